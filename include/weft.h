@@ -1,0 +1,35 @@
+/* weft.h -- actors in C. An actor is one coroutine with one mailbox on one worker thread. It reads like
+ * blocking code, waits for its mailbox, timers, sockets and events in one call, and has the same address
+ * whether it lives in this process or on another machine.
+ *
+ * Errors     An int result is >= 0 or a negative WEFT_E* code. errno is never used: actors share a thread, so
+ *            another actor's system call would overwrite it before you looked.
+ * Time       int64_t nanoseconds on the monotonic clock. A `deadline` is a point in time, not a span: WEFT_NOW
+ *            polls, WEFT_FOREVER waits, weft_after(WEFT_MS(250)) is 250 ms from now.
+ * Ownership  A call that takes a weft_msg * consumes it, also when it fails. A call that fills a weft_msg **
+ *            gives it to you: send it on or weft_msg_free() it. Everything else is copied or borrowed.
+ * Handles    Small values; all zeroes mean none. A closed or stale one yields WEFT_ECLOSED, never a crash.
+ * Marks      [A] inside an actor only (elsewhere: WEFT_ENOTACTOR)   [T] any thread   [S] signal handlers too
+ *            [W] may suspend the actor: WEFT_ETIMEDOUT at the deadline, WEFT_ECANCELED once it was asked to stop
+ *
+ * A call marked [W] gives other actors of the same worker a turn only when it has to wait, or when the caller
+ * has used up its budget for this turn. Between two such calls nothing else runs on the worker. */
+#ifndef WEFT_H
+#define WEFT_H
+
+#include <weft/error.h>
+#include <weft/time.h>
+#include <weft/pid.h>
+#include <weft/log.h>
+#include <weft/actor.h>
+#include <weft/message.h>
+#include <weft/wait.h>
+#include <weft/timer.h>
+#include <weft/event.h>
+#include <weft/stream.h>
+#include <weft/topic.h>
+#include <weft/pack.h>
+#include <weft/typed.h>
+#include <weft/node.h>
+
+#endif

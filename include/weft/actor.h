@@ -1,0 +1,74 @@
+/* weft/actor.h -- making actors, ending them, naming them. */
+#ifndef WEFT_ACTOR_H
+#define WEFT_ACTOR_H
+
+#include <weft/api.h>
+#include <weft/pid.h>
+#include <weft/time.h>
+WEFT_BEGIN
+
+/* The body of an actor. `arg` is the actor's own copy of what was given to weft_spawn, aligned for any type, valid
+ * until the body returns. Returning ends the actor with reason WEFT_EXIT_NORMAL. */
+typedef void weft_actor(const void *arg, size_t size);
+
+/* Why an actor ended. Values >= 0 are weft's, negative ones are WEFT_E* codes or the user's own. */
+enum {
+    WEFT_EXIT_NORMAL = 0,  /* the body returned */
+    WEFT_EXIT_STOPPED = 1, /* ended after it was asked to stop */
+    WEFT_EXIT_KILLED = 2,  /* did not end within the grace period: its stack was dropped */
+};
+
+/* What weft_send does when this actor's mailbox is full. Refused and dropped messages are counted per actor. */
+typedef enum {
+    WEFT_FULL_SUSPEND,     /* the sending actor waits for room (see weft_send) */
+    WEFT_FULL_DROP_NEWEST, /* the message that does not fit is dropped */
+    WEFT_FULL_DROP_OLDEST, /* the oldest message makes room */
+} weft_full_policy;
+
+/* Zero means the default for every field. */
+typedef struct {
+    const char *kind;        /* shown by `weft ps`; static storage, not copied; default "actor" */
+    size_t stack_bytes;      /* default: the node's stack size; rounded up to the next class, at most 8 MiB */
+    uint32_t mailbox_max;    /* messages; default 65,536 */
+    weft_full_policy policy; /* at the bound; default WEFT_FULL_SUSPEND */
+    int worker;              /* 1..N: pin to that worker; 0: near the parent unless its worker is busy */
+} weft_spawn_options;
+
+/* [A] Starts an actor and returns at once; the actor first runs after the caller suspends. Copies `size` bytes of `arg`
+ * (at most 64 KiB). `out` (may be NULL) gets the pid.
+ * WEFT_EINVAL, WEFT_ENOMEM, WEFT_EFULL (the node's actor limit), WEFT_ECANCELED (the node is stopping). */
+WEFT_API int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size,
+                        const weft_spawn_options *options /* NULL: defaults */);
+
+/* [A] The calling actor; weft_nobody() outside of actors. */
+WEFT_API weft_pid weft_self(void);
+
+/* [A] Ends the calling actor: runs its deferred clean-ups, last first, and does not return. Does nothing but abort the
+ * process, with a message, when called outside of an actor. */
+WEFT_API WEFT_NORETURN void weft_exit(int reason);
+
+/* [A] Asks an actor (perhaps the caller itself) to end: what it waits for, and every later wait, returns WEFT_ECANCELED.
+ * If it has not ended after the node's grace period it is killed at its next wait: its frames are abandoned and its deferred
+ * clean-ups run. Works across nodes. WEFT_ENOACTOR if it is known to be gone, WEFT_ENONODE. */
+WEFT_API int weft_stop(weft_pid target);
+
+/* [A] Runs `undo(arg)` when this actor ends, in whatever way; last in, first out. A clean-up may wait, but no longer than
+ * the node's grace period. WEFT_ENOMEM: then `undo(arg)` has already been run. */
+WEFT_API int weft_defer(void (*undo)(void *), void *arg);
+
+/* [A, W] Lets every other runnable actor of this worker run once. */
+WEFT_API int weft_yield(void);
+
+/* [A, W] Sleeps until the deadline. 0 once it has come; WEFT_ECANCELED. */
+WEFT_API int weft_sleep(int64_t deadline);
+
+/* [A] Gives the calling actor a name on this node, for weft_whereis, weft_send_name and "name@node" from elsewhere. At most
+ * 64 bytes of letters, digits, '.', '_', '-' and '$'. An actor may have several; all vanish when it ends.
+ * WEFT_EEXIST, WEFT_EINVAL. */
+WEFT_API int weft_register(const char *name);
+
+/* [A] The actor of that name on this node. WEFT_ENOACTOR. */
+WEFT_API int weft_whereis(const char *name, weft_pid *out);
+
+WEFT_END
+#endif

@@ -1,0 +1,29 @@
+/* weft/api.h -- what every public header needs: export marks and C++ linkage. Nothing here is for users. */
+#ifndef WEFT_API_H
+#define WEFT_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define WEFT_BEGIN extern "C" {
+#define WEFT_END }
+#else
+#define WEFT_BEGIN
+#define WEFT_END
+#endif
+
+#if defined(__GNUC__)
+#define WEFT_API __attribute__((visibility("default")))
+#define WEFT_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define WEFT_NORETURN __attribute__((noreturn))
+#define WEFT_CHECKED __attribute__((warn_unused_result))
+#else
+#define WEFT_API
+#define WEFT_PRINTF(format, first)
+#define WEFT_NORETURN
+#define WEFT_CHECKED
+#endif
+
+#endif

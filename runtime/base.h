@@ -1,0 +1,56 @@
+/* runtime/base.h -- assertions, small macros and every limit of the runtime. Included first by all internal files. */
+#ifndef WF_BASE_H
+#define WF_BASE_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weft/error.h>
+#include <weft/time.h>
+
+#define WF_LIKELY(x) __builtin_expect(!!(x), 1)
+#define WF_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define WF_CONTAINER(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define WF_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define WF_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define WF_MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* Kept in release builds: a broken invariant ends the process with its place, it does not corrupt other actors. */
+#define WF_ASSERT(condition) \
+    (WF_LIKELY(condition) ? (void)0 : wf_assert_failed(#condition, __FILE__, __LINE__))
+__attribute__((noreturn, cold)) void wf_assert_failed(const char *condition, const char *file, int line);
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WF_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define WF_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define WF_ASAN 1
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define WF_TSAN 1
+#endif
+
+enum {
+    WF_CACHE_LINE = 64,
+    WF_WORKERS_MAX = 64,          /* per node: one bit each in a uint64_t */
+    WF_TURN_BUDGET = 128,         /* tasks run per loop turn before the poller is looked at again */
+    WF_TASK_BUDGET = 256,         /* operations of one task per turn before it yields */
+    WF_POLL_BATCH = 256,          /* readiness entries taken per poll */
+    WF_INBOX_MAX = 65536,         /* posts on their way to one worker before senders to it wait */
+    WF_WAITERS_ON_STACK = 64,     /* = WEFT_WAIT_MAX */
+    WF_STACK_BYTES = 64 * 1024,   /* default slot */
+    WF_STACK_BYTES_MAX = 8 * 1024 * 1024,
+    WF_GUARD_BYTES = 16 * 1024,
+};
+_Static_assert((WF_STACK_BYTES & (WF_STACK_BYTES - 1)) == 0, "slots are found by masking");
+_Static_assert(WF_GUARD_BYTES * 2 <= WF_STACK_BYTES, "a slot is mostly stack");
+
+#endif

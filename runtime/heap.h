@@ -1,0 +1,39 @@
+/* runtime/heap.h -- the timers of one worker: a 4-ary heap ordered by deadline, then by age.
+ *
+ * The key lies in the heap's own array, so that sifting touches no timer but the ones it moves. Equal deadlines fire in the order they were
+ * armed, which makes a run repeatable. Owner's thread only. */
+#ifndef WF_HEAP_H
+#define WF_HEAP_H
+
+#include "base.h"
+
+struct wf_worker;
+
+struct wf_timer {
+    int64_t deadline;
+    uint32_t place; /* index in the heap + 1; 0: not armed */
+    void (*fire)(struct wf_worker *w, struct wf_timer *t); /* already off the heap: it may arm itself again or be freed */
+};
+
+struct wf_heap {
+    struct wf_heap_entry *entries;
+    uint32_t count, capacity;
+    uint64_t serial; /* of the next timer armed */
+};
+
+void wf_heap_init(struct wf_heap *h);
+void wf_heap_finish(struct wf_heap *h);
+/* Makes room for one more: 0 or WEFT_ENOMEM. After it the next wf_heap_add cannot fail. */
+int wf_heap_reserve(struct wf_heap *h);
+/* Arms `t` (which must not be armed) for t->deadline. WEFT_ENOMEM. */
+int wf_heap_add(struct wf_heap *h, struct wf_timer *t);
+/* Disarms; fine when it is not armed. */
+void wf_heap_remove(struct wf_heap *h, struct wf_timer *t);
+/* The next to fire; NULL if none. */
+struct wf_timer *wf_heap_first(const struct wf_heap *h);
+static inline bool wf_timer_armed(const struct wf_timer *t)
+{
+    return t->place != 0;
+}
+
+#endif

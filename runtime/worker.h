@@ -1,0 +1,188 @@
+/* runtime/worker.h -- one OS thread with its reactor, and the tasks that live on it.
+ *
+ * Design notes.
+ * (1) A task is a coroutine with a worker, a state and a deadline; actors/ embeds it. It starts and ends on one worker.
+ * (2) Everything in a wf_worker belongs to its thread, but for `inbox`, `inbox_count`, `state` and `choked`, which are atomic and lie on
+ *     cache lines of their own.
+ * (3) The loop's order, in docs/architecture and in wf_worker_turn():
+ *         1. due timers   2. inbox   3. runnable tasks, under a budget   4. flush outboxes   5. poll (sleep only if nothing is left)
+ * (4) Sleeping: the worker stores ASLEEP, then looks at its inbox again; a producer pushes, then reads the state. Both are sequentially
+ *     consistent, so at least one sees the other: no wake is lost. The producer that turns ASLEEP into RUNNING pays for the wake, once.
+ * (5) wf_task_wait suspends the running task by switching straight to the next runnable one. Wakes are hints: who waits looks again.
+ * (6) Cancel sets `cancelled` and wakes; from then on wf_task_wait returns WEFT_ECANCELED without suspending. Kill sets `killed` too; the waiting
+ *     call takes its waiters off their sources first and then calls wf_task_settle, which does not return for a killed task. */
+#ifndef WF_WORKER_H
+#define WF_WORKER_H
+
+#include "base.h"
+#include "coro.h"
+#include "heap.h"
+#include "list.h"
+#include "platform/platform.h"
+#include "pool.h"
+#include "slab.h"
+
+struct wf_worker;
+struct wf_task;
+
+/* ---- What crosses threads ---------------------------------------------------------------------------------------- */
+enum wf_post_kind { WF_POST_CALL, WF_POST_MESSAGE, WF_POST_KINDS };
+
+/* Anything handed to another worker begins with this. */
+struct wf_post {
+    struct wf_post *next; /* outbox and inbox: the one pushed before this one */
+    uint8_t kind;         /* wf_post_kind: wf_hooks.on_post[kind] takes it */
+    uint8_t flags;        /* for the kind */
+    uint16_t block_class; /* of the block it lies in, for wf_pool_give */
+    uint32_t word;        /* for the kind */
+};
+
+/* WF_POST_CALL: runs `call` on the target's thread between tasks; the callee frees or reuses it. It must not suspend. */
+struct wf_call {
+    struct wf_post post;
+    void (*call)(struct wf_worker *w, struct wf_call *c);
+};
+
+/* ---- Tasks --------------------------------------------------------------------------------------------------------- */
+enum wf_task_state { WF_TASK_NEW, WF_TASK_READY, WF_TASK_RUNNING, WF_TASK_WAITING, WF_TASK_DONE };
+
+struct wf_task {
+    struct wf_task *next_ready; /* wf_worker.ready_first */
+    struct wf_worker *worker;
+    uint8_t state; /* wf_task_state */
+    bool cancelled;
+    bool killed;
+    bool timed_out;
+    bool wants_mail;       /* wake it when its mailbox gets something */
+    uint32_t ops;          /* operations left in this turn */
+    uint32_t stack_bytes;  /* asked for */
+    const char *waits_for; /* static text while WAITING: "mailbox", "read", "event, timer" */
+    struct wf_timer deadline;
+    struct wf_list owned; /* wf_owned.on_task: closed when the task ends */
+    struct wf_coro coro;
+};
+
+/* A resource that ends with its task: embed, link, and give a close. */
+struct wf_owned {
+    struct wf_link on_task; /* wf_task.owned */
+    void (*close)(struct wf_owned *o);
+};
+
+/* ---- What the layer above registers ----------------------------------------------------------------------------------- */
+struct wf_hooks {
+    void (*task_main)(struct wf_task *t); /* on the task's stack; returns when it is over */
+    void (*task_done)(struct wf_task *t); /* the last touch: may free the task */
+    void (*task_killed)(struct wf_task *t) __attribute__((noreturn)); /* on its stack: end it by wf_task_exit */
+    bool (*mail_ready)(const struct wf_task *t);
+    void (*on_post[WF_POST_KINDS])(struct wf_worker *w, struct wf_post *p);
+    void (*flush)(struct wf_worker *w); /* step 4 of a turn: hand what is batched per peer to the carrier; may be NULL */
+};
+
+/* ---- Workers ------------------------------------------------------------------------------------------------------------ */
+enum wf_worker_state { WF_RUNNING, WF_LOOKING, WF_ASLEEP };
+
+struct wf_outbox {
+    struct wf_post *newest, *oldest; /* newest -> ... -> oldest by next */
+    uint32_t count;
+};
+
+struct wf_workers;
+
+struct wf_worker {
+    struct wf_workers *set;
+    uint32_t index;
+    struct wf_task *current; /* NULL in the loop itself */
+    struct wf_task *ready_first, *ready_last;
+    uint32_t ready_count, budget;
+    int64_t now; /* clock at the beginning of this turn */
+    uint64_t turn;
+    struct wf_heap timers;
+    struct wf_pool pool;
+    struct wf_stack_arena *stacks;
+    struct wf_coro loop; /* the thread's own stack */
+    struct pf_poller *poller;
+    uint64_t outbox_mask; /* bit i: outbox[i] holds something */
+    struct wf_outbox outbox[WF_WORKERS_MAX];
+    struct wf_slab fds, streams, listeners, events, user_timers; /* of runtime/fd.c, stream.c, ... */
+    void *actors;    /* struct of actors/ */
+    void *transport; /* struct of transport/ */
+    pf_thread *thread;
+    bool stop;
+    int64_t look_until_gap; /* moving average of how long this worker lay idle, to decide whether LOOKING pays */
+    struct {
+        uint64_t turns, switches, sleeps, wakes_sent, posts_in, timers_fired;
+    } count; /* written by its thread; others may read torn values for display only: see wf_worker_stats */
+
+    alignas(WF_CACHE_LINE) _Atomic(struct wf_post *) inbox; /* producers: CAS (release); owner: exchange (acquire) */
+    _Atomic uint32_t inbox_count;                           /* pushed and not drained; bounds the lane */
+    alignas(WF_CACHE_LINE) _Atomic int state;               /* wf_worker_state, see note (4) */
+    _Atomic uint64_t choked; /* bit i: worker i has senders waiting for this inbox to drain */
+};
+
+/* All workers of a node. A weft_node begins with it, so a weft_node * is a struct wf_workers *. */
+struct wf_workers {
+    struct pf_env *env;
+    const struct wf_hooks *hooks;
+    struct wf_depot *depot;
+    uint32_t count;
+    size_t stack_bytes;
+    struct wf_worker *at[WF_WORKERS_MAX];
+};
+
+/* Makes `count` workers (set->env, hooks, stack_bytes, count are filled in by the caller); none runs yet. */
+int wf_workers_init(struct wf_workers *set);
+/* Starts their threads, named "weft-0", ... */
+int wf_workers_start(struct wf_workers *set);
+/* Any thread but theirs: asks each loop to end and joins it. Tasks must have ended. */
+void wf_workers_stop(struct wf_workers *set);
+void wf_workers_finish(struct wf_workers *set);
+
+/* The worker of the calling thread; NULL elsewhere. */
+extern _Thread_local struct wf_worker *wf_here __attribute__((tls_model("initial-exec")));
+/* The running task; NULL outside of tasks. */
+static inline struct wf_task *wf_task_self(void)
+{
+    return wf_here == NULL ? NULL : wf_here->current;
+}
+
+/* One turn of the loop; sleeps at step 5 until `deadline` at most. For tests and embedding; threads run it for ever. */
+void wf_worker_turn(struct wf_worker *w, int64_t deadline);
+
+/* Any thread, signal handlers: pushes one post and wakes the worker if it sleeps. Never fails: bounded by the callers. */
+void wf_worker_post(struct wf_worker *w, struct wf_post *p);
+/* Any thread: pushes a chain (newest first, `oldest` its end) of `count` posts with one atomic operation and at most one wake. */
+void wf_worker_post_chain(struct wf_worker *w, struct wf_post *newest, struct wf_post *oldest, uint32_t count);
+/* From worker `w`'s thread to another worker: batched until the end of the turn. */
+void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p);
+/* Whether worker `target` has so much on its way that senders should wait; then wf_worker_unchoked wakes tasks of list `room`. */
+bool wf_worker_is_choked(const struct wf_worker *target);
+
+/* ---- Tasks: all on the owner's thread ------------------------------------------------------------------------------------- */
+void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes);
+/* Makes a NEW task runnable for the first time. It gets its stack when it first runs. */
+void wf_task_start(struct wf_task *t);
+/* Makes a WAITING task runnable; otherwise does nothing. */
+void wf_task_wake(struct wf_task *t);
+/* The running task waits for a wake. 0: woken (look whether it is what you wait for); WEFT_ETIMEDOUT; WEFT_ECANCELED, at once if it was cancelled
+ * before. Deadline WEFT_NOW: WEFT_ETIMEDOUT at once. `what` is static text for people. */
+int wf_task_wait(int64_t deadline, const char *what);
+/* Ends every waiting call: returns `result`, or, if the running task was killed, does not return. */
+int64_t wf_task_settle(int64_t result);
+/* The running task goes to the end of the queue. */
+void wf_task_yield(void);
+/* Counts one operation of the running task; yields when its budget is used up, so that one that never waits cannot starve others. */
+static inline void wf_task_tick(struct wf_task *t)
+{
+    if (WF_UNLIKELY(--t->ops == 0)) wf_task_yield();
+}
+void wf_task_cancel(struct wf_task *t);
+void wf_task_kill(struct wf_task *t);
+/* The running task is over: gives back its stack, calls hooks->task_done, runs others. */
+__attribute__((noreturn)) void wf_task_exit(void);
+void wf_task_close_owned(struct wf_task *t);
+
+/* Timers of the worker, for whoever embeds a wf_timer. */
+int wf_timer_arm(struct wf_worker *w, struct wf_timer *t, int64_t deadline);
+void wf_timer_disarm(struct wf_worker *w, struct wf_timer *t);
+
+#endif
