@@ -12,7 +12,7 @@
 #define WF_STACK_H
 
 #include "base.h"
-#include "platform/platform.h"
+#include "platform.h"
 
 struct wf_stack {
     char *base; /* lowest address of the slot, the guard included; NULL: none */

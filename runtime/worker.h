@@ -18,7 +18,7 @@
 #include "coro.h"
 #include "heap.h"
 #include "list.h"
-#include "platform/platform.h"
+#include "platform.h"
 #include "pool.h"
 #include "slab.h"
 
