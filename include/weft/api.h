@@ -16,12 +16,12 @@
 
 #if defined(__GNUC__)
 #define WEFT_API __attribute__((visibility("default")))
-#define WEFT_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define WEFT_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #define WEFT_NORETURN __attribute__((noreturn))
 #define WEFT_CHECKED __attribute__((warn_unused_result))
 #else
 #define WEFT_API
-#define WEFT_PRINTF(format, first)
+#define WEFT_PRINTF(text, first)
 #define WEFT_NORETURN
 #define WEFT_CHECKED
 #endif
