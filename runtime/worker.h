@@ -2,7 +2,7 @@
  *
  * Design notes.
  * (1) A task is a coroutine with a worker, a state and a deadline; actors/ embeds it. It starts and ends on one worker.
- * (2) Everything in a wf_worker belongs to its thread, but for `inbox`, `inbox_count`, `state` and `choked`, which are atomic and lie on
+ * (2) Everything in a wf_worker belongs to its thread, but for `inbox`, `inbox_count`, `state` and `room_calls`, which are atomic and lie on
  *     cache lines of their own.
  * (3) The loop's order, in docs/architecture and in wf_worker_turn():
  *         1. due timers   2. inbox   3. runnable tasks, under a budget   4. flush outboxes   5. poll (sleep only if nothing is left)
@@ -62,6 +62,12 @@ struct wf_task {
     struct wf_coro coro;
 };
 
+/* One task waiting at one source; lives on the waiting task's stack for the length of one wait. */
+struct wf_waiter {
+    struct wf_link on_source;
+    struct wf_task *task;
+};
+
 /* A resource that ends with its task: embed, link, and give a close. */
 struct wf_owned {
     struct wf_link on_task; /* wf_task.owned */
@@ -108,7 +114,9 @@ struct wf_worker {
     void *transport; /* struct of transport/ */
     pf_thread *thread;
     bool stop;
-    int64_t look_until_gap; /* moving average of how long this worker lay idle, to decide whether LOOKING pays */
+    struct wf_list room[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a choked worker */
+    struct wf_room_call *room_call[WF_WORKERS_MAX]; /* under way to that worker while tasks wait; NULL before the first use */
+    int64_t idle_gap; /* moving average of how long this worker lay idle before a post came: whether LOOKING pays */
     struct {
         uint64_t turns, switches, sleeps, wakes_sent, posts_in, timers_fired;
     } count; /* written by its thread; others may read torn values for display only: see wf_worker_stats */
@@ -116,7 +124,7 @@ struct wf_worker {
     alignas(WF_CACHE_LINE) _Atomic(struct wf_post *) inbox; /* producers: CAS (release); owner: exchange (acquire) */
     _Atomic uint32_t inbox_count;                           /* pushed and not drained; bounds the lane */
     alignas(WF_CACHE_LINE) _Atomic int state;               /* wf_worker_state, see note (4) */
-    _Atomic uint64_t choked; /* bit i: worker i has senders waiting for this inbox to drain */
+    _Atomic(struct wf_post *) room_calls; /* wf_calls to run after the next drain; as inbox */
 };
 
 /* All workers of a node. A weft_node begins with it, so a weft_node * is a struct wf_workers *. */
@@ -154,8 +162,12 @@ void wf_worker_post(struct wf_worker *w, struct wf_post *p);
 void wf_worker_post_chain(struct wf_worker *w, struct wf_post *newest, struct wf_post *oldest, uint32_t count);
 /* From worker `w`'s thread to another worker: batched until the end of the turn. */
 void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p);
-/* Whether worker `target` has so much on its way that senders should wait; then wf_worker_unchoked wakes tasks of list `room`. */
+/* Whether so much is on its way to `target` that senders should wait. Any thread. */
 bool wf_worker_is_choked(const struct wf_worker *target);
+/* Any thread: runs `c` on `target`'s thread when its inbox has been drained, at once if it is. The way to wait for a choked worker. */
+void wf_worker_when_room(struct wf_worker *target, struct wf_call *c);
+/* Task on worker `w`: waits until `target` is no longer choked. As wf_task_wait. */
+int wf_worker_wait_room(struct wf_worker *w, uint32_t target, int64_t deadline);
 
 /* ---- Tasks: all on the owner's thread ------------------------------------------------------------------------------------- */
 void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes);

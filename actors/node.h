@@ -1,0 +1,78 @@
+/* actors/node.h -- one runtime instance: workers, names, actors, and the way to other nodes.
+ *
+ * wf_node_create ... wf_node_destroy make a complete node without network. transport/start.c wraps them into the public weft_node_start and
+ * weft_node_stop: create, register its route, start; stop: drain actors, then links, then finish. */
+#ifndef WF_NODE_H
+#define WF_NODE_H
+
+#include "msg.h"
+#include "names.h"
+#include "route.h"
+#include "worker.h"
+
+#include <weft/node.h>
+
+/* Why a message did not reach an actor. Counted per worker, summed for `weft ps`. */
+enum wf_drop {
+    WF_DROP_NO_ACTOR,      /* the receiver was gone when it arrived */
+    WF_DROP_NO_NAME,       /* the name was not registered */
+    WF_DROP_FULL,          /* mailbox at its bound and the sender could not wait: policy, another node, a foreign thread */
+    WF_DROP_SLOW_READER,   /* a subscriber's mailbox was full */
+    WF_DROP_LATE_REPLY,    /* nobody waits for it any more */
+    WF_DROP_UNREAD,        /* in the mailbox of an actor that ended */
+    WF_DROP_MEMORY,        /* no memory for the envelope */
+    WF_DROP_REASONS
+};
+extern const char *const wf_drop_names[WF_DROP_REASONS];
+
+struct weft_node {
+    struct wf_workers workers; /* first: the runtime takes a weft_node * for a struct wf_workers * */
+    uint64_t incarnation;
+    char name[65];
+    char cluster[65];
+    weft_node_options options; /* with defaults filled in; strings are not valid here, see name and transport */
+    struct wf_names *names;
+    const struct wf_route *route; /* NULL: no network. Set once before the workers start */
+    void *transport;              /* of transport/, reached by the route's functions through the worker's set */
+    struct weft_args *args;       /* of weft_main and `weft run`; may be NULL */
+    _Atomic uint32_t actors;      /* user actors alive; release on decrement, acquire by waiters */
+    _Atomic bool stopping;        /* no new user actors */
+    pf_mutex *lock;               /* for `ended` */
+    pf_cond *ended;               /* `actors` has become 0 */
+};
+_Static_assert(offsetof(struct weft_node, workers) == 0, "see workers");
+
+static inline weft_node *wf_node_of(const struct wf_worker *w)
+{
+    return (weft_node *)w->set;
+}
+
+/* Checks options (logging what is wrong), picks a name and an incarnation, makes the workers; none runs. `env` NULL: the native one. */
+int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_env *env);
+int wf_node_run(weft_node *node); /* starts the workers' threads */
+/* Asks every user actor to stop and waits; at the deadline kills. WEFT_OK or WEFT_ETIMEDOUT. */
+int wf_node_drain(weft_node *node, int64_t deadline);
+/* Ends service actors (options of wf_node_spawn_service) and workers; frees. */
+void wf_node_finish_actors(weft_node *node);
+void wf_node_destroy(weft_node *node);
+
+/* An actor of weft's own: not counted as a user actor, stopped after them. */
+int wf_node_spawn_service(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size, const char *kind);
+
+/* What `weft ps` shows. Collected on each worker's thread and handed to `each` on the calling actor's worker... one line per actor. */
+struct wf_actor_info {
+    weft_pid pid;
+    char kind[32];
+    char name[65];      /* its first registered name, or "" */
+    char state[12];     /* "running", "ready", "waiting" */
+    char waits_for[24]; /* "mailbox", "read", "" */
+    uint32_t mailbox, mailbox_max;
+    uint64_t received;
+    uint64_t dropped;   /* at its mailbox */
+};
+/* [A, W] Lists the actors of this node, all workers. `*out` is malloc'ed, `*count` entries. WEFT_ETIMEDOUT, WEFT_ENOMEM. */
+int wf_node_list_actors(weft_node *node, struct wf_actor_info **out, size_t *count, int64_t deadline);
+/* Sums over workers; any thread, approximate while they run. */
+void wf_node_drops(const weft_node *node, uint64_t out[WF_DROP_REASONS]);
+
+#endif
