@@ -31,6 +31,8 @@ int wf_heap_add(struct wf_heap *h, struct wf_timer *t);
 void wf_heap_remove(struct wf_heap *h, struct wf_timer *t);
 /* The next to fire; NULL if none. */
 struct wf_timer *wf_heap_first(const struct wf_heap *h);
+/* The serial number it was armed with; 0 if none. Serials grow by one with each wf_heap_add. */
+uint64_t wf_heap_first_serial(const struct wf_heap *h);
 static inline bool wf_timer_armed(const struct wf_timer *t)
 {
     return t->place != 0;

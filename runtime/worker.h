@@ -57,6 +57,7 @@ struct wf_task {
     uint32_t ops;          /* operations left in this turn */
     uint32_t stack_bytes;  /* asked for */
     const char *waits_for; /* static text while WAITING: "mailbox", "read", "event, timer" */
+    int64_t latest;        /* no wait goes beyond it: WEFT_FOREVER, but the end of the grace period for clean-ups */
     struct wf_timer deadline;
     struct wf_list owned; /* wf_owned.on_task: closed when the task ends */
     struct wf_coro coro;
@@ -79,8 +80,11 @@ struct wf_hooks {
     void (*task_main)(struct wf_task *t); /* on the task's stack; returns when it is over */
     void (*task_done)(struct wf_task *t); /* the last touch: may free the task */
     void (*task_killed)(struct wf_task *t) __attribute__((noreturn)); /* on its stack: end it by wf_task_exit */
+    void (*task_unstarted)(struct wf_task *t); /* there is no stack for it: it ends without having run; may free it */
+    void (*task_describe)(const struct wf_task *t, char *out, size_t size); /* async-signal-safe: "actor chat 0.17.1" */
     bool (*mail_ready)(const struct wf_task *t);
     void (*on_post[WF_POST_KINDS])(struct wf_worker *w, struct wf_post *p);
+    void (*drop_post)(struct wf_worker *w, struct wf_post *p); /* the node ends with it undelivered: free it */
     void (*flush)(struct wf_worker *w); /* step 4 of a turn: hand what is batched per peer to the carrier; may be NULL */
 };
 
@@ -100,7 +104,8 @@ struct wf_worker {
     struct wf_task *current; /* NULL in the loop itself */
     struct wf_task *ready_first, *ready_last;
     uint32_t ready_count, budget;
-    int64_t now; /* clock at the beginning of this turn */
+    int64_t now;       /* clock at the beginning of this turn */
+    int64_t last_poll; /* busy workers look at the poller every WF_POLL_GAP */
     uint64_t turn;
     struct wf_heap timers;
     struct wf_pool pool;
@@ -113,18 +118,19 @@ struct wf_worker {
     void *actors;    /* struct of actors/ */
     void *transport; /* struct of transport/ */
     pf_thread *thread;
+    struct wf_coro leaving; /* what is left of a task between its end and the switch away from its stack */
     bool stop;
     struct wf_list room[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a choked worker */
     struct wf_room_call *room_call[WF_WORKERS_MAX]; /* under way to that worker while tasks wait; NULL before the first use */
     int64_t idle_gap; /* moving average of how long this worker lay idle before a post came: whether LOOKING pays */
     struct {
-        uint64_t turns, switches, sleeps, wakes_sent, posts_in, timers_fired;
-    } count; /* written by its thread; others may read torn values for display only: see wf_worker_stats */
+        uint64_t turns, sleeps, looks, wakes_sent, posts_in, timers_fired;
+    } count; /* its thread only */
 
     alignas(WF_CACHE_LINE) _Atomic(struct wf_post *) inbox; /* producers: CAS (release); owner: exchange (acquire) */
     _Atomic uint32_t inbox_count;                           /* pushed and not drained; bounds the lane */
+    _Atomic(struct wf_post *) room_calls;                   /* wf_calls to run after the next drain; as inbox */
     alignas(WF_CACHE_LINE) _Atomic int state;               /* wf_worker_state, see note (4) */
-    _Atomic(struct wf_post *) room_calls; /* wf_calls to run after the next drain; as inbox */
 };
 
 /* All workers of a node. A weft_node begins with it, so a weft_node * is a struct wf_workers *. */
@@ -133,6 +139,7 @@ struct wf_workers {
     const struct wf_hooks *hooks;
     struct wf_depot *depot;
     uint32_t count;
+    bool may_look; /* there is a core for each worker */
     size_t stack_bytes;
     struct wf_worker *at[WF_WORKERS_MAX];
 };
@@ -192,6 +199,11 @@ void wf_task_kill(struct wf_task *t);
 /* The running task is over: gives back its stack, calls hooks->task_done, runs others. */
 __attribute__((noreturn)) void wf_task_exit(void);
 void wf_task_close_owned(struct wf_task *t);
+
+/* runtime/fd.c: what the poller found, and the slabs of everything one can wait on. */
+void wf_fd_ready(struct wf_worker *w, const struct pf_ready *r);
+int wf_sources_init(struct wf_worker *w);
+void wf_sources_finish(struct wf_worker *w);
 
 /* Timers of the worker, for whoever embeds a wf_timer. */
 int wf_timer_arm(struct wf_worker *w, struct wf_timer *t, int64_t deadline);

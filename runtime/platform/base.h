@@ -44,6 +44,9 @@ enum {
     WF_TURN_BUDGET = 128,         /* tasks run per loop turn before the poller is looked at again */
     WF_TASK_BUDGET = 256,         /* operations of one task per turn before it yields */
     WF_POLL_BATCH = 256,          /* readiness entries taken per poll */
+    WF_POLL_GAP = 20 * 1000,      /* ns a busy worker goes without looking at the poller */
+    WF_LOOK = 40 * 1000,          /* ns an idle worker looks at its inbox before it sleeps, if that has paid lately */
+    WF_OUTBOX_FLUSH = 256,        /* posts to one worker that are handed over before the turn ends */
     WF_INBOX_MAX = 65536,         /* posts on their way to one worker before senders to it wait */
     WF_WAITERS_ON_STACK = 64,     /* = WEFT_WAIT_MAX */
     WF_STACK_BYTES = 64 * 1024,   /* default slot */

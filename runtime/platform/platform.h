@@ -68,6 +68,16 @@ int pf_thread_start(pf_thread **out, const char *name, void (*run)(void *), void
 void pf_thread_join(pf_thread *t); /* frees it */
 int pf_cpu_count(void);            /* that this process may use; >= 1 */
 
+/* Tells the core that this is a short busy wait. */
+static inline void pf_cpu_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 typedef struct pf_mutex pf_mutex; /* neither recursive nor usable in signal handlers */
 int pf_mutex_create(pf_mutex **out);
 void pf_mutex_destroy(pf_mutex *m); /* NULL is fine */
