@@ -31,7 +31,8 @@ struct pf_env {
      *
      * Readiness is edge-triggered and registered once per handle, for both directions together; `tag` comes back in pf_ready.
      * What it reports are hints: the runtime tries the call and comes back. So a backend may report too much, never too
-     * little: when a handle becomes readable or writable after a call on it said PF_AGAIN, an entry must follow. */
+     * little: when a handle becomes readable or writable after a call on it said PF_AGAIN (or a read gave less than asked for
+     * and no hang-up was reported before), an entry must follow. */
     int (*poller_create)(struct pf_env *env, struct pf_poller **out);
     void (*poller_destroy)(struct pf_poller *p); /* NULL is fine */
     /* Any thread. WEFT_EINVAL: this kind of handle cannot be polled (a regular file): it is always ready.
