@@ -1,4 +1,5 @@
-/* weft/pack.h -- reading and writing msgpack without allocating. The reader never trusts a length; the writer never overruns.
+/* weft/pack.h -- reading and writing msgpack without allocating. The reader never trusts a length; the writer never
+ * overruns.
  *
  * Both stick at their first error: later calls do nothing, and one check at the end is enough. */
 #ifndef WEFT_PACK_H
@@ -35,19 +36,20 @@ WEFT_API void weft_put_nil(weft_writer *w);
 WEFT_API void weft_put_bool(weft_writer *w, bool value);
 WEFT_API void weft_put_int(weft_writer *w, int64_t value);
 WEFT_API void weft_put_uint(weft_writer *w, uint64_t value);
-WEFT_API void weft_put_real(weft_writer *w, double value);
+WEFT_API void weft_put_real(weft_writer *w, double value); /* always as 64 bits, so that it stays a double */
 WEFT_API void weft_put_str(weft_writer *w, weft_text value);
 WEFT_API void weft_put_bin(weft_writer *w, const void *data, size_t size);
 WEFT_API void weft_put_array(weft_writer *w, uint32_t count); /* `count` values follow */
 WEFT_API void weft_put_map(weft_writer *w, uint32_t count);   /* `count` pairs follow */
 
+/* Integers are WEFT_INT when they fit int64_t, whatever width they were written with, and WEFT_UINT above that. */
 typedef enum {
     WEFT_NIL, WEFT_BOOL, WEFT_INT, WEFT_UINT, WEFT_REAL, WEFT_TEXT, WEFT_BIN, WEFT_ARRAY, WEFT_MAP, WEFT_EXT
 } weft_type;
 
 typedef struct {
     const uint8_t *at, *end, *start;
-    int error; /* 0, or the first error: WEFT_EFORMAT; (size_t)(at - start) says where */
+    int error; /* 0, or the first error: WEFT_EFORMAT. Then `at` stays on the value at fault, at - start says where */
 } weft_reader;
 
 /* [S] Reads `size` bytes at `data`, which must outlive the reader and every view taken from it. */
@@ -60,12 +62,14 @@ WEFT_API weft_text weft_get_str(weft_reader *r);
 WEFT_API weft_text weft_get_bin(weft_reader *r);
 WEFT_API uint32_t weft_get_array(weft_reader *r); /* the count; an error if fewer bytes than values are left */
 WEFT_API uint32_t weft_get_map(weft_reader *r);
-WEFT_API bool weft_get_nil(weft_reader *r); /* true and past it if a nil is next; else false, nothing read, no error */
+WEFT_API bool weft_get_nil(weft_reader *r); /* true and past it if a nil is next; else false, nothing read */
 WEFT_API int weft_peek_type(const weft_reader *r); /* a weft_type, or WEFT_EFORMAT at the end or after an error */
-WEFT_API void weft_skip(weft_reader *r);           /* one value with all that is in it */
+WEFT_API void weft_skip(weft_reader *r); /* one value and all in it; an error if it nests deeper than WEFT_NEST_MAX */
 
-/* [S] Walks the whole of `data` without allocating: every value well-formed, nesting <= WEFT_NEST_MAX, at most `elements_max` values, no bytes left
- * over. 0, WEFT_EFORMAT or WEFT_ETOOBIG; `where` (may be NULL) gets the offset of the first fault. */
+/* [S] Walks the whole of `data`, which must be one value, without allocating. 0; WEFT_EFORMAT if something in it is
+ * malformed or cut off, or bytes are left over; WEFT_ETOOBIG if arrays and maps nest deeper than WEFT_NEST_MAX or
+ * there are more than `elements_max` values, containers and all that is in them counted. On an error `where` (may be
+ * NULL) gets the offset of the fault. */
 WEFT_API int weft_pack_check(const void *data, size_t size, size_t elements_max, size_t *where);
 
 WEFT_END
