@@ -27,8 +27,8 @@
  *     [T]     bool say_is(const weft_msg *m)
  *                 Whether its tag is SAY_TAG.
  *     [T]     int say_read(const weft_msg *m, struct say *out)
- *                 0; WEFT_EFORMAT, with `*out` all zeroes, if the tag is another one, the body is malformed, or a field
- *                 has another type. The str and bin fields are views that live as long as the message.
+ *                 0; WEFT_EFORMAT, with `*out` all zeroes, if the tag is another one, the body is malformed, or a
+ *                 field has another type. The str and bin fields are views that live as long as the message.
  *     [T]     int say_read_why(const weft_msg *m, struct say *out, const char **field)
  *                 The same; `*field` gets the name of the field that did not fit, NULL if there is none to blame.
  *     [S]     void say_put(weft_writer *w, const struct say *v)
