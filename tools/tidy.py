@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Style as a test. Every rule is a function below; what it finds is printed as `file:line: text`.
+
+tools/tidy-allowed.txt is the ratchet: what stands there is let through, and a line that is no longer needed is an error, so that the
+list can only get shorter. `tools/tidy.py --shrink` removes such lines.
+"""
+import collections
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ALLOWED = ROOT / "tools" / "tidy-allowed.txt"
+PINNED = ROOT / "tests" / "lint" / "error_codes.txt"
+FILE_LINES, FUNCTION_LINES, LINE_WIDTH = 600, 70, 118
+
+# From the bottom up: a file may include headers of its own layer and of those before it.
+LAYERS = ["include", "runtime/platform", "runtime", "actors", "transport", "cli"]
+SYSTEM_CALLS = re.compile(
+    r"^(sys/(epoll|eventfd|timerfd|signalfd|inotify|event|socket|mman|stat|ioctl|uio|un|wait|resource|prctl|syscall|random|select|time)"
+    r"|linux/.*|netinet/.*|arpa/.*|netdb|unistd|poll|fcntl|pthread|sched|signal|dirent|dlfcn|errno|time|windows|winsock2|execinfo)\.h$")
+# Loading an actor module and naming a signal are not the core's business, and atomics need no system call.
+SYSTEM_ALLOWED = ("runtime/platform/", "cli/", "tests/", "examples/", "bench/", "tools/")
+SYSTEMS = re.compile(r"^\s*#\s*(?:el)?if\w*\b.*\b(__linux__|_WIN32|_WIN64|__APPLE__|__\w*BSD__|__unix__|__MACH__|__CYGWIN__)\b")
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+SLEEPS = re.compile(r"(?<![\w.>])(sleep|usleep|nanosleep|clock_nanosleep|thrd_sleep)\s*\(")
+
+findings = []  # (key, text); the key is what the ratchet knows a finding by, without line numbers
+
+
+def find(rule, path, line, text, detail=""):
+    findings.append((f"{rule} {path}{' ' + detail if detail else ''}", f"{path}:{line}: {text}"))
+
+
+def tracked():
+    out = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+                         cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return sorted(p for p in out.split("\0") if p and (ROOT / p).is_file())
+
+
+def layer(path):
+    """The index of a file's layer, None for tests, examples and benchmarks."""
+    for index in (2, 1, 0, 3, 4, 5) if not path.startswith("runtime/platform/") else (1,):
+        if path.startswith(LAYERS[index] + "/"):
+            return index
+    return None
+
+
+def without_comments(text):
+    """Comments and string contents become blanks; lines stay where they are."""
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match.group(0))
+    return re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", blank, text, flags=re.S)
+
+
+def check_lengths(path, lines):
+    if len(lines) > FILE_LINES:
+        find("file-length", path, 1, f"{len(lines)} lines, at most {FILE_LINES}")
+    for number, line in enumerate(lines, 1):
+        if len(line) > LINE_WIDTH:
+            find("width", path, number, f"{len(line)} columns, at most {LINE_WIDTH}", line.strip()[:40])
+        if line != line.rstrip():
+            find("blank", path, number, "blanks at the end of the line", line.strip()[:40])
+
+
+def check_functions(path, lines):
+    """A function starts after the last empty line or `}` before a `{` in the first column, and ends with a `}` there."""
+    start = None
+    for number, line in enumerate(lines, 1):
+        if line.startswith("{") and start is None:
+            start = number
+            while start > 1 and lines[start - 2].strip() and not lines[start - 2].startswith(("}", " *", "/*", "#")):
+                start -= 1
+        elif line.startswith("}"):
+            if start is not None and number - start + 1 > FUNCTION_LINES:
+                name = re.search(r"(\w+)\s*\(", " ".join(lines[start - 1:number]))
+                find("function-length", path, start, f"{name[1] if name else 'function'} has {number - start + 1} lines, "
+                     f"at most {FUNCTION_LINES}", name[1] if name else "")
+            start = None
+
+
+def check_includes(path, lines, headers):
+    mine = layer(path)
+    for number, line in enumerate(lines, 1):
+        quoted = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+        system = re.match(r"\s*#\s*include\s+<([^>]+)>", line)
+        if quoted and mine is not None:
+            for target in headers.get(os.path.basename(quoted[1]), []):
+                theirs = layer(target)
+                if theirs is not None and theirs > mine and not (ROOT / path).parent.joinpath(quoted[1]).is_file():
+                    find("upward", path, number, f"{LAYERS[mine]} must not include {target}", quoted[1])
+        if system:
+            if system[1].startswith("nng/") and path != "transport/carrier_nng.c" and not path.startswith("tests/"):
+                find("nng", path, number, "only transport/carrier_nng.c includes NNG's headers")
+            if SYSTEM_CALLS.match(system[1]) and not path.startswith(SYSTEM_ALLOWED):
+                find("system", path, number, f"<{system[1]}> belongs to runtime/platform", system[1])
+
+
+def check_words(path, text, code):
+    for number, line in enumerate(text.splitlines(), 1):
+        if path != "tools/tidy.py" and UNFINISHED.search(line):
+            find("unfinished", path, number, "unfinished: do it, or write an issue")
+    for number, line in enumerate(code.splitlines(), 1):
+        if path.startswith("tests/") and SLEEPS.search(line):
+            find("sleep", path, number, "a test waits for what it needs, it does not sleep")
+        if not path.startswith(("runtime/platform/", "tests/")) and SYSTEMS.match(line):
+            find("ifdef", path, number, "the build picks the platform, not the preprocessor")
+
+
+def check_error_codes():
+    text = (ROOT / "include/weft/error.h").read_text(encoding="utf-8")
+    codes = {name: int(value) for name, value in re.findall(r"\bX\((E\w+),\s*(-\d+),", text)}
+    pinned = {}
+    for line in PINNED.read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            name, value = line.split()
+            pinned[name] = int(value)
+    for name, value in pinned.items():
+        if codes.get(name) != value:
+            find("error-code", "include/weft/error.h", 1, f"{name} was {value} and is {codes.get(name, 'gone')}: never renumber", name)
+    for name in codes.keys() - pinned.keys():
+        find("error-code", "include/weft/error.h", 1, f"new code: append `{name} {codes[name]}` to {PINNED.relative_to(ROOT)}", name)
+    for value, times in collections.Counter(codes.values()).items():
+        if times > 1:
+            find("error-code", "include/weft/error.h", 1, f"{value} is used {times} times", str(value))
+
+
+def check_public(files):
+    """Every public function has a comment (its own, or one over its group) and is used in a test or an example."""
+    users = "\n".join((ROOT / p).read_text(encoding="utf-8", errors="replace")
+                      for p in files if p.startswith(("tests/", "examples/")) and p.endswith((".c", ".h")))
+    used = set(re.findall(r"\bweft_\w+", users))
+    for path in (p for p in files if p.startswith("include/weft/") and p.endswith(".h")):
+        lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
+        commented = False
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                commented = False
+            if "/*" in line or line.rstrip().endswith("*/"):
+                commented = True
+            name = re.match(r"WEFT_API [^(]*?\b(weft_\w+)\(", line) or re.match(r"static inline [^(]*?\b(weft_\w+)\(", line)
+            if not name:
+                continue
+            if not commented:
+                find("comment", path, number, f"{name[1]} has no comment", name[1])
+            if name[1] not in used:
+                find("unused", path, number, f"{name[1]} is used in no test and no example", name[1])
+
+
+def compile_header(header, language):
+    """A header alone: `#include` it twice and nothing else."""
+    public = header.startswith("include/")
+    flags = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-fsyntax-only", "-Iinclude"]
+    if not public:
+        flags += ["-D_GNU_SOURCE", "-Itests"] + ["-I" + folder for folder in LAYERS[1:]]
+    command = {"c": ["gcc", "-xc", "-std=c11"], "c++": ["g++", "-xc++", "-std=c++17"]}[language]
+    if not public:
+        command[2] = "-std=gnu11"
+    name = header[len("include/"):] if public else str(ROOT / header)
+    with tempfile.NamedTemporaryFile("w", suffix=".c") as source:
+        source.write(f'#include "{name}"\n' * 2)
+        source.flush()
+        done = subprocess.run(command + flags + [source.name], cwd=ROOT, capture_output=True, text=True, check=False)
+    return header, language, done
+
+
+def check_headers(files):
+    headers = [p for p in files if p.endswith(".h") and layer(p) is not None]
+    jobs = [(h, "c") for h in headers] + [(h, "c++") for h in headers if h.startswith("include/")]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for header, language, done in pool.map(lambda job: compile_header(*job), jobs):
+            if done.returncode != 0:
+                first = next((l for l in done.stderr.splitlines() if "error" in l), done.stderr[:200])
+                find("header", header, 1, f"does not compile alone as {language.upper()}: {first}", language)
+
+
+def settle(shrink):
+    """Sets findings off against the allowed ones; prints the rest; the number of faults."""
+    kept, allowed = [], collections.Counter()
+    lines = ALLOWED.read_text(encoding="utf-8").splitlines()
+    for line in lines:
+        if line and not line.startswith("#"):
+            allowed[line] += 1
+    faults = 0
+    left = collections.Counter(allowed)
+    for key, text in findings:
+        if left[key] > 0:
+            left[key] -= 1
+        else:
+            print(text)
+            faults += 1
+    stale = +left
+    if shrink:
+        for line in reversed(lines):
+            if stale[line] > 0:
+                stale[line] -= 1
+            else:
+                kept.append(line)
+        ALLOWED.write_text("\n".join(reversed(kept)) + "\n", encoding="utf-8")
+    elif stale:
+        print(f"{sum(stale.values())} lines of tools/tidy-allowed.txt are no longer needed; fix: tools/tidy.py --shrink")
+        faults += 1
+    return faults
+
+
+def main():
+    files = tracked()
+    headers = collections.defaultdict(list)
+    for path in files:
+        if path.endswith(".h"):
+            headers[os.path.basename(path)].append(path)
+    for path in files:
+        if not path.endswith((".c", ".h", ".S", ".py", ".sh")) and path != "dev":
+            continue
+        text = (ROOT / path).read_text(encoding="utf-8")
+        check_lengths(path, text.splitlines())
+        if path.endswith((".c", ".h")):
+            check_functions(path, text.splitlines())
+            check_includes(path, text.splitlines(), headers)
+            check_words(path, text, without_comments(text))
+    check_error_codes()
+    check_public(files)
+    check_headers(files)
+    if "--list" in sys.argv:
+        print("\n".join(key for key, _ in findings))
+        return 0
+    faults = settle("--shrink" in sys.argv)
+    print(f"tidy: {len(files)} files, {faults} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
