@@ -1,8 +1,10 @@
 /* actors/msg.h -- the envelope of a message, 64 bytes, and its body.
  *
  * Design notes.
- * (1) An envelope belongs to exactly one holder: a sender, an outbox or inbox, a mailbox, or the actor that received it. Whoever holds it frees it.
- * (2) The body is either inline, behind the envelope in the same block, or shared: a counted body that many envelopes point to (fan-out, frames).
+ * (1) An envelope belongs to exactly one holder: a sender, an outbox or inbox, a mailbox, or the actor that received
+ *     it. Whoever holds it frees it.
+ * (2) The body is either inline, behind the envelope in the same block, or shared: a counted body that many envelopes
+ *     point to (fan-out, frames).
  * (3) Bodies are immutable from the moment the message is sent. Only shared bodies have an atomic count. */
 #ifndef WF_MSG_H
 #define WF_MSG_H
@@ -22,7 +24,9 @@ enum wf_msg_kind {
     WF_MSG_STOP = 4,    /* signal: weft_stop */
     WF_MSG_PUBLISH = 5, /* to all subscribers on the target worker: body is shared, topic before the data */
     WF_MSG_SYSTEM = 6,  /* system lane: tags from WEFT_TAG_SYSTEM up */
-    WF_MSG_ROOM = 7,    /* never leaves the node: actor `from` wants to know when the mailbox of `to_actor` has room; and the news of it */
+    /* never leaves the node: actor `from` wants to know when the mailbox of `to_actor` has room; and the news of
+     * it */
+    WF_MSG_ROOM = 7,
 };
 
 /* A counted body. `data` points behind it, or into memory that `release` knows how to free. */
@@ -38,14 +42,15 @@ struct weft_msg {
     struct wf_post post; /* .flags: wf_msg_kind, .word: the tag */
     uint64_t to_actor;   /* on this node */
     weft_pid from;
-    uint64_t ref; /* of a call, 0: none */
+    uint64_t ref;           /* of a call, 0: none */
     struct wf_body *shared; /* NULL: the body is inline */
     uint32_t size;
     uint32_t topic_size; /* see wf_body */
 };
 _Static_assert(sizeof(struct weft_msg) == 64, "an envelope is one cache line; docs/performance.md says so");
 
-/* `w` is the calling worker or NULL (any other thread). The body's bytes are at wf_msg_bytes(). NULL: out of memory. No limits are checked. */
+/* `w` is the calling worker or NULL (any other thread). The body's bytes are at wf_msg_bytes(). NULL: out of memory.
+ * No limits are checked. */
 weft_msg *wf_msg_new(struct wf_worker *w, uint32_t tag, size_t size);
 /* An envelope on a shared body; takes a reference of its own. */
 weft_msg *wf_msg_share(struct wf_worker *w, uint32_t tag, struct wf_body *body);
@@ -55,8 +60,10 @@ static inline uint8_t *wf_msg_bytes(weft_msg *m)
     return m->shared != NULL ? (uint8_t *)(uintptr_t)m->shared->data + m->topic_size : (uint8_t *)(m + 1);
 }
 
-/* A body with one reference, holding topic and NUL (if topic_length > 0) and a copy of `size` bytes (data may be NULL: uninitialised). */
-struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data, size_t size);
+/* A body with one reference, holding topic and NUL (if topic_length > 0) and a copy of `size` bytes (data may be
+ * NULL: uninitialised). */
+struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
+                            size_t size);
 void wf_body_keep(struct wf_body *b);
 void wf_body_drop(struct wf_worker *w, struct wf_body *b);
 static inline uint8_t *wf_body_bytes(struct wf_body *b)

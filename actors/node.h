@@ -1,7 +1,8 @@
 /* actors/node.h -- one runtime instance: workers, names, actors, and the way to other nodes.
  *
- * wf_node_create ... wf_node_destroy make a complete node without network. transport/start.c wraps them into the public weft_node_start and
- * weft_node_stop: create, register its route, start; stop: drain actors, then links, then finish. */
+ * wf_node_create ... wf_node_destroy make a complete node without network. transport/start.c wraps them into the
+ * public weft_node_start and weft_node_stop: create, register its route, start; stop: drain actors, then links, then
+ * finish. */
 #ifndef WF_NODE_H
 #define WF_NODE_H
 
@@ -14,13 +15,14 @@
 
 /* Why a message did not reach an actor. Counted per worker, summed for `weft ps`. */
 enum wf_drop {
-    WF_DROP_NO_ACTOR,      /* the receiver was gone when it arrived */
-    WF_DROP_NO_NAME,       /* the name was not registered */
-    WF_DROP_FULL,          /* mailbox at its bound and the sender could not wait: policy, another node, a foreign thread */
-    WF_DROP_SLOW_READER,   /* a subscriber's mailbox was full */
-    WF_DROP_LATE_REPLY,    /* nobody waits for it any more */
-    WF_DROP_UNREAD,        /* in the mailbox of an actor that ended */
-    WF_DROP_MEMORY,        /* no memory for the envelope */
+    WF_DROP_NO_ACTOR, /* the receiver was gone when it arrived */
+    WF_DROP_NO_NAME,  /* the name was not registered */
+    /* mailbox at its bound and the sender could not wait: policy, another node, a foreign thread */
+    WF_DROP_FULL,
+    WF_DROP_SLOW_READER, /* a subscriber's mailbox was full */
+    WF_DROP_LATE_REPLY,  /* nobody waits for it any more */
+    WF_DROP_UNREAD,      /* in the mailbox of an actor that ended */
+    WF_DROP_MEMORY,      /* no memory for the envelope */
     WF_DROP_REASONS
 };
 extern const char *const wf_drop_names[WF_DROP_REASONS];
@@ -47,7 +49,8 @@ static inline weft_node *wf_node_of(const struct wf_worker *w)
     return (weft_node *)w->set;
 }
 
-/* Checks options (logging what is wrong), picks a name and an incarnation, makes the workers; none runs. `env` NULL: the native one. */
+/* Checks options (logging what is wrong), picks a name and an incarnation, makes the workers; none runs. `env` NULL:
+ * the native one. */
 int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_env *env);
 int wf_node_run(weft_node *node); /* starts the workers' threads */
 /* Asks every user actor to stop and waits; at the deadline kills. WEFT_OK or WEFT_ETIMEDOUT. */
@@ -57,9 +60,11 @@ void wf_node_finish_actors(weft_node *node);
 void wf_node_destroy(weft_node *node);
 
 /* An actor of weft's own: not counted as a user actor, stopped after them. */
-int wf_node_spawn_service(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size, const char *kind);
+int wf_node_spawn_service(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size,
+                          const char *kind);
 
-/* What `weft ps` shows. Collected on each worker's thread and handed to `each` on the calling actor's worker... one line per actor. */
+/* What `weft ps` shows. Collected on each worker's thread and handed to `each` on the calling actor's worker... one
+ * line per actor. */
 struct wf_actor_info {
     weft_pid pid;
     char kind[32];
@@ -68,9 +73,10 @@ struct wf_actor_info {
     char waits_for[24]; /* "mailbox", "read", "" */
     uint32_t mailbox, mailbox_max;
     uint64_t received;
-    uint64_t dropped;   /* at its mailbox */
+    uint64_t dropped; /* at its mailbox */
 };
-/* [A, W] Lists the actors of this node, all workers. `*out` is malloc'ed, `*count` entries. WEFT_ETIMEDOUT, WEFT_ENOMEM. */
+/* [A, W] Lists the actors of this node, all workers. `*out` is malloc'ed, `*count` entries. WEFT_ETIMEDOUT,
+ * WEFT_ENOMEM. */
 int wf_node_list_actors(weft_node *node, struct wf_actor_info **out, size_t *count, int64_t deadline);
 /* Sums over workers; any thread, approximate while they run. */
 void wf_node_drops(const weft_node *node, uint64_t out[WF_DROP_REASONS]);

@@ -1,8 +1,9 @@
-/* actors/route.h -- what the actor layer asks of whatever connects nodes, and what it offers to it. transport/ fills in a struct wf_route; the
- * actor layer is complete without one (every other node is then WEFT_ENONODE).
+/* actors/route.h -- what the actor layer asks of whatever connects nodes, and what it offers to it. transport/ fills
+ * in a struct wf_route; the actor layer is complete without one (every other node is then WEFT_ENONODE).
  *
- * Outbound functions run on a worker's thread, called by a running actor, and borrow the message: the caller frees it afterwards. Their frames are
- * batched per worker and peer; `flush` at the end of each turn hands the batches to the carrier. Order from one actor to one other is kept. */
+ * Outbound functions run on a worker's thread, called by a running actor, and borrow the message: the caller frees it
+ * afterwards. Their frames are batched per worker and peer; `flush` at the end of each turn hands the batches to the
+ * carrier. Order from one actor to one other is kept. */
 #ifndef WF_ROUTE_H
 #define WF_ROUTE_H
 
@@ -12,11 +13,14 @@
 #include <weft/node.h>
 
 struct wf_route {
-    /* To an actor of the peer whose incarnation is `to.node`: every wf_msg_kind that crosses nodes (SEND, CALL, REPLY, FAILED, STOP). 0; WEFT_ENONODE:
-     * no such peer is connected; WEFT_EFULL: its outbox is at its bound (system kinds REPLY, FAILED and STOP are never refused for that). */
+    /* To an actor of the peer whose incarnation is `to.node`: every wf_msg_kind that crosses nodes (SEND, CALL,
+     * REPLY, FAILED, STOP). 0; WEFT_ENONODE: no such peer is connected; WEFT_EFULL: its outbox is at its bound
+     * (system kinds REPLY, FAILED and STOP are never refused for that). */
     int (*send)(struct wf_worker *w, weft_pid to, const weft_msg *m);
-    /* To the name on the peer called `node`. `*peer` (may be NULL) gets its incarnation, so that a caller hears when it is lost. */
-    int (*send_name)(struct wf_worker *w, const char *node, size_t node_size, const char *name, const weft_msg *m, uint64_t *peer);
+    /* To the name on the peer called `node`. `*peer` (may be NULL) gets its incarnation, so that a caller hears when
+     * it is lost. */
+    int (*send_name)(struct wf_worker *w, const char *node, size_t node_size, const char *name, const weft_msg *m,
+                     uint64_t *peer);
     /* One copy for each peer with a matching interest; a full one drops and counts. Returns how many it went to. */
     int (*publish)(struct wf_worker *w, const char *topic, uint32_t tag, weft_pid from, struct wf_body *body);
     /* A pattern got its first (add) or lost its last subscriber on this worker. */
@@ -29,22 +33,25 @@ struct wf_route {
     void (*watch_nodes)(struct wf_worker *w, weft_pid who);
 };
 
-/* ---- Offered to transport ------------------------------------------------------------------------------------------ */
+/* ---- Offered to transport -------------------------------------------------------------------------------------- */
 
-/* Collects messages that arrived for actors of this node and posts them, one push and at most one wake per worker. Any thread (one at a time
- * per wf_inbound, on the caller's stack: zero it first). */
+/* Collects messages that arrived for actors of this node and posts them, one push and at most one wake per worker.
+ * Any thread (one at a time per wf_inbound, on the caller's stack: zero it first). */
 struct wf_inbound {
     uint64_t mask;
     struct wf_outbox to[WF_WORKERS_MAX];
 };
-/* Consumes `m`, whose to_actor, from, ref, kind and tag are filled in. A worker index that this node has not got is dropped and counted. */
+/* Consumes `m`, whose to_actor, from, ref, kind and tag are filled in. A worker index that this node has not got is
+ * dropped and counted. */
 void wf_inbound_add(weft_node *node, struct wf_inbound *in, weft_msg *m);
-/* The same to a name of this node; without such a name: dropped and counted, returns WEFT_ENOACTOR (a CALL should then be answered by FAILED). */
+/* The same to a name of this node; without such a name: dropped and counted, returns WEFT_ENOACTOR (a CALL should
+ * then be answered by FAILED). */
 int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name, size_t name_size, weft_msg *m);
 /* To the subscribers of this node; consumes one reference of `body` (its topic inside). */
 void wf_inbound_publish(weft_node *node, struct wf_inbound *in, uint32_t tag, weft_pid from, struct wf_body *body);
 void wf_inbound_post(weft_node *node, struct wf_inbound *in);
-/* The first worker whose inbox is at its bound, NULL if none: stop reading from the network and use wf_worker_when_room (runtime/worker.h). */
+/* The first worker whose inbox is at its bound, NULL if none: stop reading from the network and use
+ * wf_worker_when_room (runtime/worker.h). */
 struct wf_worker *wf_inbound_choked(weft_node *node);
 
 /* Any thread: the link to that peer is gone for good; calls waiting for an answer from it fail with WEFT_ENONODE. */

@@ -1,11 +1,14 @@
 /* runtime/fd.h -- descriptors registered with a worker's poller, and the waiters of anything an actor can wait for.
  *
  * Design notes.
- * (1) Registration is lazy: the first call that says PF_AGAIN, or the first wait, makes the record; most accepted connections that are read at once
- *     and closed never get one. The poller's tag is the record's id, so an entry of a record that is gone is known by its generation.
- * (2) Readiness is what we know per direction. NOT_READY: a call said PF_AGAIN (or read less than asked for) and no edge came since. READY: an edge came and
- *     nothing was consumed since. MAYBE: something was consumed since the last edge, only a system call can tell.
- * (3) A wake is a hint. Waiters live on the stack of the task that waits, for the length of one wait, and are off every source before it returns. */
+ * (1) Registration is lazy: the first call that says PF_AGAIN, or the first wait, makes the record; most accepted
+ *     connections that are read at once and closed never get one. The poller's tag is the record's id, so an entry of
+ *     a record that is gone is known by its generation.
+ * (2) Readiness is what we know per direction. NOT_READY: a call said PF_AGAIN (or read less than asked for) and no
+ *     edge came since. READY: an edge came and nothing was consumed since. MAYBE: something was consumed since the
+ *     last edge, only a system call can tell.
+ * (3) A wake is a hint. Waiters live on the stack of the task that waits, for the length of one wait, and are off
+ *     every source before it returns. */
 #ifndef WF_FD_H
 #define WF_FD_H
 
@@ -38,11 +41,13 @@ struct wf_fd {
     struct wf_call release;
 };
 
-/* Registers `h` with the poller of `w`, whose thread this is. WEFT_ENOMEM, WEFT_EINVAL (not pollable: always ready), WEFT_EEXIST. */
+/* Registers `h` with the poller of `w`, whose thread this is. WEFT_ENOMEM, WEFT_EINVAL (not pollable: always ready),
+ * WEFT_EEXIST. */
 int wf_fd_add(struct wf_worker *w, pf_handle h, struct wf_fd **out);
 /* Its worker's thread. Whoever still waits is woken and taken off. */
 void wf_fd_remove(struct wf_fd *f);
-/* Another worker's thread takes the handle over: nobody may be waiting. The record goes back to its slab by a post. */
+/* Another worker's thread takes the handle over: nobody may be waiting. The record goes back to its slab by a
+ * post. */
 void wf_fd_abandon(struct wf_fd *f);
 /* A task is about to wait for this direction. */
 int wf_fd_arm(struct wf_fd *f, bool for_write);

@@ -1,7 +1,7 @@
 /* runtime/heap.h -- the timers of one worker: a 4-ary heap ordered by deadline, then by age.
  *
- * The key lies in the heap's own array, so that sifting touches no timer but the ones it moves. Equal deadlines fire in the order they were
- * armed, which makes a run repeatable. Owner's thread only. */
+ * The key lies in the heap's own array, so that sifting touches no timer but the ones it moves. Equal deadlines fire
+ * in the order they were armed, which makes a run repeatable. Owner's thread only. */
 #ifndef WF_HEAP_H
 #define WF_HEAP_H
 
@@ -12,7 +12,8 @@ struct wf_worker;
 struct wf_timer {
     int64_t deadline;
     uint32_t place; /* index in the heap + 1; 0: not armed */
-    void (*fire)(struct wf_worker *w, struct wf_timer *t); /* already off the heap: it may arm itself again or be freed */
+    /* already off the heap: it may arm itself again or be freed */
+    void (*fire)(struct wf_worker *w, struct wf_timer *t);
 };
 
 struct wf_heap {

@@ -1,9 +1,10 @@
 /* runtime/pool.h -- blocks for messages and other short-lived things, per worker, without locks.
  *
- * Design notes. Magazines after Bonwick and Adams, "Magazines and Vmem" (USENIX 2001): each worker keeps up to two magazines of free blocks per
- * size class; when both are full (or empty) it trades a whole magazine with the node's depot under a mutex, so a block that is made on one worker and
- * freed on another finds its way back at one lock per WF_MAGAZINE blocks. Every block comes from malloc on its own, so a thread without a pool
- * may make and free blocks of the same classes with plain malloc and free. Under ASan, TSan and Valgrind nothing is pooled. */
+ * Design notes. Magazines after Bonwick and Adams, "Magazines and Vmem" (USENIX 2001): each worker keeps up to two
+ * magazines of free blocks per size class; when both are full (or empty) it trades a whole magazine with the node's
+ * depot under a mutex, so a block that is made on one worker and freed on another finds its way back at one lock per
+ * WF_MAGAZINE blocks. Every block comes from malloc on its own, so a thread without a pool may make and free blocks
+ * of the same classes with plain malloc and free. Under ASan, TSan and Valgrind nothing is pooled. */
 #ifndef WF_POOL_H
 #define WF_POOL_H
 

@@ -1,8 +1,9 @@
 /* runtime/slab.h -- type-stable slots with a number and a generation, behind every public handle and pid.
  *
- * Design notes. (1) One worker owns a slab: only it takes and gives. (2) Any thread may look a slot up by number: chunks are published with release
- * and never move or go away before the slab, so a stale handle leads to a slot of the same type, never to a crash. (3) The first 8 bytes of
- * each item are a struct wf_slot, whose generation says which life of the slot a handle meant; it is odd while taken. */
+ * Design notes. (1) One worker owns a slab: only it takes and gives. (2) Any thread may look a slot up by number:
+ * chunks are published with release and never move or go away before the slab, so a stale handle leads to a slot of
+ * the same type, never to a crash. (3) The first 8 bytes of each item are a struct wf_slot, whose generation says
+ * which life of the slot a handle meant; it is odd while taken. */
 #ifndef WF_SLAB_H
 #define WF_SLAB_H
 
@@ -27,8 +28,8 @@ enum { WF_SLAB_MAX = (1 << 24) - 1 };
 /* `item_bytes` is rounded up to 16; `max` slots, at most WF_SLAB_MAX. WEFT_ENOMEM. */
 int wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max);
 void wf_slab_finish(struct wf_slab *s);
-/* A slot with a new odd generation. What is after its wf_slot is zero the first time and what was left there later. NULL: WEFT_EFULL or
- * no memory. */
+/* A slot with a new odd generation. What is after its wf_slot is zero the first time and what was left there later.
+ * NULL: WEFT_EFULL or no memory. */
 void *wf_slab_take(struct wf_slab *s);
 void wf_slab_give(struct wf_slab *s, void *item);
 
@@ -44,7 +45,8 @@ static inline void *wf_slab_at(const struct wf_slab *s, uint32_t index)
 /* Ids: generation << 32 | worker << 24 | slot. Never 0, as a taken slot's generation is odd. */
 static inline uint64_t wf_id_make(const struct wf_slot *slot, uint32_t worker)
 {
-    return (uint64_t)atomic_load_explicit(&slot->generation, memory_order_relaxed) << 32 | (uint64_t)worker << 24 | slot->index;
+    return (uint64_t)atomic_load_explicit(&slot->generation, memory_order_relaxed) << 32 | (uint64_t)worker << 24 |
+           slot->index;
 }
 static inline uint32_t wf_id_worker(uint64_t id)
 {
@@ -64,7 +66,8 @@ static inline void *wf_slab_find(const struct wf_slab *s, uint64_t id)
 {
     struct wf_slot *slot = wf_slab_at(s, wf_id_slot(id));
     if (WF_UNLIKELY(slot == NULL)) return NULL;
-    if (WF_UNLIKELY(atomic_load_explicit(&slot->generation, memory_order_acquire) != wf_id_generation(id))) return NULL;
+    if (WF_UNLIKELY(atomic_load_explicit(&slot->generation, memory_order_acquire) != wf_id_generation(id)))
+        return NULL;
     return slot;
 }
 

@@ -1,16 +1,21 @@
 /* runtime/worker.h -- one OS thread with its reactor, and the tasks that live on it.
  *
  * Design notes.
- * (1) A task is a coroutine with a worker, a state and a deadline; actors/ embeds it. It starts and ends on one worker.
- * (2) Everything in a wf_worker belongs to its thread, but for `inbox`, `inbox_count`, `state` and `room_calls`, which are atomic and lie on
- *     cache lines of their own.
+ * (1) A task is a coroutine with a worker, a state and a deadline; actors/ embeds it. It starts and ends on one
+ *     worker.
+ * (2) Everything in a wf_worker belongs to its thread, but for `inbox`, `inbox_count`, `state` and `room_calls`,
+ *     which are atomic and lie on cache lines of their own.
  * (3) The loop's order, in docs/architecture and in wf_worker_turn():
- *         1. due timers   2. inbox   3. runnable tasks, under a budget   4. flush outboxes   5. poll (sleep only if nothing is left)
- * (4) Sleeping: the worker stores ASLEEP, then looks at its inbox again; a producer pushes, then reads the state. Both are sequentially
- *     consistent, so at least one sees the other: no wake is lost. The producer that turns ASLEEP into RUNNING pays for the wake, once.
- * (5) wf_task_wait suspends the running task by switching straight to the next runnable one. Wakes are hints: who waits looks again.
- * (6) Cancel sets `cancelled` and wakes; from then on wf_task_wait returns WEFT_ECANCELED without suspending. Kill sets `killed` too; the waiting
- *     call takes its waiters off their sources first and then calls wf_task_settle, which does not return for a killed task. */
+ *         1. due timers   2. inbox   3. runnable tasks, under a budget   4. flush outboxes   5. poll (sleep only if
+ *         nothing is left)
+ * (4) Sleeping: the worker stores ASLEEP, then looks at its inbox again; a producer pushes, then reads the state.
+ *     Both are sequentially consistent, so at least one sees the other: no wake is lost. The producer that turns
+ *     ASLEEP into RUNNING pays for the wake, once.
+ * (5) wf_task_wait suspends the running task by switching straight to the next runnable one. Wakes are hints: who
+ *     waits looks again.
+ * (6) Cancel sets `cancelled` and wakes; from then on wf_task_wait returns WEFT_ECANCELED without suspending. Kill
+ *     sets `killed` too; the waiting call takes its waiters off their sources first and then calls wf_task_settle,
+ *     which does not return for a killed task. */
 #ifndef WF_WORKER_H
 #define WF_WORKER_H
 
@@ -25,7 +30,7 @@
 struct wf_worker;
 struct wf_task;
 
-/* ---- What crosses threads ---------------------------------------------------------------------------------------- */
+/* ---- What crosses threads -------------------------------------------------------------------------------------- */
 enum wf_post_kind { WF_POST_CALL, WF_POST_MESSAGE, WF_POST_KINDS };
 
 /* Anything handed to another worker begins with this. */
@@ -37,13 +42,14 @@ struct wf_post {
     uint32_t word;        /* for the kind */
 };
 
-/* WF_POST_CALL: runs `call` on the target's thread between tasks; the callee frees or reuses it. It must not suspend. */
+/* WF_POST_CALL: runs `call` on the target's thread between tasks; the callee frees or reuses it. It must not
+ * suspend. */
 struct wf_call {
     struct wf_post post;
     void (*call)(struct wf_worker *w, struct wf_call *c);
 };
 
-/* ---- Tasks --------------------------------------------------------------------------------------------------------- */
+/* ---- Tasks ----------------------------------------------------------------------------------------------------- */
 enum wf_task_state { WF_TASK_NEW, WF_TASK_READY, WF_TASK_RUNNING, WF_TASK_WAITING, WF_TASK_DONE };
 
 struct wf_task {
@@ -75,20 +81,22 @@ struct wf_owned {
     void (*close)(struct wf_owned *o);
 };
 
-/* ---- What the layer above registers ----------------------------------------------------------------------------------- */
+/* ---- What the layer above registers ---------------------------------------------------------------------------- */
 struct wf_hooks {
     void (*task_main)(struct wf_task *t); /* on the task's stack; returns when it is over */
     void (*task_done)(struct wf_task *t); /* the last touch: may free the task */
     void (*task_killed)(struct wf_task *t) __attribute__((noreturn)); /* on its stack: end it by wf_task_exit */
     void (*task_unstarted)(struct wf_task *t); /* there is no stack for it: it ends without having run; may free it */
-    void (*task_describe)(const struct wf_task *t, char *out, size_t size); /* async-signal-safe: "actor chat 0.17.1" */
+    /* async-signal-safe: "actor chat 0.17.1" */
+    void (*task_describe)(const struct wf_task *t, char *out, size_t size);
     bool (*mail_ready)(const struct wf_task *t);
     void (*on_post[WF_POST_KINDS])(struct wf_worker *w, struct wf_post *p);
     void (*drop_post)(struct wf_worker *w, struct wf_post *p); /* the node ends with it undelivered: free it */
-    void (*flush)(struct wf_worker *w); /* step 4 of a turn: hand what is batched per peer to the carrier; may be NULL */
+    /* step 4 of a turn: hand what is batched per peer to the carrier; may be NULL */
+    void (*flush)(struct wf_worker *w);
 };
 
-/* ---- Workers ------------------------------------------------------------------------------------------------------------ */
+/* ---- Workers --------------------------------------------------------------------------------------------------- */
 enum wf_worker_state { WF_RUNNING, WF_LOOKING, WF_ASLEEP };
 
 struct wf_outbox {
@@ -115,13 +123,14 @@ struct wf_worker {
     uint64_t outbox_mask; /* bit i: outbox[i] holds something */
     struct wf_outbox outbox[WF_WORKERS_MAX];
     struct wf_slab fds, streams, listeners, events, user_timers, tickets; /* wf_waits_init makes them */
-    void *actors;    /* struct of actors/ */
-    void *transport; /* struct of transport/ */
+    void *actors;                                                         /* struct of actors/ */
+    void *transport;                                                      /* struct of transport/ */
     pf_thread *thread;
     struct wf_coro leaving; /* what is left of a task between its end and the switch away from its stack */
     bool stop;
     struct wf_list room[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a choked worker */
-    struct wf_room_call *room_call[WF_WORKERS_MAX]; /* under way to that worker while tasks wait; NULL before the first use */
+    /* under way to that worker while tasks wait; NULL before the first use */
+    struct wf_room_call *room_call[WF_WORKERS_MAX];
     int64_t idle_gap; /* moving average of how long this worker lay idle before a post came: whether LOOKING pays */
     struct {
         uint64_t turns, sleeps, looks, wakes_sent, posts_in, timers_fired;
@@ -160,36 +169,41 @@ static inline struct wf_task *wf_task_self(void)
     return wf_here == NULL ? NULL : wf_here->current;
 }
 
-/* One turn of the loop; sleeps at step 5 until `deadline` at most. For tests and embedding; threads run it for ever. */
+/* One turn of the loop; sleeps at step 5 until `deadline` at most. For tests and embedding; threads run it for
+ * ever. */
 void wf_worker_turn(struct wf_worker *w, int64_t deadline);
 
-/* Any thread, signal handlers: pushes one post and wakes the worker if it sleeps. Never fails: bounded by the callers. */
+/* Any thread, signal handlers: pushes one post and wakes the worker if it sleeps. Never fails: bounded by the
+ * callers. */
 void wf_worker_post(struct wf_worker *w, struct wf_post *p);
-/* Any thread: pushes a chain (newest first, `oldest` its end) of `count` posts with one atomic operation and at most one wake. */
+/* Any thread: pushes a chain (newest first, `oldest` its end) of `count` posts with one atomic operation and at most
+ * one wake. */
 void wf_worker_post_chain(struct wf_worker *w, struct wf_post *newest, struct wf_post *oldest, uint32_t count);
 /* From worker `w`'s thread to another worker: batched until the end of the turn. */
 void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p);
 /* Whether so much is on its way to `target` that senders should wait. Any thread. */
 bool wf_worker_is_choked(const struct wf_worker *target);
-/* Any thread: runs `c` on `target`'s thread when its inbox has been drained, at once if it is. The way to wait for a choked worker. */
+/* Any thread: runs `c` on `target`'s thread when its inbox has been drained, at once if it is. The way to wait for a
+ * choked worker. */
 void wf_worker_when_room(struct wf_worker *target, struct wf_call *c);
 /* Task on worker `w`: waits until `target` is no longer choked. As wf_task_wait. */
 int wf_worker_wait_room(struct wf_worker *w, uint32_t target, int64_t deadline);
 
-/* ---- Tasks: all on the owner's thread ------------------------------------------------------------------------------------- */
+/* ---- Tasks: all on the owner's thread -------------------------------------------------------------------------- */
 void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes);
 /* Makes a NEW task runnable for the first time. It gets its stack when it first runs. */
 void wf_task_start(struct wf_task *t);
 /* Makes a WAITING task runnable; otherwise does nothing. */
 void wf_task_wake(struct wf_task *t);
-/* The running task waits for a wake. 0: woken (look whether it is what you wait for); WEFT_ETIMEDOUT; WEFT_ECANCELED, at once if it was cancelled
- * before. Deadline WEFT_NOW: WEFT_ETIMEDOUT at once. `what` is static text for people. */
+/* The running task waits for a wake. 0: woken (look whether it is what you wait for); WEFT_ETIMEDOUT; WEFT_ECANCELED,
+ * at once if it was cancelled before. Deadline WEFT_NOW: WEFT_ETIMEDOUT at once. `what` is static text for people. */
 int wf_task_wait(int64_t deadline, const char *what);
 /* Ends every waiting call: returns `result`, or, if the running task was killed, does not return. */
 int64_t wf_task_settle(int64_t result);
 /* The running task goes to the end of the queue. */
 void wf_task_yield(void);
-/* Counts one operation of the running task; yields when its budget is used up, so that one that never waits cannot starve others. */
+/* Counts one operation of the running task; yields when its budget is used up, so that one that never waits cannot
+ * starve others. */
 static inline void wf_task_tick(struct wf_task *t)
 {
     if (WF_UNLIKELY(--t->ops == 0)) wf_task_yield();

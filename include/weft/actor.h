@@ -34,8 +34,8 @@ typedef struct {
     int worker;              /* 1..N: pin to that worker; 0: near the parent unless its worker is busy */
 } weft_spawn_options;
 
-/* [A] Starts an actor and returns at once; the actor first runs after the caller suspends. Copies `size` bytes of `arg`
- * (at most 64 KiB). `out` (may be NULL) gets the pid.
+/* [A] Starts an actor and returns at once; the actor first runs after the caller suspends. Copies `size` bytes of
+ * `arg` (at most 64 KiB). `out` (may be NULL) gets the pid.
  * WEFT_EINVAL, WEFT_ENOMEM, WEFT_EFULL (the node's actor limit), WEFT_ECANCELED (the node is stopping). */
 WEFT_API int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size,
                         const weft_spawn_options *options /* NULL: defaults */);
@@ -43,17 +43,18 @@ WEFT_API int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t
 /* [A] The calling actor; weft_nobody() outside of actors. */
 WEFT_API weft_pid weft_self(void);
 
-/* [A] Ends the calling actor: runs its deferred clean-ups, last first, and does not return. Does nothing but abort the
- * process, with a message, when called outside of an actor. */
+/* [A] Ends the calling actor: runs its deferred clean-ups, last first, and does not return. Does nothing but abort
+ * the process, with a message, when called outside of an actor. */
 WEFT_API WEFT_NORETURN void weft_exit(int reason);
 
-/* [A] Asks an actor (perhaps the caller itself) to end: what it waits for, and every later wait, returns WEFT_ECANCELED.
- * If it has not ended after the node's grace period it is killed at its next wait: its frames are abandoned and its deferred
- * clean-ups run. Works across nodes. WEFT_ENOACTOR if it is known to be gone, WEFT_ENONODE. */
+/* [A] Asks an actor (perhaps the caller itself) to end: what it waits for, and every later wait, returns
+ * WEFT_ECANCELED. If it has not ended after the node's grace period it is killed at its next wait: its frames are
+ * abandoned and its deferred clean-ups run. Works across nodes. WEFT_ENOACTOR if it is known to be gone,
+ * WEFT_ENONODE. */
 WEFT_API int weft_stop(weft_pid target);
 
-/* [A] Runs `undo(arg)` when this actor ends, in whatever way; last in, first out. A clean-up may wait, but no longer than
- * the node's grace period. WEFT_ENOMEM: then `undo(arg)` has already been run. */
+/* [A] Runs `undo(arg)` when this actor ends, in whatever way; last in, first out. A clean-up may wait, but no longer
+ * than the node's grace period. WEFT_ENOMEM: then `undo(arg)` has already been run. */
 WEFT_API int weft_defer(void (*undo)(void *), void *arg);
 
 /* [A, W] Lets every other runnable actor of this worker run once. */
@@ -62,8 +63,8 @@ WEFT_API int weft_yield(void);
 /* [A, W] Sleeps until the deadline. 0 once it has come; WEFT_ECANCELED. */
 WEFT_API int weft_sleep(int64_t deadline);
 
-/* [A] Gives the calling actor a name on this node, for weft_whereis, weft_send_name and "name@node" from elsewhere. At most
- * 64 bytes of letters, digits, '.', '_', '-' and '$'. An actor may have several; all vanish when it ends.
+/* [A] Gives the calling actor a name on this node, for weft_whereis, weft_send_name and "name@node" from elsewhere.
+ * At most 64 bytes of letters, digits, '.', '_', '-' and '$'. An actor may have several; all vanish when it ends.
  * WEFT_EEXIST, WEFT_EINVAL. */
 WEFT_API int weft_register(const char *name);
 

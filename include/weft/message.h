@@ -17,8 +17,8 @@ enum {
 #define WEFT_TAG_NODE_UP (WEFT_TAG_SYSTEM + 1)   /* see weft_watch_nodes */
 #define WEFT_TAG_NODE_DOWN (WEFT_TAG_SYSTEM + 2) /* see weft_watch_nodes */
 
-/* [T] A message of `size` bytes to be filled in place through weft_msg_body before it is sent. NULL when out of memory, when size is
- * over WEFT_MESSAGE_MAX, or when the tag is reserved. */
+/* [T] A message of `size` bytes to be filled in place through weft_msg_body before it is sent. NULL when out of
+ * memory, when size is over WEFT_MESSAGE_MAX, or when the tag is reserved. */
 WEFT_API weft_msg *weft_msg_new(uint32_t tag, size_t size);
 /* [T] The bytes of a message made by weft_msg_new and not sent yet. Aligned for any type. */
 WEFT_API void *weft_msg_body(weft_msg *m);
@@ -33,37 +33,42 @@ WEFT_API size_t weft_size(const weft_msg *m);
 WEFT_API const char *weft_topic(const weft_msg *m); /* "" unless it was published */
 WEFT_API bool weft_wants_reply(const weft_msg *m);  /* whether it is a weft_call waiting for weft_reply */
 
-/* [A, W] Sends a copy of `size` bytes. Suspends only while the receiver's mailbox (or the link to its node) is full, for at most
- * the node's send timeout (5 s), then WEFT_EFULL. WEFT_ENOACTOR if the receiver is known to be gone (not knowing is no promise
- * that it is there), WEFT_ENONODE, WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM, WEFT_ECANCELED. */
+/* [A, W] Sends a copy of `size` bytes. Suspends only while the receiver's mailbox (or the link to its node) is full,
+ * for at most the node's send timeout (5 s), then WEFT_EFULL. WEFT_ENOACTOR if the receiver is known to be gone (not
+ * knowing is no promise that it is there), WEFT_ENONODE, WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM, WEFT_ECANCELED. */
 WEFT_API int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size);
 /* [A] The same, but WEFT_EFULL at once instead of waiting. */
 WEFT_API int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size);
 /* [A, W] / [A] The same without the copy; consumes `m` whatever happens. A received message may be sent on. */
 WEFT_API int weft_send_msg(weft_pid to, weft_msg *m);
 WEFT_API int weft_try_send_msg(weft_pid to, weft_msg *m);
-/* [A, W] Sends to a registered name: "room" on this node, "room@b" on node b. For another node success means the message is on its
- * way; a name that is not there is counted and logged on that node. */
+/* [A, W] Sends to a registered name: "room" on this node, "room@b" on node b. For another node success means the
+ * message is on its way; a name that is not there is counted and logged on that node. */
 WEFT_API int weft_send_name(const char *name, uint32_t tag, const void *data, size_t size);
 
 /* [A, W] Takes the oldest message. */
 WEFT_API int weft_recv(weft_msg **out, int64_t deadline);
 /* [A, W] Takes the oldest message with this tag; the others stay, in order. */
 WEFT_API int weft_recv_tag(weft_msg **out, uint32_t tag, int64_t deadline);
-/* [A, W] Takes the oldest message that `match` accepts; it sees each message once, must not wait and must not keep the pointer. */
-WEFT_API int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg, int64_t deadline);
+/* [A, W] Takes the oldest message that `match` accepts; it sees each message once, must not wait and must not keep
+ * the pointer. */
+WEFT_API int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg,
+                             int64_t deadline);
 
-/* [A, W] Sends a request and waits for its answer, which comes past the mailbox. `*answer` is the caller's. A late answer is dropped.
- * WEFT_ENOACTOR if the receiver is gone or ends first, WEFT_ENONODE if its node is lost, else as weft_send. */
+/* [A, W] Sends a request and waits for its answer, which comes past the mailbox. `*answer` is the caller's. A late
+ * answer is dropped. WEFT_ENOACTOR if the receiver is gone or ends first, WEFT_ENONODE if its node is lost, else as
+ * weft_send. */
 WEFT_API int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline);
 /* [A, W] The same to a name, here or "name@node". */
-WEFT_API int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline);
+WEFT_API int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size, weft_msg **answer,
+                            int64_t deadline);
 /* [A] Answers a message for which weft_wants_reply() holds, once (more are dropped); the request stays the caller's.
  * Never suspends: the asker has kept a place for the answer. WEFT_EINVAL if it is no request. */
 WEFT_API int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size);
 
-/* [A] From now on the calling actor gets WEFT_TAG_NODE_UP and WEFT_TAG_NODE_DOWN messages in its system lane, first one NODE_UP for
- * each node that is connected already. Their body is a struct weft_node_news; read it with weft_node_news_read. */
+/* [A] From now on the calling actor gets WEFT_TAG_NODE_UP and WEFT_TAG_NODE_DOWN messages in its system lane, first
+ * one NODE_UP for each node that is connected already. Their body is a struct weft_node_news; read it with
+ * weft_node_news_read. */
 WEFT_API int weft_watch_nodes(void);
 
 WEFT_END

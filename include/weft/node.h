@@ -11,29 +11,32 @@ typedef struct weft_node weft_node;
 
 /* Zero means the default for every field. Strings and arrays are copied. */
 typedef struct {
-    const char *name;          /* letters, digits, '_', '-', '.', at most 64 bytes; default "weft-" and 8 hex digits */
+    /* letters, digits, '_', '-', '.', at most 64 bytes; default "weft-" and 8 hex digits */
+    const char *name;
     const char *cluster;       /* nodes link only within one cluster; default "weft" */
     const char *const *listen; /* URLs other nodes may dial: tcp://127.0.0.1:4001, ipc:///path; none: only dial out */
     size_t listen_count;
     const char *const *join; /* URLs of seeds: dialled for ever, with back-off */
     size_t join_count;
-    int workers;               /* default: one per core, at most 64 */
-    size_t stack_bytes;        /* of an actor; default 64 KiB, of which 16 KiB are guard */
-    uint32_t actors_max;       /* per worker; default and limit 16,777,215 */
-    size_t mailbox_bytes_max;  /* of all mailboxes of the node together; default 1 GiB */
-    int64_t send_timeout;      /* of weft_send to a full mailbox; default 5 s */
-    int64_t grace;             /* between weft_stop and the kill; default 5 s */
-    int64_t heartbeat;         /* of a quiet link; default 1 s; a link silent for 5 of them is lost */
-    const char *control;       /* path of a 0600 ipc socket for the command line; NULL: none */
-    bool client;               /* join as a tool: not listed as a node, given no topics unless it subscribes */
+    int workers;              /* default: one per core, at most 64 */
+    size_t stack_bytes;       /* of an actor; default 64 KiB, of which 16 KiB are guard */
+    uint32_t actors_max;      /* per worker; default and limit 16,777,215 */
+    size_t mailbox_bytes_max; /* of all mailboxes of the node together; default 1 GiB */
+    int64_t send_timeout;     /* of weft_send to a full mailbox; default 5 s */
+    int64_t grace;            /* between weft_stop and the kill; default 5 s */
+    int64_t heartbeat;        /* of a quiet link; default 1 s; a link silent for 5 of them is lost */
+    const char *control;      /* path of a 0600 ipc socket for the command line; NULL: none */
+    bool client;              /* join as a tool: not listed as a node, given no topics unless it subscribes */
 } weft_node_options;
 
-/* [T] Starts workers and listeners. `*out` is to be ended with weft_node_stop. On failure nothing is left behind, and the log has said which
- * option or URL failed and why. WEFT_EINVAL, WEFT_EADDRESS, WEFT_EINUSE, WEFT_ENOMEM, WEFT_ESYSTEM. */
+/* [T] Starts workers and listeners. `*out` is to be ended with weft_node_stop. On failure nothing is left behind, and
+ * the log has said which option or URL failed and why. WEFT_EINVAL, WEFT_EADDRESS, WEFT_EINUSE, WEFT_ENOMEM,
+ * WEFT_ESYSTEM. */
 WEFT_API int weft_node_start(weft_node **out, const weft_node_options *options /* NULL: defaults */);
 
-/* [T] Asks every actor to stop, waits until they have ended (at the deadline it kills the rest), drains the links, says BYE to the
- * peers, ends the workers and frees the node. Not from one of its own actors. 0, or WEFT_ETIMEDOUT if it had to kill. */
+/* [T] Asks every actor to stop, waits until they have ended (at the deadline it kills the rest), drains the links,
+ * says BYE to the peers, ends the workers and frees the node. Not from one of its own actors. 0, or WEFT_ETIMEDOUT if
+ * it had to kill. */
 WEFT_API int weft_node_stop(weft_node *node, int64_t deadline);
 
 /* [T] Waits until no user actor is left. WEFT_ETIMEDOUT. Not from one of its own actors. */
@@ -46,9 +49,10 @@ WEFT_API int weft_node_spawn(weft_node *node, weft_pid *out, weft_actor *body, c
 /* [T] weft_try_send for foreign threads: never waits, WEFT_EFULL at the bound. Inside an actor use weft_send. */
 WEFT_API int weft_node_send(weft_node *node, weft_pid to, uint32_t tag, const void *data, size_t size);
 
-/* [T] The usual main(): starts a node, runs `first` as its first actor and returns when no user actor is left or, after SIGTERM or SIGINT, when the
- * node is drained. The result suits main(): 0, 1 when the node did not start, 5 when it was not drained in time. Call it before other threads
- * exist: it blocks the two signals in the calling thread, and new threads inherit that. */
+/* [T] The usual main(): starts a node, runs `first` as its first actor and returns when no user actor is left or,
+ * after SIGTERM or SIGINT, when the node is drained. The result suits main(): 0, 1 when the node did not start, 5
+ * when it was not drained in time. Call it before other threads exist: it blocks the two signals in the calling
+ * thread, and new threads inherit that. */
 WEFT_API int weft_main(const weft_node_options *options, weft_actor *first, const void *arg, size_t size);
 
 /* [T] The node an actor lives on; NULL outside of actors. */
@@ -77,10 +81,18 @@ struct weft_args {
 };
 /* WEFT_MODULE(body) at file level makes `body` the entry point of a module. */
 #ifdef __cplusplus
-#define WEFT_MODULE(body) extern "C" WEFT_API void weft_module_main(const void *arg, size_t size) { body(arg, size); }
+#define WEFT_MODULE(body)                                                   \
+    extern "C" WEFT_API void weft_module_main(const void *arg, size_t size) \
+    {                                                                       \
+        body(arg, size);                                                    \
+    }
 #else
-#define WEFT_MODULE(body) WEFT_API void weft_module_main(const void *arg, size_t size); \
-    void weft_module_main(const void *arg, size_t size) { body(arg, size); }
+#define WEFT_MODULE(body)                                         \
+    WEFT_API void weft_module_main(const void *arg, size_t size); \
+    void weft_module_main(const void *arg, size_t size)           \
+    {                                                             \
+        body(arg, size);                                          \
+    }
 #endif
 
 WEFT_END

@@ -44,7 +44,16 @@ WEFT_API void weft_put_map(weft_writer *w, uint32_t count);   /* `count` pairs f
 
 /* Integers are WEFT_INT when they fit int64_t, whatever width they were written with, and WEFT_UINT above that. */
 typedef enum {
-    WEFT_NIL, WEFT_BOOL, WEFT_INT, WEFT_UINT, WEFT_REAL, WEFT_TEXT, WEFT_BIN, WEFT_ARRAY, WEFT_MAP, WEFT_EXT
+    WEFT_NIL,
+    WEFT_BOOL,
+    WEFT_INT,
+    WEFT_UINT,
+    WEFT_REAL,
+    WEFT_TEXT,
+    WEFT_BIN,
+    WEFT_ARRAY,
+    WEFT_MAP,
+    WEFT_EXT
 } weft_type;
 
 typedef struct {
@@ -54,15 +63,15 @@ typedef struct {
 
 /* [S] Reads `size` bytes at `data`, which must outlive the reader and every view taken from it. */
 WEFT_API weft_reader weft_reader_on(const void *data, size_t size);
-WEFT_API bool weft_get_bool(weft_reader *r);    /* false after an error */
-WEFT_API int64_t weft_get_int(weft_reader *r);  /* 0 after an error; an error if it does not fit */
+WEFT_API bool weft_get_bool(weft_reader *r);   /* false after an error */
+WEFT_API int64_t weft_get_int(weft_reader *r); /* 0 after an error; an error if it does not fit */
 WEFT_API uint64_t weft_get_uint(weft_reader *r);
-WEFT_API double weft_get_real(weft_reader *r);  /* integers are accepted */
+WEFT_API double weft_get_real(weft_reader *r); /* integers are accepted */
 WEFT_API weft_text weft_get_str(weft_reader *r);
 WEFT_API weft_text weft_get_bin(weft_reader *r);
 WEFT_API uint32_t weft_get_array(weft_reader *r); /* the count; an error if fewer bytes than values are left */
 WEFT_API uint32_t weft_get_map(weft_reader *r);
-WEFT_API bool weft_get_nil(weft_reader *r); /* true and past it if a nil is next; else false, nothing read */
+WEFT_API bool weft_get_nil(weft_reader *r);        /* true and past it if a nil is next; else false, nothing read */
 WEFT_API int weft_peek_type(const weft_reader *r); /* a weft_type, or WEFT_EFORMAT at the end or after an error */
 WEFT_API void weft_skip(weft_reader *r); /* one value and all in it; an error if it nests deeper than WEFT_NEST_MAX */
 

@@ -1,10 +1,12 @@
-/* weft/stream.h -- connected byte channels: TCP and Unix sockets. Calls read like blocking ones and suspend only the actor.
+/* weft/stream.h -- connected byte channels: TCP and Unix sockets. Calls read like blocking ones and suspend only the
+ * actor.
  *
- * Addresses: "127.0.0.1:4001", "[::1]:4001", "localhost:0" (port 0: any free one) and "unix:/path/to/socket". Host names other than
- * localhost are not resolved yet: WEFT_EADDRESS.
+ * Addresses: "127.0.0.1:4001", "[::1]:4001", "localhost:0" (port 0: any free one) and "unix:/path/to/socket". Host
+ * names other than localhost are not resolved yet: WEFT_EADDRESS.
  *
- * A stream belongs to one actor at a time. Hand it on by sending the handle in a message or as a spawn argument; the first actor that
- * uses it after that becomes its owner, on whichever worker it lives. Two actors waiting on one stream at once: WEFT_EBUSY. */
+ * A stream belongs to one actor at a time. Hand it on by sending the handle in a message or as a spawn argument; the
+ * first actor that uses it after that becomes its owner, on whichever worker it lives. Two actors waiting on one
+ * stream at once: WEFT_EBUSY. */
 #ifndef WEFT_STREAM_H
 #define WEFT_STREAM_H
 
@@ -26,16 +28,18 @@ typedef struct {
 enum { WEFT_ADDRESS_TEXT = 128 }; /* bytes that any address needs at most, with its NUL */
 
 typedef struct {
-    int backlog;      /* 0: 1024 */
-    bool reuse_port;  /* several listeners on one TCP port, the kernel spreads connections over them */
+    int backlog;     /* 0: 1024 */
+    bool reuse_port; /* several listeners on one TCP port, the kernel spreads connections over them */
 } weft_listen_options;
 
-/* [A] WEFT_EADDRESS, WEFT_EINUSE, WEFT_EACCESS, WEFT_ESYSTEM. A Unix socket's file is replaced if nobody listens on it (else WEFT_EINUSE)
- * and removed on close. */
-WEFT_API int weft_listen(weft_listener *out, const char *address, const weft_listen_options *options /* NULL: defaults */);
+/* [A] WEFT_EADDRESS, WEFT_EINUSE, WEFT_EACCESS, WEFT_ESYSTEM. A Unix socket's file is replaced if nobody listens on
+ * it (else WEFT_EINUSE) and removed on close. */
+WEFT_API int weft_listen(weft_listener *out, const char *address,
+                         const weft_listen_options *options /* NULL: defaults */);
 /* [A] Writes the address it really listens on (port 0 filled in) into `out`, at most `size` bytes with the NUL. */
 WEFT_API int weft_listener_address(weft_listener l, char *out, size_t size);
-/* [A, W] Out of descriptors is WEFT_EFULL after a short pause, so that a loop over weft_accept neither spins nor ends. */
+/* [A, W] Out of descriptors is WEFT_EFULL after a short pause, so that a loop over weft_accept neither spins nor
+ * ends. */
 WEFT_API int weft_accept(weft_listener l, weft_stream *out, int64_t deadline);
 /* [A] */
 WEFT_API int weft_listener_close(weft_listener l);
@@ -45,15 +49,18 @@ WEFT_API int weft_connect(weft_stream *out, const char *address, int64_t deadlin
 /* [A] The other side's address, or "unix:" for an unnamed one. */
 WEFT_API int weft_stream_peer(weft_stream s, char *out, size_t size);
 
-/* [A, W] Reads what is there, 1 to `size` bytes; 0 at the end of the stream. WEFT_ERESET, WEFT_ECLOSED, WEFT_EBUSY. */
+/* [A, W] Reads what is there, 1 to `size` bytes; 0 at the end of the stream. WEFT_ERESET, WEFT_ECLOSED,
+ * WEFT_EBUSY. */
 WEFT_API int64_t weft_read(weft_stream s, void *buffer, size_t size, int64_t deadline);
-/* [A, W] Reads exactly `size` bytes; fewer only at the end of the stream (then the result is what there was). At the deadline the bytes read so
- * far stay readable: nothing is lost. */
+/* [A, W] Reads exactly `size` bytes; fewer only at the end of the stream (then the result is what there was). At the
+ * deadline the bytes read so far stay readable: nothing is lost. */
 WEFT_API int64_t weft_read_exact(weft_stream s, void *buffer, size_t size, int64_t deadline);
-/* [A, W] Reads up to and including the first `delimiter` and returns the length with it. 0 at the end of the stream with nothing left; a last
- * piece without delimiter is returned as it is. WEFT_ETOOBIG if `size` bytes hold no delimiter. Bytes that were not returned stay readable. */
+/* [A, W] Reads up to and including the first `delimiter` and returns the length with it. 0 at the end of the stream
+ * with nothing left; a last piece without delimiter is returned as it is. WEFT_ETOOBIG if `size` bytes hold no
+ * delimiter. Bytes that were not returned stay readable. */
 WEFT_API int64_t weft_read_until(weft_stream s, void *buffer, size_t size, char delimiter, int64_t deadline);
-/* [A, W] Writes all of it; returns `size`. After an error (the deadline too) an unknown part has been sent, so close the stream. */
+/* [A, W] Writes all of it; returns `size`. After an error (the deadline too) an unknown part has been sent, so close
+ * the stream. */
 WEFT_API int64_t weft_write(weft_stream s, const void *data, size_t size, int64_t deadline);
 /* [A, W] Writes all slices (at most 64) in order, in as few system calls as the kernel allows. */
 WEFT_API int64_t weft_writev(weft_stream s, const weft_slice *slices, size_t count, int64_t deadline);

@@ -10,8 +10,9 @@ typedef struct {
     uint64_t id;
 } weft_timer;
 
-/* [A] A timer of the calling actor; closed by weft_timer_close or when the actor ends. Fires at `first` (a point in time) and, if `period` > 0,
- * at first + n * period: computed from `first`, so it does not drift. Only its actor may use it. WEFT_ENOMEM, WEFT_EINVAL (period < 0). */
+/* [A] A timer of the calling actor; closed by weft_timer_close or when the actor ends. Fires at `first` (a point in
+ * time) and, if `period` > 0, at first + n * period: computed from `first`, so it does not drift. Only its actor may
+ * use it. WEFT_ENOMEM, WEFT_EINVAL (period < 0). */
 WEFT_API int weft_timer_open(weft_timer *out, int64_t first, int64_t period);
 /* [A] Sets it anew; firings not taken yet are forgotten. WEFT_ECLOSED. */
 WEFT_API int weft_timer_set(weft_timer t, int64_t first, int64_t period);

@@ -55,7 +55,7 @@
 #include <weft/topic.h>
 WEFT_BEGIN
 
-/* ---- The rest of this file is how it is done; use nothing below but WEFT_MESSAGE ---- */
+/* ---- The rest of this file is how it is done; use nothing below but WEFT_MESSAGE ------------------------------- */
 
 #define WEFT_FIELD_TYPE_str weft_text
 #define WEFT_FIELD_TYPE_bin weft_text
@@ -85,10 +85,10 @@ WEFT_BEGIN
 #define WEFT_FIELD_DECLARE(type, field) WEFT_FIELD_TYPE_##type field;
 #define WEFT_FIELD_COUNT(type, field) +1
 #define WEFT_FIELD_PUT(type, field) WEFT_FIELD_PUT_##type(weft_w, weft_v->field);
-#define WEFT_FIELD_GET(type, field)                                                                \
-    if (weft_typed_more(weft_r, &weft_left)) {                                                     \
-        weft_v->field = WEFT_FIELD_GET_##type(weft_r);                                             \
-        if (weft_r->error != 0 && weft_name == NULL) weft_name = #field;                           \
+#define WEFT_FIELD_GET(type, field)                                      \
+    if (weft_typed_more(weft_r, &weft_left)) {                           \
+        weft_v->field = WEFT_FIELD_GET_##type(weft_r);                   \
+        if (weft_r->error != 0 && weft_name == NULL) weft_name = #field; \
     }
 
 #if defined(__GNUC__)
@@ -150,127 +150,127 @@ typedef struct {
     unsigned char small[WEFT_TYPED_SMALL];
 } weft_typed_body;
 
-#define WEFT_MESSAGE(name, number, FIELDS)                                                         \
-    enum { FIELDS##_TAG = (number) };                                                              \
-    WEFT_STATIC_ASSERT((number) >= 0 && (number) <= INT32_MAX, "the tag of " #name " must be 0 to INT32_MAX"); \
-    WEFT_EXTENSION struct name {                                                                   \
-        FIELDS(WEFT_FIELD_DECLARE)                                                                 \
-    };                                                                                             \
-    WEFT_TYPED_FN void name##_put(weft_writer *weft_w, const struct name *weft_v)                  \
-    {                                                                                              \
-        (void)weft_v;                                                                              \
-        weft_put_array(weft_w, 0 FIELDS(WEFT_FIELD_COUNT));                                        \
-        FIELDS(WEFT_FIELD_PUT)                                                                     \
-    }                                                                                              \
-    WEFT_TYPED_FN void name##_get(weft_reader *weft_r, struct name *weft_v, const char **field)    \
-    {                                                                                              \
-        const char *weft_name = NULL;                                                              \
-        memset(weft_v, 0, sizeof *weft_v);                                                         \
-        uint32_t weft_left = weft_get_array(weft_r);                                               \
-        FIELDS(WEFT_FIELD_GET)                                                                     \
-        for (; weft_left > 0 && weft_r->error == 0; weft_left--) weft_skip(weft_r);                \
-        if (weft_r->error != 0) memset(weft_v, 0, sizeof *weft_v);                                 \
-        if (field != NULL) *field = weft_name;                                                     \
-    }                                                                                              \
-    WEFT_TYPED_FN int name##_make(const struct name *v, weft_msg **out)                            \
-    {                                                                                              \
-        weft_writer w = weft_writer_on(NULL, 0);                                                   \
-        name##_put(&w, v);                                                                         \
-        *out = w.error != 0 ? NULL : weft_msg_new((uint32_t)FIELDS##_TAG, w.size);                 \
-        if (*out == NULL) return weft_typed_refused(&w);                                           \
-        w = weft_writer_on(weft_msg_body(*out), w.size);                                           \
-        name##_put(&w, v);                                                                         \
-        return 0;                                                                                  \
-    }                                                                                              \
-    WEFT_TYPED_FN int name##_make_body(const struct name *v, weft_typed_body *b)                   \
-    {                                                                                              \
-        weft_writer w = weft_writer_on(b->small, sizeof b->small);                                 \
-        name##_put(&w, v);                                                                         \
-        b->large = NULL;                                                                           \
-        b->data = b->small;                                                                        \
-        b->size = w.size;                                                                          \
-        if (w.error == 0) return 0;                                                                \
-        int rc = name##_make(v, &b->large);                                                        \
-        if (rc != 0) return rc;                                                                    \
-        b->data = weft_msg_body(b->large);                                                         \
-        b->size = weft_size(b->large);                                                             \
-        return 0;                                                                                  \
-    }                                                                                              \
-    WEFT_TYPED_FN weft_msg *name##_new(const struct name *v)                                       \
-    {                                                                                              \
-        weft_msg *m;                                                                               \
-        (void)name##_make(v, &m);                                                                  \
-        return m;                                                                                  \
-    }                                                                                              \
-    WEFT_TYPED_FN int name##_send(weft_pid to, const struct name *v)                               \
-    {                                                                                              \
-        weft_msg *m;                                                                               \
-        int rc = name##_make(v, &m);                                                               \
-        return rc != 0 ? rc : weft_send_msg(to, m);                                                \
-    }                                                                                              \
-    WEFT_TYPED_FN int name##_try_send(weft_pid to, const struct name *v)                           \
-    {                                                                                              \
-        weft_msg *m;                                                                               \
-        int rc = name##_make(v, &m);                                                               \
-        return rc != 0 ? rc : weft_try_send_msg(to, m);                                            \
-    }                                                                                              \
-    WEFT_TYPED_FN int name##_publish(const char *topic, const struct name *v)                      \
-    {                                                                                              \
-        weft_msg *m;                                                                               \
-        int rc = name##_make(v, &m);                                                               \
-        return rc != 0 ? rc : weft_publish_msg(topic, m);                                          \
-    }                                                                                              \
-    WEFT_TYPED_FN int name##_send_name(const char *to, const struct name *v)                       \
-    {                                                                                              \
-        weft_typed_body b;                                                                         \
-        int rc = name##_make_body(v, &b);                                                          \
-        if (rc != 0) return rc;                                                                    \
-        rc = weft_send_name(to, (uint32_t)FIELDS##_TAG, b.data, b.size);                           \
-        weft_msg_free(b.large);                                                                    \
-        return rc;                                                                                 \
-    }                                                                                              \
-    WEFT_TYPED_FN int name##_call(weft_pid to, const struct name *v, weft_msg **answer, int64_t deadline) \
-    {                                                                                              \
-        weft_typed_body b;                                                                         \
-        int rc = name##_make_body(v, &b);                                                          \
-        if (rc != 0) return rc;                                                                    \
-        rc = weft_call(to, (uint32_t)FIELDS##_TAG, b.data, b.size, answer, deadline);              \
-        weft_msg_free(b.large);                                                                    \
-        return rc;                                                                                 \
-    }                                                                                              \
+#define WEFT_MESSAGE(name, number, FIELDS)                                                                        \
+    enum { FIELDS##_TAG = (number) };                                                                             \
+    WEFT_STATIC_ASSERT((number) >= 0 && (number) <= INT32_MAX, "the tag of " #name " must be 0 to INT32_MAX");    \
+    WEFT_EXTENSION struct name {                                                                                  \
+        FIELDS(WEFT_FIELD_DECLARE)                                                                                \
+    };                                                                                                            \
+    WEFT_TYPED_FN void name##_put(weft_writer *weft_w, const struct name *weft_v)                                 \
+    {                                                                                                             \
+        (void)weft_v;                                                                                             \
+        weft_put_array(weft_w, 0 FIELDS(WEFT_FIELD_COUNT));                                                       \
+        FIELDS(WEFT_FIELD_PUT)                                                                                    \
+    }                                                                                                             \
+    WEFT_TYPED_FN void name##_get(weft_reader *weft_r, struct name *weft_v, const char **field)                   \
+    {                                                                                                             \
+        const char *weft_name = NULL;                                                                             \
+        memset(weft_v, 0, sizeof *weft_v);                                                                        \
+        uint32_t weft_left = weft_get_array(weft_r);                                                              \
+        FIELDS(WEFT_FIELD_GET)                                                                                    \
+        for (; weft_left > 0 && weft_r->error == 0; weft_left--) weft_skip(weft_r);                               \
+        if (weft_r->error != 0) memset(weft_v, 0, sizeof *weft_v);                                                \
+        if (field != NULL) *field = weft_name;                                                                    \
+    }                                                                                                             \
+    WEFT_TYPED_FN int name##_make(const struct name *v, weft_msg **out)                                           \
+    {                                                                                                             \
+        weft_writer w = weft_writer_on(NULL, 0);                                                                  \
+        name##_put(&w, v);                                                                                        \
+        *out = w.error != 0 ? NULL : weft_msg_new((uint32_t)FIELDS##_TAG, w.size);                                \
+        if (*out == NULL) return weft_typed_refused(&w);                                                          \
+        w = weft_writer_on(weft_msg_body(*out), w.size);                                                          \
+        name##_put(&w, v);                                                                                        \
+        return 0;                                                                                                 \
+    }                                                                                                             \
+    WEFT_TYPED_FN int name##_make_body(const struct name *v, weft_typed_body *b)                                  \
+    {                                                                                                             \
+        weft_writer w = weft_writer_on(b->small, sizeof b->small);                                                \
+        name##_put(&w, v);                                                                                        \
+        b->large = NULL;                                                                                          \
+        b->data = b->small;                                                                                       \
+        b->size = w.size;                                                                                         \
+        if (w.error == 0) return 0;                                                                               \
+        int rc = name##_make(v, &b->large);                                                                       \
+        if (rc != 0) return rc;                                                                                   \
+        b->data = weft_msg_body(b->large);                                                                        \
+        b->size = weft_size(b->large);                                                                            \
+        return 0;                                                                                                 \
+    }                                                                                                             \
+    WEFT_TYPED_FN weft_msg *name##_new(const struct name *v)                                                      \
+    {                                                                                                             \
+        weft_msg *m;                                                                                              \
+        (void)name##_make(v, &m);                                                                                 \
+        return m;                                                                                                 \
+    }                                                                                                             \
+    WEFT_TYPED_FN int name##_send(weft_pid to, const struct name *v)                                              \
+    {                                                                                                             \
+        weft_msg *m;                                                                                              \
+        int rc = name##_make(v, &m);                                                                              \
+        return rc != 0 ? rc : weft_send_msg(to, m);                                                               \
+    }                                                                                                             \
+    WEFT_TYPED_FN int name##_try_send(weft_pid to, const struct name *v)                                          \
+    {                                                                                                             \
+        weft_msg *m;                                                                                              \
+        int rc = name##_make(v, &m);                                                                              \
+        return rc != 0 ? rc : weft_try_send_msg(to, m);                                                           \
+    }                                                                                                             \
+    WEFT_TYPED_FN int name##_publish(const char *topic, const struct name *v)                                     \
+    {                                                                                                             \
+        weft_msg *m;                                                                                              \
+        int rc = name##_make(v, &m);                                                                              \
+        return rc != 0 ? rc : weft_publish_msg(topic, m);                                                         \
+    }                                                                                                             \
+    WEFT_TYPED_FN int name##_send_name(const char *to, const struct name *v)                                      \
+    {                                                                                                             \
+        weft_typed_body b;                                                                                        \
+        int rc = name##_make_body(v, &b);                                                                         \
+        if (rc != 0) return rc;                                                                                   \
+        rc = weft_send_name(to, (uint32_t)FIELDS##_TAG, b.data, b.size);                                          \
+        weft_msg_free(b.large);                                                                                   \
+        return rc;                                                                                                \
+    }                                                                                                             \
+    WEFT_TYPED_FN int name##_call(weft_pid to, const struct name *v, weft_msg **answer, int64_t deadline)         \
+    {                                                                                                             \
+        weft_typed_body b;                                                                                        \
+        int rc = name##_make_body(v, &b);                                                                         \
+        if (rc != 0) return rc;                                                                                   \
+        rc = weft_call(to, (uint32_t)FIELDS##_TAG, b.data, b.size, answer, deadline);                             \
+        weft_msg_free(b.large);                                                                                   \
+        return rc;                                                                                                \
+    }                                                                                                             \
     WEFT_TYPED_FN int name##_call_name(const char *to, const struct name *v, weft_msg **answer, int64_t deadline) \
-    {                                                                                              \
-        weft_typed_body b;                                                                         \
-        int rc = name##_make_body(v, &b);                                                          \
-        if (rc != 0) return rc;                                                                    \
-        rc = weft_call_name(to, (uint32_t)FIELDS##_TAG, b.data, b.size, answer, deadline);         \
-        weft_msg_free(b.large);                                                                    \
-        return rc;                                                                                 \
-    }                                                                                              \
-    WEFT_TYPED_FN int name##_reply(const weft_msg *ask, const struct name *v)                      \
-    {                                                                                              \
-        weft_typed_body b;                                                                         \
-        int rc = name##_make_body(v, &b);                                                          \
-        if (rc != 0) return rc;                                                                    \
-        rc = weft_reply(ask, (uint32_t)FIELDS##_TAG, b.data, b.size);                              \
-        weft_msg_free(b.large);                                                                    \
-        return rc;                                                                                 \
-    }                                                                                              \
-    WEFT_TYPED_FN bool name##_is(const weft_msg *m)                                                \
-    {                                                                                              \
-        return weft_tag(m) == (uint32_t)FIELDS##_TAG;                                              \
-    }                                                                                              \
-    WEFT_TYPED_FN int name##_read_why(const weft_msg *m, struct name *out, const char **field)     \
-    {                                                                                              \
-        weft_reader r = weft_reader_on(weft_data(m), name##_is(m) ? weft_size(m) : 0);             \
-        name##_get(&r, out, field);                                                                \
-        if (r.error == 0 && r.at != r.end) r.error = WEFT_EFORMAT;                                 \
-        if (r.error != 0) memset(out, 0, sizeof *out);                                             \
-        return r.error;                                                                            \
-    }                                                                                              \
-    WEFT_TYPED_FN int name##_read(const weft_msg *m, struct name *out)                             \
-    {                                                                                              \
-        return name##_read_why(m, out, NULL);                                                      \
+    {                                                                                                             \
+        weft_typed_body b;                                                                                        \
+        int rc = name##_make_body(v, &b);                                                                         \
+        if (rc != 0) return rc;                                                                                   \
+        rc = weft_call_name(to, (uint32_t)FIELDS##_TAG, b.data, b.size, answer, deadline);                        \
+        weft_msg_free(b.large);                                                                                   \
+        return rc;                                                                                                \
+    }                                                                                                             \
+    WEFT_TYPED_FN int name##_reply(const weft_msg *ask, const struct name *v)                                     \
+    {                                                                                                             \
+        weft_typed_body b;                                                                                        \
+        int rc = name##_make_body(v, &b);                                                                         \
+        if (rc != 0) return rc;                                                                                   \
+        rc = weft_reply(ask, (uint32_t)FIELDS##_TAG, b.data, b.size);                                             \
+        weft_msg_free(b.large);                                                                                   \
+        return rc;                                                                                                \
+    }                                                                                                             \
+    WEFT_TYPED_FN bool name##_is(const weft_msg *m)                                                               \
+    {                                                                                                             \
+        return weft_tag(m) == (uint32_t)FIELDS##_TAG;                                                             \
+    }                                                                                                             \
+    WEFT_TYPED_FN int name##_read_why(const weft_msg *m, struct name *out, const char **field)                    \
+    {                                                                                                             \
+        weft_reader r = weft_reader_on(weft_data(m), name##_is(m) ? weft_size(m) : 0);                            \
+        name##_get(&r, out, field);                                                                               \
+        if (r.error == 0 && r.at != r.end) r.error = WEFT_EFORMAT;                                                \
+        if (r.error != 0) memset(out, 0, sizeof *out);                                                            \
+        return r.error;                                                                                           \
+    }                                                                                                             \
+    WEFT_TYPED_FN int name##_read(const weft_msg *m, struct name *out)                                            \
+    {                                                                                                             \
+        return name##_read_why(m, out, NULL);                                                                     \
     }
 
 WEFT_END

@@ -13,14 +13,13 @@
 
 #define WF_LIKELY(x) __builtin_expect(!!(x), 1)
 #define WF_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define WF_CONTAINER(ptr, type, member) ((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define WF_CONTAINER(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 #define WF_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define WF_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define WF_MAX(a, b) ((a) > (b) ? (a) : (b))
 
 /* Kept in release builds: a broken invariant ends the process with its place, it does not corrupt other actors. */
-#define WF_ASSERT(condition) \
-    (WF_LIKELY(condition) ? (void)0 : wf_assert_failed(#condition, __FILE__, __LINE__))
+#define WF_ASSERT(condition) (WF_LIKELY(condition) ? (void)0 : wf_assert_failed(#condition, __FILE__, __LINE__))
 __attribute__((noreturn, cold)) void wf_assert_failed(const char *condition, const char *file, int line);
 
 #if defined(__has_feature)
@@ -40,16 +39,16 @@ __attribute__((noreturn, cold)) void wf_assert_failed(const char *condition, con
 
 enum {
     WF_CACHE_LINE = 64,
-    WF_WORKERS_MAX = 64,          /* per node: one bit each in a uint64_t */
-    WF_TURN_BUDGET = 128,         /* tasks run per loop turn before the poller is looked at again */
-    WF_TASK_BUDGET = 256,         /* operations of one task per turn before it yields */
-    WF_POLL_BATCH = 256,          /* readiness entries taken per poll */
-    WF_POLL_GAP = 20 * 1000,      /* ns a busy worker goes without looking at the poller */
-    WF_LOOK = 40 * 1000,          /* ns an idle worker looks at its inbox before it sleeps, if that has paid lately */
-    WF_OUTBOX_FLUSH = 256,        /* posts to one worker that are handed over before the turn ends */
-    WF_INBOX_MAX = 65536,         /* posts on their way to one worker before senders to it wait */
-    WF_WAITERS_ON_STACK = 64,     /* = WEFT_WAIT_MAX */
-    WF_STACK_BYTES = 64 * 1024,   /* default slot */
+    WF_WORKERS_MAX = 64,        /* per node: one bit each in a uint64_t */
+    WF_TURN_BUDGET = 128,       /* tasks run per loop turn before the poller is looked at again */
+    WF_TASK_BUDGET = 256,       /* operations of one task per turn before it yields */
+    WF_POLL_BATCH = 256,        /* readiness entries taken per poll */
+    WF_POLL_GAP = 20 * 1000,    /* ns a busy worker goes without looking at the poller */
+    WF_LOOK = 40 * 1000,        /* ns an idle worker looks at its inbox before it sleeps, if that has paid lately */
+    WF_OUTBOX_FLUSH = 256,      /* posts to one worker that are handed over before the turn ends */
+    WF_INBOX_MAX = 65536,       /* posts on their way to one worker before senders to it wait */
+    WF_WAITERS_ON_STACK = 64,   /* = WEFT_WAIT_MAX */
+    WF_STACK_BYTES = 64 * 1024, /* default slot */
     WF_STACK_BYTES_MAX = 8 * 1024 * 1024,
     WF_GUARD_BYTES = 16 * 1024,
 };

@@ -1,9 +1,10 @@
-/* runtime/platform/platform.h -- the contract between the runtime and an operating system. Prose first: what every platform must give,
- * and what the runtime may assume. linux/, bsd/ and windows/ implement it for a kernel, posix/ holds what Unixes share, sim/ drives it
- * from a seed. No other folder makes system calls.
+/* runtime/platform/platform.h -- the contract between the runtime and an operating system. Prose first: what every
+ * platform must give, and what the runtime may assume. linux/, bsd/ and windows/ implement it for a kernel, posix/
+ * holds what Unixes share, sim/ drives it from a seed. No other folder makes system calls.
  *
- * Rules for all functions: results are >= 0 or WEFT_E*, or PF_AGAIN where stated; errno does not leave this folder; nothing here knows
- * tasks, actors or messages; a function may be called from any thread unless its comment says otherwise. */
+ * Rules for all functions: results are >= 0 or WEFT_E*, or PF_AGAIN where stated; errno does not leave this folder;
+ * nothing here knows tasks, actors or messages; a function may be called from any thread unless its comment says
+ * otherwise. */
 #ifndef PF_PLATFORM_H
 #define PF_PLATFORM_H
 
@@ -18,7 +19,8 @@ typedef intptr_t pf_handle;
 #define PF_NO_HANDLE ((pf_handle)-1)
 
 /* ---- The environment: everything a simulation replaces ----------------------------------------------------------
- * A node is given one at birth and reaches clock, randomness and readiness only through it. The native one is pf_env_native(). */
+ * A node is given one at birth and reaches clock, randomness and readiness only through it. The native one is
+ * pf_env_native(). */
 struct pf_poller;
 struct pf_ready;
 struct pf_env {
@@ -29,27 +31,31 @@ struct pf_env {
 
     /* Poller: one per worker. Only its worker's thread may call wait; the rest as marked.
      *
-     * Readiness is edge-triggered and registered once per handle, for both directions together; `tag` comes back in pf_ready.
-     * What it reports are hints: the runtime tries the call and comes back. So a backend may report too much, never too
-     * little: when a handle becomes readable or writable after a call on it said PF_AGAIN (or a read gave less than asked for
-     * and no hang-up was reported before), an entry must follow. */
+     * Readiness is edge-triggered and registered once per handle, for both directions together; `tag` comes back in
+     * pf_ready. What it reports are hints: the runtime tries the call and comes back. So a backend may report too
+     * much, never too little: when a handle becomes readable or writable after a call on it said PF_AGAIN (or a read
+     * gave less than asked for and no hang-up was reported before), an entry must follow. */
     int (*poller_create)(struct pf_env *env, struct pf_poller **out);
     void (*poller_destroy)(struct pf_poller *p); /* NULL is fine */
     /* Any thread. WEFT_EINVAL: this kind of handle cannot be polled (a regular file): it is always ready.
      * WEFT_EEXIST: the handle is registered in this poller already. */
     int (*poller_add)(struct pf_poller *p, pf_handle h, uint64_t tag);
-    /* Any thread. Entries already taken by wait may still carry the tag; the runtime knows them by their generation. */
+    /* Any thread. Entries already taken by wait may still carry the tag; the runtime knows them by their
+     * generation. */
     void (*poller_remove)(struct pf_poller *p, pf_handle h);
-    /* Its worker only: a task is about to wait for this direction. Nothing to do for edge-triggered kernels (epoll, kqueue); a completion
-     * kernel (IOCP) issues its zero-byte receive or AFD poll here, at most one per handle and direction. */
+    /* Its worker only: a task is about to wait for this direction. Nothing to do for edge-triggered kernels (epoll,
+     * kqueue); a completion kernel (IOCP) issues its zero-byte receive or AFD poll here, at most one per handle and
+     * direction. */
     int (*poller_arm)(struct pf_poller *p, pf_handle h, uint64_t tag, bool for_write);
-    /* Its worker only. Blocks until an entry is ready, `deadline` passes (WEFT_NOW: does not block) or somebody calls wake.
-     * Fills at most `max` entries and returns how many; 0 after a wake or at the deadline, also when interrupted. Does not return
-     * before the deadline for no reason: the runtime promises that an idle node makes no wake-ups. */
+    /* Its worker only. Blocks until an entry is ready, `deadline` passes (WEFT_NOW: does not block) or somebody calls
+     * wake. Fills at most `max` entries and returns how many; 0 after a wake or at the deadline, also when
+     * interrupted. Does not return before the deadline for no reason: the runtime promises that an idle node makes no
+     * wake-ups. */
     int (*poller_wait)(struct pf_poller *p, struct pf_ready *out, int max, int64_t deadline);
     /* Any thread and signal handlers. The current or the next wait returns. Many wakes may become one. */
     void (*poller_wake)(struct pf_poller *p);
-    /* A descriptor that is readable while wait would not block, for embedding in another loop; -1 where there is none. */
+    /* A descriptor that is readable while wait would not block, for embedding in another loop; -1 where there is
+     * none. */
     pf_handle (*poller_handle)(struct pf_poller *p);
 };
 
@@ -61,10 +67,10 @@ struct pf_ready {
 
 struct pf_env *pf_env_native(void);
 
-/* ---- Threads ---------------------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------------------------- */
 typedef struct pf_thread pf_thread;
-/* `name` (at most 15 bytes) is shown by debuggers. All signals but the synchronous ones are blocked in the new thread. It has an
- * alternate signal stack, so that pf_fault_watch can report from it. */
+/* `name` (at most 15 bytes) is shown by debuggers. All signals but the synchronous ones are blocked in the new
+ * thread. It has an alternate signal stack, so that pf_fault_watch can report from it. */
 int pf_thread_start(pf_thread **out, const char *name, void (*run)(void *), void *arg);
 void pf_thread_join(pf_thread *t); /* frees it */
 int pf_cpu_count(void);            /* that this process may use; >= 1 */
@@ -92,23 +98,26 @@ void pf_cond_destroy(pf_cond *c);
 int pf_cond_wait(pf_cond *c, pf_mutex *m, int64_t deadline);
 void pf_cond_broadcast(pf_cond *c);
 
-/* ---- Stack memory ----------------------------------------------------------------------------------------------- */
-/* Reserves address space, readable and writable, committed page by page as it is touched, never in huge pages, aligned to `align`
- * (a power of two). NULL when there is none. Shown as "weft stacks" in the process's map where the kernel can name it. */
+/* ---- Stack memory ---------------------------------------------------------------------------------------------- */
+/* Reserves address space, readable and writable, committed page by page as it is touched, never in huge pages,
+ * aligned to `align` (a power of two). NULL when there is none. Shown as "weft stacks" in the process's map where the
+ * kernel can name it. */
 void *pf_pages_reserve(size_t size, size_t align);
 void pf_pages_release(void *at, size_t size);
-/* Makes [at, at + size) fault on any access. `*kind` remembers what the kernel can do across calls (start with PF_GUARD_BEST): guard regions, then
- * page protection for a limited number, then nothing (the caller uses a canary). Returns whether there is a guard now. */
+/* Makes [at, at + size) fault on any access. `*kind` remembers what the kernel can do across calls (start with
+ * PF_GUARD_BEST): guard regions, then page protection for a limited number, then nothing (the caller uses a canary).
+ * Returns whether there is a guard now. */
 enum pf_guard_kind { PF_GUARD_BEST, PF_GUARD_PROTECT, PF_GUARD_NONE };
 bool pf_pages_guard(void *at, size_t size, enum pf_guard_kind *kind);
 /* Gives the memory back to the system; the next access finds zeroes. Guards inside stay. */
 void pf_pages_trim(void *at, size_t size);
 size_t pf_page_size(void);
-/* Calls `report(address)` on the alternate stack when a thread faults on an address; report says whether it was the runtime's business (and then
- * does not return). Otherwise the handler that was there before runs. Once per process; async-signal rules apply to report. */
+/* Calls `report(address)` on the alternate stack when a thread faults on an address; report says whether it was the
+ * runtime's business (and then does not return). Otherwise the handler that was there before runs. Once per process;
+ * async-signal rules apply to report. */
 void pf_fault_watch(bool (*report)(const void *address));
 
-/* ---- Sockets: all non-blocking, close-on-exec, no SIGPIPE -------------------------------------------------------- */
+/* ---- Sockets: all non-blocking, close-on-exec, no SIGPIPE ------------------------------------------------------ */
 struct pf_address {
     unsigned char bytes[128]; /* a struct sockaddr_* */
     uint32_t size;
@@ -124,9 +133,10 @@ void pf_listen_close(pf_handle h, const struct pf_address *at);
 int pf_local_address(pf_handle h, struct pf_address *out);
 int pf_peer_address(pf_handle h, struct pf_address *out);
 int pf_accept(pf_handle listener, pf_handle *out); /* PF_AGAIN; WEFT_EFULL: out of descriptors */
-int pf_connect(pf_handle *out, const struct pf_address *to); /* 0: connected; PF_AGAIN: `*out` becomes writable, then ask: */
-int pf_connect_result(pf_handle h);                          /* 0, PF_AGAIN, WEFT_EREFUSED, WEFT_ETIMEDOUT, ... */
-int64_t pf_read(pf_handle h, void *buffer, size_t size);     /* 0 at the end; PF_AGAIN, WEFT_ERESET */
+/* 0: connected; PF_AGAIN: `*out` becomes writable, then ask: */
+int pf_connect(pf_handle *out, const struct pf_address *to);
+int pf_connect_result(pf_handle h);                      /* 0, PF_AGAIN, WEFT_EREFUSED, WEFT_ETIMEDOUT, ... */
+int64_t pf_read(pf_handle h, void *buffer, size_t size); /* 0 at the end; PF_AGAIN, WEFT_ERESET */
 struct pf_slice {
     const void *data;
     size_t size;
@@ -137,7 +147,7 @@ void pf_close(pf_handle h);
 /* Whether a read (or write) would not say PF_AGAIN now. WEFT_ECLOSED if it is no open handle. */
 int pf_is_ready(pf_handle h, bool for_write);
 
-/* ---- Output ----------------------------------------------------------------------------------------------------- */
+/* ---- Output ---------------------------------------------------------------------------------------------------- */
 /* Async-signal-safe; all of it, to standard error. */
 void pf_stderr(const char *data, size_t size);
 /* Wall-clock time for log lines, "2026-11-21T03:29:00.123Z"; at least 25 bytes. */
