@@ -14,11 +14,6 @@
 
 #include "worker.h"
 
-struct wf_waiter {
-    struct wf_link on_source; /* wf_fd_side.waiters, wf_event.waiters or wf_user_timer.waiters */
-    struct wf_task *task;
-};
-
 /* Wakes all; they stay linked. */
 void wf_waiters_wake(struct wf_list *waiters);
 /* Wakes all and takes them off: the source goes away. */

@@ -71,7 +71,7 @@ struct wf_task {
 
 /* One task waiting at one source; lives on the waiting task's stack for the length of one wait. */
 struct wf_waiter {
-    struct wf_link on_source;
+    struct wf_link on_source; /* wf_fd_side.waiters, wf_event.waiters, wf_user_timer.waiters or wf_worker.room */
     struct wf_task *task;
 };
 
