@@ -1,0 +1,75 @@
+/* actors/topic_trie.h -- who wants what is published under a topic. Patterns as in weft/topic.h: words joined by dots, '*' for one word, '>'
+ * at the end for one or more. One thread at a time; a callback of a match must not change the trie it is called from. */
+#ifndef WF_TOPIC_TRIE_H
+#define WF_TOPIC_TRIE_H
+
+#include "base.h"
+#include "list.h"
+
+#include <weft/pack.h>
+
+enum {
+    WF_TOPIC_MAX = 255,  /* bytes of a topic or a pattern */
+    WF_TOPIC_WORDS = 16,
+};
+
+/* 0, or WEFT_EINVAL. */
+int wf_topic_check(weft_text topic);
+int wf_pattern_check(weft_text pattern);
+/* Whether a topic (checked) is meant by a pattern (checked). */
+bool wf_pattern_matches(weft_text pattern, weft_text topic);
+
+/* ---- Trie of subscribers ---------------------------------------------------------------------------------------- */
+
+struct wf_trie_node;
+
+/* Embedded in what subscribes; zero it first. */
+struct wf_subscriber {
+    struct wf_link on_node;    /* wf_trie_node.subscribers, in the order they were added */
+    struct wf_trie_node *node; /* NULL: in no trie */
+};
+
+struct wf_trie {
+    struct wf_trie_node *root;     /* NULL: empty */
+    struct wf_trie_node **buckets; /* every node but the root, by parent and word; NULL: none yet */
+    uint32_t bucket_count;         /* a power of two */
+    uint32_t nodes;                /* without the root */
+    uint32_t serial;               /* of the next node */
+    size_t subscribers;
+    bool matching; /* a match is under way: no changes */
+};
+
+void wf_trie_init(struct wf_trie *t);
+/* Subscribers still in it are taken out. */
+void wf_trie_finish(struct wf_trie *t);
+/* WEFT_EINVAL (malformed pattern), WEFT_ENOMEM. `s` must be in no trie. 1 if it is the pattern's first subscriber, 0 if not. */
+int wf_trie_add(struct wf_trie *t, weft_text pattern, struct wf_subscriber *s);
+/* True if it was the pattern's last subscriber. Fine when `s` is in no trie: false. */
+bool wf_trie_remove(struct wf_trie *t, struct wf_subscriber *s);
+/* Calls `hit` once for each subscriber to a pattern that means the topic (checked); returns how many. Allocates nothing. */
+size_t wf_trie_match(struct wf_trie *t, weft_text topic, void (*hit)(struct wf_subscriber *s, void *arg), void *arg);
+/* Whether there is any. */
+bool wf_trie_matches(const struct wf_trie *t, weft_text topic);
+/* The first subscriber to exactly this pattern; NULL if none. */
+struct wf_subscriber *wf_trie_find(const struct wf_trie *t, weft_text pattern);
+
+/* ---- Interest: a set of patterns, each with a count of how often it was added ------------------------------------- */
+
+struct wf_interest {
+    struct wf_trie trie;     /* of wf_interest_entry.subscriber */
+    struct wf_list patterns; /* wf_interest_entry.on_list, in the order they came */
+    size_t count;            /* of different patterns */
+};
+
+void wf_interest_init(struct wf_interest *i);
+void wf_interest_finish(struct wf_interest *i);
+/* 1: it is new; 0: one more; WEFT_EINVAL, WEFT_ENOMEM. */
+int wf_interest_add(struct wf_interest *i, weft_text pattern);
+/* True: that was the last. False also when it is not in the set. */
+bool wf_interest_remove(struct wf_interest *i, weft_text pattern);
+/* Whether any pattern means the topic (checked). */
+bool wf_interest_matches(const struct wf_interest *i, weft_text topic);
+/* In the order they came; `pattern` is NUL-terminated; `see` must not change the set. */
+void wf_interest_each(const struct wf_interest *i, void (*see)(weft_text pattern, uint32_t count, void *arg), void *arg);
+
+#endif
