@@ -16,7 +16,8 @@ static inline uint32_t wf_hash(const char *data, size_t size, uint32_t seed)
 /* Letters, digits, '_', '-' and '$': what words of topics are made of, and names together with '.'. */
 static inline bool wf_is_word_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '$';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '$';
 }
 
 #endif

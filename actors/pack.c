@@ -169,14 +169,14 @@ static const struct {
     int8_t type;
     uint8_t width;
 } tags[32] = {
-    {WEFT_NIL, 0},   {BAD, 0},        {WEFT_BOOL, 0},  {WEFT_BOOL, 0}, /* c0 */
-    {WEFT_BIN, 1},   {WEFT_BIN, 2},   {WEFT_BIN, 4},   {WEFT_EXT, 1},  /* c4 */
-    {WEFT_EXT, 2},   {WEFT_EXT, 4},   {WEFT_REAL, 4},  {WEFT_REAL, 8}, /* c8 */
-    {WEFT_UINT, 1},  {WEFT_UINT, 2},  {WEFT_UINT, 4},  {WEFT_UINT, 8}, /* cc */
-    {WEFT_INT, 1},   {WEFT_INT, 2},   {WEFT_INT, 4},   {WEFT_INT, 8},  /* d0 */
-    {WEFT_EXT, 0},   {WEFT_EXT, 0},   {WEFT_EXT, 0},   {WEFT_EXT, 0},  /* d4: of 1, 2, 4, 8 bytes */
-    {WEFT_EXT, 0},   {WEFT_TEXT, 1},  {WEFT_TEXT, 2},  {WEFT_TEXT, 4}, /* d8: ext of 16 bytes */
-    {WEFT_ARRAY, 2}, {WEFT_ARRAY, 4}, {WEFT_MAP, 2},   {WEFT_MAP, 4},  /* dc */
+    {WEFT_NIL, 0},   {BAD, 0},        {WEFT_BOOL, 0}, {WEFT_BOOL, 0}, /* c0 */
+    {WEFT_BIN, 1},   {WEFT_BIN, 2},   {WEFT_BIN, 4},  {WEFT_EXT, 1},  /* c4 */
+    {WEFT_EXT, 2},   {WEFT_EXT, 4},   {WEFT_REAL, 4}, {WEFT_REAL, 8}, /* c8 */
+    {WEFT_UINT, 1},  {WEFT_UINT, 2},  {WEFT_UINT, 4}, {WEFT_UINT, 8}, /* cc */
+    {WEFT_INT, 1},   {WEFT_INT, 2},   {WEFT_INT, 4},  {WEFT_INT, 8},  /* d0 */
+    {WEFT_EXT, 0},   {WEFT_EXT, 0},   {WEFT_EXT, 0},  {WEFT_EXT, 0},  /* d4: of 1, 2, 4, 8 bytes */
+    {WEFT_EXT, 0},   {WEFT_TEXT, 1},  {WEFT_TEXT, 2}, {WEFT_TEXT, 4}, /* d8: ext of 16 bytes */
+    {WEFT_ARRAY, 2}, {WEFT_ARRAY, 4}, {WEFT_MAP, 2},  {WEFT_MAP, 4},  /* dc */
 };
 
 static uint64_t bits_of_float(uint32_t bits)
@@ -200,9 +200,7 @@ static bool decode_long(const uint8_t *at, size_t left, struct item *out)
     uint64_t value = 0;
     for (uint32_t i = 1; i <= width; i++) value = value << 8 | at[i];
     switch (out->type) {
-    case WEFT_BOOL:
-        value = tag & 1;
-        break;
+    case WEFT_BOOL: value = tag & 1; break;
     case WEFT_REAL:
         if (width == 4) value = bits_of_float((uint32_t)value);
         break;
@@ -216,8 +214,7 @@ static bool decode_long(const uint8_t *at, size_t left, struct item *out)
         if (width == 0) value = UINT64_C(1) << (tag - 0xD4);
         out->head++; /* the application's type */
         break;
-    default:
-        break;
+    default: break;
     }
     out->value = value;
     return true;

@@ -261,12 +261,12 @@ bool wf_trie_remove(struct wf_trie *t, struct wf_subscriber *s)
 struct walk {
     const struct wf_trie *trie;
     struct words topic;
-    uint32_t open;                      /* branches still to be walked */
+    uint32_t open; /* branches still to be walked */
     struct {
         struct wf_trie_node *node;
-        uint32_t depth; /* words of the topic that lie behind it */
-    } branch[WF_TOPIC_WORDS + 1];       /* each level leaves at most its '*' behind */
-    struct wf_trie_node *after;         /* the next to be returned; NULL: walk on */
+        uint32_t depth;           /* words of the topic that lie behind it */
+    } branch[WF_TOPIC_WORDS + 1]; /* each level leaves at most its '*' behind */
+    struct wf_trie_node *after;   /* the next to be returned; NULL: walk on */
 };
 
 static void walk_push(struct walk *w, struct wf_trie_node *n, uint32_t depth)
@@ -413,7 +413,8 @@ bool wf_interest_matches(const struct wf_interest *i, weft_text topic)
     return wf_trie_matches(&i->trie, topic);
 }
 
-void wf_interest_each(const struct wf_interest *i, void (*see)(weft_text pattern, uint32_t count, void *arg), void *arg)
+void wf_interest_each(const struct wf_interest *i, void (*see)(weft_text pattern, uint32_t count, void *arg),
+                      void *arg)
 {
     WF_LIST_EACH(k, &i->patterns) {
         struct wf_interest_entry *e = WF_CONTAINER(k, struct wf_interest_entry, on_list);

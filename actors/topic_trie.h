@@ -9,7 +9,7 @@
 #include <weft/pack.h>
 
 enum {
-    WF_TOPIC_MAX = 255,  /* bytes of a topic or a pattern */
+    WF_TOPIC_MAX = 255, /* bytes of a topic or a pattern */
     WF_TOPIC_WORDS = 16,
 };
 
@@ -70,6 +70,7 @@ bool wf_interest_remove(struct wf_interest *i, weft_text pattern);
 /* Whether any pattern means the topic (checked). */
 bool wf_interest_matches(const struct wf_interest *i, weft_text topic);
 /* In the order they came; `pattern` is NUL-terminated; `see` must not change the set. */
-void wf_interest_each(const struct wf_interest *i, void (*see)(weft_text pattern, uint32_t count, void *arg), void *arg);
+void wf_interest_each(const struct wf_interest *i, void (*see)(weft_text pattern, uint32_t count, void *arg),
+                      void *arg);
 
 #endif
