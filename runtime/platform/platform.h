@@ -37,8 +37,8 @@ struct pf_env {
      * gave less than asked for and no hang-up was reported before), an entry must follow. */
     int (*poller_create)(struct pf_env *env, struct pf_poller **out);
     void (*poller_destroy)(struct pf_poller *p); /* NULL is fine */
-    /* Any thread. WEFT_EINVAL: this kind of handle cannot be polled (a regular file): it is always ready.
-     * WEFT_EEXIST: the handle is registered in this poller already. */
+    /* Any thread. Any tag but UINT64_MAX. WEFT_EINVAL: this kind of handle cannot be polled (a regular file): it is
+     * always ready. WEFT_EEXIST: the handle is registered in this poller already. */
     int (*poller_add)(struct pf_poller *p, pf_handle h, uint64_t tag);
     /* Any thread. Entries already taken by wait may still carry the tag; the runtime knows them by their
      * generation. */
@@ -111,6 +111,8 @@ enum pf_guard_kind { PF_GUARD_BEST, PF_GUARD_PROTECT, PF_GUARD_NONE };
 bool pf_pages_guard(void *at, size_t size, enum pf_guard_kind *kind);
 /* Gives the memory back to the system; the next access finds zeroes. Guards inside stay. */
 void pf_pages_trim(void *at, size_t size);
+/* How many of these bytes are in memory now. Slow. */
+size_t pf_pages_resident(const void *at, size_t size);
 size_t pf_page_size(void);
 /* Calls `report(address)` on the alternate stack when a thread faults on an address; report says whether it was the
  * runtime's business (and then does not return). Otherwise the handler that was there before runs. Once per process;

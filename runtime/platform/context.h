@@ -1,0 +1,20 @@
+/* runtime/platform/context.h -- the machine's part of a coroutine switch, one file per processor and calling
+ * convention.
+ *
+ * A suspended context is one word: its stack pointer, under which the callee-saved registers and the address to go
+ * on at lie. The floating-point control words are not part of it. The switch ends in an indirect jump, not in
+ * `ret`: the processor predicts a `ret` to go back where it was called from, which here it never does. */
+#ifndef PF_CONTEXT_H
+#define PF_CONTEXT_H
+
+/* A context on the stack that ends at `top` (16-byte aligned); switched to for the first time it calls entry(arg),
+ * which must never return. */
+void *pf_context_make(char *top, void (*entry)(void *arg), void *arg);
+
+/* Stores the running context into *save and runs `load`. Returns when somebody runs what was stored. */
+void pf_context_switch(void **save, void *load);
+
+/* Runs `load`; the running context is lost. */
+__attribute__((noreturn)) void pf_context_jump(void *load);
+
+#endif

@@ -1,0 +1,96 @@
+/* runtime/platform/linux/pages.c -- memory for stacks: address space reserved in bulk, guards inside it.
+ *
+ * Design notes. One mapping per stack, or page protection inside one mapping, fails at some 32,750 stacks: each
+ * costs two of the 65,530 mappings a process may have. Guard regions (Linux 6.13) live in the page tables, split
+ * nothing, cost 0.4 us, and survive MADV_DONTNEED over them. Older kernels get page protection for the first
+ * PROTECT_MAX stacks of the process and then no guard, so that some mappings are left for others. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "native.h"
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#define PR_SET_VMA_ANON_NAME 0
+#endif
+
+enum { PROTECT_MAX = 30000 };
+static _Atomic int protected_count; /* relaxed: only a limit */
+
+size_t pf_page_size(void)
+{
+    static _Atomic size_t size; /* relaxed: everybody computes the same */
+    size_t s = atomic_load_explicit(&size, memory_order_relaxed);
+    if (s == 0) {
+        s = (size_t)sysconf(_SC_PAGESIZE);
+        atomic_store_explicit(&size, s, memory_order_relaxed);
+    }
+    return s;
+}
+
+void *pf_pages_reserve(size_t size, size_t align)
+{
+    size_t page = pf_page_size();
+    if (size == 0 || size % page != 0 || (align & (align - 1)) != 0) return NULL;
+    size_t slack = align > page ? align - page : 0;
+    char *at = mmap(NULL, size + slack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) return NULL;
+    size_t before = (align - (uintptr_t)at % align) % align;
+    if (before > 0) munmap(at, before);
+    if (slack > before) munmap(at + before + size, slack - before);
+    at += before;
+    /* A huge page would make 64 KiB and more of each stack resident at its first touch. Kernels without them fail
+     * this: fine. */
+    (void)madvise(at, size, MADV_NOHUGEPAGE);
+    (void)prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, at, size, "weft stacks");
+    return at;
+}
+
+void pf_pages_release(void *at, size_t size)
+{
+    if (at != NULL) WF_ASSERT(munmap(at, size) == 0);
+}
+
+bool pf_pages_guard(void *at, size_t size, enum pf_guard_kind *kind)
+{
+    if (*kind == PF_GUARD_BEST) {
+        int rc;
+        do rc = madvise(at, size, MADV_GUARD_INSTALL);
+        while (rc != 0 && (errno == EINTR || errno == EAGAIN));
+        if (rc == 0) return true;
+        *kind = PF_GUARD_PROTECT;
+    }
+    if (*kind == PF_GUARD_PROTECT) {
+        bool allowed = atomic_fetch_add_explicit(&protected_count, 1, memory_order_relaxed) < PROTECT_MAX;
+        if (allowed && mprotect(at, size, PROT_NONE) == 0) return true;
+        *kind = PF_GUARD_NONE;
+    }
+    return false;
+}
+
+void pf_pages_trim(void *at, size_t size)
+{
+    int rc;
+    do rc = madvise(at, size, MADV_DONTNEED);
+    while (rc != 0 && errno == EAGAIN);
+    WF_ASSERT(rc == 0);
+}
+
+size_t pf_pages_resident(const void *at, size_t size)
+{
+    size_t page = pf_page_size(), resident = 0;
+    WF_ASSERT((uintptr_t)at % page == 0 && size % page == 0);
+    unsigned char there[64];
+    for (size_t done = 0; done < size; done += WF_MIN(size - done, sizeof there * page)) {
+        size_t part = WF_MIN(size - done, sizeof there * page);
+        if (mincore((char *)(uintptr_t)at + done, part, there) != 0) break;
+        for (size_t i = 0; i < part / page; i++) resident += (there[i] & 1) != 0 ? page : 0;
+    }
+    return resident;
+}

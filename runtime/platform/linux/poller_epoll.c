@@ -1,0 +1,169 @@
+/* runtime/platform/linux/poller_epoll.c -- readiness with epoll.
+ *
+ * Design notes.
+ * (1) Each handle is registered once, edge-triggered, for both directions and for the peer's end: waiting needs no
+ *     system call of its own.
+ * (2) Wakes come through an eventfd, registered edge-triggered as well and never read: each write makes a new edge,
+ *     and 2^64 of them do not happen.
+ * (3) Its tag, WAKE_TAG, is filtered here and refused in poller_add.
+ * (4) Deadlines go to the kernel with nanoseconds (epoll_pwait2). The default timer slack of 50 us would make each
+ *     one late by as much, so the waiting thread gives it up. Kernels before 5.11 get milliseconds, rounded up:
+ *     never early. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "native.h"
+
+enum { BATCH = 256 };
+static const uint64_t WAKE_TAG = UINT64_MAX;
+
+struct pf_poller {
+    int epoll;
+    int wake;
+    bool milliseconds; /* the kernel has no epoll_pwait2 */
+    struct epoll_event events[BATCH];
+};
+
+int pf_native_poller_create(struct pf_env *env, struct pf_poller **out)
+{
+    (void)env;
+    int rc;
+    struct pf_poller *p = calloc(1, sizeof *p);
+    if (p == NULL) return WEFT_ENOMEM;
+    if ((p->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0) {
+        rc = pf_error(errno);
+        goto no_epoll;
+    }
+    if ((p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0) {
+        rc = pf_error(errno);
+        goto no_wake;
+    }
+    struct epoll_event e = {.events = EPOLLIN | EPOLLET, .data.u64 = WAKE_TAG};
+    if (epoll_ctl(p->epoll, EPOLL_CTL_ADD, p->wake, &e) < 0) {
+        rc = pf_error(errno);
+        goto no_registration;
+    }
+    *out = p;
+    return WEFT_OK;
+no_registration:
+    close(p->wake);
+no_wake:
+    close(p->epoll);
+no_epoll:
+    free(p);
+    return rc;
+}
+
+void pf_native_poller_destroy(struct pf_poller *p)
+{
+    if (p == NULL) return;
+    close(p->wake);
+    close(p->epoll);
+    free(p);
+}
+
+int pf_native_poller_add(struct pf_poller *p, pf_handle h, uint64_t tag)
+{
+    if (tag == WAKE_TAG) return WEFT_EINVAL;
+    struct epoll_event e = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.u64 = tag};
+    if (epoll_ctl(p->epoll, EPOLL_CTL_ADD, (int)h, &e) == 0) return WEFT_OK;
+    return errno == EPERM ? WEFT_EINVAL : pf_error(errno);
+}
+
+void pf_native_poller_remove(struct pf_poller *p, pf_handle h)
+{
+    /* A failure means that it was closed before, which took it off, too. */
+    (void)epoll_ctl(p->epoll, EPOLL_CTL_DEL, (int)h, NULL);
+}
+
+int pf_native_poller_arm(struct pf_poller *p, pf_handle h, uint64_t tag, bool for_write)
+{
+    (void)p, (void)h, (void)tag, (void)for_write;
+    return WEFT_OK;
+}
+
+static void give_up_timer_slack(void)
+{
+    static _Thread_local bool done;
+    if (done) return;
+    (void)prctl(PR_SET_TIMERSLACK, 1UL);
+    done = true;
+}
+
+/* As epoll_wait, `span` in nanoseconds, < 0: for ever. */
+static int wait_once(struct pf_poller *p, int max, int64_t span)
+{
+    if (span == 0) return epoll_wait(p->epoll, p->events, max, 0);
+    if (span < 0) return epoll_wait(p->epoll, p->events, max, -1);
+    if (!p->milliseconds) {
+        struct timespec t = {.tv_sec = (time_t)(span / 1000000000), .tv_nsec = (long)(span % 1000000000)};
+        int n = epoll_pwait2(p->epoll, p->events, max, &t, NULL);
+        /* EPERM: what some sandboxes answer for calls they do not know. */
+        if (n >= 0 || (errno != ENOSYS && errno != EPERM)) return n;
+        p->milliseconds = true;
+    }
+    int64_t ms = (span + 999999) / 1000000;
+    return epoll_wait(p->epoll, p->events, max, ms > INT_MAX ? INT_MAX : (int)ms);
+}
+
+static int translate(const struct epoll_event *events, int count, struct pf_ready *out)
+{
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        uint32_t e = events[i].events;
+        if (events[i].data.u64 == WAKE_TAG) continue;
+        bool broken = (e & (EPOLLHUP | EPOLLERR)) != 0;
+        bool ended = (e & EPOLLRDHUP) != 0;
+        out[n++] = (struct pf_ready){
+            .tag = events[i].data.u64,
+            .readable = (e & EPOLLIN) != 0 || ended || broken,
+            .writable = (e & EPOLLOUT) != 0 || broken,
+            .hangup = ended || broken,
+        };
+    }
+    return n;
+}
+
+int pf_native_poller_wait(struct pf_poller *p, struct pf_ready *out, int max, int64_t deadline)
+{
+    WF_ASSERT(max > 0);
+    max = WF_MIN(max, BATCH);
+    give_up_timer_slack();
+    for (;;) {
+        int64_t span = 0;
+        if (deadline == WEFT_FOREVER) {
+            span = -1;
+        } else if (deadline > WEFT_NOW) {
+            int64_t now = pf_native_now(NULL);
+            span = deadline > now ? deadline - now : 0;
+        }
+        int n = wait_once(p, max, span);
+        if (n > 0) return translate(p->events, n, out);
+        if (n < 0) {
+            WF_ASSERT(errno == EINTR);
+            return 0;
+        }
+        /* Nothing: the deadline, unless it was too far away for one call. */
+        if (span == 0 || pf_native_now(NULL) >= deadline) return 0;
+    }
+}
+
+void pf_native_poller_wake(struct pf_poller *p)
+{
+    int before = errno; /* callable in signal handlers */
+    uint64_t one = 1;
+    ssize_t n = write(p->wake, &one, sizeof one);
+    WF_ASSERT(n == sizeof one);
+    errno = before;
+}
+
+pf_handle pf_native_poller_handle(struct pf_poller *p)
+{
+    return p->epoll;
+}

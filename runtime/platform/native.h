@@ -1,0 +1,28 @@
+/* runtime/platform/native.h -- the parts pf_env_native() is put together from; each kernel's poller file gives its
+ * half. */
+#ifndef PF_NATIVE_H
+#define PF_NATIVE_H
+
+#include "platform.h"
+
+/* The WEFT_E* code that says best what errno means; WEFT_ESYSTEM if none does. */
+int pf_error(int system_error);
+
+int64_t pf_native_now(struct pf_env *env);
+void pf_native_random(struct pf_env *env, void *out, size_t size);
+
+int pf_native_poller_create(struct pf_env *env, struct pf_poller **out);
+void pf_native_poller_destroy(struct pf_poller *p);
+int pf_native_poller_add(struct pf_poller *p, pf_handle h, uint64_t tag);
+void pf_native_poller_remove(struct pf_poller *p, pf_handle h);
+int pf_native_poller_arm(struct pf_poller *p, pf_handle h, uint64_t tag, bool for_write);
+int pf_native_poller_wait(struct pf_poller *p, struct pf_ready *out, int max, int64_t deadline);
+void pf_native_poller_wake(struct pf_poller *p);
+pf_handle pf_native_poller_handle(struct pf_poller *p);
+
+/* Gives the calling thread an alternate signal stack if it has none: the memory to free after pf_signal_stack_drop,
+ * or NULL. */
+void *pf_signal_stack_add(void);
+void pf_signal_stack_drop(void *memory); /* NULL is fine */
+
+#endif

@@ -1,0 +1,220 @@
+/* runtime/platform/posix/socket.c -- non-blocking, close-on-exec sockets; errors as WEFT_E*. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "native.h"
+
+enum { SLICES = 64 }; /* per system call */
+
+/* A sockaddr with room and alignment for each kind. */
+union any_address {
+    struct sockaddr head;
+    struct sockaddr_un unix_path;
+    struct sockaddr_storage room;
+};
+
+static void load(union any_address *out, const struct pf_address *from)
+{
+    memset(out, 0, sizeof *out);
+    memcpy(out, from->bytes, WF_MIN((size_t)from->size, sizeof from->bytes));
+}
+
+static bool is_internet(const union any_address *a)
+{
+    return a->head.sa_family == AF_INET || a->head.sa_family == AF_INET6;
+}
+
+static int open_socket(const union any_address *a)
+{
+    int fd = socket(a->head.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0) return pf_error(errno);
+    int on = 1;
+    /* Writers batch for themselves; what they write should go out. Accepted sockets inherit it. */
+    if (is_internet(a)) (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return fd;
+}
+
+/* A socket file nobody listens on is what a process that died left behind. */
+static bool remove_stale(const union any_address *a, socklen_t size)
+{
+    struct stat s;
+    if (a->head.sa_family != AF_UNIX) return false;
+    if (lstat(a->unix_path.sun_path, &s) != 0 || !S_ISSOCK(s.st_mode)) return false;
+    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (probe < 0) return false;
+    bool stale = connect(probe, &a->head, size) != 0 && errno == ECONNREFUSED;
+    close(probe);
+    return stale && unlink(a->unix_path.sun_path) == 0;
+}
+
+int pf_listen(pf_handle *out, const struct pf_address *at, int backlog, bool reuse_port)
+{
+    union any_address a;
+    load(&a, at);
+    int fd = open_socket(&a), on = 1;
+    *out = PF_NO_HANDLE;
+    if (fd < 0) return fd;
+    if (is_internet(&a)) {
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        if (reuse_port && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0) goto failed;
+    }
+    if (bind(fd, &a.head, at->size) != 0) {
+        if (errno != EADDRINUSE) goto failed;
+        if (!remove_stale(&a, at->size)) {
+            errno = EADDRINUSE;
+            goto failed;
+        }
+        if (bind(fd, &a.head, at->size) != 0) goto failed;
+    }
+    if (listen(fd, backlog) != 0) goto failed;
+    *out = fd;
+    return WEFT_OK;
+failed:;
+    /* ENOENT: the socket's directory is not there. */
+    int rc = errno == ENOENT ? WEFT_EADDRESS : pf_error(errno);
+    close(fd);
+    return rc;
+}
+
+void pf_listen_close(pf_handle h, const struct pf_address *at)
+{
+    union any_address a;
+    load(&a, at);
+    if (a.head.sa_family == AF_UNIX) unlink(a.unix_path.sun_path);
+    pf_close(h);
+}
+
+static int address_of(int (*ask)(int, struct sockaddr *, socklen_t *), pf_handle h, struct pf_address *out)
+{
+    union any_address a;
+    socklen_t size = sizeof a;
+    memset(&a, 0, sizeof a);
+    if (ask((int)h, &a.head, &size) != 0) return pf_error(errno);
+    memset(out, 0, sizeof *out);
+    out->size = (uint32_t)WF_MIN((size_t)size, sizeof out->bytes);
+    memcpy(out->bytes, &a, out->size);
+    return WEFT_OK;
+}
+
+static int ask_local(int fd, struct sockaddr *a, socklen_t *size)
+{
+    return getsockname(fd, a, size);
+}
+
+static int ask_peer(int fd, struct sockaddr *a, socklen_t *size)
+{
+    return getpeername(fd, a, size);
+}
+
+int pf_local_address(pf_handle h, struct pf_address *out)
+{
+    return address_of(ask_local, h, out);
+}
+
+int pf_peer_address(pf_handle h, struct pf_address *out)
+{
+    return address_of(ask_peer, h, out);
+}
+
+int pf_accept(pf_handle listener, pf_handle *out)
+{
+    *out = PF_NO_HANDLE;
+    for (;;) {
+        int fd = accept4((int)listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            *out = fd;
+            return WEFT_OK;
+        }
+        switch (errno) {
+        case EINTR:
+        case ECONNABORTED: /* gave up while it stood in the queue; the next one may be there */
+        case EPROTO:
+        case ENETDOWN:
+        case ENETUNREACH:
+        case EHOSTUNREACH: continue;
+        default: return pf_error(errno);
+        }
+    }
+}
+
+int pf_connect(pf_handle *out, const struct pf_address *to)
+{
+    union any_address a;
+    load(&a, to);
+    int fd = open_socket(&a);
+    *out = PF_NO_HANDLE;
+    if (fd < 0) return fd;
+    int rc = connect(fd, &a.head, to->size) == 0 ? 0 : errno;
+    if (rc == 0 || rc == EINPROGRESS || rc == EINTR) {
+        *out = fd;
+        return rc == 0 ? WEFT_OK : PF_AGAIN;
+    }
+    close(fd);
+    return rc == EAGAIN ? WEFT_EREFUSED
+                        : pf_error(rc); /* EAGAIN: a Unix listener's queue is full; nothing to wait for */
+}
+
+int pf_connect_result(pf_handle h)
+{
+    int result = 0;
+    socklen_t size = sizeof result;
+    if (getsockopt((int)h, SOL_SOCKET, SO_ERROR, &result, &size) != 0) return pf_error(errno);
+    if (result != 0) return pf_error(result);
+    struct pf_address peer;
+    int rc = pf_peer_address(h, &peer);
+    return rc == WEFT_ERESET ? PF_AGAIN : rc; /* not connected, and no error either: under way */
+}
+
+int64_t pf_read(pf_handle h, void *buffer, size_t size)
+{
+    ssize_t n;
+    do n = read((int)h, buffer, size);
+    while (n < 0 && errno == EINTR);
+    return n >= 0 ? n : pf_error(errno);
+}
+
+int64_t pf_write(pf_handle h, const struct pf_slice *slices, int count)
+{
+    struct iovec parts[SLICES];
+    count = WF_MIN(count, (int)SLICES);
+    for (int i = 0; i < count; i++)
+        parts[i] = (struct iovec){.iov_base = (void *)(uintptr_t)slices[i].data, .iov_len = slices[i].size};
+    struct msghdr m = {.msg_iov = parts, .msg_iovlen = (size_t)count};
+    ssize_t n;
+    do n = sendmsg((int)h, &m, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == ENOTSOCK) { /* a pipe or a terminal; our threads block SIGPIPE */
+        do n = writev((int)h, parts, count);
+        while (n < 0 && errno == EINTR);
+    }
+    return n >= 0 ? n : pf_error(errno);
+}
+
+int pf_shutdown(pf_handle h)
+{
+    return shutdown((int)h, SHUT_WR) == 0 ? WEFT_OK : pf_error(errno);
+}
+
+void pf_close(pf_handle h)
+{
+    if (h != PF_NO_HANDLE) (void)close((int)h); /* not again after EINTR: the number may be somebody else's by now */
+}
+
+int pf_is_ready(pf_handle h, bool for_write)
+{
+    struct pollfd p = {.fd = (int)h, .events = for_write ? POLLOUT : POLLIN | POLLRDHUP};
+    int n;
+    do n = poll(&p, 1, 0);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) return pf_error(errno);
+    if (h < 0 || (p.revents & POLLNVAL) != 0) return WEFT_ECLOSED;
+    return n > 0;
+}

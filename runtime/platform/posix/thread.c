@@ -1,0 +1,134 @@
+/* runtime/platform/posix/thread.c -- threads, mutexes and condition variables. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "native.h"
+
+struct pf_thread {
+    pthread_t thread;
+    char name[16];
+    void (*run)(void *arg);
+    void *arg;
+};
+
+static void *thread_main(void *arg)
+{
+    struct pf_thread *t = arg;
+    (void)pthread_setname_np(pthread_self(), t->name);
+    void *signal_stack = pf_signal_stack_add();
+    t->run(t->arg);
+    pf_signal_stack_drop(signal_stack);
+    return NULL;
+}
+
+int pf_thread_start(pf_thread **out, const char *name, void (*run)(void *), void *arg)
+{
+    struct pf_thread *t = calloc(1, sizeof *t);
+    if (t == NULL) return WEFT_ENOMEM;
+    snprintf(t->name, sizeof t->name, "%s", name);
+    t->run = run;
+    t->arg = arg;
+    /* The new thread inherits the mask: there is no moment in which it could be hit. */
+    sigset_t blocked, before;
+    static const int synchronous[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    sigfillset(&blocked);
+    for (size_t i = 0; i < WF_COUNT(synchronous); i++) sigdelset(&blocked, synchronous[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    int rc = pthread_create(&t->thread, NULL, thread_main, t);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc != 0) {
+        free(t);
+        return rc == EAGAIN ? WEFT_EFULL : pf_error(rc);
+    }
+    *out = t;
+    return WEFT_OK;
+}
+
+void pf_thread_join(pf_thread *t)
+{
+    WF_ASSERT(pthread_join(t->thread, NULL) == 0);
+    free(t);
+}
+
+struct pf_mutex {
+    pthread_mutex_t mutex;
+};
+
+int pf_mutex_create(pf_mutex **out)
+{
+    pf_mutex *m = malloc(sizeof *m);
+    if (m == NULL) return WEFT_ENOMEM;
+    if (pthread_mutex_init(&m->mutex, NULL) != 0) {
+        free(m);
+        return WEFT_ENOMEM;
+    }
+    *out = m;
+    return WEFT_OK;
+}
+
+void pf_mutex_destroy(pf_mutex *m)
+{
+    if (m == NULL) return;
+    WF_ASSERT(pthread_mutex_destroy(&m->mutex) == 0);
+    free(m);
+}
+
+void pf_mutex_lock(pf_mutex *m)
+{
+    WF_ASSERT(pthread_mutex_lock(&m->mutex) == 0);
+}
+
+void pf_mutex_unlock(pf_mutex *m)
+{
+    WF_ASSERT(pthread_mutex_unlock(&m->mutex) == 0);
+}
+
+struct pf_cond {
+    pthread_cond_t cond;
+};
+
+int pf_cond_create(pf_cond **out)
+{
+    pf_cond *c = malloc(sizeof *c);
+    if (c == NULL) return WEFT_ENOMEM;
+    pthread_condattr_t attributes;
+    WF_ASSERT(pthread_condattr_init(&attributes) == 0);
+    WF_ASSERT(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0);
+    int rc = pthread_cond_init(&c->cond, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (rc != 0) {
+        free(c);
+        return WEFT_ENOMEM;
+    }
+    *out = c;
+    return WEFT_OK;
+}
+
+void pf_cond_destroy(pf_cond *c)
+{
+    if (c == NULL) return;
+    WF_ASSERT(pthread_cond_destroy(&c->cond) == 0);
+    free(c);
+}
+
+int pf_cond_wait(pf_cond *c, pf_mutex *m, int64_t deadline)
+{
+    if (deadline == WEFT_FOREVER) {
+        WF_ASSERT(pthread_cond_wait(&c->cond, &m->mutex) == 0);
+        return WEFT_OK;
+    }
+    int64_t at = deadline > 0 ? deadline : 0;
+    struct timespec until = {.tv_sec = (time_t)(at / 1000000000), .tv_nsec = (long)(at % 1000000000)};
+    int rc = pthread_cond_timedwait(&c->cond, &m->mutex, &until);
+    WF_ASSERT(rc == 0 || rc == ETIMEDOUT);
+    return rc == 0 ? WEFT_OK : WEFT_ETIMEDOUT;
+}
+
+void pf_cond_broadcast(pf_cond *c)
+{
+    WF_ASSERT(pthread_cond_broadcast(&c->cond) == 0);
+}
