@@ -20,6 +20,7 @@ struct wf_stack {
     char *base; /* lowest address of the slot, the guard included; NULL: none */
     char *top;  /* 16-byte aligned; where the first frame goes */
     uint32_t slot_bytes;
+    bool grown; /* use below the top page has been seen: see wf_stack_seen */
 #ifdef WF_VALGRIND
     unsigned valgrind_id;
 #endif
@@ -34,6 +35,10 @@ void wf_stack_arena_destroy(struct wf_stack_arena *a); /* NULL is fine; every sl
 int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out);
 /* May be called while running on that very stack: only pages well below the caller's frame are touched or trimmed. */
 void wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s);
+
+/* Tells what stack pointer the coroutine was suspended with: one below the top page says that the slot is worth
+ * trimming. */
+void wf_stack_seen(struct wf_stack *s, const void *sp);
 
 /* Async-signal-safe: whether `address` lies in the guard of a slot, and of which. */
 bool wf_stack_owner(const struct wf_stack_arena *a, const void *address, struct wf_stack *out);

@@ -89,6 +89,7 @@ static void suspend(struct wf_worker *w, struct wf_task *t)
 static __attribute__((noreturn)) void leave(struct wf_worker *w, struct wf_task *t, struct wf_task *next)
 {
     w->leaving = t->coro;
+    wf_stack_seen(&w->leaving.stack, w->leaving.sp);
     wf_stack_give(w->stacks, &w->leaving.stack);
     w->set->hooks->task_done(t);
     if (next == NULL) {

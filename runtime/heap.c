@@ -1,0 +1,111 @@
+/* runtime/heap.c -- see heap.h. */
+#include "heap.h"
+
+#include <stdlib.h>
+
+enum { CHILDREN = 4, CAPACITY_MIN = 16 };
+
+struct wf_heap_entry {
+    int64_t deadline;
+    uint64_t serial;
+    struct wf_timer *timer;
+};
+
+static bool sooner(const struct wf_heap_entry *a, const struct wf_heap_entry *b)
+{
+    return a->deadline != b->deadline ? a->deadline < b->deadline : a->serial < b->serial;
+}
+
+static void put(struct wf_heap *h, uint32_t at, struct wf_heap_entry e)
+{
+    h->entries[at] = e;
+    e.timer->place = at + 1;
+}
+
+static void sift_up(struct wf_heap *h, uint32_t at, struct wf_heap_entry e)
+{
+    while (at > 0) {
+        uint32_t parent = (at - 1) / CHILDREN;
+        if (!sooner(&e, &h->entries[parent])) break;
+        put(h, at, h->entries[parent]);
+        at = parent;
+    }
+    put(h, at, e);
+}
+
+static void sift_down(struct wf_heap *h, uint32_t at, struct wf_heap_entry e)
+{
+    for (;;) {
+        uint64_t first = (uint64_t)at * CHILDREN + 1;
+        if (first >= h->count) break;
+        uint32_t least = (uint32_t)first, end = (uint32_t)WF_MIN(first + CHILDREN, (uint64_t)h->count);
+        for (uint32_t i = least + 1; i < end; i++)
+            if (sooner(&h->entries[i], &h->entries[least])) least = i;
+        if (!sooner(&h->entries[least], &e)) break;
+        put(h, at, h->entries[least]);
+        at = least;
+    }
+    put(h, at, e);
+}
+
+static int resize(struct wf_heap *h, uint32_t capacity)
+{
+    struct wf_heap_entry *entries = realloc(h->entries, capacity * sizeof *entries);
+    if (entries == NULL) return WEFT_ENOMEM;
+    h->entries = entries;
+    h->capacity = capacity;
+    return WEFT_OK;
+}
+
+void wf_heap_init(struct wf_heap *h)
+{
+    *h = (struct wf_heap){.entries = NULL};
+}
+
+void wf_heap_finish(struct wf_heap *h)
+{
+    free(h->entries);
+    wf_heap_init(h);
+}
+
+int wf_heap_reserve(struct wf_heap *h)
+{
+    if (h->count < h->capacity) return WEFT_OK;
+    if (h->capacity > UINT32_MAX / 2 / sizeof *h->entries) return WEFT_ENOMEM;
+    return resize(h, h->capacity == 0 ? CAPACITY_MIN : h->capacity * 2);
+}
+
+int wf_heap_add(struct wf_heap *h, struct wf_timer *t)
+{
+    WF_ASSERT(t->place == 0);
+    int rc = wf_heap_reserve(h);
+    if (rc < 0) return rc;
+    struct wf_heap_entry e = {.deadline = t->deadline, .serial = h->serial++, .timer = t};
+    sift_up(h, h->count++, e);
+    return WEFT_OK;
+}
+
+void wf_heap_remove(struct wf_heap *h, struct wf_timer *t)
+{
+    if (t->place == 0) return;
+    uint32_t at = t->place - 1;
+    WF_ASSERT(at < h->count && h->entries[at].timer == t);
+    t->place = 0;
+    struct wf_heap_entry last = h->entries[--h->count];
+    if (at < h->count) { /* the last one fills the hole */
+        if (at > 0 && sooner(&last, &h->entries[(at - 1) / CHILDREN])) sift_up(h, at, last);
+        else sift_down(h, at, last);
+    }
+    /* What a peak has taken goes back; failing to shrink harms nobody. */
+    if (h->capacity > CAPACITY_MIN && h->count < h->capacity / 8) (void)resize(h, h->capacity / 2);
+}
+
+struct wf_timer *wf_heap_first(const struct wf_heap *h)
+{
+    return h->count == 0 ? NULL : h->entries[0].timer;
+}
+
+uint64_t wf_heap_first_serial(const struct wf_heap *h)
+{
+    return h->count == 0 ? 0 : h->entries[0].serial;
+}

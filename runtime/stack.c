@@ -1,0 +1,277 @@
+/* runtime/stack.c -- see stack.h.
+ *
+ * Design notes.
+ * (1) Per class: segments (fixed table, so that the fault handler may read it), and one array of free slots, as
+ *     large as all segments have slots, so that giving back cannot fail. Slots of the newest segment that were
+ *     never used stand at its end, behind `used`.
+ * (2) Growth below the top page cannot be asked of the kernel for less than trimming costs, so it is guessed, in
+ *     three ways: marker words at the top page's lower end, which calls that reach further down overwrite; the
+ *     lowest stack pointer seen at a suspension (wf_stack_seen), as an unwritten buffer may lie over the markers;
+ *     and a slot that comes back while many lie free, so that it will not be used soon, is trimmed without asking.
+ *     A wrong guess costs one call, or a few pages until the slot's next use.
+ * (3) wf_stack_give may run on the stack it gives back. All it writes there are the markers, and those only if they
+ *     lie well below its own frame; the same holds for what it trims. The next taker is therefore safe only after
+ *     the giver has left.
+ * (4) Where the kernel has no guard left, CANARY words stand where the guard would end, and are looked at when the
+ *     slot comes back: late, and only said by ending the process, but never silently. */
+#include "stack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/log.h>
+
+#ifdef WF_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+#ifdef WF_VALGRIND
+#include <valgrind/memcheck.h>
+#endif
+
+enum {
+    CLASSES = 4,
+    SEGMENTS = 2048, /* per class: 512 GiB of small slots */
+    COLOURS = 48,
+    MARKERS = 8,
+    CANARIES = 8,
+    FREE_KEPT = 1024, /* slots of a class that may lie free untrimmed */
+    MARGIN = 1024,    /* below a running frame, for the calls it makes itself */
+};
+static const uint64_t MARKER = 0x6b72616d20666577;
+static const uint64_t CANARY = 0x7972616e61632066;
+
+#if defined(WF_ASAN) || defined(WF_TSAN)
+/* Tools keep shadow memory for what is reserved, too. */
+static const struct {
+    uint32_t slot_bytes, slots;
+} CLASS[CLASSES] = {{64 << 10, 256}, {256 << 10, 16}, {1 << 20, 4}, {8 << 20, 1}};
+#else
+static const struct {
+    uint32_t slot_bytes, slots;
+} CLASS[CLASSES] = {{64 << 10, 4096}, {256 << 10, 512}, {1 << 20, 64}, {8 << 20, 8}};
+#endif
+_Static_assert(WF_STACK_BYTES == 64 << 10 && WF_STACK_BYTES_MAX == 8 << 20, "the smallest and the largest class");
+
+struct segment {
+    char *base;
+    uint32_t used;    /* slots that were ever taken; they lie first */
+    uint32_t guarded; /* of them, those with a guard; they lie first, as guards once exhausted do not come back */
+};
+
+struct slot_class {
+    struct segment *segments; /* SEGMENTS of them: lazily committed */
+    uint32_t segment_count;
+    uint32_t free_count;
+    char **free; /* bases; the last is taken first */
+};
+
+struct wf_stack_arena {
+    struct slot_class classes[CLASSES];
+    enum pf_guard_kind guard;
+    size_t in_use, ever;
+};
+
+int wf_stack_arena_create(struct wf_stack_arena **out)
+{
+    struct wf_stack_arena *a = calloc(1, sizeof *a);
+    if (a == NULL) return WEFT_ENOMEM;
+    WF_ASSERT(WF_GUARD_BYTES % pf_page_size() == 0);
+    for (int i = 0; i < CLASSES; i++) {
+        a->classes[i].segments = calloc(SEGMENTS, sizeof *a->classes[i].segments);
+        if (a->classes[i].segments == NULL) {
+            wf_stack_arena_destroy(a);
+            return WEFT_ENOMEM;
+        }
+    }
+    a->guard = PF_GUARD_BEST;
+    *out = a;
+    return WEFT_OK;
+}
+
+static size_t segment_bytes(int index)
+{
+    return (size_t)CLASS[index].slot_bytes * CLASS[index].slots;
+}
+
+void wf_stack_arena_destroy(struct wf_stack_arena *a)
+{
+    if (a == NULL) return;
+    WF_ASSERT(a->in_use == 0);
+    for (int i = 0; i < CLASSES; i++) {
+        struct slot_class *c = &a->classes[i];
+        for (uint32_t s = 0; s < c->segment_count; s++) pf_pages_release(c->segments[s].base, segment_bytes(i));
+        free(c->segments);
+        free(c->free);
+    }
+    free(a);
+}
+
+static int class_for(size_t bytes)
+{
+    int i = 0;
+    while (i < CLASSES && bytes > CLASS[i].slot_bytes) i++;
+    return i;
+}
+
+static struct segment *add_segment(struct slot_class *c, int index)
+{
+    if (c->segment_count == SEGMENTS) return NULL;
+    size_t slots = (size_t)(c->segment_count + 1) * CLASS[index].slots;
+    char **room = realloc(c->free, slots * sizeof *room);
+    if (room == NULL) return NULL;
+    c->free = room;
+    char *base = pf_pages_reserve(segment_bytes(index), CLASS[index].slot_bytes);
+    if (base == NULL) return NULL;
+    struct segment *s = &c->segments[c->segment_count++];
+    s->base = base;
+    return s;
+}
+
+static char *page_floor(const void *at)
+{
+    return (char *)((uintptr_t)at & ~((uintptr_t)pf_page_size() - 1));
+}
+
+static uint64_t *markers(const struct wf_stack *s)
+{
+    return (uint64_t *)(void *)(s->base + s->slot_bytes - pf_page_size());
+}
+
+static uint64_t *canaries(const struct wf_stack *s)
+{
+    return (uint64_t *)(void *)(s->base + WF_GUARD_BYTES) - CANARIES;
+}
+
+/* One more slot that was never used. */
+static char *fresh_slot(struct wf_stack_arena *a, int index)
+{
+    struct slot_class *c = &a->classes[index];
+    struct segment *s = c->segment_count == 0 ? NULL : &c->segments[c->segment_count - 1];
+    if (s == NULL || s->used == CLASS[index].slots) s = add_segment(c, index);
+    if (s == NULL) return NULL;
+    struct wf_stack slot = {.base = s->base + (size_t)s->used * CLASS[index].slot_bytes,
+                            .slot_bytes = CLASS[index].slot_bytes};
+    if (pf_pages_guard(slot.base, WF_GUARD_BYTES, &a->guard)) {
+        s->guarded++;
+    } else {
+        static _Atomic bool said; /* relaxed: once for the process is enough */
+        if (!atomic_exchange_explicit(&said, true, memory_order_relaxed))
+            weft_log(WEFT_WARN, "the kernel has no guard pages left: stack overflows are noticed late, by a canary");
+        for (int i = 0; i < CANARIES; i++) canaries(&slot)[i] = CANARY;
+    }
+    s->used++;
+    for (int i = 0; i < MARKERS; i++) markers(&slot)[i] = MARKER;
+    a->ever++;
+    return slot.base;
+}
+
+int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
+{
+    int index = class_for(bytes);
+    if (index == CLASSES) return WEFT_EINVAL;
+    struct slot_class *c = &a->classes[index];
+    uint32_t slot_bytes = CLASS[index].slot_bytes;
+    char *base = c->free_count > 0 ? c->free[--c->free_count] : fresh_slot(a, index);
+    if (base == NULL) return WEFT_ENOMEM;
+    size_t colour = (uintptr_t)base / slot_bytes * 7 % COLOURS;
+    *out = (struct wf_stack){
+        .base = base, .top = base + slot_bytes - colour * WF_CACHE_LINE, .slot_bytes = slot_bytes};
+    a->in_use++;
+#ifdef WF_ASAN
+    __asan_unpoison_memory_region(base + WF_GUARD_BYTES, slot_bytes - WF_GUARD_BYTES);
+#endif
+#ifdef WF_VALGRIND
+    out->valgrind_id = VALGRIND_STACK_REGISTER(base + WF_GUARD_BYTES, base + slot_bytes - 1);
+    (void)VALGRIND_MAKE_MEM_DEFINED(markers(out), MARKERS * sizeof MARKER);
+#endif
+    return WEFT_OK;
+}
+
+/* The segment a slot lies in; NULL if `address` is in none of this class. */
+static const struct segment *segment_of(const struct wf_stack_arena *a, int index, const void *address)
+{
+    const struct slot_class *c = &a->classes[index];
+    for (uint32_t i = 0; i < c->segment_count; i++)
+        if ((uintptr_t)address - (uintptr_t)c->segments[i].base < segment_bytes(index)) return &c->segments[i];
+    return NULL;
+}
+
+static void check_canaries(const struct wf_stack_arena *a, int index, const struct wf_stack *s)
+{
+    const struct segment *in = segment_of(a, index, s->base);
+    WF_ASSERT(in != NULL);
+    if ((size_t)(s->base - in->base) / s->slot_bytes < in->guarded) return;
+    for (int i = 0; i < CANARIES; i++) {
+        bool stack_did_not_overflow = canaries(s)[i] == CANARY;
+        WF_ASSERT(stack_did_not_overflow);
+    }
+}
+
+void wf_stack_seen(struct wf_stack *s, const void *sp)
+{
+    if (sp != NULL && (const char *)sp < s->base + s->slot_bytes - pf_page_size()) s->grown = true;
+}
+
+__attribute__((no_sanitize("address", "thread"))) static bool grown(const struct wf_stack *s)
+{
+    const uint64_t *m = markers(s);
+#ifdef WF_VALGRIND
+    (void)VALGRIND_MAKE_MEM_DEFINED(m, MARKERS * sizeof MARKER);
+#endif
+    uint64_t difference = 0;
+    for (int i = 0; i < MARKERS; i++) difference |= m[i] ^ MARKER;
+    return s->grown || difference != 0;
+}
+
+/* Everything below the top page, or below `frame` if that lies on this stack. */
+__attribute__((no_sanitize("address", "thread"))) static void trim(struct wf_stack *s, char *frame)
+{
+    char *low = s->base + WF_GUARD_BYTES, *high = (char *)markers(s);
+    bool inside = frame >= s->base && frame < s->base + s->slot_bytes;
+    bool may_mark = !inside || frame - MARGIN > high + MARKERS * sizeof MARKER;
+    if (inside && page_floor(frame - MARGIN) < high) high = page_floor(frame - MARGIN);
+    if (high > low) pf_pages_trim(low, (size_t)(high - low));
+    /* If not, they stay broken, and the slot is trimmed when it comes back the next time. */
+    if (may_mark)
+        for (int i = 0; i < MARKERS; i++) markers(s)[i] = MARKER;
+}
+
+void wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s)
+{
+    int index = class_for(s->slot_bytes);
+    WF_ASSERT(s->base != NULL && index < CLASSES && a->in_use > 0);
+    struct slot_class *c = &a->classes[index];
+    if (WF_UNLIKELY(a->guard == PF_GUARD_NONE)) check_canaries(a, index, s);
+    if (WF_UNLIKELY(grown(s) || c->free_count >= FREE_KEPT)) trim(s, __builtin_frame_address(0));
+#ifdef WF_VALGRIND
+    VALGRIND_STACK_DEREGISTER(s->valgrind_id);
+#endif
+    c->free[c->free_count++] = s->base;
+    a->in_use--;
+    *s = (struct wf_stack){.base = NULL};
+}
+
+bool wf_stack_owner(const struct wf_stack_arena *a, const void *address, struct wf_stack *out)
+{
+    for (int i = 0; i < CLASSES; i++) {
+        const struct segment *s = segment_of(a, i, address);
+        if (s == NULL) continue;
+        size_t offset = (size_t)((const char *)address - s->base), slot = offset / CLASS[i].slot_bytes;
+        if (slot >= s->used || offset % CLASS[i].slot_bytes >= WF_GUARD_BYTES) return false;
+        *out = (struct wf_stack){.base = s->base + slot * CLASS[i].slot_bytes, .slot_bytes = CLASS[i].slot_bytes};
+        out->top = out->base + out->slot_bytes;
+        return true;
+    }
+    return false;
+}
+
+size_t wf_stack_resident(const struct wf_stack *s)
+{
+    return pf_pages_resident(s->base + WF_GUARD_BYTES, s->slot_bytes - WF_GUARD_BYTES);
+}
+
+void wf_stack_counts(const struct wf_stack_arena *a, size_t *in_use, size_t *ever)
+{
+    *in_use = a->in_use;
+    *ever = a->ever;
+}
