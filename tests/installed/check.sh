@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Builds every example as a user would, outside of the tree, against an installed weft, and runs hello.
+# Builds every example as a user would, outside of the tree, against an installed weft, and runs hello and the first
+# program of README.md.
 # usage: tests/installed/check.sh BUILD_FOLDER
 set -euo pipefail
 build=$(realpath "$1")
-examples=$(realpath "$(dirname "$0")/../../examples")
+root=$(realpath "$(dirname "$0")/../..")
+examples=$root/examples
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -49,13 +51,12 @@ for example in "$examples"/*.c; do
     fi
 done
 
+awk '/^```c$/ { on = 1; next } /^```$/ { if (on) exit } on' "$root/README.md" >readme.c
+cc -std=c11 "${strict[@]}" readme.c "${flags[@]}" -o readme
+[[ $(timeout 20 ./readme </dev/null) == 'hello from an actor' ]] || { echo "README's first program fails"; exit 1; }
+echo "README's first program runs"
 if [[ -x hello ]]; then
     timeout 20 ./hello </dev/null
     echo "hello runs"
 fi
-if [[ -x $prefix/bin/weft ]]; then
-    "$prefix/bin/weft" version
-    for module in *.so; do
-        [[ -e $module ]] && echo "found $module"
-    done
-fi
+if [[ -x $prefix/bin/weft ]]; then "$prefix/bin/weft" version; fi
