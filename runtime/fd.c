@@ -1,18 +1,88 @@
-/* runtime/fd.c -- descriptors that tasks wait for. */
-#include "worker.h"
+#include "fd.h"
+
+void wf_waiters_wake(struct wf_list *waiters)
+{
+    WF_LIST_EACH(k, waiters) wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
+}
+
+void wf_waiters_dismiss(struct wf_list *waiters)
+{
+    struct wf_link *k;
+    while ((k = wf_list_pop(waiters)) != NULL) wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
+}
+
+static void release_fd(struct wf_worker *w, struct wf_call *c)
+{
+    struct wf_fd *f = WF_CONTAINER(c, struct wf_fd, release);
+    WF_ASSERT(f->worker == w);
+    WF_ASSERT(wf_list_empty(&f->side[0].waiters) && wf_list_empty(&f->side[1].waiters));
+    wf_slab_give(&w->fds, f);
+}
+
+int wf_fd_add(struct wf_worker *w, pf_handle h, struct wf_fd **out)
+{
+    struct wf_fd *f = wf_slab_take(&w->fds);
+    if (f == NULL) return WEFT_ENOMEM;
+    f->worker = w;
+    f->handle = h;
+    f->hangup = false;
+    for (int i = 0; i < 2; i++) {
+        wf_list_init(&f->side[i].waiters);
+        f->side[i].readiness = WF_MAYBE_READY;
+    }
+    f->release = (struct wf_call){.post = {.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, .call = release_fd};
+    struct pf_env *env = w->set->env;
+    int rc = env->poller_add(w->poller, h, wf_id_make(&f->slot, w->index));
+    if (rc < 0) {
+        wf_slab_give(&w->fds, f);
+        return rc;
+    }
+    *out = f;
+    return 0;
+}
+
+void wf_fd_remove(struct wf_fd *f)
+{
+    struct wf_worker *w = f->worker;
+    w->set->env->poller_remove(w->poller, f->handle);
+    for (int i = 0; i < 2; i++) wf_waiters_dismiss(&f->side[i].waiters);
+    wf_slab_give(&w->fds, f);
+}
+
+void wf_fd_abandon(struct wf_fd *f)
+{
+    struct wf_worker *w = f->worker;
+    w->set->env->poller_remove(w->poller, f->handle);
+    wf_worker_send(wf_here, w->index, &f->release.post);
+}
+
+int wf_fd_arm(struct wf_fd *f, bool for_write)
+{
+    struct wf_worker *w = f->worker;
+    return w->set->env->poller_arm(w->poller, f->handle, wf_id_make(&f->slot, w->index), for_write);
+}
+
+int wf_fd_look(struct wf_fd *f, bool for_write)
+{
+    struct wf_fd_side *side = &f->side[for_write];
+    if (side->readiness == WF_READY) return 1;
+    if (side->readiness == WF_NOT_READY) return 0;
+    int rc = pf_is_ready(f->handle, for_write);
+    if (rc >= 0) side->readiness = rc > 0 ? WF_READY : WF_NOT_READY;
+    return rc;
+}
+
+static void side_ready(struct wf_fd_side *side)
+{
+    side->readiness = WF_READY;
+    wf_waiters_wake(&side->waiters);
+}
 
 void wf_fd_ready(struct wf_worker *w, const struct pf_ready *r)
 {
-    (void)w, (void)r;
-}
-
-int wf_sources_init(struct wf_worker *w)
-{
-    (void)w;
-    return WEFT_OK;
-}
-
-void wf_sources_finish(struct wf_worker *w)
-{
-    (void)w;
+    struct wf_fd *f = wf_slab_find(&w->fds, r->tag);
+    if (f == NULL) return; /* an entry taken before its record went */
+    f->hangup |= r->hangup;
+    if (r->readable) side_ready(&f->side[0]);
+    if (r->writable) side_ready(&f->side[1]);
 }

@@ -522,7 +522,6 @@ static void drop_posts(struct wf_worker *w)
 static void worker_destroy(struct wf_worker *w)
 {
     if (w == NULL) return;
-    drop_posts(w);
     for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) free(w->room_call[i]);
     wf_sources_finish(w);
     w->set->env->poller_destroy(w->poller);
@@ -598,6 +597,10 @@ void wf_workers_stop(struct wf_workers *set)
 
 void wf_workers_finish(struct wf_workers *set)
 {
+    /* All posts first: one that lies in a slot of one worker may be in the inbox of another. */
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (set->at[i] != NULL) drop_posts(set->at[i]);
+    }
     for (uint32_t i = 0; i < set->count; i++) {
         worker_destroy(set->at[i]);
         set->at[i] = NULL;

@@ -122,7 +122,7 @@ struct wf_worker {
     struct pf_poller *poller;
     uint64_t outbox_mask; /* bit i: outbox[i] holds something */
     struct wf_outbox outbox[WF_WORKERS_MAX];
-    struct wf_slab fds, streams, listeners, events, user_timers, tickets; /* wf_waits_init makes them */
+    struct wf_slab fds, streams, listeners, events, user_timers, tickets; /* wf_sources_init makes them */
     void *actors;                                                         /* struct of actors/ */
     void *transport;                                                      /* struct of transport/ */
     pf_thread *thread;

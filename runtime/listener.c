@@ -1,0 +1,117 @@
+#include "stream.h"
+
+#include <weft/stream.h>
+
+enum { BACKLOG = 1024 };
+static const int64_t PAUSE_WHEN_FULL = WEFT_MS(50); /* out of descriptors: give others time to close some */
+
+struct wf_listener {
+    struct wf_socket socket; /* first: its slot is the slab item's */
+    struct pf_address bound;
+};
+
+static struct wf_listener *listener_of(struct wf_socket *s)
+{
+    return WF_CONTAINER(s, struct wf_listener, socket);
+}
+
+size_t wf_listener_bytes(void)
+{
+    return sizeof(struct wf_listener);
+}
+
+static void finish_listener(struct wf_socket *s)
+{
+    pf_listen_close(s->handle, &listener_of(s)->bound);
+}
+
+int weft_listen(weft_listener *out, const char *address, const weft_listen_options *options)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    if (out == NULL || address == NULL || (options != NULL && options->backlog < 0)) return WEFT_EINVAL;
+    struct pf_address at, bound;
+    int rc = pf_address_parse(address, &at);
+    if (rc < 0) return rc;
+    int backlog = options != NULL && options->backlog > 0 ? options->backlog : BACKLOG;
+    pf_handle h;
+    rc = pf_listen(&h, &at, backlog, options != NULL && options->reuse_port);
+    if (rc < 0) return rc;
+    rc = pf_local_address(h, &bound);
+    struct wf_socket *s = rc < 0 ? NULL : wf_socket_open(t->worker, WF_LISTENER, h, finish_listener);
+    if (s == NULL) {
+        pf_listen_close(h, &at);
+        return rc < 0 ? rc : WEFT_ENOMEM;
+    }
+    listener_of(s)->bound = bound;
+    out->id = wf_socket_id(s);
+    return 0;
+}
+
+int weft_listener_address(weft_listener l, char *out, size_t size)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    if (out == NULL || size == 0) return WEFT_EINVAL;
+    struct wf_socket *s;
+    int rc = wf_socket_enter(t->worker, WF_LISTENER, l.id, &s);
+    if (rc < 0) return rc;
+    rc = pf_address_format(&listener_of(s)->bound, out, size);
+    wf_socket_leave(s);
+    return rc;
+}
+
+static int pause_when_full(struct wf_socket *s, int64_t deadline)
+{
+    int64_t until = WF_MIN(deadline, weft_after(PAUSE_WHEN_FULL));
+    int rc = 0;
+    while (rc == 0 && !wf_socket_closed(s)) rc = wf_task_wait(until, "free descriptor");
+    if (wf_socket_closed(s)) return WEFT_ECLOSED;
+    return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;
+}
+
+static int accept_one(struct wf_socket *s, struct wf_task *t, pf_handle *out, int64_t deadline)
+{
+    if (deadline == WEFT_NOW) wf_socket_doubt(s, false);
+    for (;;) {
+        if (wf_socket_worth(s, false)) {
+            if (wf_socket_closed(s)) return WEFT_ECLOSED;
+            int rc = pf_accept(s->handle, out);
+            if (rc == WEFT_EFULL) return pause_when_full(s, deadline);
+            if (rc == 0) wf_socket_moved(s, false, false);
+            if (rc != PF_AGAIN) return rc;
+            wf_socket_stuck(s, false);
+        }
+        int rc = wf_socket_wait(s, t, false, deadline, "connection to accept");
+        if (rc < 0) return rc;
+    }
+}
+
+int weft_accept(weft_listener l, weft_stream *out, int64_t deadline)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    if (out == NULL) return WEFT_EINVAL;
+    struct wf_socket *s;
+    int rc = t->cancelled ? WEFT_ECANCELED : wf_socket_begin(t, WF_LISTENER, l.id, false, &s);
+    if (rc < 0) return (int)wf_task_settle(rc);
+    pf_handle h;
+    rc = accept_one(s, t, &h, deadline);
+    wf_socket_end(s, false);
+    if (rc == 0) {
+        struct wf_stream *stream;
+        rc = wf_stream_open(t->worker, h, &stream);
+        if (rc == 0) {
+            out->id = wf_socket_id(&stream->socket);
+            wf_task_tick(t);
+        }
+    }
+    return (int)wf_task_settle(rc);
+}
+
+int weft_listener_close(weft_listener l)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    return wf_socket_close(t->worker, WF_LISTENER, l.id);
+}

@@ -1,0 +1,371 @@
+#include "stream.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/stream.h>
+
+enum { SLICES_MAX = 64, PRINTF_MAX = 64 * 1024, PRINTF_ON_STACK = 512 };
+
+static void finish_stream(struct wf_socket *socket)
+{
+    struct wf_stream *s = wf_stream_of(socket);
+    pf_close(socket->handle);
+    free(s->held);
+    s->held = NULL;
+}
+
+int wf_stream_open(struct wf_worker *w, pf_handle h, struct wf_stream **out)
+{
+    struct wf_socket *socket = wf_socket_open(w, WF_STREAM, h, finish_stream);
+    if (socket == NULL) {
+        pf_close(h);
+        return WEFT_ENOMEM;
+    }
+    struct wf_stream *s = wf_stream_of(socket);
+    s->held = NULL;
+    s->held_from = s->held_size = 0;
+    s->held_seen = false;
+    s->broken = 0;
+    *out = s;
+    return 0;
+}
+
+int wf_stream_look(struct wf_stream *s, bool for_write)
+{
+    if (!for_write && ((s->held_size > 0 && !s->held_seen) || s->broken < 0))
+        return wf_socket_closed(&s->socket) ? WEFT_ECLOSED : 1;
+    return wf_socket_look(&s->socket, for_write);
+}
+
+/* ---- Bytes held back --------------------------------------------------------------------------------------------- */
+static size_t take_held(struct wf_stream *s, char *out, size_t size)
+{
+    size_t n = WF_MIN(size, s->held_size);
+    if (n == 0) return 0;
+    memcpy(out, s->held + s->held_from, n);
+    s->held_from += n;
+    s->held_size -= n;
+    s->held_seen = false;
+    if (s->held_size == 0) {
+        free(s->held);
+        s->held = NULL;
+    }
+    return n;
+}
+
+/* Puts `size` bytes before those still held, if any. Without memory they are lost, so the stream says so ever after. */
+static int hold(struct wf_stream *s, const char *data, size_t size, bool seen)
+{
+    if (size == 0) return 0;
+    char *held = malloc(size + s->held_size);
+    if (held == NULL) return s->broken = WEFT_ENOMEM;
+    memcpy(held, data, size);
+    if (s->held_size > 0) memcpy(held + size, s->held + s->held_from, s->held_size);
+    free(s->held);
+    s->held = held;
+    s->held_from = 0;
+    s->held_size += size;
+    s->held_seen = seen;
+    return 0;
+}
+
+/* ---- Reading ----------------------------------------------------------------------------------------------------- */
+/* 1 to `size` bytes from the kernel, 0 at the end, or an error. */
+static int64_t receive(struct wf_stream *s, struct wf_task *t, char *out, size_t size, int64_t deadline)
+{
+    struct wf_socket *k = &s->socket;
+    if (s->broken < 0) return s->broken;
+    if (deadline == WEFT_NOW) wf_socket_doubt(k, false);
+    for (;;) {
+        if (wf_socket_worth(k, false)) {
+            if (wf_socket_closed(k)) return WEFT_ECLOSED;
+            int64_t n = pf_read(k->handle, out, size);
+            if (n >= 0) wf_socket_moved(k, false, n > 0 && (size_t)n < size);
+            else if (n != PF_AGAIN) s->broken = (int)n;
+            if (n != PF_AGAIN) return n;
+            wf_socket_stuck(k, false);
+        }
+        int rc = wf_socket_wait(k, t, false, deadline, "stream to read");
+        if (rc < 0) return rc;
+    }
+}
+
+static int begin_read(weft_stream stream, struct wf_task **t, const void *buffer, size_t size, struct wf_stream **out)
+{
+    *t = wf_task_self();
+    if (*t == NULL) return WEFT_ENOTACTOR;
+    if ((buffer == NULL && size > 0) || size > INT64_MAX) return WEFT_EINVAL;
+    if ((*t)->cancelled) return WEFT_ECANCELED;
+    struct wf_socket *socket;
+    int rc = wf_socket_begin(*t, WF_STREAM, stream.id, false, &socket);
+    if (rc < 0) return rc;
+    *out = wf_stream_of(socket);
+    return 0;
+}
+
+/* The end of every call on a stream. */
+static int64_t finish_call(struct wf_task *t, int64_t result)
+{
+    if (t == NULL) return result;
+    if (result >= 0) wf_task_tick(t);
+    return wf_task_settle(result);
+}
+
+int64_t weft_read(weft_stream stream, void *buffer, size_t size, int64_t deadline)
+{
+    struct wf_task *t;
+    struct wf_stream *s;
+    int64_t n = begin_read(stream, &t, buffer, size, &s);
+    if (n < 0) return finish_call(t, n);
+    if (size > 0) {
+        n = (int64_t)take_held(s, buffer, size);
+        if (n == 0) n = receive(s, t, buffer, size, deadline);
+    }
+    wf_socket_end(&s->socket, false);
+    return finish_call(t, n);
+}
+
+int64_t weft_read_exact(weft_stream stream, void *buffer, size_t size, int64_t deadline)
+{
+    struct wf_task *t;
+    struct wf_stream *s;
+    int64_t n = begin_read(stream, &t, buffer, size, &s);
+    if (n < 0) return finish_call(t, n);
+    char *out = buffer;
+    size_t have = take_held(s, out, size);
+    n = 1;
+    while (have < size && (n = receive(s, t, out + have, size - have, deadline)) > 0) have += (size_t)n;
+    if (n < 0) (void)hold(s, out, have, n == WEFT_ETIMEDOUT || n == WEFT_ECANCELED);
+    else n = (int64_t)have;
+    wf_socket_end(&s->socket, false);
+    return finish_call(t, n);
+}
+
+static int64_t read_until(struct wf_stream *s, struct wf_task *t, char *out, size_t size, char delimiter,
+                          int64_t deadline)
+{
+    size_t have = take_held(s, out, size), scanned = 0;
+    for (;;) {
+        const char *end = memchr(out + scanned, delimiter, have - scanned);
+        if (end != NULL) {
+            size_t line = (size_t)(end - out) + 1;
+            int rc = hold(s, out + line, have - line, false);
+            return rc < 0 ? rc : (int64_t)line;
+        }
+        scanned = have;
+        if (have == size) {
+            int rc = hold(s, out, have, false);
+            return rc < 0 ? rc : WEFT_ETOOBIG;
+        }
+        int64_t n = receive(s, t, out + have, size - have, deadline);
+        if (n == 0) return (int64_t)have;
+        if (n < 0) {
+            int rc = hold(s, out, have, n == WEFT_ETIMEDOUT || n == WEFT_ECANCELED);
+            return rc < 0 ? rc : n;
+        }
+        have += (size_t)n;
+    }
+}
+
+int64_t weft_read_until(weft_stream stream, void *buffer, size_t size, char delimiter, int64_t deadline)
+{
+    struct wf_task *t;
+    struct wf_stream *s;
+    int64_t n = begin_read(stream, &t, buffer, size, &s);
+    if (n < 0) return finish_call(t, n);
+    n = size == 0 ? WEFT_ETOOBIG : read_until(s, t, buffer, size, delimiter, deadline);
+    wf_socket_end(&s->socket, false);
+    return finish_call(t, n);
+}
+
+/* ---- Writing ----------------------------------------------------------------------------------------------------- */
+/* Writes all of `left`, which it uses up. */
+static int send_all(struct wf_stream *s, struct wf_task *t, struct pf_slice *left, int count, int64_t deadline)
+{
+    struct wf_socket *k = &s->socket;
+    if (deadline == WEFT_NOW) wf_socket_doubt(k, true);
+    for (;;) {
+        while (count > 0 && left->size == 0) left++, count--;
+        if (count == 0) return 0;
+        if (wf_socket_worth(k, true)) {
+            if (wf_socket_closed(k)) return WEFT_ECLOSED;
+            int64_t n = pf_write(k->handle, left, count);
+            if (n < 0 && n != PF_AGAIN) return (int)n;
+            if (n == PF_AGAIN) wf_socket_stuck(k, true);
+            else wf_socket_moved(k, true, false);
+            for (size_t done = n < 0 ? 0 : (size_t)n, step; done > 0; done -= step) {
+                step = WF_MIN(done, left->size);
+                left->data = (const char *)left->data + step;
+                left->size -= step;
+                if (left->size == 0) left++, count--;
+            }
+            if (n != PF_AGAIN) continue;
+        }
+        int rc = wf_socket_wait(k, t, true, deadline, "stream to write");
+        if (rc < 0) return rc;
+    }
+}
+
+static int64_t write_slices(weft_stream stream, struct wf_task *t, struct pf_slice *slices, int count,
+                            int64_t deadline)
+{
+    size_t size = 0;
+    for (int i = 0; i < count; i++) {
+        if (slices[i].size > INT64_MAX - size || (slices[i].data == NULL && slices[i].size > 0)) return WEFT_EINVAL;
+        size += slices[i].size;
+    }
+    struct wf_socket *socket;
+    int rc = wf_socket_begin(t, WF_STREAM, stream.id, true, &socket);
+    if (rc < 0) return rc;
+    rc = send_all(wf_stream_of(socket), t, slices, count, deadline);
+    wf_socket_end(socket, true);
+    return rc < 0 ? rc : (int64_t)size;
+}
+
+int64_t weft_write(weft_stream stream, const void *data, size_t size, int64_t deadline)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    struct pf_slice slice = {.data = data, .size = size};
+    return finish_call(t, write_slices(stream, t, &slice, 1, deadline));
+}
+
+int64_t weft_writev(weft_stream stream, const weft_slice *slices, size_t count, int64_t deadline)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    if (count > SLICES_MAX || (slices == NULL && count > 0)) return WEFT_EINVAL;
+    struct pf_slice left[SLICES_MAX];
+    for (size_t i = 0; i < count; i++) left[i] = (struct pf_slice){.data = slices[i].data, .size = slices[i].size};
+    return finish_call(t, write_slices(stream, t, left, (int)count, deadline));
+}
+
+int64_t weft_printf(weft_stream stream, int64_t deadline, const char *format, ...)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    char small[PRINTF_ON_STACK], *text = small;
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(small, sizeof small, format, args);
+    va_end(args);
+    if (size < 0) return WEFT_EINVAL;
+    if (size > PRINTF_MAX) return WEFT_ETOOBIG;
+    if ((size_t)size >= sizeof small) {
+        text = malloc((size_t)size + 1);
+        if (text == NULL) return WEFT_ENOMEM;
+        va_start(args, format);
+        vsnprintf(text, (size_t)size + 1, format, args);
+        va_end(args);
+    }
+    struct pf_slice slice = {.data = text, .size = (size_t)size};
+    int64_t n = write_slices(stream, t, &slice, 1, deadline);
+    if (text != small) free(text);
+    return finish_call(t, n);
+}
+
+/* ---- Connecting and ending --------------------------------------------------------------------------------------- */
+static int await_connected(struct wf_socket *k, struct wf_task *t, int64_t deadline)
+{
+    for (;;) {
+        wf_socket_stuck(k, true);
+        int rc = deadline == WEFT_NOW ? WEFT_ETIMEDOUT : wf_socket_wait(k, t, true, deadline, "connect");
+        if (rc < 0) return rc;
+        rc = pf_connect_result(k->handle);
+        if (rc != PF_AGAIN) return rc;
+    }
+}
+
+static int connect_stream(struct wf_task *t, weft_stream *out, const struct pf_address *to, int64_t deadline)
+{
+    pf_handle h;
+    int rc = pf_connect(&h, to);
+    if (rc < 0 && rc != PF_AGAIN) return rc;
+    struct wf_stream *s;
+    int opened = wf_stream_open(t->worker, h, &s);
+    if (opened < 0) return opened;
+    uint64_t id = wf_socket_id(&s->socket);
+    struct wf_socket *socket;
+    opened = wf_socket_begin(t, WF_STREAM, id, true, &socket);
+    WF_ASSERT(opened == 0);
+    if (rc == PF_AGAIN) rc = await_connected(socket, t, deadline);
+    wf_socket_end(socket, true);
+    if (rc < 0) (void)wf_socket_close(t->worker, WF_STREAM, id);
+    else out->id = id;
+    return rc;
+}
+
+int weft_connect(weft_stream *out, const char *address, int64_t deadline)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    if (out == NULL || address == NULL) return WEFT_EINVAL;
+    if (t->cancelled) return (int)wf_task_settle(WEFT_ECANCELED);
+    struct pf_address to;
+    int rc = pf_address_parse(address, &to);
+    if (rc == 0) rc = connect_stream(t, out, &to, deadline);
+    return (int)finish_call(t, rc);
+}
+
+int weft_stream_peer(weft_stream stream, char *out, size_t size)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    if (out == NULL || size == 0) return WEFT_EINVAL;
+    struct wf_socket *socket;
+    int rc = wf_socket_enter(t->worker, WF_STREAM, stream.id, &socket);
+    if (rc < 0) return rc;
+    struct pf_address peer;
+    rc = pf_peer_address(socket->handle, &peer);
+    if (rc == 0) rc = pf_address_format(&peer, out, size);
+    wf_socket_leave(socket);
+    return rc;
+}
+
+int weft_shutdown(weft_stream stream)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    struct wf_socket *socket;
+    int rc = wf_socket_enter(t->worker, WF_STREAM, stream.id, &socket);
+    if (rc < 0) return rc;
+    rc = pf_shutdown(socket->handle);
+    wf_socket_leave(socket);
+    return rc;
+}
+
+int weft_close(weft_stream stream)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    return wf_socket_close(t->worker, WF_STREAM, stream.id);
+}
+
+struct deferred {
+    struct wf_owned owned;
+    uint64_t id;
+};
+
+static void close_deferred(struct wf_owned *o)
+{
+    struct deferred *d = WF_CONTAINER(o, struct deferred, owned);
+    (void)wf_socket_close(wf_here, WF_STREAM, d->id);
+    free(d);
+}
+
+int weft_defer_close(weft_stream stream)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    struct deferred *d = malloc(sizeof *d);
+    if (d == NULL) {
+        (void)weft_close(stream);
+        return WEFT_ENOMEM;
+    }
+    *d = (struct deferred){.owned = {.close = close_deferred}, .id = stream.id};
+    wf_list_push(&t->owned, &d->owned.on_task);
+    return 0;
+}

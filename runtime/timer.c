@@ -1,0 +1,102 @@
+#include "timer.h"
+
+#include <weft/timer.h>
+
+struct wf_user_timer *wf_user_timer_find(struct wf_task *t, uint64_t id)
+{
+    if (id == 0 || wf_id_worker(id) != t->worker->index) return NULL;
+    struct wf_user_timer *u = wf_slab_find(&t->worker->user_timers, id);
+    return u != NULL && u->task == t ? u : NULL;
+}
+
+/* Counts the deadlines that have passed and arms for the next: always a sum of `first` and whole periods, so no drift. */
+static void fire(struct wf_worker *w, struct wf_timer *t)
+{
+    struct wf_user_timer *u = WF_CONTAINER(t, struct wf_user_timer, timer);
+    int64_t late = w->now > u->due ? w->now - u->due : 0;
+    int64_t passed = u->period > 0 ? late / u->period + 1 : 1;
+    u->fired += passed;
+    int64_t step;
+    if (u->period > 0 && !__builtin_mul_overflow(passed, u->period, &step) &&
+        !__builtin_add_overflow(u->due, step, &u->due)) {
+        int rc = wf_timer_arm(w, t, u->due);
+        WF_ASSERT(rc == 0); /* it has just left the heap, so there is room */
+    }
+    wf_waiters_wake(&u->waiters);
+}
+
+static void close_timer(struct wf_user_timer *u)
+{
+    struct wf_worker *w = u->task->worker;
+    wf_timer_disarm(w, &u->timer);
+    wf_unlink(&u->owned.on_task);
+    wf_waiters_dismiss(&u->waiters);
+    u->task = NULL;
+    wf_slab_give(&w->user_timers, u);
+}
+
+static void close_owned(struct wf_owned *o)
+{
+    close_timer(WF_CONTAINER(o, struct wf_user_timer, owned));
+}
+
+static int set(struct wf_user_timer *u, int64_t first, int64_t period)
+{
+    u->due = first > WEFT_NOW ? first : weft_now();
+    u->period = period;
+    u->fired = 0;
+    return first == WEFT_FOREVER ? 0 : wf_timer_arm(u->task->worker, &u->timer, u->due);
+}
+
+int weft_timer_open(weft_timer *out, int64_t first, int64_t period)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    if (out == NULL || period < 0) return WEFT_EINVAL;
+    struct wf_worker *w = t->worker;
+    struct wf_user_timer *u = wf_slab_take(&w->user_timers);
+    if (u == NULL) return WEFT_ENOMEM;
+    u->task = t;
+    u->timer = (struct wf_timer){.fire = fire};
+    u->owned = (struct wf_owned){.close = close_owned};
+    wf_list_init(&u->waiters);
+    if (set(u, first, period) < 0) {
+        wf_slab_give(&w->user_timers, u);
+        return WEFT_ENOMEM;
+    }
+    wf_list_push(&t->owned, &u->owned.on_task);
+    out->id = wf_id_make(&u->slot, w->index);
+    return 0;
+}
+
+int weft_timer_set(weft_timer timer, int64_t first, int64_t period)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    if (period < 0) return WEFT_EINVAL;
+    struct wf_user_timer *u = wf_user_timer_find(t, timer.id);
+    if (u == NULL) return WEFT_ECLOSED;
+    wf_timer_disarm(t->worker, &u->timer);
+    return set(u, first, period);
+}
+
+int64_t weft_timer_take(weft_timer timer)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    struct wf_user_timer *u = wf_user_timer_find(t, timer.id);
+    if (u == NULL) return WEFT_ECLOSED;
+    int64_t fired = u->fired;
+    u->fired = 0;
+    return fired;
+}
+
+int weft_timer_close(weft_timer timer)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    struct wf_user_timer *u = wf_user_timer_find(t, timer.id);
+    if (u == NULL) return WEFT_ECLOSED;
+    close_timer(u);
+    return 0;
+}
