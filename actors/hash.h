@@ -1,4 +1,5 @@
-/* actors/hash.h -- the hash of names and words: FNV-1a, 32 bits, with a final mix so that the low bits can index a table. */
+/* actors/hash.h -- the hash of names and words: FNV-1a, 32 bits, with a final mix so that the low bits can index a
+ * table. */
 #ifndef WF_HASH_H
 #define WF_HASH_H
 

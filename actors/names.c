@@ -1,10 +1,10 @@
 /* actors/names.c -- see names.h.
  *
  * Design notes.
- * (1) Buckets of chained entries; the table doubles when there are as many entries as buckets. If there is no memory for that the chains
- *     just get longer: only the entry itself can fail.
- * (2) `next_of_actor` belongs to the actor's chain and is touched by its user alone; everything else by whoever holds the lock. An entry's text
- *     and pid never change. */
+ * (1) Buckets of chained entries; the table doubles when there are as many entries as buckets. If there is no memory
+ *     for that the chains just get longer: only the entry itself can fail.
+ * (2) `next_of_actor` belongs to the actor's chain and is touched by its user alone; everything else by whoever holds
+ *     the lock. An entry's text and pid never change. */
 #include "names.h"
 
 #include <stdlib.h>

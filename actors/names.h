@@ -1,7 +1,8 @@
-/* actors/names.h -- the registered names of one node: name -> pid. Any thread; one lock, held for the length of a look-up.
+/* actors/names.h -- the registered names of one node: name -> pid. Any thread; one lock, held for the length of a
+ * look-up.
  *
- * A name belongs to a chain, which its actor keeps and starts as NULL: who ends gives its whole chain back at once, and nobody can
- * take away the name of another. A chain is used by one thread at a time. */
+ * A name belongs to a chain, which its actor keeps and starts as NULL: who ends gives its whole chain back at once,
+ * and nobody can take away the name of another. A chain is used by one thread at a time. */
 #ifndef WF_NAMES_H
 #define WF_NAMES_H
 
@@ -33,7 +34,8 @@ void wf_names_remove_all(struct wf_names *n, struct wf_name **chain);
 const char *wf_names_first(const struct wf_name *chain);
 
 size_t wf_names_count(struct wf_names *n);
-/* Calls `see` for each name, in no order, with the lock held: it must not come back here. `name` is NUL-terminated. */
+/* Calls `see` for each name, in no order, with the lock held: it must not come back here. `name` is
+ * NUL-terminated. */
 void wf_names_each(struct wf_names *n, void (*see)(weft_text name, weft_pid pid, void *arg), void *arg);
 
 #endif

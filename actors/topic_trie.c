@@ -1,12 +1,14 @@
 /* actors/topic_trie.c -- see topic_trie.h.
  *
  * Design notes.
- * (1) A node stands for a prefix of a pattern, one word per level. The edges to children lie in one hash table for the whole trie, keyed by the
- *     parent's serial number and the word; '*' and '>' children also have a pointer of their own, as each step of a match looks for them.
- * (2) If there is no memory for a larger table its chains just get longer: only a new node can fail, and then nothing has changed.
+ * (1) A node stands for a prefix of a pattern, one word per level. The edges to children lie in one hash table for
+ *     the whole trie, keyed by the parent's serial number and the word; '*' and '>' children also have a pointer of
+ *     their own, as each step of a match looks for them.
+ * (2) If there is no memory for a larger table its chains just get longer: only a new node can fail, and then nothing
+ *     has changed.
  * (3) A node without children and subscribers goes away at once, and so do the parents that were there for it alone.
- * (4) Matching is a depth-first walk with a fixed stack: one path down never leaves more than one open branch behind per word. It visits each
- *     node at most once, so no subscriber is met twice. */
+ * (4) Matching is a depth-first walk with a fixed stack: one path down never leaves more than one open branch behind
+ *     per word. It visits each node at most once, so no subscriber is met twice. */
 #include "topic_trie.h"
 
 #include <stdlib.h>
@@ -102,7 +104,7 @@ bool wf_pattern_matches(weft_text pattern, weft_text topic)
     return p.count == t.count;
 }
 
-/* ---- Trie ---- */
+/* ---- Trie ------------------------------------------------------------------------------------------------------ */
 
 enum { BUCKETS_AT_FIRST = 16 };
 
@@ -338,7 +340,7 @@ struct wf_subscriber *wf_trie_find(const struct wf_trie *t, weft_text pattern)
     return WF_CONTAINER(wf_list_first(&n->subscribers), struct wf_subscriber, on_node);
 }
 
-/* ---- Interest ---- */
+/* ---- Interest -------------------------------------------------------------------------------------------------- */
 
 struct wf_interest_entry {
     struct wf_subscriber subscriber; /* wf_interest.trie */

@@ -1,5 +1,6 @@
-/* actors/topic_trie.h -- who wants what is published under a topic. Patterns as in weft/topic.h: words joined by dots, '*' for one word, '>'
- * at the end for one or more. One thread at a time; a callback of a match must not change the trie it is called from. */
+/* actors/topic_trie.h -- who wants what is published under a topic. Patterns as in weft/topic.h: words joined by
+ * dots, '*' for one word, '>' at the end for one or more. One thread at a time; a callback of a match must not change
+ * the trie it is called from. */
 #ifndef WF_TOPIC_TRIE_H
 #define WF_TOPIC_TRIE_H
 
@@ -19,7 +20,7 @@ int wf_pattern_check(weft_text pattern);
 /* Whether a topic (checked) is meant by a pattern (checked). */
 bool wf_pattern_matches(weft_text pattern, weft_text topic);
 
-/* ---- Trie of subscribers ---------------------------------------------------------------------------------------- */
+/* ---- Trie of subscribers --------------------------------------------------------------------------------------- */
 
 struct wf_trie_node;
 
@@ -42,18 +43,20 @@ struct wf_trie {
 void wf_trie_init(struct wf_trie *t);
 /* Subscribers still in it are taken out. */
 void wf_trie_finish(struct wf_trie *t);
-/* WEFT_EINVAL (malformed pattern), WEFT_ENOMEM. `s` must be in no trie. 1 if it is the pattern's first subscriber, 0 if not. */
+/* WEFT_EINVAL (malformed pattern), WEFT_ENOMEM. `s` must be in no trie. 1 if it is the pattern's first subscriber, 0
+ * if not. */
 int wf_trie_add(struct wf_trie *t, weft_text pattern, struct wf_subscriber *s);
 /* True if it was the pattern's last subscriber. Fine when `s` is in no trie: false. */
 bool wf_trie_remove(struct wf_trie *t, struct wf_subscriber *s);
-/* Calls `hit` once for each subscriber to a pattern that means the topic (checked); returns how many. Allocates nothing. */
+/* Calls `hit` once for each subscriber to a pattern that means the topic (checked); returns how many. Allocates
+ * nothing. */
 size_t wf_trie_match(struct wf_trie *t, weft_text topic, void (*hit)(struct wf_subscriber *s, void *arg), void *arg);
 /* Whether there is any. */
 bool wf_trie_matches(const struct wf_trie *t, weft_text topic);
 /* The first subscriber to exactly this pattern; NULL if none. */
 struct wf_subscriber *wf_trie_find(const struct wf_trie *t, weft_text pattern);
 
-/* ---- Interest: a set of patterns, each with a count of how often it was added ------------------------------------- */
+/* ---- Interest: a set of patterns, each with a count of how often it was added ---------------------------------- */
 
 struct wf_interest {
     struct wf_trie trie;     /* of wf_interest_entry.subscriber */

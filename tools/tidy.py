@@ -43,7 +43,7 @@ def tracked():
 
 
 def layer(path):
-    """The index of a file's layer, None for tests, examples and benchmarks."""
+    """The index of a file's layer; None for tests, examples and benchmarks."""
     for index in (2, 1, 0, 3, 4, 5) if not path.startswith("runtime/platform/") else (1,):
         if path.startswith(LAYERS[index] + "/"):
             return index
@@ -68,7 +68,7 @@ def check_lengths(path, lines):
 
 
 def check_functions(path, lines):
-    """A function starts after the last empty line or `}` before a `{` in the first column, and ends with a `}` there."""
+    """A function starts after the empty line or `}` before a `{` in the first column, and ends with a `}` there."""
     start = None
     for number, line in enumerate(lines, 1):
         if line.startswith("{") and start is None:
@@ -79,8 +79,8 @@ def check_functions(path, lines):
             if start is not None and number - start + 1 > FUNCTION_LINES:
                 name = re.search(r"(\w+)\s*\(", " ".join(lines[start - 1:number]))
                 name = name[1] if name else "function"
-                find("function-length", path, start, f"{name} has {number - start + 1} lines, at most {FUNCTION_LINES}",
-                     name)
+                length = number - start + 1
+                find("function-length", path, start, f"{name} has {length} lines, at most {FUNCTION_LINES}", name)
             start = None
 
 
@@ -124,7 +124,8 @@ def check_error_codes():
     header = "include/weft/error.h"
     for name, value in pinned.items():
         if codes.get(name) != value:
-            find("error-code", header, 1, f"{name} was {value} and is {codes.get(name, 'gone')}: never renumber", name)
+            now = codes.get(name, "gone")
+            find("error-code", header, 1, f"{name} was {value} and is {now}: never renumber", name)
     for name in codes.keys() - pinned.keys():
         entry = f"{name} {codes[name]}"
         find("error-code", header, 1, f"new code: append `{entry}` to {PINNED.relative_to(ROOT)}", name)
@@ -210,7 +211,7 @@ def settle(shrink):
                 kept.append(line)
         ALLOWED.write_text("\n".join(reversed(kept)) + "\n", encoding="utf-8")
     elif stale:
-        print(f"{sum(stale.values())} lines of tools/tidy-allowed.txt are no longer needed; fix: tools/tidy.py --shrink")
+        print(f"{sum(stale.values())} lines of tidy-allowed.txt are no longer needed; fix: tools/tidy.py --shrink")
         faults += 1
     return faults
 

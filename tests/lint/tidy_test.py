@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Each rule of tools/tidy.py finds what it is there to find, and lets good code pass."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import tidy  # noqa: E402
+
+
+def rules_broken(check, *args):
+    tidy.findings.clear()
+    check(*args)
+    return [key.split()[0] for key, _ in tidy.findings]
+
+
+class Rules(unittest.TestCase):
+    def test_lengths(self):
+        self.assertEqual(rules_broken(tidy.check_lengths, "a.c", ["x" * 118] * 600), [])
+        self.assertEqual(rules_broken(tidy.check_lengths, "a.c", ["x" * 119]), ["width"])
+        self.assertEqual(rules_broken(tidy.check_lengths, "a.c", ["x"] * 601), ["file-length"])
+        self.assertEqual(rules_broken(tidy.check_lengths, "a.c", ["x "]), ["blank"])
+
+    def test_functions(self):
+        def function(body):
+            return ["/* Why. */", "static int f(int a,", "             int b)", "{"] + ["    a += b;"] * body + ["}"]
+        self.assertEqual(rules_broken(tidy.check_functions, "a.c", function(66) + [""] + function(66)), [])
+        self.assertEqual(rules_broken(tidy.check_functions, "a.c", function(67)), ["function-length"])
+
+    def test_includes(self):
+        headers = {"worker.h": ["runtime/worker.h"], "node.h": ["actors/node.h", "include/weft/node.h"]}
+        def broken(path, line):
+            return rules_broken(tidy.check_includes, path, [line], headers)
+        self.assertEqual(broken("actors/a.c", '#include "worker.h"'), [])
+        self.assertEqual(broken("runtime/a.c", '#include "node.h"'), ["upward"])
+        self.assertEqual(broken("runtime/platform/posix/a.c", '#include "worker.h"'), ["upward"])
+        self.assertEqual(broken("transport/link.c", "#include <nng/nng.h>"), ["nng"])
+        self.assertEqual(broken("transport/carrier_nng.c", "#include <nng/nng.h>"), [])
+        self.assertEqual(broken("actors/a.c", "#include <sys/epoll.h>"), ["system"])
+        self.assertEqual(broken("actors/a.c", "#include <unistd.h>"), ["system"])
+        self.assertEqual(broken("runtime/platform/linux/a.c", "#include <sys/epoll.h>"), [])
+        self.assertEqual(broken("runtime/a.c", "#include <string.h>"), [])
+
+    def test_words(self):
+        def broken(path, text):
+            return rules_broken(tidy.check_words, path, text, tidy.without_comments(text))
+        self.assertEqual(broken("actors/a.c", "/* TO" + "DO */"), ["unfinished"])
+        self.assertEqual(broken("tests/unit/a.c", "    usleep(10);"), ["sleep"])
+        self.assertEqual(broken("tests/unit/a.c", "    weft_sleep(1); /* not sleep(1) */"), [])
+        self.assertEqual(broken("runtime/a.c", "#ifdef __linux__"), ["ifdef"])
+        self.assertEqual(broken("runtime/platform/a.h", "#ifdef __linux__"), [])
+        self.assertEqual(broken("runtime/a.c", "#ifdef WF_ASAN"), [])
+
+    def test_layers(self):
+        self.assertEqual([tidy.layer(p) for p in ("include/weft.h", "runtime/platform/linux/a.c", "runtime/a.c",
+                                                  "actors/a.c", "transport/a.c", "cli/a.c", "tests/a.c")],
+                         [0, 1, 2, 3, 4, 5, None])
+
+
+if __name__ == "__main__":
+    unittest.main()
