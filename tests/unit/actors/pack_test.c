@@ -21,31 +21,18 @@ static void check_bytes(const weft_writer *w, const uint8_t *buffer, const char 
     ck_assert_str_eq(got, hex);
 }
 
+/* clang-format off */
 static const struct {
     int64_t value;
     const char *hex;
 } ints[] = {
-    {0, "00"},
-    {127, "7f"},
-    {128, "cc80"},
-    {255, "ccff"},
-    {256, "cd0100"},
-    {65535, "cdffff"},
-    {65536, "ce00010000"},
-    {UINT32_MAX, "ceffffffff"},
-    {(int64_t)UINT32_MAX + 1, "cf0000000100000000"},
-    {INT64_MAX, "cf7fffffffffffffff"},
-    {-1, "ff"},
-    {-32, "e0"},
-    {-33, "d0df"},
-    {-128, "d080"},
-    {-129, "d1ff7f"},
-    {-32768, "d18000"},
-    {-32769, "d2ffff7fff"},
-    {INT32_MIN, "d280000000"},
-    {(int64_t)INT32_MIN - 1, "d3ffffffff7fffffff"},
+    {0, "00"}, {127, "7f"}, {128, "cc80"}, {255, "ccff"}, {256, "cd0100"}, {65535, "cdffff"}, {65536, "ce00010000"},
+    {UINT32_MAX, "ceffffffff"}, {(int64_t)UINT32_MAX + 1, "cf0000000100000000"}, {INT64_MAX, "cf7fffffffffffffff"},
+    {-1, "ff"}, {-32, "e0"}, {-33, "d0df"}, {-128, "d080"}, {-129, "d1ff7f"}, {-32768, "d18000"},
+    {-32769, "d2ffff7fff"}, {INT32_MIN, "d280000000"}, {(int64_t)INT32_MIN - 1, "d3ffffffff7fffffff"},
     {INT64_MIN, "d38000000000000000"},
 };
+/* clang-format on */
 
 START_TEST(integers_take_the_fewest_bytes)
 {
@@ -146,16 +133,14 @@ START_TEST(every_width_of_integer_is_read)
         uint8_t bytes[9];
         uint8_t size;
         int64_t value;
-    } wide[] = {
-        {{0xCC, 5}, 2, 5},
-        {{0xCD, 0, 5}, 3, 5},
-        {{0xCE, 0, 0, 0, 5}, 5, 5},
-        {{0xCF, 0, 0, 0, 0, 0, 0, 0, 5}, 9, 5},
-        {{0xD0, 5}, 2, 5},
-        {{0xD1, 0xFF, 0xFE}, 3, -2},
-        {{0xD2, 0xFF, 0xFF, 0xFF, 0xFE}, 5, -2},
-        {{0xD3, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE}, 9, -2},
-    };
+    } wide[] = {{{0xCC, 5}, 2, 5},
+                {{0xCD, 0, 5}, 3, 5},
+                {{0xCE, 0, 0, 0, 5}, 5, 5},
+                {{0xCF, 0, 0, 0, 0, 0, 0, 0, 5}, 9, 5},
+                {{0xD0, 5}, 2, 5},
+                {{0xD1, 0xFF, 0xFE}, 3, -2},
+                {{0xD2, 0xFF, 0xFF, 0xFF, 0xFE}, 5, -2},
+                {{0xD3, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE}, 9, -2}};
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
         weft_reader r = weft_reader_on(wide[i].bytes, wide[i].size);
         ck_assert_int_eq(weft_get_int(&r), wide[i].value);
@@ -238,11 +223,6 @@ START_TEST(writer_neither_overruns_nor_writes_halves)
 END_TEST
 
 /* ---- msgpack-c, both ways ---- */
-
-static int to_sbuffer(void *data, const char *bytes, size_t size)
-{
-    return msgpack_sbuffer_write(data, bytes, size);
-}
 
 /* Writes the same random value, up to `depth` levels deep, with both writers. */
 static void put_both(uint64_t *seed, msgpack_packer *p, weft_writer *w, uint32_t depth)
@@ -350,7 +330,7 @@ START_TEST(writes_and_reads_what_msgpack_c_does)
         msgpack_sbuffer theirs;
         msgpack_sbuffer_init(&theirs);
         msgpack_packer p;
-        msgpack_packer_init(&p, &theirs, to_sbuffer);
+        msgpack_packer_init(&p, &theirs, msgpack_sbuffer_write);
         weft_writer w = weft_writer_on(buffer, sizeof buffer);
         put_both(&seed, &p, &w, (uint32_t)run % 4);
         ck_assert_int_eq(w.error, 0);
@@ -376,7 +356,7 @@ static void every_type(msgpack_sbuffer *out)
     static const uint32_t ext[] = {1, 2, 4, 8, 16, 3, 299};
     msgpack_packer p;
     msgpack_sbuffer_init(out);
-    msgpack_packer_init(&p, out, to_sbuffer);
+    msgpack_packer_init(&p, out, msgpack_sbuffer_write);
     msgpack_pack_array(&p, 20);
     for (uint32_t i = 0; i < 7; i++) msgpack_pack_ext_with_body(&p, body, ext[i], (int8_t)i);
     msgpack_pack_float(&p, 0.25F);
@@ -500,7 +480,7 @@ START_TEST(check_counts_values_and_wants_one)
 }
 END_TEST
 
-/* Reads everything with the getters, as an application would that trusts nobody; returns whether it was well-formed. */
+/* Reads everything with the getters, as an application that trusts nobody would; whether it was well-formed. */
 static bool read_all(weft_reader *r, uint32_t depth)
 {
     uint32_t n = 0;
@@ -530,7 +510,7 @@ static bool read_all(weft_reader *r, uint32_t depth)
     return r->error == 0;
 }
 
-/* The three ways to walk agree on what is well-formed. `data` is copied to its exact size, so that a tool sees an overrun. */
+/* The three ways to walk agree on what is well-formed. `data` is copied to its exact size: a tool sees an overrun. */
 static bool well_formed(const void *data, size_t size)
 {
     uint8_t *copy = malloc(size + (size == 0));

@@ -1,5 +1,5 @@
-/* Tests of include/weft/typed.h. What it calls to make and send messages is replaced by a recorder, by name, so that each generated
- * function can be seen to call the right one with the right bytes. */
+/* Tests of include/weft/typed.h. What it calls to make and send messages is replaced by a recorder, by name, so that
+ * each generated function can be seen to call the right one with the right bytes. */
 #define weft_msg_new fake_msg_new
 #define weft_msg_body fake_msg_body
 #define weft_msg_free fake_msg_free
@@ -307,6 +307,7 @@ END_TEST
 static weft_msg *message(uint32_t tag, const void *bytes, size_t size)
 {
     weft_msg *m = weft_msg_new(tag, size);
+    if (m == NULL) abort();
     memcpy(weft_msg_body(m), bytes, size);
     return m;
 }
