@@ -5,7 +5,7 @@
  *     worker.
  * (2) Everything in a wf_worker belongs to its thread, but for `inbox`, `inbox_count`, `state` and `room_calls`,
  *     which are atomic and lie on cache lines of their own.
- * (3) The loop's order, in docs/architecture and in wf_worker_turn():
+ * (3) The loop's order, in ARCHITECTURE.md and in wf_worker_turn():
  *         1. due timers   2. inbox   3. runnable tasks, under a budget   4. flush outboxes   5. poll (sleep only if
  *         nothing is left)
  * (4) Sleeping: the worker stores ASLEEP, then looks at its inbox again; a producer pushes, then reads the state.
