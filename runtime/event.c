@@ -24,7 +24,8 @@ static void clear_waited(struct wf_event *ev)
     atomic_fetch_and_explicit(&ev->word, ~(uint64_t)WAITED, memory_order_relaxed); /* only home turns it on */
 }
 
-/* ---- Tickets of waiters on other workers ------------------------------------------------------------------------- */
+/* ---- Tickets of waiters on other workers -------------------------------------------------------------------------
+ */
 static void give_ticket(struct wf_worker *w, struct wf_call *c)
 {
     wf_slab_give(&w->tickets, WF_CONTAINER(c, struct wf_ticket, cancel));
@@ -116,7 +117,8 @@ static int take_ticket(struct wf_event_wait *wait, struct wf_task *t, struct wf_
     return 0;
 }
 
-/* ---- The event --------------------------------------------------------------------------------------------------- */
+/* ---- The event ---------------------------------------------------------------------------------------------------
+ */
 static void finish_event(struct wf_worker *home, struct wf_event *ev)
 {
     wf_waiters_dismiss(&ev->waiters);
@@ -237,7 +239,8 @@ int wf_event_attach(struct wf_event_wait *wait, struct wf_task *t, weft_event e)
     struct wf_worker *home = w->set->at[wf_id_worker(e.id)];
     if (home != w) return take_ticket(wait, t, home, e.id);
     wf_list_push(&ev->waiters, &wait->waiter.on_source);
-    /* A set either sees WAITED and posts, or comes before it in this word's order and is seen by the look that follows. */
+    /* A set either sees WAITED and posts, or comes before it in this word's order and is seen by the look that
+     * follows. */
     atomic_fetch_or_explicit(&ev->word, WAITED, memory_order_acq_rel);
     return 0;
 }

@@ -1,14 +1,15 @@
-/* runtime/fd.h -- descriptors registered with a worker's poller, and the waiters of anything an actor can wait for.
+/* runtime/fd.h -- descriptors registered with a worker's poller, and the waiters of anything an actor can wait
+ * for.
  *
  * Design notes.
- * (1) Registration is lazy: the first call that says PF_AGAIN, or the first wait, makes the record; most accepted
- *     connections that are read at once and closed never get one. The poller's tag is the record's id, so an entry of
- *     a record that is gone is known by its generation.
- * (2) Readiness is what we know per direction. NOT_READY: a call said PF_AGAIN (or read less than asked for) and no
- *     edge came since. READY: an edge came and nothing was consumed since. MAYBE: something was consumed since the
- *     last edge, only a system call can tell.
- * (3) A wake is a hint. Waiters live on the stack of the task that waits, for the length of one wait, and are off
- *     every source before it returns. */
+ * (1) Registration is lazy: the first call that says PF_AGAIN, or the first wait, makes the record; most
+ *     accepted connections that are read at once and closed never get one. The poller's tag is the record's id, so
+ *     an entry of a record that is gone is known by its generation.
+ * (2) Readiness is what we know per direction. NOT_READY: a call said PF_AGAIN (or read less than asked for)
+ *     and no edge came since. READY: an edge came and nothing was consumed since. MAYBE: something was consumed
+ *     since the last edge, only a system call can tell.
+ * (3) A wake is a hint. Waiters live on the stack of the task that waits, for the length of one wait, and are
+ *     off every source before it returns. */
 #ifndef WF_FD_H
 #define WF_FD_H
 

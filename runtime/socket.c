@@ -81,7 +81,8 @@ static void destroy(struct wf_socket *s)
 
 void wf_socket_leave(struct wf_socket *s)
 {
-    /* Release: what this call did is seen by the next to enter. Acquire: the last to leave a closed socket sees what all did. */
+    /* Release: what this call did is seen by the next to enter. Acquire: the last to leave a closed socket sees what
+     * all did. */
     uint64_t before = atomic_fetch_sub_explicit(&s->state, USER, memory_order_acq_rel);
     WF_ASSERT((before & USERS_MASK) != 0);
     if (generation_of(before) == 0 && (before & USERS_MASK) == USER) destroy(s);

@@ -40,7 +40,8 @@ int wf_stream_look(struct wf_stream *s, bool for_write)
     return wf_socket_look(&s->socket, for_write);
 }
 
-/* ---- Bytes held back --------------------------------------------------------------------------------------------- */
+/* ---- Bytes held back ---------------------------------------------------------------------------------------------
+ */
 static size_t take_held(struct wf_stream *s, char *out, size_t size)
 {
     size_t n = WF_MIN(size, s->held_size);
@@ -56,7 +57,8 @@ static size_t take_held(struct wf_stream *s, char *out, size_t size)
     return n;
 }
 
-/* Puts `size` bytes before those still held, if any. Without memory they are lost, so the stream says so ever after. */
+/* Puts `size` bytes before those still held, if any. Without memory they are lost, so the stream says so ever after.
+ */
 static int hold(struct wf_stream *s, const char *data, size_t size, bool seen)
 {
     if (size == 0) return 0;
@@ -72,7 +74,14 @@ static int hold(struct wf_stream *s, const char *data, size_t size, bool seen)
     return 0;
 }
 
-/* ---- Reading ----------------------------------------------------------------------------------------------------- */
+/* The kernel gave up on a peer that answers nothing: not this call's deadline. */
+static int64_t broken_by(int64_t error)
+{
+    return error == WEFT_ETIMEDOUT ? WEFT_ERESET : error;
+}
+
+/* ---- Reading -----------------------------------------------------------------------------------------------------
+ */
 /* 1 to `size` bytes from the kernel, 0 at the end, or an error. */
 static int64_t receive(struct wf_stream *s, struct wf_task *t, char *out, size_t size, int64_t deadline)
 {
@@ -84,7 +93,7 @@ static int64_t receive(struct wf_stream *s, struct wf_task *t, char *out, size_t
             if (wf_socket_closed(k)) return WEFT_ECLOSED;
             int64_t n = pf_read(k->handle, out, size);
             if (n >= 0) wf_socket_moved(k, false, n > 0 && (size_t)n < size);
-            else if (n != PF_AGAIN) s->broken = (int)n;
+            else if (n != PF_AGAIN) n = s->broken = (int)broken_by(n);
             if (n != PF_AGAIN) return n;
             wf_socket_stuck(k, false);
         }
@@ -181,7 +190,8 @@ int64_t weft_read_until(weft_stream stream, void *buffer, size_t size, char deli
     return finish_call(t, n);
 }
 
-/* ---- Writing ----------------------------------------------------------------------------------------------------- */
+/* ---- Writing -----------------------------------------------------------------------------------------------------
+ */
 /* Writes all of `left`, which it uses up. */
 static int send_all(struct wf_stream *s, struct wf_task *t, struct pf_slice *left, int count, int64_t deadline)
 {
@@ -193,7 +203,7 @@ static int send_all(struct wf_stream *s, struct wf_task *t, struct pf_slice *lef
         if (wf_socket_worth(k, true)) {
             if (wf_socket_closed(k)) return WEFT_ECLOSED;
             int64_t n = pf_write(k->handle, left, count);
-            if (n < 0 && n != PF_AGAIN) return (int)n;
+            if (n < 0 && n != PF_AGAIN) return (int)broken_by(n);
             if (n == PF_AGAIN) wf_socket_stuck(k, true);
             else wf_socket_moved(k, true, false);
             for (size_t done = n < 0 ? 0 : (size_t)n, step; done > 0; done -= step) {
@@ -267,7 +277,8 @@ int64_t weft_printf(weft_stream stream, int64_t deadline, const char *format, ..
     return finish_call(t, n);
 }
 
-/* ---- Connecting and ending --------------------------------------------------------------------------------------- */
+/* ---- Connecting and ending ---------------------------------------------------------------------------------------
+ */
 static int await_connected(struct wf_socket *k, struct wf_task *t, int64_t deadline)
 {
     for (;;) {

@@ -1,11 +1,11 @@
 /* runtime/stream.h -- a connected byte channel and the bytes it holds back.
  *
  * Design notes.
- * (1) Reads go straight into the caller's memory. Only bytes that a call took from the kernel and did not return are held: what follows a delimiter, a
- *     line that is too long, what there was at the deadline. There are never more of them than the largest `size` asked for, and the memory goes
- *     as soon as they are read.
- * (2) Held bytes make the stream readable, but for those of a read_until or read_exact that ended at its deadline: they count as seen, else an actor
- *     that waits for the rest would spin. */
+ * (1) Reads go straight into the caller's memory. Only bytes that a call took from the kernel and did not
+ *     return are held: what follows a delimiter, a line that is too long, what there was at the deadline. There are
+ *     never more of them than the largest `size` asked for, and the memory goes as soon as they are read.
+ * (2) Held bytes make the stream readable, but for those of a read_until or read_exact that ended at its
+ *     deadline: they count as seen, else an actor that waits for the rest would spin. */
 #ifndef WF_STREAM_H
 #define WF_STREAM_H
 

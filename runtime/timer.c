@@ -9,7 +9,8 @@ struct wf_user_timer *wf_user_timer_find(struct wf_task *t, uint64_t id)
     return u != NULL && u->task == t ? u : NULL;
 }
 
-/* Counts the deadlines that have passed and arms for the next: always a sum of `first` and whole periods, so no drift. */
+/* Counts the deadlines that have passed and arms for the next: always a sum of `first` and whole periods, so no
+ * drift. */
 static void fire(struct wf_worker *w, struct wf_timer *t)
 {
     struct wf_user_timer *u = WF_CONTAINER(t, struct wf_user_timer, timer);

@@ -1,4 +1,5 @@
-/* runtime/timer.h -- the timers an actor can wait for, as weft_wait_any sees them. Each belongs to one task; all on its worker's thread. */
+/* runtime/timer.h -- the timers an actor can wait for, as weft_wait_any sees them. Each belongs to one task; all on
+ * its worker's thread. */
 #ifndef WF_TIMER_H
 #define WF_TIMER_H
 

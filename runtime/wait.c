@@ -1,9 +1,12 @@
-/* runtime/wait.c -- waiting for any or all of several sources: look at each; if none is ready, link a waiter to each, suspend, look again.
+/* runtime/wait.c -- waiting for any or all of several sources: look at each; if none is ready, link a waiter to
+ * each, suspend, look again.
  *
  * Design notes.
- * (1) Looking consumes nothing, so a wake is only a reason to look again, and sources that lose are as they were.
- * (2) All that a wait needs lies on the waiting task's stack; the small array serves nearly every wait, so that a few sources do not touch a second
- *     page of the stack. Everything is undone before settling, as a killed task does not come back from that. */
+ * (1) Looking consumes nothing, so a wake is only a reason to look again, and sources that lose are as they
+ *     were.
+ * (2) All that a wait needs lies on the waiting task's stack; the small array serves nearly every wait, so that
+ *     a few sources do not touch a second page of the stack. Everything is undone before settling, as a killed task
+ *     does not come back from that. */
 #include "event.h"
 #include "stream.h"
 #include "timer.h"
@@ -83,7 +86,8 @@ static const char *name_of(const struct source *s, size_t count)
     return count == 0 ? names[0] : count == 1 ? names[s->kind] : "several sources";
 }
 
-/* ---- One source: open, look, attach, close ------------------------------------------------------------------------- */
+/* ---- One source: open, look, attach, close
+ * ------------------------------------------------------------------------- */
 static int open_source(struct source *s, const weft_wait *from, struct wf_task *t)
 {
     *s = (struct source){.kind = (uint8_t)from->kind, .fd = from->fd};
@@ -179,7 +183,8 @@ static void close_source(struct source *s, struct wf_task *t)
     }
 }
 
-/* ---- The wait ------------------------------------------------------------------------------------------------------ */
+/* ---- The wait
+ * ------------------------------------------------------------------------------------------------------ */
 enum { NONE_READY = -2000 };
 
 /* The lowest ready index (any), 0 once all have been ready (all), NONE_READY, or an error. */
@@ -269,7 +274,8 @@ int weft_wait_all(const weft_wait *sources, size_t count, int64_t deadline)
     return wait_for(sources, count, true, deadline);
 }
 
-/* ---- The slabs of a worker ----------------------------------------------------------------------------------------- */
+/* ---- The slabs of a worker
+ * ----------------------------------------------------------------------------------------- */
 int wf_sources_init(struct wf_worker *w)
 {
     const struct {
