@@ -156,7 +156,11 @@ int64_t weft_read_exact(weft_stream stream, void *buffer, size_t size, int64_t d
 static int64_t read_until(struct wf_stream *s, struct wf_task *t, char *out, size_t size, char delimiter,
                           int64_t deadline)
 {
-    size_t have = take_held(s, out, size), scanned = 0;
+    size_t have = WF_MIN(size, s->held_size), scanned = 0;
+    const char *held_end = have == 0 ? NULL : memchr(s->held + s->held_from, delimiter, have);
+    if (held_end != NULL) have = (size_t)(held_end - (s->held + s->held_from)) + 1;
+    take_held(s, out, have);
+    if (held_end != NULL) return (int64_t)have;
     for (;;) {
         const char *end = memchr(out + scanned, delimiter, have - scanned);
         if (end != NULL) {

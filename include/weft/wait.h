@@ -21,11 +21,11 @@ typedef struct {
     void *node;
 } weft_wait;
 
-WEFT_API weft_wait weft_on_mailbox(void);             /* any message, also one of the system lane */
-WEFT_API weft_wait weft_on_timer(weft_timer t);       /* it has fired since the last take */
-WEFT_API weft_wait weft_on_event(weft_event e);       /* it is set */
-WEFT_API weft_wait weft_on_readable(weft_stream s);   /* bytes, end of stream or an error */
-WEFT_API weft_wait weft_on_writable(weft_stream s);   /* room for bytes, or an error */
+WEFT_API weft_wait weft_on_mailbox(void);           /* any message, also one of the system lane */
+WEFT_API weft_wait weft_on_timer(weft_timer t);     /* it has fired since the last take */
+WEFT_API weft_wait weft_on_event(weft_event e);     /* it is set */
+WEFT_API weft_wait weft_on_readable(weft_stream s); /* bytes (new ones, see weft_read_until), end of stream, error */
+WEFT_API weft_wait weft_on_writable(weft_stream s); /* room for bytes, or an error */
 WEFT_API weft_wait weft_on_listener(weft_listener l); /* a connection to accept */
 /* a descriptor of your own, pollable, open during the wait */
 WEFT_API weft_wait weft_on_fd(int fd, bool for_write);
