@@ -88,7 +88,7 @@ static void share(void)
     shared.taken = 0;
 }
 
-static void unshare(void)
+static void share_end(void)
 {
     pf_mutex_destroy(shared.lock);
     pf_cond_destroy(shared.changed);
@@ -124,7 +124,7 @@ START_TEST(each_set_of_a_foreign_thread_wakes)
     want_int(pf_thread_start(&thread, "setter", set_rounds, NULL), 0);
     pf_thread_join(thread);
     harness_stop(&h);
-    unshare();
+    share_end();
 }
 END_TEST
 
@@ -167,7 +167,7 @@ START_TEST(signal_handlers_may_set)
     wait_for_taken(0);
     want_int(raise(SIGUSR1), 0);
     harness_stop(&h);
-    unshare();
+    share_end();
 }
 END_TEST
 
@@ -211,7 +211,7 @@ START_TEST(waiters_on_several_workers_share_the_sets)
     wait_for_taken(ROUNDS);
     harness_spawn(&h, 2, close_event_there, NULL); /* not its home */
     harness_stop(&h);
-    unshare();
+    share_end();
 }
 END_TEST
 
@@ -264,7 +264,7 @@ START_TEST(the_end_of_its_opener_closes_it)
     struct order order = {.call = {.post = {.kind = WF_POST_CALL}, .call = cancel_there}, .task = keeper};
     wf_worker_post(h.set.at[1], &order.call.post);
     harness_stop(&h);
-    unshare();
+    share_end();
 }
 END_TEST
 
@@ -321,7 +321,7 @@ START_TEST(waits_on_another_worker_end_likewise)
     struct order order = {.call = {.post = {.kind = WF_POST_CALL}, .call = cancel_there}, .task = keeper};
     wf_worker_post(h.set.at[1], &order.call.post);
     harness_stop(&h);
-    unshare();
+    share_end();
 }
 END_TEST
 

@@ -15,10 +15,10 @@
 #include <weft/time.h>
 
 #define want(condition) ((condition) ? (void)0 : want_failed(#condition, __FILE__, __LINE__, 0))
-#define want_int(left, right)                                                                                         \
-    do {                                                                                                              \
-        long long got_ = (long long)(left), asked_ = (long long)(right);                                              \
-        if (got_ != asked_) want_failed(#left " == " #right, __FILE__, __LINE__, got_);                               \
+#define want_int(left, right)                                                           \
+    do {                                                                                \
+        long long got_ = (long long)(left), asked_ = (long long)(right);                \
+        if (got_ != asked_) want_failed(#left " == " #right, __FILE__, __LINE__, got_); \
     } while (0)
 
 __attribute__((noreturn, unused)) static void want_failed(const char *what, const char *file, int line, long long got)
@@ -133,8 +133,8 @@ static void start_there(struct wf_worker *w, struct wf_call *c)
 }
 
 /* Any thread. */
-__attribute__((unused)) static struct test_task *harness_spawn(struct harness *h, uint32_t worker, void (*run)(void *),
-                                                               void *arg)
+__attribute__((unused)) static struct test_task *harness_spawn(struct harness *h, uint32_t worker,
+                                                               void (*run)(void *), void *arg)
 {
     struct test_task *t = calloc(1, sizeof *t);
     want(t != NULL);
@@ -193,9 +193,9 @@ __attribute__((unused)) static struct test_task *spawn_here(void (*run)(void *),
 }
 
 /* In a task: lets others run until the condition, about tasks of this worker only, holds. */
-#define until(condition)                                                                                              \
-    do {                                                                                                              \
-        while (!(condition)) wf_task_yield();                                                                         \
+#define until(condition)                      \
+    do {                                      \
+        while (!(condition)) wf_task_yield(); \
     } while (0)
 
 __attribute__((unused)) static bool is_waiting(const struct test_task *t)
@@ -203,20 +203,20 @@ __attribute__((unused)) static bool is_waiting(const struct test_task *t)
     return t->task.state == WF_TASK_WAITING;
 }
 
-#define TEST_MAIN(suite_name, ...)                                                                                    \
-    int main(void)                                                                                                    \
-    {                                                                                                                 \
-        static const TTest *const tests[] = {__VA_ARGS__};                                                            \
-        Suite *suite = suite_create(suite_name);                                                                      \
-        TCase *tcase = tcase_create(suite_name);                                                                      \
-        tcase_set_timeout(tcase, 60);                                                                                 \
-        for (size_t i = 0; i < WF_COUNT(tests); i++) tcase_add_test(tcase, tests[i]);                                 \
-        suite_add_tcase(suite, tcase);                                                                                \
-        SRunner *runner = srunner_create(suite);                                                                      \
-        srunner_run_all(runner, CK_ENV);                                                                              \
-        int failed = srunner_ntests_failed(runner);                                                                   \
-        srunner_free(runner);                                                                                         \
-        return failed != 0;                                                                                           \
+#define TEST_MAIN(suite_name, ...)                                                    \
+    int main(void)                                                                    \
+    {                                                                                 \
+        const TTest *const tests[] = {__VA_ARGS__};                                   \
+        Suite *suite = suite_create(suite_name);                                      \
+        TCase *tcase = tcase_create(suite_name);                                      \
+        tcase_set_timeout(tcase, 60);                                                 \
+        for (size_t i = 0; i < WF_COUNT(tests); i++) tcase_add_test(tcase, tests[i]); \
+        suite_add_tcase(suite, tcase);                                                \
+        SRunner *runner = srunner_create(suite);                                      \
+        srunner_run_all(runner, CK_ENV);                                              \
+        int failed = srunner_ntests_failed(runner);                                   \
+        srunner_free(runner);                                                         \
+        return failed != 0;                                                           \
     }
 
 #endif
