@@ -173,8 +173,7 @@ START_TEST(errors_stick_and_say_where)
     ck_assert_int_eq(r.error, WEFT_EFORMAT);
     ck_assert_int_eq(r.at - r.start, 1);
     ck_assert_uint_eq(weft_get_str(&r).size, 0);
-    ck_assert(!weft_get_bool(&r));
-    ck_assert(!weft_get_nil(&r));
+    ck_assert(!weft_get_bool(&r) && !weft_get_nil(&r));
     ck_assert_uint_eq(weft_get_uint(&r), 0);
     ck_assert_uint_eq(weft_get_bin(&r).size, 0);
     ck_assert_uint_eq(weft_get_array(&r), 0);
@@ -465,11 +464,10 @@ START_TEST(check_counts_values_and_wants_one)
     size_t where = 99;
     ck_assert_int_eq(weft_pack_check(two, 0, 10, &where), WEFT_EFORMAT);
     ck_assert_uint_eq(where, 0);
-    ck_assert_int_eq(weft_pack_check(two, 1, 10, &where), 0);
+    ck_assert_int_eq(weft_pack_check(two, 1, 10, NULL), 0);
     ck_assert_int_eq(weft_pack_check(two, 2, 10, &where), WEFT_EFORMAT);
     ck_assert_uint_eq(where, 1);
-    ck_assert_int_eq(weft_pack_check(two, 1, 0, &where), WEFT_ETOOBIG);
-    ck_assert_uint_eq(where, 0);
+    ck_assert_int_eq(weft_pack_check(two, 1, 0, NULL), WEFT_ETOOBIG);
     static const uint8_t nested[] = {0x92, 0x92, 0x01, 0x02, 0x81, 0x03, 0xC1};
     ck_assert_int_eq(weft_pack_check(nested, sizeof nested, 10, &where), WEFT_EFORMAT);
     ck_assert_uint_eq(where, 6);

@@ -1,0 +1,195 @@
+/* Tests of actors/names.c. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "names.h"
+#include "platform.h"
+#include "random.h"
+
+static weft_pid pid(uint64_t actor)
+{
+    weft_pid p = {1, actor};
+    return p;
+}
+
+static struct wf_names *names_new(void)
+{
+    struct wf_names *n = NULL;
+    ck_assert_int_eq(wf_names_create(&n), 0);
+    return n;
+}
+
+START_TEST(what_a_name_may_be)
+{
+    static const char *const good[] = {"a", "Room-7", "$system", "a.b_c", ".", "0"};
+    static const char *const bad[] = {"", " ", "a b", "a@b", "a*", "a>", "a/b", "caf\xC3\xA9", "a\n"};
+    for (size_t i = 0; i < WF_COUNT(good); i++) ck_assert_int_eq(wf_name_check(weft_cstr(good[i])), 0);
+    for (size_t i = 0; i < WF_COUNT(bad); i++) ck_assert_int_eq(wf_name_check(weft_cstr(bad[i])), WEFT_EINVAL);
+    char text[66];
+    memset(text, 'x', sizeof text);
+    ck_assert_int_eq(wf_name_check(weft_str(text, 64)), 0);
+    ck_assert_int_eq(wf_name_check(weft_str(text, 65)), WEFT_EINVAL);
+    ck_assert_int_eq(wf_name_check(weft_str("a\0b", 3)), WEFT_EINVAL);
+}
+END_TEST
+
+START_TEST(a_name_has_one_owner)
+{
+    struct wf_names *n = names_new();
+    struct wf_name *a = NULL, *b = NULL;
+    weft_pid found = pid(99);
+    ck_assert_str_eq(wf_names_first(a), "");
+    ck_assert_int_eq(wf_names_add(n, weft_cstr("room"), pid(1), &a), 0);
+    ck_assert_int_eq(wf_names_add(n, weft_cstr("room"), pid(2), &b), WEFT_EEXIST);
+    ck_assert_int_eq(wf_names_add(n, weft_cstr("room"), pid(1), &a), WEFT_EEXIST);
+    ck_assert_int_eq(wf_names_add(n, weft_cstr("no room"), pid(1), &a), WEFT_EINVAL);
+    ck_assert_int_eq(wf_names_add(n, weft_cstr("rooms"), pid(1), &a), 0);
+    ck_assert_str_eq(wf_names_first(a), "room");
+    ck_assert_int_eq(wf_names_find(n, weft_cstr("roo"), &found), WEFT_ENOACTOR);
+    ck_assert_uint_eq(found.actor, 99);
+    ck_assert_int_eq(wf_names_find(n, weft_str("rooms", 4), &found), 0);
+    ck_assert_uint_eq(found.actor, 1);
+
+    ck_assert_int_eq(wf_names_remove(n, weft_cstr("room"), &b), WEFT_ENOACTOR); /* not b's */
+    ck_assert_int_eq(wf_names_find(n, weft_cstr("room"), &found), 0);
+    ck_assert_int_eq(wf_names_remove(n, weft_cstr("room"), &a), 0);
+    ck_assert_int_eq(wf_names_find(n, weft_cstr("room"), &found), WEFT_ENOACTOR);
+    ck_assert_int_eq(wf_names_add(n, weft_cstr("room"), pid(2), &b), 0);
+    ck_assert_uint_eq(wf_names_count(n), 2);
+    wf_names_remove_all(n, &a);
+    ck_assert_ptr_null(a);
+    wf_names_remove_all(n, &a);
+    ck_assert_uint_eq(wf_names_count(n), 1);
+    ck_assert_int_eq(wf_names_find(n, weft_cstr("room"), &found), 0);
+    ck_assert_uint_eq(found.actor, 2);
+    wf_names_destroy(n); /* with an entry in it */
+    wf_names_destroy(NULL);
+}
+END_TEST
+
+enum { MODEL_NAMES = 500, MODEL_ACTORS = 20 };
+
+static void count_name(weft_text name, weft_pid p, void *arg)
+{
+    uint64_t *owner = arg;
+    ck_assert_uint_eq(strlen(name.data), name.size);
+    int number = atoi(name.data + 2);
+    ck_assert_int_lt(number, MODEL_NAMES);
+    ck_assert_uint_eq(owner[number], p.actor);
+    owner[MODEL_NAMES]++;
+}
+
+START_TEST(random_changes_against_a_table)
+{
+    struct wf_names *n = names_new();
+    struct wf_name *chain[MODEL_ACTORS + 1] = {NULL};
+    uint64_t owner[MODEL_NAMES + 1] = {0}; /* 0: free; behind them a counter */
+    uint64_t seed = 3;
+    size_t held = 0;
+    for (int step = 0; step < 50000; step++) {
+        uint32_t number = random_below(&seed, MODEL_NAMES), actor = 1 + random_below(&seed, MODEL_ACTORS);
+        char text[16];
+        snprintf(text, sizeof text, "n.%u", number);
+        weft_pid found = pid(0);
+        uint32_t what = random_below(&seed, 100);
+        if (what < 50) {
+            int rc = wf_names_add(n, weft_cstr(text), pid(actor), &chain[actor]);
+            ck_assert_int_eq(rc, owner[number] == 0 ? 0 : WEFT_EEXIST);
+            if (rc == 0) owner[number] = actor, held++;
+        } else if (what < 80) {
+            int rc = wf_names_remove(n, weft_cstr(text), &chain[actor]);
+            ck_assert_int_eq(rc, owner[number] == actor ? 0 : WEFT_ENOACTOR);
+            if (rc == 0) owner[number] = 0, held--;
+        } else if (what < 99) {
+            int rc = wf_names_find(n, weft_cstr(text), &found);
+            ck_assert_int_eq(rc, owner[number] != 0 ? 0 : WEFT_ENOACTOR);
+            ck_assert_uint_eq(found.actor, owner[number]);
+        } else {
+            wf_names_remove_all(n, &chain[actor]);
+            for (size_t i = 0; i < MODEL_NAMES; i++) {
+                if (owner[i] == actor) owner[i] = 0, held--;
+            }
+        }
+        ck_assert_uint_eq(wf_names_count(n), held);
+    }
+    wf_names_each(n, count_name, owner);
+    ck_assert_uint_eq(owner[MODEL_NAMES], held);
+    ck_assert_uint_gt(held, 0);
+    for (size_t i = 0; i <= MODEL_ACTORS; i++) wf_names_remove_all(n, &chain[i]);
+    ck_assert_uint_eq(wf_names_count(n), 0);
+    wf_names_destroy(n);
+}
+END_TEST
+
+/* Threads race for the same names; each counts what it won and gives half of it back. */
+struct racer {
+    struct wf_names *names;
+    struct wf_name *chain;
+    uint64_t number;
+    uint32_t won, kept, wrong;
+};
+
+enum { RACERS = 4, RACED = 2000 };
+
+static void race(void *arg)
+{
+    struct racer *r = arg;
+    for (uint32_t i = 0; i < RACED; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "n%u", i);
+        weft_pid found = pid(0);
+        if (wf_names_add(r->names, weft_cstr(text), pid(r->number), &r->chain) == 0) {
+            r->won++;
+            if (wf_names_find(r->names, weft_cstr(text), &found) < 0 || found.actor != r->number) r->wrong++;
+        }
+    }
+    while (r->kept < r->won / 2) {
+        if (wf_names_remove(r->names, weft_cstr(wf_names_first(r->chain)), &r->chain) < 0) r->wrong++;
+        r->kept++;
+    }
+    r->kept = r->won - r->kept;
+}
+
+START_TEST(each_name_has_one_winner)
+{
+    struct racer racers[RACERS];
+    pf_thread *threads[RACERS];
+    struct wf_names *n = names_new();
+    memset(racers, 0, sizeof racers);
+    for (uint64_t i = 0; i < RACERS; i++) {
+        racers[i].names = n;
+        racers[i].number = i + 1;
+        ck_assert_int_eq(pf_thread_start(&threads[i], "racer", race, &racers[i]), 0);
+    }
+    uint32_t won = 0, kept = 0;
+    for (size_t i = 0; i < RACERS; i++) {
+        pf_thread_join(threads[i]);
+        ck_assert_uint_eq(racers[i].wrong, 0);
+        won += racers[i].won;
+        kept += racers[i].kept;
+    }
+    ck_assert_uint_ge(won, RACED); /* each name was taken at least once, more often if it was given back in between */
+    ck_assert_uint_eq(wf_names_count(n), kept);
+    for (size_t i = 0; i < RACERS; i++) wf_names_remove_all(n, &racers[i].chain);
+    ck_assert_uint_eq(wf_names_count(n), 0);
+    wf_names_destroy(n);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("names");
+    TCase *t = tcase_create("names");
+    tcase_add_test(t, what_a_name_may_be);
+    tcase_add_test(t, a_name_has_one_owner);
+    tcase_add_test(t, random_changes_against_a_table);
+    tcase_add_test(t, each_name_has_one_winner);
+    suite_add_tcase(s, t);
+    SRunner *runner = srunner_create(s);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
