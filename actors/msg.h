@@ -40,7 +40,10 @@ struct wf_body {
 
 struct weft_msg {
     struct wf_post post; /* .flags: wf_msg_kind, .word: the tag */
-    uint64_t to_actor;   /* on this node */
+    union {
+        uint64_t to_actor;  /* on its way: the receiver, on this node */
+        weft_msg *previous; /* held by an actor: see wf_hold */
+    };
     weft_pid from;
     uint64_t ref;           /* of a call, 0: none */
     struct wf_body *shared; /* NULL: the body is inline */

@@ -37,10 +37,11 @@ struct weft_node {
     const struct wf_route *route; /* NULL: no network. Set once before the workers start */
     void *transport;              /* of transport/, reached by the route's functions through the worker's set */
     struct weft_args *args;       /* of weft_main and `weft run`; may be NULL */
-    _Atomic uint32_t actors;      /* user actors alive; release on decrement, acquire by waiters */
+    _Atomic uint32_t busy[2];     /* workers with actors, plus spawns under way: users, services. See wf_node_busy */
+    _Atomic uint32_t next_worker; /* for spawns by foreign threads: relaxed, a hint */
     _Atomic bool stopping;        /* no new user actors */
     pf_mutex *lock;               /* for `ended` */
-    pf_cond *ended;               /* `actors` has become 0 */
+    pf_cond *ended;               /* a `busy` has become 0, or a round over the workers is done */
 };
 _Static_assert(offsetof(struct weft_node, workers) == 0, "see workers");
 
@@ -58,6 +59,9 @@ int wf_node_drain(weft_node *node, int64_t deadline);
 /* Ends service actors (options of wf_node_spawn_service) and workers; frees. */
 void wf_node_finish_actors(weft_node *node);
 void wf_node_destroy(weft_node *node);
+
+/* Any thread: one more or less that keeps the node busy; wakes who waits for none. */
+void wf_node_busy(weft_node *node, bool services, int change);
 
 /* An actor of weft's own: not counted as a user actor, stopped after them. */
 int wf_node_spawn_service(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size,

@@ -26,7 +26,8 @@ WEFT_BEGIN
     X(EACCESS, -17, "permission denied")                           \
     X(ENOTACTOR, -18, "only an actor may call this")               \
     X(ENOTFOUND, -19, "file or entry point not found")             \
-    X(EBUSY, -20, "in use by another actor")
+    X(EBUSY, -20, "in use by another actor")                       \
+    X(ENOREPLY, -21, "the request was let go without an answer")
 
 #define WEFT_ERROR_ENTRY(name, code, text) WEFT_##name = code,
 enum { WEFT_ERRORS(WEFT_ERROR_ENTRY) WEFT_OK = 0 };

@@ -25,7 +25,7 @@ WEFT_API int weft_unsubscribe(weft_subscription s);
  * other workers and nodes it went to, each as one). WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM. Never suspends: a link
  * that is full drops the copy, counted. */
 WEFT_API int weft_publish(const char *topic, uint32_t tag, const void *data, size_t size);
-/* [A] The same without the copy; consumes `m`. */
+/* [A] The same for a message that was made or received; consumes `m`. */
 WEFT_API int weft_publish_msg(const char *topic, weft_msg *m);
 
 WEFT_END

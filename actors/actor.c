@@ -1,0 +1,376 @@
+/* actors/actor.c -- the life of an actor: spawn, run, stop, kill, end. The rules are in actor.h. */
+#include "actor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SPAWN_ARG_MAX = 64 * 1024,
+    MAILBOX_DEFAULT = 65536,
+    BUSY = 64, /* runnable tasks from which a worker counts as busy, so that children go to an idle one */
+};
+
+struct wf_defer {
+    struct wf_defer *next;
+    void (*undo)(void *);
+    void *arg;
+};
+
+/* ---- What a worker keeps ----------------------------------------------------------------------------------------------- */
+
+int wf_actors_init(weft_node *node, struct wf_worker *w)
+{
+    struct wf_actors *wa = aligned_alloc(WF_CACHE_LINE,
+                                         (sizeof *wa + WF_CACHE_LINE - 1) & ~(size_t)(WF_CACHE_LINE - 1));
+    if (wa == NULL) return WEFT_ENOMEM;
+    memset(wa, 0, sizeof *wa);
+    w->actors = wa;
+    wa->node = node;
+    wa->worker = w;
+    wa->mail_bytes_max = node->options.mailbox_bytes_max / node->workers.count;
+    wf_list_init(&wa->calls);
+    wf_list_init(&wa->all);
+    wf_trie_init(&wa->topics);
+    int rc = pf_mutex_create(&wa->lock);
+    if (rc == WEFT_OK) rc = wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
+    if (rc == WEFT_OK) rc = wf_subscriptions_init(wa);
+    return rc;
+}
+
+void wf_actors_finish(struct wf_worker *w)
+{
+    struct wf_actors *wa = w->actors;
+    if (wa == NULL) return;
+    wf_trie_finish(&wa->topics);
+    wf_slab_finish(&wa->subscription_slab);
+    wf_slab_finish(&wa->slab);
+    pf_mutex_destroy(wa->lock);
+    free(wa);
+    w->actors = NULL;
+}
+
+/* The node counts only workers that have actors, and spawns under way between workers, so that most spawns touch nothing shared. */
+static void enlist(struct wf_actors *wa, struct wf_actor *a)
+{
+    wf_list_push(&wa->all, &a->on_worker);
+    if (wa->alive[a->service]++ == 0) wf_node_busy(wa->node, a->service, 1);
+}
+
+/* ---- Spawn ------------------------------------------------------------------------------------------------------------------ */
+
+static struct wf_actor *take_slot(struct wf_actors *wa)
+{
+    pf_mutex_lock(wa->lock);
+    struct wf_actor *a = wf_slab_take(&wa->slab);
+    pf_mutex_unlock(wa->lock);
+    return a;
+}
+
+static void give_slot(struct wf_actors *wa, struct wf_actor *a)
+{
+    pf_mutex_lock(wa->lock);
+    wf_slab_give(&wa->slab, a);
+    pf_mutex_unlock(wa->lock);
+}
+
+static void grace_over(struct wf_worker *w, struct wf_timer *t)
+{
+    (void)w;
+    wf_task_kill(&WF_CONTAINER(t, struct wf_actor, grace)->task);
+}
+
+static void start_here(struct wf_worker *w, struct wf_call *c)
+{
+    struct wf_actor *a = WF_CONTAINER(c, struct wf_actor, start);
+    enlist(wf_actors_of(w), a);
+    wf_node_busy(wf_node_of(w), a->service, -1); /* it is no longer under way */
+    wf_task_start(&a->task);
+    if (atomic_load_explicit(&wf_node_of(w)->stopping, memory_order_relaxed) && !a->service) wf_actor_cancel(a);
+}
+
+/* Near the parent, whose messages it will get, unless there is more to do here than on some idle worker. */
+static struct wf_worker *place(weft_node *node, struct wf_worker *from, int wanted)
+{
+    struct wf_workers *set = &node->workers;
+    if (wanted > 0) return set->at[wanted - 1];
+    if (from == NULL)
+        return set->at[atomic_fetch_add_explicit(&node->next_worker, 1, memory_order_relaxed) % set->count];
+    if (from->ready_count < BUSY || set->count == 1) return from;
+    for (uint32_t i = 1; i < set->count; i++) {
+        struct wf_worker *w = set->at[(from->index + i) % set->count];
+        if (atomic_load_explicit(&w->state, memory_order_relaxed) != WF_RUNNING) return w; /* a hint is enough */
+    }
+    return from;
+}
+
+static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker *from, weft_actor *body,
+                      const void *arg, size_t size, const weft_spawn_options *o, bool service)
+{
+    size_t slot_bytes = sizeof a->slot;
+    memset((char *)a + slot_bytes, 0, offsetof(struct wf_actor, task) - slot_bytes);
+    if (size > 0) {
+        a->arg_class = wf_pool_class(size);
+        a->arg = wf_pool_take(from == NULL ? NULL : &from->pool, a->arg_class, size);
+        if (a->arg == NULL) return WEFT_ENOMEM;
+        memcpy(a->arg, arg, size);
+        a->arg_size = (uint32_t)size;
+    }
+    a->id = wf_id_make(&a->slot, w->index);
+    a->kind = o->kind == NULL ? "actor" : o->kind;
+    a->body = body;
+    a->mailbox_max = o->mailbox_max == 0 ? MAILBOX_DEFAULT : o->mailbox_max;
+    a->policy = (uint8_t)o->policy;
+    a->service = service;
+    a->grace.fire = grace_over;
+    a->start = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = start_here};
+    wf_list_init(&a->subscriptions);
+    wf_task_init(&a->task, w, o->stack_bytes == 0 ? w->set->stack_bytes : o->stack_bytes);
+    return WEFT_OK;
+}
+
+int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
+                   size_t size, const weft_spawn_options *options, bool service)
+{
+    static const weft_spawn_options defaults;
+    const weft_spawn_options *o = options == NULL ? &defaults : options;
+    if (WF_UNLIKELY(body == NULL || size > SPAWN_ARG_MAX || (arg == NULL && size > 0) ||
+                    o->stack_bytes > WF_STACK_BYTES_MAX || o->worker < 0 || o->worker > (int)node->workers.count ||
+                    (unsigned)o->policy > WEFT_FULL_DROP_OLDEST))
+        return WEFT_EINVAL;
+    if (WF_UNLIKELY(atomic_load_explicit(&node->stopping, memory_order_relaxed) && !service)) return WEFT_ECANCELED;
+    struct wf_worker *w = place(node, from, o->worker);
+    struct wf_actors *wa = wf_actors_of(w);
+    struct wf_actor *a = take_slot(wa);
+    if (WF_UNLIKELY(a == NULL)) return WEFT_EFULL;
+    int rc = init_actor(a, w, from, body, arg, size, o, service);
+    if (WF_UNLIKELY(rc < 0)) {
+        give_slot(wa, a);
+        return rc;
+    }
+    if (out != NULL) *out = (weft_pid){node->incarnation, a->id};
+    if (w == from) {
+        enlist(wa, a);
+        wf_task_start(&a->task);
+        return WEFT_OK;
+    }
+    wf_node_busy(node, service, 1);
+    if (from != NULL) wf_worker_send(from, w->index, &a->start.post);
+    else wf_worker_post(w, &a->start.post);
+    return WEFT_OK;
+}
+
+int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size, const weft_spawn_options *options)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    wf_task_tick(&self->task);
+    return wf_actor_spawn(wf_node_of(self->task.worker), self->task.worker, out, body, arg, size, options,
+                          self->service);
+}
+
+/* ---- Run ---------------------------------------------------------------------------------------------------------------------- */
+
+static void run_body(struct wf_actor *a)
+{
+    if (a->arg_size == 0) {
+        a->body(NULL, 0);
+        return;
+    }
+    /* The actor's own copy lies on its stack; small ones are the rule. */
+    size_t size = a->arg_size;
+    void *arg = a->arg;
+    a->arg = NULL;
+    if (size <= 512) {
+        alignas(16) char copy[512];
+        memcpy(copy, arg, size);
+        wf_pool_give(&a->task.worker->pool, a->arg_class, arg);
+        a->body(copy, size);
+    } else {
+        (void)weft_defer(free, arg); /* every block comes from malloc */
+        a->body(arg, size);
+    }
+}
+
+static void run_defers(struct wf_actor *a)
+{
+    struct wf_defer *d;
+    while ((d = a->defers) != NULL) {
+        a->defers = d->next;
+        void (*undo)(void *) = d->undo;
+        void *arg = d->arg;
+        wf_pool_give(&a->task.worker->pool, wf_pool_class(sizeof *d), d);
+        undo(arg);
+    }
+}
+
+/* On the actor's own stack. When this returns nothing is left but the task. */
+static void end_actor(struct wf_actor *a)
+{
+    struct wf_worker *w = a->task.worker;
+    a->cleaning = true;
+    a->task.cancelled = a->task.killed = false; /* clean-ups may wait: until the grace period is over */
+    if (a->defers != NULL) {
+        a->task.latest = wf_timer_armed(&a->grace) ? a->grace.deadline : weft_after(wf_node_of(w)->options.grace);
+        wf_timer_disarm(w, &a->grace);
+        run_defers(a);
+    }
+    wf_timer_disarm(w, &a->grace);
+    wf_task_close_owned(&a->task);
+    wf_topics_leave(a);
+    if (a->names != NULL) wf_names_remove_all(wf_node_of(w)->names, &a->names);
+    wf_unlink(&a->on_calls);
+    if (a->answer != NULL) wf_msg_free(w, a->answer);
+    a->answer = NULL;
+    wf_mailbox_close(a);
+}
+
+void wf_actor_main(struct wf_task *t)
+{
+    struct wf_actor *a = wf_actor_of(t);
+    run_body(a);
+    end_actor(a);
+}
+
+/* The last touch: the slot goes back, the pid is stale from here on. */
+void wf_actor_done(struct wf_task *t)
+{
+    struct wf_actor *a = wf_actor_of(t);
+    struct wf_actors *wa = wf_actors_of(t->worker);
+    WF_ASSERT(a->mail.first == NULL && a->signals.first == NULL && a->held == NULL);
+    bool service = a->service;
+    wf_unlink(&a->on_worker);
+    give_slot(wa, a);
+    if (--wa->alive[service] == 0) wf_node_busy(wa->node, service, -1);
+}
+
+void wf_actor_unstarted(struct wf_task *t)
+{
+    struct wf_actor *a = wf_actor_of(t);
+    weft_log(WEFT_ERROR, "no memory for the stack of actor %s: it ends without having run", a->kind);
+    if (a->arg != NULL) wf_pool_give(&t->worker->pool, a->arg_class, a->arg);
+    wf_timer_disarm(t->worker, &a->grace);
+    wf_mailbox_close(a);
+    wf_actor_done(t);
+}
+
+void wf_actor_killed(struct wf_task *t)
+{
+    struct wf_actor *a = wf_actor_of(t);
+    WF_ASSERT(!a->cleaning); /* latest bounds the waits of clean-ups; nothing kills twice */
+    end_actor(a);
+    wf_task_exit();
+}
+
+void weft_exit(int reason)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) {
+        weft_log(WEFT_ERROR, "weft_exit(%d) was called outside of an actor", reason);
+        abort();
+    }
+    WF_ASSERT(!self->cleaning); /* weft_exit from a clean-up */
+    end_actor(self);
+    wf_task_exit();
+}
+
+/* ---- Stop ------------------------------------------------------------------------------------------------------------------------ */
+
+void wf_actor_cancel(struct wf_actor *a)
+{
+    if (a->cleaning || a->task.state == WF_TASK_DONE || wf_timer_armed(&a->grace)) return;
+    struct wf_worker *w = a->task.worker;
+    if (wf_timer_arm(w, &a->grace, weft_after(wf_node_of(w)->options.grace)) < 0)
+        weft_log(WEFT_ERROR, "no memory for the grace period of actor %s: it may take as long as it likes", a->kind);
+    wf_task_cancel(&a->task);
+}
+
+int weft_stop(weft_pid target)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    struct wf_worker *w = self->task.worker;
+    weft_node *node = wf_node_of(w);
+    if (target.node == node->incarnation) {
+        uint32_t index = wf_id_worker(target.actor);
+        if (index >= node->workers.count ||
+            wf_slab_find(&wf_actors_of(node->workers.at[index])->slab, target.actor) == NULL)
+            return WEFT_ENOACTOR;
+    }
+    weft_msg *m = wf_msg_new(w, 0, 0);
+    if (m == NULL) return WEFT_ENOMEM;
+    m->post.flags = WF_MSG_STOP;
+    m->from = wf_actor_pid(self);
+    return wf_send_signal(w, target, m);
+}
+
+/* ---- Small calls -------------------------------------------------------------------------------------------------------------------- */
+
+int weft_defer(void (*undo)(void *), void *arg)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    if (undo == NULL) return WEFT_EINVAL;
+    struct wf_defer *d = wf_pool_take(&self->task.worker->pool, wf_pool_class(sizeof *d), sizeof *d);
+    if (d == NULL) {
+        undo(arg);
+        return WEFT_ENOMEM;
+    }
+    *d = (struct wf_defer){self->defers, undo, arg};
+    self->defers = d;
+    return WEFT_OK;
+}
+
+weft_pid weft_self(void)
+{
+    struct wf_actor *self = wf_actor_self();
+    return self == NULL ? weft_nobody() : wf_actor_pid(self);
+}
+
+weft_node *weft_here(void)
+{
+    struct wf_actor *self = wf_actor_self();
+    return self == NULL ? NULL : wf_node_of(self->task.worker);
+}
+
+int weft_yield(void)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    wf_task_yield();
+    return self->task.cancelled ? WEFT_ECANCELED : WEFT_OK;
+}
+
+int weft_sleep(int64_t deadline)
+{
+    if (wf_actor_self() == NULL) return WEFT_ENOTACTOR;
+    int rc;
+    while ((rc = wf_task_wait(deadline, "sleep")) == WEFT_OK) {} /* wakes are hints */
+    return (int)wf_task_settle(rc == WEFT_ETIMEDOUT ? WEFT_OK : rc);
+}
+
+int weft_register(const char *name)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    return wf_names_add(wf_node_of(self->task.worker)->names, weft_cstr(name), wf_actor_pid(self), &self->names);
+}
+
+int weft_whereis(const char *name, weft_pid *out)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    if (name == NULL || out == NULL) return WEFT_EINVAL;
+    return wf_names_find(wf_node_of(self->task.worker)->names, weft_cstr(name), out);
+}
+
+/* In a signal handler of the actor's own thread: reads what was written at birth, formats without locks. */
+void wf_actor_describe(const struct wf_task *t, char *out, size_t size)
+{
+    const struct wf_actor *a = wf_actor_of((struct wf_task *)(uintptr_t)t);
+    char pid[WEFT_PID_TEXT];
+    snprintf(out, size, "actor %s (%s%s%s) of node %s",
+             wf_names_first(a->names)[0] != 0 ? wf_names_first(a->names) : a->kind,
+             wf_names_first(a->names)[0] != 0 ? a->kind : "", wf_names_first(a->names)[0] != 0 ? " " : "",
+             weft_pid_format(wf_actor_pid(a), pid), wf_node_of(t->worker)->name);
+}

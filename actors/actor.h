@@ -1,0 +1,158 @@
+/* actors/actor.h -- an actor: a task with an identity, a mailbox and clean-ups; and what a worker keeps for its actors.
+ *
+ * Design notes.
+ * (1) An actor belongs to one worker. Only that worker's thread touches it, but for its first cache line, which senders on any thread read:
+ *     it is written at birth and death, and `full` when the mailbox reaches its bound or has room again.
+ * (2) A message is freed by exactly one of: the actor that holds it (weft_msg_free, or its end), a failed send, a drop that counts a reason.
+ *     Messages an actor has received or made are on its `held` list, so that killing it leaks nothing.
+ * (3) End: body or weft_exit or kill -> wf_actor_end() on the actor's own stack: clean-ups (may wait, until the grace period is over), owned resources,
+ *     names, subscriptions, unanswered requests, mailbox. Nothing runs between the last of these and the release of its slot.
+ * (4) Cancel may come at any time; it is noticed by waits only. Kill abandons the frames of a waiting call after that call has left its sources. */
+#ifndef WF_ACTOR_H
+#define WF_ACTOR_H
+
+#include "msg.h"
+#include "node.h"
+#include "slab.h"
+#include "topic_trie.h"
+#include "worker.h"
+
+#include <weft/actor.h>
+#include <weft/log.h>
+
+struct wf_defer;
+struct wf_name;
+
+/* A lane of a mailbox. */
+struct wf_lane {
+    weft_msg *first, *last; /* by post.next */
+};
+
+struct wf_actor {
+    struct wf_slot slot;
+    uint64_t id; /* of this life: pid.actor */
+    const char *kind;
+    weft_actor *body;
+    void *arg; /* pool block of arg_class, until the actor starts */
+    uint32_t arg_size;
+    uint32_t mailbox_max;
+    uint16_t arg_class;
+    uint8_t policy;    /* weft_full_policy */
+    bool service;      /* weft's own */
+    _Atomic bool full; /* owner: relaxed store; senders on other threads: relaxed load. A hint, see mailbox.c */
+    /* Owner's thread only, from here on. */
+    alignas(WF_CACHE_LINE) struct wf_lane mail, signals;
+    uint32_t mail_count;
+    bool cleaning;   /* wf_actor_end runs */
+    bool wants_room; /* waits for room in another's mailbox */
+    bool room_news;  /* and was told that there is some */
+    uint64_t received, dropped;
+    weft_msg *scanned;   /* weft_recv_match: the last message it has seen */
+    weft_msg *held;      /* doubly linked: next by post.next, previous by to_actor */
+    struct wf_lane room; /* WF_MSG_ROOM requests of senders that wait for room here */
+    uint64_t call_ref;   /* of the call it waits in; 0: none */
+    uint64_t call_node;  /* to which node it went */
+    uint64_t last_ref;
+    weft_msg *answer;
+    struct wf_link on_calls;      /* wf_actors.calls, while it waits for an answer of another node */
+    struct wf_link on_worker;     /* wf_actors.all, from its start */
+    struct wf_defer *defers;      /* last first */
+    struct wf_name *names;        /* chain of actors/names.h */
+    struct wf_list subscriptions; /* wf_subscription.on_actor */
+    struct wf_timer grace;        /* after a stop */
+    struct wf_call start;         /* how it got to its worker */
+    struct wf_task task;
+};
+_Static_assert(sizeof(struct wf_actor) <= 640, "docs/performance.md states the size of an actor before its stack");
+
+/* What a worker keeps: wf_worker.actors. */
+struct wf_actors {
+    weft_node *node;
+    struct wf_worker *worker;
+    pf_mutex *lock;      /* of taking and giving slots of `slab`: other threads spawn here, too */
+    struct wf_slab slab; /* struct wf_actor */
+    struct wf_slab subscription_slab;
+    struct wf_trie topics; /* wf_subscription.subscriber */
+    struct wf_list calls;  /* wf_actor.on_calls */
+    size_t mail_bytes, mail_bytes_max;
+    struct wf_list all;                        /* wf_actor.on_worker */
+    uint32_t alive[2];                         /* users, services */
+    _Atomic uint64_t dropped[WF_DROP_REASONS]; /* relaxed, written by the owner: see wf_count_drop */
+    alignas(WF_CACHE_LINE) _Atomic uint32_t
+        subscriptions; /* owner: relaxed store; publishers elsewhere: relaxed load */
+};
+
+static inline struct wf_actors *wf_actors_of(const struct wf_worker *w)
+{
+    return w->actors;
+}
+static inline struct wf_actor *wf_actor_of(const struct wf_task *t)
+{
+    return WF_CONTAINER(t, struct wf_actor, task);
+}
+/* On the owner's thread. A load and a store, no locked instruction. */
+static inline void wf_count_drop(struct wf_worker *w, enum wf_drop why)
+{
+    _Atomic uint64_t *n = &wf_actors_of(w)->dropped[why];
+    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+/* The running actor; NULL outside of actors. */
+static inline struct wf_actor *wf_actor_self(void)
+{
+    struct wf_worker *w = wf_here;
+    return WF_UNLIKELY(w == NULL || w->current == NULL) ? NULL : wf_actor_of(w->current);
+}
+static inline weft_pid wf_actor_pid(const struct wf_actor *a)
+{
+    weft_pid pid = {wf_node_of(a->task.worker)->incarnation, a->id};
+    return pid;
+}
+/* On the owner's thread: the actor alive under that id, or NULL. */
+static inline struct wf_actor *wf_actor_find(struct wf_worker *w, uint64_t id)
+{
+    return wf_slab_find(&wf_actors_of(w)->slab, id);
+}
+
+/* ---- actor.c ---- */
+int wf_actors_init(weft_node *node, struct wf_worker *w);
+void wf_actors_finish(struct wf_worker *w);
+int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
+                   size_t size, const weft_spawn_options *options, bool service);
+void wf_actor_cancel(struct wf_actor *a); /* weft_stop on the owner's thread */
+void wf_actor_main(struct wf_task *t);
+void wf_actor_done(struct wf_task *t);
+void wf_actor_unstarted(struct wf_task *t);
+void wf_actor_killed(struct wf_task *t) __attribute__((noreturn));
+void wf_actor_describe(const struct wf_task *t, char *out, size_t size);
+
+/* ---- mailbox.c: on the owner's thread ---- */
+/* Every message that reaches its worker comes through here, and here its kind is told apart. Consumes `m`. */
+void wf_deliver(struct wf_worker *w, weft_msg *m);
+/* A published body for a subscriber. False: the mailbox was full, it is counted. */
+bool wf_mailbox_put_shared(struct wf_actor *a, uint32_t tag, weft_pid from, struct wf_body *body);
+bool wf_mailbox_ready(const struct wf_task *t);
+bool wf_mailbox_full(const struct wf_actor *a);
+/* SEND or CALL, by the mailbox's policy; a sender that can wait has looked at wf_mailbox_full. */
+void wf_mailbox_put(struct wf_actor *a, weft_msg *m);
+void wf_mailbox_close(struct wf_actor *a); /* at its end: everything still in it */
+void wf_hold(struct wf_actor *a, weft_msg *m);
+void wf_release(struct wf_actor *a, weft_msg *m);
+void wf_room_tell_all(struct wf_actor *a);
+
+/* ---- send.c ---- */
+/* Counts a message that reaches nobody, answers it if it was a request, frees it. */
+void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why);
+/* Answers a request with an error instead of a reply, and frees it. */
+void wf_refuse(struct wf_worker *w, weft_msg *ask, int error);
+/* Calls of this worker's actors that wait for an answer from that node fail. */
+void wf_node_lost_here(struct wf_worker *w, uint64_t peer);
+/* From worker `w` to any actor anywhere, past all bounds: replies and signals. Consumes. */
+int wf_send_signal(struct wf_worker *w, weft_pid to, weft_msg *m);
+
+/* ---- topic.c ---- */
+int wf_subscriptions_init(struct wf_actors *wa);
+void wf_topics_publish_here(struct wf_worker *w, uint32_t tag, weft_pid from, struct wf_body *body,
+                            uint32_t *delivered);
+void wf_topics_leave(struct wf_actor *a);
+
+#endif

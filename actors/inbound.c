@@ -1,0 +1,125 @@
+/* actors/inbound.c -- what comes from other nodes, on whatever thread the carrier runs: sorted by worker, posted once per worker. */
+#include "actor.h"
+
+#include <string.h>
+
+static void add(struct wf_inbound *in, uint32_t worker, struct wf_post *p)
+{
+    struct wf_outbox *o = &in->to[worker];
+    p->next = o->newest;
+    o->newest = p;
+    if (o->oldest == NULL) o->oldest = p;
+    o->count++;
+    in->mask |= UINT64_C(1) << worker;
+}
+
+void wf_inbound_add(weft_node *node, struct wf_inbound *in, weft_msg *m)
+{
+    uint32_t worker = wf_id_worker(m->to_actor);
+    /* An id this node never gave goes to worker 0, which finds no such actor, counts it and answers a request. */
+    add(in, worker < node->workers.count ? worker : 0, &m->post);
+}
+
+int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name, size_t name_size, weft_msg *m)
+{
+    weft_pid pid = {0, 0};
+    int rc = wf_names_find(node->names, weft_str(name, name_size), &pid);
+    m->to_actor = pid.actor; /* 0: no actor */
+    wf_inbound_add(node, in, m);
+    return rc;
+}
+
+void wf_inbound_publish(weft_node *node, struct wf_inbound *in, uint32_t tag, weft_pid from, struct wf_body *body)
+{
+    for (uint32_t i = 0; i < node->workers.count; i++) {
+        if (atomic_load_explicit(&wf_actors_of(node->workers.at[i])->subscriptions, memory_order_relaxed) == 0)
+            continue;
+        weft_msg *m = wf_msg_share(NULL, tag, body);
+        if (m == NULL) {
+            weft_log(WEFT_ERROR, "no memory for a message published under %s: dropped", wf_body_topic(body));
+            continue;
+        }
+        m->post.flags = WF_MSG_PUBLISH;
+        m->from = from;
+        add(in, i, &m->post);
+    }
+    wf_body_drop(NULL, body);
+}
+
+void wf_inbound_post(weft_node *node, struct wf_inbound *in)
+{
+    while (in->mask != 0) {
+        uint32_t i = (uint32_t)__builtin_ctzll(in->mask);
+        struct wf_outbox *o = &in->to[i];
+        wf_worker_post_chain(node->workers.at[i], o->newest, o->oldest, o->count);
+        *o = (struct wf_outbox){0};
+        in->mask &= in->mask - 1;
+    }
+}
+
+struct wf_worker *wf_inbound_choked(weft_node *node)
+{
+    for (uint32_t i = 0; i < node->workers.count; i++) {
+        if (wf_worker_is_choked(node->workers.at[i])) return node->workers.at[i];
+    }
+    return NULL;
+}
+
+/* ---- News of nodes --------------------------------------------------------------------------------------------------------- */
+
+struct lost_call {
+    struct wf_call call;
+    uint64_t peer;
+};
+
+static void lost_here(struct wf_worker *w, struct wf_call *c)
+{
+    struct lost_call *lost = WF_CONTAINER(c, struct lost_call, call);
+    wf_node_lost_here(w, lost->peer);
+    wf_block_free(lost);
+}
+
+void wf_node_lost(weft_node *node, uint64_t peer)
+{
+    for (uint32_t i = 0; i < node->workers.count; i++) {
+        struct lost_call *lost = wf_block_new(WF_POOL_LARGE, sizeof *lost);
+        if (lost == NULL) {
+            weft_log(WEFT_ERROR, "no memory to tell worker %u of a lost node: its calls wait for their deadlines", i);
+            continue;
+        }
+        *lost = (struct lost_call){{{.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, lost_here}, peer};
+        wf_worker_post(node->workers.at[i], &lost->call.post);
+    }
+}
+
+void wf_node_tell(weft_node *node, weft_pid watcher, uint32_t tag, const struct weft_node_news *news)
+{
+    weft_msg *m = wf_msg_new(NULL, tag, sizeof *news);
+    if (m == NULL) {
+        weft_log(WEFT_ERROR, "no memory for news of node %s", news->name);
+        return;
+    }
+    memcpy(m + 1, news, sizeof *news);
+    m->post.flags = WF_MSG_SYSTEM;
+    m->to_actor = watcher.actor;
+    uint32_t worker = wf_id_worker(watcher.actor);
+    wf_worker_post(node->workers.at[worker < node->workers.count ? worker : 0], &m->post);
+}
+
+int weft_watch_nodes(void)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    const struct wf_route *route = wf_node_of(self->task.worker)->route;
+    if (route == NULL) return WEFT_OK; /* a node without network: there will be no news */
+    route->watch_nodes(self->task.worker, wf_actor_pid(self));
+    return WEFT_OK;
+}
+
+int weft_node_news_read(const weft_msg *m, struct weft_node_news *out)
+{
+    uint32_t tag = weft_tag(m);
+    if ((tag != WEFT_TAG_NODE_UP && tag != WEFT_TAG_NODE_DOWN) || weft_size(m) != sizeof *out) return WEFT_EFORMAT;
+    memcpy(out, weft_data(m), sizeof *out);
+    return WEFT_OK;
+}

@@ -1,0 +1,115 @@
+/* actors/inspect.c -- what a node tells about its actors. Each worker describes its own, on its own thread, while the asking actor waits. */
+#include "actor.h"
+
+#include <weft/event.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Shared by the asking actor and the workers; freed by the last of them, since the asker may give up at its deadline. */
+struct census {
+    _Atomic uint32_t refs; /* acq_rel on the way down: what a worker wrote comes before what the last one does */
+    _Atomic uint32_t left;
+    uint32_t workers;
+    weft_event ready;
+    struct part {
+        struct wf_call call;
+        struct census *census;
+        struct wf_actor_info *actors;
+        size_t count;
+        bool failed;
+    } parts[WF_WORKERS_MAX];
+};
+
+static void drop_census(struct census *c)
+{
+    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
+    for (uint32_t i = 0; i < c->workers; i++) free(c->parts[i].actors);
+    free(c);
+}
+
+static void describe(const struct wf_actor *a, struct wf_actor_info *out)
+{
+    static const char *const states[] = {"new", "ready", "running", "waiting", "done"};
+    memset(out, 0, sizeof *out);
+    out->pid = wf_actor_pid(a);
+    snprintf(out->kind, sizeof out->kind, "%s", a->kind);
+    snprintf(out->name, sizeof out->name, "%s", wf_names_first(a->names));
+    snprintf(out->state, sizeof out->state, "%s", states[a->task.state]);
+    snprintf(out->waits_for, sizeof out->waits_for, "%s", a->task.waits_for == NULL ? "" : a->task.waits_for);
+    out->mailbox = a->mail_count;
+    out->mailbox_max = a->mailbox_max;
+    out->received = a->received;
+    out->dropped = a->dropped;
+}
+
+static void describe_here(struct wf_worker *w, struct wf_call *call)
+{
+    struct part *p = WF_CONTAINER(call, struct part, call);
+    struct census *c = p->census;
+    struct wf_actors *wa = wf_actors_of(w);
+    size_t most = (size_t)wa->alive[0] + wa->alive[1];
+    p->actors = calloc(most == 0 ? 1 : most, sizeof *p->actors);
+    p->failed = p->actors == NULL;
+    WF_LIST_EACH(k, &wa->all) {
+        if (p->failed || p->count == most) break;
+        describe(WF_CONTAINER(k, struct wf_actor, on_worker), &p->actors[p->count++]);
+    }
+    /* Acquire and release: the parts of the other workers come before the event. */
+    if (atomic_fetch_sub_explicit(&c->left, 1, memory_order_acq_rel) == 1) (void)weft_event_set(c->ready);
+    drop_census(c);
+}
+
+static int gather(struct census *c, struct wf_actor_info **out, size_t *count)
+{
+    size_t sum = 0;
+    bool failed = false;
+    for (uint32_t i = 0; i < c->workers; i++) {
+        sum += c->parts[i].count;
+        failed |= c->parts[i].failed;
+    }
+    struct wf_actor_info *all = failed ? NULL : calloc(sum == 0 ? 1 : sum, sizeof *all);
+    if (all == NULL) return WEFT_ENOMEM;
+    *out = all;
+    *count = sum;
+    for (uint32_t i = 0; i < c->workers; i++) {
+        if (c->parts[i].count > 0) memcpy(all, c->parts[i].actors, c->parts[i].count * sizeof *all);
+        all += c->parts[i].count;
+    }
+    return WEFT_OK;
+}
+
+int wf_node_list_actors(weft_node *node, struct wf_actor_info **out, size_t *count, int64_t deadline)
+{
+    struct census *c = calloc(1, sizeof *c);
+    if (c == NULL) return WEFT_ENOMEM;
+    int rc = weft_event_open(&c->ready);
+    if (rc < 0) {
+        free(c);
+        return rc;
+    }
+    weft_event ready = c->ready;
+    c->workers = node->workers.count;
+    atomic_init(&c->refs, c->workers + 1);
+    atomic_init(&c->left, c->workers);
+    for (uint32_t i = 0; i < c->workers; i++) {
+        c->parts[i].census = c;
+        c->parts[i].call = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = describe_here};
+        wf_worker_post(node->workers.at[i], &c->parts[i].call.post);
+    }
+    rc = weft_event_await(ready, deadline);
+    (void)weft_event_close(ready);
+    if (rc == WEFT_OK) rc = gather(c, out, count);
+    drop_census(c);
+    return rc;
+}
+
+void wf_node_drops(const weft_node *node, uint64_t out[WF_DROP_REASONS])
+{
+    for (int r = 0; r < WF_DROP_REASONS; r++) {
+        out[r] = 0;
+        for (uint32_t i = 0; i < node->workers.count; i++)
+            out[r] += atomic_load_explicit(&wf_actors_of(node->workers.at[i])->dropped[r], memory_order_relaxed);
+    }
+}

@@ -1,0 +1,343 @@
+/* actors/mailbox.c -- what arrives for an actor, and how it takes it.
+ *
+ * Design notes.
+ * (1) Two lanes: signals (system news, never refused, bounded by what the actor asked for) and mail (bounded by count and by the worker's share of
+ *     the node's byte budget). Signals are received first.
+ * (2) At the bound a sender that can wait asks for room: a WF_MSG_ROOM request, kept here in arrival order, answered when a quarter of the mailbox is
+ *     free. `full` tells senders on other threads in advance; it is a hint: a message that was under way when the mailbox filled up is
+ *     still taken, up to twice the bound (the lane between two workers is bounded itself), then dropped and counted.
+ * (3) Wakes are hints: who receives looks again. */
+#include "actor.h"
+
+/* ---- Held messages --------------------------------------------------------------------------------------------------- */
+
+void wf_hold(struct wf_actor *a, weft_msg *m)
+{
+    m->post.next = a->held == NULL ? NULL : &a->held->post;
+    if (a->held != NULL) a->held->previous = m;
+    m->previous = NULL;
+    a->held = m;
+}
+
+void wf_release(struct wf_actor *a, weft_msg *m)
+{
+    weft_msg *next = (weft_msg *)m->post.next, *previous = m->previous;
+    if (next != NULL) next->previous = previous;
+    if (previous != NULL) previous->post.next = &next->post;
+    else {
+        WF_ASSERT(a->held == m); /* else it is another actor's message, or already given away */
+        a->held = next;
+    }
+}
+
+/* ---- Lanes -------------------------------------------------------------------------------------------------------------- */
+
+static void lane_push(struct wf_lane *l, weft_msg *m)
+{
+    m->post.next = NULL;
+    if (l->last == NULL) l->first = m;
+    else l->last->post.next = &m->post;
+    l->last = m;
+}
+
+static weft_msg *lane_take_after(struct wf_lane *l, weft_msg *previous)
+{
+    weft_msg *m = previous == NULL ? l->first : (weft_msg *)previous->post.next;
+    if (m == NULL) return NULL;
+    weft_msg *next = (weft_msg *)m->post.next;
+    if (previous == NULL) l->first = next;
+    else previous->post.next = m->post.next;
+    if (next == NULL) l->last = previous;
+    return m;
+}
+
+static size_t weight(const weft_msg *m)
+{
+    return sizeof *m + (m->shared == NULL ? m->size : 0);
+}
+
+static bool over_bytes(const struct wf_actors *wa)
+{
+    return wa->mail_bytes >= wa->mail_bytes_max;
+}
+
+bool wf_mailbox_full(const struct wf_actor *a)
+{
+    return a->mail_count >= a->mailbox_max || (over_bytes(wf_actors_of(a->task.worker)) && a->mail_count > 0);
+}
+
+static void wake_for_mail(struct wf_actor *a)
+{
+    if (a->task.wants_mail) wf_task_wake(&a->task);
+}
+
+static void put_mail(struct wf_actor *a, weft_msg *m)
+{
+    lane_push(&a->mail, m);
+    wf_actors_of(a->task.worker)->mail_bytes += weight(m);
+    if (++a->mail_count >= a->mailbox_max) atomic_store_explicit(&a->full, true, memory_order_relaxed);
+    wake_for_mail(a);
+}
+
+/* ---- Room for senders ------------------------------------------------------------------------------------------------------ */
+
+static void tell_room(struct wf_actor *a, uint32_t most)
+{
+    struct wf_worker *w = a->task.worker;
+    for (weft_msg *m; most > 0 && (m = lane_take_after(&a->room, NULL)) != NULL; most--)
+        wf_send_signal(w, m->from, m);
+}
+
+void wf_room_tell_all(struct wf_actor *a)
+{
+    tell_room(a, UINT32_MAX);
+}
+
+static void room_came(struct wf_actor *a)
+{
+    uint32_t low = a->mailbox_max - a->mailbox_max / 4;
+    if (a->mail_count >= low) return;
+    if (atomic_load_explicit(&a->full, memory_order_relaxed))
+        atomic_store_explicit(&a->full, false, memory_order_relaxed);
+    if (WF_UNLIKELY(a->room.first != NULL)) tell_room(a, a->mail_count == 0 ? UINT32_MAX : low - a->mail_count);
+}
+
+/* A sender asks for room here, or takes its request back (word != 0). */
+static void room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    bool forget = m->post.word != 0;
+    weft_msg *previous = NULL;
+    for (weft_msg *r = a->room.first; r != NULL; previous = r, r = (weft_msg *)r->post.next) {
+        if (!forget || !weft_pid_equal(r->from, m->from)) continue;
+        wf_msg_free(w, lane_take_after(&a->room, previous));
+        break;
+    }
+    if (forget) wf_msg_free(w, m);
+    else if (wf_mailbox_full(a)) lane_push(&a->room, m);
+    else wf_send_signal(w, m->from, m);
+}
+
+/* ---- Arrival ------------------------------------------------------------------------------------------------------------------ */
+
+static void drop_at(struct wf_actor *a, weft_msg *m, enum wf_drop why)
+{
+    a->dropped++;
+    wf_drop(a->task.worker, m, why);
+}
+
+static void drop_oldest(struct wf_actor *a)
+{
+    weft_msg *oldest = lane_take_after(&a->mail, NULL);
+    if (oldest == a->scanned) a->scanned = NULL;
+    a->mail_count--;
+    wf_actors_of(a->task.worker)->mail_bytes -= weight(oldest);
+    drop_at(a, oldest, WF_DROP_FULL);
+}
+
+void wf_mailbox_put(struct wf_actor *a, weft_msg *m)
+{
+    if (WF_LIKELY(!wf_mailbox_full(a))) {
+        put_mail(a, m);
+        return;
+    }
+    switch (a->policy) {
+    case WEFT_FULL_DROP_OLDEST:
+        if (a->mail_count > 0) drop_oldest(a);
+        put_mail(a, m);
+        return;
+    case WEFT_FULL_SUSPEND:
+        if (a->mail_count < 2 * (uint64_t)a->mailbox_max) { /* it was under way: note (2) */
+            put_mail(a, m);
+            return;
+        }
+        break;
+    default: break;
+    }
+    drop_at(a, m, WF_DROP_FULL);
+}
+
+static void deliver_answer(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    if (a->call_ref == 0 || a->call_ref != m->ref || a->answer != NULL) {
+        wf_drop(w, m, WF_DROP_LATE_REPLY);
+        return;
+    }
+    a->answer = m;
+    wf_task_wake(&a->task);
+}
+
+void wf_deliver(struct wf_worker *w, weft_msg *m)
+{
+    if (m->post.flags == WF_MSG_PUBLISH) {
+        uint32_t delivered = 0;
+        wf_topics_publish_here(w, m->post.word, m->from, m->shared, &delivered);
+        wf_msg_free(w, m);
+        return;
+    }
+    struct wf_actor *a = wf_actor_find(w, m->to_actor);
+    if (WF_UNLIKELY(a == NULL || a->task.state == WF_TASK_DONE)) {
+        wf_drop(w, m, WF_DROP_NO_ACTOR);
+        return;
+    }
+    switch ((enum wf_msg_kind)m->post.flags) {
+    case WF_MSG_SEND:
+    case WF_MSG_CALL: wf_mailbox_put(a, m); return;
+    case WF_MSG_REPLY:
+    case WF_MSG_FAILED: deliver_answer(w, a, m); return;
+    case WF_MSG_SYSTEM:
+        lane_push(&a->signals, m);
+        wake_for_mail(a);
+        return;
+    case WF_MSG_STOP:
+        wf_msg_free(w, m);
+        wf_actor_cancel(a);
+        return;
+    case WF_MSG_ROOM:
+        if (m->ref != 0) { /* the news came back to the sender */
+            wf_msg_free(w, m);
+            a->room_news = true;
+            if (a->wants_room) wf_task_wake(&a->task);
+        } else {
+            m->ref = 1;
+            room_asked(w, a, m);
+        }
+        return;
+    case WF_MSG_PUBLISH: break; /* above */
+    }
+    WF_ASSERT(!"a message kind that does not exist");
+}
+
+bool wf_mailbox_put_shared(struct wf_actor *a, uint32_t tag, weft_pid from, struct wf_body *body)
+{
+    struct wf_worker *w = a->task.worker;
+    enum wf_drop why = WF_DROP_SLOW_READER;
+    if (WF_LIKELY(!wf_mailbox_full(a) || a->policy == WEFT_FULL_DROP_OLDEST)) {
+        if (wf_mailbox_full(a) && a->mail_count > 0) drop_oldest(a);
+        weft_msg *m = wf_msg_share(w, tag, body);
+        if (m != NULL) {
+            m->from = from;
+            put_mail(a, m);
+            return true;
+        }
+        why = WF_DROP_MEMORY;
+    }
+    a->dropped++;
+    wf_count_drop(w, why);
+    return false;
+}
+
+/* ---- Receiving ------------------------------------------------------------------------------------------------------------------ */
+
+bool wf_mailbox_ready(const struct wf_task *t)
+{
+    const struct wf_actor *a = wf_actor_of((struct wf_task *)(uintptr_t)t);
+    return a->mail.first != NULL || a->signals.first != NULL;
+}
+
+static int take_signal(struct wf_actor *a, weft_msg *previous, weft_msg **out)
+{
+    *out = lane_take_after(&a->signals, previous);
+    wf_hold(a, *out);
+    return WEFT_OK;
+}
+
+static int take_mail(struct wf_actor *a, weft_msg *previous, weft_msg **out)
+{
+    weft_msg *m = lane_take_after(&a->mail, previous);
+    wf_actors_of(a->task.worker)->mail_bytes -= weight(m);
+    a->mail_count--;
+    a->received++;
+    room_came(a);
+    wf_hold(a, m);
+    *out = m;
+    return WEFT_OK;
+}
+
+static int wait_for_mail(struct wf_actor *a, int64_t deadline)
+{
+    if (WF_UNLIKELY(a->room.first != NULL)) room_came(a);
+    a->task.wants_mail = true;
+    int rc = wf_task_wait(deadline, "mailbox");
+    a->task.wants_mail = false;
+    return rc;
+}
+
+int weft_recv(weft_msg **out, int64_t deadline)
+{
+    struct wf_actor *a = wf_actor_self();
+    if (a == NULL) return WEFT_ENOTACTOR;
+    wf_task_tick(&a->task);
+    for (;;) {
+        if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_settle(WEFT_ECANCELED);
+        if (WF_UNLIKELY(a->signals.first != NULL)) return take_signal(a, NULL, out);
+        if (a->mail.first != NULL) return take_mail(a, NULL, out);
+        int rc = wait_for_mail(a, deadline);
+        if (WF_UNLIKELY(rc < 0)) return (int)wf_task_settle(rc);
+    }
+}
+
+static weft_msg *find_signal(struct wf_actor *a, bool (*match)(const weft_msg *, void *), void *arg,
+                             weft_msg **previous)
+{
+    *previous = NULL;
+    for (weft_msg *m = a->signals.first; m != NULL; *previous = m, m = (weft_msg *)m->post.next) {
+        if (match(m, arg)) return m;
+    }
+    return NULL;
+}
+
+/* Goes on after a->scanned, so that each message is seen once. */
+static weft_msg *find_mail(struct wf_actor *a, bool (*match)(const weft_msg *, void *), void *arg)
+{
+    weft_msg *m = a->scanned == NULL ? a->mail.first : (weft_msg *)a->scanned->post.next;
+    for (; m != NULL; a->scanned = m, m = (weft_msg *)m->post.next) {
+        if (match(m, arg)) return m;
+    }
+    return NULL;
+}
+
+int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg, int64_t deadline)
+{
+    struct wf_actor *a = wf_actor_self();
+    if (a == NULL) return WEFT_ENOTACTOR;
+    if (out == NULL || match == NULL) return WEFT_EINVAL;
+    wf_task_tick(&a->task);
+    a->scanned = NULL;
+    for (;;) {
+        weft_msg *previous;
+        if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_settle(WEFT_ECANCELED);
+        if (find_signal(a, match, arg, &previous) != NULL) return take_signal(a, previous, out);
+        if (find_mail(a, match, arg) != NULL) return take_mail(a, a->scanned, out);
+        int rc = wait_for_mail(a, deadline);
+        if (rc < 0) return (int)wf_task_settle(rc);
+    }
+}
+
+static bool has_tag(const weft_msg *m, void *tag)
+{
+    return m->post.word == *(const uint32_t *)tag;
+}
+
+int weft_recv_tag(weft_msg **out, uint32_t tag, int64_t deadline)
+{
+    return weft_recv_match(out, has_tag, &tag, deadline);
+}
+
+/* ---- The end ----------------------------------------------------------------------------------------------------------------------- */
+
+void wf_mailbox_close(struct wf_actor *a)
+{
+    struct wf_worker *w = a->task.worker;
+    for (weft_msg *m; (m = a->held) != NULL;) {
+        wf_release(a, m);
+        if (m->post.flags == WF_MSG_CALL) wf_refuse(w, m, WEFT_ENOREPLY);
+        else wf_msg_free(w, m);
+    }
+    for (weft_msg *m; (m = lane_take_after(&a->signals, NULL)) != NULL;) wf_msg_free(w, m);
+    for (weft_msg *m; (m = lane_take_after(&a->mail, NULL)) != NULL;) {
+        wf_actors_of(w)->mail_bytes -= weight(m);
+        wf_drop(w, m, WF_DROP_UNREAD);
+    }
+    a->mail_count = 0;
+    wf_room_tell_all(a);
+}

@@ -1,0 +1,132 @@
+/* actors/msg.c -- envelopes and bodies: allocation, counting, and the views of weft/message.h. */
+#include "actor.h"
+
+#include <string.h>
+
+static struct wf_pool *pool_of(struct wf_worker *w)
+{
+    return w == NULL ? NULL : &w->pool;
+}
+
+weft_msg *wf_msg_new(struct wf_worker *w, uint32_t tag, size_t size)
+{
+    size_t whole = sizeof(weft_msg) + size;
+    uint16_t class_ = wf_pool_class(whole);
+    weft_msg *m = wf_pool_take(pool_of(w), class_, whole);
+    if (WF_UNLIKELY(m == NULL)) return NULL;
+    *m = (weft_msg){.post = {.kind = WF_POST_MESSAGE, .flags = WF_MSG_SEND, .block_class = class_, .word = tag},
+                    .size = (uint32_t)size};
+    return m;
+}
+
+weft_msg *wf_msg_share(struct wf_worker *w, uint32_t tag, struct wf_body *body)
+{
+    weft_msg *m = wf_msg_new(w, tag, 0);
+    if (m == NULL) return NULL;
+    wf_body_keep(body);
+    m->shared = body;
+    m->size = (uint32_t)body->size;
+    m->topic_size = body->topic_size;
+    return m;
+}
+
+void wf_msg_free(struct wf_worker *w, weft_msg *m)
+{
+    if (m->shared != NULL) wf_body_drop(w, m->shared);
+    wf_pool_give(pool_of(w), m->post.block_class, m);
+}
+
+struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
+                            size_t size)
+{
+    size_t topic_size = topic_length == 0 ? 0 : (topic_length + 1 + 7) & ~(size_t)7;
+    size_t whole = sizeof(struct wf_body) + topic_size + size;
+    uint16_t class_ = wf_pool_class(whole);
+    struct wf_body *b = wf_pool_take(pool_of(w), class_, whole);
+    if (b == NULL) return NULL;
+    uint8_t *bytes = (uint8_t *)(b + 1);
+    atomic_init(&b->refs, 1);
+    b->block_class = class_;
+    b->topic_size = (uint16_t)topic_size;
+    b->data = bytes;
+    b->size = size;
+    if (topic_size > 0) {
+        memset(bytes + topic_length, 0, topic_size - topic_length);
+        memcpy(bytes, topic, topic_length);
+    }
+    if (data != NULL && size > 0) memcpy(bytes + topic_size, data, size);
+    return b;
+}
+
+void wf_body_keep(struct wf_body *b)
+{
+    atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed); /* the caller holds one already */
+}
+
+void wf_body_drop(struct wf_worker *w, struct wf_body *b)
+{
+    /* Release: our reads come before the free of whoever is last; acquire: the others' reads come before ours. */
+    if (atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
+    wf_pool_give(pool_of(w), b->block_class, b);
+}
+
+/* ---- weft/message.h ------------------------------------------------------------------------------------------------ */
+
+weft_msg *weft_msg_new(uint32_t tag, size_t size)
+{
+    if (tag >= WEFT_TAG_SYSTEM || size > WEFT_MESSAGE_MAX) return NULL;
+    weft_msg *m = wf_msg_new(wf_here, tag, size);
+    struct wf_actor *self = wf_actor_self();
+    if (m != NULL && self != NULL) wf_hold(self, m);
+    return m;
+}
+
+void *weft_msg_body(weft_msg *m)
+{
+    return wf_msg_bytes(m);
+}
+
+void weft_msg_free(weft_msg *m)
+{
+    if (m == NULL) return;
+    struct wf_actor *self = wf_actor_self();
+    struct wf_worker *w = wf_here;
+    if (self != NULL) {
+        wf_release(self, m);
+        if (WF_UNLIKELY(m->post.flags == WF_MSG_CALL)) {
+            wf_refuse(w, m, WEFT_ENOREPLY);
+            return;
+        }
+    }
+    wf_msg_free(w, m);
+}
+
+uint32_t weft_tag(const weft_msg *m)
+{
+    return m->post.word;
+}
+
+weft_pid weft_from(const weft_msg *m)
+{
+    return m->from;
+}
+
+const void *weft_data(const weft_msg *m)
+{
+    return m->shared != NULL ? m->shared->data + m->topic_size : (const uint8_t *)(m + 1);
+}
+
+size_t weft_size(const weft_msg *m)
+{
+    return m->size;
+}
+
+const char *weft_topic(const weft_msg *m)
+{
+    return m->shared == NULL ? "" : wf_body_topic(m->shared);
+}
+
+bool weft_wants_reply(const weft_msg *m)
+{
+    return m->post.flags == WF_MSG_CALL;
+}

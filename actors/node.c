@@ -1,0 +1,282 @@
+/* actors/node.c -- a node without its network: options, workers, the count of actors, arrivals from elsewhere, and the orderly end. */
+#include "actor.h"
+#include "log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Birth and death --------------------------------------------------------------------------------------------------- */
+
+static void take_message(struct wf_worker *w, struct wf_post *p)
+{
+    wf_deliver(w, WF_CONTAINER(p, weft_msg, post));
+}
+
+static void drop_post(struct wf_worker *w, struct wf_post *p)
+{
+    (void)w;
+    if (p->kind == WF_POST_MESSAGE) wf_msg_free(NULL, WF_CONTAINER(p, weft_msg, post));
+}
+
+static void flush_route(struct wf_worker *w)
+{
+    const struct wf_route *route = wf_node_of(w)->route;
+    if (route != NULL) route->flush(w);
+}
+
+static const struct wf_hooks hooks = {
+    .task_main = wf_actor_main,
+    .task_done = wf_actor_done,
+    .task_killed = wf_actor_killed,
+    .task_unstarted = wf_actor_unstarted,
+    .task_describe = wf_actor_describe,
+    .mail_ready = wf_mailbox_ready,
+    .on_post = {[WF_POST_MESSAGE] = take_message},
+    .drop_post = drop_post,
+    .flush = flush_route,
+};
+
+static bool node_name_is_good(const char *name)
+{
+    size_t size = strlen(name);
+    return size >= 1 && size <= 64 &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") == size;
+}
+
+static int refuse_option(const char *option, const char *why)
+{
+    weft_log(WEFT_ERROR, "node option %s: %s", option, why);
+    return WEFT_EINVAL;
+}
+
+static int check_options(const weft_node_options *o)
+{
+    if (o->name != NULL && !node_name_is_good(o->name))
+        return refuse_option("name", "1 to 64 letters, digits, '_', '-', '.'");
+    if (o->cluster != NULL && !node_name_is_good(o->cluster))
+        return refuse_option("cluster", "1 to 64 letters, digits, '_', '-', '.'");
+    if (o->workers < 0 || o->workers > WF_WORKERS_MAX) return refuse_option("workers", "1 to 64");
+    if (o->stack_bytes > WF_STACK_BYTES_MAX) return refuse_option("stack_bytes", "at most 8 MiB");
+    if (o->actors_max > WF_SLAB_MAX) return refuse_option("actors_max", "at most 16,777,215");
+    if (o->send_timeout < 0 || o->grace < 0 || o->heartbeat < 0)
+        return refuse_option("send_timeout, grace, heartbeat", "not negative");
+    return WEFT_OK;
+}
+
+static void fill_in(weft_node *n, const weft_node_options *o)
+{
+    n->options = *o;
+    if (n->options.actors_max == 0) n->options.actors_max = WF_SLAB_MAX;
+    if (n->options.mailbox_bytes_max == 0) n->options.mailbox_bytes_max = (size_t)1 << 30;
+    if (n->options.send_timeout == 0) n->options.send_timeout = WEFT_SEC(5);
+    if (n->options.grace == 0) n->options.grace = WEFT_SEC(5);
+    if (n->options.heartbeat == 0) n->options.heartbeat = WEFT_SEC(1);
+    do n->workers.env->random(n->workers.env, &n->incarnation, sizeof n->incarnation);
+    while (n->incarnation == 0);
+    if (o->name != NULL) snprintf(n->name, sizeof n->name, "%s", o->name);
+    else snprintf(n->name, sizeof n->name, "weft-%08x", (unsigned)(n->incarnation >> 32));
+    snprintf(n->cluster, sizeof n->cluster, "%s", o->cluster == NULL ? "weft" : o->cluster);
+    n->workers.hooks = &hooks;
+    n->workers.count = (uint32_t)(o->workers > 0 ? o->workers : WF_MIN(pf_cpu_count(), WF_WORKERS_MAX));
+    n->workers.stack_bytes = o->stack_bytes == 0 ? WF_STACK_BYTES : o->stack_bytes;
+}
+
+/* Fields of a log line that say who speaks. */
+static void log_context(char *out, size_t size)
+{
+    struct wf_worker *w = wf_here;
+    if (w == NULL) return;
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) snprintf(out, size, "node=%s", wf_node_of(w)->name);
+    else
+        snprintf(out, size, "node=%s actor=%u.%u.%u", wf_node_of(w)->name, w->index, wf_id_slot(self->id),
+                 wf_id_generation(self->id));
+}
+
+int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_env *env)
+{
+    static const weft_node_options defaults;
+    if (options == NULL) options = &defaults;
+    int rc = check_options(options);
+    if (rc < 0) return rc;
+    weft_node *n = calloc(1, sizeof *n);
+    if (n == NULL) return WEFT_ENOMEM;
+    atomic_store_explicit(&wf_log_context, log_context, memory_order_release);
+    n->workers.env = env == NULL ? pf_env_native() : env;
+    fill_in(n, options);
+    if ((rc = pf_mutex_create(&n->lock)) < 0 || (rc = pf_cond_create(&n->ended)) < 0) goto failed;
+    if ((rc = wf_names_create(&n->names)) < 0) goto failed;
+    if ((rc = wf_workers_init(&n->workers)) < 0) goto failed;
+    for (uint32_t i = 0; i < n->workers.count; i++) {
+        if ((rc = wf_actors_init(n, n->workers.at[i])) < 0) goto failed;
+    }
+    *out = n;
+    return WEFT_OK;
+failed:
+    weft_log(WEFT_ERROR, "node %s does not start: %s", n->name, weft_strerror(rc));
+    wf_node_destroy(n);
+    return rc;
+}
+
+int wf_node_run(weft_node *node)
+{
+    return wf_workers_start(&node->workers);
+}
+
+void wf_node_destroy(weft_node *n)
+{
+    if (n == NULL) return;
+    for (uint32_t i = 0; i < n->workers.count; i++) {
+        if (n->workers.at[i] != NULL) wf_actors_finish(n->workers.at[i]);
+    }
+    wf_workers_finish(&n->workers);
+    wf_names_destroy(n->names);
+    pf_cond_destroy(n->ended);
+    pf_mutex_destroy(n->lock);
+    free(n);
+}
+
+/* ---- Who is alive ----------------------------------------------------------------------------------------------------------- */
+
+void wf_node_busy(weft_node *node, bool services, int change)
+{
+    /* Release: what the last actor did comes before what a waiter does. */
+    uint32_t before = atomic_fetch_add_explicit(&node->busy[services], (uint32_t)change, memory_order_acq_rel);
+    if (change > 0 || before != 1) return;
+    pf_mutex_lock(node->lock);
+    pf_cond_broadcast(node->ended);
+    pf_mutex_unlock(node->lock);
+}
+
+static int wait_for_end(weft_node *node, bool services, int64_t deadline)
+{
+    int rc = WEFT_OK;
+    pf_mutex_lock(node->lock);
+    while (atomic_load_explicit(&node->busy[services], memory_order_acquire) != 0 && rc == WEFT_OK)
+        rc = pf_cond_wait(node->ended, node->lock, deadline);
+    pf_mutex_unlock(node->lock);
+    return rc;
+}
+
+int weft_node_wait(weft_node *node, int64_t deadline)
+{
+    if (node == NULL || (wf_here != NULL && wf_node_of(wf_here) == node)) return WEFT_EINVAL;
+    return wait_for_end(node, false, deadline);
+}
+
+/* Something that is done once on each worker, while the caller, no actor, waits. */
+struct round {
+    void (*act)(struct wf_worker *w, int argument);
+    int argument;
+    pf_mutex *lock;
+    pf_cond *done;
+    uint32_t left;
+    struct round_call {
+        struct wf_call call;
+        struct round *round;
+    } calls[WF_WORKERS_MAX];
+};
+
+static void round_here(struct wf_worker *w, struct wf_call *c)
+{
+    struct round *r = WF_CONTAINER(c, struct round_call, call)->round;
+    r->act(w, r->argument);
+    pf_mutex_lock(r->lock);
+    r->left--;
+    pf_cond_broadcast(r->done);
+    pf_mutex_unlock(r->lock);
+}
+
+static void on_each_worker(weft_node *node, void (*act)(struct wf_worker *w, int argument), int argument)
+{
+    struct round r = {
+        .act = act, .argument = argument, .lock = node->lock, .done = node->ended, .left = node->workers.count};
+    for (uint32_t i = 0; i < node->workers.count; i++) {
+        r.calls[i] = (struct round_call){{{.kind = WF_POST_CALL}, round_here}, &r};
+        wf_worker_post(node->workers.at[i], &r.calls[i].call.post);
+    }
+    pf_mutex_lock(node->lock);
+    while (r.left > 0) (void)pf_cond_wait(node->ended, node->lock, WEFT_FOREVER);
+    pf_mutex_unlock(node->lock);
+}
+
+enum { CANCEL = 1, KILL = 2, SERVICES = 4 };
+
+static void end_actors_here(struct wf_worker *w, int how)
+{
+    WF_LIST_EACH(k, &wf_actors_of(w)->all) {
+        struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_worker);
+        if (a->service != ((how & SERVICES) != 0)) continue;
+        if ((how & KILL) == 0) wf_actor_cancel(a);
+        else if (!a->cleaning) wf_task_kill(&a->task);
+    }
+}
+
+int wf_node_drain(weft_node *node, int64_t deadline)
+{
+    atomic_store_explicit(&node->stopping, true, memory_order_relaxed);
+    on_each_worker(node, end_actors_here, CANCEL);
+    int rc = wait_for_end(node, false, deadline);
+    if (rc == WEFT_OK) return rc;
+    weft_log(WEFT_WARN, "node %s: actors have not ended in time, killing them", node->name);
+    on_each_worker(node, end_actors_here, KILL);
+    (void)wait_for_end(node, false, weft_after(node->options.grace + WEFT_SEC(1)));
+    return WEFT_ETIMEDOUT;
+}
+
+void wf_node_finish_actors(weft_node *node)
+{
+    on_each_worker(node, end_actors_here, CANCEL | SERVICES);
+    if (wait_for_end(node, true, weft_after(node->options.grace)) < 0) {
+        on_each_worker(node, end_actors_here, KILL | SERVICES);
+        (void)wait_for_end(node, true, weft_after(node->options.grace));
+    }
+    wf_workers_stop(&node->workers);
+}
+
+/* ---- From threads that run no actor ------------------------------------------------------------------------------------------- */
+
+int weft_node_spawn(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size,
+                    const weft_spawn_options *options)
+{
+    if (node == NULL) return WEFT_EINVAL;
+    struct wf_worker *from = wf_here != NULL && wf_node_of(wf_here) == node ? wf_here : NULL;
+    return wf_actor_spawn(node, from, out, body, arg, size, options, false);
+}
+
+int wf_node_spawn_service(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size,
+                          const char *kind)
+{
+    weft_spawn_options options = {.kind = kind};
+    return wf_actor_spawn(node, NULL, out, body, arg, size, &options, true);
+}
+
+int weft_node_send(weft_node *node, weft_pid to, uint32_t tag, const void *data, size_t size)
+{
+    if (node == NULL || tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) return WEFT_EINVAL;
+    if (size > WEFT_MESSAGE_MAX) return WEFT_ETOOBIG;
+    if (to.node != node->incarnation) return WEFT_ENONODE; /* a foreign thread has no link: see weft/node.h */
+    uint32_t index = wf_id_worker(to.actor);
+    if (index >= node->workers.count) return WEFT_ENOACTOR;
+    struct wf_worker *target = node->workers.at[index];
+    struct wf_actor *a = wf_slab_find(&wf_actors_of(target)->slab, to.actor);
+    if (a == NULL) return WEFT_ENOACTOR;
+    if (wf_worker_is_choked(target) || atomic_load_explicit(&a->full, memory_order_relaxed)) return WEFT_EFULL;
+    weft_msg *m = wf_msg_new(NULL, tag, size);
+    if (m == NULL) return WEFT_ENOMEM;
+    if (size > 0) memcpy(m + 1, data, size);
+    m->to_actor = to.actor;
+    wf_worker_post(target, &m->post);
+    return WEFT_OK;
+}
+
+const char *weft_node_name(const weft_node *node)
+{
+    return node->name;
+}
+
+uint64_t weft_node_incarnation(const weft_node *node)
+{
+    return node->incarnation;
+}

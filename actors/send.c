@@ -1,0 +1,407 @@
+/* actors/send.c -- the way of a message out of an actor: to this worker, to another one, to another node; and what happens to those that
+ * reach nobody.
+ *
+ * Design notes.
+ * (1) Same worker: found, checked and linked into the mailbox at once; no atomic operation.
+ * (2) Another worker: looked up there (a read of its first cache line), then put into this worker's outbox for it, which is handed over once a turn.
+ * (3) Another node: encoded by the route, then freed.
+ * (4) Where there is no room the sender waits: it asks for news (WF_MSG_ROOM to the mailbox, wf_worker_wait_room for a choked lane, the route for a
+ *     full link), waits, and tries again, until its send timeout. */
+#include "actor.h"
+
+#include <string.h>
+
+const char *const wf_drop_names[WF_DROP_REASONS] = {
+    [WF_DROP_NO_ACTOR] = "no-actor",       [WF_DROP_NO_NAME] = "no-name",       [WF_DROP_FULL] = "mailbox-full",
+    [WF_DROP_SLOW_READER] = "slow-reader", [WF_DROP_LATE_REPLY] = "late-reply", [WF_DROP_UNREAD] = "unread-at-exit",
+    [WF_DROP_MEMORY] = "out-of-memory",
+};
+
+void wf_refuse(struct wf_worker *w, weft_msg *ask, int error)
+{
+    weft_msg *no = wf_msg_new(w, (uint32_t)-error, 0);
+    if (no != NULL) {
+        no->post.flags = WF_MSG_FAILED;
+        no->ref = ask->ref;
+        wf_send_signal(w, ask->from, no);
+    }
+    wf_msg_free(w, ask);
+}
+
+void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+{
+    static const int error[WF_DROP_REASONS] = {[WF_DROP_FULL] = WEFT_EFULL, [WF_DROP_MEMORY] = WEFT_ENOMEM};
+    switch ((enum wf_msg_kind)m->post.flags) {
+    case WF_MSG_ROOM:
+        if (m->ref == 0 && m->post.word == 0) { /* nobody to wait for any more: the sender finds out by trying */
+            m->ref = 1;
+            wf_send_signal(w, m->from, m);
+            return;
+        }
+        break;
+    case WF_MSG_STOP: break; /* it is gone, as it should be */
+    case WF_MSG_CALL:
+        wf_count_drop(w, why);
+        wf_refuse(w, m, error[why] != 0 ? error[why] : WEFT_ENOACTOR);
+        return;
+    default: wf_count_drop(w, why); break;
+    }
+    wf_msg_free(w, m);
+}
+
+int wf_send_signal(struct wf_worker *w, weft_pid to, weft_msg *m)
+{
+    weft_node *node = wf_node_of(w);
+    m->to_actor = to.actor;
+    if (to.node == node->incarnation) {
+        uint32_t index = wf_id_worker(to.actor);
+        if (index == w->index) wf_deliver(w, m);
+        else if (index < node->workers.count) wf_worker_send(w, index, &m->post);
+        else wf_drop(w, m, WF_DROP_NO_ACTOR);
+        return WEFT_OK;
+    }
+    int rc = node->route == NULL ? WEFT_ENONODE : node->route->send(w, to, m);
+    wf_msg_free(w, m);
+    return rc;
+}
+
+/* ---- Waiting for room -------------------------------------------------------------------------------------------------- */
+
+enum { SEND_TIMEOUT = -1 }; /* as a deadline: the node's send timeout, counted from the first wait */
+
+static int ask_room(struct wf_actor *self, weft_pid to, uint32_t forget)
+{
+    struct wf_worker *w = self->task.worker;
+    weft_msg *ask = wf_msg_new(w, forget, 0);
+    if (ask == NULL) return WEFT_ENOMEM;
+    ask->post.flags = WF_MSG_ROOM;
+    ask->from = wf_actor_pid(self);
+    return wf_send_signal(w, to, ask);
+}
+
+static int wait_for_mailbox(struct wf_actor *self, weft_pid to, int64_t deadline)
+{
+    self->wants_room = true;
+    self->room_news = false;
+    int rc = ask_room(self, to, 0);
+    /* Asked of our own worker, the answer may have come before the wait. */
+    if (rc == WEFT_OK && !self->room_news) rc = wf_task_wait(deadline, "room in a mailbox");
+    self->wants_room = false;
+    if (rc < 0) (void)ask_room(self, to, 1);
+    return rc;
+}
+
+enum where { MAILBOX, LANE, LINK };
+
+/* The message is on the sender's held list meanwhile, so that it is not lost when the sender is killed. WEFT_EFULL at the deadline. */
+static int wait_for_room(struct wf_actor *self, weft_pid to, weft_msg *m, enum where where, int64_t *deadline)
+{
+    struct wf_worker *w = self->task.worker;
+    if (*deadline == WEFT_NOW) return WEFT_EFULL;
+    if (*deadline == SEND_TIMEOUT) *deadline = weft_after(wf_node_of(w)->options.send_timeout);
+    wf_hold(self, m);
+    int rc = where == MAILBOX ? wait_for_mailbox(self, to, *deadline)
+             : where == LANE  ? wf_worker_wait_room(w, wf_id_worker(to.actor), *deadline)
+                              : wf_node_of(w)->route->wait_room(w, to.node, *deadline);
+    wf_task_settle(rc);
+    wf_release(self, m);
+    return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;
+}
+
+/* ---- The three ways ------------------------------------------------------------------------------------------------------- */
+
+static int send_across(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
+{
+    struct wf_worker *w = self->task.worker;
+    uint32_t index = wf_id_worker(to.actor);
+    if (WF_UNLIKELY(index >= w->set->count)) return WEFT_ENOACTOR;
+    struct wf_worker *target = w->set->at[index];
+    for (;;) {
+        struct wf_actor *there = wf_slab_find(&wf_actors_of(target)->slab, to.actor);
+        if (WF_UNLIKELY(there == NULL)) return WEFT_ENOACTOR;
+        enum where where;
+        if (WF_UNLIKELY(wf_worker_is_choked(target))) where = LANE;
+        else if (WF_UNLIKELY(atomic_load_explicit(&there->full, memory_order_relaxed)) &&
+                 there->policy == WEFT_FULL_SUSPEND)
+            where = MAILBOX;
+        else break;
+        int rc = wait_for_room(self, to, m, where, &deadline);
+        if (rc < 0) return rc;
+    }
+    m->to_actor = to.actor;
+    wf_worker_send(w, index, &m->post);
+    return WEFT_OK;
+}
+
+static int send_here(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
+{
+    struct wf_worker *w = self->task.worker;
+    for (;;) {
+        struct wf_actor *a = wf_actor_find(w, to.actor);
+        if (WF_UNLIKELY(a == NULL)) return WEFT_ENOACTOR;
+        if (WF_LIKELY(!wf_mailbox_full(a) || a->policy != WEFT_FULL_SUSPEND)) {
+            m->to_actor = to.actor;
+            wf_mailbox_put(a, m);
+            return WEFT_OK;
+        }
+        int rc = wait_for_room(self, to, m, MAILBOX, &deadline);
+        if (rc < 0) return rc;
+    }
+}
+
+static int send_remote(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
+{
+    struct wf_worker *w = self->task.worker;
+    const struct wf_route *route = wf_node_of(w)->route;
+    if (route == NULL) return WEFT_ENONODE;
+    if (m->from.node != wf_node_of(w)->incarnation)
+        return WEFT_EINVAL; /* somebody else's request passed on: see weft_send_msg */
+    for (;;) {
+        int rc = route->send(w, to, m);
+        if (rc == WEFT_EFULL) rc = wait_for_room(self, to, m, LINK, &deadline);
+        else {
+            if (rc == WEFT_OK) wf_msg_free(w, m);
+            return rc;
+        }
+        if (rc < 0) return rc;
+    }
+}
+
+/* Sends, or frees `m` (answering it, if it is a request that is passed on) and says why. */
+static int send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
+{
+    struct wf_worker *w = self->task.worker;
+    wf_task_tick(&self->task);
+    int rc = to.node != wf_node_of(w)->incarnation ? send_remote(self, to, m, deadline)
+             : wf_id_worker(to.actor) == w->index  ? send_here(self, to, m, deadline)
+                                                   : send_across(self, to, m, deadline);
+    if (WF_UNLIKELY(rc < 0)) {
+        if (m->post.flags == WF_MSG_CALL && m->ref != self->call_ref) wf_refuse(w, m, rc);
+        else wf_msg_free(w, m);
+    }
+    return rc;
+}
+
+static int send_copy(weft_pid to, uint32_t tag, const void *data, size_t size, int64_t deadline)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (WF_UNLIKELY(self == NULL)) return WEFT_ENOTACTOR;
+    if (WF_UNLIKELY(tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0))) return WEFT_EINVAL;
+    if (WF_UNLIKELY(size > WEFT_MESSAGE_MAX)) return WEFT_ETOOBIG;
+    weft_msg *m = wf_msg_new(self->task.worker, tag, size);
+    if (WF_UNLIKELY(m == NULL)) return WEFT_ENOMEM;
+    if (size > 0) memcpy(m + 1, data, size);
+    m->from = wf_actor_pid(self);
+    return send_or_free(self, to, m, deadline);
+}
+
+int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
+{
+    return send_copy(to, tag, data, size, SEND_TIMEOUT);
+}
+
+int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size)
+{
+    return send_copy(to, tag, data, size, WEFT_NOW);
+}
+
+/* Takes a held message out of its holder's hands to send it: as a new one, unless it is a request, which keeps asker and number, so that the answer
+ * goes straight to the asker. */
+static int send_given(weft_pid to, weft_msg *m, int64_t deadline)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (m == NULL) return WEFT_EINVAL;
+    if (self == NULL) {
+        wf_msg_free(wf_here, m);
+        return WEFT_ENOTACTOR;
+    }
+    if (m->post.word >= WEFT_TAG_SYSTEM) {
+        weft_msg_free(m);
+        return WEFT_EINVAL;
+    }
+    wf_release(self, m);
+    if (m->post.flags != WF_MSG_CALL) {
+        m->post.flags = WF_MSG_SEND;
+        m->ref = 0;
+        m->from = wf_actor_pid(self);
+    }
+    return send_or_free(self, to, m, deadline);
+}
+
+int weft_send_msg(weft_pid to, weft_msg *m)
+{
+    return send_given(to, m, SEND_TIMEOUT);
+}
+
+int weft_try_send_msg(weft_pid to, weft_msg *m)
+{
+    return send_given(to, m, WEFT_NOW);
+}
+
+/* ---- Names ------------------------------------------------------------------------------------------------------------------ */
+
+/* Splits "name@node". False: there is no node in it. */
+static bool split_name(const char *whole, char name[65], const char **node)
+{
+    const char *at = strchr(whole, '@');
+    size_t size = at == NULL ? strlen(whole) : (size_t)(at - whole);
+    if (size > 64) size = 0; /* too long: no such name */
+    memcpy(name, whole, size);
+    name[size] = 0;
+    *node = at == NULL ? NULL : at + 1;
+    return at != NULL;
+}
+
+/* A new message `m` (SEND or CALL) to a name. `*node` gets the node it went to. */
+static int send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t deadline, uint64_t *node)
+{
+    struct wf_worker *w = self->task.worker;
+    weft_node *here = wf_node_of(w);
+    const char *node_name;
+    char name[65];
+    int rc = WEFT_ENONODE;
+    *node = here->incarnation;
+    if (!split_name(whole, name, &node_name) || strcmp(node_name, here->name) == 0) {
+        weft_pid to;
+        rc = wf_names_find(here->names, weft_cstr(name), &to);
+        if (rc == WEFT_OK) return send_or_free(self, to, m, deadline);
+    } else if (here->route != NULL) {
+        wf_task_tick(&self->task);
+        while ((rc = here->route->send_name(w, node_name, strlen(node_name), name, m, node)) == WEFT_EFULL) {
+            weft_pid peer = {*node, 0};
+            rc = wait_for_room(self, peer, m, LINK, &deadline);
+            if (rc < 0) break;
+        }
+    }
+    wf_msg_free(w, m);
+    return rc;
+}
+
+static weft_msg *message_to_name(struct wf_actor *self, const char *name, uint32_t tag, const void *data, size_t size,
+                                 int *why)
+{
+    *why = self == NULL                                                             ? WEFT_ENOTACTOR
+           : (name == NULL || tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) ? WEFT_EINVAL
+           : size > WEFT_MESSAGE_MAX                                                ? WEFT_ETOOBIG
+                                                                                    : WEFT_ENOMEM;
+    if (*why != WEFT_ENOMEM) return NULL;
+    weft_msg *m = wf_msg_new(self->task.worker, tag, size);
+    if (m == NULL) return NULL;
+    if (size > 0) memcpy(m + 1, data, size);
+    m->from = wf_actor_pid(self);
+    return m;
+}
+
+int weft_send_name(const char *name, uint32_t tag, const void *data, size_t size)
+{
+    struct wf_actor *self = wf_actor_self();
+    int why;
+    uint64_t node;
+    weft_msg *m = message_to_name(self, name, tag, data, size, &why);
+    return m == NULL ? why : send_named(self, name, m, SEND_TIMEOUT, &node);
+}
+
+/* ---- Calls -------------------------------------------------------------------------------------------------------------------- */
+
+static int await_answer(struct wf_actor *self, weft_msg **answer, int64_t deadline)
+{
+    int rc = WEFT_OK;
+    while (self->answer == NULL && (rc = wf_task_wait(deadline, "an answer")) == WEFT_OK) {}
+    weft_msg *m = self->answer;
+    self->answer = NULL;
+    self->call_ref = 0;
+    wf_unlink(&self->on_calls);
+    if (m == NULL) return (int)wf_task_settle(rc);
+    if (m->post.flags == WF_MSG_FAILED) {
+        rc = -(int)m->post.word;
+        wf_msg_free(self->task.worker, m);
+        return (int)wf_task_settle(rc < 0 ? rc : WEFT_EFORMAT);
+    }
+    wf_hold(self, m);
+    if (self->task.killed) wf_task_settle(0);
+    *answer = m;
+    return WEFT_OK;
+}
+
+static uint64_t begin_call(struct wf_actor *self, weft_msg *m)
+{
+    m->post.flags = WF_MSG_CALL;
+    m->ref = ++self->last_ref;
+    self->call_ref = m->ref;
+    return m->ref;
+}
+
+static int end_call(struct wf_actor *self, int rc, uint64_t node, weft_msg **answer, int64_t deadline)
+{
+    struct wf_worker *w = self->task.worker;
+    if (rc < 0) {
+        self->call_ref = 0;
+        return (int)wf_task_settle(rc);
+    }
+    if (node != wf_node_of(w)->incarnation) {
+        self->call_node = node;
+        wf_list_push(&wf_actors_of(w)->calls, &self->on_calls);
+    }
+    return await_answer(self, answer, deadline);
+}
+
+int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    if (answer == NULL || tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) return WEFT_EINVAL;
+    if (size > WEFT_MESSAGE_MAX) return WEFT_ETOOBIG;
+    weft_msg *m = wf_msg_new(self->task.worker, tag, size);
+    if (m == NULL) return WEFT_ENOMEM;
+    if (size > 0) memcpy(m + 1, data, size);
+    m->from = wf_actor_pid(self);
+    begin_call(self, m);
+    int rc = send_or_free(self, to, m, deadline == WEFT_FOREVER ? SEND_TIMEOUT : deadline);
+    return end_call(self, rc, to.node, answer, deadline);
+}
+
+int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
+{
+    struct wf_actor *self = wf_actor_self();
+    int why;
+    uint64_t node;
+    if (self != NULL && answer == NULL) return WEFT_EINVAL;
+    weft_msg *m = message_to_name(self, name, tag, data, size, &why);
+    if (m == NULL) return why;
+    begin_call(self, m);
+    int rc = send_named(self, name, m, deadline == WEFT_FOREVER ? SEND_TIMEOUT : deadline, &node);
+    return end_call(self, rc, node, answer, deadline);
+}
+
+int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    if (ask == NULL || ask->post.flags != WF_MSG_CALL || tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0))
+        return WEFT_EINVAL;
+    if (size > WEFT_MESSAGE_MAX) return WEFT_ETOOBIG;
+    struct wf_worker *w = self->task.worker;
+    weft_msg *m = wf_msg_new(w, tag, size);
+    if (m == NULL) return WEFT_ENOMEM;
+    if (size > 0) memcpy(m + 1, data, size);
+    m->post.flags = WF_MSG_REPLY;
+    m->from = wf_actor_pid(self);
+    m->ref = ask->ref;
+    ((weft_msg *)(uintptr_t)ask)->post.flags = WF_MSG_SEND; /* answered: freeing it says nothing any more */
+    return wf_send_signal(w, ask->from, m);
+}
+
+void wf_node_lost_here(struct wf_worker *w, uint64_t peer)
+{
+    WF_LIST_EACH(k, &wf_actors_of(w)->calls) {
+        struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_calls);
+        if (a->call_node != peer) continue;
+        weft_msg *no = wf_msg_new(w, (uint32_t)-WEFT_ENONODE, 0);
+        if (no == NULL) continue; /* it waits for its deadline */
+        no->post.flags = WF_MSG_FAILED;
+        no->to_actor = a->id;
+        no->ref = a->call_ref;
+        wf_unlink(k);
+        wf_deliver(w, no);
+    }
+}
