@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Proves that includes point downward: with the flags of a lower layer, a header of a higher one is not found, and the
-layer's own headers are. usage: upward.py BUILD_FOLDER SOURCE_FOLDER"""
+"""Proves that includes point downward: with the flags of a lower layer, a header of a higher one is not found, and
+the layer's own headers are. usage: upward.py BUILD_FOLDER SOURCE_FOLDER"""
 import json
 import pathlib
 import shlex
