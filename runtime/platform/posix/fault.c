@@ -58,7 +58,9 @@ void pf_fault_watch(bool (*report)(const void *address))
 {
     WF_ASSERT(reporter == NULL);
     reporter = report;
-    (void)pf_signal_stack_add(); /* kept for the thread's life */
+    static void *kept; /* for the process's life; a static, so that leak checkers see it */
+    kept = pf_signal_stack_add();
+    (void)kept;
     struct sigaction ours;
     memset(&ours, 0, sizeof ours);
     ours.sa_sigaction = on_fault;
