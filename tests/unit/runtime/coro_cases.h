@@ -99,8 +99,8 @@ static void finish_pair(struct pair *p)
 
 static __attribute__((noinline)) double churn(struct wf_coro *self, struct wf_coro *to, long long seed)
 {
-    unsigned long long a = (unsigned long long)seed, b = a + 1, c = seed + 2, d = seed + 3, e = seed + 4,
-                       f = seed + 5, g = seed + 6, h = seed + 7;
+    unsigned long long a = (unsigned long long)seed, b = a + 1, c = a + 2, d = a + 3, e = a + 4, f = a + 5, g = a + 6,
+                       h = a + 7;
     double p = 0.5 + (double)seed, q = p * 3, r = p * 5, s = p * 7, t = p * 11, u = p * 13, v = p * 17, w = p * 19;
     for (int i = 0; i < 2000; i++) {
         a += b, b ^= c, c += d, d ^= e, e += f, f ^= g, g += h, h ^= a;
