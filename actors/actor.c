@@ -17,7 +17,7 @@ struct wf_defer {
     void *arg;
 };
 
-/* ---- What a worker keeps ----------------------------------------------------------------------------------------------- */
+/* ---- What a worker keeps --------------------------------------------------------------------------------------- */
 
 int wf_actors_init(weft_node *node, struct wf_worker *w)
 {
@@ -50,14 +50,15 @@ void wf_actors_finish(struct wf_worker *w)
     w->actors = NULL;
 }
 
-/* The node counts only workers that have actors, and spawns under way between workers, so that most spawns touch nothing shared. */
+/* The node counts only workers that have actors, and spawns under way between workers, so that most spawns touch
+ * nothing shared. */
 static void enlist(struct wf_actors *wa, struct wf_actor *a)
 {
     wf_list_push(&wa->all, &a->on_worker);
     if (wa->alive[a->service]++ == 0) wf_node_busy(wa->node, a->service, 1);
 }
 
-/* ---- Spawn ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Spawn ----------------------------------------------------------------------------------------------------- */
 
 static struct wf_actor *take_slot(struct wf_actors *wa)
 {
@@ -169,7 +170,7 @@ int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size, co
                           self->service);
 }
 
-/* ---- Run ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- Run ------------------------------------------------------------------------------------------------------- */
 
 static void run_body(struct wf_actor *a)
 {
@@ -274,7 +275,7 @@ void weft_exit(int reason)
     wf_task_exit();
 }
 
-/* ---- Stop ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- Stop ------------------------------------------------------------------------------------------------------ */
 
 void wf_actor_cancel(struct wf_actor *a)
 {
@@ -304,7 +305,7 @@ int weft_stop(weft_pid target)
     return wf_send_signal(w, target, m);
 }
 
-/* ---- Small calls -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Small calls ----------------------------------------------------------------------------------------------- */
 
 int weft_defer(void (*undo)(void *), void *arg)
 {

@@ -1,13 +1,18 @@
-/* actors/actor.h -- an actor: a task with an identity, a mailbox and clean-ups; and what a worker keeps for its actors.
+/* actors/actor.h -- an actor: a task with an identity, a mailbox and clean-ups; and what a worker keeps for its
+ * actors.
  *
  * Design notes.
- * (1) An actor belongs to one worker. Only that worker's thread touches it, but for its first cache line, which senders on any thread read:
- *     it is written at birth and death, and `full` when the mailbox reaches its bound or has room again.
- * (2) A message is freed by exactly one of: the actor that holds it (weft_msg_free, or its end), a failed send, a drop that counts a reason.
- *     Messages an actor has received or made are on its `held` list, so that killing it leaks nothing.
- * (3) End: body or weft_exit or kill -> wf_actor_end() on the actor's own stack: clean-ups (may wait, until the grace period is over), owned resources,
- *     names, subscriptions, unanswered requests, mailbox. Nothing runs between the last of these and the release of its slot.
- * (4) Cancel may come at any time; it is noticed by waits only. Kill abandons the frames of a waiting call after that call has left its sources. */
+ * (1) An actor belongs to one worker. Only that worker's thread touches it, but for its first cache line, which
+ *     senders on any thread read: it is written at birth and death, and `full` when the mailbox reaches its bound or
+ *     has room again.
+ * (2) A message is freed by exactly one of: the actor that holds it (weft_msg_free, or its end), a failed send, a
+ *     drop that counts a reason. Messages an actor has received or made are on its `held` list, so that killing it
+ *     leaks nothing.
+ * (3) End: body or weft_exit or kill -> wf_actor_end() on the actor's own stack: clean-ups (may wait, until the grace
+ *     period is over), owned resources, names, subscriptions, unanswered requests, mailbox. Nothing runs between the
+ *     last of these and the release of its slot.
+ * (4) Cancel may come at any time; it is noticed by waits only. Kill abandons the frames of a waiting call after that
+ *     call has left its sources. */
 #ifndef WF_ACTOR_H
 #define WF_ACTOR_H
 
@@ -113,7 +118,7 @@ static inline struct wf_actor *wf_actor_find(struct wf_worker *w, uint64_t id)
     return wf_slab_find(&wf_actors_of(w)->slab, id);
 }
 
-/* ---- actor.c ---- */
+/* ---- actor.c --------------------------------------------------------------------------------------------------- */
 int wf_actors_init(weft_node *node, struct wf_worker *w);
 void wf_actors_finish(struct wf_worker *w);
 int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
@@ -125,7 +130,7 @@ void wf_actor_unstarted(struct wf_task *t);
 void wf_actor_killed(struct wf_task *t) __attribute__((noreturn));
 void wf_actor_describe(const struct wf_task *t, char *out, size_t size);
 
-/* ---- mailbox.c: on the owner's thread ---- */
+/* ---- mailbox.c: on the owner's thread -------------------------------------------------------------------------- */
 /* Every message that reaches its worker comes through here, and here its kind is told apart. Consumes `m`. */
 void wf_deliver(struct wf_worker *w, weft_msg *m);
 /* A published body for a subscriber. False: the mailbox was full, it is counted. */
@@ -139,7 +144,7 @@ void wf_hold(struct wf_actor *a, weft_msg *m);
 void wf_release(struct wf_actor *a, weft_msg *m);
 void wf_room_tell_all(struct wf_actor *a);
 
-/* ---- send.c ---- */
+/* ---- send.c ---------------------------------------------------------------------------------------------------- */
 /* Counts a message that reaches nobody, answers it if it was a request, frees it. */
 void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why);
 /* Answers a request with an error instead of a reply, and frees it. */
@@ -149,7 +154,7 @@ void wf_node_lost_here(struct wf_worker *w, uint64_t peer);
 /* From worker `w` to any actor anywhere, past all bounds: replies and signals. Consumes. */
 int wf_send_signal(struct wf_worker *w, weft_pid to, weft_msg *m);
 
-/* ---- topic.c ---- */
+/* ---- topic.c --------------------------------------------------------------------------------------------------- */
 int wf_subscriptions_init(struct wf_actors *wa);
 void wf_topics_publish_here(struct wf_worker *w, uint32_t tag, weft_pid from, struct wf_body *body,
                             uint32_t *delivered);

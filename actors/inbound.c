@@ -1,4 +1,5 @@
-/* actors/inbound.c -- what comes from other nodes, on whatever thread the carrier runs: sorted by worker, posted once per worker. */
+/* actors/inbound.c -- what comes from other nodes, on whatever thread the carrier runs: sorted by worker, posted once
+ * per worker. */
 #include "actor.h"
 
 #include <string.h>
@@ -65,7 +66,7 @@ struct wf_worker *wf_inbound_choked(weft_node *node)
     return NULL;
 }
 
-/* ---- News of nodes --------------------------------------------------------------------------------------------------------- */
+/* ---- News of nodes --------------------------------------------------------------------------------------------- */
 
 struct lost_call {
     struct wf_call call;

@@ -1,4 +1,5 @@
-/* actors/inspect.c -- what a node tells about its actors. Each worker describes its own, on its own thread, while the asking actor waits. */
+/* actors/inspect.c -- what a node tells about its actors. Each worker describes its own, on its own thread, while the
+ * asking actor waits. */
 #include "actor.h"
 
 #include <weft/event.h>
@@ -7,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shared by the asking actor and the workers; freed by the last of them, since the asker may give up at its deadline. */
+/* Shared by the asking actor and the workers; freed by the last of them, since the asker may give up at its
+ * deadline. */
 struct census {
     _Atomic uint32_t refs; /* acq_rel on the way down: what a worker wrote comes before what the last one does */
     _Atomic uint32_t left;

@@ -1,15 +1,16 @@
 /* actors/mailbox.c -- what arrives for an actor, and how it takes it.
  *
  * Design notes.
- * (1) Two lanes: signals (system news, never refused, bounded by what the actor asked for) and mail (bounded by count and by the worker's share of
- *     the node's byte budget). Signals are received first.
- * (2) At the bound a sender that can wait asks for room: a WF_MSG_ROOM request, kept here in arrival order, answered when a quarter of the mailbox is
- *     free. `full` tells senders on other threads in advance; it is a hint: a message that was under way when the mailbox filled up is
- *     still taken, up to twice the bound (the lane between two workers is bounded itself), then dropped and counted.
+ * (1) Two lanes: signals (system news, never refused, bounded by what the actor asked for) and mail (bounded by count
+ *     and by the worker's share of the node's byte budget). Signals are received first.
+ * (2) At the bound a sender that can wait asks for room: a WF_MSG_ROOM request, kept here in arrival order, answered
+ *     when a quarter of the mailbox is free. `full` tells senders on other threads in advance; it is a hint: a
+ *     message that was under way when the mailbox filled up is still taken, up to twice the bound (the lane between
+ *     two workers is bounded itself), then dropped and counted.
  * (3) Wakes are hints: who receives looks again. */
 #include "actor.h"
 
-/* ---- Held messages --------------------------------------------------------------------------------------------------- */
+/* ---- Held messages --------------------------------------------------------------------------------------------- */
 
 void wf_hold(struct wf_actor *a, weft_msg *m)
 {
@@ -30,7 +31,7 @@ void wf_release(struct wf_actor *a, weft_msg *m)
     }
 }
 
-/* ---- Lanes -------------------------------------------------------------------------------------------------------------- */
+/* ---- Lanes ----------------------------------------------------------------------------------------------------- */
 
 static void lane_push(struct wf_lane *l, weft_msg *m)
 {
@@ -79,7 +80,7 @@ static void put_mail(struct wf_actor *a, weft_msg *m)
     wake_for_mail(a);
 }
 
-/* ---- Room for senders ------------------------------------------------------------------------------------------------------ */
+/* ---- Room for senders ------------------------------------------------------------------------------------------ */
 
 static void tell_room(struct wf_actor *a, uint32_t most)
 {
@@ -117,7 +118,7 @@ static void room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     else wf_send_signal(w, m->from, m);
 }
 
-/* ---- Arrival ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Arrival --------------------------------------------------------------------------------------------------- */
 
 static void drop_at(struct wf_actor *a, weft_msg *m, enum wf_drop why)
 {
@@ -204,7 +205,7 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
         return;
     case WF_MSG_PUBLISH: break; /* above */
     }
-    WF_ASSERT(!"a message kind that does not exist");
+    wf_assert_failed("a known message kind", __FILE__, __LINE__);
 }
 
 bool wf_mailbox_put_shared(struct wf_actor *a, uint32_t tag, weft_pid from, struct wf_body *body)
@@ -226,7 +227,7 @@ bool wf_mailbox_put_shared(struct wf_actor *a, uint32_t tag, weft_pid from, stru
     return false;
 }
 
-/* ---- Receiving ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Receiving ------------------------------------------------------------------------------------------------- */
 
 bool wf_mailbox_ready(const struct wf_task *t)
 {
@@ -237,6 +238,7 @@ bool wf_mailbox_ready(const struct wf_task *t)
 static int take_signal(struct wf_actor *a, weft_msg *previous, weft_msg **out)
 {
     *out = lane_take_after(&a->signals, previous);
+    WF_ASSERT(*out != NULL);
     wf_hold(a, *out);
     return WEFT_OK;
 }
@@ -323,7 +325,7 @@ int weft_recv_tag(weft_msg **out, uint32_t tag, int64_t deadline)
     return weft_recv_match(out, has_tag, &tag, deadline);
 }
 
-/* ---- The end ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------------------------- */
 
 void wf_mailbox_close(struct wf_actor *a)
 {

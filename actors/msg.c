@@ -70,7 +70,7 @@ void wf_body_drop(struct wf_worker *w, struct wf_body *b)
     wf_pool_give(pool_of(w), b->block_class, b);
 }
 
-/* ---- weft/message.h ------------------------------------------------------------------------------------------------ */
+/* ---- weft/message.h -------------------------------------------------------------------------------------------- */
 
 weft_msg *weft_msg_new(uint32_t tag, size_t size)
 {

@@ -1,4 +1,5 @@
-/* actors/node.c -- a node without its network: options, workers, the count of actors, arrivals from elsewhere, and the orderly end. */
+/* actors/node.c -- a node without its network: options, workers, the count of actors, arrivals from elsewhere, and
+ * the orderly end. */
 #include "actor.h"
 #include "log.h"
 
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Birth and death --------------------------------------------------------------------------------------------------- */
+/* ---- Birth and death ------------------------------------------------------------------------------------------- */
 
 static void take_message(struct wf_worker *w, struct wf_post *p)
 {
@@ -137,7 +138,7 @@ void wf_node_destroy(weft_node *n)
     free(n);
 }
 
-/* ---- Who is alive ----------------------------------------------------------------------------------------------------------- */
+/* ---- Who is alive ---------------------------------------------------------------------------------------------- */
 
 void wf_node_busy(weft_node *node, bool services, int change)
 {
@@ -235,7 +236,7 @@ void wf_node_finish_actors(weft_node *node)
     wf_workers_stop(&node->workers);
 }
 
-/* ---- From threads that run no actor ------------------------------------------------------------------------------------------- */
+/* ---- From threads that run no actor ---------------------------------------------------------------------------- */
 
 int weft_node_spawn(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size,
                     const weft_spawn_options *options)

@@ -22,7 +22,7 @@ weft_text weft_cstr(const char *text)
     return weft_str(text == NULL ? "" : text, text == NULL ? 0 : strlen(text));
 }
 
-/* ---- Writer ---- */
+/* ---- Writer ---------------------------------------------------------------------------------------------------- */
 
 weft_writer weft_writer_on(void *buffer, size_t size)
 {
@@ -154,7 +154,7 @@ void weft_put_map(weft_writer *w, uint32_t count)
     put_count(w, 0x80, 0xDE, count);
 }
 
-/* ---- Reader ---- */
+/* ---- Reader ---------------------------------------------------------------------------------------------------- */
 
 struct item {
     weft_type type;

@@ -1,12 +1,13 @@
-/* actors/send.c -- the way of a message out of an actor: to this worker, to another one, to another node; and what happens to those that
- * reach nobody.
+/* actors/send.c -- the way of a message out of an actor: to this worker, to another one, to another node; and what
+ * happens to those that reach nobody.
  *
  * Design notes.
  * (1) Same worker: found, checked and linked into the mailbox at once; no atomic operation.
- * (2) Another worker: looked up there (a read of its first cache line), then put into this worker's outbox for it, which is handed over once a turn.
+ * (2) Another worker: looked up there (a read of its first cache line), then put into this worker's outbox for it,
+ *     which is handed over once a turn.
  * (3) Another node: encoded by the route, then freed.
- * (4) Where there is no room the sender waits: it asks for news (WF_MSG_ROOM to the mailbox, wf_worker_wait_room for a choked lane, the route for a
- *     full link), waits, and tries again, until its send timeout. */
+ * (4) Where there is no room the sender waits: it asks for news (WF_MSG_ROOM to the mailbox, wf_worker_wait_room for
+ *     a choked lane, the route for a full link), waits, and tries again, until its send timeout. */
 #include "actor.h"
 
 #include <string.h>
@@ -65,7 +66,7 @@ int wf_send_signal(struct wf_worker *w, weft_pid to, weft_msg *m)
     return rc;
 }
 
-/* ---- Waiting for room -------------------------------------------------------------------------------------------------- */
+/* ---- Waiting for room ------------------------------------------------------------------------------------------ */
 
 enum { SEND_TIMEOUT = -1 }; /* as a deadline: the node's send timeout, counted from the first wait */
 
@@ -93,7 +94,8 @@ static int wait_for_mailbox(struct wf_actor *self, weft_pid to, int64_t deadline
 
 enum where { MAILBOX, LANE, LINK };
 
-/* The message is on the sender's held list meanwhile, so that it is not lost when the sender is killed. WEFT_EFULL at the deadline. */
+/* The message is on the sender's held list meanwhile, so that it is not lost when the sender is killed. WEFT_EFULL at
+ * the deadline. */
 static int wait_for_room(struct wf_actor *self, weft_pid to, weft_msg *m, enum where where, int64_t *deadline)
 {
     struct wf_worker *w = self->task.worker;
@@ -108,7 +110,7 @@ static int wait_for_room(struct wf_actor *self, weft_pid to, weft_msg *m, enum w
     return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;
 }
 
-/* ---- The three ways ------------------------------------------------------------------------------------------------------- */
+/* ---- The three ways -------------------------------------------------------------------------------------------- */
 
 static int send_across(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
@@ -205,8 +207,8 @@ int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size)
     return send_copy(to, tag, data, size, WEFT_NOW);
 }
 
-/* Takes a held message out of its holder's hands to send it: as a new one, unless it is a request, which keeps asker and number, so that the answer
- * goes straight to the asker. */
+/* Takes a held message out of its holder's hands to send it: as a new one, unless it is a request, which keeps asker
+ * and number, so that the answer goes straight to the asker. */
 static int send_given(weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_actor *self = wf_actor_self();
@@ -238,7 +240,7 @@ int weft_try_send_msg(weft_pid to, weft_msg *m)
     return send_given(to, m, WEFT_NOW);
 }
 
-/* ---- Names ------------------------------------------------------------------------------------------------------------------ */
+/* ---- Names ----------------------------------------------------------------------------------------------------- */
 
 /* Splits "name@node". False: there is no node in it. */
 static bool split_name(const char *whole, char name[65], const char **node)
@@ -301,7 +303,7 @@ int weft_send_name(const char *name, uint32_t tag, const void *data, size_t size
     return m == NULL ? why : send_named(self, name, m, SEND_TIMEOUT, &node);
 }
 
-/* ---- Calls -------------------------------------------------------------------------------------------------------------------- */
+/* ---- Calls ----------------------------------------------------------------------------------------------------- */
 
 static int await_answer(struct wf_actor *self, weft_msg **answer, int64_t deadline)
 {

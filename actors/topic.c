@@ -1,8 +1,9 @@
 /* actors/topic.c -- publish and subscribe on one node.
  *
- * Design notes. Each worker has a trie of its own actors' subscriptions, so neither subscribing nor publishing takes a lock. A publish is matched on the
- * publisher's worker, handed as one shared body to each other worker that has subscriptions at all, and to the route, which makes one wire copy for
- * each node with a matching interest. All receivers of a node share the one body. */
+ * Design notes. Each worker has a trie of its own actors' subscriptions, so neither subscribing nor publishing takes
+ * a lock. A publish is matched on the publisher's worker, handed as one shared body to each other worker that has
+ * subscriptions at all, and to the route, which makes one wire copy for each node with a matching interest. All
+ * receivers of a node share the one body. */
 #include "actor.h"
 
 #include <weft/topic.h>

@@ -1,4 +1,5 @@
-/* runtime/worker.c -- the loop, the queue of runnable tasks, and what passes between workers. The rules are in worker.h. */
+/* runtime/worker.c -- the loop, the queue of runnable tasks, and what passes between workers. The rules are in
+ * worker.h. */
 #include "worker.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ struct wf_room_call {
     bool under_way;
 };
 
-/* ---- The run queue ------------------------------------------------------------------------------------------------- */
+/* ---- The run queue --------------------------------------------------------------------------------------------- */
 
 static void push_ready(struct wf_worker *w, struct wf_task *t)
 {
@@ -85,7 +86,8 @@ static void suspend(struct wf_worker *w, struct wf_task *t)
     wf_coro_switch(&t->coro, &next->coro);
 }
 
-/* The running task is over. `to` was chosen before its stack goes back: else a new task might be given this very stack. */
+/* The running task is over. `to` was chosen before its stack goes back: else a new task might be given this very
+ * stack. */
 static __attribute__((noreturn)) void leave(struct wf_worker *w, struct wf_task *t, struct wf_task *next)
 {
     w->leaving = t->coro;
@@ -120,7 +122,7 @@ static void trampoline(void *arg)
     }
 }
 
-/* ---- Tasks ----------------------------------------------------------------------------------------------------------- */
+/* ---- Tasks ----------------------------------------------------------------------------------------------------- */
 
 static void deadline_passed(struct wf_worker *w, struct wf_timer *timer)
 {
@@ -242,9 +244,10 @@ void wf_timer_disarm(struct wf_worker *w, struct wf_timer *t)
     wf_heap_remove(&w->timers, t);
 }
 
-/* ---- Between workers --------------------------------------------------------------------------------------------------- */
+/* ---- Between workers ------------------------------------------------------------------------------------------- */
 
-/* Pairs with sleep_until: the push before and the ASLEEP there are sequentially consistent, so one of us sees the other. */
+/* Pairs with sleep_until: the push before and the ASLEEP there are sequentially consistent, so one of us sees the
+ * other. */
 static void wake_if_asleep(struct wf_worker *w)
 {
     if (atomic_load_explicit(&w->state, memory_order_seq_cst) != WF_ASLEEP) return;
@@ -324,7 +327,8 @@ static void room_came_back(struct wf_worker *w, struct wf_call *c)
     struct wf_room_call *r = WF_CONTAINER(c, struct wf_room_call, call);
     r->under_way = false;
     struct wf_link *k;
-    while ((k = wf_list_pop(&w->room[r->target])) != NULL) wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
+    while ((k = wf_list_pop(&w->room[r->target])) != NULL)
+        wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
 }
 
 static void room_at_target(struct wf_worker *target, struct wf_call *c)
@@ -357,14 +361,16 @@ int wf_worker_wait_room(struct wf_worker *w, uint32_t target, int64_t deadline)
     return rc;
 }
 
-/* ---- The loop: its order is the contract of worker.h, note (3) ----------------------------------------------------------- */
+/* ---- The loop: its order is the contract of worker.h, note (3) ------------------------------------------------- */
 
 static void fire_due_timers(struct wf_worker *w)
 {
-    /* Timers armed by those that fire now wait for the next turn, so a timer that arms itself cannot hold up the loop. */
+    /* Timers armed by those that fire now wait for the next turn, so a timer that arms itself cannot hold up the
+     * loop. */
     struct wf_timer *t;
     uint64_t serial = w->timers.serial;
-    while ((t = wf_heap_first(&w->timers)) != NULL && t->deadline <= w->now && wf_heap_first_serial(&w->timers) < serial) {
+    while ((t = wf_heap_first(&w->timers)) != NULL && t->deadline <= w->now &&
+           wf_heap_first_serial(&w->timers) < serial) {
         wf_heap_remove(&w->timers, t);
         w->count.timers_fired++;
         t->fire(w, t);
@@ -423,14 +429,15 @@ static void poll_until(struct wf_worker *w, int64_t deadline)
     for (int i = 0; i < n; i++) wf_fd_ready(w, &ready[i]);
 }
 
-/* Posts come within microseconds while two workers talk: then looking for them beats sleeping, which costs the sleeper 6-26 us and the
- * producer 2-12 us. Only if that was so lately, and every worker can have a core. */
+/* Posts come within microseconds while two workers talk: then looking for them beats sleeping, which costs the
+ * sleeper 6-26 us and the producer 2-12 us. Only if that was so lately, and every worker can have a core. */
 static bool look_for_posts(struct wf_worker *w, int64_t until)
 {
     struct pf_env *env = w->set->env;
     if (!w->set->may_look || w->idle_gap > WF_LOOK) return false;
     w->count.looks++;
-    atomic_store_explicit(&w->state, WF_LOOKING, memory_order_relaxed); /* for people; producers treat it as RUNNING */
+    /* for people; producers treat it as RUNNING */
+    atomic_store_explicit(&w->state, WF_LOOKING, memory_order_relaxed);
     do {
         for (int i = 0; i < 32; i++) {
             if (has_posts(w, memory_order_relaxed)) {
@@ -483,7 +490,7 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
     }
 }
 
-/* ---- Threads ---------------------------------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------------------------- */
 
 static bool report_fault(const void *address)
 {
@@ -492,9 +499,10 @@ static bool report_fault(const void *address)
     if (w == NULL || w->current == NULL || !wf_stack_owner(w->stacks, address, &stack)) return false;
     char who[160] = "a task", line[320];
     w->set->hooks->task_describe(w->current, who, sizeof who);
-    int n = snprintf(line, sizeof line,
-                     "weft: %s overflowed its stack of %u KiB; give it a larger one with weft_spawn_options.stack_bytes\n", who,
-                     stack.slot_bytes / 1024);
+    int n = snprintf(
+        line, sizeof line,
+        "weft: %s overflowed its stack of %u KiB; give it a larger one with weft_spawn_options.stack_bytes\n", who,
+        stack.slot_bytes / 1024);
     pf_stderr(line, (size_t)WF_MIN(n, (int)sizeof line - 1));
     abort();
 }

@@ -22,8 +22,9 @@ enum {
 WEFT_API weft_msg *weft_msg_new(uint32_t tag, size_t size);
 /* [T] The bytes of a message made by weft_msg_new and not sent yet. Aligned for any type. */
 WEFT_API void *weft_msg_body(weft_msg *m);
-/* [T] Gives the message back. NULL is fine. A received one is freed (or sent on) by the actor that received it; what an
- * actor still holds when it ends is freed with it. A request freed without weft_reply fails its caller: WEFT_ENOREPLY. */
+/* [T] Gives the message back. NULL is fine. A received one is freed (or sent on) by the actor that received it; what
+ * an actor still holds when it ends is freed with it. A request freed without weft_reply fails its caller:
+ * WEFT_ENOREPLY. */
 WEFT_API void weft_msg_free(weft_msg *m);
 
 /* [T] What a message says. Views live as long as the message. */
@@ -57,8 +58,8 @@ WEFT_API int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, vo
                              int64_t deadline);
 
 /* [A, W] Sends a request and waits for its answer, which comes past the mailbox. `*answer` is the caller's. A late
- * answer is dropped. WEFT_ENOACTOR if the receiver is gone or ends before it took the request, WEFT_ENOREPLY if it let
- * the request go unanswered (it ended, or freed it), WEFT_ENONODE if its node is lost, else as weft_send. */
+ * answer is dropped. WEFT_ENOACTOR if the receiver is gone or ends before it took the request, WEFT_ENOREPLY if it
+ * let the request go unanswered (it ended, or freed it), WEFT_ENONODE if its node is lost, else as weft_send. */
 WEFT_API int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline);
 /* [A, W] The same to a name, here or "name@node". */
 WEFT_API int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size, weft_msg **answer,

@@ -46,8 +46,8 @@ WEFT_API int weft_node_wait(weft_node *node, int64_t deadline);
 WEFT_API int weft_node_spawn(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size,
                              const weft_spawn_options *options);
 
-/* [T] weft_try_send for foreign threads, to actors of this node: never waits, WEFT_EFULL at the bound, WEFT_ENONODE for an
- * actor of another node. Inside an actor use weft_send. */
+/* [T] weft_try_send for foreign threads, to actors of this node: never waits, WEFT_EFULL at the bound, WEFT_ENONODE
+ * for an actor of another node. Inside an actor use weft_send. */
 WEFT_API int weft_node_send(weft_node *node, weft_pid to, uint32_t tag, const void *data, size_t size);
 
 /* [T] The usual main(): starts a node, runs `first` as its first actor and returns when no user actor is left or,

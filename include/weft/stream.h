@@ -58,8 +58,9 @@ WEFT_API int64_t weft_read_exact(weft_stream s, void *buffer, size_t size, int64
 /* [A, W] Reads up to and including the first `delimiter` and returns the length with it. 0 at the end of the stream
  * with nothing left; a last piece without delimiter is returned as it is. WEFT_ETOOBIG if `size` bytes hold no
  * delimiter. Bytes that were not returned stay readable.
- * After WEFT_ETIMEDOUT or WEFT_ECANCELED (of weft_read_exact, too) the bytes kept count as seen: weft_on_readable means
- * new ones, so that a loop around a wait does not spin over half a line. weft_read returns them like any others. */
+ * After WEFT_ETIMEDOUT or WEFT_ECANCELED (of weft_read_exact, too) the bytes kept count as seen: weft_on_readable
+ * means new ones, so that a loop around a wait does not spin over half a line. weft_read returns them like any
+ * others. */
 WEFT_API int64_t weft_read_until(weft_stream s, void *buffer, size_t size, char delimiter, int64_t deadline);
 /* [A, W] Writes all of it; returns `size`. After an error (the deadline too) an unknown part has been sent, so close
  * the stream. */
