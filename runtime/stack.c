@@ -43,11 +43,11 @@ static const uint64_t CANARY = 0x7972616e61632066;
 #if defined(WF_ASAN) || defined(WF_TSAN)
 /* Tools keep shadow memory for what is reserved, too. */
 static const struct {
-    uint32_t slot_bytes, slots;
+    uint32_t bytes, slots;
 } CLASS[CLASSES] = {{64 << 10, 256}, {256 << 10, 16}, {1 << 20, 4}, {8 << 20, 1}};
 #else
 static const struct {
-    uint32_t slot_bytes, slots;
+    uint32_t bytes, slots;
 } CLASS[CLASSES] = {{64 << 10, 4096}, {256 << 10, 512}, {1 << 20, 64}, {8 << 20, 8}};
 #endif
 _Static_assert(WF_STACK_BYTES == 64 << 10 && WF_STACK_BYTES_MAX == 8 << 20, "the smallest and the largest class");
@@ -71,11 +71,16 @@ struct wf_stack_arena {
     size_t in_use, ever;
 };
 
+/* Pages may be larger than the guard we would like. */
+static size_t guard_bytes(void)
+{
+    return WF_MAX((size_t)WF_GUARD_BYTES, pf_page_size());
+}
+
 int wf_stack_arena_create(struct wf_stack_arena **out)
 {
     struct wf_stack_arena *a = calloc(1, sizeof *a);
     if (a == NULL) return WEFT_ENOMEM;
-    WF_ASSERT(WF_GUARD_BYTES % pf_page_size() == 0);
     for (int i = 0; i < CLASSES; i++) {
         a->classes[i].segments = calloc(SEGMENTS, sizeof *a->classes[i].segments);
         if (a->classes[i].segments == NULL) {
@@ -88,9 +93,15 @@ int wf_stack_arena_create(struct wf_stack_arena **out)
     return WEFT_OK;
 }
 
+/* The page on top spreads the tops over the sets of the translation cache: see stack.h, note (4). */
+static uint32_t slot_size(int index)
+{
+    return CLASS[index].bytes + (uint32_t)pf_page_size();
+}
+
 static size_t segment_bytes(int index)
 {
-    return (size_t)CLASS[index].slot_bytes * CLASS[index].slots;
+    return (size_t)slot_size(index) * CLASS[index].slots;
 }
 
 void wf_stack_arena_destroy(struct wf_stack_arena *a)
@@ -109,7 +120,7 @@ void wf_stack_arena_destroy(struct wf_stack_arena *a)
 static int class_for(size_t bytes)
 {
     int i = 0;
-    while (i < CLASSES && bytes > CLASS[i].slot_bytes) i++;
+    while (i < CLASSES && bytes > CLASS[i].bytes) i++;
     return i;
 }
 
@@ -120,7 +131,7 @@ static struct segment *add_segment(struct slot_class *c, int index)
     char **room = realloc(c->free, slots * sizeof *room);
     if (room == NULL) return NULL;
     c->free = room;
-    char *base = pf_pages_reserve(segment_bytes(index), CLASS[index].slot_bytes);
+    char *base = pf_pages_reserve(segment_bytes(index), pf_page_size());
     if (base == NULL) return NULL;
     struct segment *s = &c->segments[c->segment_count++];
     s->base = base;
@@ -139,7 +150,7 @@ static uint64_t *markers(const struct wf_stack *s)
 
 static uint64_t *canaries(const struct wf_stack *s)
 {
-    return (uint64_t *)(void *)(s->base + WF_GUARD_BYTES) - CANARIES;
+    return (uint64_t *)(void *)(s->base + guard_bytes()) - CANARIES;
 }
 
 /* One more slot that was never used. */
@@ -149,9 +160,8 @@ static char *fresh_slot(struct wf_stack_arena *a, int index)
     struct segment *s = c->segment_count == 0 ? NULL : &c->segments[c->segment_count - 1];
     if (s == NULL || s->used == CLASS[index].slots) s = add_segment(c, index);
     if (s == NULL) return NULL;
-    struct wf_stack slot = {.base = s->base + (size_t)s->used * CLASS[index].slot_bytes,
-                            .slot_bytes = CLASS[index].slot_bytes};
-    if (pf_pages_guard(slot.base, WF_GUARD_BYTES, &a->guard)) {
+    struct wf_stack slot = {.base = s->base + (size_t)s->used * slot_size(index), .slot_bytes = slot_size(index)};
+    if (pf_pages_guard(slot.base, guard_bytes(), &a->guard)) {
         s->guarded++;
     } else {
         static _Atomic bool said; /* relaxed: once for the process is enough */
@@ -170,7 +180,7 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
     int index = class_for(bytes);
     if (index == CLASSES) return WEFT_EINVAL;
     struct slot_class *c = &a->classes[index];
-    uint32_t slot_bytes = CLASS[index].slot_bytes;
+    uint32_t slot_bytes = slot_size(index);
     char *base = c->free_count > 0 ? c->free[--c->free_count] : fresh_slot(a, index);
     if (base == NULL) return WEFT_ENOMEM;
     size_t colour = (uintptr_t)base / slot_bytes * 7 % COLOURS;
@@ -178,10 +188,10 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
         .base = base, .top = base + slot_bytes - colour * WF_CACHE_LINE, .slot_bytes = slot_bytes};
     a->in_use++;
 #ifdef WF_ASAN
-    __asan_unpoison_memory_region(base + WF_GUARD_BYTES, slot_bytes - WF_GUARD_BYTES);
+    __asan_unpoison_memory_region(base + guard_bytes(), slot_bytes - guard_bytes());
 #endif
 #ifdef WF_VALGRIND
-    out->valgrind_id = VALGRIND_STACK_REGISTER(base + WF_GUARD_BYTES, base + slot_bytes - 1);
+    out->valgrind_id = VALGRIND_STACK_REGISTER(base + guard_bytes(), base + slot_bytes - 1);
     (void)VALGRIND_MAKE_MEM_DEFINED(markers(out), MARKERS * sizeof MARKER);
 #endif
     return WEFT_OK;
@@ -226,7 +236,7 @@ __attribute__((no_sanitize("address", "thread"))) static bool grown(const struct
 /* Everything below the top page, or below `frame` if that lies on this stack. */
 __attribute__((no_sanitize("address", "thread"))) static void trim(struct wf_stack *s, char *frame)
 {
-    char *low = s->base + WF_GUARD_BYTES, *high = (char *)markers(s);
+    char *low = s->base + guard_bytes(), *high = (char *)markers(s);
     bool inside = frame >= s->base && frame < s->base + s->slot_bytes;
     bool may_mark = !inside || frame - MARGIN > high + MARKERS * sizeof MARKER;
     if (inside && page_floor(frame - MARGIN) < high) high = page_floor(frame - MARGIN);
@@ -238,7 +248,7 @@ __attribute__((no_sanitize("address", "thread"))) static void trim(struct wf_sta
 
 void wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s)
 {
-    int index = class_for(s->slot_bytes);
+    int index = class_for(s->slot_bytes - pf_page_size());
     WF_ASSERT(s->base != NULL && index < CLASSES && a->in_use > 0);
     struct slot_class *c = &a->classes[index];
     if (WF_UNLIKELY(a->guard == PF_GUARD_NONE)) check_canaries(a, index, s);
@@ -256,9 +266,9 @@ bool wf_stack_owner(const struct wf_stack_arena *a, const void *address, struct 
     for (int i = 0; i < CLASSES; i++) {
         const struct segment *s = segment_of(a, i, address);
         if (s == NULL) continue;
-        size_t offset = (size_t)((const char *)address - s->base), slot = offset / CLASS[i].slot_bytes;
-        if (slot >= s->used || offset % CLASS[i].slot_bytes >= WF_GUARD_BYTES) return false;
-        *out = (struct wf_stack){.base = s->base + slot * CLASS[i].slot_bytes, .slot_bytes = CLASS[i].slot_bytes};
+        size_t offset = (size_t)((const char *)address - s->base), slot = offset / slot_size(i);
+        if (slot >= s->used || offset % slot_size(i) >= guard_bytes()) return false;
+        *out = (struct wf_stack){.base = s->base + slot * slot_size(i), .slot_bytes = slot_size(i)};
         out->top = out->base + out->slot_bytes;
         return true;
     }
@@ -267,7 +277,7 @@ bool wf_stack_owner(const struct wf_stack_arena *a, const void *address, struct 
 
 size_t wf_stack_resident(const struct wf_stack *s)
 {
-    return pf_pages_resident(s->base + WF_GUARD_BYTES, s->slot_bytes - WF_GUARD_BYTES);
+    return pf_pages_resident(s->base + guard_bytes(), s->slot_bytes - guard_bytes());
 }
 
 void wf_stack_counts(const struct wf_stack_arena *a, size_t *in_use, size_t *ever)

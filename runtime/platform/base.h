@@ -52,7 +52,6 @@ enum {
     WF_STACK_BYTES_MAX = 8 * 1024 * 1024,
     WF_GUARD_BYTES = 16 * 1024,
 };
-_Static_assert((WF_STACK_BYTES & (WF_STACK_BYTES - 1)) == 0, "slots are found by masking");
 _Static_assert(WF_GUARD_BYTES * 2 <= WF_STACK_BYTES, "a slot is mostly stack");
 
 #endif

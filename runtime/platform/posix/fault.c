@@ -15,6 +15,8 @@ enum { SIGNAL_STACK_BYTES = 64 * 1024 };
 
 static bool (*volatile reporter)(const void *address);
 static struct sigaction before_segv, before_bus;
+/* Of the thread that called pf_fault_watch, for its life; kept where leak checkers see it. */
+static __attribute__((used)) void *watchers_stack;
 
 void *pf_signal_stack_add(void)
 {
@@ -58,9 +60,7 @@ void pf_fault_watch(bool (*report)(const void *address))
 {
     WF_ASSERT(reporter == NULL);
     reporter = report;
-    static void *kept; /* for the process's life; a static, so that leak checkers see it */
-    kept = pf_signal_stack_add();
-    (void)kept;
+    watchers_stack = pf_signal_stack_add();
     struct sigaction ours;
     memset(&ours, 0, sizeof ours);
     ours.sa_sigaction = on_fault;

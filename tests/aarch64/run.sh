@@ -1,0 +1,22 @@
+#!/bin/sh
+# tests/aarch64/run.sh SOURCE_ROOT WORK_DIR -- builds the coroutine cases for AArch64 and runs them under qemu. Exit code 77: tools are missing.
+set -eu
+root=$1
+work=$(mktemp -d "$2/aarch64-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+for tool in aarch64-linux-gnu-gcc qemu-aarch64; do
+    command -v "$tool" >/dev/null || {
+        echo "skipped: $tool is not installed (Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)"
+        exit 77
+    }
+done
+
+cd "$root"
+for optimise in -O0 -O2; do
+    aarch64-linux-gnu-gcc -static -std=gnu11 -D_GNU_SOURCE -Wall -Wextra "$optimise" -g -fstack-clash-protection \
+        -Iinclude -Iruntime -Iruntime/platform -Itests/unit/runtime -o "$work/coro" \
+        tests/aarch64/coro_main.c runtime/coro.c runtime/stack.c runtime/log.c \
+        runtime/platform/context_aarch64_aapcs.S runtime/platform/linux/*.c runtime/platform/posix/*.c -pthread
+    qemu-aarch64 "$work/coro"
+done
