@@ -211,7 +211,7 @@ int wf_socket_close(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id)
 void wf_socket_finish_all(struct wf_worker *w, enum wf_socket_kind kind)
 {
     struct wf_slab *slab = slab_of(w, kind);
-    for (uint32_t i = 0; i < slab->chunk_count * slab->per_chunk; i++) {
+    for (uint32_t i = 0; i < slab->chunk_count << slab->per_chunk_shift; i++) {
         struct wf_socket *s = wf_slab_at(slab, i);
         if (s->finish != NULL) s->finish(s);
         s->finish = NULL;

@@ -219,6 +219,13 @@ void wf_fd_ready(struct wf_worker *w, const struct pf_ready *r);
 int wf_sources_init(struct wf_worker *w);
 void wf_sources_finish(struct wf_worker *w);
 
+/* Between worker.c, task.c and post.c. */
+struct wf_task *wf_task_next(
+    struct wf_worker *w); /* the next to run in this turn, with its stack; NULL: back to the loop */
+void wf_task_run_here(struct wf_worker *w, struct wf_task *t);
+struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from, uint32_t *count); /* all of them, oldest first */
+void wf_outbox_flush(struct wf_worker *w, uint32_t target);
+
 /* Timers of the worker, for whoever embeds a wf_timer. */
 int wf_timer_arm(struct wf_worker *w, struct wf_timer *t, int64_t deadline);
 void wf_timer_disarm(struct wf_worker *w, struct wf_timer *t);

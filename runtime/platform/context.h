@@ -2,8 +2,9 @@
  * convention.
  *
  * A suspended context is one word: its stack pointer, under which the callee-saved registers and the address to go
- * on at lie. The floating-point control words are not part of it. The switch ends in an indirect jump, not in
- * `ret`: the processor predicts a `ret` to go back where it was called from, which here it never does. */
+ * on at lie. The floating-point control words are not part of it. The switch ends in `ret`, which takes the entry
+ * that its call left on the processor's return stack: so the returns after it are predicted from the right
+ * entries. */
 #ifndef PF_CONTEXT_H
 #define PF_CONTEXT_H
 

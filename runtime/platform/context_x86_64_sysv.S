@@ -59,10 +59,7 @@ pf_context_parked:
     popq %rbp
     .cfi_adjust_cfa_offset -8
     .cfi_restore %rbp
-    popq %rcx
-    .cfi_adjust_cfa_offset -8
-    .cfi_register %rip, %rcx
-    jmpq *%rcx
+    ret
     .cfi_endproc
     .size pf_context_switch, . - pf_context_switch
 

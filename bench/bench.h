@@ -1,0 +1,85 @@
+/* bench/bench.h -- what the benchmark programs share: one node per run, result lines in the form
+ *     workload weft params metric value
+ * so that they can be put beside those of other runtimes. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <weft.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static inline void report(const char *workload, const char *params, const char *metric, double value)
+{
+    printf("%s weft %s %s %.1f\n", workload, params, metric, value);
+    fflush(stdout);
+}
+
+static inline void fail(const char *what)
+{
+    fprintf(stderr, "bench: %s\n", what);
+    exit(1);
+}
+
+static inline void must(int rc, const char *what)
+{
+    if (rc >= 0) return;
+    fprintf(stderr, "bench: %s: %s\n", what, weft_strerror(rc));
+    exit(1);
+}
+
+static inline int64_t rss_bytes(void)
+{
+    long whole = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f == NULL || fscanf(f, "%ld %ld", &whole, &resident) != 2) fail("cannot read /proc/self/statm");
+    fclose(f);
+    return (int64_t)resident * sysconf(_SC_PAGESIZE);
+}
+
+static inline double peak_mib(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)u.ru_maxrss / 1024;
+}
+
+static inline double cpu_ms(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
+}
+
+/* Runs `body` as the first actor of a node with that many workers, pinned to the first, until no actor is left. */
+static inline void run_node(int workers, weft_actor *body, const void *arg, size_t size)
+{
+    weft_node *node;
+    weft_node_options options = {.workers = workers};
+    weft_spawn_options first = {.kind = "bench", .worker = 1};
+    must(weft_node_start(&node, &options), "node");
+    must(weft_node_spawn(node, NULL, body, arg, size, &first), "first actor");
+    must(weft_node_wait(node, WEFT_FOREVER), "wait");
+    must(weft_node_stop(node, weft_after(WEFT_SEC(10))), "stop");
+}
+
+static inline weft_pid spawn_on(int worker, const char *kind, weft_actor *body, const void *arg, size_t size)
+{
+    weft_pid pid;
+    weft_spawn_options o = {.kind = kind, .worker = worker};
+    must(weft_spawn(&pid, body, arg, size, &o), "spawn");
+    return pid;
+}
+
+static inline weft_msg *receive(void)
+{
+    weft_msg *m;
+    must(weft_recv(&m, WEFT_FOREVER), "receive");
+    return m;
+}
+
+#endif

@@ -1,0 +1,347 @@
+/* bench/local.c -- messages, switches, spawns and memory within one node.
+ *
+ *     local yield N | pingpong WORKERS N | ring WORKERS ACTORS HOPS | counting WORKERS PRODUCERS N | big WORKERS
+ *     ACTORS PINGS local create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS MESSAGES | idle N
+ *
+ * Every workload checks its answer: a message lost or doubled ends the program with an error. */
+#include "bench.h"
+
+static struct {
+    int workers;
+    long a, b;
+} arg;
+
+static char params[128];
+enum { PING = 1, PONG, READY, DONE };
+
+/* ---- yield: two actors take turns through the scheduler -------------------------------------------------------- */
+
+static void yielder(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    for (long i = 0; i < arg.a; i++) weft_yield();
+}
+
+static void yield_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    int64_t start = weft_now();
+    spawn_on(1, "yielder", yielder, NULL, 0);
+    yielder(NULL, 0);
+    snprintf(params, sizeof params, "yield,threads=1,n=%ld", arg.a);
+    report("ctxswitch", params, "ns_per_switch", (double)(weft_now() - start) / (2.0 * (double)arg.a));
+}
+
+/* ---- pingpong -------------------------------------------------------------------------------------------------- */
+
+static void ponger(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    for (long i = 0; i < arg.a; i++) {
+        weft_msg *m = receive();
+        weft_pid from = weft_from(m);
+        weft_msg_free(m);
+        must(weft_send(from, 1, NULL, 0), "pong");
+    }
+}
+
+static void pingpong_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    weft_pid pong = spawn_on(arg.workers, "pong", ponger, NULL, 0);
+    int64_t start = weft_now();
+    for (long i = 0; i < arg.a; i++) {
+        must(weft_send(pong, 1, NULL, 0), "ping");
+        weft_msg_free(receive());
+    }
+    double ns = (double)(weft_now() - start);
+    snprintf(params, sizeof params, "threads=%d,n=%ld", arg.workers, arg.a);
+    report("pingpong", params, "ns_per_msg", ns / (2.0 * (double)arg.a));
+    report("pingpong", params, "msgs_per_s", 2e9 * (double)arg.a / ns);
+}
+
+/* ---- ring: one token around ------------------------------------------------------------------------------------ */
+
+static void ring_node(const void *next, size_t size)
+{
+    weft_pid to;
+    (void)size;
+    memcpy(&to, next, sizeof to);
+    for (;;) {
+        weft_msg *m = receive();
+        uint32_t tag = weft_tag(m);
+        long left;
+        memcpy(&left, weft_data(m), sizeof left);
+        weft_msg_free(m);
+        left--;
+        must(weft_send(to, tag, &left, sizeof left), "hop");
+        if (tag == DONE) return; /* the end goes once around */
+    }
+}
+
+static void ring_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    weft_pid next = weft_self();
+    for (long i = 1; i < arg.a; i++) /* neighbours in blocks of a half ring per worker */
+        next = spawn_on(1 + (int)(i * arg.workers / arg.a), "ring", ring_node, &next, sizeof next);
+    long left = arg.b;
+    int64_t start = weft_now();
+    while (left > 0) {
+        must(weft_send(next, PING, &left, sizeof left), "hop");
+        weft_msg *m = receive();
+        memcpy(&left, weft_data(m), sizeof left);
+        weft_msg_free(m);
+        left--;
+    }
+    double ns = (double)(weft_now() - start);
+    must(weft_send(next, DONE, &left, sizeof left), "end");
+    weft_msg_free(receive());
+    snprintf(params, sizeof params, "threads=%d,actors=%ld,hops=%ld", arg.workers, arg.a, arg.b);
+    report("ring", params, "ns_per_hop", ns / (double)arg.b);
+}
+
+/* ---- counting: producers to one counter ------------------------------------------------------------------------ */
+
+static void producer(const void *to, size_t size)
+{
+    weft_pid counter;
+    (void)size;
+    memcpy(&counter, to, sizeof counter);
+    for (long i = 0; i < arg.b / arg.a; i++) must(weft_send(counter, 1, NULL, 0), "count");
+}
+
+static void counting_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    weft_pid self = weft_self();
+    long whole = arg.b / arg.a * arg.a;
+    int64_t start = weft_now();
+    for (long i = 0; i < arg.a; i++) spawn_on(arg.workers, "producer", producer, &self, sizeof self);
+    for (long i = 0; i < whole; i++) weft_msg_free(receive());
+    double ns = (double)(weft_now() - start);
+    weft_msg *more;
+    if (weft_recv(&more, WEFT_NOW) != WEFT_ETIMEDOUT) fail("counting: more messages than were sent");
+    snprintf(params, sizeof params, "threads=%d,producers=%ld,n=%ld", arg.workers, arg.a, arg.b);
+    report("counting", params, "msgs_per_s", 1e9 * (double)whole / ns);
+}
+
+/* ---- big: everybody pings somebody ----------------------------------------------------------------------------- */
+
+static weft_pid *bigs;
+
+static void big_actor(const void *index, size_t size)
+{
+    uint32_t random;
+    (void)size;
+    memcpy(&random, index, sizeof random);
+    random = random * 2654435761u + 12345;
+    weft_msg *m = receive(); /* all pids are known */
+    weft_pid sink = weft_from(m);
+    weft_msg_free(m);
+    long sent = 0, ponged = 0;
+    for (;;) {
+        if (sent == ponged && sent < arg.b) {
+            random = (random * 1103515245u + 12345u) & 0x7fffffffu;
+            must(weft_send(bigs[(random >> 8) % (uint32_t)arg.a], PING, NULL, 0), "ping");
+            sent++;
+        }
+        m = receive();
+        uint32_t tag = weft_tag(m);
+        weft_pid from = weft_from(m);
+        weft_msg_free(m);
+        if (tag == PING) must(weft_send(from, PONG, NULL, 0), "pong");
+        else if (tag == DONE) return;
+        else if (++ponged == arg.b) must(weft_send(sink, DONE, NULL, 0), "done");
+    }
+}
+
+static void big_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    bigs = calloc((size_t)arg.a, sizeof *bigs);
+    for (uint32_t i = 0; i < arg.a; i++) bigs[i] = spawn_on(1 + (int)i % arg.workers, "big", big_actor, &i, sizeof i);
+    int64_t start = weft_now();
+    for (long i = 0; i < arg.a; i++) must(weft_send(bigs[i], READY, NULL, 0), "ready");
+    for (long i = 0; i < arg.a; i++) weft_msg_free(receive());
+    double ns = (double)(weft_now() - start);
+    for (long i = 0; i < arg.a; i++) must(weft_send(bigs[i], DONE, NULL, 0), "done");
+    snprintf(params, sizeof params, "threads=%d,actors=%ld,pings=%ld", arg.workers, arg.a, arg.b);
+    report("big", params, "msgs_per_s", 2e9 * (double)arg.a * (double)arg.b / ns);
+    free(bigs);
+}
+
+/* ---- create: spawn, one message, exit -------------------------------------------------------------------------- */
+
+static void created(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    weft_msg_free(receive());
+}
+
+static void creator(const void *boss, size_t size)
+{
+    (void)size;
+    weft_pid to;
+    memcpy(&to, boss, sizeof to);
+    for (long i = 0; i < arg.a / arg.workers; i++) {
+        weft_pid child;
+        must(weft_spawn(&child, created, NULL, 0, NULL), "spawn");
+        must(weft_send(child, 1, NULL, 0), "message");
+        if (i % 64 == 63) weft_yield();
+    }
+    must(weft_send(to, 1, NULL, 0), "done");
+}
+
+static void create_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    weft_pid self = weft_self();
+    int64_t start = weft_now();
+    for (int i = 1; i <= arg.workers; i++) spawn_on(i, "creator", creator, &self, sizeof self);
+    for (int i = 1; i <= arg.workers; i++) weft_msg_free(receive());
+    double ns = (double)(weft_now() - start);
+    snprintf(params, sizeof params, "create,threads=%d,n=%ld", arg.workers, arg.a);
+    report("spawn", params, "spawns_per_s", 1e9 * (double)arg.a / ns);
+    report("spawn", params, "peak_rss_mib", peak_mib());
+}
+
+/* ---- tree: each node spawns two children and adds up their leaves ---------------------------------------------- */
+
+struct branch {
+    weft_pid parent;
+    long leaves;
+};
+
+static void tree_node(const void *given, size_t size)
+{
+    struct branch b;
+    (void)size;
+    memcpy(&b, given, sizeof b);
+    long sum = 1;
+    if (b.leaves > 1) {
+        struct branch left = {weft_self(), b.leaves / 2}, right = {weft_self(), b.leaves - b.leaves / 2};
+        must(weft_spawn(NULL, tree_node, &left, sizeof left, NULL), "spawn");
+        must(weft_spawn(NULL, tree_node, &right, sizeof right, NULL), "spawn");
+        sum = 0;
+        for (int i = 0; i < 2; i++) {
+            weft_msg *m = receive();
+            long part;
+            memcpy(&part, weft_data(m), sizeof part);
+            sum += part;
+            weft_msg_free(m);
+        }
+    }
+    must(weft_send(b.parent, 1, &sum, sizeof sum), "sum");
+}
+
+static void tree_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    struct branch root = {weft_self(), arg.a};
+    int64_t start = weft_now();
+    must(weft_spawn(NULL, tree_node, &root, sizeof root, NULL), "spawn");
+    weft_msg *m = receive();
+    double ns = (double)(weft_now() - start);
+    long sum;
+    memcpy(&sum, weft_data(m), sizeof sum);
+    weft_msg_free(m);
+    if (sum != arg.a) fail("tree: leaves are missing");
+    snprintf(params, sizeof params, "tree,threads=%d,n=%ld", arg.workers, arg.a);
+    report("spawn", params, "wall_ms", ns / 1e6);
+    report("spawn", params, "peak_rss_mib", peak_mib());
+}
+
+/* ---- fanout: one publisher, many subscribers ------------------------------------------------------------------- */
+
+static void subscriber(const void *boss, size_t size)
+{
+    weft_pid to;
+    (void)size;
+    memcpy(&to, boss, sizeof to);
+    must(weft_subscribe("bench.fan", NULL), "subscribe");
+    must(weft_send(to, READY, NULL, 0), "ready");
+    for (long i = 0; i < arg.b; i++) weft_msg_free(receive());
+    must(weft_send(to, DONE, NULL, 0), "done");
+}
+
+static void fanout_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    weft_pid self = weft_self();
+    for (long i = 0; i < arg.a; i++)
+        spawn_on(1 + (int)(i % arg.workers), "subscriber", subscriber, &self, sizeof self);
+    for (long i = 0; i < arg.a; i++) weft_msg_free(receive());
+    int64_t start = weft_now();
+    for (long i = 0; i < arg.b; i++) {
+        must(weft_publish("bench.fan", 1, "0123456789abcdef", 16), "publish");
+        weft_yield();
+    }
+    for (long i = 0; i < arg.a; i++) weft_msg_free(receive());
+    double ns = (double)(weft_now() - start);
+    snprintf(params, sizeof params, "topic,threads=%d,subs=%ld,msgs=%ld", arg.workers, arg.a, arg.b);
+    report("fanout", params, "deliveries_per_s", 1e9 * (double)arg.a * (double)arg.b / ns);
+}
+
+/* ---- idle: actors that wait for mail --------------------------------------------------------------------------- */
+
+static void idler(const void *boss, size_t size)
+{
+    weft_pid to;
+    (void)size;
+    memcpy(&to, boss, sizeof to);
+    must(weft_send(to, READY, NULL, 0), "ready");
+    weft_msg_free(receive());
+}
+
+static void idle_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    weft_pid self = weft_self(), *all = calloc((size_t)arg.a, sizeof *all);
+    if (all == NULL) fail("no memory for the pids");
+    memset(all, 1, (size_t)arg.a * sizeof *all); /* touched before, so that they do not count */
+    int64_t before = rss_bytes();
+    for (long i = 0; i < arg.a; i++) {
+        all[i] = spawn_on(1, "idler", idler, &self, sizeof self);
+        if (i % 1024 == 1023) {
+            for (int k = 0; k < 1024; k++) weft_msg_free(receive());
+        }
+    }
+    for (long i = 0; i < arg.a % 1024; i++) weft_msg_free(receive());
+    snprintf(params, sizeof params, "plain,n=%ld", arg.a);
+    report("idle", params, "bytes_per_actor", (double)(rss_bytes() - before) / (double)arg.a);
+    for (long i = 0; i < arg.a; i++) must(weft_send(all[i], 1, NULL, 0), "wake");
+    free(all);
+}
+
+static const struct {
+    const char *name;
+    int numbers; /* after the name; the first is WORKERS unless there is one only */
+    weft_actor *body;
+} workloads[] = {
+    {"yield", 1, yield_main},       {"pingpong", 2, pingpong_main}, {"ring", 3, ring_main},
+    {"counting", 3, counting_main}, {"big", 3, big_main},           {"create", 2, create_main},
+    {"tree", 2, tree_main},         {"fanout", 3, fanout_main},     {"idle", 1, idle_main},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc > 1 && i < sizeof workloads / sizeof *workloads; i++) {
+        if (strcmp(argv[1], workloads[i].name) != 0 || argc - 2 != workloads[i].numbers) continue;
+        long n[3] = {1, 0, 0};
+        for (int k = 0; k < argc - 2; k++) n[workloads[i].numbers == 1 ? 1 : k] = strtol(argv[2 + k], NULL, 10);
+        arg.workers = (int)n[0];
+        arg.a = n[1];
+        arg.b = n[2];
+        if (arg.workers < 1 || arg.workers > 64 || arg.a < 1) break;
+        weft_log_set(WEFT_ERROR, false);
+        run_node(arg.workers, workloads[i].body, NULL, 0);
+        return 0;
+    }
+    fprintf(stderr,
+            "usage: %s yield N | pingpong WORKERS N | ring WORKERS ACTORS HOPS | counting WORKERS PRODUCERS N |\n"
+            "       big WORKERS ACTORS PINGS | create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS "
+            "MESSAGES | idle N\n",
+            argv[0]);
+    return 2;
+}

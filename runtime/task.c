@@ -1,0 +1,233 @@
+/* runtime/task.c -- the queue of runnable tasks, switching between them, and their timers. The rules are in
+ * worker.h. */
+#include "worker.h"
+
+#include <string.h>
+
+/* ---- The run queue --------------------------------------------------------------------------------------------- */
+
+static void push_ready(struct wf_worker *w, struct wf_task *t)
+{
+    t->next_ready = NULL;
+    if (w->ready_last == NULL) w->ready_first = t;
+    else w->ready_last->next_ready = t;
+    w->ready_last = t;
+    w->ready_count++;
+}
+
+/* The next task to run in this turn; NULL sends the caller back to the loop. */
+static struct wf_task *next_ready(struct wf_worker *w)
+{
+    struct wf_task *t = w->ready_first;
+    if (t == NULL || w->budget == 0) return NULL;
+    w->budget--;
+    w->ready_count--;
+    w->ready_first = t->next_ready;
+    if (w->ready_first == NULL) w->ready_last = NULL;
+    return t;
+}
+
+void wf_task_run_here(struct wf_worker *w, struct wf_task *t)
+{
+    w->current = t;
+    t->state = WF_TASK_RUNNING;
+    t->ops = WF_TASK_BUDGET;
+}
+
+static void trampoline(void *arg);
+
+/* Gives a NEW task its stack. False: there was none, and the task is over. */
+static bool give_stack(struct wf_worker *w, struct wf_task *t)
+{
+    struct wf_stack stack;
+    if (WF_UNLIKELY(wf_stack_take(w->stacks, t->stack_bytes, &stack) < 0)) {
+        t->state = WF_TASK_DONE;
+        w->set->hooks->task_unstarted(t);
+        return false;
+    }
+    wf_coro_prepare(&t->coro, stack, trampoline, t);
+    return true;
+}
+
+/* The next task that can run, with its stack. */
+struct wf_task *wf_task_next(struct wf_worker *w)
+{
+    struct wf_task *t;
+    while ((t = next_ready(w)) != NULL && t->state == WF_TASK_NEW && !give_stack(w, t)) {}
+    return t;
+}
+
+/* Switches from the running task to the next one, or to the loop. Returns when the task is run again. */
+static void suspend(struct wf_worker *w, struct wf_task *t)
+{
+    struct wf_task *next = wf_task_next(w);
+    if (next == t) {
+        wf_task_run_here(w, t);
+        return;
+    }
+    if (next == NULL) {
+        w->current = NULL;
+        wf_coro_switch(&t->coro, &w->loop);
+        return;
+    }
+    wf_task_run_here(w, next);
+    wf_coro_switch(&t->coro, &next->coro);
+}
+
+/* The running task is over. `to` was chosen before its stack goes back: else a new task might be given this very
+ * stack. */
+static __attribute__((noreturn)) void leave(struct wf_worker *w, struct wf_task *t, struct wf_task *next)
+{
+    w->leaving = t->coro;
+    wf_stack_seen(&w->leaving.stack, w->leaving.sp);
+    wf_stack_give(w->stacks, &w->leaving.stack);
+    w->set->hooks->task_done(t);
+    if (next == NULL) {
+        w->current = NULL;
+        wf_coro_leave(&w->leaving, &w->loop);
+    }
+    wf_task_run_here(w, next);
+    wf_coro_leave(&w->leaving, &next->coro);
+}
+
+/* The bottom of every task's stack. A task that ends hands its stack to the next new one without a switch. */
+static void trampoline(void *arg)
+{
+    struct wf_task *t = arg;
+    struct wf_worker *w = t->worker;
+    for (;;) {
+        w->set->hooks->task_main(t);
+        t->state = WF_TASK_DONE;
+        struct wf_task *next = next_ready(w);
+        if (next == NULL || next->state != WF_TASK_NEW || next->stack_bytes != t->stack_bytes) {
+            if (next != NULL && next->state == WF_TASK_NEW && !give_stack(w, next)) next = wf_task_next(w);
+            leave(w, t, next);
+        }
+        wf_coro_succeed(&t->coro, &next->coro);
+        w->set->hooks->task_done(t);
+        wf_task_run_here(w, next);
+        t = next;
+    }
+}
+
+/* ---- Tasks ----------------------------------------------------------------------------------------------------- */
+
+static void deadline_passed(struct wf_worker *w, struct wf_timer *timer)
+{
+    (void)w;
+    struct wf_task *t = WF_CONTAINER(timer, struct wf_task, deadline);
+    t->timed_out = true;
+    wf_task_wake(t);
+}
+
+void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes)
+{
+    memset(t, 0, sizeof *t);
+    t->worker = w;
+    t->state = WF_TASK_NEW;
+    t->ops = WF_TASK_BUDGET;
+    t->stack_bytes = (uint32_t)stack_bytes;
+    t->latest = WEFT_FOREVER;
+    t->deadline.fire = deadline_passed;
+    wf_list_init(&t->owned);
+}
+
+void wf_task_start(struct wf_task *t)
+{
+    WF_ASSERT(t->state == WF_TASK_NEW && t->worker == wf_here);
+    push_ready(t->worker, t);
+}
+
+void wf_task_wake(struct wf_task *t)
+{
+    if (t->state != WF_TASK_WAITING) return;
+    t->state = WF_TASK_READY;
+    push_ready(t->worker, t);
+}
+
+int wf_task_wait(int64_t deadline, const char *what)
+{
+    struct wf_worker *w = wf_here;
+    struct wf_task *t = w->current;
+    WF_ASSERT(t != NULL && t->state == WF_TASK_RUNNING);
+    if (WF_UNLIKELY(t->cancelled)) return WEFT_ECANCELED;
+    if (WF_UNLIKELY(t->latest < deadline)) deadline = t->latest;
+    if (deadline != WEFT_FOREVER) {
+        if (deadline <= WEFT_NOW) return WEFT_ETIMEDOUT;
+        int rc = wf_timer_arm(w, &t->deadline, deadline);
+        if (rc < 0) return rc;
+        t->timed_out = false;
+    }
+    t->state = WF_TASK_WAITING;
+    t->waits_for = what;
+    suspend(w, t);
+    t->waits_for = NULL;
+    if (deadline != WEFT_FOREVER) {
+        wf_timer_disarm(w, &t->deadline);
+        if (t->timed_out && !t->cancelled) return WEFT_ETIMEDOUT;
+    }
+    return WF_UNLIKELY(t->cancelled) ? WEFT_ECANCELED : WEFT_OK;
+}
+
+int64_t wf_task_settle(int64_t result)
+{
+    struct wf_worker *w = wf_here;
+    if (WF_UNLIKELY(w->current->killed)) w->set->hooks->task_killed(w->current);
+    return result;
+}
+
+void wf_task_yield(void)
+{
+    struct wf_worker *w = wf_here;
+    struct wf_task *t = w->current;
+    if (w->ready_first == NULL && w->budget > 0) {
+        w->budget--;
+        t->ops = WF_TASK_BUDGET;
+    } else {
+        t->state = WF_TASK_READY;
+        push_ready(w, t);
+        suspend(w, t);
+    }
+    wf_task_settle(0);
+}
+
+void wf_task_cancel(struct wf_task *t)
+{
+    t->cancelled = true;
+    wf_task_wake(t);
+}
+
+void wf_task_kill(struct wf_task *t)
+{
+    t->killed = true;
+    wf_task_cancel(t);
+}
+
+void wf_task_exit(void)
+{
+    struct wf_worker *w = wf_here;
+    struct wf_task *t = w->current;
+    t->state = WF_TASK_DONE;
+    leave(w, t, wf_task_next(w));
+}
+
+void wf_task_close_owned(struct wf_task *t)
+{
+    struct wf_link *k;
+    while ((k = wf_list_pop(&t->owned)) != NULL) {
+        struct wf_owned *o = WF_CONTAINER(k, struct wf_owned, on_task);
+        o->close(o);
+    }
+}
+
+int wf_timer_arm(struct wf_worker *w, struct wf_timer *t, int64_t deadline)
+{
+    /* Never before this turn: one that arms itself in the past sorts behind all that are due, not before them. */
+    t->deadline = WF_MAX(deadline, w->now);
+    return wf_heap_add(&w->timers, t);
+}
+
+void wf_timer_disarm(struct wf_worker *w, struct wf_timer *t)
+{
+    wf_heap_remove(&w->timers, t);
+}
