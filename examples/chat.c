@@ -1,0 +1,329 @@
+/* chat.c -- a chat server for plain TCP clients, on one node or on many.
+ *
+ *     $ weft run chat.c --name a --listen tcp://127.0.0.1:4001 -- --port 4101
+ *     a: chat on 127.0.0.1:4101
+ *     $ weft run chat.c --name b --join tcp://127.0.0.1:4001 -- --port 4102
+ *     b: chat on 127.0.0.1:4102
+ *
+ * and from two terminals, one on each node
+ *
+ *     $ nc 127.0.0.1 4101                               $ nc 127.0.0.1 4102
+ *     * welcome to a, you are guest1 in lobby; ...      * welcome to b, you are guest1 in lobby; ...
+ *     /nick ann                                         /who
+ *     * you are ann                                     * lobby: ann@a guest1@b
+ *     hello                                             [lobby] ann: hello
+ *     [lobby] ann: hello
+ *
+ * Commands: /join ROOM, /nick NAME, /who, /quit. Options: --port PORT (0: any free one; default 4100),
+ * --host ADDRESS (default 127.0.0.1), --patience SECONDS (a client that takes nothing for so long is dropped; default
+ * 5). Without other nodes `cc chat.c $(pkg-config --cflags --libs weft) && ./a.out --port 4100` does, too.
+ *
+ * One actor serves one client. It waits for the client's socket and for its own mailbox in one call, so there is no
+ * second thread, no lock and no polling. A room is a topic, "room.lobby": publishing a line hands it to the members
+ * on this node and sends one copy to each other node that has members. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft.h>
+
+#define SAY(F) F(str, nick) F(str, text)
+WEFT_MESSAGE(say, 1, SAY) /* published in a room: somebody said something */
+#define WHO(F) F(uint, question)
+WEFT_MESSAGE(who, 2, WHO) /* published in a room: who is here? */
+#define HERE(F) F(uint, question) F(str, nick) F(str, node)
+WEFT_MESSAGE(here, 3, HERE) /* the answer, straight to who asked */
+
+enum {
+    NAME_MAX_BYTES = 24, /* of a nick or a room */
+    INPUT_BYTES = 512,   /* the longest line a client may send, with its newline */
+    OUTPUT_BYTES = 2048, /* lines for a client are gathered into writes of at most so much */
+    OUTPUT_LINE = INPUT_BYTES + 2 * NAME_MAX_BYTES + 8,
+    MAIL_PER_TURN = 64, /* then the client's own input has its turn */
+    PEOPLE_MAX = 40,    /* listed by /who; the others are counted */
+    PERSON_BYTES = 96,
+};
+#define ANSWERS_WITHIN WEFT_MS(300)
+#define COMMANDS "/join ROOM, /nick NAME, /who, /quit"
+
+struct client {
+    weft_stream stream;
+    int64_t patience;
+    unsigned number;
+};
+
+struct session {
+    struct client client;
+    char nick[NAME_MAX_BYTES + 1];
+    char topic[NAME_MAX_BYTES + 6]; /* "room." and the room's name */
+    weft_subscription membership;
+    uint64_t question;              /* the number of the last /who */
+    int64_t answers_by;             /* when its answers are shown; WEFT_FOREVER: nothing was asked */
+    char (*people)[PERSON_BYTES];   /* who answered; made at the first /who */
+    size_t people_count, uncounted; /* listed, and beyond the list */
+};
+
+static const char *room_of(const struct session *s)
+{
+    return s->topic + strlen("room.");
+}
+
+/* Nicks and rooms: letters, digits, '_' and '-', so that they fit into topics and on everybody's terminal. */
+static bool is_name(const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    size_t size = strlen(text);
+    return size >= 1 && size <= NAME_MAX_BYTES && strspn(text, allowed) == size;
+}
+
+/* A line for this client alone. Negative: it does not take it in time, or is gone. */
+#define TELL(s, ...) weft_printf((s)->client.stream, weft_after((s)->client.patience), "* " __VA_ARGS__)
+
+/* ---- What the mailbox brings ------------------------------------------------------------------------------------- */
+
+static void note_person(struct session *s, const struct here *h)
+{
+    if (h->question != s->question || s->answers_by == WEFT_FOREVER) return; /* too late */
+    if (s->people_count == PEOPLE_MAX) s->uncounted++;
+    else snprintf(s->people[s->people_count++], PERSON_BYTES, "%.*s@%.*s", WEFT_STR(h->nick), WEFT_STR(h->node));
+}
+
+/* A message that is not a line: a question, or an answer to ours. */
+static void take_note(struct session *s, const weft_msg *m)
+{
+    struct who asked;
+    struct here answer;
+    if (who_is(m) && who_read(m, &asked) == 0) {
+        answer = (struct here){asked.question, weft_cstr(s->nick), weft_cstr(weft_node_name(weft_here()))};
+        here_try_send(weft_from(m), &answer);
+    } else if (here_is(m) && here_read(m, &answer) == 0) {
+        note_person(s, &answer);
+    }
+}
+
+/* Writes the line into `out`, which has room for OUTPUT_LINE, and returns its length; 0: not for this client. */
+static size_t format_line(const struct session *s, const weft_msg *m, char *out)
+{
+    struct say said;
+    if (!say_is(m) || strcmp(weft_topic(m), s->topic) != 0 || say_read(m, &said) < 0) return 0;
+    if (said.nick.size > NAME_MAX_BYTES || said.text.size >= INPUT_BYTES)
+        return 0; /* not from a chat like this one */
+    return (size_t)snprintf(out, OUTPUT_LINE, "[%s] %.*s: %.*s\n", room_of(s), WEFT_STR(said.nick),
+                            WEFT_STR(said.text));
+}
+
+/* Shows what has come in, many lines in one write. Negative: the client does not take it. */
+static int64_t show_mail(struct session *s)
+{
+    char out[OUTPUT_BYTES];
+    size_t used = 0;
+    int64_t rc = 0;
+    weft_msg *m;
+    for (int i = 0; i < MAIL_PER_TURN && rc >= 0 && weft_recv(&m, WEFT_NOW) == 0; i++) {
+        size_t size = format_line(s, m, out + used);
+        if (size == 0) take_note(s, m);
+        weft_msg_free(m);
+        used += size;
+        if (used + OUTPUT_LINE <= sizeof out) continue;
+        rc = weft_write(s->client.stream, out, used, weft_after(s->client.patience));
+        used = 0;
+    }
+    if (used > 0 && rc >= 0) rc = weft_write(s->client.stream, out, used, weft_after(s->client.patience));
+    return rc;
+}
+
+/* ---- What the client asks for ------------------------------------------------------------------------------------ */
+
+static int64_t join(struct session *s, const char *room)
+{
+    weft_subscription before = s->membership;
+    char topic[sizeof s->topic];
+    if (!is_name(room)) return TELL(s, "a room's name is 1 to %d letters, digits, _ or -\n", NAME_MAX_BYTES);
+    snprintf(topic, sizeof topic, "room.%s", room);
+    if (strcmp(topic, s->topic) != 0) {
+        int rc = weft_subscribe(topic, &s->membership);
+        if (rc < 0) return TELL(s, "cannot join %s: %s\n", room, weft_strerror(rc));
+        memcpy(s->topic, topic, sizeof topic);
+        weft_unsubscribe(before);
+        s->answers_by = WEFT_FOREVER; /* answers about the old room are of no use */
+    }
+    return TELL(s, "you are in %s\n", room);
+}
+
+static int64_t rename_to(struct session *s, const char *nick)
+{
+    if (!is_name(nick)) return TELL(s, "a nick is 1 to %d letters, digits, _ or -\n", NAME_MAX_BYTES);
+    memcpy(s->nick, nick, strlen(nick) + 1);
+    return TELL(s, "you are %s\n", s->nick);
+}
+
+/* Nobody knows all members. So the question is published like a line, each member on every node answers, and what has
+ * come until the deadline is shown. The session goes on meanwhile: the deadline is one more thing it waits for. */
+static int64_t ask_who(struct session *s)
+{
+    if (s->people == NULL) {
+        s->people = malloc(sizeof *s->people * PEOPLE_MAX);
+        if (s->people == NULL || weft_defer(free, s->people) < 0) return WEFT_ENOMEM;
+    }
+    s->people_count = s->uncounted = 0;
+    s->answers_by = weft_after(ANSWERS_WITHIN);
+    return who_publish(s->topic, &(struct who){++s->question});
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static int64_t show_people(struct session *s)
+{
+    char list[PEOPLE_MAX * PERSON_BYTES + 1];
+    size_t used = 0;
+    s->answers_by = WEFT_FOREVER;
+    qsort(s->people, s->people_count, sizeof *s->people, by_name);
+    list[0] = 0;
+    for (size_t i = 0; i < s->people_count; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, " %s", s->people[i]);
+    if (s->uncounted == 0) return TELL(s, "%s:%s\n", room_of(s), list);
+    return TELL(s, "%s:%s and %zu more\n", room_of(s), list, s->uncounted);
+}
+
+static int64_t say_line(struct session *s, char *text)
+{
+    for (char *c = text; *c != 0; c++) /* nobody gets to move his neighbours' cursors */
+        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+    int rc = say_publish(s->topic, &(struct say){weft_cstr(s->nick), weft_cstr(text)});
+    return rc < 0 ? TELL(s, "not said: %s\n", weft_strerror(rc)) : rc;
+}
+
+/* Negative: the session is over. */
+static int64_t obey(struct session *s, char *line)
+{
+    char *word = strchr(line, ' ');
+    if (line[0] == 0) return 0;
+    if (line[0] != '/') return say_line(s, line);
+    if (word == NULL) word = strchr(line, 0);
+    else *word++ = 0;
+    if (strcmp(line, "/join") == 0) return join(s, word);
+    if (strcmp(line, "/nick") == 0) return rename_to(s, word);
+    if (strcmp(line, "/who") == 0 && *word == 0) return ask_who(s);
+    if (strcmp(line, "/quit") == 0 && *word == 0) return WEFT_ECLOSED;
+    return TELL(s, "unknown command; there are " COMMANDS "\n");
+}
+
+/* One line of the client, if a whole one is there. Negative: the session is over. */
+static int64_t take_line(struct session *s)
+{
+    char line[INPUT_BYTES];
+    int64_t n = weft_read_until(s->client.stream, line, sizeof line, '\n', WEFT_NOW);
+    if (n == WEFT_ETIMEDOUT) return 0; /* half a line: weft_on_readable tells of the rest */
+    if (n == WEFT_ETOOBIG) {
+        TELL(s, "a line has at most %d bytes\n", INPUT_BYTES - 1);
+        return n;
+    }
+    if (n <= 0) return WEFT_ECLOSED;
+    size_t size = (size_t)n;
+    if (line[size - 1] == '\n') size--;
+    else if (size == sizeof line) return WEFT_ETOOBIG;
+    if (size > 0 && line[size - 1] == '\r') size--;
+    line[size] = 0;
+    return obey(s, line);
+}
+
+/* ---- Sessions ---------------------------------------------------------------------------------------------------- */
+
+/* What was said before the client left is shown, then he has a second to read it: closing at once while input is
+ * unread would reset the connection and might destroy it. */
+static void part(struct session *s)
+{
+    char rest[INPUT_BYTES];
+    int64_t until = weft_after(WEFT_SEC(1));
+    if (show_mail(s) < 0 || TELL(s, "bye\n") < 0 || weft_shutdown(s->client.stream) < 0) return;
+    while (weft_read(s->client.stream, rest, sizeof rest, until) > 0) {}
+}
+
+static void converse(struct session *s)
+{
+    /* The socket first, yet neither starves the other: a turn serves both. */
+    const weft_wait sources[] = {weft_on_readable(s->client.stream), weft_on_mailbox()};
+    for (;;) {
+        int which = weft_wait_any(sources, 2, s->answers_by);
+        int64_t rc = which == WEFT_ETIMEDOUT ? show_people(s) : which < 0 ? which : show_mail(s);
+        if (rc == WEFT_ECANCELED) {
+            TELL(s, "the server stops\n");
+            return;
+        }
+        if (rc < 0) {
+            weft_log(WEFT_INFO, "%s is dropped: %s", s->nick, weft_strerror((int)rc));
+            return;
+        }
+        if (which == 0 && take_line(s) < 0) {
+            part(s);
+            return;
+        }
+    }
+}
+
+static void session(const void *arg, size_t size)
+{
+    struct session s = {.client = *(const struct client *)arg, .topic = "room.lobby", .answers_by = WEFT_FOREVER};
+    (void)size;
+    weft_defer_close(s.client.stream);
+    snprintf(s.nick, sizeof s.nick, "guest%u", s.client.number);
+    if (weft_subscribe(s.topic, &s.membership) < 0) return;
+    if (TELL(&s, "welcome to %s, you are %s in %s; " COMMANDS "\n", weft_node_name(weft_here()), s.nick,
+             room_of(&s)) < 0)
+        return;
+    converse(&s);
+}
+
+/* ---- The server -------------------------------------------------------------------------------------------------- */
+
+static void usage(void)
+{
+    fprintf(stderr, "usage: chat [--port PORT] [--host ADDRESS] [--patience SECONDS]\n");
+    weft_exit(WEFT_EINVAL);
+}
+
+static void server(const void *arg, size_t size)
+{
+    const struct weft_args *args = arg;
+    const char *port = "4100", *host = "127.0.0.1";
+    struct client client = {.patience = WEFT_SEC(5)};
+    char address[WEFT_ADDRESS_TEXT];
+    weft_listener l;
+    (void)size;
+    for (int i = 1; i < args->argc; i += 2) {
+        const char *value = i + 1 < args->argc ? args->argv[i + 1] : NULL;
+        if (value == NULL) usage();
+        else if (strcmp(args->argv[i], "--port") == 0) port = value;
+        else if (strcmp(args->argv[i], "--host") == 0) host = value;
+        else if (strcmp(args->argv[i], "--patience") == 0 && atoi(value) > 0) client.patience = WEFT_SEC(atoi(value));
+        else usage();
+    }
+    snprintf(address, sizeof address, "%s:%s", host, port);
+    int rc = weft_listen(&l, address, NULL);
+    if (rc < 0) {
+        fprintf(stderr, "chat: cannot listen on %s: %s\n", address, weft_strerror(rc));
+        weft_exit(rc);
+    }
+    weft_listener_address(l, address, sizeof address);
+    printf("%s: chat on %s\n", weft_node_name(weft_here()), address);
+    fflush(stdout);
+
+    const weft_spawn_options options = {.kind = "session"};
+    /* WEFT_EFULL: out of descriptors; weft_accept has waited a little for clients to leave. */
+    while ((rc = weft_accept(l, &client.stream, WEFT_FOREVER)) == 0 || rc == WEFT_EFULL) {
+        if (rc == WEFT_EFULL) continue;
+        client.number++;
+        if (weft_spawn(NULL, session, &client, sizeof client, &options) < 0) weft_close(client.stream);
+    }
+    weft_listener_close(l);
+}
+
+WEFT_MODULE(server) /* for `weft run` */
+
+int main(int argc, char **argv)
+{
+    struct weft_args args = {argc, (const char *const *)argv};
+    return weft_main(NULL, server, &args, sizeof args);
+}
