@@ -1,0 +1,199 @@
+/* bench/remote.c -- two processes on 127.0.0.1: round trip and one-way messages between actors on two nodes.
+ *
+ *     remote rtt SIZE N | oneway SIZE N | publish SUBSCRIBERS N
+ *
+ * Starts the other node itself, as `remote serve URL`, and ends it. Publish counts deliveries to subscribers
+ * there. */
+#include "bench.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+static char params[128], url[64];
+static struct {
+    char mode;
+    long size, n;
+} arg;
+enum { ECHO = 1, COUNT, END, SUBSCRIBE, NEWS };
+
+/* ---- The other node -------------------------------------------------------------------------------------------- */
+
+static void subscriber(const void *given, size_t size)
+{
+    struct {
+        weft_pid boss;
+        long n;
+    } a;
+    (void)size;
+    memcpy(&a, given, sizeof a);
+    must(weft_subscribe("bench.news", NULL), "subscribe");
+    must(weft_send(a.boss, SUBSCRIBE, NULL, 0), "ready");
+    long seen = 0;
+    while (seen < a.n) {
+        weft_msg *m = receive();
+        long number;
+        memcpy(&number, weft_data(m), sizeof number);
+        if (number != seen++) fail("publish: lost or out of order");
+        weft_msg_free(m);
+    }
+    must(weft_send(a.boss, END, NULL, 0), "done");
+}
+
+static void start_subscribers(const weft_msg *m)
+{
+    long counts[2];
+    memcpy(counts, weft_data(m), sizeof counts);
+    struct {
+        weft_pid boss;
+        long n;
+    } a = {weft_from(m), counts[1]};
+    weft_spawn_options one = {.kind = "subscriber", .worker = 1};
+    for (long i = 0; i < counts[0]; i++) must(weft_spawn(NULL, subscriber, &a, sizeof a, &one), "spawn");
+}
+
+static void serve(const void *unused, size_t unused_size)
+{
+    (void)unused, (void)unused_size;
+    must(weft_register("bench"), "register");
+    long counted = 0;
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        weft_pid from = weft_from(m);
+        switch (weft_tag(m)) {
+        case ECHO:
+            if (weft_wants_reply(m)) {
+                must(weft_reply(m, ECHO, NULL, 0), "reply");
+                break;
+            }
+            must(weft_send_msg(from, m), "echo");
+            continue;
+        case COUNT: counted++; break;
+        case SUBSCRIBE: start_subscribers(m); break;
+        case END: (void)weft_send(from, END, &counted, sizeof counted), counted = 0; break;
+        }
+        weft_msg_free(m);
+    }
+}
+
+static void node_main(const char *name, const char *listen, const char *join, weft_actor *body)
+{
+    weft_node *node;
+    weft_node_options options = {.name = name,
+                                 .workers = 1,
+                                 .listen = &listen,
+                                 .listen_count = listen != NULL,
+                                 .join = &join,
+                                 .join_count = join != NULL};
+    must(weft_node_start(&node, &options), "node");
+    must(weft_node_spawn(node, NULL, body, NULL, 0, NULL), "first actor");
+    if (join == NULL) {
+        printf("%s\n", weft_node_url(node, 0));
+        fflush(stdout);
+    }
+    must(weft_node_wait(node, WEFT_FOREVER), "wait");
+    (void)weft_node_stop(node, weft_after(WEFT_SEC(5)));
+}
+
+/* ---- This node ------------------------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void round_trips(weft_pid to, const char *body)
+{
+    int64_t *took = calloc((size_t)arg.n, sizeof *took);
+    if (took == NULL) fail("no memory");
+    for (long i = -1000; i < arg.n; i++) {
+        int64_t start = weft_now();
+        must(weft_send(to, ECHO, body, (size_t)arg.size), "send");
+        weft_msg *m = receive();
+        if (weft_size(m) != (size_t)arg.size) fail("rtt: wrong answer");
+        weft_msg_free(m);
+        if (i >= 0) took[i] = weft_now() - start;
+    }
+    qsort(took, (size_t)arg.n, sizeof *took, by_value);
+    snprintf(params, sizeof params, "rtt,size=%ld,n=%ld", arg.size, arg.n);
+    report("remote", params, "p50_us", (double)took[arg.n / 2] / 1e3);
+    report("remote", params, "p99_us", (double)took[arg.n * 99 / 100] / 1e3);
+    free(took);
+}
+
+static void one_way(weft_pid to, const char *body)
+{
+    int64_t start = weft_now();
+    for (long i = 0; i < arg.n; i++) must(weft_send(to, COUNT, body, (size_t)arg.size), "send");
+    must(weft_send(to, END, NULL, 0), "end");
+    weft_msg *m = receive();
+    double ns = (double)(weft_now() - start);
+    long counted;
+    memcpy(&counted, weft_data(m), sizeof counted);
+    weft_msg_free(m);
+    if (counted != arg.n) fail("oneway: messages were lost");
+    snprintf(params, sizeof params, "oneway,size=%ld,n=%ld", arg.size, arg.n);
+    report("remote", params, "msgs_per_s", 1e9 * (double)arg.n / ns);
+}
+
+static void publish(weft_pid to)
+{
+    long counts[2] = {arg.size, arg.n};
+    must(weft_send(to, SUBSCRIBE, counts, sizeof counts), "subscribe");
+    for (long i = 0; i < arg.size; i++) weft_msg_free(receive());
+    long number = 0;
+    /* The interest of the other node may be still under way: the first is repeated until it is handed to somebody. */
+    while (weft_publish("bench.news", NEWS, &number, sizeof number) == 0) (void)weft_sleep(weft_after(WEFT_MS(1)));
+    int64_t start = weft_now();
+    for (number = 1; number < arg.n; number++)
+        must(weft_publish("bench.news", NEWS, &number, sizeof number), "publish");
+    for (long i = 0; i < arg.size; i++) weft_msg_free(receive());
+    double ns = (double)(weft_now() - start);
+    snprintf(params, sizeof params, "publish,size=8,subs=%ld,n=%ld", arg.size, arg.n);
+    report("remote", params, "deliveries_per_s", 1e9 * (double)arg.n * (double)arg.size / ns);
+}
+
+static void client(const void *unused, size_t unused_size)
+{
+    (void)unused, (void)unused_size;
+    static char body[WEFT_MESSAGE_MAX / 16];
+    weft_msg *m;
+    /* Until the link is up the other node is not there. */
+    while (weft_call_name("bench@server", ECHO, NULL, 0, &m, weft_after(WEFT_SEC(5))) == WEFT_ENONODE)
+        (void)weft_sleep(weft_after(WEFT_MS(5)));
+    weft_pid to = weft_from(m);
+    weft_msg_free(m);
+    if (arg.mode == 'r') round_trips(to, body);
+    else if (arg.mode == 'o') one_way(to, body);
+    else publish(to);
+}
+
+int main(int argc, char **argv)
+{
+    weft_log_set(WEFT_ERROR, false);
+    if (argc == 2 && strcmp(argv[1], "serve") == 0) {
+        node_main("server", "tcp://127.0.0.1:0", NULL, serve);
+        return 0;
+    }
+    if (argc != 4 || (arg.size = strtol(argv[2], NULL, 10)) < 0 || (arg.n = strtol(argv[3], NULL, 10)) < 1) {
+        fprintf(stderr, "usage: %s rtt SIZE N | oneway SIZE N | publish SUBSCRIBERS N\n", argv[0]);
+        return 2;
+    }
+    arg.mode = argv[1][0];
+    int out[2];
+    if (pipe(out) < 0) fail("pipe");
+    pid_t server = fork(); /* before any node: the carrier's library does not survive a fork */
+    if (server == 0) {
+        dup2(out[1], 1);
+        execl("/proc/self/exe", argv[0], "serve", (char *)NULL);
+        fail("exec");
+    }
+    FILE *f = fdopen(out[0], "r");
+    close(out[1]);
+    if (f == NULL || fgets(url, sizeof url, f) == NULL) fail("the other node did not start");
+    url[strcspn(url, "\n")] = 0;
+    node_main("client", NULL, url, client);
+    kill(server, SIGTERM);
+    waitpid(server, NULL, 0);
+    return 0;
+}
