@@ -4,11 +4,12 @@
  * (1) Per class: segments (fixed table, so that the fault handler may read it), and one array of free slots, as
  *     large as all segments have slots, so that giving back cannot fail. Slots of the newest segment that were
  *     never used stand at its end, behind `used`.
- * (2) Growth below the top page cannot be asked of the kernel for less than trimming costs, so it is guessed, in
- *     three ways: marker words at the top page's lower end, which calls that reach further down overwrite; the
- *     lowest stack pointer seen at a suspension (wf_stack_seen), as an unwritten buffer may lie over the markers;
- *     and a slot that comes back while many lie free, so that it will not be used soon, is trimmed without asking.
- *     A wrong guess costs one call, or a few pages until the slot's next use.
+ * (2) Growth below the top page cannot be asked of the kernel for less than trimming costs, so it is guessed: marker
+ *     words at the top page's lower end, which calls that reach further down overwrite, and the lowest stack pointer
+ *     seen at a suspension (wf_stack_seen), as an unwritten buffer may lie over the markers. A wrong guess costs one
+ *     call, or a few pages until the slot is used again or cold.
+ *     Slots under FREE_KEPT others will not be used soon: they are cold and give all their memory back, so that a node
+ *     is small again after a peak. Taking and giving at the top of a long free list costs no call.
  * (3) wf_stack_give may run on the stack it gives back. All it writes there are the markers, and those only if they
  *     lie well below its own frame; the same holds for what it trims. The next taker is therefore safe only after
  *     the giver has left.
@@ -34,7 +35,7 @@ enum {
     COLOURS = 48,
     MARKERS = 8,
     CANARIES = 8,
-    FREE_KEPT = 1024, /* slots of a class that may lie free untrimmed */
+    FREE_KEPT = 1024, /* free slots of a class that keep their memory */
     MARGIN = 1024,    /* below a running frame, for the calls it makes itself */
 };
 static const uint64_t MARKER = 0x6b72616d20666577;
@@ -62,7 +63,8 @@ struct slot_class {
     struct segment *segments; /* SEGMENTS of them: lazily committed */
     uint32_t segment_count;
     uint32_t free_count;
-    char **free; /* bases; the last is taken first */
+    uint32_t cold; /* free slots whose memory went back to the system; they lie first */
+    char **free;   /* bases; the last is taken first */
 };
 
 struct wf_stack_arena {
@@ -148,6 +150,11 @@ static uint64_t *markers(const struct wf_stack *s)
     return (uint64_t *)(void *)(s->base + s->slot_bytes - pf_page_size());
 }
 
+__attribute__((no_sanitize("address", "thread"))) static void mark(const struct wf_stack *s)
+{
+    for (int i = 0; i < MARKERS; i++) markers(s)[i] = MARKER;
+}
+
 static uint64_t *canaries(const struct wf_stack *s)
 {
     return (uint64_t *)(void *)(s->base + guard_bytes()) - CANARIES;
@@ -170,7 +177,7 @@ static char *fresh_slot(struct wf_stack_arena *a, int index)
         for (int i = 0; i < CANARIES; i++) canaries(&slot)[i] = CANARY;
     }
     s->used++;
-    for (int i = 0; i < MARKERS; i++) markers(&slot)[i] = MARKER;
+    mark(&slot);
     a->ever++;
     return slot.base;
 }
@@ -183,9 +190,12 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
     uint32_t slot_bytes = slot_size(index);
     char *base = c->free_count > 0 ? c->free[--c->free_count] : fresh_slot(a, index);
     if (base == NULL) return WEFT_ENOMEM;
+    bool cold = c->cold > c->free_count;
+    if (cold) c->cold = c->free_count;
     size_t colour = (uintptr_t)base / slot_bytes * 7 % COLOURS;
     *out = (struct wf_stack){
         .base = base, .top = base + slot_bytes - colour * WF_CACHE_LINE, .slot_bytes = slot_bytes};
+    if (cold) mark(out);
     a->in_use++;
 #ifdef WF_ASAN
     __asan_unpoison_memory_region(base + guard_bytes(), slot_bytes - guard_bytes());
@@ -242,8 +252,7 @@ __attribute__((no_sanitize("address", "thread"))) static void trim(struct wf_sta
     if (inside && page_floor(frame - MARGIN) < high) high = page_floor(frame - MARGIN);
     if (high > low) pf_pages_trim(low, (size_t)(high - low));
     /* If not, they stay broken, and the slot is trimmed when it comes back the next time. */
-    if (may_mark)
-        for (int i = 0; i < MARKERS; i++) markers(s)[i] = MARKER;
+    if (may_mark) mark(s);
 }
 
 void wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s)
@@ -252,11 +261,14 @@ void wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s)
     WF_ASSERT(s->base != NULL && index < CLASSES && a->in_use > 0);
     struct slot_class *c = &a->classes[index];
     if (WF_UNLIKELY(a->guard == PF_GUARD_NONE)) check_canaries(a, index, s);
-    if (WF_UNLIKELY(grown(s) || c->free_count >= FREE_KEPT)) trim(s, __builtin_frame_address(0));
+    if (WF_UNLIKELY(grown(s))) trim(s, __builtin_frame_address(0));
 #ifdef WF_VALGRIND
     VALGRIND_STACK_DEREGISTER(s->valgrind_id);
 #endif
     c->free[c->free_count++] = s->base;
+    /* One at a time, and not the one given back, whose stack may be in use until its giver has left. */
+    if (WF_UNLIKELY(c->free_count - c->cold > FREE_KEPT))
+        pf_pages_trim(c->free[c->cold++] + guard_bytes(), s->slot_bytes - guard_bytes());
     a->in_use--;
     *s = (struct wf_stack){.base = NULL};
 }

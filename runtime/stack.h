@@ -8,9 +8,9 @@
  * (3) Free slots are reused last in, first out, without giving memory back; a slot whose use went below its top page
  *     is trimmed.
  * (4) Tops are spread twice. By colour, 64 B x (slot * 7 % 48) below the slot's end, else all tops fall into the same
- *     cache sets (3.4 ns against 6.2 ns a switch over 60 coroutines). And by an odd number of pages from slot to slot,
- *     one page more than the class says, else they fall into a sixteenth of the sets of the translation cache (8.6 ns
- *     against 22 ns over 1000).
+ *     cache sets (3.4 ns against 6.2 ns a switch over 60 coroutines). And by an odd number of pages from slot to
+ *     slot, one page more than the class says, else they fall into a sixteenth of the sets of the translation cache
+ *     (8.6 ns against 22 ns over 1000).
  * (5) An arena belongs to one thread. Only wf_stack_owner is also called from its fault handler. */
 #ifndef WF_STACK_H
 #define WF_STACK_H

@@ -34,7 +34,7 @@ void *pf_context_make(char *top, void (*entry)(void *arg), void *arg)
     s->context.uc_stack.ss_size = 4096;
     s->context.uc_link = NULL;
     uint64_t word = (uint64_t)(uintptr_t)s;
-    makecontext(&s->context, (void (*)(void))(void *)start, 2, (unsigned)(word >> 32), (unsigned)word);
+    makecontext(&s->context, (void (*)(void))start, 2, (unsigned)(word >> 32), (unsigned)word);
     return &s->context;
 }
 

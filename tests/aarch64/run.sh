@@ -1,5 +1,6 @@
 #!/bin/sh
-# tests/aarch64/run.sh SOURCE_ROOT WORK_DIR -- builds the coroutine cases for AArch64 and runs them under qemu. Exit code 77: tools are missing.
+# tests/aarch64/run.sh SOURCE_ROOT WORK_DIR -- builds the coroutine cases for AArch64 and runs them under qemu.
+# Exit code 77: tools are missing.
 set -eu
 root=$1
 work=$(mktemp -d "$2/aarch64-XXXXXX")

@@ -132,17 +132,28 @@ START_TEST(a_stack_pointer_seen_below_the_top_page_is_enough)
 }
 END_TEST
 
-START_TEST(many_free_slots_hold_one_page_each)
+START_TEST(slots_far_down_the_free_list_hold_no_memory)
 {
-    enum { COUNT = 1200 };
-    static struct wf_stack s[COUNT];
+    enum { COUNT = 1200, KEPT = 1024 };
+    static struct wf_stack s[COUNT], was[COUNT];
+    size_t page = pf_page_size();
     for (int i = 0; i < COUNT; i++) {
-        s[i] = take(1);
-        s[i].base[s[i].slot_bytes - 3 * pf_page_size()] = 1; /* unnoticed growth */
+        s[i] = was[i] = take(1);
+        s[i].base[s[i].slot_bytes - 3 * page] = 1; /* unnoticed growth */
     }
-    struct wf_stack last = s[COUNT - 1];
     for (int i = 0; i < COUNT; i++) wf_stack_give(arena, &s[i]);
-    ck_assert_uint_eq(wf_stack_resident(&last), pf_page_size());
+    for (int i = 0; i < COUNT; i++) ck_assert_uint_eq(wf_stack_resident(&was[i]), i < COUNT - KEPT ? 0 : 2 * page);
+    /* Back in use, growth of a cold one is noticed as ever. */
+    for (int i = 0; i < COUNT; i++) s[i] = take(1);
+    struct wf_stack cold = s[COUNT - 1];
+    ck_assert_ptr_eq(cold.base, was[0].base);
+    wf_stack_give(arena, &s[COUNT - 1]);
+    ck_assert_uint_eq(wf_stack_resident(&cold), page);
+    s[COUNT - 1] = take(1);
+    memset(s[COUNT - 1].base + WF_GUARD_BYTES, 1, (size_t)(s[COUNT - 1].top - s[COUNT - 1].base) - WF_GUARD_BYTES);
+    wf_stack_give(arena, &s[COUNT - 1]);
+    ck_assert_uint_eq(wf_stack_resident(&cold), page);
+    for (int i = 0; i < COUNT - 1; i++) wf_stack_give(arena, &s[i]);
 }
 END_TEST
 
@@ -325,7 +336,7 @@ int main(void)
     tcase_add_test(c, neighbours_have_different_colours);
     tcase_add_test(c, a_slot_used_deeply_gives_its_memory_back);
     tcase_add_test(c, a_stack_pointer_seen_below_the_top_page_is_enough);
-    tcase_add_test(c, many_free_slots_hold_one_page_each);
+    tcase_add_test(c, slots_far_down_the_free_list_hold_no_memory);
     tcase_add_test(c, a_hundred_thousand_stacks);
     tcase_add_test(c, owners_of_addresses);
     tcase_add_test(c, a_guard_is_noticed_and_named);
