@@ -8,8 +8,8 @@
  *     words at the top page's lower end, which calls that reach further down overwrite, and the lowest stack pointer
  *     seen at a suspension (wf_stack_seen), as an unwritten buffer may lie over the markers. A wrong guess costs one
  *     call, or a few pages until the slot is used again or cold.
- *     Slots under FREE_KEPT others will not be used soon: they are cold and give all their memory back, so that a node
- *     is small again after a peak. Taking and giving at the top of a long free list costs no call.
+ *     Slots under FREE_KEPT others will not be used soon: they are cold and give all their memory back, so that a
+ *     node is small again after a peak. Taking and giving at the top of a long free list costs no call.
  * (3) wf_stack_give may run on the stack it gives back. All it writes there are the markers, and those only if they
  *     lie well below its own frame; the same holds for what it trims. The next taker is therefore safe only after
  *     the giver has left.

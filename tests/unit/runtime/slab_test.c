@@ -118,6 +118,7 @@ static void read_ids(void *arg)
             WF_ASSERT(item->slot.index == wf_id_slot(id));
             atomic_fetch_add(&shared.found, 1);
         }
+        sched_yield();
     }
 }
 
@@ -134,6 +135,7 @@ START_TEST(readers_on_other_threads_never_see_what_is_not_there)
             items[i] = wf_slab_take(&shared.slab);
             atomic_store(&shared.ids[i], wf_id_make(&items[i]->slot, 0));
         }
+        sched_yield(); /* under Valgrind one thread runs at a time */
         for (int i = 0; i < SLOTS; i++) wf_slab_give(&shared.slab, items[i]);
         sched_yield();
     }
