@@ -13,7 +13,8 @@
 
 enum { SIGNAL_STACK_BYTES = 64 * 1024 };
 
-static bool (*volatile reporter)(const void *address);
+typedef bool report_function(const void *address);
+static _Atomic(report_function *) reporter; /* set once, before the handler that reads it is installed */
 static struct sigaction before_segv, before_bus;
 /* Of the thread that called pf_fault_watch, for its life; kept where leak checkers see it. */
 static __attribute__((used)) void *watchers_stack;
@@ -41,7 +42,7 @@ void pf_signal_stack_drop(void *memory)
 static void on_fault(int signal_number, siginfo_t *info, void *context)
 {
     bool sent = info->si_code <= 0; /* by kill(), not by an access */
-    if (!sent && reporter(info->si_addr)) _exit(128 + signal_number);
+    if (!sent && atomic_load(&reporter)(info->si_addr)) _exit(128 + signal_number);
     const struct sigaction *before = signal_number == SIGBUS ? &before_bus : &before_segv;
     if ((before->sa_flags & SA_SIGINFO) != 0) {
         before->sa_sigaction(signal_number, info, context);
@@ -58,8 +59,11 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
 
 void pf_fault_watch(bool (*report)(const void *address))
 {
-    WF_ASSERT(reporter == NULL);
-    reporter = report;
+    report_function *before = NULL;
+    if (!atomic_compare_exchange_strong(&reporter, &before, report)) {
+        WF_ASSERT(before == report); /* a process may hold many nodes; one watch serves them all */
+        return;
+    }
     watchers_stack = pf_signal_stack_add();
     struct sigaction ours;
     memset(&ours, 0, sizeof ours);

@@ -25,7 +25,7 @@ static void again_blocks(void *arg)
     int result = 1;
     struct test_task *waiter = spawn_here(await_once, &result);
     until(is_waiting(waiter));
-    for (int i = 0; i < 1000; i++) wf_task_yield();
+    pass_turns(3);
     want(is_waiting(waiter));
     want_int(weft_event_set(event), 0);
     until(waiter->done);

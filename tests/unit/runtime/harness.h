@@ -198,6 +198,13 @@ __attribute__((unused)) static struct test_task *spawn_here(void (*run)(void *),
         while (!(condition)) wf_task_yield(); \
     } while (0)
 
+/* In a task: lets the loop turn, so that what was posted has arrived and what it woke has run. */
+__attribute__((unused)) static void pass_turns(uint64_t count)
+{
+    uint64_t start = wf_here->count.turns;
+    until(wf_here->count.turns >= start + count);
+}
+
 __attribute__((unused)) static bool is_waiting(const struct test_task *t)
 {
     return t->task.state == WF_TASK_WAITING;
