@@ -179,7 +179,6 @@ static void open_and_keep(void *arg)
     (void)arg;
     want_int(weft_event_open(&event), 0);
     tell(true, 0);
-    wait_for_taken(0);
     while (weft_event_await(event, WEFT_FOREVER) == 0) tell(false, 1);
 }
 
