@@ -1,0 +1,118 @@
+/* include/weft/typed.h on a running node: every generated function, from one actor to another and back. */
+#include <check.h>
+#include <string.h>
+
+#include <weft.h>
+
+#include "node.h"
+
+#define ADD(F) F(int, a) F(int, b) F(str, note)
+WEFT_MESSAGE(add, 1, ADD)
+#define SUM(F) F(int, value) F(str, note) F(pid, by)
+WEFT_MESSAGE(sum, 2, SUM)
+
+enum { STEPS = 5 }; /* sent, tried, named, published, and the end */
+
+static struct {
+    int64_t sums[STEPS];
+    int64_t called, called_by_name;
+    int errors;
+    bool noted;
+} seen;
+
+/* Answers what wants an answer; counts up the rest until it is 0 + 0. */
+static void adder(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    if (weft_register("adder") < 0 || weft_subscribe("sums.*", NULL) < 0) seen.errors++;
+    weft_msg *m;
+    for (int i = 0; weft_recv(&m, WEFT_FOREVER) == 0;) {
+        struct add v;
+        if (add_read(m, &v) < 0) seen.errors++;
+        struct sum answer = {v.a + v.b, v.note, weft_self()};
+        if (weft_wants_reply(m)) {
+            if (sum_reply(m, &answer) < 0) seen.errors++;
+        } else if (i < STEPS) {
+            seen.sums[i++] = answer.value;
+        }
+        weft_msg_free(m);
+        if (i == STEPS) return;
+    }
+}
+
+static int64_t value_of(int rc, weft_msg *answer, weft_pid by)
+{
+    struct sum got;
+    if (rc < 0 || sum_read(answer, &got) < 0) return rc < 0 ? rc : -1;
+    if (!weft_pid_equal(got.by, by)) seen.errors++;
+    seen.noted = got.note.size == 1000 && got.note.data[999] == 'x';
+    weft_msg_free(answer);
+    return got.value;
+}
+
+static void asker(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    static char note[1000];
+    memset(note, 'x', sizeof note);
+    weft_pid to;
+    weft_msg *answer = NULL;
+    if (weft_spawn(&to, adder, NULL, 0, NULL) < 0) seen.errors++;
+    while (weft_whereis("adder", &to) < 0 && weft_yield() == 0) {}
+    struct add v = {1, 2, weft_str(note, sizeof note)};
+    int rc = add_call(to, &v, &answer, WEFT_FOREVER);
+    seen.called = value_of(rc, answer, to);
+    v.a = 10;
+    rc = add_call_name("adder", &v, &answer, WEFT_FOREVER);
+    seen.called_by_name = value_of(rc, answer, to);
+    v.note.size = 3;
+    if (add_send(to, &v) < 0) seen.errors++;
+    v.a = 20;
+    if (add_try_send(to, &v) < 0) seen.errors++;
+    v.a = 30;
+    if (add_send_name("adder", &v) < 0) seen.errors++;
+    v.a = 40;
+    if (add_publish("sums.large", &v) != 1) seen.errors++;
+    struct add end = {0, 0, weft_cstr("")};
+    if (weft_send_msg(to, add_new(&end)) < 0) seen.errors++;
+}
+
+START_TEST(from_actor_to_actor_and_back)
+{
+    weft_node *node = NULL;
+    weft_node_options options;
+    memset(&options, 0, sizeof options);
+    options.workers = 1;
+    ck_assert_int_eq(wf_node_create(&node, &options, NULL), 0);
+    ck_assert_int_eq(wf_node_run(node), 0);
+    ck_assert_int_eq(weft_node_spawn(node, NULL, asker, NULL, 0, NULL), 0);
+    ck_assert_int_eq(weft_node_wait(node, WEFT_FOREVER), 0);
+    wf_node_finish_actors(node);
+    wf_node_destroy(node);
+    ck_assert_int_eq(seen.errors, 0);
+    ck_assert_int_eq(seen.called, 3);
+    ck_assert_int_eq(seen.called_by_name, 12);
+    ck_assert(seen.noted);
+    static const int64_t sums[STEPS] = {12, 22, 32, 42, 0};
+    for (int i = 0; i < STEPS; i++) ck_assert_int_eq(seen.sums[i], sums[i]);
+
+    /* Outside of actors. */
+    struct add v = {1, 2, weft_cstr("")};
+    weft_msg *answer = NULL;
+    ck_assert_int_eq(add_send(weft_nobody(), &v), WEFT_ENOTACTOR);
+    ck_assert_int_eq(add_call_name("adder", &v, &answer, WEFT_NOW), WEFT_ENOTACTOR);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("typed_live");
+    TCase *t = tcase_create("typed_live");
+    tcase_add_test(t, from_actor_to_actor_and_back);
+    suite_add_tcase(s, t);
+    SRunner *runner = srunner_create(s);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
