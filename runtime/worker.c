@@ -77,22 +77,23 @@ static void poll_until(struct wf_worker *w, int64_t deadline)
 }
 
 /* Posts come within microseconds while two workers talk: then looking for them beats sleeping, which costs the
- * sleeper 6-26 us and the producer 2-12 us. Only if that was so lately, and every worker can have a core. */
-static bool look_for_posts(struct wf_worker *w, int64_t until)
+ * sleeper 6-26 us and the producer 2-12 us. Only if that was so lately, and every worker can have a core. Most come
+ * before the first look at the clock. */
+static bool look_for_posts(struct wf_worker *w, int64_t deadline)
 {
     struct pf_env *env = w->set->env;
-    if (!w->set->may_look || w->idle_gap > WF_LOOK) return false;
+    if (!w->set->may_look || w->idle_gap > WF_LOOK || deadline <= w->now) return false;
     w->count.looks++;
-    /* for people; producers treat it as RUNNING */
-    atomic_store_explicit(&w->state, WF_LOOKING, memory_order_relaxed);
+    int64_t until = 0;
     do {
-        for (int i = 0; i < 32; i++) {
+        for (int i = 0; i < 64; i++) {
             if (has_posts(w, memory_order_relaxed)) {
-                atomic_store_explicit(&w->state, WF_RUNNING, memory_order_relaxed);
+                w->idle_gap -= w->idle_gap / 4;
                 return true;
             }
             pf_cpu_relax();
         }
+        if (until == 0) until = WF_MIN(deadline, env->now(env) + WF_LOOK);
     } while (env->now(env) < until);
     return false;
 }
@@ -100,21 +101,12 @@ static bool look_for_posts(struct wf_worker *w, int64_t until)
 static void sleep_until(struct wf_worker *w, int64_t deadline)
 {
     struct pf_env *env = w->set->env;
-    struct wf_timer *first = wf_heap_first(&w->timers);
-    if (first != NULL && first->deadline < deadline) deadline = first->deadline;
     int64_t idle_since = env->now(env);
-    if (deadline > idle_since && !look_for_posts(w, WF_MIN(deadline, idle_since + WF_LOOK))) {
-        atomic_store_explicit(&w->state, WF_ASLEEP, memory_order_seq_cst); /* pairs with wake_if_asleep */
-        if (has_posts(w, memory_order_seq_cst)) {
-            deadline = WEFT_NOW;
-        } else {
-            w->count.sleeps++;
-        }
-        poll_until(w, deadline);
-        atomic_store_explicit(&w->state, WF_RUNNING, memory_order_seq_cst);
-    } else {
-        poll_until(w, WEFT_NOW);
-    }
+    atomic_store_explicit(&w->state, WF_ASLEEP, memory_order_seq_cst); /* pairs with wake_if_asleep */
+    if (has_posts(w, memory_order_seq_cst)) deadline = WEFT_NOW;
+    else w->count.sleeps++;
+    poll_until(w, deadline);
+    atomic_store_explicit(&w->state, WF_RUNNING, memory_order_seq_cst);
     w->last_poll = env->now(env);
     w->idle_gap = (3 * w->idle_gap + WF_MIN(w->last_poll - idle_since, 100 * WF_LOOK)) / 4;
 }
@@ -129,7 +121,10 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
     run_ready(w);       /* 3 */
     flush(w);           /* 4 */
     if (w->stop) return;
-    if (w->ready_first == NULL && !has_posts(w, memory_order_relaxed)) { /* 5 */
+    struct wf_timer *first = wf_heap_first(&w->timers); /* 5 */
+    if (first != NULL && first->deadline < deadline) deadline = first->deadline;
+    bool idle = w->ready_first == NULL && !has_posts(w, memory_order_relaxed);
+    if (idle && !look_for_posts(w, deadline)) {
         sleep_until(w, deadline);
     } else if (w->now - w->last_poll >= WF_POLL_GAP) {
         w->last_poll = w->now;

@@ -97,7 +97,7 @@ struct wf_hooks {
 };
 
 /* ---- Workers --------------------------------------------------------------------------------------------------- */
-enum wf_worker_state { WF_RUNNING, WF_LOOKING, WF_ASLEEP };
+enum wf_worker_state { WF_RUNNING, WF_ASLEEP };
 
 struct wf_outbox {
     struct wf_post *newest, *oldest; /* newest -> ... -> oldest by next */
@@ -131,7 +131,8 @@ struct wf_worker {
     struct wf_list room[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a choked worker */
     /* under way to that worker while tasks wait; NULL before the first use */
     struct wf_room_call *room_call[WF_WORKERS_MAX];
-    int64_t idle_gap; /* moving average of how long this worker lay idle before a post came: whether LOOKING pays */
+    int64_t
+        idle_gap; /* moving average of how long this worker lay idle before a post came: whether looking for posts pays */
     struct {
         uint64_t turns, sleeps, looks, wakes_sent, posts_in, timers_fired;
     } count; /* its thread only */
