@@ -132,7 +132,8 @@ struct wf_worker {
     /* under way to that worker while tasks wait; NULL before the first use */
     struct wf_room_call *room_call[WF_WORKERS_MAX];
     int64_t
-        idle_gap; /* moving average of how long this worker lay idle before a post came: whether looking for posts pays */
+        /* moving average of how long this worker lay idle before a post came: whether looking for posts pays */
+        idle_gap;
     struct {
         uint64_t turns, sleeps, looks, wakes_sent, posts_in, timers_fired;
     } count; /* its thread only */
