@@ -35,6 +35,7 @@ COMMANDS = [
     ["bench_remote", "oneway", "1024", "500000"],
     ["bench_remote", "publish", "1", "1000000"],
     ["bench_remote", "publish", "50", "200000"],
+    ["bench_chat"],
 ]
 
 

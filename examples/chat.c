@@ -253,7 +253,8 @@ static void converse(struct session *s)
             return;
         }
         if (rc < 0) {
-            weft_log(WEFT_INFO, "%s is dropped: %s", s->nick, weft_strerror((int)rc));
+            weft_log(rc == WEFT_ETIMEDOUT ? WEFT_INFO : WEFT_DEBUG, "%s is dropped: %s", s->nick,
+                     weft_strerror((int)rc));
             return;
         }
         if (which == 0 && take_line(s) < 0) {

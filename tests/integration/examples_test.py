@@ -1,0 +1,343 @@
+#!/usr/bin/env python3
+"""Runs the examples as programs and, the chat, as modules on several nodes."""
+import os
+import re
+import sys
+import threading
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import ROOT, Client, Cluster, Program, built, eventually  # noqa: E402
+
+
+class Programs(unittest.TestCase):
+    def start(self, name, *args):
+        program = Program(built("examples", name), *args)
+        self.addCleanup(program.kill)
+        return program
+
+    def test_hello(self):
+        self.assertEqual(self.start("hello").end(), ["hello from an actor"])
+
+    def test_readme_quotes_hello(self):
+        with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as f:
+            quoted = re.search(r"```c\n(.*?)```", f.read(), re.S).group(1)
+        with open(os.path.join(ROOT, "examples", "hello.c"), encoding="utf-8") as f:
+            program = f.read()
+        self.assertEqual(quoted, program[program.index("#include"):])
+
+    def test_timers(self):
+        lines = self.start("timers").end()
+        self.assertEqual(lines[-1], "time is up")
+        ticks = [line for line in lines if line.startswith("tick")]
+        # 4, or more on a machine that stood still for a while; each once, in order.
+        self.assertGreaterEqual(len(ticks), 4)
+        self.assertEqual(ticks, [f"tick {i + 1}" for i in range(len(ticks))])
+        self.assertEqual(lines.count("another actor says: half time"), 1)
+        self.assertEqual(len(lines), len(ticks) + 2)
+
+    def test_pubsub(self):
+        got = {}
+        for line in self.start("pubsub").end():
+            pattern, what = line.split(": ")
+            got.setdefault(pattern, []).append(what)
+        self.assertEqual(got, {
+            "weather.oslo": ["weather.oslo -3"],
+            "weather.*": ["weather.oslo -3", "weather.rome 21"],
+            "weather.>": ["weather.oslo -3", "weather.rome 21", "weather.rome.wind 5"],
+        })
+
+    def test_bad_options(self):
+        for name in ("echo", "chat"):
+            program = self.start(name, "--prot", "0")
+            self.assertEqual(program.end(), [])
+            self.assertIn(f"usage: {name} ", program.err.seen[0] + program.err.seen[-1])
+
+
+class Echo(unittest.TestCase):
+    def setUp(self):
+        self.server = Program(built("examples", "echo"), "--port", "0")
+        self.addCleanup(self.server.kill)
+        self.address = self.server.line().removeprefix("echo on ")
+
+    def client(self, **options):
+        client = Client(self.address, **options)
+        self.addCleanup(client.close)
+        return client
+
+    def test_many_clients(self):
+        clients = [self.client() for _ in range(1000)]
+        for turn in range(3):
+            for i, client in enumerate(clients):
+                client.send(f"{turn} {i}")
+            for i, client in enumerate(clients):
+                self.assertEqual(client.line(), f"{turn} {i}")
+        self.server.stop()
+
+    def test_half_close(self):
+        client = self.client()
+        client.send("one", "two")
+        client.socket.shutdown(1)
+        self.assertEqual(client.rest(), ["one", "two"])
+
+    def test_large(self):
+        sent, got = os.urandom(16 << 20), bytearray()
+        client = self.client()
+
+        def send():
+            client.socket.sendall(sent)
+            client.socket.shutdown(1)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        while more := client.socket.recv(1 << 20):
+            got += more
+        sender.join()
+        self.assertEqual(got, sent)
+
+    def test_abrupt_ends(self):
+        for _ in range(200):
+            client = self.client()
+            client.send("x" * 1000)
+            client.reset()
+        self.assertEqual(self.client().ask("still there"), "still there")
+        self.server.stop()
+
+    def test_port_is_taken(self):
+        second = Program(built("examples", "echo"), "--port", self.address.rsplit(":", 1)[1])
+        self.addCleanup(second.kill)
+        second.end()
+        self.assertIn(f"echo: cannot listen on {self.address}: address is in use by another process", second.err.seen)
+
+
+class ChatCase(unittest.TestCase):
+    def join(self, address, nick, room=None):
+        client = Client(address)
+        self.addCleanup(client.close)
+        self.assertRegex(client.line(), r"^\* welcome to \S+, you are guest\d+ in lobby; /join ROOM, ")
+        self.assertEqual(client.ask(f"/nick {nick}"), f"* you are {nick}")
+        if room is not None:
+            self.assertEqual(client.ask(f"/join {room}"), f"* you are in {room}")
+        return client
+
+    def gather(self, clients, room, people):
+        """Every node knows of every other one's members when /who shows all of them to everybody."""
+        wanted = f"* {room}: " + " ".join(sorted(people))
+        for client in clients:
+            eventually(f"{people} are not all in {room}", lambda c=client: c.ask("/who") == wanted)
+
+
+class ChatOnOneNode(ChatCase):
+    args = ()
+
+    def setUp(self):
+        self.server = Program(built("examples", "chat"), "--port", "0", *self.args)
+        self.addCleanup(self.server.kill)
+        self.node, self.address = self.server.line().split(": chat on ")
+
+    def test_two(self):
+        ann, bob = self.join(self.address, "ann"), self.join(self.address, "bob")
+        ann.send("hello, bob")
+        self.assertEqual([ann.line(), bob.line()], ["[lobby] ann: hello, bob"] * 2)
+        bob.send("hello, \u00e4nn\r")
+        self.assertEqual([ann.line(), bob.line()], ["[lobby] bob: hello, \u00e4nn"] * 2)
+        self.server.stop()
+
+    def test_who(self):
+        ann, bob = self.join(self.address, "ann"), self.join(self.address, "bob")
+        self.join(self.address, "eve", "elsewhere")
+        self.assertEqual(bob.ask("/who"), f"* lobby: ann@{self.node} bob@{self.node}")
+        ann.send("/who", "goes on while it waits")
+        self.assertEqual(ann.line(), "[lobby] ann: goes on while it waits")
+        self.assertEqual(ann.line(), f"* lobby: ann@{self.node} bob@{self.node}")
+
+    def test_rooms_are_apart(self):
+        ann, bob, eve = (self.join(self.address, nick, "one") for nick in ("ann", "bob", "eve"))
+        self.assertEqual(bob.ask("/join two"), "* you are in two")
+        self.assertEqual(bob.ask("/join two"), "* you are in two")
+        ann.send("in one")
+        self.assertEqual([ann.line(), eve.line()], ["[one] ann: in one"] * 2)
+        self.assertEqual(bob.ask("in two"), "[two] bob: in two")
+        self.assertEqual(eve.ask("/join two"), "* you are in two")
+        self.assertEqual(bob.ask("again"), "[two] bob: again")
+        self.assertEqual(eve.line(), "[two] bob: again")
+        self.assertEqual(ann.ask("alone"), "[one] ann: alone")
+
+    def test_bad_input(self):
+        ann = self.join(self.address, "ann")
+        rule = " is 1 to 24 letters, digits, _ or -"
+        for name in ("", " ", "a b", "a.b", "*", ">", "x" * 25, "\u00e4", "a\tb", "$x"):
+            self.assertEqual(ann.ask(f"/join {name}"), "* a room's name" + rule)
+            self.assertEqual(ann.ask(f"/nick {name}"), "* a nick" + rule)
+        self.assertEqual(ann.ask("/nick " + "y" * 24), "* you are " + "y" * 24)
+        for line in ("/", "/foo", "/who me", "/quit now", "/joinx", "//"):
+            self.assertEqual(ann.ask(line), "* unknown command; there are /join ROOM, /nick NAME, /who, /quit")
+        ann.send("", "\r")
+        self.assertEqual(ann.ask("a\x1b[2J\x07b"), "[lobby] " + "y" * 24 + ": a?[2J?b")
+        ann.socket.sendall(b"zero \0 in it\n\xff\xfe\n")
+        ann.line()
+        self.assertEqual(ann.line(), "[lobby] " + "y" * 24 + ": \\xff\\xfe")
+
+    def test_longest_line(self):
+        ann = self.join(self.address, "ann")
+        self.assertEqual(ann.ask("x" * 511), "[lobby] ann: " + "x" * 511)
+        ann.send("x" * 512)
+        self.assertEqual(ann.rest(), ["* a line has at most 511 bytes", "* bye"])
+
+    def test_no_newline(self):
+        ann, bob = self.join(self.address, "ann"), self.join(self.address, "bob")
+        ann.socket.sendall(b"half a line")
+        self.assertEqual(bob.ask("does not wait for it"), "[lobby] bob: does not wait for it")
+        self.assertEqual(ann.line(), "[lobby] bob: does not wait for it")
+        ann.socket.sendall(b" and the rest\n")
+        self.assertEqual([ann.line(), bob.line()], ["[lobby] ann: half a line and the rest"] * 2)
+        try:
+            while True:
+                ann.socket.sendall(b"x" * 100)
+        except OSError:
+            pass  # told and closed
+        self.assertEqual(bob.ask("/who"), f"* lobby: bob@{self.node}")
+
+    def test_pipelined(self):
+        client = Client(self.address)
+        self.addCleanup(client.close)
+        client.send("/nick ann", "/join x", "one", "two", "/quit", "never")
+        self.assertEqual(client.rest()[1:], ["* you are ann", "* you are in x", "[x] ann: one", "[x] ann: two",
+                                             "* bye"])
+
+    def test_end_of_input(self):
+        client = Client(self.address)
+        self.addCleanup(client.close)
+        client.socket.sendall(b"/nick ann\nlast line without newline")
+        client.socket.shutdown(1)
+        self.assertEqual(client.rest()[1:], ["* you are ann", "[lobby] ann: last line without newline", "* bye"])
+
+    def test_abrupt_ends(self):
+        bob = self.join(self.address, "bob")
+        for i in range(200):
+            client = Client(self.address)
+            client.line()
+            client.send(f"{i}")
+            client.reset()
+        bob.send("all gone")
+        last = eventually("bob's line", lambda: (line := bob.line()) and line.endswith(": all gone") and line)
+        self.assertEqual(last, "[lobby] bob: all gone")
+        eventually("sessions of those who went stay", lambda: bob.ask("/who") == f"* lobby: bob@{self.node}")
+        self.server.stop()
+
+    def test_many(self):
+        clients = [self.join(self.address, f"c{i}", "crowd") for i in range(200)]
+        for turn in range(5):
+            for client in clients[:20]:
+                client.send(f"turn {turn}")
+        for client in clients:
+            said = {}
+            for line in client.lines(100):
+                nick, text = re.fullmatch(r"\[crowd\] (\S+): (.*)", line).groups()
+                said.setdefault(nick, []).append(text)
+            self.assertEqual(said, {f"c{i}": [f"turn {t}" for t in range(5)] for i in range(20)})
+        answer = clients[7].ask("/who")
+        self.assertRegex(answer, r"^\* crowd:( c\d+@\S+){40} and 160 more$")
+        self.server.stop()
+
+    def test_stop_tells(self):
+        ann = self.join(self.address, "ann")
+        self.server.stop()
+        self.assertEqual(ann.rest(), ["* the server stops"])
+
+
+class SlowClient(ChatOnOneNode):
+    """A client that never reads is dropped; the others notice nothing."""
+
+    args = ("--patience", "1")
+
+    def test_never_reads(self):
+        deaf = Client(self.address, receive_buffer=4096)
+        self.addCleanup(deaf.close)
+        deaf.line()
+        deaf.ask("/nick deaf")
+        ann = self.join(self.address, "ann")
+        ann.send("/who")
+        self.assertEqual(ann.line(), f"* lobby: ann@{self.node} deaf@{self.node}")
+        text, number = "x" * 480, 0
+
+        def talk():
+            """Until the deaf one's window and the server's buffer for him are full, and then until he is gone."""
+            nonlocal number
+            for _ in range(2000):
+                ann.send(f"{number} {text}")
+                self.assertEqual(ann.line(), f"[lobby] ann: {number} {text}")
+                number += 1
+            return ann.ask("/who") == f"* lobby: ann@{self.node}"
+
+        eventually("the deaf one stays", talk)
+        self.server.log(r"deaf is dropped: deadline passed")
+        self.server.stop()
+
+
+for name in [n for n in dir(ChatOnOneNode) if n.startswith("test_")]:
+    setattr(SlowClient, name, None)  # only its own
+
+
+class ChatOnManyNodes(ChatCase):
+    def cluster(self, names, seed="a"):
+        cluster = self.enterContext(Cluster()) if hasattr(self, "enterContext") else Cluster()
+        self.addCleanup(cluster.__exit__)
+        address = {}
+        for name in names:
+            node = cluster.run(name, built("examples", "chat.so"), "--port", "0", join=[seed] if name != seed else [])
+            shown, address[name] = node.line().split(": chat on ")
+            self.assertEqual(shown, name)
+        return cluster, address
+
+    def test_two_nodes(self):
+        cluster, address = self.cluster("ab")
+        ann, bob = self.join(address["a"], "ann"), self.join(address["b"], "bob")
+        self.gather([ann, bob], "lobby", ["ann@a", "bob@b"])
+        for i in range(500):
+            ann.send(f"a {i}")
+            bob.send(f"b {i}")
+        for client in (ann, bob):
+            got = client.lines(1000)
+            for nick in "ab":
+                name = {"a": "ann", "b": "bob"}[nick]
+                self.assertEqual([x for x in got if x.startswith(f"[lobby] {name}")],
+                                 [f"[lobby] {name}: {nick} {i}" for i in range(500)])
+        self.assertEqual(ann.ask("/join x"), "* you are in x")
+        self.gather([bob], "lobby", ["bob@b"])
+        self.assertEqual(bob.ask("nobody hears"), "[lobby] bob: nobody hears")
+        self.assertEqual(ann.ask("me neither"), "[x] ann: me neither")
+        for node in cluster.nodes.values():
+            node.stop()
+
+    def test_three_nodes_from_one_seed(self):
+        cluster, address = self.cluster("abc")
+        clients = {n: self.join(address[n], f"at-{n}", "hall") for n in "abc"}
+        self.gather(clients.values(), "hall", [f"at-{n}@{n}" for n in "abc"])
+        for n, client in clients.items():
+            client.send(*[f"{i}" for i in range(200)])
+        for client in clients.values():
+            got = client.lines(600)
+            for n in "abc":
+                self.assertEqual([x for x in got if x.startswith(f"[hall] at-{n}:")],
+                                 [f"[hall] at-{n}: {i}" for i in range(200)])
+
+    def test_a_node_ends(self):
+        cluster, address = self.cluster("abc")
+        clients = {n: self.join(address[n], f"at-{n}") for n in "abc"}
+        self.gather(clients.values(), "lobby", [f"at-{n}@{n}" for n in "abc"])
+        cluster.nodes["c"].stop()
+        self.assertEqual(clients.pop("c").rest(), ["* the server stops"])
+        self.gather(clients.values(), "lobby", ["at-a@a", "at-b@b"])
+        cluster.nodes["b"].kill()
+        clients.pop("b")
+        self.gather(clients.values(), "lobby", ["at-a@a"])
+        again = cluster.run("b", built("examples", "chat.so"), "--port", "0", join=["a"])
+        clients["b"] = self.join(again.line().removeprefix("b: chat on "), "back")
+        self.gather(clients.values(), "lobby", ["at-a@a", "back@b"])
+        clients["b"].send("hello again")
+        self.assertEqual([c.line() for c in clients.values()], ["[lobby] back: hello again"] * 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,186 @@
+"""What the integration tests share: processes whose output is read line by line, TCP clients, waiting without sleeping.
+
+Every wait has a deadline that only a broken program reaches. The build folder comes from the environment, WEFT_BUILD.
+"""
+import os
+import queue
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.abspath(os.environ.get("WEFT_BUILD", os.path.join(ROOT, "build-gcc")))
+PATIENCE = 30.0 * float(os.environ.get("CK_TIMEOUT_MULTIPLIER", "1"))
+
+
+def built(*path):
+    return os.path.join(BUILD, *path)
+
+
+class Program:
+    """A running program. What it writes is collected as it comes; its standard error is kept apart, as text."""
+
+    def __init__(self, *command, env=None):
+        self.command = command
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, env=env)
+        self.pid = self.process.pid
+        self.out, self.err = _Lines(self.process.stdout), _Lines(self.process.stderr)
+
+    def line(self):
+        """The next line of standard output."""
+        return self.out.next(lambda line: True, self)
+
+    def log(self, pattern):
+        """The match of the next line of standard error that has the pattern."""
+        found = re.compile(pattern)
+        return found.search(self.err.next(found.search, self))
+
+    def end(self, code=0):
+        """Waits for its end; returns all of its standard output that was not taken yet."""
+        try:
+            got = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self} does not end; it wrote {self.err.seen[-8:]}") from None
+        rest = self.out.rest()
+        self.err.rest()
+        assert got == code, f"{self} ended with {got}, not {code}; it wrote {self.err.seen[-8:]}"
+        return rest
+
+    def stop(self, code=0):
+        self.process.send_signal(signal.SIGTERM)
+        return self.end(code)
+
+    def kill(self):
+        """For clean-ups: whatever it does, it ends. A pid is not used again before its process is waited for."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.out.rest(), self.err.rest()
+
+    def __str__(self):
+        return " ".join(self.command)
+
+
+class _Lines:
+    END = object()
+
+    def __init__(self, pipe):
+        self.seen, self.queue = [], queue.Queue()
+        self.thread = threading.Thread(target=self._read, args=(pipe,), daemon=True)
+        self.thread.start()
+
+    def _read(self, pipe):
+        with pipe:
+            for line in pipe:
+                line = line.decode(errors="backslashreplace").rstrip("\n")
+                self.seen.append(line)
+                self.queue.put(line)
+        self.queue.put(self.END)
+
+    def next(self, wanted, whose):
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                line = self.queue.get(timeout=max(0.0, until - time.monotonic()))
+            except queue.Empty:
+                raise AssertionError(f"{whose}: no such line; there were {self.seen[-8:]}, {whose.err.seen[-8:]}") from None
+            if line is self.END:
+                self.queue.put(line)
+                raise AssertionError(f"{whose} has ended; it wrote {self.seen[-8:]}, {whose.err.seen[-8:]}")
+            if wanted(line):
+                return line
+
+    def rest(self):
+        self.thread.join(PATIENCE)
+        lines = []
+        while (line := self.queue.get(timeout=PATIENCE)) is not self.END:
+            lines.append(line)
+        self.queue.put(line)
+        return lines
+
+
+class Client:
+    """A TCP client of lines."""
+
+    def __init__(self, address, receive_buffer=0):
+        host, port = address.rsplit(":", 1)
+        self.socket = socket.socket()
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect((host, int(port)))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.bytes = b""
+
+    def send(self, *lines):
+        self.socket.sendall("".join(line + "\n" for line in lines).encode())
+
+    def line(self):
+        """The next line; None at the end of the stream."""
+        while b"\n" not in self.bytes:
+            more = self.socket.recv(65536)
+            if not more:
+                assert not self.bytes, f"half a line before the end: {self.bytes}"
+                return None
+            self.bytes += more
+        line, _, self.bytes = self.bytes.partition(b"\n")
+        return line.decode(errors="backslashreplace")
+
+    def lines(self, count):
+        return [self.line() for _ in range(count)]
+
+    def rest(self):
+        """All lines until the end of the stream."""
+        return list(iter(self.line, None))
+
+    def ask(self, line):
+        self.send(line)
+        return self.line()
+
+    def reset(self):
+        """Goes without a word: the other side sees a reset."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        self.socket.close()
+
+    def close(self):
+        self.socket.close()
+
+
+def eventually(what, try_once):
+    """Calls try_once, which has to wait by itself for something, until it returns a true value."""
+    until = time.monotonic() + PATIENCE
+    while not (result := try_once()):
+        assert time.monotonic() < until, what
+    return result
+
+
+class Cluster:
+    """Node processes of `weft run`, linked over sockets in a temporary folder; a context manager."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="weft-")
+        self.env = dict(os.environ, XDG_RUNTIME_DIR=self.folder.name)
+        self.nodes = {}
+
+    def url(self, name):
+        return f"ipc://{self.folder.name}/{name}.link"
+
+    def run(self, name, module, *args, join=()):
+        command = [built("cli", "weft"), "run", module, "--name", name, "--listen", self.url(name)]
+        for other in join:
+            command += ["--join", self.url(other)]
+        node = self.nodes[name] = Program(*command, "--", *args, env=self.env)
+        return node
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for node in self.nodes.values():
+            node.kill()
+        self.folder.cleanup()
