@@ -1,4 +1,4 @@
-"""What the integration tests share: processes whose output is read line by line, TCP clients, waiting without sleeping.
+"""What the integration tests share: processes read line by line, TCP clients, waiting without sleeping.
 
 Every wait has a deadline that only a broken program reaches. The build folder comes from the environment, WEFT_BUILD.
 """
@@ -88,7 +88,7 @@ class _Lines:
             try:
                 line = self.queue.get(timeout=max(0.0, until - time.monotonic()))
             except queue.Empty:
-                raise AssertionError(f"{whose}: no such line; there were {self.seen[-8:]}, {whose.err.seen[-8:]}") from None
+                raise AssertionError(f"{whose}: no such line among {self.seen[-8:]}, {whose.err.seen[-8:]}") from None
             if line is self.END:
                 self.queue.put(line)
                 raise AssertionError(f"{whose} has ended; it wrote {self.seen[-8:]}, {whose.err.seen[-8:]}")
