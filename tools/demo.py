@@ -171,8 +171,8 @@ def main():
     harness.BUILD = os.path.abspath(sys.argv[1])
     harness.PATIENCE = 15.0
     show(paint("head", "weft demo: one chat over three nodes"))
-    show("Three processes of `weft run chat.so` find each other from the address of one; three people connect to them")
-    show("over plain TCP, as `nc` would. What one types is shown to all. The demo ends by itself in a few seconds.\n")
+    show("Three processes of `weft run chat.so` find each other from the address of one; three people connect to")
+    show("them over plain TCP, as `nc` would. What one types is shown to all. The demo ends by itself, in seconds.\n")
     with tempfile.TemporaryDirectory(prefix="weft-") as folder:
         demo = Demo(folder)
         try:

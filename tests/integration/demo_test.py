@@ -21,7 +21,8 @@ def on_terminal(**env):
     """Its output on a terminal."""
     master, slave = pty.openpty()
     process = subprocess.Popen(COMMAND, stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
-                               env=dict({k: v for k, v in os.environ.items() if k != "NO_COLOR"}, TERM="xterm", **env))
+                               env=dict({k: v for k, v in os.environ.items() if k != "NO_COLOR"}, TERM="xterm",
+                                        **env))
     os.close(slave)
     text = b""
     try:
