@@ -95,7 +95,7 @@ static struct wf_worker *place(weft_node *node, struct wf_worker *from, int want
 {
     struct wf_workers *set = &node->workers;
     if (wanted > 0) return set->at[wanted - 1];
-    if (from == NULL)
+    if (from == NULL || wanted == WEFT_SPREAD)
         return set->at[atomic_fetch_add_explicit(&node->next_worker, 1, memory_order_relaxed) % set->count];
     if (from->ready_count < BUSY || set->count == 1) return from;
     for (uint32_t i = 1; i < set->count; i++) {
@@ -136,7 +136,7 @@ int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_
     static const weft_spawn_options defaults;
     const weft_spawn_options *o = options == NULL ? &defaults : options;
     if (WF_UNLIKELY(body == NULL || size > SPAWN_ARG_MAX || (arg == NULL && size > 0) ||
-                    o->stack_bytes > WF_STACK_BYTES_MAX || o->worker < 0 || o->worker > (int)node->workers.count ||
+                    o->stack_bytes > WF_STACK_BYTES_MAX || o->worker < WEFT_SPREAD || o->worker > (int)node->workers.count ||
                     (unsigned)o->policy > WEFT_FULL_DROP_OLDEST))
         return WEFT_EINVAL;
     if (WF_UNLIKELY(atomic_load_explicit(&node->stopping, memory_order_relaxed) && !service)) return WEFT_ECANCELED;

@@ -38,7 +38,7 @@ struct weft_node {
     void *transport;              /* of transport/, reached by the route's functions through the worker's set */
     struct weft_args *args;       /* of weft_main and `weft run`; may be NULL */
     _Atomic uint32_t busy[2];     /* workers with actors, plus spawns under way: users, services. See wf_node_busy */
-    _Atomic uint32_t next_worker; /* for spawns by foreign threads: relaxed, a hint */
+    _Atomic uint32_t next_worker; /* of spawns by foreign threads and with WEFT_SPREAD: relaxed, a hint */
     _Atomic bool stopping;        /* no new user actors */
     pf_mutex *lock;               /* for `ended` */
     pf_cond *ended;               /* a `busy` has become 0, or a round over the workers is done */

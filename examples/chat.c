@@ -311,7 +311,7 @@ static void server(const void *arg, size_t size)
     printf("%s: chat on %s\n", weft_node_name(weft_here()), address);
     fflush(stdout);
 
-    const weft_spawn_options options = {.kind = "session"};
+    const weft_spawn_options options = {.kind = "session", .worker = WEFT_SPREAD};
     /* WEFT_EFULL: out of descriptors; weft_accept has waited a little for clients to leave. */
     while ((rc = weft_accept(l, &client.stream, WEFT_FOREVER)) == 0 || rc == WEFT_EFULL) {
         if (rc == WEFT_EFULL) continue;

@@ -48,9 +48,10 @@ static void server(const void *arg, size_t size)
     weft_listener_address(l, address, sizeof address);
     printf("echo on %s\n", address);
     fflush(stdout);
+    const weft_spawn_options options = {.kind = "client", .worker = WEFT_SPREAD};
     /* WEFT_EFULL: out of descriptors; weft_accept has waited a little for clients to leave. */
     while ((rc = weft_accept(l, &s, WEFT_FOREVER)) == 0 || rc == WEFT_EFULL)
-        if (rc == 0 && weft_spawn(NULL, client, &s, sizeof s, NULL) < 0) weft_close(s);
+        if (rc == 0 && weft_spawn(NULL, client, &s, sizeof s, &options) < 0) weft_close(s);
     weft_listener_close(l);
 }
 

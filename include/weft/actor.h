@@ -31,8 +31,11 @@ typedef struct {
     size_t stack_bytes;      /* default: the node's stack size; rounded up to the next class, at most 8 MiB */
     uint32_t mailbox_max;    /* messages; default 65,536 */
     weft_full_policy policy; /* at the bound; default WEFT_FULL_SUSPEND */
-    int worker;              /* 1..N: pin to that worker; 0: near the parent unless its worker is busy */
+    int worker;              /* 1..N: that one; 0: near the parent unless its worker is busy; or WEFT_SPREAD */
 } weft_spawn_options;
+/* As `worker`: the workers take turns. For children that live long and talk little to their parent, as a server's
+ * clients do. */
+enum { WEFT_SPREAD = -1 };
 
 /* [A] Starts an actor and returns at once; the actor first runs after the caller suspends. Copies `size` bytes of
  * `arg` (at most 64 KiB). `out` (may be NULL) gets the pid.
