@@ -144,7 +144,10 @@ static int publish(const char *topic, uint32_t tag, const void *data, size_t siz
     wf_topics_publish_here(w, tag, from, body, &handed);
     handed += publish_across(w, tag, from, body);
     const struct wf_route *route = wf_node_of(w)->route;
-    if (route != NULL) handed += (uint32_t)WF_MAX(0, route->publish(w, topic, tag, from, body));
+    if (route != NULL) {
+        int nodes = route->publish(w, topic, tag, from, body);
+        if (nodes > 0) handed += (uint32_t)nodes;
+    }
     wf_body_drop(w, body);
     return (int)handed;
 }
