@@ -5,6 +5,7 @@ Every wait has a deadline that only a broken program reaches. The build folder c
 import os
 import queue
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -15,6 +16,8 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("WEFT_BUILD", os.path.join(ROOT, "build-gcc")))
 PATIENCE = 30.0 * float(os.environ.get("CK_TIMEOUT_MULTIPLIER", "1"))
+# A thousand clients are more descriptors than a shell usually allows; what is run here inherits the limit.
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
 
 
 def built(*path):
