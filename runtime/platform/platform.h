@@ -155,4 +155,10 @@ void pf_stderr(const char *data, size_t size);
 /* Wall-clock time for log lines, "2026-11-21T03:29:00.123Z"; at least 25 bytes. */
 void pf_wall_clock_text(char *out, size_t size);
 
+/* ---- Files ------------------------------------------------------------------------------------------------------
+ */
+/* Makes the folder a file is to be in, for this user alone, unless it is there. WEFT_EACCESS, WEFT_ENOTFOUND (its own
+ * folder is not there). */
+int pf_private_directory_of(const char *path);
+
 #endif

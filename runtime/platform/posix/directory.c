@@ -1,0 +1,18 @@
+#include "platform.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int pf_private_directory_of(const char *path)
+{
+    char folder[512];
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL || slash == path) return WEFT_OK;
+    size_t size = (size_t)(slash - path);
+    if (size >= sizeof folder) return WEFT_EADDRESS;
+    memcpy(folder, path, size);
+    folder[size] = '\0';
+    if (mkdir(folder, 0700) == 0 || errno == EEXIST) return WEFT_OK;
+    return errno == EACCES || errno == EPERM || errno == EROFS ? WEFT_EACCESS : WEFT_ENOTFOUND;
+}

@@ -1,0 +1,120 @@
+/* Nodes in one process, and a place where their actors report what happened. */
+#ifndef TRANSPORT_HARNESS_H
+#define TRANSPORT_HARNESS_H
+
+#include <check.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <weft.h>
+
+/* Lines that actors say; the test waits for the ones it needs. */
+static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t said_more = PTHREAD_COND_INITIALIZER;
+static char said[256][200];
+static int said_count;
+
+__attribute__((format(printf, 1, 2), unused)) static void say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    pthread_mutex_lock(&said_lock);
+    if (said_count < 256) vsnprintf(said[said_count++], sizeof said[0], format, args);
+    pthread_cond_broadcast(&said_more);
+    pthread_mutex_unlock(&said_lock);
+    va_end(args);
+}
+
+/* How often a line that begins so was said; waits until it is at least `least` times, 20 s at most. */
+__attribute__((unused)) static int heard(const char *start, int least)
+{
+    struct timespec by;
+    clock_gettime(CLOCK_REALTIME, &by);
+    by.tv_sec += 20;
+    int count, late = 0;
+    pthread_mutex_lock(&said_lock);
+    for (;;) {
+        count = 0;
+        for (int i = 0; i < said_count; i++) count += strncmp(said[i], start, strlen(start)) == 0;
+        if (count >= least || late != 0) break;
+        late = pthread_cond_timedwait(&said_more, &said_lock, &by);
+    }
+    if (count < least) {
+        fprintf(stderr, "waited in vain for %d x \"%s\"; heard:\n", least, start);
+        for (int i = 0; i < said_count; i++) fprintf(stderr, "  %s\n", said[i]);
+    }
+    pthread_mutex_unlock(&said_lock);
+    return count;
+}
+
+__attribute__((unused)) static void forget_all(void)
+{
+    pthread_mutex_lock(&said_lock);
+    said_count = 0;
+    pthread_mutex_unlock(&said_lock);
+}
+
+#define HEAR(start) ck_assert_int_ge(heard(start, 1), 1)
+
+/* Starts a node; `listen` and `join` may be NULL. */
+__attribute__((unused)) static weft_node *node_up(const char *name, const char *listen, const char *join,
+                                                  int64_t heartbeat)
+{
+    weft_node *n = NULL;
+    weft_node_options o = {.name = name,
+                           .workers = 2,
+                           .heartbeat = heartbeat,
+                           .listen = &listen,
+                           .join = &join,
+                           .listen_count = listen != NULL,
+                           .join_count = join != NULL};
+    ck_assert_int_eq(weft_node_start(&n, &o), WEFT_OK);
+    return n;
+}
+
+__attribute__((unused)) static void run_actor(weft_node *n, weft_actor *body, const void *arg, size_t size)
+{
+    ck_assert_int_eq(weft_node_spawn(n, NULL, body, arg, size, NULL), WEFT_OK);
+}
+
+__attribute__((unused)) static void node_down(weft_node *n)
+{
+    ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(10))), WEFT_OK);
+}
+
+/* Says "NODE up OTHER" and "NODE down OTHER: REASON" as they come; `arg` is the node's name. */
+__attribute__((unused)) static void watcher(const void *arg, size_t size)
+{
+    (void)size;
+    weft_watch_nodes();
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        struct weft_node_news news;
+        if (weft_node_news_read(m, &news) == WEFT_OK) {
+            if (weft_tag(m) == WEFT_TAG_NODE_UP) say("%s up %s", (const char *)arg, news.name);
+            else say("%s down %s: %s", (const char *)arg, news.name, news.reason);
+        }
+        weft_msg_free(m);
+    }
+}
+
+__attribute__((unused)) static void watch(weft_node *n)
+{
+    const char *name = weft_node_name(n);
+    run_actor(n, watcher, name, strlen(name) + 1);
+}
+
+__attribute__((unused)) static int run_suite(Suite *s)
+{
+    SRunner *r = srunner_create(s);
+    srunner_set_fork_status(r, CK_NOFORK); /* NNG does not live in a forked child */
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+#endif

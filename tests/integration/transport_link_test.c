@@ -1,0 +1,338 @@
+/* Two and three nodes in one process: they find each other, carry messages, calls, names and topics, and part. */
+#include "control.h"
+#include "transport_harness.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void setup(void)
+{
+    forget_all();
+}
+
+/* ---- Actors -------------------------------------------------------------------------------------------------------
+ */
+
+/* Registered as "echo": answers calls with the same bytes, says what else it gets, ends on tag 9. */
+static void echo(const void *arg, size_t size)
+{
+    (void)arg;
+    (void)size;
+    ck_assert_int_eq(weft_register("echo"), WEFT_OK);
+    say("echo ready");
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        uint32_t tag = weft_tag(m);
+        if (weft_wants_reply(m)) weft_reply(m, tag + 1, weft_data(m), weft_size(m));
+        else say("echo got %u %.*s", tag, (int)weft_size(m), (const char *)weft_data(m));
+        if (!weft_pid_is_nobody(weft_from(m)) && tag == 5) weft_send(weft_from(m), 6, "pong", 4);
+        weft_msg_free(m);
+        if (tag == 9) return;
+    }
+}
+
+static void talker(const void *arg, size_t size)
+{
+    (void)arg;
+    (void)size;
+    weft_msg *m;
+    int rc = weft_call_name("echo@b", 1, "hello", 5, &m, weft_after(WEFT_SEC(10)));
+    say("call %d", rc);
+    if (rc == WEFT_OK) {
+        say("answer %u %.*s", weft_tag(m), (int)weft_size(m), (const char *)weft_data(m));
+        weft_pid echo_pid = weft_from(m);
+        weft_msg_free(m);
+        say("send %d", weft_send_name("echo@b", 5, "ping", 4));
+        rc = weft_recv(&m, weft_after(WEFT_SEC(10)));
+        if (rc == WEFT_OK) {
+            echo_pid = weft_from(m);
+            say("pong %u %.*s", weft_tag(m), (int)weft_size(m), (const char *)weft_data(m));
+            weft_msg_free(m);
+        }
+        say("direct %d", weft_send(echo_pid, 7, "direct", 6));
+        rc = weft_call(echo_pid, 3, "x", 1, &m, weft_after(WEFT_SEC(10)));
+        say("second call %d", rc);
+        if (rc == WEFT_OK) weft_msg_free(m);
+    }
+    say("no name %d", weft_call_name("nobody@b", 1, NULL, 0, &m, weft_after(WEFT_SEC(10))));
+    say("no node %d", weft_send_name("echo@c", 1, NULL, 0));
+}
+
+static void carries(const char *listen)
+{
+    weft_node *b = node_up("b", listen, NULL, 0);
+    weft_node *a = node_up("a", NULL, weft_node_url(b, 0), 0);
+    watch(a);
+    watch(b);
+    run_actor(b, echo, NULL, 0);
+    HEAR("echo ready");
+    HEAR("a up b");
+    HEAR("b up a");
+    run_actor(a, talker, NULL, 0);
+    HEAR("no node -7");
+    HEAR("call 0");
+    HEAR("answer 2 hello");
+    HEAR("echo got 5 ping");
+    HEAR("pong 6 pong");
+    HEAR("echo got 7 direct");
+    HEAR("second call 0");
+    HEAR("no name -6");
+    node_down(b);
+    HEAR("a down b: left");
+    node_down(a);
+}
+
+START_TEST(tcp_carries_everything)
+{
+    carries("tcp://127.0.0.1:0");
+}
+END_TEST
+
+START_TEST(ipc_carries_everything)
+{
+    char folder[] = "/tmp/weft-XXXXXX", url[64];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(url, sizeof url, "ipc://%s/b", folder);
+    carries(url);
+    snprintf(url, sizeof url, "abstract://%s", folder + 5);
+    forget_all();
+    carries(url);
+    ck_assert_int_eq(rmdir(folder), 0); /* the socket's file is gone */
+}
+END_TEST
+
+/* ---- Order and bulk
+ * -------------------------------------------------------------------------------------------------- */
+
+enum { BULK = 50000 };
+
+static void counter(const void *arg, size_t size)
+{
+    (void)arg;
+    (void)size;
+    weft_register("counter");
+    say("counter ready");
+    uint32_t next = 0;
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        uint32_t n;
+        memcpy(&n, weft_data(m), sizeof n);
+        if (n != next) say("out of order: %u instead of %u", n, next);
+        next = n + 1;
+        if (weft_size(m) == 300000 && n % 100 != 0) say("wrong size");
+        weft_msg_free(m);
+        if (next == BULK) say("counted");
+    }
+}
+
+static void bulk(const void *arg, size_t size)
+{
+    (void)arg;
+    (void)size;
+    static char big[300000];
+    for (uint32_t i = 0; i < BULK; i++) {
+        memcpy(big, &i, sizeof i);
+        int rc = weft_send_name("counter@b", 1, big, i % 1000 == 0 ? sizeof big : 16);
+        if (rc < 0) {
+            say("bulk failed %d at %u", rc, i);
+            return;
+        }
+    }
+    say("bulk sent");
+}
+
+START_TEST(keeps_order)
+{
+    weft_node *b = node_up("b", "tcp://127.0.0.1:0", NULL, 0);
+    weft_node *a = node_up("a", NULL, weft_node_url(b, 0), 0);
+    watch(a);
+    run_actor(b, counter, NULL, 0);
+    HEAR("counter ready");
+    HEAR("a up b");
+    run_actor(a, bulk, NULL, 0);
+    HEAR("bulk sent");
+    HEAR("counted");
+    ck_assert_int_eq(heard("out of order", 0), 0);
+    node_down(a);
+    node_down(b);
+}
+END_TEST
+
+/* ---- Topics
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static void subscriber(const void *arg, size_t size)
+{
+    (void)size;
+    ck_assert_int_eq(weft_subscribe("room.*", NULL), WEFT_OK);
+    say("subscribed");
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        say("%s heard %s: %.*s", (const char *)arg, weft_topic(m), (int)weft_size(m), (const char *)weft_data(m));
+        weft_msg_free(m);
+    }
+}
+
+/* Publishes until it goes to another node, then once more what the test counts. */
+static void publisher(const void *arg, size_t size)
+{
+    (void)arg;
+    (void)size;
+    while (weft_publish("room.lobby", 1, "early", 5) == 0) weft_sleep(weft_after(WEFT_MS(1)));
+    say("published to %d", weft_publish("room.lobby", 1, "now", 3));
+    say("elsewhere %d", weft_publish("hall.lobby", 1, "now", 3));
+}
+
+START_TEST(topics_send_one_copy_to_a_node)
+{
+    weft_node *b = node_up("b", "tcp://127.0.0.1:0", NULL, 0);
+    weft_node *a = node_up("a", NULL, weft_node_url(b, 0), 0);
+    for (int i = 0; i < 3; i++) run_actor(b, subscriber, "b", 2);
+    ck_assert_int_ge(heard("subscribed", 3), 3);
+    run_actor(a, publisher, NULL, 0);
+    HEAR("published to 1");
+    HEAR("elsewhere 0");
+    ck_assert_int_eq(heard("b heard room.lobby: now", 3), 3);
+    node_down(a);
+    node_down(b);
+}
+END_TEST
+
+/* ---- Membership
+ * ---------------------------------------------------------------------------------------------------------- */
+
+START_TEST(three_nodes_with_one_seed_become_a_mesh)
+{
+    weft_node *a = node_up("a", "tcp://127.0.0.1:0", NULL, 0);
+    weft_node *b = node_up("b", "tcp://127.0.0.1:0", weft_node_url(a, 0), 0);
+    weft_node *c = node_up("c", "tcp://127.0.0.1:0", weft_node_url(a, 0), 0);
+    watch(a);
+    watch(b);
+    watch(c);
+    HEAR("b up a");
+    HEAR("b up c");
+    HEAR("c up b");
+    HEAR("a up c");
+    node_down(a);
+    HEAR("b down a: left");
+    HEAR("c down a: left");
+    ck_assert_int_eq(heard("b down c", 0), 0);
+    node_down(b);
+    HEAR("c down b: left");
+    node_down(c);
+}
+END_TEST
+
+static int free_port(void);
+
+START_TEST(two_that_dial_each_other_have_one_link)
+{
+    char url[2][64];
+    for (int i = 0; i < 2; i++) snprintf(url[i], sizeof url[i], "tcp://127.0.0.1:%d", free_port());
+    weft_node *a = node_up("a", url[0], url[1], 0);
+    weft_node *b = node_up("b", url[1], url[0], 0);
+    watch(a);
+    watch(b);
+    HEAR("a up b");
+    HEAR("b up a");
+    node_down(b);
+    HEAR("a down b: left");
+    b = node_up("b", url[1], url[0], 0);
+    ck_assert_int_ge(heard("a up b", 2), 2); /* the seed is dialled again */
+    node_down(a);
+    node_down(b);
+    ck_assert_int_eq(heard("a down b: conn", 0), 0);
+}
+END_TEST
+
+START_TEST(clusters_do_not_mix)
+{
+    weft_node *a = node_up("a", "tcp://127.0.0.1:0", NULL, 0);
+    const char *join = weft_node_url(a, 0);
+    weft_node *b = NULL, *c;
+    weft_node_options o = {.name = "b", .cluster = "other", .join = &join, .join_count = 1};
+    ck_assert_int_eq(weft_node_start(&b, &o), WEFT_OK);
+    watch(a);
+    c = node_up("c", NULL, join, 0);
+    HEAR("a up c");
+    ck_assert_int_eq(heard("a up b", 0), 0);
+    node_down(b);
+    node_down(c);
+    node_down(a);
+}
+END_TEST
+
+static void on_notice(void *arg, int what, const char *why)
+{
+    (void)arg;
+    if (what == 1) say("fatal %s", why);
+}
+
+START_TEST(a_second_node_of_one_name_is_refused)
+{
+    weft_node *seed = node_up("seed", "tcp://127.0.0.1:0", NULL, 0);
+    weft_node *a = node_up("a", NULL, weft_node_url(seed, 0), 0);
+    watch(seed);
+    HEAR("seed up a");
+    weft_node *twin = node_up("a", NULL, weft_node_url(seed, 0), 0);
+    wf_transport_watch(twin, on_notice, NULL);
+    HEAR("fatal refused by node seed: there is another node named a");
+    char why[100];
+    ck_assert_int_eq(wf_transport_fatal(twin, why, sizeof why), 1);
+    ck_assert_int_eq(wf_transport_fatal(a, why, sizeof why), 0);
+    ck_assert_int_eq(heard("seed down", 0), 0);
+    node_down(twin);
+    node_down(a);
+    node_down(seed);
+}
+END_TEST
+
+START_TEST(listening_says_what_is_wrong)
+{
+    weft_node *n = NULL, *a = node_up("a", "tcp://127.0.0.1:0", NULL, 0);
+    static const struct {
+        const char *url;
+        int rc;
+    } bad[] = {{"tcp://0.0.0.0:0", WEFT_EADDRESS},           {"tcp://:0", WEFT_EADDRESS},
+               {"tcp://127.0.0.1.example:1", WEFT_EADDRESS}, {"nonsense", WEFT_EADDRESS},
+               {"ipc:///nowhere/at/all", WEFT_EADDRESS},     {"ipc://", WEFT_EADDRESS}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        weft_node_options o = {.listen = &bad[i].url, .listen_count = 1};
+        ck_assert_int_eq(weft_node_start(&n, &o), bad[i].rc);
+    }
+    const char *taken = weft_node_url(a, 0);
+    weft_node_options o = {.listen = &taken, .listen_count = 1};
+    ck_assert_int_eq(weft_node_start(&n, &o), WEFT_EINUSE);
+    node_down(a);
+}
+END_TEST
+
+static int free_port(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    close(fd);
+    return ntohs(at.sin_port);
+}
+
+int main(void)
+{
+    Suite *s = suite_create("transport_link");
+    TCase *t = tcase_create("nodes");
+    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_test(t, tcp_carries_everything);
+    tcase_add_test(t, ipc_carries_everything);
+    tcase_add_test(t, keeps_order);
+    tcase_add_test(t, topics_send_one_copy_to_a_node);
+    tcase_add_test(t, three_nodes_with_one_seed_become_a_mesh);
+    tcase_add_test(t, two_that_dial_each_other_have_one_link);
+    tcase_add_test(t, clusters_do_not_mix);
+    tcase_add_test(t, a_second_node_of_one_name_is_refused);
+    tcase_add_test(t, listening_says_what_is_wrong);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}

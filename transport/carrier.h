@@ -1,0 +1,124 @@
+/* transport/carrier.h -- what moves bytes between two nodes: NNG streams today; memory in simulation, other sockets
+ * tomorrow.
+ *
+ * Design notes.
+ * (1) A carrier carries messages (of the SP wire format: batches of frames) over connections; it knows neither frames
+ * nor nodes. (2) Its callbacks run on its own threads, must not block, and for one connection come one at a time:
+ * on_up, on_message..., on_down. on_sent may run beside them. They may call any function of the connection. (3) A
+ * connection is counted: on_up hands one reference to the owner, who gives it back with release. on_down comes
+ * exactly once for each connection that was accepted or dialled, with user == NULL if there was no on_up. (4) Until
+ * `trust` a connection is held to a short time and small messages: a stranger costs us 4 KiB and a few seconds at
+ * most. */
+#ifndef WF_CARRIER_H
+#define WF_CARRIER_H
+
+#include "base.h"
+#include "platform.h"
+
+struct wf_carrier;
+
+enum {
+    WF_CARRIER_SLICES = 7,          /* of one send; NNG takes 8, one is the length */
+    WF_STRANGER_MESSAGE_MAX = 4096, /* bytes of a message before `trust` */
+    WF_STRANGERS_MAX = 256,         /* accepted connections that are not trusted yet; more are closed at once */
+    WF_REASON_TEXT = 160,
+    WF_URL_TEXT = 256,
+};
+
+/* One connection. The carrier's own struct begins with it. */
+struct wf_conn {
+    struct wf_carrier *carrier;
+    void *user;       /* the owner's, set in on_up */
+    void *dial_tag;   /* of dial; NULL: accepted */
+    char remote[128]; /* for the log: "127.0.0.1:40022", "/run/x.sock" */
+};
+
+enum wf_receive {
+    WF_RECEIVE_ON,
+    WF_RECEIVE_PAUSE /* until wf_conn_resume */,
+    WF_RECEIVE_END /* wf_conn_close was called */
+};
+
+struct wf_carrier_user {
+    void (*on_up)(void *owner, struct wf_conn *c);
+    enum wf_receive (*on_message)(void *owner, struct wf_conn *c, const uint8_t *data, size_t size);
+    /* All messages that one read brought have been handed over. */
+    enum wf_receive (*on_chunk)(void *owner, struct wf_conn *c);
+    void (*on_sent)(void *owner, struct wf_conn *c, bool ok);
+    void (*on_down)(void *owner, struct wf_conn *c, const char *reason);
+    /* A dial came to nothing; no connection was made. */
+    void (*on_dial_failed)(void *owner, void *dial_tag, const char *reason);
+};
+
+struct wf_carrier_options {
+    struct pf_env *env;
+    const struct wf_carrier_user *user;
+    void *owner;
+    int64_t stranger_time; /* 0: 5 s; how long a connection may take until it is trusted */
+};
+
+struct wf_carrier_ops {
+    /* Binds; connections are taken after `accept`. `mode` of an ipc socket's file, 0: as the umask says. `bound` gets
+     * the URL with the real port. WEFT_EADDRESS, WEFT_EINUSE, WEFT_EACCESS, ...; `why` (WF_REASON_TEXT bytes) gets
+     * the reason in words. */
+    int (*listen)(struct wf_carrier *k, const char *url, int mode, char *bound, char *why);
+    void (*accept)(struct wf_carrier *k);
+    /* Ends with on_up or on_dial_failed, unless it fails at once (then `why` says so). */
+    int (*dial)(struct wf_carrier *k, const char *url, void *tag, char *why);
+    /* One message of `count` slices, one in flight per connection; the bytes must stay until on_sent. */
+    void (*send)(struct wf_conn *c, const struct pf_slice *slices, unsigned count);
+    /* Exactly one for each PAUSE. May deliver messages before it returns. */
+    void (*resume)(struct wf_conn *c);
+    /* While paused: from now on messages may have `message_max` bytes and take their time. */
+    void (*trust)(struct wf_conn *c, size_t message_max);
+    /* The first reason given wins. May call on_down before it returns. Idempotent. */
+    void (*close)(struct wf_conn *c, const char *reason);
+    void (*keep)(struct wf_conn *c);
+    void (*release)(struct wf_conn *c);
+    /* Listeners stop, their files go; connections stay. */
+    void (*unlisten)(struct wf_carrier *k);
+    /* Closes all that is left and waits until no callback runs any more. Not from a callback. */
+    void (*destroy)(struct wf_carrier *k);
+};
+
+struct wf_carrier {
+    const struct wf_carrier_ops *ops;
+};
+
+static inline void wf_conn_send(struct wf_conn *c, const struct pf_slice *slices, unsigned count)
+{
+    c->carrier->ops->send(c, slices, count);
+}
+static inline void wf_conn_resume(struct wf_conn *c)
+{
+    c->carrier->ops->resume(c);
+}
+static inline void wf_conn_trust(struct wf_conn *c, size_t message_max)
+{
+    c->carrier->ops->trust(c, message_max);
+}
+static inline void wf_conn_close(struct wf_conn *c, const char *reason)
+{
+    c->carrier->ops->close(c, reason);
+}
+static inline void wf_conn_keep(struct wf_conn *c)
+{
+    c->carrier->ops->keep(c);
+}
+static inline void wf_conn_release(struct wf_conn *c)
+{
+    c->carrier->ops->release(c);
+}
+
+/* NNG 1.5 and up. NULL: out of memory. */
+struct wf_carrier *wf_carrier_nng(const struct wf_carrier_options *options);
+
+/* Whether listening there needs no TLS: loopback addresses and local sockets. WEFT_EADDRESS and a reason if it does,
+ * or if the URL is malformed. */
+int wf_url_check_listen(const char *url, char *why);
+bool wf_url_is_local(const char *url);                       /* a socket of this machine's file system or kernel */
+void wf_url_with_port(const char *url, int port, char *out); /* WF_URL_TEXT bytes; port 0: as it is */
+/* "127.0.0.1:80", "[0:0:0:0:0:0:0:1]:80"; address and port in network order. */
+void wf_address_text(const void *address, size_t address_size, const void *port, char *out, size_t size);
+
+#endif

@@ -1,0 +1,118 @@
+/* The actor $cluster: one loop that hears what happened, looks at its timers, and sleeps. A node without peers and
+ * seeds has no timers. */
+#include "cluster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void handle(struct wf_cluster *c, struct wf_news *n)
+{
+    struct wf_session *s = n->session;
+    switch (n->kind) {
+    case WF_NEWS_MESSAGE: wf_links_message(c, s, n->data, n->size); break;
+    case WF_NEWS_FRAME: wf_links_frame(c, s, n->data, n->size); break;
+    case WF_NEWS_DOWN: wf_links_down(c, n); break;
+    case WF_NEWS_DIAL_FAILED: wf_dialers_failed(c, n->dialer, (const char *)n->data); break;
+    case WF_NEWS_INTEREST: wf_links_interest(c, (const char *)n->data, (enum wf_interest_op)n->number); break;
+    case WF_NEWS_WATCH: wf_links_watch(c, n->pid); break;
+    }
+    if (s == NULL) return;
+    pf_mutex_lock(c->t->lock);
+    bool resume = --s->events <= WF_EVENTS_PER_SESSION / 2 && s->events_pause;
+    if (resume) s->events_pause = false;
+    pf_mutex_unlock(c->t->lock);
+    if (resume) wf_conn_resume(s->conn);
+}
+
+static void handle_all(struct wf_cluster *c)
+{
+    for (struct wf_news *n; (n = wf_news_take(c->t)) != NULL; wf_news_free(n)) handle(c, n);
+    for (weft_msg *m; weft_recv(&m, WEFT_NOW) == WEFT_OK;) weft_msg_free(m); /* nobody has anything to say to us */
+}
+
+/* Whether weft_node_stop has asked us to end. */
+static bool is_stopping(struct wf_transport *t, int64_t *by)
+{
+    pf_mutex_lock(t->lock);
+    bool stopping = t->stopping;
+    *by = t->stop_by;
+    pf_mutex_unlock(t->lock);
+    return stopping;
+}
+
+static void leave(struct wf_cluster *c)
+{
+    c->leaving = true;
+    c->t->carrier->ops->unlisten(c->t->carrier);
+    WF_LIST_EACH(k, &c->sessions) {
+        struct wf_session *s = WF_CONTAINER(k, struct wf_session, in_all);
+        if (atomic_load_explicit(&s->phase, memory_order_relaxed) == WF_PHASE_UP) wf_links_say_bye(s);
+        else wf_links_end(c, s, "this node stops");
+    }
+}
+
+static void end_all(struct wf_cluster *c)
+{
+    for (struct wf_link *k; (k = wf_list_first(&c->sessions)) != NULL;) {
+        struct wf_session *s = WF_CONTAINER(k, struct wf_session, in_all);
+        wf_links_end(c, s, "this node stops");
+        wf_unlink(&s->in_all);
+        wf_session_release(s);
+    }
+    wf_peers_finish(c);
+    free(c->watchers);
+    c->watchers = NULL;
+    c->watcher_count = c->watcher_capacity = 0;
+}
+
+static void run(struct wf_cluster *c)
+{
+    struct wf_transport *t = c->t;
+    for (;;) {
+        handle_all(c);
+        int64_t stop_by, now = wf_transport_now(t);
+        bool stopping = is_stopping(t, &stop_by);
+        if (stopping && !c->leaving) leave(c);
+        if (stopping && (wf_list_empty(&c->sessions) || now >= stop_by)) return;
+        int64_t at = wf_links_tick(c, now);
+        if (!stopping) at = WF_MIN(at, wf_dialers_tick(c, now));
+        else at = WF_MIN(at, stop_by);
+        int rc = weft_event_await(t->wake, at);
+        if (rc == WEFT_ECANCELED || rc == WEFT_ECLOSED) return;
+    }
+}
+
+static void say_finished(struct wf_transport *t)
+{
+    pf_mutex_lock(t->lock);
+    t->finished = true;
+    t->listening = false;
+    pf_cond_broadcast(t->changed);
+    pf_mutex_unlock(t->lock);
+}
+
+void wf_cluster_main(const void *arg, size_t size)
+{
+    (void)size;
+    struct wf_transport *t = *(struct wf_transport *const *)arg;
+    struct wf_cluster *c = t->cluster;
+    weft_event wake;
+    int rc = weft_event_open(&wake);
+    if (rc == WEFT_OK) rc = weft_register("$cluster");
+    if (rc < 0) {
+        weft_log(WEFT_ERROR, "this node cannot link to others: %s", weft_strerror(rc));
+        say_finished(t);
+        return;
+    }
+    pf_mutex_lock(t->lock);
+    t->wake = wake;
+    t->listening = true;
+    pf_mutex_unlock(t->lock);
+    for (uint32_t i = 0; i < t->seed_count; i++)
+        if (wf_dialers_add_seed(c, t->seed[i]) < 0)
+            weft_log(WEFT_ERROR, "out of memory: seed %s is not dialled", t->seed[i]);
+    t->carrier->ops->accept(t->carrier);
+    run(c);
+    end_all(c);
+    say_finished(t);
+}

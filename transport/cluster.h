@@ -1,0 +1,94 @@
+/* transport/cluster.h -- what the actor $cluster keeps: sessions, peers, dialers, watchers. Only its coroutine
+ * changes any of it; `peers` and what hangs on them change under wf_transport.lock, so that others may look. */
+#ifndef WF_CLUSTER_H
+#define WF_CLUSTER_H
+
+#include "transport.h"
+
+enum {
+    WF_REJECT_SLOTS = 16,
+    WF_PEERS_DOWN_KEPT = 64, /* nodes that are gone and still shown */
+};
+#define WF_BACKOFF_FIRST WEFT_MS(50)
+#define WF_BACKOFF_MAX WEFT_SEC(2)
+#define WF_GIVE_UP WEFT_SEC(60)    /* redialling a node that is no seed */
+#define WF_OTHER_DIALS WEFT_SEC(1) /* the node with the higher incarnation leaves the other one so much time */
+#define WF_NAME_PATIENCE \
+    WEFT_SEC(3)                     /* a name may be taken by our own predecessor, whose link is about to be lost \
+                                     */
+#define WF_REFUSED_TIME WEFT_SEC(1)  /* for the other side to read why, and to close */
+#define WF_SUSPECT_TIME WEFT_SEC(1) /* to show a sign of life when a newcomer claims the same name */
+
+/* Somebody to be dialled: a seed, for ever, or a node heard of, for a while. */
+struct wf_dialer {
+    struct wf_link in_cluster; /* wf_cluster.dialers */
+    bool seed, self, busy;     /* busy: a dial or its session is under way */
+    char (*url)[WF_URL_TEXT];
+    uint32_t url_count, next_url;
+    uint64_t incarnation; /* of the node there, 0: not known */
+    uint32_t attempts;
+    int64_t next_at, give_up_at;
+    int64_t taken_since;       /* since when it says that our name is taken; 0: it does not */
+    char last[WF_REASON_TEXT]; /* reason that was logged last */
+};
+
+enum wf_peer_state { WF_PEER_CONNECTING, WF_PEER_UP, WF_PEER_DOWN };
+
+struct wf_peer {
+    struct wf_link in_cluster; /* wf_cluster.peers, oldest first */
+    uint64_t incarnation;
+    char name[WF_NODE_NAME_MAX + 1];
+    enum wf_peer_state state;
+    char reason[WF_REASON_TEXT]; /* DOWN: why */
+    struct wf_session *session;  /* UP */
+    char (*url)[WF_URL_TEXT];
+    uint32_t url_count;
+    bool left; /* said BYE */
+    int64_t since;
+};
+
+struct wf_cluster {
+    struct wf_transport *t;
+    struct wf_list sessions; /* wf_session.in_all; a reference each */
+    struct wf_list dialers;  /* wf_dialer.in_cluster */
+    struct wf_list peers;    /* wf_peer.in_cluster */
+    uint32_t peer_count;
+    weft_pid *watchers;
+    uint32_t watcher_count, watcher_capacity;
+    bool ever_up, leaving;
+    struct {
+        char remote[48], reason[64];
+        int64_t logged_at;
+        uint32_t silent;
+    } rejects[WF_REJECT_SLOTS];
+};
+
+/* ---- links.c: sessions become links and end ---- */
+void wf_links_message(struct wf_cluster *c, struct wf_session *s, const uint8_t *data, size_t size);
+void wf_links_frame(struct wf_cluster *c, struct wf_session *s, const uint8_t *data, size_t size);
+void wf_links_end(struct wf_cluster *c, struct wf_session *s,
+                  const char *reason); /* closes it; if it is up, all is told */
+void wf_links_down(struct wf_cluster *c, struct wf_news *n);
+void wf_links_interest(struct wf_cluster *c, const char *pattern, enum wf_interest_op op);
+void wf_links_watch(struct wf_cluster *c, weft_pid who);
+/* Heartbeats and time limits; returns when it has to look again. */
+int64_t wf_links_tick(struct wf_cluster *c, int64_t now);
+void wf_links_say_bye(struct wf_session *s);
+struct wf_session *wf_links_find(struct wf_cluster *c, uint64_t incarnation);
+
+/* ---- peers.c: who there is, and dialling ---- */
+struct wf_peer *wf_peers_find(struct wf_cluster *c, uint64_t incarnation);
+void wf_peers_up(struct wf_cluster *c, struct wf_session *s);
+void wf_dialers_finish(struct wf_cluster *c); /* once the carrier is gone */
+void wf_peers_down(struct wf_cluster *c, struct wf_session *s, const char *reason, bool left);
+void wf_peers_heard_of(struct wf_cluster *c, const struct wf_frame_peer *p);
+/* Tells `s` of all other nodes, and all other nodes of `s`. */
+void wf_peers_introduce(struct wf_cluster *c, struct wf_session *s);
+int wf_dialers_add_seed(struct wf_cluster *c, const char *url);
+void wf_dialers_failed(struct wf_cluster *c, struct wf_dialer *d, const char *reason);
+void wf_dialers_linked(struct wf_dialer *d, uint64_t incarnation);
+void wf_dialers_free_again(struct wf_cluster *c, struct wf_dialer *d); /* its link is gone */
+int64_t wf_dialers_tick(struct wf_cluster *c, int64_t now);
+void wf_peers_finish(struct wf_cluster *c);
+
+#endif

@@ -1,0 +1,248 @@
+/* The actor $node: answers the command line. */
+#include "control.h"
+
+#include "cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct answer {
+    const struct wf_transport *t;
+    const struct wf_actor_info *actors;
+    size_t actor_count;
+};
+
+static void put_text(weft_writer *w, const char *text)
+{
+    weft_put_str(w, weft_cstr(text));
+}
+
+static void put_urls(weft_writer *w, const char (*url)[WF_URL_TEXT], uint32_t count)
+{
+    weft_put_array(w, count);
+    for (uint32_t i = 0; i < count; i++) put_text(w, url[i]);
+}
+
+static void put_ps(weft_writer *w, const struct answer *a)
+{
+    weft_put_array(w, (uint32_t)a->actor_count);
+    for (size_t i = 0; i < a->actor_count; i++) {
+        const struct wf_actor_info *info = &a->actors[i];
+        char pid[WEFT_PID_TEXT];
+        weft_put_array(w, 9);
+        put_text(w, weft_pid_format(info->pid, pid));
+        put_text(w, info->kind);
+        put_text(w, info->name);
+        put_text(w, info->state);
+        put_text(w, info->waits_for);
+        weft_put_uint(w, info->mailbox);
+        weft_put_uint(w, info->mailbox_max);
+        weft_put_uint(w, info->received);
+        weft_put_uint(w, info->dropped);
+    }
+}
+
+static void put_counter(weft_writer *w, const _Atomic uint64_t *counter)
+{
+    weft_put_uint(w, counter == NULL ? 0 : atomic_load_explicit(counter, memory_order_relaxed));
+}
+
+static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
+{
+    static const char *const states[] = {"connecting", "up", "down"};
+    const struct wf_session *s = p->session;
+    weft_put_array(w, 12);
+    put_text(w, p->name);
+    weft_put_uint(w, p->incarnation);
+    put_text(w, states[p->state]);
+    put_text(w, p->reason);
+    put_urls(w, (const char(*)[WF_URL_TEXT])p->url, p->url_count);
+    weft_put_int(w, s == NULL ? 0 : atomic_load_explicit(&s->rtt, memory_order_relaxed));
+    put_counter(w, s == NULL ? NULL : &s->bytes_in);
+    put_counter(w, s == NULL ? NULL : &s->bytes_out);
+    put_counter(w, s == NULL ? NULL : &s->frames_in);
+    put_counter(w, s == NULL ? NULL : &s->frames_out);
+    put_counter(w, s == NULL ? NULL : &s->frames_lost);
+    weft_put_int(w, (now - p->since) / WEFT_SEC(1));
+}
+
+static void put_nodes(weft_writer *w, const struct answer *a)
+{
+    const struct wf_transport *t = a->t;
+    struct wf_cluster *c = t->cluster;
+    int64_t now = wf_transport_now(t);
+    pf_mutex_lock(t->lock);
+    weft_put_array(w, c->peer_count + 1);
+    weft_put_array(w, 12);
+    put_text(w, t->node->name);
+    weft_put_uint(w, t->node->incarnation);
+    put_text(w, "self");
+    put_text(w, "");
+    put_urls(w, (const char(*)[WF_URL_TEXT])t->url, t->url_count);
+    for (int i = 0; i < 7; i++) weft_put_uint(w, 0);
+    WF_LIST_EACH(k, &c->peers) put_peer(w, WF_CONTAINER(k, struct wf_peer, in_cluster), now);
+    pf_mutex_unlock(t->lock);
+}
+
+static void put_info(weft_writer *w, const struct answer *a)
+{
+    const struct wf_transport *t = a->t;
+    uint64_t drops[WF_DROP_REASONS];
+    wf_node_drops(t->node, drops);
+    weft_put_array(w, 7);
+    put_text(w, t->node->name);
+    weft_put_uint(w, t->node->incarnation);
+    put_text(w, t->node->cluster);
+    weft_put_uint(w, t->node->workers.count);
+    weft_put_uint(w, a->actor_count);
+    put_urls(w, (const char(*)[WF_URL_TEXT])t->url, t->url_count);
+    weft_put_array(w, WF_DROP_REASONS + 2);
+    for (int i = 0; i < WF_DROP_REASONS; i++) {
+        weft_put_array(w, 2);
+        put_text(w, wf_drop_names[i]);
+        weft_put_uint(w, drops[i]);
+    }
+    weft_put_array(w, 2);
+    put_text(w, "outbox full");
+    put_counter(w, &t->dropped_full);
+    weft_put_array(w, 2);
+    put_text(w, "link lost");
+    put_counter(w, &t->dropped_lost);
+}
+
+static void say_error(const weft_msg *ask, const char *text)
+{
+    (void)weft_reply(ask, WF_CONTROL_ERROR, text, strlen(text));
+}
+
+/* Tables may grow between measuring and writing: then once more. */
+static void answer(const weft_msg *ask, void (*put)(weft_writer *w, const struct answer *a), const struct answer *a)
+{
+    for (int tries = 0; tries < 5; tries++) {
+        weft_writer measure = weft_writer_on(NULL, 0);
+        put(&measure, a);
+        size_t room = measure.size + 4096;
+        uint8_t *buffer = malloc(room);
+        if (buffer == NULL) break;
+        weft_writer w = weft_writer_on(buffer, room);
+        put(&w, a);
+        if (w.error == 0) (void)weft_reply(ask, weft_tag(ask), buffer, w.size);
+        free(buffer);
+        if (w.error == 0) return;
+    }
+    say_error(ask, "out of memory");
+}
+
+static void on_stop(struct wf_transport *t, const weft_msg *ask)
+{
+    weft_reader r = weft_reader_on(weft_data(ask), weft_size(ask));
+    int64_t ms = weft_get_int(&r);
+    if (r.error < 0 || ms < 0) {
+        say_error(ask, "the time for draining is missing");
+        return;
+    }
+    pf_mutex_lock(t->lock);
+    void (*notify)(void *, int, const char *) = t->notify;
+    void *arg = t->notify_arg;
+    pf_mutex_unlock(t->lock);
+    if (notify == NULL) {
+        say_error(ask, "this node cannot be stopped from outside");
+        return;
+    }
+    static const uint8_t nil = 0xC0;
+    (void)weft_reply(ask, WF_CONTROL_STOP, &nil, 1);
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)ms);
+    notify(arg, WF_NOTIFY_STOP, text);
+}
+
+static void handle(struct wf_transport *t, const weft_msg *ask)
+{
+    struct answer a = {.t = t};
+    struct wf_actor_info *actors = NULL;
+    switch (weft_tag(ask)) {
+    case WF_CONTROL_PS:
+    case WF_CONTROL_INFO: {
+        int rc = wf_node_list_actors(t->node, &actors, &a.actor_count, weft_after(WEFT_SEC(2)));
+        if (rc < 0) {
+            say_error(ask, weft_strerror(rc));
+            return;
+        }
+        a.actors = actors;
+        answer(ask, weft_tag(ask) == WF_CONTROL_PS ? put_ps : put_info, &a);
+        free(actors);
+        return;
+    }
+    case WF_CONTROL_NODES: answer(ask, put_nodes, &a); return;
+    case WF_CONTROL_STOP: on_stop(t, ask); return;
+    default: say_error(ask, "unknown request"); return;
+    }
+}
+
+void wf_control_main(const void *arg, size_t size)
+{
+    (void)size;
+    struct wf_transport *t = *(struct wf_transport *const *)arg;
+    int rc = weft_register("$node");
+    if (rc < 0) weft_log(WEFT_ERROR, "the command line will not reach this node: %s", weft_strerror(rc));
+    weft_msg *m;
+    while (rc == WEFT_OK && (rc = weft_recv(&m, WEFT_FOREVER)) == WEFT_OK) {
+        if (weft_wants_reply(m)) handle(t, m);
+        weft_msg_free(m);
+    }
+}
+
+/* ---- For the program around the node ------------------------------------------------------------------------------
+ */
+
+void wf_transport_watch(weft_node *node, void (*notify)(void *arg, int what, const char *why), void *arg)
+{
+    struct wf_transport *t = node->transport;
+    pf_mutex_lock(t->lock);
+    t->notify = notify;
+    t->notify_arg = arg;
+    bool fatal = t->fatal[0] != '\0';
+    pf_mutex_unlock(t->lock);
+    if (fatal && notify != NULL) notify(arg, WF_NOTIFY_FATAL, t->fatal);
+}
+
+int wf_transport_fatal(weft_node *node, char *why, size_t size)
+{
+    struct wf_transport *t = node->transport;
+    pf_mutex_lock(t->lock);
+    bool fatal = t->fatal[0] != '\0';
+    if (fatal && size > 0) snprintf(why, size, "%s", t->fatal);
+    pf_mutex_unlock(t->lock);
+    return fatal;
+}
+
+static const struct wf_peer *first_up(const struct wf_cluster *c)
+{
+    WF_LIST_EACH(k, &c->peers) {
+        struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
+        if (p->state == WF_PEER_UP) return p;
+    }
+    return NULL;
+}
+
+int wf_client_wait_up(weft_node *node, uint64_t *peer, char *name, int64_t deadline, char *why, size_t why_size)
+{
+    struct wf_transport *t = node->transport;
+    int rc = WEFT_OK;
+    const struct wf_peer *p;
+    pf_mutex_lock(t->lock);
+    while ((p = first_up(t->cluster)) == NULL && rc == WEFT_OK) {
+        if (t->dials_failed >= t->seed_count) rc = WEFT_ENONODE;
+        else rc = pf_cond_wait(t->changed, t->lock, deadline);
+    }
+    if (p != NULL) {
+        rc = WEFT_OK;
+        if (peer != NULL) *peer = p->incarnation;
+        if (name != NULL) memcpy(name, p->name, sizeof p->name);
+    } else if (why != NULL && why_size > 0) {
+        snprintf(why, why_size, "%s", t->dial_reason);
+    }
+    pf_mutex_unlock(t->lock);
+    return rc;
+}

@@ -1,0 +1,31 @@
+/* transport/control.h -- what the command line asks of a running node, and how it gets there.
+ *
+ * Each node has an actor named "$node". A request is a weft_call to "$node@NAME" with one of the tags below; the
+ * answer has the same tag and a msgpack body. An unknown verb, or a body that cannot be read, is answered with tag
+ * WF_CONTROL_ERROR and the text of the error.
+ *
+ *   PS     body empty. Answer: array of arrays [pid text, kind, name, state, waits for, mailbox, mailbox max,
+ * received, dropped]. NODES  body empty. Answer: array of arrays [name, incarnation, state, reason, [urls], rtt ns,
+ * bytes in, bytes out, frames in, frames out, frames lost, seconds in this state]; first the node itself with state
+ * "self". INFO   body empty. Answer: array [name, incarnation, cluster, workers, actors, [urls], [[drop reason,
+ * count]...]]. STOP   body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever
+ * watches (wf_transport_watch). */
+#ifndef WF_CONTROL_H
+#define WF_CONTROL_H
+
+#include <weft/node.h>
+
+enum { WF_CONTROL_ERROR = 0, WF_CONTROL_PS = 1, WF_CONTROL_NODES = 2, WF_CONTROL_INFO = 3, WF_CONTROL_STOP = 4 };
+
+/* What `what` of a watcher may be: WF_NOTIFY_FATAL: this node cannot be part of the cluster (its name is taken),
+ * `why` says so. WF_NOTIFY_STOP: somebody asks the node to stop; `why` is the number of milliseconds for draining, in
+ * text. Runs on a worker: must not block, nor stop the node itself. */
+void wf_transport_watch(weft_node *node, void (*notify)(void *arg, int what, const char *why), void *arg);
+/* 1 and the reason if the node cannot be part of the cluster; else 0. Any thread. */
+int wf_transport_fatal(weft_node *node, char *why, size_t size);
+/* [not on a worker] Waits until the node is linked with another one; `*peer` and `name` (65 bytes; may be NULL) get
+ * whom. WEFT_ETIMEDOUT; WEFT_ENONODE if every seed has been dialled in vain, then `why` (may be NULL) gets the last
+ * reason. */
+int wf_client_wait_up(weft_node *node, uint64_t *peer, char *name, int64_t deadline, char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,330 @@
+#include "frame.h"
+
+#include "names.h"
+#include "topic_trie.h"
+
+#include <stdio.h>
+
+/* ---- Decoding -------------------------------------------------------------------------------------------------- */
+
+static void fail(weft_reader *r)
+{
+    if (r->error == 0) r->error = WEFT_EFORMAT;
+}
+
+static void skip(weft_reader *r, uint32_t count)
+{
+    while (count-- > 0 && r->error == 0) weft_skip(r);
+}
+
+/* An array of at least `least` values; what is beyond is skipped by the caller. */
+static uint32_t get_array(weft_reader *r, uint32_t least)
+{
+    uint32_t count = weft_get_array(r);
+    if (count < least) fail(r);
+    return count;
+}
+
+static weft_text get_text(weft_reader *r, size_t max)
+{
+    weft_text t = weft_get_str(r);
+    if (t.size > max) fail(r);
+    return t;
+}
+
+static weft_text get_node_name(weft_reader *r)
+{
+    weft_text t = weft_get_str(r);
+    if (r->error == 0 && wf_name_check(t) < 0) fail(r);
+    return t;
+}
+
+/* URLs are read by later dials; here only their length and that they are plain text counts. */
+static uint32_t get_urls(weft_reader *r, weft_text *out)
+{
+    uint32_t count = weft_get_array(r), kept = 0;
+    for (uint32_t i = 0; i < count && r->error == 0; i++) {
+        weft_text t = get_text(r, WF_FRAME_URL_MAX);
+        for (size_t k = 0; k < t.size; k++)
+            if (t.data[k] <= ' ' || t.data[k] == 127) fail(r);
+        if (kept < WF_FRAME_URLS) out[kept++] = t;
+    }
+    return r->error == 0 ? kept : 0;
+}
+
+static void get_hello(weft_reader *r, struct wf_hello *h)
+{
+    uint32_t more = get_array(r, 8) - 8;
+    h->version = weft_get_uint(r);
+    h->capabilities = weft_get_uint(r);
+    h->cluster = get_node_name(r);
+    h->name = get_node_name(r);
+    h->incarnation = weft_get_uint(r);
+    h->flags = weft_get_uint(r);
+    h->heartbeat_ms = weft_get_uint(r);
+    h->url_count = get_urls(r, h->url);
+    if (h->incarnation == 0) fail(r);
+    skip(r, more);
+}
+
+static void get_peer(weft_reader *r, struct wf_frame_peer *p)
+{
+    uint32_t count = get_array(r, 3);
+    p->name = get_node_name(r);
+    p->incarnation = weft_get_uint(r);
+    p->url_count = get_urls(r, p->url);
+    if (p->incarnation == 0) fail(r);
+    if (r->error == 0) skip(r, count - 3);
+}
+
+static void get_items(weft_reader *r, struct wf_frame *f)
+{
+    f->count = weft_get_array(r);
+    if (f->count > WF_FRAME_PEERS_MAX) fail(r);
+    f->items = *r;
+    for (uint32_t i = 0; i < f->count && r->error == 0; i++) {
+        struct wf_frame_peer p;
+        if (f->kind == WF_FRAME_PEERS) {
+            get_peer(r, &p);
+        } else {
+            weft_text pattern = weft_get_str(r);
+            if (r->error == 0 && wf_pattern_check(pattern) < 0) fail(r);
+        }
+    }
+}
+
+static uint32_t get_tag(weft_reader *r)
+{
+    uint64_t tag = weft_get_uint(r);
+    if (tag >= WEFT_TAG_SYSTEM) fail(r);
+    return (uint32_t)tag;
+}
+
+static void get_body(weft_reader *r, struct wf_frame *f)
+{
+    f->body = weft_get_bin(r);
+    if (f->body.size > WEFT_MESSAGE_MAX) fail(r);
+}
+
+/* to or name, from, tag, ref, body: five values. */
+static void get_message(weft_reader *r, struct wf_frame *f, bool by_name)
+{
+    if (by_name) {
+        f->name = weft_get_str(r);
+        if (r->error == 0 && wf_name_check(f->name) < 0) fail(r);
+    } else {
+        f->to = weft_get_uint(r);
+    }
+    f->from = weft_get_uint(r);
+    f->tag = get_tag(r);
+    f->ref = weft_get_uint(r);
+    get_body(r, f);
+}
+
+/* topic, from, tag, body: four values. */
+static void get_publish(weft_reader *r, struct wf_frame *f)
+{
+    f->name = weft_get_str(r);
+    if (r->error == 0 && wf_topic_check(f->name) < 0) fail(r);
+    f->from = weft_get_uint(r);
+    f->tag = get_tag(r);
+    f->ref = 0;
+    get_body(r, f);
+}
+
+/* Returns how many values of the frame it has read, the kind not counted. */
+static uint32_t get_control(weft_reader *r, struct wf_frame *f)
+{
+    switch (f->kind) {
+    case WF_FRAME_HELLO: get_hello(r, &f->hello); return 1;
+    case WF_FRAME_WELCOME: return 0;
+    case WF_FRAME_REFUSED:
+        f->number = weft_get_uint(r);
+        f->name = get_text(r, 256);
+        return 2;
+    case WF_FRAME_BYE: f->name = get_text(r, 256); return 1;
+    case WF_FRAME_PING:
+    case WF_FRAME_PONG: f->number = weft_get_uint(r); return 1;
+    case WF_FRAME_PEERS: get_items(r, f); return 1;
+    case WF_FRAME_INTEREST:
+        f->number = weft_get_uint(r);
+        get_items(r, f);
+        return 2;
+    default: f->kind = WF_FRAME_UNKNOWN; return 0;
+    }
+}
+
+int wf_frame_next(weft_reader *r, struct wf_frame *f)
+{
+    if (r->at == r->end) return r->error;
+    f->kind = WF_FRAME_UNKNOWN;
+    uint32_t count = get_array(r, 1);
+    uint64_t kind = weft_get_uint(r);
+    if (r->error < 0) return r->error;
+    f->kind = kind <= UINT32_MAX ? (uint32_t)kind : WF_FRAME_UNKNOWN;
+    uint32_t read;
+    if (kind >= WF_FRAME_TO_ACTOR && kind <= WF_FRAME_TO_ACTOR + WF_MSG_STOP) {
+        get_message(r, f, false);
+        read = 5;
+    } else if (kind == WF_FRAME_SEND_NAME || kind == WF_FRAME_CALL_NAME) {
+        get_message(r, f, true);
+        read = 5;
+    } else if (kind == WF_FRAME_PUBLISH) {
+        get_publish(r, f);
+        read = 4;
+    } else {
+        read = get_control(r, f);
+    }
+    if (count - 1 < read) fail(r);
+    if (WF_UNLIKELY(count - 1 > read)) skip(r, count - 1 - read);
+    return r->error < 0 ? r->error : 1;
+}
+
+void wf_frame_next_peer(struct wf_frame *f, struct wf_frame_peer *out)
+{
+    get_peer(&f->items, out);
+    WF_ASSERT(f->items.error == 0);
+}
+
+weft_text wf_frame_next_pattern(struct wf_frame *f)
+{
+    return weft_get_str(&f->items);
+}
+
+const char *wf_frame_name(uint32_t kind)
+{
+    static const struct {
+        uint32_t kind;
+        const char *name;
+    } names[] = {
+        {WF_FRAME_HELLO, "HELLO"},
+        {WF_FRAME_WELCOME, "WELCOME"},
+        {WF_FRAME_REFUSED, "REFUSED"},
+        {WF_FRAME_BYE, "BYE"},
+        {WF_FRAME_PING, "PING"},
+        {WF_FRAME_PONG, "PONG"},
+        {WF_FRAME_PEERS, "PEERS"},
+        {WF_FRAME_INTEREST, "INTEREST"},
+        {WF_FRAME_SEND_NAME, "SEND_NAME"},
+        {WF_FRAME_CALL_NAME, "CALL_NAME"},
+        {WF_FRAME_PUBLISH, "PUBLISH"},
+        {WF_FRAME_TO_ACTOR + WF_MSG_SEND, "SEND"},
+        {WF_FRAME_TO_ACTOR + WF_MSG_CALL, "CALL"},
+        {WF_FRAME_TO_ACTOR + WF_MSG_REPLY, "REPLY"},
+        {WF_FRAME_TO_ACTOR + WF_MSG_FAILED, "FAILED"},
+        {WF_FRAME_TO_ACTOR + WF_MSG_STOP, "STOP"},
+    };
+    for (size_t i = 0; i < WF_COUNT(names); i++)
+        if (names[i].kind == kind) return names[i].name;
+    return "unknown";
+}
+
+void wf_frame_fault(const weft_reader *r, const struct wf_frame *f, char *out, size_t size)
+{
+    snprintf(out, size, "malformed %s frame at offset %zu", wf_frame_name(f->kind), (size_t)(r->at - r->start));
+}
+
+/* ---- Encoding -------------------------------------------------------------------------------------------------- */
+
+static void put_kind(weft_writer *w, uint32_t values, uint32_t kind)
+{
+    weft_put_array(w, values + 1);
+    weft_put_uint(w, kind);
+}
+
+static void put_urls(weft_writer *w, const weft_text *urls, uint32_t count)
+{
+    weft_put_array(w, count);
+    for (uint32_t i = 0; i < count; i++) weft_put_str(w, urls[i]);
+}
+
+void wf_put_hello(weft_writer *w, const struct wf_hello *h)
+{
+    put_kind(w, 1, WF_FRAME_HELLO);
+    weft_put_array(w, 8);
+    weft_put_uint(w, h->version);
+    weft_put_uint(w, h->capabilities);
+    weft_put_str(w, h->cluster);
+    weft_put_str(w, h->name);
+    weft_put_uint(w, h->incarnation);
+    weft_put_uint(w, h->flags);
+    weft_put_uint(w, h->heartbeat_ms);
+    put_urls(w, h->url, h->url_count);
+}
+
+void wf_put_welcome(weft_writer *w)
+{
+    put_kind(w, 0, WF_FRAME_WELCOME);
+}
+
+void wf_put_refused(weft_writer *w, enum wf_refusal code, const char *reason)
+{
+    put_kind(w, 2, WF_FRAME_REFUSED);
+    weft_put_uint(w, code);
+    weft_put_str(w, weft_cstr(reason));
+}
+
+void wf_put_bye(weft_writer *w, const char *reason)
+{
+    put_kind(w, 1, WF_FRAME_BYE);
+    weft_put_str(w, weft_cstr(reason));
+}
+
+void wf_put_ping(weft_writer *w, uint32_t kind, uint64_t number)
+{
+    put_kind(w, 1, kind);
+    weft_put_uint(w, number);
+}
+
+void wf_put_peers(weft_writer *w, uint32_t count)
+{
+    put_kind(w, 1, WF_FRAME_PEERS);
+    weft_put_array(w, count);
+}
+
+void wf_put_peer(weft_writer *w, weft_text name, uint64_t incarnation, const weft_text *urls, uint32_t url_count)
+{
+    weft_put_array(w, 3);
+    weft_put_str(w, name);
+    weft_put_uint(w, incarnation);
+    put_urls(w, urls, url_count);
+}
+
+void wf_put_interest(weft_writer *w, enum wf_interest_op op, uint32_t count)
+{
+    put_kind(w, 2, WF_FRAME_INTEREST);
+    weft_put_uint(w, op);
+    weft_put_array(w, count);
+}
+
+void wf_put_to_actor(weft_writer *w, unsigned kind, uint64_t to, uint64_t from, uint32_t tag, uint64_t ref,
+                     const void *body, size_t size)
+{
+    WF_ASSERT(kind <= WF_MSG_STOP);
+    put_kind(w, 5, WF_FRAME_TO_ACTOR + kind);
+    weft_put_uint(w, to);
+    weft_put_uint(w, from);
+    weft_put_uint(w, tag);
+    weft_put_uint(w, ref);
+    weft_put_bin(w, body, size);
+}
+
+void wf_put_to_name(weft_writer *w, bool call, weft_text name, uint64_t from, uint32_t tag, uint64_t ref,
+                    const void *body, size_t size)
+{
+    put_kind(w, 5, call ? WF_FRAME_CALL_NAME : WF_FRAME_SEND_NAME);
+    weft_put_str(w, name);
+    weft_put_uint(w, from);
+    weft_put_uint(w, tag);
+    weft_put_uint(w, ref);
+    weft_put_bin(w, body, size);
+}
+
+void wf_put_publish(weft_writer *w, weft_text topic, uint64_t from, uint32_t tag, const void *body, size_t size)
+{
+    put_kind(w, 4, WF_FRAME_PUBLISH);
+    weft_put_str(w, topic);
+    weft_put_uint(w, from);
+    weft_put_uint(w, tag);
+    weft_put_bin(w, body, size);
+}

@@ -1,0 +1,109 @@
+/* transport/frame.h -- what nodes say to each other. docs/wire.md describes every frame byte by byte.
+ *
+ * One message of the carrier is one batch: frames, one behind the other. A frame is a msgpack array [kind, ...].
+ * Unknown kinds are skipped, and so are fields behind the known ones, so that nodes of two versions talk. Everything
+ * else that does not fit ends the link. */
+#ifndef WF_FRAME_H
+#define WF_FRAME_H
+
+#include "base.h"
+#include "msg.h"
+
+#include <weft/pack.h>
+#include <weft/pid.h>
+
+enum {
+    WF_WIRE_VERSION = 1,
+    WF_FRAME_URLS = 8,      /* of one node */
+    WF_FRAME_URL_MAX = 255, /* bytes */
+    WF_NODE_NAME_MAX = 64,
+    WF_FRAME_SPARE = 48,      /* bytes of a message's frame beyond body and name at most */
+    WF_FRAME_PEERS_MAX = 4096 /* nodes or patterns in one frame */
+};
+
+/* The first value of a frame. They travel: append only. */
+enum wf_frame_kind {
+    WF_FRAME_UNKNOWN = 0,
+    WF_FRAME_HELLO = 1,
+    WF_FRAME_WELCOME = 2,
+    WF_FRAME_REFUSED = 3,
+    WF_FRAME_BYE = 4,
+    WF_FRAME_PING = 5,
+    WF_FRAME_PONG = 6,
+    WF_FRAME_PEERS = 7,
+    WF_FRAME_INTEREST = 8,
+    WF_FRAME_TO_ACTOR = 16, /* + wf_msg_kind SEND .. STOP */
+    WF_FRAME_SEND_NAME = 24,
+    WF_FRAME_CALL_NAME = 25,
+    WF_FRAME_PUBLISH = 32,
+};
+
+/* Why a HELLO was refused. They travel: append only. */
+enum wf_refusal {
+    WF_REFUSED_VERSION = 1,
+    WF_REFUSED_CLUSTER = 2,
+    WF_REFUSED_NAME_TAKEN = 3,
+    WF_REFUSED_DUPLICATE = 4, /* there is a link between these two already */
+    WF_REFUSED_SELF = 5,      /* it dialled itself */
+    WF_REFUSED_STOPPING = 6,
+};
+
+enum { WF_HELLO_CLIENT = 1 }; /* wf_hello.flags: a tool, not a node */
+
+enum wf_interest_op { WF_INTEREST_ADD = 1, WF_INTEREST_REMOVE = 2 };
+
+struct wf_hello {
+    uint64_t version, capabilities;
+    weft_text cluster, name;
+    uint64_t incarnation, flags, heartbeat_ms;
+    weft_text url[WF_FRAME_URLS];
+    uint32_t url_count;
+};
+
+/* One node in PEERS. */
+struct wf_frame_peer {
+    weft_text name;
+    uint64_t incarnation;
+    weft_text url[WF_FRAME_URLS];
+    uint32_t url_count;
+};
+
+/* A decoded frame; texts are views into the batch. */
+struct wf_frame {
+    uint32_t kind; /* wf_frame_kind; UNKNOWN: skip it */
+    uint32_t tag;
+    uint64_t to, from, ref;
+    weft_text name; /* a name, a topic, or the reason of REFUSED and BYE */
+    weft_text body;
+    uint64_t number;       /* PING, PONG: the time; REFUSED: wf_refusal; INTEREST: wf_interest_op */
+    uint32_t count;        /* PEERS, INTEREST: of items */
+    weft_reader items;     /* PEERS, INTEREST: checked, to be read by wf_frame_next_peer and wf_frame_next_pattern */
+    struct wf_hello hello; /* HELLO only; untouched by other frames, which come by the million */
+};
+
+/* The next frame of a batch. 1; 0 at the end; WEFT_EFORMAT: `f->kind` and wf_frame_fault() say what and where. */
+int wf_frame_next(weft_reader *r, struct wf_frame *f);
+void wf_frame_next_peer(struct wf_frame *f, struct wf_frame_peer *out);
+weft_text wf_frame_next_pattern(struct wf_frame *f);
+const char *wf_frame_name(uint32_t kind);
+/* "malformed SEND frame at offset 17" */
+void wf_frame_fault(const weft_reader *r, const struct wf_frame *f, char *out, size_t size);
+
+void wf_put_hello(weft_writer *w, const struct wf_hello *h);
+void wf_put_welcome(weft_writer *w);
+void wf_put_refused(weft_writer *w, enum wf_refusal code, const char *reason);
+void wf_put_bye(weft_writer *w, const char *reason);
+void wf_put_ping(weft_writer *w, uint32_t kind /* PING or PONG */, uint64_t number);
+/* PEERS and INTEREST: the head; `count` items follow. */
+void wf_put_peers(weft_writer *w, uint32_t count);
+void wf_put_peer(weft_writer *w, weft_text name, uint64_t incarnation, const weft_text *urls, uint32_t url_count);
+void wf_put_interest(weft_writer *w, enum wf_interest_op op, uint32_t count);
+/* At most WF_FRAME_SPARE + size bytes. `from` 0: nobody. */
+void wf_put_to_actor(weft_writer *w, unsigned kind /* wf_msg_kind */, uint64_t to, uint64_t from, uint32_t tag,
+                     uint64_t ref, const void *body, size_t size);
+/* At most WF_FRAME_SPARE + name.size + size bytes. */
+void wf_put_to_name(weft_writer *w, bool call, weft_text name, uint64_t from, uint32_t tag, uint64_t ref,
+                    const void *body, size_t size);
+void wf_put_publish(weft_writer *w, weft_text topic, uint64_t from, uint32_t tag, const void *body, size_t size);
+
+#endif

@@ -1,0 +1,332 @@
+/* Who else there is, how we know of them, and dialling them. */
+#include "cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Dialers -----------------------------------------------------------------------------------------------------
+ */
+
+static void copy_text(char *out, size_t size, weft_text t)
+{
+    size_t n = WF_MIN(t.size, size - 1);
+    memcpy(out, t.data, n);
+    out[n] = '\0';
+}
+
+static char (*copy_urls(const weft_text *urls, uint32_t count))[WF_URL_TEXT]
+{
+    char(*out)[WF_URL_TEXT] = calloc(WF_MAX(count, 1u), sizeof *out);
+    for (uint32_t i = 0; out != NULL && i < count; i++) copy_text(out[i], sizeof out[i], urls[i]);
+    return out;
+}
+
+static struct wf_dialer *dialer_add(struct wf_cluster *c, const weft_text *urls, uint32_t count)
+{
+    struct wf_dialer *d = calloc(1, sizeof *d);
+    if (d == NULL) return NULL;
+    d->url = copy_urls(urls, count);
+    if (d->url == NULL) {
+        free(d);
+        return NULL;
+    }
+    d->url_count = count;
+    d->give_up_at = WEFT_FOREVER;
+    wf_list_push(&c->dialers, &d->in_cluster);
+    return d;
+}
+
+static void dialer_free(struct wf_dialer *d)
+{
+    wf_unlink(&d->in_cluster);
+    free(d->url);
+    free(d);
+}
+
+int wf_dialers_add_seed(struct wf_cluster *c, const char *url)
+{
+    weft_text text = weft_cstr(url);
+    struct wf_dialer *d = dialer_add(c, &text, 1);
+    if (d == NULL) return WEFT_ENOMEM;
+    d->seed = true;
+    return WEFT_OK;
+}
+
+static struct wf_dialer *dialer_of(struct wf_cluster *c, uint64_t incarnation)
+{
+    WF_LIST_EACH(k, &c->dialers) {
+        struct wf_dialer *d = WF_CONTAINER(k, struct wf_dialer, in_cluster);
+        if (d->incarnation == incarnation) return d;
+    }
+    return NULL;
+}
+
+/* Doubles up to the maximum; half of it is chance, so that many nodes do not dial one in step. */
+static int64_t backoff(const struct wf_cluster *c, uint32_t attempts)
+{
+    int64_t span = attempts >= 6 ? WF_BACKOFF_MAX : WF_MIN(WF_BACKOFF_FIRST << attempts, WF_BACKOFF_MAX);
+    uint32_t chance = 0;
+    struct pf_env *env = c->t->node->workers.env;
+    env->random(env, &chance, sizeof chance);
+    return span / 2 + (int64_t)((uint64_t)span / 2 * chance >> 32);
+}
+
+void wf_dialers_failed(struct wf_cluster *c, struct wf_dialer *d, const char *reason)
+{
+    d->busy = false;
+    d->next_at = wf_transport_now(c->t) + backoff(c, d->attempts++);
+    if (strcmp(d->last, reason) != 0) {
+        snprintf(d->last, sizeof d->last, "%s", reason);
+        const char *url = d->url[(d->next_url + d->url_count - 1) % d->url_count];
+        if (!d->self && !c->leaving)
+            weft_log(c->t->client ? WEFT_DEBUG : WEFT_WARN, "no link to %s: %s; trying on", url, reason);
+    }
+    pf_mutex_lock(c->t->lock);
+    c->t->dials_failed++;
+    snprintf(c->t->dial_reason, sizeof c->t->dial_reason, "%s", reason);
+    pf_cond_broadcast(c->t->changed);
+    pf_mutex_unlock(c->t->lock);
+}
+
+void wf_dialers_linked(struct wf_dialer *d, uint64_t incarnation)
+{
+    d->incarnation = incarnation;
+    d->attempts = 0;
+    d->taken_since = 0;
+    d->last[0] = '\0';
+}
+
+void wf_dialers_free_again(struct wf_cluster *c, struct wf_dialer *d)
+{
+    d->busy = false;
+    d->next_at = wf_transport_now(c->t) + backoff(c, 0);
+}
+
+static void dial(struct wf_cluster *c, struct wf_dialer *d)
+{
+    char why[WF_REASON_TEXT] = "out of memory";
+    const char *url = d->url[d->next_url++ % d->url_count];
+    d->busy = true;
+    if (c->t->carrier->ops->dial(c->t->carrier, url, d, why) < 0) wf_dialers_failed(c, d, why);
+}
+
+static void given_up(struct wf_cluster *c, struct wf_dialer *d)
+{
+    struct wf_peer *p = wf_peers_find(c, d->incarnation);
+    if (p != NULL && p->state == WF_PEER_CONNECTING) {
+        pf_mutex_lock(c->t->lock);
+        p->state = WF_PEER_DOWN;
+        snprintf(p->reason, sizeof p->reason, "not reached: %.100s", d->last);
+        pf_mutex_unlock(c->t->lock);
+    }
+    dialer_free(d);
+}
+
+int64_t wf_dialers_tick(struct wf_cluster *c, int64_t now)
+{
+    int64_t at = WEFT_FOREVER;
+    WF_LIST_EACH(k, &c->dialers) {
+        struct wf_dialer *d = WF_CONTAINER(k, struct wf_dialer, in_cluster);
+        if (d->busy || d->self) continue;
+        if (d->incarnation != 0 && wf_links_find(c, d->incarnation) != NULL) {
+            if (!d->seed) dialer_free(d);
+            continue;
+        }
+        if (now >= d->give_up_at) {
+            given_up(c, d);
+            continue;
+        }
+        if (now >= d->next_at) dial(c, d);
+        if (!d->busy) at = WF_MIN(at, WF_MIN(d->next_at, d->give_up_at));
+    }
+    return at;
+}
+
+/* ---- Peers
+ * --------------------------------------------------------------------------------------------------------- */
+
+struct wf_peer *wf_peers_find(struct wf_cluster *c, uint64_t incarnation)
+{
+    WF_LIST_EACH(k, &c->peers) {
+        struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
+        if (p->incarnation == incarnation) return p;
+    }
+    return NULL;
+}
+
+/* With the lock held. */
+static void forget(struct wf_cluster *c, struct wf_peer *p)
+{
+    wf_unlink(&p->in_cluster);
+    c->peer_count--;
+    free(p->url);
+    free(p);
+}
+
+/* With the lock held: of the nodes that are down for good only the latest stay in the table. */
+static void forget_oldest(struct wf_cluster *c)
+{
+    uint32_t down = 0;
+    WF_LIST_EACH(k, &c->peers) {
+        struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
+        down += p->state == WF_PEER_DOWN && dialer_of(c, p->incarnation) == NULL;
+    }
+    WF_LIST_EACH(k, &c->peers) {
+        struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
+        if (down <= WF_PEERS_DOWN_KEPT) return;
+        if (p->state != WF_PEER_DOWN || dialer_of(c, p->incarnation) != NULL) continue;
+        forget(c, p);
+        down--;
+    }
+}
+
+static struct wf_peer *peer_add(struct wf_cluster *c, weft_text name, uint64_t incarnation, const weft_text *urls,
+                                uint32_t count)
+{
+    struct wf_peer *p = calloc(1, sizeof *p);
+    if (p == NULL) return NULL;
+    p->url = copy_urls(urls, count);
+    if (p->url == NULL) {
+        free(p);
+        return NULL;
+    }
+    p->url_count = count;
+    p->incarnation = incarnation;
+    copy_text(p->name, sizeof p->name, name);
+    p->since = wf_transport_now(c->t);
+    pf_mutex_lock(c->t->lock);
+    forget_oldest(c);
+    wf_list_push(&c->peers, &p->in_cluster);
+    c->peer_count++;
+    pf_mutex_unlock(c->t->lock);
+    return p;
+}
+
+void wf_peers_up(struct wf_cluster *c, struct wf_session *s)
+{
+    weft_text urls[WF_FRAME_URLS];
+    for (uint32_t i = 0; i < s->url_count; i++) urls[i] = weft_cstr(s->url[i]);
+    struct wf_peer *p = wf_peers_find(c, s->incarnation);
+    if (p == NULL) p = peer_add(c, weft_cstr(s->name), s->incarnation, urls, s->url_count);
+    if (p == NULL) return;
+    pf_mutex_lock(c->t->lock);
+    p->state = WF_PEER_UP;
+    p->session = s;
+    p->reason[0] = '\0';
+    p->since = wf_transport_now(c->t);
+    pf_cond_broadcast(c->t->changed);
+    pf_mutex_unlock(c->t->lock);
+}
+
+static void dial_peer(struct wf_cluster *c, const struct wf_peer *p)
+{
+    const struct wf_transport *t = c->t;
+    if (p->url_count == 0 || c->leaving || t->client) return;
+    weft_text urls[WF_FRAME_URLS];
+    for (uint32_t i = 0; i < p->url_count; i++) urls[i] = weft_cstr(p->url[i]);
+    struct wf_dialer *d = dialer_of(c, p->incarnation);
+    if (d == NULL) d = dialer_add(c, urls, p->url_count);
+    if (d == NULL || d->seed) return;
+    int64_t now = wf_transport_now(t);
+    bool first = t->node->incarnation < p->incarnation || t->url_count == 0;
+    d->incarnation = p->incarnation;
+    d->next_at = now + (first ? 0 : WF_OTHER_DIALS);
+    d->give_up_at = now + WF_GIVE_UP;
+}
+
+void wf_peers_down(struct wf_cluster *c, struct wf_session *s, const char *reason, bool left)
+{
+    struct wf_peer *p = wf_peers_find(c, s->incarnation);
+    if (p == NULL) return;
+    pf_mutex_lock(c->t->lock);
+    p->state = WF_PEER_DOWN;
+    p->session = NULL;
+    p->left = left;
+    p->since = wf_transport_now(c->t);
+    snprintf(p->reason, sizeof p->reason, "%s", reason);
+    pf_mutex_unlock(c->t->lock);
+    if (!left) dial_peer(c, p);
+}
+
+static bool name_is_linked(struct wf_cluster *c, weft_text name)
+{
+    WF_LIST_EACH(k, &c->peers) {
+        struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
+        if (p->state == WF_PEER_UP && strlen(p->name) == name.size && memcmp(p->name, name.data, name.size) == 0)
+            return true;
+    }
+    return false;
+}
+
+void wf_peers_heard_of(struct wf_cluster *c, const struct wf_frame_peer *heard)
+{
+    if (heard->incarnation == c->t->node->incarnation || name_is_linked(c, heard->name)) return;
+    struct wf_peer *p = wf_peers_find(c, heard->incarnation);
+    if (p != NULL && (p->state == WF_PEER_UP || p->left || dialer_of(c, p->incarnation) != NULL)) return;
+    if (p == NULL && c->peer_count >= WF_PEERS_MAX) return;
+    if (p == NULL) p = peer_add(c, heard->name, heard->incarnation, heard->url, heard->url_count);
+    if (p == NULL) return;
+    pf_mutex_lock(c->t->lock);
+    p->state = WF_PEER_CONNECTING;
+    pf_mutex_unlock(c->t->lock);
+    dial_peer(c, p);
+}
+
+static void put_one(weft_writer *w, const struct wf_peer *p)
+{
+    weft_text urls[WF_FRAME_URLS];
+    for (uint32_t i = 0; i < p->url_count; i++) urls[i] = weft_cstr(p->url[i]);
+    wf_put_peer(w, weft_cstr(p->name), p->incarnation, urls, p->url_count);
+}
+
+/* Says PEERS with all that are up but `but`, or with `only`. */
+static void say_peers(struct wf_cluster *c, struct wf_session *s, const struct wf_peer *only, uint64_t but)
+{
+    struct wf_batch *b = NULL;
+    weft_writer w = weft_writer_on(NULL, 0);
+    uint32_t count = only != NULL;
+    if (only == NULL)
+        WF_LIST_EACH(k, &c->peers) {
+            struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
+            count += p->state == WF_PEER_UP && p->incarnation != but;
+        }
+    if (count == 0) return;
+    for (int pass = 0; pass < 2; pass++) {
+        wf_put_peers(&w, count);
+        if (only != NULL) put_one(&w, only);
+        WF_LIST_EACH(k, &c->peers) {
+            struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
+            if (only == NULL && p->state == WF_PEER_UP && p->incarnation != but) put_one(&w, p);
+        }
+        if (pass == 1) break;
+        if ((b = wf_batch_new(s, w.size)) == NULL) return;
+        w = wf_batch_writer(b);
+    }
+    wf_session_say(s, b, &w);
+}
+
+void wf_peers_introduce(struct wf_cluster *c, struct wf_session *s)
+{
+    struct wf_peer *self = wf_peers_find(c, s->incarnation);
+    if (c->t->client || s->client || self == NULL) return;
+    say_peers(c, s, NULL, s->incarnation);
+    WF_LIST_EACH(k, &c->peers) {
+        struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
+        if (p->state == WF_PEER_UP && p != self) say_peers(c, p->session, self, 0);
+    }
+}
+
+void wf_peers_finish(struct wf_cluster *c)
+{
+    pf_mutex_lock(c->t->lock);
+    for (struct wf_link *k; (k = wf_list_first(&c->peers)) != NULL;)
+        forget(c, WF_CONTAINER(k, struct wf_peer, in_cluster));
+    pf_mutex_unlock(c->t->lock);
+}
+
+void wf_dialers_finish(struct wf_cluster *c)
+{
+    for (struct wf_link *k; (k = wf_list_first(&c->dialers)) != NULL;)
+        dialer_free(WF_CONTAINER(k, struct wf_dialer, in_cluster));
+}

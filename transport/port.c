@@ -1,0 +1,438 @@
+/* A worker's ways to the peers, and the functions the actor layer calls. Everything here but the posting functions
+ * runs on the worker's thread. */
+#include "transport.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Finding a port ----------------------------------------------------------------------------------------------
+ */
+
+static struct wf_ports *ports_of(struct wf_worker *w)
+{
+    return w->transport;
+}
+
+static struct wf_port *find(struct wf_ports *p, uint64_t incarnation)
+{
+    if (p->last != NULL && p->last->incarnation == incarnation) return p->last;
+    if (p->table_size == 0) return NULL;
+    for (uint64_t i = incarnation;; i++) { /* incarnations are random: no hash is needed */
+        struct wf_port *port = p->table[i & (p->table_size - 1)];
+        if (port == NULL) return NULL;
+        if (port->incarnation == incarnation) return p->last = port;
+    }
+}
+
+static struct wf_port *find_name(struct wf_ports *p, const char *name, size_t size)
+{
+    WF_LIST_EACH(k, &p->ports) {
+        struct wf_port *port = WF_CONTAINER(k, struct wf_port, in_ports);
+        const char *other = port->session->name;
+        if (!port->session->client && strlen(other) == size && memcmp(other, name, size) == 0) return port;
+    }
+    return NULL;
+}
+
+/* Rebuilt whenever a port comes or goes, which is rare. False: no memory, the old table stays. */
+static bool rebuild(struct wf_ports *p)
+{
+    uint32_t size = 8;
+    while (size < p->count * 2) size *= 2;
+    struct wf_port **table = calloc(size, sizeof(struct wf_port *));
+    if (table == NULL) return false;
+    WF_LIST_EACH(k, &p->ports) {
+        struct wf_port *port = WF_CONTAINER(k, struct wf_port, in_ports);
+        uint64_t i = port->incarnation;
+        while (table[i & (size - 1)] != NULL) i++;
+        table[i & (size - 1)] = port;
+    }
+    free(p->table);
+    p->table = table;
+    p->table_size = size;
+    p->last = NULL;
+    return true;
+}
+
+/* ---- Writing ------------------------------------------------------------------------------------------------------
+ */
+
+static bool is_full(const struct wf_port *port)
+{
+    size_t here = port->batch == NULL ? 0 : port->batch->size;
+    return here + atomic_load_explicit(&port->session->bytes, memory_order_relaxed) >= WF_OUTBOX_MAX;
+}
+
+static void push_batch(struct wf_port *port)
+{
+    struct wf_batch *b = port->batch;
+    port->batch = NULL;
+    if (b != NULL) wf_session_push(port->session, b);
+}
+
+/* Room for a frame of `size` bytes in the port's batch. */
+static bool reserve(struct wf_port *port, size_t size)
+{
+    if (port->batch != NULL && port->batch->capacity - port->batch->size < size) push_batch(port);
+    if (port->batch == NULL) port->batch = wf_batch_new(port->session, size);
+    return port->batch != NULL;
+}
+
+static void commit(struct wf_ports *p, struct wf_port *port, const weft_writer *w)
+{
+    WF_ASSERT(w->error == 0);
+    port->batch->size += w->size;
+    port->batch->frames++;
+    if (!port->dirty) {
+        port->dirty = true;
+        port->next_dirty = p->dirty;
+        p->dirty = port;
+    }
+    if (port->batch->size >= WF_BATCH_BYTES - WF_BATCH_BYTES / 8) push_batch(port);
+}
+
+static uint64_t from_of(const struct wf_worker *w, weft_pid from)
+{
+    return from.node == wf_node_of(w)->incarnation ? from.actor : 0;
+}
+
+static int route_send(struct wf_worker *w, weft_pid to, const weft_msg *m)
+{
+    struct wf_ports *p = ports_of(w);
+    struct wf_port *port = find(p, to.node);
+    if (port == NULL) return WEFT_ENONODE;
+    unsigned kind = m->post.flags;
+    WF_ASSERT(kind <= WF_MSG_STOP);
+    bool system = kind != WF_MSG_SEND && kind != WF_MSG_CALL;
+    if (!system && is_full(port)) return WEFT_EFULL;
+    if (!reserve(port, WF_FRAME_SPARE + m->size)) return WEFT_ENOMEM;
+    weft_writer out = wf_batch_writer(port->batch);
+    const void *body = wf_msg_bytes((weft_msg *)(uintptr_t)m);
+    wf_put_to_actor(&out, kind, to.actor, from_of(w, m->from), m->post.word, m->ref, body, m->size);
+    commit(p, port, &out);
+    return WEFT_OK;
+}
+
+static int route_send_name(struct wf_worker *w, const char *node, size_t node_size, const char *name,
+                           const weft_msg *m, uint64_t *peer)
+{
+    struct wf_ports *p = ports_of(w);
+    struct wf_port *port = find_name(p, node, node_size);
+    if (port == NULL) return WEFT_ENONODE;
+    if (peer != NULL) *peer = port->incarnation;
+    if (is_full(port)) return WEFT_EFULL;
+    weft_text to = weft_cstr(name);
+    if (!reserve(port, WF_FRAME_SPARE + to.size + m->size)) return WEFT_ENOMEM;
+    weft_writer out = wf_batch_writer(port->batch);
+    const void *body = wf_msg_bytes((weft_msg *)(uintptr_t)m);
+    wf_put_to_name(&out, m->post.flags == WF_MSG_CALL, to, from_of(w, m->from), m->post.word, m->ref, body, m->size);
+    commit(p, port, &out);
+    return WEFT_OK;
+}
+
+static int route_publish(struct wf_worker *w, const char *topic, uint32_t tag, weft_pid from, struct wf_body *body)
+{
+    struct wf_ports *p = ports_of(w);
+    weft_text text = weft_cstr(topic);
+    int sent = 0;
+    WF_LIST_EACH(k, &p->ports) {
+        struct wf_port *port = WF_CONTAINER(k, struct wf_port, in_ports);
+        if (port->interest.count == 0 || !wf_interest_matches(&port->interest, text)) continue;
+        if (is_full(port) || !reserve(port, WF_FRAME_SPARE + text.size + body->size)) {
+            atomic_fetch_add_explicit(&p->t->dropped_full, 1, memory_order_relaxed);
+            continue;
+        }
+        weft_writer out = wf_batch_writer(port->batch);
+        wf_put_publish(&out, text, from_of(w, from), tag, wf_body_bytes(body), body->size);
+        commit(p, port, &out);
+        sent++;
+    }
+    return sent;
+}
+
+static void route_flush(struct wf_worker *w)
+{
+    struct wf_ports *p = ports_of(w);
+    while (p->dirty != NULL) {
+        struct wf_port *port = p->dirty;
+        p->dirty = port->next_dirty;
+        port->dirty = false;
+        push_batch(port);
+    }
+}
+
+static void route_interest(struct wf_worker *w, const char *pattern, bool add)
+{
+    struct wf_transport *t = wf_transport_of(w);
+    weft_text text = weft_cstr(pattern);
+    struct wf_news *n = wf_news_new(WF_NEWS_INTEREST, NULL, pattern, text.size);
+    if (n == NULL) {
+        weft_log(WEFT_ERROR, "out of memory: other nodes do not hear of the change of topic pattern %s", pattern);
+        return;
+    }
+    n->number = add ? WF_INTEREST_ADD : WF_INTEREST_REMOVE;
+    pf_mutex_lock(t->lock); /* news in the order of the changes */
+    bool changed = add ? wf_interest_add(&t->interest, text) == 1 : wf_interest_remove(&t->interest, text);
+    changed = changed && !t->finished;
+    if (changed) wf_news_post_locked(t, n);
+    pf_mutex_unlock(t->lock);
+    if (changed) wf_news_wake(t);
+    else wf_news_free(n);
+}
+
+static int route_wait_room(struct wf_worker *w, uint64_t peer, int64_t deadline)
+{
+    struct wf_port *port = find(ports_of(w), peer);
+    if (port == NULL) return WEFT_OK; /* the next send says WEFT_ENONODE */
+    struct wf_session *s = port->session;
+    pf_mutex_lock(s->lock);
+    bool room = s->closed || atomic_load_explicit(&s->bytes, memory_order_relaxed) <= WF_OUTBOX_LOW;
+    if (!room && s->rooms[w->index].state == WF_ROOM_IDLE) s->rooms[w->index].state = WF_ROOM_WANTED;
+    pf_mutex_unlock(s->lock);
+    if (room) return WEFT_OK;
+    push_batch(port);
+    struct wf_waiter waiter = {.task = wf_task_self()};
+    wf_list_push(&port->waiting, &waiter.on_source);
+    int r = wf_task_wait(deadline, "outbox");
+    wf_unlink(&waiter.on_source);
+    return (int)wf_task_settle(r);
+}
+
+static void route_watch_nodes(struct wf_worker *w, weft_pid who)
+{
+    struct wf_news *n = wf_news_new(WF_NEWS_WATCH, NULL, NULL, 0);
+    if (n != NULL) n->pid = who;
+    wf_news_post(wf_transport_of(w), n);
+}
+
+const struct wf_route wf_transport_route = {.send = route_send,
+                                            .send_name = route_send_name,
+                                            .publish = route_publish,
+                                            .interest = route_interest,
+                                            .wait_room = route_wait_room,
+                                            .flush = route_flush,
+                                            .watch_nodes = route_watch_nodes};
+
+/* ---- What $cluster and the carrier tell the workers ---------------------------------------------------------------
+ */
+
+static void wake_all(struct wf_port *port)
+{
+    for (struct wf_link *k; (k = wf_list_pop(&port->waiting)) != NULL;)
+        wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
+}
+
+static void room_made(struct wf_worker *w, struct wf_call *c)
+{
+    struct wf_session *s = WF_CONTAINER(c, struct wf_room, call)->session;
+    pf_mutex_lock(s->lock);
+    s->rooms[w->index].state = WF_ROOM_IDLE;
+    pf_mutex_unlock(s->lock);
+    struct wf_port *port = find(ports_of(w), s->incarnation);
+    if (port != NULL && port->session == s) wake_all(port);
+    wf_session_release(s);
+}
+
+static void port_free(struct wf_port *port)
+{
+    wf_interest_finish(&port->interest);
+    wf_session_release(port->session);
+    free(port->batch);
+    free(port);
+}
+
+/* A posted change of one worker's ports. */
+struct change {
+    struct wf_call call;
+    struct wf_session *session;
+    struct wf_port *port; /* of an opening */
+    uint32_t op, count;   /* of a change of interest */
+    size_t size;
+    uint8_t data[];
+};
+
+static void change_free(struct change *c)
+{
+    if (c->session != NULL) wf_session_release(c->session);
+    free(c);
+}
+
+static void apply_open(struct wf_worker *w, struct wf_call *call)
+{
+    struct change *c = WF_CONTAINER(call, struct change, call);
+    struct wf_ports *p = ports_of(w);
+    wf_list_push(&p->ports, &c->port->in_ports);
+    p->count++;
+    if (!rebuild(p)) {
+        wf_unlink(&c->port->in_ports);
+        p->count--;
+        port_free(c->port);
+        wf_conn_close(c->session->conn, "out of memory");
+    }
+    change_free(c);
+}
+
+static struct wf_port *port_of(struct wf_ports *p, const struct wf_session *s)
+{
+    WF_LIST_EACH(k, &p->ports) {
+        struct wf_port *port = WF_CONTAINER(k, struct wf_port, in_ports);
+        if (port->session == s) return port;
+    }
+    return NULL;
+}
+
+static void apply_close(struct wf_worker *w, struct wf_call *call)
+{
+    struct change *c = WF_CONTAINER(call, struct change, call);
+    struct wf_ports *p = ports_of(w);
+    struct wf_port *port = port_of(p, c->session);
+    if (port != NULL) {
+        for (struct wf_port **at = &p->dirty; *at != NULL; at = &(*at)->next_dirty)
+            if (*at == port) {
+                *at = port->next_dirty;
+                break;
+            }
+        push_batch(port); /* counts them as lost */
+        wf_unlink(&port->in_ports);
+        p->count--;
+        bool rebuilt = rebuild(p);
+        WF_ASSERT(rebuilt); /* a table of the same size or a smaller one */
+        wake_all(port);
+        port_free(port);
+    }
+    change_free(c);
+}
+
+static void apply_interest(struct wf_worker *w, struct wf_call *call)
+{
+    struct change *c = WF_CONTAINER(call, struct change, call);
+    struct wf_port *port = port_of(ports_of(w), c->session);
+    weft_reader r = weft_reader_on(c->data, c->size);
+    for (uint32_t i = 0; port != NULL && i < c->count; i++) {
+        weft_text pattern = weft_get_str(&r);
+        bool known = wf_trie_find(&port->interest.trie, pattern) != NULL;
+        if (c->op == WF_INTEREST_REMOVE) wf_interest_remove(&port->interest, pattern);
+        else if (!known && wf_interest_add(&port->interest, pattern) < 0)
+            wf_conn_close(c->session->conn, "out of memory");
+    }
+    change_free(c);
+}
+
+static struct change *change_new(struct wf_session *s, void (*apply)(struct wf_worker *, struct wf_call *),
+                                 size_t size)
+{
+    struct change *c = calloc(1, sizeof *c + size);
+    if (c == NULL) return NULL;
+    c->call = (struct wf_call){.post.kind = WF_POST_CALL, .call = apply};
+    c->session = s;
+    c->size = size;
+    if (s != NULL) wf_session_keep(s);
+    return c;
+}
+
+static struct wf_port *port_new(struct wf_session *s)
+{
+    struct wf_port *port = calloc(1, sizeof *port);
+    if (port == NULL) return NULL;
+    port->session = s;
+    port->incarnation = s->incarnation;
+    wf_interest_init(&port->interest);
+    wf_list_init(&port->waiting);
+    wf_session_keep(s);
+    return port;
+}
+
+static struct wf_worker *worker_at(const struct wf_session *s, uint32_t i)
+{
+    return s->t->node->workers.at[i];
+}
+
+int wf_ports_open(struct wf_session *s)
+{
+    uint32_t count = s->t->node->workers.count;
+    for (uint32_t i = 0; i < count; i++) {
+        s->rooms[i].call = (struct wf_call){.post.kind = WF_POST_CALL, .call = room_made};
+        struct change *c = change_new(s, apply_open, 0);
+        if (c != NULL && (c->port = port_new(s)) == NULL) {
+            change_free(c);
+            c = NULL;
+        }
+        if (c == NULL) return WEFT_ENOMEM;
+        wf_worker_post(worker_at(s, i), &c->call.post);
+    }
+    return WEFT_OK;
+}
+
+void wf_ports_close(struct wf_session *s)
+{
+    for (uint32_t i = 0; i < s->t->node->workers.count; i++) {
+        struct change *c = change_new(s, apply_close, 0);
+        if (c == NULL) weft_log(WEFT_ERROR, "out of memory: worker %u keeps a dead link", i);
+        else wf_worker_post(worker_at(s, i), &c->call.post);
+    }
+}
+
+int wf_ports_interest(struct wf_session *s, struct wf_frame *f)
+{
+    const uint8_t *data = f->items.at;
+    weft_reader r = f->items;
+    for (uint32_t i = 0; i < f->count; i++) weft_skip(&r);
+    size_t size = (size_t)(r.at - data);
+    for (uint32_t i = 0; i < s->t->node->workers.count; i++) {
+        struct change *c = change_new(s, apply_interest, size);
+        if (c == NULL) return WEFT_ENOMEM;
+        c->op = (uint32_t)f->number;
+        c->count = f->count;
+        memcpy(c->data, data, size);
+        wf_worker_post(worker_at(s, i), &c->call.post);
+    }
+    return WEFT_OK;
+}
+
+static void pass_barrier(struct wf_worker *w, struct wf_call *call)
+{
+    struct wf_transport *t = wf_transport_of(w);
+    change_free(WF_CONTAINER(call, struct change, call));
+    pf_mutex_lock(t->lock);
+    if (--t->barrier == 0) pf_cond_broadcast(t->changed);
+    pf_mutex_unlock(t->lock);
+}
+
+void wf_ports_barrier(struct wf_transport *t)
+{
+    uint32_t count = t->node->workers.count;
+    t->barrier = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct change *c = change_new(NULL, pass_barrier, 0);
+        if (c != NULL) wf_worker_post(t->node->workers.at[i], &c->call.post);
+        else pf_mutex_lock(t->lock), t->barrier--, pf_mutex_unlock(t->lock);
+    }
+    pf_mutex_lock(t->lock);
+    while (t->barrier > 0) pf_cond_wait(t->changed, t->lock, WEFT_FOREVER);
+    pf_mutex_unlock(t->lock);
+}
+
+int wf_ports_create(struct wf_transport *t)
+{
+    for (uint32_t i = 0; i < t->node->workers.count; i++) {
+        struct wf_ports *p = calloc(1, sizeof *p);
+        if (p == NULL) return WEFT_ENOMEM;
+        p->t = t;
+        wf_list_init(&p->ports);
+        t->node->workers.at[i]->transport = p;
+    }
+    return WEFT_OK;
+}
+
+void wf_ports_destroy(struct wf_transport *t)
+{
+    for (uint32_t i = 0; i < t->node->workers.count; i++) {
+        struct wf_ports *p = t->node->workers.at[i]->transport;
+        t->node->workers.at[i]->transport = NULL;
+        if (p == NULL) continue;
+        for (struct wf_link *k; (k = wf_list_pop(&p->ports)) != NULL;)
+            port_free(WF_CONTAINER(k, struct wf_port, in_ports));
+        free(p->table);
+        free(p);
+    }
+}

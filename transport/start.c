@@ -1,0 +1,196 @@
+/* Starting and stopping a node with its network. */
+#include "cluster.h"
+#include "control.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTROL_MODE = 0600 };
+#define LEAVE_TIME WEFT_SEC(2) /* for the outboxes and the good-byes */
+
+static void transport_free(struct wf_transport *t)
+{
+    if (t == NULL) return;
+    wf_ports_destroy(t);
+    if (t->cluster != NULL) wf_dialers_finish(t->cluster);
+    wf_interest_finish(&t->interest);
+    pf_cond_destroy(t->changed);
+    pf_mutex_destroy(t->lock);
+    free(t->cluster);
+    free(t->url);
+    free(t->seed);
+    free(t);
+}
+
+static void free_news(struct wf_transport *t)
+{
+    for (struct wf_news *n; (n = wf_news_take(t)) != NULL;) wf_news_free(n);
+}
+
+static int copy_seeds(struct wf_transport *t, const weft_node_options *o)
+{
+    t->seed = calloc(o->join_count + 1, sizeof *t->seed);
+    t->url = calloc(o->listen_count + 1, sizeof *t->url);
+    if (t->seed == NULL || t->url == NULL) return WEFT_ENOMEM;
+    for (size_t i = 0; i < o->join_count; i++) {
+        if (o->join[i] == NULL || strlen(o->join[i]) >= WF_URL_TEXT || strstr(o->join[i], "://") == NULL) {
+            weft_log(WEFT_ERROR, "cannot join %s: not a URL like tcp://127.0.0.1:4001",
+                     o->join[i] == NULL ? "(null)" : o->join[i]);
+            return WEFT_EADDRESS;
+        }
+        snprintf(t->seed[t->seed_count++], WF_URL_TEXT, "%s", o->join[i]);
+    }
+    return WEFT_OK;
+}
+
+static int transport_new(struct wf_transport **out, weft_node *node, const weft_node_options *o)
+{
+    struct wf_transport *t = calloc(1, sizeof *t);
+    if (t == NULL) return WEFT_ENOMEM;
+    t->node = node;
+    t->client = o->client;
+    t->heartbeat = node->options.heartbeat;
+    t->handshake_time = WEFT_SEC(5);
+    wf_list_init(&t->news);
+    wf_interest_init(&t->interest);
+    int rc = WEFT_ENOMEM;
+    t->cluster = calloc(1, sizeof *t->cluster);
+    if (t->cluster != NULL) {
+        t->cluster->t = t;
+        wf_list_init(&t->cluster->sessions);
+        wf_list_init(&t->cluster->dialers);
+        wf_list_init(&t->cluster->peers);
+        rc = pf_mutex_create(&t->lock);
+    }
+    if (rc == WEFT_OK) rc = pf_cond_create(&t->changed);
+    if (rc == WEFT_OK) rc = copy_seeds(t, o);
+    if (rc == WEFT_OK) rc = wf_ports_create(t);
+    struct wf_carrier_options co = {
+        .env = node->workers.env, .user = &wf_session_carrier_user, .owner = t, .stranger_time = t->handshake_time};
+    if (rc == WEFT_OK && (t->carrier = wf_carrier_nng(&co)) == NULL) rc = WEFT_ENOMEM;
+    if (rc < 0) {
+        transport_free(t);
+        return rc;
+    }
+    node->transport = t;
+    node->route = &wf_transport_route;
+    *out = t;
+    return WEFT_OK;
+}
+
+static int listen_on(struct wf_transport *t, const char *url, int mode, char *bound)
+{
+    char why[WF_REASON_TEXT] = "out of memory";
+    int rc = url == NULL ? WEFT_EADDRESS : wf_url_check_listen(url, why);
+    if (rc == WEFT_OK) rc = t->carrier->ops->listen(t->carrier, url, mode, bound, why);
+    if (rc < 0) weft_log(WEFT_ERROR, "cannot listen on %s: %s", url == NULL ? "(null)" : url, why);
+    return rc;
+}
+
+static int listen_on_all(struct wf_transport *t, const weft_node_options *o)
+{
+    if (o->listen_count > WF_FRAME_URLS) {
+        weft_log(WEFT_ERROR, "node option listen: at most %d URLs", WF_FRAME_URLS);
+        return WEFT_EINVAL;
+    }
+    for (size_t i = 0; i < o->listen_count; i++) {
+        int rc = listen_on(t, o->listen[i], 0, t->url[i]);
+        if (rc < 0) return rc;
+        t->url_count++;
+    }
+    if (o->control == NULL) return WEFT_OK;
+    char url[WF_URL_TEXT], bound[WF_URL_TEXT];
+    int n = snprintf(url, sizeof url, "ipc://%s", o->control);
+    if (n < 0 || (size_t)n >= sizeof url || strlen(o->control) > 100) {
+        weft_log(WEFT_ERROR, "the path of the control socket is longer than 100 bytes: %s", o->control);
+        return WEFT_EADDRESS;
+    }
+    int rc = pf_private_directory_of(o->control);
+    if (rc < 0) {
+        weft_log(WEFT_ERROR, "no folder for the control socket %s: %s", o->control, weft_strerror(rc));
+        return rc;
+    }
+    return listen_on(t, url, CONTROL_MODE, bound);
+}
+
+static int spawn_services(struct wf_transport *t)
+{
+    int rc = wf_node_spawn_service(t->node, NULL, wf_control_main, &t, sizeof t, "$node");
+    if (rc == WEFT_OK) rc = wf_node_spawn_service(t->node, NULL, wf_cluster_main, &t, sizeof t, "$cluster");
+    return rc;
+}
+
+int weft_node_start(weft_node **out, const weft_node_options *options)
+{
+    static const weft_node_options defaults;
+    if (out == NULL) return WEFT_EINVAL;
+    if (options == NULL) options = &defaults;
+    weft_node *node;
+    struct wf_transport *t = NULL;
+    int rc = wf_node_create(&node, options, NULL);
+    if (rc < 0) return rc;
+    rc = transport_new(&t, node, options);
+    if (rc == WEFT_OK) rc = listen_on_all(t, options);
+    if (rc == WEFT_OK) rc = wf_node_run(node);
+    if (rc < 0) goto failed;
+    rc = spawn_services(t);
+    if (rc < 0) {
+        weft_log(WEFT_ERROR, "node %s does not start: %s", node->name, weft_strerror(rc));
+        (void)weft_node_stop(node, WEFT_NOW);
+        return rc;
+    }
+    *out = node;
+    return WEFT_OK;
+failed:
+    if (t != NULL) {
+        t->finished = true;
+        t->carrier->ops->destroy(t->carrier);
+        transport_free(t);
+        node->transport = NULL;
+    }
+    wf_node_destroy(node);
+    return rc;
+}
+
+/* $cluster says good-bye and closes everything it knows; then the carrier closes the rest. */
+static void leave(struct wf_transport *t, int64_t deadline)
+{
+    int64_t by = WF_MIN(WF_MAX(deadline, weft_after(WEFT_MS(200))), weft_after(LEAVE_TIME));
+    wf_ports_barrier(t); /* the last turns of the actors have been flushed */
+    pf_mutex_lock(t->lock);
+    t->stopping = true;
+    t->stop_by = by;
+    bool listening = t->listening;
+    pf_mutex_unlock(t->lock);
+    if (listening) weft_event_set(t->wake);
+    pf_mutex_lock(t->lock);
+    while (!t->finished && pf_cond_wait(t->changed, t->lock, by + WEFT_SEC(5)) == WEFT_OK) {}
+    t->finished = true;
+    pf_mutex_unlock(t->lock);
+    free_news(t);
+    wf_ports_barrier(t); /* the workers have let go of all sessions */
+    t->carrier->ops->destroy(t->carrier);
+    wf_ports_barrier(t);
+    free_news(t);
+}
+
+int weft_node_stop(weft_node *node, int64_t deadline)
+{
+    if (node == NULL) return WEFT_EINVAL;
+    if (wf_here != NULL && wf_node_of(wf_here) == node) return WEFT_EINVAL;
+    int rc = wf_node_drain(node, deadline);
+    struct wf_transport *t = node->transport;
+    leave(t, deadline);
+    wf_node_finish_actors(node);
+    transport_free(t);
+    node->transport = NULL;
+    wf_node_destroy(node);
+    return rc;
+}
+
+const char *weft_node_url(const weft_node *node, size_t i)
+{
+    const struct wf_transport *t = node->transport;
+    return i < t->url_count ? t->url[i] : NULL;
+}

@@ -1,0 +1,243 @@
+/* transport/transport.h -- what the files of this folder share.
+ *
+ * Design notes.
+ * (1) A session is one connection to another node, from on_up to on_down. Between the two it may become a link
+ * ("up"): then it is in `up`, and each worker has a port to it. A new connection to the same node is a new session.
+ * (2) Three kinds of threads meet here. Workers encode into the batch of a port, which is theirs alone. The carrier's
+ * threads decode what comes and take batches from the outbox. The actor $cluster decides everything: handshakes,
+ * dialling, heartbeats, who is told. It hands its decisions to the workers as posted calls (port opened, port closed,
+ * (3) Both say HELLO, then the node with the higher incarnation says WELCOME if it agrees, then the other one: its
+ *     WELCOME makes the connection the link, and it refuses others. So two that dial each other at once agree without
+ *     a race, and no message is ever sent on a connection that is then dropped as a duplicate.
+ * duplicate. (4) Locks: wf_transport.lock (events, tables; short) and wf_session.lock (outbox). Never both at once,
+ * and no call into the carrier under either. */
+#ifndef WF_TRANSPORT_H
+#define WF_TRANSPORT_H
+
+#include "carrier.h"
+#include "frame.h"
+#include "list.h"
+#include "node.h"
+#include "topic_trie.h"
+
+#include <weft/event.h>
+#include <weft/log.h>
+
+enum {
+    WF_BATCH_BYTES = 64 * 1024,
+    WF_SEND_BYTES = 256 * 1024,         /* of one carrier message, unless one batch is larger */
+    WF_OUTBOX_MAX = 16 * 1024 * 1024,   /* then WEFT_EFULL */
+    WF_OUTBOX_LOW = WF_OUTBOX_MAX / 2,  /* here those who wait for room are woken */
+    WF_OUTBOX_HARD = 4 * WF_OUTBOX_MAX, /* replies and signals may go beyond, up to here; then the link is cut */
+    WF_BATCH_MAX = WF_SEND_BYTES + WEFT_MESSAGE_MAX + 1024, /* of what a peer may send in one message */
+    WF_SPARE_BATCHES = 4,
+    WF_PATTERNS_MAX = 65536,    /* of one peer */
+    WF_EVENTS_PER_SESSION = 16, /* then its receiving pauses */
+    WF_PEERS_MAX = 4096,
+    WF_HEARTBEATS_LOST = 5,
+};
+
+struct wf_transport;
+struct wf_session;
+
+/* Frames for one peer, encoded. */
+struct wf_batch {
+    struct wf_batch *next;
+    size_t size, capacity;
+    uint32_t frames;
+    uint8_t data[];
+};
+
+/* Someone on a worker waits for room in the outbox. `state` is under the session's lock. */
+struct wf_room {
+    struct wf_call call;
+    struct wf_session *session;
+    enum { WF_ROOM_IDLE, WF_ROOM_WANTED, WF_ROOM_POSTED } state;
+};
+
+/* What a session has been through. Written by $cluster while the receiving side is paused, read by the receiving
+ * side. */
+enum wf_phase {
+    WF_PHASE_NEW,     /* waits for HELLO */
+    WF_PHASE_HEARD,   /* HELLO was good; the other side decides */
+    WF_PHASE_REFUSED, /* we said no; ends when that has been sent */
+    WF_PHASE_UP,
+    WF_PHASE_OVER,
+};
+
+struct wf_session {
+    struct wf_link in_all; /* wf_cluster.sessions */
+    struct wf_transport *t;
+    struct wf_conn *conn;
+    _Atomic uint32_t refs;
+    struct wf_dialer *dialer; /* NULL: accepted */
+    _Atomic int phase;        /* release by $cluster, acquire by the receiving side */
+    /* Who it is: filled in before it is up. */
+    uint64_t incarnation;
+    char name[WF_NODE_NAME_MAX + 1];
+    char url[WF_FRAME_URLS][WF_URL_TEXT];
+    uint32_t url_count;
+    bool client;
+    int64_t heartbeat; /* of the other side */
+    int64_t handshake_by;
+    int64_t suspect_at; /* 0: no; then it must have been heard since `suspect_from` */
+    int64_t suspect_from;
+    /* The outbox. */
+    pf_mutex *lock;
+    struct wf_batch *first, *last; /* to be sent */
+    struct wf_batch *flight;       /* being sent */
+    struct wf_batch *spare;
+    uint32_t spares;
+    _Atomic size_t bytes; /* in both; changed under lock, read without (relaxed: a bound that may be a little late) */
+    bool sending, closed;
+    struct wf_room *rooms; /* one for each worker */
+    /* The receiving side. */
+    struct wf_inbound in;
+    struct wf_call unchoked;
+    uint32_t events;   /* under t->lock: of this session in the queue */
+    bool events_pause; /* under t->lock */
+    uint32_t patterns; /* the other side's */
+    /* For `weft nodes`, and heartbeats; relaxed. */
+    _Atomic int64_t last_heard, last_sent, rtt;
+    _Atomic uint64_t bytes_in, bytes_out, frames_in, frames_out, frames_lost;
+};
+
+/* ---- One worker's way to one peer (worker's thread only) ---------------------------------------------------------
+ */
+struct wf_port {
+    struct wf_link in_ports; /* wf_ports.ports */
+    struct wf_session *session;
+    uint64_t incarnation;
+    struct wf_batch *batch; /* NULL: nothing to flush, and no buffer */
+    bool dirty;             /* on wf_ports.dirty */
+    struct wf_port *next_dirty;
+    struct wf_interest interest; /* of the peer */
+    struct wf_list waiting;      /* wf_waiter.on_source: tasks that wait for room */
+};
+
+struct wf_ports {
+    struct wf_transport *t;
+    struct wf_list ports; /* wf_port.in_ports */
+    struct wf_port *last; /* found last; NULL */
+    struct wf_port *dirty;
+    struct wf_port **table; /* by incarnation, open addressing; a power of two, at most half full */
+    uint32_t table_size, count;
+};
+
+/* ---- What $cluster hears
+ * ------------------------------------------------------------------------------------------- */
+enum wf_news_kind {
+    WF_NEWS_MESSAGE,     /* session, data: a message during the handshake; the receiving side is paused */
+    WF_NEWS_FRAME,       /* session, data: PEERS or BYE */
+    WF_NEWS_DOWN,        /* session (may be NULL), dialer (may be NULL), text: reason */
+    WF_NEWS_DIAL_FAILED, /* dialer, text */
+    WF_NEWS_INTEREST,    /* number: wf_interest_op, text: pattern */
+    WF_NEWS_WATCH,       /* pid */
+};
+struct wf_news {
+    struct wf_link in_queue; /* wf_transport.news */
+    enum wf_news_kind kind;
+    struct wf_session *session; /* a reference */
+    struct wf_dialer *dialer;
+    char remote[64];
+    weft_pid pid;
+    uint32_t number;
+    size_t size;
+    uint8_t data[]; /* text is NUL-terminated */
+};
+
+enum { WF_NOTIFY_FATAL = 1, WF_NOTIFY_STOP = 2 }; /* transport/control.h */
+
+/* ---- All of a node
+ * ---------------------------------------------------------------------------------------------------- */
+struct wf_transport {
+    weft_node *node;
+    struct wf_carrier *carrier;
+    pf_mutex *lock;
+    pf_cond *changed;        /* `finished`, `barrier`, `up_count` */
+    struct wf_list news;     /* wf_news.in_queue */
+    weft_event wake;         /* of $cluster; good once `listening` */
+    bool listening;          /* $cluster has opened `wake` */
+    bool stopping, finished; /* asked for by weft_node_stop; done by $cluster */
+    bool client;
+    int64_t stop_by;
+    uint32_t barrier;            /* workers that have not passed it yet */
+    struct wf_interest interest; /* of this node, counted per worker */
+    char (*url)[WF_URL_TEXT];    /* what other nodes may dial */
+    uint32_t url_count;
+    char (*seed)[WF_URL_TEXT];
+    uint32_t seed_count;
+    int64_t heartbeat, handshake_time;
+    struct wf_cluster *cluster; /* of $cluster; its tables change under lock, so that $node may read them */
+    char control_path[WF_URL_TEXT];
+    void (*notify)(void *arg, int what, const char *why); /* wf_transport_watch */
+    void *notify_arg;
+    uint32_t dials_failed;            /* under lock, like the next two; for wf_client_wait_up */
+    char dial_reason[WF_REASON_TEXT]; /* of the last one */
+    char fatal[WF_REASON_TEXT];       /* "" or why this node cannot be part of the cluster */
+    _Atomic uint64_t dropped_full,
+        dropped_lost; /* relaxed: frames refused at the bound; queued or in flight when a link broke */
+};
+
+static inline struct wf_transport *wf_transport_of(const struct wf_worker *w)
+{
+    return wf_node_of(w)->transport;
+}
+static inline int64_t wf_transport_now(const struct wf_transport *t)
+{
+    struct pf_env *env = t->node->workers.env;
+    return env->now(env);
+}
+
+/* ---- session.c
+ * ------------------------------------------------------------------------------------------------------- */
+extern const struct wf_carrier_user wf_session_carrier_user; /* owner: the transport */
+void wf_session_keep(struct wf_session *s);
+void wf_session_release(struct wf_session *s);
+struct wf_batch *wf_batch_new(struct wf_session *s, size_t at_least);
+/* Takes the batch over; sends it now if nothing is in flight. Any thread. */
+void wf_session_push(struct wf_session *s, struct wf_batch *b);
+/* The carrier has done with what was in flight. */
+void wf_session_sent(struct wf_session *s, bool ok);
+/* No more is sent; what was queued is counted as lost. */
+void wf_session_discard(struct wf_session *s);
+/* Decodes frames that came on an established session and posts what is in them; the caller has the receiving side.
+ * False: the session was closed for a fault in them. */
+bool wf_session_receive(struct wf_session *s, const uint8_t *data, size_t size);
+/* `b` with one frame written by `w` = wf_batch_writer(b): push. */
+void wf_session_say(struct wf_session *s, struct wf_batch *b, const weft_writer *w);
+static inline weft_writer wf_batch_writer(struct wf_batch *b)
+{
+    return weft_writer_on(b->data + b->size, b->capacity - b->size);
+}
+
+/* ---- news.c
+ * ------------------------------------------------------------------------------------------------------------ */
+struct wf_news *wf_news_new(enum wf_news_kind kind, struct wf_session *s, const void *data, size_t size);
+void wf_news_free(struct wf_news *n);
+void wf_news_post_locked(struct wf_transport *t, struct wf_news *n); /* t->lock held; wf_news_wake when it is not */
+void wf_news_wake(struct wf_transport *t);
+void wf_news_wake_if_stopping(struct wf_transport *t); /* an outbox has run empty: $cluster may be waiting for it */
+/* Puts it into the queue and wakes $cluster. NULL is fine (no memory: the session is closed by its time limits). */
+void wf_news_post(struct wf_transport *t, struct wf_news *n);
+struct wf_news *wf_news_take(struct wf_transport *t);
+
+/* ---- port.c
+ * ------------------------------------------------------------------------------------------------------------ */
+extern const struct wf_route wf_transport_route;
+int wf_ports_create(struct wf_transport *t); /* for each worker; before they run */
+void wf_ports_destroy(struct wf_transport *t);
+/* By $cluster: tells every worker. */
+int wf_ports_open(struct wf_session *s);
+void wf_ports_close(struct wf_session *s);
+/* Any thread: every worker's interest of that peer changes as the INTEREST frame says. */
+int wf_ports_interest(struct wf_session *s, struct wf_frame *f);
+/* Not on a worker: waits until every worker has handled what was posted before. */
+void wf_ports_barrier(struct wf_transport *t);
+
+/* ---- cluster.c
+ * --------------------------------------------------------------------------------------------------------- */
+weft_actor wf_cluster_main; /* arg: struct wf_transport * */
+weft_actor wf_control_main;
+
+#endif

@@ -1,0 +1,82 @@
+#include "carrier.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const local_schemes[] = {"ipc://", "unix://", "abstract://"};
+static const char *const net_schemes[] = {"tcp://", "tcp4://",    "tcp6://",     "ws://",
+                                          "wss://", "tls+tcp://", "tls+tcp4://", "tls+tcp6://"};
+
+static bool is_loopback(const char *host, size_t size)
+{
+    static const char *const names[] = {"localhost", "[::1]"};
+    for (size_t i = 0; i < WF_COUNT(names); i++)
+        if (size == strlen(names[i]) && memcmp(host, names[i], size) == 0) return true;
+    if (size < 7 || size > 15 || memcmp(host, "127.", 4) != 0) return false;
+    for (size_t i = 0; i < size; i++)
+        if (host[i] != '.' && (host[i] < '0' || host[i] > '9')) return false;
+    return true;
+}
+
+int wf_url_check_listen(const char *url, char *why)
+{
+    if (strlen(url) >= WF_URL_TEXT) {
+        snprintf(why, WF_REASON_TEXT, "the URL is longer than %d bytes", WF_URL_TEXT - 1);
+        return WEFT_EADDRESS;
+    }
+    for (size_t i = 0; i < WF_COUNT(local_schemes); i++) {
+        size_t n = strlen(local_schemes[i]);
+        if (strncmp(url, local_schemes[i], n) != 0) continue;
+        if (url[n] != '\0') return WEFT_OK;
+        snprintf(why, WF_REASON_TEXT, "no path after %s", local_schemes[i]);
+        return WEFT_EADDRESS;
+    }
+    for (size_t i = 0; i < WF_COUNT(net_schemes); i++) {
+        size_t n = strlen(net_schemes[i]);
+        if (strncmp(url, net_schemes[i], n) != 0) continue;
+        const char *host = url + n;
+        size_t size = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
+        if (size <= strlen(host) && is_loopback(host, size)) return WEFT_OK;
+        snprintf(why, WF_REASON_TEXT,
+                 "%.*s is not a loopback address; listening on it needs TLS, which is not available yet",
+                 (int)WF_MIN(size, (size_t)40), host);
+        return WEFT_EADDRESS;
+    }
+    snprintf(why, WF_REASON_TEXT, "unknown scheme; known are tcp, ws, tls+tcp, ipc and abstract");
+    return WEFT_EADDRESS;
+}
+
+bool wf_url_is_local(const char *url)
+{
+    for (size_t i = 0; i < WF_COUNT(local_schemes); i++)
+        if (strncmp(url, local_schemes[i], strlen(local_schemes[i])) == 0) return true;
+    return false;
+}
+
+void wf_url_with_port(const char *url, int port, char *out)
+{
+    const char *host = strstr(url, "://");
+    const char *from = host == NULL ? NULL : host[3] == '[' ? strchr(host, ']') : host + 3;
+    const char *colon = from == NULL || port == 0 ? NULL : strchr(from, ':');
+    if (colon == NULL) {
+        snprintf(out, WF_URL_TEXT, "%s", url);
+        return;
+    }
+    size_t digits = strspn(colon + 1, "0123456789");
+    snprintf(out, WF_URL_TEXT, "%.*s:%d%s", (int)(colon - url), url, port, colon + 1 + digits);
+}
+
+void wf_address_text(const void *address, size_t address_size, const void *port, char *out, size_t size)
+{
+    const uint8_t *b = address, *p = port;
+    unsigned number = (unsigned)(p[0] << 8 | p[1]);
+    if (address_size == 4) {
+        snprintf(out, size, "%u.%u.%u.%u:%u", b[0], b[1], b[2], b[3], number);
+        return;
+    }
+    char text[48];
+    int n = 0;
+    for (size_t i = 0; i + 1 < address_size && n < 40; i += 2)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s%x", i == 0 ? "" : ":", (unsigned)(b[i] << 8 | b[i + 1]));
+    snprintf(out, size, "[%s]:%u", text, number);
+}
