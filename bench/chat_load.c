@@ -72,7 +72,7 @@ static void report(const char *metric, double value)
     fflush(stdout);
 }
 
-/* ---- Latencies --------------------------------------------------------------------------------------------------- */
+/* ---- Latencies ------------------------------------------------------------------------------------------------- */
 
 static void note_latency(int64_t ns)
 {
@@ -96,7 +96,7 @@ static double percentile_us(double part)
     return (double)latency_max / 1e3;
 }
 
-/* ---- Lines ------------------------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------------------------- */
 
 /* "[load] guest1: m SPEAKER NUMBER TIME" */
 static void take_said(struct client *c, const char *text, int64_t at)
@@ -191,7 +191,7 @@ static void say(struct client *c, const char *line, int size)
     if (send(c->fd, line, (size_t)size, MSG_DONTWAIT | MSG_NOSIGNAL) != size) die("a speaker's line was not taken");
 }
 
-/* ---- The server -------------------------------------------------------------------------------------------------- */
+/* ---- The server ------------------------------------------------------------------------------------------------ */
 
 /* Runs the example; its first line ends in its address. */
 static void run_server(char *address, size_t size)
@@ -253,7 +253,7 @@ static void end_server(void)
         die("the server did not end in order");
 }
 
-/* ---- The phases -------------------------------------------------------------------------------------------------- */
+/* ---- The phases ------------------------------------------------------------------------------------------------ */
 
 static void connect_all(const char *address)
 {

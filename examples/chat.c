@@ -78,7 +78,7 @@ static bool is_name(const char *text)
 /* A line for this client alone. Negative: it does not take it in time, or is gone. */
 #define TELL(s, ...) weft_printf((s)->client.stream, weft_after((s)->client.patience), "* " __VA_ARGS__)
 
-/* ---- What the mailbox brings ------------------------------------------------------------------------------------- */
+/* ---- What the mailbox brings ----------------------------------------------------------------------------------- */
 
 static void note_person(struct session *s, const struct here *h)
 {
@@ -131,7 +131,7 @@ static int64_t show_mail(struct session *s)
     return rc;
 }
 
-/* ---- What the client asks for ------------------------------------------------------------------------------------ */
+/* ---- What the client asks for ---------------------------------------------------------------------------------- */
 
 static int64_t join(struct session *s, const char *room)
 {
@@ -229,7 +229,7 @@ static int64_t take_line(struct session *s)
     return obey(s, line);
 }
 
-/* ---- Sessions ---------------------------------------------------------------------------------------------------- */
+/* ---- Sessions -------------------------------------------------------------------------------------------------- */
 
 /* What was said before the client left is shown, then he has a second to read it: closing at once while input is
  * unread would reset the connection and might destroy it. */
@@ -277,9 +277,9 @@ static void session(const void *arg, size_t size)
     converse(&s);
 }
 
-/* ---- The server -------------------------------------------------------------------------------------------------- */
+/* ---- The server ------------------------------------------------------------------------------------------------ */
 
-static void usage(void)
+WEFT_NORETURN static void usage(void)
 {
     fprintf(stderr, "usage: chat [--port PORT] [--host ADDRESS] [--patience SECONDS]\n");
     weft_exit(WEFT_EINVAL);
@@ -296,7 +296,7 @@ static void server(const void *arg, size_t size)
     for (int i = 1; i < args->argc; i += 2) {
         const char *value = i + 1 < args->argc ? args->argv[i + 1] : NULL;
         if (value == NULL) usage();
-        else if (strcmp(args->argv[i], "--port") == 0) port = value;
+        if (strcmp(args->argv[i], "--port") == 0) port = value;
         else if (strcmp(args->argv[i], "--host") == 0) host = value;
         else if (strcmp(args->argv[i], "--patience") == 0 && atoi(value) > 0) client.patience = WEFT_SEC(atoi(value));
         else usage();

@@ -1,6 +1,6 @@
 /* echo.c -- a TCP server: a loop that accepts, one actor for each client, code that reads as if it blocked.
  *
- *     $ weft run echo.c -- --port 4000          or: cc echo.c $(pkg-config --cflags --libs weft) && ./a.out --port 4000
+ *     $ weft run echo.c -- --port 4000     or: cc echo.c $(pkg-config --cflags --libs weft) && ./a.out --port 4000
  *     echo on 127.0.0.1:4000
  *
  * and elsewhere
