@@ -139,8 +139,7 @@ static void no_longer_stranger(struct nng_carrier *k, struct stream_conn *c)
 static void conn_release(struct wf_conn *base)
 {
     struct stream_conn *c = (struct stream_conn *)base;
-    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_release) != 1) return;
-    atomic_thread_fence(memory_order_acquire);
+    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
     struct nng_carrier *k = carrier_of(c);
     nng_aio_reap(c->rx);
     nng_aio_reap(c->tx);
