@@ -108,20 +108,23 @@ static struct wf_worker *place(weft_node *node, struct wf_worker *from, int want
 static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker *from, weft_actor *body,
                       const void *arg, size_t size, const weft_spawn_options *o, bool service)
 {
-    size_t slot_bytes = sizeof a->slot;
-    memset((char *)a + slot_bytes, 0, offsetof(struct wf_actor, task) - slot_bytes);
+    const size_t first = offsetof(struct wf_actor, mail);
+    /* Senders with a stale pid may be looking: see wf_actor_is_full. */
+    atomic_store_explicit(&a->full, false, memory_order_relaxed);
+    memset((char *)a + first, 0, offsetof(struct wf_actor, task) - first);
+    a->arg = NULL;
+    a->arg_size = (uint32_t)size;
     if (size > 0) {
         a->arg_class = wf_pool_class(size);
         a->arg = wf_pool_take(from == NULL ? NULL : &from->pool, a->arg_class, size);
         if (a->arg == NULL) return WEFT_ENOMEM;
         memcpy(a->arg, arg, size);
-        a->arg_size = (uint32_t)size;
     }
     a->id = wf_id_make(&a->slot, w->index);
     a->kind = o->kind == NULL ? "actor" : o->kind;
     a->body = body;
     a->mailbox_max = o->mailbox_max == 0 ? MAILBOX_DEFAULT : o->mailbox_max;
-    a->policy = (uint8_t)o->policy;
+    atomic_store_explicit(&a->policy, (uint8_t)o->policy, memory_order_relaxed);
     a->service = service;
     a->grace.fire = grace_over;
     a->start = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = start_here};
@@ -136,8 +139,8 @@ int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_
     static const weft_spawn_options defaults;
     const weft_spawn_options *o = options == NULL ? &defaults : options;
     if (WF_UNLIKELY(body == NULL || size > SPAWN_ARG_MAX || (arg == NULL && size > 0) ||
-                    o->stack_bytes > WF_STACK_BYTES_MAX || o->worker < WEFT_SPREAD || o->worker > (int)node->workers.count ||
-                    (unsigned)o->policy > WEFT_FULL_DROP_OLDEST))
+                    o->stack_bytes > WF_STACK_BYTES_MAX || o->worker < WEFT_SPREAD ||
+                    o->worker > (int)node->workers.count || (unsigned)o->policy > WEFT_FULL_DROP_OLDEST))
         return WEFT_EINVAL;
     if (WF_UNLIKELY(atomic_load_explicit(&node->stopping, memory_order_relaxed) && !service)) return WEFT_ECANCELED;
     struct wf_worker *w = place(node, from, o->worker);
@@ -188,8 +191,8 @@ static void run_body(struct wf_actor *a)
         wf_pool_give(&a->task.worker->pool, a->arg_class, arg);
         a->body(copy, size);
     } else {
-        (void)weft_defer(free, arg); /* every block comes from malloc */
-        a->body(arg, size);
+        if (weft_defer(free, arg) == WEFT_OK) a->body(arg, size); /* every block comes from malloc */
+        else weft_log(WEFT_ERROR, "no memory for the clean-ups of actor %s: it ends without having run", a->kind);
     }
 }
 
@@ -210,6 +213,7 @@ static void end_actor(struct wf_actor *a)
 {
     struct wf_worker *w = a->task.worker;
     a->cleaning = true;
+    a->call_ref = 0;                            /* killed in a call: nothing is to be answered any more */
     a->task.cancelled = a->task.killed = false; /* clean-ups may wait: until the grace period is over */
     if (a->defers != NULL) {
         a->task.latest = wf_timer_armed(&a->grace) ? a->grace.deadline : weft_after(wf_node_of(w)->options.grace);

@@ -42,9 +42,9 @@ struct wf_actor {
     uint32_t arg_size;
     uint32_t mailbox_max;
     uint16_t arg_class;
-    uint8_t policy;    /* weft_full_policy */
-    bool service;      /* weft's own */
-    _Atomic bool full; /* owner: relaxed store; senders on other threads: relaxed load. A hint, see mailbox.c */
+    bool service;           /* weft's own */
+    _Atomic uint8_t policy; /* weft_full_policy; as `full` */
+    _Atomic bool full;      /* owner: relaxed store; senders on other threads: relaxed load. A hint, see mailbox.c */
     /* Owner's thread only, from here on. */
     alignas(WF_CACHE_LINE) struct wf_lane mail, signals;
     uint32_t mail_count;
@@ -116,6 +116,16 @@ static inline weft_pid wf_actor_pid(const struct wf_actor *a)
 static inline struct wf_actor *wf_actor_find(struct wf_worker *w, uint64_t id)
 {
     return wf_slab_find(&wf_actors_of(w)->slab, id);
+}
+
+static inline weft_full_policy wf_actor_policy(const struct wf_actor *a)
+{
+    return (weft_full_policy)atomic_load_explicit(&a->policy, memory_order_relaxed);
+}
+/* Any thread: whether its mailbox seems to be full and senders have to wait. */
+static inline bool wf_actor_is_full(const struct wf_actor *a)
+{
+    return atomic_load_explicit(&a->full, memory_order_relaxed) && wf_actor_policy(a) == WEFT_FULL_SUSPEND;
 }
 
 /* ---- actor.c --------------------------------------------------------------------------------------------------- */

@@ -3,10 +3,11 @@
  * Design notes.
  * (1) Two lanes: signals (system news, never refused, bounded by what the actor asked for) and mail (bounded by count
  *     and by the worker's share of the node's byte budget). Signals are received first.
- * (2) At the bound a sender that can wait asks for room: a WF_MSG_ROOM request, kept here in arrival order, answered
- *     when a quarter of the mailbox is free. `full` tells senders on other threads in advance; it is a hint: a
- *     message that was under way when the mailbox filled up is still taken, up to twice the bound (the lane between
- *     two workers is bounded itself), then dropped and counted.
+ * (2) At the bound a sender that can wait asks for room: a WF_MSG_ROOM request, kept here in arrival order. As many
+ *     are told as there are places; who then does not use the place takes its request back, and the next is told.
+ *     `full` tells senders on other threads in advance; it is a hint: a message of this node that was under way when
+ *     the mailbox filled up is still taken (the lane between two workers is bounded itself). One from another node
+ *     is taken up to twice the bound, then dropped and counted.
  * (3) Wakes are hints: who receives looks again. */
 #include "actor.h"
 
@@ -76,7 +77,8 @@ static void put_mail(struct wf_actor *a, weft_msg *m)
 {
     lane_push(&a->mail, m);
     wf_actors_of(a->task.worker)->mail_bytes += weight(m);
-    if (++a->mail_count >= a->mailbox_max) atomic_store_explicit(&a->full, true, memory_order_relaxed);
+    a->mail_count++;
+    if (WF_UNLIKELY(wf_mailbox_full(a))) atomic_store_explicit(&a->full, true, memory_order_relaxed);
     wake_for_mail(a);
 }
 
@@ -96,26 +98,32 @@ void wf_room_tell_all(struct wf_actor *a)
 
 static void room_came(struct wf_actor *a)
 {
-    uint32_t low = a->mailbox_max - a->mailbox_max / 4;
-    if (a->mail_count >= low) return;
-    if (atomic_load_explicit(&a->full, memory_order_relaxed))
+    if (WF_UNLIKELY(a->mail_count >= a->mailbox_max)) return;
+    if (WF_UNLIKELY(atomic_load_explicit(&a->full, memory_order_relaxed)))
         atomic_store_explicit(&a->full, false, memory_order_relaxed);
-    if (WF_UNLIKELY(a->room.first != NULL)) tell_room(a, a->mail_count == 0 ? UINT32_MAX : low - a->mail_count);
+    if (WF_UNLIKELY(a->room.first != NULL)) tell_room(a, a->mailbox_max - a->mail_count);
 }
 
-/* A sender asks for room here, or takes its request back (word != 0). */
+/* A sender asks for room here, or takes its request back (word != 0), perhaps after it was told: the room is another's
+ * then. */
 static void room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     bool forget = m->post.word != 0;
     weft_msg *previous = NULL;
-    for (weft_msg *r = a->room.first; r != NULL; previous = r, r = (weft_msg *)r->post.next) {
-        if (!forget || !weft_pid_equal(r->from, m->from)) continue;
+    for (weft_msg *r = a->room.first; r != NULL && forget; previous = r, r = (weft_msg *)r->post.next) {
+        if (!weft_pid_equal(r->from, m->from)) continue;
         wf_msg_free(w, lane_take_after(&a->room, previous));
         break;
     }
-    if (forget) wf_msg_free(w, m);
-    else if (wf_mailbox_full(a)) lane_push(&a->room, m);
-    else wf_send_signal(w, m->from, m);
+    if (forget) {
+        wf_msg_free(w, m);
+        room_came(a);
+    } else if (wf_mailbox_full(a)) {
+        lane_push(&a->room, m);
+    } else {
+        atomic_store_explicit(&a->full, false, memory_order_relaxed);
+        wf_send_signal(w, m->from, m);
+    }
 }
 
 /* ---- Arrival --------------------------------------------------------------------------------------------------- */
@@ -135,19 +143,25 @@ static void drop_oldest(struct wf_actor *a)
     drop_at(a, oldest, WF_DROP_FULL);
 }
 
+static bool is_of_this_node(const struct wf_actor *a, const weft_msg *m)
+{
+    return weft_pid_is_nobody(m->from) || m->from.node == wf_node_of(a->task.worker)->incarnation;
+}
+
 void wf_mailbox_put(struct wf_actor *a, weft_msg *m)
 {
     if (WF_LIKELY(!wf_mailbox_full(a))) {
         put_mail(a, m);
         return;
     }
-    switch (a->policy) {
+    switch (wf_actor_policy(a)) {
     case WEFT_FULL_DROP_OLDEST:
         if (a->mail_count > 0) drop_oldest(a);
         put_mail(a, m);
         return;
     case WEFT_FULL_SUSPEND:
-        if (a->mail_count < 2 * (uint64_t)a->mailbox_max) { /* it was under way: note (2) */
+        /* it was under way: note (2) */
+        if (is_of_this_node(a, m) || a->mail_count < 2 * (uint64_t)a->mailbox_max) {
             put_mail(a, m);
             return;
         }
@@ -212,7 +226,7 @@ bool wf_mailbox_put_shared(struct wf_actor *a, uint32_t tag, weft_pid from, stru
 {
     struct wf_worker *w = a->task.worker;
     enum wf_drop why = WF_DROP_SLOW_READER;
-    if (WF_LIKELY(!wf_mailbox_full(a) || a->policy == WEFT_FULL_DROP_OLDEST)) {
+    if (WF_LIKELY(!wf_mailbox_full(a) || wf_actor_policy(a) == WEFT_FULL_DROP_OLDEST)) {
         if (wf_mailbox_full(a) && a->mail_count > 0) drop_oldest(a);
         weft_msg *m = wf_msg_share(w, tag, body);
         if (m != NULL) {
@@ -278,17 +292,18 @@ int weft_recv(weft_msg **out, int64_t deadline)
     }
 }
 
+/* Both go on after the last message they have seen, so that each is seen once. Nobody but us takes signals; of mail
+ * the oldest may be dropped meanwhile, see drop_oldest. */
 static weft_msg *find_signal(struct wf_actor *a, bool (*match)(const weft_msg *, void *), void *arg,
-                             weft_msg **previous)
+                             weft_msg **scanned)
 {
-    *previous = NULL;
-    for (weft_msg *m = a->signals.first; m != NULL; *previous = m, m = (weft_msg *)m->post.next) {
+    weft_msg *m = *scanned == NULL ? a->signals.first : (weft_msg *)(*scanned)->post.next;
+    for (; m != NULL; *scanned = m, m = (weft_msg *)m->post.next) {
         if (match(m, arg)) return m;
     }
     return NULL;
 }
 
-/* Goes on after a->scanned, so that each message is seen once. */
 static weft_msg *find_mail(struct wf_actor *a, bool (*match)(const weft_msg *, void *), void *arg)
 {
     weft_msg *m = a->scanned == NULL ? a->mail.first : (weft_msg *)a->scanned->post.next;
@@ -305,10 +320,9 @@ int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, void *arg),
     if (out == NULL || match == NULL) return WEFT_EINVAL;
     wf_task_tick(&a->task);
     a->scanned = NULL;
-    for (;;) {
-        weft_msg *previous;
+    for (weft_msg *scanned_signal = NULL;;) {
         if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_settle(WEFT_ECANCELED);
-        if (find_signal(a, match, arg, &previous) != NULL) return take_signal(a, previous, out);
+        if (find_signal(a, match, arg, &scanned_signal) != NULL) return take_signal(a, scanned_signal, out);
         if (find_mail(a, match, arg) != NULL) return take_mail(a, a->scanned, out);
         int rc = wait_for_mail(a, deadline);
         if (rc < 0) return (int)wf_task_settle(rc);

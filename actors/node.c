@@ -263,7 +263,7 @@ int weft_node_send(weft_node *node, weft_pid to, uint32_t tag, const void *data,
     struct wf_worker *target = node->workers.at[index];
     struct wf_actor *a = wf_slab_find(&wf_actors_of(target)->slab, to.actor);
     if (a == NULL) return WEFT_ENOACTOR;
-    if (wf_worker_is_choked(target) || atomic_load_explicit(&a->full, memory_order_relaxed)) return WEFT_EFULL;
+    if (wf_worker_is_choked(target) || wf_actor_is_full(a)) return WEFT_EFULL;
     weft_msg *m = wf_msg_new(NULL, tag, size);
     if (m == NULL) return WEFT_ENOMEM;
     if (size > 0) memcpy(m + 1, data, size);

@@ -123,9 +123,7 @@ static int send_across(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
         if (WF_UNLIKELY(there == NULL)) return WEFT_ENOACTOR;
         enum where where;
         if (WF_UNLIKELY(wf_worker_is_choked(target))) where = LANE;
-        else if (WF_UNLIKELY(atomic_load_explicit(&there->full, memory_order_relaxed)) &&
-                 there->policy == WEFT_FULL_SUSPEND)
-            where = MAILBOX;
+        else if (WF_UNLIKELY(wf_actor_is_full(there))) where = MAILBOX;
         else break;
         int rc = wait_for_room(self, to, m, where, &deadline);
         if (rc < 0) return rc;
@@ -141,7 +139,7 @@ static int send_here(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t de
     for (;;) {
         struct wf_actor *a = wf_actor_find(w, to.actor);
         if (WF_UNLIKELY(a == NULL)) return WEFT_ENOACTOR;
-        if (WF_LIKELY(!wf_mailbox_full(a) || a->policy != WEFT_FULL_SUSPEND)) {
+        if (WF_LIKELY(!wf_mailbox_full(a) || wf_actor_policy(a) != WEFT_FULL_SUSPEND)) {
             m->to_actor = to.actor;
             wf_mailbox_put(a, m);
             return WEFT_OK;
@@ -169,11 +167,11 @@ static int send_remote(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
     }
 }
 
-/* Sends, or frees `m` (answering it, if it is a request that is passed on) and says why. */
+/* Sends, or frees `m` (answering it, if it is a request that is passed on) and says why. Callers tick before they have
+ * `m`: a kill while the task yields would leak a message that is on no list. */
 static int send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
-    wf_task_tick(&self->task);
     int rc = to.node != wf_node_of(w)->incarnation ? send_remote(self, to, m, deadline)
              : wf_id_worker(to.actor) == w->index  ? send_here(self, to, m, deadline)
                                                    : send_across(self, to, m, deadline);
@@ -190,6 +188,7 @@ static int send_copy(weft_pid to, uint32_t tag, const void *data, size_t size, i
     if (WF_UNLIKELY(self == NULL)) return WEFT_ENOTACTOR;
     if (WF_UNLIKELY(tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0))) return WEFT_EINVAL;
     if (WF_UNLIKELY(size > WEFT_MESSAGE_MAX)) return WEFT_ETOOBIG;
+    wf_task_tick(&self->task);
     weft_msg *m = wf_msg_new(self->task.worker, tag, size);
     if (WF_UNLIKELY(m == NULL)) return WEFT_ENOMEM;
     if (size > 0) memcpy(m + 1, data, size);
@@ -221,6 +220,7 @@ static int send_given(weft_pid to, weft_msg *m, int64_t deadline)
         weft_msg_free(m);
         return WEFT_EINVAL;
     }
+    wf_task_tick(&self->task);
     wf_release(self, m);
     if (m->post.flags != WF_MSG_CALL) {
         m->post.flags = WF_MSG_SEND;
@@ -268,7 +268,6 @@ static int send_named(struct wf_actor *self, const char *whole, weft_msg *m, int
         rc = wf_names_find(here->names, weft_cstr(name), &to);
         if (rc == WEFT_OK) return send_or_free(self, to, m, deadline);
     } else if (here->route != NULL) {
-        wf_task_tick(&self->task);
         while ((rc = here->route->send_name(w, node_name, strlen(node_name), name, m, node)) == WEFT_EFULL) {
             weft_pid peer = {*node, 0};
             rc = wait_for_room(self, peer, m, LINK, &deadline);
@@ -287,6 +286,7 @@ static weft_msg *message_to_name(struct wf_actor *self, const char *name, uint32
            : size > WEFT_MESSAGE_MAX                                                ? WEFT_ETOOBIG
                                                                                     : WEFT_ENOMEM;
     if (*why != WEFT_ENOMEM) return NULL;
+    wf_task_tick(&self->task);
     weft_msg *m = wf_msg_new(self->task.worker, tag, size);
     if (m == NULL) return NULL;
     if (size > 0) memcpy(m + 1, data, size);
@@ -353,6 +353,7 @@ int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg
     if (self == NULL) return WEFT_ENOTACTOR;
     if (answer == NULL || tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) return WEFT_EINVAL;
     if (size > WEFT_MESSAGE_MAX) return WEFT_ETOOBIG;
+    wf_task_tick(&self->task);
     weft_msg *m = wf_msg_new(self->task.worker, tag, size);
     if (m == NULL) return WEFT_ENOMEM;
     if (size > 0) memcpy(m + 1, data, size);

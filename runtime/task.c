@@ -172,7 +172,10 @@ int wf_task_wait(int64_t deadline, const char *what)
 int64_t wf_task_settle(int64_t result)
 {
     struct wf_worker *w = wf_here;
-    if (WF_UNLIKELY(w->current->killed)) w->set->hooks->task_killed(w->current);
+    struct wf_task *t = w->current;
+    /* A wait that ended at once, cancelled or with its deadline past, must not keep the worker from its other work. */
+    if (result <= 0 && WF_UNLIKELY(--t->ops == 0)) wf_task_yield();
+    if (WF_UNLIKELY(t->killed)) w->set->hooks->task_killed(t);
     return result;
 }
 
@@ -188,7 +191,7 @@ void wf_task_yield(void)
         push_ready(w, t);
         suspend(w, t);
     }
-    wf_task_settle(0);
+    if (WF_UNLIKELY(t->killed)) w->set->hooks->task_killed(t);
 }
 
 void wf_task_cancel(struct wf_task *t)

@@ -1,0 +1,160 @@
+/* tests/unit/actors/node_harness.h -- a node without network, actors that run test functions, and a look at what is
+ * left when they have ended. In actors `want` and `want_int`, as in tests/unit/runtime/harness.h. */
+#ifndef WF_NODE_HARNESS_H
+#define WF_NODE_HARNESS_H
+
+#include "../runtime/harness.h"
+#include "actor.h"
+
+#include <weft.h>
+
+#define RUN_OPTIONS(...) (&(weft_node_options){__VA_ARGS__})
+
+__attribute__((unused)) static weft_node *node_start(const weft_node_options *options)
+{
+    weft_node *n = NULL;
+    want_int(wf_node_create(&n, options, NULL), 0);
+    want_int(wf_node_run(n), 0);
+    return n;
+}
+
+__attribute__((unused)) static weft_node *node_of(int workers)
+{
+    return node_start(RUN_OPTIONS(.workers = workers));
+}
+
+__attribute__((unused)) static uint64_t drops(const weft_node *n, enum wf_drop why)
+{
+    uint64_t all[WF_DROP_REASONS];
+    wf_node_drops(n, all);
+    return all[why];
+}
+
+/* Ends the workers, then looks: nothing that an actor may own has outlived it. */
+__attribute__((unused)) static void node_finish(weft_node *n)
+{
+    wf_node_finish_actors(n);
+    want_int(wf_names_count(n->names), 0);
+    for (uint32_t i = 0; i < n->workers.count; i++) {
+        struct wf_worker *w = n->workers.at[i];
+        struct wf_actors *wa = wf_actors_of(w);
+        want_int(wa->slab.used, 0);
+        want_int(wa->subscription_slab.used, 0);
+        want_int(wa->topics.subscribers, 0);
+        want_int(wa->mail_bytes, 0);
+        want_int(wa->alive[0] + wa->alive[1], 0);
+        want_int(w->events.used, 0);
+        want_int(w->user_timers.used, 0);
+        want(wf_heap_first(&w->timers) == NULL);
+    }
+}
+
+/* Waits until every actor has ended by itself. */
+__attribute__((unused)) static void node_end(weft_node *n)
+{
+    want_int(weft_node_wait(n, WEFT_FOREVER), 0);
+    node_finish(n);
+    wf_node_destroy(n);
+}
+
+__attribute__((unused)) static weft_pid node_spawn(weft_node *n, int worker, weft_actor *body)
+{
+    weft_pid pid;
+    want_int(weft_node_spawn(n, &pid, body, NULL, 0, &(weft_spawn_options){.worker = worker}), 0);
+    return pid;
+}
+
+/* One actor on worker 1 and what it spawns, from beginning to end. */
+__attribute__((unused)) static void run_on(int workers, weft_actor *body)
+{
+    weft_node *n = node_of(workers);
+    node_spawn(n, 1, body);
+    node_end(n);
+}
+
+/* ---- In actors ------------------------------------------------------------------------------------------------- */
+
+/* What children are told. */
+struct kid {
+    weft_pid parent, other;
+    int64_t n;
+};
+
+__attribute__((unused)) static weft_pid kid_with(weft_actor *body, struct kid k, const weft_spawn_options *options)
+{
+    weft_pid pid;
+    k.parent = weft_self();
+    want_int(weft_spawn(&pid, body, &k, sizeof k, options), 0);
+    return pid;
+}
+
+__attribute__((unused)) static weft_pid kid_on(int worker, weft_actor *body, int64_t n)
+{
+    return kid_with(body, (struct kid){.n = n}, &(weft_spawn_options){.worker = worker});
+}
+
+__attribute__((unused)) static int try_say(weft_pid to, uint32_t tag, int64_t value)
+{
+    return weft_try_send(to, tag, &value, sizeof value);
+}
+
+__attribute__((unused)) static int say(weft_pid to, uint32_t tag, int64_t value)
+{
+    return weft_send(to, tag, &value, sizeof value);
+}
+
+__attribute__((unused)) static int64_t value_of(const weft_msg *m)
+{
+    int64_t value;
+    want_int(weft_size(m), sizeof value);
+    memcpy(&value, weft_data(m), sizeof value);
+    return value;
+}
+
+/* The value of the next message, which has this tag. */
+__attribute__((unused)) static int64_t hear(uint32_t tag)
+{
+    weft_msg *m;
+    want_int(weft_recv(&m, WEFT_FOREVER), 0);
+    want_int(weft_tag(m), tag);
+    int64_t value = value_of(m);
+    weft_msg_free(m);
+    return value;
+}
+
+/* The value of the oldest message with this tag; others stay. */
+__attribute__((unused)) static int64_t hear_only(uint32_t tag)
+{
+    weft_msg *m;
+    want_int(weft_recv_tag(&m, tag, WEFT_FOREVER), 0);
+    int64_t value = value_of(m);
+    weft_msg_free(m);
+    return value;
+}
+
+__attribute__((unused)) static bool is_alive(weft_pid p)
+{
+    weft_node *n = wf_node_of(wf_here);
+    return wf_slab_find(&wf_actors_of(n->workers.at[wf_id_worker(p.actor)])->slab, p.actor) != NULL;
+}
+
+__attribute__((unused)) static void await_end(weft_pid p)
+{
+    until(!is_alive(p));
+}
+
+/* An actor of this worker, from within another one. */
+__attribute__((unused)) static struct wf_actor *peek(weft_pid p)
+{
+    struct wf_actor *a = wf_actor_find(wf_here, p.actor);
+    want(a != NULL);
+    return a;
+}
+
+/* Until an actor of this worker waits for that. */
+__attribute__((unused)) static void await_wait(weft_pid p, const char *what)
+{
+    until(peek(p)->task.state == WF_TASK_WAITING && strcmp(peek(p)->task.waits_for, what) == 0);
+}
+
+#endif
