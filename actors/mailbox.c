@@ -104,8 +104,8 @@ static void room_came(struct wf_actor *a)
     if (WF_UNLIKELY(a->room.first != NULL)) tell_room(a, a->mailbox_max - a->mail_count);
 }
 
-/* A sender asks for room here, or takes its request back (word != 0), perhaps after it was told: the room is another's
- * then. */
+/* A sender asks for room here, or takes its request back (word != 0), perhaps after it was told: then the room is
+ * another's. */
 static void room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     bool forget = m->post.word != 0;

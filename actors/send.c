@@ -167,8 +167,8 @@ static int send_remote(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
     }
 }
 
-/* Sends, or frees `m` (answering it, if it is a request that is passed on) and says why. Callers tick before they have
- * `m`: a kill while the task yields would leak a message that is on no list. */
+/* Sends, or frees `m` (answering it, if it is a request that is passed on) and says why. Callers tick before they
+ * have `m`: a kill while the task yields would leak a message that is on no list. */
 static int send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;

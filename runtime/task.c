@@ -173,7 +173,7 @@ int64_t wf_task_settle(int64_t result)
 {
     struct wf_worker *w = wf_here;
     struct wf_task *t = w->current;
-    /* A wait that ended at once, cancelled or with its deadline past, must not keep the worker from its other work. */
+    /* A wait that ended at once, cancelled or with its deadline past, must not keep the worker from other work. */
     if (result <= 0 && WF_UNLIKELY(--t->ops == 0)) wf_task_yield();
     if (WF_UNLIKELY(t->killed)) w->set->hooks->task_killed(t);
     return result;
