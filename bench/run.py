@@ -63,8 +63,8 @@ def main():
                 if len(fields) == 5:
                     results.setdefault(" ".join(fields[:4]), []).append(float(fields[4]))
         for key, values in results.items():
-            print(f"{key} {statistics.median(values):.1f} runs={len(values)} min={min(values):.1f} max={max(values):.1f}",
-                  flush=True)
+            spread = f"runs={len(values)} min={min(values):.1f} max={max(values):.1f}"
+            print(f"{key} {statistics.median(values):.1f} {spread}", flush=True)
     sys.exit(1 if failed else 0)
 
 

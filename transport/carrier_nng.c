@@ -186,8 +186,8 @@ static void conn_close(struct wf_conn *base, const char *reason)
 /* ---- Sending
  * ------------------------------------------------------------------------------------------------------- */
 
-/* NNG 1.5 leaves an operation that was begun on a closed stream pending for ever. So whoever closes cancels, and whoever
- * begins looks again afterwards: at least one of them sees the other. The caller has kept the connection. */
+/* NNG 1.5 leaves an operation that was begun on a closed stream pending for ever. So whoever closes cancels, and
+ * whoever begins looks again afterwards: at least one of them sees the other. The caller has kept the connection. */
 static void submitted(struct stream_conn *c, nng_aio *aio)
 {
     if (atomic_load_explicit(&c->gate, memory_order_seq_cst) == CLOSED) nng_aio_cancel(aio);

@@ -16,7 +16,7 @@ enum {
 #define WF_NAME_PATIENCE \
     WEFT_SEC(3)                     /* a name may be taken by our own predecessor, whose link is about to be lost \
                                      */
-#define WF_REFUSED_TIME WEFT_SEC(1)  /* for the other side to read why, and to close */
+#define WF_REFUSED_TIME WEFT_SEC(1) /* for the other side to read why, and to close */
 #define WF_SUSPECT_TIME WEFT_SEC(1) /* to show a sign of life when a newcomer claims the same name */
 
 /* Somebody to be dialled: a seed, for ever, or a node heard of, for a while. */
@@ -63,7 +63,7 @@ struct wf_cluster {
     } rejects[WF_REJECT_SLOTS];
 };
 
-/* ---- links.c: sessions become links and end ---- */
+/* ---- links.c: sessions become links and end -------------------------------------------------------------------- */
 void wf_links_message(struct wf_cluster *c, struct wf_session *s, const uint8_t *data, size_t size);
 void wf_links_frame(struct wf_cluster *c, struct wf_session *s, const uint8_t *data, size_t size);
 void wf_links_end(struct wf_cluster *c, struct wf_session *s,
@@ -76,7 +76,7 @@ int64_t wf_links_tick(struct wf_cluster *c, int64_t now);
 void wf_links_say_bye(struct wf_session *s);
 struct wf_session *wf_links_find(struct wf_cluster *c, uint64_t incarnation);
 
-/* ---- peers.c: who there is, and dialling ---- */
+/* ---- peers.c: who there is, and dialling ----------------------------------------------------------------------- */
 struct wf_peer *wf_peers_find(struct wf_cluster *c, uint64_t incarnation);
 void wf_peers_up(struct wf_cluster *c, struct wf_session *s);
 void wf_dialers_finish(struct wf_cluster *c); /* once the carrier is gone */

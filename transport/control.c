@@ -157,6 +157,25 @@ static void on_stop(struct wf_transport *t, const weft_msg *ask)
     notify(arg, WF_NOTIFY_STOP, text);
 }
 
+static void on_publish(const weft_msg *ask)
+{
+    int handed = 0;
+    uint8_t body[16];
+    const char *why = wf_relay_publish(ask, &handed);
+    weft_writer w = weft_writer_on(body, sizeof body);
+    weft_put_int(&w, handed);
+    if (why != NULL) say_error(ask, why);
+    else (void)weft_reply(ask, weft_tag(ask), body, w.size);
+}
+
+static void on_subscribe(const weft_msg *ask)
+{
+    static const uint8_t nil = 0xC0;
+    const char *why = wf_relay_subscribe(ask);
+    if (why != NULL) say_error(ask, why);
+    else (void)weft_reply(ask, weft_tag(ask), &nil, 1);
+}
+
 static void handle(struct wf_transport *t, const weft_msg *ask)
 {
     struct answer a = {.t = t};
@@ -176,6 +195,8 @@ static void handle(struct wf_transport *t, const weft_msg *ask)
     }
     case WF_CONTROL_NODES: answer(ask, put_nodes, &a); return;
     case WF_CONTROL_STOP: on_stop(t, ask); return;
+    case WF_CONTROL_PUBLISH: on_publish(ask); return;
+    case WF_CONTROL_SUBSCRIBE: on_subscribe(ask); return;
     default: say_error(ask, "unknown request"); return;
     }
 }

@@ -4,28 +4,50 @@
  * answer has the same tag and a msgpack body. An unknown verb, or a body that cannot be read, is answered with tag
  * WF_CONTROL_ERROR and the text of the error.
  *
- *   PS     body empty. Answer: array of arrays [pid text, kind, name, state, waits for, mailbox, mailbox max,
- * received, dropped]. NODES  body empty. Answer: array of arrays [name, incarnation, state, reason, [urls], rtt ns,
- * bytes in, bytes out, frames in, frames out, frames lost, seconds in this state]; first the node itself with state
- * "self". INFO   body empty. Answer: array [name, incarnation, cluster, workers, actors, [urls], [[drop reason,
- * count]...]]. STOP   body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever
- * watches (wf_transport_watch). */
+ *   PS         no body. Answer: arrays [pid text, kind, name, state, waits for, mailbox, mailbox max, received,
+ *   dropped]. NODES      no body. Answer: arrays [name, incarnation, state, reason, [urls], rtt ns, bytes in, bytes
+ *   out, frames in,
+ *              frames out, frames lost, seconds in this state]; first the node itself with state "self".
+ *   INFO       no body. Answer: [name, incarnation, cluster, workers, actors, [urls], [[drop reason, count]...]].
+ *   STOP       milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches (wf_transport_watch).
+ *   PUBLISH    [topic, tag, body]. The node publishes it, to its own actors and to the other nodes. Answer: what
+ *   weft_publish
+ *              said.
+ *   SUBSCRIBE  pattern. Answer: nil. Then the asker gets a message SUBSCRIBE when the subscription holds, a request
+ *   HOLD, which
+ *              it keeps as long as it wants more, and for each message published anywhere in the cluster one NEWS:
+ *              [topic, tag, pid text of the publisher, body]. */
 #ifndef WF_CONTROL_H
 #define WF_CONTROL_H
 
 #include <weft/node.h>
 
-enum { WF_CONTROL_ERROR = 0, WF_CONTROL_PS = 1, WF_CONTROL_NODES = 2, WF_CONTROL_INFO = 3, WF_CONTROL_STOP = 4 };
+enum {
+    WF_CONTROL_ERROR = 0,
+    WF_CONTROL_PS = 1,
+    WF_CONTROL_NODES = 2,
+    WF_CONTROL_INFO = 3,
+    WF_CONTROL_STOP = 4,
+    WF_CONTROL_PUBLISH = 5,
+    WF_CONTROL_SUBSCRIBE = 6,
+    WF_CONTROL_HOLD = 7,
+    WF_CONTROL_NEWS = 8
+};
 
 /* What `what` of a watcher may be: WF_NOTIFY_FATAL: this node cannot be part of the cluster (its name is taken),
  * `why` says so. WF_NOTIFY_STOP: somebody asks the node to stop; `why` is the number of milliseconds for draining, in
  * text. Runs on a worker: must not block, nor stop the node itself. */
-void wf_transport_watch(weft_node *node, void (*notify)(void *arg, int what, const char *why), void *arg);
+WEFT_API void wf_transport_watch(weft_node *node, void (*notify)(void *arg, int what, const char *why), void *arg);
 /* 1 and the reason if the node cannot be part of the cluster; else 0. Any thread. */
-int wf_transport_fatal(weft_node *node, char *why, size_t size);
+WEFT_API int wf_transport_fatal(weft_node *node, char *why, size_t size);
 /* [not on a worker] Waits until the node is linked with another one; `*peer` and `name` (65 bytes; may be NULL) get
  * whom. WEFT_ETIMEDOUT; WEFT_ENONODE if every seed has been dialled in vain, then `why` (may be NULL) gets the last
  * reason. */
-int wf_client_wait_up(weft_node *node, uint64_t *peer, char *name, int64_t deadline, char *why, size_t why_size);
+WEFT_API int wf_client_wait_up(weft_node *node, uint64_t *peer, char *name, int64_t deadline, char *why,
+                               size_t why_size);
+
+/* ---- relay.c, for $node: NULL, or the text of an error --------------------------------------------------------- */
+const char *wf_relay_subscribe(const weft_msg *ask);
+const char *wf_relay_publish(const weft_msg *ask, int *handed);
 
 #endif

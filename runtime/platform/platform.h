@@ -149,6 +149,15 @@ void pf_close(pf_handle h);
 /* Whether a read (or write) would not say PF_AGAIN now. WEFT_ECLOSED if it is no open handle. */
 int pf_is_ready(pf_handle h, bool for_write);
 
+/* ---- Signals --------------------------------------------------------------------------------------------------- */
+typedef struct pf_signals pf_signals;
+/* From now on requests to end the process (SIGTERM, SIGINT) do not end it: `on` is called with the signal's number,
+ * on a thread of its own, once for each. The signals are blocked in the calling thread and in those it starts from
+ * now on; call it before other threads exist. One at a time in a process. */
+int pf_signals_watch(pf_signals **out, void (*on)(void *arg, int number), void *arg);
+/* Ends that thread; the signals stay blocked. NULL is fine. */
+void pf_signals_unwatch(pf_signals *s);
+
 /* ---- Output ---------------------------------------------------------------------------------------------------- */
 /* Async-signal-safe; all of it, to standard error. */
 void pf_stderr(const char *data, size_t size);

@@ -1,0 +1,77 @@
+/* cli/cli.h -- what the verbs share. One file per verb; its table entry is in main.c. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <weft.h>
+
+#include "options.h"
+
+/* ---- The verbs ------------------------------------------------------------------------------------------------- */
+int cli_run(const struct cli *c);
+int cli_ps(const struct cli *c);
+int cli_nodes(const struct cli *c);
+int cli_publish(const struct cli *c);
+int cli_subscribe(const struct cli *c);
+int cli_send(const struct cli *c);
+int cli_call(const struct cli *c);
+int cli_stop(const struct cli *c);
+
+/* ---- compile.c: from a source file to a module ----------------------------------------------------------------- */
+/* Compiles `source`, or finds it compiled; `out` gets the module's path. CLI_OK, or an exit code after a message. */
+int cli_compile(const struct cli *c, const char *source, char out[PATH_MAX]);
+
+/* ---- module.c: loading one ------------------------------------------------------------------------------------- */
+/* NULL after a message. The module stays loaded until the process ends: actors may run its code to the last. */
+weft_actor *cli_load(const struct cli *c, const char *path);
+
+/* ---- sockets.c: the nodes of this user on this machine --------------------------------------------------------- */
+/* $XDG_RUNTIME_DIR/weft or /tmp/weft-UID; made if it is not there, refused unless it is ours alone. CLI_OK or an exit
+ * code after a message. */
+int cli_socket_folder(const struct cli *c, char out[PATH_MAX]);
+/* The control socket of the node `name`. */
+int cli_socket_path(const struct cli *c, const char *name, char out[PATH_MAX]);
+/* Whether somebody listens there. */
+bool cli_socket_answers(const char *path);
+/* --node, or the one node that runs here, as a URL to join. */
+int cli_node_url(const struct cli *c, char out[PATH_MAX + 8]);
+
+/* ---- json.c: between JSON and msgpack -------------------------------------------------------------------------- */
+struct cli_body {
+    void *data;
+    size_t size;
+};
+/* Text to msgpack. CLI_OK, or CLI_USAGE after a message that says line and column. */
+int cli_body_from_json(const struct cli *c, const char *text, struct cli_body *out);
+/* The body asked for by --text or by the `word`-th word; data is to be freed. */
+int cli_body(const struct cli *c, int word, struct cli_body *out);
+/* Whether it is one well-formed msgpack value. */
+bool cli_is_pack(const void *data, size_t size);
+/* Writes msgpack that was checked, as JSON in one line. What JSON lacks: bytes become {"$bin": "HEX"}, extensions
+ * {"$ext": "HEX"}, NaN and the infinities null; keys that are no text are written as the text of their JSON. */
+void cli_print_json(FILE *out, const void *data, size_t size);
+/* A JSON string of any bytes; those that are no UTF-8 become U+FFFD. */
+void cli_print_string(FILE *out, const char *text, size_t size);
+/* A message's body for people: JSON, else text with escapes. */
+void cli_print_body(FILE *out, const void *data, size_t size);
+
+/* ---- client.c: a node of our own that talks to another --------------------------------------------------------- */
+struct cli_client {
+    const struct cli *c;
+    int (*work)(struct cli_client *k); /* runs as an actor; an exit code */
+    struct cli_body body;
+    int64_t deadline; /* for all of it */
+    int result;
+    char url[PATH_MAX + 8];
+    char node[65]; /* the node that answered */
+};
+/* Finds the node, joins it as a client, runs `work` and leaves again. */
+int cli_with_node(struct cli_client *k);
+/* [A] Asks "$node" of that node: a verb of control.h. CLI_OK and the answer, which is well-formed msgpack; else an
+ * exit code after a message. */
+int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer);
+/* [A] A message about an error of the runtime; the exit code it means. */
+int cli_fail_with(const struct cli *c, int error, const char *what);
+
+#endif

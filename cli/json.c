@@ -1,0 +1,240 @@
+/* cli/json.c -- between JSON and msgpack. Reading JSON is Jansson's work; writing is ours, because msgpack has values
+ * that Jansson's have no place for. */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+/* ---- JSON to msgpack ------------------------------------------------------------------------------------------- */
+
+static void put(weft_writer *w, const json_t *v, int depth)
+{
+    const char *key;
+    json_t *item;
+    size_t i;
+    if (depth > WEFT_NEST_MAX) {
+        w->error = WEFT_ETOOBIG;
+        return;
+    }
+    switch (json_typeof(v)) {
+    case JSON_NULL: weft_put_nil(w); break;
+    case JSON_TRUE: weft_put_bool(w, true); break;
+    case JSON_FALSE: weft_put_bool(w, false); break;
+    case JSON_INTEGER: weft_put_int(w, json_integer_value(v)); break;
+    case JSON_REAL: weft_put_real(w, json_real_value(v)); break;
+    case JSON_STRING: weft_put_str(w, weft_str(json_string_value(v), json_string_length(v))); break;
+    case JSON_ARRAY:
+        weft_put_array(w, (uint32_t)json_array_size(v));
+        json_array_foreach(v, i, item) put(w, item, depth + 1);
+        break;
+    case JSON_OBJECT:
+        weft_put_map(w, (uint32_t)json_object_size(v));
+        json_object_foreach((json_t *)(uintptr_t)v, key, item)
+        {
+            weft_put_str(w, weft_cstr(key));
+            put(w, item, depth + 1);
+        }
+        break;
+    }
+}
+
+int cli_body_from_json(const struct cli *c, const char *text, struct cli_body *out)
+{
+    json_error_t error;
+    json_t *v = json_loadb(text, strlen(text), JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &error);
+    if (v == NULL) {
+        cli_fail(c, 0, "the body is not JSON: line %d, column %d: %s", error.line, error.column, error.text);
+        fputs("Text in JSON stands in double quotes ('\"hello\"'); --text TEXT sends bytes as they are.\n", stderr);
+        return CLI_USAGE;
+    }
+    weft_writer w = weft_writer_on(NULL, 0);
+    put(&w, v, 0);
+    int rc = CLI_OK;
+    if (w.error != 0) rc = cli_fail(c, CLI_USAGE, "the body nests deeper than %d levels", WEFT_NEST_MAX);
+    else if (w.size > WEFT_MESSAGE_MAX) rc = cli_fail(c, CLI_USAGE, "the body is larger than 16 MiB");
+    else if ((out->data = malloc(w.size)) == NULL) rc = cli_fail(c, CLI_FAILED, "out of memory");
+    if (rc == CLI_OK) {
+        out->size = w.size;
+        w = weft_writer_on(out->data, out->size);
+        put(&w, v, 0);
+    }
+    json_decref(v);
+    return rc;
+}
+
+int cli_body(const struct cli *c, int word, struct cli_body *out)
+{
+    if (c->text != NULL && c->argc > word)
+        return cli_fail(c, CLI_USAGE, "'%s' and --text are two bodies; give one of them", c->argv[word]);
+    if (c->text == NULL && c->argc <= word) {
+        cli_fail(c, 0, "there is no body: give it as JSON, or with --text");
+        fprintf(stderr, "See 'weft %s --help'.\n", c->verb->name);
+        return CLI_USAGE;
+    }
+    if (c->text == NULL) return cli_body_from_json(c, c->argv[word], out);
+    out->size = strlen(c->text);
+    out->data = strdup(c->text);
+    return out->data != NULL ? CLI_OK : cli_fail(c, CLI_FAILED, "out of memory");
+}
+
+/* ---- Text ------------------------------------------------------------------------------------------------------ */
+
+/* The bytes of the UTF-8 sequence at `s`, 0 if there is none. Overlong ones, surrogates and what lies behind U+10FFFF
+ * are none. */
+static size_t utf8_length(const unsigned char *s, size_t size)
+{
+    static const unsigned char lowest[] = {0, 0, 0, 0xA0, 0x90};
+    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
+    if (n == 0 || n > size) return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xC0) != 0x80) return 0;
+    }
+    if ((s[0] == 0xE0 || s[0] == 0xF0) && s[1] < lowest[n]) return 0;
+    if ((s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF4 && s[1] > 0x8F)) return 0;
+    return n;
+}
+
+void cli_print_string(FILE *out, const char *text, size_t size)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    fputc('"', out);
+    for (size_t i = 0; i < size;) {
+        size_t n = utf8_length(s + i, size - i);
+        if (n == 0) fputs("\\ufffd", out);
+        else if (s[i] == '"' || s[i] == '\\') fprintf(out, "\\%c", s[i]);
+        else if (s[i] == '\n') fputs("\\n", out);
+        else if (s[i] == '\t') fputs("\\t", out);
+        else if (s[i] < 0x20 || s[i] == 0x7F) fprintf(out, "\\u%04x", s[i]);
+        else fwrite(s + i, 1, n, out);
+        i += n == 0 ? 1 : n;
+    }
+    fputc('"', out);
+}
+
+static void print_hex(FILE *out, const void *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++) fprintf(out, "%02x", ((const unsigned char *)data)[i]);
+}
+
+/* ---- msgpack to JSON ------------------------------------------------------------------------------------------- */
+
+bool cli_is_pack(const void *data, size_t size)
+{
+    return weft_pack_check(data, size, WEFT_ELEMENTS_MAX, NULL) == 0;
+}
+
+static void print_real(FILE *out, double value)
+{
+    char text[40];
+    if (!isfinite(value)) {
+        fputs("null", out);
+        return;
+    }
+    /* The shortest form that reads back as the same number; one with neither point nor exponent gets ".0". */
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) break;
+    }
+    fprintf(out, "%s%s", text, strpbrk(text, ".e") == NULL ? ".0" : "");
+}
+
+static void print_value(FILE *out, weft_reader *r);
+
+static void print_key(FILE *out, weft_reader *r)
+{
+    char *text = NULL;
+    size_t size = 0;
+    if (weft_peek_type(r) == WEFT_TEXT) {
+        print_value(out, r);
+        return;
+    }
+    FILE *key = open_memstream(&text, &size);
+    if (key == NULL) {
+        weft_skip(r);
+        fputs("\"\"", out);
+        return;
+    }
+    print_value(key, r);
+    fclose(key);
+    cli_print_string(out, text, size);
+    free(text);
+}
+
+static void print_bytes(FILE *out, const char *kind, const void *data, size_t size)
+{
+    fprintf(out, "{\"%s\": \"", kind);
+    print_hex(out, data, size);
+    fputs("\"}", out);
+}
+
+/* Recursion is bounded: the value has been checked, so it nests WEFT_NEST_MAX deep at most. */
+static void print_value(FILE *out, weft_reader *r)
+{
+    uint32_t count;
+    weft_text t;
+    const uint8_t *start = r->at;
+    switch (weft_peek_type(r)) {
+    case WEFT_NIL:
+        (void)weft_get_nil(r);
+        fputs("null", out);
+        break;
+    case WEFT_BOOL: fputs(weft_get_bool(r) ? "true" : "false", out); break;
+    case WEFT_INT: fprintf(out, "%lld", (long long)weft_get_int(r)); break;
+    case WEFT_UINT: fprintf(out, "%llu", (unsigned long long)weft_get_uint(r)); break;
+    case WEFT_REAL: print_real(out, weft_get_real(r)); break;
+    case WEFT_TEXT:
+        t = weft_get_str(r);
+        cli_print_string(out, t.data, t.size);
+        break;
+    case WEFT_BIN:
+        t = weft_get_bin(r);
+        print_bytes(out, "$bin", t.data, t.size);
+        break;
+    case WEFT_ARRAY:
+        count = weft_get_array(r);
+        fputc('[', out);
+        for (uint32_t i = 0; i < count; i++) {
+            if (i > 0) fputs(", ", out);
+            print_value(out, r);
+        }
+        fputc(']', out);
+        break;
+    case WEFT_MAP:
+        count = weft_get_map(r);
+        fputc('{', out);
+        for (uint32_t i = 0; i < count; i++) {
+            if (i > 0) fputs(", ", out);
+            print_key(out, r);
+            fputs(": ", out);
+            print_value(out, r);
+        }
+        fputc('}', out);
+        break;
+    default: weft_skip(r); print_bytes(out, "$ext", start, (size_t)(r->at - start));
+    }
+}
+
+void cli_print_json(FILE *out, const void *data, size_t size)
+{
+    weft_reader r = weft_reader_on(data, size);
+    print_value(out, &r);
+}
+
+void cli_print_body(FILE *out, const void *data, size_t size)
+{
+    const unsigned char *s = data;
+    if (size == 0) return;
+    if (cli_is_pack(data, size)) {
+        cli_print_json(out, data, size);
+        return;
+    }
+    for (size_t i = 0; i < size;) {
+        size_t n = utf8_length(s + i, size - i);
+        if (n == 0 || s[i] < 0x20 || s[i] == 0x7F) fprintf(out, "\\x%02x", s[i]);
+        else if (s[i] == '\\') fputs("\\\\", out);
+        else fwrite(s + i, 1, n, out);
+        i += n == 0 ? 1 : n;
+    }
+}

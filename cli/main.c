@@ -1,0 +1,145 @@
+/* cli/main.c -- weft: the table of verbs. */
+#include <string.h>
+
+#include "cli.h"
+
+static int version(const struct cli *c)
+{
+    if (c->json) printf("{\"version\": \"%s\"}\n", WEFT_VERSION);
+    else printf("weft %s\n", WEFT_VERSION);
+    return CLI_OK;
+}
+
+static const struct cli_verb verbs[] = {
+    {"run",
+     "MODULE.so|FILE.c",
+     "Starts a node and runs the module's first actor in it",
+     "A .c file is compiled with $CC (cc) and kept in the cache. The words behind -- are the module's. SIGTERM and "
+     "SIGINT\n"
+     "end the node: its actors are asked to stop and get the time of --drain; a second signal ends it at once. A "
+     "seed\n"
+     "that does not answer is dialled for ever. The node ends by itself when none of its actors is left.",
+     "weft run chat.c --name a --listen tcp://127.0.0.1:4001 -- --port 4101",
+     {CLI_NAME, CLI_LISTEN, CLI_JOIN, CLI_WORKERS, CLI_CLUSTER, CLI_LOG, CLI_DRAIN, CLI_END},
+     1,
+     1,
+     true,
+     cli_run},
+    {"ps",
+     "",
+     "Lists the actors of a node",
+     NULL,
+     "weft ps --node a",
+     {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_END},
+     0,
+     0,
+     false,
+     cli_ps},
+    {"nodes",
+     "",
+     "Lists the nodes that a node knows, and how their links are",
+     "The first line is the node itself. A node that is down is shown with the reason.",
+     "weft nodes --json",
+     {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_END},
+     0,
+     0,
+     false,
+     cli_nodes},
+    {"publish",
+     "TOPIC [JSON]",
+     "Publishes a message under a topic",
+     "The body is the msgpack of the JSON, or the bytes of --text. Says to how many nodes it went; one without\n"
+     "subscribers gets none.",
+     "weft publish room.lobby '[\"ann\", \"hello\"]' --tag 1",
+     {CLI_TEXT, CLI_TAG, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_END},
+     1,
+     2,
+     false,
+     cli_publish},
+    {"subscribe",
+     "PATTERN",
+     "Prints what is published under a pattern",
+     "A line for each message: topic, tag, body. '*' stands for one word, '>' at the end for the rest. Ends after\n"
+     "--count messages, at SIGINT, or with exit code 4 when the time of --timeout is over.",
+     "weft subscribe 'room.>' --json",
+     {CLI_COUNT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_END},
+     1,
+     1,
+     false,
+     cli_subscribe},
+    {"send",
+     "NAME [JSON]",
+     "Sends a message to a registered actor of a node",
+     "NAME is a name on the node of --node, or NAME@NODE. Success means that the node has taken the message.",
+     "weft send counter '[3]' --tag 7",
+     {CLI_TEXT, CLI_TAG, CLI_NODE, CLI_TIMEOUT, CLI_CLUSTER, CLI_END},
+     1,
+     2,
+     false,
+     cli_send},
+    {"call",
+     "NAME [JSON]",
+     "Sends a request to a registered actor and prints the answer",
+     NULL,
+     "weft call counter '[]' --tag 8 --timeout 2",
+     {CLI_TEXT, CLI_TAG, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_END},
+     1,
+     2,
+     false,
+     cli_call},
+    {"stop",
+     "",
+     "Ends a node in order: its actors are asked to stop, its links say good-bye",
+     "Waits until the node is gone. Actors that do not end within --drain are killed.",
+     "weft stop --node a --drain 5",
+     {CLI_DRAIN, CLI_NODE, CLI_TIMEOUT, CLI_CLUSTER, CLI_END},
+     0,
+     0,
+     false,
+     cli_stop},
+    {"version", "", "Prints the version", NULL, NULL, {CLI_JSON, CLI_END}, 0, 0, false, version},
+};
+enum { VERBS = sizeof verbs / sizeof verbs[0] };
+
+static int help(FILE *out, int code)
+{
+    fputs("weft runs actors: nodes, and what one asks of them.\n\nusage: weft VERB [OPTIONS]\n\n", out);
+    for (int i = 0; i < VERBS; i++) fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
+    fputs("  help       This text; 'weft VERB --help' says more\n", out);
+    return code;
+}
+
+static int unknown_verb(const char *word)
+{
+    const char *names[VERBS + 1];
+    for (int i = 0; i < VERBS; i++) names[i] = verbs[i].name;
+    names[VERBS] = "help";
+    const char *close = cli_closest(word, names, VERBS + 1);
+    if (close != NULL) fprintf(stderr, "weft: there is no verb '%s'; did you mean '%s'?\n", word, close);
+    else fprintf(stderr, "weft: there is no verb '%s'\n", word);
+    fputs("See 'weft help'.\n", stderr);
+    return CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) return help(stderr, CLI_USAGE);
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return help(stdout, CLI_OK);
+    if (strcmp(word, "--version") == 0) word = "version";
+    bool of_verb = strcmp(word, "help") == 0;
+    if (of_verb && argc == 2) return help(stdout, CLI_OK);
+    if (of_verb) word = argv[2];
+    const struct cli_verb *verb = NULL;
+    for (int i = 0; i < VERBS; i++) {
+        if (strcmp(word, verbs[i].name) == 0) verb = &verbs[i];
+    }
+    if (verb == NULL) return unknown_verb(word);
+    struct cli c = {0};
+    int rc = of_verb ? -1 : cli_parse(&c, verb, argc - 2, argv + 2);
+    if (rc < 0) cli_help(stdout, verb);
+    else if (rc == CLI_OK) rc = verb->run(&c);
+    cli_finish(&c);
+    if (fflush(stdout) != 0 && rc == CLI_OK) rc = cli_fail(&c, CLI_FAILED, "cannot write the output");
+    return rc < 0 ? CLI_OK : rc;
+}

@@ -1,0 +1,321 @@
+/* cli/options.c -- see options.h. */
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { FLAG, TEXT, LIST, NUMBER, SECONDS };
+
+struct option {
+    const char *name;
+    char letter; /* 0: none */
+    enum kind kind;
+    const char *value; /* as help shows it; NULL for a flag */
+    const char *help;
+    const char *variable; /* NULL: not from the environment */
+    size_t field;
+    size_t given; /* the bool that says it was given; 0: there is none */
+    int64_t min, max;
+};
+
+#define FIELD(name) offsetof(struct cli, name)
+
+static const struct option options[] = {
+    [CLI_NAME] = {"name", 'n', TEXT, "NAME", "the node's name (default: weft- and 8 hex digits)", "WEFT_NAME",
+                  FIELD(name), 0, 0, 0},
+    [CLI_LISTEN] = {"listen", 'l', LIST, "URL", "where other nodes may dial, tcp://127.0.0.1:4001; may be repeated",
+                    "WEFT_LISTEN", FIELD(listen), 0, 0, 0},
+    [CLI_JOIN] = {"join", 'j', LIST, "URL", "a node to dial, for ever until it answers; may be repeated", "WEFT_JOIN",
+                  FIELD(join), 0, 0, 0},
+    [CLI_WORKERS] = {"workers", 'w', NUMBER, "N", "worker threads (default: one per core)", "WEFT_WORKERS",
+                     FIELD(workers), 0, 1, 64},
+    [CLI_CLUSTER] = {"cluster", 'c', TEXT, "NAME", "nodes link only within one cluster (default: weft)",
+                     "WEFT_CLUSTER", FIELD(cluster), 0, 0, 0},
+    [CLI_LOG] = {"log", 0, TEXT, "LEVEL", "debug, info, warn, error or silent; json, or json:LEVEL, for JSON lines",
+                 "WEFT_LOG", FIELD(log), 0, 0, 0},
+    [CLI_DRAIN] = {"drain", 0, SECONDS, "SECONDS", "how long actors may take to end (default: 10)", "WEFT_DRAIN",
+                   FIELD(drain), FIELD(has_drain), 0, 86400},
+    [CLI_NODE] = {"node", 'N', TEXT, "NAME|URL", "which node to ask; may be left out if one runs here", "WEFT_NODE",
+                  FIELD(node), 0, 0, 0},
+    [CLI_JSON] = {"json", 0, FLAG, NULL, "one JSON object a line", "WEFT_JSON", FIELD(json), 0, 0, 0},
+    [CLI_TAG] = {"tag", 't', NUMBER, "N", "the message's tag (default: 0)", NULL, FIELD(tag), FIELD(has_tag), 0,
+                 0xFFFFFEFF},
+    [CLI_TEXT] = {"text", 0, TEXT, "TEXT", "the body is these bytes, instead of JSON", NULL, FIELD(text), 0, 0, 0},
+    [CLI_COUNT] = {"count", 0, NUMBER, "N", "end after so many messages", NULL, FIELD(count), FIELD(has_count), 1,
+                   INT64_MAX},
+    [CLI_TIMEOUT] = {"timeout", 0, SECONDS, "SECONDS", "give up after so long, with exit code 4", "WEFT_TIMEOUT",
+                     FIELD(timeout), FIELD(has_timeout), 0, 86400},
+};
+
+int cli_fail(const struct cli *c, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (c != NULL && c->verb != NULL) fprintf(stderr, "weft %s: ", c->verb->name);
+    else fputs("weft: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return code;
+}
+
+/* ---- Did you mean ---------------------------------------------------------------------------------------------- */
+
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+    size_t ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+/* How many letters have to be changed, put in, left out or swapped; words above 31 letters are never close. */
+static size_t distance(const char *a, const char *b)
+{
+    enum { WORD = 32 };
+    size_t na = strlen(a), nb = strlen(b), row[3][WORD];
+    if (na >= WORD || nb >= WORD) return WORD;
+    for (size_t j = 0; j <= nb; j++) row[0][j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t *before = row[(i + 1) % 3], *last = row[(i - 1) % 3], *now = row[i % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            now[j] = smallest(last[j] + 1, now[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && before[j - 2] + 1 < now[j]) now[j] = before[j - 2] + 1;
+        }
+    }
+    return row[na % 3][nb];
+}
+
+const char *cli_closest(const char *word, const char *const *known, size_t count)
+{
+    const char *best = NULL;
+    size_t limit = strlen(word) < 4 ? 1 : 2, least = limit + 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t d = distance(word, known[i]);
+        if (d < least) {
+            least = d;
+            best = known[i];
+        }
+    }
+    return best;
+}
+
+/* ---- Values ---------------------------------------------------------------------------------------------------- */
+
+/* `where` says which flag or variable the value comes from. */
+static int bad_value(const struct cli *c, const char *where, const char *value, const char *wanted)
+{
+    cli_fail(c, 0, "%s: '%s' is not %s", where, value, wanted);
+    fprintf(stderr, "See 'weft %s --help'.\n", c->verb->name);
+    return CLI_USAGE;
+}
+
+static int set_number(struct cli *c, const struct option *o, const char *where, const char *value)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(value, &end, 10);
+    bool read = value[0] != '\0' && *end == '\0' && errno == 0 && !isspace((unsigned char)value[0]);
+    if (!read || n < o->min || n > o->max) {
+        char wanted[96];
+        if (o->max == INT64_MAX) snprintf(wanted, sizeof wanted, "a number of at least %lld", (long long)o->min);
+        else snprintf(wanted, sizeof wanted, "a number from %lld to %lld", (long long)o->min, (long long)o->max);
+        return bad_value(c, where, value, wanted);
+    }
+    *(int64_t *)((char *)c + o->field) = n;
+    return CLI_OK;
+}
+
+static int set_seconds(struct cli *c, const struct option *o, const char *where, const char *value)
+{
+    char *end;
+    double seconds = strtod(value, &end);
+    bool read = (isdigit((unsigned char)value[0]) || value[0] == '.') && *end == '\0' && isfinite(seconds);
+    if (!read || seconds < (double)o->min || seconds > (double)o->max)
+        return bad_value(c, where, value, "a number of seconds from 0 to 86400, such as 2.5");
+    *(int64_t *)((char *)c + o->field) = (int64_t)(seconds * 1e9);
+    return CLI_OK;
+}
+
+static int set_item(struct cli *c, const struct option *o, const char *where, const char *value)
+{
+    struct cli_list *list = (struct cli_list *)((char *)c + o->field);
+    if (list->count == CLI_LIST_MAX)
+        return cli_fail(c, CLI_USAGE, "%s: more than %d of them; leave some out", where, CLI_LIST_MAX);
+    list->item[list->count++] = value;
+    return CLI_OK;
+}
+
+static int set_value(struct cli *c, const struct option *o, const char *where, const char *value)
+{
+    if (o->given != 0) *(bool *)((char *)c + o->given) = true;
+    switch (o->kind) {
+    case FLAG: *(bool *)((char *)c + o->field) = true; return CLI_OK;
+    case TEXT: *(const char **)((char *)c + o->field) = value; return CLI_OK;
+    case LIST: return set_item(c, o, where, value);
+    case NUMBER: return set_number(c, o, where, value);
+    case SECONDS: return set_seconds(c, o, where, value);
+    }
+    return CLI_USAGE;
+}
+
+/* ---- The environment ------------------------------------------------------------------------------------------- */
+
+static int set_flag_from(struct cli *c, const struct option *o, const char *value)
+{
+    static const char *const yes[] = {"1", "true", "yes", "on"}, *const no[] = {"0", "false", "no", "off"};
+    for (size_t i = 0; i < 4; i++) {
+        if (strcmp(value, yes[i]) == 0) return set_value(c, o, o->variable, value);
+        if (strcmp(value, no[i]) == 0) return CLI_OK;
+    }
+    return bad_value(c, o->variable, value, "1 or 0");
+}
+
+/* A list in a variable is separated by blanks or commas. */
+static int set_list_from(struct cli *c, const struct option *o, const char *value)
+{
+    struct cli_list *list = (struct cli_list *)((char *)c + o->field);
+    list->copy = strdup(value);
+    if (list->copy == NULL) return cli_fail(c, CLI_FAILED, "out of memory");
+    char *at = list->copy, *item;
+    while ((item = strsep(&at, " ,\t")) != NULL) {
+        int rc = item[0] == '\0' ? CLI_OK : set_value(c, o, o->variable, item);
+        if (rc != CLI_OK) return rc;
+    }
+    return CLI_OK;
+}
+
+/* Options that no flag gave. */
+static int from_environment(struct cli *c, const bool *seen)
+{
+    for (const enum cli_option_id *id = c->verb->options; *id != CLI_END; id++) {
+        const struct option *o = &options[*id];
+        const char *value = o->variable == NULL || seen[*id] ? NULL : getenv(o->variable);
+        if (value == NULL || value[0] == '\0') continue;
+        int rc = o->kind == FLAG   ? set_flag_from(c, o, value)
+                 : o->kind == LIST ? set_list_from(c, o, value)
+                                   : set_value(c, o, o->variable, value);
+        if (rc != CLI_OK) return rc;
+    }
+    return CLI_OK;
+}
+
+/* ---- The words ------------------------------------------------------------------------------------------------- */
+
+struct words {
+    char **word;
+    int count, next;
+};
+
+static int unknown_option(const struct cli *c, const char *word)
+{
+    const char *names[CLI_OPTIONS_MAX];
+    size_t count = 0;
+    for (const enum cli_option_id *id = c->verb->options; *id != CLI_END; id++) names[count++] = options[*id].name;
+    const char *close = word[1] == '-' ? cli_closest(word + 2, names, count) : NULL;
+    if (close != NULL) cli_fail(c, 0, "there is no option '%s'; did you mean '--%s'?", word, close);
+    else cli_fail(c, 0, "there is no option '%s'", word);
+    fprintf(stderr, "See 'weft %s --help'.\n", c->verb->name);
+    return CLI_USAGE;
+}
+
+static enum cli_option_id find_option(const struct cli_verb *verb, const char *word, size_t size)
+{
+    for (const enum cli_option_id *id = verb->options; *id != CLI_END; id++) {
+        const struct option *o = &options[*id];
+        if (word[1] != '-' && size == 2 && o->letter != 0 && o->letter == word[1]) return *id;
+        if (word[1] == '-' && strlen(o->name) == size - 2 && memcmp(o->name, word + 2, size - 2) == 0) return *id;
+    }
+    return CLI_END;
+}
+
+/* --name VALUE, --name=VALUE, -n VALUE, --flag. */
+static int parse_option(struct cli *c, struct words *w, bool *seen)
+{
+    const char *word = w->word[w->next++], *equals = word[1] == '-' ? strchr(word, '=') : NULL;
+    size_t size = equals == NULL ? strlen(word) : (size_t)(equals - word);
+    enum cli_option_id id = find_option(c->verb, word, size);
+    if (id == CLI_END) return unknown_option(c, word);
+    const struct option *o = &options[id];
+    char where[32];
+    snprintf(where, sizeof where, "--%s", o->name);
+    if (o->kind == FLAG && equals != NULL) return cli_fail(c, CLI_USAGE, "%s takes no value", where);
+    if (o->kind != FLAG && equals == NULL && w->next == w->count)
+        return cli_fail(c, CLI_USAGE, "%s needs a value: %s %s", where, where, o->value);
+    const char *value = equals != NULL ? equals + 1 : o->kind == FLAG ? "" : w->word[w->next++];
+    seen[id] = true;
+    return set_value(c, o, where, value);
+}
+
+static int check_words(const struct cli *c)
+{
+    const struct cli_verb *v = c->verb;
+    if (c->argc < v->args_min) cli_fail(c, 0, "too few words: weft %s %s", v->name, v->arguments);
+    else if (c->argc > v->args_max) cli_fail(c, 0, "'%s' is one word too many", c->argv[v->args_max]);
+    else if (c->rest_count > 0 && !v->takes_rest) cli_fail(c, 0, "'%s' is one word too many", c->rest[0]);
+    else return CLI_OK;
+    fprintf(stderr, "See 'weft %s --help'.\n", v->name);
+    return CLI_USAGE;
+}
+
+int cli_parse(struct cli *out, const struct cli_verb *verb, int count, char **words)
+{
+    struct words w = {words, count, 0};
+    bool seen[sizeof options / sizeof options[0]] = {false};
+    int kept = 0;
+    out->verb = verb;
+    while (w.next < count) {
+        char *word = words[w.next];
+        int rc = CLI_OK;
+        if (strcmp(word, "--") == 0) {
+            out->rest = (const char *const *)words + w.next + 1;
+            out->rest_count = count - w.next - 1;
+            break;
+        }
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return -1;
+        if (word[0] == '-' && word[1] != '\0' && !isdigit((unsigned char)word[1])) {
+            rc = parse_option(out, &w, seen);
+        } else {
+            words[kept++] = word;
+            w.next++;
+        }
+        if (rc != CLI_OK) return rc;
+    }
+    out->argv = (const char *const *)words;
+    out->argc = kept;
+    int rc = from_environment(out, seen);
+    return rc != CLI_OK ? rc : check_words(out);
+}
+
+/* ---- Help ------------------------------------------------------------------------------------------------------ */
+
+void cli_help(FILE *out, const struct cli_verb *v)
+{
+    fprintf(out, "usage: weft %s%s%s%s%s\n\n%s.\n", v->name, v->arguments[0] != '\0' ? " " : "", v->arguments,
+            v->options[0] != CLI_END ? " [OPTIONS]" : "", v->takes_rest ? " [-- ARGS]" : "", v->summary);
+    if (v->about != NULL) fprintf(out, "\n%s\n", v->about);
+    fputs("\noptions:\n", out);
+    for (const enum cli_option_id *id = v->options; *id != CLI_END; id++) {
+        const struct option *o = &options[*id];
+        char left[64], letter[8] = "    ";
+        if (o->letter != 0) snprintf(letter, sizeof letter, "-%c, ", o->letter);
+        snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->value == NULL ? "" : " ",
+                 o->value == NULL ? "" : o->value);
+        fprintf(out, "  %-24s %s", left, o->help);
+        if (o->variable != NULL) fprintf(out, " [%s]", o->variable);
+        fputc('\n', out);
+    }
+    fprintf(out, "  %-24s %s\n", "-h, --help", "this text");
+    if (v->example != NULL) fprintf(out, "\nexample:\n  %s\n", v->example);
+    fputs("\nexit codes: 0 ok, 1 failed, 2 usage, 3 node unreachable, 4 deadline, 5 not drained\n", out);
+}
+
+void cli_finish(struct cli *c)
+{
+    free(c->listen.copy);
+    free(c->join.copy);
+}

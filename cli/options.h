@@ -1,0 +1,86 @@
+/* cli/options.h -- one parser for all verbs, driven by tables: what is parsed is what --help shows.
+ *
+ * A verb names the options it takes; an option is described once, whatever verbs take it. A value comes from the
+ * flag, else from the environment, else the field stays as it was. */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* The exit codes of every verb. */
+enum cli_exit {
+    CLI_OK = 0,
+    CLI_FAILED = 1,
+    CLI_USAGE = 2,
+    CLI_UNREACHABLE = 3,
+    CLI_DEADLINE = 4,
+    CLI_NOT_DRAINED = 5,
+};
+
+enum { CLI_LIST_MAX = 16, CLI_OPTIONS_MAX = 16 };
+
+struct cli_list {
+    size_t count;
+    const char *item[CLI_LIST_MAX];
+    char *copy; /* of an environment variable, which the items point into */
+};
+
+/* What was asked for, of all verbs together. */
+struct cli {
+    const struct cli_verb *verb;
+    const char *name, *cluster, *log, *node, *text;
+    struct cli_list listen, join;
+    int64_t workers, tag, count;
+    int64_t drain, timeout; /* ns */
+    bool json;
+    bool has_tag, has_count, has_drain, has_timeout; /* the value was given */
+    int argc;                                        /* words that are no options */
+    const char *const *argv;
+    int rest_count; /* words behind "--" */
+    const char *const *rest;
+};
+
+enum cli_option_id {
+    CLI_END,
+    CLI_NAME,
+    CLI_LISTEN,
+    CLI_JOIN,
+    CLI_WORKERS,
+    CLI_CLUSTER,
+    CLI_LOG,
+    CLI_DRAIN,
+    CLI_NODE,
+    CLI_JSON,
+    CLI_TAG,
+    CLI_TEXT,
+    CLI_COUNT,
+    CLI_TIMEOUT,
+};
+
+struct cli_verb {
+    const char *name;
+    const char *arguments; /* as help shows them */
+    const char *summary;   /* one line */
+    const char *about;     /* paragraphs, or NULL */
+    const char *example;
+    enum cli_option_id options[CLI_OPTIONS_MAX];
+    int args_min, args_max;
+    bool takes_rest; /* words behind "--" */
+    int (*run)(const struct cli *c);
+};
+
+/* Reads the words behind the verb; `words` is reordered and must outlive `out`. CLI_OK, CLI_USAGE after a message on
+ * standard error, or -1 when --help was asked for. */
+int cli_parse(struct cli *out, const struct cli_verb *verb, int count, char **words);
+void cli_finish(struct cli *c);
+/* The help of one verb, made from its table. */
+void cli_help(FILE *out, const struct cli_verb *verb);
+/* The entry of `known` (`count` names, `stride` bytes apart) closest to `word`, or NULL if none is close. */
+const char *cli_closest(const char *word, const char *const *known, size_t count);
+/* "weft VERB: " and the text, on standard error; returns `code`. */
+int cli_fail(const struct cli *c, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,145 @@
+/* cli/sockets.c -- the control sockets of the nodes that this user runs on this machine: one file each, in a folder
+ * that nobody else may enter. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+enum { NODES_MAX = 64, NAME_MAX_BYTES = 64 };
+
+struct nodes {
+    size_t count;
+    char name[NODES_MAX][NAME_MAX_BYTES + 1];
+};
+
+int cli_socket_folder(const struct cli *c, char out[PATH_MAX])
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    int n = runtime != NULL && runtime[0] == '/' ? snprintf(out, PATH_MAX, "%s/weft", runtime)
+                                                 : snprintf(out, PATH_MAX, "/tmp/weft-%u", (unsigned)getuid());
+    if (n >= PATH_MAX) return cli_fail(c, CLI_FAILED, "XDG_RUNTIME_DIR is too long");
+    struct stat info;
+    if (mkdir(out, 0700) < 0 && errno != EEXIST)
+        return cli_fail(c, CLI_FAILED, "cannot make the folder %s: %s", out, strerror(errno));
+    if (lstat(out, &info) < 0) return cli_fail(c, CLI_FAILED, "cannot look at %s: %s", out, strerror(errno));
+    if (!S_ISDIR(info.st_mode) || info.st_uid != getuid() || (info.st_mode & 077) != 0) {
+        return cli_fail(c, CLI_FAILED, "%s must be a folder of yours that nobody else may enter; try: %s %s", out,
+                        S_ISDIR(info.st_mode) && info.st_uid == getuid() ? "chmod 700" : "rm -r", out);
+    }
+    return CLI_OK;
+}
+
+static bool is_name(const char *name)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    size_t n = strlen(name);
+    return n > 0 && n <= NAME_MAX_BYTES && strspn(name, letters) == n && name[0] != '.';
+}
+
+int cli_socket_path(const struct cli *c, const char *name, char out[PATH_MAX])
+{
+    char folder[PATH_MAX];
+    if (!is_name(name)) {
+        return cli_fail(c, CLI_USAGE,
+                        "'%s' is no node name: 1 to %d letters, digits, '_', '-' and '.', no leading dot", name,
+                        NAME_MAX_BYTES);
+    }
+    int rc = cli_socket_folder(c, folder);
+    if (rc != CLI_OK) return rc;
+    int n = snprintf(out, PATH_MAX, "%s/%s.sock", folder, name);
+    size_t limit = sizeof((struct sockaddr_un *)NULL)->sun_path;
+    if (n < 0 || (size_t)n >= limit) {
+        return cli_fail(c, CLI_FAILED, "the path %s is longer than the %zu bytes a socket may have; %s", out,
+                        limit - 1, "set XDG_RUNTIME_DIR to a shorter one");
+    }
+    return CLI_OK;
+}
+
+bool cli_socket_answers(const char *path)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof at.sun_path) return false;
+    memcpy(at.sun_path, path, strlen(path) + 1);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return false;
+    bool answers = connect(fd, (struct sockaddr *)&at, sizeof at) == 0 || errno == EAGAIN || errno == EINPROGRESS;
+    close(fd);
+    return answers;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* The nodes whose sockets answer; what a killed node left behind is passed over. */
+static void list_nodes(const char *folder, struct nodes *out)
+{
+    DIR *dir = opendir(folder);
+    out->count = 0;
+    if (dir == NULL) return;
+    const struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL && out->count < NODES_MAX) {
+        size_t n = strlen(entry->d_name);
+        char path[PATH_MAX + 256];
+        if (n <= 5 || n - 5 > NAME_MAX_BYTES || strcmp(entry->d_name + n - 5, ".sock") != 0) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (!cli_socket_answers(path)) continue;
+        memcpy(out->name[out->count], entry->d_name, n - 5);
+        out->name[out->count++][n - 5] = '\0';
+    }
+    closedir(dir);
+    qsort(out->name, out->count, sizeof out->name[0], by_name);
+}
+
+static void print_nodes(const struct nodes *nodes)
+{
+    if (nodes->count == 0) {
+        fputs("No node of yours runs here: start one with 'weft run', or give --node URL.\n", stderr);
+        return;
+    }
+    fputs("Nodes here:", stderr);
+    for (size_t i = 0; i < nodes->count; i++) fprintf(stderr, " %s", nodes->name[i]);
+    fputc('\n', stderr);
+}
+
+int cli_node_url(const struct cli *c, char out[PATH_MAX + 8])
+{
+    char folder[PATH_MAX], path[PATH_MAX];
+    struct nodes nodes;
+    if (c->node != NULL && strstr(c->node, "://") != NULL) {
+        if (strlen(c->node) >= PATH_MAX) return cli_fail(c, CLI_USAGE, "--node: the URL is too long");
+        snprintf(out, PATH_MAX + 8, "%s", c->node);
+        return CLI_OK;
+    }
+    int rc = cli_socket_folder(c, folder);
+    if (rc != CLI_OK) return rc;
+    const char *name = c->node;
+    if (name == NULL) {
+        list_nodes(folder, &nodes);
+        if (nodes.count == 1) {
+            name = nodes.name[0];
+        } else {
+            rc = nodes.count == 0 ? cli_fail(c, CLI_UNREACHABLE, "there is no node to ask")
+                                  : cli_fail(c, CLI_USAGE, "several nodes run here; choose one with --node NAME");
+            print_nodes(&nodes);
+            return rc;
+        }
+    }
+    rc = cli_socket_path(c, name, path);
+    if (rc != CLI_OK) return rc;
+    if (c->node != NULL && !cli_socket_answers(path)) {
+        rc = cli_fail(c, CLI_UNREACHABLE, "node '%s' does not run here, or not as your user", name);
+        list_nodes(folder, &nodes);
+        print_nodes(&nodes);
+        return rc;
+    }
+    snprintf(out, PATH_MAX + 8, "ipc://%s", path);
+    return CLI_OK;
+}

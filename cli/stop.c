@@ -1,0 +1,39 @@
+/* cli/stop.c -- weft stop: the orderly end of a node, from outside. */
+#include "cli.h"
+#include "control.h"
+
+static int await_end(struct cli_client *k, int64_t deadline)
+{
+    for (;;) {
+        weft_msg *m;
+        int rc = weft_recv(&m, deadline);
+        if (rc < 0) return cli_fail_with(k->c, rc, k->node);
+        bool gone = weft_tag(m) == WEFT_TAG_NODE_DOWN;
+        weft_msg_free(m);
+        if (gone) return CLI_OK;
+    }
+}
+
+static int stop(struct cli_client *k)
+{
+    int64_t drain = k->c->has_drain ? k->c->drain : WEFT_SEC(10);
+    uint8_t body[16];
+    weft_writer w = weft_writer_on(body, sizeof body);
+    weft_put_int(&w, drain / WEFT_MS(1));
+    int rc = weft_watch_nodes();
+    if (rc < 0) return cli_fail_with(k->c, rc, k->node);
+    weft_msg *m;
+    rc = cli_control(k, WF_CONTROL_STOP, body, w.size, &m);
+    if (rc != CLI_OK) return rc;
+    weft_msg_free(m);
+    /* Actors that had to be killed take until the drain's end, and a little for the clean-ups. */
+    rc = await_end(k, k->c->has_timeout ? k->deadline : weft_after(drain + WEFT_SEC(10)));
+    if (rc == CLI_OK) printf("%s has ended\n", k->node);
+    return rc;
+}
+
+int cli_stop(const struct cli *c)
+{
+    struct cli_client k = {.c = c, .work = stop};
+    return cli_with_node(&k);
+}

@@ -1,0 +1,184 @@
+/* cli/talk.c -- weft publish, subscribe, send and call: messages from the command line. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "control.h"
+
+static uint32_t tag_of(const struct cli *c)
+{
+    return (uint32_t)c->tag;
+}
+
+/* "body": JSON of well-formed msgpack, else "text": the bytes. */
+static void print_json_body(const void *data, size_t size)
+{
+    bool pack = cli_is_pack(data, size);
+    fputs(pack ? "\"body\": " : "\"text\": ", stdout);
+    if (pack) cli_print_json(stdout, data, size);
+    else cli_print_string(stdout, data, size);
+}
+
+static int with_body(const struct cli *c, int (*work)(struct cli_client *k))
+{
+    struct cli_client k = {.c = c, .work = work};
+    int rc = cli_body(c, 1, &k.body);
+    if (rc != CLI_OK) return rc;
+    rc = cli_with_node(&k);
+    free(k.body.data);
+    return rc;
+}
+
+/* ---- publish --------------------------------------------------------------------------------------------------- */
+
+static void put_publish(weft_writer *w, const struct cli_client *k)
+{
+    weft_put_array(w, 3);
+    weft_put_str(w, weft_cstr(k->c->argv[0]));
+    weft_put_uint(w, tag_of(k->c));
+    weft_put_bin(w, k->body.data, k->body.size);
+}
+
+static int publish(struct cli_client *k)
+{
+    const struct cli *c = k->c;
+    weft_writer measure = weft_writer_on(NULL, 0);
+    put_publish(&measure, k);
+    void *request = malloc(measure.size);
+    if (request == NULL) return cli_fail(c, CLI_FAILED, "out of memory");
+    weft_writer w = weft_writer_on(request, measure.size);
+    put_publish(&w, k);
+    weft_msg *m;
+    int rc = cli_control(k, WF_CONTROL_PUBLISH, request, w.size, &m);
+    free(request);
+    if (rc != CLI_OK) return rc;
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    long long handed = weft_get_int(&r);
+    weft_msg_free(m);
+    if (c->json) printf("{\"topic\": \"%s\", \"handed\": %lld}\n", c->argv[0], handed);
+    else if (handed == 0) printf("%s: nobody has subscribed to it\n", c->argv[0]);
+    else printf("%s: handed to %lld (each other node counts as one)\n", c->argv[0], handed);
+    return CLI_OK;
+}
+
+int cli_publish(const struct cli *c)
+{
+    return with_body(c, publish);
+}
+
+/* ---- subscribe ------------------------------------------------------------------------------------------------- */
+
+/* NEWS of control.h. False: it is none. */
+static bool print_news(const struct cli *c, const weft_msg *m)
+{
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    uint32_t fields = weft_get_array(&r);
+    weft_text topic = weft_get_str(&r);
+    uint64_t tag = weft_get_uint(&r);
+    weft_text from = weft_get_str(&r), body = weft_get_bin(&r);
+    if (r.error < 0 || fields < 4) return false;
+    if (!c->json) {
+        printf("%.*s %llu ", WEFT_STR(topic), (unsigned long long)tag);
+        cli_print_body(stdout, body.data, body.size);
+        putchar('\n');
+    } else {
+        printf("{\"topic\": \"%.*s\", \"tag\": %llu, \"from\": \"%.*s\", ", WEFT_STR(topic), (unsigned long long)tag,
+               WEFT_STR(from));
+        print_json_body(body.data, body.size);
+        puts("}");
+    }
+    fflush(stdout);
+    return true;
+}
+
+static int subscribe(struct cli_client *k)
+{
+    const struct cli *c = k->c;
+    char request[320];
+    weft_msg *m;
+    weft_writer w = weft_writer_on(request, sizeof request);
+    weft_put_str(&w, weft_cstr(c->argv[0]));
+    if (w.error != 0) return cli_fail(c, CLI_USAGE, "the pattern is longer than 255 bytes");
+    int rc = weft_watch_nodes();
+    if (rc < 0) return cli_fail_with(c, rc, c->argv[0]);
+    rc = cli_control(k, WF_CONTROL_SUBSCRIBE, request, w.size, &m);
+    if (rc != CLI_OK) return rc;
+    weft_msg_free(m);
+    int64_t deadline = c->has_timeout ? k->deadline : WEFT_FOREVER;
+    for (int64_t seen = 0; !c->has_count || seen < c->count;) {
+        rc = weft_recv(&m, deadline);
+        if (rc == WEFT_ECANCELED) return CLI_OK;
+        if (rc < 0) return cli_fail_with(c, rc, c->argv[0]);
+        uint32_t tag = weft_tag(m);
+        if (tag == WF_CONTROL_HOLD) continue; /* kept until we end: that tells the node that we have */
+        if (tag == WF_CONTROL_NEWS && print_news(c, m)) seen++;
+        if (tag == WF_CONTROL_SUBSCRIBE) fprintf(stderr, "weft subscribe: %s on node %s\n", c->argv[0], k->node);
+        weft_msg_free(m);
+        if (tag == WEFT_TAG_NODE_DOWN) return cli_fail(c, CLI_UNREACHABLE, "node %s is gone", k->node);
+    }
+    return CLI_OK;
+}
+
+int cli_subscribe(const struct cli *c)
+{
+    struct cli_client k = {.c = c, .work = subscribe};
+    return cli_with_node(&k);
+}
+
+/* ---- send and call --------------------------------------------------------------------------------------------- */
+
+/* NAME alone is on the node that was joined. */
+static int receiver(const struct cli_client *k, char *out, size_t size)
+{
+    const char *name = k->c->argv[0], *at = strchr(name, '@');
+    int n = at == NULL ? snprintf(out, size, "%s@%s", name, k->node) : snprintf(out, size, "%s", name);
+    if (n < 0 || (size_t)n >= size) return cli_fail(k->c, CLI_USAGE, "'%s' is longer than any name", name);
+    if (at != NULL && strcmp(at + 1, k->node) != 0)
+        return cli_fail(k->c, CLI_USAGE, "'%s' is on another node than %s; choose it with --node %s", name, k->node,
+                        at + 1);
+    return CLI_OK;
+}
+
+static int send_one(struct cli_client *k)
+{
+    char name[160];
+    int rc = receiver(k, name, sizeof name);
+    if (rc != CLI_OK) return rc;
+    rc = weft_send_name(name, tag_of(k->c), k->body.data, k->body.size);
+    if (rc < 0) return cli_fail_with(k->c, rc, name);
+    /* An answer over the same link: what was sent before has arrived. */
+    weft_msg *m;
+    rc = cli_control(k, WF_CONTROL_INFO, NULL, 0, &m);
+    if (rc == CLI_OK) weft_msg_free(m);
+    return rc;
+}
+
+int cli_send(const struct cli *c)
+{
+    return with_body(c, send_one);
+}
+
+static int call(struct cli_client *k)
+{
+    char name[160];
+    weft_msg *m;
+    int rc = receiver(k, name, sizeof name);
+    if (rc != CLI_OK) return rc;
+    rc = weft_call_name(name, tag_of(k->c), k->body.data, k->body.size, &m, k->deadline);
+    if (rc < 0) return cli_fail_with(k->c, rc, name);
+    if (k->c->json) {
+        printf("{\"tag\": %u, ", weft_tag(m));
+        print_json_body(weft_data(m), weft_size(m));
+        puts("}");
+    } else {
+        cli_print_body(stdout, weft_data(m), weft_size(m));
+        putchar('\n');
+    }
+    weft_msg_free(m);
+    return CLI_OK;
+}
+
+int cli_call(const struct cli *c)
+{
+    return with_body(c, call);
+}

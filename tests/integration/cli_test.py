@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""The weft command, end to end: every verb over real nodes, and what a newcomer can do wrong."""
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+from harness import Cluster, PATIENCE, Program, built
+
+WEFT = built("cli", "weft")
+MODULE = built("tests", "test_modules.so")
+SANITIZED = os.environ.get("WEFT_SANITIZED", "") == "1"
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Cluster()
+        self.env = dict(self.cluster.env, XDG_CACHE_HOME=self.cluster.folder.name + "/cache")
+        self.addCleanup(self.cluster.__exit__)
+
+    def weft(self, *words, code=0, env=None):
+        """Runs a verb to its end; its standard output and error."""
+        done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=PATIENCE, env=env or self.env)
+        self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
+        return done.stdout, done.stderr
+
+    def node(self, name, *args, join=()):
+        node = self.cluster.run(name, MODULE, *args, join=join)
+        self.assertEqual(node.line(), "ready")
+        return node
+
+
+class Verbs(Cli):
+    def test_two_nodes(self):
+        self.node("a", "echo")
+        b = self.node("b", "echo", join=["a"])
+        b.log("linked with node a")
+        nodes = [json.loads(line) for line in self.weft("nodes", "--node", "b", "--json")[0].splitlines()]
+        self.assertEqual([(n["name"], n["state"]) for n in nodes], [("b", "self"), ("a", "up")])
+        self.assertIn("up", self.weft("nodes", "--node", "a")[0])
+        actors = [json.loads(line) for line in self.weft("ps", "--node", "a", "--json")[0].splitlines()]
+        self.assertIn(("echo", "waiting", "mailbox"), [(a["name"], a["state"], a["waits_for"]) for a in actors])
+        self.assertIn("echo", self.weft("ps", "--node", "a")[0])
+
+    def test_call_and_send(self):
+        a = self.node("a", "echo")
+        for body in ['[1, "two", null, {"three": 3.5}]', "7", '"text"', "[]"]:
+            self.assertEqual(json.loads(self.weft("call", "echo", body)[0]), json.loads(body))
+        answer = json.loads(self.weft("call", "echo", "[1]", "--tag", "9", "--json")[0])
+        self.assertEqual(answer, {"tag": 9, "body": [1]})
+        self.assertEqual(self.weft("call", "echo@a", "--text", "as it is")[0], "as it is\n")
+        self.weft("send", "echo", "[1, 2]", "--tag", "12")
+        self.assertEqual(a.line(), "got tag 12, 3 bytes")
+        self.assertIn("no such actor", self.weft("call", "nobody", "[]", code=1)[1])
+        self.assertIn("not JSON", self.weft("call", "echo", "{", code=2)[1])
+
+    def test_publish_and_subscribe_over_nodes(self):
+        self.node("a", "echo")
+        self.node("b", "echo", join=["a"]).log("linked with node a")
+        self.assertIn("nobody", self.weft("publish", "news.one", "[1]", "--node", "b")[0])
+        reader = Program(WEFT, "subscribe", "news.>", "--node", "a", "--count", "2", "--json", env=self.env)
+        self.addCleanup(reader.kill)
+        reader.log("on node a")
+        # Its interest is on its way to b: published until b knows of it, the numbers tell one from the other.
+        for number in range(1000):
+            if json.loads(self.weft("publish", "news.one", f"[{number}]", "--node", "b", "--json")[0])["handed"] > 0:
+                break
+        self.weft("publish", "news.two", "--text", "caf\u00e9", "--tag", "5", "--node", "a")
+        one, two = json.loads(reader.line()), json.loads(reader.line())
+        self.assertEqual((one["topic"], one["tag"], one["body"]), ("news.one", 0, [number]))
+        self.assertEqual((two["topic"], two["tag"], two["text"]), ("news.two", 5, "caf\u00e9"))
+        reader.end()
+        self.assertIn("malformed", self.weft("publish", "a..b", "[]", "--node", "a", code=1)[1])
+        self.assertIn("malformed", self.weft("subscribe", "a.>.b", "--node", "a", code=1)[1])
+        self.weft("subscribe", "x", "--node", "a", "--timeout", "0.2", code=4)
+
+    def test_stop(self):
+        a = self.node("a", "echo")
+        self.assertIn("a has ended", self.weft("stop", "--node", "a")[0])
+        self.assertEqual(a.end(), ["asked to stop"])
+        self.node("b", "stubborn")
+        self.weft("stop", "--node", "b", "--drain", "0.2")
+        self.cluster.nodes["b"].end(5)
+
+    def test_help_and_version(self):
+        self.assertRegex(self.weft("version")[0], r"^weft \d+\.\d+\.\d+\n$")
+        for verb in ["run", "ps", "nodes", "publish", "subscribe", "send", "call", "stop", "version"]:
+            out, err = self.weft(verb, "--help")
+            self.assertIn(f"usage: weft {verb}", out)
+            self.assertEqual((out, err), self.weft("help", verb))
+        self.assertIn("subscribe", self.weft("help")[0])
+
+
+class Run(Cli):
+    def test_ends_by_itself(self):
+        self.assertIn("4 words", self.weft("run", MODULE, "--", "x", "y", "--z")[0])
+
+    def test_sigterm_drains(self):
+        a = self.node("a", "echo")
+        self.assertEqual(a.stop(), ["asked to stop"])
+
+    def test_stubborn_actor_is_not_drained(self):
+        node = Program(WEFT, "run", MODULE, "--drain", "0.2", "--", "stubborn", env=self.env)
+        self.addCleanup(node.kill)
+        self.assertEqual(node.line(), "ready")
+        node.stop(5)
+
+    @unittest.skipIf(SANITIZED, "a sanitizer reports the overflow in its own words")
+    def test_stack_overflow_names_the_actor(self):
+        node = Program(WEFT, "run", MODULE, "--name", "deep", "--", "recurse", env=self.env)
+        self.addCleanup(node.kill)
+        node.log(r"actor main \(0\.\d+\.1@[0-9a-f]{16}\) of node deep overflowed its stack")
+        self.assertNotEqual(node.process.wait(PATIENCE), 0)
+
+    @unittest.skipIf(SANITIZED, "the system's compiler does not link against a sanitized library")
+    def test_source_is_compiled_once(self):
+        source = self.cluster.folder.name + "/mine.c"
+        with open(source, "w") as f:
+            f.write('#include <weft.h>\n#include <stdio.h>\nstatic void go(const void *a, size_t n) '
+                    '{ (void)a, (void)n; puts("compiled"); }\nWEFT_MODULE(go)\n')
+        self.assertEqual(self.weft("run", source)[0], "compiled\n")
+        cache = os.listdir(self.env["XDG_CACHE_HOME"] + "/weft")
+        made = os.stat(self.env["XDG_CACHE_HOME"] + "/weft/" + cache[0]).st_mtime_ns
+        self.assertEqual(self.weft("run", source)[0], "compiled\n")
+        self.assertEqual(os.listdir(self.env["XDG_CACHE_HOME"] + "/weft"), cache)
+        self.assertEqual(os.stat(self.env["XDG_CACHE_HOME"] + "/weft/" + cache[0]).st_mtime_ns, made)
+        with open(source, "a") as f:
+            f.write("this is no C\n")
+        self.assertIn("mine.c:5", self.weft("run", source, code=1)[1])
+
+    def test_environment(self):
+        env = dict(self.env, WEFT_LOG="json", WEFT_NAME="from-env")
+        line = json.loads(self.weft("run", MODULE, env=env)[1].splitlines()[0])
+        self.assertIn("from-env", line["msg"])
+        line = json.loads(self.weft("run", MODULE, "--name", "flag", env=env)[1].splitlines()[0])
+        self.assertIn("flag", line["msg"])
+
+
+class Mistakes(Cli):
+    def says(self, code, text, *words):
+        self.assertIn(text, self.weft(*words, code=code)[1])
+
+    def test_usage(self):
+        self.says(2, "usage: weft VERB")
+        self.says(2, "did you mean 'nodes'", "noeds")
+        self.says(2, "did you mean '--name'", "run", "x.so", "--nam", "a")
+        self.says(2, "needs a value", "run", "x.so", "--name")
+        self.says(2, "too few words", "run")
+        self.says(2, "one word too many", "ps", "a")
+        self.says(2, "a number from 1 to 64", "run", "x.so", "--workers", "0")
+        self.says(2, "seconds", "ps", "--timeout", "soon")
+
+    def test_modules(self):
+        folder = self.cluster.folder.name
+        self.says(1, "cannot read", "run", folder + "/none.so")
+        self.says(1, "cannot read", "run", folder + "/none.c")
+        with open(folder + "/text.so", "w") as f:
+            f.write("no library" * 20)
+        self.says(1, "not an ELF file", "run", folder + "/text.so")
+        self.says(1, "no entry point weft_module_main", "run", built("tests", "test_no_entry.so"))
+
+    def test_addresses(self):
+        a = self.node("a", "echo")
+        self.says(1, "address is in use", "run", MODULE, "--listen", self.cluster.url("a"))
+        self.says(1, "runs here already", "run", MODULE, "--name", "a")
+        self.says(1, "frob://x", "run", MODULE, "--listen", "frob://x")
+        self.says(1, "loopback", "run", MODULE, "--listen", "tcp://0.0.0.0:0")
+        self.says(1, "not a URL", "run", MODULE, "--join", "127.0.0.1:80")
+        a.stop()
+
+    def test_unreachable_seed_is_a_warning(self):
+        node = Program(WEFT, "run", MODULE, "--join", "ipc://" + self.cluster.folder.name + "/nobody", "--", "echo",
+                       env=self.env)
+        self.addCleanup(node.kill)
+        self.assertEqual(node.line(), "ready")
+        node.log("no link to ipc://.*trying on")
+        node.stop()
+
+    def test_two_nodes_of_one_name(self):
+        self.node("a", "echo")
+        # As from another machine: what this one runs is not seen.
+        env = dict(self.env, XDG_RUNTIME_DIR=tempfile.mkdtemp(dir=self.cluster.folder.name))
+        twin = Program(WEFT, "run", MODULE, "--name", "a", "--join", self.cluster.url("a"), "--", "echo", env=env)
+        self.addCleanup(twin.kill)
+        twin.log("cannot join.*another node named a")
+        twin.end(1)
+
+    def test_no_node(self):
+        self.says(3, "there is no node to ask", "ps")
+        self.says(3, "does not run here", "ps", "--node", "zz")
+        self.says(3, "no link to", "ps", "--node", "tcp://127.0.0.1:1")
+        self.node("a", "echo")
+        self.node("b", "echo")
+        self.says(2, "choose one with --node", "ps")
+
+    def test_killed_node_leaves_no_trouble(self):
+        a = self.node("a", "echo")
+        a.kill()
+        self.says(3, "there is no node to ask", "ps")
+        self.node("a", "echo").stop()
+
+
+if __name__ == "__main__":
+    unittest.main()

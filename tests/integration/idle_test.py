@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Idle means idle: a node with nothing to do does nothing, and a link costs its heartbeats and no more.
+
+A thread that was never scheduled in a while has made no system call in it. The kernel counts that for each thread, so
+nothing has to be traced; the observation itself is the one thing here that takes a fixed time.
+"""
+import os
+import select
+import unittest
+
+from harness import Cluster, built
+
+OBSERVE_SECONDS = float(os.environ.get("WEFT_IDLE_SECONDS", "3"))
+
+
+def runs(pid):
+    """How often each thread of the process was given a processor."""
+    counts = {}
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/schedstat") as f, open(f"/proc/{pid}/task/{thread}/comm") as name:
+            counts[thread, name.read().strip()] = int(f.read().split()[2])
+    return counts
+
+
+def observe(pid):
+    """How often each thread ran during the observation; those that did not are left out."""
+    before = runs(pid)
+    select.select([], [], [], OBSERVE_SECONDS)
+    after = runs(pid)
+    return {name: n - before.get(name, 0) for name, n in after.items() if n != before.get(name, 0)}
+
+
+class Idle(unittest.TestCase):
+    def settle(self, pid):
+        """Starting up is over once an observation sees nothing, which the test then has to see twice."""
+        for _ in range(5):
+            if not observe(pid):
+                return
+        self.fail(f"never quiet: {observe(pid)}")
+
+    def test_a_node_without_peers_makes_no_system_call(self):
+        with Cluster() as cluster:
+            node = cluster.run("a", built("examples", "echo.so"), "--port", "0")
+            node.line()
+            self.settle(node.pid)
+            self.assertEqual(observe(node.pid), {})
+            node.stop()
+
+    def test_a_link_costs_its_heartbeats_and_nothing_else(self):
+        with Cluster() as cluster:
+            a = cluster.run("a", built("examples", "echo.so"), "--port", "0")
+            a.line()
+            b = cluster.run("b", built("examples", "echo.so"), "--port", "0", join=["a"])
+            b.line()
+            b.log("linked with node a")
+            observe(a.pid)
+            ran = observe(a.pid)
+            # One heartbeat a second, there and back: a few threads of the carrier and one worker run for each.
+            beats = OBSERVE_SECONDS + 1
+            self.assertLessEqual(sum(ran.values()), 16 * beats, ran)
+            a.stop()
+            b.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,48 @@
+/* Modules for cli_test.py, one file: what it does is its first argument. */
+#include <stdio.h>
+#include <string.h>
+#include <weft.h>
+
+/* Answers requests with their body, and keeps the name "echo". */
+static void echo(void)
+{
+    weft_msg *m;
+    if (weft_register("echo") < 0) return;
+    printf("ready\n");
+    fflush(stdout);
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        if (weft_wants_reply(m)) weft_reply(m, weft_tag(m), weft_data(m), weft_size(m));
+        else printf("got tag %u, %zu bytes\n", weft_tag(m), weft_size(m));
+        fflush(stdout);
+        weft_msg_free(m);
+    }
+    printf("asked to stop\n");
+}
+
+/* Ignores that it was asked to stop. */
+static void stubborn(void)
+{
+    printf("ready\n");
+    fflush(stdout);
+    for (;;) (void)weft_sleep(WEFT_FOREVER), (void)weft_yield();
+}
+
+static int recurse(volatile int depth)
+{
+    volatile char frame[512];
+    frame[0] = (char)depth;
+    return depth < 0 ? 0 : recurse(depth + 1) + frame[0]; /* never so deep: the stack ends first */
+}
+
+static void first(const void *arg, size_t size)
+{
+    const struct weft_args *args = arg;
+    (void)size;
+    const char *what = args->argc > 1 ? args->argv[1] : "";
+    if (strcmp(what, "echo") == 0) echo();
+    else if (strcmp(what, "stubborn") == 0) stubborn();
+    else if (strcmp(what, "recurse") == 0) printf("%d\n", recurse(0));
+    else printf("%d words\n", args->argc);
+}
+
+WEFT_MODULE(first)

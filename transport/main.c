@@ -1,0 +1,179 @@
+/* transport/main.c -- weft_main: a process that is one node. See main.h.
+ *
+ * Design notes.
+ * (1) Four things may end a node: no user actor is left, a signal, a stop from the command line, a fault that keeps
+ *     it out of its cluster. The main thread waits for all of them on the node's own condition, `ended`.
+ * (2) Whoever reports one of the last three may come late, when the node is being freed: it takes ending.lock first
+ *     and finds ending.node NULL then.
+ * (3) Draining happens on a thread of its own, so that an actor that never waits again cannot keep the process. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control.h"
+#include "main.h"
+#include "transport.h"
+
+enum { DRAIN_DEFAULT = 10 }; /* seconds */
+
+enum cause { CAUSE_NONE, CAUSE_SIGNAL, CAUSE_STOP, CAUSE_FATAL };
+
+struct ending {
+    pf_mutex *lock;
+    pf_cond *drained_changed;
+    weft_node *node;  /* under lock; NULL once it is being stopped */
+    enum cause cause; /* under node->lock while there is a node; the first one counts */
+    int signals;      /* under lock */
+    int64_t drain;    /* under node->lock: a stop may bring its own */
+    bool drained;     /* under lock */
+    int result;       /* of weft_node_stop, good once drained */
+    weft_node *stopping;
+    int64_t deadline;
+};
+
+static void end_for(struct ending *e, enum cause cause, int64_t drain)
+{
+    pf_mutex_lock(e->lock);
+    weft_node *node = e->node;
+    if (node != NULL) {
+        pf_mutex_lock(node->lock);
+        if (e->cause == CAUSE_NONE) {
+            e->cause = cause;
+            if (drain >= 0) e->drain = drain;
+        }
+        pf_cond_broadcast(node->ended);
+        pf_mutex_unlock(node->lock);
+    }
+    pf_mutex_unlock(e->lock);
+}
+
+static void on_signal(void *arg, int number)
+{
+    struct ending *e = arg;
+    (void)number;
+    pf_mutex_lock(e->lock);
+    int signals = ++e->signals;
+    pf_mutex_unlock(e->lock);
+    if (signals > 1) _Exit(130);
+    end_for(e, CAUSE_SIGNAL, -1);
+}
+
+/* On a worker of the node. */
+static void on_notice(void *arg, int what, const char *why)
+{
+    if (what == WF_NOTIFY_STOP) {
+        end_for(arg, CAUSE_STOP, WEFT_MS(strtoll(why, NULL, 10)));
+    } else {
+        end_for(arg, CAUSE_FATAL, -1);
+    }
+}
+
+static void announce(weft_node *node)
+{
+    char urls[1024] = "";
+    for (size_t i = 0, used = 0; weft_node_url(node, i) != NULL && used < sizeof urls; i++) {
+        int n = snprintf(urls + used, sizeof urls - used, "%s%s", i == 0 ? " listens on " : ", ",
+                         weft_node_url(node, i));
+        used += n > 0 ? (size_t)n : 0;
+    }
+    weft_log(WEFT_INFO, "weft: node %s (incarnation %016" PRIx64 ")%s", weft_node_name(node),
+             weft_node_incarnation(node), urls[0] != '\0' ? urls : " is up");
+}
+
+/* Until there is a cause, or no user actor is left. */
+static enum cause wait_for_end(struct ending *e, weft_node *node)
+{
+    pf_mutex_lock(node->lock);
+    /* Acquire: pairs with the release of wf_node_busy, so that what the last actor did has been done. */
+    while (e->cause == CAUSE_NONE && atomic_load_explicit(&node->busy[false], memory_order_acquire) != 0)
+        (void)pf_cond_wait(node->ended, node->lock, WEFT_FOREVER);
+    enum cause cause = e->cause;
+    pf_mutex_unlock(node->lock);
+    pf_mutex_lock(e->lock);
+    e->node = NULL;
+    pf_mutex_unlock(e->lock);
+    return cause;
+}
+
+static void drain_main(void *arg)
+{
+    struct ending *e = arg;
+    int rc = weft_node_stop(e->stopping, e->deadline);
+    pf_mutex_lock(e->lock);
+    e->result = rc;
+    e->drained = true;
+    pf_cond_broadcast(e->drained_changed);
+    pf_mutex_unlock(e->lock);
+}
+
+/* The node is killing since the deadline. An actor that is stuck in a loop or a system call cannot be killed. */
+static void give_up(const char *name)
+{
+    weft_log(WEFT_ERROR, "node %s: an actor never waits, so it cannot be ended; ending the process", name);
+    /* The stuck actor may hold the lock of standard output. */
+    if (ftrylockfile(stdout) == 0) {
+        (void)fflush(stdout);
+        funlockfile(stdout);
+    }
+    _Exit(5);
+}
+
+static int drain(struct ending *e, weft_node *node)
+{
+    char name[sizeof node->name];
+    memcpy(name, node->name, sizeof name);
+    e->stopping = node;
+    e->deadline = weft_after(e->drain);
+    pf_thread *thread;
+    if (pf_thread_start(&thread, "weft drain", drain_main, e) < 0) return weft_node_stop(node, e->deadline);
+    int64_t last = weft_after(e->drain + WEFT_SEC(5));
+    pf_mutex_lock(e->lock);
+    while (!e->drained) {
+        if (pf_cond_wait(e->drained_changed, e->lock, last) == WEFT_ETIMEDOUT && !e->drained) give_up(name);
+    }
+    pf_mutex_unlock(e->lock);
+    pf_thread_join(thread);
+    return e->result;
+}
+
+static int run_node(const struct wf_main *m, struct ending *e)
+{
+    weft_node *node;
+    if (weft_node_start(&node, m->options) < 0) return 1;
+    pf_mutex_lock(e->lock);
+    e->node = node;
+    int signals = e->signals;
+    pf_mutex_unlock(e->lock);
+    if (signals > 0) end_for(e, CAUSE_SIGNAL, -1); /* it came while the node was starting */
+    wf_transport_watch(node, on_notice, e);
+    announce(node);
+    int spawned = weft_node_spawn(node, NULL, m->first, m->arg, m->size, m->spawn);
+    if (spawned < 0) weft_log(WEFT_ERROR, "cannot start the first actor: %s", weft_strerror(spawned));
+    enum cause cause = wait_for_end(e, node);
+    if (cause != CAUSE_NONE) weft_log(WEFT_INFO, "node %s: asked to end, draining", weft_node_name(node));
+    int rc = drain(e, node);
+    if (spawned < 0 || cause == CAUSE_FATAL) return 1;
+    return rc == WEFT_ETIMEDOUT ? 5 : rc < 0 ? 1 : 0;
+}
+
+int wf_main_run(const struct wf_main *m)
+{
+    struct ending e = {.drain = m->drain};
+    pf_signals *signals = NULL;
+    int result = 1;
+    if (pf_mutex_create(&e.lock) < 0 || pf_cond_create(&e.drained_changed) < 0 ||
+        pf_signals_watch(&signals, on_signal, &e) < 0)
+        weft_log(WEFT_ERROR, "cannot start: out of memory or threads");
+    else result = run_node(m, &e);
+    pf_signals_unwatch(signals);
+    pf_cond_destroy(e.drained_changed);
+    pf_mutex_destroy(e.lock);
+    return result;
+}
+
+int weft_main(const weft_node_options *options, weft_actor *first, const void *arg, size_t size)
+{
+    struct wf_main m = {options, first, arg, size, NULL, WEFT_SEC(DRAIN_DEFAULT)};
+    return wf_main_run(&m);
+}

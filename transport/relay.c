@@ -1,0 +1,99 @@
+/* transport/relay.c -- topics for tools. A tool is linked with one node only, so that node publishes and subscribes
+ * for it.
+ *
+ * A subscription is two actors: the relay, which is subscribed here like anybody and hands on what it gets, and its
+ * guard, which waits for an answer that the tool never gives. When the tool is gone, or lets the request go, the
+ * guard's call fails and it stops the relay: nobody has to look whether the tool is still there. */
+#include "control.h"
+
+#include "cluster.h"
+
+#include <weft/topic.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct relay {
+    weft_pid tool;
+    char pattern[WF_TOPIC_MAX + 1];
+};
+
+struct guard {
+    weft_pid tool, relay;
+};
+
+static void guard_main(const void *arg, size_t size)
+{
+    struct guard g;
+    weft_msg *never;
+    memcpy(&g, arg, size);
+    if (weft_call(g.tool, WF_CONTROL_HOLD, NULL, 0, &never, WEFT_FOREVER) == WEFT_OK) weft_msg_free(never);
+    (void)weft_stop(g.relay);
+}
+
+static void put_news(weft_writer *w, const weft_msg *m)
+{
+    char from[WEFT_PID_TEXT];
+    weft_put_array(w, 4);
+    weft_put_str(w, weft_cstr(weft_topic(m)));
+    weft_put_uint(w, weft_tag(m));
+    weft_put_str(w, weft_cstr(weft_pid_format(weft_from(m), from)));
+    weft_put_bin(w, weft_data(m), weft_size(m));
+}
+
+/* False: the tool is gone. */
+static bool hand_on(weft_pid tool, const weft_msg *m)
+{
+    weft_writer measure = weft_writer_on(NULL, 0);
+    put_news(&measure, m);
+    weft_msg *copy = weft_msg_new(WF_CONTROL_NEWS, measure.size);
+    if (copy == NULL) return true; /* too large with its topic, or no memory: this one is lost to the tool */
+    weft_writer w = weft_writer_on(weft_msg_body(copy), measure.size);
+    put_news(&w, m);
+    return weft_try_send_msg(tool, copy) != WEFT_ENONODE;
+}
+
+static void relay_main(const void *arg, size_t size)
+{
+    struct relay r;
+    memcpy(&r, arg, size);
+    struct guard g = {r.tool, weft_self()};
+    weft_spawn_options quiet = {.kind = "$guard"};
+    int rc = weft_subscribe(r.pattern, NULL);
+    if (rc == WEFT_OK) rc = weft_spawn(NULL, guard_main, &g, sizeof g, &quiet);
+    if (rc == WEFT_OK) rc = weft_send(r.tool, WF_CONTROL_SUBSCRIBE, NULL, 0);
+    bool there = rc == WEFT_OK;
+    weft_msg *m;
+    while (there && weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        there = hand_on(r.tool, m);
+        weft_msg_free(m);
+    }
+}
+
+const char *wf_relay_subscribe(const weft_msg *ask)
+{
+    struct relay r = {.tool = weft_from(ask)};
+    weft_reader in = weft_reader_on(weft_data(ask), weft_size(ask));
+    weft_text pattern = weft_get_str(&in);
+    if (in.error < 0 || wf_pattern_check(pattern) < 0) return "the topic pattern is malformed";
+    memcpy(r.pattern, pattern.data, pattern.size);
+    weft_spawn_options quiet = {.kind = "$relay"};
+    int rc = weft_spawn(NULL, relay_main, &r, sizeof r, &quiet);
+    return rc < 0 ? weft_strerror(rc) : NULL;
+}
+
+const char *wf_relay_publish(const weft_msg *ask, int *handed)
+{
+    weft_reader in = weft_reader_on(weft_data(ask), weft_size(ask));
+    uint32_t fields = weft_get_array(&in);
+    weft_text topic = weft_get_str(&in);
+    uint64_t tag = weft_get_uint(&in);
+    weft_text body = weft_get_bin(&in);
+    char text[WF_TOPIC_MAX + 1];
+    if (in.error < 0 || fields != 3 || tag >= WEFT_TAG_SYSTEM) return "the request to publish is malformed";
+    if (wf_topic_check(topic) < 0) return "the topic is malformed";
+    memcpy(text, topic.data, topic.size);
+    text[topic.size] = 0;
+    *handed = weft_publish(text, (uint32_t)tag, body.data, body.size);
+    return *handed < 0 ? weft_strerror(*handed) : NULL;
+}
