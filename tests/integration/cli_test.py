@@ -2,6 +2,8 @@
 """The weft command, end to end: every verb over real nodes, and what a newcomer can do wrong."""
 import json
 import os
+import signal
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -138,6 +140,27 @@ class Run(Cli):
         self.assertIn("flag", line["msg"])
 
 
+    def test_second_signal_ends_at_once(self):
+        node = Program(WEFT, "run", MODULE, "--drain", "600", "--", "stubborn", env=self.env)
+        self.addCleanup(node.kill)
+        self.assertEqual(node.line(), "ready")
+        node.process.send_signal(signal.SIGTERM)
+        node.log("asked to end, draining")
+        node.stop(130)
+
+    @unittest.skipIf(SANITIZED, "the system's compiler does not link against a sanitized library")
+    def test_changed_header_is_a_changed_source(self):
+        folder = self.cluster.folder.name
+        with open(folder + "/says.c", "w") as f:
+            f.write('#include <weft.h>\n#include <stdio.h>\n#include "text.h"\nstatic void go(const void *a, size_t n) '
+                    '{ (void)a, (void)n; puts(TEXT); }\nWEFT_MODULE(go)\n')
+        for text in ["one", "two", "one"]:
+            with open(folder + "/text.h", "w") as f:
+                f.write(f'#define TEXT "{text}"\n')
+            self.assertEqual(self.weft("run", folder + "/says.c")[0], text + "\n")
+        self.assertEqual(len(os.listdir(self.env["XDG_CACHE_HOME"] + "/weft")), 2)
+
+
 class Mistakes(Cli):
     def says(self, code, text, *words):
         self.assertIn(text, self.weft(*words, code=code)[1])
@@ -160,6 +183,46 @@ class Mistakes(Cli):
             f.write("no library" * 20)
         self.says(1, "not an ELF file", "run", folder + "/text.so")
         self.says(1, "no entry point weft_module_main", "run", built("tests", "test_no_entry.so"))
+
+    def test_module_of_another_kind(self):
+        folder = self.cluster.folder.name
+        with open(MODULE, "rb") as f:
+            module = bytearray(f.read())
+        native = struct.unpack_from("<H", module, 18)[0]
+        for offset, value, text in [(18, 183 if native == 62 else 62, "build it for this machine"),
+                                    (16, 1, "is an object file or a program")]:
+            changed = bytearray(module)
+            struct.pack_into("<H", changed, offset, value)
+            with open(folder + "/changed.so", "wb") as f:
+                f.write(changed)
+            self.says(1, text, "run", folder + "/changed.so")
+
+    def test_compiler(self):
+        source = self.cluster.folder.name + "/empty.c"
+        with open(source, "w") as f:
+            f.write("typedef int nothing;\n")
+        env = dict(self.env, CC="no-such-compiler -O0")
+        self.assertIn("cannot run the compiler 'no-such-compiler'", self.weft("run", source, code=1, env=env)[1])
+        os.makedirs(self.env["XDG_CACHE_HOME"] + "/weft", exist_ok=True)
+        os.chmod(self.env["XDG_CACHE_HOME"] + "/weft", 0o777)
+        self.assertIn("holds code that is run", self.weft("run", source, code=1)[1])
+
+    def test_socket_folder(self):
+        for kind in ["open", "link", "file"]:
+            runtime = tempfile.mkdtemp(dir=self.cluster.folder.name)
+            if kind == "open":
+                os.mkdir(runtime + "/weft")
+                os.chmod(runtime + "/weft", 0o755)
+            elif kind == "link":
+                os.symlink(self.cluster.folder.name, runtime + "/weft")
+            else:
+                open(runtime + "/weft", "w").close()
+            env = dict(self.env, XDG_RUNTIME_DIR=runtime)
+            self.assertIn("that nobody else may enter", self.weft("ps", code=1, env=env)[1])
+            self.assertIn("that nobody else may enter", self.weft("run", MODULE, code=1, env=env)[1])
+        env = dict(self.env, XDG_RUNTIME_DIR=tempfile.mkdtemp(dir=self.cluster.folder.name, prefix="x" * 100))
+        self.assertIn("longer than", self.weft("run", MODULE, code=1, env=env)[1])
+        self.says(2, "is no node name", "run", MODULE, "--name", "a/b")
 
     def test_addresses(self):
         a = self.node("a", "echo")
