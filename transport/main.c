@@ -162,6 +162,7 @@ int wf_main_run(const struct wf_main *m)
     struct ending e = {.drain = m->drain};
     pf_signals *signals = NULL;
     int result = 1;
+    pf_raise_handle_limit();
     if (pf_mutex_create(&e.lock) < 0 || pf_cond_create(&e.drained_changed) < 0 ||
         pf_signals_watch(&signals, on_signal, &e) < 0)
         weft_log(WEFT_ERROR, "cannot start: out of memory or threads");

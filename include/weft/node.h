@@ -53,7 +53,7 @@ WEFT_API int weft_node_send(weft_node *node, weft_pid to, uint32_t tag, const vo
 /* [T] The usual main(): starts a node, runs `first` as its first actor and returns when no user actor is left or,
  * after SIGTERM or SIGINT, when the node is drained. The result suits main(): 0, 1 when the node did not start, 5
  * when it was not drained in time. Call it before other threads exist: it blocks the two signals in the calling
- * thread, and new threads inherit that. */
+ * thread, and new threads inherit that. It raises the limit of open descriptors (ulimit -n) as far as is allowed. */
 WEFT_API int weft_main(const weft_node_options *options, weft_actor *first, const void *arg, size_t size);
 
 /* [T] The node an actor lives on; NULL outside of actors. */

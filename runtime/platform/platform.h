@@ -146,6 +146,8 @@ struct pf_slice {
 int64_t pf_write(pf_handle h, const struct pf_slice *slices, int count); /* may write less; PF_AGAIN, WEFT_ERESET */
 int pf_shutdown(pf_handle h);
 void pf_close(pf_handle h);
+/* This process may from now on have as many handles open as the system grants it without asking anybody. */
+void pf_raise_handle_limit(void);
 /* Whether a read (or write) would not say PF_AGAIN now. WEFT_ECLOSED if it is no open handle. */
 int pf_is_ready(pf_handle h, bool for_write);
 

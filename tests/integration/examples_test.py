@@ -74,6 +74,16 @@ class Echo(unittest.TestCase):
                 self.assertEqual(client.line(), f"{turn} {i}")
         self.server.stop()
 
+    def test_more_clients_than_the_shell_allows(self):
+        server = Program("sh", "-c", 'ulimit -Sn 100 && exec "$@"', "sh", built("examples", "echo"), "--port", "0")
+        self.addCleanup(server.kill)
+        address = server.line().removeprefix("echo on ")
+        for i in range(300):
+            client = Client(address)
+            self.addCleanup(client.close)
+            self.assertEqual(client.ask(f"{i}"), f"{i}")
+        server.stop()
+
     def test_half_close(self):
         client = self.client()
         client.send("one", "two")

@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -217,4 +218,12 @@ int pf_is_ready(pf_handle h, bool for_write)
     if (n < 0) return pf_error(errno);
     if (h < 0 || (p.revents & POLLNVAL) != 0) return WEFT_ECLOSED;
     return n > 0;
+}
+
+void pf_raise_handle_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max) return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* a system with a lower limit of its own refuses: as before then */
 }
