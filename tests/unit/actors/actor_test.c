@@ -206,7 +206,7 @@ START_TEST(clean_ups_may_wait_within_the_grace_period)
 }
 END_TEST
 
-/* ---- Stop wakes every wait -------------------------------------------------------------------------------------- */
+/* ---- Stop wakes every wait ------------------------------------------------------------------------------------- */
 
 static bool no_match(const weft_msg *m, void *arg)
 {
@@ -363,7 +363,7 @@ START_TEST(a_pid_is_never_used_again)
 }
 END_TEST
 
-/* ---- Very many, and too deep ------------------------------------------------------------------------------------ */
+/* ---- Very many, and too deep ----------------------------------------------------------------------------------- */
 
 static void wait_for_go(const void *arg, size_t size)
 {

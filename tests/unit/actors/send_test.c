@@ -334,6 +334,10 @@ static void arguments_body(const void *arg, size_t size)
     want_int(say(no_worker, DATA, 0), WEFT_ENOACTOR);
     want_int(say(no_slot, DATA, 0), WEFT_ENOACTOR);
     want_int(weft_stop(no_worker), WEFT_ENOACTOR);
+    weft_pid never_taken = {me.node, wf_id_slot(me.actor) + 1},
+             zero_elsewhere = {me.node, 1 << 24} /* no actor was ever there */;
+    want_int(say(never_taken, DATA, 0), WEFT_ENOACTOR);
+    want_int(say(zero_elsewhere, DATA, 0), WEFT_ENOACTOR);
     weft_msg_free(NULL);
     static const size_t sizes[] = {0, 1, 63, 64, 65, 4096, WEFT_MESSAGE_MAX};
     for (size_t i = 0; i < WF_COUNT(sizes); i++) {
@@ -352,7 +356,7 @@ static void arguments_body(const void *arg, size_t size)
 
 START_TEST(arguments_are_checked_and_bodies_of_all_sizes_pass)
 {
-    run_on(1, arguments_body);
+    run_on(2, arguments_body);
 }
 END_TEST
 
