@@ -78,7 +78,19 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* The nodes whose sockets answer; what a killed node left behind is passed over. */
+/* Of several sockets those that answer: what a killed node left behind is passed over. A single one is not tried: its
+ * node would log a connection that says nothing, and dialling it tells. */
+static void forget_silent(const char *folder, struct nodes *nodes)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < nodes->count; i++) {
+        char path[PATH_MAX + NAME_MAX_BYTES + 8];
+        snprintf(path, sizeof path, "%s/%s.sock", folder, nodes->name[i]);
+        if (cli_socket_answers(path)) memmove(nodes->name[kept++], nodes->name[i], sizeof nodes->name[i]);
+    }
+    nodes->count = kept;
+}
+
 static void list_nodes(const char *folder, struct nodes *out)
 {
     DIR *dir = opendir(folder);
@@ -87,14 +99,12 @@ static void list_nodes(const char *folder, struct nodes *out)
     const struct dirent *entry;
     while ((entry = readdir(dir)) != NULL && out->count < NODES_MAX) {
         size_t n = strlen(entry->d_name);
-        char path[PATH_MAX + 256];
         if (n <= 5 || n - 5 > NAME_MAX_BYTES || strcmp(entry->d_name + n - 5, ".sock") != 0) continue;
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (!cli_socket_answers(path)) continue;
         memcpy(out->name[out->count], entry->d_name, n - 5);
         out->name[out->count++][n - 5] = '\0';
     }
     closedir(dir);
+    if (out->count > 1) forget_silent(folder, out);
     qsort(out->name, out->count, sizeof out->name[0], by_name);
 }
 
@@ -134,7 +144,7 @@ int cli_node_url(const struct cli *c, char out[PATH_MAX + 8])
     }
     rc = cli_socket_path(c, name, path);
     if (rc != CLI_OK) return rc;
-    if (c->node != NULL && !cli_socket_answers(path)) {
+    if (c->node != NULL && access(path, F_OK) < 0) {
         rc = cli_fail(c, CLI_UNREACHABLE, "node '%s' does not run here, or not as your user", name);
         list_nodes(folder, &nodes);
         print_nodes(&nodes);
