@@ -73,6 +73,7 @@ static void args_body(const void *arg, size_t size)
 
 START_TEST(arguments_of_all_sizes_are_copied)
 {
+    atomic_store(&ends, 0);
     weft_node *n = node_of(2);
     want_int(weft_node_spawn(n, NULL, args_body, NULL, 0, &(weft_spawn_options){.worker = 1, .stack_bytes = 1 << 20}),
              0);
@@ -135,6 +136,7 @@ static void defers_body(const void *arg, size_t size)
 
 START_TEST(clean_ups_run_last_first_in_whatever_way_an_actor_ends)
 {
+    atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = WEFT_MS(10)));
     node_spawn(n, 1, defers_body);
     node_end(n);
@@ -200,6 +202,7 @@ static void waiting_body(const void *arg, size_t size)
 
 START_TEST(clean_ups_may_wait_within_the_grace_period)
 {
+    atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = WEFT_MS(200)));
     node_spawn(n, 1, waiting_body);
     node_end(n);
@@ -272,6 +275,7 @@ static void stop_body(const void *arg, size_t size)
 
 START_TEST(stop_wakes_every_wait)
 {
+    atomic_store(&ends, 0);
     run_on(1, stop_body);
 }
 END_TEST
@@ -328,6 +332,7 @@ static void kill_body(const void *arg, size_t size)
 
 START_TEST(a_kill_follows_the_grace_period_and_leaks_nothing)
 {
+    atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = WEFT_MS(5)));
     node_spawn(n, 1, kill_body);
     node_end(n);
@@ -359,6 +364,7 @@ static void stale_body(const void *arg, size_t size)
 
 START_TEST(a_pid_is_never_used_again)
 {
+    atomic_store(&ends, 0);
     run_on(1, stale_body);
 }
 END_TEST
@@ -391,6 +397,7 @@ static void many_body(const void *arg, size_t size)
 
 START_TEST(a_hundred_thousand_are_alive_at_once)
 {
+    atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .send_timeout = WEFT_FOREVER));
     want_int(weft_node_spawn(n, NULL, many_body, NULL, 0, &(weft_spawn_options){.mailbox_max = 1 << 20}), 0);
     node_end(n);
@@ -411,6 +418,7 @@ static void limit_body(const void *arg, size_t size)
 
 START_TEST(the_actor_limit_is_efull)
 {
+    atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .actors_max = 10));
     node_spawn(n, 1, limit_body);
     node_end(n);

@@ -37,6 +37,8 @@ static void drained(weft_node *n, int64_t deadline, int expected)
 
 START_TEST(options_are_checked)
 {
+    atomic_store(&ends, 0);
+    atomic_store(&sum, 0);
     char long_name[66];
     memset(long_name, 'x', 65);
     long_name[65] = 0;
@@ -63,6 +65,8 @@ END_TEST
 
 START_TEST(a_drain_stops_everybody)
 {
+    atomic_store(&ends, 0);
+    atomic_store(&sum, 0);
     weft_node *n = node_of(2);
     for (int i = 0; i < 100; i++) node_spawn(n, i % 2 + 1, deaf);
     ck_assert_int_eq(weft_node_wait(n, WEFT_NOW), WEFT_ETIMEDOUT);
@@ -73,6 +77,8 @@ END_TEST
 
 START_TEST(a_drain_kills_the_stubborn_at_its_deadline)
 {
+    atomic_store(&ends, 0);
+    atomic_store(&sum, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = WEFT_SEC(1000)));
     for (int i = 0; i < 20; i++) node_spawn(n, i % 2 + 1, i % 4 < 2 ? stubborn : deaf);
     drained(n, weft_after(WEFT_MS(50)), WEFT_ETIMEDOUT);
@@ -82,6 +88,8 @@ END_TEST
 
 START_TEST(a_drain_waits_for_the_kill_after_the_grace_period)
 {
+    atomic_store(&ends, 0);
+    atomic_store(&sum, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = WEFT_MS(10)));
     for (int i = 0; i < 20; i++) node_spawn(n, i % 2 + 1, stubborn);
     drained(n, WEFT_FOREVER, 0);
@@ -117,6 +125,8 @@ static void late_breeder(const void *arg, size_t size)
 
 START_TEST(nobody_is_born_once_a_node_stops_and_nobody_is_forgotten)
 {
+    atomic_store(&ends, 0);
+    atomic_store(&sum, 0);
     for (int round = 0; round < 20; round++) {
         atomic_store(&ends, 0);
         atomic_store(&sum, 0);
@@ -167,6 +177,8 @@ static void send_from_thread(void *arg)
 
 START_TEST(foreign_threads_send_in_order)
 {
+    atomic_store(&ends, 0);
+    atomic_store(&sum, 0);
     weft_node *n = foreign.node = node_of(2);
     want_int(weft_node_spawn(n, &foreign.to, counter, NULL, 0, &(weft_spawn_options){.mailbox_max = 64}), 0);
     pf_thread *threads[THREADS];
@@ -203,6 +215,8 @@ static void spawn_from_thread(void *arg)
 
 START_TEST(foreign_threads_spawn)
 {
+    atomic_store(&ends, 0);
+    atomic_store(&sum, 0);
     weft_node *n = foreign.node = node_of(2);
     pf_thread *threads[THREADS];
     for (int i = 0; i < THREADS; i++) want_int(pf_thread_start(&threads[i], "spawner", spawn_from_thread, NULL), 0);
@@ -225,6 +239,8 @@ static void fill_drop_oldest(const void *arg, size_t size)
 
 START_TEST(a_mailbox_that_drops_is_not_full_for_foreign_threads_either)
 {
+    atomic_store(&ends, 0);
+    atomic_store(&sum, 0);
     run_on(2, fill_drop_oldest);
 }
 END_TEST
@@ -256,6 +272,8 @@ static void hear_neighbour(const void *arg, size_t size)
 
 START_TEST(nodes_in_one_process_are_apart)
 {
+    atomic_store(&ends, 0);
+    atomic_store(&sum, 0);
     foreign.node = node_of(1);
     weft_pid to = node_spawn(foreign.node, 1, hear_neighbour);
     weft_node *others[3];
@@ -314,12 +332,16 @@ static void list_body(const void *arg, size_t size)
 
 START_TEST(actors_are_listed)
 {
+    atomic_store(&ends, 0);
+    atomic_store(&sum, 0);
     run_on(2, list_body);
 }
 END_TEST
 
 START_TEST(pids_are_text_and_back)
 {
+    atomic_store(&ends, 0);
+    atomic_store(&sum, 0);
     char text[WEFT_PID_TEXT];
     const weft_pid pids[] = {{1, 1}, {UINT64_MAX, UINT64_MAX}, {0x0123456789abcdef, (uint64_t)7 << 32 | 3 << 24 | 9}};
     for (size_t i = 0; i < WF_COUNT(pids); i++) {

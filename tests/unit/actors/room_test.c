@@ -57,6 +57,7 @@ static void suspend_body(const void *arg, size_t size)
 
 START_TEST(a_full_mailbox_suspends_its_senders_and_loses_nothing)
 {
+    atomic_store(&ends, 0);
     run_on(2, suspend_body);
 }
 END_TEST
@@ -74,6 +75,7 @@ static void burst_body(const void *arg, size_t size)
 
 START_TEST(a_burst_to_another_worker_is_not_lost)
 {
+    atomic_store(&ends, 0);
     run_on(2, burst_body);
 }
 END_TEST
@@ -111,6 +113,7 @@ static void one_place_body(const void *arg, size_t size)
 
 START_TEST(room_in_an_almost_full_mailbox_is_used)
 {
+    atomic_store(&ends, 0);
     run_on(2, one_place_body);
 }
 END_TEST
@@ -177,6 +180,7 @@ static void last_place_body(const void *arg, size_t size)
 
 START_TEST(one_message_taken_makes_room_for_one)
 {
+    atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .send_timeout = WEFT_FOREVER)); /* a hang is the failure */
     node_spawn(n, 1, last_place_body);
     node_end(n);
@@ -212,6 +216,7 @@ static void timeout_body(const void *arg, size_t size)
 
 START_TEST(the_send_timeout_ends_in_efull)
 {
+    atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .send_timeout = WEFT_MS(20)));
     node_spawn(n, 1, timeout_body);
     node_end(n);
@@ -266,6 +271,7 @@ static void sender_ends(const void *arg, size_t size)
 
 START_TEST(waiting_senders_are_stopped_killed_and_told_of_the_receivers_end)
 {
+    atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = WEFT_MS(20), .send_timeout = WEFT_FOREVER));
     node_spawn(n, 1, sender_ends);
     node_end(n);
@@ -304,6 +310,7 @@ static void crowd_body(const void *arg, size_t size)
 
 START_TEST(many_senders_share_a_mailbox_of_one)
 {
+    atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .send_timeout = WEFT_FOREVER));
     node_spawn(n, 1, crowd_body);
     node_end(n);
@@ -346,6 +353,7 @@ static void unused_room(const void *arg, size_t size)
 
 START_TEST(room_that_a_stopped_sender_leaves_goes_to_the_next)
 {
+    atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .send_timeout = WEFT_FOREVER));
     node_spawn(n, 1, unused_room);
     node_end(n);
@@ -388,6 +396,7 @@ static void choked_body(const void *arg, size_t size)
 
 START_TEST(senders_wait_for_a_choked_worker)
 {
+    atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .send_timeout = WEFT_FOREVER));
     node_spawn(n, 1, choked_body);
     node_end(n);
