@@ -47,7 +47,7 @@ struct stream_conn {
     struct wf_link in_carrier;
     nng_stream *stream;
     nng_aio *rx, *tx;
-    _Atomic uint32_t refs; /* release on decrement, acquire by the one that frees */
+    _Atomic uint32_t refs; /* acq_rel on decrement: the last one sees what all others did */
     _Atomic int gate;      /* enum gate; acquire and release hand the receiving side over */
     bool greeting;         /* our SP header is being sent */
     bool stranger;

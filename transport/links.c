@@ -476,7 +476,7 @@ void wf_links_down(struct wf_cluster *c, struct wf_news *n)
         else
             wf_dialers_failed(c, n->dialer,
                               phase == WF_PHASE_REFUSED && n->dialer->last[0] != '\0' ? n->dialer->last : reason);
-    } else if ((phase == WF_PHASE_NEW || phase == WF_PHASE_HEARD) && !c->leaving) {
+    } else if (!was_up && phase != WF_PHASE_REFUSED && !c->leaving) {
         log_reject(c, n->remote, reason, WEFT_SEC(1));
     }
     if (s == NULL || !wf_linked(&s->in_all)) return;
@@ -521,12 +521,11 @@ int64_t wf_links_tick(struct wf_cluster *c, int64_t now)
         int phase = phase_of(s);
         if (phase == WF_PHASE_UP) {
             at = WF_MIN(at, tick_link(c, s, now));
+        } else if (phase != WF_PHASE_OVER && now >= s->handshake_by) {
+            s->handshake_by = WEFT_FOREVER;
+            wf_links_end(c, s, phase == WF_PHASE_HEARD ? "no WELCOME in time" : "no end of the handshake in time");
         } else if (phase != WF_PHASE_OVER) {
-            if (now < s->handshake_by) at = WF_MIN(at, s->handshake_by);
-            else
-                wf_links_end(c, s,
-                             phase == WF_PHASE_HEARD ? "no WELCOME in time" : "no end of the handshake in time");
-            if (now >= s->handshake_by) enter(s, WF_PHASE_OVER);
+            at = WF_MIN(at, s->handshake_by);
         }
     }
     return at;

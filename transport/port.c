@@ -34,6 +34,12 @@ static struct wf_port *find_name(struct wf_ports *p, const char *name, size_t si
     return NULL;
 }
 
+/* No more can be sent, though $cluster has not said so yet. */
+static bool is_gone(const struct wf_port *port)
+{
+    return port == NULL || atomic_load_explicit(&port->session->closed, memory_order_relaxed);
+}
+
 /* Rebuilt whenever a port comes or goes, which is rare. False: no memory, the old table stays. */
 static bool rebuild(struct wf_ports *p)
 {
@@ -100,7 +106,7 @@ static int route_send(struct wf_worker *w, weft_pid to, const weft_msg *m)
 {
     struct wf_ports *p = ports_of(w);
     struct wf_port *port = find(p, to.node);
-    if (port == NULL) return WEFT_ENONODE;
+    if (is_gone(port)) return WEFT_ENONODE;
     unsigned kind = m->post.flags;
     WF_ASSERT(kind <= WF_MSG_STOP);
     bool system = kind != WF_MSG_SEND && kind != WF_MSG_CALL;
@@ -118,7 +124,7 @@ static int route_send_name(struct wf_worker *w, const char *node, size_t node_si
 {
     struct wf_ports *p = ports_of(w);
     struct wf_port *port = find_name(p, node, node_size);
-    if (port == NULL) return WEFT_ENONODE;
+    if (is_gone(port)) return WEFT_ENONODE;
     if (peer != NULL) *peer = port->incarnation;
     if (is_full(port)) return WEFT_EFULL;
     weft_text to = weft_cstr(name);

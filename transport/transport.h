@@ -89,7 +89,9 @@ struct wf_session {
     struct wf_batch *spare;
     uint32_t spares;
     _Atomic size_t bytes; /* in both; changed under lock, read without (relaxed: a bound that may be a little late) */
-    bool sending, closed;
+    bool sending;
+    _Atomic bool
+        closed; /* changed under lock, read without (relaxed: a send that comes a little early is counted as lost) */
     struct wf_room *rooms; /* one for each worker */
     /* The receiving side. */
     struct wf_inbound in;

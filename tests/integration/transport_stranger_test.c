@@ -1,0 +1,437 @@
+/* Who is not a node, or not one of ours, talks to a node's port: bytes written by hand over plain sockets. Also what
+ * a program in another language would have to do to be a node, and what happens to a link whose other end does not
+ * read, or is killed. */
+#include "carrier.h"
+#include "frame.h"
+#include "sp.h"
+#include "transport_harness.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+static weft_node *node;
+static const char *program;
+
+static void setup(void)
+{
+    forget_all();
+    node = node_up("n", "tcp://127.0.0.1:0", NULL, WEFT_MS(200));
+}
+
+static void teardown(void)
+{
+    node_down(node);
+}
+
+/* ---- A node made by hand ------------------------------------------------------------------------------------------
+ */
+
+static int connect_to(const char *url)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    at.sin_port = htons((uint16_t)atoi(strrchr(url, ':') + 1));
+    struct timeval patience = {.tv_sec = 20};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    return fd;
+}
+
+static void put(int fd, const void *data, size_t size)
+{
+    ck_assert_int_eq(send(fd, data, size, MSG_NOSIGNAL), (ssize_t)size);
+}
+
+/* Whether `size` bytes came before the end. */
+static bool get(int fd, void *data, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t n = recv(fd, (char *)data + done, size - done, 0);
+        if (n <= 0) return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+static void expect_closed(int fd)
+{
+    char rest[4096];
+    ssize_t n;
+    while ((n = recv(fd, rest, sizeof rest, 0)) > 0) {}
+    ck_assert(n == 0 || errno == ECONNRESET);
+    close(fd);
+}
+
+static void put_batch(int fd, const weft_writer *w, const uint8_t *data)
+{
+    uint8_t prefix[WF_SP_PREFIX_MAX];
+    size_t n = wf_sp_prefix(prefix, false, w->size);
+    put(fd, prefix, n);
+    put(fd, data, w->size);
+}
+
+static weft_reader batch; /* what is left of the last one */
+
+/* The next frame; texts in it live until the batch is over. */
+static bool get_frame(int fd, struct wf_frame *f)
+{
+    static uint8_t data[65536];
+    uint8_t prefix[8];
+    size_t size = 0;
+    if (batch.at != batch.end) return wf_frame_next(&batch, f) == 1;
+    if (!get(fd, prefix, 8)) return false;
+    for (int i = 0; i < 8; i++) size = size << 8 | prefix[i];
+    ck_assert_uint_le(size, sizeof data);
+    if (!get(fd, data, size)) return false;
+    batch = weft_reader_on(data, size);
+    return wf_frame_next(&batch, f) == 1;
+}
+
+static struct wf_hello hello(const char *name, uint64_t incarnation)
+{
+    return (struct wf_hello){.version = 1,
+                             .cluster = weft_cstr("weft"),
+                             .name = weft_cstr(name),
+                             .incarnation = incarnation,
+                             .heartbeat_ms = 60000};
+}
+
+/* Connects, exchanges SP headers and HELLOs. */
+static int greet(const struct wf_hello *h)
+{
+    uint8_t header[WF_SP_HEADER], out[512];
+    struct wf_frame f;
+    batch = weft_reader_on(NULL, 0);
+    int fd = connect_to(weft_node_url(node, 0));
+    put(fd, wf_sp_header, WF_SP_HEADER);
+    ck_assert(get(fd, header, sizeof header) && memcmp(header, wf_sp_header, sizeof header) == 0);
+    ck_assert(get_frame(fd, &f) && f.kind == WF_FRAME_HELLO);
+    ck_assert(f.hello.incarnation == weft_node_incarnation(node));
+    weft_writer w = weft_writer_on(out, sizeof out);
+    wf_put_hello(&w, h);
+    put_batch(fd, &w, out);
+    return fd;
+}
+
+/* A link with incarnation 1, the lowest there is: this side decides. */
+static int link_by_hand(const char *name)
+{
+    struct wf_hello h = hello(name, 1);
+    uint8_t out[64];
+    struct wf_frame f;
+    int fd = greet(&h);
+    ck_assert(get_frame(fd, &f) && f.kind == WF_FRAME_WELCOME);
+    weft_writer w = weft_writer_on(out, sizeof out);
+    wf_put_welcome(&w);
+    put_batch(fd, &w, out);
+    return fd;
+}
+
+static void echo(const void *arg, size_t size)
+{
+    (void)arg;
+    (void)size;
+    weft_register("echo");
+    say("echo ready");
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        if (weft_wants_reply(m)) weft_reply(m, weft_tag(m) + 1, weft_data(m), weft_size(m));
+        weft_msg_free(m);
+    }
+}
+
+START_TEST(a_node_can_be_written_by_hand)
+{
+    uint8_t out[256];
+    struct wf_frame f;
+    run_actor(node, echo, NULL, 0);
+    watch(node);
+    HEAR("echo ready");
+    int fd = link_by_hand("hand");
+    HEAR("n up hand");
+    weft_writer w = weft_writer_on(out, sizeof out);
+    wf_put_to_name(&w, true, weft_cstr("echo"), 5, 10, 77, "hello", 5);
+    wf_put_to_name(&w, true, weft_cstr("nobody"), 5, 10, 78, "hello", 5);
+    put_batch(fd, &w, out);
+    int replies = 0;
+    while (replies < 2 && get_frame(fd, &f)) {
+        if (f.kind == WF_FRAME_TO_ACTOR + WF_MSG_REPLY) {
+            ck_assert(f.to == 5 && f.ref == 77 && f.tag == 11 && f.body.size == 5);
+            replies++;
+        } else if (f.kind == WF_FRAME_TO_ACTOR + WF_MSG_FAILED) {
+            ck_assert(f.to == 5 && f.ref == 78 && f.tag == 6);
+            replies++;
+        }
+    }
+    ck_assert_int_eq(replies, 2);
+    w = weft_writer_on(out, sizeof out);
+    wf_put_bye(&w, "left");
+    put_batch(fd, &w, out);
+    HEAR("n down hand: left");
+    expect_closed(fd);
+}
+END_TEST
+
+/* ---- Strangers
+ * ------------------------------------------------------------------------------------------------------ */
+
+START_TEST(other_protocols_are_closed)
+{
+    static const char *const talk[] = {"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "\x16\x03\x01", "\0SP\0\0\x11\0\0",
+                                       "hello\n"};
+    static const size_t sizes[] = {27, 3, 8, 6};
+    for (size_t i = 0; i < 4; i++) {
+        int fd = connect_to(weft_node_url(node, 0));
+        put(fd, talk[i], sizes[i]);
+        expect_closed(fd);
+    }
+}
+END_TEST
+
+START_TEST(bad_greetings_are_closed)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+    } bad[] = {
+        {"\0\0\0\0\0\0\0\x05hello", 13},         /* no frame */
+        {"\xff\xff\xff\xff\xff\xff\xff\xff", 8}, /* the longest message there can be */
+        {"\0\0\0\0\0\0\x10\x01", 8},             /* one byte over the limit for strangers */
+        {"\0\0\0\0\0\0\0\x03\x92\x05\x01", 11},  /* PING instead of HELLO */
+        {"\0\0\0\0\0\0\0\x02\x91\x02", 10},      /* WELCOME instead of HELLO */
+        {"\0\0\0\0\0\0\0\x03\x92\x01\x98", 11},  /* half a HELLO in a whole message */
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        int fd = connect_to(weft_node_url(node, 0));
+        put(fd, wf_sp_header, WF_SP_HEADER);
+        put(fd, bad[i].bytes, bad[i].size);
+        expect_closed(fd);
+    }
+}
+END_TEST
+
+static void expect_refused(struct wf_hello h, enum wf_refusal code, const char *reason)
+{
+    struct wf_frame f = {0};
+    int fd = greet(&h);
+    ck_assert(get_frame(fd, &f));
+    ck_assert_uint_eq(f.kind, WF_FRAME_REFUSED);
+    ck_assert_uint_eq(f.number, code);
+    char text[200];
+    snprintf(text, sizeof text, "%.*s", WEFT_STR(f.name));
+    ck_assert_str_eq(text, reason);
+    close(fd);
+}
+
+START_TEST(refusals_say_why)
+{
+    struct wf_hello h = hello("x", 1);
+    h.version = 9;
+    expect_refused(h, WF_REFUSED_VERSION, "node n speaks version 1 of the protocol, node x version 9");
+    h = hello("x", 1);
+    h.cluster = weft_cstr("other");
+    expect_refused(h, WF_REFUSED_CLUSTER, "node n is in cluster weft, node x in cluster other");
+    expect_refused(hello("n", 1), WF_REFUSED_NAME_TAKEN, "there is another node named n");
+    expect_refused(hello("x", weft_node_incarnation(node)), WF_REFUSED_SELF, "this is the node itself");
+    struct wf_hello stubborn = hello("n", 2);
+    expect_closed(greet(&stubborn)); /* reads why, and does not close by itself */
+    expect_refused(hello("n", UINT64_MAX), WF_REFUSED_NAME_TAKEN, "there is another node named n");
+}
+END_TEST
+
+START_TEST(a_fault_on_a_link_ends_it)
+{
+    watch(node);
+    int fd = link_by_hand("hand");
+    HEAR("n up hand");
+    put(fd, "\0\0\0\0\0\0\0\x03\x92\x10\x01", 11);
+    HEAR("n down hand: connection lost: malformed SEND frame at offset 3");
+    expect_closed(fd);
+}
+END_TEST
+
+START_TEST(a_silent_link_is_lost)
+{
+    struct wf_hello h = hello("mute", 1);
+    h.heartbeat_ms = 20;
+    uint8_t out[64];
+    struct wf_frame f;
+    watch(node);
+    int fd = greet(&h);
+    ck_assert(get_frame(fd, &f) && f.kind == WF_FRAME_WELCOME);
+    weft_writer w = weft_writer_on(out, sizeof out);
+    wf_put_welcome(&w);
+    put_batch(fd, &w, out);
+    HEAR("n up mute");
+    HEAR("n down mute: no heartbeat for 0.");
+    expect_closed(fd);
+}
+END_TEST
+
+/* ---- The carrier alone
+ * ------------------------------------------------------------------------------------------------- */
+
+static void no_up(void *owner, struct wf_conn *c)
+{
+    (void)owner;
+    c->carrier->ops->release(c);
+    say("carrier up");
+}
+static enum wf_receive no_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size)
+{
+    (void)owner, (void)c, (void)data, (void)size;
+    return WF_RECEIVE_ON;
+}
+static enum wf_receive no_chunk(void *owner, struct wf_conn *c)
+{
+    (void)owner, (void)c;
+    return WF_RECEIVE_ON;
+}
+static void no_sent(void *owner, struct wf_conn *c, bool ok)
+{
+    (void)owner, (void)c, (void)ok;
+}
+static void note_down(void *owner, struct wf_conn *c, const char *reason)
+{
+    (void)owner, (void)c;
+    say("carrier down: %s", reason);
+}
+static void note_failed(void *owner, void *tag, const char *reason)
+{
+    (void)owner, (void)tag;
+    say("carrier failed: %s", reason);
+}
+
+START_TEST(silence_has_an_end)
+{
+    static const struct wf_carrier_user user = {no_up, no_message, no_chunk, no_sent, note_down, note_failed};
+    struct wf_carrier_options o = {.env = pf_env_native(), .user = &user, .stranger_time = WEFT_MS(50)};
+    struct wf_carrier *k = wf_carrier_nng(&o);
+    char url[WF_URL_TEXT], why[WF_REASON_TEXT];
+    ck_assert_int_eq(k->ops->listen(k, "tcp://127.0.0.1:0", 0, url, why), 0);
+    k->ops->accept(k);
+    int fd = connect_to(url);
+    HEAR("carrier down: silent");
+    expect_closed(fd);
+    fd = connect_to(url);
+    put(fd, wf_sp_header, WF_SP_HEADER);
+    put(fd, "\0\0\0\0", 4);
+    HEAR("carrier down: no HELLO in time");
+    expect_closed(fd);
+    ck_assert_int_eq(k->ops->dial(k, "tcp://127.0.0.1:1", &o, why), 0);
+    HEAR("carrier failed: nobody listens there");
+    ck_assert_int_lt(k->ops->dial(k, "nonsense", &o, why), 0);
+    fd = connect_to(url); /* still open when the carrier ends */
+    k->ops->destroy(k);
+    close(fd);
+}
+END_TEST
+
+/* ---- A peer that does not read
+ * ---------------------------------------------------------------------------------------------- */
+
+static void flood(const void *arg, size_t size)
+{
+    (void)arg;
+    (void)size;
+    static char big[100000];
+    int rc, sent = 0;
+    weft_pid to = {1, 7};
+    while ((rc = weft_try_send(to, 1, big, sizeof big)) == WEFT_OK) {
+        sent++;
+        weft_yield();
+    }
+    say("flood %d after %s", rc, sent >= 160 && sent < 400 ? "the bound" : "something else");
+    rc = weft_send(to, 1, big, sizeof big); /* waits until the link ends */
+    say("flood end %d", rc);
+}
+
+START_TEST(the_outbox_has_a_bound)
+{
+    watch(node);
+    int fd = link_by_hand("lazy");
+    HEAR("n up lazy");
+    run_actor(node, flood, NULL, 0);
+    HEAR("flood -8 after the bound");
+    close(fd);
+    HEAR("n down lazy: connection lost");
+    HEAR("flood end -7");
+}
+END_TEST
+
+/* ---- A process that is killed
+ * ---------------------------------------------------------------------------------------------- */
+
+static pid_t spawn_node(const char *name, const char *join)
+{
+    char *argv[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "node", (char *)(uintptr_t)name,
+                    (char *)(uintptr_t)join, NULL};
+    pid_t pid;
+    ck_assert_int_eq(posix_spawn(&pid, program, NULL, NULL, argv, environ), 0);
+    return pid;
+}
+
+static int be_a_node(const char *name, const char *join)
+{
+    weft_node *n;
+    weft_node_options o = {.name = name, .join = &join, .join_count = 1, .workers = 1};
+    if (weft_node_start(&n, &o) < 0 || weft_node_spawn(n, NULL, echo, NULL, 0, NULL) < 0) return EXIT_FAILURE;
+    return weft_node_wait(n, WEFT_FOREVER);
+}
+
+static void caller(const void *arg, size_t size)
+{
+    (void)arg;
+    (void)size;
+    weft_msg *m;
+    int rc = weft_call_name("silent@child", 1, NULL, 0, &m, weft_after(WEFT_SEC(20)));
+    say("no such name %d", rc);
+    rc = weft_call_name("echo@child", 1, "x", 1, &m, weft_after(WEFT_SEC(20)));
+    say("echo %d", rc);
+    if (rc == WEFT_OK) weft_msg_free(m);
+}
+
+START_TEST(a_killed_node_is_down_and_its_successor_is_up)
+{
+    watch(node);
+    pid_t pid = spawn_node("child", weft_node_url(node, 0));
+    HEAR("n up child");
+    run_actor(node, caller, NULL, 0);
+    HEAR("no such name -6");
+    HEAR("echo 0");
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    HEAR("n down child: connection lost: ");
+    pid = spawn_node("child", weft_node_url(node, 0));
+    ck_assert_int_ge(heard("n up child", 2), 2);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    ck_assert_int_ge(heard("n down child", 2), 2);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    if (argc == 4 && strcmp(argv[1], "node") == 0) return be_a_node(argv[2], argv[3]);
+    program = argv[0];
+    Suite *s = suite_create("transport_stranger");
+    TCase *t = tcase_create("strangers");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, a_node_can_be_written_by_hand);
+    tcase_add_test(t, other_protocols_are_closed);
+    tcase_add_test(t, bad_greetings_are_closed);
+    tcase_add_test(t, refusals_say_why);
+    tcase_add_test(t, a_fault_on_a_link_ends_it);
+    tcase_add_test(t, a_silent_link_is_lost);
+    tcase_add_test(t, silence_has_an_end);
+    tcase_add_test(t, the_outbox_has_a_bound);
+    tcase_add_test(t, a_killed_node_is_down_and_its_successor_is_up);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}

@@ -1,0 +1,228 @@
+/* Frames: what is written is read; what is cut, flipped or a bomb is refused without reading past the end. */
+#include "frame.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint8_t buffer[8192];
+
+static weft_writer writer(void)
+{
+    return weft_writer_on(buffer, sizeof buffer);
+}
+
+static struct wf_frame read_one(const weft_writer *w)
+{
+    struct wf_frame f;
+    weft_reader r = weft_reader_on(buffer, w->size);
+    ck_assert_int_eq(w->error, 0);
+    ck_assert_int_eq(wf_frame_next(&r, &f), 1);
+    ck_assert_int_eq(wf_frame_next(&r, &f), 0);
+    return f;
+}
+
+static bool text_is(weft_text t, const char *s)
+{
+    return t.size == strlen(s) && memcmp(t.data, s, t.size) == 0;
+}
+
+/* One frame of each kind, one behind the other. */
+static weft_writer all_kinds(void)
+{
+    weft_writer w = writer();
+    weft_text url = weft_cstr("tcp://127.0.0.1:4001");
+    struct wf_hello h = {.version = 1,
+                         .cluster = weft_cstr("weft"),
+                         .name = weft_cstr("a"),
+                         .incarnation = UINT64_MAX,
+                         .heartbeat_ms = 1000,
+                         .url = {url},
+                         .url_count = 1};
+    wf_put_hello(&w, &h);
+    wf_put_welcome(&w);
+    wf_put_refused(&w, WF_REFUSED_CLUSTER, "no");
+    wf_put_bye(&w, "left");
+    wf_put_ping(&w, WF_FRAME_PING, 1);
+    wf_put_ping(&w, WF_FRAME_PONG, 2);
+    wf_put_peers(&w, 2);
+    wf_put_peer(&w, weft_cstr("b"), 7, &url, 1);
+    wf_put_peer(&w, weft_cstr("c"), 8, NULL, 0);
+    wf_put_interest(&w, WF_INTEREST_ADD, 2);
+    weft_put_str(&w, weft_cstr("room.*"));
+    weft_put_str(&w, weft_cstr(">"));
+    for (unsigned kind = WF_MSG_SEND; kind <= WF_MSG_STOP; kind++)
+        wf_put_to_actor(&w, kind, UINT64_C(1) << 40, 5, 6, 7, "body", 4);
+    wf_put_to_name(&w, false, weft_cstr("echo"), 1, 2, 0, "x", 1);
+    wf_put_to_name(&w, true, weft_cstr("echo"), 1, 2, 3, NULL, 0);
+    wf_put_publish(&w, weft_cstr("room.lobby"), 4, 5, "hello", 5);
+    ck_assert_int_eq(w.error, 0);
+    return w;
+}
+
+START_TEST(what_is_written_is_read)
+{
+    static const uint32_t kinds[] = {1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 18, 19, 20, 24, 25, 32};
+    weft_writer w = all_kinds();
+    weft_reader r = weft_reader_on(buffer, w.size);
+    struct wf_frame f;
+    for (size_t i = 0; i < WF_COUNT(kinds); i++) {
+        ck_assert_int_eq(wf_frame_next(&r, &f), 1);
+        ck_assert_uint_eq(f.kind, kinds[i]);
+        ck_assert_str_ne(wf_frame_name(f.kind), "unknown");
+        if (f.kind == WF_FRAME_HELLO) {
+            ck_assert(text_is(f.hello.name, "a") && text_is(f.hello.cluster, "weft"));
+            ck_assert(f.hello.incarnation == UINT64_MAX && f.hello.url_count == 1);
+            ck_assert(text_is(f.hello.url[0], "tcp://127.0.0.1:4001"));
+        } else if (f.kind == WF_FRAME_PEERS) {
+            struct wf_frame_peer p;
+            ck_assert_uint_eq(f.count, 2);
+            wf_frame_next_peer(&f, &p);
+            ck_assert(text_is(p.name, "b") && p.incarnation == 7 && p.url_count == 1);
+            wf_frame_next_peer(&f, &p);
+            ck_assert(text_is(p.name, "c") && p.incarnation == 8 && p.url_count == 0);
+        } else if (f.kind == WF_FRAME_INTEREST) {
+            ck_assert(f.number == WF_INTEREST_ADD && f.count == 2);
+            ck_assert(text_is(wf_frame_next_pattern(&f), "room.*"));
+            ck_assert(text_is(wf_frame_next_pattern(&f), ">"));
+        } else if (f.kind >= 16 && f.kind <= 20) {
+            ck_assert(f.to == UINT64_C(1) << 40 && f.from == 5 && f.tag == 6 && f.ref == 7 &&
+                      text_is(f.body, "body"));
+        } else if (f.kind == WF_FRAME_PUBLISH) {
+            ck_assert(text_is(f.name, "room.lobby") && f.from == 4 && f.tag == 5 && text_is(f.body, "hello"));
+        } else if (f.kind == WF_FRAME_CALL_NAME) {
+            ck_assert(text_is(f.name, "echo") && f.ref == 3 && f.body.size == 0);
+        }
+    }
+    ck_assert_int_eq(wf_frame_next(&r, &f), 0);
+}
+END_TEST
+
+START_TEST(a_cut_batch_ends_in_an_error)
+{
+    weft_writer w = all_kinds();
+    size_t ends[32], count = 0;
+    struct wf_frame f;
+    weft_reader whole = weft_reader_on(buffer, w.size);
+    while (wf_frame_next(&whole, &f) == 1) ends[count++] = (size_t)(whole.at - whole.start);
+    for (size_t cut = 1; cut < w.size; cut++) {
+        uint8_t *copy = malloc(cut); /* exactly as long, so that a read past the end is seen */
+        memcpy(copy, buffer, cut);
+        weft_reader r = weft_reader_on(copy, cut);
+        bool at_end = false;
+        for (size_t i = 0; i < count; i++) at_end |= ends[i] == cut;
+        int got;
+        while ((got = wf_frame_next(&r, &f)) == 1) {}
+        ck_assert_int_eq(got, at_end ? 0 : WEFT_EFORMAT);
+        free(copy);
+    }
+}
+END_TEST
+
+START_TEST(flipped_bits_are_survived)
+{
+    weft_writer w = all_kinds();
+    unsigned refused = 0;
+    for (size_t bit = 0; bit < w.size * 8; bit++) {
+        uint8_t *copy = malloc(w.size);
+        memcpy(copy, buffer, w.size);
+        copy[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        weft_reader r = weft_reader_on(copy, w.size);
+        struct wf_frame f;
+        int got;
+        while ((got = wf_frame_next(&r, &f)) == 1) {
+            struct wf_frame_peer p;
+            for (uint32_t i = 0; i < f.count && f.kind == WF_FRAME_PEERS; i++) wf_frame_next_peer(&f, &p);
+        }
+        refused += got < 0;
+        free(copy);
+    }
+    ck_assert_uint_gt(refused, 100);
+}
+END_TEST
+
+static int read_bytes(const void *data, size_t size, char *fault)
+{
+    weft_reader r = weft_reader_on(data, size);
+    struct wf_frame f;
+    int got;
+    while ((got = wf_frame_next(&r, &f)) == 1) {}
+    wf_frame_fault(&r, &f, fault, 100);
+    return got;
+}
+
+START_TEST(bombs_are_refused)
+{
+    static uint8_t nested[100000];
+    char fault[100];
+    memset(nested, 0x91, sizeof nested);
+    ck_assert_int_eq(read_bytes(nested, sizeof nested, fault), WEFT_EFORMAT);
+    ck_assert_int_eq(read_bytes("\xdd\xff\xff\xff\xff", 5, fault), WEFT_EFORMAT);         /* 4 G values */
+    ck_assert_int_eq(read_bytes("\x92\x07\xdd\xff\xff\xff\xff", 7, fault), WEFT_EFORMAT); /* 4 G peers */
+    ck_assert_str_eq(fault, "malformed PEERS frame at offset 2");
+    ck_assert_int_eq(read_bytes("\x96\x10\x01\x01\x01\x00\xc6\xff\xff\xff\xff", 11, fault), WEFT_EFORMAT);
+    ck_assert_int_eq(read_bytes("\x90", 1, fault), WEFT_EFORMAT);     /* no kind */
+    ck_assert_int_eq(read_bytes("\x80", 1, fault), WEFT_EFORMAT);     /* no array */
+    ck_assert_int_eq(read_bytes("\x91\x01", 2, fault), WEFT_EFORMAT); /* HELLO of nothing */
+    ck_assert_int_eq(read_bytes("", 0, fault), 0);
+}
+END_TEST
+
+START_TEST(reserved_tags_and_bad_names_are_refused)
+{
+    weft_writer w = writer();
+    struct wf_frame f;
+    wf_put_to_actor(&w, WF_MSG_SEND, 1, 2, WEFT_TAG_NODE_UP, 0, NULL, 0);
+    weft_reader r = weft_reader_on(buffer, w.size);
+    ck_assert_int_eq(wf_frame_next(&r, &f), WEFT_EFORMAT);
+    w = writer();
+    wf_put_to_name(&w, false, weft_cstr("a b"), 1, 2, 0, NULL, 0);
+    r = weft_reader_on(buffer, w.size);
+    ck_assert_int_eq(wf_frame_next(&r, &f), WEFT_EFORMAT);
+    w = writer();
+    wf_put_publish(&w, weft_cstr("room.*"), 1, 2, NULL, 0);
+    r = weft_reader_on(buffer, w.size);
+    ck_assert_int_eq(wf_frame_next(&r, &f), WEFT_EFORMAT);
+}
+END_TEST
+
+START_TEST(later_versions_are_understood)
+{
+    weft_writer w = writer();
+    weft_put_array(&w, 3); /* a kind of the future */
+    weft_put_uint(&w, 77);
+    weft_put_map(&w, 1);
+    weft_put_uint(&w, 1);
+    weft_put_array(&w, 0);
+    weft_put_nil(&w);
+    struct wf_frame f = read_one(&w);
+    ck_assert_uint_eq(f.kind, WF_FRAME_UNKNOWN);
+    w = writer();
+    weft_put_array(&w, 4); /* a PING with two more fields */
+    weft_put_uint(&w, WF_FRAME_PING);
+    weft_put_uint(&w, 9);
+    weft_put_str(&w, weft_cstr("more"));
+    weft_put_array(&w, 1);
+    weft_put_nil(&w);
+    f = read_one(&w);
+    ck_assert(f.kind == WF_FRAME_PING && f.number == 9);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("frame");
+    TCase *t = tcase_create("frames");
+    tcase_add_test(t, what_is_written_is_read);
+    tcase_add_test(t, a_cut_batch_ends_in_an_error);
+    tcase_add_test(t, flipped_bits_are_survived);
+    tcase_add_test(t, bombs_are_refused);
+    tcase_add_test(t, reserved_tags_and_bad_names_are_refused);
+    tcase_add_test(t, later_versions_are_understood);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
