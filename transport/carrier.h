@@ -3,12 +3,13 @@
  *
  * Design notes.
  * (1) A carrier carries messages (of the SP wire format: batches of frames) over connections; it knows neither frames
- * nor nodes. (2) Its callbacks run on its own threads, must not block, and for one connection come one at a time:
- * on_up, on_message..., on_down. on_sent may run beside them. They may call any function of the connection. (3) A
- * connection is counted: on_up hands one reference to the owner, who gives it back with release. on_down comes
- * exactly once for each connection that was accepted or dialled, with user == NULL if there was no on_up. (4) Until
- * `trust` a connection is held to a short time and small messages: a stranger costs us 4 KiB and a few seconds at
- * most. */
+ *     nor nodes.
+ * (2) Its callbacks run on its own threads, must not block, and for one connection come one at a time: on_up,
+ *     on_message..., on_down. on_sent may run beside them. They may call any function of the connection.
+ * (3) A connection is counted: on_up hands one reference to the owner, who gives it back with release. on_down comes
+ *     exactly once for each connection that was accepted or dialled, with user == NULL if there was no on_up.
+ * (4) Until `trust` a connection is held to a short time and small messages: a stranger costs us 4 KiB and a few
+ *     seconds at most. */
 #ifndef WF_CARRIER_H
 #define WF_CARRIER_H
 

@@ -1,15 +1,14 @@
 /* The carrier on NNG's byte streams; the only file that includes NNG's headers.
  *
  * Design notes.
- * (1) On each stream we speak the SP wire format of PAIR: 8 bytes each way, then a 64-bit big-endian length before
- * each message (on local sockets one byte 01 before the length), so that any SP implementation can connect to a
- * node's port. (2) One receive aio and one send aio per stream: several receives would be completed out of order. NNG
- * writes partially, so the send goes on until the last byte is gone. (3) References: one for the receiving side from
- * birth to on_down, one for a send in flight, one for the owner since on_up. The last one frees, perhaps inside a
- * callback; so aios are given to NNG's reaper, never freed here. Dialers are freed later, by the next dial or at the
- * end. (4) Pausing: `gate` is OPEN, PAUSED (the receiving side has stopped; whoever opens the gate runs it), RESUMED
- * (opened before it stopped) or CLOSED. (5) NNG must not be used in a forked child. Nothing here is initialised
- * before the first carrier is made. */
+ * (1) On each stream we speak the SP wire format of PAIR (sp.h), so that any SP implementation can connect to us.
+ * (2) One receive aio and one send aio per stream: several receives would be completed out of order. NNG writes
+ *     partially, so the send goes on until the last byte is gone.
+ * (3) References: one for the receiving side from birth to on_down, one for a send in flight, one for the owner since
+ *     on_up. The last one frees, perhaps inside a callback; so aios are given to NNG's reaper, never freed here.
+ * (4) Pausing: `gate` is OPEN, PAUSED (the receiving side has stopped; whoever opens the gate runs it), RESUMED
+ *     (opened before it stopped) or CLOSED.
+ * (5) NNG must not be used in a forked child. Nothing here is initialised before the first carrier is made. */
 #include "carrier.h"
 #include "list.h"
 #include "sp.h"
@@ -35,9 +34,9 @@ struct nng_carrier {
     pf_mutex *lock;
     pf_cond *quiet;           /* conns, dials or listeners became 0 */
     struct wf_list conns;     /* stream_conn.in_carrier */
-    struct wf_list listeners; /* stream_listener.in_carrier */
-    struct wf_list dials;     /* stream_dial.in_carrier: under way */
-    struct wf_list dialled;   /* stream_dial.in_carrier: over, to be freed */
+    struct wf_list listeners; /* stream_end.in_carrier */
+    struct wf_list dials;     /* stream_end.in_carrier: under way */
+    struct wf_list dialled;   /* stream_end.in_carrier: over, to be freed */
     uint32_t conn_count, dial_count, accepting, strangers;
     bool closing;
 };
@@ -59,21 +58,15 @@ struct stream_conn {
     char reason[WF_REASON_TEXT]; /* under carrier->lock; the first one given */
 };
 
-struct stream_listener {
+/* A listener, or a dial under way. */
+struct stream_end {
     struct wf_link in_carrier;
     struct nng_carrier *carrier;
     nng_stream_listener *listener;
-    nng_aio *aio;
-    bool local, pausing;
-};
-
-struct stream_dial {
-    struct wf_link in_carrier;
-    struct nng_carrier *carrier;
     nng_stream_dialer *dialer;
     nng_aio *aio;
-    void *tag;
-    bool local;
+    void *tag; /* of a dial */
+    bool local, pausing;
 };
 
 static struct nng_carrier *carrier_of(struct stream_conn *c)
@@ -81,35 +74,32 @@ static struct nng_carrier *carrier_of(struct stream_conn *c)
     return (struct nng_carrier *)c->base.carrier;
 }
 
-static int error_code(int nng_error)
-{
-    switch (nng_error) {
-    case 0: return WEFT_OK;
-    case NNG_ENOMEM: return WEFT_ENOMEM;
-    case NNG_EADDRINUSE: return WEFT_EINUSE;
-    case NNG_EPERM: return WEFT_EACCESS;
-    case NNG_EADDRINVAL:
-    case NNG_EINVAL:
-    case NNG_ENOTSUP:
-    case NNG_ENOENT: return WEFT_EADDRESS;
-    case NNG_ECONNREFUSED: return WEFT_EREFUSED;
-    case NNG_ETIMEDOUT: return WEFT_ETIMEDOUT;
-    default: return WEFT_ESYSTEM;
-    }
-}
+static const struct {
+    int nng, weft;
+    const char *text;
+} errors[] = {
+    {NNG_ECONNSHUT, WEFT_ERESET, "closed by the other side"},
+    {NNG_ECLOSED, WEFT_ECLOSED, "closed by the other side"},
+    {NNG_ECONNRESET, WEFT_ERESET, "connection reset"},
+    {NNG_ECONNREFUSED, WEFT_EREFUSED, "nobody listens there"},
+    {NNG_EADDRINUSE, WEFT_EINUSE, "the address is in use by another process"},
+    {NNG_EADDRINVAL, WEFT_EADDRESS, "the address does not exist here"},
+    {NNG_ENOENT, WEFT_EADDRESS, "no such file"},
+    {NNG_EINVAL, WEFT_EADDRESS, "not a URL to listen on or dial"},
+    {NNG_ENOTSUP, WEFT_EADDRESS, "not a URL to listen on or dial"},
+    {NNG_EPERM, WEFT_EACCESS, "permission denied"},
+    {NNG_ENOMEM, WEFT_ENOMEM, "out of memory"},
+};
 
-static const char *error_text(int nng_error)
+static const char *explain(int nng_error, int *code)
 {
-    switch (nng_error) {
-    case NNG_ECONNSHUT:
-    case NNG_ECLOSED: return "closed by the other side";
-    case NNG_ECONNRESET: return "connection reset";
-    case NNG_ECONNREFUSED: return "nobody listens there";
-    case NNG_EADDRINUSE: return "the address is in use by another process";
-    case NNG_EADDRINVAL: return "the address does not exist here";
-    case NNG_ENOENT: return "no such file";
-    default: return nng_strerror(nng_error);
+    *code = WEFT_ESYSTEM;
+    for (size_t i = 0; i < WF_COUNT(errors); i++) {
+        if (errors[i].nng != nng_error) continue;
+        *code = errors[i].weft;
+        return errors[i].text;
     }
+    return nng_strerror(nng_error);
 }
 
 static void describe_remote(nng_stream *s, char *out, size_t size)
@@ -120,9 +110,6 @@ static void describe_remote(nng_stream *s, char *out, size_t size)
     else if (a.s_family == NNG_AF_INET6) wf_address_text(a.s_in6.sa_addr, 16, &a.s_in6.sa_port, out, size);
     else snprintf(out, size, "local socket");
 }
-
-/* ---- Lifetime
- * ------------------------------------------------------------------------------------------------------ */
 
 static void conn_keep(struct wf_conn *base)
 {
@@ -136,21 +123,28 @@ static void no_longer_stranger(struct nng_carrier *k, struct stream_conn *c)
     if (c->base.dial_tag == NULL) k->strangers--;
 }
 
+static void conn_free(struct stream_conn *c)
+{
+    if (c->rx != NULL) nng_aio_reap(c->rx);
+    if (c->tx != NULL) nng_aio_reap(c->tx);
+    nng_stream_free(c->stream);
+    wf_sp_finish(&c->sp);
+    free(c);
+}
+
 static void conn_release(struct wf_conn *base)
 {
     struct stream_conn *c = (struct stream_conn *)base;
     if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
     struct nng_carrier *k = carrier_of(c);
-    nng_aio_reap(c->rx);
-    nng_aio_reap(c->tx);
-    nng_stream_free(c->stream);
     pf_mutex_lock(k->lock);
     no_longer_stranger(k, c);
     wf_unlink(&c->in_carrier);
+    pf_mutex_unlock(k->lock);
+    conn_free(c);
+    pf_mutex_lock(k->lock); /* only now: then the carrier may go */
     if (--k->conn_count == 0) pf_cond_broadcast(k->quiet);
     pf_mutex_unlock(k->lock);
-    wf_sp_finish(&c->sp);
-    free(c);
 }
 
 static void end_receiving(struct stream_conn *c)
@@ -182,9 +176,6 @@ static void conn_close(struct wf_conn *base, const char *reason)
     if (before == PAUSED) end_receiving(c);
     conn_release(base);
 }
-
-/* ---- Sending
- * ------------------------------------------------------------------------------------------------------- */
 
 /* NNG 1.5 leaves an operation that was begun on a closed stream pending for ever. So whoever closes cancels, and
  * whoever begins looks again afterwards: at least one of them sees the other. The caller has kept the connection. */
@@ -240,7 +231,7 @@ static void on_tx(void *arg)
         submit_send(c);
         return;
     }
-    if (error != 0) conn_close(&c->base, error_text(error));
+    if (error != 0) conn_close(&c->base, explain(error, &(int){0}));
     if (c->greeting) {
         c->greeting = false;
         receive(c);
@@ -249,9 +240,6 @@ static void on_tx(void *arg)
     }
     conn_release(&c->base);
 }
-
-/* ---- Receiving
- * ------------------------------------------------------------------------------------------------------ */
 
 /* Hands over what has come; on WF_RECEIVE_ON `*wanted` says how many bytes the next message needs in all. */
 static enum wf_receive hand_over(struct stream_conn *c, size_t *wanted)
@@ -333,7 +321,7 @@ static void on_rx(void *arg)
     if (error == NNG_ETIMEDOUT) {
         conn_close(&c->base, c->sp.greeted ? "no HELLO in time" : "silent");
     } else if (error != 0) {
-        conn_close(&c->base, error_text(error));
+        conn_close(&c->base, explain(error, &(int){0}));
     } else if (nng_aio_count(c->rx) == 0) {
         conn_close(&c->base, "closed by the other side");
     } else {
@@ -369,13 +357,13 @@ static void conn_trust(struct wf_conn *base, size_t message_max)
     c->sp.message_max = message_max;
 }
 
-/* ---- Connections come
- * ------------------------------------------------------------------------------------------------- */
-
 static struct stream_conn *conn_new(struct nng_carrier *k, nng_stream *s, bool local, void *tag)
 {
     struct stream_conn *c = calloc(1, sizeof *c);
-    if (c == NULL) return NULL;
+    if (c == NULL) {
+        nng_stream_free(s);
+        return NULL;
+    }
     c->base.carrier = &k->base;
     c->base.dial_tag = tag;
     c->stream = s;
@@ -384,17 +372,10 @@ static struct stream_conn *conn_new(struct nng_carrier *k, nng_stream *s, bool l
     struct pf_env *env = k->options.env;
     c->trust_by = env->now(env) + (k->options.stranger_time > 0 ? k->options.stranger_time : WEFT_SEC(5));
     describe_remote(s, c->base.remote, sizeof c->base.remote);
-    if (nng_aio_alloc(&c->rx, on_rx, c) != 0) goto no_rx;
-    if (nng_aio_alloc(&c->tx, on_tx, c) != 0) goto no_tx;
-    if (!wf_sp_room(&c->sp, 0)) goto no_buffer;
     atomic_store_explicit(&c->refs, 2, memory_order_relaxed); /* the receiving side, our SP header in flight */
-    return c;
-no_buffer:
-    nng_aio_reap(c->tx);
-no_tx:
-    nng_aio_reap(c->rx);
-no_rx:
-    free(c);
+    bool ok = nng_aio_alloc(&c->rx, on_rx, c) == 0 && nng_aio_alloc(&c->tx, on_tx, c) == 0 && wf_sp_room(&c->sp, 0);
+    if (ok) return c;
+    conn_free(c);
     return NULL;
 }
 
@@ -402,36 +383,58 @@ no_rx:
 static bool conn_start(struct nng_carrier *k, nng_stream *s, bool local, void *tag)
 {
     struct stream_conn *c = conn_new(k, s, local, tag);
-    bool fits = false;
-    if (c != NULL) {
-        pf_mutex_lock(k->lock);
-        fits = !k->closing && (tag != NULL || k->strangers < WF_STRANGERS_MAX);
-        if (fits) {
-            if (tag == NULL) k->strangers++;
-            wf_list_push(&k->conns, &c->in_carrier);
-            k->conn_count++;
-        }
-        pf_mutex_unlock(k->lock);
+    if (c == NULL) return false;
+    pf_mutex_lock(k->lock);
+    bool fits = !k->closing && (tag != NULL || k->strangers < WF_STRANGERS_MAX);
+    if (fits) {
+        if (tag == NULL) k->strangers++;
+        wf_list_push(&k->conns, &c->in_carrier);
+        k->conn_count++;
     }
-    if (c == NULL) nng_stream_free(s);
-    if (!fits && c != NULL) {
-        nng_stream_free(s);
-        nng_aio_reap(c->rx);
-        nng_aio_reap(c->tx);
-        wf_sp_finish(&c->sp);
-        free(c);
+    pf_mutex_unlock(k->lock);
+    if (!fits) {
+        conn_free(c);
+        return false;
     }
-    if (!fits) return false;
     c->iov[0] = (nng_iov){(void *)(uintptr_t)wf_sp_header, WF_SP_HEADER};
-    c->iov_first = 0;
     c->iov_count = 1;
     submit_send(c);
     return true;
 }
 
+static struct stream_end *end_new(struct nng_carrier *k, const char *url, void *tag)
+{
+    struct stream_end *e = calloc(1, sizeof *e);
+    if (e == NULL) return NULL;
+    e->carrier = k;
+    e->tag = tag;
+    e->local = wf_url_is_local(url);
+    return e;
+}
+
+/* Waits until its callback is over: not to be called from there. */
+static void end_free(struct stream_end *e)
+{
+    if (e->aio != NULL) nng_aio_free(e->aio);
+    if (e->listener != NULL) nng_stream_listener_free(e->listener);
+    if (e->dialer != NULL) nng_stream_dialer_free(e->dialer);
+    free(e);
+}
+
+static void free_ends(struct nng_carrier *k, struct wf_list *ends)
+{
+    struct wf_list over;
+    wf_list_init(&over);
+    pf_mutex_lock(k->lock);
+    wf_list_append(&over, ends);
+    pf_mutex_unlock(k->lock);
+    for (struct wf_link *at; (at = wf_list_pop(&over)) != NULL;)
+        end_free(WF_CONTAINER(at, struct stream_end, in_carrier));
+}
+
 static void on_accept(void *arg)
 {
-    struct stream_listener *l = arg;
+    struct stream_end *l = arg;
     struct nng_carrier *k = l->carrier;
     int error = nng_aio_result(l->aio);
     bool slept = l->pausing;
@@ -453,10 +456,8 @@ static void on_accept(void *arg)
 static int carrier_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why)
 {
     struct nng_carrier *k = (struct nng_carrier *)base;
-    struct stream_listener *l = calloc(1, sizeof *l);
+    struct stream_end *l = end_new(k, url, NULL);
     if (l == NULL) return WEFT_ENOMEM;
-    l->carrier = k;
-    l->local = wf_url_is_local(url);
     int error = nng_stream_listener_alloc(&l->listener, url);
     if (error != 0) goto failed;
     if (mode != 0) error = nng_stream_listener_set_int(l->listener, NNG_OPT_IPC_PERMISSIONS, mode);
@@ -471,35 +472,29 @@ static int carrier_listen(struct wf_carrier *base, const char *url, int mode, ch
     pf_mutex_unlock(k->lock);
     return WEFT_OK;
 failed:
-    snprintf(why, WF_REASON_TEXT, "%s", error_text(error));
-    if (l->aio != NULL) nng_aio_free(l->aio);
-    if (l->listener != NULL) nng_stream_listener_free(l->listener);
-    free(l);
-    return error_code(error);
+    snprintf(why, WF_REASON_TEXT, "%s", explain(error, &error));
+    end_free(l);
+    return error;
 }
 
 static void carrier_accept(struct wf_carrier *base)
 {
     struct nng_carrier *k = (struct nng_carrier *)base;
-    pf_mutex_lock(k->lock);
-    WF_LIST_EACH(at, &k->listeners) k->accepting++;
-    pf_mutex_unlock(k->lock);
-    /* The list does not change once accepting has begun. */
-    WF_LIST_EACH(at, &k->listeners) {
-        struct stream_listener *l = WF_CONTAINER(at, struct stream_listener, in_carrier);
+    WF_LIST_EACH(at, &k->listeners) /* the list does not change once accepting has begun */ {
+        struct stream_end *l = WF_CONTAINER(at, struct stream_end, in_carrier);
+        pf_mutex_lock(k->lock);
+        k->accepting++;
+        pf_mutex_unlock(k->lock);
         nng_stream_listener_accept(l->listener, l->aio);
     }
 }
 
-/* ---- Dialling
- * ----------------------------------------------------------------------------------------------------------- */
-
 static void on_dial(void *arg)
 {
-    struct stream_dial *d = arg;
+    struct stream_end *d = arg;
     struct nng_carrier *k = d->carrier;
     int error = nng_aio_result(d->aio);
-    const char *why = error == 0 ? NULL : error_text(error);
+    const char *why = error == 0 ? NULL : explain(error, &(int){0});
     if (error == 0 && !conn_start(k, nng_aio_get_output(d->aio, 0), d->local, d->tag))
         why = "out of memory, or stopping";
     if (why != NULL) k->options.user->on_dial_failed(k->options.owner, d->tag, why);
@@ -510,40 +505,19 @@ static void on_dial(void *arg)
     pf_mutex_unlock(k->lock);
 }
 
-static void dial_free(struct stream_dial *d)
-{
-    if (d->aio != NULL) nng_aio_free(d->aio);
-    if (d->dialer != NULL) nng_stream_dialer_free(d->dialer);
-    free(d);
-}
-
-static void free_dialled(struct nng_carrier *k)
-{
-    struct wf_list over;
-    wf_list_init(&over);
-    pf_mutex_lock(k->lock);
-    wf_list_append(&over, &k->dialled);
-    pf_mutex_unlock(k->lock);
-    for (struct wf_link *at; (at = wf_list_pop(&over)) != NULL;)
-        dial_free(WF_CONTAINER(at, struct stream_dial, in_carrier));
-}
-
 static int carrier_dial(struct wf_carrier *base, const char *url, void *tag, char *why)
 {
     struct nng_carrier *k = (struct nng_carrier *)base;
     WF_ASSERT(tag != NULL);
-    free_dialled(k);
-    struct stream_dial *d = calloc(1, sizeof *d);
+    free_ends(k, &k->dialled);
+    struct stream_end *d = end_new(k, url, tag);
     if (d == NULL) return WEFT_ENOMEM;
-    d->carrier = k;
-    d->tag = tag;
-    d->local = wf_url_is_local(url);
     int error = nng_stream_dialer_alloc(&d->dialer, url);
     if (error == 0) error = nng_aio_alloc(&d->aio, on_dial, d);
     if (error != 0) {
-        snprintf(why, WF_REASON_TEXT, "%s", error_text(error));
-        dial_free(d);
-        return error_code(error);
+        snprintf(why, WF_REASON_TEXT, "%s", explain(error, &error));
+        end_free(d);
+        return error;
     }
     nng_aio_set_timeout(d->aio, DIAL_MS);
     pf_mutex_lock(k->lock);
@@ -554,36 +528,25 @@ static int carrier_dial(struct wf_carrier *base, const char *url, void *tag, cha
     return WEFT_OK;
 }
 
-/* ---- The end
- * -------------------------------------------------------------------------------------------------------------- */
-
 static void carrier_unlisten(struct wf_carrier *base)
 {
     struct nng_carrier *k = (struct nng_carrier *)base;
-    struct wf_list over;
-    wf_list_init(&over);
     WF_LIST_EACH(at, &k->listeners) {
-        struct stream_listener *l = WF_CONTAINER(at, struct stream_listener, in_carrier);
+        struct stream_end *l = WF_CONTAINER(at, struct stream_end, in_carrier);
         nng_stream_listener_close(l->listener);
         nng_aio_cancel(l->aio);
     }
     pf_mutex_lock(k->lock);
     while (k->accepting > 0) pf_cond_wait(k->quiet, k->lock, WEFT_FOREVER);
-    wf_list_append(&over, &k->listeners);
     pf_mutex_unlock(k->lock);
-    for (struct wf_link *at; (at = wf_list_pop(&over)) != NULL;) {
-        struct stream_listener *l = WF_CONTAINER(at, struct stream_listener, in_carrier);
-        nng_aio_free(l->aio);
-        nng_stream_listener_free(l->listener);
-        free(l);
-    }
+    free_ends(k, &k->listeners);
 }
 
 static void close_all(struct nng_carrier *k)
 {
     pf_mutex_lock(k->lock);
     k->closing = true;
-    WF_LIST_EACH(at, &k->dials) nng_aio_cancel(WF_CONTAINER(at, struct stream_dial, in_carrier)->aio);
+    WF_LIST_EACH(at, &k->dials) nng_aio_cancel(WF_CONTAINER(at, struct stream_end, in_carrier)->aio);
     struct stream_conn **open = calloc(k->conn_count + 1, sizeof *open);
     uint32_t count = 0;
     WF_LIST_EACH(at, &k->conns) {
@@ -610,25 +573,15 @@ static void carrier_destroy(struct wf_carrier *base)
     pf_mutex_lock(k->lock);
     while (k->conn_count > 0 || k->dial_count > 0) pf_cond_wait(k->quiet, k->lock, WEFT_FOREVER);
     pf_mutex_unlock(k->lock);
-    free_dialled(k);
+    free_ends(k, &k->dialled);
     pf_cond_destroy(k->quiet);
     pf_mutex_destroy(k->lock);
     free(k);
 }
 
-static const struct wf_carrier_ops ops = {
-    .listen = carrier_listen,
-    .accept = carrier_accept,
-    .dial = carrier_dial,
-    .send = conn_send,
-    .resume = conn_resume,
-    .trust = conn_trust,
-    .close = conn_close,
-    .keep = conn_keep,
-    .release = conn_release,
-    .unlisten = carrier_unlisten,
-    .destroy = carrier_destroy,
-};
+static const struct wf_carrier_ops ops = {carrier_listen, carrier_accept,   carrier_dial,   conn_send,
+                                          conn_resume,    conn_trust,       conn_close,     conn_keep,
+                                          conn_release,   carrier_unlisten, carrier_destroy};
 
 struct wf_carrier *wf_carrier_nng(const struct wf_carrier_options *options)
 {
@@ -636,16 +589,10 @@ struct wf_carrier *wf_carrier_nng(const struct wf_carrier_options *options)
     if (k == NULL) return NULL;
     k->base.ops = &ops;
     k->options = *options;
-    wf_list_init(&k->conns);
-    wf_list_init(&k->listeners);
-    wf_list_init(&k->dials);
-    wf_list_init(&k->dialled);
-    if (pf_mutex_create(&k->lock) < 0) goto no_lock;
-    if (pf_cond_create(&k->quiet) < 0) goto no_cond;
-    return &k->base;
-no_cond:
+    struct wf_list *const lists[] = {&k->conns, &k->listeners, &k->dials, &k->dialled};
+    for (size_t i = 0; i < WF_COUNT(lists); i++) wf_list_init(lists[i]);
+    if (pf_mutex_create(&k->lock) == WEFT_OK && pf_cond_create(&k->quiet) == WEFT_OK) return &k->base;
     pf_mutex_destroy(k->lock);
-no_lock:
     free(k);
     return NULL;
 }

@@ -4,19 +4,19 @@
  * answer has the same tag and a msgpack body. An unknown verb, or a body that cannot be read, is answered with tag
  * WF_CONTROL_ERROR and the text of the error.
  *
- *   PS         no body. Answer: arrays [pid text, kind, name, state, waits for, mailbox, mailbox max, received,
- *   dropped]. NODES      no body. Answer: arrays [name, incarnation, state, reason, [urls], rtt ns, bytes in, bytes
- *   out, frames in,
- *              frames out, frames lost, seconds in this state]; first the node itself with state "self".
- *   INFO       no body. Answer: [name, incarnation, cluster, workers, actors, [urls], [[drop reason, count]...]].
- *   STOP       milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches (wf_transport_watch).
- *   PUBLISH    [topic, tag, body]. The node publishes it, to its own actors and to the other nodes. Answer: what
- *   weft_publish
- *              said.
- *   SUBSCRIBE  pattern. Answer: nil. Then the asker gets a message SUBSCRIBE when the subscription holds, a request
- *   HOLD, which
- *              it keeps as long as it wants more, and for each message published anywhere in the cluster one NEWS:
- *              [topic, tag, pid text of the publisher, body]. */
+ *   PS         Body empty. Answer: array of arrays [pid text, kind, name, state, waits for, mailbox, mailbox max,
+ *              received, dropped].
+ *   NODES      Body empty. Answer: array of arrays [name, incarnation, state, reason, [urls], rtt ns, bytes in, bytes
+ *              out, frames in, frames out, frames lost, seconds in this state]; first the node itself, state "self".
+ *   INFO       Body empty. Answer: array [name, incarnation, cluster, workers, actors, [urls], [[drop reason, count],
+ *              ...]].
+ *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches
+ *              (wf_transport_watch).
+ *   PUBLISH    Body: array [topic, tag, body]. The node publishes it, to its own actors and to the other nodes.
+ *              Answer: what weft_publish said.
+ *   SUBSCRIBE  Body: pattern. Answer: nil. Then the asker gets a message SUBSCRIBE when the subscription holds, a
+ *              request HOLD, which it keeps as long as it wants more, and for each message published anywhere in the
+ *              cluster one NEWS: array [topic, tag, pid text of the publisher, body]. */
 #ifndef WF_CONTROL_H
 #define WF_CONTROL_H
 
@@ -34,9 +34,10 @@ enum {
     WF_CONTROL_NEWS = 8
 };
 
-/* What `what` of a watcher may be: WF_NOTIFY_FATAL: this node cannot be part of the cluster (its name is taken),
- * `why` says so. WF_NOTIFY_STOP: somebody asks the node to stop; `why` is the number of milliseconds for draining, in
- * text. Runs on a worker: must not block, nor stop the node itself. */
+/* `what`: WF_NOTIFY_FATAL: this node cannot be part of the cluster (its name is taken), `why` says so.
+ * WF_NOTIFY_STOP: somebody asks the node to stop; `why` is the number of milliseconds for draining, in text.
+ * Runs on a worker: must not block, nor stop the node itself. */
+enum { WF_NOTIFY_FATAL = 1, WF_NOTIFY_STOP = 2 };
 WEFT_API void wf_transport_watch(weft_node *node, void (*notify)(void *arg, int what, const char *why), void *arg);
 /* 1 and the reason if the node cannot be part of the cluster; else 0. Any thread. */
 WEFT_API int wf_transport_fatal(weft_node *node, char *why, size_t size);

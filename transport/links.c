@@ -36,8 +36,7 @@ static struct wf_session *find_name(struct wf_cluster *c, const char *name)
     return NULL;
 }
 
-/* ---- Telling
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- Telling --------------------------------------------------------------------------------------------------- */
 
 static void tell(struct wf_cluster *c, weft_pid who, uint32_t tag, const struct wf_session *s, const char *reason)
 {
@@ -92,8 +91,7 @@ void wf_links_watch(struct wf_cluster *c, weft_pid who)
     }
 }
 
-/* ---- Topic interest
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- Topic interest -------------------------------------------------------------------------------------------- */
 
 struct pattern_list {
     weft_writer w;
@@ -153,8 +151,7 @@ void wf_links_interest(struct wf_cluster *c, const char *pattern, enum wf_intere
     }
 }
 
-/* ---- Up and down
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- Up and down ----------------------------------------------------------------------------------------------- */
 
 static void take_down(struct wf_cluster *c, struct wf_session *s, const char *reason, bool left)
 {
@@ -233,8 +230,7 @@ static void log_reject(struct wf_cluster *c, const char *remote, const char *rea
     c->rejects[slot].silent = 0;
 }
 
-/* ---- Handshake
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- Handshake ------------------------------------------------------------------------------------------------- */
 
 static void refuse(struct wf_cluster *c, struct wf_session *s, enum wf_refusal code, const char *reason)
 {

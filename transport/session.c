@@ -205,8 +205,7 @@ bool wf_session_receive(struct wf_session *s, const uint8_t *data, size_t size)
     return ok;
 }
 
-/* ---- The carrier's callbacks
- * --------------------------------------------------------------------------------------- */
+/* ---- The carrier's callbacks ----------------------------------------------------------------------------------- */
 
 static enum wf_receive on_message(void *owner, struct wf_conn *conn, const uint8_t *data, size_t size)
 {

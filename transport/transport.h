@@ -2,19 +2,21 @@
  *
  * Design notes.
  * (1) A session is one connection to another node, from on_up to on_down. Between the two it may become a link
- * ("up"): then it is in `up`, and each worker has a port to it. A new connection to the same node is a new session.
+ *     ("up"): then each worker has a port to it. A new connection to the same node is a new session.
  * (2) Three kinds of threads meet here. Workers encode into the batch of a port, which is theirs alone. The carrier's
- * threads decode what comes and take batches from the outbox. The actor $cluster decides everything: handshakes,
- * dialling, heartbeats, who is told. It hands its decisions to the workers as posted calls (port opened, port closed,
+ *     threads decode what comes and take batches from the outbox. The actor $cluster decides everything: handshakes,
+ *     dialling, heartbeats, who is told. It hands its decisions to the workers as posted calls (port opened, port
+ *     closed, interest changed), so that no worker ever takes a lock to find a peer.
  * (3) Both say HELLO, then the node with the higher incarnation says WELCOME if it agrees, then the other one: its
  *     WELCOME makes the connection the link, and it refuses others. So two that dial each other at once agree without
  *     a race, and no message is ever sent on a connection that is then dropped as a duplicate.
- * duplicate. (4) Locks: wf_transport.lock (events, tables; short) and wf_session.lock (outbox). Never both at once,
- * and no call into the carrier under either. */
+ * (4) Locks: wf_transport.lock (events, tables; short) and wf_session.lock (outbox). Never both at once, and no call
+ *     into the carrier under either. */
 #ifndef WF_TRANSPORT_H
 #define WF_TRANSPORT_H
 
 #include "carrier.h"
+#include "control.h"
 #include "frame.h"
 #include "list.h"
 #include "node.h"
@@ -126,8 +128,7 @@ struct wf_ports {
     uint32_t table_size, count;
 };
 
-/* ---- What $cluster hears
- * ------------------------------------------------------------------------------------------- */
+/* ---- What $cluster hears --------------------------------------------------------------------------------------- */
 enum wf_news_kind {
     WF_NEWS_MESSAGE,     /* session, data: a message during the handshake; the receiving side is paused */
     WF_NEWS_FRAME,       /* session, data: PEERS or BYE */
@@ -148,10 +149,7 @@ struct wf_news {
     uint8_t data[]; /* text is NUL-terminated */
 };
 
-enum { WF_NOTIFY_FATAL = 1, WF_NOTIFY_STOP = 2 }; /* transport/control.h */
-
-/* ---- All of a node
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- All of a node --------------------------------------------------------------------------------------------- */
 struct wf_transport {
     weft_node *node;
     struct wf_carrier *carrier;
@@ -191,8 +189,7 @@ static inline int64_t wf_transport_now(const struct wf_transport *t)
     return env->now(env);
 }
 
-/* ---- session.c
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- session.c ------------------------------------------------------------------------------------------------- */
 extern const struct wf_carrier_user wf_session_carrier_user; /* owner: the transport */
 void wf_session_keep(struct wf_session *s);
 void wf_session_release(struct wf_session *s);
@@ -213,8 +210,7 @@ static inline weft_writer wf_batch_writer(struct wf_batch *b)
     return weft_writer_on(b->data + b->size, b->capacity - b->size);
 }
 
-/* ---- news.c
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- news.c ---------------------------------------------------------------------------------------------------- */
 struct wf_news *wf_news_new(enum wf_news_kind kind, struct wf_session *s, const void *data, size_t size);
 void wf_news_free(struct wf_news *n);
 void wf_news_post_locked(struct wf_transport *t, struct wf_news *n); /* t->lock held; wf_news_wake when it is not */
@@ -224,8 +220,7 @@ void wf_news_wake_if_stopping(struct wf_transport *t); /* an outbox has run empt
 void wf_news_post(struct wf_transport *t, struct wf_news *n);
 struct wf_news *wf_news_take(struct wf_transport *t);
 
-/* ---- port.c
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- port.c ---------------------------------------------------------------------------------------------------- */
 extern const struct wf_route wf_transport_route;
 int wf_ports_create(struct wf_transport *t); /* for each worker; before they run */
 void wf_ports_destroy(struct wf_transport *t);
@@ -237,8 +232,7 @@ int wf_ports_interest(struct wf_session *s, struct wf_frame *f);
 /* Not on a worker: waits until every worker has handled what was posted before. */
 void wf_ports_barrier(struct wf_transport *t);
 
-/* ---- cluster.c
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- cluster.c ------------------------------------------------------------------------------------------------- */
 weft_actor wf_cluster_main; /* arg: struct wf_transport * */
 weft_actor wf_control_main;
 

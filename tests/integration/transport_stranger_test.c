@@ -178,8 +178,7 @@ START_TEST(a_node_can_be_written_by_hand)
 }
 END_TEST
 
-/* ---- Strangers
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- Strangers ------------------------------------------------------------------------------------------------- */
 
 START_TEST(other_protocols_are_closed)
 {
@@ -274,8 +273,7 @@ START_TEST(a_silent_link_is_lost)
 }
 END_TEST
 
-/* ---- The carrier alone
- * ------------------------------------------------------------------------------------------------- */
+/* ---- The carrier alone ----------------------------------------------------------------------------------------- */
 
 static void no_up(void *owner, struct wf_conn *c)
 {
@@ -333,8 +331,7 @@ START_TEST(silence_has_an_end)
 }
 END_TEST
 
-/* ---- A peer that does not read
- * ---------------------------------------------------------------------------------------------- */
+/* ---- A peer that does not read --------------------------------------------------------------------------------- */
 
 static void flood(const void *arg, size_t size)
 {
@@ -365,8 +362,7 @@ START_TEST(the_outbox_has_a_bound)
 }
 END_TEST
 
-/* ---- A process that is killed
- * ---------------------------------------------------------------------------------------------- */
+/* ---- A process that is killed ---------------------------------------------------------------------------------- */
 
 static pid_t spawn_node(const char *name, const char *join)
 {

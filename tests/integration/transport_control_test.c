@@ -1,0 +1,135 @@
+/* The command line's way: a client over the control socket asks $node. */
+#include "control.h"
+#include "transport_harness.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void on_notice(void *arg, int what, const char *why)
+{
+    (void)arg;
+    if (what == WF_NOTIFY_STOP) say("stop in %s ms", why);
+}
+
+static void ask(const void *arg, size_t size)
+{
+    (void)arg;
+    (void)size;
+    weft_msg *m;
+    int64_t by = weft_after(WEFT_SEC(10));
+    ck_assert_int_eq(weft_call_name("$node@n", WF_CONTROL_NODES, NULL, 0, &m, by), 0);
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    uint32_t count = weft_get_array(&r);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t fields = weft_get_array(&r);
+        weft_text name = weft_get_str(&r);
+        uint64_t incarnation = weft_get_uint(&r);
+        weft_text state = weft_get_str(&r);
+        say("node %.*s %s %.*s %u", WEFT_STR(name), incarnation != 0 ? "ok" : "none", WEFT_STR(state), fields);
+        for (uint32_t k = 3; k < fields; k++) weft_skip(&r);
+    }
+    say("nodes %u error %d left %d", count, r.error, (int)(r.end - r.at));
+    weft_msg_free(m);
+    ck_assert_int_eq(weft_call_name("$node@n", WF_CONTROL_PS, NULL, 0, &m, by), 0);
+    say("ps %d", weft_pack_check(weft_data(m), weft_size(m), 10000, NULL));
+    weft_msg_free(m);
+    ck_assert_int_eq(weft_call_name("$node@n", WF_CONTROL_INFO, NULL, 0, &m, by), 0);
+    say("info %d", weft_pack_check(weft_data(m), weft_size(m), 10000, NULL));
+    weft_msg_free(m);
+    ck_assert_int_eq(weft_call_name("$node@n", 99, NULL, 0, &m, by), 0);
+    say("unknown %u %.*s", weft_tag(m), (int)weft_size(m), (const char *)weft_data(m));
+    weft_msg_free(m);
+    ck_assert_int_eq(weft_call_name("$node@n", WF_CONTROL_STOP, "\xcd\x05\xdc", 3, &m, by), 0);
+    weft_msg_free(m);
+    say("asked");
+}
+
+START_TEST(a_client_asks_over_the_control_socket)
+{
+    char folder[] = "/tmp/weft-XXXXXX", path[64], url[80];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/run/n.sock", folder);
+    snprintf(url, sizeof url, "ipc://%s", path);
+    forget_all();
+    weft_node *n, *other, *client;
+    const char *listen = "tcp://127.0.0.1:0", *join = url;
+    weft_node_options o = {.name = "n", .control = path, .listen = &listen, .listen_count = 1};
+    ck_assert_int_eq(weft_node_start(&n, &o), 0);
+    wf_transport_watch(n, on_notice, NULL);
+    struct stat st;
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_uint_eq(st.st_mode & 0777, 0600);
+    watch(n);
+    other = node_up("other", "tcp://127.0.0.1:0", weft_node_url(n, 0), 0);
+    HEAR("n up other");
+    weft_node_options c = {.client = true, .join = &join, .join_count = 1, .workers = 1};
+    ck_assert_int_eq(weft_node_start(&client, &c), 0);
+    uint64_t peer;
+    char name[65], why[100];
+    ck_assert_int_eq(wf_client_wait_up(client, &peer, name, weft_after(WEFT_SEC(10)), why, sizeof why), 0);
+    ck_assert_str_eq(name, "n");
+    ck_assert(peer == weft_node_incarnation(n));
+    run_actor(client, ask, NULL, 0);
+    HEAR("asked");
+    HEAR("node n ok self 12");
+    HEAR("node other ok up 12");
+    HEAR("nodes 2 error 0 left 0"); /* the client is none */
+    HEAR("ps 0");
+    HEAR("info 0");
+    HEAR("unknown 0 unknown request");
+    HEAR("stop in 1500 ms");
+    ck_assert_int_eq(weft_node_stop(client, weft_after(WEFT_SEC(5))), 0);
+    ck_assert_int_eq(heard("n up", 1), 1); /* a client is no news */
+    node_down(n);
+    ck_assert_int_ne(stat(path, &st), 0);
+    node_down(other);
+    snprintf(path, sizeof path, "%s/run", folder);
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+START_TEST(nobody_there_is_said_at_once)
+{
+    weft_node *client;
+    const char *join = "ipc:///tmp/weft-no-such-socket";
+    weft_node_options c = {.client = true, .join = &join, .join_count = 1, .workers = 1};
+    char why[100] = "";
+    ck_assert_int_eq(weft_node_start(&client, &c), 0);
+    ck_assert_int_eq(wf_client_wait_up(client, NULL, NULL, weft_after(WEFT_SEC(20)), why, sizeof why), WEFT_ENONODE);
+    ck_assert_str_ne(why, "");
+    ck_assert_int_eq(weft_node_stop(client, weft_after(WEFT_SEC(5))), 0);
+}
+END_TEST
+
+/* A socket file that nobody listens on any more is replaced; one that is in use is not. */
+START_TEST(a_stale_control_socket_is_replaced)
+{
+    char folder[] = "/tmp/weft-XXXXXX", path[64];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/n.sock", folder);
+    weft_node *n, *twin;
+    weft_node_options o = {.name = "n", .control = path, .workers = 1};
+    ck_assert_int_eq(weft_node_start(&n, &o), 0);
+    ck_assert_int_eq(weft_node_start(&twin, &o), WEFT_EINUSE);
+    char aside[80];
+    snprintf(aside, sizeof aside, "%s.old", path);
+    ck_assert_int_eq(rename(path, aside), 0); /* stopping removes the path, not this */
+    ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(5))), 0);
+    ck_assert_int_eq(rename(aside, path), 0);
+    ck_assert_int_eq(weft_node_start(&n, &o), 0);
+    ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(5))), 0);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("transport_control");
+    TCase *t = tcase_create("control");
+    tcase_add_test(t, a_client_asks_over_the_control_socket);
+    tcase_add_test(t, nobody_there_is_said_at_once);
+    tcase_add_test(t, a_stale_control_socket_is_replaced);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
