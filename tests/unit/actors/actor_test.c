@@ -4,6 +4,9 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef WF_VALGRIND
+#include <valgrind/valgrind.h>
+#endif
 
 enum { DATA = 1, GO = 2 };
 
@@ -371,6 +374,18 @@ END_TEST
 
 /* ---- Very many, and too deep ----------------------------------------------------------------------------------- */
 
+/* Sanitizers and Valgrind: everything takes longer, and they watch the stacks themselves. */
+static bool under_tools(void)
+{
+#if defined(WF_ASAN) || defined(WF_TSAN)
+    return true;
+#elif defined(WF_VALGRIND)
+    return RUNNING_ON_VALGRIND != 0;
+#else
+    return false;
+#endif
+}
+
 static void wait_for_go(const void *arg, size_t size)
 {
     struct kid k = *(const struct kid *)arg;
@@ -381,18 +396,14 @@ static void wait_for_go(const void *arg, size_t size)
 static void many_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
-#if defined(WF_ASAN) || defined(WF_TSAN)
-    enum { MANY = 2000 };
-#else
-    enum { MANY = 100 * 1000 };
-#endif
-    weft_pid *kids = malloc(MANY * sizeof *kids);
+    const int64_t many = under_tools() ? 2000 : 100 * 1000;
+    weft_pid *kids = malloc((size_t)many * sizeof *kids);
     want_int(weft_defer(free, kids), 0);
-    for (int64_t i = 0; i < MANY; i++) kids[i] = kid_on((int)(i % 2) + 1, wait_for_go, 0);
-    for (int64_t i = 0; i < MANY; i++) want_int(say(kids[i], GO, i), 0); /* so all are alive now */
+    for (int64_t i = 0; i < many; i++) kids[i] = kid_on((int)(i % 2) + 1, wait_for_go, 0);
+    for (int64_t i = 0; i < many; i++) want_int(say(kids[i], GO, i), 0); /* so all are alive now */
     int64_t sum = 0;
-    for (int64_t i = 0; i < MANY; i++) sum += hear(DATA);
-    want_int(sum, (int64_t)MANY * (MANY - 1) / 2);
+    for (int64_t i = 0; i < many; i++) sum += hear(DATA);
+    want_int(sum, many * (many - 1) / 2);
 }
 
 START_TEST(a_hundred_thousand_are_alive_at_once)
@@ -441,9 +452,7 @@ static void overflow(const void *arg, size_t size)
 
 START_TEST(too_deep_a_recursion_names_its_actor)
 {
-#if defined(WF_ASAN) || defined(WF_TSAN)
-    return; /* the sanitizers report it themselves */
-#endif
+    if (under_tools()) return; /* they report it themselves */
     int fds[2];
     want_int(pipe(fds), 0);
     pid_t child = fork();
