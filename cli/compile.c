@@ -38,6 +38,13 @@ static void add(struct command *k, char *word)
     if (k->count < WORDS_MAX) k->word[k->count++] = word;
 }
 
+/* Back to the first `count` words: those behind them may point to what is about to go. */
+static void forget(struct command *k, size_t count)
+{
+    k->count = count;
+    memset(k->word + count, 0, sizeof k->word - count * sizeof k->word[0]);
+}
+
 static void add_words(struct command *k, char *text)
 {
     char *word;
@@ -218,10 +225,9 @@ static int cached_name(const struct cli *c, struct command *k, const char *sourc
     add(k, (char[]){"-E"});
     add(k, (char *)(uintptr_t)source);
     rc = run_command(c, k, &text);
-    if (rc == CLI_OK) hash_add(&h, text);
+    if (rc == CLI_OK && text != NULL) hash_add(&h, text);
     free(text);
-    k->count = count;
-    memset(k->word + count, 0, sizeof k->word - count * sizeof k->word[0]);
+    forget(k, count);
     snprintf(out, PATH_MAX, "%.*s/%016llx%016llx.so", PATH_MAX - 64, folder, (unsigned long long)h.a,
              (unsigned long long)h.b);
     return rc;
@@ -231,6 +237,7 @@ static int compile_to(const struct cli *c, struct command *k, const char *source
 {
     char made[PATH_MAX + 32];
     snprintf(made, sizeof made, "%s.%ld", module, (long)getpid());
+    size_t count = k->count;
     char shared[] = "-shared", output[] = "-o", no_undefined[] = "-Wl,-z,defs";
     add(k, shared);
     add(k, (char *)(uintptr_t)source);
@@ -240,6 +247,7 @@ static int compile_to(const struct cli *c, struct command *k, const char *source
     add(k, k->library);
     int rc = k->count == WORDS_MAX ? cli_fail(c, CLI_FAILED, "CC and CFLAGS have more words than %d", WORDS_MAX - 8)
                                    : run_command(c, k, NULL);
+    forget(k, count);
     if (rc == CLI_OK && rename(made, module) < 0)
         rc = cli_fail(c, CLI_FAILED, "cannot write %s: %s", module, strerror(errno));
     if (rc != CLI_OK) (void)unlink(made);
