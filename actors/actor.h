@@ -51,6 +51,7 @@ struct wf_actor {
     bool cleaning;   /* wf_actor_end runs */
     bool wants_room; /* waits for room in another's mailbox */
     bool room_news;  /* and was told that there is some */
+    uint32_t room_asked; /* how often it asked: news of an earlier time say nothing */
     uint64_t received, dropped;
     weft_msg *scanned;   /* weft_recv_match: the last message it has seen */
     weft_msg *held;      /* doubly linked: next by post.next, previous by to_actor */

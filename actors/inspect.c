@@ -15,6 +15,7 @@ struct census {
     _Atomic uint32_t left;
     uint32_t workers;
     weft_event ready;
+    struct wf_owned asker; /* its reference, if it is killed while it waits */
     struct part {
         struct wf_call call;
         struct census *census;
@@ -29,6 +30,11 @@ static void drop_census(struct census *c)
     if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
     for (uint32_t i = 0; i < c->workers; i++) free(c->parts[i].actors);
     free(c);
+}
+
+static void asker_ended(struct wf_owned *o)
+{
+    drop_census(WF_CONTAINER(o, struct census, asker));
 }
 
 static void describe(const struct wf_actor *a, struct wf_actor_info *out)
@@ -100,7 +106,10 @@ int wf_node_list_actors(weft_node *node, struct wf_actor_info **out, size_t *cou
         c->parts[i].call = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = describe_here};
         wf_worker_post(node->workers.at[i], &c->parts[i].call.post);
     }
+    c->asker.close = asker_ended;
+    wf_list_push(&wf_here->current->owned, &c->asker.on_task);
     rc = weft_event_await(ready, deadline);
+    wf_unlink(&c->asker.on_task);
     (void)weft_event_close(ready);
     if (rc == WEFT_OK) rc = gather(c, out, count);
     drop_census(c);

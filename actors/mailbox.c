@@ -98,7 +98,7 @@ void wf_room_tell_all(struct wf_actor *a)
 
 static void room_came(struct wf_actor *a)
 {
-    if (WF_UNLIKELY(a->mail_count >= a->mailbox_max)) return;
+    if (WF_UNLIKELY(wf_mailbox_full(a))) return;
     if (WF_UNLIKELY(atomic_load_explicit(&a->full, memory_order_relaxed)))
         atomic_store_explicit(&a->full, false, memory_order_relaxed);
     if (WF_UNLIKELY(a->room.first != NULL)) tell_room(a, a->mailbox_max - a->mail_count);
@@ -209,9 +209,11 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
         return;
     case WF_MSG_ROOM:
         if (m->ref != 0) { /* the news came back to the sender */
+            if (m->size == a->room_asked) {
+                a->room_news = true;
+                if (a->wants_room) wf_task_wake(&a->task);
+            }
             wf_msg_free(w, m);
-            a->room_news = true;
-            if (a->wants_room) wf_task_wake(&a->task);
         } else {
             m->ref = 1;
             room_asked(w, a, m);
@@ -346,7 +348,8 @@ void wf_mailbox_close(struct wf_actor *a)
     struct wf_worker *w = a->task.worker;
     for (weft_msg *m; (m = a->held) != NULL;) {
         wf_release(a, m);
-        if (m->post.flags == WF_MSG_CALL) wf_refuse(w, m, WEFT_ENOREPLY);
+        /* Its own request is here if it was killed while that waited for room: nobody is to be told. */
+        if (m->post.flags == WF_MSG_CALL && !weft_pid_equal(m->from, wf_actor_pid(a))) wf_refuse(w, m, WEFT_ENOREPLY);
         else wf_msg_free(w, m);
     }
     for (weft_msg *m; (m = lane_take_after(&a->signals, NULL)) != NULL;) wf_msg_free(w, m);

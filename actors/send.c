@@ -77,6 +77,7 @@ static int ask_room(struct wf_actor *self, weft_pid to, uint32_t forget)
     if (ask == NULL) return WEFT_ENOMEM;
     ask->post.flags = WF_MSG_ROOM;
     ask->from = wf_actor_pid(self);
+    ask->size = forget ? 0 : ++self->room_asked;
     return wf_send_signal(w, to, ask);
 }
 
@@ -86,7 +87,7 @@ static int wait_for_mailbox(struct wf_actor *self, weft_pid to, int64_t deadline
     self->room_news = false;
     int rc = ask_room(self, to, 0);
     /* Asked of our own worker, the answer may have come before the wait. */
-    if (rc == WEFT_OK && !self->room_news) rc = wf_task_wait(deadline, "room in a mailbox");
+    while (rc == WEFT_OK && !self->room_news) rc = wf_task_wait(deadline, "room in a mailbox");
     self->wants_room = false;
     if (rc < 0) (void)ask_room(self, to, 1);
     return rc;
@@ -333,6 +334,11 @@ static uint64_t begin_call(struct wf_actor *self, weft_msg *m)
     return m->ref;
 }
 
+static int64_t send_deadline(int64_t deadline)
+{
+    return deadline == WEFT_FOREVER ? SEND_TIMEOUT : WF_MAX(deadline, WEFT_NOW);
+}
+
 static int end_call(struct wf_actor *self, int rc, uint64_t node, weft_msg **answer, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
@@ -359,7 +365,7 @@ int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg
     if (size > 0) memcpy(m + 1, data, size);
     m->from = wf_actor_pid(self);
     begin_call(self, m);
-    int rc = send_or_free(self, to, m, deadline == WEFT_FOREVER ? SEND_TIMEOUT : deadline);
+    int rc = send_or_free(self, to, m, send_deadline(deadline));
     return end_call(self, rc, to.node, answer, deadline);
 }
 
@@ -372,7 +378,7 @@ int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size
     weft_msg *m = message_to_name(self, name, tag, data, size, &why);
     if (m == NULL) return why;
     begin_call(self, m);
-    int rc = send_named(self, name, m, deadline == WEFT_FOREVER ? SEND_TIMEOUT : deadline, &node);
+    int rc = send_named(self, name, m, send_deadline(deadline), &node);
     return end_call(self, rc, node, answer, deadline);
 }
 

@@ -223,6 +223,63 @@ START_TEST(the_send_timeout_ends_in_efull)
 }
 END_TEST
 
+static void long_past_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid to = kid_with(sit, (struct kid){.n = 0}, &(weft_spawn_options){.mailbox_max = 1, .worker = 1});
+    want_int(say(to, DATA, 0), 0);
+    weft_msg *answer;
+    want_int(weft_call(to, DATA, NULL, 0, &answer, -1), WEFT_EFULL);
+    want_int(weft_stop(to), 0);
+}
+
+START_TEST(a_call_with_a_deadline_long_past_waits_for_no_room)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .send_timeout = WEFT_FOREVER)); /* a hang is the failure */
+    node_spawn(n, 1, long_past_body);
+    node_end(n);
+}
+END_TEST
+
+/* Room for bytes: one message taken from many leaves the budget as used up as it was. */
+static _Atomic bool may_take;
+
+static void takes_one(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    while (!atomic_load(&may_take)) (void)weft_yield();
+    want_int(weft_recv(&m, WEFT_NOW), 0);
+    want_int(weft_size(m), 0);
+    weft_msg_free(m);
+    atomic_store(&may_take, false);
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+static void bytes_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    static const char block[50000];
+    weft_pid to = kid_on(2, takes_one, 0);
+    want_int(weft_try_send(to, DATA, NULL, 0), 0); /* takes hardly any of the budget */
+    for (int i = 0; i < 2; i++) want_int(weft_try_send(to, DATA, block, sizeof block), 0);
+    const struct wf_actor *there = wf_slab_find(&wf_actors_of(weft_here()->workers.at[1])->slab, to.actor);
+    until(wf_actor_is_full(there));
+    want_int(weft_try_send(to, DATA, NULL, 0), WEFT_EFULL);
+    atomic_store(&may_take, true);
+    until(!atomic_load(&may_take));
+    want_int(weft_try_send(to, DATA, NULL, 0), WEFT_EFULL);
+    want_int(weft_stop(to), 0);
+}
+
+START_TEST(one_message_taken_is_no_room_while_the_byte_budget_is_used_up)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .mailbox_bytes_max = 160000));
+    node_spawn(n, 1, bytes_body);
+    node_end(n);
+}
+END_TEST
+
 static void push_until_error(const void *arg, size_t size)
 {
     (void)size;
@@ -405,6 +462,8 @@ END_TEST
 
 TEST_MAIN("room", a_full_mailbox_suspends_its_senders_and_loses_nothing, a_burst_to_another_worker_is_not_lost,
           room_in_an_almost_full_mailbox_is_used, one_message_taken_makes_room_for_one,
-          the_send_timeout_ends_in_efull, waiting_senders_are_stopped_killed_and_told_of_the_receivers_end,
+          the_send_timeout_ends_in_efull, a_call_with_a_deadline_long_past_waits_for_no_room,
+          one_message_taken_is_no_room_while_the_byte_budget_is_used_up,
+          waiting_senders_are_stopped_killed_and_told_of_the_receivers_end,
           many_senders_share_a_mailbox_of_one, room_that_a_stopped_sender_leaves_goes_to_the_next,
           senders_wait_for_a_choked_worker)
