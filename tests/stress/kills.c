@@ -39,8 +39,8 @@ static weft_pid somebody(uint64_t *seed)
 struct player {
     uint32_t place;
     bool sending;  /* killed in a send: that message is refused */
-    bool stubborn; /* goes on after it was asked to stop, until it is killed */
-    bool ended;    /* by itself */
+    bool stubborn; /* ends only by being killed, or with the run */
+    bool ended;    /* by itself, not killed */
     bool asks;     /* the second half: a server of requests */
     uint64_t seed;
 };
@@ -69,6 +69,13 @@ static void leave_place(void *arg)
     if (p->sending) add(&refused);
     if (!p->ended) add(&kills);
     if (atomic_load(&operations_left) > 0) fill_place(p->place, p->asks);
+    free(p);
+}
+
+static _Noreturn void leave(struct player *p, int reason)
+{
+    p->ended = true;
+    weft_exit(reason);
 }
 
 static int count_sent(struct player *p, int rc)
@@ -107,7 +114,7 @@ static int move(struct player *p)
     uint32_t tag = random_below(&p->seed, 3), dice = random_below(&p->seed, 1000);
     size_t size = random_below(&p->seed, sizeof bytes);
     if (dice < 4) return weft_stop(somebody(&p->seed));
-    if (dice < 6) weft_exit(7);
+    if (dice < 6 && !p->stubborn) leave(p, 7);
     if (dice < 500) return receive(p);
     if (dice < 600) return weft_yield();
     weft_pid to = somebody(&p->seed);
@@ -125,7 +132,7 @@ static int serve(struct player *p)
 {
     weft_msg *m;
     int rc = weft_recv(&m, weft_after(WEFT_US(200)));
-    if (rc == WEFT_ETIMEDOUT && random_below(&p->seed, 16) == 0) weft_exit(9); /* lets go what it has kept */
+    if (rc == WEFT_ETIMEDOUT && random_below(&p->seed, 16) == 0) leave(p, 9); /* lets go what it has kept */
     if (rc < 0) return rc;
     want(weft_wants_reply(m));
     uint32_t dice = random_below(&p->seed, 100);
@@ -134,23 +141,21 @@ static int serve(struct player *p)
     if (dice < 15) return WEFT_OK;
     if (dice < 85) want_int(weft_reply(m, 5, weft_data(m), weft_size(m)), WEFT_OK);
     weft_msg_free(m);
-    if (dice >= 98) weft_exit(8);
+    if (dice >= 98) leave(p, 8);
     return dice >= 96 ? weft_stop(somebody(&p->seed)) : WEFT_OK;
 }
 
 static void play(const void *arg, size_t size)
 {
-    struct player p;
-    want_int(size, sizeof p);
-    memcpy(&p, arg, sizeof p);
-    want_int(weft_defer(leave_place, &p), WEFT_OK);
-    while (p.asks ? atomic_load(&operations_left) > 0 : go_on()) {
-        p.ended = true; /* unless it is killed where it waits */
-        int rc = p.asks ? serve(&p) : move(&p);
-        if (rc == WEFT_ECANCELED && !p.stubborn) return;
-        p.ended = !p.stubborn;
+    struct player *p = malloc(sizeof *p); /* the frame of a body is gone when clean-ups run after it returned */
+    want(p != NULL && size == sizeof *p);
+    memcpy(p, arg, sizeof *p);
+    want_int(weft_defer(leave_place, p), WEFT_OK);
+    while (p->asks ? atomic_load(&operations_left) > 0 : go_on()) {
+        int rc = p->asks ? serve(p) : move(p);
+        if (rc == WEFT_ECANCELED && !p->stubborn) break;
     }
-    p.ended = true;
+    p->ended = true;
 }
 
 static void ask(const void *arg, size_t size)
@@ -202,7 +207,7 @@ static void run_half(bool serves, int64_t operations)
 {
     for (int i = 0; i < PLACES; i++) atomic_store(&places[i].actor, 0);
     atomic_store(&operations_left, operations);
-    weft_node *node = node_start(RUN_OPTIONS(.workers = WORKERS, .send_timeout = WEFT_MS(1), .grace = WEFT_MS(1),
+    weft_node *node = node_start(RUN_OPTIONS(.workers = WORKERS, .send_timeout = WEFT_MS(1), .grace = WEFT_US(100),
                                              .mailbox_bytes_max = 3 * 30000));
     incarnation = node->incarnation;
     pthread_t outside;

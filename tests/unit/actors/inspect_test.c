@@ -1,5 +1,7 @@
-/* Lists of actors whose asker does not live to see them. */
+/* Lists of actors whose asker does not live to see them; who a log line says speaks. */
 #include "node_harness.h"
+
+#include <unistd.h>
 
 enum { READY = 1 };
 
@@ -38,4 +40,35 @@ START_TEST(an_asker_that_is_killed_leaves_nothing)
 }
 END_TEST
 
-TEST_MAIN("inspect", an_asker_that_is_killed_leaves_nothing)
+static void speaks(const void *arg, size_t size)
+{
+    (void)size;
+    weft_pid_format(weft_self(), *(char *const *)arg);
+    weft_log(WEFT_WARN, "from within");
+}
+
+START_TEST(a_log_line_says_which_actor_of_which_node_speaks)
+{
+    int ends[2], kept = dup(STDERR_FILENO);
+    char pid[WEFT_PID_TEXT], said[1024], expected[200], *where = pid;
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .name = "speaker"));
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_ge(dup2(ends[1], STDERR_FILENO), 0);
+    ck_assert_int_eq(weft_node_spawn(n, NULL, speaks, &where, sizeof where, NULL), 0);
+    node_end(n);
+    weft_log(WEFT_WARN, "from outside");
+    ck_assert_int_ge(dup2(kept, STDERR_FILENO), 0);
+    close(ends[1]);
+    size_t size = 0;
+    for (ssize_t got; (got = read(ends[0], said + size, sizeof said - 1 - size)) > 0;) size += (size_t)got;
+    said[size] = 0;
+    close(ends[0]);
+    close(kept);
+    *strchr(pid, '@') = 0;
+    snprintf(expected, sizeof expected, "node=speaker actor=%s msg=\"from within\"", pid);
+    ck_assert_msg(strstr(said, expected) != NULL, "%s", said);
+    ck_assert_msg(strstr(said, "level=warn msg=\"from outside\"") != NULL, "%s", said);
+}
+END_TEST
+
+TEST_MAIN("inspect", an_asker_that_is_killed_leaves_nothing, a_log_line_says_which_actor_of_which_node_speaks)
