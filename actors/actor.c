@@ -263,6 +263,7 @@ void wf_actor_killed(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
     WF_ASSERT(!a->cleaning); /* latest bounds the waits of clean-ups; nothing kills twice */
+    a->reason = WEFT_EXIT_KILLED;
     end_actor(a);
     wf_task_exit();
 }
@@ -275,6 +276,7 @@ void weft_exit(int reason)
         abort();
     }
     WF_ASSERT(!self->cleaning); /* weft_exit from a clean-up */
+    self->reason = reason;
     end_actor(self);
     wf_task_exit();
 }

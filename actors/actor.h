@@ -48,10 +48,11 @@ struct wf_actor {
     /* Owner's thread only, from here on. */
     alignas(WF_CACHE_LINE) struct wf_lane mail, signals;
     uint32_t mail_count;
-    bool cleaning;   /* wf_actor_end runs */
-    bool wants_room; /* waits for room in another's mailbox */
-    bool room_news;  /* and was told that there is some */
+    bool cleaning;       /* wf_actor_end runs */
+    bool wants_room;     /* waits for room in another's mailbox */
+    bool room_news;      /* and was told that there is some */
     uint32_t room_asked; /* how often it asked: news of an earlier time say nothing */
+    int reason;          /* of its end: WEFT_EXIT_*, or what weft_exit was given */
     uint64_t received, dropped;
     weft_msg *scanned;   /* weft_recv_match: the last message it has seen */
     weft_msg *held;      /* doubly linked: next by post.next, previous by to_actor */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actor.h"
 #include "control.h"
 #include "main.h"
 #include "transport.h"
@@ -28,6 +29,7 @@ struct ending {
     int64_t drain;    /* under node->lock: a stop may bring its own */
     bool drained;     /* under lock */
     int result;       /* of weft_node_stop, good once drained */
+    int reason;       /* of the first actor's end; read when the workers have ended */
     weft_node *stopping;
     int64_t deadline;
 };
@@ -137,6 +139,39 @@ static int drain(struct ending *e, weft_node *node)
     return e->result;
 }
 
+/* A clean-up of the first actor, the last to run. */
+static void note_reason(void *arg)
+{
+    struct ending *e = arg;
+    e->reason = wf_actor_self()->reason;
+}
+
+struct first {
+    const struct wf_main *m;
+    struct ending *e;
+};
+
+static void first_main(const void *arg, size_t size)
+{
+    struct first f;
+    memcpy(&f, arg, size);
+    (void)weft_defer(note_reason, f.e);
+    f.m->first(f.m->arg, f.m->size);
+}
+
+/* An actor that ends with an error of its own choice makes the process fail. */
+static int result_of(const struct ending *e, int drained)
+{
+    if (drained == WEFT_ETIMEDOUT || e->reason == WEFT_EXIT_KILLED) return 5;
+    if (drained < 0) return 1;
+    if (e->reason == WEFT_EXIT_NORMAL || e->reason == WEFT_EXIT_STOPPED) return 0;
+    if (e->reason < 0)
+        weft_log(WEFT_ERROR, "the first actor ended with %s: %s", weft_error_name(e->reason),
+                 weft_strerror(e->reason));
+    else weft_log(WEFT_ERROR, "the first actor ended with reason %d", e->reason);
+    return 1;
+}
+
 static int run_node(const struct wf_main *m, struct ending *e)
 {
     weft_node *node;
@@ -148,13 +183,14 @@ static int run_node(const struct wf_main *m, struct ending *e)
     if (signals > 0) end_for(e, CAUSE_SIGNAL, -1); /* it came while the node was starting */
     wf_transport_watch(node, on_notice, e);
     announce(node);
-    int spawned = weft_node_spawn(node, NULL, m->first, m->arg, m->size, m->spawn);
+    struct first first = {m, e};
+    int spawned = weft_node_spawn(node, NULL, first_main, &first, sizeof first, m->spawn);
     if (spawned < 0) weft_log(WEFT_ERROR, "cannot start the first actor: %s", weft_strerror(spawned));
     enum cause cause = wait_for_end(e, node);
     if (cause != CAUSE_NONE) weft_log(WEFT_INFO, "node %s: asked to end, draining", weft_node_name(node));
     int rc = drain(e, node);
     if (spawned < 0 || cause == CAUSE_FATAL) return 1;
-    return rc == WEFT_ETIMEDOUT ? 5 : rc < 0 ? 1 : 0;
+    return result_of(e, rc);
 }
 
 int wf_main_run(const struct wf_main *m)

@@ -46,8 +46,9 @@ WEFT_API int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t
 /* [A] The calling actor; weft_nobody() outside of actors. */
 WEFT_API weft_pid weft_self(void);
 
-/* [A] Ends the calling actor: runs its deferred clean-ups, last first, and does not return. Does nothing but abort
- * the process, with a message, when called outside of an actor. */
+/* [A] Ends the calling actor: runs its deferred clean-ups, last first, and does not return. `reason` is one of
+ * WEFT_EXIT_*, a WEFT_E* code, or a number of your own from 16 up; weft_main makes an exit code of the first actor's.
+ * Called from a clean-up or outside of an actor it ends the process, with a message. */
 WEFT_API WEFT_NORETURN void weft_exit(int reason);
 
 /* [A] Asks an actor (perhaps the caller itself) to end: what it waits for, and every later wait, returns

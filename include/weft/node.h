@@ -51,8 +51,9 @@ WEFT_API int weft_node_spawn(weft_node *node, weft_pid *out, weft_actor *body, c
 WEFT_API int weft_node_send(weft_node *node, weft_pid to, uint32_t tag, const void *data, size_t size);
 
 /* [T] The usual main(): starts a node, runs `first` as its first actor and returns when no user actor is left or,
- * after SIGTERM or SIGINT, when the node is drained. The result suits main(): 0, 1 when the node did not start, 5
- * when it was not drained in time. Call it before other threads exist: it blocks the two signals in the calling
+ * after SIGTERM or SIGINT, when the node is drained. The result suits main(): 0; 1 when the node did not start or the
+ * first actor ended by weft_exit with a reason that is not WEFT_EXIT_NORMAL or WEFT_EXIT_STOPPED; 5 when not all was
+ * drained in time. Call it before other threads exist: it blocks the two signals in the calling
  * thread, and new threads inherit that. It raises the limit of open descriptors (ulimit -n) as far as is allowed. */
 WEFT_API int weft_main(const weft_node_options *options, weft_actor *first, const void *arg, size_t size);
 

@@ -99,6 +99,9 @@ class Run(Cli):
     def test_ends_by_itself(self):
         self.assertIn("4 words", self.weft("run", MODULE, "--", "x", "y", "--z")[0])
 
+    def test_first_actor_that_fails(self):
+        self.assertIn("WEFT_EINUSE", self.weft("run", MODULE, "--", "fail", code=1)[1])
+
     def test_sigterm_drains(self):
         a = self.node("a", "echo")
         self.assertEqual(a.stop(), ["asked to stop"])

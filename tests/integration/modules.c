@@ -42,6 +42,7 @@ static void first(const void *arg, size_t size)
     if (strcmp(what, "echo") == 0) echo();
     else if (strcmp(what, "stubborn") == 0) stubborn();
     else if (strcmp(what, "recurse") == 0) printf("%d\n", recurse(0));
+    else if (strcmp(what, "fail") == 0) weft_exit(WEFT_EINUSE);
     else printf("%d words\n", args->argc);
 }
 
