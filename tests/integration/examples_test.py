@@ -50,7 +50,7 @@ class Programs(unittest.TestCase):
     def test_bad_options(self):
         for name in ("echo", "chat"):
             program = self.start(name, "--prot", "0")
-            self.assertEqual(program.end(), [])
+            self.assertEqual(program.end(1), [])
             self.assertIn(f"usage: {name} ", program.err.seen[0] + program.err.seen[-1])
 
 
@@ -116,7 +116,7 @@ class Echo(unittest.TestCase):
     def test_port_is_taken(self):
         second = Program(built("examples", "echo"), "--port", self.address.rsplit(":", 1)[1])
         self.addCleanup(second.kill)
-        second.end()
+        second.end(1)
         self.assertIn(f"echo: cannot listen on {self.address}: address is in use by another process", second.err.seen)
 
 
