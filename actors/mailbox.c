@@ -25,7 +25,7 @@ void wf_release(struct wf_actor *a, weft_msg *m)
 {
     weft_msg *next = (weft_msg *)m->post.next, *previous = m->previous;
     if (next != NULL) next->previous = previous;
-    if (previous != NULL) previous->post.next = &next->post;
+    if (previous != NULL) previous->post.next = m->post.next;
     else {
         WF_ASSERT(a->held == m); /* else it is another actor's message, or already given away */
         a->held = next;

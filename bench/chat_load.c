@@ -52,7 +52,7 @@ static int64_t latency_max;
 static int poller;
 static char params[128];
 
-static void die(const char *what)
+static __attribute__((noreturn)) void die(const char *what)
 {
     fprintf(stderr, "chat: %s%s%s\n", what, errno == 0 ? "" : ": ", errno == 0 ? "" : strerror(errno));
     if (option.pid > 0 && option.address == NULL) kill(option.pid, SIGTERM);
@@ -212,7 +212,7 @@ static void run_server(char *address, size_t size)
     }
     close(out[1]);
     FILE *lines = fdopen(out[0], "r");
-    char line[256], *space;
+    char line[256], *space = NULL;
     if (lines == NULL || fgets(line, sizeof line, lines) == NULL || (space = strrchr(line, ' ')) == NULL)
         die("the server did not say where it listens");
     space[strcspn(space, "\n")] = 0;

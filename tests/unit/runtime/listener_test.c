@@ -1,5 +1,11 @@
 #include "streams.h"
 
+#ifdef WF_VALGRIND
+#include <valgrind/valgrind.h>
+#else
+#define RUNNING_ON_VALGRIND 0
+#endif
+
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -177,6 +183,7 @@ static void out_of_descriptors(void *arg)
 
 START_TEST(out_of_descriptors_pauses_and_loses_nothing)
 {
+    if (RUNNING_ON_VALGRIND) return; /* it keeps the table of descriptors itself */
     EACH_KIND(out_of_descriptors);
 }
 END_TEST

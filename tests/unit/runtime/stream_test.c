@@ -307,7 +307,7 @@ static void endings(void *arg)
     char buffer[1024] = {0};
     make_pair(kind_of(arg), &a, &b);
     for (int what = READ; what <= READ_UNTIL; what++) {
-        struct call c = {.what = what, .stream = b, .buffer = buffer, .size = sizeof buffer};
+        struct call c = {.what = (enum call_kind)what, .stream = b, .buffer = buffer, .size = sizeof buffer};
         check_endings(&c);
     }
     struct call wait = {.what = WAIT_READABLE, .stream = b};
@@ -333,7 +333,8 @@ static void closing(void *arg)
         weft_stream a, b;
         make_pair(kind_of(arg), &a, &b);
         if (what == WRITE) fill(a);
-        struct call c = {.what = what, .stream = a, .buffer = buffer, .size = 1024, .deadline = WEFT_FOREVER};
+        struct call c = {
+            .what = (enum call_kind)what, .stream = a, .buffer = buffer, .size = 1024, .deadline = WEFT_FOREVER};
         struct test_task *t = spawn_here(do_call, &c);
         until(is_waiting(t));
         int64_t second = what == WRITE ? weft_write(a, buffer, 1, WEFT_NOW) : weft_read(a, buffer, 1, WEFT_NOW);

@@ -73,8 +73,9 @@ __attribute__((unused)) static void close_pair(weft_stream a, weft_stream b)
 }
 
 /* One call in a task of its own. */
+enum call_kind { READ, READ_EXACT, READ_UNTIL, WRITE, ACCEPT, CONNECT, WAIT_READABLE };
 struct call {
-    enum { READ, READ_EXACT, READ_UNTIL, WRITE, ACCEPT, CONNECT, WAIT_READABLE } what;
+    enum call_kind what;
     weft_stream stream;
     weft_listener listener;
     const char *address;
