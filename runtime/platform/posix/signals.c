@@ -51,7 +51,8 @@ void pf_signals_unwatch(pf_signals *s)
 {
     if (s == NULL) return;
     atomic_store_explicit(&s->done, true, memory_order_release);
-    WF_ASSERT(pthread_kill(s->thread, SIGTERM) == 0); /* blocked everywhere in that thread: only sigwait sees it */
+    /* Blocked in that thread: only sigwait sees it. NOLINTNEXTLINE(bugprone-bad-signal-to-kill-thread) */
+    WF_ASSERT(pthread_kill(s->thread, SIGTERM) == 0);
     WF_ASSERT(pthread_join(s->thread, NULL) == 0);
     free(s);
 }

@@ -464,6 +464,5 @@ TEST_MAIN("room", a_full_mailbox_suspends_its_senders_and_loses_nothing, a_burst
           room_in_an_almost_full_mailbox_is_used, one_message_taken_makes_room_for_one,
           the_send_timeout_ends_in_efull, a_call_with_a_deadline_long_past_waits_for_no_room,
           one_message_taken_is_no_room_while_the_byte_budget_is_used_up,
-          waiting_senders_are_stopped_killed_and_told_of_the_receivers_end,
-          many_senders_share_a_mailbox_of_one, room_that_a_stopped_sender_leaves_goes_to_the_next,
-          senders_wait_for_a_choked_worker)
+          waiting_senders_are_stopped_killed_and_told_of_the_receivers_end, many_senders_share_a_mailbox_of_one,
+          room_that_a_stopped_sender_leaves_goes_to_the_next, senders_wait_for_a_choked_worker)
