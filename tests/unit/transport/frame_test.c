@@ -132,7 +132,7 @@ START_TEST(flipped_bits_are_survived)
         int got;
         while ((got = wf_frame_next(&r, &f)) == 1) {
             struct wf_frame_peer p;
-            for (uint32_t i = 0; i < f.count && f.kind == WF_FRAME_PEERS; i++) wf_frame_next_peer(&f, &p);
+            for (uint32_t i = 0; f.kind == WF_FRAME_PEERS && i < f.count; i++) wf_frame_next_peer(&f, &p);
         }
         refused += got < 0;
         free(copy);
