@@ -82,7 +82,8 @@ static int64_t broken_by(int64_t error)
 
 /* ---- Reading -----------------------------------------------------------------------------------------------------
  */
-/* 1 to `size` bytes from the kernel, 0 at the end, or an error. */
+/* 1 to `size` bytes from the kernel, 0 at the end, or an error. Another worker may close the stream between the look
+ * and the call, and the peer after that: the end that the call then reports is not the stream's but the caller's. */
 static int64_t receive(struct wf_stream *s, struct wf_task *t, char *out, size_t size, int64_t deadline)
 {
     struct wf_socket *k = &s->socket;
@@ -92,6 +93,7 @@ static int64_t receive(struct wf_stream *s, struct wf_task *t, char *out, size_t
         if (wf_socket_worth(k, false)) {
             if (wf_socket_closed(k)) return WEFT_ECLOSED;
             int64_t n = pf_read(k->handle, out, size);
+            if (n <= 0 && n != PF_AGAIN && wf_socket_closed(k)) return WEFT_ECLOSED;
             if (n >= 0) wf_socket_moved(k, false, n > 0 && (size_t)n < size);
             else if (n != PF_AGAIN) n = s->broken = (int)broken_by(n);
             if (n != PF_AGAIN) return n;
@@ -207,7 +209,7 @@ static int send_all(struct wf_stream *s, struct wf_task *t, struct pf_slice *lef
         if (wf_socket_worth(k, true)) {
             if (wf_socket_closed(k)) return WEFT_ECLOSED;
             int64_t n = pf_write(k->handle, left, count);
-            if (n < 0 && n != PF_AGAIN) return (int)broken_by(n);
+            if (n < 0 && n != PF_AGAIN) return wf_socket_closed(k) ? WEFT_ECLOSED : (int)broken_by(n);
             if (n == PF_AGAIN) wf_socket_stuck(k, true);
             else wf_socket_moved(k, true, false);
             for (size_t done = n < 0 ? 0 : (size_t)n, step; done > 0; done -= step) {
