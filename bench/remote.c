@@ -168,8 +168,8 @@ static void client(const void *unused, size_t unused_size)
     (void)unused, (void)unused_size;
     static char body[WEFT_MESSAGE_MAX / 16];
     weft_msg *m;
-    /* Until the link is up the other node is not there. */
-    while (weft_call_name("bench@server", ECHO, NULL, 0, &m, weft_after(WEFT_SEC(5))) == WEFT_ENONODE)
+    /* Until the link is up and the other node's actor has its name. */
+    while (weft_call_name("bench@server", ECHO, NULL, 0, &m, weft_after(WEFT_SEC(5))) < 0)
         (void)weft_sleep(weft_after(WEFT_MS(5)));
     weft_pid to = weft_from(m);
     weft_msg_free(m);
