@@ -57,8 +57,9 @@ WEFT_API WEFT_NORETURN void weft_exit(int reason);
  * WEFT_ENONODE. */
 WEFT_API int weft_stop(weft_pid target);
 
-/* [A] Runs `undo(arg)` when this actor ends, in whatever way; last in, first out. A clean-up may wait, but no longer
- * than the node's grace period. WEFT_ENOMEM: then `undo(arg)` has already been run. */
+/* [A] `arg` must not point into the body's own variables: they are gone when it has returned. Runs `undo(arg)` when
+ * this actor ends, in whatever way; last in, first out. A clean-up may wait, but no longer than the node's grace
+ * period. WEFT_ENOMEM: then `undo(arg)` has already been run. */
 WEFT_API int weft_defer(void (*undo)(void *), void *arg);
 
 /* [A, W] Lets every other runnable actor of this worker run once. */

@@ -45,7 +45,7 @@ WEFT_API int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t s
 WEFT_API int weft_send_msg(weft_pid to, weft_msg *m);
 WEFT_API int weft_try_send_msg(weft_pid to, weft_msg *m);
 /* [A, W] Sends to a registered name: "room" on this node, "room@b" on node b. For another node success means the
- * message is on its way; a name that is not there is counted and logged on that node. */
+ * message is on its way; a name that is not there is counted on that node. */
 WEFT_API int weft_send_name(const char *name, uint32_t tag, const void *data, size_t size);
 
 /* [A, W] Takes the oldest message. */

@@ -47,7 +47,6 @@ enum {
     WF_LOOK = 40 * 1000,        /* ns an idle worker looks at its inbox before it sleeps, if that has paid lately */
     WF_OUTBOX_FLUSH = 256,      /* posts to one worker that are handed over before the turn ends */
     WF_INBOX_MAX = 65536,       /* posts on their way to one worker before senders to it wait */
-    WF_WAITERS_ON_STACK = 64,   /* = WEFT_WAIT_MAX */
     WF_STACK_BYTES = 64 * 1024, /* default slot */
     WF_STACK_BYTES_MAX = 8 * 1024 * 1024,
     WF_GUARD_BYTES = 16 * 1024,
