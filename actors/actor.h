@@ -161,10 +161,21 @@ void wf_room_tell_all(struct wf_actor *a);
 void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why);
 /* Answers a request with an error instead of a reply, and frees it. */
 void wf_refuse(struct wf_worker *w, weft_msg *ask, int error);
-/* Calls of this worker's actors that wait for an answer from that node fail. */
-void wf_node_lost_here(struct wf_worker *w, uint64_t peer);
 /* From worker `w` to any actor anywhere, past all bounds: replies and signals. Consumes. */
 int wf_send_signal(struct wf_worker *w, weft_pid to, weft_msg *m);
+enum { WF_SEND_TIMEOUT = -1 }; /* as a deadline: the node's send timeout, counted from the first wait */
+/* The running actor sends a SEND or CALL, or frees it (answering it, if it is a request that is passed on) and says
+ * why. Callers tick before they have `m`: a kill while the task yields would leak a message that is on no list. */
+int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline);
+/* The same to a name. `*node` gets the node it went to. */
+int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t deadline, uint64_t *node);
+/* A new message for a name, its arguments checked; NULL: `*why`. */
+weft_msg *wf_message_to_name(struct wf_actor *self, const char *name, uint32_t tag, const void *data, size_t size,
+                             int *why);
+
+/* ---- call.c ---------------------------------------------------------------------------------------------------- */
+/* Calls of this worker's actors that wait for an answer from that node fail. */
+void wf_node_lost_here(struct wf_worker *w, uint64_t peer);
 
 /* ---- topic.c --------------------------------------------------------------------------------------------------- */
 int wf_subscriptions_init(struct wf_actors *wa);

@@ -68,8 +68,6 @@ int wf_send_signal(struct wf_worker *w, weft_pid to, weft_msg *m)
 
 /* ---- Waiting for room ------------------------------------------------------------------------------------------ */
 
-enum { SEND_TIMEOUT = -1 }; /* as a deadline: the node's send timeout, counted from the first wait */
-
 static int ask_room(struct wf_actor *self, weft_pid to, uint32_t forget)
 {
     struct wf_worker *w = self->task.worker;
@@ -101,7 +99,7 @@ static int wait_for_room(struct wf_actor *self, weft_pid to, weft_msg *m, enum w
 {
     struct wf_worker *w = self->task.worker;
     if (*deadline == WEFT_NOW) return WEFT_EFULL;
-    if (*deadline == SEND_TIMEOUT) *deadline = weft_after(wf_node_of(w)->options.send_timeout);
+    if (*deadline == WF_SEND_TIMEOUT) *deadline = weft_after(wf_node_of(w)->options.send_timeout);
     wf_hold(self, m);
     int rc = where == MAILBOX ? wait_for_mailbox(self, to, *deadline)
              : where == LANE  ? wf_worker_wait_room(w, wf_id_worker(to.actor), *deadline)
@@ -168,9 +166,7 @@ static int send_remote(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
     }
 }
 
-/* Sends, or frees `m` (answering it, if it is a request that is passed on) and says why. Callers tick before they
- * have `m`: a kill while the task yields would leak a message that is on no list. */
-static int send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
+int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
     int rc = to.node != wf_node_of(w)->incarnation ? send_remote(self, to, m, deadline)
@@ -194,12 +190,12 @@ static int send_copy(weft_pid to, uint32_t tag, const void *data, size_t size, i
     if (WF_UNLIKELY(m == NULL)) return WEFT_ENOMEM;
     if (size > 0) memcpy(m + 1, data, size);
     m->from = wf_actor_pid(self);
-    return send_or_free(self, to, m, deadline);
+    return wf_send_or_free(self, to, m, deadline);
 }
 
 int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
 {
-    return send_copy(to, tag, data, size, SEND_TIMEOUT);
+    return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
 }
 
 int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size)
@@ -228,12 +224,12 @@ static int send_given(weft_pid to, weft_msg *m, int64_t deadline)
         m->ref = 0;
         m->from = wf_actor_pid(self);
     }
-    return send_or_free(self, to, m, deadline);
+    return wf_send_or_free(self, to, m, deadline);
 }
 
 int weft_send_msg(weft_pid to, weft_msg *m)
 {
-    return send_given(to, m, SEND_TIMEOUT);
+    return send_given(to, m, WF_SEND_TIMEOUT);
 }
 
 int weft_try_send_msg(weft_pid to, weft_msg *m)
@@ -255,8 +251,7 @@ static bool split_name(const char *whole, char name[65], const char **node)
     return at != NULL;
 }
 
-/* A new message `m` (SEND or CALL) to a name. `*node` gets the node it went to. */
-static int send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t deadline, uint64_t *node)
+int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t deadline, uint64_t *node)
 {
     struct wf_worker *w = self->task.worker;
     weft_node *here = wf_node_of(w);
@@ -267,7 +262,7 @@ static int send_named(struct wf_actor *self, const char *whole, weft_msg *m, int
     if (!split_name(whole, name, &node_name) || strcmp(node_name, here->name) == 0) {
         weft_pid to;
         rc = wf_names_find(here->names, weft_cstr(name), &to);
-        if (rc == WEFT_OK) return send_or_free(self, to, m, deadline);
+        if (rc == WEFT_OK) return wf_send_or_free(self, to, m, deadline);
     } else if (here->route != NULL) {
         while ((rc = here->route->send_name(w, node_name, strlen(node_name), name, m, node)) == WEFT_EFULL) {
             weft_pid peer = {*node, 0};
@@ -279,8 +274,8 @@ static int send_named(struct wf_actor *self, const char *whole, weft_msg *m, int
     return rc;
 }
 
-static weft_msg *message_to_name(struct wf_actor *self, const char *name, uint32_t tag, const void *data, size_t size,
-                                 int *why)
+weft_msg *wf_message_to_name(struct wf_actor *self, const char *name, uint32_t tag, const void *data, size_t size,
+                             int *why)
 {
     *why = self == NULL                                                             ? WEFT_ENOTACTOR
            : (name == NULL || tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) ? WEFT_EINVAL
@@ -300,117 +295,6 @@ int weft_send_name(const char *name, uint32_t tag, const void *data, size_t size
     struct wf_actor *self = wf_actor_self();
     int why;
     uint64_t node;
-    weft_msg *m = message_to_name(self, name, tag, data, size, &why);
-    return m == NULL ? why : send_named(self, name, m, SEND_TIMEOUT, &node);
-}
-
-/* ---- Calls ----------------------------------------------------------------------------------------------------- */
-
-static int await_answer(struct wf_actor *self, weft_msg **answer, int64_t deadline)
-{
-    int rc = WEFT_OK;
-    while (self->answer == NULL && (rc = wf_task_wait(deadline, "an answer")) == WEFT_OK) {}
-    weft_msg *m = self->answer;
-    self->answer = NULL;
-    self->call_ref = 0;
-    wf_unlink(&self->on_calls);
-    if (m == NULL) return (int)wf_task_settle(rc);
-    if (m->post.flags == WF_MSG_FAILED) {
-        rc = -(int)m->post.word;
-        wf_msg_free(self->task.worker, m);
-        return (int)wf_task_settle(rc < 0 ? rc : WEFT_EFORMAT);
-    }
-    wf_hold(self, m);
-    if (self->task.killed) wf_task_settle(0);
-    *answer = m;
-    return WEFT_OK;
-}
-
-static uint64_t begin_call(struct wf_actor *self, weft_msg *m)
-{
-    m->post.flags = WF_MSG_CALL;
-    m->ref = ++self->last_ref;
-    self->call_ref = m->ref;
-    return m->ref;
-}
-
-static int64_t send_deadline(int64_t deadline)
-{
-    return deadline == WEFT_FOREVER ? SEND_TIMEOUT : WF_MAX(deadline, WEFT_NOW);
-}
-
-static int end_call(struct wf_actor *self, int rc, uint64_t node, weft_msg **answer, int64_t deadline)
-{
-    struct wf_worker *w = self->task.worker;
-    if (rc < 0) {
-        self->call_ref = 0;
-        return (int)wf_task_settle(rc);
-    }
-    if (node != wf_node_of(w)->incarnation) {
-        self->call_node = node;
-        wf_list_push(&wf_actors_of(w)->calls, &self->on_calls);
-    }
-    return await_answer(self, answer, deadline);
-}
-
-int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
-{
-    struct wf_actor *self = wf_actor_self();
-    if (self == NULL) return WEFT_ENOTACTOR;
-    if (answer == NULL || tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) return WEFT_EINVAL;
-    if (size > WEFT_MESSAGE_MAX) return WEFT_ETOOBIG;
-    wf_task_tick(&self->task);
-    weft_msg *m = wf_msg_new(self->task.worker, tag, size);
-    if (m == NULL) return WEFT_ENOMEM;
-    if (size > 0) memcpy(m + 1, data, size);
-    m->from = wf_actor_pid(self);
-    begin_call(self, m);
-    int rc = send_or_free(self, to, m, send_deadline(deadline));
-    return end_call(self, rc, to.node, answer, deadline);
-}
-
-int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
-{
-    struct wf_actor *self = wf_actor_self();
-    int why;
-    uint64_t node;
-    if (self != NULL && answer == NULL) return WEFT_EINVAL;
-    weft_msg *m = message_to_name(self, name, tag, data, size, &why);
-    if (m == NULL) return why;
-    begin_call(self, m);
-    int rc = send_named(self, name, m, send_deadline(deadline), &node);
-    return end_call(self, rc, node, answer, deadline);
-}
-
-int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
-{
-    struct wf_actor *self = wf_actor_self();
-    if (self == NULL) return WEFT_ENOTACTOR;
-    if (ask == NULL || ask->post.flags != WF_MSG_CALL || tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0))
-        return WEFT_EINVAL;
-    if (size > WEFT_MESSAGE_MAX) return WEFT_ETOOBIG;
-    struct wf_worker *w = self->task.worker;
-    weft_msg *m = wf_msg_new(w, tag, size);
-    if (m == NULL) return WEFT_ENOMEM;
-    if (size > 0) memcpy(m + 1, data, size);
-    m->post.flags = WF_MSG_REPLY;
-    m->from = wf_actor_pid(self);
-    m->ref = ask->ref;
-    ((weft_msg *)(uintptr_t)ask)->post.flags = WF_MSG_SEND; /* answered: freeing it says nothing any more */
-    return wf_send_signal(w, ask->from, m);
-}
-
-void wf_node_lost_here(struct wf_worker *w, uint64_t peer)
-{
-    WF_LIST_EACH(k, &wf_actors_of(w)->calls) {
-        struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_calls);
-        if (a->call_node != peer) continue;
-        weft_msg *no = wf_msg_new(w, (uint32_t)-WEFT_ENONODE, 0);
-        if (no == NULL) continue; /* it waits for its deadline */
-        no->post.flags = WF_MSG_FAILED;
-        no->to_actor = a->id;
-        no->ref = a->call_ref;
-        wf_unlink(k);
-        wf_deliver(w, no);
-    }
+    weft_msg *m = wf_message_to_name(self, name, tag, data, size, &why);
+    return m == NULL ? why : wf_send_named(self, name, m, WF_SEND_TIMEOUT, &node);
 }
