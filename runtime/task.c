@@ -27,6 +27,18 @@ static struct wf_task *next_ready(struct wf_worker *w)
     return t;
 }
 
+void wf_task_prefer(struct wf_worker *w, uint32_t place)
+{
+    struct wf_task *before = w->ready_first;
+    if (place == 0 || place >= w->ready_count) return;
+    while (--place > 0) before = before->next_ready;
+    struct wf_task *t = before->next_ready;
+    before->next_ready = t->next_ready;
+    if (w->ready_last == t) w->ready_last = before;
+    t->next_ready = w->ready_first;
+    w->ready_first = t;
+}
+
 void wf_task_run_here(struct wf_worker *w, struct wf_task *t)
 {
     w->current = t;

@@ -50,7 +50,7 @@ static void drain_inbox(struct wf_worker *w)
 
 static void run_ready(struct wf_worker *w)
 {
-    w->budget = WF_TURN_BUDGET;
+    w->budget = w->set->turn_budget;
     struct wf_task *t = wf_task_next(w);
     if (t == NULL) return;
     wf_task_run_here(w, t);
@@ -203,6 +203,7 @@ int wf_workers_init(struct wf_workers *set)
 {
     WF_ASSERT(set->count >= 1 && set->count <= WF_WORKERS_MAX);
     set->may_look = set->count > 1 && (int)set->count <= pf_cpu_count();
+    if (set->turn_budget == 0) set->turn_budget = WF_TURN_BUDGET;
     pf_fault_watch(report_fault);
     int rc = wf_depot_create(&set->depot);
     for (uint32_t i = 0; rc == WEFT_OK && i < set->count; i++) rc = worker_create(set, i);

@@ -150,7 +150,8 @@ struct wf_workers {
     const struct wf_hooks *hooks;
     struct wf_depot *depot;
     uint32_t count;
-    bool may_look; /* there is a core for each worker */
+    bool may_look;        /* there is a core for each worker */
+    uint32_t turn_budget; /* tasks run per turn; 0: WF_TURN_BUDGET */
     size_t stack_bytes;
     struct wf_worker *at[WF_WORKERS_MAX];
 };
@@ -225,6 +226,9 @@ void wf_sources_finish(struct wf_worker *w);
 struct wf_task *wf_task_next(
     struct wf_worker *w); /* the next to run in this turn, with its stack; NULL: back to the loop */
 void wf_task_run_here(struct wf_worker *w, struct wf_task *t);
+/* Between two turns: the runnable task that stands at `place` (0: next) is run next, if there are so many. For
+ * tests. */
+void wf_task_prefer(struct wf_worker *w, uint32_t place);
 struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from, uint32_t *count); /* all of them, oldest first */
 void wf_outbox_flush(struct wf_worker *w, uint32_t target);
 

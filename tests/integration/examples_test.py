@@ -47,6 +47,9 @@ class Programs(unittest.TestCase):
             "weather.>": ["weather.oslo -3", "weather.rome 21", "weather.rome.wind 5"],
         })
 
+    def test_test_kit(self):
+        self.assertEqual(self.start("test_kit").end(), ["a session ends half an hour after its last request"])
+
     def test_bad_options(self):
         for name in ("echo", "chat"):
             program = self.start(name, "--prot", "0")
