@@ -1,6 +1,7 @@
 /* actors/actor.c -- the life of an actor: spawn, run, stop, kill, end. The rules are in actor.h. */
 #include "actor.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wf_trie_init(&wa->topics);
     int rc = pf_mutex_create(&wa->lock);
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
+    if (rc == WEFT_OK) rc = wf_slab_init(&wa->monitors, sizeof(struct wf_monitor), WF_SLAB_MAX);
     if (rc == WEFT_OK) rc = wf_subscriptions_init(wa);
     return rc;
 }
@@ -44,6 +46,7 @@ void wf_actors_finish(struct wf_worker *w)
     if (wa == NULL) return;
     wf_trie_finish(&wa->topics);
     wf_slab_finish(&wa->subscription_slab);
+    wf_slab_finish(&wa->monitors);
     wf_slab_finish(&wa->slab);
     pf_mutex_destroy(wa->lock);
     free(wa);
@@ -87,7 +90,8 @@ static void start_here(struct wf_worker *w, struct wf_call *c)
     enlist(wf_actors_of(w), a);
     wf_node_busy(wf_node_of(w), a->service, -1); /* it is no longer under way */
     wf_task_start(&a->task);
-    if (atomic_load_explicit(&wf_node_of(w)->stopping, memory_order_relaxed) && !a->service) wf_actor_cancel(a);
+    if (atomic_load_explicit(&wf_node_of(w)->stopping, memory_order_relaxed) && !a->service)
+        wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
 }
 
 /* Near the parent, whose messages it will get, unless there is more to do here than on some idle worker. */
@@ -122,6 +126,7 @@ static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker 
     }
     a->id = wf_id_make(&a->slot, w->index);
     a->kind = o->kind == NULL ? "actor" : o->kind;
+    a->stop_reason = WEFT_EXIT_STOPPED;
     a->body = body;
     a->mailbox_max = o->mailbox_max == 0 ? MAILBOX_DEFAULT : o->mailbox_max;
     atomic_store_explicit(&a->policy, (uint8_t)o->policy, memory_order_relaxed);
@@ -131,6 +136,16 @@ static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker 
     wf_list_init(&a->subscriptions);
     wf_task_init(&a->task, w, o->stack_bytes == 0 ? w->set->stack_bytes : o->stack_bytes);
     return WEFT_OK;
+}
+
+static int tie_to_parent(struct wf_actor *a, const weft_spawn_options *o)
+{
+    struct wf_actor *parent = wf_actor_self();
+    if (parent == NULL) return WEFT_ENOTACTOR;
+    int rc = o->monitor == NULL ? WEFT_OK : wf_watch_child(parent, a, o->monitor);
+    if (rc == WEFT_OK && o->link) rc = wf_link_child(parent, a);
+    if (rc < 0) wf_ties_forget(parent, a);
+    return rc;
 }
 
 int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
@@ -148,7 +163,9 @@ int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_
     struct wf_actor *a = take_slot(wa);
     if (WF_UNLIKELY(a == NULL)) return WEFT_EFULL;
     int rc = init_actor(a, w, from, body, arg, size, o, service);
+    if (rc == WEFT_OK && WF_UNLIKELY(o->link || o->monitor != NULL)) rc = tie_to_parent(a, o);
     if (WF_UNLIKELY(rc < 0)) {
+        if (a->arg != NULL) wf_pool_give(from == NULL ? NULL : &from->pool, a->arg_class, a->arg);
         give_slot(wa, a);
         return rc;
     }
@@ -208,19 +225,20 @@ static void run_defers(struct wf_actor *a)
     }
 }
 
-/* On the actor's own stack. When this returns nothing is left but the task. */
+/* On the actor's own stack. When this returns nothing is left but the task. A clean-up that calls weft_exit comes
+ * here again, and the rest of the clean-ups run. */
 static void end_actor(struct wf_actor *a)
 {
     struct wf_worker *w = a->task.worker;
-    a->cleaning = true;
-    a->call_ref = 0;                            /* killed in a call: nothing is to be answered any more */
     a->task.cancelled = a->task.killed = false; /* clean-ups may wait: until the grace period is over */
-    if (a->defers != NULL) {
-        a->task.latest = wf_timer_armed(&a->grace) ? a->grace.deadline : weft_after(wf_node_of(w)->options.grace);
+    if (!a->cleaning) {
+        a->cleaning = true;
+        a->call_ref = 0; /* killed in a call: nothing is to be answered any more */
+        if (a->defers != NULL)
+            a->task.latest = wf_timer_armed(&a->grace) ? a->grace.deadline : weft_after(wf_node_of(w)->options.grace);
         wf_timer_disarm(w, &a->grace);
-        run_defers(a);
     }
-    wf_timer_disarm(w, &a->grace);
+    run_defers(a);
     wf_task_close_owned(&a->task);
     wf_topics_leave(a);
     if (a->names != NULL) wf_names_remove_all(wf_node_of(w)->names, &a->names);
@@ -228,12 +246,16 @@ static void end_actor(struct wf_actor *a)
     if (a->answer != NULL) wf_msg_free(w, a->answer);
     a->answer = NULL;
     wf_mailbox_close(a);
+    wf_watch_end(a);
 }
 
 void wf_actor_main(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
-    run_body(a);
+    if (WF_LIKELY(!t->killed)) run_body(a);
+    else if (a->arg != NULL) wf_pool_give(&t->worker->pool, a->arg_class, a->arg);
+    if (WF_UNLIKELY(t->killed)) a->reason = WEFT_EXIT_KILLED;
+    else if (WF_UNLIKELY(t->cancelled || a->stop_asked)) a->reason = a->stop_reason;
     end_actor(a);
 }
 
@@ -255,7 +277,9 @@ void wf_actor_unstarted(struct wf_task *t)
     weft_log(WEFT_ERROR, "no memory for the stack of actor %s: it ends without having run", a->kind);
     if (a->arg != NULL) wf_pool_give(&t->worker->pool, a->arg_class, a->arg);
     wf_timer_disarm(t->worker, &a->grace);
+    a->reason = WEFT_ENOMEM;
     wf_mailbox_close(a);
+    wf_watch_end(a);
     wf_actor_done(t);
 }
 
@@ -275,24 +299,71 @@ void weft_exit(int reason)
         weft_log(WEFT_ERROR, "weft_exit(%d) was called outside of an actor", reason);
         abort();
     }
-    WF_ASSERT(!self->cleaning); /* weft_exit from a clean-up */
     self->reason = reason;
     end_actor(self);
     wf_task_exit();
 }
 
+void weft_fail_at(const char *file, int line, int reason, const char *format, ...)
+{
+    char text[sizeof((struct weft_down *)0)->text];
+    const char *slash = strrchr(file, '/');
+    int size = snprintf(text, sizeof text, "%.60s:%d: ", slash == NULL ? file : slash + 1, line);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + size, sizeof text - (size_t)size, format, arguments);
+    va_end(arguments);
+    struct wf_actor *self = wf_actor_self();
+    if (self != NULL) {
+        char words[32];
+        weft_log(WEFT_ERROR, "%s failed (%s): %s", self->kind, weft_reason_text(reason, words), text);
+        if (self->end != NULL) wf_body_drop(self->task.worker, self->end);
+        self->end = wf_end_body(self->task.worker, reason, text);
+    } else {
+        weft_log(WEFT_ERROR, "weft_fail was called outside of an actor: %s", text);
+    }
+    weft_exit(reason);
+}
+
 /* ---- Stop ------------------------------------------------------------------------------------------------------ */
 
-void wf_actor_cancel(struct wf_actor *a)
+/* True: it is told by a message and takes its time. */
+static bool tell_stop(struct wf_actor *a)
 {
-    if (a->cleaning || a->task.state == WF_TASK_DONE || wf_timer_armed(&a->grace)) return;
+    weft_msg *m = wf_msg_new(a->task.worker, WEFT_TAG_STOP, 0);
+    if (m == NULL) return false; /* no memory: its waits fail */
+    wf_signal_put(a, m, WEFT_TAG_STOP);
+    return true;
+}
+
+void wf_actor_cancel(struct wf_actor *a, int reason, struct wf_body *end)
+{
+    if (a->cleaning || a->task.state == WF_TASK_DONE || a->stop_asked) return;
     struct wf_worker *w = a->task.worker;
+    a->stop_asked = true;
+    a->stop_reason = reason;
+    if (end != NULL) wf_body_keep(end);
+    a->end = end;
+    if (a->traps_stop && tell_stop(a)) return;
     if (wf_timer_arm(w, &a->grace, weft_after(wf_node_of(w)->options.grace)) < 0)
         weft_log(WEFT_ERROR, "no memory for the grace period of actor %s: it may take as long as it likes", a->kind);
     wf_task_cancel(&a->task);
 }
 
-int weft_stop(weft_pid target)
+void wf_actor_kill(struct wf_actor *a)
+{
+    if (!a->cleaning && a->task.state != WF_TASK_DONE) wf_task_kill(&a->task);
+}
+
+int weft_trap_stop(bool on)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    self->traps_stop = on;
+    return WEFT_OK;
+}
+
+static int signal_end(weft_pid target, enum wf_msg_kind kind)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
@@ -306,9 +377,19 @@ int weft_stop(weft_pid target)
     }
     weft_msg *m = wf_msg_new(w, 0, 0);
     if (m == NULL) return WEFT_ENOMEM;
-    m->post.flags = WF_MSG_STOP;
+    m->post.flags = (uint8_t)kind;
     m->from = wf_actor_pid(self);
     return wf_send_signal(w, target, m);
+}
+
+int weft_stop(weft_pid target)
+{
+    return signal_end(target, WF_MSG_STOP);
+}
+
+int weft_kill(weft_pid target)
+{
+    return signal_end(target, WF_MSG_KILL);
 }
 
 /* ---- Small calls ----------------------------------------------------------------------------------------------- */

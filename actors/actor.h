@@ -20,6 +20,7 @@
 #include "node.h"
 #include "slab.h"
 #include "topic_trie.h"
+#include "watch.h"
 #include "worker.h"
 
 #include <weft/actor.h>
@@ -48,12 +49,18 @@ struct wf_actor {
     /* Owner's thread only, from here on. */
     alignas(WF_CACHE_LINE) struct wf_lane mail, signals;
     uint32_t mail_count;
-    bool cleaning;       /* wf_actor_end runs */
-    bool wants_room;     /* waits for room in another's mailbox */
-    bool room_news;      /* and was told that there is some */
-    uint32_t room_asked; /* how often it asked: news of an earlier time say nothing */
-    int reason;          /* of its end: WEFT_EXIT_*, or what weft_exit was given */
+    bool cleaning;        /* wf_actor_end runs */
+    bool wants_room;      /* waits for room in another's mailbox */
+    bool room_news;       /* and was told that there is some */
+    uint32_t room_asked;  /* how often it asked: news of an earlier time say nothing */
+    bool traps_stop;      /* weft_trap_stop */
+    bool stop_asked;      /* and it was: it has, or had, a WEFT_TAG_STOP */
+    int reason;           /* of its end: WEFT_EXIT_*, or what weft_exit was given */
+    int stop_reason;      /* of its end if it returns after it was asked to stop */
+    struct wf_body *end;  /* reason and text, if there is a text: wf_end_body */
+    struct wf_ties *ties; /* monitors and links; NULL: none */
     uint64_t received, dropped;
+    uint64_t evicted;    /* of the mailbox, by WEFT_FULL_DROP_OLDEST */
     weft_msg *scanned;   /* weft_recv_match: the last message it has seen */
     weft_msg *held;      /* doubly linked: next by post.next, previous by to_actor */
     struct wf_lane room; /* WF_MSG_ROOM requests of senders that wait for room here */
@@ -79,8 +86,9 @@ struct wf_actors {
     pf_mutex *lock;      /* of taking and giving slots of `slab`: other threads spawn here, too */
     struct wf_slab slab; /* struct wf_actor */
     struct wf_slab subscription_slab;
-    struct wf_trie topics; /* wf_subscription.subscriber */
-    struct wf_list calls;  /* wf_actor.on_calls */
+    struct wf_slab monitors; /* struct wf_monitor */
+    struct wf_trie topics;   /* wf_subscription.subscriber */
+    struct wf_list calls;    /* wf_actor.on_calls */
     size_t mail_bytes, mail_bytes_max;
     struct wf_list all;                        /* wf_actor.on_worker */
     uint32_t alive[2];                         /* users, services */
@@ -135,7 +143,10 @@ int wf_actors_init(weft_node *node, struct wf_worker *w);
 void wf_actors_finish(struct wf_worker *w);
 int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
                    size_t size, const weft_spawn_options *options, bool service);
-void wf_actor_cancel(struct wf_actor *a); /* weft_stop on the owner's thread */
+/* A request to stop, on the owner's thread. If it returns because of it that is its reason, and `end` (may be NULL)
+ * has its text. */
+void wf_actor_cancel(struct wf_actor *a, int reason, struct wf_body *end);
+void wf_actor_kill(struct wf_actor *a);
 void wf_actor_main(struct wf_task *t);
 void wf_actor_done(struct wf_task *t);
 void wf_actor_unstarted(struct wf_task *t);
@@ -152,6 +163,10 @@ bool wf_mailbox_full(const struct wf_actor *a);
 /* SEND or CALL, by the mailbox's policy; a sender that can wait has looked at wf_mailbox_full. */
 void wf_mailbox_put(struct wf_actor *a, weft_msg *m);
 void wf_mailbox_close(struct wf_actor *a); /* at its end: everything still in it */
+/* Into the system lane, as a message with that tag. Consumes. */
+void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag);
+/* Takes the first one with that tag, ref (0: any) and sender (nobody: any) out of the system lane; NULL: none. */
+weft_msg *wf_signal_take(struct wf_actor *a, uint32_t tag, uint64_t ref, weft_pid from);
 void wf_hold(struct wf_actor *a, weft_msg *m);
 void wf_release(struct wf_actor *a, weft_msg *m);
 void wf_room_tell_all(struct wf_actor *a);

@@ -77,6 +77,7 @@ static void lost_here(struct wf_worker *w, struct wf_call *c)
 {
     struct lost_call *lost = WF_CONTAINER(c, struct lost_call, call);
     wf_node_lost_here(w, lost->peer);
+    wf_watch_node_lost(w, lost->peer);
     wf_block_free(lost);
 }
 
@@ -85,7 +86,8 @@ void wf_node_lost(weft_node *node, uint64_t peer)
     for (uint32_t i = 0; i < node->workers.count; i++) {
         struct lost_call *lost = wf_block_new(WF_POOL_LARGE, sizeof *lost);
         if (lost == NULL) {
-            weft_log(WEFT_ERROR, "no memory to tell worker %u of a lost node: its calls wait for their deadlines", i);
+            weft_log(WEFT_ERROR, "no memory to tell worker %u of a lost node: its calls and monitors are not told",
+                     i);
             continue;
         }
         *lost = (struct lost_call){{{.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, lost_here}, peer};

@@ -2,7 +2,8 @@
  *
  * Design notes.
  * (1) Two lanes: signals (system news, never refused, bounded by what the actor asked for) and mail (bounded by count
- *     and by the worker's share of the node's byte budget). Signals are received first.
+ *     and by the worker's share of the node's byte budget). They are received in the order of their arrival: a signal
+ *     in its lane carries, as `to_actor`, how many mails came before it.
  * (2) At the bound a sender that can wait asks for room: a WF_MSG_ROOM request, kept here in arrival order. As many
  *     are told as there are places; who then does not use the place takes its request back, and the next is told.
  *     `full` tells senders on other threads in advance; it is a hint: a message of this node that was under way when
@@ -15,21 +16,13 @@
 
 void wf_hold(struct wf_actor *a, weft_msg *m)
 {
-    m->post.next = a->held == NULL ? NULL : &a->held->post;
-    if (a->held != NULL) a->held->previous = m;
-    m->previous = NULL;
-    a->held = m;
+    wf_chain_add(&a->held, m);
 }
 
+/* An assertion fails if it is another actor's message, or already given away. */
 void wf_release(struct wf_actor *a, weft_msg *m)
 {
-    weft_msg *next = (weft_msg *)m->post.next, *previous = m->previous;
-    if (next != NULL) next->previous = previous;
-    if (previous != NULL) previous->post.next = m->post.next;
-    else {
-        WF_ASSERT(a->held == m); /* else it is another actor's message, or already given away */
-        a->held = next;
-    }
+    wf_chain_remove(&a->held, m);
 }
 
 /* ---- Lanes ----------------------------------------------------------------------------------------------------- */
@@ -140,7 +133,17 @@ static void drop_oldest(struct wf_actor *a)
     if (oldest == a->scanned) a->scanned = NULL;
     a->mail_count--;
     wf_actors_of(a->task.worker)->mail_bytes -= weight(oldest);
+    a->evicted++;
     drop_at(a, oldest, WF_DROP_FULL);
+}
+
+void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag)
+{
+    m->post.flags = WF_MSG_SYSTEM;
+    m->post.word = tag;
+    m->to_actor = a->received + a->evicted + a->mail_count;
+    lane_push(&a->signals, m);
+    wake_for_mail(a);
 }
 
 static bool is_of_this_node(const struct wf_actor *a, const weft_msg *m)
@@ -199,14 +202,21 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
     case WF_MSG_CALL: wf_mailbox_put(a, m); return;
     case WF_MSG_REPLY:
     case WF_MSG_FAILED: deliver_answer(w, a, m); return;
-    case WF_MSG_SYSTEM:
-        lane_push(&a->signals, m);
-        wake_for_mail(a);
-        return;
+    case WF_MSG_SYSTEM: wf_signal_put(a, m, m->post.word); return;
     case WF_MSG_STOP:
         wf_msg_free(w, m);
-        wf_actor_cancel(a);
+        wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
         return;
+    case WF_MSG_KILL:
+        wf_msg_free(w, m);
+        wf_actor_kill(a);
+        return;
+    case WF_MSG_WATCH:
+    case WF_MSG_UNWATCH:
+    case WF_MSG_DOWN:
+    case WF_MSG_LINK:
+    case WF_MSG_UNLINK:
+    case WF_MSG_EXIT: wf_watch_deliver(w, a, m); return;
     case WF_MSG_ROOM:
         if (m->ref != 0) { /* the news came back to the sender */
             if (m->size == a->room_asked) {
@@ -259,6 +269,23 @@ static int take_signal(struct wf_actor *a, weft_msg *previous, weft_msg **out)
     return WEFT_OK;
 }
 
+weft_msg *wf_signal_take(struct wf_actor *a, uint32_t tag, uint64_t ref, weft_pid from)
+{
+    weft_msg *previous = NULL;
+    for (weft_msg *m = a->signals.first; m != NULL; previous = m, m = (weft_msg *)m->post.next) {
+        if (m->post.word == tag && (ref == 0 || m->ref == ref) &&
+            (weft_pid_is_nobody(from) || weft_pid_equal(m->from, from)))
+            return lane_take_after(&a->signals, previous);
+    }
+    return NULL;
+}
+
+/* Whether the mail that came before the first signal is gone. */
+static bool signal_is_next(const struct wf_actor *a)
+{
+    return a->mail.first == NULL || a->signals.first->to_actor <= a->received + a->evicted;
+}
+
 static int take_mail(struct wf_actor *a, weft_msg *previous, weft_msg **out)
 {
     weft_msg *m = lane_take_after(&a->mail, previous);
@@ -288,7 +315,7 @@ int weft_recv(weft_msg **out, int64_t deadline)
     wf_task_tick(&a->task);
     for (;;) {
         if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_settle(WEFT_ECANCELED);
-        if (WF_UNLIKELY(a->signals.first != NULL)) return take_signal(a, NULL, out);
+        if (WF_UNLIKELY(a->signals.first != NULL) && signal_is_next(a)) return take_signal(a, NULL, out);
         if (a->mail.first != NULL) return take_mail(a, NULL, out);
         int rc = wait_for_mail(a, deadline);
         if (WF_UNLIKELY(rc < 0)) return (int)wf_task_settle(rc);

@@ -27,6 +27,14 @@ enum wf_msg_kind {
     /* never leaves the node: actor `from` wants to know when the mailbox of `to_actor` has room; and the news of
      * it */
     WF_MSG_ROOM = 7,
+    /* Monitors and links: actors/watch.c says what their fields mean. */
+    WF_MSG_WATCH = 8,
+    WF_MSG_UNWATCH = 9,
+    WF_MSG_DOWN = 10,
+    WF_MSG_LINK = 11,
+    WF_MSG_UNLINK = 12,
+    WF_MSG_EXIT = 13,
+    WF_MSG_KILL = 14, /* signal: weft_kill */
 };
 
 /* A counted body. `data` points behind it, or into memory that `release` knows how to free. */

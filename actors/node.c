@@ -209,8 +209,8 @@ static void end_actors_here(struct wf_worker *w, int how)
     WF_LIST_EACH(k, &wf_actors_of(w)->all) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_worker);
         if (a->service != ((how & SERVICES) != 0)) continue;
-        if ((how & KILL) == 0) wf_actor_cancel(a);
-        else if (!a->cleaning) wf_task_kill(&a->task);
+        if ((how & KILL) == 0) wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
+        else wf_actor_kill(a);
     }
 }
 

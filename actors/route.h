@@ -13,9 +13,9 @@
 #include <weft/node.h>
 
 struct wf_route {
-    /* To an actor of the peer whose incarnation is `to.node`: every wf_msg_kind that crosses nodes (SEND, CALL,
-     * REPLY, FAILED, STOP). 0; WEFT_ENONODE: no such peer is connected; WEFT_EFULL: its outbox is at its bound
-     * (system kinds REPLY, FAILED and STOP are never refused for that). */
+    /* To an actor of the peer whose incarnation is `to.node`: every wf_msg_kind but PUBLISH, SYSTEM and ROOM. 0;
+     * WEFT_ENONODE: no such peer is connected; WEFT_EFULL: its outbox is at its bound (only SEND and CALL are refused
+     * for that). */
     int (*send)(struct wf_worker *w, weft_pid to, const weft_msg *m);
     /* To the name on the peer called `node`. `*peer` (may be NULL) gets its incarnation, so that a caller hears when
      * it is lost. */

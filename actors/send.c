@@ -40,7 +40,14 @@ void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
             return;
         }
         break;
-    case WF_MSG_STOP: break; /* it is gone, as it should be */
+    case WF_MSG_STOP:
+    case WF_MSG_KILL: break; /* it is gone, as it should be */
+    case WF_MSG_WATCH:
+    case WF_MSG_UNWATCH:
+    case WF_MSG_DOWN:
+    case WF_MSG_LINK:
+    case WF_MSG_UNLINK:
+    case WF_MSG_EXIT: wf_watch_missed(w, m); return;
     case WF_MSG_CALL:
         wf_count_drop(w, why);
         wf_refuse(w, m, error[why] != 0 ? error[why] : WEFT_ENOACTOR);

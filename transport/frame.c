@@ -163,7 +163,7 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f)
     if (r->error < 0) return r->error;
     f->kind = kind <= UINT32_MAX ? (uint32_t)kind : WF_FRAME_UNKNOWN;
     uint32_t read;
-    if (kind >= WF_FRAME_TO_ACTOR && kind <= WF_FRAME_TO_ACTOR + WF_MSG_STOP) {
+    if (wf_frame_message(kind) >= 0) {
         get_message(r, f, false);
         read = 5;
     } else if (kind == WF_FRAME_SEND_NAME || kind == WF_FRAME_CALL_NAME) {
@@ -213,6 +213,13 @@ const char *wf_frame_name(uint32_t kind)
         {WF_FRAME_TO_ACTOR + WF_MSG_REPLY, "REPLY"},
         {WF_FRAME_TO_ACTOR + WF_MSG_FAILED, "FAILED"},
         {WF_FRAME_TO_ACTOR + WF_MSG_STOP, "STOP"},
+        {WF_FRAME_TIES + WF_MSG_WATCH - WF_MSG_WATCH, "WATCH"},
+        {WF_FRAME_TIES + WF_MSG_UNWATCH - WF_MSG_WATCH, "UNWATCH"},
+        {WF_FRAME_TIES + WF_MSG_DOWN - WF_MSG_WATCH, "DOWN"},
+        {WF_FRAME_TIES + WF_MSG_LINK - WF_MSG_WATCH, "LINK"},
+        {WF_FRAME_TIES + WF_MSG_UNLINK - WF_MSG_WATCH, "UNLINK"},
+        {WF_FRAME_TIES + WF_MSG_EXIT - WF_MSG_WATCH, "EXIT"},
+        {WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH, "KILL"},
     };
     for (size_t i = 0; i < WF_COUNT(names); i++)
         if (names[i].kind == kind) return names[i].name;
@@ -300,8 +307,7 @@ void wf_put_interest(weft_writer *w, enum wf_interest_op op, uint32_t count)
 void wf_put_to_actor(weft_writer *w, unsigned kind, uint64_t to, uint64_t from, uint32_t tag, uint64_t ref,
                      const void *body, size_t size)
 {
-    WF_ASSERT(kind <= WF_MSG_STOP);
-    put_kind(w, 5, WF_FRAME_TO_ACTOR + kind);
+    put_kind(w, 5, wf_frame_of((enum wf_msg_kind)kind));
     weft_put_uint(w, to);
     weft_put_uint(w, from);
     weft_put_uint(w, tag);

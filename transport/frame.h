@@ -36,7 +36,22 @@ enum wf_frame_kind {
     WF_FRAME_SEND_NAME = 24,
     WF_FRAME_CALL_NAME = 25,
     WF_FRAME_PUBLISH = 32,
+    WF_FRAME_TIES = 40, /* + wf_msg_kind - WF_MSG_WATCH: WATCH .. KILL */
 };
+
+/* A message to an actor: its frame, and back. -1: some other frame. */
+static inline uint32_t wf_frame_of(enum wf_msg_kind kind)
+{
+    return kind <= WF_MSG_STOP ? WF_FRAME_TO_ACTOR + (uint32_t)kind : WF_FRAME_TIES + (uint32_t)kind - WF_MSG_WATCH;
+}
+static inline int wf_frame_message(uint64_t frame)
+{
+    if (frame >= WF_FRAME_TO_ACTOR && frame <= WF_FRAME_TO_ACTOR + WF_MSG_STOP)
+        return (int)(frame - WF_FRAME_TO_ACTOR);
+    if (frame >= WF_FRAME_TIES && frame <= WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH)
+        return (int)(frame - WF_FRAME_TIES) + WF_MSG_WATCH;
+    return -1;
+}
 
 /* Why a HELLO was refused. They travel: append only. */
 enum wf_refusal {

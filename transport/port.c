@@ -108,7 +108,6 @@ static int route_send(struct wf_worker *w, weft_pid to, const weft_msg *m)
     struct wf_port *port = find(p, to.node);
     if (is_gone(port)) return WEFT_ENONODE;
     unsigned kind = m->post.flags;
-    WF_ASSERT(kind <= WF_MSG_STOP);
     bool system = kind != WF_MSG_SEND && kind != WF_MSG_CALL;
     if (!system && is_full(port)) return WEFT_EFULL;
     if (!reserve(port, WF_FRAME_SPARE + m->size)) return WEFT_ENOMEM;

@@ -161,8 +161,9 @@ static bool receive_interest(struct wf_session *s, struct wf_frame *f)
 /* False: the session was closed. */
 static bool receive_frame(struct wf_session *s, struct wf_frame *f, const uint8_t *start, const uint8_t *end)
 {
-    if (f->kind >= WF_FRAME_TO_ACTOR && f->kind <= WF_FRAME_TO_ACTOR + WF_MSG_STOP) {
-        weft_msg *m = envelope(s, f, f->kind - WF_FRAME_TO_ACTOR);
+    int kind = wf_frame_message(f->kind);
+    if (WF_LIKELY(kind >= 0)) {
+        weft_msg *m = envelope(s, f, (unsigned)kind);
         if (m != NULL) wf_inbound_add(s->t->node, &s->in, m);
         return true;
     }

@@ -11,11 +11,14 @@ WEFT_BEGIN
  * until the body returns. Returning ends the actor with reason WEFT_EXIT_NORMAL. */
 typedef void weft_actor(const void *arg, size_t size);
 
-/* Why an actor ended. Values >= 0 are weft's, negative ones are WEFT_E* codes or the user's own. */
+/* Why an actor ended: one of these, a WEFT_E* code (it failed with that error), or a number of its own from 16 up. */
 enum {
-    WEFT_EXIT_NORMAL = 0,  /* the body returned */
-    WEFT_EXIT_STOPPED = 1, /* ended after it was asked to stop */
-    WEFT_EXIT_KILLED = 2,  /* did not end within the grace period: its stack was dropped */
+    WEFT_EXIT_NORMAL = 0,    /* the body returned */
+    WEFT_EXIT_STOPPED = 1,   /* the body returned after it was asked to stop */
+    WEFT_EXIT_KILLED = 2,    /* weft_kill, or it did not end within the grace period: its stack was dropped */
+    WEFT_EXIT_NO_ACTOR = 3,  /* it had ended, for reasons unknown, before it was monitored or linked */
+    WEFT_EXIT_NODE_LOST = 4, /* its node is unreachable; it may live on there */
+    WEFT_EXIT_FAILED = 5,    /* weft_require; the usual reason for weft_fail */
 };
 
 /* What weft_send does when this actor's mailbox is full. Refused and dropped messages are counted per actor. */
@@ -25,13 +28,20 @@ typedef enum {
     WEFT_FULL_DROP_OLDEST, /* the oldest message makes room */
 } weft_full_policy;
 
+/* A monitor of the calling actor: see weft/monitor.h. */
+typedef struct {
+    uint64_t id;
+} weft_monitor_ref;
+
 /* Zero means the default for every field. */
 typedef struct {
-    const char *kind;        /* shown by `weft ps`; static storage, not copied; default "actor" */
-    size_t stack_bytes;      /* default: the node's stack size; rounded up to the next class, at most 8 MiB */
-    uint32_t mailbox_max;    /* messages; default 65,536 */
-    weft_full_policy policy; /* at the bound; default WEFT_FULL_SUSPEND */
-    int worker;              /* 1..N: that one; 0: near the parent unless its worker is busy; or WEFT_SPREAD */
+    const char *kind;          /* shown by `weft ps`; static storage, not copied; default "actor" */
+    size_t stack_bytes;        /* default: the node's stack size; rounded up to the next class, at most 8 MiB */
+    uint32_t mailbox_max;      /* messages; default 65,536 */
+    weft_full_policy policy;   /* at the bound; default WEFT_FULL_SUSPEND */
+    int worker;                /* 1..N: that one; 0: near the parent unless its worker is busy; or WEFT_SPREAD */
+    bool link;                 /* tie parent and child as weft_link does, before the child first runs */
+    weft_monitor_ref *monitor; /* gets a monitor of the child, made before it first runs; NULL: none */
 } weft_spawn_options;
 /* As `worker`: the workers take turns. For children that live long and talk little to their parent, as a server's
  * clients do. */
@@ -48,18 +58,32 @@ WEFT_API weft_pid weft_self(void);
 
 /* [A] Ends the calling actor: runs its deferred clean-ups, last first, and does not return. `reason` is one of
  * WEFT_EXIT_*, a WEFT_E* code, or a number of your own from 16 up; weft_main makes an exit code of the first actor's.
- * Called from a clean-up or outside of an actor it ends the process, with a message. */
+ * Called from a clean-up it abandons that one; the others still run. Outside of an actor it ends the process, with a
+ * message. */
 WEFT_API WEFT_NORETURN void weft_exit(int reason);
 
+/* [A] weft_fail(reason, format, ...): the same with a text, which goes to the log and to everyone who monitors this
+ * actor or is linked to it: "file.c:12: what went wrong". Only this actor ends; its process lives on. */
+#define weft_fail(reason, ...) weft_fail_at(__FILE__, __LINE__, reason, __VA_ARGS__)
+/* [A] An actor's own assertion: if `condition` does not hold it ends with WEFT_EXIT_FAILED and the condition's
+ * text. */
+#define weft_require(condition) \
+    ((condition) ? (void)0 : weft_fail_at(__FILE__, __LINE__, WEFT_EXIT_FAILED, "%s does not hold", #condition))
+WEFT_API WEFT_NORETURN void weft_fail_at(const char *file, int line, int reason, const char *format, ...)
+    WEFT_PRINTF(4, 5);
+
 /* [A] Asks an actor (perhaps the caller itself) to end: what it waits for, and every later wait, returns
- * WEFT_ECANCELED. If it has not ended after the node's grace period it is killed at its next wait: its frames are
- * abandoned and its deferred clean-ups run. Works across nodes. WEFT_ENOACTOR if it is known to be gone,
- * WEFT_ENONODE. */
+ * WEFT_ECANCELED. If it has not ended after the node's grace period it is killed. Works across nodes. WEFT_ENOACTOR
+ * if it is known to be gone, WEFT_ENONODE, WEFT_ENOMEM. */
 WEFT_API int weft_stop(weft_pid target);
 
-/* [A] `arg` must not point into the body's own variables: they are gone when it has returned. Runs `undo(arg)` when
- * this actor ends, in whatever way; last in, first out. A clean-up may wait, but no longer than the node's grace
- * period. WEFT_ENOMEM: then `undo(arg)` has already been run. */
+/* [A] Ends an actor at its next wait, or now if it waits: its frames are abandoned and its deferred clean-ups run.
+ * Reason WEFT_EXIT_KILLED. An actor whose clean-ups run already is left to them. Otherwise as weft_stop. */
+WEFT_API int weft_kill(weft_pid target);
+
+/* [A] Runs `undo(arg)` when this actor ends, in whatever way; last in, first out. `arg` must not point into the
+ * body's own variables: they are gone when it has returned. A clean-up may wait, but all of them together no longer
+ * than the node's grace period. WEFT_ENOMEM: then `undo(arg)` has already been run. */
 WEFT_API int weft_defer(void (*undo)(void *), void *arg);
 
 /* [A, W] Lets every other runnable actor of this worker run once. */

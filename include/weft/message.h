@@ -16,6 +16,9 @@ enum {
 #define WEFT_TAG_SYSTEM UINT32_C(0xFFFFFF00)
 #define WEFT_TAG_NODE_UP (WEFT_TAG_SYSTEM + 1)   /* see weft_watch_nodes */
 #define WEFT_TAG_NODE_DOWN (WEFT_TAG_SYSTEM + 2) /* see weft_watch_nodes */
+#define WEFT_TAG_DOWN (WEFT_TAG_SYSTEM + 3)      /* see weft_monitor */
+#define WEFT_TAG_EXIT (WEFT_TAG_SYSTEM + 4)      /* see weft_link */
+#define WEFT_TAG_STOP (WEFT_TAG_SYSTEM + 9)      /* see weft_trap_stop */
 
 /* [T] A message of `size` bytes to be filled in place through weft_msg_body before it is sent. NULL when out of
  * memory, when size is over WEFT_MESSAGE_MAX, or when the tag is reserved. */
@@ -48,7 +51,7 @@ WEFT_API int weft_try_send_msg(weft_pid to, weft_msg *m);
  * message is on its way; a name that is not there is counted on that node. */
 WEFT_API int weft_send_name(const char *name, uint32_t tag, const void *data, size_t size);
 
-/* [A, W] Takes the oldest message. */
+/* [A, W] Takes the oldest message, be it mail or of the system lane. */
 WEFT_API int weft_recv(weft_msg **out, int64_t deadline);
 /* [A, W] Takes the oldest message with this tag; the others stay, in order. */
 WEFT_API int weft_recv_tag(weft_msg **out, uint32_t tag, int64_t deadline);

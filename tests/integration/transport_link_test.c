@@ -59,6 +59,99 @@ static void talker(const void *arg, size_t size)
     say("no node %d", weft_send_name("echo@c", 1, NULL, 0));
 }
 
+/* Tied to an actor of another node, in each way; says what it hears. */
+static void tied(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid p;
+    weft_msg *m;
+    ck_assert_int_eq(weft_trap_exits(true), WEFT_OK);
+    ck_assert_int_eq(weft_call_name("echo@b", 1, NULL, 0, &m, weft_after(WEFT_SEC(10))), WEFT_OK);
+    p = weft_from(m);
+    weft_msg_free(m);
+    weft_monitor_ref ref;
+    ck_assert_int_eq(weft_monitor(p, NULL), WEFT_OK);
+    ck_assert_int_eq(weft_monitor(p, &ref), WEFT_OK);
+    ck_assert_int_eq(weft_link(p), WEFT_OK);
+    ck_assert_int_eq(weft_demonitor(ref), WEFT_OK);
+    ck_assert_int_eq(weft_call(p, 1, NULL, 0, &m, weft_after(WEFT_SEC(10))), WEFT_OK); /* all of it has arrived */
+    weft_msg_free(m);
+    say("tied");
+    for (int i = 0; i < 2 && weft_recv(&m, weft_after(WEFT_SEC(10))) == WEFT_OK; i++) {
+        struct weft_down d;
+        ck_assert_int_eq(weft_down_read(m, &d), WEFT_OK);
+        ck_assert(weft_pid_equal(d.who, p));
+        say("%s %d %s", weft_tag(m) == WEFT_TAG_DOWN ? "down" : "exit", d.reason, d.text);
+        weft_msg_free(m);
+    }
+    say("more %d", weft_recv(&m, WEFT_NOW));
+    ck_assert_int_eq(weft_monitor(p, NULL), WEFT_OK);
+    if (weft_recv(&m, weft_after(WEFT_SEC(10))) == WEFT_OK) {
+        struct weft_down d;
+        ck_assert_int_eq(weft_down_read(m, &d), WEFT_OK);
+        say("late %d", d.reason);
+        weft_msg_free(m);
+    }
+}
+
+static void fails_when_told(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    ck_assert_int_eq(weft_register("echo"), WEFT_OK);
+    say("echo ready");
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        if (weft_wants_reply(m)) weft_reply(m, 1, NULL, 0);
+        if (weft_tag(m) == 2) weft_fail(42, "told to");
+        weft_msg_free(m);
+    }
+}
+
+static void teller(const void *arg, size_t size)
+{
+    (void)size;
+    uint32_t tag;
+    memcpy(&tag, arg, sizeof tag);
+    weft_pid p;
+    ck_assert_int_eq(weft_whereis("echo", &p), WEFT_OK);
+    if (tag == 0) say("kill %d", weft_kill(p));
+    else say("told %d", weft_send(p, tag, NULL, 0));
+}
+
+START_TEST(monitors_and_links_reach_across_nodes)
+{
+    const char *listen = "tcp://127.0.0.1:0";
+    for (uint32_t how = 0; how < 3; how++) { /* killed, failed, its node gone */
+        forget_all();
+        weft_node *b = node_up("b", listen, NULL, 0);
+        weft_node *a = node_up("a", NULL, weft_node_url(b, 0), 0);
+        watch(a);
+        HEAR("a up b");
+        run_actor(b, fails_when_told, NULL, 0);
+        HEAR("echo ready");
+        run_actor(a, tied, NULL, 0);
+        HEAR("tied");
+        uint32_t tag = how * 2;
+        if (how < 2) run_actor(b, teller, &tag, sizeof tag);
+        else node_down(b);
+        if (how == 0) {
+            HEAR("down 2 ");
+            HEAR("exit 2 ");
+        } else if (how == 1) {
+            HEAR("down 42 transport_link_test.c:");
+            HEAR("exit 42 transport_link_test.c:");
+        } else {
+            ck_assert_int_ge(heard("down ", 1), 1);
+            ck_assert_int_ge(heard("exit ", 1), 1);
+        }
+        HEAR("more -3");
+        HEAR(how < 2 ? "late 3" : "late "); /* the link to a node that ends lives a little longer */
+        node_down(a);
+        if (how < 2) node_down(b);
+    }
+}
+END_TEST
+
 static void carries(const char *listen)
 {
     weft_node *b = node_up("b", listen, NULL, 0);
@@ -330,6 +423,7 @@ int main(void)
     tcase_add_test(t, clusters_do_not_mix);
     tcase_add_test(t, a_second_node_of_one_name_is_refused);
     tcase_add_test(t, listening_says_what_is_wrong);
+    tcase_add_test(t, monitors_and_links_reach_across_nodes);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

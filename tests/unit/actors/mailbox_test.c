@@ -243,11 +243,34 @@ static void system_body(const void *arg, size_t size)
     wf_node_tell(weft_here(), weft_self(), WEFT_TAG_NODE_DOWN, &news);
     until(peek(weft_self())->signals.first != NULL);
     weft_msg *m;
-    want_int(weft_recv(&m, WEFT_NOW), 0);
-    want_int(weft_tag(m), WEFT_TAG_NODE_DOWN);
+    want_int(weft_recv_tag(&m, WEFT_TAG_NODE_DOWN, WEFT_NOW), 0);
     want_int(weft_send_msg(weft_self(), m), WEFT_EINVAL); /* nobody sends weft's own tags, and it is consumed */
     want_int(say(weft_self(), WEFT_TAG_SYSTEM, 0), WEFT_EINVAL);
 }
+
+static void lanes_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    struct weft_node_news news = {.incarnation = 9, .name = "b"};
+    want_int(say(weft_self(), DATA, 1), 0);
+    want_int(say(weft_self(), GO, 2), 0);
+    wf_node_tell(weft_here(), weft_self(), WEFT_TAG_NODE_UP, &news);
+    until(peek(weft_self())->signals.first != NULL);
+    want_int(say(weft_self(), DATA, 3), 0);
+    want_int(hear_only(GO), 2);
+    want_int(hear(DATA), 1);
+    weft_msg *m;
+    want_int(weft_recv(&m, WEFT_NOW), 0);
+    want_int(weft_tag(m), WEFT_TAG_NODE_UP);
+    weft_msg_free(m);
+    want_int(hear(DATA), 3);
+}
+
+START_TEST(signals_and_mail_are_received_in_the_order_of_their_arrival)
+{
+    run_on(1, lanes_body);
+}
+END_TEST
 
 START_TEST(the_system_lane_is_never_full)
 {
@@ -260,4 +283,4 @@ END_TEST
 TEST_MAIN("mailbox", messages_come_in_the_order_they_were_sent, receive_by_tag_keeps_the_others_in_order,
           a_match_sees_each_message_once, a_match_sees_each_system_message_once, the_oldest_is_dropped_under_a_scan,
           the_newest_or_the_oldest_is_dropped_and_counted, the_byte_budget_is_a_bound_too,
-          the_system_lane_is_never_full)
+          signals_and_mail_are_received_in_the_order_of_their_arrival, the_system_lane_is_never_full)

@@ -1,0 +1,528 @@
+/* actors/watch.c -- monitors and links: see watch.h. */
+#include "watch.h"
+
+#include "actor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { REASON_BYTES = 4 };
+
+/* ---- Chains ---------------------------------------------------------------------------------------------------- */
+
+void wf_chain_add(weft_msg **first, weft_msg *m)
+{
+    m->post.next = *first == NULL ? NULL : &(*first)->post;
+    if (*first != NULL) (*first)->previous = m;
+    m->previous = NULL;
+    *first = m;
+}
+
+void wf_chain_remove(weft_msg **first, weft_msg *m)
+{
+    weft_msg *next = (weft_msg *)m->post.next, *previous = m->previous;
+    if (next != NULL) next->previous = previous;
+    if (previous != NULL) previous->post.next = m->post.next;
+    else {
+        WF_ASSERT(*first == m);
+        *first = next;
+    }
+}
+
+/* ---- Reasons --------------------------------------------------------------------------------------------------- */
+
+/* Bodies for the usual reasons, and for when there is no memory for another one. They begin with one reference and so
+ * never end. */
+#define REASON_BODY(index, code)                                                                          \
+    [index] = {1, WF_POOL_LARGE, 0,                                                                       \
+               (const uint8_t[REASON_BYTES]){(uint8_t)(code), (code) < 0 ? 255 : 0, (code) < 0 ? 255 : 0, \
+                                             (code) < 0 ? 255 : 0},                                       \
+               REASON_BYTES}
+enum { NO_MEMORY = WEFT_EXIT_FAILED + 1 };
+static struct wf_body usual[] = {
+    REASON_BODY(WEFT_EXIT_NORMAL, WEFT_EXIT_NORMAL),
+    REASON_BODY(WEFT_EXIT_STOPPED, WEFT_EXIT_STOPPED),
+    REASON_BODY(WEFT_EXIT_KILLED, WEFT_EXIT_KILLED),
+    REASON_BODY(WEFT_EXIT_NO_ACTOR, WEFT_EXIT_NO_ACTOR),
+    REASON_BODY(WEFT_EXIT_NODE_LOST, WEFT_EXIT_NODE_LOST),
+    REASON_BODY(WEFT_EXIT_FAILED, WEFT_EXIT_FAILED),
+    REASON_BODY(NO_MEMORY, WEFT_ENOMEM),
+};
+
+struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text)
+{
+    size_t size = strnlen(text, sizeof((struct weft_down *)0)->text - 1);
+    struct wf_body *b = wf_body_new(w, NULL, 0, NULL, REASON_BYTES + size);
+    if (b == NULL) return NULL;
+    uint8_t *out = wf_body_bytes(b);
+    for (int i = 0; i < REASON_BYTES; i++) out[i] = (uint8_t)((uint32_t)reason >> 8 * i);
+    memcpy(out + REASON_BYTES, text, size);
+    return b;
+}
+
+static int body_reason(const uint8_t *b, size_t size)
+{
+    if (size < REASON_BYTES) return WEFT_EFORMAT;
+    return (int)((uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24);
+}
+
+/* What everyone is told of the end of `a`; the caller gets a reference. */
+static struct wf_body *end_of(struct wf_actor *a)
+{
+    struct wf_body *b = a->end;
+    a->end = NULL;
+    if (b != NULL && body_reason(wf_body_bytes(b), b->size) == a->reason) return b;
+    if (b != NULL) wf_body_drop(a->task.worker, b); /* asked to end for one reason, it ended for another */
+    b = NULL;
+    if (a->reason < 0 || a->reason > WEFT_EXIT_FAILED) b = wf_end_body(a->task.worker, a->reason, "");
+    if (b != NULL) return b;
+    b = &usual[a->reason >= 0 && a->reason <= WEFT_EXIT_FAILED ? a->reason : NO_MEMORY];
+    wf_body_keep(b);
+    return b;
+}
+
+static int reason_of(const weft_msg *m)
+{
+    return body_reason(weft_data(m), m->size);
+}
+
+static void set_body(weft_msg *m, struct wf_body *b)
+{
+    wf_body_keep(b);
+    m->shared = b;
+    m->size = (uint32_t)b->size;
+    m->topic_size = 0;
+}
+
+const char *weft_reason_text(int reason, char out[32])
+{
+    static const char *const words[] = {"normal", "asked to stop", "killed", "no such actor", "node lost", "failed"};
+    if (reason < 0 && strcmp(weft_error_name(reason), "WEFT_UNKNOWN") != 0) return weft_strerror(reason);
+    if (reason >= 0 && (size_t)reason < WF_COUNT(words)) return words[reason];
+    snprintf(out, 32, "reason %d", reason);
+    return out;
+}
+
+int weft_down_read(const weft_msg *m, struct weft_down *out)
+{
+    if (m == NULL || out == NULL || (weft_tag(m) != WEFT_TAG_DOWN && weft_tag(m) != WEFT_TAG_EXIT))
+        return WEFT_EFORMAT;
+    *out = (struct weft_down){.who = m->from, .reason = reason_of(m)};
+    if (weft_tag(m) == WEFT_TAG_DOWN) out->ref.id = m->ref;
+    if (m->size > REASON_BYTES)
+        memcpy(out->text, (const char *)weft_data(m) + REASON_BYTES,
+               WF_MIN(m->size - REASON_BYTES, sizeof out->text - 1));
+    return WEFT_OK;
+}
+
+/* ---- What an actor keeps --------------------------------------------------------------------------------------- */
+
+static struct wf_ties *ties_of(struct wf_actor *a, struct wf_worker *w)
+{
+    if (a->ties != NULL) return a->ties;
+    struct wf_ties *t = wf_pool_take(&w->pool, wf_pool_class(sizeof *t), sizeof *t);
+    if (t == NULL) return NULL;
+    *t = (struct wf_ties){0};
+    wf_list_init(&t->monitors);
+    a->ties = t;
+    return t;
+}
+
+/* A message from the actor at `from`, for wf_send_signal. */
+static weft_msg *signal_new(struct wf_worker *w, enum wf_msg_kind kind, weft_pid from, uint64_t ref)
+{
+    weft_msg *m = wf_msg_new(w, 0, 0);
+    if (m == NULL) return NULL;
+    m->post.flags = (uint8_t)kind;
+    m->from = from;
+    m->ref = ref;
+    return m;
+}
+
+/* ---- Monitors -------------------------------------------------------------------------------------------------- */
+
+static void monitor_end(struct wf_worker *w, struct wf_monitor *mon)
+{
+    wf_unlink(&mon->on_actor);
+    if (mon->lost != NULL) wf_msg_free(w, mon->lost);
+    wf_slab_give(&wf_actors_of(w)->monitors, mon);
+}
+
+/* A monitor and its WATCH message. */
+static struct wf_monitor *monitor_new(struct wf_actor *self, weft_pid target, weft_msg **watch)
+{
+    struct wf_worker *w = self->task.worker;
+    struct wf_ties *t = ties_of(self, w);
+    struct wf_monitor *mon = t == NULL ? NULL : wf_slab_take(&wf_actors_of(w)->monitors);
+    if (mon == NULL) return NULL;
+    memset((char *)mon + sizeof mon->slot, 0, sizeof *mon - sizeof mon->slot);
+    mon->watcher = self;
+    mon->target = target;
+    uint64_t ref = wf_id_make(&mon->slot, w->index);
+    *watch = signal_new(w, WF_MSG_WATCH, wf_actor_pid(self), ref);
+    bool remote = target.node != wf_node_of(w)->incarnation;
+    if (remote) mon->lost = signal_new(w, WF_MSG_DOWN, target, ref);
+    wf_list_push_front(&t->monitors, &mon->on_actor);
+    if (*watch != NULL && (!remote || mon->lost != NULL)) return mon;
+    if (*watch != NULL) wf_msg_free(w, *watch);
+    monitor_end(w, mon);
+    return NULL;
+}
+
+/* The news of an end that nobody else will bring. */
+static void monitor_lost(struct wf_worker *w, struct wf_monitor *mon)
+{
+    weft_msg *m = mon->lost;
+    mon->lost = NULL;
+    set_body(m, &usual[WEFT_EXIT_NODE_LOST]);
+    m->to_actor = mon->watcher->id;
+    wf_deliver(w, m);
+}
+
+int weft_monitor(weft_pid target, weft_monitor_ref *out)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    if (weft_pid_is_nobody(target)) return WEFT_EINVAL;
+    struct wf_worker *w = self->task.worker;
+    weft_msg *watch;
+    struct wf_monitor *mon = monitor_new(self, target, &watch);
+    if (mon == NULL) return WEFT_ENOMEM;
+    if (out != NULL) out->id = watch->ref;
+    if (wf_send_signal(w, target, watch) < 0) monitor_lost(w, mon);
+    return WEFT_OK;
+}
+
+int wf_watch_child(struct wf_actor *parent, struct wf_actor *child, weft_monitor_ref *out)
+{
+    struct wf_worker *w = parent->task.worker;
+    weft_msg *watch;
+    struct wf_ties *t = ties_of(child, w);
+    weft_pid pid = {wf_node_of(w)->incarnation, child->id};
+    if (t == NULL || monitor_new(parent, pid, &watch) == NULL) return WEFT_ENOMEM;
+    out->id = watch->ref;
+    wf_chain_add(&t->watchers, watch);
+    return WEFT_OK;
+}
+
+static bool forget_down(struct wf_actor *a, uint64_t ref)
+{
+    weft_msg *m = wf_signal_take(a, WEFT_TAG_DOWN, ref, weft_nobody());
+    if (m != NULL) wf_msg_free(a->task.worker, m);
+    return m != NULL;
+}
+
+int weft_demonitor(weft_monitor_ref ref)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    struct wf_worker *w = self->task.worker;
+    struct wf_monitor *mon = wf_id_worker(ref.id) == w->index ? wf_slab_find(&wf_actors_of(w)->monitors, ref.id)
+                                                              : NULL;
+    if (mon == NULL || mon->watcher != self) return forget_down(self, ref.id) ? WEFT_OK : WEFT_ECLOSED;
+    /* Without memory for it the other side keeps its entry, and one day sends a DOWN that nobody waits for. */
+    weft_msg *m = signal_new(w, WF_MSG_UNWATCH, wf_actor_pid(self), ref.id);
+    if (m != NULL) (void)wf_send_signal(w, mon->target, m);
+    monitor_end(w, mon);
+    return WEFT_OK;
+}
+
+static void watch_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    struct wf_ties *t = ties_of(a, w);
+    if (t != NULL) {
+        wf_chain_add(&t->watchers, m);
+        return;
+    }
+    weft_pid watcher = m->from;
+    m->post.flags = WF_MSG_DOWN;
+    m->from = wf_actor_pid(a);
+    set_body(m, &usual[NO_MEMORY]);
+    (void)wf_send_signal(w, watcher, m);
+}
+
+static void unwatch_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    weft_msg *e = a->ties == NULL ? NULL : a->ties->watchers;
+    while (e != NULL && (e->ref != m->ref || !weft_pid_equal(e->from, m->from))) e = (weft_msg *)e->post.next;
+    wf_msg_free(w, m);
+    if (e == NULL) return;
+    wf_chain_remove(&a->ties->watchers, e);
+    wf_msg_free(w, e);
+}
+
+static void down_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    struct wf_monitor *mon = wf_id_worker(m->ref) == w->index ? wf_slab_find(&wf_actors_of(w)->monitors, m->ref)
+                                                              : NULL;
+    if (mon == NULL || mon->watcher != a || !weft_pid_equal(mon->target, m->from)) {
+        wf_msg_free(w, m); /* ended meanwhile, or invented by another node */
+        return;
+    }
+    monitor_end(w, mon);
+    wf_signal_put(a, m, WEFT_TAG_DOWN);
+}
+
+/* ---- Links ----------------------------------------------------------------------------------------------------- */
+
+static weft_msg *link_find(const struct wf_actor *a, weft_pid other)
+{
+    weft_msg *e = a->ties == NULL ? NULL : a->ties->links;
+    while (e != NULL && !weft_pid_equal(e->from, other)) e = (weft_msg *)e->post.next;
+    return e;
+}
+
+static weft_msg *link_add(struct wf_actor *a, struct wf_worker *w, weft_pid other, uint32_t mine, uint32_t theirs)
+{
+    struct wf_ties *t = ties_of(a, w);
+    weft_msg *e = t == NULL ? NULL : signal_new(w, WF_MSG_EXIT, other, (uint64_t)mine << 32 | theirs);
+    if (e != NULL) wf_chain_add(&t->links, e);
+    return e;
+}
+
+/* The end of a linked actor, known from `m`; the link is gone already. Consumes. */
+static void exit_act(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    m->ref = 0;
+    if (a->ties->trapping) {
+        wf_signal_put(a, m, WEFT_TAG_EXIT);
+        return;
+    }
+    int reason = reason_of(m);
+    if (reason != WEFT_EXIT_NORMAL) {
+        if (m->shared == NULL) m->shared = wf_body_new(w, NULL, 0, weft_data(m), m->size); /* from another node */
+        wf_actor_cancel(a, reason, m->shared);
+    }
+    wf_msg_free(w, m);
+}
+
+static void link_lost(struct wf_worker *w, struct wf_actor *a, weft_msg *e)
+{
+    wf_chain_remove(&a->ties->links, e);
+    set_body(e, &usual[WEFT_EXIT_NODE_LOST]);
+    exit_act(w, a, e);
+}
+
+int weft_link(weft_pid other)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    weft_pid me = wf_actor_pid(self);
+    if (weft_pid_is_nobody(other) || weft_pid_equal(other, me)) return WEFT_EINVAL;
+    if (link_find(self, other) != NULL) return WEFT_OK;
+    struct wf_worker *w = self->task.worker;
+    struct wf_ties *t = ties_of(self, w);
+    weft_msg *ask = t == NULL ? NULL : signal_new(w, WF_MSG_LINK, me, t->last_link + 1);
+    if (ask == NULL) return WEFT_ENOMEM;
+    weft_msg *e = link_add(self, w, other, ++t->last_link, 0);
+    if (e == NULL) {
+        wf_msg_free(w, ask);
+        return WEFT_ENOMEM;
+    }
+    if (wf_send_signal(w, other, ask) < 0) link_lost(w, self, e);
+    return WEFT_OK;
+}
+
+int wf_link_child(struct wf_actor *parent, struct wf_actor *child)
+{
+    struct wf_worker *w = parent->task.worker;
+    struct wf_ties *t = ties_of(parent, w);
+    if (t == NULL) return WEFT_ENOMEM;
+    weft_pid pid = {wf_node_of(w)->incarnation, child->id};
+    uint32_t number = ++t->last_link;
+    if (link_add(child, w, wf_actor_pid(parent), 0, number) == NULL || link_add(parent, w, pid, number, 0) == NULL)
+        return WEFT_ENOMEM;
+    return WEFT_OK;
+}
+
+int weft_unlink(weft_pid other)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    struct wf_worker *w = self->task.worker;
+    weft_msg *e = link_find(self, other);
+    if (e == NULL) {
+        weft_msg *m = wf_signal_take(self, WEFT_TAG_EXIT, 0, other);
+        if (m == NULL) return WEFT_ECLOSED;
+        wf_msg_free(w, m);
+        return WEFT_OK;
+    }
+    wf_chain_remove(&self->ties->links, e);
+    e->post.flags = WF_MSG_UNLINK;
+    e->from = wf_actor_pid(self);
+    (void)wf_send_signal(w, other, e);
+    return WEFT_OK;
+}
+
+static void link_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    uint32_t theirs = (uint32_t)m->ref;
+    weft_msg *e = link_find(a, m->from);
+    struct wf_ties *t = ties_of(a, w);
+    if (e != NULL) {
+        e->ref = (e->ref & ~(uint64_t)UINT32_MAX) | theirs;
+        wf_msg_free(w, m);
+    } else if (t != NULL) { /* the request becomes the envelope of the EXIT that will answer it one day */
+        m->post.flags = WF_MSG_EXIT;
+        m->ref = theirs;
+        wf_chain_add(&t->links, m);
+    } else {
+        weft_pid asker = m->from;
+        m->post.flags = WF_MSG_EXIT;
+        m->from = wf_actor_pid(a);
+        set_body(m, &usual[NO_MEMORY]);
+        (void)wf_send_signal(w, asker, m);
+    }
+}
+
+static void unlink_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    weft_msg *e = link_find(a, m->from);
+    if (e != NULL) {
+        uint64_t mine = e->ref >> 32, theirs = (uint32_t)e->ref;
+        if (theirs == m->ref >> 32) theirs = 0;
+        if (mine == (uint32_t)m->ref) mine = 0;
+        e->ref = mine << 32 | theirs;
+        if (e->ref == 0) {
+            wf_chain_remove(&a->ties->links, e);
+            wf_msg_free(w, e);
+        }
+    }
+    wf_msg_free(w, m);
+}
+
+static void exit_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    weft_msg *e = link_find(a, m->from);
+    if (e == NULL) { /* unlinked meanwhile */
+        wf_msg_free(w, m);
+        return;
+    }
+    wf_chain_remove(&a->ties->links, e);
+    wf_msg_free(w, e);
+    exit_act(w, a, m);
+}
+
+int weft_trap_exits(bool on)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    struct wf_ties *t = ties_of(self, self->task.worker);
+    if (t == NULL) return WEFT_ENOMEM;
+    t->trapping = on;
+    return WEFT_OK;
+}
+
+/* ---- Arrival and end ------------------------------------------------------------------------------------------- */
+
+void wf_watch_deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    switch (m->post.flags) {
+    case WF_MSG_WATCH: watch_came(w, a, m); return;
+    case WF_MSG_UNWATCH: unwatch_came(w, a, m); return;
+    case WF_MSG_DOWN: down_came(w, a, m); return;
+    case WF_MSG_LINK: link_came(w, a, m); return;
+    case WF_MSG_UNLINK: unlink_came(w, a, m); return;
+    case WF_MSG_EXIT: exit_came(w, a, m); return;
+    default: wf_assert_failed("a kind of watch.h", __FILE__, __LINE__);
+    }
+}
+
+void wf_watch_missed(struct wf_worker *w, weft_msg *m)
+{
+    if (m->post.flags != WF_MSG_WATCH && m->post.flags != WF_MSG_LINK) {
+        wf_msg_free(w, m);
+        return;
+    }
+    weft_pid asker = m->from;
+    m->post.flags = m->post.flags == WF_MSG_WATCH ? WF_MSG_DOWN : WF_MSG_EXIT;
+    m->from = (weft_pid){wf_node_of(w)->incarnation, m->to_actor};
+    set_body(m, &usual[WEFT_EXIT_NO_ACTOR]);
+    (void)wf_send_signal(w, asker, m);
+}
+
+static void tell_end(struct wf_actor *a, weft_msg **chain, enum wf_msg_kind kind, struct wf_body *end)
+{
+    for (weft_msg *m; (m = *chain) != NULL;) {
+        weft_pid other = m->from;
+        wf_chain_remove(chain, m);
+        m->post.flags = (uint8_t)kind;
+        m->from = wf_actor_pid(a);
+        set_body(m, end);
+        (void)wf_send_signal(a->task.worker, other, m);
+    }
+}
+
+void wf_watch_end(struct wf_actor *a)
+{
+    struct wf_ties *t = a->ties;
+    struct wf_worker *w = a->task.worker;
+    if (t != NULL) {
+        for (struct wf_link *k; (k = wf_list_first(&t->monitors)) != NULL;) {
+            struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_actor);
+            weft_msg *m = signal_new(w, WF_MSG_UNWATCH, wf_actor_pid(a), wf_id_make(&mon->slot, w->index));
+            if (m != NULL) (void)wf_send_signal(w, mon->target, m);
+            monitor_end(w, mon);
+        }
+        struct wf_body *end = end_of(a);
+        tell_end(a, &t->links, WF_MSG_EXIT, end);
+        tell_end(a, &t->watchers, WF_MSG_DOWN, end);
+        wf_body_drop(w, end);
+        a->ties = NULL;
+        wf_pool_give(&w->pool, wf_pool_class(sizeof *t), t);
+    }
+    if (a->end != NULL) wf_body_drop(w, a->end);
+    a->end = NULL;
+}
+
+void wf_ties_forget(struct wf_actor *parent, struct wf_actor *child)
+{
+    struct wf_worker *w = parent->task.worker;
+    weft_pid pid = {wf_node_of(w)->incarnation, child->id};
+    struct wf_ties *t = child->ties;
+    if (t == NULL) return;
+    for (weft_msg *m; (m = t->watchers) != NULL;) {
+        wf_chain_remove(&t->watchers, m);
+        monitor_end(w, wf_slab_find(&wf_actors_of(w)->monitors, m->ref));
+        wf_msg_free(w, m);
+    }
+    for (weft_msg *m; (m = t->links) != NULL;) {
+        wf_chain_remove(&t->links, m);
+        wf_msg_free(w, m);
+    }
+    weft_msg *link = link_find(parent, pid);
+    if (link != NULL) {
+        wf_chain_remove(&parent->ties->links, link);
+        wf_msg_free(w, link);
+    }
+    child->ties = NULL;
+    wf_pool_give(&w->pool, wf_pool_class(sizeof *t), t);
+}
+
+/* ---- Lost nodes ------------------------------------------------------------------------------------------------ */
+
+static void lost_to(struct wf_worker *w, struct wf_actor *a, uint64_t peer)
+{
+    WF_LIST_EACH(k, &a->ties->monitors) {
+        struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_actor);
+        if (mon->target.node == peer) monitor_lost(w, mon);
+    }
+    for (weft_msg *e = a->ties->links, *next; e != NULL; e = next) {
+        next = (weft_msg *)e->post.next;
+        if (e->from.node == peer) link_lost(w, a, e);
+    }
+    for (weft_msg *e = a->ties->watchers, *next; e != NULL; e = next) {
+        next = (weft_msg *)e->post.next;
+        if (e->from.node != peer) continue;
+        wf_chain_remove(&a->ties->watchers, e);
+        wf_msg_free(w, e);
+    }
+}
+
+void wf_watch_node_lost(struct wf_worker *w, uint64_t peer)
+{
+    WF_LIST_EACH(k, &wf_actors_of(w)->all) {
+        struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_worker);
+        if (a->ties != NULL) lost_to(w, a, peer);
+    }
+}

@@ -1,0 +1,68 @@
+/* actors/watch.h -- monitors and links of one actor: who hears of its end, and of whose end it hears.
+ *
+ * Design notes.
+ * (1) Everything is on the owner's thread. An actor that has to do with neither pays for one pointer, `ties`.
+ * (2) News of an end cannot fail for want of memory: what is sent at the end was allocated when the tie was made. A
+ *     WATCH message stays with the watched actor and goes back as the DOWN; a link is, on either side, the envelope
+ *     of the EXIT that will be sent. Reason and text are one shared body for all.
+ * (3) Exactly one DOWN: the watcher's worker keeps a struct wf_monitor per monitor. The first DOWN ends it; one that
+ *     comes for a monitor that was ended meanwhile is freed.
+ * (4) Links are numbered by the side that made them, because both sides may link and unlink at the same time. A side
+ *     knows its own number and the other's, either may be 0; an UNLINK takes back just the two numbers its sender
+ *     knew, so a link made meanwhile by the receiver stays. An EXIT counts if there is a link, whatever its numbers.
+ * (5) Fields of the messages: `from` is the actor that says it. WATCH, UNWATCH, DOWN: `ref` is the monitor's id.
+ *     LINK: `ref` is the number of the link. UNLINK: `ref` is own number << 32 | the other's. DOWN, EXIT: the body is
+ *     the reason (4 bytes, little-endian) and the text. */
+#ifndef WF_WATCH_H
+#define WF_WATCH_H
+
+#include "msg.h"
+#include "slab.h"
+
+#include <weft/monitor.h>
+
+struct wf_actor;
+
+/* A monitor, on the watcher's worker: wf_actors.monitors. */
+struct wf_monitor {
+    struct wf_slot slot;
+    struct wf_link on_actor; /* wf_ties.monitors */
+    struct wf_actor *watcher;
+    weft_pid target;
+    weft_msg *lost; /* of a target on another node: the DOWN for the case that the node is lost; else NULL */
+};
+
+/* wf_actor.ties, made when first needed. */
+struct wf_ties {
+    struct wf_list monitors; /* wf_monitor.on_actor: of others, by this actor */
+    weft_msg *watchers;      /* WATCH messages: see wf_chain_add */
+    weft_msg *links;         /* EXIT messages to be; `from` is the other, `ref` as in an UNLINK */
+    uint32_t last_link;
+    bool trapping;
+};
+_Static_assert(sizeof(struct wf_monitor) <= 64 && sizeof(struct wf_ties) <= 64,
+               "docs/monitors.md states what monitors and links cost");
+
+/* A doubly linked chain of messages: next by post.next, previous by `previous`. */
+void wf_chain_add(weft_msg **first, weft_msg *m);
+void wf_chain_remove(weft_msg **first, weft_msg *m);
+
+/* A body that says why an actor ended; NULL: no memory. */
+struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text);
+
+/* For a child that has not started: a monitor of it, or a link, by its parent. WEFT_ENOMEM. */
+int wf_watch_child(struct wf_actor *parent, struct wf_actor *child, weft_monitor_ref *out);
+int wf_link_child(struct wf_actor *parent, struct wf_actor *child);
+/* Undoes both, as far as they were done. */
+void wf_ties_forget(struct wf_actor *parent, struct wf_actor *child);
+
+/* A message of one of these kinds for `a`. Consumes. */
+void wf_watch_deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
+/* A message of one of these kinds for an actor that is not there. Consumes. */
+void wf_watch_missed(struct wf_worker *w, weft_msg *m);
+/* The last thing an actor does: tells everyone. */
+void wf_watch_end(struct wf_actor *a);
+/* The link to that node is gone for good: to all here who are tied to actors there its actors have ended. */
+void wf_watch_node_lost(struct wf_worker *w, uint64_t peer);
+
+#endif
