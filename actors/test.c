@@ -166,8 +166,8 @@ static void end_actors(struct wf_test *t, bool services, bool kill)
     WF_LIST_EACH(k, &wf_actors_of(t->worker)->all) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_worker);
         if (a->service != services) continue;
-        if (!kill) wf_actor_cancel(a);
-        else if (!a->cleaning) wf_task_kill(&a->task);
+        if (!kill) wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
+        else wf_actor_kill(a);
     }
 }
 
