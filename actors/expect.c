@@ -2,6 +2,8 @@
  * so one may look into another. */
 #include "testing.h"
 
+#include <weft/monitor.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +61,7 @@ static void add_lane(struct wf_text *text, const struct wf_lane *l)
 static void __attribute__((noreturn)) fail(struct wf_test *t, const struct wf_text *text)
 {
     wf_test_fail(t, text->at);
-    weft_exit(WF_TEST_FAILED);
+    weft_exit(WEFT_EXIT_FAILED);
 }
 
 /* What was wanted did not come. Asked to stop meanwhile it is nobody's fault. */
@@ -110,6 +112,35 @@ void weft_expect_nothing_at(const char *file, int line, int64_t within)
     struct wf_text text = {.size = 0};
     wf_text_add(&text, "%s:%d: the mailbox is not empty: ", file, line);
     fail_to_come(t, rc, &text, &self->signals, &self->mail);
+}
+
+static bool is_down_of(const weft_msg *m, void *who)
+{
+    return m->post.word == WEFT_TAG_DOWN && weft_pid_equal(m->from, *(const weft_pid *)who);
+}
+
+void weft_expect_down_at(const char *file, int line, weft_pid who, int reason, int64_t within)
+{
+    struct wf_test *t = wf_test_here("weft_expect_down");
+    struct wf_actor *self = wf_actor_self();
+    struct wf_text text = {.size = 0};
+    struct weft_down down = {.reason = reason};
+    char pid[WEFT_PID_TEXT], words[32], wanted[32];
+    weft_msg *m;
+    int rc = weft_recv_match(&m, is_down_of, &who, weft_after(within));
+    if (rc == WEFT_ETIMEDOUT && (rc = settle(t)) == WEFT_OK) rc = weft_recv_match(&m, is_down_of, &who, WEFT_NOW);
+    if (rc < 0) {
+        wf_text_add(&text, "%s:%d: no news of the end of %s (is it monitored?); the mailbox: ", file, line,
+                    weft_pid_format(who, pid));
+        fail_to_come(t, rc, &text, &self->signals, &self->mail);
+    }
+    (void)weft_down_read(m, &down);
+    weft_msg_free(m);
+    if (down.reason == reason) return;
+    wf_text_add(&text, "%s:%d: %s was to end with reason %d (%s), and did with %d (%s) %s", file, line,
+                weft_pid_format(who, pid), reason, weft_reason_text(reason, wanted), down.reason,
+                weft_reason_text(down.reason, words), down.text);
+    fail(t, &text);
 }
 
 /* ---- Probes ---------------------------------------------------------------------------------------------------- */

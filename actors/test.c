@@ -12,6 +12,8 @@
  *     end. */
 #include "testing.h"
 
+#include <weft/monitor.h>
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -61,6 +63,7 @@ void wf_test_fail(struct wf_test *t, const char *text)
 {
     if (t->failed) return;
     t->failed = true;
+    t->report = (struct wf_text){.size = 0};
     wf_text_add(&t->report, "%s", text);
 }
 
@@ -210,8 +213,15 @@ static void end_all(struct wf_test *t)
 static void body_ended(void *arg)
 {
     struct wf_test *t = arg;
-    t->reason = wf_actor_self()->reason;
+    const struct wf_actor *self = wf_actor_self();
+    char words[32];
+    t->reason = self->reason;
     t->body_ended = true;
+    if (t->reason == WEFT_EXIT_NORMAL || t->reason == WEFT_EXIT_STOPPED || t->failed) return;
+    wf_text_add(&t->report, "the test's first actor ended: %s", weft_reason_text(t->reason, words));
+    /* of weft_fail: behind the reason, see actors/watch.h */
+    if (self->end != NULL && self->end->size > 4)
+        wf_text_add(&t->report, ": %.*s", (int)self->end->size - 4, (const char *)wf_body_bytes(self->end) + 4);
 }
 
 static void body_main(const void *arg, size_t size)
@@ -222,13 +232,8 @@ static void body_main(const void *arg, size_t size)
 
 static int result_of(struct wf_test *t)
 {
-    if (!t->failed && t->reason != WEFT_EXIT_NORMAL && t->reason != WEFT_EXIT_STOPPED) {
-        char text[64];
-        snprintf(text, sizeof text, "the test's first actor ended with reason %d", t->reason);
-        wf_test_fail(t, text);
-        return t->reason;
-    }
-    return t->failed ? WF_TEST_FAILED : WEFT_OK;
+    if (t->failed) return WEFT_EXIT_FAILED;
+    return t->reason == WEFT_EXIT_STOPPED ? WEFT_OK : t->reason;
 }
 
 static int run_in(struct wf_test *t, const void *arg, size_t size)
@@ -277,7 +282,7 @@ int weft_test_run(weft_actor *body, const void *arg, size_t size, const weft_tes
         wf_probes_free(t);
     }
     report = t->report;
-    if (t->failed && !o->quiet) {
+    if (report.size > 0 && !o->quiet) {
         pf_stderr(report.at, report.size);
         pf_stderr("\n", 1);
     }

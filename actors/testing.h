@@ -7,8 +7,6 @@
 
 #include <weft/test.h>
 
-enum { WF_TEST_FAILED = 5 }; /* the reason of who fails a test, and the result of the run */
-
 struct wf_text {
     char at[4096]; /* NUL-terminated, cut to fit */
     size_t size;

@@ -30,17 +30,17 @@ static void ends_after_half_an_hour(const void *arg, size_t size)
     weft_probe store; /* stands in for the real one */
     weft_msg *ask;
     (void)arg, (void)size;
-    if (weft_probe_open(&store, "store") < 0 || weft_spawn(&who, session, NULL, 0, NULL) < 0) weft_exit(16);
+    weft_require(weft_probe_open(&store, "store") == 0);
+    weft_require(weft_spawn(&who, session, NULL, 0, NULL) == 0 && weft_monitor(who, NULL) == 0);
     for (int i = 0; i < 3; i++) {
         weft_send(who, HIT, NULL, 0);
         weft_probe_expect_nothing(store, WEFT_SEC(1799));
     }
     weft_probe_expect(store, SAVE, WEFT_SEC(1), &ask);
-    if (*(const int64_t *)weft_data(ask) != 3) weft_exit(17); /* any reason but 0 fails the test */
+    weft_require(*(const int64_t *)weft_data(ask) == 3);
     weft_reply(ask, SAVE, NULL, 0);
     weft_msg_free(ask);
-    weft_settle();
-    if (weft_send(who, HIT, NULL, 0) != WEFT_ENOACTOR) weft_exit(18);
+    weft_expect_down(who, WEFT_EXIT_NORMAL, 0);
 }
 
 int main(void)

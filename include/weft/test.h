@@ -66,9 +66,14 @@ WEFT_API int weft_settle(void);
 /* [X, W] weft_expect_nothing(within): the mailbox is empty and stays so for the span. */
 #define weft_expect_nothing(within) weft_expect_nothing_at(__FILE__, __LINE__, within)
 
-/* Behind the two. */
+/* [X, W] weft_expect_down(who, reason, within): the end, with this reason, of an actor that the calling one monitors
+ * (weft_monitor, or weft_spawn_options.monitor). */
+#define weft_expect_down(who, reason, within) weft_expect_down_at(__FILE__, __LINE__, who, reason, within)
+
+/* Behind the three. */
 WEFT_API void weft_expect_at(const char *file, int line, uint32_t tag, int64_t within, weft_msg **out);
 WEFT_API void weft_expect_nothing_at(const char *file, int line, int64_t within);
+WEFT_API void weft_expect_down_at(const char *file, int line, weft_pid who, int reason, int64_t within);
 
 /* ---- Probes ---------------------------------------------------------------------------------------------------- */
 
