@@ -9,7 +9,8 @@
 enum {
     SPAWN_ARG_MAX = 64 * 1024,
     MAILBOX_DEFAULT = 65536,
-    BUSY = 64, /* runnable tasks from which a worker counts as busy, so that children go to an idle one */
+    ASIDE_DEFAULT = 10000, /* docs/mailboxes.md says why */
+    BUSY = 64,             /* runnable tasks from which a worker counts as busy, so that children go to an idle one */
 };
 
 struct wf_defer {
@@ -30,6 +31,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wa->node = node;
     wa->worker = w;
     wa->mail_bytes_max = node->options.mailbox_bytes_max / node->workers.count;
+    wf_list_init(&wa->short_of_bytes);
     wf_list_init(&wa->calls);
     wf_list_init(&wa->all);
     wf_trie_init(&wa->topics);
@@ -37,6 +39,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->monitors, sizeof(struct wf_monitor), WF_SLAB_MAX);
     if (rc == WEFT_OK) rc = wf_subscriptions_init(wa);
+    if (rc == WEFT_OK) rc = wf_laters_init(wa);
     return rc;
 }
 
@@ -45,6 +48,7 @@ void wf_actors_finish(struct wf_worker *w)
     struct wf_actors *wa = w->actors;
     if (wa == NULL) return;
     wf_trie_finish(&wa->topics);
+    wf_slab_finish(&wa->later_slab);
     wf_slab_finish(&wa->subscription_slab);
     wf_slab_finish(&wa->monitors);
     wf_slab_finish(&wa->slab);
@@ -129,6 +133,10 @@ static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker 
     a->stop_reason = WEFT_EXIT_STOPPED;
     a->body = body;
     a->mailbox_max = o->mailbox_max == 0 ? MAILBOX_DEFAULT : o->mailbox_max;
+    /* Never 0: an empty mailbox takes one message in any case. */
+    const size_t bytes = WF_MAX(wf_actors_of(w)->mail_bytes_max, 1);
+    a->mailbox_bytes_max = o->mailbox_bytes == 0 ? bytes : WF_MIN(o->mailbox_bytes, bytes);
+    a->aside_max = o->aside_max == 0 ? ASIDE_DEFAULT : o->aside_max;
     atomic_store_explicit(&a->policy, (uint8_t)o->policy, memory_order_relaxed);
     a->service = service;
     a->grace.fire = grace_over;
@@ -155,7 +163,7 @@ int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_
     const weft_spawn_options *o = options == NULL ? &defaults : options;
     if (WF_UNLIKELY(body == NULL || size > SPAWN_ARG_MAX || (arg == NULL && size > 0) ||
                     o->stack_bytes > WF_STACK_BYTES_MAX || o->worker < WEFT_SPREAD ||
-                    o->worker > (int)node->workers.count || (unsigned)o->policy > WEFT_FULL_DROP_OLDEST))
+                    o->worker > (int)node->workers.count || (unsigned)o->policy > WEFT_FULL_FAIL))
         return WEFT_EINVAL;
     if (WF_UNLIKELY(atomic_load_explicit(&node->stopping, memory_order_relaxed) && !service)) return WEFT_ECANCELED;
     struct wf_worker *w = place(node, from, o->worker);

@@ -52,6 +52,7 @@ struct wf_actor {
     bool cleaning;        /* wf_actor_end runs */
     bool wants_room;      /* waits for room in another's mailbox */
     bool room_news;       /* and was told that there is some */
+    bool aside_told;      /* the log has said that a selective receive came to its bound */
     uint32_t room_asked;  /* how often it asked: news of an earlier time say nothing */
     bool traps_stop;      /* weft_trap_stop */
     bool stop_asked;      /* and it was: it has, or had, a WEFT_TAG_STOP */
@@ -64,8 +65,12 @@ struct wf_actor {
     weft_msg *scanned;   /* weft_recv_match: the last message it has seen */
     weft_msg *held;      /* doubly linked: next by post.next, previous by to_actor */
     struct wf_lane room; /* WF_MSG_ROOM requests of senders that wait for room here */
-    uint64_t call_ref;   /* of the call it waits in; 0: none */
-    uint64_t call_node;  /* to which node it went */
+    size_t mail_bytes, mailbox_bytes_max;
+    uint32_t aside; /* messages this selective receive has passed over */
+    uint32_t aside_max;
+    struct wf_link on_short; /* wf_actors.short_of_bytes */
+    uint64_t call_ref;       /* of the call it waits in; 0: none */
+    uint64_t call_node;      /* to which node it went */
     uint64_t last_ref;
     weft_msg *answer;
     struct wf_link on_calls;      /* wf_actors.calls, while it waits for an answer of another node */
@@ -86,10 +91,12 @@ struct wf_actors {
     pf_mutex *lock;      /* of taking and giving slots of `slab`: other threads spawn here, too */
     struct wf_slab slab; /* struct wf_actor */
     struct wf_slab subscription_slab;
+    struct wf_slab later_slab; /* struct wf_later */
     struct wf_slab monitors; /* struct wf_monitor */
     struct wf_trie topics;   /* wf_subscription.subscriber */
     struct wf_list calls;    /* wf_actor.on_calls */
     size_t mail_bytes, mail_bytes_max;
+    struct wf_list short_of_bytes;             /* wf_actor.on_short: full for want of bytes of this worker's share */
     struct wf_list all;                        /* wf_actor.on_worker */
     uint32_t alive[2];                         /* users, services */
     _Atomic uint64_t dropped[WF_DROP_REASONS]; /* relaxed, written by the owner: see wf_count_drop */
@@ -132,10 +139,12 @@ static inline weft_full_policy wf_actor_policy(const struct wf_actor *a)
 {
     return (weft_full_policy)atomic_load_explicit(&a->policy, memory_order_relaxed);
 }
-/* Any thread: whether its mailbox seems to be full and senders have to wait. */
+/* Any thread: whether its mailbox seems to be full and refuses what does not fit: senders wait or fail. */
 static inline bool wf_actor_is_full(const struct wf_actor *a)
 {
-    return atomic_load_explicit(&a->full, memory_order_relaxed) && wf_actor_policy(a) == WEFT_FULL_SUSPEND;
+    if (WF_LIKELY(!atomic_load_explicit(&a->full, memory_order_relaxed))) return false;
+    weft_full_policy policy = wf_actor_policy(a);
+    return policy == WEFT_FULL_SUSPEND || policy == WEFT_FULL_FAIL;
 }
 
 /* ---- actor.c --------------------------------------------------------------------------------------------------- */
@@ -179,6 +188,9 @@ void wf_refuse(struct wf_worker *w, weft_msg *ask, int error);
 /* From worker `w` to any actor anywhere, past all bounds: replies and signals. Consumes. */
 int wf_send_signal(struct wf_worker *w, weft_pid to, weft_msg *m);
 enum { WF_SEND_TIMEOUT = -1 }; /* as a deadline: the node's send timeout, counted from the first wait */
+/* From worker `w`, by no running actor: a SEND that does not wait. Consumes. Where there is no room, or nobody, it is
+ * dropped and counted: WEFT_EFULL, WEFT_ENOACTOR, WEFT_ENONODE. */
+int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m);
 /* The running actor sends a SEND or CALL, or frees it (answering it, if it is a request that is passed on) and says
  * why. Callers tick before they have `m`: a kill while the task yields would leak a message that is on no list. */
 int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline);
@@ -191,6 +203,9 @@ weft_msg *wf_message_to_name(struct wf_actor *self, const char *name, uint32_t t
 /* ---- call.c ---------------------------------------------------------------------------------------------------- */
 /* Calls of this worker's actors that wait for an answer from that node fail. */
 void wf_node_lost_here(struct wf_worker *w, uint64_t peer);
+
+/* ---- later.c --------------------------------------------------------------------------------------------------- */
+int wf_laters_init(struct wf_actors *wa);
 
 /* ---- topic.c --------------------------------------------------------------------------------------------------- */
 int wf_subscriptions_init(struct wf_actors *wa);

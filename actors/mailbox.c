@@ -9,7 +9,9 @@
  *     `full` tells senders on other threads in advance; it is a hint: a message of this node that was under way when
  *     the mailbox filled up is still taken (the lane between two workers is bounded itself). One from another node
  *     is taken up to twice the bound, then dropped and counted.
- * (3) Wakes are hints: who receives looks again. */
+ * (3) Wakes are hints: who receives looks again.
+ * (4) An actor whose mailbox is full only because the worker's share of the byte budget is used up is on
+ *     wf_actors.short_of_bytes: whoever takes mail on this worker tells its senders. */
 #include "actor.h"
 
 /* ---- Held messages --------------------------------------------------------------------------------------------- */
@@ -46,19 +48,20 @@ static weft_msg *lane_take_after(struct wf_lane *l, weft_msg *previous)
     return m;
 }
 
-static size_t weight(const weft_msg *m)
-{
-    return sizeof *m + (m->shared == NULL ? m->size : 0);
-}
-
 static bool over_bytes(const struct wf_actors *wa)
 {
     return wa->mail_bytes >= wa->mail_bytes_max;
 }
 
+/* By its own bounds. */
+static bool own_full(const struct wf_actor *a)
+{
+    return a->mail_count >= a->mailbox_max || a->mail_bytes >= a->mailbox_bytes_max;
+}
+
 bool wf_mailbox_full(const struct wf_actor *a)
 {
-    return a->mail_count >= a->mailbox_max || (over_bytes(wf_actors_of(a->task.worker)) && a->mail_count > 0);
+    return own_full(a) || (WF_UNLIKELY(over_bytes(wf_actors_of(a->task.worker))) && a->mail_count > 0);
 }
 
 static void wake_for_mail(struct wf_actor *a)
@@ -66,35 +69,73 @@ static void wake_for_mail(struct wf_actor *a)
     if (a->task.wants_mail) wf_task_wake(&a->task);
 }
 
+static void note_short(struct wf_actor *a)
+{
+    if (!wf_linked(&a->on_short)) wf_list_push(&wf_actors_of(a->task.worker)->short_of_bytes, &a->on_short);
+}
+
 static void put_mail(struct wf_actor *a, weft_msg *m)
 {
+    size_t weight = wf_msg_weight(m);
     lane_push(&a->mail, m);
-    wf_actors_of(a->task.worker)->mail_bytes += weight(m);
+    wf_actors_of(a->task.worker)->mail_bytes += weight;
+    a->mail_bytes += weight;
     a->mail_count++;
-    if (WF_UNLIKELY(wf_mailbox_full(a))) atomic_store_explicit(&a->full, true, memory_order_relaxed);
+    if (WF_UNLIKELY(wf_mailbox_full(a))) {
+        atomic_store_explicit(&a->full, true, memory_order_relaxed);
+        if (!own_full(a)) note_short(a);
+    }
     wake_for_mail(a);
 }
 
 /* ---- Room for senders ------------------------------------------------------------------------------------------ */
 
-static void tell_room(struct wf_actor *a, uint32_t most)
+/* Tells as many as there is room for, of its own and of `budget`. */
+static void tell_room(struct wf_actor *a, size_t *budget)
 {
-    struct wf_worker *w = a->task.worker;
-    for (weft_msg *m; most > 0 && (m = lane_take_after(&a->room, NULL)) != NULL; most--)
-        wf_send_signal(w, m->from, m);
+    uint32_t places = a->mailbox_max - WF_MIN(a->mail_count, a->mailbox_max);
+    size_t bytes = a->mailbox_bytes_max - WF_MIN(a->mail_bytes, a->mailbox_bytes_max);
+    for (weft_msg *m; places > 0 && bytes > 0 && *budget > 0 && (m = lane_take_after(&a->room, NULL)) != NULL;) {
+        places--;
+        bytes -= WF_MIN(m->topic_size, bytes);
+        *budget -= WF_MIN(m->topic_size, *budget);
+        wf_send_signal(a->task.worker, m->from, m);
+    }
 }
 
 void wf_room_tell_all(struct wf_actor *a)
 {
-    tell_room(a, UINT32_MAX);
+    for (weft_msg *m; (m = lane_take_after(&a->room, NULL)) != NULL;) wf_send_signal(a->task.worker, m->from, m);
 }
 
 static void room_came(struct wf_actor *a)
 {
-    if (WF_UNLIKELY(wf_mailbox_full(a))) return;
+    struct wf_actors *wa = wf_actors_of(a->task.worker);
+    if (WF_UNLIKELY(wf_mailbox_full(a))) {
+        if (!own_full(a)) note_short(a);
+        return;
+    }
     if (WF_UNLIKELY(atomic_load_explicit(&a->full, memory_order_relaxed)))
         atomic_store_explicit(&a->full, false, memory_order_relaxed);
-    if (WF_UNLIKELY(a->room.first != NULL)) tell_room(a, a->mailbox_max - a->mail_count);
+    if (WF_LIKELY(a->room.first == NULL)) return;
+    size_t budget = over_bytes(wa) ? 1 : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox takes one */
+    tell_room(a, &budget);
+    if (a->room.first != NULL && budget == 0) note_short(a);
+}
+
+/* Bytes of this worker's share came free: they are for whoever has none, in turn. */
+static void bytes_came(struct wf_actors *wa)
+{
+    if (over_bytes(wa)) return;
+    size_t budget = wa->mail_bytes_max - wa->mail_bytes;
+    struct wf_link *k;
+    while (budget > 0 && (k = wf_list_pop(&wa->short_of_bytes)) != NULL) {
+        struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_short);
+        if (own_full(a)) continue; /* what it takes itself makes room */
+        atomic_store_explicit(&a->full, false, memory_order_relaxed);
+        tell_room(a, &budget);
+        if (a->room.first != NULL && budget == 0) note_short(a);
+    }
 }
 
 /* A sender asks for room here, or takes its request back (word != 0), perhaps after it was told: then the room is
@@ -111,8 +152,10 @@ static void room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     if (forget) {
         wf_msg_free(w, m);
         room_came(a);
+        bytes_came(wf_actors_of(w));
     } else if (wf_mailbox_full(a)) {
         lane_push(&a->room, m);
+        if (!own_full(a)) note_short(a);
     } else {
         atomic_store_explicit(&a->full, false, memory_order_relaxed);
         wf_send_signal(w, m->from, m);
@@ -127,14 +170,33 @@ static void drop_at(struct wf_actor *a, weft_msg *m, enum wf_drop why)
     wf_drop(a->task.worker, m, why);
 }
 
+/* Takes mail out of the lane: after `previous`, or the oldest. */
+static weft_msg *take_out(struct wf_actor *a, weft_msg *previous)
+{
+    struct wf_actors *wa = wf_actors_of(a->task.worker);
+    weft_msg *m = lane_take_after(&a->mail, previous);
+    size_t weight = wf_msg_weight(m);
+    wa->mail_bytes -= weight;
+    a->mail_bytes -= weight;
+    a->mail_count--;
+    if (WF_UNLIKELY(!wf_list_empty(&wa->short_of_bytes))) bytes_came(wa);
+    return m;
+}
+
 static void drop_oldest(struct wf_actor *a)
 {
-    weft_msg *oldest = lane_take_after(&a->mail, NULL);
+    weft_msg *oldest = take_out(a, NULL);
     if (oldest == a->scanned) a->scanned = NULL;
-    a->mail_count--;
-    wf_actors_of(a->task.worker)->mail_bytes -= weight(oldest);
+    if (a->aside > 0) a->aside--; /* a scan begins with the oldest */
     a->evicted++;
     drop_at(a, oldest, WF_DROP_FULL);
+}
+
+/* At least one, and as many as its own bounds want. */
+static void make_room(struct wf_actor *a)
+{
+    if (a->mail_count > 0) drop_oldest(a);
+    while (a->mail_count > 0 && own_full(a)) drop_oldest(a);
 }
 
 void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag)
@@ -159,12 +221,19 @@ void wf_mailbox_put(struct wf_actor *a, weft_msg *m)
     }
     switch (wf_actor_policy(a)) {
     case WEFT_FULL_DROP_OLDEST:
-        if (a->mail_count > 0) drop_oldest(a);
+        make_room(a);
         put_mail(a, m);
         return;
+    case WEFT_FULL_FAIL:
+        if (is_of_this_node(a, m)) { /* it was under way: note (2) */
+            put_mail(a, m);
+            return;
+        }
+        break;
     case WEFT_FULL_SUSPEND:
         /* it was under way: note (2) */
-        if (is_of_this_node(a, m) || a->mail_count < 2 * (uint64_t)a->mailbox_max) {
+        if (is_of_this_node(a, m) ||
+            (a->mail_count < 2 * (uint64_t)a->mailbox_max && a->mail_bytes / 2 < a->mailbox_bytes_max)) {
             put_mail(a, m);
             return;
         }
@@ -239,7 +308,7 @@ bool wf_mailbox_put_shared(struct wf_actor *a, uint32_t tag, weft_pid from, stru
     struct wf_worker *w = a->task.worker;
     enum wf_drop why = WF_DROP_SLOW_READER;
     if (WF_LIKELY(!wf_mailbox_full(a) || wf_actor_policy(a) == WEFT_FULL_DROP_OLDEST)) {
-        if (wf_mailbox_full(a) && a->mail_count > 0) drop_oldest(a);
+        if (wf_mailbox_full(a)) make_room(a);
         weft_msg *m = wf_msg_share(w, tag, body);
         if (m != NULL) {
             m->from = from;
@@ -288,12 +357,12 @@ static bool signal_is_next(const struct wf_actor *a)
 
 static int take_mail(struct wf_actor *a, weft_msg *previous, weft_msg **out)
 {
-    weft_msg *m = lane_take_after(&a->mail, previous);
-    wf_actors_of(a->task.worker)->mail_bytes -= weight(m);
-    a->mail_count--;
+    weft_msg *m = take_out(a, previous);
     a->received++;
     /* Telling a sender costs a wake, often of another core: not for each place, but for an eighth of the mailbox. */
-    if (a->mailbox_max - WF_MIN(a->mail_count, a->mailbox_max) >= a->mailbox_max / 8) room_came(a);
+    if (a->mailbox_max - WF_MIN(a->mail_count, a->mailbox_max) >= a->mailbox_max / 8 &&
+        a->mailbox_bytes_max - WF_MIN(a->mail_bytes, a->mailbox_bytes_max) >= a->mailbox_bytes_max / 8)
+        room_came(a);
     wf_hold(a, m);
     *out = m;
     return WEFT_OK;
@@ -301,7 +370,7 @@ static int take_mail(struct wf_actor *a, weft_msg *previous, weft_msg **out)
 
 static int wait_for_mail(struct wf_actor *a, int64_t deadline)
 {
-    if (WF_UNLIKELY(a->room.first != NULL)) room_came(a);
+    if (WF_UNLIKELY(atomic_load_explicit(&a->full, memory_order_relaxed) || a->room.first != NULL)) room_came(a);
     a->task.wants_mail = true;
     int rc = wf_task_wait(deadline, "mailbox");
     a->task.wants_mail = false;
@@ -318,6 +387,7 @@ int weft_recv(weft_msg **out, int64_t deadline)
         if (WF_UNLIKELY(a->signals.first != NULL) && signal_is_next(a)) return take_signal(a, NULL, out);
         if (a->mail.first != NULL) return take_mail(a, NULL, out);
         int rc = wait_for_mail(a, deadline);
+        if (rc == WEFT_ETIMEDOUT && wf_mailbox_ready(&a->task)) continue; /* both came in one turn */
         if (WF_UNLIKELY(rc < 0)) return (int)wf_task_settle(rc);
     }
 }
@@ -337,26 +407,53 @@ static weft_msg *find_signal(struct wf_actor *a, bool (*match)(const weft_msg *,
 static weft_msg *find_mail(struct wf_actor *a, bool (*match)(const weft_msg *, void *), void *arg)
 {
     weft_msg *m = a->scanned == NULL ? a->mail.first : (weft_msg *)a->scanned->post.next;
-    for (; m != NULL; a->scanned = m, m = (weft_msg *)m->post.next) {
+    for (; m != NULL && a->aside < a->aside_max; a->scanned = m, a->aside++, m = (weft_msg *)m->post.next) {
         if (match(m, arg)) return m;
     }
     return NULL;
 }
 
-int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg, int64_t deadline)
+/* After a scan of all there is: whether waiting for more would be in vain, or against the bound. */
+static bool has_too_much_aside(const struct wf_actor *a)
+{
+    return a->aside >= a->aside_max || (own_full(a) && wf_actor_policy(a) != WEFT_FULL_DROP_OLDEST);
+}
+
+static int refuse_aside(struct wf_actor *a)
+{
+    if (!a->aside_told)
+        weft_log(WEFT_WARN,
+                 "actor %s: a selective receive passed over %u messages, %s: WEFT_EFULL (said once for this actor)",
+                 a->kind, a->aside,
+                 a->aside >= a->aside_max ? "as many as it may" : "and the mailbox is full of them");
+    a->aside_told = true;
+    return (int)wf_task_settle(WEFT_EFULL);
+}
+
+static int recv_matching(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg, int64_t deadline,
+                         bool mail)
 {
     struct wf_actor *a = wf_actor_self();
     if (a == NULL) return WEFT_ENOTACTOR;
     if (out == NULL || match == NULL) return WEFT_EINVAL;
     wf_task_tick(&a->task);
     a->scanned = NULL;
-    for (weft_msg *scanned_signal = NULL;;) {
+    a->aside = 0;
+    weft_msg *scanned_signal = NULL;
+    for (int rc = WEFT_OK;;) {
         if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_settle(WEFT_ECANCELED);
         if (find_signal(a, match, arg, &scanned_signal) != NULL) return take_signal(a, scanned_signal, out);
-        if (find_mail(a, match, arg) != NULL) return take_mail(a, a->scanned, out);
-        int rc = wait_for_mail(a, deadline);
+        if (mail && find_mail(a, match, arg) != NULL) return take_mail(a, a->scanned, out);
+        if (mail && WF_UNLIKELY(has_too_much_aside(a))) return refuse_aside(a);
         if (rc < 0) return (int)wf_task_settle(rc);
+        rc = wait_for_mail(a, deadline);
+        if (rc < 0 && rc != WEFT_ETIMEDOUT) return (int)wf_task_settle(rc); /* at the deadline: a last look */
     }
+}
+
+int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg, int64_t deadline)
+{
+    return recv_matching(out, match, arg, deadline, true);
 }
 
 static bool has_tag(const weft_msg *m, void *tag)
@@ -366,7 +463,7 @@ static bool has_tag(const weft_msg *m, void *tag)
 
 int weft_recv_tag(weft_msg **out, uint32_t tag, int64_t deadline)
 {
-    return weft_recv_match(out, has_tag, &tag, deadline);
+    return recv_matching(out, has_tag, &tag, deadline, tag < WEFT_TAG_SYSTEM);
 }
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
@@ -381,10 +478,7 @@ void wf_mailbox_close(struct wf_actor *a)
         else wf_msg_free(w, m);
     }
     for (weft_msg *m; (m = lane_take_after(&a->signals, NULL)) != NULL;) wf_msg_free(w, m);
-    for (weft_msg *m; (m = lane_take_after(&a->mail, NULL)) != NULL;) {
-        wf_actors_of(w)->mail_bytes -= weight(m);
-        wf_drop(w, m, WF_DROP_UNREAD);
-    }
-    a->mail_count = 0;
+    while (a->mail.first != NULL) wf_drop(w, take_out(a, NULL), WF_DROP_UNREAD);
+    wf_unlink(&a->on_short);
     wf_room_tell_all(a);
 }

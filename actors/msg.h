@@ -71,6 +71,12 @@ static inline uint8_t *wf_msg_bytes(weft_msg *m)
     return m->shared != NULL ? (uint8_t *)(uintptr_t)m->shared->data + m->topic_size : (uint8_t *)(m + 1);
 }
 
+/* What it counts for in a mailbox bounded by bytes. */
+static inline size_t wf_msg_weight(const weft_msg *m)
+{
+    return sizeof *m + (m->shared == NULL ? m->size : 0);
+}
+
 /* A body with one reference, holding topic and NUL (if topic_length > 0) and a copy of `size` bytes (data may be
  * NULL: uninitialised). */
 struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,

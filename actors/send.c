@@ -75,7 +75,8 @@ int wf_send_signal(struct wf_worker *w, weft_pid to, weft_msg *m)
 
 /* ---- Waiting for room ------------------------------------------------------------------------------------------ */
 
-static int ask_room(struct wf_actor *self, weft_pid to, uint32_t forget)
+/* `weight`: the room its message takes, in bytes. */
+static int ask_room(struct wf_actor *self, weft_pid to, uint32_t weight, uint32_t forget)
 {
     struct wf_worker *w = self->task.worker;
     weft_msg *ask = wf_msg_new(w, forget, 0);
@@ -83,18 +84,20 @@ static int ask_room(struct wf_actor *self, weft_pid to, uint32_t forget)
     ask->post.flags = WF_MSG_ROOM;
     ask->from = wf_actor_pid(self);
     ask->size = forget ? 0 : ++self->room_asked;
+    ask->topic_size = weight;
     return wf_send_signal(w, to, ask);
 }
 
-static int wait_for_mailbox(struct wf_actor *self, weft_pid to, int64_t deadline)
+static int wait_for_mailbox(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t deadline)
 {
     self->wants_room = true;
     self->room_news = false;
-    int rc = ask_room(self, to, 0);
+    int rc = ask_room(self, to, weight, 0);
     /* Asked of our own worker, the answer may have come before the wait. */
     while (rc == WEFT_OK && !self->room_news) rc = wf_task_wait(deadline, "room in a mailbox");
     self->wants_room = false;
-    if (rc < 0) (void)ask_room(self, to, 1);
+    /* Who will not use the room passes it on. */
+    if (rc < 0 || self->task.killed) (void)ask_room(self, to, 0, 1);
     return rc;
 }
 
@@ -108,7 +111,7 @@ static int wait_for_room(struct wf_actor *self, weft_pid to, weft_msg *m, enum w
     if (*deadline == WEFT_NOW) return WEFT_EFULL;
     if (*deadline == WF_SEND_TIMEOUT) *deadline = weft_after(wf_node_of(w)->options.send_timeout);
     wf_hold(self, m);
-    int rc = where == MAILBOX ? wait_for_mailbox(self, to, *deadline)
+    int rc = where == MAILBOX ? wait_for_mailbox(self, to, (uint32_t)wf_msg_weight(m), *deadline)
              : where == LANE  ? wf_worker_wait_room(w, wf_id_worker(to.actor), *deadline)
                               : wf_node_of(w)->route->wait_room(w, to.node, *deadline);
     wf_task_settle(rc);
@@ -129,8 +132,10 @@ static int send_across(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
         if (WF_UNLIKELY(there == NULL)) return WEFT_ENOACTOR;
         enum where where;
         if (WF_UNLIKELY(wf_worker_is_choked(target))) where = LANE;
-        else if (WF_UNLIKELY(wf_actor_is_full(there))) where = MAILBOX;
-        else break;
+        else if (WF_UNLIKELY(wf_actor_is_full(there))) {
+            if (wf_actor_policy(there) == WEFT_FULL_FAIL) return WEFT_EFULL;
+            where = MAILBOX;
+        } else break;
         int rc = wait_for_room(self, to, m, where, &deadline);
         if (rc < 0) return rc;
     }
@@ -145,7 +150,9 @@ static int send_here(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t de
     for (;;) {
         struct wf_actor *a = wf_actor_find(w, to.actor);
         if (WF_UNLIKELY(a == NULL)) return WEFT_ENOACTOR;
-        if (WF_LIKELY(!wf_mailbox_full(a) || wf_actor_policy(a) != WEFT_FULL_SUSPEND)) {
+        bool full = wf_mailbox_full(a);
+        if (WF_UNLIKELY(full) && wf_actor_policy(a) == WEFT_FULL_FAIL) return WEFT_EFULL;
+        if (WF_LIKELY(!full || wf_actor_policy(a) != WEFT_FULL_SUSPEND)) {
             m->to_actor = to.actor;
             wf_mailbox_put(a, m);
             return WEFT_OK;
@@ -184,6 +191,39 @@ int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t dea
         else wf_msg_free(w, m);
     }
     return rc;
+}
+
+int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
+{
+    weft_node *node = wf_node_of(w);
+    uint32_t index = wf_id_worker(to.actor);
+    m->to_actor = to.actor;
+    if (to.node != node->incarnation) {
+        int rc = node->route == NULL ? WEFT_ENONODE : node->route->send(w, to, m);
+        if (rc == WEFT_OK) wf_msg_free(w, m);
+        else wf_drop(w, m, rc == WEFT_EFULL ? WF_DROP_FULL : WF_DROP_NO_ACTOR);
+        return rc;
+    }
+    struct wf_worker *target = index < node->workers.count ? node->workers.at[index] : NULL;
+    struct wf_actor *a = target == NULL ? NULL : wf_slab_find(&wf_actors_of(target)->slab, to.actor);
+    if (a == NULL) {
+        wf_drop(w, m, WF_DROP_NO_ACTOR);
+        return WEFT_ENOACTOR;
+    }
+    if (target != w) {
+        bool full = wf_worker_is_choked(target) || wf_actor_is_full(a);
+        if (full) wf_drop(w, m, WF_DROP_FULL);
+        else wf_worker_send(w, index, &m->post);
+        return full ? WEFT_EFULL : WEFT_OK;
+    }
+    weft_full_policy policy = wf_actor_policy(a);
+    if (wf_mailbox_full(a) && (policy == WEFT_FULL_SUSPEND || policy == WEFT_FULL_FAIL)) {
+        a->dropped++;
+        wf_drop(w, m, WF_DROP_FULL);
+        return WEFT_EFULL;
+    }
+    wf_mailbox_put(a, m);
+    return WEFT_OK;
 }
 
 static int send_copy(weft_pid to, uint32_t tag, const void *data, size_t size, int64_t deadline)

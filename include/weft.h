@@ -23,6 +23,7 @@
 #include <weft/log.h>
 #include <weft/actor.h>
 #include <weft/message.h>
+#include <weft/later.h>
 #include <weft/monitor.h>
 #include <weft/wait.h>
 #include <weft/timer.h>

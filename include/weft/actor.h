@@ -21,11 +21,14 @@ enum {
     WEFT_EXIT_FAILED = 5,    /* weft_require; the usual reason for weft_fail */
 };
 
-/* What weft_send does when this actor's mailbox is full. Refused and dropped messages are counted per actor. */
+/* What weft_send does when this actor's mailbox is full. Refused and dropped messages are counted per actor. What was
+ * under way from another worker of this node when the mailbox filled up is still taken with _SUSPEND and _FAIL; a
+ * message of another node is dropped and counted: with _SUSPEND beyond twice the bound, else at the bound. */
 typedef enum {
     WEFT_FULL_SUSPEND,     /* the sending actor waits for room (see weft_send) */
     WEFT_FULL_DROP_NEWEST, /* the message that does not fit is dropped */
-    WEFT_FULL_DROP_OLDEST, /* the oldest message makes room */
+    WEFT_FULL_DROP_OLDEST, /* the oldest message makes room; by bytes: as many as it takes */
+    WEFT_FULL_FAIL,        /* weft_send gets WEFT_EFULL at once */
 } weft_full_policy;
 
 /* A monitor of the calling actor: see weft/monitor.h. */
@@ -39,6 +42,10 @@ typedef struct {
     size_t stack_bytes;        /* default: the node's stack size; rounded up to the next class, at most 8 MiB */
     uint32_t mailbox_max;      /* messages; default 65,536 */
     weft_full_policy policy;   /* at the bound; default WEFT_FULL_SUSPEND */
+    /* bytes, 64 for each message and its body if that is not shared; the mailbox is full from there on, so that the
+     * last message may go beyond; default: none but the node's mailbox_bytes_max */
+    size_t mailbox_bytes;
+    uint32_t aside_max;        /* messages that one selective receive may pass over; default 10,000; see weft_recv_match */
     int worker;                /* 1..N: that one; 0: near the parent unless its worker is busy; or WEFT_SPREAD */
     bool link;                 /* tie parent and child as weft_link does, before the child first runs */
     weft_monitor_ref *monitor; /* gets a monitor of the child, made before it first runs; NULL: none */

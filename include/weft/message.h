@@ -39,8 +39,9 @@ WEFT_API const char *weft_topic(const weft_msg *m); /* "" unless it was publishe
 WEFT_API bool weft_wants_reply(const weft_msg *m);  /* whether it is a weft_call waiting for weft_reply */
 
 /* [A, W] Sends a copy of `size` bytes. Suspends only while the receiver's mailbox (or the link to its node) is full,
- * for at most the node's send timeout (5 s), then WEFT_EFULL. WEFT_ENOACTOR if the receiver is known to be gone (not
- * knowing is no promise that it is there), WEFT_ENONODE, WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM, WEFT_ECANCELED. */
+ * for at most the node's send timeout (5 s), then WEFT_EFULL; at once if the receiver's policy is WEFT_FULL_FAIL.
+ * WEFT_ENOACTOR if the receiver is known to be gone (not knowing is no promise that it is there), WEFT_ENONODE,
+ * WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM, WEFT_ECANCELED. */
 WEFT_API int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size);
 /* [A] The same, but WEFT_EFULL at once instead of waiting. */
 WEFT_API int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size);
@@ -51,12 +52,16 @@ WEFT_API int weft_try_send_msg(weft_pid to, weft_msg *m);
  * message is on its way; a name that is not there is counted on that node. */
 WEFT_API int weft_send_name(const char *name, uint32_t tag, const void *data, size_t size);
 
-/* [A, W] Takes the oldest message, be it mail or of the system lane. */
+/* [A, W] Takes the oldest message, be it mail or of the system lane. If a message and the deadline come together, the
+ * message wins. */
 WEFT_API int weft_recv(weft_msg **out, int64_t deadline);
-/* [A, W] Takes the oldest message with this tag; the others stay, in order. */
+/* [A, W] Takes the oldest message with this tag; the others stay, in order. A tag of weft's own is looked for in the
+ * system lane only, which mail cannot fill. Else WEFT_EFULL as below. */
 WEFT_API int weft_recv_tag(weft_msg **out, uint32_t tag, int64_t deadline);
 /* [A, W] Takes the oldest message that `match` accepts; it sees each message once, must not wait and must not keep
- * the pointer. */
+ * the pointer. WEFT_EFULL if it has passed over as many messages as the actor's aside_max without a match, or if the
+ * mailbox is full of messages that do not match (unless its policy drops the oldest): waiting on would be for ever.
+ * The messages stay; take some with weft_recv. The log warns once per actor. */
 WEFT_API int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg,
                              int64_t deadline);
 

@@ -57,7 +57,7 @@ static int give_birth(uint64_t *random)
 {
     static const uint32_t bounds[] = {1, 2, 3, 8, 100};
     weft_spawn_options o = {.mailbox_max = bounds[random_below(random, WF_COUNT(bounds))],
-                            .policy = (weft_full_policy)(random_below(random, 6) % 4 % 3),
+                            .policy = (weft_full_policy)(random_below(random, 7) % 5 % 4),
                             .worker = (int)random_below(random, weft_here()->workers.count + 1)};
     weft_pid pid;
     int rc = weft_spawn(&pid, citizen, NULL, 0, &o);

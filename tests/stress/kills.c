@@ -55,7 +55,8 @@ static void fill_place(uint32_t place, bool serves)
     weft_spawn_options o = {.kind = "player",
                             .worker = 1 + (int)random_below(&p.seed, WORKERS),
                             .mailbox_max = 1 + random_below(&p.seed, 8),
-                            .policy = (weft_full_policy)random_below(&p.seed, 3)};
+                            .policy = (weft_full_policy)random_below(&p.seed, 4),
+                            .mailbox_bytes = random_below(&p.seed, 2) * 500};
     weft_pid pid;
     int rc = wf_here == NULL ? WEFT_EINVAL : weft_spawn(&pid, play, &p, sizeof p, &o);
     want_int(rc, WEFT_OK);

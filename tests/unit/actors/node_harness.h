@@ -41,6 +41,7 @@ __attribute__((unused)) static void node_finish(weft_node *n)
         want_int(wa->slab.used, 0);
         want_int(wa->subscription_slab.used, 0);
         want_int(wa->monitors.used, 0);
+        want_int(wa->later_slab.used, 0);
         want_int(wa->topics.subscribers, 0);
         want_int(wa->mail_bytes, 0);
         want_int(wa->alive[0] + wa->alive[1], 0);

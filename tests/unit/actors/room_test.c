@@ -119,16 +119,10 @@ START_TEST(room_in_an_almost_full_mailbox_is_used)
 END_TEST
 
 /* System messages tell an actor to begin whose mailbox is full. */
-static bool is_system(const weft_msg *m, void *arg)
-{
-    (void)arg;
-    return weft_tag(m) >= WEFT_TAG_SYSTEM;
-}
-
 static void await_news(void)
 {
     weft_msg *m;
-    want_int(weft_recv_match(&m, is_system, NULL, WEFT_FOREVER), 0);
+    want_int(weft_recv_tag(&m, WEFT_TAG_NODE_UP, WEFT_FOREVER), 0);
     weft_msg_free(m);
 }
 
