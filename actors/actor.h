@@ -92,9 +92,9 @@ struct wf_actors {
     struct wf_slab slab; /* struct wf_actor */
     struct wf_slab subscription_slab;
     struct wf_slab later_slab; /* struct wf_later */
-    struct wf_slab monitors; /* struct wf_monitor */
-    struct wf_trie topics;   /* wf_subscription.subscriber */
-    struct wf_list calls;    /* wf_actor.on_calls */
+    struct wf_slab monitors;   /* struct wf_monitor */
+    struct wf_trie topics;     /* wf_subscription.subscriber */
+    struct wf_list calls;      /* wf_actor.on_calls */
     size_t mail_bytes, mail_bytes_max;
     struct wf_list short_of_bytes;             /* wf_actor.on_short: full for want of bytes of this worker's share */
     struct wf_list all;                        /* wf_actor.on_worker */

@@ -25,7 +25,8 @@ struct wf_later {
     };
     uint32_t tag;
 };
-_Static_assert(sizeof(struct wf_later) <= 128, "docs/mailboxes.md states the size of a pending message before its body");
+_Static_assert(sizeof(struct wf_later) <= 128,
+               "docs/mailboxes.md states the size of a pending message before its body");
 
 int wf_laters_init(struct wf_actors *wa)
 {
@@ -165,8 +166,7 @@ int weft_later_cancel(weft_later later)
     if (self == NULL) return WEFT_ENOTACTOR;
     struct wf_worker *w = self->task.worker;
     struct wf_later *l = NULL;
-    if (later.id != 0 && wf_id_worker(later.id) == w->index)
-        l = wf_slab_find(&wf_actors_of(w)->later_slab, later.id);
+    if (later.id != 0 && wf_id_worker(later.id) == w->index) l = wf_slab_find(&wf_actors_of(w)->later_slab, later.id);
     if (l == NULL || l->actor != self) return WEFT_ECLOSED;
     drop_later(w, l);
     return WEFT_OK;

@@ -38,16 +38,16 @@ typedef struct {
 
 /* Zero means the default for every field. */
 typedef struct {
-    const char *kind;          /* shown by `weft ps`; static storage, not copied; default "actor" */
-    size_t stack_bytes;        /* default: the node's stack size; rounded up to the next class, at most 8 MiB */
-    uint32_t mailbox_max;      /* messages; default 65,536 */
-    weft_full_policy policy;   /* at the bound; default WEFT_FULL_SUSPEND */
+    const char *kind;        /* shown by `weft ps`; static storage, not copied; default "actor" */
+    size_t stack_bytes;      /* default: the node's stack size; rounded up to the next class, at most 8 MiB */
+    uint32_t mailbox_max;    /* messages; default 65,536 */
+    weft_full_policy policy; /* at the bound; default WEFT_FULL_SUSPEND */
     /* bytes, 64 for each message and its body if that is not shared; the mailbox is full from there on, so that the
      * last message may go beyond; default: none but the node's mailbox_bytes_max */
     size_t mailbox_bytes;
-    uint32_t aside_max;        /* messages that one selective receive may pass over; default 10,000; see weft_recv_match */
-    int worker;                /* 1..N: that one; 0: near the parent unless its worker is busy; or WEFT_SPREAD */
-    bool link;                 /* tie parent and child as weft_link does, before the child first runs */
+    uint32_t aside_max; /* messages that one selective receive may pass over; default 10,000; see weft_recv_match */
+    int worker;         /* 1..N: that one; 0: near the parent unless its worker is busy; or WEFT_SPREAD */
+    bool link;          /* tie parent and child as weft_link does, before the child first runs */
     weft_monitor_ref *monitor; /* gets a monitor of the child, made before it first runs; NULL: none */
 } weft_spawn_options;
 /* As `worker`: the workers take turns. For children that live long and talk little to their parent, as a server's

@@ -15,9 +15,9 @@ typedef struct {
     uint64_t id;
 } weft_later;
 
-/* [A] Sends a copy of `size` bytes to `to` (perhaps the caller) at `when`; at once (in the worker's next turn) if that
- * is past; never at WEFT_FOREVER. `out` may be NULL. Whether the receiver is there is seen at that time; if not, the
- * message is counted. WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM. */
+/* [A] Sends a copy of `size` bytes to `to` (perhaps the caller) at `when`; at once (in the worker's next turn) if
+ * that is past; never at WEFT_FOREVER. `out` may be NULL. Whether the receiver is there is seen at that time; if not,
+ * the message is counted. WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM. */
 WEFT_API int weft_send_after(int64_t when, weft_pid to, uint32_t tag, const void *data, size_t size, weft_later *out);
 
 /* [A] The same at `first` and then every `period` nanoseconds (> 0): at first + n * period, computed from `first`, so

@@ -141,7 +141,7 @@ static void arm_and_end(const void *arg, size_t size)
     if (k.n == 1) weft_exit(WEFT_EXIT_STOPPED);
     want_int(weft_sleep(WEFT_FOREVER), WEFT_ECANCELED);
     want_int(weft_send_after(weft_after(WEFT_SEC(1)), k.parent, DATA, NULL, 0, NULL), 0); /* while it is stopping */
-    while (k.n == 3) want_int(weft_sleep(WEFT_FOREVER), WEFT_ECANCELED); /* until it is killed */
+    while (k.n == 3) want_int(weft_sleep(WEFT_FOREVER), WEFT_ECANCELED);                  /* until it is killed */
 }
 
 static void ends_body(const void *arg, size_t size)
@@ -262,8 +262,7 @@ static void bounds_body(const void *arg, size_t size)
             want_int(say(to, DATA, 1), 0);
             until(is_full(to));
             uint64_t before = drops(weft_here(), WF_DROP_FULL);
-            for (int64_t i = 2; i < 5; i++)
-                want_int(weft_send_after(weft_now(), to, DATA, &i, sizeof i, NULL), 0);
+            for (int64_t i = 2; i < 5; i++) want_int(weft_send_after(weft_now(), to, DATA, &i, sizeof i, NULL), 0);
             until(drops(weft_here(), WF_DROP_FULL) == before + 3);
             if (worker == 1) {
                 want_int(peek(to)->dropped, 3);

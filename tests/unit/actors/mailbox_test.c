@@ -589,7 +589,8 @@ END_TEST
 TEST_MAIN("mailbox", messages_come_in_the_order_they_were_sent, receive_by_tag_keeps_the_others_in_order,
           a_match_sees_each_message_once, a_match_sees_each_system_message_once, the_oldest_is_dropped_under_a_scan,
           the_newest_or_the_oldest_is_dropped_and_counted, the_byte_budget_is_a_bound_too,
-          signals_and_mail_are_received_in_the_order_of_their_arrival, the_system_lane_is_never_full, a_full_mailbox_keeps_no_signal_out, a_mailbox_is_bounded_by_bytes,
+          signals_and_mail_are_received_in_the_order_of_their_arrival, the_system_lane_is_never_full,
+          a_full_mailbox_keeps_no_signal_out, a_mailbox_is_bounded_by_bytes,
           a_sender_waits_for_bytes_and_loses_nothing, bytes_of_another_mailbox_are_room_too,
           a_mailbox_may_fail_its_senders, a_selective_receive_passes_over_so_many_at_most,
           a_selective_receive_does_not_wait_on_a_mailbox_full_of_others, mail_wins_over_a_deadline_of_the_same_turn)
