@@ -1,5 +1,6 @@
 /* actors/actor.c -- the life of an actor: spawn, run, stop, kill, end. The rules are in actor.h. */
 #include "actor.h"
+#include "local.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -242,11 +243,14 @@ static void end_actor(struct wf_actor *a)
     if (!a->cleaning) {
         a->cleaning = true;
         a->call_ref = 0; /* killed in a call: nothing is to be answered any more */
-        if (a->defers != NULL)
+        if (a->defers != NULL || a->locals != NULL)
             a->task.latest = wf_timer_armed(&a->grace) ? a->grace.deadline : weft_after(wf_node_of(w)->options.grace);
         wf_timer_disarm(w, &a->grace);
     }
-    run_defers(a);
+    do {
+        run_defers(a);
+        wf_locals_finish(a);
+    } while (a->defers != NULL || a->locals != NULL); /* until destructors have left no more of either */
     wf_task_close_owned(&a->task);
     wf_topics_leave(a);
     if (a->names != NULL) wf_names_remove_all(wf_node_of(w)->names, &a->names);

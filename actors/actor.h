@@ -27,6 +27,7 @@
 #include <weft/log.h>
 
 struct wf_defer;
+struct wf_locals;
 struct wf_name;
 
 /* A lane of a mailbox. */
@@ -76,6 +77,7 @@ struct wf_actor {
     struct wf_link on_calls;      /* wf_actors.calls, while it waits for an answer of another node */
     struct wf_link on_worker;     /* wf_actors.all, from its start */
     struct wf_defer *defers;      /* last first */
+    struct wf_locals *locals;     /* local.h; NULL before the first use */
     struct wf_name *names;        /* chain of actors/names.h */
     struct wf_list subscriptions; /* wf_subscription.on_actor */
     struct wf_timer grace;        /* after a stop */

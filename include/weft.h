@@ -28,6 +28,7 @@
 #include <weft/wait.h>
 #include <weft/timer.h>
 #include <weft/event.h>
+#include <weft/local.h>
 #include <weft/stream.h>
 #include <weft/topic.h>
 #include <weft/pack.h>
