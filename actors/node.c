@@ -2,6 +2,7 @@
  * the orderly end. */
 #include "actor.h"
 #include "log.h"
+#include "offload.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,9 @@ static int check_options(const weft_node_options *o)
     if (o->workers < 0 || o->workers > WF_WORKERS_MAX) return refuse_option("workers", "1 to 64");
     if (o->stack_bytes > WF_STACK_BYTES_MAX) return refuse_option("stack_bytes", "at most 8 MiB");
     if (o->actors_max > WF_SLAB_MAX) return refuse_option("actors_max", "at most 16,777,215");
+    if (o->offload_threads < 0 || o->offload_threads > WF_OFFLOAD_THREADS_MAX)
+        return refuse_option("offload_threads", "1 to 256");
+    if (o->offload_queue < 0) return refuse_option("offload_queue", "not negative");
     if (o->send_timeout < 0 || o->grace < 0 || o->heartbeat < 0)
         return refuse_option("send_timeout, grace, heartbeat", "not negative");
     return WEFT_OK;
@@ -80,6 +84,8 @@ static void fill_in(weft_node *n, const weft_node_options *o)
     snprintf(n->cluster, sizeof n->cluster, "%s", o->cluster == NULL ? "weft" : o->cluster);
     n->workers.hooks = &hooks;
     n->workers.count = (uint32_t)(o->workers > 0 ? o->workers : WF_MIN(pf_cpu_count(), WF_WORKERS_MAX));
+    n->workers.blocking_threads = (uint32_t)o->offload_threads;
+    n->workers.blocking_queue = (uint32_t)o->offload_queue;
     n->workers.stack_bytes = o->stack_bytes == 0 ? WF_STACK_BYTES : o->stack_bytes;
 }
 
@@ -219,10 +225,11 @@ int wf_node_drain(weft_node *node, int64_t deadline)
     atomic_store_explicit(&node->stopping, true, memory_order_relaxed);
     on_each_worker(node, end_actors_here, CANCEL);
     int rc = wait_for_end(node, false, deadline);
-    if (rc == WEFT_OK) return rc;
+    if (rc == WEFT_OK) return wf_offload_drain(node->workers.offload, deadline);
     weft_log(WEFT_WARN, "node %s: actors have not ended in time, killing them", node->name);
     on_each_worker(node, end_actors_here, KILL);
     (void)wait_for_end(node, false, weft_after(node->options.grace + WEFT_SEC(1)));
+    (void)wf_offload_drain(node->workers.offload, deadline); /* says whose functions still run */
     return WEFT_ETIMEDOUT;
 }
 

@@ -29,6 +29,7 @@
 #include <weft/timer.h>
 #include <weft/event.h>
 #include <weft/local.h>
+#include <weft/offload.h>
 #include <weft/stream.h>
 #include <weft/topic.h>
 #include <weft/pack.h>

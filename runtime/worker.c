@@ -1,5 +1,6 @@
 /* runtime/worker.c -- the loop, the queue of runnable tasks, and what passes between workers. The rules are in
  * worker.h. */
+#include "offload.h"
 #include "worker.h"
 
 #include <stdio.h>
@@ -206,6 +207,7 @@ int wf_workers_init(struct wf_workers *set)
     if (set->turn_budget == 0) set->turn_budget = WF_TURN_BUDGET;
     pf_fault_watch(report_fault);
     int rc = wf_depot_create(&set->depot);
+    if (rc == WEFT_OK) rc = wf_offload_create(&set->offload, set->blocking_threads, set->blocking_queue);
     for (uint32_t i = 0; rc == WEFT_OK && i < set->count; i++) rc = worker_create(set, i);
     if (rc < 0) wf_workers_finish(set);
     return rc;
@@ -248,6 +250,8 @@ void wf_workers_stop(struct wf_workers *set)
 
 void wf_workers_finish(struct wf_workers *set)
 {
+    wf_offload_destroy(set->offload);
+    set->offload = NULL;
     /* All posts first: one that lies in a slot of one worker may be in the inbox of another. */
     for (uint32_t i = 0; i < set->count; i++) {
         if (set->at[i] != NULL) drop_posts(set->at[i]);

@@ -153,10 +153,13 @@ struct wf_workers {
     bool may_look;        /* there is a core for each worker */
     uint32_t turn_budget; /* tasks run per turn; 0: WF_TURN_BUDGET */
     size_t stack_bytes;
+    uint32_t blocking_threads, blocking_queue; /* bounds of `offload`; 0: the defaults */
+    struct wf_offload *offload;                /* threads for blocking functions, see offload.h */
     struct wf_worker *at[WF_WORKERS_MAX];
 };
 
-/* Makes `count` workers (set->env, hooks, stack_bytes, count are filled in by the caller); none runs yet. */
+/* Makes `count` workers (set->env, hooks, stack_bytes, count and the bounds are filled in by the caller); none runs
+ * yet. */
 int wf_workers_init(struct wf_workers *set);
 /* Starts their threads, named "weft-0", ... */
 int wf_workers_start(struct wf_workers *set);

@@ -21,8 +21,9 @@ WEFT_API int weft_release(void *block);
  *     static const weft_local_key statistics = {sizeof(struct statistics), NULL};
  *     struct statistics *mine = weft_local(&statistics); */
 typedef struct {
-    size_t size;               /* of the block, at least 1 */
-    void (*drop)(void *block); /* what to do with it before it is freed; may be NULL. Runs in the actor, as a clean-up */
+    size_t size; /* of the block, at least 1 */
+    /* what to do with it before it is freed; may be NULL. Runs in the actor, as a clean-up */
+    void (*drop)(void *block);
 } weft_local_key;
 
 /* [A] The calling actor's block for that key: made and zeroed at the first use, the same one from then on. NULL when

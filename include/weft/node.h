@@ -25,6 +25,8 @@ typedef struct {
     int64_t send_timeout;     /* of weft_send to a full mailbox; default 5 s */
     int64_t grace;            /* between weft_stop and the kill; default 5 s */
     int64_t heartbeat;        /* of a quiet link; default 1 s; a link silent for 5 of them is lost */
+    int offload_threads;      /* for blocking functions (weft_offload); default 4, at most 256 */
+    int offload_queue;        /* functions that wait for one of them before actors wait; default 1024 */
     const char *control;      /* path of a 0600 ipc socket for the command line; NULL: none */
     bool client;              /* join as a tool: not listed as a node, given no topics unless it subscribes */
 } weft_node_options;
@@ -36,7 +38,7 @@ WEFT_API int weft_node_start(weft_node **out, const weft_node_options *options /
 
 /* [T] Asks every actor to stop, waits until they have ended (at the deadline it kills the rest), drains the links,
  * says BYE to the peers, ends the workers and frees the node. Not from one of its own actors. 0, or WEFT_ETIMEDOUT if
- * it had to kill. */
+ * it had to kill, or if a blocking function (weft_offload) still runs: its thread is left behind and ends with it. */
 WEFT_API int weft_node_stop(weft_node *node, int64_t deadline);
 
 /* [T] Waits until no user actor is left. WEFT_ETIMEDOUT. Not from one of its own actors. */

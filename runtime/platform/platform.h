@@ -73,7 +73,9 @@ typedef struct pf_thread pf_thread;
  * thread. It has an alternate signal stack, so that pf_fault_watch can report from it. */
 int pf_thread_start(pf_thread **out, const char *name, void (*run)(void *), void *arg);
 void pf_thread_join(pf_thread *t); /* frees it */
-int pf_cpu_count(void);            /* that this process may use; >= 1 */
+/* Nobody will join it, it ends by itself: for one that runs already, has said so, and cannot be ended. Frees `t`. */
+void pf_thread_detach(pf_thread *t);
+int pf_cpu_count(void); /* that this process may use; >= 1 */
 
 /* Tells the core that this is a short busy wait. */
 static inline void pf_cpu_relax(void)

@@ -54,6 +54,12 @@ void pf_thread_join(pf_thread *t)
     free(t);
 }
 
+void pf_thread_detach(pf_thread *t)
+{
+    WF_ASSERT(pthread_detach(t->thread) == 0);
+    free(t);
+}
+
 struct pf_mutex {
     pthread_mutex_t mutex;
 };

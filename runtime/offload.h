@@ -1,0 +1,35 @@
+/* runtime/offload.h -- a node's threads for blocking functions, as its start and its end see them.
+ *
+ * Design notes.
+ * (1) A job is a block of its own, in exactly one hand: its task's (as a wf_owned) from its start to take or drop,
+ *     and, besides, the queue's or a thread's while it is not done. `lock` guards its state, and whoever lets go last
+ *     frees it: the task if it is not running, the thread if the task has abandoned it meanwhile.
+ * (2) A task waits for an event that the thread sets under `lock`; closing the node takes the same lock, so no thread
+ *     touches the node's slabs once it is closed.
+ * (3) The queue has a bound. A job beyond it is in `overflow`, its task waits; places go to the longest waiting.
+ * (4) Threads are started when a job finds none idle, up to a bound, and then stay. An idle one sleeps on a condition
+ *     of its own, so that a job wakes one thread, the last to fall asleep.
+ * (5) A function that does not return cannot be ended. The node then leaves its thread behind: the thread frees its
+ *     job when it comes back, and the last one frees the set. */
+#ifndef WF_OFFLOAD_H
+#define WF_OFFLOAD_H
+
+#include "worker.h"
+
+enum { WF_OFFLOAD_THREADS = 4, WF_OFFLOAD_THREADS_MAX = 256, WF_OFFLOAD_QUEUE = 1024 };
+
+struct wf_offload;
+
+/* 0: the default of either. No thread is started yet. */
+int wf_offload_create(struct wf_offload **out, uint32_t threads_max, uint32_t queue_max);
+/* Any thread but a worker's: waits until no function runs. WEFT_ETIMEDOUT: some do; the log says whose. */
+int wf_offload_drain(struct wf_offload *o, int64_t deadline);
+/* All tasks have ended. Ends the threads, but for those whose function still runs: they end with it. */
+void wf_offload_destroy(struct wf_offload *o); /* NULL is fine */
+/* For tests and inspection: functions running, jobs in the queue, tasks waiting for a place, threads started. */
+struct wf_offload_counts {
+    uint32_t running, queued, waiting, threads;
+};
+struct wf_offload_counts wf_offload_count(struct wf_offload *o);
+
+#endif
