@@ -50,6 +50,10 @@ class Programs(unittest.TestCase):
     def test_test_kit(self):
         self.assertEqual(self.start("test_kit").end(), ["a session ends half an hour after its last request"])
 
+    def test_offload(self):
+        self.assertEqual(self.start("offload").end(), [
+            "primes below 1000: 168", "primes below 100000: 9592", "still answering: ping", "slow: deadline passed"])
+
     def test_bad_options(self):
         for name in ("echo", "chat"):
             program = self.start(name, "--prot", "0")
