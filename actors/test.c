@@ -10,6 +10,7 @@
  *     is at rest for good, or after CLEAN_UP, are killed. Services, probes among them, come last. As an actor that
  *     does not heed a stop may run on and on, time passes then, whether or not somebody can run: grace periods
  *     end. */
+#include "offload.h"
 #include "testing.h"
 
 #include <weft/monitor.h>
@@ -113,8 +114,12 @@ static bool turn(struct wf_test *t)
 
 static bool hear_outside(struct wf_test *t)
 {
-    t->sim.patience = t->outside > 0 ? t->outside : pf_sim_has_handles(&t->sim) ? WEFT_MS(1) : 0;
-    return t->sim.patience > 0 && turn(t);
+    t->sim.patience = t->outside > 0                                    ? t->outside
+                      : wf_offload_is_awaited(t->node->workers.offload) ? WEFT_SEC(10)
+                      : pf_sim_has_handles(&t->sim)                     ? WEFT_MS(1)
+                                                                        : 0;
+    if (t->sim.patience > 0 && turn(t)) return true;
+    return !at_rest(t->worker); /* a blocking function may have returned just before we asked */
 }
 
 static bool wake_settler(struct wf_test *t)

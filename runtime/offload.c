@@ -127,6 +127,18 @@ struct wf_offload_counts wf_offload_count(struct wf_offload *o)
     return counts;
 }
 
+bool wf_offload_is_awaited(struct wf_offload *o)
+{
+    pf_mutex_lock(o->lock);
+    bool awaited = o->queued > 0;
+    for (uint32_t i = 0; i < o->started && !awaited; i++) {
+        const struct job *j = o->threads[i].job;
+        awaited = j != NULL && !j->abandoned && j->state == RUNNING;
+    }
+    pf_mutex_unlock(o->lock);
+    return awaited;
+}
+
 /* ---- Threads --------------------------------------------------------------------------------------------------- */
 
 static void push_job(struct wf_offload *o, struct job *j)

@@ -26,6 +26,8 @@ int wf_offload_create(struct wf_offload **out, uint32_t threads_max, uint32_t qu
 int wf_offload_drain(struct wf_offload *o, int64_t deadline);
 /* All tasks have ended. Ends the threads, but for those whose function still runs: they end with it. */
 void wf_offload_destroy(struct wf_offload *o); /* NULL is fine */
+/* Whether a task will hear of a job's end, of its own accord, sooner or later. */
+bool wf_offload_is_awaited(struct wf_offload *o);
 /* For tests and inspection: functions running, jobs in the queue, tasks waiting for a place, threads started. */
 struct wf_offload_counts {
     uint32_t running, queued, waiting, threads;

@@ -5,6 +5,7 @@
 #include "offload.h"
 
 #include <weft/offload.h>
+#include <weft/test.h>
 
 enum { READY = 1, GO = 2 };
 
@@ -457,6 +458,30 @@ START_TEST(a_node_ends_in_order_when_its_functions_return)
 }
 END_TEST
 
+/* ---- In virtual time ------------------------------------------------------------------------------------------- */
+
+static void blocks_for_a_while(void *block)
+{
+    (void)block;
+    struct pf_env *env = pf_env_native();
+    for (int64_t by = env->now(env) + WEFT_MS(20); env->now(env) < by;) pf_cpu_relax();
+}
+
+static void offloads_in_no_time(const void *arg, size_t size)
+{
+    int64_t start = weft_now();
+    (void)arg, (void)size;
+    want_int(weft_offload(blocks_for_a_while, NULL, 0, weft_after(WEFT_MS(1))), 0);
+    want_int(weft_now() - start, 0);
+    want_int(weft_sleep(weft_after(WEFT_SEC(3600))), 0);
+}
+
+START_TEST(virtual_time_stands_still_while_a_function_runs)
+{
+    ck_assert_int_eq(weft_test_run(offloads_in_no_time, NULL, 0, NULL), 0);
+}
+END_TEST
+
 /* ---- All of it at random --------------------------------------------------------------------------------------- */
 
 enum { ACTORS = 40, JOBS = 50 };
@@ -514,4 +539,4 @@ TEST_MAIN("offload", a_function_runs_elsewhere_and_its_result_comes_back, bad_ar
           beyond_the_queue_actors_wait_until_their_deadlines, a_place_in_the_queue_is_not_the_end_of_the_job,
           a_result_nobody_takes_is_dropped, a_killed_actor_leaves_its_job_safe,
           a_node_waits_for_its_functions_until_the_deadline, a_node_ends_in_order_when_its_functions_return,
-          each_job_is_taken_or_dropped_once)
+          virtual_time_stands_still_while_a_function_runs, each_job_is_taken_or_dropped_once)
