@@ -92,6 +92,7 @@ int weft_accept(weft_listener l, weft_stream *out, int64_t deadline)
     struct wf_task *t = wf_task_self();
     if (t == NULL) return WEFT_ENOTACTOR;
     if (out == NULL) return WEFT_EINVAL;
+    wf_task_tick(t); /* now, not at the end: a kill in it would leak the connection */
     struct wf_socket *s;
     int rc = t->cancelled ? WEFT_ECANCELED : wf_socket_begin(t, WF_LISTENER, l.id, false, &s);
     if (rc < 0) return (int)wf_task_settle(rc);
@@ -103,10 +104,15 @@ int weft_accept(weft_listener l, weft_stream *out, int64_t deadline)
         rc = wf_stream_open(t->worker, h, &stream);
         if (rc == 0) {
             out->id = wf_socket_id(&stream->socket);
-            wf_task_tick(t);
+            return WEFT_OK;
         }
     }
     return (int)wf_task_settle(rc);
+}
+
+int weft_listener_defer_close(weft_listener l)
+{
+    return wf_socket_defer_close(WF_LISTENER, l.id);
 }
 
 int weft_listener_close(weft_listener l)

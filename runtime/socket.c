@@ -1,5 +1,7 @@
 #include "socket.h"
 
+#include <stdlib.h>
+
 enum { USER = 1 << 8 };
 static const uint64_t OWNER_MASK = 0xFF, USERS_MASK = 0xFFFFFF00;
 
@@ -206,6 +208,33 @@ int wf_socket_close(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id)
     wake_both(s);
     wf_socket_leave(s);
     return 0;
+}
+
+struct deferred {
+    struct wf_owned owned;
+    enum wf_socket_kind kind;
+    uint64_t id;
+};
+
+static void close_deferred(struct wf_owned *o)
+{
+    struct deferred *d = WF_CONTAINER(o, struct deferred, owned);
+    (void)wf_socket_close(wf_here, d->kind, d->id);
+    free(d);
+}
+
+int wf_socket_defer_close(enum wf_socket_kind kind, uint64_t id)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    struct deferred *d = malloc(sizeof *d);
+    if (d == NULL) {
+        (void)wf_socket_close(t->worker, kind, id);
+        return WEFT_ENOMEM;
+    }
+    *d = (struct deferred){.owned = {.close = close_deferred}, .kind = kind, .id = id};
+    wf_list_push(&t->owned, &d->owned.on_task);
+    return WEFT_OK;
 }
 
 void wf_socket_finish_all(struct wf_worker *w, enum wf_socket_kind kind)

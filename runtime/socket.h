@@ -72,6 +72,8 @@ int wf_socket_wait(struct wf_socket *s, struct wf_task *t, bool for_write, int64
 
 /* From any task or worker thread of the node. WEFT_ECLOSED if it was closed before. */
 int wf_socket_close(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id);
+/* weft_defer_close. WEFT_ENOMEM: it was closed. */
+int wf_socket_defer_close(enum wf_socket_kind kind, uint64_t id);
 /* At the end of the worker: closes what is left in a slab. */
 void wf_socket_finish_all(struct wf_worker *w, enum wf_socket_kind kind);
 

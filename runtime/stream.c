@@ -320,11 +320,12 @@ int weft_connect(weft_stream *out, const char *address, int64_t deadline)
     struct wf_task *t = wf_task_self();
     if (t == NULL) return WEFT_ENOTACTOR;
     if (out == NULL || address == NULL) return WEFT_EINVAL;
+    wf_task_tick(t); /* now, not at the end: a kill in it would leak the connection */
     if (t->cancelled) return (int)wf_task_settle(WEFT_ECANCELED);
     struct pf_address to;
     int rc = pf_address_parse(address, &to);
     if (rc == 0) rc = connect_stream(t, out, &to, deadline);
-    return (int)finish_call(t, rc);
+    return rc == 0 ? rc : (int)wf_task_settle(rc);
 }
 
 int weft_stream_peer(weft_stream stream, char *out, size_t size)
@@ -361,28 +362,7 @@ int weft_close(weft_stream stream)
     return wf_socket_close(t->worker, WF_STREAM, stream.id);
 }
 
-struct deferred {
-    struct wf_owned owned;
-    uint64_t id;
-};
-
-static void close_deferred(struct wf_owned *o)
-{
-    struct deferred *d = WF_CONTAINER(o, struct deferred, owned);
-    (void)wf_socket_close(wf_here, WF_STREAM, d->id);
-    free(d);
-}
-
 int weft_defer_close(weft_stream stream)
 {
-    struct wf_task *t = wf_task_self();
-    if (t == NULL) return WEFT_ENOTACTOR;
-    struct deferred *d = malloc(sizeof *d);
-    if (d == NULL) {
-        (void)weft_close(stream);
-        return WEFT_ENOMEM;
-    }
-    *d = (struct deferred){.owned = {.close = close_deferred}, .id = stream.id};
-    wf_list_push(&t->owned, &d->owned.on_task);
-    return 0;
+    return wf_socket_defer_close(WF_STREAM, stream.id);
 }

@@ -41,8 +41,10 @@ WEFT_API int weft_listener_address(weft_listener l, char *out, size_t size);
 /* [A, W] Out of descriptors is WEFT_EFULL after a short pause, so that a loop over weft_accept neither spins nor
  * ends. */
 WEFT_API int weft_accept(weft_listener l, weft_stream *out, int64_t deadline);
-/* [A] */
+/* [A] WEFT_ECLOSED if it was closed before. */
 WEFT_API int weft_listener_close(weft_listener l);
+/* [A] As weft_defer_close. */
+WEFT_API int weft_listener_defer_close(weft_listener l);
 
 /* [A, W] WEFT_EADDRESS, WEFT_EREFUSED, WEFT_ESYSTEM. TCP_NODELAY is set. */
 WEFT_API int weft_connect(weft_stream *out, const char *address, int64_t deadline);
@@ -73,7 +75,8 @@ WEFT_API int64_t weft_printf(weft_stream s, int64_t deadline, const char *format
 WEFT_API int weft_shutdown(weft_stream s);
 /* [A] Closes it; an actor waiting on it wakes with WEFT_ECLOSED. WEFT_ECLOSED if it was closed before. */
 WEFT_API int weft_close(weft_stream s);
-/* [A] Closes the stream when the calling actor ends. */
+/* [A] Closes the stream when the calling actor ends. Without it the stream outlives the actor, so that it can be
+ * handed on. WEFT_ENOMEM: then it has been closed. */
 WEFT_API int weft_defer_close(weft_stream s);
 
 WEFT_END

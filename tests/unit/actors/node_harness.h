@@ -47,6 +47,9 @@ __attribute__((unused)) static void node_finish(weft_node *n)
         want_int(wa->alive[0] + wa->alive[1], 0);
         want_int(w->events.used, 0);
         want_int(w->user_timers.used, 0);
+        want_int(w->streams.used, 0);
+        want_int(w->listeners.used, 0);
+        want_int(w->tickets.used, 0);
         want(wf_heap_first(&w->timers) == NULL);
     }
 }
