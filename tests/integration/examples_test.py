@@ -36,6 +36,18 @@ class Programs(unittest.TestCase):
         self.assertEqual(lines.count("another actor says: half time"), 1)
         self.assertEqual(len(lines), len(ticks) + 2)
 
+    def promised(self, name):
+        """The output that the comment at the top of an example promises."""
+        with open(os.path.join(ROOT, "examples", name + ".c"), encoding="utf-8") as f:
+            comment = f.read().split("*/")[0]
+        lines = [line.removeprefix(" *     ") for line in comment.splitlines() if line.startswith(" *     ")]
+        return lines[1:]
+
+    def test_as_promised(self):
+        for name in ("endings", "links"):
+            with self.subTest(name):
+                self.assertEqual(self.start(name).end(), self.promised(name))
+
     def test_pubsub(self):
         got = {}
         for line in self.start("pubsub").end():
