@@ -155,7 +155,8 @@ static enum done go_on(struct wf_test *t, bool (*over)(struct wf_test *t))
 
 static bool body_over(struct wf_test *t)
 {
-    return t->body_ended || t->failed;
+    /* Without memory for its stack or its clean-up the body has not run at all. */
+    return t->body_ended || t->failed || wf_actors_of(t->worker)->alive[false] == 0;
 }
 
 static bool users_over(struct wf_test *t)
@@ -233,6 +234,7 @@ static void body_main(const void *arg, size_t size)
 {
     struct wf_test *t = running;
     if (weft_defer(body_ended, t) == WEFT_OK) t->body(arg, size);
+    else t->reason = WEFT_ENOMEM;
 }
 
 static int result_of(struct wf_test *t)
@@ -248,6 +250,7 @@ static int run_in(struct wf_test *t, const void *arg, size_t size)
     wf_here = w;
     running = t;
     wf_coro_adopt_thread(&w->loop);
+    t->reason = WEFT_ENOMEM; /* until the body has ended */
     int rc = wf_actor_spawn(t->node, w, NULL, body_main, arg, size, &options, false);
     if (rc == WEFT_OK) {
         run_body(t);

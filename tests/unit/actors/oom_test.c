@@ -1,0 +1,422 @@
+/* Out of memory in every allocation there is: each scenario runs with its first allocation failing, then its second,
+ * and so on until it gets through; once with that one alone, once with all that follow. Whatever a call then returns
+ * is documented, nothing leaks, and the node goes on. In virtual time and on one thread, so a failure repeats. */
+#include "../alloc_faults.h"
+#include "node_harness.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+#include <weft/test.h>
+
+enum { DATA = 1, ASK = 2, MANY = 150 }; /* MANY: so that tables have to grow */
+
+#define HELLO(F) F(str, text) F(int, number)
+WEFT_MESSAGE(hello, 9, HELLO)
+
+/* Whether it went well. If not it was for want of memory; WEFT_EFULL is what a table says that cannot grow. */
+#define ok(call) ok_at((call), #call, __LINE__)
+
+static bool ok_at(int64_t rc, const char *call, int line)
+{
+    if (rc >= 0) return true;
+    if (rc != WEFT_ENOMEM && rc != WEFT_EFULL) want_failed(call, __FILE__, line, rc);
+    return false;
+}
+
+static void serve(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == 0) {
+        if (weft_wants_reply(m)) (void)weft_reply(m, DATA, weft_data(m), weft_size(m));
+        weft_msg_free(m);
+    }
+}
+
+/* ---- Scenarios ------------------------------------------------------------------------------------------------- */
+
+static void ends_at_once(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+}
+
+static void spawning(void)
+{
+    char arg[4096] = {0};
+    weft_monitor_ref ref;
+    weft_pid kid;
+    for (int i = 0; i < MANY; i++) (void)ok(weft_spawn(NULL, serve, arg, (size_t)i, NULL));
+    (void)ok(weft_spawn(NULL, ends_at_once, arg, sizeof arg, NULL));
+    (void)ok(weft_spawn(NULL, ends_at_once, NULL, 0, &(weft_spawn_options){.stack_bytes = 1 << 20}));
+    (void)ok(weft_spawn(NULL, ends_at_once, NULL, 0, &(weft_spawn_options){.link = true}));
+    if (ok(weft_spawn(&kid, ends_at_once, NULL, 0, &(weft_spawn_options){.link = true, .monitor = &ref})))
+        want_int(weft_demonitor(ref), 0);
+    (void)weft_settle();
+}
+
+static void messages(void)
+{
+    weft_pid to;
+    weft_msg *m;
+    char big[5000] = {0};
+    if (!ok(weft_spawn(&to, serve, NULL, 0, NULL))) return;
+    (void)weft_register("asker");
+    (void)ok(weft_send(to, DATA, big, 5));
+    (void)ok(weft_try_send(to, DATA, big, sizeof big));
+    (void)ok(weft_send_name("asker", DATA, big, 10) == WEFT_ENOACTOR ? 0 : weft_send(weft_self(), DATA, NULL, 0));
+    if ((m = weft_msg_new(DATA, 100)) != NULL) (void)ok(weft_send_msg(to, m));
+    if ((m = weft_msg_new(DATA, 100)) != NULL) (void)ok(weft_try_send_msg(weft_self(), m));
+    while (weft_recv(&m, WEFT_NOW) == 0) (void)ok(weft_send_msg(to, m));
+    (void)ok(weft_node_send(weft_here(), to, DATA, big, 7));
+    (void)ok(weft_node_spawn(weft_here(), NULL, ends_at_once, NULL, 0, NULL));
+    (void)weft_settle();
+}
+
+static void calls(void)
+{
+    weft_pid to;
+    weft_msg *m;
+    if (!ok(weft_spawn(&to, serve, NULL, 0, NULL))) return;
+    for (int i = 0; i < 3; i++) {
+        /* An answer that there was no memory for does not come: that is seen at the deadline. */
+        int rc = weft_call(to, ASK, "abc", 3, &m, weft_after(WEFT_SEC(1)));
+        if (rc == 0) weft_msg_free(m);
+        else want(rc == WEFT_ENOMEM || rc == WEFT_ENOREPLY || rc == WEFT_ETIMEDOUT || rc == WEFT_ENOACTOR);
+    }
+    int rc = weft_call_name("nobody", ASK, "abc", 3, &m, weft_after(WEFT_SEC(1)));
+    want(rc == WEFT_ENOACTOR || rc == WEFT_ENOMEM);
+}
+
+static void full(void)
+{
+    static const weft_full_policy policies[] = {WEFT_FULL_SUSPEND, WEFT_FULL_DROP_NEWEST, WEFT_FULL_DROP_OLDEST};
+    for (size_t p = 0; p < WF_COUNT(policies); p++) {
+        weft_spawn_options o = {.mailbox_max = 1, .policy = policies[p]};
+        weft_pid to;
+        if (!ok(weft_spawn(&to, serve, NULL, 0, &o))) continue;
+        for (int i = 0; i < 4; i++) (void)ok(weft_send(to, DATA, &i, sizeof i));
+    }
+}
+
+static void names(void)
+{
+    char name[16];
+    weft_pid who;
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "name-%d", i);
+        if (ok(weft_register(name))) want_int(weft_whereis(name, &who), 0);
+        else want_int(weft_whereis(name, &who), WEFT_ENOACTOR);
+    }
+}
+
+static void listen_in(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    (void)ok(weft_subscribe("a.*", NULL));
+    while (weft_recv(&m, WEFT_FOREVER) == 0) weft_msg_free(m);
+}
+
+static void topics(void)
+{
+    char pattern[64];
+    weft_subscription s[MANY];
+    weft_msg *m;
+    for (int i = 0; i < 3; i++) (void)ok(weft_spawn(NULL, listen_in, NULL, 0, NULL));
+    for (int i = 0; i < MANY; i++) {
+        snprintf(pattern, sizeof pattern, i % 3 == 0 ? "word-%d.*.more" : i % 3 == 1 ? "a.word-%d" : "b%d.>", i);
+        if (!ok(weft_subscribe(pattern, &s[i]))) s[i].id = 0;
+    }
+    (void)weft_settle();
+    (void)ok(weft_publish("a.b", DATA, "text", 4));
+    (void)ok(weft_publish("a.word-1", DATA, NULL, 0));
+    if ((m = weft_msg_new(DATA, 2000)) != NULL) (void)ok(weft_publish_msg("b2.c.d", m));
+    for (int i = 0; i < MANY; i += 2) want_int(weft_unsubscribe(s[i]), s[i].id != 0 ? 0 : WEFT_ECLOSED);
+    (void)weft_settle();
+}
+
+static void fails(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    (void)weft_recv(&m, WEFT_FOREVER);
+    weft_fail(77, "on purpose");
+}
+
+static void ties(void)
+{
+    weft_pid kid, server;
+    weft_monitor_ref ref;
+    weft_msg *m;
+    (void)ok(weft_trap_exits(true));
+    if (ok(weft_spawn(&kid, fails, NULL, 0, NULL))) {
+        bool watched = ok(weft_monitor(kid, NULL)), trapped = ok(weft_trap_exits(true));
+        (void)(trapped && ok(weft_link(kid)));
+        if (ok(weft_monitor(kid, &ref))) want_int(weft_demonitor(ref), 0);
+        bool poked = ok(weft_send(kid, DATA, NULL, 0));
+        int downs = 0;
+        (void)weft_settle();
+        while (weft_recv(&m, WEFT_NOW) == 0) {
+            struct weft_down down;
+            want_int(weft_down_read(m, &down), 0);
+            want(down.reason == 77 || down.reason == WEFT_ENOMEM); /* there was no memory to say more */
+            downs += weft_tag(m) == WEFT_TAG_DOWN;
+            weft_msg_free(m);
+        }
+        if (watched && poked) want_int(downs, 1); /* exactly one, whatever failed */
+    }
+    if (ok(weft_spawn(&server, serve, NULL, 0, NULL))) {
+        if (ok(weft_trap_exits(true)) && ok(weft_link(server))) want_int(weft_unlink(server), 0);
+        (void)ok(weft_stop(server));
+        (void)ok(weft_kill(server));
+    }
+    (void)weft_settle();
+    while (weft_recv(&m, WEFT_NOW) == 0) weft_msg_free(m);
+    (void)weft_trap_exits(false);
+}
+
+static void counts(void *arg)
+{
+    ++*(int *)arg;
+}
+
+static int undone;
+
+static void defers(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int i = 0; i < 10; i++) (void)ok(weft_defer(counts, &undone));
+}
+
+static void clean_ups(void)
+{
+    weft_pid kid;
+    undone = 0;
+    if (!ok(weft_spawn(&kid, defers, NULL, 0, NULL))) return;
+    (void)weft_settle();
+    want(undone == 10 || undone == 0); /* each has run, at the latest at the end; or the actor got no stack */
+}
+
+static void timers(void)
+{
+    weft_timer t[MANY];
+    weft_event e[MANY];
+    weft_wait on[2];
+    int64_t now = weft_now();
+    for (int i = 0; i < MANY; i++) {
+        bool timer = ok(weft_timer_open(&t[i], now + i + 1, 0)), event = ok(weft_event_open(&e[i]));
+        if (!timer || !event) continue;
+        on[0] = weft_on_timer(t[i]), on[1] = weft_on_event(e[i]);
+        want_int(weft_event_set(e[i]), 0);
+        (void)ok(weft_wait_any(on, 2, weft_after(WEFT_SEC(1))));
+        (void)ok(weft_wait_all(on, 2, weft_after(WEFT_SEC(1))));
+        want_int(weft_event_take(e[i]), 1);
+        int rc = weft_event_await(e[i], weft_after(5));
+        want(rc == WEFT_ETIMEDOUT || rc == WEFT_ENOMEM);
+        (void)ok(weft_timer_set(t[i], now + WEFT_SEC(100), 7));
+        if (i % 2 == 0) want_int(weft_timer_close(t[i]), 0);
+        if (i % 2 == 0) want_int(weft_event_close(e[i]), 0);
+    }
+    (void)ok(weft_sleep(weft_after(WEFT_SEC(1))));
+}
+
+static void later(void)
+{
+    weft_later l;
+    weft_msg *m;
+    for (int i = 0; i < 80; i++) (void)ok(weft_send_after(weft_after(i), weft_self(), DATA, &i, sizeof i, NULL));
+    if (ok(weft_send_after(weft_after(WEFT_SEC(9)), weft_self(), DATA, NULL, 0, &l)))
+        want_int(weft_later_cancel(l), 0);
+    (void)ok(weft_send_every(weft_after(5), 5, weft_self(), DATA, "x", 1, NULL));
+    (void)weft_sleep(weft_after(200));
+    while (weft_recv(&m, WEFT_NOW) == 0) weft_msg_free(m);
+}
+
+static void streams(void)
+{
+    weft_listener l;
+    weft_stream near, far;
+    char address[WEFT_ADDRESS_TEXT], line[300];
+    int64_t by = weft_after(WEFT_SEC(1));
+    if (!ok(weft_listen(&l, "127.0.0.1:0", NULL))) return;
+    if (ok(weft_listener_address(l, address, sizeof address)) && ok(weft_connect(&near, address, by))) {
+        if (ok(weft_accept(l, &far, by))) {
+            bool open = ok(weft_defer_close(far)); /* else it has been closed */
+            int64_t sent = weft_printf(near, by, "%200d\n%d\nrest", 1, 2);
+            if (ok(sent) && open) {
+                (void)ok(weft_read_until(far, line, sizeof line, '\n', by));
+                (void)ok(weft_read_until(far, line, sizeof line, '\n', by));
+                (void)ok(weft_read(far, line, sizeof line, by));
+            }
+            weft_wait on = weft_on_readable(far);
+            int rc = weft_wait_any(&on, 1, weft_after(1));
+            want(rc == WEFT_ETIMEDOUT || rc == WEFT_ENOMEM || rc >= 0 || rc == WEFT_ECLOSED);
+            (void)weft_close(far);
+        }
+        (void)weft_close(near);
+    }
+    want_int(weft_listener_close(l), 0);
+}
+
+static void typed(void)
+{
+    weft_pid to;
+    weft_msg *answer;
+    struct hello h = {.text = weft_cstr("a text"), .number = 7};
+    if (!ok(weft_spawn(&to, serve, NULL, 0, NULL))) return;
+    (void)ok(hello_send(to, &h));
+    (void)ok(hello_try_send(to, &h));
+    (void)ok(hello_publish("x.y", &h));
+    if (hello_call(to, &h, &answer, weft_after(WEFT_SEC(1))) == 0) weft_msg_free(answer);
+}
+
+static void lists(void)
+{
+    struct wf_actor_info *all;
+    size_t count;
+    for (int i = 0; i < 5; i++) (void)ok(weft_spawn(NULL, serve, NULL, 0, NULL));
+    if (ok(wf_node_list_actors(weft_here(), &all, &count, weft_after(WEFT_SEC(1))))) free(all);
+}
+
+static void probes(void)
+{
+    weft_probe p;
+    if (!ok(weft_probe_open(&p, "probe"))) return;
+    (void)ok(weft_probe_send(p, weft_self(), DATA, NULL, 0));
+    int rc = weft_probe_exit(p, 99);
+    want(rc == 0 || rc == WEFT_ENOMEM || rc == WEFT_ECLOSED);
+}
+
+/* ---- How they are run ------------------------------------------------------------------------------------------ */
+
+struct run {
+    void (*scenario)(void);
+    long n;
+    bool lasting;
+    long *failed;
+};
+
+/* In an actor of its own, for whatever it has left lying about. */
+static void scenario_body(const void *arg, size_t size)
+{
+    (void)size;
+    struct run r = *(const struct run *)arg;
+    faults_arm(r.n, r.lasting);
+    r.scenario();
+    *r.failed = faults_disarm();
+}
+
+/* Nobody is left but the caller, so nothing of anybody else's may be. */
+static void nothing_is_left(void)
+{
+    struct wf_worker *w = wf_here;
+    struct wf_actors *wa = wf_actors_of(w);
+    WF_LIST_EACH(k, &wa->all) {
+        struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_worker);
+        if (a != wf_actor_self()) want_int(weft_stop(wf_actor_pid(a)), 0);
+    }
+    want_int(weft_settle(), 0);
+    want_int(wa->slab.used, 1);
+    want_int(wa->subscription_slab.used, 0);
+    want_int(wa->monitors.used, 0);
+    want_int(wa->mail_bytes, 0);
+    want_int(wa->alive[0] + wa->alive[1], 1);
+    want_int(wf_names_count(wf_node_of(w)->names), 0);
+    want_int(w->events.used + w->user_timers.used + w->streams.used + w->listeners.used + w->fds.used, 0);
+    want(wf_heap_first(&w->timers) == NULL);
+}
+
+static void oom_body(const void *arg, size_t size)
+{
+    struct run r = *(const struct run *)arg;
+    weft_monitor_ref ref;
+    weft_pid runner, server;
+    weft_msg *answer;
+    /* Every block for itself, so that each is an allocation. */
+    struct wf_depot *depot = wf_here->pool.depot;
+    wf_pool_finish(&wf_here->pool);
+    wf_pool_init(&wf_here->pool, depot);
+    wf_here->pool.bypass = true;
+    want_int(weft_spawn(&runner, scenario_body, arg, size,
+                        &(weft_spawn_options){.monitor = &ref, .stack_bytes = 256 * 1024}),
+             0);
+    weft_expect(WEFT_TAG_DOWN, WEFT_SEC(1000), NULL);
+    want_int(faults.until, -1);
+    nothing_is_left();
+    want_int(weft_spawn(&server, serve, NULL, 0, NULL), 0); /* all is as before */
+    want_int(weft_call(server, ASK, &r.n, sizeof r.n, &answer, weft_after(WEFT_SEC(1))), 0);
+    weft_msg_free(answer);
+    want_int(weft_register("after"), 0);
+    want_int(weft_subscribe("after", NULL), 0);
+    want_int(weft_publish("after", DATA, NULL, 0), 1);
+    weft_expect(DATA, 0, NULL);
+}
+
+static void nothing(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+}
+
+static long endure(void (*scenario)(void), bool lasting)
+{
+    long n = 0, failed = 1;
+    want_int(weft_test_run(nothing, NULL, 0, NULL), 0); /* what is made once for the process */
+    for (; failed > 0; n++) {
+        struct run r = {scenario, n, lasting, &failed};
+        failed = -1;
+        long live = faults.live;
+        int rc = weft_test_run(oom_body, &r, sizeof r, NULL);
+        long leaked = faults.live - live; /* Check allocates, too */
+        ck_assert_msg(rc == 0, "allocation %ld: %s", n, weft_test_report());
+        ck_assert_msg(leaked == 0, "allocation %ld: %ld blocks have leaked", n, leaked);
+        ck_assert_int_ge(failed, 0);
+    }
+    return n;
+}
+
+static void (*const scenarios[])(void) = {spawning,  messages, calls, full,    names, topics, ties,
+                                          clean_ups, timers,   later, streams, typed, lists,  probes};
+
+START_TEST(each_allocation_may_fail)
+{
+    void (*scenario)(void) = scenarios[_i / 2];
+    weft_log_set(WEFT_SILENT, false);
+    ck_assert_int_gt(endure(scenario, _i % 2 == 1), 2);
+}
+END_TEST
+
+/* ---- Nodes ----------------------------------------------------------------------------------------------------- */
+
+START_TEST(a_node_without_memory_does_not_start)
+{
+    weft_log_set(WEFT_SILENT, false);
+    want_int(weft_test_run(nothing, NULL, 0, NULL), 0);
+    for (int lasting = 0; lasting <= 1; lasting++) {
+        long failed = 1;
+        for (long n = 0; failed > 0; n++) {
+            long live = faults.live;
+            faults_arm(n, lasting == 1);
+            int rc = weft_test_run(nothing, NULL, 0, &(weft_test_options){.quiet = true});
+            failed = faults_disarm();
+            long leaked = faults.live - live;
+            ck_assert_msg(rc == 0 || rc == WEFT_ENOMEM || rc == WEFT_EFULL, "allocation %ld: %d", n, rc);
+            ck_assert_msg(leaked == 0, "allocation %ld: %ld blocks have leaked", n, leaked);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("oom");
+    TCase *tcase = tcase_create("oom");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, each_allocation_may_fail, 0, 2 * (int)WF_COUNT(scenarios));
+    tcase_add_test(tcase, a_node_without_memory_does_not_start);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,0 +1,96 @@
+/* tests/unit/alloc_faults.h -- the n-th allocation from now fails. For a test executable of one file that is linked
+ * with -Wl,--wrap for malloc, calloc, realloc, aligned_alloc, free and mmap: production code is untouched, and all of
+ * it that is linked in statically is under test. Allocations within shared libraries are not seen. */
+#ifndef WF_ALLOC_FAULTS_H
+#define WF_ALLOC_FAULTS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/mman.h>
+
+static struct {
+    _Atomic long until;   /* allocations that still succeed; < 0: all do */
+    _Atomic bool lasting; /* after the first failure all fail */
+    _Atomic long failed;  /* since faults_arm */
+    _Atomic long live;    /* blocks allocated and not freed, since the process began */
+} faults = {.until = -1};
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t size);
+void *__real_aligned_alloc(size_t align, size_t size);
+void __real_free(void *block);
+void *__real_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+void *__wrap_aligned_alloc(size_t align, size_t size);
+void __wrap_free(void *block);
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+
+/* Counting from 0: the n-th allocation from now fails, and, if `lasting`, all after it. */
+static void faults_arm(long n, bool lasting)
+{
+    faults.lasting = lasting;
+    faults.failed = 0;
+    faults.until = n;
+}
+
+/* Everything succeeds again. Returns how many have failed. */
+static long faults_disarm(void)
+{
+    faults.until = -1;
+    return faults.failed;
+}
+
+static bool faults_hit(void)
+{
+    if (faults.until < 0) return false;
+    long left = faults.until--; /* tests of many threads do not care which of them fails */
+    if (left > 0) return false;
+    if (faults.lasting) faults.until = 0;
+    faults.failed++;
+    return true;
+}
+
+static void *faults_count(void *block)
+{
+    if (block != NULL) faults.live++;
+    return block;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return faults_hit() ? NULL : faults_count(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return faults_hit() ? NULL : faults_count(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *block, size_t size)
+{
+    if (faults_hit()) return NULL;
+    void *moved = __real_realloc(block, size);
+    return block == NULL ? faults_count(moved) : moved;
+}
+
+void *__wrap_aligned_alloc(size_t align, size_t size)
+{
+    return faults_hit() ? NULL : faults_count(__real_aligned_alloc(align, size));
+}
+
+void __wrap_free(void *block)
+{
+    if (block != NULL) faults.live--;
+    __real_free(block);
+}
+
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    return faults_hit() ? MAP_FAILED : __real_mmap(at, size, protection, flags, fd, offset);
+}
+
+#endif
