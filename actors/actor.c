@@ -1,6 +1,6 @@
 /* actors/actor.c -- the life of an actor: spawn, run, stop, kill, end. The rules are in actor.h. */
-#include "actor.h"
 #include "local.h"
+#include "supervisor.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -157,8 +157,8 @@ static int tie_to_parent(struct wf_actor *a, const weft_spawn_options *o)
     return rc;
 }
 
-int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
-                   size_t size, const weft_spawn_options *options, bool service)
+static int spawn(weft_node *node, struct wf_worker *from, struct wf_keep *keep, weft_pid *out, weft_actor *body,
+                 const void *arg, size_t size, const weft_spawn_options *options, bool service)
 {
     static const weft_spawn_options defaults;
     const weft_spawn_options *o = options == NULL ? &defaults : options;
@@ -178,6 +178,7 @@ int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_
         give_slot(wa, a);
         return rc;
     }
+    a->keep = keep;
     if (out != NULL) *out = (weft_pid){node->incarnation, a->id};
     if (w == from) {
         enlist(wa, a);
@@ -188,6 +189,18 @@ int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_
     if (from != NULL) wf_worker_send(from, w->index, &a->start.post);
     else wf_worker_post(w, &a->start.post);
     return WEFT_OK;
+}
+
+int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
+                   size_t size, const weft_spawn_options *options, bool service)
+{
+    return spawn(node, from, NULL, out, body, arg, size, options, service);
+}
+
+int wf_actor_spawn_kept(struct wf_worker *from, struct wf_keep *keep, weft_pid *out, weft_actor *body,
+                        const void *arg, size_t size, const weft_spawn_options *options)
+{
+    return spawn(wf_node_of(from), from, keep, out, body, arg, size, options, false);
 }
 
 int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size, const weft_spawn_options *options)
@@ -234,6 +247,21 @@ static void run_defers(struct wf_actor *a)
     }
 }
 
+static void leave_names(struct wf_actor *a)
+{
+    struct wf_names *names = wf_node_of(a->task.worker)->names;
+    if (a->keep != NULL && wf_keep_is_named(a->keep)) wf_names_remove_newer(names, &a->names);
+    else wf_names_remove_all(names, &a->names);
+}
+
+/* A kept actor keeps its mail and those who monitor it. */
+static void end_tail(struct wf_actor *a)
+{
+    if (WF_LIKELY(a->keep == NULL)) wf_mailbox_close(a);
+    else wf_mailbox_leave(a);
+    wf_watch_end(a, a->keep == NULL);
+}
+
 /* On the actor's own stack. When this returns nothing is left but the task. A clean-up that calls weft_exit comes
  * here again, and the rest of the clean-ups run. */
 static void end_actor(struct wf_actor *a)
@@ -253,12 +281,11 @@ static void end_actor(struct wf_actor *a)
     } while (a->defers != NULL || a->locals != NULL); /* until destructors have left no more of either */
     wf_task_close_owned(&a->task);
     wf_topics_leave(a);
-    if (a->names != NULL) wf_names_remove_all(wf_node_of(w)->names, &a->names);
+    if (WF_UNLIKELY(a->names != NULL)) leave_names(a);
     wf_unlink(&a->on_calls);
     if (a->answer != NULL) wf_msg_free(w, a->answer);
     a->answer = NULL;
-    wf_mailbox_close(a);
-    wf_watch_end(a);
+    end_tail(a);
 }
 
 void wf_actor_main(struct wf_task *t)
@@ -276,11 +303,38 @@ void wf_actor_done(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
     struct wf_actors *wa = wf_actors_of(t->worker);
+    if (WF_UNLIKELY(a->keep != NULL)) return;
     WF_ASSERT(a->mail.first == NULL && a->signals.first == NULL && a->held == NULL);
     bool service = a->service;
     wf_unlink(&a->on_worker);
     give_slot(wa, a);
     if (--wa->alive[service] == 0) wf_node_busy(wa->node, service, -1);
+}
+
+void wf_actor_restart(struct wf_actor *a, void *arg, size_t size, uint16_t arg_class)
+{
+    struct wf_worker *w = a->task.worker;
+    WF_ASSERT(a->task.state == WF_TASK_DONE && a->held == NULL && a->defers == NULL && a->answer == NULL);
+    a->arg = arg;
+    a->arg_size = (uint32_t)size;
+    a->arg_class = arg_class;
+    a->cleaning = a->wants_room = a->room_news = a->traps_stop = a->stop_asked = a->told_ready = false;
+    a->reason = WEFT_EXIT_NORMAL;
+    a->stop_reason = WEFT_EXIT_STOPPED;
+    a->charge = NULL;
+    a->scanned = NULL;
+    if (a->end != NULL) wf_body_drop(w, a->end);
+    a->end = NULL;
+    wf_task_init(&a->task, w, a->task.stack_bytes);
+    wf_task_start(&a->task);
+}
+
+void wf_actor_end_kept(struct wf_actor *a)
+{
+    WF_ASSERT(a->keep == NULL && a->task.state == WF_TASK_DONE);
+    leave_names(a);
+    end_tail(a);
+    wf_actor_done(&a->task);
 }
 
 void wf_actor_unstarted(struct wf_task *t)
@@ -290,8 +344,7 @@ void wf_actor_unstarted(struct wf_task *t)
     if (a->arg != NULL) wf_pool_give(&t->worker->pool, a->arg_class, a->arg);
     wf_timer_disarm(t->worker, &a->grace);
     a->reason = WEFT_ENOMEM;
-    wf_mailbox_close(a);
-    wf_watch_end(a);
+    end_tail(a);
     wf_actor_done(t);
 }
 
@@ -314,6 +367,13 @@ void weft_exit(int reason)
     self->reason = reason;
     end_actor(self);
     wf_task_exit();
+}
+
+void wf_actor_fail(struct wf_actor *self, int reason, const char *text)
+{
+    if (self->end != NULL) wf_body_drop(self->task.worker, self->end);
+    self->end = text[0] == 0 ? NULL : wf_end_body(self->task.worker, reason, text);
+    weft_exit(reason);
 }
 
 void weft_fail_at(const char *file, int line, int reason, const char *format, ...)

@@ -26,7 +26,9 @@
 #include <weft/actor.h>
 #include <weft/log.h>
 
+struct wf_charge;
 struct wf_defer;
+struct wf_keep;
 struct wf_locals;
 struct wf_name;
 
@@ -50,17 +52,20 @@ struct wf_actor {
     /* Owner's thread only, from here on. */
     alignas(WF_CACHE_LINE) struct wf_lane mail, signals;
     uint32_t mail_count;
-    bool cleaning;        /* wf_actor_end runs */
-    bool wants_room;      /* waits for room in another's mailbox */
-    bool room_news;       /* and was told that there is some */
-    bool aside_told;      /* the log has said that a selective receive came to its bound */
-    uint32_t room_asked;  /* how often it asked: news of an earlier time say nothing */
-    bool traps_stop;      /* weft_trap_stop */
-    bool stop_asked;      /* and it was: it has, or had, a WEFT_TAG_STOP */
-    int reason;           /* of its end: WEFT_EXIT_*, or what weft_exit was given */
-    int stop_reason;      /* of its end if it returns after it was asked to stop */
-    struct wf_body *end;  /* reason and text, if there is a text: wf_end_body */
-    struct wf_ties *ties; /* monitors and links; NULL: none */
+    bool cleaning;                  /* wf_actor_end runs */
+    bool wants_room;                /* waits for room in another's mailbox */
+    bool room_news;                 /* and was told that there is some */
+    bool aside_told;                /* the log has said that a selective receive came to its bound */
+    uint32_t room_asked;            /* how often it asked: news of an earlier time say nothing */
+    bool traps_stop;                /* weft_trap_stop */
+    bool stop_asked;                /* and it was: it has, or had, a WEFT_TAG_STOP */
+    bool told_ready;                /* weft_ready */
+    int reason;                     /* of its end: WEFT_EXIT_*, or what weft_exit was given */
+    int stop_reason;                /* of its end if it returns after it was asked to stop */
+    struct wf_body *end;            /* reason and text, if there is a text: wf_end_body */
+    struct wf_ties *ties;           /* monitors and links; NULL: none */
+    struct wf_keep *keep;           /* of its supervisor, which keeps its mailbox from life to life; NULL: none */
+    const struct wf_charge *charge; /* of a supervised child while its body runs; else NULL */
     uint64_t received, dropped;
     uint64_t evicted;    /* of the mailbox, by WEFT_FULL_DROP_OLDEST */
     weft_msg *scanned;   /* weft_recv_match: the last message it has seen */
@@ -154,6 +159,15 @@ int wf_actors_init(weft_node *node, struct wf_worker *w);
 void wf_actors_finish(struct wf_worker *w);
 int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
                    size_t size, const weft_spawn_options *options, bool service);
+/* The same for a child that `keep` is to keep: then and after each of its ends but the last. */
+int wf_actor_spawn_kept(struct wf_worker *from, struct wf_keep *keep, weft_pid *out, weft_actor *body,
+                        const void *arg, size_t size, const weft_spawn_options *options);
+/* A kept actor between two lives gets the next one; takes `arg`, a block of the pool. */
+void wf_actor_restart(struct wf_actor *a, void *arg, size_t size, uint16_t arg_class);
+/* A kept actor whose last life is over, and that is kept no longer. */
+void wf_actor_end_kept(struct wf_actor *a);
+/* weft_exit with a text, as others are told of it. */
+void wf_actor_fail(struct wf_actor *self, int reason, const char *text) __attribute__((noreturn));
 /* A request to stop, on the owner's thread. If it returns because of it that is its reason, and `end` (may be NULL)
  * has its text. */
 void wf_actor_cancel(struct wf_actor *a, int reason, struct wf_body *end);
@@ -173,7 +187,8 @@ bool wf_mailbox_ready(const struct wf_task *t);
 bool wf_mailbox_full(const struct wf_actor *a);
 /* SEND or CALL, by the mailbox's policy; a sender that can wait has looked at wf_mailbox_full. */
 void wf_mailbox_put(struct wf_actor *a, weft_msg *m);
-void wf_mailbox_close(struct wf_actor *a); /* at its end: everything still in it */
+void wf_mailbox_leave(struct wf_actor *a); /* at the end of a life: what it held, and the system lane */
+void wf_mailbox_close(struct wf_actor *a); /* at its end: that and everything still in it */
 /* Into the system lane, as a message with that tag. Consumes. */
 void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag);
 /* Takes the first one with that tag, ref (0: any) and sender (nobody: any) out of the system lane; NULL: none. */

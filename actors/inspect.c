@@ -39,7 +39,7 @@ static void asker_ended(struct wf_owned *o)
 
 static void describe(const struct wf_actor *a, struct wf_actor_info *out)
 {
-    static const char *const states[] = {"new", "ready", "running", "waiting", "done"};
+    static const char *const states[] = {"new", "ready", "running", "waiting", "restarting"};
     memset(out, 0, sizeof *out);
     out->pid = wf_actor_pid(a);
     snprintf(out->kind, sizeof out->kind, "%s", a->kind);

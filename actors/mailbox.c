@@ -262,7 +262,7 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
         return;
     }
     struct wf_actor *a = wf_actor_find(w, m->to_actor);
-    if (WF_UNLIKELY(a == NULL || a->task.state == WF_TASK_DONE)) {
+    if (WF_UNLIKELY(a == NULL || (a->task.state == WF_TASK_DONE && a->keep == NULL))) {
         wf_drop(w, m, WF_DROP_NO_ACTOR);
         return;
     }
@@ -468,7 +468,7 @@ int weft_recv_tag(weft_msg **out, uint32_t tag, int64_t deadline)
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
 
-void wf_mailbox_close(struct wf_actor *a)
+void wf_mailbox_leave(struct wf_actor *a)
 {
     struct wf_worker *w = a->task.worker;
     for (weft_msg *m; (m = a->held) != NULL;) {
@@ -478,6 +478,12 @@ void wf_mailbox_close(struct wf_actor *a)
         else wf_msg_free(w, m);
     }
     for (weft_msg *m; (m = lane_take_after(&a->signals, NULL)) != NULL;) wf_msg_free(w, m);
+}
+
+void wf_mailbox_close(struct wf_actor *a)
+{
+    struct wf_worker *w = a->task.worker;
+    wf_mailbox_leave(a);
     while (a->mail.first != NULL) wf_drop(w, take_out(a, NULL), WF_DROP_UNREAD);
     wf_unlink(&a->on_short);
     wf_room_tell_all(a);

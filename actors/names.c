@@ -186,6 +186,16 @@ void wf_names_remove_all(struct wf_names *n, struct wf_name **chain)
     *chain = NULL;
 }
 
+void wf_names_remove_newer(struct wf_names *n, struct wf_name **chain)
+{
+    struct wf_name *newer = *chain, **last = &newer;
+    if (newer == NULL) return;
+    while ((*last)->next_of_actor != NULL) last = &(*last)->next_of_actor;
+    *chain = *last;
+    *last = NULL;
+    wf_names_remove_all(n, &newer);
+}
+
 const char *wf_names_first(const struct wf_name *chain)
 {
     if (chain == NULL) return "";

@@ -30,6 +30,8 @@ int wf_names_find(struct wf_names *n, weft_text name, weft_pid *out);
 int wf_names_remove(struct wf_names *n, weft_text name, struct wf_name **chain);
 /* Every name of the chain; `*chain` is NULL afterwards. */
 void wf_names_remove_all(struct wf_names *n, struct wf_name **chain);
+/* Every name of the chain but the oldest. */
+void wf_names_remove_newer(struct wf_names *n, struct wf_name **chain);
 /* The text of the oldest name in a chain, NUL-terminated; "" if it is empty. By the chain's user. */
 const char *wf_names_first(const struct wf_name *chain);
 

@@ -1,6 +1,6 @@
 /* actors/node.c -- a node without its network: options, workers, the count of actors, arrivals from elsewhere, and
  * the orderly end. */
-#include "actor.h"
+#include "supervisor.h"
 #include "log.h"
 #include "offload.h"
 
@@ -215,6 +215,8 @@ static void end_actors_here(struct wf_worker *w, int how)
     WF_LIST_EACH(k, &wf_actors_of(w)->all) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_worker);
         if (a->service != ((how & SERVICES) != 0)) continue;
+        /* A supervised one is stopped by its supervisor, in order. */
+        if ((how & KILL) == 0 && a->body == wf_child_main) continue;
         if ((how & KILL) == 0) wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
         else wf_actor_kill(a);
     }

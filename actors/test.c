@@ -11,6 +11,7 @@
  *     does not heed a stop may run on and on, time passes then, whether or not somebody can run: grace periods
  *     end. */
 #include "offload.h"
+#include "supervisor.h"
 #include "testing.h"
 
 #include <weft/monitor.h>
@@ -175,8 +176,8 @@ static void end_actors(struct wf_test *t, bool services, bool kill)
     WF_LIST_EACH(k, &wf_actors_of(t->worker)->all) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_worker);
         if (a->service != services) continue;
-        if (!kill) wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
-        else wf_actor_kill(a);
+        if (kill) wf_actor_kill(a);
+        else if (a->body != wf_child_main) wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL); /* see end_actors_here */
     }
 }
 

@@ -1,7 +1,7 @@
 /* actors/watch.c -- monitors and links: see watch.h. */
 #include "watch.h"
 
-#include "actor.h"
+#include "supervisor.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -453,20 +453,45 @@ static void tell_end(struct wf_actor *a, weft_msg **chain, enum wf_msg_kind kind
     }
 }
 
-void wf_watch_end(struct wf_actor *a)
+/* The supervisor that keeps the actor is told even if there is no link. */
+static void tell_keeper(struct wf_actor *a, struct wf_body *end)
+{
+    weft_pid supervisor;
+    weft_msg *m = wf_keep_take_news(a->keep, &supervisor);
+    m->post.flags = WF_MSG_SYSTEM;
+    m->from = wf_actor_pid(a);
+    set_body(m, end);
+    (void)wf_send_signal(a->task.worker, supervisor, m);
+}
+
+static void end_monitors(struct wf_actor *a, struct wf_ties *t)
+{
+    struct wf_worker *w = a->task.worker;
+    for (struct wf_link *k; (k = wf_list_first(&t->monitors)) != NULL;) {
+        struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_actor);
+        weft_msg *m = signal_new(w, WF_MSG_UNWATCH, wf_actor_pid(a), wf_id_make(&mon->slot, w->index));
+        if (m != NULL) (void)wf_send_signal(w, mon->target, m);
+        monitor_end(w, mon);
+    }
+}
+
+void wf_watch_end(struct wf_actor *a, bool last)
 {
     struct wf_ties *t = a->ties;
     struct wf_worker *w = a->task.worker;
-    if (t != NULL) {
-        for (struct wf_link *k; (k = wf_list_first(&t->monitors)) != NULL;) {
-            struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_actor);
-            weft_msg *m = signal_new(w, WF_MSG_UNWATCH, wf_actor_pid(a), wf_id_make(&mon->slot, w->index));
-            if (m != NULL) (void)wf_send_signal(w, mon->target, m);
-            monitor_end(w, mon);
-        }
+    if (t != NULL || !last) {
         struct wf_body *end = end_of(a);
-        tell_end(a, &t->links, WF_MSG_EXIT, end);
-        tell_end(a, &t->watchers, WF_MSG_DOWN, end);
+        if (t != NULL) {
+            end_monitors(a, t);
+            tell_end(a, &t->links, WF_MSG_EXIT, end);
+            if (last) tell_end(a, &t->watchers, WF_MSG_DOWN, end);
+            t->trapping = false;
+        }
+        if (!last) {
+            tell_keeper(a, end);
+            a->end = end; /* in case no other life follows */
+            return;
+        }
         wf_body_drop(w, end);
         a->ties = NULL;
         wf_pool_give(&w->pool, wf_pool_class(sizeof *t), t);

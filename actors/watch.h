@@ -60,8 +60,9 @@ void wf_ties_forget(struct wf_actor *parent, struct wf_actor *child);
 void wf_watch_deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
 /* A message of one of these kinds for an actor that is not there. Consumes. */
 void wf_watch_missed(struct wf_worker *w, weft_msg *m);
-/* The last thing an actor does: tells everyone. */
-void wf_watch_end(struct wf_actor *a);
+/* The last thing an actor does: tells everyone. At the end of a life that is not its last (see keep.c) its monitors
+ * are not told and stay. */
+void wf_watch_end(struct wf_actor *a, bool last);
 /* The link to that node is gone for good: to all here who are tied to actors there its actors have ended. */
 void wf_watch_node_lost(struct wf_worker *w, uint64_t peer);
 

@@ -25,6 +25,7 @@
 #include <weft/message.h>
 #include <weft/later.h>
 #include <weft/monitor.h>
+#include <weft/supervisor.h>
 #include <weft/wait.h>
 #include <weft/timer.h>
 #include <weft/event.h>

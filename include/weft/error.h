@@ -27,7 +27,9 @@ WEFT_BEGIN
     X(ENOTACTOR, -18, "only an actor may call this")               \
     X(ENOTFOUND, -19, "file or entry point not found")             \
     X(EBUSY, -20, "in use by another actor")                       \
-    X(ENOREPLY, -21, "the request was let go without an answer")
+    X(ENOREPLY, -21, "the request was let go without an answer")   \
+    X(EDEADLOCK, -22, "a cycle of calls waits for itself")         \
+    X(ECHILD, -23, "the child ended before it had started")
 
 #define WEFT_ERROR_ENTRY(name, code, text) WEFT_##name = code,
 enum { WEFT_ERRORS(WEFT_ERROR_ENTRY) WEFT_OK = 0 };

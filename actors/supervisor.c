@@ -1,0 +1,590 @@
+/* actors/supervisor.c -- supervisors: see weft/supervisor.h.
+ *
+ * Design notes.
+ * (1) A supervisor is an actor like any other. It traps exits and stops, and all it does is receive: a message
+ *     changes the state of one child (take), then `advance` does what has become possible: it stops one child that
+ *     must stop, the last first, or starts those whose turn it is, the first first. Nothing waits but the loop's
+ *     weft_recv, whose deadline is the earliest of all that is pending. So a back-off or a slow start keeps nothing
+ *     else waiting.
+ * (2) Children are linked to the supervisor, and the EXIT message is what tells of their end, once for each life.
+ *     With `keep_mailbox` keep.c sends it.
+ * (3) A child is `wanted` or not, and up or not. A restart of a group marks those that are up as `must_stop`; they
+ *     stay wanted, and start again in their turn. One that is not wanted leaves the list when it is down; but a
+ *     transient one that has ended well stays, as its group may start again.
+ * (4) Ending (asked to stop, gave up, a linked actor failed): nobody is wanted, and when the last is down the actor
+ *     ends with the reason it has noted. If it is killed, clean_up asks all to stop at once, and waits for nobody. */
+#include "supervisor.h"
+
+#include <weft/monitor.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum state { DOWN, STARTING, UP, STOPPING };
+
+struct child {
+    weft_child_spec spec;
+    uint8_t state;
+    bool wanted, must_stop;
+    bool late;  /* it was not ready in time, and is killed for it */
+    bool asked; /* added by weft_start_child, and has never been up */
+    bool is_supervisor;
+    weft_pid pid;       /* of its actor, while it is not DOWN */
+    int64_t deadline;   /* STARTING, STOPPING: then it is killed */
+    int64_t not_before; /* DOWN: the end of the back-off */
+    int64_t up_since;   /* 0: it has not been up in this life */
+    uint32_t restarts;
+    uint32_t failures; /* without having lived for a whole period in between */
+    int reason;        /* of its last end */
+    weft_msg *asker;   /* the request that is answered when it has started, or is down */
+    struct wf_keep *keep;
+    struct wf_charge charge; /* and its argument */
+};
+
+struct supervisor {
+    struct wf_actor *actor;
+    weft_strategy strategy;
+    struct child **children; /* in the order of their start */
+    size_t count, capacity;
+    uint32_t max_restarts;
+    int64_t period, backoff_min, backoff_max;
+    bool jitter;
+    bool started; /* all of the spec were up once */
+    bool ending;
+    int reason; /* of its own end, when `ending` */
+    char text[128];
+    int64_t wake; /* when something becomes possible or is overdue */
+    uint32_t restart_next, restart_count;
+    int64_t restarted[]; /* ring of max_restarts: when */
+};
+
+/* ---- Children as a list ---------------------------------------------------------------------------------------- */
+
+static struct child *by_name(const struct supervisor *s, const char *name)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (strcmp(s->children[i]->charge.name, name) == 0) return s->children[i];
+    }
+    return NULL;
+}
+
+/* The youngest are the likeliest. */
+static struct child *by_pid(const struct supervisor *s, weft_pid pid)
+{
+    for (size_t i = s->count; i-- > 0;) {
+        struct child *c = s->children[i];
+        if (c->state != DOWN && weft_pid_equal(c->pid, pid)) return c;
+    }
+    return NULL;
+}
+
+static int add(struct supervisor *s, const weft_child_spec *spec, const char *name, const void *arg,
+               struct child **out)
+{
+    if (s->count == WEFT_CHILDREN_MAX) return WEFT_EFULL;
+    if (s->count == s->capacity) {
+        size_t capacity = s->capacity == 0 ? 8 : 2 * s->capacity;
+        struct child **bigger = realloc(s->children, capacity * sizeof(struct child *));
+        if (bigger == NULL) return WEFT_ENOMEM;
+        s->children = bigger;
+        s->capacity = capacity;
+    }
+    size_t bytes = (sizeof(struct child) + spec->arg_size + 15) & ~(size_t)15;
+    struct child *c = aligned_alloc(16, bytes);
+    if (c == NULL) return WEFT_ENOMEM;
+    *c = (struct child){.spec = *spec, .wanted = true};
+    c->charge = (struct wf_charge){weft_self(), spec->body, spec->await_ready, spec->unregistered, {0}};
+    snprintf(c->charge.name, sizeof c->charge.name, "%s", name);
+    if (spec->arg_size > 0) memcpy(&c->charge + 1, arg, spec->arg_size);
+    if (c->spec.start_timeout == 0) c->spec.start_timeout = WEFT_SEC(30);
+    c->spec.options.link = !spec->keep_mailbox;
+    s->children[s->count++] = c;
+    *out = c;
+    return WEFT_OK;
+}
+
+static void answer(struct child *c, int rc)
+{
+    struct wf_child_answer a = {rc, c->pid};
+    if (c->asker == NULL) return;
+    (void)weft_reply(c->asker, 0, &a, sizeof a);
+    weft_msg_free(c->asker);
+    c->asker = NULL;
+}
+
+static void free_child(struct supervisor *s, struct child *c)
+{
+    if (c->keep != NULL) wf_keep_let_go(s->actor->task.worker, c->keep);
+    free(c);
+}
+
+static void drop(struct supervisor *s, struct child *c)
+{
+    size_t i = 0;
+    while (s->children[i] != c) i++;
+    memmove(&s->children[i], &s->children[i + 1], (--s->count - i) * sizeof(struct child *));
+    answer(c, WEFT_ECANCELED);
+    free_child(s, c);
+}
+
+/* ---- Its own end ----------------------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 3, 4))) static void begin_end(struct supervisor *s, int reason, const char *format, ...)
+{
+    if (s->ending) return;
+    s->ending = true;
+    s->reason = reason;
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(s->text, sizeof s->text, format, args);
+    va_end(args);
+    for (size_t i = 0; i < s->count; i++) {
+        struct child *c = s->children[i];
+        c->wanted = false;
+        c->must_stop = c->state != DOWN;
+        answer(c, WEFT_ECANCELED);
+    }
+}
+
+/* Also the end of a killed supervisor: then children are left. */
+static void clean_up(void *arg)
+{
+    struct supervisor *s = arg;
+    for (size_t i = s->count; i-- > 0;) {
+        struct child *c = s->children[i];
+        if (c->state != DOWN && c->keep == NULL) (void)weft_stop(c->pid); /* if it should trap exits */
+        free_child(s, c);
+    }
+    free(s->children);
+    free(s);
+}
+
+/* ---- Starting and stopping one --------------------------------------------------------------------------------- */
+
+static const char *why(int reason, const char *text)
+{
+    static _Thread_local char words[32];
+    return text[0] != 0 ? text : weft_reason_text(reason, words);
+}
+
+static void ended(struct supervisor *s, struct child *c, int reason, const char *text);
+
+static void start(struct supervisor *s, struct child *c)
+{
+    struct wf_worker *w = s->actor->task.worker;
+    size_t size = sizeof c->charge + c->spec.arg_size;
+    c->state = STARTING;
+    c->late = false;
+    c->up_since = 0;
+    c->deadline = weft_after(c->spec.start_timeout);
+    int rc;
+    if (c->spec.keep_mailbox) {
+        if (c->keep == NULL) c->keep = wf_keep_new(weft_self(), !c->spec.unregistered);
+        rc = c->keep == NULL ? WEFT_ENOMEM
+                             : wf_keep_start(w, c->keep, &c->pid, wf_child_main, &c->charge, size, &c->spec.options);
+    } else {
+        rc = weft_spawn(&c->pid, wf_child_main, &c->charge, size, &c->spec.options);
+    }
+    if (rc == WEFT_ECANCELED) begin_end(s, WEFT_EXIT_STOPPED, "%s", ""); /* the node is stopping */
+    if (rc < 0) ended(s, c, rc, "");
+}
+
+static void kill_child(struct child *c)
+{
+    c->deadline = weft_kill(c->pid) == WEFT_ENOMEM ? weft_after(WEFT_MS(10)) : WEFT_FOREVER;
+}
+
+static void stop(struct supervisor *s, struct child *c)
+{
+    int64_t timeout = c->spec.stop_timeout;
+    if (timeout == 0) timeout = c->is_supervisor ? WEFT_FOREVER : wf_node_of(s->actor->task.worker)->options.grace;
+    c->state = STOPPING;
+    c->deadline = weft_stop(c->pid) == WEFT_ENOMEM ? WEFT_NOW : weft_after(timeout);
+}
+
+static void overdue(struct child *c)
+{
+    char timeout[32];
+    snprintf(timeout, sizeof timeout, "%.3g s",
+             (double)(c->state == STARTING ? c->spec.start_timeout : c->spec.stop_timeout) / 1e9);
+    if (c->state == STARTING) {
+        c->late = true;
+        weft_log(WEFT_WARN, "child %s is not ready within %s and is killed", c->charge.name, timeout);
+    } else if (c->spec.stop_timeout > 0) {
+        weft_log(WEFT_WARN, "child %s has not stopped within %s and is killed", c->charge.name, timeout);
+    }
+    kill_child(c);
+}
+
+/* ---- Restarts -------------------------------------------------------------------------------------------------- */
+
+static bool may_restart(struct supervisor *s, int64_t now)
+{
+    if (s->max_restarts == 0) return false;
+    if (s->restart_count == s->max_restarts && now - s->restarted[s->restart_next] <= s->period) return false;
+    s->restarted[s->restart_next] = now;
+    s->restart_next = (s->restart_next + 1) % s->max_restarts;
+    if (s->restart_count < s->max_restarts) s->restart_count++;
+    return true;
+}
+
+static int64_t back_off(struct supervisor *s, uint32_t failures)
+{
+    int64_t wait = s->backoff_min;
+    for (uint32_t i = 1; i < failures && wait < s->backoff_max; i++)
+        wait = wait > s->backoff_max / 2 ? s->backoff_max : 2 * wait;
+    if (!s->jitter || wait == 0) return wait;
+    uint64_t random;
+    struct pf_env *env = s->actor->task.worker->set->env;
+    env->random(env, &random, sizeof random);
+    return wait - (int64_t)(random % ((uint64_t)wait / 2 + 1));
+}
+
+static void restart(struct supervisor *s, struct child *c, int reason, const char *text)
+{
+    int64_t now = weft_now();
+    if (!may_restart(s, now)) {
+        weft_log(WEFT_ERROR, "child %s has ended (%s), which is one restart too many: stopping", c->charge.name,
+                 why(reason, text));
+        begin_end(s, WEFT_EXIT_GAVE_UP, "more than %u restarts in %.3g s, the last of %s: %s", s->max_restarts,
+                  (double)s->period / 1e9, c->charge.name, why(reason, text));
+        return;
+    }
+    c->failures = c->up_since != 0 && now - c->up_since >= s->period ? 1 : c->failures + 1;
+    c->restarts++;
+    int64_t wait = back_off(s, c->failures);
+    weft_log(WEFT_WARN, "child %s has ended (%s), to be restarted in %.3g s", c->charge.name, why(reason, text),
+             (double)wait / 1e9);
+    bool affected = s->strategy == WEFT_ONE_FOR_ALL;
+    for (size_t i = 0; i < s->count; i++) {
+        struct child *d = s->children[i];
+        if (s->strategy == WEFT_REST_FOR_ONE && d == c) affected = true;
+        if (d != c && !affected) continue;
+        d->not_before = WF_MAX(d->not_before, now + wait);
+        if (d->state == DOWN) d->wanted = true; /* perhaps it had ended well */
+        else d->must_stop = d->wanted;          /* else it is being stopped for good */
+    }
+}
+
+/* A child is down, for whatever reason, or could not be spawned. */
+static void ended(struct supervisor *s, struct child *c, int reason, const char *text)
+{
+    uint8_t was = c->state;
+    bool stopped = c->must_stop;
+    c->state = DOWN;
+    c->must_stop = c->is_supervisor = false;
+    c->reason = reason;
+    c->pid = weft_nobody();
+    if (s->ending) return;
+    if (!c->wanted) { /* weft_stop_child */
+        answer(c, WEFT_OK);
+        drop(s, c);
+        return;
+    }
+    if (stopped) { /* with its group */
+        if (c->spec.restart == WEFT_TEMPORARY) drop(s, c);
+        return;
+    }
+    if (was == STARTING) {
+        if (c->late) text = "it was not ready in time";
+        weft_log(WEFT_ERROR, "child %s did not start: %s", c->charge.name, why(reason, text));
+        if (c->asked) {
+            answer(c, c->late ? WEFT_ETIMEDOUT : reason < 0 ? reason : WEFT_ECHILD);
+            drop(s, c);
+        } else if (!s->started) {
+            begin_end(s, reason == WEFT_EXIT_NORMAL ? WEFT_EXIT_FAILED : reason, "child %s did not start: %s",
+                      c->charge.name, why(reason, text));
+        } else {
+            restart(s, c, reason, text);
+        }
+        return;
+    }
+    bool well = reason == WEFT_EXIT_NORMAL || reason == WEFT_EXIT_STOPPED;
+    if (c->spec.restart == WEFT_PERMANENT || (c->spec.restart == WEFT_TRANSIENT && !well))
+        restart(s, c, reason, text);
+    else if (c->spec.restart == WEFT_TEMPORARY || s->strategy == WEFT_ONE_FOR_ONE) drop(s, c);
+    else c->wanted = false;
+}
+
+/* ---- What to do next ------------------------------------------------------------------------------------------- */
+
+/* Kills those that are overdue. */
+static void look_at_deadlines(struct supervisor *s, int64_t now)
+{
+    s->wake = WEFT_FOREVER;
+    for (size_t i = 0; i < s->count; i++) {
+        struct child *c = s->children[i];
+        if (c->state != STARTING && c->state != STOPPING) continue;
+        if (c->deadline <= now) overdue(c);
+        s->wake = WF_MIN(s->wake, c->deadline);
+    }
+}
+
+/* The last of those that must stop. True: there is one, and nothing may start before it is down. */
+static bool stop_one(struct supervisor *s)
+{
+    for (size_t i = s->count; i-- > 0;) {
+        struct child *c = s->children[i];
+        if (!c->must_stop) continue;
+        if (c->state != STOPPING) stop(s, c);
+        s->wake = WF_MIN(s->wake, c->deadline);
+        return true;
+    }
+    return false;
+}
+
+/* Starts the first whose turn it is. True: it was tried, and all may have changed. */
+static bool start_one(struct supervisor *s, int64_t now)
+{
+    bool in_order = !s->started || s->strategy != WEFT_ONE_FOR_ONE;
+    for (size_t i = 0; i < s->count; i++) {
+        struct child *c = s->children[i];
+        if (!c->wanted || c->state == UP) continue;
+        if (c->state == DOWN && c->not_before <= now) {
+            start(s, c);
+            return true;
+        }
+        if (c->state == DOWN) s->wake = WF_MIN(s->wake, c->not_before);
+        if (in_order) return false;
+    }
+    if (!s->started) {
+        s->started = true;
+        (void)weft_ready();
+    }
+    return false;
+}
+
+static void advance(struct supervisor *s)
+{
+    int64_t now;
+    do {
+        now = weft_now();
+        look_at_deadlines(s, now);
+    } while (!stop_one(s) && !s->ending && start_one(s, now));
+}
+
+/* ---- Messages -------------------------------------------------------------------------------------------------- */
+
+static void take_exit(struct supervisor *s, const weft_msg *m)
+{
+    struct weft_down down;
+    if (weft_down_read(m, &down) < 0) return;
+    struct child *c = by_pid(s, down.who);
+    if (c != NULL) ended(s, c, down.reason, down.text);
+    else if (down.reason != WEFT_EXIT_NORMAL) begin_end(s, down.reason, "%s", down.text);
+}
+
+static void take_started(struct child *c)
+{
+    if (c == NULL || c->state != STARTING || c->late) return;
+    c->state = UP;
+    c->asked = false;
+    c->deadline = WEFT_FOREVER;
+    c->up_since = weft_now();
+    answer(c, WEFT_OK);
+}
+
+static int take_start_request(struct supervisor *s, weft_msg *m)
+{
+    if (weft_size(m) < sizeof(struct wf_start_request)) return WEFT_EFORMAT;
+    const struct wf_start_request *r = weft_data(m);
+    if (by_name(s, r->name) != NULL) return WEFT_EEXIST;
+    struct child *c;
+    int rc = add(s, &r->spec, r->name, r + 1, &c);
+    if (rc < 0) return rc;
+    c->asked = true;
+    c->asker = m;
+    return WEFT_OK;
+}
+
+static int take_stop_request(struct supervisor *s, weft_msg *m)
+{
+    const char *name = weft_data(m);
+    if (weft_size(m) == 0 || name[weft_size(m) - 1] != '\0') return WEFT_EFORMAT;
+    struct child *c = by_name(s, name);
+    if (c == NULL) return WEFT_ENOTFOUND;
+    if (c->state != DOWN && !c->wanted) return WEFT_EBUSY;
+    answer(c, WEFT_ECANCELED);
+    c->asker = m;
+    c->wanted = false;
+    if (c->state == DOWN) {
+        answer(c, WEFT_OK);
+        drop(s, c);
+    } else if (c->state != STOPPING) {
+        c->must_stop = false;
+        stop(s, c);
+    }
+    return WEFT_OK;
+}
+
+static void describe(const struct child *c, struct weft_child_info *out)
+{
+    static const weft_child_state states[] = {
+        [STARTING] = WEFT_CHILD_STARTING, [UP] = WEFT_CHILD_RUNNING, [STOPPING] = WEFT_CHILD_STOPPING};
+    memset(out, 0, sizeof *out);
+    memcpy(out->name, c->charge.name, sizeof out->name);
+    out->state = c->state != DOWN ? states[c->state] : c->wanted ? WEFT_CHILD_WAITING : WEFT_CHILD_ENDED;
+    out->is_supervisor = c->is_supervisor;
+    out->pid = c->pid;
+    out->restarts = c->restarts;
+    out->reason = c->reason;
+}
+
+static void take_list_request(struct supervisor *s, const weft_msg *m)
+{
+    /* freed also if this actor is killed */
+    weft_msg *box = weft_msg_new(0, s->count * sizeof(struct weft_child_info));
+    if (box == NULL) {
+        weft_log(WEFT_ERROR, "no memory to list %zu children", s->count);
+        return;
+    }
+    struct weft_child_info *infos = weft_msg_body(box);
+    for (size_t i = 0; i < s->count; i++) describe(s->children[i], &infos[i]);
+    (void)weft_reply(m, 0, infos, s->count * sizeof *infos);
+    weft_msg_free(box);
+}
+
+/* Starts and stops are answered when they are done, or now if they have failed. */
+static void take_request(struct supervisor *s, weft_msg *m)
+{
+    uint32_t tag = weft_tag(m);
+    bool known = tag == WF_TAG_START_CHILD || tag == WF_TAG_STOP_CHILD || tag == WF_TAG_LIST_CHILDREN;
+    int rc = WEFT_OK;
+    if (!known || !weft_wants_reply(m) || weft_from(m).node != weft_self().node) {
+        weft_log(WEFT_WARN, "message with tag %u, which means nothing to a supervisor, is dropped", tag);
+        rc = WEFT_EINVAL;
+    } else if (s->ending) {
+        rc = WEFT_ECANCELED;
+    } else if (tag == WF_TAG_LIST_CHILDREN) {
+        take_list_request(s, m);
+        weft_msg_free(m);
+        return;
+    } else {
+        rc = tag == WF_TAG_START_CHILD ? take_start_request(s, m) : take_stop_request(s, m);
+    }
+    if (rc == WEFT_OK) return;
+    if (known && weft_wants_reply(m)) {
+        struct wf_child_answer no = {rc, weft_nobody()};
+        (void)weft_reply(m, 0, &no, sizeof no);
+    }
+    weft_msg_free(m);
+}
+
+static void take(struct supervisor *s, weft_msg *m)
+{
+    struct child *c;
+    switch (weft_tag(m)) {
+    case WEFT_TAG_EXIT: take_exit(s, m); break;
+    case WEFT_TAG_STOP: begin_end(s, WEFT_EXIT_STOPPED, "%s", ""); break;
+    case WF_TAG_CHILD_STARTED: take_started(by_pid(s, weft_from(m))); break;
+    case WF_TAG_CHILD_SUPERVISES:
+        c = by_pid(s, weft_from(m));
+        if (c != NULL) c->is_supervisor = true;
+        break;
+    default: take_request(s, m); return;
+    }
+    weft_msg_free(m);
+}
+
+/* ---- The supervisor -------------------------------------------------------------------------------------------- */
+
+static bool is_down(const struct supervisor *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->children[i]->state != DOWN) return false;
+    }
+    return true;
+}
+
+__attribute__((noreturn)) static void run(struct supervisor *s)
+{
+    for (;;) {
+        advance(s);
+        if (s->ending && is_down(s)) wf_actor_fail(s->actor, s->reason, s->text);
+        weft_msg *m;
+        int rc = weft_recv(&m, s->wake);
+        if (rc == WEFT_OK) take(s, m);
+        /* no memory for a timer */
+        else if (rc != WEFT_ETIMEDOUT) weft_exit(rc == WEFT_ECANCELED ? WEFT_EXIT_STOPPED : rc);
+    }
+}
+
+static const char *wrong_field(const weft_supervisor_spec *spec)
+{
+    if ((unsigned)spec->strategy > WEFT_REST_FOR_ONE) return "strategy is no weft_strategy";
+    if (spec->children == NULL && spec->child_count > 0) return "children is NULL but child_count is not 0";
+    if (spec->child_count > WEFT_CHILDREN_MAX) return "child_count is over 65536";
+    if (spec->max_restarts < WEFT_NO_RESTARTS) return "max_restarts is negative";
+    if (spec->max_restarts > WEFT_RESTARTS_MAX) return "max_restarts is over 10000";
+    if (spec->period < 0) return "period is negative";
+    if (spec->backoff_min < 0) return "backoff_min is negative";
+    if (spec->backoff_max < 0) return "backoff_max is negative";
+    if (spec->backoff_max > 0 && spec->backoff_max < spec->backoff_min) return "backoff_max is less than backoff_min";
+    return NULL;
+}
+
+static int check(const weft_supervisor_spec *spec)
+{
+    const char *wrong = spec == NULL ? "spec is NULL" : wrong_field(spec);
+    if (wrong != NULL) {
+        weft_log(WEFT_ERROR, "weft_supervise: %s", wrong);
+        return WEFT_EINVAL;
+    }
+    for (size_t i = 0; i < spec->child_count; i++) {
+        if (wf_child_check(&spec->children[i], "weft_supervise") < 0) return WEFT_EINVAL;
+    }
+    return WEFT_OK;
+}
+
+static int add_all(struct supervisor *s, const weft_supervisor_spec *spec)
+{
+    for (size_t i = 0; i < spec->child_count; i++) {
+        const weft_child_spec *of = &spec->children[i];
+        if (by_name(s, of->name) != NULL) {
+            weft_log(WEFT_ERROR, "weft_supervise: two children have the name %s", of->name);
+            return WEFT_EINVAL;
+        }
+        struct child *c;
+        int rc = add(s, of, of->name, of->arg, &c);
+        if (rc < 0) return rc;
+    }
+    return WEFT_OK;
+}
+
+static struct supervisor *make(const weft_supervisor_spec *spec)
+{
+    uint32_t max = spec->max_restarts == 0 ? 3 : spec->max_restarts < 0 ? 0 : (uint32_t)spec->max_restarts;
+    struct supervisor *s = calloc(1, sizeof *s + max * sizeof s->restarted[0]);
+    if (s == NULL) return NULL;
+    s->actor = wf_actor_self();
+    s->strategy = spec->strategy;
+    s->max_restarts = max;
+    s->period = spec->period == 0 ? WEFT_SEC(5) : spec->period;
+    s->backoff_min = spec->backoff_min;
+    s->backoff_max = spec->backoff_max == 0 ? WF_MAX(WEFT_SEC(60), spec->backoff_min) : spec->backoff_max;
+    s->jitter = spec->jitter;
+    return s;
+}
+
+int weft_supervise(const weft_supervisor_spec *spec)
+{
+    if (wf_actor_self() == NULL) return WEFT_ENOTACTOR;
+    int rc = check(spec);
+    if (rc < 0) return rc;
+    struct supervisor *s = make(spec);
+    if (s == NULL) return WEFT_ENOMEM;
+    rc = add_all(s, spec);
+    if (rc == WEFT_OK) rc = weft_trap_exits(true);
+    if (rc == WEFT_OK) rc = weft_trap_stop(true);
+    if (rc == WEFT_OK && s->actor->task.cancelled) rc = WEFT_ECANCELED;
+    if (rc == WEFT_OK) rc = wf_child_tell(WF_TAG_CHILD_SUPERVISES);
+    if (rc < 0) {
+        clean_up(s);
+        return rc;
+    }
+    rc = weft_defer(clean_up, s); /* which has run if that fails */
+    if (rc < 0) return rc;
+    run(s);
+}
