@@ -282,6 +282,7 @@ static void end_actor(struct wf_actor *a)
     wf_task_close_owned(&a->task);
     wf_topics_leave(a);
     if (WF_UNLIKELY(a->names != NULL)) leave_names(a);
+    if (WF_UNLIKELY(a->groups != NULL)) wf_groups_leave(a);
     wf_unlink(&a->on_calls);
     if (a->answer != NULL) wf_msg_free(w, a->answer);
     a->answer = NULL;
@@ -507,21 +508,6 @@ int weft_sleep(int64_t deadline)
     int rc;
     while ((rc = wf_task_wait(deadline, "sleep")) == WEFT_OK) {} /* wakes are hints */
     return (int)wf_task_settle(rc == WEFT_ETIMEDOUT ? WEFT_OK : rc);
-}
-
-int weft_register(const char *name)
-{
-    struct wf_actor *self = wf_actor_self();
-    if (self == NULL) return WEFT_ENOTACTOR;
-    return wf_names_add(wf_node_of(self->task.worker)->names, weft_cstr(name), wf_actor_pid(self), &self->names);
-}
-
-int weft_whereis(const char *name, weft_pid *out)
-{
-    struct wf_actor *self = wf_actor_self();
-    if (self == NULL) return WEFT_ENOTACTOR;
-    if (name == NULL || out == NULL) return WEFT_EINVAL;
-    return wf_names_find(wf_node_of(self->task.worker)->names, weft_cstr(name), out);
 }
 
 /* In a signal handler of the actor's own thread: reads what was written at birth, formats without locks. */

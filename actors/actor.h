@@ -31,6 +31,7 @@ struct wf_defer;
 struct wf_keep;
 struct wf_locals;
 struct wf_name;
+struct wf_group_tie;
 
 /* A lane of a mailbox. */
 struct wf_lane {
@@ -84,6 +85,7 @@ struct wf_actor {
     struct wf_defer *defers;      /* last first */
     struct wf_locals *locals;     /* local.h; NULL before the first use */
     struct wf_name *names;        /* chain of actors/names.h */
+    struct wf_group_tie *groups;  /* chain of actors/group.c: memberships and watches */
     struct wf_list subscriptions; /* wf_subscription.on_actor */
     struct wf_timer grace;        /* after a stop */
     struct wf_call start;         /* how it got to its worker */
@@ -223,6 +225,11 @@ void wf_node_lost_here(struct wf_worker *w, uint64_t peer);
 
 /* ---- later.c --------------------------------------------------------------------------------------------------- */
 int wf_laters_init(struct wf_actors *wa);
+
+/* ---- group.c --------------------------------------------------------------------------------------------------- */
+void wf_groups_leave(struct wf_actor *a); /* at its end: all of them, and what it watches */
+/* On the owner's thread: whether the watch of that number lives; news of others are too late. */
+bool wf_group_watches(const struct wf_actor *a, uint64_t watch);
 
 /* ---- topic.c --------------------------------------------------------------------------------------------------- */
 int wf_subscriptions_init(struct wf_actors *wa);

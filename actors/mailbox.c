@@ -271,7 +271,12 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
     case WF_MSG_CALL: wf_mailbox_put(a, m); return;
     case WF_MSG_REPLY:
     case WF_MSG_FAILED: deliver_answer(w, a, m); return;
-    case WF_MSG_SYSTEM: wf_signal_put(a, m, m->post.word); return;
+    case WF_MSG_SYSTEM:
+        if ((m->post.word == WEFT_TAG_GROUP_JOIN || m->post.word == WEFT_TAG_GROUP_LEAVE) &&
+            !wf_group_watches(a, m->ref))
+            wf_msg_free(w, m);
+        else wf_signal_put(a, m, m->post.word);
+        return;
     case WF_MSG_STOP:
         wf_msg_free(w, m);
         wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);

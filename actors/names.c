@@ -22,19 +22,21 @@ struct wf_name {
     char text[]; /* and a NUL */
 };
 
+enum { BUCKETS_AT_FIRST = 16, WAITS = 64 };
+
 struct wf_names {
     pf_mutex *lock;
     struct wf_name **buckets;
     size_t bucket_count; /* a power of two */
     size_t count;
+    struct wf_list waits[WAITS]; /* wf_name_wait.on_names, by hash */
 };
-
-enum { BUCKETS_AT_FIRST = 16 };
 
 int wf_names_create(struct wf_names **out)
 {
     struct wf_names *n = calloc(1, sizeof *n);
     if (n == NULL) return WEFT_ENOMEM;
+    for (int i = 0; i < WAITS; i++) wf_list_init(&n->waits[i]);
     n->bucket_count = BUCKETS_AT_FIRST;
     n->buckets = calloc(n->bucket_count, sizeof *n->buckets);
     int rc = n->buckets == NULL ? WEFT_ENOMEM : pf_mutex_create(&n->lock);
@@ -63,7 +65,8 @@ void wf_names_destroy(struct wf_names *n)
 
 int wf_name_check(weft_text name)
 {
-    if (name.size == 0 || name.size > WF_NAME_MAX) return WEFT_EINVAL;
+    if (name.size > WF_NAME_MAX) return WEFT_ETOOBIG;
+    if (name.size == 0) return WEFT_EINVAL;
     for (size_t i = 0; i < name.size; i++) {
         if (name.data[i] != '.' && !wf_is_word_char(name.data[i])) return WEFT_EINVAL;
     }
@@ -106,10 +109,23 @@ static void grow(struct wf_names *n)
     free(old);
 }
 
+/* Under the lock. */
+static void tell_waits(struct wf_names *n, const struct wf_name *e)
+{
+    WF_LIST_EACH(k, &n->waits[e->hash % WAITS]) {
+        struct wf_name_wait *wait = WF_CONTAINER(k, struct wf_name_wait, on_names);
+        if (wait->hash != e->hash || !same(e, weft_str(wait->text, wait->size))) continue;
+        wf_unlink(k);
+        wait->found = e->pid;
+        wait->wake(wait);
+    }
+}
+
 int wf_names_add(struct wf_names *n, weft_text name, weft_pid pid, struct wf_name **chain)
 {
     WF_ASSERT(!weft_pid_is_nobody(pid));
-    if (wf_name_check(name) < 0) return WEFT_EINVAL;
+    int rc = wf_name_check(name);
+    if (rc < 0) return rc;
     struct wf_name *e = malloc(sizeof *e + name.size + 1);
     if (e == NULL) return WEFT_ENOMEM;
     e->pid = pid;
@@ -126,6 +142,7 @@ int wf_names_add(struct wf_names *n, weft_text name, weft_pid pid, struct wf_nam
         e->next = *bucket;
         *bucket = e;
         n->count++;
+        tell_waits(n, e);
     }
     pf_mutex_unlock(n->lock);
     if (taken) {
@@ -145,6 +162,29 @@ int wf_names_find(struct wf_names *n, weft_text name, weft_pid *out)
     if (e != NULL) *out = e->pid;
     pf_mutex_unlock(n->lock);
     return e != NULL ? WEFT_OK : WEFT_ENOACTOR;
+}
+
+int wf_names_await(struct wf_names *n, weft_text name, struct wf_name_wait *wait, weft_pid *out)
+{
+    WF_ASSERT(name.size <= sizeof wait->text);
+    wait->hash = wf_hash(name.data, name.size, 0);
+    wait->size = (uint32_t)name.size;
+    wait->found = weft_nobody();
+    wait->on_names = (struct wf_link){NULL, NULL};
+    memcpy(wait->text, name.data, name.size);
+    pf_mutex_lock(n->lock);
+    struct wf_name *e = find(n, name, wait->hash);
+    if (e != NULL) *out = e->pid;
+    else wf_list_push(&n->waits[wait->hash % WAITS], &wait->on_names);
+    pf_mutex_unlock(n->lock);
+    return e != NULL ? WEFT_OK : WEFT_ENOACTOR;
+}
+
+void wf_names_forget(struct wf_names *n, struct wf_name_wait *wait)
+{
+    pf_mutex_lock(n->lock);
+    wf_unlink(&wait->on_names);
+    pf_mutex_unlock(n->lock);
 }
 
 /* Under the lock. */
@@ -203,10 +243,30 @@ const char *wf_names_first(const struct wf_name *chain)
     return chain->text;
 }
 
+const char *wf_names_at(const struct wf_name *chain, size_t i)
+{
+    size_t count = 0;
+    for (const struct wf_name *e = chain; e != NULL; e = e->next_of_actor) count++;
+    if (i >= count) return NULL;
+    for (i = count - 1 - i; i > 0; i--) chain = chain->next_of_actor;
+    return chain->text;
+}
+
 size_t wf_names_count(struct wf_names *n)
 {
     pf_mutex_lock(n->lock);
     size_t count = n->count;
+    pf_mutex_unlock(n->lock);
+    return count;
+}
+
+size_t wf_names_waits(struct wf_names *n)
+{
+    size_t count = 0;
+    pf_mutex_lock(n->lock);
+    for (int i = 0; i < WAITS; i++) {
+        for (struct wf_link *k = n->waits[i].head.next; k != &n->waits[i].head; k = k->next) count++;
+    }
     pf_mutex_unlock(n->lock);
     return count;
 }

@@ -6,6 +6,7 @@
 #ifndef WF_NODE_H
 #define WF_NODE_H
 
+#include "group.h"
 #include "msg.h"
 #include "names.h"
 #include "route.h"
@@ -34,6 +35,7 @@ struct weft_node {
     char cluster[65];
     weft_node_options options; /* with defaults filled in; strings are not valid here, see name and transport */
     struct wf_names *names;
+    struct wf_groups *groups;
     const struct wf_route *route; /* NULL: no network. Set once before the workers start */
     void *transport;              /* of transport/, reached by the route's functions through the worker's set */
     struct weft_args *args;       /* of weft_main and `weft run`; may be NULL */

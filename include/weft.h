@@ -24,6 +24,8 @@
 #include <weft/actor.h>
 #include <weft/message.h>
 #include <weft/later.h>
+#include <weft/names.h>
+#include <weft/group.h>
 #include <weft/monitor.h>
 #include <weft/supervisor.h>
 #include <weft/wait.h>

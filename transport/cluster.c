@@ -2,6 +2,8 @@
  * seeds has no timers. */
 #include "cluster.h"
 
+#include <weft/names.h>
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,6 +3,8 @@
 
 #include "cluster.h"
 
+#include <weft/names.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

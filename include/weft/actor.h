@@ -1,4 +1,4 @@
-/* weft/actor.h -- making actors, ending them, naming them. */
+/* weft/actor.h -- making actors and ending them. */
 #ifndef WEFT_ACTOR_H
 #define WEFT_ACTOR_H
 
@@ -98,14 +98,6 @@ WEFT_API int weft_yield(void);
 
 /* [A, W] Sleeps until the deadline. 0 once it has come; WEFT_ECANCELED. */
 WEFT_API int weft_sleep(int64_t deadline);
-
-/* [A] Gives the calling actor a name on this node, for weft_whereis, weft_send_name and "name@node" from elsewhere.
- * At most 64 bytes of letters, digits, '.', '_', '-' and '$'. An actor may have several; all vanish when it ends.
- * WEFT_EEXIST, WEFT_EINVAL. */
-WEFT_API int weft_register(const char *name);
-
-/* [A] The actor of that name on this node. WEFT_ENOACTOR. */
-WEFT_API int weft_whereis(const char *name, weft_pid *out);
 
 WEFT_END
 #endif

@@ -30,7 +30,7 @@ START_TEST(what_a_name_may_be)
     char text[66];
     memset(text, 'x', sizeof text);
     ck_assert_int_eq(wf_name_check(weft_str(text, 64)), 0);
-    ck_assert_int_eq(wf_name_check(weft_str(text, 65)), WEFT_EINVAL);
+    ck_assert_int_eq(wf_name_check(weft_str(text, 65)), WEFT_ETOOBIG);
     ck_assert_int_eq(wf_name_check(weft_str("a\0b", 3)), WEFT_EINVAL);
 }
 END_TEST

@@ -35,6 +35,8 @@ __attribute__((unused)) static void node_finish(weft_node *n)
 {
     wf_node_finish_actors(n);
     want_int(wf_names_count(n->names), 0);
+    want_int(wf_names_waits(n->names), 0);
+    want_int(wf_groups_count(n->groups), 0);
     for (uint32_t i = 0; i < n->workers.count; i++) {
         struct wf_worker *w = n->workers.at[i];
         struct wf_actors *wa = wf_actors_of(w);
