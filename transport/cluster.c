@@ -2,8 +2,6 @@
  * seeds has no timers. */
 #include "cluster.h"
 
-#include <weft/names.h>
-
 #include <stdlib.h>
 #include <string.h>
 

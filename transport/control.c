@@ -3,8 +3,6 @@
 
 #include "cluster.h"
 
-#include <weft/names.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

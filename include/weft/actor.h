@@ -3,6 +3,7 @@
 #define WEFT_ACTOR_H
 
 #include <weft/api.h>
+#include <weft/names.h>
 #include <weft/pid.h>
 #include <weft/time.h>
 WEFT_BEGIN

@@ -32,7 +32,7 @@ WEFT_API int weft_group_send(const char *group, uint32_t tag, const void *data, 
  * (WEFT_TAG_GROUP_LEAVE), itself included. What is told of one member comes in the order it happened; so does all
  * that happened on one worker. WEFT_EEXIST: it is watching; WEFT_ENOMEM. */
 WEFT_API int weft_group_watch(const char *group);
-/* [A] No news of the group is received after this, also none that was under way. WEFT_ENOACTOR: it is not watching. */
+/* [A] No news of the group is received after this, not even what was under way. WEFT_ENOACTOR: it does not watch. */
 WEFT_API int weft_group_unwatch(const char *group);
 
 /* What the two messages say. */
