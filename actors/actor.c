@@ -68,12 +68,13 @@ static void enlist(struct wf_actors *wa, struct wf_actor *a)
 
 /* ---- Spawn ----------------------------------------------------------------------------------------------------- */
 
-static struct wf_actor *take_slot(struct wf_actors *wa)
+static int take_slot(struct wf_actors *wa, struct wf_actor **out)
 {
     pf_mutex_lock(wa->lock);
-    struct wf_actor *a = wf_slab_take(&wa->slab);
+    struct wf_actor *a = *out = wf_slab_take(&wa->slab);
+    bool limit = wa->slab.used == wa->slab.used_max;
     pf_mutex_unlock(wa->lock);
-    return a;
+    return WF_LIKELY(a != NULL) ? WEFT_OK : limit ? WEFT_EFULL : WEFT_ENOMEM;
 }
 
 static void give_slot(struct wf_actors *wa, struct wf_actor *a)
@@ -169,9 +170,10 @@ static int spawn(weft_node *node, struct wf_worker *from, struct wf_keep *keep, 
     if (WF_UNLIKELY(atomic_load_explicit(&node->stopping, memory_order_relaxed) && !service)) return WEFT_ECANCELED;
     struct wf_worker *w = place(node, from, o->worker);
     struct wf_actors *wa = wf_actors_of(w);
-    struct wf_actor *a = take_slot(wa);
-    if (WF_UNLIKELY(a == NULL)) return WEFT_EFULL;
-    int rc = init_actor(a, w, from, body, arg, size, o, service);
+    struct wf_actor *a;
+    int rc = take_slot(wa, &a);
+    if (WF_UNLIKELY(rc < 0)) return rc;
+    rc = init_actor(a, w, from, body, arg, size, o, service);
     if (rc == WEFT_OK && WF_UNLIKELY(o->link || o->monitor != NULL)) rc = tie_to_parent(a, o);
     if (WF_UNLIKELY(rc < 0)) {
         if (a->arg != NULL) wf_pool_give(from == NULL ? NULL : &from->pool, a->arg_class, a->arg);

@@ -137,6 +137,9 @@ int weft_node_start(weft_node **out, const weft_node_options *options)
     rc = spawn_services(t);
     if (rc < 0) {
         weft_log(WEFT_ERROR, "node %s does not start: %s", node->name, weft_strerror(rc));
+        pf_mutex_lock(t->lock);
+        t->finished = true; /* $cluster, which would say so, is the last one spawned: there is none to wait for */
+        pf_mutex_unlock(t->lock);
         (void)weft_node_stop(node, WEFT_NOW);
         return rc;
     }
