@@ -1,0 +1,534 @@
+/* tests/stress/operations.c -- random operations of every kind, and an exact account at the end: every message sent
+ * was received, refused or dropped for a reason; every monitor and link was told of, once, or undone; every request
+ * was answered or failed; every published message reached each subscriber that there was; nothing is left.
+ *
+ * Players do all that can be done, and end all the time, in every way; another takes the place of each. Servers
+ * answer, keep, let go and send on requests, and end as well; they live on the last worker and get nothing else, so
+ * that what is dropped there are requests, and elsewhere mail. Auditors never fail, and end when they have been told
+ * all that they must be told. Listeners subscribe and unsubscribe.
+ *
+ *     operations [OPERATIONS [SEED [WORKERS]]]
+ *
+ * With 0 workers it runs in virtual time on one thread: the same seed takes the same course, to the last bit, so that
+ * a failure can be repeated. With more, threads race, and the seed decides only who tries what. */
+#include "../unit/actors/node_harness.h"
+#include "../unit/actors/random.h"
+
+#include <weft/test.h>
+
+enum {
+    PLACES = 96,
+    SERVERS = 32 /* the last of the places */,
+    AUDITORS = 4,
+    LISTENERS = 4,
+    TIES = 24,
+    SUBSCRIPTIONS = 6,
+    OWN_REASONS = 16
+};
+enum { MAIL = 1, ASK = 2, ANSWER = 3, NEWS = 4 };
+
+static struct {
+    _Atomic int64_t budget;          /* operations left */
+    _Atomic uint64_t place[PLACES];  /* pid.actor of a player, alive or not; release, acquire */
+    _Atomic uint64_t births, course; /* course: a hash of what happened, for virtual time */
+    _Atomic int64_t players;         /* alive */
+    uint64_t seed, incarnation;
+    bool one_thread, calls;
+} all;
+
+#define COUNTS(X)                                                                                                  \
+    X(sent)                                                                                                        \
+    X(received) X(refused) X(asked) X(requests) X(answered) X(let_go) X(failed) X(abandoned) X(lives) X(watched)   \
+        X(told) X(unwatched) X(forgotten) X(tied) X(exits) X(untied) X(names) X(name_taken) X(published) X(handed) \
+            X(heard)
+static struct {
+#define COUNT(name) _Atomic int64_t name;
+    COUNTS(COUNT)
+#undef COUNT
+} count;
+#define ADD(name) ((void)atomic_fetch_add_explicit(&count.name, 1, memory_order_relaxed))
+
+/* What one actor has open, to be accounted for in whatever way it ends. */
+struct player {
+    uint32_t place;
+    bool auditor; /* traps exits, and ends only when everything it waits for has been told */
+    bool sending, asking;
+    uint64_t random;
+    struct tie {
+        weft_monitor_ref ref;
+        weft_pid who;
+    } monitors[TIES];
+    weft_pid links[TIES];
+    uint32_t monitor_count, link_count;
+};
+
+static void play(const void *arg, size_t size);
+
+static void note(uint64_t what)
+{
+    if (all.one_thread) all.course = (all.course ^ what) * UINT64_C(0x100000001B3);
+}
+
+static weft_pid one_of(struct player *p, uint32_t first, uint32_t end)
+{
+    uint32_t place = first + random_below(&p->random, end - first);
+    return (weft_pid){all.incarnation, atomic_load_explicit(&all.place[place], memory_order_acquire)};
+}
+
+static weft_pid somebody(struct player *p)
+{
+    return one_of(p, 0, PLACES);
+}
+
+static weft_pid some_player(struct player *p)
+{
+    return one_of(p, 0, PLACES - SERVERS);
+}
+
+static weft_pid some_server(struct player *p)
+{
+    return one_of(p, PLACES - SERVERS, PLACES);
+}
+
+static bool is_server(uint32_t place)
+{
+    return place >= PLACES - SERVERS;
+}
+
+static uint64_t new_seed(void)
+{
+    return all.seed ^ (atomic_fetch_add(&all.births, 1) + 1) * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------------------------ */
+
+static int give_birth(uint32_t place, struct player *parent)
+{
+    uint64_t random = new_seed();
+    struct player child = {.place = place};
+    weft_monitor_ref ref;
+    bool watch = parent != NULL && parent->monitor_count < TIES && random_below(&random, 2) == 0;
+    bool tie = parent != NULL && parent->link_count < TIES && random_below(&random, 4) == 0;
+    uint32_t workers = weft_here()->workers.count;
+    int worker = is_server(place) || workers == 1 ? (int)workers : 1 + (int)random_below(&random, workers - 1);
+    weft_spawn_options o = {.worker = worker,
+                            .mailbox_max = 1 + random_below(&random, 12),
+                            .policy = (weft_full_policy)random_below(&random, 3),
+                            .monitor = watch ? &ref : NULL,
+                            .link = tie};
+    child.random = random;
+    weft_pid pid;
+    atomic_fetch_add(&all.players, 1);
+    int rc = weft_spawn(&pid, play, &child, sizeof child, &o);
+    if (rc < 0) {
+        atomic_fetch_sub(&all.players, 1);
+        return rc;
+    }
+    ADD(lives);
+    if (watch) {
+        parent->monitors[parent->monitor_count++] = (struct tie){ref, pid};
+        ADD(watched);
+    }
+    if (tie) {
+        parent->links[parent->link_count++] = pid;
+        ADD(tied);
+    }
+    return rc;
+}
+
+/* A clean-up, the last one: an actor that is killed leaves its account, too. */
+static void close_account(void *arg)
+{
+    struct player *p = arg;
+    if (p->sending) ADD(refused);
+    if (p->asking) ADD(abandoned);
+    for (uint32_t i = 0; i < p->monitor_count; i++) ADD(forgotten);
+    for (uint32_t i = 0; i < p->link_count; i++) ADD(untied); /* with it */
+    want(!p->auditor || p->monitor_count + p->link_count == 0);
+    if (!p->auditor) {
+        if (atomic_load(&all.budget) > 0) (void)give_birth(p->place, NULL);
+        atomic_fetch_sub(&all.players, 1);
+    }
+    free(p);
+}
+
+/* ---- News ------------------------------------------------------------------------------------------------------ */
+
+static void take_down(struct player *p, const struct weft_down *d)
+{
+    uint32_t i = 0;
+    while (i < p->monitor_count && p->monitors[i].ref.id != d->ref.id) i++;
+    want(i < p->monitor_count); /* else it is told twice, or was ended */
+    want(weft_pid_equal(p->monitors[i].who, d->who));
+    p->monitors[i] = p->monitors[--p->monitor_count];
+    ADD(told);
+}
+
+static void take_exit(struct player *p, const struct weft_down *d)
+{
+    uint32_t i = 0;
+    while (i < p->link_count && !weft_pid_equal(p->links[i], d->who)) i++;
+    want(i < p->link_count);
+    p->links[i] = p->links[--p->link_count];
+    ADD(exits);
+}
+
+static void take(struct player *p, weft_msg *m)
+{
+    struct weft_down d;
+    uint32_t tag = weft_tag(m);
+    note(tag * 31 + weft_size(m));
+    if (tag == MAIL) {
+        ADD(received);
+        if (random_below(&p->random, 16) == 0) return; /* kept to its end */
+    } else {
+        want_int(weft_down_read(m, &d), 0);
+        want((d.reason >= WEFT_EXIT_NORMAL && d.reason <= WEFT_EXIT_NO_ACTOR) ||
+             (d.reason >= 16 && d.reason < 16 + OWN_REASONS));
+        if (tag == WEFT_TAG_DOWN) take_down(p, &d);
+        else take_exit(p, &d);
+    }
+    weft_msg_free(m);
+}
+
+static int receive(struct player *p, int64_t deadline)
+{
+    weft_msg *m;
+    int rc = random_below(&p->random, 4) == 0 ? weft_recv_tag(&m, MAIL, WEFT_NOW) : weft_recv(&m, deadline);
+    if (rc == 0) take(p, m);
+    return rc;
+}
+
+/* ---- Operations ------------------------------------------------------------------------------------------------ */
+
+static int send_one(struct player *p)
+{
+    uint64_t value = random_next(&p->random);
+    weft_pid to = some_player(p);
+    p->sending = true;
+    ADD(sent);
+    int rc = value % 3 == 0   ? weft_try_send(to, MAIL, &value, sizeof value)
+             : value % 3 == 1 ? weft_node_send(weft_here(), to, MAIL, &value, sizeof value)
+                              : weft_send(to, MAIL, &value, sizeof value);
+    p->sending = false;
+    if (rc < 0) ADD(refused);
+    want(rc == 0 || rc == WEFT_ENOACTOR || rc == WEFT_EFULL || rc == WEFT_ECANCELED);
+    note((uint64_t)rc);
+    return rc;
+}
+
+static int ask(struct player *p)
+{
+    uint64_t value = random_next(&p->random);
+    weft_msg *m;
+    p->asking = true;
+    ADD(asked);
+    int rc = weft_call(some_server(p), ASK, &value, sizeof value, &m, weft_after(WEFT_US(1 + value % 2000)));
+    p->asking = false;
+    note((uint64_t)rc);
+    if (rc == 0) {
+        want(weft_tag(m) == ANSWER && memcmp(weft_data(m), &value, sizeof value) == 0); /* its own, not a late one */
+        weft_msg_free(m);
+        ADD(answered);
+    } else if (rc == WEFT_ENOREPLY) {
+        ADD(let_go);
+    } else {
+        want(rc == WEFT_ENOACTOR || rc == WEFT_EFULL || rc == WEFT_ETIMEDOUT || rc == WEFT_ECANCELED ||
+             rc == WEFT_EDEADLOCK);
+        ADD(failed);
+    }
+    return rc;
+}
+
+static void watch_or_not(struct player *p)
+{
+    if (p->monitor_count > 0 && random_below(&p->random, 3) == 0) {
+        uint32_t i = random_below(&p->random, p->monitor_count);
+        want_int(weft_demonitor(p->monitors[i].ref), 0); /* not received, so it can be ended */
+        want_int(weft_demonitor(p->monitors[i].ref), WEFT_ECLOSED);
+        p->monitors[i] = p->monitors[--p->monitor_count];
+        ADD(unwatched);
+    } else if (p->monitor_count < TIES) {
+        struct tie *t = &p->monitors[p->monitor_count];
+        t->who = somebody(p);
+        want_int(weft_monitor(t->who, &t->ref), 0);
+        p->monitor_count++;
+        ADD(watched);
+    }
+}
+
+static void tie_or_not(struct player *p)
+{
+    if (p->link_count > 0 && random_below(&p->random, 2) == 0) {
+        uint32_t i = random_below(&p->random, p->link_count);
+        int rc = weft_unlink(p->links[i]);
+        /* The other may have unlinked; for an auditor nobody does. */
+        want(rc == 0 || (rc == WEFT_ECLOSED && !p->auditor));
+        p->links[i] = p->links[--p->link_count];
+        ADD(untied);
+        return;
+    }
+    weft_pid who = somebody(p);
+    for (uint32_t i = 0; i < p->link_count; i++) {
+        if (weft_pid_equal(p->links[i], who)) return;
+    }
+    if (p->link_count == TIES || weft_pid_equal(who, weft_self())) return;
+    want_int(weft_link(who), 0);
+    p->links[p->link_count++] = who;
+    ADD(tied);
+}
+
+static void name_it(struct player *p)
+{
+    char name[16];
+    snprintf(name, sizeof name, "name.%u", random_below(&p->random, 40));
+    weft_pid owner;
+    int rc = weft_register(name);
+    want(rc == 0 || rc == WEFT_EEXIST);
+    if (rc == 0) {
+        ADD(names);
+        want_int(weft_whereis(name, &owner), 0);
+        want(weft_pid_equal(owner, weft_self()));
+    } else {
+        ADD(name_taken);
+    }
+    note((uint64_t)rc);
+}
+
+static const char *topic(uint64_t *random)
+{
+    static const char *const topics[] = {"a", "a.b", "a.b.c", "b", "b.c", "a.c", "c.b.a"};
+    return topics[random_below(random, WF_COUNT(topics))];
+}
+
+static void publish(struct player *p)
+{
+    uint64_t body[2] = {weft_self().actor, random_next(&p->random)};
+    int rc = weft_publish(topic(&p->random), NEWS, body, sizeof body);
+    want(rc >= 0);
+    ADD(published);
+    if (all.one_thread) atomic_fetch_add(&count.handed, rc); /* each subscriber once, there is one worker */
+    note((uint64_t)rc);
+}
+
+static void end_somehow(struct player *p)
+{
+    uint32_t dice = random_below(&p->random, 4);
+    if (dice == 0) (void)weft_kill(weft_self());
+    else if (dice == 1) weft_fail(16 + (int)random_below(&p->random, OWN_REASONS), "as it likes");
+    else weft_exit(dice == 2 ? WEFT_EXIT_NORMAL : 16 + (int)random_below(&p->random, OWN_REASONS));
+}
+
+static int operate(struct player *p)
+{
+    uint32_t dice = random_below(&p->random, 1000);
+    note(dice);
+    if (dice < 300) return send_one(p);
+    if (dice < 550) return receive(p, WEFT_NOW);
+    if (dice < 650) return all.calls ? ask(p) : 0;
+    if (dice < 750) watch_or_not(p);
+    else if (dice < 800) tie_or_not(p);
+    else if (dice < 850) name_it(p);
+    else if (dice < 900) publish(p);
+    else if (dice < 950) return weft_yield();
+    else if (dice < 955) (void)weft_stop(somebody(p));
+    else if (dice < 960) (void)weft_kill(somebody(p));
+    else if (dice < 970) return weft_sleep(weft_after(WEFT_US(random_below(&p->random, 50))));
+    else if (dice < 985) (void)give_birth(random_below(&p->random, PLACES - SERVERS), p);
+    else if (dice < 990) end_somehow(p);
+    else return receive(p, weft_after(WEFT_US(50)));
+    return 0;
+}
+
+static struct player *player_of(const void *arg, size_t size)
+{
+    struct player *p = malloc(sizeof *p); /* clean-ups run when the frame of the body is gone */
+    want(p != NULL && size == sizeof *p);
+    memcpy(p, arg, sizeof *p);
+    want_int(weft_defer(close_account, p), 0);
+    if (!p->auditor) /* now: who is killed before it runs would leave no account */
+        atomic_store_explicit(&all.place[p->place], weft_self().actor, memory_order_release);
+    return p;
+}
+
+static int serve_one(struct player *p, weft_msg *m)
+{
+    want(weft_wants_reply(m) && weft_tag(m) == ASK);
+    uint32_t dice = random_below(&p->random, 100);
+    if (dice < 10) return weft_send_msg(some_server(p), m); /* somebody else's from now on */
+    ADD(requests);
+    if (dice < 15) return 0; /* kept to its end */
+    if (dice < 85) want_int(weft_reply(m, ANSWER, weft_data(m), weft_size(m)), 0);
+    weft_msg_free(m);
+    if (dice >= 98) end_somehow(p);
+    return 0;
+}
+
+static void serve(struct player *p)
+{
+    weft_msg *m;
+    while (atomic_load(&all.budget) > 0) {
+        int rc = weft_recv(&m, weft_after(WEFT_US(200)));
+        if (rc == 0) rc = serve_one(p, m);
+        if (rc == WEFT_ECANCELED) return;
+        if (rc == WEFT_ETIMEDOUT && random_below(&p->random, 16) == 0) weft_exit(16); /* lets go what it has kept */
+    }
+}
+
+static void play(const void *arg, size_t size)
+{
+    struct player *p = player_of(arg, size);
+    if (is_server(p->place)) {
+        serve(p);
+        return;
+    }
+    while (atomic_fetch_sub_explicit(&all.budget, 1, memory_order_relaxed) > 0) {
+        if (operate(p) == WEFT_ECANCELED) return;
+    }
+}
+
+/* Never fails, is never stopped, and at the end waits for all that it has to be told. */
+static void audit(const void *arg, size_t size)
+{
+    struct player *p = player_of(arg, size);
+    want_int(weft_trap_exits(true), 0);
+    while (atomic_fetch_sub_explicit(&all.budget, 1, memory_order_relaxed) > 0) {
+        uint32_t dice = random_below(&p->random, 10);
+        if (dice < 4) watch_or_not(p);
+        else if (dice < 7) tie_or_not(p);
+        else (void)receive(p, weft_after(WEFT_US(20)));
+    }
+    while (p->monitor_count + p->link_count > 0) want_int(receive(p, WEFT_FOREVER) == WEFT_ECANCELED, false);
+}
+
+/* ---- Listeners ------------------------------------------------------------------------------------------------- */
+
+static void hear_news(int64_t deadline)
+{
+    weft_msg *m;
+    while (weft_recv(&m, deadline) == 0) {
+        want_int(weft_tag(m), NEWS);
+        want_int(weft_size(m), 16);
+        note(((const uint64_t *)weft_data(m))[1]);
+        ADD(heard);
+        weft_msg_free(m);
+        deadline = WEFT_NOW;
+    }
+}
+
+static void listen(const void *arg, size_t size)
+{
+    static const char *const patterns[] = {"a", "a.*", "a.>", "*.b", "*.*.*", ">", "b.c"};
+    uint64_t random = new_seed();
+    weft_subscription open[SUBSCRIPTIONS];
+    uint32_t n = 0;
+    (void)arg, (void)size;
+    while (atomic_load(&all.players) > 0) {
+        if (n == SUBSCRIPTIONS || (n > 0 && random_below(&random, 2) == 0)) want_int(weft_unsubscribe(open[--n]), 0);
+        else want_int(weft_subscribe(patterns[random_below(&random, WF_COUNT(patterns))], &open[n++]), 0);
+        hear_news(weft_after(WEFT_US(random_below(&random, 200))));
+    }
+    while (n > 0) want_int(weft_unsubscribe(open[--n]), 0);
+    hear_news(WEFT_NOW);
+}
+
+/* ---- The account ----------------------------------------------------------------------------------------------- */
+
+static void begin(const void *arg, size_t size)
+{
+    uint32_t workers = weft_here()->workers.count;
+    (void)arg, (void)size;
+    all.incarnation = weft_self().node;
+    for (uint32_t i = 0; i < PLACES; i++) atomic_store(&all.place[i], 1); /* nobody */
+    atomic_fetch_add(&all.players, 1);                                    /* until all have been born */
+    for (uint32_t i = 0; i < LISTENERS; i++)
+        want_int(weft_spawn(NULL, listen, NULL, 0, &(weft_spawn_options){.worker = 1 + (int)(i % workers)}), 0);
+    for (uint32_t i = 0; i < AUDITORS; i++) {
+        struct player p = {.auditor = true, .random = new_seed()};
+        want_int(weft_spawn(NULL, audit, &p, sizeof p, &(weft_spawn_options){.worker = 1 + (int)(i % workers)}), 0);
+    }
+    for (uint32_t i = 0; i < PLACES; i++) want_int(give_birth(i, NULL), 0);
+    atomic_fetch_sub(&all.players, 1);
+}
+
+/* What was dropped on the workers from `first` to before `end`. */
+static int64_t dropped_on(weft_node *n, uint32_t first, uint32_t end)
+{
+    int64_t sum = 0;
+    for (uint32_t i = first; i < end; i++) {
+        for (int why = 0; why < WF_DROP_REASONS; why++) {
+            int64_t by = (int64_t)atomic_load_explicit(&wf_actors_of(n->workers.at[i])->dropped[why],
+                                                       memory_order_relaxed);
+            if (why != WF_DROP_LATE_REPLY && why != WF_DROP_SLOW_READER) sum += by;
+            if (by > 0) printf("  worker %u dropped %s %lld\n", i, wf_drop_names[why], (long long)by);
+        }
+    }
+    return sum;
+}
+
+static void judge(weft_node *n)
+{
+    uint32_t workers = n->workers.count;
+    int64_t mail = dropped_on(n, 0, workers == 1 ? 1 : workers - 1);
+    if (workers > 1) (void)dropped_on(n, workers - 1, workers);
+#define COUNT(name) printf("  %s %lld\n", #name, (long long)count.name);
+    COUNTS(COUNT)
+#undef COUNT
+    if (workers > 1 || !all.calls) want_int(count.sent, count.received + count.refused + mail);
+    want_int(count.watched, count.told + count.unwatched + count.forgotten);
+    want_int(count.tied, count.exits + count.untied);
+    want_int(count.asked, count.answered + count.let_go + count.failed + count.abandoned);
+    if (all.one_thread) want_int(count.handed, count.heard);
+    want(count.told > 0 && count.exits > 0 && count.heard > 0 && count.received > 0);
+}
+
+static void race(int workers)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = workers, .send_timeout = WEFT_MS(2), .grace = WEFT_SEC(10)));
+    want_int(weft_node_spawn(n, NULL, begin, NULL, 0, NULL), 0);
+    want_int(weft_node_wait(n, WEFT_FOREVER), 0); /* a hang ends by the runner's timeout */
+    node_finish(n);
+    judge(n);
+    wf_node_destroy(n);
+}
+
+/* Under the test kit's node: the account is closed while that is still there. */
+static void virtual_time(const void *arg, size_t size)
+{
+    begin(arg, size);
+    while (wf_actors_of(wf_here)->alive[0] > 1) (void)weft_sleep(weft_after(WEFT_MS(1)));
+    judge(weft_here());
+}
+
+/* The same again must take the same course. */
+static uint64_t replay(int64_t operations)
+{
+    uint64_t course = 0;
+    for (int i = 0; i < 2; i++) {
+        memset(&count, 0, sizeof count);
+        all.course = all.births = 0;
+        atomic_store(&all.budget, operations);
+        weft_test_options o = {.seed = all.seed | 1, .turns_max = UINT64_MAX};
+        o.node = (weft_node_options){.send_timeout = WEFT_MS(2), .grace = WEFT_SEC(10)};
+        want_int(weft_test_run(virtual_time, NULL, 0, &o), 0);
+        want(i == 0 || all.course == course);
+        course = all.course;
+    }
+    return course;
+}
+
+int main(int argc, char **argv)
+{
+    int64_t operations = argc > 1 ? strtoll(argv[1], NULL, 10) : 200 * 1000;
+    all.seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)weft_now();
+    int workers = argc > 3 ? atoi(argv[3]) : 3;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    printf("operations %lld %#llx %d\n", (long long)operations, (unsigned long long)all.seed, workers);
+    weft_log_set(WEFT_SILENT, false); /* actors fail by the thousand */
+    all.one_thread = workers == 0;
+    all.calls = workers > 0 || all.seed % 2 == 0;
+    atomic_store(&all.budget, operations);
+    if (workers > 0) race(workers);
+    else printf("  course %016llx, twice\n", (unsigned long long)replay(operations));
+    return 0;
+}
