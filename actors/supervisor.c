@@ -53,6 +53,7 @@ struct supervisor {
     bool jitter;
     bool started; /* all of the spec were up once */
     bool ending;
+    bool leave; /* at once, with children left */
     int reason; /* of its own end, when `ending` */
     char text[128];
     int64_t wake; /* when something becomes possible or is overdue */
@@ -191,9 +192,12 @@ static void start(struct supervisor *s, struct child *c)
     if (rc < 0) ended(s, c, rc, "");
 }
 
-static void kill_child(struct child *c)
+/* Without memory even for that it is tried again; but who is ending leaves it to the links, which need none. */
+static void kill_child(struct supervisor *s, struct child *c)
 {
-    c->deadline = weft_kill(c->pid) == WEFT_ENOMEM ? weft_after(WEFT_MS(10)) : WEFT_FOREVER;
+    bool failed = weft_kill(c->pid) == WEFT_ENOMEM;
+    c->deadline = failed ? weft_after(WEFT_MS(10)) : WEFT_FOREVER;
+    if (failed && s->ending) s->leave = true;
 }
 
 static void stop(struct supervisor *s, struct child *c)
@@ -204,7 +208,7 @@ static void stop(struct supervisor *s, struct child *c)
     c->deadline = weft_stop(c->pid) == WEFT_ENOMEM ? WEFT_NOW : weft_after(timeout);
 }
 
-static void overdue(struct child *c)
+static void overdue(struct supervisor *s, struct child *c)
 {
     char timeout[32];
     snprintf(timeout, sizeof timeout, "%.3g s",
@@ -215,7 +219,7 @@ static void overdue(struct child *c)
     } else if (c->spec.stop_timeout > 0) {
         weft_log(WEFT_WARN, "child %s has not stopped within %s and is killed", c->charge.name, timeout);
     }
-    kill_child(c);
+    kill_child(s, c);
 }
 
 /* ---- Restarts -------------------------------------------------------------------------------------------------- */
@@ -317,7 +321,7 @@ static void look_at_deadlines(struct supervisor *s, int64_t now)
     for (size_t i = 0; i < s->count; i++) {
         struct child *c = s->children[i];
         if (c->state != STARTING && c->state != STOPPING) continue;
-        if (c->deadline <= now) overdue(c);
+        if (c->deadline <= now) overdue(s, c);
         s->wake = WF_MIN(s->wake, c->deadline);
     }
 }
@@ -502,7 +506,7 @@ __attribute__((noreturn)) static void run(struct supervisor *s)
 {
     for (;;) {
         advance(s);
-        if (s->ending && is_down(s)) wf_actor_fail(s->actor, s->reason, s->text);
+        if (s->ending && (s->leave || is_down(s))) wf_actor_fail(s->actor, s->reason, s->text);
         weft_msg *m;
         int rc = weft_recv(&m, s->wake);
         if (rc == WEFT_OK) take(s, m);

@@ -114,6 +114,89 @@ BODY(a_full_kept_mailbox_refuses_as_ever)
 }
 PLAY(a_full_kept_mailbox_refuses_as_ever)
 
+/* ---- Across workers, in real time ------------------------------------------------------------------------------ */
+
+enum { KEPT = 3, NUMBERS = 3000, KILLS = 100 };
+static _Atomic int64_t counted[KEPT], summed[KEPT];
+
+/* Nothing suspends between receiving and counting, so that a kill loses nothing either. */
+static void counter(const void *arg, size_t size)
+{
+    const int64_t i = *(const int64_t *)arg;
+    weft_msg *m;
+    want_int(size, sizeof i);
+    while (weft_recv(&m, WEFT_FOREVER) == 0) {
+        int64_t value = value_of(m);
+        atomic_fetch_add(&counted[i], 1);
+        atomic_fetch_add(&summed[i], value);
+        if (weft_wants_reply(m)) want_int(weft_reply(m, ASK, &value, sizeof value), 0);
+        if (value % 7 == 0) weft_exit(17);
+        weft_msg_free(m);
+    }
+}
+
+static void teller(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    weft_msg *answer;
+    int64_t last = 1;
+    for (int64_t i = 1; i <= NUMBERS; i++) want_int(say(k.other, 1, i), 0);
+    want_int(weft_call(k.other, 1, &last, sizeof last, &answer, WEFT_FOREVER), 0);
+    weft_msg_free(answer);
+    want_int(say(k.parent, STOP_COUNT, k.n), 0);
+}
+
+static void across_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    static const weft_supervisor_spec spec = {.max_restarts = WEFT_RESTARTS_MAX, .period = 1};
+    const weft_supervisor_spec *to_spec = &spec;
+    weft_pid s, kept[KEPT];
+    weft_msg *m;
+    want_int(weft_spawn(&s, subtree, &to_spec, sizeof to_spec, &(weft_spawn_options){.worker = 1}), 0);
+    for (int64_t i = 0; i < KEPT; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "kept%d", (int)i);
+        weft_child_spec kid = {.name = name,
+                               .body = counter,
+                               .arg = &i,
+                               .arg_size = sizeof i,
+                               .keep_mailbox = true,
+                               .options = {.worker = (int)i + 1, .mailbox_max = 64}};
+        want_int(weft_start_child(s, &kid, &kept[i], WEFT_FOREVER), 0);
+        for (int w = 1; w <= 2; w++)
+            kid_with(teller, (struct kid){.other = kept[i], .n = i}, &(weft_spawn_options){.worker = w});
+    }
+    for (int i = 0; i < KILLS; i++) {
+        want_int(weft_kill(kept[i % KEPT]), 0);
+        want_int(weft_yield(), 0);
+    }
+    for (int i = 0; i < 2 * KEPT; i++) (void)hear(STOP_COUNT);
+    for (int i = 0; i < KEPT; i++) want_int(weft_monitor(kept[i], NULL), 0);
+    want_int(weft_stop(s), 0);
+    for (int i = 0; i < KEPT; i++) {
+        struct weft_down down;
+        want_int(weft_recv_tag(&m, WEFT_TAG_DOWN, WEFT_FOREVER), 0);
+        want_int(weft_down_read(m, &down), 0);
+        want_int(down.reason, WEFT_EXIT_STOPPED);
+        weft_msg_free(m);
+    }
+}
+
+START_TEST(kept_mail_survives_failures_and_kills_on_other_workers)
+{
+    weft_log_set(WEFT_SILENT, false);
+    for (int i = 0; i < KEPT; i++) counted[i] = summed[i] = 0;
+    run_on(KEPT, across_body);
+    for (int i = 0; i < KEPT; i++) {
+        ck_assert_int_eq(counted[i], 2 * NUMBERS + 2);
+        ck_assert_int_eq(summed[i], (int64_t)NUMBERS * (NUMBERS + 1) + 2);
+    }
+    weft_log_set(WEFT_INFO, false);
+}
+END_TEST
+
 /* ---- Dynamic children ------------------------------------------------------------------------------------------ */
 
 BODY(children_come_and_go_at_run_time)
@@ -225,6 +308,7 @@ BODY(a_stopping_supervisor_refuses_requests)
 }
 PLAY(a_stopping_supervisor_refuses_requests)
 
-TEST_MAIN("supervisor_dynamic", mail_is_kept_from_life_to_life, monitors_of_a_kept_actor_are_told_of_its_last_end,
+TEST_MAIN("supervisor_dynamic", mail_is_kept_from_life_to_life,
+          kept_mail_survives_failures_and_kills_on_other_workers, monitors_of_a_kept_actor_are_told_of_its_last_end,
           a_full_kept_mailbox_refuses_as_ever, children_come_and_go_at_run_time, a_dynamic_child_that_does_not_start,
           a_stopping_child_holds_up_nobody_else, a_stopping_supervisor_refuses_requests)
