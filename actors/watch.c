@@ -96,7 +96,8 @@ static void set_body(weft_msg *m, struct wf_body *b)
 
 const char *weft_reason_text(int reason, char out[32])
 {
-    static const char *const words[] = {"normal", "asked to stop", "killed", "no such actor", "node lost", "failed"};
+    static const char *const words[] = {"normal",    "asked to stop", "killed",           "no such actor",
+                                        "node lost", "failed",        "too many restarts"};
     if (reason < 0 && strcmp(weft_error_name(reason), "WEFT_UNKNOWN") != 0) return weft_strerror(reason);
     if (reason >= 0 && (size_t)reason < WF_COUNT(words)) return words[reason];
     snprintf(out, 32, "reason %d", reason);

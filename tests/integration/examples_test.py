@@ -48,6 +48,13 @@ class Programs(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(self.start(name).end(), self.promised(name))
 
+    def test_supervisor(self):
+        program = self.start("supervisor")
+        self.assertEqual(program.end(), [
+            "adder starts", "1, in all 1", "2, in all 3", "adder starts", "4, in all 4", "5, in all 9",
+            "all has been added"])
+        self.assertIn("n != 3 does not hold", "\n".join(program.err.seen))
+
     def test_pubsub(self):
         got = {}
         for line in self.start("pubsub").end():
