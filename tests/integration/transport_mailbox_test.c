@@ -1,0 +1,150 @@
+/* Mailboxes that another node fills: what does not fit is counted there, by each policy and either bound; nothing of
+ * another node waits in front of a mailbox. */
+#include "node.h"
+#include "transport_harness.h"
+
+enum { DATA = 1, PING = 2, SENT = 20 };
+
+static void setup(void)
+{
+    forget_all();
+}
+
+static void sits(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+static void answers(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        (void)weft_reply(m, PING, NULL, 0);
+        weft_msg_free(m);
+    }
+}
+
+struct flood {
+    weft_pid box, echo;
+    size_t bytes;
+    int call; /* what a request to the full mailbox is answered with; 0: it is taken, and not asked */
+};
+
+static void floods(const void *arg, size_t size)
+{
+    (void)size;
+    static const char data[1000];
+    const struct flood *f = arg;
+    weft_msg *m;
+    for (int i = 0; i < SENT; i++) {
+        int rc = weft_send(f->box, DATA, data, f->bytes);
+        if (rc < 0) say("send %d", rc);
+    }
+    /* On the same worker: when it answers, all has arrived. */
+    int rc = weft_call(f->echo, PING, NULL, 0, &m, weft_after(WEFT_SEC(10)));
+    if (rc == WEFT_OK) weft_msg_free(m);
+    say("arrived %d", rc);
+    if (f->call != 0) rc = weft_call(f->box, DATA, NULL, 0, &m, weft_after(WEFT_SEC(10)));
+    if (rc == f->call) say("done");
+    else say("call %d", rc);
+}
+
+static uint64_t dropped(const weft_node *n)
+{
+    uint64_t all[WF_DROP_REASONS];
+    wf_node_drops(n, all);
+    return all[WF_DROP_FULL];
+}
+
+static void fill(weft_node *a, weft_node *b, weft_full_policy policy, size_t bytes, int taken, int call)
+{
+    weft_spawn_options o = {.worker = 1, .policy = policy, .mailbox_max = 4};
+    if (bytes > 0) {
+        o.mailbox_max = 0;
+        o.mailbox_bytes = 3000;
+    }
+    struct flood f = {.bytes = bytes, .call = call};
+    ck_assert_int_eq(weft_node_spawn(b, &f.box, sits, NULL, 0, &o), WEFT_OK);
+    ck_assert_int_eq(weft_node_spawn(b, &f.echo, answers, NULL, 0, &(weft_spawn_options){.worker = 1}), WEFT_OK);
+    uint64_t before = dropped(b);
+    forget_all();
+    run_actor(a, floods, &f, sizeof f);
+    HEAR("done");
+    ck_assert_int_eq(heard("send", 0), 0);
+    ck_assert_int_eq(heard("arrived 0", 0), 1);
+    ck_assert_uint_eq(dropped(b) - before, (uint64_t)(SENT - taken + (call != 0)));
+}
+
+START_TEST(an_overrun_by_another_node_is_counted)
+{
+    weft_node *b = node_up("b", "tcp://127.0.0.1:0", NULL, 0);
+    weft_node *a = node_up("a", NULL, weft_node_url(b, 0), 0);
+    watch(a);
+    HEAR("a up b");
+    fill(a, b, WEFT_FULL_SUSPEND, 0, 8, WEFT_EFULL); /* twice the bound */
+    fill(a, b, WEFT_FULL_FAIL, 0, 4, WEFT_EFULL);
+    fill(a, b, WEFT_FULL_DROP_NEWEST, 0, 4, WEFT_EFULL);
+    fill(a, b, WEFT_FULL_DROP_OLDEST, 0, 4, 0);
+    /* 1,000 bytes count for 1,064 */
+    fill(a, b, WEFT_FULL_SUSPEND, 1000, 6, WEFT_EFULL);
+    fill(a, b, WEFT_FULL_FAIL, 1000, 3, WEFT_EFULL);
+    fill(a, b, WEFT_FULL_DROP_NEWEST, 1000, 3, WEFT_EFULL);
+    fill(a, b, WEFT_FULL_DROP_OLDEST, 1000, 3, 0);
+    node_down(a);
+    node_down(b);
+}
+END_TEST
+
+/* ---- Messages sent later --------------------------------------------------------------------------------------- */
+
+static void hears_ticks(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    int got = 0;
+    while (got < 3 && weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        got++;
+        say("tick %.*s", (int)weft_size(m), (const char *)weft_data(m));
+        weft_msg_free(m);
+    }
+}
+
+static void ticks(const void *arg, size_t size)
+{
+    (void)size;
+    const weft_pid *to = arg;
+    weft_later l;
+    int rc = weft_send_every(weft_now(), WEFT_MS(1), *to, DATA, "tock", 4, &l);
+    say("armed %d", rc);
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+START_TEST(an_interval_reaches_another_node)
+{
+    weft_node *b = node_up("b", "tcp://127.0.0.1:0", NULL, 0);
+    weft_node *a = node_up("a", NULL, weft_node_url(b, 0), 0);
+    watch(a);
+    HEAR("a up b");
+    weft_pid to;
+    ck_assert_int_eq(weft_node_spawn(b, &to, hears_ticks, NULL, 0, NULL), WEFT_OK);
+    run_actor(a, ticks, &to, sizeof to);
+    HEAR("armed 0");
+    ck_assert_int_ge(heard("tick tock", 3), 3);
+    node_down(a);
+    node_down(b);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("mailbox");
+    TCase *t = tcase_create("mailbox");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, setup, NULL);
+    tcase_add_test(t, an_overrun_by_another_node_is_counted);
+    tcase_add_test(t, an_interval_reaches_another_node);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
