@@ -44,7 +44,8 @@ struct wf_group_tie {
     weft_pid who;
     uint64_t watch; /* its number; 0: a membership */
 };
-_Static_assert(sizeof(struct wf_group_tie) <= 64, "docs/names-and-groups.md states the size of a membership");
+_Static_assert(sizeof(struct wf_group_tie) <= 56, "docs/names-and-groups.md states the size of a membership");
+_Static_assert(sizeof(struct group) <= 64, "and of a group");
 
 enum { BUCKETS = 256 };
 

@@ -25,7 +25,7 @@ struct wf_later {
     };
     uint32_t tag;
 };
-_Static_assert(sizeof(struct wf_later) <= 128,
+_Static_assert(sizeof(struct wf_later) <= 112,
                "docs/mailboxes.md states the size of a pending message before its body");
 
 int wf_laters_init(struct wf_actors *wa)

@@ -73,6 +73,15 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.start("offload").end(), [
             "primes below 1000: 168", "primes below 100000: 9592", "still answering: ping", "slow: deadline passed"])
 
+    def test_state_machine(self):
+        self.assertEqual(self.start("state_machine").end(), [
+            "locked after 0 / pushed in vain / a coin / somebody passes / "
+            "locked after 1 / a coin / nobody came / locked after 1 / closed"])
+
+    def test_group(self):
+        self.assertEqual(self.start("group").end(), [
+            "3 helpers are here", "handed to 3", "one has left", "one has ended", "one has failed with 42"])
+
     def test_bad_options(self):
         for name in ("echo", "chat"):
             program = self.start(name, "--prot", "0")
