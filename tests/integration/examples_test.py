@@ -2,12 +2,24 @@
 """Runs the examples as programs and, the chat, as modules on several nodes."""
 import os
 import re
+import subprocess
 import sys
 import threading
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import ROOT, Client, Cluster, Program, built, eventually  # noqa: E402
+
+
+def source(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as f:
+        return f.read()
+
+
+def promised(name):
+    """The output that the comment at the top of an example promises."""
+    comment = source("examples", name + ".c").split("*/")[0]
+    return [line.removeprefix(" *     ") for line in comment.splitlines() if line.startswith(" *     ")][1:]
 
 
 class Programs(unittest.TestCase):
@@ -36,17 +48,10 @@ class Programs(unittest.TestCase):
         self.assertEqual(lines.count("another actor says: half time"), 1)
         self.assertEqual(len(lines), len(ticks) + 2)
 
-    def promised(self, name):
-        """The output that the comment at the top of an example promises."""
-        with open(os.path.join(ROOT, "examples", name + ".c"), encoding="utf-8") as f:
-            comment = f.read().split("*/")[0]
-        lines = [line.removeprefix(" *     ") for line in comment.splitlines() if line.startswith(" *     ")]
-        return lines[1:]
-
     def test_as_promised(self):
         for name in ("endings", "links"):
             with self.subTest(name):
-                self.assertEqual(self.start(name).end(), self.promised(name))
+                self.assertEqual(self.start(name).end(), promised(name))
 
     def test_supervisor(self):
         program = self.start("supervisor")
@@ -87,6 +92,35 @@ class Programs(unittest.TestCase):
             program = self.start(name, "--prot", "0")
             self.assertEqual(program.end(1), [])
             self.assertIn(f"usage: {name} ", "\n".join(program.err.seen))
+
+
+class Tutorial(unittest.TestCase):
+    def test_each_step_prints_what_it_promises(self):
+        for name in ("kv1", "kv2", "kv3", "kv4", "kv_test"):
+            with self.subTest(name):
+                program = Program(built("examples", "tutorial_" + name))
+                self.addCleanup(program.kill)
+                self.assertEqual(program.end(), promised("tutorial/" + name))
+
+    def test_the_page_quotes_the_programs(self):
+        quoted = re.findall(r"```c\n/\* (\S+) \*/\n(.*?)```", source("docs", "tutorial.md"), re.S)
+        self.assertGreaterEqual(len(quoted), 8)
+        for name, code in quoted:
+            text = source("examples", "tutorial", name)
+            for part in code.split("...\n"):
+                self.assertIn(part, text, name)
+
+    def test_the_module_answers_the_command_line(self):
+        with Cluster() as cluster:
+            cluster.run("a", built("examples", "kv5.so"))
+
+            def call(body, tag):
+                done = subprocess.run([built("cli", "weft"), "call", "kv", body, "--tag", tag, "--node", "a"],
+                                      env=cluster.env, text=True, capture_output=True, check=False)
+                return done.stdout.strip()
+            self.assertEqual(eventually("kv answers", lambda: call('["color","blue"]', "1")), "[true]")
+            self.assertEqual(call('["",""]', "1"), "")
+            self.assertEqual(call('["color"]', "2"), '["blue"]')
 
 
 class Echo(unittest.TestCase):

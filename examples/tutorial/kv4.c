@@ -1,0 +1,30 @@
+/* kv4.c -- step 4 of docs/tutorial.md: what must not be lost lives in an actor that does nothing that can fail. The
+ * one that faces clients may fail as it likes: it comes back with its name, its pid and the requests it had not
+ * read.
+ *
+ *     $ weft run kv4.c
+ *     color is blue
+ *      not saved: the request was let go without an answer
+ *     color is blue
+ */
+#include "service.h"
+
+static void first(const void *arg, size_t size)
+{
+    weft_pid top, kv;
+    (void)arg, (void)size;
+    if (weft_spawn(&top, service, NULL, 0, NULL) < 0) return;
+    if (weft_await_name("kv", &kv, WEFT_FOREVER) < 0) return;
+    save("color", "blue");
+    show("color");
+    save("", "nothing");
+    show("color"); /* waits in the mailbox until the store is back */
+    weft_stop(top);
+}
+
+WEFT_MODULE(first)
+
+int main(void)
+{
+    return weft_main(NULL, first, NULL, 0);
+}

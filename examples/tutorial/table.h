@@ -1,0 +1,43 @@
+/* table.h -- a small table of keys and values; plain C, nothing to do with actors. */
+#ifndef TABLE_H
+#define TABLE_H
+
+#include <string.h>
+#include <weft.h>
+
+enum { TABLE_ENTRIES = 100, TABLE_KEY = 31, TABLE_VALUE = 63 };
+
+struct table {
+    struct {
+        char key[TABLE_KEY + 1], value[TABLE_VALUE + 1];
+    } at[TABLE_ENTRIES];
+    int count;
+};
+
+static inline int table_find(const struct table *t, weft_text key)
+{
+    int i = 0;
+    while (i < t->count && (strlen(t->at[i].key) != key.size || memcmp(t->at[i].key, key.data, key.size) != 0)) i++;
+    return i;
+}
+
+/* An empty text if there is none. */
+static inline weft_text table_get(const struct table *t, weft_text key)
+{
+    int i = table_find(t, key);
+    return weft_cstr(i < t->count ? t->at[i].value : "");
+}
+
+/* False: too long, or no place left. */
+static inline bool table_put(struct table *t, weft_text key, weft_text value)
+{
+    int i = table_find(t, key);
+    if (key.size > TABLE_KEY || value.size > TABLE_VALUE || i == TABLE_ENTRIES) return false;
+    memset(&t->at[i], 0, sizeof t->at[i]);
+    memcpy(t->at[i].key, key.data, key.size);
+    memcpy(t->at[i].value, value.data, value.size);
+    if (i == t->count) t->count++;
+    return true;
+}
+
+#endif
