@@ -1,4 +1,5 @@
 /* Starting and stopping a node with its network. */
+#include "actor.h"
 #include "cluster.h"
 #include "control.h"
 
@@ -117,7 +118,7 @@ static int listen_on_all(struct wf_transport *t, const weft_node_options *o)
 static int spawn_services(struct wf_transport *t)
 {
     int rc = wf_node_spawn_service(t->node, NULL, wf_control_main, &t, sizeof t, "$node");
-    if (rc == WEFT_OK) rc = wf_node_spawn_service(t->node, NULL, wf_cluster_main, &t, sizeof t, "$cluster");
+    if (rc == WEFT_OK) rc = wf_node_spawn_service(t->node, &t->service, wf_cluster_main, &t, sizeof t, "$cluster");
     return rc;
 }
 
@@ -137,9 +138,6 @@ int weft_node_start(weft_node **out, const weft_node_options *options)
     rc = spawn_services(t);
     if (rc < 0) {
         weft_log(WEFT_ERROR, "node %s does not start: %s", node->name, weft_strerror(rc));
-        pf_mutex_lock(t->lock);
-        t->finished = true; /* $cluster, which would say so, is the last one spawned: there is none to wait for */
-        pf_mutex_unlock(t->lock);
         (void)weft_node_stop(node, WEFT_NOW);
         return rc;
     }
@@ -156,6 +154,13 @@ failed:
     return rc;
 }
 
+/* There was no memory for it, or for its stack: it will not say that it has finished. */
+static bool cluster_is_gone(const struct wf_transport *t)
+{
+    const struct wf_worker *w = t->node->workers.at[wf_id_worker(t->service.actor)];
+    return wf_slab_find(&wf_actors_of(w)->slab, t->service.actor) == NULL;
+}
+
 /* $cluster says good-bye and closes everything it knows; then the carrier closes the rest. */
 static void leave(struct wf_transport *t, int64_t deadline)
 {
@@ -168,7 +173,8 @@ static void leave(struct wf_transport *t, int64_t deadline)
     pf_mutex_unlock(t->lock);
     if (listening) weft_event_set(t->wake);
     pf_mutex_lock(t->lock);
-    while (!t->finished && pf_cond_wait(t->changed, t->lock, by + WEFT_SEC(5)) == WEFT_OK) {}
+    for (int64_t now = weft_now(); !t->finished && !cluster_is_gone(t) && now < by + WEFT_SEC(5); now = weft_now())
+        (void)pf_cond_wait(t->changed, t->lock, now + WEFT_MS(50));
     t->finished = true;
     pf_mutex_unlock(t->lock);
     free_news(t);

@@ -160,6 +160,7 @@ struct wf_transport {
     bool listening;          /* $cluster has opened `wake` */
     bool stopping, finished; /* asked for by weft_node_stop; done by $cluster */
     bool client;
+    weft_pid service; /* $cluster; fixed when the node has started */
     int64_t stop_by;
     uint32_t barrier;            /* workers that have not passed it yet */
     struct wf_interest interest; /* of this node, counted per worker */
