@@ -71,7 +71,7 @@ static void enlist(struct wf_actors *wa, struct wf_actor *a)
 static int take_slot(struct wf_actors *wa, struct wf_actor **out)
 {
     pf_mutex_lock(wa->lock);
-    struct wf_actor *a = *out = wf_slab_take(&wa->slab);
+    struct wf_actor *a = *out = wf_slab_reserve(&wa->slab);
     bool limit = wa->slab.used == wa->slab.used_max;
     pf_mutex_unlock(wa->lock);
     return WF_LIKELY(a != NULL) ? WEFT_OK : limit ? WEFT_EFULL : WEFT_ENOMEM;
@@ -130,7 +130,7 @@ static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker 
         if (a->arg == NULL) return WEFT_ENOMEM;
         memcpy(a->arg, arg, size);
     }
-    a->id = wf_id_make(&a->slot, w->index);
+    a->id = wf_id_reserved(&a->slot, w->index);
     a->kind = o->kind == NULL ? "actor" : o->kind;
     a->stop_reason = WEFT_EXIT_STOPPED;
     a->body = body;
@@ -181,6 +181,7 @@ static int spawn(weft_node *node, struct wf_worker *from, struct wf_keep *keep, 
         return rc;
     }
     a->keep = keep;
+    wf_slab_publish(a); /* whole: any pid may have been guessed by another node */
     if (out != NULL) *out = (weft_pid){node->incarnation, a->id};
     if (w == from) {
         enlist(wa, a);

@@ -62,15 +62,26 @@ static bool add_chunk(struct wf_slab *s)
     return true;
 }
 
-void *wf_slab_take(struct wf_slab *s)
+void *wf_slab_reserve(struct wf_slab *s)
 {
     if (s->free_count == 0 && !add_chunk(s)) return NULL;
-    struct wf_slot *slot = wf_slab_at(s, s->free[--s->free_count]);
+    s->used++;
+    return wf_slab_at(s, s->free[--s->free_count]);
+}
+
+void wf_slab_publish(void *item)
+{
+    struct wf_slot *slot = item;
     uint32_t generation = atomic_load_explicit(&slot->generation, memory_order_relaxed);
     WF_ASSERT(generation % 2 == 0);
-    /* Pairs with the acquire in wf_slab_find. */
+    /* Pairs with the acquire in wf_slab_find: who finds it sees what was written before. */
     atomic_store_explicit(&slot->generation, generation + 1, memory_order_release);
-    s->used++;
+}
+
+void *wf_slab_take(struct wf_slab *s)
+{
+    struct wf_slot *slot = wf_slab_reserve(s);
+    if (slot != NULL) wf_slab_publish(slot);
     return slot;
 }
 
@@ -78,9 +89,9 @@ void wf_slab_give(struct wf_slab *s, void *item)
 {
     struct wf_slot *slot = item;
     uint32_t generation = atomic_load_explicit(&slot->generation, memory_order_relaxed);
-    WF_ASSERT(generation % 2 == 1 && s->used > 0 && wf_slab_at(s, slot->index) == item);
+    WF_ASSERT(s->used > 0 && wf_slab_at(s, slot->index) == item);
     /* Pairs with the acquire in wf_slab_find. */
-    atomic_store_explicit(&slot->generation, generation + 1, memory_order_release);
+    if (generation % 2 == 1) atomic_store_explicit(&slot->generation, generation + 1, memory_order_release);
     s->used--;
     if (generation != UINT32_MAX) s->free[s->free_count++] = slot->index;
 }

@@ -32,6 +32,11 @@ void wf_slab_finish(struct wf_slab *s);
 /* A slot with a new odd generation. What is after its wf_slot is zero the first time and what was left there later.
  * NULL: WEFT_EFULL or no memory. */
 void *wf_slab_take(struct wf_slab *s);
+/* The same in two steps, where other threads might guess the handle: reserved, it is found by nobody; what is written
+ * before it is published is seen by all who find it. */
+void *wf_slab_reserve(struct wf_slab *s);
+void wf_slab_publish(void *item);
+/* One that was taken, or reserved and never published. */
 void wf_slab_give(struct wf_slab *s, void *item);
 
 /* The slot of that number, taken or not; NULL if there was never one. Any thread. */
@@ -48,6 +53,11 @@ static inline uint64_t wf_id_make(const struct wf_slot *slot, uint32_t worker)
 {
     return (uint64_t)atomic_load_explicit(&slot->generation, memory_order_relaxed) << 32 | (uint64_t)worker << 24 |
            slot->index;
+}
+/* The id a reserved slot will have. */
+static inline uint64_t wf_id_reserved(const struct wf_slot *slot, uint32_t worker)
+{
+    return wf_id_make(slot, worker) + (UINT64_C(1) << 32);
 }
 static inline uint32_t wf_id_worker(uint64_t id)
 {

@@ -1,5 +1,6 @@
 /* actors/watch.c: monitors, links, exit reasons; ended, undone and lost in every order. */
 #include "node_harness.h"
+#include "random.h"
 
 enum { DATA = 1, GO = 2 };
 enum { OWN_REASON = 42 };
@@ -462,10 +463,74 @@ START_TEST(no_news_is_lost_or_doubled_in_a_race)
 }
 END_TEST
 
+/* ---- Pids that nobody was given -------------------------------------------------------------------------------- */
+
+/* Of slots that are empty, or being filled by the other worker just now. */
+static weft_pid made_up(uint64_t *seed)
+{
+    weft_pid p = {weft_self().node, 0};
+    if (random_below(seed, 16) == 0) p.node = random_next(seed);
+    uint64_t generation = random_below(seed, 4) == 0 ? random_next(seed) : random_below(seed, 40);
+    uint64_t worker = random_below(seed, 8) == 0 ? random_below(seed, 256) : random_below(seed, 2);
+    p.actor = generation << 32 | worker << 24 | random_below(seed, random_below(seed, 8) == 0 ? 1 << 24 : 64);
+    return p;
+}
+
+static void brief(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    (void)weft_yield();
+}
+
+static void breeder(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int i = 0; i < 5000; i++) {
+        want_int(weft_spawn(NULL, brief, &i, sizeof i, &(weft_spawn_options){.worker = 1 + i % 2}), 0);
+        if (i % 8 == 0) (void)weft_yield();
+    }
+}
+
+static void guesser(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    uint64_t seed = 11;
+    want_int(weft_trap_exits(true), 0);
+    want_int(weft_trap_stop(true), 0);
+    for (int i = 0; i < 20000; i++) {
+        weft_pid p = made_up(&seed);
+        weft_monitor_ref ref;
+        weft_msg *m;
+        switch (random_below(&seed, 8)) {
+        case 0: (void)weft_stop(p); break;
+        case 1: (void)weft_kill(p); break;
+        case 2: (void)weft_try_send(p, DATA, &i, sizeof i); break;
+        case 3: want_int(weft_monitor(p, NULL), weft_pid_is_nobody(p) ? WEFT_EINVAL : 0); break;
+        case 4:
+            if (weft_monitor(p, &ref) == 0) want_int(weft_demonitor(ref), 0);
+            break;
+        case 5: (void)weft_link(p); break;
+        case 6: (void)weft_unlink(p); break;
+        default: want(weft_call(p, DATA, NULL, 0, &m, weft_after(WEFT_US(10))) < 0);
+        }
+        while (weft_recv(&m, WEFT_NOW) == 0) weft_msg_free(m);
+        if (i % 16 == 0) (void)weft_yield();
+    }
+}
+
+START_TEST(made_up_pids_do_no_harm)
+{
+    weft_node *n = node_of(2);
+    node_spawn(n, 1, guesser);
+    node_spawn(n, 2, breeder);
+    node_end(n);
+}
+END_TEST
+
 TEST_MAIN("watch", a_monitor_tells_every_reason_with_its_text, reasons_have_words,
           each_monitor_tells_once_and_not_after_it_was_ended,
           what_was_sent_before_the_end_is_received_before_the_news_of_it,
           a_link_tells_once_and_not_after_it_was_undone, a_failure_runs_along_links_with_its_reason,
           a_normal_end_stops_nobody, both_ends_of_a_link_agree_whatever_they_do_at_once, a_stop_can_be_a_message,
           who_is_killed_before_it_ran_never_runs, a_clean_up_that_fails_keeps_nobody_from_the_others,
-          no_news_is_lost_or_doubled_in_a_race)
+          no_news_is_lost_or_doubled_in_a_race, made_up_pids_do_no_harm)
