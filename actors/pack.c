@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base.h"
+#include "typed.h"
 #include <weft/pack.h>
 
 weft_text weft_str(const char *data, size_t size)
@@ -152,6 +153,20 @@ void weft_put_array(weft_writer *w, uint32_t count)
 void weft_put_map(weft_writer *w, uint32_t count)
 {
     put_count(w, 0x80, 0xDE, count);
+}
+
+void wf_pack_raw(weft_writer *w, const void *data, size_t size)
+{
+    if (w->error != 0 || size == 0) return;
+    if (size > SIZE_MAX - w->size || (w->at != NULL && (size_t)(w->end - w->at) < size)) {
+        w->error = WEFT_ETOOBIG;
+        return;
+    }
+    if (w->at != NULL) {
+        memcpy(w->at, data, size);
+        w->at += size;
+    }
+    w->size += size;
 }
 
 /* ---- Reader ---------------------------------------------------------------------------------------------------- */
@@ -367,9 +382,11 @@ int weft_peek_type(const weft_reader *r)
     return (int)it.type;
 }
 
-/* Moves past one value with all that is in it. On an error r->at is at the fault; r->error is the caller's to set. */
-static int walk(weft_reader *r, size_t budget)
+/* Moves past one value with all that is in it, of `levels` at most. On an error r->at is at the fault; r->error is
+ * the caller's to set. */
+static int walk(weft_reader *r, size_t budget, uint32_t levels)
 {
+    WF_ASSERT(levels <= WEFT_NEST_MAX);
     uint64_t pending[WEFT_NEST_MAX]; /* values still to come, per open container */
     uint32_t depth = 0;
     do {
@@ -378,7 +395,7 @@ static int walk(weft_reader *r, size_t budget)
         if (budget-- == 0) return WEFT_ETOOBIG;
         uint64_t children = it.type == WEFT_ARRAY ? it.value : it.type == WEFT_MAP ? it.value * 2 : 0;
         if (it.type == WEFT_ARRAY || it.type == WEFT_MAP) {
-            if (depth == WEFT_NEST_MAX || children > budget) return WEFT_ETOOBIG;
+            if (depth == levels || children > budget) return WEFT_ETOOBIG;
         }
         r->at += it.head + it.body;
         if (children > 0) {
@@ -392,13 +409,18 @@ static int walk(weft_reader *r, size_t budget)
 
 void weft_skip(weft_reader *r)
 {
-    if (r->error == 0 && walk(r, SIZE_MAX) != 0) fail(r);
+    if (r->error == 0 && walk(r, SIZE_MAX, WEFT_NEST_MAX) != 0) fail(r);
+}
+
+void wf_pack_skip(weft_reader *r, uint32_t levels)
+{
+    if (r->error == 0 && walk(r, SIZE_MAX, levels) != 0) fail(r);
 }
 
 int weft_pack_check(const void *data, size_t size, size_t elements_max, size_t *where)
 {
     weft_reader r = weft_reader_on(data, size);
-    int rc = walk(&r, elements_max);
+    int rc = walk(&r, elements_max, WEFT_NEST_MAX);
     if (rc == 0 && r.at != r.end) rc = WEFT_EFORMAT;
     if (rc != 0 && where != NULL) *where = (size_t)(r.at - r.start);
     return rc;

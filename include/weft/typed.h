@@ -1,16 +1,53 @@
-/* weft/typed.h -- messages as C structs: one list of fields makes the struct, its tag, and what sends and reads it.
+/* weft/typed.h -- messages as C structs: one list of fields makes the struct, its tag, and what sends, reads,
+ * compares and prints it. docs/typed-messages.md shows all of it at work.
  *
- *     #define SAY(F) F(str, nick) F(str, text)
- *     WEFT_MESSAGE(say, 1, SAY)                -- at file scope, without a semicolon
+ *     #define STATE(E) E(STATE_OPEN, 0, "open") E(STATE_PAID, 1, "paid")
+ *     WEFT_ENUM(state, STATE)                  -- at file scope, without a semicolon
+ *     #define ITEM(F) F(str, name) F(real, price)
+ *     WEFT_STRUCT(item, ITEM)                  -- part of messages
+ *     #define ORDER(F) F(uint, id) F(state, now) F(list(item), items) F(map(int), stock) F(maybe(str), note)
+ *     WEFT_MESSAGE(order, 1, ORDER)            -- a message of its own; can be part of others as well
  *
  * Field types, what they are in the struct, and what they are in msgpack:
  *     str   weft_text  str                     int   int64_t   an integer that fits
  *     bin   weft_text  bin                     uint  uint64_t  an integer >= 0
  *     bool  bool       bool                    real  double    a float or an integer
  *     pid   weft_pid   an array of two uints
+ *     state     int64_t             an integer (any enumeration; a number without a name is kept)
+ *     item      struct item         an array of its fields (any struct or message)
+ *     list(T)   weft_list_T         an array; T is one of the above
+ *     map(T)    weft_map_T          a map from str
+ *     maybe(T)  weft_maybe_T        nil or the value: struct { bool present; T value; }
+ * A list of lists, or a maybe(list(..)), takes a struct in between.
  *
- * WEFT_MESSAGE(say, 1, SAY) gives:
- *     struct say { weft_text nick; weft_text text; };
+ * Lists and maps never allocate. To send one, point it at an array of yours; `count` is how many it holds. A received
+ * one is a view into the message, checked already, that is taken apart from the front: it shrinks, so copy it first
+ * to go through it twice. It can be sent on as it is, while its message lives.
+ *     struct item two[2] = {...};
+ *     v.items = item_list(two, 2);
+ *     for (struct item i; item_next(&got.items, &i);) ...
+ *     weft_entry_int e[1] = {{weft_cstr("tea"), 3}};
+ *     v.stock = weft_int_map(e, 1);
+ *     for (weft_entry_int e; weft_int_next_entry(&got.stock, &e);) ...
+ *     int64_t n;
+ *     if (weft_int_find(&got.stock, weft_cstr("tea"), &n)) ... the first with that key; else n stays as it is
+ * The functions' prefix is the type's name: item_ for a struct item, state_ for an enumeration, weft_int_ for an int.
+ *
+ * WEFT_ENUM(state, STATE) gives the constants, the functions for lists and maps, and
+ *     [S]     const char *state_name(int64_t number)      "open"; NULL: no name
+ *
+ * WEFT_STRUCT(item, ITEM) gives struct item, the functions for lists and maps, and
+ *     [S]     void item_put(weft_writer *w, const struct item *v)
+ *     [S]     void item_get(weft_reader *r, struct item *out, struct weft_why *why)
+ *                 Write and read it as one value of something larger; the error is the writer's or the reader's.
+ *                 `why` may be NULL.
+ *     [S]     bool item_equal(const struct item *a, const struct item *b)
+ *     [T]     size_t item_json(const struct item *v, char *out, size_t size)
+ *                 Writes it as JSON, as snprintf does; returns how many bytes the whole has.
+ *     [S]     const struct weft_type_info *item_type(void)
+ *                 Its description, see typed_desc.h.
+ *
+ * WEFT_MESSAGE(say, 1, SAY) gives all that and
  *     enum { SAY_TAG = 1 };                    -- named after the list; 0 to INT32_MAX
  *
  *     [A, W]  int say_send(weft_pid to, const struct say *v)
@@ -21,27 +58,26 @@
  *     [A]     int say_reply(const weft_msg *ask, const struct say *v)
  *     [A]     int say_publish(const char *topic, const struct say *v)
  *                 As weft_send, weft_try_send and so on. Each may also return, before anything is sent, WEFT_ETOOBIG
- *                 (more than WEFT_MESSAGE_MAX bytes) and WEFT_ENOMEM.
+ *                 (more than WEFT_MESSAGE_MAX bytes, or nested deeper than WEFT_NEST_MAX) and WEFT_ENOMEM.
  *     [T]     weft_msg *say_new(const struct say *v)
  *                 The message, to be sent with weft_send_msg and the like. NULL: too big or out of memory.
  *     [T]     bool say_is(const weft_msg *m)
  *                 Whether its tag is SAY_TAG.
  *     [T]     int say_read(const weft_msg *m, struct say *out)
  *                 0; WEFT_EFORMAT, with `*out` all zeroes, if the tag is another one, the body is malformed, or a
- *                 field has another type. The str and bin fields are views that live as long as the message.
- *     [T]     int say_read_why(const weft_msg *m, struct say *out, const char **field)
- *                 The same; `*field` gets the name of the field that did not fit, NULL if there is none to blame.
- *     [S]     void say_put(weft_writer *w, const struct say *v)
- *     [S]     void say_get(weft_reader *r, struct say *out, const char **field)
- *                 Write and read it as one value of something larger; the error is the writer's or the reader's.
- *                 `field` may be NULL.
+ *                 field has another type. Texts, lists and maps are views that live as long as the message.
+ *     [T]     int say_read_why(const weft_msg *m, struct say *out, struct weft_why *why)
+ *                 The same; why->text says what did not fit, and where: "say.nick: expected str, got int".
+ *     [T]     int64_t say_json_msg(const weft_msg *m, char *out, size_t size)
+ *                 A received one as JSON, as say_json; WEFT_EFORMAT if say_read would fail.
  *
  * On the wire a message is a msgpack array of its fields in order. Nodes with different versions of a list understand
- * each other if lists change by these rules only:
+ * each other if lists, those of parts included, change by these rules only:
  *     - append fields; never reorder, retype or remove one; never give a tag to another message;
- *     - a reader gives zero to the fields the sender did not know, so zero must mean "not said";
+ *     - a reader gives zero to the fields the sender did not know, so zero must mean "not said" (or it is a maybe());
  *     - a reader skips fields at the end that it does not know;
- *     - a field nobody uses any more stays in the list; who does not care sends nil for it, which reads as zero. */
+ *     - a field nobody uses any more stays in the list; who does not care sends nil for it, which reads as zero;
+ *     - names of an enumeration are appended with new numbers; who does not know one keeps the number. */
 #ifndef WEFT_TYPED_H
 #define WEFT_TYPED_H
 
@@ -53,87 +89,27 @@
 #include <weft/pack.h>
 #include <weft/pid.h>
 #include <weft/topic.h>
+#include <weft/typed_desc.h>
 WEFT_BEGIN
 
-/* ---- The rest of this file is how it is done; use nothing below but WEFT_MESSAGE ------------------------------- */
+/* ---- The rest of this file is how it is done ------------------------------------------------------------------- */
 
-#define WEFT_FIELD_TYPE_str weft_text
-#define WEFT_FIELD_TYPE_bin weft_text
-#define WEFT_FIELD_TYPE_bool bool
-#define WEFT_FIELD_TYPE_int int64_t
-#define WEFT_FIELD_TYPE_uint uint64_t
-#define WEFT_FIELD_TYPE_real double
-#define WEFT_FIELD_TYPE_pid weft_pid
-
-#define WEFT_FIELD_PUT_str(w, value) weft_put_str(w, value)
-#define WEFT_FIELD_PUT_bin(w, value) weft_put_bin(w, (value).data, (value).size)
-#define WEFT_FIELD_PUT_bool(w, value) weft_put_bool(w, value)
-#define WEFT_FIELD_PUT_int(w, value) weft_put_int(w, value)
-#define WEFT_FIELD_PUT_uint(w, value) weft_put_uint(w, value)
-#define WEFT_FIELD_PUT_real(w, value) weft_put_real(w, value)
-#define WEFT_FIELD_PUT_pid(w, value) weft_typed_put_pid(w, value)
-
-#define WEFT_FIELD_GET_str weft_get_str
-#define WEFT_FIELD_GET_bin weft_get_bin
-#define WEFT_FIELD_GET_bool weft_get_bool
-#define WEFT_FIELD_GET_int weft_get_int
-#define WEFT_FIELD_GET_uint weft_get_uint
-#define WEFT_FIELD_GET_real weft_get_real
-#define WEFT_FIELD_GET_pid weft_typed_get_pid
-
-/* What the field list is applied to. `type` is only pasted, so that a macro called `bool` does not matter. */
-#define WEFT_FIELD_DECLARE(type, field) WEFT_FIELD_TYPE_##type field;
-#define WEFT_FIELD_COUNT(type, field) +1
-#define WEFT_FIELD_PUT(type, field) WEFT_FIELD_PUT_##type(weft_w, weft_v->field);
-#define WEFT_FIELD_GET(type, field)                                      \
-    if (weft_typed_more(weft_r, &weft_left)) {                           \
-        weft_v->field = WEFT_FIELD_GET_##type(weft_r);                   \
-        if (weft_r->error != 0 && weft_name == NULL) weft_name = #field; \
-    }
-
-#if defined(__GNUC__)
-#define WEFT_TYPED_FN static inline __attribute__((unused))
-#define WEFT_EXTENSION __extension__ /* a list without fields makes a struct without members */
-#else
-#define WEFT_TYPED_FN static inline
-#define WEFT_EXTENSION
-#endif
 #ifdef __cplusplus
 #define WEFT_STATIC_ASSERT(condition, text) static_assert(condition, text)
 #else
 #define WEFT_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
 #endif
 
-WEFT_TYPED_FN void weft_typed_put_pid(weft_writer *w, weft_pid p)
-{
-    weft_put_array(w, 2);
-    weft_put_uint(w, p.node);
-    weft_put_uint(w, p.actor);
-}
-
-WEFT_TYPED_FN weft_pid weft_typed_get_pid(weft_reader *r)
-{
-    const uint8_t *start = r->at;
-    weft_pid p = weft_nobody();
-    if (weft_get_array(r) == 2) {
-        p.node = weft_get_uint(r);
-        p.actor = weft_get_uint(r);
-        return r->error == 0 ? p : weft_nobody();
-    }
-    if (r->error == 0) {
-        r->at = start;
-        r->error = WEFT_EFORMAT;
-    }
-    return p;
-}
-
-/* Whether the next field is there to be read; steps over a nil. */
-WEFT_TYPED_FN bool weft_typed_more(weft_reader *r, uint32_t *left)
-{
-    if (*left == 0 || r->error != 0) return false;
-    --*left;
-    return !weft_get_nil(r);
-}
+/* What the lists are applied to. `type` is only pasted, so that a macro called `bool` does not matter. `weft_this` is
+ * the struct, in the function that holds its table. */
+#define WEFT_FIELD_DECLARE(type, field) weft_value_##type field;
+#define WEFT_FIELD_COUNT(type, field) +1
+#define WEFT_FIELD_INFO(type, field)                                                                 \
+    {#field, weft_type_##type, (enum weft_kind)weft_kind_##type, (enum weft_shape)weft_shape_##type, \
+     offsetof(weft_this, field)},
+#define WEFT_ENUM_CONSTANT(constant, number, text) constant = (number),
+#define WEFT_ENUM_INFO(constant, number, text) {text, number},
+#define WEFT_ENUM_COUNT(constant, number, text) +1
 
 /* Why a message of `w.size` measured bytes was not made. */
 WEFT_TYPED_FN int weft_typed_refused(const weft_writer *w)
@@ -150,28 +126,70 @@ typedef struct {
     unsigned char small[WEFT_TYPED_SMALL];
 } weft_typed_body;
 
+#define WEFT_ENUM(name, NAMES)                                                                       \
+    enum { NAMES(WEFT_ENUM_CONSTANT) };                                                              \
+    typedef int64_t weft_value_##name;                                                               \
+    enum { weft_kind_##name = WEFT_KIND_ENUM };                                                      \
+    WEFT_TYPED_BEFORE(name)                                                                          \
+    WEFT_TYPED_AFTER(name)                                                                           \
+    WEFT_TYPED_FN const struct weft_type_info *weft_type_##name(void)                                \
+    {                                                                                                \
+        static const struct weft_enum_info names[] = {NAMES(WEFT_ENUM_INFO)};                        \
+        static const struct weft_type_info info = {#name, WEFT_KIND_ENUM, WEFT_TYPED_SIZES(name),    \
+                                                   NULL,  names,          0 NAMES(WEFT_ENUM_COUNT)}; \
+        return &info;                                                                                \
+    }                                                                                                \
+    WEFT_TYPED_LISTS(name, name)                                                                     \
+    WEFT_TYPED_FN const char *name##_name(int64_t number)                                            \
+    {                                                                                                \
+        return weft_typed_name(weft_type_##name(), number);                                          \
+    }
+
+#define WEFT_STRUCT(name, FIELDS)                                                                                    \
+    struct name;                                                                                                     \
+    typedef struct name weft_value_##name;                                                                           \
+    enum { weft_kind_##name = WEFT_KIND_STRUCT };                                                                    \
+    WEFT_TYPED_FN const struct weft_type_info *weft_type_##name(void);                                               \
+    WEFT_TYPED_BEFORE(name)                                                                                          \
+    WEFT_EXTENSION struct name {                                                                                     \
+        FIELDS(WEFT_FIELD_DECLARE)                                                                                   \
+    };                                                                                                               \
+    WEFT_TYPED_AFTER(name)                                                                                           \
+    WEFT_TYPED_FN const struct weft_type_info *weft_type_##name(void)                                                \
+    {                                                                                                                \
+        typedef struct name weft_this;                                                                               \
+        static const struct weft_field_info fields[] = {                                                             \
+            FIELDS(WEFT_FIELD_INFO){NULL, NULL, WEFT_KIND_STR, WEFT_SHAPE_ONE, sizeof(weft_this)}};                  \
+        static const struct weft_type_info info = {#name, WEFT_KIND_STRUCT,          WEFT_TYPED_SIZES(name), fields, \
+                                                   NULL,  0 FIELDS(WEFT_FIELD_COUNT)};                               \
+        return &info;                                                                                                \
+    }                                                                                                                \
+    WEFT_TYPED_LISTS(name, name)                                                                                     \
+    WEFT_TYPED_FN const struct weft_type_info *name##_type(void)                                                     \
+    {                                                                                                                \
+        return weft_type_##name();                                                                                   \
+    }                                                                                                                \
+    WEFT_TYPED_FN void name##_put(weft_writer *w, const struct name *v)                                              \
+    {                                                                                                                \
+        weft_typed_put(w, weft_type_##name(), v);                                                                    \
+    }                                                                                                                \
+    WEFT_TYPED_FN void name##_get(weft_reader *r, struct name *out, struct weft_why *why)                            \
+    {                                                                                                                \
+        weft_typed_get(r, weft_type_##name(), out, why);                                                             \
+    }                                                                                                                \
+    WEFT_TYPED_FN bool name##_equal(const struct name *a, const struct name *b)                                      \
+    {                                                                                                                \
+        return weft_typed_equal(weft_type_##name(), a, b);                                                           \
+    }                                                                                                                \
+    WEFT_TYPED_FN size_t name##_json(const struct name *v, char *out, size_t size)                                   \
+    {                                                                                                                \
+        return weft_typed_json(weft_type_##name(), v, out, size);                                                    \
+    }
+
 #define WEFT_MESSAGE(name, number, FIELDS)                                                                        \
     enum { FIELDS##_TAG = (number) };                                                                             \
     WEFT_STATIC_ASSERT((number) >= 0 && (number) <= INT32_MAX, "the tag of " #name " must be 0 to INT32_MAX");    \
-    WEFT_EXTENSION struct name {                                                                                  \
-        FIELDS(WEFT_FIELD_DECLARE)                                                                                \
-    };                                                                                                            \
-    WEFT_TYPED_FN void name##_put(weft_writer *weft_w, const struct name *weft_v)                                 \
-    {                                                                                                             \
-        (void)weft_v;                                                                                             \
-        weft_put_array(weft_w, 0 FIELDS(WEFT_FIELD_COUNT));                                                       \
-        FIELDS(WEFT_FIELD_PUT)                                                                                    \
-    }                                                                                                             \
-    WEFT_TYPED_FN void name##_get(weft_reader *weft_r, struct name *weft_v, const char **field)                   \
-    {                                                                                                             \
-        const char *weft_name = NULL;                                                                             \
-        memset(weft_v, 0, sizeof *weft_v);                                                                        \
-        uint32_t weft_left = weft_get_array(weft_r);                                                              \
-        FIELDS(WEFT_FIELD_GET)                                                                                    \
-        for (; weft_left > 0 && weft_r->error == 0; weft_left--) weft_skip(weft_r);                               \
-        if (weft_r->error != 0) memset(weft_v, 0, sizeof *weft_v);                                                \
-        if (field != NULL) *field = weft_name;                                                                    \
-    }                                                                                                             \
+    WEFT_STRUCT(name, FIELDS)                                                                                     \
     WEFT_TYPED_FN int name##_make(const struct name *v, weft_msg **out)                                           \
     {                                                                                                             \
         weft_writer w = weft_writer_on(NULL, 0);                                                                  \
@@ -260,17 +278,19 @@ typedef struct {
     {                                                                                                             \
         return weft_tag(m) == (uint32_t)FIELDS##_TAG;                                                             \
     }                                                                                                             \
-    WEFT_TYPED_FN int name##_read_why(const weft_msg *m, struct name *out, const char **field)                    \
+    WEFT_TYPED_FN int name##_read_why(const weft_msg *m, struct name *out, struct weft_why *why)                  \
     {                                                                                                             \
-        weft_reader r = weft_reader_on(weft_data(m), name##_is(m) ? weft_size(m) : 0);                            \
-        name##_get(&r, out, field);                                                                               \
-        if (r.error == 0 && r.at != r.end) r.error = WEFT_EFORMAT;                                                \
-        if (r.error != 0) memset(out, 0, sizeof *out);                                                            \
-        return r.error;                                                                                           \
+        if (!name##_is(m)) return weft_typed_other_tag(weft_type_##name(), weft_tag(m), out, why);                \
+        return weft_typed_read(weft_type_##name(), weft_data(m), weft_size(m), out, why);                         \
     }                                                                                                             \
     WEFT_TYPED_FN int name##_read(const weft_msg *m, struct name *out)                                            \
     {                                                                                                             \
         return name##_read_why(m, out, NULL);                                                                     \
+    }                                                                                                             \
+    WEFT_TYPED_FN int64_t name##_json_msg(const weft_msg *m, char *out, size_t size)                              \
+    {                                                                                                             \
+        if (!name##_is(m)) return WEFT_EFORMAT;                                                                   \
+        return weft_packed_json(weft_type_##name(), weft_data(m), weft_size(m), out, size);                       \
     }
 
 WEFT_END

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Runs the examples as programs and, the chat, as modules on several nodes."""
+import json
 import os
 import re
 import subprocess
@@ -70,6 +71,14 @@ class Programs(unittest.TestCase):
             "weather.*": ["weather.oslo -3", "weather.rome 21"],
             "weather.>": ["weather.oslo -3", "weather.rome 21", "weather.rome.wind 5"],
         })
+
+    def test_typed(self):
+        lines = self.start("typed").end()
+        self.assertEqual(lines[0], "order 7 (paid): 2 tea, 1 bread, 9.25 in all, by card")
+        self.assertEqual(json.loads(lines[1]), {
+            "id": 7, "state": "paid", "labels": {"by": "card"}, "note": None,
+            "lines": [{"name": "tea", "price": 3.5, "count": 2}, {"name": "bread", "price": 2.25, "count": 1}]})
+        self.assertEqual(lines[2:], ["refused: order.lines[0].price: expected real, got str"])
 
     def test_test_kit(self):
         self.assertEqual(self.start("test_kit").end(), ["a session ends half an hour after its last request"])

@@ -1,4 +1,4 @@
-// The public headers and WEFT_MESSAGE in C++17, where every warning is an error.
+// The public headers and WEFT_MESSAGE, WEFT_STRUCT and WEFT_ENUM in C++17, where every warning is an error.
 #include <weft.h>
 
 #include <cstring>
@@ -8,9 +8,19 @@ WEFT_MESSAGE(say, 1, SAY)
 #define PING(F)
 WEFT_MESSAGE(ping, 2, PING)
 
-static_assert(SAY_TAG == 1 && PING_TAG == 2, "tags are constants");
+namespace shop {
+#define STATE(E) E(STATE_OPEN, 0, "open") E(STATE_PAID, 1, "paid")
+WEFT_ENUM(state, STATE)
+#define ITEM(F) F(str, name) F(maybe(int), count) F(list(item), parts)
+WEFT_STRUCT(item, ITEM)
+#define ORDER(F) \
+    F(state, now) F(item, first) F(list(item), items) F(map(bool), flags) F(maybe(item), gift) F(list(str), tags)
+WEFT_MESSAGE(order, 3, ORDER)
+} // namespace shop
 
-int main()
+static_assert(SAY_TAG == 1 && PING_TAG == 2 && shop::ORDER_TAG == 3, "tags are constants");
+
+static bool says()
 {
     unsigned char buffer[64];
     struct say sent = {weft_cstr("ann"), weft_cstr("hello"), true, 0.5, weft_nobody()}, got;
@@ -19,5 +29,40 @@ int main()
     weft_reader r = weft_reader_on(buffer, w.size);
     say_get(&r, &got, nullptr);
     bool good = r.error == 0 && got.loud && got.weight == 0.5 && got.text.size == 5;
-    return good && std::memcmp(got.text.data, "hello", 5) == 0 ? 0 : 1;
+    return good && std::memcmp(got.text.data, "hello", 5) == 0;
+}
+
+static bool orders()
+{
+    unsigned char buffer[256];
+    shop::item items[2] = {};
+    items[0].name = weft_cstr("tea");
+    items[1].count = {true, 2};
+    items[1].parts = shop::item_list(items, 1);
+    weft_entry_bool flags[1] = {{weft_cstr("urgent"), true}};
+    shop::order sent = {}, got;
+    sent.now = shop::STATE_PAID;
+    sent.items = shop::item_list(items, 2);
+    sent.flags = weft_bool_map(flags, 1);
+    sent.gift = {true, items[0]};
+    weft_writer w = weft_writer_on(buffer, sizeof buffer);
+    order_put(&w, &sent);
+    weft_reader r = weft_reader_on(buffer, w.size);
+    struct weft_why why;
+    order_get(&r, &got, &why);
+    if (r.error != 0 || !shop::order_equal(&sent, &got)) return false;
+    shop::item it;
+    bool urgent = false;
+    int seen = 0;
+    while (shop::item_next(&got.items, &it)) seen++;
+    char json[400];
+    size_t size = shop::order_json(&sent, json, sizeof json);
+    return seen == 2 && it.count.present && it.count.value == 2 && it.parts.count == 1 &&
+           weft_bool_find(&got.flags, weft_cstr("urgent"), &urgent) && urgent && size == std::strlen(json) &&
+           std::strncmp(json, "{\"now\": \"paid\", ", 16) == 0;
+}
+
+int main()
+{
+    return says() && orders() ? 0 : 1;
 }

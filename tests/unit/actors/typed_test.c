@@ -317,52 +317,56 @@ START_TEST(the_field_at_fault_is_named)
     static const struct {
         const char *bytes;
         size_t size;
-        const char *field; /* NULL: none to blame */
+        size_t offset;
+        const char *text;
     } bad[] = {
-        {"\x92\x01\xA1x", 4, "nick"},          /* an integer for a str */
-        {"\x92\xA1x\xC3", 4, "text"},          /* a bool for a str */
-        {"\x92\xA1x\xC4\x01y", 6, "text"},     /* a bin for a str */
-        {"\x92\xA1x\xA5y", 5, "text"},         /* cut off */
-        {"\x92\xA5x", 3, "nick"},              /* cut off */
-        {"\x93\xA0", 2, NULL},                 /* fewer bytes than fields */
-        {"\x82\xA1x\xA1y\xA1z\xA1q", 9, NULL}, /* a map */
-        {"\xC0", 1, NULL},
-        {"", 0, NULL},
-        {"\x93\xA1x\xA1y\xC1", 6, NULL}, /* a malformed value after the fields */
-        {"\x92\xA1x\xA1y\xC0", 6, NULL}, /* bytes left over */
-        {"\xDD\x0F\xFF\xFF\xFF", 5, NULL},
+        {"\x92\x01\xA1x", 4, 1, "say.nick: expected str, got int"},
+        {"\x92\xA1x\xC3", 4, 3, "say.text: expected str, got bool"},
+        {"\x92\xA1x\xC4\x01y", 6, 3, "say.text: expected str, got bin"},
+        {"\x92\xA1x\xA5y", 5, 3, "say.text: expected str, got malformed or cut off data"},
+        {"\x92\xA5x", 3, 1, "say.nick: expected str, got malformed or cut off data"},
+        {"\x93\xA0", 2, 0, "say: expected say, got malformed or cut off data"}, /* fewer bytes than fields */
+        {"\x82\xA1x\xA1y\xA1z\xA1q", 9, 0, "say: expected say, got map"},
+        {"\xC0", 1, 0, "say: expected say, got nil"},
+        {"", 0, 0, "say: expected say, got the end"},
+        {"\x93\xA1x\xA1y\xC1", 6, 5, "say: malformed data after the fields known here"},
+        {"\x92\xA1x\xA1y\xC0", 6, 5, "say: bytes are left over"},
+        {"\xDD\x0F\xFF\xFF\xFF", 5, 0, "say: expected say, got malformed or cut off data"},
     };
+    struct weft_why why;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         weft_msg *m = message(SAY_TAG, bad[i].bytes, bad[i].size);
         struct say got, zero;
         memset(&zero, 0, sizeof zero);
         memset(&got, 0xEE, sizeof got);
-        const char *field = "unset";
-        ck_assert_int_eq(say_read_why(m, &got, &field), WEFT_EFORMAT);
-        ck_assert_pstr_eq(field, bad[i].field);
+        memset(&why, 0xEE, sizeof why);
+        ck_assert_int_eq(say_read_why(m, &got, &why), WEFT_EFORMAT);
+        ck_assert_int_eq(why.error, WEFT_EFORMAT);
+        ck_assert_str_eq(why.text, bad[i].text);
+        ck_assert_uint_eq(why.offset, bad[i].offset);
         ck_assert_mem_eq(&got, &zero, sizeof zero);
         ck_assert_int_eq(say_read(m, &got), WEFT_EFORMAT);
         weft_msg_free(m);
     }
     weft_msg *m = message(SAY_TAG + 1, "\x92\xA1x\xA1y", 5);
     struct say got;
-    const char *field = "unset";
-    ck_assert_int_eq(say_read_why(m, &got, &field), WEFT_EFORMAT);
-    ck_assert_ptr_null(field);
+    ck_assert_int_eq(say_read_why(m, &got, &why), WEFT_EFORMAT);
+    ck_assert_str_eq(why.text, "say: the message has another tag, 2");
     weft_msg_free(m);
     m = message(EVERYTHING_TAG, "\x97\xA0\xC4\x00\xC2\x00\x00\x00\x93\x01\x02\x03", 12); /* a pid of three */
     struct everything e;
-    ck_assert_int_eq(everything_read_why(m, &e, &field), WEFT_EFORMAT);
-    ck_assert_str_eq(field, "p");
+    ck_assert_int_eq(everything_read_why(m, &e, &why), WEFT_EFORMAT);
+    ck_assert_str_eq(why.text, "everything.p: expected pid, got array");
     weft_msg_free(m);
-    m = message(EVERYTHING_TAG, "\x95\xA0\xC4\x00\xC2\x00\xFF", 7); /* -1 for a uint */
-    ck_assert_int_eq(everything_read_why(m, &e, &field), WEFT_EFORMAT);
-    ck_assert_str_eq(field, "u");
+    m = message(EVERYTHING_TAG, "\x95\xA0\xC4\x00\xC2\x00\xFF", 7);
+    ck_assert_int_eq(everything_read_why(m, &e, &why), WEFT_EFORMAT);
+    ck_assert_str_eq(why.text, "everything.u: expected uint, got a negative number");
     weft_msg_free(m);
     m = message(SAY_TAG, "\x92\xA1x\xA1y", 5);
-    field = "unset";
-    ck_assert_int_eq(say_read_why(m, &got, &field), 0);
-    ck_assert_ptr_null(field);
+    memset(&why, 0xEE, sizeof why);
+    ck_assert_int_eq(say_read_why(m, &got, &why), 0);
+    ck_assert_int_eq(why.error, 0);
+    ck_assert_str_eq(why.text, "");
     weft_msg_free(m);
 }
 END_TEST
@@ -423,10 +427,10 @@ START_TEST(values_within_a_value)
     say_get(&r, &got, NULL);
     ck_assert(text_is(got.text, "hi"));
     ck_assert_int_eq(r.error, 0);
-    const char *field = "unset";
-    say_get(&r, &got, &field); /* nothing is left */
+    struct weft_why why;
+    say_get(&r, &got, &why); /* nothing is left */
     ck_assert_int_eq(r.error, WEFT_EFORMAT);
-    ck_assert_ptr_null(field);
+    ck_assert_str_eq(why.text, "say: expected say, got the end");
 }
 END_TEST
 

@@ -1,0 +1,42 @@
+/* actors/typed.h -- what typed.c and typed_json.c share. */
+#ifndef WF_TYPED_H
+#define WF_TYPED_H
+
+#include <string.h>
+
+#include <weft/typed_desc.h>
+
+/* Any weft_list_T or weft_map_T, copied out of one and back. */
+struct wf_many {
+    const void *items; /* an array of values or entries, or NULL */
+    size_t count;
+    const uint8_t *packed, *end; /* the items as they came, or NULL */
+};
+_Static_assert(sizeof(struct wf_many) == sizeof(weft_list_int) && sizeof(struct wf_many) == sizeof(weft_map_int),
+               "they have the same members");
+
+/* Room for any value that is no struct. */
+union wf_scalar {
+    weft_text text;
+    bool flag;
+    int64_t number;
+    uint64_t natural;
+    double real;
+    weft_pid pid;
+};
+
+/* Reads what is no struct; the error is the reader's. */
+void wf_typed_get_scalar(weft_reader *r, enum weft_kind kind, void *out);
+
+/* Writes `size` bytes that are msgpack already (actors/pack.c). */
+void wf_pack_raw(weft_writer *w, const void *data, size_t size);
+
+/* weft_skip, but of arrays and maps within each other only `levels` (actors/pack.c). */
+void wf_pack_skip(weft_reader *r, uint32_t levels);
+
+static inline bool wf_text_equal(weft_text a, weft_text b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+#endif
