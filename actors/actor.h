@@ -198,6 +198,8 @@ weft_msg *wf_signal_take(struct wf_actor *a, uint32_t tag, uint64_t ref, weft_pi
 void wf_hold(struct wf_actor *a, weft_msg *m);
 void wf_release(struct wf_actor *a, weft_msg *m);
 void wf_room_tell_all(struct wf_actor *a);
+/* weft_recv of the system lane only, also before mail that came earlier. */
+int wf_recv_signal(weft_msg **out, int64_t deadline);
 
 /* ---- send.c ---------------------------------------------------------------------------------------------------- */
 /* Counts a message that reaches nobody, answers it if it was a request, frees it. */
@@ -220,6 +222,8 @@ weft_msg *wf_message_to_name(struct wf_actor *self, const char *name, uint32_t t
                              int *why);
 
 /* ---- call.c ---------------------------------------------------------------------------------------------------- */
+/* A request to a pool of this node, which comes past its mail and is refused with WEFT_EINVAL by other actors. */
+int wf_call_control(weft_pid to, const void *data, size_t size, weft_msg **answer, int64_t deadline);
 /* Calls of this worker's actors that wait for an answer from that node fail. */
 void wf_node_lost_here(struct wf_worker *w, uint64_t peer);
 

@@ -4,6 +4,7 @@
  * late and dropped. A request is answered exactly once: by weft_reply, or by wf_refuse when it reaches nobody or is
  * let go. */
 #include "actor.h"
+#include "worker_pool.h"
 
 #include <string.h>
 
@@ -85,6 +86,22 @@ int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size
     return end_call(self, rc, node, answer, deadline);
 }
 
+int wf_call_control(weft_pid to, const void *data, size_t size, weft_msg **answer, int64_t deadline)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    struct wf_worker *w = self->task.worker;
+    if (to.node != wf_node_of(w)->incarnation) return WEFT_EINVAL;
+    weft_msg *m = wf_msg_new(w, 0, size);
+    if (m == NULL) return WEFT_ENOMEM;
+    memcpy(m + 1, data, size);
+    m->from = wf_actor_pid(self);
+    begin_call(self, m);
+    m->post.flags = WF_MSG_CONTROL;
+    int rc = wf_send_signal(w, to, m);
+    return end_call(self, rc, to.node, answer, deadline);
+}
+
 int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
 {
     struct wf_actor *self = wf_actor_self();
@@ -99,7 +116,9 @@ int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
     m->post.flags = WF_MSG_REPLY;
     m->from = wf_actor_pid(self);
     m->ref = ask->ref;
-    ((weft_msg *)(uintptr_t)ask)->post.flags = WF_MSG_SEND; /* answered: freeing it says nothing any more */
+    weft_msg *answered = (weft_msg *)(uintptr_t)ask;
+    answered->post.flags = WF_MSG_SEND; /* freeing it says nothing any more */
+    if (answered->post.kind == WF_POST_WORK) wf_member_let_go(self, answered);
     return wf_send_signal(w, ask->from, m);
 }
 

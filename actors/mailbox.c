@@ -13,6 +13,7 @@
  * (4) An actor whose mailbox is full only because the worker's share of the byte budget is used up is on
  *     wf_actors.short_of_bytes: whoever takes mail on this worker tells its senders. */
 #include "actor.h"
+#include "worker_pool.h"
 
 /* ---- Held messages --------------------------------------------------------------------------------------------- */
 
@@ -25,6 +26,7 @@ void wf_hold(struct wf_actor *a, weft_msg *m)
 void wf_release(struct wf_actor *a, weft_msg *m)
 {
     wf_chain_remove(&a->held, m);
+    if (WF_UNLIKELY(m->post.kind == WF_POST_WORK)) wf_member_let_go(a, m);
 }
 
 /* ---- Lanes ----------------------------------------------------------------------------------------------------- */
@@ -167,6 +169,7 @@ static void room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 static void drop_at(struct wf_actor *a, weft_msg *m, enum wf_drop why)
 {
     a->dropped++;
+    if (m->post.kind == WF_POST_WORK) wf_member_let_go(a, m);
     wf_drop(a->task.worker, m, why);
 }
 
@@ -276,6 +279,14 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
             !wf_group_watches(a, m->ref))
             wf_msg_free(w, m);
         else wf_signal_put(a, m, m->post.word);
+        return;
+    case WF_MSG_CONTROL:
+        if (!wf_is_pool(a)) {
+            wf_refuse(w, m, WEFT_EINVAL);
+            return;
+        }
+        wf_signal_put(a, m, WF_TAG_POOL_CONTROL);
+        m->post.flags = WF_MSG_CALL; /* from here on: to be answered */
         return;
     case WF_MSG_STOP:
         wf_msg_free(w, m);
@@ -471,6 +482,17 @@ int weft_recv_tag(weft_msg **out, uint32_t tag, int64_t deadline)
     return recv_matching(out, has_tag, &tag, deadline, tag < WEFT_TAG_SYSTEM);
 }
 
+static bool any(const weft_msg *m, void *arg)
+{
+    (void)m, (void)arg;
+    return true;
+}
+
+int wf_recv_signal(weft_msg **out, int64_t deadline)
+{
+    return recv_matching(out, any, NULL, deadline, false);
+}
+
 /* ---- The end --------------------------------------------------------------------------------------------------- */
 
 void wf_mailbox_leave(struct wf_actor *a)
@@ -482,7 +504,10 @@ void wf_mailbox_leave(struct wf_actor *a)
         if (m->post.flags == WF_MSG_CALL && !weft_pid_equal(m->from, wf_actor_pid(a))) wf_refuse(w, m, WEFT_ENOREPLY);
         else wf_msg_free(w, m);
     }
-    for (weft_msg *m; (m = lane_take_after(&a->signals, NULL)) != NULL;) wf_msg_free(w, m);
+    for (weft_msg *m; (m = lane_take_after(&a->signals, NULL)) != NULL;) {
+        if (m->post.flags == WF_MSG_CALL) wf_refuse(w, m, WEFT_ENOACTOR);
+        else wf_msg_free(w, m);
+    }
 }
 
 void wf_mailbox_close(struct wf_actor *a)

@@ -35,6 +35,8 @@ enum wf_msg_kind {
     WF_MSG_UNLINK = 12,
     WF_MSG_EXIT = 13,
     WF_MSG_KILL = 14, /* signal: weft_kill */
+    /* never leaves the node: a request to a pool itself, which comes past its mail */
+    WF_MSG_CONTROL = 15,
 };
 
 /* A counted body. `data` points behind it, or into memory that `release` knows how to free. */

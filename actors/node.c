@@ -18,7 +18,7 @@ static void take_message(struct wf_worker *w, struct wf_post *p)
 static void drop_post(struct wf_worker *w, struct wf_post *p)
 {
     (void)w;
-    if (p->kind == WF_POST_MESSAGE) wf_msg_free(NULL, WF_CONTAINER(p, weft_msg, post));
+    if (p->kind != WF_POST_CALL) wf_msg_free(NULL, WF_CONTAINER(p, weft_msg, post));
 }
 
 static void flush_route(struct wf_worker *w)
@@ -34,7 +34,7 @@ static const struct wf_hooks hooks = {
     .task_unstarted = wf_actor_unstarted,
     .task_describe = wf_actor_describe,
     .mail_ready = wf_mailbox_ready,
-    .on_post = {[WF_POST_MESSAGE] = take_message},
+    .on_post = {[WF_POST_MESSAGE] = take_message, [WF_POST_WORK] = take_message},
     .drop_post = drop_post,
     .flush = flush_route,
 };

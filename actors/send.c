@@ -50,6 +50,7 @@ void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
     case WF_MSG_LINK:
     case WF_MSG_UNLINK:
     case WF_MSG_EXIT: wf_watch_missed(w, m); return;
+    case WF_MSG_CONTROL:
     case WF_MSG_CALL:
         wf_count_drop(w, why);
         wf_refuse(w, m, error[why] != 0 ? error[why] : WEFT_ENOACTOR);

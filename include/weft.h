@@ -33,6 +33,7 @@
 #include <weft/event.h>
 #include <weft/local.h>
 #include <weft/offload.h>
+#include <weft/pool.h>
 #include <weft/stream.h>
 #include <weft/topic.h>
 #include <weft/pack.h>

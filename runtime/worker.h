@@ -31,7 +31,8 @@ struct wf_worker;
 struct wf_task;
 
 /* ---- What crosses threads -------------------------------------------------------------------------------------- */
-enum wf_post_kind { WF_POST_CALL, WF_POST_MESSAGE, WF_POST_KINDS };
+/* WORK: a MESSAGE that a pool of actors has passed on, until its member lets go of it. */
+enum wf_post_kind { WF_POST_CALL, WF_POST_MESSAGE, WF_POST_WORK, WF_POST_KINDS };
 
 /* Anything handed to another worker begins with this. */
 struct wf_post {

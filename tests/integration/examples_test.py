@@ -83,6 +83,11 @@ class Programs(unittest.TestCase):
     def test_test_kit(self):
         self.assertEqual(self.start("test_kit").end(), ["a session ends half an hour after its last request"])
 
+    def test_pool(self):
+        self.assertEqual(self.start("pool").end(), [
+            "12 squared is 144", "13: the request was let go without an answer", "14 squared is 196",
+            "3 members, 0 requests outstanding", "1000 jobs done when the pool had ended"])
+
     def test_offload(self):
         self.assertEqual(self.start("offload").end(), [
             "primes below 1000: 168", "primes below 100000: 9592", "still answering: ping", "slow: deadline passed"])

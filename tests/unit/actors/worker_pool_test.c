@@ -1,0 +1,252 @@
+/* Pools: who gets a message, what is outstanding, and members that end. */
+#include "pool_members.h"
+
+/* ---- Who gets it ----------------------------------------------------------------------------------------------- */
+
+static void takes_turns(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid pool = POOL(.count = 3);
+    for (int i = 0; i < 9; i++) want_int(index_of(pool, who(pool, i)), i % 3);
+    for (int i = 0; i < 3; i++) {
+        want_int(member_of(pool, i).done, 3);
+        want_int(wf_id_worker(member_of(pool, i).pid.actor), i % 2); /* spread over the workers */
+    }
+    want_int(say(pool, GO, 5), 0);
+    want_int(hear(DONE), 5); /* the member knew who had sent it */
+    struct weft_pool_info info = info_of(pool);
+    want_int(info.count, 3);
+    want_int(info.alive, 3);
+    want_int(info.passed_on, 10);
+    want_int(info.retiring + info.refused + info.replaced + info.waiting, 0);
+    stop_in_order(pool);
+}
+
+START_TEST(round_robin_takes_turns)
+{
+    run_on(2, takes_turns);
+}
+END_TEST
+
+static void prefers_the_idle(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid pool = POOL(.count = 3, .policy = WEFT_POOL_LEAST_LOADED);
+    for (int i = 0; i < 6; i++) want_int(say(pool, HOLD, i), 0);
+    for (int i = 0; i < 3; i++) want_int(member_of(pool, i).outstanding, 2);
+    want_int(say(member_of(pool, 1).pid, LET_GO, 0), 0);
+    until(member_of(pool, 1).outstanding == 0);
+    want_int(member_of(pool, 1).done, 2);
+    for (int i = 0; i < 5; i++) want_int(index_of(pool, who(pool, i)), 1);
+    stop_in_order(POOL(.count = 1));
+    want_int(weft_kill(pool), 0);
+    await_end(pool);
+}
+
+START_TEST(least_loaded_prefers_the_idle)
+{
+    run_on(2, prefers_the_idle);
+}
+END_TEST
+
+static uint64_t by_value(const weft_msg *m)
+{
+    return weft_hash(weft_data(m), weft_size(m));
+}
+
+static void keeps_keys(const void *arg, size_t size)
+{
+    enum { KEYS = 300 };
+    weft_pid before[KEYS];
+    int moved = 0;
+    (void)arg, (void)size;
+    weft_pid pool = POOL(.count = 4, .policy = WEFT_POOL_BY_KEY, .key = by_value);
+    for (int i = 0; i < KEYS; i++) before[i] = who(pool, i);
+    for (int i = 0; i < KEYS; i++) want(weft_pid_equal(who(pool, i), before[i]));
+    for (int i = 0; i < 4; i++) want(member_of(pool, i).done > 2 * KEYS / 8); /* about a quarter each */
+    want_int(weft_pool_resize(pool, 5, WEFT_FOREVER), 0);
+    for (int i = 0; i < KEYS; i++) {
+        weft_pid now = who(pool, i);
+        if (weft_pid_equal(now, before[i])) continue;
+        moved++;
+        want_int(index_of(pool, now), 4); /* only to the new one */
+    }
+    want(moved > KEYS / 10 && moved < 3 * KEYS / 10);
+    want_int(weft_pool_resize(pool, 4, WEFT_FOREVER), 0);
+    for (int i = 0; i < KEYS; i++) want(weft_pid_equal(who(pool, i), before[i]));
+    stop_in_order(pool);
+}
+
+START_TEST(keys_stay_where_they_are)
+{
+    run_on(1, keeps_keys);
+}
+END_TEST
+
+/* ---- Bounds ---------------------------------------------------------------------------------------------------- */
+
+static void holds_back(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid pool = POOL(.count = 2, .outstanding_max = 1);
+    for (int i = 0; i < 5; i++) want_int(say(pool, HOLD, i), 0);
+    want_int(say(pool, GO, 5), 0);
+    until(info_of(pool).waiting == 3); /* and one in the pool's hand */
+    want_int(info_of(pool).outstanding, 2);
+    want_int(say(member_of(pool, 1).pid, LET_GO, 0), 0);
+    until(info_of(pool).waiting == 2);
+    want_int(info_of(pool).outstanding, 2);
+    want_int(weft_pool_resize(pool, 5, WEFT_FOREVER), 0); /* heard although no member has room */
+    want_int(hear(DONE), 5);
+    want_int(info_of(pool).passed_on, 6);
+    for (int i = 0; i < 5; i++) want_int(say(member_of(pool, i).pid, LET_GO, 0), 0);
+    until(info_of(pool).outstanding == 0);
+    stop_in_order(pool);
+}
+
+START_TEST(no_more_is_outstanding_than_the_option_says)
+{
+    run_on(2, holds_back);
+}
+END_TEST
+
+static void answers_twice_over(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    while (weft_recv(&m, WEFT_FOREVER) == 0) {
+        if (weft_tag(m) == WHO) {
+            want_int(weft_reply(m, WHO, NULL, 0), 0);
+            weft_msg_free(m); /* counts once */
+        } else {
+            want_int(weft_send_msg(weft_from(m), m), 0); /* sent on: not outstanding any more */
+        }
+    }
+}
+
+static void counts_once(const void *arg, size_t size)
+{
+    weft_pid pool;
+    weft_msg *m;
+    (void)arg, (void)size;
+    weft_pool_options o = {.count = 1};
+    want_int(weft_spawn_pool(&pool, answers_twice_over, NULL, 0, &o), 0);
+    want_int(weft_call(pool, WHO, NULL, 0, &m, WEFT_FOREVER), 0);
+    weft_msg_free(m);
+    want_int(say(pool, GO, 7), 0);
+    want_int(hear(GO), 7);
+    until(member_of(pool, 0).done == 2);
+    want_int(member_of(pool, 0).outstanding, 0);
+    stop_in_order(pool);
+}
+
+START_TEST(a_message_is_let_go_once)
+{
+    run_on(1, counts_once);
+}
+END_TEST
+
+/* ---- Members that end ------------------------------------------------------------------------------------------ */
+
+static void loses_a_member(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid pool = POOL(.count = 1);
+    weft_pid first = member_of(pool, 0).pid;
+    kid_with(asks, (struct kid){.other = pool, .n = HOLD}, NULL);
+    until(member_of(pool, 0).outstanding == 1);
+    want_int(say(pool, FAIL, 0), 0);
+    want_int(hear(DONE), WEFT_ENOREPLY);
+    weft_pid second = who(pool, 0);
+    want(!weft_pid_equal(first, second));
+    want_int(say(pool, LEAVE, 0), 0);
+    until(info_of(pool).replaced == 2);
+    want(!weft_pid_equal(who(pool, 0), second));
+    want_int(info_of(pool).alive, 1);
+    want_int(member_of(pool, 0).outstanding, 0); /* nothing of its predecessors' */
+    stop_in_order(pool);
+}
+
+START_TEST(a_member_that_ends_is_replaced)
+{
+    run_on(1, loses_a_member);
+}
+END_TEST
+
+static void runs_dry(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    weft_pid pool = POOL(.count = 2, .replace = WEFT_POOL_REPLACE_FAILED, .policy = WEFT_POOL_BY_KEY,
+                         .key = by_value);
+    weft_pid kept = who(pool, 1);
+    want_int(say(pool, FAIL, 1), 0);
+    until(info_of(pool).replaced == 1);
+    want(!weft_pid_equal(who(pool, 1), kept));
+    for (int i = 0; i < 2; i++) {
+        want_int(say(member_of(pool, 0).pid, LEAVE, 0), 0);
+        until(info_of(pool).alive == 1U - (unsigned)i);
+        if (i == 0) want(!weft_pid_is_nobody(who(pool, 1)) && weft_pid_equal(who(pool, 1), who(pool, 2)));
+    }
+    want_int(weft_call(pool, WHO, NULL, 0, &m, WEFT_FOREVER), WEFT_ENOACTOR);
+    want_int(info_of(pool).refused, 1);
+    want_int(weft_pool_resize(pool, 3, WEFT_FOREVER), 0);
+    want_int(info_of(pool).alive, 1);
+    (void)who(pool, 3);
+    stop_in_order(pool);
+}
+
+START_TEST(a_pool_without_members_refuses)
+{
+    run_on(1, runs_dry);
+}
+END_TEST
+
+static void storms(const void *arg, size_t size)
+{
+    weft_monitor_ref ref;
+    weft_msg *m;
+    (void)arg, (void)size;
+    weft_pid pool = POOL(.count = 2, .replacements_max = 3, .period = WEFT_SEC(100), .monitor = &ref, .name = "p");
+    weft_pid other = member_of(pool, 1).pid;
+    for (int i = 0; i < 4; i++) {
+        want_int(say(member_of(pool, 0).pid, FAIL, 0), 0);
+        if (i < 3) until(info_of(pool).replaced == (unsigned)i + 1);
+    }
+    hear_down(WEFT_EXIT_FAILED, "members of the pool end too often, the last with reason 77");
+    await_end(other);
+    want_int(weft_call(pool, WHO, NULL, 0, &m, WEFT_FOREVER), WEFT_ENOACTOR);
+    stop_in_order(POOL(.count = 1, .name = "p"));
+}
+
+START_TEST(a_storm_of_ends_ends_the_pool)
+{
+    run_on(1, storms);
+}
+END_TEST
+
+static void fails_at_once(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_exit(WEFT_EFORMAT);
+}
+
+static void never_up(const void *arg, size_t size)
+{
+    weft_pid pool;
+    weft_monitor_ref ref;
+    (void)arg, (void)size;
+    weft_pool_options o = {.count = 3, .monitor = &ref};
+    want_int(weft_spawn_pool(&pool, fails_at_once, NULL, 0, &o), 0);
+    hear_down(WEFT_EXIT_FAILED, "malformed data");
+}
+
+START_TEST(members_that_cannot_start_end_the_pool)
+{
+    run_on(2, never_up);
+}
+END_TEST
+
+TEST_MAIN("worker_pool", round_robin_takes_turns, least_loaded_prefers_the_idle, keys_stay_where_they_are,
+          no_more_is_outstanding_than_the_option_says, a_message_is_let_go_once, a_member_that_ends_is_replaced,
+          a_pool_without_members_refuses, a_storm_of_ends_ends_the_pool, members_that_cannot_start_end_the_pool)
