@@ -11,94 +11,11 @@
  *
  * With 0 workers it runs in virtual time on one thread: the same seed takes the same course, to the last bit, so that
  * a failure can be repeated. With more, threads race, and the seed decides only who tries what. */
-#include "../unit/actors/node_harness.h"
-#include "../unit/actors/random.h"
+#include "account.h"
 
 #include <weft/test.h>
 
-enum {
-    PLACES = 96,
-    SERVERS = 32 /* the last of the places */,
-    AUDITORS = 4,
-    LISTENERS = 4,
-    TIES = 24,
-    SUBSCRIPTIONS = 6,
-    OWN_REASONS = 16
-};
-enum { MAIL = 1, ASK = 2, ANSWER = 3, NEWS = 4 };
-
-static struct {
-    _Atomic int64_t budget;          /* operations left */
-    _Atomic uint64_t place[PLACES];  /* pid.actor of a player, alive or not; release, acquire */
-    _Atomic uint64_t births, course; /* course: a hash of what happened, for virtual time */
-    _Atomic int64_t players;         /* alive */
-    uint64_t seed, incarnation;
-    bool one_thread, calls;
-} all;
-
-#define COUNTS(X)                                                                                                  \
-    X(sent)                                                                                                        \
-    X(received) X(refused) X(asked) X(requests) X(answered) X(let_go) X(failed) X(abandoned) X(lives) X(watched)   \
-        X(told) X(unwatched) X(forgotten) X(tied) X(exits) X(untied) X(names) X(name_taken) X(published) X(handed) \
-            X(heard)
-static struct {
-#define COUNT(name) _Atomic int64_t name;
-    COUNTS(COUNT)
-#undef COUNT
-} count;
-#define ADD(name) ((void)atomic_fetch_add_explicit(&count.name, 1, memory_order_relaxed))
-
-/* What one actor has open, to be accounted for in whatever way it ends. */
-struct player {
-    uint32_t place;
-    bool auditor; /* traps exits, and ends only when everything it waits for has been told */
-    bool sending, asking;
-    uint64_t random;
-    struct tie {
-        weft_monitor_ref ref;
-        weft_pid who;
-    } monitors[TIES];
-    weft_pid links[TIES];
-    uint32_t monitor_count, link_count;
-};
-
 static void play(const void *arg, size_t size);
-
-static void note(uint64_t what)
-{
-    if (all.one_thread) all.course = (all.course ^ what) * UINT64_C(0x100000001B3);
-}
-
-static weft_pid one_of(struct player *p, uint32_t first, uint32_t end)
-{
-    uint32_t place = first + random_below(&p->random, end - first);
-    return (weft_pid){all.incarnation, atomic_load_explicit(&all.place[place], memory_order_acquire)};
-}
-
-static weft_pid somebody(struct player *p)
-{
-    return one_of(p, 0, PLACES);
-}
-
-static weft_pid some_player(struct player *p)
-{
-    return one_of(p, 0, PLACES - SERVERS);
-}
-
-static weft_pid some_server(struct player *p)
-{
-    return one_of(p, PLACES - SERVERS, PLACES);
-}
-
-static bool is_server(uint32_t place)
-{
-    return place >= PLACES - SERVERS;
-}
-
-static uint64_t new_seed(void)
-{
-    return all.seed ^ (atomic_fetch_add(&all.births, 1) + 1) * UINT64_C(0x9E3779B97F4A7C15);
-}
 
 /* ---- Life ------------------------------------------------------------------------------------------------------ */
 
@@ -173,6 +90,30 @@ static void take_exit(struct player *p, const struct weft_down *d)
     ADD(exits);
 }
 
+/* What is told of one member alternates: it joins, it leaves. */
+static void take_group_news(struct player *p, const weft_msg *m)
+{
+    struct weft_group_news news;
+    want_int(weft_group_news_read(m, &news), 0);
+    uint32_t g = (uint32_t)(news.group[0] - 'a'), i = 0;
+    while (i < p->members->of[g].count && !weft_pid_equal(p->members->of[g].pid[i], news.who)) i++;
+    bool known = i < p->members->of[g].count;
+    if (weft_tag(m) == WEFT_TAG_GROUP_LEAVE) {
+        want(known);
+        p->members->of[g].pid[i] = p->members->of[g].pid[--p->members->of[g].count];
+        ADD(leaves_told);
+        return;
+    }
+    want(!known);
+    if (i == p->members->of[g].room) {
+        p->members->of[g].room = 2 * i + 64;
+        p->members->of[g].pid = realloc(p->members->of[g].pid, p->members->of[g].room * sizeof(weft_pid));
+        want(p->members->of[g].pid != NULL);
+    }
+    p->members->of[g].pid[p->members->of[g].count++] = news.who;
+    ADD(joins_told);
+}
+
 static void take(struct player *p, weft_msg *m)
 {
     struct weft_down d;
@@ -181,6 +122,8 @@ static void take(struct player *p, weft_msg *m)
     if (tag == MAIL) {
         ADD(received);
         if (random_below(&p->random, 16) == 0) return; /* kept to its end */
+    } else if (tag == WEFT_TAG_GROUP_JOIN || tag == WEFT_TAG_GROUP_LEAVE) {
+        take_group_news(p, m);
     } else {
         want_int(weft_down_read(m, &d), 0);
         want((d.reason >= WEFT_EXIT_NORMAL && d.reason <= WEFT_EXIT_NO_ACTOR) ||
@@ -295,6 +238,39 @@ static void name_it(struct player *p)
     note((uint64_t)rc);
 }
 
+static void join_or_leave(struct player *p)
+{
+    uint32_t g = random_below(&p->random, GROUPS);
+    char name[] = {(char)('a' + g), 0};
+    if (p->member[g]) {
+        want_int(weft_group_leave(name), 0);
+        want_int(weft_group_leave(name), WEFT_ENOACTOR);
+    } else {
+        want_int(weft_group_join(name), 0);
+        want_int(weft_group_join(name), WEFT_EEXIST);
+        ADD(joined);
+    }
+    p->member[g] = !p->member[g];
+}
+
+/* To servers, which let it be: nobody can tell one that was sent from one that ended with its actor. */
+static void arm_or_disarm(struct player *p)
+{
+    if (p->later_count == LATERS) {
+        int rc = weft_later_cancel(p->later[--p->later_count]);
+        want(rc == 0 || rc == WEFT_ECLOSED);
+        want_int(weft_later_cancel(p->later[p->later_count]), WEFT_ECLOSED);
+        if (rc == 0) ADD(disarmed);
+        return;
+    }
+    int64_t when = weft_after(WEFT_US(random_below(&p->random, 300)));
+    weft_later *l = &p->later[p->later_count++];
+    int rc = random_below(&p->random, 4) == 0 ? weft_send_every(when, WEFT_US(100), some_server(p), LATE, NULL, 0, l)
+                                              : weft_send_after(when, some_server(p), LATE, NULL, 0, l);
+    want_int(rc, 0);
+    ADD(armed);
+}
+
 static const char *topic(uint64_t *random)
 {
     static const char *const topics[] = {"a", "a.b", "a.b.c", "b", "b.c", "a.c", "c.b.a"};
@@ -328,7 +304,9 @@ static int operate(struct player *p)
     if (dice < 650) return all.calls ? ask(p) : 0;
     if (dice < 750) watch_or_not(p);
     else if (dice < 800) tie_or_not(p);
-    else if (dice < 850) name_it(p);
+    else if (dice < 830) name_it(p);
+    else if (dice < 850) join_or_leave(p);
+    else if (dice < 870 && all.laters) arm_or_disarm(p);
     else if (dice < 900) publish(p);
     else if (dice < 950) return weft_yield();
     else if (dice < 955) (void)weft_stop(somebody(p));
@@ -353,6 +331,10 @@ static struct player *player_of(const void *arg, size_t size)
 
 static int serve_one(struct player *p, weft_msg *m)
 {
+    if (weft_tag(m) == LATE) {
+        weft_msg_free(m);
+        return 0;
+    }
     want(weft_wants_reply(m) && weft_tag(m) == ASK);
     uint32_t dice = random_below(&p->random, 100);
     if (dice < 10) return weft_send_msg(some_server(p), m); /* somebody else's from now on */
@@ -391,14 +373,26 @@ static void play(const void *arg, size_t size)
 static void audit(const void *arg, size_t size)
 {
     struct player *p = player_of(arg, size);
+    p->members = calloc(1, sizeof *p->members);
+    want(p->members != NULL);
     want_int(weft_trap_exits(true), 0);
+    for (char name[] = "a"; name[0] < 'a' + GROUPS; name[0]++) want_int(weft_group_watch(name), 0);
     while (atomic_fetch_sub_explicit(&all.budget, 1, memory_order_relaxed) > 0) {
         uint32_t dice = random_below(&p->random, 10);
         if (dice < 4) watch_or_not(p);
         else if (dice < 7) tie_or_not(p);
         else (void)receive(p, weft_after(WEFT_US(20)));
     }
-    while (p->monitor_count + p->link_count > 0) want_int(receive(p, WEFT_FOREVER) == WEFT_ECANCELED, false);
+    for (;;) {
+        uint32_t open = p->monitor_count + p->link_count;
+        for (int g = 0; g < GROUPS; g++) open += p->members->of[g].count;
+        if (open == 0 && atomic_load(&all.players) == 0) break;
+        /* The last player may have left before the last news of it was sent to us. */
+        int rc = receive(p, open > 0 ? WEFT_FOREVER : weft_after(WEFT_MS(1)));
+        want(rc == 0 || rc == WEFT_ETIMEDOUT);
+    }
+    for (int g = 0; g < GROUPS; g++) free(p->members->of[g].pid);
+    free(p->members);
 }
 
 /* ---- Listeners ------------------------------------------------------------------------------------------------- */
@@ -451,37 +445,6 @@ static void begin(const void *arg, size_t size)
     atomic_fetch_sub(&all.players, 1);
 }
 
-/* What was dropped on the workers from `first` to before `end`. */
-static int64_t dropped_on(weft_node *n, uint32_t first, uint32_t end)
-{
-    int64_t sum = 0;
-    for (uint32_t i = first; i < end; i++) {
-        for (int why = 0; why < WF_DROP_REASONS; why++) {
-            int64_t by = (int64_t)atomic_load_explicit(&wf_actors_of(n->workers.at[i])->dropped[why],
-                                                       memory_order_relaxed);
-            if (why != WF_DROP_LATE_REPLY && why != WF_DROP_SLOW_READER) sum += by;
-            if (by > 0) printf("  worker %u dropped %s %lld\n", i, wf_drop_names[why], (long long)by);
-        }
-    }
-    return sum;
-}
-
-static void judge(weft_node *n)
-{
-    uint32_t workers = n->workers.count;
-    int64_t mail = dropped_on(n, 0, workers == 1 ? 1 : workers - 1);
-    if (workers > 1) (void)dropped_on(n, workers - 1, workers);
-#define COUNT(name) printf("  %s %lld\n", #name, (long long)count.name);
-    COUNTS(COUNT)
-#undef COUNT
-    if (workers > 1 || !all.calls) want_int(count.sent, count.received + count.refused + mail);
-    want_int(count.watched, count.told + count.unwatched + count.forgotten);
-    want_int(count.tied, count.exits + count.untied);
-    want_int(count.asked, count.answered + count.let_go + count.failed + count.abandoned);
-    if (all.one_thread) want_int(count.handed, count.heard);
-    want(count.told > 0 && count.exits > 0 && count.heard > 0 && count.received > 0);
-}
-
 static void race(int workers)
 {
     weft_node *n = node_start(RUN_OPTIONS(.workers = workers, .send_timeout = WEFT_MS(2), .grace = WEFT_SEC(10)));
@@ -527,6 +490,7 @@ int main(int argc, char **argv)
     weft_log_set(WEFT_SILENT, false); /* actors fail by the thousand */
     all.one_thread = workers == 0;
     all.calls = workers > 0 || all.seed % 2 == 0;
+    all.laters = all.seed % 2 == 0;
     atomic_store(&all.budget, operations);
     if (workers > 0) race(workers);
     else printf("  course %016llx, twice\n", (unsigned long long)replay(operations));
