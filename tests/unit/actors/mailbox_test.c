@@ -411,8 +411,9 @@ static void hog(const void *arg, size_t size)
     weft_msg_free(m);
     if (k->n == 0) return; /* its end lets go of all */
     const struct wf_actors *wa = wf_actors_of(wf_here);
-    /* Holds on to `m`: what was taken does not count. More than fits was taken of what was under way. */
-    while (wa->mail_bytes >= wa->mail_bytes_max) want_int(weft_recv(&m, WEFT_NOW), 0);
+    /* Holds on to `m`: what was taken does not count. More than fits was taken of what was under way. It makes room for
+     * all that the three send. */
+    while (wa->mail_bytes + 1024 > wa->mail_bytes_max) want_int(weft_recv(&m, WEFT_NOW), 0);
     want_int(weft_sleep(WEFT_FOREVER), WEFT_ECANCELED);
 }
 
@@ -430,7 +431,9 @@ static void starve_on(int worker, int how)
     static char big[64 * 1024];
     weft_pid glutton = kid_on(worker, hog, how), other = kid_on(worker, sit, 0), from[3];
     while (weft_try_send(glutton, DATA, big, sizeof big) == 0) (void)weft_yield();
-    while (try_say(other, DATA, 0) == 0) (void)weft_yield(); /* an empty one takes one in any case */
+    want_int(try_say(other, DATA, 0), 0); /* an empty one takes one in any case; more could be more than its share */
+    const struct wf_actor *there = wf_slab_find(&wf_actors_of(wf_here->set->at[worker - 1])->slab, other.actor);
+    until(wf_actor_is_full(there));
     for (int i = 0; i < 3; i++) {
         from[i] = kid_with(say_two, (struct kid){.other = other}, &(weft_spawn_options){.worker = 1});
         await_wait(from[i], "room in a mailbox"); /* `other` itself never takes anything */
