@@ -411,8 +411,8 @@ static void hog(const void *arg, size_t size)
     weft_msg_free(m);
     if (k->n == 0) return; /* its end lets go of all */
     const struct wf_actors *wa = wf_actors_of(wf_here);
-    /* Holds on to `m`: what was taken does not count. More than fits was taken of what was under way. It makes room for
-     * all that the three send. */
+    /* Holds on to `m`: what was taken does not count. More than fits was taken of what was under way. It makes room
+     * for all that the three send. */
     while (wa->mail_bytes + 1024 > wa->mail_bytes_max) want_int(weft_recv(&m, WEFT_NOW), 0);
     want_int(weft_sleep(WEFT_FOREVER), WEFT_ECANCELED);
 }
@@ -431,7 +431,7 @@ static void starve_on(int worker, int how)
     static char big[64 * 1024];
     weft_pid glutton = kid_on(worker, hog, how), other = kid_on(worker, sit, 0), from[3];
     while (weft_try_send(glutton, DATA, big, sizeof big) == 0) (void)weft_yield();
-    want_int(try_say(other, DATA, 0), 0); /* an empty one takes one in any case; more could be more than its share */
+    want_int(try_say(other, DATA, 0), 0); /* an empty one takes one in any case; more were too much */
     const struct wf_actor *there = wf_slab_find(&wf_actors_of(wf_here->set->at[worker - 1])->slab, other.actor);
     until(wf_actor_is_full(there));
     for (int i = 0; i < 3; i++) {
