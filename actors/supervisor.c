@@ -13,7 +13,7 @@
  *     transient one that has ended well stays, as its group may start again.
  * (4) Ending (asked to stop, gave up, a linked actor failed): nobody is wanted, and when the last is down the actor
  *     ends with the reason it has noted. If it is killed, clean_up asks all to stop at once, and waits for nobody. */
-#include "supervisor.h"
+#include "children.h"
 
 #include <weft/monitor.h>
 
@@ -22,32 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum state { DOWN, STARTING, UP, STOPPING };
-
-struct child {
-    weft_child_spec spec;
-    uint8_t state;
-    bool wanted, must_stop;
-    bool late;  /* it was not ready in time, and is killed for it */
-    bool asked; /* added by weft_start_child, and has never been up */
-    bool is_supervisor;
-    weft_pid pid;       /* of its actor, while it is not DOWN */
-    int64_t deadline;   /* STARTING, STOPPING: then it is killed */
-    int64_t not_before; /* DOWN: the end of the back-off */
-    int64_t up_since;   /* 0: it has not been up in this life */
-    uint32_t restarts;
-    uint32_t failures; /* without having lived for a whole period in between */
-    int reason;        /* of its last end */
-    weft_msg *asker;   /* the request that is answered when it has started, or is down */
-    struct wf_keep *keep;
-    struct wf_charge charge; /* and its argument */
-};
-
 struct supervisor {
     struct wf_actor *actor;
     weft_strategy strategy;
-    struct child **children; /* in the order of their start */
-    size_t count, capacity;
+    struct wf_children all;
     uint32_t max_restarts;
     int64_t period, backoff_min, backoff_max;
     bool jitter;
@@ -61,52 +39,9 @@ struct supervisor {
     int64_t restarted[]; /* ring of max_restarts: when */
 };
 
-/* ---- Children as a list ---------------------------------------------------------------------------------------- */
+/* ---- Requests that wait, and children that leave --------------------------------------------------------------- */
 
-static struct child *by_name(const struct supervisor *s, const char *name)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        if (strcmp(s->children[i]->charge.name, name) == 0) return s->children[i];
-    }
-    return NULL;
-}
-
-/* The youngest are the likeliest. */
-static struct child *by_pid(const struct supervisor *s, weft_pid pid)
-{
-    for (size_t i = s->count; i-- > 0;) {
-        struct child *c = s->children[i];
-        if (c->state != DOWN && weft_pid_equal(c->pid, pid)) return c;
-    }
-    return NULL;
-}
-
-static int add(struct supervisor *s, const weft_child_spec *spec, const char *name, const void *arg,
-               struct child **out)
-{
-    if (s->count == WEFT_CHILDREN_MAX) return WEFT_EFULL;
-    if (s->count == s->capacity) {
-        size_t capacity = s->capacity == 0 ? 8 : 2 * s->capacity;
-        struct child **bigger = realloc(s->children, capacity * sizeof(struct child *));
-        if (bigger == NULL) return WEFT_ENOMEM;
-        s->children = bigger;
-        s->capacity = capacity;
-    }
-    size_t bytes = (sizeof(struct child) + spec->arg_size + 15) & ~(size_t)15;
-    struct child *c = aligned_alloc(16, bytes);
-    if (c == NULL) return WEFT_ENOMEM;
-    *c = (struct child){.spec = *spec, .wanted = true};
-    c->charge = (struct wf_charge){weft_self(), spec->body, spec->await_ready, spec->unregistered, {0}};
-    snprintf(c->charge.name, sizeof c->charge.name, "%s", name);
-    if (spec->arg_size > 0) memcpy(&c->charge + 1, arg, spec->arg_size);
-    if (c->spec.start_timeout == 0) c->spec.start_timeout = WEFT_SEC(30);
-    c->spec.options.link = !spec->keep_mailbox;
-    s->children[s->count++] = c;
-    *out = c;
-    return WEFT_OK;
-}
-
-static void answer(struct child *c, int rc)
+static void answer(struct wf_child *c, int rc)
 {
     struct wf_child_answer a = {rc, c->pid};
     if (c->asker == NULL) return;
@@ -115,17 +50,15 @@ static void answer(struct child *c, int rc)
     c->asker = NULL;
 }
 
-static void free_child(struct supervisor *s, struct child *c)
+static void free_child(struct supervisor *s, struct wf_child *c)
 {
     if (c->keep != NULL) wf_keep_let_go(s->actor->task.worker, c->keep);
     free(c);
 }
 
-static void drop(struct supervisor *s, struct child *c)
+static void drop(struct supervisor *s, struct wf_child *c)
 {
-    size_t i = 0;
-    while (s->children[i] != c) i++;
-    memmove(&s->children[i], &s->children[i + 1], (--s->count - i) * sizeof(struct child *));
+    wf_children_remove(&s->all, c);
     answer(c, WEFT_ECANCELED);
     free_child(s, c);
 }
@@ -141,10 +74,11 @@ __attribute__((format(printf, 3, 4))) static void begin_end(struct supervisor *s
     va_start(args, format);
     (void)vsnprintf(s->text, sizeof s->text, format, args);
     va_end(args);
-    for (size_t i = 0; i < s->count; i++) {
-        struct child *c = s->children[i];
+    for (size_t i = 0; i < s->all.count; i++) {
+        struct wf_child *c = s->all.at[i];
         c->wanted = false;
-        c->must_stop = c->state != DOWN;
+        c->must_stop = c->state != WF_DOWN;
+        wf_children_changed(&s->all, c);
         answer(c, WEFT_ECANCELED);
     }
 }
@@ -153,12 +87,12 @@ __attribute__((format(printf, 3, 4))) static void begin_end(struct supervisor *s
 static void clean_up(void *arg)
 {
     struct supervisor *s = arg;
-    for (size_t i = s->count; i-- > 0;) {
-        struct child *c = s->children[i];
-        if (c->state != DOWN && c->keep == NULL) (void)weft_stop(c->pid); /* if it should trap exits */
+    for (size_t i = s->all.count; i-- > 0;) {
+        struct wf_child *c = s->all.at[i];
+        if (c->state != WF_DOWN && c->keep == NULL) (void)weft_stop(c->pid); /* if it should trap exits */
         free_child(s, c);
     }
-    free(s->children);
+    wf_children_finish(&s->all);
     free(s);
 }
 
@@ -170,13 +104,13 @@ static const char *why(int reason, const char *text)
     return text[0] != 0 ? text : weft_reason_text(reason, words);
 }
 
-static void ended(struct supervisor *s, struct child *c, int reason, const char *text);
+static void ended(struct supervisor *s, struct wf_child *c, int reason, const char *text);
 
-static void start(struct supervisor *s, struct child *c)
+static void start(struct supervisor *s, struct wf_child *c)
 {
     struct wf_worker *w = s->actor->task.worker;
     size_t size = sizeof c->charge + c->spec.arg_size;
-    c->state = STARTING;
+    c->state = WF_STARTING;
     c->late = false;
     c->up_since = 0;
     c->deadline = weft_after(c->spec.start_timeout);
@@ -190,30 +124,32 @@ static void start(struct supervisor *s, struct child *c)
     }
     if (rc == WEFT_ECANCELED) begin_end(s, WEFT_EXIT_STOPPED, "%s", ""); /* the node is stopping */
     if (rc < 0) ended(s, c, rc, "");
+    else wf_children_changed(&s->all, c);
 }
 
 /* Without memory even for that it is tried again; but who is ending leaves it to the links, which need none. */
-static void kill_child(struct supervisor *s, struct child *c)
+static void kill_child(struct supervisor *s, struct wf_child *c)
 {
     bool failed = weft_kill(c->pid) == WEFT_ENOMEM;
     c->deadline = failed ? weft_after(WEFT_MS(10)) : WEFT_FOREVER;
     if (failed && s->ending) s->leave = true;
 }
 
-static void stop(struct supervisor *s, struct child *c)
+static void stop(struct supervisor *s, struct wf_child *c)
 {
     int64_t timeout = c->spec.stop_timeout;
     if (timeout == 0) timeout = c->is_supervisor ? WEFT_FOREVER : wf_node_of(s->actor->task.worker)->options.grace;
-    c->state = STOPPING;
+    c->state = WF_STOPPING;
+    wf_children_changed(&s->all, c);
     c->deadline = weft_stop(c->pid) == WEFT_ENOMEM ? WEFT_NOW : weft_after(timeout);
 }
 
-static void overdue(struct supervisor *s, struct child *c)
+static void overdue(struct supervisor *s, struct wf_child *c)
 {
     char timeout[32];
     snprintf(timeout, sizeof timeout, "%.3g s",
-             (double)(c->state == STARTING ? c->spec.start_timeout : c->spec.stop_timeout) / 1e9);
-    if (c->state == STARTING) {
+             (double)(c->state == WF_STARTING ? c->spec.start_timeout : c->spec.stop_timeout) / 1e9);
+    if (c->state == WF_STARTING) {
         c->late = true;
         weft_log(WEFT_WARN, "child %s is not ready within %s and is killed", c->charge.name, timeout);
     } else if (c->spec.stop_timeout > 0) {
@@ -246,7 +182,7 @@ static int64_t back_off(struct supervisor *s, uint32_t failures)
     return wait - (int64_t)(random % ((uint64_t)wait / 2 + 1));
 }
 
-static void restart(struct supervisor *s, struct child *c, int reason, const char *text)
+static void restart(struct supervisor *s, struct wf_child *c, int reason, const char *text)
 {
     int64_t now = weft_now();
     if (!may_restart(s, now)) {
@@ -261,26 +197,27 @@ static void restart(struct supervisor *s, struct child *c, int reason, const cha
     int64_t wait = back_off(s, c->failures);
     weft_log(WEFT_WARN, "child %s has ended (%s), to be restarted in %.3g s", c->charge.name, why(reason, text),
              (double)wait / 1e9);
-    bool affected = s->strategy == WEFT_ONE_FOR_ALL;
-    for (size_t i = 0; i < s->count; i++) {
-        struct child *d = s->children[i];
-        if (s->strategy == WEFT_REST_FOR_ONE && d == c) affected = true;
-        if (d != c && !affected) continue;
+    size_t first = s->strategy == WEFT_ONE_FOR_ALL ? 0 : wf_children_index(&s->all, c);
+    size_t end = s->strategy == WEFT_ONE_FOR_ONE ? first + 1 : s->all.count;
+    for (size_t i = first; i < end; i++) {
+        struct wf_child *d = s->all.at[i];
         d->not_before = WF_MAX(d->not_before, now + wait);
-        if (d->state == DOWN) d->wanted = true; /* perhaps it had ended well */
-        else d->must_stop = d->wanted;          /* else it is being stopped for good */
+        if (d->state == WF_DOWN) d->wanted = true; /* perhaps it had ended well */
+        else d->must_stop = d->wanted;             /* else it is being stopped for good */
+        wf_children_changed(&s->all, d);
     }
 }
 
 /* A child is down, for whatever reason, or could not be spawned. */
-static void ended(struct supervisor *s, struct child *c, int reason, const char *text)
+static void ended(struct supervisor *s, struct wf_child *c, int reason, const char *text)
 {
     uint8_t was = c->state;
     bool stopped = c->must_stop;
-    c->state = DOWN;
+    c->state = WF_DOWN;
     c->must_stop = c->is_supervisor = false;
     c->reason = reason;
     c->pid = weft_nobody();
+    wf_children_changed(&s->all, c);
     if (s->ending) return;
     if (!c->wanted) { /* weft_stop_child */
         answer(c, WEFT_OK);
@@ -291,7 +228,7 @@ static void ended(struct supervisor *s, struct child *c, int reason, const char 
         if (c->spec.restart == WEFT_TEMPORARY) drop(s, c);
         return;
     }
-    if (was == STARTING) {
+    if (was == WF_STARTING) {
         if (c->late) text = "it was not ready in time";
         weft_log(WEFT_ERROR, "child %s did not start: %s", c->charge.name, why(reason, text));
         if (c->asked) {
@@ -309,7 +246,10 @@ static void ended(struct supervisor *s, struct child *c, int reason, const char 
     if (c->spec.restart == WEFT_PERMANENT || (c->spec.restart == WEFT_TRANSIENT && !well))
         restart(s, c, reason, text);
     else if (c->spec.restart == WEFT_TEMPORARY || s->strategy == WEFT_ONE_FOR_ONE) drop(s, c);
-    else c->wanted = false;
+    else {
+        c->wanted = false;
+        wf_children_changed(&s->all, c);
+    }
 }
 
 /* ---- What to do next ------------------------------------------------------------------------------------------- */
@@ -318,9 +258,9 @@ static void ended(struct supervisor *s, struct child *c, int reason, const char 
 static void look_at_deadlines(struct supervisor *s, int64_t now)
 {
     s->wake = WEFT_FOREVER;
-    for (size_t i = 0; i < s->count; i++) {
-        struct child *c = s->children[i];
-        if (c->state != STARTING && c->state != STOPPING) continue;
+    WF_LIST_EACH(k, &s->all.busy) {
+        struct wf_child *c = wf_child_busy(k);
+        if (c->state != WF_STARTING && c->state != WF_STOPPING) continue;
         if (c->deadline <= now) overdue(s, c);
         s->wake = WF_MIN(s->wake, c->deadline);
     }
@@ -329,10 +269,10 @@ static void look_at_deadlines(struct supervisor *s, int64_t now)
 /* The last of those that must stop. True: there is one, and nothing may start before it is down. */
 static bool stop_one(struct supervisor *s)
 {
-    for (size_t i = s->count; i-- > 0;) {
-        struct child *c = s->children[i];
+    for (struct wf_link *k = s->all.busy.head.prev; k != &s->all.busy.head; k = k->prev) {
+        struct wf_child *c = wf_child_busy(k);
         if (!c->must_stop) continue;
-        if (c->state != STOPPING) stop(s, c);
+        if (c->state != WF_STOPPING) stop(s, c);
         s->wake = WF_MIN(s->wake, c->deadline);
         return true;
     }
@@ -343,14 +283,14 @@ static bool stop_one(struct supervisor *s)
 static bool start_one(struct supervisor *s, int64_t now)
 {
     bool in_order = !s->started || s->strategy != WEFT_ONE_FOR_ONE;
-    for (size_t i = 0; i < s->count; i++) {
-        struct child *c = s->children[i];
-        if (!c->wanted || c->state == UP) continue;
-        if (c->state == DOWN && c->not_before <= now) {
+    WF_LIST_EACH(k, &s->all.busy) {
+        struct wf_child *c = wf_child_busy(k);
+        if (!c->wanted) continue;
+        if (c->state == WF_DOWN && c->not_before <= now) {
             start(s, c);
             return true;
         }
-        if (c->state == DOWN) s->wake = WF_MIN(s->wake, c->not_before);
+        if (c->state == WF_DOWN) s->wake = WF_MIN(s->wake, c->not_before);
         if (in_order) return false;
     }
     if (!s->started) {
@@ -375,18 +315,19 @@ static void take_exit(struct supervisor *s, const weft_msg *m)
 {
     struct weft_down down;
     if (weft_down_read(m, &down) < 0) return;
-    struct child *c = by_pid(s, down.who);
+    struct wf_child *c = wf_children_find(&s->all, down.who);
     if (c != NULL) ended(s, c, down.reason, down.text);
     else if (down.reason != WEFT_EXIT_NORMAL) begin_end(s, down.reason, "%s", down.text);
 }
 
-static void take_started(struct child *c)
+static void take_started(struct supervisor *s, struct wf_child *c)
 {
-    if (c == NULL || c->state != STARTING || c->late) return;
-    c->state = UP;
+    if (c == NULL || c->state != WF_STARTING || c->late) return;
+    c->state = WF_UP;
     c->asked = false;
     c->deadline = WEFT_FOREVER;
     c->up_since = weft_now();
+    wf_children_changed(&s->all, c);
     answer(c, WEFT_OK);
 }
 
@@ -394,9 +335,9 @@ static int take_start_request(struct supervisor *s, weft_msg *m)
 {
     if (weft_size(m) < sizeof(struct wf_start_request)) return WEFT_EFORMAT;
     const struct wf_start_request *r = weft_data(m);
-    if (by_name(s, r->name) != NULL) return WEFT_EEXIST;
-    struct child *c;
-    int rc = add(s, &r->spec, r->name, r + 1, &c);
+    if (wf_children_named(&s->all, r->name) != NULL) return WEFT_EEXIST;
+    struct wf_child *c;
+    int rc = wf_children_add(&s->all, &r->spec, r->name, r + 1, &c);
     if (rc < 0) return rc;
     c->asked = true;
     c->asker = m;
@@ -407,29 +348,29 @@ static int take_stop_request(struct supervisor *s, weft_msg *m)
 {
     const char *name = weft_data(m);
     if (weft_size(m) == 0 || name[weft_size(m) - 1] != '\0') return WEFT_EFORMAT;
-    struct child *c = by_name(s, name);
+    struct wf_child *c = wf_children_named(&s->all, name);
     if (c == NULL) return WEFT_ENOTFOUND;
-    if (c->state != DOWN && !c->wanted) return WEFT_EBUSY;
+    if (c->state != WF_DOWN && !c->wanted) return WEFT_EBUSY;
     answer(c, WEFT_ECANCELED);
     c->asker = m;
     c->wanted = false;
-    if (c->state == DOWN) {
+    if (c->state == WF_DOWN) {
         answer(c, WEFT_OK);
         drop(s, c);
-    } else if (c->state != STOPPING) {
+    } else if (c->state != WF_STOPPING) {
         c->must_stop = false;
-        stop(s, c);
+        stop(s, c); /* at once: not in its turn */
     }
     return WEFT_OK;
 }
 
-static void describe(const struct child *c, struct weft_child_info *out)
+static void describe(const struct wf_child *c, struct weft_child_info *out)
 {
     static const weft_child_state states[] = {
-        [STARTING] = WEFT_CHILD_STARTING, [UP] = WEFT_CHILD_RUNNING, [STOPPING] = WEFT_CHILD_STOPPING};
+        [WF_STARTING] = WEFT_CHILD_STARTING, [WF_UP] = WEFT_CHILD_RUNNING, [WF_STOPPING] = WEFT_CHILD_STOPPING};
     memset(out, 0, sizeof *out);
     memcpy(out->name, c->charge.name, sizeof out->name);
-    out->state = c->state != DOWN ? states[c->state] : c->wanted ? WEFT_CHILD_WAITING : WEFT_CHILD_ENDED;
+    out->state = c->state != WF_DOWN ? states[c->state] : c->wanted ? WEFT_CHILD_WAITING : WEFT_CHILD_ENDED;
     out->is_supervisor = c->is_supervisor;
     out->pid = c->pid;
     out->restarts = c->restarts;
@@ -439,14 +380,14 @@ static void describe(const struct child *c, struct weft_child_info *out)
 static void take_list_request(struct supervisor *s, const weft_msg *m)
 {
     /* freed also if this actor is killed */
-    weft_msg *box = weft_msg_new(0, s->count * sizeof(struct weft_child_info));
+    weft_msg *box = weft_msg_new(0, s->all.count * sizeof(struct weft_child_info));
     if (box == NULL) {
-        weft_log(WEFT_ERROR, "no memory to list %zu children", s->count);
+        weft_log(WEFT_ERROR, "no memory to list %zu children", s->all.count);
         return;
     }
     struct weft_child_info *infos = weft_msg_body(box);
-    for (size_t i = 0; i < s->count; i++) describe(s->children[i], &infos[i]);
-    (void)weft_reply(m, 0, infos, s->count * sizeof *infos);
+    for (size_t i = 0; i < s->all.count; i++) describe(s->all.at[i], &infos[i]);
+    (void)weft_reply(m, 0, infos, s->all.count * sizeof *infos);
     weft_msg_free(box);
 }
 
@@ -478,13 +419,13 @@ static void take_request(struct supervisor *s, weft_msg *m)
 
 static void take(struct supervisor *s, weft_msg *m)
 {
-    struct child *c;
+    struct wf_child *c;
     switch (weft_tag(m)) {
     case WEFT_TAG_EXIT: take_exit(s, m); break;
     case WEFT_TAG_STOP: begin_end(s, WEFT_EXIT_STOPPED, "%s", ""); break;
-    case WF_TAG_CHILD_STARTED: take_started(by_pid(s, weft_from(m))); break;
+    case WF_TAG_CHILD_STARTED: take_started(s, wf_children_find(&s->all, weft_from(m))); break;
     case WF_TAG_CHILD_SUPERVISES:
-        c = by_pid(s, weft_from(m));
+        c = wf_children_find(&s->all, weft_from(m));
         if (c != NULL) c->is_supervisor = true;
         break;
     default: take_request(s, m); return;
@@ -494,19 +435,11 @@ static void take(struct supervisor *s, weft_msg *m)
 
 /* ---- The supervisor -------------------------------------------------------------------------------------------- */
 
-static bool is_down(const struct supervisor *s)
-{
-    for (size_t i = 0; i < s->count; i++) {
-        if (s->children[i]->state != DOWN) return false;
-    }
-    return true;
-}
-
 __attribute__((noreturn)) static void run(struct supervisor *s)
 {
     for (;;) {
         advance(s);
-        if (s->ending && (s->leave || is_down(s))) wf_actor_fail(s->actor, s->reason, s->text);
+        if (s->ending && (s->leave || wf_list_empty(&s->all.busy))) wf_actor_fail(s->actor, s->reason, s->text);
         weft_msg *m;
         int rc = weft_recv(&m, s->wake);
         if (rc == WEFT_OK) take(s, m);
@@ -546,12 +479,12 @@ static int add_all(struct supervisor *s, const weft_supervisor_spec *spec)
 {
     for (size_t i = 0; i < spec->child_count; i++) {
         const weft_child_spec *of = &spec->children[i];
-        if (by_name(s, of->name) != NULL) {
+        if (wf_children_named(&s->all, of->name) != NULL) {
             weft_log(WEFT_ERROR, "weft_supervise: two children have the name %s", of->name);
             return WEFT_EINVAL;
         }
-        struct child *c;
-        int rc = add(s, of, of->name, of->arg, &c);
+        struct wf_child *c;
+        int rc = wf_children_add(&s->all, of, of->name, of->arg, &c);
         if (rc < 0) return rc;
     }
     return WEFT_OK;
@@ -563,6 +496,7 @@ static struct supervisor *make(const weft_supervisor_spec *spec)
     struct supervisor *s = calloc(1, sizeof *s + max * sizeof s->restarted[0]);
     if (s == NULL) return NULL;
     s->actor = wf_actor_self();
+    wf_children_init(&s->all);
     s->strategy = spec->strategy;
     s->max_restarts = max;
     s->period = spec->period == 0 ? WEFT_SEC(5) : spec->period;
