@@ -253,8 +253,8 @@ static void run_defers(struct wf_actor *a)
 static void leave_names(struct wf_actor *a)
 {
     struct wf_names *names = wf_node_of(a->task.worker)->names;
-    if (a->keep != NULL && wf_keep_is_named(a->keep)) wf_names_remove_newer(names, &a->names);
-    else wf_names_remove_all(names, &a->names);
+    if (a->keep == NULL) wf_names_remove_all(names, &a->names);
+    else wf_names_remove_others(names, wf_keep_name(a->keep), &a->names);
 }
 
 /* A kept actor keeps its mail and those who monitor it. */

@@ -12,7 +12,7 @@ enum wf_child_phase { WF_DOWN, WF_STARTING, WF_UP, WF_STOPPING };
 
 struct wf_child {
     struct wf_link on_busy; /* wf_children.busy, unless it is at rest */
-    uint32_t serial;        /* rises in the order of `children` */
+    uint64_t serial;        /* rises in the order of `children` */
     weft_child_spec spec;
     uint8_t state; /* wf_child_phase */
     bool wanted, must_stop;
@@ -40,7 +40,7 @@ struct wf_children {
     struct wf_child **at;      /* in the order of their start */
     struct wf_child_key *keys; /* of the same ones */
     size_t count, capacity;
-    uint32_t last_serial;
+    uint64_t last_serial;
     struct wf_list busy; /* wf_child.on_busy */
 };
 

@@ -1,8 +1,8 @@
-/* actors/keep.c -- an actor that stays while its lives end: its supervisor keeps slot, pid, mailbox and first name.
+/* actors/keep.c -- an actor that stays while its lives end: its supervisor keeps slot, pid, mailbox and name.
  *
  * Design notes.
  * (1) A life ends as any does (end_actor): clean-ups, owned resources, subscriptions, links, what it held. Only its
- *     mail, the senders that wait for room, its first name and those who monitor it stay. The task is DONE and its
+ *     mail, the senders that wait for room, its name and those who monitor it stay. The task is DONE and its
  *     stack given back; mail arrives as ever, up to the mailbox's bound.
  * (2) A struct wf_keep ties it to its supervisor. The supervisor's worker writes it before a life; the actor's worker
  *     reads it from then until it has told of the end of that life. Orders go as posts, in order: `next_life`, once
@@ -10,16 +10,17 @@
  * (3) The news of an end needs no memory at that time: its envelope is made with the life. */
 #include "supervisor.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct wf_keep {
     struct wf_call next_life, let_go;
     weft_pid supervisor;
-    bool named;
-    weft_pid actor; /* nobody before its first life */
-    weft_msg *news; /* of the end of this life */
-    void *arg;      /* of the next one */
+    char name[WF_NAME_MAX + 1]; /* that stays; "": none */
+    weft_pid actor;             /* nobody before its first life */
+    weft_msg *news;             /* of the end of this life */
+    void *arg;                  /* of the next one */
     size_t arg_size;
     uint16_t arg_class;
 };
@@ -35,9 +36,9 @@ weft_msg *wf_keep_take_news(struct wf_keep *k, weft_pid *to)
     return m;
 }
 
-bool wf_keep_is_named(const struct wf_keep *k)
+const char *wf_keep_name(const struct wf_keep *k)
 {
-    return k->named;
+    return k->name;
 }
 
 static struct wf_actor *actor_of(struct wf_worker *w, const struct wf_keep *k)
@@ -73,14 +74,14 @@ static void order(struct wf_worker *w, const struct wf_keep *k, struct wf_call *
     else wf_worker_send(w, index, &c->post);
 }
 
-struct wf_keep *wf_keep_new(weft_pid supervisor, bool named)
+struct wf_keep *wf_keep_new(weft_pid supervisor, const char *name)
 {
     struct wf_keep *k = calloc(1, sizeof *k);
     if (k == NULL) return NULL;
     k->next_life = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = next_life_here};
     k->let_go = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = let_go_here};
     k->supervisor = supervisor;
-    k->named = named;
+    snprintf(k->name, sizeof k->name, "%s", name);
     return k;
 }
 

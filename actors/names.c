@@ -226,14 +226,15 @@ void wf_names_remove_all(struct wf_names *n, struct wf_name **chain)
     *chain = NULL;
 }
 
-void wf_names_remove_newer(struct wf_names *n, struct wf_name **chain)
+void wf_names_remove_others(struct wf_names *n, const char *name, struct wf_name **chain)
 {
-    struct wf_name *newer = *chain, **last = &newer;
-    if (newer == NULL) return;
-    while ((*last)->next_of_actor != NULL) last = &(*last)->next_of_actor;
-    *chain = *last;
-    *last = NULL;
-    wf_names_remove_all(n, &newer);
+    struct wf_name **at = chain;
+    while (*at != NULL && !same(*at, weft_cstr(name))) at = &(*at)->next_of_actor;
+    struct wf_name *stays = *at;
+    if (stays != NULL) *at = stays->next_of_actor;
+    wf_names_remove_all(n, chain);
+    if (stays != NULL) stays->next_of_actor = NULL;
+    *chain = stays;
 }
 
 const char *wf_names_first(const struct wf_name *chain)

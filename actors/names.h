@@ -45,8 +45,8 @@ void wf_names_forget(struct wf_names *n, struct wf_name_wait *wait);
 int wf_names_remove(struct wf_names *n, weft_text name, struct wf_name **chain);
 /* Every name of the chain; `*chain` is NULL afterwards. */
 void wf_names_remove_all(struct wf_names *n, struct wf_name **chain);
-/* Every name of the chain but the oldest. */
-void wf_names_remove_newer(struct wf_names *n, struct wf_name **chain);
+/* Every name of the chain but that one, if it is there. */
+void wf_names_remove_others(struct wf_names *n, const char *name, struct wf_name **chain);
 /* The text of the oldest name in a chain, NUL-terminated; "" if it is empty. By the chain's user. */
 const char *wf_names_first(const struct wf_name *chain);
 /* The i-th, oldest first; NULL past the last. */

@@ -116,7 +116,7 @@ static void start(struct supervisor *s, struct wf_child *c)
     c->deadline = weft_after(c->spec.start_timeout);
     int rc;
     if (c->spec.keep_mailbox) {
-        if (c->keep == NULL) c->keep = wf_keep_new(weft_self(), !c->spec.unregistered);
+        if (c->keep == NULL) c->keep = wf_keep_new(weft_self(), c->spec.unregistered ? "" : c->charge.name);
         rc = c->keep == NULL ? WEFT_ENOMEM
                              : wf_keep_start(w, c->keep, &c->pid, wf_child_main, &c->charge, size, &c->spec.options);
     } else {

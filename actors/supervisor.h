@@ -46,7 +46,7 @@ int wf_child_check(const weft_child_spec *spec, const char *of);
 /* An actor's slot, pid, mailbox and name, kept from one life to the next by its supervisor. */
 struct wf_keep;
 /* By the supervisor, which owns it until it lets it go. NULL: no memory. */
-struct wf_keep *wf_keep_new(weft_pid supervisor, bool named);
+struct wf_keep *wf_keep_new(weft_pid supervisor, const char *name /* that stays, or "" */);
 /* The first life, and each other one after the news (a WEFT_TAG_EXIT message) that the one before has ended. As
  * weft_spawn; a failure leaves everything as it was. */
 int wf_keep_start(struct wf_worker *w, struct wf_keep *k, weft_pid *out, weft_actor *body, const void *arg,
@@ -55,7 +55,7 @@ int wf_keep_start(struct wf_worker *w, struct wf_keep *k, weft_pid *out, weft_ac
 void wf_keep_let_go(struct wf_worker *w, struct wf_keep *k);
 /* On the actor's worker: the envelope for the news of this life's end, and who gets it. */
 weft_msg *wf_keep_take_news(struct wf_keep *k, weft_pid *to);
-/* Whether the actor keeps its first name. */
-bool wf_keep_is_named(const struct wf_keep *k);
+/* The name that the actor keeps; "": none. */
+const char *wf_keep_name(const struct wf_keep *k);
 
 #endif

@@ -10,6 +10,7 @@ static void adder(const void *arg, size_t size)
 {
     (void)arg, (void)size;
     want_int(weft_register("another"), 0); /* of this life */
+    if (got == 50) want_int(weft_unregister("adder"), 0);
     weft_msg *m;
     while (weft_recv(&m, WEFT_FOREVER) == 0) {
         int64_t value = value_of(m);
