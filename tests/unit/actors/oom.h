@@ -64,6 +64,9 @@ static void nothing_is_left(void)
     want_int(wa->mail_bytes, 0);
     want_int(wa->alive[0] + wa->alive[1], 1);
     want_int(wf_names_count(wf_node_of(w)->names), 0);
+    want_int(wf_names_waits(wf_node_of(w)->names), 0);
+    want_int(wf_groups_count(wf_node_of(w)->groups), 0);
+    want_int(wa->later_slab.used, 0);
     want_int(w->events.used + w->user_timers.used + w->streams.used + w->listeners.used + w->fds.used, 0);
     want(wf_heap_first(&w->timers) == NULL);
 }

@@ -208,6 +208,60 @@ static void later(void)
     while (weft_recv(&m, WEFT_NOW) == 0) weft_msg_free(m);
 }
 
+static void names_itself(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    (void)ok(weft_register("awaited"));
+    (void)weft_recv(&m, WEFT_FOREVER);
+}
+
+static void awaiting(void)
+{
+    weft_pid kid, found;
+    if (!ok(weft_spawn(&kid, names_itself, NULL, 0, NULL))) return;
+    int rc = weft_await_name("awaited", &found, weft_after(WEFT_SEC(1)));
+    if (rc == 0) want(weft_pid_equal(found, kid));
+    else want(rc == WEFT_ENOMEM || rc == WEFT_ETIMEDOUT);
+}
+
+static void belongs(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    (void)ok(weft_group_join("g"));
+    (void)weft_recv_tag(&m, ASK, WEFT_FOREVER);
+    if (weft_group_leave("g") == WEFT_ENOMEM) (void)weft_recv_tag(&m, ASK, WEFT_FOREVER); /* it is a member still */
+}
+
+static int news_of(uint32_t tag)
+{
+    weft_msg *m;
+    int count = 0;
+    (void)weft_settle();
+    for (; weft_recv_tag(&m, tag, WEFT_NOW) == 0; count++) weft_msg_free(m);
+    return count;
+}
+
+/* A join or a leave that fails has changed nothing, and nobody was told of it. */
+static void groups(void)
+{
+    weft_pid kids[4];
+    int spawned = 0, told = 0;
+    bool watching = ok(weft_group_watch("g"));
+    for (int i = 0; i < 4; i++) spawned += ok(weft_spawn(&kids[spawned], belongs, NULL, 0, NULL));
+    if (watching) want_int(told = news_of(WEFT_TAG_GROUP_JOIN), weft_group_members("g", NULL, 0));
+    (void)weft_settle();
+    (void)ok(weft_group_send("g", DATA, "abc", 3));
+    if (spawned > 0) (void)ok(weft_send(kids[0], ASK, NULL, 0));
+    if (watching) told -= news_of(WEFT_TAG_GROUP_LEAVE);
+    if (watching) want_int(told, weft_group_members("g", NULL, 0));
+    if (ok(weft_group_join("g"))) (void)ok(weft_group_leave("g"));
+    bool again = !watching && ok(weft_group_watch("g"));
+    if (watching || again) want_int(weft_group_unwatch("g"), 0);
+    want_int(news_of(WEFT_TAG_GROUP_JOIN) + news_of(WEFT_TAG_GROUP_LEAVE), 0);
+}
+
 static int dropped;
 
 static void drop_block(void *block)
@@ -314,8 +368,9 @@ static void probes(void)
     want(rc == 0 || rc == WEFT_ENOMEM || rc == WEFT_ECLOSED);
 }
 
-static void (*const scenarios[])(void) = {spawning, messages, calls,   full,  names, topics, ties,   clean_ups,
-                                          timers,   later,    streams, typed, lists, probes, memory, offloading};
+static void (*const scenarios[])(void) = {spawning, messages,  calls,  full,       names,    topics,
+                                          ties,     clean_ups, timers, later,      streams,  typed,
+                                          lists,    probes,    memory, offloading, awaiting, groups};
 
 OOM_TEST(each_allocation_may_fail, scenarios)
 
