@@ -248,9 +248,10 @@ const char *wf_names_at(const struct wf_name *chain, size_t i)
 {
     size_t count = 0;
     for (const struct wf_name *e = chain; e != NULL; e = e->next_of_actor) count++;
-    if (i >= count) return NULL;
-    for (i = count - 1 - i; i > 0; i--) chain = chain->next_of_actor;
-    return chain->text;
+    for (const struct wf_name *e = chain; e != NULL; e = e->next_of_actor) {
+        if (--count == i) return e->text;
+    }
+    return NULL;
 }
 
 size_t wf_names_count(struct wf_names *n)

@@ -41,9 +41,9 @@ void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
         }
         break;
     case WF_MSG_REPLY: wf_count_drop(w, WF_DROP_LATE_REPLY); break; /* whoever asked waits no more, or is gone */
-    case WF_MSG_FAILED: break;                                      /* no answer that is late is no loss */
-    case WF_MSG_STOP:
-    case WF_MSG_KILL: break; /* it is gone, as it should be */
+    case WF_MSG_FAILED:                                             /* no answer that is late is no loss */
+    case WF_MSG_STOP:                                               /* it is gone, as it should be */
+    case WF_MSG_KILL: break;
     case WF_MSG_WATCH:
     case WF_MSG_UNWATCH:
     case WF_MSG_DOWN:
