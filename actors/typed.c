@@ -374,44 +374,45 @@ int weft_typed_other_tag(const struct weft_type_info *type, uint32_t tag, void *
 
 /* ---- Lists and maps -------------------------------------------------------------------------------------------- */
 
-/* Takes the first item of `*many`. A view has been checked when it was made; should its message be gone, then what is
- * read is anything, and an error ends the list. */
-static bool take(const struct weft_type_info *type, struct wf_many *many, weft_text *key, void *out)
+/* Takes the first item of a list or entry of a map. A view has been checked when it was made; should its message be
+ * gone, then what is read is anything, and an error ends the list. */
+static bool take(const struct weft_type_info *type, struct wf_many *many, bool map, void *out)
 {
+    uint8_t *value = (uint8_t *)out + (map ? type->entry_at : 0);
     if (many->count == 0) return false;
     many->count--;
     if (many->packed == NULL) {
-        const uint8_t *at = many->items;
-        if (key != NULL) *key = *(const weft_text *)(const void *)at;
-        memcpy(out, at + (key != NULL ? type->entry_at : 0), type->size);
-        many->items = at + (key != NULL ? type->entry_size : type->size);
+        size_t size = map ? type->entry_size : type->size;
+        memcpy(out, many->items, size);
+        many->items = (const uint8_t *)many->items + size;
         return true;
     }
     weft_reader r = weft_reader_on(many->packed, (size_t)(many->end - many->packed));
-    if (key != NULL) *key = weft_get_str(&r);
-    memset(out, 0, type->size);
-    if (r.error == 0 && !next_is_nil(&r)) weft_typed_get(&r, type, out, NULL);
+    if (map) *(weft_text *)out = weft_get_str(&r);
+    memset(value, 0, type->size);
+    if (r.error == 0 && !next_is_nil(&r)) weft_typed_get(&r, type, value, NULL);
     many->packed = r.at;
     if (r.error != 0) many->count = 0;
     return r.error == 0;
 }
 
-bool weft_typed_next(const struct weft_type_info *type, void *list, void *out)
+static bool take_from(const struct weft_type_info *type, void *list, bool map, void *out)
 {
     struct wf_many many;
     memcpy(&many, list, sizeof many);
-    bool got = take(type, &many, NULL, out);
+    bool got = take(type, &many, map, out);
     memcpy(list, &many, sizeof many);
     return got;
 }
 
+bool weft_typed_next(const struct weft_type_info *type, void *list, void *out)
+{
+    return take_from(type, list, false, out);
+}
+
 bool weft_typed_next_entry(const struct weft_type_info *type, void *map, void *out)
 {
-    struct wf_many many;
-    memcpy(&many, map, sizeof many);
-    bool got = take(type, &many, out, (uint8_t *)out + type->entry_at);
-    memcpy(map, &many, sizeof many);
-    return got;
+    return take_from(type, map, true, out);
 }
 
 bool weft_typed_find(const struct weft_type_info *type, const void *map, weft_text key, void *out)

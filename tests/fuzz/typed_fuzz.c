@@ -14,10 +14,14 @@ WEFT_MESSAGE(old, 1, OLD)
 WEFT_ENUM(level, LEVEL)
 #define PART(F) F(str, name) F(maybe(real), price) F(list(part), parts)
 WEFT_STRUCT(part, PART)
-#define YOUNG(F)                                                                                            \
-    F(str, name)                                                                                            \
-    F(uint, count) F(pid, owner) F(bool, urgent) F(int, delta) F(real, weight) F(bin, note) F(level, level) \
-        F(part, part) F(list(part), parts) F(map(int), numbers) F(maybe(part), extra)
+#define YOUNG(F)    \
+    F(str, name)    \
+    F(uint, count)  \
+    F(pid, owner)   \
+    F(bool, urgent) \
+    F(int, delta)   \
+    F(real, weight) \
+    F(bin, note) F(level, level) F(part, part) F(list(part), parts) F(map(int), numbers) F(maybe(part), extra)
 WEFT_MESSAGE(young, 1, YOUNG)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -13,13 +13,14 @@
 WEFT_ENUM(state, STATE)
 #define ITEM(F) F(str, name) F(real, price) F(list(int), sizes)
 WEFT_STRUCT(item, ITEM)
-#define ORDER(F)                                                                                               \
-    F(uint, id)                                                                                                \
-    F(state, now)                                                                                              \
-    F(item, first)                                                                                             \
-    F(list(item), items) F(map(item), named) F(map(int), stock) F(maybe(item), gift) F(maybe(int), table)      \
-        F(list(bool), flags) F(list(pid), buyers) F(list(str), tags) F(map(bin), blobs) F(list(state), states) \
-            F(maybe(pid), waiter) F(list(uint), ids) F(list(real), weights)
+#define ORDER(F)                                                                                                \
+    F(uint, id)                                                                                                 \
+    F(state, now)                                                                                               \
+    F(item, first)                                                                                              \
+    F(list(item), items)                                                                                        \
+    F(map(item), named) F(map(int), stock) F(maybe(item), gift) F(maybe(int), table) F(list(bool), flags)       \
+        F(list(pid), buyers) F(list(str), tags) F(map(bin), blobs) F(list(state), states) F(maybe(pid), waiter) \
+            F(list(uint), ids) F(list(real), weights)
 WEFT_MESSAGE(order, 5, ORDER)
 #define TREE(F) F(int, value) F(list(tree), children)
 WEFT_MESSAGE(tree, 6, TREE)
@@ -248,12 +249,13 @@ WEFT_MESSAGE(old, 9, OLD)
 WEFT_ENUM(new_level, NEW_LEVEL)
 #define NEW_PART(F) F(str, name) F(list(int), sizes) F(maybe(new_level), level)
 WEFT_STRUCT(new_part, NEW_PART)
-#define NEW(F)                                                                                       \
-    F(uint, id)                                                                                      \
-    F(new_level, level)                                                                              \
-    F(new_part, part)                                                                                \
-    F(list(new_part), parts) F(map(new_part), by_name) F(maybe(int), table) F(maybe(new_part), gift) \
-        F(map(int), stock) F(new_part, last) F(list(str), tags)
+#define NEW(F)                                                                                                   \
+    F(uint, id)                                                                                                  \
+    F(new_level, level)                                                                                          \
+    F(new_part, part)                                                                                            \
+    F(list(new_part), parts)                                                                                     \
+    F(map(new_part), by_name) F(maybe(int), table) F(maybe(new_part), gift) F(map(int), stock) F(new_part, last) \
+        F(list(str), tags)
 WEFT_MESSAGE(new, 9, NEW)
 
 START_TEST(old_reads_new)
@@ -530,6 +532,29 @@ START_TEST(random_orders)
 }
 END_TEST
 
+/* One byte of the message for each struct: nothing is held but a view. */
+START_TEST(a_million_items_take_no_memory)
+{
+    enum { COUNT = 1 << 20 };
+    uint8_t *data = malloc(COUNT + 16);
+    ck_assert_ptr_nonnull(data);
+    weft_writer w = weft_writer_on(data, 16);
+    weft_put_array(&w, 4);
+    for (int i = 0; i < 3; i++) weft_put_nil(&w);
+    weft_put_array(&w, COUNT);
+    memset(w.at, 0xC0, COUNT);
+    struct order got;
+    struct item it;
+    ck_assert_int_eq(weft_typed_read(order_type(), data, w.size + COUNT, &got, NULL), 0);
+    ck_assert_uint_eq(got.items.count, COUNT);
+    size_t seen = 0;
+    while (item_next(&got.items, &it)) seen += it.sizes.count == 0;
+    ck_assert_uint_eq(seen, COUNT);
+    ck_assert_int_eq(weft_typed_read(order_type(), data, w.size + COUNT - 1, &got, NULL), WEFT_EFORMAT);
+    free(data);
+}
+END_TEST
+
 START_TEST(too_many_for_msgpack)
 {
 #if SIZE_MAX > UINT32_MAX
@@ -562,6 +587,7 @@ int main(void)
     tcase_add_test(t, counts_and_cuts);
     tcase_add_test(t, every_byte_changed);
     tcase_add_test(t, random_orders);
+    tcase_add_test(t, a_million_items_take_no_memory);
     tcase_add_test(t, too_many_for_msgpack);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);

@@ -271,6 +271,25 @@ START_TEST(too_big_and_no_memory)
 }
 END_TEST
 
+START_TEST(as_big_as_can_be)
+{
+    enum { HEADS = 1 + 1 + 5 }; /* the array, an empty nick, a text of 32 bits of length */
+    char *large = calloc(1, WEFT_MESSAGE_MAX);
+    ck_assert_ptr_nonnull(large);
+    struct say v = {weft_cstr(""), weft_str(large, WEFT_MESSAGE_MAX - HEADS)}, got;
+    weft_msg *m = say_new(&v);
+    ck_assert_ptr_nonnull(m);
+    ck_assert_uint_eq(weft_size(m), WEFT_MESSAGE_MAX);
+    ck_assert_int_eq(say_read(m, &got), 0);
+    ck_assert_uint_eq(got.text.size, v.text.size);
+    weft_msg_free(m);
+    v.text.size++;
+    ck_assert_ptr_null(say_new(&v));
+    ck_assert_int_eq(say_send(weft_nobody(), &v), WEFT_ETOOBIG);
+    free(large);
+}
+END_TEST
+
 START_TEST(every_field_type_comes_back)
 {
     struct everything v = {weft_cstr("text"), weft_str("\0\1", 2), true, INT64_MIN, UINT64_MAX, -0.5,
@@ -470,6 +489,7 @@ int main(void)
     tcase_add_test(t, each_function_sends_its_way);
     tcase_add_test(t, bodies_around_the_small_buffer);
     tcase_add_test(t, too_big_and_no_memory);
+    tcase_add_test(t, as_big_as_can_be);
     tcase_add_test(t, every_field_type_comes_back);
     tcase_add_test(t, a_message_without_fields);
     tcase_add_test(t, the_field_at_fault_is_named);
