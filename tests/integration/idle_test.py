@@ -47,6 +47,15 @@ class Idle(unittest.TestCase):
             self.assertEqual(observe(node.pid), {})
             node.stop()
 
+    def test_blocking_threads_and_pools_sleep(self):
+        with Cluster() as cluster:
+            node = cluster.run("a", built("tests", "test_modules.so"), "idle")
+            node.line()
+            self.settle(node.pid)
+            self.assertEqual(observe(node.pid), {})
+            self.assertIn("weft-blocking", [name for _, name in runs(node.pid)])
+            node.stop()
+
     def test_a_link_costs_its_heartbeats_and_nothing_else(self):
         with Cluster() as cluster:
             a = cluster.run("a", built("examples", "echo.so"), "--port", "0")

@@ -27,6 +27,27 @@ static void stubborn(void)
     for (;;) (void)weft_sleep(WEFT_FOREVER), (void)weft_yield();
 }
 
+static void does_nothing(void *block)
+{
+    (void)block;
+}
+
+static void member(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) weft_msg_free(m);
+}
+
+/* Has all that may lie idle: threads for blocking functions, a pool and its members. */
+static void idle(void)
+{
+    weft_pid pool;
+    if (weft_offload(does_nothing, NULL, 0, WEFT_FOREVER) < 0) return;
+    if (weft_spawn_pool(&pool, member, NULL, 0, NULL) < 0 || weft_send(pool, 1, NULL, 0) < 0) return;
+    echo();
+}
+
 static int recurse(volatile int depth)
 {
     volatile char frame[512];
@@ -41,6 +62,7 @@ static void first(const void *arg, size_t size)
     const char *what = args->argc > 1 ? args->argv[1] : "";
     if (strcmp(what, "echo") == 0) echo();
     else if (strcmp(what, "stubborn") == 0) stubborn();
+    else if (strcmp(what, "idle") == 0) idle();
     else if (strcmp(what, "recurse") == 0) printf("%d\n", recurse(0));
     else if (strcmp(what, "fail") == 0) weft_exit(WEFT_EINUSE);
     else printf("%d words\n", args->argc);

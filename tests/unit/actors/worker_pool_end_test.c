@@ -141,6 +141,43 @@ START_TEST(a_linked_pool_ends_with_its_owner)
 }
 END_TEST
 
+/* With a pool on another worker each of these calls waits. */
+static void asks_for_ever(const void *arg, size_t size)
+{
+    struct kid k;
+    (void)size;
+    memcpy(&k, arg, sizeof k);
+    weft_pid mine;
+    weft_pool_options linked = {.count = 3, .link = true};
+    for (bool told = false;; told = true) {
+        struct weft_pool_member all[4];
+        (void)weft_pool_inspect(k.other, NULL, all, 4, WEFT_FOREVER);
+        if (k.n % 2 == 0 && weft_spawn_pool(&mine, member, NULL, 0, &linked) == 0)
+            (void)weft_pool_stop(mine, WEFT_FOREVER);
+        if (!told) want_int(say(k.parent, GO, 0), 0);
+    }
+}
+
+static void kills_askers(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid pool = POOL(.count = 2);
+    for (int i = 0; i < 20; i++) {
+        weft_spawn_options there = {.worker = 1 + i % 3};
+        weft_pid asker = kid_with(asks_for_ever, (struct kid){.other = pool, .n = i}, &there);
+        want_int(hear(GO), 0);
+        want_int(weft_kill(asker), 0);
+        await_end(asker);
+    }
+    stop_in_order(pool);
+}
+
+START_TEST(whoever_is_killed_in_a_request_leaves_nothing)
+{
+    run_on(3, kills_askers);
+}
+END_TEST
+
 static _Atomic int busy_pools;
 
 static void keeps_a_pool_busy(const void *arg, size_t size)
@@ -316,5 +353,6 @@ START_TEST(members_come_and_go_under_load)
 END_TEST
 
 TEST_MAIN("worker_pool_end", a_pool_is_resized, members_end_one_after_the_other, a_pool_is_ended_by_force,
-          a_linked_pool_ends_with_its_owner, a_node_stops_with_its_pools, bad_arguments_have_their_errors,
-          a_node_without_room_for_members_stays_healthy, members_come_and_go_under_load)
+          a_linked_pool_ends_with_its_owner, whoever_is_killed_in_a_request_leaves_nothing,
+          a_node_stops_with_its_pools, bad_arguments_have_their_errors, a_node_without_room_for_members_stays_healthy,
+          members_come_and_go_under_load)
