@@ -571,7 +571,7 @@ int weft_pool_inspect(weft_pid pool, struct weft_pool_info *out, struct weft_poo
     if (m == NULL) return count;
     const struct reply *r = weft_data(m);
     if (out != NULL) *out = r->info;
-    if (count > 0) memcpy(members, r->members, (size_t)count * sizeof *members);
+    if (members != NULL && count > 0) memcpy(members, r->members, (size_t)count * sizeof *members);
     weft_msg_free(m);
     return count;
 }
