@@ -10,7 +10,9 @@
 void wf_children_init(struct wf_children *all)
 {
     *all = (struct wf_children){0};
-    wf_list_init(&all->busy);
+    wf_list_init(&all->stops);
+    wf_list_init(&all->downs);
+    wf_list_init(&all->clock);
 }
 
 void wf_children_finish(struct wf_children *all)
@@ -49,19 +51,31 @@ struct wf_child *wf_children_find(const struct wf_children *all, weft_pid pid)
     return NULL;
 }
 
+/* In order: usually as the last, or, when a group stops, as the first. */
+static void insert(struct wf_list *turn, struct wf_child *c)
+{
+    struct wf_link *before = &turn->head;
+    if (!wf_list_empty(turn) && wf_child_on_turn(before->next)->serial > c->serial) before = before->next;
+    else
+        while (before->prev != &turn->head && wf_child_on_turn(before->prev)->serial > c->serial)
+            before = before->prev;
+    wf_list_insert_before(before, &c->on_turn);
+}
+
 void wf_children_changed(struct wf_children *all, struct wf_child *c)
 {
-    bool rests = c->state == WF_UP ? !c->must_stop : c->state == WF_DOWN && !c->wanted;
-    all->keys[wf_children_index(all, c)].actor = c->state == WF_DOWN ? 0 : c->pid.actor;
-    if (rests) wf_unlink(&c->on_busy);
-    if (rests || wf_linked(&c->on_busy)) return;
-    struct wf_link *before = &all->busy.head; /* usually it is the last, or, when a group stops, the first */
-    if (!wf_list_empty(&all->busy) && wf_child_busy(all->busy.head.next)->serial > c->serial)
-        before = all->busy.head.next;
-    else
-        while (before->prev != &all->busy.head && wf_child_busy(before->prev)->serial > c->serial)
-            before = before->prev;
-    wf_list_insert_before(before, &c->on_busy);
+    bool down = c->state == WF_DOWN, timed = c->state == WF_STARTING || c->state == WF_STOPPING;
+    struct wf_list *turn = c->must_stop ? &all->stops : down && c->wanted ? &all->downs : NULL;
+    all->keys[wf_children_index(all, c)].actor = down ? 0 : c->pid.actor;
+    if (turn != c->turn) {
+        wf_unlink(&c->on_turn);
+        c->turn = turn;
+        if (turn != NULL) insert(turn, c);
+    }
+    if (timed != wf_linked(&c->on_clock)) {
+        if (timed) wf_list_push(&all->clock, &c->on_clock);
+        else wf_unlink(&c->on_clock);
+    }
 }
 
 static int grow(struct wf_children *all)
@@ -103,5 +117,6 @@ void wf_children_remove(struct wf_children *all, struct wf_child *c)
     size_t i = wf_children_index(all, c), behind = --all->count - i;
     memmove(&all->at[i], &all->at[i + 1], behind * sizeof(struct wf_child *));
     memmove(&all->keys[i], &all->keys[i + 1], behind * sizeof(struct wf_child_key));
-    wf_unlink(&c->on_busy);
+    wf_unlink(&c->on_turn);
+    wf_unlink(&c->on_clock);
 }

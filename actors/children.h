@@ -1,7 +1,7 @@
 /* actors/children.h -- the children of a supervisor: a list in the order of their start, found by name and pid.
  *
- * Design notes. A child is at rest when nothing is pending for it: it is up, or down for good. The others are on the
- * list `busy`, in the same order; only they are looked at while the supervisor runs. Names and pids are found by
+ * Design notes. A child for which something is pending is on up to two lists, so that the others are not looked at
+ * while the supervisor runs: `stops` or `downs`, in the order of `at`, and `clock`. Names and pids are found by
  * scanning `keys`, 16 bytes each. */
 #ifndef WF_CHILDREN_H
 #define WF_CHILDREN_H
@@ -11,8 +11,10 @@
 enum wf_child_phase { WF_DOWN, WF_STARTING, WF_UP, WF_STOPPING };
 
 struct wf_child {
-    struct wf_link on_busy; /* wf_children.busy, unless it is at rest */
-    uint64_t serial;        /* rises in the order of `children` */
+    struct wf_link on_turn;  /* wf_children.stops or downs, which is `turn` */
+    struct wf_link on_clock; /* wf_children.clock */
+    struct wf_list *turn;    /* NULL: neither */
+    uint64_t serial;         /* rises in the order of `children` */
     weft_child_spec spec;
     uint8_t state; /* wf_child_phase */
     bool wanted, must_stop;
@@ -41,7 +43,9 @@ struct wf_children {
     struct wf_child_key *keys; /* of the same ones */
     size_t count, capacity;
     uint64_t last_serial;
-    struct wf_list busy; /* wf_child.on_busy */
+    struct wf_list stops; /* wf_child.on_turn: up, and must stop */
+    struct wf_list downs; /* wf_child.on_turn: down, and wanted */
+    struct wf_list clock; /* wf_child.on_clock: starting or stopping, so it has a deadline */
 };
 
 void wf_children_init(struct wf_children *all);
@@ -55,9 +59,13 @@ struct wf_child *wf_children_find(const struct wf_children *all, weft_pid pid); 
 size_t wf_children_index(const struct wf_children *all, const struct wf_child *c);
 /* To be called after each change of `state`, `wanted` or `must_stop`. */
 void wf_children_changed(struct wf_children *all, struct wf_child *c);
-static inline struct wf_child *wf_child_busy(struct wf_link *k)
+static inline struct wf_child *wf_child_on_turn(struct wf_link *k)
 {
-    return WF_CONTAINER(k, struct wf_child, on_busy);
+    return WF_CONTAINER(k, struct wf_child, on_turn);
+}
+static inline struct wf_child *wf_child_on_clock(struct wf_link *k)
+{
+    return WF_CONTAINER(k, struct wf_child, on_clock);
 }
 
 #endif

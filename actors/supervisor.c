@@ -123,8 +123,12 @@ static void start(struct supervisor *s, struct wf_child *c)
         rc = weft_spawn(&c->pid, wf_child_main, &c->charge, size, &c->spec.options);
     }
     if (rc == WEFT_ECANCELED) begin_end(s, WEFT_EXIT_STOPPED, "%s", ""); /* the node is stopping */
-    if (rc < 0) ended(s, c, rc, "");
-    else wf_children_changed(&s->all, c);
+    if (rc < 0) {
+        ended(s, c, rc, "");
+        return;
+    }
+    wf_children_changed(&s->all, c);
+    s->wake = WF_MIN(s->wake, c->deadline);
 }
 
 /* Without memory even for that it is tried again; but who is ending leaves it to the links, which need none. */
@@ -255,12 +259,11 @@ static void ended(struct supervisor *s, struct wf_child *c, int reason, const ch
 /* ---- What to do next ------------------------------------------------------------------------------------------- */
 
 /* Kills those that are overdue. */
-static void look_at_deadlines(struct supervisor *s, int64_t now)
+static void look_at_clock(struct supervisor *s, int64_t now)
 {
     s->wake = WEFT_FOREVER;
-    WF_LIST_EACH(k, &s->all.busy) {
-        struct wf_child *c = wf_child_busy(k);
-        if (c->state != WF_STARTING && c->state != WF_STOPPING) continue;
+    WF_LIST_EACH(k, &s->all.clock) {
+        struct wf_child *c = wf_child_on_clock(k);
         if (c->deadline <= now) overdue(s, c);
         s->wake = WF_MIN(s->wake, c->deadline);
     }
@@ -269,12 +272,19 @@ static void look_at_deadlines(struct supervisor *s, int64_t now)
 /* The last of those that must stop. True: there is one, and nothing may start before it is down. */
 static bool stop_one(struct supervisor *s)
 {
-    for (struct wf_link *k = s->all.busy.head.prev; k != &s->all.busy.head; k = k->prev) {
-        struct wf_child *c = wf_child_busy(k);
-        if (!c->must_stop) continue;
-        if (c->state != WF_STOPPING) stop(s, c);
-        s->wake = WF_MIN(s->wake, c->deadline);
-        return true;
+    if (wf_list_empty(&s->all.stops)) return false;
+    struct wf_child *c = wf_child_on_turn(s->all.stops.head.prev);
+    if (c->state != WF_STOPPING) stop(s, c);
+    s->wake = WF_MIN(s->wake, c->deadline);
+    return true;
+}
+
+/* Whether one of its elders is starting; NULL: whether anyone is. */
+static bool is_starting_before(const struct supervisor *s, const struct wf_child *c)
+{
+    WF_LIST_EACH(k, &s->all.clock) {
+        const struct wf_child *d = wf_child_on_clock(k);
+        if (d->state == WF_STARTING && (c == NULL || d->serial < c->serial)) return true;
     }
     return false;
 }
@@ -283,17 +293,17 @@ static bool stop_one(struct supervisor *s)
 static bool start_one(struct supervisor *s, int64_t now)
 {
     bool in_order = !s->started || s->strategy != WEFT_ONE_FOR_ONE;
-    WF_LIST_EACH(k, &s->all.busy) {
-        struct wf_child *c = wf_child_busy(k);
-        if (!c->wanted) continue;
-        if (c->state == WF_DOWN && c->not_before <= now) {
+    WF_LIST_EACH(k, &s->all.downs) {
+        struct wf_child *c = wf_child_on_turn(k);
+        if (in_order && is_starting_before(s, c)) return false;
+        if (c->not_before <= now) {
             start(s, c);
             return true;
         }
-        if (c->state == WF_DOWN) s->wake = WF_MIN(s->wake, c->not_before);
+        s->wake = WF_MIN(s->wake, c->not_before);
         if (in_order) return false;
     }
-    if (!s->started) {
+    if (!s->started && !is_starting_before(s, NULL)) {
         s->started = true;
         (void)weft_ready();
     }
@@ -302,11 +312,9 @@ static bool start_one(struct supervisor *s, int64_t now)
 
 static void advance(struct supervisor *s)
 {
-    int64_t now;
-    do {
-        now = weft_now();
-        look_at_deadlines(s, now);
-    } while (!stop_one(s) && !s->ending && start_one(s, now));
+    int64_t now = weft_now();
+    look_at_clock(s, now);
+    while (!stop_one(s) && !s->ending && start_one(s, now)) {}
 }
 
 /* ---- Messages -------------------------------------------------------------------------------------------------- */
@@ -435,11 +443,16 @@ static void take(struct supervisor *s, weft_msg *m)
 
 /* ---- The supervisor -------------------------------------------------------------------------------------------- */
 
+static bool all_down(const struct supervisor *s)
+{
+    return wf_list_empty(&s->all.stops) && wf_list_empty(&s->all.clock);
+}
+
 __attribute__((noreturn)) static void run(struct supervisor *s)
 {
     for (;;) {
         advance(s);
-        if (s->ending && (s->leave || wf_list_empty(&s->all.busy))) wf_actor_fail(s->actor, s->reason, s->text);
+        if (s->ending && (s->leave || all_down(s))) wf_actor_fail(s->actor, s->reason, s->text);
         weft_msg *m;
         int rc = weft_recv(&m, s->wake);
         if (rc == WEFT_OK) take(s, m);
