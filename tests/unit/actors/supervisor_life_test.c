@@ -1,6 +1,8 @@
 /* actors/supervisor.c, child.c: how children start and stop, and with them their supervisor; bad input. */
 #include "supervisor_kit.h"
 
+#include <semaphore.h>
+
 /* ---- Starting -------------------------------------------------------------------------------------------------- */
 
 BODY(the_next_child_starts_when_the_one_before_is_ready)
@@ -219,6 +221,37 @@ START_TEST(a_supervisor_ends_with_the_actor_it_is_linked_to)
 }
 END_TEST
 
+static sem_t all_are_up;
+
+static void says_when_all_are_up(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid last;
+    want_int(weft_await_name("c", &last, WEFT_FOREVER), 0);
+    int64_t value = 0;
+    weft_msg *m;
+    want_int(weft_call(last, ASK, &value, sizeof value, &m, WEFT_FOREVER), 0); /* it has begun */
+    want_int(sem_post(&all_are_up), 0);
+}
+
+START_TEST(the_end_of_a_node_is_in_order)
+{
+    static const weft_supervisor_spec spec = SPEC(abc);
+    const weft_supervisor_spec *to_spec = &spec;
+    clear();
+    ck_assert_int_eq(sem_init(&all_are_up, 0, 0), 0);
+    weft_node *n = node_of(1);
+    want_int(weft_node_spawn(n, NULL, subtree, &to_spec, sizeof to_spec, NULL), 0);
+    node_spawn(n, 1, says_when_all_are_up);
+    while (sem_wait(&all_are_up) < 0) {}
+    ck_assert_int_eq(wf_node_drain(n, weft_after(WEFT_SEC(60))), 0);
+    node_finish(n);
+    wf_node_destroy(n);
+    ck_assert_str_eq(trace, "+a+b+c-c-b-a");
+    sem_destroy(&all_are_up);
+}
+END_TEST
+
 /* ---- Bad input ------------------------------------------------------------------------------------------------- */
 
 static int supervise_result;
@@ -322,4 +355,4 @@ TEST_MAIN("supervisor_life", the_next_child_starts_when_the_one_before_is_ready,
           a_failed_restart_counts_and_is_tried_again, a_name_that_is_taken_keeps_a_child_from_starting,
           a_child_that_ignores_its_stop_is_killed_at_the_deadline, a_supervisor_is_given_the_time_its_children_need,
           children_of_a_killed_supervisor_end, a_supervisor_ends_with_the_actor_it_is_linked_to,
-          bad_specs_start_nothing, strange_messages_are_dropped, outside_of_actors)
+          the_end_of_a_node_is_in_order, bad_specs_start_nothing, strange_messages_are_dropped, outside_of_actors)
