@@ -50,13 +50,23 @@ struct wf_actor {
     bool service;           /* weft's own */
     _Atomic uint8_t policy; /* weft_full_policy; as `full` */
     _Atomic bool full;      /* owner: relaxed store; senders on other threads: relaxed load. A hint, see mailbox.c */
-    /* Owner's thread only, from here on. */
-    alignas(WF_CACHE_LINE) struct wf_lane mail, signals;
+    /* Owner's thread only, from here on. This line is all that sending and receiving touch, but for `held`. */
+    alignas(WF_CACHE_LINE) struct wf_lane mail;
+    struct wf_lane signals;
     uint32_t mail_count;
-    bool cleaning;                  /* wf_actor_end runs */
-    bool wants_room;                /* waits for room in another's mailbox */
-    bool room_news;                 /* and was told that there is some */
-    bool aside_told;                /* the log has said that a selective receive came to its bound */
+    bool cleaning;   /* wf_actor_end runs */
+    bool wants_room; /* waits for room in another's mailbox */
+    bool room_news;  /* and was told that there is some */
+    bool aside_told; /* the log has said that a selective receive came to its bound */
+    size_t mail_bytes, mailbox_bytes_max;
+    uint64_t received;
+    weft_msg *held;      /* doubly linked: next by post.next, previous by to_actor */
+    struct wf_lane room; /* WF_MSG_ROOM requests of senders that wait for room here */
+    weft_msg *scanned;   /* weft_recv_match: the last message it has seen */
+    uint32_t aside;      /* and how many of mail it has passed over */
+    uint32_t aside_max;
+    uint64_t dropped;
+    uint64_t evicted;               /* of the mailbox, by WEFT_FULL_DROP_OLDEST */
     uint32_t room_asked;            /* how often it asked: news of an earlier time say nothing */
     bool traps_stop;                /* weft_trap_stop */
     bool stop_asked;                /* and it was: it has, or had, a WEFT_TAG_STOP */
@@ -67,17 +77,9 @@ struct wf_actor {
     struct wf_ties *ties;           /* monitors and links; NULL: none */
     struct wf_keep *keep;           /* of its supervisor, which keeps its mailbox from life to life; NULL: none */
     const struct wf_charge *charge; /* of a supervised child while its body runs; else NULL */
-    uint64_t received, dropped;
-    uint64_t evicted;    /* of the mailbox, by WEFT_FULL_DROP_OLDEST */
-    weft_msg *scanned;   /* weft_recv_match: the last message it has seen */
-    weft_msg *held;      /* doubly linked: next by post.next, previous by to_actor */
-    struct wf_lane room; /* WF_MSG_ROOM requests of senders that wait for room here */
-    size_t mail_bytes, mailbox_bytes_max;
-    uint32_t aside; /* messages this selective receive has passed over */
-    uint32_t aside_max;
-    struct wf_link on_short; /* wf_actors.short_of_bytes */
-    uint64_t call_ref;       /* of the call it waits in; 0: none */
-    uint64_t call_node;      /* to which node it went */
+    struct wf_link on_short;        /* wf_actors.short_of_bytes */
+    uint64_t call_ref;              /* of the call it waits in; 0: none */
+    uint64_t call_node;             /* to which node it went */
     uint64_t last_ref;
     weft_msg *answer;
     struct wf_link on_calls;      /* wf_actors.calls, while it waits for an answer of another node */
