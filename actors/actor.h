@@ -241,6 +241,9 @@ bool wf_group_watches(const struct wf_actor *a, uint64_t watch);
 int wf_subscriptions_init(struct wf_actors *wa);
 void wf_topics_publish_here(struct wf_worker *w, uint32_t tag, weft_pid from, struct wf_body *body,
                             uint32_t *delivered);
+/* A message from another node, for queue groups and subscribers that are waited for. Any thread. */
+void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, uint32_t tag, weft_pid from,
+                              struct wf_body *body);
 void wf_topics_leave(struct wf_actor *a);
 
 #endif

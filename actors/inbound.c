@@ -44,6 +44,7 @@ void wf_inbound_publish(weft_node *node, struct wf_inbound *in, uint32_t tag, we
         m->from = from;
         add(in, i, &m->post);
     }
+    wf_topics_choose_inbound(node, in, tag, from, body);
     wf_body_drop(NULL, body);
 }
 

@@ -113,7 +113,9 @@ int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_
     n->workers.env = env == NULL ? pf_env_native() : env;
     fill_in(n, options);
     if ((rc = pf_mutex_create(&n->lock)) < 0 || (rc = pf_cond_create(&n->ended)) < 0) goto failed;
-    if ((rc = wf_names_create(&n->names)) < 0 || (rc = wf_groups_create(&n->groups)) < 0) goto failed;
+    if ((rc = wf_names_create(&n->names)) < 0 || (rc = wf_groups_create(&n->groups)) < 0 ||
+        (rc = wf_topics_create(&n->topics)) < 0)
+        goto failed;
     if ((rc = wf_workers_init(&n->workers)) < 0) goto failed;
     for (uint32_t i = 0; i < n->workers.count; i++) {
         if ((rc = wf_actors_init(n, n->workers.at[i])) < 0) goto failed;
@@ -139,6 +141,7 @@ void wf_node_destroy(weft_node *n)
     }
     wf_workers_finish(&n->workers);
     wf_groups_destroy(n->groups);
+    wf_topics_destroy(n->topics);
     wf_names_destroy(n->names);
     pf_cond_destroy(n->ended);
     pf_mutex_destroy(n->lock);

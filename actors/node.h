@@ -10,6 +10,7 @@
 #include "msg.h"
 #include "names.h"
 #include "route.h"
+#include "topic_wide.h"
 #include "worker.h"
 
 #include <weft/node.h>
@@ -36,6 +37,7 @@ struct weft_node {
     weft_node_options options; /* with defaults filled in; strings are not valid here, see name and transport */
     struct wf_names *names;
     struct wf_groups *groups;
+    struct wf_topics *topics;
     const struct wf_route *route; /* NULL: no network. Set once before the workers start */
     void *transport;              /* of transport/, reached by the route's functions through the worker's set */
     struct weft_args *args;       /* of weft_main and `weft run`; may be NULL */

@@ -340,6 +340,12 @@ struct wf_subscriber *wf_trie_find(const struct wf_trie *t, weft_text pattern)
     return WF_CONTAINER(wf_list_first(&n->subscribers), struct wf_subscriber, on_node);
 }
 
+struct wf_subscriber *wf_trie_next(const struct wf_subscriber *s)
+{
+    struct wf_link *k = s->on_node.next;
+    return k == &s->node->subscribers.head ? NULL : WF_CONTAINER(k, struct wf_subscriber, on_node);
+}
+
 /* ---- Interest -------------------------------------------------------------------------------------------------- */
 
 struct wf_interest_entry {

@@ -55,6 +55,8 @@ size_t wf_trie_match(struct wf_trie *t, weft_text topic, void (*hit)(struct wf_s
 bool wf_trie_matches(const struct wf_trie *t, weft_text topic);
 /* The first subscriber to exactly this pattern; NULL if none. */
 struct wf_subscriber *wf_trie_find(const struct wf_trie *t, weft_text pattern);
+/* The next one to the same pattern; NULL: it was the last. */
+struct wf_subscriber *wf_trie_next(const struct wf_subscriber *s);
 
 /* ---- Interest: a set of patterns, each with a count of how often it was added ---------------------------------- */
 

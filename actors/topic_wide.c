@@ -1,0 +1,133 @@
+/* actors/topic_wide.c -- see topic_wide.h.
+ *
+ * Design notes.
+ * (1) One trie for the node, under one lock: a choice between members on different workers must be made once. Who
+ *     publishes on a node without such subscriptions reads one counter and takes no lock.
+ * (2) A group's members are in a circle: whoever is chosen goes to its end. Members without room are passed over and
+ *     keep their turn.
+ * (3) The counter is written under the lock. A publisher that reads an old value published before the subscribe
+ *     returned, or was not told of it by anybody: both are races without a promise. */
+#include "topic_wide.h"
+
+#include "platform.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct wf_topics {
+    pf_mutex *lock;
+    struct wf_trie trie;    /* wf_wide.subscriber */
+    _Atomic uint32_t count; /* of wides: relaxed, see note (3) */
+};
+
+struct wf_wide {
+    struct wf_subscriber subscriber;
+    struct wf_list members; /* wf_wide_member.on_wide; whose turn it is comes first */
+    int64_t wait;
+    char queue[WF_QUEUE_MAX + 1]; /* "": a subscriber on its own */
+};
+
+int wf_topics_create(struct wf_topics **out)
+{
+    struct wf_topics *t = calloc(1, sizeof *t);
+    int rc = t == NULL ? WEFT_ENOMEM : pf_mutex_create(&t->lock);
+    if (rc < 0) {
+        free(t);
+        return rc;
+    }
+    wf_trie_init(&t->trie);
+    *out = t;
+    return WEFT_OK;
+}
+
+void wf_topics_destroy(struct wf_topics *t)
+{
+    if (t == NULL) return;
+    WF_ASSERT(t->trie.subscribers == 0); /* actors leave before they end */
+    wf_trie_finish(&t->trie);
+    pf_mutex_destroy(t->lock);
+    free(t);
+}
+
+bool wf_wide_any(const struct wf_topics *t)
+{
+    return atomic_load_explicit(&t->count, memory_order_relaxed) > 0;
+}
+
+static struct wf_wide *find(const struct wf_topics *t, weft_text pattern, const char *queue)
+{
+    struct wf_subscriber *s = wf_trie_find(&t->trie, pattern);
+    for (; s != NULL; s = wf_trie_next(s)) {
+        struct wf_wide *wide = WF_CONTAINER(s, struct wf_wide, subscriber);
+        if (strcmp(wide->queue, queue) == 0) return wide;
+    }
+    return NULL;
+}
+
+/* Under the lock. */
+static struct wf_wide *make(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait)
+{
+    struct wf_wide *wide = calloc(1, sizeof *wide);
+    if (wide == NULL) return NULL;
+    wf_list_init(&wide->members);
+    wide->wait = wait;
+    if (queue != NULL) memcpy(wide->queue, queue, strlen(queue));
+    if (wf_trie_add(&t->trie, pattern, &wide->subscriber) < 0) {
+        free(wide);
+        return NULL;
+    }
+    atomic_store_explicit(&t->count, (uint32_t)t->trie.subscribers, memory_order_relaxed);
+    return wide;
+}
+
+int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait, uint64_t actor,
+                struct wf_wide_member *m)
+{
+    pf_mutex_lock(t->lock);
+    struct wf_wide *wide = queue == NULL ? NULL : find(t, pattern, queue);
+    if (wide == NULL) wide = make(t, pattern, queue, wait);
+    if (wide != NULL) {
+        m->wide = wide;
+        m->actor = actor;
+        wf_list_push(&wide->members, &m->on_wide);
+    }
+    pf_mutex_unlock(t->lock);
+    return wide == NULL ? WEFT_ENOMEM : WEFT_OK;
+}
+
+void wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m)
+{
+    struct wf_wide *wide = m->wide;
+    pf_mutex_lock(t->lock);
+    wf_unlink(&m->on_wide);
+    m->wide = NULL;
+    if (wf_list_empty(&wide->members)) {
+        wf_trie_remove(&t->trie, &wide->subscriber);
+        atomic_store_explicit(&t->count, (uint32_t)t->trie.subscribers, memory_order_relaxed);
+        free(wide);
+    }
+    pf_mutex_unlock(t->lock);
+}
+
+static void choose(struct wf_subscriber *s, void *arg)
+{
+    const struct wf_wide_ask *ask = arg;
+    struct wf_wide *wide = WF_CONTAINER(s, struct wf_wide, subscriber);
+    WF_LIST_EACH(k, &wide->members) {
+        struct wf_wide_member *m = WF_CONTAINER(k, struct wf_wide_member, on_wide);
+        bool alone = wide->queue[0] == 0;
+        if (!alone && !ask->room(m->actor, ask->arg)) continue;
+        wf_unlink(k);
+        wf_list_push(&wide->members, k);
+        ask->take(m->actor, alone ? wide->wait : -1, ask->arg);
+        return;
+    }
+    ask->take(0, -1, ask->arg);
+}
+
+void wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide_ask *ask)
+{
+    pf_mutex_lock(t->lock);
+    wf_trie_match(&t->trie, topic, choose, (void *)(uintptr_t)ask);
+    pf_mutex_unlock(t->lock);
+}
