@@ -26,8 +26,8 @@ BODY(mail_is_kept_from_life_to_life)
 {
     NO_ARGS;
     static const weft_child_spec kids[] = {{.name = "adder", .body = adder, .keep_mailbox = true}};
-    static const weft_supervisor_spec spec = SPEC(kids, .max_restarts = 1000, .backoff_min = WEFT_MS(1),
-                                                  .backoff_max = WEFT_MS(50));
+    static const weft_supervisor_spec spec = SPEC_WITH(kids, .max_restarts = 1000, .backoff_min = WEFT_MS(1),
+                                                       .backoff_max = WEFT_MS(50));
     weft_pid s = top(&spec), adder_pid = named("adder");
     weft_monitor_ref ref;
     want_int(weft_monitor(adder_pid, &ref), 0);
@@ -71,8 +71,8 @@ END_TEST
 BODY(monitors_of_a_kept_actor_are_told_of_its_last_end)
 {
     NO_ARGS;
-    static const weft_child_spec kids[] = {CHILD("k", .keep_mailbox = true)};
-    static const weft_supervisor_spec spec = SPEC(kids, .max_restarts = 1, .backoff_min = WEFT_SEC(1));
+    static const weft_child_spec kids[] = {CHILD_WITH("k", .keep_mailbox = true)};
+    static const weft_supervisor_spec spec = SPEC_WITH(kids, .max_restarts = 1, .backoff_min = WEFT_SEC(1));
     weft_pid s = top(&spec), k = named("k");
     want_int(weft_monitor(k, NULL), 0);
     tell("k", FAIL, 17);
@@ -101,7 +101,7 @@ BODY(a_full_kept_mailbox_refuses_as_ever)
     NO_ARGS;
     static const weft_child_spec kids[] = {
         {.name = "adder", .body = adder, .keep_mailbox = true, .options = {.mailbox_max = 4}}};
-    static const weft_supervisor_spec spec = SPEC(kids, .backoff_min = WEFT_SEC(60));
+    static const weft_supervisor_spec spec = SPEC_WITH(kids, .backoff_min = WEFT_SEC(60));
     weft_pid s = top(&spec);
     sum = got = 0;
     tell("adder", 1, 7);
@@ -207,7 +207,7 @@ BODY(children_come_and_go_at_run_time)
     weft_pid s = top(&spec), x, y;
     want_int(weft_children(s, NULL, 0, WEFT_FOREVER), 0);
     want_int(weft_start_child(s, &(weft_child_spec)CHILD("x"), &x, WEFT_FOREVER), 0);
-    want_int(weft_start_child(s, &(weft_child_spec)CHILD("y", .keep_mailbox = true), &y, WEFT_FOREVER), 0);
+    want_int(weft_start_child(s, &(weft_child_spec)CHILD_WITH("y", .keep_mailbox = true), &y, WEFT_FOREVER), 0);
     want_trace("+x+y");
     want(weft_pid_equal(x, named("x")) && weft_pid_equal(y, named("y")));
     want_int(weft_start_child(s, &(weft_child_spec)CHILD("x"), NULL, WEFT_FOREVER), WEFT_EEXIST);
@@ -246,11 +246,12 @@ BODY(a_dynamic_child_that_does_not_start)
     want_int(weft_start_child(s, &kid, NULL, WEFT_FOREVER), WEFT_ECHILD);
     want_trace("+f-f+f-f+f-f");
     want_int(weft_children(s, NULL, 0, WEFT_FOREVER), 0);
-    want_int(weft_start_child(s, &(weft_child_spec)CHILD("l", .await_ready = true), NULL, WEFT_FOREVER),
+    want_int(weft_start_child(s, &(weft_child_spec)CHILD_WITH("l", .await_ready = true), NULL, WEFT_FOREVER),
              WEFT_ETIMEDOUT);
     want_trace("+l-l");
-    want_int(weft_start_child(s, &(weft_child_spec)CHILD("l", .await_ready = true), NULL, weft_after(WEFT_SEC(1))),
-             WEFT_ETIMEDOUT);
+    want_int(
+        weft_start_child(s, &(weft_child_spec)CHILD_WITH("l", .await_ready = true), NULL, weft_after(WEFT_SEC(1))),
+        WEFT_ETIMEDOUT);
     tell("l", READY, 0); /* nobody waits for it any more, but it starts */
     want_now("+l");
     want_int(weft_children(s, NULL, 0, WEFT_FOREVER), 1);

@@ -101,14 +101,22 @@ __attribute__((unused)) static void subtree(const void *arg, size_t size)
 {
     (void)size;
     (void)weft_supervise(*(const weft_supervisor_spec *const *)arg);
-    want(!"weft_supervise has returned");
+    want_failed("weft_supervise has returned", __FILE__, __LINE__, 0);
 }
 
-#define CHILD(letter, ...)                                                        \
+#define CHILD(letter)                                                \
+    {                                                                \
+        .name = letter, .body = player, .arg = letter, .arg_size = 1 \
+    }
+#define CHILD_WITH(letter, ...)                                                   \
     {                                                                             \
         .name = letter, .body = player, .arg = letter, .arg_size = 1, __VA_ARGS__ \
     }
-#define SPEC(list, ...)                                              \
+#define SPEC(list)                                      \
+    {                                                   \
+        .children = list, .child_count = WF_COUNT(list) \
+    }
+#define SPEC_WITH(list, ...)                                         \
     {                                                                \
         .children = list, .child_count = WF_COUNT(list), __VA_ARGS__ \
     }

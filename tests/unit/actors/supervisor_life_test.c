@@ -8,7 +8,7 @@
 BODY(the_next_child_starts_when_the_one_before_is_ready)
 {
     NO_ARGS;
-    static const weft_child_spec kids[] = {CHILD("a", .await_ready = true), CHILD("b", .await_ready = true),
+    static const weft_child_spec kids[] = {CHILD_WITH("a", .await_ready = true), CHILD_WITH("b", .await_ready = true),
                                            CHILD("c")};
     static const weft_supervisor_spec spec = SPEC(kids);
     weft_pid s = top(&spec);
@@ -35,7 +35,7 @@ static const weft_child_spec a_fails_c[] = {
 BODY(a_child_that_does_not_start_at_first_ends_its_supervisor)
 {
     NO_ARGS;
-    static const weft_supervisor_spec spec = SPEC(a_fails_c, .max_restarts = 1000);
+    static const weft_supervisor_spec spec = SPEC_WITH(a_fails_c, .max_restarts = 1000);
     static const int reasons[] = {17, WEFT_EREFUSED, WEFT_EXIT_NORMAL};
     for (size_t i = 0; i < WF_COUNT(reasons); i++) {
         fail_starts = 1;
@@ -53,7 +53,8 @@ PLAY(a_child_that_does_not_start_at_first_ends_its_supervisor)
 BODY(a_start_that_takes_too_long_is_a_failed_one)
 {
     NO_ARGS;
-    static const weft_child_spec kids[] = {CHILD("a"), CHILD("b", .await_ready = true, .start_timeout = WEFT_SEC(2))};
+    static const weft_child_spec kids[] = {CHILD("a"),
+                                           CHILD_WITH("b", .await_ready = true, .start_timeout = WEFT_SEC(2))};
     static const weft_supervisor_spec spec = SPEC(kids);
     top(&spec);
     want_trace("+a+b");
@@ -68,8 +69,8 @@ PLAY(a_start_that_takes_too_long_is_a_failed_one)
 BODY(a_failed_restart_counts_and_is_tried_again)
 {
     NO_ARGS;
-    static const weft_supervisor_spec spec = SPEC(a_fails_c, .strategy = WEFT_REST_FOR_ONE, .max_restarts = 3,
-                                                  .period = WEFT_SEC(100), .backoff_min = WEFT_SEC(1));
+    static const weft_supervisor_spec spec = SPEC_WITH(a_fails_c, .strategy = WEFT_REST_FOR_ONE, .max_restarts = 3,
+                                                       .period = WEFT_SEC(100), .backoff_min = WEFT_SEC(1));
     fail_starts = 0;
     fail_reason = WEFT_EREFUSED;
     top(&spec);
@@ -112,7 +113,7 @@ BODY(a_name_that_is_taken_keeps_a_child_from_starting)
     want_int(down.reason, WEFT_EEXIST);
     want_text(&down, "child b did not start: name is taken");
     want_int(weft_stop(squat), 0);
-    static const weft_child_spec two[] = {CHILD("u", .unregistered = true)};
+    static const weft_child_spec two[] = {CHILD_WITH("u", .unregistered = true)};
     static const weft_supervisor_spec same = SPEC(two);
     weft_pid s = top(&same), t = top(&same); /* two with the same name under two supervisors */
     want_now("+u+u");
@@ -127,7 +128,7 @@ PLAY(a_name_that_is_taken_keeps_a_child_from_starting)
 BODY(a_child_that_ignores_its_stop_is_killed_at_the_deadline)
 {
     NO_ARGS;
-    static const weft_child_spec kids[] = {CHILD("a"), CHILD("b", .stop_timeout = WEFT_SEC(2)), CHILD("c")};
+    static const weft_child_spec kids[] = {CHILD("a"), CHILD_WITH("b", .stop_timeout = WEFT_SEC(2)), CHILD("c")};
     static const weft_supervisor_spec spec = SPEC(kids);
     weft_pid s = top(&spec);
     clear();
@@ -173,8 +174,8 @@ PLAY(a_supervisor_is_given_the_time_its_children_need)
 BODY(children_of_a_killed_supervisor_end)
 {
     NO_ARGS;
-    static const weft_child_spec kids[] = {CHILD("a"), CHILD("k", .keep_mailbox = true), CHILD("c")};
-    static const weft_supervisor_spec spec = SPEC(kids, .backoff_min = WEFT_SEC(1));
+    static const weft_child_spec kids[] = {CHILD("a"), CHILD_WITH("k", .keep_mailbox = true), CHILD("c")};
+    static const weft_supervisor_spec spec = SPEC_WITH(kids, .backoff_min = WEFT_SEC(1));
     for (int i = 0; i < 2; i++) {
         weft_pid s = top(&spec);
         clear();
@@ -283,11 +284,11 @@ BODY(bad_specs_start_nothing)
         {.name = "b", .body = NULL},
         {.name = "b", .body = player, .arg = big, .arg_size = sizeof big},
         {.name = "b", .body = player, .arg = NULL, .arg_size = 1},
-        CHILD("b", .restart = (weft_restart)3),
-        CHILD("b", .start_timeout = -1),
-        CHILD("b", .stop_timeout = -1),
-        CHILD("b", .options = {.link = true}),
-        CHILD("b", .options = {.monitor = &(weft_monitor_ref){0}}),
+        CHILD_WITH("b", .restart = (weft_restart)3),
+        CHILD_WITH("b", .start_timeout = -1),
+        CHILD_WITH("b", .stop_timeout = -1),
+        CHILD_WITH("b", .options = {.link = true}),
+        CHILD_WITH("b", .options = {.monitor = &(weft_monitor_ref){0}}),
         CHILD("a"), /* twice */
     };
     static const weft_supervisor_spec good = SPEC(abc);
@@ -301,15 +302,15 @@ BODY(bad_specs_start_nothing)
                  i + 1 == WF_COUNT(bad) ? WEFT_EEXIST : WEFT_EINVAL);
     }
     const weft_supervisor_spec wrong[] = {
-        SPEC(abc, .strategy = (weft_strategy)3),
+        SPEC_WITH(abc, .strategy = (weft_strategy)3),
         {.children = NULL, .child_count = 1},
         {.children = abc, .child_count = SIZE_MAX},
-        SPEC(abc, .max_restarts = -2),
-        SPEC(abc, .max_restarts = WEFT_RESTARTS_MAX + 1),
-        SPEC(abc, .period = -1),
-        SPEC(abc, .backoff_min = -1),
-        SPEC(abc, .backoff_max = -1),
-        SPEC(abc, .backoff_min = 2, .backoff_max = 1),
+        SPEC_WITH(abc, .max_restarts = -2),
+        SPEC_WITH(abc, .max_restarts = WEFT_RESTARTS_MAX + 1),
+        SPEC_WITH(abc, .period = -1),
+        SPEC_WITH(abc, .backoff_min = -1),
+        SPEC_WITH(abc, .backoff_max = -1),
+        SPEC_WITH(abc, .backoff_min = 2, .backoff_max = 1),
     };
     for (size_t i = 0; i < WF_COUNT(wrong); i++) want_invalid(&wrong[i]);
     want_invalid(NULL);

@@ -17,7 +17,7 @@ PLAY(children_start_in_order_and_stop_in_reverse)
 BODY(one_for_one)
 {
     NO_ARGS;
-    static const weft_supervisor_spec spec = SPEC(abc, .strategy = WEFT_ONE_FOR_ONE);
+    static const weft_supervisor_spec spec = SPEC_WITH(abc, .strategy = WEFT_ONE_FOR_ONE);
     weft_pid s = top(&spec), old = named("b"), a = named("a");
     want_trace("+a+b+c");
     tell("b", EXIT, 17);
@@ -35,7 +35,7 @@ PLAY(one_for_one)
 BODY(one_for_all)
 {
     NO_ARGS;
-    static const weft_supervisor_spec spec = SPEC(abcd, .strategy = WEFT_ONE_FOR_ALL);
+    static const weft_supervisor_spec spec = SPEC_WITH(abcd, .strategy = WEFT_ONE_FOR_ALL);
     weft_pid s = top(&spec);
     clear();
     tell("b", FAIL, 17);
@@ -47,7 +47,7 @@ PLAY(one_for_all)
 BODY(rest_for_one)
 {
     NO_ARGS;
-    static const weft_supervisor_spec spec = SPEC(abcd, .strategy = WEFT_REST_FOR_ONE);
+    static const weft_supervisor_spec spec = SPEC_WITH(abcd, .strategy = WEFT_REST_FOR_ONE);
     weft_pid s = top(&spec);
     clear();
     tell("b", EXIT, 17);
@@ -61,10 +61,10 @@ PLAY(rest_for_one)
 BODY(restart_kinds)
 {
     NO_ARGS;
-    static const weft_child_spec kids[] = {CHILD("p", .restart = WEFT_PERMANENT),
-                                           CHILD("t", .restart = WEFT_TRANSIENT),
-                                           CHILD("x", .restart = WEFT_TEMPORARY)};
-    static const weft_supervisor_spec spec = SPEC(kids, .max_restarts = 100);
+    static const weft_child_spec kids[] = {CHILD_WITH("p", .restart = WEFT_PERMANENT),
+                                           CHILD_WITH("t", .restart = WEFT_TRANSIENT),
+                                           CHILD_WITH("x", .restart = WEFT_TEMPORARY)};
+    static const weft_supervisor_spec spec = SPEC_WITH(kids, .max_restarts = 100);
     static const int reasons[] = {WEFT_EXIT_NORMAL, WEFT_EXIT_STOPPED, WEFT_EXIT_FAILED, WEFT_ENOMEM, 17};
     for (size_t i = 0; i < WF_COUNT(reasons); i++) {
         weft_pid s = top(&spec);
@@ -88,9 +88,9 @@ PLAY(restart_kinds)
 BODY(a_group_takes_along_what_ended_well_but_not_the_temporary)
 {
     NO_ARGS;
-    static const weft_child_spec kids[] = {CHILD("s", .restart = WEFT_TRANSIENT),
-                                           CHILD("x", .restart = WEFT_TEMPORARY), CHILD("p")};
-    static const weft_supervisor_spec spec = SPEC(kids, .strategy = WEFT_ONE_FOR_ALL);
+    static const weft_child_spec kids[] = {CHILD_WITH("s", .restart = WEFT_TRANSIENT),
+                                           CHILD_WITH("x", .restart = WEFT_TEMPORARY), CHILD("p")};
+    static const weft_supervisor_spec spec = SPEC_WITH(kids, .strategy = WEFT_ONE_FOR_ALL);
     weft_pid s = top(&spec);
     struct weft_child_info infos[3];
     tell("s", EXIT, WEFT_EXIT_NORMAL);
@@ -111,8 +111,8 @@ PLAY(a_group_takes_along_what_ended_well_but_not_the_temporary)
 BODY(a_child_that_dies_while_its_group_stops)
 {
     NO_ARGS;
-    static const weft_child_spec kids[] = {CHILD("a"), CHILD("b", .stop_timeout = WEFT_SEC(1)), CHILD("c")};
-    static const weft_supervisor_spec spec = SPEC(kids, .strategy = WEFT_ONE_FOR_ALL, .max_restarts = 1);
+    static const weft_child_spec kids[] = {CHILD("a"), CHILD_WITH("b", .stop_timeout = WEFT_SEC(1)), CHILD("c")};
+    static const weft_supervisor_spec spec = SPEC_WITH(kids, .strategy = WEFT_ONE_FOR_ALL, .max_restarts = 1);
     weft_pid s = top(&spec);
     clear();
     tell("b", HANG, 0);
@@ -131,8 +131,8 @@ PLAY(a_child_that_dies_while_its_group_stops)
 BODY(a_child_that_dies_while_its_group_starts)
 {
     NO_ARGS;
-    static const weft_child_spec kids[] = {CHILD("a"), CHILD("b", .await_ready = true), CHILD("c")};
-    static const weft_supervisor_spec spec = SPEC(kids, .strategy = WEFT_ONE_FOR_ALL);
+    static const weft_child_spec kids[] = {CHILD("a"), CHILD_WITH("b", .await_ready = true), CHILD("c")};
+    static const weft_supervisor_spec spec = SPEC_WITH(kids, .strategy = WEFT_ONE_FOR_ALL);
     weft_pid s = top(&spec);
     want_now("+a+b");
     tell("b", READY, 0);
@@ -152,7 +152,7 @@ PLAY(a_child_that_dies_while_its_group_starts)
 BODY(too_many_restarts_within_the_period)
 {
     NO_ARGS;
-    static const weft_supervisor_spec spec = SPEC(abc, .max_restarts = 2, .period = WEFT_SEC(10));
+    static const weft_supervisor_spec spec = SPEC_WITH(abc, .max_restarts = 2, .period = WEFT_SEC(10));
     weft_pid s = top(&spec);
     clear();
     for (int i = 0; i < 5; i++) { /* two in each period of 10 s and a nanosecond are not too many */
@@ -181,7 +181,7 @@ PLAY(too_many_restarts_within_the_period)
 BODY(no_restarts_at_all)
 {
     NO_ARGS;
-    static const weft_supervisor_spec spec = SPEC(abc, .max_restarts = WEFT_NO_RESTARTS);
+    static const weft_supervisor_spec spec = SPEC_WITH(abc, .max_restarts = WEFT_NO_RESTARTS);
     top(&spec);
     clear();
     tell("b", EXIT, 17);
@@ -196,19 +196,19 @@ BODY(escalation_through_two_levels)
 {
     NO_ARGS;
     static const weft_child_spec leaves[] = {CHILD("x"), CHILD("y")};
-    static const weft_supervisor_spec low = SPEC(leaves, .max_restarts = 1);
+    static const weft_supervisor_spec low = SPEC_WITH(leaves, .max_restarts = 1);
     static const weft_supervisor_spec *const to_low = &low;
     static const weft_child_spec middles[] = {
         CHILD("m"),
         {.name = "low", .body = subtree, .arg = &to_low, .arg_size = sizeof to_low, .await_ready = true},
         CHILD("n")};
-    static const weft_supervisor_spec middle = SPEC(middles, .strategy = WEFT_REST_FOR_ONE, .max_restarts = 1);
+    static const weft_supervisor_spec middle = SPEC_WITH(middles, .strategy = WEFT_REST_FOR_ONE, .max_restarts = 1);
     static const weft_supervisor_spec *const to_middle = &middle;
     static const weft_child_spec tops[] = {
         CHILD("a"),
         {.name = "middle", .body = subtree, .arg = &to_middle, .arg_size = sizeof to_middle, .await_ready = true},
         CHILD("b")};
-    static const weft_supervisor_spec high = SPEC(tops, .strategy = WEFT_ONE_FOR_ALL, .max_restarts = 1);
+    static const weft_supervisor_spec high = SPEC_WITH(tops, .strategy = WEFT_ONE_FOR_ALL, .max_restarts = 1);
     weft_pid s = top(&high);
     struct weft_child_info infos[3];
     want_trace("+a+m+x+y+n+b"); /* b waits for the whole subtree */
@@ -240,8 +240,8 @@ PLAY(escalation_through_two_levels)
 BODY(back_off_doubles_up_to_its_bound_and_begins_anew)
 {
     NO_ARGS;
-    static const weft_supervisor_spec spec = SPEC(abc, .max_restarts = 1000, .period = WEFT_SEC(60),
-                                                  .backoff_min = WEFT_MS(100), .backoff_max = WEFT_MS(700));
+    static const weft_supervisor_spec spec = SPEC_WITH(abc, .max_restarts = 1000, .period = WEFT_SEC(60),
+                                                       .backoff_min = WEFT_MS(100), .backoff_max = WEFT_MS(700));
     static const int wait_ms[] = {100, 200, 400, 700, 700};
     weft_pid s = top(&spec);
     clear();
@@ -270,7 +270,7 @@ PLAY(back_off_doubles_up_to_its_bound_and_begins_anew)
 BODY(back_off_holds_up_nobody_else)
 {
     NO_ARGS;
-    static const weft_supervisor_spec spec = SPEC(abcd, .max_restarts = 1000, .backoff_min = WEFT_SEC(1));
+    static const weft_supervisor_spec spec = SPEC_WITH(abcd, .max_restarts = 1000, .backoff_min = WEFT_SEC(1));
     weft_pid s = top(&spec);
     clear();
     tell("a", EXIT, 17);
@@ -292,8 +292,8 @@ PLAY(back_off_holds_up_nobody_else)
 BODY(a_group_waits_for_the_back_off_together)
 {
     NO_ARGS;
-    static const weft_supervisor_spec spec = SPEC(abc, .strategy = WEFT_REST_FOR_ONE, .max_restarts = 1000,
-                                                  .backoff_min = WEFT_SEC(1));
+    static const weft_supervisor_spec spec = SPEC_WITH(abc, .strategy = WEFT_REST_FOR_ONE, .max_restarts = 1000,
+                                                       .backoff_min = WEFT_SEC(1));
     weft_pid s = top(&spec);
     clear();
     tell("b", EXIT, 17);
@@ -313,8 +313,8 @@ BODY(jitter_waits_between_half_and_whole)
 {
     NO_ARGS;
     static const weft_child_spec one[] = {CHILD("a")};
-    static const weft_supervisor_spec spec = SPEC(one, .max_restarts = 1000, .backoff_min = WEFT_SEC(1),
-                                                  .backoff_max = WEFT_SEC(1), .jitter = true);
+    static const weft_supervisor_spec spec = SPEC_WITH(one, .max_restarts = 1000, .backoff_min = WEFT_SEC(1),
+                                                       .backoff_max = WEFT_SEC(1), .jitter = true);
     weft_pid s = top(&spec);
     int64_t least = INT64_MAX, most = 0;
     for (int i = 0; i < 100; i++) {
