@@ -97,8 +97,9 @@ def check_erlang(rows):
         again, faults = [], []
         for silence in SILENCES:
             run = f"rows:main({silence},[{modules}],[{','.join(again)}]),halt()."
-            done = subprocess.run(["erl", "-noshell", "-noinput", "-pa", folder, "-eval", run], text=True, check=False,
-                                  stdout=subprocess.PIPE, env=dict(os.environ, ERL_CRASH_DUMP_BYTES="0"))
+            done = subprocess.run(["erl", "-noshell", "-noinput", "-pa", folder, "-eval", run], text=True,
+                                  check=False, stdout=subprocess.PIPE,
+                                  env=dict(os.environ, ERL_CRASH_DUMP_BYTES="0"))
             got = outcomes(done.stdout)
             asked = {name: wanted[name] for name in again or wanted}
             faults = compare(asked, got)
