@@ -190,7 +190,9 @@ int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t dea
              : wf_id_worker(to.actor) == w->index  ? send_here(self, to, m, deadline)
                                                    : send_across(self, to, m, deadline);
     if (WF_UNLIKELY(rc < 0)) {
-        if (m->post.flags == WF_MSG_CALL && m->ref != self->call_ref) wf_refuse(w, m, rc);
+        /* That this actor is asked to stop is nothing to the asker. */
+        if (m->post.flags == WF_MSG_CALL && m->ref != self->call_ref)
+            wf_refuse(w, m, rc == WEFT_ECANCELED ? WEFT_ENOREPLY : rc);
         else wf_msg_free(w, m);
     }
     return rc;

@@ -175,7 +175,7 @@ static void ask(const void *arg, size_t size)
         } else if (rc == WEFT_ENOREPLY) {
             add(&unanswered);
         } else {
-            want(rc == WEFT_ENOACTOR || rc == WEFT_EFULL);
+            if (rc != WEFT_EFULL) want_int(rc, WEFT_ENOACTOR);
             add(&failed);
         }
     }

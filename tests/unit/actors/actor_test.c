@@ -4,9 +4,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef WF_VALGRIND
-#include <valgrind/valgrind.h>
-#endif
 
 enum { DATA = 1, GO = 2 };
 
@@ -373,18 +370,6 @@ START_TEST(a_pid_is_never_used_again)
 END_TEST
 
 /* ---- Very many, and too deep ----------------------------------------------------------------------------------- */
-
-/* Sanitizers and Valgrind: everything takes longer, and they watch the stacks themselves. */
-static bool under_tools(void)
-{
-#if defined(WF_ASAN) || defined(WF_TSAN)
-    return true;
-#elif defined(WF_VALGRIND)
-    return RUNNING_ON_VALGRIND != 0;
-#else
-    return false;
-#endif
-}
 
 static void wait_for_go(const void *arg, size_t size)
 {

@@ -7,6 +7,21 @@
 #include "actor.h"
 
 #include <weft.h>
+#ifdef WF_VALGRIND
+#include <valgrind/valgrind.h>
+#endif
+
+/* Sanitizers and Valgrind: everything takes longer, and they watch memory and stacks themselves. */
+__attribute__((unused)) static bool under_tools(void)
+{
+#if defined(WF_ASAN) || defined(WF_TSAN)
+    return true;
+#elif defined(WF_VALGRIND)
+    return RUNNING_ON_VALGRIND != 0;
+#else
+    return false;
+#endif
+}
 
 #define RUN_OPTIONS(...) (&(weft_node_options){__VA_ARGS__})
 

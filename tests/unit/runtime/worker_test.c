@@ -110,19 +110,22 @@ static void send_numbered(void *arg)
     }
 }
 
+static void await_all(void *arg)
+{
+    (void)arg;
+    until(next_of[0] == POSTS && next_of[1] == POSTS);
+}
+
 START_TEST(posts_arrive_in_order)
 {
     struct harness h;
     for (int i = 0; i < 2; i++) numbered[i] = calloc(POSTS, sizeof *numbered[i]);
     harness_start(&h, 2);
     harness_spawn(&h, 0, send_numbered, numbered[0]);
-    harness_join(&h);
     harness_spawn(&h, 1, send_numbered, numbered[1]); /* to oneself, through the outbox too */
+    harness_spawn(&h, 1, await_all, NULL); /* a worker stops with what others have not flushed yet unread */
     harness_stop(&h);
-    for (int i = 0; i < 2; i++) {
-        ck_assert_int_eq(next_of[i], POSTS);
-        free(numbered[i]);
-    }
+    for (int i = 0; i < 2; i++) free(numbered[i]);
 }
 END_TEST
 

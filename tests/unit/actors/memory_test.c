@@ -1,0 +1,112 @@
+/* What each thing costs, measured with the C library's own account of its heap: docs/memory.md states these bounds. */
+#include "node_harness.h"
+
+#include <malloc.h>
+
+enum { MANY = 20000 };
+
+static bool is_counted(void)
+{
+    return !under_tools() && mallinfo2().uordblks > 0; /* a tool's allocator does not count here */
+}
+
+static size_t in_use(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+
+/* Of MANY things that were made since `before`: on average at most this much each. */
+static void want_each(const char *what, size_t before, size_t most)
+{
+    size_t each = (in_use() - before + MANY / 2) / MANY;
+    printf("%s: %zu bytes\n", what, each);
+    fflush(stdout);
+    want(each <= most);
+}
+
+static void sleeper(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+static weft_pid child(void)
+{
+    weft_pid p;
+    want_int(weft_spawn(&p, sleeper, NULL, 0, &(weft_spawn_options){.worker = 1}), 0);
+    return p;
+}
+
+static void costs(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    static weft_pid p[MANY];
+    char name[32];
+    size_t before = in_use();
+    for (int i = 0; i < MANY; i++) p[i] = child(); /* not run yet: no stack */
+    want_each("an actor before it runs", before, 656);
+    (void)weft_yield();
+    weft_pid one = p[0];
+
+    before = in_use();
+    for (int i = 0; i < MANY; i++) want_int(weft_monitor(one, NULL), 0);
+    want_each("a monitor, both sides", before, 64 + 64 + 32);
+    before = in_use();
+    for (int i = 1; i < MANY; i++) want_int(weft_monitor(p[i], NULL), 0);
+    want_each("the first monitor of an actor, both sides", before, 64 + 64 + 64 + 48);
+    before = in_use();
+    for (int i = 0; i < MANY; i++) want_int(weft_link(p[i]), 0);
+    want_each("a link, both sides", before, 64 + 64 + 32);
+    before = in_use();
+    weft_timer t;
+    for (int i = 0; i < MANY; i++) want_int(weft_timer_open(&t, weft_after(WEFT_SEC(1000) + i), 0), 0);
+    want_each("a timer", before, 176);
+    before = in_use();
+    for (int i = 0; i < MANY; i++)
+        want_int(weft_send_after(weft_after(WEFT_SEC(1000) + i), one, 1, "ping", 4, NULL), 0);
+    want_each("a message to be sent later", before, 320);
+    before = in_use();
+    weft_event e;
+    for (int i = 0; i < MANY; i++) want_int(weft_event_open(&e), 0);
+    want_each("an event", before, 128);
+    before = in_use();
+    for (int i = 0; i < MANY; i++) want_int(weft_defer(free, malloc(1)), 0);
+    want_each("a clean-up and a block of 1 byte", before, 64 + 16 + 32);
+    before = in_use();
+    for (int i = 0; i < MANY; i++) want_int(weft_send(one, 1, "12345678", 8), 0);
+    want_each("a message of 8 bytes in a mailbox", before, 128 + 16);
+    before = in_use();
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "some.name.%d", i);
+        want_int(weft_register(name), 0);
+    }
+    want_each("a registered name", before, 128);
+    for (int i = 0; i < MANY; i++) want_int(weft_unlink(p[i]), 0);
+    for (int i = 0; i < MANY; i++) want_int(weft_kill(p[i]), 0);
+}
+
+static void subscriptions(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    size_t before = in_use();
+    for (int i = 0; i < MANY; i++) want_int(weft_subscribe("room.lobby", NULL), 0);
+    want_each("a subscription under a common pattern", before, 448);
+    before = in_use();
+    char pattern[32];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(pattern, sizeof pattern, "room.%d", i);
+        want_int(weft_subscribe(pattern, NULL), 0);
+    }
+    want_each("a subscription under a pattern of its own", before, 640);
+}
+
+START_TEST(everything_costs_what_the_page_says)
+{
+    if (!is_counted()) return;
+    run_on(1, costs);
+    run_on(1, subscriptions);
+}
+END_TEST
+
+TEST_MAIN("memory", everything_costs_what_the_page_says)
