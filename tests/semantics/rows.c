@@ -241,6 +241,7 @@ static void run(const struct row *r)
 /* usage: rows [ROW...]: prints "row TAB outcome" for these, or all. */
 int main(int argc, char **argv)
 {
+    if (argc == 3 && strcmp(argv[1], "--peer") == 0) return peer_main(argv[2]);
     for (const struct row *r = rows; r != NULL; r = r->next) {
         bool wanted = argc < 2;
         for (int i = 1; i < argc; i++) wanted |= strcmp(argv[i], r->name) == 0;

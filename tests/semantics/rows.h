@@ -33,6 +33,9 @@ void row_add(struct row *r);
     }                                                       \
     static void row_##id(void)
 
+/* What such a row's other process runs: `rows --peer URL`. */
+int peer_main(const char *url);
+
 /* ACTOR(name) { ... } */
 #define ACTOR(id) static void id(__attribute__((unused)) const void *arg, __attribute__((unused)) size_t size)
 
