@@ -61,10 +61,15 @@ static weft_pid meet(void)
     weft_watch_nodes();
     if (weft_recv_tag(&m, WEFT_TAG_NODE_UP, patience()) != 0) return who;
     weft_msg_free(m);
-    if (weft_call_name("peer@peer", PID, NULL, 0, &m, patience()) == 0) {
-        who = weft_from(m);
-        weft_msg_free(m);
-    } else say("no peer");
+    int rc;
+    do rc = weft_call_name("peer@peer", PID, NULL, 0, &m, patience()); /* the node is up before the name is there */
+    while (rc == WEFT_ENOACTOR && weft_yield() == 0);
+    if (rc != 0) {
+        say("no peer");
+        return who;
+    }
+    who = weft_from(m);
+    weft_msg_free(m);
     return who;
 }
 

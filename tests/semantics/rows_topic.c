@@ -82,3 +82,47 @@ ROW(topic_with_mail)
     publish("t", 3);
     say_mail();
 }
+
+ACTOR(in_queue)
+{
+    weft_subscribe_with("t", &(weft_subscribe_options){.queue = "q"}, NULL);
+    for (weft_msg *m; weft_recv(&m, WEFT_FOREVER) == 0;) say_message(m);
+}
+
+ROW(topic_queue)
+{
+    start(in_queue);
+    start(in_queue);
+    settle();
+    publish("t", 1);
+    publish("t", 2);
+    settle();
+}
+
+ROW(topic_queue_member_ends)
+{
+    weft_pid a = start(in_queue);
+    start(in_queue);
+    settle();
+    weft_kill(a);
+    settle();
+    publish("t", 1);
+    publish("t", 2);
+    settle();
+}
+
+ACTOR(slow)
+{
+    weft_subscribe_with("t", &(weft_subscribe_options){.slow = WEFT_SLOW_SUSPEND, .wait = WEFT_SEC(2)}, NULL);
+    tell(1);
+    weft_sleep(weft_after(WEFT_SEC(1)));
+    say_mail();
+}
+
+ROW(topic_full_waits)
+{
+    weft_spawn(NULL, slow, NULL, 0, &(weft_spawn_options){.mailbox_max = 2});
+    weft_expect(1, WEFT_SEC(1), NULL);
+    for (uint32_t i = 1; i <= 4; i++) publish("t", i);
+    weft_advance(WEFT_SEC(120));
+}
