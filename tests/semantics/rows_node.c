@@ -20,6 +20,7 @@ static pid_t peer_process;
 ACTOR(peer)
 {
     weft_register("peer");
+    start(idle); /* the node lives on when this actor ends */
     for (weft_msg *m, *kept = NULL; weft_recv(&m, WEFT_FOREVER) == 0;) {
         uint32_t tag = weft_tag(m);
         if (tag == NEVER) {
