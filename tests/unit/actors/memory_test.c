@@ -1,4 +1,4 @@
-/* What each thing costs, measured with the C library's own account of its heap: docs/memory.md states these bounds. */
+/* What each thing costs, by the C library's own account of its heap: docs/memory.md states these bounds. */
 #include "node_harness.h"
 
 #include <malloc.h>

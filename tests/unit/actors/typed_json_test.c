@@ -13,11 +13,12 @@
 WEFT_ENUM(state, STATE)
 #define PART(F) F(str, name) F(real, price)
 WEFT_STRUCT(part, PART)
-#define WHOLE(F)                                                                                                 \
-    F(str, s)                                                                                                    \
-    F(bin, b)                                                                                                    \
-    F(bool, t)                                                                                                   \
-    F(int, i) F(uint, u) F(real, r) F(pid, p) F(state, e) F(part, part) F(list(part), parts) F(map(real), reals) \
+#define WHOLE(F)                                                                                       \
+    F(str, s)                                                                                          \
+    F(bin, b)                                                                                          \
+    F(bool, t)                                                                                         \
+    F(int, i)                                                                                          \
+    F(uint, u) F(real, r) F(pid, p) F(state, e) F(part, part) F(list(part), parts) F(map(real), reals) \
         F(maybe(int), maybe) F(map(list_of), lists)
 #define LIST_OF(F) F(list(str), texts)
 WEFT_STRUCT(list_of, LIST_OF)

@@ -13,15 +13,15 @@
 WEFT_ENUM(state, STATE)
 #define ITEM(F) F(str, name) F(real, price) F(list(int), sizes)
 WEFT_STRUCT(item, ITEM)
-#define ORDER(F)                                                                                              \
-    F(uint, id)                                                                                               \
-    F(state, now)                                                                                             \
-    F(item, first)                                                                                            \
-    F(list(item), items)                                                                                      \
-    F(map(item), named)                                                                                       \
-    F(map(int), stock) F(maybe(item), gift) F(maybe(int), table) F(list(bool), flags) F(list(pid), buyers)    \
-        F(list(str), tags) F(map(bin), blobs) F(list(state), states) F(maybe(pid), waiter) F(list(uint), ids) \
-            F(list(real), weights)
+#define ORDER(F)                                                                                           \
+    F(uint, id)                                                                                            \
+    F(state, now)                                                                                          \
+    F(item, first)                                                                                         \
+    F(list(item), items)                                                                                   \
+    F(map(item), named)                                                                                    \
+    F(map(int), stock)                                                                                     \
+    F(maybe(item), gift) F(maybe(int), table) F(list(bool), flags) F(list(pid), buyers) F(list(str), tags) \
+        F(map(bin), blobs) F(list(state), states) F(maybe(pid), waiter) F(list(uint), ids) F(list(real), weights)
 WEFT_MESSAGE(order, 5, ORDER)
 #define TREE(F) F(int, value) F(list(tree), children)
 WEFT_MESSAGE(tree, 6, TREE)
