@@ -158,6 +158,13 @@ static bool receive_interest(struct wf_session *s, struct wf_frame *f)
     return false;
 }
 
+static void post_inbound(struct wf_session *s)
+{
+    if (s->in.mask == 0) return;
+    wf_inbound_post(s->t->node, &s->in);
+    memset(&s->in, 0, sizeof s->in);
+}
+
 /* False: the session was closed. */
 static bool receive_frame(struct wf_session *s, struct wf_frame *f, const uint8_t *start, const uint8_t *end)
 {
@@ -174,8 +181,11 @@ static bool receive_frame(struct wf_session *s, struct wf_frame *f, const uint8_
     case WF_FRAME_PING:
     case WF_FRAME_PONG: receive_ping(s, f); return true;
     case WF_FRAME_INTEREST: return receive_interest(s, f);
-    case WF_FRAME_PEERS:
-    case WF_FRAME_BYE: wf_news_post(s->t, wf_news_new(WF_NEWS_FRAME, s, start, (size_t)(end - start))); return true;
+    case WF_FRAME_BYE:
+        post_inbound(s); /* else the end of the node could overtake what its actors sent before */
+        wf_news_post(s->t, wf_news_new(WF_NEWS_FRAME, s, start, (size_t)(end - start)));
+        return true;
+    case WF_FRAME_PEERS: wf_news_post(s->t, wf_news_new(WF_NEWS_FRAME, s, start, (size_t)(end - start))); return true;
     case WF_FRAME_UNKNOWN: return true;
     default: wf_conn_close(s->conn, "a handshake frame on an established link"); return false;
     }
@@ -226,13 +236,6 @@ static enum wf_receive on_message(void *owner, struct wf_conn *conn, const uint8
     }
     default: return WF_RECEIVE_ON;
     }
-}
-
-static void post_inbound(struct wf_session *s)
-{
-    if (s->in.mask == 0) return;
-    wf_inbound_post(s->t->node, &s->in);
-    memset(&s->in, 0, sizeof s->in);
 }
 
 static enum wf_receive on_chunk(void *owner, struct wf_conn *conn)

@@ -178,6 +178,43 @@ START_TEST(a_node_can_be_written_by_hand)
 }
 END_TEST
 
+/* Counts what comes before the news of the end of the stranger's actor 5. */
+static void count_until_down(const void *arg, size_t size)
+{
+    (void)arg;
+    (void)size;
+    weft_register("counter");
+    weft_watch_nodes();
+    weft_msg *m;
+    int count = 0;
+    for (uint32_t tag = 0; tag != WEFT_TAG_DOWN && weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) {
+        tag = weft_tag(m);
+        count += tag == 10;
+        if (tag != WEFT_TAG_NODE_UP) continue;
+        weft_monitor((weft_pid){1, 5}, NULL);
+        say("counter ready");
+    }
+    say("counted %d", count);
+}
+
+/* What a node sends before it leaves is not overtaken by its leaving, also if both are read at once. */
+START_TEST(good_bye_comes_last)
+{
+    static uint8_t out[1 << 20];
+    run_actor(node, count_until_down, NULL, 0);
+    int fd = link_by_hand("hand");
+    HEAR("counter ready");
+    weft_writer w = weft_writer_on(out, sizeof out);
+    for (int i = 0; i < 100; i++) wf_put_to_name(&w, false, weft_cstr("counter"), 5, 10, 0, "hello", 5);
+    wf_put_bye(&w, "left");
+    for (uint64_t i = 0; w.size < sizeof out - 64; i++)
+        wf_put_ping(&w, WF_FRAME_PONG, i); /* a chunk that takes its time */
+    put_batch(fd, &w, out);
+    HEAR("counted 100");
+    expect_closed(fd);
+}
+END_TEST
+
 /* ---- Strangers ------------------------------------------------------------------------------------------------- */
 
 START_TEST(other_protocols_are_closed)
@@ -423,6 +460,7 @@ int main(int argc, char **argv)
     TCase *t = tcase_create("strangers");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_node_can_be_written_by_hand);
+    tcase_add_test(t, good_bye_comes_last);
     tcase_add_test(t, other_protocols_are_closed);
     tcase_add_test(t, bad_greetings_are_closed);
     tcase_add_test(t, refusals_say_why);
