@@ -1,7 +1,8 @@
 /* bench/local.c -- messages, switches, spawns and memory within one node.
  *
  *     local yield N | pingpong WORKERS N | ring WORKERS ACTORS HOPS | counting WORKERS PRODUCERS N | big WORKERS
- *     ACTORS PINGS local create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS MESSAGES | idle N
+ *     ACTORS PINGS | create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS MESSAGES | idle N |
+ *     timers WORKERS SLEEPERS BASE_MS
  *
  * Every workload checks its answer: a message lost or doubled ends the program with an error. */
 #include "bench.h"
@@ -206,11 +207,11 @@ static void create_main(const void *unused, size_t size)
     report("spawn", params, "peak_rss_mib", peak_mib());
 }
 
-/* ---- tree: each node spawns two children and adds up their leaves ---------------------------------------------- */
+/* ---- tree: each node spawns ten children; the leaves have numbers, the sum comes back up ----------------------- */
 
 struct branch {
     weft_pid parent;
-    long leaves;
+    long number, leaves;
 };
 
 static void tree_node(const void *given, size_t size)
@@ -218,13 +219,13 @@ static void tree_node(const void *given, size_t size)
     struct branch b;
     (void)size;
     memcpy(&b, given, sizeof b);
-    long sum = 1;
+    long sum = b.number;
     if (b.leaves > 1) {
-        struct branch left = {weft_self(), b.leaves / 2}, right = {weft_self(), b.leaves - b.leaves / 2};
-        must(weft_spawn(NULL, tree_node, &left, sizeof left, NULL), "spawn");
-        must(weft_spawn(NULL, tree_node, &right, sizeof right, NULL), "spawn");
+        struct branch child = {weft_self(), b.number, b.leaves / 10};
+        for (int i = 0; i < 10; i++, child.number += child.leaves)
+            must(weft_spawn(NULL, tree_node, &child, sizeof child, NULL), "spawn");
         sum = 0;
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < 10; i++) {
             weft_msg *m = receive();
             long part;
             memcpy(&part, weft_data(m), sizeof part);
@@ -238,7 +239,9 @@ static void tree_node(const void *given, size_t size)
 static void tree_main(const void *unused, size_t size)
 {
     (void)unused, (void)size;
-    struct branch root = {weft_self(), arg.a};
+    struct branch root = {weft_self(), 0, arg.a};
+    for (long n = arg.a; n > 1; n /= 10)
+        if (n % 10 != 0) fail("tree: its leaves are a power of ten");
     int64_t start = weft_now();
     must(weft_spawn(NULL, tree_node, &root, sizeof root, NULL), "spawn");
     weft_msg *m = receive();
@@ -246,7 +249,7 @@ static void tree_main(const void *unused, size_t size)
     long sum;
     memcpy(&sum, weft_data(m), sizeof sum);
     weft_msg_free(m);
-    if (sum != arg.a) fail("tree: leaves are missing");
+    if (sum != arg.a * (arg.a - 1) / 2) fail("tree: leaves are missing");
     snprintf(params, sizeof params, "tree,threads=%d,n=%ld", arg.workers, arg.a);
     report("spawn", params, "wall_ms", ns / 1e6);
     report("spawn", params, "peak_rss_mib", peak_mib());
@@ -314,14 +317,79 @@ static void idle_main(const void *unused, size_t size)
     free(all);
 }
 
+/* ---- timers: sleepers of base + 1..1000 ms; how late they wake, and what it costs ------------------------------ */
+
+enum { BINS = 300000, BIN_US = 10 };
+struct sleeper {
+    weft_pid boss;
+    int64_t span;
+};
+static uint32_t *lateness[65]; /* of each worker */
+
+static void sleeper(const void *given, size_t size)
+{
+    struct sleeper s;
+    (void)size;
+    memcpy(&s, given, sizeof s);
+    int64_t due = weft_now() + s.span;
+    must(weft_sleep(due), "sleep");
+    int64_t late = weft_now() - due;
+    if (late < 0) fail("timers: woke too early");
+    late /= WEFT_US(BIN_US);
+    int worker = (int)(weft_self().actor >> 24 & 0xff);
+    lateness[worker][late < BINS ? late : BINS - 1]++;
+    must(weft_send(s.boss, DONE, NULL, 0), "woken");
+}
+
+static double late_us(double wanted)
+{
+    long seen = 0;
+    for (int bin = 0; bin < BINS; bin++) {
+        for (int w = 0; w <= 64; w++) seen += lateness[w] != NULL ? lateness[w][bin] : 0;
+        if ((double)seen >= wanted) return (double)bin * BIN_US;
+    }
+    return (double)BINS * BIN_US;
+}
+
+static void timers_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    for (int w = 0; w <= 64; w++)
+        if ((w <= arg.workers) && (lateness[w] = calloc(BINS, sizeof **lateness)) == NULL) fail("no memory");
+    struct sleeper s = {.boss = weft_self()};
+    uint32_t random = 42;
+    double cpu = cpu_ms();
+    long woken = 0;
+    weft_msg *m;
+    int64_t start = weft_now();
+    for (long i = 0; i < arg.a; i++) {
+        random = (random * 1103515245u + 12345u) & 0x7fffffffu;
+        s.span = WEFT_MS(arg.b + (random >> 8) % 1000 + 1);
+        spawn_on(1 + (int)(i % arg.workers), "sleeper", sleeper, &s, sizeof s);
+        if (i % 256 != 255) continue;
+        weft_yield(); /* they fall asleep as they are made, as where threads preempt */
+        for (; weft_recv(&m, WEFT_NOW) == WEFT_OK; woken++) weft_msg_free(m);
+    }
+    double spawned = (double)(weft_now() - start) / 1e6;
+    for (; woken < arg.a; woken++) weft_msg_free(receive());
+    snprintf(params, sizeof params, "base_ms=%ld,threads=%d,n=%ld", arg.b, arg.workers, arg.a);
+    report("timers", params, "spawn_ms", spawned);
+    report("timers", params, "wall_ms", (double)(weft_now() - start) / 1e6);
+    report("timers", params, "cpu_ms", cpu_ms() - cpu);
+    report("timers", params, "late_p50_us", late_us((double)arg.a * .5));
+    report("timers", params, "late_p99_us", late_us((double)arg.a * .99));
+    report("timers", params, "late_max_us", late_us((double)arg.a));
+    for (int w = 0; w <= arg.workers; w++) free(lateness[w]);
+}
+
 static const struct {
     const char *name;
     int numbers; /* after the name; the first is WORKERS unless there is one only */
     weft_actor *body;
 } workloads[] = {
-    {"yield", 1, yield_main},       {"pingpong", 2, pingpong_main}, {"ring", 3, ring_main},
-    {"counting", 3, counting_main}, {"big", 3, big_main},           {"create", 2, create_main},
-    {"tree", 2, tree_main},         {"fanout", 3, fanout_main},     {"idle", 1, idle_main},
+    {"yield", 1, yield_main}, {"pingpong", 2, pingpong_main}, {"ring", 3, ring_main}, {"counting", 3, counting_main},
+    {"big", 3, big_main},     {"create", 2, create_main},     {"tree", 2, tree_main}, {"fanout", 3, fanout_main},
+    {"idle", 1, idle_main},   {"timers", 3, timers_main},
 };
 
 int main(int argc, char **argv)
@@ -341,7 +409,7 @@ int main(int argc, char **argv)
     fprintf(stderr,
             "usage: %s yield N | pingpong WORKERS N | ring WORKERS ACTORS HOPS | counting WORKERS PRODUCERS N |\n"
             "       big WORKERS ACTORS PINGS | create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS "
-            "MESSAGES | idle N\n",
+            "MESSAGES | idle N |\n       timers WORKERS SLEEPERS BASE_MS\n",
             argv[0]);
     return 2;
 }
