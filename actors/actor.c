@@ -33,7 +33,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wa->worker = w;
     wa->mail_bytes_max = node->options.mailbox_bytes_max / node->workers.count;
     wf_list_init(&wa->short_of_bytes);
-    wf_list_init(&wa->calls);
+    wf_patrol_init(wa);
     wf_list_init(&wa->all);
     wf_trie_init(&wa->topics);
     int rc = pf_mutex_create(&wa->lock);
@@ -270,10 +270,10 @@ static void end_tail(struct wf_actor *a)
 static void end_actor(struct wf_actor *a)
 {
     struct wf_worker *w = a->task.worker;
+    a->asking = NULL;                           /* killed in a call: nothing is to be answered any more */
     a->task.cancelled = a->task.killed = false; /* clean-ups may wait: until the grace period is over */
     if (!a->cleaning) {
         a->cleaning = true;
-        a->call_ref = 0; /* killed in a call: nothing is to be answered any more */
         if (a->defers != NULL || a->locals != NULL)
             a->task.latest = wf_timer_armed(&a->grace) ? a->grace.deadline : weft_after(wf_node_of(w)->options.grace);
         wf_timer_disarm(w, &a->grace);
@@ -286,9 +286,7 @@ static void end_actor(struct wf_actor *a)
     wf_topics_leave(a);
     if (WF_UNLIKELY(a->names != NULL)) leave_names(a);
     if (WF_UNLIKELY(a->groups != NULL)) wf_groups_leave(a);
-    wf_unlink(&a->on_calls);
-    if (a->answer != NULL) wf_msg_free(w, a->answer);
-    a->answer = NULL;
+    wf_calls_leave(a);
     end_tail(a);
 }
 
@@ -318,7 +316,7 @@ void wf_actor_done(struct wf_task *t)
 void wf_actor_restart(struct wf_actor *a, void *arg, size_t size, uint16_t arg_class)
 {
     struct wf_worker *w = a->task.worker;
-    WF_ASSERT(a->task.state == WF_TASK_DONE && a->held == NULL && a->defers == NULL && a->answer == NULL);
+    WF_ASSERT(a->task.state == WF_TASK_DONE && a->held == NULL && a->defers == NULL && a->asking == NULL);
     a->arg = arg;
     a->arg_size = (uint32_t)size;
     a->arg_class = arg_class;

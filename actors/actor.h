@@ -24,9 +24,11 @@
 #include "worker.h"
 
 #include <weft/actor.h>
+#include <weft/call.h>
 #include <weft/log.h>
 
 struct wf_charge;
+struct wf_cycle;
 struct wf_defer;
 struct wf_keep;
 struct wf_locals;
@@ -37,6 +39,17 @@ struct wf_group_tie;
 struct wf_lane {
     weft_msg *first, *last; /* by post.next */
 };
+
+/* A call under way, to one actor or to many. It lies in the frame of the waiting call. */
+struct wf_asking {
+    struct weft_answer *slots;
+    uint64_t first; /* ref of slots[0]; those of the others follow */
+    size_t count, need, got, open;
+    int64_t since; /* the worker's clock when the wait began */
+    bool waiting;  /* all is sent */
+    bool probed;   /* it has waited for so long that cycles are looked for */
+};
+enum { WF_ANSWER_OPEN = 1 }; /* weft_answer.error until there is a result */
 
 struct wf_actor {
     struct wf_slot slot;
@@ -78,19 +91,18 @@ struct wf_actor {
     struct wf_keep *keep;           /* of its supervisor, which keeps its mailbox from life to life; NULL: none */
     const struct wf_charge *charge; /* of a supervised child while its body runs; else NULL */
     struct wf_link on_short;        /* wf_actors.short_of_bytes */
-    uint64_t call_ref;              /* of the call it waits in; 0: none */
-    uint64_t call_node;             /* to which node it went */
-    uint64_t last_ref;
-    weft_msg *answer;
-    struct wf_link on_calls;      /* wf_actors.calls, while it waits for an answer of another node */
-    struct wf_link on_worker;     /* wf_actors.all, from its start */
-    struct wf_defer *defers;      /* last first */
-    struct wf_locals *locals;     /* local.h; NULL before the first use */
-    struct wf_name *names;        /* chain of actors/names.h */
-    struct wf_group_tie *groups;  /* chain of actors/group.c: memberships and watches */
-    struct wf_list subscriptions; /* wf_subscription.on_actor */
-    struct wf_timer grace;        /* after a stop */
-    struct wf_call start;         /* how it got to its worker */
+    struct wf_asking *asking;       /* the call it is in; NULL: none */
+    struct wf_cycle *cycle;         /* weft_call_cycle; NULL: none yet */
+    uint64_t last_ref;              /* of its requests */
+    struct wf_link on_calls;        /* wf_actors.calls or long_calls, while it waits for answers */
+    struct wf_link on_worker;       /* wf_actors.all, from its start */
+    struct wf_defer *defers;        /* last first */
+    struct wf_locals *locals;       /* local.h; NULL before the first use */
+    struct wf_name *names;          /* chain of actors/names.h */
+    struct wf_group_tie *groups;    /* chain of actors/group.c: memberships and watches */
+    struct wf_list subscriptions;   /* wf_subscription.on_actor */
+    struct wf_timer grace;          /* after a stop */
+    struct wf_call start;           /* how it got to its worker */
     struct wf_task task;
 };
 _Static_assert(sizeof(struct wf_actor) <= 640, "docs/performance.md states the size of an actor before its stack");
@@ -105,7 +117,9 @@ struct wf_actors {
     struct wf_slab later_slab; /* struct wf_later */
     struct wf_slab monitors;   /* struct wf_monitor */
     struct wf_trie topics;     /* wf_subscription.subscriber */
-    struct wf_list calls;      /* wf_actor.on_calls */
+    struct wf_list calls;      /* wf_actor.on_calls: the youngest last */
+    struct wf_list long_calls; /* those that `patrol` has seen */
+    struct wf_timer patrol;    /* armed while there are calls: actors/cycle.c */
     size_t mail_bytes, mail_bytes_max;
     struct wf_list short_of_bytes;             /* wf_actor.on_short: full for want of bytes of this worker's share */
     struct wf_list all;                        /* wf_actor.on_worker */
@@ -219,6 +233,8 @@ int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m);
 int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline);
 /* The same to a name. `*node` gets the node it went to. */
 int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t deadline, uint64_t *node);
+/* The actor of a name, WEFT_ENOACTOR; weft_nobody() for a name on another node. */
+int wf_resolve(struct wf_worker *w, const char *whole, weft_pid *to);
 /* A new message for a name, its arguments checked; NULL: `*why`. */
 weft_msg *wf_message_to_name(struct wf_actor *self, const char *name, uint32_t tag, const void *data, size_t size,
                              int *why);
@@ -228,6 +244,33 @@ weft_msg *wf_message_to_name(struct wf_actor *self, const char *name, uint32_t t
 int wf_call_control(weft_pid to, const void *data, size_t size, weft_msg **answer, int64_t deadline);
 /* Calls of this worker's actors that wait for an answer from that node fail. */
 void wf_node_lost_here(struct wf_worker *w, uint64_t peer);
+/* Where the answer to that request of `a` belongs; NULL: nobody waits for it. */
+static inline struct weft_answer *wf_answer_place(const struct wf_actor *a, uint64_t ref)
+{
+    const struct wf_asking *s = a->asking;
+    if (WF_UNLIKELY(s == NULL || ref - s->first >= s->count)) return NULL;
+    struct weft_answer *at = &s->slots[ref - s->first];
+    return at->error == WF_ANSWER_OPEN ? at : NULL;
+}
+/* A REPLY or FAILED has come. Consumes. */
+void wf_answer_came(struct wf_actor *a, weft_msg *m);
+/* There will be no answer. */
+void wf_answer_fails(struct wf_actor *a, struct weft_answer *place, int error);
+/* Whether a WF_MSG_CALL need not be received any more. */
+bool wf_request_is_dead(struct wf_worker *w, const weft_msg *m);
+void wf_calls_leave(struct wf_actor *a); /* at its end */
+
+/* ---- cycle.c --------------------------------------------------------------------------------------------------- */
+void wf_patrol_init(struct wf_actors *wa);
+/* The running actor begins to wait in a->asking. */
+void wf_patrol_add(struct wf_actor *a);
+/* Whether a call of the running actor to `to`, on the same worker, closes a cycle; if so it is reported. */
+bool wf_call_closes_cycle(struct wf_actor *self, struct wf_actor *to);
+/* Asks whether the call it waits in is part of a cycle. */
+void wf_probe_start(struct wf_actor *a);
+void wf_probe_came(struct wf_actor *a, weft_msg *m);
+/* A request has come to `a`, which is itself in a long call. */
+void wf_probe_tell_asker(struct wf_actor *a, weft_msg *ask);
 
 /* ---- later.c --------------------------------------------------------------------------------------------------- */
 int wf_laters_init(struct wf_actors *wa);

@@ -1,41 +1,109 @@
 /* actors/call.c -- requests and their answers, which come past the mailbox.
  *
- * Design notes. An actor waits in one call at a time: `call_ref` says in which, and an answer with another number is
- * late and dropped. A request is answered exactly once: by weft_reply, or by wf_refuse when it reaches nobody or is
- * let go. */
+ * Design notes.
+ * (1) An actor is in one call at a time: `asking` describes it, to one actor or to many, and lies in the frame of
+ *     that call. An answer to a request that is not open there is late and dropped. Whoever is killed in a call
+ *     leaves `asking` behind; wf_calls_leave and end_actor forget it before anything else happens.
+ * (2) A request is answered exactly once: by weft_reply, or by wf_refuse when it reaches nobody or is let go.
+ * (3) Answers are held by the asking actor from their arrival, so that killing it leaks nothing.
+ * (4) A request says until when its caller waits (wf_terms). One that is dead is dropped by the receiving side:
+ *     whether its caller has given up is known exactly on the caller's worker; elsewhere it is known whether the
+ *     caller lives. */
 #include "actor.h"
 #include "worker_pool.h"
 
 #include <string.h>
 
-/* ---- Calls ----------------------------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------------------------- */
 
-static int await_answer(struct wf_actor *self, weft_msg **answer, int64_t deadline)
+static bool is_over(const struct wf_asking *s)
 {
-    int rc = WEFT_OK;
-    while (self->answer == NULL && (rc = wf_task_wait(deadline, "an answer")) == WEFT_OK) {}
-    weft_msg *m = self->answer;
-    self->answer = NULL;
-    self->call_ref = 0;
-    wf_unlink(&self->on_calls);
-    if (m == NULL) return (int)wf_task_settle(rc);
-    if (m->post.flags == WF_MSG_FAILED) {
-        rc = -(int)m->post.word;
-        wf_msg_free(self->task.worker, m);
-        return (int)wf_task_settle(rc < 0 ? rc : WEFT_EFORMAT);
-    }
-    wf_hold(self, m);
-    if (self->task.killed) wf_task_settle(0);
-    *answer = m;
-    return WEFT_OK;
+    return s->got >= s->need || s->got + s->open < s->need;
 }
 
-static uint64_t begin_call(struct wf_actor *self, weft_msg *m)
+static void place_closed(struct wf_actor *a)
 {
-    m->post.flags = WF_MSG_CALL;
-    m->ref = ++self->last_ref;
-    self->call_ref = m->ref;
-    return m->ref;
+    struct wf_asking *s = a->asking;
+    s->open--;
+    if (!s->waiting) return;
+    if (is_over(s)) wf_task_wake(&a->task);
+    else if (s->probed) wf_probe_start(a); /* those that are left may be needed now */
+}
+
+void wf_answer_fails(struct wf_actor *a, struct weft_answer *place, int error)
+{
+    place->error = error;
+    place_closed(a);
+}
+
+void wf_answer_came(struct wf_actor *a, weft_msg *m)
+{
+    struct weft_answer *place = wf_answer_place(a, m->ref);
+    if (place == NULL) {
+        wf_drop(a->task.worker, m, WF_DROP_LATE_REPLY);
+    } else if (m->post.flags == WF_MSG_FAILED) {
+        int64_t error = -(int64_t)m->post.word;
+        wf_msg_free(a->task.worker, m);
+        wf_answer_fails(a, place, error < 0 && error > INT16_MIN ? (int)error : WEFT_EFORMAT);
+    } else {
+        wf_hold(a, m);
+        place->answer = m;
+        place->error = WEFT_OK;
+        a->asking->got++;
+        place_closed(a);
+    }
+}
+
+void wf_calls_leave(struct wf_actor *a)
+{
+    wf_unlink(&a->on_calls);
+    a->asking = NULL;
+    if (a->cycle != NULL) wf_block_free(a->cycle);
+    a->cycle = NULL;
+}
+
+/* ---- Asking ---------------------------------------------------------------------------------------------------- */
+
+static void begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, size_t count, size_t need)
+{
+    *s = (struct wf_asking){.slots = slots, .first = self->last_ref + 1, .count = count, .need = need, .open = count};
+    self->last_ref += count;
+    for (size_t i = 0; i < count; i++) {
+        slots[i].answer = NULL;
+        slots[i].error = WF_ANSWER_OPEN;
+    }
+    self->asking = s;
+}
+
+/* Returns what ended the wait, unsettled. */
+static int await(struct wf_actor *self, int64_t deadline)
+{
+    struct wf_asking *s = self->asking;
+    int rc = WEFT_OK;
+    if (!is_over(s)) {
+        s->waiting = true;
+        wf_patrol_add(self);
+        while (!is_over(s) && (rc = wf_task_wait(deadline, "an answer")) == WEFT_OK) {}
+        wf_unlink(&self->on_calls);
+    }
+    self->asking = NULL;
+    return rc;
+}
+
+/* After the request was sent, or was not: `sent`. */
+static int end_one(struct wf_actor *self, int sent, weft_msg **answer, int64_t deadline)
+{
+    struct weft_answer *one = self->asking->slots;
+    if (sent < 0) {
+        self->asking = NULL;
+        return (int)wf_task_settle(sent);
+    }
+    int rc = await(self, deadline);
+    if (one->error == WF_ANSWER_OPEN) return (int)wf_task_settle(rc);
+    if (one->error < 0) return (int)wf_task_settle(one->error);
+    if (self->task.killed) wf_task_settle(0);
+    *answer = one->answer;
+    return WEFT_OK;
 }
 
 static int64_t send_deadline(int64_t deadline)
@@ -43,47 +111,66 @@ static int64_t send_deadline(int64_t deadline)
     return deadline == WEFT_FOREVER ? WF_SEND_TIMEOUT : WF_MAX(deadline, WEFT_NOW);
 }
 
-static int end_call(struct wf_actor *self, int rc, uint64_t node, weft_msg **answer, int64_t deadline)
+static inline bool closes_cycle(struct wf_actor *self, weft_pid to)
 {
     struct wf_worker *w = self->task.worker;
-    if (rc < 0) {
-        self->call_ref = 0;
-        return (int)wf_task_settle(rc);
-    }
-    if (node != wf_node_of(w)->incarnation) {
-        self->call_node = node;
-        wf_list_push(&wf_actors_of(w)->calls, &self->on_calls);
-    }
-    return await_answer(self, answer, deadline);
+    if (to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->index) return false;
+    struct wf_actor *a = wf_actor_find(w, to.actor);
+    return WF_UNLIKELY(a == self || (a != NULL && a->asking != NULL)) && wf_call_closes_cycle(self, a);
+}
+
+static weft_msg *request(struct wf_actor *self, uint32_t tag, const void *data, size_t size, int64_t deadline)
+{
+    weft_msg *m = wf_request_new(self->task.worker, tag, size, NULL, deadline);
+    if (m == NULL) return NULL;
+    if (size > 0) memcpy(m + 1, data, size);
+    m->from = wf_actor_pid(self);
+    m->ref = self->last_ref + 1; /* as begin will count */
+    return m;
+}
+
+static int check(const struct wf_actor *self, uint32_t tag, const void *data, size_t size)
+{
+    if (self == NULL) return WEFT_ENOTACTOR;
+    if (tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) return WEFT_EINVAL;
+    return size > WEFT_MESSAGE_MAX ? WEFT_ETOOBIG : WEFT_OK;
 }
 
 int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
 {
     struct wf_actor *self = wf_actor_self();
-    if (self == NULL) return WEFT_ENOTACTOR;
-    if (answer == NULL || tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) return WEFT_EINVAL;
-    if (size > WEFT_MESSAGE_MAX) return WEFT_ETOOBIG;
+    int rc = check(self, tag, data, size);
+    if (rc < 0) return rc;
+    if (answer == NULL) return WEFT_EINVAL;
     wf_task_tick(&self->task);
-    weft_msg *m = wf_msg_new(self->task.worker, tag, size);
+    if (closes_cycle(self, to)) return (int)wf_task_settle(WEFT_EDEADLOCK);
+    weft_msg *m = request(self, tag, data, size, deadline);
     if (m == NULL) return WEFT_ENOMEM;
-    if (size > 0) memcpy(m + 1, data, size);
-    m->from = wf_actor_pid(self);
-    begin_call(self, m);
-    int rc = wf_send_or_free(self, to, m, send_deadline(deadline));
-    return end_call(self, rc, to.node, answer, deadline);
+    struct weft_answer one = {.from = to};
+    struct wf_asking asking;
+    begin(self, &asking, &one, 1, 1);
+    rc = wf_send_or_free(self, to, m, send_deadline(deadline));
+    return end_one(self, rc, answer, deadline);
 }
 
 int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
 {
     struct wf_actor *self = wf_actor_self();
-    int why;
-    uint64_t node;
-    if (self != NULL && answer == NULL) return WEFT_EINVAL;
-    weft_msg *m = wf_message_to_name(self, name, tag, data, size, &why);
-    if (m == NULL) return why;
-    begin_call(self, m);
-    int rc = wf_send_named(self, name, m, send_deadline(deadline), &node);
-    return end_call(self, rc, node, answer, deadline);
+    int rc = check(self, tag, data, size);
+    if (rc < 0) return rc;
+    if (name == NULL || answer == NULL) return WEFT_EINVAL;
+    wf_task_tick(&self->task);
+    struct weft_answer one = {.from = weft_nobody()};
+    rc = wf_resolve(self->task.worker, name, &one.from);
+    if (rc < 0) return rc;
+    if (closes_cycle(self, one.from)) return (int)wf_task_settle(WEFT_EDEADLOCK);
+    weft_msg *m = request(self, tag, data, size, deadline);
+    if (m == NULL) return WEFT_ENOMEM;
+    struct wf_asking asking;
+    begin(self, &asking, &one, 1, 1);
+    if (weft_pid_is_nobody(one.from)) rc = wf_send_named(self, name, m, send_deadline(deadline), &one.from.node);
+    else rc = wf_send_or_free(self, one.from, m, send_deadline(deadline));
+    return end_one(self, rc, answer, deadline);
 }
 
 int wf_call_control(weft_pid to, const void *data, size_t size, weft_msg **answer, int64_t deadline)
@@ -92,14 +179,95 @@ int wf_call_control(weft_pid to, const void *data, size_t size, weft_msg **answe
     if (self == NULL) return WEFT_ENOTACTOR;
     struct wf_worker *w = self->task.worker;
     if (to.node != wf_node_of(w)->incarnation) return WEFT_EINVAL;
-    weft_msg *m = wf_msg_new(w, 0, size);
+    weft_msg *m = request(self, 0, data, size, deadline);
     if (m == NULL) return WEFT_ENOMEM;
-    memcpy(m + 1, data, size);
-    m->from = wf_actor_pid(self);
-    begin_call(self, m);
+    struct weft_answer one = {.from = to};
+    struct wf_asking asking;
+    begin(self, &asking, &one, 1, 1);
     m->post.flags = WF_MSG_CONTROL;
     int rc = wf_send_signal(w, to, m);
-    return end_call(self, rc, to.node, answer, deadline);
+    return end_one(self, rc, answer, deadline);
+}
+
+/* ---- To many --------------------------------------------------------------------------------------------------- */
+
+static void ask_all(struct wf_actor *self, struct wf_asking *s, uint32_t tag, struct wf_body *body, int64_t deadline)
+{
+    struct wf_worker *w = self->task.worker;
+    for (size_t i = 0; i < s->count; i++) {
+        struct weft_answer *at = &s->slots[i];
+        int rc = WEFT_EDEADLOCK;
+        if (!weft_pid_equal(at->from, wf_actor_pid(self))) {
+            weft_msg *m = wf_request_new(w, tag, 0, body, deadline);
+            rc = WEFT_ENOMEM;
+            if (m != NULL) {
+                m->from = wf_actor_pid(self);
+                m->ref = s->first + i;
+                rc = wf_send_or_free(self, at->from, m, WEFT_NOW); /* never waits */
+            }
+        } else {
+            (void)wf_call_closes_cycle(self, self);
+        }
+        if (rc < 0) wf_answer_fails(self, at, rc);
+    }
+}
+
+int weft_gather(struct weft_answer *answers, size_t count, size_t need, uint32_t tag, const void *data, size_t size,
+                int64_t deadline)
+{
+    struct wf_actor *self = wf_actor_self();
+    int rc = check(self, tag, data, size);
+    if (rc < 0) return rc;
+    if (answers == NULL || need == 0 || need > count || count > WEFT_GATHER_MAX) return WEFT_EINVAL;
+    wf_task_tick(&self->task);
+    struct wf_worker *w = self->task.worker;
+    struct wf_body *body = wf_body_new(w, NULL, 0, data, size);
+    if (body == NULL) return WEFT_ENOMEM;
+    struct wf_asking asking;
+    begin(self, &asking, answers, count, need);
+    ask_all(self, &asking, tag, body, deadline);
+    wf_body_drop(w, body);
+    rc = await(self, deadline);
+    for (size_t i = 0; i < count; i++) {
+        if (answers[i].error == WF_ANSWER_OPEN) answers[i].error = WEFT_ETIMEDOUT;
+    }
+    if (asking.got < need && rc < 0 && rc != WEFT_ETIMEDOUT) {
+        weft_answers_free(answers, count);
+        return (int)wf_task_settle(rc);
+    }
+    return (int)wf_task_settle((int64_t)asking.got);
+}
+
+void weft_answers_free(struct weft_answer *answers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        weft_msg_free(answers[i].answer);
+        answers[i].answer = NULL;
+    }
+}
+
+/* ---- Answering ------------------------------------------------------------------------------------------------- */
+
+bool wf_request_is_dead(struct wf_worker *w, const weft_msg *m)
+{
+    int64_t deadline = wf_terms(m)->deadline;
+    if (deadline != WEFT_FOREVER && weft_now() >= deadline) return true;
+    if (m->from.node != wf_node_of(w)->incarnation) return false;
+    uint32_t index = wf_id_worker(m->from.actor);
+    if (index >= w->set->count) return false; /* nobody's */
+    struct wf_actor *asker = wf_slab_find(&wf_actors_of(w->set->at[index])->slab, m->from.actor);
+    return asker == NULL || (index == w->index && wf_answer_place(asker, m->ref) == NULL);
+}
+
+int64_t weft_deadline(const weft_msg *ask)
+{
+    return ask->post.flags == WF_MSG_CALL ? wf_terms(ask)->deadline : WEFT_FOREVER;
+}
+
+bool weft_expired(const weft_msg *ask)
+{
+    int64_t deadline = weft_deadline(ask);
+    return deadline != WEFT_FOREVER && weft_now() >= deadline;
 }
 
 int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
@@ -124,15 +292,14 @@ int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
 
 void wf_node_lost_here(struct wf_worker *w, uint64_t peer)
 {
-    WF_LIST_EACH(k, &wf_actors_of(w)->calls) {
-        struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_calls);
-        if (a->call_node != peer) continue;
-        weft_msg *no = wf_msg_new(w, (uint32_t)-WEFT_ENONODE, 0);
-        if (no == NULL) continue; /* it waits for its deadline */
-        no->post.flags = WF_MSG_FAILED;
-        no->to_actor = a->id;
-        no->ref = a->call_ref;
-        wf_unlink(k);
-        wf_deliver(w, no);
+    struct wf_list *lists[] = {&wf_actors_of(w)->calls, &wf_actors_of(w)->long_calls};
+    for (size_t l = 0; l < WF_COUNT(lists); l++) {
+        WF_LIST_EACH(k, lists[l]) {
+            struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_calls);
+            for (size_t i = 0; i < a->asking->count; i++) {
+                struct weft_answer *at = &a->asking->slots[i];
+                if (at->error == WF_ANSWER_OPEN && at->from.node == peer) wf_answer_fails(a, at, WEFT_ENONODE);
+            }
+        }
     }
 }

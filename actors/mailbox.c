@@ -87,6 +87,8 @@ static void put_mail(struct wf_actor *a, weft_msg *m)
         atomic_store_explicit(&a->full, true, memory_order_relaxed);
         if (!own_full(a)) note_short(a);
     }
+    if (WF_UNLIKELY(m->post.flags == WF_MSG_CALL) && a->asking != NULL && a->asking->probed)
+        wf_probe_tell_asker(a, m);
     wake_for_mail(a);
 }
 
@@ -246,16 +248,6 @@ void wf_mailbox_put(struct wf_actor *a, weft_msg *m)
     drop_at(a, m, WF_DROP_FULL);
 }
 
-static void deliver_answer(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
-{
-    if (a->call_ref == 0 || a->call_ref != m->ref || a->answer != NULL) {
-        wf_drop(w, m, WF_DROP_LATE_REPLY);
-        return;
-    }
-    a->answer = m;
-    wf_task_wake(&a->task);
-}
-
 void wf_deliver(struct wf_worker *w, weft_msg *m)
 {
     if (m->post.flags == WF_MSG_PUBLISH) {
@@ -273,7 +265,8 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
     case WF_MSG_SEND:
     case WF_MSG_CALL: wf_mailbox_put(a, m); return;
     case WF_MSG_REPLY:
-    case WF_MSG_FAILED: deliver_answer(w, a, m); return;
+    case WF_MSG_FAILED: wf_answer_came(a, m); return;
+    case WF_MSG_PROBE: wf_probe_came(a, m); return;
     case WF_MSG_SYSTEM:
         if ((m->post.word == WEFT_TAG_GROUP_JOIN || m->post.word == WEFT_TAG_GROUP_LEAVE) &&
             !wf_group_watches(a, m->ref))
@@ -340,9 +333,20 @@ bool wf_mailbox_put_shared(struct wf_actor *a, uint32_t tag, weft_pid from, stru
 
 /* ---- Receiving ------------------------------------------------------------------------------------------------- */
 
+/* `m` comes after `previous`, NULL: it is the oldest. */
+static bool drop_if_dead(struct wf_actor *a, weft_msg *previous, const weft_msg *m)
+{
+    if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || !wf_request_is_dead(a->task.worker, m)) return false;
+    weft_msg *dead = take_out(a, previous);
+    a->evicted++;
+    drop_at(a, dead, WF_DROP_EXPIRED);
+    return true;
+}
+
 bool wf_mailbox_ready(const struct wf_task *t)
 {
-    const struct wf_actor *a = wf_actor_of((struct wf_task *)(uintptr_t)t);
+    struct wf_actor *a = wf_actor_of((struct wf_task *)(uintptr_t)t);
+    while (a->mail.first != NULL && drop_if_dead(a, NULL, a->mail.first)) {}
     return a->mail.first != NULL || a->signals.first != NULL;
 }
 
@@ -401,7 +405,10 @@ int weft_recv(weft_msg **out, int64_t deadline)
     for (;;) {
         if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_settle(WEFT_ECANCELED);
         if (WF_UNLIKELY(a->signals.first != NULL) && signal_is_next(a)) return take_signal(a, NULL, out);
-        if (a->mail.first != NULL) return take_mail(a, NULL, out);
+        if (a->mail.first != NULL) {
+            if (drop_if_dead(a, NULL, a->mail.first)) continue;
+            return take_mail(a, NULL, out);
+        }
         int rc = wait_for_mail(a, deadline);
         if (rc == WEFT_ETIMEDOUT && wf_mailbox_ready(&a->task)) continue; /* both came in one turn */
         if (WF_UNLIKELY(rc < 0)) return (int)wf_task_settle(rc);
@@ -422,9 +429,13 @@ static weft_msg *find_signal(struct wf_actor *a, bool (*match)(const weft_msg *,
 
 static weft_msg *find_mail(struct wf_actor *a, bool (*match)(const weft_msg *, void *), void *arg)
 {
-    weft_msg *m = a->scanned == NULL ? a->mail.first : (weft_msg *)a->scanned->post.next;
-    for (; m != NULL && a->aside < a->aside_max; a->scanned = m, a->aside++, m = (weft_msg *)m->post.next) {
+    while (a->aside < a->aside_max) {
+        weft_msg *m = a->scanned == NULL ? a->mail.first : (weft_msg *)a->scanned->post.next;
+        if (m == NULL) break;
+        if (drop_if_dead(a, a->scanned, m)) continue;
         if (match(m, arg)) return m;
+        a->scanned = m;
+        a->aside++;
     }
     return NULL;
 }

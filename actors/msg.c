@@ -19,6 +19,22 @@ weft_msg *wf_msg_new(struct wf_worker *w, uint32_t tag, size_t size)
     return m;
 }
 
+weft_msg *wf_request_new(struct wf_worker *w, uint32_t tag, size_t size, struct wf_body *shared, int64_t deadline)
+{
+    size_t inside = shared != NULL ? 0 : (size + 7) & ~(size_t)7;
+    weft_msg *m = wf_msg_new(w, tag, inside + sizeof(struct wf_terms));
+    if (WF_UNLIKELY(m == NULL)) return NULL;
+    m->post.flags = WF_MSG_CALL;
+    m->size = (uint32_t)size;
+    if (shared != NULL) {
+        wf_body_keep(shared);
+        m->shared = shared;
+        m->size = (uint32_t)shared->size;
+    }
+    *wf_terms(m) = (struct wf_terms){deadline, 0};
+    return m;
+}
+
 weft_msg *wf_msg_share(struct wf_worker *w, uint32_t tag, struct wf_body *body)
 {
     weft_msg *m = wf_msg_new(w, tag, 0);

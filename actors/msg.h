@@ -37,6 +37,7 @@ enum wf_msg_kind {
     WF_MSG_KILL = 14, /* signal: weft_kill */
     /* never leaves the node: a request to a pool itself, which comes past its mail */
     WF_MSG_CONTROL = 15,
+    WF_MSG_PROBE = 16, /* looks for cycles of calls: actors/cycle.c */
 };
 
 /* A counted body. `data` points behind it, or into memory that `release` knows how to free. */
@@ -62,9 +63,23 @@ struct weft_msg {
 };
 _Static_assert(sizeof(struct weft_msg) == 64, "an envelope is one cache line; docs/performance.md says so");
 
+/* Behind the body of a request, aligned to 8. */
+struct wf_terms {
+    int64_t deadline;  /* of its caller, on this node's clock */
+    uint64_t moved_on; /* 1: its caller does not know in whose hands it is: passed on, or sent to a name elsewhere */
+};
+/* Only of a WF_MSG_CALL. */
+static inline struct wf_terms *wf_terms(const weft_msg *m)
+{
+    size_t inside = m->shared != NULL ? 0 : ((size_t)m->size + 7) & ~(size_t)7;
+    return (struct wf_terms *)((uintptr_t)(m + 1) + inside);
+}
+
 /* `w` is the calling worker or NULL (any other thread). The body's bytes are at wf_msg_bytes(). NULL: out of memory.
  * No limits are checked. */
 weft_msg *wf_msg_new(struct wf_worker *w, uint32_t tag, size_t size);
+/* A WF_MSG_CALL. With `shared` (a reference is taken) the body is that, and `size` is not looked at. */
+weft_msg *wf_request_new(struct wf_worker *w, uint32_t tag, size_t size, struct wf_body *shared, int64_t deadline);
 /* An envelope on a shared body; takes a reference of its own. */
 weft_msg *wf_msg_share(struct wf_worker *w, uint32_t tag, struct wf_body *body);
 void wf_msg_free(struct wf_worker *w, weft_msg *m);

@@ -247,6 +247,10 @@ void wf_node_finish_actors(weft_node *node)
         (void)wait_for_end(node, true, weft_after(node->options.grace));
     }
     wf_workers_stop(&node->workers);
+    for (uint32_t i = 0; i < node->workers.count; i++) {
+        struct wf_worker *w = node->workers.at[i];
+        wf_timer_disarm(w, &wf_actors_of(w)->patrol);
+    }
 }
 
 /* ---- From threads that run no actor ---------------------------------------------------------------------------- */

@@ -25,6 +25,7 @@ enum wf_drop {
     WF_DROP_LATE_REPLY,  /* nobody waits for it any more */
     WF_DROP_UNREAD,      /* in the mailbox of an actor that ended */
     WF_DROP_MEMORY,      /* no memory for the envelope */
+    WF_DROP_EXPIRED,     /* a request that nobody waits for any more */
     WF_DROP_REASONS
 };
 extern const char *const wf_drop_names[WF_DROP_REASONS];

@@ -15,7 +15,7 @@
 const char *const wf_drop_names[WF_DROP_REASONS] = {
     [WF_DROP_NO_ACTOR] = "no-actor",       [WF_DROP_NO_NAME] = "no-name",       [WF_DROP_FULL] = "mailbox-full",
     [WF_DROP_SLOW_READER] = "slow-reader", [WF_DROP_LATE_REPLY] = "late-reply", [WF_DROP_UNREAD] = "unread-at-exit",
-    [WF_DROP_MEMORY] = "out-of-memory",
+    [WF_DROP_MEMORY] = "out-of-memory",    [WF_DROP_EXPIRED] = "expired",
 };
 
 void wf_refuse(struct wf_worker *w, weft_msg *ask, int error)
@@ -43,6 +43,7 @@ void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
     case WF_MSG_REPLY: wf_count_drop(w, WF_DROP_LATE_REPLY); break; /* whoever asked waits no more, or is gone */
     case WF_MSG_FAILED:                                             /* no answer that is late is no loss */
     case WF_MSG_STOP:                                               /* it is gone, as it should be */
+    case WF_MSG_PROBE:                                              /* its cycle is broken */
     case WF_MSG_KILL: break;
     case WF_MSG_WATCH:
     case WF_MSG_UNWATCH:
@@ -53,6 +54,7 @@ void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
     case WF_MSG_CONTROL:
     case WF_MSG_CALL:
         wf_count_drop(w, why);
+        if (why == WF_DROP_EXPIRED) break;
         wf_refuse(w, m, error[why] != 0 ? error[why] : WEFT_ENOACTOR);
         return;
     default: wf_count_drop(w, why); break;
@@ -183,6 +185,11 @@ static int send_remote(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
     }
 }
 
+static bool is_passed_on(const struct wf_actor *self, const weft_msg *m)
+{
+    return m->from.actor != self->id || wf_answer_place(self, m->ref) == NULL;
+}
+
 int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
@@ -191,7 +198,7 @@ int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t dea
                                                    : send_across(self, to, m, deadline);
     if (WF_UNLIKELY(rc < 0)) {
         /* That this actor is asked to stop is nothing to the asker. */
-        if (m->post.flags == WF_MSG_CALL && m->ref != self->call_ref)
+        if (m->post.flags == WF_MSG_CALL && is_passed_on(self, m))
             wf_refuse(w, m, rc == WEFT_ECANCELED ? WEFT_ENOREPLY : rc);
         else wf_msg_free(w, m);
     }
@@ -275,6 +282,8 @@ static int send_given(weft_pid to, weft_msg *m, int64_t deadline)
         m->post.flags = WF_MSG_SEND;
         m->ref = 0;
         m->from = wf_actor_pid(self);
+    } else {
+        wf_terms(m)->moved_on = 1;
     }
     return wf_send_or_free(self, to, m, deadline);
 }
@@ -303,20 +312,29 @@ static bool split_name(const char *whole, char name[65], const char **node)
     return at != NULL;
 }
 
+int wf_resolve(struct wf_worker *w, const char *whole, weft_pid *to)
+{
+    const char *node_name;
+    char name[65];
+    *to = weft_nobody();
+    if (split_name(whole, name, &node_name) && strcmp(node_name, wf_node_of(w)->name) != 0) return WEFT_OK;
+    return wf_names_find(wf_node_of(w)->names, weft_cstr(name), to);
+}
+
 int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t deadline, uint64_t *node)
 {
     struct wf_worker *w = self->task.worker;
-    weft_node *here = wf_node_of(w);
+    const struct wf_route *route = wf_node_of(w)->route;
     const char *node_name;
     char name[65];
-    int rc = WEFT_ENONODE;
-    *node = here->incarnation;
-    if (!split_name(whole, name, &node_name) || strcmp(node_name, here->name) == 0) {
-        weft_pid to;
-        rc = wf_names_find(here->names, weft_cstr(name), &to);
-        if (rc == WEFT_OK) return wf_send_or_free(self, to, m, deadline);
-    } else if (here->route != NULL) {
-        while ((rc = here->route->send_name(w, node_name, strlen(node_name), name, m, node)) == WEFT_EFULL) {
+    weft_pid to;
+    int rc = wf_resolve(w, whole, &to);
+    *node = to.node;
+    if (rc == WEFT_OK && to.node != 0) return wf_send_or_free(self, to, m, deadline);
+    if (rc == WEFT_OK && route == NULL) rc = WEFT_ENONODE;
+    if (rc == WEFT_OK) {
+        split_name(whole, name, &node_name);
+        while ((rc = route->send_name(w, node_name, strlen(node_name), name, m, node)) == WEFT_EFULL) {
             weft_pid peer = {*node, 0};
             rc = wait_for_room(self, peer, m, LINK, &deadline);
             if (rc < 0) break;

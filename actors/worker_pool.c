@@ -360,6 +360,7 @@ static void hand_over(struct pool *p, struct place *place, weft_msg *m)
 {
     wf_release(p->self, m);
     m->post.kind = WF_POST_WORK;
+    if (m->post.flags == WF_MSG_CALL) wf_terms(m)->moved_on = 1;
     atomic_fetch_add(&place->member->outstanding, 1);
     struct wf_member *member = place->member;
     if (wf_send_or_free(p->self, place->pid, m, WF_SEND_TIMEOUT) == WEFT_OK) {

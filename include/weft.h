@@ -23,6 +23,7 @@
 #include <weft/log.h>
 #include <weft/actor.h>
 #include <weft/message.h>
+#include <weft/call.h>
 #include <weft/later.h>
 #include <weft/names.h>
 #include <weft/group.h>

@@ -121,6 +121,16 @@ static void get_message(weft_reader *r, struct wf_frame *f, bool by_name)
     get_body(r, f);
 }
 
+/* Behind them a request may say how long its caller waits. Returns how many values were there. */
+static uint32_t get_left(weft_reader *r, struct wf_frame *f, uint32_t count)
+{
+    bool call = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL;
+    f->number = WF_FRAME_NO_DEADLINE;
+    if (!call || count < 6) return 5;
+    f->number = weft_get_uint(r);
+    return 6;
+}
+
 /* topic, from, tag, body: four values. */
 static void get_publish(weft_reader *r, struct wf_frame *f)
 {
@@ -165,10 +175,10 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f)
     uint32_t read;
     if (wf_frame_message(kind) >= 0) {
         get_message(r, f, false);
-        read = 5;
+        read = get_left(r, f, count - 1);
     } else if (kind == WF_FRAME_SEND_NAME || kind == WF_FRAME_CALL_NAME) {
         get_message(r, f, true);
-        read = 5;
+        read = get_left(r, f, count - 1);
     } else if (kind == WF_FRAME_PUBLISH) {
         get_publish(r, f);
         read = 4;
@@ -220,6 +230,7 @@ const char *wf_frame_name(uint32_t kind)
         {WF_FRAME_TIES + WF_MSG_UNLINK - WF_MSG_WATCH, "UNLINK"},
         {WF_FRAME_TIES + WF_MSG_EXIT - WF_MSG_WATCH, "EXIT"},
         {WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH, "KILL"},
+        {WF_FRAME_TIES + WF_MSG_PROBE - WF_MSG_WATCH, "PROBE"},
     };
     for (size_t i = 0; i < WF_COUNT(names); i++)
         if (names[i].kind == kind) return names[i].name;
@@ -305,25 +316,29 @@ void wf_put_interest(weft_writer *w, enum wf_interest_op op, uint32_t count)
 }
 
 void wf_put_to_actor(weft_writer *w, unsigned kind, uint64_t to, uint64_t from, uint32_t tag, uint64_t ref,
-                     const void *body, size_t size)
+                     const void *body, size_t size, uint64_t left)
 {
-    put_kind(w, 5, wf_frame_of((enum wf_msg_kind)kind));
+    bool timed = kind == WF_MSG_CALL && left != WF_FRAME_NO_DEADLINE;
+    put_kind(w, timed ? 6 : 5, wf_frame_of((enum wf_msg_kind)kind));
     weft_put_uint(w, to);
     weft_put_uint(w, from);
     weft_put_uint(w, tag);
     weft_put_uint(w, ref);
     weft_put_bin(w, body, size);
+    if (timed) weft_put_uint(w, left);
 }
 
 void wf_put_to_name(weft_writer *w, bool call, weft_text name, uint64_t from, uint32_t tag, uint64_t ref,
-                    const void *body, size_t size)
+                    const void *body, size_t size, uint64_t left)
 {
-    put_kind(w, 5, call ? WF_FRAME_CALL_NAME : WF_FRAME_SEND_NAME);
+    bool timed = call && left != WF_FRAME_NO_DEADLINE;
+    put_kind(w, timed ? 6 : 5, call ? WF_FRAME_CALL_NAME : WF_FRAME_SEND_NAME);
     weft_put_str(w, name);
     weft_put_uint(w, from);
     weft_put_uint(w, tag);
     weft_put_uint(w, ref);
     weft_put_bin(w, body, size);
+    if (timed) weft_put_uint(w, left);
 }
 
 void wf_put_publish(weft_writer *w, weft_text topic, uint64_t from, uint32_t tag, const void *body, size_t size)

@@ -36,7 +36,7 @@ enum wf_frame_kind {
     WF_FRAME_SEND_NAME = 24,
     WF_FRAME_CALL_NAME = 25,
     WF_FRAME_PUBLISH = 32,
-    WF_FRAME_TIES = 40, /* + wf_msg_kind - WF_MSG_WATCH: WATCH .. KILL */
+    WF_FRAME_TIES = 40, /* + wf_msg_kind - WF_MSG_WATCH: WATCH .. KILL, PROBE */
 };
 
 /* A message to an actor: its frame, and back. -1: some other frame. */
@@ -50,6 +50,7 @@ static inline int wf_frame_message(uint64_t frame)
         return (int)(frame - WF_FRAME_TO_ACTOR);
     if (frame >= WF_FRAME_TIES && frame <= WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH)
         return (int)(frame - WF_FRAME_TIES) + WF_MSG_WATCH;
+    if (frame == WF_FRAME_TIES + WF_MSG_PROBE - WF_MSG_WATCH) return WF_MSG_PROBE;
     return -1;
 }
 
@@ -90,7 +91,9 @@ struct wf_frame {
     uint64_t to, from, ref;
     weft_text name; /* a name, a topic, or the reason of REFUSED and BYE */
     weft_text body;
-    uint64_t number;       /* PING, PONG: the time; REFUSED: wf_refusal; INTEREST: wf_interest_op */
+    /* CALL, CALL_NAME: microseconds left, WF_FRAME_NO_DEADLINE; PING, PONG: the time; REFUSED: wf_refusal; INTEREST:
+     * wf_interest_op */
+    uint64_t number;
     uint32_t count;        /* PEERS, INTEREST: of items */
     weft_reader items;     /* PEERS, INTEREST: checked, to be read by wf_frame_next_peer and wf_frame_next_pattern */
     struct wf_hello hello; /* HELLO only; untouched by other frames, which come by the million */
@@ -113,12 +116,15 @@ void wf_put_ping(weft_writer *w, uint32_t kind /* PING or PONG */, uint64_t numb
 void wf_put_peers(weft_writer *w, uint32_t count);
 void wf_put_peer(weft_writer *w, weft_text name, uint64_t incarnation, const weft_text *urls, uint32_t url_count);
 void wf_put_interest(weft_writer *w, enum wf_interest_op op, uint32_t count);
-/* At most WF_FRAME_SPARE + size bytes. `from` 0: nobody. */
+/* wf_frame.number of a request without a deadline. */
+#define WF_FRAME_NO_DEADLINE UINT64_MAX
+/* At most WF_FRAME_SPARE + size bytes. `from` 0: nobody. `left`: of a CALL, as wf_frame.number; of others it is not
+ * looked at. */
 void wf_put_to_actor(weft_writer *w, unsigned kind /* wf_msg_kind */, uint64_t to, uint64_t from, uint32_t tag,
-                     uint64_t ref, const void *body, size_t size);
+                     uint64_t ref, const void *body, size_t size, uint64_t left);
 /* At most WF_FRAME_SPARE + name.size + size bytes. */
 void wf_put_to_name(weft_writer *w, bool call, weft_text name, uint64_t from, uint32_t tag, uint64_t ref,
-                    const void *body, size_t size);
+                    const void *body, size_t size, uint64_t left);
 void wf_put_publish(weft_writer *w, weft_text topic, uint64_t from, uint32_t tag, const void *body, size_t size);
 
 #endif

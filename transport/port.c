@@ -102,6 +102,15 @@ static uint64_t from_of(const struct wf_worker *w, weft_pid from)
     return from.node == wf_node_of(w)->incarnation ? from.actor : 0;
 }
 
+/* Microseconds that the caller of a request still waits, rounded up. */
+static uint64_t time_left(const weft_msg *m)
+{
+    int64_t deadline = weft_deadline(m), now;
+    if (deadline == WEFT_FOREVER) return WF_FRAME_NO_DEADLINE;
+    now = weft_now();
+    return deadline <= now ? 0 : (uint64_t)(deadline - now - 1) / 1000 + 1;
+}
+
 static int route_send(struct wf_worker *w, weft_pid to, const weft_msg *m)
 {
     struct wf_ports *p = ports_of(w);
@@ -113,7 +122,7 @@ static int route_send(struct wf_worker *w, weft_pid to, const weft_msg *m)
     if (!reserve(port, WF_FRAME_SPARE + m->size)) return WEFT_ENOMEM;
     weft_writer out = wf_batch_writer(port->batch);
     const void *body = wf_msg_bytes((weft_msg *)(uintptr_t)m);
-    wf_put_to_actor(&out, kind, to.actor, from_of(w, m->from), m->post.word, m->ref, body, m->size);
+    wf_put_to_actor(&out, kind, to.actor, from_of(w, m->from), m->post.word, m->ref, body, m->size, time_left(m));
     commit(p, port, &out);
     return WEFT_OK;
 }
@@ -130,7 +139,8 @@ static int route_send_name(struct wf_worker *w, const char *node, size_t node_si
     if (!reserve(port, WF_FRAME_SPARE + to.size + m->size)) return WEFT_ENOMEM;
     weft_writer out = wf_batch_writer(port->batch);
     const void *body = wf_msg_bytes((weft_msg *)(uintptr_t)m);
-    wf_put_to_name(&out, m->post.flags == WF_MSG_CALL, to, from_of(w, m->from), m->post.word, m->ref, body, m->size);
+    wf_put_to_name(&out, m->post.flags == WF_MSG_CALL, to, from_of(w, m->from), m->post.word, m->ref, body, m->size,
+                   time_left(m));
     commit(p, port, &out);
     return WEFT_OK;
 }

@@ -93,9 +93,17 @@ static weft_pid sender(const struct wf_session *s, const struct wf_frame *f)
     return f->from == 0 ? weft_nobody() : (weft_pid){s->incarnation, f->from};
 }
 
+/* Of a request: on this node's clock, counted from now. */
+static int64_t deadline_of(const struct wf_session *s, const struct wf_frame *f)
+{
+    int64_t now = wf_transport_now(s->t);
+    return f->number >= (uint64_t)(WEFT_FOREVER - now) / 1000 ? WEFT_FOREVER : now + (int64_t)f->number * 1000;
+}
+
 static weft_msg *envelope(struct wf_session *s, const struct wf_frame *f, unsigned kind)
 {
-    weft_msg *m = wf_msg_new(NULL, f->tag, f->body.size);
+    weft_msg *m = kind == WF_MSG_CALL ? wf_request_new(NULL, f->tag, f->body.size, NULL, deadline_of(s, f))
+                                      : wf_msg_new(NULL, f->tag, f->body.size);
     if (m == NULL) {
         atomic_fetch_add_explicit(&s->t->dropped_lost, 1, memory_order_relaxed);
         return NULL;
@@ -114,6 +122,7 @@ static void receive_named(struct wf_session *s, struct wf_frame *f)
     f->to = 0;
     weft_msg *m = envelope(s, f, call ? WF_MSG_CALL : WF_MSG_SEND);
     if (m == NULL) return;
+    if (call) wf_terms(m)->moved_on = 1;
     /* Without such an actor the worker it goes to counts it, and answers a request. */
     (void)wf_inbound_add_name(s->t->node, &s->in, f->name.data, f->name.size, m);
 }

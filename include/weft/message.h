@@ -67,21 +67,12 @@ WEFT_API int weft_recv_tag(weft_msg **out, uint32_t tag, int64_t deadline);
 WEFT_API int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg,
                              int64_t deadline);
 
-/* [A, W] Sends a request and waits for its answer, which comes past the mailbox. `*answer` is the caller's. A late
- * answer is dropped. WEFT_ENOACTOR if the receiver is gone or ends before it took the request, WEFT_ENOREPLY if it
- * let the request go unanswered (it ended, or freed it), WEFT_ENONODE if its node is lost, else as weft_send. */
-WEFT_API int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline);
-/* [A, W] The same to a name, here or "name@node". */
-WEFT_API int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size, weft_msg **answer,
-                            int64_t deadline);
-/* [A] Answers a message for which weft_wants_reply() holds, once (more are dropped); the request stays the caller's.
- * Never suspends: the asker has kept a place for the answer. WEFT_EINVAL if it is no request. */
-WEFT_API int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size);
-
 /* [A] From now on the calling actor gets WEFT_TAG_NODE_UP and WEFT_TAG_NODE_DOWN messages in its system lane, first
  * one NODE_UP for each node that is connected already. Their body is a struct weft_node_news; read it with
  * weft_node_news_read. */
 WEFT_API int weft_watch_nodes(void);
 
 WEFT_END
+
+#include <weft/call.h>
 #endif

@@ -88,6 +88,12 @@ class Programs(unittest.TestCase):
             "12 squared is 144", "13: the request was let go without an answer", "14 squared is 196",
             "3 members, 0 requests outstanding", "1000 jobs done when the pool had ended"])
 
+    def test_gather(self):
+        self.assertEqual(self.start("gather").end(), [
+            "a majority: 2 of 3 shops",
+            "all: 2 of 3 shops, the third: the request was let go without an answer",
+            "two that call each other: a cycle of calls waits for itself (2 actors)"])
+
     def test_offload(self):
         self.assertEqual(self.start("offload").end(), [
             "primes below 1000: 168", "primes below 100000: 9592", "still answering: ping", "slow: deadline passed"])

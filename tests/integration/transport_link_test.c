@@ -290,6 +290,127 @@ START_TEST(topics_send_one_copy_to_a_node)
 }
 END_TEST
 
+/* ---- Calls between nodes --------------------------------------------------------------------------------------- */
+
+/* Says how long the caller of each request still waits; answers nothing while it is told to be busy. */
+static void timed(const void *arg, size_t size)
+{
+    (void)arg;
+    (void)size;
+    weft_register("timed");
+    say("timed ready");
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        if (weft_tag(m) == 8) {
+            say("busy");
+            weft_msg *go;
+            if (weft_recv_tag(&go, 9, WEFT_FOREVER) == WEFT_OK) weft_msg_free(go);
+        } else {
+            int64_t left = weft_deadline(m) - weft_now();
+            say("%.*s %s", (int)weft_size(m), (const char *)weft_data(m),
+                weft_deadline(m) == WEFT_FOREVER                              ? "for ever"
+                : left > WEFT_SEC(900) && left <= WEFT_SEC(1000) + WEFT_MS(1) ? "as long as it says"
+                                                                              : "wrong");
+            weft_reply(m, 2, NULL, 0);
+        }
+        weft_msg_free(m);
+    }
+}
+
+static int call_timed(const char *what, int64_t deadline)
+{
+    weft_msg *m = NULL;
+    int rc = weft_call_name("timed@b", 1, what, strlen(what), &m, deadline);
+    weft_msg_free(m);
+    return rc;
+}
+
+static void asker(const void *arg, size_t size)
+{
+    (void)arg;
+    (void)size;
+    say("long %d", call_timed("waits", weft_after(WEFT_SEC(1000))));
+    say("endless %d", call_timed("waits", WEFT_FOREVER));
+    weft_send_name("timed@b", 8, NULL, 0);
+    say("short %d", call_timed("dead", weft_after(WEFT_MS(20))));
+    weft_send_name("timed@b", 9, NULL, 0);
+    say("after %d", call_timed("alive", WEFT_FOREVER));
+}
+
+START_TEST(deadlines_of_requests_reach_across_nodes)
+{
+    weft_node *b = node_up("b", "tcp://127.0.0.1:0", NULL, 0);
+    weft_node *a = node_up("a", NULL, weft_node_url(b, 0), 0);
+    watch(a);
+    run_actor(b, timed, NULL, 0);
+    HEAR("timed ready");
+    HEAR("a up b");
+    run_actor(a, asker, NULL, 0);
+    HEAR("after 0");
+    HEAR("long 0");
+    HEAR("waits as long as it says");
+    HEAR("endless 0");
+    HEAR("waits for ever");
+    HEAR("short -3");
+    HEAR("alive for ever");
+    ck_assert_int_eq(heard("dead", 0), 0); /* never read */
+    node_down(a);
+    node_down(b);
+}
+END_TEST
+
+/* Calls a name when it is told to; answers requests before and after. */
+static void circular(const void *arg, size_t size)
+{
+    (void)size;
+    const char *const *names = arg; /* its own and whom to call */
+    weft_register(names[0]);
+    say("%s ready", names[0]);
+    weft_msg *m, *answer = NULL;
+    if (weft_recv_tag(&m, 3, WEFT_FOREVER) < 0) return;
+    weft_msg_free(m);
+    int rc = weft_call_name(names[1], 1, NULL, 0, &answer, WEFT_FOREVER);
+    weft_msg_free(answer);
+    weft_pid members[4];
+    if (rc == WEFT_EDEADLOCK) say("cycle of %zu", weft_call_cycle(members, 4));
+    say("call %d", rc);
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        if (weft_wants_reply(m)) weft_reply(m, 2, NULL, 0);
+        weft_msg_free(m);
+    }
+}
+
+static void starter(const void *arg, size_t size)
+{
+    (void)arg;
+    (void)size;
+    static const char *const names[] = {"one", "two@b", "three"};
+    for (size_t i = 0; i < 3; i++) say("start %d", weft_send_name(names[i], 3, NULL, 0));
+}
+
+START_TEST(of_a_cycle_of_calls_across_nodes_one_fails)
+{
+    static const char *const ring[3][2] = {{"one", "two@b"}, {"two", "three@a"}, {"three", "one"}};
+    weft_node *b = node_up("b", "tcp://127.0.0.1:0", NULL, 0);
+    weft_node *a = node_up("a", NULL, weft_node_url(b, 0), 0);
+    watch(a);
+    watch(b);
+    for (size_t i = 0; i < 3; i++) run_actor(i == 1 ? b : a, circular, ring[i], sizeof ring[i]);
+    HEAR("one ready");
+    HEAR("two ready");
+    HEAR("three ready");
+    HEAR("a up b");
+    HEAR("b up a");
+    run_actor(a, starter, NULL, 0);
+    HEAR("cycle of 3");
+    ck_assert_int_eq(heard("call", 3), 3);
+    ck_assert_int_eq(heard("call -22", 0), 1);
+    ck_assert_int_eq(heard("call 0", 0), 2);
+    node_down(a);
+    node_down(b);
+}
+END_TEST
+
 /* ---- Membership ------------------------------------------------------------------------------------------------ */
 
 START_TEST(three_nodes_with_one_seed_become_a_mesh)
@@ -424,6 +545,8 @@ int main(void)
     tcase_add_test(t, a_second_node_of_one_name_is_refused);
     tcase_add_test(t, listening_says_what_is_wrong);
     tcase_add_test(t, monitors_and_links_reach_across_nodes);
+    tcase_add_test(t, deadlines_of_requests_reach_across_nodes);
+    tcase_add_test(t, of_a_cycle_of_calls_across_nodes_one_fails);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

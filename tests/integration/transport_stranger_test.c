@@ -156,8 +156,8 @@ START_TEST(a_node_can_be_written_by_hand)
     int fd = link_by_hand("hand");
     HEAR("n up hand");
     weft_writer w = weft_writer_on(out, sizeof out);
-    wf_put_to_name(&w, true, weft_cstr("echo"), 5, 10, 77, "hello", 5);
-    wf_put_to_name(&w, true, weft_cstr("nobody"), 5, 10, 78, "hello", 5);
+    wf_put_to_name(&w, true, weft_cstr("echo"), 5, 10, 77, "hello", 5, WF_FRAME_NO_DEADLINE);
+    wf_put_to_name(&w, true, weft_cstr("nobody"), 5, 10, 78, "hello", 5, WF_FRAME_NO_DEADLINE);
     put_batch(fd, &w, out);
     int replies = 0;
     while (replies < 2 && get_frame(fd, &f)) {

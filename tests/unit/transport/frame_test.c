@@ -52,9 +52,11 @@ static weft_writer all_kinds(void)
     weft_put_str(&w, weft_cstr("room.*"));
     weft_put_str(&w, weft_cstr(">"));
     for (unsigned kind = WF_MSG_SEND; kind <= WF_MSG_STOP; kind++)
-        wf_put_to_actor(&w, kind, UINT64_C(1) << 40, 5, 6, 7, "body", 4);
-    wf_put_to_name(&w, false, weft_cstr("echo"), 1, 2, 0, "x", 1);
-    wf_put_to_name(&w, true, weft_cstr("echo"), 1, 2, 3, NULL, 0);
+        wf_put_to_actor(&w, kind, UINT64_C(1) << 40, 5, 6, 7, "body", 4, 1500);
+    wf_put_to_actor(&w, WF_MSG_PROBE, UINT64_C(1) << 40, 5, 6, 7, "body", 4, 0);
+    wf_put_to_name(&w, false, weft_cstr("echo"), 1, 2, 0, "x", 1, 1500);
+    wf_put_to_name(&w, true, weft_cstr("echo"), 1, 2, 3, NULL, 0, WF_FRAME_NO_DEADLINE);
+    wf_put_to_name(&w, true, weft_cstr("echo"), 1, 2, 3, NULL, 0, 0);
     wf_put_publish(&w, weft_cstr("room.lobby"), 4, 5, "hello", 5);
     ck_assert_int_eq(w.error, 0);
     return w;
@@ -62,10 +64,11 @@ static weft_writer all_kinds(void)
 
 START_TEST(what_is_written_is_read)
 {
-    static const uint32_t kinds[] = {1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 18, 19, 20, 24, 25, 32};
+    static const uint32_t kinds[] = {1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 18, 19, 20, 48, 24, 25, 25, 32};
     weft_writer w = all_kinds();
     weft_reader r = weft_reader_on(buffer, w.size);
     struct wf_frame f;
+    bool timed = false; /* the second CALL_NAME says how long its caller waits */
     for (size_t i = 0; i < WF_COUNT(kinds); i++) {
         ck_assert_int_eq(wf_frame_next(&r, &f), 1);
         ck_assert_uint_eq(f.kind, kinds[i]);
@@ -85,13 +88,16 @@ START_TEST(what_is_written_is_read)
             ck_assert(f.number == WF_INTEREST_ADD && f.count == 2);
             ck_assert(text_is(wf_frame_next_pattern(&f), "room.*"));
             ck_assert(text_is(wf_frame_next_pattern(&f), ">"));
-        } else if (f.kind >= 16 && f.kind <= 20) {
+        } else if ((f.kind >= 16 && f.kind <= 20) || f.kind == 48) {
             ck_assert(f.to == UINT64_C(1) << 40 && f.from == 5 && f.tag == 6 && f.ref == 7 &&
                       text_is(f.body, "body"));
+            ck_assert(f.number == (f.kind == 17 ? 1500 : WF_FRAME_NO_DEADLINE));
         } else if (f.kind == WF_FRAME_PUBLISH) {
             ck_assert(text_is(f.name, "room.lobby") && f.from == 4 && f.tag == 5 && text_is(f.body, "hello"));
         } else if (f.kind == WF_FRAME_CALL_NAME) {
             ck_assert(text_is(f.name, "echo") && f.ref == 3 && f.body.size == 0);
+            ck_assert(f.number == (timed ? 0 : WF_FRAME_NO_DEADLINE));
+            timed = true;
         }
     }
     ck_assert_int_eq(wf_frame_next(&r, &f), 0);
@@ -172,11 +178,11 @@ START_TEST(reserved_tags_and_bad_names_are_refused)
 {
     weft_writer w = writer();
     struct wf_frame f;
-    wf_put_to_actor(&w, WF_MSG_SEND, 1, 2, WEFT_TAG_NODE_UP, 0, NULL, 0);
+    wf_put_to_actor(&w, WF_MSG_SEND, 1, 2, WEFT_TAG_NODE_UP, 0, NULL, 0, 0);
     weft_reader r = weft_reader_on(buffer, w.size);
     ck_assert_int_eq(wf_frame_next(&r, &f), WEFT_EFORMAT);
     w = writer();
-    wf_put_to_name(&w, false, weft_cstr("a b"), 1, 2, 0, NULL, 0);
+    wf_put_to_name(&w, false, weft_cstr("a b"), 1, 2, 0, NULL, 0, 0);
     r = weft_reader_on(buffer, w.size);
     ck_assert_int_eq(wf_frame_next(&r, &f), WEFT_EFORMAT);
     w = writer();

@@ -1,0 +1,409 @@
+/* actors/cycle.c -- calls that wait for each other in a cycle are found, reported, and one of them fails.
+ *
+ * Design notes.
+ * (1) On one worker a chain of calls can be followed at once, so a call that closes a cycle there is refused.
+ * (2) Else by edge chasing, after Chandy, Misra and Haas, "Distributed Deadlock Detection" (ACM TOCS 1983): whose
+ *     call has waited for PATIENCE sends a probe after it; an actor that waits in a call itself passes it on, with
+ *     itself added. A request is never overtaken by a probe sent after it, so the probe of whoever began last finds
+ *     the cycle complete. No polling: each call is looked at once (`patrol`), and again when something about it
+ *     changes.
+ * (3) A probe that comes back has seen a cycle, but not all of it at one time. So a second round goes the same way:
+ *     it asks each member whether it is still in the same call and has its predecessor's request, unanswered. Each
+ *     edge was there when the first round passed and when the second did, with the same number, so all were there
+ *     when the second began. Only here are mailboxes searched.
+ * (4) Several probes may find one cycle. All of them choose the same member to fail, by what the probe says of the
+ *     members, and tell it the number of its call: the second who says so finds it gone.
+ * (5) A caller knows to whom it sent its request, not to whom that was passed on, nor who is behind a name elsewhere.
+ *     Such requests are marked (wf_terms.moved_on); who has one and waits in a long call tells its asker (HOLDS).
+ * (6) A weft_gather waits for one of many only while it needs all that are open. Its probes share one credit, which
+ *     bounds how many there are. */
+#include "actor.h"
+
+#include <weft/pack.h>
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MEMBERS_MAX = 64,
+    LABEL = 40,   /* bytes of a member's name or kind */
+    ENTRY = 96,   /* bytes of a member in a probe at most */
+    CREDIT = 1024 /* probes that one call sets off at most */
+};
+static const int64_t PATIENCE = WEFT_MS(100);
+
+/* The tag of a WF_MSG_PROBE. They travel: append only. */
+enum probe {
+    HOLDS = 1,   /* `from` has the request `ref` of the receiver */
+    SEEK = 2,    /* first round */
+    CONFIRM = 3, /* second round: the member `at` is asked; when at is the number of members, the first again */
+    VERDICT = 4, /* the call of the member `at` fails */
+};
+
+/* One who waits for the next. */
+struct member {
+    weft_pid pid;
+    uint64_t ref; /* of its request to the next */
+    uint64_t since;
+    char label[LABEL];
+};
+
+struct path {
+    uint32_t count, at, credit;
+    struct member of[MEMBERS_MAX];
+};
+
+struct wf_cycle {
+    size_t count;
+    weft_pid of[];
+};
+
+/* ---- Who waits for whom ---------------------------------------------------------------------------------------- */
+
+static bool needs_all(const struct wf_asking *s)
+{
+    return s != NULL && s->waiting && s->open > 0 && s->got + s->open == s->need;
+}
+
+/* Whether `a` can get on only with an answer to that request. */
+static bool depends_on(const struct wf_actor *a, uint64_t ref)
+{
+    return needs_all(a->asking) && wf_answer_place(a, ref) != NULL;
+}
+
+static bool is_among(const weft_msg *m, weft_pid from, uint64_t ref)
+{
+    for (; m != NULL; m = (const weft_msg *)m->post.next) {
+        if (m->post.flags == WF_MSG_CALL && m->ref == ref && weft_pid_equal(m->from, from)) return true;
+    }
+    return false;
+}
+
+/* Whether `a` has that request and has not answered it. */
+static bool has_request(const struct wf_actor *a, weft_pid from, uint64_t ref)
+{
+    return is_among(a->held, from, ref) || is_among(a->mail.first, from, ref) ||
+           is_among(a->signals.first, from, ref);
+}
+
+static struct member member_of(const struct wf_actor *a, uint64_t ref)
+{
+    struct member m = {
+        .pid = wf_actor_pid(a), .ref = ref, .since = a->asking == NULL ? 0 : (uint64_t)a->asking->since};
+    const char *name = wf_names_first(a->names);
+    snprintf(m.label, sizeof m.label, "%s", name[0] != 0 ? name : a->kind);
+    return m;
+}
+
+/* ---- Reporting ------------------------------------------------------------------------------------------------- */
+
+static void log_cycle(const struct path *p, uint32_t first)
+{
+    char text[1600], pid[WEFT_PID_TEXT];
+    size_t size = 0;
+    for (uint32_t i = 0; i <= p->count && size < sizeof text - LABEL - WEFT_PID_TEXT - 16; i++) {
+        const struct member *m = &p->of[(first + i) % p->count];
+        size += (size_t)snprintf(text + size, sizeof text - size, "%s%s (%s)", i == 0 ? "" : " -> ", m->label,
+                                 weft_pid_format(m->pid, pid));
+    }
+    weft_log(WEFT_WARN, "a cycle of calls waits for itself, the first one fails: %s", text);
+}
+
+/* `a` is the member `first` of the cycle. */
+static void report(struct wf_actor *a, const struct path *p, uint32_t first)
+{
+    log_cycle(p, first);
+    struct wf_cycle *c = wf_block_new(WF_POOL_LARGE, sizeof *c + p->count * sizeof c->of[0]);
+    if (a->cycle != NULL) wf_block_free(a->cycle);
+    a->cycle = c;
+    if (c == NULL) return; /* the log has it */
+    c->count = p->count;
+    for (uint32_t i = 0; i < p->count; i++) c->of[i] = p->of[(first + i) % p->count].pid;
+}
+
+size_t weft_call_cycle(weft_pid *out, size_t max)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL || self->cycle == NULL) return 0;
+    for (size_t i = 0; i < max && i < self->cycle->count; i++) out[i] = self->cycle->of[i];
+    return self->cycle->count;
+}
+
+/* ---- On one worker --------------------------------------------------------------------------------------------- */
+
+static bool follow(struct wf_actor *self, struct wf_actor *to, struct path *p)
+{
+    weft_pid me = wf_actor_pid(self);
+    p->of[0] = member_of(self, 0);
+    for (p->count = 1; to != self; p->count++) {
+        const struct wf_asking *s = to == NULL ? NULL : to->asking;
+        if (s == NULL || s->count != 1 || !depends_on(to, s->first) || p->count == MEMBERS_MAX) return false;
+        /* Has it got the request of the one before? The first has not called yet. */
+        if (p->count > 1 && !has_request(to, p->of[p->count - 1].pid, p->of[p->count - 1].ref)) return false;
+        p->of[p->count] = member_of(to, s->first);
+        weft_pid next = s->slots[0].from;
+        if (next.node != me.node || wf_id_worker(next.actor) != to->task.worker->index) return false;
+        to = wf_actor_find(to->task.worker, next.actor);
+    }
+    return p->count == 1 || has_request(self, p->of[p->count - 1].pid, p->of[p->count - 1].ref);
+}
+
+/* Whether the walk comes back at all: nearly always it does not, which must cost next to nothing. */
+static bool comes_back(const struct wf_actor *self, const struct wf_actor *to)
+{
+    for (int steps = 0; to != self; steps++) {
+        const struct wf_asking *s = to == NULL ? NULL : to->asking;
+        if (s == NULL || !s->waiting || s->count != 1 || steps == MEMBERS_MAX) return false;
+        weft_pid next = s->slots[0].from;
+        if (next.node != wf_node_of(to->task.worker)->incarnation ||
+            wf_id_worker(next.actor) != to->task.worker->index)
+            return false;
+        to = wf_actor_find(to->task.worker, next.actor);
+    }
+    return true;
+}
+
+bool wf_call_closes_cycle(struct wf_actor *self, struct wf_actor *to)
+{
+    if (!comes_back(self, to)) return false;
+    struct path *p = wf_block_new(WF_POOL_LARGE, sizeof *p);
+    if (p == NULL) return false;
+    bool closes = follow(self, to, p);
+    if (closes) report(self, p, 0);
+    wf_block_free(p);
+    return closes;
+}
+
+/* ---- Probes ---------------------------------------------------------------------------------------------------- */
+
+/* Never delivered on the caller's stack: a probe may go a long way on one worker. */
+static void post(struct wf_worker *w, weft_pid to, weft_msg *m)
+{
+    weft_node *node = wf_node_of(w);
+    uint32_t index = wf_id_worker(to.actor);
+    m->post.flags = WF_MSG_PROBE;
+    m->to_actor = to.actor;
+    if (to.node != node->incarnation) {
+        if (node->route != NULL) (void)node->route->send(w, to, m);
+        wf_msg_free(w, m);
+    } else if (index == w->index) {
+        wf_worker_post(w, &m->post);
+    } else if (index < node->workers.count) {
+        wf_worker_send(w, index, &m->post);
+    } else {
+        wf_msg_free(w, m);
+    }
+}
+
+/* Without memory the cycle is not found. */
+static void send_path(struct wf_actor *a, weft_pid to, enum probe what, const struct path *p)
+{
+    struct wf_worker *w = a->task.worker;
+    size_t most = 32 + (size_t)p->count * ENTRY;
+    weft_msg *m = wf_msg_new(w, what, most);
+    if (m == NULL) return;
+    weft_writer out = weft_writer_on(m + 1, most);
+    weft_put_array(&out, 3);
+    weft_put_uint(&out, p->at);
+    weft_put_uint(&out, p->credit);
+    weft_put_array(&out, p->count);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct member *k = &p->of[i];
+        weft_put_array(&out, 5);
+        weft_put_uint(&out, k->pid.node);
+        weft_put_uint(&out, k->pid.actor);
+        weft_put_uint(&out, k->ref);
+        weft_put_uint(&out, k->since);
+        weft_put_str(&out, weft_cstr(k->label));
+    }
+    WF_ASSERT(out.error == 0);
+    m->size = (uint32_t)out.size;
+    m->from = wf_actor_pid(a);
+    post(w, to, m);
+}
+
+/* It may come from another node: nothing in it is taken for granted. */
+static bool read_path(const weft_msg *m, struct path *p)
+{
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    if (weft_get_array(&r) != 3) return false;
+    uint64_t at = weft_get_uint(&r), credit = weft_get_uint(&r);
+    p->count = weft_get_array(&r);
+    if (r.error < 0 || p->count == 0 || p->count > MEMBERS_MAX || at > p->count || credit > CREDIT) return false;
+    p->at = (uint32_t)at;
+    p->credit = (uint32_t)credit;
+    for (uint32_t i = 0; i < p->count; i++) {
+        struct member *k = &p->of[i];
+        if (weft_get_array(&r) != 5) return false;
+        k->pid.node = weft_get_uint(&r);
+        k->pid.actor = weft_get_uint(&r);
+        k->ref = weft_get_uint(&r);
+        k->since = weft_get_uint(&r);
+        weft_text label = weft_get_str(&r);
+        if (r.error < 0) return false;
+        snprintf(k->label, sizeof k->label, "%.*s", (int)WF_MIN(label.size, sizeof k->label - 1), label.data);
+    }
+    return true;
+}
+
+/* With `a` added, to all it waits for. */
+static void chase(struct wf_actor *a, struct path *p)
+{
+    struct wf_asking *s = a->asking;
+    if (!needs_all(s) || p->count == MEMBERS_MAX || p->credit / s->open == 0) return;
+    p->credit = (uint32_t)(p->credit / s->open) - 1;
+    p->count++;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct weft_answer *at = &s->slots[i];
+        if (at->error != WF_ANSWER_OPEN || at->from.actor == 0) continue;
+        p->of[p->count - 1] = member_of(a, s->first + i);
+        send_path(a, at->from, SEEK, p);
+    }
+}
+
+void wf_probe_start(struct wf_actor *a)
+{
+    if (!needs_all(a->asking)) return;
+    struct path *p = wf_block_new(WF_POOL_LARGE, sizeof *p);
+    if (p == NULL) return;
+    p->count = p->at = 0;
+    p->credit = CREDIT;
+    chase(a, p);
+    wf_block_free(p);
+}
+
+static bool is_member(const struct wf_actor *a, const struct path *p, uint32_t i)
+{
+    return weft_pid_equal(p->of[i].pid, wf_actor_pid(a));
+}
+
+static void sought(struct wf_actor *a, struct path *p)
+{
+    for (uint32_t i = 1; i < p->count; i++) {
+        if (is_member(a, p, i)) return; /* a cycle without the one who asks: its members find it */
+    }
+    if (!is_member(a, p, 0)) {
+        chase(a, p);
+    } else if (depends_on(a, p->of[0].ref)) {
+        p->at = 1;
+        send_path(a, p->of[1 % p->count].pid, CONFIRM, p);
+    }
+}
+
+/* The same for all who find this cycle: on one node who began last, which is who closed it. */
+static uint32_t victim(const struct path *p)
+{
+    uint32_t v = 0;
+    bool one_node = true;
+    for (uint32_t i = 1; i < p->count; i++) one_node &= p->of[i].pid.node == p->of[0].pid.node;
+    for (uint32_t i = 1; i < p->count; i++) {
+        const struct member *a = &p->of[i], *b = &p->of[v];
+        if (one_node && a->since != b->since) v = a->since > b->since ? i : v;
+        else if (a->pid.node != b->pid.node) v = a->pid.node > b->pid.node ? i : v;
+        else v = a->pid.actor > b->pid.actor ? i : v;
+    }
+    return v;
+}
+
+static void asked_to_confirm(struct wf_actor *a, struct path *p)
+{
+    if (p->at == 0) return;
+    const struct member *before = &p->of[p->at - 1];
+    uint32_t me = p->at % p->count;
+    if (!is_member(a, p, me) || !depends_on(a, p->of[me].ref) || !has_request(a, before->pid, before->ref)) return;
+    if (p->at < p->count) {
+        p->at++;
+        send_path(a, p->of[p->at % p->count].pid, CONFIRM, p);
+    } else {
+        p->at = victim(p);
+        send_path(a, p->of[p->at].pid, VERDICT, p);
+    }
+}
+
+static void condemned(struct wf_actor *a, const struct path *p)
+{
+    if (p->at >= p->count || !is_member(a, p, p->at) || !depends_on(a, p->of[p->at].ref)) return;
+    report(a, p, p->at);
+    wf_answer_fails(a, wf_answer_place(a, p->of[p->at].ref), WEFT_EDEADLOCK);
+}
+
+static void heard_of_holder(struct wf_actor *a, const weft_msg *m)
+{
+    struct weft_answer *at = wf_answer_place(a, m->ref);
+    /* of many: `from` is what the caller wrote there */
+    if (at == NULL || a->asking->count != 1 || at->from.node != m->from.node) return;
+    at->from = m->from;
+    if (a->asking->probed) wf_probe_start(a);
+}
+
+void wf_probe_came(struct wf_actor *a, weft_msg *m)
+{
+    struct path *p = m->post.word == HOLDS ? NULL : wf_block_new(WF_POOL_LARGE, sizeof *p);
+    if (m->post.word == HOLDS) heard_of_holder(a, m);
+    else if (p != NULL && read_path(m, p)) {
+        switch (m->post.word) {
+        case SEEK: sought(a, p); break;
+        case CONFIRM: asked_to_confirm(a, p); break;
+        case VERDICT: condemned(a, p); break;
+        default: break; /* of a later version */
+        }
+    }
+    if (p != NULL) wf_block_free(p);
+    wf_msg_free(a->task.worker, m);
+}
+
+void wf_probe_tell_asker(struct wf_actor *a, weft_msg *ask)
+{
+    if (ask->post.flags != WF_MSG_CALL || !wf_terms(ask)->moved_on) return;
+    weft_msg *m = wf_msg_new(a->task.worker, HOLDS, 0);
+    if (m == NULL) return;
+    wf_terms(ask)->moved_on = 0;
+    m->from = wf_actor_pid(a);
+    m->ref = ask->ref;
+    post(a->task.worker, ask->from, m);
+}
+
+/* ---- The patrol ------------------------------------------------------------------------------------------------ */
+
+static void look_at(struct wf_actor *a)
+{
+    weft_msg *lanes[] = {a->held, a->mail.first, a->signals.first};
+    a->asking->probed = true;
+    for (size_t i = 0; i < WF_COUNT(lanes); i++) {
+        for (weft_msg *m = lanes[i]; m != NULL; m = (weft_msg *)m->post.next) wf_probe_tell_asker(a, m);
+    }
+    wf_probe_start(a);
+}
+
+static void patrol(struct wf_worker *w, struct wf_timer *t)
+{
+    struct wf_actors *wa = WF_CONTAINER(t, struct wf_actors, patrol);
+    for (struct wf_link *k; (k = wf_list_first(&wa->calls)) != NULL;) {
+        struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_calls);
+        int64_t due = a->asking->since + PATIENCE;
+        if (due > w->now) {
+            int rc = wf_timer_arm(w, t, due);
+            WF_ASSERT(rc == 0); /* it has just left the heap, so there is room */
+            return;
+        }
+        wf_unlink(k);
+        wf_list_push(&wa->long_calls, k);
+        look_at(a);
+    }
+}
+
+void wf_patrol_init(struct wf_actors *wa)
+{
+    wf_list_init(&wa->calls);
+    wf_list_init(&wa->long_calls);
+    wa->patrol.fire = patrol;
+}
+
+void wf_patrol_add(struct wf_actor *a)
+{
+    struct wf_worker *w = a->task.worker;
+    struct wf_actors *wa = wf_actors_of(w);
+    a->asking->since = w->now;
+    wf_list_push(&wa->calls, &a->on_calls);
+    if (WF_UNLIKELY(!wf_timer_armed(&wa->patrol))) (void)wf_timer_arm(w, &wa->patrol, w->now + PATIENCE);
+}
