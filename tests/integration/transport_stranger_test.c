@@ -205,7 +205,8 @@ START_TEST(good_bye_comes_last)
     int fd = link_by_hand("hand");
     HEAR("counter ready");
     weft_writer w = weft_writer_on(out, sizeof out);
-    for (int i = 0; i < 100; i++) wf_put_to_name(&w, false, weft_cstr("counter"), 5, 10, 0, "hello", 5, WF_FRAME_NO_DEADLINE);
+    for (int i = 0; i < 100; i++)
+        wf_put_to_name(&w, false, weft_cstr("counter"), 5, 10, 0, "hello", 5, WF_FRAME_NO_DEADLINE);
     wf_put_bye(&w, "left");
     for (uint64_t i = 0; w.size < sizeof out - 64; i++)
         wf_put_ping(&w, WF_FRAME_PONG, i); /* a chunk that takes its time */
