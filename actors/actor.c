@@ -441,6 +441,7 @@ static int signal_end(weft_pid target, enum wf_msg_kind kind)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
+    if (weft_pid_is_nobody(target)) return WEFT_EINVAL;
     struct wf_worker *w = self->task.worker;
     weft_node *node = wf_node_of(w);
     if (target.node == node->incarnation) {

@@ -112,6 +112,12 @@ void wf_room_tell_all(struct wf_actor *a)
     for (weft_msg *m; (m = lane_take_after(&a->room, NULL)) != NULL;) wf_send_signal(a->task.worker, m->from, m);
 }
 
+/* Or thinks that there is none. */
+static bool somebody_wants_room(const struct wf_actor *a)
+{
+    return atomic_load_explicit(&a->full, memory_order_relaxed) || a->room.first != NULL;
+}
+
 static void room_came(struct wf_actor *a)
 {
     struct wf_actors *wa = wf_actors_of(a->task.worker);
@@ -380,7 +386,8 @@ static int take_mail(struct wf_actor *a, weft_msg *previous, weft_msg **out)
     weft_msg *m = take_out(a, previous);
     a->received++;
     /* Telling a sender costs a wake, often of another core: not for each place, but for an eighth of the mailbox. */
-    if (a->mailbox_max - WF_MIN(a->mail_count, a->mailbox_max) >= a->mailbox_max / 8 &&
+    if (WF_UNLIKELY(somebody_wants_room(a)) &&
+        a->mailbox_max - WF_MIN(a->mail_count, a->mailbox_max) >= a->mailbox_max / 8 &&
         a->mailbox_bytes_max - WF_MIN(a->mail_bytes, a->mailbox_bytes_max) >= a->mailbox_bytes_max / 8)
         room_came(a);
     wf_hold(a, m);
@@ -390,7 +397,7 @@ static int take_mail(struct wf_actor *a, weft_msg *previous, weft_msg **out)
 
 static int wait_for_mail(struct wf_actor *a, int64_t deadline)
 {
-    if (WF_UNLIKELY(atomic_load_explicit(&a->full, memory_order_relaxed) || a->room.first != NULL)) room_came(a);
+    if (WF_UNLIKELY(somebody_wants_room(a))) room_came(a);
     a->task.wants_mail = true;
     int rc = wf_task_wait(deadline, "mailbox");
     a->task.wants_mail = false;

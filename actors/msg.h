@@ -109,4 +109,24 @@ static inline const char *wf_body_topic(const struct wf_body *b)
     return b->topic_size == 0 ? "" : (const char *)b->data;
 }
 
+/* A doubly linked chain of messages: next by post.next, previous by `previous`. */
+static inline void wf_chain_add(weft_msg **first, weft_msg *m)
+{
+    m->post.next = *first == NULL ? NULL : &(*first)->post;
+    if (*first != NULL) (*first)->previous = m;
+    m->previous = NULL;
+    *first = m;
+}
+static inline void wf_chain_remove(weft_msg **first, weft_msg *m)
+{
+    weft_msg *next = (weft_msg *)m->post.next, *previous = m->previous;
+    if (next != NULL) next->previous = previous;
+    if (previous != NULL) {
+        previous->post.next = m->post.next;
+    } else {
+        WF_ASSERT(*first == m);
+        *first = next;
+    }
+}
+
 #endif

@@ -8,27 +8,6 @@
 
 enum { REASON_BYTES = 4 };
 
-/* ---- Chains ---------------------------------------------------------------------------------------------------- */
-
-void wf_chain_add(weft_msg **first, weft_msg *m)
-{
-    m->post.next = *first == NULL ? NULL : &(*first)->post;
-    if (*first != NULL) (*first)->previous = m;
-    m->previous = NULL;
-    *first = m;
-}
-
-void wf_chain_remove(weft_msg **first, weft_msg *m)
-{
-    weft_msg *next = (weft_msg *)m->post.next, *previous = m->previous;
-    if (next != NULL) next->previous = previous;
-    if (previous != NULL) previous->post.next = m->post.next;
-    else {
-        WF_ASSERT(*first == m);
-        *first = next;
-    }
-}
-
 /* ---- Reasons --------------------------------------------------------------------------------------------------- */
 
 /* Bodies for the usual reasons, and for when there is no memory for another one. They begin with one reference and so

@@ -43,10 +43,6 @@ struct wf_ties {
 _Static_assert(sizeof(struct wf_monitor) <= 64 && sizeof(struct wf_ties) <= 64,
                "docs/monitors.md states what monitors and links cost");
 
-/* A doubly linked chain of messages: next by post.next, previous by `previous`. */
-void wf_chain_add(weft_msg **first, weft_msg *m);
-void wf_chain_remove(weft_msg **first, weft_msg *m);
-
 /* A body that says why an actor ended; NULL: no memory. */
 struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text);
 

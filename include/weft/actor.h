@@ -82,7 +82,7 @@ WEFT_API WEFT_NORETURN void weft_fail_at(const char *file, int line, int reason,
 
 /* [A] Asks an actor (perhaps the caller itself) to end: what it waits for, and every later wait, returns
  * WEFT_ECANCELED. If it has not ended after the node's grace period it is killed. Works across nodes. WEFT_ENOACTOR
- * if it is known to be gone, WEFT_ENONODE, WEFT_ENOMEM. */
+ * if it is known to be gone, WEFT_ENONODE, WEFT_EINVAL (nobody), WEFT_ENOMEM. */
 WEFT_API int weft_stop(weft_pid target);
 
 /* [A] Ends an actor at its next wait, or now if it waits: its frames are abandoned and its deferred clean-ups run.
