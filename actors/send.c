@@ -332,8 +332,7 @@ int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t
     *node = to.node;
     if (rc == WEFT_OK && to.node != 0) return wf_send_or_free(self, to, m, deadline);
     if (rc == WEFT_OK && route == NULL) rc = WEFT_ENONODE;
-    if (rc == WEFT_OK) {
-        split_name(whole, name, &node_name);
+    if (rc == WEFT_OK && split_name(whole, name, &node_name)) {
         while ((rc = route->send_name(w, node_name, strlen(node_name), name, m, node)) == WEFT_EFULL) {
             weft_pid peer = {*node, 0};
             rc = wait_for_room(self, peer, m, LINK, &deadline);

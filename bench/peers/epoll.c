@@ -123,7 +123,8 @@ static void one_way(int fd, size_t size, long n)
     }
     write_all(fd, buffer, filled);
     read_all(fd, poller, 1);
-    printf("remote epoll oneway,size=%zu,n=%ld msgs_per_s %.1f\n", size, n, 1e9 * (double)n / (double)(now_ns() - start));
+    printf("remote epoll oneway,size=%zu,n=%ld msgs_per_s %.1f\n", size, n,
+           1e9 * (double)n / (double)(now_ns() - start));
 }
 
 int main(int argc, char **argv)

@@ -81,7 +81,8 @@ static void write_all(int fd, const char *from, size_t size)
 static void expect(int fd, const char *text)
 {
     size_t size = strlen(text);
-    if (recv(fd, buffer, size, MSG_WAITALL) != (ssize_t)size || memcmp(buffer, text, size) != 0) fail("a wrong answer");
+    if (recv(fd, buffer, size, MSG_WAITALL) != (ssize_t)size || memcmp(buffer, text, size) != 0)
+        fail("a wrong answer");
 }
 
 static double now_s(void)

@@ -13,13 +13,11 @@
 WEFT_ENUM(state, STATE)
 #define PART(F) F(str, name) F(real, price)
 WEFT_STRUCT(part, PART)
-#define WHOLE(F)                                                                                       \
-    F(str, s)                                                                                          \
-    F(bin, b)                                                                                          \
-    F(bool, t)                                                                                         \
-    F(int, i)                                                                                          \
-    F(uint, u) F(real, r) F(pid, p) F(state, e) F(part, part) F(list(part), parts) F(map(real), reals) \
-        F(maybe(int), maybe) F(map(list_of), lists)
+/* clang-format off */
+#define WHOLE(F) \
+    F(str, s) F(bin, b) F(bool, t) F(int, i) F(uint, u) F(real, r) F(pid, p) F(state, e) F(part, part) \
+    F(list(part), parts) F(map(real), reals) F(maybe(int), maybe) F(map(list_of), lists)
+/* clang-format on */
 #define LIST_OF(F) F(list(str), texts)
 WEFT_STRUCT(list_of, LIST_OF)
 WEFT_MESSAGE(whole, 3, WHOLE)

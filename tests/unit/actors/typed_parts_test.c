@@ -13,15 +13,12 @@
 WEFT_ENUM(state, STATE)
 #define ITEM(F) F(str, name) F(real, price) F(list(int), sizes)
 WEFT_STRUCT(item, ITEM)
-#define ORDER(F)                                                                                           \
-    F(uint, id)                                                                                            \
-    F(state, now)                                                                                          \
-    F(item, first)                                                                                         \
-    F(list(item), items)                                                                                   \
-    F(map(item), named)                                                                                    \
-    F(map(int), stock)                                                                                     \
+/* clang-format off */
+#define ORDER(F) \
+    F(uint, id) F(state, now) F(item, first) F(list(item), items) F(map(item), named) F(map(int), stock) \
     F(maybe(item), gift) F(maybe(int), table) F(list(bool), flags) F(list(pid), buyers) F(list(str), tags) \
-        F(map(bin), blobs) F(list(state), states) F(maybe(pid), waiter) F(list(uint), ids) F(list(real), weights)
+    F(map(bin), blobs) F(list(state), states) F(maybe(pid), waiter) F(list(uint), ids) F(list(real), weights)
+/* clang-format on */
 WEFT_MESSAGE(order, 5, ORDER)
 #define TREE(F) F(int, value) F(list(tree), children)
 WEFT_MESSAGE(tree, 6, TREE)
@@ -250,13 +247,11 @@ WEFT_MESSAGE(old, 9, OLD)
 WEFT_ENUM(new_level, NEW_LEVEL)
 #define NEW_PART(F) F(str, name) F(list(int), sizes) F(maybe(new_level), level)
 WEFT_STRUCT(new_part, NEW_PART)
-#define NEW(F)                \
-    F(uint, id)               \
-    F(new_level, level)       \
-    F(new_part, part)         \
-    F(list(new_part), parts)  \
-    F(map(new_part), by_name) \
+/* clang-format off */
+#define NEW(F) \
+    F(uint, id) F(new_level, level) F(new_part, part) F(list(new_part), parts) F(map(new_part), by_name) \
     F(maybe(int), table) F(maybe(new_part), gift) F(map(int), stock) F(new_part, last) F(list(str), tags)
+/* clang-format on */
 WEFT_MESSAGE(new, 9, NEW)
 
 START_TEST(old_reads_new)
