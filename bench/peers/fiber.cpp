@@ -18,7 +18,6 @@
 #include <thread>
 #include <vector>
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 namespace fibers = boost::fibers;
@@ -198,6 +197,19 @@ static void big()
     report("big", with("threads=%d,actors=%ld,pings=%ld", a, b), "msgs_per_s", 2e9 * double(a) * double(b) / took);
 }
 
+// Not from getrusage: its figure also knows the program that started this one.
+static double peak_mib()
+{
+    char line[128];
+    double kib = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f != nullptr && kib <= 0 && fgets(line, sizeof line, f) != nullptr)
+        if (strncmp(line, "VmHWM:", 6) == 0) kib = strtod(line + 6, nullptr);
+    check(f != nullptr && kib > 0, "cannot read /proc/self/status");
+    fclose(f);
+    return kib / 1024;
+}
+
 static void create()
 {
     double start = now_ns();
@@ -211,10 +223,8 @@ static void create()
         if (i % 64 == 63) boost::this_fiber::yield();
     }
     double took = now_ns() - start;
-    rusage u;
-    getrusage(RUSAGE_SELF, &u);
     report("spawn", with("create,threads=%d,n=%ld", a), "spawns_per_s", 1e9 * double(a) / took);
-    report("spawn", with("create,threads=%d,n=%ld", a), "peak_rss_mib", double(u.ru_maxrss) / 1024);
+    report("spawn", with("create,threads=%d,n=%ld", a), "peak_rss_mib", peak_mib());
 }
 
 static void fanout()

@@ -1,0 +1,67 @@
+"""Builds the other runtimes' programs and gives the command of each for one of our workloads."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILDS = {
+    "erlang": (["erlc", "-o", ".", "bench_peer.erl"], {}),
+    "go": (["go", "build", "-o", "{out}/peer_go", "peer.go"], {"GO111MODULE": "off", "GOCACHE": "{out}/gocache"}),
+    "boost-fiber": (["g++", "-O2", "-std=c++17", "-o", "{out}/peer_fiber", "fiber.cpp", "-lboost_fiber",
+                     "-lboost_context", "-lpthread"], {}),
+    "epoll": (["gcc", "-O2", "-std=gnu11", "-D_GNU_SOURCE", "-o", "{out}/peer_epoll", "epoll.c"], {}),
+    "redis": (["gcc", "-O2", "-std=gnu11", "-D_GNU_SOURCE", "-o", "{out}/peer_redis", "redis.c"], {}),
+}
+
+
+class Peers:
+    """A context: the built programs live in a temporary folder, and Erlang's name server on a port of its own."""
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="weft-peers-")
+        self.names, self.epmd = [], None
+        for name, (command, extra) in BUILDS.items():
+            fill = {"out": self.folder.name}
+            command = [self.folder.name if c == "." else c.format(**fill) for c in command]
+            needed = [command[0]] + (["redis-server"] if name == "redis" else [])
+            missing = [n for n in needed if shutil.which(n) is None]
+            if missing:
+                print(f"{name}: no {missing[0]}, left out", file=sys.stderr)
+                continue
+            environment = {**os.environ, **{k: v.format(**fill) for k, v in extra.items()}}
+            done = subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, check=False)
+            if done.returncode:
+                print(f"{name}: does not build, left out\n{done.stdout}{done.stderr}", file=sys.stderr)
+            else:
+                self.names.append(name)
+        self.environment = {**os.environ, "ERL_EPMD_ADDRESS": "127.0.0.1",
+                            "ERL_EPMD_PORT": str(20000 + os.getpid() % 10000), "ERL_CRASH_DUMP": "/dev/null"}
+        if "erlang" in self.names and shutil.which("epmd"):
+            self.epmd = subprocess.Popen(["epmd"], env=self.environment)
+        return self
+
+    def __exit__(self, *_):
+        if self.epmd is not None:
+            self.epmd.terminate()
+            self.epmd.wait()
+        self.folder.cleanup()
+
+    def command(self, name, workload, size):
+        """The command for a workload of ours, or None."""
+        if name not in self.names or name not in workload.peers:
+            return None
+        what, *rest = workload.arguments + workload.sizes[size]
+        far = workload.program == "bench_remote"
+        if name in ("epoll", "redis"):
+            return [os.path.join(self.folder.name, "peer_" + name)] + ([what] if name == "epoll" else []) + rest
+        # Idle and yield have no number of workers on our side.
+        threads = "2" if far else "1" if what in ("idle", "yield") else rest.pop(0)
+        if name == "erlang":
+            node = ["-name", f"bench{os.getpid()}@127.0.0.1", "-setcookie", "weft_bench", "-kernel",
+                    "inet_dist_use_interface", "{127,0,0,1}"] if far else []
+            return ["erl", "-noinput", "+P", "4194304", "+S", f"{threads}:{threads}", *node, "-pa", self.folder.name,
+                    "-run", "bench_peer", "main", what, *rest]
+        program = "peer_go" if name == "go" else "peer_fiber"
+        return [os.path.join(self.folder.name, program), what, threads, *rest]

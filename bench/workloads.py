@@ -1,0 +1,107 @@
+"""What ./dev bench runs: one entry a workload, with its parameters for each size of run.
+
+full: a figure to compare; quick: all of them in about two minutes; tiny: does it work at all, for the test suite.
+"""
+import collections
+
+# Other runtimes that have a program for a workload; those of FLOOR do less than an actor runtime does (bare TCP), so
+# they are shown and not counted in the ratio.
+LOCAL = ("erlang", "go", "boost-fiber")
+NO_FIBER = ("erlang", "go")
+FLOOR = {"remote": ("epoll", "go")}
+
+Workload = collections.namedtuple("Workload", "program arguments sizes peers")
+
+
+def numbers(full, quick, tiny):
+    return {"full": full.split(), "quick": quick.split(), "tiny": tiny.split()}
+
+
+def local(arguments, full, quick, tiny, peers=LOCAL):
+    return Workload("bench_local", arguments.split(), numbers(full, quick, tiny), peers)
+
+
+def remote(arguments, full, quick, tiny, peers):
+    return Workload("bench_remote", arguments.split(), numbers(full, quick, tiny), peers)
+
+
+WORKLOADS = [
+    Workload("bench_switch", [], numbers("50000000", "10000000", "10000"), ()),
+    local("yield", "5000000", "2000000", "1000"),
+    local("pingpong 1", "3000000", "1000000", "1000"),
+    local("pingpong 2", "1000000", "200000", "500"),
+    local("ring 1", "503 5000000", "503 1000000", "50 1000"),
+    local("ring 2", "503 1000000", "503 300000", "50 1000"),
+    local("ring 1", "100000 2000000", "20000 200000", "200 1000"),
+    local("counting 1", "1 10000000", "1 3000000", "1 5000"),
+    local("counting 2", "1 5000000", "1 2000000", "1 5000"),
+    local("counting 2", "100 5000000", "100 2000000", "10 5000"),
+    local("big 1", "120 20000", "120 5000", "20 50"),
+    local("big 2", "120 10000", "120 2000", "20 50"),
+    local("create 1", "1000000", "300000", "1000"),
+    local("create 2", "1000000", "200000", "1000"),
+    local("tree 1", "1000000", "10000", "100", NO_FIBER),
+    local("tree 2", "1000000", "10000", "100", NO_FIBER),
+    local("fanout 1", "1000 5000", "1000 1000", "20 20"),
+    local("fanout 2", "1000 5000", "1000 500", "20 20"),
+    local("fanout 2", "100000 20", "10000 20", "100 5"),
+    local("idle", "100000", "50000", "500"),
+    local("idle", "1000000", "100000", "1000"),
+    local("timers 2", "1000000 0", "10000 0", "20 0", NO_FIBER),
+    local("timers 2", "1000000 8000", "10000 1000", "10 1", NO_FIBER),
+    remote("rtt", "16 30000", "16 5000", "16 50", ("erlang", "go", "epoll")),
+    remote("oneway", "16 1000000", "16 300000", "16 1000", ("erlang", "go", "epoll")),
+    remote("oneway", "1024 300000", "1024 100000", "1024 500", ("erlang", "go", "epoll")),
+    remote("publish", "1 500000", "1 200000", "1 500", ("redis",)),
+    remote("publish", "50 100000", "50 20000", "5 200", ("redis",)),
+]
+
+SAVINA = {  # name: full, quick, tiny
+    "pingpong": ("1000000", "300000", "200"),
+    "ring": ("100 2000000", "100 500000", "10 205"),
+    "counting": ("5000000", "1000000", "500"),
+    "big": ("120 10000", "120 2000", "10 20"),
+    "forkjoin": ("60 100000", "60 10000", "10 20"),
+    "create": ("1000000", "200000", "300"),
+    "chameneos": ("100 1000000", "100 200000", "11 100"),
+    "philosophers": ("20 50000", "20 10000", "5 20"),
+    "barber": ("5000 1000", "2000 1000", "50 10"),
+    "smokers": ("200 200000", "200 50000", "10 100"),
+    "dictionary": ("20 50000 10", "20 10000 10", "5 50 20"),
+    "sortedlist": ("10 8000 10", "10 2000 10", "5 50 20"),
+    "buffer": ("50 40 20000", "50 40 3000", "10 4 20"),
+    "bank": ("1000 500000", "1000 100000", "10 1000"),
+    "logistic": ("20 100000", "20 20000", "4 50"),
+    "sieve": ("100000 1000", "50000 500", "500 10"),
+    "radixsort": ("50000", "20000", "100"),
+    "filterbank": ("8 64 50000", "8 64 20000", "2 8 100"),
+    "quicksort": ("1000000 2048", "200000 2048", "500 32"),
+    "queens": ("13 4", "12 4", "6 2"),
+    "matrix": ("1024 64", "256 32", "16 4"),
+    "tree": ("200000", "50000", "300"),
+    "paths": ("500 50", "200 20", "20 6"),
+    "astar": ("500 20", "200 20", "12 4"),
+}
+for name, sizes in SAVINA.items():
+    for workers in "12":
+        WORKLOADS.append(Workload("bench_savina", [name, workers], numbers(*sizes), ()))
+
+# For counting instructions: the difference of two runs, so that starting and ending a node do not count. What a unit
+# is: a message, a hop, an actor, a delivery.
+INSTRUCTIONS = [  # program, arguments, units, arguments of the larger run, units
+    ("bench_local", "yield 10000", 20000, "yield 30000", 60000, "switch"),
+    ("bench_local", "pingpong 1 5000", 10000, "pingpong 1 15000", 30000, "msg"),
+    ("bench_local", "ring 1 503 10000", 10000, "ring 1 503 30000", 30000, "hop"),
+    ("bench_local", "counting 1 1 10000", 10000, "counting 1 1 30000", 30000, "msg"),
+    ("bench_local", "counting 1 100 10000", 10000, "counting 1 100 30000", 30000, "msg"),
+    ("bench_local", "big 1 120 50", 12000, "big 1 120 150", 36000, "msg"),
+    ("bench_local", "create 1 5000", 5000, "create 1 15000", 15000, "spawn"),
+    ("bench_local", "fanout 1 1000 10", 10000, "fanout 1 1000 30", 30000, "delivery"),
+    ("bench_savina", "chameneos 1 100 2000", 8000, "chameneos 1 100 6000", 24000, "msg"),
+    ("bench_savina", "dictionary 1 20 500 10", 20000, "dictionary 1 20 1500 10", 60000, "msg"),
+    ("bench_savina", "bank 1 100 2000", 8000, "bank 1 100 6000", 24000, "msg"),
+]
+
+
+def less_is_better(metric):
+    return not metric.endswith("_per_s")
