@@ -117,6 +117,7 @@ struct wf_actors {
     struct wf_slab later_slab; /* struct wf_later */
     struct wf_slab monitors;   /* struct wf_monitor */
     struct wf_trie topics;     /* wf_subscription.subscriber */
+    struct wf_list cut;        /* wf_subscription_more.on_cut */
     struct wf_list calls;      /* wf_actor.on_calls: the youngest last */
     struct wf_list long_calls; /* those that `patrol` has seen */
     struct wf_timer patrol;    /* armed while there are calls: actors/cycle.c */
@@ -203,8 +204,15 @@ void wf_deliver(struct wf_worker *w, weft_msg *m);
 bool wf_mailbox_put_shared(struct wf_actor *a, uint32_t tag, weft_pid from, struct wf_body *body);
 bool wf_mailbox_ready(const struct wf_task *t);
 bool wf_mailbox_full(const struct wf_actor *a);
-/* SEND or CALL, by the mailbox's policy; a sender that can wait has looked at wf_mailbox_full. */
-void wf_mailbox_put(struct wf_actor *a, weft_msg *m);
+/* SEND or CALL, by the mailbox's policy; a sender that can wait has looked at wf_mailbox_full. False: it was
+ * dropped. */
+bool wf_mailbox_put(struct wf_actor *a, weft_msg *m);
+/* Past all bounds. */
+void wf_mailbox_add(struct wf_actor *a, weft_msg *m);
+/* The oldest go: at least one, and as many as its own bounds want. */
+void wf_mailbox_make_room(struct wf_actor *a);
+/* Drops the oldest message that this subscription counts. */
+void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription);
 void wf_mailbox_leave(struct wf_actor *a); /* at the end of a life: what it held, and the system lane */
 void wf_mailbox_close(struct wf_actor *a); /* at its end: that and everything still in it */
 /* Into the system lane, as a message with that tag. Consumes. */
@@ -281,6 +289,7 @@ void wf_groups_leave(struct wf_actor *a); /* at its end: all of them, and what i
 bool wf_group_watches(const struct wf_actor *a, uint64_t watch);
 
 /* ---- topic.c --------------------------------------------------------------------------------------------------- */
+/* And subscription.c. */
 int wf_subscriptions_init(struct wf_actors *wa);
 void wf_topics_publish_here(struct wf_worker *w, uint32_t tag, weft_pid from, struct wf_body *body,
                             uint32_t *delivered);
@@ -288,5 +297,11 @@ void wf_topics_publish_here(struct wf_worker *w, uint32_t tag, weft_pid from, st
 void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, uint32_t tag, weft_pid from,
                               struct wf_body *body);
 void wf_topics_leave(struct wf_actor *a);
+/* A publisher waited in vain for room for a message of that subscription of `a`. */
+void wf_subscription_lost(struct wf_actor *a, uint64_t id);
+/* A message that its subscription counts, or a retained one, leaves the mailbox. */
+void wf_subscription_uncount(struct wf_actors *wa, weft_msg *m);
+/* News of a subscription leave the system lane. */
+void wf_subscription_told(struct wf_actors *wa, const weft_msg *m);
 
 #endif

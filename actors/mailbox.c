@@ -3,7 +3,8 @@
  * Design notes.
  * (1) Two lanes: signals (system news, never refused, bounded by what the actor asked for) and mail (bounded by count
  *     and by the worker's share of the node's byte budget). They are received in the order of their arrival: a signal
- *     in its lane carries, as `to_actor`, how many mails came before it.
+ *     in its lane carries, as `to_actor`, how many mails came before it; if one of those goes out of turn it carries
+ *     one less.
  * (2) At the bound a sender that can wait asks for room: a WF_MSG_ROOM request, kept here in arrival order. As many
  *     are told as there are places; who then does not use the place takes its request back, and the next is told.
  *     `full` tells senders on other threads in advance; it is a hint: a message of this node that was under way when
@@ -76,7 +77,7 @@ static void note_short(struct wf_actor *a)
     if (!wf_linked(&a->on_short)) wf_list_push(&wf_actors_of(a->task.worker)->short_of_bytes, &a->on_short);
 }
 
-static void put_mail(struct wf_actor *a, weft_msg *m)
+void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
 {
     size_t weight = wf_msg_weight(m);
     lane_push(&a->mail, m);
@@ -190,6 +191,7 @@ static weft_msg *take_out(struct wf_actor *a, weft_msg *previous)
     wa->mail_bytes -= weight;
     a->mail_bytes -= weight;
     a->mail_count--;
+    if (WF_UNLIKELY(m->post.flags >= WF_MSG_RETAINED)) wf_subscription_uncount(wa, m);
     if (WF_UNLIKELY(!wf_list_empty(&wa->short_of_bytes))) bytes_came(wa);
     return m;
 }
@@ -203,11 +205,33 @@ static void drop_oldest(struct wf_actor *a)
     drop_at(a, oldest, WF_DROP_FULL);
 }
 
-/* At least one, and as many as its own bounds want. */
-static void make_room(struct wf_actor *a)
+void wf_mailbox_make_room(struct wf_actor *a)
 {
     if (a->mail_count > 0) drop_oldest(a);
     while (a->mail_count > 0 && own_full(a)) drop_oldest(a);
+}
+
+/* A message goes that is preceded by `place` others in the lane of mail: signals that came after it no longer wait
+ * for it. */
+static void move_marks(struct wf_actor *a, uint64_t place)
+{
+    uint64_t before = a->received + a->evicted + place;
+    for (weft_msg *m = a->signals.first; m != NULL; m = (weft_msg *)m->post.next) m->to_actor -= m->to_actor > before;
+}
+
+void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
+{
+    uint32_t place = 0;
+    weft_msg *previous = NULL, *m = a->mail.first;
+    for (; m != NULL && (m->ref != subscription || m->post.flags < WF_MSG_RETAINED); place++) {
+        previous = m;
+        m = (weft_msg *)m->post.next;
+    }
+    WF_ASSERT(m != NULL);
+    if (m == a->scanned) a->scanned = previous;
+    if (place < a->aside) a->aside--;
+    move_marks(a, place);
+    drop_at(a, take_out(a, previous), WF_DROP_SLOW_READER);
 }
 
 void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag)
@@ -224,34 +248,44 @@ static bool is_of_this_node(const struct wf_actor *a, const weft_msg *m)
     return weft_pid_is_nobody(m->from) || m->from.node == wf_node_of(a->task.worker)->incarnation;
 }
 
-void wf_mailbox_put(struct wf_actor *a, weft_msg *m)
+bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
 {
     if (WF_LIKELY(!wf_mailbox_full(a))) {
-        put_mail(a, m);
-        return;
+        wf_mailbox_add(a, m);
+        return true;
     }
     switch (wf_actor_policy(a)) {
     case WEFT_FULL_DROP_OLDEST:
-        make_room(a);
-        put_mail(a, m);
-        return;
+        wf_mailbox_make_room(a);
+        wf_mailbox_add(a, m);
+        return true;
     case WEFT_FULL_FAIL:
         if (is_of_this_node(a, m)) { /* it was under way: note (2) */
-            put_mail(a, m);
-            return;
+            wf_mailbox_add(a, m);
+            return true;
         }
         break;
     case WEFT_FULL_SUSPEND:
         /* it was under way: note (2) */
         if (is_of_this_node(a, m) ||
             (a->mail_count < 2 * (uint64_t)a->mailbox_max && a->mail_bytes / 2 < a->mailbox_bytes_max)) {
-            put_mail(a, m);
-            return;
+            wf_mailbox_add(a, m);
+            return true;
         }
         break;
     default: break;
     }
     drop_at(a, m, WF_DROP_FULL);
+    return false;
+}
+
+/* From another node, for one that publishers of this node would wait for. */
+static void deliver_awaited(struct wf_actor *a, weft_msg *m)
+{
+    uint64_t subscription = m->ref;
+    m->ref = 0;
+    m->post.flags = WF_MSG_SEND;
+    if (!wf_mailbox_put(a, m)) wf_subscription_lost(a, subscription);
 }
 
 void wf_deliver(struct wf_worker *w, weft_msg *m)
@@ -269,7 +303,8 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
     }
     switch ((enum wf_msg_kind)m->post.flags) {
     case WF_MSG_SEND:
-    case WF_MSG_CALL: wf_mailbox_put(a, m); return;
+    case WF_MSG_CALL:
+    case WF_MSG_RETAINED: (void)wf_mailbox_put(a, m); return;
     case WF_MSG_REPLY:
     case WF_MSG_FAILED: wf_answer_came(a, m); return;
     case WF_MSG_PROBE: wf_probe_came(a, m); return;
@@ -313,6 +348,11 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
             room_asked(w, a, m);
         }
         return;
+    case WF_MSG_COUNTED: deliver_awaited(a, m); return;
+    case WF_MSG_LOST:
+        wf_subscription_lost(a, m->ref);
+        wf_msg_free(w, m);
+        return;
     case WF_MSG_PUBLISH: break; /* above */
     }
     wf_assert_failed("a known message kind", __FILE__, __LINE__);
@@ -323,11 +363,11 @@ bool wf_mailbox_put_shared(struct wf_actor *a, uint32_t tag, weft_pid from, stru
     struct wf_worker *w = a->task.worker;
     enum wf_drop why = WF_DROP_SLOW_READER;
     if (WF_LIKELY(!wf_mailbox_full(a) || wf_actor_policy(a) == WEFT_FULL_DROP_OLDEST)) {
-        if (wf_mailbox_full(a)) make_room(a);
+        if (wf_mailbox_full(a)) wf_mailbox_make_room(a);
         weft_msg *m = wf_msg_share(w, tag, body);
         if (m != NULL) {
             m->from = from;
-            put_mail(a, m);
+            wf_mailbox_add(a, m);
             return true;
         }
         why = WF_DROP_MEMORY;
@@ -360,6 +400,7 @@ static int take_signal(struct wf_actor *a, weft_msg *previous, weft_msg **out)
 {
     *out = lane_take_after(&a->signals, previous);
     WF_ASSERT(*out != NULL);
+    if ((*out)->post.word == WEFT_TAG_SUBSCRIPTION) wf_subscription_told(wf_actors_of(a->task.worker), *out);
     wf_hold(a, *out);
     return WEFT_OK;
 }

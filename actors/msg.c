@@ -66,6 +66,7 @@ struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic
     b->topic_size = (uint16_t)topic_size;
     b->data = bytes;
     b->size = size;
+    b->retained = 0;
     if (topic_size > 0) {
         memset(bytes + topic_length, 0, topic_size - topic_length);
         memcpy(bytes, topic, topic_length);

@@ -38,6 +38,12 @@ enum wf_msg_kind {
     /* never leaves the node: a request to a pool itself, which comes past its mail */
     WF_MSG_CONTROL = 15,
     WF_MSG_PROBE = 16, /* looks for cycles of calls: actors/cycle.c */
+    /* Of this node's topics, see subscription.h; they never leave the node. From here on `ref` is the subscription
+     * that counts the message as long as it is in the mailbox, or 0. */
+    WF_MSG_RETAINED = 64, /* as SEND: was published before its receiver subscribed */
+    WF_MSG_COUNTED = 65,  /* as SEND, until it leaves the mailbox */
+    /* a publisher could not give subscription `ref` a message; to no actor: nor a queue group */
+    WF_MSG_LOST = 66,
 };
 
 /* A counted body. `data` points behind it, or into memory that `release` knows how to free. */
@@ -47,6 +53,7 @@ struct wf_body {
     uint16_t topic_size; /* bytes of the topic and its NUL at the beginning of data, padded to 8; 0: none */
     const uint8_t *data; /* aligned to 8 */
     size_t size;         /* after the topic */
+    uint64_t retained;   /* its number among the retained publications of this node; 0: it was none */
 };
 
 struct weft_msg {

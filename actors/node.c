@@ -76,6 +76,8 @@ static void fill_in(weft_node *n, const weft_node_options *o)
     if (n->options.mailbox_bytes_max == 0) n->options.mailbox_bytes_max = (size_t)1 << 30;
     if (n->options.send_timeout == 0) n->options.send_timeout = WEFT_SEC(5);
     if (n->options.grace == 0) n->options.grace = WEFT_SEC(5);
+    if (n->options.retained_max == 0) n->options.retained_max = 65536;
+    if (n->options.retained_bytes_max == 0) n->options.retained_bytes_max = (size_t)64 << 20;
     if (n->options.heartbeat == 0) n->options.heartbeat = WEFT_SEC(1);
     do n->workers.env->random(n->workers.env, &n->incarnation, sizeof n->incarnation);
     while (n->incarnation == 0);
@@ -114,7 +116,7 @@ int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_
     fill_in(n, options);
     if ((rc = pf_mutex_create(&n->lock)) < 0 || (rc = pf_cond_create(&n->ended)) < 0) goto failed;
     if ((rc = wf_names_create(&n->names)) < 0 || (rc = wf_groups_create(&n->groups)) < 0 ||
-        (rc = wf_topics_create(&n->topics)) < 0)
+        (rc = wf_topics_create(&n->topics, n->options.retained_max, n->options.retained_bytes_max)) < 0)
         goto failed;
     if ((rc = wf_workers_init(&n->workers)) < 0) goto failed;
     for (uint32_t i = 0; i < n->workers.count; i++) {

@@ -45,6 +45,9 @@ void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
     case WF_MSG_STOP:                                               /* it is gone, as it should be */
     case WF_MSG_PROBE:                                              /* its cycle is broken */
     case WF_MSG_KILL: break;
+    case WF_MSG_LOST:
+        if (m->ref == 0) wf_count_drop(w, WF_DROP_SLOW_READER); /* a queue group's: nobody else knows of it */
+        break;
     case WF_MSG_WATCH:
     case WF_MSG_UNWATCH:
     case WF_MSG_DOWN:

@@ -5,127 +5,9 @@
  * subscriptions at all, and to the route, which makes one wire copy for each node with a matching interest. All
  * receivers of a node share the one body. Queue groups and subscribers that are waited for are in the node's table:
  * topic_wide.h. */
-#include "actor.h"
-
-#include <weft/topic.h>
+#include "subscription.h"
 
 #include <string.h>
-
-struct wf_subscription {
-    struct wf_slot slot;
-    struct wf_subscriber subscriber; /* wf_actors.topics */
-    struct wf_link on_actor;         /* wf_actor.subscriptions */
-    struct wf_actor *actor;
-    struct wf_wide_member wide;     /* instead of `subscriber` */
-    char pattern[WF_TOPIC_MAX + 1]; /* for the route, when the last one leaves */
-};
-
-int wf_subscriptions_init(struct wf_actors *wa)
-{
-    return wf_slab_init(&wa->subscription_slab, sizeof(struct wf_subscription), WF_SLAB_MAX);
-}
-
-static void count_subscriptions(struct wf_actors *wa, int change)
-{
-    uint32_t n = atomic_load_explicit(&wa->subscriptions, memory_order_relaxed) +
-                 (uint32_t)change; /* only this thread writes */
-    atomic_store_explicit(&wa->subscriptions, n, memory_order_relaxed);
-}
-
-static int check_options(const weft_subscribe_options *o)
-{
-    if (o->slow != WEFT_SLOW_DROP && o->slow != WEFT_SLOW_SUSPEND) return WEFT_EINVAL;
-    if (o->wait < 0 || (o->wait > 0 && o->slow != WEFT_SLOW_SUSPEND)) return WEFT_EINVAL;
-    if (o->queue == NULL) return WEFT_OK;
-    if (o->slow != WEFT_SLOW_DROP) return WEFT_EINVAL;
-    size_t size = strnlen(o->queue, WF_QUEUE_MAX + 1);
-    return size <= WF_QUEUE_MAX ? wf_name_check(weft_str(o->queue, size)) : WEFT_EINVAL;
-}
-
-/* 1: the first one of its pattern on this worker. */
-static int enter(struct wf_actors *wa, struct wf_subscription *s, weft_text pattern, const weft_subscribe_options *o)
-{
-    if (o->queue == NULL && o->slow == WEFT_SLOW_DROP) {
-        int first = wf_trie_add(&wa->topics, pattern, &s->subscriber);
-        if (first >= 0) count_subscriptions(wa, 1);
-        return first;
-    }
-    int64_t wait = o->wait == 0 ? wa->node->options.send_timeout : o->wait;
-    int rc = wf_wide_add(wa->node->topics, pattern, o->queue, wait, s->actor->id, &s->wide);
-    return rc < 0 ? rc : 1; /* each is an interest of its own */
-}
-
-int weft_subscribe_with(const char *pattern, const weft_subscribe_options *options, weft_subscription *out)
-{
-    static const weft_subscribe_options none;
-    if (options == NULL) options = &none;
-    struct wf_actor *self = wf_actor_self();
-    if (self == NULL) return WEFT_ENOTACTOR;
-    struct wf_worker *w = self->task.worker;
-    struct wf_actors *wa = wf_actors_of(w);
-    weft_text text = weft_cstr(pattern);
-    if (wf_pattern_check(text) < 0 || check_options(options) < 0) return WEFT_EINVAL;
-    struct wf_subscription *s = wf_slab_take(&wa->subscription_slab);
-    if (s == NULL) return WEFT_ENOMEM;
-    memset((char *)s + sizeof s->slot, 0, offsetof(struct wf_subscription, pattern) - sizeof s->slot);
-    memcpy(s->pattern, text.data, text.size);
-    s->pattern[text.size] = 0;
-    s->actor = self;
-    int first = enter(wa, s, text, options);
-    if (first < 0) {
-        wf_slab_give(&wa->subscription_slab, s);
-        return first;
-    }
-    wf_list_push(&self->subscriptions, &s->on_actor);
-    const struct wf_route *route = wf_node_of(w)->route;
-    if (first == 1 && route != NULL) route->interest(w, s->pattern, true);
-    if (out != NULL) *out = (weft_subscription){wf_id_make(&s->slot, w->index)};
-    return WEFT_OK;
-}
-
-int weft_subscribe(const char *pattern, weft_subscription *out)
-{
-    return weft_subscribe_with(pattern, NULL, out);
-}
-
-/* True: it was the last one of its pattern. */
-static bool leave(struct wf_actors *wa, struct wf_subscription *s)
-{
-    if (s->wide.wide != NULL) {
-        wf_wide_remove(wa->node->topics, &s->wide);
-        return true;
-    }
-    count_subscriptions(wa, -1);
-    return wf_trie_remove(&wa->topics, &s->subscriber);
-}
-
-static void end_subscription(struct wf_actors *wa, struct wf_subscription *s)
-{
-    const struct wf_route *route = wa->node->route;
-    wf_unlink(&s->on_actor);
-    if (leave(wa, s) && route != NULL) route->interest(wa->worker, s->pattern, false);
-    wf_slab_give(&wa->subscription_slab, s);
-}
-
-int weft_unsubscribe(weft_subscription s)
-{
-    struct wf_actor *self = wf_actor_self();
-    if (self == NULL) return WEFT_ENOTACTOR;
-    struct wf_actors *wa = wf_actors_of(self->task.worker);
-    struct wf_subscription *sub = wf_id_worker(s.id) == self->task.worker->index
-                                      ? wf_slab_find(&wa->subscription_slab, s.id)
-                                      : NULL;
-    if (sub == NULL || sub->actor != self) return WEFT_ECLOSED;
-    end_subscription(wa, sub);
-    return WEFT_OK;
-}
-
-void wf_topics_leave(struct wf_actor *a)
-{
-    struct wf_link *k;
-    while ((k = wf_list_first(&a->subscriptions)) != NULL)
-        end_subscription(wf_actors_of(a->task.worker), WF_CONTAINER(k, struct wf_subscription, on_actor));
-}
 
 struct delivery {
     struct wf_body *body;
@@ -133,18 +15,29 @@ struct delivery {
     uint32_t tag, delivered;
 };
 
+/* It has options, or what comes is also retained: then it may have been told of it when it subscribed. */
+static bool deliver_with_care(struct wf_subscription *s, const struct delivery *d)
+{
+    if (d->body->retained != 0 && d->body->retained <= s->seen) return false;
+    return s->more == NULL ? wf_mailbox_put_shared(s->actor, d->tag, d->from, d->body)
+                           : wf_subscription_put(s, d->tag, d->from, d->body);
+}
+
 static void deliver_one(struct wf_subscriber *s, void *arg)
 {
     struct delivery *d = arg;
-    if (wf_mailbox_put_shared(WF_CONTAINER(s, struct wf_subscription, subscriber)->actor, d->tag, d->from, d->body))
-        d->delivered++;
+    struct wf_subscription *sub = WF_CONTAINER(s, struct wf_subscription, subscriber);
+    if (WF_UNLIKELY(sub->more != NULL || d->body->retained != 0)) d->delivered += deliver_with_care(sub, d);
+    else if (wf_mailbox_put_shared(sub->actor, d->tag, d->from, d->body)) d->delivered++;
 }
 
 void wf_topics_publish_here(struct wf_worker *w, uint32_t tag, weft_pid from, struct wf_body *body,
                             uint32_t *delivered)
 {
     struct delivery d = {body, from, tag, 0};
-    wf_trie_match(&wf_actors_of(w)->topics, weft_cstr(wf_body_topic(body)), deliver_one, &d);
+    struct wf_actors *wa = wf_actors_of(w);
+    wf_trie_match(&wa->topics, weft_cstr(wf_body_topic(body)), deliver_one, &d);
+    if (WF_UNLIKELY(!wf_list_empty(&wa->cut))) wf_subscriptions_cut(wa);
     *delivered = d.delivered;
 }
 
@@ -200,21 +93,23 @@ static bool publisher_room(uint64_t actor, void *arg)
     return has_room(wf_node_of(((struct choice *)arg)->self->task.worker), actor);
 }
 
-static void publisher_take(uint64_t actor, int64_t wait, void *arg)
+static void publisher_take(const struct wf_wide_member *to, int64_t wait, void *arg)
 {
     struct choice *c = arg;
     struct wf_worker *w = c->self->task.worker;
-    weft_msg *m = actor == 0 ? NULL : wf_msg_share(w, c->tag, c->body);
+    weft_msg *m = to == NULL ? NULL : wf_msg_share(w, c->tag, c->body);
     if (m == NULL) {
-        wf_count_drop(w, actor == 0 ? WF_DROP_SLOW_READER : WF_DROP_MEMORY);
+        wf_count_drop(w, to == NULL ? WF_DROP_SLOW_READER : WF_DROP_MEMORY);
         return;
     }
-    m->from = wf_actor_pid(c->self);
     if (wait < 0) {
-        c->handed += wf_send_or_drop(w, (weft_pid){m->from.node, actor}, m) == WEFT_OK;
+        m->from = wf_actor_pid(c->self);
+        c->handed += wf_send_or_drop(w, (weft_pid){m->from.node, to->actor}, m) == WEFT_OK;
         return;
     }
-    m->ref = actor; /* until it is sent; held, so that it is freed if the publisher is killed */
+    /* Until it is sent; held, so that it is freed if the publisher is killed. */
+    m->from = (weft_pid){wf_node_of(w)->incarnation, to->actor};
+    m->ref = to->subscription;
     wf_hold(c->self, m);
     c->waiting++;
     c->wait = WF_MAX(c->wait, wait);
@@ -224,8 +119,18 @@ static void choose(struct choice *c)
 {
     weft_node *node = wf_node_of(c->self->task.worker);
     if (WF_LIKELY(!wf_wide_any(node->topics))) return;
-    struct wf_wide_ask ask = {publisher_room, publisher_take, c};
+    struct wf_wide_ask ask = {publisher_room, publisher_take, c, c->body->retained};
     wf_wide_choose(node->topics, weft_cstr(wf_body_topic(c->body)), &ask);
+}
+
+/* Tells one that was waited for in vain; without memory it is only counted. */
+static void tell_loss(struct wf_worker *w, weft_pid to, uint64_t subscription)
+{
+    weft_msg *m = wf_msg_new(w, 0, 0);
+    if (m == NULL) return;
+    m->post.flags = WF_MSG_LOST;
+    m->ref = subscription;
+    (void)wf_send_signal(w, to, m);
 }
 
 /* Whatever else the publisher holds came before: nobody else runs in it while it waits. */
@@ -235,12 +140,17 @@ static void send_waiting(struct choice *c)
     int64_t deadline = c->waiting == 0 ? WEFT_NOW : weft_after(c->wait);
     for (; c->waiting > 0; c->waiting--) {
         weft_msg *m = c->self->held;
-        weft_pid to = {wf_node_of(w)->incarnation, m->ref};
+        weft_pid to = m->from;
+        uint64_t subscription = m->ref;
         wf_release(c->self, m);
         m->ref = 0;
+        m->from = wf_actor_pid(c->self);
         int rc = wf_send_or_free(c->self, to, m, deadline);
         if (rc == WEFT_OK) c->handed++;
-        else if (rc != WEFT_ENOACTOR) wf_count_drop(w, WF_DROP_SLOW_READER);
+        else if (rc != WEFT_ENOACTOR) {
+            wf_count_drop(w, WF_DROP_SLOW_READER);
+            tell_loss(w, to, subscription);
+        }
         if (rc == WEFT_ECANCELED) deadline = WEFT_NOW;
     }
 }
@@ -258,18 +168,22 @@ static bool arrival_room(uint64_t actor, void *arg)
     return has_room(((struct arrival *)arg)->node, actor);
 }
 
-static void arrival_take(uint64_t actor, int64_t wait, void *arg)
+static void arrival_take(const struct wf_wide_member *to, int64_t wait, void *arg)
 {
     struct arrival *a = arg;
-    (void)wait;
-    /* Without a receiver it goes to worker 0, which finds no such actor and counts it. */
-    weft_msg *m = wf_msg_share(NULL, a->tag, a->body);
+    /* Without a receiver the loss goes to worker 0, which counts it. */
+    weft_msg *m = to == NULL ? wf_msg_new(NULL, a->tag, 0) : wf_msg_share(NULL, a->tag, a->body);
     if (m == NULL) {
         weft_log(WEFT_ERROR, "no memory for a message published under %s: dropped", wf_body_topic(a->body));
         return;
     }
     m->from = a->from;
-    m->to_actor = actor;
+    if (to == NULL) m->post.flags = WF_MSG_LOST;
+    if (wait >= 0) {
+        m->post.flags = WF_MSG_COUNTED;
+        m->ref = to->subscription;
+    }
+    m->to_actor = to == NULL ? 0 : to->actor;
     wf_inbound_add(a->node, a->in, m);
 }
 
@@ -277,11 +191,11 @@ void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, uint32_t t
                               struct wf_body *body)
 {
     struct arrival a = {node, in, body, from, tag};
-    struct wf_wide_ask ask = {arrival_room, arrival_take, &a};
+    struct wf_wide_ask ask = {arrival_room, arrival_take, &a, 0};
     if (wf_wide_any(node->topics)) wf_wide_choose(node->topics, weft_cstr(wf_body_topic(body)), &ask);
 }
 
-static int publish(const char *topic, uint32_t tag, const void *data, size_t size)
+static int publish(const char *topic, uint32_t tag, const void *data, size_t size, bool retain)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
@@ -293,6 +207,13 @@ static int publish(const char *topic, uint32_t tag, const void *data, size_t siz
     struct wf_body *body = wf_body_new(w, topic, strlen(topic), data, size);
     if (body == NULL) return WEFT_ENOMEM;
     weft_pid from = wf_actor_pid(self);
+    if (WF_UNLIKELY(retain)) {
+        int rc = wf_topics_retain(wf_node_of(w)->topics, w, body, tag, from);
+        if (rc < 0) {
+            wf_body_drop(w, body);
+            return rc;
+        }
+    }
     uint32_t handed;
     wf_topics_publish_here(w, tag, from, body, &handed);
     handed += publish_across(w, tag, from, body);
@@ -310,14 +231,33 @@ static int publish(const char *topic, uint32_t tag, const void *data, size_t siz
 
 int weft_publish(const char *topic, uint32_t tag, const void *data, size_t size)
 {
-    return publish(topic, tag, data, size);
+    return publish(topic, tag, data, size, false);
+}
+
+int weft_publish_retained(const char *topic, uint32_t tag, const void *data, size_t size)
+{
+    return publish(topic, tag, data, size, true);
+}
+
+int weft_retained_clear(const char *topic)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    if (wf_topic_check(weft_cstr(topic)) < 0) return WEFT_EINVAL;
+    struct wf_worker *w = self->task.worker;
+    return wf_topics_clear(wf_node_of(w)->topics, w, weft_cstr(topic));
 }
 
 int weft_publish_msg(const char *topic, weft_msg *m)
 {
     if (m == NULL) return WEFT_EINVAL;
-    int rc = publish(topic, weft_tag(m), weft_data(m), weft_size(m));
+    int rc = publish(topic, weft_tag(m), weft_data(m), weft_size(m), false);
     if (wf_actor_self() == NULL) wf_msg_free(wf_here, m);
     else weft_msg_free(m);
     return rc;
+}
+
+bool weft_is_retained(const weft_msg *m)
+{
+    return m->post.flags == WF_MSG_RETAINED;
 }

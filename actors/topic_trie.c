@@ -346,6 +346,20 @@ struct wf_subscriber *wf_trie_next(const struct wf_subscriber *s)
     return k == &s->node->subscribers.head ? NULL : WF_CONTAINER(k, struct wf_subscriber, on_node);
 }
 
+weft_text wf_trie_pattern(const struct wf_subscriber *s, char out[WF_TOPIC_MAX + 1])
+{
+    char *at = out + WF_TOPIC_MAX;
+    *at = 0;
+    for (const struct wf_trie_node *n = s->node; n->parent != NULL; n = n->parent) {
+        if (*at != 0) *--at = '.';
+        at -= n->size;
+        memcpy(at, n->word, n->size);
+    }
+    size_t size = (size_t)(out + WF_TOPIC_MAX - at);
+    memmove(out, at, size + 1);
+    return weft_str(out, size);
+}
+
 /* ---- Interest -------------------------------------------------------------------------------------------------- */
 
 struct wf_interest_entry {

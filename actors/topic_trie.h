@@ -51,6 +51,8 @@ bool wf_trie_remove(struct wf_trie *t, struct wf_subscriber *s);
 /* Calls `hit` once for each subscriber to a pattern that means the topic (checked); returns how many. Allocates
  * nothing. */
 size_t wf_trie_match(struct wf_trie *t, weft_text topic, void (*hit)(struct wf_subscriber *s, void *arg), void *arg);
+/* The pattern it subscribed to, NUL-terminated; it must be in the trie. */
+weft_text wf_trie_pattern(const struct wf_subscriber *s, char out[WF_TOPIC_MAX + 1]);
 /* Whether there is any. */
 bool wf_trie_matches(const struct wf_trie *t, weft_text topic);
 /* The first subscriber to exactly this pattern; NULL if none. */

@@ -5,7 +5,11 @@
  *     publishes on a node without such subscriptions reads one counter and takes no lock.
  * (2) A group's members are in a circle: whoever is chosen goes to its end. Members without room are passed over and
  *     keep their turn.
- * (3) The counter is written under the lock. A publisher that reads an old value published before the subscribe
+ * (3) A new subscriber is in the table, or in its worker's trie, before it reads what is retained; a publisher
+ *     retains a message before it looks for subscribers. The lock puts the two in order: what is retained before the
+ *     reading has a number up to the one read, and copies of it that still come are skipped; what is retained after
+ *     it finds the subscriber. So nothing is lost and nothing comes twice, whatever the workers do meanwhile.
+ * (4) The counter is written under the lock. A publisher that reads an old value published before the subscribe
  *     returned, or was not told of it by anybody: both are races without a promise. */
 #include "topic_wide.h"
 
@@ -17,7 +21,8 @@
 struct wf_topics {
     pf_mutex *lock;
     struct wf_trie trie;    /* wf_wide.subscriber */
-    _Atomic uint32_t count; /* of wides: relaxed, see note (3) */
+    _Atomic uint32_t count; /* of wides: relaxed, see note (4) */
+    struct wf_retained_table retained;
 };
 
 struct wf_wide {
@@ -27,7 +32,7 @@ struct wf_wide {
     char queue[WF_QUEUE_MAX + 1]; /* "": a subscriber on its own */
 };
 
-int wf_topics_create(struct wf_topics **out)
+int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retained_bytes_max)
 {
     struct wf_topics *t = calloc(1, sizeof *t);
     int rc = t == NULL ? WEFT_ENOMEM : pf_mutex_create(&t->lock);
@@ -36,6 +41,7 @@ int wf_topics_create(struct wf_topics **out)
         return rc;
     }
     wf_trie_init(&t->trie);
+    wf_retained_init(&t->retained, retained_max, retained_bytes_max);
     *out = t;
     return WEFT_OK;
 }
@@ -45,6 +51,7 @@ void wf_topics_destroy(struct wf_topics *t)
     if (t == NULL) return;
     WF_ASSERT(t->trie.subscribers == 0); /* actors leave before they end */
     wf_trie_finish(&t->trie);
+    wf_retained_finish(&t->retained);
     pf_mutex_destroy(t->lock);
     free(t);
 }
@@ -80,25 +87,27 @@ static struct wf_wide *make(struct wf_topics *t, weft_text pattern, const char *
     return wide;
 }
 
-int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait, uint64_t actor,
-                struct wf_wide_member *m)
+int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait, struct wf_wide_member *m,
+                const struct wf_recall *recall)
 {
     pf_mutex_lock(t->lock);
     struct wf_wide *wide = queue == NULL ? NULL : find(t, pattern, queue);
     if (wide == NULL) wide = make(t, pattern, queue, wait);
     if (wide != NULL) {
         m->wide = wide;
-        m->actor = actor;
         wf_list_push(&wide->members, &m->on_wide);
+        m->seen = t->retained.last;
+        if (queue == NULL) wf_retained_each(&t->retained, pattern, recall->see, recall->arg);
     }
     pf_mutex_unlock(t->lock);
     return wide == NULL ? WEFT_ENOMEM : WEFT_OK;
 }
 
-void wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m)
+void wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m, char pattern[WF_TOPIC_MAX + 1])
 {
     struct wf_wide *wide = m->wide;
     pf_mutex_lock(t->lock);
+    (void)wf_trie_pattern(&wide->subscriber, pattern);
     wf_unlink(&m->on_wide);
     m->wide = NULL;
     if (wf_list_empty(&wide->members)) {
@@ -109,6 +118,14 @@ void wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m)
     pf_mutex_unlock(t->lock);
 }
 
+weft_text wf_wide_pattern(struct wf_topics *t, const struct wf_wide_member *m, char out[WF_TOPIC_MAX + 1])
+{
+    pf_mutex_lock(t->lock);
+    weft_text pattern = wf_trie_pattern(&m->wide->subscriber, out);
+    pf_mutex_unlock(t->lock);
+    return pattern;
+}
+
 static void choose(struct wf_subscriber *s, void *arg)
 {
     const struct wf_wide_ask *ask = arg;
@@ -116,13 +133,14 @@ static void choose(struct wf_subscriber *s, void *arg)
     WF_LIST_EACH(k, &wide->members) {
         struct wf_wide_member *m = WF_CONTAINER(k, struct wf_wide_member, on_wide);
         bool alone = wide->queue[0] == 0;
+        if (alone && ask->retained != 0 && ask->retained <= m->seen) return; /* note (3) */
         if (!alone && !ask->room(m->actor, ask->arg)) continue;
         wf_unlink(k);
         wf_list_push(&wide->members, k);
-        ask->take(m->actor, alone ? wide->wait : -1, ask->arg);
+        ask->take(m, alone ? wide->wait : -1, ask->arg);
         return;
     }
-    ask->take(0, -1, ask->arg);
+    ask->take(NULL, -1, ask->arg);
 }
 
 void wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide_ask *ask)
@@ -130,4 +148,34 @@ void wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide_a
     pf_mutex_lock(t->lock);
     wf_trie_match(&t->trie, topic, choose, (void *)(uintptr_t)ask);
     pf_mutex_unlock(t->lock);
+}
+
+/* ---- Retained -------------------------------------------------------------------------------------------------- */
+
+int wf_topics_retain(struct wf_topics *t, struct wf_worker *w, struct wf_body *body, uint32_t tag, weft_pid from)
+{
+    struct wf_body *old;
+    pf_mutex_lock(t->lock);
+    int rc = wf_retained_put(&t->retained, body, tag, from, &old);
+    pf_mutex_unlock(t->lock);
+    if (old != NULL) wf_body_drop(w, old);
+    return rc;
+}
+
+bool wf_topics_clear(struct wf_topics *t, struct wf_worker *w, weft_text topic)
+{
+    pf_mutex_lock(t->lock);
+    struct wf_body *old = wf_retained_clear(&t->retained, topic);
+    pf_mutex_unlock(t->lock);
+    if (old != NULL) wf_body_drop(w, old);
+    return old != NULL;
+}
+
+uint64_t wf_recall(struct wf_topics *t, weft_text pattern, const struct wf_recall *recall)
+{
+    pf_mutex_lock(t->lock);
+    uint64_t seen = t->retained.last;
+    wf_retained_each(&t->retained, pattern, recall->see, recall->arg);
+    pf_mutex_unlock(t->lock);
+    return seen;
 }

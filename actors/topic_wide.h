@@ -1,9 +1,10 @@
-/* actors/topic_wide.h -- subscriptions that the publisher decides on, for all workers of the node: queue groups, of
- * which one member gets a message, and subscribers whose publishers wait for room. */
+/* actors/topic_wide.h -- what all workers of a node share of its topics, under one lock: subscriptions that the
+ * publisher decides on (queue groups, of which one member gets a message, and subscribers whose publishers wait for
+ * room), and the retained messages. */
 #ifndef WF_TOPIC_WIDE_H
 #define WF_TOPIC_WIDE_H
 
-#include "msg.h"
+#include "topic_retained.h"
 #include "topic_trie.h"
 
 struct wf_topics; /* of a node */
@@ -16,26 +17,48 @@ struct wf_wide_member {
     struct wf_link on_wide;
     struct wf_wide *wide; /* NULL: in none */
     uint64_t actor;
+    uint64_t subscription; /* of one that is waited for: to be told of what it lost */
+    uint64_t seen;         /* of it, too: see wf_recall */
 };
 
-int wf_topics_create(struct wf_topics **out); /* WEFT_ENOMEM */
-void wf_topics_destroy(struct wf_topics *t);  /* NULL is fine */
+/* WEFT_ENOMEM. */
+int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retained_bytes_max);
+void wf_topics_destroy(struct wf_topics *t); /* NULL is fine */
 /* Whether there is anything in it: any thread, one load. */
 bool wf_wide_any(const struct wf_topics *t);
-/* Joins the queue group of that pattern and name. NULL: a subscriber on its own, whose publishers wait for at most
- * `wait`. WEFT_ENOMEM. */
-int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait, uint64_t actor,
-                struct wf_wide_member *m);
-void wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m);
-
-/* Decides on what is published under a topic, under the lock. `room` says whether that actor of this node seems to
- * have room; `take` is called with each choice. A group without a member that has room: `take` with actor 0. One that
- * is waited for is taken whether it has room or not, with `wait` >= 0; else it is -1. */
-struct wf_wide_ask {
-    bool (*room)(uint64_t actor, void *arg);
-    void (*take)(uint64_t actor, int64_t wait, void *arg);
+/* Reads what is retained, under the lock, for a new subscription. */
+struct wf_recall {
+    bool (*see)(const struct wf_retained *r, void *arg);
     void *arg;
 };
+/* Joins the queue group of that pattern and name. NULL: a subscriber on its own, whose publishers wait for at most
+ * `wait`; it gets what is retained by `recall`. WEFT_ENOMEM. */
+int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait, struct wf_wide_member *m,
+                const struct wf_recall *recall);
+/* `pattern` gets the pattern it was added with. */
+void wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m, char pattern[WF_TOPIC_MAX + 1]);
+
+/* The pattern it was added with. */
+weft_text wf_wide_pattern(struct wf_topics *t, const struct wf_wide_member *m, char out[WF_TOPIC_MAX + 1]);
+
+/* Decides on what is published under a topic, under the lock. `room` says whether that actor of this node seems to
+ * have room; `take` is called with each choice. A group without a member that has room: `take` with NULL. One that is
+ * waited for is taken whether it has room or not, with `wait` >= 0; else it is -1. `retained`: of its body. */
+struct wf_wide_ask {
+    bool (*room)(uint64_t actor, void *arg);
+    void (*take)(const struct wf_wide_member *m, int64_t wait, void *arg);
+    void *arg;
+    uint64_t retained;
+};
 void wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide_ask *ask);
+
+/* Retains a body that nobody has seen yet, and numbers it. As wf_retained_put. */
+int wf_topics_retain(struct wf_topics *t, struct wf_worker *w, struct wf_body *body, uint32_t tag, weft_pid from);
+/* Whether there was one. */
+bool wf_topics_clear(struct wf_topics *t, struct wf_worker *w, weft_text topic);
+/* For a subscription that is in its worker's trie: calls `see` with what is retained under the pattern and returns
+ * the number of the last retained publication. What is published later reaches the trie; copies of what has this
+ * number or a lower one are to be skipped there. */
+uint64_t wf_recall(struct wf_topics *t, weft_text pattern, const struct wf_recall *recall);
 
 #endif

@@ -181,18 +181,16 @@ static void route_interest(struct wf_worker *w, const char *pattern, bool add)
     struct wf_transport *t = wf_transport_of(w);
     weft_text text = weft_cstr(pattern);
     struct wf_news *n = wf_news_new(WF_NEWS_INTEREST, NULL, pattern, text.size);
-    if (n == NULL) {
-        weft_log(WEFT_ERROR, "out of memory: other nodes do not hear of the change of topic pattern %s", pattern);
-        return;
-    }
-    n->number = add ? WF_INTEREST_ADD : WF_INTEREST_REMOVE;
+    if (n != NULL) n->number = add ? WF_INTEREST_ADD : WF_INTEREST_REMOVE;
     pf_mutex_lock(t->lock); /* news in the order of the changes */
     bool changed = add ? wf_interest_add(&t->interest, text) == 1 : wf_interest_remove(&t->interest, text);
     changed = changed && !t->finished;
-    if (changed) wf_news_post_locked(t, n);
+    if (changed && n != NULL) wf_news_post_locked(t, n);
     pf_mutex_unlock(t->lock);
-    if (changed) wf_news_wake(t);
-    else wf_news_free(n);
+    if (changed && n == NULL)
+        weft_log(WEFT_ERROR, "out of memory: other nodes do not hear of the change of topic pattern %s", pattern);
+    else if (changed) wf_news_wake(t);
+    else if (n != NULL) wf_news_free(n);
 }
 
 static int route_wait_room(struct wf_worker *w, uint64_t peer, int64_t deadline)

@@ -18,17 +18,19 @@ typedef struct {
     size_t listen_count;
     const char *const *join; /* URLs of seeds: dialled for ever, with back-off */
     size_t join_count;
-    int workers;              /* default: one per core, at most 64 */
-    size_t stack_bytes;       /* of an actor; default 64 KiB, of which 16 KiB are guard */
-    uint32_t actors_max;      /* per worker; default and limit 16,777,215 */
-    size_t mailbox_bytes_max; /* of all mailboxes of the node together; default 1 GiB */
-    int64_t send_timeout;     /* of weft_send to a full mailbox; default 5 s */
-    int64_t grace;            /* between weft_stop and the kill; default 5 s */
-    int64_t heartbeat;        /* of a quiet link; default 1 s; a link silent for 5 of them is lost */
-    int offload_threads;      /* for blocking functions (weft_offload); default 4, at most 256 */
-    int offload_queue;        /* functions that wait for one of them before actors wait; default 1024 */
-    const char *control;      /* path of a 0600 ipc socket for the command line; NULL: none */
-    bool client;              /* join as a tool: not listed as a node, given no topics unless it subscribes */
+    int workers;               /* default: one per core, at most 64 */
+    size_t stack_bytes;        /* of an actor; default 64 KiB, of which 16 KiB are guard */
+    uint32_t actors_max;       /* per worker; default and limit 16,777,215 */
+    size_t mailbox_bytes_max;  /* of all mailboxes of the node together; default 1 GiB */
+    uint32_t retained_max;     /* messages kept by weft_publish_retained; default 65,536 */
+    size_t retained_bytes_max; /* of them together; default 64 MiB */
+    int64_t send_timeout;      /* of weft_send to a full mailbox; default 5 s */
+    int64_t grace;             /* between weft_stop and the kill; default 5 s */
+    int64_t heartbeat;         /* of a quiet link; default 1 s; a link silent for 5 of them is lost */
+    int offload_threads;       /* for blocking functions (weft_offload); default 4, at most 256 */
+    int offload_queue;         /* functions that wait for one of them before actors wait; default 1024 */
+    const char *control;       /* path of a 0600 ipc socket for the command line; NULL: none */
+    bool client;               /* join as a tool: not listed as a node, given no topics unless it subscribes */
 } weft_node_options;
 
 /* [T] Starts workers and listeners. `*out` is to be ended with weft_node_stop. On failure nothing is left behind, and

@@ -13,31 +13,60 @@ typedef struct {
     uint64_t id;
 } weft_subscription;
 
-/* [A] The calling actor gets every message published under the pattern, until it unsubscribes or ends. A message that
- * finds the mailbox full is dropped for this subscriber and counted. `out` may be NULL. WEFT_EINVAL (malformed
- * pattern), WEFT_ENOMEM. */
+/* [A] The calling actor gets every message published under the pattern, until it unsubscribes or ends; first what is
+ * retained under it (weft_publish_retained). A message that finds the mailbox full is dropped for this subscriber and
+ * counted. `out` may be NULL. WEFT_EINVAL (malformed pattern), WEFT_ENOMEM. */
 WEFT_API int weft_subscribe(const char *pattern, weft_subscription *out);
-/* What happens to a message that finds the mailbox of its subscriber full. */
+
+/* What happens to a message that finds the mailbox of its subscriber full, or `max` messages of its subscription in
+ * it. */
 typedef enum {
-    WEFT_SLOW_DROP,    /* what the mailbox's policy says: the new message is dropped and counted, or the oldest one */
-    WEFT_SLOW_SUSPEND, /* its publisher waits for room; see `wait` */
+    WEFT_SLOW_DROP,        /* it is dropped; or if the mailbox's own policy is to drop the oldest, that is done */
+    WEFT_SLOW_SUSPEND,     /* its publisher waits for room; see `wait` */
+    WEFT_SLOW_DROP_NEWEST, /* it is dropped, whatever the mailbox's own policy */
+    WEFT_SLOW_DROP_OLDEST, /* the oldest message of this subscription in the mailbox makes room; without one it is
+                              dropped. Finding that passes over what else waits in the mailbox */
+    WEFT_SLOW_DISCONNECT,  /* it is dropped and the subscription ends */
 } weft_slow_policy;
 
+/* Zero means the default for every field. */
 typedef struct {
     /* A name of 1 to 64 letters, digits, '_', '-' and '.': of all subscriptions of this node with the same pattern
      * and queue, exactly one gets each message. They take turns; those whose mailbox seems full are passed over. If
-     * all are full the message is dropped for the group and counted. NULL: every message. */
+     * all are full the message is dropped for the group and counted. What is retained is not for them. NULL: every
+     * message. */
     const char *queue;
     weft_slow_policy slow; /* not with a queue */
-    int64_t wait;          /* of WEFT_SLOW_SUSPEND: nanoseconds; 0: the node's send timeout. Then it is dropped,
-                              counted. A message from another node does not wait */
+    uint32_t max; /* messages of this subscription that may wait in the mailbox; 0: the mailbox's own bounds are the
+                     only ones. Not with a queue, nor with WEFT_SLOW_SUSPEND */
+    int64_t wait; /* of WEFT_SLOW_SUSPEND: nanoseconds; 0: the node's send timeout. Then it is dropped, counted. A
+                     message from another node does not wait */
 } weft_subscribe_options;
 
-/* [A] As weft_subscribe. WEFT_EINVAL also for a malformed queue name or options that contradict each other; nothing
- * has happened then. `options` may be NULL. */
+/* [A] As weft_subscribe. The subscriber is told of what it loses by WEFT_TAG_SUBSCRIPTION messages in its system lane
+ * (see below), unless it has a queue. WEFT_EINVAL also for a malformed queue name or options that contradict each
+ * other; nothing has happened then. `options` NULL: as weft_subscribe, without news. */
 WEFT_API int weft_subscribe_with(const char *pattern, const weft_subscribe_options *options, weft_subscription *out);
-/* [A] WEFT_ECLOSED. */
+/* [A] No news of it come after this. Messages that wait in the mailbox stay. WEFT_ECLOSED: it has ended. */
 WEFT_API int weft_unsubscribe(weft_subscription s);
+
+typedef enum {
+    WEFT_SUBSCRIPTION_LOST,  /* messages were dropped; it goes on */
+    WEFT_SUBSCRIPTION_ENDED, /* it was cut off: WEFT_SLOW_DISCONNECT */
+} weft_subscription_kind;
+
+/* What a WEFT_TAG_SUBSCRIPTION message says. At most one for each subscription waits to be received: what is lost
+ * meanwhile is added to it. All of them together tell of every message that was dropped for this subscription on its
+ * worker, by its publishers after they waited, or for want of memory; not of what a full lane between two workers, a
+ * full link between two nodes or the mailbox's own policy has dropped. */
+struct weft_subscription_news {
+    weft_subscription subscription;
+    weft_subscription_kind kind;
+    uint64_t lost; /* messages, since the last news */
+    char pattern[256];
+};
+/* [T] 0, or WEFT_EFORMAT if `m` is no such message. */
+WEFT_API int weft_subscription_news_read(const weft_msg *m, struct weft_subscription_news *out);
 
 /* [A, W] Hands a copy of `size` bytes to every subscriber here, to one member of each queue group here, and one wire
  * copy to each connected node with a matching subscription (where one member of each of its groups gets it); order
@@ -49,6 +78,17 @@ WEFT_API int weft_unsubscribe(weft_subscription s);
 WEFT_API int weft_publish(const char *topic, uint32_t tag, const void *data, size_t size);
 /* [A] The same for a message that was made or received; consumes `m`. */
 WEFT_API int weft_publish_msg(const char *topic, weft_msg *m);
+
+/* [A, W] As weft_publish, and the message is kept as the last one of its topic on this node: who subscribes later
+ * gets it, flagged (weft_is_retained); subscribers of now get it once, as an ordinary message. It replaces the one
+ * kept before; an empty one (size 0) only clears that. What another node publishes so comes here as an ordinary
+ * message. WEFT_EFULL: the node keeps as much as it may (weft_node_options.retained_max, .retained_bytes_max);
+ * nothing was published. Otherwise as weft_publish. */
+WEFT_API int weft_publish_retained(const char *topic, uint32_t tag, const void *data, size_t size);
+/* [A] Forgets what is kept of that topic, and publishes nothing. 1, or 0 if there was nothing. WEFT_EINVAL. */
+WEFT_API int weft_retained_clear(const char *topic);
+/* [T] Whether the message was published before its receiver subscribed. */
+WEFT_API bool weft_is_retained(const weft_msg *m);
 
 WEFT_END
 #endif

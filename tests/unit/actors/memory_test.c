@@ -91,14 +91,14 @@ static void subscriptions(const void *arg, size_t size)
     (void)arg, (void)size;
     size_t before = in_use();
     for (int i = 0; i < MANY; i++) want_int(weft_subscribe("room.lobby", NULL), 0);
-    want_each("a subscription under a common pattern", before, 448);
+    want_each("a subscription under a common pattern", before, 112);
     before = in_use();
     char pattern[32];
     for (int i = 0; i < MANY; i++) {
         snprintf(pattern, sizeof pattern, "room.%d", i);
         want_int(weft_subscribe(pattern, NULL), 0);
     }
-    want_each("a subscription under a pattern of its own", before, 640);
+    want_each("a subscription under a pattern of its own", before, 240);
 }
 
 START_TEST(everything_costs_what_the_page_says)

@@ -167,6 +167,9 @@ static void bad_body(const void *arg, size_t size)
                                           {.queue = name},
                                           {.queue = "q", .slow = WEFT_SLOW_SUSPEND},
                                           {.slow = (weft_slow_policy)7},
+                                          {.slow = (weft_slow_policy)-1},
+                                          {.queue = "q", .max = 1},
+                                          {.slow = WEFT_SLOW_SUSPEND, .max = 1},
                                           {.wait = 1},
                                           {.slow = WEFT_SLOW_SUSPEND, .wait = -1}};
     for (size_t i = 0; i < WF_COUNT(bad); i++) want_int(weft_subscribe_with("a", &bad[i], NULL), WEFT_EINVAL);
