@@ -50,7 +50,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(len(lines), len(ticks) + 2)
 
     def test_as_promised(self):
-        for name in ("endings", "links"):
+        for name in ("endings", "links", "topics"):
             with self.subTest(name):
                 self.assertEqual(self.start(name).end(), promised(name))
 

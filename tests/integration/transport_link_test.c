@@ -290,6 +290,50 @@ START_TEST(topics_send_one_copy_to_a_node)
 }
 END_TEST
 
+/* Members of a queue group on the node that does not publish. They end when they hear "end". */
+static void member(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_subscription s;
+    ck_assert_int_eq(weft_subscribe_with("job.*", &(weft_subscribe_options){.queue = "q"}, &s), WEFT_OK);
+    say("joined");
+    weft_msg *m;
+    for (bool end = false; !end && weft_recv(&m, WEFT_FOREVER) == WEFT_OK;) {
+        end = weft_size(m) == 3;
+        say("member %.*s", (int)weft_size(m), (const char *)weft_data(m));
+        weft_msg_free(m);
+    }
+    ck_assert_int_eq(weft_unsubscribe(s), WEFT_OK);
+    say("left");
+}
+
+static void gives_jobs(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    while (weft_publish("job.new", 1, "early", 5) == 0) weft_sleep(weft_after(WEFT_MS(1)));
+    for (int i = 0; i < 10; i++) say("to %d", weft_publish("job.new", 1, "work", 4));
+    say("to %d", weft_publish("job.new", 1, "end", 3));
+    while (heard("left", 0) == 0) weft_sleep(weft_after(WEFT_MS(1))); /* then the interest of the other one stays */
+    for (int i = 0; i < 10; i++) say("to %d", weft_publish("job.new", 1, "again", 5));
+    say("to %d", weft_publish("job.new", 1, "end", 3));
+}
+
+START_TEST(one_member_of_a_queue_group_of_another_node_gets_each_message)
+{
+    weft_node *b = node_up("b", "tcp://127.0.0.1:0", NULL, 0);
+    weft_node *a = node_up("a", NULL, weft_node_url(b, 0), 0);
+    for (int i = 0; i < 2; i++) run_actor(b, member, NULL, 0);
+    ck_assert_int_ge(heard("joined", 2), 2);
+    run_actor(a, gives_jobs, NULL, 0);
+    ck_assert_int_ge(heard("left", 2), 2);
+    ck_assert_int_eq(heard("member work", 10), 10);
+    ck_assert_int_eq(heard("member again", 10), 10);
+    ck_assert_int_eq(heard("to 1", 22), 22);
+    node_down(a);
+    node_down(b);
+}
+END_TEST
+
 /* ---- Calls between nodes --------------------------------------------------------------------------------------- */
 
 /* Says how long the caller of each request still waits; answers nothing while it is told to be busy. */
@@ -539,6 +583,7 @@ int main(void)
     tcase_add_test(t, ipc_carries_everything);
     tcase_add_test(t, keeps_order);
     tcase_add_test(t, topics_send_one_copy_to_a_node);
+    tcase_add_test(t, one_member_of_a_queue_group_of_another_node_gets_each_message);
     tcase_add_test(t, three_nodes_with_one_seed_become_a_mesh);
     tcase_add_test(t, two_that_dial_each_other_have_one_link);
     tcase_add_test(t, clusters_do_not_mix);

@@ -111,6 +111,45 @@ static void topics(void)
     (void)weft_settle();
 }
 
+static void read_all(void)
+{
+    weft_msg *m;
+    struct weft_subscription_news news;
+    while (weft_recv(&m, WEFT_NOW) == 0) {
+        if (weft_tag(m) == WEFT_TAG_SUBSCRIPTION) want_int(weft_subscription_news_read(m, &news), 0);
+        weft_msg_free(m);
+    }
+}
+
+/* One that cannot be made is not there; what cannot be retained is not published. */
+static void retained_and_slow(void)
+{
+    static const weft_subscribe_options ways[] = {{.slow = WEFT_SLOW_DROP_OLDEST, .max = 2},
+                                                  {.slow = WEFT_SLOW_DISCONNECT, .max = 2},
+                                                  {.slow = WEFT_SLOW_SUSPEND},
+                                                  {.queue = "q"},
+                                                  {.max = 1}};
+    char topic[32];
+    int kept = 0, cleared = 0;
+    for (int i = 0; i < 40; i++) {
+        snprintf(topic, sizeof topic, "k.%d", i);
+        kept += ok(weft_publish_retained(topic, DATA, "abc", 3));
+    }
+    for (size_t i = 0; i < WF_COUNT(ways); i++) {
+        weft_subscription s;
+        if (!ok(weft_subscribe_with("k.*", &ways[i], &s))) continue;
+        for (int k = 0; k < 4; k++) (void)ok(weft_publish("k.1", DATA, "abc", 3));
+        int rc = weft_unsubscribe(s);
+        want(rc == 0 || (rc == WEFT_ECLOSED && ways[i].slow == WEFT_SLOW_DISCONNECT));
+        read_all();
+    }
+    for (int i = 0; i < 40; i++) {
+        snprintf(topic, sizeof topic, "k.%d", i);
+        cleared += weft_retained_clear(topic);
+    }
+    want_int(cleared, kept);
+}
+
 static void fails(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -368,9 +407,9 @@ static void probes(void)
     want(rc == 0 || rc == WEFT_ENOMEM || rc == WEFT_ECLOSED);
 }
 
-static void (*const scenarios[])(void) = {spawning, messages,  calls,  full,       names,    topics,
-                                          ties,     clean_ups, timers, later,      streams,  typed,
-                                          lists,    probes,    memory, offloading, awaiting, groups};
+static void (*const scenarios[])(void) = {
+    spawning, messages, calls, full,   names,  topics,     ties,     clean_ups, timers,           later,
+    streams,  typed,    lists, probes, memory, offloading, awaiting, groups,    retained_and_slow};
 
 OOM_TEST(each_allocation_may_fail, scenarios)
 

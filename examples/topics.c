@@ -1,0 +1,60 @@
+/* topics.c -- a queue group, a retained message, and a reader that is too slow.
+ *
+ *     $ weft run topics.c          or: cc topics.c $(pkg-config --cflags --libs weft) && ./a.out
+ *     two workers got 10 jobs, each job once
+ *     late, and told that the temperature is 21 (retained)
+ *     slow, and lost 3 of 5
+ *     the last two are 4
+ *     and 5 */
+#include <stdio.h>
+#include <weft.h>
+
+enum { JOB = 1, DONE = 2, TEMPERATURE = 3, TICK = 4 };
+
+static void worker(const void *arg, size_t size)
+{
+    weft_pid boss = *(const weft_pid *)arg;
+    weft_msg *m;
+    (void)size;
+    if (weft_subscribe_with("job.*", &(weft_subscribe_options){.queue = "workers"}, NULL) < 0) return;
+    weft_send(boss, DONE, NULL, 0);                                   /* ready */
+    for (int i = 0; i < 5 && weft_recv(&m, WEFT_FOREVER) == 0; i++) { /* they take turns: five of ten */
+        weft_msg_free(m);
+        weft_send(boss, DONE, NULL, 0);
+    }
+}
+
+static void next(const char *what)
+{
+    weft_msg *m;
+    if (weft_recv(&m, WEFT_FOREVER) < 0) weft_exit(WEFT_EXIT_FAILED);
+    if (what != NULL) printf("%s %d%s\n", what, *(const int *)weft_data(m), weft_is_retained(m) ? " (retained)" : "");
+    weft_msg_free(m);
+}
+
+static void first(const void *arg, size_t size)
+{
+    weft_pid self = weft_self();
+    struct weft_subscription_news news;
+    weft_msg *m;
+    (void)arg, (void)size;
+    for (int i = 0; i < 2; i++) weft_spawn(NULL, worker, &self, sizeof self, NULL), next(NULL);
+    for (int i = 0; i < 10; i++) weft_publish("job.new", JOB, &i, sizeof i), next(NULL);
+    printf("two workers got 10 jobs, each job once\n");
+    weft_publish_retained("weather.oslo", TEMPERATURE, &(int){21}, sizeof(int));
+    weft_subscribe("weather.*", NULL); /* later than what it is told */
+    next("late, and told that the temperature is");
+    weft_subscribe_with("tick", &(weft_subscribe_options){.slow = WEFT_SLOW_DROP_OLDEST, .max = 2}, NULL);
+    for (int i = 1; i <= 5; i++) weft_publish("tick", TICK, &i, sizeof i);
+    if (weft_recv_tag(&m, WEFT_TAG_SUBSCRIPTION, WEFT_FOREVER) < 0) return;
+    if (weft_subscription_news_read(m, &news) == 0) printf("slow, and lost %d of 5\n", (int)news.lost);
+    weft_msg_free(m);
+    next("the last two are"), next("and");
+}
+
+WEFT_MODULE(first) /* for `weft run` */
+
+int main(void)
+{
+    return weft_main(NULL, first, NULL, 0);
+}
