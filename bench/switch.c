@@ -65,5 +65,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < RING; i++) prepare(arena, &members[i], pass_on);
     printf("ctxswitch weft switch,coroutines=%d,threads=1,n=%ld ns_per_switch %.2f\n", RING, n,
            best_of(&members[0], n / (RING + 1), RING + 1));
+    /* None of them runs again. */
+    wf_stack_give(arena, &other.stack);
+    for (int i = 0; i < RING; i++) wf_stack_give(arena, &members[i].stack);
+    wf_stack_arena_destroy(arena);
     return 0;
 }

@@ -242,7 +242,7 @@ remote(Client) ->
     Client({server, Node}),
     {server, Node} ! stop,
     receive {nodedown, Node} -> ok after 1000 -> ok end,
-    port_close(Port).
+    catch port_close(Port). % it may have ended by itself
 reach(Node, Tries) when Tries > 0 ->
     Up = net_kernel:connect_node(Node) andalso rpc:call(Node, erlang, whereis, [server]),
     case Up of
