@@ -35,7 +35,7 @@ static void deadlines_on(int worker)
     want_int(ask(to, by, by), 0);
     want_int(ask(to, WEFT_FOREVER, WEFT_FOREVER), 0);
     want_int(say(to, DATA, 0), 0);
-    int rc = ask(to, 0, weft_after(WEFT_MS(30)));
+    int rc = ask(to, 0, soon());
     want(rc == WEFT_ETIMEDOUT || rc == WEFT_ENOREPLY);
     hear(DONE);
     await_end(to);
@@ -254,7 +254,7 @@ static void gather_errors_on(int worker)
                                {.from = full},
                                {.from = kid_on(worker, server, 0)}};
     int64_t value = 3;
-    want_int(weft_gather(a, 7, 2, ASK, &value, sizeof value, weft_after(WEFT_MS(20))), 1);
+    want_int(weft_gather(a, 7, 2, ASK, &value, sizeof value, soon()), 1);
     static const int errors[] = {WEFT_ENOACTOR,  WEFT_ENOREPLY, WEFT_ENONODE, WEFT_EDEADLOCK,
                                  WEFT_ETIMEDOUT, WEFT_EFULL,    WEFT_OK};
     for (int i = 0; i < 7; i++) {
@@ -306,7 +306,7 @@ static void late_many_on(int worker)
     for (int i = 0; i < 10; i++) a[i].from = kid_on(worker, keeper, 0);
     int64_t value = 1;
     uint64_t late = drops(weft_here(), WF_DROP_LATE_REPLY);
-    int got = weft_gather(a, 10, 1, ASK, &value, sizeof value, weft_after(WEFT_MS(200)));
+    int got = weft_gather(a, 10, 1, ASK, &value, sizeof value, soon());
     want_int(got, 0); /* each has it in its hands */
     weft_pid quick = kid_on(worker, server, 0);
     for (int i = 0; i < 10; i++) hear(GO);

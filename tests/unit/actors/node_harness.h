@@ -23,6 +23,12 @@ __attribute__((unused)) static bool under_tools(void)
 #endif
 }
 
+/* A deadline that passes, but not before another worker has seen what it was sent. */
+__attribute__((unused)) static int64_t soon(void)
+{
+    return weft_after(under_tools() ? WEFT_SEC(1) : WEFT_MS(100));
+}
+
 #define RUN_OPTIONS(...) (&(weft_node_options){__VA_ARGS__})
 
 __attribute__((unused)) static weft_node *node_start(const weft_node_options *options)

@@ -68,7 +68,7 @@ static void calls_to(int worker)
     want_int(ask(to, FREE, WEFT_FOREVER), WEFT_ENOREPLY);
     want_int(ask(to, TWICE, WEFT_FOREVER), TWICE);
     want_int(say(to, DATA, 0), 0); /* no request: see there */
-    want_int(ask(to, LATE, weft_after(WEFT_MS(1))), WEFT_ETIMEDOUT);
+    want_int(ask(to, LATE, soon()), WEFT_ETIMEDOUT);
     uint64_t late = drops(weft_here(), WF_DROP_LATE_REPLY);
     want_int(say(to, GO, 0), 0);
     hear(DATA);
