@@ -178,12 +178,13 @@ static void arrival_take(const struct wf_wide_member *to, int64_t wait, void *ar
         return;
     }
     m->from = a->from;
-    if (to == NULL) m->post.flags = WF_MSG_LOST;
-    if (wait >= 0) {
+    m->to_actor = to == NULL ? 0 : to->actor;
+    if (to == NULL) {
+        m->post.flags = WF_MSG_LOST;
+    } else if (wait >= 0) {
         m->post.flags = WF_MSG_COUNTED;
         m->ref = to->subscription;
     }
-    m->to_actor = to == NULL ? 0 : to->actor;
     wf_inbound_add(a->node, a->in, m);
 }
 

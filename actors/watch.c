@@ -12,11 +12,12 @@ enum { REASON_BYTES = 4 };
 
 /* Bodies for the usual reasons, and for when there is no memory for another one. They begin with one reference and so
  * never end. */
-#define REASON_BODY(index, code)                                                                          \
-    [index] = {1, WF_POOL_LARGE, 0,                                                                       \
-               (const uint8_t[REASON_BYTES]){(uint8_t)(code), (code) < 0 ? 255 : 0, (code) < 0 ? 255 : 0, \
-                                             (code) < 0 ? 255 : 0},                                       \
-               REASON_BYTES}
+#define REASON_BODY(index, code)                                                                                  \
+    [index] = {.refs = 1,                                                                                         \
+               .block_class = WF_POOL_LARGE,                                                                      \
+               .data = (const uint8_t[REASON_BYTES]){(uint8_t)(code), (code) < 0 ? 255 : 0, (code) < 0 ? 255 : 0, \
+                                                     (code) < 0 ? 255 : 0},                                       \
+               .size = REASON_BYTES}
 enum { NO_MEMORY = WEFT_EXIT_FAILED + 1 };
 static struct wf_body usual[] = {
     REASON_BODY(WEFT_EXIT_NORMAL, WEFT_EXIT_NORMAL),

@@ -40,10 +40,11 @@ ACTOR(lingers)
     idle(arg, size);
 }
 
-#define CHILD(letter, ...)                                                                              \
+#define CHILD_WITH(letter, ...)                                                                         \
     {                                                                                                   \
         .name = #letter, .body = child, .arg = #letter, .arg_size = 2, .await_ready = true, __VA_ARGS__ \
     }
+#define CHILD(letter) CHILD_WITH(letter, .restart = WEFT_PERMANENT)
 #define CHILDREN(...)                                   \
     .children = (const weft_child_spec[]){__VA_ARGS__}, \
     .child_count = sizeof((const weft_child_spec[]){__VA_ARGS__}) / sizeof(weft_child_spec)
@@ -107,7 +108,7 @@ ROW(supervisor_rest_for_one)
 
 static void kind(weft_restart r, int reason)
 {
-    top(&(weft_supervisor_spec){CHILDREN(CHILD(a, .restart = r))});
+    top(&(weft_supervisor_spec){CHILDREN(CHILD_WITH(a, .restart = r))});
     child_exits("a", reason);
     say("|");
 }
@@ -287,7 +288,7 @@ ROW(supervisor_take_off_missing)
 
 ROW(supervisor_kept_mailbox)
 {
-    top(&(weft_supervisor_spec){CHILDREN(CHILD(a, .keep_mailbox = true))});
+    top(&(weft_supervisor_spec){CHILDREN(CHILD_WITH(a, .keep_mailbox = true))});
     weft_pid one, two = weft_nobody();
     weft_whereis("a", &one);
     child_exits("a", 17);
