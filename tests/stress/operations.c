@@ -63,7 +63,9 @@ static void close_account(void *arg)
     for (uint32_t i = 0; i < p->link_count; i++) ADD(untied); /* with it */
     want(!p->auditor || p->monitor_count + p->link_count == 0);
     if (!p->auditor) {
-        if (atomic_load(&all.budget) > 0) (void)give_birth(p->place, NULL);
+        /* Unless another has its place already: else there would be more and more of them. */
+        bool owner = atomic_load_explicit(&all.place[p->place], memory_order_acquire) == weft_self().actor;
+        if (owner && atomic_load(&all.budget) > 0) (void)give_birth(p->place, NULL);
         atomic_fetch_sub(&all.players, 1);
     }
     free(p);
