@@ -2,7 +2,7 @@
  *
  *     local yield N | pingpong WORKERS N | ring WORKERS ACTORS HOPS | counting WORKERS PRODUCERS N | big WORKERS
  *     ACTORS PINGS | create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS MESSAGES | idle N |
- *     timers WORKERS SLEEPERS BASE_MS
+ *     timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N
  *
  * Every workload checks its answer: a message lost or doubled ends the program with an error. */
 #include "bench.h"
@@ -382,6 +382,58 @@ static void timers_main(const void *unused, size_t size)
     for (int w = 0; w <= arg.workers; w++) free(lateness[w]);
 }
 
+/* ---- call: ask and be answered, by an actor and by a pool of them ---------------------------------------------- */
+
+static void answerer(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) { /* until it is stopped */
+        must(weft_reply(m, 1, NULL, 0), "reply");
+        weft_msg_free(m);
+    }
+}
+
+static void ask(weft_pid whom, const char *what)
+{
+    int64_t start = weft_now();
+    for (long i = 0; i < arg.a; i++) {
+        weft_msg *answer;
+        must(weft_call(whom, 1, NULL, 0, &answer, WEFT_FOREVER), "call");
+        weft_msg_free(answer);
+    }
+    snprintf(params, sizeof params, "%s,threads=%d,n=%ld", what, arg.workers, arg.a);
+    report("call", params, "ns_per_call", (double)(weft_now() - start) / (double)arg.a);
+}
+
+static void call_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    weft_pid one = spawn_on(arg.workers, "answerer", answerer, NULL, 0), pool;
+    ask(one, "actor");
+    must(weft_stop(one), "stop");
+    weft_pool_options options = {.count = 2, .member = {.kind = "answerer", .worker = arg.workers}};
+    must(weft_spawn_pool(&pool, answerer, NULL, 0, &options), "pool");
+    ask(pool, "pool");
+    must(weft_pool_stop(pool, WEFT_FOREVER), "stop");
+}
+
+/* ---- offload: an empty function on another thread -------------------------------------------------------------- */
+
+static void nothing(void *block)
+{
+    (void)block;
+}
+
+static void offload_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    int64_t start = weft_now();
+    for (long i = 0; i < arg.a; i++) must(weft_offload(nothing, NULL, 0, WEFT_FOREVER), "offload");
+    snprintf(params, sizeof params, "n=%ld", arg.a);
+    report("offload", params, "ns_per_job", (double)(weft_now() - start) / (double)arg.a);
+}
+
 static const struct {
     const char *name;
     int numbers; /* after the name; the first is WORKERS unless there is one only */
@@ -389,7 +441,7 @@ static const struct {
 } workloads[] = {
     {"yield", 1, yield_main}, {"pingpong", 2, pingpong_main}, {"ring", 3, ring_main}, {"counting", 3, counting_main},
     {"big", 3, big_main},     {"create", 2, create_main},     {"tree", 2, tree_main}, {"fanout", 3, fanout_main},
-    {"idle", 1, idle_main},   {"timers", 3, timers_main},
+    {"idle", 1, idle_main},   {"timers", 3, timers_main},     {"call", 2, call_main}, {"offload", 1, offload_main},
 };
 
 int main(int argc, char **argv)
@@ -409,7 +461,7 @@ int main(int argc, char **argv)
     fprintf(stderr,
             "usage: %s yield N | pingpong WORKERS N | ring WORKERS ACTORS HOPS | counting WORKERS PRODUCERS N |\n"
             "       big WORKERS ACTORS PINGS | create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS "
-            "MESSAGES | idle N |\n       timers WORKERS SLEEPERS BASE_MS\n",
+            "MESSAGES | idle N |\n       timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N\n",
             argv[0]);
     return 2;
 }

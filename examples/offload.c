@@ -36,7 +36,6 @@ static void asker(const void *arg, size_t size)
     struct search small = {.below = 1000}, large = {.below = 100000};
     if (weft_offload(count_primes, &small, sizeof small, WEFT_FOREVER) < 0) return;
     printf("primes below %d: %d\n", small.below, small.found);
-
     weft_job job; /* the same without waiting: the handle is one of the things to wait for */
     if (weft_offload_start(&job, count_primes, NULL, &large, sizeof large, WEFT_FOREVER) < 0) return;
     weft_send(weft_self(), 1, "ping", 4);

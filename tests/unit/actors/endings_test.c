@@ -24,7 +24,7 @@ struct world {
 
 static _Atomic int undone, waited; /* clean-ups that ran, and that could wait */
 static int unready[2];             /* a pipe that nobody writes */
-static sem_t drain_now;
+static sem_t drain_now, function_may_end;
 
 static void undo(void *arg)
 {
@@ -195,6 +195,45 @@ static void at_connect(struct world *w)
     while (weft_connect(&s, address, WEFT_FOREVER) == 0) want_int(weft_defer_close(s), 0);
 }
 
+static void at_gather(struct world *w)
+{
+    struct weft_answer a[] = {{.from = w->deaf_here}, {.from = w->deaf_there}};
+    (void)weft_gather(a, WF_COUNT(a), 1, DATA, "ask", 3, WEFT_FOREVER);
+}
+
+static void at_name(struct world *w)
+{
+    weft_pid p;
+    (void)w;
+    (void)weft_await_name("nobody.has.this", &p, WEFT_FOREVER);
+}
+
+static void block_until_told(void *block)
+{
+    sem_t *told = *(sem_t **)block;
+    while (sem_wait(told) != 0) {}
+}
+
+static void let_function_end(void *arg)
+{
+    (void)arg;
+    want_int(sem_post(&function_may_end), 0);
+}
+
+static void at_offload(struct world *w)
+{
+    sem_t *told = &function_may_end;
+    (void)w;
+    want_int(weft_defer(let_function_end, NULL), 0); /* the node waits for the function, not only for the actor */
+    (void)weft_offload(block_until_told, &told, sizeof told, WEFT_FOREVER);
+}
+
+static void at_publish(struct world *w)
+{
+    (void)w;
+    while (weft_publish("slow.reader", DATA, NULL, 0) >= 0 && weft_yield() == 0) {}
+}
+
 static void at_yield(struct world *w)
 {
     (void)w;
@@ -226,6 +265,10 @@ static const struct {
     {"read_until", at_read_until, "stream to read"},
     {"write", at_write, "stream to write"},
     {"connect", at_connect, "connect"},
+    {"gather", at_gather, ""},
+    {"name", at_name, ""},
+    {"offload", at_offload, ""},
+    {"publish", at_publish, "room"},
     {"yield", at_yield, NULL},
 };
 
@@ -249,6 +292,10 @@ static void deaf(const void *arg, size_t size)
 {
     (void)size;
     if (*(const bool *)arg) want_int(weft_register("deaf"), 0);
+    else {
+        weft_subscribe_options o = {.slow = WEFT_SLOW_SUSPEND, .wait = WEFT_SEC(1000)};
+        want_int(weft_subscribe_with("slow.reader", &o, NULL), 0);
+    }
     (void)weft_sleep(WEFT_FOREVER);
 }
 
@@ -339,6 +386,7 @@ static void end_at(int point, int way)
     struct world w = {.point = point, .way = way};
     undone = waited = 0;
     want_int(sem_init(&drain_now, 0, 0), 0);
+    want_int(sem_init(&function_may_end, 0, 0), 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = way == STUBBORN ? WEFT_MS(3) : WEFT_SEC(10)));
     int before = open_descriptors();
     want_int(weft_node_spawn(n, NULL, judge, &w, sizeof w, &(weft_spawn_options){.worker = 1}), 0);
@@ -351,6 +399,7 @@ static void end_at(int point, int way)
     want_int(open_descriptors(), before);
     wf_node_destroy(n);
     want_int(sem_destroy(&drain_now), 0);
+    want_int(sem_destroy(&function_may_end), 0);
 }
 
 static void end_everywhere(int way)
