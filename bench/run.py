@@ -3,12 +3,14 @@
 
     workload weft params metric value runs=3 min=... max=...
 
-usage: run.py FOLDER [--quick | --tiny] [--runs N] [--peers | --instructions] [--json FILE] [--svg FILE] [WORD...]
+usage: run.py FOLDER [--quick | --tiny] [--runs N] [--peers | --instructions | --check [--store]] [--json FILE]
+              [--svg FILE] [WORD...]
 
 WORD...          only the workloads whose command contains one of the words
 --quick          smaller numbers, one run each: about two minutes
 --peers          beside the programs of other runtimes, run in turns; a table with the ratio to the best of them
 --instructions   counts instructions of the local workloads with callgrind instead of measuring time
+--check          compares these counts with the stored ones, fails where one is over 5 % higher; --store stores
 --json FILE      the results as JSON, one object a line
 --svg FILE       with --peers: the ratios as a chart
 
@@ -17,15 +19,15 @@ A figure of one run says little on a busy machine: compare medians, and programs
 import argparse
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers"))
 import chart  # noqa: E402
+import counts  # noqa: E402
 from peers import Peers  # noqa: E402
-from workloads import FLOOR, INSTRUCTIONS, WORKLOADS, less_is_better  # noqa: E402
+from workloads import FLOOR, WORKLOADS, less_is_better  # noqa: E402
 
 failed = []
 
@@ -155,30 +157,9 @@ def run_beside(options, chosen):
     return rows
 
 
-# ---- instructions --------------------------------------------------------------------------------------------------
-
-def instructions(command):
-    tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-    done = subprocess.run(tool + command, capture_output=True, text=True, timeout=300, check=False)
-    count = re.search(r"Collected : (\d+)", done.stderr)
-    if done.returncode or not count:
-        failed.append(f"{' '.join(command)} under callgrind: exit code {done.returncode}")
-        return None
-    return int(count[1])
-
-
 def run_counted(options):
     rows = []
-    for program, small, few, large, many, unit in INSTRUCTIONS:
-        if options.words and not any(w in f"{program} {small}" for w in options.words):
-            continue
-        path = os.path.join(options.folder, "bench", program)
-        first, second = (instructions([path] + arguments.split()) for arguments in (small, large))
-        if first is None or second is None:
-            continue
-        each = (second - first) / (many - few)
-        params = large.replace(" ", ",")
-        name = program.replace("bench_", "")
+    for name, params, unit, each in counts.count(options.folder, options.words, failed):
         print(f"{name} weft {params} instructions_per_{unit} {each:.1f}", flush=True)
         rows.append({"workload": name, "params": params, "metric": f"instructions_per_{unit}", "value": each})
     return rows
@@ -188,10 +169,11 @@ def parse():
     parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1], add_help=False)
     parser.add_argument("folder")
     parser.add_argument("words", nargs="*")
-    for flag in ("quick", "tiny", "peers", "instructions"):
+    for flag in ("quick", "tiny", "peers", "instructions", "check", "store"):
         parser.add_argument("--" + flag, action="store_true")
     parser.add_argument("--json")
     parser.add_argument("--svg")
+    parser.add_argument("--figures", default=counts.STORED)
     parser.add_argument("--runs", type=int)
     options = parser.parse_intermixed_args()
     options.size = "tiny" if options.tiny else "quick" if options.quick else "full"
@@ -205,7 +187,10 @@ def main():
     options = parse()
     chosen = [w for w in WORKLOADS
               if not options.words or any(word in " ".join([w.program] + w.arguments) for word in options.words)]
-    if options.instructions:
+    rows = []
+    if options.check or options.store:
+        counts.check(options, failed)
+    elif options.instructions:
         rows = run_counted(options)
     elif options.peers:
         rows = run_beside(options, chosen)

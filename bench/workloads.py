@@ -99,6 +99,8 @@ INSTRUCTIONS = [  # program, arguments, units, arguments of the larger run, unit
     ("bench_local", "counting 1 100 10000", 10000, "counting 1 100 30000", 30000, "msg"),
     ("bench_local", "big 1 120 50", 12000, "big 1 120 150", 36000, "msg"),
     ("bench_local", "create 1 5000", 5000, "create 1 15000", 15000, "spawn"),
+    ("bench_local", "tree 1 1000", 1111, "tree 1 10000", 11111, "actor"),
+    ("bench_local", "call 1 2000", 4000, "call 1 6000", 12000, "call"),
     ("bench_local", "fanout 1 1000 10", 10000, "fanout 1 1000 30", 30000, "delivery"),
     ("bench_savina", "chameneos 1 100 2000", 8000, "chameneos 1 100 6000", 24000, "msg"),
     ("bench_savina", "dictionary 1 20 500 10", 20000, "dictionary 1 20 1500 10", 60000, "msg"),

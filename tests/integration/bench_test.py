@@ -4,6 +4,7 @@ the program that runs them notices when one does not."""
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,8 +16,9 @@ LINE = re.compile(r"[a-z]+ weft [^ ]+ [a-z0-9_]+ -?\d+\.\d runs=\d+ min=-?\d+\.\
 sys.path[:0] = [os.path.join(ROOT, "bench"), os.path.join(ROOT, "bench", "peers")]
 sys.dont_write_bytecode = True
 import chart  # noqa: E402
+import counts  # noqa: E402
 import run  # noqa: E402
-from workloads import SAVINA, WORKLOADS  # noqa: E402
+from workloads import INSTRUCTIONS, SAVINA, WORKLOADS  # noqa: E402
 
 
 def run_benchmarks(folder, *arguments):
@@ -59,6 +61,66 @@ class Bench(unittest.TestCase):
             program = [os.path.join(BUILD, "bench", command[0]), *command[1:]]
             done = subprocess.run(program, capture_output=True, timeout=PATIENCE, check=False)
             self.assertEqual(done.returncode, 2)
+
+
+class Counts(unittest.TestCase):
+    """./dev bench --check, with a file of stored counts of its own."""
+
+    def check(self, *arguments):
+        return run_benchmarks(BUILD, "--check", "--figures", self.file, *arguments)
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = os.path.join(folder.name, "counts.txt")
+        try:
+            self.build = counts.built_for(BUILD)
+        except ValueError as why:
+            self.skipTest(str(why))
+        if shutil.which("valgrind") is None:
+            self.skipTest("no valgrind")
+
+    def doctor(self, old, new):
+        with open(self.file, encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn(old, text)
+        with open(self.file, "w", encoding="utf-8") as file:
+            file.write(text.replace(old, new))
+
+    def test_more_instructions_than_stored_fail(self):
+        done = self.check("--store", "yield")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(list(counts.load(self.file)), [self.build])
+        (key, stored), = counts.load(self.file)[self.build].items()
+        same = self.check("yield")
+        self.assertEqual((same.returncode, same.stderr), (0, ""))
+        self.assertIn("same       local yield", same.stdout)
+        self.doctor(f" {stored:.1f}", f" {stored * .9:.1f}")
+        worse = self.check("yield")
+        self.assertEqual(worse.returncode, 1)
+        self.assertRegex(worse.stdout, rf"WORSE +{key[0]} {key[1]}: {stored * .9:.1f} -> \d")
+        self.assertIn("./dev bench --check --store", worse.stderr)
+        self.doctor(f" {stored * .9:.1f}", f" {stored * 1.1:.1f}")
+        better = self.check("yield")
+        self.assertEqual((better.returncode, better.stderr), (0, ""))
+        self.assertIn("better     local yield", better.stdout)
+        self.doctor(f"{key[1]}", "other")
+        self.assertIn("NOT STORED local yield", self.check("yield").stdout)
+        self.doctor(self.build, "tcc 1.0.0, dietlibc, m68k")
+        other = self.check("yield")
+        self.assertEqual((other.returncode, other.stderr), (0, ""))
+        self.assertRegex(other.stdout, "Nothing compared: this is .* tcc 1.0.0")
+
+    def test_storing_some_keeps_the_others_and_other_builds(self):
+        counts.store(self.file, "a", [("local", "x", "msg", 1.0), ("local", "y", "msg", 2.0)], True)
+        counts.store(self.file, "b", [("local", "x", "msg", 3.0)], True)
+        counts.store(self.file, "a", [("local", "y", "msg", 4.0)], False)
+        self.assertEqual(counts.load(self.file), {"a": {("local", "x", "msg"): 1.0, ("local", "y", "msg"): 4.0},
+                                                  "b": {("local", "x", "msg"): 3.0}})
+
+    def test_every_counted_workload_is_stored(self):
+        for section in counts.load(counts.STORED).values():
+            self.assertEqual(len(section), len(INSTRUCTIONS))
 
 
 class Table(unittest.TestCase):
