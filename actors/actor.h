@@ -197,18 +197,15 @@ void wf_actor_unstarted(struct wf_task *t);
 void wf_actor_killed(struct wf_task *t) __attribute__((noreturn));
 void wf_actor_describe(const struct wf_task *t, char *out, size_t size);
 
-/* ---- mailbox.c: on the owner's thread -------------------------------------------------------------------------- */
+/* ---- mailbox.c: on the owner's thread; what every message passes through is in mailbox.h ----------------------- */
 /* Every message that reaches its worker comes through here, and here its kind is told apart. Consumes `m`. */
 void wf_deliver(struct wf_worker *w, weft_msg *m);
 /* A published body for a subscriber. False: the mailbox was full, it is counted. */
 bool wf_mailbox_put_shared(struct wf_actor *a, uint32_t tag, weft_pid from, struct wf_body *body);
 bool wf_mailbox_ready(const struct wf_task *t);
-bool wf_mailbox_full(const struct wf_actor *a);
 /* SEND or CALL, by the mailbox's policy; a sender that can wait has looked at wf_mailbox_full. False: it was
  * dropped. */
 bool wf_mailbox_put(struct wf_actor *a, weft_msg *m);
-/* Past all bounds. */
-void wf_mailbox_add(struct wf_actor *a, weft_msg *m);
 /* The oldest go: at least one, and as many as its own bounds want. */
 void wf_mailbox_make_room(struct wf_actor *a);
 /* Drops the oldest message that this subscription counts. */
@@ -219,8 +216,6 @@ void wf_mailbox_close(struct wf_actor *a); /* at its end: that and everything st
 void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag);
 /* Takes the first one with that tag, ref (0: any) and sender (nobody: any) out of the system lane; NULL: none. */
 weft_msg *wf_signal_take(struct wf_actor *a, uint32_t tag, uint64_t ref, weft_pid from);
-void wf_hold(struct wf_actor *a, weft_msg *m);
-void wf_release(struct wf_actor *a, weft_msg *m);
 void wf_room_tell_all(struct wf_actor *a);
 /* weft_recv of the system lane only, also before mail that came earlier. */
 int wf_recv_signal(weft_msg **out, int64_t deadline);

@@ -9,8 +9,7 @@
  * (4) A request says until when its caller waits (wf_terms). One that is dead is dropped by the receiving side:
  *     whether its caller has given up is known exactly on the caller's worker; elsewhere it is known whether the
  *     caller lives. */
-#include "actor.h"
-#include "worker_pool.h"
+#include "mailbox.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* actors/expect.c -- what a test's actors call: time, expectations, probes. All actors of a test live on one worker,
  * so one may look into another. */
+#include "mailbox.h"
 #include "testing.h"
 
 #include <weft/monitor.h>

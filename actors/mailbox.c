@@ -13,32 +13,9 @@
  * (3) Wakes are hints: who receives looks again.
  * (4) An actor whose mailbox is full only because the worker's share of the byte budget is used up is on
  *     wf_actors.short_of_bytes: whoever takes mail on this worker tells its senders. */
-#include "actor.h"
-#include "worker_pool.h"
-
-/* ---- Held messages --------------------------------------------------------------------------------------------- */
-
-void wf_hold(struct wf_actor *a, weft_msg *m)
-{
-    wf_chain_add(&a->held, m);
-}
-
-/* An assertion fails if it is another actor's message, or already given away. */
-void wf_release(struct wf_actor *a, weft_msg *m)
-{
-    wf_chain_remove(&a->held, m);
-    if (WF_UNLIKELY(m->post.kind == WF_POST_WORK)) wf_member_let_go(a, m);
-}
+#include "mailbox.h"
 
 /* ---- Lanes ----------------------------------------------------------------------------------------------------- */
-
-static void lane_push(struct wf_lane *l, weft_msg *m)
-{
-    m->post.next = NULL;
-    if (l->last == NULL) l->first = m;
-    else l->last->post.next = &m->post;
-    l->last = m;
-}
 
 static weft_msg *lane_take_after(struct wf_lane *l, weft_msg *previous)
 {
@@ -51,22 +28,6 @@ static weft_msg *lane_take_after(struct wf_lane *l, weft_msg *previous)
     return m;
 }
 
-static bool over_bytes(const struct wf_actors *wa)
-{
-    return wa->mail_bytes >= wa->mail_bytes_max;
-}
-
-/* By its own bounds. */
-static bool own_full(const struct wf_actor *a)
-{
-    return a->mail_count >= a->mailbox_max || a->mail_bytes >= a->mailbox_bytes_max;
-}
-
-bool wf_mailbox_full(const struct wf_actor *a)
-{
-    return own_full(a) || (WF_UNLIKELY(over_bytes(wf_actors_of(a->task.worker))) && a->mail_count > 0);
-}
-
 static void wake_for_mail(struct wf_actor *a)
 {
     if (a->task.wants_mail) wf_task_wake(&a->task);
@@ -77,20 +38,10 @@ static void note_short(struct wf_actor *a)
     if (!wf_linked(&a->on_short)) wf_list_push(&wf_actors_of(a->task.worker)->short_of_bytes, &a->on_short);
 }
 
-void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
+void wf_mailbox_filled(struct wf_actor *a)
 {
-    size_t weight = wf_msg_weight(m);
-    lane_push(&a->mail, m);
-    wf_actors_of(a->task.worker)->mail_bytes += weight;
-    a->mail_bytes += weight;
-    a->mail_count++;
-    if (WF_UNLIKELY(wf_mailbox_full(a))) {
-        atomic_store_explicit(&a->full, true, memory_order_relaxed);
-        if (!own_full(a)) note_short(a);
-    }
-    if (WF_UNLIKELY(m->post.flags == WF_MSG_CALL) && a->asking != NULL && a->asking->probed)
-        wf_probe_tell_asker(a, m);
-    wake_for_mail(a);
+    atomic_store_explicit(&a->full, true, memory_order_relaxed);
+    if (!wf_mailbox_own_full(a)) note_short(a);
 }
 
 /* ---- Room for senders ------------------------------------------------------------------------------------------ */
@@ -113,39 +64,42 @@ void wf_room_tell_all(struct wf_actor *a)
     for (weft_msg *m; (m = lane_take_after(&a->room, NULL)) != NULL;) wf_send_signal(a->task.worker, m->from, m);
 }
 
-/* Or thinks that there is none. */
+/* Or thinks that there is none: who waits in `room` is there only while `full` is set. */
 static bool somebody_wants_room(const struct wf_actor *a)
 {
-    return atomic_load_explicit(&a->full, memory_order_relaxed) || a->room.first != NULL;
+    return atomic_load_explicit(&a->full, memory_order_relaxed);
+}
+
+static void set_full(struct wf_actor *a, bool full)
+{
+    atomic_store_explicit(&a->full, full, memory_order_relaxed);
 }
 
 static void room_came(struct wf_actor *a)
 {
     struct wf_actors *wa = wf_actors_of(a->task.worker);
     if (WF_UNLIKELY(wf_mailbox_full(a))) {
-        if (!own_full(a)) note_short(a);
+        if (!wf_mailbox_own_full(a)) note_short(a);
         return;
     }
-    if (WF_UNLIKELY(atomic_load_explicit(&a->full, memory_order_relaxed)))
-        atomic_store_explicit(&a->full, false, memory_order_relaxed);
-    if (WF_LIKELY(a->room.first == NULL)) return;
-    size_t budget = over_bytes(wa) ? 1 : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox takes one */
+    size_t budget = wf_over_bytes(wa) ? 1 : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox takes one */
     tell_room(a, &budget);
     if (a->room.first != NULL && budget == 0) note_short(a);
+    set_full(a, a->room.first != NULL);
 }
 
 /* Bytes of this worker's share came free: they are for whoever has none, in turn. */
 static void bytes_came(struct wf_actors *wa)
 {
-    if (over_bytes(wa)) return;
+    if (wf_over_bytes(wa)) return;
     size_t budget = wa->mail_bytes_max - wa->mail_bytes;
     struct wf_link *k;
     while (budget > 0 && (k = wf_list_pop(&wa->short_of_bytes)) != NULL) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_short);
-        if (own_full(a)) continue; /* what it takes itself makes room */
-        atomic_store_explicit(&a->full, false, memory_order_relaxed);
+        if (wf_mailbox_own_full(a)) continue; /* what it takes itself makes room */
         tell_room(a, &budget);
         if (a->room.first != NULL && budget == 0) note_short(a);
+        set_full(a, a->room.first != NULL);
     }
 }
 
@@ -165,10 +119,10 @@ static void room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         room_came(a);
         bytes_came(wf_actors_of(w));
     } else if (wf_mailbox_full(a)) {
-        lane_push(&a->room, m);
-        if (!own_full(a)) note_short(a);
+        wf_lane_push(&a->room, m);
+        wf_mailbox_filled(a);
     } else {
-        atomic_store_explicit(&a->full, false, memory_order_relaxed);
+        set_full(a, a->room.first != NULL);
         wf_send_signal(w, m->from, m);
     }
 }
@@ -182,17 +136,23 @@ static void drop_at(struct wf_actor *a, weft_msg *m, enum wf_drop why)
     wf_drop(a->task.worker, m, why);
 }
 
-/* Takes mail out of the lane: after `previous`, or the oldest. */
-static weft_msg *take_out(struct wf_actor *a, weft_msg *previous)
+/* Mail has left the lane. */
+static inline void taken_out(struct wf_actor *a, weft_msg *m)
 {
     struct wf_actors *wa = wf_actors_of(a->task.worker);
-    weft_msg *m = lane_take_after(&a->mail, previous);
     size_t weight = wf_msg_weight(m);
     wa->mail_bytes -= weight;
     a->mail_bytes -= weight;
     a->mail_count--;
     if (WF_UNLIKELY(m->post.flags >= WF_MSG_RETAINED)) wf_subscription_uncount(wa, m);
     if (WF_UNLIKELY(!wf_list_empty(&wa->short_of_bytes))) bytes_came(wa);
+}
+
+/* Takes mail out of the lane: after `previous`, or the oldest. */
+static weft_msg *take_out(struct wf_actor *a, weft_msg *previous)
+{
+    weft_msg *m = lane_take_after(&a->mail, previous);
+    taken_out(a, m);
     return m;
 }
 
@@ -208,7 +168,7 @@ static void drop_oldest(struct wf_actor *a)
 void wf_mailbox_make_room(struct wf_actor *a)
 {
     if (a->mail_count > 0) drop_oldest(a);
-    while (a->mail_count > 0 && own_full(a)) drop_oldest(a);
+    while (a->mail_count > 0 && wf_mailbox_own_full(a)) drop_oldest(a);
 }
 
 /* A message goes that is preceded by `place` others in the lane of mail: signals that came after it no longer wait
@@ -239,7 +199,7 @@ void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag)
     m->post.flags = WF_MSG_SYSTEM;
     m->post.word = tag;
     m->to_actor = a->received + a->evicted + a->mail_count;
-    lane_push(&a->signals, m);
+    wf_lane_push(&a->signals, m);
     wake_for_mail(a);
 }
 
@@ -380,7 +340,7 @@ bool wf_mailbox_put_shared(struct wf_actor *a, uint32_t tag, weft_pid from, stru
 /* ---- Receiving ------------------------------------------------------------------------------------------------- */
 
 /* `m` comes after `previous`, NULL: it is the oldest. */
-static bool drop_if_dead(struct wf_actor *a, weft_msg *previous, const weft_msg *m)
+static inline bool drop_if_dead(struct wf_actor *a, weft_msg *previous, const weft_msg *m)
 {
     if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || !wf_request_is_dead(a->task.worker, m)) return false;
     weft_msg *dead = take_out(a, previous);
@@ -422,9 +382,9 @@ static bool signal_is_next(const struct wf_actor *a)
     return a->mail.first == NULL || a->signals.first->to_actor <= a->received + a->evicted;
 }
 
-static int take_mail(struct wf_actor *a, weft_msg *previous, weft_msg **out)
+/* The receiver has `m`, which was taken out. */
+static inline int receive(struct wf_actor *a, weft_msg *m, weft_msg **out)
 {
-    weft_msg *m = take_out(a, previous);
     a->received++;
     /* Telling a sender costs a wake, often of another core: not for each place, but for an eighth of the mailbox. */
     if (WF_UNLIKELY(somebody_wants_room(a)) &&
@@ -455,7 +415,9 @@ int weft_recv(weft_msg **out, int64_t deadline)
         if (WF_UNLIKELY(a->signals.first != NULL) && signal_is_next(a)) return take_signal(a, NULL, out);
         if (a->mail.first != NULL) {
             if (drop_if_dead(a, NULL, a->mail.first)) continue;
-            return take_mail(a, NULL, out);
+            weft_msg *m = wf_lane_shift(&a->mail);
+            taken_out(a, m);
+            return receive(a, m, out);
         }
         int rc = wait_for_mail(a, deadline);
         if (rc == WEFT_ETIMEDOUT && wf_mailbox_ready(&a->task)) continue; /* both came in one turn */
@@ -491,7 +453,7 @@ static weft_msg *find_mail(struct wf_actor *a, bool (*match)(const weft_msg *, v
 /* After a scan of all there is: whether waiting for more would be in vain, or against the bound. */
 static bool has_too_much_aside(const struct wf_actor *a)
 {
-    return a->aside >= a->aside_max || (own_full(a) && wf_actor_policy(a) != WEFT_FULL_DROP_OLDEST);
+    return a->aside >= a->aside_max || (wf_mailbox_own_full(a) && wf_actor_policy(a) != WEFT_FULL_DROP_OLDEST);
 }
 
 static int refuse_aside(struct wf_actor *a)
@@ -518,7 +480,7 @@ static int recv_matching(weft_msg **out, bool (*match)(const weft_msg *m, void *
     for (int rc = WEFT_OK;;) {
         if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_settle(WEFT_ECANCELED);
         if (find_signal(a, match, arg, &scanned_signal) != NULL) return take_signal(a, scanned_signal, out);
-        if (mail && find_mail(a, match, arg) != NULL) return take_mail(a, a->scanned, out);
+        if (mail && find_mail(a, match, arg) != NULL) return receive(a, take_out(a, a->scanned), out);
         if (mail && WF_UNLIKELY(has_too_much_aside(a))) return refuse_aside(a);
         if (rc < 0) return (int)wf_task_settle(rc);
         rc = wait_for_mail(a, deadline);

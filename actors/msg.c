@@ -1,22 +1,11 @@
 /* actors/msg.c -- envelopes and bodies: allocation, counting, and the views of weft/message.h. */
-#include "actor.h"
+#include "mailbox.h"
 
 #include <string.h>
 
 static struct wf_pool *pool_of(struct wf_worker *w)
 {
     return w == NULL ? NULL : &w->pool;
-}
-
-weft_msg *wf_msg_new(struct wf_worker *w, uint32_t tag, size_t size)
-{
-    size_t whole = sizeof(weft_msg) + size;
-    uint16_t class_ = wf_pool_class(whole);
-    weft_msg *m = wf_pool_take(pool_of(w), class_, whole);
-    if (WF_UNLIKELY(m == NULL)) return NULL;
-    *m = (weft_msg){.post = {.kind = WF_POST_MESSAGE, .flags = WF_MSG_SEND, .block_class = class_, .word = tag},
-                    .size = (uint32_t)size};
-    return m;
 }
 
 weft_msg *wf_request_new(struct wf_worker *w, uint32_t tag, size_t size, struct wf_body *shared, int64_t deadline)
@@ -44,12 +33,6 @@ weft_msg *wf_msg_share(struct wf_worker *w, uint32_t tag, struct wf_body *body)
     m->size = (uint32_t)body->size;
     m->topic_size = body->topic_size;
     return m;
-}
-
-void wf_msg_free(struct wf_worker *w, weft_msg *m)
-{
-    if (m->shared != NULL) wf_body_drop(w, m->shared);
-    wf_pool_give(pool_of(w), m->post.block_class, m);
 }
 
 struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,

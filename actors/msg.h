@@ -70,6 +70,9 @@ struct weft_msg {
 };
 _Static_assert(sizeof(struct weft_msg) == 64, "an envelope is one cache line; docs/performance.md says so");
 
+void wf_body_keep(struct wf_body *b);
+void wf_body_drop(struct wf_worker *w, struct wf_body *b);
+
 /* Behind the body of a request, aligned to 8. */
 struct wf_terms {
     int64_t deadline;  /* of its caller, on this node's clock */
@@ -84,12 +87,25 @@ static inline struct wf_terms *wf_terms(const weft_msg *m)
 
 /* `w` is the calling worker or NULL (any other thread). The body's bytes are at wf_msg_bytes(). NULL: out of memory.
  * No limits are checked. */
-weft_msg *wf_msg_new(struct wf_worker *w, uint32_t tag, size_t size);
+static inline weft_msg *wf_msg_new(struct wf_worker *w, uint32_t tag, size_t size)
+{
+    size_t whole = sizeof(weft_msg) + size;
+    uint16_t class_ = wf_pool_class(whole);
+    weft_msg *m = (weft_msg *)wf_pool_take(w == NULL ? NULL : &w->pool, class_, whole);
+    if (WF_UNLIKELY(m == NULL)) return NULL;
+    *m = (weft_msg){.post = {.kind = WF_POST_MESSAGE, .flags = WF_MSG_SEND, .block_class = class_, .word = tag},
+                    .size = (uint32_t)size};
+    return m;
+}
 /* A WF_MSG_CALL. With `shared` (a reference is taken) the body is that, and `size` is not looked at. */
 weft_msg *wf_request_new(struct wf_worker *w, uint32_t tag, size_t size, struct wf_body *shared, int64_t deadline);
 /* An envelope on a shared body; takes a reference of its own. */
 weft_msg *wf_msg_share(struct wf_worker *w, uint32_t tag, struct wf_body *body);
-void wf_msg_free(struct wf_worker *w, weft_msg *m);
+static inline void wf_msg_free(struct wf_worker *w, weft_msg *m)
+{
+    if (m->shared != NULL) wf_body_drop(w, m->shared);
+    wf_pool_give(w == NULL ? NULL : &w->pool, m->post.block_class, m);
+}
 static inline uint8_t *wf_msg_bytes(weft_msg *m)
 {
     return m->shared != NULL ? (uint8_t *)(uintptr_t)m->shared->data + m->topic_size : (uint8_t *)(m + 1);
@@ -105,8 +121,6 @@ static inline size_t wf_msg_weight(const weft_msg *m)
  * NULL: uninitialised). */
 struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
                             size_t size);
-void wf_body_keep(struct wf_body *b);
-void wf_body_drop(struct wf_worker *w, struct wf_body *b);
 static inline uint8_t *wf_body_bytes(struct wf_body *b)
 {
     return (uint8_t *)(uintptr_t)b->data + b->topic_size;

@@ -8,7 +8,7 @@
  * (3) Another node: encoded by the route, then freed.
  * (4) Where there is no room the sender waits: it asks for news (WF_MSG_ROOM to the mailbox, wf_worker_wait_room for
  *     a choked lane, the route for a full link), waits, and tries again, until its send timeout. */
-#include "actor.h"
+#include "mailbox.h"
 
 #include <string.h>
 
@@ -196,9 +196,16 @@ static bool is_passed_on(const struct wf_actor *self, const weft_msg *m)
 int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
-    int rc = to.node != wf_node_of(w)->incarnation ? send_remote(self, to, m, deadline)
-             : wf_id_worker(to.actor) == w->index  ? send_here(self, to, m, deadline)
-                                                   : send_across(self, to, m, deadline);
+    bool here = to.node == wf_node_of(w)->incarnation, mine = wf_id_worker(to.actor) == w->index;
+    struct wf_actor *a = WF_LIKELY(here && mine) ? wf_actor_find(w, to.actor) : NULL;
+    if (WF_LIKELY(a != NULL && !wf_mailbox_full(a))) {
+        m->to_actor = to.actor;
+        wf_mailbox_add(a, m);
+        return WEFT_OK;
+    }
+    int rc = !here  ? send_remote(self, to, m, deadline)
+             : mine ? send_here(self, to, m, deadline)
+                    : send_across(self, to, m, deadline);
     if (WF_UNLIKELY(rc < 0)) {
         /* That this actor is asked to stop is nothing to the asker. */
         if (m->post.flags == WF_MSG_CALL && is_passed_on(self, m))

@@ -1,4 +1,5 @@
 /* actors/subscription.c -- see subscription.h. */
+#include "mailbox.h"
 #include "subscription.h"
 
 #include <stdlib.h>

@@ -5,6 +5,7 @@
  * subscriptions at all, and to the route, which makes one wire copy for each node with a matching interest. All
  * receivers of a node share the one body. Queue groups and subscribers that are waited for are in the node's table:
  * topic_wide.h. */
+#include "mailbox.h"
 #include "subscription.h"
 
 #include <string.h>

@@ -8,8 +8,8 @@
  *     look at while no member has room. */
 #include "worker_pool.h"
 
-#include "actor.h"
 #include "hash.h"
+#include "mailbox.h"
 #include "pool_member.h"
 
 #include <stdlib.h>

@@ -6,17 +6,8 @@
 
 /* ---- The run queue --------------------------------------------------------------------------------------------- */
 
-static void push_ready(struct wf_worker *w, struct wf_task *t)
-{
-    t->next_ready = NULL;
-    if (w->ready_last == NULL) w->ready_first = t;
-    else w->ready_last->next_ready = t;
-    w->ready_last = t;
-    w->ready_count++;
-}
-
 /* The next task to run in this turn; NULL sends the caller back to the loop. */
-static struct wf_task *next_ready(struct wf_worker *w)
+static inline struct wf_task *next_ready(struct wf_worker *w)
 {
     struct wf_task *t = w->ready_first;
     if (t == NULL || w->budget == 0) return NULL;
@@ -147,14 +138,7 @@ void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes)
 void wf_task_start(struct wf_task *t)
 {
     WF_ASSERT(t->state == WF_TASK_NEW && t->worker == wf_here);
-    push_ready(t->worker, t);
-}
-
-void wf_task_wake(struct wf_task *t)
-{
-    if (t->state != WF_TASK_WAITING) return;
-    t->state = WF_TASK_READY;
-    push_ready(t->worker, t);
+    wf_task_push_ready(t->worker, t);
 }
 
 int wf_task_wait(int64_t deadline, const char *what)
@@ -200,7 +184,7 @@ void wf_task_yield(void)
         t->ops = WF_TASK_BUDGET;
     } else {
         t->state = WF_TASK_READY;
-        push_ready(w, t);
+        wf_task_push_ready(w, t);
         suspend(w, t);
     }
     if (WF_UNLIKELY(t->killed)) w->set->hooks->task_killed(t);

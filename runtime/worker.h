@@ -200,8 +200,22 @@ int wf_worker_wait_room(struct wf_worker *w, uint32_t target, int64_t deadline);
 void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes);
 /* Makes a NEW task runnable for the first time. It gets its stack when it first runs. */
 void wf_task_start(struct wf_task *t);
+/* To the end of the queue. */
+static inline void wf_task_push_ready(struct wf_worker *w, struct wf_task *t)
+{
+    t->next_ready = NULL;
+    if (w->ready_last == NULL) w->ready_first = t;
+    else w->ready_last->next_ready = t;
+    w->ready_last = t;
+    w->ready_count++;
+}
 /* Makes a WAITING task runnable; otherwise does nothing. */
-void wf_task_wake(struct wf_task *t);
+static inline void wf_task_wake(struct wf_task *t)
+{
+    if (t->state != WF_TASK_WAITING) return;
+    t->state = WF_TASK_READY;
+    wf_task_push_ready(t->worker, t);
+}
 /* The running task waits for a wake. 0: woken (look whether it is what you wait for); WEFT_ETIMEDOUT; WEFT_ECANCELED,
  * at once if it was cancelled before. Deadline WEFT_NOW: WEFT_ETIMEDOUT at once. `what` is static text for people. */
 int wf_task_wait(int64_t deadline, const char *what);

@@ -1,0 +1,79 @@
+/* actors/mailbox.h -- the part of mailbox.c that every message passes through, inline: a message inside a worker is
+ * to cost tens of instructions, and calls between files would double them. The rules are in mailbox.c. */
+#ifndef WF_MAILBOX_H
+#define WF_MAILBOX_H
+
+#include "actor.h"
+#include "worker_pool.h"
+
+/* ---- Lanes ----------------------------------------------------------------------------------------------------- */
+
+static inline void wf_lane_push(struct wf_lane *l, weft_msg *m)
+{
+    m->post.next = NULL;
+    if (l->last == NULL) l->first = m;
+    else l->last->post.next = &m->post;
+    l->last = m;
+}
+
+/* The oldest; the lane is not empty. */
+static inline weft_msg *wf_lane_shift(struct wf_lane *l)
+{
+    weft_msg *m = l->first;
+    l->first = (weft_msg *)m->post.next;
+    if (l->first == NULL) l->last = NULL;
+    return m;
+}
+
+/* ---- Bounds ---------------------------------------------------------------------------------------------------- */
+
+/* By its own bounds. */
+static inline bool wf_mailbox_own_full(const struct wf_actor *a)
+{
+    return a->mail_count >= a->mailbox_max || a->mail_bytes >= a->mailbox_bytes_max;
+}
+
+static inline bool wf_over_bytes(const struct wf_actors *wa)
+{
+    return wa->mail_bytes >= wa->mail_bytes_max;
+}
+
+static inline bool wf_mailbox_full(const struct wf_actor *a)
+{
+    return wf_mailbox_own_full(a) || (WF_UNLIKELY(wf_over_bytes(wf_actors_of(a->task.worker))) && a->mail_count > 0);
+}
+
+/* ---- Arrival --------------------------------------------------------------------------------------------------- */
+
+/* It has become full. */
+void wf_mailbox_filled(struct wf_actor *a);
+
+/* Past all bounds. */
+static inline void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
+{
+    size_t weight = wf_msg_weight(m);
+    wf_lane_push(&a->mail, m);
+    wf_actors_of(a->task.worker)->mail_bytes += weight;
+    a->mail_bytes += weight;
+    a->mail_count++;
+    if (WF_UNLIKELY(wf_mailbox_full(a))) wf_mailbox_filled(a);
+    if (WF_UNLIKELY(m->post.flags == WF_MSG_CALL) && a->asking != NULL && a->asking->probed)
+        wf_probe_tell_asker(a, m);
+    if (a->task.wants_mail) wf_task_wake(&a->task);
+}
+
+/* ---- Held messages --------------------------------------------------------------------------------------------- */
+
+static inline void wf_hold(struct wf_actor *a, weft_msg *m)
+{
+    wf_chain_add(&a->held, m);
+}
+
+/* An assertion fails if it is another actor's message, or already given away. */
+static inline void wf_release(struct wf_actor *a, weft_msg *m)
+{
+    wf_chain_remove(&a->held, m);
+    if (WF_UNLIKELY(m->post.kind == WF_POST_WORK)) wf_member_let_go(a, m);
+}
+
+#endif
