@@ -2,14 +2,14 @@
 import html
 import math
 
-ROW, LEFT, WIDTH, TOP = 22, 400, 520, 64
+ROW, LEFT, WIDTH, TOP = 22, 400, 520, 80
 
 
 def position(ratio, decades):
     return LEFT + WIDTH * (math.log10(ratio) + decades) / (2 * decades)
 
 
-def ratio_chart(rows, title):
+def ratio_chart(rows, title, below=""):
     """rows: (label, ratio, text beside the bar). Above 1 weft is better."""
     farthest = max([abs(math.log10(ratio)) for _, ratio, _ in rows] + [0.5])
     decades = math.ceil(farthest * 2) / 2
@@ -17,7 +17,8 @@ def ratio_chart(rows, title):
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 260}" height="{height}" '
            'font-family="sans-serif" font-size="12">',
            '<rect width="100%" height="100%" fill="white"/>',
-           f'<text x="12" y="24" font-size="16">{html.escape(title)}</text>']
+           f'<text x="12" y="24" font-size="16">{html.escape(title)}</text>',
+           f'<text x="12" y="42" fill="#666">{html.escape(below)}</text>']
     for power in range(-math.floor(decades), math.floor(decades) + 1):
         x = position(10.0 ** power, decades)
         colour = "#222" if power == 0 else "#ccc"

@@ -4,59 +4,95 @@ full: a figure to compare; quick: all of them in about two minutes; tiny: does i
 """
 import collections
 
-# Other runtimes that have a program for a workload; those of FLOOR do less than an actor runtime does (bare TCP), so
-# they are shown and not counted in the ratio.
-LOCAL = ("erlang", "go", "boost-fiber")
-NO_FIBER = ("erlang", "go")
-FLOOR = {"remote": ("epoll", "go")}
+# Other runtimes that have a program for a workload; those of FLOOR do less than an actor runtime does (bare TCP, bare
+# timers), so they are shown and not counted in the ratio.
+LOCAL = ("erlang", "go", "boost-fiber", "caf")
+NO_FIBER = ("erlang", "go", "caf")
+REMOTE = ("erlang", "nng", "go", "libuv", "epoll")
+FLOOR = {"remote": ("epoll", "go", "libuv"), "timers": ("libuv",)}
 
-Workload = collections.namedtuple("Workload", "program arguments sizes peers")
+# setting: "" as the machine is; "pinned": all processes on one core; "awake": a thread of the lowest class keeps each
+# core from being halted, since waking a halted core of a virtual machine costs tens of microseconds.
+# targets: {metric: (what it is, what to reach)} for the full size.
+Workload = collections.namedtuple("Workload", "program arguments sizes peers targets setting", defaults=({}, ""))
 
 
 def numbers(full, quick, tiny):
     return {"full": full.split(), "quick": quick.split(), "tiny": tiny.split()}
 
 
-def local(arguments, full, quick, tiny, peers=LOCAL):
-    return Workload("bench_local", arguments.split(), numbers(full, quick, tiny), peers)
+def local(arguments, full, quick, tiny, peers=LOCAL, targets=None):
+    return Workload("bench_local", arguments.split(), numbers(full, quick, tiny), peers, targets or {})
 
 
-def remote(arguments, full, quick, tiny, peers):
-    return Workload("bench_remote", arguments.split(), numbers(full, quick, tiny), peers)
+def remote(arguments, full, quick, tiny, peers, targets=None, setting=""):
+    return Workload("bench_remote", arguments.split(), numbers(full, quick, tiny), peers, targets or {}, setting)
+
+
+def per_message(what, ns):
+    return {"ns_per_msg": (what, ns)}
+
+
+def rate(what, per_second, metric="msgs_per_s"):
+    return {metric: (what, per_second)}
 
 
 WORKLOADS = [
-    Workload("bench_switch", [], numbers("50000000", "10000000", "10000"), ()),
-    local("yield", "5000000", "2000000", "1000"),
-    local("pingpong 1", "3000000", "1000000", "1000"),
-    local("pingpong 2", "1000000", "200000", "500"),
-    local("ring 1", "503 5000000", "503 1000000", "50 1000"),
-    local("ring 2", "503 1000000", "503 300000", "50 1000"),
-    local("ring 1", "100000 2000000", "20000 200000", "200 1000"),
-    local("counting 1", "1 10000000", "1 3000000", "1 5000"),
-    local("counting 2", "1 5000000", "1 2000000", "1 5000"),
-    local("counting 2", "100 5000000", "100 2000000", "10 5000"),
-    local("big 1", "120 20000", "120 5000", "20 50"),
-    local("big 2", "120 10000", "120 2000", "20 50"),
-    local("create 1", "1000000", "300000", "1000"),
-    local("create 2", "1000000", "200000", "1000"),
-    local("tree 1", "1000000", "10000", "100", NO_FIBER),
-    local("tree 2", "1000000", "10000", "100", NO_FIBER),
-    local("fanout 1", "1000 5000", "1000 1000", "20 20"),
-    local("fanout 2", "1000 5000", "1000 500", "20 20"),
-    local("fanout 2", "100000 20", "10000 20", "100 5"),
+    Workload("bench_switch", [], numbers("50000000", "10000000", "10000"), ("boost-fiber",),
+             {"ns_per_switch": ("coroutine switch, bare", 2.5)}),
+    local("yield", "5000000", "2000000", "1000", ("erlang", "go", "boost-fiber"),
+          {"ns_per_switch": ("yield through the scheduler", 5)}),
+    local("pingpong 1", "3000000", "1000000", "1000", LOCAL, per_message("ping-pong, a message, 1 worker", 22)),
+    local("pingpong 2", "1000000", "200000", "500", LOCAL, per_message("ping-pong, a message, 2 workers", 35)),
+    local("ring 1", "503 5000000", "503 1000000", "50 1000", LOCAL,
+          {"ns_per_hop": ("ring of 503, a hop, 1 worker", 30)}),
+    local("ring 2", "503 1000000", "503 300000", "50 1000", LOCAL,
+          {"ns_per_hop": ("ring of 503, a hop, 2 workers", 45)}),
+    local("ring 1", "100000 2000000", "20000 200000", "200 1000", LOCAL,
+          {"ns_per_hop": ("ring of 100,000 coroutines, a hop, 1 worker", 220)}),
+    local("counting 1", "1 10000000", "1 3000000", "1 5000", LOCAL, rate("counting 1 to 1, 1 worker", 100e6)),
+    local("counting 2", "1 5000000", "1 2000000", "1 5000", LOCAL, rate("counting 1 to 1, 2 workers", 50e6)),
+    local("counting 2", "100 5000000", "100 2000000", "10 5000", LOCAL, rate("counting 100 to 1, 2 workers", 50e6)),
+    local("big 1", "120 20000", "120 5000", "20 50", LOCAL, rate("big, 120 actors, 1 worker", 40e6)),
+    local("big 2", "120 10000", "120 2000", "20 50", LOCAL, rate("big, 120 actors, 2 workers", 30e6)),
+    local("create 1", "1000000", "300000", "1000", LOCAL,
+          rate("spawn, a message, exit, 1 worker", 6e6, "spawns_per_s")),
+    local("create 2", "1000000", "200000", "1000", LOCAL,
+          rate("spawn, a message, exit, 2 workers", 8e6, "spawns_per_s")),
+    local("tree 1", "1000000", "10000", "100", NO_FIBER,
+          {"wall_ms": ("tree of 1,000,000 actors, 1 worker", 250), "peak_rss_mib": ("its peak memory", 32)}),
+    local("tree 2", "1000000", "10000", "100", NO_FIBER,
+          {"wall_ms": ("tree of 1,000,000 actors, 2 workers", 180), "peak_rss_mib": ("its peak memory", 32)}),
+    local("fanout 1", "1000 5000", "1000 1000", "20 20", LOCAL,
+          rate("fan-out to 1,000, 1 worker", 70e6, "deliveries_per_s")),
+    local("fanout 2", "1000 5000", "1000 500", "20 20", LOCAL,
+          rate("fan-out to 1,000, 2 workers", 60e6, "deliveries_per_s")),
+    local("fanout 2", "100000 20", "10000 20", "100 5", LOCAL,
+          rate("fan-out to 100,000, 2 workers", 20e6, "deliveries_per_s")),
     local("idle", "100000", "50000", "500"),
-    local("idle", "1000000", "100000", "1000"),
-    local("timers 2", "1000000 0", "10000 0", "20 0", NO_FIBER),
-    local("timers 2", "1000000 8000", "10000 1000", "10 1", NO_FIBER),
+    local("idle", "1000000", "100000", "1000", LOCAL,
+          {"bytes_per_actor": ("idle coroutine actor, of a million", 800)}),
+    local("timers 2", "1000000 0", "10000 0", "20 0", (*NO_FIBER, "libuv")),
+    local("timers 2", "1000000 8000", "10000 1000", "10 1", (*NO_FIBER, "libuv"),
+          {"cpu_ms": ("1,000,000 sleepers at once, processor time", 2000),
+           "late_p50_us": ("their lateness, p50", 100), "late_p99_us": ("their lateness, p99", 1000)}),
     local("call 1", "1000000", "300000", "100", ()),
     local("call 2", "300000", "100000", "100", ()),
     local("offload", "100000", "30000", "100", ()),
-    remote("rtt", "16 30000", "16 5000", "16 50", ("erlang", "go", "epoll")),
-    remote("oneway", "16 1000000", "16 300000", "16 1000", ("erlang", "go", "epoll")),
-    remote("oneway", "1024 300000", "1024 100000", "1024 500", ("erlang", "go", "epoll")),
-    remote("publish", "1 500000", "1 200000", "1 500", ("redis",)),
-    remote("publish", "50 100000", "50 20000", "5 200", ("redis",)),
+    remote("rtt", "16 30000", "16 5000", "16 50", REMOTE,
+           {"p50_us": ("remote round trip 16 B, p50, on one core", 9)}, "pinned"),
+    remote("rtt", "16 30000", "16 5000", "16 50", REMOTE,
+           {"p50_us": ("remote round trip 16 B, p50, cores kept awake", 10)}, "awake"),
+    remote("rtt", "16 30000", "16 5000", "16 50", REMOTE,
+           {"p50_us": ("remote round trip 16 B, p50, quiet machine", 60)}),
+    remote("oneway", "16 1000000", "16 300000", "16 1000", ("erlang", "nng", "go", "epoll"),
+           rate("remote one way, 16 B", 10e6)),
+    remote("oneway", "1024 300000", "1024 100000", "1024 500", ("erlang", "nng", "go", "epoll"),
+           rate("remote one way, 1 KiB", 1.8e6)),
+    remote("publish", "1 500000", "1 200000", "1 500", ("redis",),
+           rate("cluster publish, 1 remote subscriber", 10e6, "deliveries_per_s")),
+    remote("publish", "50 100000", "50 20000", "5 200", ("redis",),
+           rate("cluster publish, 50 remote subscribers", 40e6, "deliveries_per_s")),
 ]
 
 SAVINA = {  # name: full, quick, tiny

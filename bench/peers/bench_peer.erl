@@ -115,7 +115,7 @@ run("fanout", [Subscribers, Messages]) ->
     report("fanout", "deliveries_per_s", 1.0e9 * Subscribers * Messages / (now_ns() - Start),
            "topic,threads=~p,subs=~p,msgs=~p", [threads(), Subscribers, Messages]);
 run("idle", [N]) -> idle("plain", N, fun asleep/0);
-run("hibernate", [N]) -> idle("hibernate", N, fun() -> erlang:hibernate(?MODULE, asleep, []) end);
+run("hibernate", [N]) -> idle("plain", N, fun() -> erlang:hibernate(?MODULE, asleep, []) end);
 run("timers", [N, Base]) ->
     Me = self(),
     Late = counters:new(300000, []),

@@ -6,14 +6,21 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BUILDS = {
+C = ["-O2", "-std=gnu11", "-D_GNU_SOURCE"]
+CPP = ["-O2", "-std=c++17"]
+BUILDS = {  # in the order of the table's columns
     "erlang": (["erlc", "-o", ".", "bench_peer.erl"], {}),
     "go": (["go", "build", "-o", "{out}/peer_go", "peer.go"], {"GO111MODULE": "off", "GOCACHE": "{out}/gocache"}),
-    "boost-fiber": (["g++", "-O2", "-std=c++17", "-o", "{out}/peer_fiber", "fiber.cpp", "-lboost_fiber",
-                     "-lboost_context", "-lpthread"], {}),
-    "epoll": (["gcc", "-O2", "-std=gnu11", "-D_GNU_SOURCE", "-o", "{out}/peer_epoll", "epoll.c"], {}),
-    "redis": (["gcc", "-O2", "-std=gnu11", "-D_GNU_SOURCE", "-o", "{out}/peer_redis", "redis.c"], {}),
+    "boost-fiber": (["g++", *CPP, "-o", "{out}/peer_fiber", "fiber.cpp", "-lboost_fiber", "-lboost_context",
+                     "-lpthread"], {}),
+    "caf": (["g++", *CPP, "-o", "{out}/peer_caf", "caf.cpp", "-lcaf_core", "-lpthread"], {}),
+    "nng": (["gcc", *C, "-o", "{out}/peer_nng", "nng.c", "-lnng"], {}),
+    "redis": (["gcc", *C, "-o", "{out}/peer_redis", "redis.c"], {}),
+    "libuv": (["gcc", *C, "-o", "{out}/peer_uv", "uv.c", "-luv"], {}),
+    "epoll": (["gcc", *C, "-o", "{out}/peer_epoll", "epoll.c"], {}),
 }
+NAMES = tuple(BUILDS)
+PROGRAMS = {"go": "peer_go", "boost-fiber": "peer_fiber", "caf": "peer_caf"}
 
 
 class Peers:
@@ -52,16 +59,18 @@ class Peers:
         """The command for a workload of ours, or None."""
         if name not in self.names or name not in workload.peers:
             return None
-        what, *rest = workload.arguments + workload.sizes[size]
+        what, *rest = (workload.arguments or ["switch"]) + workload.sizes[size]
         far = workload.program == "bench_remote"
-        if name in ("epoll", "redis"):
-            return [os.path.join(self.folder.name, "peer_" + name)] + ([what] if name == "epoll" else []) + rest
-        # Idle and yield have no number of workers on our side.
-        threads = "2" if far else "1" if what in ("idle", "yield") else rest.pop(0)
+        if name == "redis":
+            return [os.path.join(self.folder.name, "peer_redis"), *rest]
+        if name in ("epoll", "nng", "libuv"):
+            return [os.path.join(self.folder.name, "peer_uv" if name == "libuv" else "peer_" + name), what, *rest]
+        # Some have no number of workers on our side.
+        threads = "2" if far else "1" if what in ("idle", "yield", "switch") else rest.pop(0)
         if name == "erlang":
             node = ["-name", f"bench{os.getpid()}@127.0.0.1", "-setcookie", "weft_bench", "-kernel",
                     "inet_dist_use_interface", "{127,0,0,1}"] if far else []
+            what = "hibernate" if what == "idle" else what  # the leaner of its two ways to wait
             return ["erl", "-noinput", "+P", "4194304", "+S", f"{threads}:{threads}", *node, "-pa", self.folder.name,
                     "-run", "bench_peer", "main", what, *rest]
-        program = "peer_go" if name == "go" else "peer_fiber"
-        return [os.path.join(self.folder.name, program), what, threads, *rest]
+        return [os.path.join(self.folder.name, PROGRAMS[name]), what, threads, *rest]

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The benchmarks work: each runs with tiny numbers, finds its own answer right and prints lines of the one form; and
 the program that runs them notices when one does not."""
+import contextlib
+import io
 import json
 import os
 import re
@@ -15,9 +17,10 @@ from harness import BUILD, PATIENCE, ROOT
 LINE = re.compile(r"[a-z]+ weft [^ ]+ [a-z0-9_]+ -?\d+\.\d runs=\d+ min=-?\d+\.\d max=-?\d+\.\d")
 sys.path[:0] = [os.path.join(ROOT, "bench"), os.path.join(ROOT, "bench", "peers")]
 sys.dont_write_bytecode = True
+import beside  # noqa: E402
 import chart  # noqa: E402
 import counts  # noqa: E402
-import run  # noqa: E402
+import measure  # noqa: E402
 from workloads import INSTRUCTIONS, SAVINA, WORKLOADS  # noqa: E402
 
 
@@ -125,7 +128,8 @@ class Counts(unittest.TestCase):
 
 class Table(unittest.TestCase):
     def row(self, metric, **values):
-        return run.compared(("remote", "p", metric), {n.replace("_", "-"): v for n, v in values.items()}, "command")
+        values = {n.replace("_", "-"): v for n, v in values.items()}
+        return beside.compared(("remote", "p", metric), values, "command")
 
     def test_ratio_above_one_is_better(self):
         self.assertEqual(self.row("msgs_per_s", weft=[30, 10, 20], erlang=[10, 10, 10])["ratio"], 2)
@@ -136,6 +140,37 @@ class Table(unittest.TestCase):
         row = self.row("msgs_per_s", weft=[10], erlang=[5], go=[1000], epoll=[2000])
         self.assertEqual((row["best"], row["ratio"], sorted(row["floor"])), ("erlang", 2, ["epoll", "go"]))
         self.assertIsNone(self.row("msgs_per_s", weft=[10], epoll=[5])["ratio"])
+
+    def test_slow_runs_are_counted(self):
+        self.assertEqual(measure.summary([10, 11, 14, 16, 40], "ns_per_msg")["slow"], 2)
+        self.assertEqual(measure.summary([30, 29, 21, 19, 2], "msgs_per_s")["slow"], 2)
+
+    def test_target_is_met_or_missed_by_the_first_row_of_its_metric(self):
+        rows = [self.row("p50_us", weft=[20, 20, 50], erlang=[30]), self.row("p50_us", weft=[1]),
+                self.row("msgs_per_s", weft=[5e6])]
+        beside.add_targets(rows, {"p50_us": ("round trip", 25), "msgs_per_s": ("one way", 10e6)})
+        self.assertEqual([row.get("target", {}).get("met") for row in rows], [True, None, False])
+        with io.StringIO() as out, contextlib.redirect_stdout(out):
+            beside.print_targets(rows, "build")
+            lines = out.getvalue().strip().splitlines()
+        self.assertIn("| round trip | <= 25 us | 20 us | 20 us to 50 us, 1 of 3 slow | met | erlang 30 us | 1.50 |",
+                      lines[2])
+        self.assertIn("| one way | >= 10 M/s | 5 M/s | 5 M/s to 5 M/s | MISSED | - | - |", lines[3])
+        self.assertTrue(lines[-1].startswith("1 of 2 met."))
+
+    def test_a_target_without_a_result_is_a_failure(self):
+        before = len(measure.failed)
+        beside.add_targets([], {"p50_us": ("round trip", 25)})
+        self.assertEqual(measure.failed.pop(), "no result for: round trip")
+        self.assertEqual(len(measure.failed), before)
+
+    def test_a_setting_is_in_the_parameters(self):
+        command = ["sh", "-c", 'echo "remote weft rtt p50_us $(nproc)"']
+        found = measure.results_of(command, PATIENCE, None, "pinned")
+        self.assertEqual(found, {("remote", "pinned,rtt", "p50_us"): 1})
+        with measure.set_up("awake"):
+            found = measure.results_of(command, PATIENCE, None, "awake")
+        self.assertEqual(list(found), [("remote", "awake,rtt", "p50_us")])
 
     def test_chart_has_a_bar_for_each_row(self):
         svg = chart.ratio_chart([("a<b", 2.0, "go"), ("c", 0.01, "erlang")], "title")
