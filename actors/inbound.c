@@ -6,11 +6,10 @@
 
 static void add(struct wf_inbound *in, uint32_t worker, struct wf_post *p)
 {
-    struct wf_outbox *o = &in->to[worker];
-    p->next = o->newest;
-    o->newest = p;
-    if (o->oldest == NULL) o->oldest = p;
-    o->count++;
+    p->next = in->to[worker].newest;
+    in->to[worker].newest = p;
+    if (in->to[worker].oldest == NULL) in->to[worker].oldest = p;
+    in->to[worker].count++;
     in->mask |= UINT64_C(1) << worker;
 }
 
@@ -52,9 +51,9 @@ void wf_inbound_post(weft_node *node, struct wf_inbound *in)
 {
     while (in->mask != 0) {
         uint32_t i = (uint32_t)__builtin_ctzll(in->mask);
-        struct wf_outbox *o = &in->to[i];
-        wf_worker_post_chain(node->workers.at[i], o->newest, o->oldest, o->count);
-        *o = (struct wf_outbox){0};
+        wf_worker_post_chain(node->workers.at[i], in->to[i].newest, in->to[i].oldest, in->to[i].count);
+        in->to[i].newest = in->to[i].oldest = NULL;
+        in->to[i].count = 0;
         in->mask &= in->mask - 1;
     }
 }

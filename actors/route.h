@@ -39,7 +39,10 @@ struct wf_route {
  * Any thread (one at a time per wf_inbound, on the caller's stack: zero it first). */
 struct wf_inbound {
     uint64_t mask;
-    struct wf_outbox to[WF_WORKERS_MAX];
+    struct {
+        struct wf_post *newest, *oldest; /* newest -> ... -> oldest by next */
+        uint32_t count;
+    } to[WF_WORKERS_MAX];
 };
 /* Consumes `m`, whose to_actor, from, ref, kind and tag are filled in. A worker index that this node has not got is
  * dropped and counted. */

@@ -193,19 +193,23 @@ static bool is_passed_on(const struct wf_actor *self, const weft_msg *m)
     return m->from.actor != self->id || wf_answer_place(self, m->ref) == NULL;
 }
 
-int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
+/* The way of most messages: to an actor of the same worker that has room. */
+static inline bool send_at_once(struct wf_worker *w, weft_pid to, weft_msg *m)
+{
+    if (WF_UNLIKELY(to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->index)) return false;
+    struct wf_actor *a = wf_actor_find(w, to.actor);
+    if (WF_UNLIKELY(a == NULL || wf_mailbox_full(a))) return false;
+    m->to_actor = to.actor;
+    wf_mailbox_add(a, m);
+    return true;
+}
+
+static __attribute__((noinline)) int send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
-    bool here = to.node == wf_node_of(w)->incarnation, mine = wf_id_worker(to.actor) == w->index;
-    struct wf_actor *a = WF_LIKELY(here && mine) ? wf_actor_find(w, to.actor) : NULL;
-    if (WF_LIKELY(a != NULL && !wf_mailbox_full(a))) {
-        m->to_actor = to.actor;
-        wf_mailbox_add(a, m);
-        return WEFT_OK;
-    }
-    int rc = !here  ? send_remote(self, to, m, deadline)
-             : mine ? send_here(self, to, m, deadline)
-                    : send_across(self, to, m, deadline);
+    int rc = to.node != wf_node_of(w)->incarnation ? send_remote(self, to, m, deadline)
+             : wf_id_worker(to.actor) == w->index  ? send_here(self, to, m, deadline)
+                                                   : send_across(self, to, m, deadline);
     if (WF_UNLIKELY(rc < 0)) {
         /* That this actor is asked to stop is nothing to the asker. */
         if (m->post.flags == WF_MSG_CALL && is_passed_on(self, m))
@@ -213,6 +217,11 @@ int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t dea
         else wf_msg_free(w, m);
     }
     return rc;
+}
+
+int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
+{
+    return send_at_once(self->task.worker, to, m) ? WEFT_OK : send_or_free(self, to, m, deadline);
 }
 
 int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
@@ -248,18 +257,19 @@ int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
     return WEFT_OK;
 }
 
-static int send_copy(weft_pid to, uint32_t tag, const void *data, size_t size, int64_t deadline)
+static inline int send_copy(weft_pid to, uint32_t tag, const void *data, size_t size, int64_t deadline)
 {
     struct wf_actor *self = wf_actor_self();
     if (WF_UNLIKELY(self == NULL)) return WEFT_ENOTACTOR;
+    struct wf_worker *w = self->task.worker;
     if (WF_UNLIKELY(tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0))) return WEFT_EINVAL;
     if (WF_UNLIKELY(size > WEFT_MESSAGE_MAX)) return WEFT_ETOOBIG;
     wf_task_tick(&self->task);
-    weft_msg *m = wf_msg_new(self->task.worker, tag, size);
+    weft_msg *m = wf_msg_new(w, tag, size);
     if (WF_UNLIKELY(m == NULL)) return WEFT_ENOMEM;
     if (size > 0) memcpy(m + 1, data, size);
-    m->from = wf_actor_pid(self);
-    return wf_send_or_free(self, to, m, deadline);
+    m->from = (weft_pid){wf_node_of(w)->incarnation, self->id};
+    return WF_LIKELY(send_at_once(w, to, m)) ? WEFT_OK : send_or_free(self, to, m, deadline);
 }
 
 int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)

@@ -2,13 +2,15 @@
  *
  *     local yield N | pingpong WORKERS N | ring WORKERS ACTORS HOPS | counting WORKERS PRODUCERS N | big WORKERS
  *     ACTORS PINGS | create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS MESSAGES | idle N |
- *     timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N
+ *     timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N; pingpong-apart, counting-apart: with the partners
+ *     on another worker, else they are where weft puts them
  *
  * Every workload checks its answer: a message lost or doubled ends the program with an error. */
 #include "bench.h"
 
 static struct {
     int workers;
+    bool apart; /* the workload's name ends in -apart: each side has a worker of its own */
     long a, b;
 } arg;
 
@@ -33,6 +35,12 @@ static void yield_main(const void *unused, size_t size)
     report("ctxswitch", params, "ns_per_switch", (double)(weft_now() - start) / (2.0 * (double)arg.a));
 }
 
+/* Where partners go: where weft puts them, which is near whoever made them, or to the last worker. */
+static int partners(void)
+{
+    return arg.apart ? arg.workers : 0;
+}
+
 /* ---- pingpong -------------------------------------------------------------------------------------------------- */
 
 static void ponger(const void *unused, size_t size)
@@ -49,14 +57,14 @@ static void ponger(const void *unused, size_t size)
 static void pingpong_main(const void *unused, size_t size)
 {
     (void)unused, (void)size;
-    weft_pid pong = spawn_on(arg.workers, "pong", ponger, NULL, 0);
+    weft_pid pong = spawn_on(partners(), "pong", ponger, NULL, 0);
     int64_t start = weft_now();
     for (long i = 0; i < arg.a; i++) {
         must(weft_send(pong, 1, NULL, 0), "ping");
         weft_msg_free(receive());
     }
     double ns = (double)(weft_now() - start);
-    snprintf(params, sizeof params, "threads=%d,n=%ld", arg.workers, arg.a);
+    snprintf(params, sizeof params, "%sthreads=%d,n=%ld", arg.apart ? "apart," : "", arg.workers, arg.a);
     report("pingpong", params, "ns_per_msg", ns / (2.0 * (double)arg.a));
     report("pingpong", params, "msgs_per_s", 2e9 * (double)arg.a / ns);
 }
@@ -118,12 +126,13 @@ static void counting_main(const void *unused, size_t size)
     weft_pid self = weft_self();
     long whole = arg.b / arg.a * arg.a;
     int64_t start = weft_now();
-    for (long i = 0; i < arg.a; i++) spawn_on(arg.workers, "producer", producer, &self, sizeof self);
+    for (long i = 0; i < arg.a; i++) spawn_on(partners(), "producer", producer, &self, sizeof self);
     for (long i = 0; i < whole; i++) weft_msg_free(receive());
     double ns = (double)(weft_now() - start);
     weft_msg *more;
     if (weft_recv(&more, WEFT_NOW) != WEFT_ETIMEDOUT) fail("counting: more messages than were sent");
-    snprintf(params, sizeof params, "threads=%d,producers=%ld,n=%ld", arg.workers, arg.a, arg.b);
+    snprintf(params, sizeof params, "%sthreads=%d,producers=%ld,n=%ld", arg.apart ? "apart," : "", arg.workers, arg.a,
+             arg.b);
     report("counting", params, "msgs_per_s", 1e9 * (double)whole / ns);
 }
 
@@ -137,7 +146,8 @@ static void big_actor(const void *index, size_t size)
     (void)size;
     memcpy(&random, index, sizeof random);
     random = random * 2654435761u + 12345;
-    weft_msg *m = receive(); /* all pids are known */
+    weft_msg *m; /* all pids are known */
+    must(weft_recv_tag(&m, READY, WEFT_FOREVER), "ready");
     weft_pid sink = weft_from(m);
     weft_msg_free(m);
     long sent = 0, ponged = 0;
@@ -447,7 +457,10 @@ static const struct {
 int main(int argc, char **argv)
 {
     for (size_t i = 0; argc > 1 && i < sizeof workloads / sizeof *workloads; i++) {
-        if (strcmp(argv[1], workloads[i].name) != 0 || argc - 2 != workloads[i].numbers) continue;
+        size_t name = strlen(workloads[i].name);
+        if (strncmp(argv[1], workloads[i].name, name) != 0 || argc - 2 != workloads[i].numbers) continue;
+        arg.apart = strcmp(argv[1] + name, "-apart") == 0;
+        if (argv[1][name] != 0 && !arg.apart) continue;
         long n[3] = {1, 0, 0};
         for (int k = 0; k < argc - 2; k++) n[workloads[i].numbers == 1 ? 1 : k] = strtol(argv[2 + k], NULL, 10);
         arg.workers = (int)n[0];

@@ -13,9 +13,10 @@
 struct wf_depot {
     pf_mutex *lock; /* of all below */
     struct {
-        struct wf_block *magazines; /* full ones, by wf_block.magazine */
+        struct wf_magazine *full;
         uint32_t count;
     } at[WF_POOL_CLASSES];
+    struct wf_magazine *empty; /* of any class */
 };
 
 static bool watched(void)
@@ -44,55 +45,64 @@ int wf_depot_create(struct wf_depot **out)
     return WEFT_OK;
 }
 
-static void free_blocks(struct wf_block *b)
+static void free_magazine(struct wf_magazine *m, uint32_t rounds)
 {
-    while (b != NULL) {
-        struct wf_block *next = b->next;
-        free(b);
-        b = next;
+    for (uint32_t i = 0; i < rounds; i++) free(m->round[i]);
+    free(m);
+}
+
+static void free_magazines(struct wf_magazine *m, uint32_t rounds)
+{
+    while (m != NULL) {
+        struct wf_magazine *next = m->next;
+        free_magazine(m, rounds);
+        m = next;
     }
 }
 
 void wf_depot_destroy(struct wf_depot *d)
 {
     if (d == NULL) return;
-    for (int i = 0; i < WF_POOL_CLASSES; i++) {
-        struct wf_block *m = d->at[i].magazines;
-        while (m != NULL) {
-            struct wf_block *next = m->magazine;
-            free_blocks(m);
-            m = next;
-        }
-    }
+    for (int i = 0; i < WF_POOL_CLASSES; i++) free_magazines(d->at[i].full, WF_MAGAZINE);
+    free_magazines(d->empty, 0);
     pf_mutex_destroy(d->lock);
     free(d);
 }
 
-/* Takes a full magazine over. */
-static void store(struct wf_depot *d, uint16_t class_, struct wf_block *magazine)
+/* Takes over a full one and gives an empty one; NULL: no memory for one. */
+static struct wf_magazine *store(struct wf_depot *d, uint16_t class_, struct wf_magazine *full)
 {
     pf_mutex_lock(d->lock);
-    bool room = d->at[class_].count < WF_DEPOT_MAGAZINES;
+    struct wf_magazine *empty = d->empty;
+    if (empty != NULL) d->empty = empty->next;
+    bool room = d->at[class_].count < wf_depot_magazines(class_);
     if (room) {
-        magazine->magazine = d->at[class_].magazines;
-        d->at[class_].magazines = magazine;
+        full->next = d->at[class_].full;
+        d->at[class_].full = full;
         d->at[class_].count++;
     }
     pf_mutex_unlock(d->lock);
-    if (!room) free_blocks(magazine);
+    if (room) return empty == NULL ? malloc(sizeof *empty) : empty;
+    for (uint32_t i = 0; i < WF_MAGAZINE; i++) free(full->round[i]);
+    if (empty != NULL) free(empty);
+    return full;
 }
 
-/* A full magazine, or NULL. */
-static struct wf_block *fetch(struct wf_depot *d, uint16_t class_)
+/* A full one for an empty one (or NULL); NULL: there is none, and the caller keeps his. */
+static struct wf_magazine *fetch(struct wf_depot *d, uint16_t class_, struct wf_magazine *empty)
 {
     pf_mutex_lock(d->lock);
-    struct wf_block *magazine = d->at[class_].magazines;
-    if (magazine != NULL) {
-        d->at[class_].magazines = magazine->magazine;
+    struct wf_magazine *full = d->at[class_].full;
+    if (full != NULL) {
+        d->at[class_].full = full->next;
         d->at[class_].count--;
+        if (empty != NULL) {
+            empty->next = d->empty;
+            d->empty = empty;
+        }
     }
     pf_mutex_unlock(d->lock);
-    return magazine;
+    return full;
 }
 
 void wf_pool_init(struct wf_pool *p, struct wf_depot *depot)
@@ -106,36 +116,62 @@ void wf_pool_init(struct wf_pool *p, struct wf_depot *depot)
 void wf_pool_finish(struct wf_pool *p)
 {
     for (int i = 0; i < WF_POOL_CLASSES; i++) {
-        free_blocks(p->at[i].first);
-        free_blocks(p->at[i].spare);
+        if (p->at[i].used != NULL) free_magazine(p->at[i].used, p->at[i].count);
+        if (p->at[i].spare != NULL) free_magazine(p->at[i].spare, p->at[i].spare_is_full ? WF_MAGAZINE : 0);
     }
     memset(p, 0, sizeof *p);
 }
 
-void *wf_pool_refill(struct wf_pool *p, uint16_t class_)
+static void change_magazines(struct wf_pool *p, uint16_t class_)
 {
-    WF_ASSERT(p->at[class_].first == NULL && p->at[class_].count == 0);
-    struct wf_block *magazine = p->at[class_].spare;
-    p->at[class_].spare = NULL;
-    if (magazine == NULL && !p->bypass) magazine = fetch(p->depot, class_);
-    if (magazine == NULL) return wf_block_new(class_, 0);
-    p->at[class_].first = magazine->next;
-    p->at[class_].count = WF_MAGAZINE - 1;
-    return magazine;
+    struct wf_magazine *m = p->at[class_].used;
+    p->at[class_].used = p->at[class_].spare;
+    p->at[class_].spare = m;
+    p->at[class_].count = p->at[class_].spare_is_full ? WF_MAGAZINE : 0;
+    p->at[class_].spare_is_full = !p->at[class_].spare_is_full;
 }
 
-void wf_pool_spill(struct wf_pool *p, uint16_t class_)
+void *wf_pool_refill(struct wf_pool *p, uint16_t class_)
 {
-    WF_ASSERT(p->at[class_].count == WF_MAGAZINE);
-    if (p->at[class_].spare != NULL) store(p->depot, class_, p->at[class_].spare);
-    p->at[class_].spare = p->at[class_].first;
-    p->at[class_].first = NULL;
-    p->at[class_].count = 0;
+    WF_ASSERT(p->at[class_].count == 0);
+    if (p->at[class_].spare != NULL && p->at[class_].spare_is_full) {
+        change_magazines(p, class_);
+    } else {
+        struct wf_magazine *full = p->bypass ? NULL : fetch(p->depot, class_, p->at[class_].used);
+        if (full == NULL) return wf_block_new(class_, 0);
+        p->at[class_].used = full;
+        p->at[class_].count = WF_MAGAZINE;
+    }
+    return p->at[class_].used->round[--p->at[class_].count];
+}
+
+void wf_pool_spill(struct wf_pool *p, uint16_t class_, void *block)
+{
+    if (p->bypass) {
+        free(block);
+        return;
+    }
+    struct wf_magazine *used = p->at[class_].used;
+    if (used == NULL) {
+        p->at[class_].used = malloc(sizeof *used);
+    } else if (p->at[class_].spare == NULL) {
+        p->at[class_].spare = used;
+        p->at[class_].spare_is_full = true;
+        p->at[class_].used = malloc(sizeof *used);
+        p->at[class_].count = 0;
+    } else if (!p->at[class_].spare_is_full) {
+        change_magazines(p, class_);
+    } else {
+        p->at[class_].used = store(p->depot, class_, used);
+        p->at[class_].count = 0;
+    }
+    if (p->at[class_].used == NULL) free(block);
+    else p->at[class_].used->round[p->at[class_].count++] = block;
 }
 
 void *wf_block_new(uint16_t class_, size_t size)
 {
-    return malloc(class_ == WF_POOL_LARGE ? size : (size_t)64 << class_);
+    return class_ == WF_POOL_LARGE ? malloc(size) : malloc((size_t)64 << class_);
 }
 
 void wf_block_free(void *block)

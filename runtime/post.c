@@ -3,6 +3,7 @@
 #include "worker.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Under way from a worker whose tasks wait for room to the choked worker and back. */
 struct wf_room_call {
@@ -29,9 +30,8 @@ static void push_chain(_Atomic(struct wf_post *) *to, struct wf_post *newest, st
 }
 
 /* All posts, oldest first. */
-struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from, uint32_t *count)
+struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from)
 {
-    *count = 0;
     if (atomic_load_explicit(from, memory_order_relaxed) == NULL) return NULL;
     struct wf_post *newest = atomic_exchange_explicit(from, NULL, memory_order_acquire), *first = NULL;
     while (newest != NULL) {
@@ -39,7 +39,6 @@ struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from, uint32_t *count)
         newest->next = first;
         first = newest;
         newest = older;
-        ++*count;
     }
     return first;
 }
@@ -56,25 +55,36 @@ void wf_worker_post(struct wf_worker *w, struct wf_post *p)
     wf_worker_post_chain(w, p, p, 1);
 }
 
+static void hand_over_as_list(struct wf_worker *to, const struct wf_outbox *o)
+{
+    for (uint32_t i = o->count - 1; i > 0; i--) o->at[i]->next = o->at[i - 1];
+    wf_worker_post_chain(to, o->at[o->count - 1], o->at[0], o->count);
+}
+
 void wf_outbox_flush(struct wf_worker *w, uint32_t target)
 {
     struct wf_outbox *o = &w->outbox[target];
-    struct wf_outbox full = *o;
-    o->newest = o->oldest = NULL;
+    struct wf_worker *to = w->set->at[target];
+    const uint16_t class_ = wf_pool_class(sizeof(struct wf_bundle));
+    struct wf_bundle *b = o->count < 3 ? NULL : wf_pool_take(&w->pool, class_, sizeof *b);
+    if (b == NULL) {
+        hand_over_as_list(to, o);
+    } else {
+        b->post = (struct wf_post){.kind = WF_POST_BUNDLE, .block_class = class_, .word = o->count};
+        memcpy(b->at, o->at, o->count * sizeof *o->at);
+        wf_worker_post_chain(to, &b->post, &b->post, o->count);
+    }
     o->count = 0;
     w->outbox_mask &= ~(UINT64_C(1) << target);
-    wf_worker_post_chain(w->set->at[target], full.newest, full.oldest, full.count);
 }
 
 void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p)
 {
     WF_ASSERT(target < w->set->count);
     struct wf_outbox *o = &w->outbox[target];
-    p->next = o->newest;
-    o->newest = p;
-    if (o->oldest == NULL) o->oldest = p;
+    o->at[o->count++] = p;
     w->outbox_mask |= UINT64_C(1) << target;
-    if (++o->count >= WF_OUTBOX_FLUSH) wf_outbox_flush(w, target);
+    if (o->count == WF_BUNDLE) wf_outbox_flush(w, target);
 }
 
 bool wf_worker_is_choked(const struct wf_worker *target)

@@ -5,22 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_BYTES = 64 * 1024, PER_CHUNK_SHIFT_MIN = 4 };
-
-static uint32_t per_chunk(const struct wf_slab *s)
-{
-    return 1u << s->per_chunk_shift;
-}
-
 int wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max)
 {
     WF_ASSERT(max > 0 && max <= WF_SLAB_MAX && item_bytes >= sizeof(struct wf_slot));
     memset(s, 0, sizeof *s);
     s->item_bytes = (item_bytes + 15) / 16 * 16;
-    s->per_chunk_shift = PER_CHUNK_SHIFT_MIN;
-    while (per_chunk(s) * 2 * s->item_bytes <= CHUNK_BYTES) s->per_chunk_shift++;
     s->used_max = max;
-    s->chunks_max = (max - 1) / per_chunk(s) + 1;
+    s->chunks_max = (max - 1) / WF_SLAB_CHUNK + 1;
     s->chunks = calloc(s->chunks_max, sizeof *s->chunks);
     return s->chunks == NULL ? WEFT_ENOMEM : WEFT_OK;
 }
@@ -48,13 +39,13 @@ static bool reserve_free(struct wf_slab *s, uint32_t count)
 static bool add_chunk(struct wf_slab *s)
 {
     if (s->chunk_count == s->chunks_max) return false;
-    uint32_t first = s->chunk_count * per_chunk(s), count = WF_MIN(per_chunk(s), s->used_max - first);
+    uint32_t first = s->chunk_count * WF_SLAB_CHUNK, count = WF_MIN(WF_SLAB_CHUNK, s->used_max - first);
     if (!reserve_free(s, first + count)) return false;
-    size_t bytes = (per_chunk(s) * s->item_bytes + WF_CACHE_LINE - 1) / WF_CACHE_LINE * WF_CACHE_LINE;
+    size_t bytes = (WF_SLAB_CHUNK * s->item_bytes + WF_CACHE_LINE - 1) / WF_CACHE_LINE * WF_CACHE_LINE;
     char *chunk = aligned_alloc(WF_CACHE_LINE, bytes);
     if (chunk == NULL) return false;
     memset(chunk, 0, bytes);
-    for (uint32_t i = 0; i < per_chunk(s); i++)
+    for (uint32_t i = 0; i < WF_SLAB_CHUNK; i++)
         ((struct wf_slot *)(void *)(chunk + i * s->item_bytes))->index = first + i;
     for (uint32_t i = count; i-- > 0;) s->free[s->free_count++] = first + i; /* the lowest is taken first */
     /* Pairs with the acquire in wf_slab_at: who sees the chunk sees its indices and even generations. */

@@ -17,14 +17,16 @@ struct wf_slot {
 struct wf_slab {
     _Atomic(char *) *chunks; /* release by the owner, acquire by readers */
     size_t item_bytes;
-    uint32_t per_chunk_shift; /* a chunk holds 1 << this: looking up must not divide */
     uint32_t chunk_count, chunks_max;
     uint32_t *free; /* stack of free indices */
     uint32_t free_count, free_capacity;
     uint32_t used, used_max;
 };
 
-enum { WF_SLAB_MAX = (1 << 24) - 1 };
+enum {
+    WF_SLAB_MAX = (1 << 24) - 1,
+    WF_SLAB_CHUNK = 64, /* slots: a constant power of two, so that looking up takes a shift and a mask */
+};
 
 /* `item_bytes` is rounded up to 16; `max` slots, at most WF_SLAB_MAX. WEFT_ENOMEM. */
 int wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max);
@@ -42,10 +44,10 @@ void wf_slab_give(struct wf_slab *s, void *item);
 /* The slot of that number, taken or not; NULL if there was never one. Any thread. */
 static inline void *wf_slab_at(const struct wf_slab *s, uint32_t index)
 {
-    uint32_t chunk = index >> s->per_chunk_shift;
+    uint32_t chunk = index / WF_SLAB_CHUNK;
     if (WF_UNLIKELY(chunk >= s->chunks_max)) return NULL;
     char *base = atomic_load_explicit(&s->chunks[chunk], memory_order_acquire);
-    return base == NULL ? NULL : base + (size_t)(index & ((1u << s->per_chunk_shift) - 1)) * s->item_bytes;
+    return base == NULL ? NULL : base + (size_t)(index % WF_SLAB_CHUNK) * s->item_bytes;
 }
 
 /* Ids: generation << 32 | worker << 24 | slot. Never 0, as a taken slot's generation is odd. */

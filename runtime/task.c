@@ -40,7 +40,7 @@ void wf_task_run_here(struct wf_worker *w, struct wf_task *t)
 static void trampoline(void *arg);
 
 /* Gives a NEW task its stack. False: there was none, and the task is over. */
-static bool give_stack(struct wf_worker *w, struct wf_task *t)
+static __attribute__((noinline)) bool give_stack(struct wf_worker *w, struct wf_task *t)
 {
     struct wf_stack stack;
     if (WF_UNLIKELY(wf_stack_take(w->stacks, t->stack_bytes, &stack) < 0)) {
@@ -52,18 +52,31 @@ static bool give_stack(struct wf_worker *w, struct wf_task *t)
     return true;
 }
 
-/* The next task that can run, with its stack. */
-struct wf_task *wf_task_next(struct wf_worker *w)
+/* Instead of `t`, a NEW task for which there was no stack. */
+static __attribute__((noinline, cold)) struct wf_task *next_after(struct wf_worker *w)
 {
     struct wf_task *t;
     while ((t = next_ready(w)) != NULL && t->state == WF_TASK_NEW && !give_stack(w, t)) {}
     return t;
 }
 
-/* Switches from the running task to the next one, or to the loop. Returns when the task is run again. */
-static void suspend(struct wf_worker *w, struct wf_task *t)
+/* The next task that can run, with its stack. */
+static inline struct wf_task *next_with_stack(struct wf_worker *w)
 {
-    struct wf_task *next = wf_task_next(w);
+    struct wf_task *t = next_ready(w);
+    if (WF_UNLIKELY(t != NULL && t->state == WF_TASK_NEW && !give_stack(w, t))) t = next_after(w);
+    return t;
+}
+
+struct wf_task *wf_task_next(struct wf_worker *w)
+{
+    return next_with_stack(w);
+}
+
+/* Switches from the running task to the next one, or to the loop. Returns when the task is run again. */
+static inline void suspend(struct wf_worker *w, struct wf_task *t)
+{
+    struct wf_task *next = next_with_stack(w);
     if (next == t) {
         wf_task_run_here(w, t);
         return;
@@ -141,6 +154,26 @@ void wf_task_start(struct wf_task *t)
     wf_task_push_ready(t->worker, t);
 }
 
+static inline void wait_for_wake(struct wf_worker *w, struct wf_task *t, const char *what)
+{
+    t->state = WF_TASK_WAITING;
+    t->waits_for = what;
+    suspend(w, t);
+    t->waits_for = NULL;
+}
+
+static int wait_until(struct wf_worker *w, struct wf_task *t, int64_t deadline, const char *what)
+{
+    if (deadline <= WEFT_NOW) return WEFT_ETIMEDOUT;
+    int rc = wf_timer_arm(w, &t->deadline, deadline);
+    if (rc < 0) return rc;
+    t->timed_out = false;
+    wait_for_wake(w, t, what);
+    wf_timer_disarm(w, &t->deadline);
+    if (t->timed_out && !t->cancelled) return WEFT_ETIMEDOUT;
+    return WF_UNLIKELY(t->cancelled) ? WEFT_ECANCELED : WEFT_OK;
+}
+
 int wf_task_wait(int64_t deadline, const char *what)
 {
     struct wf_worker *w = wf_here;
@@ -148,20 +181,8 @@ int wf_task_wait(int64_t deadline, const char *what)
     WF_ASSERT(t != NULL && t->state == WF_TASK_RUNNING);
     if (WF_UNLIKELY(t->cancelled)) return WEFT_ECANCELED;
     if (WF_UNLIKELY(t->latest < deadline)) deadline = t->latest;
-    if (deadline != WEFT_FOREVER) {
-        if (deadline <= WEFT_NOW) return WEFT_ETIMEDOUT;
-        int rc = wf_timer_arm(w, &t->deadline, deadline);
-        if (rc < 0) return rc;
-        t->timed_out = false;
-    }
-    t->state = WF_TASK_WAITING;
-    t->waits_for = what;
-    suspend(w, t);
-    t->waits_for = NULL;
-    if (deadline != WEFT_FOREVER) {
-        wf_timer_disarm(w, &t->deadline);
-        if (t->timed_out && !t->cancelled) return WEFT_ETIMEDOUT;
-    }
+    if (deadline != WEFT_FOREVER) return wait_until(w, t, deadline, what);
+    wait_for_wake(w, t, what);
     return WF_UNLIKELY(t->cancelled) ? WEFT_ECANCELED : WEFT_OK;
 }
 

@@ -31,19 +31,43 @@ static void take_call(struct wf_worker *w, struct wf_post *p)
     c->call(w, c);
 }
 
+static inline void take_one(struct wf_worker *w, struct wf_post *p)
+{
+    if (p->kind == WF_POST_CALL) take_call(w, p);
+    else w->set->hooks->on_post[p->kind](w, p);
+}
+
+/* Gives the block back. */
+static void for_each_in(struct wf_worker *w, struct wf_bundle *b,
+                        void (*each)(struct wf_worker *w, struct wf_post *p))
+{
+    enum { AHEAD = 6 };
+    for (uint32_t i = 0; i < b->post.word && i < AHEAD; i++) __builtin_prefetch(b->at[i], 1);
+    for (uint32_t i = 0; i < b->post.word; i++) {
+        if (i + AHEAD < b->post.word) __builtin_prefetch(b->at[i + AHEAD], 1);
+        each(w, b->at[i]);
+    }
+    wf_pool_give(&w->pool, b->post.block_class, b);
+}
+
 static void drain_inbox(struct wf_worker *w)
 {
-    uint32_t count;
-    for (struct wf_post *p = wf_posts_take(&w->inbox, &count), *next; p != NULL; p = next) {
+    uint32_t count = 0;
+    for (struct wf_post *p = wf_posts_take(&w->inbox), *next; p != NULL; p = next) {
         next = p->next; /* the handler owns p */
-        if (p->kind == WF_POST_CALL) take_call(w, p);
-        else w->set->hooks->on_post[p->kind](w, p);
+        if (p->kind == WF_POST_BUNDLE) {
+            count += p->word;
+            for_each_in(w, WF_CONTAINER(p, struct wf_bundle, post), take_one);
+        } else {
+            count++;
+            take_one(w, p);
+        }
     }
     if (count > 0) {
         atomic_fetch_sub_explicit(&w->inbox_count, count, memory_order_relaxed);
         w->count.posts_in += count;
     }
-    for (struct wf_post *p = wf_posts_take(&w->room_calls, &count), *next; p != NULL; p = next) {
+    for (struct wf_post *p = wf_posts_take(&w->room_calls), *next; p != NULL; p = next) {
         next = p->next;
         take_call(w, p);
     }
@@ -77,19 +101,28 @@ static void poll_until(struct wf_worker *w, int64_t deadline)
     for (int i = 0; i < n; i++) wf_fd_ready(w, &ready[i]);
 }
 
+/* Whether looking is worth it: if posts came that soon lately. Two workers that talk to each other and both sleep
+ * never see that: each measures the other's waking up. So one that is woken often enough looks now and then in any
+ * case. */
+static bool may_look(const struct wf_worker *w)
+{
+    return w->set->may_look &&
+           (w->idle_gap <= WF_LOOK || (w->idle_gap <= WF_LOOK_TRIAL && w->count.sleeps % WF_LOOK_TRIALS == 0));
+}
+
 /* Posts come within microseconds while two workers talk: then looking for them beats sleeping, which costs the
- * sleeper 6-26 us and the producer 2-12 us. Only if that was so lately, and every worker can have a core. Most come
- * before the first look at the clock. */
+ * sleeper 6-26 us and the producer 2-12 us. Only if every worker can have a core. Most come before the first look at
+ * the clock. */
 static bool look_for_posts(struct wf_worker *w, int64_t deadline)
 {
     struct pf_env *env = w->set->env;
-    if (!w->set->may_look || w->idle_gap > WF_LOOK || deadline <= w->now) return false;
+    if (!may_look(w) || deadline <= w->now) return false;
     w->count.looks++;
     int64_t until = 0;
     do {
         for (int i = 0; i < 64; i++) {
             if (has_posts(w, memory_order_relaxed)) {
-                w->idle_gap -= w->idle_gap / 4;
+                w->idle_gap -= w->idle_gap / 2;
                 return true;
             }
             pf_cpu_relax();
@@ -163,10 +196,11 @@ static void worker_thread(void *arg)
 /* After all threads have ended: what was still on its way. */
 static void drop_posts(struct wf_worker *w)
 {
-    uint32_t count;
-    for (struct wf_post *p = wf_posts_take(&w->inbox, &count), *next; p != NULL; p = next) {
+    for (struct wf_post *p = wf_posts_take(&w->inbox), *next; p != NULL; p = next) {
         next = p->next;
-        w->set->hooks->drop_post(w, p);
+        if (p->kind == WF_POST_BUNDLE)
+            for_each_in(w, WF_CONTAINER(p, struct wf_bundle, post), w->set->hooks->drop_post);
+        else w->set->hooks->drop_post(w, p);
     }
 }
 
@@ -174,6 +208,7 @@ static void worker_destroy(struct wf_worker *w)
 {
     if (w == NULL) return;
     for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) free(w->room_call[i]);
+    free(w->outbox);
     wf_sources_finish(w);
     w->set->env->poller_destroy(w->poller);
     wf_stack_arena_destroy(w->stacks);
@@ -194,7 +229,8 @@ static int worker_create(struct wf_workers *set, uint32_t index)
     for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) wf_list_init(&w->room[i]);
     wf_heap_init(&w->timers);
     wf_pool_init(&w->pool, set->depot);
-    int rc = wf_stack_arena_create(&w->stacks);
+    w->outbox = calloc(set->count, sizeof *w->outbox);
+    int rc = w->outbox == NULL ? WEFT_ENOMEM : wf_stack_arena_create(&w->stacks);
     if (rc == WEFT_OK) rc = set->env->poller_create(set->env, &w->poller);
     if (rc == WEFT_OK) rc = wf_sources_init(w);
     return rc;

@@ -32,7 +32,7 @@ struct wf_task;
 
 /* ---- What crosses threads -------------------------------------------------------------------------------------- */
 /* WORK: a MESSAGE that a pool of actors has passed on, until its member lets go of it. */
-enum wf_post_kind { WF_POST_CALL, WF_POST_MESSAGE, WF_POST_WORK, WF_POST_KINDS };
+enum wf_post_kind { WF_POST_CALL, WF_POST_MESSAGE, WF_POST_WORK, WF_POST_KINDS, WF_POST_BUNDLE = WF_POST_KINDS };
 
 /* Anything handed to another worker begins with this. */
 struct wf_post {
@@ -42,6 +42,15 @@ struct wf_post {
     uint16_t block_class; /* of the block it lies in, for wf_pool_give */
     uint32_t word;        /* for the kind */
 };
+
+/* WF_POST_BUNDLE: many posts in an array, oldest first, so that their cache lines can be asked for ahead; along a
+ * list each would be waited for in turn. `word` counts them. Made by wf_outbox_flush. */
+enum { WF_BUNDLE = 62 };
+struct wf_bundle {
+    struct wf_post post;
+    struct wf_post *at[WF_BUNDLE];
+};
+_Static_assert(sizeof(struct wf_bundle) == 512, "a block of the pool");
 
 /* WF_POST_CALL: runs `call` on the target's thread between tasks; the callee frees or reuses it. It must not
  * suspend. */
@@ -100,17 +109,24 @@ struct wf_hooks {
 /* ---- Workers --------------------------------------------------------------------------------------------------- */
 enum wf_worker_state { WF_RUNNING, WF_ASLEEP };
 
+/* What goes to one worker at the end of the turn, or when it is full. */
 struct wf_outbox {
-    struct wf_post *newest, *oldest; /* newest -> ... -> oldest by next */
     uint32_t count;
+    struct wf_post *at[WF_BUNDLE]; /* oldest first */
 };
 
 struct wf_workers;
 
 struct wf_worker {
+    /* Other threads read these; nothing here is written after the start. */
     struct wf_workers *set;
     uint32_t index;
-    struct wf_task *current; /* NULL in the loop itself */
+    void *actors;    /* struct of actors/ */
+    void *transport; /* struct of transport/ */
+    struct pf_poller *poller;
+    pf_thread *thread;
+
+    alignas(WF_CACHE_LINE) struct wf_task *current; /* NULL in the loop itself */
     struct wf_task *ready_first, *ready_last;
     uint32_t ready_count, budget;
     int64_t now;       /* clock at the beginning of this turn */
@@ -119,14 +135,10 @@ struct wf_worker {
     struct wf_heap timers;
     struct wf_pool pool;
     struct wf_stack_arena *stacks;
-    struct wf_coro loop; /* the thread's own stack */
-    struct pf_poller *poller;
-    uint64_t outbox_mask; /* bit i: outbox[i] holds something */
-    struct wf_outbox outbox[WF_WORKERS_MAX];
+    struct wf_coro loop;                                                  /* the thread's own stack */
+    uint64_t outbox_mask;                                                 /* bit i: outbox[i] holds something */
+    struct wf_outbox *outbox;                                             /* one for each worker */
     struct wf_slab fds, streams, listeners, events, user_timers, tickets; /* wf_sources_init makes them */
-    void *actors;                                                         /* struct of actors/ */
-    void *transport;                                                      /* struct of transport/ */
-    pf_thread *thread;
     struct wf_coro leaving; /* what is left of a task between its end and the switch away from its stack */
     bool stop;
     struct wf_list room[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a choked worker */
@@ -247,7 +259,7 @@ void wf_task_run_here(struct wf_worker *w, struct wf_task *t);
 /* Between two turns: the runnable task that stands at `place` (0: next) is run next, if there are so many. For
  * tests. */
 void wf_task_prefer(struct wf_worker *w, uint32_t place);
-struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from, uint32_t *count); /* all of them, oldest first */
+struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from); /* all of them, oldest first */
 void wf_outbox_flush(struct wf_worker *w, uint32_t target);
 
 /* Timers of the worker, for whoever embeds a wf_timer. */

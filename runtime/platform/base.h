@@ -39,15 +39,16 @@ __attribute__((noreturn, cold)) void wf_assert_failed(const char *condition, con
 
 enum {
     WF_CACHE_LINE = 64,
-    WF_WORKERS_MAX = 64,        /* per node: one bit each in a uint64_t */
-    WF_TURN_BUDGET = 128,       /* tasks run per loop turn before the poller is looked at again */
-    WF_TASK_BUDGET = 256,       /* operations of one task per turn before it yields */
-    WF_POLL_BATCH = 256,        /* readiness entries taken per poll */
-    WF_POLL_GAP = 20 * 1000,    /* ns a busy worker goes without looking at the poller */
-    WF_LOOK = 40 * 1000,        /* ns an idle worker looks at its inbox before it sleeps, if that has paid lately */
-    WF_OUTBOX_FLUSH = 256,      /* posts to one worker that are handed over before the turn ends */
-    WF_INBOX_MAX = 65536,       /* posts on their way to one worker before senders to it wait */
-    WF_STACK_BYTES = 64 * 1024, /* default slot */
+    WF_WORKERS_MAX = 64,         /* per node: one bit each in a uint64_t */
+    WF_TURN_BUDGET = 128,        /* tasks run per loop turn before the poller is looked at again */
+    WF_TASK_BUDGET = 256,        /* operations of one task per turn before it yields */
+    WF_POLL_BATCH = 256,         /* readiness entries taken per poll */
+    WF_POLL_GAP = 20 * 1000,     /* ns a busy worker goes without looking at the poller */
+    WF_LOOK = 40 * 1000,         /* ns an idle worker looks at its inbox before it sleeps, if that has paid lately */
+    WF_LOOK_TRIAL = 8 * WF_LOOK, /* ns; if it is idle no longer than that at a time it tries whether it would pay, */
+    WF_LOOK_TRIALS = 16,         /* once in so many sleeps */
+    WF_INBOX_MAX = 65536,        /* posts on their way to one worker before senders to it wait */
+    WF_STACK_BYTES = 64 * 1024,  /* default slot */
     WF_STACK_BYTES_MAX = 8 * 1024 * 1024,
     WF_GUARD_BYTES = 16 * 1024,
 };
