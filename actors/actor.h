@@ -63,6 +63,7 @@ struct wf_actor {
     bool service;           /* weft's own */
     _Atomic uint8_t policy; /* weft_full_policy; as `full` */
     _Atomic bool full;      /* owner: relaxed store; senders on other threads: relaxed load. A hint, see mailbox.c */
+    bool room_wanted;       /* somebody is in `room` */
     /* Owner's thread only, from here on. This line is all that sending and receiving touch, but for `held`. */
     alignas(WF_CACHE_LINE) struct wf_lane mail;
     struct wf_lane signals;

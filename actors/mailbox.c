@@ -64,15 +64,17 @@ void wf_room_tell_all(struct wf_actor *a)
     for (weft_msg *m; (m = lane_take_after(&a->room, NULL)) != NULL;) wf_send_signal(a->task.worker, m->from, m);
 }
 
-/* Or thinks that there is none: who waits in `room` is there only while `full` is set. */
+/* Or thinks that there is none. */
 static bool somebody_wants_room(const struct wf_actor *a)
 {
-    return atomic_load_explicit(&a->full, memory_order_relaxed);
+    return a->room_wanted || atomic_load_explicit(&a->full, memory_order_relaxed);
 }
 
-static void set_full(struct wf_actor *a, bool full)
+/* Who was told is to find it open, even if others still wait: else it would ask again instead of sending. */
+static void open_again(struct wf_actor *a)
 {
-    atomic_store_explicit(&a->full, full, memory_order_relaxed);
+    a->room_wanted = a->room.first != NULL;
+    atomic_store_explicit(&a->full, false, memory_order_relaxed);
 }
 
 static void room_came(struct wf_actor *a)
@@ -85,7 +87,7 @@ static void room_came(struct wf_actor *a)
     size_t budget = wf_over_bytes(wa) ? 1 : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox takes one */
     tell_room(a, &budget);
     if (a->room.first != NULL && budget == 0) note_short(a);
-    set_full(a, a->room.first != NULL);
+    open_again(a);
 }
 
 /* Bytes of this worker's share came free: they are for whoever has none, in turn. */
@@ -99,7 +101,7 @@ static void bytes_came(struct wf_actors *wa)
         if (wf_mailbox_own_full(a)) continue; /* what it takes itself makes room */
         tell_room(a, &budget);
         if (a->room.first != NULL && budget == 0) note_short(a);
-        set_full(a, a->room.first != NULL);
+        open_again(a);
     }
 }
 
@@ -120,9 +122,10 @@ static void room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         bytes_came(wf_actors_of(w));
     } else if (wf_mailbox_full(a)) {
         wf_lane_push(&a->room, m);
+        a->room_wanted = true;
         wf_mailbox_filled(a);
     } else {
-        set_full(a, a->room.first != NULL);
+        open_again(a);
         wf_send_signal(w, m->from, m);
     }
 }
