@@ -63,7 +63,6 @@ struct wf_actor {
     bool service;           /* weft's own */
     _Atomic uint8_t policy; /* weft_full_policy; as `full` */
     _Atomic bool full;      /* owner: relaxed store; senders on other threads: relaxed load. A hint, see mailbox.c */
-    bool room_wanted;       /* somebody is in `room` */
     /* Owner's thread only, from here on. This line is all that sending and receiving touch, but for `held`. */
     alignas(WF_CACHE_LINE) struct wf_lane mail;
     struct wf_lane signals;
@@ -71,6 +70,7 @@ struct wf_actor {
     bool cleaning;   /* wf_actor_end runs */
     bool wants_room; /* waits for room in another's mailbox */
     bool room_news;  /* and was told that there is some */
+    bool crowded;    /* senders wait for room here, or think that there is none */
     bool aside_told; /* the log has said that a selective receive came to its bound */
     size_t mail_bytes, mailbox_bytes_max;
     uint64_t received;

@@ -41,14 +41,16 @@ static void note_short(struct wf_actor *a)
 void wf_mailbox_filled(struct wf_actor *a)
 {
     atomic_store_explicit(&a->full, true, memory_order_relaxed);
+    a->crowded = true;
     if (!wf_mailbox_own_full(a)) note_short(a);
 }
 
 /* ---- Room for senders ------------------------------------------------------------------------------------------ */
 
-/* Tells as many as there is room for, of its own and of `budget`. */
+/* There is room: tells as many as it is enough for, of its own and of `budget`. */
 static void tell_room(struct wf_actor *a, size_t *budget)
 {
+    atomic_store_explicit(&a->full, false, memory_order_relaxed); /* before any of them looks */
     uint32_t places = a->mailbox_max - WF_MIN(a->mail_count, a->mailbox_max);
     size_t bytes = a->mailbox_bytes_max - WF_MIN(a->mail_bytes, a->mailbox_bytes_max);
     for (weft_msg *m; places > 0 && bytes > 0 && *budget > 0 && (m = lane_take_after(&a->room, NULL)) != NULL;) {
@@ -57,24 +59,13 @@ static void tell_room(struct wf_actor *a, size_t *budget)
         *budget -= WF_MIN(m->topic_size, *budget);
         wf_send_signal(a->task.worker, m->from, m);
     }
+    a->crowded = a->room.first != NULL;
+    if (a->crowded && *budget == 0) note_short(a);
 }
 
 void wf_room_tell_all(struct wf_actor *a)
 {
     for (weft_msg *m; (m = lane_take_after(&a->room, NULL)) != NULL;) wf_send_signal(a->task.worker, m->from, m);
-}
-
-/* Or thinks that there is none. */
-static bool somebody_wants_room(const struct wf_actor *a)
-{
-    return a->room_wanted || atomic_load_explicit(&a->full, memory_order_relaxed);
-}
-
-/* Who was told is to find it open, even if others still wait: else it would ask again instead of sending. */
-static void open_again(struct wf_actor *a)
-{
-    a->room_wanted = a->room.first != NULL;
-    atomic_store_explicit(&a->full, false, memory_order_relaxed);
 }
 
 static void room_came(struct wf_actor *a)
@@ -86,8 +77,6 @@ static void room_came(struct wf_actor *a)
     }
     size_t budget = wf_over_bytes(wa) ? 1 : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox takes one */
     tell_room(a, &budget);
-    if (a->room.first != NULL && budget == 0) note_short(a);
-    open_again(a);
 }
 
 /* Bytes of this worker's share came free: they are for whoever has none, in turn. */
@@ -100,8 +89,6 @@ static void bytes_came(struct wf_actors *wa)
         struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_short);
         if (wf_mailbox_own_full(a)) continue; /* what it takes itself makes room */
         tell_room(a, &budget);
-        if (a->room.first != NULL && budget == 0) note_short(a);
-        open_again(a);
     }
 }
 
@@ -122,10 +109,9 @@ static void room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         bytes_came(wf_actors_of(w));
     } else if (wf_mailbox_full(a)) {
         wf_lane_push(&a->room, m);
-        a->room_wanted = true;
         wf_mailbox_filled(a);
     } else {
-        open_again(a);
+        atomic_store_explicit(&a->full, false, memory_order_relaxed);
         wf_send_signal(w, m->from, m);
     }
 }
@@ -390,8 +376,7 @@ static inline int receive(struct wf_actor *a, weft_msg *m, weft_msg **out)
 {
     a->received++;
     /* Telling a sender costs a wake, often of another core: not for each place, but for an eighth of the mailbox. */
-    if (WF_UNLIKELY(somebody_wants_room(a)) &&
-        a->mailbox_max - WF_MIN(a->mail_count, a->mailbox_max) >= a->mailbox_max / 8 &&
+    if (WF_UNLIKELY(a->crowded) && a->mailbox_max - WF_MIN(a->mail_count, a->mailbox_max) >= a->mailbox_max / 8 &&
         a->mailbox_bytes_max - WF_MIN(a->mail_bytes, a->mailbox_bytes_max) >= a->mailbox_bytes_max / 8)
         room_came(a);
     wf_hold(a, m);
@@ -401,7 +386,7 @@ static inline int receive(struct wf_actor *a, weft_msg *m, weft_msg **out)
 
 static int wait_for_mail(struct wf_actor *a, int64_t deadline)
 {
-    if (WF_UNLIKELY(somebody_wants_room(a))) room_came(a);
+    if (WF_UNLIKELY(a->crowded)) room_came(a);
     a->task.wants_mail = true;
     int rc = wf_task_wait(deadline, "mailbox");
     a->task.wants_mail = false;
