@@ -47,15 +47,27 @@ void wf_mailbox_filled(struct wf_actor *a)
 
 /* ---- Room for senders ------------------------------------------------------------------------------------------ */
 
+/* Room, in messages and in bytes. */
+struct room {
+    uint32_t places;
+    size_t bytes;
+};
+
+static struct room room_of(const struct wf_actor *a)
+{
+    return (struct room){a->mailbox_max - WF_MIN(a->mail_count, a->mailbox_max),
+                         a->mailbox_bytes_max - WF_MIN(a->mail_bytes, a->mailbox_bytes_max)};
+}
+
 /* There is room: tells as many as it is enough for, of its own and of `budget`. */
-static void tell_room(struct wf_actor *a, size_t *budget)
+static void tell_room(struct wf_actor *a, struct room room, size_t *budget)
 {
     atomic_store_explicit(&a->full, false, memory_order_relaxed); /* before any of them looks */
-    uint32_t places = a->mailbox_max - WF_MIN(a->mail_count, a->mailbox_max);
-    size_t bytes = a->mailbox_bytes_max - WF_MIN(a->mail_bytes, a->mailbox_bytes_max);
-    for (weft_msg *m; places > 0 && bytes > 0 && *budget > 0 && (m = lane_take_after(&a->room, NULL)) != NULL;) {
-        places--;
-        bytes -= WF_MIN(m->topic_size, bytes);
+    while (room.places > 0 && room.bytes > 0 && *budget > 0) {
+        weft_msg *m = lane_take_after(&a->room, NULL);
+        if (m == NULL) break;
+        room.places--;
+        room.bytes -= WF_MIN(m->topic_size, room.bytes);
         *budget -= WF_MIN(m->topic_size, *budget);
         wf_send_signal(a->task.worker, m->from, m);
     }
@@ -68,7 +80,7 @@ void wf_room_tell_all(struct wf_actor *a)
     for (weft_msg *m; (m = lane_take_after(&a->room, NULL)) != NULL;) wf_send_signal(a->task.worker, m->from, m);
 }
 
-static void room_came(struct wf_actor *a)
+static void room_came_for(struct wf_actor *a, struct room room)
 {
     struct wf_actors *wa = wf_actors_of(a->task.worker);
     if (WF_UNLIKELY(wf_mailbox_full(a))) {
@@ -76,7 +88,12 @@ static void room_came(struct wf_actor *a)
         return;
     }
     size_t budget = wf_over_bytes(wa) ? 1 : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox takes one */
-    tell_room(a, &budget);
+    tell_room(a, room, &budget);
+}
+
+static void room_came(struct wf_actor *a)
+{
+    room_came_for(a, room_of(a));
 }
 
 /* Bytes of this worker's share came free: they are for whoever has none, in turn. */
@@ -88,7 +105,7 @@ static void bytes_came(struct wf_actors *wa)
     while (budget > 0 && (k = wf_list_pop(&wa->short_of_bytes)) != NULL) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_short);
         if (wf_mailbox_own_full(a)) continue; /* what it takes itself makes room */
-        tell_room(a, &budget);
+        tell_room(a, room_of(a), &budget);
     }
 }
 
@@ -110,6 +127,8 @@ static void room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     } else if (wf_mailbox_full(a)) {
         wf_lane_push(&a->room, m);
         wf_mailbox_filled(a);
+    } else if (a->room.first != NULL) { /* nobody overtakes those that wait */
+        wf_lane_push(&a->room, m);
     } else {
         atomic_store_explicit(&a->full, false, memory_order_relaxed);
         wf_send_signal(w, m->from, m);
@@ -335,6 +354,7 @@ static inline bool drop_if_dead(struct wf_actor *a, weft_msg *previous, const we
     weft_msg *dead = take_out(a, previous);
     a->evicted++;
     drop_at(a, dead, WF_DROP_EXPIRED);
+    if (a->crowded) room_came(a); /* weft_wait_any waits without receiving */
     return true;
 }
 
@@ -371,14 +391,24 @@ static bool signal_is_next(const struct wf_actor *a)
     return a->mail.first == NULL || a->signals.first->to_actor <= a->received + a->evicted;
 }
 
+/* Telling a sender costs a wake, often of another core: not for each place, but for an eighth of the mailbox, each
+ * time another eighth has come free. Those told before are on their way and do not ask again: told each time of all
+ * that is free, all senders would come at once. */
+static void eighth_came(struct wf_actor *a, size_t weight)
+{
+    struct room free = room_of(a);
+    struct room eighth = {WF_MAX(a->mailbox_max / 8, 1), WF_MAX(a->mailbox_bytes_max / 8, 1)};
+    if (free.places < eighth.places || free.bytes < eighth.bytes) return;
+    bool of_places = free.places % eighth.places == 0;
+    bool of_bytes = free.bytes / eighth.bytes != (free.bytes - WF_MIN(weight, free.bytes)) / eighth.bytes;
+    if (of_places || of_bytes) room_came_for(a, eighth);
+}
+
 /* The receiver has `m`, which was taken out. */
 static inline int receive(struct wf_actor *a, weft_msg *m, weft_msg **out)
 {
     a->received++;
-    /* Telling a sender costs a wake, often of another core: not for each place, but for an eighth of the mailbox. */
-    if (WF_UNLIKELY(a->crowded) && a->mailbox_max - WF_MIN(a->mail_count, a->mailbox_max) >= a->mailbox_max / 8 &&
-        a->mailbox_bytes_max - WF_MIN(a->mail_bytes, a->mailbox_bytes_max) >= a->mailbox_bytes_max / 8)
-        room_came(a);
+    if (WF_UNLIKELY(a->crowded)) eighth_came(a, wf_msg_weight(m));
     wf_hold(a, m);
     *out = m;
     return WEFT_OK;

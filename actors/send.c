@@ -109,7 +109,8 @@ static int wait_for_mailbox(struct wf_actor *self, weft_pid to, uint32_t weight,
     return rc;
 }
 
-enum where { MAILBOX, LANE, LINK };
+/* PLACE: the lane again, by one who has been told of a place in the mailbox. */
+enum where { MAILBOX, LANE, PLACE, LINK };
 
 /* The message is on the sender's held list meanwhile, so that it is not lost when the sender is killed. WEFT_EFULL at
  * the deadline. */
@@ -120,8 +121,9 @@ static int wait_for_room(struct wf_actor *self, weft_pid to, weft_msg *m, enum w
     if (*deadline == WF_SEND_TIMEOUT) *deadline = weft_after(wf_node_of(w)->options.send_timeout);
     wf_hold(self, m);
     int rc = where == MAILBOX ? wait_for_mailbox(self, to, (uint32_t)wf_msg_weight(m), *deadline)
-             : where == LANE  ? wf_worker_wait_room(w, wf_id_worker(to.actor), *deadline)
-                              : wf_node_of(w)->route->wait_room(w, to.node, *deadline);
+             : where == LINK  ? wf_node_of(w)->route->wait_room(w, to.node, *deadline)
+                              : wf_worker_wait_room(w, wf_id_worker(to.actor), *deadline);
+    if (where == PLACE && (rc < 0 || self->task.killed)) (void)ask_room(self, to, 0, 1); /* as in wait_for_mailbox */
     wf_task_settle(rc);
     wf_release(self, m);
     return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;
@@ -135,17 +137,18 @@ static int send_across(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
     uint32_t index = wf_id_worker(to.actor);
     if (WF_UNLIKELY(index >= w->set->count)) return WEFT_ENOACTOR;
     struct wf_worker *target = w->set->at[index];
-    for (;;) {
+    for (bool told = false;;) { /* of a place in the mailbox, which is its own until it is used or given up */
         struct wf_actor *there = wf_slab_find(&wf_actors_of(target)->slab, to.actor);
         if (WF_UNLIKELY(there == NULL)) return WEFT_ENOACTOR;
         enum where where;
-        if (WF_UNLIKELY(wf_worker_is_choked(target))) where = LANE;
-        else if (WF_UNLIKELY(wf_actor_is_full(there))) {
+        if (WF_UNLIKELY(wf_worker_is_choked(target))) where = told ? PLACE : LANE;
+        else if (WF_UNLIKELY(wf_actor_is_full(there) && !told)) {
             if (wf_actor_policy(there) == WEFT_FULL_FAIL) return WEFT_EFULL;
             where = MAILBOX;
         } else break;
         int rc = wait_for_room(self, to, m, where, &deadline);
         if (rc < 0) return rc;
+        told = told || where == MAILBOX;
     }
     m->to_actor = to.actor;
     wf_worker_send(w, index, &m->post);
