@@ -34,7 +34,6 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wa->mail_bytes_max = node->options.mailbox_bytes_max / node->workers.count;
     wf_list_init(&wa->short_of_bytes);
     wf_patrol_init(wa);
-    wf_list_init(&wa->all);
     wf_trie_init(&wa->topics);
     int rc = pf_mutex_create(&wa->lock);
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
@@ -62,8 +61,42 @@ void wf_actors_finish(struct wf_worker *w)
  * nothing shared. */
 static void enlist(struct wf_actors *wa, struct wf_actor *a)
 {
-    wf_list_push(&wa->all, &a->on_worker);
+    a->listed = true;
     if (wa->alive[a->service]++ == 0) wf_node_busy(wa->node, a->service, 1);
+}
+
+/* ---- What few actors have -------------------------------------------------------------------------------------- */
+
+struct wf_actor_more *wf_actor_more_from(struct wf_actor *a, struct wf_worker *w)
+{
+    struct wf_actor_more *m = a->more;
+    if (m != NULL) return m;
+    m = wf_pool_take(w == NULL ? NULL : &w->pool, wf_pool_class(sizeof *m), sizeof *m);
+    if (m == NULL) return NULL;
+    memset(m, 0, sizeof *m);
+    wf_list_init(&m->ties.monitors);
+    wf_list_init(&m->subscriptions);
+    return a->more = m;
+}
+
+struct wf_backlog *wf_backlog_from(struct wf_actor *a, struct wf_worker *w)
+{
+    struct wf_actor_more *m = wf_actor_more_from(a, w);
+    if (m == NULL || m->backlog != NULL) return m == NULL ? NULL : m->backlog;
+    struct wf_backlog *b = wf_pool_take(w == NULL ? NULL : &w->pool, wf_pool_class(sizeof *b), sizeof *b);
+    if (b == NULL) return NULL;
+    *b = (struct wf_backlog){.actor = a, .aside_max = ASIDE_DEFAULT};
+    return m->backlog = b;
+}
+
+static void free_more(struct wf_actor *a, struct wf_worker *w)
+{
+    struct wf_actor_more *m = a->more;
+    if (WF_LIKELY(m == NULL)) return;
+    struct wf_pool *pool = w == NULL ? NULL : &w->pool;
+    if (m->backlog != NULL) wf_pool_give(pool, wf_pool_class(sizeof *m->backlog), m->backlog);
+    wf_pool_give(pool, wf_pool_class(sizeof *m), m);
+    a->more = NULL;
 }
 
 /* ---- Spawn ----------------------------------------------------------------------------------------------------- */
@@ -84,15 +117,10 @@ static void give_slot(struct wf_actors *wa, struct wf_actor *a)
     pf_mutex_unlock(wa->lock);
 }
 
-static void grace_over(struct wf_worker *w, struct wf_timer *t)
-{
-    (void)w;
-    wf_task_kill(&WF_CONTAINER(t, struct wf_actor, grace)->task);
-}
-
 static void start_here(struct wf_worker *w, struct wf_call *c)
 {
-    struct wf_actor *a = WF_CONTAINER(c, struct wf_actor, start);
+    struct wf_actor *a = WF_CONTAINER(c, struct wf_actor, task.start);
+    a->task.coro = (struct wf_coro){.sp = NULL};
     enlist(wf_actors_of(w), a);
     wf_node_busy(wf_node_of(w), a->service, -1); /* it is no longer under way */
     wf_task_start(&a->task);
@@ -118,32 +146,28 @@ static struct wf_worker *place(weft_node *node, struct wf_worker *from, int want
 static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker *from, weft_actor *body,
                       const void *arg, size_t size, const weft_spawn_options *o, bool service)
 {
-    const size_t first = offsetof(struct wf_actor, mail);
+    const size_t first = offsetof(struct wf_actor, service), second = offsetof(struct wf_actor, mail);
     /* Senders with a stale pid may be looking: see wf_actor_is_full. */
     atomic_store_explicit(&a->full, false, memory_order_relaxed);
-    memset((char *)a + first, 0, offsetof(struct wf_actor, task) - first);
+    memset((char *)a + first, 0, second - first);
+    memset((char *)a + second, 0, offsetof(struct wf_actor, task) - second);
+    a->more = NULL;
     a->arg = NULL;
     a->arg_size = (uint32_t)size;
     if (size > 0) {
-        a->arg_class = wf_pool_class(size);
-        a->arg = wf_pool_take(from == NULL ? NULL : &from->pool, a->arg_class, size);
+        a->arg = wf_pool_take(from == NULL ? NULL : &from->pool, wf_pool_class(size), size);
         if (a->arg == NULL) return WEFT_ENOMEM;
         memcpy(a->arg, arg, size);
     }
     a->id = wf_id_reserved(&a->slot, w->index);
     a->kind = o->kind == NULL ? "actor" : o->kind;
-    a->stop_reason = WEFT_EXIT_STOPPED;
     a->body = body;
     a->mailbox_max = o->mailbox_max == 0 ? MAILBOX_DEFAULT : o->mailbox_max;
     /* Never 0: an empty mailbox takes one message in any case. */
     const size_t bytes = WF_MAX(wf_actors_of(w)->mail_bytes_max, 1);
     a->mailbox_bytes_max = o->mailbox_bytes == 0 ? bytes : WF_MIN(o->mailbox_bytes, bytes);
-    a->aside_max = o->aside_max == 0 ? ASIDE_DEFAULT : o->aside_max;
     atomic_store_explicit(&a->policy, (uint8_t)o->policy, memory_order_relaxed);
     a->service = service;
-    a->grace.fire = grace_over;
-    a->start = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = start_here};
-    wf_list_init(&a->subscriptions);
     wf_task_init(&a->task, w, o->stack_bytes == 0 ? w->set->stack_bytes : o->stack_bytes);
     return WEFT_OK;
 }
@@ -156,6 +180,21 @@ static int tie_to_parent(struct wf_actor *a, const weft_spawn_options *o)
     if (rc == WEFT_OK && o->link) rc = wf_link_child(parent, a);
     if (rc < 0) wf_ties_forget(parent, a);
     return rc;
+}
+
+/* The options that few use. */
+static int init_more(struct wf_actor *a, struct wf_worker *from, struct wf_keep *keep, const weft_spawn_options *o)
+{
+    if (o->aside_max != 0) {
+        struct wf_backlog *b = wf_backlog_from(a, from);
+        if (b == NULL) return WEFT_ENOMEM;
+        b->aside_max = o->aside_max;
+    }
+    if (keep != NULL) {
+        if (wf_actor_more_from(a, from) == NULL) return WEFT_ENOMEM;
+        a->more->keep = keep;
+    }
+    return o->link || o->monitor != NULL ? tie_to_parent(a, o) : WEFT_OK;
 }
 
 static int spawn(weft_node *node, struct wf_worker *from, struct wf_keep *keep, weft_pid *out, weft_actor *body,
@@ -174,13 +213,15 @@ static int spawn(weft_node *node, struct wf_worker *from, struct wf_keep *keep, 
     int rc = take_slot(wa, &a);
     if (WF_UNLIKELY(rc < 0)) return rc;
     rc = init_actor(a, w, from, body, arg, size, o, service);
-    if (rc == WEFT_OK && WF_UNLIKELY(o->link || o->monitor != NULL)) rc = tie_to_parent(a, o);
+    if (rc == WEFT_OK && WF_UNLIKELY(o->link || o->monitor != NULL || o->aside_max != 0 || keep != NULL))
+        rc = init_more(a, from, keep, o);
     if (WF_UNLIKELY(rc < 0)) {
-        if (a->arg != NULL) wf_pool_give(from == NULL ? NULL : &from->pool, a->arg_class, a->arg);
+        free_more(a, from);
+        if (a->arg != NULL) wf_pool_give(from == NULL ? NULL : &from->pool, wf_pool_class(size), a->arg);
         give_slot(wa, a);
         return rc;
     }
-    a->keep = keep;
+    if (w != from) a->task.start = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = start_here};
     wf_slab_publish(a); /* whole: any pid may have been guessed by another node */
     if (out != NULL) *out = (weft_pid){node->incarnation, a->id};
     if (w == from) {
@@ -189,8 +230,8 @@ static int spawn(weft_node *node, struct wf_worker *from, struct wf_keep *keep, 
         return WEFT_OK;
     }
     wf_node_busy(node, service, 1);
-    if (from != NULL) wf_worker_send(from, w->index, &a->start.post);
-    else wf_worker_post(w, &a->start.post);
+    if (from != NULL) wf_worker_send(from, w->index, &a->task.start.post);
+    else wf_worker_post(w, &a->task.start.post);
     return WEFT_OK;
 }
 
@@ -215,6 +256,12 @@ int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size, co
                           self->service);
 }
 
+static void free_arg(struct wf_actor *a)
+{
+    if (a->arg != NULL) wf_pool_give(&a->task.worker->pool, wf_pool_class(a->arg_size), a->arg);
+    a->arg = NULL;
+}
+
 /* ---- Run ------------------------------------------------------------------------------------------------------- */
 
 static void run_body(struct wf_actor *a)
@@ -230,7 +277,7 @@ static void run_body(struct wf_actor *a)
     if (size <= 512) {
         alignas(16) char copy[512];
         memcpy(copy, arg, size);
-        wf_pool_give(&a->task.worker->pool, a->arg_class, arg);
+        wf_pool_give(&a->task.worker->pool, wf_pool_class(size), arg);
         a->body(copy, size);
     } else {
         if (weft_defer(free, arg) == WEFT_OK) a->body(arg, size); /* every block comes from malloc */
@@ -241,8 +288,8 @@ static void run_body(struct wf_actor *a)
 static void run_defers(struct wf_actor *a)
 {
     struct wf_defer *d;
-    while ((d = a->defers) != NULL) {
-        a->defers = d->next;
+    while (a->more != NULL && (d = a->more->defers) != NULL) {
+        a->more->defers = d->next;
         void (*undo)(void *) = d->undo;
         void *arg = d->arg;
         wf_pool_give(&a->task.worker->pool, wf_pool_class(sizeof *d), d);
@@ -253,16 +300,23 @@ static void run_defers(struct wf_actor *a)
 static void leave_names(struct wf_actor *a)
 {
     struct wf_names *names = wf_node_of(a->task.worker)->names;
-    if (a->keep == NULL) wf_names_remove_all(names, &a->names);
-    else wf_names_remove_others(names, wf_keep_name(a->keep), &a->names);
+    const struct wf_keep *keep = a->more->keep;
+    if (keep == NULL) wf_names_remove_all(names, &a->more->names);
+    else wf_names_remove_others(names, wf_keep_name(keep), &a->more->names);
 }
 
 /* A kept actor keeps its mail and those who monitor it. */
 static void end_tail(struct wf_actor *a)
 {
-    if (WF_LIKELY(a->keep == NULL)) wf_mailbox_close(a);
+    bool last = wf_actor_keep(a) == NULL;
+    if (WF_LIKELY(last)) wf_mailbox_close(a);
     else wf_mailbox_leave(a);
-    wf_watch_end(a, a->keep == NULL);
+    wf_watch_end(a, last);
+}
+
+static bool has_clean_ups(const struct wf_actor *a)
+{
+    return a->more != NULL && (a->more->defers != NULL || a->more->locals != NULL);
 }
 
 /* On the actor's own stack. When this returns nothing is left but the task. A clean-up that calls weft_exit comes
@@ -270,23 +324,27 @@ static void end_tail(struct wf_actor *a)
 static void end_actor(struct wf_actor *a)
 {
     struct wf_worker *w = a->task.worker;
-    a->asking = NULL;                           /* killed in a call: nothing is to be answered any more */
+    wf_asking_leave(a);                         /* killed in a call: nothing is to be answered any more */
     a->task.cancelled = a->task.killed = false; /* clean-ups may wait: until the grace period is over */
     if (!a->cleaning) {
         a->cleaning = true;
-        if (a->defers != NULL || a->locals != NULL)
-            a->task.latest = wf_timer_armed(&a->grace) ? a->grace.deadline : weft_after(wf_node_of(w)->options.grace);
-        wf_timer_disarm(w, &a->grace);
+        int64_t latest = wf_task_end_grace(&a->task);
+        if (has_clean_ups(a)) {
+            a->more->latest = latest != WEFT_FOREVER ? latest : weft_after(wf_node_of(w)->options.grace);
+            a->task.bounded = true;
+        }
     }
-    do {
+    while (WF_UNLIKELY(has_clean_ups(a))) { /* until destructors have left no more of either */
         run_defers(a);
         wf_locals_finish(a);
-    } while (a->defers != NULL || a->locals != NULL); /* until destructors have left no more of either */
+    }
     wf_task_close_owned(&a->task);
-    wf_topics_leave(a);
-    if (WF_UNLIKELY(a->names != NULL)) leave_names(a);
-    if (WF_UNLIKELY(a->groups != NULL)) wf_groups_leave(a);
-    wf_calls_leave(a);
+    if (WF_UNLIKELY(a->more != NULL)) {
+        wf_topics_leave(a);
+        if (a->more->names != NULL) leave_names(a);
+        wf_groups_leave(a);
+        wf_calls_leave(a);
+    }
     end_tail(a);
 }
 
@@ -294,9 +352,8 @@ void wf_actor_main(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
     if (WF_LIKELY(!t->killed)) run_body(a);
-    else if (a->arg != NULL) wf_pool_give(&t->worker->pool, a->arg_class, a->arg);
+    else free_arg(a);
     if (WF_UNLIKELY(t->killed)) a->reason = WEFT_EXIT_KILLED;
-    else if (WF_UNLIKELY(t->cancelled || a->stop_asked)) a->reason = a->stop_reason;
     end_actor(a);
 }
 
@@ -305,35 +362,36 @@ void wf_actor_done(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
     struct wf_actors *wa = wf_actors_of(t->worker);
-    if (WF_UNLIKELY(a->keep != NULL)) return;
+    if (WF_UNLIKELY(wf_actor_keep(a) != NULL)) return;
     WF_ASSERT(a->mail.first == NULL && a->signals.first == NULL && a->held == NULL);
     bool service = a->service;
-    wf_unlink(&a->on_worker);
+    a->listed = false;
+    free_more(a, t->worker);
     give_slot(wa, a);
     if (--wa->alive[service] == 0) wf_node_busy(wa->node, service, -1);
 }
 
-void wf_actor_restart(struct wf_actor *a, void *arg, size_t size, uint16_t arg_class)
+void wf_actor_restart(struct wf_actor *a, void *arg, size_t size)
 {
     struct wf_worker *w = a->task.worker;
-    WF_ASSERT(a->task.state == WF_TASK_DONE && a->held == NULL && a->defers == NULL && a->asking == NULL);
+    WF_ASSERT(a->task.state == WF_TASK_DONE && a->held == NULL && !has_clean_ups(a) && a->asking == NULL);
     a->arg = arg;
     a->arg_size = (uint32_t)size;
-    a->arg_class = arg_class;
     a->cleaning = a->wants_room = a->room_news = a->traps_stop = a->stop_asked = a->told_ready = false;
+    a->traps_exits = false;
     a->reason = WEFT_EXIT_NORMAL;
-    a->stop_reason = WEFT_EXIT_STOPPED;
-    a->charge = NULL;
-    a->scanned = NULL;
-    if (a->end != NULL) wf_body_drop(w, a->end);
-    a->end = NULL;
-    wf_task_init(&a->task, w, a->task.stack_bytes);
+    struct wf_actor_more *more = a->more;
+    more->charge = NULL;
+    if (more->backlog != NULL) more->backlog->scanned = NULL;
+    if (more->end != NULL) wf_body_drop(w, more->end);
+    more->end = NULL;
+    wf_task_init(&a->task, w, (size_t)a->task.stack_kib * 1024);
     wf_task_start(&a->task);
 }
 
 void wf_actor_end_kept(struct wf_actor *a)
 {
-    WF_ASSERT(a->keep == NULL && a->task.state == WF_TASK_DONE);
+    WF_ASSERT(wf_actor_keep(a) == NULL && a->task.state == WF_TASK_DONE);
     leave_names(a);
     end_tail(a);
     wf_actor_done(&a->task);
@@ -343,8 +401,8 @@ void wf_actor_unstarted(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
     weft_log(WEFT_ERROR, "no memory for the stack of actor %s: it ends without having run", a->kind);
-    if (a->arg != NULL) wf_pool_give(&t->worker->pool, a->arg_class, a->arg);
-    wf_timer_disarm(t->worker, &a->grace);
+    free_arg(a);
+    (void)wf_task_end_grace(t);
     a->reason = WEFT_ENOMEM;
     end_tail(a);
     wf_actor_done(t);
@@ -353,7 +411,7 @@ void wf_actor_unstarted(struct wf_task *t)
 void wf_actor_killed(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
-    WF_ASSERT(!a->cleaning); /* latest bounds the waits of clean-ups; nothing kills twice */
+    WF_ASSERT(!a->cleaning); /* task_latest bounds the waits of clean-ups; nothing kills twice */
     a->reason = WEFT_EXIT_KILLED;
     end_actor(a);
     wf_task_exit();
@@ -371,10 +429,27 @@ void weft_exit(int reason)
     wf_task_exit();
 }
 
+int64_t wf_actor_latest(const struct wf_task *t)
+{
+    return wf_actor_of((struct wf_task *)(uintptr_t)t)->more->latest;
+}
+
+/* Takes a reference. Without memory the text is lost. */
+static void set_end(struct wf_actor *a, struct wf_body *end)
+{
+    struct wf_worker *w = a->task.worker;
+    if (a->more != NULL && a->more->end != NULL) {
+        wf_body_drop(w, a->more->end);
+        a->more->end = NULL;
+    }
+    if (end == NULL) return;
+    if (wf_actor_more(a) == NULL) wf_body_drop(w, end);
+    else a->more->end = end;
+}
+
 void wf_actor_fail(struct wf_actor *self, int reason, const char *text)
 {
-    if (self->end != NULL) wf_body_drop(self->task.worker, self->end);
-    self->end = text[0] == 0 ? NULL : wf_end_body(self->task.worker, reason, text);
+    set_end(self, text[0] == 0 ? NULL : wf_end_body(self->task.worker, reason, text));
     weft_exit(reason);
 }
 
@@ -391,8 +466,7 @@ void weft_fail_at(const char *file, int line, int reason, const char *format, ..
     if (self != NULL) {
         char words[32];
         weft_log(WEFT_ERROR, "%s failed (%s): %s", self->kind, weft_reason_text(reason, words), text);
-        if (self->end != NULL) wf_body_drop(self->task.worker, self->end);
-        self->end = wf_end_body(self->task.worker, reason, text);
+        set_end(self, wf_end_body(self->task.worker, reason, text));
     } else {
         weft_log(WEFT_ERROR, "weft_fail was called outside of an actor: %s", text);
     }
@@ -415,11 +489,11 @@ void wf_actor_cancel(struct wf_actor *a, int reason, struct wf_body *end)
     if (a->cleaning || a->task.state == WF_TASK_DONE || a->stop_asked) return;
     struct wf_worker *w = a->task.worker;
     a->stop_asked = true;
-    a->stop_reason = reason;
+    a->reason = reason;
     if (end != NULL) wf_body_keep(end);
-    a->end = end;
+    set_end(a, end);
     if (a->traps_stop && tell_stop(a)) return;
-    if (wf_timer_arm(w, &a->grace, weft_after(wf_node_of(w)->options.grace)) < 0)
+    if (wf_task_grace(&a->task, weft_after(wf_node_of(w)->options.grace)) < 0)
         weft_log(WEFT_ERROR, "no memory for the grace period of actor %s: it may take as long as it likes", a->kind);
     wf_task_cancel(&a->task);
 }
@@ -474,13 +548,15 @@ int weft_defer(void (*undo)(void *), void *arg)
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
     if (undo == NULL) return WEFT_EINVAL;
-    struct wf_defer *d = wf_pool_take(&self->task.worker->pool, wf_pool_class(sizeof *d), sizeof *d);
+    struct wf_defer *d = wf_actor_more(self) == NULL
+                             ? NULL
+                             : wf_pool_take(&self->task.worker->pool, wf_pool_class(sizeof *d), sizeof *d);
     if (d == NULL) {
         undo(arg);
         return WEFT_ENOMEM;
     }
-    *d = (struct wf_defer){self->defers, undo, arg};
-    self->defers = d;
+    *d = (struct wf_defer){self->more->defers, undo, arg};
+    self->more->defers = d;
     return WEFT_OK;
 }
 
@@ -516,9 +592,8 @@ int weft_sleep(int64_t deadline)
 void wf_actor_describe(const struct wf_task *t, char *out, size_t size)
 {
     const struct wf_actor *a = wf_actor_of((struct wf_task *)(uintptr_t)t);
+    const char *name = wf_actor_name(a);
     char pid[WEFT_PID_TEXT];
-    snprintf(out, size, "actor %s (%s%s%s) of node %s",
-             wf_names_first(a->names)[0] != 0 ? wf_names_first(a->names) : a->kind,
-             wf_names_first(a->names)[0] != 0 ? a->kind : "", wf_names_first(a->names)[0] != 0 ? " " : "",
-             weft_pid_format(wf_actor_pid(a), pid), wf_node_of(t->worker)->name);
+    snprintf(out, size, "actor %s (%s%s%s) of node %s", name[0] != 0 ? name : a->kind, name[0] != 0 ? a->kind : "",
+             name[0] != 0 ? " " : "", weft_pid_format(wf_actor_pid(a), pid), wf_node_of(t->worker)->name);
 }

@@ -45,68 +45,83 @@ struct wf_asking {
     struct weft_answer *slots;
     uint64_t first; /* ref of slots[0]; those of the others follow */
     size_t count, need, got, open;
-    int64_t since; /* the worker's clock when the wait began */
-    bool waiting;  /* all is sent */
-    bool probed;   /* it has waited for so long that cycles are looked for */
+    int64_t since;           /* the worker's clock when the wait began */
+    struct wf_link on_calls; /* wf_actors.calls or long_calls, while it waits for answers */
+    struct wf_actor *actor;
+    bool waiting; /* all is sent */
+    bool probed;  /* it has waited for so long that cycles are looked for */
 };
 enum { WF_ANSWER_OPEN = 1 }; /* weft_answer.error until there is a result */
 
+/* What few mailboxes need: wf_actor_more.backlog. */
+struct wf_backlog {
+    struct wf_lane room;     /* WF_MSG_ROOM requests of senders that wait for room here */
+    struct wf_link on_short; /* wf_actors.short_of_bytes */
+    struct wf_actor *actor;
+    weft_msg *scanned; /* weft_recv_match: the last message it has seen */
+    uint32_t aside;    /* and how many of mail it has passed over */
+    uint32_t aside_max;
+};
+
+/* What few actors ever have, made at the first use and kept until the end of the actor: wf_actor_more(). */
+struct wf_actor_more {
+    struct wf_ties ties;            /* monitors and links */
+    struct wf_list subscriptions;   /* wf_subscription.on_actor */
+    struct wf_name *names;          /* chain of actors/names.h */
+    struct wf_group_tie *groups;    /* chain of actors/group.c: memberships and watches */
+    struct wf_defer *defers;        /* last first */
+    struct wf_locals *locals;       /* local.h */
+    int64_t latest;                 /* while clean-ups run: the end of the grace period */
+    struct wf_keep *keep;           /* of its supervisor, which keeps its mailbox from life to life */
+    const struct wf_charge *charge; /* of a supervised child while its body runs */
+    struct wf_body *end;            /* reason and text, if there is a text: wf_end_body */
+    struct wf_cycle *cycle;         /* weft_call_cycle */
+    struct wf_backlog *backlog;     /* wf_backlog() */
+};
+
+/* Four cache lines: what other threads read; what sending and receiving write; what those read and switching
+ * writes; what some waits need. */
 struct wf_actor {
     struct wf_slot slot;
     uint64_t id; /* of this life: pid.actor */
     const char *kind;
     weft_actor *body;
-    void *arg; /* pool block of arg_class, until the actor starts */
+    void *arg;                  /* pool block, until the actor starts */
+    struct wf_actor_more *more; /* NULL: nothing of it was ever needed */
     uint32_t arg_size;
     uint32_t mailbox_max;
-    uint16_t arg_class;
-    bool service;           /* weft's own */
-    _Atomic uint8_t policy; /* weft_full_policy; as `full` */
     _Atomic bool full;      /* owner: relaxed store; senders on other threads: relaxed load. A hint, see mailbox.c */
-    /* Owner's thread only, from here on. This line is all that sending and receiving touch, but for `held`. */
+    _Atomic uint8_t policy; /* weft_full_policy; as `full` */
+    bool service;           /* weft's own */
+    bool listed;            /* it is on its worker: see WF_ACTORS_EACH */
+    bool cleaning : 1;      /* wf_actor_end runs */
+    bool traps_stop : 1;    /* weft_trap_stop */
+    bool traps_exits : 1;   /* weft_trap_exits */
+    bool stop_asked : 1;    /* and it was: it has, or had, a WEFT_TAG_STOP */
+    bool told_ready : 1;    /* weft_ready */
+    bool aside_told : 1;    /* the log has said that a selective receive came to its bound */
+    bool wants_room : 1;    /* waits for room in another's mailbox */
+    bool room_news : 1;     /* and was told that there is some */
+    bool crowded : 1;       /* senders wait for room here, or think that there is none */
+    uint16_t room_asked;    /* how often it asked: news of an earlier time say nothing */
+    /* Owner's thread only, from here on. */
     alignas(WF_CACHE_LINE) struct wf_lane mail;
     struct wf_lane signals;
+    weft_msg *held; /* doubly linked: next by post.next, previous by to_actor */
+    size_t mail_bytes;
+    uint64_t gone; /* messages that have left the mailbox, received or not */
     uint32_t mail_count;
-    bool cleaning;   /* wf_actor_end runs */
-    bool wants_room; /* waits for room in another's mailbox */
-    bool room_news;  /* and was told that there is some */
-    bool crowded;    /* senders wait for room here, or think that there is none */
-    bool aside_told; /* the log has said that a selective receive came to its bound */
-    size_t mail_bytes, mailbox_bytes_max;
-    uint64_t received;
-    weft_msg *held;      /* doubly linked: next by post.next, previous by to_actor */
-    struct wf_lane room; /* WF_MSG_ROOM requests of senders that wait for room here */
-    weft_msg *scanned;   /* weft_recv_match: the last message it has seen */
-    uint32_t aside;      /* and how many of mail it has passed over */
-    uint32_t aside_max;
-    uint64_t dropped;
-    uint64_t evicted;               /* of the mailbox, by WEFT_FULL_DROP_OLDEST */
-    uint32_t room_asked;            /* how often it asked: news of an earlier time say nothing */
-    bool traps_stop;                /* weft_trap_stop */
-    bool stop_asked;                /* and it was: it has, or had, a WEFT_TAG_STOP */
-    bool told_ready;                /* weft_ready */
-    int reason;                     /* of its end: WEFT_EXIT_*, or what weft_exit was given */
-    int stop_reason;                /* of its end if it returns after it was asked to stop */
-    struct wf_body *end;            /* reason and text, if there is a text: wf_end_body */
-    struct wf_ties *ties;           /* monitors and links; NULL: none */
-    struct wf_keep *keep;           /* of its supervisor, which keeps its mailbox from life to life; NULL: none */
-    const struct wf_charge *charge; /* of a supervised child while its body runs; else NULL */
-    struct wf_link on_short;        /* wf_actors.short_of_bytes */
-    struct wf_asking *asking;       /* the call it is in; NULL: none */
-    struct wf_cycle *cycle;         /* weft_call_cycle; NULL: none yet */
-    uint64_t last_ref;              /* of its requests */
-    struct wf_link on_calls;        /* wf_actors.calls or long_calls, while it waits for answers */
-    struct wf_link on_worker;       /* wf_actors.all, from its start */
-    struct wf_defer *defers;        /* last first */
-    struct wf_locals *locals;       /* local.h; NULL before the first use */
-    struct wf_name *names;          /* chain of actors/names.h */
-    struct wf_group_tie *groups;    /* chain of actors/group.c: memberships and watches */
-    struct wf_list subscriptions;   /* wf_subscription.on_actor */
-    struct wf_timer grace;          /* after a stop */
-    struct wf_call start;           /* how it got to its worker */
+    uint32_t evicted; /* of `gone`: dropped, not received. Both counters stay at their maximum */
+    size_t mailbox_bytes_max;
+    struct wf_asking *asking; /* the call it is in; NULL: none */
+    uint32_t dropped;
+    int reason; /* of its end: WEFT_EXIT_*, or what weft_exit was given. Once it is asked to stop: of a return */
     struct wf_task task;
 };
-_Static_assert(sizeof(struct wf_actor) <= 640, "docs/performance.md states the size of an actor before its stack");
+#if !defined(WF_ASAN) && !defined(WF_TSAN)
+_Static_assert(sizeof(struct wf_actor) <= 256, "docs/memory.md states the size of an actor before its stack");
+_Static_assert(sizeof(struct wf_actor_more) <= 128 && sizeof(struct wf_backlog) <= 64, "and of what few have");
+#endif
 
 /* What a worker keeps: wf_worker.actors. */
 struct wf_actors {
@@ -119,12 +134,14 @@ struct wf_actors {
     struct wf_slab monitors;   /* struct wf_monitor */
     struct wf_trie topics;     /* wf_subscription.subscriber */
     struct wf_list cut;        /* wf_subscription_more.on_cut */
-    struct wf_list calls;      /* wf_actor.on_calls: the youngest last */
+    struct wf_list calls;      /* wf_asking.on_calls: the youngest last */
     struct wf_list long_calls; /* those that `patrol` has seen */
     struct wf_timer patrol;    /* armed while there are calls: actors/cycle.c */
     size_t mail_bytes, mail_bytes_max;
-    struct wf_list short_of_bytes;             /* wf_actor.on_short: full for want of bytes of this worker's share */
-    struct wf_list all;                        /* wf_actor.on_worker */
+    /* wf_backlog.on_short: full for want of bytes of this worker's share */
+    struct wf_list short_of_bytes;
+    uint64_t last_ref;                         /* of its actors' requests */
+    uint32_t last_link;                        /* of its actors' links */
     uint32_t alive[2];                         /* users, services */
     _Atomic uint64_t dropped[WF_DROP_REASONS]; /* relaxed, written by the owner: see wf_count_drop */
     alignas(WF_CACHE_LINE) _Atomic uint32_t
@@ -138,6 +155,34 @@ static inline struct wf_actors *wf_actors_of(const struct wf_worker *w)
 static inline struct wf_actor *wf_actor_of(const struct wf_task *t)
 {
     return WF_CONTAINER(t, struct wf_actor, task);
+}
+/* All actors that are on a worker, on its thread; the body may start and end some. */
+#define WF_ACTORS_EACH(a, wa) WF_SLAB_EACH(struct wf_actor, a, &(wa)->slab) if (a->listed)
+
+static inline uint64_t wf_actor_received(const struct wf_actor *a)
+{
+    return a->gone - a->evicted;
+}
+/* One that reached it and is dropped. */
+static inline void wf_actor_dropped(struct wf_actor *a)
+{
+    a->dropped += a->dropped != UINT32_MAX;
+}
+/* It is in no call any more. */
+static inline void wf_asking_leave(struct wf_actor *a)
+{
+    if (WF_UNLIKELY(a->asking != NULL)) wf_unlink(&a->asking->on_calls);
+    a->asking = NULL;
+}
+/* The keeper of an actor that has one. */
+static inline struct wf_keep *wf_actor_keep(const struct wf_actor *a)
+{
+    return a->more == NULL ? NULL : a->more->keep;
+}
+/* Its first name; "": none. */
+static inline const char *wf_actor_name(const struct wf_actor *a)
+{
+    return a->more == NULL ? "" : wf_names_first(a->more->names);
 }
 /* On the owner's thread. A load and a store, no locked instruction. */
 static inline void wf_count_drop(struct wf_worker *w, enum wf_drop why)
@@ -177,13 +222,21 @@ static inline bool wf_actor_is_full(const struct wf_actor *a)
 /* ---- actor.c --------------------------------------------------------------------------------------------------- */
 int wf_actors_init(weft_node *node, struct wf_worker *w);
 void wf_actors_finish(struct wf_worker *w);
+/* What few actors have, made if there is none yet. Blocks come from worker `w`, that of the calling thread; NULL:
+ * malloc. NULL: no memory; the actor is as it was. */
+struct wf_actor_more *wf_actor_more_from(struct wf_actor *a, struct wf_worker *w);
+struct wf_backlog *wf_backlog_from(struct wf_actor *a, struct wf_worker *w);
+static inline struct wf_actor_more *wf_actor_more(struct wf_actor *a)
+{
+    return WF_LIKELY(a->more != NULL) ? a->more : wf_actor_more_from(a, a->task.worker);
+}
 int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
                    size_t size, const weft_spawn_options *options, bool service);
 /* The same for a child that `keep` is to keep: then and after each of its ends but the last. */
 int wf_actor_spawn_kept(struct wf_worker *from, struct wf_keep *keep, weft_pid *out, weft_actor *body,
                         const void *arg, size_t size, const weft_spawn_options *options);
 /* A kept actor between two lives gets the next one; takes `arg`, a block of the pool. */
-void wf_actor_restart(struct wf_actor *a, void *arg, size_t size, uint16_t arg_class);
+void wf_actor_restart(struct wf_actor *a, void *arg, size_t size);
 /* A kept actor whose last life is over, and that is kept no longer. */
 void wf_actor_end_kept(struct wf_actor *a);
 /* weft_exit with a text, as others are told of it. */
@@ -195,6 +248,7 @@ void wf_actor_kill(struct wf_actor *a);
 void wf_actor_main(struct wf_task *t);
 void wf_actor_done(struct wf_task *t);
 void wf_actor_unstarted(struct wf_task *t);
+int64_t wf_actor_latest(const struct wf_task *t);
 void wf_actor_killed(struct wf_task *t) __attribute__((noreturn));
 void wf_actor_describe(const struct wf_task *t, char *out, size_t size);
 

@@ -55,18 +55,20 @@ void wf_answer_came(struct wf_actor *a, weft_msg *m)
 
 void wf_calls_leave(struct wf_actor *a)
 {
-    wf_unlink(&a->on_calls);
-    a->asking = NULL;
-    if (a->cycle != NULL) wf_block_free(a->cycle);
-    a->cycle = NULL;
+    wf_asking_leave(a);
+    if (a->more == NULL || a->more->cycle == NULL) return;
+    wf_block_free(a->more->cycle);
+    a->more->cycle = NULL;
 }
 
 /* ---- Asking ---------------------------------------------------------------------------------------------------- */
 
 static void begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, size_t count, size_t need)
 {
-    *s = (struct wf_asking){.slots = slots, .first = self->last_ref + 1, .count = count, .need = need, .open = count};
-    self->last_ref += count;
+    struct wf_actors *wa = wf_actors_of(self->task.worker);
+    *s = (struct wf_asking){
+        .slots = slots, .first = wa->last_ref + 1, .count = count, .need = need, .open = count, .actor = self};
+    wa->last_ref += count;
     for (size_t i = 0; i < count; i++) {
         slots[i].answer = NULL;
         slots[i].error = WF_ANSWER_OPEN;
@@ -83,7 +85,7 @@ static int await(struct wf_actor *self, int64_t deadline)
         s->waiting = true;
         wf_patrol_add(self);
         while (!is_over(s) && (rc = wf_task_wait(deadline, "an answer")) == WEFT_OK) {}
-        wf_unlink(&self->on_calls);
+        wf_unlink(&s->on_calls);
     }
     self->asking = NULL;
     return rc;
@@ -124,7 +126,7 @@ static weft_msg *request(struct wf_actor *self, uint32_t tag, const void *data, 
     if (m == NULL) return NULL;
     if (size > 0) memcpy(m + 1, data, size);
     m->from = wf_actor_pid(self);
-    m->ref = self->last_ref + 1; /* as begin will count */
+    m->ref = wf_actors_of(self->task.worker)->last_ref + 1; /* as begin will count */
     return m;
 }
 
@@ -294,7 +296,7 @@ void wf_node_lost_here(struct wf_worker *w, uint64_t peer)
     struct wf_list *lists[] = {&wf_actors_of(w)->calls, &wf_actors_of(w)->long_calls};
     for (size_t l = 0; l < WF_COUNT(lists); l++) {
         WF_LIST_EACH(k, lists[l]) {
-            struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_calls);
+            struct wf_actor *a = WF_CONTAINER(k, struct wf_asking, on_calls)->actor;
             for (size_t i = 0; i < a->asking->count; i++) {
                 struct weft_answer *at = &a->asking->slots[i];
                 if (at->error == WF_ANSWER_OPEN && at->from.node == peer) wf_answer_fails(a, at, WEFT_ENONODE);

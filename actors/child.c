@@ -19,19 +19,20 @@ void wf_child_main(const void *arg, size_t size)
     const struct wf_charge *c = arg;
     WF_ASSERT(size >= sizeof *c);
     struct wf_actor *self = wf_actor_self();
-    self->charge = c;
+    if (wf_actor_more(self) == NULL) weft_exit(WEFT_ENOMEM);
+    self->more->charge = c;
     int rc = c->unregistered ? WEFT_OK : take_name(c->name);
     if (rc == WEFT_OK && !c->await_ready) rc = weft_ready();
     if (rc < 0) weft_exit(rc);
     size -= sizeof *c;
     c->body(size == 0 ? NULL : c + 1, size);
-    self->charge = NULL; /* it lies in this frame */
+    self->more->charge = NULL; /* it lies in this frame */
 }
 
 int wf_child_tell(uint32_t tag)
 {
     struct wf_actor *self = wf_actor_self();
-    const struct wf_charge *c = self->charge;
+    const struct wf_charge *c = self->more == NULL ? NULL : self->more->charge;
     if (c == NULL) return WEFT_OK;
     struct wf_worker *w = self->task.worker;
     weft_msg *m = wf_msg_new(w, tag, 0);

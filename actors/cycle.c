@@ -90,7 +90,7 @@ static struct member member_of(const struct wf_actor *a, uint64_t ref)
 {
     struct member m = {
         .pid = wf_actor_pid(a), .ref = ref, .since = a->asking == NULL ? 0 : (uint64_t)a->asking->since};
-    const char *name = wf_names_first(a->names);
+    const char *name = wf_actor_name(a);
     snprintf(m.label, sizeof m.label, "%s", name[0] != 0 ? name : a->kind);
     return m;
 }
@@ -114,9 +114,14 @@ static void report(struct wf_actor *a, const struct path *p, uint32_t first)
 {
     log_cycle(p, first);
     struct wf_cycle *c = wf_block_new(WF_POOL_LARGE, sizeof *c + p->count * sizeof c->of[0]);
-    if (a->cycle != NULL) wf_block_free(a->cycle);
-    a->cycle = c;
+    if (a->more != NULL && a->more->cycle != NULL) wf_block_free(a->more->cycle);
+    if (a->more != NULL) a->more->cycle = NULL;
     if (c == NULL) return; /* the log has it */
+    if (wf_actor_more(a) == NULL) {
+        wf_block_free(c);
+        return;
+    }
+    a->more->cycle = c;
     c->count = p->count;
     for (uint32_t i = 0; i < p->count; i++) c->of[i] = p->of[(first + i) % p->count].pid;
 }
@@ -124,9 +129,10 @@ static void report(struct wf_actor *a, const struct path *p, uint32_t first)
 size_t weft_call_cycle(weft_pid *out, size_t max)
 {
     struct wf_actor *self = wf_actor_self();
-    if (self == NULL || self->cycle == NULL) return 0;
-    for (size_t i = 0; i < max && i < self->cycle->count; i++) out[i] = self->cycle->of[i];
-    return self->cycle->count;
+    const struct wf_cycle *c = self == NULL || self->more == NULL ? NULL : self->more->cycle;
+    if (c == NULL) return 0;
+    for (size_t i = 0; i < max && i < c->count; i++) out[i] = c->of[i];
+    return c->count;
 }
 
 /* ---- On one worker --------------------------------------------------------------------------------------------- */
@@ -379,7 +385,7 @@ static void patrol(struct wf_worker *w, struct wf_timer *t)
 {
     struct wf_actors *wa = WF_CONTAINER(t, struct wf_actors, patrol);
     for (struct wf_link *k; (k = wf_list_first(&wa->calls)) != NULL;) {
-        struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_calls);
+        struct wf_actor *a = WF_CONTAINER(k, struct wf_asking, on_calls)->actor;
         int64_t due = a->asking->since + PATIENCE;
         if (due > w->now) {
             int rc = wf_timer_arm(w, t, due);
@@ -404,6 +410,6 @@ void wf_patrol_add(struct wf_actor *a)
     struct wf_worker *w = a->task.worker;
     struct wf_actors *wa = wf_actors_of(w);
     a->asking->since = w->now;
-    wf_list_push(&wa->calls, &a->on_calls);
+    wf_list_push(&wa->calls, &a->asking->on_calls);
     if (WF_UNLIKELY(!wf_timer_armed(&wa->patrol))) (void)wf_timer_arm(w, &wa->patrol, w->now + PATIENCE);
 }

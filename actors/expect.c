@@ -239,7 +239,8 @@ int weft_probe_open(weft_probe *out, const char *name)
     t->probes = p;
     out->pid = p->pid;
     if (name == NULL) return WEFT_OK;
-    rc = wf_names_add(t->node->names, weft_cstr(name), p->pid, &wf_actor_find(w, p->pid.actor)->names);
+    struct wf_actor_more *more = wf_actor_more(wf_actor_find(w, p->pid.actor));
+    rc = more == NULL ? WEFT_ENOMEM : wf_names_add(t->node->names, weft_cstr(name), p->pid, &more->names);
     if (rc < 0) (void)weft_probe_exit(*out, WEFT_EXIT_NORMAL);
     return rc;
 }

@@ -262,7 +262,7 @@ static int check(const struct wf_actor *self, const char *group)
  * the group is there while the tie is. */
 static struct wf_group_tie **tie_to(struct wf_actor *self, const char *group, bool watch)
 {
-    struct wf_group_tie **at = &self->groups;
+    struct wf_group_tie **at = &self->more->groups;
     while (*at != NULL && (((*at)->watch != 0) != watch || !same((*at)->group, weft_cstr(group))))
         at = &(*at)->next_of_actor;
     return at;
@@ -299,6 +299,7 @@ int weft_group_join(const char *group)
     int rc = check(self, group);
     if (rc < 0) return rc;
     wf_task_tick(&self->task);
+    if (wf_actor_more(self) == NULL) return WEFT_ENOMEM;
     if (*tie_to(self, group, false) != NULL) return WEFT_EEXIST;
     struct wf_group_tie *tie = new_tie(self);
     if (tie == NULL) return WEFT_ENOMEM;
@@ -310,8 +311,8 @@ int weft_group_join(const char *group)
         free(tie);
         return rc;
     }
-    tie->next_of_actor = self->groups;
-    self->groups = tie;
+    tie->next_of_actor = self->more->groups;
+    self->more->groups = tie;
     return WEFT_OK;
 }
 
@@ -321,6 +322,7 @@ int weft_group_leave(const char *group)
     int rc = check(self, group);
     if (rc < 0) return rc;
     wf_task_tick(&self->task);
+    if (self->more == NULL) return WEFT_ENOACTOR;
     struct wf_group_tie **at = tie_to(self, group, false), *tie = *at;
     if (tie == NULL) return WEFT_ENOACTOR;
     struct wf_worker *w = self->task.worker;
@@ -363,16 +365,17 @@ void wf_groups_leave(struct wf_actor *a)
 {
     struct wf_groups *all = groups_of(a);
     struct wf_group_tie *tie;
+    if (a->more == NULL || a->more->groups == NULL) return;
     pf_mutex_lock(all->lock);
-    for (tie = a->groups; tie != NULL; tie = tie->next_of_actor) {
+    for (tie = a->more->groups; tie != NULL; tie = tie->next_of_actor) {
         if (tie->watch != 0) end_tie(a, tie);
     }
-    for (tie = a->groups; tie != NULL; tie = tie->next_of_actor) {
+    for (tie = a->more->groups; tie != NULL; tie = tie->next_of_actor) {
         if (tie->watch == 0) end_tie(a, tie);
     }
     pf_mutex_unlock(all->lock);
-    while ((tie = a->groups) != NULL) {
-        a->groups = tie->next_of_actor;
+    while ((tie = a->more->groups) != NULL) {
+        a->more->groups = tie->next_of_actor;
         free(tie);
     }
 }
@@ -381,7 +384,7 @@ void wf_groups_leave(struct wf_actor *a)
 
 bool wf_group_watches(const struct wf_actor *a, uint64_t watch)
 {
-    const struct wf_group_tie *tie = a->groups;
+    const struct wf_group_tie *tie = a->more == NULL ? NULL : a->more->groups;
     while (tie != NULL && tie->watch != watch) tie = tie->next_of_actor;
     return tie != NULL;
 }
@@ -398,8 +401,8 @@ static int watch(struct wf_actor *self, struct wf_group_tie *tie, const char *na
     weft_msg *m = news_of_members(w, g, tie, &failed);
     if (failed) return WEFT_ENOMEM; /* the group has members, so it stays */
     add(g, tie);
-    tie->next_of_actor = self->groups; /* before its first news: they are looked up there */
-    self->groups = tie;
+    tie->next_of_actor = self->more->groups; /* before its first news: they are looked up there */
+    self->more->groups = tie;
     while (m != NULL) {
         weft_msg *next = (weft_msg *)m->post.next;
         wf_send_signal(w, tie->who, m);
@@ -414,6 +417,7 @@ int weft_group_watch(const char *group)
     int rc = check(self, group);
     if (rc < 0) return rc;
     wf_task_tick(&self->task);
+    if (wf_actor_more(self) == NULL) return WEFT_ENOMEM;
     if (*tie_to(self, group, true) != NULL) return WEFT_EEXIST;
     struct wf_group_tie *tie = new_tie(self);
     if (tie == NULL) return WEFT_ENOMEM;
@@ -430,6 +434,7 @@ int weft_group_unwatch(const char *group)
     struct wf_actor *self = wf_actor_self();
     int rc = check(self, group);
     if (rc < 0) return rc;
+    if (self->more == NULL) return WEFT_ENOACTOR;
     struct wf_group_tie **at = tie_to(self, group, true), *tie = *at;
     if (tie == NULL) return WEFT_ENOACTOR;
     struct wf_groups *all = groups_of(self);

@@ -43,12 +43,12 @@ static void describe(const struct wf_actor *a, struct wf_actor_info *out)
     memset(out, 0, sizeof *out);
     out->pid = wf_actor_pid(a);
     snprintf(out->kind, sizeof out->kind, "%s", a->kind);
-    snprintf(out->name, sizeof out->name, "%s", wf_names_first(a->names));
+    snprintf(out->name, sizeof out->name, "%s", wf_actor_name(a));
     snprintf(out->state, sizeof out->state, "%s", states[a->task.state]);
-    snprintf(out->waits_for, sizeof out->waits_for, "%s", a->task.waits_for == NULL ? "" : a->task.waits_for);
+    snprintf(out->waits_for, sizeof out->waits_for, "%s", wf_task_waits_for(&a->task));
     out->mailbox = a->mail_count;
     out->mailbox_max = a->mailbox_max;
-    out->received = a->received;
+    out->received = wf_actor_received(a);
     out->dropped = a->dropped;
 }
 
@@ -60,9 +60,9 @@ static void describe_here(struct wf_worker *w, struct wf_call *call)
     size_t most = (size_t)wa->alive[0] + wa->alive[1];
     p->actors = calloc(most == 0 ? 1 : most, sizeof *p->actors);
     p->failed = p->actors == NULL;
-    WF_LIST_EACH(k, &wa->all) {
-        if (p->failed || p->count == most) break;
-        describe(WF_CONTAINER(k, struct wf_actor, on_worker), &p->actors[p->count++]);
+    WF_ACTORS_EACH(a, wa)
+    {
+        if (!p->failed && p->count < most) describe(a, &p->actors[p->count++]);
     }
     /* Acquire and release: the parts of the other workers come before the event. */
     if (atomic_fetch_sub_explicit(&c->left, 1, memory_order_acq_rel) == 1) (void)weft_event_set(c->ready);

@@ -22,7 +22,6 @@ struct wf_keep {
     weft_msg *news;             /* of the end of this life */
     void *arg;                  /* of the next one */
     size_t arg_size;
-    uint16_t arg_class;
 };
 
 /* ---- On the actor's worker ------------------------------------------------------------------------------------- */
@@ -44,21 +43,21 @@ const char *wf_keep_name(const struct wf_keep *k)
 static struct wf_actor *actor_of(struct wf_worker *w, const struct wf_keep *k)
 {
     struct wf_actor *a = wf_actor_find(w, k->actor.actor);
-    WF_ASSERT(a != NULL && a->keep == k); /* only let_go ends it */
+    WF_ASSERT(a != NULL && wf_actor_keep(a) == k); /* only let_go ends it */
     return a;
 }
 
 static void next_life_here(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_keep *k = WF_CONTAINER(c, struct wf_keep, next_life);
-    wf_actor_restart(actor_of(w, k), k->arg, k->arg_size, k->arg_class);
+    wf_actor_restart(actor_of(w, k), k->arg, k->arg_size);
 }
 
 static void let_go_here(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_keep *k = WF_CONTAINER(c, struct wf_keep, let_go);
     struct wf_actor *a = actor_of(w, k);
-    a->keep = NULL;
+    a->more->keep = NULL;
     if (k->news != NULL) wf_msg_free(w, k->news);
     free(k);
     if (a->task.state == WF_TASK_DONE) wf_actor_end_kept(a);
@@ -94,11 +93,10 @@ static int make_news(struct wf_worker *w, struct wf_keep *k)
 static int again(struct wf_worker *w, struct wf_keep *k, const void *arg, size_t size)
 {
     WF_ASSERT(k->news == NULL && size > 0); /* else a life still runs */
-    k->arg_class = wf_pool_class(size);
-    k->arg = wf_pool_take(&w->pool, k->arg_class, size);
+    k->arg = wf_pool_take(&w->pool, wf_pool_class(size), size);
     if (k->arg == NULL) return WEFT_ENOMEM;
     if (make_news(w, k) < 0) {
-        wf_pool_give(&w->pool, k->arg_class, k->arg);
+        wf_pool_give(&w->pool, wf_pool_class(size), k->arg);
         return WEFT_ENOMEM;
     }
     memcpy(k->arg, arg, size);

@@ -24,12 +24,13 @@ static struct header *header_of(struct wf_link *k)
 
 static struct wf_locals *locals_of(struct wf_actor *a)
 {
-    if (a->locals != NULL) return a->locals;
+    struct wf_actor_more *more = wf_actor_more(a);
+    if (more == NULL || more->locals != NULL) return more == NULL ? NULL : more->locals;
     struct wf_locals *set = malloc(sizeof *set);
     if (set == NULL) return NULL;
     wf_list_init(&set->keyed);
     wf_list_init(&set->blocks);
-    a->locals = set;
+    more->locals = set;
     return set;
 }
 
@@ -63,15 +64,15 @@ int weft_release(void *block)
     if (self == NULL) return WEFT_ENOTACTOR;
     if (block == NULL) return WEFT_OK;
     struct header *h = (struct header *)block - 1;
-    if (h->set != self->locals || h->key != NULL) return WEFT_EINVAL;
+    if (self->more == NULL || h->set != self->more->locals || h->key != NULL) return WEFT_EINVAL;
     free_block(h);
     return WEFT_OK;
 }
 
 void *wf_local_find(const struct wf_actor *a, const weft_local_key *key)
 {
-    if (a->locals == NULL) return NULL;
-    WF_LIST_EACH(k, &a->locals->keyed) {
+    if (a->more == NULL || a->more->locals == NULL) return NULL;
+    WF_LIST_EACH(k, &a->more->locals->keyed) {
         if (header_of(k)->key == key) return header_of(k) + 1;
     }
     return NULL;
@@ -89,7 +90,7 @@ void *weft_local(const weft_local_key *key)
 
 void wf_locals_finish(struct wf_actor *a)
 {
-    struct wf_locals *set = a->locals;
+    struct wf_locals *set = a->more == NULL ? NULL : a->more->locals;
     if (set == NULL) return;
     /* A destructor may still ask for its own block, and make others: those are then the last. */
     while (!wf_list_empty(&set->keyed)) {
@@ -100,6 +101,6 @@ void wf_locals_finish(struct wf_actor *a)
         free_block(h);
     }
     for (struct wf_link *k; (k = wf_list_first(&set->blocks)) != NULL;) free_block(header_of(k));
-    a->locals = NULL;
+    a->more->locals = NULL;
     free(set);
 }

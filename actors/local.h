@@ -1,4 +1,4 @@
-/* actors/local.h -- memory of one actor: wf_actor.locals. */
+/* actors/local.h -- memory of one actor: wf_actor_more.locals. */
 #ifndef WF_LOCAL_H
 #define WF_LOCAL_H
 

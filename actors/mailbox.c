@@ -33,14 +33,33 @@ static void wake_for_mail(struct wf_actor *a)
     if (a->task.wants_mail) wf_task_wake(&a->task);
 }
 
+static void set_full(struct wf_actor *a, bool full)
+{
+    atomic_store_explicit(&a->full, full, memory_order_relaxed);
+}
+
+static struct wf_backlog *backlog(struct wf_actor *a)
+{
+    return wf_backlog_from(a, a->task.worker);
+}
+
+/* Those that wait for room here; NULL: nobody. */
+static weft_msg *first_for_room(const struct wf_actor *a)
+{
+    return a->more == NULL || a->more->backlog == NULL ? NULL : a->more->backlog->room.first;
+}
+
+/* Without memory nobody would tell its senders: `full` must not keep them, then. */
 static void note_short(struct wf_actor *a)
 {
-    if (!wf_linked(&a->on_short)) wf_list_push(&wf_actors_of(a->task.worker)->short_of_bytes, &a->on_short);
+    struct wf_backlog *b = backlog(a);
+    if (b == NULL) set_full(a, false);
+    else if (!wf_linked(&b->on_short)) wf_list_push(&wf_actors_of(a->task.worker)->short_of_bytes, &b->on_short);
 }
 
 void wf_mailbox_filled(struct wf_actor *a)
 {
-    atomic_store_explicit(&a->full, true, memory_order_relaxed);
+    set_full(a, true);
     a->crowded = true;
     if (!wf_mailbox_own_full(a)) note_short(a);
 }
@@ -62,22 +81,26 @@ static struct room room_of(const struct wf_actor *a)
 /* There is room: tells as many as it is enough for, of its own and of `budget`. */
 static void tell_room(struct wf_actor *a, struct room room, size_t *budget)
 {
-    atomic_store_explicit(&a->full, false, memory_order_relaxed); /* before any of them looks */
+    set_full(a, false); /* before any of them looks */
+    struct wf_lane none = {NULL, NULL}, *waiting = first_for_room(a) == NULL ? &none : &a->more->backlog->room;
     while (room.places > 0 && room.bytes > 0 && *budget > 0) {
-        weft_msg *m = lane_take_after(&a->room, NULL);
+        weft_msg *m = lane_take_after(waiting, NULL);
         if (m == NULL) break;
         room.places--;
         room.bytes -= WF_MIN(m->topic_size, room.bytes);
         *budget -= WF_MIN(m->topic_size, *budget);
         wf_send_signal(a->task.worker, m->from, m);
     }
-    a->crowded = a->room.first != NULL;
+    a->crowded = waiting->first != NULL;
     if (a->crowded && *budget == 0) note_short(a);
 }
 
 void wf_room_tell_all(struct wf_actor *a)
 {
-    for (weft_msg *m; (m = lane_take_after(&a->room, NULL)) != NULL;) wf_send_signal(a->task.worker, m->from, m);
+    while (first_for_room(a) != NULL) {
+        weft_msg *m = wf_lane_shift(&a->more->backlog->room);
+        wf_send_signal(a->task.worker, m->from, m);
+    }
 }
 
 static void room_came_for(struct wf_actor *a, struct room room)
@@ -103,7 +126,7 @@ static void bytes_came(struct wf_actors *wa)
     size_t budget = wa->mail_bytes_max - wa->mail_bytes;
     struct wf_link *k;
     while (budget > 0 && (k = wf_list_pop(&wa->short_of_bytes)) != NULL) {
-        struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_short);
+        struct wf_actor *a = WF_CONTAINER(k, struct wf_backlog, on_short)->actor;
         if (wf_mailbox_own_full(a)) continue; /* what it takes itself makes room */
         tell_room(a, room_of(a), &budget);
     }
@@ -115,22 +138,22 @@ static void room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     bool forget = m->post.word != 0;
     weft_msg *previous = NULL;
-    for (weft_msg *r = a->room.first; r != NULL && forget; previous = r, r = (weft_msg *)r->post.next) {
+    for (weft_msg *r = first_for_room(a); r != NULL && forget; previous = r, r = (weft_msg *)r->post.next) {
         if (!weft_pid_equal(r->from, m->from)) continue;
-        wf_msg_free(w, lane_take_after(&a->room, previous));
+        wf_msg_free(w, lane_take_after(&a->more->backlog->room, previous));
         break;
     }
     if (forget) {
         wf_msg_free(w, m);
         room_came(a);
         bytes_came(wf_actors_of(w));
-    } else if (wf_mailbox_full(a)) {
-        wf_lane_push(&a->room, m);
+    } else if (wf_mailbox_full(a) && backlog(a) != NULL) { /* without memory it asks again at once */
+        wf_lane_push(&a->more->backlog->room, m);
         wf_mailbox_filled(a);
-    } else if (a->room.first != NULL) { /* nobody overtakes those that wait */
-        wf_lane_push(&a->room, m);
+    } else if (first_for_room(a) != NULL) { /* nobody overtakes those that wait */
+        wf_lane_push(&a->more->backlog->room, m);
     } else {
-        atomic_store_explicit(&a->full, false, memory_order_relaxed);
+        set_full(a, false);
         wf_send_signal(w, m->from, m);
     }
 }
@@ -139,7 +162,7 @@ static void room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 
 static void drop_at(struct wf_actor *a, weft_msg *m, enum wf_drop why)
 {
-    a->dropped++;
+    wf_actor_dropped(a);
     if (m->post.kind == WF_POST_WORK) wf_member_let_go(a, m);
     wf_drop(a->task.worker, m, why);
 }
@@ -164,12 +187,19 @@ static weft_msg *take_out(struct wf_actor *a, weft_msg *previous)
     return m;
 }
 
+static void count_evicted(struct wf_actor *a)
+{
+    a->gone++;
+    a->evicted += a->evicted != UINT32_MAX;
+}
+
 static void drop_oldest(struct wf_actor *a)
 {
     weft_msg *oldest = take_out(a, NULL);
-    if (oldest == a->scanned) a->scanned = NULL;
-    if (a->aside > 0) a->aside--; /* a scan begins with the oldest */
-    a->evicted++;
+    struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
+    if (b != NULL && oldest == b->scanned) b->scanned = NULL;
+    if (b != NULL && b->aside > 0) b->aside--; /* a scan begins with the oldest */
+    count_evicted(a);
     drop_at(a, oldest, WF_DROP_FULL);
 }
 
@@ -183,7 +213,7 @@ void wf_mailbox_make_room(struct wf_actor *a)
  * for it. */
 static void move_marks(struct wf_actor *a, uint64_t place)
 {
-    uint64_t before = a->received + a->evicted + place;
+    uint64_t before = a->gone + place;
     for (weft_msg *m = a->signals.first; m != NULL; m = (weft_msg *)m->post.next) m->to_actor -= m->to_actor > before;
 }
 
@@ -196,8 +226,9 @@ void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
         m = (weft_msg *)m->post.next;
     }
     WF_ASSERT(m != NULL);
-    if (m == a->scanned) a->scanned = previous;
-    if (place < a->aside) a->aside--;
+    struct wf_backlog *b = a->more->backlog; /* it has a subscription, so there is a->more */
+    if (b != NULL && m == b->scanned) b->scanned = previous;
+    if (b != NULL && place < b->aside) b->aside--;
     move_marks(a, place);
     drop_at(a, take_out(a, previous), WF_DROP_SLOW_READER);
 }
@@ -206,7 +237,7 @@ void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag)
 {
     m->post.flags = WF_MSG_SYSTEM;
     m->post.word = tag;
-    m->to_actor = a->received + a->evicted + a->mail_count;
+    m->to_actor = a->gone + a->mail_count;
     wf_lane_push(&a->signals, m);
     wake_for_mail(a);
 }
@@ -265,7 +296,7 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
         return;
     }
     struct wf_actor *a = wf_actor_find(w, m->to_actor);
-    if (WF_UNLIKELY(a == NULL || (a->task.state == WF_TASK_DONE && a->keep == NULL))) {
+    if (WF_UNLIKELY(a == NULL || (a->task.state == WF_TASK_DONE && wf_actor_keep(a) == NULL))) {
         wf_drop(w, m, WF_DROP_NO_ACTOR);
         return;
     }
@@ -306,7 +337,7 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
     case WF_MSG_EXIT: wf_watch_deliver(w, a, m); return;
     case WF_MSG_ROOM:
         if (m->ref != 0) { /* the news came back to the sender */
-            if (m->size == a->room_asked) {
+            if ((uint16_t)m->size == a->room_asked) {
                 a->room_news = true;
                 if (a->wants_room) wf_task_wake(&a->task);
             }
@@ -340,7 +371,7 @@ bool wf_mailbox_put_shared(struct wf_actor *a, uint32_t tag, weft_pid from, stru
         }
         why = WF_DROP_MEMORY;
     }
-    a->dropped++;
+    wf_actor_dropped(a);
     wf_count_drop(w, why);
     return false;
 }
@@ -352,7 +383,7 @@ static inline bool drop_if_dead(struct wf_actor *a, weft_msg *previous, const we
 {
     if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || !wf_request_is_dead(a->task.worker, m)) return false;
     weft_msg *dead = take_out(a, previous);
-    a->evicted++;
+    count_evicted(a);
     drop_at(a, dead, WF_DROP_EXPIRED);
     if (a->crowded) room_came(a); /* weft_wait_any waits without receiving */
     return true;
@@ -388,7 +419,7 @@ weft_msg *wf_signal_take(struct wf_actor *a, uint32_t tag, uint64_t ref, weft_pi
 /* Whether the mail that came before the first signal is gone. */
 static bool signal_is_next(const struct wf_actor *a)
 {
-    return a->mail.first == NULL || a->signals.first->to_actor <= a->received + a->evicted;
+    return a->mail.first == NULL || a->signals.first->to_actor <= a->gone;
 }
 
 /* Telling a sender costs a wake, often of another core: not for each place, but for an eighth of the mailbox, each
@@ -407,7 +438,7 @@ static void eighth_came(struct wf_actor *a, size_t weight)
 /* The receiver has `m`, which was taken out. */
 static inline int receive(struct wf_actor *a, weft_msg *m, weft_msg **out)
 {
-    a->received++;
+    a->gone++;
     if (WF_UNLIKELY(a->crowded)) eighth_came(a, wf_msg_weight(m));
     wf_hold(a, m);
     *out = m;
@@ -455,32 +486,33 @@ static weft_msg *find_signal(struct wf_actor *a, bool (*match)(const weft_msg *,
     return NULL;
 }
 
-static weft_msg *find_mail(struct wf_actor *a, bool (*match)(const weft_msg *, void *), void *arg)
+static weft_msg *find_mail(struct wf_actor *a, struct wf_backlog *b, bool (*match)(const weft_msg *, void *),
+                           void *arg)
 {
-    while (a->aside < a->aside_max) {
-        weft_msg *m = a->scanned == NULL ? a->mail.first : (weft_msg *)a->scanned->post.next;
+    while (b->aside < b->aside_max) {
+        weft_msg *m = b->scanned == NULL ? a->mail.first : (weft_msg *)b->scanned->post.next;
         if (m == NULL) break;
-        if (drop_if_dead(a, a->scanned, m)) continue;
+        if (drop_if_dead(a, b->scanned, m)) continue;
         if (match(m, arg)) return m;
-        a->scanned = m;
-        a->aside++;
+        b->scanned = m;
+        b->aside++;
     }
     return NULL;
 }
 
 /* After a scan of all there is: whether waiting for more would be in vain, or against the bound. */
-static bool has_too_much_aside(const struct wf_actor *a)
+static bool has_too_much_aside(const struct wf_actor *a, const struct wf_backlog *b)
 {
-    return a->aside >= a->aside_max || (wf_mailbox_own_full(a) && wf_actor_policy(a) != WEFT_FULL_DROP_OLDEST);
+    return b->aside >= b->aside_max || (wf_mailbox_own_full(a) && wf_actor_policy(a) != WEFT_FULL_DROP_OLDEST);
 }
 
-static int refuse_aside(struct wf_actor *a)
+static int refuse_aside(struct wf_actor *a, const struct wf_backlog *b)
 {
     if (!a->aside_told)
         weft_log(WEFT_WARN,
                  "actor %s: a selective receive passed over %u messages, %s: WEFT_EFULL (said once for this actor)",
-                 a->kind, a->aside,
-                 a->aside >= a->aside_max ? "as many as it may" : "and the mailbox is full of them");
+                 a->kind, b->aside,
+                 b->aside >= b->aside_max ? "as many as it may" : "and the mailbox is full of them");
     a->aside_told = true;
     return (int)wf_task_settle(WEFT_EFULL);
 }
@@ -492,14 +524,15 @@ static int recv_matching(weft_msg **out, bool (*match)(const weft_msg *m, void *
     if (a == NULL) return WEFT_ENOTACTOR;
     if (out == NULL || match == NULL) return WEFT_EINVAL;
     wf_task_tick(&a->task);
-    a->scanned = NULL;
-    a->aside = 0;
+    struct wf_backlog *b = mail ? backlog(a) : NULL;
+    if (mail && b == NULL) return WEFT_ENOMEM;
+    if (mail) b->scanned = NULL, b->aside = 0;
     weft_msg *scanned_signal = NULL;
     for (int rc = WEFT_OK;;) {
         if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_settle(WEFT_ECANCELED);
         if (find_signal(a, match, arg, &scanned_signal) != NULL) return take_signal(a, scanned_signal, out);
-        if (mail && find_mail(a, match, arg) != NULL) return receive(a, take_out(a, a->scanned), out);
-        if (mail && WF_UNLIKELY(has_too_much_aside(a))) return refuse_aside(a);
+        if (mail && find_mail(a, b, match, arg) != NULL) return receive(a, take_out(a, b->scanned), out);
+        if (mail && WF_UNLIKELY(has_too_much_aside(a, b))) return refuse_aside(a, b);
         if (rc < 0) return (int)wf_task_settle(rc);
         rc = wait_for_mail(a, deadline);
         if (rc < 0 && rc != WEFT_ETIMEDOUT) return (int)wf_task_settle(rc); /* at the deadline: a last look */
@@ -554,6 +587,6 @@ void wf_mailbox_close(struct wf_actor *a)
     struct wf_worker *w = a->task.worker;
     wf_mailbox_leave(a);
     while (a->mail.first != NULL) wf_drop(w, take_out(a, NULL), WF_DROP_UNREAD);
-    wf_unlink(&a->on_short);
+    if (a->more != NULL && a->more->backlog != NULL) wf_unlink(&a->more->backlog->on_short);
     wf_room_tell_all(a);
 }

@@ -31,6 +31,7 @@ static const struct wf_hooks hooks = {
     .task_main = wf_actor_main,
     .task_done = wf_actor_done,
     .task_killed = wf_actor_killed,
+    .task_latest = wf_actor_latest,
     .task_unstarted = wf_actor_unstarted,
     .task_describe = wf_actor_describe,
     .mail_ready = wf_mailbox_ready,
@@ -218,8 +219,8 @@ enum { CANCEL = 1, KILL = 2, SERVICES = 4 };
 
 static void end_actors_here(struct wf_worker *w, int how)
 {
-    WF_LIST_EACH(k, &wf_actors_of(w)->all) {
-        struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_worker);
+    WF_ACTORS_EACH(a, wf_actors_of(w))
+    {
         if (a->service != ((how & SERVICES) != 0)) continue;
         /* A supervised one is stopped by its supervisor, in order. */
         if ((how & KILL) == 0 && a->body == wf_child_main) continue;

@@ -20,7 +20,8 @@ int weft_register(const char *name)
     struct wf_actor *self = wf_actor_self();
     int rc = check(self, name);
     if (rc < 0) return rc;
-    return wf_names_add(names_of(self), weft_cstr(name), wf_actor_pid(self), &self->names);
+    if (wf_actor_more(self) == NULL) return WEFT_ENOMEM;
+    return wf_names_add(names_of(self), weft_cstr(name), wf_actor_pid(self), &self->more->names);
 }
 
 int weft_unregister(const char *name)
@@ -28,13 +29,14 @@ int weft_unregister(const char *name)
     struct wf_actor *self = wf_actor_self();
     int rc = check(self, name);
     if (rc < 0) return rc;
-    return wf_names_remove(names_of(self), weft_cstr(name), &self->names);
+    struct wf_name *none = NULL;
+    return wf_names_remove(names_of(self), weft_cstr(name), self->more == NULL ? &none : &self->more->names);
 }
 
 const char *weft_own_name(size_t i)
 {
     struct wf_actor *self = wf_actor_self();
-    return self == NULL ? NULL : wf_names_at(self->names, i);
+    return self == NULL || self->more == NULL ? NULL : wf_names_at(self->more->names, i);
 }
 
 int weft_whereis(const char *name, weft_pid *out)

@@ -252,7 +252,7 @@ int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
     }
     weft_full_policy policy = wf_actor_policy(a);
     if (wf_mailbox_full(a) && (policy == WEFT_FULL_SUSPEND || policy == WEFT_FULL_FAIL)) {
-        a->dropped++;
+        wf_actor_dropped(a);
         wf_drop(w, m, WF_DROP_FULL);
         return WEFT_EFULL;
     }

@@ -150,7 +150,7 @@ static bool put(struct wf_subscription *s, weft_msg *m)
 
 static bool refuse(struct wf_subscription *s)
 {
-    s->actor->dropped++;
+    wf_actor_dropped(s->actor);
     wf_count_drop(s->actor->task.worker, WF_DROP_SLOW_READER);
     lose(s);
     return false;
@@ -162,7 +162,7 @@ bool wf_subscription_put(struct wf_subscription *s, uint32_t tag, weft_pid from,
     if (!make_place(s)) return refuse(s);
     weft_msg *m = wf_msg_share(w, tag, body);
     if (m == NULL) {
-        s->actor->dropped++;
+        wf_actor_dropped(s->actor);
         wf_count_drop(w, WF_DROP_MEMORY);
         s->more->lost++; /* told with the next news */
         return false;
@@ -230,7 +230,7 @@ static void give(struct wf_actors *wa, struct wf_subscription *s)
 static struct wf_subscription *make(struct wf_actor *self, weft_text pattern, const weft_subscribe_options *o)
 {
     struct wf_actors *wa = wf_actors_of(self->task.worker);
-    struct wf_subscription *s = wf_slab_take(&wa->subscription_slab);
+    struct wf_subscription *s = wf_actor_more(self) == NULL ? NULL : wf_slab_take(&wa->subscription_slab);
     if (s == NULL) return NULL;
     memset((char *)s + sizeof s->slot, 0, sizeof *s - sizeof s->slot);
     s->actor = self;
@@ -282,7 +282,7 @@ int weft_subscribe_with(const char *pattern, const weft_subscribe_options *optio
         give(wa, s);
         return first;
     }
-    wf_list_push(&self->subscriptions, &s->on_actor);
+    wf_list_push(&self->more->subscriptions, &s->on_actor);
     const struct wf_route *route = wf_node_of(w)->route;
     if (first == 1 && route != NULL) route->interest(w, pattern, true);
     if (out != NULL) *out = (weft_subscription){id_of(s)};
@@ -349,6 +349,7 @@ int weft_unsubscribe(weft_subscription s)
 void wf_topics_leave(struct wf_actor *a)
 {
     struct wf_link *k;
-    while ((k = wf_list_first(&a->subscriptions)) != NULL)
+    if (a->more == NULL) return;
+    while ((k = wf_list_first(&a->more->subscriptions)) != NULL)
         end_subscription(wf_actors_of(a->task.worker), WF_CONTAINER(k, struct wf_subscription, on_actor));
 }

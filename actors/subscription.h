@@ -30,7 +30,7 @@ struct wf_subscription_more {
 struct wf_subscription {
     struct wf_slot slot;
     struct wf_subscriber subscriber; /* wf_actors.topics */
-    struct wf_link on_actor;         /* wf_actor.subscriptions */
+    struct wf_link on_actor;         /* wf_actor_more.subscriptions */
     struct wf_actor *actor;
     uint64_t seen; /* retained publications up to this number are not for it any more: wf_recall */
     struct wf_subscription_more *more;

@@ -72,13 +72,13 @@ void wf_test_fail(struct wf_test *t, const char *text)
 /* One line for each user actor: what it is and what it waits for. */
 static void list_actors(struct wf_test *t, struct wf_text *out)
 {
-    WF_LIST_EACH(k, &wf_actors_of(t->worker)->all) {
-        const struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_worker);
+    WF_ACTORS_EACH(a, wf_actors_of(t->worker))
+    {
         if (a->service) continue;
-        const char *name = wf_names_first(a->names);
+        const char *name = wf_actor_name(a);
         wf_text_add(out, "\n  %s%s%s %u.%u.%u", a->kind, name[0] != 0 ? " " : "", name, t->worker->index,
                     wf_id_slot(a->id), wf_id_generation(a->id));
-        if (a->task.waits_for != NULL) wf_text_add(out, " waits for: %s", a->task.waits_for);
+        if (a->task.state == WF_TASK_WAITING) wf_text_add(out, " waits for: %s", a->task.waits_for);
         wf_text_add(out, "; messages in its mailbox: %u", a->mail_count);
     }
 }
@@ -173,8 +173,8 @@ static bool all_over(struct wf_test *t)
 
 static void end_actors(struct wf_test *t, bool services, bool kill)
 {
-    WF_LIST_EACH(k, &wf_actors_of(t->worker)->all) {
-        struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_worker);
+    WF_ACTORS_EACH(a, wf_actors_of(t->worker))
+    {
         if (a->service != services) continue;
         if (kill) wf_actor_kill(a);
         else if (a->body != wf_child_main) wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL); /* see end_actors_here */
@@ -227,8 +227,9 @@ static void body_ended(void *arg)
     if (t->reason == WEFT_EXIT_NORMAL || t->reason == WEFT_EXIT_STOPPED || t->failed) return;
     wf_text_add(&t->report, "the test's first actor ended: %s", weft_reason_text(t->reason, words));
     /* of weft_fail: behind the reason, see actors/watch.h */
-    if (self->end != NULL && self->end->size > 4)
-        wf_text_add(&t->report, ": %.*s", (int)self->end->size - 4, (const char *)wf_body_bytes(self->end) + 4);
+    struct wf_body *end = self->more->end; /* there is `more`: this is a clean-up */
+    if (end != NULL && end->size > 4)
+        wf_text_add(&t->report, ": %.*s", (int)end->size - 4, (const char *)wf_body_bytes(end) + 4);
 }
 
 static void body_main(const void *arg, size_t size)

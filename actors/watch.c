@@ -49,8 +49,8 @@ static int body_reason(const uint8_t *b, size_t size)
 /* What everyone is told of the end of `a`; the caller gets a reference. */
 static struct wf_body *end_of(struct wf_actor *a)
 {
-    struct wf_body *b = a->end;
-    a->end = NULL;
+    struct wf_body *b = a->more->end;
+    a->more->end = NULL;
     if (b != NULL && body_reason(wf_body_bytes(b), b->size) == a->reason) return b;
     if (b != NULL) wf_body_drop(a->task.worker, b); /* asked to end for one reason, it ended for another */
     b = NULL;
@@ -100,13 +100,8 @@ int weft_down_read(const weft_msg *m, struct weft_down *out)
 
 static struct wf_ties *ties_of(struct wf_actor *a, struct wf_worker *w)
 {
-    if (a->ties != NULL) return a->ties;
-    struct wf_ties *t = wf_pool_take(&w->pool, wf_pool_class(sizeof *t), sizeof *t);
-    if (t == NULL) return NULL;
-    *t = (struct wf_ties){0};
-    wf_list_init(&t->monitors);
-    a->ties = t;
-    return t;
+    struct wf_actor_more *more = wf_actor_more_from(a, w);
+    return more == NULL ? NULL : &more->ties;
 }
 
 /* A message from the actor at `from`, for wf_send_signal. */
@@ -224,11 +219,11 @@ static void watch_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 
 static void unwatch_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
-    weft_msg *e = a->ties == NULL ? NULL : a->ties->watchers;
+    weft_msg *e = a->more == NULL ? NULL : a->more->ties.watchers;
     while (e != NULL && (e->ref != m->ref || !weft_pid_equal(e->from, m->from))) e = (weft_msg *)e->post.next;
     wf_msg_free(w, m);
     if (e == NULL) return;
-    wf_chain_remove(&a->ties->watchers, e);
+    wf_chain_remove(&a->more->ties.watchers, e);
     wf_msg_free(w, e);
 }
 
@@ -248,9 +243,17 @@ static void down_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 
 static weft_msg *link_find(const struct wf_actor *a, weft_pid other)
 {
-    weft_msg *e = a->ties == NULL ? NULL : a->ties->links;
+    weft_msg *e = a->more == NULL ? NULL : a->more->ties.links;
     while (e != NULL && !weft_pid_equal(e->from, other)) e = (weft_msg *)e->post.next;
     return e;
+}
+
+/* Never 0. */
+static uint32_t next_link(struct wf_worker *w)
+{
+    struct wf_actors *wa = wf_actors_of(w);
+    if (++wa->last_link == 0) wa->last_link = 1;
+    return wa->last_link;
 }
 
 static weft_msg *link_add(struct wf_actor *a, struct wf_worker *w, weft_pid other, uint32_t mine, uint32_t theirs)
@@ -265,7 +268,7 @@ static weft_msg *link_add(struct wf_actor *a, struct wf_worker *w, weft_pid othe
 static void exit_act(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     m->ref = 0;
-    if (a->ties->trapping) {
+    if (a->traps_exits) {
         wf_signal_put(a, m, WEFT_TAG_EXIT);
         return;
     }
@@ -279,7 +282,7 @@ static void exit_act(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 
 static void link_lost(struct wf_worker *w, struct wf_actor *a, weft_msg *e)
 {
-    wf_chain_remove(&a->ties->links, e);
+    wf_chain_remove(&a->more->ties.links, e);
     set_body(e, &usual[WEFT_EXIT_NODE_LOST]);
     exit_act(w, a, e);
 }
@@ -292,10 +295,10 @@ int weft_link(weft_pid other)
     if (weft_pid_is_nobody(other) || weft_pid_equal(other, me)) return WEFT_EINVAL;
     if (link_find(self, other) != NULL) return WEFT_OK;
     struct wf_worker *w = self->task.worker;
-    struct wf_ties *t = ties_of(self, w);
-    weft_msg *ask = t == NULL ? NULL : signal_new(w, WF_MSG_LINK, me, t->last_link + 1);
+    uint32_t number = next_link(w);
+    weft_msg *ask = ties_of(self, w) == NULL ? NULL : signal_new(w, WF_MSG_LINK, me, number);
     if (ask == NULL) return WEFT_ENOMEM;
-    weft_msg *e = link_add(self, w, other, ++t->last_link, 0);
+    weft_msg *e = link_add(self, w, other, number, 0);
     if (e == NULL) {
         wf_msg_free(w, ask);
         return WEFT_ENOMEM;
@@ -307,10 +310,8 @@ int weft_link(weft_pid other)
 int wf_link_child(struct wf_actor *parent, struct wf_actor *child)
 {
     struct wf_worker *w = parent->task.worker;
-    struct wf_ties *t = ties_of(parent, w);
-    if (t == NULL) return WEFT_ENOMEM;
     weft_pid pid = {wf_node_of(w)->incarnation, child->id};
-    uint32_t number = ++t->last_link;
+    uint32_t number = next_link(w);
     if (link_add(child, w, wf_actor_pid(parent), 0, number) == NULL || link_add(parent, w, pid, number, 0) == NULL)
         return WEFT_ENOMEM;
     return WEFT_OK;
@@ -328,7 +329,7 @@ int weft_unlink(weft_pid other)
         wf_msg_free(w, m);
         return WEFT_OK;
     }
-    wf_chain_remove(&self->ties->links, e);
+    wf_chain_remove(&self->more->ties.links, e);
     e->post.flags = WF_MSG_UNLINK;
     e->from = wf_actor_pid(self);
     (void)wf_send_signal(w, other, e);
@@ -365,7 +366,7 @@ static void unlink_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         if (mine == (uint32_t)m->ref) mine = 0;
         e->ref = mine << 32 | theirs;
         if (e->ref == 0) {
-            wf_chain_remove(&a->ties->links, e);
+            wf_chain_remove(&a->more->ties.links, e);
             wf_msg_free(w, e);
         }
     }
@@ -379,7 +380,7 @@ static void exit_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         wf_msg_free(w, m);
         return;
     }
-    wf_chain_remove(&a->ties->links, e);
+    wf_chain_remove(&a->more->ties.links, e);
     wf_msg_free(w, e);
     exit_act(w, a, m);
 }
@@ -388,9 +389,7 @@ int weft_trap_exits(bool on)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
-    struct wf_ties *t = ties_of(self, self->task.worker);
-    if (t == NULL) return WEFT_ENOMEM;
-    t->trapping = on;
+    self->traps_exits = on;
     return WEFT_OK;
 }
 
@@ -438,7 +437,7 @@ static void tell_end(struct wf_actor *a, weft_msg **chain, enum wf_msg_kind kind
 static void tell_keeper(struct wf_actor *a, struct wf_body *end)
 {
     weft_pid supervisor;
-    weft_msg *m = wf_keep_take_news(a->keep, &supervisor);
+    weft_msg *m = wf_keep_take_news(wf_actor_keep(a), &supervisor);
     m->post.flags = WF_MSG_SYSTEM;
     m->from = wf_actor_pid(a);
     set_body(m, end);
@@ -458,35 +457,32 @@ static void end_monitors(struct wf_actor *a, struct wf_ties *t)
 
 void wf_watch_end(struct wf_actor *a, bool last)
 {
-    struct wf_ties *t = a->ties;
+    struct wf_actor_more *more = a->more;
+    if (more == NULL) return;
+    struct wf_ties *t = &more->ties;
     struct wf_worker *w = a->task.worker;
-    if (t != NULL || !last) {
+    end_monitors(a, t);
+    if (t->links != NULL || t->watchers != NULL || !last) {
         struct wf_body *end = end_of(a);
-        if (t != NULL) {
-            end_monitors(a, t);
-            tell_end(a, &t->links, WF_MSG_EXIT, end);
-            if (last) tell_end(a, &t->watchers, WF_MSG_DOWN, end);
-            t->trapping = false;
-        }
+        tell_end(a, &t->links, WF_MSG_EXIT, end);
+        if (last) tell_end(a, &t->watchers, WF_MSG_DOWN, end);
         if (!last) {
             tell_keeper(a, end);
-            a->end = end; /* in case no other life follows */
+            more->end = end; /* in case no other life follows */
             return;
         }
         wf_body_drop(w, end);
-        a->ties = NULL;
-        wf_pool_give(&w->pool, wf_pool_class(sizeof *t), t);
     }
-    if (a->end != NULL) wf_body_drop(w, a->end);
-    a->end = NULL;
+    if (more->end != NULL) wf_body_drop(w, more->end);
+    more->end = NULL;
 }
 
 void wf_ties_forget(struct wf_actor *parent, struct wf_actor *child)
 {
     struct wf_worker *w = parent->task.worker;
     weft_pid pid = {wf_node_of(w)->incarnation, child->id};
-    struct wf_ties *t = child->ties;
-    if (t == NULL) return;
+    if (child->more == NULL) return;
+    struct wf_ties *t = &child->more->ties;
     for (weft_msg *m; (m = t->watchers) != NULL;) {
         wf_chain_remove(&t->watchers, m);
         monitor_end(w, wf_slab_find(&wf_actors_of(w)->monitors, m->ref));
@@ -498,37 +494,35 @@ void wf_ties_forget(struct wf_actor *parent, struct wf_actor *child)
     }
     weft_msg *link = link_find(parent, pid);
     if (link != NULL) {
-        wf_chain_remove(&parent->ties->links, link);
+        wf_chain_remove(&parent->more->ties.links, link);
         wf_msg_free(w, link);
     }
-    child->ties = NULL;
-    wf_pool_give(&w->pool, wf_pool_class(sizeof *t), t);
 }
 
 /* ---- Lost nodes ------------------------------------------------------------------------------------------------ */
 
 static void lost_to(struct wf_worker *w, struct wf_actor *a, uint64_t peer)
 {
-    WF_LIST_EACH(k, &a->ties->monitors) {
+    WF_LIST_EACH(k, &a->more->ties.monitors) {
         struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_actor);
         if (mon->target.node == peer) monitor_lost(w, mon);
     }
-    for (weft_msg *e = a->ties->links, *next; e != NULL; e = next) {
+    for (weft_msg *e = a->more->ties.links, *next; e != NULL; e = next) {
         next = (weft_msg *)e->post.next;
         if (e->from.node == peer) link_lost(w, a, e);
     }
-    for (weft_msg *e = a->ties->watchers, *next; e != NULL; e = next) {
+    for (weft_msg *e = a->more->ties.watchers, *next; e != NULL; e = next) {
         next = (weft_msg *)e->post.next;
         if (e->from.node != peer) continue;
-        wf_chain_remove(&a->ties->watchers, e);
+        wf_chain_remove(&a->more->ties.watchers, e);
         wf_msg_free(w, e);
     }
 }
 
 void wf_watch_node_lost(struct wf_worker *w, uint64_t peer)
 {
-    WF_LIST_EACH(k, &wf_actors_of(w)->all) {
-        struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_worker);
-        if (a->ties != NULL) lost_to(w, a, peer);
+    WF_ACTORS_EACH(a, wf_actors_of(w))
+    {
+        if (a->more != NULL) lost_to(w, a, peer);
     }
 }

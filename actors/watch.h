@@ -1,7 +1,7 @@
 /* actors/watch.h -- monitors and links of one actor: who hears of its end, and of whose end it hears.
  *
  * Design notes.
- * (1) Everything is on the owner's thread. An actor that has to do with neither pays for one pointer, `ties`.
+ * (1) Everything is on the owner's thread. An actor that has to do with neither pays nothing.
  * (2) News of an end cannot fail for want of memory: what is sent at the end was allocated when the tie was made. A
  *     WATCH message stays with the watched actor and goes back as the DOWN; a link is, on either side, the envelope
  *     of the EXIT that will be sent. Reason and text are one shared body for all.
@@ -32,15 +32,13 @@ struct wf_monitor {
     weft_msg *lost; /* of a target on another node: the DOWN for the case that the node is lost; else NULL */
 };
 
-/* wf_actor.ties, made when first needed. */
+/* wf_actor_more.ties. */
 struct wf_ties {
     struct wf_list monitors; /* wf_monitor.on_actor: of others, by this actor */
     weft_msg *watchers;      /* WATCH messages: see wf_chain_add */
     weft_msg *links;         /* EXIT messages to be; `from` is the other, `ref` as in an UNLINK */
-    uint32_t last_link;
-    bool trapping;
 };
-_Static_assert(sizeof(struct wf_monitor) <= 64 && sizeof(struct wf_ties) <= 64,
+_Static_assert(sizeof(struct wf_monitor) <= 64 && sizeof(struct wf_ties) <= 32,
                "docs/monitors.md states what monitors and links cost");
 
 /* A body that says why an actor ended; NULL: no memory. */

@@ -262,7 +262,7 @@ static void on_control(struct pool *p, weft_msg *m)
     p->deadline = WF_MIN(p->deadline, ask.deadline);
     if (p->drain != NULL) weft_msg_free(p->drain);
     p->drain = m;
-    p->drain_at = p->self->received + p->self->evicted + p->self->mail_count;
+    p->drain_at = p->self->gone + p->self->mail_count;
 }
 
 static int64_t grace_of(const struct pool *p)
@@ -427,7 +427,7 @@ static int set_up(struct pool *p, const struct pool_boot *boot, size_t size)
 
 static void serve(struct pool *p)
 {
-    while (!p->stop && (p->drain == NULL || p->self->received + p->self->evicted < p->drain_at)) {
+    while (!p->stop && (p->drain == NULL || p->self->gone < p->drain_at)) {
         weft_msg *m;
         if (weft_recv(&m, WEFT_FOREVER) < 0) return; /* asked to stop before it could trap that */
         if (weft_tag(m) >= WEFT_TAG_SYSTEM) on_signal(p, m);

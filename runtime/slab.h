@@ -50,6 +50,16 @@ static inline void *wf_slab_at(const struct wf_slab *s, uint32_t index)
     return base == NULL ? NULL : base + (size_t)(index % WF_SLAB_CHUNK) * s->item_bytes;
 }
 
+/* Calls the body for each slot that is taken, on the owner's thread, which may take and give meanwhile. */
+#define WF_SLAB_EACH(type, item, s)                                             \
+    for (uint32_t item##_at = 0; wf_slab_at(s, item##_at) != NULL; item##_at++) \
+        for (type *item = wf_slab_taken_at(s, item##_at); item != NULL; item = NULL)
+static inline void *wf_slab_taken_at(const struct wf_slab *s, uint32_t index)
+{
+    struct wf_slot *slot = wf_slab_at(s, index);
+    return atomic_load_explicit(&slot->generation, memory_order_acquire) % 2 == 0 ? NULL : slot;
+}
+
 /* Ids: generation << 32 | worker << 24 | slot. Never 0, as a taken slot's generation is odd. */
 static inline uint64_t wf_id_make(const struct wf_slot *slot, uint32_t worker)
 {

@@ -167,7 +167,8 @@ static char *fresh_slot(struct wf_stack_arena *a, int index)
     struct segment *s = c->segment_count == 0 ? NULL : &c->segments[c->segment_count - 1];
     if (s == NULL || s->used == CLASS[index].slots) s = add_segment(c, index);
     if (s == NULL) return NULL;
-    struct wf_stack slot = {.base = s->base + (size_t)s->used * slot_size(index), .slot_bytes = slot_size(index)};
+    struct wf_stack slot = {.base = s->base + (size_t)s->used * slot_size(index),
+                            .slot_bytes = slot_size(index) & INT32_MAX};
     if (pf_pages_guard(slot.base, guard_bytes(), &a->guard)) {
         s->guarded++;
     } else {
@@ -194,7 +195,7 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
     if (cold) c->cold = c->free_count;
     size_t colour = (uintptr_t)base / slot_bytes * 7 % COLOURS;
     *out = (struct wf_stack){
-        .base = base, .top = base + slot_bytes - colour * WF_CACHE_LINE, .slot_bytes = slot_bytes};
+        .base = base, .top = base + slot_bytes - colour * WF_CACHE_LINE, .slot_bytes = slot_bytes & INT32_MAX};
     if (cold) mark(out);
     a->in_use++;
 #ifdef WF_ASAN
@@ -280,7 +281,7 @@ bool wf_stack_owner(const struct wf_stack_arena *a, const void *address, struct 
         if (s == NULL) continue;
         size_t offset = (size_t)((const char *)address - s->base), slot = offset / slot_size(i);
         if (slot >= s->used || offset % slot_size(i) >= guard_bytes()) return false;
-        *out = (struct wf_stack){.base = s->base + slot * slot_size(i), .slot_bytes = slot_size(i)};
+        *out = (struct wf_stack){.base = s->base + slot * slot_size(i), .slot_bytes = slot_size(i) & INT32_MAX};
         out->top = out->base + out->slot_bytes;
         return true;
     }

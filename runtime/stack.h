@@ -19,10 +19,10 @@
 #include "platform.h"
 
 struct wf_stack {
-    char *base;          /* lowest address of the slot, the guard included; NULL: none */
-    char *top;           /* 16-byte aligned; where the first frame goes */
-    uint32_t slot_bytes; /* from base: guard, stack and colour */
-    bool grown;          /* use below the top page has been seen: see wf_stack_seen */
+    char *base;               /* lowest address of the slot, the guard included; NULL: none */
+    char *top;                /* 16-byte aligned; where the first frame goes */
+    uint32_t slot_bytes : 31; /* from base: guard, stack and colour */
+    bool grown : 1;           /* use below the top page has been seen: see wf_stack_seen */
 #ifdef WF_VALGRIND
     unsigned valgrind_id;
 #endif

@@ -43,7 +43,7 @@ static void trampoline(void *arg);
 static __attribute__((noinline)) bool give_stack(struct wf_worker *w, struct wf_task *t)
 {
     struct wf_stack stack;
-    if (WF_UNLIKELY(wf_stack_take(w->stacks, t->stack_bytes, &stack) < 0)) {
+    if (WF_UNLIKELY(wf_stack_take(w->stacks, (size_t)t->stack_kib * 1024, &stack) < 0)) {
         t->state = WF_TASK_DONE;
         w->set->hooks->task_unstarted(t);
         return false;
@@ -115,7 +115,7 @@ static void trampoline(void *arg)
         w->set->hooks->task_main(t);
         t->state = WF_TASK_DONE;
         struct wf_task *next = next_ready(w);
-        if (next == NULL || next->state != WF_TASK_NEW || next->stack_bytes != t->stack_bytes) {
+        if (next == NULL || next->state != WF_TASK_NEW || next->stack_kib != t->stack_kib) {
             if (next != NULL && next->state == WF_TASK_NEW && !give_stack(w, next)) next = wf_task_next(w);
             leave(w, t, next);
         }
@@ -142,8 +142,7 @@ void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes)
     t->worker = w;
     t->state = WF_TASK_NEW;
     t->ops = WF_TASK_BUDGET;
-    t->stack_bytes = (uint32_t)stack_bytes;
-    t->latest = WEFT_FOREVER;
+    t->stack_kib = (uint16_t)((stack_bytes + 1023) / 1024);
     t->deadline.fire = deadline_passed;
     wf_list_init(&t->owned);
 }
@@ -159,7 +158,6 @@ static inline void wait_for_wake(struct wf_worker *w, struct wf_task *t, const c
     t->state = WF_TASK_WAITING;
     t->waits_for = what;
     suspend(w, t);
-    t->waits_for = NULL;
 }
 
 static int wait_until(struct wf_worker *w, struct wf_task *t, int64_t deadline, const char *what)
@@ -169,6 +167,7 @@ static int wait_until(struct wf_worker *w, struct wf_task *t, int64_t deadline, 
     if (rc < 0) return rc;
     t->timed_out = false;
     wait_for_wake(w, t, what);
+    if (WF_UNLIKELY(t->deadline.fire != deadline_passed)) return WEFT_ECANCELED; /* the timer is its grace period's */
     wf_timer_disarm(w, &t->deadline);
     if (t->timed_out && !t->cancelled) return WEFT_ETIMEDOUT;
     return WF_UNLIKELY(t->cancelled) ? WEFT_ECANCELED : WEFT_OK;
@@ -180,7 +179,7 @@ int wf_task_wait(int64_t deadline, const char *what)
     struct wf_task *t = w->current;
     WF_ASSERT(t != NULL && t->state == WF_TASK_RUNNING);
     if (WF_UNLIKELY(t->cancelled)) return WEFT_ECANCELED;
-    if (WF_UNLIKELY(t->latest < deadline)) deadline = t->latest;
+    if (WF_UNLIKELY(t->bounded)) deadline = WF_MIN(deadline, w->set->hooks->task_latest(t));
     if (deadline != WEFT_FOREVER) return wait_until(w, t, deadline, what);
     wait_for_wake(w, t, what);
     return WF_UNLIKELY(t->cancelled) ? WEFT_ECANCELED : WEFT_OK;
@@ -221,6 +220,29 @@ void wf_task_kill(struct wf_task *t)
 {
     t->killed = true;
     wf_task_cancel(t);
+}
+
+static void grace_over(struct wf_worker *w, struct wf_timer *timer)
+{
+    (void)w;
+    wf_task_kill(WF_CONTAINER(timer, struct wf_task, deadline));
+}
+
+/* The timer is free for it: a cancelled task waits no more. */
+int wf_task_grace(struct wf_task *t, int64_t deadline)
+{
+    wf_timer_disarm(t->worker, &t->deadline);
+    t->deadline.fire = grace_over;
+    return wf_timer_arm(t->worker, &t->deadline, deadline);
+}
+
+int64_t wf_task_end_grace(struct wf_task *t)
+{
+    if (WF_LIKELY(t->deadline.fire != grace_over)) return WEFT_FOREVER;
+    t->deadline.fire = deadline_passed;
+    if (!wf_timer_armed(&t->deadline)) return WEFT_FOREVER;
+    wf_timer_disarm(t->worker, &t->deadline);
+    return t->deadline.deadline;
 }
 
 void wf_task_exit(void)

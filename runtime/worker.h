@@ -62,21 +62,27 @@ struct wf_call {
 /* ---- Tasks ----------------------------------------------------------------------------------------------------- */
 enum wf_task_state { WF_TASK_NEW, WF_TASK_READY, WF_TASK_RUNNING, WF_TASK_WAITING, WF_TASK_DONE };
 
+/* What switching and waking touch comes first; then what only some waits do. */
 struct wf_task {
-    struct wf_task *next_ready; /* wf_worker.ready_first */
+    union {
+        struct wf_task *next_ready; /* READY: wf_worker.ready_first */
+        const char *waits_for;      /* WAITING: static text, "mailbox", "read", "event, timer" */
+    };
     struct wf_worker *worker;
     uint8_t state; /* wf_task_state */
     bool cancelled;
     bool killed;
     bool timed_out;
-    bool wants_mail;       /* wake it when its mailbox gets something */
-    uint32_t ops;          /* operations left in this turn */
-    uint32_t stack_bytes;  /* asked for */
-    const char *waits_for; /* static text while WAITING: "mailbox", "read", "event, timer" */
-    int64_t latest;        /* no wait goes beyond it: WEFT_FOREVER, but the end of the grace period for clean-ups */
-    struct wf_timer deadline;
-    struct wf_list owned; /* wf_owned.on_task: closed when the task ends */
-    struct wf_coro coro;
+    bool wants_mail;    /* wake it when its mailbox gets something */
+    bool bounded;       /* no wait goes beyond hooks->task_latest */
+    uint16_t stack_kib; /* asked for */
+    uint32_t ops;       /* operations left in this turn */
+    union {
+        struct wf_coro coro;
+        struct wf_call start; /* until it is started: how it gets to its worker */
+    };
+    struct wf_timer deadline; /* of the wait it is in; once it was asked to end, of its grace period */
+    struct wf_list owned;     /* wf_owned.on_task: closed when the task ends */
 };
 
 /* One task waiting at one source; lives on the waiting task's stack for the length of one wait. */
@@ -97,6 +103,7 @@ struct wf_hooks {
     void (*task_done)(struct wf_task *t); /* the last touch: may free the task */
     void (*task_killed)(struct wf_task *t) __attribute__((noreturn)); /* on its stack: end it by wf_task_exit */
     void (*task_unstarted)(struct wf_task *t); /* there is no stack for it: it ends without having run; may free it */
+    int64_t (*task_latest)(const struct wf_task *t); /* of one that is `bounded` */
     /* async-signal-safe: "actor chat 0.17.1" */
     void (*task_describe)(const struct wf_task *t, char *out, size_t size);
     bool (*mail_ready)(const struct wf_task *t);
@@ -212,6 +219,11 @@ int wf_worker_wait_room(struct wf_worker *w, uint32_t target, int64_t deadline);
 void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes);
 /* Makes a NEW task runnable for the first time. It gets its stack when it first runs. */
 void wf_task_start(struct wf_task *t);
+/* What it waits for; "": it does not. */
+static inline const char *wf_task_waits_for(const struct wf_task *t)
+{
+    return t->state == WF_TASK_WAITING ? t->waits_for : "";
+}
 /* To the end of the queue. */
 static inline void wf_task_push_ready(struct wf_worker *w, struct wf_task *t)
 {
@@ -243,6 +255,10 @@ static inline void wf_task_tick(struct wf_task *t)
 }
 void wf_task_cancel(struct wf_task *t);
 void wf_task_kill(struct wf_task *t);
+/* For one that is to be cancelled: at the deadline it is killed. WEFT_ENOMEM. */
+int wf_task_grace(struct wf_task *t, int64_t deadline);
+/* It has begun to end. Returns when its grace period would have been over; WEFT_FOREVER: it had none. */
+int64_t wf_task_end_grace(struct wf_task *t);
 /* The running task is over: gives back its stack, calls hooks->task_done, runs others. */
 __attribute__((noreturn)) void wf_task_exit(void);
 void wf_task_close_owned(struct wf_task *t);

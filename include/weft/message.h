@@ -59,12 +59,13 @@ WEFT_API int weft_send_name(const char *name, uint32_t tag, const void *data, si
  * message wins. */
 WEFT_API int weft_recv(weft_msg **out, int64_t deadline);
 /* [A, W] Takes the oldest message with this tag; the others stay, in order. A tag of weft's own is looked for in the
- * system lane only, which mail cannot fill. Else WEFT_EFULL as below. */
+ * system lane only, which mail cannot fill. Else WEFT_EFULL and WEFT_ENOMEM as below. */
 WEFT_API int weft_recv_tag(weft_msg **out, uint32_t tag, int64_t deadline);
 /* [A, W] Takes the oldest message that `match` accepts; it sees each message once, must not wait and must not keep
  * the pointer. WEFT_EFULL if it has passed over as many messages as the actor's aside_max without a match, or if the
  * mailbox is full of messages that do not match (unless its policy drops the oldest): waiting on would be for ever.
- * The messages stay; take some with weft_recv. The log warns once per actor. */
+ * The messages stay; take some with weft_recv. The log warns once per actor. WEFT_ENOMEM, at an actor's first
+ * call. */
 WEFT_API int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg,
                              int64_t deadline);
 

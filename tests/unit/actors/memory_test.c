@@ -45,7 +45,7 @@ static void costs(const void *arg, size_t size)
     char name[32];
     size_t before = in_use();
     for (int i = 0; i < MANY; i++) p[i] = child(); /* not run yet: no stack */
-    want_each("an actor before it runs", before, 656);
+    want_each("an actor before it runs", before, 272);
     (void)weft_yield();
     weft_pid one = p[0];
 
@@ -54,7 +54,7 @@ static void costs(const void *arg, size_t size)
     want_each("a monitor, both sides", before, 64 + 64 + 32);
     before = in_use();
     for (int i = 1; i < MANY; i++) want_int(weft_monitor(p[i], NULL), 0);
-    want_each("the first monitor of an actor, both sides", before, 64 + 64 + 64 + 48);
+    want_each("the first monitor of an actor, both sides", before, 64 + 64 + 128 + 48);
     before = in_use();
     for (int i = 0; i < MANY; i++) want_int(weft_link(p[i]), 0);
     want_each("a link, both sides", before, 64 + 64 + 32);

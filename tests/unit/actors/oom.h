@@ -53,8 +53,8 @@ static void nothing_is_left(void)
 {
     struct wf_worker *w = wf_here;
     struct wf_actors *wa = wf_actors_of(w);
-    WF_LIST_EACH(k, &wa->all) {
-        struct wf_actor *a = WF_CONTAINER(k, struct wf_actor, on_worker);
+    WF_ACTORS_EACH(a, wa)
+    {
         if (a != wf_actor_self()) want_int(weft_stop(wf_actor_pid(a)), 0);
     }
     want_int(weft_settle(), 0);

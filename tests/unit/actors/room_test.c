@@ -196,7 +196,7 @@ static void timeout_on(int worker)
     want_int(rc, WEFT_EFULL);
     want(sent >= 4);
     want_int(try_say(to, DATA, 0), WEFT_EFULL);
-    want(worker != 1 || peek(to)->room.first == NULL); /* its request was taken back */
+    want(worker != 1 || peek(to)->more->backlog->room.first == NULL); /* its request was taken back */
     want_int(weft_stop(to), 0);
     await_end(to);
 }

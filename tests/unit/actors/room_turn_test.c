@@ -66,7 +66,9 @@ static void count_room(const void *arg, size_t size)
     struct kid k = *(const struct kid *)arg;
     for (int64_t n = -1; n != k.n; wf_task_yield()) {
         n = 0;
-        for (const struct wf_post *p = &peek(k.other)->room.first->post; p != NULL; p = p->next) n++;
+        const struct wf_actor_more *more = peek(k.other)->more;
+        const weft_msg *m = more == NULL || more->backlog == NULL ? NULL : more->backlog->room.first;
+        for (; m != NULL; m = (const weft_msg *)m->post.next) n++;
     }
     want_int(say(k.parent, LOOKED, 0), 0);
 }

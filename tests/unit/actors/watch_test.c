@@ -269,7 +269,7 @@ static void fickle(const void *arg, size_t size)
     (void)weft_unlink(k.parent);
     want_int(say(k.parent, DATA, 0), 0);
     want_int(hear(GO), 0); /* both have said their last: what is now will stay */
-    want_int(say(k.parent, DATA, peek(weft_self())->ties->links != NULL), 0);
+    want_int(say(k.parent, DATA, peek(weft_self())->more->ties.links != NULL), 0);
     want_int(hear(GO), 1);
 }
 
@@ -289,7 +289,7 @@ static void fickle_body(const void *arg, size_t size)
         (void)hear_only(DATA);
         want_int(say(p, GO, 0), 0);
         int64_t linked = hear_only(DATA);
-        want_int(peek(weft_self())->ties->links != NULL, linked);
+        want_int(peek(weft_self())->more->ties.links != NULL, linked);
         want_int(say(p, GO, 1), 0);
         if (linked) want_news(WEFT_TAG_EXIT, p, WEFT_EXIT_NORMAL, &d);
         await_end(p);
