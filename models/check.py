@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Checks the models of this folder with spin: each as it is, which must be without fault in every order of steps, and
+each with -DBUG=1, 2, ..., where one essential step is missing: there spin must find a fault, or the model shows
+nothing.
+
+usage: check.py [MODEL...]          for example: check.py sleep
+"""
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SIZES = {  # model: the sizes in which it is checked without a bug
+    "sleep": ([], ["-DPRODUCERS=3"]),
+    "room": ([], ["-DMAX=2", "-DTELL=2"]),
+    "event": ([],),
+    "ticket": ([], ["-DSETS=6", "-DWAITS=4"]),
+}
+
+
+def run(*command, cwd):
+    return subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
+                          check=True).stdout
+
+
+def search(path, defines):
+    """(faults, states), or a RuntimeError if the search is not a whole one."""
+    with tempfile.TemporaryDirectory(prefix="weft-model-") as folder:
+        try:
+            run("spin", "-a", *defines, path, cwd=folder)
+            run("gcc", "-O1", "-DSAFETY", "-o", "pan", "pan.c", cwd=folder)
+            said = run("./pan", "-m1000000", cwd=folder)
+        except subprocess.CalledProcessError as why:
+            raise RuntimeError(why.output) from why
+        errors = re.search(r"errors: (\d+)", said)
+        states = re.search(r"([\d.e+]+) states, stored", said)
+        if not errors or "too small" in said or (errors[1] == "0" and "not completed" in said):
+            raise RuntimeError(said)
+        return int(errors[1]), int(float(states[1]))
+
+
+def cases(path):
+    """(defines, whether a fault is to be found)"""
+    name = os.path.basename(path).removesuffix(".pml")
+    with open(path, encoding="utf-8") as file:
+        bugs = sorted(set(re.findall(r"-DBUG=(\d)", file.read())))
+    return [(size, False) for size in SIZES.get(name, ([],))] + [([f"-DBUG={bug}"], True) for bug in bugs]
+
+
+def check(path, defines, faulty):
+    """(whether it is as it should be, what to print)"""
+    title = " ".join([os.path.basename(path), *defines])
+    try:
+        errors, states = search(path, defines)
+    except RuntimeError as why:
+        return False, f"FAILED {title}: no whole search\n{why}"
+    if bool(errors) == faulty:
+        return True, f"ok     {title}: {'the fault is found' if faulty else 'no fault'}, {states:,} states"
+    return False, f"FAILED {title}: {'the fault is not found' if faulty else 'a fault'}, {states:,} states"
+
+
+def main():
+    paths = [os.path.join(HERE, name if name.endswith(".pml") else name + ".pml") for name in sys.argv[1:]] or \
+        sorted(os.path.join(HERE, name) for name in os.listdir(HERE) if name.endswith(".pml"))
+    good = True
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for right, line in pool.map(lambda case: check(*case), [(p, *case) for p in paths for case in cases(p)]):
+            print(line, flush=True)
+            good = good and right
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()
