@@ -47,7 +47,8 @@ def run_beside(options, chosen, print_row=lambda row: None):
                 for _ in range(options.runs):
                     gather(found, "weft", results_of(own, options.limit, None, workload.setting))
                     for name, command in commands.items():
-                        gather(found, name, results_of(command, options.limit, peers.environment, workload.setting))
+                        theirs = results_of(command, options.limit, peers.environment, workload.setting)
+                        gather(found, name, theirs, workload.like)
             shown = " ".join([workload.program] + own[1:])
             new = [compared(key, values, shown) for key, values in found.items()]
             if options.size == "full":

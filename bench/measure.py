@@ -63,9 +63,12 @@ def set_up(setting):
             loop.wait()
 
 
-def gather(into, name, results):
-    for key, value in results.items():
-        into.setdefault(key, {}).setdefault(name, []).append(value)
+def gather(into, name, results, like=None):
+    """`like`: as in Workload, for results of others."""
+    for (workload, params, metric), value in results.items():
+        if like is not None:
+            params = params.replace(like[1], like[2])
+        into.setdefault((workload, params, metric), {}).setdefault(name, []).append(value)
 
 
 def summary(values, metric):

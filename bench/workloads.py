@@ -14,7 +14,9 @@ FLOOR = {"remote": ("epoll", "go", "libuv"), "timers": ("libuv",)}
 # setting: "" as the machine is; "pinned": all processes on one core; "awake": a thread of the lowest class keeps each
 # core from being halted, since waking a halted core of a virtual machine costs tens of microseconds.
 # targets: {metric: (what it is, what to reach)} for the full size.
-Workload = collections.namedtuple("Workload", "program arguments sizes peers targets setting", defaults=({}, ""))
+# like: (their word, what their results call it, what ours do) where the others have no workload of that name.
+Workload = collections.namedtuple("Workload", "program arguments sizes peers targets setting like",
+                                  defaults=({}, "", None))
 
 
 def numbers(full, quick, tiny):

@@ -60,6 +60,8 @@ class Peers:
         if name not in self.names or name not in workload.peers:
             return None
         what, *rest = (workload.arguments or ["switch"]) + workload.sizes[size]
+        parked = what == "parked"
+        what = workload.like[0] if workload.like else what
         far = workload.program == "bench_remote"
         if name == "redis":
             return [os.path.join(self.folder.name, "peer_redis"), *rest]
@@ -70,7 +72,7 @@ class Peers:
         if name == "erlang":
             node = ["-name", f"bench{os.getpid()}@127.0.0.1", "-setcookie", "weft_bench", "-kernel",
                     "inet_dist_use_interface", "{127,0,0,1}"] if far else []
-            what = "hibernate" if what == "idle" else what  # the leaner of its two ways to wait
+            what = "hibernate" if parked else what
             return ["erl", "-noinput", "+P", "4194304", "+S", f"{threads}:{threads}", *node, "-pa", self.folder.name,
                     "-run", "bench_peer", "main", what, *rest]
         return [os.path.join(self.folder.name, PROGRAMS[name]), what, threads, *rest]

@@ -164,6 +164,12 @@ class Table(unittest.TestCase):
         self.assertEqual(measure.failed.pop(), "no result for: round trip")
         self.assertEqual(len(measure.failed), before)
 
+    def test_results_of_another_name_are_put_beside_ours(self):
+        found = {}
+        measure.gather(found, "weft", {("idle", "parked,n=1", "bytes_per_actor"): 1})
+        measure.gather(found, "erlang", {("idle", "plain,n=1", "bytes_per_actor"): 2}, ("idle", "plain,", "parked,"))
+        self.assertEqual(found, {("idle", "parked,n=1", "bytes_per_actor"): {"weft": [1], "erlang": [2]}})
+
     def test_a_setting_is_in_the_parameters(self):
         command = ["sh", "-c", 'echo "remote weft rtt p50_us $(nproc)"']
         found = measure.results_of(command, PATIENCE, None, "pinned")
