@@ -19,18 +19,22 @@ enum { PING = 1, PONG, READY, DONE };
 
 /* ---- yield: two actors take turns through the scheduler -------------------------------------------------------- */
 
-static void yielder(const void *unused, size_t size)
+static void yielder(const void *boss, size_t size)
 {
-    (void)unused, (void)size;
+    weft_pid to;
+    (void)size;
+    memcpy(&to, boss, sizeof to);
     for (long i = 0; i < arg.a; i++) weft_yield();
+    must(weft_send(to, DONE, NULL, 0), "done");
 }
 
 static void yield_main(const void *unused, size_t size)
 {
     (void)unused, (void)size;
+    weft_pid self = weft_self();
     int64_t start = weft_now();
-    spawn_on(1, "yielder", yielder, NULL, 0);
-    yielder(NULL, 0);
+    for (int i = 0; i < 2; i++) spawn_on(1, "yielder", yielder, &self, sizeof self);
+    for (int i = 0; i < 2; i++) weft_msg_free(receive());
     snprintf(params, sizeof params, "yield,threads=1,n=%ld", arg.a);
     report("ctxswitch", params, "ns_per_switch", (double)(weft_now() - start) / (2.0 * (double)arg.a));
 }
