@@ -96,7 +96,7 @@ static void fail_with_actors(struct wf_test *t, const char *what)
 static bool at_rest(struct wf_worker *w)
 {
     /* Relaxed: what other threads post is heard sooner or later; what this one does, at once. */
-    return w->ready_first == NULL && w->outbox_mask == 0 &&
+    return w->ready_count == 0 && w->outbox_mask == 0 &&
            atomic_load_explicit(&w->inbox, memory_order_relaxed) == NULL &&
            atomic_load_explicit(&w->room_calls, memory_order_relaxed) == NULL;
 }

@@ -6,28 +6,135 @@
 
 /* ---- The run queue --------------------------------------------------------------------------------------------- */
 
-/* The next task to run in this turn; NULL sends the caller back to the loop. */
-static inline struct wf_task *next_ready(struct wf_worker *w)
+enum { PREFER_FRESH = 1, PREFER_READY };
+
+static struct wf_task *older(const struct wf_task *t)
+{
+    return t->coro.sp;
+}
+
+static void put_fresh(struct wf_worker *w, struct wf_task *before, struct wf_task *t)
+{
+    struct wf_task *after = before == NULL ? w->fresh_first : before->next_ready;
+    t->next_ready = after;
+    t->coro.sp = before;
+    if (before == NULL) w->fresh_first = t;
+    else before->next_ready = t;
+    if (after == NULL) w->fresh_last = t;
+    else after->coro.sp = t;
+    w->fresh_count++;
+    w->ready_count++;
+}
+
+static void take_fresh(struct wf_worker *w, struct wf_task *t)
+{
+    struct wf_task *before = older(t), *after = t->next_ready;
+    if (before == NULL) w->fresh_first = after;
+    else before->next_ready = after;
+    if (after == NULL) w->fresh_last = before;
+    else after->coro.sp = before;
+    t->coro.sp = NULL;
+    w->fresh_count--;
+    w->ready_count--;
+    if (w->fresh_at == t) w->fresh_at = NULL;
+}
+
+static inline struct wf_task *take_ready(struct wf_worker *w)
 {
     struct wf_task *t = w->ready_first;
-    if (t == NULL || w->budget == 0) return NULL;
-    w->budget--;
     w->ready_count--;
     w->ready_first = t->next_ready;
     if (w->ready_first == NULL) w->ready_last = NULL;
     return t;
 }
 
+/* There are fresh tasks: see worker.h, note (7). */
+static __attribute__((noinline)) struct wf_task *next_of_both(struct wf_worker *w)
+{
+    if (w->due > 0 && w->due_run < WF_DUE_RUN && w->ready_first != NULL) {
+        w->due--;
+        w->due_run++;
+        return take_ready(w);
+    }
+    struct wf_task *t = w->fresh_first;
+    take_fresh(w, t);
+    w->fresh_at = NULL; /* children of one that begins now stand before all others */
+    w->begun++;
+    w->due_run = 0;
+    return t;
+}
+
+/* The next task to run in this turn; NULL sends the caller back to the loop. */
+static inline struct wf_task *next_ready(struct wf_worker *w)
+{
+    if (w->ready_count == 0 || w->budget == 0) return NULL;
+    w->budget--;
+    return WF_UNLIKELY(w->fresh_first != NULL) ? next_of_both(w) : take_ready(w);
+}
+
+/* 1: the oldest fresh task is one of the others from now on. */
+static uint32_t help_oldest(struct wf_worker *w)
+{
+    struct wf_task *t = w->fresh_last;
+    if (t != w->oldest) {
+        w->oldest = t;
+        w->oldest_since = w->begun;
+    }
+    if (w->begun - w->oldest_since < WF_FRESH_RUN) return 0;
+    take_fresh(w, t);
+    wf_task_push_ready(w, t);
+    return 1;
+}
+
+/* Those that were ready when the last turn began, less those that have run since. What ran in a turn is what its
+ * budget has lost; while no task was fresh nobody had to count. */
+void wf_task_begin_turn(struct wf_worker *w)
+{
+    uint32_t run = w->set->turn_budget - w->budget - (w->begun - w->begun_before);
+    uint32_t left = w->ready_before > run ? w->ready_before - run : 0, ready = w->ready_count - w->fresh_count;
+    w->due = WF_MIN(left, ready);
+    w->begun_before = w->begun;
+    w->budget = w->set->turn_budget;
+    if (w->fresh_last != NULL) ready += help_oldest(w);
+    w->ready_before = ready;
+    if (WF_UNLIKELY(w->preferred != 0)) {
+        w->due_run = w->preferred == PREFER_FRESH ? WF_DUE_RUN : 0;
+        w->due = WF_MAX(w->due, (uint32_t)(w->preferred == PREFER_READY));
+        w->preferred = 0;
+    }
+}
+
+static void prefer_fresh(struct wf_worker *w, uint32_t place)
+{
+    struct wf_task *t = w->fresh_first;
+    while (place-- > 0) t = t->next_ready;
+    take_fresh(w, t);
+    put_fresh(w, NULL, t);
+    w->preferred = PREFER_FRESH;
+}
+
+static void prefer_ready(struct wf_worker *w, uint32_t place)
+{
+    struct wf_task *before = w->ready_first, *t = before;
+    if (place > 0) {
+        while (--place > 0) before = before->next_ready;
+        t = before->next_ready;
+        before->next_ready = t->next_ready;
+        if (w->ready_last == t) w->ready_last = before;
+        t->next_ready = w->ready_first;
+        w->ready_first = t;
+    }
+    w->preferred = PREFER_READY;
+}
+
 void wf_task_prefer(struct wf_worker *w, uint32_t place)
 {
-    struct wf_task *before = w->ready_first;
+    uint32_t fresh = w->fresh_count, ready = w->ready_count - fresh, both = 2 * WF_MIN(fresh, ready);
     if (place == 0 || place >= w->ready_count) return;
-    while (--place > 0) before = before->next_ready;
-    struct wf_task *t = before->next_ready;
-    before->next_ready = t->next_ready;
-    if (w->ready_last == t) w->ready_last = before;
-    t->next_ready = w->ready_first;
-    w->ready_first = t;
+    bool of_ready = place < both ? place % 2 == 1 : ready > fresh;
+    uint32_t at = place < both ? place / 2 : place - both / 2;
+    if (of_ready) prefer_ready(w, at);
+    else prefer_fresh(w, at);
 }
 
 void wf_task_run_here(struct wf_worker *w, struct wf_task *t)
@@ -149,8 +256,11 @@ void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes)
 
 void wf_task_start(struct wf_task *t)
 {
-    WF_ASSERT(t->state == WF_TASK_NEW && t->worker == wf_here);
-    wf_task_push_ready(t->worker, t);
+    struct wf_worker *w = t->worker;
+    WF_ASSERT(t->state == WF_TASK_NEW && w == wf_here);
+    put_fresh(w, w->fresh_by == w->current ? w->fresh_at : NULL, t);
+    w->fresh_at = t;
+    w->fresh_by = w->current;
 }
 
 static inline void wait_for_wake(struct wf_worker *w, struct wf_task *t, const char *what)
@@ -199,7 +309,7 @@ void wf_task_yield(void)
 {
     struct wf_worker *w = wf_here;
     struct wf_task *t = w->current;
-    if (w->ready_first == NULL && w->budget > 0) {
+    if (w->ready_count == 0 && w->budget > 0) {
         w->budget--;
         t->ops = WF_TASK_BUDGET;
     } else {

@@ -75,7 +75,7 @@ static void drain_inbox(struct wf_worker *w)
 
 static void run_ready(struct wf_worker *w)
 {
-    w->budget = w->set->turn_budget;
+    wf_task_begin_turn(w);
     struct wf_task *t = wf_task_next(w);
     if (t == NULL) return;
     wf_task_run_here(w, t);
@@ -157,7 +157,7 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
     if (w->stop) return;
     struct wf_timer *first = wf_heap_first(&w->timers); /* 5 */
     if (first != NULL && first->deadline < deadline) deadline = first->deadline;
-    bool idle = w->ready_first == NULL && !has_posts(w, memory_order_relaxed);
+    bool idle = w->ready_count == 0 && !has_posts(w, memory_order_relaxed);
     if (idle && !look_for_posts(w, deadline)) {
         sleep_until(w, deadline);
     } else if (w->now - w->last_poll >= WF_POLL_GAP) {

@@ -15,7 +15,12 @@
  *     waits looks again.
  * (6) Cancel sets `cancelled` and wakes; from then on wf_task_wait returns WEFT_ECANCELED without suspending. Kill
  *     sets `killed` too; the waiting call takes its waiters off their sources first and then calls wf_task_settle,
- *     which does not return for a killed task. */
+ *     which does not return for a killed task.
+ * (7) Fresh tasks, which have never run, stand in a list of their own: before older ones, behind those the same task
+ *     has started. They run before tasks that are ready again, so that a tree of tasks runs depth first and few of
+ *     them have a stack at a time. Nobody starves: a task that is ready again is due two turns later at most and
+ *     then goes first, but for one in WF_DUE_RUN + 1, which is a fresh one; and the oldest fresh task joins the
+ *     others when WF_FRESH_RUN have begun since it was the oldest. */
 #ifndef WF_WORKER_H
 #define WF_WORKER_H
 
@@ -134,10 +139,20 @@ struct wf_worker {
     pf_thread *thread;
 
     alignas(WF_CACHE_LINE) struct wf_task *current; /* NULL in the loop itself */
-    struct wf_task *ready_first, *ready_last;
-    uint32_t ready_count, budget;
-    int64_t now;       /* clock at the beginning of this turn */
-    int64_t last_poll; /* busy workers look at the poller every WF_POLL_GAP */
+    struct wf_task *ready_first, *ready_last;       /* those that have run before, see note (7) */
+    struct wf_task *fresh_first, *fresh_last;       /* those that have not; the one before in coro.sp */
+    struct wf_task *fresh_at; /* the last that `fresh_by` has started; the next goes behind it */
+    const struct wf_task *fresh_by;
+    uint32_t ready_count, fresh_count; /* all runnable ones, and the fresh ones among them */
+    uint32_t budget;
+    uint32_t ready_before;        /* those that were ready again at the beginning of this turn */
+    uint32_t begun, begun_before; /* fresh ones that have been run, ever, and until this turn */
+    const struct wf_task *oldest; /* fresh_last, */
+    uint32_t oldest_since;        /* since so many had begun */
+    uint32_t due, due_run;        /* ready since before the last turn; and run since the last fresh one */
+    uint8_t preferred;            /* wf_task_prefer: from which of the two lists */
+    int64_t now;                  /* clock at the beginning of this turn */
+    int64_t last_poll;            /* busy workers look at the poller every WF_POLL_GAP */
     uint64_t turn;
     struct wf_heap timers;
     struct wf_pool pool;
@@ -224,7 +239,7 @@ static inline const char *wf_task_waits_for(const struct wf_task *t)
 {
     return t->state == WF_TASK_WAITING ? t->waits_for : "";
 }
-/* To the end of the queue. */
+/* To the end of the queue of those that have run before. */
 static inline void wf_task_push_ready(struct wf_worker *w, struct wf_task *t)
 {
     t->next_ready = NULL;
@@ -272,8 +287,10 @@ void wf_sources_finish(struct wf_worker *w);
 struct wf_task *wf_task_next(
     struct wf_worker *w); /* the next to run in this turn, with its stack; NULL: back to the loop */
 void wf_task_run_here(struct wf_worker *w, struct wf_task *t);
-/* Between two turns: the runnable task that stands at `place` (0: next) is run next, if there are so many. For
- * tests. */
+/* At the beginning of a turn: who is due, see note (7). */
+void wf_task_begin_turn(struct wf_worker *w);
+/* Between two turns: the runnable task that stands at `place` (0: next) is run next, if there are so many; those of
+ * both lists are counted in turns. For tests. */
 void wf_task_prefer(struct wf_worker *w, uint32_t place);
 struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from); /* all of them, oldest first */
 void wf_outbox_flush(struct wf_worker *w, uint32_t target);

@@ -94,7 +94,8 @@ WEFT_API int weft_kill(weft_pid target);
  * than the node's grace period. WEFT_ENOMEM: then `undo(arg)` has already been run. */
 WEFT_API int weft_defer(void (*undo)(void *), void *arg);
 
-/* [A, W] Lets every other runnable actor of this worker run once. */
+/* [A, W] Lets every other actor of this worker that was ready to go on do so. Those just spawned begin first, up to
+ * some 250 of them. */
 WEFT_API int weft_yield(void);
 
 /* [A, W] Sleeps until the deadline. 0 once it has come; WEFT_ECANCELED. */

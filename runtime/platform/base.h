@@ -41,6 +41,8 @@ enum {
     WF_CACHE_LINE = 64,
     WF_WORKERS_MAX = 64,         /* per node: one bit each in a uint64_t */
     WF_TURN_BUDGET = 128,        /* tasks run per loop turn before the poller is looked at again */
+    WF_DUE_RUN = 4,              /* tasks that are due run in a row before a fresh one */
+    WF_FRESH_RUN = 1024,         /* fresh tasks that begin before the oldest one joins those that wait their turn */
     WF_TASK_BUDGET = 256,        /* operations of one task per turn before it yields */
     WF_POLL_BATCH = 256,         /* readiness entries taken per poll */
     WF_POLL_GAP = 20 * 1000,     /* ns a busy worker goes without looking at the poller */
