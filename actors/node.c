@@ -60,6 +60,8 @@ static int check_options(const weft_node_options *o)
     if (o->cluster != NULL && !node_name_is_good(o->cluster))
         return refuse_option("cluster", "1 to 64 letters, digits, '_', '-', '.'");
     if (o->workers < 0 || o->workers > WF_WORKERS_MAX) return refuse_option("workers", "1 to 64");
+    if (o->carrier != NULL && strcmp(o->carrier, "tcp") != 0 && strcmp(o->carrier, "nng") != 0)
+        return refuse_option("carrier", "tcp or nng");
     if (o->stack_bytes > WF_STACK_BYTES_MAX) return refuse_option("stack_bytes", "at most 8 MiB");
     if (o->actors_max > WF_SLAB_MAX) return refuse_option("actors_max", "at most 16,777,215");
     if (o->offload_threads < 0 || o->offload_threads > WF_OFFLOAD_THREADS_MAX)

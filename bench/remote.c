@@ -1,6 +1,6 @@
 /* bench/remote.c -- two processes on 127.0.0.1: round trip and one-way messages between actors on two nodes.
  *
- *     remote rtt SIZE N | oneway SIZE N | publish SUBSCRIBERS N
+ *     [WEFT_CARRIER=tcp|nng] remote rtt SIZE N | oneway SIZE N | publish SUBSCRIBERS N
  *
  * Starts the other node itself, as `remote serve URL`, and ends it. Publish counts deliveries to subscribers
  * there. */
@@ -83,6 +83,7 @@ static void node_main(const char *name, const char *listen, const char *join, we
     weft_node *node;
     weft_node_options options = {.name = name,
                                  .workers = 1,
+                                 .carrier = getenv("WEFT_CARRIER"),
                                  .listen = &listen,
                                  .listen_count = listen != NULL,
                                  .join = &join,

@@ -31,7 +31,7 @@ struct cli_list {
 /* What was asked for, of all verbs together. */
 struct cli {
     const struct cli_verb *verb;
-    const char *name, *cluster, *log, *node, *text;
+    const char *name, *cluster, *carrier, *log, *node, *text;
     struct cli_list listen, join;
     int64_t workers, tag, count;
     int64_t drain, timeout; /* ns */
@@ -50,6 +50,7 @@ enum cli_option_id {
     CLI_JOIN,
     CLI_WORKERS,
     CLI_CLUSTER,
+    CLI_CARRIER,
     CLI_LOG,
     CLI_DRAIN,
     CLI_NODE,

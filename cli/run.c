@@ -49,6 +49,8 @@ static int control_path(const struct cli *c, const char *name, char out[PATH_MAX
 
 int cli_run(const struct cli *c)
 {
+    bool known = c->carrier == NULL || strcmp(c->carrier, "tcp") == 0 || strcmp(c->carrier, "nng") == 0;
+    if (!known) return cli_fail(c, CLI_USAGE, "--carrier %s: tcp or nng", c->carrier);
     char made_name[16], module[PATH_MAX], control[PATH_MAX];
     const char *path = c->argv[0], *name = c->name != NULL ? c->name : own_name(made_name);
     int rc = set_log(c);
@@ -72,6 +74,7 @@ int cli_run(const struct cli *c)
                                  .join = c->join.item,
                                  .join_count = c->join.count,
                                  .workers = (int)c->workers,
+                                 .carrier = c->carrier,
                                  .control = control};
     weft_spawn_options spawn = {.kind = "main"};
     struct wf_main run = {&options, first, &args, sizeof args, &spawn, c->has_drain ? c->drain : WEFT_SEC(10)};

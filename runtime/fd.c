@@ -26,6 +26,7 @@ int wf_fd_add(struct wf_worker *w, pf_handle h, struct wf_fd **out)
     f->worker = w;
     f->handle = h;
     f->hangup = false;
+    f->watch = NULL;
     for (int i = 0; i < 2; i++) {
         wf_list_init(&f->side[i].waiters);
         f->side[i].readiness = WF_MAYBE_READY;
@@ -83,6 +84,10 @@ void wf_fd_ready(struct wf_worker *w, const struct pf_ready *r)
     struct wf_fd *f = wf_slab_find(&w->fds, r->tag);
     if (f == NULL) return; /* an entry taken before its record went */
     f->hangup |= r->hangup;
+    if (f->watch != NULL) {
+        f->watch(f->watch_arg, r);
+        return;
+    }
     if (r->readable) side_ready(&f->side[0]);
     if (r->writable) side_ready(&f->side[1]);
 }

@@ -34,6 +34,8 @@ struct wf_fd {
     pf_handle handle;
     struct wf_fd_side side[2]; /* [for_write] */
     bool hangup;
+    void (*watch)(void *arg, const struct pf_ready *r); /* not NULL: called for each entry; nobody waits then */
+    void *watch_arg;
     struct wf_call release;
 };
 

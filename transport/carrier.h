@@ -1,11 +1,12 @@
-/* transport/carrier.h -- what moves bytes between two nodes: NNG streams today; memory in simulation, other sockets
- * tomorrow.
+/* transport/carrier.h -- what moves bytes between two nodes: TCP on our own reactor (carrier_tcp.c), or NNG's streams
+ * (carrier_nng.c) for Unix sockets, WebSockets and TLS.
  *
  * Design notes.
  * (1) A carrier carries messages (of the SP wire format: batches of frames) over connections; it knows neither frames
  *     nor nodes.
- * (2) Its callbacks run on its own threads, must not block, and for one connection come one at a time: on_up,
- *     on_message..., on_down. on_sent may run beside them. They may call any function of the connection.
+ * (2) Its callbacks run on its own threads or on a worker's, between tasks; they must not block, and for one
+ *     connection come one at a time: on_up, on_message..., on_down. on_sent may run beside them. They may call any
+ *     function of the connection.
  * (3) A connection is counted: on_up hands one reference to the owner, who gives it back with release. on_down comes
  *     exactly once for each connection that was accepted or dialled, with user == NULL if there was no on_up.
  * (4) Until `trust` a connection is held to a short time and small messages: a stranger costs us 4 KiB and a few
@@ -17,6 +18,8 @@
 #include "platform.h"
 
 struct wf_carrier;
+struct wf_worker;
+struct wf_workers;
 
 enum {
     WF_CARRIER_SLICES = 7,          /* of one send; NNG takes 8, one is the length */
@@ -29,15 +32,23 @@ enum {
 /* One connection. The carrier's own struct begins with it. */
 struct wf_conn {
     struct wf_carrier *carrier;
-    void *user;       /* the owner's, set in on_up */
-    void *dial_tag;   /* of dial; NULL: accepted */
-    char remote[128]; /* for the log: "127.0.0.1:40022", "/run/x.sock" */
+    void *user;               /* the owner's, set in on_up */
+    void *dial_tag;           /* of dial; NULL: accepted */
+    struct wf_worker *worker; /* on whose thread on_up, on_message, on_chunk and on_down run; NULL: on none's */
+    char remote[128];         /* for the log: "127.0.0.1:40022", "/run/x.sock" */
 };
 
 enum wf_receive {
     WF_RECEIVE_ON,
     WF_RECEIVE_PAUSE /* until wf_conn_resume */,
     WF_RECEIVE_END /* wf_conn_close was called */
+};
+
+/* What became of a send. */
+enum wf_send {
+    WF_SEND_LATER, /* on_sent will say */
+    WF_SEND_DONE,  /* there will be no on_sent: all bytes are gone */
+    WF_SEND_FAILED /* nor here: the connection is closed */
 };
 
 struct wf_carrier_user {
@@ -53,6 +64,7 @@ struct wf_carrier_user {
 
 struct wf_carrier_options {
     struct pf_env *env;
+    struct wf_workers *workers; /* whose threads run the connections; NNG has its own */
     const struct wf_carrier_user *user;
     void *owner;
     int64_t stranger_time; /* 0: 5 s; how long a connection may take until it is trusted */
@@ -67,8 +79,8 @@ struct wf_carrier_ops {
     /* Ends with on_up or on_dial_failed, unless it fails at once (then `why` says so). */
     int (*dial)(struct wf_carrier *k, const char *url, void *tag, char *why);
     /* One message of `count` slices, one in flight per connection; the bytes must stay until on_sent. */
-    void (*send)(struct wf_conn *c, const struct pf_slice *slices, unsigned count);
-    /* Exactly one for each PAUSE. May deliver messages before it returns. */
+    enum wf_send (*send)(struct wf_conn *c, const struct pf_slice *slices, unsigned count);
+    /* Exactly one for each PAUSE. NNG's may deliver messages before it returns. */
     void (*resume)(struct wf_conn *c);
     /* While paused: from now on messages may have `message_max` bytes and take their time. */
     void (*trust)(struct wf_conn *c, size_t message_max);
@@ -86,9 +98,9 @@ struct wf_carrier {
     const struct wf_carrier_ops *ops;
 };
 
-static inline void wf_conn_send(struct wf_conn *c, const struct pf_slice *slices, unsigned count)
+static inline enum wf_send wf_conn_send(struct wf_conn *c, const struct pf_slice *slices, unsigned count)
 {
-    c->carrier->ops->send(c, slices, count);
+    return c->carrier->ops->send(c, slices, count);
 }
 static inline void wf_conn_resume(struct wf_conn *c)
 {
@@ -113,6 +125,11 @@ static inline void wf_conn_release(struct wf_conn *c)
 
 /* NNG 1.5 and up. NULL: out of memory. */
 struct wf_carrier *wf_carrier_nng(const struct wf_carrier_options *options);
+/* tcp:// with numeric addresses, on the workers' reactors. NULL: out of memory. */
+struct wf_carrier *wf_carrier_tcp(const struct wf_carrier_options *options);
+bool wf_carrier_tcp_knows(const char *url); /* whether it can listen there and dial it */
+/* The second where it knows the URL, else the first. */
+struct wf_carrier *wf_carrier_by_url(const struct wf_carrier_options *options);
 
 /* Whether listening there needs no TLS: loopback addresses and local sockets. WEFT_EADDRESS and a reason if it does,
  * or if the URL is malformed. */

@@ -193,7 +193,7 @@ static void submit_send(struct stream_conn *c)
     submitted(c, c->tx);
 }
 
-static void conn_send(struct wf_conn *base, const struct pf_slice *slices, unsigned count)
+static enum wf_send conn_send(struct wf_conn *base, const struct pf_slice *slices, unsigned count)
 {
     struct stream_conn *c = (struct stream_conn *)base;
     WF_ASSERT(count > 0 && count <= WF_CARRIER_SLICES);
@@ -207,6 +207,7 @@ static void conn_send(struct wf_conn *base, const struct pf_slice *slices, unsig
     c->iov_count = count + 1;
     conn_keep(base);
     submit_send(c);
+    return WF_SEND_LATER;
 }
 
 /* Whether bytes are left to send. */

@@ -84,34 +84,6 @@ static void append(struct wf_session *s, struct wf_batch *b)
     s->last = b;
 }
 
-void wf_session_push(struct wf_session *s, struct wf_batch *b)
-{
-    struct pf_slice slices[WF_CARRIER_SLICES];
-    unsigned n = 0;
-    pf_mutex_lock(s->lock);
-    bool overflow = atomic_load_explicit(&s->bytes, memory_order_relaxed) > WF_OUTBOX_HARD;
-    if (s->closed || overflow) {
-        count_lost(s, b->frames);
-        free(b);
-    } else {
-        append(s, b);
-        if (!s->sending && (n = take_flight(s, slices)) > 0) wf_session_keep(s);
-    }
-    pf_mutex_unlock(s->lock);
-    if (overflow) wf_conn_close(s->conn, "the other side does not read: outbox over its hard bound");
-    if (n == 0) return;
-    atomic_store_explicit(&s->last_sent, wf_transport_now(s->t), memory_order_relaxed);
-    wf_conn_send(s->conn, slices, n);
-}
-
-void wf_session_say(struct wf_session *s, struct wf_batch *b, const weft_writer *w)
-{
-    WF_ASSERT(w->error == 0);
-    b->size += w->size;
-    b->frames++;
-    wf_session_push(s, b);
-}
-
 /* Lock held. */
 static void discard(struct wf_session *s)
 {
@@ -182,9 +154,9 @@ static void post_rooms(struct wf_session *s, uint64_t mask)
     }
 }
 
-void wf_session_sent(struct wf_session *s, bool ok)
+/* What was in flight is gone; how many slices go next. */
+static unsigned next_flight(struct wf_session *s, bool ok, struct pf_slice *slices)
 {
-    struct pf_slice slices[WF_CARRIER_SLICES];
     pf_mutex_lock(s->lock);
     land(s, ok);
     s->sending = false;
@@ -193,11 +165,50 @@ void wf_session_sent(struct wf_session *s, bool ok)
     uint64_t rooms = take_rooms(s);
     pf_mutex_unlock(s->lock);
     post_rooms(s, rooms);
-    if (n > 0) {
+    return n;
+}
+
+/* Sends until nothing is left or something is under way. Consumes the reference of what is in flight. */
+static void send_on(struct wf_session *s, struct pf_slice *slices, unsigned n)
+{
+    while (n > 0) {
         atomic_store_explicit(&s->last_sent, wf_transport_now(s->t), memory_order_relaxed);
-        wf_conn_send(s->conn, slices, n);
-        return;
+        enum wf_send r = wf_conn_send(s->conn, slices, n);
+        if (r == WF_SEND_LATER) return;
+        n = next_flight(s, r == WF_SEND_DONE, slices);
     }
     wf_news_wake_if_stopping(s->t);
     wf_session_release(s);
+}
+
+void wf_session_push(struct wf_session *s, struct wf_batch *b)
+{
+    struct pf_slice slices[WF_CARRIER_SLICES];
+    unsigned n = 0;
+    pf_mutex_lock(s->lock);
+    bool overflow = atomic_load_explicit(&s->bytes, memory_order_relaxed) > WF_OUTBOX_HARD;
+    if (s->closed || overflow) {
+        count_lost(s, b->frames);
+        free(b);
+    } else {
+        append(s, b);
+        if (!s->sending && (n = take_flight(s, slices)) > 0) wf_session_keep(s);
+    }
+    pf_mutex_unlock(s->lock);
+    if (overflow) wf_conn_close(s->conn, "the other side does not read: outbox over its hard bound");
+    if (n > 0) send_on(s, slices, n);
+}
+
+void wf_session_say(struct wf_session *s, struct wf_batch *b, const weft_writer *w)
+{
+    WF_ASSERT(w->error == 0);
+    b->size += w->size;
+    b->frames++;
+    wf_session_push(s, b);
+}
+
+void wf_session_sent(struct wf_session *s, bool ok)
+{
+    struct pf_slice slices[WF_CARRIER_SLICES];
+    send_on(s, slices, next_flight(s, ok, slices));
 }

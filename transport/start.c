@@ -45,6 +45,12 @@ static int copy_seeds(struct wf_transport *t, const weft_node_options *o)
     return WEFT_OK;
 }
 
+static struct wf_carrier *carrier_new(const char *name, const struct wf_carrier_options *options)
+{
+    bool nng = name == NULL || strcmp(name, "nng") == 0;
+    return nng ? wf_carrier_nng(options) : wf_carrier_by_url(options);
+}
+
 static int transport_new(struct wf_transport **out, weft_node *node, const weft_node_options *o)
 {
     struct wf_transport *t = calloc(1, sizeof *t);
@@ -67,9 +73,12 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     if (rc == WEFT_OK) rc = pf_cond_create(&t->changed);
     if (rc == WEFT_OK) rc = copy_seeds(t, o);
     if (rc == WEFT_OK) rc = wf_ports_create(t);
-    struct wf_carrier_options co = {
-        .env = node->workers.env, .user = &wf_session_carrier_user, .owner = t, .stranger_time = t->handshake_time};
-    if (rc == WEFT_OK && (t->carrier = wf_carrier_nng(&co)) == NULL) rc = WEFT_ENOMEM;
+    struct wf_carrier_options co = {.env = node->workers.env,
+                                    .workers = &node->workers,
+                                    .user = &wf_session_carrier_user,
+                                    .owner = t,
+                                    .stranger_time = t->handshake_time};
+    if (rc == WEFT_OK && (t->carrier = carrier_new(o->carrier, &co)) == NULL) rc = WEFT_ENOMEM;
     if (rc < 0) {
         transport_free(t);
         return rc;

@@ -29,8 +29,11 @@ typedef struct {
     int64_t heartbeat;         /* of a quiet link; default 1 s; a link silent for 5 of them is lost */
     int offload_threads;       /* for blocking functions (weft_offload); default 4, at most 256 */
     int offload_queue;         /* functions that wait for one of them before actors wait; default 1024 */
-    const char *control;       /* path of a 0600 ipc socket for the command line; NULL: none */
-    bool client;               /* join as a tool: not listed as a node, given no topics unless it subscribes */
+    /* of tcp:// URLs: "tcp", sockets of the workers' own loops; "nng", the library that carries all other URLs.
+     * Default "nng". The bytes are the same: nodes with one link with nodes with the other. */
+    const char *carrier;
+    const char *control; /* path of a 0600 ipc socket for the command line; NULL: none */
+    bool client;         /* join as a tool: not listed as a node, given no topics unless it subscribes */
 } weft_node_options;
 
 /* [T] Starts workers and listeners. `*out` is to be ended with weft_node_stop. On failure nothing is left behind, and

@@ -147,6 +147,7 @@ struct pf_slice {
 };
 int64_t pf_write(pf_handle h, const struct pf_slice *slices, int count); /* may write less; PF_AGAIN, WEFT_ERESET */
 int pf_shutdown(pf_handle h);
+void pf_abort(pf_handle h); /* both directions, for all who use it: reads and writes fail from now on */
 void pf_close(pf_handle h);
 /* This process may from now on have as many handles open as the system grants it without asking anybody. */
 void pf_raise_handle_limit(void);

@@ -53,7 +53,8 @@ START_TEST(a_client_asks_over_the_control_socket)
     forget_all();
     weft_node *n, *other, *client;
     const char *listen = "tcp://127.0.0.1:0", *join = url;
-    weft_node_options o = {.name = "n", .control = path, .listen = &listen, .listen_count = 1};
+    weft_node_options o = {
+        .carrier = next_carrier(), .name = "n", .control = path, .listen = &listen, .listen_count = 1};
     ck_assert_int_eq(weft_node_start(&n, &o), 0);
     wf_transport_watch(n, on_notice, NULL);
     struct stat st;
@@ -62,7 +63,7 @@ START_TEST(a_client_asks_over_the_control_socket)
     watch(n);
     other = node_up("other", "tcp://127.0.0.1:0", weft_node_url(n, 0), 0);
     HEAR("n up other");
-    weft_node_options c = {.client = true, .join = &join, .join_count = 1, .workers = 1};
+    weft_node_options c = {.carrier = next_carrier(), .client = true, .join = &join, .join_count = 1, .workers = 1};
     ck_assert_int_eq(weft_node_start(&client, &c), 0);
     uint64_t peer;
     char name[65], why[100];
@@ -93,7 +94,7 @@ START_TEST(nobody_there_is_said_at_once)
 {
     weft_node *client;
     const char *join = "ipc:///tmp/weft-no-such-socket";
-    weft_node_options c = {.client = true, .join = &join, .join_count = 1, .workers = 1};
+    weft_node_options c = {.carrier = next_carrier(), .client = true, .join = &join, .join_count = 1, .workers = 1};
     char why[100] = "";
     ck_assert_int_eq(weft_node_start(&client, &c), 0);
     ck_assert_int_eq(wf_client_wait_up(client, NULL, NULL, weft_after(WEFT_SEC(20)), why, sizeof why), WEFT_ENONODE);
@@ -109,7 +110,7 @@ START_TEST(a_stale_control_socket_is_replaced)
     ck_assert_ptr_nonnull(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/n.sock", folder);
     weft_node *n, *twin;
-    weft_node_options o = {.name = "n", .control = path, .workers = 1};
+    weft_node_options o = {.carrier = next_carrier(), .name = "n", .control = path, .workers = 1};
     ck_assert_int_eq(weft_node_start(&n, &o), 0);
     ck_assert_int_eq(weft_node_start(&twin, &o), WEFT_EINUSE);
     char aside[80];

@@ -59,6 +59,15 @@ __attribute__((unused)) static void forget_all(void)
 
 #define HEAR(start) ck_assert_int_ge(heard(start, 1), 1)
 
+/* What carries tcp:// links: TEST_CARRIER is tcp, nng, or mixed: each node has another one than the node before. */
+__attribute__((unused)) static const char *next_carrier(void)
+{
+    static unsigned turn;
+    const char *name = getenv("TEST_CARRIER");
+    if (name == NULL) return NULL;
+    return strcmp(name, "mixed") == 0 ? turn++ % 2 == 0 ? "tcp" : "nng" : name;
+}
+
 /* Starts a node; `listen` and `join` may be NULL. */
 __attribute__((unused)) static weft_node *node_up(const char *name, const char *listen, const char *join,
                                                   int64_t heartbeat)
@@ -67,6 +76,7 @@ __attribute__((unused)) static weft_node *node_up(const char *name, const char *
     weft_node_options o = {.name = name,
                            .workers = 2,
                            .heartbeat = heartbeat,
+                           .carrier = next_carrier(),
                            .listen = &listen,
                            .join = &join,
                            .listen_count = listen != NULL,

@@ -506,7 +506,8 @@ START_TEST(clusters_do_not_mix)
     weft_node *a = node_up("a", "tcp://127.0.0.1:0", NULL, 0);
     const char *join = weft_node_url(a, 0);
     weft_node *b = NULL, *c;
-    weft_node_options o = {.name = "b", .cluster = "other", .join = &join, .join_count = 1};
+    weft_node_options o = {
+        .carrier = next_carrier(), .name = "b", .cluster = "other", .join = &join, .join_count = 1};
     ck_assert_int_eq(weft_node_start(&b, &o), WEFT_OK);
     watch(a);
     c = node_up("c", NULL, join, 0);
@@ -553,11 +554,11 @@ START_TEST(listening_says_what_is_wrong)
                {"tcp://127.0.0.1.example:1", WEFT_EADDRESS}, {"nonsense", WEFT_EADDRESS},
                {"ipc:///nowhere/at/all", WEFT_EADDRESS},     {"ipc://", WEFT_EADDRESS}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        weft_node_options o = {.listen = &bad[i].url, .listen_count = 1};
+        weft_node_options o = {.carrier = next_carrier(), .listen = &bad[i].url, .listen_count = 1};
         ck_assert_int_eq(weft_node_start(&n, &o), bad[i].rc);
     }
     const char *taken = weft_node_url(a, 0);
-    weft_node_options o = {.listen = &taken, .listen_count = 1};
+    weft_node_options o = {.carrier = next_carrier(), .listen = &taken, .listen_count = 1};
     ck_assert_int_eq(weft_node_start(&n, &o), WEFT_EINUSE);
     node_down(a);
 }

@@ -414,7 +414,7 @@ static pid_t spawn_node(const char *name, const char *join)
 static int be_a_node(const char *name, const char *join)
 {
     weft_node *n;
-    weft_node_options o = {.name = name, .join = &join, .join_count = 1, .workers = 1};
+    weft_node_options o = {.carrier = next_carrier(), .name = name, .join = &join, .join_count = 1, .workers = 1};
     if (weft_node_start(&n, &o) < 0 || weft_node_spawn(n, NULL, echo, NULL, 0, NULL) < 0) return EXIT_FAILURE;
     return weft_node_wait(n, WEFT_FOREVER);
 }

@@ -204,6 +204,11 @@ int pf_shutdown(pf_handle h)
     return shutdown((int)h, SHUT_WR) == 0 ? WEFT_OK : pf_error(errno);
 }
 
+void pf_abort(pf_handle h)
+{
+    (void)shutdown((int)h, SHUT_RDWR);
+}
+
 void pf_close(pf_handle h)
 {
     if (h != PF_NO_HANDLE) (void)close((int)h); /* not again after EINTR: the number may be somebody else's by now */
