@@ -14,11 +14,8 @@
  * (4) References: one for the receiving side from birth to on_down, one for the owner since on_up, one for each call
  *     under way, one while `left` holds something.
  * (5) Names are not looked up here, that would block: carrier.c gives such URLs to NNG. */
-#include "carrier.h"
-#include "fd.h"
+#include "carrier_tcp.h"
 #include "sp.h"
-
-#include <weft/log.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,24 +27,9 @@ enum {
     BUFFER_STRANGER = 8 * 1024,
     BUFFER_TRUSTED = 128 * 1024,
     READ_TURN = 256 * 1024, /* bytes of one connection in one turn; then the worker's actors run */
-    ACCEPT_TURN = 64,       /* connections of one listener in one turn */
-    BACKLOG = 128,
 };
 #define DIAL_TIME WEFT_SEC(5)
-#define ACCEPT_PAUSE WEFT_MS(100)
 static const char prefix_of_urls[] = "tcp://";
-
-struct tcp_carrier {
-    struct wf_carrier base;
-    struct wf_carrier_options options;
-    pf_mutex *lock;
-    pf_cond *quiet;           /* `count` became 0 */
-    struct wf_list conns;     /* tcp_conn.in_carrier */
-    struct wf_list listeners; /* tcp_listener.in_carrier */
-    uint32_t count;           /* connections and listeners that are not freed */
-    uint32_t strangers, turn;
-    bool closing;
-};
 
 /* Who calls on the owner's thread; one at a time under way for each. */
 struct errand {
@@ -79,25 +61,12 @@ struct tcp_conn {
     uint8_t prefix[WF_SP_PREFIX_MAX];
 };
 
-struct tcp_listener {
-    struct wf_link in_carrier;
-    struct tcp_carrier *carrier;
-    struct wf_worker *worker;
-    struct pf_address address;
-    pf_handle handle;
-    struct wf_fd *fd;
-    struct wf_timer pause;
-    struct wf_call start, again, end;
-    bool started, ending; /* under carrier->lock */
-    bool more;            /* `again` is under way */
-};
-
 static struct tcp_carrier *carrier_of(struct tcp_conn *c)
 {
     return (struct tcp_carrier *)c->base.carrier;
 }
 
-static const char *explain(int64_t error)
+const char *wf_tcp_explain(int64_t error)
 {
     switch (error) {
     case WEFT_ERESET: return "connection reset";
@@ -111,7 +80,7 @@ static const char *explain(int64_t error)
     }
 }
 
-static bool parse(const char *url, struct pf_address *out)
+bool wf_tcp_parse(const char *url, struct pf_address *out)
 {
     size_t n = sizeof prefix_of_urls - 1;
     return strncmp(url, prefix_of_urls, n) == 0 && pf_address_parse(url + n, out) == WEFT_OK;
@@ -120,16 +89,16 @@ static bool parse(const char *url, struct pf_address *out)
 bool wf_carrier_tcp_knows(const char *url)
 {
     struct pf_address a;
-    return parse(url, &a);
+    return wf_tcp_parse(url, &a);
 }
 
-static struct wf_worker *next_worker(struct tcp_carrier *k) /* lock held */
+struct wf_worker *wf_tcp_next_worker(struct tcp_carrier *k)
 {
     const struct wf_workers *set = k->options.workers;
     return set->at[k->turn++ % set->count];
 }
 
-static void gone(struct tcp_carrier *k)
+void wf_tcp_gone(struct tcp_carrier *k)
 {
     pf_mutex_lock(k->lock); /* after it the carrier may go */
     if (--k->count == 0) pf_cond_broadcast(k->quiet);
@@ -163,7 +132,7 @@ static void conn_release(struct wf_conn *base)
     pf_close(c->handle);
     wf_sp_finish(&c->sp);
     free(c);
-    gone(k);
+    wf_tcp_gone(k);
 }
 
 /* Runs `e` on the owner's thread. */
@@ -205,7 +174,7 @@ static enum wf_send write_left(struct tcp_conn *c)
         if (n >= 0) {
             skip_sent(c, (size_t)n);
         } else if (n != PF_AGAIN) {
-            conn_close(&c->base, explain(n));
+            conn_close(&c->base, wf_tcp_explain(n));
             break;
         } else {
             int tx = WRITING; /* release: the next writer sees `left` */
@@ -308,7 +277,7 @@ static void receive(struct tcp_conn *c)
         if (n == PF_AGAIN) {
             c->readable = false;
         } else if (n <= 0) {
-            conn_close(&c->base, n == 0 ? "closed by the other side" : explain(n));
+            conn_close(&c->base, n == 0 ? "closed by the other side" : wf_tcp_explain(n));
         } else {
             taken += (size_t)n;
             c->sp.end += (size_t)n;
@@ -378,7 +347,7 @@ static void greet(struct tcp_conn *c)
         return;
     }
     int64_t n = pf_write(c->handle, &header, 1); /* into an empty buffer: all or nothing */
-    if (n < 0) conn_close(&c->base, explain(n));
+    if (n < 0) conn_close(&c->base, wf_tcp_explain(n));
     else if (n < WF_SP_HEADER) conn_close(&c->base, "no room for the greeting");
 }
 
@@ -389,7 +358,7 @@ static void on_socket(void *arg, const struct pf_ready *r)
     if (c->connecting && r->writable) {
         int rc = pf_connect_result(c->handle);
         if (rc == WEFT_OK) greet(c);
-        else if (rc != PF_AGAIN) conn_close(&c->base, explain(rc));
+        else if (rc != PF_AGAIN) conn_close(&c->base, wf_tcp_explain(rc));
     }
     if (!c->connecting) {
         c->readable |= r->readable;
@@ -409,7 +378,7 @@ static void on_start(struct wf_worker *w, struct wf_call *call)
         if (!c->connecting) greet(c);
         else if (!set_limit(c, DIAL_TIME)) rc = WEFT_ENOMEM;
     }
-    if (rc < 0) conn_close(&c->base, explain(rc));
+    if (rc < 0) conn_close(&c->base, wf_tcp_explain(rc));
     conn_release(&c->base);
 }
 
@@ -438,8 +407,7 @@ static void errand_init(struct errand *e, struct tcp_conn *c, void (*call)(struc
     *e = (struct errand){.call = {.post.kind = WF_POST_CALL, .call = call}, .conn = c};
 }
 
-/* Takes the handle over. WEFT_ENOMEM; WEFT_EFULL: too many strangers, or the carrier ends. */
-static int conn_new(struct tcp_carrier *k, pf_handle h, void *tag, const struct pf_address *to, bool connecting)
+int wf_tcp_conn_new(struct tcp_carrier *k, pf_handle h, void *tag, const struct pf_address *to, bool connecting)
 {
     struct tcp_conn *c = aligned_alloc(WF_CACHE_LINE, sizeof *c);
     struct pf_address remote;
@@ -468,7 +436,7 @@ static int conn_new(struct tcp_carrier *k, pf_handle h, void *tag, const struct 
     if (fits) {
         c->counted = tag == NULL;
         k->strangers += c->counted;
-        c->base.worker = next_worker(k);
+        c->base.worker = wf_tcp_next_worker(k);
         wf_list_push(&k->conns, &c->in_carrier);
         k->count++;
         run(&c->start);
@@ -480,126 +448,7 @@ static int conn_new(struct tcp_carrier *k, pf_handle h, void *tag, const struct 
     return WEFT_EFULL;
 }
 
-/* ---- Listening: its worker's thread ---------------------------------------------------------------------------- */
-
-static void accept_some(struct tcp_listener *l)
-{
-    for (int i = 0; i < ACCEPT_TURN; i++) {
-        pf_handle h;
-        int rc = pf_accept(l->handle, &h);
-        if (rc == PF_AGAIN) return;
-        if (rc == WEFT_OK) rc = conn_new(l->carrier, h, NULL, NULL, false);
-        if (rc == WEFT_OK || rc == WEFT_EFULL) continue;
-        /* Most likely out of descriptors: look again later instead of spinning. */
-        struct pf_env *env = l->worker->set->env;
-        if (wf_timer_armed(&l->pause)) return;
-        (void)wf_timer_arm(l->worker, &l->pause, env->now(env) + ACCEPT_PAUSE);
-        return;
-    }
-    if (l->more) return;
-    l->more = true;
-    wf_worker_post(l->worker, &l->again.post);
-}
-
-static void on_listener(void *arg, const struct pf_ready *r)
-{
-    (void)r;
-    accept_some(arg);
-}
-
-static void on_pause_over(struct wf_worker *w, struct wf_timer *t)
-{
-    (void)w;
-    accept_some(WF_CONTAINER(t, struct tcp_listener, pause));
-}
-
-static void on_more(struct wf_worker *w, struct wf_call *call)
-{
-    (void)w;
-    struct tcp_listener *l = WF_CONTAINER(call, struct tcp_listener, again);
-    l->more = false;
-    if (l->fd != NULL) accept_some(l);
-}
-
-static void on_listen(struct wf_worker *w, struct wf_call *call)
-{
-    struct tcp_listener *l = WF_CONTAINER(call, struct tcp_listener, start);
-    int rc = wf_fd_add(w, l->handle, &l->fd);
-    if (rc < 0) {
-        weft_log(WEFT_ERROR, "cannot accept connections: %s", explain(rc));
-        return;
-    }
-    l->fd->watch = on_listener;
-    l->fd->watch_arg = l;
-    accept_some(l);
-}
-
-static void listener_free(struct tcp_listener *l)
-{
-    pf_listen_close(l->handle, &l->address);
-    free(l);
-}
-
-static void on_unlisten(struct wf_worker *w, struct wf_call *call)
-{
-    struct tcp_listener *l = WF_CONTAINER(call, struct tcp_listener, end);
-    struct tcp_carrier *k = l->carrier;
-    wf_timer_disarm(w, &l->pause);
-    if (l->fd != NULL) wf_fd_remove(l->fd);
-    l->fd = NULL;
-    if (l->more) { /* behind the call that is under way */
-        wf_worker_post(w, &l->end.post);
-        return;
-    }
-    listener_free(l);
-    gone(k);
-}
-
 /* ---- The carrier ----------------------------------------------------------------------------------------------- */
-
-static int carrier_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why)
-{
-    struct tcp_carrier *k = (struct tcp_carrier *)base;
-    (void)mode;
-    struct tcp_listener *l = calloc(1, sizeof *l);
-    if (l == NULL) return WEFT_ENOMEM;
-    snprintf(why, WF_REASON_TEXT, "not a URL to listen on");
-    int rc = parse(url, &l->address) ? pf_listen(&l->handle, &l->address, BACKLOG, false) : WEFT_EADDRESS;
-    if (rc < 0) {
-        if (wf_carrier_tcp_knows(url)) snprintf(why, WF_REASON_TEXT, "%s", explain(rc));
-        free(l);
-        return rc;
-    }
-    char text[64];
-    struct pf_address real;
-    int port = 0;
-    if (pf_local_address(l->handle, &real) == 0 && pf_address_format(&real, text, sizeof text) == 0)
-        port = atoi(strrchr(text, ':') + 1);
-    wf_url_with_port(url, port, bound);
-    l->carrier = k;
-    l->pause.fire = on_pause_over;
-    l->start = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_listen};
-    l->again = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_more};
-    l->end = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_unlisten};
-    pf_mutex_lock(k->lock);
-    l->worker = next_worker(k);
-    wf_list_push(&k->listeners, &l->in_carrier);
-    k->count++;
-    pf_mutex_unlock(k->lock);
-    return WEFT_OK;
-}
-
-static void carrier_accept(struct wf_carrier *base)
-{
-    struct tcp_carrier *k = (struct tcp_carrier *)base;
-    pf_mutex_lock(k->lock);
-    WF_LIST_EACH(at, &k->listeners) {
-        struct tcp_listener *l = WF_CONTAINER(at, struct tcp_listener, in_carrier);
-        l->started = true;
-        wf_worker_post(l->worker, &l->start.post);
-    }
-    pf_mutex_unlock(k->lock);
-}
 
 static int carrier_dial(struct wf_carrier *base, const char *url, void *tag, char *why)
 {
@@ -607,33 +456,14 @@ static int carrier_dial(struct wf_carrier *base, const char *url, void *tag, cha
     WF_ASSERT(tag != NULL);
     struct pf_address to;
     pf_handle h;
-    if (!parse(url, &to)) {
+    if (!wf_tcp_parse(url, &to)) {
         snprintf(why, WF_REASON_TEXT, "not a URL to dial");
         return WEFT_EADDRESS;
     }
     int rc = pf_connect(&h, &to);
-    if (rc == WEFT_OK || rc == PF_AGAIN) rc = conn_new(k, h, tag, &to, rc == PF_AGAIN);
-    if (rc < 0) snprintf(why, WF_REASON_TEXT, "%s", rc == WEFT_EFULL ? "stopping" : explain(rc));
+    if (rc == WEFT_OK || rc == PF_AGAIN) rc = wf_tcp_conn_new(k, h, tag, &to, rc == PF_AGAIN);
+    if (rc < 0) snprintf(why, WF_REASON_TEXT, "%s", rc == WEFT_EFULL ? "stopping" : wf_tcp_explain(rc));
     return rc;
-}
-
-/* One that never accepted is no worker's business yet. */
-static void carrier_unlisten(struct wf_carrier *base)
-{
-    struct tcp_carrier *k = (struct tcp_carrier *)base;
-    struct wf_list unused;
-    wf_list_init(&unused);
-    pf_mutex_lock(k->lock);
-    for (struct wf_link *at; (at = wf_list_pop(&k->listeners)) != NULL;) {
-        struct tcp_listener *l = WF_CONTAINER(at, struct tcp_listener, in_carrier);
-        if (l->started) wf_worker_post(l->worker, &l->end.post);
-        else wf_list_push(&unused, &l->in_carrier);
-    }
-    pf_mutex_unlock(k->lock);
-    for (struct wf_link *at; (at = wf_list_pop(&unused)) != NULL;) {
-        listener_free(WF_CONTAINER(at, struct tcp_listener, in_carrier));
-        gone(k);
-    }
 }
 
 /* A connection that is not being freed already; the caller gets a reference. NULL: there is none. Lock held. */
@@ -656,7 +486,7 @@ static void carrier_destroy(struct wf_carrier *base)
 {
     struct tcp_carrier *k = (struct tcp_carrier *)base;
     if (k == NULL) return;
-    carrier_unlisten(base);
+    wf_tcp_unlisten(base);
     pf_mutex_lock(k->lock);
     k->closing = true;
     for (struct tcp_conn *c; (c = any_open(k)) != NULL;) {
@@ -672,9 +502,9 @@ static void carrier_destroy(struct wf_carrier *base)
     free(k);
 }
 
-static const struct wf_carrier_ops ops = {carrier_listen, carrier_accept,   carrier_dial,   conn_send,
-                                          conn_resume,    conn_trust,       conn_close,     conn_keep,
-                                          conn_release,   carrier_unlisten, carrier_destroy};
+static const struct wf_carrier_ops ops = {wf_tcp_listen, wf_tcp_accept,   carrier_dial,   conn_send,
+                                          conn_resume,   conn_trust,      conn_close,     conn_keep,
+                                          conn_release,  wf_tcp_unlisten, carrier_destroy};
 
 struct wf_carrier *wf_carrier_tcp(const struct wf_carrier_options *options)
 {

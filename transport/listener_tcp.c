@@ -1,0 +1,165 @@
+/* Listening for the carrier on plain TCP: each listener belongs to one worker, which accepts in its turns. */
+#include "carrier_tcp.h"
+
+#include <weft/log.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ACCEPT_TURN = 64, /* connections of one listener in one turn */
+    BACKLOG = 128,
+};
+#define ACCEPT_PAUSE WEFT_MS(100)
+
+struct tcp_listener {
+    struct wf_link in_carrier;
+    struct tcp_carrier *carrier;
+    struct wf_worker *worker;
+    struct pf_address address;
+    pf_handle handle;
+    struct wf_fd *fd;
+    struct wf_timer pause;
+    struct wf_call start, again, end;
+    bool started, ending; /* under carrier->lock */
+    bool more;            /* `again` is under way */
+};
+
+/* ---- Listening: its worker's thread ---------------------------------------------------------------------------- */
+
+static void accept_some(struct tcp_listener *l)
+{
+    for (int i = 0; i < ACCEPT_TURN; i++) {
+        pf_handle h;
+        int rc = pf_accept(l->handle, &h);
+        if (rc == PF_AGAIN) return;
+        if (rc == WEFT_OK) rc = wf_tcp_conn_new(l->carrier, h, NULL, NULL, false);
+        if (rc == WEFT_OK || rc == WEFT_EFULL) continue;
+        /* Most likely out of descriptors: look again later instead of spinning. */
+        struct pf_env *env = l->worker->set->env;
+        if (wf_timer_armed(&l->pause)) return;
+        (void)wf_timer_arm(l->worker, &l->pause, env->now(env) + ACCEPT_PAUSE);
+        return;
+    }
+    if (l->more) return;
+    l->more = true;
+    wf_worker_post(l->worker, &l->again.post);
+}
+
+static void on_listener(void *arg, const struct pf_ready *r)
+{
+    (void)r;
+    accept_some(arg);
+}
+
+static void on_pause_over(struct wf_worker *w, struct wf_timer *t)
+{
+    (void)w;
+    accept_some(WF_CONTAINER(t, struct tcp_listener, pause));
+}
+
+static void on_more(struct wf_worker *w, struct wf_call *call)
+{
+    (void)w;
+    struct tcp_listener *l = WF_CONTAINER(call, struct tcp_listener, again);
+    l->more = false;
+    if (l->fd != NULL) accept_some(l);
+}
+
+static void on_listen(struct wf_worker *w, struct wf_call *call)
+{
+    struct tcp_listener *l = WF_CONTAINER(call, struct tcp_listener, start);
+    int rc = wf_fd_add(w, l->handle, &l->fd);
+    if (rc < 0) {
+        weft_log(WEFT_ERROR, "cannot accept connections: %s", wf_tcp_explain(rc));
+        return;
+    }
+    l->fd->watch = on_listener;
+    l->fd->watch_arg = l;
+    accept_some(l);
+}
+
+static void listener_free(struct tcp_listener *l)
+{
+    pf_listen_close(l->handle, &l->address);
+    free(l);
+}
+
+static void on_unlisten(struct wf_worker *w, struct wf_call *call)
+{
+    struct tcp_listener *l = WF_CONTAINER(call, struct tcp_listener, end);
+    struct tcp_carrier *k = l->carrier;
+    wf_timer_disarm(w, &l->pause);
+    if (l->fd != NULL) wf_fd_remove(l->fd);
+    l->fd = NULL;
+    if (l->more) { /* behind the call that is under way */
+        wf_worker_post(w, &l->end.post);
+        return;
+    }
+    listener_free(l);
+    wf_tcp_gone(k);
+}
+
+int wf_tcp_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why)
+{
+    struct tcp_carrier *k = (struct tcp_carrier *)base;
+    (void)mode;
+    struct tcp_listener *l = calloc(1, sizeof *l);
+    if (l == NULL) return WEFT_ENOMEM;
+    snprintf(why, WF_REASON_TEXT, "not a URL to listen on");
+    int rc = wf_tcp_parse(url, &l->address) ? pf_listen(&l->handle, &l->address, BACKLOG, false) : WEFT_EADDRESS;
+    if (rc < 0) {
+        if (wf_carrier_tcp_knows(url)) snprintf(why, WF_REASON_TEXT, "%s", wf_tcp_explain(rc));
+        free(l);
+        return rc;
+    }
+    char text[64];
+    struct pf_address real;
+    int port = 0;
+    if (pf_local_address(l->handle, &real) == 0 && pf_address_format(&real, text, sizeof text) == 0)
+        port = atoi(strrchr(text, ':') + 1);
+    wf_url_with_port(url, port, bound);
+    l->carrier = k;
+    l->pause.fire = on_pause_over;
+    l->start = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_listen};
+    l->again = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_more};
+    l->end = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_unlisten};
+    pf_mutex_lock(k->lock);
+    l->worker = wf_tcp_next_worker(k);
+    wf_list_push(&k->listeners, &l->in_carrier);
+    k->count++;
+    pf_mutex_unlock(k->lock);
+    return WEFT_OK;
+}
+
+void wf_tcp_accept(struct wf_carrier *base)
+{
+    struct tcp_carrier *k = (struct tcp_carrier *)base;
+    pf_mutex_lock(k->lock);
+    WF_LIST_EACH(at, &k->listeners) {
+        struct tcp_listener *l = WF_CONTAINER(at, struct tcp_listener, in_carrier);
+        l->started = true;
+        wf_worker_post(l->worker, &l->start.post);
+    }
+    pf_mutex_unlock(k->lock);
+}
+
+/* One that never accepted is no worker's business yet. */
+void wf_tcp_unlisten(struct wf_carrier *base)
+{
+    struct tcp_carrier *k = (struct tcp_carrier *)base;
+    struct wf_list unused;
+    wf_list_init(&unused);
+    pf_mutex_lock(k->lock);
+    for (struct wf_link *at; (at = wf_list_pop(&k->listeners)) != NULL;) {
+        struct tcp_listener *l = WF_CONTAINER(at, struct tcp_listener, in_carrier);
+        if (l->started) wf_worker_post(l->worker, &l->end.post);
+        else wf_list_push(&unused, &l->in_carrier);
+    }
+    pf_mutex_unlock(k->lock);
+    for (struct wf_link *at; (at = wf_list_pop(&unused)) != NULL;) {
+        listener_free(WF_CONTAINER(at, struct tcp_listener, in_carrier));
+        wf_tcp_gone(k);
+    }
+}
