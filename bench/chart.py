@@ -2,7 +2,7 @@
 import html
 import math
 
-ROW, LEFT, WIDTH, TOP = 22, 400, 520, 80
+ROW, LEFT, WIDTH, TOP = 22, 470, 520, 80
 
 
 def position(ratio, decades):
