@@ -23,8 +23,14 @@ def numbers(full, quick, tiny):
     return {"full": full.split(), "quick": quick.split(), "tiny": tiny.split()}
 
 
-def local(arguments, full, quick, tiny, peers=LOCAL, targets=None):
-    return Workload("bench_local", arguments.split(), numbers(full, quick, tiny), peers, targets or {})
+def local(arguments, full, quick, tiny, peers=LOCAL, targets=None, like=None):
+    return Workload("bench_local", arguments.split(), numbers(full, quick, tiny), peers, targets or {}, "", like)
+
+
+def apart(arguments, full, quick, tiny):
+    """Each side on a worker of its own; the others' programs as ever, where their schedulers put them."""
+    like = (arguments.split("-")[0], "threads=", "apart,threads=")
+    return local(arguments, full, quick, tiny, like=like)
 
 
 def remote(arguments, full, quick, tiny, peers, targets=None, setting=""):
@@ -46,7 +52,7 @@ WORKLOADS = [
           {"ns_per_switch": ("yield through the scheduler", 5)}),
     local("pingpong 1", "3000000", "1000000", "1000", LOCAL, per_message("ping-pong, a message, 1 worker", 22)),
     local("pingpong 2", "1000000", "200000", "500", LOCAL, per_message("ping-pong, a message, 2 workers", 35)),
-    local("pingpong-apart 2", "1000000", "200000", "500", ()),
+    apart("pingpong-apart 2", "1000000", "200000", "500"),
     local("ring 1", "503 5000000", "503 1000000", "50 1000", LOCAL,
           {"ns_per_hop": ("ring of 503, a hop, 1 worker", 30)}),
     local("ring 2", "503 1000000", "503 300000", "50 1000", LOCAL,
@@ -56,8 +62,8 @@ WORKLOADS = [
     local("counting 1", "1 10000000", "1 3000000", "1 5000", LOCAL, rate("counting 1 to 1, 1 worker", 100e6)),
     local("counting 2", "1 5000000", "1 2000000", "1 5000", LOCAL, rate("counting 1 to 1, 2 workers", 50e6)),
     local("counting 2", "100 5000000", "100 2000000", "10 5000", LOCAL, rate("counting 100 to 1, 2 workers", 50e6)),
-    local("counting-apart 2", "1 5000000", "1 2000000", "1 5000", ()),
-    local("counting-apart 2", "100 5000000", "100 2000000", "10 5000", ()),
+    apart("counting-apart 2", "1 5000000", "1 2000000", "1 5000"),
+    apart("counting-apart 2", "100 5000000", "100 2000000", "10 5000"),
     local("big 1", "120 20000", "120 5000", "20 50", LOCAL, rate("big, 120 actors, 1 worker", 40e6)),
     local("big 2", "120 10000", "120 2000", "20 50", LOCAL, rate("big, 120 actors, 2 workers", 30e6)),
     local("create 1", "1000000", "300000", "1000", LOCAL,
