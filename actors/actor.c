@@ -1,5 +1,6 @@
 /* actors/actor.c -- the life of an actor: spawn, run, stop, kill, end. The rules are in actor.h. */
 #include "local.h"
+#include "park.h"
 #include "supervisor.h"
 
 #include <stdarg.h>
@@ -34,6 +35,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wa->mail_bytes_max = node->options.mailbox_bytes_max / node->workers.count;
     wf_list_init(&wa->short_of_bytes);
     wf_patrol_init(wa);
+    wf_sweep_init(wa, node->options.park_after);
     wf_trie_init(&wa->topics);
     int rc = pf_mutex_create(&wa->lock);
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
@@ -47,6 +49,7 @@ void wf_actors_finish(struct wf_worker *w)
 {
     struct wf_actors *wa = w->actors;
     if (wa == NULL) return;
+    wf_sweep_finish(wa);
     wf_trie_finish(&wa->topics);
     wf_slab_finish(&wa->later_slab);
     wf_slab_finish(&wa->subscription_slab);
@@ -61,6 +64,7 @@ void wf_actors_finish(struct wf_worker *w)
  * nothing shared. */
 static void enlist(struct wf_actors *wa, struct wf_actor *a)
 {
+    if (WF_UNLIKELY(!wa->sweep.restless)) wf_sweep_wanted(wa);
     a->listed = true;
     if (wa->alive[a->service]++ == 0) wf_node_busy(wa->node, a->service, 1);
 }
@@ -169,6 +173,7 @@ static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker 
     atomic_store_explicit(&a->policy, (uint8_t)o->policy, memory_order_relaxed);
     a->service = service;
     wf_task_init(&a->task, w, o->stack_bytes == 0 ? w->set->stack_bytes : o->stack_bytes);
+    a->task.shares_stack = o->shares_stack;
     return WEFT_OK;
 }
 
@@ -275,7 +280,8 @@ static void run_body(struct wf_actor *a)
     void *arg = a->arg;
     a->arg = NULL;
     if (size <= 512) {
-        alignas(16) char copy[512];
+        /* As large as it is: it is put aside with the rest when the actor is parked. */
+        char *copy = __builtin_alloca(size);
         memcpy(copy, arg, size);
         wf_pool_give(&a->task.worker->pool, wf_pool_class(size), arg);
         a->body(copy, size);
@@ -385,7 +391,9 @@ void wf_actor_restart(struct wf_actor *a, void *arg, size_t size)
     if (more->backlog != NULL) more->backlog->scanned = NULL;
     if (more->end != NULL) wf_body_drop(w, more->end);
     more->end = NULL;
+    bool shares_stack = a->task.shares_stack;
     wf_task_init(&a->task, w, (size_t)a->task.stack_kib * 1024);
+    a->task.shares_stack = shares_stack;
     wf_task_start(&a->task);
 }
 
@@ -584,16 +592,6 @@ int weft_sleep(int64_t deadline)
 {
     if (wf_actor_self() == NULL) return WEFT_ENOTACTOR;
     int rc;
-    while ((rc = wf_task_wait(deadline, "sleep")) == WEFT_OK) {} /* wakes are hints */
+    while ((rc = wf_task_wait(deadline, wf_waits_for_time)) == WEFT_OK) {} /* wakes are hints */
     return (int)wf_task_settle(rc == WEFT_ETIMEDOUT ? WEFT_OK : rc);
-}
-
-/* In a signal handler of the actor's own thread: reads what was written at birth, formats without locks. */
-void wf_actor_describe(const struct wf_task *t, char *out, size_t size)
-{
-    const struct wf_actor *a = wf_actor_of((struct wf_task *)(uintptr_t)t);
-    const char *name = wf_actor_name(a);
-    char pid[WEFT_PID_TEXT];
-    snprintf(out, size, "actor %s (%s%s%s) of node %s", name[0] != 0 ? name : a->kind, name[0] != 0 ? a->kind : "",
-             name[0] != 0 ? " " : "", weft_pid_format(wf_actor_pid(a), pid), wf_node_of(t->worker)->name);
 }

@@ -123,6 +123,17 @@ _Static_assert(sizeof(struct wf_actor) <= 256, "docs/memory.md states the size o
 _Static_assert(sizeof(struct wf_actor_more) <= 128 && sizeof(struct wf_backlog) <= 64, "and of what few have");
 #endif
 
+/* The hand over a worker's actors: actors/park.c. */
+struct wf_sweep {
+    struct wf_timer timer; /* armed while an actor may become idle */
+    int64_t park_after;
+    int64_t since;     /* when its round began */
+    uint32_t hand;     /* the slot it looks at next; 0 between rounds */
+    uint32_t words;    /* of `settled` */
+    uint64_t *settled; /* a bit for each slot: nothing to look at before its actor has stirred */
+    bool restless;     /* there will be another round: nobody has to ask for one */
+};
+
 /* What a worker keeps: wf_worker.actors. */
 struct wf_actors {
     weft_node *node;
@@ -137,6 +148,7 @@ struct wf_actors {
     struct wf_list calls;      /* wf_asking.on_calls: the youngest last */
     struct wf_list long_calls; /* those that `patrol` has seen */
     struct wf_timer patrol;    /* armed while there are calls: actors/cycle.c */
+    struct wf_sweep sweep;
     size_t mail_bytes, mail_bytes_max;
     /* wf_backlog.on_short: full for want of bytes of this worker's share */
     struct wf_list short_of_bytes;
@@ -329,6 +341,15 @@ void wf_probe_start(struct wf_actor *a);
 void wf_probe_came(struct wf_actor *a, weft_msg *m);
 /* A request has come to `a`, which is itself in a long call. */
 void wf_probe_tell_asker(struct wf_actor *a, weft_msg *ask);
+
+/* ---- park.c ---------------------------------------------------------------------------------------------------- */
+void wf_sweep_init(struct wf_actors *wa, int64_t park_after);
+void wf_sweep_finish(struct wf_actors *wa);
+/* There is an actor that may become idle; if `restless` that is known. */
+void wf_sweep_wanted(struct wf_actors *wa);
+/* It was IDLE or PARKED, and has been woken. */
+void wf_actor_stirs(struct wf_task *t);
+bool wf_actor_describe_parked(const struct wf_worker *w, const char *base, char *out, size_t size);
 
 /* ---- later.c --------------------------------------------------------------------------------------------------- */
 int wf_laters_init(struct wf_actors *wa);

@@ -39,7 +39,8 @@ static void asker_ended(struct wf_owned *o)
 
 static void describe(const struct wf_actor *a, struct wf_actor_info *out)
 {
-    static const char *const states[] = {"new", "ready", "running", "waiting", "restarting"};
+    static const char *const states[] = {"new",     "ready",   "ready",  "running",
+                                         "waiting", "waiting", "parked", "restarting"};
     memset(out, 0, sizeof *out);
     out->pid = wf_actor_pid(a);
     snprintf(out->kind, sizeof out->kind, "%s", a->kind);
@@ -114,6 +115,16 @@ int wf_node_list_actors(weft_node *node, struct wf_actor_info **out, size_t *cou
     if (rc == WEFT_OK) rc = gather(c, out, count);
     drop_census(c);
     return rc;
+}
+
+/* In a signal handler of the actor's own thread: reads what was written at birth, formats without locks. */
+void wf_actor_describe(const struct wf_task *t, char *out, size_t size)
+{
+    const struct wf_actor *a = wf_actor_of((struct wf_task *)(uintptr_t)t);
+    const char *name = wf_actor_name(a);
+    char pid[WEFT_PID_TEXT];
+    snprintf(out, size, "actor %s (%s%s%s) of node %s", name[0] != 0 ? name : a->kind, name[0] != 0 ? a->kind : "",
+             name[0] != 0 ? " " : "", weft_pid_format(wf_actor_pid(a), pid), wf_node_of(t->worker)->name);
 }
 
 void wf_node_drops(const weft_node *node, uint64_t out[WF_DROP_REASONS])

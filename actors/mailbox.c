@@ -449,7 +449,7 @@ static int wait_for_mail(struct wf_actor *a, int64_t deadline)
 {
     if (WF_UNLIKELY(a->crowded)) room_came(a);
     a->task.wants_mail = true;
-    int rc = wf_task_wait(deadline, "mailbox");
+    int rc = wf_task_wait(deadline, wf_waits_for_mail);
     a->task.wants_mail = false;
     return rc;
 }

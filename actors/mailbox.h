@@ -4,6 +4,7 @@
 #define WF_MAILBOX_H
 
 #include "actor.h"
+#include "park.h"
 #include "worker_pool.h"
 
 /* ---- Lanes ----------------------------------------------------------------------------------------------------- */

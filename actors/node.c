@@ -35,6 +35,8 @@ static const struct wf_hooks hooks = {
     .task_unstarted = wf_actor_unstarted,
     .task_describe = wf_actor_describe,
     .mail_ready = wf_mailbox_ready,
+    .task_stirs = wf_actor_stirs,
+    .parked_describe = wf_actor_describe_parked,
     .on_post = {[WF_POST_MESSAGE] = take_message, [WF_POST_WORK] = take_message},
     .drop_post = drop_post,
     .flush = flush_route,
@@ -67,8 +69,8 @@ static int check_options(const weft_node_options *o)
     if (o->offload_threads < 0 || o->offload_threads > WF_OFFLOAD_THREADS_MAX)
         return refuse_option("offload_threads", "1 to 256");
     if (o->offload_queue < 0) return refuse_option("offload_queue", "not negative");
-    if (o->send_timeout < 0 || o->grace < 0 || o->heartbeat < 0)
-        return refuse_option("send_timeout, grace, heartbeat", "not negative");
+    if (o->send_timeout < 0 || o->grace < 0 || o->heartbeat < 0 || o->park_after < 0)
+        return refuse_option("send_timeout, grace, heartbeat, park_after", "not negative");
     return WEFT_OK;
 }
 
@@ -82,6 +84,7 @@ static void fill_in(weft_node *n, const weft_node_options *o)
     if (n->options.retained_max == 0) n->options.retained_max = 65536;
     if (n->options.retained_bytes_max == 0) n->options.retained_bytes_max = (size_t)64 << 20;
     if (n->options.heartbeat == 0) n->options.heartbeat = WEFT_SEC(1);
+    if (n->options.park_after == 0) n->options.park_after = WEFT_SEC(1);
     do n->workers.env->random(n->workers.env, &n->incarnation, sizeof n->incarnation);
     while (n->incarnation == 0);
     if (o->name != NULL) snprintf(n->name, sizeof n->name, "%s", o->name);
@@ -255,6 +258,7 @@ void wf_node_finish_actors(weft_node *node)
     for (uint32_t i = 0; i < node->workers.count; i++) {
         struct wf_worker *w = node->workers.at[i];
         wf_timer_disarm(w, &wf_actors_of(w)->patrol);
+        wf_timer_disarm(w, &wf_actors_of(w)->sweep.timer);
     }
 }
 

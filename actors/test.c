@@ -78,7 +78,8 @@ static void list_actors(struct wf_test *t, struct wf_text *out)
         const char *name = wf_actor_name(a);
         wf_text_add(out, "\n  %s%s%s %u.%u.%u", a->kind, name[0] != 0 ? " " : "", name, t->worker->index,
                     wf_id_slot(a->id), wf_id_generation(a->id));
-        if (a->task.state == WF_TASK_WAITING) wf_text_add(out, " waits for: %s", a->task.waits_for);
+        const char *what = wf_task_waits_for(&a->task);
+        if (what[0] != 0) wf_text_add(out, " waits for: %s", what);
         wf_text_add(out, "; messages in its mailbox: %u", a->mail_count);
     }
 }
@@ -283,6 +284,7 @@ int weft_test_run(weft_actor *body, const void *arg, size_t size, const weft_tes
     wf_list_init(&t->settlers);
     weft_node_options node = o->node;
     node.workers = 1;
+    if (node.park_after == 0) node.park_after = WEFT_FOREVER;
     int rc = wf_node_create(&t->node, &node, pf_sim_env(&t->sim));
     if (rc == WEFT_OK) {
         t->node->workers.turn_budget = 1;

@@ -61,16 +61,35 @@ static inline double cpu_ms(void)
            (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
 }
 
-/* Runs `body` as the first actor of a node with that many workers, pinned to the first, until no actor is left. */
-static inline void run_node(int workers, weft_actor *body, const void *arg, size_t size)
+/* Page tables are no part of what is resident. */
+static inline int64_t page_table_bytes(void)
+{
+    char line[128];
+    double kib = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f != NULL && kib <= 0 && fgets(line, sizeof line, f) != NULL)
+        if (strncmp(line, "VmPTE:", 6) == 0) kib = strtod(line + 6, NULL);
+    if (f == NULL || kib <= 0) fail("cannot read /proc/self/status");
+    fclose(f);
+    return (int64_t)kib * 1024;
+}
+
+/* Runs `body` as the first actor of a node with that many workers, pinned to the first, until no actor is left.
+ * `park_after`: as in weft_node_options. */
+static inline void run_parking_node(int workers, int64_t park_after, weft_actor *body, const void *arg, size_t size)
 {
     weft_node *node;
-    weft_node_options options = {.workers = workers};
+    weft_node_options options = {.workers = workers, .park_after = park_after};
     weft_spawn_options first = {.kind = "bench", .worker = 1};
     must(weft_node_start(&node, &options), "node");
     must(weft_node_spawn(node, NULL, body, arg, size, &first), "first actor");
     must(weft_node_wait(node, WEFT_FOREVER), "wait");
     must(weft_node_stop(node, weft_after(WEFT_SEC(10))), "stop");
+}
+
+static inline void run_node(int workers, weft_actor *body, const void *arg, size_t size)
+{
+    run_parking_node(workers, 0, body, arg, size);
 }
 
 static inline weft_pid spawn_on(int worker, const char *kind, weft_actor *body, const void *arg, size_t size)

@@ -2,8 +2,8 @@
  *
  *     local yield N | pingpong WORKERS N | ring WORKERS ACTORS HOPS | counting WORKERS PRODUCERS N | big WORKERS
  *     ACTORS PINGS | create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS MESSAGES | idle N |
- *     timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N; pingpong-apart, counting-apart: with the partners
- *     on another worker, else they are where weft puts them
+ *     timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N | parked N; pingpong-apart, counting-apart: with
+ *     the partners on another worker, else they are where weft puts them
  *
  * Every workload checks its answer: a message lost or doubled ends the program with an error. */
 #include "bench.h"
@@ -302,33 +302,96 @@ static void fanout_main(const void *unused, size_t size)
 
 /* ---- idle: actors that wait for mail --------------------------------------------------------------------------- */
 
+enum { WAKE_AT_ONCE = 1024 };
+
 static void idler(const void *boss, size_t size)
 {
     weft_pid to;
     (void)size;
     memcpy(&to, boss, sizeof to);
-    must(weft_send(to, READY, NULL, 0), "ready");
-    weft_msg_free(receive());
+    for (int tag = 0; tag != DONE;) {
+        must(weft_send(to, READY, NULL, 0), "ready");
+        weft_msg *m = receive();
+        tag = (int)weft_tag(m);
+        weft_msg_free(m);
+    }
+}
+
+static weft_pid *idlers(void)
+{
+    weft_pid *all = calloc((size_t)arg.a, sizeof *all);
+    if (all == NULL) fail("no memory for the pids");
+    memset(all, 1, (size_t)arg.a * sizeof *all); /* touched before, so that they do not count */
+    return all;
+}
+
+static void start_idlers(weft_pid *all)
+{
+    weft_pid self = weft_self();
+    for (long i = 0; i < arg.a; i++) {
+        all[i] = spawn_on(1, "idler", idler, &self, sizeof self);
+        if (i % WAKE_AT_ONCE == WAKE_AT_ONCE - 1) {
+            for (int k = 0; k < WAKE_AT_ONCE; k++) weft_msg_free(receive());
+        }
+    }
+    for (long i = 0; i < arg.a % WAKE_AT_ONCE; i++) weft_msg_free(receive());
+}
+
+/* All answer. */
+static double wake_idlers_ms(const weft_pid *all)
+{
+    int64_t start = weft_now();
+    for (long i = 0; i < arg.a; i++) {
+        must(weft_send(all[i], PING, NULL, 0), "wake");
+        if (i % WAKE_AT_ONCE == WAKE_AT_ONCE - 1) {
+            for (int k = 0; k < WAKE_AT_ONCE; k++) weft_msg_free(receive());
+        }
+    }
+    for (long i = 0; i < arg.a % WAKE_AT_ONCE; i++) weft_msg_free(receive());
+    return (double)(weft_now() - start) / 1e6;
+}
+
+static void end_idlers(weft_pid *all)
+{
+    for (long i = 0; i < arg.a; i++) must(weft_send(all[i], DONE, NULL, 0), "end");
+    free(all);
 }
 
 static void idle_main(const void *unused, size_t size)
 {
     (void)unused, (void)size;
-    weft_pid self = weft_self(), *all = calloc((size_t)arg.a, sizeof *all);
-    if (all == NULL) fail("no memory for the pids");
-    memset(all, 1, (size_t)arg.a * sizeof *all); /* touched before, so that they do not count */
+    weft_pid *all = idlers();
     int64_t before = rss_bytes();
-    for (long i = 0; i < arg.a; i++) {
-        all[i] = spawn_on(1, "idler", idler, &self, sizeof self);
-        if (i % 1024 == 1023) {
-            for (int k = 0; k < 1024; k++) weft_msg_free(receive());
-        }
-    }
-    for (long i = 0; i < arg.a % 1024; i++) weft_msg_free(receive());
+    start_idlers(all);
     snprintf(params, sizeof params, "plain,n=%ld", arg.a);
     report("idle", params, "bytes_per_actor", (double)(rss_bytes() - before) / (double)arg.a);
-    for (long i = 0; i < arg.a; i++) must(weft_send(all[i], 1, NULL, 0), "wake");
-    free(all);
+    report("idle", params, "wake_all_ms", wake_idlers_ms(all));
+    end_idlers(all);
+}
+
+/* The same once they are parked: when the process does not get smaller any more. The boss's own parking while it
+ * sleeps is part of it. */
+static void parked_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    weft_pid *all = idlers();
+    int64_t before = rss_bytes(), tables = page_table_bytes(), start = weft_now(), plain;
+    start_idlers(all);
+    double spawned_ms = (double)(weft_now() - start) / 1e6, cpu = cpu_ms();
+    plain = rss_bytes();
+    for (int64_t last = plain, now = 0; now < last || now > before + (plain - before) / 2;) {
+        if (now > 0) last = now;
+        if (weft_now() - start > WEFT_SEC(60)) fail("the actors are not parked");
+        weft_sleep(weft_after(WEFT_MS(1500)));
+        now = rss_bytes();
+    }
+    snprintf(params, sizeof params, "parked,n=%ld", arg.a);
+    report("idle", params, "bytes_per_actor", (double)(rss_bytes() - before) / (double)arg.a);
+    report("idle", params, "page_table_bytes_per_actor", (double)(page_table_bytes() - tables) / (double)arg.a);
+    report("idle", params, "spawn_all_ms", spawned_ms);
+    report("idle", params, "park_all_cpu_ms", cpu_ms() - cpu);
+    report("idle", params, "wake_all_ms", wake_idlers_ms(all));
+    end_idlers(all);
 }
 
 /* ---- timers: sleepers of base + 1..1000 ms; how late they wake, and what it costs ------------------------------ */
@@ -453,9 +516,11 @@ static const struct {
     int numbers; /* after the name; the first is WORKERS unless there is one only */
     weft_actor *body;
 } workloads[] = {
-    {"yield", 1, yield_main}, {"pingpong", 2, pingpong_main}, {"ring", 3, ring_main}, {"counting", 3, counting_main},
-    {"big", 3, big_main},     {"create", 2, create_main},     {"tree", 2, tree_main}, {"fanout", 3, fanout_main},
-    {"idle", 1, idle_main},   {"timers", 3, timers_main},     {"call", 2, call_main}, {"offload", 1, offload_main},
+    {"yield", 1, yield_main},       {"pingpong", 2, pingpong_main}, {"ring", 3, ring_main},
+    {"counting", 3, counting_main}, {"big", 3, big_main},           {"create", 2, create_main},
+    {"tree", 2, tree_main},         {"fanout", 3, fanout_main},     {"idle", 1, idle_main},
+    {"timers", 3, timers_main},     {"call", 2, call_main},         {"offload", 1, offload_main},
+    {"parked", 1, parked_main},
 };
 
 int main(int argc, char **argv)
@@ -472,13 +537,15 @@ int main(int argc, char **argv)
         arg.b = n[2];
         if (arg.workers < 1 || arg.workers > 64 || arg.a < 1) break;
         weft_log_set(WEFT_ERROR, false);
-        run_node(arg.workers, workloads[i].body, NULL, 0);
+        /* What is measured unparked is not to be parked on the way. */
+        run_parking_node(arg.workers, workloads[i].body == parked_main ? 0 : WEFT_FOREVER, workloads[i].body, NULL,
+                         0);
         return 0;
     }
     fprintf(stderr,
             "usage: %s yield N | pingpong WORKERS N | ring WORKERS ACTORS HOPS | counting WORKERS PRODUCERS N |\n"
             "       big WORKERS ACTORS PINGS | create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS "
-            "MESSAGES | idle N |\n       timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N\n",
+            "MESSAGES | idle N |\n       timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N | parked N\n",
             argv[0]);
     return 2;
 }

@@ -143,10 +143,10 @@ void wf_coro_release_thread(struct wf_coro *c)
     *c = (struct wf_coro){.sp = NULL};
 }
 
-void wf_coro_succeed(struct wf_coro *from, struct wf_coro *to)
+size_t wf_coro_succeed(struct wf_coro *from, struct wf_coro *to)
 {
     WF_ASSERT(from->stack.base != NULL && to->stack.base == NULL);
-    wf_stack_seen(&from->stack, from->sp);
+    size_t used = wf_stack_pass_on(&from->stack, from->sp);
     to->stack = from->stack;
     to->sp = NULL;
     from->stack = (struct wf_stack){.base = NULL};
@@ -159,4 +159,5 @@ void wf_coro_succeed(struct wf_coro *from, struct wf_coro *to)
     to->tsan_fiber = from->tsan_fiber;
     from->tsan_fiber = NULL;
 #endif
+    return used;
 }

@@ -45,7 +45,7 @@ __attribute__((noreturn)) void wf_coro_leave(struct wf_coro *from, struct wf_cor
 
 /* Tells the tools that `from`, running on its stack, has ended and that `to` (never run) starts on this same stack in
  * its place; moves the stack over. No switch happens: the caller goes on, as `to`. The cheap way from one short-lived
- * coroutine to the next. */
-void wf_coro_succeed(struct wf_coro *from, struct wf_coro *to);
+ * coroutine to the next. The result is that of wf_stack_pass_on. */
+size_t wf_coro_succeed(struct wf_coro *from, struct wf_coro *to);
 
 #endif

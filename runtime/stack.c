@@ -35,8 +35,10 @@ enum {
     COLOURS = 48,
     MARKERS = 8,
     CANARIES = 8,
+    UNTRIMMED = 1,    /* in a free slot's address */
     FREE_KEPT = 1024, /* free slots of a class that keep their memory */
-    MARGIN = 1024,    /* below a running frame, for the calls it makes itself */
+    SLOT_MASK = (1 << 30) - 1,
+    MARGIN = 1024, /* below a running frame, for the calls it makes itself */
 };
 static const uint64_t MARKER = 0x6b72616d20666577;
 static const uint64_t CANARY = 0x7972616e61632066;
@@ -64,12 +66,13 @@ struct slot_class {
     uint32_t segment_count;
     uint32_t free_count;
     uint32_t cold; /* free slots whose memory went back to the system; they lie first */
-    char **free;   /* bases; the last is taken first */
+    char **free;   /* bases, with UNTRIMMED for those that could not be trimmed; the last is taken first */
 };
 
 struct wf_stack_arena {
     struct slot_class classes[CLASSES];
     enum pf_guard_kind guard;
+    bool closed; /* some were closed with a guard */
     size_t in_use, ever;
 };
 
@@ -168,7 +171,7 @@ static char *fresh_slot(struct wf_stack_arena *a, int index)
     if (s == NULL || s->used == CLASS[index].slots) s = add_segment(c, index);
     if (s == NULL) return NULL;
     struct wf_stack slot = {.base = s->base + (size_t)s->used * slot_size(index),
-                            .slot_bytes = slot_size(index) & INT32_MAX};
+                            .slot_bytes = slot_size(index) & SLOT_MASK};
     if (pf_pages_guard(slot.base, guard_bytes(), &a->guard)) {
         s->guarded++;
     } else {
@@ -191,11 +194,15 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
     uint32_t slot_bytes = slot_size(index);
     char *base = c->free_count > 0 ? c->free[--c->free_count] : fresh_slot(a, index);
     if (base == NULL) return WEFT_ENOMEM;
+    bool used_before = ((uintptr_t)base & UNTRIMMED) != 0;
+    base -= used_before ? UNTRIMMED : 0;
     bool cold = c->cold > c->free_count;
     if (cold) c->cold = c->free_count;
     size_t colour = (uintptr_t)base / slot_bytes * 7 % COLOURS;
-    *out = (struct wf_stack){
-        .base = base, .top = base + slot_bytes - colour * WF_CACHE_LINE, .slot_bytes = slot_bytes & INT32_MAX};
+    *out = (struct wf_stack){.base = base,
+                             .top = base + slot_bytes - colour * WF_CACHE_LINE,
+                             .slot_bytes = slot_bytes & SLOT_MASK,
+                             .used_before = used_before};
     if (cold) mark(out);
     a->in_use++;
 #ifdef WF_ASAN
@@ -244,8 +251,16 @@ __attribute__((no_sanitize("address", "thread"))) static bool grown(const struct
     return s->grown || difference != 0;
 }
 
+size_t wf_stack_used(const struct wf_stack *s)
+{
+    if (s->used_before) return 0;
+    char *page = (char *)markers(s), *low = s->base + guard_bytes();
+    if (!grown(s)) return (size_t)(s->top - page);
+    return (size_t)(s->top - pf_pages_first(low, (size_t)(page - low)));
+}
+
 /* Everything below the top page, or below `frame` if that lies on this stack. */
-__attribute__((no_sanitize("address", "thread"))) static void trim(struct wf_stack *s, char *frame)
+__attribute__((no_sanitize("address", "thread"))) static bool trim(struct wf_stack *s, char *frame)
 {
     char *low = s->base + guard_bytes(), *high = (char *)markers(s);
     bool inside = frame >= s->base && frame < s->base + s->slot_bytes;
@@ -254,43 +269,104 @@ __attribute__((no_sanitize("address", "thread"))) static void trim(struct wf_sta
     if (high > low) pf_pages_trim(low, (size_t)(high - low));
     /* If not, they stay broken, and the slot is trimmed when it comes back the next time. */
     if (may_mark) mark(s);
+    return may_mark;
 }
 
-void wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s)
+__attribute__((no_sanitize("address", "thread"))) size_t wf_stack_pass_on(struct wf_stack *s, const void *sp)
+{
+    wf_stack_seen(s, sp);
+    if (WF_LIKELY(!s->grown && markers(s)[MARKERS - 1] == MARKER)) return 0;
+    size_t used = wf_stack_used(s);
+    s->grown = s->used_before = !trim(s, __builtin_frame_address(0));
+    return used;
+}
+
+size_t wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s)
 {
     int index = class_for(s->slot_bytes - pf_page_size());
     WF_ASSERT(s->base != NULL && index < CLASSES && a->in_use > 0);
     struct slot_class *c = &a->classes[index];
     if (WF_UNLIKELY(a->guard == PF_GUARD_NONE)) check_canaries(a, index, s);
-    if (WF_UNLIKELY(grown(s))) trim(s, __builtin_frame_address(0));
+    size_t used = 0;
+    uintptr_t untrimmed = 0;
+    if (WF_UNLIKELY(grown(s))) {
+        used = wf_stack_used(s);
+        untrimmed = trim(s, __builtin_frame_address(0)) ? 0 : UNTRIMMED;
+    }
 #ifdef WF_VALGRIND
     VALGRIND_STACK_DEREGISTER(s->valgrind_id);
 #endif
-    c->free[c->free_count++] = s->base;
+    c->free[c->free_count++] = s->base + untrimmed;
     /* One at a time, and not the one given back, whose stack may be in use until its giver has left. */
-    if (WF_UNLIKELY(c->free_count - c->cold > FREE_KEPT))
-        pf_pages_trim(c->free[c->cold++] + guard_bytes(), s->slot_bytes - guard_bytes());
+    if (WF_UNLIKELY(c->free_count - c->cold > FREE_KEPT)) {
+        char **cold = &c->free[c->cold++];
+        *cold -= (uintptr_t)*cold & UNTRIMMED;
+        pf_pages_trim(*cold + guard_bytes(), s->slot_bytes - guard_bytes());
+    }
     a->in_use--;
     *s = (struct wf_stack){.base = NULL};
+    return used;
 }
 
-bool wf_stack_owner(const struct wf_stack_arena *a, const void *address, struct wf_stack *out)
+/* ---- Parking --------------------------------------------------------------------------------------------------- */
+
+void wf_stacks_close(struct wf_stack_arena *a, const struct wf_stack *const *stacks, int count)
+{
+    struct pf_range ranges[PF_RANGES_MAX];
+    struct pf_range *last = NULL;
+    int n = 0;
+    WF_ASSERT(count <= PF_RANGES_MAX);
+    for (int i = 0; i < count; i++) {
+        const struct wf_stack *s = stacks[i];
+        char *low = s->base + guard_bytes(), *end = s->base + s->slot_bytes;
+        /* Neighbours become one range. Guards between them may be part of it, canaries must not. */
+        if (last != NULL && s->base == (char *)last->at + last->size) {
+            last->size += s->slot_bytes;
+        } else if (last != NULL && end + guard_bytes() == (char *)last->at) {
+            *last = (struct pf_range){low, last->size + s->slot_bytes};
+        } else {
+            ranges[n++] = (struct pf_range){low, (size_t)(end - low)};
+            if (a->guard == PF_GUARD_BEST) last = &ranges[n - 1];
+        }
+    }
+    a->closed |= a->guard == PF_GUARD_BEST;
+    if (n > 0) pf_pages_close(ranges, n, a->guard);
+}
+
+void wf_stack_open(struct wf_stack_arena *a, struct wf_stack *s, const char *low)
+{
+    if (a->closed) pf_pages_open(s->base + guard_bytes(), s->slot_bytes - guard_bytes());
+    s->grown = s->used_before = false; /* the whole slot is clean */
+    if (low >= (char *)(markers(s) + MARKERS)) mark(s);
+}
+
+bool wf_stack_slot(const struct wf_stack_arena *a, const void *address, struct wf_stack *out)
 {
     for (int i = 0; i < CLASSES; i++) {
         const struct segment *s = segment_of(a, i, address);
         if (s == NULL) continue;
         size_t offset = (size_t)((const char *)address - s->base), slot = offset / slot_size(i);
-        if (slot >= s->used || offset % slot_size(i) >= guard_bytes()) return false;
-        *out = (struct wf_stack){.base = s->base + slot * slot_size(i), .slot_bytes = slot_size(i) & INT32_MAX};
+        if (slot >= s->used) return false;
+        *out = (struct wf_stack){.base = s->base + slot * slot_size(i), .slot_bytes = slot_size(i) & SLOT_MASK};
         out->top = out->base + out->slot_bytes;
         return true;
     }
     return false;
 }
 
+bool wf_stack_owner(const struct wf_stack_arena *a, const void *address, struct wf_stack *out)
+{
+    return wf_stack_slot(a, address, out) && (size_t)((const char *)address - out->base) < guard_bytes();
+}
+
 size_t wf_stack_resident(const struct wf_stack *s)
 {
     return pf_pages_resident(s->base + guard_bytes(), s->slot_bytes - guard_bytes());
+}
+
+void wf_stacks_do_without_guards(struct wf_stack_arena *a)
+{
+    a->guard = PF_GUARD_NONE;
 }
 
 void wf_stack_counts(const struct wf_stack_arena *a, size_t *in_use, size_t *ever)

@@ -1,6 +1,6 @@
 /* runtime/task.c -- the queue of runnable tasks, switching between them, and their timers. The rules are in
  * worker.h. */
-#include "worker.h"
+#include "park.h"
 
 #include <string.h>
 
@@ -146,10 +146,14 @@ void wf_task_run_here(struct wf_worker *w, struct wf_task *t)
 
 static void trampoline(void *arg);
 
-/* Gives a NEW task its stack. False: there was none, and the task is over. */
+/* Gives a NEW task its stack, and a parked one its contents back. False: there was none, and the task is over. */
 static __attribute__((noinline)) bool give_stack(struct wf_worker *w, struct wf_task *t)
 {
     struct wf_stack stack;
+    if (t->state == WF_TASK_UNPARKED) {
+        wf_task_unpark(w, t);
+        return true;
+    }
     if (WF_UNLIKELY(wf_stack_take(w->stacks, (size_t)t->stack_kib * 1024, &stack) < 0)) {
         t->state = WF_TASK_DONE;
         w->set->hooks->task_unstarted(t);
@@ -163,7 +167,7 @@ static __attribute__((noinline)) bool give_stack(struct wf_worker *w, struct wf_
 static __attribute__((noinline, cold)) struct wf_task *next_after(struct wf_worker *w)
 {
     struct wf_task *t;
-    while ((t = next_ready(w)) != NULL && t->state == WF_TASK_NEW && !give_stack(w, t)) {}
+    while ((t = next_ready(w)) != NULL && WF_UNLIKELY(t->state < WF_TASK_READY) && !give_stack(w, t)) {}
     return t;
 }
 
@@ -171,7 +175,7 @@ static __attribute__((noinline, cold)) struct wf_task *next_after(struct wf_work
 static inline struct wf_task *next_with_stack(struct wf_worker *w)
 {
     struct wf_task *t = next_ready(w);
-    if (WF_UNLIKELY(t != NULL && t->state == WF_TASK_NEW && !give_stack(w, t))) t = next_after(w);
+    if (WF_UNLIKELY(t != NULL && t->state < WF_TASK_READY && !give_stack(w, t))) t = next_after(w);
     return t;
 }
 
@@ -197,13 +201,18 @@ static inline void suspend(struct wf_worker *w, struct wf_task *t)
     wf_coro_switch(&t->coro, &next->coro);
 }
 
+static void tell_used(struct wf_worker *w, struct wf_task *t, size_t used)
+{
+    if (WF_UNLIKELY(used > 0) && w->set->hooks->task_stack_used != NULL) w->set->hooks->task_stack_used(t, used);
+}
+
 /* The running task is over. `to` was chosen before its stack goes back: else a new task might be given this very
  * stack. */
 static __attribute__((noreturn)) void leave(struct wf_worker *w, struct wf_task *t, struct wf_task *next)
 {
     w->leaving = t->coro;
     wf_stack_seen(&w->leaving.stack, w->leaving.sp);
-    wf_stack_give(w->stacks, &w->leaving.stack);
+    tell_used(w, t, wf_stack_give(w->stacks, &w->leaving.stack));
     w->set->hooks->task_done(t);
     if (next == NULL) {
         w->current = NULL;
@@ -223,10 +232,10 @@ static void trampoline(void *arg)
         t->state = WF_TASK_DONE;
         struct wf_task *next = next_ready(w);
         if (next == NULL || next->state != WF_TASK_NEW || next->stack_kib != t->stack_kib) {
-            if (next != NULL && next->state == WF_TASK_NEW && !give_stack(w, next)) next = wf_task_next(w);
+            if (next != NULL && next->state < WF_TASK_READY && !give_stack(w, next)) next = wf_task_next(w);
             leave(w, t, next);
         }
-        wf_coro_succeed(&t->coro, &next->coro);
+        tell_used(w, t, wf_coro_succeed(&t->coro, &next->coro));
         w->set->hooks->task_done(t);
         wf_task_run_here(w, next);
         t = next;
@@ -252,6 +261,15 @@ void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes)
     t->stack_kib = (uint16_t)((stack_bytes + 1023) / 1024);
     t->deadline.fire = deadline_passed;
     wf_list_init(&t->owned);
+}
+
+void wf_task_wake_idle(struct wf_task *t)
+{
+    if (t->state != WF_TASK_IDLE && t->state != WF_TASK_PARKED) return;
+    t->state = t->state == WF_TASK_IDLE ? WF_TASK_READY : WF_TASK_UNPARKED;
+    wf_task_push_ready(t->worker, t);
+    void (*task_stirs)(struct wf_task *) = t->worker->set->hooks->task_stirs;
+    if (task_stirs != NULL) task_stirs(t);
 }
 
 void wf_task_start(struct wf_task *t)

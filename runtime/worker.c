@@ -168,17 +168,40 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
 
 /* ---- Threads --------------------------------------------------------------------------------------------------- */
 
+enum { WHO = 160 };
+
+/* Somebody, perhaps on another worker, has used a stack that is closed: see stack.h, note (6). */
+static bool find_parked(const struct wf_worker *w, const void *address, char whose[WHO])
+{
+    struct wf_stack stack;
+    if (w->set->hooks->parked_describe == NULL) return false;
+    for (uint32_t i = 0; i < w->set->count; i++) {
+        const struct wf_worker *other = w->set->at[i];
+        if (wf_stack_slot(other->stacks, address, &stack))
+            return w->set->hooks->parked_describe(other, stack.base, whose, WHO);
+    }
+    return false;
+}
+
 static bool report_fault(const void *address)
 {
     struct wf_worker *w = wf_here;
     struct wf_stack stack;
-    if (w == NULL || w->current == NULL || !wf_stack_owner(w->stacks, address, &stack)) return false;
-    char who[160] = "a task", line[320];
-    w->set->hooks->task_describe(w->current, who, sizeof who);
-    int n = snprintf(
-        line, sizeof line,
-        "weft: %s overflowed its stack of %u KiB; give it a larger one with weft_spawn_options.stack_bytes\n", who,
-        stack.slot_bytes / 1024);
+    char who[WHO] = "a timer or a delivery", whose[WHO], line[2 * WHO + 160];
+    if (w == NULL) return false;
+    if (w->current != NULL) w->set->hooks->task_describe(w->current, who, sizeof who);
+    int n;
+    if (w->current != NULL && wf_stack_owner(w->stacks, address, &stack))
+        n = snprintf(
+            line, sizeof line,
+            "weft: %s overflowed its stack of %u KiB; give it a larger one with weft_spawn_options.stack_bytes\n",
+            who, stack.slot_bytes / 1024);
+    else if (find_parked(w, address, whose))
+        n = snprintf(line, sizeof line,
+                     "weft: %s used the stack of %s, which waits and is parked; to share it, give that one "
+                     "weft_spawn_options.shares_stack\n",
+                     who, whose);
+    else return false;
     pf_stderr(line, (size_t)WF_MIN(n, (int)sizeof line - 1));
     abort();
 }

@@ -65,7 +65,18 @@ struct wf_call {
 };
 
 /* ---- Tasks ----------------------------------------------------------------------------------------------------- */
-enum wf_task_state { WF_TASK_NEW, WF_TASK_READY, WF_TASK_RUNNING, WF_TASK_WAITING, WF_TASK_DONE };
+/* The first two stand in the queue of the runnable, but have to be given their stack, or its contents, before they
+ * run. A task is PARKED from IDLE only, and IDLE is WAITING, but seen by who looks for idle tasks: see park.h. */
+enum wf_task_state {
+    WF_TASK_NEW,
+    WF_TASK_UNPARKED,
+    WF_TASK_READY,
+    WF_TASK_RUNNING,
+    WF_TASK_WAITING,
+    WF_TASK_IDLE,
+    WF_TASK_PARKED,
+    WF_TASK_DONE
+};
 
 /* What switching and waking touch comes first; then what only some waits do. */
 struct wf_task {
@@ -78,10 +89,11 @@ struct wf_task {
     bool cancelled;
     bool killed;
     bool timed_out;
-    bool wants_mail;    /* wake it when its mailbox gets something */
-    bool bounded;       /* no wait goes beyond hooks->task_latest */
-    uint16_t stack_kib; /* asked for */
-    uint32_t ops;       /* operations left in this turn */
+    bool wants_mail;       /* wake it when its mailbox gets something */
+    bool bounded : 1;      /* no wait goes beyond hooks->task_latest */
+    bool shares_stack : 1; /* others use its stack while it waits: it is never parked */
+    uint16_t stack_kib;    /* asked for */
+    uint32_t ops;          /* operations left in this turn */
     union {
         struct wf_coro coro;
         struct wf_call start; /* until it is started: how it gets to its worker */
@@ -112,6 +124,11 @@ struct wf_hooks {
     /* async-signal-safe: "actor chat 0.17.1" */
     void (*task_describe)(const struct wf_task *t, char *out, size_t size);
     bool (*mail_ready)(const struct wf_task *t);
+    void (*task_stirs)(struct wf_task *t); /* one that was IDLE or PARKED has been woken; may be NULL */
+    /* of the stack it has or had, as wf_stack_used says, beyond one page; may be NULL */
+    void (*task_stack_used)(struct wf_task *t, size_t used);
+    /* async-signal-safe: the parked task of worker `w` whose stack begins there, if there is one; may be NULL */
+    bool (*parked_describe)(const struct wf_worker *w, const char *base, char *out, size_t size);
     void (*on_post[WF_POST_KINDS])(struct wf_worker *w, struct wf_post *p);
     void (*drop_post)(struct wf_worker *w, struct wf_post *p); /* the node ends with it undelivered: free it */
     /* step 4 of a turn: hand what is batched per peer to the carrier; may be NULL */
@@ -170,7 +187,7 @@ struct wf_worker {
         /* moving average of how long this worker lay idle before a post came: whether looking for posts pays */
         idle_gap;
     struct {
-        uint64_t turns, sleeps, looks, wakes_sent, posts_in, timers_fired;
+        uint64_t turns, sleeps, looks, wakes_sent, posts_in, timers_fired, parked, unparked;
     } count; /* its thread only */
 
     alignas(WF_CACHE_LINE) _Atomic(struct wf_post *) inbox; /* producers: CAS (release); owner: exchange (acquire) */
@@ -237,7 +254,7 @@ void wf_task_start(struct wf_task *t);
 /* What it waits for; "": it does not. */
 static inline const char *wf_task_waits_for(const struct wf_task *t)
 {
-    return t->state == WF_TASK_WAITING ? t->waits_for : "";
+    return t->state >= WF_TASK_WAITING && t->state <= WF_TASK_PARKED ? t->waits_for : "";
 }
 /* To the end of the queue of those that have run before. */
 static inline void wf_task_push_ready(struct wf_worker *w, struct wf_task *t)
@@ -248,12 +265,17 @@ static inline void wf_task_push_ready(struct wf_worker *w, struct wf_task *t)
     w->ready_last = t;
     w->ready_count++;
 }
-/* Makes a WAITING task runnable; otherwise does nothing. Asks for the lines of its stack that it needs first, so that
- * they come while it is still queued: a hop around 100,000 actors takes 105 ns instead of 274 (four lines; with two it
- * is 160, six are no better). */
+/* IDLE or PARKED, otherwise it does nothing. */
+void wf_task_wake_idle(struct wf_task *t);
+/* Makes a task that waits runnable; otherwise does nothing. Asks for the lines of its stack that it needs first, so
+ * that they come while it is still queued: a hop around 100,000 actors takes 105 ns instead of 274 (four lines; with
+ * two it is 160, six are no better). */
 static inline void wf_task_wake(struct wf_task *t)
 {
-    if (t->state != WF_TASK_WAITING) return;
+    if (t->state != WF_TASK_WAITING) {
+        if (WF_UNLIKELY(t->state > WF_TASK_WAITING)) wf_task_wake_idle(t);
+        return;
+    }
     const char *frames = t->coro.sp;
     for (int i = 0; i < 4; i++) __builtin_prefetch(frames + i * WF_CACHE_LINE);
     t->state = WF_TASK_READY;

@@ -49,6 +49,9 @@ typedef struct {
     uint32_t aside_max; /* messages that one selective receive may pass over; default 10,000; see weft_recv_match */
     int worker;         /* 1..N: that one; 0: near the parent unless its worker is busy; or WEFT_SPREAD */
     bool link;          /* tie parent and child as weft_link does, before the child first runs */
+    /* Others read or write this actor's stack while it waits: it is never parked (weft_node_options.park_after).
+     * Without it nobody else may use variables of an actor that waits; a fault then names both actors. */
+    bool shares_stack;
     weft_monitor_ref *monitor; /* gets a monitor of the child, made before it first runs; NULL: none */
 } weft_spawn_options;
 /* As `worker`: the workers take turns. For children that live long and talk little to their parent, as a server's

@@ -27,8 +27,12 @@ typedef struct {
     int64_t send_timeout;      /* of weft_send to a full mailbox; default 5 s */
     int64_t grace;             /* between weft_stop and the kill; default 5 s */
     int64_t heartbeat;         /* of a quiet link; default 1 s; a link silent for 5 of them is lost */
-    int offload_threads;       /* for blocking functions (weft_offload); default 4, at most 256 */
-    int offload_queue;         /* functions that wait for one of them before actors wait; default 1024 */
+    /* An actor that has waited in weft_recv* or weft_sleep for this long (at most twice as long) is parked: what its
+     * stack holds is put aside and the stack's memory given back, until it next runs. Nobody else may use its stack
+     * meanwhile: see weft_spawn_options.shares_stack. Default 1 s; WEFT_FOREVER: never. docs/memory.md */
+    int64_t park_after;
+    int offload_threads; /* for blocking functions (weft_offload); default 4, at most 256 */
+    int offload_queue;   /* functions that wait for one of them before actors wait; default 1024 */
     /* of tcp:// URLs: "tcp", sockets of the workers' own loops; "nng", the library that carries all other URLs.
      * Default "nng". The bytes are the same: nodes with one link with nodes with the other. */
     const char *carrier;

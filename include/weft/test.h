@@ -34,8 +34,10 @@ typedef struct {
     /* real time that descriptors and other threads have to make themselves heard whenever no actor can run; default
      * 1 ms while a descriptor is open in the node, else none */
     int64_t outside;
-    bool quiet;             /* do not write the report of a failure to standard error */
-    weft_node_options node; /* name, stack_bytes, actors_max, mailbox_bytes_max, send_timeout, grace */
+    bool quiet; /* do not write the report of a failure to standard error */
+    /* name, stack_bytes, actors_max, mailbox_bytes_max, send_timeout, grace; park_after, by default never, so that
+     * a test may hand out its variables */
+    weft_node_options node;
 } weft_test_options;
 
 /* [T] Makes a node of one worker, runs `body` as its first actor in the calling thread, and returns when that has

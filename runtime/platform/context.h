@@ -18,4 +18,7 @@ void pf_context_switch(void **save, void *load);
 /* Runs `load`; the running context is lost. */
 __attribute__((noreturn)) void pf_context_jump(void *load);
 
+/* The lowest address that a suspended context needs: from there to its top is all of it. */
+char *pf_context_low(void *context);
+
 #endif

@@ -50,3 +50,9 @@ void pf_context_jump(void *load)
     setcontext(load);
     abort();
 }
+
+/* The word points into the frame of pf_context_switch, whose lower end the C library's call decides. */
+char *pf_context_low(void *context)
+{
+    return (char *)context - 512;
+}

@@ -113,8 +113,20 @@ enum pf_guard_kind { PF_GUARD_BEST, PF_GUARD_PROTECT, PF_GUARD_NONE };
 bool pf_pages_guard(void *at, size_t size, enum pf_guard_kind *kind);
 /* Gives the memory back to the system; the next access finds zeroes. Guards inside stay. */
 void pf_pages_trim(void *at, size_t size);
+struct pf_range {
+    void *at;
+    size_t size;
+};
+enum { PF_RANGES_MAX = 64 };
+/* The same for many ranges (at most PF_RANGES_MAX) with few calls. With PF_GUARD_BEST any access faults from then on,
+ * until the range is opened; otherwise it finds zeroes. Page protection is never used for this. */
+void pf_pages_close(const struct pf_range *ranges, int count, enum pf_guard_kind kind);
+/* Undoes the guard of a closed range, or of a part of one; fine where there is none. */
+void pf_pages_open(void *at, size_t size);
 /* How many of these bytes are in memory now. Slow. */
 size_t pf_pages_resident(const void *at, size_t size);
+/* The first page from `at` on that is in memory, or at + size. Slow. */
+char *pf_pages_first(void *at, size_t size);
 size_t pf_page_size(void);
 /* Calls `report(address)` on the alternate stack when a thread faults on an address; report says whether it was the
  * runtime's business (and then does not return). Otherwise the handler that was there before runs. Once per process;

@@ -7,11 +7,13 @@
  * that what is dropped there are requests, and elsewhere mail. Auditors never fail, and end when they have been told
  * all that they must be told. Listeners subscribe and unsubscribe.
  *
- *     operations [OPERATIONS [SEED [WORKERS]]]
+ *     operations [OPERATIONS [SEED [WORKERS [PARK_AFTER_NS]]]]
  *
  * With 0 workers it runs in virtual time on one thread: the same seed takes the same course, to the last bit, so that
  * a failure can be repeated. With more, threads race, and the seed decides only who tries what. */
 #include "account.h"
+
+#include "park.h"
 
 #include <weft/test.h>
 
@@ -447,13 +449,30 @@ static void begin(const void *arg, size_t size)
     atomic_fetch_sub(&all.players, 1);
 }
 
+static int64_t park_after; /* 0: as ever, so hardly anybody is */
+
+/* Nobody is left on a stack that was put aside. */
+static void judge_parking(const weft_node *n)
+{
+    uint64_t parked = 0, unparked = 0;
+    for (uint32_t i = 0; i < n->workers.count; i++) {
+        parked += n->workers.at[i]->count.parked;
+        unparked += n->workers.at[i]->count.unparked;
+    }
+    printf("  parked %llu times\n", (unsigned long long)parked);
+    want_int(parked, unparked);
+    want(parked > 0 || park_after == 0 || !WF_PARKING);
+}
+
 static void race(int workers)
 {
-    weft_node *n = node_start(RUN_OPTIONS(.workers = workers, .send_timeout = WEFT_MS(2), .grace = WEFT_SEC(10)));
+    weft_node *n = node_start(
+        RUN_OPTIONS(.workers = workers, .send_timeout = WEFT_MS(2), .grace = WEFT_SEC(10), .park_after = park_after));
     want_int(weft_node_spawn(n, NULL, begin, NULL, 0, NULL), 0);
     want_int(weft_node_wait(n, WEFT_FOREVER), 0); /* a hang ends by the runner's timeout */
     node_finish(n);
     judge(n);
+    judge_parking(n);
     wf_node_destroy(n);
 }
 
@@ -463,6 +482,7 @@ static void virtual_time(const void *arg, size_t size)
     begin(arg, size);
     while (wf_actors_of(wf_here)->alive[0] > 1) (void)weft_sleep(weft_after(WEFT_MS(1)));
     judge(weft_here());
+    judge_parking(weft_here());
 }
 
 /* The same again must take the same course. */
@@ -474,7 +494,7 @@ static uint64_t replay(int64_t operations)
         all.course = all.births = 0;
         atomic_store(&all.budget, operations);
         weft_test_options o = {.seed = all.seed | 1, .turns_max = UINT64_MAX};
-        o.node = (weft_node_options){.send_timeout = WEFT_MS(2), .grace = WEFT_SEC(10)};
+        o.node = (weft_node_options){.send_timeout = WEFT_MS(2), .grace = WEFT_SEC(10), .park_after = park_after};
         want_int(weft_test_run(virtual_time, NULL, 0, &o), 0);
         want(i == 0 || all.course == course);
         course = all.course;
@@ -487,6 +507,7 @@ int main(int argc, char **argv)
     int64_t operations = argc > 1 ? strtoll(argv[1], NULL, 10) : 200 * 1000;
     all.seed = argc > 2 ? strtoull(argv[2], NULL, 0) : (uint64_t)weft_now();
     int workers = argc > 3 ? atoi(argv[3]) : 3;
+    park_after = argc > 4 ? strtoll(argv[4], NULL, 10) : 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     printf("operations %lld %#llx %d\n", (long long)operations, (unsigned long long)all.seed, workers);
     weft_log_set(WEFT_SILENT, false); /* actors fail by the thousand */

@@ -407,6 +407,33 @@ static void lists(void)
     if (ok(wf_node_list_actors(weft_here(), &all, &count, weft_after(WEFT_SEC(1))))) free(all);
 }
 
+/* Those for whose stack there is no memory stay as they are. */
+static void parking(void)
+{
+    struct wf_sweep *s = &wf_actors_of(wf_here)->sweep;
+    struct wf_sweep was = *s;
+    weft_pid all[MANY];
+    int count = 0, answers = 0;
+    s->park_after = WEFT_MS(10);
+    s->restless = false;
+    for (int i = 0; i < MANY; i++) count += ok(weft_spawn(&all[count], serve, NULL, 0, NULL));
+    for (int round = 0; round < 2; round++) {
+        (void)ok(weft_advance(WEFT_MS(50)));
+        for (int i = 0; i < count; i++) {
+            weft_msg *m;
+            int rc = weft_call(all[i], ASK, "abc", 3, &m, weft_after(WEFT_MS(1)));
+            want(rc == 0 || rc == WEFT_ENOMEM || rc == WEFT_ENOREPLY || rc == WEFT_ETIMEDOUT || rc == WEFT_ENOACTOR);
+            if (rc == 0) weft_msg_free(m);
+            answers += rc == 0;
+        }
+    }
+    want(answers == 2 * count || faults.failed > 0);
+    wf_timer_disarm(wf_here, &s->timer);
+    s->park_after = was.park_after;
+    s->restless = was.restless;
+    s->hand = 0;
+}
+
 static void probes(void)
 {
     weft_probe p;
@@ -417,8 +444,8 @@ static void probes(void)
 }
 
 static void (*const scenarios[])(void) = {
-    spawning, messages, calls, full,   names,  topics,     ties,     clean_ups, timers,           later,
-    streams,  typed,    lists, probes, memory, offloading, awaiting, groups,    retained_and_slow};
+    spawning, messages, calls,  full,   names,      topics,   ties,   clean_ups,         timers, later, streams,
+    typed,    lists,    probes, memory, offloading, awaiting, groups, retained_and_slow, parking};
 
 OOM_TEST(each_allocation_may_fail, scenarios)
 
