@@ -50,6 +50,7 @@ void wf_actors_finish(struct wf_worker *w)
     struct wf_actors *wa = w->actors;
     if (wa == NULL) return;
     wf_sweep_finish(wa);
+    free(wa->kinds.at);
     wf_trie_finish(&wa->topics);
     wf_slab_finish(&wa->later_slab);
     wf_slab_finish(&wa->subscription_slab);

@@ -134,6 +134,16 @@ struct wf_sweep {
     bool restless;     /* there will be another round: nobody has to ask for one */
 };
 
+/* How much stack actors of one kind have used on this worker: inspect.c. */
+struct wf_kind {
+    const char *kind; /* NULL: a free place */
+    size_t stack_most;
+};
+struct wf_kinds {
+    struct wf_kind *at; /* hashed by address, a power of two of places; kinds are few */
+    uint32_t count, places;
+};
+
 /* What a worker keeps: wf_worker.actors. */
 struct wf_actors {
     weft_node *node;
@@ -149,6 +159,7 @@ struct wf_actors {
     struct wf_list long_calls; /* those that `patrol` has seen */
     struct wf_timer patrol;    /* armed while there are calls: actors/cycle.c */
     struct wf_sweep sweep;
+    struct wf_kinds kinds;
     size_t mail_bytes, mail_bytes_max;
     /* wf_backlog.on_short: full for want of bytes of this worker's share */
     struct wf_list short_of_bytes;
@@ -263,6 +274,8 @@ void wf_actor_unstarted(struct wf_task *t);
 int64_t wf_actor_latest(const struct wf_task *t);
 void wf_actor_killed(struct wf_task *t) __attribute__((noreturn));
 void wf_actor_describe(const struct wf_task *t, char *out, size_t size);
+/* What wf_stack_used has said of its stack. */
+void wf_actor_stack_used(struct wf_task *t, size_t used);
 
 /* ---- mailbox.c: on the owner's thread; what every message passes through is in mailbox.h ----------------------- */
 /* Every message that reaches its worker comes through here, and here its kind is told apart. Consumes `m`. */

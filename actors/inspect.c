@@ -37,6 +37,64 @@ static void asker_ended(struct wf_owned *o)
     drop_census(WF_CONTAINER(o, struct census, asker));
 }
 
+/* ---- Kinds ----------------------------------------------------------------------------------------------------- */
+
+enum { KINDS_MAX = 4096 }; /* a program that makes more of them goes without */
+
+/* The place of that kind, or the free one where it belongs. */
+static struct wf_kind *place_of(const struct wf_kinds *k, const char *kind)
+{
+    uint32_t i = (uint32_t)((uintptr_t)kind * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+    while (k->at[i & (k->places - 1)].kind != NULL && k->at[i & (k->places - 1)].kind != kind) i++;
+    return &k->at[i & (k->places - 1)];
+}
+
+static bool make_place(struct wf_kinds *k)
+{
+    if (2 * k->count < k->places) return true;
+    if (k->count == KINDS_MAX) return false;
+    struct wf_kinds more = {.count = k->count, .places = WF_MAX(16, 2 * k->places)};
+    more.at = calloc(more.places, sizeof *more.at);
+    if (more.at == NULL) return false; /* not noted then */
+    for (uint32_t i = 0; i < k->places; i++) {
+        if (k->at[i].kind != NULL) *place_of(&more, k->at[i].kind) = k->at[i];
+    }
+    free(k->at);
+    *k = more;
+    return true;
+}
+
+void wf_actor_stack_used(struct wf_task *t, size_t used)
+{
+    const struct wf_actor *a = wf_actor_of(t);
+    struct wf_kinds *k = &wf_actors_of(t->worker)->kinds;
+    struct wf_kind *at = k->places == 0 ? NULL : place_of(k, a->kind);
+    if (at == NULL || at->kind == NULL) {
+        if (!make_place(k)) return;
+        at = place_of(k, a->kind);
+        at->kind = a->kind;
+        k->count++;
+    }
+    at->stack_most = WF_MAX(at->stack_most, used);
+}
+
+static size_t stack_most(const struct wf_kinds *k, const char *kind)
+{
+    return k->places == 0 ? 0 : place_of(k, kind)->stack_most;
+}
+
+/* Those that are parked or have ended have been looked at then. */
+static void look_at_stack(struct wf_actor *a)
+{
+    struct wf_task *t = &a->task;
+    if (t->state != WF_TASK_READY && t->state != WF_TASK_WAITING && t->state != WF_TASK_IDLE) return;
+    wf_stack_seen(&t->coro.stack, t->coro.sp);
+    size_t used = wf_stack_used(&t->coro.stack);
+    if (used > 0) wf_actor_stack_used(t, used);
+}
+
+/* ---- The list -------------------------------------------------------------------------------------------------- */
+
 static void describe(const struct wf_actor *a, struct wf_actor_info *out)
 {
     static const char *const states[] = {"new",     "ready",   "ready",  "running",
@@ -51,6 +109,7 @@ static void describe(const struct wf_actor *a, struct wf_actor_info *out)
     out->mailbox_max = a->mailbox_max;
     out->received = wf_actor_received(a);
     out->dropped = a->dropped;
+    out->stack_most = stack_most(&wf_actors_of(a->task.worker)->kinds, a->kind);
 }
 
 static void describe_here(struct wf_worker *w, struct wf_call *call)
@@ -61,6 +120,7 @@ static void describe_here(struct wf_worker *w, struct wf_call *call)
     size_t most = (size_t)wa->alive[0] + wa->alive[1];
     p->actors = calloc(most == 0 ? 1 : most, sizeof *p->actors);
     p->failed = p->actors == NULL;
+    WF_ACTORS_EACH(a, wa) look_at_stack(a);
     WF_ACTORS_EACH(a, wa)
     {
         if (!p->failed && p->count < most) describe(a, &p->actors[p->count++]);

@@ -36,6 +36,7 @@ static const struct wf_hooks hooks = {
     .task_describe = wf_actor_describe,
     .mail_ready = wf_mailbox_ready,
     .task_stirs = wf_actor_stirs,
+    .task_stack_used = wf_actor_stack_used,
     .parked_describe = wf_actor_describe_parked,
     .on_post = {[WF_POST_MESSAGE] = take_message, [WF_POST_WORK] = take_message},
     .drop_post = drop_post,

@@ -83,6 +83,8 @@ struct wf_actor_info {
     uint32_t mailbox, mailbox_max;
     uint64_t received;
     uint64_t dropped; /* at its mailbox */
+    /* bytes of stack, in pages, that an actor of its kind was seen to use on its worker; 0: none */
+    size_t stack_most;
 };
 /* [A, W] Lists the actors of this node, all workers. `*out` is malloc'ed, `*count` entries. WEFT_ETIMEDOUT,
  * WEFT_ENOMEM. */

@@ -33,15 +33,16 @@ static void print_actor(weft_reader *r)
               waits = weft_get_str(r);
     uint64_t mailbox = weft_get_uint(r), max = weft_get_uint(r), received = weft_get_uint(r),
              dropped = weft_get_uint(r);
-    if (count > 9) skip_rest(r, count - 9);
+    uint64_t stack = count > 9 ? weft_get_uint(r) : 0; /* an older node does not say */
+    if (count > 10) skip_rest(r, count - 10);
     /* The part behind '@' is the node, the same for all. */
     const char *at = memchr(pid.data, '@', pid.size);
     int shown = at == NULL ? (int)pid.size : (int)(at - pid.data);
     char doing[64], mail[48];
     snprintf(doing, sizeof doing, "%.*s%s%.*s", WEFT_STR(state), waits.size > 0 ? ": " : "", WEFT_STR(waits));
     snprintf(mail, sizeof mail, "%" PRIu64 "/%" PRIu64, mailbox, max);
-    printf("%-14.*s %-14.*s %-14.*s %-24s %12s %12" PRIu64 " %8" PRIu64 "\n", shown, pid.data, WEFT_STR(kind),
-           WEFT_STR(name), doing, mail, received, dropped);
+    printf("%-14.*s %-14.*s %-14.*s %-24s %12s %12" PRIu64 " %8" PRIu64 " %8" PRIu64 "\n", shown, pid.data,
+           WEFT_STR(kind), WEFT_STR(name), doing, mail, received, dropped, stack);
 }
 
 static void print_node(weft_reader *r)
@@ -84,12 +85,12 @@ static int show(struct cli_client *k, uint32_t verb, const char *head, void (*pr
 
 static int show_actors(struct cli_client *k)
 {
-    static const char *const keys[] = {"pid",     "kind",        "name",     "state",  "waits_for",
-                                       "mailbox", "mailbox_max", "received", "dropped"};
-    return show(
-        k, WF_CONTROL_PS,
-        "PID            KIND           NAME           STATE                         MAILBOX     RECEIVED  DROPPED",
-        print_actor, keys, 9);
+    static const char *const keys[] = {"pid",     "kind",        "name",     "state",   "waits_for",
+                                       "mailbox", "mailbox_max", "received", "dropped", "stack_most"};
+    return show(k, WF_CONTROL_PS,
+                "PID            KIND           NAME           STATE                         MAILBOX     RECEIVED  "
+                "DROPPED    STACK",
+                print_actor, keys, 10);
 }
 
 static int show_nodes(struct cli_client *k)

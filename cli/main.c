@@ -28,7 +28,8 @@ static const struct cli_verb verbs[] = {
     {"ps",
      "",
      "Lists the actors of a node",
-     NULL,
+     "STACK is the most bytes of stack that an actor of the same kind on the same worker was seen to use, in whole\n"
+     "pages: what to go by when choosing stack_bytes (plus 16 KiB of guard). 0: none was looked at yet.",
      "weft ps --node a",
      {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_END},
      0,

@@ -30,7 +30,7 @@ static void put_ps(weft_writer *w, const struct answer *a)
     for (size_t i = 0; i < a->actor_count; i++) {
         const struct wf_actor_info *info = &a->actors[i];
         char pid[WEFT_PID_TEXT];
-        weft_put_array(w, 9);
+        weft_put_array(w, 10);
         put_text(w, weft_pid_format(info->pid, pid));
         put_text(w, info->kind);
         put_text(w, info->name);
@@ -40,6 +40,7 @@ static void put_ps(weft_writer *w, const struct answer *a)
         weft_put_uint(w, info->mailbox_max);
         weft_put_uint(w, info->received);
         weft_put_uint(w, info->dropped);
+        weft_put_uint(w, info->stack_most);
     }
 }
 

@@ -5,7 +5,7 @@
  * WF_CONTROL_ERROR and the text of the error.
  *
  *   PS         Body empty. Answer: array of arrays [pid text, kind, name, state, waits for, mailbox, mailbox max,
- *              received, dropped].
+ *              received, dropped, most bytes of stack its kind was seen to use].
  *   NODES      Body empty. Answer: array of arrays [name, incarnation, state, reason, [urls], rtt ns, bytes in, bytes
  *              out, frames in, frames out, frames lost, seconds in this state]; first the node itself, state "self".
  *   INFO       Body empty. Answer: array [name, incarnation, cluster, workers, actors, [urls], [[drop reason, count],

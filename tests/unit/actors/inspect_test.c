@@ -1,5 +1,7 @@
-/* Lists of actors whose asker does not live to see them; who a log line says speaks. */
+/* Lists of actors whose asker does not live to see them; who a log line says speaks; how much stack actors use. */
 #include "node_harness.h"
+
+#include <weft/test.h>
 
 #include <unistd.h>
 
@@ -71,4 +73,71 @@ START_TEST(a_log_line_says_which_actor_of_which_node_speaks)
 }
 END_TEST
 
-TEST_MAIN("inspect", an_asker_that_is_killed_leaves_nothing, a_log_line_says_which_actor_of_which_node_speaks)
+/* ---- Stacks ---------------------------------------------------------------------------------------------------- */
+
+enum { GO = 1, PAGE = 4096 };
+
+static __attribute__((noinline)) void touch(uint32_t bytes)
+{
+    volatile char *deep = __builtin_alloca(bytes);
+    for (uint32_t i = 0; i < bytes; i += 64) deep[i] = 1;
+}
+
+/* Then ends, or waits for the end. */
+static void uses(const void *arg, size_t size)
+{
+    struct kid k = *(const struct kid *)arg;
+    (void)size;
+    if (k.n > 0) touch((uint32_t)k.n);
+    weft_msg *m;
+    if (k.other.actor == 0 && weft_recv(&m, WEFT_FOREVER) == 0) weft_msg_free(m);
+}
+
+static size_t most_of(const char *kind)
+{
+    struct wf_actor_info *all;
+    size_t count, most = 0;
+    want_int(wf_node_list_actors(weft_here(), &all, &count, WEFT_FOREVER), 0);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(all[i].kind, kind) == 0) most = all[i].stack_most;
+    }
+    free(all);
+    return most;
+}
+
+static weft_pid user_of(const char *kind, int64_t bytes, bool ends)
+{
+    weft_spawn_options o = {.kind = kind, .stack_bytes = 256 << 10};
+    weft_pid pid = kid_with(uses, (struct kid){.n = bytes, .other = {.actor = ends}}, &o);
+    want_int(weft_settle(), 0);
+    return pid;
+}
+
+static void stacks_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    const size_t slack = under_tools() ? 3 * PAGE : 2 * PAGE; /* its other frames, and rounding up */
+    weft_pid small = user_of("small", 0, false);
+    want(most_of("small") > 0 && most_of("small") <= slack);
+    (void)user_of("large", 50000, false);
+    want(most_of("large") >= 50000 && most_of("large") <= 50000 + slack);
+    /* Of those that are parked now, and of one that has ended. */
+    want_int(weft_advance(WEFT_MS(500)), 0);
+    want(most_of("large") >= 50000 && most_of("large") <= 50000 + slack);
+    (void)user_of("small", 30000, true);
+    want(most_of("small") >= 30000 && most_of("small") <= 30000 + slack);
+    /* What others left on a stack is not counted. */
+    want_int(say(small, GO, 0), 0);
+    (void)user_of("other", 0, false);
+    want(most_of("other") <= slack);
+}
+
+START_TEST(the_most_stack_a_kind_has_used)
+{
+    weft_test_options o = {.node.park_after = WEFT_MS(100)};
+    ck_assert_msg(weft_test_run(stacks_body, NULL, 0, &o) == 0, "%s", weft_test_report());
+}
+END_TEST
+
+TEST_MAIN("inspect", an_asker_that_is_killed_leaves_nothing, a_log_line_says_which_actor_of_which_node_speaks,
+          the_most_stack_a_kind_has_used)
