@@ -79,7 +79,8 @@ static inline int64_t page_table_bytes(void)
 static inline void run_parking_node(int workers, int64_t park_after, weft_actor *body, const void *arg, size_t size)
 {
     weft_node *node;
-    weft_node_options options = {.workers = workers, .park_after = park_after};
+    /* However slow the machine: who waits for room waits. */
+    weft_node_options options = {.workers = workers, .park_after = park_after, .send_timeout = WEFT_FOREVER};
     weft_spawn_options first = {.kind = "bench", .worker = 1};
     must(weft_node_start(&node, &options), "node");
     must(weft_node_spawn(node, NULL, body, arg, size, &first), "first actor");
