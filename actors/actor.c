@@ -36,7 +36,6 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wf_list_init(&wa->short_of_bytes);
     wf_patrol_init(wa);
     wf_sweep_init(wa, node->options.park_after);
-    wf_trie_init(&wa->topics);
     int rc = pf_mutex_create(&wa->lock);
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->monitors, sizeof(struct wf_monitor), WF_SLAB_MAX);
@@ -51,9 +50,9 @@ void wf_actors_finish(struct wf_worker *w)
     if (wa == NULL) return;
     wf_sweep_finish(wa);
     free(wa->kinds.at);
-    wf_trie_finish(&wa->topics);
+    wf_owed_settle(wa);
+    wf_subscriptions_finish(wa);
     wf_slab_finish(&wa->later_slab);
-    wf_slab_finish(&wa->subscription_slab);
     wf_slab_finish(&wa->monitors);
     wf_slab_finish(&wa->slab);
     pf_mutex_destroy(wa->lock);

@@ -103,6 +103,7 @@ struct wf_actor {
     bool wants_room : 1;    /* waits for room in another's mailbox */
     bool room_news : 1;     /* and was told that there is some */
     bool crowded : 1;       /* senders wait for room here, or think that there is none */
+    bool awaited : 1;       /* has subscriptions whose publishers wait */
     uint16_t room_asked;    /* how often it asked: news of an earlier time say nothing */
     /* Owner's thread only, from here on. */
     alignas(WF_CACHE_LINE) struct wf_lane mail;
@@ -144,6 +145,12 @@ struct wf_kinds {
     uint32_t count, places;
 };
 
+/* References of one body that this worker is to drop. */
+struct wf_owed {
+    struct wf_body *body; /* NULL: none */
+    uint32_t count;
+};
+
 /* What a worker keeps: wf_worker.actors. */
 struct wf_actors {
     weft_node *node;
@@ -155,6 +162,11 @@ struct wf_actors {
     struct wf_slab monitors;   /* struct wf_monitor */
     struct wf_trie topics;     /* wf_subscription.subscriber */
     struct wf_list cut;        /* wf_subscription_more.on_cut */
+    struct wf_match *matches;  /* topic_match.h; NULL: none yet */
+    size_t matched;            /* places in all of their lists */
+    uint8_t published;         /* the last wf_body.owed that was given */
+    uint64_t owes[4];          /* which of `owed` are in use; the others are zero */
+    struct wf_owed owed[256];  /* by wf_body.owed, until the end of the turn */
     struct wf_list calls;      /* wf_asking.on_calls: the youngest last */
     struct wf_list long_calls; /* those that `patrol` has seen */
     struct wf_timer patrol;    /* armed while there are calls: actors/cycle.c */
@@ -167,8 +179,10 @@ struct wf_actors {
     uint32_t last_link;                        /* of its actors' links */
     uint32_t alive[2];                         /* users, services */
     _Atomic uint64_t dropped[WF_DROP_REASONS]; /* relaxed, written by the owner: see wf_count_drop */
-    alignas(WF_CACHE_LINE) _Atomic uint32_t
-        subscriptions; /* owner: relaxed store; publishers elsewhere: relaxed load */
+    /* Owner: relaxed store; publishers elsewhere: relaxed load. Hints. */
+    alignas(WF_CACHE_LINE) _Atomic uint32_t subscriptions;
+    _Atomic uint32_t awaited;      /* of them, those whose publishers wait */
+    _Atomic uint32_t full_awaited; /* actors with such subscriptions and a full mailbox */
 };
 
 static inline struct wf_actors *wf_actors_of(const struct wf_worker *w)
@@ -280,8 +294,13 @@ void wf_actor_stack_used(struct wf_task *t, size_t used);
 /* ---- mailbox.c: on the owner's thread; what every message passes through is in mailbox.h ----------------------- */
 /* Every message that reaches its worker comes through here, and here its kind is told apart. Consumes `m`. */
 void wf_deliver(struct wf_worker *w, weft_msg *m);
-/* A published body for a subscriber. False: the mailbox was full, it is counted. */
-bool wf_mailbox_put_shared(struct wf_actor *a, uint32_t tag, weft_pid from, struct wf_body *body);
+/* A published body for a subscriber; takes over a reference. False: the mailbox was full, or there was no memory; it
+ * is counted, and the reference still the caller's. */
+bool wf_mailbox_put_shared(struct wf_actor *a, struct wf_body *body);
+/* Gives each message in the mailbox an envelope, for who looks at the lane. */
+void wf_mailbox_unpack(struct wf_actor *a);
+/* Whether it has subscriptions whose publishers wait. */
+void wf_mailbox_awaited(struct wf_actor *a, bool awaited);
 bool wf_mailbox_ready(const struct wf_task *t);
 /* SEND or CALL, by the mailbox's policy; a sender that can wait has looked at wf_mailbox_full. False: it was
  * dropped. */
@@ -301,6 +320,11 @@ void wf_room_tell_all(struct wf_actor *a);
 int wf_recv_signal(weft_msg **out, int64_t deadline);
 
 /* ---- send.c ---------------------------------------------------------------------------------------------------- */
+/* The running actor waits for room for `weight` bytes in that mailbox of this node, or in the lane to its worker.
+ * WEFT_EFULL: until the deadline there was none. If it is killed it does not return. */
+int wf_await_room(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t deadline);
+/* It does not use what it was told of: that is for the next who waits. */
+void wf_return_room(struct wf_actor *self, weft_pid to);
 /* Counts a message that reaches nobody, answers it if it was a request, frees it. */
 void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why);
 /* Answers a request with an error instead of a reply, and frees it. */
@@ -372,17 +396,28 @@ void wf_groups_leave(struct wf_actor *a); /* at its end: all of them, and what i
 /* On the owner's thread: whether the watch of that number lives; news of others are too late. */
 bool wf_group_watches(const struct wf_actor *a, uint64_t watch);
 
+/* ---- msg.c ----------------------------------------------------------------------------------------------------- */
+/* One more reference of `b`, whose `owed` is not 0, to be dropped at the end of the turn. False: another body is in
+ * its place. */
+static inline bool wf_owe(struct wf_worker *w, const struct wf_body *b)
+{
+    struct wf_owed *o = &wf_actors_of(w)->owed[b->owed];
+    if (WF_UNLIKELY(o->body != b)) return false;
+    o->count++;
+    return true;
+}
+/* At the end of a turn: the references that the worker has gathered are dropped. */
+void wf_owed_settle(struct wf_actors *wa);
+
 /* ---- topic.c --------------------------------------------------------------------------------------------------- */
 /* And subscription.c. */
 int wf_subscriptions_init(struct wf_actors *wa);
-void wf_topics_publish_here(struct wf_worker *w, uint32_t tag, weft_pid from, struct wf_body *body,
-                            uint32_t *delivered);
-/* A message from another node, for queue groups and subscribers that are waited for. Any thread. */
-void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, uint32_t tag, weft_pid from,
-                              struct wf_body *body);
+void wf_subscriptions_finish(struct wf_actors *wa);
+/* Published on another worker or node. `in_vain`: its publisher has waited for room here. */
+void wf_topics_arrived(struct wf_worker *w, struct wf_body *body, bool in_vain);
+/* A message from another node, for queue groups. Any thread. */
+void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, struct wf_body *body);
 void wf_topics_leave(struct wf_actor *a);
-/* A publisher waited in vain for room for a message of that subscription of `a`. */
-void wf_subscription_lost(struct wf_actor *a, uint64_t id);
 /* A message that its subscription counts, or a retained one, leaves the mailbox. */
 void wf_subscription_uncount(struct wf_actors *wa, weft_msg *m);
 /* News of a subscription leave the system lane. */

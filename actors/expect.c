@@ -71,6 +71,7 @@ static void __attribute__((noreturn)) fail_to_come(struct wf_test *t, int rc, st
                                                    const struct wf_lane *signals, const struct wf_lane *mail)
 {
     if (rc == WEFT_ECANCELED) weft_exit(WEFT_EXIT_STOPPED);
+    wf_mailbox_unpack(wf_actor_self()); /* which may own the lane */
     wf_text_add(text, signals->first == NULL && mail->first == NULL ? "it is empty" : "it holds");
     add_lane(text, signals);
     add_lane(text, mail);

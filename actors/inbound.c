@@ -31,6 +31,8 @@ int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name
 
 void wf_inbound_publish(weft_node *node, struct wf_inbound *in, uint32_t tag, weft_pid from, struct wf_body *body)
 {
+    if (++in->published == 0) in->published = 1;
+    wf_body_sign(body, from, tag, in->published);
     for (uint32_t i = 0; i < node->workers.count; i++) {
         if (atomic_load_explicit(&wf_actors_of(node->workers.at[i])->subscriptions, memory_order_relaxed) == 0)
             continue;
@@ -43,7 +45,7 @@ void wf_inbound_publish(weft_node *node, struct wf_inbound *in, uint32_t tag, we
         m->from = from;
         add(in, i, &m->post);
     }
-    wf_topics_choose_inbound(node, in, tag, from, body);
+    wf_topics_choose_inbound(node, in, body);
     wf_body_drop(NULL, body);
 }
 

@@ -12,150 +12,16 @@
  *     is taken up to twice the bound, then dropped and counted.
  * (3) Wakes are hints: who receives looks again.
  * (4) An actor whose mailbox is full only because the worker's share of the byte budget is used up is on
- *     wf_actors.short_of_bytes: whoever takes mail on this worker tells its senders. */
+ *     wf_actors.short_of_bytes: whoever takes mail on this worker tells its senders.
+ * (5) What was published may stand in the lane of mail as a struct wf_bunch instead of as messages. */
 #include "mailbox.h"
+#include "bunch.h"
 
 /* ---- Lanes ----------------------------------------------------------------------------------------------------- */
-
-static weft_msg *lane_take_after(struct wf_lane *l, weft_msg *previous)
-{
-    weft_msg *m = previous == NULL ? l->first : (weft_msg *)previous->post.next;
-    if (m == NULL) return NULL;
-    weft_msg *next = (weft_msg *)m->post.next;
-    if (previous == NULL) l->first = next;
-    else previous->post.next = m->post.next;
-    if (next == NULL) l->last = previous;
-    return m;
-}
 
 static void wake_for_mail(struct wf_actor *a)
 {
     if (a->task.wants_mail) wf_task_wake(&a->task);
-}
-
-static void set_full(struct wf_actor *a, bool full)
-{
-    atomic_store_explicit(&a->full, full, memory_order_relaxed);
-}
-
-static struct wf_backlog *backlog(struct wf_actor *a)
-{
-    return wf_backlog_from(a, a->task.worker);
-}
-
-/* Those that wait for room here; NULL: nobody. */
-static weft_msg *first_for_room(const struct wf_actor *a)
-{
-    return a->more == NULL || a->more->backlog == NULL ? NULL : a->more->backlog->room.first;
-}
-
-/* Without memory nobody would tell its senders: `full` must not keep them, then. */
-static void note_short(struct wf_actor *a)
-{
-    struct wf_backlog *b = backlog(a);
-    if (b == NULL) set_full(a, false);
-    else if (!wf_linked(&b->on_short)) wf_list_push(&wf_actors_of(a->task.worker)->short_of_bytes, &b->on_short);
-}
-
-void wf_mailbox_filled(struct wf_actor *a)
-{
-    set_full(a, true);
-    a->crowded = true;
-    if (!wf_mailbox_own_full(a)) note_short(a);
-}
-
-/* ---- Room for senders ------------------------------------------------------------------------------------------ */
-
-/* Room, in messages and in bytes. */
-struct room {
-    uint32_t places;
-    size_t bytes;
-};
-
-static struct room room_of(const struct wf_actor *a)
-{
-    return (struct room){a->mailbox_max - WF_MIN(a->mail_count, a->mailbox_max),
-                         a->mailbox_bytes_max - WF_MIN(a->mail_bytes, a->mailbox_bytes_max)};
-}
-
-/* There is room: tells as many as it is enough for, of its own and of `budget`. */
-static void tell_room(struct wf_actor *a, struct room room, size_t *budget)
-{
-    set_full(a, false); /* before any of them looks */
-    struct wf_lane none = {NULL, NULL}, *waiting = first_for_room(a) == NULL ? &none : &a->more->backlog->room;
-    while (room.places > 0 && room.bytes > 0 && *budget > 0) {
-        weft_msg *m = lane_take_after(waiting, NULL);
-        if (m == NULL) break;
-        room.places--;
-        room.bytes -= WF_MIN(m->topic_size, room.bytes);
-        *budget -= WF_MIN(m->topic_size, *budget);
-        wf_send_signal(a->task.worker, m->from, m);
-    }
-    a->crowded = waiting->first != NULL;
-    if (a->crowded && *budget == 0) note_short(a);
-}
-
-void wf_room_tell_all(struct wf_actor *a)
-{
-    while (first_for_room(a) != NULL) {
-        weft_msg *m = wf_lane_shift(&a->more->backlog->room);
-        wf_send_signal(a->task.worker, m->from, m);
-    }
-}
-
-static void room_came_for(struct wf_actor *a, struct room room)
-{
-    struct wf_actors *wa = wf_actors_of(a->task.worker);
-    if (WF_UNLIKELY(wf_mailbox_full(a))) {
-        if (!wf_mailbox_own_full(a)) note_short(a);
-        return;
-    }
-    size_t budget = wf_over_bytes(wa) ? 1 : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox takes one */
-    tell_room(a, room, &budget);
-}
-
-static void room_came(struct wf_actor *a)
-{
-    room_came_for(a, room_of(a));
-}
-
-/* Bytes of this worker's share came free: they are for whoever has none, in turn. */
-static void bytes_came(struct wf_actors *wa)
-{
-    if (wf_over_bytes(wa)) return;
-    size_t budget = wa->mail_bytes_max - wa->mail_bytes;
-    struct wf_link *k;
-    while (budget > 0 && (k = wf_list_pop(&wa->short_of_bytes)) != NULL) {
-        struct wf_actor *a = WF_CONTAINER(k, struct wf_backlog, on_short)->actor;
-        if (wf_mailbox_own_full(a)) continue; /* what it takes itself makes room */
-        tell_room(a, room_of(a), &budget);
-    }
-}
-
-/* A sender asks for room here, or takes its request back (word != 0), perhaps after it was told: then the room is
- * another's. */
-static void room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
-{
-    bool forget = m->post.word != 0;
-    weft_msg *previous = NULL;
-    for (weft_msg *r = first_for_room(a); r != NULL && forget; previous = r, r = (weft_msg *)r->post.next) {
-        if (!weft_pid_equal(r->from, m->from)) continue;
-        wf_msg_free(w, lane_take_after(&a->more->backlog->room, previous));
-        break;
-    }
-    if (forget) {
-        wf_msg_free(w, m);
-        room_came(a);
-        bytes_came(wf_actors_of(w));
-    } else if (wf_mailbox_full(a) && backlog(a) != NULL) { /* without memory it asks again at once */
-        wf_lane_push(&a->more->backlog->room, m);
-        wf_mailbox_filled(a);
-    } else if (first_for_room(a) != NULL) { /* nobody overtakes those that wait */
-        wf_lane_push(&a->more->backlog->room, m);
-    } else {
-        set_full(a, false);
-        wf_send_signal(w, m->from, m);
-    }
 }
 
 /* ---- Arrival --------------------------------------------------------------------------------------------------- */
@@ -167,34 +33,90 @@ static void drop_at(struct wf_actor *a, weft_msg *m, enum wf_drop why)
     wf_drop(a->task.worker, m, why);
 }
 
-/* Mail has left the lane. */
-static inline void taken_out(struct wf_actor *a, weft_msg *m)
-{
-    struct wf_actors *wa = wf_actors_of(a->task.worker);
-    size_t weight = wf_msg_weight(m);
-    wa->mail_bytes -= weight;
-    a->mail_bytes -= weight;
-    a->mail_count--;
-    if (WF_UNLIKELY(m->post.flags >= WF_MSG_RETAINED)) wf_subscription_uncount(wa, m);
-    if (WF_UNLIKELY(!wf_list_empty(&wa->short_of_bytes))) bytes_came(wa);
-}
-
-/* Takes mail out of the lane: after `previous`, or the oldest. */
-static weft_msg *take_out(struct wf_actor *a, weft_msg *previous)
-{
-    weft_msg *m = lane_take_after(&a->mail, previous);
-    taken_out(a, m);
-    return m;
-}
-
 static void count_evicted(struct wf_actor *a)
 {
     a->gone++;
     a->evicted += a->evicted != UINT32_MAX;
 }
 
+static inline void count_out(struct wf_actor *a, size_t weight)
+{
+    struct wf_actors *wa = wf_actors_of(a->task.worker);
+    wa->mail_bytes -= weight;
+    a->mail_bytes -= weight;
+    a->mail_count--;
+    if (WF_UNLIKELY(!wf_list_empty(&wa->short_of_bytes))) wf_room_bytes_came(wa);
+}
+
+/* Mail has left the lane. */
+static inline void taken_out(struct wf_actor *a, weft_msg *m)
+{
+    if (WF_UNLIKELY(m->post.flags >= WF_MSG_RETAINED)) wf_subscription_uncount(wf_actors_of(a->task.worker), m);
+    count_out(a, wf_msg_weight(m));
+}
+
+static void drop_bunched(struct wf_actor *a, weft_msg *previous, enum wf_drop why)
+{
+    struct wf_worker *w = a->task.worker;
+    size_t freed;
+    wf_body_drop(w, wf_bunch_take(a, previous, &freed));
+    wf_count_drop(w, why);
+    count_out(a, freed);
+}
+
+/* For the first message of the bunch after `previous`. NULL: there is no memory, that message is dropped. */
+static weft_msg *envelope_for_one(struct wf_actor *a, weft_msg *previous)
+{
+    weft_msg *m = wf_pool_take(&a->task.worker->pool, 0, sizeof *m);
+    if (WF_LIKELY(m != NULL)) return m;
+    wf_actor_dropped(a);
+    count_evicted(a);
+    drop_bunched(a, previous, WF_DROP_MEMORY);
+    return NULL;
+}
+
+/* The first message of the bunch after `previous` gets an envelope, and stands there instead. False: it is
+ * dropped. */
+static bool unpack_one(struct wf_actor *a, weft_msg *previous)
+{
+    weft_msg *m = envelope_for_one(a, previous);
+    size_t freed;
+    if (m == NULL) return false;
+    wf_bunch_envelope(m, wf_bunch_take(a, previous, &freed));
+    a->mail_bytes += sizeof *m - freed;
+    wf_actors_of(a->task.worker)->mail_bytes += sizeof *m - freed;
+    weft_msg **at = previous == NULL ? &a->mail.first : (weft_msg **)(void *)&previous->post.next;
+    m->post.next = *at == NULL ? NULL : &(*at)->post;
+    *at = m;
+    if (a->mail.last == previous) a->mail.last = m;
+    return true;
+}
+
+void wf_mailbox_unpack(struct wf_actor *a)
+{
+    weft_msg *previous = NULL, *m;
+    while ((m = previous == NULL ? a->mail.first : (weft_msg *)previous->post.next) != NULL) {
+        if (!wf_is_bunch(m)) previous = m;
+        else (void)unpack_one(a, previous);
+    }
+}
+
+/* Takes mail out of the lane: after `previous`, or the oldest. */
+static weft_msg *take_out(struct wf_actor *a, weft_msg *previous)
+{
+    weft_msg *m = wf_lane_take_after(&a->mail, previous);
+    taken_out(a, m);
+    return m;
+}
+
 static void drop_oldest(struct wf_actor *a)
 {
+    if (wf_is_bunch(a->mail.first)) { /* which no scan has come to */
+        count_evicted(a);
+        wf_actor_dropped(a);
+        drop_bunched(a, NULL, WF_DROP_FULL);
+        return;
+    }
     weft_msg *oldest = take_out(a, NULL);
     struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
     if (b != NULL && oldest == b->scanned) b->scanned = NULL;
@@ -221,7 +143,8 @@ void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
 {
     uint32_t place = 0;
     weft_msg *previous = NULL, *m = a->mail.first;
-    for (; m != NULL && (m->ref != subscription || m->post.flags < WF_MSG_RETAINED); place++) {
+    while (m != NULL && (wf_is_bunch(m) || m->ref != subscription || m->post.flags < WF_MSG_RETAINED)) {
+        place += wf_is_bunch(m) ? wf_bunch_count(m) : 1;
         previous = m;
         m = (weft_msg *)m->post.next;
     }
@@ -278,20 +201,10 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
     return false;
 }
 
-/* From another node, for one that publishers of this node would wait for. */
-static void deliver_awaited(struct wf_actor *a, weft_msg *m)
-{
-    uint64_t subscription = m->ref;
-    m->ref = 0;
-    m->post.flags = WF_MSG_SEND;
-    if (!wf_mailbox_put(a, m)) wf_subscription_lost(a, subscription);
-}
-
 void wf_deliver(struct wf_worker *w, weft_msg *m)
 {
     if (m->post.flags == WF_MSG_PUBLISH) {
-        uint32_t delivered = 0;
-        wf_topics_publish_here(w, m->post.word, m->from, m->shared, &delivered);
+        wf_topics_arrived(w, m->shared, m->ref != 0);
         wf_msg_free(w, m);
         return;
     }
@@ -344,35 +257,27 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
             wf_msg_free(w, m);
         } else {
             m->ref = 1;
-            room_asked(w, a, m);
+            wf_room_asked(w, a, m);
         }
         return;
-    case WF_MSG_COUNTED: deliver_awaited(a, m); return;
-    case WF_MSG_LOST:
-        wf_subscription_lost(a, m->ref);
-        wf_msg_free(w, m);
-        return;
-    case WF_MSG_PUBLISH: break; /* above */
+    case WF_MSG_PUBLISH: /* above */
+    case WF_MSG_COUNTED:
+    case WF_MSG_LOST: /* to no actor: above */
+    case WF_MSG_BUNCH: break;
     }
     wf_assert_failed("a known message kind", __FILE__, __LINE__);
 }
 
-bool wf_mailbox_put_shared(struct wf_actor *a, uint32_t tag, weft_pid from, struct wf_body *body)
+bool wf_mailbox_put_shared(struct wf_actor *a, struct wf_body *body)
 {
-    struct wf_worker *w = a->task.worker;
     enum wf_drop why = WF_DROP_SLOW_READER;
     if (WF_LIKELY(!wf_mailbox_full(a) || wf_actor_policy(a) == WEFT_FULL_DROP_OLDEST)) {
         if (wf_mailbox_full(a)) wf_mailbox_make_room(a);
-        weft_msg *m = wf_msg_share(w, tag, body);
-        if (m != NULL) {
-            m->from = from;
-            wf_mailbox_add(a, m);
-            return true;
-        }
+        if (wf_bunch_put(a, body)) return true;
         why = WF_DROP_MEMORY;
     }
     wf_actor_dropped(a);
-    wf_count_drop(w, why);
+    wf_count_drop(a->task.worker, why);
     return false;
 }
 
@@ -385,7 +290,7 @@ static inline bool drop_if_dead(struct wf_actor *a, weft_msg *previous, const we
     weft_msg *dead = take_out(a, previous);
     count_evicted(a);
     drop_at(a, dead, WF_DROP_EXPIRED);
-    if (a->crowded) room_came(a); /* weft_wait_any waits without receiving */
+    if (a->crowded) wf_room_came(a); /* weft_wait_any waits without receiving */
     return true;
 }
 
@@ -398,7 +303,7 @@ bool wf_mailbox_ready(const struct wf_task *t)
 
 static int take_signal(struct wf_actor *a, weft_msg *previous, weft_msg **out)
 {
-    *out = lane_take_after(&a->signals, previous);
+    *out = wf_lane_take_after(&a->signals, previous);
     WF_ASSERT(*out != NULL);
     if ((*out)->post.word == WEFT_TAG_SUBSCRIPTION) wf_subscription_told(wf_actors_of(a->task.worker), *out);
     wf_hold(a, *out);
@@ -411,7 +316,7 @@ weft_msg *wf_signal_take(struct wf_actor *a, uint32_t tag, uint64_t ref, weft_pi
     for (weft_msg *m = a->signals.first; m != NULL; previous = m, m = (weft_msg *)m->post.next) {
         if (m->post.word == tag && (ref == 0 || m->ref == ref) &&
             (weft_pid_is_nobody(from) || weft_pid_equal(m->from, from)))
-            return lane_take_after(&a->signals, previous);
+            return wf_lane_take_after(&a->signals, previous);
     }
     return NULL;
 }
@@ -422,56 +327,105 @@ static bool signal_is_next(const struct wf_actor *a)
     return a->mail.first == NULL || a->signals.first->to_actor <= a->gone;
 }
 
-/* Telling a sender costs a wake, often of another core: not for each place, but for an eighth of the mailbox, each
- * time another eighth has come free. Those told before are on their way and do not ask again: told each time of all
- * that is free, all senders would come at once. */
-static void eighth_came(struct wf_actor *a, size_t weight)
-{
-    struct room free = room_of(a);
-    struct room eighth = {WF_MAX(a->mailbox_max / 8, 1), WF_MAX(a->mailbox_bytes_max / 8, 1)};
-    if (free.places < eighth.places || free.bytes < eighth.bytes) return;
-    bool of_places = free.places % eighth.places == 0;
-    bool of_bytes = free.bytes / eighth.bytes != (free.bytes - WF_MIN(weight, free.bytes)) / eighth.bytes;
-    if (of_places || of_bytes) room_came_for(a, eighth);
-}
-
-/* The receiver has `m`, which was taken out. */
-static inline int receive(struct wf_actor *a, weft_msg *m, weft_msg **out)
+/* The receiver has `m`, which was taken out and has made room for so many bytes. */
+static inline int receive(struct wf_actor *a, weft_msg *m, size_t weight, weft_msg **out)
 {
     a->gone++;
-    if (WF_UNLIKELY(a->crowded)) eighth_came(a, wf_msg_weight(m));
+    if (WF_UNLIKELY(a->crowded)) wf_room_eighth_came(a, weight);
     wf_hold(a, m);
     *out = m;
     return WEFT_OK;
 }
 
+/* The first of a bunch. False: it is dropped. */
+static bool receive_bunched(struct wf_actor *a, weft_msg **out)
+{
+    weft_msg *m = envelope_for_one(a, NULL);
+    size_t freed;
+    if (m == NULL) return false;
+    wf_bunch_envelope(m, wf_bunch_take(a, NULL, &freed));
+    count_out(a, freed);
+    (void)receive(a, m, freed, out);
+    return true;
+}
+
 static int wait_for_mail(struct wf_actor *a, int64_t deadline)
 {
-    if (WF_UNLIKELY(a->crowded)) room_came(a);
+    if (WF_UNLIKELY(a->crowded)) wf_room_came(a);
     a->task.wants_mail = true;
     int rc = wf_task_wait(deadline, wf_waits_for_mail);
     a->task.wants_mail = false;
     return rc;
 }
 
-int weft_recv(weft_msg **out, int64_t deadline)
+static __attribute__((noinline)) int recv_slowly(struct wf_actor *a, weft_msg **out, int64_t deadline)
 {
-    struct wf_actor *a = wf_actor_self();
-    if (a == NULL) return WEFT_ENOTACTOR;
-    wf_task_tick(&a->task);
     for (;;) {
         if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_settle(WEFT_ECANCELED);
         if (WF_UNLIKELY(a->signals.first != NULL) && signal_is_next(a)) return take_signal(a, NULL, out);
         if (a->mail.first != NULL) {
             if (drop_if_dead(a, NULL, a->mail.first)) continue;
+            if (wf_is_bunch(a->mail.first)) {
+                if (receive_bunched(a, out)) return WEFT_OK;
+                continue;
+            }
             weft_msg *m = wf_lane_shift(&a->mail);
             taken_out(a, m);
-            return receive(a, m, out);
+            return receive(a, m, wf_msg_weight(m), out);
         }
         int rc = wait_for_mail(a, deadline);
         if (rc == WEFT_ETIMEDOUT && wf_mailbox_ready(&a->task)) continue; /* both came in one turn */
         if (WF_UNLIKELY(rc < 0)) return (int)wf_task_settle(rc);
     }
+}
+
+static __attribute__((noinline)) int recv_after_yield(struct wf_actor *a, weft_msg **out, int64_t deadline)
+{
+    wf_task_yield();
+    return recv_slowly(a, out, deadline);
+}
+
+/* The same where somebody waits for room, at the end of weft_recv. */
+static __attribute__((noinline)) int received_in_crowd(struct wf_actor *a, weft_msg *m, size_t weight, weft_msg **out)
+{
+    wf_hold(a, m);
+    wf_room_eighth_came(a, weight);
+    *out = m;
+    return WEFT_OK;
+}
+
+/* What is done most of the time, without a call but in the end, and so without a frame. */
+int weft_recv(weft_msg **out, int64_t deadline)
+{
+    struct wf_actor *a = wf_actor_self();
+    if (WF_UNLIKELY(a == NULL)) return WEFT_ENOTACTOR;
+    if (WF_UNLIKELY(--a->task.ops == 0)) return recv_after_yield(a, out, deadline);
+    weft_msg *m = a->mail.first;
+    if (WF_UNLIKELY(m == NULL || a->signals.first != NULL || a->task.cancelled)) return recv_slowly(a, out, deadline);
+    struct wf_worker *w = a->task.worker;
+    size_t weight = 0;
+    if (m->post.flags == WF_MSG_BUNCH) {
+        struct wf_bunch *b = (struct wf_bunch *)m;
+        uint32_t first = b->first, next = first + 1;
+        m = next == b->end ? NULL : wf_pool_take_quickly(&w->pool, 0);
+        if (WF_UNLIKELY(m == NULL)) return recv_slowly(a, out, deadline);
+        b->first = (uint16_t)next;
+        wf_bunch_envelope(m, b->at[first]);
+    } else {
+        struct wf_actors *wa = wf_actors_of(w);
+        if (WF_UNLIKELY(m->post.flags != WF_MSG_SEND || !wf_list_empty(&wa->short_of_bytes)))
+            return recv_slowly(a, out, deadline);
+        (void)wf_lane_shift(&a->mail);
+        weight = wf_msg_weight(m);
+        wa->mail_bytes -= weight;
+        a->mail_bytes -= weight;
+    }
+    a->mail_count--;
+    a->gone++;
+    if (WF_UNLIKELY(a->crowded)) return received_in_crowd(a, m, weight, out);
+    wf_hold(a, m);
+    *out = m;
+    return WEFT_OK;
 }
 
 /* Both go on after the last message they have seen, so that each is seen once. Nobody but us takes signals; of mail
@@ -492,6 +446,10 @@ static weft_msg *find_mail(struct wf_actor *a, struct wf_backlog *b, bool (*matc
     while (b->aside < b->aside_max) {
         weft_msg *m = b->scanned == NULL ? a->mail.first : (weft_msg *)b->scanned->post.next;
         if (m == NULL) break;
+        if (wf_is_bunch(m)) {
+            (void)unpack_one(a, b->scanned);
+            continue;
+        }
         if (drop_if_dead(a, b->scanned, m)) continue;
         if (match(m, arg)) return m;
         b->scanned = m;
@@ -524,14 +482,17 @@ static int recv_matching(weft_msg **out, bool (*match)(const weft_msg *m, void *
     if (a == NULL) return WEFT_ENOTACTOR;
     if (out == NULL || match == NULL) return WEFT_EINVAL;
     wf_task_tick(&a->task);
-    struct wf_backlog *b = mail ? backlog(a) : NULL;
+    struct wf_backlog *b = mail ? wf_backlog_from(a, a->task.worker) : NULL;
     if (mail && b == NULL) return WEFT_ENOMEM;
     if (mail) b->scanned = NULL, b->aside = 0;
     weft_msg *scanned_signal = NULL;
     for (int rc = WEFT_OK;;) {
         if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_settle(WEFT_ECANCELED);
         if (find_signal(a, match, arg, &scanned_signal) != NULL) return take_signal(a, scanned_signal, out);
-        if (mail && find_mail(a, b, match, arg) != NULL) return receive(a, take_out(a, b->scanned), out);
+        if (mail && find_mail(a, b, match, arg) != NULL) {
+            weft_msg *m = take_out(a, b->scanned);
+            return receive(a, m, wf_msg_weight(m), out);
+        }
         if (mail && WF_UNLIKELY(has_too_much_aside(a, b))) return refuse_aside(a, b);
         if (rc < 0) return (int)wf_task_settle(rc);
         rc = wait_for_mail(a, deadline);
@@ -576,7 +537,7 @@ void wf_mailbox_leave(struct wf_actor *a)
         if (m->post.flags == WF_MSG_CALL && !weft_pid_equal(m->from, wf_actor_pid(a))) wf_refuse(w, m, WEFT_ENOREPLY);
         else wf_msg_free(w, m);
     }
-    for (weft_msg *m; (m = lane_take_after(&a->signals, NULL)) != NULL;) {
+    for (weft_msg *m; (m = wf_lane_take_after(&a->signals, NULL)) != NULL;) {
         if (m->post.flags == WF_MSG_CALL) wf_refuse(w, m, WEFT_ENOACTOR);
         else wf_msg_free(w, m);
     }
@@ -586,7 +547,10 @@ void wf_mailbox_close(struct wf_actor *a)
 {
     struct wf_worker *w = a->task.worker;
     wf_mailbox_leave(a);
-    while (a->mail.first != NULL) wf_drop(w, take_out(a, NULL), WF_DROP_UNREAD);
+    while (a->mail.first != NULL) {
+        if (wf_is_bunch(a->mail.first)) drop_bunched(a, NULL, WF_DROP_UNREAD);
+        else wf_drop(w, take_out(a, NULL), WF_DROP_UNREAD);
+    }
     if (a->more != NULL && a->more->backlog != NULL) wf_unlink(&a->more->backlog->on_short);
     wf_room_tell_all(a);
 }

@@ -26,6 +26,18 @@ static inline weft_msg *wf_lane_shift(struct wf_lane *l)
     return m;
 }
 
+/* What comes after `previous`, NULL: the oldest. NULL: nothing. */
+static inline weft_msg *wf_lane_take_after(struct wf_lane *l, weft_msg *previous)
+{
+    weft_msg *m = previous == NULL ? l->first : (weft_msg *)previous->post.next;
+    if (m == NULL) return NULL;
+    weft_msg *next = (weft_msg *)m->post.next;
+    if (previous == NULL) l->first = next;
+    else previous->post.next = m->post.next;
+    if (next == NULL) l->last = previous;
+    return m;
+}
+
 /* ---- Bounds ---------------------------------------------------------------------------------------------------- */
 
 /* By its own bounds. */
@@ -62,6 +74,17 @@ static inline void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
         wf_probe_tell_asker(a, m);
     if (a->task.wants_mail) wf_task_wake(&a->task);
 }
+
+/* ---- room.c ---------------------------------------------------------------------------------------------------- */
+
+/* There may be room: tells those that wait for it. */
+void wf_room_came(struct wf_actor *a);
+/* The same after a receive that made room for so many bytes, where somebody may wait. */
+void wf_room_eighth_came(struct wf_actor *a, size_t weight);
+/* Bytes of this worker's share came free. */
+void wf_room_bytes_came(struct wf_actors *wa);
+/* A WF_MSG_ROOM has come. Consumes. */
+void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
 
 /* ---- Held messages --------------------------------------------------------------------------------------------- */
 

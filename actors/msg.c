@@ -50,6 +50,7 @@ struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic
     b->data = bytes;
     b->size = size;
     b->retained = 0;
+    b->owed = 0;
     if (topic_size > 0) {
         memset(bytes + topic_length, 0, topic_size - topic_length);
         memcpy(bytes, topic, topic_length);
@@ -63,11 +64,36 @@ void wf_body_keep(struct wf_body *b)
     atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed); /* the caller holds one already */
 }
 
-void wf_body_drop(struct wf_worker *w, struct wf_body *b)
+static void drop_many(struct wf_worker *w, struct wf_body *b, uint32_t count)
 {
     /* Release: our reads come before the free of whoever is last; acquire: the others' reads come before ours. */
-    if (atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
+    if (atomic_fetch_sub_explicit(&b->refs, count, memory_order_acq_rel) != count) return;
     wf_pool_give(pool_of(w), b->block_class, b);
+}
+
+void wf_body_drop(struct wf_worker *w, struct wf_body *b)
+{
+    if (b->owed == 0 || w == NULL) {
+        drop_many(w, b, 1);
+        return;
+    }
+    if (wf_owe(w, b)) return;
+    struct wf_actors *wa = wf_actors_of(w);
+    struct wf_owed *o = &wa->owed[b->owed];
+    if (o->body != NULL) drop_many(w, o->body, o->count);
+    *o = (struct wf_owed){b, 1};
+    wa->owes[b->owed / 64] |= UINT64_C(1) << b->owed % 64;
+}
+
+void wf_owed_settle(struct wf_actors *wa)
+{
+    for (uint32_t i = 0; i < WF_COUNT(wa->owes); i++) {
+        for (; wa->owes[i] != 0; wa->owes[i] &= wa->owes[i] - 1) {
+            struct wf_owed *o = &wa->owed[i * 64 + (uint32_t)__builtin_ctzll(wa->owes[i])];
+            drop_many(wa->worker, o->body, o->count);
+            o->body = NULL;
+        }
+    }
 }
 
 /* ---- weft/message.h -------------------------------------------------------------------------------------------- */
@@ -86,11 +112,8 @@ void *weft_msg_body(weft_msg *m)
     return wf_msg_bytes(m);
 }
 
-void weft_msg_free(weft_msg *m)
+static __attribute__((noinline)) void free_slowly(struct wf_worker *w, struct wf_actor *self, weft_msg *m)
 {
-    if (m == NULL) return;
-    struct wf_actor *self = wf_actor_self();
-    struct wf_worker *w = wf_here;
     if (self != NULL) {
         wf_release(self, m);
         if (WF_UNLIKELY(m->post.flags == WF_MSG_CALL)) {
@@ -99,6 +122,22 @@ void weft_msg_free(weft_msg *m)
         }
     }
     wf_msg_free(w, m);
+}
+
+/* What is done most of the time, without a call but in the end, and so without a frame. */
+void weft_msg_free(weft_msg *m)
+{
+    if (WF_UNLIKELY(m == NULL)) return;
+    struct wf_worker *w = wf_here;
+    struct wf_actor *self = wf_actor_self();
+    if (WF_LIKELY(self != NULL && self->held == m && m->post.next == NULL && m->post.kind == WF_POST_MESSAGE &&
+                  m->post.flags == WF_MSG_SEND && wf_pool_has_room(&w->pool, m->post.block_class)) &&
+        (m->shared == NULL || wf_owe(w, m->shared))) {
+        self->held = NULL;
+        wf_pool_give(&w->pool, m->post.block_class, m);
+        return;
+    }
+    free_slowly(w, self, m);
 }
 
 uint32_t weft_tag(const weft_msg *m)

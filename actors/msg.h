@@ -5,7 +5,9 @@
  *     it. Whoever holds it frees it.
  * (2) The body is either inline, behind the envelope in the same block, or shared: a counted body that many envelopes
  *     point to (fan-out, frames).
- * (3) Bodies are immutable from the moment the message is sent. Only shared bodies have an atomic count. */
+ * (3) Bodies are immutable from the moment the message is sent. Only shared bodies have an atomic count.
+ * (4) What is published takes one atomic operation for all subscribers of a worker: their references are taken at
+ *     once, and those dropped are gathered by body until the end of the turn (wf_owed). */
 #ifndef WF_MSG_H
 #define WF_MSG_H
 
@@ -14,6 +16,8 @@
 #include "worker.h"
 
 #include <weft/message.h>
+
+#include <string.h>
 
 /* wf_post.flags of a message. The values travel between nodes (transport/frame.h): append only. */
 enum wf_msg_kind {
@@ -42,8 +46,8 @@ enum wf_msg_kind {
      * that counts the message as long as it is in the mailbox, or 0. */
     WF_MSG_RETAINED = 64, /* as SEND: was published before its receiver subscribed */
     WF_MSG_COUNTED = 65,  /* as SEND, until it leaves the mailbox */
-    /* a publisher could not give subscription `ref` a message; to no actor: nor a queue group */
-    WF_MSG_LOST = 66,
+    WF_MSG_LOST = 66,     /* to no actor: a queue group of this node had no room for it */
+    WF_MSG_BUNCH = 67,    /* no message, but a struct wf_bunch of them */
 };
 
 /* A counted body. `data` points behind it, or into memory that `release` knows how to free. */
@@ -54,6 +58,10 @@ struct wf_body {
     const uint8_t *data; /* aligned to 8 */
     size_t size;         /* after the topic */
     uint64_t retained;   /* its number among the retained publications of this node; 0: it was none */
+    weft_pid from;       /* of what is published: by whom */
+    uint64_t head;       /* and what its envelopes have in wf_post, from `kind` on: one store, read by parts */
+    uint32_t tag;
+    uint8_t owed; /* wf_actors.owed: where workers gather references to drop; 0: nowhere */
 };
 
 struct weft_msg {
@@ -121,6 +129,15 @@ static inline size_t wf_msg_weight(const weft_msg *m)
  * NULL: uninitialised). */
 struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
                             size_t size);
+/* Of what is published, before anybody else has it. */
+static inline void wf_body_sign(struct wf_body *b, weft_pid from, uint32_t tag, uint8_t owed)
+{
+    struct wf_post post = {.kind = WF_POST_MESSAGE, .flags = WF_MSG_SEND, .block_class = 0, .word = tag};
+    memcpy(&b->head, &post.kind, sizeof b->head);
+    b->from = from;
+    b->tag = tag;
+    b->owed = owed;
+}
 static inline uint8_t *wf_body_bytes(struct wf_body *b)
 {
     return (uint8_t *)(uintptr_t)b->data + b->topic_size;

@@ -21,10 +21,11 @@ static void drop_post(struct wf_worker *w, struct wf_post *p)
     if (p->kind != WF_POST_CALL) wf_msg_free(NULL, WF_CONTAINER(p, weft_msg, post));
 }
 
-static void flush_route(struct wf_worker *w)
+static void end_turn(struct wf_worker *w)
 {
     const struct wf_route *route = wf_node_of(w)->route;
     if (route != NULL) route->flush(w);
+    wf_owed_settle(wf_actors_of(w));
 }
 
 static const struct wf_hooks hooks = {
@@ -40,7 +41,7 @@ static const struct wf_hooks hooks = {
     .parked_describe = wf_actor_describe_parked,
     .on_post = {[WF_POST_MESSAGE] = take_message, [WF_POST_WORK] = take_message},
     .drop_post = drop_post,
-    .flush = flush_route,
+    .flush = end_turn,
 };
 
 static bool node_name_is_good(const char *name)

@@ -39,6 +39,7 @@ struct wf_route {
  * Any thread (one at a time per wf_inbound, on the caller's stack: zero it first). */
 struct wf_inbound {
     uint64_t mask;
+    uint8_t published; /* the last wf_body.owed that was given */
     struct {
         struct wf_post *newest, *oldest; /* newest -> ... -> oldest by next */
         uint32_t count;

@@ -109,6 +109,22 @@ static int wait_for_mailbox(struct wf_actor *self, weft_pid to, uint32_t weight,
     return rc;
 }
 
+int wf_await_room(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t deadline)
+{
+    struct wf_worker *w = self->task.worker;
+    uint32_t index = wf_id_worker(to.actor);
+    if (deadline == WEFT_NOW) return WEFT_EFULL;
+    int rc = wf_worker_is_choked(w->set->at[index]) ? wf_worker_wait_room(w, index, deadline)
+                                                    : wait_for_mailbox(self, to, weight, deadline);
+    wf_task_settle(rc);
+    return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;
+}
+
+void wf_return_room(struct wf_actor *self, weft_pid to)
+{
+    (void)ask_room(self, to, 0, 1);
+}
+
 /* PLACE: the lane again, by one who has been told of a place in the mailbox. */
 enum where { MAILBOX, LANE, PLACE, LINK };
 

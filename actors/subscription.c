@@ -1,6 +1,7 @@
 /* actors/subscription.c -- see subscription.h. */
 #include "mailbox.h"
 #include "subscription.h"
+#include "topic_match.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,15 @@
 int wf_subscriptions_init(struct wf_actors *wa)
 {
     wf_list_init(&wa->cut);
+    wf_trie_init(&wa->topics);
     return wf_slab_init(&wa->subscription_slab, sizeof(struct wf_subscription), WF_SLAB_MAX);
+}
+
+void wf_subscriptions_finish(struct wf_actors *wa)
+{
+    wf_match_finish(wa);
+    wf_trie_finish(&wa->topics);
+    wf_slab_finish(&wa->subscription_slab);
 }
 
 static struct wf_actors *actors_of(const struct wf_subscription *s)
@@ -26,11 +35,27 @@ static bool is_wide(const struct wf_subscription *s)
     return s->more != NULL && s->more->wide.wide != NULL;
 }
 
-static void count_subscriptions(struct wf_actors *wa, int change)
+/* Only this thread writes. */
+static void count(_Atomic uint32_t *n, int change)
 {
-    uint32_t n = atomic_load_explicit(&wa->subscriptions, memory_order_relaxed) +
-                 (uint32_t)change; /* only this thread writes */
-    atomic_store_explicit(&wa->subscriptions, n, memory_order_relaxed);
+    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + (uint32_t)change, memory_order_relaxed);
+}
+
+/* Among those on its list. */
+static bool has_awaited(const struct wf_actor *a)
+{
+    WF_LIST_EACH(k, &a->more->subscriptions) {
+        if (wf_is_awaited(WF_CONTAINER(k, struct wf_subscription, on_actor))) return true;
+    }
+    return false;
+}
+
+static void count_subscription(struct wf_actors *wa, const struct wf_subscription *s, int change)
+{
+    count(&wa->subscriptions, change);
+    if (!wf_is_awaited(s)) return;
+    count(&wa->awaited, change);
+    wf_mailbox_awaited(s->actor, change > 0 || has_awaited(s->actor));
 }
 
 /* ---- News ------------------------------------------------------------------------------------------------------ */
@@ -96,19 +121,13 @@ int weft_subscription_news_read(const weft_msg *m, struct weft_subscription_news
 
 /* ---- Slow readers ---------------------------------------------------------------------------------------------- */
 
-static void lose(struct wf_subscription *s)
+void wf_subscription_lost(struct wf_subscription *s)
 {
     struct wf_subscription_more *more = s->more;
     if (more == NULL) return;
     more->lost++;
     if (more->slow != WEFT_SLOW_DISCONNECT) tell(s, WEFT_SUBSCRIPTION_LOST);
     else if (!wf_linked(&more->on_cut)) wf_list_push(&actors_of(s)->cut, &more->on_cut);
-}
-
-void wf_subscription_lost(struct wf_actor *a, uint64_t id)
-{
-    struct wf_subscription *s = wf_slab_find(&wf_actors_of(a->task.worker)->subscription_slab, id);
-    if (s != NULL && s->actor == a) lose(s);
 }
 
 void wf_subscription_uncount(struct wf_actors *wa, weft_msg *m)
@@ -133,7 +152,7 @@ static bool make_place(struct wf_subscription *s)
     }
     if (slow != WEFT_SLOW_DROP_OLDEST || more->waiting == 0) return false;
     wf_mailbox_evict(a, id_of(s));
-    lose(s);
+    wf_subscription_lost(s);
     return !wf_mailbox_full(a);
 }
 
@@ -148,26 +167,26 @@ static bool put(struct wf_subscription *s, weft_msg *m)
     return true;
 }
 
-static bool refuse(struct wf_subscription *s)
+bool wf_subscription_refuse(struct wf_subscription *s)
 {
     wf_actor_dropped(s->actor);
     wf_count_drop(s->actor->task.worker, WF_DROP_SLOW_READER);
-    lose(s);
+    wf_subscription_lost(s);
     return false;
 }
 
-bool wf_subscription_put(struct wf_subscription *s, uint32_t tag, weft_pid from, struct wf_body *body)
+bool wf_subscription_put(struct wf_subscription *s, struct wf_body *body)
 {
     struct wf_worker *w = s->actor->task.worker;
-    if (!make_place(s)) return refuse(s);
-    weft_msg *m = wf_msg_share(w, tag, body);
+    if (!make_place(s)) return wf_subscription_refuse(s);
+    weft_msg *m = wf_msg_share(w, body->tag, body);
     if (m == NULL) {
         wf_actor_dropped(s->actor);
         wf_count_drop(w, WF_DROP_MEMORY);
         s->more->lost++; /* told with the next news */
         return false;
     }
-    m->from = from;
+    m->from = body->from;
     if (s->more->counts) m->post.flags = WF_MSG_COUNTED;
     return put(s, m);
 }
@@ -202,7 +221,7 @@ static void give_remembered(struct wf_subscription *s, weft_msg *first)
             (void)put(s, m);
         } else {
             wf_msg_free(s->actor->task.worker, m);
-            (void)refuse(s);
+            (void)wf_subscription_refuse(s);
         }
     }
 }
@@ -254,16 +273,22 @@ static int enter(struct wf_actors *wa, struct wf_subscription *s, weft_text patt
                  const struct wf_recall *recall)
 {
     struct wf_topics *topics = wa->node->topics;
-    if (o == NULL || (o->queue == NULL && o->slow != WEFT_SLOW_SUSPEND)) {
-        int first = wf_trie_add(&wa->topics, pattern, &s->subscriber);
-        if (first < 0) return first;
-        count_subscriptions(wa, 1);
-        s->seen = wf_recall(topics, pattern, recall);
+    bool awaited = wf_is_awaited(s);
+    if (awaited) s->more->wait = o->wait == 0 ? wa->node->options.send_timeout : o->wait;
+    int rc = o != NULL && (o->queue != NULL || awaited)
+                 ? wf_wide_add(topics, pattern, o->queue, awaited ? s->more->wait : 0, &s->more->wide)
+                 : WEFT_OK;
+    if (rc < 0) return rc;
+    if (o != NULL && o->queue != NULL) return 1; /* each is an interest of its own */
+    int first = wf_trie_add(&wa->topics, pattern, &s->subscriber);
+    if (first < 0) {
+        char unused[WF_TOPIC_MAX + 1];
+        if (awaited) wf_wide_remove(topics, &s->more->wide, unused);
         return first;
     }
-    int64_t wait = o->wait == 0 ? wa->node->options.send_timeout : o->wait;
-    int rc = wf_wide_add(topics, pattern, o->queue, wait, &s->more->wide, recall);
-    return rc < 0 ? rc : 1; /* each is an interest of its own */
+    count_subscription(wa, s, 1);
+    s->seen = wf_recall(topics, pattern, recall);
+    return first;
 }
 
 int weft_subscribe_with(const char *pattern, const weft_subscribe_options *options, weft_subscription *out)
@@ -301,11 +326,9 @@ int weft_subscribe(const char *pattern, weft_subscription *out)
 /* True: it was the last one of its pattern, which is copied. */
 static bool leave(struct wf_actors *wa, struct wf_subscription *s, char pattern[WF_TOPIC_MAX + 1])
 {
-    if (is_wide(s)) {
-        wf_wide_remove(wa->node->topics, &s->more->wide, pattern);
-        return true;
-    }
-    count_subscriptions(wa, -1);
+    if (is_wide(s)) wf_wide_remove(wa->node->topics, &s->more->wide, pattern);
+    if (s->subscriber.node == NULL) return true;
+    count_subscription(wa, s, -1);
     if (wa->node->route != NULL) (void)wf_trie_pattern(&s->subscriber, pattern);
     return wf_trie_remove(&wa->topics, &s->subscriber);
 }

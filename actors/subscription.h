@@ -17,10 +17,11 @@
 #include <weft/topic.h>
 
 struct wf_subscription_more {
-    struct wf_wide_member wide; /* of a queue or one that is waited for: instead of the trie */
+    struct wf_wide_member wide; /* of a queue: instead of the trie; of one that is waited for: besides it */
     struct wf_link on_cut;      /* wf_actors.cut */
     weft_msg *news;             /* in the system lane, or (disconnect) made for later; NULL: none */
     uint64_t lost;              /* not told yet */
+    int64_t wait;               /* of WEFT_SLOW_SUSPEND */
     uint32_t max, waiting;      /* in the mailbox */
     uint8_t slow;               /* weft_slow_policy */
     bool counts;                /* note (3) */
@@ -37,9 +38,34 @@ struct wf_subscription {
 };
 _Static_assert(sizeof(struct wf_subscription) <= 80, "docs/topics.md and docs/memory.md state what one costs");
 
+static inline bool wf_is_awaited(const struct wf_subscription *s)
+{
+    return s->more != NULL && s->more->slow == WEFT_SLOW_SUSPEND;
+}
+
 /* A published body for one whose `more` is not NULL. False: it is lost, which is counted and told. */
-bool wf_subscription_put(struct wf_subscription *s, uint32_t tag, weft_pid from, struct wf_body *body);
+bool wf_subscription_put(struct wf_subscription *s, struct wf_body *body);
+/* It gets a message no more: that is counted and told. Always false. */
+bool wf_subscription_refuse(struct wf_subscription *s);
+/* The same, counted already. */
+void wf_subscription_lost(struct wf_subscription *s);
 /* After a match: those that are cut off end. */
 void wf_subscriptions_cut(struct wf_actors *wa);
+
+/* ---- topic_await.c: subscribers whose publishers wait for room ------------------------------------------------- */
+
+/* Before publishing: the running actor waits for those on other workers, if somebody is full there. False: in
+ * vain. */
+bool wf_await_others(struct wf_actor *self, const char *topic);
+/* Those of this worker that a publication has found full. */
+struct wf_awaiting {
+    weft_msg *list; /* of their ids, as its body; NULL: none */
+    uint32_t count;
+    int64_t wait; /* the longest */
+};
+/* `most`: so many more may follow. False: no memory. */
+bool wf_awaiting_add(struct wf_awaiting *x, const struct wf_subscription *s, uint32_t most);
+/* After publishing: the running actor waits for them in turn. Takes over its reference. Returns how many got it. */
+uint32_t wf_awaiting_give(struct wf_actor *self, struct wf_awaiting *x, struct wf_body *body);
 
 #endif

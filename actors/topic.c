@@ -1,76 +1,179 @@
 /* actors/topic.c -- publish and subscribe on one node.
  *
- * Design notes. Each worker has a trie of its own actors' subscriptions, so neither subscribing nor publishing takes
- * a lock. A publish is matched on the publisher's worker, handed as one shared body to each other worker that has
- * subscriptions at all, and to the route, which makes one wire copy for each node with a matching interest. All
- * receivers of a node share the one body. Queue groups and subscribers that are waited for are in the node's table:
- * topic_wide.h. */
+ * Design notes.
+ * (1) Each worker has a trie of its own actors' subscriptions, so neither subscribing nor publishing takes a lock,
+ *     and lists of who gets what is published again and again (topic_match.h). A publish is handed as one shared body
+ *     to each other worker that has subscriptions at all, and to the route, which makes one wire copy for each node
+ *     with a matching interest; then it goes to this worker's own. All receivers of a node share the one body.
+ * (2) Within a worker there is no atomic operation for each delivery: references of the body are taken for all of a
+ *     list at once and dropped as wf_body_drop says.
+ * (3) Queue groups are in the node's table: topic_wide.h. Publishers wait for slow subscribers in topic_await.c. */
+#include "bunch.h"
 #include "mailbox.h"
 #include "subscription.h"
+#include "topic_match.h"
 
 #include <string.h>
 
-struct delivery {
-    struct wf_body *body;
-    weft_pid from;
-    uint32_t tag, delivered;
+enum {
+    AHEAD = 8,      /* places, see come_into_cache */
+    FAR = 4096,     /* subscribers that are more than the cache holds */
+    MANY_HERE = 64, /* subscribers: other workers need not wait until they have got it */
 };
 
-/* It has options, or what comes is also retained: then it may have been told of it when it subscribed. */
-static bool deliver_with_care(struct wf_subscription *s, const struct delivery *d)
+struct delivery {
+    struct wf_actors *wa;
+    struct wf_body *body;
+    struct wf_awaiting *awaiting; /* NULL: its publisher is not here to wait */
+    bool in_vain;                 /* it has waited */
+    uint32_t most;                /* so many more may follow */
+    uint32_t delivered;
+};
+
+/* ---- To one subscriber ----------------------------------------------------------------------------------------- */
+
+/* In an envelope, as the mailbox decides. */
+static bool put_by_policy(struct wf_subscription *s, const struct delivery *d)
 {
-    if (d->body->retained != 0 && d->body->retained <= s->seen) return false;
-    return s->more == NULL ? wf_mailbox_put_shared(s->actor, d->tag, d->from, d->body)
-                           : wf_subscription_put(s, d->tag, d->from, d->body);
+    weft_msg *m = wf_msg_share(d->wa->worker, d->body->tag, d->body);
+    if (m == NULL) {
+        wf_actor_dropped(s->actor);
+        wf_count_drop(d->wa->worker, WF_DROP_MEMORY);
+    } else {
+        m->from = d->body->from;
+        if (wf_mailbox_put(s->actor, m)) return true;
+    }
+    wf_subscription_lost(s);
+    return false;
+}
+
+/* Of one whose publishers wait. */
+static bool put_full(struct wf_subscription *s, struct delivery *d)
+{
+    weft_full_policy policy = wf_actor_policy(s->actor);
+    if (d->in_vain) return wf_subscription_refuse(s);
+    if (d->awaiting == NULL) return put_by_policy(s, d); /* it was under way */
+    if (policy == WEFT_FULL_FAIL) return wf_subscription_refuse(s);
+    if (policy != WEFT_FULL_SUSPEND) return put_by_policy(s, d);
+    return wf_awaiting_add(d->awaiting, s, d->most) ? false : wf_subscription_refuse(s);
+}
+
+/* Takes no reference over. */
+static bool put(struct wf_subscription *s, struct delivery *d)
+{
+    if (d->body->retained != 0 && d->body->retained <= s->seen) return false; /* it was told when it subscribed */
+    if (s->more != NULL && !wf_is_awaited(s)) return wf_subscription_put(s, d->body);
+    if (s->more != NULL && wf_mailbox_full(s->actor)) return put_full(s, d);
+    wf_body_keep(d->body);
+    if (wf_mailbox_put_shared(s->actor, d->body)) return true;
+    wf_body_drop(NULL, d->body);
+    if (s->more != NULL) wf_subscription_lost(s);
+    return false;
 }
 
 static void deliver_one(struct wf_subscriber *s, void *arg)
 {
     struct delivery *d = arg;
-    struct wf_subscription *sub = WF_CONTAINER(s, struct wf_subscription, subscriber);
-    if (WF_UNLIKELY(sub->more != NULL || d->body->retained != 0)) d->delivered += deliver_with_care(sub, d);
-    else if (wf_mailbox_put_shared(sub->actor, d->tag, d->from, d->body)) d->delivered++;
+    d->delivered += put(WF_CONTAINER(s, struct wf_subscription, subscriber), d);
 }
 
-void wf_topics_publish_here(struct wf_worker *w, uint32_t tag, weft_pid from, struct wf_body *body,
-                            uint32_t *delivered)
+/* ---- To all of a list ------------------------------------------------------------------------------------------ */
+
+static void deliver_otherwise(const struct wf_match_place *p, struct delivery *d, uint32_t *given)
 {
-    struct delivery d = {body, from, tag, 0};
-    struct wf_actors *wa = wf_actors_of(w);
-    wf_trie_match(&wa->topics, weft_cstr(wf_body_topic(body)), deliver_one, &d);
-    if (WF_UNLIKELY(!wf_list_empty(&wa->cut))) wf_subscriptions_cut(wa);
-    *delivered = d.delivered;
+    if ((p->to & WF_MATCH_KIND) == WF_MATCH_PLAIN) *given += wf_mailbox_put_shared(wf_match_actor(p), d->body);
+    else d->delivered += put(p->subscription, d);
 }
 
-/* To the other workers of this node that have any subscription. */
-static uint32_t publish_across(struct wf_worker *w, uint32_t tag, weft_pid from, struct wf_body *body)
+/* So many that each delivery would wait for memory: what the next ones touch comes into the cache, first the actors,
+ * then their bunches, then the places in these. */
+static inline void come_into_cache(const struct wf_match *m, uint32_t i)
+{
+    if (WF_UNLIKELY(i + 3 * AHEAD >= m->count)) return;
+    __builtin_prefetch(&wf_match_actor(&m->places[i + 3 * AHEAD])->mail, 1);
+    __builtin_prefetch(wf_match_actor(&m->places[i + 2 * AHEAD])->mail.last, 1);
+    const struct wf_bunch *b = (struct wf_bunch *)wf_match_actor(&m->places[i + AHEAD])->mail.last;
+    if (b != NULL && b->post.flags == WF_MSG_BUNCH) __builtin_prefetch(&b->at[b->end], 1);
+}
+
+static inline uint32_t deliver_each(const struct wf_match *m, struct delivery *d, bool far)
+{
+    struct wf_body *body = d->body;
+    uint32_t given = 0; /* of the references */
+    for (uint32_t i = 0, count = m->count; i < count; i++) {
+        const struct wf_match_place *p = &m->places[i];
+        if (far) come_into_cache(m, i);
+        if (WF_LIKELY((p->to & WF_MATCH_CARE) == 0 && wf_bunch_add(wf_match_actor(p), body))) {
+            given++;
+            continue;
+        }
+        d->most = count - i;
+        deliver_otherwise(p, d, &given);
+    }
+    return given;
+}
+
+/* Most go the quick way: see bunch.h. */
+static void deliver_list(const struct wf_match *m, struct delivery *d)
+{
+    /* Relaxed: the caller has one. */
+    atomic_fetch_add_explicit(&d->body->refs, m->count, memory_order_relaxed);
+    uint32_t given = m->count >= FAR ? deliver_each(m, d, true) : deliver_each(m, d, false);
+    d->delivered += given;
+    if (given < m->count) atomic_fetch_sub_explicit(&d->body->refs, m->count - given, memory_order_relaxed);
+}
+
+/* `m`: of its topic; NULL: there is none. */
+static void deliver(struct delivery *d, const struct wf_match *m)
+{
+    struct wf_trie *t = &d->wa->topics;
+    if (t->subscribers > 0 && m != NULL && m->places != NULL && d->body->retained == 0) {
+        t->matching = true;
+        deliver_list(m, d);
+        t->matching = false;
+    } else {
+        wf_trie_match(t, weft_cstr(wf_body_topic(d->body)), deliver_one, d);
+    }
+    if (WF_UNLIKELY(!wf_list_empty(&d->wa->cut))) wf_subscriptions_cut(d->wa);
+}
+
+void wf_topics_arrived(struct wf_worker *w, struct wf_body *body, bool in_vain)
+{
+    struct delivery d = {.wa = wf_actors_of(w), .body = body, .in_vain = in_vain};
+    int why;
+    deliver(&d, wf_match_find(d.wa, weft_cstr(wf_body_topic(body)), &why));
+}
+
+/* To the other workers of this node that have any subscription. A loss that is told there counts for nothing here. */
+static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool in_vain, bool now)
 {
     uint32_t handed = 0;
     for (uint32_t i = 0; i < w->set->count; i++) {
         struct wf_worker *other = w->set->at[i];
-        if (other == w || atomic_load_explicit(&wf_actors_of(other)->subscriptions, memory_order_relaxed) == 0)
-            continue;
-        weft_msg *m = wf_worker_is_choked(other) ? NULL : wf_msg_share(w, tag, body);
+        const struct wf_actors *there = wf_actors_of(other);
+        uint32_t all = atomic_load_explicit(&there->subscriptions, memory_order_relaxed);
+        if (other == w || all == 0) continue;
+        weft_msg *m = wf_worker_is_choked(other) ? NULL : wf_msg_share(w, body->tag, body);
         if (m == NULL) {
             wf_count_drop(w, wf_worker_is_choked(other) ? WF_DROP_SLOW_READER : WF_DROP_MEMORY);
             continue;
         }
         m->post.flags = WF_MSG_PUBLISH;
-        m->from = from;
+        m->from = body->from;
+        m->ref = in_vain;
         wf_worker_send(w, i, &m->post);
-        handed++;
+        if (now && w->outbox[i].count > 0) wf_outbox_flush(w, i);
+        handed += !in_vain || all > atomic_load_explicit(&there->awaited, memory_order_relaxed);
     }
     return handed;
 }
 
-/* ---- Decided by the publisher: topic_wide.h -------------------------------------------------------------------- */
+/* ---- Queue groups: topic_wide.h -------------------------------------------------------------------------------- */
 
 struct choice {
     struct wf_actor *self;
     struct wf_body *body;
-    uint32_t tag, handed;
-    uint32_t waiting; /* messages to be sent after the choice: the first so many it holds */
-    int64_t wait;     /* the longest */
+    uint32_t handed;
 };
 
 static struct wf_actor *find_anywhere(weft_node *node, uint64_t id)
@@ -94,74 +197,31 @@ static bool publisher_room(uint64_t actor, void *arg)
     return has_room(wf_node_of(((struct choice *)arg)->self->task.worker), actor);
 }
 
-static void publisher_take(const struct wf_wide_member *to, int64_t wait, void *arg)
+static void publisher_take(const struct wf_wide_member *to, void *arg)
 {
     struct choice *c = arg;
     struct wf_worker *w = c->self->task.worker;
-    weft_msg *m = to == NULL ? NULL : wf_msg_share(w, c->tag, c->body);
+    weft_msg *m = to == NULL ? NULL : wf_msg_share(w, c->body->tag, c->body);
     if (m == NULL) {
         wf_count_drop(w, to == NULL ? WF_DROP_SLOW_READER : WF_DROP_MEMORY);
         return;
     }
-    if (wait < 0) {
-        m->from = wf_actor_pid(c->self);
-        c->handed += wf_send_or_drop(w, (weft_pid){m->from.node, to->actor}, m) == WEFT_OK;
-        return;
-    }
-    /* Until it is sent; held, so that it is freed if the publisher is killed. */
-    m->from = (weft_pid){wf_node_of(w)->incarnation, to->actor};
-    m->ref = to->subscription;
-    wf_hold(c->self, m);
-    c->waiting++;
-    c->wait = WF_MAX(c->wait, wait);
+    m->from = c->body->from;
+    c->handed += wf_send_or_drop(w, (weft_pid){m->from.node, to->actor}, m) == WEFT_OK;
 }
 
 static void choose(struct choice *c)
 {
     weft_node *node = wf_node_of(c->self->task.worker);
     if (WF_LIKELY(!wf_wide_any(node->topics))) return;
-    struct wf_wide_ask ask = {publisher_room, publisher_take, c, c->body->retained};
+    struct wf_wide_ask ask = {publisher_room, publisher_take, c};
     wf_wide_choose(node->topics, weft_cstr(wf_body_topic(c->body)), &ask);
-}
-
-/* Tells one that was waited for in vain; without memory it is only counted. */
-static void tell_loss(struct wf_worker *w, weft_pid to, uint64_t subscription)
-{
-    weft_msg *m = wf_msg_new(w, 0, 0);
-    if (m == NULL) return;
-    m->post.flags = WF_MSG_LOST;
-    m->ref = subscription;
-    (void)wf_send_signal(w, to, m);
-}
-
-/* Whatever else the publisher holds came before: nobody else runs in it while it waits. */
-static void send_waiting(struct choice *c)
-{
-    struct wf_worker *w = c->self->task.worker;
-    int64_t deadline = c->waiting == 0 ? WEFT_NOW : weft_after(c->wait);
-    for (; c->waiting > 0; c->waiting--) {
-        weft_msg *m = c->self->held;
-        weft_pid to = m->from;
-        uint64_t subscription = m->ref;
-        wf_release(c->self, m);
-        m->ref = 0;
-        m->from = wf_actor_pid(c->self);
-        int rc = wf_send_or_free(c->self, to, m, deadline);
-        if (rc == WEFT_OK) c->handed++;
-        else if (rc != WEFT_ENOACTOR) {
-            wf_count_drop(w, WF_DROP_SLOW_READER);
-            tell_loss(w, to, subscription);
-        }
-        if (rc == WEFT_ECANCELED) deadline = WEFT_NOW;
-    }
 }
 
 struct arrival {
     weft_node *node;
     struct wf_inbound *in;
     struct wf_body *body;
-    weft_pid from;
-    uint32_t tag;
 };
 
 static bool arrival_room(uint64_t actor, void *arg)
@@ -169,66 +229,75 @@ static bool arrival_room(uint64_t actor, void *arg)
     return has_room(((struct arrival *)arg)->node, actor);
 }
 
-static void arrival_take(const struct wf_wide_member *to, int64_t wait, void *arg)
+static void arrival_take(const struct wf_wide_member *to, void *arg)
 {
     struct arrival *a = arg;
     /* Without a receiver the loss goes to worker 0, which counts it. */
-    weft_msg *m = to == NULL ? wf_msg_new(NULL, a->tag, 0) : wf_msg_share(NULL, a->tag, a->body);
+    weft_msg *m = to == NULL ? wf_msg_new(NULL, a->body->tag, 0) : wf_msg_share(NULL, a->body->tag, a->body);
     if (m == NULL) {
         weft_log(WEFT_ERROR, "no memory for a message published under %s: dropped", wf_body_topic(a->body));
         return;
     }
-    m->from = a->from;
+    m->from = a->body->from;
     m->to_actor = to == NULL ? 0 : to->actor;
-    if (to == NULL) {
-        m->post.flags = WF_MSG_LOST;
-    } else if (wait >= 0) {
-        m->post.flags = WF_MSG_COUNTED;
-        m->ref = to->subscription;
-    }
+    if (to == NULL) m->post.flags = WF_MSG_LOST;
     wf_inbound_add(a->node, a->in, m);
 }
 
-void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, uint32_t tag, weft_pid from,
-                              struct wf_body *body)
+void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, struct wf_body *body)
 {
-    struct arrival a = {node, in, body, from, tag};
-    struct wf_wide_ask ask = {arrival_room, arrival_take, &a, 0};
+    struct arrival a = {node, in, body};
+    struct wf_wide_ask ask = {arrival_room, arrival_take, &a};
     if (wf_wide_any(node->topics)) wf_wide_choose(node->topics, weft_cstr(wf_body_topic(body)), &ask);
 }
 
-static int publish(const char *topic, uint32_t tag, const void *data, size_t size, bool retain)
+/* ---- Publish --------------------------------------------------------------------------------------------------- */
+
+static struct wf_body *body_of(struct wf_actor *self, weft_text topic, uint32_t tag, const void *data, size_t size)
+{
+    struct wf_actors *wa = wf_actors_of(self->task.worker);
+    struct wf_body *body = wf_body_new(wa->worker, topic.data, topic.size, data, size);
+    if (body == NULL) return NULL;
+    /* Messages that are in mailboxes at the same time should have places of their own, of one publisher at least. */
+    if (++wa->published == 0) wa->published = 1;
+    wf_body_sign(body, wf_actor_pid(self), tag, wa->published);
+    return body;
+}
+
+static int publish(const char *name, uint32_t tag, const void *data, size_t size, bool retain)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
-    if (tag >= WEFT_TAG_SYSTEM || wf_topic_check(weft_cstr(topic)) < 0 || (data == NULL && size > 0))
-        return WEFT_EINVAL;
+    weft_text topic = weft_cstr(name);
+    int rc;
+    if (tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) return WEFT_EINVAL;
     if (size > WEFT_MESSAGE_MAX) return WEFT_ETOOBIG;
     wf_task_tick(&self->task);
     struct wf_worker *w = self->task.worker;
-    struct wf_body *body = wf_body_new(w, topic, strlen(topic), data, size);
+    bool in_vain = !wf_await_others(self, name);
+    const struct wf_match *m = wf_match_find(wf_actors_of(w), topic, &rc);
+    if (rc < 0) return rc;
+    struct wf_body *body = body_of(self, topic, tag, data, size);
     if (body == NULL) return WEFT_ENOMEM;
-    weft_pid from = wf_actor_pid(self);
     if (WF_UNLIKELY(retain)) {
-        int rc = wf_topics_retain(wf_node_of(w)->topics, w, body, tag, from);
+        rc = wf_topics_retain(wf_node_of(w)->topics, w, body, tag, body->from);
         if (rc < 0) {
-            wf_body_drop(w, body);
+            wf_body_drop(NULL, body);
             return rc;
         }
     }
-    uint32_t handed;
-    wf_topics_publish_here(w, tag, from, body, &handed);
-    handed += publish_across(w, tag, from, body);
-    struct choice c = {.self = self, .body = body, .tag = tag};
+    struct wf_awaiting awaiting = {.list = NULL};
+    struct delivery d = {.wa = wf_actors_of(w), .body = body, .awaiting = &awaiting};
+    struct choice c = {.self = self, .body = body};
+    uint32_t handed = publish_across(w, body, in_vain, m != NULL && m->count >= MANY_HERE);
+    deliver(&d, m);
     choose(&c);
     const struct wf_route *route = wf_node_of(w)->route;
-    if (route != NULL) {
-        int nodes = route->publish(w, topic, tag, from, body);
-        if (nodes > 0) handed += (uint32_t)nodes;
-    }
-    wf_body_drop(w, body);
-    if (WF_UNLIKELY(c.waiting > 0)) send_waiting(&c);
-    return (int)(handed + c.handed);
+    int nodes = route == NULL ? 0 : route->publish(w, name, tag, body->from, body);
+    handed += d.delivered + c.handed + (nodes > 0 ? (uint32_t)nodes : 0);
+    if (WF_UNLIKELY(awaiting.count > 0)) handed += wf_awaiting_give(self, &awaiting, body);
+    else wf_body_drop(w, body);
+    return (int)handed;
 }
 
 int weft_publish(const char *topic, uint32_t tag, const void *data, size_t size)

@@ -242,6 +242,7 @@ int wf_trie_add(struct wf_trie *t, weft_text pattern, struct wf_subscriber *s)
     wf_list_push(&n->subscribers, &s->on_node);
     s->node = n;
     t->subscribers++;
+    t->changes++;
     return first;
 }
 
@@ -254,6 +255,7 @@ bool wf_trie_remove(struct wf_trie *t, struct wf_subscriber *s)
     wf_unlink(&s->on_node);
     s->node = NULL;
     t->subscribers--;
+    t->changes++;
     bool last = wf_list_empty(&n->subscribers);
     prune(t, n);
     return last;

@@ -37,7 +37,8 @@ struct wf_trie {
     uint32_t nodes;                /* without the root */
     uint32_t serial;               /* of the next node */
     size_t subscribers;
-    bool matching; /* a match is under way: no changes */
+    uint64_t changes; /* how often a subscriber came or went */
+    bool matching;    /* a match is under way: no changes */
 };
 
 void wf_trie_init(struct wf_trie *t);

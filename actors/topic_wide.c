@@ -1,8 +1,10 @@
 /* actors/topic_wide.c -- see topic_wide.h.
  *
  * Design notes.
- * (1) One trie for the node, under one lock: a choice between members on different workers must be made once. Who
- *     publishes on a node without such subscriptions reads one counter and takes no lock.
+ * (1) Queue groups are in one trie for the node, under one lock: a choice between members on different workers must
+ *     be made once. Who publishes on a node without them reads one counter and takes no lock. Subscribers that are
+ *     waited for are in their worker's trie, and here only to be found by publishers on other workers, which look
+ *     when one of these workers says that somebody there is full.
  * (2) A group's members are in a circle: whoever is chosen goes to its end. Members without room are passed over and
  *     keep their turn.
  * (3) A new subscriber is in the table, or in its worker's trie, before it reads what is retained; a publisher
@@ -20,8 +22,9 @@
 
 struct wf_topics {
     pf_mutex *lock;
-    struct wf_trie trie;    /* wf_wide.subscriber */
-    _Atomic uint32_t count; /* of wides: relaxed, see note (4) */
+    struct wf_trie trie;    /* of queue groups: wf_wide.subscriber */
+    struct wf_trie awaited; /* of those that are waited for */
+    _Atomic uint32_t count; /* of groups: relaxed, see note (4) */
     struct wf_retained_table retained;
 };
 
@@ -41,6 +44,7 @@ int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retai
         return rc;
     }
     wf_trie_init(&t->trie);
+    wf_trie_init(&t->awaited);
     wf_retained_init(&t->retained, retained_max, retained_bytes_max);
     *out = t;
     return WEFT_OK;
@@ -49,8 +53,9 @@ int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retai
 void wf_topics_destroy(struct wf_topics *t)
 {
     if (t == NULL) return;
-    WF_ASSERT(t->trie.subscribers == 0); /* actors leave before they end */
+    WF_ASSERT(t->trie.subscribers == 0 && t->awaited.subscribers == 0); /* actors leave before they end */
     wf_trie_finish(&t->trie);
+    wf_trie_finish(&t->awaited);
     wf_retained_finish(&t->retained);
     pf_mutex_destroy(t->lock);
     free(t);
@@ -71,6 +76,16 @@ static struct wf_wide *find(const struct wf_topics *t, weft_text pattern, const 
     return NULL;
 }
 
+static struct wf_trie *trie_of(struct wf_topics *t, const struct wf_wide *wide)
+{
+    return wide->queue[0] == 0 ? &t->awaited : &t->trie;
+}
+
+static void count_groups(struct wf_topics *t)
+{
+    atomic_store_explicit(&t->count, (uint32_t)t->trie.subscribers, memory_order_relaxed);
+}
+
 /* Under the lock. */
 static struct wf_wide *make(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait)
 {
@@ -79,16 +94,15 @@ static struct wf_wide *make(struct wf_topics *t, weft_text pattern, const char *
     wf_list_init(&wide->members);
     wide->wait = wait;
     if (queue != NULL) memcpy(wide->queue, queue, strlen(queue));
-    if (wf_trie_add(&t->trie, pattern, &wide->subscriber) < 0) {
+    if (wf_trie_add(trie_of(t, wide), pattern, &wide->subscriber) < 0) {
         free(wide);
         return NULL;
     }
-    atomic_store_explicit(&t->count, (uint32_t)t->trie.subscribers, memory_order_relaxed);
+    count_groups(t);
     return wide;
 }
 
-int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait, struct wf_wide_member *m,
-                const struct wf_recall *recall)
+int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait, struct wf_wide_member *m)
 {
     pf_mutex_lock(t->lock);
     struct wf_wide *wide = queue == NULL ? NULL : find(t, pattern, queue);
@@ -96,8 +110,6 @@ int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64
     if (wide != NULL) {
         m->wide = wide;
         wf_list_push(&wide->members, &m->on_wide);
-        m->seen = t->retained.last;
-        if (queue == NULL) wf_retained_each(&t->retained, pattern, recall->see, recall->arg);
     }
     pf_mutex_unlock(t->lock);
     return wide == NULL ? WEFT_ENOMEM : WEFT_OK;
@@ -111,8 +123,8 @@ void wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m, char pattern[
     wf_unlink(&m->on_wide);
     m->wide = NULL;
     if (wf_list_empty(&wide->members)) {
-        wf_trie_remove(&t->trie, &wide->subscriber);
-        atomic_store_explicit(&t->count, (uint32_t)t->trie.subscribers, memory_order_relaxed);
+        wf_trie_remove(trie_of(t, wide), &wide->subscriber);
+        count_groups(t);
         free(wide);
     }
     pf_mutex_unlock(t->lock);
@@ -132,15 +144,13 @@ static void choose(struct wf_subscriber *s, void *arg)
     struct wf_wide *wide = WF_CONTAINER(s, struct wf_wide, subscriber);
     WF_LIST_EACH(k, &wide->members) {
         struct wf_wide_member *m = WF_CONTAINER(k, struct wf_wide_member, on_wide);
-        bool alone = wide->queue[0] == 0;
-        if (alone && ask->retained != 0 && ask->retained <= m->seen) return; /* note (3) */
-        if (!alone && !ask->room(m->actor, ask->arg)) continue;
+        if (!ask->room(m->actor, ask->arg)) continue;
         wf_unlink(k);
         wf_list_push(&wide->members, k);
-        ask->take(m, alone ? wide->wait : -1, ask->arg);
+        ask->take(m, ask->arg);
         return;
     }
-    ask->take(NULL, -1, ask->arg);
+    ask->take(NULL, ask->arg);
 }
 
 void wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide_ask *ask)
@@ -148,6 +158,34 @@ void wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide_a
     pf_mutex_lock(t->lock);
     wf_trie_match(&t->trie, topic, choose, (void *)(uintptr_t)ask);
     pf_mutex_unlock(t->lock);
+}
+
+struct looking {
+    bool (*blocked)(uint64_t actor, void *arg);
+    void *arg;
+    uint64_t found;
+    int64_t wait;
+};
+
+static void look(struct wf_subscriber *s, void *arg)
+{
+    struct looking *l = arg;
+    struct wf_wide *wide = WF_CONTAINER(s, struct wf_wide, subscriber);
+    struct wf_wide_member *m = WF_CONTAINER(wf_list_first(&wide->members), struct wf_wide_member, on_wide);
+    if (!l->blocked(m->actor, l->arg)) return;
+    l->found = m->actor;
+    l->wait = WF_MAX(l->wait, wide->wait);
+}
+
+uint64_t wf_wide_blocked(struct wf_topics *t, weft_text topic, bool (*blocked)(uint64_t actor, void *arg), void *arg,
+                         int64_t *wait)
+{
+    struct looking l = {blocked, arg, 0, 0};
+    pf_mutex_lock(t->lock);
+    wf_trie_match(&t->awaited, topic, look, &l);
+    pf_mutex_unlock(t->lock);
+    *wait = l.wait;
+    return l.found;
 }
 
 /* ---- Retained -------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
-/* actors/topic_wide.h -- what all workers of a node share of its topics, under one lock: subscriptions that the
- * publisher decides on (queue groups, of which one member gets a message, and subscribers whose publishers wait for
- * room), and the retained messages. */
+/* actors/topic_wide.h -- what all workers of a node share of its topics, under one lock: queue groups, of which one
+ * member gets a message; where subscribers are whose publishers wait for room; and the retained messages. */
 #ifndef WF_TOPIC_WIDE_H
 #define WF_TOPIC_WIDE_H
 
@@ -17,40 +16,42 @@ struct wf_wide_member {
     struct wf_link on_wide;
     struct wf_wide *wide; /* NULL: in none */
     uint64_t actor;
-    uint64_t subscription; /* of one that is waited for: to be told of what it lost */
-    uint64_t seen;         /* of it, too: see wf_recall */
+    uint64_t subscription;
 };
 
 /* WEFT_ENOMEM. */
 int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retained_bytes_max);
 void wf_topics_destroy(struct wf_topics *t); /* NULL is fine */
-/* Whether there is anything in it: any thread, one load. */
+/* Whether there are queue groups: any thread, one load. */
 bool wf_wide_any(const struct wf_topics *t);
 /* Reads what is retained, under the lock, for a new subscription. */
 struct wf_recall {
     bool (*see)(const struct wf_retained *r, void *arg);
     void *arg;
 };
-/* Joins the queue group of that pattern and name. NULL: a subscriber on its own, whose publishers wait for at most
- * `wait`; it gets what is retained by `recall`. WEFT_ENOMEM. */
-int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait, struct wf_wide_member *m,
-                const struct wf_recall *recall);
+/* Joins the queue group of that pattern and name. NULL: a subscriber whose publishers wait for at most `wait`; it is
+ * in its worker's trie as well. WEFT_ENOMEM. */
+int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait, struct wf_wide_member *m);
 /* `pattern` gets the pattern it was added with. */
 void wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m, char pattern[WF_TOPIC_MAX + 1]);
 
 /* The pattern it was added with. */
 weft_text wf_wide_pattern(struct wf_topics *t, const struct wf_wide_member *m, char out[WF_TOPIC_MAX + 1]);
 
-/* Decides on what is published under a topic, under the lock. `room` says whether that actor of this node seems to
- * have room; `take` is called with each choice. A group without a member that has room: `take` with NULL. One that is
- * waited for is taken whether it has room or not, with `wait` >= 0; else it is -1. `retained`: of its body. */
+/* Decides which members of queue groups get what is published under a topic, under the lock. `room` says whether that
+ * actor of this node seems to have room; `take` is called with each choice. A group without a member that has room:
+ * `take` with NULL. */
 struct wf_wide_ask {
     bool (*room)(uint64_t actor, void *arg);
-    void (*take)(const struct wf_wide_member *m, int64_t wait, void *arg);
+    void (*take)(const struct wf_wide_member *m, void *arg);
     void *arg;
-    uint64_t retained;
 };
 void wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide_ask *ask);
+
+/* Looks for those to be waited for under a topic that `blocked` is true of, under the lock. 0: none; else the actor
+ * of the last one, as those before it are likely to get on first. `*wait` becomes the longest wait of all of them. */
+uint64_t wf_wide_blocked(struct wf_topics *t, weft_text topic, bool (*blocked)(uint64_t actor, void *arg), void *arg,
+                         int64_t *wait);
 
 /* Retains a body that nobody has seen yet, and numbers it. As wf_retained_put. */
 int wf_topics_retain(struct wf_topics *t, struct wf_worker *w, struct wf_body *body, uint32_t tag, weft_pid from);

@@ -77,6 +77,19 @@ static inline void *wf_pool_take(struct wf_pool *p, uint16_t class_, size_t size
     return rounds[last];
 }
 
+/* The same without a call; NULL: wf_pool_take has to refill. */
+static inline void *wf_pool_take_quickly(struct wf_pool *p, uint16_t class_)
+{
+    if (WF_UNLIKELY(p->at[class_].count == 0)) return NULL;
+    return p->at[class_].used->round[--p->at[class_].count];
+}
+
+/* Whether wf_pool_give need not spill. */
+static inline bool wf_pool_has_room(const struct wf_pool *p, uint16_t class_)
+{
+    return class_ != WF_POOL_LARGE && p->at[class_].used != NULL && p->at[class_].count < WF_MAGAZINE;
+}
+
 static inline void wf_pool_give(struct wf_pool *p, uint16_t class_, void *block)
 {
     if (WF_UNLIKELY(class_ == WF_POOL_LARGE || p == NULL)) wf_block_free(block);

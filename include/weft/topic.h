@@ -71,10 +71,10 @@ WEFT_API int weft_subscription_news_read(const weft_msg *m, struct weft_subscrip
 /* [A, W] Hands a copy of `size` bytes to every subscriber here, to one member of each queue group here, and one wire
  * copy to each connected node with a matching subscription (where one member of each of its groups gets it); order
  * per publisher is kept. Returns how many it was handed to: subscribers on this worker, other workers and nodes it
- * went to (each as one), queue groups, and subscribers it had to wait for. Suspends only for WEFT_SLOW_SUSPEND: for
- * each such subscriber in turn, all together no longer than the longest `wait`. If the actor is asked to stop
- * meanwhile the rest are tried without waiting. Else a mailbox or link that is full drops the copy, counted.
- * WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM. */
+ * went to (each as one), and queue groups. Suspends only for WEFT_SLOW_SUSPEND: before it publishes, for such
+ * subscribers on other workers that are full; afterwards for those on this worker; both no longer than their longest
+ * `wait`. If the actor is asked to stop meanwhile the rest are tried without waiting. Else a mailbox or link that is
+ * full drops the copy, counted. WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM. */
 WEFT_API int weft_publish(const char *topic, uint32_t tag, const void *data, size_t size);
 /* [A] The same for a message that was made or received; consumes `m`. */
 WEFT_API int weft_publish_msg(const char *topic, weft_msg *m);
