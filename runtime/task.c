@@ -115,10 +115,10 @@ static void prefer_fresh(struct wf_worker *w, uint32_t place)
 
 static void prefer_ready(struct wf_worker *w, uint32_t place)
 {
-    struct wf_task *before = w->ready_first, *t = before;
     if (place > 0) {
+        struct wf_task *before = w->ready_first;
         while (--place > 0) before = before->next_ready;
-        t = before->next_ready;
+        struct wf_task *t = before->next_ready;
         before->next_ready = t->next_ready;
         if (w->ready_last == t) w->ready_last = before;
         t->next_ready = w->ready_first;
