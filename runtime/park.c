@@ -69,7 +69,7 @@ static bool copy_out(struct wf_task *t)
 int wf_tasks_park(struct wf_worker *w, struct wf_task *const *tasks, int count)
 {
     void (*tell_used)(struct wf_task *, size_t) = w->set->hooks->task_stack_used;
-    const struct wf_stack *stacks[PF_RANGES_MAX];
+    const struct wf_stack *stacks[PF_RANGES_MAX] = {NULL};
     int parked = 0;
     WF_ASSERT(count <= PF_RANGES_MAX);
     for (int i = 0; i < count; i++) {
