@@ -6,6 +6,11 @@
 
 static void add(struct wf_inbound *in, uint32_t worker, struct wf_post *p)
 {
+    if (in->here != NULL) {
+        if (worker == in->here->index) wf_deliver(in->here, WF_CONTAINER(p, weft_msg, post));
+        else wf_worker_send(in->here, worker, p);
+        return;
+    }
     p->next = in->to[worker].newest;
     in->to[worker].newest = p;
     if (in->to[worker].oldest == NULL) in->to[worker].oldest = p;
@@ -36,7 +41,7 @@ void wf_inbound_publish(weft_node *node, struct wf_inbound *in, uint32_t tag, we
     for (uint32_t i = 0; i < node->workers.count; i++) {
         if (atomic_load_explicit(&wf_actors_of(node->workers.at[i])->subscriptions, memory_order_relaxed) == 0)
             continue;
-        weft_msg *m = wf_msg_share(NULL, tag, body);
+        weft_msg *m = wf_msg_share(in->here, tag, body);
         if (m == NULL) {
             weft_log(WEFT_ERROR, "no memory for a message published under %s: dropped", wf_body_topic(body));
             continue;
@@ -46,11 +51,13 @@ void wf_inbound_publish(weft_node *node, struct wf_inbound *in, uint32_t tag, we
         add(in, i, &m->post);
     }
     wf_topics_choose_inbound(node, in, body);
-    wf_body_drop(NULL, body);
+    wf_body_drop(in->here, body);
 }
 
 void wf_inbound_post(weft_node *node, struct wf_inbound *in)
 {
+    struct wf_worker *w = in->here;
+    while (w != NULL && w->outbox_mask != 0) wf_outbox_flush(w, (uint32_t)__builtin_ctzll(w->outbox_mask));
     while (in->mask != 0) {
         uint32_t i = (uint32_t)__builtin_ctzll(in->mask);
         wf_worker_post_chain(node->workers.at[i], in->to[i].newest, in->to[i].oldest, in->to[i].count);

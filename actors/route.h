@@ -36,8 +36,10 @@ struct wf_route {
 /* ---- Offered to transport -------------------------------------------------------------------------------------- */
 
 /* Collects messages that arrived for actors of this node and posts them, one push and at most one wake per worker.
- * Any thread (one at a time per wf_inbound, on the caller's stack: zero it first). */
+ * Any thread, one at a time per wf_inbound: zero it first. On a worker's thread, between tasks, it may be told so by
+ * `here`: what is for actors of that worker is then delivered at once, and the rest goes by its outboxes. */
 struct wf_inbound {
+    struct wf_worker *here; /* NULL: some other thread */
     uint64_t mask;
     uint8_t published; /* the last wf_body.owed that was given */
     struct {

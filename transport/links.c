@@ -432,7 +432,10 @@ void wf_links_message(struct wf_cluster *c, struct wf_session *s, const uint8_t 
             on_handshake(c, s, &f);
         }
     }
-    if (phase_of(s) == WF_PHASE_UP) wf_session_receive(s, r.at, (size_t)(r.end - r.at));
+    if (phase_of(s) == WF_PHASE_UP) {
+        wf_session_receive(s, r.at, (size_t)(r.end - r.at));
+        wf_session_post(s); /* before anything that the next read brings */
+    }
     wf_conn_resume(s->conn);
 }
 

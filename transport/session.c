@@ -102,8 +102,9 @@ static int64_t deadline_of(const struct wf_session *s, const struct wf_frame *f)
 
 static weft_msg *envelope(struct wf_session *s, const struct wf_frame *f, unsigned kind)
 {
-    weft_msg *m = kind == WF_MSG_CALL ? wf_request_new(NULL, f->tag, f->body.size, NULL, deadline_of(s, f))
-                                      : wf_msg_new(NULL, f->tag, f->body.size);
+    struct wf_worker *w = s->in.here;
+    weft_msg *m = kind == WF_MSG_CALL ? wf_request_new(w, f->tag, f->body.size, NULL, deadline_of(s, f))
+                                      : wf_msg_new(w, f->tag, f->body.size);
     if (m == NULL) {
         atomic_fetch_add_explicit(&s->t->dropped_lost, 1, memory_order_relaxed);
         return NULL;
@@ -129,7 +130,7 @@ static void receive_named(struct wf_session *s, struct wf_frame *f)
 
 static void receive_publish(struct wf_session *s, const struct wf_frame *f)
 {
-    struct wf_body *body = wf_body_new(NULL, f->name.data, f->name.size, f->body.data, f->body.size);
+    struct wf_body *body = wf_body_new(s->in.here, f->name.data, f->name.size, f->body.data, f->body.size);
     if (body == NULL) {
         atomic_fetch_add_explicit(&s->t->dropped_lost, 1, memory_order_relaxed);
         return;
@@ -167,11 +168,9 @@ static bool receive_interest(struct wf_session *s, struct wf_frame *f)
     return false;
 }
 
-static void post_inbound(struct wf_session *s)
+void wf_session_post(struct wf_session *s)
 {
-    if (s->in.mask == 0) return;
     wf_inbound_post(s->t->node, &s->in);
-    memset(&s->in, 0, sizeof s->in);
 }
 
 /* False: the session was closed. */
@@ -191,7 +190,7 @@ static bool receive_frame(struct wf_session *s, struct wf_frame *f, const uint8_
     case WF_FRAME_PONG: receive_ping(s, f); return true;
     case WF_FRAME_INTEREST: return receive_interest(s, f);
     case WF_FRAME_BYE:
-        post_inbound(s); /* else the end of the node could overtake what its actors sent before */
+        wf_session_post(s); /* else the end of the node could overtake what its actors sent before */
         wf_news_post(s->t, wf_news_new(WF_NEWS_FRAME, s, start, (size_t)(end - start)));
         return true;
     case WF_FRAME_PEERS: wf_news_post(s->t, wf_news_new(WF_NEWS_FRAME, s, start, (size_t)(end - start))); return true;
@@ -232,7 +231,9 @@ static enum wf_receive on_message(void *owner, struct wf_conn *conn, const uint8
     struct wf_session *s = conn->user;
     if (s == NULL) return WF_RECEIVE_END;
     switch (atomic_load_explicit(&s->phase, memory_order_acquire)) {
-    case WF_PHASE_UP: return wf_session_receive(s, data, size) ? WF_RECEIVE_ON : WF_RECEIVE_END;
+    case WF_PHASE_UP:
+        s->in.here = conn->worker;
+        return wf_session_receive(s, data, size) ? WF_RECEIVE_ON : WF_RECEIVE_END;
     case WF_PHASE_NEW:
     case WF_PHASE_HEARD: {
         struct wf_news *n = wf_news_new(WF_NEWS_MESSAGE, s, data, size);
@@ -253,7 +254,7 @@ static enum wf_receive on_chunk(void *owner, struct wf_conn *conn)
     struct wf_session *s = conn->user;
     if (s == NULL) return WF_RECEIVE_END;
     atomic_store_explicit(&s->last_heard, wf_transport_now(t), memory_order_relaxed);
-    post_inbound(s);
+    wf_session_post(s);
     pf_mutex_lock(t->lock);
     bool wait = s->events > WF_EVENTS_PER_SESSION;
     if (wait) s->events_pause = true;
@@ -286,7 +287,7 @@ static void on_down(void *owner, struct wf_conn *conn, const char *reason)
 {
     struct wf_session *s = conn->user;
     if (s != NULL) {
-        post_inbound(s);
+        wf_session_post(s);
         wf_session_discard(s);
     }
     tell_down(owner, WF_NEWS_DOWN, s, conn->dial_tag, conn->remote, reason);

@@ -201,9 +201,11 @@ void wf_session_push(struct wf_session *s, struct wf_batch *b);
 void wf_session_sent(struct wf_session *s, bool ok);
 /* No more is sent; what was queued is counted as lost. */
 void wf_session_discard(struct wf_session *s);
-/* Decodes frames that came on an established session and posts what is in them; the caller has the receiving side.
+/* Decodes frames that came on an established session, for wf_session_post; the caller has the receiving side.
  * False: the session was closed for a fault in them. */
 bool wf_session_receive(struct wf_session *s, const uint8_t *data, size_t size);
+/* Hands over what has been received so far, if it is not on its way already. */
+void wf_session_post(struct wf_session *s);
 /* `b` with one frame written by `w` = wf_batch_writer(b): push. */
 void wf_session_say(struct wf_session *s, struct wf_batch *b, const weft_writer *w);
 static inline weft_writer wf_batch_writer(struct wf_batch *b)
