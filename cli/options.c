@@ -36,7 +36,7 @@ static const struct option options[] = {
     [CLI_CLUSTER] = {"cluster", 'c', TEXT, "NAME", "nodes link only within one cluster (default: weft)",
                      "WEFT_CLUSTER", FIELD(cluster), 0, 0, 0},
     [CLI_CARRIER] = {"carrier", 0, TEXT, "NAME",
-                     "what carries tcp:// links: tcp, the workers' own loops, or nng (default: nng)", "WEFT_CARRIER",
+                     "what carries tcp:// links: tcp, the workers' own loops, or nng (default: tcp)", "WEFT_CARRIER",
                      FIELD(carrier), 0, 0, 0},
     [CLI_LOG] = {"log", 0, TEXT, "LEVEL", "debug, info, warn, error or silent; json, or json:LEVEL, for JSON lines",
                  "WEFT_LOG", FIELD(log), 0, 0, 0},

@@ -47,7 +47,7 @@ static int copy_seeds(struct wf_transport *t, const weft_node_options *o)
 
 static struct wf_carrier *carrier_new(const char *name, const struct wf_carrier_options *options)
 {
-    bool nng = name == NULL || strcmp(name, "nng") == 0;
+    bool nng = name != NULL && strcmp(name, "nng") == 0;
     return nng ? wf_carrier_nng(options) : wf_carrier_by_url(options);
 }
 

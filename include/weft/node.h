@@ -34,7 +34,7 @@ typedef struct {
     int offload_threads; /* for blocking functions (weft_offload); default 4, at most 256 */
     int offload_queue;   /* functions that wait for one of them before actors wait; default 1024 */
     /* of tcp:// URLs: "tcp", sockets of the workers' own loops; "nng", the library that carries all other URLs.
-     * Default "nng". The bytes are the same: nodes with one link with nodes with the other. */
+     * Default "tcp". The bytes are the same: nodes with one link with nodes with the other. */
     const char *carrier;
     const char *control; /* path of a 0600 ipc socket for the command line; NULL: none */
     bool client;         /* join as a tool: not listed as a node, given no topics unless it subscribes */

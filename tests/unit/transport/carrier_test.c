@@ -1,0 +1,386 @@
+/* The two carriers on tcp:// as their owner sees them, and a peer that does what it likes with the bytes. Each test
+ * runs against both. */
+#include "carrier.h"
+#include "sp.h"
+#include "worker.h"
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <weft/error.h>
+#include <weft/time.h>
+
+enum { BIG = 8 * 1024 * 1024 };
+
+/* What the carrier said, under `lock`. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t more = PTHREAD_COND_INITIALIZER;
+static struct {
+    int ups, downs, sent, failed, wrong;
+    size_t messages, bytes;
+    char reason[WF_REASON_TEXT];
+    struct wf_conn *conn;
+    bool text;  /* messages hold something else than counting bytes */
+    bool pause; /* each message pauses the receiving side */
+} seen;
+
+static struct wf_workers set;
+static struct wf_hooks hooks;
+static struct wf_carrier *carrier;
+static char url[WF_URL_TEXT];
+
+#define SEEN(change)                   \
+    do {                               \
+        pthread_mutex_lock(&lock);     \
+        change;                        \
+        pthread_cond_broadcast(&more); \
+        pthread_mutex_unlock(&lock);   \
+    } while (0)
+
+/* Waits until `condition` holds, 20 s at most. */
+#define AWAIT(condition)                                                                          \
+    do {                                                                                          \
+        struct timespec by;                                                                       \
+        int overdue = 0;                                                                          \
+        clock_gettime(CLOCK_REALTIME, &by);                                                       \
+        by.tv_sec += 20;                                                                          \
+        pthread_mutex_lock(&lock);                                                                \
+        while (!(condition) && overdue == 0) overdue = pthread_cond_timedwait(&more, &lock, &by); \
+        pthread_mutex_unlock(&lock);                                                              \
+        ck_assert_msg(overdue == 0, "waited in vain for " #condition);                            \
+    } while (0)
+
+static void on_up(void *owner, struct wf_conn *c)
+{
+    (void)owner;
+    SEEN((seen.ups++, seen.conn = c));
+}
+
+static enum wf_receive on_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size)
+{
+    (void)owner, (void)c;
+    bool pause;
+    int wrong = 0; /* Check's own functions are for the main thread */
+    for (size_t i = 0; i < size; i++) wrong += data[i] != (uint8_t)i && !seen.text;
+    SEEN((seen.messages++, seen.wrong += wrong, seen.bytes += size, pause = seen.pause));
+    return pause ? WF_RECEIVE_PAUSE : WF_RECEIVE_ON;
+}
+
+static enum wf_receive on_chunk(void *owner, struct wf_conn *c)
+{
+    (void)owner, (void)c;
+    return WF_RECEIVE_ON;
+}
+
+static void on_sent(void *owner, struct wf_conn *c, bool ok)
+{
+    (void)owner, (void)c;
+    SEEN((seen.sent += ok, seen.failed += !ok));
+}
+
+static void on_down(void *owner, struct wf_conn *c, const char *reason)
+{
+    (void)owner, (void)c;
+    SEEN((seen.downs++, snprintf(seen.reason, sizeof seen.reason, "%s", reason)));
+}
+
+static void on_dial_failed(void *owner, void *tag, const char *reason)
+{
+    (void)tag;
+    on_down(owner, NULL, reason);
+}
+
+static const struct wf_carrier_user user = {on_up, on_message, on_chunk, on_sent, on_down, on_dial_failed};
+
+static void start(int which, int64_t stranger_time)
+{
+    char why[WF_REASON_TEXT];
+    memset(&seen, 0, sizeof seen);
+    set = (struct wf_workers){.env = pf_env_native(), .hooks = &hooks, .count = 2};
+    ck_assert_int_eq(wf_workers_init(&set), WEFT_OK);
+    ck_assert_int_eq(wf_workers_start(&set), WEFT_OK);
+    struct wf_carrier_options o = {.env = set.env, .workers = &set, .user = &user, .stranger_time = stranger_time};
+    carrier = which == 0 ? wf_carrier_tcp(&o) : wf_carrier_nng(&o);
+    ck_assert_int_eq(carrier->ops->listen(carrier, "tcp://127.0.0.1:0", 0, url, why), 0);
+    carrier->ops->accept(carrier);
+}
+
+static void stop(void)
+{
+    ck_assert_int_eq(seen.wrong, 0);
+    if (seen.conn != NULL) wf_conn_release(seen.conn);
+    carrier->ops->destroy(carrier);
+    wf_workers_stop(&set);
+    wf_workers_finish(&set);
+}
+
+static int connect_here(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    at.sin_port = htons((uint16_t)atoi(strrchr(url, ':') + 1));
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct timeval patience = {.tv_sec = 20};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    return fd;
+}
+
+static void put(int fd, const void *data, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t n = send(fd, (const char *)data + done, size - done, MSG_NOSIGNAL);
+        ck_assert_int_gt(n, 0);
+        done += (size_t)n;
+    }
+}
+
+static void get(int fd, void *data, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t n = recv(fd, (char *)data + done, size - done, 0);
+        ck_assert_int_gt(n, 0);
+        done += (size_t)n;
+    }
+}
+
+/* Everything until the end. */
+static void expect_end(int fd)
+{
+    char rest[4096];
+    ssize_t n;
+    while ((n = recv(fd, rest, sizeof rest, 0)) > 0) {}
+    ck_assert(n == 0 || errno == ECONNRESET);
+    close(fd);
+}
+
+static size_t message(uint8_t *out, size_t size)
+{
+    size_t n = wf_sp_prefix(out, false, size);
+    for (size_t i = 0; i < size; i++) out[n + i] = (uint8_t)i;
+    return n + size;
+}
+
+static int greeted(void)
+{
+    int fd = connect_here();
+    put(fd, wf_sp_header, WF_SP_HEADER);
+    AWAIT(seen.conn != NULL);
+    return fd;
+}
+
+START_TEST(faults_in_the_bytes_end_the_connection_and_say_why)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *reason;
+    } cases[] = {
+        {"GET / HTTP/1.1\r\n\r\n", 18, "does not speak the SP protocol of PAIR"},
+        {"\0SP\0\0\x11\0\0", 8, "does not speak the SP protocol of PAIR"},
+        {"\0SP\0\0\x10\0\0\0\0\0\0\0\0\x10\x01", 16, "a message of 4097 bytes is over the limit of 4096"},
+        {"\0SP\0\0\x10\0\0\xff\xff\xff\xff\xff\xff\xff\xff", 16,
+         "a message of 18446744073709551615 bytes is over the limit of 4096"},
+    };
+    for (size_t i = 0; i < WF_COUNT(cases); i++) {
+        start(_i, 0);
+        int fd = connect_here();
+        put(fd, cases[i].bytes, cases[i].size);
+        AWAIT(seen.downs == 1);
+        ck_assert_str_eq(seen.reason, cases[i].reason);
+        ck_assert_uint_eq(seen.messages, 0);
+        expect_end(fd);
+        stop();
+    }
+}
+END_TEST
+
+START_TEST(one_byte_at_a_time_is_as_good_as_all_at_once)
+{
+    uint8_t bytes[WF_SP_HEADER + 2 * 300];
+    memcpy(bytes, wf_sp_header, WF_SP_HEADER);
+    size_t n = WF_SP_HEADER;
+    n += message(bytes + n, 200);
+    n += message(bytes + n, 0);
+    n += message(bytes + n, 77);
+    start(_i, 0);
+    int fd = connect_here(), on = 1;
+    setsockopt(fd, IPPROTO_TCP, 1 /* TCP_NODELAY */, &on, sizeof on);
+    for (size_t i = 0; i < n; i++) put(fd, bytes + i, 1);
+    AWAIT(seen.messages == 3);
+    ck_assert_uint_eq(seen.bytes, 277);
+    put(fd, bytes + WF_SP_HEADER, 100); /* and one that is cut off */
+    get(fd, bytes, WF_SP_HEADER);
+    close(fd);
+    AWAIT(seen.downs == 1);
+    ck_assert_uint_eq(seen.messages, 3);
+    ck_assert_str_eq(seen.reason, "closed by the other side");
+    stop();
+}
+END_TEST
+
+START_TEST(a_large_message_comes_whole_once_the_peer_is_trusted)
+{
+    uint8_t *bytes = malloc(BIG + 16);
+    ck_assert_ptr_nonnull(bytes);
+    start(_i, 0);
+    seen.pause = true;
+    int fd = greeted();
+    put(fd, bytes, message(bytes, 3));
+    AWAIT(seen.messages == 1);
+    SEEN(seen.pause = false);
+    wf_conn_trust(seen.conn, BIG);
+    wf_conn_resume(seen.conn);
+    put(fd, bytes, message(bytes, BIG));
+    put(fd, bytes, message(bytes, 5));
+    AWAIT(seen.messages == 3);
+    ck_assert_uint_eq(seen.bytes, 3 + BIG + 5);
+    put(fd, bytes, wf_sp_prefix(bytes, false, BIG + 1));
+    AWAIT(seen.downs == 1);
+    ck_assert_str_eq(seen.reason, "a message of 8388609 bytes is over the limit of 8388608");
+    expect_end(fd);
+    free(bytes);
+    stop();
+}
+END_TEST
+
+/* Whether it was sent: at once, or later. */
+static void send_big(uint8_t *bytes, bool *late)
+{
+    struct pf_slice slices[2] = {{bytes, BIG / 2}, {bytes + BIG / 2, BIG / 2}};
+    *late = wf_conn_send(seen.conn, slices, 2) == WF_SEND_LATER;
+}
+
+START_TEST(what_the_socket_does_not_take_is_sent_when_it_does)
+{
+    uint8_t *bytes = malloc(BIG), *got = malloc(BIG), before[16];
+    ck_assert(bytes != NULL && got != NULL);
+    for (size_t i = 0; i < BIG; i++) bytes[i] = (uint8_t)(i / 4096);
+    start(_i, 0);
+    int fd = greeted();
+    bool late;
+    send_big(bytes, &late);
+    ck_assert(late); /* nobody reads yet */
+    get(fd, before, sizeof before);
+    ck_assert_mem_eq(before + 8, "\0\0\0\0\0\x80\0\0", 8);
+    get(fd, got, BIG);
+    ck_assert(memcmp(got, bytes, BIG) == 0);
+    AWAIT(seen.sent == 1);
+    ck_assert_int_eq(seen.failed, 0);
+    close(fd);
+    AWAIT(seen.downs == 1);
+    free(got);
+    stop();
+    free(bytes);
+}
+END_TEST
+
+START_TEST(a_peer_that_never_reads_holds_up_nobody_who_closes)
+{
+    uint8_t *bytes = calloc(1, BIG);
+    ck_assert_ptr_nonnull(bytes);
+    start(_i, 0);
+    int fd = greeted();
+    bool late;
+    send_big(bytes, &late);
+    ck_assert(late);
+    wf_conn_close(seen.conn, "enough");
+    wf_conn_close(seen.conn, "again");
+    AWAIT(seen.failed == 1 && seen.downs == 1);
+    ck_assert_str_eq(seen.reason, "enough");
+    ck_assert_int_eq(seen.sent, 0);
+    expect_end(fd);
+    stop();
+    free(bytes);
+}
+END_TEST
+
+START_TEST(strangers_have_little_time)
+{
+    start(_i, WEFT_MS(50));
+    int fd = connect_here();
+    AWAIT(seen.downs == 1);
+    ck_assert_str_eq(seen.reason, "silent");
+    expect_end(fd);
+    fd = connect_here();
+    put(fd, wf_sp_header, WF_SP_HEADER);
+    put(fd, "\0\0\0\0", 4);
+    AWAIT(seen.downs == 2);
+    ck_assert_str_eq(seen.reason, "no HELLO in time");
+    expect_end(fd);
+    stop();
+}
+END_TEST
+
+START_TEST(dialling_says_what_is_wrong)
+{
+    char why[WF_REASON_TEXT], other[WF_URL_TEXT];
+    start(_i, 0);
+    ck_assert_int_eq(carrier->ops->dial(carrier, "tcp://127.0.0.1:1", &set, why), 0);
+    AWAIT(seen.downs == 1);
+    ck_assert_str_eq(seen.reason, "nobody listens there");
+    ck_assert_int_lt(carrier->ops->dial(carrier, "nonsense", &set, why), 0);
+    ck_assert_int_eq(carrier->ops->listen(carrier, url, 0, other, why), WEFT_EINUSE);
+    ck_assert_str_eq(why, "the address is in use by another process");
+    stop();
+}
+END_TEST
+
+START_TEST(the_end_of_a_carrier_ends_its_connections)
+{
+    start(_i, 0);
+    int greeted_fd = greeted(), silent_fd = connect_here();
+    wf_conn_release(seen.conn);
+    seen.conn = NULL;
+    carrier->ops->destroy(carrier);
+    ck_assert_int_ge(seen.downs, 1);
+    expect_end(greeted_fd);
+    expect_end(silent_fd);
+    wf_workers_stop(&set);
+    wf_workers_finish(&set);
+}
+END_TEST
+
+/* A program of another's making. */
+START_TEST(nngcat_is_understood)
+{
+    char command[WF_URL_TEXT + 128];
+    if (system("nngcat --version >/dev/null 2>&1") != 0) return; /* not installed */
+    start(_i, 0);
+    seen.text = true;
+    snprintf(command, sizeof command, "timeout 20 nngcat --pair0 --dial=%s --data=hello >/dev/null 2>&1 &", url);
+    ck_assert_int_eq(system(command), 0);
+    AWAIT(seen.messages == 1);
+    ck_assert_uint_eq(seen.bytes, 5);
+    stop();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("carrier");
+    TCase *t = tcase_create("carriers");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, faults_in_the_bytes_end_the_connection_and_say_why, 0, 2);
+    tcase_add_loop_test(t, one_byte_at_a_time_is_as_good_as_all_at_once, 0, 2);
+    tcase_add_loop_test(t, a_large_message_comes_whole_once_the_peer_is_trusted, 0, 2);
+    tcase_add_loop_test(t, what_the_socket_does_not_take_is_sent_when_it_does, 0, 2);
+    tcase_add_loop_test(t, a_peer_that_never_reads_holds_up_nobody_who_closes, 0, 2);
+    tcase_add_loop_test(t, strangers_have_little_time, 0, 2);
+    tcase_add_loop_test(t, dialling_says_what_is_wrong, 0, 2);
+    tcase_add_loop_test(t, the_end_of_a_carrier_ends_its_connections, 0, 2);
+    tcase_add_loop_test(t, nngcat_is_understood, 0, 2);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_set_fork_status(r, CK_NOFORK); /* NNG does not live in a forked child */
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
