@@ -51,7 +51,7 @@ void wf_inbound_publish(weft_node *node, struct wf_inbound *in, uint32_t tag, we
         add(in, i, &m->post);
     }
     wf_topics_choose_inbound(node, in, body);
-    wf_body_drop(in->here, body);
+    wf_body_drop(NULL, body);
 }
 
 void wf_inbound_post(weft_node *node, struct wf_inbound *in)
