@@ -9,6 +9,7 @@ struct wf_heap_entry {
     int64_t deadline;
     uint64_t serial;
     struct wf_timer *timer;
+    uint32_t ticket; /* index in wf_heap.where */
 };
 
 static bool sooner(const struct wf_heap_entry *a, const struct wf_heap_entry *b)
@@ -19,7 +20,7 @@ static bool sooner(const struct wf_heap_entry *a, const struct wf_heap_entry *b)
 static void put(struct wf_heap *h, uint32_t at, struct wf_heap_entry e)
 {
     h->entries[at] = e;
-    e.timer->place = at + 1;
+    h->where[e.ticket] = at;
 }
 
 static void sift_up(struct wf_heap *h, uint32_t at, struct wf_heap_entry e)
@@ -53,6 +54,12 @@ static int resize(struct wf_heap *h, uint32_t capacity)
     struct wf_heap_entry *entries = realloc(h->entries, capacity * sizeof *entries);
     if (entries == NULL) return WEFT_ENOMEM;
     h->entries = entries;
+    uint32_t *where = realloc(h->where, capacity * sizeof *where);
+    if (where == NULL) {
+        h->capacity = WF_MIN(h->capacity, capacity);
+        return WEFT_ENOMEM;
+    }
+    h->where = where;
     h->capacity = capacity;
     return WEFT_OK;
 }
@@ -65,6 +72,7 @@ void wf_heap_init(struct wf_heap *h)
 void wf_heap_finish(struct wf_heap *h)
 {
     free(h->entries);
+    free(h->where);
     wf_heap_init(h);
 }
 
@@ -75,29 +83,66 @@ int wf_heap_reserve(struct wf_heap *h)
     return resize(h, h->capacity == 0 ? CAPACITY_MIN : h->capacity * 2);
 }
 
+/* Of those that were given out before and are free, the last; or a new one. There are as many as timers armed at the
+ * same time, ever since none was. */
+static uint32_t take_ticket(struct wf_heap *h)
+{
+    if (h->free == 0) return h->tickets++;
+    uint32_t ticket = h->free - 1;
+    h->free = h->where[ticket];
+    return ticket;
+}
+
+static void give_ticket(struct wf_heap *h, uint32_t ticket)
+{
+    h->where[ticket] = h->free;
+    h->free = ticket + 1;
+}
+
 int wf_heap_add(struct wf_heap *h, struct wf_timer *t)
 {
     WF_ASSERT(t->place == 0);
     int rc = wf_heap_reserve(h);
     if (rc < 0) return rc;
-    struct wf_heap_entry e = {.deadline = t->deadline, .serial = h->serial++, .timer = t};
+    struct wf_heap_entry e = {.deadline = t->deadline, .serial = h->serial++, .timer = t, .ticket = take_ticket(h)};
+    t->place = e.ticket + 1;
     sift_up(h, h->count++, e);
     return WEFT_OK;
+}
+
+/* All tickets anew, without gaps. */
+static void renumber(struct wf_heap *h)
+{
+    for (uint32_t i = 0; i < h->count; i++) {
+        h->entries[i].ticket = h->where[i] = i;
+        h->entries[i].timer->place = i + 1;
+    }
+    h->tickets = h->count;
+    h->free = 0;
+}
+
+/* What a peak has taken goes back; failing to shrink harms nobody. */
+static void shrink(struct wf_heap *h)
+{
+    if (h->tickets > h->capacity / 2) renumber(h);
+    (void)resize(h, h->capacity / 2);
 }
 
 void wf_heap_remove(struct wf_heap *h, struct wf_timer *t)
 {
     if (t->place == 0) return;
-    uint32_t at = t->place - 1;
+    uint32_t ticket = t->place - 1;
+    WF_ASSERT(ticket < h->tickets);
+    uint32_t at = h->where[ticket];
     WF_ASSERT(at < h->count && h->entries[at].timer == t);
     t->place = 0;
+    give_ticket(h, ticket);
     struct wf_heap_entry last = h->entries[--h->count];
     if (at < h->count) { /* the last one fills the hole */
         if (at > 0 && sooner(&last, &h->entries[(at - 1) / CHILDREN])) sift_up(h, at, last);
         else sift_down(h, at, last);
     }
-    /* What a peak has taken goes back; failing to shrink harms nobody. */
-    if (h->capacity > CAPACITY_MIN && h->count < h->capacity / 8) (void)resize(h, h->capacity / 2);
+    if (h->capacity > CAPACITY_MIN && h->count < h->capacity / 8) shrink(h);
 }
 
 struct wf_timer *wf_heap_first(const struct wf_heap *h)

@@ -8,8 +8,9 @@
  *     words at the top page's lower end, which calls that reach further down overwrite, and the lowest stack pointer
  *     seen at a suspension (wf_stack_seen), as an unwritten buffer may lie over the markers. A wrong guess costs one
  *     call, or a few pages until the slot is used again or cold.
- *     Slots under FREE_KEPT others will not be used soon: they are cold and give all their memory back, so that a
- *     node is small again after a peak. Taking and giving at the top of a long free list costs no call.
+ *     Slots under FREE_KEPT others will not be used soon: they become cold and give all their memory back, so that a
+ *     node is small again after a peak. The worker sees to that in batches, when it has nothing to run and now and
+ *     then else, as each call stops all cores. Taking and giving at the top of a long free list costs no call.
  * (3) wf_stack_give may run on the stack it gives back. All it writes there are the markers, and those only if they
  *     lie well below its own frame; the same holds for what it trims. The next taker is therefore safe only after
  *     the giver has left.
@@ -297,15 +298,27 @@ size_t wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s)
     VALGRIND_STACK_DEREGISTER(s->valgrind_id);
 #endif
     c->free[c->free_count++] = s->base + untrimmed;
-    /* One at a time, and not the one given back, whose stack may be in use until its giver has left. */
-    if (WF_UNLIKELY(c->free_count - c->cold > FREE_KEPT)) {
-        char **cold = &c->free[c->cold++];
-        *cold -= (uintptr_t)*cold & UNTRIMMED;
-        pf_pages_trim(*cold + guard_bytes(), s->slot_bytes - guard_bytes());
-    }
     a->in_use--;
     *s = (struct wf_stack){.base = NULL};
     return used;
+}
+
+bool wf_stack_trim_free(struct wf_stack_arena *a)
+{
+    bool more = false;
+    for (int i = 0; i < CLASSES; i++) {
+        struct slot_class *c = &a->classes[i];
+        struct pf_range ranges[PF_RANGES_MAX];
+        int n = 0;
+        for (; c->free_count - c->cold > FREE_KEPT && n < PF_RANGES_MAX; n++) {
+            char **cold = &c->free[c->cold++];
+            *cold -= (uintptr_t)*cold & UNTRIMMED;
+            ranges[n] = (struct pf_range){*cold + guard_bytes(), slot_size(i) - guard_bytes()};
+        }
+        if (n > 0) pf_pages_close(ranges, n, PF_GUARD_NONE);
+        more |= n == PF_RANGES_MAX;
+    }
+    return more;
 }
 
 /* ---- Parking --------------------------------------------------------------------------------------------------- */

@@ -42,6 +42,9 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out);
 /* May be called while running on that very stack: only pages well below the caller's frame are touched or trimmed. If
  * use went below its top page the result is how far, see wf_stack_used; else 0. */
 size_t wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s);
+/* Between tasks: of the free slots beyond those worth keeping warm, some give their memory back. Whether there are
+ * more. */
+bool wf_stack_trim_free(struct wf_stack_arena *a);
 
 /* Tells what stack pointer the coroutine was suspended with: one below the top page says that the slot is worth
  * trimming. */

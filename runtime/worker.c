@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TRIM_TURNS = 16 }; /* after which a busy worker, too, sees to free stacks */
+
 _Thread_local struct wf_worker *wf_here __attribute__((tls_model("initial-exec")));
 
 /* ---- The loop: its order is the contract of worker.h, note (3) ------------------------------------------------- */
@@ -158,6 +160,7 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
     struct wf_timer *first = wf_heap_first(&w->timers); /* 5 */
     if (first != NULL && first->deadline < deadline) deadline = first->deadline;
     bool idle = w->ready_count == 0 && !has_posts(w, memory_order_relaxed);
+    if ((idle || w->count.turns % TRIM_TURNS == 0) && wf_stack_trim_free(w->stacks) && idle) deadline = WEFT_NOW;
     if (idle && !look_for_posts(w, deadline)) {
         sleep_until(w, deadline);
     } else if (w->now - w->last_poll >= WF_POLL_GAP) {

@@ -25,8 +25,8 @@
 #ifndef MADV_GUARD_REMOVE
 #define MADV_GUARD_REMOVE 103
 #endif
-#ifndef PIDFD_SELF_THREAD_GROUP
-#define PIDFD_SELF_THREAD_GROUP (-20000)
+#ifndef PIDFD_SELF_THREAD
+#define PIDFD_SELF_THREAD (-10000) /* Linux 6.15; the number for the thread group has changed since */
 #endif
 #ifndef PR_SET_VMA
 #define PR_SET_VMA 0x53564d41
@@ -107,7 +107,7 @@ static bool advise_all(const struct pf_range *ranges, int count, int advice)
             at[i] = (struct iovec){.iov_base = ranges[i].at, .iov_len = ranges[i].size};
             sum += (long)ranges[i].size;
         }
-        long done = syscall(SYS_process_madvise, PIDFD_SELF_THREAD_GROUP, at, count, advice, 0);
+        long done = syscall(SYS_process_madvise, PIDFD_SELF_THREAD, at, count, advice, 0);
         if (done == sum) return true;
         if (done < 0 && errno != EINTR && errno != EAGAIN && errno != ENOMEM)
             atomic_store_explicit(&one_by_one, true, memory_order_relaxed);

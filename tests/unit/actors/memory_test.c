@@ -61,11 +61,11 @@ static void costs(const void *arg, size_t size)
     before = in_use();
     weft_timer t;
     for (int i = 0; i < MANY; i++) want_int(weft_timer_open(&t, weft_after(WEFT_SEC(1000) + i), 0), 0);
-    want_each("a timer", before, 176);
+    want_each("a timer", before, 192);
     before = in_use();
     for (int i = 0; i < MANY; i++)
         want_int(weft_send_after(weft_after(WEFT_SEC(1000) + i), one, 1, "ping", 4, NULL), 0);
-    want_each("a message to be sent later", before, 320);
+    want_each("a message to be sent later", before, 336);
     before = in_use();
     weft_event e;
     for (int i = 0; i < MANY; i++) want_int(weft_event_open(&e), 0);

@@ -133,6 +133,34 @@ START_TEST(memory_of_a_peak_is_given_back)
 }
 END_TEST
 
+/* Shrinking numbers the timers that are left anew. */
+START_TEST(those_left_of_a_peak_are_found)
+{
+    enum { COUNT = 10007, LEFT = 50 };
+    struct wf_heap h;
+    struct wf_timer *timers = calloc(COUNT, sizeof *timers);
+    wf_heap_init(&h);
+    for (int i = 0; i < COUNT; i++) {
+        timers[i].deadline = (int64_t)i * 31 % COUNT;
+        ck_assert_int_eq(wf_heap_add(&h, &timers[i]), WEFT_OK);
+    }
+    for (int i = 0; i < COUNT - LEFT; i++) wf_heap_remove(&h, &timers[(int64_t)i * 7919 % COUNT]);
+    ck_assert_uint_eq(h.count, LEFT);
+    ck_assert_uint_le(h.capacity, 8 * LEFT * 2);
+    for (int i = 0; i < COUNT - LEFT; i++) {
+        ck_assert(!wf_timer_armed(&timers[(int64_t)i * 7919 % COUNT]));
+        ck_assert_int_eq(wf_heap_add(&h, &timers[(int64_t)i * 7919 % COUNT]), WEFT_OK);
+    }
+    for (int64_t deadline = 0; h.count > 0; deadline++) {
+        struct wf_timer *t = wf_heap_first(&h);
+        ck_assert_int_eq(t->deadline, deadline);
+        wf_heap_remove(&h, t);
+    }
+    wf_heap_finish(&h);
+    free(timers);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("heap");
@@ -141,6 +169,7 @@ int main(void)
     tcase_add_test(c, equal_deadlines_fire_in_the_order_armed);
     tcase_add_test(c, an_armed_timer_knows_it);
     tcase_add_test(c, memory_of_a_peak_is_given_back);
+    tcase_add_test(c, those_left_of_a_peak_are_found);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

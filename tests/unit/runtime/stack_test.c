@@ -142,6 +142,7 @@ START_TEST(slots_far_down_the_free_list_hold_no_memory)
         s[i].base[s[i].slot_bytes - 3 * page] = 1; /* unnoticed growth */
     }
     for (int i = 0; i < COUNT; i++) wf_stack_give(arena, &s[i]);
+    while (wf_stack_trim_free(arena)) {}
     for (int i = 0; i < COUNT; i++) ck_assert_uint_eq(wf_stack_resident(&was[i]), i < COUNT - KEPT ? 0 : 2 * page);
     /* Back in use, growth of a cold one is noticed as ever. */
     for (int i = 0; i < COUNT; i++) s[i] = take(1);
@@ -154,6 +155,25 @@ START_TEST(slots_far_down_the_free_list_hold_no_memory)
     wf_stack_give(arena, &s[COUNT - 1]);
     ck_assert_uint_eq(wf_stack_resident(&cold), page);
     for (int i = 0; i < COUNT - 1; i++) wf_stack_give(arena, &s[i]);
+}
+END_TEST
+
+START_TEST(many_ranges_are_trimmed_at_once)
+{
+    size_t page = pf_page_size();
+    struct pf_range ranges[PF_RANGES_MAX];
+    for (int count = 1; count <= PF_RANGES_MAX; count *= 4) {
+        char *at = pf_pages_reserve((size_t)count * 3 * page, page);
+        ck_assert_ptr_nonnull(at);
+        memset(at, 1, (size_t)count * 3 * page);
+        for (int i = 0; i < count; i++) ranges[i] = (struct pf_range){at + (size_t)(3 * i + 1) * page, page};
+        pf_pages_close(ranges, count, PF_GUARD_NONE);
+        for (int i = 0; i < count; i++) {
+            const char *first = at + (size_t)(3 * i) * page;
+            ck_assert(first[0] == 1 && first[page] == 0 && first[2 * page] == 1);
+        }
+        pf_pages_release(at, (size_t)count * 3 * page);
+    }
 }
 END_TEST
 
@@ -337,6 +357,7 @@ int main(void)
     tcase_add_test(c, a_slot_used_deeply_gives_its_memory_back);
     tcase_add_test(c, a_stack_pointer_seen_below_the_top_page_is_enough);
     tcase_add_test(c, slots_far_down_the_free_list_hold_no_memory);
+    tcase_add_test(c, many_ranges_are_trimmed_at_once);
     tcase_add_test(c, a_hundred_thousand_stacks);
     tcase_add_test(c, owners_of_addresses);
     tcase_add_test(c, a_guard_is_noticed_and_named);
