@@ -269,28 +269,6 @@ static void free_arg(struct wf_actor *a)
 
 /* ---- Run ------------------------------------------------------------------------------------------------------- */
 
-static void run_body(struct wf_actor *a)
-{
-    if (a->arg_size == 0) {
-        a->body(NULL, 0);
-        return;
-    }
-    /* The actor's own copy lies on its stack; small ones are the rule. */
-    size_t size = a->arg_size;
-    void *arg = a->arg;
-    a->arg = NULL;
-    if (size <= 512) {
-        /* As large as it is: it is put aside with the rest when the actor is parked. */
-        char *copy = __builtin_alloca(size);
-        memcpy(copy, arg, size);
-        wf_pool_give(&a->task.worker->pool, wf_pool_class(size), arg);
-        a->body(copy, size);
-    } else {
-        if (weft_defer(free, arg) == WEFT_OK) a->body(arg, size); /* every block comes from malloc */
-        else weft_log(WEFT_ERROR, "no memory for the clean-ups of actor %s: it ends without having run", a->kind);
-    }
-}
-
 static void run_defers(struct wf_actor *a)
 {
     struct wf_defer *d;
@@ -354,11 +332,28 @@ static void end_actor(struct wf_actor *a)
     end_tail(a);
 }
 
+/* The end is in the same frame as the body's argument, as clean-ups may use it. */
 void wf_actor_main(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
-    if (WF_LIKELY(!t->killed)) run_body(a);
-    else free_arg(a);
+    size_t size = a->arg_size;
+    void *arg = a->arg;
+    if (WF_UNLIKELY(t->killed)) {
+        free_arg(a);
+    } else if (size == 0) {
+        a->body(NULL, 0);
+    } else if (size <= 512) {
+        /* The actor's own copy lies on its stack, as large as it is: it is put aside with the rest when the actor is
+         * parked. Small ones are the rule. */
+        char *copy = __builtin_alloca(size);
+        memcpy(copy, arg, size);
+        free_arg(a);
+        a->body(copy, size);
+    } else {
+        a->arg = NULL;
+        if (weft_defer(free, arg) == WEFT_OK) a->body(arg, size); /* every block comes from malloc */
+        else weft_log(WEFT_ERROR, "no memory for the clean-ups of actor %s: it ends without having run", a->kind);
+    }
     if (WF_UNLIKELY(t->killed)) a->reason = WEFT_EXIT_KILLED;
     end_actor(a);
 }

@@ -274,6 +274,7 @@ static int enter(struct wf_actors *wa, struct wf_subscription *s, weft_text patt
 {
     struct wf_topics *topics = wa->node->topics;
     bool awaited = wf_is_awaited(s);
+    WF_ASSERT(!awaited || o != NULL);
     if (awaited) s->more->wait = o->wait == 0 ? wa->node->options.send_timeout : o->wait;
     int rc = o != NULL && (o->queue != NULL || awaited)
                  ? wf_wide_add(topics, pattern, o->queue, awaited ? s->more->wait : 0, &s->more->wide)

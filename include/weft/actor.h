@@ -59,7 +59,8 @@ typedef struct {
 enum { WEFT_SPREAD = -1 };
 
 /* [A] Starts an actor and returns at once; the actor first runs after the caller suspends. Copies `size` bytes of
- * `arg` (at most 64 KiB). `out` (may be NULL) gets the pid.
+ * `arg` (at most 64 KiB); the copy is the actor's, and good until its clean-ups have run. `out` (may be NULL) gets
+ * the pid.
  * WEFT_EINVAL, WEFT_ENOMEM, WEFT_EFULL (the node's actor limit), WEFT_ECANCELED (the node is stopping). */
 WEFT_API int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size,
                         const weft_spawn_options *options /* NULL: defaults */);

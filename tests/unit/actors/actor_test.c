@@ -39,6 +39,14 @@ static void check_arg(void *arg)
     ended(NULL);
 }
 
+/* Of an argument that lies on the actor's stack. */
+static void check_small_arg(void *arg)
+{
+    const uint8_t *bytes = arg;
+    for (size_t i = 0; i < 511; i++) want_int(bytes[i], (uint8_t)i);
+    ended(NULL);
+}
+
 static void take_arg(const void *arg, size_t size)
 {
     const uint8_t *bytes = arg;
@@ -46,6 +54,7 @@ static void take_arg(const void *arg, size_t size)
     want(size > 0 || arg == NULL);
     for (size_t i = 0; i < size; i++) want_int(bytes[i], (uint8_t)i);
     if (size >= 513) want_int(weft_defer(check_arg, (void *)(uintptr_t)arg), 0); /* still there for clean-ups */
+    else if (size >= 511) want_int(weft_defer(check_small_arg, (void *)(uintptr_t)arg), 0);
     else ended(NULL);
     if (size % 2 == 1) weft_exit(7);
 }
