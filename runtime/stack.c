@@ -156,6 +156,9 @@ static uint64_t *markers(const struct wf_stack *s)
 
 __attribute__((no_sanitize("address", "thread"))) static void mark(const struct wf_stack *s)
 {
+#ifdef WF_VALGRIND
+    (void)VALGRIND_MAKE_MEM_UNDEFINED(markers(s), MARKERS * sizeof MARKER); /* perhaps below the stack pointer */
+#endif
     for (int i = 0; i < MARKERS; i++) markers(s)[i] = MARKER;
 }
 
