@@ -279,6 +279,9 @@ __attribute__((no_sanitize("address", "thread"))) static bool trim(struct wf_sta
 __attribute__((no_sanitize("address", "thread"))) size_t wf_stack_pass_on(struct wf_stack *s, const void *sp)
 {
     wf_stack_seen(s, sp);
+#ifdef WF_VALGRIND
+    (void)VALGRIND_MAKE_MEM_DEFINED(markers(s) + MARKERS - 1, sizeof MARKER); /* perhaps below the stack pointer */
+#endif
     if (WF_LIKELY(!s->grown && markers(s)[MARKERS - 1] == MARKER)) return 0;
     size_t used = wf_stack_used(s);
     s->grown = s->used_before = !trim(s, __builtin_frame_address(0));
