@@ -25,8 +25,8 @@ enum tx { IDLE, WRITING, NUDGED, BLOCKED };
 
 enum {
     BUFFER_STRANGER = 8 * 1024,
-    BUFFER_TRUSTED = 128 * 1024,
-    READ_TURN = 256 * 1024, /* bytes of one connection in one turn; then the worker's actors run */
+    BUFFER_TRUSTED = 64 * 1024,
+    READ_TURN = 64 * 1024, /* bytes of one connection in one turn; then the worker's actors run, on a warm cache */
 };
 #define DIAL_TIME WEFT_SEC(5)
 static const char prefix_of_urls[] = "tcp://";

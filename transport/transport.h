@@ -26,12 +26,13 @@
 #include <weft/log.h>
 
 enum {
-    WF_BATCH_BYTES = 64 * 1024,
-    WF_SEND_BYTES = 256 * 1024,         /* of one carrier message, unless one batch is larger */
+    /* What is read is decoded and received while the core's cache still holds it: docs/performance.md */
+    WF_BATCH_BYTES = 32 * 1024,
+    WF_SEND_BYTES = 64 * 1024,          /* of one carrier message, unless one batch is larger */
     WF_OUTBOX_MAX = 16 * 1024 * 1024,   /* then WEFT_EFULL */
     WF_OUTBOX_LOW = WF_OUTBOX_MAX / 2,  /* here those who wait for room are woken */
     WF_OUTBOX_HARD = 4 * WF_OUTBOX_MAX, /* replies and signals may go beyond, up to here; then the link is cut */
-    WF_BATCH_MAX = WF_SEND_BYTES + WEFT_MESSAGE_MAX + 1024, /* of what a peer may send in one message */
+    WF_BATCH_MAX = 256 * 1024 + WEFT_MESSAGE_MAX + 1024, /* of what a peer may send in one message */
     WF_SPARE_BATCHES = 4,
     WF_PATTERNS_MAX = 65536,    /* of one peer */
     WF_EVENTS_PER_SESSION = 16, /* then its receiving pauses */
