@@ -66,6 +66,18 @@ enum wf_refusal {
 
 enum { WF_HELLO_CLIENT = 1 }; /* wf_hello.flags: a tool, not a node */
 
+/* What a node can do beyond the oldest version: wf_hello.capabilities. A frame that needs one goes only to peers that
+ * have said it. They travel: append only. */
+enum wf_capability {
+    WF_CAN_RESUME = 1 << 0,
+    WF_CAN_CHUNKS = 1 << 1,
+    WF_CAN_GOSSIP = 1 << 2,
+    WF_CAN_TABLES = 1 << 3,
+    WF_CAN_CREDIT = 1 << 4, /* WANT, GRANT */
+    WF_CAN_SPAWN = 1 << 5,  /* SPAWN, SPAWNED */
+};
+enum { WF_CAPABILITIES = 0 }; /* of this version */
+
 enum wf_interest_op { WF_INTEREST_ADD = 1, WF_INTEREST_REMOVE = 2 };
 
 struct wf_hello {

@@ -292,6 +292,7 @@ static void on_hello(struct wf_cluster *c, struct wf_session *s, const struct wf
     snprintf(s->name, sizeof s->name, "%.*s", WEFT_STR(h->name));
     s->incarnation = h->incarnation;
     s->client = (h->flags & WF_HELLO_CLIENT) != 0;
+    s->capabilities = h->capabilities;
     s->heartbeat = (int64_t)WF_MIN(WF_MAX(h->heartbeat_ms, (uint64_t)10), (uint64_t)3600000) * WEFT_MS(1);
     if (h->incarnation == t->node->incarnation) {
         if (s->dialer != NULL) s->dialer->self = true;

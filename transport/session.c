@@ -60,6 +60,7 @@ static bool say_hello(struct wf_session *s)
     struct wf_batch *b = wf_batch_new(s, WF_STRANGER_MESSAGE_MAX);
     if (b == NULL) return false;
     struct wf_hello h = {.version = WF_WIRE_VERSION,
+                         .capabilities = WF_CAPABILITIES,
                          .cluster = weft_cstr(t->node->cluster),
                          .name = weft_cstr(t->node->name),
                          .incarnation = t->node->incarnation,

@@ -81,7 +81,8 @@ struct wf_session {
     char url[WF_FRAME_URLS][WF_URL_TEXT];
     uint32_t url_count;
     bool client;
-    int64_t heartbeat; /* of the other side */
+    uint64_t capabilities; /* wf_capability */
+    int64_t heartbeat;     /* of the other side */
     int64_t handshake_by;
     int64_t suspect_at; /* 0: no; then it must have been heard since `suspect_from` */
     int64_t suspect_from;
