@@ -17,6 +17,9 @@ int cli_subscribe(const struct cli *c);
 int cli_send(const struct cli *c);
 int cli_call(const struct cli *c);
 int cli_stop(const struct cli *c);
+int cli_certs_init(const struct cli *c);
+int cli_certs_issue(const struct cli *c);
+int cli_certs_show(const struct cli *c);
 
 /* ---- compile.c: from a source file to a module ----------------------------------------------------------------- */
 /* Compiles `source`, or finds it compiled; `out` gets the module's path. CLI_OK, or an exit code after a message. */

@@ -98,6 +98,42 @@ static const struct cli_verb verbs[] = {
      0,
      false,
      cli_stop},
+#ifdef WF_TLS
+    {"certs init",
+     "",
+     "Makes the authority that issues the certificates of a cluster",
+     "Writes ca.crt, which every node gets, and ca.key, which stays where it is.",
+     "weft certs init",
+     {CLI_DIR, CLI_CLUSTER, CLI_DAYS, CLI_FORCE, CLI_JSON, CLI_END},
+     0,
+     0,
+     false,
+     cli_certs_init},
+    {"certs issue",
+     "NAME",
+     "Issues a certificate for a node, or for a person with a tool",
+     "Writes NAME.crt and NAME.key beside ca.crt. Who has them can be the node NAME and nobody else. Roles:\n"
+     "  node     a member of the cluster: messages, names, topics; inspects, spawns and stops actors elsewhere\n"
+     "  guest    a member that may only send, call, publish and subscribe\n"
+     "  observe  a tool that may look: ps, nodes, subscribe\n"
+     "  admin    a tool that may do everything, and stop nodes",
+     "weft certs issue b --san 10.0.0.2 --days 90",
+     {CLI_ROLE, CLI_SAN, CLI_DAYS, CLI_DIR, CLI_FORCE, CLI_JSON, CLI_END},
+     1,
+     1,
+     false,
+     cli_certs_issue},
+    {"certs show",
+     "FILE|NAME",
+     "Says what a certificate says: whose it is, its roles, how long it is good",
+     NULL,
+     "weft certs show b",
+     {CLI_DIR, CLI_JSON, CLI_END},
+     1,
+     1,
+     false,
+     cli_certs_show},
+#endif
     {"version", "", "Prints the version", NULL, NULL, {CLI_JSON, CLI_END}, 0, 0, false, version},
 };
 enum { VERBS = sizeof verbs / sizeof verbs[0] };
@@ -105,9 +141,35 @@ enum { VERBS = sizeof verbs / sizeof verbs[0] };
 static int help(FILE *out, int code)
 {
     fputs("weft runs actors: nodes, and what one asks of them.\n\nusage: weft VERB [OPTIONS]\n\n", out);
-    for (int i = 0; i < VERBS; i++) fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
-    fputs("  help       This text; 'weft VERB --help' says more\n", out);
+    for (int i = 0; i < VERBS; i++) fprintf(out, "  %-12s %s\n", verbs[i].name, verbs[i].summary);
+    fputs("  help         This text; 'weft VERB --help' says more\n", out);
     return code;
+}
+
+/* "certs" is followed by a second word. */
+static bool is_verb(const struct cli_verb *v, const char *word, const char *next, int *words)
+{
+    size_t n = strlen(word);
+    *words = strchr(v->name, ' ') == NULL ? 1 : 2;
+    if (*words == 1) return strcmp(v->name, word) == 0;
+    return strncmp(v->name, word, n) == 0 && v->name[n] == ' ' && next != NULL && strcmp(v->name + n + 1, next) == 0;
+}
+
+/* The first word of verbs with two, without the right second one. */
+static int half_a_verb(const char *word, const char *next)
+{
+    bool asked = next != NULL && (strcmp(next, "--help") == 0 || strcmp(next, "-h") == 0);
+    FILE *out = asked ? stdout : stderr;
+    size_t n = strlen(word);
+    bool any = false;
+    for (int i = 0; i < VERBS; i++) {
+        if (strncmp(verbs[i].name, word, n) != 0 || verbs[i].name[n] != ' ') continue;
+        if (!any && next != NULL && !asked) fprintf(out, "weft %s: there is no '%s'; there is:\n", word, next);
+        else if (!any) fprintf(out, "weft %s needs one more word:\n", word);
+        fprintf(out, "  weft %-12s %s\n", verbs[i].name, verbs[i].summary);
+        any = true;
+    }
+    return !any ? -1 : asked ? CLI_OK : CLI_USAGE;
 }
 
 static int unknown_verb(const char *word)
@@ -132,12 +194,17 @@ int main(int argc, char **argv)
     if (of_verb && argc == 2) return help(stdout, CLI_OK);
     if (of_verb) word = argv[2];
     const struct cli_verb *verb = NULL;
-    for (int i = 0; i < VERBS; i++) {
-        if (strcmp(word, verbs[i].name) == 0) verb = &verbs[i];
+    const char *next = argc > 2 + of_verb ? argv[2 + of_verb] : NULL;
+    int words = 1;
+    for (int i = 0; i < VERBS && verb == NULL; i++) {
+        if (is_verb(&verbs[i], word, next, &words)) verb = &verbs[i];
     }
-    if (verb == NULL) return unknown_verb(word);
+    if (verb == NULL) {
+        int half = half_a_verb(word, next);
+        return half >= 0 ? half : unknown_verb(word);
+    }
     struct cli c = {0};
-    int rc = of_verb ? -1 : cli_parse(&c, verb, argc - 2, argv + 2);
+    int rc = of_verb ? -1 : cli_parse(&c, verb, argc - 1 - words, argv + 1 + words);
     if (rc < 0) cli_help(stdout, verb);
     else if (rc == CLI_OK) rc = verb->run(&c);
     cli_finish(&c);

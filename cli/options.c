@@ -52,6 +52,15 @@ static const struct option options[] = {
                    INT64_MAX},
     [CLI_TIMEOUT] = {"timeout", 0, SECONDS, "SECONDS", "give up after so long, with exit code 4", "WEFT_TIMEOUT",
                      FIELD(timeout), FIELD(has_timeout), 0, 86400},
+    [CLI_DIR] = {"dir", 0, TEXT, "DIR", "where the certificates are (default: ~/.config/weft/certs)", "WEFT_CERTS",
+                 FIELD(dir), 0, 0, 0},
+    [CLI_ROLE] = {"role", 0, TEXT, "ROLE,...", "node, guest, observe or admin (default: node)", NULL, FIELD(role), 0,
+                  0, 0},
+    [CLI_SAN] = {"san", 0, LIST, "HOST|ADDRESS", "another name of its machine; may be repeated", NULL, FIELD(san), 0,
+                 0, 0},
+    [CLI_DAYS] = {"days", 0, NUMBER, "N", "how long it is good (default: 365, an authority 3650)", NULL, FIELD(days),
+                  FIELD(has_days), 1, 36500},
+    [CLI_FORCE] = {"force", 0, FLAG, NULL, "replace files that are there already", NULL, FIELD(force), 0, 0, 0},
 };
 
 int cli_fail(const struct cli *c, int code, const char *format, ...)
@@ -321,4 +330,5 @@ void cli_finish(struct cli *c)
 {
     free(c->listen.copy);
     free(c->join.copy);
+    free(c->san.copy);
 }

@@ -31,13 +31,13 @@ struct cli_list {
 /* What was asked for, of all verbs together. */
 struct cli {
     const struct cli_verb *verb;
-    const char *name, *cluster, *carrier, *log, *node, *text;
-    struct cli_list listen, join;
-    int64_t workers, tag, count;
+    const char *name, *cluster, *carrier, *log, *node, *text, *dir, *role;
+    struct cli_list listen, join, san;
+    int64_t workers, tag, count, days;
     int64_t drain, timeout; /* ns */
-    bool json;
-    bool has_tag, has_count, has_drain, has_timeout; /* the value was given */
-    int argc;                                        /* words that are no options */
+    bool json, force;
+    bool has_tag, has_count, has_drain, has_timeout, has_days; /* the value was given */
+    int argc;                                                  /* words that are no options */
     const char *const *argv;
     int rest_count; /* words behind "--" */
     const char *const *rest;
@@ -59,6 +59,11 @@ enum cli_option_id {
     CLI_TEXT,
     CLI_COUNT,
     CLI_TIMEOUT,
+    CLI_DIR,
+    CLI_ROLE,
+    CLI_SAN,
+    CLI_DAYS,
+    CLI_FORCE,
 };
 
 struct cli_verb {

@@ -1,0 +1,24 @@
+/* Any bytes as a certificate: who it is for, if it is one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "identity.h"
+
+#define MUST(condition) ((condition) ? (void)0 : abort())
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct wf_identity who;
+    char why[128] = "";
+    if (!wf_identity_read(&who, data, size, why, sizeof why)) {
+        MUST(why[0] != '\0');
+        return 0;
+    }
+    MUST(who.name[0] != '\0' && memchr(who.name, '\0', sizeof who.name) != NULL);
+    MUST(who.roles < 1u << WF_ROLES);
+    MUST(who.rights == wf_role_rights(who.roles));
+    MUST(wf_identity_may_be(&who, who.name, false));
+    return 0;
+}

@@ -1,0 +1,16 @@
+#include "tls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool wf_tls_folder(const char *given, char *out, size_t size)
+{
+    const char *certs = getenv("WEFT_CERTS"), *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    int n = -1;
+    if (strcmp(given, "auto") != 0) n = snprintf(out, size, "%s", given);
+    else if (certs != NULL && certs[0] != '\0') n = snprintf(out, size, "%s", certs);
+    else if (config != NULL && config[0] == '/') n = snprintf(out, size, "%s/weft/certs", config);
+    else if (home != NULL && home[0] != '\0') n = snprintf(out, size, "%s/.config/weft/certs", home);
+    return n > 0 && (size_t)n < size;
+}
