@@ -405,6 +405,7 @@ void wf_actor_unstarted(struct wf_task *t)
     struct wf_actor *a = wf_actor_of(t);
     weft_log(WEFT_ERROR, "no memory for the stack of actor %s: it ends without having run", a->kind);
     free_arg(a);
+    run_defers(a); /* weft's own: its body never ran */
     (void)wf_task_end_grace(t);
     a->reason = WEFT_ENOMEM;
     end_tail(a);
@@ -546,21 +547,24 @@ int weft_kill(weft_pid target)
 
 /* ---- Small calls ----------------------------------------------------------------------------------------------- */
 
-int weft_defer(void (*undo)(void *), void *arg)
+int wf_actor_defer(struct wf_actor *a, void (*undo)(void *), void *arg)
 {
-    struct wf_actor *self = wf_actor_self();
-    if (self == NULL) return WEFT_ENOTACTOR;
-    if (undo == NULL) return WEFT_EINVAL;
-    struct wf_defer *d = wf_actor_more(self) == NULL
-                             ? NULL
-                             : wf_pool_take(&self->task.worker->pool, wf_pool_class(sizeof *d), sizeof *d);
+    struct wf_pool *pool = &a->task.worker->pool;
+    struct wf_defer *d = wf_actor_more(a) == NULL ? NULL : wf_pool_take(pool, wf_pool_class(sizeof *d), sizeof *d);
     if (d == NULL) {
         undo(arg);
         return WEFT_ENOMEM;
     }
-    *d = (struct wf_defer){self->more->defers, undo, arg};
-    self->more->defers = d;
+    *d = (struct wf_defer){a->more->defers, undo, arg};
+    a->more->defers = d;
     return WEFT_OK;
+}
+
+int weft_defer(void (*undo)(void *), void *arg)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    return undo == NULL ? WEFT_EINVAL : wf_actor_defer(self, undo, arg);
 }
 
 weft_pid weft_self(void)

@@ -272,6 +272,8 @@ int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_
 /* The same for a child that `keep` is to keep: then and after each of its ends but the last. */
 int wf_actor_spawn_kept(struct wf_worker *from, struct wf_keep *keep, weft_pid *out, weft_actor *body,
                         const void *arg, size_t size, const weft_spawn_options *options);
+/* weft_defer for an actor of the calling worker. */
+int wf_actor_defer(struct wf_actor *a, void (*undo)(void *), void *arg);
 /* A kept actor between two lives gets the next one; takes `arg`, a block of the pool. */
 void wf_actor_restart(struct wf_actor *a, void *arg, size_t size);
 /* A kept actor whose last life is over, and that is kept no longer. */
@@ -349,6 +351,8 @@ weft_msg *wf_message_to_name(struct wf_actor *self, const char *name, uint32_t t
 /* ---- call.c ---------------------------------------------------------------------------------------------------- */
 /* A request to a pool of this node, which comes past its mail and is refused with WEFT_EINVAL by other actors. */
 int wf_call_control(weft_pid to, const void *data, size_t size, weft_msg **answer, int64_t deadline);
+/* The running actor asks a node to start one: `m` is a WF_MSG_SPAWN, consumed; the answer its WF_MSG_SPAWNED. */
+int wf_call_spawn(struct wf_actor *self, weft_pid to, weft_msg *m, weft_msg **answer, int64_t deadline);
 /* Calls of this worker's actors that wait for an answer from that node fail. */
 void wf_node_lost_here(struct wf_worker *w, uint64_t peer);
 /* Where the answer to that request of `a` belongs; NULL: nobody waits for it. */

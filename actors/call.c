@@ -190,6 +190,16 @@ int wf_call_control(weft_pid to, const void *data, size_t size, weft_msg **answe
     return end_one(self, rc, answer, deadline);
 }
 
+int wf_call_spawn(struct wf_actor *self, weft_pid to, weft_msg *m, weft_msg **answer, int64_t deadline)
+{
+    struct weft_answer one = {.from = to};
+    struct wf_asking asking;
+    m->ref = wf_actors_of(self->task.worker)->last_ref + 1; /* as begin will count */
+    begin(self, &asking, &one, 1, 1);
+    int rc = wf_send_or_free(self, to, m, send_deadline(deadline));
+    return end_one(self, rc, answer, deadline);
+}
+
 /* ---- To many --------------------------------------------------------------------------------------------------- */
 
 static void ask_all(struct wf_actor *self, struct wf_asking *s, uint32_t tag, struct wf_body *body, int64_t deadline)

@@ -220,6 +220,8 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
     case WF_MSG_REPLY:
     case WF_MSG_FAILED: wf_answer_came(a, m); return;
     case WF_MSG_PROBE: wf_probe_came(a, m); return;
+    case WF_MSG_SPAWN: wf_spawn_came(w, m); return;
+    case WF_MSG_SPAWNED: wf_spawned_came(w, a, m); return;
     case WF_MSG_SYSTEM:
         if ((m->post.word == WEFT_TAG_GROUP_JOIN || m->post.word == WEFT_TAG_GROUP_LEAVE) &&
             !wf_group_watches(a, m->ref))

@@ -42,6 +42,8 @@ enum wf_msg_kind {
     /* never leaves the node: a request to a pool itself, which comes past its mail */
     WF_MSG_CONTROL = 15,
     WF_MSG_PROBE = 16, /* looks for cycles of calls: actors/cycle.c */
+    WF_MSG_SPAWN = 19, /* actors that other nodes start: actors/far.h */
+    WF_MSG_SPAWNED = 20,
     /* Of this node's topics, see subscription.h; they never leave the node. From here on `ref` is the subscription
      * that counts the message as long as it is in the mailbox, or 0. */
     WF_MSG_RETAINED = 64, /* as SEND: was published before its receiver subscribed */

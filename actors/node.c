@@ -85,6 +85,7 @@ static void fill_in(weft_node *n, const weft_node_options *o)
     if (n->options.grace == 0) n->options.grace = WEFT_SEC(5);
     if (n->options.retained_max == 0) n->options.retained_max = 65536;
     if (n->options.retained_bytes_max == 0) n->options.retained_bytes_max = (size_t)64 << 20;
+    if (n->options.far_actors_max == 0) n->options.far_actors_max = 65536;
     if (n->options.heartbeat == 0) n->options.heartbeat = WEFT_SEC(1);
     if (n->options.park_after == 0) n->options.park_after = WEFT_SEC(1);
     do n->workers.env->random(n->workers.env, &n->incarnation, sizeof n->incarnation);
@@ -124,7 +125,8 @@ int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_
     fill_in(n, options);
     if ((rc = pf_mutex_create(&n->lock)) < 0 || (rc = pf_cond_create(&n->ended)) < 0) goto failed;
     if ((rc = wf_names_create(&n->names)) < 0 || (rc = wf_groups_create(&n->groups)) < 0 ||
-        (rc = wf_topics_create(&n->topics, n->options.retained_max, n->options.retained_bytes_max)) < 0)
+        (rc = wf_topics_create(&n->topics, n->options.retained_max, n->options.retained_bytes_max)) < 0 ||
+        (rc = wf_far_create(&n->far, n->options.far_actors_max)) < 0)
         goto failed;
     if ((rc = wf_workers_init(&n->workers)) < 0) goto failed;
     for (uint32_t i = 0; i < n->workers.count; i++) {
@@ -152,6 +154,7 @@ void wf_node_destroy(weft_node *n)
     wf_workers_finish(&n->workers);
     wf_groups_destroy(n->groups);
     wf_topics_destroy(n->topics);
+    wf_far_destroy(n->far);
     wf_names_destroy(n->names);
     pf_cond_destroy(n->ended);
     pf_mutex_destroy(n->lock);

@@ -6,6 +6,7 @@
 #ifndef WF_NODE_H
 #define WF_NODE_H
 
+#include "far.h"
 #include "group.h"
 #include "msg.h"
 #include "names.h"
@@ -39,6 +40,7 @@ struct weft_node {
     struct wf_names *names;
     struct wf_groups *groups;
     struct wf_topics *topics;
+    struct wf_far *far;
     const struct wf_route *route; /* NULL: no network. Set once before the workers start */
     void *transport;              /* of transport/, reached by the route's functions through the worker's set */
     struct weft_args *args;       /* of weft_main and `weft run`; may be NULL */

@@ -11,6 +11,7 @@
 #include "worker.h"
 
 #include <weft/node.h>
+#include <weft/pack.h>
 
 struct wf_route {
     /* To an actor of the peer whose incarnation is `to.node`: every wf_msg_kind but PUBLISH, SYSTEM and ROOM. 0;
@@ -21,6 +22,10 @@ struct wf_route {
      * it is lost. */
     int (*send_name)(struct wf_worker *w, const char *node, size_t node_size, const char *name, const weft_msg *m,
                      uint64_t *peer);
+    /* The incarnation of the peer of that name; 0: none is connected. `*spawns`: it starts actors for others. */
+    uint64_t (*find)(struct wf_worker *w, const char *name, size_t size, bool *spawns);
+    /* Whether that peer may start that exported actor here: NULL, or why not. NULL itself: everybody may. */
+    const char *(*may_spawn)(struct wf_worker *w, uint64_t peer, weft_text actor);
     /* One copy for each peer with a matching interest; a full one drops and counts. Returns how many it went to. */
     int (*publish)(struct wf_worker *w, const char *topic, uint32_t tag, weft_pid from, struct wf_body *body);
     /* A pattern got its first (add) or lost its last subscriber on this worker. */

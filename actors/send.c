@@ -54,6 +54,8 @@ void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
     case WF_MSG_LINK:
     case WF_MSG_UNLINK:
     case WF_MSG_EXIT: wf_watch_missed(w, m); return;
+    case WF_MSG_SPAWN: wf_spawn_came(w, m); return; /* to a worker, not to an actor */
+    case WF_MSG_SPAWNED: wf_spawned_came(w, NULL, m); return;
     case WF_MSG_CONTROL:
     case WF_MSG_CALL:
         wf_count_drop(w, why);

@@ -499,17 +499,76 @@ void wf_ties_forget(struct wf_actor *parent, struct wf_actor *child)
     }
 }
 
+/* ---- Actors that another node starts -------------------------------------------------------------------------- */
+
+/* A pid of that node whose actor is not known yet. */
+static bool is_pending(weft_pid p)
+{
+    return p.actor == 0;
+}
+
+int wf_tie_pend(struct wf_actor *self, weft_pid there, weft_monitor_ref *monitor, bool link, uint64_t *number)
+{
+    struct wf_worker *w = self->task.worker;
+    weft_msg *watch = NULL;
+    *number = link ? next_link(w) : 0;
+    bool ok = monitor == NULL || monitor_new(self, there, &watch) != NULL;
+    if (watch != NULL) {
+        monitor->id = watch->ref;
+        wf_msg_free(w, watch);
+    }
+    if (ok && link) ok = link_add(self, w, there, (uint32_t)*number, 0) != NULL;
+    if (!ok) wf_tie_pend_end(self);
+    return ok ? WEFT_OK : WEFT_ENOMEM;
+}
+
+void wf_tie_bind(struct wf_actor *self, weft_pid child)
+{
+    if (self->more == NULL) return;
+    WF_LIST_EACH(k, &self->more->ties.monitors) {
+        struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_actor);
+        if (is_pending(mon->target)) mon->target = mon->lost->from = child;
+    }
+    for (weft_msg *e = self->more->ties.links; e != NULL; e = (weft_msg *)e->post.next)
+        if (is_pending(e->from)) e->from = child;
+}
+
+void wf_tie_pend_end(struct wf_actor *self)
+{
+    struct wf_worker *w = self->task.worker;
+    if (self->more == NULL) return;
+    WF_LIST_EACH(k, &self->more->ties.monitors) {
+        struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_actor);
+        if (is_pending(mon->target)) monitor_end(w, mon);
+    }
+    for (weft_msg *e = self->more->ties.links, *next; e != NULL; e = next) {
+        next = (weft_msg *)e->post.next;
+        if (!is_pending(e->from)) continue;
+        wf_chain_remove(&self->more->ties.links, e);
+        wf_msg_free(w, e);
+    }
+}
+
+int wf_tie_far(struct wf_worker *w, struct wf_actor *child, weft_pid asker, uint64_t monitor, uint32_t link)
+{
+    struct wf_ties *t = ties_of(child, w);
+    weft_msg *watch = t == NULL || monitor == 0 ? NULL : signal_new(w, WF_MSG_WATCH, asker, monitor);
+    if (watch != NULL) wf_chain_add(&t->watchers, watch);
+    if (t == NULL || (monitor != 0 && watch == NULL)) return WEFT_ENOMEM;
+    return link == 0 || link_add(child, w, asker, 0, link) != NULL ? WEFT_OK : WEFT_ENOMEM;
+}
+
 /* ---- Lost nodes ------------------------------------------------------------------------------------------------ */
 
 static void lost_to(struct wf_worker *w, struct wf_actor *a, uint64_t peer)
 {
     WF_LIST_EACH(k, &a->more->ties.monitors) {
         struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_actor);
-        if (mon->target.node == peer) monitor_lost(w, mon);
+        if (mon->target.node == peer && !is_pending(mon->target)) monitor_lost(w, mon);
     }
     for (weft_msg *e = a->more->ties.links, *next; e != NULL; e = next) {
         next = (weft_msg *)e->post.next;
-        if (e->from.node == peer) link_lost(w, a, e);
+        if (e->from.node == peer && !is_pending(e->from)) link_lost(w, a, e);
     }
     for (weft_msg *e = a->more->ties.watchers, *next; e != NULL; e = next) {
         next = (weft_msg *)e->post.next;

@@ -47,6 +47,14 @@ struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text);
 /* For a child that has not started: a monitor of it, or a link, by its parent. WEFT_ENOMEM. */
 int wf_watch_child(struct wf_actor *parent, struct wf_actor *child, weft_monitor_ref *out);
 int wf_link_child(struct wf_actor *parent, struct wf_actor *child);
+/* The same for an actor that another node is asked to start. The asker: with the pid `there`, whose actor is 0 until
+ * it is known; wf_tie_pend_end undoes it if there will be none. `monitor` may be NULL; `*number` is 0 or the link's,
+ * for the other side. */
+int wf_tie_pend(struct wf_actor *self, weft_pid there, weft_monitor_ref *monitor, bool link, uint64_t *number);
+void wf_tie_bind(struct wf_actor *self, weft_pid child);
+void wf_tie_pend_end(struct wf_actor *self);
+/* The other side, before the child has run: 0 for none. */
+int wf_tie_far(struct wf_worker *w, struct wf_actor *child, weft_pid asker, uint64_t monitor, uint32_t link);
 /* Undoes both, as far as they were done. */
 void wf_ties_forget(struct wf_actor *parent, struct wf_actor *child);
 

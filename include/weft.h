@@ -39,6 +39,7 @@
 #include <weft/topic.h>
 #include <weft/pack.h>
 #include <weft/typed.h>
+#include <weft/far.h>
 #include <weft/node.h>
 
 #endif

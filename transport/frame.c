@@ -231,6 +231,8 @@ const char *wf_frame_name(uint32_t kind)
         {WF_FRAME_TIES + WF_MSG_EXIT - WF_MSG_WATCH, "EXIT"},
         {WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH, "KILL"},
         {WF_FRAME_TIES + WF_MSG_PROBE - WF_MSG_WATCH, "PROBE"},
+        {WF_FRAME_FAR, "SPAWN"},
+        {WF_FRAME_FAR + WF_MSG_SPAWNED - WF_MSG_SPAWN, "SPAWNED"},
     };
     for (size_t i = 0; i < WF_COUNT(names); i++)
         if (names[i].kind == kind) return names[i].name;

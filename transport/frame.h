@@ -37,12 +37,15 @@ enum wf_frame_kind {
     WF_FRAME_CALL_NAME = 25,
     WF_FRAME_PUBLISH = 32,
     WF_FRAME_TIES = 40, /* + wf_msg_kind - WF_MSG_WATCH: WATCH .. KILL, PROBE */
+    WF_FRAME_FAR = 62,  /* + wf_msg_kind - WF_MSG_SPAWN: SPAWN, SPAWNED */
 };
 
 /* A message to an actor: its frame, and back. -1: some other frame. */
 static inline uint32_t wf_frame_of(enum wf_msg_kind kind)
 {
-    return kind <= WF_MSG_STOP ? WF_FRAME_TO_ACTOR + (uint32_t)kind : WF_FRAME_TIES + (uint32_t)kind - WF_MSG_WATCH;
+    if (kind <= WF_MSG_STOP) return WF_FRAME_TO_ACTOR + (uint32_t)kind;
+    if (kind >= WF_MSG_SPAWN) return WF_FRAME_FAR + (uint32_t)kind - WF_MSG_SPAWN;
+    return WF_FRAME_TIES + (uint32_t)kind - WF_MSG_WATCH;
 }
 static inline int wf_frame_message(uint64_t frame)
 {
@@ -51,6 +54,8 @@ static inline int wf_frame_message(uint64_t frame)
     if (frame >= WF_FRAME_TIES && frame <= WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH)
         return (int)(frame - WF_FRAME_TIES) + WF_MSG_WATCH;
     if (frame == WF_FRAME_TIES + WF_MSG_PROBE - WF_MSG_WATCH) return WF_MSG_PROBE;
+    if (frame >= WF_FRAME_FAR && frame <= WF_FRAME_FAR + WF_MSG_SPAWNED - WF_MSG_SPAWN)
+        return (int)(frame - WF_FRAME_FAR) + WF_MSG_SPAWN;
     return -1;
 }
 
@@ -76,7 +81,7 @@ enum wf_capability {
     WF_CAN_CREDIT = 1 << 4, /* WANT, GRANT */
     WF_CAN_SPAWN = 1 << 5,  /* SPAWN, SPAWNED */
 };
-enum { WF_CAPABILITIES = 0 }; /* of this version */
+enum { WF_CAPABILITIES = WF_CAN_SPAWN }; /* of this version */
 
 enum wf_interest_op { WF_INTEREST_ADD = 1, WF_INTEREST_REMOVE = 2 };
 

@@ -117,7 +117,7 @@ static int route_send(struct wf_worker *w, weft_pid to, const weft_msg *m)
     struct wf_port *port = find(p, to.node);
     if (is_gone(port)) return WEFT_ENONODE;
     unsigned kind = m->post.flags;
-    bool system = kind != WF_MSG_SEND && kind != WF_MSG_CALL;
+    bool system = kind != WF_MSG_SEND && kind != WF_MSG_CALL && kind != WF_MSG_SPAWN;
     if (!system && is_full(port)) return WEFT_EFULL;
     if (!reserve(port, WF_FRAME_SPARE + m->size)) return WEFT_ENOMEM;
     weft_writer out = wf_batch_writer(port->batch);
@@ -143,6 +143,14 @@ static int route_send_name(struct wf_worker *w, const char *node, size_t node_si
                    time_left(m));
     commit(p, port, &out);
     return WEFT_OK;
+}
+
+static uint64_t route_find(struct wf_worker *w, const char *name, size_t size, bool *spawns)
+{
+    const struct wf_port *port = find_name(ports_of(w), name, size);
+    if (is_gone(port)) return 0;
+    *spawns = (port->session->capabilities & WF_CAN_SPAWN) != 0;
+    return port->incarnation;
 }
 
 static int route_publish(struct wf_worker *w, const char *topic, uint32_t tag, weft_pid from, struct wf_body *body)
@@ -220,6 +228,7 @@ static void route_watch_nodes(struct wf_worker *w, weft_pid who)
 
 const struct wf_route wf_transport_route = {.send = route_send,
                                             .send_name = route_send_name,
+                                            .find = route_find,
                                             .publish = route_publish,
                                             .interest = route_interest,
                                             .wait_room = route_wait_room,

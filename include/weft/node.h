@@ -21,6 +21,7 @@ typedef struct {
     int workers;               /* default: one per core, at most 64 */
     size_t stack_bytes;        /* of an actor; default 64 KiB, of which 16 KiB are guard */
     uint32_t actors_max;       /* per worker; default and limit 16,777,215 */
+    uint32_t far_actors_max;   /* alive at a time that one other node may have started here; default 65,536 */
     size_t mailbox_bytes_max;  /* of all mailboxes of the node together; default 1 GiB */
     uint32_t retained_max;     /* messages kept by weft_publish_retained; default 65,536 */
     size_t retained_bytes_max; /* of them together; default 64 MiB */

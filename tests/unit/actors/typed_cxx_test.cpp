@@ -20,6 +20,24 @@ WEFT_MESSAGE(order, 3, ORDER)
 
 static_assert(SAY_TAG == 1 && PING_TAG == 2 && shop::ORDER_TAG == 3, "tags are constants");
 
+static void serve(const struct say *args)
+{
+    weft_exit(args->loud ? 17 : 18);
+}
+WEFT_EXPORT_ACTOR("cxx.serve", serve, say)
+static void plain(const void *arg, size_t size)
+{
+    static_cast<void>(arg);
+    weft_exit(static_cast<int>(size));
+}
+WEFT_EXPORT_PLAIN("cxx.plain", plain)
+static_assert(sizeof(weft_far_options) > 0, "options are a type");
+static int spawns()
+{
+    struct say args = {};
+    return weft_spawn_on("b", "cxx.serve", nullptr, WEFT_ARGS(say, &args), nullptr);
+}
+
 static bool says()
 {
     unsigned char buffer[64];
@@ -64,5 +82,5 @@ static bool orders()
 
 int main()
 {
-    return says() && orders() ? 0 : 1;
+    return says() && orders() && spawns() == WEFT_ENOTACTOR ? 0 : 1;
 }

@@ -1,0 +1,100 @@
+/* weft/far.h -- actors that other nodes start by name. docs/far.md shows it at work.
+ *
+ *     #define ROOM_ARGS(F) F(str, topic) F(uint, places)
+ *     WEFT_STRUCT(room_args, ROOM_ARGS)
+ *     static void room(const struct room_args *args) {...}
+ *     WEFT_EXPORT_ACTOR("chat.room", room, room_args)    -- at file scope, without a semicolon
+ *
+ * Then, on any node:
+ *     struct room_args args = {weft_cstr("tea"), 40};
+ *     rc = weft_spawn_on("b", "chat.room", &pid, WEFT_ARGS(room_args, &args), NULL);
+ *
+ * The arguments travel as messages do (weft/typed.h), so both nodes may have different versions of the struct as long
+ * as its list of fields changes by the rules that stand there. They are checked where they arrive, before anything is
+ * started.
+ *
+ * What is exported belongs to the process: all of its nodes have it. A module that `weft run` loads, a program and a
+ * shared library export when they are loaded; a static library only if the linker takes the object file, so put
+ * WEFT_EXPORT_ACTOR where something else is needed as well, or call weft_export_actor. */
+#ifndef WEFT_FAR_H
+#define WEFT_FAR_H
+
+#include <weft/actor.h>
+#include <weft/api.h>
+#include <weft/monitor.h>
+#include <weft/pid.h>
+#include <weft/typed.h>
+WEFT_BEGIN
+
+enum {
+    WEFT_FAR_ARGS_MAX = 60 * 1024, /* bytes of packed arguments */
+    WEFT_FAR_NAME_MAX = 64,        /* bytes of an exported name: letters, digits, '.', '_', '-', '$' */
+};
+
+/* An exported actor. Zero means the default for every field but `name` and `body`. */
+struct weft_export {
+    const char *name; /* static storage */
+    weft_actor *body; /* gets the packed arguments */
+    /* What the arguments are checked to be; NULL: the body gets any bytes and looks itself. */
+    const struct weft_type_info *(*type)(void);
+    weft_spawn_options options; /* `kind` is `name` by default; `link` and `monitor` are not looked at */
+    struct weft_export *next;   /* weft's own */
+};
+
+/* [T] Exports an actor; `e` stays where it is for ever. Before its node starts, or later. WEFT_EEXIST if another one
+ * has the name, WEFT_EINVAL; the log says why. */
+WEFT_API int weft_export_actor(struct weft_export *e);
+
+/* At file scope: exports `function`, a void (const struct TYPE *), whose arguments are a WEFT_STRUCT or WEFT_MESSAGE
+ * called `args_type`. They, and the texts and lists in them, are good until the function returns. */
+#define WEFT_EXPORT_ACTOR(exported, function, args_type)                        \
+    static void weft_far_##function(const void *packed, size_t size)            \
+    {                                                                           \
+        struct args_type args;                                                  \
+        struct weft_why why;                                                    \
+        if (weft_typed_read(args_type##_type(), packed, size, &args, &why) < 0) \
+            weft_fail(WEFT_EFORMAT, "%s", why.text);                            \
+        function(&args);                                                        \
+    }                                                                           \
+    WEFT_EXPORT_AS(weft_far_##function, exported, args_type##_type)
+/* At file scope: exports `function`, a weft_actor, which gets what bytes the other node gave. */
+#define WEFT_EXPORT_PLAIN(exported, function) WEFT_EXPORT_AS(function, exported, NULL)
+#define WEFT_EXPORT_AS(function, exported, type_function)                 \
+    __attribute__((constructor)) static void function##_is_exported(void) \
+    {                                                                     \
+        static struct weft_export e;                                      \
+        e.name = exported;                                                \
+        e.body = function;                                                \
+        e.type = type_function;                                           \
+        (void)weft_export_actor(&e);                                      \
+    }
+
+/* Zero means the default for every field. */
+typedef struct {
+    bool link; /* tie both as weft_link does */
+    /* Gets a monitor of the new actor. As with weft_spawn there is no moment at which its end could be missed. */
+    weft_monitor_ref *monitor;
+    int64_t deadline;     /* for the answer of the other node; default: the node's send timeout from now */
+    struct weft_why *why; /* gets the reason of an error in words: "room_args.places: expected uint, got str" */
+} weft_far_options;
+
+/* [A, W] Starts the actor that the node called `node` exports as `actor`; NULL, or this node's own name: here. `out`
+ * (may be NULL) gets its pid. `type` and `args`: its arguments, by WEFT_ARGS(room_args, &args), or WEFT_NO_ARGS for
+ * one that takes bytes. `options` may be NULL.
+ *
+ * On an error there is no new actor, or it is killed as soon as this node hears of it: WEFT_ENOACTOR (that node
+ * exports no such actor), WEFT_EFORMAT (the arguments do not fit), WEFT_ETOOBIG (they take more than
+ * WEFT_FAR_ARGS_MAX bytes), WEFT_EACCESS (that node does not let this one start actors), WEFT_EFULL (this one has
+ * started as many there as it may), WEFT_ENONODE (not linked with it, or no longer), WEFT_ETIMEDOUT, WEFT_ECANCELED
+ * (the caller, or that node, is stopping), WEFT_ENOMEM, WEFT_EINVAL. */
+WEFT_API int weft_spawn_on(const char *node, const char *actor, weft_pid *out, const struct weft_type_info *type,
+                           const void *args, const weft_far_options *options);
+#define WEFT_ARGS(args_type, pointer) args_type##_type(), (1 ? (pointer) : (const struct args_type *)NULL)
+#define WEFT_NO_ARGS NULL, NULL
+
+/* [A, W] The same with arguments that are packed already, or that are just bytes. */
+WEFT_API int weft_spawn_packed_on(const char *node, const char *actor, weft_pid *out, const void *packed, size_t size,
+                                  const weft_far_options *options);
+
+WEFT_END
+#endif
