@@ -12,7 +12,6 @@ enum {
     SPAWN_ARG_MAX = 64 * 1024,
     MAILBOX_DEFAULT = 65536,
     ASIDE_DEFAULT = 10000, /* docs/mailboxes.md says why */
-    BUSY = 64,             /* runnable tasks from which a worker counts as busy, so that children go to an idle one */
 };
 
 struct wf_defer {
@@ -132,21 +131,6 @@ static void start_here(struct wf_worker *w, struct wf_call *c)
         wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
 }
 
-/* Near the parent, whose messages it will get, unless there is more to do here than on some idle worker. */
-static struct wf_worker *place(weft_node *node, struct wf_worker *from, int wanted)
-{
-    struct wf_workers *set = &node->workers;
-    if (wanted > 0) return set->at[wanted - 1];
-    if (from == NULL || wanted == WEFT_SPREAD)
-        return set->at[atomic_fetch_add_explicit(&node->next_worker, 1, memory_order_relaxed) % set->count];
-    if (from->ready_count < BUSY || set->count == 1) return from;
-    for (uint32_t i = 1; i < set->count; i++) {
-        struct wf_worker *w = set->at[(from->index + i) % set->count];
-        if (atomic_load_explicit(&w->state, memory_order_relaxed) != WF_RUNNING) return w; /* a hint is enough */
-    }
-    return from;
-}
-
 static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker *from, weft_actor *body,
                       const void *arg, size_t size, const weft_spawn_options *o, bool service)
 {
@@ -212,7 +196,8 @@ static int spawn(weft_node *node, struct wf_worker *from, struct wf_keep *keep, 
                     o->worker > (int)node->workers.count || (unsigned)o->policy > WEFT_FULL_FAIL))
         return WEFT_EINVAL;
     if (WF_UNLIKELY(atomic_load_explicit(&node->stopping, memory_order_relaxed) && !service)) return WEFT_ECANCELED;
-    struct wf_worker *w = place(node, from, o->worker);
+    bool at_once = false;
+    struct wf_worker *w = wf_place(node, from, o->worker, &at_once);
     struct wf_actors *wa = wf_actors_of(w);
     struct wf_actor *a;
     int rc = take_slot(wa, &a);
@@ -235,8 +220,9 @@ static int spawn(weft_node *node, struct wf_worker *from, struct wf_keep *keep, 
         return WEFT_OK;
     }
     wf_node_busy(node, service, 1);
-    if (from != NULL) wf_worker_send(from, w->index, &a->task.start.post);
-    else wf_worker_post(w, &a->task.start.post);
+    if (from == NULL) wf_worker_post(w, &a->task.start.post);
+    else wf_worker_send(from, w->index, &a->task.start.post);
+    if (at_once && from->outbox[w->index].count > 0) wf_outbox_flush(from, w->index);
     return WEFT_OK;
 }
 

@@ -267,6 +267,9 @@ static inline struct wf_actor_more *wf_actor_more(struct wf_actor *a)
 {
     return WF_LIKELY(a->more != NULL) ? a->more : wf_actor_more_from(a, a->task.worker);
 }
+/* place.c. The worker of a new actor; `from`: its parent's, NULL: it has none. `*at_once` is set if it should be told
+ * before the turn ends. */
+struct wf_worker *wf_place(weft_node *node, struct wf_worker *from, int wanted, bool *at_once);
 int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
                    size_t size, const weft_spawn_options *options, bool service);
 /* The same for a child that `keep` is to keep: then and after each of its ends but the last. */

@@ -47,8 +47,10 @@ typedef struct {
      * last message may go beyond; default: none but the node's mailbox_bytes_max */
     size_t mailbox_bytes;
     uint32_t aside_max; /* messages that one selective receive may pass over; default 10,000; see weft_recv_match */
-    int worker;         /* 1..N: that one; 0: near the parent unless its worker is busy; or WEFT_SPREAD */
-    bool link;          /* tie parent and child as weft_link does, before the child first runs */
+    /* 1..N: that one. WEFT_SPREAD. 0: the parent's; but while another one is idle children go there if the parent's
+     * has much to run (64 actors), and every second child of an actor that computes more than it talks */
+    int worker;
+    bool link; /* tie parent and child as weft_link does, before the child first runs */
     /* Others read or write this actor's stack while it waits: it is never parked (weft_node_options.park_after).
      * Without it nobody else may use variables of an actor that waits; a fault then names both actors. */
     bool shares_stack;

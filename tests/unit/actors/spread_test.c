@@ -1,11 +1,21 @@
-/* weft_spawn_options.worker: on the parent's worker, on a named one, on each in turn. */
+/* weft_spawn_options.worker: on the parent's worker, on a named one, on each in turn; and where children of one that
+ * computes go. Whether it does is a question of time, so the parent's thread has a clock that the test sets. */
 #include <check.h>
 
 #include <weft.h>
 
+#include "actor.h"
 #include "node.h"
 
 enum { WORKERS = 3, CHILDREN = 30 };
+
+static _Thread_local int64_t stopped_at, ahead; /* 0: it runs */
+
+static int64_t clock_of_thread(struct pf_env *env)
+{
+    (void)env;
+    return stopped_at != 0 ? stopped_at : pf_env_native()->now(pf_env_native()) + ahead;
+}
 
 static int refused_below, refused_above;
 static int on[3][WORKERS]; /* by kind of request, then by worker: children that ran there */
@@ -23,8 +33,11 @@ static void parent(const void *arg, size_t size)
     (void)arg, (void)size;
     for (int kind = 0; kind < 3; kind++) {
         weft_spawn_options options = {.worker = wanted[kind]};
+        (void)weft_yield(); /* a new turn, perhaps; from its beginning to the last child no time passes */
+        stopped_at = wf_actor_self()->task.worker->now;
         for (int i = 0; i < CHILDREN; i++)
             if (weft_spawn(NULL, child, &self, sizeof self, &options) < 0) return;
+        stopped_at = 0;
         for (int i = 0; i < CHILDREN; i++) {
             weft_msg *m;
             if (weft_recv(&m, weft_after(WEFT_SEC(20))) < 0) return;
@@ -36,17 +49,24 @@ static void parent(const void *arg, size_t size)
     refused_above = weft_spawn(NULL, child, &self, sizeof self, &(weft_spawn_options){.worker = WORKERS + 1});
 }
 
-START_TEST(children_run_where_they_are_put)
+static void run_on_first(weft_actor *body)
 {
     weft_node *node;
     weft_node_options options = {.workers = WORKERS};
     weft_spawn_options first = {.worker = 1};
-    ck_assert_int_eq(wf_node_create(&node, &options, NULL), WEFT_OK);
+    struct pf_env env = *pf_env_native();
+    env.now = clock_of_thread;
+    ck_assert_int_eq(wf_node_create(&node, &options, &env), WEFT_OK);
     ck_assert_int_eq(wf_node_run(node), WEFT_OK);
-    ck_assert_int_eq(weft_node_spawn(node, NULL, parent, NULL, 0, &first), WEFT_OK);
+    ck_assert_int_eq(weft_node_spawn(node, NULL, body, NULL, 0, &first), WEFT_OK);
     ck_assert_int_eq(weft_node_wait(node, weft_after(WEFT_SEC(20))), WEFT_OK);
     wf_node_finish_actors(node);
     wf_node_destroy(node);
+}
+
+START_TEST(children_run_where_they_are_put)
+{
+    run_on_first(parent);
     static const int expected[3][WORKERS] = {{CHILDREN, 0, 0}, {0, CHILDREN, 0}, {10, 10, 10}};
     for (int kind = 0; kind < 3; kind++)
         for (int w = 0; w < WORKERS; w++) ck_assert_int_eq(on[kind][w], expected[kind][w]);
@@ -55,11 +75,50 @@ START_TEST(children_run_where_they_are_put)
 }
 END_TEST
 
+/* ---- One that computes ----------------------------------------------------------------------------------------- */
+
+static int lent[WORKERS];
+
+static bool all_others_sleep(const struct wf_worker *w)
+{
+    for (uint32_t i = 0; i < w->set->count; i++) {
+        if (i != w->index && atomic_load(&w->set->at[i]->state) == WF_RUNNING) return false;
+    }
+    return true;
+}
+
+static void computing_parent(const void *arg, size_t size)
+{
+    weft_pid self = weft_self();
+    struct wf_worker *w = wf_actor_self()->task.worker;
+    (void)arg, (void)size;
+    while (!all_others_sleep(w)) pf_cpu_relax();
+    ahead += WEFT_SEC(1);
+    for (int i = 0; i < CHILDREN; i++)
+        if (weft_spawn(NULL, child, &self, sizeof self, NULL) < 0) return;
+    for (int i = 0; i < CHILDREN; i++) {
+        weft_msg *m;
+        if (weft_recv(&m, weft_after(WEFT_SEC(20))) < 0) return;
+        lent[wf_id_worker(weft_from(m).actor)]++;
+        weft_msg_free(m);
+    }
+}
+
+START_TEST(one_that_computes_shares_its_children_with_an_idle_worker)
+{
+    run_on_first(computing_parent);
+    ck_assert_int_eq(lent[0], CHILDREN / 2);
+    ck_assert_int_eq(lent[1], CHILDREN / 2);
+    ck_assert_int_eq(lent[2], 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("spread");
     TCase *c = tcase_create("spread");
     tcase_add_test(c, children_run_where_they_are_put);
+    tcase_add_test(c, one_that_computes_shares_its_children_with_an_idle_worker);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
