@@ -9,15 +9,8 @@
 #include <string.h>
 
 enum {
-    SPAWN_ARG_MAX = 64 * 1024,
     MAILBOX_DEFAULT = 65536,
     ASIDE_DEFAULT = 10000, /* docs/mailboxes.md says why */
-};
-
-struct wf_defer {
-    struct wf_defer *next;
-    void (*undo)(void *);
-    void *arg;
 };
 
 /* ---- What a worker keeps --------------------------------------------------------------------------------------- */
@@ -92,6 +85,14 @@ struct wf_backlog *wf_backlog_from(struct wf_actor *a, struct wf_worker *w)
     return m->backlog = b;
 }
 
+void wf_actor_free_arg(struct wf_actor *a, struct wf_worker *w)
+{
+    if (!a->in_place && a->arg != NULL)
+        wf_pool_give(w == NULL ? NULL : &w->pool, a->handles ? WF_POOL_LARGE : wf_pool_class(a->arg_size), a->arg);
+    a->arg = NULL;
+    a->handles = a->in_place = false;
+}
+
 static void free_more(struct wf_actor *a, struct wf_worker *w)
 {
     struct wf_actor_more *m = a->more;
@@ -120,19 +121,44 @@ static void give_slot(struct wf_actors *wa, struct wf_actor *a)
     pf_mutex_unlock(wa->lock);
 }
 
+/* A handler has nothing to do before its first message, which may have come already. */
+static inline void start_task(struct wf_actor *a)
+{
+    if (WF_UNLIKELY(a->handles) && !wf_mailbox_ready(&a->task) && !a->task.cancelled) {
+        a->task.wants_mail = true;
+        wf_task_start_stackless(&a->task);
+    } else {
+        wf_task_start(&a->task);
+    }
+}
+
 static void start_here(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_actor *a = WF_CONTAINER(c, struct wf_actor, task.start);
     a->task.coro = (struct wf_coro){.sp = NULL};
     enlist(wf_actors_of(w), a);
     wf_node_busy(wf_node_of(w), a->service, -1); /* it is no longer under way */
-    wf_task_start(&a->task);
+    start_task(a);
     if (atomic_load_explicit(&wf_node_of(w)->stopping, memory_order_relaxed) && !a->service)
         wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
 }
 
-static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker *from, weft_actor *body,
-                      const void *arg, size_t size, const weft_spawn_options *o, bool service)
+/* The actor's own copy. */
+static int copy_arg(struct wf_actor *a, struct wf_worker *from, const struct wf_birth *b)
+{
+    a->arg = NULL;
+    a->arg_size = (uint32_t)b->size;
+    if (WF_UNLIKELY(b->handle != NULL)) return wf_handler_init(a, b->handle, b->arg, b->size);
+    a->body = b->body;
+    if (b->size == 0) return WEFT_OK;
+    a->arg = wf_pool_take(from == NULL ? NULL : &from->pool, wf_pool_class(b->size), b->size);
+    if (a->arg == NULL) return WEFT_ENOMEM;
+    memcpy(a->arg, b->arg, b->size);
+    return WEFT_OK;
+}
+
+static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker *from, const struct wf_birth *b,
+                      const weft_spawn_options *o)
 {
     const size_t first = offsetof(struct wf_actor, service), second = offsetof(struct wf_actor, mail);
     /* Senders with a stale pid may be looking: see wf_actor_is_full. */
@@ -140,22 +166,15 @@ static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker 
     memset((char *)a + first, 0, second - first);
     memset((char *)a + second, 0, offsetof(struct wf_actor, task) - second);
     a->more = NULL;
-    a->arg = NULL;
-    a->arg_size = (uint32_t)size;
-    if (size > 0) {
-        a->arg = wf_pool_take(from == NULL ? NULL : &from->pool, wf_pool_class(size), size);
-        if (a->arg == NULL) return WEFT_ENOMEM;
-        memcpy(a->arg, arg, size);
-    }
+    if (copy_arg(a, from, b) < 0) return WEFT_ENOMEM;
     a->id = wf_id_reserved(&a->slot, w->index);
     a->kind = o->kind == NULL ? "actor" : o->kind;
-    a->body = body;
     a->mailbox_max = o->mailbox_max == 0 ? MAILBOX_DEFAULT : o->mailbox_max;
     /* Never 0: an empty mailbox takes one message in any case. */
     const size_t bytes = WF_MAX(wf_actors_of(w)->mail_bytes_max, 1);
     a->mailbox_bytes_max = o->mailbox_bytes == 0 ? bytes : WF_MIN(o->mailbox_bytes, bytes);
     atomic_store_explicit(&a->policy, (uint8_t)o->policy, memory_order_relaxed);
-    a->service = service;
+    a->service = b->service;
     wf_task_init(&a->task, w, o->stack_bytes == 0 ? w->set->stack_bytes : o->stack_bytes);
     a->task.shares_stack = o->shares_stack;
     return WEFT_OK;
@@ -186,28 +205,29 @@ static int init_more(struct wf_actor *a, struct wf_worker *from, struct wf_keep 
     return o->link || o->monitor != NULL ? tie_to_parent(a, o) : WEFT_OK;
 }
 
-static int spawn(weft_node *node, struct wf_worker *from, struct wf_keep *keep, weft_pid *out, weft_actor *body,
-                 const void *arg, size_t size, const weft_spawn_options *options, bool service)
+int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const struct wf_birth *b)
 {
     static const weft_spawn_options defaults;
-    const weft_spawn_options *o = options == NULL ? &defaults : options;
-    if (WF_UNLIKELY(body == NULL || size > SPAWN_ARG_MAX || (arg == NULL && size > 0) ||
-                    o->stack_bytes > WF_STACK_BYTES_MAX || o->worker < WEFT_SPREAD ||
-                    o->worker > (int)node->workers.count || (unsigned)o->policy > WEFT_FULL_FAIL))
+    const weft_spawn_options *o = b->options == NULL ? &defaults : b->options;
+    if (WF_UNLIKELY((b->body == NULL && b->handle == NULL) || b->size > WF_SPAWN_ARG_MAX ||
+                    (b->arg == NULL && b->size > 0) || o->stack_bytes > WF_STACK_BYTES_MAX ||
+                    o->worker < WEFT_SPREAD || o->worker > (int)node->workers.count ||
+                    (unsigned)o->policy > WEFT_FULL_FAIL))
         return WEFT_EINVAL;
-    if (WF_UNLIKELY(atomic_load_explicit(&node->stopping, memory_order_relaxed) && !service)) return WEFT_ECANCELED;
+    if (WF_UNLIKELY(atomic_load_explicit(&node->stopping, memory_order_relaxed) && !b->service))
+        return WEFT_ECANCELED;
     bool at_once = false;
     struct wf_worker *w = wf_place(node, from, o->worker, &at_once);
     struct wf_actors *wa = wf_actors_of(w);
     struct wf_actor *a;
     int rc = take_slot(wa, &a);
     if (WF_UNLIKELY(rc < 0)) return rc;
-    rc = init_actor(a, w, from, body, arg, size, o, service);
-    if (rc == WEFT_OK && WF_UNLIKELY(o->link || o->monitor != NULL || o->aside_max != 0 || keep != NULL))
-        rc = init_more(a, from, keep, o);
+    rc = init_actor(a, w, from, b, o);
+    if (rc == WEFT_OK && WF_UNLIKELY(o->link || o->monitor != NULL || o->aside_max != 0 || b->keep != NULL))
+        rc = init_more(a, from, b->keep, o);
     if (WF_UNLIKELY(rc < 0)) {
         free_more(a, from);
-        if (a->arg != NULL) wf_pool_give(from == NULL ? NULL : &from->pool, wf_pool_class(size), a->arg);
+        wf_actor_free_arg(a, from);
         give_slot(wa, a);
         return rc;
     }
@@ -216,10 +236,10 @@ static int spawn(weft_node *node, struct wf_worker *from, struct wf_keep *keep, 
     if (out != NULL) *out = (weft_pid){node->incarnation, a->id};
     if (w == from) {
         enlist(wa, a);
-        wf_task_start(&a->task);
+        start_task(a);
         return WEFT_OK;
     }
-    wf_node_busy(node, service, 1);
+    wf_node_busy(node, b->service, 1);
     if (from == NULL) wf_worker_post(w, &a->task.start.post);
     else wf_worker_send(from, w->index, &a->task.start.post);
     if (at_once && from->outbox[w->index].count > 0) wf_outbox_flush(from, w->index);
@@ -229,13 +249,15 @@ static int spawn(weft_node *node, struct wf_worker *from, struct wf_keep *keep, 
 int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
                    size_t size, const weft_spawn_options *options, bool service)
 {
-    return spawn(node, from, NULL, out, body, arg, size, options, service);
+    struct wf_birth b = {.body = body, .arg = arg, .size = size, .options = options, .service = service};
+    return wf_actor_birth(node, from, out, &b);
 }
 
 int wf_actor_spawn_kept(struct wf_worker *from, struct wf_keep *keep, weft_pid *out, weft_actor *body,
                         const void *arg, size_t size, const weft_spawn_options *options)
 {
-    return spawn(wf_node_of(from), from, keep, out, body, arg, size, options, false);
+    struct wf_birth b = {.body = body, .arg = arg, .size = size, .options = options, .keep = keep};
+    return wf_actor_birth(wf_node_of(from), from, out, &b);
 }
 
 int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size, const weft_spawn_options *options)
@@ -247,85 +269,16 @@ int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size, co
                           self->service);
 }
 
-static void free_arg(struct wf_actor *a)
-{
-    if (a->arg != NULL) wf_pool_give(&a->task.worker->pool, wf_pool_class(a->arg_size), a->arg);
-    a->arg = NULL;
-}
-
 /* ---- Run ------------------------------------------------------------------------------------------------------- */
 
-static void run_defers(struct wf_actor *a)
-{
-    struct wf_defer *d;
-    while (a->more != NULL && (d = a->more->defers) != NULL) {
-        a->more->defers = d->next;
-        void (*undo)(void *) = d->undo;
-        void *arg = d->arg;
-        wf_pool_give(&a->task.worker->pool, wf_pool_class(sizeof *d), d);
-        undo(arg);
-    }
-}
-
-static void leave_names(struct wf_actor *a)
-{
-    struct wf_names *names = wf_node_of(a->task.worker)->names;
-    const struct wf_keep *keep = a->more->keep;
-    if (keep == NULL) wf_names_remove_all(names, &a->more->names);
-    else wf_names_remove_others(names, wf_keep_name(keep), &a->more->names);
-}
-
-/* A kept actor keeps its mail and those who monitor it. */
-static void end_tail(struct wf_actor *a)
-{
-    bool last = wf_actor_keep(a) == NULL;
-    if (WF_LIKELY(last)) wf_mailbox_close(a);
-    else wf_mailbox_leave(a);
-    wf_watch_end(a, last);
-}
-
-static bool has_clean_ups(const struct wf_actor *a)
-{
-    return a->more != NULL && (a->more->defers != NULL || a->more->locals != NULL);
-}
-
-/* On the actor's own stack. When this returns nothing is left but the task. A clean-up that calls weft_exit comes
- * here again, and the rest of the clean-ups run. */
-static void end_actor(struct wf_actor *a)
-{
-    struct wf_worker *w = a->task.worker;
-    wf_asking_leave(a);                         /* killed in a call: nothing is to be answered any more */
-    a->task.cancelled = a->task.killed = false; /* clean-ups may wait: until the grace period is over */
-    if (!a->cleaning) {
-        a->cleaning = true;
-        int64_t latest = wf_task_end_grace(&a->task);
-        if (has_clean_ups(a)) {
-            a->more->latest = latest != WEFT_FOREVER ? latest : weft_after(wf_node_of(w)->options.grace);
-            a->task.bounded = true;
-        }
-    }
-    while (WF_UNLIKELY(has_clean_ups(a))) { /* until destructors have left no more of either */
-        run_defers(a);
-        wf_locals_finish(a);
-    }
-    wf_task_close_owned(&a->task);
-    if (WF_UNLIKELY(a->more != NULL)) {
-        wf_topics_leave(a);
-        if (a->more->names != NULL) leave_names(a);
-        wf_groups_leave(a);
-        wf_calls_leave(a);
-    }
-    end_tail(a);
-}
-
 /* The end is in the same frame as the body's argument, as clean-ups may use it. */
-void wf_actor_main(struct wf_task *t)
+enum wf_turn wf_actor_main(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
     size_t size = a->arg_size;
     void *arg = a->arg;
-    if (WF_UNLIKELY(t->killed)) {
-        free_arg(a);
+    if (WF_UNLIKELY(t->killed || a->handles)) {
+        if (!a->handles) wf_actor_free_arg(a, t->worker);
     } else if (size == 0) {
         a->body(NULL, 0);
     } else if (size <= 512) {
@@ -333,15 +286,20 @@ void wf_actor_main(struct wf_task *t)
          * parked. Small ones are the rule. */
         char *copy = __builtin_alloca(size);
         memcpy(copy, arg, size);
-        free_arg(a);
+        wf_actor_free_arg(a, t->worker);
         a->body(copy, size);
     } else {
         a->arg = NULL;
         if (weft_defer(free, arg) == WEFT_OK) a->body(arg, size); /* every block comes from malloc */
         else weft_log(WEFT_ERROR, "no memory for the clean-ups of actor %s: it ends without having run", a->kind);
     }
+    if (WF_UNLIKELY(a->handles)) { /* or has become one */
+        enum wf_turn turn = wf_handler_turn(a);
+        if (turn != WF_TURN_OVER) return turn;
+    }
     if (WF_UNLIKELY(t->killed)) a->reason = WEFT_EXIT_KILLED;
-    end_actor(a);
+    wf_actor_end(a);
+    return WF_TURN_OVER;
 }
 
 /* The last touch: the slot goes back, the pid is stale from here on. */
@@ -361,7 +319,7 @@ void wf_actor_done(struct wf_task *t)
 void wf_actor_restart(struct wf_actor *a, void *arg, size_t size)
 {
     struct wf_worker *w = a->task.worker;
-    WF_ASSERT(a->task.state == WF_TASK_DONE && a->held == NULL && !has_clean_ups(a) && a->asking == NULL);
+    WF_ASSERT(a->task.state == WF_TASK_DONE && a->held == NULL && !wf_has_clean_ups(a) && a->asking == NULL);
     a->arg = arg;
     a->arg_size = (uint32_t)size;
     a->cleaning = a->wants_room = a->room_news = a->traps_stop = a->stop_asked = a->told_ready = false;
@@ -381,21 +339,24 @@ void wf_actor_restart(struct wf_actor *a, void *arg, size_t size)
 void wf_actor_end_kept(struct wf_actor *a)
 {
     WF_ASSERT(wf_actor_keep(a) == NULL && a->task.state == WF_TASK_DONE);
-    leave_names(a);
-    end_tail(a);
+    wf_actor_leave_names(a);
+    wf_actor_end_tail(a);
     wf_actor_done(&a->task);
 }
 
-void wf_actor_unstarted(struct wf_task *t)
+/* A handler has to end on a stack if not before then: it waits for one. */
+bool wf_actor_unstarted(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
+    if (a->handles) return false;
     weft_log(WEFT_ERROR, "no memory for the stack of actor %s: it ends without having run", a->kind);
-    free_arg(a);
-    run_defers(a); /* weft's own: its body never ran */
+    wf_actor_free_arg(a, t->worker);
+    wf_run_defers(a); /* weft's own: its body never ran */
     (void)wf_task_end_grace(t);
     a->reason = WEFT_ENOMEM;
-    end_tail(a);
+    wf_actor_end_tail(a);
     wf_actor_done(t);
+    return true;
 }
 
 void wf_actor_killed(struct wf_task *t)
@@ -403,7 +364,7 @@ void wf_actor_killed(struct wf_task *t)
     struct wf_actor *a = wf_actor_of(t);
     WF_ASSERT(!a->cleaning); /* task_latest bounds the waits of clean-ups; nothing kills twice */
     a->reason = WEFT_EXIT_KILLED;
-    end_actor(a);
+    wf_actor_end(a);
     wf_task_exit();
 }
 
@@ -415,7 +376,7 @@ void weft_exit(int reason)
         abort();
     }
     self->reason = reason;
-    end_actor(self);
+    wf_actor_end(self);
     wf_task_exit();
 }
 
@@ -532,26 +493,6 @@ int weft_kill(weft_pid target)
 }
 
 /* ---- Small calls ----------------------------------------------------------------------------------------------- */
-
-int wf_actor_defer(struct wf_actor *a, void (*undo)(void *), void *arg)
-{
-    struct wf_pool *pool = &a->task.worker->pool;
-    struct wf_defer *d = wf_actor_more(a) == NULL ? NULL : wf_pool_take(pool, wf_pool_class(sizeof *d), sizeof *d);
-    if (d == NULL) {
-        undo(arg);
-        return WEFT_ENOMEM;
-    }
-    *d = (struct wf_defer){a->more->defers, undo, arg};
-    a->more->defers = d;
-    return WEFT_OK;
-}
-
-int weft_defer(void (*undo)(void *), void *arg)
-{
-    struct wf_actor *self = wf_actor_self();
-    if (self == NULL) return WEFT_ENOTACTOR;
-    return undo == NULL ? WEFT_EINVAL : wf_actor_defer(self, undo, arg);
-}
 
 weft_pid weft_self(void)
 {

@@ -25,6 +25,7 @@
 
 #include <weft/actor.h>
 #include <weft/call.h>
+#include <weft/handler.h>
 #include <weft/log.h>
 
 struct wf_charge;
@@ -51,7 +52,14 @@ struct wf_asking {
     bool waiting; /* all is sent */
     bool probed;  /* it has waited for so long that cycles are looked for */
 };
+enum { WF_SPAWN_ARG_MAX = 64 * 1024 };
 enum { WF_ANSWER_OPEN = 1 }; /* weft_answer.error until there is a result */
+
+/* A handler that began as a body, or that has more state than a pointer takes: wf_actor.arg, from malloc. */
+struct wf_handling {
+    weft_handler *handle;
+    alignas(16) unsigned char state[];
+};
 
 /* What few mailboxes need: wf_actor_more.backlog. */
 struct wf_backlog {
@@ -85,8 +93,11 @@ struct wf_actor {
     struct wf_slot slot;
     uint64_t id; /* of this life: pid.actor */
     const char *kind;
-    weft_actor *body;
-    void *arg;                  /* pool block, until the actor starts */
+    union {
+        weft_actor *body;
+        weft_handler *handle; /* in_place */
+    };
+    size_t mailbox_bytes_max;
     struct wf_actor_more *more; /* NULL: nothing of it was ever needed */
     uint32_t arg_size;
     uint32_t mailbox_max;
@@ -102,6 +113,8 @@ struct wf_actor {
     bool aside_told : 1;    /* the log has said that a selective receive came to its bound */
     bool wants_room : 1;    /* waits for room in another's mailbox */
     bool room_news : 1;     /* and was told that there is some */
+    bool handles : 1;       /* it is a handler: see handler.c */
+    bool in_place : 1;      /* and its state lies in here */
     bool crowded : 1;       /* senders wait for room here, or think that there is none */
     bool awaited : 1;       /* has subscriptions whose publishers wait */
     uint16_t room_asked;    /* how often it asked: news of an earlier time say nothing */
@@ -113,7 +126,10 @@ struct wf_actor {
     uint64_t gone; /* messages that have left the mailbox, received or not */
     uint32_t mail_count;
     uint32_t evicted; /* of `gone`: dropped, not received. Both counters stay at their maximum */
-    size_t mailbox_bytes_max;
+    union {
+        void *arg; /* pool block, until the actor starts; of a handler: struct wf_handling */
+        unsigned char state[sizeof(void *)]; /* in_place */
+    };
     struct wf_asking *asking; /* the call it is in; NULL: none */
     uint32_t dropped;
     int reason; /* of its end: WEFT_EXIT_*, or what weft_exit was given. Once it is asked to stop: of a return */
@@ -211,6 +227,16 @@ static inline void wf_asking_leave(struct wf_actor *a)
     if (WF_UNLIKELY(a->asking != NULL)) wf_unlink(&a->asking->on_calls);
     a->asking = NULL;
 }
+/* Whether it is a handler that was called with that message, and has not let go of it. */
+static inline bool wf_is_handling(const struct wf_actor *a, const weft_msg *m)
+{
+    return a->task.handling && m->post.kind >= WF_POST_HANDLED;
+}
+/* Whether a pool passed it on and waits for its member to let go of it. */
+static inline bool wf_is_work(const weft_msg *m)
+{
+    return m->post.kind == WF_POST_WORK || m->post.kind == WF_POST_HANDLED_WORK;
+}
 /* The keeper of an actor that has one. */
 static inline struct wf_keep *wf_actor_keep(const struct wf_actor *a)
 {
@@ -270,13 +296,22 @@ static inline struct wf_actor_more *wf_actor_more(struct wf_actor *a)
 /* place.c. The worker of a new actor; `from`: its parent's, NULL: it has none. `*at_once` is set if it should be told
  * before the turn ends. */
 struct wf_worker *wf_place(weft_node *node, struct wf_worker *from, int wanted, bool *at_once);
+/* What an actor is made with: a body, or a handler whose state `arg` is. */
+struct wf_birth {
+    weft_actor *body;
+    weft_handler *handle;
+    const void *arg;
+    size_t size;
+    const weft_spawn_options *options; /* NULL: defaults */
+    struct wf_keep *keep;              /* of a child: then and after each of its ends but the last; NULL: none */
+    bool service;
+};
+int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const struct wf_birth *b);
 int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,
                    size_t size, const weft_spawn_options *options, bool service);
 /* The same for a child that `keep` is to keep: then and after each of its ends but the last. */
 int wf_actor_spawn_kept(struct wf_worker *from, struct wf_keep *keep, weft_pid *out, weft_actor *body,
                         const void *arg, size_t size, const weft_spawn_options *options);
-/* weft_defer for an actor of the calling worker. */
-int wf_actor_defer(struct wf_actor *a, void (*undo)(void *), void *arg);
 /* A kept actor between two lives gets the next one; takes `arg`, a block of the pool. */
 void wf_actor_restart(struct wf_actor *a, void *arg, size_t size);
 /* A kept actor whose last life is over, and that is kept no longer. */
@@ -287,14 +322,36 @@ void wf_actor_fail(struct wf_actor *self, int reason, const char *text) __attrib
  * has its text. */
 void wf_actor_cancel(struct wf_actor *a, int reason, struct wf_body *end);
 void wf_actor_kill(struct wf_actor *a);
-void wf_actor_main(struct wf_task *t);
+enum wf_turn wf_actor_main(struct wf_task *t);
 void wf_actor_done(struct wf_task *t);
-void wf_actor_unstarted(struct wf_task *t);
+bool wf_actor_unstarted(struct wf_task *t);
 int64_t wf_actor_latest(const struct wf_task *t);
 void wf_actor_killed(struct wf_task *t) __attribute__((noreturn));
+/* What it was started with, or the state of a handler. */
+void wf_actor_free_arg(struct wf_actor *a, struct wf_worker *w);
 void wf_actor_describe(const struct wf_task *t, char *out, size_t size);
 /* What wf_stack_used has said of its stack. */
 void wf_actor_stack_used(struct wf_task *t, size_t used);
+
+/* ---- end.c ----------------------------------------------------------------------------------------------------- */
+/* On the actor's own stack. When this returns nothing is left but the task. A clean-up that calls weft_exit comes
+ * here again, and the rest of the clean-ups run. */
+void wf_actor_end(struct wf_actor *a);
+/* The last part of it, on any stack. A kept actor keeps its mail and those who monitor it. */
+void wf_actor_end_tail(struct wf_actor *a);
+void wf_actor_leave_names(struct wf_actor *a);
+/* weft_defer for an actor of the calling worker; and what was given to it, last first. */
+int wf_actor_defer(struct wf_actor *a, void (*undo)(void *), void *arg);
+void wf_run_defers(struct wf_actor *a);
+static inline bool wf_has_clean_ups(const struct wf_actor *a)
+{
+    return a->more != NULL && (a->more->defers != NULL || a->more->locals != NULL);
+}
+
+/* ---- handler.c ------------------------------------------------------------------------------------------------- */
+/* Makes `a`, which has no body, a handler with a copy of that state. WEFT_ENOMEM. */
+int wf_handler_init(struct wf_actor *a, weft_handler *handle, const void *state, size_t size);
+enum wf_turn wf_handler_turn(struct wf_actor *a);
 
 /* ---- mailbox.c: on the owner's thread; what every message passes through is in mailbox.h ----------------------- */
 /* Every message that reaches its worker comes through here, and here its kind is told apart. Consumes `m`. */
@@ -307,6 +364,8 @@ void wf_mailbox_unpack(struct wf_actor *a);
 /* Whether it has subscriptions whose publishers wait. */
 void wf_mailbox_awaited(struct wf_actor *a, bool awaited);
 bool wf_mailbox_ready(const struct wf_task *t);
+/* weft_recv for the running actor, without waiting: NULL if there is nothing. */
+weft_msg *wf_mailbox_next(struct wf_actor *a);
 /* SEND or CALL, by the mailbox's policy; a sender that can wait has looked at wf_mailbox_full. False: it was
  * dropped. */
 bool wf_mailbox_put(struct wf_actor *a, weft_msg *m);

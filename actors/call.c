@@ -297,7 +297,7 @@ int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
     m->ref = ask->ref;
     weft_msg *answered = (weft_msg *)(uintptr_t)ask;
     answered->post.flags = WF_MSG_SEND; /* freeing it says nothing any more */
-    if (answered->post.kind == WF_POST_WORK) wf_member_let_go(self, answered);
+    if (wf_is_work(answered)) wf_member_let_go(self, answered);
     return wf_send_signal(w, ask->from, m);
 }
 

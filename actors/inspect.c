@@ -97,13 +97,14 @@ static void look_at_stack(struct wf_actor *a)
 
 static void describe(const struct wf_actor *a, struct wf_actor_info *out)
 {
-    static const char *const states[] = {"new",     "ready",   "ready",  "running",
+    static const char *const states[] = {"new",     "ready",   "ready",  "running",   "waiting",
                                          "waiting", "waiting", "parked", "restarting"};
     memset(out, 0, sizeof *out);
     out->pid = wf_actor_pid(a);
     snprintf(out->kind, sizeof out->kind, "%s", a->kind);
     snprintf(out->name, sizeof out->name, "%s", wf_actor_name(a));
-    snprintf(out->state, sizeof out->state, "%s", states[a->task.state]);
+    bool woken = a->handles && a->task.state == WF_TASK_NEW;
+    snprintf(out->state, sizeof out->state, "%s", woken ? "ready" : states[a->task.state]);
     snprintf(out->waits_for, sizeof out->waits_for, "%s", wf_task_waits_for(&a->task));
     out->mailbox = a->mail_count;
     out->mailbox_max = a->mailbox_max;

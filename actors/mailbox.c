@@ -49,7 +49,7 @@ static inline void count_out(struct wf_actor *a, size_t weight)
 }
 
 /* Mail has left the lane. */
-static inline void taken_out(struct wf_actor *a, weft_msg *m)
+static inline __attribute__((always_inline)) void taken_out(struct wf_actor *a, weft_msg *m)
 {
     if (WF_UNLIKELY(m->post.flags >= WF_MSG_RETAINED)) wf_subscription_uncount(wf_actors_of(a->task.worker), m);
     count_out(a, wf_msg_weight(m));
@@ -286,7 +286,8 @@ bool wf_mailbox_put_shared(struct wf_actor *a, struct wf_body *body)
 /* ---- Receiving ------------------------------------------------------------------------------------------------- */
 
 /* `m` comes after `previous`, NULL: it is the oldest. */
-static inline bool drop_if_dead(struct wf_actor *a, weft_msg *previous, const weft_msg *m)
+static inline __attribute__((always_inline)) bool drop_if_dead(struct wf_actor *a, weft_msg *previous,
+                                                               const weft_msg *m)
 {
     if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || !wf_request_is_dead(a->task.worker, m)) return false;
     weft_msg *dead = take_out(a, previous);
@@ -330,7 +331,8 @@ static bool signal_is_next(const struct wf_actor *a)
 }
 
 /* The receiver has `m`, which was taken out and has made room for so many bytes. */
-static inline int receive(struct wf_actor *a, weft_msg *m, size_t weight, weft_msg **out)
+static inline __attribute__((always_inline)) int receive(struct wf_actor *a, weft_msg *m, size_t weight,
+                                                         weft_msg **out)
 {
     a->gone++;
     if (WF_UNLIKELY(a->crowded)) wf_room_eighth_came(a, weight);
@@ -379,6 +381,27 @@ static __attribute__((noinline)) int recv_slowly(struct wf_actor *a, weft_msg **
         if (rc == WEFT_ETIMEDOUT && wf_mailbox_ready(&a->task)) continue; /* both came in one turn */
         if (WF_UNLIKELY(rc < 0)) return (int)wf_task_settle(rc);
     }
+}
+
+weft_msg *wf_mailbox_next(struct wf_actor *a)
+{
+    weft_msg *m = NULL;
+    while (m == NULL) {
+        if (WF_UNLIKELY(a->signals.first != NULL) && signal_is_next(a)) {
+            (void)take_signal(a, NULL, &m);
+        } else if (a->mail.first == NULL) {
+            if (WF_UNLIKELY(a->crowded)) wf_room_came(a);
+            return NULL;
+        } else if (drop_if_dead(a, NULL, a->mail.first)) {
+            continue;
+        } else if (wf_is_bunch(a->mail.first)) {
+            (void)receive_bunched(a, &m);
+        } else {
+            m = take_out(a, NULL);
+            (void)receive(a, m, wf_msg_weight(m), &m);
+        }
+    }
+    return m;
 }
 
 static __attribute__((noinline)) int recv_after_yield(struct wf_actor *a, weft_msg **out, int64_t deadline)
@@ -529,21 +552,6 @@ int wf_recv_signal(weft_msg **out, int64_t deadline)
 }
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
-
-void wf_mailbox_leave(struct wf_actor *a)
-{
-    struct wf_worker *w = a->task.worker;
-    for (weft_msg *m; (m = a->held) != NULL;) {
-        wf_release(a, m);
-        /* Its own request is here if it was killed while that waited for room: nobody is to be told. */
-        if (m->post.flags == WF_MSG_CALL && !weft_pid_equal(m->from, wf_actor_pid(a))) wf_refuse(w, m, WEFT_ENOREPLY);
-        else wf_msg_free(w, m);
-    }
-    for (weft_msg *m; (m = wf_lane_take_after(&a->signals, NULL)) != NULL;) {
-        if (m->post.flags == WF_MSG_CALL) wf_refuse(w, m, WEFT_ENOACTOR);
-        else wf_msg_free(w, m);
-    }
-}
 
 void wf_mailbox_close(struct wf_actor *a)
 {

@@ -88,6 +88,9 @@ void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
 
 /* ---- Held messages --------------------------------------------------------------------------------------------- */
 
+/* A message that its pool, or the loop of a handler, is to hear about. */
+void wf_let_go(struct wf_actor *a, weft_msg *m);
+
 static inline void wf_hold(struct wf_actor *a, weft_msg *m)
 {
     wf_chain_add(&a->held, m);
@@ -97,7 +100,7 @@ static inline void wf_hold(struct wf_actor *a, weft_msg *m)
 static inline void wf_release(struct wf_actor *a, weft_msg *m)
 {
     wf_chain_remove(&a->held, m);
-    if (WF_UNLIKELY(m->post.kind == WF_POST_WORK)) wf_member_let_go(a, m);
+    if (WF_UNLIKELY(m->post.kind != WF_POST_MESSAGE)) wf_let_go(a, m);
 }
 
 #endif

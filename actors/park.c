@@ -7,8 +7,9 @@
  *     parked between one and two park_after after it last ran.
  * (2) A round goes in slices, one a turn of the worker: LOOKS actors looked at, or a batch of them parked.
  * (3) There is a next round only if this one, or somebody since its beginning, gives it something to do: an actor
- *     that was not IDLE, a spawn, or one that was woken from IDLE or PARKED (wf_actor_stirs). All else IDLE actors
- *     may do begins with being woken. So a node with nothing to do stops looking, too.
+ *     that was not IDLE, a spawn, one that was woken from IDLE or PARKED, or a handler whose function waits
+ *     (wf_actor_stirs). All else IDLE actors may do begins with being woken. So a node with nothing to do stops
+ *     looking, too.
  * (4) `settled` has a bit for each slot whose actor cannot become idle before it has stirred. A million parked actors
  *     are 16,000 words to pass over, not a million cache lines.
  * (5) Actors of weft's own (wf_actor.service) are few and are left alone: the heartbeat of a link starts no
@@ -33,6 +34,7 @@ static void settle(struct wf_sweep *s, uint32_t index)
     uint32_t word = index / PER_WORD;
     if (word >= s->words) {
         uint32_t words = WF_MAX(word + 1, 2 * s->words);
+        WF_ASSERT(words > word); /* slots have 24 bits */
         uint64_t *room = realloc(s->settled, words * sizeof *room);
         if (room == NULL) return;
         memset(room + s->words, 0, (words - s->words) * sizeof *room);
@@ -75,6 +77,7 @@ static bool look(struct wf_sweep *s, struct wf_actor *a)
         if (wf_task_may_park(t)) return true;
         settle(s, a->slot.index);
         return false;
+    case WF_TASK_STACKLESS: settle(s, a->slot.index); return false;
     case WF_TASK_DONE:
     case WF_TASK_PARKED: return false;
     default: s->restless = true; return false;

@@ -42,7 +42,7 @@ void wf_member_let_go(struct wf_actor *a, weft_msg *m)
 {
     struct wf_member **mine = wf_local_find(a, &member_key);
     if (mine == NULL || *mine == NULL) return; /* the pool itself; or a member at its end */
-    m->post.kind = WF_POST_MESSAGE;
+    m->post.kind = wf_is_handling(a, m) ? WF_POST_HANDLED : WF_POST_MESSAGE;
     let_go(a->task.worker, *mine);
 }
 

@@ -101,6 +101,13 @@ static inline weft_pid spawn_on(int worker, const char *kind, weft_actor *body, 
     return pid;
 }
 
+static inline weft_pid handler_on(int worker, weft_handler *handle, const void *state, size_t size)
+{
+    weft_pid pid;
+    must(weft_spawn_handler(&pid, handle, state, size, &(weft_spawn_options){.worker = worker}), "spawn");
+    return pid;
+}
+
 static inline weft_msg *receive(void)
 {
     weft_msg *m;

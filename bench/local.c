@@ -3,14 +3,15 @@
  *     local yield N | pingpong WORKERS N | ring WORKERS ACTORS HOPS | counting WORKERS PRODUCERS N | big WORKERS
  *     ACTORS PINGS | create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS MESSAGES | idle N |
  *     timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N | parked N; pingpong-apart, counting-apart: with
- *     the partners on another worker, else they are where weft puts them
+ *     the partners on another worker, else where weft puts them; ring-handlers, idle-handlers
  *
  * Every workload checks its answer: a message lost or doubled ends the program with an error. */
 #include "bench.h"
 
 static struct {
     int workers;
-    bool apart; /* the workload's name ends in -apart: each side has a worker of its own */
+    bool apart;    /* the workload's name ends in -apart: each side has a worker of its own */
+    bool handlers; /* in -handlers: with handlers instead of coroutines */
     long a, b;
 } arg;
 
@@ -83,34 +84,42 @@ static void ring_node(const void *next, size_t size)
     for (;;) {
         weft_msg *m = receive();
         uint32_t tag = weft_tag(m);
-        long left;
-        memcpy(&left, weft_data(m), sizeof left);
+        long left = *(const long *)weft_data(m) - 1;
         weft_msg_free(m);
-        left--;
         must(weft_send(to, tag, &left, sizeof left), "hop");
         if (tag == DONE) return; /* the end goes once around */
     }
+}
+
+static void ring_handler(void *next, weft_msg *m)
+{
+    long left = *(const long *)weft_data(m) - 1;
+    must(weft_send(*(weft_pid *)next, weft_tag(m), &left, sizeof left), "hop");
+    if (weft_tag(m) == DONE) weft_exit(WEFT_EXIT_NORMAL);
 }
 
 static void ring_main(const void *unused, size_t size)
 {
     (void)unused, (void)size;
     weft_pid next = weft_self();
-    for (long i = 1; i < arg.a; i++) /* neighbours in blocks of a half ring per worker */
-        next = spawn_on(1 + (int)(i * arg.workers / arg.a), "ring", ring_node, &next, sizeof next);
+    for (long i = 1; i < arg.a; i++) {
+        int worker = 1 + (int)(i * arg.workers / arg.a); /* neighbours in blocks of a half ring per worker */
+        if (arg.handlers) next = handler_on(worker, ring_handler, &next, sizeof next);
+        else next = spawn_on(worker, "ring", ring_node, &next, sizeof next);
+    }
     long left = arg.b;
     int64_t start = weft_now();
     while (left > 0) {
         must(weft_send(next, PING, &left, sizeof left), "hop");
         weft_msg *m = receive();
-        memcpy(&left, weft_data(m), sizeof left);
+        left = *(const long *)weft_data(m) - 1;
         weft_msg_free(m);
-        left--;
     }
     double ns = (double)(weft_now() - start);
     must(weft_send(next, DONE, &left, sizeof left), "end");
     weft_msg_free(receive());
-    snprintf(params, sizeof params, "threads=%d,actors=%ld,hops=%ld", arg.workers, arg.a, arg.b);
+    snprintf(params, sizeof params, "%sthreads=%d,actors=%ld,hops=%ld", arg.handlers ? "handlers," : "", arg.workers,
+             arg.a, arg.b);
     report("ring", params, "ns_per_hop", ns / (double)arg.b);
 }
 
@@ -342,11 +351,26 @@ static weft_pid *idlers(void)
     return all;
 }
 
+static void idle_handler(void *state, weft_msg *m)
+{
+    ++*(long *)state;
+    if (weft_tag(m) == DONE) weft_exit(WEFT_EXIT_NORMAL);
+    must(weft_send(weft_from(m), READY, NULL, 0), "ready");
+}
+
+static weft_pid start_idler(weft_pid self)
+{
+    if (!arg.handlers) return spawn_on(1, "idler", idler, &self, sizeof self);
+    weft_pid out = handler_on(1, idle_handler, &(long){0}, sizeof(long));
+    must(weft_send(out, PING, NULL, 0), "wake"); /* each has run */
+    return out;
+}
+
 static void start_idlers(weft_pid *all)
 {
     weft_pid self = weft_self();
     for (long i = 0; i < arg.a; i++) {
-        all[i] = spawn_on(1, "idler", idler, &self, sizeof self);
+        all[i] = start_idler(self);
         if (i % WAKE_AT_ONCE == WAKE_AT_ONCE - 1) {
             for (int k = 0; k < WAKE_AT_ONCE; k++) weft_msg_free(receive());
         }
@@ -380,7 +404,7 @@ static void idle_main(const void *unused, size_t size)
     weft_pid *all = idlers();
     int64_t before = rss_bytes();
     start_idlers(all);
-    snprintf(params, sizeof params, "plain,n=%ld", arg.a);
+    snprintf(params, sizeof params, "%s,n=%ld", arg.handlers ? "handlers" : "plain", arg.a);
     report("idle", params, "bytes_per_actor", (double)(rss_bytes() - before) / (double)arg.a);
     report("idle", params, "wake_all_ms", wake_idlers_ms(all));
     end_idlers(all);
@@ -551,7 +575,8 @@ int main(int argc, char **argv)
         size_t name = strlen(workloads[i].name);
         if (strncmp(argv[1], workloads[i].name, name) != 0 || argc - 2 != workloads[i].numbers) continue;
         arg.apart = strcmp(argv[1] + name, "-apart") == 0;
-        if (argv[1][name] != 0 && !arg.apart) continue;
+        arg.handlers = strcmp(argv[1] + name, "-handlers") == 0;
+        if (argv[1][name] != 0 && !arg.apart && !arg.handlers) continue;
         long n[3] = {1, 0, 0};
         for (int k = 0; k < argc - 2; k++) n[workloads[i].numbers == 1 ? 1 : k] = strtol(argv[2 + k], NULL, 10);
         arg.workers = (int)n[0];

@@ -27,6 +27,7 @@
 #include <weft/later.h>
 #include <weft/names.h>
 #include <weft/group.h>
+#include <weft/handler.h>
 #include <weft/monitor.h>
 #include <weft/supervisor.h>
 #include <weft/wait.h>

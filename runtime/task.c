@@ -146,7 +146,8 @@ void wf_task_run_here(struct wf_worker *w, struct wf_task *t)
 
 static void trampoline(void *arg);
 
-/* Gives a NEW task its stack, and a parked one its contents back. False: there was none, and the task is over. */
+/* Gives a NEW task its stack, and a parked one its contents back. False: there was none, and the task is over or at
+ * the end of the queue. */
 static __attribute__((noinline)) bool give_stack(struct wf_worker *w, struct wf_task *t)
 {
     struct wf_stack stack;
@@ -156,7 +157,10 @@ static __attribute__((noinline)) bool give_stack(struct wf_worker *w, struct wf_
     }
     if (WF_UNLIKELY(wf_stack_take(w->stacks, (size_t)t->stack_kib * 1024, &stack) < 0)) {
         t->state = WF_TASK_DONE;
-        w->set->hooks->task_unstarted(t);
+        if (w->set->hooks->task_unstarted(t)) return false;
+        t->state = WF_TASK_NEW;
+        wf_task_push_ready(w, t);
+        w->budget = 0; /* perhaps others give one back */
         return false;
     }
     wf_coro_prepare(&t->coro, stack, trampoline, t);
@@ -206,14 +210,13 @@ static void tell_used(struct wf_worker *w, struct wf_task *t, size_t used)
     if (WF_UNLIKELY(used > 0) && w->set->hooks->task_stack_used != NULL) w->set->hooks->task_stack_used(t, used);
 }
 
-/* The running task is over. `to` was chosen before its stack goes back: else a new task might be given this very
- * stack. */
-static __attribute__((noreturn)) void leave(struct wf_worker *w, struct wf_task *t, struct wf_task *next)
+/* The stack in w->leaving is done with; so is `t`, which ran on it, if it is over. `next` was chosen before the stack
+ * goes back: else it might be given this very stack. */
+static __attribute__((noreturn)) void leave(struct wf_worker *w, struct wf_task *t, struct wf_task *next, bool over)
 {
-    w->leaving = t->coro;
     wf_stack_seen(&w->leaving.stack, w->leaving.sp);
     tell_used(w, t, wf_stack_give(w->stacks, &w->leaving.stack));
-    w->set->hooks->task_done(t);
+    if (over) w->set->hooks->task_done(t);
     if (next == NULL) {
         w->current = NULL;
         wf_coro_leave(&w->leaving, &w->loop);
@@ -222,21 +225,38 @@ static __attribute__((noreturn)) void leave(struct wf_worker *w, struct wf_task 
     wf_coro_leave(&w->leaving, &next->coro);
 }
 
-/* The bottom of every task's stack. A task that ends hands its stack to the next new one without a switch. */
+/* A task goes on without its stack. */
+static inline void put_down(struct wf_worker *w, struct wf_task *t, enum wf_turn turn)
+{
+    t->coro = (struct wf_coro){.sp = NULL};
+    if (WF_LIKELY(turn == WF_TURN_IDLE)) {
+        t->state = WF_TASK_STACKLESS;
+        t->waits_for = wf_waits_for_mail;
+    } else {
+        t->state = WF_TASK_NEW;
+        wf_task_push_ready(w, t);
+    }
+}
+
+/* The bottom of every task's stack. A task that ends, or waits without one, hands its stack to the next that needs
+ * one without a switch. */
 static void trampoline(void *arg)
 {
     struct wf_task *t = arg;
     struct wf_worker *w = t->worker;
     for (;;) {
-        w->set->hooks->task_main(t);
-        t->state = WF_TASK_DONE;
+        enum wf_turn turn = w->set->hooks->task_main(t);
+        w->leaving = t->coro;
+        const bool over = turn == WF_TURN_OVER;
+        if (over) t->state = WF_TASK_DONE;
+        else put_down(w, t, turn);
         struct wf_task *next = next_ready(w);
         if (next == NULL || next->state != WF_TASK_NEW || next->stack_kib != t->stack_kib) {
             if (next != NULL && next->state < WF_TASK_READY && !give_stack(w, next)) next = wf_task_next(w);
-            leave(w, t, next);
+            leave(w, t, next, over);
         }
-        tell_used(w, t, wf_coro_succeed(&t->coro, &next->coro));
-        w->set->hooks->task_done(t);
+        tell_used(w, t, wf_coro_succeed(&w->leaving, &next->coro));
+        if (over) w->set->hooks->task_done(t);
         wf_task_run_here(w, next);
         t = next;
     }
@@ -265,6 +285,11 @@ void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes)
 
 void wf_task_wake_idle(struct wf_task *t)
 {
+    if (WF_LIKELY(t->state == WF_TASK_STACKLESS)) {
+        t->state = WF_TASK_NEW;
+        wf_task_push_ready(t->worker, t);
+        return;
+    }
     if (t->state != WF_TASK_IDLE && t->state != WF_TASK_PARKED) return;
     t->state = t->state == WF_TASK_IDLE ? WF_TASK_READY : WF_TASK_UNPARKED;
     wf_task_push_ready(t->worker, t);
@@ -285,6 +310,7 @@ static inline void wait_for_wake(struct wf_worker *w, struct wf_task *t, const c
 {
     t->state = WF_TASK_WAITING;
     t->waits_for = what;
+    if (WF_UNLIKELY(t->handling) && w->set->hooks->task_stirs != NULL) w->set->hooks->task_stirs(t);
     suspend(w, t);
 }
 
@@ -311,6 +337,13 @@ int wf_task_wait(int64_t deadline, const char *what)
     if (deadline != WEFT_FOREVER) return wait_until(w, t, deadline, what);
     wait_for_wake(w, t, what);
     return WF_UNLIKELY(t->cancelled) ? WEFT_ECANCELED : WEFT_OK;
+}
+
+void wf_task_start_stackless(struct wf_task *t)
+{
+    WF_ASSERT(t->state == WF_TASK_NEW && t->worker == wf_here);
+    t->state = WF_TASK_STACKLESS;
+    t->waits_for = wf_waits_for_mail;
 }
 
 int64_t wf_task_settle(int64_t result)
@@ -378,7 +411,9 @@ void wf_task_exit(void)
     struct wf_worker *w = wf_here;
     struct wf_task *t = w->current;
     t->state = WF_TASK_DONE;
-    leave(w, t, wf_task_next(w));
+    struct wf_task *next = wf_task_next(w);
+    w->leaving = t->coro;
+    leave(w, t, next, true);
 }
 
 void wf_task_close_owned(struct wf_task *t)

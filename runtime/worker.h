@@ -37,7 +37,15 @@ struct wf_task;
 
 /* ---- What crosses threads -------------------------------------------------------------------------------------- */
 /* WORK: a MESSAGE that a pool of actors has passed on, until its member lets go of it. */
-enum wf_post_kind { WF_POST_CALL, WF_POST_MESSAGE, WF_POST_WORK, WF_POST_KINDS, WF_POST_BUNDLE = WF_POST_KINDS };
+enum wf_post_kind {
+    WF_POST_CALL,
+    WF_POST_MESSAGE,
+    WF_POST_WORK,
+    WF_POST_KINDS,
+    WF_POST_BUNDLE = WF_POST_KINDS,
+    WF_POST_HANDLED, /* a MESSAGE or WORK that a handler was called with: on no way to anywhere */
+    WF_POST_HANDLED_WORK,
+};
 
 /* Anything handed to another worker begins with this. */
 struct wf_post {
@@ -65,18 +73,22 @@ struct wf_call {
 };
 
 /* ---- Tasks ----------------------------------------------------------------------------------------------------- */
-/* The first two stand in the queue of the runnable, but have to be given their stack, or its contents, before they
- * run. A task is PARKED from IDLE only, and IDLE is WAITING, but seen by who looks for idle tasks: see park.h. */
+/* The first two stand in the queue of the runnable, but have to be given a stack, or its contents, before they run.
+ * STACKLESS: it waits and has none; woken it is NEW. A task is PARKED from IDLE only, and IDLE is WAITING, but seen
+ * by who looks for idle tasks: see park.h. */
 enum wf_task_state {
     WF_TASK_NEW,
     WF_TASK_UNPARKED,
     WF_TASK_READY,
     WF_TASK_RUNNING,
     WF_TASK_WAITING,
+    WF_TASK_STACKLESS,
     WF_TASK_IDLE,
     WF_TASK_PARKED,
     WF_TASK_DONE
 };
+/* What task_main has come to: it is over; it waits and needs no stack to go on; it has more to do, after others. */
+enum wf_turn { WF_TURN_OVER, WF_TURN_IDLE, WF_TURN_AGAIN };
 
 /* What switching and waking touch comes first; then what only some waits do. */
 struct wf_task {
@@ -92,6 +104,7 @@ struct wf_task {
     bool wants_mail;       /* wake it when its mailbox gets something */
     bool bounded : 1;      /* no wait goes beyond hooks->task_latest */
     bool shares_stack : 1; /* others use its stack while it waits: it is never parked */
+    bool handling : 1;     /* an actor that was called with a message, which it has not let go of */
     uint16_t stack_kib;    /* asked for */
     uint32_t ops;          /* operations left in this turn */
     union {
@@ -116,15 +129,17 @@ struct wf_owned {
 
 /* ---- What the layer above registers ---------------------------------------------------------------------------- */
 struct wf_hooks {
-    void (*task_main)(struct wf_task *t); /* on the task's stack; returns when it is over */
-    void (*task_done)(struct wf_task *t); /* the last touch: may free the task */
+    enum wf_turn (*task_main)(struct wf_task *t); /* on the task's stack; called again after the latter two */
+    void (*task_done)(struct wf_task *t);         /* the last touch: may free the task */
     void (*task_killed)(struct wf_task *t) __attribute__((noreturn)); /* on its stack: end it by wf_task_exit */
-    void (*task_unstarted)(struct wf_task *t); /* there is no stack for it: it ends without having run; may free it */
+    /* There is no stack for it. True: it ends without having run, and may be freed; false: it tries again. */
+    bool (*task_unstarted)(struct wf_task *t);
     int64_t (*task_latest)(const struct wf_task *t); /* of one that is `bounded` */
     /* async-signal-safe: "actor chat 0.17.1" */
     void (*task_describe)(const struct wf_task *t, char *out, size_t size);
     bool (*mail_ready)(const struct wf_task *t);
-    void (*task_stirs)(struct wf_task *t); /* one that was IDLE or PARKED has been woken; may be NULL */
+    /* One that was IDLE or PARKED has been woken; or that was STACKLESS begins to wait on a stack. May be NULL. */
+    void (*task_stirs)(struct wf_task *t);
     /* of the stack it has or had, as wf_stack_used says, beyond one page; may be NULL */
     void (*task_stack_used)(struct wf_task *t, size_t used);
     /* async-signal-safe: the parked task of worker `w` whose stack begins there, if there is one; may be NULL */
@@ -254,6 +269,8 @@ int wf_worker_wait_room(struct wf_worker *w, uint32_t target, int64_t deadline);
 void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes);
 /* Makes a NEW task runnable for the first time. It gets its stack when it first runs. */
 void wf_task_start(struct wf_task *t);
+/* The same for one that has nothing to do before it is woken by mail. */
+void wf_task_start_stackless(struct wf_task *t);
 /* What it waits for; "": it does not. */
 static inline const char *wf_task_waits_for(const struct wf_task *t)
 {
@@ -268,7 +285,7 @@ static inline void wf_task_push_ready(struct wf_worker *w, struct wf_task *t)
     w->ready_last = t;
     w->ready_count++;
 }
-/* IDLE or PARKED, otherwise it does nothing. */
+/* STACKLESS, IDLE or PARKED, otherwise it does nothing. */
 void wf_task_wake_idle(struct wf_task *t);
 /* Makes a task that waits runnable; otherwise does nothing. Asks for the lines of its stack that it needs first, so
  * that they come while it is still queued: a hop around 100,000 actors takes 105 ns instead of 274 (four lines; with

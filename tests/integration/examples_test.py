@@ -107,6 +107,9 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.start("group").end(), [
             "3 helpers are here", "handed to 3", "one has left", "one has ended", "one has failed with 42"])
 
+    def test_handler(self):
+        self.assertEqual(self.start("handler").end(), ["100000 counters, each counted to 3: 300000"])
+
     def test_bad_options(self):
         for name in ("echo", "chat"):
             program = self.start(name, "--prot", "0")

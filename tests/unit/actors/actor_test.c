@@ -271,7 +271,7 @@ static void stop_body(const void *arg, size_t size)
     for (int64_t i = 0; i < WAITS; i++) {
         weft_pid kid = kid_with(wait_somehow, (struct kid){.other = other, .n = i},
                                 &(weft_spawn_options){.worker = 1, .stack_bytes = 256 * 1024});
-        until(peek(kid)->task.state == WF_TASK_WAITING);
+        until(wf_task_waits_for(&peek(kid)->task)[0] != 0);
         want_int(weft_stop(kid), 0);
         await_end(kid);
     }

@@ -20,6 +20,7 @@ struct world {
     weft_timer timer;
     weft_event event;
     int point, way;
+    bool handler; /* the holder is one */
 };
 
 static _Atomic int undone, waited; /* clean-ups that ran, and that could wait */
@@ -288,6 +289,24 @@ static void holder(const void *arg, size_t size)
     while (w.way == STUBBORN) (void)weft_yield();
 }
 
+/* The same in the first message of a handler, on a stack that it keeps while it waits. */
+static void holding_handler(void *state, weft_msg *m)
+{
+    struct world *w = state;
+    want_int(weft_tag(m), GO);
+    hold_everything(w);
+    points[w->point].at(w);
+    while (w->way == STUBBORN) (void)weft_yield();
+}
+
+static int spawn_holder(weft_pid *out, const struct world *w)
+{
+    weft_spawn_options o = {.worker = 1};
+    if (!w->handler) return weft_spawn(out, holder, w, sizeof *w, &o);
+    int rc = weft_spawn_handler(out, holding_handler, w, sizeof *w, &o);
+    return rc < 0 ? rc : weft_send(*out, GO, NULL, 0);
+}
+
 static void deaf(const void *arg, size_t size)
 {
     (void)size;
@@ -305,7 +324,8 @@ static bool waits_there(weft_pid p, const char *what)
     if (weft_whereis("holder.ready", &ready) < 0) return false;
     const struct wf_task *t = &peek(p)->task;
     if (what == NULL) return true;
-    return t->state == WF_TASK_WAITING && strncmp(t->waits_for, what, strlen(what)) == 0;
+    const char *waits_for = wf_task_waits_for(t);
+    return waits_for[0] != 0 && strncmp(waits_for, what, strlen(what)) == 0;
 }
 
 /* Its end is the failure that runs along the link; in the other ways it has unlinked. */
@@ -317,7 +337,7 @@ static void partner(const void *arg, size_t size)
     weft_pid judge = w.parent, p;
     w.parent = weft_self();
     want_int(weft_trap_exits(true), 0);
-    want_int(weft_spawn(&p, holder, &w, sizeof w, &(weft_spawn_options){.worker = 1}), 0);
+    want_int(spawn_holder(&p, &w), 0);
     until(waits_there(p, points[w.point].waits_for));
     want_int(weft_send(judge, GO, &p, sizeof p), 0);
     (void)hear(GO);
@@ -381,9 +401,9 @@ static int open_descriptors(void)
     return n;
 }
 
-static void end_at(int point, int way)
+static void end_at(int point, int way, bool handler)
 {
-    struct world w = {.point = point, .way = way};
+    struct world w = {.point = point, .way = way, .handler = handler};
     undone = waited = 0;
     want_int(sem_init(&drain_now, 0, 0), 0);
     want_int(sem_init(&function_may_end, 0, 0), 0);
@@ -405,7 +425,10 @@ static void end_at(int point, int way)
 static void end_everywhere(int way)
 {
     want_int(pipe(unready), 0);
-    for (int i = 0; i < (int)WF_COUNT(points); i++) end_at(i, way);
+    for (int i = 0; i < (int)WF_COUNT(points); i++) {
+        end_at(i, way, false);
+        end_at(i, way, true);
+    }
     close(unready[0]);
     close(unready[1]);
 }

@@ -184,7 +184,7 @@ __attribute__((unused)) static struct wf_actor *peek(weft_pid p)
 /* Until an actor of this worker waits for that. */
 __attribute__((unused)) static void await_wait(weft_pid p, const char *what)
 {
-    until(peek(p)->task.state == WF_TASK_WAITING && strcmp(peek(p)->task.waits_for, what) == 0);
+    until(strcmp(wf_task_waits_for(&peek(p)->task), what) == 0);
 }
 
 #endif

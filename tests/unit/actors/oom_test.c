@@ -291,6 +291,36 @@ static int news_of(uint32_t tag)
     return count;
 }
 
+static void answers(void *state, weft_msg *m)
+{
+    int64_t *count = state;
+    ++*count;
+    if (weft_tag(m) == ASK) (void)ok(weft_reply(m, ASK, count, sizeof *count));
+}
+
+static void goes_on(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    int64_t count = 0;
+    (void)ok(weft_handle(answers, &count, sizeof count));
+}
+
+static void handlers(void)
+{
+    int64_t count = 0;
+    weft_pid p;
+    weft_msg *m;
+    for (int i = 0; i < MANY; i++) {
+        bool spawned = i % 2 == 0 ? ok(weft_spawn_handler(&p, answers, &count, sizeof count, NULL))
+                                  : ok(weft_spawn(&p, goes_on, NULL, 0, NULL));
+        if (!spawned) continue;
+        (void)weft_settle();
+        (void)weft_send(p, DATA, NULL, 0);
+        if (weft_call(p, ASK, NULL, 0, &m, weft_after(WEFT_SEC(1))) == 0) weft_msg_free(m);
+        if (i % 3 == 0) (void)weft_stop(p);
+    }
+}
+
 /* A join or a leave that fails has changed nothing, and nobody was told of it. */
 static void groups(void)
 {
@@ -444,8 +474,8 @@ static void probes(void)
 }
 
 static void (*const scenarios[])(void) = {
-    spawning, messages, calls,  full,   names,      topics,   ties,   clean_ups,         timers, later, streams,
-    typed,    lists,    probes, memory, offloading, awaiting, groups, retained_and_slow, parking};
+    spawning, handlers, messages, calls,  full,   names,      topics,   ties,   clean_ups,         timers, later,
+    streams,  typed,    lists,    probes, memory, offloading, awaiting, groups, retained_and_slow, parking};
 
 OOM_TEST(each_allocation_may_fail, scenarios)
 

@@ -278,6 +278,42 @@ START_TEST(when_all_are_parked_nobody_looks)
 }
 END_TEST
 
+/* One without a stack is passed over; one whose function waits is parked as any other; and who gets its slot later is
+ * looked at again. */
+static void sleeps_when_called(void *state, weft_msg *m)
+{
+    int64_t *calls = state;
+    (void)m;
+    if (++*calls > 1) weft_exit(WEFT_EXIT_NORMAL);
+    want_int(weft_sleep(weft_after(WEFT_SEC(10))), 0);
+}
+
+static void handler_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid handler, next;
+    int64_t calls = 0;
+    want_int(weft_spawn_handler(&handler, sleeps_when_called, &calls, sizeof calls, NULL), 0);
+    rest(WEFT_SEC(100)); /* long enough for nobody to look any more */
+    want_int(actor_of(handler)->task.state, WF_TASK_STACKLESS);
+    want_int(say(handler, DATA, 0), 0);
+    rest(LONG);
+    want_parked(handler);
+    want_int(say(handler, DATA, 0), 0);
+    rest(WEFT_SEC(100)); /* it has woken, was called again, and is over */
+    want(wf_actor_find(wf_here, handler.actor) == NULL);
+    next = kid_on(0, waits_for_ever, 0);
+    want_int(wf_id_slot(next.actor), wf_id_slot(handler.actor));
+    rest(LONG);
+    want_parked(next);
+}
+
+START_TEST(a_handler_whose_function_waits)
+{
+    EXPECT_PASS(handler_body);
+}
+END_TEST
+
 /* ---- Ends ------------------------------------------------------------------------------------------------------ */
 
 static int undone;
@@ -458,5 +494,5 @@ END_TEST
 
 TEST_MAIN("park", what_was_on_the_stack_is_there_again, in_any_order, without_guards_in_the_kernel,
           only_those_whose_frames_nobody_uses, never_if_the_node_says_so, when_all_are_parked_nobody_looks,
-          stopped_and_killed, the_node_ends_with_all_parked, restarted_by_a_supervisor_that_is_parked_too,
-          sharing_a_stack_has_to_be_said)
+          a_handler_whose_function_waits, stopped_and_killed, the_node_ends_with_all_parked,
+          restarted_by_a_supervisor_that_is_parked_too, sharing_a_stack_has_to_be_said)

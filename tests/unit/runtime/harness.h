@@ -55,10 +55,11 @@ static struct test_task *test_of(const struct wf_task *t)
     return WF_CONTAINER(t, struct test_task, task);
 }
 
-static void test_main(struct wf_task *t)
+static enum wf_turn test_main(struct wf_task *t)
 {
     test_of(t)->run(test_of(t)->arg);
     wf_task_close_owned(t);
+    return WF_TURN_OVER;
 }
 
 static void test_done(struct wf_task *t)
@@ -70,6 +71,12 @@ static void test_done(struct wf_task *t)
     h->alive--;
     pf_cond_broadcast(h->ended);
     pf_mutex_unlock(h->lock);
+}
+
+static bool test_unstarted(struct wf_task *t)
+{
+    test_done(t);
+    return true;
 }
 
 __attribute__((noreturn)) static void test_killed(struct wf_task *t)
@@ -105,7 +112,7 @@ static const struct wf_hooks test_hooks = {
     .task_main = test_main,
     .task_done = test_done,
     .task_killed = test_killed,
-    .task_unstarted = test_done,
+    .task_unstarted = test_unstarted,
     .task_describe = test_describe,
     .mail_ready = test_mail_ready,
     .on_post = {NULL, test_post},
