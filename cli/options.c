@@ -31,6 +31,10 @@ static const struct option options[] = {
                     "WEFT_LISTEN", FIELD(listen), 0, 0, 0},
     [CLI_JOIN] = {"join", 'j', LIST, "URL", "a node to dial, for ever until it answers; may be repeated", "WEFT_JOIN",
                   FIELD(join), 0, 0, 0},
+    [CLI_DISCOVER] =
+        {"discover", 0, LIST, "SPEC",
+         "where nodes are found: dns:HOST:PORT, dns-srv:NAME, etcd:http://HOST:PORT/PREFIX; may be repeated",
+         "WEFT_DISCOVER", FIELD(discover), 0, 0, 0},
     [CLI_WORKERS] = {"workers", 'w', NUMBER, "N", "worker threads (default: one per core)", "WEFT_WORKERS",
                      FIELD(workers), 0, 1, 64},
     [CLI_CLUSTER] = {"cluster", 'c', TEXT, "NAME", "nodes link only within one cluster (default: weft)",
@@ -331,4 +335,5 @@ void cli_finish(struct cli *c)
     free(c->listen.copy);
     free(c->join.copy);
     free(c->san.copy);
+    free(c->discover.copy);
 }

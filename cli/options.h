@@ -32,7 +32,7 @@ struct cli_list {
 struct cli {
     const struct cli_verb *verb;
     const char *name, *cluster, *carrier, *log, *node, *text, *dir, *role;
-    struct cli_list listen, join, san;
+    struct cli_list listen, join, discover, san;
     int64_t workers, tag, count, days;
     int64_t drain, timeout; /* ns */
     bool json, force;
@@ -48,6 +48,7 @@ enum cli_option_id {
     CLI_NAME,
     CLI_LISTEN,
     CLI_JOIN,
+    CLI_DISCOVER,
     CLI_WORKERS,
     CLI_CLUSTER,
     CLI_CARRIER,

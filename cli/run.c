@@ -73,6 +73,8 @@ int cli_run(const struct cli *c)
                                  .listen_count = c->listen.count,
                                  .join = c->join.item,
                                  .join_count = c->join.count,
+                                 .discover = c->discover.item,
+                                 .discover_count = c->discover.count,
                                  .workers = (int)c->workers,
                                  .carrier = c->carrier,
                                  .control = control};

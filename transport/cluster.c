@@ -15,6 +15,7 @@ static void handle(struct wf_cluster *c, struct wf_news *n)
     case WF_NEWS_DIAL_FAILED: wf_dialers_failed(c, n->dialer, (const char *)n->data); break;
     case WF_NEWS_INTEREST: wf_links_interest(c, (const char *)n->data, (enum wf_interest_op)n->number); break;
     case WF_NEWS_WATCH: wf_links_watch(c, n->pid); break;
+    case WF_NEWS_LISTED: wf_dialers_listed(c, n->number, (const char *)n->data, n->size); break;
     }
     if (s == NULL) return;
     pf_mutex_lock(c->t->lock);

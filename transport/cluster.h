@@ -23,6 +23,7 @@ enum {
 struct wf_dialer {
     struct wf_link in_cluster; /* wf_cluster.dialers */
     bool seed, self, busy;     /* busy: a dial or its session is under way */
+    uint32_t source;           /* of discover.h, which lists it at the moment: then it is a seed; 0: none */
     char (*url)[WF_URL_TEXT];
     uint32_t url_count, next_url;
     uint64_t incarnation; /* of the node there, 0: not known */
@@ -85,6 +86,8 @@ void wf_peers_heard_of(struct wf_cluster *c, const struct wf_frame_peer *p);
 /* Tells `s` of all other nodes, and all other nodes of `s`. */
 void wf_peers_introduce(struct wf_cluster *c, struct wf_session *s);
 int wf_dialers_add_seed(struct wf_cluster *c, const char *url);
+/* What a source lists now, instead of what it listed before: URLs, each with its NUL. */
+void wf_dialers_listed(struct wf_cluster *c, uint32_t source, const char *urls, size_t size);
 void wf_dialers_failed(struct wf_cluster *c, struct wf_dialer *d, const char *reason);
 void wf_dialers_linked(struct wf_dialer *d, uint64_t incarnation);
 void wf_dialers_free_again(struct wf_cluster *c, struct wf_dialer *d); /* its link is gone */

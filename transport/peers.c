@@ -53,6 +53,47 @@ int wf_dialers_add_seed(struct wf_cluster *c, const char *url)
     return WEFT_OK;
 }
 
+/* Whether `urls` has it. */
+static bool lists(const char *urls, size_t size, const char *url)
+{
+    for (size_t at = 0; at < size; at += strlen(urls + at) + 1)
+        if (strcmp(urls + at, url) == 0) return true;
+    return false;
+}
+
+/* Of the options, or of this source. */
+static bool is_seed(const struct wf_cluster *c, uint32_t source, const char *url)
+{
+    WF_LIST_EACH(k, &c->dialers) {
+        const struct wf_dialer *d = WF_CONTAINER(k, struct wf_dialer, in_cluster);
+        if (d->seed && (d->source == 0 || d->source == source) && strcmp(d->url[0], url) == 0) return true;
+    }
+    return false;
+}
+
+void wf_dialers_listed(struct wf_cluster *c, uint32_t source, const char *urls, size_t size)
+{
+    WF_LIST_EACH(k, &c->dialers) {
+        struct wf_dialer *d = WF_CONTAINER(k, struct wf_dialer, in_cluster);
+        if (d->source != source || lists(urls, size, d->url[0])) continue;
+        /* its link, if there is one, stays; the next tick, or the one after the link's end, frees it */
+        d->source = 0;
+        d->seed = d->self = false;
+        d->give_up_at = wf_transport_now(c->t);
+    }
+    for (size_t at = 0; at < size; at += strlen(urls + at) + 1) {
+        if (is_seed(c, source, urls + at)) continue;
+        weft_text text = weft_cstr(urls + at);
+        struct wf_dialer *d = dialer_add(c, &text, 1);
+        if (d == NULL) {
+            weft_log(WEFT_ERROR, "out of memory: %s, which was discovered, is not dialled", urls + at);
+            continue;
+        }
+        d->seed = true;
+        d->source = source;
+    }
+}
+
 static struct wf_dialer *dialer_of(struct wf_cluster *c, uint64_t incarnation)
 {
     WF_LIST_EACH(k, &c->dialers) {

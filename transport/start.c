@@ -2,6 +2,7 @@
 #include "actor.h"
 #include "cluster.h"
 #include "control.h"
+#include "discover.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ static void transport_free(struct wf_transport *t)
 {
     if (t == NULL) return;
     wf_ports_destroy(t);
+    wf_discover_destroy(t);
     if (t->cluster != NULL) wf_dialers_finish(t->cluster);
     wf_interest_finish(&t->interest);
     pf_cond_destroy(t->changed);
@@ -72,6 +74,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     }
     if (rc == WEFT_OK) rc = pf_cond_create(&t->changed);
     if (rc == WEFT_OK) rc = copy_seeds(t, o);
+    if (rc == WEFT_OK) rc = wf_discover_create(t, o);
     if (rc == WEFT_OK) rc = wf_ports_create(t);
     struct wf_carrier_options co = {.env = node->workers.env,
                                     .workers = &node->workers,
@@ -145,6 +148,7 @@ int weft_node_start(weft_node **out, const weft_node_options *options)
     if (rc == WEFT_OK) rc = wf_node_run(node);
     if (rc < 0) goto failed;
     rc = spawn_services(t);
+    if (rc == WEFT_OK) rc = wf_discover_start(t);
     if (rc < 0) {
         weft_log(WEFT_ERROR, "node %s does not start: %s", node->name, weft_strerror(rc));
         (void)weft_node_stop(node, WEFT_NOW);
@@ -174,6 +178,7 @@ static bool cluster_is_gone(const struct wf_transport *t)
 static void leave(struct wf_transport *t, int64_t deadline)
 {
     int64_t by = WF_MIN(WF_MAX(deadline, weft_after(WEFT_MS(200))), weft_after(LEAVE_TIME));
+    wf_discover_leave(t, by);
     wf_ports_barrier(t); /* the last turns of the actors have been flushed */
     pf_mutex_lock(t->lock);
     t->stopping = true;

@@ -138,6 +138,7 @@ enum wf_news_kind {
     WF_NEWS_DIAL_FAILED, /* dialer, text */
     WF_NEWS_INTEREST,    /* number: wf_interest_op, text: pattern */
     WF_NEWS_WATCH,       /* pid */
+    WF_NEWS_LISTED,      /* number: a source's (discover.h); data: its URLs, each with its NUL */
 };
 struct wf_news {
     struct wf_link in_queue; /* wf_transport.news */
@@ -171,7 +172,8 @@ struct wf_transport {
     char (*seed)[WF_URL_TEXT];
     uint32_t seed_count;
     int64_t heartbeat, handshake_time;
-    struct wf_cluster *cluster; /* of $cluster; its tables change under lock, so that $node may read them */
+    struct wf_discover *discover; /* NULL: no sources */
+    struct wf_cluster *cluster;   /* of $cluster; its tables change under lock, so that $node may read them */
     char control_path[WF_URL_TEXT];
     void (*notify)(void *arg, int what, const char *why); /* wf_transport_watch */
     void *notify_arg;

@@ -18,6 +18,14 @@ typedef struct {
     size_t listen_count;
     const char *const *join; /* URLs of seeds: dialled for ever, with back-off */
     size_t join_count;
+    /* Where other nodes are found, besides `join`; docs/discovery.md. What is found is dialled as long as it is
+     * listed.
+     *     dns:HOST:PORT                   every A and AAAA record of HOST
+     *     dns-srv:_weft._tcp.NAME         every SRV record, with its port
+     *     etcd:http://HOST:PORT/PREFIX    every node registered there, and this one registers itself
+     *     tcp://127.0.0.1:4001            a URL, as in `join` */
+    const char *const *discover;
+    size_t discover_count;
     int workers;               /* default: one per core, at most 64 */
     size_t stack_bytes;        /* of an actor; default 64 KiB, of which 16 KiB are guard */
     uint32_t actors_max;       /* per worker; default and limit 16,777,215 */
