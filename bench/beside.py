@@ -1,9 +1,13 @@
 """weft beside the other runtimes: runs in turns, a table, and what was to be reached."""
 import sys
+import time
 
 from measure import failed, gather, own_command, results_of, set_up, summary
 from peers import NAMES, Peers
 from workloads import FLOOR, less_is_better
+
+
+LONG = 60  # seconds of a workload, in which three runs of all programs are enough
 
 
 def compared(key, values, command):
@@ -44,7 +48,10 @@ def run_beside(options, chosen, print_row=lambda row: None):
             commands = {n: c for n in workload.peers if (c := peers.command(n, workload, options.size))}
             print("running:", *own, workload.setting, "|", *commands, file=sys.stderr, flush=True)
             with set_up(workload.setting):
-                for _ in range(options.runs):
+                start = time.monotonic()
+                for turn in range(options.runs):
+                    if turn >= 3 and time.monotonic() - start > LONG:
+                        break
                     gather(found, "weft", results_of(own, options.limit, None, workload.setting))
                     for name, command in commands.items():
                         theirs = results_of(command, options.limit, peers.environment, workload.setting)
