@@ -48,6 +48,7 @@ def rate(what, per_second, metric="msgs_per_s"):
 WORKLOADS = [
     Workload("bench_switch", [], numbers("50000000", "10000000", "10000"), ("boost-fiber",),
              {"ns_per_switch": ("coroutine switch, bare", 2.5)}),
+    Workload("bench_swim", [], numbers("1000 10 30", "100 30 30", "10 2 2"), ()),
     local("yield", "5000000", "2000000", "1000", ("erlang", "go", "boost-fiber"),
           {"ns_per_switch": ("yield through the scheduler", 5)}),
     local("pingpong 1", "3000000", "1000000", "1000", LOCAL, per_message("ping-pong, a message, 1 worker", 22)),

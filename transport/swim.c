@@ -1,0 +1,509 @@
+#include "swim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BACKLOG = 4 * WF_SWIM_UPDATES, /* news that gossip takes too long for */
+};
+
+/* ---- Saying ---------------------------------------------------------------------------------------------------- */
+
+static bool send_frame(struct wf_swim *s, uint64_t to, const weft_writer *w)
+{
+    WF_ASSERT(w->error == 0);
+    return s->user->send(s->arg, to, s->frame, w->size);
+}
+
+/* With the news that have been told least; `first` goes along in any case. */
+static bool say(struct wf_swim *s, uint64_t to, struct wf_swim_message *m, struct wf_swim_member *first)
+{
+    struct wf_swim_member *about[WF_SWIM_UPDATES];
+    m->count = wf_swim_pick(s, first, about, sizeof s->frame - 64);
+    weft_writer w = weft_writer_on(s->frame, sizeof s->frame);
+    wf_put_swim(&w, m);
+    for (uint32_t i = 0; i < m->count; i++) {
+        struct wf_swim_update u = wf_swim_entry(about[i]);
+        wf_put_swim_update(&w, &u);
+    }
+    return send_frame(s, to, &w);
+}
+
+/* Whoever is thought to be gone, or may be, has to know, to refute it. */
+static struct wf_swim_member *to_be_told(struct wf_swim_member *m)
+{
+    return m != NULL && m->state != WF_SWIM_ALIVE ? m : NULL;
+}
+
+static bool say_ping(struct wf_swim *s, uint64_t to, uint64_t sequence)
+{
+    struct wf_swim_message m = {.kind = WF_SWIM_PING, .sequence = sequence, .digest = s->digest};
+    s->pings++;
+    return say(s, to, &m, to_be_told(wf_swim_find(s, to)));
+}
+
+static void say_ack(struct wf_swim *s, uint64_t to, uint64_t sequence, bool there)
+{
+    struct wf_swim_message m = {.kind = WF_SWIM_ACK, .sequence = sequence, .digest = s->digest, .flags = there};
+    s->acks++;
+    (void)say(s, to, &m, to_be_told(wf_swim_find(s, to)));
+}
+
+/* The whole table, in as many frames as it takes. */
+static void say_sync(struct wf_swim *s, uint64_t to, uint64_t flags)
+{
+    uint32_t next = 0;
+    s->syncs++;
+    while (next < s->count) {
+        size_t size = 64;
+        uint32_t end = next;
+        while (end < s->count && size + wf_swim_entry_size(s->at[end]) <= sizeof s->frame)
+            size += wf_swim_entry_size(s->at[end++]);
+        struct wf_swim_message m = {.kind = WF_SWIM_SYNC, .count = end - next};
+        m.flags = end == s->count ? flags : 0;
+        weft_writer w = weft_writer_on(s->frame, sizeof s->frame);
+        wf_put_swim(&w, &m);
+        for (; next < end; next++) {
+            struct wf_swim_update u = wf_swim_entry(s->at[next]);
+            wf_put_swim_update(&w, &u);
+        }
+        if (!send_frame(s, to, &w)) return;
+    }
+}
+
+void wf_swim_greet(struct wf_swim *s, uint64_t node)
+{
+    if (s->leaving || node == s->self->node) return;
+    struct wf_swim_message m = {.kind = WF_SWIM_PING, .digest = s->digest, .flags = WF_SWIM_GREETING};
+    m.sequence = ++s->sequence;
+    struct wf_swim_member *first = to_be_told(wf_swim_find(s, node));
+    s->pings++;
+    (void)say(s, node, &m, first != NULL ? first : s->self);
+}
+
+/* ---- Suspicion ------------------------------------------------------------------------------------------------- */
+
+/* How long a suspect may take to refute it. Long while only one says so, which may be its own fault; each other one
+ * who says so shortens it, by ln(c + 1) / ln(k + 1) of the way. */
+static int64_t suspicion_time(const struct wf_swim *s, const struct wf_swim_member *m)
+{
+    static const int64_t part[WF_SWIM_ACCUSERS][WF_SWIM_ACCUSERS] = {
+        {1000, 1000, 1000, 1000}, {0, 1000, 1000, 1000}, {0, 631, 1000, 1000}, {0, 500, 792, 1000}};
+    int64_t least = s->o.period * s->o.suspicion * WF_MAX(1000, 434 * (int64_t)wf_swim_logarithm(s->present)) / 1000;
+    int64_t most = least * s->o.stretch;
+    uint32_t wanted = s->present < 3 ? 0 : WF_MIN(s->present - 2, (uint32_t)WF_SWIM_ACCUSERS - 1);
+    uint32_t others = m->accuser_count == 0 ? 0 : m->accuser_count - 1u;
+    return most - (most - least) / 1000 * part[wanted][others];
+}
+
+static void declare_down(struct wf_swim *s, struct wf_swim_member *m, uint64_t number, uint64_t by, int64_t now)
+{
+    m->by[0] = by;
+    m->accuser_count = 1;
+    wf_swim_enter(s, m, WF_SWIM_DOWN, number, now);
+    wf_swim_news(s, m);
+}
+
+static void accuse(struct wf_swim *s, struct wf_swim_member *m, uint64_t by)
+{
+    for (uint32_t i = 0; i < m->accuser_count; i++)
+        if (m->by[i] == by) return;
+    if (m->accuser_count == WF_SWIM_ACCUSERS) return;
+    m->by[m->accuser_count++] = by;
+    m->due = m->since + suspicion_time(s, m);
+    wf_swim_news(s, m); /* each new accuser is news, as it shortens the time everywhere */
+}
+
+/* A suspect whose successor, of the same name, is there has ended. */
+static void suspect(struct wf_swim *s, struct wf_swim_member *m, uint64_t number, uint64_t by, int64_t now)
+{
+    const struct wf_swim_member *successor = wf_swim_named(s, m->name);
+    if (successor != NULL && successor != m && successor->state == WF_SWIM_ALIVE) {
+        declare_down(s, m, number, s->self->node, now);
+        return;
+    }
+    m->accuser_count = 0;
+    m->since = now;
+    accuse(s, m, by);
+    wf_swim_enter(s, m, WF_SWIM_SUSPECT, number, now);
+}
+
+/* ---- What others say ------------------------------------------------------------------------------------------- */
+
+static void worsen(struct wf_swim *s, uint32_t by)
+{
+    s->health = WF_MIN(s->health + by, (uint32_t)WF_SWIM_HEALTH_MAX);
+}
+
+static void raise_own(struct wf_swim *s, uint64_t above, int64_t now)
+{
+    if (above + 1 >= WF_SWIM_NUMBER_MAX) return;
+    wf_swim_enter(s, s->self, WF_SWIM_ALIVE, above + 1, now);
+    wf_swim_news(s, s->self);
+}
+
+static void hear_of_self(struct wf_swim *s, const struct wf_swim_update *u, int64_t now)
+{
+    if (s->leaving || u->number < s->self->number) return;
+    if (u->state == WF_SWIM_ALIVE) {
+        if (u->number > s->self->number) raise_own(s, u->number, now);
+        return;
+    }
+    s->refuted++;
+    worsen(s, 1); /* whoever asked in vain may have come too late to us */
+    raise_own(s, u->number, now);
+}
+
+static void meet(struct wf_swim *s, const struct wf_swim_update *u, int64_t now)
+{
+    if (u->state > WF_SWIM_SUSPECT || u->record.size == 0) return;
+    struct wf_swim_member *m = wf_swim_add(s, u->node, u->number, u->record, now);
+    if (m == NULL) return;
+    s->user->changed(s->arg, m, WF_SWIM_ALIVE);
+    if (s->news_count < BACKLOG) wf_swim_news(s, m); /* beyond that whole tables are faster */
+    if (u->state == WF_SWIM_SUSPECT) suspect(s, m, u->number, u->by, now);
+}
+
+/* Whoever held the name before is asked next, and is down if it has been suspected already. */
+static void succeed(struct wf_swim *s, struct wf_swim_member *old, int64_t now)
+{
+    if (old == NULL || old == s->self) return;
+    if (old->state == WF_SWIM_SUSPECT) declare_down(s, old, old->number, s->self->node, now);
+    else if (old->state == WF_SWIM_ALIVE) wf_swim_doubt(s, old->node, now);
+}
+
+static void hear_of_present(struct wf_swim *s, struct wf_swim_member *m, const struct wf_swim_update *u, int64_t now)
+{
+    bool newer = u->number > m->number;
+    if (newer) {
+        if (u->record.size == 0 || wf_swim_set_record(m, u->record) < 0) return;
+    } else if (u->state == WF_SWIM_ALIVE || u->number < m->number || !wf_swim_present(m)) {
+        return;
+    }
+    if (u->state == WF_SWIM_ALIVE) {
+        wf_swim_enter(s, m, WF_SWIM_ALIVE, u->number, now);
+        wf_swim_news(s, m);
+    } else if (m->state == WF_SWIM_SUSPECT && !newer) {
+        accuse(s, m, u->by);
+    } else {
+        suspect(s, m, u->number, u->by, now);
+    }
+}
+
+void wf_swim_learn(struct wf_swim *s, const struct wf_swim_update *u, int64_t now)
+{
+    struct wf_swim_member *m = wf_swim_find(s, u->node);
+    if (m == NULL) {
+        struct wf_swim_member *old = u->record.size == 0 ? NULL : wf_swim_named(s, wf_swim_record_of(u->record).name);
+        meet(s, u, now);
+        succeed(s, old, now);
+    } else if (m == s->self) {
+        hear_of_self(s, u, now);
+    } else if (u->state <= WF_SWIM_SUSPECT) {
+        hear_of_present(s, m, u, now);
+    } else if (u->number >= m->number && u->state > m->state) {
+        if (u->state == WF_SWIM_DOWN) {
+            declare_down(s, m, u->number, u->by, now);
+        } else {
+            wf_swim_enter(s, m, WF_SWIM_LEFT, u->number, now);
+            wf_swim_news(s, m);
+        }
+    }
+}
+
+/* ---- Probing --------------------------------------------------------------------------------------------------- */
+
+static struct wf_swim_member *next_target(struct wf_swim *s)
+{
+    struct wf_link *k;
+    while ((k = wf_list_pop(&s->doubts)) != NULL) {
+        struct wf_swim_member *m = WF_CONTAINER(k, struct wf_swim_member, in_doubts);
+        if (wf_swim_present(m)) return m;
+    }
+    for (uint32_t tries = 0; tries < 2 * s->count; tries++) {
+        if (s->next >= s->count) {
+            s->next = 0;
+            wf_swim_shuffle(s);
+        }
+        struct wf_swim_member *m = s->at[s->next++];
+        if (m != s->self && wf_swim_present(m)) return m;
+    }
+    return NULL;
+}
+
+static void ask_others(struct wf_swim *s)
+{
+    uint64_t chosen[WF_SWIM_INDIRECT_MAX];
+    struct wf_swim_message m = {.kind = WF_SWIM_ASK, .sequence = s->probe_sequence, .node = s->target->node};
+    s->ask_at = WEFT_FOREVER;
+    for (uint32_t tries = 0; tries < 4 * s->o.indirect && s->asked < s->o.indirect; tries++) {
+        struct wf_swim_member *other = s->at[wf_swim_below(s, s->count)];
+        bool again = other == s->self || other == s->target || other->state != WF_SWIM_ALIVE;
+        for (uint32_t i = 0; i < s->asked; i++) again = again || chosen[i] == other->node;
+        if (again || !say(s, other->node, &m, NULL)) continue;
+        s->asks++;
+        chosen[s->asked++] = other->node;
+    }
+}
+
+static void probe_failed(struct wf_swim *s, int64_t now)
+{
+    struct wf_swim_member *m = s->target;
+    s->target = NULL;
+    /* Others were asked and did not even say no: then the fault may be here. */
+    worsen(s, s->asked > 0 ? s->asked - WF_MIN(s->heard_no, s->asked) : 1);
+    if (m->state == WF_SWIM_ALIVE) suspect(s, m, m->number, s->self->node, now);
+    else accuse(s, m, s->self->node);
+}
+
+static void probe_answered(struct wf_swim *s, int64_t now)
+{
+    s->target->doubted = false;
+    s->target = NULL;
+    if (s->health > 0) s->health--;
+    if (!wf_list_empty(&s->doubts)) s->period_end = now;
+}
+
+static void probe_next(struct wf_swim *s, int64_t now)
+{
+    int64_t slow = 1 + (int64_t)s->health;
+    s->target = next_target(s);
+    s->period_end = s->target == NULL ? WEFT_FOREVER : now + s->o.period * slow;
+    s->asked = s->heard_no = 0;
+    if (s->target == NULL) return;
+    s->probe_sequence = ++s->sequence;
+    bool sent = say_ping(s, s->target->node, s->probe_sequence);
+    s->ask_at = sent ? now + s->o.patience * slow : now;
+}
+
+void wf_swim_doubt(struct wf_swim *s, uint64_t node, int64_t now)
+{
+    struct wf_swim_member *m = wf_swim_find(s, node);
+    if (m == NULL || m == s->self || m->state != WF_SWIM_ALIVE || m->doubted || s->leaving) return;
+    m->doubted = true;
+    if (m == s->target) {
+        s->ask_at = WF_MIN(s->ask_at, now);
+        return;
+    }
+    wf_list_push(&s->doubts, &m->in_doubts);
+    if (s->target == NULL) s->period_end = WF_MIN(s->period_end, now);
+}
+
+/* ---- Messages -------------------------------------------------------------------------------------------------- */
+
+static void on_ping(struct wf_swim *s, uint64_t from, const struct wf_swim_message *m, int64_t now)
+{
+    say_ack(s, from, m->sequence, true);
+    if (m->digest == s->digest) return;
+    if (m->flags & WF_SWIM_GREETING) {
+        say_sync(s, from, 0); /* it greets us as well, so it says the same */
+        return;
+    }
+    bool quiet = m->count == 0 && s->news_count == 0;
+    if ((!quiet && s->news_count < BACKLOG) || now < s->sync_at) return;
+    s->sync_at = now + s->o.period;
+    say_sync(s, from, WF_SWIM_ANSWER);
+}
+
+static void on_ack(struct wf_swim *s, uint64_t from, const struct wf_swim_message *m, int64_t now)
+{
+    if (s->target != NULL && m->sequence == s->probe_sequence) {
+        if (m->flags & 1) probe_answered(s, now);
+        else s->heard_no++;
+        return;
+    }
+    for (uint32_t i = 0; i < WF_SWIM_RELAYS; i++) {
+        struct wf_swim_relay *r = &s->relay[i];
+        if (r->sequence == 0 || r->sequence != m->sequence || r->node != from) continue;
+        r->sequence = 0;
+        s->relay_count--;
+        say_ack(s, r->asker, r->asked, true);
+        return;
+    }
+}
+
+/* Without a place for it the asker hears nothing, as if the message had been lost. */
+static void on_ask(struct wf_swim *s, uint64_t from, const struct wf_swim_message *m, int64_t now)
+{
+    for (uint32_t i = 0; i < WF_SWIM_RELAYS; i++) {
+        struct wf_swim_relay *r = &s->relay[i];
+        if (r->sequence != 0) continue;
+        *r = (struct wf_swim_relay){from, m->sequence, ++s->sequence, m->node, now + s->o.patience};
+        if (say_ping(s, m->node, r->sequence)) {
+            s->relay_count++;
+            return;
+        }
+        r->sequence = 0;
+        say_ack(s, from, m->sequence, false);
+        return;
+    }
+}
+
+int wf_swim_receive(struct wf_swim *s, uint64_t from, const void *frame, size_t size, int64_t now)
+{
+    struct wf_swim_message m;
+    int rc = wf_swim_read_frame(frame, size, &m);
+    if (rc < 0 || s->leaving || from == s->self->node) return rc;
+    for (uint32_t i = 0; i < m.count; i++) {
+        struct wf_swim_update u;
+        wf_swim_read_update(&m.items, &u);
+        wf_swim_learn(s, &u, now);
+    }
+    switch (m.kind) {
+    case WF_SWIM_PING: on_ping(s, from, &m, now); break;
+    case WF_SWIM_ACK: on_ack(s, from, &m, now); break;
+    case WF_SWIM_ASK: on_ask(s, from, &m, now); break;
+    default:
+        if (m.flags & WF_SWIM_ANSWER) say_sync(s, from, 0);
+    }
+    return WEFT_OK;
+}
+
+/* ---- Time ------------------------------------------------------------------------------------------------------ */
+
+static void move(int64_t *deadline, int64_t by)
+{
+    if (*deadline != WEFT_FOREVER) *deadline += by;
+}
+
+/* See note 6. What has come meanwhile may not have been read yet: so the probe is over without a verdict, and
+ * suspects get a period more. */
+static void make_up(struct wf_swim *s, int64_t now)
+{
+    int64_t by = now - s->due + s->o.period;
+    s->target = NULL;
+    s->period_end = now;
+    for (uint32_t i = 0; i < WF_SWIM_RELAYS; i++) move(&s->relay[i].due, by);
+    WF_LIST_EACH(k, &s->suspects) move(&WF_CONTAINER(k, struct wf_swim_member, in_state)->due, by);
+}
+
+static int64_t tick_suspects(struct wf_swim *s, int64_t now)
+{
+    int64_t at = WEFT_FOREVER;
+    WF_LIST_EACH(k, &s->suspects) {
+        struct wf_swim_member *m = WF_CONTAINER(k, struct wf_swim_member, in_state);
+        if (now >= m->due) declare_down(s, m, m->number, s->self->node, now);
+        else at = WF_MIN(at, m->due);
+    }
+    return at;
+}
+
+static int64_t tick_relays(struct wf_swim *s, int64_t now)
+{
+    int64_t at = WEFT_FOREVER;
+    for (uint32_t i = 0; s->relay_count > 0 && i < WF_SWIM_RELAYS; i++) {
+        struct wf_swim_relay *r = &s->relay[i];
+        if (r->sequence == 0) continue;
+        if (now < r->due) {
+            at = WF_MIN(at, r->due);
+            continue;
+        }
+        r->sequence = 0;
+        s->relay_count--;
+        say_ack(s, r->asker, r->asked, false);
+    }
+    return at;
+}
+
+/* The first period begins at any point of one, so that not all members probe at the same time. */
+static int64_t tick_probe(struct wf_swim *s, int64_t now)
+{
+    if (s->present < 2) {
+        s->target = NULL;
+        s->period_end = WEFT_FOREVER;
+        return WEFT_FOREVER;
+    }
+    if (s->period_end == WEFT_FOREVER) {
+        s->period_end = now + (int64_t)(wf_swim_random(s) % (uint64_t)s->o.period);
+        s->target = NULL;
+    }
+    if (now >= s->period_end) {
+        if (s->target != NULL) probe_failed(s, now);
+        probe_next(s, now);
+    }
+    if (s->target != NULL && now >= s->ask_at) ask_others(s);
+    return s->target == NULL ? s->period_end : WF_MIN(s->period_end, s->ask_at);
+}
+
+int64_t wf_swim_tick(struct wf_swim *s, int64_t now)
+{
+    if (s->leaving) return WEFT_FOREVER;
+    if (s->due != WEFT_FOREVER && now - s->due > s->o.period) make_up(s, now);
+    int64_t at = tick_relays(s, now);
+    at = WF_MIN(at, tick_probe(s, now));
+    at = WF_MIN(at, tick_suspects(s, now));
+    wf_swim_forget_old(s, now);
+    struct wf_link *k = wf_list_first(&s->gone);
+    if (k != NULL) at = WF_MIN(at, WF_CONTAINER(k, struct wf_swim_member, in_state)->since + s->o.keep);
+    return s->due = at;
+}
+
+/* ---- The owner's side ------------------------------------------------------------------------------------------ */
+
+void wf_swim_declare(struct wf_swim *s, uint64_t node, enum wf_swim_state state, int64_t now)
+{
+    const struct wf_swim_member *m = wf_swim_find(s, node);
+    if (m == NULL || m == s->self || s->leaving) return;
+    struct wf_swim_update u = {.node = node, .state = state, .number = m->number, .by = s->self->node};
+    wf_swim_learn(s, &u, now);
+}
+
+int wf_swim_describe(struct wf_swim *s, weft_text record, int64_t now)
+{
+    int rc = wf_swim_set_record(s->self, record);
+    if (rc == WEFT_OK) raise_own(s, s->self->number, now);
+    return rc;
+}
+
+void wf_swim_leave(struct wf_swim *s, int64_t now)
+{
+    if (s->leaving) return;
+    wf_swim_enter(s, s->self, WF_SWIM_LEFT, s->self->number, now);
+    s->leaving = true;
+    uint32_t told = 0, wanted = s->o.spread * wf_swim_logarithm(s->present);
+    wf_swim_shuffle(s);
+    for (uint32_t i = 0; i < s->count && told < wanted; i++) {
+        struct wf_swim_message m = {.kind = WF_SWIM_SYNC};
+        if (s->at[i] != s->self && wf_swim_present(s->at[i]) && say(s, s->at[i]->node, &m, s->self)) told++;
+    }
+}
+
+static struct wf_swim_options complete(const struct wf_swim_options *given)
+{
+    struct wf_swim_options o = *given;
+    if (o.period <= 0) o.period = WEFT_SEC(1);
+    if (o.patience <= 0) o.patience = o.period / 3;
+    if (o.indirect == 0) o.indirect = 3;
+    o.indirect = WF_MIN(o.indirect, (uint32_t)WF_SWIM_INDIRECT_MAX);
+    if (o.suspicion == 0) o.suspicion = 4;
+    if (o.stretch == 0) o.stretch = 6;
+    if (o.spread == 0) o.spread = 3;
+    if (o.keep <= 0) o.keep = 60 * o.period;
+    return o;
+}
+
+struct wf_swim *wf_swim_new(const struct wf_swim_options *o, const struct wf_swim_user *user, void *arg,
+                            uint64_t self, weft_text record, int64_t now)
+{
+    struct wf_swim *s = calloc(1, sizeof *s);
+    if (s == NULL) return NULL;
+    s->o = complete(o);
+    s->user = user;
+    s->arg = arg;
+    s->random = o->seed;
+    s->ask_at = s->period_end = s->due = WEFT_FOREVER;
+    if (wf_swim_table_init(s)) s->self = wf_swim_add(s, self, 0, record, now);
+    if (s->self == NULL) {
+        wf_swim_free(s);
+        return NULL;
+    }
+    wf_swim_news(s, s->self);
+    return s;
+}
+
+void wf_swim_free(struct wf_swim *s)
+{
+    if (s == NULL) return;
+    wf_swim_table_finish(s);
+    free(s);
+}

@@ -1,0 +1,304 @@
+/* The table of members: where they are found, in which order they are probed, what is to be told of them. */
+#include "swim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TABLE_FIRST = 16 };
+
+/* ---- Chance ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+
+uint64_t wf_swim_random(struct wf_swim *s)
+{
+    return mix(s->random += UINT64_C(0x9E3779B97F4A7C15));
+}
+
+uint32_t wf_swim_below(struct wf_swim *s, uint32_t bound)
+{
+    return (uint32_t)((wf_swim_random(s) >> 32) * bound >> 32);
+}
+
+uint32_t wf_swim_logarithm(uint32_t n)
+{
+    static const uint32_t powers[] = {3, 8, 21, 55, 149, 404, 1097, 2981, 8104}; /* of e, rounded up */
+    uint32_t log = 1;
+    while (log < WF_COUNT(powers) && n >= powers[log - 1]) log++;
+    return log;
+}
+
+/* ---- Indexes --------------------------------------------------------------------------------------------------- */
+
+static uint32_t place_of(const struct wf_swim_index *x, uint64_t key)
+{
+    uint32_t i = (uint32_t)mix(key) & (x->size - 1);
+    while (x->slot[i].m != NULL && x->slot[i].key != key) i = (i + 1) & (x->size - 1);
+    return i;
+}
+
+static struct wf_swim_member *index_find(const struct wf_swim_index *x, uint64_t key)
+{
+    return x->slot[place_of(x, key)].m;
+}
+
+static void index_set(struct wf_swim_index *x, uint64_t key, struct wf_swim_member *m)
+{
+    uint32_t i = place_of(x, key);
+    x->slot[i].key = key;
+    x->slot[i].m = m;
+}
+
+/* Those behind it move up, so that nobody who searches stops too early. */
+static void index_remove(struct wf_swim_index *x, uint64_t key)
+{
+    uint32_t hole = place_of(x, key), mask = x->size - 1;
+    if (x->slot[hole].m == NULL) return;
+    x->slot[hole].m = NULL;
+    for (uint32_t i = (hole + 1) & mask; x->slot[i].m != NULL; i = (i + 1) & mask) {
+        uint32_t home = (uint32_t)mix(x->slot[i].key) & mask;
+        if (((i - home) & mask) < ((i - hole) & mask)) continue;
+        x->slot[hole] = x->slot[i];
+        x->slot[i].m = NULL;
+        hole = i;
+    }
+}
+
+static bool index_grow(struct wf_swim_index *x, uint32_t count)
+{
+    if (count * 2 <= x->size) return true;
+    struct wf_swim_index more = {.size = WF_MAX(x->size * 2, (uint32_t)TABLE_FIRST * 2)};
+    more.slot = calloc(more.size, sizeof *more.slot);
+    if (more.slot == NULL) return false;
+    for (uint32_t i = 0; i < x->size; i++)
+        if (x->slot[i].m != NULL) index_set(&more, x->slot[i].key, x->slot[i].m);
+    free(x->slot);
+    *x = more;
+    return true;
+}
+
+static uint64_t hash_name(weft_text name)
+{
+    uint64_t h = UINT64_C(0xCBF29CE484222325);
+    for (size_t i = 0; i < name.size; i++) h = (h ^ (uint8_t)name.data[i]) * UINT64_C(0x100000001B3);
+    return h;
+}
+
+struct wf_swim_member *wf_swim_find(const struct wf_swim *s, uint64_t node)
+{
+    return index_find(&s->by_node, node);
+}
+
+static bool same_text(weft_text a, weft_text b)
+{
+    return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
+}
+
+struct wf_swim_member *wf_swim_named(const struct wf_swim *s, weft_text name)
+{
+    struct wf_swim_member *m = index_find(&s->by_name, hash_name(name));
+    return m != NULL && wf_swim_present(m) && same_text(m->name, name) ? m : NULL;
+}
+
+/* ---- Members --------------------------------------------------------------------------------------------------- */
+
+static bool make_room(struct wf_swim *s)
+{
+    if (!index_grow(&s->by_node, s->count + 1) || !index_grow(&s->by_name, s->count + 1)) return false;
+    if (s->count < s->capacity) return true;
+    uint32_t wanted = WF_MAX(s->capacity * 2, (uint32_t)TABLE_FIRST);
+    struct wf_swim_member **more = realloc(s->at, wanted * sizeof(struct wf_swim_member *));
+    if (more == NULL) return false;
+    s->at = more;
+    s->capacity = wanted;
+    return true;
+}
+
+/* The present ones, with their states and numbers; who is gone is forgotten at different times by different members.
+ */
+static uint64_t digest_of(const struct wf_swim_member *m)
+{
+    return wf_swim_present(m) ? mix(mix(m->node) ^ (m->number * 2 + (m->state == WF_SWIM_SUSPECT) + 1)) : 0;
+}
+
+int wf_swim_set_record(struct wf_swim_member *m, weft_text record)
+{
+    if (m->record.size == record.size && memcmp(m->record.data, record.data, record.size) == 0) return WEFT_OK;
+    weft_text name = wf_swim_record_of(record).name;
+    if (m->record.size > 0 && !same_text(m->name, name)) return WEFT_EINVAL;
+    char *copy = malloc(record.size);
+    if (copy == NULL) return WEFT_ENOMEM;
+    memcpy(copy, record.data, record.size);
+    free((char *)m->record.data);
+    m->record = (weft_text){copy, record.size};
+    m->name = wf_swim_record_of(m->record).name;
+    return WEFT_OK;
+}
+
+static void swap(struct wf_swim *s, uint32_t a, uint32_t b)
+{
+    struct wf_swim_member *m = s->at[a];
+    s->at[a] = s->at[b];
+    s->at[b] = m;
+    s->at[a]->place = a;
+    s->at[b]->place = b;
+}
+
+struct wf_swim_member *wf_swim_add(struct wf_swim *s, uint64_t node, uint64_t number, weft_text record, int64_t now)
+{
+    if (s->count >= WF_SWIM_MEMBERS_MAX || !make_room(s)) return NULL;
+    struct wf_swim_member *m = calloc(1, sizeof *m);
+    if (m == NULL) return NULL;
+    m->node = node;
+    m->number = number;
+    m->state = WF_SWIM_ALIVE;
+    m->since = now;
+    if (wf_swim_set_record(m, record) < 0) {
+        free(m);
+        return NULL;
+    }
+    index_set(&s->by_node, node, m);
+    m->name_hash = hash_name(m->name);
+    index_set(&s->by_name, m->name_hash, m);
+    m->place = s->count;
+    s->at[s->count++] = m;
+    swap(s, m->place, wf_swim_below(s, s->count));
+    s->present++;
+    s->digest ^= digest_of(m);
+    return m;
+}
+
+static void forget(struct wf_swim *s, struct wf_swim_member *m)
+{
+    WF_ASSERT(m != s->self);
+    if (s->target == m) s->target = NULL;
+    if (wf_linked(&m->in_news)) s->news_count--;
+    wf_unlink(&m->in_news);
+    wf_unlink(&m->in_state);
+    wf_unlink(&m->in_doubts);
+    if (wf_swim_present(m)) s->present--;
+    index_remove(&s->by_node, m->node);
+    if (index_find(&s->by_name, m->name_hash) == m) index_remove(&s->by_name, m->name_hash);
+    swap(s, m->place, s->count - 1);
+    s->count--;
+    free((char *)m->record.data);
+    free(m);
+}
+
+void wf_swim_forget_old(struct wf_swim *s, int64_t now)
+{
+    struct wf_link *k;
+    while ((k = wf_list_first(&s->gone)) != NULL) {
+        struct wf_swim_member *m = WF_CONTAINER(k, struct wf_swim_member, in_state);
+        if (now - m->since < s->o.keep) return;
+        forget(s, m);
+    }
+}
+
+void wf_swim_enter(struct wf_swim *s, struct wf_swim_member *m, enum wf_swim_state state, uint64_t number,
+                   int64_t now)
+{
+    enum wf_swim_state before = m->state;
+    s->digest ^= digest_of(m);
+    s->present += (uint32_t)(state <= WF_SWIM_SUSPECT) - (uint32_t)wf_swim_present(m);
+    m->number = number;
+    if (state != before) {
+        m->state = state;
+        m->since = now;
+        wf_unlink(&m->in_state);
+        if (state == WF_SWIM_SUSPECT) wf_list_push(&s->suspects, &m->in_state);
+        if (state >= WF_SWIM_DOWN && m != s->self) wf_list_push(&s->gone, &m->in_state);
+    }
+    if (state == WF_SWIM_ALIVE) m->accuser_count = 0;
+    if (state != WF_SWIM_SUSPECT) wf_unlink(&m->in_doubts);
+    if (state != WF_SWIM_SUSPECT) m->doubted = false;
+    if (state >= WF_SWIM_DOWN && s->target == m) s->target = NULL;
+    s->digest ^= digest_of(m);
+    s->user->changed(s->arg, m, before);
+}
+
+void wf_swim_shuffle(struct wf_swim *s)
+{
+    for (uint32_t i = s->count; i > 1; i--) swap(s, i - 1, wf_swim_below(s, i));
+}
+
+/* ---- News ------------------------------------------------------------------------------------------------------ */
+
+void wf_swim_news(struct wf_swim *s, struct wf_swim_member *m)
+{
+    if (!wf_linked(&m->in_news)) s->news_count++;
+    wf_unlink(&m->in_news);
+    m->sends = 0;
+    wf_list_push_front(&s->news[0], &m->in_news); /* what is said of the very one that we answer may be just that */
+}
+
+struct wf_swim_update wf_swim_entry(const struct wf_swim_member *m)
+{
+    struct wf_swim_update u = {.node = m->node, .state = m->state, .number = m->number};
+    if (m->state == WF_SWIM_SUSPECT && m->accuser_count > 0) u.by = m->by[m->accuser_count - 1];
+    if (m->state == WF_SWIM_DOWN) u.by = m->by[0];
+    if (wf_swim_present(m)) u.record = m->record;
+    return u;
+}
+
+size_t wf_swim_entry_size(const struct wf_swim_member *m)
+{
+    return 32 + m->record.size;
+}
+
+static void told(struct wf_swim *s, struct wf_swim_member *m, uint32_t limit)
+{
+    if (!wf_linked(&m->in_news)) return;
+    wf_unlink(&m->in_news);
+    if (++m->sends < limit) wf_list_push(&s->news[m->sends], &m->in_news);
+    else s->news_count--;
+}
+
+uint32_t wf_swim_pick(struct wf_swim *s, struct wf_swim_member *first, struct wf_swim_member **out, size_t room)
+{
+    uint32_t count = 0, limit = WF_MIN(s->o.spread * wf_swim_logarithm(s->present), (uint32_t)WF_SWIM_SENDS_MAX);
+    if (first != NULL) {
+        room -= wf_swim_entry_size(first);
+        out[count++] = first;
+    }
+    for (uint32_t i = 0, seen = 0; i <= WF_SWIM_SENDS_MAX && seen < s->news_count; i++) {
+        WF_LIST_EACH(k, &s->news[i]) {
+            struct wf_swim_member *m = WF_CONTAINER(k, struct wf_swim_member, in_news);
+            seen++;
+            if (m == first) continue;
+            if (count == WF_SWIM_UPDATES || wf_swim_entry_size(m) > room) goto full;
+            room -= wf_swim_entry_size(m);
+            out[count++] = m;
+        }
+    }
+full:
+    for (uint32_t i = 0; i < count; i++) told(s, out[i], limit);
+    return count;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------------------------- */
+
+bool wf_swim_table_init(struct wf_swim *s)
+{
+    for (size_t i = 0; i < WF_COUNT(s->news); i++) wf_list_init(&s->news[i]);
+    wf_list_init(&s->suspects);
+    wf_list_init(&s->gone);
+    wf_list_init(&s->doubts);
+    return make_room(s);
+}
+
+void wf_swim_table_finish(struct wf_swim *s)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        free((char *)s->at[i]->record.data);
+        free(s->at[i]);
+    }
+    free(s->at);
+    free(s->by_node.slot);
+    free(s->by_name.slot);
+}
