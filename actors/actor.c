@@ -27,6 +27,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wa->mail_bytes_max = node->options.mailbox_bytes_max / node->workers.count;
     wf_list_init(&wa->short_of_bytes);
     wf_patrol_init(wa);
+    wf_credit_init(wa);
     wf_sweep_init(wa, node->options.park_after);
     int rc = pf_mutex_create(&wa->lock);
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
@@ -41,6 +42,7 @@ void wf_actors_finish(struct wf_worker *w)
     struct wf_actors *wa = w->actors;
     if (wa == NULL) return;
     wf_sweep_finish(wa);
+    wf_credit_finish(wa);
     free(wa->kinds.at);
     wf_owed_settle(wa);
     wf_subscriptions_finish(wa);

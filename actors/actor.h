@@ -188,6 +188,8 @@ struct wf_actors {
     struct wf_timer patrol;    /* armed while there are calls: actors/cycle.c */
     struct wf_sweep sweep;
     struct wf_kinds kinds;
+    weft_msg *grants;            /* that found no memory: credit.c */
+    struct wf_timer grant_timer; /* to try them again */
     size_t mail_bytes, mail_bytes_max;
     /* wf_backlog.on_short: full for want of bytes of this worker's share */
     struct wf_list short_of_bytes;
@@ -444,6 +446,10 @@ void wf_probe_start(struct wf_actor *a);
 void wf_probe_came(struct wf_actor *a, weft_msg *m);
 /* A request has come to `a`, which is itself in a long call. */
 void wf_probe_tell_asker(struct wf_actor *a, weft_msg *ask);
+
+/* ---- credit.c: the rest is in mailbox.h ------------------------------------------------------------------------ */
+void wf_credit_init(struct wf_actors *wa);
+void wf_credit_finish(struct wf_actors *wa);
 
 /* ---- park.c ---------------------------------------------------------------------------------------------------- */
 void wf_sweep_init(struct wf_actors *wa, int64_t park_after);

@@ -9,7 +9,7 @@
  *     are told as there are places; who then does not use the place takes its request back, and the next is told.
  *     `full` tells senders on other threads in advance; it is a hint: a message of this node that was under way when
  *     the mailbox filled up is still taken (the lane between two workers is bounded itself). One from another node
- *     is taken up to twice the bound, then dropped and counted.
+ *     is taken if it was sent on credit (credit.c); of nodes that know nothing of that up to twice the bound.
  * (3) Wakes are hints: who receives looks again.
  * (4) An actor whose mailbox is full only because the worker's share of the byte budget is used up is on
  *     wf_actors.short_of_bytes: whoever takes mail on this worker tells its senders.
@@ -167,7 +167,9 @@ void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag)
 
 static bool is_of_this_node(const struct wf_actor *a, const weft_msg *m)
 {
-    return weft_pid_is_nobody(m->from) || m->from.node == wf_node_of(a->task.worker)->incarnation;
+    /* What no actor of another node has sent has that node in `ref`. */
+    if (weft_pid_is_nobody(m->from)) return m->post.flags != WF_MSG_SEND || m->ref == 0;
+    return m->from.node == wf_node_of(a->task.worker)->incarnation;
 }
 
 bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
@@ -190,7 +192,8 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
     case WEFT_FULL_SUSPEND:
         /* it was under way: note (2) */
         if (is_of_this_node(a, m) ||
-            (a->mail_count < 2 * (uint64_t)a->mailbox_max && a->mail_bytes / 2 < a->mailbox_bytes_max)) {
+            (a->mail_count < 2 * (uint64_t)a->mailbox_max && a->mail_bytes / 2 < a->mailbox_bytes_max) ||
+            wf_credit_covers(a, m)) {
             wf_mailbox_add(a, m);
             return true;
         }
@@ -220,6 +223,8 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
     case WF_MSG_REPLY:
     case WF_MSG_FAILED: wf_answer_came(a, m); return;
     case WF_MSG_PROBE: wf_probe_came(a, m); return;
+    case WF_MSG_WANT: wf_want_came(w, a, m); return;
+    case WF_MSG_GRANT: wf_grant_came(w, m); return;
     case WF_MSG_SPAWN: wf_spawn_came(w, m); return;
     case WF_MSG_SPAWNED: wf_spawned_came(w, a, m); return;
     case WF_MSG_SYSTEM:

@@ -86,6 +86,21 @@ void wf_room_bytes_came(struct wf_actors *wa);
 /* A WF_MSG_ROOM has come. Consumes. */
 void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
 
+/* ---- credit.c: senders of other nodes -------------------------------------------------------------------------- */
+
+/* A WF_MSG_WANT has come; `a` NULL: for an actor that is not there. Consumes. */
+void wf_want_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
+/* Answers it: 0 units: the actor is gone. Consumes. */
+void wf_grant(struct wf_worker *w, weft_msg *m, uint32_t units);
+/* How much to give of so much room, and the bytes it stands for. */
+uint32_t wf_grant_units(const struct wf_actor *a, size_t places, size_t bytes);
+size_t wf_grant_bytes(uint32_t units);
+/* A WF_MSG_GRANT has come. Consumes. */
+void wf_grant_came(struct wf_worker *w, weft_msg *m);
+/* Whether a message of another node was sent on credit, and so is taken although the mailbox is full. */
+bool wf_credit_covers(struct wf_actor *a, const weft_msg *m);
+void wf_credit_node_lost(struct wf_worker *w, struct wf_actor *a, uint64_t peer);
+
 /* ---- Held messages --------------------------------------------------------------------------------------------- */
 
 /* A message that its pool, or the loop of a handler, is to hear about. */

@@ -42,6 +42,9 @@ enum wf_msg_kind {
     /* never leaves the node: a request to a pool itself, which comes past its mail */
     WF_MSG_CONTROL = 15,
     WF_MSG_PROBE = 16, /* looks for cycles of calls: actors/cycle.c */
+    /* credit between nodes: credit.c. To a mailbox; and back, to a worker */
+    WF_MSG_WANT = 17,
+    WF_MSG_GRANT = 18,
     WF_MSG_SPAWN = 19, /* actors that other nodes start: actors/far.h */
     WF_MSG_SPAWNED = 20,
     /* Of this node's topics, see subscription.h; they never leave the node. From here on `ref` is the subscription

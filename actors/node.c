@@ -263,6 +263,7 @@ void wf_node_finish_actors(weft_node *node)
     for (uint32_t i = 0; i < node->workers.count; i++) {
         struct wf_worker *w = node->workers.at[i];
         wf_timer_disarm(w, &wf_actors_of(w)->patrol);
+        wf_timer_disarm(w, &wf_actors_of(w)->grant_timer);
         wf_timer_disarm(w, &wf_actors_of(w)->sweep.timer);
     }
 }

@@ -62,6 +62,22 @@ static struct room room_of(const struct wf_actor *a)
                          a->mailbox_bytes_max - WF_MIN(a->mail_bytes, a->mailbox_bytes_max)};
 }
 
+/* One that waits gets its share: a sender of this node room for its message, a worker of another one some credit. */
+static void tell_one(struct wf_actor *a, weft_msg *m, struct room *room, size_t *budget)
+{
+    uint32_t places = 1;
+    size_t bytes = m->topic_size;
+    if (m->post.flags == WF_MSG_WANT) {
+        places = wf_grant_units(a, room->places, WF_MIN(room->bytes, *budget));
+        bytes = wf_grant_bytes(places);
+    }
+    room->places -= WF_MIN(places, room->places);
+    room->bytes -= WF_MIN(bytes, room->bytes);
+    *budget -= WF_MIN(bytes, *budget);
+    if (m->post.flags == WF_MSG_WANT) wf_grant(a->task.worker, m, places);
+    else wf_send_signal(a->task.worker, m->from, m);
+}
+
 /* There is room: tells as many as it is enough for, of its own and of `budget`. */
 static void tell_room(struct wf_actor *a, struct room room, size_t *budget)
 {
@@ -70,10 +86,7 @@ static void tell_room(struct wf_actor *a, struct room room, size_t *budget)
     while (room.places > 0 && room.bytes > 0 && *budget > 0) {
         weft_msg *m = wf_lane_take_after(waiting, NULL);
         if (m == NULL) break;
-        room.places--;
-        room.bytes -= WF_MIN(m->topic_size, room.bytes);
-        *budget -= WF_MIN(m->topic_size, *budget);
-        wf_send_signal(a->task.worker, m->from, m);
+        tell_one(a, m, &room, budget);
     }
     a->crowded = waiting->first != NULL;
     if (a->crowded && *budget == 0) note_short(a);
@@ -83,7 +96,8 @@ void wf_room_tell_all(struct wf_actor *a)
 {
     while (first_for_room(a) != NULL) {
         weft_msg *m = wf_lane_shift(&a->more->backlog->room);
-        wf_send_signal(a->task.worker, m->from, m);
+        if (m->post.flags == WF_MSG_WANT) wf_grant(a->task.worker, m, 0);
+        else wf_send_signal(a->task.worker, m->from, m);
     }
 }
 
@@ -120,7 +134,7 @@ void wf_room_bytes_came(struct wf_actors *wa)
  * another's. */
 void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
-    bool forget = m->post.word != 0;
+    bool forget = m->post.flags == WF_MSG_ROOM && m->post.word != 0;
     weft_msg *previous = NULL;
     for (weft_msg *r = first_for_room(a); r != NULL && forget; previous = r, r = (weft_msg *)r->post.next) {
         if (!weft_pid_equal(r->from, m->from)) continue;
@@ -138,7 +152,9 @@ void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         wf_lane_push(&a->more->backlog->room, m);
     } else {
         set_full(a, false);
-        wf_send_signal(w, m->from, m);
+        struct room room = room_of(a);
+        size_t budget = wf_actors_of(w)->mail_bytes_max;
+        tell_one(a, m, &room, &budget);
     }
 }
 

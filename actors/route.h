@@ -13,10 +13,12 @@
 #include <weft/node.h>
 #include <weft/pack.h>
 
+enum { WF_CREDIT_FIRST = 256 }; /* units that may be sent to an actor of another node before its first GRANT */
+
 struct wf_route {
     /* To an actor of the peer whose incarnation is `to.node`: every wf_msg_kind but PUBLISH, SYSTEM and ROOM. 0;
-     * WEFT_ENONODE: no such peer is connected; WEFT_EFULL: its outbox is at its bound (only SEND and CALL are refused
-     * for that). */
+     * WEFT_ENONODE: no such peer is connected; WEFT_EFULL: its outbox is at its bound, or the actor has given no
+     * credit (only SEND and CALL are refused for that). */
     int (*send)(struct wf_worker *w, weft_pid to, const weft_msg *m);
     /* To the name on the peer called `node`. `*peer` (may be NULL) gets its incarnation, so that a caller hears when
      * it is lost. */
@@ -30,8 +32,15 @@ struct wf_route {
     int (*publish)(struct wf_worker *w, const char *topic, uint32_t tag, weft_pid from, struct wf_body *body);
     /* A pattern got its first (add) or lost its last subscriber on this worker. */
     void (*interest)(struct wf_worker *w, const char *pattern, bool add);
-    /* Suspends the running task until the outbox of that peer may have room again. As wf_task_wait. */
-    int (*wait_room)(struct wf_worker *w, uint64_t peer, int64_t deadline);
+    /* Suspends the running task until the outbox of that peer may have room again, and the actor there, or the one
+     * of that name, may have given credit. As wf_task_wait. */
+    int (*wait_room)(struct wf_worker *w, weft_pid to, const char *name, int64_t deadline);
+    /* The next three belong to credit.c. A GRANT has come. */
+    void (*granted)(struct wf_worker *w, uint64_t peer, uint64_t key, uint32_t number, uint32_t units);
+    /* How many peers there are if that one sends on credit, else 0. */
+    uint32_t (*grants)(struct wf_worker *w, uint64_t peer);
+    /* That peer does what it must not: its link is cut. */
+    void (*fault)(struct wf_worker *w, uint64_t peer, const char *why);
     /* Step 4 of a turn. */
     void (*flush)(struct wf_worker *w);
     /* The actor `who` wants news of nodes: first one NODE_UP for each peer that is up, by wf_node_tell. */

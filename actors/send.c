@@ -7,7 +7,7 @@
  *     which is handed over once a turn.
  * (3) Another node: encoded by the route, then freed.
  * (4) Where there is no room the sender waits: it asks for news (WF_MSG_ROOM to the mailbox, wf_worker_wait_room for
- *     a choked lane, the route for a full link), waits, and tries again, until its send timeout. */
+ *     a choked lane, the route for a full link or for credit), waits, and tries again, until its send timeout. */
 #include "mailbox.h"
 
 #include <string.h>
@@ -54,6 +54,8 @@ void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
     case WF_MSG_LINK:
     case WF_MSG_UNLINK:
     case WF_MSG_EXIT: wf_watch_missed(w, m); return;
+    case WF_MSG_WANT: wf_want_came(w, NULL, m); return;
+    case WF_MSG_GRANT: wf_grant_came(w, m); return;
     case WF_MSG_SPAWN: wf_spawn_came(w, m); return; /* to a worker, not to an actor */
     case WF_MSG_SPAWNED: wf_spawned_came(w, NULL, m); return;
     case WF_MSG_CONTROL:
@@ -130,16 +132,18 @@ void wf_return_room(struct wf_actor *self, weft_pid to)
 /* PLACE: the lane again, by one who has been told of a place in the mailbox. */
 enum where { MAILBOX, LANE, PLACE, LINK };
 
-/* The message is on the sender's held list meanwhile, so that it is not lost when the sender is killed. WEFT_EFULL at
+/* `name`: of the actor on another node; NULL: it is known by `to`.
+ * The message is on the sender's held list meanwhile, so that it is not lost when the sender is killed. WEFT_EFULL at
  * the deadline. */
-static int wait_for_room(struct wf_actor *self, weft_pid to, weft_msg *m, enum where where, int64_t *deadline)
+static int wait_for_room(struct wf_actor *self, weft_pid to, const char *name, weft_msg *m, enum where where,
+                         int64_t *deadline)
 {
     struct wf_worker *w = self->task.worker;
     if (*deadline == WEFT_NOW) return WEFT_EFULL;
     if (*deadline == WF_SEND_TIMEOUT) *deadline = weft_after(wf_node_of(w)->options.send_timeout);
     wf_hold(self, m);
     int rc = where == MAILBOX ? wait_for_mailbox(self, to, (uint32_t)wf_msg_weight(m), *deadline)
-             : where == LINK  ? wf_node_of(w)->route->wait_room(w, to.node, *deadline)
+             : where == LINK  ? wf_node_of(w)->route->wait_room(w, to, name, *deadline)
                               : wf_worker_wait_room(w, wf_id_worker(to.actor), *deadline);
     if (where == PLACE && (rc < 0 || self->task.killed)) (void)ask_room(self, to, 0, 1); /* as in wait_for_mailbox */
     wf_task_settle(rc);
@@ -164,7 +168,7 @@ static int send_across(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
             if (wf_actor_policy(there) == WEFT_FULL_FAIL) return WEFT_EFULL;
             where = MAILBOX;
         } else break;
-        int rc = wait_for_room(self, to, m, where, &deadline);
+        int rc = wait_for_room(self, to, NULL, m, where, &deadline);
         if (rc < 0) return rc;
         told = told || where == MAILBOX;
     }
@@ -186,7 +190,7 @@ static int send_here(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t de
             wf_mailbox_put(a, m);
             return WEFT_OK;
         }
-        int rc = wait_for_room(self, to, m, MAILBOX, &deadline);
+        int rc = wait_for_room(self, to, NULL, m, MAILBOX, &deadline);
         if (rc < 0) return rc;
     }
 }
@@ -200,7 +204,7 @@ static int send_remote(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
         return WEFT_EINVAL; /* somebody else's request passed on: see weft_send_msg */
     for (;;) {
         int rc = route->send(w, to, m);
-        if (rc == WEFT_EFULL) rc = wait_for_room(self, to, m, LINK, &deadline);
+        if (rc == WEFT_EFULL) rc = wait_for_room(self, to, NULL, m, LINK, &deadline);
         else {
             if (rc == WEFT_OK) wf_msg_free(w, m);
             return rc;
@@ -376,7 +380,7 @@ int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t
     if (rc == WEFT_OK && split_name(whole, name, &node_name)) {
         while ((rc = route->send_name(w, node_name, strlen(node_name), name, m, node)) == WEFT_EFULL) {
             weft_pid peer = {*node, 0};
-            rc = wait_for_room(self, peer, m, LINK, &deadline);
+            rc = wait_for_room(self, peer, name, m, LINK, &deadline);
             if (rc < 0) break;
         }
     }

@@ -1,6 +1,7 @@
 /* actors/watch.c -- monitors and links: see watch.h. */
 #include "watch.h"
 
+#include "mailbox.h"
 #include "supervisor.h"
 
 #include <stdio.h>
@@ -582,6 +583,6 @@ void wf_watch_node_lost(struct wf_worker *w, uint64_t peer)
 {
     WF_ACTORS_EACH(a, wf_actors_of(w))
     {
-        if (a->more != NULL) lost_to(w, a, peer);
+        if (a->more != NULL) lost_to(w, a, peer), wf_credit_node_lost(w, a, peer);
     }
 }

@@ -16,6 +16,7 @@ int cli_publish(const struct cli *c);
 int cli_subscribe(const struct cli *c);
 int cli_send(const struct cli *c);
 int cli_call(const struct cli *c);
+int cli_spawn(const struct cli *c);
 int cli_stop(const struct cli *c);
 int cli_certs_init(const struct cli *c);
 int cli_certs_issue(const struct cli *c);

@@ -1,4 +1,4 @@
-/* cli/talk.c -- weft publish, subscribe, send and call: messages from the command line. */
+/* cli/talk.c -- weft publish, subscribe, send, call and spawn: messages from the command line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,4 +181,25 @@ static int call(struct cli_client *k)
 int cli_call(const struct cli *c)
 {
     return with_body(c, call);
+}
+
+/* ---- spawn ----------------------------------------------------------------------------------------------------- */
+
+static int spawn(struct cli_client *k)
+{
+    const char *name = k->c->argv[0];
+    struct weft_why why;
+    weft_far_options options = {.deadline = k->deadline, .why = &why};
+    weft_pid pid;
+    char text[WEFT_PID_TEXT];
+    int rc = weft_spawn_packed_on(k->node, name, &pid, k->body.data, k->body.size, &options);
+    if (rc < 0) return cli_fail_with(k->c, rc, why.text[0] != 0 ? why.text : name);
+    if (k->c->json) printf("{\"pid\": \"%s\"}\n", weft_pid_format(pid, text));
+    else printf("%s\n", weft_pid_format(pid, text));
+    return CLI_OK;
+}
+
+int cli_spawn(const struct cli *c)
+{
+    return with_body(c, spawn);
 }

@@ -17,6 +17,7 @@ SIZES = {  # model: the sizes in which it is checked without a bug
     "sleep": ([], ["-DPRODUCERS=3"]),
     "room": ([], ["-DMAX=2", "-DTELL=2"]),
     "event": ([],),
+    "credit": ([], ["-DMAX=1"], ["-DFIRST=6"]),
     "ticket": ([], ["-DSETS=6", "-DWAITS=4"]),
 }
 

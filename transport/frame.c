@@ -176,7 +176,7 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f)
     if (wf_frame_message(kind) >= 0) {
         get_message(r, f, false);
         read = get_left(r, f, count - 1);
-    } else if (kind == WF_FRAME_SEND_NAME || kind == WF_FRAME_CALL_NAME) {
+    } else if (kind == WF_FRAME_SEND_NAME || kind == WF_FRAME_CALL_NAME || kind == WF_FRAME_WANT_NAME) {
         get_message(r, f, true);
         read = get_left(r, f, count - 1);
     } else if (kind == WF_FRAME_PUBLISH) {
@@ -231,8 +231,11 @@ const char *wf_frame_name(uint32_t kind)
         {WF_FRAME_TIES + WF_MSG_EXIT - WF_MSG_WATCH, "EXIT"},
         {WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH, "KILL"},
         {WF_FRAME_TIES + WF_MSG_PROBE - WF_MSG_WATCH, "PROBE"},
-        {WF_FRAME_FAR, "SPAWN"},
-        {WF_FRAME_FAR + WF_MSG_SPAWNED - WF_MSG_SPAWN, "SPAWNED"},
+        {WF_FRAME_FAR, "WANT"},
+        {WF_FRAME_FAR + WF_MSG_GRANT - WF_MSG_WANT, "GRANT"},
+        {WF_FRAME_FAR + WF_MSG_SPAWN - WF_MSG_WANT, "SPAWN"},
+        {WF_FRAME_FAR + WF_MSG_SPAWNED - WF_MSG_WANT, "SPAWNED"},
+        {WF_FRAME_WANT_NAME, "WANT_NAME"},
     };
     for (size_t i = 0; i < WF_COUNT(names); i++)
         if (names[i].kind == kind) return names[i].name;
@@ -341,6 +344,17 @@ void wf_put_to_name(weft_writer *w, bool call, weft_text name, uint64_t from, ui
     weft_put_uint(w, ref);
     weft_put_bin(w, body, size);
     if (timed) weft_put_uint(w, left);
+}
+
+void wf_put_want_name(weft_writer *w, weft_text name, uint64_t from, uint32_t number, uint64_t key,
+                      const uint8_t body[4])
+{
+    put_kind(w, 5, WF_FRAME_WANT_NAME);
+    weft_put_str(w, name);
+    weft_put_uint(w, from);
+    weft_put_uint(w, number);
+    weft_put_uint(w, key);
+    weft_put_bin(w, body, 4);
 }
 
 void wf_put_publish(weft_writer *w, weft_text topic, uint64_t from, uint32_t tag, const void *body, size_t size)

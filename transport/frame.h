@@ -37,14 +37,15 @@ enum wf_frame_kind {
     WF_FRAME_CALL_NAME = 25,
     WF_FRAME_PUBLISH = 32,
     WF_FRAME_TIES = 40, /* + wf_msg_kind - WF_MSG_WATCH: WATCH .. KILL, PROBE */
-    WF_FRAME_FAR = 62,  /* + wf_msg_kind - WF_MSG_SPAWN: SPAWN, SPAWNED */
+    WF_FRAME_FAR = 60,  /* + wf_msg_kind - WF_MSG_WANT: WANT, GRANT, SPAWN, SPAWNED */
+    WF_FRAME_WANT_NAME = 64,
 };
 
 /* A message to an actor: its frame, and back. -1: some other frame. */
 static inline uint32_t wf_frame_of(enum wf_msg_kind kind)
 {
     if (kind <= WF_MSG_STOP) return WF_FRAME_TO_ACTOR + (uint32_t)kind;
-    if (kind >= WF_MSG_SPAWN) return WF_FRAME_FAR + (uint32_t)kind - WF_MSG_SPAWN;
+    if (kind >= WF_MSG_WANT) return WF_FRAME_FAR + (uint32_t)kind - WF_MSG_WANT;
     return WF_FRAME_TIES + (uint32_t)kind - WF_MSG_WATCH;
 }
 static inline int wf_frame_message(uint64_t frame)
@@ -54,8 +55,8 @@ static inline int wf_frame_message(uint64_t frame)
     if (frame >= WF_FRAME_TIES && frame <= WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH)
         return (int)(frame - WF_FRAME_TIES) + WF_MSG_WATCH;
     if (frame == WF_FRAME_TIES + WF_MSG_PROBE - WF_MSG_WATCH) return WF_MSG_PROBE;
-    if (frame >= WF_FRAME_FAR && frame <= WF_FRAME_FAR + WF_MSG_SPAWNED - WF_MSG_SPAWN)
-        return (int)(frame - WF_FRAME_FAR) + WF_MSG_SPAWN;
+    if (frame >= WF_FRAME_FAR && frame <= WF_FRAME_FAR + WF_MSG_SPAWNED - WF_MSG_WANT)
+        return (int)(frame - WF_FRAME_FAR) + WF_MSG_WANT;
     return -1;
 }
 
@@ -81,7 +82,7 @@ enum wf_capability {
     WF_CAN_CREDIT = 1 << 4, /* WANT, GRANT */
     WF_CAN_SPAWN = 1 << 5,  /* SPAWN, SPAWNED */
 };
-enum { WF_CAPABILITIES = WF_CAN_SPAWN }; /* of this version */
+enum { WF_CAPABILITIES = WF_CAN_CREDIT | WF_CAN_SPAWN }; /* of this version */
 
 enum wf_interest_op { WF_INTEREST_ADD = 1, WF_INTEREST_REMOVE = 2 };
 
@@ -142,6 +143,9 @@ void wf_put_to_actor(weft_writer *w, unsigned kind /* wf_msg_kind */, uint64_t t
 /* At most WF_FRAME_SPARE + name.size + size bytes. */
 void wf_put_to_name(weft_writer *w, bool call, weft_text name, uint64_t from, uint32_t tag, uint64_t ref,
                     const void *body, size_t size, uint64_t left);
+/* A WANT to a name. */
+void wf_put_want_name(weft_writer *w, weft_text name, uint64_t from, uint32_t number, uint64_t key,
+                      const uint8_t body[4]);
 void wf_put_publish(weft_writer *w, weft_text topic, uint64_t from, uint32_t tag, const void *body, size_t size);
 
 #endif

@@ -97,6 +97,24 @@ static void commit(struct wf_ports *p, struct wf_port *port, const weft_writer *
     if (port->batch->size >= WF_BATCH_BYTES - WF_BATCH_BYTES / 8) push_batch(port);
 }
 
+struct wf_port *wf_port_find(struct wf_worker *w, uint64_t peer)
+{
+    return find(ports_of(w), peer);
+}
+
+bool wf_port_say_want(struct wf_ports *p, struct wf_port *port, uint64_t key, const char *name, uint32_t number)
+{
+    static const uint8_t none[4];
+    weft_text to = weft_cstr(name);
+    if (!reserve(port, WF_FRAME_SPARE + to.size)) return false;
+    weft_writer out = wf_batch_writer(port->batch);
+    uint64_t here = (uint64_t)p->worker << 24 | 1; /* no actor's id, of this worker */
+    if (name != NULL) wf_put_want_name(&out, to, here, number, key, none);
+    else wf_put_to_actor(&out, WF_MSG_WANT, key, here, number, key, none, sizeof none, 0);
+    commit(p, port, &out);
+    return true;
+}
+
 static uint64_t from_of(const struct wf_worker *w, weft_pid from)
 {
     return from.node == wf_node_of(w)->incarnation ? from.actor : 0;
@@ -111,6 +129,14 @@ static uint64_t time_left(const weft_msg *m)
     return deadline <= now ? 0 : (uint64_t)(deadline - now - 1) / 1000 + 1;
 }
 
+/* What may be sent to that actor, or name; NULL: that is not counted. */
+static inline struct wf_credit *credit_of(struct wf_ports *p, struct wf_port *port, uint64_t key, const char *name)
+{
+    struct wf_credits *c = &port->credits;
+    if (WF_UNLIKELY(!c->on)) return NULL;
+    return WF_LIKELY(c->last != NULL && c->last->key == key) ? c->last : wf_credit_find(p, port, key, name);
+}
+
 static int route_send(struct wf_worker *w, weft_pid to, const weft_msg *m)
 {
     struct wf_ports *p = ports_of(w);
@@ -119,11 +145,14 @@ static int route_send(struct wf_worker *w, weft_pid to, const weft_msg *m)
     unsigned kind = m->post.flags;
     bool system = kind != WF_MSG_SEND && kind != WF_MSG_CALL && kind != WF_MSG_SPAWN;
     if (!system && is_full(port)) return WEFT_EFULL;
+    struct wf_credit *c = system || kind == WF_MSG_SPAWN ? NULL : credit_of(p, port, to.actor, NULL);
+    if (c != NULL && c->left <= 0) return WEFT_EFULL;
     if (!reserve(port, WF_FRAME_SPARE + m->size)) return WEFT_ENOMEM;
     weft_writer out = wf_batch_writer(port->batch);
     const void *body = wf_msg_bytes((weft_msg *)(uintptr_t)m);
     wf_put_to_actor(&out, kind, to.actor, from_of(w, m->from), m->post.word, m->ref, body, m->size, time_left(m));
     commit(p, port, &out);
+    if (c != NULL) wf_credit_take(p, port, c, m->size);
     return WEFT_OK;
 }
 
@@ -135,6 +164,8 @@ static int route_send_name(struct wf_worker *w, const char *node, size_t node_si
     if (is_gone(port)) return WEFT_ENONODE;
     if (peer != NULL) *peer = port->incarnation;
     if (is_full(port)) return WEFT_EFULL;
+    struct wf_credit *c = port->credits.on ? credit_of(p, port, wf_credit_name(name), name) : NULL;
+    if (c != NULL && c->left <= 0) return WEFT_EFULL;
     weft_text to = weft_cstr(name);
     if (!reserve(port, WF_FRAME_SPARE + to.size + m->size)) return WEFT_ENOMEM;
     weft_writer out = wf_batch_writer(port->batch);
@@ -142,6 +173,7 @@ static int route_send_name(struct wf_worker *w, const char *node, size_t node_si
     wf_put_to_name(&out, m->post.flags == WF_MSG_CALL, to, from_of(w, m->from), m->post.word, m->ref, body, m->size,
                    time_left(m));
     commit(p, port, &out);
+    if (c != NULL) wf_credit_take(p, port, c, m->size);
     return WEFT_OK;
 }
 
@@ -201,11 +233,14 @@ static void route_interest(struct wf_worker *w, const char *pattern, bool add)
     else if (n != NULL) wf_news_free(n);
 }
 
-static int route_wait_room(struct wf_worker *w, uint64_t peer, int64_t deadline)
+static int route_wait_room(struct wf_worker *w, weft_pid to, const char *name, int64_t deadline)
 {
-    struct wf_port *port = find(ports_of(w), peer);
+    struct wf_port *port = find(ports_of(w), to.node);
     if (port == NULL) return WEFT_OK; /* the next send says WEFT_ENONODE */
     struct wf_session *s = port->session;
+    uint64_t key = name == NULL ? to.actor : wf_credit_name(name);
+    struct wf_credit *c = wf_credit_known(&port->credits, key);
+    if (c != NULL && c->left <= 0) return wf_credit_wait(w, port, c, deadline);
     pf_mutex_lock(s->lock);
     bool room = s->closed || atomic_load_explicit(&s->bytes, memory_order_relaxed) <= WF_OUTBOX_LOW;
     if (!room && s->rooms[w->index].state == WF_ROOM_IDLE) s->rooms[w->index].state = WF_ROOM_WANTED;
@@ -216,6 +251,7 @@ static int route_wait_room(struct wf_worker *w, uint64_t peer, int64_t deadline)
     wf_list_push(&port->waiting, &waiter.on_source);
     int r = wf_task_wait(deadline, "outbox");
     wf_unlink(&waiter.on_source);
+    if (r < 0) wf_credit_pass_on(w, to.node, key); /* others may have waited for it to use its credit */
     return (int)wf_task_settle(r);
 }
 
@@ -226,12 +262,33 @@ static void route_watch_nodes(struct wf_worker *w, weft_pid who)
     wf_news_post(wf_transport_of(w), n);
 }
 
+static void route_granted(struct wf_worker *w, uint64_t peer, uint64_t key, uint32_t number, uint32_t units)
+{
+    struct wf_port *port = find(ports_of(w), peer);
+    if (port != NULL) wf_credit_granted(ports_of(w), port, key, number, units);
+}
+
+static uint32_t route_grants(struct wf_worker *w, uint64_t peer)
+{
+    const struct wf_port *port = find(ports_of(w), peer);
+    return port == NULL || !port->credits.on ? 0 : ports_of(w)->count;
+}
+
+static void route_fault(struct wf_worker *w, uint64_t peer, const char *why)
+{
+    const struct wf_port *port = find(ports_of(w), peer);
+    if (port != NULL) wf_conn_close(port->session->conn, why);
+}
+
 const struct wf_route wf_transport_route = {.send = route_send,
                                             .send_name = route_send_name,
                                             .find = route_find,
                                             .publish = route_publish,
                                             .interest = route_interest,
                                             .wait_room = route_wait_room,
+                                            .granted = route_granted,
+                                            .grants = route_grants,
+                                            .fault = route_fault,
                                             .flush = route_flush,
                                             .watch_nodes = route_watch_nodes};
 
@@ -257,6 +314,7 @@ static void room_made(struct wf_worker *w, struct wf_call *c)
 
 static void port_free(struct wf_port *port)
 {
+    wf_credits_finish(&port->credits);
     wf_interest_finish(&port->interest);
     wf_session_release(port->session);
     free(port->batch);
@@ -360,6 +418,7 @@ static struct wf_port *port_new(struct wf_session *s)
     port->incarnation = s->incarnation;
     wf_interest_init(&port->interest);
     wf_list_init(&port->waiting);
+    wf_credits_init(&port->credits, (s->capabilities & WF_CAN_CREDIT) != 0);
     wf_session_keep(s);
     return port;
 }
@@ -440,6 +499,7 @@ int wf_ports_create(struct wf_transport *t)
         struct wf_ports *p = calloc(1, sizeof *p);
         if (p == NULL) return WEFT_ENOMEM;
         p->t = t;
+        p->worker = i;
         wf_list_init(&p->ports);
         t->node->workers.at[i]->transport = p;
     }

@@ -113,7 +113,7 @@ static weft_msg *envelope(struct wf_session *s, const struct wf_frame *f, unsign
     m->post.flags = (uint8_t)kind;
     m->to_actor = f->to;
     m->from = sender(s, f);
-    m->ref = f->ref;
+    m->ref = WF_UNLIKELY(f->from == 0 && kind == WF_MSG_SEND) ? s->incarnation : f->ref;
     memcpy(wf_msg_bytes(m), f->body.data, f->body.size);
     return m;
 }
@@ -122,7 +122,7 @@ static void receive_named(struct wf_session *s, struct wf_frame *f)
 {
     bool call = f->kind == WF_FRAME_CALL_NAME;
     f->to = 0;
-    weft_msg *m = envelope(s, f, call ? WF_MSG_CALL : WF_MSG_SEND);
+    weft_msg *m = envelope(s, f, call ? WF_MSG_CALL : f->kind == WF_FRAME_WANT_NAME ? WF_MSG_WANT : WF_MSG_SEND);
     if (m == NULL) return;
     if (call) wf_terms(m)->moved_on = 1;
     /* Without such an actor the worker it goes to counts it, and answers a request. */
@@ -186,6 +186,7 @@ static bool receive_frame(struct wf_session *s, struct wf_frame *f, const uint8_
     switch (f->kind) {
     case WF_FRAME_PUBLISH: receive_publish(s, f); return true;
     case WF_FRAME_SEND_NAME:
+    case WF_FRAME_WANT_NAME:
     case WF_FRAME_CALL_NAME: receive_named(s, f); return true;
     case WF_FRAME_PING:
     case WF_FRAME_PONG: receive_ping(s, f); return true;

@@ -17,6 +17,7 @@
 
 #include "carrier.h"
 #include "control.h"
+#include "credit.h"
 #include "frame.h"
 #include "list.h"
 #include "node.h"
@@ -119,6 +120,7 @@ struct wf_port {
     struct wf_port *next_dirty;
     struct wf_interest interest; /* of the peer */
     struct wf_list waiting;      /* wf_waiter.on_source: tasks that wait for room */
+    struct wf_credits credits;
 };
 
 struct wf_ports {
@@ -128,6 +130,7 @@ struct wf_ports {
     struct wf_port *dirty;
     struct wf_port **table; /* by incarnation, open addressing; a power of two, at most half full */
     uint32_t table_size, count;
+    uint32_t worker; /* its index */
 };
 
 /* ---- What $cluster hears --------------------------------------------------------------------------------------- */
@@ -231,6 +234,10 @@ struct wf_news *wf_news_take(struct wf_transport *t);
 extern const struct wf_route wf_transport_route;
 int wf_ports_create(struct wf_transport *t); /* for each worker; before they run */
 void wf_ports_destroy(struct wf_transport *t);
+/* On the worker: its port to that peer; NULL. */
+struct wf_port *wf_port_find(struct wf_worker *w, uint64_t peer);
+/* A WANT behind what has been sent. False: no memory. */
+bool wf_port_say_want(struct wf_ports *p, struct wf_port *port, uint64_t key, const char *name, uint32_t number);
 /* By $cluster: tells every worker. */
 int wf_ports_open(struct wf_session *s);
 void wf_ports_close(struct wf_session *s);

@@ -24,7 +24,8 @@ enum {
 
 /* What weft_send does when this actor's mailbox is full. Refused and dropped messages are counted per actor. What was
  * under way from another worker of this node when the mailbox filled up is still taken with _SUSPEND and _FAIL; a
- * message of another node is dropped and counted: with _SUSPEND beyond twice the bound, else at the bound. */
+ * sender on another node waits with _SUSPEND as well, when its worker has sent what it had credit for; with the
+ * others its message is dropped and counted at the bound. docs/mailboxes.md */
 typedef enum {
     WEFT_FULL_SUSPEND,     /* the sending actor waits for room (see weft_send) */
     WEFT_FULL_DROP_NEWEST, /* the message that does not fit is dropped */

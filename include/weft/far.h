@@ -96,5 +96,25 @@ WEFT_API int weft_spawn_on(const char *node, const char *actor, weft_pid *out, c
 WEFT_API int weft_spawn_packed_on(const char *node, const char *actor, weft_pid *out, const void *packed, size_t size,
                                   const weft_far_options *options);
 
+/* ---- Children of supervisors and members of pools on other nodes ----------------------------------------------- */
+
+enum { WEFT_FAR_NODES_MAX = 64 };
+
+/* [S] Packs where an actor is to live, for weft_far_child: the nodes to try, the first one first, the exported actor
+ * and its arguments. Returns how many bytes of `out` it takes; WEFT_ETOOBIG (`size` is too small, or the arguments
+ * are too large), WEFT_EINVAL, WEFT_ENOMEM. */
+WEFT_API int64_t weft_far_place(void *out, size_t size, const char *const *nodes, size_t node_count,
+                                const char *actor, const struct weft_type_info *type, const void *args);
+
+/* A weft_actor: the body of a child or a member that stands for an actor on another node; its argument is what
+ * weft_far_place has packed. It starts that actor on the first node that does it, calls weft_ready, passes on what it
+ * is sent, stops it when it is stopped itself, kills it when it is killed, and ends when and how it ends; with
+ * WEFT_EXIT_NODE_LOST if its node is lost. Started again, it begins with the first node again.
+ *     const char *nodes[] = {"b", "c"};
+ *     int64_t size = weft_far_place(place, sizeof place, nodes, 2, "chat.room", WEFT_ARGS(room_args, &args));
+ *     weft_child_spec room = {.name = "room", .body = weft_far_child, .arg = place, .arg_size = (size_t)size,
+ *                             .await_ready = true}; */
+WEFT_API void weft_far_child(const void *place, size_t size);
+
 WEFT_END
 #endif

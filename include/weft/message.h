@@ -46,7 +46,8 @@ WEFT_API bool weft_wants_reply(const weft_msg *m);  /* whether it is a weft_call
  * WEFT_ENOACTOR if the receiver is known to be gone (not knowing is no promise that it is there), WEFT_ENONODE,
  * WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM, WEFT_ECANCELED. */
 WEFT_API int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size);
-/* [A] The same, but WEFT_EFULL at once instead of waiting. */
+/* [A] The same, but WEFT_EFULL at once instead of waiting. To an actor of another node at most 256 can be sent before
+ * it has answered, that is before the caller, or another actor of its worker, has waited. */
 WEFT_API int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size);
 /* [A, W] / [A] The same without the copy; consumes `m` whatever happens. A received message may be sent on. */
 WEFT_API int weft_send_msg(weft_pid to, weft_msg *m);

@@ -58,6 +58,19 @@ class Verbs(Cli):
         self.assertIn("no such actor", self.weft("call", "nobody", "[]", code=1)[1])
         self.assertIn("not JSON", self.weft("call", "echo", "{", code=2)[1])
 
+    def test_spawn(self):
+        self.node("a", "echo")
+        pid = self.weft("spawn", "test.greeter", '["bob", 3]')[0].strip()
+        self.assertRegex(pid, r"^\d+\.\d+\.\d+@[0-9a-f]{16}$")
+        self.assertIn("bob greets 3 times", self.weft("call", "bob", "[]")[0])
+        self.assertIn("test.greeter", self.weft("ps")[0])
+        answer = json.loads(self.weft("spawn", "test.greeter", '["ann"]', "--json")[0])
+        self.assertIn("ann greets 0 times", self.weft("call", "ann", "[]")[0])
+        self.assertNotEqual(answer["pid"], pid)
+        wrong = self.weft("spawn", "test.greeter", '["ann", "many"]', code=1)[1]
+        self.assertIn("greeter_args.times: expected uint, got str", wrong)
+        self.assertIn("node a exports no actor test.nobody", self.weft("spawn", "test.nobody", "[]", code=1)[1])
+
     def test_publish_and_subscribe_over_nodes(self):
         self.node("a", "echo")
         self.node("b", "echo", join=["a"]).log("linked with node a")

@@ -19,6 +19,24 @@ static void echo(void)
     printf("asked to stop\n");
 }
 
+#define GREETER_ARGS(F) F(str, name) F(uint, times)
+WEFT_STRUCT(greeter_args, GREETER_ARGS)
+
+/* Started by `weft spawn`: has the name it was given, and answers with both arguments. */
+static void greeter(const struct greeter_args *args)
+{
+    char name[65], text[100];
+    snprintf(name, sizeof name, "%.*s", WEFT_STR(args->name));
+    if (weft_register(name) < 0) return;
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        int size = snprintf(text, sizeof text, "%s greets %u times", name, (unsigned)args->times);
+        if (weft_wants_reply(m)) (void)weft_reply(m, 0, text, (size_t)size);
+        weft_msg_free(m);
+    }
+}
+WEFT_EXPORT_ACTOR("test.greeter", greeter, greeter_args)
+
 /* Ignores that it was asked to stop. */
 static void stubborn(void)
 {

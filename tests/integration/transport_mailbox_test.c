@@ -83,12 +83,12 @@ START_TEST(an_overrun_by_another_node_is_counted)
     weft_node *a = node_up("a", NULL, weft_node_url(b, 0), 0);
     watch(a);
     HEAR("a up b");
-    fill(a, b, WEFT_FULL_SUSPEND, 0, 8, WEFT_EFULL); /* twice the bound */
+    fill(a, b, WEFT_FULL_SUSPEND, 0, SENT, 0); /* on credit */
     fill(a, b, WEFT_FULL_FAIL, 0, 4, WEFT_EFULL);
     fill(a, b, WEFT_FULL_DROP_NEWEST, 0, 4, WEFT_EFULL);
     fill(a, b, WEFT_FULL_DROP_OLDEST, 0, 4, 0);
     /* 1,000 bytes count for 1,064 */
-    fill(a, b, WEFT_FULL_SUSPEND, 1000, 6, WEFT_EFULL);
+    fill(a, b, WEFT_FULL_SUSPEND, 1000, SENT, 0);
     fill(a, b, WEFT_FULL_FAIL, 1000, 3, WEFT_EFULL);
     fill(a, b, WEFT_FULL_DROP_NEWEST, 1000, 3, WEFT_EFULL);
     fill(a, b, WEFT_FULL_DROP_OLDEST, 1000, 3, 0);
