@@ -41,6 +41,7 @@
 #include <weft/pack.h>
 #include <weft/typed.h>
 #include <weft/far.h>
+#include <weft/exclusive.h>
 #include <weft/node.h>
 
 #endif

@@ -176,6 +176,8 @@ struct wf_transport {
     uint32_t seed_count;
     int64_t heartbeat, handshake_time;
     struct wf_discover *discover; /* NULL: no sources */
+    struct wf_etcd *etcd;         /* one of them; NULL: none */
+    weft_pid exclusive;           /* $exclusive, while there is an etcd; fixed when the node has started */
     struct wf_cluster *cluster;   /* of $cluster; its tables change under lock, so that $node may read them */
     char control_path[WF_URL_TEXT];
     void (*notify)(void *arg, int what, const char *why); /* wf_transport_watch */

@@ -29,7 +29,8 @@ WEFT_BEGIN
     X(EBUSY, -20, "in use by another actor")                       \
     X(ENOREPLY, -21, "the request was let go without an answer")   \
     X(EDEADLOCK, -22, "a cycle of calls waits for itself")         \
-    X(ECHILD, -23, "the child ended before it had started")
+    X(ECHILD, -23, "the child ended before it had started")        \
+    X(ENOETCD, -24, "no etcd is configured for this node: see the option discover")
 
 #define WEFT_ERROR_ENTRY(name, code, text) WEFT_##name = code,
 enum { WEFT_ERRORS(WEFT_ERROR_ENTRY) WEFT_OK = 0 };

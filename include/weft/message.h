@@ -14,14 +14,15 @@ enum {
 };
 /* Tags from here up are weft's own; sending one is WEFT_EINVAL. */
 #define WEFT_TAG_SYSTEM UINT32_C(0xFFFFFF00)
-#define WEFT_TAG_NODE_UP (WEFT_TAG_SYSTEM + 1)      /* see weft_watch_nodes */
-#define WEFT_TAG_NODE_DOWN (WEFT_TAG_SYSTEM + 2)    /* see weft_watch_nodes */
-#define WEFT_TAG_DOWN (WEFT_TAG_SYSTEM + 3)         /* see weft_monitor */
-#define WEFT_TAG_EXIT (WEFT_TAG_SYSTEM + 4)         /* see weft_link */
-#define WEFT_TAG_GROUP_JOIN (WEFT_TAG_SYSTEM + 5)   /* see weft_group_watch */
-#define WEFT_TAG_GROUP_LEAVE (WEFT_TAG_SYSTEM + 6)  /* see weft_group_watch */
-#define WEFT_TAG_SUBSCRIPTION (WEFT_TAG_SYSTEM + 8) /* see weft_subscribe_with */
-#define WEFT_TAG_STOP (WEFT_TAG_SYSTEM + 9)         /* see weft_trap_stop */
+#define WEFT_TAG_NODE_UP (WEFT_TAG_SYSTEM + 1)         /* see weft_watch_nodes */
+#define WEFT_TAG_NODE_DOWN (WEFT_TAG_SYSTEM + 2)       /* see weft_watch_nodes */
+#define WEFT_TAG_DOWN (WEFT_TAG_SYSTEM + 3)            /* see weft_monitor */
+#define WEFT_TAG_EXIT (WEFT_TAG_SYSTEM + 4)            /* see weft_link */
+#define WEFT_TAG_GROUP_JOIN (WEFT_TAG_SYSTEM + 5)      /* see weft_group_watch */
+#define WEFT_TAG_GROUP_LEAVE (WEFT_TAG_SYSTEM + 6)     /* see weft_group_watch */
+#define WEFT_TAG_SUBSCRIPTION (WEFT_TAG_SYSTEM + 8)    /* see weft_subscribe_with */
+#define WEFT_TAG_STOP (WEFT_TAG_SYSTEM + 9)            /* see weft_trap_stop */
+#define WEFT_TAG_EXCLUSIVE_LOST (WEFT_TAG_SYSTEM + 32) /* see weft/exclusive.h */
 
 /* [T] A message of `size` bytes to be filled in place through weft_msg_body before it is sent. NULL when out of
  * memory, when size is over WEFT_MESSAGE_MAX, or when the tag is reserved. */

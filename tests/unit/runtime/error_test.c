@@ -13,7 +13,7 @@ static const struct {
     {-9, "WEFT_EFORMAT"},   {-10, "WEFT_ESYSTEM"},   {-11, "WEFT_EEXIST"},    {-12, "WEFT_ETOOBIG"},
     {-13, "WEFT_EADDRESS"}, {-14, "WEFT_EINUSE"},    {-15, "WEFT_EREFUSED"},  {-16, "WEFT_ERESET"},
     {-17, "WEFT_EACCESS"},  {-18, "WEFT_ENOTACTOR"}, {-19, "WEFT_ENOTFOUND"}, {-20, "WEFT_EBUSY"},
-    {-21, "WEFT_ENOREPLY"}, {-22, "WEFT_EDEADLOCK"}, {-23, "WEFT_ECHILD"},
+    {-21, "WEFT_ENOREPLY"}, {-22, "WEFT_EDEADLOCK"}, {-23, "WEFT_ECHILD"},    {-24, "WEFT_ENOETCD"},
 };
 enum { PINNED_COUNT = (int)(sizeof PINNED / sizeof PINNED[0]) };
 
