@@ -1,9 +1,11 @@
 /* cli/client.c -- asking a node: this process becomes a client node for as long as it takes. */
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 #include "control.h"
+#include "tls.h"
 
 #define ANSWER_WITHIN WEFT_SEC(5)
 
@@ -34,14 +36,67 @@ static int ask(struct cli_client *k, weft_node *node)
     return k->result;
 }
 
+int cli_check_tls(const struct cli *c, const char *name)
+{
+    char folder[WF_TLS_PATH], why[WF_TLS_WHY];
+    struct wf_tls *tls;
+    if (!wf_tls_folder(c->tls, folder, sizeof folder))
+        return cli_fail(c, CLI_USAGE, "--tls: there is no such folder");
+    if (wf_tls_load(&tls, folder, name, why, sizeof why) < 0) return cli_fail(c, CLI_FAILED, "--tls: %s", why);
+    wf_tls_free(tls);
+    return CLI_OK;
+}
+
+/* The only certificate of the folder beside the authority's; "admin", if that is there. */
+static int find_identity(const struct cli *c, char out[65])
+{
+    char folder[WF_TLS_PATH];
+    int found = 0;
+    DIR *dir = wf_tls_folder(c->tls, folder, sizeof folder) ? opendir(folder) : NULL;
+    if (dir == NULL) return cli_fail(c, CLI_FAILED, "--tls: there is no folder %s", c->tls);
+    const struct dirent *e;
+    while ((e = readdir(dir)) != NULL) {
+        size_t n = strlen(e->d_name);
+        if (n < 5 || n > 68 || strcmp(e->d_name + n - 4, ".crt") != 0 || strcmp(e->d_name, "ca.crt") == 0) continue;
+        bool admin = strcmp(e->d_name, "admin.crt") == 0;
+        found = admin ? 1 : found + 1;
+        snprintf(out, 65, "%.*s", (int)(n - 4), e->d_name);
+        if (admin) break;
+    }
+    closedir(dir);
+    if (found == 1) return CLI_OK;
+    if (found > 1)
+        return cli_fail(c, CLI_USAGE, "--tls: several certificates are in %s; choose one with --as NAME", folder);
+    return cli_fail(c, CLI_FAILED, "--tls: no certificate is in %s; make one: weft certs issue admin --role admin",
+                    folder);
+}
+
+/* A local node needs none; nor is there one if --tls was not given: then dialling says so. */
+static int use_tls(const struct cli_client *k, char name[65], weft_node_options *o)
+{
+    bool tls = strncmp(k->url, "tls+", 4) == 0 || strncmp(k->url, "wss://", 6) == 0;
+    int rc = CLI_OK;
+    if (!tls || k->c->tls == NULL) return CLI_OK;
+    if (k->c->as == NULL) rc = find_identity(k->c, name);
+    else if (strlen(k->c->as) > 64) rc = cli_fail(k->c, CLI_USAGE, "--as: no name is so long");
+    else snprintf(name, 65, "%s", k->c->as);
+    if (rc == CLI_OK) rc = cli_check_tls(k->c, name);
+    o->tls = k->c->tls;
+    o->tls_as = name;
+    return rc;
+}
+
 int cli_with_node(struct cli_client *k)
 {
+    char identity[65];
     int rc = cli_node_url(k->c, k->url);
     if (rc != CLI_OK) return rc;
     const char *join = k->url;
     weft_node_options options = {
         .cluster = k->c->cluster, .join = &join, .join_count = 1, .workers = 1, .client = true};
     weft_node *node;
+    rc = use_tls(k, identity, &options);
+    if (rc != CLI_OK) return rc;
     weft_log_set(WEFT_SILENT, false);
     k->deadline = weft_after(k->c->has_timeout ? k->c->timeout : ANSWER_WITHIN);
     rc = weft_node_start(&node, &options);

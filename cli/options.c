@@ -65,6 +65,15 @@ static const struct option options[] = {
     [CLI_DAYS] = {"days", 0, NUMBER, "N", "how long it is good (default: 365, an authority 3650)", NULL, FIELD(days),
                   FIELD(has_days), 1, 36500},
     [CLI_FORCE] = {"force", 0, FLAG, NULL, "replace files that are there already", NULL, FIELD(force), 0, 0, 0},
+    [CLI_TLS] = {"tls", 0, TEXT, "DIR|auto", "certificates, as weft certs makes them; auto: where it keeps them",
+                 "WEFT_TLS", FIELD(tls), 0, 0, 0},
+    [CLI_AS] = {"as", 0, TEXT, "NAME", "which certificate of --tls (default: admin, or the only one)", "WEFT_AS",
+                FIELD(as), 0, 0, 0},
+    [CLI_PEER_LIMIT] = {"peer-limit", 0, TEXT, "LIMITS",
+                        "what each peer may send a second: frames=N,bytes=N,spawns=N", "WEFT_PEER_LIMIT",
+                        FIELD(peer_limit), 0, 0, 0},
+    [CLI_INSECURE] = {"insecure", 0, FLAG, NULL, "talk with other machines without TLS", "WEFT_INSECURE",
+                      FIELD(insecure), 0, 0, 0},
 };
 
 int cli_fail(const struct cli *c, int code, const char *format, ...)

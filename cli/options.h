@@ -31,11 +31,11 @@ struct cli_list {
 /* What was asked for, of all verbs together. */
 struct cli {
     const struct cli_verb *verb;
-    const char *name, *cluster, *carrier, *log, *node, *text, *dir, *role;
+    const char *name, *cluster, *carrier, *log, *node, *text, *dir, *role, *tls, *as, *peer_limit;
     struct cli_list listen, join, discover, san;
     int64_t workers, tag, count, days;
     int64_t drain, timeout; /* ns */
-    bool json, force;
+    bool json, force, insecure;
     bool has_tag, has_count, has_drain, has_timeout, has_days; /* the value was given */
     int argc;                                                  /* words that are no options */
     const char *const *argv;
@@ -65,6 +65,10 @@ enum cli_option_id {
     CLI_SAN,
     CLI_DAYS,
     CLI_FORCE,
+    CLI_TLS,
+    CLI_AS,
+    CLI_INSECURE,
+    CLI_PEER_LIMIT,
 };
 
 struct cli_verb {

@@ -37,6 +37,29 @@ static bool is_source(const char *path)
     return n > 2 && strcmp(path + n - 2, ".c") == 0;
 }
 
+/* "frames=100000,bytes=20M,spawns=100" */
+static int read_limits(const struct cli *c, weft_node_options *o)
+{
+    const struct {
+        const char *name;
+        uint64_t *value;
+    } limits[] = {{"frames=", &o->peer_frames}, {"bytes=", &o->peer_bytes}, {"spawns=", &o->peer_spawns}};
+    for (const char *at = c->peer_limit; at != NULL && at[0] != '\0';) {
+        size_t i = 0;
+        while (i < 3 && strncmp(at, limits[i].name, strlen(limits[i].name)) != 0) i++;
+        const char *digits = i < 3 ? at + strlen(limits[i].name) : at;
+        char *end;
+        uint64_t n = strtoull(digits, &end, 10);
+        uint64_t unit = *end == 'k' ? 1000 : *end == 'M' ? 1000000 : *end == 'G' ? 1000000000 : 1;
+        if (unit > 1) end++;
+        if (i == 3 || digits[0] < '0' || digits[0] > '9' || end - digits > 12 || (*end != ',' && *end != '\0'))
+            return cli_fail(c, CLI_USAGE, "--peer-limit: '%s' is not like frames=100k,bytes=20M,spawns=100", at);
+        *limits[i].value = n * unit;
+        at = *end == ',' ? end + 1 : end;
+    }
+    return CLI_OK;
+}
+
 static int control_path(const struct cli *c, const char *name, char out[PATH_MAX])
 {
     int rc = cli_socket_path(c, name, out);
@@ -54,6 +77,9 @@ int cli_run(const struct cli *c)
     char made_name[16], module[PATH_MAX], control[PATH_MAX];
     const char *path = c->argv[0], *name = c->name != NULL ? c->name : own_name(made_name);
     int rc = set_log(c);
+    if (rc == CLI_OK && c->tls != NULL && c->name == NULL)
+        rc = cli_fail(c, CLI_USAGE, "--tls: give the node the --name of its certificate");
+    if (rc == CLI_OK && c->tls != NULL) rc = cli_check_tls(c, name);
     if (rc == CLI_OK && is_source(path)) {
         rc = cli_compile(c, path, module);
         path = module;
@@ -77,10 +103,13 @@ int cli_run(const struct cli *c)
                                  .discover_count = c->discover.count,
                                  .workers = (int)c->workers,
                                  .carrier = c->carrier,
-                                 .control = control};
+                                 .control = control,
+                                 .tls = c->tls,
+                                 .insecure = c->insecure};
+    rc = read_limits(c, &options);
     weft_spawn_options spawn = {.kind = "main"};
     struct wf_main run = {&options, first, &args, sizeof args, &spawn, c->has_drain ? c->drain : WEFT_SEC(10)};
-    rc = wf_main_run(&run);
+    if (rc == CLI_OK) rc = wf_main_run(&run);
     free(argv);
     return rc;
 }

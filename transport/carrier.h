@@ -18,6 +18,8 @@
 #include "platform.h"
 
 struct wf_carrier;
+struct wf_identity;
+struct wf_tls;
 struct wf_worker;
 struct wf_workers;
 
@@ -32,10 +34,11 @@ enum {
 /* One connection. The carrier's own struct begins with it. */
 struct wf_conn {
     struct wf_carrier *carrier;
-    void *user;               /* the owner's, set in on_up */
-    void *dial_tag;           /* of dial; NULL: accepted */
-    struct wf_worker *worker; /* on whose thread on_up, on_message, on_chunk and on_down run; NULL: on none's */
-    char remote[128];         /* for the log: "127.0.0.1:40022", "/run/x.sock" */
+    void *user;                    /* the owner's, set in on_up */
+    void *dial_tag;                /* of dial; NULL: accepted */
+    struct wf_worker *worker;      /* on whose thread on_up, on_message, on_chunk and on_down run; NULL: on none's */
+    const struct wf_identity *who; /* whose certificate the other side has proven; NULL: no TLS. Good from on_up on */
+    char remote[128];              /* for the log: "127.0.0.1:40022", "/run/x.sock" */
 };
 
 enum wf_receive {
@@ -67,7 +70,8 @@ struct wf_carrier_options {
     struct wf_workers *workers; /* whose threads run the connections; NNG has its own */
     const struct wf_carrier_user *user;
     void *owner;
-    int64_t stranger_time; /* 0: 5 s; how long a connection may take until it is trusted */
+    const struct wf_tls *tls; /* of tls+tcp:// and wss://; NULL: there are none; outlives the carrier */
+    int64_t stranger_time;    /* 0: 5 s; how long a connection may take until it is trusted */
 };
 
 struct wf_carrier_ops {
@@ -131,9 +135,12 @@ bool wf_carrier_tcp_knows(const char *url); /* whether it can listen there and d
 /* The second where it knows the URL, else the first. */
 struct wf_carrier *wf_carrier_by_url(const struct wf_carrier_options *options);
 
-/* Whether listening there needs no TLS: loopback addresses and local sockets. WEFT_EADDRESS and a reason if it does,
- * or if the URL is malformed. */
-int wf_url_check_listen(const char *url, char *why);
+/* Whether a node may listen there: on what other machines reach only with TLS, or if its operator has said
+ * `insecure`. `tls`: it has certificates. WEFT_EADDRESS and a reason. */
+int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why);
+/* Whether it may dial: a node with certificates does not talk plainly to other machines, whoever gave it the URL. */
+int wf_url_check_dial(const char *url, bool tls, bool insecure, char *why);
+bool wf_url_is_tls(const char *url);
 bool wf_url_is_local(const char *url);                       /* a socket of this machine's file system or kernel */
 void wf_url_with_port(const char *url, int port, char *out); /* WF_URL_TEXT bytes; port 0: as it is */
 /* "127.0.0.1:80", "[0:0:0:0:0:0:0:1]:80"; address and port in network order. */

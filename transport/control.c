@@ -53,7 +53,7 @@ static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
 {
     static const char *const states[] = {"connecting", "up", "down"};
     const struct wf_session *s = p->session;
-    weft_put_array(w, 12);
+    weft_put_array(w, 14);
     put_text(w, p->name);
     weft_put_uint(w, p->incarnation);
     put_text(w, states[p->state]);
@@ -66,6 +66,8 @@ static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
     put_counter(w, s == NULL ? NULL : &s->frames_out);
     put_counter(w, s == NULL ? NULL : &s->frames_lost);
     weft_put_int(w, (now - p->since) / WEFT_SEC(1));
+    weft_put_int(w, s == NULL ? 0 : atomic_load_explicit(&s->usage.slowed, memory_order_relaxed));
+    put_counter(w, s == NULL ? NULL : &s->refused);
 }
 
 static void put_nodes(weft_writer *w, const struct answer *a)
@@ -75,13 +77,13 @@ static void put_nodes(weft_writer *w, const struct answer *a)
     int64_t now = wf_transport_now(t);
     pf_mutex_lock(t->lock);
     weft_put_array(w, c->peer_count + 1);
-    weft_put_array(w, 12);
+    weft_put_array(w, 14);
     put_text(w, t->node->name);
     weft_put_uint(w, t->node->incarnation);
     put_text(w, "self");
     put_text(w, "");
     put_urls(w, (const char(*)[WF_URL_TEXT])t->url, t->url_count);
-    for (int i = 0; i < 7; i++) weft_put_uint(w, 0);
+    for (int i = 0; i < 9; i++) weft_put_uint(w, 0);
     WF_LIST_EACH(k, &c->peers) put_peer(w, WF_CONTAINER(k, struct wf_peer, in_cluster), now);
     pf_mutex_unlock(t->lock);
 }
@@ -98,7 +100,7 @@ static void put_info(weft_writer *w, const struct answer *a)
     weft_put_uint(w, t->node->workers.count);
     weft_put_uint(w, a->actor_count);
     put_urls(w, (const char(*)[WF_URL_TEXT])t->url, t->url_count);
-    weft_put_array(w, WF_DROP_REASONS + 2);
+    weft_put_array(w, WF_DROP_REASONS + 3);
     for (int i = 0; i < WF_DROP_REASONS; i++) {
         weft_put_array(w, 2);
         put_text(w, wf_drop_names[i]);
@@ -110,6 +112,9 @@ static void put_info(weft_writer *w, const struct answer *a)
     weft_put_array(w, 2);
     put_text(w, "link lost");
     put_counter(w, &t->dropped_lost);
+    weft_put_array(w, 2);
+    put_text(w, "refused by role or limit");
+    put_counter(w, &t->dropped_refused);
 }
 
 static void say_error(const weft_msg *ask, const char *text)

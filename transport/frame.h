@@ -37,6 +37,9 @@ enum wf_frame_kind {
     WF_FRAME_CALL_NAME = 25,
     WF_FRAME_PUBLISH = 32,
     WF_FRAME_TIES = 40, /* + wf_msg_kind - WF_MSG_WATCH: WATCH .. KILL, PROBE */
+    /* what only nodes say to each other: gossip, tables of names, groups and topics */
+    WF_FRAME_GOSSIP = 50,
+    WF_FRAME_GOSSIP_LAST = 59,
     WF_FRAME_FAR = 60,  /* + wf_msg_kind - WF_MSG_WANT: WANT, GRANT, SPAWN, SPAWNED */
     WF_FRAME_WANT_NAME = 64,
 };
@@ -68,6 +71,7 @@ enum wf_refusal {
     WF_REFUSED_DUPLICATE = 4, /* there is a link between these two already */
     WF_REFUSED_SELF = 5,      /* it dialled itself */
     WF_REFUSED_STOPPING = 6,
+    WF_REFUSED_IDENTITY = 7, /* it is not whom its certificate names, or may not be a node */
 };
 
 enum { WF_HELLO_CLIENT = 1 }; /* wf_hello.flags: a tool, not a node */

@@ -2,6 +2,7 @@
 #include "cluster.h"
 
 #include "actor.h"
+#include "rights.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -306,6 +307,8 @@ static void on_hello(struct wf_cluster *c, struct wf_session *s, const struct wf
         snprintf(why, sizeof why, "node %.40s is in cluster %.30s, node %.40s in cluster %.*s", t->node->name,
                  t->node->cluster, s->name, (int)WF_MIN(h->cluster.size, (size_t)30), h->cluster.data);
         refuse(c, s, WF_REFUSED_CLUSTER, why);
+    } else if (!wf_rights_admit(c, s, why)) {
+        refuse(c, s, WF_REFUSED_IDENTITY, why);
     } else if (c->leaving) {
         refuse(c, s, WF_REFUSED_STOPPING, "the node is stopping");
     } else if (name_clashes(c, s)) {

@@ -149,7 +149,9 @@ static void dial(struct wf_cluster *c, struct wf_dialer *d)
     char why[WF_REASON_TEXT] = "out of memory";
     const char *url = d->url[d->next_url++ % d->url_count];
     d->busy = true;
-    if (c->t->carrier->ops->dial(c->t->carrier, url, d, why) < 0) wf_dialers_failed(c, d, why);
+    int rc = wf_url_check_dial(url, c->t->tls != NULL, c->t->insecure, why);
+    if (rc == WEFT_OK) rc = c->t->carrier->ops->dial(c->t->carrier, url, d, why);
+    if (rc < 0) wf_dialers_failed(c, d, why);
 }
 
 static void given_up(struct wf_cluster *c, struct wf_dialer *d)

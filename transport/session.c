@@ -1,5 +1,5 @@
 /* One connection to another node, from its first byte to its last: what the carrier's callbacks do. */
-#include "transport.h"
+#include "rights.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -177,6 +177,7 @@ void wf_session_post(struct wf_session *s)
 /* False: the session was closed. */
 static bool receive_frame(struct wf_session *s, struct wf_frame *f, const uint8_t *start, const uint8_t *end)
 {
+    if (WF_UNLIKELY(s->guarded) && !wf_rights_allow(s, f)) return true;
     int kind = wf_frame_message(f->kind);
     if (WF_LIKELY(kind >= 0)) {
         weft_msg *m = envelope(s, f, (unsigned)kind);
@@ -261,7 +262,7 @@ static enum wf_receive on_chunk(void *owner, struct wf_conn *conn)
     bool wait = s->events > WF_EVENTS_PER_SESSION;
     if (wait) s->events_pause = true;
     pf_mutex_unlock(t->lock);
-    if (wait) return WF_RECEIVE_PAUSE;
+    if (wait || wf_limits_pause(s)) return WF_RECEIVE_PAUSE;
     struct wf_worker *choked = wf_inbound_choked(t->node);
     if (choked == NULL) return WF_RECEIVE_ON;
     wf_session_keep(s);

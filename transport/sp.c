@@ -38,11 +38,21 @@ bool wf_sp_room(struct wf_sp *s, size_t wanted)
     return true;
 }
 
+/* The first byte of TLS is that of an alert where we have dialled, and of a handshake where we were. */
+static void explain_stranger(uint8_t first, char *why, size_t why_size)
+{
+    const char *text = first == 0x15   ? "that port speaks TLS: use tls+tcp:// and --tls"
+                       : first == 0x16 ? "it speaks TLS, this port does not: it has to use tcp://, or this node "
+                                         "tls+tcp:// and --tls"
+                                       : "does not speak the SP protocol of PAIR";
+    snprintf(why, why_size, "%s", text);
+}
+
 static enum wf_sp_result next_header(struct wf_sp *s, size_t *wanted, char *why, size_t why_size)
 {
     size_t n = WF_MIN(s->end - s->start, (size_t)WF_SP_HEADER);
     if (n > 0 && memcmp(s->buffer + s->start, wf_sp_header, n) != 0) {
-        snprintf(why, why_size, "does not speak the SP protocol of PAIR");
+        explain_stranger(s->buffer[s->start], why, why_size);
         return WF_SP_BROKEN;
     }
     *wanted = WF_SP_HEADER;

@@ -20,6 +20,7 @@ static void transport_free(struct wf_transport *t)
     wf_interest_finish(&t->interest);
     pf_cond_destroy(t->changed);
     pf_mutex_destroy(t->lock);
+    wf_tls_free(t->tls);
     free(t->cluster);
     free(t->url);
     free(t->seed);
@@ -45,6 +46,30 @@ static int copy_seeds(struct wf_transport *t, const weft_node_options *o)
         snprintf(t->seed[t->seed_count++], WF_URL_TEXT, "%s", o->join[i]);
     }
     return WEFT_OK;
+}
+
+/* The folder's certificate of this node, or of `tls_as`. */
+static int load_tls(struct wf_transport *t, const weft_node_options *o)
+{
+    char folder[WF_TLS_PATH], why[WF_TLS_WHY] = "no folder: $HOME is not set, or the path is too long";
+    t->insecure = o->insecure;
+    t->limits = (struct wf_limits){o->peer_frames, o->peer_bytes, o->peer_spawns};
+    if (o->tls == NULL) return WEFT_OK;
+    const char *name = o->tls_as != NULL ? o->tls_as : t->node->name;
+    if (o->client && o->name == NULL && o->tls_as != NULL)
+        snprintf(t->node->name, sizeof t->node->name, "%.54s-%08x", name, (unsigned)(t->node->incarnation >> 32));
+    int rc = WEFT_EINVAL;
+    if (wf_tls_folder(o->tls, folder, sizeof folder)) rc = wf_tls_load(&t->tls, folder, name, why, sizeof why);
+    if (rc == WEFT_OK && !o->client && (t->tls->self.rights & WF_RIGHT_JOIN) == 0) {
+        snprintf(why, sizeof why, "the certificate of %s is for a tool: issue it with --role node", name);
+        rc = WEFT_EACCESS;
+    } else if (rc == WEFT_OK && !wf_identity_may_be(&t->tls->self, t->node->name, o->client)) {
+        snprintf(why, sizeof why, "node %s cannot use the certificate of %s", t->node->name, name);
+        rc = WEFT_EACCESS;
+    }
+    if (rc < 0) weft_log(WEFT_ERROR, "TLS: %s", why);
+    else if (t->tls->warning[0] != '\0') weft_log(WEFT_WARN, "TLS: %s", t->tls->warning);
+    return rc;
 }
 
 static struct wf_carrier *carrier_new(const char *name, const struct wf_carrier_options *options)
@@ -75,11 +100,13 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     if (rc == WEFT_OK) rc = pf_cond_create(&t->changed);
     if (rc == WEFT_OK) rc = copy_seeds(t, o);
     if (rc == WEFT_OK) rc = wf_discover_create(t, o);
+    if (rc == WEFT_OK) rc = load_tls(t, o);
     if (rc == WEFT_OK) rc = wf_ports_create(t);
     struct wf_carrier_options co = {.env = node->workers.env,
                                     .workers = &node->workers,
                                     .user = &wf_session_carrier_user,
                                     .owner = t,
+                                    .tls = t->tls,
                                     .stranger_time = t->handshake_time};
     if (rc == WEFT_OK && (t->carrier = carrier_new(o->carrier, &co)) == NULL) rc = WEFT_ENOMEM;
     if (rc < 0) {
@@ -95,7 +122,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
 static int listen_on(struct wf_transport *t, const char *url, int mode, char *bound)
 {
     char why[WF_REASON_TEXT] = "out of memory";
-    int rc = url == NULL ? WEFT_EADDRESS : wf_url_check_listen(url, why);
+    int rc = url == NULL ? WEFT_EADDRESS : wf_url_check_listen(url, t->tls != NULL, t->insecure, why);
     if (rc == WEFT_OK) rc = t->carrier->ops->listen(t->carrier, url, mode, bound, why);
     if (rc < 0) weft_log(WEFT_ERROR, "cannot listen on %s: %s", url == NULL ? "(null)" : url, why);
     return rc;
@@ -129,7 +156,7 @@ static int listen_on_all(struct wf_transport *t, const weft_node_options *o)
 
 static int spawn_services(struct wf_transport *t)
 {
-    int rc = wf_node_spawn_service(t->node, NULL, wf_control_main, &t, sizeof t, "$node");
+    int rc = wf_node_spawn_service(t->node, &t->control, wf_control_main, &t, sizeof t, "$node");
     if (rc == WEFT_OK) rc = wf_node_spawn_service(t->node, &t->service, wf_cluster_main, &t, sizeof t, "$cluster");
     return rc;
 }

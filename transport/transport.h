@@ -19,8 +19,10 @@
 #include "control.h"
 #include "credit.h"
 #include "frame.h"
+#include "peer_limits.h"
 #include "list.h"
 #include "node.h"
+#include "tls.h"
 #include "topic_trie.h"
 
 #include <weft/event.h>
@@ -82,6 +84,8 @@ struct wf_session {
     char url[WF_FRAME_URLS][WF_URL_TEXT];
     uint32_t url_count;
     bool client;
+    bool guarded;          /* frames are looked at by wf_rights_allow */
+    uint32_t denied;       /* rights (wf_right) that its certificate does not grant; 0 without TLS */
     uint64_t capabilities; /* wf_capability */
     int64_t heartbeat;     /* of the other side */
     int64_t handshake_by;
@@ -107,6 +111,8 @@ struct wf_session {
     /* For `weft nodes`, and heartbeats; relaxed. */
     _Atomic int64_t last_heard, last_sent, rtt;
     _Atomic uint64_t bytes_in, bytes_out, frames_in, frames_out, frames_lost;
+    _Atomic uint64_t refused; /* frames of it that its role, or its limit, does not allow */
+    struct wf_usage usage;    /* of its limits */
 };
 
 /* ---- One worker's way to one peer (worker's thread only) ---------------------------------------------------------
@@ -166,7 +172,7 @@ struct wf_transport {
     bool listening;          /* $cluster has opened `wake` */
     bool stopping, finished; /* asked for by weft_node_stop; done by $cluster */
     bool client;
-    weft_pid service; /* $cluster; fixed when the node has started */
+    weft_pid service, control; /* $cluster, $node; fixed when the node has started */
     int64_t stop_by;
     uint32_t barrier;            /* workers that have not passed it yet */
     struct wf_interest interest; /* of this node, counted per worker */
@@ -175,6 +181,9 @@ struct wf_transport {
     char (*seed)[WF_URL_TEXT];
     uint32_t seed_count;
     int64_t heartbeat, handshake_time;
+    struct wf_tls *tls; /* NULL: this node has no certificates */
+    bool insecure;
+    struct wf_limits limits;      /* of each peer */
     struct wf_discover *discover; /* NULL: no sources */
     struct wf_etcd *etcd;         /* one of them; NULL: none */
     weft_pid exclusive;           /* $exclusive, while there is an etcd; fixed when the node has started */
@@ -185,6 +194,7 @@ struct wf_transport {
     uint32_t dials_failed;            /* under lock, like the next two; for wf_client_wait_up */
     char dial_reason[WF_REASON_TEXT]; /* of the last one */
     char fatal[WF_REASON_TEXT];       /* "" or why this node cannot be part of the cluster */
+    _Atomic uint64_t dropped_refused; /* relaxed: frames that no role of their sender granted */
     _Atomic uint64_t dropped_full,
         dropped_lost; /* relaxed: frames refused at the bound; queued or in flight when a link broke */
 };

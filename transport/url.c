@@ -18,7 +18,32 @@ static bool is_loopback(const char *host, size_t size)
     return true;
 }
 
-int wf_url_check_listen(const char *url, char *why)
+bool wf_url_is_tls(const char *url)
+{
+    return strncmp(url, "tls+", 4) == 0 || strncmp(url, "wss://", 6) == 0;
+}
+
+/* Behind the scheme; NULL: it is none that this network has. */
+static const char *host_of(const char *url, size_t *size)
+{
+    for (size_t i = 0; i < WF_COUNT(net_schemes); i++) {
+        size_t n = strlen(net_schemes[i]);
+        if (strncmp(url, net_schemes[i], n) != 0) continue;
+        const char *host = url + n;
+        *size = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
+        *size = WF_MIN(*size, strlen(host));
+        return host;
+    }
+    return NULL;
+}
+
+static int refuse(char *why, const char *text)
+{
+    snprintf(why, WF_REASON_TEXT, "%s", text);
+    return WEFT_EADDRESS;
+}
+
+int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why)
 {
     if (strlen(url) >= WF_URL_TEXT) {
         snprintf(why, WF_REASON_TEXT, "the URL is longer than %d bytes", WF_URL_TEXT - 1);
@@ -31,19 +56,27 @@ int wf_url_check_listen(const char *url, char *why)
         snprintf(why, WF_REASON_TEXT, "no path after %s", local_schemes[i]);
         return WEFT_EADDRESS;
     }
-    for (size_t i = 0; i < WF_COUNT(net_schemes); i++) {
-        size_t n = strlen(net_schemes[i]);
-        if (strncmp(url, net_schemes[i], n) != 0) continue;
-        const char *host = url + n;
-        size_t size = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
-        if (size <= strlen(host) && is_loopback(host, size)) return WEFT_OK;
-        snprintf(why, WF_REASON_TEXT,
-                 "%.*s is not a loopback address; listening on it needs TLS, which is not available yet",
-                 (int)WF_MIN(size, (size_t)40), host);
-        return WEFT_EADDRESS;
-    }
-    snprintf(why, WF_REASON_TEXT, "unknown scheme; known are tcp, ws, tls+tcp, ipc and abstract");
+    size_t size;
+    const char *host = host_of(url, &size);
+    if (host == NULL) return refuse(why, "unknown scheme; known are tcp, ws, tls+tcp, wss, ipc and abstract");
+    /* "127.0.0.1:x@0.0.0.0:1" is an address of the whole world with a user and a password. */
+    if (strchr(host, '@') != NULL) return refuse(why, "a URL to listen on has no user");
+    if (wf_url_is_tls(url)) return tls ? WEFT_OK : refuse(why, "TLS needs certificates: give --tls DIR (option tls)");
+    if (insecure || is_loopback(host, size)) return WEFT_OK;
+    snprintf(
+        why, WF_REASON_TEXT,
+        "%.*s is not a loopback address: use %s:// and --tls DIR (option tls), or say --insecure (option insecure)",
+        (int)WF_MIN(size, (size_t)40), host, strncmp(url, "ws", 2) == 0 ? "wss" : "tls+tcp");
     return WEFT_EADDRESS;
+}
+
+int wf_url_check_dial(const char *url, bool tls, bool insecure, char *why)
+{
+    size_t size;
+    const char *host = host_of(url, &size);
+    if (!tls || insecure || host == NULL || wf_url_is_tls(url)) return WEFT_OK;
+    if (is_loopback(host, size) && strchr(host, '@') == NULL) return WEFT_OK;
+    return refuse(why, "this node uses TLS, so it does not talk plainly to other machines");
 }
 
 bool wf_url_is_local(const char *url)

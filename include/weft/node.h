@@ -45,6 +45,16 @@ typedef struct {
     /* of tcp:// URLs: "tcp", sockets of the workers' own loops; "nng", the library that carries all other URLs.
      * Default "tcp". The bytes are the same: nodes with one link with nodes with the other. */
     const char *carrier;
+    /* A folder with ca.crt, NAME.crt and NAME.key, as `weft certs` makes it, or "auto": where weft certs keeps them.
+     * Then tls+tcp:// URLs can be listened on and dialled; both sides prove who they are. NULL: no TLS.
+     * docs/security.md */
+    const char *tls;
+    const char *tls_as; /* NAME there; default: the node's name. A client's own name may be NAME-ANYTHING */
+    /* What each other node or tool may send here in a second; 0: no limit. Who is faster is slowed: less is read from
+     * it, nothing is lost. Spawns too many are refused with WEFT_EFULL. More than 30 times the limit at once ends the
+     * link. */
+    uint64_t peer_frames, peer_bytes, peer_spawns;
+    bool insecure;       /* listen without TLS where other machines can reach it, and dial other machines so */
     const char *control; /* path of a 0600 ipc socket for the command line; NULL: none */
     bool client;         /* join as a tool: not listed as a node, given no topics unless it subscribes */
 } weft_node_options;

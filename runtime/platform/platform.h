@@ -186,5 +186,7 @@ void pf_wall_clock_text(char *out, size_t size);
 /* Makes the folder a file is to be in, for this user alone, unless it is there. WEFT_EACCESS, WEFT_ENOTFOUND (its own
  * folder is not there). */
 int pf_private_directory_of(const char *path);
+/* Whether others than its owner may read the file. */
+bool pf_file_is_shared(const char *path);
 
 #endif

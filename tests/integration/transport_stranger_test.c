@@ -282,6 +282,18 @@ START_TEST(refusals_say_why)
 }
 END_TEST
 
+START_TEST(an_incarnation_has_one_name)
+{
+    watch(node);
+    int fd = link_by_hand("x");
+    HEAR("n up x");
+    expect_refused(hello("y", 1), WF_REFUSED_IDENTITY, "node y says it is the run of node x");
+    close(fd);
+    HEAR("n down x");
+    expect_refused(hello("y", 1), WF_REFUSED_IDENTITY, "node y says it is the run of node x");
+}
+END_TEST
+
 START_TEST(a_fault_on_a_link_ends_it)
 {
     watch(node);
@@ -465,6 +477,7 @@ int main(int argc, char **argv)
     tcase_add_test(t, other_protocols_are_closed);
     tcase_add_test(t, bad_greetings_are_closed);
     tcase_add_test(t, refusals_say_why);
+    tcase_add_test(t, an_incarnation_has_one_name);
     tcase_add_test(t, a_fault_on_a_link_ends_it);
     tcase_add_test(t, a_silent_link_is_lost);
     tcase_add_test(t, silence_has_an_end);

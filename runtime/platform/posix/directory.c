@@ -16,3 +16,9 @@ int pf_private_directory_of(const char *path)
     if (mkdir(folder, 0700) == 0 || errno == EEXIST) return WEFT_OK;
     return errno == EACCES || errno == EPERM || errno == EROFS ? WEFT_EACCESS : WEFT_ENOTFOUND;
 }
+
+bool pf_file_is_shared(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && (info.st_mode & 077) != 0;
+}

@@ -1,0 +1,398 @@
+#!/usr/bin/env python3
+"""TLS between real processes: who is let in, who is not, and what both sides say about it."""
+import json
+import os
+import re
+import socket
+import ssl
+import struct
+import subprocess
+import tempfile
+import unittest
+
+from harness import PATIENCE, Program, built
+
+WEFT = built("cli", "weft")
+MODULE = built("tests", "test_modules.so")
+ANY = "tls+tcp://127.0.0.1:0"
+
+
+class Tls(unittest.TestCase):
+    """A folder with an authority and certificates, made once."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="weft-")
+        cls.certs = cls.folder.name + "/certs"
+        base = {k: v for k, v in os.environ.items() if not k.startswith("WEFT_")}
+        cls.env = dict(base, XDG_RUNTIME_DIR=cls.folder.name, WEFT_CERTS=cls.certs)
+        cls.weft("certs", "init")
+        for name, role in (("a", "node"), ("b", "node"), ("g", "guest"), ("eye", "observe"), ("boss", "admin")):
+            cls.weft("certs", "issue", name, "--role", role)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def weft(cls, *words, code=0, env=None):
+        done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=PATIENCE, env=env or cls.env)
+        assert done.returncode == code, f"weft {' '.join(words)}: {done.returncode} {done.stdout}{done.stderr}"
+        return done.stdout if code == 0 else done.stderr
+
+    def run_node(self, name, *options, tls=None, listen=ANY):
+        """Starts a node that listens on a free port; returns it and its URL."""
+        node = Program(WEFT, "run", MODULE, "--name", name, "--listen", listen, "--tls", tls or self.certs, *options,
+                       "--", "echo", env=self.env)
+        self.addCleanup(node.kill)
+        url = node.log(r"listens on (\S+)").group(1).rstrip('",')
+        self.assertEqual(node.line(), "ready")
+        return node, url
+
+    def ask(self, verb, url, *words, who="boss", tls=None, code=0):
+        return self.weft(verb, *words, "--node", url, "--tls", tls or self.certs, "--as", who, code=code)
+
+    def openssl(self, *words, cwd=None):
+        subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=cwd or self.certs, timeout=PATIENCE)
+
+    def peer(self, *args, **more):
+        peer = Peer(self.certs, *args, **more)
+        self.addCleanup(peer.socket.close)
+        return peer
+
+    def other_folder(self):
+        folder = tempfile.TemporaryDirectory(prefix="weft-")
+        self.addCleanup(folder.cleanup)
+        return folder.name
+
+    def copy(self, folder, *names):
+        for name in names:
+            with open(f"{self.certs}/{name}", "rb") as file, open(f"{folder}/{name}", "wb") as out:
+                os.fchmod(out.fileno(), 0o600)
+                out.write(file.read())
+
+
+def pack(value):
+    """As much msgpack as frames need."""
+    if isinstance(value, int):
+        return struct.pack(">BQ", 0xCF, value)
+    if isinstance(value, str):
+        return struct.pack(">BB", 0xD9, len(value)) + value.encode()
+    if isinstance(value, bytes):
+        return struct.pack(">BH", 0xC5, len(value)) + value
+    return struct.pack(">BH", 0xDC, len(value)) + b"".join(map(pack, value))
+
+
+def unpack(data, at=0):
+    """A value and where it ends."""
+    def number(size, signed=False):
+        return int.from_bytes(data[at + 1:at + 1 + size], "big", signed=signed), at + 1 + size
+
+    def items(count, start):
+        values = []
+        for _ in range(count):
+            value, start = unpack(data, start)
+            values.append(value)
+        return values, start
+
+    kind = data[at]
+    if kind < 0x80:
+        return kind, at + 1
+    if kind >= 0xE0:
+        return kind - 256, at + 1
+    if kind & 0xF0 == 0x80:
+        return items(2 * (kind & 0x0F), at + 1)
+    if kind & 0xF0 == 0x90:
+        return items(kind & 0x0F, at + 1)
+    if kind & 0xE0 == 0xA0:
+        return data[at + 1:at + 1 + (kind & 0x1F)], at + 1 + (kind & 0x1F)
+    if kind in (0xC0, 0xC2, 0xC3):
+        return kind == 0xC3, at + 1
+    if 0xCC <= kind <= 0xCF:
+        return number(1 << (kind - 0xCC))
+    if 0xD0 <= kind <= 0xD3:
+        return number(1 << (kind - 0xD0), signed=True)
+    wide = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4, 0xDC: 2, 0xDD: 4, 0xDE: 2}[kind]
+    size, start = number(wide)
+    if kind >= 0xDC:
+        return items(size * (2 if kind == 0xDE else 1), start)
+    return data[start:start + size], start + size
+
+
+class Peer:
+    """A node by hand, with a certificate and any name."""
+
+    def __init__(self, certs, who, url, name, incarnation=1, flags=0):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.load_verify_locations(f"{certs}/ca.crt")
+        context.load_cert_chain(f"{certs}/{who}.crt", f"{certs}/{who}.key")
+        plain = socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), PATIENCE)
+        self.socket, self.frames = context.wrap_socket(plain), []
+        self.socket.sendall(b"\0SP\0\0\x10\0\0")
+        assert self.read(8) == b"\0SP\0\0\x10\0\0"
+        self.hello = self.frame(1)
+        self.send([1, [1, 0, "weft", name, incarnation, flags, 60000, []]])
+
+    def read(self, size):
+        data = b""
+        while len(data) < size:
+            more = self.socket.recv(size - len(data))
+            assert more, "closed"
+            data += more
+        return data
+
+    def send(self, *frames):
+        data = b"".join(map(pack, frames))
+        self.socket.sendall(struct.pack(">Q", len(data)) + data)
+
+    def frame(self, kind):
+        """The next frame of that kind."""
+        while True:
+            while self.frames:
+                found = self.frames.pop(0)
+                if found[0] == kind:
+                    return found
+            data, at = self.read(struct.unpack(">Q", self.read(8))[0]), 0
+            while at < len(data):
+                found, at = unpack(data, at)
+                self.frames.append(found)
+
+    def link(self):
+        self.frame(2)
+        self.send([2])
+        return self
+
+
+class Members(Tls):
+    def test_two_nodes(self):
+        a, url = self.run_node("a")
+        b, other = self.run_node("b", "--join", url)
+        b.log("linked with node a")
+        a.log("linked with node b")
+        nodes = [json.loads(line) for line in self.ask("nodes", url, "--json", who="eye").splitlines()]
+        self.assertEqual([(n["name"], n["state"]) for n in nodes], [("a", "self"), ("b", "up")])
+        self.assertEqual(json.loads(self.ask("call", url, "echo", json.dumps(["x" * 100000, 7]))), ["x" * 100000, 7])
+        self.assertIn("b has ended", self.ask("stop", other))
+        a.log("node b is down: left")
+        b.end()
+        a.stop()
+
+    def test_the_nodes_own_certificate_serves_its_tools(self):
+        _, url = self.run_node("a")
+        self.assertIn("echo", self.ask("ps", url, who="a"))
+        folder = self.other_folder()
+        self.copy(folder, "ca.crt", "a.crt", "a.key")
+        self.assertIn("echo", self.weft("ps", "--node", url, "--tls", folder))
+        self.assertIn("--as NAME", self.weft("ps", "--node", url, "--tls", "auto", code=2))
+
+    def test_websockets(self):
+        a, url = self.run_node("a", listen="wss://127.0.0.1:0/weft")
+        self.assertIn("echo", self.ask("ps", url))
+        a.stop()
+
+
+class Roles(Tls):
+    def test_what_each_may_do(self):
+        a, url = self.run_node("a")
+        denied = "permission denied|does not grant"
+        for who, verb, words, allowed in (("eye", "ps", (), True), ("eye", "nodes", (), True),
+                                          ("eye", "call", ("echo", "[1]"), False),
+                                          ("eye", "send", ("echo", "[1]"), True),  # not heard, see below
+                                          ("eye", "publish", ("t", "[1]"), False), ("eye", "stop", (), False),
+                                          ("g", "call", ("echo", "[1]"), True), ("g", "publish", ("t", "[1]"), True),
+                                          ("g", "ps", (), False), ("g", "stop", (), False),
+                                          ("b", "call", ("echo", "[1]"), True), ("b", "ps", (), True),
+                                          ("b", "stop", (), False), ("boss", "call", ("echo", "[1]"), True),
+                                          ("boss", "ps", (), True), ("boss", "publish", ("t", "[1]"), True)):
+            with self.subTest(who=who, verb=verb):
+                said = self.ask(verb, url, *words, who=who, code=0 if allowed else 1)
+                if not allowed:
+                    self.assertRegex(said, denied)
+        a.log(r"refused a CALL_NAME of eye-\w+ \(127.0.0.1:\d+\): no role of its certificate grants it")
+        self.assertIn("a has ended", self.ask("stop", url, who="boss"))
+        self.assertEqual(a.end(), ["asked to stop"])  # nothing of what eye sent
+
+    def test_what_a_guest_says_by_hand(self):
+        _, url = self.run_node("a")
+        guest = self.peer("g", url, "g").link()
+        guest.send([25, "echo", 7, 5, 1, b"\xc0"])
+        answer = guest.frame(18)
+        self.assertEqual(answer[4:6], [1, b"\xc0"])
+        echo = answer[2]
+        self.assertNotEqual(echo, 0)
+        guest.send([20, echo, 7, 0, 0, b""], [46, echo, 7, 0, 0, b""], [43, echo, 7, 0, 9, b""],
+                   [62, 0, 7, 0, 3, pack(["x", b"", False, False])], [25, "$node", 7, 4, 4, pack(0)])
+        self.assertEqual(struct.unpack("<i", guest.frame(45)[5][:4])[0], -17)  # LINK: WEFT_EACCESS
+        self.assertEqual(guest.frame(19)[3:5], [17, 3])
+        self.assertIn(b"does not grant", guest.frame(18)[5])
+        guest.send([25, "echo", 7, 5, 2, b"\xc0"])  # it lives
+        self.assertEqual(guest.frame(18)[4], 2)
+        nodes = {n["name"]: n for n in map(json.loads, self.ask("nodes", url, "--json").splitlines())}
+        self.assertEqual(nodes["g"]["refused"], 5)
+        self.assertIn("5 refused", self.ask("nodes", url))
+
+    def test_names_are_those_of_certificates(self):
+        a, url = self.run_node("a")
+        for who, name, flags, says in (("b", "x", 0, "it says it is node x, and has the certificate of b"),
+                                       ("b", "a", 0, "it says it is node a, and has the certificate of b"),
+                                       ("b", "b-1", 0, "it says it is node b-1, and has the certificate of b"),
+                                       ("boss", "b-1", 1, "it says it is node b-1, and has the certificate of boss"),
+                                       ("eye", "eye", 0, "the certificate of eye is for a tool (roles: observe)")):
+            with self.subTest(who=who, name=name):
+                refused = self.peer(who, url, name, flags=flags).frame(3)
+                self.assertEqual(refused[1], 7)
+                self.assertIn(says, refused[2].decode())
+                a.log(re.escape(says))
+        self.peer("b", url, "b-1", incarnation=9, flags=1).link()
+        self.peer("b", url, "b", incarnation=10).link()
+        a.log("linked with node b")
+        stolen = self.peer("g", url, "g", incarnation=10).frame(3)
+        self.assertIn("node g says it is the run of node b", stolen[2].decode())
+
+    def test_a_tool_is_no_node(self):
+        a, url = self.run_node("a")
+        eye = Program(WEFT, "run", MODULE, "--name", "eye", "--tls", self.certs, "--", "echo", env=self.env)
+        self.addCleanup(eye.kill)
+        eye.log("the certificate of eye is for a tool: issue it with --role node")
+        eye.end(1)
+        g, _ = self.run_node("g", "--join", url)
+        g.log("linked with node a")
+
+
+class Refused(Tls):
+    """Each wrong certificate: what this side says, and what the other side says, at once."""
+
+    def wrong(self, folder, who, here, there):
+        """A tool with that folder's certificates dials a good node."""
+        a, url = self.run_node("a")
+        self.assertIn(here, self.ask("ps", url, who=who, tls=folder, code=3))
+        a.log("closed a connection from 127.0.0.1:[0-9]+: " + there)
+        self.assertIn("echo", self.ask("ps", url))  # it has not suffered
+
+    def expired(self, name, *days):
+        folder = self.other_folder()
+        self.copy(folder, "ca.crt", f"{name}.crt", f"{name}.key")
+        self.openssl("x509", "-x509toreq", "-in", f"{name}.crt", "-signkey", f"{name}.key", "-out", f"{folder}/req")
+        with open(f"{folder}/ext", "w", encoding="ascii") as file:
+            file.write("subjectAltName=URI:weft:role:node\n")
+        self.openssl("x509", "-req", "-in", f"{folder}/req", "-CA", "ca.crt", "-CAkey", "ca.key", "-extfile",
+                     f"{folder}/ext", *days, "-set_serial", "77", "-out", f"{folder}/{name}.crt")
+        return folder
+
+    def test_files_are_looked_at_before_the_network(self):
+        folder = self.expired("b", "-days", "-1")
+        self.assertRegex(self.weft("ps", "--node", ANY, "--tls", folder, "--as", "b", code=1),
+                         r"b.crt has expired on \d+-\d\d-\d\d; issue it again: weft certs issue b --force")
+        folder = self.other_folder()
+        ps = ["ps", "--node", ANY, "--tls", folder, "--as", "b"]
+        self.assertRegex(self.weft(*ps, code=1), "ca.crt is missing.*; make it with 'weft certs init'")
+        self.copy(folder, "ca.crt")
+        self.assertRegex(self.weft(*ps, code=1), "b.crt is missing.*; make it with 'weft certs issue b'")
+        self.copy(folder, "b.crt")
+        self.assertRegex(self.weft(*ps, code=1), "b.key is missing")
+        self.copy(folder, "a.key")
+        os.rename(folder + "/a.key", folder + "/b.key")
+        self.assertRegex(self.weft(*ps, code=1), "b.key is not the key of the certificate beside it")
+        self.copy(folder, "a.crt", "b.key")
+        os.rename(folder + "/a.crt", folder + "/b.crt")
+        self.assertRegex(self.weft(*ps, code=1), "b.key is not the key")
+        self.copy(folder, "a.key")
+        os.rename(folder + "/a.key", folder + "/b.key")
+        self.assertRegex(self.weft(*ps, code=1), "b.crt is the certificate of a, not of b")
+        with open(folder + "/b.crt", "w", encoding="ascii") as file:
+            file.write("-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n")
+        self.assertRegex(self.weft(*ps, code=1), "b.crt is no certificate")
+
+    def test_another_authority(self):
+        folder = self.other_folder()
+        env = dict(self.env, WEFT_CERTS=folder)
+        self.weft("certs", "init", env=env)
+        self.weft("certs", "issue", "b", env=env)
+        a, url = self.run_node("a")
+        said = self.ask("ps", url, who="b", tls=folder, code=3)
+        self.assertIn("its certificate is not of this cluster's authority", said)
+        a.log("it refuses our certificate, which is not of its authority")
+        # A stranger that takes any server still has to show a certificate of ours.
+        self.copy(folder, "ca.crt")
+        self.openssl_client(url, "-cert", f"{folder}/b.crt", "-key", f"{folder}/b.key")
+        a.log("its certificate is not of this cluster's authority")
+        self.openssl_client(url)
+        a.log("it has shown no certificate")
+        self.openssl_client(url, "-tls1_3")
+        a.log("closed a connection")
+
+    def openssl_client(self, url, *words):
+        port = url.rsplit(":", 1)[1]
+        done = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{port}", *words],
+                              capture_output=True, timeout=PATIENCE, input=b"x" * 64)
+        return done.stdout + done.stderr
+
+    def test_expired_at_the_handshake(self):
+        folder = self.expired("b", "-days", "-1")
+        a, url = self.run_node("a")
+        self.openssl_client(url, "-cert", f"{folder}/b.crt", "-key", f"{folder}/b.key")
+        a.log("its certificate has expired")
+
+    def test_no_role(self):
+        folder = self.expired("b", "-days", "9")
+        with open(f"{folder}/ext", "w", encoding="ascii") as file:
+            file.write("subjectAltName=URI:weft:role:king\n")
+        self.openssl("x509", "-req", "-in", f"{folder}/req", "-CA", "ca.crt", "-CAkey", "ca.key", "-extfile",
+                     f"{folder}/ext", "-set_serial", "78", "-out", f"{folder}/b.crt")
+        self.assertIn("b.crt grants no role", self.ask("ps", ANY, who="b", tls=folder, code=1))
+        a, url = self.run_node("a")
+        self.openssl_client(url, "-cert", f"{folder}/b.crt", "-key", f"{folder}/b.key")
+        a.log("its certificate, of b, grants no role")
+
+    def test_plain_and_tls(self):
+        a, url = self.run_node("a", "--listen", "tcp://127.0.0.1:0")
+        lines = " ".join(a.err.seen)
+        plain = re.search(r"tcp://127.0.0.1:\d+", lines.split(url)[1]).group(0)
+        self.assertIn("echo", self.weft("ps", "--node", plain))  # on this machine, as before
+        said = self.weft("ps", "--node", url.replace("tls+", ""), code=3)
+        self.assertIn("that port speaks TLS: use tls+tcp:// and --tls", said)
+        a.log("it speaks plainly, this port speaks TLS")
+        self.assertIn("that port speaks no TLS: use tcp://", self.ask("ps", "tls+" + plain, code=3))
+        a.log("it speaks TLS, this port does not")
+        self.assertIn("TLS needs a certificate: give --tls DIR", self.weft("ps", "--node", url, code=3))
+        with socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), PATIENCE) as s:
+            s.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            self.assertEqual(s.recv(100)[0], 0x15)  # an alert
+        a.log("it speaks no TLS")
+
+    def test_a_plain_node_and_a_tls_node(self):
+        a, url = self.run_node("a")
+        b = Program(WEFT, "run", MODULE, "--name", "b", "--join", url.replace("tls+", ""), "--", "echo", env=self.env)
+        self.addCleanup(b.kill)
+        b.log("that port speaks TLS: use tls")
+        a.log("it speaks plainly, this port speaks TLS")
+
+    def test_where_to_listen(self):
+        for url, words, says in (("tcp://0.0.0.0:0", (), "is not a loopback address"),
+                                 ("tcp://[::]:0", (), "is not a loopback address"), ("tcp://:0", (), "loopback"),
+                                 ("ws://0.0.0.0:0/x", (), "use wss://"),
+                                 ("tcp://127.0.0.1:x@0.0.0.0:0", (), "no user"),
+                                 ("tls+tcp://127.0.0.1:0", (), "needs certificates"),
+                                 ("tcp://0.0.0.0:0", ("--tls", self.certs), "is not a loopback address")):
+            with self.subTest(url=url):
+                node = Program(WEFT, "run", MODULE, "--name", "a", "--listen", url, *words, env=self.env)
+                self.addCleanup(node.kill)
+                node.log(re.escape("cannot listen on " + url) + ".*" + says)
+                node.end(1)
+
+    def test_key_that_others_can_read(self):
+        folder = self.other_folder()
+        self.copy(folder, "ca.crt", "a.crt", "a.key")
+        os.chmod(folder + "/a.key", 0o644)
+        node = Program(WEFT, "run", MODULE, "--name", "a", "--listen", ANY, "--tls", folder, "--", "echo",
+                       env=self.env)
+        self.addCleanup(node.kill)
+        node.log("a.key can be read by others: chmod 600 it")
+        self.assertEqual(node.line(), "ready")
+        node.stop()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,189 @@
+/* What a peer may send in a second: it is slowed, and loses nothing; far too much at once ends the link; spawns too
+ * many are refused. And who may be whom, without certificates: an incarnation belongs to one name. */
+#include "cluster.h"
+#include "transport_harness.h"
+
+#include <weft/far.h>
+
+static weft_node *limited, *other;
+
+static void start(uint64_t frames, uint64_t bytes, uint64_t spawns)
+{
+    const char *listen = "tcp://127.0.0.1:0";
+    weft_node_options o = {.name = "n",
+                           .workers = 2,
+                           .carrier = next_carrier(),
+                           .listen = &listen,
+                           .listen_count = 1,
+                           .peer_frames = frames,
+                           .peer_bytes = bytes,
+                           .peer_spawns = spawns};
+    forget_all();
+    ck_assert_int_eq(weft_node_start(&limited, &o), WEFT_OK);
+    watch(limited);
+    other = node_up("m", NULL, weft_node_url(limited, 0), WEFT_MS(500));
+    watch(other);
+    HEAR("m up n");
+    HEAR("n up m");
+}
+
+static void stop(void)
+{
+    node_down(other);
+    node_down(limited);
+}
+
+/* Of the peer m as n sees it. */
+static void usage(int64_t *slowed, uint64_t *refused)
+{
+    struct wf_transport *t = limited->transport;
+    *slowed = 0;
+    *refused = 0;
+    pf_mutex_lock(t->lock);
+    WF_LIST_EACH(k, &t->cluster->peers) {
+        struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
+        if (p->session == NULL) continue;
+        *slowed += atomic_load(&p->session->usage.slowed);
+        *refused += atomic_load(&p->session->refused);
+    }
+    pf_mutex_unlock(t->lock);
+}
+
+/* Takes as many messages as its argument says; each has the next number. */
+static void counter(const void *arg, size_t size)
+{
+    int wanted, next = 0;
+    memcpy(&wanted, arg, size);
+    weft_register("counter");
+    say("counting");
+    weft_msg *m;
+    while (next < wanted && weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        if ((int)weft_tag(m) != next) say("out of order");
+        next++;
+        weft_msg_free(m);
+    }
+    say("counted %d", next);
+}
+
+struct burst {
+    int count;
+    size_t size;
+};
+
+static void burst(const void *arg, size_t size)
+{
+    struct burst b;
+    static char body[65536];
+    memcpy(&b, arg, size);
+    for (int i = 0; i < b.count; i++)
+        if (weft_send_name("counter@n", (uint32_t)i, body, b.size) != WEFT_OK) say("send failed");
+    say("sent");
+}
+
+static void send_all(struct burst b)
+{
+    run_actor(limited, counter, &b.count, sizeof b.count);
+    HEAR("counting");
+    run_actor(other, burst, &b, sizeof b);
+}
+
+START_TEST(too_many_frames_are_slowed)
+{
+    int64_t slowed;
+    uint64_t refused;
+    start(10000, 0, 0);
+    send_all((struct burst){14000, 8});
+    HEAR("counted 14000");
+    ck_assert_int_eq(heard("out of order", 0), 0);
+    usage(&slowed, &refused);
+    ck_assert_int_gt(slowed, WEFT_MS(100)); /* about 0.4 s */
+    ck_assert_uint_eq(refused, 0);
+    stop();
+}
+END_TEST
+
+START_TEST(too_many_bytes_are_slowed)
+{
+    int64_t slowed;
+    uint64_t refused;
+    start(0, 1000000, 0);
+    send_all((struct burst){300, 4096});
+    HEAR("counted 300");
+    usage(&slowed, &refused);
+    ck_assert_int_gt(slowed, WEFT_MS(50));
+    stop();
+}
+END_TEST
+
+START_TEST(within_the_limit_nobody_is_slowed)
+{
+    int64_t slowed;
+    uint64_t refused;
+    start(1000000, 1000000000, 1000000);
+    send_all((struct burst){5000, 8});
+    HEAR("counted 5000");
+    usage(&slowed, &refused);
+    ck_assert_int_eq(slowed, 0);
+    ck_assert_uint_eq(refused, 0);
+    stop();
+}
+END_TEST
+
+START_TEST(far_too_much_ends_the_link)
+{
+    start(0, 1000, 0);
+    send_all((struct burst){1, 60000});
+    HEAR("n down m: connection lost: over 30 times the limit of 1000 bytes a second");
+    HEAR("m down n");
+    stop();
+}
+END_TEST
+
+static void child(const void *arg, size_t size)
+{
+    (void)arg;
+    (void)size;
+}
+WEFT_EXPORT_PLAIN("limits.child", child)
+
+static void spawner(const void *arg, size_t size)
+{
+    (void)arg;
+    (void)size;
+    int good = 0, full = 0;
+    for (int i = 0; i < 20; i++) {
+        weft_pid pid;
+        int rc = weft_spawn_packed_on("n", "limits.child", &pid, NULL, 0, NULL);
+        if (rc == WEFT_OK) good++;
+        else if (rc == WEFT_EFULL) full++;
+        else say("spawn: %s", weft_error_name(rc));
+    }
+    say("spawned %d, refused %d", good, full);
+}
+
+START_TEST(too_many_spawns_are_refused)
+{
+    int64_t slowed;
+    uint64_t refused;
+    start(0, 0, 4);
+    run_actor(other, spawner, NULL, 0);
+    HEAR("spawned 4, refused 16");
+    usage(&slowed, &refused);
+    ck_assert_uint_eq(refused, 16);
+    stop();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("transport limits");
+    TCase *t = tcase_create("limits");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, too_many_frames_are_slowed);
+    tcase_add_test(t, too_many_bytes_are_slowed);
+    tcase_add_test(t, within_the_limit_nobody_is_slowed);
+    tcase_add_test(t, far_too_much_ends_the_link);
+    tcase_add_test(t, too_many_spawns_are_refused);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}

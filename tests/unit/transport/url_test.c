@@ -1,0 +1,87 @@
+/* Where a node may listen, and whom it may dial, with and without certificates. */
+#include "carrier.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/error.h>
+
+enum { PLAIN = 1, TLS = 2, INSECURE = 4, BOTH = 8 };
+
+static const struct {
+    const char *url;
+    int listen; /* with which of these it may be listened on */
+    int dial;   /* with which it may be dialled; what cannot be dialled at all is the carrier's business */
+} rows[] = {
+    {"tcp://127.0.0.1:1", PLAIN | TLS | INSECURE | BOTH, PLAIN | TLS | INSECURE | BOTH},
+    {"tcp://localhost:1", PLAIN | TLS | INSECURE | BOTH, PLAIN | TLS | INSECURE | BOTH},
+    {"tcp6://[::1]:1", PLAIN | TLS | INSECURE | BOTH, PLAIN | TLS | INSECURE | BOTH},
+    {"ws://127.0.0.1:1/x", PLAIN | TLS | INSECURE | BOTH, PLAIN | TLS | INSECURE | BOTH},
+    {"ipc:///x", PLAIN | TLS | INSECURE | BOTH, PLAIN | TLS | INSECURE | BOTH},
+    {"abstract://x", PLAIN | TLS | INSECURE | BOTH, PLAIN | TLS | INSECURE | BOTH},
+    {"tcp://0.0.0.0:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
+    {"tcp://10.0.0.1:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
+    {"tcp://[::]:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
+    {"tcp://[::1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
+    {"tcp://:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
+    {"tcp://*:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
+    {"tcp://127.evil.example:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
+    {"tcp://localhost.example:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
+    {"ws://0.0.0.0:1/x", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
+    {"ws://a.example/127.0.0.1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
+    {"tcp://127.0.0.1:x@0.0.0.0:1", 0, PLAIN | INSECURE | BOTH},
+    {"tcp://127.0.0.1@0.0.0.0:1", 0, PLAIN | INSECURE | BOTH},
+    {"tls+tcp://127.0.0.1:1", TLS | BOTH, PLAIN | TLS | INSECURE | BOTH},
+    {"tls+tcp://0.0.0.0:1", TLS | BOTH, PLAIN | TLS | INSECURE | BOTH},
+    {"wss://a.example:1/x", TLS | BOTH, PLAIN | TLS | INSECURE | BOTH},
+    {"http://127.0.0.1:1", 0, PLAIN | TLS | INSECURE | BOTH},
+    {"127.0.0.1:1", 0, PLAIN | TLS | INSECURE | BOTH},
+    {"ipc://", 0, PLAIN | TLS | INSECURE | BOTH},
+};
+
+static int where(int (*check)(const char *, bool, bool, char *), const char *url)
+{
+    int set = 0;
+    for (int i = 0; i < 4; i++) {
+        char why[WF_REASON_TEXT] = "";
+        int rc = check(url, (i & 1) != 0, (i & 2) != 0, why);
+        ck_assert(rc == WEFT_OK || (rc == WEFT_EADDRESS && why[0] != '\0'));
+        if (rc == WEFT_OK) set |= 1 << i;
+    }
+    return set;
+}
+
+START_TEST(each_row)
+{
+    ck_assert_msg(where(wf_url_check_listen, rows[_i].url) == rows[_i].listen, "listening on %s", rows[_i].url);
+    ck_assert_msg(where(wf_url_check_dial, rows[_i].url) == rows[_i].dial, "dialling %s", rows[_i].url);
+}
+END_TEST
+
+START_TEST(a_long_one)
+{
+    char url[WF_URL_TEXT + 1], why[WF_REASON_TEXT];
+    memset(url, 'x', sizeof url);
+    memcpy(url, "ipc:///", 7);
+    url[WF_URL_TEXT - 1] = '\0';
+    ck_assert_int_eq(wf_url_check_listen(url, false, false, why), WEFT_OK);
+    url[WF_URL_TEXT - 1] = 'x';
+    url[WF_URL_TEXT] = '\0';
+    ck_assert_int_eq(wf_url_check_listen(url, false, true, why), WEFT_EADDRESS);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("url");
+    TCase *t = tcase_create("url");
+    tcase_add_loop_test(t, each_row, 0, WF_COUNT(rows));
+    tcase_add_test(t, a_long_one);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,214 @@
+/* Listening and dialling with NNG, and the carrier's end. */
+#include "carrier_nng.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIAL_MS = 5000, ACCEPT_PAUSE_MS = 100 };
+
+static struct stream_end *end_new(struct nng_carrier *k, const char *url, void *tag)
+{
+    struct stream_end *e = calloc(1, sizeof *e);
+    if (e == NULL) return NULL;
+    e->carrier = k;
+    e->tag = tag;
+    e->local = wf_url_is_local(url);
+    e->tls = wf_url_is_tls(url);
+    return e;
+}
+
+/* Waits until its callback is over: not to be called from there. */
+static void end_free(struct stream_end *e)
+{
+    if (e->aio != NULL) nng_aio_free(e->aio);
+    if (e->listener != NULL) nng_stream_listener_free(e->listener);
+    if (e->dialer != NULL) nng_stream_dialer_free(e->dialer);
+    free(e);
+}
+
+static void free_ends(struct nng_carrier *k, struct wf_list *ends)
+{
+    struct wf_list over;
+    wf_list_init(&over);
+    pf_mutex_lock(k->lock);
+    wf_list_append(&over, ends);
+    pf_mutex_unlock(k->lock);
+    for (struct wf_link *at; (at = wf_list_pop(&over)) != NULL;)
+        end_free(WF_CONTAINER(at, struct stream_end, in_carrier));
+}
+
+static const char no_tls[] = "TLS needs a certificate: give --tls DIR, or the option tls";
+
+/* 0, or an error of NNG. */
+static int use_tls(struct nng_carrier *k, const struct stream_end *e)
+{
+    bool server = e->listener != NULL;
+    int rc = WEFT_OK;
+    pf_mutex_lock(k->lock); /* one at a time; no other lock is taken below it */
+    if (k->tls[server] == NULL) rc = wf_nng_tls_open(&k->tls[server], k->options.tls, server);
+    struct nng_tls_config *g = k->tls[server];
+    pf_mutex_unlock(k->lock);
+    if (rc < 0) return NNG_ENOMEM;
+    return server ? nng_stream_listener_set_ptr(e->listener, NNG_OPT_TLS_CONFIG, g)
+                  : nng_stream_dialer_set_ptr(e->dialer, NNG_OPT_TLS_CONFIG, g);
+}
+
+static void on_accept(void *arg)
+{
+    struct stream_end *l = arg;
+    struct nng_carrier *k = l->carrier;
+    int error = nng_aio_result(l->aio);
+    bool slept = l->pausing;
+    l->pausing = false;
+    if (error == 0 && !slept) wf_nng_conn_start(k, nng_aio_get_output(l->aio, 0), l);
+    pf_mutex_lock(k->lock);
+    bool over = k->closing || error == NNG_ECLOSED || error == NNG_ECANCELED;
+    if (over && --k->accepting == 0) pf_cond_broadcast(k->quiet);
+    pf_mutex_unlock(k->lock);
+    if (over) return;
+    if (error == 0 || slept) {
+        nng_stream_listener_accept(l->listener, l->aio);
+    } else { /* most likely out of descriptors: look again later instead of spinning */
+        l->pausing = true;
+        nng_sleep_aio(ACCEPT_PAUSE_MS, l->aio);
+    }
+}
+
+int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why)
+{
+    struct nng_carrier *k = (struct nng_carrier *)base;
+    struct stream_end *l = end_new(k, url, NULL);
+    if (l == NULL) return WEFT_ENOMEM;
+    if (l->tls && k->options.tls == NULL) {
+        snprintf(why, WF_REASON_TEXT, "%s", no_tls);
+        end_free(l);
+        return WEFT_EADDRESS;
+    }
+    int error = nng_stream_listener_alloc(&l->listener, url);
+    if (error == 0 && l->tls) error = use_tls(k, l);
+    if (error != 0) goto failed;
+    if (mode != 0) error = nng_stream_listener_set_int(l->listener, NNG_OPT_IPC_PERMISSIONS, mode);
+    if (error == 0) error = nng_aio_alloc(&l->aio, on_accept, l);
+    if (error == 0) error = nng_stream_listener_listen(l->listener);
+    if (error != 0) goto failed;
+    int port = 0;
+    if (!l->local && nng_stream_listener_get_int(l->listener, NNG_OPT_TCP_BOUND_PORT, &port) != 0) port = 0;
+    wf_url_with_port(url, port, bound);
+    pf_mutex_lock(k->lock);
+    wf_list_push(&k->listeners, &l->in_carrier);
+    pf_mutex_unlock(k->lock);
+    return WEFT_OK;
+failed:
+    snprintf(why, WF_REASON_TEXT, "%s", wf_nng_explain(error, &error));
+    end_free(l);
+    return error;
+}
+
+void wf_nng_accept(struct wf_carrier *base)
+{
+    struct nng_carrier *k = (struct nng_carrier *)base;
+    WF_LIST_EACH(at, &k->listeners) /* the list does not change once accepting has begun */ {
+        struct stream_end *l = WF_CONTAINER(at, struct stream_end, in_carrier);
+        pf_mutex_lock(k->lock);
+        k->accepting++;
+        pf_mutex_unlock(k->lock);
+        nng_stream_listener_accept(l->listener, l->aio);
+    }
+}
+
+static void on_dial(void *arg)
+{
+    struct stream_end *d = arg;
+    struct nng_carrier *k = d->carrier;
+    int error = nng_aio_result(d->aio);
+    const char *why = error == 0 ? NULL : wf_nng_explain(error, &(int){0});
+    if (error == 0 && !wf_nng_conn_start(k, nng_aio_get_output(d->aio, 0), d)) why = "out of memory, or stopping";
+    if (why != NULL) k->options.user->on_dial_failed(k->options.owner, d->tag, why);
+    pf_mutex_lock(k->lock);
+    wf_unlink(&d->in_carrier);
+    wf_list_push(&k->dialled, &d->in_carrier);
+    if (--k->dial_count == 0) pf_cond_broadcast(k->quiet);
+    pf_mutex_unlock(k->lock);
+}
+
+int wf_nng_dial(struct wf_carrier *base, const char *url, void *tag, char *why)
+{
+    struct nng_carrier *k = (struct nng_carrier *)base;
+    WF_ASSERT(tag != NULL);
+    free_ends(k, &k->dialled);
+    struct stream_end *d = end_new(k, url, tag);
+    if (d == NULL) return WEFT_ENOMEM;
+    if (d->tls && k->options.tls == NULL) {
+        snprintf(why, WF_REASON_TEXT, "%s", no_tls);
+        end_free(d);
+        return WEFT_EADDRESS;
+    }
+    int error = nng_stream_dialer_alloc(&d->dialer, url);
+    if (error == 0 && d->tls) error = use_tls(k, d);
+    if (error == 0) error = nng_aio_alloc(&d->aio, on_dial, d);
+    if (error != 0) {
+        snprintf(why, WF_REASON_TEXT, "%s", wf_nng_explain(error, &error));
+        end_free(d);
+        return error;
+    }
+    nng_aio_set_timeout(d->aio, DIAL_MS);
+    pf_mutex_lock(k->lock);
+    wf_list_push(&k->dials, &d->in_carrier);
+    k->dial_count++;
+    pf_mutex_unlock(k->lock);
+    nng_stream_dialer_dial(d->dialer, d->aio);
+    return WEFT_OK;
+}
+
+void wf_nng_unlisten(struct wf_carrier *base)
+{
+    struct nng_carrier *k = (struct nng_carrier *)base;
+    WF_LIST_EACH(at, &k->listeners) {
+        struct stream_end *l = WF_CONTAINER(at, struct stream_end, in_carrier);
+        nng_stream_listener_close(l->listener);
+        nng_aio_cancel(l->aio);
+    }
+    pf_mutex_lock(k->lock);
+    while (k->accepting > 0) pf_cond_wait(k->quiet, k->lock, WEFT_FOREVER);
+    pf_mutex_unlock(k->lock);
+    free_ends(k, &k->listeners);
+}
+
+static void close_all(struct nng_carrier *k)
+{
+    pf_mutex_lock(k->lock);
+    k->closing = true;
+    WF_LIST_EACH(at, &k->dials) nng_aio_cancel(WF_CONTAINER(at, struct stream_end, in_carrier)->aio);
+    struct stream_conn **open = calloc(k->conn_count + 1, sizeof *open);
+    uint32_t count = 0;
+    WF_LIST_EACH(at, &k->conns) {
+        struct stream_conn *c = WF_CONTAINER(at, struct stream_conn, in_carrier);
+        uint32_t refs = atomic_load_explicit(&c->refs, memory_order_relaxed);
+        while (refs > 0 && !atomic_compare_exchange_weak_explicit(&c->refs, &refs, refs + 1, memory_order_relaxed,
+                                                                  memory_order_relaxed)) {}
+        if (refs > 0 && open != NULL) open[count++] = c;
+    }
+    pf_mutex_unlock(k->lock);
+    for (uint32_t i = 0; i < count; i++) {
+        wf_nng_conn_close(&open[i]->base, "this node stops");
+        wf_nng_conn_release(&open[i]->base);
+    }
+    free(open);
+}
+
+void wf_nng_destroy(struct wf_carrier *base)
+{
+    struct nng_carrier *k = (struct nng_carrier *)base;
+    if (k == NULL) return;
+    wf_nng_unlisten(base);
+    close_all(k);
+    pf_mutex_lock(k->lock);
+    while (k->conn_count > 0 || k->dial_count > 0) pf_cond_wait(k->quiet, k->lock, WEFT_FOREVER);
+    pf_mutex_unlock(k->lock);
+    free_ends(k, &k->dialled);
+    for (int i = 0; i < 2; i++) wf_nng_tls_close(k->tls[i]);
+    pf_cond_destroy(k->quiet);
+    pf_mutex_destroy(k->lock);
+    free(k);
+}

@@ -1,0 +1,420 @@
+/* An engine for NNG's TLS, on mbed TLS.
+ *
+ * Design notes.
+ * (1) Why not the engine NNG brings: of the other side's certificate it tells only that it was good, not whose it is
+ *     (NNG before 1.6), and of a failure only a number. Engines are a documented interface; docs/decisions.md.
+ * (2) The engine is the process's: whoever else uses NNG's TLS in it gets this one, too, for configurations made from
+ *     then on. For those it does what NNG's own does. What is said of names and roles is only for ours (`ours`).
+ * (3) There is no way from an nng_stream to its engine's connection, except one: asking the stream whether its peer
+ *     is verified calls `verified` here, on the asking thread. wf_nng_tls_ask leaves word where the answer goes.
+ * (4) NNG holds the connection's lock around each call of these functions, so none of them locks.
+ * (5) Who refuses the other side says so with an alert, and a server then waits for the other side to close, which
+ *     reads on until it has seen the alert: closing at once may break the connection before that. */
+#include "carrier_nng_tls.h"
+#include "identity_tls.h"
+
+#include <mbedtls/ctr_drbg.h>
+#include <mbedtls/entropy.h>
+#include <mbedtls/error.h>
+#include <mbedtls/ssl.h>
+#include <nng/supplemental/tls/engine.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/error.h>
+
+enum {
+    RECORD_HANDSHAKE = 0x16,
+    RECORD_ALERT = 0x15,
+    SNIFFED = 3,
+};
+
+struct nng_tls_engine_config {
+    mbedtls_ssl_config ssl;
+    mbedtls_x509_crt authority, own;
+    mbedtls_x509_crl revoked;
+    mbedtls_pk_context key;
+    mbedtls_entropy_context entropy;
+    mbedtls_ctr_drbg_context random;
+    char *server_name;
+    bool server, ours;
+};
+
+struct nng_tls_engine_conn {
+    mbedtls_ssl_context ssl;
+    const struct nng_tls_engine_config *config;
+    void *below;                           /* NNG's, for what is under TLS */
+    bool started, done, sniffed, stranger; /* the last: knows no TLS, nor weft */
+    int error;                             /* of NNG; then it is over */
+    struct wf_nng_tls_peer peer;
+};
+
+static _Thread_local struct wf_nng_tls_peer *answer; /* of wf_nng_tls_ask on this thread */
+static _Thread_local bool making_ours;               /* wf_nng_tls_open is at work on this thread */
+
+/* ---- Failures in words ----------------------------------------------------------------------------------------- */
+
+static const char *explain_certificate(uint32_t flags)
+{
+    if ((flags & MBEDTLS_X509_BADCERT_NOT_TRUSTED) != 0) return "its certificate is not of this cluster's authority";
+    if ((flags & MBEDTLS_X509_BADCERT_EXPIRED) != 0) return "its certificate has expired";
+    if ((flags & MBEDTLS_X509_BADCERT_FUTURE) != 0)
+        return "its certificate is not valid yet (is the clock of one machine wrong?)";
+    if ((flags & MBEDTLS_X509_BADCERT_REVOKED) != 0) return "its certificate was revoked";
+    if ((flags & MBEDTLS_X509_BADCERT_MISSING) != 0) return "it has shown no certificate";
+    return "its certificate is not fit for this";
+}
+
+static const char *explain_alert(unsigned char alert)
+{
+    switch (alert) {
+    case MBEDTLS_SSL_ALERT_MSG_CERT_EXPIRED: return "it refuses our certificate, which has expired";
+    case MBEDTLS_SSL_ALERT_MSG_CERT_REVOKED: return "it refuses our certificate, which was revoked";
+    case MBEDTLS_SSL_ALERT_MSG_UNKNOWN_CA: return "it refuses our certificate, which is not of its authority";
+    case MBEDTLS_SSL_ALERT_MSG_ACCESS_DENIED: return "it refuses our certificate, which grants no role";
+    case MBEDTLS_SSL_ALERT_MSG_NO_CERT:
+    case MBEDTLS_SSL_ALERT_MSG_BAD_CERT:
+    case MBEDTLS_SSL_ALERT_MSG_UNSUPPORTED_CERT:
+    case MBEDTLS_SSL_ALERT_MSG_CERT_UNKNOWN: return "it refuses our certificate";
+    case MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE:
+    case MBEDTLS_SSL_ALERT_MSG_PROTOCOL_VERSION: return "it speaks another version of TLS, or wants other ciphers";
+    case MBEDTLS_SSL_ALERT_MSG_UNEXPECTED_MESSAGE: return "it takes what we said for no TLS";
+    default: return "it has ended TLS with an alert";
+    }
+}
+
+static void explain(nng_tls_engine_conn *c, int rc)
+{
+    char text[96];
+    const char *why = text;
+    if (c->peer.why[0] != '\0') return;
+    switch (rc) {
+    case MBEDTLS_ERR_X509_CERT_VERIFY_FAILED:
+        why = explain_certificate(mbedtls_ssl_get_verify_result(&c->ssl));
+        break;
+    case MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE: why = "it has shown no certificate"; break;
+    case MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE: why = explain_alert(c->ssl.in_msg[1]); break;
+    case MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY:
+    case MBEDTLS_ERR_SSL_CONN_EOF: why = "closed by the other side"; break;
+    default: mbedtls_strerror(rc, text, sizeof text); break;
+    }
+    snprintf(c->peer.why, sizeof c->peer.why, "%s%s", why == text ? "TLS: " : "", why);
+}
+
+static int nng_error(int rc)
+{
+    switch (rc) {
+    case MBEDTLS_ERR_SSL_ALLOC_FAILED: return NNG_ENOMEM;
+    case MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY:
+    case MBEDTLS_ERR_SSL_CONN_EOF: return NNG_ECLOSED;
+    case MBEDTLS_ERR_X509_CERT_VERIFY_FAILED:
+    case MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE: return NNG_EPEERAUTH;
+    default: return NNG_ECRYPTO;
+    }
+}
+
+/* ---- Below TLS ------------------------------------------------------------------------------------------------- */
+
+static int below_send(void *arg, const unsigned char *data, size_t size)
+{
+    const nng_tls_engine_conn *c = arg;
+    int rc = nng_tls_engine_send(c->below, data, &size);
+    return rc == 0 ? (int)size : rc == NNG_EAGAIN ? MBEDTLS_ERR_SSL_WANT_WRITE : MBEDTLS_ERR_SSL_CONN_EOF;
+}
+
+/* The first bytes say whether this is TLS at all. Who talks plainly is told in the only words that both know: an
+ * alert, whose first byte is not that of our plain greeting. */
+static bool is_tls(nng_tls_engine_conn *c, const unsigned char *data, size_t size)
+{
+    static const unsigned char alert[] = {RECORD_ALERT, 3, 1, 0, 2, 2, MBEDTLS_SSL_ALERT_MSG_UNEXPECTED_MESSAGE};
+    bool sp = size >= SNIFFED && memcmp(data, "\0SP", SNIFFED) == 0;
+    c->sniffed = true;
+    if (data[0] == RECORD_HANDSHAKE || data[0] == RECORD_ALERT) return true;
+    if (sp && c->config->server)
+        snprintf(c->peer.why, sizeof c->peer.why,
+                 "it speaks plainly, this port speaks TLS: it has to use tls+tcp:// and --tls");
+    else if (sp)
+        snprintf(c->peer.why, sizeof c->peer.why,
+                 "that port speaks no TLS: use tcp://, or start its node with --tls and tls+tcp://");
+    else snprintf(c->peer.why, sizeof c->peer.why, "it speaks no TLS");
+    c->stranger = !sp;
+    if (c->config->server) (void)below_send(c, alert, sizeof alert);
+    return false;
+}
+
+static int below_recv(void *arg, unsigned char *data, size_t size)
+{
+    nng_tls_engine_conn *c = arg;
+    int rc = nng_tls_engine_recv(c->below, data, &size);
+    if (rc != 0) return rc == NNG_EAGAIN ? MBEDTLS_ERR_SSL_WANT_READ : MBEDTLS_ERR_SSL_CONN_EOF;
+    if (size > 0 && !c->sniffed && !is_tls(c, data, size)) return MBEDTLS_ERR_SSL_INVALID_RECORD;
+    return (int)size;
+}
+
+/* Reads what still comes, until the other side closes. */
+static void drain(const nng_tls_engine_conn *c)
+{
+    uint8_t bin[256];
+    size_t size;
+    do size = sizeof bin;
+    while (nng_tls_engine_recv(c->below, bin, &size) == 0);
+}
+
+/* ---- A connection ---------------------------------------------------------------------------------------------- */
+
+static int conn_init(nng_tls_engine_conn *c, void *below, nng_tls_engine_config *config)
+{
+    c->below = below;
+    c->config = config;
+    mbedtls_ssl_init(&c->ssl);
+    c->started = true;
+    mbedtls_ssl_set_bio(&c->ssl, c, below_send, below_recv, NULL);
+    int rc = mbedtls_ssl_setup(&c->ssl, &config->ssl);
+    if (rc == 0 && config->server_name != NULL) rc = mbedtls_ssl_set_hostname(&c->ssl, config->server_name);
+    return rc == 0 ? 0 : NNG_ENOMEM;
+}
+
+static void conn_fini(nng_tls_engine_conn *c)
+{
+    if (c->started) mbedtls_ssl_free(&c->ssl);
+}
+
+static void conn_close(nng_tls_engine_conn *c)
+{
+    if (c->started && c->done && c->error == 0) (void)mbedtls_ssl_close_notify(&c->ssl);
+}
+
+static void alert(nng_tls_engine_conn *c, unsigned char what)
+{
+    (void)mbedtls_ssl_send_alert_message(&c->ssl, MBEDTLS_SSL_ALERT_LEVEL_FATAL, what);
+}
+
+/* False: the certificate is good, but not for anything here. */
+static bool know_peer(nng_tls_engine_conn *c)
+{
+    const mbedtls_x509_crt *crt = mbedtls_ssl_get_peer_cert(&c->ssl);
+    char why[96];
+    if (crt == NULL) {
+        snprintf(c->peer.why, sizeof c->peer.why, "it has shown no certificate");
+    } else if (!wf_identity_of(&c->peer.who, crt, why, sizeof why)) {
+        snprintf(c->peer.why, sizeof c->peer.why, "of its certificate: %s", why);
+    } else if (c->peer.who.rights == 0) {
+        snprintf(c->peer.why, sizeof c->peer.why, "its certificate, of %s, grants no role", c->peer.who.name);
+    } else {
+        c->peer.known = true;
+        return true;
+    }
+    alert(c, MBEDTLS_SSL_ALERT_MSG_ACCESS_DENIED);
+    return false;
+}
+
+/* 0 once the handshake is over. */
+static int conn_handshake(nng_tls_engine_conn *c)
+{
+    if (c->done) return 0;
+    int rc = 0;
+    if (c->error == 0) {
+        rc = mbedtls_ssl_handshake(&c->ssl);
+        if (rc == MBEDTLS_ERR_SSL_WANT_READ || rc == MBEDTLS_ERR_SSL_WANT_WRITE) return NNG_EAGAIN;
+        if (rc == 0 && (!c->config->ours || know_peer(c))) {
+            c->done = true;
+            return 0;
+        }
+        c->error = rc == 0 ? NNG_EPEERAUTH : nng_error(rc);
+        if (rc != 0) explain(c, rc);
+        if (rc == MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE) alert(c, MBEDTLS_SSL_ALERT_MSG_BAD_CERT);
+    }
+    if (!c->config->server || c->stranger || rc == MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE) return c->error;
+    drain(c);
+    return NNG_EAGAIN;
+}
+
+static int result_of(nng_tls_engine_conn *c, int rc)
+{
+    if (rc == MBEDTLS_ERR_SSL_WANT_READ || rc == MBEDTLS_ERR_SSL_WANT_WRITE) return NNG_EAGAIN;
+    explain(c, rc);
+    c->error = nng_error(rc);
+    return c->error;
+}
+
+static int conn_recv(nng_tls_engine_conn *c, uint8_t *data, size_t *size)
+{
+    int rc = conn_handshake(c);
+    if (rc != 0 || c->error != 0) return rc != 0 ? rc : c->error;
+    rc = mbedtls_ssl_read(&c->ssl, data, *size);
+    if (rc < 0) return result_of(c, rc);
+    if (rc == 0) return result_of(c, MBEDTLS_ERR_SSL_CONN_EOF);
+    *size = (size_t)rc;
+    return 0;
+}
+
+static int conn_send(nng_tls_engine_conn *c, const uint8_t *data, size_t *size)
+{
+    int rc = conn_handshake(c);
+    if (rc != 0 || c->error != 0) return rc != 0 ? rc : c->error;
+    rc = mbedtls_ssl_write(&c->ssl, data, WF_MIN(*size, (size_t)WF_NNG_TLS_RECORD));
+    if (rc < 0) return result_of(c, rc);
+    *size = (size_t)rc;
+    return 0;
+}
+
+static bool conn_verified(nng_tls_engine_conn *c)
+{
+    if (answer != NULL) *answer = c->peer;
+    return c->done && mbedtls_ssl_get_verify_result(&c->ssl) == 0;
+}
+
+/* ---- A configuration ------------------------------------------------------------------------------------------- */
+
+static void config_fini(nng_tls_engine_config *g)
+{
+    mbedtls_ssl_config_free(&g->ssl);
+    mbedtls_x509_crt_free(&g->authority);
+    mbedtls_x509_crt_free(&g->own);
+    mbedtls_x509_crl_free(&g->revoked);
+    mbedtls_pk_free(&g->key);
+    mbedtls_ctr_drbg_free(&g->random);
+    mbedtls_entropy_free(&g->entropy);
+    free(g->server_name);
+}
+
+/* TLS 1.2 with keys that are thrown away afterwards, and ciphers that also authenticate. */
+static const int suites[] = {MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+                             MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+                             MBEDTLS_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+                             MBEDTLS_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+                             MBEDTLS_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+                             MBEDTLS_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+                             0};
+
+static int config_init(nng_tls_engine_config *g, nng_tls_mode mode)
+{
+    g->server = mode == NNG_TLS_MODE_SERVER;
+    g->ours = making_ours;
+    mbedtls_ssl_config_init(&g->ssl);
+    mbedtls_x509_crt_init(&g->authority);
+    mbedtls_x509_crt_init(&g->own);
+    mbedtls_x509_crl_init(&g->revoked);
+    mbedtls_pk_init(&g->key);
+    mbedtls_entropy_init(&g->entropy);
+    mbedtls_ctr_drbg_init(&g->random);
+    int rc = mbedtls_ctr_drbg_seed(&g->random, mbedtls_entropy_func, &g->entropy, NULL, 0);
+    if (rc == 0)
+        rc = mbedtls_ssl_config_defaults(&g->ssl, g->server ? MBEDTLS_SSL_IS_SERVER : MBEDTLS_SSL_IS_CLIENT,
+                                         MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT);
+    if (rc != 0) {
+        config_fini(g);
+        return NNG_ECRYPTO;
+    }
+    mbedtls_ssl_conf_authmode(&g->ssl, g->server ? MBEDTLS_SSL_VERIFY_NONE : MBEDTLS_SSL_VERIFY_REQUIRED);
+    mbedtls_ssl_conf_min_version(&g->ssl, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
+    mbedtls_ssl_conf_max_version(&g->ssl, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
+    mbedtls_ssl_conf_ciphersuites(&g->ssl, suites);
+    mbedtls_ssl_conf_rng(&g->ssl, mbedtls_ctr_drbg_random, &g->random);
+    return 0;
+}
+
+static int config_server(nng_tls_engine_config *g, const char *name)
+{
+    char *copy = strdup(name);
+    if (copy == NULL) return NNG_ENOMEM;
+    free(g->server_name);
+    g->server_name = copy;
+    return 0;
+}
+
+static int config_auth(nng_tls_engine_config *g, nng_tls_auth_mode mode)
+{
+    mbedtls_ssl_conf_authmode(&g->ssl, mode == NNG_TLS_AUTH_MODE_NONE       ? MBEDTLS_SSL_VERIFY_NONE
+                                       : mode == NNG_TLS_AUTH_MODE_OPTIONAL ? MBEDTLS_SSL_VERIFY_OPTIONAL
+                                                                            : MBEDTLS_SSL_VERIFY_REQUIRED);
+    return 0;
+}
+
+static int config_ca_chain(nng_tls_engine_config *g, const char *certificates, const char *revoked)
+{
+    const unsigned char *text = (const unsigned char *)certificates, *more = (const unsigned char *)revoked;
+    if (mbedtls_x509_crt_parse(&g->authority, text, strlen(certificates) + 1) != 0) return NNG_ECRYPTO;
+    if (more != NULL && mbedtls_x509_crl_parse(&g->revoked, more, strlen(revoked) + 1) != 0) return NNG_ECRYPTO;
+    mbedtls_ssl_conf_ca_chain(&g->ssl, &g->authority, more != NULL ? &g->revoked : NULL);
+    return 0;
+}
+
+/* One pair; NNG allows a server several. */
+static int config_own_cert(nng_tls_engine_config *g, const char *certificate, const char *key, const char *password)
+{
+    const unsigned char *crt = (const unsigned char *)certificate, *k = (const unsigned char *)key;
+    size_t secret = password == NULL ? 0 : strlen(password);
+    if (g->own.version != 0) return NNG_ENOTSUP;
+    if (mbedtls_x509_crt_parse(&g->own, crt, strlen(certificate) + 1) != 0) return NNG_ECRYPTO;
+    if (mbedtls_pk_parse_key(&g->key, k, strlen(key) + 1, (const unsigned char *)password, secret) != 0)
+        return NNG_ECRYPTO;
+    return mbedtls_ssl_conf_own_cert(&g->ssl, &g->own, &g->key) == 0 ? 0 : NNG_ENOMEM;
+}
+
+static int config_version(nng_tls_engine_config *g, nng_tls_version least, nng_tls_version most)
+{
+    (void)g;
+    return least <= NNG_TLS_1_2 && most >= NNG_TLS_1_2 ? 0 : NNG_ENOTSUP;
+}
+
+/* ---- The engine ------------------------------------------------------------------------------------------------ */
+
+static nng_tls_engine_conn_ops conn_ops = {.size = sizeof(nng_tls_engine_conn),
+                                           .init = conn_init,
+                                           .fini = conn_fini,
+                                           .close = conn_close,
+                                           .handshake = conn_handshake,
+                                           .recv = conn_recv,
+                                           .send = conn_send,
+                                           .verified = conn_verified};
+
+static nng_tls_engine_config_ops config_ops = {.size = sizeof(nng_tls_engine_config),
+                                               .init = config_init,
+                                               .fini = config_fini,
+                                               .server = config_server,
+                                               .auth = config_auth,
+                                               .ca_chain = config_ca_chain,
+                                               .own_cert = config_own_cert,
+                                               .version = config_version};
+
+static const nng_tls_engine engine = {.version = NNG_TLS_ENGINE_VERSION,
+                                      .config_ops = &config_ops,
+                                      .conn_ops = &conn_ops,
+                                      .name = "weft",
+                                      .description = "mbed TLS, by weft",
+                                      .fips_mode = false};
+
+int wf_nng_tls_open(struct nng_tls_config **out, const struct wf_tls *tls, bool server)
+{
+    nng_tls_config *g;
+    (void)nng_tls_engine_name(); /* initialises NNG, which would forget an engine that was there before */
+    int rc = nng_tls_engine_register(&engine);
+    making_ours = true;
+    if (rc == 0) rc = nng_tls_config_alloc(&g, server ? NNG_TLS_MODE_SERVER : NNG_TLS_MODE_CLIENT);
+    making_ours = false;
+    if (rc != 0) return rc == NNG_ENOTSUP ? WEFT_ENOTFOUND : WEFT_ENOMEM;
+    rc = nng_tls_config_auth_mode(g, NNG_TLS_AUTH_MODE_REQUIRED);
+    if (rc == 0) rc = nng_tls_config_ca_chain(g, tls->authority, NULL);
+    if (rc == 0) rc = nng_tls_config_own_cert(g, tls->certificate, tls->key, NULL);
+    if (rc == 0) *out = g;
+    else nng_tls_config_free(g);
+    return rc == 0 ? WEFT_OK : WEFT_ENOMEM;
+}
+
+void wf_nng_tls_close(struct nng_tls_config *config)
+{
+    if (config != NULL) nng_tls_config_free(config);
+}
+
+void wf_nng_tls_ask(nng_stream *stream, struct wf_nng_tls_peer *out)
+{
+    bool verified;
+    *out = (struct wf_nng_tls_peer){.known = false};
+    answer = out;
+    int rc = nng_stream_get_bool(stream, NNG_OPT_TLS_VERIFIED, &verified);
+    answer = NULL;
+    if (rc != 0) out->known = false;
+}

@@ -1,0 +1,127 @@
+/* transport/rights.c -- see rights.h. */
+#include "rights.h"
+
+#include "control.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Who may be whom ------------------------------------------------------------------------------------------- */
+
+/* An incarnation is one node's for ever. Pids hold it, so nobody else may take it over. */
+static const char *owner_of(struct wf_cluster *c, uint64_t incarnation)
+{
+    const struct wf_session *s = wf_links_find(c, incarnation);
+    if (s != NULL) return s->name;
+    const struct wf_peer *p = wf_peers_find(c, incarnation);
+    return p == NULL ? NULL : p->name;
+}
+
+bool wf_rights_admit(struct wf_cluster *c, struct wf_session *s, char *why)
+{
+    const struct wf_identity *who = s->conn->who;
+    const char *owner = owner_of(c, s->incarnation);
+    char roles[WF_ROLE_TEXT];
+    s->denied = who == NULL ? 0 : WF_RIGHT_ALL & ~who->rights;
+    s->guarded = s->denied != 0 || c->t->limits.spawns != 0;
+    if (owner != NULL && strcmp(owner, s->name) != 0) {
+        snprintf(why, WF_REASON_TEXT, "node %.40s says it is the run of node %.40s", s->name, owner);
+    } else if (who != NULL && !wf_identity_may_be(who, s->name, s->client)) {
+        snprintf(why, WF_REASON_TEXT, "it says it is node %.50s, and has the certificate of %.50s", s->name,
+                 who->name);
+    } else if (!s->client && (s->denied & WF_RIGHT_JOIN) != 0) {
+        snprintf(why, WF_REASON_TEXT, "the certificate of %.50s is for a tool (roles: %s), not for a node", who->name,
+                 wf_roles_text(who->roles, roles));
+    } else {
+        return true;
+    }
+    return false;
+}
+
+enum {
+    SPAWN = WF_FRAME_FAR + WF_MSG_SPAWN - WF_MSG_WANT,
+    WANT = WF_FRAME_FAR,
+    LINK = WF_FRAME_TIES + WF_MSG_LINK - WF_MSG_WATCH,
+};
+
+/* ---- Frames ---------------------------------------------------------------------------------------------------- */
+
+static uint32_t right_of_verb(uint32_t verb)
+{
+    switch (verb) {
+    case WF_CONTROL_PS:
+    case WF_CONTROL_NODES:
+    case WF_CONTROL_INFO:
+    case WF_CONTROL_SUBSCRIBE: return WF_RIGHT_OBSERVE;
+    case WF_CONTROL_PUBLISH: return WF_RIGHT_TALK;
+    default: return WF_RIGHT_ADMIN; /* also what comes later, until somebody has thought about it */
+    }
+}
+
+static bool is_for_control(const struct wf_session *s, const struct wf_frame *f)
+{
+    if (f->kind != WF_FRAME_SEND_NAME && f->kind != WF_FRAME_CALL_NAME) return f->to == s->t->control.actor;
+    return f->name.size == 5 && memcmp(f->name.data, "$node", 5) == 0;
+}
+
+static uint32_t right_for(const struct wf_session *s, const struct wf_frame *f)
+{
+    switch (f->kind) {
+    case WF_FRAME_TO_ACTOR + WF_MSG_SEND:
+    case WF_FRAME_TO_ACTOR + WF_MSG_CALL:
+    case WF_FRAME_SEND_NAME:
+    case WF_FRAME_CALL_NAME: return is_for_control(s, f) ? right_of_verb(f->tag) : WF_RIGHT_TALK;
+    case WF_FRAME_PUBLISH:
+    case WANT:
+    case WF_FRAME_WANT_NAME: return WF_RIGHT_TALK;
+    case WF_FRAME_PEERS: return WF_RIGHT_JOIN;
+    case WF_FRAME_TO_ACTOR + WF_MSG_STOP:
+    case WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH:
+    case LINK: return WF_RIGHT_STOP; /* an EXIT needs a link */
+    case SPAWN: return WF_RIGHT_SPAWN;
+    default: break;
+    }
+    if (f->kind >= WF_FRAME_GOSSIP && f->kind <= WF_FRAME_GOSSIP_LAST) return WF_RIGHT_JOIN;
+    return 0;
+}
+
+static void answer(struct wf_session *s, const struct wf_frame *f, int error)
+{
+    static const char text[] = "the role of your certificate does not grant this";
+    bool call = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL;
+    bool link = f->kind == LINK;
+    struct wf_batch *b = wf_batch_new(s, WF_FRAME_SPARE + sizeof text);
+    if (b == NULL) return;
+    weft_writer w = wf_batch_writer(b);
+    if (call && is_for_control(s, f)) {
+        wf_put_to_actor(&w, WF_MSG_REPLY, f->from, s->t->control.actor, WF_CONTROL_ERROR, f->ref, text,
+                        sizeof text - 1, WF_FRAME_NO_DEADLINE);
+    } else if (link) {
+        uint8_t body[4];
+        for (int i = 0; i < 4; i++) body[i] = (uint8_t)((uint32_t)error >> 8 * i);
+        wf_put_to_actor(&w, WF_MSG_EXIT, f->from, f->to, 0, f->ref, body, sizeof body, WF_FRAME_NO_DEADLINE);
+    } else {
+        wf_put_to_actor(&w, WF_MSG_FAILED, f->from, f->to, (uint32_t)-error, f->ref, NULL, 0, WF_FRAME_NO_DEADLINE);
+    }
+    wf_session_say(s, b, &w);
+}
+
+void wf_rights_refuse(struct wf_session *s, const struct wf_frame *f, int error)
+{
+    bool asks = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL || f->kind == LINK ||
+                f->kind == SPAWN;
+    uint64_t before = atomic_fetch_add_explicit(&s->refused, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->t->dropped_refused, 1, memory_order_relaxed);
+    if (before == 0)
+        weft_log(WEFT_WARN, "refused a %s of %s (%s): %s; counted from now on", wf_frame_name(f->kind), s->name,
+                 s->conn->remote,
+                 error == WEFT_EACCESS ? "no role of its certificate grants it" : "it asks for more than its limit");
+    if (asks) answer(s, f, error);
+}
+
+bool wf_rights_allow(struct wf_session *s, const struct wf_frame *f)
+{
+    if ((s->denied & right_for(s, f)) == 0) return f->kind != SPAWN || wf_limits_spawn(s, f);
+    wf_rights_refuse(s, f, WEFT_EACCESS);
+    return false;
+}
