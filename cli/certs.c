@@ -206,11 +206,11 @@ static int set_validity(struct issue *is, const struct cli_ca *ca)
 {
     const struct cli *c = is->c;
     time_t now = time(NULL), end = cli_x509_time(&ca->crt.valid_to);
-    int64_t days = days_of(c, NODE_DAYS), left = (end - now) / DAY;
+    int64_t days = days_of(c, NODE_DAYS), left = (end - now + DAY / 2) / DAY;
     if (days > left && c->has_days)
         return cli_fail(c, CLI_USAGE, "--days: the authority itself is good for %lld days only", (long long)left);
     is->s.from = now - SKEW;
-    is->s.until = days > left ? end : now + days * DAY;
+    is->s.until = days >= left ? end : now + days * DAY;
     return CLI_OK;
 }
 

@@ -21,6 +21,12 @@ struct shown {
     char fingerprint[65];
 };
 
+/* To the nearest: one that was made for 40 days has 40 also a second later. */
+static int64_t days_left(const struct shown *s)
+{
+    return (s->until - s->now + (s->until >= s->now ? DAY / 2 : -DAY / 2)) / DAY;
+}
+
 static const char *state_of(const struct shown *s)
 {
     if (s->now < s->from) return "not yet valid";
@@ -59,20 +65,20 @@ static void print_json(const struct shown *s)
     print_roles(s->who.roles);
     printf("], \"state\": \"%s\", \"valid_from\": \"%s\", \"valid_until\": \"%s\", \"days_left\": %lld, "
            "\"sha256\": \"%s\"}\n",
-           state_of(s), from, until, (long long)((s->until - s->now) / DAY), s->fingerprint);
+           state_of(s), from, until, (long long)(days_left(s)), s->fingerprint);
 }
 
 static void print_words(const struct shown *s)
 {
     char from[32], until[32], roles[WF_ROLE_TEXT];
-    long long days = (s->until - s->now) / DAY;
+    long long days = days_left(s);
     date_text(s->from, from);
     date_text(s->until, until);
     if (s->ca) printf("authority    %s\n", s->subject);
     else if (s->named) printf("name         %s\nroles        %s\n", s->who.name, wf_roles_text(s->who.roles, roles));
     else printf("subject      %s\n", s->subject);
     printf("valid from   %s\nvalid until  %s\nstate        %s", from, until, state_of(s));
-    if (days >= 0 && s->now >= s->from) printf(", %lld days left", days);
+    if (s->until > s->now && s->now >= s->from) printf(", %lld days left", days);
     printf("\nsha256       %s\n", s->fingerprint);
 }
 
