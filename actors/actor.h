@@ -463,6 +463,10 @@ bool wf_actor_describe_parked(const struct wf_worker *w, const char *base, char 
 /* ---- later.c --------------------------------------------------------------------------------------------------- */
 int wf_laters_init(struct wf_actors *wa);
 
+/* ---- registry.c ------------------------------------------------------------------------------------------------ */
+void wf_registry_leave(struct wf_actor *a, const char *stays); /* at its end: all names but that (NULL: none) */
+void wf_registry_removed(weft_text name, weft_pid pid, void *arg);
+
 /* ---- group.c --------------------------------------------------------------------------------------------------- */
 void wf_groups_leave(struct wf_actor *a); /* at its end: all of them, and what it watches */
 /* On the owner's thread: whether the watch of that number lives; news of others are too late. */

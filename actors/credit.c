@@ -119,6 +119,7 @@ void wf_grant_came(struct wf_worker *w, weft_msg *m)
 
 bool wf_credit_covers(struct wf_actor *a, const weft_msg *m)
 {
+    if (m->shared != NULL) return false; /* of a group or a topic: it took no credit */
     struct wf_worker *w = a->task.worker;
     const struct wf_actors *wa = wf_actors_of(w);
     const struct wf_route *route = wf_node_of(w)->route;

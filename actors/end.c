@@ -43,10 +43,8 @@ void wf_run_defers(struct wf_actor *a)
 
 void wf_actor_leave_names(struct wf_actor *a)
 {
-    struct wf_names *names = wf_node_of(a->task.worker)->names;
     const struct wf_keep *keep = a->more->keep;
-    if (keep == NULL) wf_names_remove_all(names, &a->more->names);
-    else wf_names_remove_others(names, wf_keep_name(keep), &a->more->names);
+    wf_registry_leave(a, keep == NULL ? NULL : wf_keep_name(keep));
 }
 
 void wf_actor_end_tail(struct wf_actor *a)

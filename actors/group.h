@@ -1,14 +1,35 @@
-/* actors/group.h -- the groups of one node, see include/weft/group.h. Any thread; one lock, held for the length of a
- * change and its news. */
+/* actors/group.h -- the groups that one node knows, see include/weft/group.h: its own members, and copies of those of
+ * other nodes. Any thread; one lock, held for the length of a change and its news. */
 #ifndef WF_GROUP_H
 #define WF_GROUP_H
 
 #include "base.h"
 
+#include <weft/pack.h>
+#include <weft/pid.h>
+
 struct wf_groups; /* opaque */
+struct wf_inbound;
+struct wf_body;
+typedef struct weft_node weft_node;
 
 int wf_groups_create(struct wf_groups **out); /* WEFT_ENOMEM */
 void wf_groups_destroy(struct wf_groups *g);  /* NULL is fine */
-size_t wf_groups_count(struct wf_groups *g);  /* that have members or watchers */
+size_t wf_groups_count(struct wf_groups *g);  /* that have members here or watchers */
+/* Calls `see` for each member, copies and all, with the lock held: it must not come back here. */
+void wf_groups_each(struct wf_groups *g, void (*see)(weft_text group, weft_pid who, bool copy, void *arg), void *arg);
+
+/* ---- Copies: group_copy.c, with tables_lock held --------------------------------------------------------------- */
+/* That actor of another node has joined. 1; 0: it was a member; WEFT_ENOMEM. News go by `in`, like all that
+ * follow. */
+int wf_groups_put_copy(weft_node *node, struct wf_inbound *in, weft_text group, weft_pid who);
+/* It has left, or ended. Whether it was a member. */
+bool wf_groups_take_copy(weft_node *node, struct wf_inbound *in, weft_text group, weft_pid who, bool ended,
+                         int reason);
+/* That node is lost. */
+void wf_groups_drop_copies(weft_node *node, struct wf_inbound *in, uint64_t peer);
+/* A message to a group has come from another node, for the members here; consumes one reference of `body`. */
+void wf_groups_arrived(weft_node *node, struct wf_inbound *in, weft_text group, uint32_t tag, weft_pid from,
+                       struct wf_body *body);
 
 #endif

@@ -4,7 +4,10 @@
  * (1) Buckets of chained entries; the table doubles when there are as many entries as buckets. If there is no memory
  *     for that the chains just get longer: only the entry itself can fail.
  * (2) `next_of_actor` belongs to the actor's chain and is touched by its user alone; everything else by whoever holds
- *     the lock. An entry's text and pid never change. */
+ *     the lock. The text of an entry never changes, nor the pid of one of this node.
+ * (3) A name has at most one entry of each node. Those of others are copies, in the same table, in no chain.
+ * (4) A global name that is lost to another node leaves the table at once, on whatever thread that is heard of. In
+ *     its chain it stays, marked, until the chain's user comes by. */
 #include "names.h"
 
 #include <stdlib.h>
@@ -17,9 +20,12 @@ struct wf_name {
     struct wf_name *next;          /* wf_names.buckets */
     struct wf_name *next_of_actor; /* the actor's chain, newest first */
     weft_pid pid;
+    uint64_t stamp; /* of a global name; 0: of this node only */
     uint32_t hash;
-    uint32_t size;
-    char text[]; /* and a NUL */
+    uint16_t size;
+    bool copy;
+    _Atomic bool lost; /* note (4): release by who takes it out, acquire by the chain's user, who then frees it */
+    char text[];       /* and a NUL */
 };
 
 enum { BUCKETS_AT_FIRST = 16, WAITS = 64 };
@@ -28,7 +34,9 @@ struct wf_names {
     pf_mutex *lock;
     struct wf_name **buckets;
     size_t bucket_count; /* a power of two */
-    size_t count;
+    size_t count, copies;
+    void (*gone)(weft_text name, weft_pid pid, void *arg); /* NULL: nobody is told */
+    void *gone_arg;
     struct wf_list waits[WAITS]; /* wf_name_wait.on_names, by hash */
 };
 
@@ -84,10 +92,30 @@ static bool same(const struct wf_name *e, weft_text name)
     return e->size == name.size && memcmp(e->text, name.data, name.size) == 0;
 }
 
+/* Of this node. */
 static struct wf_name *find(struct wf_names *n, weft_text name, uint32_t hash)
 {
     struct wf_name *e = *bucket_of(n, hash);
-    while (e != NULL && (e->hash != hash || !same(e, name))) e = e->next;
+    while (e != NULL && (e->hash != hash || e->copy || !same(e, name))) e = e->next;
+    return e;
+}
+
+/* The one that holds: this node's own, which hides all others, or else the winner of the copies. */
+static struct wf_name *find_any(struct wf_names *n, weft_text name, uint32_t hash)
+{
+    struct wf_name *best = NULL;
+    for (struct wf_name *e = *bucket_of(n, hash); e != NULL; e = e->next) {
+        if (e->hash != hash || !same(e, name)) continue;
+        if (!e->copy) return e;
+        if (best == NULL || wf_name_wins(e->stamp, e->pid.node, best->stamp, best->pid.node)) best = e;
+    }
+    return best;
+}
+
+static struct wf_name *find_copy(struct wf_names *n, weft_text name, uint32_t hash, uint64_t node)
+{
+    struct wf_name *e = *bucket_of(n, hash);
+    while (e != NULL && (e->hash != hash || !e->copy || e->pid.node != node || !same(e, name))) e = e->next;
     return e;
 }
 
@@ -121,37 +149,88 @@ static void tell_waits(struct wf_names *n, const struct wf_name *e)
     }
 }
 
-int wf_names_add(struct wf_names *n, weft_text name, weft_pid pid, struct wf_name **chain)
+static struct wf_name *entry_new(weft_text name, weft_pid pid, uint64_t stamp, bool copy)
+{
+    struct wf_name *e = malloc(sizeof *e + name.size + 1);
+    if (e == NULL) return NULL;
+    e->pid = pid;
+    e->stamp = stamp;
+    e->hash = wf_hash(name.data, name.size, 0);
+    e->size = (uint16_t)name.size;
+    e->copy = copy;
+    atomic_init(&e->lost, false);
+    memcpy(e->text, name.data, name.size);
+    e->text[name.size] = '\0';
+    return e;
+}
+
+/* Under the lock. */
+static void put_in(struct wf_names *n, struct wf_name *e)
+{
+    if (n->count + n->copies == n->bucket_count) grow(n);
+    struct wf_name **bucket = bucket_of(n, e->hash);
+    e->next = *bucket;
+    *bucket = e;
+    *(e->copy ? &n->copies : &n->count) += 1;
+    tell_waits(n, e);
+}
+
+/* Under the lock. */
+static void take_out(struct wf_names *n, struct wf_name *e)
+{
+    struct wf_name **at = bucket_of(n, e->hash);
+    while (*at != e) {
+        WF_ASSERT(*at != NULL);
+        at = &(*at)->next;
+    }
+    *at = e->next;
+    *(e->copy ? &n->copies : &n->count) -= 1;
+}
+
+/* Frees what the chain has lost: note (4). */
+static void sweep(struct wf_name **chain)
+{
+    for (struct wf_name **at = chain; *at != NULL;) {
+        struct wf_name *e = *at;
+        if (atomic_load_explicit(&e->lost, memory_order_acquire)) {
+            *at = e->next_of_actor;
+            free(e);
+        } else {
+            at = &e->next_of_actor;
+        }
+    }
+}
+
+static int add(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, struct wf_name **chain)
 {
     WF_ASSERT(!weft_pid_is_nobody(pid));
     int rc = wf_name_check(name);
     if (rc < 0) return rc;
-    struct wf_name *e = malloc(sizeof *e + name.size + 1);
+    struct wf_name *e = entry_new(name, pid, stamp, false);
     if (e == NULL) return WEFT_ENOMEM;
-    e->pid = pid;
-    e->hash = wf_hash(name.data, name.size, 0);
-    e->size = (uint32_t)name.size;
-    memcpy(e->text, name.data, name.size);
-    e->text[name.size] = '\0';
-
     pf_mutex_lock(n->lock);
-    bool taken = find(n, name, e->hash) != NULL;
-    if (!taken) {
-        if (n->count == n->bucket_count) grow(n);
-        struct wf_name **bucket = bucket_of(n, e->hash);
-        e->next = *bucket;
-        *bucket = e;
-        n->count++;
-        tell_waits(n, e);
-    }
+    bool taken = (stamp == 0 ? find(n, name, e->hash) : find_any(n, name, e->hash)) != NULL;
+    if (!taken) put_in(n, e);
     pf_mutex_unlock(n->lock);
     if (taken) {
         free(e);
         return WEFT_EEXIST;
     }
+    sweep(chain);
     e->next_of_actor = *chain;
     *chain = e;
     return WEFT_OK;
+}
+
+int wf_names_add(struct wf_names *n, weft_text name, weft_pid pid, struct wf_name **chain)
+{
+    return add(n, name, pid, 0, chain);
+}
+
+int wf_names_add_global(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, struct wf_name **chain)
+{
+    WF_ASSERT(stamp > 0);
+    return add(n, name, pid, stamp, chain);
 }
 
 int wf_names_find(struct wf_names *n, weft_text name, weft_pid *out)
@@ -159,6 +238,16 @@ int wf_names_find(struct wf_names *n, weft_text name, weft_pid *out)
     uint32_t hash = wf_hash(name.data, name.size, 0);
     pf_mutex_lock(n->lock);
     struct wf_name *e = find(n, name, hash);
+    if (e != NULL) *out = e->pid;
+    pf_mutex_unlock(n->lock);
+    return e != NULL ? WEFT_OK : WEFT_ENOACTOR;
+}
+
+int wf_names_find_any(struct wf_names *n, weft_text name, weft_pid *out)
+{
+    uint32_t hash = wf_hash(name.data, name.size, 0);
+    pf_mutex_lock(n->lock);
+    struct wf_name *e = find_any(n, name, hash);
     if (e != NULL) *out = e->pid;
     pf_mutex_unlock(n->lock);
     return e != NULL ? WEFT_OK : WEFT_ENOACTOR;
@@ -173,7 +262,7 @@ int wf_names_await(struct wf_names *n, weft_text name, struct wf_name_wait *wait
     wait->on_names = (struct wf_link){NULL, NULL};
     memcpy(wait->text, name.data, name.size);
     pf_mutex_lock(n->lock);
-    struct wf_name *e = find(n, name, wait->hash);
+    struct wf_name *e = find_any(n, name, wait->hash);
     if (e != NULL) *out = e->pid;
     else wf_list_push(&n->waits[wait->hash % WAITS], &wait->on_names);
     pf_mutex_unlock(n->lock);
@@ -187,42 +276,40 @@ void wf_names_forget(struct wf_names *n, struct wf_name_wait *wait)
     pf_mutex_unlock(n->lock);
 }
 
-/* Under the lock. */
-static void take_out(struct wf_names *n, struct wf_name *e)
+/* Takes a whole chain out of the table and frees it. */
+static void remove_chain(struct wf_names *n, struct wf_name *chain)
 {
-    struct wf_name **at = bucket_of(n, e->hash);
-    while (*at != e) {
-        WF_ASSERT(*at != NULL);
-        at = &(*at)->next;
+    sweep(&chain);
+    if (chain == NULL) return;
+    pf_mutex_lock(n->lock);
+    for (struct wf_name *e = chain; e != NULL; e = e->next_of_actor) {
+        if (!atomic_load_explicit(&e->lost, memory_order_relaxed)) take_out(n, e);
+        else e->stamp = 0; /* the others know */
     }
-    *at = e->next;
-    n->count--;
+    pf_mutex_unlock(n->lock);
+    for (struct wf_name *e = chain, *next; e != NULL; e = next) {
+        next = e->next_of_actor;
+        if (e->stamp > 0 && n->gone != NULL) n->gone(weft_str(e->text, e->size), e->pid, n->gone_arg);
+        free(e);
+    }
 }
 
 int wf_names_remove(struct wf_names *n, weft_text name, struct wf_name **chain)
 {
+    sweep(chain);
     struct wf_name **at = chain;
     while (*at != NULL && !same(*at, name)) at = &(*at)->next_of_actor;
     struct wf_name *e = *at;
     if (e == NULL) return WEFT_ENOACTOR;
     *at = e->next_of_actor;
-    pf_mutex_lock(n->lock);
-    take_out(n, e);
-    pf_mutex_unlock(n->lock);
-    free(e);
+    e->next_of_actor = NULL;
+    remove_chain(n, e);
     return WEFT_OK;
 }
 
 void wf_names_remove_all(struct wf_names *n, struct wf_name **chain)
 {
-    if (*chain == NULL) return;
-    pf_mutex_lock(n->lock);
-    for (struct wf_name *e = *chain; e != NULL; e = e->next_of_actor) take_out(n, e);
-    pf_mutex_unlock(n->lock);
-    for (struct wf_name *e = *chain, *next; e != NULL; e = next) {
-        next = e->next_of_actor;
-        free(e);
-    }
+    remove_chain(n, *chain);
     *chain = NULL;
 }
 
@@ -237,22 +324,98 @@ void wf_names_remove_others(struct wf_names *n, const char *name, struct wf_name
     *chain = stays;
 }
 
+void wf_names_on_removal(struct wf_names *n, void (*gone)(weft_text name, weft_pid pid, void *arg), void *arg)
+{
+    n->gone = gone;
+    n->gone_arg = arg;
+}
+
+/* ---- Chains ---------------------------------------------------------------------------------------------------- */
+
+static bool is_lost(const struct wf_name *e)
+{
+    return atomic_load_explicit(&e->lost, memory_order_acquire);
+}
+
+bool wf_names_global(const struct wf_name *chain)
+{
+    while (chain != NULL && chain->stamp == 0) chain = chain->next_of_actor;
+    return chain != NULL;
+}
+
 const char *wf_names_first(const struct wf_name *chain)
 {
-    if (chain == NULL) return "";
-    while (chain->next_of_actor != NULL) chain = chain->next_of_actor;
-    return chain->text;
+    const char *first = "";
+    for (; chain != NULL; chain = chain->next_of_actor) {
+        if (!is_lost(chain)) first = chain->text;
+    }
+    return first;
 }
 
 const char *wf_names_at(const struct wf_name *chain, size_t i)
 {
     size_t count = 0;
-    for (const struct wf_name *e = chain; e != NULL; e = e->next_of_actor) count++;
+    for (const struct wf_name *e = chain; e != NULL; e = e->next_of_actor) count += !is_lost(e);
     for (const struct wf_name *e = chain; e != NULL; e = e->next_of_actor) {
-        if (--count == i) return e->text;
+        if (!is_lost(e) && --count == i) return e->text;
     }
     return NULL;
 }
+
+/* ---- Copies of other nodes' ------------------------------------------------------------------------------------ */
+
+int wf_names_put_copy(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, weft_pid *loser)
+{
+    *loser = weft_nobody();
+    struct wf_name *fresh = entry_new(name, pid, stamp, true);
+    if (fresh == NULL) return WEFT_ENOMEM;
+    pf_mutex_lock(n->lock);
+    struct wf_name *e = find_copy(n, name, fresh->hash, pid.node);
+    if (e != NULL) take_out(n, e);
+    put_in(n, fresh);
+    struct wf_name *own = find(n, name, fresh->hash);
+    if (own != NULL && own->stamp > 0 && wf_name_wins(stamp, pid.node, own->stamp, own->pid.node)) {
+        take_out(n, own);
+        *loser = own->pid;
+        atomic_store_explicit(&own->lost, true, memory_order_release); /* nothing of it is touched after this */
+    }
+    pf_mutex_unlock(n->lock);
+    free(e);
+    return e == NULL;
+}
+
+bool wf_names_take_copy(struct wf_names *n, weft_text name, uint64_t node)
+{
+    pf_mutex_lock(n->lock);
+    struct wf_name *e = find_copy(n, name, wf_hash(name.data, name.size, 0), node);
+    if (e != NULL) take_out(n, e);
+    pf_mutex_unlock(n->lock);
+    free(e);
+    return e != NULL;
+}
+
+size_t wf_names_drop_copies(struct wf_names *n, uint64_t node)
+{
+    size_t dropped = 0;
+    pf_mutex_lock(n->lock);
+    for (size_t i = 0; i < n->bucket_count && n->copies > 0; i++) {
+        for (struct wf_name **at = &n->buckets[i]; *at != NULL;) {
+            struct wf_name *e = *at;
+            if (!e->copy || e->pid.node != node) {
+                at = &e->next;
+                continue;
+            }
+            *at = e->next;
+            n->copies--;
+            dropped++;
+            free(e);
+        }
+    }
+    pf_mutex_unlock(n->lock);
+    return dropped;
+}
+
+/* ---- For people and tests -------------------------------------------------------------------------------------- */
 
 size_t wf_names_count(struct wf_names *n)
 {
@@ -273,11 +436,15 @@ size_t wf_names_waits(struct wf_names *n)
     return count;
 }
 
-void wf_names_each(struct wf_names *n, void (*see)(weft_text name, weft_pid pid, void *arg), void *arg)
+void wf_names_each(struct wf_names *n,
+                   void (*see)(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg), void *arg)
 {
     pf_mutex_lock(n->lock);
     for (size_t i = 0; i < n->bucket_count; i++) {
-        for (struct wf_name *e = n->buckets[i]; e != NULL; e = e->next) see(weft_str(e->text, e->size), e->pid, arg);
+        for (struct wf_name *e = n->buckets[i]; e != NULL; e = e->next) {
+            weft_text name = weft_str(e->text, e->size);
+            see(name, e->pid, e->stamp, find_any(n, name, e->hash) == e, arg);
+        }
     }
     pf_mutex_unlock(n->lock);
 }

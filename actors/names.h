@@ -1,8 +1,12 @@
-/* actors/names.h -- the registered names of one node: name -> pid. Any thread; one lock, held for the length of a
- * look-up.
+/* actors/names.h -- the registered names that one node knows: name -> pid. Any thread; one lock, held for the length
+ * of a look-up.
  *
- * A name belongs to a chain, which its actor keeps and starts as NULL: who ends gives its whole chain back at once,
- * and nobody can take away the name of another. A chain is used by one thread at a time. */
+ * A name of this node belongs to a chain, which its actor keeps and starts as NULL: who ends gives its whole chain
+ * back at once, and nobody can take away the name of another. A chain is used by one thread at a time.
+ *
+ * A global name has a stamp, and other nodes keep copies of it; here are the copies of theirs. Who of two nodes has a
+ * global name is decided by wf_name_wins, everywhere alike. Global names are added and removed with the node's
+ * tables_lock held (tables.h). */
 #ifndef WF_NAMES_H
 #define WF_NAMES_H
 
@@ -13,6 +17,12 @@
 #include <weft/pid.h>
 
 enum { WF_NAME_MAX = 64 };
+
+/* Of two registrations of one global name: whether the first is the one that holds. */
+static inline bool wf_name_wins(uint64_t stamp, uint64_t node, uint64_t other_stamp, uint64_t other_node)
+{
+    return stamp != other_stamp ? stamp < other_stamp : node < other_node;
+}
 
 struct wf_names; /* opaque */
 struct wf_name;  /* opaque: one entry, the head of a chain */
@@ -25,8 +35,12 @@ int wf_name_check(weft_text name);
 
 /* WEFT_EINVAL, WEFT_ETOOBIG, WEFT_EEXIST (also when it is this actor's own), WEFT_ENOMEM. */
 int wf_names_add(struct wf_names *n, weft_text name, weft_pid pid, struct wf_name **chain);
-/* WEFT_ENOACTOR; then `*out` is untouched. */
+/* The same with a stamp > 0. WEFT_EEXIST also for a global name of another node. */
+int wf_names_add_global(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, struct wf_name **chain);
+/* A name of this node. WEFT_ENOACTOR; then `*out` is untouched. */
 int wf_names_find(struct wf_names *n, weft_text name, weft_pid *out);
+/* The same, or else the one who has that global name. */
+int wf_names_find_any(struct wf_names *n, weft_text name, weft_pid *out);
 /* Somebody who waits for a name: lives where its waiter likes, and is on the table from wf_names_await to
  * wf_names_forget. */
 struct wf_name_wait {
@@ -37,7 +51,7 @@ struct wf_name_wait {
     uint32_t hash, size;
     char text[WF_NAME_MAX];
 };
-/* As wf_names_find, but with WEFT_ENOACTOR `wait` (whose `wake` is filled in) is on the table. */
+/* As wf_names_find_any, but with WEFT_ENOACTOR `wait` (whose `wake` is filled in) is on the table. */
 int wf_names_await(struct wf_names *n, weft_text name, struct wf_name_wait *wait, weft_pid *out);
 /* Fine when it is not on the table any more. */
 void wf_names_forget(struct wf_names *n, struct wf_name_wait *wait);
@@ -47,15 +61,30 @@ int wf_names_remove(struct wf_names *n, weft_text name, struct wf_name **chain);
 void wf_names_remove_all(struct wf_names *n, struct wf_name **chain);
 /* Every name of the chain but that one, if it is there. */
 void wf_names_remove_others(struct wf_names *n, const char *name, struct wf_name **chain);
+/* What the next removals from chains tell of each global name, with tables_lock held. Before others use the table. */
+void wf_names_on_removal(struct wf_names *n, void (*gone)(weft_text name, weft_pid pid, void *arg), void *arg);
+/* Whether there are global names in the chain: then tables_lock is to be held for removals. */
+bool wf_names_global(const struct wf_name *chain);
 /* The text of the oldest name in a chain, NUL-terminated; "" if it is empty. By the chain's user. */
 const char *wf_names_first(const struct wf_name *chain);
 /* The i-th, oldest first; NULL past the last. */
 const char *wf_names_at(const struct wf_name *chain, size_t i);
 
-size_t wf_names_count(struct wf_names *n);
+/* ---- Copies of other nodes' ------------------------------------------------------------------------------------ */
+
+/* That node has given the name to `pid`. 1; 0: it had it before, another actor perhaps; WEFT_ENOMEM. If it takes a
+ * global name of this node, which is then no more, `*loser` gets who had it. */
+int wf_names_put_copy(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, weft_pid *loser);
+/* Whether that node had it. */
+bool wf_names_take_copy(struct wf_names *n, weft_text name, uint64_t node);
+/* Takes out all of that node; returns how many. */
+size_t wf_names_drop_copies(struct wf_names *n, uint64_t node);
+
+size_t wf_names_count(struct wf_names *n); /* of this node */
 size_t wf_names_waits(struct wf_names *n); /* how many wait */
-/* Calls `see` for each name, in no order, with the lock held: it must not come back here. `name` is
- * NUL-terminated. */
-void wf_names_each(struct wf_names *n, void (*see)(weft_text name, weft_pid pid, void *arg), void *arg);
+/* Calls `see` for each entry, copies and all, in no order, with the lock held: it must not come back here. `name` is
+ * NUL-terminated; `stamp` 0: of this node only; `holds`: this is the one that a look-up finds. */
+void wf_names_each(struct wf_names *n,
+                   void (*see)(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg), void *arg);
 
 #endif

@@ -123,11 +123,14 @@ int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_
     atomic_store_explicit(&wf_log_context, log_context, memory_order_release);
     n->workers.env = env == NULL ? pf_env_native() : env;
     fill_in(n, options);
-    if ((rc = pf_mutex_create(&n->lock)) < 0 || (rc = pf_cond_create(&n->ended)) < 0) goto failed;
+    if ((rc = pf_mutex_create(&n->lock)) < 0 || (rc = pf_cond_create(&n->ended)) < 0 ||
+        (rc = pf_mutex_create(&n->tables_lock)) < 0)
+        goto failed;
     if ((rc = wf_names_create(&n->names)) < 0 || (rc = wf_groups_create(&n->groups)) < 0 ||
         (rc = wf_topics_create(&n->topics, n->options.retained_max, n->options.retained_bytes_max)) < 0 ||
         (rc = wf_far_create(&n->far, n->options.far_actors_max)) < 0)
         goto failed;
+    wf_names_on_removal(n->names, wf_registry_removed, n);
     if ((rc = wf_workers_init(&n->workers)) < 0) goto failed;
     for (uint32_t i = 0; i < n->workers.count; i++) {
         if ((rc = wf_actors_init(n, n->workers.at[i])) < 0) goto failed;
@@ -157,6 +160,7 @@ void wf_node_destroy(weft_node *n)
     wf_far_destroy(n->far);
     wf_names_destroy(n->names);
     pf_cond_destroy(n->ended);
+    pf_mutex_destroy(n->tables_lock);
     pf_mutex_destroy(n->lock);
     free(n);
 }

@@ -47,8 +47,11 @@ struct weft_node {
     _Atomic uint32_t busy[2];     /* workers with actors, plus spawns under way: users, services. See wf_node_busy */
     _Atomic uint32_t next_worker; /* of spawns by foreign threads and with WEFT_SPREAD: relaxed, a hint */
     _Atomic bool stopping;        /* no new user actors */
-    pf_mutex *lock;               /* for `ended` */
-    pf_cond *ended;               /* a `busy` has become 0, or a round over the workers is done */
+    pf_mutex *tables_lock;        /* tables.h; for the next two as well */
+    uint64_t last_stamp;
+    uint32_t entries; /* of its own that others keep copies of */
+    pf_mutex *lock;   /* for `ended` */
+    pf_cond *ended;   /* a `busy` has become 0, or a round over the workers is done */
 };
 _Static_assert(offsetof(struct weft_node, workers) == 0, "see workers");
 

@@ -1,5 +1,8 @@
 /* actors/registry.c -- weft/names.h: names as actors see them. The table is names.c. */
 #include "actor.h"
+#include "tables.h"
+
+#include <string.h>
 
 #include <weft/event.h>
 #include <weft/names.h>
@@ -24,13 +27,57 @@ int weft_register(const char *name)
     return wf_names_add(names_of(self), weft_cstr(name), wf_actor_pid(self), &self->more->names);
 }
 
+int weft_register_global(const char *name)
+{
+    struct wf_actor *self = wf_actor_self();
+    int rc = check(self, name);
+    if (rc < 0) return rc;
+    if (wf_actor_more(self) == NULL) return WEFT_ENOMEM;
+    weft_node *node = wf_node_of(self->task.worker);
+    struct wf_entry e = {.table = WF_TABLE_NAMES, .key = weft_cstr(name), .actor = self->id};
+    wf_tables_begin(node);
+    e.stamp = wf_tables_stamp(node);
+    rc = wf_tables_room(node);
+    if (rc == WEFT_OK) rc = wf_names_add_global(node->names, e.key, wf_actor_pid(self), e.stamp, &self->more->names);
+    if (rc == WEFT_OK) wf_tables_tell(node, WF_TABLE_SET, &e);
+    wf_tables_end(node);
+    return rc;
+}
+
+/* Of a global name of this node, with tables_lock held. */
+void wf_registry_removed(weft_text name, weft_pid pid, void *arg)
+{
+    wf_tables_tell(arg, WF_TABLE_UNSET, &(struct wf_entry){.table = WF_TABLE_NAMES, .key = name, .actor = pid.actor});
+}
+
 int weft_unregister(const char *name)
 {
     struct wf_actor *self = wf_actor_self();
     int rc = check(self, name);
     if (rc < 0) return rc;
-    struct wf_name *none = NULL;
-    return wf_names_remove(names_of(self), weft_cstr(name), self->more == NULL ? &none : &self->more->names);
+    if (self->more == NULL) return WEFT_ENOACTOR;
+    bool global = wf_names_global(self->more->names);
+    if (global) wf_tables_begin(wf_node_of(self->task.worker));
+    rc = wf_names_remove(names_of(self), weft_cstr(name), &self->more->names);
+    if (global) wf_tables_end(wf_node_of(self->task.worker));
+    return rc;
+}
+
+void wf_registry_leave(struct wf_actor *a, const char *stays)
+{
+    weft_node *node = wf_node_of(a->task.worker);
+    bool global = wf_names_global(a->more->names);
+    if (global) wf_tables_begin(node);
+    if (stays == NULL) wf_names_remove_all(node->names, &a->more->names);
+    else wf_names_remove_others(node->names, stays, &a->more->names);
+    if (global) wf_tables_end(node);
+}
+
+int weft_name_lost_read(const weft_msg *m, struct weft_name_lost *out)
+{
+    if (weft_tag(m) != WEFT_TAG_NAME_LOST || weft_size(m) != sizeof *out) return WEFT_EFORMAT;
+    memcpy(out, weft_data(m), sizeof *out);
+    return WEFT_OK;
 }
 
 const char *weft_own_name(size_t i)
@@ -45,7 +92,7 @@ int weft_whereis(const char *name, weft_pid *out)
     int rc = check(self, name);
     if (rc < 0) return rc;
     if (out == NULL) return WEFT_EINVAL;
-    return wf_names_find(names_of(self), weft_cstr(name), out);
+    return wf_names_find_any(names_of(self), weft_cstr(name), out);
 }
 
 /* ---- Waiting for a name ---------------------------------------------------------------------------------------- */
@@ -98,7 +145,7 @@ int weft_await_name(const char *name, weft_pid *out, int64_t deadline)
     if (out == NULL) return WEFT_EINVAL;
     wf_task_tick(&self->task);
     if (self->task.cancelled) return (int)wf_task_settle(WEFT_ECANCELED);
-    rc = wf_names_find(names_of(self), weft_cstr(name), out);
+    rc = wf_names_find_any(names_of(self), weft_cstr(name), out);
     if (rc == WEFT_OK) return rc;
     if (deadline <= WEFT_NOW) return (int)wf_task_settle(WEFT_ETIMEDOUT);
     return await(self, name, out, deadline);

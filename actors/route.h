@@ -12,6 +12,9 @@
 
 #include <weft/node.h>
 #include <weft/pack.h>
+#include <weft/pack.h>
+
+struct wf_entry;
 
 enum { WF_CREDIT_FIRST = 256 }; /* units that may be sent to an actor of another node before its first GRANT */
 
@@ -30,6 +33,9 @@ struct wf_route {
     const char *(*may_spawn)(struct wf_worker *w, uint64_t peer, weft_text actor);
     /* One copy for each peer with a matching interest; a full one drops and counts. Returns how many it went to. */
     int (*publish)(struct wf_worker *w, const char *topic, uint32_t tag, weft_pid from, struct wf_body *body);
+    /* One copy for all members of a group on that node: as `send`. */
+    int (*send_group)(struct wf_worker *w, uint64_t node, weft_text group, uint32_t tag, weft_pid from,
+                      struct wf_body *body);
     /* A pattern got its first (add) or lost its last subscriber on this worker. */
     void (*interest)(struct wf_worker *w, const char *pattern, bool add);
     /* Suspends the running task until the outbox of that peer may have room again, and the actor there, or the one
@@ -43,6 +49,8 @@ struct wf_route {
     void (*fault)(struct wf_worker *w, uint64_t peer, const char *why);
     /* Step 4 of a turn. */
     void (*flush)(struct wf_worker *w);
+    /* Tells every link that keeps copies of this node's tables: tables.h. On any thread, with tables_lock held. */
+    void (*tell)(weft_node *node, int op /* wf_table_op */, const struct wf_entry *e);
     /* The actor `who` wants news of nodes: first one NODE_UP for each peer that is up, by wf_node_tell. */
     void (*watch_nodes)(struct wf_worker *w, weft_pid who);
 };

@@ -362,7 +362,8 @@ int wf_resolve(struct wf_worker *w, const char *whole, weft_pid *to)
     const char *node_name;
     char name[65];
     *to = weft_nobody();
-    if (split_name(whole, name, &node_name) && strcmp(node_name, wf_node_of(w)->name) != 0) return WEFT_OK;
+    if (!split_name(whole, name, &node_name)) return wf_names_find_any(wf_node_of(w)->names, weft_cstr(name), to);
+    if (strcmp(node_name, wf_node_of(w)->name) != 0) return WEFT_OK;
     return wf_names_find(wf_node_of(w)->names, weft_cstr(name), to);
 }
 

@@ -143,8 +143,9 @@ static void get_publish(weft_reader *r, struct wf_frame *f)
 }
 
 /* Returns how many values of the frame it has read, the kind not counted. */
-static uint32_t get_control(weft_reader *r, struct wf_frame *f)
+static uint32_t get_control(weft_reader *r, uint32_t values, struct wf_frame *f)
 {
+    if (f->kind >= WF_FRAME_TABLE && f->kind < WF_FRAME_TABLE + 6) return wf_get_tables_frame(r, values, f);
     switch (f->kind) {
     case WF_FRAME_HELLO: get_hello(r, &f->hello); return 1;
     case WF_FRAME_WELCOME: return 0;
@@ -183,7 +184,7 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f)
         get_publish(r, f);
         read = 4;
     } else {
-        read = get_control(r, f);
+        read = get_control(r, count - 1, f);
     }
     if (count - 1 < read) fail(r);
     if (WF_UNLIKELY(count - 1 > read)) skip(r, count - 1 - read);
@@ -218,6 +219,8 @@ const char *wf_frame_name(uint32_t kind)
         {WF_FRAME_SEND_NAME, "SEND_NAME"},
         {WF_FRAME_CALL_NAME, "CALL_NAME"},
         {WF_FRAME_PUBLISH, "PUBLISH"},
+        {WF_FRAME_TABLE, "TABLE"},
+        {WF_FRAME_GROUP_SEND, "GROUP_SEND"},
         {WF_FRAME_TO_ACTOR + WF_MSG_SEND, "SEND"},
         {WF_FRAME_TO_ACTOR + WF_MSG_CALL, "CALL"},
         {WF_FRAME_TO_ACTOR + WF_MSG_REPLY, "REPLY"},

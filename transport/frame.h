@@ -8,6 +8,7 @@
 
 #include "base.h"
 #include "msg.h"
+#include "tables.h"
 
 #include <weft/pack.h>
 #include <weft/pid.h>
@@ -42,6 +43,8 @@ enum wf_frame_kind {
     WF_FRAME_GOSSIP_LAST = 59,
     WF_FRAME_FAR = 60,  /* + wf_msg_kind - WF_MSG_WANT: WANT, GRANT, SPAWN, SPAWNED */
     WF_FRAME_WANT_NAME = 64,
+    WF_FRAME_TABLE = 54, /* up to 59: frame_tables.c */
+    WF_FRAME_GROUP_SEND = 55,
 };
 
 /* A message to an actor: its frame, and back. -1: some other frame. */
@@ -86,7 +89,7 @@ enum wf_capability {
     WF_CAN_CREDIT = 1 << 4, /* WANT, GRANT */
     WF_CAN_SPAWN = 1 << 5,  /* SPAWN, SPAWNED */
 };
-enum { WF_CAPABILITIES = WF_CAN_CREDIT | WF_CAN_SPAWN }; /* of this version */
+enum { WF_CAPABILITIES = WF_CAN_TABLES | WF_CAN_CREDIT | WF_CAN_SPAWN }; /* of this version */
 
 enum wf_interest_op { WF_INTEREST_ADD = 1, WF_INTEREST_REMOVE = 2 };
 
@@ -129,6 +132,17 @@ const char *wf_frame_name(uint32_t kind);
 /* "malformed SEND frame at offset 17" */
 void wf_frame_fault(const weft_reader *r, const struct wf_frame *f, char *out, size_t size);
 
+/* ---- frame_tables.c: kinds 54 to 59 ---------------------------------------------------------------------------- */
+/* Of a frame with so many values behind its kind; returns how many it has read. TABLE: `number` is a wf_table_op (or
+ * WF_TABLE_NONE: skip it), the rest is wf_frame_entry. GROUP_SEND: `name` is the group. */
+uint32_t wf_get_tables_frame(weft_reader *r, uint32_t values, struct wf_frame *f);
+struct wf_entry wf_frame_entry(const struct wf_frame *f);
+/* At most WF_FRAME_SPARE bytes and the key. */
+void wf_put_entry(weft_writer *w, enum wf_table_op op, const struct wf_entry *e);
+void wf_put_table_begin(weft_writer *w);
+void wf_put_group_send(weft_writer *w, weft_text group, uint64_t from, uint32_t tag, const void *body, size_t size);
+
+/* ---- All others ------------------------------------------------------------------------------------------------ */
 void wf_put_hello(weft_writer *w, const struct wf_hello *h);
 void wf_put_welcome(weft_writer *w);
 void wf_put_refused(weft_writer *w, enum wf_refusal code, const char *reason);

@@ -157,6 +157,7 @@ void wf_links_interest(struct wf_cluster *c, const char *pattern, enum wf_intere
 static void take_down(struct wf_cluster *c, struct wf_session *s, const char *reason, bool left)
 {
     enter(s, WF_PHASE_OVER);
+    wf_tables_close(s);
     wf_ports_close(s);
     wf_node_lost(c->t->node, s->incarnation);
     if (s->client) return;
@@ -177,7 +178,7 @@ static void bring_up(struct wf_cluster *c, struct wf_session *s)
     struct wf_session *old = wf_links_find(c, s->incarnation);
     if (old != NULL) wf_links_end(c, old, "replaced by a new connection");
     enter(s, WF_PHASE_UP);
-    if (wf_ports_open(s) < 0) {
+    if (wf_tables_open(s) < 0 || wf_ports_open(s) < 0) {
         wf_links_end(c, s, "out of memory");
         return;
     }
@@ -511,6 +512,7 @@ static int64_t tick_link(struct wf_cluster *c, struct wf_session *s, int64_t now
             wf_put_ping(&w, WF_FRAME_PING, (uint64_t)now);
             wf_session_say(s, b, &w);
         }
+        wf_tables_retry(c->t);
         ping_at = now + c->t->heartbeat;
     }
     return WF_MIN(lost_at, c->leaving ? WEFT_FOREVER : ping_at);

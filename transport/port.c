@@ -60,6 +60,53 @@ static bool rebuild(struct wf_ports *p)
     return true;
 }
 
+static void port_free(struct wf_port *port)
+{
+    wf_credits_finish(&port->credits);
+    wf_interest_finish(&port->interest);
+    wf_session_release(port->session);
+    free(port->batch);
+    free(port);
+}
+
+static struct wf_port *port_new(struct wf_session *s)
+{
+    struct wf_port *port = calloc(1, sizeof *port);
+    if (port == NULL) return NULL;
+    port->session = s;
+    port->incarnation = s->incarnation;
+    wf_interest_init(&port->interest);
+    wf_list_init(&port->waiting);
+    wf_credits_init(&port->credits, (s->capabilities & WF_CAN_CREDIT) != 0);
+    wf_session_keep(s);
+    return port;
+}
+
+/* False: no memory; nothing has changed. */
+static bool add_port(struct wf_ports *p, struct wf_port *port)
+{
+    wf_list_push(&p->ports, &port->in_ports);
+    p->count++;
+    if (rebuild(p)) return true;
+    wf_unlink(&port->in_ports);
+    p->count--;
+    return false;
+}
+
+/* The worker has not been told of the link yet, though an actor here has found somebody there: see tables.c. */
+static struct wf_port *open_early(struct wf_ports *p, uint64_t incarnation)
+{
+    struct wf_session *s = wf_tables_session(p->t, incarnation);
+    if (s == NULL) return NULL;
+    struct wf_port *port = port_new(s);
+    if (port != NULL && !add_port(p, port)) {
+        port_free(port);
+        port = NULL;
+    }
+    wf_session_release(s);
+    return port;
+}
+
 /* ---- Writing ------------------------------------------------------------------------------------------------------
  */
 
@@ -141,6 +188,7 @@ static int route_send(struct wf_worker *w, weft_pid to, const weft_msg *m)
 {
     struct wf_ports *p = ports_of(w);
     struct wf_port *port = find(p, to.node);
+    if (WF_UNLIKELY(port == NULL)) port = open_early(p, to.node);
     if (is_gone(port)) return WEFT_ENONODE;
     unsigned kind = m->post.flags;
     bool system = kind != WF_MSG_SEND && kind != WF_MSG_CALL && kind != WF_MSG_SPAWN;
@@ -203,6 +251,21 @@ static int route_publish(struct wf_worker *w, const char *topic, uint32_t tag, w
         sent++;
     }
     return sent;
+}
+
+static int route_send_group(struct wf_worker *w, uint64_t node, weft_text group, uint32_t tag, weft_pid from,
+                            struct wf_body *body)
+{
+    struct wf_ports *p = ports_of(w);
+    struct wf_port *port = find(p, node);
+    if (WF_UNLIKELY(port == NULL)) port = open_early(p, node);
+    if (is_gone(port)) return WEFT_ENONODE;
+    if (is_full(port)) return WEFT_EFULL;
+    if (!reserve(port, WF_FRAME_SPARE + group.size + body->size)) return WEFT_ENOMEM;
+    weft_writer out = wf_batch_writer(port->batch);
+    wf_put_group_send(&out, group, from_of(w, from), tag, wf_body_bytes(body), body->size);
+    commit(p, port, &out);
+    return WEFT_OK;
 }
 
 static void route_flush(struct wf_worker *w)
@@ -290,6 +353,8 @@ const struct wf_route wf_transport_route = {.send = route_send,
                                             .grants = route_grants,
                                             .fault = route_fault,
                                             .flush = route_flush,
+                                            .send_group = route_send_group,
+                                            .tell = wf_tables_route_tell,
                                             .watch_nodes = route_watch_nodes};
 
 /* ---- What $cluster and the carrier tell the workers ---------------------------------------------------------------
@@ -312,15 +377,6 @@ static void room_made(struct wf_worker *w, struct wf_call *c)
     wf_session_release(s);
 }
 
-static void port_free(struct wf_port *port)
-{
-    wf_credits_finish(&port->credits);
-    wf_interest_finish(&port->interest);
-    wf_session_release(port->session);
-    free(port->batch);
-    free(port);
-}
-
 /* A posted change of one worker's ports. */
 struct change {
     struct wf_call call;
@@ -337,21 +393,6 @@ static void change_free(struct change *c)
     free(c);
 }
 
-static void apply_open(struct wf_worker *w, struct wf_call *call)
-{
-    struct change *c = WF_CONTAINER(call, struct change, call);
-    struct wf_ports *p = ports_of(w);
-    wf_list_push(&p->ports, &c->port->in_ports);
-    p->count++;
-    if (!rebuild(p)) {
-        wf_unlink(&c->port->in_ports);
-        p->count--;
-        port_free(c->port);
-        wf_conn_close(c->session->conn, "out of memory");
-    }
-    change_free(c);
-}
-
 static struct wf_port *port_of(struct wf_ports *p, const struct wf_session *s)
 {
     WF_LIST_EACH(k, &p->ports) {
@@ -359,6 +400,19 @@ static struct wf_port *port_of(struct wf_ports *p, const struct wf_session *s)
         if (port->session == s) return port;
     }
     return NULL;
+}
+
+static void apply_open(struct wf_worker *w, struct wf_call *call)
+{
+    struct change *c = WF_CONTAINER(call, struct change, call);
+    struct wf_ports *p = ports_of(w);
+    if (port_of(p, c->session) != NULL) { /* open_early */
+        port_free(c->port);
+    } else if (!add_port(p, c->port)) {
+        port_free(c->port);
+        wf_conn_close(c->session->conn, "out of memory");
+    }
+    change_free(c);
 }
 
 static void apply_close(struct wf_worker *w, struct wf_call *call)
@@ -408,19 +462,6 @@ static struct change *change_new(struct wf_session *s, void (*apply)(struct wf_w
     c->size = size;
     if (s != NULL) wf_session_keep(s);
     return c;
-}
-
-static struct wf_port *port_new(struct wf_session *s)
-{
-    struct wf_port *port = calloc(1, sizeof *port);
-    if (port == NULL) return NULL;
-    port->session = s;
-    port->incarnation = s->incarnation;
-    wf_interest_init(&port->interest);
-    wf_list_init(&port->waiting);
-    wf_credits_init(&port->credits, (s->capabilities & WF_CAN_CREDIT) != 0);
-    wf_session_keep(s);
-    return port;
 }
 
 static struct wf_worker *worker_at(const struct wf_session *s, uint32_t i)

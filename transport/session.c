@@ -139,6 +139,13 @@ static void receive_publish(struct wf_session *s, const struct wf_frame *f)
     wf_inbound_publish(s->t->node, &s->in, f->tag, sender(s, f), body);
 }
 
+static void receive_group_send(struct wf_session *s, const struct wf_frame *f)
+{
+    struct wf_body *body = wf_body_new(s->in.here, NULL, 0, f->body.data, f->body.size);
+    if (body != NULL) wf_groups_arrived(s->t->node, &s->in, f->name, f->tag, sender(s, f), body);
+    else atomic_fetch_add_explicit(&s->t->dropped_lost, 1, memory_order_relaxed);
+}
+
 /* ---- Frames of the link itself ------------------------------------------------------------------------------------
  */
 
@@ -197,6 +204,8 @@ static bool receive_frame(struct wf_session *s, struct wf_frame *f, const uint8_
         wf_news_post(s->t, wf_news_new(WF_NEWS_FRAME, s, start, (size_t)(end - start)));
         return true;
     case WF_FRAME_PEERS: wf_news_post(s->t, wf_news_new(WF_NEWS_FRAME, s, start, (size_t)(end - start))); return true;
+    case WF_FRAME_TABLE: return wf_tables_receive(s, f);
+    case WF_FRAME_GROUP_SEND: receive_group_send(s, f); return true;
     case WF_FRAME_UNKNOWN: return true;
     default: wf_conn_close(s->conn, "a handshake frame on an established link"); return false;
     }

@@ -88,6 +88,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     t->handshake_time = WEFT_SEC(5);
     wf_list_init(&t->news);
     wf_interest_init(&t->interest);
+    wf_list_init(&t->table_peers);
     int rc = WEFT_ENOMEM;
     t->cluster = calloc(1, sizeof *t->cluster);
     if (t->cluster != NULL) {

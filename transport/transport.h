@@ -176,6 +176,7 @@ struct wf_transport {
     int64_t stop_by;
     uint32_t barrier;            /* workers that have not passed it yet */
     struct wf_interest interest; /* of this node, counted per worker */
+    struct wf_list table_peers;  /* of tables.c, under the node's tables_lock */
     char (*url)[WF_URL_TEXT];    /* what other nodes may dial */
     uint32_t url_count;
     char (*seed)[WF_URL_TEXT];
@@ -257,6 +258,18 @@ void wf_ports_close(struct wf_session *s);
 int wf_ports_interest(struct wf_session *s, struct wf_frame *f);
 /* Not on a worker: waits until every worker has handled what was posted before. */
 void wf_ports_barrier(struct wf_transport *t);
+
+/* ---- tables.c -------------------------------------------------------------------------------------------------- */
+/* By $cluster: before wf_ports_open (WEFT_ENOMEM), and before anybody hears of the end. */
+int wf_tables_open(struct wf_session *s);
+void wf_tables_close(struct wf_session *s);
+/* at each heartbeat: for want of memory some may have missed something */
+void wf_tables_retry(struct wf_transport *t);
+/* A TABLE frame came. False: the session was closed. */
+bool wf_tables_receive(struct wf_session *s, const struct wf_frame *f);
+/* The link to that node, if it is open; a reference of the caller's. Any thread. */
+struct wf_session *wf_tables_session(struct wf_transport *t, uint64_t incarnation);
+void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e); /* wf_route.tell */
 
 /* ---- cluster.c ------------------------------------------------------------------------------------------------- */
 weft_actor wf_cluster_main; /* arg: struct wf_transport * */

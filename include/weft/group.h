@@ -2,7 +2,12 @@
  *
  * A group is there while it has members or watchers; nobody makes it. Its name is 1 to 64 letters, digits, '.', '_',
  * '-' and '$', and has nothing to do with registered names. Every call here says WEFT_EINVAL if it is NULL or
- * malformed, WEFT_ETOOBIG if it is longer. Groups are of one node. */
+ * malformed, WEFT_ETOOBIG if it is longer.
+ *
+ * Groups span all nodes that are linked: each node keeps a copy of the members on the others, so asking and sending
+ * need no answer from anybody. A message to a group crosses once for each node that has members, and is handed out
+ * there. Who joined before it sent a message is a member on the node that the message goes to before it arrives. The
+ * members of a node that is lost leave, with reason WEFT_EXIT_NODE_LOST, and are back when it is linked again. */
 #ifndef WEFT_GROUP_H
 #define WEFT_GROUP_H
 
@@ -12,19 +17,21 @@
 WEFT_BEGIN
 
 /* [A] The calling actor is a member until it leaves or ends. It may be in many groups, in each once: WEFT_EEXIST.
- * WEFT_ENOMEM. */
+ * WEFT_ENOMEM; WEFT_EFULL: over a million global names and members of groups on this node. */
 WEFT_API int weft_group_join(const char *group);
 /* [A] WEFT_ENOACTOR: it is no member. WEFT_ENOMEM: it is one still. */
 WEFT_API int weft_group_leave(const char *group);
 
-/* [A] How many members there are now; up to `max` of them, in the order they joined, go to `pids` (may be NULL if max
- * is 0). */
+/* [A] How many members there are now; up to `max` of them go to `pids` (may be NULL if max is 0): those of this node
+ * in the order they joined, then those of others in the order this node heard of them. */
 WEFT_API int weft_group_members(const char *group, weft_pid *pids, size_t max);
 
 /* [A] Sends `size` bytes to every member, also to the caller if it is one; all share one copy. Never waits: a member
  * whose mailbox is full drops by its policy (WEFT_FULL_SUSPEND and _FAIL: this message), counted. Order per sender
- * and member is kept, together with weft_send. Who joins or leaves meanwhile may get it or not. Returns how many it
- * was handed to. WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM. */
+ * and member is kept, together with weft_send. Who joins or leaves meanwhile may get it or not. For other
+ * nodes: they take it like any message of a node that nobody waits for; a link that is full drops it, counted.
+ * Returns how many it was handed to, members on other nodes as far as this node knows. WEFT_EINVAL, WEFT_ETOOBIG,
+ * WEFT_ENOMEM. */
 WEFT_API int weft_group_send(const char *group, uint32_t tag, const void *data, size_t size);
 
 /* [A] From now on the calling actor hears of the group in its system lane: first one WEFT_TAG_GROUP_JOIN for each

@@ -22,6 +22,7 @@ enum {
 #define WEFT_TAG_GROUP_LEAVE (WEFT_TAG_SYSTEM + 6)     /* see weft_group_watch */
 #define WEFT_TAG_SUBSCRIPTION (WEFT_TAG_SYSTEM + 8)    /* see weft_subscribe_with */
 #define WEFT_TAG_STOP (WEFT_TAG_SYSTEM + 9)            /* see weft_trap_stop */
+#define WEFT_TAG_NAME_LOST (WEFT_TAG_SYSTEM + 16)      /* see weft_register_global */
 #define WEFT_TAG_EXCLUSIVE_LOST (WEFT_TAG_SYSTEM + 32) /* see weft/exclusive.h */
 
 /* [T] A message of `size` bytes to be filled in place through weft_msg_body before it is sent. NULL when out of
@@ -53,8 +54,8 @@ WEFT_API int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t s
 /* [A, W] / [A] The same without the copy; consumes `m` whatever happens. A received message may be sent on. */
 WEFT_API int weft_send_msg(weft_pid to, weft_msg *m);
 WEFT_API int weft_try_send_msg(weft_pid to, weft_msg *m);
-/* [A, W] Sends to a registered name: "room" on this node, "room@b" on node b. For another node success means the
- * message is on its way; a name that is not there is counted on that node. */
+/* [A, W] Sends to a registered name: "room" on this node or else the global one, "room@b" on node b. For another node
+ * success means the message is on its way; a name that is not there is counted on that node. */
 WEFT_API int weft_send_name(const char *name, uint32_t tag, const void *data, size_t size);
 
 /* [A, W] Takes the oldest message, be it mail or of the system lane. If a message and the deadline come together, the

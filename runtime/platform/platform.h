@@ -26,6 +26,8 @@ struct pf_ready;
 struct pf_env {
     /* Monotonic nanoseconds, > 0. Async-signal-safe. */
     int64_t (*now)(struct pf_env *env);
+    /* Nanoseconds since 1970, as far as this machine knows; may jump. */
+    int64_t (*wall)(struct pf_env *env);
     /* Fills `out` with random bytes fit for identities (not for keys). */
     void (*random)(struct pf_env *env, void *out, size_t size);
 

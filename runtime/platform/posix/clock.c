@@ -15,6 +15,14 @@ int64_t pf_native_now(struct pf_env *env)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec + 1; /* + 1: never WEFT_NOW, even at boot */
 }
 
+static int64_t native_wall(struct pf_env *env)
+{
+    (void)env;
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 void pf_native_random(struct pf_env *env, void *out, size_t size)
 {
     (void)env;
@@ -31,6 +39,7 @@ struct pf_env *pf_env_native(void)
 {
     static struct pf_env native = {
         .now = pf_native_now,
+        .wall = native_wall,
         .random = pf_native_random,
         .poller_create = pf_native_poller_create,
         .poller_destroy = pf_native_poller_destroy,

@@ -124,6 +124,7 @@ void pf_sim_init(struct pf_sim *s, uint64_t seed)
     memset(s, 0, sizeof *s);
     s->env = (struct pf_env){
         .now = sim_now,
+        .wall = sim_now,
         .random = sim_random,
         .poller_create = poller_create,
         .poller_destroy = poller_destroy,

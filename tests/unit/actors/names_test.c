@@ -71,9 +71,10 @@ END_TEST
 
 enum { MODEL_NAMES = 500, MODEL_ACTORS = 20 };
 
-static void count_name(weft_text name, weft_pid p, void *arg)
+static void count_name(weft_text name, weft_pid p, uint64_t stamp, bool holds, void *arg)
 {
     uint64_t *owner = arg;
+    ck_assert(stamp == 0 && holds);
     ck_assert_uint_eq(strlen(name.data), name.size);
     int number = atoi(name.data + 2);
     ck_assert_int_lt(number, MODEL_NAMES);
@@ -118,6 +119,91 @@ START_TEST(random_changes_against_a_table)
     ck_assert_uint_eq(owner[MODEL_NAMES], held);
     ck_assert_uint_gt(held, 0);
     for (size_t i = 0; i <= MODEL_ACTORS; i++) wf_names_remove_all(n, &chain[i]);
+    ck_assert_uint_eq(wf_names_count(n), 0);
+    wf_names_destroy(n);
+}
+END_TEST
+
+static int find_any(struct wf_names *n, const char *name, weft_pid *out)
+{
+    return wf_names_find_any(n, weft_cstr(name), out);
+}
+
+START_TEST(the_older_of_two_copies_holds)
+{
+    struct wf_names *n = names_new();
+    weft_pid found = pid(99), loser;
+    weft_pid of7 = {7, 1}, of8 = {8, 2}, of9 = {9, 3};
+    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), of8, 20, &loser), 1);
+    ck_assert_int_eq(find_any(n, "boss", &found), 0);
+    ck_assert(weft_pid_equal(found, of8));
+    ck_assert_int_eq(wf_names_find(n, weft_cstr("boss"), &found), WEFT_ENOACTOR); /* not of this node */
+    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), of9, 10, &loser), 1);
+    ck_assert_int_eq(find_any(n, "boss", &found), 0);
+    ck_assert(weft_pid_equal(found, of9));
+    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), of7, 10, &loser), 1); /* equal: the lower node */
+    ck_assert_int_eq(find_any(n, "boss", &found), 0);
+    ck_assert(weft_pid_equal(found, of7) && weft_pid_is_nobody(loser));
+    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), (weft_pid){7, 4}, 30, &loser), 0); /* again */
+    ck_assert_int_eq(find_any(n, "boss", &found), 0);
+    ck_assert(weft_pid_equal(found, of9));
+    ck_assert(wf_names_take_copy(n, weft_cstr("boss"), 9) && !wf_names_take_copy(n, weft_cstr("boss"), 9));
+    ck_assert_int_eq(find_any(n, "boss", &found), 0);
+    ck_assert(weft_pid_equal(found, of8));
+    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("other"), of8, 21, &loser), 1);
+    ck_assert_uint_eq(wf_names_drop_copies(n, 8), 2);
+    ck_assert_int_eq(find_any(n, "other", &found), WEFT_ENOACTOR);
+    ck_assert_int_eq(find_any(n, "boss", &found), 0);
+    ck_assert_uint_eq(wf_names_drop_copies(n, 7), 1);
+    ck_assert_int_eq(find_any(n, "boss", &found), WEFT_ENOACTOR);
+    ck_assert_uint_eq(wf_names_count(n), 0);
+    wf_names_destroy(n);
+}
+END_TEST
+
+static void count_gone(weft_text name, weft_pid p, void *arg)
+{
+    (void)name, (void)p;
+    ++*(int *)arg;
+}
+
+START_TEST(a_global_name_is_lost_to_an_older_one_only)
+{
+    struct wf_names *n = names_new();
+    struct wf_name *chain = NULL, *other = NULL;
+    weft_pid found, loser, far = {2, 5};
+    int gone = 0;
+    wf_names_on_removal(n, count_gone, &gone);
+    ck_assert_int_eq(wf_names_add(n, weft_cstr("local"), pid(1), &chain), 0);
+    ck_assert(!wf_names_global(chain));
+    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(1), 10, &chain), 0);
+    ck_assert_int_eq(wf_names_add(n, weft_cstr("last"), pid(1), &chain), 0);
+    ck_assert(wf_names_global(chain));
+    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("local"), far, 1, &loser), 1); /* hidden */
+    ck_assert(weft_pid_is_nobody(loser));
+    ck_assert(find_any(n, "local", &found) == 0 && weft_pid_equal(found, pid(1)));
+    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), far, 11, &loser), 1);
+    ck_assert(weft_pid_is_nobody(loser));
+    ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, pid(1)));
+    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), far, 9, &loser), 0);
+    ck_assert(weft_pid_equal(loser, pid(1)));
+    ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, far));
+    ck_assert_uint_eq(wf_names_count(n), 2);
+    ck_assert_str_eq(wf_names_at(chain, 0), "local"); /* what is lost is passed over */
+    ck_assert_str_eq(wf_names_at(chain, 1), "last");
+    ck_assert_ptr_null(wf_names_at(chain, 2));
+    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(3), 12, &other), WEFT_EEXIST);
+    ck_assert_int_eq(wf_names_remove(n, weft_cstr("boss"), &chain), WEFT_ENOACTOR);
+    ck_assert(wf_names_take_copy(n, weft_cstr("boss"), 2));
+    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(3), 13, &other), 0);
+    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), far, 1, &loser), 1);
+    ck_assert_str_eq(wf_names_first(other), ""); /* its only one */
+    wf_names_remove_all(n, &other);
+    ck_assert_int_eq(gone, 0); /* the others know that it was lost */
+    ck_assert(wf_names_take_copy(n, weft_cstr("boss"), 2));
+    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(1), 14, &chain), 0);
+    wf_names_remove_all(n, &chain);
+    ck_assert_int_eq(gone, 1);
     ck_assert_uint_eq(wf_names_count(n), 0);
     wf_names_destroy(n);
 }
@@ -184,6 +270,8 @@ int main(void)
     TCase *t = tcase_create("names");
     tcase_add_test(t, what_a_name_may_be);
     tcase_add_test(t, a_name_has_one_owner);
+    tcase_add_test(t, the_older_of_two_copies_holds);
+    tcase_add_test(t, a_global_name_is_lost_to_an_older_one_only);
     tcase_add_test(t, random_changes_against_a_table);
     tcase_add_test(t, each_name_has_one_winner);
     suite_add_tcase(s, t);

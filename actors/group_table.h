@@ -1,0 +1,119 @@
+/* actors/group_table.h -- what the files of groups share: group.c (joining, leaving, watching), group_news.c,
+ * group_send.c (members, sending) and group_copy.c (members on other nodes). */
+#ifndef WF_GROUP_TABLE_H
+#define WF_GROUP_TABLE_H
+
+#include "actor.h"
+#include "tables.h"
+
+#include <weft/group.h>
+
+/* How many members a group has on another node. */
+struct wf_group_node {
+    struct wf_group_node *next;
+    uint64_t node;
+    uint32_t count;
+};
+
+/* Of the members of a moment, for senders: pids of this node, then nodes. */
+struct wf_group_list {
+    _Atomic uint32_t
+        refs; /* the group's and senders'; acq_rel on the way down: the last one frees what others read */
+    uint32_t count, node_count;
+    struct wf_group_node *nodes; /* behind `pids` */
+    weft_pid pids[];
+};
+
+struct wf_group {
+    struct wf_group *next;            /* wf_groups.buckets */
+    struct wf_list members, watchers; /* wf_group_tie.in_group, of this node */
+    struct wf_list copies;            /* wf_group_copy.in_group: members on other nodes, as they were heard of */
+    struct wf_group_node *nodes;      /* of the copies */
+    struct wf_group_list *list;       /* NULL: not made since the last change */
+    uint32_t member_count, watcher_count, copy_count, node_count;
+    uint32_t hash, size;
+    char name[]; /* and a NUL */
+};
+
+/* A membership or a watch of an actor of this node. The chain belongs to its actor; the rest is written before it is
+ * linked into the group. */
+struct wf_group_tie {
+    struct wf_group_tie *next_of_actor;
+    struct wf_link in_group;
+    struct wf_group *group;
+    weft_pid who;
+    uint64_t watch; /* its number; 0: a membership */
+};
+
+/* A member on another node. */
+struct wf_group_copy {
+    struct wf_group_copy *next; /* wf_groups.copies */
+    struct wf_link in_group;
+    struct wf_group *group;
+    weft_pid who;
+};
+_Static_assert(sizeof(struct wf_group_tie) <= 56, "docs/names-and-groups.md states the size of a membership");
+_Static_assert(sizeof(struct wf_group_copy) <= 48, "and of a copy of one");
+_Static_assert(sizeof(struct wf_group) <= 96, "and of a group");
+
+enum { WF_GROUP_BUCKETS = 256 };
+
+struct wf_groups {
+    pf_mutex *lock; /* after the node's tables_lock */
+    uint64_t last_watch;
+    size_t count;
+    struct wf_group *buckets[WF_GROUP_BUCKETS];
+    struct wf_group_copy **copies;   /* by group and member */
+    size_t copy_count, copy_buckets; /* a power of two; 0: none yet */
+};
+
+static inline struct wf_groups *wf_groups_of(const struct wf_actor *self)
+{
+    return wf_node_of(self->task.worker)->groups;
+}
+static inline bool wf_group_is(const struct wf_group *g, weft_text name)
+{
+    return g->size == name.size && memcmp(g->name, name.data, name.size) == 0;
+}
+
+/* ---- group.c: the table, under the lock ------------------------------------------------------------------------ */
+struct wf_group *wf_group_find(struct wf_groups *all, weft_text name);
+struct wf_group *wf_group_find_or_make(struct wf_groups *all, weft_text name); /* NULL: no memory */
+void wf_group_free_if_empty(struct wf_groups *all, struct wf_group *g);
+int wf_group_check(const struct wf_actor *self, const char *group);
+
+/* ---- group_news.c: under the lock, too ------------------------------------------------------------------------- */
+/* Who makes and posts news: worker `w`, or who has the receiving side `in`, for then `w` may be NULL. */
+struct wf_group_voice {
+    weft_node *node;
+    struct wf_worker *w;
+    struct wf_inbound *in;
+};
+static inline struct wf_group_voice wf_group_voice_of(const struct wf_actor *a)
+{
+    return (struct wf_group_voice){wf_node_of(a->task.worker), a->task.worker, NULL};
+}
+/* Messages that are made but not sent: by post.next. */
+void wf_group_news_free(struct wf_worker *w, weft_msg *first);
+/* News of one member for each watcher, in the order of the watchers; `*made` says how many there was memory for. */
+weft_msg *wf_group_news_of(const struct wf_group_voice *v, const struct wf_group *g, uint32_t tag, weft_pid who,
+                           bool ended, int reason, uint32_t *made);
+/* `first` was made of the group's watchers of this moment, in their order. Some may be missing. */
+void wf_group_news_send(const struct wf_group_voice *v, const struct wf_group *g, weft_msg *first);
+/* The same of what cannot be undone: news for which there is no memory are counted and logged. */
+void wf_group_news_tell(const struct wf_group_voice *v, const struct wf_group *g, uint32_t tag, weft_pid who,
+                        bool ended, int reason);
+/* Who is there, for a new watch, in the order they joined. NULL with `*failed`: no memory. */
+weft_msg *wf_group_news_of_members(struct wf_worker *w, const struct wf_group *g, const struct wf_group_tie *watch,
+                                   bool *failed);
+
+/* ---- group_send.c ---------------------------------------------------------------------------------------------- */
+void wf_group_list_drop(struct wf_group_list *list); /* NULL is fine */
+/* Under the lock: the members have changed. */
+static inline void wf_group_changed(struct wf_group *g)
+{
+    wf_group_list_drop(g->list);
+    g->list = NULL;
+}
+
+#endif

@@ -1,0 +1,154 @@
+/* Tests of transport/frame_tables.c. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame.h"
+
+static uint8_t buffer[4096];
+
+static weft_writer writer(void)
+{
+    return weft_writer_on(buffer, sizeof buffer);
+}
+
+static const struct wf_entry boss = {
+    .table = WF_TABLE_NAMES, .key = {"boss", 4}, .actor = UINT64_C(1) << 33, .stamp = WF_STAMP_MAX};
+
+static const struct wf_entry member = {
+    .table = WF_TABLE_GROUPS, .key = {"room", 4}, .actor = 9, .ended = true, .reason = -7};
+
+static bool text_is(weft_text t, const char *s)
+{
+    return t.size == strlen(s) && memcmp(t.data, s, t.size) == 0;
+}
+
+static weft_writer all_kinds(void)
+{
+    weft_writer w = writer();
+    wf_put_table_begin(&w);
+    wf_put_entry(&w, WF_TABLE_SET, &boss);
+    wf_put_entry(&w, WF_TABLE_UNSET, &boss);
+    wf_put_entry(&w, WF_TABLE_SET, &member);
+    wf_put_entry(&w, WF_TABLE_UNSET, &member);
+    wf_put_group_send(&w, weft_cstr("room"), 4, 5, "hello", 5);
+    ck_assert_int_eq(w.error, 0);
+    return w;
+}
+
+START_TEST(what_is_written_is_read)
+{
+    weft_writer w = all_kinds();
+    weft_reader r = weft_reader_on(buffer, w.size);
+    struct wf_frame f;
+    ck_assert_int_eq(wf_frame_next(&r, &f), 1);
+    ck_assert_str_eq(wf_frame_name(f.kind), "TABLE");
+    ck_assert_uint_eq(f.number, WF_TABLE_BEGIN);
+    for (uint64_t op = WF_TABLE_SET; op <= WF_TABLE_UNSET; op++) {
+        ck_assert_int_eq(wf_frame_next(&r, &f), 1);
+        ck_assert(f.kind == WF_FRAME_TABLE && f.number == op && f.to == WF_TABLE_NAMES);
+        ck_assert(text_is(f.name, "boss") && f.from == boss.actor);
+        if (op == WF_TABLE_SET) ck_assert_uint_eq(f.ref, boss.stamp);
+    }
+    for (uint64_t op = WF_TABLE_SET; op <= WF_TABLE_UNSET; op++) {
+        ck_assert_int_eq(wf_frame_next(&r, &f), 1);
+        struct wf_entry e = wf_frame_entry(&f);
+        ck_assert(f.number == op && e.table == WF_TABLE_GROUPS && text_is(e.key, "room") && e.actor == 9);
+        if (op == WF_TABLE_UNSET) ck_assert(e.ended && e.reason == -7);
+    }
+    ck_assert_int_eq(wf_frame_next(&r, &f), 1);
+    ck_assert_str_eq(wf_frame_name(f.kind), "GROUP_SEND");
+    ck_assert(text_is(f.name, "room") && f.from == 4 && f.tag == 5 && text_is(f.body, "hello"));
+    ck_assert_int_eq(wf_frame_next(&r, &f), 0);
+}
+END_TEST
+
+START_TEST(a_cut_batch_ends_in_an_error)
+{
+    weft_writer w = all_kinds();
+    size_t ends[32], count = 0;
+    struct wf_frame f;
+    weft_reader whole = weft_reader_on(buffer, w.size);
+    while (wf_frame_next(&whole, &f) == 1) ends[count++] = (size_t)(whole.at - whole.start);
+    for (size_t cut = 1; cut < w.size; cut++) {
+        uint8_t *copy = malloc(cut); /* exactly as long, so that a read past the end is seen */
+        memcpy(copy, buffer, cut);
+        weft_reader r = weft_reader_on(copy, cut);
+        bool at_end = false;
+        for (size_t i = 0; i < count; i++) at_end |= ends[i] == cut;
+        int got;
+        while ((got = wf_frame_next(&r, &f)) == 1) {}
+        ck_assert_int_eq(got, at_end ? 0 : WEFT_EFORMAT);
+        free(copy);
+    }
+}
+END_TEST
+
+START_TEST(flipped_bits_are_survived)
+{
+    weft_writer w = all_kinds();
+    unsigned refused = 0;
+    for (size_t bit = 0; bit < w.size * 8; bit++) {
+        uint8_t *copy = malloc(w.size);
+        memcpy(copy, buffer, w.size);
+        copy[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        weft_reader r = weft_reader_on(copy, w.size);
+        struct wf_frame f;
+        int got;
+        while ((got = wf_frame_next(&r, &f)) == 1) {}
+        refused += got < 0;
+        free(copy);
+    }
+    ck_assert_uint_gt(refused, 50);
+}
+END_TEST
+
+static int read_entry(uint64_t op, uint64_t table, const char *key, uint64_t actor, uint64_t stamp, uint64_t *number)
+{
+    weft_writer w = writer();
+    weft_put_array(&w, 6);
+    weft_put_uint(&w, WF_FRAME_TABLE);
+    weft_put_uint(&w, op);
+    weft_put_uint(&w, table);
+    weft_put_str(&w, weft_cstr(key));
+    weft_put_uint(&w, actor);
+    weft_put_uint(&w, stamp);
+    weft_reader r = weft_reader_on(buffer, w.size);
+    struct wf_frame f;
+    int got = wf_frame_next(&r, &f);
+    *number = f.number;
+    return got;
+}
+
+START_TEST(bad_entries_are_refused_and_unknown_ones_skipped)
+{
+    uint64_t number;
+    ck_assert_int_eq(read_entry(WF_TABLE_SET, WF_TABLE_NAMES, "boss", 1, 1, &number), 1);
+    ck_assert_uint_eq(number, WF_TABLE_SET);
+    ck_assert_int_eq(read_entry(WF_TABLE_SET, WF_TABLE_NAMES, "no name", 1, 1, &number), WEFT_EFORMAT);
+    ck_assert_int_eq(read_entry(WF_TABLE_SET, WF_TABLE_NAMES, "", 1, 1, &number), WEFT_EFORMAT);
+    ck_assert_int_eq(read_entry(WF_TABLE_SET, WF_TABLE_NAMES, "boss", 0, 1, &number), WEFT_EFORMAT);
+    ck_assert_int_eq(read_entry(WF_TABLE_SET, WF_TABLE_NAMES, "boss", 1, 0, &number), WEFT_EFORMAT);
+    ck_assert_int_eq(read_entry(WF_TABLE_SET, WF_TABLE_NAMES, "boss", 1, WF_STAMP_MAX + 1, &number), WEFT_EFORMAT);
+    ck_assert_int_eq(read_entry(WF_TABLE_SET, 99, "what ever", 0, 0, &number), 1);
+    ck_assert_uint_eq(number, WF_TABLE_NONE);
+    ck_assert_int_eq(read_entry(77, WF_TABLE_NAMES, "what ever", 0, 0, &number), 1);
+    ck_assert_uint_eq(number, WF_TABLE_NONE);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("frame_tables");
+    TCase *t = tcase_create("frames");
+    tcase_add_test(t, what_is_written_is_read);
+    tcase_add_test(t, a_cut_batch_ends_in_an_error);
+    tcase_add_test(t, flipped_bits_are_survived);
+    tcase_add_test(t, bad_entries_are_refused_and_unknown_ones_skipped);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,193 @@
+/* transport/tables.c -- the links' side of actors/tables.h: who gets snapshots and changes, and what comes from them.
+ *
+ * Design notes.
+ * (1) Peers are on the list from just before the workers learn of the link (so that no message overtakes the
+ *     snapshot) until just before they learn of its end (so that nobody hears of that sooner than its names vanish).
+ *     All of it under the node's tables_lock.
+ * (2) What cannot be written down for want of memory makes the peer stale: it gets a new snapshot with the next
+ *     change or heartbeat.
+ * (3) A worker may find a peer's entry before it has learned of the link; then it opens its port at once
+ *     (wf_tables_session). */
+#include "tables.h"
+
+#include "transport.h"
+
+#include <stdlib.h>
+
+/* A link whose other side keeps a copy. */
+struct peer {
+    struct wf_link in_transport; /* wf_transport.table_peers */
+    struct wf_session *session;  /* a reference */
+    uint32_t entries;            /* that it has told us of */
+    bool stale;                  /* note (2) */
+};
+
+enum { ENTRY_MAX = WF_FRAME_SPARE + WF_NAME_MAX };
+
+static bool takes_part(const struct wf_session *s)
+{
+    return (s->capabilities & WF_CAN_TABLES) != 0 && !s->client && !s->t->client;
+}
+
+static struct peer *find(struct wf_transport *t, const struct wf_session *s)
+{
+    WF_LIST_EACH(k, &t->table_peers) {
+        struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
+        if (p->session == s) return p;
+    }
+    return NULL;
+}
+
+/* ---- What we say ----------------------------------------------------------------------------------------------- */
+
+static bool say(struct wf_session *s, enum wf_table_op op, const struct wf_entry *e)
+{
+    struct wf_batch *b = wf_batch_new(s, ENTRY_MAX);
+    if (b == NULL) return false;
+    weft_writer w = wf_batch_writer(b);
+    wf_put_entry(&w, op, e);
+    wf_session_say(s, b, &w);
+    return true;
+}
+
+struct snapshot {
+    struct wf_session *session;
+    struct wf_batch *first, *last;
+    bool failed;
+};
+
+static struct wf_batch *snapshot_room(struct snapshot *shot)
+{
+    struct wf_batch *b = shot->last;
+    if (b != NULL && b->capacity - b->size >= ENTRY_MAX) return b;
+    b = wf_batch_new(shot->session, WF_BATCH_BYTES);
+    if (b == NULL) return NULL;
+    b->next = NULL;
+    if (shot->last == NULL) shot->first = b;
+    else shot->last->next = b;
+    return shot->last = b;
+}
+
+static void add_to_snapshot(const struct wf_entry *e, void *arg)
+{
+    struct snapshot *shot = arg;
+    struct wf_batch *b = shot->failed ? NULL : snapshot_room(shot);
+    if (b == NULL) {
+        shot->failed = true;
+        return;
+    }
+    weft_writer w = wf_batch_writer(b);
+    if (e == NULL) wf_put_table_begin(&w);
+    else wf_put_entry(&w, WF_TABLE_SET, e);
+    b->size += w.size;
+    b->frames++;
+}
+
+static void say_all(struct peer *p)
+{
+    struct snapshot shot = {.session = p->session};
+    add_to_snapshot(NULL, &shot);
+    wf_tables_each(p->session->t->node, add_to_snapshot, &shot);
+    p->stale = shot.failed;
+    for (struct wf_batch *b = shot.first, *next; b != NULL; b = next) {
+        next = b->next;
+        if (shot.failed) free(b);
+        else wf_session_push(p->session, b);
+    }
+}
+
+void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e)
+{
+    struct wf_transport *t = node->transport;
+    if (t == NULL || wf_list_empty(&t->table_peers)) return;
+    struct wf_worker *w = wf_here;
+    if (w != NULL && wf_node_of(w) == node) node->route->flush(w); /* what it has sent comes first */
+    WF_LIST_EACH(k, &t->table_peers) {
+        struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
+        if (p->stale) say_all(p); /* the change is in there */
+        else p->stale = !say(p->session, (enum wf_table_op)op, e);
+    }
+}
+
+void wf_tables_retry(struct wf_transport *t)
+{
+    wf_tables_begin(t->node);
+    WF_LIST_EACH(k, &t->table_peers) {
+        struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
+        if (p->stale) say_all(p);
+    }
+    wf_tables_end(t->node);
+}
+
+/* ---- Links come and go ----------------------------------------------------------------------------------------- */
+
+int wf_tables_open(struct wf_session *s)
+{
+    if (!takes_part(s)) return WEFT_OK;
+    struct peer *p = calloc(1, sizeof *p);
+    if (p == NULL) return WEFT_ENOMEM;
+    p->session = s;
+    wf_session_keep(s);
+    wf_tables_begin(s->t->node);
+    say_all(p);
+    wf_list_push(&s->t->table_peers, &p->in_transport);
+    wf_tables_end(s->t->node);
+    return WEFT_OK;
+}
+
+void wf_tables_close(struct wf_session *s)
+{
+    if (!takes_part(s)) return;
+    wf_tables_begin(s->t->node);
+    struct peer *p = find(s->t, s);
+    if (p != NULL) wf_unlink(&p->in_transport);
+    if (p != NULL && p->entries > 0) wf_tables_drop(s->t->node, s->incarnation);
+    wf_tables_end(s->t->node);
+    if (p == NULL) return;
+    wf_session_release(s);
+    free(p);
+}
+
+struct wf_session *wf_tables_session(struct wf_transport *t, uint64_t incarnation)
+{
+    struct wf_session *found = NULL;
+    wf_tables_begin(t->node);
+    WF_LIST_EACH(k, &t->table_peers) {
+        struct wf_session *s = WF_CONTAINER(k, struct peer, in_transport)->session;
+        if (s->incarnation == incarnation) found = s;
+    }
+    if (found != NULL) wf_session_keep(found);
+    wf_tables_end(t->node);
+    return found;
+}
+
+/* ---- What they say --------------------------------------------------------------------------------------------- */
+
+/* Under tables_lock. */
+static int apply(struct wf_session *s, struct peer *p, const struct wf_frame *f)
+{
+    weft_node *node = s->t->node;
+    if (f->number == WF_TABLE_BEGIN) {
+        if (p->entries > 0) wf_tables_drop(node, s->incarnation);
+        p->entries = 0;
+        return WEFT_OK;
+    }
+    struct wf_entry e = wf_frame_entry(f);
+    int grown = wf_tables_apply(node, &s->in, s->incarnation, (enum wf_table_op)f->number, &e);
+    if (grown < 0 && grown != -1) return grown;
+    p->entries += (uint32_t)grown;
+    return p->entries > WF_TABLE_ENTRIES_MAX ? WEFT_EFULL : WEFT_OK;
+}
+
+bool wf_tables_receive(struct wf_session *s, const struct wf_frame *f)
+{
+    if (!takes_part(s) || f->number == WF_TABLE_NONE) return true;
+    wf_session_post(s); /* what was sent before comes before news of the change */
+    wf_tables_begin(s->t->node);
+    struct peer *p = find(s->t, s);
+    int rc = p == NULL ? WEFT_OK : apply(s, p, f); /* NULL: the link has just ended */
+    wf_tables_end(s->t->node);
+    if (rc == WEFT_OK) return true;
+    wf_conn_close(s->conn, rc == WEFT_EFULL ? "too many names and members of groups" : "out of memory");
+    return false;
+}
