@@ -178,6 +178,76 @@ START_TEST(a_node_can_be_written_by_hand)
 }
 END_TEST
 
+static void ends_at_once(const void *arg, size_t size)
+{
+    (void)arg;
+    weft_exit((int)size);
+}
+WEFT_EXPORT_PLAIN("stranger.ends", ends_at_once)
+
+static void put_order(weft_writer *w, uint64_t from, uint64_t ref, const char *actor, uint64_t monitor)
+{
+    uint8_t body[64];
+    weft_writer b = weft_writer_on(body, sizeof body);
+    weft_put_array(&b, 4);
+    weft_put_str(&b, weft_cstr(actor));
+    weft_put_bin(&b, "seventeen bytes..", 17);
+    weft_put_uint(&b, monitor);
+    weft_put_uint(&b, 0);
+    wf_put_to_actor(w, WF_MSG_SPAWN, 0, from, 0, ref, body, b.size, WF_FRAME_NO_DEADLINE);
+}
+
+static void put_want(weft_writer *w, uint64_t to, uint32_t number, size_t size)
+{
+    wf_put_to_actor(w, WF_MSG_WANT, to, 1, number, 99, "\0\0\0\0\0", size, WF_FRAME_NO_DEADLINE);
+}
+
+START_TEST(odd_orders_and_credit_are_answered_or_ignored)
+{
+    uint8_t out[1024];
+    struct wf_frame f;
+    run_actor(node, echo, NULL, 0);
+    HEAR("echo ready");
+    int fd = link_by_hand("hand");
+    weft_writer w = weft_writer_on(out, sizeof out);
+    wf_put_to_actor(&w, WF_MSG_GRANT, 1, 7, 5, 99, "\377\377\377\377", 4, 0); /* nobody has asked */
+    wf_put_to_actor(&w, WF_MSG_GRANT, 1, 7, 5, 99, NULL, 0, 0);
+    wf_put_to_actor(&w, WF_MSG_SPAWNED, 12345, 0, 1, 1, "no", 2, 0); /* nor for this */
+    wf_put_to_actor(&w, WF_MSG_SPAWN, 0, 5, 0, 1, "garbage", 7, 0);
+    wf_put_to_actor(&w, WF_MSG_SPAWN, 0, 5, 0, 2, NULL, 0, 0);
+    put_order(&w, 5, 3, "stranger.nobody", 0);
+    put_order(&w, 0, 4, "stranger.ends", 0); /* of nobody: ignored */
+    put_want(&w, 12345, 1, 5);               /* too long: ignored */
+    put_want(&w, 12345, 2, 4);
+    wf_put_want_name(&w, weft_cstr("echo"), 1, 3, 98, (const uint8_t[4]){0});
+    wf_put_want_name(&w, weft_cstr("nobody"), 1, 4, 98, (const uint8_t[4]){0});
+    put_order(&w, 5, 5, "stranger.ends", 77);
+    ck_assert_int_eq(w.error, 0);
+    put_batch(fd, &w, out);
+    int seen = 0;
+    uint64_t child = 0;
+    while (seen < 8 && get_frame(fd, &f)) {
+        uint32_t units = f.body.size == 4 ? (uint8_t)f.body.data[0] | (uint32_t)(uint8_t)f.body.data[1] << 8 : 0;
+        seen += f.kind >= WF_FRAME_FAR && f.kind < WF_FRAME_WANT_NAME;
+        if (f.kind == WF_FRAME_FAR + WF_MSG_SPAWNED - WF_MSG_WANT) {
+            ck_assert_uint_eq(f.to, 5);
+            ck_assert_uint_eq(f.tag, f.ref <= 2 ? 9 : f.ref == 3 ? 6 : 0);
+            ck_assert(f.ref == 5 ? f.from != 0 : f.from == 0);
+            if (f.ref == 5) child = f.from;
+        } else if (f.kind == WF_FRAME_FAR + WF_MSG_GRANT - WF_MSG_WANT) {
+            ck_assert_uint_eq(f.to, 1);
+            ck_assert(f.tag >= 2 && f.ref == (f.tag == 2 ? 99 : 98));
+            ck_assert_uint_eq(units, f.tag == 3 ? 8192 : 0);
+        } else if (f.kind == WF_FRAME_TIES + WF_MSG_DOWN - WF_MSG_WATCH) { /* behind its birth */
+            ck_assert(f.to == 5 && f.ref == 77 && f.from == child && child != 0 && f.body.data[0] == 17);
+            seen++;
+        }
+    }
+    ck_assert_int_eq(seen, 8);
+    close(fd);
+}
+END_TEST
+
 /* Counts what comes before the news of the end of the stranger's actor 5. */
 static void count_until_down(const void *arg, size_t size)
 {
@@ -473,6 +543,7 @@ int main(int argc, char **argv)
     TCase *t = tcase_create("strangers");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_node_can_be_written_by_hand);
+    tcase_add_test(t, odd_orders_and_credit_are_answered_or_ignored);
     tcase_add_test(t, good_bye_comes_last);
     tcase_add_test(t, other_protocols_are_closed);
     tcase_add_test(t, bad_greetings_are_closed);
