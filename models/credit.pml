@@ -141,13 +141,10 @@ end_idle:
     :: atomic { here?n ->
             asked = false;
             if
-            :: n == 0 -> /* forgotten; all look again, with a new entry */
-                left = FIRST;
-                given = FIRST;
-                do
-                :: nempty(line) -> line?next; woken[next] = true
-                :: empty(line) -> break
-                od
+            :: n == 0 -> /* gone for ever */
+                left = 100;
+                given = 100;
+                wake_first()
             :: else ->
                 given = n;
 #if BUG == 6

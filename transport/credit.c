@@ -185,10 +185,11 @@ void wf_credit_granted(struct wf_ports *p, struct wf_port *port, uint64_t key, u
 {
     struct wf_credit *e = lookup(&port->credits, key);
     if (e == NULL || e->number != number) return;
-    if (units == 0) {
+    if (units == 0 && e->name != NULL) { /* somebody may take the name one day */
         drop(&port->credits, e);
         return;
     }
+    if (units == 0) units = WF_CREDIT_UNITS_MAX; /* gone for ever: what is sent is dropped there, and counted */
     e->given = (int32_t)WF_MIN(units, (uint32_t)WF_CREDIT_UNITS_MAX);
     e->left = e->given - (e->asked_at - e->left);
     e->number = 0;

@@ -12,7 +12,7 @@
  * (3) No grant is lost: WANT and GRANT are frames of a link that loses and reorders nothing. WANT travels behind the
  *     messages it counts, so when it is answered they are in the mailbox. There is at most one for an entry; whoever
  *     finds nothing left finds one under way, or sends it. The other side answers each: at once, when room comes,
- *     when the actor ends (with 0 units: the entry is forgotten), and when there is no such actor. A WANT that finds
+ *     when the actor ends (with 0 units), and when there is no such actor. A WANT that finds
  *     no memory here is tried again by the next sender, a GRANT there by a timer. models/credit.pml
  * (4) When the link ends so do all entries. A WANT that the old link left parked is thrown away there; a GRANT with
  *     another number than that of the last WANT is not for us.

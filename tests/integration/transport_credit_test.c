@@ -163,6 +163,7 @@ static void expect_all(struct run x)
     uint64_t before = dropped(WF_DROP_FULL);
     (void)run(x);
     HEAR("senders have ended");
+    ck_assert_int_eq(heard("WEFT_", 0), 0);
     int64_t expected = (int64_t)x.senders * x.s.count;
     ck_assert_int_eq(atomic_load(&all.sent), expected);
     while (atomic_load(&all.received) < expected) sched_yield();
@@ -272,6 +273,7 @@ START_TEST(the_end_of_the_receiver_frees_its_senders)
     ck_assert_int_eq(atomic_load(&all.sent), SENDING_NODES * WORKERS * WF_CREDIT_FIRST);
     run_actor(nodes[2], stops, &box, sizeof box);
     HEAR("senders have ended"); /* they send into the void, and it is counted */
+    ck_assert_int_eq(heard("WEFT_", 0), 0);
     while (dropped(WF_DROP_NO_ACTOR) + dropped(WF_DROP_UNREAD) < 40 * BLOCKED) sched_yield();
     ck_assert_int_eq(atomic_load(&all.sent), 40 * BLOCKED);
 }
