@@ -79,6 +79,7 @@ static void monitor_from_there(void)
 {
     weft_pid p = begin(NULL), q = begin(NULL);
     note("%s", result(tell_with(p, (struct order){.whom = q}, "monitor")));
+    (void)tell_with(p, (struct order){.whom = q}, "call"); /* behind the watch */
     (void)order(q, "exit", DIE);
     hear();
 }
