@@ -71,8 +71,10 @@ static int check_options(const weft_node_options *o)
     if (o->offload_threads < 0 || o->offload_threads > WF_OFFLOAD_THREADS_MAX)
         return refuse_option("offload_threads", "1 to 256");
     if (o->offload_queue < 0) return refuse_option("offload_queue", "not negative");
-    if (o->send_timeout < 0 || o->grace < 0 || o->heartbeat < 0 || o->park_after < 0)
-        return refuse_option("send_timeout, grace, heartbeat, park_after", "not negative");
+    if (o->send_timeout < 0 || o->grace < 0 || o->heartbeat < 0 || o->park_after < 0 || o->resume_window < 0)
+        return refuse_option("send_timeout, grace, heartbeat, park_after, resume_window", "not negative");
+    if (o->heartbeats_lost < 0 || o->heartbeats_lost > 1000) return refuse_option("heartbeats_lost", "1 to 1000");
+    if (o->wire_version < 0 || o->wire_version > 2) return refuse_option("wire_version", "1 or 2");
     return WEFT_OK;
 }
 
@@ -87,6 +89,8 @@ static void fill_in(weft_node *n, const weft_node_options *o)
     if (n->options.retained_bytes_max == 0) n->options.retained_bytes_max = (size_t)64 << 20;
     if (n->options.far_actors_max == 0) n->options.far_actors_max = 65536;
     if (n->options.heartbeat == 0) n->options.heartbeat = WEFT_SEC(1);
+    if (n->options.heartbeats_lost == 0) n->options.heartbeats_lost = 5;
+    if (n->options.resume_window == 0) n->options.resume_window = WEFT_SEC(10);
     if (n->options.park_after == 0) n->options.park_after = WEFT_SEC(1);
     do n->workers.env->random(n->workers.env, &n->incarnation, sizeof n->incarnation);
     while (n->incarnation == 0);

@@ -59,15 +59,21 @@ static void print_node(weft_reader *r)
     uint64_t in = weft_get_uint(r), out = weft_get_uint(r);
     if (count > 12) skip_rest(r, 4);
     int64_t slowed = count > 12 ? weft_get_int(r) : 0; /* an older node does not say */
-    uint64_t refused = count > 13 ? weft_get_uint(r) : 0;
-    skip_rest(r, count > 14 ? count - 14 : count > 12 ? 0 : count - 8);
+    uint64_t refused = count > 13 ? weft_get_uint(r) : 0, resumes = 0, unacked = 0;
+    if (count > 15) {
+        resumes = weft_get_uint(r);
+        unacked = weft_get_uint(r);
+        skip_rest(r, count - 16);
+    } else {
+        skip_rest(r, count > 14 ? count - 14 : count > 12 ? 0 : count - 8);
+    }
     char took[24] = "", limits[64] = "";
     if (slowed > 0 || refused > 0)
         snprintf(limits, sizeof limits, "  slowed %.1f s, %" PRIu64 " refused", (double)slowed / 1e9, refused);
     if (rtt > 0) snprintf(took, sizeof took, "%.2f ms", (double)rtt / 1e6);
-    printf("%-16.*s %016" PRIx64 " %-10.*s %10s %12" PRIu64 " %12" PRIu64 " %.*s%s%.*s%s\n", WEFT_STR(name),
-           incarnation, WEFT_STR(state), took, in, out, WEFT_STR(url), reason.size > 0 && url.size > 0 ? "  " : "",
-           WEFT_STR(reason), limits);
+    printf("%-16.*s %016" PRIx64 " %-10.*s %10s %12" PRIu64 " %12" PRIu64 " %7" PRIu64 " %7" PRIu64 " %.*s%s%.*s%s\n",
+           WEFT_STR(name), incarnation, WEFT_STR(state), took, in, out, resumes, unacked, WEFT_STR(url),
+           reason.size > 0 && url.size > 0 ? "  " : "", WEFT_STR(reason), limits);
 }
 
 static int show(struct cli_client *k, uint32_t verb, const char *head, void (*print)(weft_reader *r),
@@ -100,12 +106,13 @@ static int show_actors(struct cli_client *k)
 
 static int show_nodes(struct cli_client *k)
 {
-    static const char *const keys[] = {"name",        "incarnation", "state",     "reason",    "urls",
-                                       "rtt_ns",      "bytes_in",    "bytes_out", "frames_in", "frames_out",
-                                       "frames_lost", "seconds",     "slowed_ns", "refused"};
+    static const char *const keys[] = {
+        "name",      "incarnation", "state",       "reason",  "urls",      "rtt_ns",  "bytes_in", "bytes_out",
+        "frames_in", "frames_out",  "frames_lost", "seconds", "slowed_ns", "refused", "resumes",  "unacked"};
     return show(k, WF_CONTROL_NODES,
-                "NAME             INCARNATION      STATE             RTT     BYTES IN    BYTES OUT URL, REASON",
-                print_node, keys, 14);
+                "NAME             INCARNATION      STATE             RTT     BYTES IN    BYTES OUT RESUMES UNACKED "
+                "URL, REASON",
+                print_node, keys, 16);
 }
 
 int cli_ps(const struct cli *c)

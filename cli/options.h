@@ -20,7 +20,7 @@ enum cli_exit {
     CLI_NOT_DRAINED = 5,
 };
 
-enum { CLI_LIST_MAX = 16, CLI_OPTIONS_MAX = 16 };
+enum { CLI_LIST_MAX = 16, CLI_OPTIONS_MAX = 32 };
 
 struct cli_list {
     size_t count;
@@ -34,7 +34,8 @@ struct cli {
     const char *name, *cluster, *carrier, *log, *node, *text, *dir, *role, *tls, *as, *peer_limit;
     struct cli_list listen, join, discover, san;
     int64_t workers, tag, count, days;
-    int64_t drain, timeout; /* ns */
+    int64_t heartbeats_lost, wire;
+    int64_t drain, timeout, heartbeat, resume_window; /* ns */
     bool json, force, insecure;
     bool has_tag, has_count, has_drain, has_timeout, has_days; /* the value was given */
     int argc;                                                  /* words that are no options */
@@ -52,6 +53,10 @@ enum cli_option_id {
     CLI_WORKERS,
     CLI_CLUSTER,
     CLI_CARRIER,
+    CLI_HEARTBEAT,
+    CLI_HEARTBEATS_LOST,
+    CLI_RESUME_WINDOW,
+    CLI_WIRE,
     CLI_LOG,
     CLI_DRAIN,
     CLI_NODE,

@@ -103,6 +103,10 @@ int cli_run(const struct cli *c)
                                  .discover_count = c->discover.count,
                                  .workers = (int)c->workers,
                                  .carrier = c->carrier,
+                                 .heartbeat = c->heartbeat,
+                                 .heartbeats_lost = (int)c->heartbeats_lost,
+                                 .resume_window = c->resume_window,
+                                 .wire_version = (int)c->wire,
                                  .control = control,
                                  .tls = c->tls,
                                  .insecure = c->insecure};

@@ -18,6 +18,7 @@ SIZES = {  # model: the sizes in which it is checked without a bug
     "room": ([], ["-DMAX=2", "-DTELL=2"]),
     "event": ([],),
     "credit": ([], ["-DMAX=1"], ["-DFIRST=6"]),
+    "link": ([], ["-DFRAMES=3", "-DSPACE=3"]),
     "ticket": ([], ["-DSETS=6", "-DWAITS=4"]),
 }
 

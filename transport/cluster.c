@@ -7,22 +7,22 @@
 
 static void handle(struct wf_cluster *c, struct wf_news *n)
 {
-    struct wf_session *s = n->session;
+    struct wf_channel *ch = n->channel;
     switch (n->kind) {
-    case WF_NEWS_MESSAGE: wf_links_message(c, s, n->data, n->size); break;
-    case WF_NEWS_FRAME: wf_links_frame(c, s, n->data, n->size); break;
-    case WF_NEWS_DOWN: wf_links_down(c, n); break;
+    case WF_NEWS_MESSAGE: wf_handshakes_message(c, ch, n->data, n->size); break;
+    case WF_NEWS_FRAME: wf_links_frame(c, ch, n->data, n->size); break;
+    case WF_NEWS_DOWN: wf_handshakes_down(c, n); break;
     case WF_NEWS_DIAL_FAILED: wf_dialers_failed(c, n->dialer, (const char *)n->data); break;
     case WF_NEWS_INTEREST: wf_links_interest(c, (const char *)n->data, (enum wf_interest_op)n->number); break;
     case WF_NEWS_WATCH: wf_links_watch(c, n->pid); break;
     case WF_NEWS_LISTED: wf_dialers_listed(c, n->number, (const char *)n->data, n->size); break;
     }
-    if (s == NULL) return;
+    if (ch == NULL) return;
     pf_mutex_lock(c->t->lock);
-    bool resume = --s->events <= WF_EVENTS_PER_SESSION / 2 && s->events_pause;
-    if (resume) s->events_pause = false;
+    bool resume = --ch->events <= WF_EVENTS_PER_CHANNEL / 2 && ch->events_pause;
+    if (resume) ch->events_pause = false;
     pf_mutex_unlock(c->t->lock);
-    if (resume) wf_conn_resume(s->conn);
+    if (resume) wf_conn_resume(ch->conn);
 }
 
 static void handle_all(struct wf_cluster *c)
@@ -45,21 +45,17 @@ static void leave(struct wf_cluster *c)
 {
     c->leaving = true;
     c->t->carrier->ops->unlisten(c->t->carrier);
-    WF_LIST_EACH(k, &c->sessions) {
-        struct wf_session *s = WF_CONTAINER(k, struct wf_session, in_all);
-        if (atomic_load_explicit(&s->phase, memory_order_relaxed) == WF_PHASE_UP) wf_links_say_bye(s);
-        else wf_links_end(c, s, "this node stops");
-    }
+    wf_handshakes_end(c);
+    WF_LIST_EACH(k, &c->sessions) wf_links_say_bye(WF_CONTAINER(k, struct wf_session, in_all));
 }
 
 static void end_all(struct wf_cluster *c)
 {
-    for (struct wf_link *k; (k = wf_list_first(&c->sessions)) != NULL;) {
-        struct wf_session *s = WF_CONTAINER(k, struct wf_session, in_all);
-        wf_links_end(c, s, "this node stops");
-        wf_unlink(&s->in_all);
-        wf_session_release(s);
-    }
+    wf_handshakes_end(c);
+    for (struct wf_link *k; (k = wf_list_first(&c->sessions)) != NULL;)
+        wf_links_end(c, WF_CONTAINER(k, struct wf_session, in_all), "this node stops");
+    for (struct wf_link *k; (k = wf_list_pop(&c->channels)) != NULL;)
+        wf_channel_release(WF_CONTAINER(k, struct wf_channel, in_all));
     wf_peers_finish(c);
     free(c->watchers);
     c->watchers = NULL;
@@ -75,9 +71,9 @@ static void run(struct wf_cluster *c)
         bool stopping = is_stopping(t, &stop_by);
         if (stopping && !c->leaving) leave(c);
         if (stopping && (wf_list_empty(&c->sessions) || now >= stop_by)) return;
-        int64_t at = wf_links_tick(c, now);
-        if (!stopping) at = WF_MIN(at, wf_dialers_tick(c, now));
-        else at = WF_MIN(at, stop_by);
+        int64_t at = wf_links_tick(c, now), dials = wf_dialers_tick(c, now);
+        at = WF_MIN(at, dials);
+        if (stopping) at = WF_MIN(at, stop_by);
         int rc = weft_event_await(t->wake, at);
         if (rc == WEFT_ECANCELED || rc == WEFT_ECLOSED) return;
     }

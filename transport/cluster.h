@@ -33,7 +33,7 @@ struct wf_dialer {
     char last[WF_REASON_TEXT]; /* reason that was logged last */
 };
 
-enum wf_peer_state { WF_PEER_CONNECTING, WF_PEER_UP, WF_PEER_DOWN };
+enum wf_peer_state { WF_PEER_CONNECTING, WF_PEER_UP, WF_PEER_DOWN, WF_PEER_SUSPECT };
 
 struct wf_peer {
     struct wf_link in_cluster; /* wf_cluster.peers, oldest first */
@@ -41,7 +41,8 @@ struct wf_peer {
     char name[WF_NODE_NAME_MAX + 1];
     enum wf_peer_state state;
     char reason[WF_REASON_TEXT]; /* DOWN: why */
-    struct wf_session *session;  /* UP */
+    struct wf_session *session;  /* UP, SUSPECT */
+    uint64_t last_number;        /* of the last link with it */
     char (*url)[WF_URL_TEXT];
     uint32_t url_count;
     bool left; /* said BYE */
@@ -50,6 +51,7 @@ struct wf_peer {
 
 struct wf_cluster {
     struct wf_transport *t;
+    struct wf_list channels; /* wf_channel.in_all; a reference each */
     struct wf_list sessions; /* wf_session.in_all; a reference each */
     struct wf_list dialers;  /* wf_dialer.in_cluster */
     struct wf_list peers;    /* wf_peer.in_cluster */
@@ -64,22 +66,40 @@ struct wf_cluster {
     } rejects[WF_REJECT_SLOTS];
 };
 
-/* ---- links.c: sessions become links and end -------------------------------------------------------------------- */
-void wf_links_message(struct wf_cluster *c, struct wf_session *s, const uint8_t *data, size_t size);
-void wf_links_frame(struct wf_cluster *c, struct wf_session *s, const uint8_t *data, size_t size);
-void wf_links_end(struct wf_cluster *c, struct wf_session *s,
-                  const char *reason); /* closes it; if it is up, all is told */
-void wf_links_down(struct wf_cluster *c, struct wf_news *n);
+/* ---- handshake.c: connections become links --------------------------------------------------------------------- */
+int wf_channel_phase(const struct wf_channel *ch);
+void wf_channel_enter(struct wf_channel *ch, enum wf_phase phase);
+void wf_handshakes_message(struct wf_cluster *c, struct wf_channel *ch, const uint8_t *data, size_t size);
+void wf_handshakes_down(struct wf_cluster *c, struct wf_news *n);
+int64_t wf_handshakes_tick(struct wf_cluster *c, int64_t now); /* returns when it has to look again */
+void wf_handshakes_end(struct wf_cluster *c);                  /* closes those that carry no link yet */
+
+/* ---- links.c: links come up, are lost, go on and end ----------------------------------------------------------- */
+void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t number); /* 0: it cannot be resumed */
+/* Both sides agree that `ch` carries `s` from now on; `heard`: frames that the other side has. Takes effect with
+ * wf_links_go_on if it has no channel any more, else when that one has ended. */
+void wf_links_resume(struct wf_cluster *c, struct wf_session *s, struct wf_channel *ch, uint64_t heard);
+void wf_links_go_on(struct wf_cluster *c, struct wf_session *s);
+/* Its channel has ended: it is to be resumed, or over. */
+void wf_links_lost(struct wf_cluster *c, struct wf_session *s, const char *reason);
+/* Ends the link for good: all are told. `s` may be freed by it. */
+void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason);
+void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const uint8_t *data, size_t size);
 void wf_links_interest(struct wf_cluster *c, const char *pattern, enum wf_interest_op op);
 void wf_links_watch(struct wf_cluster *c, weft_pid who);
 /* Heartbeats and time limits; returns when it has to look again. */
 int64_t wf_links_tick(struct wf_cluster *c, int64_t now);
 void wf_links_say_bye(struct wf_session *s);
+/* The link with that node, also one that is broken and being resumed; NULL. */
 struct wf_session *wf_links_find(struct wf_cluster *c, uint64_t incarnation);
+bool wf_links_is_up(struct wf_cluster *c, uint64_t incarnation); /* it has a connection */
 
 /* ---- peers.c: who there is, and dialling ----------------------------------------------------------------------- */
 struct wf_peer *wf_peers_find(struct wf_cluster *c, uint64_t incarnation);
 void wf_peers_up(struct wf_cluster *c, struct wf_session *s);
+/* The link has lost its connection, and has got another one. */
+void wf_peers_broken(struct wf_cluster *c, struct wf_session *s, const char *reason);
+void wf_peers_resumed(struct wf_cluster *c, struct wf_session *s);
 void wf_dialers_finish(struct wf_cluster *c); /* once the carrier is gone */
 void wf_peers_down(struct wf_cluster *c, struct wf_session *s, const char *reason, bool left);
 void wf_peers_heard_of(struct wf_cluster *c, const struct wf_frame_peer *p);

@@ -51,9 +51,9 @@ static void put_counter(weft_writer *w, const _Atomic uint64_t *counter)
 
 static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
 {
-    static const char *const states[] = {"connecting", "up", "down"};
+    static const char *const states[] = {"connecting", "up", "down", "suspect"};
     const struct wf_session *s = p->session;
-    weft_put_array(w, 14);
+    weft_put_array(w, 16);
     put_text(w, p->name);
     weft_put_uint(w, p->incarnation);
     put_text(w, states[p->state]);
@@ -68,6 +68,8 @@ static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
     weft_put_int(w, (now - p->since) / WEFT_SEC(1));
     weft_put_int(w, s == NULL ? 0 : atomic_load_explicit(&s->usage.slowed, memory_order_relaxed));
     put_counter(w, s == NULL ? NULL : &s->refused);
+    put_counter(w, s == NULL ? NULL : &s->resumes);
+    weft_put_uint(w, s == NULL ? 0 : wf_session_unacked(p->session));
 }
 
 static void put_nodes(weft_writer *w, const struct answer *a)
@@ -77,13 +79,13 @@ static void put_nodes(weft_writer *w, const struct answer *a)
     int64_t now = wf_transport_now(t);
     pf_mutex_lock(t->lock);
     weft_put_array(w, c->peer_count + 1);
-    weft_put_array(w, 14);
+    weft_put_array(w, 16);
     put_text(w, t->node->name);
     weft_put_uint(w, t->node->incarnation);
     put_text(w, "self");
     put_text(w, "");
     put_urls(w, (const char(*)[WF_URL_TEXT])t->url, t->url_count);
-    for (int i = 0; i < 9; i++) weft_put_uint(w, 0);
+    for (int i = 0; i < 11; i++) weft_put_uint(w, 0);
     WF_LIST_EACH(k, &c->peers) put_peer(w, WF_CONTAINER(k, struct wf_peer, in_cluster), now);
     pf_mutex_unlock(t->lock);
 }

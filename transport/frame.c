@@ -5,6 +5,12 @@
 
 #include <stdio.h>
 
+/* Kinds that belong to one connection: they have no number on the link and are never sent again. */
+enum {
+    UNCOUNTED = 1 << 0 | 1 << WF_FRAME_HELLO | 1 << WF_FRAME_WELCOME | 1 << WF_FRAME_REFUSED | 1 << WF_FRAME_PING |
+                1 << WF_FRAME_PONG | 1 << WF_FRAME_ACK | 1 << WF_FRAME_START | 15 << 12
+};
+
 /* ---- Decoding -------------------------------------------------------------------------------------------------- */
 
 static void fail(weft_reader *r)
@@ -63,7 +69,14 @@ static void get_hello(weft_reader *r, struct wf_hello *h)
     h->flags = weft_get_uint(r);
     h->heartbeat_ms = weft_get_uint(r);
     h->url_count = get_urls(r, h->url);
-    if (h->incarnation == 0) fail(r);
+    h->newest = h->version;
+    if (more > 0) {
+        uint32_t values = weft_get_nil(r) ? 0 : weft_get_array(r);
+        if (values > 0) h->newest = weft_get_uint(r);
+        if (values > 0) skip(r, values - 1);
+        more--;
+    }
+    if (h->incarnation == 0 || h->newest < h->version) fail(r);
     skip(r, more);
 }
 
@@ -142,20 +155,35 @@ static void get_publish(weft_reader *r, struct wf_frame *f)
     get_body(r, f);
 }
 
-/* Returns how many values of the frame it has read, the kind not counted. */
-static uint32_t get_control(weft_reader *r, uint32_t values, struct wf_frame *f)
+/* Of version 1 it has no values. */
+static uint32_t get_welcome(weft_reader *r, struct wf_frame *f, uint32_t count)
 {
-    if (f->kind >= WF_FRAME_TABLE && f->kind < WF_FRAME_TABLE + 6) return wf_get_tables_frame(r, values, f);
+    f->number = f->ref = f->tag = 0;
+    if (count < 3) return 0;
+    f->number = weft_get_uint(r);
+    f->ref = weft_get_uint(r);
+    uint64_t state = weft_get_uint(r);
+    if (state > WF_LINK_UP) fail(r);
+    f->tag = (uint32_t)state;
+    return 3;
+}
+
+/* Returns how many of the `count` values behind the kind it has read. */
+static uint32_t get_control(weft_reader *r, struct wf_frame *f, uint32_t count)
+{
+    if (f->kind >= WF_FRAME_TABLE && f->kind < WF_FRAME_TABLE + 6) return wf_get_tables_frame(r, count, f);
     switch (f->kind) {
     case WF_FRAME_HELLO: get_hello(r, &f->hello); return 1;
-    case WF_FRAME_WELCOME: return 0;
+    case WF_FRAME_WELCOME: return get_welcome(r, f, count);
     case WF_FRAME_REFUSED:
         f->number = weft_get_uint(r);
         f->name = get_text(r, 256);
         return 2;
     case WF_FRAME_BYE: f->name = get_text(r, 256); return 1;
     case WF_FRAME_PING:
-    case WF_FRAME_PONG: f->number = weft_get_uint(r); return 1;
+    case WF_FRAME_PONG:
+    case WF_FRAME_ACK:
+    case WF_FRAME_START: f->number = weft_get_uint(r); return 1;
     case WF_FRAME_PEERS: get_items(r, f); return 1;
     case WF_FRAME_INTEREST:
         f->number = weft_get_uint(r);
@@ -173,6 +201,7 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f)
     uint64_t kind = weft_get_uint(r);
     if (r->error < 0) return r->error;
     f->kind = kind <= UINT32_MAX ? (uint32_t)kind : WF_FRAME_UNKNOWN;
+    f->counted = kind > 15 || (UNCOUNTED >> kind & 1) == 0;
     uint32_t read;
     if (wf_frame_message(kind) >= 0) {
         get_message(r, f, false);
@@ -184,7 +213,7 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f)
         get_publish(r, f);
         read = 4;
     } else {
-        read = get_control(r, count - 1, f);
+        read = get_control(r, f, count - 1);
     }
     if (count - 1 < read) fail(r);
     if (WF_UNLIKELY(count - 1 > read)) skip(r, count - 1 - read);
@@ -216,6 +245,8 @@ const char *wf_frame_name(uint32_t kind)
         {WF_FRAME_PONG, "PONG"},
         {WF_FRAME_PEERS, "PEERS"},
         {WF_FRAME_INTEREST, "INTEREST"},
+        {WF_FRAME_ACK, "ACK"},
+        {WF_FRAME_START, "START"},
         {WF_FRAME_SEND_NAME, "SEND_NAME"},
         {WF_FRAME_CALL_NAME, "CALL_NAME"},
         {WF_FRAME_PUBLISH, "PUBLISH"},
@@ -267,7 +298,7 @@ static void put_urls(weft_writer *w, const weft_text *urls, uint32_t count)
 void wf_put_hello(weft_writer *w, const struct wf_hello *h)
 {
     put_kind(w, 1, WF_FRAME_HELLO);
-    weft_put_array(w, 8);
+    weft_put_array(w, h->newest > h->version ? 9 : 8);
     weft_put_uint(w, h->version);
     weft_put_uint(w, h->capabilities);
     weft_put_str(w, h->cluster);
@@ -276,11 +307,22 @@ void wf_put_hello(weft_writer *w, const struct wf_hello *h)
     weft_put_uint(w, h->flags);
     weft_put_uint(w, h->heartbeat_ms);
     put_urls(w, h->url, h->url_count);
+    if (h->newest <= h->version) return;
+    weft_put_array(w, 1);
+    weft_put_uint(w, h->newest);
 }
 
 void wf_put_welcome(weft_writer *w)
 {
     put_kind(w, 0, WF_FRAME_WELCOME);
+}
+
+void wf_put_welcome_link(weft_writer *w, uint64_t number, uint64_t received, enum wf_link_state state)
+{
+    put_kind(w, 3, WF_FRAME_WELCOME);
+    weft_put_uint(w, number);
+    weft_put_uint(w, received);
+    weft_put_uint(w, state);
 }
 
 void wf_put_refused(weft_writer *w, enum wf_refusal code, const char *reason)
@@ -296,7 +338,7 @@ void wf_put_bye(weft_writer *w, const char *reason)
     weft_put_str(w, weft_cstr(reason));
 }
 
-void wf_put_ping(weft_writer *w, uint32_t kind, uint64_t number)
+void wf_put_number(weft_writer *w, uint32_t kind, uint64_t number)
 {
     put_kind(w, 1, kind);
     weft_put_uint(w, number);

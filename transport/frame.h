@@ -14,7 +14,8 @@
 #include <weft/pid.h>
 
 enum {
-    WF_WIRE_VERSION = 1,
+    WF_WIRE_OLDEST = 1, /* versions that this node speaks; wire.md says what they are */
+    WF_WIRE_NEWEST = 2,
     WF_FRAME_URLS = 8,      /* of one node */
     WF_FRAME_URL_MAX = 255, /* bytes */
     WF_NODE_NAME_MAX = 64,
@@ -33,6 +34,8 @@ enum wf_frame_kind {
     WF_FRAME_PONG = 6,
     WF_FRAME_PEERS = 7,
     WF_FRAME_INTEREST = 8,
+    WF_FRAME_ACK = 9,
+    WF_FRAME_START = 10,
     WF_FRAME_TO_ACTOR = 16, /* + wf_msg_kind SEND .. STOP */
     WF_FRAME_SEND_NAME = 24,
     WF_FRAME_CALL_NAME = 25,
@@ -89,12 +92,17 @@ enum wf_capability {
     WF_CAN_CREDIT = 1 << 4, /* WANT, GRANT */
     WF_CAN_SPAWN = 1 << 5,  /* SPAWN, SPAWNED */
 };
-enum { WF_CAPABILITIES = WF_CAN_TABLES | WF_CAN_CREDIT | WF_CAN_SPAWN }; /* of this version */
+/* Of this version. */
+enum { WF_CAPABILITIES = WF_CAN_RESUME | WF_CAN_TABLES | WF_CAN_CREDIT | WF_CAN_SPAWN };
+
+/* What a WELCOME says of the link that it names. */
+enum wf_link_state { WF_LINK_OVER = 0, WF_LINK_BROKEN = 1, WF_LINK_UP = 2 };
 
 enum wf_interest_op { WF_INTEREST_ADD = 1, WF_INTEREST_REMOVE = 2 };
 
 struct wf_hello {
-    uint64_t version, capabilities;
+    uint64_t version, newest; /* the oldest and the newest version that it speaks */
+    uint64_t capabilities;
     weft_text cluster, name;
     uint64_t incarnation, flags, heartbeat_ms;
     weft_text url[WF_FRAME_URLS];
@@ -112,12 +120,14 @@ struct wf_frame_peer {
 /* A decoded frame; texts are views into the batch. */
 struct wf_frame {
     uint32_t kind; /* wf_frame_kind; UNKNOWN: skip it */
+    bool counted;  /* it has a number on its link: see docs/wire.md */
     uint32_t tag;
     uint64_t to, from, ref;
     weft_text name; /* a name, a topic, or the reason of REFUSED and BYE */
     weft_text body;
     /* CALL, CALL_NAME: microseconds left, WF_FRAME_NO_DEADLINE; PING, PONG: the time; REFUSED: wf_refusal; INTEREST:
-     * wf_interest_op */
+     * wf_interest_op; ACK, START: counted frames; WELCOME: number of the last link, its `ref` of frames received, its
+     * `tag` wf_link_state */
     uint64_t number;
     uint32_t count;        /* PEERS, INTEREST: of items */
     weft_reader items;     /* PEERS, INTEREST: checked, to be read by wf_frame_next_peer and wf_frame_next_pattern */
@@ -145,9 +155,11 @@ void wf_put_group_send(weft_writer *w, weft_text group, uint64_t from, uint32_t 
 /* ---- All others ------------------------------------------------------------------------------------------------ */
 void wf_put_hello(weft_writer *w, const struct wf_hello *h);
 void wf_put_welcome(weft_writer *w);
+/* To who can resume a link. */
+void wf_put_welcome_link(weft_writer *w, uint64_t number, uint64_t received, enum wf_link_state state);
 void wf_put_refused(weft_writer *w, enum wf_refusal code, const char *reason);
 void wf_put_bye(weft_writer *w, const char *reason);
-void wf_put_ping(weft_writer *w, uint32_t kind /* PING or PONG */, uint64_t number);
+void wf_put_number(weft_writer *w, uint32_t kind /* PING, PONG, ACK, START */, uint64_t number);
 /* PEERS and INTEREST: the head; `count` items follow. */
 void wf_put_peers(weft_writer *w, uint32_t count);
 void wf_put_peer(weft_writer *w, weft_text name, uint64_t incarnation, const weft_text *urls, uint32_t url_count);

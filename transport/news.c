@@ -3,28 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct wf_news *wf_news_new(enum wf_news_kind kind, struct wf_session *s, const void *data, size_t size)
+struct wf_news *wf_news_new(enum wf_news_kind kind, struct wf_channel *ch, const void *data, size_t size)
 {
     struct wf_news *n = calloc(1, sizeof *n + size + 1);
     if (n == NULL) return NULL;
     n->kind = kind;
-    n->session = s;
+    n->channel = ch;
     n->size = size;
     if (size > 0) memcpy(n->data, data, size);
-    if (s != NULL) wf_session_keep(s);
+    if (ch != NULL) wf_channel_keep(ch);
     return n;
 }
 
 void wf_news_free(struct wf_news *n)
 {
-    if (n->session != NULL) wf_session_release(n->session);
+    if (n->channel != NULL) wf_channel_release(n->channel);
     free(n);
 }
 
 void wf_news_post_locked(struct wf_transport *t, struct wf_news *n)
 {
     wf_list_push(&t->news, &n->in_queue);
-    if (n->session != NULL) n->session->events++;
+    if (n->channel != NULL) n->channel->events++;
 }
 
 void wf_news_wake(struct wf_transport *t)

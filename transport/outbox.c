@@ -1,5 +1,16 @@
-/* The sending half of a session: batches queue up, one carrier message is in flight, its completion takes the next.
- */
+/* The sending half of a link: batches queue up, one carrier message is in flight, its completion takes the next.
+ *
+ * Design notes.
+ * (1) One list in the order of the wire, cut by two pointers: what has been sent and not been acknowledged (first to
+ *     `landed`), what is being sent, what waits (`unsent` to last). Sending moves the pointers, an acknowledgement
+ *     frees from the front. Nothing is copied, but batches of a few messages, which would else hold much more memory
+ *     than bytes, are put together once they have been sent.
+ * (2) Frames are counted, not numbered: both sides count alike, so no byte is spent on it. An acknowledgement frees a
+ *     batch when it covers all of it. After a loss all that is left is sent again, with START before it that says
+ *     where it begins; the receiver skips what it had.
+ * (3) A link that cannot be resumed (`number` 0) frees a batch when it has been sent.
+ * (4) What is being sent belongs to the carrier until wf_session_sent, also when the channel is lost meanwhile: then
+ *     the list is rewound afterwards, and only then the next channel begins. */
 #include "transport.h"
 
 #include <stdlib.h>
@@ -25,10 +36,16 @@ struct wf_batch *wf_batch_new(struct wf_session *s, size_t at_least)
     return b;
 }
 
-/* With the lock held. */
+/* ---- The list: all with the lock held -------------------------------------------------------------------------- */
+
+static bool can_resume(const struct wf_session *s)
+{
+    return s->number != 0;
+}
+
 static void recycle(struct wf_session *s, struct wf_batch *b)
 {
-    if (b->capacity != WF_BATCH_BYTES || s->spares == WF_SPARE_BATCHES || s->closed) {
+    if (b->capacity != WF_BATCH_BYTES || s->spares >= WF_SPARE_BATCHES_BUSY || s->closed) {
         free(b);
         return;
     }
@@ -38,40 +55,58 @@ static void recycle(struct wf_session *s, struct wf_batch *b)
     s->spares++;
 }
 
-static void count_lost(struct wf_session *s, uint32_t frames)
+static void drop_spares(struct wf_session *s, uint32_t most)
+{
+    while (s->spares > most) {
+        struct wf_batch *b = s->spare;
+        s->spare = b->next;
+        s->spares--;
+        free(b);
+    }
+}
+
+static void add_bytes(struct wf_session *s, size_t more)
+{
+    atomic_store_explicit(&s->bytes, atomic_load_explicit(&s->bytes, memory_order_relaxed) + more,
+                          memory_order_relaxed);
+}
+
+static void count_lost(struct wf_session *s, uint64_t frames)
 {
     atomic_fetch_add_explicit(&s->frames_lost, frames, memory_order_relaxed);
     atomic_fetch_add_explicit(&s->t->dropped_lost, frames, memory_order_relaxed);
 }
 
-/* Takes what goes into the next carrier message; 0: nothing is left. Lock held. */
-static unsigned take_flight(struct wf_session *s, struct pf_slice *slices)
+/* Takes the first batch out of the list. */
+static struct wf_batch *pop(struct wf_session *s)
 {
-    unsigned n = 0;
-    size_t total = 0;
-    struct wf_batch **end = &s->flight;
-    WF_ASSERT(s->flight == NULL);
-    while (s->first != NULL && n < WF_CARRIER_SLICES && (n == 0 || total + s->first->size <= WF_SEND_BYTES)) {
-        struct wf_batch *b = s->first;
-        s->first = b->next;
-        b->next = NULL;
-        slices[n++] = (struct pf_slice){b->data, b->size};
-        total += b->size;
-        *end = b;
-        end = &b->next;
-    }
+    struct wf_batch *b = s->first;
+    s->first = b->next;
     if (s->first == NULL) s->last = NULL;
-    s->sending = n > 0;
-    return n;
+    if (s->landed == b) s->landed = NULL;
+    if (s->unsent == b) {
+        s->unsent = b->next;
+        s->taken += b->frames;
+    }
+    s->base += b->frames;
+    add_bytes(s, 0 - b->size);
+    return b;
 }
 
-/* Lock held. A small batch joins the last one, so that memory stays near what is queued however short the turns are.
- */
+/* Frees what has been acknowledged. What is being sent stays, and so does what START has said is to come again: the
+ * receiver counts it. */
+static void trim(struct wf_session *s)
+{
+    while (s->first != NULL && (s->landed != NULL || (s->say_start && !s->sending && s->first == s->unsent)) &&
+           s->base + s->first->frames <= s->acked)
+        recycle(s, pop(s));
+}
+
+/* A small batch joins the last one, so that memory stays near what is queued however short the turns are. */
 static void append(struct wf_session *s, struct wf_batch *b)
 {
-    atomic_store_explicit(&s->bytes, atomic_load_explicit(&s->bytes, memory_order_relaxed) + b->size,
-                          memory_order_relaxed);
-    if (s->last != NULL && s->last->size + b->size <= s->last->capacity) {
+    add_bytes(s, b->size);
+    if (s->unsent != NULL && s->last->size + b->size <= s->last->capacity) {
         memcpy(s->last->data + s->last->size, b->data, b->size);
         s->last->size += b->size;
         s->last->frames += b->frames;
@@ -82,57 +117,163 @@ static void append(struct wf_session *s, struct wf_batch *b)
     if (s->last == NULL) s->first = b;
     else s->last->next = b;
     s->last = b;
+    if (s->unsent == NULL) s->unsent = b;
 }
 
-/* Lock held. */
+/* What overtakes goes before what is still to be sent; not before what is to be sent again, whose numbers are
+ * fixed. */
+static void insert_urgent(struct wf_session *s)
+{
+    struct wf_batch *last = s->urgent, *before = NULL;
+    if (last == NULL) return;
+    while (last->next != NULL) last = last->next;
+    for (struct wf_batch *b = s->landed != NULL ? s->landed : s->first; b != s->unsent; b = b->next) before = b;
+    last->next = s->unsent;
+    if (before == NULL) s->first = s->urgent;
+    else before->next = s->urgent;
+    if (s->unsent == NULL) s->last = last;
+    s->unsent = s->urgent;
+    s->urgent = NULL;
+}
+
+static void rewind_all(struct wf_session *s)
+{
+    s->unsent = s->first;
+    s->landed = NULL;
+    s->taken = s->base;
+    s->rewind = false;
+    s->say_start = true;
+    trim(s);
+}
+
+/* What has been sent; small batches join the one before. */
+static void land(struct wf_session *s)
+{
+    size_t bytes = 0;
+    uint64_t frames = 0;
+    struct wf_batch *before = s->landed, *b = before == NULL ? s->first : before->next;
+    while (b != s->unsent) {
+        struct wf_batch *next = b->next;
+        bytes += b->size;
+        frames += b->frames;
+        if (before != NULL && can_resume(s) && b->size <= WF_BATCH_BYTES / 2 &&
+            before->size + b->size <= before->capacity) {
+            memcpy(before->data + before->size, b->data, b->size);
+            before->size += b->size;
+            before->frames += b->frames;
+            before->next = next;
+            if (s->last == b) s->last = before;
+            recycle(s, b);
+        } else {
+            before = b;
+        }
+        b = next;
+    }
+    s->landed = before;
+    atomic_fetch_add_explicit(&s->frames_out, frames, memory_order_relaxed);
+    atomic_fetch_add_explicit(&s->bytes_out, bytes, memory_order_relaxed);
+    if (!can_resume(s)) s->acked = s->taken;
+    trim(s);
+}
+
 static void discard(struct wf_session *s)
 {
     s->closed = true;
-    size_t gone = 0;
-    while (s->first != NULL) {
-        struct wf_batch *b = s->first;
-        s->first = b->next;
-        gone += b->size;
-        count_lost(s, b->frames);
+    insert_urgent(s);
+    struct wf_batch *end = s->sending ? s->unsent : NULL, *kept = NULL;
+    struct wf_batch *flight = !s->sending ? NULL : s->landed != NULL ? s->landed->next : s->first;
+    uint64_t frames = 0;
+    for (struct wf_batch *b = s->first, *next; b != NULL; b = next) {
+        next = b->next;
+        if (b == flight && flight != end) {
+            while (b->next != end) b = b->next; /* the carrier has these; wf_session_sent frees them */
+            next = b->next;
+            kept = b;
+            continue;
+        }
+        frames += b->frames;
+        add_bytes(s, 0 - b->size);
         free(b);
     }
-    s->last = NULL;
-    while (s->spare != NULL) {
-        struct wf_batch *b = s->spare;
-        s->spare = b->next;
-        free(b);
-    }
-    s->spares = 0;
-    atomic_store_explicit(&s->bytes, atomic_load_explicit(&s->bytes, memory_order_relaxed) - gone,
-                          memory_order_relaxed);
+    s->first = kept == NULL ? NULL : flight;
+    s->last = kept;
+    if (kept != NULL) kept->next = NULL;
+    s->landed = s->unsent = NULL;
+    if (s->acked > s->base) frames -= WF_MIN(s->acked - s->base, frames);
+    s->base = s->acked;
+    count_lost(s, frames);
+    drop_spares(s, 0);
 }
 
 void wf_session_discard(struct wf_session *s)
 {
     pf_mutex_lock(s->lock);
-    discard(s);
+    if (!s->closed || !s->sending) discard(s);
     pf_mutex_unlock(s->lock);
 }
 
-/* Lock held: returns the bytes of what was in flight. */
-static size_t land(struct wf_session *s, bool ok)
+/* ---- What goes next: with the lock held ------------------------------------------------------------------------ */
+
+/* START, ACK, PONG and PING overtake everything. Returns their bytes. */
+static size_t put_head(struct wf_session *s)
 {
-    size_t landed = 0;
-    while (s->flight != NULL) {
-        struct wf_batch *b = s->flight;
-        s->flight = b->next;
-        landed += b->size;
-        if (ok) atomic_fetch_add_explicit(&s->frames_out, b->frames, memory_order_relaxed);
-        else count_lost(s, b->frames);
-        recycle(s, b);
+    weft_writer w = weft_writer_on(s->head, sizeof s->head);
+    if (can_resume(s)) {
+        if (s->say_start) wf_put_number(&w, WF_FRAME_START, s->base);
+        uint64_t received = atomic_load_explicit(&s->received, memory_order_relaxed);
+        uint64_t bytes = atomic_load_explicit(&s->bytes_in, memory_order_relaxed);
+        uint64_t told = atomic_load_explicit(&s->acked_bytes, memory_order_relaxed);
+        if (received != s->acked_frames &&
+            (s->say_ack || s->say_ping != 0 || s->say_pong != 0 || bytes - told >= WF_ACK_ALONG)) {
+            wf_put_number(&w, WF_FRAME_ACK, received);
+            s->acked_frames = received;
+            atomic_store_explicit(&s->acked_bytes, bytes, memory_order_relaxed);
+        }
     }
-    if (ok) atomic_fetch_add_explicit(&s->bytes_out, landed, memory_order_relaxed);
-    atomic_store_explicit(&s->bytes, atomic_load_explicit(&s->bytes, memory_order_relaxed) - landed,
-                          memory_order_relaxed);
-    return landed;
+    if (s->say_pong != 0) wf_put_number(&w, WF_FRAME_PONG, s->say_pong);
+    if (s->say_ping != 0) {
+        wf_put_number(&w, WF_FRAME_PING, s->say_ping);
+        s->ping = s->say_ping;
+        s->ping_mark = s->taken;
+    }
+    s->say_start = s->say_ack = false;
+    s->say_ping = s->say_pong = 0;
+    WF_ASSERT(w.error == 0);
+    return w.size;
 }
 
-/* Lock held: marks those who wait for room; they are posted without it. */
+struct flight {
+    struct pf_slice slices[WF_CARRIER_SLICES];
+    unsigned count;
+    struct wf_channel *channel; /* a reference */
+};
+
+/* Takes what goes into the next carrier message. False: nothing, or not now. */
+static bool take(struct wf_session *s, struct flight *f)
+{
+    struct wf_channel *ch = s->channel;
+    f->count = 0;
+    /* Acquire: pairs with the end of the handshake's sending. */
+    if (s->sending || s->stuck || s->closed || ch == NULL || atomic_load_explicit(&ch->saying, memory_order_acquire))
+        return false;
+    if (s->taken >= s->most_taken) insert_urgent(s);
+    size_t total = put_head(s);
+    if (total > 0) f->slices[f->count++] = (struct pf_slice){s->head, total};
+    for (total = 0; s->unsent != NULL && f->count < WF_CARRIER_SLICES; s->unsent = s->unsent->next) {
+        if (total > 0 && total + s->unsent->size > WF_SEND_BYTES) break;
+        f->slices[f->count++] = (struct pf_slice){s->unsent->data, s->unsent->size};
+        total += s->unsent->size;
+        s->taken += s->unsent->frames;
+    }
+    s->most_taken = WF_MAX(s->most_taken, s->taken);
+    s->sending = f->count > 0;
+    if (!s->sending) return false;
+    f->channel = ch;
+    wf_channel_keep(ch);
+    return true;
+}
+
+/* Marks those who wait for room; they are posted without the lock. */
 static uint64_t take_rooms(struct wf_session *s)
 {
     uint64_t mask = 0;
@@ -145,6 +286,8 @@ static uint64_t take_rooms(struct wf_session *s)
     return mask;
 }
 
+/* ---- Sending --------------------------------------------------------------------------------------------------- */
+
 static void post_rooms(struct wf_session *s, uint64_t mask)
 {
     for (uint32_t i = 0; mask != 0; i++, mask >>= 1) {
@@ -154,61 +297,214 @@ static void post_rooms(struct wf_session *s, uint64_t mask)
     }
 }
 
-/* What was in flight is gone; how many slices go next. */
-static unsigned next_flight(struct wf_session *s, bool ok, struct pf_slice *slices)
+/* What was in flight on `ch` is gone, or back. Whether something goes next. */
+static bool next_flight(struct wf_session *s, const struct wf_channel *ch, bool ok, struct flight *f)
 {
     pf_mutex_lock(s->lock);
-    land(s, ok);
     s->sending = false;
-    if (!ok) discard(s);
-    unsigned n = take_flight(s, slices);
+    if (s->closed || (!ok && !can_resume(s))) {
+        discard(s);
+    } else if (s->rewind) {
+        rewind_all(s);
+    } else if (ok) {
+        land(s);
+    } else if (s->channel == ch) {
+        s->stuck = true; /* until $cluster has seen its end */
+    } else {
+        rewind_all(s);
+    }
+    bool more = take(s, f);
     uint64_t rooms = take_rooms(s);
     pf_mutex_unlock(s->lock);
     post_rooms(s, rooms);
-    return n;
+    return more;
 }
 
 /* Sends until nothing is left or something is under way. Consumes the reference of what is in flight. */
-static void send_on(struct wf_session *s, struct pf_slice *slices, unsigned n)
+static void send_on(struct wf_session *s, struct flight *f)
 {
-    while (n > 0) {
+    bool more = true;
+    while (more) {
+        struct wf_channel *ch = f->channel;
         atomic_store_explicit(&s->last_sent, wf_transport_now(s->t), memory_order_relaxed);
-        enum wf_send r = wf_conn_send(s->conn, slices, n);
+        enum wf_send r = wf_conn_send(ch->conn, f->slices, f->count);
         if (r == WF_SEND_LATER) return;
-        n = next_flight(s, r == WF_SEND_DONE, slices);
+        more = next_flight(s, ch, r == WF_SEND_DONE, f);
+        wf_channel_release(ch);
     }
     wf_news_wake_if_stopping(s->t);
     wf_session_release(s);
 }
 
-void wf_session_push(struct wf_session *s, struct wf_batch *b)
+void wf_session_rest(struct wf_session *s)
 {
-    struct pf_slice slices[WF_CARRIER_SLICES];
-    unsigned n = 0;
+    pf_mutex_lock(s->lock);
+    if (atomic_load_explicit(&s->bytes, memory_order_relaxed) < WF_SEND_BYTES) drop_spares(s, WF_SPARE_BATCHES);
+    pf_mutex_unlock(s->lock);
+}
+
+/* With the lock, which it gives back. */
+static void unlock_and_send(struct wf_session *s)
+{
+    struct flight f;
+    bool more = take(s, &f);
+    if (more) wf_session_keep(s);
+    pf_mutex_unlock(s->lock);
+    if (more) send_on(s, &f);
+}
+
+void wf_session_kick(struct wf_session *s)
+{
+    pf_mutex_lock(s->lock);
+    unlock_and_send(s);
+}
+
+void wf_session_sent(struct wf_session *s, struct wf_channel *ch, bool ok)
+{
+    struct flight f;
+    bool more = next_flight(s, ch, ok, &f);
+    if (more) send_on(s, &f);
+    else wf_news_wake_if_stopping(s->t);
+    wf_channel_release(ch);
+    if (!more) wf_session_release(s);
+}
+
+static void push(struct wf_session *s, struct wf_batch *b, bool urgent)
+{
     pf_mutex_lock(s->lock);
     bool overflow = atomic_load_explicit(&s->bytes, memory_order_relaxed) > WF_OUTBOX_HARD;
     if (s->closed || overflow) {
         count_lost(s, b->frames);
         free(b);
+        pf_mutex_unlock(s->lock);
+    } else if (urgent) {
+        struct wf_batch **end = &s->urgent;
+        while (*end != NULL) end = &(*end)->next;
+        b->next = NULL;
+        *end = b;
+        add_bytes(s, b->size);
+        unlock_and_send(s);
     } else {
         append(s, b);
-        if (!s->sending && (n = take_flight(s, slices)) > 0) wf_session_keep(s);
+        unlock_and_send(s);
     }
-    pf_mutex_unlock(s->lock);
-    if (overflow) wf_conn_close(s->conn, "the other side does not read: outbox over its hard bound");
-    if (n > 0) send_on(s, slices, n);
+    if (overflow) wf_session_fail(s, "the other side does not read: outbox over its hard bound");
 }
 
-void wf_session_say(struct wf_session *s, struct wf_batch *b, const weft_writer *w)
+void wf_session_push(struct wf_session *s, struct wf_batch *b)
+{
+    push(s, b, false);
+}
+
+static void say(struct wf_session *s, struct wf_batch *b, const weft_writer *w, bool urgent)
 {
     WF_ASSERT(w->error == 0);
     b->size += w->size;
     b->frames++;
-    wf_session_push(s, b);
+    push(s, b, urgent);
 }
 
-void wf_session_sent(struct wf_session *s, bool ok)
+void wf_session_say(struct wf_session *s, struct wf_batch *b, const weft_writer *w)
 {
-    struct pf_slice slices[WF_CARRIER_SLICES];
-    send_on(s, slices, next_flight(s, ok, slices));
+    say(s, b, w, false);
+}
+
+void wf_session_say_first(struct wf_session *s, struct wf_batch *b, const weft_writer *w)
+{
+    say(s, b, w, true);
+}
+
+void wf_session_ping(struct wf_session *s, uint64_t number)
+{
+    pf_mutex_lock(s->lock);
+    s->say_ping = number;
+    unlock_and_send(s);
+}
+
+void wf_session_pong(struct wf_session *s, uint64_t number)
+{
+    pf_mutex_lock(s->lock);
+    s->say_pong = number;
+    unlock_and_send(s);
+}
+
+void wf_session_acknowledge(struct wf_session *s)
+{
+    pf_mutex_lock(s->lock);
+    s->say_ack = can_resume(s);
+    unlock_and_send(s);
+}
+
+/* ---- What the other side has ----------------------------------------------------------------------------------- */
+
+bool wf_session_acked(struct wf_session *s, uint64_t count)
+{
+    pf_mutex_lock(s->lock);
+    bool ok = count <= s->most_taken;
+    if (ok && count > s->acked) {
+        s->acked = count;
+        trim(s);
+    }
+    uint64_t rooms = take_rooms(s);
+    pf_mutex_unlock(s->lock);
+    post_rooms(s, rooms);
+    wf_news_wake_if_stopping(s->t);
+    return ok;
+}
+
+bool wf_session_ponged(struct wf_session *s, uint64_t number)
+{
+    pf_mutex_lock(s->lock);
+    bool ok = !can_resume(s) || number == 0 || number != s->ping || s->acked >= s->ping_mark;
+    pf_mutex_unlock(s->lock);
+    return ok;
+}
+
+void wf_session_attach(struct wf_session *s, struct wf_channel *ch, uint64_t count)
+{
+    wf_channel_keep(ch);
+    pf_mutex_lock(s->lock);
+    WF_ASSERT(s->channel == NULL);
+    s->channel = ch;
+    s->stuck = false;
+    s->acked = WF_MAX(s->acked, WF_MIN(count, s->most_taken));
+    s->say_ping = s->say_pong = s->ping = 0;
+    if (s->sending) s->rewind = true;
+    else rewind_all(s);
+    uint64_t rooms = take_rooms(s);
+    unlock_and_send(s);
+    post_rooms(s, rooms);
+}
+
+void wf_session_detach(struct wf_session *s)
+{
+    pf_mutex_lock(s->lock);
+    struct wf_channel *ch = s->channel;
+    s->channel = NULL;
+    pf_mutex_unlock(s->lock);
+    if (ch != NULL) wf_channel_release(ch);
+}
+
+bool wf_session_drained(struct wf_session *s)
+{
+    pf_mutex_lock(s->lock);
+    bool drained = s->first == NULL && s->urgent == NULL;
+    pf_mutex_unlock(s->lock);
+    return drained;
+}
+
+size_t wf_session_unacked(struct wf_session *s)
+{
+    pf_mutex_lock(s->lock);
+    size_t n = (size_t)(s->taken - WF_MIN(s->taken, WF_MAX(s->base, s->acked)));
+    pf_mutex_unlock(s->lock);
+    return n;
+}
+
+bool wf_session_confirmed(struct wf_session *s)
+{
+    pf_mutex_lock(s->lock);
+    bool confirmed = s->acked > 0;
+    pf_mutex_unlock(s->lock);
+    return confirmed || atomic_load_explicit(&s->received, memory_order_relaxed) > 0;
 }

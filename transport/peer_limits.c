@@ -23,7 +23,7 @@ static void drop(struct wf_session *s, const char *what, uint64_t rate)
     char why[WF_REASON_TEXT];
     snprintf(why, sizeof why, "over %lld times the limit of %llu %s a second", (long long)(HARD / WEFT_SEC(1)),
              (unsigned long long)rate, what);
-    wf_conn_close(s->conn, why);
+    wf_session_fail(s, why);
 }
 
 /* How long nothing should be read; the session may have been closed. */
@@ -45,44 +45,46 @@ static int64_t account(struct wf_session *s, int64_t now)
 static void go_on(struct wf_worker *w, struct wf_timer *t)
 {
     (void)w;
-    struct wf_session *s = WF_CONTAINER(WF_CONTAINER(t, struct wf_usage, timer), struct wf_session, usage);
-    int64_t now = wf_transport_now(s->t);
-    atomic_fetch_add_explicit(&s->usage.slowed, now - s->usage.paused_at, memory_order_relaxed);
+    struct wf_slowing *slow = WF_CONTAINER(t, struct wf_slowing, timer);
+    struct wf_channel *ch = WF_CONTAINER(slow, struct wf_channel, slowing);
+    int64_t now = wf_transport_now(ch->t);
+    atomic_fetch_add_explicit(&ch->session->usage.slowed, now - slow->paused_at, memory_order_relaxed);
     /* What it says meanwhile is not read: that is no silence of its. */
-    atomic_store_explicit(&s->last_heard, now, memory_order_relaxed);
-    wf_conn_resume(s->conn);
-    wf_session_release(s);
+    atomic_store_explicit(&ch->session->last_heard, now, memory_order_relaxed);
+    wf_conn_resume(ch->conn);
+    wf_channel_release(ch);
 }
 
 static void arm(struct wf_worker *w, struct wf_call *c)
 {
-    struct wf_usage *u = WF_CONTAINER(c, struct wf_usage, call);
-    if (wf_timer_arm(w, &u->timer, u->resume_at) < 0) go_on(w, &u->timer);
+    struct wf_slowing *slow = WF_CONTAINER(c, struct wf_slowing, call);
+    if (wf_timer_arm(w, &slow->timer, slow->resume_at) < 0) go_on(w, &slow->timer);
 }
 
-bool wf_limits_pause(struct wf_session *s)
+bool wf_limits_pause(struct wf_channel *ch)
 {
-    const struct wf_limits *l = &s->t->limits;
+    const struct wf_limits *l = &ch->t->limits;
     if (WF_LIKELY(l->frames == 0 && l->bytes == 0)) return false;
-    struct wf_usage *u = &s->usage;
-    int64_t now = wf_transport_now(s->t), wait = account(s, now);
+    struct wf_slowing *slow = &ch->slowing;
+    int64_t now = wf_transport_now(ch->t), wait = account(ch->session, now);
     if (wait <= 0) return false;
-    struct wf_workers *all = &s->t->node->workers;
-    u->paused_at = now;
-    u->resume_at = now + WF_MIN(wait, LOOK);
-    u->timer.fire = go_on;
-    u->call = (struct wf_call){.post.kind = WF_POST_CALL, .call = arm};
-    wf_session_keep(s);
-    wf_worker_post(s->conn->worker != NULL ? s->conn->worker : all->at[s->incarnation % all->count], &u->call.post);
+    struct wf_workers *all = &ch->t->node->workers;
+    slow->paused_at = now;
+    slow->resume_at = now + WF_MIN(wait, LOOK);
+    slow->timer.fire = go_on;
+    slow->call = (struct wf_call){.post.kind = WF_POST_CALL, .call = arm};
+    wf_channel_keep(ch);
+    wf_worker_post(ch->conn->worker != NULL ? ch->conn->worker : all->at[ch->incarnation % all->count],
+                   &slow->call.post);
     return true;
 }
 
-bool wf_limits_spawn(struct wf_session *s, const struct wf_frame *f)
+bool wf_limits_spawn(struct wf_channel *ch, const struct wf_frame *f)
 {
-    uint64_t rate = s->t->limits.spawns;
-    int64_t ahead = charge(&s->usage.spawns_at, wf_transport_now(s->t), 1, rate);
+    uint64_t rate = ch->t->limits.spawns;
+    int64_t ahead = charge(&ch->session->usage.spawns_at, wf_transport_now(ch->t), 1, rate);
     if (ahead <= BURST) return true;
-    if (ahead > HARD) drop(s, "spawns", rate);
-    else wf_rights_refuse(s, f, WEFT_EFULL);
+    if (ahead > HARD) drop(ch->session, "spawns", rate);
+    else wf_rights_refuse(ch, f, WEFT_EFULL);
     return false;
 }

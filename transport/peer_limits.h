@@ -8,7 +8,7 @@
 
 #include "worker.h"
 
-struct wf_session;
+struct wf_channel;
 struct wf_frame;
 
 /* Of a node; per second, 0: no limit. */
@@ -20,16 +20,20 @@ struct wf_limits {
 struct wf_usage {
     int64_t frames_at, bytes_at, spawns_at;
     uint64_t frames, bytes; /* of the session's counters, that have been accounted for */
-    struct wf_call call;    /* to the worker that has the timer */
+    _Atomic int64_t slowed; /* ns in all; relaxed, for `weft nodes` */
+};
+
+/* A pause of one connection. */
+struct wf_slowing {
+    struct wf_call call; /* to the worker that has the timer */
     struct wf_timer timer;
     int64_t paused_at, resume_at;
-    _Atomic int64_t slowed; /* ns in all; relaxed, for `weft nodes` */
 };
 
 /* All that one read brought has been handled. True: receiving pauses; it goes on by itself, unless the session was
  * closed. */
-bool wf_limits_pause(struct wf_session *s);
+bool wf_limits_pause(struct wf_channel *ch);
 /* Whether one more actor may be started. False: it was answered, counted, or the session was closed. */
-bool wf_limits_spawn(struct wf_session *s, const struct wf_frame *f);
+bool wf_limits_spawn(struct wf_channel *ch, const struct wf_frame *f);
 
 #endif

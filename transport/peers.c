@@ -172,7 +172,8 @@ int64_t wf_dialers_tick(struct wf_cluster *c, int64_t now)
     WF_LIST_EACH(k, &c->dialers) {
         struct wf_dialer *d = WF_CONTAINER(k, struct wf_dialer, in_cluster);
         if (d->busy || d->self) continue;
-        if (d->incarnation != 0 && wf_links_find(c, d->incarnation) != NULL) {
+        if (c->leaving && wf_links_find(c, d->incarnation) == NULL) continue; /* only what is to be drained */
+        if (d->incarnation != 0 && wf_links_is_up(c, d->incarnation)) {
             if (!d->seed) dialer_free(d);
             continue;
         }
@@ -255,6 +256,7 @@ void wf_peers_up(struct wf_cluster *c, struct wf_session *s)
     pf_mutex_lock(c->t->lock);
     p->state = WF_PEER_UP;
     p->session = s;
+    p->last_number = s->number;
     p->reason[0] = '\0';
     p->since = wf_transport_now(c->t);
     pf_cond_broadcast(c->t->changed);
@@ -264,7 +266,7 @@ void wf_peers_up(struct wf_cluster *c, struct wf_session *s)
 static void dial_peer(struct wf_cluster *c, const struct wf_peer *p)
 {
     const struct wf_transport *t = c->t;
-    if (p->url_count == 0 || c->leaving || t->client) return;
+    if (p->url_count == 0 || t->client || (c->leaving && p->session == NULL)) return;
     weft_text urls[WF_FRAME_URLS];
     for (uint32_t i = 0; i < p->url_count; i++) urls[i] = weft_cstr(p->url[i]);
     struct wf_dialer *d = dialer_of(c, p->incarnation);
@@ -275,6 +277,29 @@ static void dial_peer(struct wf_cluster *c, const struct wf_peer *p)
     d->incarnation = p->incarnation;
     d->next_at = now + (first ? 0 : WF_OTHER_DIALS);
     d->give_up_at = now + WF_GIVE_UP;
+}
+
+void wf_peers_broken(struct wf_cluster *c, struct wf_session *s, const char *reason)
+{
+    struct wf_peer *p = wf_peers_find(c, s->incarnation);
+    if (p == NULL) return;
+    pf_mutex_lock(c->t->lock);
+    p->state = WF_PEER_SUSPECT;
+    p->since = wf_transport_now(c->t);
+    snprintf(p->reason, sizeof p->reason, "%s", reason);
+    pf_mutex_unlock(c->t->lock);
+    dial_peer(c, p);
+}
+
+void wf_peers_resumed(struct wf_cluster *c, struct wf_session *s)
+{
+    struct wf_peer *p = wf_peers_find(c, s->incarnation);
+    if (p == NULL) return;
+    pf_mutex_lock(c->t->lock);
+    p->state = WF_PEER_UP;
+    p->since = wf_transport_now(c->t);
+    p->reason[0] = '\0';
+    pf_mutex_unlock(c->t->lock);
 }
 
 void wf_peers_down(struct wf_cluster *c, struct wf_session *s, const char *reason, bool left)
@@ -295,7 +320,7 @@ static bool name_is_linked(struct wf_cluster *c, weft_text name)
 {
     WF_LIST_EACH(k, &c->peers) {
         struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-        if (p->state == WF_PEER_UP && strlen(p->name) == name.size && memcmp(p->name, name.data, name.size) == 0)
+        if (p->session != NULL && strlen(p->name) == name.size && memcmp(p->name, name.data, name.size) == 0)
             return true;
     }
     return false;
@@ -305,7 +330,7 @@ void wf_peers_heard_of(struct wf_cluster *c, const struct wf_frame_peer *heard)
 {
     if (heard->incarnation == c->t->node->incarnation || name_is_linked(c, heard->name)) return;
     struct wf_peer *p = wf_peers_find(c, heard->incarnation);
-    if (p != NULL && (p->state == WF_PEER_UP || p->left || dialer_of(c, p->incarnation) != NULL)) return;
+    if (p != NULL && (p->session != NULL || p->left || dialer_of(c, p->incarnation) != NULL)) return;
     if (p == NULL && c->peer_count >= WF_PEERS_MAX) return;
     if (p == NULL) p = peer_add(c, heard->name, heard->incarnation, heard->url, heard->url_count);
     if (p == NULL) return;
@@ -355,7 +380,7 @@ void wf_peers_introduce(struct wf_cluster *c, struct wf_session *s)
     say_peers(c, s, NULL, s->incarnation);
     WF_LIST_EACH(k, &c->peers) {
         struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-        if (p->state == WF_PEER_UP && p != self) say_peers(c, p->session, self, 0);
+        if (p->session != NULL && p != self) say_peers(c, p->session, self, 0);
     }
 }
 

@@ -340,7 +340,7 @@ static uint32_t route_grants(struct wf_worker *w, uint64_t peer)
 static void route_fault(struct wf_worker *w, uint64_t peer, const char *why)
 {
     const struct wf_port *port = find(ports_of(w), peer);
-    if (port != NULL) wf_conn_close(port->session->conn, why);
+    if (port != NULL) wf_session_fail(port->session, why);
 }
 
 const struct wf_route wf_transport_route = {.send = route_send,
@@ -410,7 +410,7 @@ static void apply_open(struct wf_worker *w, struct wf_call *call)
         port_free(c->port);
     } else if (!add_port(p, c->port)) {
         port_free(c->port);
-        wf_conn_close(c->session->conn, "out of memory");
+        wf_session_fail(c->session, "out of memory");
     }
     change_free(c);
 }
@@ -447,7 +447,7 @@ static void apply_interest(struct wf_worker *w, struct wf_call *call)
         bool known = wf_trie_find(&port->interest.trie, pattern) != NULL;
         if (c->op == WF_INTEREST_REMOVE) wf_interest_remove(&port->interest, pattern);
         else if (!known && wf_interest_add(&port->interest, pattern) < 0)
-            wf_conn_close(c->session->conn, "out of memory");
+            wf_session_fail(c->session, "out of memory");
     }
     change_free(c);
 }

@@ -17,19 +17,19 @@ static const char *owner_of(struct wf_cluster *c, uint64_t incarnation)
     return p == NULL ? NULL : p->name;
 }
 
-bool wf_rights_admit(struct wf_cluster *c, struct wf_session *s, char *why)
+bool wf_rights_admit(struct wf_cluster *c, struct wf_channel *ch, char *why)
 {
-    const struct wf_identity *who = s->conn->who;
-    const char *owner = owner_of(c, s->incarnation);
+    const struct wf_identity *who = ch->conn->who;
+    const char *owner = owner_of(c, ch->incarnation);
     char roles[WF_ROLE_TEXT];
-    s->denied = who == NULL ? 0 : WF_RIGHT_ALL & ~who->rights;
-    s->guarded = s->denied != 0 || c->t->limits.spawns != 0;
-    if (owner != NULL && strcmp(owner, s->name) != 0) {
-        snprintf(why, WF_REASON_TEXT, "node %.40s says it is the run of node %.40s", s->name, owner);
-    } else if (who != NULL && !wf_identity_may_be(who, s->name, s->client)) {
-        snprintf(why, WF_REASON_TEXT, "it says it is node %.50s, and has the certificate of %.50s", s->name,
+    ch->denied = who == NULL ? 0 : WF_RIGHT_ALL & ~who->rights;
+    ch->guarded = ch->denied != 0 || c->t->limits.spawns != 0;
+    if (owner != NULL && strcmp(owner, ch->name) != 0) {
+        snprintf(why, WF_REASON_TEXT, "node %.40s says it is the run of node %.40s", ch->name, owner);
+    } else if (who != NULL && !wf_identity_may_be(who, ch->name, ch->client)) {
+        snprintf(why, WF_REASON_TEXT, "it says it is node %.50s, and has the certificate of %.50s", ch->name,
                  who->name);
-    } else if (!s->client && (s->denied & WF_RIGHT_JOIN) != 0) {
+    } else if (!ch->client && (ch->denied & WF_RIGHT_JOIN) != 0) {
         snprintf(why, WF_REASON_TEXT, "the certificate of %.50s is for a tool (roles: %s), not for a node", who->name,
                  wf_roles_text(who->roles, roles));
     } else {
@@ -58,19 +58,19 @@ static uint32_t right_of_verb(uint32_t verb)
     }
 }
 
-static bool is_for_control(const struct wf_session *s, const struct wf_frame *f)
+static bool is_for_control(const struct wf_channel *ch, const struct wf_frame *f)
 {
-    if (f->kind != WF_FRAME_SEND_NAME && f->kind != WF_FRAME_CALL_NAME) return f->to == s->t->control.actor;
+    if (f->kind != WF_FRAME_SEND_NAME && f->kind != WF_FRAME_CALL_NAME) return f->to == ch->t->control.actor;
     return f->name.size == 5 && memcmp(f->name.data, "$node", 5) == 0;
 }
 
-static uint32_t right_for(const struct wf_session *s, const struct wf_frame *f)
+static uint32_t right_for(const struct wf_channel *ch, const struct wf_frame *f)
 {
     switch (f->kind) {
     case WF_FRAME_TO_ACTOR + WF_MSG_SEND:
     case WF_FRAME_TO_ACTOR + WF_MSG_CALL:
     case WF_FRAME_SEND_NAME:
-    case WF_FRAME_CALL_NAME: return is_for_control(s, f) ? right_of_verb(f->tag) : WF_RIGHT_TALK;
+    case WF_FRAME_CALL_NAME: return is_for_control(ch, f) ? right_of_verb(f->tag) : WF_RIGHT_TALK;
     case WF_FRAME_PUBLISH:
     case WANT:
     case WF_FRAME_WANT_NAME: return WF_RIGHT_TALK;
@@ -85,16 +85,16 @@ static uint32_t right_for(const struct wf_session *s, const struct wf_frame *f)
     return 0;
 }
 
-static void answer(struct wf_session *s, const struct wf_frame *f, int error)
+static void answer(struct wf_channel *ch, const struct wf_frame *f, int error)
 {
     static const char text[] = "the role of your certificate does not grant this";
     bool call = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL;
     bool link = f->kind == LINK;
-    struct wf_batch *b = wf_batch_new(s, WF_FRAME_SPARE + sizeof text);
+    struct wf_batch *b = wf_batch_new(ch->session, WF_FRAME_SPARE + sizeof text);
     if (b == NULL) return;
     weft_writer w = wf_batch_writer(b);
-    if (call && is_for_control(s, f)) {
-        wf_put_to_actor(&w, WF_MSG_REPLY, f->from, s->t->control.actor, WF_CONTROL_ERROR, f->ref, text,
+    if (call && is_for_control(ch, f)) {
+        wf_put_to_actor(&w, WF_MSG_REPLY, f->from, ch->t->control.actor, WF_CONTROL_ERROR, f->ref, text,
                         sizeof text - 1, WF_FRAME_NO_DEADLINE);
     } else if (link) {
         uint8_t body[4];
@@ -103,25 +103,25 @@ static void answer(struct wf_session *s, const struct wf_frame *f, int error)
     } else {
         wf_put_to_actor(&w, WF_MSG_FAILED, f->from, f->to, (uint32_t)-error, f->ref, NULL, 0, WF_FRAME_NO_DEADLINE);
     }
-    wf_session_say(s, b, &w);
+    wf_session_say(ch->session, b, &w);
 }
 
-void wf_rights_refuse(struct wf_session *s, const struct wf_frame *f, int error)
+void wf_rights_refuse(struct wf_channel *ch, const struct wf_frame *f, int error)
 {
     bool asks = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL || f->kind == LINK ||
                 f->kind == SPAWN;
-    uint64_t before = atomic_fetch_add_explicit(&s->refused, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&s->t->dropped_refused, 1, memory_order_relaxed);
+    uint64_t before = atomic_fetch_add_explicit(&ch->session->refused, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ch->t->dropped_refused, 1, memory_order_relaxed);
     if (before == 0)
-        weft_log(WEFT_WARN, "refused a %s of %s (%s): %s; counted from now on", wf_frame_name(f->kind), s->name,
-                 s->conn->remote,
+        weft_log(WEFT_WARN, "refused a %s of %s (%s): %s; counted from now on", wf_frame_name(f->kind), ch->name,
+                 ch->conn->remote,
                  error == WEFT_EACCESS ? "no role of its certificate grants it" : "it asks for more than its limit");
-    if (asks) answer(s, f, error);
+    if (asks) answer(ch, f, error);
 }
 
-bool wf_rights_allow(struct wf_session *s, const struct wf_frame *f)
+bool wf_rights_allow(struct wf_channel *ch, const struct wf_frame *f)
 {
-    if ((s->denied & right_for(s, f)) == 0) return f->kind != SPAWN || wf_limits_spawn(s, f);
-    wf_rights_refuse(s, f, WEFT_EACCESS);
+    if ((ch->denied & right_for(ch, f)) == 0) return f->kind != SPAWN || wf_limits_spawn(ch, f);
+    wf_rights_refuse(ch, f, WEFT_EACCESS);
     return false;
 }

@@ -7,11 +7,11 @@
 #include "cluster.h"
 
 /* Whether the session may be who its HELLO says. False: `why` (WF_REASON_TEXT bytes) is for both sides' logs. */
-bool wf_rights_admit(struct wf_cluster *c, struct wf_session *s, char *why);
+bool wf_rights_admit(struct wf_cluster *c, struct wf_channel *ch, char *why);
 /* Whether a frame is heard, of a session that is `guarded`: it lacks a right, or its spawns are limited. If not it
  * has been answered, counted, and said once. */
-bool wf_rights_allow(struct wf_session *s, const struct wf_frame *f);
+bool wf_rights_allow(struct wf_channel *ch, const struct wf_frame *f);
 /* Counts the frame and gives the error as its answer, if there is one to such a frame. */
-void wf_rights_refuse(struct wf_session *s, const struct wf_frame *f, int error);
+void wf_rights_refuse(struct wf_channel *ch, const struct wf_frame *f, int error);
 
 #endif

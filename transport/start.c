@@ -86,6 +86,10 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     t->client = o->client;
     t->heartbeat = node->options.heartbeat;
     t->handshake_time = WEFT_SEC(5);
+    t->resume_window = node->options.resume_window;
+    t->heartbeats_lost = node->options.heartbeats_lost;
+    t->wire_version = node->options.wire_version == 0 ? WF_WIRE_NEWEST : (uint64_t)node->options.wire_version;
+    t->capabilities = t->wire_version < 2 ? 0 : WF_CAPABILITIES;
     wf_list_init(&t->news);
     wf_interest_init(&t->interest);
     wf_list_init(&t->table_peers);
@@ -93,6 +97,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     t->cluster = calloc(1, sizeof *t->cluster);
     if (t->cluster != NULL) {
         t->cluster->t = t;
+        wf_list_init(&t->cluster->channels);
         wf_list_init(&t->cluster->sessions);
         wf_list_init(&t->cluster->dialers);
         wf_list_init(&t->cluster->peers);
@@ -105,7 +110,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     if (rc == WEFT_OK) rc = wf_ports_create(t);
     struct wf_carrier_options co = {.env = node->workers.env,
                                     .workers = &node->workers,
-                                    .user = &wf_session_carrier_user,
+                                    .user = &wf_channel_carrier_user,
                                     .owner = t,
                                     .tls = t->tls,
                                     .stranger_time = t->handshake_time};

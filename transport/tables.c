@@ -164,30 +164,31 @@ struct wf_session *wf_tables_session(struct wf_transport *t, uint64_t incarnatio
 /* ---- What they say --------------------------------------------------------------------------------------------- */
 
 /* Under tables_lock. */
-static int apply(struct wf_session *s, struct peer *p, const struct wf_frame *f)
+static int apply(struct wf_channel *ch, struct peer *p, const struct wf_frame *f)
 {
-    weft_node *node = s->t->node;
+    weft_node *node = ch->t->node;
     if (f->number == WF_TABLE_BEGIN) {
-        if (p->entries > 0) wf_tables_drop(node, s->incarnation);
+        if (p->entries > 0) wf_tables_drop(node, ch->incarnation);
         p->entries = 0;
         return WEFT_OK;
     }
     struct wf_entry e = wf_frame_entry(f);
-    int grown = wf_tables_apply(node, &s->in, s->incarnation, (enum wf_table_op)f->number, &e);
+    int grown = wf_tables_apply(node, &ch->in, ch->incarnation, (enum wf_table_op)f->number, &e);
     if (grown < 0 && grown != -1) return grown;
     p->entries += (uint32_t)grown;
     return p->entries > WF_TABLE_ENTRIES_MAX ? WEFT_EFULL : WEFT_OK;
 }
 
-bool wf_tables_receive(struct wf_session *s, const struct wf_frame *f)
+bool wf_tables_receive(struct wf_channel *ch, const struct wf_frame *f)
 {
+    struct wf_session *s = ch->session;
     if (!takes_part(s) || f->number == WF_TABLE_NONE) return true;
-    wf_session_post(s); /* what was sent before comes before news of the change */
+    wf_channel_post(ch); /* what was sent before comes before news of the change */
     wf_tables_begin(s->t->node);
     struct peer *p = find(s->t, s);
-    int rc = p == NULL ? WEFT_OK : apply(s, p, f); /* NULL: the link has just ended */
+    int rc = p == NULL ? WEFT_OK : apply(ch, p, f); /* NULL: the link has just ended */
     wf_tables_end(s->t->node);
     if (rc == WEFT_OK) return true;
-    wf_conn_close(s->conn, rc == WEFT_EFULL ? "too many names and members of groups" : "out of memory");
+    wf_session_fail(s, rc == WEFT_EFULL ? "too many names and members of groups" : "out of memory");
     return false;
 }

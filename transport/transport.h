@@ -1,17 +1,21 @@
 /* transport/transport.h -- what the files of this folder share.
  *
  * Design notes.
- * (1) A session is one connection to another node, from on_up to on_down. Between the two it may become a link
- *     ("up"): then each worker has a port to it. A new connection to the same node is a new session.
+ * (1) A channel is one connection to another node, from on_up to on_down. A session is the link between two nodes,
+ *     that is between two incarnations: it outlives its channels. A new channel begins with the handshake, which ends
+ *     with "up": then it carries a session, a new one or one whose channel was lost. Each worker has a port to a
+ *     session.
  * (2) Three kinds of threads meet here. Workers encode into the batch of a port, which is theirs alone. The carrier's
  *     threads decode what comes and take batches from the outbox. The actor $cluster decides everything: handshakes,
  *     dialling, heartbeats, who is told. It hands its decisions to the workers as posted calls (port opened, port
  *     closed, interest changed), so that no worker ever takes a lock to find a peer.
  * (3) Both say HELLO, then the node with the higher incarnation says WELCOME if it agrees, then the other one: its
- *     WELCOME makes the connection the link, and it refuses others. So two that dial each other at once agree without
+ *     WELCOME makes the channel the link's, and it refuses others. So two that dial each other at once agree without
  *     a race, and no message is ever sent on a connection that is then dropped as a duplicate.
- * (4) Locks: wf_transport.lock (events, tables; short) and wf_session.lock (outbox). Never both at once, and no call
- *     into the carrier under either. */
+ * (4) Receiving goes on in one channel of a session at a time: the next one is attached when on_down of the one
+ *     before it has come.
+ * (5) Locks: wf_transport.lock (events, tables, what a channel says in its handshake; short) and wf_session.lock
+ *     (outbox), in this order if both. No call into the carrier under either. */
 #ifndef WF_TRANSPORT_H
 #define WF_TRANSPORT_H
 
@@ -36,21 +40,25 @@ enum {
     WF_OUTBOX_LOW = WF_OUTBOX_MAX / 2,  /* here those who wait for room are woken */
     WF_OUTBOX_HARD = 4 * WF_OUTBOX_MAX, /* replies and signals may go beyond, up to here; then the link is cut */
     WF_BATCH_MAX = 256 * 1024 + WEFT_MESSAGE_MAX + 1024, /* of what a peer may send in one message */
-    WF_SPARE_BATCHES = 4,
-    WF_PATTERNS_MAX = 65536,    /* of one peer */
-    WF_EVENTS_PER_SESSION = 16, /* then its receiving pauses */
+    WF_SPARE_BATCHES = 4,                                /* kept by a quiet link */
+    WF_SPARE_BATCHES_BUSY = 256, /* and by one that sends: given back by the heap they would be faulted in again */
+    WF_ACK_BYTES = 256 * 1024,   /* so many received bytes are acknowledged at once */
+    WF_ACK_ALONG = 8 * 1024,     /* and so many with whatever is sent next */
+    WF_HEAD_BYTES = 64,          /* of what goes before the frames of a carrier message */
+    WF_PATTERNS_MAX = 65536,     /* of one peer */
+    WF_EVENTS_PER_CHANNEL = 16,  /* then its receiving pauses */
     WF_PEERS_MAX = 4096,
-    WF_HEARTBEATS_LOST = 5,
 };
 
 struct wf_transport;
 struct wf_session;
+struct wf_channel;
 
 /* Frames for one peer, encoded. */
 struct wf_batch {
     struct wf_batch *next;
     size_t size, capacity;
-    uint32_t frames;
+    uint32_t frames; /* that are counted, see docs/wire.md; never counted and uncounted ones in one batch */
     uint8_t data[];
 };
 
@@ -61,24 +69,26 @@ struct wf_room {
     enum { WF_ROOM_IDLE, WF_ROOM_WANTED, WF_ROOM_POSTED } state;
 };
 
-/* What a session has been through. Written by $cluster while the receiving side is paused, read by the receiving
+/* What a channel has been through. Written by $cluster while the receiving side is paused, read by the receiving
  * side. */
 enum wf_phase {
     WF_PHASE_NEW,     /* waits for HELLO */
     WF_PHASE_HEARD,   /* HELLO was good; the other side decides */
     WF_PHASE_REFUSED, /* we said no; ends when that has been sent */
+    WF_PHASE_PENDING, /* agreed; waits for the end of the channel that it replaces */
     WF_PHASE_UP,
     WF_PHASE_OVER,
 };
 
-struct wf_session {
-    struct wf_link in_all; /* wf_cluster.sessions */
+struct wf_channel {
+    struct wf_link in_all; /* wf_cluster.channels */
     struct wf_transport *t;
     struct wf_conn *conn;
     _Atomic uint32_t refs;
-    struct wf_dialer *dialer; /* NULL: accepted */
-    _Atomic int phase;        /* release by $cluster, acquire by the receiving side */
-    /* Who it is: filled in before it is up. */
+    struct wf_dialer *dialer;   /* NULL: accepted */
+    _Atomic int phase;          /* release by $cluster, acquire by the receiving side */
+    struct wf_session *session; /* a reference; under t->lock until it is PENDING or UP, then fixed */
+    /* What its HELLO said. */
     uint64_t incarnation;
     char name[WF_NODE_NAME_MAX + 1];
     char url[WF_FRAME_URLS][WF_URL_TEXT];
@@ -86,31 +96,86 @@ struct wf_session {
     bool client;
     bool guarded;          /* frames are looked at by wf_rights_allow */
     uint32_t denied;       /* rights (wf_right) that its certificate does not grant; 0 without TLS */
-    uint64_t capabilities; /* wf_capability */
-    int64_t heartbeat;     /* of the other side */
+    uint64_t version;      /* the newest that both speak */
+    uint64_t capabilities; /* wf_capability: of both */
+    int64_t heartbeat;
     int64_t handshake_by;
-    int64_t suspect_at; /* 0: no; then it must have been heard since `suspect_from` */
-    int64_t suspect_from;
-    /* The outbox. */
-    pf_mutex *lock;
-    struct wf_batch *first, *last; /* to be sent */
-    struct wf_batch *flight;       /* being sent */
-    struct wf_batch *spare;
-    uint32_t spares;
-    _Atomic size_t bytes; /* in both; changed under lock, read without (relaxed: a bound that may be a little late) */
-    bool sending;
-    _Atomic bool
-        closed; /* changed under lock, read without (relaxed: a send that comes a little early is counted as lost) */
-    struct wf_room *rooms; /* one for each worker */
+    /* Under t->lock: what is said before it carries a session. `saying` is true while something of it is being sent:
+     * release when it ends, acquire by who sends for a session. */
+    struct wf_batch *first, *last, *flight;
+    _Atomic bool saying;
     /* The receiving side. */
     struct wf_inbound in;
     struct wf_call unchoked;
-    uint32_t events;   /* under t->lock: of this session in the queue */
+    uint64_t at;   /* counted frames of the session that have come, with those that came on channels before */
+    bool placed;   /* `at` is known */
+    uint8_t *rest; /* PENDING: what came behind WELCOME, to be received when it is up */
+    size_t rest_size;
+    uint64_t heard;    /* PENDING: frames that the other side has said it has */
+    uint32_t events;   /* under t->lock: of this channel in the queue */
     bool events_pause; /* under t->lock */
-    uint32_t patterns; /* the other side's */
+    struct wf_slowing slowing;
+};
+
+/* Of a session; $cluster only. */
+enum wf_state {
+    WF_STATE_UP,
+    WF_STATE_BROKEN, /* has lost its channel; waits for another one until `resume_by` */
+    WF_STATE_OVER,
+};
+
+struct wf_session {
+    struct wf_link in_all; /* wf_cluster.sessions, until it is over */
+    struct wf_transport *t;
+    _Atomic uint32_t refs;
+    enum wf_state state;
+    uint64_t number;            /* of the link, see docs/wire.md; 0: it cannot be resumed */
+    struct wf_channel *pending; /* $cluster only; a reference: the one to come */
+    int64_t resume_by;
+    char reason[WF_REASON_TEXT]; /* why it is broken */
+    /* Who it is: fixed. */
+    uint64_t incarnation;
+    char name[WF_NODE_NAME_MAX + 1];
+    char url[WF_FRAME_URLS][WF_URL_TEXT];
+    uint32_t url_count;
+    bool client;
+    uint64_t capabilities; /* wf_capability: of both */
+    int64_t heartbeat;     /* of the other side */
+    int64_t suspect_at;    /* 0: no; then it must have been heard since `suspect_from` */
+    int64_t suspect_from;
+    /* The outbox, under lock; see outbox.c. */
+    pf_mutex *lock;
+    struct wf_channel *channel; /* a reference; changed by $cluster alone */
+    struct wf_batch *first, *last;
+    struct wf_batch *landed;          /* the last one that has been sent; NULL: none */
+    struct wf_batch *unsent;          /* the first one that is still to be sent; between the two: being sent */
+    struct wf_batch *urgent;          /* to be sent before it */
+    uint64_t base, taken, most_taken; /* counted frames before `first`, before `unsent`, the most there has been */
+    uint64_t acked;
+    struct wf_batch *spare;
+    uint32_t spares;
+    _Atomic size_t bytes; /* of all; changed under lock, read without (relaxed: a bound that may be a little late) */
+    bool sending;
+    bool stuck;  /* the channel takes no more */
+    bool rewind; /* all is to be sent again, as soon as what is being sent has ended */
+    /* What goes before the frames of the next message. */
+    bool say_start, say_ack;
+    uint64_t say_ping, say_pong;  /* 0: nothing */
+    uint64_t ping, ping_mark;     /* the last one, 0: none, and `taken` when it was sent */
+    uint64_t acked_frames;        /* what we have acknowledged */
+    uint8_t head[WF_HEAD_BYTES];  /* being sent */
+    _Atomic uint64_t acked_bytes; /* `bytes_in` then; changed under lock, read without (relaxed, as a hint) */
+    _Atomic bool
+        closed; /* changed under lock, read without (relaxed: a send that comes a little early is counted as lost) */
+    _Atomic bool failed; /* it must not be resumed; release after `why_failed`, which is under lock, acquire */
+    char why_failed[WF_REASON_TEXT];
+    struct wf_room *rooms; /* one for each worker */
+    /* The receiving side. */
+    _Atomic uint64_t received; /* counted frames; relaxed */
+    uint32_t patterns;         /* the other side's */
     /* For `weft nodes`, and heartbeats; relaxed. */
     _Atomic int64_t last_heard, last_sent, rtt;
-    _Atomic uint64_t bytes_in, bytes_out, frames_in, frames_out, frames_lost;
+    _Atomic uint64_t bytes_in, bytes_out, frames_in, frames_out, frames_lost, resumes;
     _Atomic uint64_t refused; /* frames of it that its role, or its limit, does not allow */
     struct wf_usage usage;    /* of its limits */
 };
@@ -141,9 +206,9 @@ struct wf_ports {
 
 /* ---- What $cluster hears --------------------------------------------------------------------------------------- */
 enum wf_news_kind {
-    WF_NEWS_MESSAGE,     /* session, data: a message during the handshake; the receiving side is paused */
-    WF_NEWS_FRAME,       /* session, data: PEERS or BYE */
-    WF_NEWS_DOWN,        /* session (may be NULL), dialer (may be NULL), text: reason */
+    WF_NEWS_MESSAGE,     /* channel, data: a message during the handshake; the receiving side is paused */
+    WF_NEWS_FRAME,       /* channel, data: PEERS or BYE */
+    WF_NEWS_DOWN,        /* channel (may be NULL), dialer (may be NULL), text: reason */
     WF_NEWS_DIAL_FAILED, /* dialer, text */
     WF_NEWS_INTEREST,    /* number: wf_interest_op, text: pattern */
     WF_NEWS_WATCH,       /* pid */
@@ -152,7 +217,7 @@ enum wf_news_kind {
 struct wf_news {
     struct wf_link in_queue; /* wf_transport.news */
     enum wf_news_kind kind;
-    struct wf_session *session; /* a reference */
+    struct wf_channel *channel; /* a reference */
     struct wf_dialer *dialer;
     char remote[64];
     weft_pid pid;
@@ -181,8 +246,12 @@ struct wf_transport {
     uint32_t url_count;
     char (*seed)[WF_URL_TEXT];
     uint32_t seed_count;
-    int64_t heartbeat, handshake_time;
-    struct wf_tls *tls; /* NULL: this node has no certificates */
+    int64_t heartbeat, handshake_time, resume_window;
+    int heartbeats_lost;
+    uint64_t wire_version; /* the newest that this node speaks */
+    uint64_t capabilities; /* wf_capability: of this node */
+    uint64_t last_number;  /* of a link, as the lower incarnation; $cluster only */
+    struct wf_tls *tls;    /* NULL: this node has no certificates */
     bool insecure;
     struct wf_limits limits;      /* of each peer */
     struct wf_discover *discover; /* NULL: no sources */
@@ -210,31 +279,68 @@ static inline int64_t wf_transport_now(const struct wf_transport *t)
     return env->now(env);
 }
 
+/* ---- channel.c ------------------------------------------------------------------------------------------------- */
+extern const struct wf_carrier_user wf_channel_carrier_user; /* owner: the transport */
+void wf_channel_keep(struct wf_channel *ch);
+void wf_channel_release(struct wf_channel *ch);
+/* Says one small frame of the handshake, written by `put`: false: no memory, the channel was closed. */
+bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size);
+/* Hands over what has been received so far, if it is not on its way already. */
+void wf_channel_post(struct wf_channel *ch);
+
 /* ---- session.c ------------------------------------------------------------------------------------------------- */
-extern const struct wf_carrier_user wf_session_carrier_user; /* owner: the transport */
+struct wf_session *wf_session_new(struct wf_channel *ch, uint64_t number); /* NULL: out of memory */
 void wf_session_keep(struct wf_session *s);
 void wf_session_release(struct wf_session *s);
+/* Decodes frames that came on an established channel, for wf_channel_post; the caller has the receiving side.
+ * False: the session was ended for a fault in them. */
+bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size);
+/* Any thread: ends the link, whether or not it could be resumed; $cluster takes it down. */
+void wf_session_fail(struct wf_session *s, const char *reason);
+static inline bool wf_session_can(const struct wf_session *s, uint64_t capability)
+{
+    return (s->capabilities & capability) != 0;
+}
+
+/* ---- outbox.c -------------------------------------------------------------------------------------------------- */
 struct wf_batch *wf_batch_new(struct wf_session *s, size_t at_least);
 /* Takes the batch over; sends it now if nothing is in flight. Any thread. */
 void wf_session_push(struct wf_session *s, struct wf_batch *b);
-/* The carrier has done with what was in flight. */
-void wf_session_sent(struct wf_session *s, bool ok);
-/* No more is sent; what was queued is counted as lost. */
-void wf_session_discard(struct wf_session *s);
-/* Decodes frames that came on an established session, for wf_session_post; the caller has the receiving side.
- * False: the session was closed for a fault in them. */
-bool wf_session_receive(struct wf_session *s, const uint8_t *data, size_t size);
-/* Hands over what has been received so far, if it is not on its way already. */
-void wf_session_post(struct wf_session *s);
 /* `b` with one frame written by `w` = wf_batch_writer(b): push. */
 void wf_session_say(struct wf_session *s, struct wf_batch *b, const weft_writer *w);
+/* The same, but it overtakes all that has not been sent yet, except what has overtaken before. For frames of the
+ * cluster itself that need no order with messages. */
+void wf_session_say_first(struct wf_session *s, struct wf_batch *b, const weft_writer *w);
+/* Any thread. PING and PONG overtake everything; `number` is not 0. */
+void wf_session_ping(struct wf_session *s, uint64_t number);
+void wf_session_pong(struct wf_session *s, uint64_t number);
+/* Says now what has been received. */
+void wf_session_acknowledge(struct wf_session *s);
+/* The other side has said that it has `count` frames. False: so many were never sent. */
+bool wf_session_acked(struct wf_session *s, uint64_t count);
+/* PONG has come. False: frames that were sent before the PING have not been acknowledged. */
+bool wf_session_ponged(struct wf_session *s, uint64_t number);
+/* The carrier has done with what was in flight on `ch`. */
+void wf_session_sent(struct wf_session *s, struct wf_channel *ch, bool ok);
+/* Gives back the memory that a burst has left. */
+void wf_session_rest(struct wf_session *s);
+/* Sends if there is something to send and nothing is in flight. */
+void wf_session_kick(struct wf_session *s);
+/* By $cluster: from now on `ch` carries it; the other side has `count` frames. */
+void wf_session_attach(struct wf_session *s, struct wf_channel *ch, uint64_t count);
+void wf_session_detach(struct wf_session *s);
+/* No more is sent; what was not acknowledged is counted as lost. */
+void wf_session_discard(struct wf_session *s);
+bool wf_session_drained(struct wf_session *s);   /* everything has been acknowledged */
+size_t wf_session_unacked(struct wf_session *s); /* frames */
+bool wf_session_confirmed(struct wf_session *s); /* the other side has sent a sign that it has the link */
 static inline weft_writer wf_batch_writer(struct wf_batch *b)
 {
     return weft_writer_on(b->data + b->size, b->capacity - b->size);
 }
 
 /* ---- news.c ---------------------------------------------------------------------------------------------------- */
-struct wf_news *wf_news_new(enum wf_news_kind kind, struct wf_session *s, const void *data, size_t size);
+struct wf_news *wf_news_new(enum wf_news_kind kind, struct wf_channel *ch, const void *data, size_t size);
 void wf_news_free(struct wf_news *n);
 void wf_news_post_locked(struct wf_transport *t, struct wf_news *n); /* t->lock held; wf_news_wake when it is not */
 void wf_news_wake(struct wf_transport *t);
@@ -266,7 +372,7 @@ void wf_tables_close(struct wf_session *s);
 /* at each heartbeat: for want of memory some may have missed something */
 void wf_tables_retry(struct wf_transport *t);
 /* A TABLE frame came. False: the session was closed. */
-bool wf_tables_receive(struct wf_session *s, const struct wf_frame *f);
+bool wf_tables_receive(struct wf_channel *ch, const struct wf_frame *f);
 /* The link to that node, if it is open; a reference of the caller's. Any thread. */
 struct wf_session *wf_tables_session(struct wf_transport *t, uint64_t incarnation);
 void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e); /* wf_route.tell */

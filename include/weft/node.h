@@ -35,7 +35,11 @@ typedef struct {
     size_t retained_bytes_max; /* of them together; default 64 MiB */
     int64_t send_timeout;      /* of weft_send to a full mailbox; default 5 s */
     int64_t grace;             /* between weft_stop and the kill; default 5 s */
-    int64_t heartbeat;         /* of a quiet link; default 1 s; a link silent for 5 of them is lost */
+    int64_t heartbeat;         /* of a quiet link; default 1 s */
+    int heartbeats_lost; /* a connection silent for so many of the other side's is lost; default 5, at most 1000 */
+    /* A lost connection is dialled again for so long, and the link goes on without loss; what is sent meanwhile
+     * waits. Then the node is down. Default 10 s. */
+    int64_t resume_window;
     /* An actor that has waited in weft_recv* or weft_sleep for this long (at most twice as long) is parked: what its
      * stack holds is put aside and the stack's memory given back, until it next runs. Nobody else may use its stack
      * meanwhile: see weft_spawn_options.shares_stack. Default 1 s; WEFT_FOREVER: never. docs/memory.md */
@@ -45,6 +49,7 @@ typedef struct {
     /* of tcp:// URLs: "tcp", sockets of the workers' own loops; "nng", the library that carries all other URLs.
      * Default "tcp". The bytes are the same: nodes with one link with nodes with the other. */
     const char *carrier;
+    int wire_version; /* 1: speak to all as a node of the version before; default: the newest that both speak */
     /* A folder with ca.crt, NAME.crt and NAME.key, as `weft certs` makes it, or "auto": where weft certs keeps them.
      * Then tls+tcp:// URLs can be listened on and dialled; both sides prove who they are. NULL: no TLS.
      * docs/security.md */

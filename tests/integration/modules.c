@@ -1,4 +1,4 @@
-/* Modules for cli_test.py, one file: what it does is its first argument. */
+/* Modules for cli_test.py and foreign_test.py, one file: what it does is its first argument. */
 #include <stdio.h>
 #include <string.h>
 #include <weft.h>
@@ -73,12 +73,35 @@ static int recurse(volatile int depth)
     return depth < 0 ? 0 : recurse(depth + 1) + frame[0]; /* never so deep: the stack ends first */
 }
 
+/* Calls each node that comes. */
+static void asks(void)
+{
+    weft_watch_nodes();
+    puts("ready");
+    fflush(stdout);
+    weft_msg *m;
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) {
+        struct weft_node_news news;
+        if (weft_tag(m) != WEFT_TAG_NODE_UP || weft_node_news_read(m, &news) < 0) continue;
+        char to[80], body[80];
+        weft_msg *answer = NULL;
+        snprintf(to, sizeof to, "shout@%s", news.name);
+        int n = snprintf(body, sizeof body, "hello %s", news.name);
+        int rc = weft_call_name(to, 1, body, (size_t)n, &answer, weft_after(WEFT_SEC(20)));
+        if (rc < 0) printf("%s says %d\n", news.name, rc);
+        else printf("%s answers %.*s\n", news.name, (int)weft_size(answer), (const char *)weft_data(answer));
+        fflush(stdout);
+        weft_msg_free(answer);
+    }
+}
+
 static void first(const void *arg, size_t size)
 {
     const struct weft_args *args = arg;
     (void)size;
     const char *what = args->argc > 1 ? args->argv[1] : "";
     if (strcmp(what, "echo") == 0) echo();
+    else if (strcmp(what, "asks") == 0) asks();
     else if (strcmp(what, "stubborn") == 0) stubborn();
     else if (strcmp(what, "idle") == 0) idle();
     else if (strcmp(what, "recurse") == 0) printf("%d\n", recurse(0));

@@ -76,6 +76,7 @@ __attribute__((unused)) static weft_node *node_up(const char *name, const char *
     weft_node_options o = {.name = name,
                            .workers = 2,
                            .heartbeat = heartbeat,
+                           .resume_window = WEFT_SEC(2),
                            .carrier = next_carrier(),
                            .listen = &listen,
                            .join = &join,

@@ -279,7 +279,7 @@ START_TEST(good_bye_comes_last)
         wf_put_to_name(&w, false, weft_cstr("counter"), 5, 10, 0, "hello", 5, WF_FRAME_NO_DEADLINE);
     wf_put_bye(&w, "left");
     for (uint64_t i = 0; w.size < sizeof out - 64; i++)
-        wf_put_ping(&w, WF_FRAME_PONG, i); /* a chunk that takes its time */
+        wf_put_number(&w, WF_FRAME_PONG, i); /* a chunk that takes its time */
     put_batch(fd, &w, out);
     HEAR("counted 100");
     expect_closed(fd);
@@ -340,7 +340,7 @@ START_TEST(refusals_say_why)
 {
     struct wf_hello h = hello("x", 1);
     h.version = 9;
-    expect_refused(h, WF_REFUSED_VERSION, "node n speaks version 1 of the protocol, node x version 9");
+    expect_refused(h, WF_REFUSED_VERSION, "node n speaks version 2 of the protocol, node x version 9");
     h = hello("x", 1);
     h.cluster = weft_cstr("other");
     expect_refused(h, WF_REFUSED_CLUSTER, "node n is in cluster weft, node x in cluster other");

@@ -92,7 +92,12 @@ static void two_nodes(weft_actor *body)
     char *const argv[] = {program, flag, url, NULL};
     const char *seed = url;
     weft_node *n = NULL;
-    weft_node_options o = {.name = "here", .workers = 2, .join = &seed, .join_count = 1, .heartbeat = WEFT_MS(200)};
+    weft_node_options o = {.name = "here",
+                           .workers = 2,
+                           .join = &seed,
+                           .join_count = 1,
+                           .heartbeat = WEFT_MS(200),
+                           .resume_window = WEFT_MS(200)};
     if (posix_spawn(&peer_process, program, NULL, NULL, argv, environ) != 0) return;
     if (weft_node_start(&n, &o) == 0) {
         if (weft_node_spawn(n, NULL, body, NULL, 0, NULL) == 0) weft_node_wait(n, weft_after(WEFT_SEC(60)));

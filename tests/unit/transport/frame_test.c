@@ -33,6 +33,7 @@ static weft_writer all_kinds(void)
     weft_writer w = writer();
     weft_text url = weft_cstr("tcp://127.0.0.1:4001");
     struct wf_hello h = {.version = 1,
+                         .newest = 2,
                          .cluster = weft_cstr("weft"),
                          .name = weft_cstr("a"),
                          .incarnation = UINT64_MAX,
@@ -43,8 +44,11 @@ static weft_writer all_kinds(void)
     wf_put_welcome(&w);
     wf_put_refused(&w, WF_REFUSED_CLUSTER, "no");
     wf_put_bye(&w, "left");
-    wf_put_ping(&w, WF_FRAME_PING, 1);
-    wf_put_ping(&w, WF_FRAME_PONG, 2);
+    wf_put_number(&w, WF_FRAME_PING, 1);
+    wf_put_number(&w, WF_FRAME_PONG, 2);
+    wf_put_number(&w, WF_FRAME_ACK, 3);
+    wf_put_number(&w, WF_FRAME_START, 4);
+    wf_put_welcome_link(&w, 9, UINT64_C(1) << 50, WF_LINK_UP);
     wf_put_peers(&w, 2);
     wf_put_peer(&w, weft_cstr("b"), 7, &url, 1);
     wf_put_peer(&w, weft_cstr("c"), 8, NULL, 0);
@@ -64,7 +68,7 @@ static weft_writer all_kinds(void)
 
 START_TEST(what_is_written_is_read)
 {
-    static const uint32_t kinds[] = {1, 2, 3, 4, 5, 6, 7, 8, 16, 17, 18, 19, 20, 48, 24, 25, 25, 32};
+    static const uint32_t kinds[] = {1, 2, 3, 4, 5, 6, 9, 10, 2, 7, 8, 16, 17, 18, 19, 20, 48, 24, 25, 25, 32};
     weft_writer w = all_kinds();
     weft_reader r = weft_reader_on(buffer, w.size);
     struct wf_frame f;
@@ -73,10 +77,17 @@ START_TEST(what_is_written_is_read)
         ck_assert_int_eq(wf_frame_next(&r, &f), 1);
         ck_assert_uint_eq(f.kind, kinds[i]);
         ck_assert_str_ne(wf_frame_name(f.kind), "unknown");
+        ck_assert(f.counted == (f.kind == 4 || f.kind == 7 || f.kind == 8 || f.kind >= 16));
         if (f.kind == WF_FRAME_HELLO) {
             ck_assert(text_is(f.hello.name, "a") && text_is(f.hello.cluster, "weft"));
             ck_assert(f.hello.incarnation == UINT64_MAX && f.hello.url_count == 1);
             ck_assert(text_is(f.hello.url[0], "tcp://127.0.0.1:4001"));
+            ck_assert(f.hello.version == 1 && f.hello.newest == 2);
+        } else if (f.kind == WF_FRAME_WELCOME) {
+            ck_assert(i == 1 ? f.number == 0 && f.ref == 0 && f.tag == WF_LINK_OVER
+                             : f.number == 9 && f.ref == UINT64_C(1) << 50 && f.tag == WF_LINK_UP);
+        } else if (f.kind == WF_FRAME_ACK || f.kind == WF_FRAME_START) {
+            ck_assert_uint_eq(f.number, f.kind == WF_FRAME_ACK ? 3 : 4);
         } else if (f.kind == WF_FRAME_PEERS) {
             struct wf_frame_peer p;
             ck_assert_uint_eq(f.count, 2);

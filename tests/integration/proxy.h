@@ -1,0 +1,224 @@
+/* A TCP proxy in the test's own process that breaks connections in the ways a network does. */
+#ifndef PROXY_H
+#define PROXY_H
+
+#include <arpa/inet.h>
+#include <check.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { PAIRS = 64 };
+
+/* What happens to a pair of connections; 0: each side is dialled, index 1 goes to the target. */
+struct pair {
+    int fd[2];
+    bool eof[2];     /* that side has said its last byte */
+    bool hung;       /* nothing is read or written any more, and nobody is told */
+    bool deaf[2];    /* what comes from that side is thrown away */
+    uint64_t passed; /* bytes */
+    uint64_t cut_at; /* 0: never */
+};
+
+struct proxy {
+    int listener, wake[2];
+    char url[64];
+    pthread_t thread;
+    pthread_mutex_t lock; /* of all below, held by the thread but in poll */
+    struct pair pair[PAIRS];
+    int target;         /* port */
+    bool closed, ended; /* takes no connections: closes them at once; the thread ends */
+    uint64_t cut_every; /* each connection is cut after up to so many bytes, 0: never */
+    uint64_t seed, cuts, taken;
+};
+
+static uint64_t proxy_random(struct proxy *p)
+{
+    p->seed ^= p->seed << 13, p->seed ^= p->seed >> 7, p->seed ^= p->seed << 17;
+    return p->seed;
+}
+
+static void proxy_close(struct pair *k)
+{
+    for (int i = 0; i < 2; i++) {
+        if (k->fd[i] >= 0) close(k->fd[i]);
+        k->fd[i] = -1;
+    }
+}
+
+static void proxy_accept(struct proxy *p)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int in = accept(p->listener, NULL, NULL);
+    if (in < 0) return;
+    struct pair *k = NULL;
+    for (int i = 0; i < PAIRS && k == NULL; i++)
+        if (p->pair[i].fd[0] < 0 && p->pair[i].fd[1] < 0) k = &p->pair[i];
+    if (p->closed || k == NULL) {
+        close(in);
+        return;
+    }
+    at.sin_port = htons((uint16_t)p->target);
+    int out = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(out, (struct sockaddr *)&at, sizeof at) < 0) {
+        close(in), close(out);
+        return;
+    }
+    *k = (struct pair){.fd = {in, out}};
+    if (p->cut_every > 0) k->cut_at = 1 + proxy_random(p) % p->cut_every;
+    p->taken++;
+}
+
+/* Passes on what has come from side `i`. */
+static void proxy_pass(struct proxy *p, struct pair *k, int i)
+{
+    static char data[65536];
+    size_t most = sizeof data;
+    if (k->cut_at > 0 && k->cut_at - k->passed < most) most = (size_t)(k->cut_at - k->passed);
+    ssize_t n = recv(k->fd[i], data, most, MSG_DONTWAIT);
+    if (n == 0) {
+        k->eof[i] = true;
+        shutdown(k->fd[1 - i], SHUT_WR);
+        if (k->eof[1 - i]) proxy_close(k);
+        return;
+    }
+    if (n < 0) {
+        proxy_close(k);
+        return;
+    }
+    if (!k->deaf[i])
+        for (ssize_t done = 0, m; done < n; done += m)
+            if ((m = send(k->fd[1 - i], data + done, (size_t)(n - done), MSG_NOSIGNAL)) < 0) {
+                proxy_close(k);
+                return;
+            }
+    k->passed += (uint64_t)n;
+    if (k->cut_at > 0 && k->passed >= k->cut_at) {
+        p->cuts++;
+        proxy_close(k);
+    }
+}
+
+static void *proxy_main(void *arg)
+{
+    struct proxy *p = arg;
+    pthread_mutex_lock(&p->lock);
+    while (!p->ended) {
+        struct pollfd f[2 + 2 * PAIRS] = {{.fd = p->wake[0], .events = POLLIN},
+                                          {.fd = p->listener, .events = POLLIN}};
+        int fds[2 * PAIRS];
+        for (int i = 0; i < 2 * PAIRS; i++) {
+            const struct pair *k = &p->pair[i / 2];
+            fds[i] = k->hung || k->eof[i % 2] ? -1 : k->fd[i % 2];
+            f[2 + i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+        }
+        pthread_mutex_unlock(&p->lock);
+        poll(f, 2 + 2 * PAIRS, -1);
+        pthread_mutex_lock(&p->lock);
+        char byte[64];
+        if (f[0].revents != 0 && read(p->wake[0], byte, sizeof byte) < 0) break;
+        for (int i = 0; i < 2 * PAIRS; i++)
+            if (f[2 + i].revents != 0 && fds[i] >= 0 && p->pair[i / 2].fd[i % 2] == fds[i] && !p->pair[i / 2].hung)
+                proxy_pass(p, &p->pair[i / 2], i % 2);
+        if (f[1].revents != 0) proxy_accept(p);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+static void proxy_wake(struct proxy *p)
+{
+    ck_assert_int_eq(write(p->wake[1], "x", 1), 1);
+}
+
+static int proxy_port_of(const char *url)
+{
+    return atoi(strrchr(url, ':') + 1);
+}
+
+static void proxy_start(struct proxy *p, const char *target, uint64_t seed)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    *p = (struct proxy){.target = proxy_port_of(target), .seed = seed};
+    for (int i = 0; i < PAIRS; i++) p->pair[i].fd[0] = p->pair[i].fd[1] = -1;
+    p->listener = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(bind(p->listener, (struct sockaddr *)&at, sizeof at), 0);
+    ck_assert_int_eq(listen(p->listener, 16), 0);
+    ck_assert_int_eq(getsockname(p->listener, (struct sockaddr *)&at, &size), 0);
+    snprintf(p->url, sizeof p->url, "tcp://127.0.0.1:%d", ntohs(at.sin_port));
+    ck_assert_int_eq(pipe(p->wake), 0);
+    pthread_mutex_init(&p->lock, NULL);
+    ck_assert_int_eq(pthread_create(&p->thread, NULL, proxy_main, p), 0);
+}
+
+static void proxy_end(struct proxy *p)
+{
+    pthread_mutex_lock(&p->lock);
+    p->ended = true;
+    pthread_mutex_unlock(&p->lock);
+    proxy_wake(p);
+    pthread_join(p->thread, NULL);
+    for (int i = 0; i < PAIRS; i++) proxy_close(&p->pair[i]);
+    close(p->listener), close(p->wake[0]), close(p->wake[1]);
+    pthread_mutex_destroy(&p->lock);
+}
+
+enum proxy_fault {
+    PROXY_CUT,       /* both connections are closed */
+    PROXY_HANG,      /* they stay and carry nothing any more */
+    PROXY_DEAF_UP,   /* what the dialling side sends is lost, the other way is fine */
+    PROXY_DEAF_DOWN, /* the reverse */
+    PROXY_HALF_UP,   /* the dialled side is told that the other one has said its last byte */
+    PROXY_HALF_DOWN,
+};
+
+/* To all connections there are; those to come are sound. */
+static void proxy_do(struct proxy *p, enum proxy_fault what)
+{
+    pthread_mutex_lock(&p->lock);
+    for (int i = 0; i < PAIRS; i++) {
+        struct pair *k = &p->pair[i];
+        if (k->fd[0] < 0) continue;
+        if (what == PROXY_CUT) proxy_close(k);
+        if (what == PROXY_HANG) k->hung = true;
+        if (what == PROXY_DEAF_UP || what == PROXY_DEAF_DOWN) k->deaf[what == PROXY_DEAF_DOWN] = true;
+        if (what == PROXY_HALF_UP) shutdown(k->fd[1], SHUT_WR);
+        if (what == PROXY_HALF_DOWN) shutdown(k->fd[0], SHUT_WR);
+    }
+    pthread_mutex_unlock(&p->lock);
+    proxy_wake(p);
+}
+
+/* Takes no connections, or takes them again to `target`. */
+static void proxy_close_to_all(struct proxy *p, bool closed, const char *target)
+{
+    pthread_mutex_lock(&p->lock);
+    p->closed = closed;
+    if (target != NULL) p->target = proxy_port_of(target);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void proxy_cut_every(struct proxy *p, uint64_t bytes)
+{
+    pthread_mutex_lock(&p->lock);
+    p->cut_every = bytes;
+    pthread_mutex_unlock(&p->lock);
+}
+
+static uint64_t proxy_taken(struct proxy *p)
+{
+    pthread_mutex_lock(&p->lock);
+    uint64_t n = p->taken;
+    pthread_mutex_unlock(&p->lock);
+    return n;
+}
+
+#endif

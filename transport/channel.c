@@ -1,0 +1,258 @@
+/* One connection to another node, from its first byte to its last: what the carrier's callbacks do. */
+#include "transport.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Lifetime -------------------------------------------------------------------------------------------------- */
+
+void wf_channel_keep(struct wf_channel *ch)
+{
+    atomic_fetch_add_explicit(&ch->refs, 1, memory_order_relaxed);
+}
+
+static void free_batches(struct wf_batch *b)
+{
+    while (b != NULL) {
+        struct wf_batch *next = b->next;
+        free(b);
+        b = next;
+    }
+}
+
+/* Releases what this holder did; the last one acquires all of it. One operation: a fence is unknown to TSan. */
+void wf_channel_release(struct wf_channel *ch)
+{
+    if (atomic_fetch_sub_explicit(&ch->refs, 1, memory_order_acq_rel) != 1) return;
+    WF_ASSERT(ch->flight == NULL);
+    free_batches(ch->first);
+    if (ch->session != NULL) wf_session_release(ch->session);
+    wf_conn_release(ch->conn);
+    free(ch->rest);
+    free(ch);
+}
+
+static void unchoked(struct wf_worker *w, struct wf_call *c)
+{
+    (void)w;
+    struct wf_channel *ch = WF_CONTAINER(c, struct wf_channel, unchoked);
+    wf_conn_resume(ch->conn);
+    wf_channel_release(ch);
+}
+
+static struct wf_channel *channel_new(struct wf_transport *t, struct wf_conn *conn)
+{
+    struct wf_channel *ch = calloc(1, sizeof *ch);
+    if (ch == NULL) return NULL;
+    ch->t = t;
+    ch->conn = conn;
+    ch->dialer = conn->dial_tag;
+    ch->unchoked = (struct wf_call){.post.kind = WF_POST_CALL, .call = unchoked};
+    atomic_store_explicit(&ch->refs, 1, memory_order_relaxed);
+    return ch;
+}
+
+/* ---- What is said in the handshake ----------------------------------------------------------------------------- */
+
+/* Takes the next frame; NULL: there is none. With t->lock. */
+static struct wf_batch *take(struct wf_channel *ch)
+{
+    struct wf_batch *b = ch->flight = ch->first;
+    if (b != NULL && (ch->first = b->next) == NULL) ch->last = NULL;
+    atomic_store_explicit(&ch->saying, b != NULL, memory_order_release);
+    return b;
+}
+
+/* Sends until nothing is left or something is under way. Consumes the reference of what is in flight. */
+static void send_on(struct wf_channel *ch, struct wf_batch *b)
+{
+    struct wf_transport *t = ch->t;
+    struct wf_session *s = NULL;
+    while (b != NULL) {
+        enum wf_send r = wf_conn_send(ch->conn, &(struct pf_slice){b->data, b->size}, 1);
+        if (r == WF_SEND_LATER) return;
+        free(b);
+        pf_mutex_lock(t->lock);
+        b = take(ch);
+        s = ch->session;
+        pf_mutex_unlock(t->lock);
+    }
+    if (s != NULL) wf_session_kick(s); /* it may have waited for this */
+    wf_channel_release(ch);
+}
+
+bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size)
+{
+    struct wf_batch *b = malloc(sizeof *b + size);
+    if (b == NULL) {
+        wf_conn_close(ch->conn, "out of memory");
+        return false;
+    }
+    *b = (struct wf_batch){.size = size, .capacity = size};
+    memcpy(b->data, frame, size);
+    pf_mutex_lock(ch->t->lock);
+    if (ch->last == NULL) ch->first = b;
+    else ch->last->next = b;
+    ch->last = b;
+    b = NULL;
+    if (ch->flight == NULL) {
+        b = take(ch);
+        wf_channel_keep(ch);
+    }
+    pf_mutex_unlock(ch->t->lock);
+    if (b != NULL) send_on(ch, b);
+    return true;
+}
+
+static void handshake_sent(struct wf_channel *ch)
+{
+    struct wf_transport *t = ch->t;
+    pf_mutex_lock(t->lock);
+    struct wf_batch *done = ch->flight, *b = take(ch);
+    struct wf_session *s = ch->session;
+    pf_mutex_unlock(t->lock);
+    free(done);
+    if (b != NULL) {
+        send_on(ch, b);
+        return;
+    }
+    if (s != NULL) wf_session_kick(s);
+    wf_channel_release(ch);
+}
+
+static bool say_hello(struct wf_channel *ch)
+{
+    const struct wf_transport *t = ch->t;
+    uint8_t frame[WF_STRANGER_MESSAGE_MAX];
+    weft_writer w = weft_writer_on(frame, sizeof frame);
+    struct wf_hello h = {.version = WF_WIRE_OLDEST,
+                         .newest = t->wire_version,
+                         .capabilities = t->capabilities,
+                         .cluster = weft_cstr(t->node->cluster),
+                         .name = weft_cstr(t->node->name),
+                         .incarnation = t->node->incarnation,
+                         .flags = t->client ? WF_HELLO_CLIENT : 0,
+                         .heartbeat_ms = (uint64_t)(t->heartbeat / WEFT_MS(1)),
+                         .url_count = t->url_count};
+    for (uint32_t i = 0; i < t->url_count; i++) h.url[i] = weft_cstr(t->url[i]);
+    wf_put_hello(&w, &h);
+    WF_ASSERT(w.error == 0);
+    return wf_channel_say(ch, frame, w.size);
+}
+
+/* ---- The carrier's callbacks ----------------------------------------------------------------------------------- */
+
+static void on_up(void *owner, struct wf_conn *conn)
+{
+    struct wf_channel *ch = channel_new(owner, conn);
+    if (ch == NULL) {
+        wf_conn_close(conn, "out of memory");
+        wf_conn_release(conn);
+        return;
+    }
+    conn->user = ch;
+    (void)say_hello(ch);
+}
+
+void wf_channel_post(struct wf_channel *ch)
+{
+    wf_inbound_post(ch->t->node, &ch->in);
+}
+
+static enum wf_receive on_message(void *owner, struct wf_conn *conn, const uint8_t *data, size_t size)
+{
+    struct wf_channel *ch = conn->user;
+    if (ch == NULL) return WF_RECEIVE_END;
+    switch (atomic_load_explicit(&ch->phase, memory_order_acquire)) {
+    case WF_PHASE_UP:
+        ch->in.here = conn->worker;
+        return wf_session_receive(ch, data, size) ? WF_RECEIVE_ON : WF_RECEIVE_END;
+    case WF_PHASE_NEW:
+    case WF_PHASE_HEARD: {
+        struct wf_news *n = wf_news_new(WF_NEWS_MESSAGE, ch, data, size);
+        if (n == NULL) {
+            wf_conn_close(conn, "out of memory");
+            return WF_RECEIVE_END;
+        }
+        wf_news_post(owner, n);
+        return WF_RECEIVE_PAUSE;
+    }
+    default: return WF_RECEIVE_ON;
+    }
+}
+
+/* What is owed to the other side for what this read has brought. */
+static void acknowledge(struct wf_session *s)
+{
+    uint64_t in = atomic_load_explicit(&s->bytes_in, memory_order_relaxed);
+    if (in - atomic_load_explicit(&s->acked_bytes, memory_order_relaxed) >= WF_ACK_BYTES) wf_session_acknowledge(s);
+}
+
+static enum wf_receive on_chunk(void *owner, struct wf_conn *conn)
+{
+    struct wf_transport *t = owner;
+    struct wf_channel *ch = conn->user;
+    if (ch == NULL) return WF_RECEIVE_END;
+    bool up = atomic_load_explicit(&ch->phase, memory_order_acquire) == WF_PHASE_UP;
+    if (up) {
+        atomic_store_explicit(&ch->session->last_heard, wf_transport_now(t), memory_order_relaxed);
+        acknowledge(ch->session);
+    }
+    wf_channel_post(ch);
+    pf_mutex_lock(t->lock);
+    bool wait = ch->events > WF_EVENTS_PER_CHANNEL;
+    if (wait) ch->events_pause = true;
+    pf_mutex_unlock(t->lock);
+    if (wait || (up && wf_limits_pause(ch))) return WF_RECEIVE_PAUSE;
+    struct wf_worker *choked = wf_inbound_choked(t->node);
+    if (choked == NULL) return WF_RECEIVE_ON;
+    wf_channel_keep(ch);
+    wf_worker_when_room(choked, &ch->unchoked);
+    return WF_RECEIVE_PAUSE;
+}
+
+static void on_sent(void *owner, struct wf_conn *conn, bool ok)
+{
+    (void)owner;
+    struct wf_channel *ch = conn->user;
+    /* Acquire: pairs with the end of the handshake's sending; a session sends only after it. */
+    if (atomic_load_explicit(&ch->saying, memory_order_acquire)) handshake_sent(ch);
+    else wf_session_sent(ch->session, ch, ok);
+}
+
+static void tell_down(struct wf_transport *t, enum wf_news_kind kind, struct wf_channel *ch, void *dialer,
+                      const char *remote, const char *reason)
+{
+    struct wf_news *n = wf_news_new(kind, ch, reason, strlen(reason));
+    if (n == NULL) return;
+    n->dialer = dialer;
+    memcpy(n->remote, remote, WF_MIN(strlen(remote), sizeof n->remote - 1));
+    wf_news_post(t, n);
+}
+
+static void on_down(void *owner, struct wf_conn *conn, const char *reason)
+{
+    struct wf_transport *t = owner;
+    struct wf_channel *ch = conn->user;
+    if (ch != NULL) {
+        wf_channel_post(ch);
+        pf_mutex_lock(t->lock);
+        struct wf_session *s = ch->session;
+        pf_mutex_unlock(t->lock);
+        if (s != NULL && s->number == 0) wf_session_discard(s);
+    }
+    tell_down(t, WF_NEWS_DOWN, ch, conn->dial_tag, conn->remote, reason);
+    if (ch != NULL) wf_channel_release(ch);
+}
+
+static void on_dial_failed(void *owner, void *dial_tag, const char *reason)
+{
+    tell_down(owner, WF_NEWS_DIAL_FAILED, NULL, dial_tag, "", reason);
+}
+
+const struct wf_carrier_user wf_channel_carrier_user = {.on_up = on_up,
+                                                        .on_message = on_message,
+                                                        .on_chunk = on_chunk,
+                                                        .on_sent = on_sent,
+                                                        .on_down = on_down,
+                                                        .on_dial_failed = on_dial_failed};
