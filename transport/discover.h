@@ -72,7 +72,7 @@ void wf_url_list_finish(struct wf_url_list *list);
 void wf_source_found(struct wf_source *s, struct wf_url_list *list, bool fine);
 /* It cannot say at the moment; tries again after `wait`. */
 void wf_source_failed(struct wf_source *s, int64_t wait, const char *format, ...) WEFT_PRINTF(3, 4);
-/* The value of an option behind '?', or false. WEFT_URL_TEXT bytes. */
+/* The value of an option behind '?', or false. WF_URL_TEXT bytes. */
 bool wf_source_option(const struct wf_source *s, const char *name, char out[WF_URL_TEXT]);
 /* `span` and up to a tenth more, by chance. */
 int64_t wf_source_jitter(const struct wf_source *s, int64_t span);

@@ -171,10 +171,11 @@ static int wait_once(struct lookup *l)
     ares_socket_t socket[ARES_GETSOCK_MAXNUM];
     weft_wait wait[2 * ARES_GETSOCK_MAXNUM];
     size_t count = 0;
-    int mask = ares_getsock(l->channel, socket, ARES_GETSOCK_MAXNUM);
+    /* Its own macros shift into the sign. */
+    uint32_t mask = (uint32_t)ares_getsock(l->channel, socket, ARES_GETSOCK_MAXNUM);
     for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
-        if (ARES_GETSOCK_READABLE(mask, i)) wait[count++] = weft_on_fd(socket[i], false);
-        if (ARES_GETSOCK_WRITABLE(mask, i)) wait[count++] = weft_on_fd(socket[i], true);
+        if ((mask >> i & 1) != 0) wait[count++] = weft_on_fd(socket[i], false);
+        if ((mask >> (i + ARES_GETSOCK_MAXNUM) & 1) != 0) wait[count++] = weft_on_fd(socket[i], true);
     }
     struct timeval most = {.tv_sec = 3600}, left;
     (void)ares_timeout(l->channel, &most, &left);

@@ -338,7 +338,8 @@ static void on_phase_done(struct wf_etcd *e, struct wf_request *r)
 static void ask_failed(struct wf_etcd *e, const struct wf_request *r)
 {
     tell(e, WF_TELL_FAILED, r->name, 0);
-    e->again_at = weft_after(WF_MIN(wf_source_backoff(e->source, e->ask_failures++), e->spec.ttl));
+    int64_t wait = wf_source_backoff(e->source, e->ask_failures++);
+    e->again_at = weft_after(WF_MIN(wait, e->spec.ttl));
     if (r->error == NULL || strcmp(r->error, e->ask_reason) == 0) return;
     snprintf(e->ask_reason, sizeof e->ask_reason, "%s", r->error);
     weft_log(WEFT_WARN, "exclusive name %s: %s; trying on", r->name, r->error);
