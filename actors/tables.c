@@ -24,7 +24,7 @@ void wf_tables_tell(weft_node *node, enum wf_table_op op, const struct wf_entry 
 {
     if (op == WF_TABLE_SET) node->entries++;
     if (op == WF_TABLE_UNSET) node->entries--;
-    if (node->route != NULL) node->route->tell(node, op, e);
+    if (node->route != NULL) node->route->tell(node, (int)op, e);
 }
 
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
