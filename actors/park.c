@@ -20,7 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKS = 512, PER_WORD = 64 };
+enum {
+    LOOKS = 512,
+    PER_WORD = 64,
+    NEAR = 10, /* times park_after: a deadline so near is not worth it; docs/memory.md has the sum */
+};
 
 static bool settled(const struct wf_sweep *s, uint32_t index)
 {
@@ -61,6 +65,11 @@ void wf_actor_stirs(struct wf_task *t)
     wf_sweep_wanted(wa);
 }
 
+static bool wakes_soon(const struct wf_sweep *s, const struct wf_task *t)
+{
+    return wf_timer_armed(&t->deadline) && (t->deadline.deadline - t->worker->now) / NEAR < s->park_after;
+}
+
 /* True: it is to be parked. */
 static bool look(struct wf_sweep *s, struct wf_actor *a)
 {
@@ -74,7 +83,7 @@ static bool look(struct wf_sweep *s, struct wf_actor *a)
         s->restless = true;
         return false;
     case WF_TASK_IDLE:
-        if (wf_task_may_park(t)) return true;
+        if (wf_task_may_park(t) && !wakes_soon(s, t)) return true;
         settle(s, a->slot.index);
         return false;
     case WF_TASK_STACKLESS: settle(s, a->slot.index); return false;

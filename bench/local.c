@@ -3,20 +3,15 @@
  *     local yield N | pingpong WORKERS N | ring WORKERS ACTORS HOPS | counting WORKERS PRODUCERS N | big WORKERS
  *     ACTORS PINGS | create WORKERS N | tree WORKERS LEAVES | fanout WORKERS SUBSCRIBERS MESSAGES | idle N |
  *     timers WORKERS SLEEPERS BASE_MS | call WORKERS N | offload N | parked N; pingpong-apart, counting-apart: with
- *     the partners on another worker, else where weft puts them; ring-handlers, idle-handlers
+ *     the partners on another worker, else where weft puts them; ring-, idle- and
+ *     timers-handlers
  *
  * Every workload checks its answer: a message lost or doubled ends the program with an error. */
-#include "bench.h"
+#include "local.h"
 
-static struct {
-    int workers;
-    bool apart;    /* the workload's name ends in -apart: each side has a worker of its own */
-    bool handlers; /* in -handlers: with handlers instead of coroutines */
-    long a, b;
-} arg;
+struct local_arg arg;
 
 static char params[128];
-enum { PING = 1, PONG, READY, DONE };
 
 /* ---- yield: two actors take turns through the scheduler -------------------------------------------------------- */
 
@@ -440,71 +435,6 @@ static void parked_main(const void *unused, size_t size)
     end_idlers(all);
 }
 
-/* ---- timers: sleepers of base + 1..1000 ms; how late they wake, and what it costs ------------------------------ */
-
-enum { BINS = 300000, BIN_US = 10 };
-struct sleeper {
-    weft_pid boss;
-    int64_t span;
-};
-static uint32_t *lateness[65]; /* of each worker */
-
-static void sleeper(const void *given, size_t size)
-{
-    struct sleeper s;
-    (void)size;
-    memcpy(&s, given, sizeof s);
-    int64_t due = weft_now() + s.span;
-    must(weft_sleep(due), "sleep");
-    int64_t late = weft_now() - due;
-    if (late < 0) fail("timers: woke too early");
-    late /= WEFT_US(BIN_US);
-    int worker = (int)(weft_self().actor >> 24 & 0xff);
-    lateness[worker][late < BINS ? late : BINS - 1]++;
-    must(weft_send(s.boss, DONE, NULL, 0), "woken");
-}
-
-static double late_us(double wanted)
-{
-    long seen = 0;
-    for (int bin = 0; bin < BINS; bin++) {
-        for (int w = 0; w <= 64; w++) seen += lateness[w] != NULL ? lateness[w][bin] : 0;
-        if ((double)seen >= wanted) return (double)bin * BIN_US;
-    }
-    return (double)BINS * BIN_US;
-}
-
-static void timers_main(const void *unused, size_t size)
-{
-    (void)unused, (void)size;
-    for (int w = 0; w <= 64; w++)
-        if ((w <= arg.workers) && (lateness[w] = calloc(BINS, sizeof **lateness)) == NULL) fail("no memory");
-    struct sleeper s = {.boss = weft_self()};
-    uint32_t random = 42;
-    double cpu = cpu_ms();
-    long woken = 0;
-    weft_msg *m;
-    int64_t start = weft_now();
-    for (long i = 0; i < arg.a; i++) {
-        random = (random * 1103515245u + 12345u) & 0x7fffffffu;
-        s.span = WEFT_MS(arg.b + (random >> 8) % 1000 + 1);
-        spawn_on(1 + (int)(i % arg.workers), "sleeper", sleeper, &s, sizeof s);
-        if (i % 256 != 255) continue;
-        weft_yield(); /* they fall asleep as they are made, as where threads preempt */
-        for (; weft_recv(&m, WEFT_NOW) == WEFT_OK; woken++) weft_msg_free(m);
-    }
-    double spawned = (double)(weft_now() - start) / 1e6;
-    for (; woken < arg.a; woken++) weft_msg_free(receive());
-    snprintf(params, sizeof params, "base_ms=%ld,threads=%d,n=%ld", arg.b, arg.workers, arg.a);
-    report("timers", params, "spawn_ms", spawned);
-    report("timers", params, "wall_ms", (double)(weft_now() - start) / 1e6);
-    report("timers", params, "cpu_ms", cpu_ms() - cpu);
-    report("timers", params, "late_p50_us", late_us((double)arg.a * .5));
-    report("timers", params, "late_p99_us", late_us((double)arg.a * .99));
-    report("timers", params, "late_max_us", late_us((double)arg.a));
-    for (int w = 0; w <= arg.workers; w++) free(lateness[w]);
-}
-
 /* ---- call: ask and be answered, by an actor and by a pool of them ---------------------------------------------- */
 
 static void answerer(const void *unused, size_t size)
@@ -584,6 +514,8 @@ int main(int argc, char **argv)
         arg.b = n[2];
         if (arg.workers < 1 || arg.workers > 64 || arg.a < 1) break;
         weft_log_set(WEFT_ERROR, false);
+        /* A place for each sleeper's message: none is to wait for room, with a stack and all. */
+        if (workloads[i].body == timers_main) first_mailbox_max = (uint32_t)arg.a;
         /* What is measured unparked is not to be parked on the way. */
         run_parking_node(arg.workers, workloads[i].body == parked_main ? 0 : WEFT_FOREVER, workloads[i].body, NULL,
                          0);

@@ -41,8 +41,9 @@ typedef struct {
      * waits. Then the node is down. Default 10 s. */
     int64_t resume_window;
     /* An actor that has waited in weft_recv* or weft_sleep for this long (at most twice as long) is parked: what its
-     * stack holds is put aside and the stack's memory given back, until it next runs. Nobody else may use its stack
-     * meanwhile: see weft_spawn_options.shares_stack. Default 1 s; WEFT_FOREVER: never. docs/memory.md */
+     * stack holds is put aside and the stack's memory given back, until it next runs. Not if its deadline is nearer
+     * than ten times this. Nobody else may use its stack meanwhile: see weft_spawn_options.shares_stack. Default 1 s;
+     * WEFT_FOREVER: never. docs/memory.md */
     int64_t park_after;
     int offload_threads; /* for blocking functions (weft_offload); default 4, at most 256 */
     int offload_queue;   /* functions that wait for one of them before actors wait; default 1024 */

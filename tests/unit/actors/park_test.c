@@ -195,6 +195,14 @@ static void keeps_requests(const void *arg, size_t size)
     while (weft_recv(&m, WEFT_FOREVER) == 0) {}
 }
 
+/* Sleeps until a deadline that is near when somebody looks, and longer when that has passed. */
+static void naps(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    want_int(weft_sleep(weft_after(10 * AFTER)), 0);
+    want_int(weft_sleep(weft_after(13 * AFTER)), 0);
+}
+
 static void who_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -202,6 +210,7 @@ static void who_body(const void *arg, size_t size)
     weft_pid asker = kid_with(asks_for_ever, (struct kid){.other = keeper}, NULL);
     weft_pid any = kid_on(0, awaits_all_kinds, 0);
     weft_pid sharer = kid_with(waits_for_ever, (struct kid){.n = 0}, &(weft_spawn_options){.shares_stack = true});
+    weft_pid napper = kid_on(0, naps, 0);
     int64_t start = weft_now();
     want_int(weft_advance(AFTER - 1), 0);
     want(!is_parked(plain));
@@ -210,6 +219,10 @@ static void who_body(const void *arg, size_t size)
     want_int(weft_advance(LONG), 0);
     want_parked(keeper);
     want(!is_parked(asker) && !is_parked(any) && !is_parked(sharer));
+    want_int(weft_advance(start + 10 * AFTER - 1 - weft_now()), 0);
+    want(!is_parked(napper));
+    want_int(weft_advance(LONG), 0);
+    want_parked(napper);
     /* One that is used again and again is not parked, and is once that ends. */
     for (int i = 0; i < 20; i++) {
         want_int(say(plain, DATA, 0), 0);

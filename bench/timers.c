@@ -1,0 +1,97 @@
+/* bench/timers.c -- sleepers of base + 1..1000 ms: how late they wake, and what it costs. */
+#include "local.h"
+
+static char params[128];
+
+enum { BINS = 300000, BIN_US = 10 };
+struct sleeper {
+    weft_pid boss;
+    int64_t span;
+};
+static uint32_t *lateness[65]; /* of each worker */
+
+static void has_woken(weft_pid boss, int64_t due)
+{
+    int64_t late = weft_now() - due;
+    if (late < 0) fail("timers: woke too early");
+    late /= WEFT_US(BIN_US);
+    int worker = (int)(weft_self().actor >> 24 & 0xff);
+    lateness[worker][late < BINS ? late : BINS - 1]++;
+    must(weft_send(boss, DONE, NULL, 0), "woken");
+}
+
+static void sleeper(const void *given, size_t size)
+{
+    struct sleeper s;
+    (void)size;
+    memcpy(&s, given, sizeof s);
+    int64_t due = weft_now() + s.span;
+    must(weft_sleep(due), "sleep");
+    has_woken(s.boss, due);
+}
+
+static weft_pid sleepers_boss;
+
+/* Its state is when it is due. */
+static void sleeping_handler(void *state, weft_msg *m)
+{
+    int64_t *due = state;
+    if (weft_tag(m) == DONE) {
+        has_woken(sleepers_boss, *due);
+        weft_exit(WEFT_EXIT_NORMAL);
+    }
+    *due = weft_now() + *(const int64_t *)weft_data(m);
+    must(weft_send_after(*due, weft_self(), DONE, NULL, 0, NULL), "sleep");
+}
+
+static void start_sleeper(int worker, const struct sleeper *s)
+{
+    if (!arg.handlers) {
+        spawn_on(worker, "sleeper", sleeper, s, sizeof *s);
+        return;
+    }
+    weft_pid to = handler_on(worker, sleeping_handler, &(int64_t){0}, sizeof(int64_t));
+    must(weft_send(to, PING, &s->span, sizeof s->span), "go to sleep");
+}
+
+static double late_us(double wanted)
+{
+    long seen = 0;
+    for (int bin = 0; bin < BINS; bin++) {
+        for (int w = 0; w <= 64; w++) seen += lateness[w] != NULL ? lateness[w][bin] : 0;
+        if ((double)seen >= wanted) return (double)bin * BIN_US;
+    }
+    return (double)BINS * BIN_US;
+}
+
+void timers_main(const void *unused, size_t size)
+{
+    (void)unused, (void)size;
+    for (int w = 0; w <= 64; w++)
+        if ((w <= arg.workers) && (lateness[w] = calloc(BINS, sizeof **lateness)) == NULL) fail("no memory");
+    struct sleeper s = {.boss = sleepers_boss = weft_self()};
+    uint32_t random = 42;
+    double cpu = cpu_ms();
+    long woken = 0;
+    weft_msg *m;
+    int64_t start = weft_now();
+    for (long i = 0; i < arg.a; i++) {
+        random = (random * 1103515245u + 12345u) & 0x7fffffffu;
+        s.span = WEFT_MS(arg.b + (random >> 8) % 1000 + 1);
+        start_sleeper(1 + (int)(i % arg.workers), &s);
+        if (i % 256 != 255) continue;
+        weft_yield(); /* they fall asleep as they are made, as where threads preempt */
+        for (; weft_recv(&m, WEFT_NOW) == WEFT_OK; woken++) weft_msg_free(m);
+    }
+    double spawned = (double)(weft_now() - start) / 1e6;
+    for (; woken < arg.a; woken++) weft_msg_free(receive());
+    snprintf(params, sizeof params, "%sbase_ms=%ld,threads=%d,n=%ld", arg.handlers ? "handlers," : "", arg.b,
+             arg.workers, arg.a);
+    report("timers", params, "spawn_ms", spawned);
+    report("timers", params, "wall_ms", (double)(weft_now() - start) / 1e6);
+    report("timers", params, "cpu_ms", cpu_ms() - cpu);
+    report("timers", params, "late_p50_us", late_us((double)arg.a * .5));
+    report("timers", params, "late_p99_us", late_us((double)arg.a * .99));
+    report("timers", params, "late_max_us", late_us((double)arg.a));
+    for (int w = 0; w <= arg.workers; w++) free(lateness[w]);
+}
