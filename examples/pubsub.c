@@ -1,67 +1,124 @@
-/* pubsub.c -- one publisher, and subscribers that ask for one topic or for many by a pattern.
+/* pubsub.c -- a market-data feed: readers choose by wildcard, and say what is to happen when they are too slow.
  *
  *     $ weft run pubsub.c          or: cc pubsub.c $(pkg-config --cflags --libs weft) && ./a.out
- *     weather.oslo: weather.oslo -3
- *     weather.*: weather.oslo -3
- *     weather.*: weather.rome 21
- *     weather.>: weather.oslo -3
- *     weather.>: weather.rome 21
- *     weather.>: weather.rome.wind 5
+ *     ticker (quote.oslo.EQNR): 4 quotes, the last 304 for EQNR; lost 0
+ *     london (quote.london.*): 4 quotes, the last 104 for VOD; lost 0
+ *     audit (quote.>): 12 quotes, the last 104 for VOD; lost 0
+ *     screen (quote.>): 3 quotes, the last 104 for VOD; lost 9
+ *     robot (quote.oslo.*): 2 quotes, the last 201 for DNB; lost 1, cut off
+ *     late (quote.>): 3 quotes, known from before: EQNR 304, DNB 204, VOD 104; lost 0
  *
- * Each subscriber's lines come in the order published; those of different subscribers may mix. Nothing in the
- * publisher would change if its subscribers lived on other nodes. */
+ * ticker and london keep up. audit must see every quote: when its mailbox is full the feed waits for it. screen wants
+ * the newest: what it is too slow for is dropped, the oldest first, and it is told how many. robot would rather be
+ * cut off than act on old prices. late comes when the day is over and is given the last price of each share.
+ * Nothing in the feed would change if its readers were on other nodes. */
 #include <stdio.h>
+#include <string.h>
 #include <weft.h>
 
-#define READING(F) F(int, value)
-WEFT_MESSAGE(reading, 1, READING) /* struct reading, reading_publish(), reading_is(), reading_read(), ... */
-enum { READY = 2, END = 3 };
+#define QUOTE(F) F(int, price)
+WEFT_MESSAGE(quote, 1, QUOTE) /* published as "quote.MARKET.SHARE": struct quote, quote_read(), ... */
+enum { READY = 2, CLOSE = 3, ROUNDS = 4 };
 
-struct job {
-    const char *pattern;
-    weft_pid publisher;
+struct reader {
+    const char *name, *pattern;
+    weft_subscribe_options options;
+    bool slow; /* begins to read when the market has closed */
+    weft_pid feed;
+};
+static const struct reader readers[] = {
+    {.name = "ticker", .pattern = "quote.oslo.EQNR"},
+    {.name = "london", .pattern = "quote.london.*"},
+    {.name = "audit", .pattern = "quote.>", .options = {.slow = WEFT_SLOW_SUSPEND}},
+    {.name = "screen", .pattern = "quote.>", .options = {.slow = WEFT_SLOW_DROP_OLDEST, .max = 3}, .slow = true},
+    {.name = "robot", .pattern = "quote.oslo.*", .options = {.slow = WEFT_SLOW_DISCONNECT, .max = 2}, .slow = true},
+    {.name = "late", .pattern = "quote.>"},
+};
+static const char *const shares[] = {"quote.oslo.EQNR", "quote.oslo.DNB", "quote.london.VOD"};
+
+struct seen {
+    int quotes, lost;
+    bool cut_off;
+    char last[100];
 };
 
-static void subscriber(const void *arg, size_t size)
+static void take(struct seen *seen, const weft_msg *m)
 {
-    const struct job *job = arg;
+    struct weft_subscription_news news;
+    struct quote q;
+    if (weft_subscription_news_read(m, &news) == 0) {
+        seen->lost += (int)news.lost;
+        seen->cut_off = news.kind == WEFT_SUBSCRIPTION_ENDED;
+    } else if (quote_is(m) && quote_read(m, &q) == 0) {
+        const char *share = strrchr(weft_topic(m), '.') + 1;
+        size_t used = weft_is_retained(m) ? strlen(seen->last) : 0;
+        seen->quotes++;
+        if (!weft_is_retained(m)) snprintf(seen->last, sizeof seen->last, "the last %d for %s", (int)q.price, share);
+        else
+            snprintf(seen->last + used, sizeof seen->last - used, "%s %s %d", used == 0 ? "known from before:" : ",",
+                     share, (int)q.price);
+    }
+}
+
+static void reader(const void *arg, size_t size)
+{
+    struct reader r = *(const struct reader *)arg;
+    struct seen seen = {.quotes = 0};
     weft_msg *m;
     (void)size;
-    if (weft_subscribe(job->pattern, NULL) < 0) return;
-    weft_send(job->publisher, READY, NULL, 0);
-    while (weft_recv(&m, WEFT_FOREVER) == 0) {
-        struct reading r;
-        bool end = weft_tag(m) == END;
-        if (reading_is(m) && reading_read(m, &r) == 0)
-            printf("%s: %s %lld\n", job->pattern, weft_topic(m), (long long)r.value);
+    if (weft_subscribe_with(r.pattern, &r.options, NULL) < 0) return;
+    weft_send(r.feed, READY, NULL, 0);
+    if (r.slow && weft_recv_tag(&m, CLOSE, WEFT_FOREVER) == 0) weft_msg_free(m); /* quotes wait in the mailbox */
+    while (weft_recv(&m, r.slow ? WEFT_NOW : WEFT_FOREVER) == 0) {
+        bool closed = weft_tag(m) == CLOSE;
+        take(&seen, m);
         weft_msg_free(m);
-        if (end) return;
+        if (closed) break;
     }
+    printf("%s (%s): %d quotes, %s; lost %d%s\n", r.name, r.pattern, seen.quotes, seen.last, seen.lost,
+           seen.cut_off ? ", cut off" : "");
 }
 
-static void publisher(const void *arg, size_t size)
+static weft_pid start(struct reader r)
 {
-    static const char *const patterns[] = {"weather.oslo", "weather.*", "weather.>"};
-    weft_pid readers[3];
+    const uint32_t room = r.options.slow == WEFT_SLOW_SUSPEND ? 4 : 0; /* messages; 0: as many as usual */
+    const weft_spawn_options options = {.kind = r.name, .mailbox_max = room, .monitor = &(weft_monitor_ref){0}};
+    weft_pid pid;
     weft_msg *m;
-    (void)arg, (void)size;
-    for (int i = 0; i < 3; i++) {
-        struct job job = {patterns[i], weft_self()};
-        if (weft_spawn(&readers[i], subscriber, &job, sizeof job, NULL) < 0) return;
-    }
-    for (int i = 0; i < 3; i++) { /* what is published before somebody subscribes is not kept for him */
-        if (weft_recv_tag(&m, READY, WEFT_FOREVER) < 0) return;
-        weft_msg_free(m);
-    }
-    reading_publish("weather.oslo", &(struct reading){-3});
-    reading_publish("weather.rome", &(struct reading){21});
-    reading_publish("weather.rome.wind", &(struct reading){5});
-    for (int i = 0; i < 3; i++) weft_send(readers[i], END, NULL, 0); /* arrives after what was published before */
+    r.feed = weft_self();
+    if (weft_spawn(&pid, reader, &r, sizeof r, &options) < 0) weft_exit(WEFT_EXIT_FAILED);
+    if (weft_recv_tag(&m, READY, WEFT_FOREVER) == 0) weft_msg_free(m); /* it has subscribed */
+    return pid;
 }
 
-WEFT_MODULE(publisher) /* for `weft run` */
+/* Each has had all that was published before this. */
+static void close_and_wait(weft_pid to)
+{
+    weft_msg *m;
+    weft_send(to, CLOSE, NULL, 0);
+    if (weft_recv_tag(&m, WEFT_TAG_DOWN, WEFT_FOREVER) == 0) weft_msg_free(m); /* the monitor says: it has ended */
+}
+
+static void feed(const void *arg, size_t size)
+{
+    enum { LATE = 5 };
+    weft_pid pids[LATE];
+    (void)arg, (void)size;
+    for (int i = 0; i < LATE; i++) pids[i] = start(readers[i]);
+    for (int round = 1; round <= ROUNDS; round++)
+        for (int i = 0; i < 3; i++) {
+            struct quote q = {100 * (3 - i) + round};
+            weft_msg *m = quote_new(&q);
+            if (m != NULL) weft_publish_retained(shares[i], weft_tag(m), weft_data(m), weft_size(m));
+            if (m != NULL) weft_msg_free(m);
+        }
+    for (int i = 0; i < LATE; i++) close_and_wait(pids[i]);
+    close_and_wait(start(readers[LATE]));
+}
+
+WEFT_MODULE(feed) /* for `weft run` */
 
 int main(void)
 {
-    return weft_main(NULL, publisher, NULL, 0);
+    return weft_main(NULL, feed, NULL, 0);
 }
