@@ -98,8 +98,10 @@ class Programs(unittest.TestCase):
             "locked after 1 / a coin / nobody came / locked after 1 / closed"])
 
     def test_group(self):
-        self.assertEqual(self.start("group").end(), [
-            "3 helpers are here", "handed to 3", "one has left", "one has ended", "one has failed with 42"])
+        lines = self.start("group").end()
+        self.assertEqual(lines[:3], ["3 helpers are here", "handed to 3", "one has left"])
+        # Of two actors, perhaps on two workers.
+        self.assertEqual(sorted(lines[3:]), ["one has ended", "one has failed with 42"])
 
     def test_handler(self):
         self.assertEqual(self.start("handler").end(), ["100000 counters, each counted to 3: 300000"])
