@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """Runs the examples as programs and, the chat, as modules on several nodes."""
+import contextlib
 import json
 import os
 import re
+import shutil
+import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -272,7 +276,8 @@ class ChatOnOneNode(ChatCase):
             self.assertEqual(ann.ask(f"/nick {name}"), "* a nick" + rule)
         self.assertEqual(ann.ask("/nick " + "y" * 24), "* you are " + "y" * 24)
         for line in ("/", "/foo", "/who me", "/quit now", "/joinx", "//"):
-            self.assertEqual(ann.ask(line), "* unknown command; there are /join ROOM, /nick NAME, /who, /quit")
+            self.assertEqual(ann.ask(line),
+                             "* unknown command; there are /join ROOM, /nick NAME, /who, /history, /quit")
         ann.send("", "\r")
         self.assertEqual(ann.ask("a\x1b[2J\x07b"), "[lobby] " + "y" * 24 + ": a?[2J?b")
         ann.socket.sendall(b"zero \0 in it\n\xff\xfe\n")
@@ -345,6 +350,25 @@ class ChatOnOneNode(ChatCase):
         ann = self.join(self.address, "ann")
         self.server.stop()
         self.assertEqual(ann.rest(), ["* the server stops"])
+
+    def test_history_is_in_a_file(self):
+        if not shutil.which("pkg-config") or subprocess.run(["pkg-config", "sqlite3"], check=False).returncode != 0:
+            self.skipTest("no libsqlite3-dev: the chat keeps its lines in memory")
+        with tempfile.TemporaryDirectory() as folder:
+            options = ("--port", "0", "--history", os.path.join(folder, "lines"))
+            for start in range(0, 240, 120):
+                server = Program(built("examples", "chat"), *options)
+                self.addCleanup(server.kill)
+                ann = self.join(server.line().split(": chat on ")[1], "ann")
+                for i in range(start, start + 120):
+                    self.assertEqual(ann.ask(str(i)), f"[lobby] ann: {i}")
+                ann.send("/history")
+                kept = [f"[lobby] (earlier) ann: {i}" for i in range(start + 20, start + 120)]
+                self.assertEqual(ann.lines(101), kept + ["* lobby: 100 in all"])
+                server.stop()
+            with contextlib.closing(sqlite3.connect(os.path.join(folder, "lines"))) as lines:
+                self.assertEqual([int(text) for (text,) in lines.execute("SELECT text FROM lines ORDER BY rowid")],
+                                 list(range(240)))
 
 
 class SlowClient(ChatOnOneNode):
@@ -437,6 +461,76 @@ class ChatOnManyNodes(ChatCase):
         self.gather(clients.values(), "lobby", ["at-a@a", "back@b"])
         clients["b"].send("hello again")
         self.assertEqual([c.line() for c in clients.values()], ["[lobby] back: hello again"] * 2)
+
+    # ---- Rooms: the owner of "room.lobby" is on the first node that had a member ----
+
+    def history(self, client, lines):
+        """What the room keeps, as soon as its owner, wherever that is, has heard of it."""
+        wanted = [f"[lobby] (earlier) {line}" for line in lines] + [f"* lobby: {len(lines)} in all"]
+
+        got = []
+
+        def has():
+            client.send("/history")
+            got[:] = [client.line()]
+            while got[-1].startswith("[lobby] (earlier) "):
+                got.append(client.line())
+            return got == wanted
+        try:
+            eventually("the history", has)
+        except AssertionError:
+            self.assertEqual(got, wanted)
+
+    def test_who_moves_gets_what_he_missed(self):
+        cluster, address = self.cluster("ab")
+        ann, bob = self.join(address["a"], "ann"), self.join(address["b"], "bob")
+        self.gather([ann, bob], "lobby", ["ann@a", "bob@b"])
+        self.assertEqual(ann.ask("together"), "[lobby] ann: together")
+        self.assertEqual(bob.line(), "[lobby] ann: together")
+        self.assertEqual(ann.ask("/quit"), "* bye")
+        ann.close()
+        self.gather([bob], "lobby", ["bob@b"])
+        for text in ("one", "two"):
+            self.assertEqual(bob.ask(text), f"[lobby] bob: {text}")
+        eve = self.join(address["b"], "eve")
+        self.history(bob, ["ann: together", "bob: one", "bob: two"])  # the lines of two actors may cross
+        self.assertEqual(eve.ask("three"), "[lobby] eve: three")
+        self.history(eve, ["ann: together", "bob: one", "bob: two", "eve: three"])
+        ann = self.join(address["b"], "ann")
+        self.assertEqual(ann.lines(4), [f"[lobby] (earlier) {x}" for x in ("bob: one", "bob: two", "eve: three")]
+                         + ["* lobby: 3 while you were away"])
+        self.assertEqual(ann.ask("back"), "[lobby] ann: back")
+        self.history(eve, ["ann: together", "bob: one", "bob: two", "eve: three", "ann: back"])
+        for node in cluster.nodes.values():
+            node.stop()
+
+    def test_the_owner_of_a_room_is_killed(self):
+        cluster, address = self.cluster("abc")
+        ann, bob, eve = (self.join(address[n], nick) for n, nick in (("a", "ann"), ("b", "bob"), ("c", "eve")))
+        self.gather([ann, bob, eve], "lobby", ["ann@a", "bob@b", "eve@c"])
+        for client, nick in ((ann, "ann"), (bob, "bob")):
+            for i in range(3):
+                self.assertEqual(client.ask(f"{i}"), f"[lobby] {nick}: {i}")
+                others = [c for c in (ann, bob, eve) if c is not client]
+                self.assertEqual([c.line() for c in others], [f"[lobby] {nick}: {i}"] * 2)
+        said = [f"{nick}: {i}" for nick in ("ann", "bob") for i in range(3)]
+        for client in (ann, bob, eve):
+            self.history(client, said)
+
+        def owned():
+            return sum("room.lobby is owned here" in line for n in "bc" for line in cluster.nodes[n].err.seen)
+        before = owned()
+        cluster.nodes["a"].kill()
+        eventually("nobody else owns the room", lambda: owned() > before)
+        self.gather([bob, eve], "lobby", ["bob@b", "eve@c"])
+        for client in (bob, eve):
+            self.history(client, said)  # of another owner
+        self.assertEqual(bob.ask("she is away"), "[lobby] bob: she is away")
+        self.assertEqual(eve.line(), "[lobby] bob: she is away")
+        self.history(eve, said + ["bob: she is away"])
+        ann = self.join(address["c"], "ann")
+        self.assertEqual(ann.lines(2), ["[lobby] (earlier) bob: she is away", "* lobby: 1 while you were away"])
+        self.history(ann, said + ["bob: she is away"])
 
 
 if __name__ == "__main__":
