@@ -206,6 +206,7 @@ static weft_node *net_node(int i)
     weft_node_options o = {.name = name,
                            .workers = 2,
                            .heartbeat = WEFT_MS(500),
+                           .resume_window = WEFT_SEC(1),
                            .carrier = next_carrier(),
                            .listen = &listen,
                            .listen_count = 1,
