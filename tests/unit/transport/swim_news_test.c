@@ -214,7 +214,7 @@ START_TEST(metadata_is_bounded)
     ck_assert_int_eq(wf_swim_meta_check(&r), WEFT_EINVAL);
     r.meta_count = 5;
     for (uint32_t i = 0; i < 5; i++) {
-        r.key[i] = weft_str("abcde" + i, 1);
+        r.key[i] = weft_str(&"abcde"[i], 1);
         r.value[i] = weft_str(text, 110);
     }
     ck_assert_int_eq(wf_swim_meta_check(&r), WEFT_ETOOBIG); /* all together */
