@@ -23,7 +23,7 @@ class Names(unittest.TestCase):
         self.assertGreaterEqual(len(models), 4)
         for name in models:
             about = re.search(r"Stands for: (.*?)\n \*\n", text_of("models", name), re.DOTALL)[1]
-            named = re.findall(r"([^()]*)\(([\w/.]+\.c)\)", about.replace("\n *", ""))
+            named = re.findall(r"([^()]*)\(([\w/.]+\.[ch])\)", about.replace("\n *", ""))
             self.assertTrue(named, name)
             for functions, path in named:
                 for function in re.findall(r"\w+_\w+", functions):
