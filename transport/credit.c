@@ -217,7 +217,7 @@ int wf_credit_wait(struct wf_worker *w, struct wf_port *port, struct wf_credit *
 {
     const uint64_t peer = port->incarnation, key = e->key;
     const struct wf_session *session = port->session;
-    struct wf_waiter waiter = {.task = wf_task_self()};
+    struct wf_waiter waiter = {.task = w->current};
     int rc = WEFT_OK;
     if (e->number == 0 && !ask(w->transport, port, e)) return WEFT_ENOMEM;
     wf_list_push(&e->waiting, &waiter.on_source);

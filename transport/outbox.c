@@ -304,14 +304,12 @@ static bool next_flight(struct wf_session *s, const struct wf_channel *ch, bool 
     s->sending = false;
     if (s->closed || (!ok && !can_resume(s))) {
         discard(s);
-    } else if (s->rewind) {
+    } else if (s->rewind || (!ok && s->channel != ch)) {
         rewind_all(s);
     } else if (ok) {
         land(s);
-    } else if (s->channel == ch) {
-        s->stuck = true; /* until $cluster has seen its end */
     } else {
-        rewind_all(s);
+        s->stuck = true; /* until $cluster has seen its end */
     }
     bool more = take(s, f);
     uint64_t rooms = take_rooms(s);

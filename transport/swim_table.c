@@ -128,7 +128,8 @@ static uint64_t digest_of(const struct wf_swim_member *m)
 
 int wf_swim_set_record(struct wf_swim_member *m, weft_text record)
 {
-    if (m->record.size == record.size && memcmp(m->record.data, record.data, record.size) == 0) return WEFT_OK;
+    const char *had = m->record.data;
+    if (had != NULL && m->record.size == record.size && memcmp(had, record.data, record.size) == 0) return WEFT_OK;
     weft_text name = wf_swim_record_of(record).name;
     if (m->record.size > 0 && !same_text(m->name, name)) return WEFT_EINVAL;
     char *copy = malloc(record.size);

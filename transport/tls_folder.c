@@ -6,6 +6,7 @@
 
 bool wf_tls_folder(const char *given, char *out, size_t size)
 {
+    /* Races with setenv only, which no program with threads may call. NOLINTNEXTLINE(concurrency-mt-unsafe) */
     const char *certs = getenv("WEFT_CERTS"), *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     int n = -1;
     if (strcmp(given, "auto") != 0) n = snprintf(out, size, "%s", given);
