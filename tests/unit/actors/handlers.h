@@ -20,7 +20,7 @@ __attribute__((unused)) static void count_up(void *state, weft_msg *m)
         want_int(weft_reply(m, ASK, &c->sum, sizeof c->sum), 0);
         return;
     }
-    c->sum = c->sum * 3 + value_of(m); /* says in what order they came */
+    c->sum = (int64_t)((uint64_t)c->sum * 3 + (uint64_t)value_of(m)); /* says in what order they came */
     if (c->calls % 2 == 0) weft_msg_free(m);
 }
 
