@@ -44,12 +44,15 @@ static long faults_disarm(void)
     return faults.failed;
 }
 
+/* In one step, so that a thread that comes late does not arm again what was disarmed meanwhile. */
 static bool faults_hit(void)
 {
-    if (faults.until < 0) return false;
-    long left = faults.until--; /* tests of many threads do not care which of them fails */
+    long left = faults.until, after;
+    do {
+        if (left < 0) return false;
+        after = left > 0 ? left - 1 : faults.lasting ? 0 : -1;
+    } while (!atomic_compare_exchange_weak(&faults.until, &left, after));
     if (left > 0) return false;
-    if (faults.lasting) faults.until = 0;
     faults.failed++;
     return true;
 }
