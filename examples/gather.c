@@ -2,7 +2,7 @@
  *
  *     $ cc gather.c $(pkg-config --cflags --libs weft) && ./a.out
  *     a majority: 2 of 3 shops
- *     all: 2 of 3 shops, the third: the request was let go without an answer
+ *     all of them: no; the third: the request was let go without an answer
  *     two that call each other: a cycle of calls waits for itself (2 actors) */
 #include <stdio.h>
 #include <weft.h>
@@ -42,7 +42,7 @@ static void customer(const void *arg, size_t size)
     printf("a majority: %d of 3 shops\n", got);
     weft_answers_free(a, 3);
     got = weft_gather(a, 3, 3, PRICE, NULL, 0, weft_after(WEFT_SEC(5)));
-    printf("all: %d of 3 shops, the third: %s\n", got, weft_strerror(a[2].error));
+    printf("all of them: %s; the third: %s\n", got == 3 ? "yes" : "no", weft_strerror(a[2].error));
     weft_answers_free(a, 3);
     weft_pid other;
     weft_msg *answer;

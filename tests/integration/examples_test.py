@@ -89,7 +89,7 @@ class Programs(unittest.TestCase):
     def test_gather(self):
         self.assertEqual(self.start("gather").end(), [
             "a majority: 2 of 3 shops",
-            "all: 2 of 3 shops, the third: the request was let go without an answer",
+            "all of them: no; the third: the request was let go without an answer",
             "two that call each other: a cycle of calls waits for itself (2 actors)"])
 
     def test_offload(self):
