@@ -44,7 +44,7 @@ enum wf_frame_kind {
     /* what only nodes say to each other: gossip, tables of names, groups and topics */
     WF_FRAME_GOSSIP = 50,
     WF_FRAME_GOSSIP_LAST = 59,
-    WF_FRAME_FAR = 60,  /* + wf_msg_kind - WF_MSG_WANT: WANT, GRANT, SPAWN, SPAWNED */
+    WF_FRAME_FAR = 60, /* + wf_msg_kind - WF_MSG_WANT: WANT, GRANT, SPAWN, SPAWNED */
     WF_FRAME_WANT_NAME = 64,
     WF_FRAME_TABLE = 54, /* up to 59: frame_tables.c */
     WF_FRAME_GROUP_SEND = 55,

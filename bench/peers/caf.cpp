@@ -31,9 +31,9 @@ static actor_system *home;
 
 static double now_ns()
 {
-    return double(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                      std::chrono::steady_clock::now().time_since_epoch())
-                      .count());
+    return double(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+            .count());
 }
 
 static std::string with(const char *format, long x, long y = 0)
@@ -73,7 +73,8 @@ static double cpu_ms()
 {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    return double(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 + double(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
+    return double(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 +
+           double(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
 }
 
 // ---- pingpong ------------------------------------------------------------------------------------------------------
@@ -387,14 +388,10 @@ int main(int argc, char **argv)
         void (*run)();
         void (*over)();
         bool many; // runnable actors at a time
-    } workloads[] = {{"pingpong", pingpong, nullptr, false},
-                     {"ring", ring, nullptr, false},
-                     {"counting", counting, nullptr, false},
-                     {"big", big, nullptr, false},
-                     {"create", create, create_over, true},
-                     {"tree", tree, nullptr, false},
-                     {"fanout", fanout, nullptr, false},
-                     {"idle", idle, nullptr, false},
+    } workloads[] = {{"pingpong", pingpong, nullptr, false}, {"ring", ring, nullptr, false},
+                     {"counting", counting, nullptr, false}, {"big", big, nullptr, false},
+                     {"create", create, create_over, true},  {"tree", tree, nullptr, false},
+                     {"fanout", fanout, nullptr, false},     {"idle", idle, nullptr, false},
                      {"timers", timers, timers_over, true}};
     check(argc > 3, "usage: caf WORKLOAD THREADS NUMBER...");
     threads = atoi(argv[2]);

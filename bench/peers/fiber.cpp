@@ -30,9 +30,9 @@ static long a, b;
 
 static double now_ns()
 {
-    return double(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                      std::chrono::steady_clock::now().time_since_epoch())
-                      .count());
+    return double(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+            .count());
 }
 
 static std::string with(const char *format, long x, long y = 0)
@@ -305,8 +305,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)();
-    } workloads[] = {{"switch", bare_switch}, {"yield", yield}, {"pingpong", pingpong}, {"ring", ring},     {"counting", counting},
-                     {"big", big},     {"create", create},     {"fanout", fanout}, {"idle", idle}};
+    } workloads[] = {{"switch", bare_switch}, {"yield", yield},       {"pingpong", pingpong},
+                     {"ring", ring},          {"counting", counting}, {"big", big},
+                     {"create", create},      {"fanout", fanout},     {"idle", idle}};
     check(argc > 3, "usage: fiber WORKLOAD THREADS NUMBER...");
     threads = atoi(argv[2]);
     a = atol(argv[3]);
