@@ -42,7 +42,7 @@ enum {
     WF_BATCH_MAX = 256 * 1024 + WEFT_MESSAGE_MAX + 1024, /* of what a peer may send in one message */
     WF_SPARE_BATCHES = 4,                                /* kept by a quiet link */
     WF_SPARE_BATCHES_BUSY = 256, /* and by one that sends: given back by the heap they would be faulted in again */
-    WF_ACK_BYTES = 256 * 1024,   /* so many received bytes are acknowledged at once */
+    WF_ACK_BYTES = 128 * 1024,   /* so many received bytes are acknowledged at once */
     WF_ACK_ALONG = 8 * 1024,     /* and so many with whatever is sent next */
     WF_HEAD_BYTES = 64,          /* of what goes before the frames of a carrier message */
     WF_PATTERNS_MAX = 65536,     /* of one peer */
