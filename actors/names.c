@@ -233,24 +233,26 @@ int wf_names_add_global(struct wf_names *n, weft_text name, weft_pid pid, uint64
     return add(n, name, pid, stamp, chain);
 }
 
-int wf_names_find(struct wf_names *n, weft_text name, weft_pid *out)
+typedef struct wf_name *find_function(struct wf_names *n, weft_text name, uint32_t hash);
+
+static int pid_of(struct wf_names *n, weft_text name, find_function *which, weft_pid *out)
 {
     uint32_t hash = wf_hash(name.data, name.size, 0);
     pf_mutex_lock(n->lock);
-    struct wf_name *e = find(n, name, hash);
+    struct wf_name *e = which(n, name, hash);
     if (e != NULL) *out = e->pid;
     pf_mutex_unlock(n->lock);
     return e != NULL ? WEFT_OK : WEFT_ENOACTOR;
 }
 
+int wf_names_find(struct wf_names *n, weft_text name, weft_pid *out)
+{
+    return pid_of(n, name, find, out);
+}
+
 int wf_names_find_any(struct wf_names *n, weft_text name, weft_pid *out)
 {
-    uint32_t hash = wf_hash(name.data, name.size, 0);
-    pf_mutex_lock(n->lock);
-    struct wf_name *e = find_any(n, name, hash);
-    if (e != NULL) *out = e->pid;
-    pf_mutex_unlock(n->lock);
-    return e != NULL ? WEFT_OK : WEFT_ENOACTOR;
+    return pid_of(n, name, find_any, out);
 }
 
 int wf_names_await(struct wf_names *n, weft_text name, struct wf_name_wait *wait, weft_pid *out)

@@ -29,8 +29,6 @@ struct wf_route {
                      uint64_t *peer);
     /* The incarnation of the peer of that name; 0: none is connected. `*spawns`: it starts actors for others. */
     uint64_t (*find)(struct wf_worker *w, const char *name, size_t size, bool *spawns);
-    /* Whether that peer may start that exported actor here: NULL, or why not. NULL itself: everybody may. */
-    const char *(*may_spawn)(struct wf_worker *w, uint64_t peer, weft_text actor);
     /* One copy for each peer with a matching interest; a full one drops and counts. Returns how many it went to. */
     int (*publish)(struct wf_worker *w, const char *topic, uint32_t tag, weft_pid from, struct wf_body *body);
     /* One copy for all members of a group on that node: as `send`. */

@@ -140,10 +140,6 @@ static int carry_out(struct wf_worker *w, const weft_msg *m, weft_pid *out, stru
     struct order o;
     struct peer *counted;
     if (!read_order(m, &o)) return fault(why, WEFT_EFORMAT, "malformed order");
-    if (node->route->may_spawn != NULL) {
-        const char *no = node->route->may_spawn(w, m->from.node, o.actor);
-        if (no != NULL) return fault(why, WEFT_EACCESS, "%s", no);
-    }
     const struct weft_export *e = check(node, o.actor, o.args.data, o.args.size, why);
     if (e == NULL) return why->error;
     int rc = count_one(node->far, m->from.node, &counted);

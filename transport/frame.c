@@ -1,5 +1,6 @@
 #include "frame.h"
 
+#include "frame_read.h"
 #include "names.h"
 #include "topic_trie.h"
 
@@ -13,35 +14,10 @@ enum {
 
 /* ---- Decoding -------------------------------------------------------------------------------------------------- */
 
-static void fail(weft_reader *r)
-{
-    if (r->error == 0) r->error = WEFT_EFORMAT;
-}
-
-static void skip(weft_reader *r, uint32_t count)
-{
-    while (count-- > 0 && r->error == 0) weft_skip(r);
-}
-
-/* An array of at least `least` values; what is beyond is skipped by the caller. */
-static uint32_t get_array(weft_reader *r, uint32_t least)
-{
-    uint32_t count = weft_get_array(r);
-    if (count < least) fail(r);
-    return count;
-}
-
 static weft_text get_text(weft_reader *r, size_t max)
 {
     weft_text t = weft_get_str(r);
-    if (t.size > max) fail(r);
-    return t;
-}
-
-static weft_text get_node_name(weft_reader *r)
-{
-    weft_text t = weft_get_str(r);
-    if (r->error == 0 && wf_name_check(t) < 0) fail(r);
+    if (t.size > max) wf_read_fault(r);
     return t;
 }
 
@@ -52,7 +28,7 @@ static uint32_t get_urls(weft_reader *r, weft_text *out)
     for (uint32_t i = 0; i < count && r->error == 0; i++) {
         weft_text t = get_text(r, WF_FRAME_URL_MAX);
         for (size_t k = 0; k < t.size; k++)
-            if (t.data[k] <= ' ' || t.data[k] == 127) fail(r);
+            if (t.data[k] <= ' ' || t.data[k] == 127) wf_read_fault(r);
         if (kept < WF_FRAME_URLS) out[kept++] = t;
     }
     return r->error == 0 ? kept : 0;
@@ -60,11 +36,11 @@ static uint32_t get_urls(weft_reader *r, weft_text *out)
 
 static void get_hello(weft_reader *r, struct wf_hello *h)
 {
-    uint32_t more = get_array(r, 8) - 8;
+    uint32_t more = wf_read_array(r, 8) - 8;
     h->version = weft_get_uint(r);
     h->capabilities = weft_get_uint(r);
-    h->cluster = get_node_name(r);
-    h->name = get_node_name(r);
+    h->cluster = wf_read_name(r);
+    h->name = wf_read_name(r);
     h->incarnation = weft_get_uint(r);
     h->flags = weft_get_uint(r);
     h->heartbeat_ms = weft_get_uint(r);
@@ -73,27 +49,27 @@ static void get_hello(weft_reader *r, struct wf_hello *h)
     if (more > 0) {
         uint32_t values = weft_get_nil(r) ? 0 : weft_get_array(r);
         if (values > 0) h->newest = weft_get_uint(r);
-        if (values > 0) skip(r, values - 1);
+        if (values > 0) wf_read_skip(r, values - 1);
         more--;
     }
-    if (h->incarnation == 0 || h->newest < h->version) fail(r);
-    skip(r, more);
+    if (h->incarnation == 0 || h->newest < h->version) wf_read_fault(r);
+    wf_read_skip(r, more);
 }
 
 static void get_peer(weft_reader *r, struct wf_frame_peer *p)
 {
-    uint32_t count = get_array(r, 3);
-    p->name = get_node_name(r);
+    uint32_t count = wf_read_array(r, 3);
+    p->name = wf_read_name(r);
     p->incarnation = weft_get_uint(r);
     p->url_count = get_urls(r, p->url);
-    if (p->incarnation == 0) fail(r);
-    if (r->error == 0) skip(r, count - 3);
+    if (p->incarnation == 0) wf_read_fault(r);
+    if (r->error == 0) wf_read_skip(r, count - 3);
 }
 
 static void get_items(weft_reader *r, struct wf_frame *f)
 {
     f->count = weft_get_array(r);
-    if (f->count > WF_FRAME_PEERS_MAX) fail(r);
+    if (f->count > WF_FRAME_PEERS_MAX) wf_read_fault(r);
     f->items = *r;
     for (uint32_t i = 0; i < f->count && r->error == 0; i++) {
         struct wf_frame_peer p;
@@ -101,7 +77,7 @@ static void get_items(weft_reader *r, struct wf_frame *f)
             get_peer(r, &p);
         } else {
             weft_text pattern = weft_get_str(r);
-            if (r->error == 0 && wf_pattern_check(pattern) < 0) fail(r);
+            if (r->error == 0 && wf_pattern_check(pattern) < 0) wf_read_fault(r);
         }
     }
 }
@@ -109,14 +85,14 @@ static void get_items(weft_reader *r, struct wf_frame *f)
 static uint32_t get_tag(weft_reader *r)
 {
     uint64_t tag = weft_get_uint(r);
-    if (tag >= WEFT_TAG_SYSTEM) fail(r);
+    if (tag >= WEFT_TAG_SYSTEM) wf_read_fault(r);
     return (uint32_t)tag;
 }
 
 static void get_body(weft_reader *r, struct wf_frame *f)
 {
     f->body = weft_get_bin(r);
-    if (f->body.size > WEFT_MESSAGE_MAX) fail(r);
+    if (f->body.size > WEFT_MESSAGE_MAX) wf_read_fault(r);
 }
 
 /* to or name, from, tag, ref, body: five values. */
@@ -124,7 +100,7 @@ static void get_message(weft_reader *r, struct wf_frame *f, bool by_name)
 {
     if (by_name) {
         f->name = weft_get_str(r);
-        if (r->error == 0 && wf_name_check(f->name) < 0) fail(r);
+        if (r->error == 0 && wf_name_check(f->name) < 0) wf_read_fault(r);
     } else {
         f->to = weft_get_uint(r);
     }
@@ -148,7 +124,7 @@ static uint32_t get_left(weft_reader *r, struct wf_frame *f, uint32_t count)
 static void get_publish(weft_reader *r, struct wf_frame *f)
 {
     f->name = weft_get_str(r);
-    if (r->error == 0 && wf_topic_check(f->name) < 0) fail(r);
+    if (r->error == 0 && wf_topic_check(f->name) < 0) wf_read_fault(r);
     f->from = weft_get_uint(r);
     f->tag = get_tag(r);
     f->ref = 0;
@@ -163,7 +139,7 @@ static uint32_t get_welcome(weft_reader *r, struct wf_frame *f, uint32_t count)
     f->number = weft_get_uint(r);
     f->ref = weft_get_uint(r);
     uint64_t state = weft_get_uint(r);
-    if (state > WF_LINK_UP) fail(r);
+    if (state > WF_LINK_UP) wf_read_fault(r);
     f->tag = (uint32_t)state;
     return 3;
 }
@@ -197,7 +173,7 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f)
 {
     if (r->at == r->end) return r->error;
     f->kind = WF_FRAME_UNKNOWN;
-    uint32_t count = get_array(r, 1);
+    uint32_t count = wf_read_array(r, 1);
     uint64_t kind = weft_get_uint(r);
     if (r->error < 0) return r->error;
     f->kind = kind <= UINT32_MAX ? (uint32_t)kind : WF_FRAME_UNKNOWN;
@@ -215,8 +191,8 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f)
     } else {
         read = get_control(r, f, count - 1);
     }
-    if (count - 1 < read) fail(r);
-    if (WF_UNLIKELY(count - 1 > read)) skip(r, count - 1 - read);
+    if (count - 1 < read) wf_read_fault(r);
+    if (WF_UNLIKELY(count - 1 > read)) wf_read_skip(r, count - 1 - read);
     return r->error < 0 ? r->error : 1;
 }
 

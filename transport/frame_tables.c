@@ -1,35 +1,23 @@
 /* transport/frame_tables.c -- the frames of names and groups that all nodes know: see actors/tables.h. */
 #include "frame.h"
 
-#include "names.h"
-
-static void fail(weft_reader *r)
-{
-    if (r->error == 0) r->error = WEFT_EFORMAT;
-}
-
-static weft_text get_name(weft_reader *r)
-{
-    weft_text t = weft_get_str(r);
-    if (r->error == 0 && wf_name_check(t) < 0) fail(r);
-    return t;
-}
+#include "frame_read.h"
 
 /* Of an entry, behind operation and table. */
 static uint32_t get_entry(weft_reader *r, uint32_t values, struct wf_frame *f)
 {
-    f->name = get_name(r);
+    f->name = wf_read_name(r);
     f->from = weft_get_uint(r);
-    if (f->from == 0) fail(r);
+    if (f->from == 0) wf_read_fault(r);
     if (f->to == WF_TABLE_NAMES && f->number == WF_TABLE_SET) {
         f->ref = values < 5 ? 0 : weft_get_uint(r);
-        if (f->ref == 0 || f->ref > WF_STAMP_MAX) fail(r);
+        if (f->ref == 0 || f->ref > WF_STAMP_MAX) wf_read_fault(r);
         return 5;
     }
     if (f->to != WF_TABLE_GROUPS || f->number != WF_TABLE_UNSET || values < 6) return 4;
     f->tag = weft_get_bool(r);
     int64_t reason = weft_get_int(r);
-    if (reason < INT32_MIN || reason > INT32_MAX) fail(r);
+    if (reason < INT32_MIN || reason > INT32_MAX) wf_read_fault(r);
     f->ref = (uint64_t)reason;
     return 6;
 }
@@ -37,7 +25,7 @@ static uint32_t get_entry(weft_reader *r, uint32_t values, struct wf_frame *f)
 /* Unknown tables and operations become WF_TABLE_NONE, and what is behind them is skipped. */
 static uint32_t get_table(weft_reader *r, uint32_t values, struct wf_frame *f)
 {
-    if (values == 0) fail(r);
+    if (values == 0) wf_read_fault(r);
     f->number = weft_get_uint(r);
     f->to = f->tag = 0;
     if (f->number == WF_TABLE_BEGIN || values < 2) return 1;
@@ -48,19 +36,19 @@ static uint32_t get_table(weft_reader *r, uint32_t values, struct wf_frame *f)
         f->number = WF_TABLE_NONE;
         return 2;
     }
-    if (values < 4) fail(r);
+    if (values < 4) wf_read_fault(r);
     return get_entry(r, values, f);
 }
 
 /* group, from, tag, body: four values. */
 static uint32_t get_group_send(weft_reader *r, struct wf_frame *f)
 {
-    f->name = get_name(r);
+    f->name = wf_read_name(r);
     f->from = weft_get_uint(r);
     uint64_t tag = weft_get_uint(r);
     f->tag = (uint32_t)tag;
     f->body = weft_get_bin(r);
-    if (tag >= WEFT_TAG_SYSTEM || f->body.size > WEFT_MESSAGE_MAX) fail(r);
+    if (tag >= WEFT_TAG_SYSTEM || f->body.size > WEFT_MESSAGE_MAX) wf_read_fault(r);
     return 4;
 }
 

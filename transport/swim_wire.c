@@ -1,7 +1,7 @@
 #include "swim_wire.h"
 
 #include "frame.h"
-#include "names.h"
+#include "frame_read.h"
 
 #include <string.h>
 
@@ -14,23 +14,6 @@ _Static_assert(2 * (WF_SWIM_RECORD_MAX + 64) < WF_SWIM_MESSAGE_MAX, "a frame has
 
 /* ---- Reading --------------------------------------------------------------------------------------------------- */
 
-static void fail(weft_reader *r)
-{
-    if (r->error == 0) r->error = WEFT_EFORMAT;
-}
-
-static void skip(weft_reader *r, uint32_t count)
-{
-    while (count-- > 0 && r->error == 0) weft_skip(r);
-}
-
-static uint32_t get_array(weft_reader *r, uint32_t least)
-{
-    uint32_t count = weft_get_array(r);
-    if (count < least) fail(r);
-    return r->error == 0 ? count : least;
-}
-
 static bool is_plain(weft_text t)
 {
     for (size_t i = 0; i < t.size; i++)
@@ -41,7 +24,8 @@ static bool is_plain(weft_text t)
 static weft_text get_plain(weft_reader *r, size_t max, bool spaces)
 {
     weft_text t = weft_get_str(r);
-    if (t.size > max || !is_plain(t) || (!spaces && t.size > 0 && memchr(t.data, ' ', t.size) != NULL)) fail(r);
+    if (t.size > max || !is_plain(t) || (!spaces && t.size > 0 && memchr(t.data, ' ', t.size) != NULL))
+        wf_read_fault(r);
     return t;
 }
 
@@ -63,29 +47,28 @@ int wf_swim_meta_check(const struct wf_swim_record *r)
 static void get_meta(weft_reader *r, struct wf_swim_record *out)
 {
     uint32_t count = weft_get_map(r);
-    if (count > WF_SWIM_META_MAX) fail(r);
+    if (count > WF_SWIM_META_MAX) wf_read_fault(r);
     for (uint32_t i = 0; i < count && r->error == 0; i++) {
         out->key[i] = weft_get_str(r);
         out->value[i] = weft_get_str(r);
         out->meta_count = i + 1;
     }
-    if (r->error == 0 && wf_swim_meta_check(out) < 0) fail(r);
+    if (r->error == 0 && wf_swim_meta_check(out) < 0) wf_read_fault(r);
 }
 
 void wf_swim_read_record(weft_reader *r, struct wf_swim_record *out)
 {
     const uint8_t *start = r->at;
-    uint32_t count = get_array(r, 3);
-    out->name = weft_get_str(r);
-    if (r->error == 0 && wf_name_check(out->name) < 0) fail(r);
+    uint32_t count = wf_read_array(r, 3);
+    out->name = wf_read_name(r);
     out->url_count = weft_get_array(r);
     out->meta_count = 0;
-    if (out->url_count > WF_FRAME_URLS) fail(r);
+    if (out->url_count > WF_FRAME_URLS) wf_read_fault(r);
     for (uint32_t i = 0; i < out->url_count && r->error == 0; i++)
         out->url[i] = get_plain(r, WF_FRAME_URL_MAX, false);
     if (r->error == 0) get_meta(r, out);
-    skip(r, count - 3);
-    if ((size_t)(r->at - start) > WF_SWIM_RECORD_MAX) fail(r);
+    wf_read_skip(r, count - 3);
+    if ((size_t)(r->at - start) > WF_SWIM_RECORD_MAX) wf_read_fault(r);
     if (r->error != 0) out->url_count = out->meta_count = 0;
 }
 
@@ -100,26 +83,26 @@ struct wf_swim_record wf_swim_record_of(weft_text record)
 
 void wf_swim_read_update(weft_reader *r, struct wf_swim_update *out)
 {
-    uint32_t count = get_array(r, 4);
+    uint32_t count = wf_read_array(r, 4);
     out->node = weft_get_uint(r);
     uint64_t state = weft_get_uint(r);
     out->number = weft_get_uint(r);
     out->by = weft_get_uint(r);
     out->record = (weft_text){0};
-    if (out->node == 0 || state > WF_SWIM_LEFT || out->number >= WF_SWIM_NUMBER_MAX) fail(r);
+    if (out->node == 0 || state > WF_SWIM_LEFT || out->number >= WF_SWIM_NUMBER_MAX) wf_read_fault(r);
     out->state = (enum wf_swim_state)state;
     if (count == 4 || r->error != 0) return;
     const uint8_t *start = r->at;
     struct wf_swim_record checked;
     wf_swim_read_record(r, &checked);
     if (r->error == 0) out->record = (weft_text){(const char *)start, (size_t)(r->at - start)};
-    skip(r, count - 5);
+    wf_read_skip(r, count - 5);
 }
 
 static void get_updates(weft_reader *r, struct wf_swim_message *m)
 {
     m->count = weft_get_array(r);
-    if (m->count > WF_SWIM_SYNC_MAX) fail(r);
+    if (m->count > WF_SWIM_SYNC_MAX) wf_read_fault(r);
     m->items = *r;
     struct wf_swim_update u;
     for (uint32_t i = 0; i < m->count && r->error == 0; i++) wf_swim_read_update(r, &u);
@@ -136,7 +119,7 @@ uint32_t wf_swim_read(weft_reader *r, uint32_t kind, struct wf_swim_message *out
     out->sequence = weft_get_uint(r);
     if (kind == WF_SWIM_ASK) {
         out->node = weft_get_uint(r);
-        if (out->node == 0) fail(r);
+        if (out->node == 0) wf_read_fault(r);
     } else {
         out->digest = weft_get_uint(r);
         out->flags = weft_get_uint(r);
@@ -148,13 +131,13 @@ uint32_t wf_swim_read(weft_reader *r, uint32_t kind, struct wf_swim_message *out
 int wf_swim_read_frame(const void *data, size_t size, struct wf_swim_message *out)
 {
     weft_reader r = weft_reader_on(data, size);
-    uint32_t count = get_array(&r, 1);
+    uint32_t count = wf_read_array(&r, 1);
     uint64_t kind = weft_get_uint(&r);
-    if (kind < WF_SWIM_PING || kind > WF_SWIM_SYNC) fail(&r);
+    if (kind < WF_SWIM_PING || kind > WF_SWIM_SYNC) wf_read_fault(&r);
     if (r.error < 0) return r.error;
     uint32_t read = wf_swim_read(&r, (uint32_t)kind, out);
-    if (count - 1 < read) fail(&r);
-    else skip(&r, count - 1 - read);
+    if (count - 1 < read) wf_read_fault(&r);
+    else wf_read_skip(&r, count - 1 - read);
     return r.error;
 }
 

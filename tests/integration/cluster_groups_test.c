@@ -270,5 +270,5 @@ int main(void)
     tcase_add_test(c, a_lost_node_leaves_and_comes_back);
     tcase_add_test(c, a_snapshot_of_thousands_and_their_end);
     suite_add_tcase(s, c);
-    return run_suite(s);
+    return run_suite_unforked(s);
 }

@@ -281,5 +281,5 @@ int main(void)
     tcase_add_test(c, names_of_a_node_that_is_gone_are_gone);
     tcase_add_test(c, one_of_two_keeps_the_name_when_a_partition_heals);
     suite_add_tcase(s, c);
-    return run_suite(s);
+    return run_suite_unforked(s);
 }

@@ -191,5 +191,5 @@ int main(void)
     tcase_add_test(t, members_of_a_pool_live_elsewhere);
     tcase_add_test(t, a_place_is_checked);
     suite_add_tcase(s, t);
-    return run_suite(s);
+    return run_suite_unforked(s);
 }

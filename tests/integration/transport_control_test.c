@@ -132,5 +132,5 @@ int main(void)
     tcase_add_test(t, nobody_there_is_said_at_once);
     tcase_add_test(t, a_stale_control_socket_is_replaced);
     suite_add_tcase(s, t);
-    return run_suite(s);
+    return run_suite_unforked(s);
 }

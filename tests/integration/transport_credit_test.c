@@ -412,5 +412,5 @@ int main(void)
     tcase_add_test(t, few_entries_are_kept);
     tcase_add_test(t, who_sends_without_credit_is_cut_off);
     suite_add_tcase(s, t);
-    return run_suite(s);
+    return run_suite_unforked(s);
 }

@@ -306,5 +306,5 @@ int main(void)
     tcase_add_test(t, who_gives_up_leaves_nobody_behind);
     tcase_add_test(t, who_is_killed_while_it_waits_leaves_nobody_behind);
     suite_add_tcase(s, t);
-    return run_suite(s);
+    return run_suite_unforked(s);
 }

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <weft.h>
 
+#include "../suite.h"
+
 /* Lines that actors say; the test waits for the ones it needs. */
 static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t said_more = PTHREAD_COND_INITIALIZER;
@@ -116,16 +118,6 @@ __attribute__((unused)) static void watch(weft_node *n)
 {
     const char *name = weft_node_name(n);
     run_actor(n, watcher, name, strlen(name) + 1);
-}
-
-__attribute__((unused)) static int run_suite(Suite *s)
-{
-    SRunner *r = srunner_create(s);
-    srunner_set_fork_status(r, CK_NOFORK); /* NNG does not live in a forked child */
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 #endif

@@ -191,5 +191,5 @@ int main(void)
     tcase_add_test(t, far_too_much_ends_the_link);
     tcase_add_test(t, too_many_spawns_are_refused);
     suite_add_tcase(s, t);
-    return run_suite(s);
+    return run_suite_unforked(s);
 }

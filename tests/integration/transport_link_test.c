@@ -594,5 +594,5 @@ int main(void)
     tcase_add_test(t, deadlines_of_requests_reach_across_nodes);
     tcase_add_test(t, of_a_cycle_of_calls_across_nodes_one_fails);
     suite_add_tcase(s, t);
-    return run_suite(s);
+    return run_suite_unforked(s);
 }

@@ -146,5 +146,5 @@ int main(void)
     tcase_add_test(t, an_overrun_by_another_node_is_counted);
     tcase_add_test(t, an_interval_reaches_another_node);
     suite_add_tcase(s, t);
-    return run_suite(s);
+    return run_suite_unforked(s);
 }

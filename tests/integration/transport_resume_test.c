@@ -409,5 +409,5 @@ int main(void)
     tcase_add_test(t, a_successor_ends_the_link_of_its_predecessor);
     tcase_add_loop_test(t, a_node_of_the_version_before_links_without_resumption, 0, 2);
     suite_add_tcase(s, t);
-    return run_suite(s);
+    return run_suite_unforked(s);
 }

@@ -316,5 +316,5 @@ int main(void)
     tcase_add_loop_test(t, it_is_the_same_here_and_there, 0, CASES);
     tcase_add_test(t, what_differs_is_written_down);
     suite_add_tcase(s, t);
-    return run_suite(s);
+    return run_suite_unforked(s);
 }

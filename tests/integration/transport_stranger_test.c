@@ -555,5 +555,5 @@ int main(int argc, char **argv)
     tcase_add_test(t, the_outbox_has_a_bound);
     tcase_add_test(t, a_killed_node_is_down_and_its_successor_is_up);
     suite_add_tcase(s, t);
-    return run_suite(s);
+    return run_suite_unforked(s);
 }

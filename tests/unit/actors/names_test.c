@@ -7,6 +7,7 @@
 #include "names.h"
 #include "platform.h"
 #include "random.h"
+#include "../../suite.h"
 
 static weft_pid pid(uint64_t actor)
 {
@@ -275,9 +276,5 @@ int main(void)
     tcase_add_test(t, random_changes_against_a_table);
     tcase_add_test(t, each_name_has_one_winner);
     suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -2,6 +2,7 @@
  * and so on until it gets through; once with that one alone, once with all that follow. Whatever a call then returns
  * is documented, nothing leaks, and the node goes on. In virtual time and on one thread, so a failure repeats. */
 #include "oom.h"
+#include "../../suite.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -530,9 +531,5 @@ int main(void)
     tcase_add_test(tcase, a_node_without_memory_does_not_start);
     tcase_add_test(tcase, a_node_with_a_network_starts_or_does_not);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* Out of memory in what is built of messages, monitors and links: supervisors, groups, waits for names. See oom.h. */
 #include "oom.h"
+#include "../../suite.h"
 
 /* ---- Groups and names ------------------------------------------------------------------------------------------ */
 
@@ -149,9 +150,5 @@ int main(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, trees_and_groups_endure, 0, 2 * (int)WF_COUNT(scenarios));
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite);
 }

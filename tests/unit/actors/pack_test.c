@@ -9,6 +9,7 @@
 #include <weft/pack.h>
 
 #include "random.h"
+#include "../../suite.h"
 
 /* ---- Exact bytes ---- */
 
@@ -592,9 +593,5 @@ int main(void)
     tcase_add_test(t, every_bit_and_byte_flipped);
     tcase_add_test(t, random_bytes);
     suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -6,6 +6,7 @@
 
 #include "actor.h"
 #include "node.h"
+#include "../../suite.h"
 
 enum { WORKERS = 3, CHILDREN = 30 };
 
@@ -120,9 +121,5 @@ int main(void)
     tcase_add_test(c, children_run_where_they_are_put);
     tcase_add_test(c, one_that_computes_shares_its_children_with_an_idle_worker);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
+    return run_suite(s);
 }

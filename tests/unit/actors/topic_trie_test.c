@@ -6,6 +6,7 @@
 
 #include "random.h"
 #include "topic_trie.h"
+#include "../../suite.h"
 
 /* ---- What topics and patterns may be, and which mean which ---- */
 
@@ -379,9 +380,5 @@ int main(void)
     tcase_add_test(t, interest_counts);
     tcase_add_test(t, interest_against_a_list);
     suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(s);
 }

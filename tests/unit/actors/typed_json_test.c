@@ -8,6 +8,7 @@
 #include <weft/typed.h>
 
 #include "random.h"
+#include "../../suite.h"
 
 #define STATE(E) E(STATE_OPEN, 0, "open") E(STATE_PAID, 1, "paid")
 WEFT_ENUM(state, STATE)
@@ -247,9 +248,5 @@ int main(void)
     tcase_add_test(t, it_ends_where_the_room_ends);
     tcase_add_test(t, of_a_message);
     suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(s);
 }

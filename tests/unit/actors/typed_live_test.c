@@ -5,6 +5,7 @@
 #include <weft.h>
 
 #include "node.h"
+#include "../../suite.h"
 
 #define ADD(F) F(int, a) F(int, b) F(str, note)
 WEFT_MESSAGE(add, 1, ADD)
@@ -110,9 +111,5 @@ int main(void)
     TCase *t = tcase_create("typed_live");
     tcase_add_test(t, from_actor_to_actor_and_back);
     suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -8,6 +8,7 @@
 #include <weft/typed.h>
 
 #include "random.h"
+#include "../../suite.h"
 
 #define STATE(E) E(STATE_OPEN, 0, "open") E(STATE_PAID, 1, "paid") E(STATE_LOST, -7, "lost")
 WEFT_ENUM(state, STATE)
@@ -586,9 +587,5 @@ int main(void)
     tcase_add_test(t, a_million_items_take_no_memory);
     tcase_add_test(t, too_many_for_msgpack);
     suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -20,6 +20,8 @@
 
 #include <weft/typed.h>
 
+#include "../../suite.h"
+
 /* ---- The recorder ---- */
 
 struct weft_msg {
@@ -498,9 +500,5 @@ int main(void)
     tcase_add_test(t, values_within_a_value);
     tcase_add_test(t, cut_off_or_changed_at_every_byte);
     suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(s);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "platform.h"
+#include "../../suite.h"
 
 static const struct {
     const char *text, *back;
@@ -117,9 +118,5 @@ int main(void)
     tcase_add_test(c, unix_paths_fit_or_are_refused);
     tcase_add_test(c, nonsense_is_not_formatted);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -14,6 +14,7 @@
 
 #define EXPECT(condition) ck_assert(condition)
 #include "coro_cases.h"
+#include "../../suite.h"
 
 /* Each keeps a list of stacks, or a history for each. */
 #if defined(WF_ASAN) || defined(WF_TSAN)
@@ -133,9 +134,5 @@ int main(void)
     tcase_add_test(c, a_backtrace_ends_at_the_coroutines_first_frame);
     tcase_add_test(c, endless_recursion_ends_in_a_report);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -4,6 +4,8 @@
 
 #include <weft/error.h>
 
+#include "../../suite.h"
+
 static const struct {
     int code;
     const char *name;
@@ -54,9 +56,5 @@ int main(void)
     tcase_add_test(c, the_list_has_no_holes_and_new_codes_are_pinned_here);
     tcase_add_test(c, what_is_no_error_code_has_a_text_too);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../suite.h"
 #include "worker.h"
 
 #include <weft/time.h>
@@ -226,11 +227,7 @@ __attribute__((unused)) static bool is_waiting(const struct test_task *t)
         tcase_set_timeout(tcase, 60);                                                 \
         for (size_t i = 0; i < WF_COUNT(tests); i++) tcase_add_test(tcase, tests[i]); \
         suite_add_tcase(suite, tcase);                                                \
-        SRunner *runner = srunner_create(suite);                                      \
-        srunner_run_all(runner, CK_ENV);                                              \
-        int failed = srunner_ntests_failed(runner);                                   \
-        srunner_free(runner);                                                         \
-        return failed != 0;                                                           \
+        return run_suite(suite);                                                      \
     }
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "heap.h"
+#include "../../suite.h"
 
 enum { TIMERS = 300, STEPS = 60000 };
 
@@ -171,9 +172,5 @@ int main(void)
     tcase_add_test(c, memory_of_a_peak_is_given_back);
     tcase_add_test(c, those_left_of_a_peak_are_found);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "../../suite.h"
 
 static char got[8192];
 
@@ -158,9 +159,5 @@ int main(void)
     tcase_add_loop_test(c, long_lines_are_cut_and_say_so, 0, 2);
     tcase_add_test(c, a_failed_assertion_names_its_place);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -18,6 +18,7 @@
 
 #include "native.h"
 #include "platform.h"
+#include "../../suite.h"
 
 /* ---- Threads
  * -------------------------------------------------------------------------------------------------------- */
@@ -305,9 +306,5 @@ int main(void)
     tcase_add_test(c, a_file_that_is_no_socket_is_left_alone);
     tcase_add_test(c, pipes_can_be_read_and_written);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "platform.h"
+#include "../../suite.h"
 
 static struct pf_env *env;
 static struct pf_poller *poller;
@@ -262,9 +263,5 @@ int main(void)
     tcase_add_test(c, the_handle_is_readable_while_wait_would_not_block);
     tcase_add_test(c, clock_and_randomness);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

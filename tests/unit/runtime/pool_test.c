@@ -6,6 +6,7 @@
 
 #include "platform.h"
 #include "pool.h"
+#include "../../suite.h"
 
 START_TEST(every_size_has_the_smallest_class_that_holds_it)
 {
@@ -169,9 +170,5 @@ int main(void)
     tcase_add_test(c, the_depot_is_bounded);
     tcase_add_test(c, two_threads_trade_magazines);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

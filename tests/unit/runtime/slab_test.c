@@ -11,6 +11,7 @@
 
 #include "platform.h"
 #include "slab.h"
+#include "../../suite.h"
 
 struct item {
     struct wf_slot slot;
@@ -156,9 +157,5 @@ int main(void)
     tcase_add_test(c, a_slot_with_no_generation_left_is_retired);
     tcase_add_test(c, readers_on_other_threads_never_see_what_is_not_there);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "stack.h"
+#include "../../suite.h"
 
 #ifdef WF_VALGRIND
 #include <valgrind/valgrind.h>
@@ -365,9 +366,5 @@ int main(void)
     tcase_add_test(c, old_kernels_have_protected_pages);
     tcase_add_test(c, without_any_guard_a_canary_tells);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

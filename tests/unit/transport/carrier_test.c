@@ -3,6 +3,7 @@
 #include "carrier.h"
 #include "sp.h"
 #include "worker.h"
+#include "../../suite.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -377,10 +378,5 @@ int main(void)
     tcase_add_loop_test(t, the_end_of_a_carrier_ends_its_connections, 0, 2);
     tcase_add_loop_test(t, nngcat_is_understood, 0, 2);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_set_fork_status(r, CK_NOFORK); /* NNG does not live in a forked child */
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite_unforked(s);
 }

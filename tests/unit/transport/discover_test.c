@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "discover.h"
+#include "../../suite.h"
 
 START_TEST(host_names)
 {
@@ -89,9 +90,5 @@ int main(void)
     tcase_add_test(t, options_of_a_spec);
     tcase_add_test(t, a_list_has_each_once_and_is_bounded);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(s);
 }

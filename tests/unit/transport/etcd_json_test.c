@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "etcd.h"
+#include "../../suite.h"
 
 START_TEST(base64_there_and_back)
 {
@@ -95,9 +96,5 @@ int main(void)
     tcase_add_test(t, numbers);
     tcase_add_test(t, descriptions_of_nodes);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(s);
 }

@@ -1,16 +1,5 @@
 /* Frames: what is written is read; what is cut, flipped or a bomb is refused without reading past the end. */
-#include "frame.h"
-
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
-
-static uint8_t buffer[8192];
-
-static weft_writer writer(void)
-{
-    return weft_writer_on(buffer, sizeof buffer);
-}
+#include "frames.h"
 
 static struct wf_frame read_one(const weft_writer *w)
 {
@@ -20,11 +9,6 @@ static struct wf_frame read_one(const weft_writer *w)
     ck_assert_int_eq(wf_frame_next(&r, &f), 1);
     ck_assert_int_eq(wf_frame_next(&r, &f), 0);
     return f;
-}
-
-static bool text_is(weft_text t, const char *s)
-{
-    return t.size == strlen(s) && memcmp(t.data, s, t.size) == 0;
 }
 
 /* One frame of each kind, one behind the other. */
@@ -117,44 +101,13 @@ END_TEST
 
 START_TEST(a_cut_batch_ends_in_an_error)
 {
-    weft_writer w = all_kinds();
-    size_t ends[32], count = 0;
-    struct wf_frame f;
-    weft_reader whole = weft_reader_on(buffer, w.size);
-    while (wf_frame_next(&whole, &f) == 1) ends[count++] = (size_t)(whole.at - whole.start);
-    for (size_t cut = 1; cut < w.size; cut++) {
-        uint8_t *copy = malloc(cut); /* exactly as long, so that a read past the end is seen */
-        memcpy(copy, buffer, cut);
-        weft_reader r = weft_reader_on(copy, cut);
-        bool at_end = false;
-        for (size_t i = 0; i < count; i++) at_end |= ends[i] == cut;
-        int got;
-        while ((got = wf_frame_next(&r, &f)) == 1) {}
-        ck_assert_int_eq(got, at_end ? 0 : WEFT_EFORMAT);
-        free(copy);
-    }
+    cut_everywhere(all_kinds().size);
 }
 END_TEST
 
 START_TEST(flipped_bits_are_survived)
 {
-    weft_writer w = all_kinds();
-    unsigned refused = 0;
-    for (size_t bit = 0; bit < w.size * 8; bit++) {
-        uint8_t *copy = malloc(w.size);
-        memcpy(copy, buffer, w.size);
-        copy[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        weft_reader r = weft_reader_on(copy, w.size);
-        struct wf_frame f;
-        int got;
-        while ((got = wf_frame_next(&r, &f)) == 1) {
-            struct wf_frame_peer p;
-            for (uint32_t i = 0; f.kind == WF_FRAME_PEERS && i < f.count; i++) wf_frame_next_peer(&f, &p);
-        }
-        refused += got < 0;
-        free(copy);
-    }
-    ck_assert_uint_gt(refused, 100);
+    ck_assert_uint_gt(flip_each_bit(all_kinds().size), 100);
 }
 END_TEST
 
@@ -237,9 +190,5 @@ int main(void)
     tcase_add_test(t, reserved_tags_and_bad_names_are_refused);
     tcase_add_test(t, later_versions_are_understood);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(s);
 }

@@ -1,5 +1,6 @@
 /* What a role may do, and which names a certificate is good for. */
 #include "identity.h"
+#include "../../suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -57,9 +58,5 @@ int main(void)
     tcase_add_test(t, roles_have_names);
     tcase_add_test(t, tools_may_add_to_the_name);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(s);
 }

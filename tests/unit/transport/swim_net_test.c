@@ -1,6 +1,7 @@
 /* A thousand members in virtual time: the membership of swim.c as a whole. Every figure that is asserted follows from
  * the paper, with room for chance; the seeds are fixed, so a run is always the same. */
 #include "swim_net.h"
+#include "../../suite.h"
 
 #include <check.h>
 
@@ -180,9 +181,5 @@ int main(void)
     tcase_add_test(t, many_crash_restart_and_leave_under_loss);
     tcase_add_test(t, a_stopped_process_comes_back_by_refuting);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(s);
 }

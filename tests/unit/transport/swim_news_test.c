@@ -1,5 +1,6 @@
 /* One member and what it does, rule by rule: what is told, of whom, how often, and in what form. */
 #include "swim_one.h"
+#include "../../suite.h"
 
 /* ---- News ------------------------------------------------------------------------------------------------------ */
 
@@ -239,9 +240,5 @@ int main(void)
     tcase_add_test(t, what_is_cut_or_malformed_is_refused);
     tcase_add_test(t, metadata_is_bounded);
     suite_add_tcase(suite, t);
-    SRunner *r = srunner_create(suite);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

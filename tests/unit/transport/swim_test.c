@@ -1,5 +1,6 @@
 /* One member and what it does, rule by rule: who is probed, suspected and held for gone. */
 #include "swim_one.h"
+#include "../../suite.h"
 
 /* ---- What overrules what (section 4.2 of the paper) ------------------------------------------------------------ */
 
@@ -247,9 +248,5 @@ int main(void)
     tcase_add_test(t, who_gets_no_answers_at_all_becomes_patient);
     tcase_add_test(t, a_late_tick_accuses_nobody);
     suite_add_tcase(suite, t);
-    SRunner *r = srunner_create(suite);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -1,5 +1,6 @@
 /* Where a node may listen, and whom it may dial, with and without certificates. */
 #include "carrier.h"
+#include "../../suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -79,9 +80,5 @@ int main(void)
     tcase_add_loop_test(t, each_row, 0, WF_COUNT(rows));
     tcase_add_test(t, a_long_one);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(s);
 }

@@ -1,0 +1,38 @@
+/* transport/frame_read.h -- what readers of frames have in common. The first fault stays in the reader; from then on
+ * it gives zeros and empty texts, so a reader need not look after each value. */
+#ifndef WF_FRAME_READ_H
+#define WF_FRAME_READ_H
+
+#include "names.h"
+
+#include <weft/error.h>
+#include <weft/pack.h>
+
+static inline void wf_read_fault(weft_reader *r)
+{
+    if (r->error == 0) r->error = WEFT_EFORMAT;
+}
+
+static inline void wf_read_skip(weft_reader *r, uint32_t count)
+{
+    while (count-- > 0 && r->error == 0) weft_skip(r);
+}
+
+/* An array of at least `least` values, which are taken for its count after a fault; what is beyond is skipped by the
+ * caller. */
+static inline uint32_t wf_read_array(weft_reader *r, uint32_t least)
+{
+    uint32_t count = weft_get_array(r);
+    if (count < least) wf_read_fault(r);
+    return r->error == 0 ? count : least;
+}
+
+/* Of a node, an actor or a group. */
+static inline weft_text wf_read_name(weft_reader *r)
+{
+    weft_text t = weft_get_str(r);
+    if (r->error == 0 && wf_name_check(t) < 0) wf_read_fault(r);
+    return t;
+}
+
+#endif
