@@ -36,12 +36,14 @@ static int ask(struct cli_client *k, weft_node *node)
     return k->result;
 }
 
+static const char no_folder[] =
+    "--tls: there is no HOME to look for certificates in, or the path is too long; give --tls DIR";
+
 int cli_check_tls(const struct cli *c, const char *name)
 {
     char folder[WF_TLS_PATH], why[WF_TLS_WHY];
     struct wf_tls *tls;
-    if (!wf_tls_folder(c->tls, folder, sizeof folder))
-        return cli_fail(c, CLI_USAGE, "--tls: there is no such folder");
+    if (!wf_tls_folder(c->tls, folder, sizeof folder)) return cli_fail(c, CLI_USAGE, no_folder);
     if (wf_tls_load(&tls, folder, name, why, sizeof why) < 0) return cli_fail(c, CLI_FAILED, "--tls: %s", why);
     wf_tls_free(tls);
     return CLI_OK;
@@ -52,8 +54,11 @@ static int find_identity(const struct cli *c, char out[65])
 {
     char folder[WF_TLS_PATH];
     int found = 0;
-    DIR *dir = wf_tls_folder(c->tls, folder, sizeof folder) ? opendir(folder) : NULL;
-    if (dir == NULL) return cli_fail(c, CLI_FAILED, "--tls: there is no folder %s", c->tls);
+    if (!wf_tls_folder(c->tls, folder, sizeof folder)) return cli_fail(c, CLI_FAILED, no_folder);
+    DIR *dir = opendir(folder);
+    if (dir == NULL)
+        return cli_fail(c, CLI_FAILED,
+                        "--tls: cannot read the folder %s; 'weft certs init' makes it, or give --tls DIR", folder);
     const struct dirent *e;
     while ((e = readdir(dir)) != NULL) {
         size_t n = strlen(e->d_name);

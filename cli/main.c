@@ -95,7 +95,7 @@ static const struct cli_verb verbs[] = {
      "NAME is that of WEFT_EXPORT_ACTOR; the body holds its arguments, in the order of their fields. The node checks "
      "them.",
      "weft spawn chat.room '[\"tea\", 40]' --node b",
-     {CLI_TEXT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_END},
+     {CLI_TEXT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_END},
      1,
      2,
      false,

@@ -170,8 +170,12 @@ static int set_seconds(struct cli *c, const struct option *o, const char *where,
     char *end;
     double seconds = strtod(value, &end);
     bool read = (isdigit((unsigned char)value[0]) || value[0] == '.') && *end == '\0' && isfinite(seconds);
-    if (!read || seconds < (double)o->min || seconds > (double)o->max)
-        return bad_value(c, where, value, "a number of seconds from 0 to 86400, such as 2.5");
+    if (!read || seconds < (double)o->min || seconds > (double)o->max) {
+        char wanted[96];
+        snprintf(wanted, sizeof wanted, "a number of seconds from %lld to %lld, such as 2.5", (long long)o->min,
+                 (long long)o->max);
+        return bad_value(c, where, value, wanted);
+    }
     *(int64_t *)((char *)c + o->field) = (int64_t)(seconds * 1e9);
     return CLI_OK;
 }

@@ -26,7 +26,7 @@ struct wf_source_kind {
     const char *prefix;         /* "dns:" */
     const char *const *options; /* names behind '?', NULL at the end */
     /* What is wrong with `rest`, the spec without prefix and options, goes to `why` (WF_REASON_TEXT bytes).
-     * WEFT_EADDRESS; WEFT_ENOMEM. */
+     * WEFT_EADDRESS; WEFT_EACCESS; WEFT_ENOMEM. */
     int (*open)(struct wf_source *s, const char *rest, char *why);
     int (*start)(struct wf_source *s);                    /* the workers run, listeners are bound */
     void (*leave)(struct wf_source *s, int64_t deadline); /* the node ends; may be NULL */
@@ -78,7 +78,7 @@ bool wf_source_option(const struct wf_source *s, const char *name, char out[WF_U
 int64_t wf_source_jitter(const struct wf_source *s, int64_t span);
 /* After so many failures in a row: 1 s, doubled up to 30 s; half of it is chance. */
 int64_t wf_source_backoff(const struct wf_source *s, uint32_t failures);
-/* "host:port" or "[v6]:port", checked; `port` NULL: there is none. WEFT_EADDRESS and a reason. */
+/* "host:port" or "[v6]:port"; a host alone. WEFT_EADDRESS and a reason. */
 int wf_check_host_port(const char *text, size_t size, char *why);
 int wf_check_host(const char *text, size_t size, char *why);
 

@@ -38,7 +38,7 @@ void wf_tls_free(struct wf_tls *tls)
     free(tls);
 }
 
-/* The whole file with a NUL behind it; NULL: errno's reason is in `why`. */
+/* The whole file with a NUL behind it; NULL: missing, unreadable, empty, or with NULs in it. */
 static char *read_file(const char *path)
 {
     FILE *file = fopen(path, "rb");
