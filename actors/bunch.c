@@ -53,10 +53,7 @@ struct wf_body *wf_bunch_take(struct wf_actor *a, weft_msg *previous, size_t *fr
     struct wf_body *body = b->at[b->first++];
     *freed = 0;
     if (b->first < b->end) return body;
-    weft_msg *next = (weft_msg *)b->post.next;
-    if (previous == NULL) a->mail.first = next;
-    else previous->post.next = b->post.next;
-    if (next == NULL) a->mail.last = previous;
+    (void)wf_lane_take_after(&a->mail, previous);
     *freed = bytes_of(b);
     wf_pool_give(&a->task.worker->pool, b->post.block_class, b);
     return body;

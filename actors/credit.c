@@ -109,7 +109,7 @@ void wf_want_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 void wf_grant_came(struct wf_worker *w, weft_msg *m)
 {
     const struct wf_route *route = wf_node_of(w)->route;
-    if (route != NULL && route->granted != NULL && m->size == 4 && m->shared == NULL) {
+    if (route != NULL && m->size == 4 && m->shared == NULL) {
         const uint8_t *b = wf_msg_bytes(m);
         uint32_t units = (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
         route->granted(w, m->from.node, m->ref, m->post.word, units);
@@ -124,7 +124,7 @@ bool wf_credit_covers(struct wf_actor *a, const weft_msg *m)
     const struct wf_actors *wa = wf_actors_of(w);
     const struct wf_route *route = wf_node_of(w)->route;
     uint64_t peer = weft_pid_is_nobody(m->from) ? m->ref : m->from.node;
-    uint32_t peers = route == NULL || route->grants == NULL ? 0 : route->grants(w, peer);
+    uint32_t peers = route == NULL ? 0 : route->grants(w, peer);
     if (peers == 0 || wa->mail_bytes / 2 >= wa->mail_bytes_max) return false;
     /* What each worker of each peer may have under way to one actor, and one message beyond it. */
     uint64_t each = WF_MAX((uint32_t)WF_CREDIT_FIRST, WF_MIN(a->mailbox_max / 8, (uint32_t)UNITS_MAX)) + 1;

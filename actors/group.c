@@ -346,12 +346,8 @@ int weft_group_unwatch(const char *group)
     if (self->more == NULL) return WEFT_ENOACTOR;
     struct wf_group_tie **at = tie_to(self, group, true), *tie = *at;
     if (tie == NULL) return WEFT_ENOACTOR;
-    struct wf_groups *all = wf_groups_of(self);
     *at = tie->next_of_actor;
-    pf_mutex_lock(all->lock);
-    take_out(tie);
-    wf_group_free_if_empty(all, tie->group);
-    pf_mutex_unlock(all->lock);
+    end_watch(wf_groups_of(self), tie);
     for (uint32_t tag = WEFT_TAG_GROUP_JOIN; tag <= WEFT_TAG_GROUP_LEAVE; tag++) {
         weft_msg *m;
         while ((m = wf_signal_take(self, tag, tie->watch, weft_nobody())) != NULL) wf_msg_free(self->task.worker, m);

@@ -55,7 +55,7 @@ enum wf_msg_kind {
     WF_MSG_BUNCH = 67,    /* no message, but a struct wf_bunch of them */
 };
 
-/* A counted body. `data` points behind it, or into memory that `release` knows how to free. */
+/* A counted body; its bytes stand behind it. */
 struct wf_body {
     _Atomic uint32_t refs; /* release on decrement, acquire by the one that frees */
     uint16_t block_class;

@@ -187,12 +187,17 @@ static void take_out(struct wf_names *n, struct wf_name *e)
     *(e->copy ? &n->copies : &n->count) -= 1;
 }
 
+static bool is_lost(const struct wf_name *e)
+{
+    return atomic_load_explicit(&e->lost, memory_order_acquire);
+}
+
 /* Frees what the chain has lost: note (4). */
 static void sweep(struct wf_name **chain)
 {
     for (struct wf_name **at = chain; *at != NULL;) {
         struct wf_name *e = *at;
-        if (atomic_load_explicit(&e->lost, memory_order_acquire)) {
+        if (is_lost(e)) {
             *at = e->next_of_actor;
             free(e);
         } else {
@@ -333,11 +338,6 @@ void wf_names_on_removal(struct wf_names *n, void (*gone)(weft_text name, weft_p
 }
 
 /* ---- Chains ---------------------------------------------------------------------------------------------------- */
-
-static bool is_lost(const struct wf_name *e)
-{
-    return atomic_load_explicit(&e->lost, memory_order_acquire);
-}
 
 bool wf_names_global(const struct wf_name *chain)
 {

@@ -12,7 +12,6 @@
 
 #include <weft/node.h>
 #include <weft/pack.h>
-#include <weft/pack.h>
 
 struct wf_entry;
 

@@ -90,7 +90,6 @@ struct wf_carrier_ops {
     void (*trust)(struct wf_conn *c, size_t message_max);
     /* The first reason given wins. May call on_down before it returns. Idempotent. */
     void (*close)(struct wf_conn *c, const char *reason);
-    void (*keep)(struct wf_conn *c);
     void (*release)(struct wf_conn *c);
     /* Listeners stop, their files go; connections stay. */
     void (*unlisten)(struct wf_carrier *k);
@@ -117,10 +116,6 @@ static inline void wf_conn_trust(struct wf_conn *c, size_t message_max)
 static inline void wf_conn_close(struct wf_conn *c, const char *reason)
 {
     c->carrier->ops->close(c, reason);
-}
-static inline void wf_conn_keep(struct wf_conn *c)
-{
-    c->carrier->ops->keep(c);
 }
 static inline void wf_conn_release(struct wf_conn *c)
 {

@@ -436,9 +436,9 @@ bool wf_nng_conn_start(struct nng_carrier *k, nng_stream *s, const struct stream
     return true;
 }
 
-static const struct wf_carrier_ops ops = {wf_nng_listen,       wf_nng_accept,   wf_nng_dial,       conn_send,
-                                          conn_resume,         conn_trust,      wf_nng_conn_close, conn_keep,
-                                          wf_nng_conn_release, wf_nng_unlisten, wf_nng_destroy};
+static const struct wf_carrier_ops ops = {wf_nng_listen,   wf_nng_accept, wf_nng_dial,       conn_send,
+                                          conn_resume,     conn_trust,    wf_nng_conn_close, wf_nng_conn_release,
+                                          wf_nng_unlisten, wf_nng_destroy};
 
 struct wf_carrier *wf_carrier_nng(const struct wf_carrier_options *options)
 {

@@ -502,9 +502,9 @@ static void carrier_destroy(struct wf_carrier *base)
     free(k);
 }
 
-static const struct wf_carrier_ops ops = {wf_tcp_listen, wf_tcp_accept,   carrier_dial,   conn_send,
-                                          conn_resume,   conn_trust,      conn_close,     conn_keep,
-                                          conn_release,  wf_tcp_unlisten, carrier_destroy};
+static const struct wf_carrier_ops ops = {wf_tcp_listen,   wf_tcp_accept,  carrier_dial, conn_send,
+                                          conn_resume,     conn_trust,     conn_close,   conn_release,
+                                          wf_tcp_unlisten, carrier_destroy};
 
 struct wf_carrier *wf_carrier_tcp(const struct wf_carrier_options *options)
 {

@@ -1,6 +1,9 @@
 #include "credit.h"
 
+#include "hash.h"
 #include "transport.h"
+
+#include <weft/pool.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,27 +20,19 @@ void wf_credits_init(struct wf_credits *c, bool on)
 
 uint64_t wf_credit_name(const char *name)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-    for (; *name != 0; name++) h = (h ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
-    return h | 1; /* not 0 */
+    return weft_hash(name, strlen(name)) | 1; /* not 0 */
 }
 
 static struct wf_credit **bucket(const struct wf_credits *c, uint64_t key)
 {
-    uint64_t mixed = (key ^ key >> 32) * UINT64_C(0x9E3779B97F4A7C15);
-    return &c->table[mixed >> 32 & (c->buckets - 1)];
-}
-
-static struct wf_credit *lookup(const struct wf_credits *c, uint64_t key)
-{
-    struct wf_credit *e = c->buckets == 0 ? NULL : *bucket(c, key);
-    while (e != NULL && e->key != key) e = e->next;
-    return e;
+    return &c->table[wf_mix(key) & (c->buckets - 1)];
 }
 
 struct wf_credit *wf_credit_known(const struct wf_credits *c, uint64_t key)
 {
-    return lookup(c, key);
+    struct wf_credit *e = c->buckets == 0 ? NULL : *bucket(c, key);
+    while (e != NULL && e->key != key) e = e->next;
+    return e;
 }
 
 static void wake_first(struct wf_credit *e)
@@ -154,7 +149,7 @@ static struct wf_credit *spill(struct wf_credits *c)
 struct wf_credit *wf_credit_find(struct wf_ports *p, struct wf_port *port, uint64_t key, const char *name)
 {
     struct wf_credits *c = &port->credits;
-    struct wf_credit *e = lookup(c, key);
+    struct wf_credit *e = wf_credit_known(c, key);
     if (e != NULL) return c->last = e;
     if (!make_room(p, port) || (e = calloc(1, sizeof *e)) == NULL) return spill(c);
     if (name != NULL && (e->name = strdup(name)) == NULL) {
@@ -183,7 +178,7 @@ void wf_credit_stir(struct wf_ports *p, struct wf_port *port, struct wf_credit *
 
 void wf_credit_granted(struct wf_ports *p, struct wf_port *port, uint64_t key, uint32_t number, uint32_t units)
 {
-    struct wf_credit *e = lookup(&port->credits, key);
+    struct wf_credit *e = wf_credit_known(&port->credits, key);
     if (e == NULL || e->number != number) return;
     if (units == 0 && e->name != NULL) { /* somebody may take the name one day */
         drop(&port->credits, e);
@@ -199,7 +194,7 @@ void wf_credit_granted(struct wf_ports *p, struct wf_port *port, uint64_t key, u
 void wf_credit_pass_on(struct wf_worker *w, uint64_t peer, uint64_t key)
 {
     struct wf_port *port = wf_port_find(w, peer);
-    struct wf_credit *e = port == NULL ? NULL : lookup(&port->credits, key);
+    struct wf_credit *e = port == NULL ? NULL : wf_credit_known(&port->credits, key);
     if (e == NULL || e->left <= 0) return;
     wake_first(e);
     set_low(e);
@@ -210,7 +205,7 @@ static struct wf_credit *again(struct wf_worker *w, uint64_t peer, const struct 
                                struct wf_port **port)
 {
     *port = wf_port_find(w, peer);
-    return *port == NULL || (*port)->session != s ? NULL : lookup(&(*port)->credits, key);
+    return *port == NULL || (*port)->session != s ? NULL : wf_credit_known(&(*port)->credits, key);
 }
 
 int wf_credit_wait(struct wf_worker *w, struct wf_port *port, struct wf_credit *e, int64_t deadline)

@@ -134,7 +134,6 @@ static void keep_hello(struct wf_channel *ch, const struct wf_hello *h)
     snprintf(ch->name, sizeof ch->name, "%.*s", WEFT_STR(h->name));
     ch->incarnation = h->incarnation;
     ch->client = (h->flags & WF_HELLO_CLIENT) != 0;
-    ch->version = WF_MIN(t->wire_version, h->newest);
     ch->capabilities = t->capabilities & h->capabilities;
     /* A tool's link is short, and nobody keeps in mind which ones there were. */
     if (ch->client || t->client) ch->capabilities &= ~(uint64_t)WF_CAN_RESUME;

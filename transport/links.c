@@ -84,8 +84,7 @@ void wf_links_watch(struct wf_cluster *c, weft_pid who)
 struct pattern_list {
     weft_writer w;
     uint32_t left; /* in the frame that is being written */
-    size_t total;
-    uint32_t skipped, skip, max;
+    uint32_t skipped, skip;
 };
 
 static void put_pattern(weft_text pattern, uint32_t count, void *arg)
@@ -111,7 +110,7 @@ static void say_interest(struct wf_session *s)
         uint32_t n = WF_MIN(count - done, (uint32_t)WF_FRAME_PEERS_MAX / 4);
         struct wf_batch *b = wf_batch_new(s, 16 + n * (size_t)(WF_TOPIC_MAX + 3));
         if (b == NULL) return;
-        struct pattern_list l = {.w = wf_batch_writer(b), .left = n, .skip = done};
+        struct pattern_list l = {.w = wf_batch_writer(b), .skip = done};
         pf_mutex_lock(t->lock);
         n = (uint32_t)WF_MIN((size_t)n, t->interest.count - WF_MIN((size_t)done, t->interest.count));
         l.left = n;

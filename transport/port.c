@@ -77,7 +77,7 @@ static struct wf_port *port_new(struct wf_session *s)
     port->incarnation = s->incarnation;
     wf_interest_init(&port->interest);
     wf_list_init(&port->waiting);
-    wf_credits_init(&port->credits, (s->capabilities & WF_CAN_CREDIT) != 0);
+    wf_credits_init(&port->credits, wf_session_can(s, WF_CAN_CREDIT));
     wf_session_keep(s);
     return port;
 }
@@ -229,7 +229,7 @@ static uint64_t route_find(struct wf_worker *w, const char *name, size_t size, b
 {
     const struct wf_port *port = find_name(ports_of(w), name, size);
     if (is_gone(port)) return 0;
-    *spawns = (port->session->capabilities & WF_CAN_SPAWN) != 0;
+    *spawns = wf_session_can(port->session, WF_CAN_SPAWN);
     return port->incarnation;
 }
 

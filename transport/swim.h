@@ -3,8 +3,9 @@
  *
  * Design notes.
  * (1) A state machine and nothing else: no clock, no sockets, no threads. Its owner says what came and what time it
- *     is; it says whom to send what, and which member has changed. The same code runs in a node and, a thousand times
- *     over, in the test that compares it with the paper (tests/unit/transport/swim_net.h, bench/swim.c).
+ *     is; it says whom to send what, and which member has changed. The same code is to run in a node and runs, a
+ *     thousand times over, in the test that compares it with the paper (tests/unit/transport/swim_net.h,
+ *     bench/swim.c).
  * (2) A member is one run of a process: `node`, its random incarnation. Who restarts is another member, of the same
  *     name. `number` is what the paper calls incarnation number: only the member itself makes it grow, to refute what
  *     is said of it, or because its record has changed.
@@ -79,7 +80,7 @@ struct wf_swim_relay {
     int64_t due; /* then it hears that there is no answer */
 };
 
-/* A table of members, open addressing, at most half full; 0 is no key. */
+/* A table of members, open addressing, at most half full; a place without a member is free. */
 struct wf_swim_index {
     struct {
         uint64_t key;

@@ -1,6 +1,11 @@
 /* The table of members: where they are found, in which order they are probed, what is to be told of them. */
 #include "swim.h"
 
+#include "hash.h"
+#include "typed.h"
+
+#include <weft/pool.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,16 +13,9 @@ enum { TABLE_FIRST = 16 };
 
 /* ---- Chance ---------------------------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
-    return x ^ x >> 31;
-}
-
 uint64_t wf_swim_random(struct wf_swim *s)
 {
-    return mix(s->random += UINT64_C(0x9E3779B97F4A7C15));
+    return wf_mix(s->random += UINT64_C(0x9E3779B97F4A7C15));
 }
 
 uint32_t wf_swim_below(struct wf_swim *s, uint32_t bound)
@@ -37,7 +35,7 @@ uint32_t wf_swim_logarithm(uint32_t n)
 
 static uint32_t place_of(const struct wf_swim_index *x, uint64_t key)
 {
-    uint32_t i = (uint32_t)mix(key) & (x->size - 1);
+    uint32_t i = (uint32_t)wf_mix(key) & (x->size - 1);
     while (x->slot[i].m != NULL && x->slot[i].key != key) i = (i + 1) & (x->size - 1);
     return i;
 }
@@ -61,7 +59,7 @@ static void index_remove(struct wf_swim_index *x, uint64_t key)
     if (x->slot[hole].m == NULL) return;
     x->slot[hole].m = NULL;
     for (uint32_t i = (hole + 1) & mask; x->slot[i].m != NULL; i = (i + 1) & mask) {
-        uint32_t home = (uint32_t)mix(x->slot[i].key) & mask;
+        uint32_t home = (uint32_t)wf_mix(x->slot[i].key) & mask;
         if (((i - home) & mask) < ((i - hole) & mask)) continue;
         x->slot[hole] = x->slot[i];
         x->slot[i].m = NULL;
@@ -82,27 +80,15 @@ static bool index_grow(struct wf_swim_index *x, uint32_t count)
     return true;
 }
 
-static uint64_t hash_name(weft_text name)
-{
-    uint64_t h = UINT64_C(0xCBF29CE484222325);
-    for (size_t i = 0; i < name.size; i++) h = (h ^ (uint8_t)name.data[i]) * UINT64_C(0x100000001B3);
-    return h;
-}
-
 struct wf_swim_member *wf_swim_find(const struct wf_swim *s, uint64_t node)
 {
     return index_find(&s->by_node, node);
 }
 
-static bool same_text(weft_text a, weft_text b)
-{
-    return a.size == b.size && memcmp(a.data, b.data, a.size) == 0;
-}
-
 struct wf_swim_member *wf_swim_named(const struct wf_swim *s, weft_text name)
 {
-    struct wf_swim_member *m = index_find(&s->by_name, hash_name(name));
-    return m != NULL && wf_swim_present(m) && same_text(m->name, name) ? m : NULL;
+    struct wf_swim_member *m = index_find(&s->by_name, weft_hash(name.data, name.size));
+    return m != NULL && wf_swim_present(m) && wf_text_equal(m->name, name) ? m : NULL;
 }
 
 /* ---- Members --------------------------------------------------------------------------------------------------- */
@@ -123,7 +109,7 @@ static bool make_room(struct wf_swim *s)
  */
 static uint64_t digest_of(const struct wf_swim_member *m)
 {
-    return wf_swim_present(m) ? mix(mix(m->node) ^ (m->number * 2 + (m->state == WF_SWIM_SUSPECT) + 1)) : 0;
+    return wf_swim_present(m) ? wf_mix(wf_mix(m->node) ^ (m->number * 2 + (m->state == WF_SWIM_SUSPECT) + 1)) : 0;
 }
 
 int wf_swim_set_record(struct wf_swim_member *m, weft_text record)
@@ -131,7 +117,7 @@ int wf_swim_set_record(struct wf_swim_member *m, weft_text record)
     const char *had = m->record.data;
     if (had != NULL && m->record.size == record.size && memcmp(had, record.data, record.size) == 0) return WEFT_OK;
     weft_text name = wf_swim_record_of(record).name;
-    if (m->record.size > 0 && !same_text(m->name, name)) return WEFT_EINVAL;
+    if (m->record.size > 0 && !wf_text_equal(m->name, name)) return WEFT_EINVAL;
     char *copy = malloc(record.size);
     if (copy == NULL) return WEFT_ENOMEM;
     memcpy(copy, record.data, record.size);
@@ -164,7 +150,7 @@ struct wf_swim_member *wf_swim_add(struct wf_swim *s, uint64_t node, uint64_t nu
         return NULL;
     }
     index_set(&s->by_node, node, m);
-    m->name_hash = hash_name(m->name);
+    m->name_hash = weft_hash(m->name.data, m->name.size);
     index_set(&s->by_name, m->name_hash, m);
     m->place = s->count;
     s->at[s->count++] = m;

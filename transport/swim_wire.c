@@ -2,6 +2,7 @@
 
 #include "frame.h"
 #include "frame_read.h"
+#include "typed.h"
 
 #include <string.h>
 
@@ -155,21 +156,6 @@ void wf_put_swim(weft_writer *w, const struct wf_swim_message *m)
     weft_put_array(w, m->count);
 }
 
-/* A record is msgpack already. */
-static void put_raw(weft_writer *w, weft_text t)
-{
-    if (w->error != 0) return;
-    if (w->at != NULL) {
-        if ((size_t)(w->end - w->at) < t.size) {
-            w->error = WEFT_ETOOBIG;
-            return;
-        }
-        memcpy(w->at, t.data, t.size);
-        w->at += t.size;
-    }
-    w->size += t.size;
-}
-
 void wf_put_swim_update(weft_writer *w, const struct wf_swim_update *u)
 {
     weft_put_array(w, u->record.size > 0 ? 5 : 4);
@@ -177,7 +163,7 @@ void wf_put_swim_update(weft_writer *w, const struct wf_swim_update *u)
     weft_put_uint(w, u->state);
     weft_put_uint(w, u->number);
     weft_put_uint(w, u->by);
-    if (u->record.size > 0) put_raw(w, u->record);
+    wf_pack_raw(w, u->record.data, u->record.size); /* msgpack already; size 0: nothing */
 }
 
 void wf_put_swim_record(weft_writer *w, const struct wf_swim_record *r)

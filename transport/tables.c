@@ -26,7 +26,7 @@ enum { ENTRY_MAX = WF_FRAME_SPARE + WF_NAME_MAX };
 
 static bool takes_part(const struct wf_session *s)
 {
-    return (s->capabilities & WF_CAN_TABLES) != 0 && !s->client && !s->t->client;
+    return wf_session_can(s, WF_CAN_TABLES) && !s->client && !s->t->client;
 }
 
 static struct peer *find(struct wf_transport *t, const struct wf_session *s)

@@ -96,7 +96,6 @@ struct wf_channel {
     bool client;
     bool guarded;          /* frames are looked at by wf_rights_allow */
     uint32_t denied;       /* rights (wf_right) that its certificate does not grant; 0 without TLS */
-    uint64_t version;      /* the newest that both speak */
     uint64_t capabilities; /* wf_capability: of both */
     int64_t heartbeat;
     int64_t handshake_by;
@@ -258,7 +257,6 @@ struct wf_transport {
     struct wf_etcd *etcd;         /* one of them; NULL: none */
     weft_pid exclusive;           /* $exclusive, while there is an etcd; fixed when the node has started */
     struct wf_cluster *cluster;   /* of $cluster; its tables change under lock, so that $node may read them */
-    char control_path[WF_URL_TEXT];
     void (*notify)(void *arg, int what, const char *why); /* wf_transport_watch */
     void *notify_arg;
     uint32_t dials_failed;            /* under lock, like the next two; for wf_client_wait_up */
@@ -283,7 +281,7 @@ static inline int64_t wf_transport_now(const struct wf_transport *t)
 extern const struct wf_carrier_user wf_channel_carrier_user; /* owner: the transport */
 void wf_channel_keep(struct wf_channel *ch);
 void wf_channel_release(struct wf_channel *ch);
-/* Says one small frame of the handshake, written by `put`: false: no memory, the channel was closed. */
+/* Says one small frame of the handshake. False: no memory, the channel was closed. */
 bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size);
 /* Hands over what has been received so far, if it is not on its way already. */
 void wf_channel_post(struct wf_channel *ch);
