@@ -295,6 +295,13 @@ static int spawn_on(struct wf_actor *self, const char *node, struct order *o, we
     return spawn_there(self, peer, o, out, f, why);
 }
 
+/* Before anything was tried. */
+static int refuse(const weft_far_options *f, int error)
+{
+    if (f != NULL && f->why != NULL) *f->why = (struct weft_why){0}, fault(f->why, error, "%s", weft_strerror(error));
+    return error;
+}
+
 int weft_spawn_packed_on(const char *node, const char *actor, weft_pid *out, const void *packed, size_t size,
                          const weft_far_options *options)
 {
@@ -303,8 +310,8 @@ int weft_spawn_packed_on(const char *node, const char *actor, weft_pid *out, con
     struct wf_actor *self = wf_actor_self();
     struct weft_why why = {0};
     weft_pid pid = weft_nobody();
-    if (self == NULL) return WEFT_ENOTACTOR;
-    if (actor == NULL || (packed == NULL && size > 0)) return WEFT_EINVAL;
+    if (self == NULL) return refuse(f, WEFT_ENOTACTOR);
+    if (actor == NULL || (packed == NULL && size > 0)) return refuse(f, WEFT_EINVAL);
     wf_task_tick(&self->task);
     struct order o = {.actor = weft_cstr(actor), .args = weft_str(packed, size)};
     int rc = size > WEFT_FAR_ARGS_MAX ? WEFT_ETOOBIG : spawn_on(self, node, &o, &pid, f, &why);
@@ -318,14 +325,14 @@ int weft_spawn_on(const char *node, const char *actor, weft_pid *out, const stru
                   const void *args, const weft_far_options *options)
 {
     if (type == NULL || args == NULL) return weft_spawn_packed_on(node, actor, out, NULL, 0, options);
-    if (wf_actor_self() == NULL) return WEFT_ENOTACTOR;
+    if (wf_actor_self() == NULL) return refuse(options, WEFT_ENOTACTOR);
     weft_writer w = weft_writer_on(NULL, 0);
     weft_typed_put(&w, type, args);
     size_t size = w.error != 0 || w.size > WEFT_FAR_ARGS_MAX ? SIZE_MAX : w.size;
     if (size == SIZE_MAX) return weft_spawn_packed_on(node, actor, out, "", size, options); /* says why */
     /* A message of its own, so that a kill meanwhile leaks nothing. */
     weft_msg *m = weft_msg_new(0, size);
-    if (m == NULL) return WEFT_ENOMEM;
+    if (m == NULL) return refuse(options, WEFT_ENOMEM);
     w = weft_writer_on(weft_msg_body(m), size);
     weft_typed_put(&w, type, args);
     int rc = weft_spawn_packed_on(node, actor, out, weft_msg_body(m), size, options);

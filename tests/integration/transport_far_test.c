@@ -102,7 +102,7 @@ END_TEST
 
 static void refused(const char *node, const char *actor, const struct weft_type_info *type, const void *args)
 {
-    struct weft_why why;
+    struct weft_why why = {0};
     weft_pid pid = weft_nobody();
     weft_far_options o = {.why = &why};
     int rc = weft_spawn_on(node, actor, &pid, type, args, &o);
@@ -123,6 +123,7 @@ static void is_refused(const void *arg, size_t size)
     refused(NULL, "test.room", WEFT_ARGS(wrong_args, &wrong));
     refused("c", "test.room", WEFT_ARGS(room_args, &good));
     refused("b", "test.room", WEFT_ARGS(room_args, &big));
+    refused("b", NULL, WEFT_NO_ARGS);
     say("done");
 }
 
@@ -137,6 +138,7 @@ START_TEST(what_is_refused_says_why)
     ck_assert_int_eq(heard("WEFT_ENONODE", 1), 1);
     HEAR("not linked with a node c");
     ck_assert_int_eq(heard("WEFT_ETOOBIG", 1), 1);
+    ck_assert_int_eq(heard("WEFT_EINVAL", 1), 1);
     ck_assert_int_eq(heard("a pid", 0), 0);
     ck_assert_int_eq(heard("another error", 0), 0);
 }

@@ -16,7 +16,8 @@
 /* Lines that actors say; the test waits for the ones it needs. */
 static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t said_more = PTHREAD_COND_INITIALIZER;
-static char said[256][200];
+enum { SAID_MAX = 256 };
+static char said[SAID_MAX][200];
 static int said_count;
 
 __attribute__((format(printf, 1, 2), unused)) static void say(const char *format, ...)
@@ -24,7 +25,11 @@ __attribute__((format(printf, 1, 2), unused)) static void say(const char *format
     va_list args;
     va_start(args, format);
     pthread_mutex_lock(&said_lock);
-    if (said_count < 256) vsnprintf(said[said_count++], sizeof said[0], format, args);
+    if (said_count == SAID_MAX) { /* a line that is dropped would be one that nobody said */
+        fprintf(stderr, "more than %d lines are said\n", SAID_MAX);
+        abort();
+    }
+    vsnprintf(said[said_count++], sizeof said[0], format, args);
     pthread_cond_broadcast(&said_more);
     pthread_mutex_unlock(&said_lock);
     va_end(args);
