@@ -8,8 +8,8 @@
  * (3) There is no way from an nng_stream to its engine's connection, except one: asking the stream whether its peer
  *     is verified calls `verified` here, on the asking thread. wf_nng_tls_ask leaves word where the answer goes.
  * (4) NNG holds the connection's lock around each call of these functions, so none of them locks.
- * (5) Who refuses the other side says so with an alert, and a server then waits for the other side to close, which
- *     reads on until it has seen the alert: closing at once may break the connection before that. */
+ * (5) Who refuses the other side says so with an alert and waits for the other side to close, which it does when it
+ *     has seen the alert. Closing at once, with bytes of the other side unread, may break the connection before. */
 #include "carrier_nng_tls.h"
 #include "identity_tls.h"
 
@@ -46,7 +46,8 @@ struct nng_tls_engine_conn {
     mbedtls_ssl_context ssl;
     const struct nng_tls_engine_config *config;
     void *below;                           /* NNG's, for what is under TLS */
-    bool started, done, sniffed, stranger; /* the last: knows no TLS, nor weft */
+    bool started, done, sniffed, stranger; /* the last: knows no TLS, or is told nothing that it waits for */
+    bool refuses;                          /* see (5) */
     int error;                             /* of NNG; then it is over */
     struct wf_nng_tls_peer peer;
 };
@@ -139,7 +140,7 @@ static bool is_tls(nng_tls_engine_conn *c, const unsigned char *data, size_t siz
         snprintf(c->peer.why, sizeof c->peer.why,
                  "that port speaks no TLS: use tcp://, or start its node with --tls and tls+tcp://");
     else snprintf(c->peer.why, sizeof c->peer.why, "it speaks no TLS");
-    c->stranger = !sp;
+    c->stranger = !sp || !c->config->server;
     if (c->config->server) (void)below_send(c, alert, sizeof alert);
     return false;
 }
@@ -214,9 +215,8 @@ static bool know_peer(nng_tls_engine_conn *c)
 static int conn_handshake(nng_tls_engine_conn *c)
 {
     if (c->done) return 0;
-    int rc = 0;
     if (c->error == 0) {
-        rc = mbedtls_ssl_handshake(&c->ssl);
+        int rc = mbedtls_ssl_handshake(&c->ssl);
         if (rc == MBEDTLS_ERR_SSL_WANT_READ || rc == MBEDTLS_ERR_SSL_WANT_WRITE) return NNG_EAGAIN;
         if (rc == 0 && (!c->config->ours || know_peer(c))) {
             c->done = true;
@@ -225,8 +225,9 @@ static int conn_handshake(nng_tls_engine_conn *c)
         c->error = rc == 0 ? NNG_EPEERAUTH : nng_error(rc);
         if (rc != 0) explain(c, rc);
         if (rc == MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE) alert(c, MBEDTLS_SSL_ALERT_MSG_BAD_CERT);
+        c->refuses = !c->stranger && rc != MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE;
     }
-    if (!c->config->server || c->stranger || rc == MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE) return c->error;
+    if (!c->refuses) return c->error;
     drain(c);
     return NNG_EAGAIN;
 }

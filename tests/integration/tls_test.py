@@ -323,6 +323,37 @@ class Refused(Tls):
         self.openssl_client(url, "-tls1_3")
         a.log("closed a connection")
 
+    def test_who_refuses_waits_until_it_was_heard(self):
+        """Closing while bytes of the other side are on their way resets the connection; the alert may be lost."""
+        folder = self.other_folder()
+        env = dict(self.env, WEFT_CERTS=folder)
+        self.weft("certs", "init", env=env)
+        self.weft("certs", "issue", "b", env=env)
+        a, url = self.run_node("a")
+        done = bytes.fromhex("16030300040e000000")  # the last record of what a server says first
+        with socket.create_server(("127.0.0.1", 0)) as between, \
+                socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), PATIENCE) as node:
+            between.settimeout(PATIENCE)
+            tool = Program(WEFT, "ps", "--node", f"tls+tcp://127.0.0.1:{between.getsockname()[1]}", "--tls", folder,
+                           "--as", "b", env=self.env)
+            self.addCleanup(tool.kill)
+            client, _ = between.accept()
+            with client:
+                client.settimeout(PATIENCE)
+                node.sendall(client.recv(4096))
+                flight = b""
+                while not flight.endswith(done):
+                    flight += node.recv(4096)
+                client.sendall(flight[:-len(done)])
+                alert = client.recv(100)
+                self.assertEqual(alert[0], 0x15)
+                for byte in done:
+                    client.sendall(bytes([byte]))
+                node.sendall(alert)
+                a.log("it refuses our certificate, which is not of its authority")
+            tool.log("its certificate is not of this cluster's authority")
+            tool.end(3)
+
     def openssl_client(self, url, *words):
         port = url.rsplit(":", 1)[1]
         done = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{port}", *words],
