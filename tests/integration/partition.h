@@ -3,15 +3,12 @@
 #ifndef PARTITION_H
 #define PARTITION_H
 
+#include "loopback.h"
 #include "transport_harness.h"
 
 #include "base.h"
 
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 enum { NODES_MAX = 8, PAIRS_MAX = 64 };
 
@@ -34,21 +31,6 @@ static struct net {
     struct way way[PAIRS_MAX];
     int ways;
 } net = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static int port_of_url(const char *url)
-{
-    return atoi(strrchr(url, ':') + 1);
-}
-
-static int connect_to(int port)
-{
-    struct sockaddr_in a = {
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    int s = socket(AF_INET, SOCK_STREAM, 0);
-    if (connect(s, (struct sockaddr *)&a, sizeof a) == 0) return s;
-    close(s);
-    return -1;
-}
 
 static void way_close(int i)
 {
@@ -78,15 +60,6 @@ static void rewrite_urls(char *data, size_t size)
     }
 }
 
-static bool write_all(int to, const char *data, ssize_t size)
-{
-    for (ssize_t n; size > 0; data += n, size -= n) {
-        n = send(to, data, (size_t)size, MSG_NOSIGNAL);
-        if (n <= 0) return false;
-    }
-    return true;
-}
-
 /* False: the way is over. */
 static bool carry(struct way *w, int from, int to)
 {
@@ -96,12 +69,12 @@ static bool carry(struct way *w, int from, int to)
     if (from == w->in && w->from < 0) look_at_head(w, data, (size_t)n);
     if (w->from >= 0 && net.cut[w->from][w->to]) return false;
     rewrite_urls(data, (size_t)n);
-    return write_all(to, data, n);
+    return loopback_write(to, data, (size_t)n);
 }
 
 static void take_connection(int to)
 {
-    int in = accept(net.listener[to], NULL, NULL), out = in < 0 ? -1 : connect_to(port_of_url(net.real[to]));
+    int in = accept(net.listener[to], NULL, NULL), out = in < 0 ? -1 : loopback_connect(loopback_port(net.real[to]));
     if (out < 0 || net.ways == PAIRS_MAX) {
         if (in >= 0) close(in);
         if (out >= 0) close(out);
@@ -109,7 +82,6 @@ static void take_connection(int to)
     }
     int on = 1;
     setsockopt(in, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    setsockopt(out, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     net.way[net.ways++] = (struct way){.in = in, .out = out, .from = -1, .to = to};
 }
 
@@ -184,18 +156,6 @@ static void net_close(void)
     close(net.wake[1]);
 }
 
-static void listen_for(int i)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t size = sizeof a;
-    int s = socket(AF_INET, SOCK_STREAM, 0);
-    ck_assert_int_eq(bind(s, (struct sockaddr *)&a, size), 0);
-    ck_assert_int_eq(listen(s, 16), 0);
-    getsockname(s, (struct sockaddr *)&a, &size);
-    snprintf(net.url[i], sizeof net.url[i], "tcp://127.0.0.1:%d", ntohs(a.sin_port));
-    net.listener[i] = s;
-}
-
 /* Node "nodea" is number 0, and so on; each joins the first one. Comes back when it is there, linked or not. */
 static weft_node *net_node(int i)
 {
@@ -215,7 +175,7 @@ static weft_node *net_node(int i)
     pthread_mutex_lock(&net.lock); /* nothing passes before the proxy knows its URL */
     int rc = weft_node_start(&n, &o);
     if (rc == WEFT_OK) snprintf(net.real[i], sizeof net.real[i], "%s", weft_node_url(n, 0));
-    if (net.listener[i] < 0) listen_for(i);
+    if (net.listener[i] < 0) net.listener[i] = loopback_listen(net.url[i]);
     net.node[i] = n;
     pthread_mutex_unlock(&net.lock);
     ck_assert_int_eq(rc, WEFT_OK);

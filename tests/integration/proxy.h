@@ -2,18 +2,11 @@
 #ifndef PROXY_H
 #define PROXY_H
 
-#include <arpa/inet.h>
-#include <check.h>
+#include "loopback.h"
+
 #include <poll.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 enum { PAIRS = 64 };
 
@@ -55,7 +48,6 @@ static void proxy_close(struct pair *k)
 
 static void proxy_accept(struct proxy *p)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int in = accept(p->listener, NULL, NULL);
     if (in < 0) return;
     struct pair *k = NULL;
@@ -65,10 +57,9 @@ static void proxy_accept(struct proxy *p)
         close(in);
         return;
     }
-    at.sin_port = htons((uint16_t)p->target);
-    int out = socket(AF_INET, SOCK_STREAM, 0);
-    if (connect(out, (struct sockaddr *)&at, sizeof at) < 0) {
-        close(in), close(out);
+    int out = loopback_connect(p->target);
+    if (out < 0) {
+        close(in);
         return;
     }
     *k = (struct pair){.fd = {in, out}};
@@ -93,12 +84,10 @@ static void proxy_pass(struct proxy *p, struct pair *k, int i)
         proxy_close(k);
         return;
     }
-    if (!k->deaf[i])
-        for (ssize_t done = 0, m; done < n; done += m)
-            if ((m = send(k->fd[1 - i], data + done, (size_t)(n - done), MSG_NOSIGNAL)) < 0) {
-                proxy_close(k);
-                return;
-            }
+    if (!k->deaf[i] && !loopback_write(k->fd[1 - i], data, (size_t)n)) {
+        proxy_close(k);
+        return;
+    }
     k->passed += (uint64_t)n;
     if (k->cut_at > 0 && k->passed >= k->cut_at) {
         p->cuts++;
@@ -138,22 +127,11 @@ static void proxy_wake(struct proxy *p)
     ck_assert_int_eq(write(p->wake[1], "x", 1), 1);
 }
 
-static int proxy_port_of(const char *url)
-{
-    return atoi(strrchr(url, ':') + 1);
-}
-
 static void proxy_start(struct proxy *p, const char *target, uint64_t seed)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof at;
-    *p = (struct proxy){.target = proxy_port_of(target), .seed = seed};
+    *p = (struct proxy){.target = loopback_port(target), .seed = seed};
     for (int i = 0; i < PAIRS; i++) p->pair[i].fd[0] = p->pair[i].fd[1] = -1;
-    p->listener = socket(AF_INET, SOCK_STREAM, 0);
-    ck_assert_int_eq(bind(p->listener, (struct sockaddr *)&at, sizeof at), 0);
-    ck_assert_int_eq(listen(p->listener, 16), 0);
-    ck_assert_int_eq(getsockname(p->listener, (struct sockaddr *)&at, &size), 0);
-    snprintf(p->url, sizeof p->url, "tcp://127.0.0.1:%d", ntohs(at.sin_port));
+    p->listener = loopback_listen(p->url);
     ck_assert_int_eq(pipe(p->wake), 0);
     pthread_mutex_init(&p->lock, NULL);
     ck_assert_int_eq(pthread_create(&p->thread, NULL, proxy_main, p), 0);
@@ -202,7 +180,7 @@ static void proxy_close_to_all(struct proxy *p, bool closed, const char *target)
 {
     pthread_mutex_lock(&p->lock);
     p->closed = closed;
-    if (target != NULL) p->target = proxy_port_of(target);
+    if (target != NULL) p->target = loopback_port(target);
     pthread_mutex_unlock(&p->lock);
 }
 

@@ -51,20 +51,15 @@ START_TEST(a_client_asks_over_the_control_socket)
     snprintf(path, sizeof path, "%s/run/n.sock", folder);
     snprintf(url, sizeof url, "ipc://%s", path);
     forget_all();
-    weft_node *n, *other, *client;
-    const char *listen = "tcp://127.0.0.1:0", *join = url;
-    weft_node_options o = {
-        .carrier = next_carrier(), .name = "n", .control = path, .listen = &listen, .listen_count = 1};
-    ck_assert_int_eq(weft_node_start(&n, &o), 0);
+    weft_node *n = node_with((weft_node_options){.name = "n", .control = path}, "tcp://127.0.0.1:0", NULL);
     wf_transport_watch(n, on_notice, NULL);
     struct stat st;
     ck_assert_int_eq(stat(path, &st), 0);
     ck_assert_uint_eq(st.st_mode & 0777, 0600);
     watch(n);
-    other = node_up("other", "tcp://127.0.0.1:0", weft_node_url(n, 0), 0);
+    weft_node *other = node_up("other", "tcp://127.0.0.1:0", weft_node_url(n, 0), 0);
     HEAR("n up other");
-    weft_node_options c = {.carrier = next_carrier(), .client = true, .join = &join, .join_count = 1, .workers = 1};
-    ck_assert_int_eq(weft_node_start(&client, &c), 0);
+    weft_node *client = node_with((weft_node_options){.client = true, .workers = 1}, NULL, url);
     uint64_t peer;
     char name[65], why[100];
     ck_assert_int_eq(wf_client_wait_up(client, &peer, name, weft_after(WEFT_SEC(10)), why, sizeof why), 0);
@@ -92,11 +87,9 @@ END_TEST
 
 START_TEST(nobody_there_is_said_at_once)
 {
-    weft_node *client;
-    const char *join = "ipc:///tmp/weft-no-such-socket";
-    weft_node_options c = {.carrier = next_carrier(), .client = true, .join = &join, .join_count = 1, .workers = 1};
+    weft_node *client = node_with((weft_node_options){.client = true, .workers = 1}, NULL,
+                                  "ipc:///tmp/weft-no-such-socket");
     char why[100] = "";
-    ck_assert_int_eq(weft_node_start(&client, &c), 0);
     ck_assert_int_eq(wf_client_wait_up(client, NULL, NULL, weft_after(WEFT_SEC(20)), why, sizeof why), WEFT_ENONODE);
     ck_assert_str_ne(why, "");
     ck_assert_int_eq(weft_node_stop(client, weft_after(WEFT_SEC(5))), 0);

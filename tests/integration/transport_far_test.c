@@ -44,16 +44,9 @@ WEFT_EXPORT_PLAIN("test.stays", stays)
 static void setup(void)
 {
     forget_all();
-    const char *listen = "tcp://127.0.0.1:0", *join;
-    weft_node_options o = {.name = "b",
-                           .workers = 3,
-                           .carrier = next_carrier(),
-                           .listen = &listen,
-                           .listen_count = 1,
-                           .far_actors_max = LIMIT};
-    ck_assert_int_eq(weft_node_start(&nb, &o), WEFT_OK);
-    join = weft_node_url(nb, 0);
-    na = node_up("a", NULL, join, 0);
+    nb = node_with((weft_node_options){.name = "b", .workers = 3, .far_actors_max = LIMIT}, "tcp://127.0.0.1:0",
+                   NULL);
+    na = node_up("a", NULL, weft_node_url(nb, 0), 0);
     watch(na);
     HEAR("a up b");
 }

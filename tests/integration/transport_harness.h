@@ -4,6 +4,7 @@
 
 #include <check.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,22 +76,36 @@ __attribute__((unused)) static const char *next_carrier(void)
     return strcmp(name, "mixed") == 0 ? turn++ % 2 == 0 ? "tcp" : "nng" : name;
 }
 
-/* Starts a node; `listen` and `join` may be NULL. */
+/* Waits until it holds; the message says what did not. For what no line says. */
+#define UNTIL(condition)                                                 \
+    do {                                                                 \
+        int64_t until_ = weft_after(WEFT_SEC(20));                       \
+        while (!(condition)) {                                           \
+            if (weft_now() > until_) ck_abort_msg("never: " #condition); \
+            sched_yield();                                               \
+        }                                                                \
+    } while (0)
+
+/* Starts a node with 2 workers, unless `o` says otherwise; `listen` and `join` may be NULL. */
+__attribute__((unused)) static weft_node *node_with(weft_node_options o, const char *listen, const char *join)
+{
+    weft_node *n = NULL;
+    if (o.workers == 0) o.workers = 2;
+    o.carrier = next_carrier();
+    o.listen = &listen;
+    o.join = &join;
+    o.listen_count = listen != NULL;
+    o.join_count = join != NULL;
+    ck_assert_int_eq(weft_node_start(&n, &o), WEFT_OK);
+    return n;
+}
+
+/* The same with what most tests want. */
 __attribute__((unused)) static weft_node *node_up(const char *name, const char *listen, const char *join,
                                                   int64_t heartbeat)
 {
-    weft_node *n = NULL;
-    weft_node_options o = {.name = name,
-                           .workers = 2,
-                           .heartbeat = heartbeat,
-                           .resume_window = WEFT_SEC(2),
-                           .carrier = next_carrier(),
-                           .listen = &listen,
-                           .join = &join,
-                           .listen_count = listen != NULL,
-                           .join_count = join != NULL};
-    ck_assert_int_eq(weft_node_start(&n, &o), WEFT_OK);
-    return n;
+    weft_node_options o = {.name = name, .heartbeat = heartbeat, .resume_window = WEFT_SEC(2)};
+    return node_with(o, listen, join);
 }
 
 __attribute__((unused)) static void run_actor(weft_node *n, weft_actor *body, const void *arg, size_t size)

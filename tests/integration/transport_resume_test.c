@@ -5,27 +5,14 @@
 static struct proxy proxy;
 static weft_node *a, *b; /* a dials b through the proxy */
 
-static weft_node *start(weft_node_options o, const char *listen, const char *join)
-{
-    weft_node *n = NULL;
-    o.workers = 2;
-    o.carrier = next_carrier();
-    o.listen = &listen;
-    o.listen_count = listen != NULL;
-    o.join = &join;
-    o.join_count = join != NULL;
-    ck_assert_int_eq(weft_node_start(&n, &o), WEFT_OK);
-    return n;
-}
-
 static void setup_with(weft_node_options oa, weft_node_options ob, bool a_listens)
 {
     static uint64_t seed = 88172645463325252u;
     forget_all();
     oa.name = "a", ob.name = "b";
-    b = start(ob, "tcp://127.0.0.1:0", NULL);
+    b = node_with(ob, "tcp://127.0.0.1:0", NULL);
     proxy_start(&proxy, weft_node_url(b, 0), seed += 2);
-    a = start(oa, a_listens ? "tcp://127.0.0.1:0" : NULL, proxy.url);
+    a = node_with(oa, a_listens ? "tcp://127.0.0.1:0" : NULL, proxy.url);
     watch(a);
     watch(b);
     HEAR("a up b");
@@ -342,7 +329,7 @@ START_TEST(a_successor_ends_the_link_of_its_predecessor)
 {
     forget_all();
     weft_node_options o = {.name = "b"};
-    weft_node *successor = start(o, "tcp://127.0.0.1:0", NULL);
+    weft_node *successor = node_with(o, "tcp://127.0.0.1:0", NULL);
     weft_node_options patient = {.resume_window = WEFT_SEC(60)};
     setup_with(patient, patient, false);
     proxy_close_to_all(&proxy, false, weft_node_url(successor, 0));

@@ -243,27 +243,12 @@ static void observe(size_t i, const char *on, const char *expected)
                   expected);
 }
 
-static weft_node *start_node(const char *name, const char *listen, const char *join)
-{
-    weft_node *n = NULL;
-    weft_node_options o = {.name = name,
-                           .workers = 2,
-                           .carrier = next_carrier(),
-                           .send_timeout = WEFT_MS(100),
-                           .listen = &listen,
-                           .join = &join,
-                           .listen_count = listen != NULL,
-                           .join_count = join != NULL};
-    ck_assert_int_eq(weft_node_start(&n, &o), WEFT_OK);
-    return n;
-}
-
 static void setup(void)
 {
     forget_all();
     for (size_t i = 0; i < sizeof full / sizeof full[0]; i++) ck_assert_int_eq(weft_export_actor(&full[i]), WEFT_OK);
-    nb = start_node("b", "tcp://127.0.0.1:0", NULL);
-    na = start_node("a", NULL, weft_node_url(nb, 0));
+    nb = node_with((weft_node_options){.name = "b", .send_timeout = WEFT_MS(100)}, "tcp://127.0.0.1:0", NULL);
+    na = node_with((weft_node_options){.name = "a", .send_timeout = WEFT_MS(100)}, NULL, weft_node_url(nb, 0));
     watch(na);
     HEAR("a up b");
 }

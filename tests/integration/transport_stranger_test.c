@@ -3,14 +3,13 @@
  * read, or is killed. */
 #include "carrier.h"
 #include "frame.h"
+#include "loopback.h"
 #include "sp.h"
 #include "transport_harness.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,11 +33,9 @@ static void teardown(void)
 
 static int connect_to(const char *url)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    at.sin_port = htons((uint16_t)atoi(strrchr(url, ':') + 1));
     struct timeval patience = {.tv_sec = 20};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    ck_assert_int_eq(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    int fd = loopback_connect(loopback_port(url));
+    ck_assert_int_ge(fd, 0);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     return fd;
 }
