@@ -35,14 +35,6 @@ void wf_news_wake(struct wf_transport *t)
     if (listening) weft_event_set(t->wake);
 }
 
-void wf_news_wake_if_stopping(struct wf_transport *t)
-{
-    pf_mutex_lock(t->lock);
-    bool waiting = t->listening && t->stopping;
-    pf_mutex_unlock(t->lock);
-    if (waiting) weft_event_set(t->wake);
-}
-
 void wf_news_post(struct wf_transport *t, struct wf_news *n)
 {
     if (n == NULL) return;

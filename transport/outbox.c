@@ -330,7 +330,6 @@ static void send_on(struct wf_session *s, struct flight *f)
         more = next_flight(s, ch, r == WF_SEND_DONE, f);
         wf_channel_release(ch);
     }
-    wf_news_wake_if_stopping(s->t);
     wf_session_release(s);
 }
 
@@ -362,9 +361,8 @@ void wf_session_sent(struct wf_session *s, struct wf_channel *ch, bool ok)
     struct flight f;
     bool more = next_flight(s, ch, ok, &f);
     if (more) send_on(s, &f);
-    else wf_news_wake_if_stopping(s->t);
+    else wf_session_release(s);
     wf_channel_release(ch);
-    if (!more) wf_session_release(s);
 }
 
 static void push(struct wf_session *s, struct wf_batch *b, bool urgent)
@@ -446,7 +444,6 @@ bool wf_session_acked(struct wf_session *s, uint64_t count)
     uint64_t rooms = take_rooms(s);
     pf_mutex_unlock(s->lock);
     post_rooms(s, rooms);
-    wf_news_wake_if_stopping(s->t);
     return ok;
 }
 

@@ -342,7 +342,6 @@ struct wf_news *wf_news_new(enum wf_news_kind kind, struct wf_channel *ch, const
 void wf_news_free(struct wf_news *n);
 void wf_news_post_locked(struct wf_transport *t, struct wf_news *n); /* t->lock held; wf_news_wake when it is not */
 void wf_news_wake(struct wf_transport *t);
-void wf_news_wake_if_stopping(struct wf_transport *t); /* an outbox has run empty: $cluster may be waiting for it */
 /* Puts it into the queue and wakes $cluster. NULL is fine (no memory: the session is closed by its time limits). */
 void wf_news_post(struct wf_transport *t, struct wf_news *n);
 struct wf_news *wf_news_take(struct wf_transport *t);
