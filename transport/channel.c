@@ -188,6 +188,18 @@ static void acknowledge(struct wf_session *s)
     if (in - atomic_load_explicit(&s->acked_bytes, memory_order_relaxed) >= WF_ACK_BYTES) wf_session_acknowledge(s);
 }
 
+/* Whether $cluster has to catch up first with what this channel has brought; it resumes it then. */
+static bool wait_for_cluster(struct wf_channel *ch)
+{
+    struct wf_transport *t = ch->t;
+    if (WF_LIKELY(atomic_load_explicit(&ch->events, memory_order_relaxed) <= WF_EVENTS_PER_CHANNEL)) return false;
+    pf_mutex_lock(t->lock);
+    bool wait = atomic_load_explicit(&ch->events, memory_order_relaxed) > WF_EVENTS_PER_CHANNEL;
+    if (wait) ch->events_pause = true;
+    pf_mutex_unlock(t->lock);
+    return wait;
+}
+
 static enum wf_receive on_chunk(void *owner, struct wf_conn *conn)
 {
     struct wf_transport *t = owner;
@@ -199,11 +211,7 @@ static enum wf_receive on_chunk(void *owner, struct wf_conn *conn)
         acknowledge(ch->session);
     }
     wf_channel_post(ch);
-    pf_mutex_lock(t->lock);
-    bool wait = ch->events > WF_EVENTS_PER_CHANNEL;
-    if (wait) ch->events_pause = true;
-    pf_mutex_unlock(t->lock);
-    if (wait || (up && wf_limits_pause(ch))) return WF_RECEIVE_PAUSE;
+    if (wait_for_cluster(ch) || (up && wf_limits_pause(ch))) return WF_RECEIVE_PAUSE;
     struct wf_worker *choked = wf_inbound_choked(t->node);
     if (choked == NULL) return WF_RECEIVE_ON;
     wf_channel_keep(ch);

@@ -19,7 +19,8 @@ static void handle(struct wf_cluster *c, struct wf_news *n)
     }
     if (ch == NULL) return;
     pf_mutex_lock(c->t->lock);
-    bool resume = --ch->events <= WF_EVENTS_PER_CHANNEL / 2 && ch->events_pause;
+    uint32_t left = atomic_fetch_sub_explicit(&ch->events, 1, memory_order_relaxed) - 1;
+    bool resume = left <= WF_EVENTS_PER_CHANNEL / 2 && ch->events_pause;
     if (resume) ch->events_pause = false;
     pf_mutex_unlock(c->t->lock);
     if (resume) wf_conn_resume(ch->conn);

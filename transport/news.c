@@ -24,7 +24,7 @@ void wf_news_free(struct wf_news *n)
 void wf_news_post_locked(struct wf_transport *t, struct wf_news *n)
 {
     wf_list_push(&t->news, &n->in_queue);
-    if (n->channel != NULL) n->channel->events++;
+    if (n->channel != NULL) atomic_fetch_add_explicit(&n->channel->events, 1, memory_order_relaxed);
 }
 
 void wf_news_wake(struct wf_transport *t)
