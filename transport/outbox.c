@@ -273,16 +273,18 @@ static bool take(struct wf_session *s, struct flight *f)
     return true;
 }
 
-/* Marks those who wait for room; they are posted without the lock. */
+static bool has_room(const struct wf_session *s)
+{
+    return s->closed || atomic_load_explicit(&s->bytes, memory_order_relaxed) <= WF_OUTBOX_LOW;
+}
+
+/* Those who wait for room, and have not been told; they are posted without the lock. */
 static uint64_t take_rooms(struct wf_session *s)
 {
-    uint64_t mask = 0;
-    if (!s->closed && atomic_load_explicit(&s->bytes, memory_order_relaxed) > WF_OUTBOX_LOW) return 0;
-    for (uint32_t i = 0; i < s->t->node->workers.count; i++) {
-        if (s->rooms[i].state != WF_ROOM_WANTED) continue;
-        s->rooms[i].state = WF_ROOM_POSTED;
-        mask |= UINT64_C(1) << i;
-    }
+    uint64_t mask = s->rooms_wanted & ~s->rooms_posted;
+    if (WF_LIKELY(mask == 0) || !has_room(s)) return 0;
+    s->rooms_wanted &= ~mask;
+    s->rooms_posted |= mask;
     return mask;
 }
 
@@ -290,8 +292,8 @@ static uint64_t take_rooms(struct wf_session *s)
 
 static void post_rooms(struct wf_session *s, uint64_t mask)
 {
-    for (uint32_t i = 0; mask != 0; i++, mask >>= 1) {
-        if ((mask & 1) == 0) continue;
+    for (; mask != 0; mask &= mask - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(mask);
         wf_session_keep(s);
         wf_worker_post(s->t->node->workers.at[i], &s->rooms[i].call.post);
     }
@@ -478,6 +480,22 @@ void wf_session_detach(struct wf_session *s)
     s->channel = NULL;
     pf_mutex_unlock(s->lock);
     if (ch != NULL) wf_channel_release(ch);
+}
+
+bool wf_session_has_room(struct wf_session *s, uint32_t worker)
+{
+    pf_mutex_lock(s->lock);
+    bool room = has_room(s);
+    if (!room) s->rooms_wanted |= UINT64_C(1) << worker;
+    pf_mutex_unlock(s->lock);
+    return room;
+}
+
+void wf_session_room_came(struct wf_session *s, uint32_t worker)
+{
+    pf_mutex_lock(s->lock);
+    s->rooms_posted &= ~(UINT64_C(1) << worker);
+    pf_mutex_unlock(s->lock);
 }
 
 bool wf_session_drained(struct wf_session *s)

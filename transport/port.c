@@ -304,11 +304,7 @@ static int route_wait_room(struct wf_worker *w, weft_pid to, const char *name, i
     uint64_t key = name == NULL ? to.actor : wf_credit_name(name);
     struct wf_credit *c = wf_credit_known(&port->credits, key);
     if (c != NULL && c->left <= 0) return wf_credit_wait(w, port, c, deadline);
-    pf_mutex_lock(s->lock);
-    bool room = s->closed || atomic_load_explicit(&s->bytes, memory_order_relaxed) <= WF_OUTBOX_LOW;
-    if (!room && s->rooms[w->index].state == WF_ROOM_IDLE) s->rooms[w->index].state = WF_ROOM_WANTED;
-    pf_mutex_unlock(s->lock);
-    if (room) return WEFT_OK;
+    if (wf_session_has_room(s, w->index)) return WEFT_OK;
     push_batch(port);
     struct wf_waiter waiter = {.task = wf_task_self()};
     wf_list_push(&port->waiting, &waiter.on_source);
@@ -369,9 +365,7 @@ static void wake_all(struct wf_port *port)
 static void room_made(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_session *s = WF_CONTAINER(c, struct wf_room, call)->session;
-    pf_mutex_lock(s->lock);
-    s->rooms[w->index].state = WF_ROOM_IDLE;
-    pf_mutex_unlock(s->lock);
+    wf_session_room_came(s, w->index);
     struct wf_port *port = find(ports_of(w), s->incarnation);
     if (port != NULL && port->session == s) wake_all(port);
     wf_session_release(s);

@@ -62,11 +62,10 @@ struct wf_batch {
     uint8_t data[];
 };
 
-/* Someone on a worker waits for room in the outbox. `state` is under the session's lock. */
+/* Tells a worker that there is room in the outbox. */
 struct wf_room {
     struct wf_call call;
     struct wf_session *session;
-    enum { WF_ROOM_IDLE, WF_ROOM_WANTED, WF_ROOM_POSTED } state;
 };
 
 /* What a channel has been through. Written by $cluster while the receiving side is paused, read by the receiving
@@ -171,6 +170,8 @@ struct wf_session {
     _Atomic bool failed; /* it must not be resumed; release after `why_failed`, which is under lock, acquire */
     char why_failed[WF_REASON_TEXT];
     struct wf_room *rooms; /* one for each worker */
+    /* Under lock, one bit for each worker: who waits there for room, and whose room is on its way. */
+    uint64_t rooms_wanted, rooms_posted;
     /* The receiving side. */
     _Atomic uint64_t received; /* counted frames; relaxed */
     uint32_t patterns;         /* the other side's */
@@ -334,6 +335,9 @@ void wf_session_discard(struct wf_session *s);
 bool wf_session_drained(struct wf_session *s);   /* everything has been acknowledged */
 size_t wf_session_unacked(struct wf_session *s); /* frames */
 bool wf_session_confirmed(struct wf_session *s); /* the other side has sent a sign that it has the link */
+/* Whether there is room; if not, that worker's room is posted when there is. */
+bool wf_session_has_room(struct wf_session *s, uint32_t worker);
+void wf_session_room_came(struct wf_session *s, uint32_t worker);
 static inline weft_writer wf_batch_writer(struct wf_batch *b)
 {
     return weft_writer_on(b->data + b->size, b->capacity - b->size);
