@@ -63,22 +63,26 @@ static struct wf_batch *take(struct wf_channel *ch)
     return b;
 }
 
-/* Sends until nothing is left or something is under way. Consumes the reference of what is in flight. */
-static void send_on(struct wf_channel *ch, struct wf_batch *b)
+/* What was in flight is gone. Goes on until nothing is left or something is under way. Consumes the reference of
+ * what is in flight. */
+static void send_on(struct wf_channel *ch)
 {
     struct wf_transport *t = ch->t;
-    struct wf_session *s = NULL;
-    while (b != NULL) {
-        enum wf_send r = wf_conn_send(ch->conn, &(struct pf_slice){b->data, b->size}, 1);
-        if (r == WF_SEND_LATER) return;
-        free(b);
+    enum wf_send r = WF_SEND_DONE;
+    while (r != WF_SEND_LATER) {
         pf_mutex_lock(t->lock);
-        b = take(ch);
-        s = ch->session;
+        struct wf_batch *done = ch->flight, *b = take(ch);
+        struct wf_session *s = ch->session;
         pf_mutex_unlock(t->lock);
+        free(done);
+        if (b != NULL) {
+            r = wf_conn_send(ch->conn, &(struct pf_slice){b->data, b->size}, 1);
+            continue;
+        }
+        if (s != NULL) wf_session_kick(s); /* it may have waited for this */
+        wf_channel_release(ch);
+        return;
     }
-    if (s != NULL) wf_session_kick(s); /* it may have waited for this */
-    wf_channel_release(ch);
 }
 
 bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size)
@@ -100,24 +104,8 @@ bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size)
         wf_channel_keep(ch);
     }
     pf_mutex_unlock(ch->t->lock);
-    if (b != NULL) send_on(ch, b);
+    if (b != NULL && wf_conn_send(ch->conn, &(struct pf_slice){b->data, b->size}, 1) != WF_SEND_LATER) send_on(ch);
     return true;
-}
-
-static void handshake_sent(struct wf_channel *ch)
-{
-    struct wf_transport *t = ch->t;
-    pf_mutex_lock(t->lock);
-    struct wf_batch *done = ch->flight, *b = take(ch);
-    struct wf_session *s = ch->session;
-    pf_mutex_unlock(t->lock);
-    free(done);
-    if (b != NULL) {
-        send_on(ch, b);
-        return;
-    }
-    if (s != NULL) wf_session_kick(s);
-    wf_channel_release(ch);
 }
 
 static bool say_hello(struct wf_channel *ch)
@@ -224,7 +212,7 @@ static void on_sent(void *owner, struct wf_conn *conn, bool ok)
     (void)owner;
     struct wf_channel *ch = conn->user;
     /* Acquire: pairs with the end of the handshake's sending; a session sends only after it. */
-    if (atomic_load_explicit(&ch->saying, memory_order_acquire)) handshake_sent(ch);
+    if (atomic_load_explicit(&ch->saying, memory_order_acquire)) send_on(ch);
     else wf_session_sent(ch->session, ch, ok);
 }
 

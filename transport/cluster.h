@@ -69,6 +69,8 @@ struct wf_cluster {
 /* ---- handshake.c: connections become links --------------------------------------------------------------------- */
 int wf_channel_phase(const struct wf_channel *ch);
 void wf_channel_enter(struct wf_channel *ch, enum wf_phase phase);
+/* It is over, and closed; one that was refused stays so. */
+void wf_channel_end(struct wf_channel *ch, const char *reason);
 void wf_handshakes_message(struct wf_cluster *c, struct wf_channel *ch, const uint8_t *data, size_t size);
 void wf_handshakes_down(struct wf_cluster *c, struct wf_news *n);
 int64_t wf_handshakes_tick(struct wf_cluster *c, int64_t now); /* returns when it has to look again */
@@ -78,7 +80,7 @@ void wf_handshakes_end(struct wf_cluster *c);                  /* closes those t
 void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t number); /* 0: it cannot be resumed */
 /* Both sides agree that `ch` carries `s` from now on; `heard`: frames that the other side has. Takes effect with
  * wf_links_go_on if it has no channel any more, else when that one has ended. */
-void wf_links_resume(struct wf_cluster *c, struct wf_session *s, struct wf_channel *ch, uint64_t heard);
+void wf_links_resume(struct wf_session *s, struct wf_channel *ch, uint64_t heard);
 void wf_links_go_on(struct wf_cluster *c, struct wf_session *s);
 /* Its channel has ended: it is to be resumed, or over. */
 void wf_links_lost(struct wf_cluster *c, struct wf_session *s, const char *reason);

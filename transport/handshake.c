@@ -17,8 +17,7 @@ void wf_channel_enter(struct wf_channel *ch, enum wf_phase phase)
     atomic_store_explicit(&ch->phase, phase, memory_order_release);
 }
 
-/* Before it carries a link. */
-static void end(struct wf_channel *ch, const char *reason)
+void wf_channel_end(struct wf_channel *ch, const char *reason)
 {
     if (wf_channel_phase(ch) != WF_PHASE_REFUSED) wf_channel_enter(ch, WF_PHASE_OVER);
     wf_conn_close(ch->conn, reason);
@@ -207,10 +206,10 @@ static void bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t numbe
     wf_links_bring_up(c, ch, number);
 }
 
-static void go_on(struct wf_cluster *c, struct wf_channel *ch, struct wf_session *s, uint64_t heard)
+static void go_on(struct wf_channel *ch, struct wf_session *s, uint64_t heard)
 {
     if (ch->dialer != NULL) wf_dialers_linked(ch->dialer, ch->incarnation);
-    wf_links_resume(c, s, ch, heard);
+    wf_links_resume(s, ch, heard);
 }
 
 /* The node with the higher incarnation hears what the other one has decided. */
@@ -219,10 +218,12 @@ static void on_decision(struct wf_cluster *c, struct wf_channel *ch, const struc
     struct wf_session *s = wf_links_find(c, ch->incarnation);
     const struct wf_peer *p = wf_peers_find(c, ch->incarnation);
     uint64_t number = resumable(ch) ? f->number : 0;
-    if (number != 0 && s != NULL && s->number == number) go_on(c, ch, s, f->ref);
-    else if (number != 0 && p != NULL && p->last_number == number) end(ch, "the link was given up meanwhile");
-    else if (name_clashes(c, ch) || has_left(c, ch)) end(ch, "the name was taken, or the node left, meanwhile");
-    else if (c->leaving) end(ch, "this node stops");
+    if (number != 0 && s != NULL && s->number == number) go_on(ch, s, f->ref);
+    else if (number != 0 && p != NULL && p->last_number == number)
+        wf_channel_end(ch, "the link was given up meanwhile");
+    else if (name_clashes(c, ch) || has_left(c, ch))
+        wf_channel_end(ch, "the name was taken, or the node left, meanwhile");
+    else if (c->leaving) wf_channel_end(ch, "this node stops");
     else bring_up(c, ch, number);
 }
 
@@ -253,7 +254,7 @@ static void on_offer(struct wf_cluster *c, struct wf_channel *ch, const struct w
         refuse(c, ch, WF_REFUSED_NAME_TAKEN, "the name was taken meanwhile");
     } else if (d == RESUME) {
         say_welcome(ch, s->number, atomic_load_explicit(&s->received, memory_order_relaxed), WF_LINK_BROKEN);
-        if (wf_channel_phase(ch) == WF_PHASE_HEARD) go_on(c, ch, s, f->number == s->number ? f->ref : 0);
+        if (wf_channel_phase(ch) == WF_PHASE_HEARD) go_on(ch, s, f->number == s->number ? f->ref : 0);
     } else if (c->leaving) {
         refuse(c, ch, WF_REFUSED_STOPPING, "the node is stopping");
     } else {
@@ -323,10 +324,10 @@ static void on_handshake(struct wf_cluster *c, struct wf_channel *ch, struct wf_
     } else if (f->kind == WF_FRAME_WELCOME && heard) {
         on_welcome(c, ch, f);
     } else if (f->kind == WF_FRAME_BYE) {
-        end(ch, "left");
+        wf_channel_end(ch, "left");
     } else {
         snprintf(why, sizeof why, "%s instead of %s", wf_frame_name(f->kind), heard ? "WELCOME" : "HELLO");
-        end(ch, why);
+        wf_channel_end(ch, why);
     }
 }
 
@@ -355,7 +356,7 @@ void wf_handshakes_message(struct wf_cluster *c, struct wf_channel *ch, const ui
         if (got < 0) {
             char why[WF_REASON_TEXT];
             wf_frame_fault(&r, &f, why, sizeof why);
-            end(ch, why);
+            wf_channel_end(ch, why);
         } else {
             on_handshake(c, ch, &f);
         }
@@ -408,7 +409,7 @@ int64_t wf_handshakes_tick(struct wf_cluster *c, int64_t now)
         if (phase > WF_PHASE_REFUSED) continue;
         if (now >= ch->handshake_by) {
             ch->handshake_by = WEFT_FOREVER;
-            end(ch, phase == WF_PHASE_HEARD ? "no WELCOME in time" : "no end of the handshake in time");
+            wf_channel_end(ch, phase == WF_PHASE_HEARD ? "no WELCOME in time" : "no end of the handshake in time");
         } else {
             at = WF_MIN(at, ch->handshake_by);
         }
@@ -420,6 +421,6 @@ void wf_handshakes_end(struct wf_cluster *c)
 {
     WF_LIST_EACH(k, &c->channels) {
         struct wf_channel *ch = WF_CONTAINER(k, struct wf_channel, in_all);
-        if (wf_channel_phase(ch) < WF_PHASE_PENDING) end(ch, "this node stops");
+        if (wf_channel_phase(ch) < WF_PHASE_PENDING) wf_channel_end(ch, "this node stops");
     }
 }

@@ -150,8 +150,7 @@ static void drop_pending(struct wf_session *s, const char *reason)
     struct wf_channel *ch = s->pending;
     s->pending = NULL;
     if (ch == NULL) return;
-    wf_channel_enter(ch, WF_PHASE_OVER);
-    wf_conn_close(ch->conn, reason);
+    wf_channel_end(ch, reason);
     wf_channel_release(ch);
 }
 
@@ -159,13 +158,13 @@ static void close_channel(struct wf_session *s, const char *reason)
 {
     struct wf_channel *ch = s->channel;
     if (ch == NULL) return;
-    wf_channel_enter(ch, WF_PHASE_OVER);
-    wf_conn_close(ch->conn, reason);
+    wf_channel_end(ch, reason);
     wf_session_detach(s);
 }
 
-static void take_down(struct wf_cluster *c, struct wf_session *s, const char *reason, bool left)
+void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason)
 {
+    bool left = c->leaving || strcmp(reason, "left") == 0;
     s->state = WF_STATE_OVER;
     wf_tables_close(s);
     drop_pending(s, reason);
@@ -180,11 +179,6 @@ static void take_down(struct wf_cluster *c, struct wf_session *s, const char *re
         if (!c->leaving) weft_log(WEFT_INFO, "node %s is down: %s", s->name, reason);
     }
     wf_session_release(s);
-}
-
-void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason)
-{
-    take_down(c, s, reason, strcmp(reason, "left") == 0 || c->leaving);
 }
 
 /* The channel is agreed: it carries the session from now on. */
@@ -210,8 +204,7 @@ void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t num
 {
     struct wf_session *s = wf_session_new(ch, number);
     if (s == NULL) {
-        wf_channel_enter(ch, WF_PHASE_OVER);
-        wf_conn_close(ch->conn, "out of memory");
+        wf_channel_end(ch, "out of memory");
         return;
     }
     wf_list_push(&c->sessions, &s->in_all);
@@ -248,7 +241,7 @@ static void take_pending(struct wf_cluster *c, struct wf_session *s)
     wf_channel_release(ch);
 }
 
-void wf_links_resume(struct wf_cluster *c, struct wf_session *s, struct wf_channel *ch, uint64_t heard)
+void wf_links_resume(struct wf_session *s, struct wf_channel *ch, uint64_t heard)
 {
     drop_pending(s, "replaced by a new connection");
     wf_channel_keep(ch);
@@ -258,9 +251,7 @@ void wf_links_resume(struct wf_cluster *c, struct wf_session *s, struct wf_chann
     set_session(ch, s);
     struct wf_channel *old = s->channel;
     if (old == NULL) return; /* wf_links_go_on when the message is done */
-    wf_channel_enter(old, WF_PHASE_OVER);
-    wf_conn_close(old->conn, "replaced by a new connection");
-    (void)c;
+    wf_channel_end(old, "replaced by a new connection");
 }
 
 void wf_links_go_on(struct wf_cluster *c, struct wf_session *s)
@@ -292,7 +283,7 @@ void wf_links_lost(struct wf_cluster *c, struct wf_session *s, const char *reaso
         return;
     }
     snprintf(why, sizeof why, "connection lost: %.120s", reason);
-    take_down(c, s, c->leaving ? "left" : why, c->leaving);
+    wf_links_end(c, s, c->leaving ? "left" : why);
 }
 
 void wf_links_say_bye(struct wf_session *s)
@@ -332,8 +323,7 @@ static void silent(struct wf_cluster *c, struct wf_session *s, int64_t silence)
         wf_links_end(c, s, why);
         return;
     }
-    wf_channel_enter(s->channel, WF_PHASE_OVER);
-    wf_conn_close(s->channel->conn, why); /* its end breaks the link */
+    wf_channel_end(s->channel, why); /* its end breaks the link */
 }
 
 static int64_t tick_up(struct wf_cluster *c, struct wf_session *s, int64_t now)

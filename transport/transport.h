@@ -109,7 +109,7 @@ struct wf_channel {
     bool placed;   /* `at` is known */
     uint8_t *rest; /* PENDING: what came behind WELCOME, to be received when it is up */
     size_t rest_size;
-    uint64_t heard;    /* PENDING: frames that the other side has said it has */
+    uint64_t heard; /* PENDING: frames that the other side has said it has */
     /* Of this channel in the queue; changed under t->lock. It is the receiving side that adds to them, and so it may
      * look without (relaxed). */
     _Atomic uint32_t events;
