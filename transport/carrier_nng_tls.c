@@ -9,7 +9,10 @@
  *     is verified calls `verified` here, on the asking thread. wf_nng_tls_ask leaves word where the answer goes.
  * (4) NNG holds the connection's lock around each call of these functions, so none of them locks.
  * (5) Who refuses the other side says so with an alert and waits for the other side to close, which it does when it
- *     has seen the alert. Closing at once, with bytes of the other side unread, may break the connection before. */
+ *     has seen the alert. Closing at once, with bytes of the other side unread, may break the connection before.
+ * (6) What is begun on a closed stream has to fail here: NNG 1.5 does not look, and it would stay pending for ever,
+ *     with nothing under it that could be cancelled. What breaks under TLS while nobody reads is not told to us
+ *     either: then the link's heartbeats find out. */
 #include "carrier_nng_tls.h"
 #include "identity_tls.h"
 
@@ -48,6 +51,7 @@ struct nng_tls_engine_conn {
     void *below;                           /* NNG's, for what is under TLS */
     bool started, done, sniffed, stranger; /* the last: knows no TLS, or is told nothing that it waits for */
     bool refuses;                          /* see (5) */
+    bool closed;                           /* see (6) */
     int error;                             /* of NNG; then it is over */
     struct wf_nng_tls_peer peer;
 };
@@ -185,6 +189,7 @@ static void conn_fini(nng_tls_engine_conn *c)
 static void conn_close(nng_tls_engine_conn *c)
 {
     if (c->started && c->done && c->error == 0) (void)mbedtls_ssl_close_notify(&c->ssl);
+    c->closed = true;
 }
 
 static void alert(nng_tls_engine_conn *c, unsigned char what)
@@ -214,6 +219,7 @@ static bool know_peer(nng_tls_engine_conn *c)
 /* 0 once the handshake is over. */
 static int conn_handshake(nng_tls_engine_conn *c)
 {
+    if (c->closed) return NNG_ECLOSED;
     if (c->done) return 0;
     if (c->error == 0) {
         int rc = mbedtls_ssl_handshake(&c->ssl);
