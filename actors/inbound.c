@@ -34,24 +34,27 @@ int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name
     return rc;
 }
 
-void wf_inbound_publish(weft_node *node, struct wf_inbound *in, uint32_t tag, weft_pid from, struct wf_body *body)
+void wf_inbound_sign(struct wf_inbound *in, uint32_t tag, weft_pid from, struct wf_body *body)
 {
     if (++in->published == 0) in->published = 1;
     wf_body_sign(body, from, tag, in->published);
+}
+
+void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *body, bool queues)
+{
     for (uint32_t i = 0; i < node->workers.count; i++) {
         if (atomic_load_explicit(&wf_actors_of(node->workers.at[i])->subscriptions, memory_order_relaxed) == 0)
             continue;
-        weft_msg *m = wf_msg_share(in->here, tag, body);
+        weft_msg *m = wf_msg_share(in->here, body->tag, body);
         if (m == NULL) {
             weft_log(WEFT_ERROR, "no memory for a message published under %s: dropped", wf_body_topic(body));
             continue;
         }
         m->post.flags = WF_MSG_PUBLISH;
-        m->from = from;
+        m->from = body->from;
         add(in, i, &m->post);
     }
-    wf_topics_choose_inbound(node, in, body);
-    wf_body_drop(NULL, body);
+    if (queues) wf_topics_choose_inbound(node, in, body);
 }
 
 void wf_inbound_post(weft_node *node, struct wf_inbound *in)

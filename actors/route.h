@@ -15,6 +15,13 @@
 
 struct wf_entry;
 
+/* A node that is to hand a publication to one member of that queue group. */
+struct wf_chosen {
+    struct wf_chosen *next;
+    uint64_t node;
+    weft_text pattern, queue; /* behind it */
+};
+
 enum { WF_CREDIT_FIRST = 256 }; /* units that may be sent to an actor of another node before its first GRANT */
 
 struct wf_route {
@@ -28,13 +35,17 @@ struct wf_route {
                      uint64_t *peer);
     /* The incarnation of the peer of that name; 0: none is connected. `*spawns`: it starts actors for others. */
     uint64_t (*find)(struct wf_worker *w, const char *name, size_t size, bool *spawns);
-    /* One copy for each peer with a matching interest; a full one drops and counts. Returns how many it went to. */
-    int (*publish)(struct wf_worker *w, const char *topic, uint32_t tag, weft_pid from, struct wf_body *body);
+    /* What was published: one copy for each peer with a matching interest, or that is chosen; a full one drops and
+     * counts. Returns how many it went to. */
+    int (*publish)(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen);
+    /* Whether what is sent to that peer is likely to get on its way. */
+    bool (*reaches)(struct wf_worker *w, uint64_t node);
     /* One copy for all members of a group on that node: as `send`. */
     int (*send_group)(struct wf_worker *w, uint64_t node, weft_text group, uint32_t tag, weft_pid from,
                       struct wf_body *body);
-    /* A pattern got its first (add) or lost its last subscriber on this worker. */
-    void (*interest)(struct wf_worker *w, const char *pattern, bool add);
+    /* A pattern got its first (add) or lost its last subscriber on this worker; `queue`: one of a queue group, of
+     * which nodes that keep tables hear otherwise. */
+    void (*interest)(struct wf_worker *w, const char *pattern, bool add, bool queue);
     /* Suspends the running task until the outbox of that peer may have room again, and the actor there, or the one
      * of that name, may have given credit. As wf_task_wait. */
     int (*wait_room)(struct wf_worker *w, weft_pid to, const char *name, int64_t deadline);
@@ -72,8 +83,15 @@ void wf_inbound_add(weft_node *node, struct wf_inbound *in, weft_msg *m);
 /* The same to a name of this node; without such a name: dropped and counted, returns WEFT_ENOACTOR (a CALL should
  * then be answered by FAILED). */
 int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name, size_t name_size, weft_msg *m);
-/* To the subscribers of this node; consumes one reference of `body` (its topic inside). */
-void wf_inbound_publish(weft_node *node, struct wf_inbound *in, uint32_t tag, weft_pid from, struct wf_body *body);
+/* Says of a body that has come, with its topic inside, who published it; before the next two, which keep
+ * references. */
+void wf_inbound_sign(struct wf_inbound *in, uint32_t tag, weft_pid from, struct wf_body *body);
+/* To the subscribers of this node; `queues`: also to one member of each queue group that has members here. */
+void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *body, bool queues);
+/* To one member of that queue group. If nobody here has room and `pass` is true it is for another node, but not for
+ * `peer`, where it came from: returns which. 0: done; if there is nobody at all it is counted as dropped. */
+uint64_t wf_inbound_queue(weft_node *node, struct wf_inbound *in, struct wf_body *body, weft_text pattern,
+                          weft_text queue, uint64_t peer, bool pass);
 void wf_inbound_post(weft_node *node, struct wf_inbound *in);
 /* The first worker whose inbox is at its bound, NULL if none: stop reading from the network and use
  * wf_worker_when_room (runtime/worker.h). */

@@ -1,6 +1,7 @@
 /* actors/subscription.c -- see subscription.h. */
 #include "mailbox.h"
 #include "subscription.h"
+#include "tables.h"
 #include "topic_match.h"
 
 #include <stdlib.h>
@@ -33,6 +34,12 @@ static uint64_t id_of(const struct wf_subscription *s)
 static bool is_wide(const struct wf_subscription *s)
 {
     return s->more != NULL && s->more->wide.wide != NULL;
+}
+
+/* Of a queue group; else it is in its worker's trie. */
+static bool is_queued(const struct wf_subscription *s)
+{
+    return is_wide(s) && s->subscriber.node == NULL;
 }
 
 /* Only this thread writes. */
@@ -268,6 +275,32 @@ static struct wf_subscription *make(struct wf_actor *self, weft_text pattern, co
     return NULL;
 }
 
+static void tell_of_queue(weft_node *node, enum wf_table_op op, weft_text pattern, weft_text queue)
+{
+    struct wf_entry e = {.table = WF_TABLE_QUEUES, .key = pattern, .queue = queue};
+    wf_tables_tell(node, op, &e);
+}
+
+/* Each is an interest of its own: 1. */
+static int enter_queue(weft_node *node, struct wf_subscription *s, weft_text pattern, const char *queue)
+{
+    wf_tables_begin(node);
+    int rc = wf_tables_room(node);
+    if (rc == WEFT_OK) rc = wf_wide_add(node->topics, pattern, queue, 0, &s->more->wide);
+    if (rc == 1) tell_of_queue(node, WF_TABLE_SET, pattern, weft_cstr(queue));
+    wf_tables_end(node);
+    return rc < 0 ? rc : 1;
+}
+
+static void leave_queue(weft_node *node, struct wf_subscription *s, char pattern[WF_TOPIC_MAX + 1])
+{
+    char queue[WF_QUEUE_MAX + 1];
+    wf_tables_begin(node);
+    if (wf_wide_remove(node->topics, &s->more->wide, pattern, queue))
+        tell_of_queue(node, WF_TABLE_UNSET, weft_cstr(pattern), weft_cstr(queue));
+    wf_tables_end(node);
+}
+
 /* 1: the first one of its pattern on this worker. */
 static int enter(struct wf_actors *wa, struct wf_subscription *s, weft_text pattern, const weft_subscribe_options *o,
                  const struct wf_recall *recall)
@@ -276,15 +309,13 @@ static int enter(struct wf_actors *wa, struct wf_subscription *s, weft_text patt
     bool awaited = wf_is_awaited(s);
     WF_ASSERT(!awaited || o != NULL);
     if (awaited) s->more->wait = o->wait == 0 ? wa->node->options.send_timeout : o->wait;
-    int rc = o != NULL && (o->queue != NULL || awaited)
-                 ? wf_wide_add(topics, pattern, o->queue, awaited ? s->more->wait : 0, &s->more->wide)
-                 : WEFT_OK;
+    if (o != NULL && o->queue != NULL) return enter_queue(wa->node, s, pattern, o->queue);
+    int rc = awaited ? wf_wide_add(topics, pattern, NULL, s->more->wait, &s->more->wide) : WEFT_OK;
     if (rc < 0) return rc;
-    if (o != NULL && o->queue != NULL) return 1; /* each is an interest of its own */
     int first = wf_trie_add(&wa->topics, pattern, &s->subscriber);
     if (first < 0) {
-        char unused[WF_TOPIC_MAX + 1];
-        if (awaited) wf_wide_remove(topics, &s->more->wide, unused);
+        char unused[WF_TOPIC_MAX + 1], none[WF_QUEUE_MAX + 1];
+        if (awaited) (void)wf_wide_remove(topics, &s->more->wide, unused, none);
         return first;
     }
     count_subscription(wa, s, 1);
@@ -310,7 +341,7 @@ int weft_subscribe_with(const char *pattern, const weft_subscribe_options *optio
     }
     wf_list_push(&self->more->subscriptions, &s->on_actor);
     const struct wf_route *route = wf_node_of(w)->route;
-    if (first == 1 && route != NULL) route->interest(w, pattern, true);
+    if (first == 1 && route != NULL) route->interest(w, pattern, true, is_queued(s));
     if (out != NULL) *out = (weft_subscription){id_of(s)};
     if (WF_UNLIKELY(all.first != NULL)) {
         give_remembered(s, all.first);
@@ -327,8 +358,12 @@ int weft_subscribe(const char *pattern, weft_subscription *out)
 /* True: it was the last one of its pattern, which is copied. */
 static bool leave(struct wf_actors *wa, struct wf_subscription *s, char pattern[WF_TOPIC_MAX + 1])
 {
-    if (is_wide(s)) wf_wide_remove(wa->node->topics, &s->more->wide, pattern);
-    if (s->subscriber.node == NULL) return true;
+    char none[WF_QUEUE_MAX + 1];
+    if (is_queued(s)) {
+        leave_queue(wa->node, s, pattern);
+        return true;
+    }
+    if (is_wide(s)) (void)wf_wide_remove(wa->node->topics, &s->more->wide, pattern, none);
     count_subscription(wa, s, -1);
     if (wa->node->route != NULL) (void)wf_trie_pattern(&s->subscriber, pattern);
     return wf_trie_remove(&wa->topics, &s->subscriber);
@@ -338,9 +373,10 @@ static void end_subscription(struct wf_actors *wa, struct wf_subscription *s)
 {
     const struct wf_route *route = wa->node->route;
     char pattern[WF_TOPIC_MAX + 1];
+    bool queued = is_queued(s);
     wf_unlink(&s->on_actor);
     if (s->more != NULL) wf_unlink(&s->more->on_cut);
-    if (leave(wa, s, pattern) && route != NULL) route->interest(wa->worker, pattern, false);
+    if (leave(wa, s, pattern) && route != NULL) route->interest(wa->worker, pattern, false, queued);
     give(wa, s);
 }
 

@@ -51,11 +51,19 @@ static void see_member(weft_text group, weft_pid who, bool copy, void *arg)
     if (!copy) each->see(&e, each->arg);
 }
 
+static void see_queue(weft_text pattern, weft_text queue, uint64_t node, void *arg)
+{
+    const struct each *each = arg;
+    struct wf_entry e = {.table = WF_TABLE_QUEUES, .key = pattern, .queue = queue};
+    if (node == 0) each->see(&e, each->arg);
+}
+
 void wf_tables_each(weft_node *node, void (*see)(const struct wf_entry *e, void *arg), void *arg)
 {
     struct each each = {see, arg, node->incarnation};
     wf_names_each(node->names, see_name, &each);
     wf_groups_each(node->groups, see_member, &each);
+    wf_wide_each(node->topics, see_queue, &each);
 }
 
 static void tell_loser(weft_node *node, struct wf_inbound *in, weft_text name, weft_pid loser, weft_pid winner)
@@ -100,6 +108,9 @@ int wf_tables_apply(weft_node *node, struct wf_inbound *in, uint64_t peer, enum 
     case WF_TABLE_GROUPS:
         return set ? wf_groups_put_copy(node, in, e->key, who)
                    : -wf_groups_take_copy(node, in, e->key, who, e->ended, e->reason);
+    case WF_TABLE_QUEUES:
+        return set ? wf_wide_put_copy(node->topics, e->key, e->queue, peer)
+                   : -wf_wide_take_copy(node->topics, e->key, e->queue, peer);
     }
     return 0;
 }
@@ -109,4 +120,5 @@ void wf_tables_drop(weft_node *node, uint64_t peer)
     struct wf_inbound in = {.here = wf_here != NULL && wf_node_of(wf_here) == node ? wf_here : NULL};
     (void)wf_names_drop_copies(node->names, peer);
     wf_groups_drop_copies(node, &in, peer);
+    wf_wide_drop_copies(node->topics, peer);
 }

@@ -1,4 +1,5 @@
-/* actors/tables.h -- what nodes know of each other: who has which global name, who is in which group.
+/* actors/tables.h -- what nodes know of each other: who has which global name, who is in which group, which queue
+ * groups of topics have members there.
  *
  * Design notes.
  * (1) Each node owns its entries; every other node it is linked with keeps a copy of them, which it may only read. A
@@ -7,7 +8,7 @@
  *     entries (wf_name_wins).
  * (2) weft_node.tables_lock is held from before a change of an own entry until all links have been told of it, and
  *     while a snapshot is taken and sent; so each link hears of each change once, in order. It comes before every
- *     other lock. Who only reads takes the lock of the table (names, groups) alone.
+ *     other lock. Who only reads takes the lock of the table (names, groups, topics) alone.
  * (3) A change is told behind everything that the same worker has sent before, and ahead of everything that is sent
  *     after it anywhere on this node: a name is known before any message that was sent because of it. */
 #ifndef WF_TABLES_H
@@ -21,16 +22,17 @@ enum { WF_TABLE_ENTRIES_MAX = 1 << 20 }; /* of one node, in all tables */
 #define WF_STAMP_MAX (UINT64_MAX >> 1)
 
 /* They travel: append only. */
-enum wf_table { WF_TABLE_NAMES = 1, WF_TABLE_GROUPS = 2 };
+enum wf_table { WF_TABLE_NAMES = 1, WF_TABLE_GROUPS = 2, WF_TABLE_QUEUES = 3 };
 enum wf_table_op { WF_TABLE_NONE = 0, WF_TABLE_SET = 1, WF_TABLE_UNSET = 2, WF_TABLE_BEGIN = 3 };
 
 /* One entry, or what became of it. */
 struct wf_entry {
     enum wf_table table;
-    weft_text key;  /* the name, the group */
-    uint64_t actor; /* who has it, who is in it */
-    uint64_t stamp; /* NAMES, SET: when it was registered */
-    bool ended;     /* GROUPS, UNSET: the member has ended, with `reason` */
+    weft_text key;   /* the name, the group, the pattern of a queue group */
+    weft_text queue; /* QUEUES: the queue */
+    uint64_t actor;  /* who has it, who is in it; not of QUEUES */
+    uint64_t stamp;  /* NAMES, SET: when it was registered */
+    bool ended;      /* GROUPS, UNSET: the member has ended, with `reason` */
     int reason;
 };
 

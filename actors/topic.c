@@ -13,6 +13,7 @@
 #include "subscription.h"
 #include "topic_match.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -173,6 +174,8 @@ static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool i
 struct choice {
     struct wf_actor *self;
     struct wf_body *body;
+    const struct wf_route *route;
+    struct wf_chosen *far; /* one at most for each group */
     uint32_t handed;
 };
 
@@ -210,18 +213,54 @@ static void publisher_take(const struct wf_wide_member *to, void *arg)
     c->handed += wf_send_or_drop(w, (weft_pid){m->from.node, to->actor}, m) == WEFT_OK;
 }
 
-static void choose(struct choice *c)
+static bool publisher_reaches(uint64_t node, void *arg)
+{
+    const struct choice *c = arg;
+    return c->route->reaches(c->self->task.worker, node);
+}
+
+static void publisher_pass(uint64_t node, weft_text pattern, weft_text queue, void *arg)
+{
+    struct choice *c = arg;
+    struct wf_chosen *far = malloc(sizeof *far + pattern.size + queue.size);
+    if (far == NULL) {
+        wf_count_drop(c->self->task.worker, WF_DROP_MEMORY);
+        return;
+    }
+    char *text = (char *)(far + 1);
+    memcpy(text, pattern.data, pattern.size);
+    memcpy(text + pattern.size, queue.data, queue.size);
+    *far = (struct wf_chosen){c->far, node, weft_str(text, pattern.size), weft_str(text + pattern.size, queue.size)};
+    c->far = far;
+}
+
+/* `m`: of its topic, as the caller knows it; it remembers that there are no groups. */
+static void choose(struct choice *c, struct wf_match *m)
 {
     weft_node *node = wf_node_of(c->self->task.worker);
-    if (WF_LIKELY(!wf_wide_any(node->topics))) return;
-    struct wf_wide_ask ask = {publisher_room, publisher_take, c};
-    wf_wide_choose(node->topics, weft_cstr(wf_body_topic(c->body)), &ask);
+    uint32_t groups = wf_wide_any(node->topics);
+    if (WF_LIKELY(groups == 0 || (m != NULL && m->no_groups == groups))) return;
+    c->route = node->route;
+    struct wf_wide_ask ask = {publisher_room, publisher_take, c->route == NULL ? NULL : publisher_reaches,
+                              publisher_pass, c};
+    if (wf_wide_choose(node->topics, weft_cstr(wf_body_topic(c->body)), &ask) == 0 && m != NULL)
+        m->no_groups = groups;
+}
+
+static void choice_free(struct choice *c)
+{
+    for (struct wf_chosen *next; c->far != NULL; c->far = next) {
+        next = c->far->next;
+        free(c->far);
+    }
 }
 
 struct arrival {
     weft_node *node;
     struct wf_inbound *in;
     struct wf_body *body;
+    uint64_t peer; /* where it came from */
+    uint64_t next; /* where it goes; 0: nowhere */
 };
 
 static bool arrival_room(uint64_t actor, void *arg)
@@ -246,9 +285,29 @@ static void arrival_take(const struct wf_wide_member *to, void *arg)
 
 void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, struct wf_body *body)
 {
-    struct arrival a = {node, in, body};
-    struct wf_wide_ask ask = {arrival_room, arrival_take, &a};
-    if (wf_wide_any(node->topics)) wf_wide_choose(node->topics, weft_cstr(wf_body_topic(body)), &ask);
+    struct arrival a = {node, in, body, 0, 0};
+    struct wf_wide_ask ask = {arrival_room, arrival_take, NULL, NULL, &a};
+    if (wf_wide_any(node->topics) != 0) wf_wide_choose(node->topics, weft_cstr(wf_body_topic(body)), &ask);
+}
+
+static bool arrival_reaches(uint64_t node, void *arg)
+{
+    return node != ((struct arrival *)arg)->peer;
+}
+
+static void arrival_pass(uint64_t node, weft_text pattern, weft_text queue, void *arg)
+{
+    (void)pattern, (void)queue;
+    ((struct arrival *)arg)->next = node;
+}
+
+uint64_t wf_inbound_queue(weft_node *node, struct wf_inbound *in, struct wf_body *body, weft_text pattern,
+                          weft_text queue, uint64_t peer, bool pass)
+{
+    struct arrival a = {node, in, body, peer, 0};
+    struct wf_wide_ask ask = {arrival_room, arrival_take, pass ? arrival_reaches : NULL, arrival_pass, &a};
+    wf_wide_choose_in(node->topics, pattern, queue, &ask);
+    return a.next;
 }
 
 /* ---- Publish --------------------------------------------------------------------------------------------------- */
@@ -275,7 +334,7 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     wf_task_tick(&self->task);
     struct wf_worker *w = self->task.worker;
     bool in_vain = !wf_await_others(self, name);
-    const struct wf_match *m = wf_match_find(wf_actors_of(w), topic, &rc);
+    struct wf_match *m = wf_match_find(wf_actors_of(w), topic, &rc);
     if (rc < 0) return rc;
     struct wf_body *body = body_of(self, topic, tag, data, size);
     if (body == NULL) return WEFT_ENOMEM;
@@ -291,9 +350,10 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     struct choice c = {.self = self, .body = body};
     uint32_t handed = publish_across(w, body, in_vain, m != NULL && m->count >= MANY_HERE);
     deliver(&d, m);
-    choose(&c);
+    choose(&c, m);
     const struct wf_route *route = wf_node_of(w)->route;
-    int nodes = route == NULL ? 0 : route->publish(w, name, tag, body->from, body);
+    int nodes = route == NULL ? 0 : route->publish(w, body, c.far);
+    if (WF_UNLIKELY(c.far != NULL)) choice_free(&c);
     handed += d.delivered + c.handed + (nodes > 0 ? (uint32_t)nodes : 0);
     if (WF_UNLIKELY(awaiting.count > 0)) handed += wf_awaiting_give(self, &awaiting, body);
     else wf_body_drop(w, body);

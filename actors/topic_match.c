@@ -81,7 +81,7 @@ static void make_list(struct wf_actors *wa, struct wf_match *m)
     else if (!x.sorted) qsort(m->places, m->count, sizeof *m->places, by_actor);
 }
 
-const struct wf_match *wf_match_find(struct wf_actors *wa, weft_text topic, int *why)
+struct wf_match *wf_match_find(struct wf_actors *wa, weft_text topic, int *why)
 {
     *why = WEFT_OK;
     uint32_t hash = wf_hash(topic.data, topic.size, 0);
@@ -105,6 +105,7 @@ const struct wf_match *wf_match_find(struct wf_actors *wa, weft_text topic, int 
     }
     give_up(wa, m);
     m->changes = wa->topics.changes;
+    m->no_groups = 0;
     m->hash = hash;
     m->size = (uint32_t)topic.size;
     memcpy(m->topic, topic.data, topic.size);

@@ -29,7 +29,8 @@ static inline struct wf_actor *wf_match_actor(const struct wf_match_place *p)
 struct wf_match {
     struct wf_match_place *places; /* NULL: no list */
     uint32_t count, room;
-    uint64_t changes; /* wf_trie.changes when it was last published */
+    uint64_t changes;   /* wf_trie.changes when it was last published */
+    uint32_t no_groups; /* wf_wide_any when it was found to have no queue groups; 0: not looked */
     uint32_t hash;
     uint32_t size;
     char topic[WF_TOPIC_MAX + 1];
@@ -39,7 +40,7 @@ enum { WF_MATCH_PLACES = 64 };
 
 /* The place of a topic, which is published now: its list, if `places` is not NULL, holds until the trie changes.
  * NULL: the topic is malformed, unless `*why` is WEFT_OK: no memory for a table. */
-const struct wf_match *wf_match_find(struct wf_actors *wa, weft_text topic, int *why);
+struct wf_match *wf_match_find(struct wf_actors *wa, weft_text topic, int *why);
 void wf_match_finish(struct wf_actors *wa);
 
 #endif

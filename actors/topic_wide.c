@@ -6,7 +6,10 @@
  *     waited for are in their worker's trie, and here only to be found by publishers on other workers, which look
  *     when one of these workers says that somebody there is full.
  * (2) A group's members are in a circle: whoever is chosen goes to its end. Members without room are passed over and
- *     keep their turn.
+ *     keep their turn. So are the nodes that have told of members of theirs (tables.h); they are asked when nobody
+ *     here has room. A member here costs nothing to reach and its room is known; of a node it is only known that it
+ *     has members. So work spreads over nodes when it is more than those can do who are where it comes from, and
+ *     publishers without members on their node give each node its turn.
  * (3) A new subscriber is in the table, or in its worker's trie, before it reads what is retained; a publisher
  *     retains a message before it looks for subscribers. The lock puts the two in order: what is retained before the
  *     reading has a number up to the one read, and copies of it that still come are skipped; what is retained after
@@ -24,13 +27,23 @@ struct wf_topics {
     pf_mutex *lock;
     struct wf_trie trie;    /* of queue groups: wf_wide.subscriber */
     struct wf_trie awaited; /* of those that are waited for */
-    _Atomic uint32_t count; /* of groups: relaxed, see note (4) */
+    struct wf_list groups;  /* wf_wide.in_groups */
+    uint32_t changes;
+    _Atomic uint32_t any; /* wf_wide_any: relaxed, see note (4) */
     struct wf_retained_table retained;
+};
+
+/* Another node with members. */
+struct wide_node {
+    struct wf_link on_wide;
+    uint64_t node;
 };
 
 struct wf_wide {
     struct wf_subscriber subscriber;
-    struct wf_list members; /* wf_wide_member.on_wide; whose turn it is comes first */
+    struct wf_link in_groups; /* of a group */
+    struct wf_list members;   /* wf_wide_member.on_wide; whose turn it is comes first */
+    struct wf_list nodes;     /* wide_node.on_wide; the same */
     int64_t wait;
     char queue[WF_QUEUE_MAX + 1]; /* "": a subscriber on its own */
 };
@@ -45,6 +58,7 @@ int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retai
     }
     wf_trie_init(&t->trie);
     wf_trie_init(&t->awaited);
+    wf_list_init(&t->groups);
     wf_retained_init(&t->retained, retained_max, retained_bytes_max);
     *out = t;
     return WEFT_OK;
@@ -53,7 +67,8 @@ int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retai
 void wf_topics_destroy(struct wf_topics *t)
 {
     if (t == NULL) return;
-    WF_ASSERT(t->trie.subscribers == 0 && t->awaited.subscribers == 0); /* actors leave before they end */
+    /* actors leave before they end, and links before the node does */
+    WF_ASSERT(t->trie.subscribers == 0 && t->awaited.subscribers == 0);
     wf_trie_finish(&t->trie);
     wf_trie_finish(&t->awaited);
     wf_retained_finish(&t->retained);
@@ -61,17 +76,17 @@ void wf_topics_destroy(struct wf_topics *t)
     free(t);
 }
 
-bool wf_wide_any(const struct wf_topics *t)
+uint32_t wf_wide_any(const struct wf_topics *t)
 {
-    return atomic_load_explicit(&t->count, memory_order_relaxed) > 0;
+    return atomic_load_explicit(&t->any, memory_order_relaxed);
 }
 
-static struct wf_wide *find(const struct wf_topics *t, weft_text pattern, const char *queue)
+static struct wf_wide *find(const struct wf_topics *t, weft_text pattern, weft_text queue)
 {
     struct wf_subscriber *s = wf_trie_find(&t->trie, pattern);
     for (; s != NULL; s = wf_trie_next(s)) {
         struct wf_wide *wide = WF_CONTAINER(s, struct wf_wide, subscriber);
-        if (strcmp(wide->queue, queue) == 0) return wide;
+        if (memcmp(wide->queue, queue.data, queue.size) == 0 && wide->queue[queue.size] == 0) return wide;
     }
     return NULL;
 }
@@ -81,53 +96,95 @@ static struct wf_trie *trie_of(struct wf_topics *t, const struct wf_wide *wide)
     return wide->queue[0] == 0 ? &t->awaited : &t->trie;
 }
 
+/* Groups have come or gone. */
 static void count_groups(struct wf_topics *t)
 {
-    atomic_store_explicit(&t->count, (uint32_t)t->trie.subscribers, memory_order_relaxed);
+    if (++t->changes == 0) t->changes = 1;
+    atomic_store_explicit(&t->any, wf_list_empty(&t->groups) ? 0 : t->changes, memory_order_relaxed);
 }
 
-/* Under the lock. */
-static struct wf_wide *make(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait)
+/* ---- The table, under the lock --------------------------------------------------------------------------------- */
+
+/* `queue` empty: a subscriber on its own. */
+static struct wf_wide *make(struct wf_topics *t, weft_text pattern, weft_text queue)
 {
     struct wf_wide *wide = calloc(1, sizeof *wide);
     if (wide == NULL) return NULL;
     wf_list_init(&wide->members);
-    wide->wait = wait;
-    if (queue != NULL) memcpy(wide->queue, queue, strlen(queue));
+    wf_list_init(&wide->nodes);
+    if (queue.size > 0) memcpy(wide->queue, queue.data, queue.size);
     if (wf_trie_add(trie_of(t, wide), pattern, &wide->subscriber) < 0) {
         free(wide);
         return NULL;
     }
+    if (queue.size == 0) return wide;
+    wf_list_push(&t->groups, &wide->in_groups);
     count_groups(t);
     return wide;
 }
 
+static struct wf_wide *find_or_make(struct wf_topics *t, weft_text pattern, weft_text queue)
+{
+    struct wf_wide *wide = queue.size == 0 ? NULL : find(t, pattern, queue);
+    return wide == NULL ? make(t, pattern, queue) : wide;
+}
+
+static void free_if_empty(struct wf_topics *t, struct wf_wide *wide)
+{
+    if (!wf_list_empty(&wide->members) || !wf_list_empty(&wide->nodes)) return;
+    wf_trie_remove(trie_of(t, wide), &wide->subscriber);
+    if (wide->queue[0] != 0) {
+        wf_unlink(&wide->in_groups);
+        count_groups(t);
+    }
+    free(wide);
+}
+
+static struct wide_node *node_of(const struct wf_wide *wide, uint64_t node)
+{
+    WF_LIST_EACH(k, &wide->nodes) {
+        struct wide_node *n = WF_CONTAINER(k, struct wide_node, on_wide);
+        if (n->node == node) return n;
+    }
+    return NULL;
+}
+
+static void forget_node(struct wide_node *n)
+{
+    wf_unlink(&n->on_wide);
+    free(n);
+}
+
+/* ---- Members --------------------------------------------------------------------------------------------------- */
+
 int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait, struct wf_wide_member *m)
 {
+    int rc = WEFT_ENOMEM;
     pf_mutex_lock(t->lock);
-    struct wf_wide *wide = queue == NULL ? NULL : find(t, pattern, queue);
-    if (wide == NULL) wide = make(t, pattern, queue, wait);
+    struct wf_wide *wide = find_or_make(t, pattern, queue == NULL ? weft_str("", 0) : weft_cstr(queue));
     if (wide != NULL) {
+        rc = wf_list_empty(&wide->members);
+        if (queue == NULL) wide->wait = wait;
         m->wide = wide;
         wf_list_push(&wide->members, &m->on_wide);
     }
     pf_mutex_unlock(t->lock);
-    return wide == NULL ? WEFT_ENOMEM : WEFT_OK;
+    return rc;
 }
 
-void wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m, char pattern[WF_TOPIC_MAX + 1])
+bool wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m, char pattern[WF_TOPIC_MAX + 1],
+                    char queue[WF_QUEUE_MAX + 1])
 {
     struct wf_wide *wide = m->wide;
     pf_mutex_lock(t->lock);
     (void)wf_trie_pattern(&wide->subscriber, pattern);
+    memcpy(queue, wide->queue, sizeof wide->queue);
     wf_unlink(&m->on_wide);
     m->wide = NULL;
-    if (wf_list_empty(&wide->members)) {
-        wf_trie_remove(trie_of(t, wide), &wide->subscriber);
-        count_groups(t);
-        free(wide);
-    }
+    bool last = wf_list_empty(&wide->members);
+    free_if_empty(t, wide);
     pf_mutex_unlock(t->lock);
+    return last;
 }
 
 weft_text wf_wide_pattern(struct wf_topics *t, const struct wf_wide_member *m, char out[WF_TOPIC_MAX + 1])
@@ -138,10 +195,23 @@ weft_text wf_wide_pattern(struct wf_topics *t, const struct wf_wide_member *m, c
     return pattern;
 }
 
-static void choose(struct wf_subscriber *s, void *arg)
+static bool pass_to_node(struct wf_wide *wide, const struct wf_wide_ask *ask)
 {
-    const struct wf_wide_ask *ask = arg;
-    struct wf_wide *wide = WF_CONTAINER(s, struct wf_wide, subscriber);
+    WF_LIST_EACH(k, &wide->nodes) {
+        uint64_t node = WF_CONTAINER(k, struct wide_node, on_wide)->node;
+        if (!ask->reaches(node, ask->arg)) continue;
+        char pattern[WF_TOPIC_MAX + 1];
+        wf_unlink(k);
+        wf_list_push(&wide->nodes, k);
+        ask->pass(node, wf_trie_pattern(&wide->subscriber, pattern), weft_cstr(wide->queue), ask->arg);
+        return true;
+    }
+    return false;
+}
+
+static void choose_in(struct wf_wide *wide, const struct wf_wide_ask *ask)
+{
+    if (ask->reaches == NULL && wf_list_empty(&wide->members)) return;
     WF_LIST_EACH(k, &wide->members) {
         struct wf_wide_member *m = WF_CONTAINER(k, struct wf_wide_member, on_wide);
         if (!ask->room(m->actor, ask->arg)) continue;
@@ -150,13 +220,29 @@ static void choose(struct wf_subscriber *s, void *arg)
         ask->take(m, ask->arg);
         return;
     }
-    ask->take(NULL, ask->arg);
+    if (ask->reaches == NULL || !pass_to_node(wide, ask)) ask->take(NULL, ask->arg);
 }
 
-void wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide_ask *ask)
+static void choose(struct wf_subscriber *s, void *arg)
+{
+    choose_in(WF_CONTAINER(s, struct wf_wide, subscriber), arg);
+}
+
+size_t wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide_ask *ask)
 {
     pf_mutex_lock(t->lock);
-    wf_trie_match(&t->trie, topic, choose, (void *)(uintptr_t)ask);
+    size_t groups = wf_trie_match(&t->trie, topic, choose, (void *)(uintptr_t)ask);
+    pf_mutex_unlock(t->lock);
+    return groups;
+}
+
+void wf_wide_choose_in(struct wf_topics *t, weft_text pattern, weft_text queue, const struct wf_wide_ask *ask)
+{
+    pf_mutex_lock(t->lock);
+    struct wf_wide *wide = find(t, pattern, queue);
+    bool here = wide != NULL && !wf_list_empty(&wide->members);
+    if (here || (wide != NULL && ask->reaches != NULL)) choose_in(wide, ask);
+    else ask->take(NULL, ask->arg);
     pf_mutex_unlock(t->lock);
 }
 
@@ -186,6 +272,65 @@ uint64_t wf_wide_blocked(struct wf_topics *t, weft_text topic, bool (*blocked)(u
     pf_mutex_unlock(t->lock);
     *wait = l.wait;
     return l.found;
+}
+
+/* ---- What other nodes tell ------------------------------------------------------------------------------------- */
+
+int wf_wide_put_copy(struct wf_topics *t, weft_text pattern, weft_text queue, uint64_t node)
+{
+    int rc = WEFT_ENOMEM;
+    pf_mutex_lock(t->lock);
+    struct wf_wide *wide = find_or_make(t, pattern, queue);
+    bool known = wide != NULL && node_of(wide, node) != NULL;
+    struct wide_node *n = wide == NULL || known ? NULL : calloc(1, sizeof *n);
+    if (n != NULL) {
+        n->node = node;
+        wf_list_push(&wide->nodes, &n->on_wide);
+    }
+    if (known || n != NULL) rc = !known;
+    else if (wide != NULL) free_if_empty(t, wide);
+    pf_mutex_unlock(t->lock);
+    return rc;
+}
+
+bool wf_wide_take_copy(struct wf_topics *t, weft_text pattern, weft_text queue, uint64_t node)
+{
+    pf_mutex_lock(t->lock);
+    struct wf_wide *wide = find(t, pattern, queue);
+    struct wide_node *n = wide == NULL ? NULL : node_of(wide, node);
+    if (n != NULL) {
+        forget_node(n);
+        free_if_empty(t, wide);
+    }
+    pf_mutex_unlock(t->lock);
+    return n != NULL;
+}
+
+void wf_wide_drop_copies(struct wf_topics *t, uint64_t node)
+{
+    pf_mutex_lock(t->lock);
+    WF_LIST_EACH(k, &t->groups) {
+        struct wf_wide *wide = WF_CONTAINER(k, struct wf_wide, in_groups);
+        struct wide_node *n = node_of(wide, node);
+        if (n == NULL) continue;
+        forget_node(n);
+        free_if_empty(t, wide);
+    }
+    pf_mutex_unlock(t->lock);
+}
+
+void wf_wide_each(struct wf_topics *t, void (*see)(weft_text pattern, weft_text queue, uint64_t node, void *arg),
+                  void *arg)
+{
+    pf_mutex_lock(t->lock);
+    WF_LIST_EACH(k, &t->groups) {
+        const struct wf_wide *wide = WF_CONTAINER(k, struct wf_wide, in_groups);
+        char text[WF_TOPIC_MAX + 1];
+        weft_text pattern = wf_trie_pattern(&wide->subscriber, text), queue = weft_cstr(wide->queue);
+        if (!wf_list_empty(&wide->members)) see(pattern, queue, 0, arg);
+        WF_LIST_EACH(i, &wide->nodes) see(pattern, queue, WF_CONTAINER(i, struct wide_node, on_wide)->node, arg);
+    }
+    pf_mutex_unlock(t->lock);
 }
 
 /* ---- Retained -------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* actors/topic_wide.h -- what all workers of a node share of its topics, under one lock: queue groups, of which one
- * member gets a message; where subscribers are whose publishers wait for room; and the retained messages. */
+ * member in the whole cluster gets a message; where subscribers are whose publishers wait for room; and the retained
+ * messages. */
 #ifndef WF_TOPIC_WIDE_H
 #define WF_TOPIC_WIDE_H
 
@@ -22,31 +23,48 @@ struct wf_wide_member {
 /* WEFT_ENOMEM. */
 int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retained_bytes_max);
 void wf_topics_destroy(struct wf_topics *t); /* NULL is fine */
-/* Whether there are queue groups: any thread, one load. */
-bool wf_wide_any(const struct wf_topics *t);
+/* 0: there are no queue groups, here or on another node; else a number that changes whenever one comes or goes. Any
+ * thread, one load. */
+uint32_t wf_wide_any(const struct wf_topics *t);
 /* Reads what is retained, under the lock, for a new subscription. */
 struct wf_recall {
     bool (*see)(const struct wf_retained *r, void *arg);
     void *arg;
 };
-/* Joins the queue group of that pattern and name. NULL: a subscriber whose publishers wait for at most `wait`; it is
- * in its worker's trie as well. WEFT_ENOMEM. */
+/* Joins the queue group of that pattern and name: 1 if it is the first member of this node, else 0. NULL: a
+ * subscriber whose publishers wait for at most `wait`; it is in its worker's trie as well. WEFT_ENOMEM. */
 int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait, struct wf_wide_member *m);
-/* `pattern` gets the pattern it was added with. */
-void wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m, char pattern[WF_TOPIC_MAX + 1]);
+/* `pattern` and `queue` get what it was added with. True: it was the last member of this node. */
+bool wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m, char pattern[WF_TOPIC_MAX + 1],
+                    char queue[WF_QUEUE_MAX + 1]);
 
 /* The pattern it was added with. */
 weft_text wf_wide_pattern(struct wf_topics *t, const struct wf_wide_member *m, char out[WF_TOPIC_MAX + 1]);
 
-/* Decides which members of queue groups get what is published under a topic, under the lock. `room` says whether that
- * actor of this node seems to have room; `take` is called with each choice. A group without a member that has room:
- * `take` with NULL. */
+/* Decides which members of queue groups get what is published under a topic, under the lock: a member of this node
+ * that has room, else a node that is reached. `room` says whether that actor of this node seems to have room; `take`
+ * is called with each choice. A group without anybody: `take` with NULL. */
 struct wf_wide_ask {
     bool (*room)(uint64_t actor, void *arg);
     void (*take)(const struct wf_wide_member *m, void *arg);
+    /* NULL: it is for members of this node only, groups without such are left out. */
+    bool (*reaches)(uint64_t node, void *arg);
+    void (*pass)(uint64_t node, weft_text pattern, weft_text queue, void *arg);
     void *arg;
 };
-void wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide_ask *ask);
+/* How many groups there were. */
+size_t wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide_ask *ask);
+/* The same for one group. */
+void wf_wide_choose_in(struct wf_topics *t, weft_text pattern, weft_text queue, const struct wf_wide_ask *ask);
+
+/* Copies of what other nodes tell, see tables.h: that the group has members there, 1, or 0 if that was known,
+ * WEFT_ENOMEM; or none any more, whether there were; or that they are gone altogether. */
+int wf_wide_put_copy(struct wf_topics *t, weft_text pattern, weft_text queue, uint64_t node);
+bool wf_wide_take_copy(struct wf_topics *t, weft_text pattern, weft_text queue, uint64_t node);
+void wf_wide_drop_copies(struct wf_topics *t, uint64_t node);
+/* Every group with members on this node (`node` 0), or on another, once for each; under the lock. */
+void wf_wide_each(struct wf_topics *t, void (*see)(weft_text pattern, weft_text queue, uint64_t node, void *arg),
+                  void *arg);
 
 /* Looks for those to be waited for under a topic that `blocked` is true of, under the lock. 0: none; else the actor
  * of the last one, as those before it are likely to get on first. `*wait` becomes the longest wait of all of them. */

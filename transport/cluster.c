@@ -13,7 +13,7 @@ static void handle(struct wf_cluster *c, struct wf_news *n)
     case WF_NEWS_FRAME: wf_links_frame(c, ch, n->data, n->size); break;
     case WF_NEWS_DOWN: wf_handshakes_down(c, n); break;
     case WF_NEWS_DIAL_FAILED: wf_dialers_failed(c, n->dialer, (const char *)n->data); break;
-    case WF_NEWS_INTEREST: wf_links_interest(c, (const char *)n->data, (enum wf_interest_op)n->number); break;
+    case WF_NEWS_INTEREST: wf_links_interest(c, (const char *)n->data, n->number); break;
     case WF_NEWS_WATCH: wf_links_watch(c, n->pid); break;
     case WF_NEWS_LISTED: wf_dialers_listed(c, n->number, (const char *)n->data, n->size); break;
     }

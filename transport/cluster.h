@@ -87,7 +87,7 @@ void wf_links_lost(struct wf_cluster *c, struct wf_session *s, const char *reaso
 /* Ends the link for good: all are told. `s` may be freed by it. */
 void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason);
 void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const uint8_t *data, size_t size);
-void wf_links_interest(struct wf_cluster *c, const char *pattern, enum wf_interest_op op);
+void wf_links_interest(struct wf_cluster *c, const char *pattern, uint32_t change); /* as WF_NEWS_INTEREST */
 void wf_links_watch(struct wf_cluster *c, weft_pid who);
 /* Heartbeats and time limits; returns when it has to look again. */
 int64_t wf_links_tick(struct wf_cluster *c, int64_t now);

@@ -76,23 +76,9 @@ static void get_items(weft_reader *r, struct wf_frame *f)
         if (f->kind == WF_FRAME_PEERS) {
             get_peer(r, &p);
         } else {
-            weft_text pattern = weft_get_str(r);
-            if (r->error == 0 && wf_pattern_check(pattern) < 0) wf_read_fault(r);
+            (void)wf_read_pattern(r);
         }
     }
-}
-
-static uint32_t get_tag(weft_reader *r)
-{
-    uint64_t tag = weft_get_uint(r);
-    if (tag >= WEFT_TAG_SYSTEM) wf_read_fault(r);
-    return (uint32_t)tag;
-}
-
-static void get_body(weft_reader *r, struct wf_frame *f)
-{
-    f->body = weft_get_bin(r);
-    if (f->body.size > WEFT_MESSAGE_MAX) wf_read_fault(r);
 }
 
 /* to or name, from, tag, ref, body: five values. */
@@ -105,9 +91,9 @@ static void get_message(weft_reader *r, struct wf_frame *f, bool by_name)
         f->to = weft_get_uint(r);
     }
     f->from = weft_get_uint(r);
-    f->tag = get_tag(r);
+    f->tag = wf_read_tag(r);
     f->ref = weft_get_uint(r);
-    get_body(r, f);
+    f->body = wf_read_body(r);
 }
 
 /* Behind them a request may say how long its caller waits. Returns how many values were there. */
@@ -120,15 +106,13 @@ static uint32_t get_left(weft_reader *r, struct wf_frame *f, uint32_t count)
     return 6;
 }
 
-/* topic, from, tag, body: four values. */
-static void get_publish(weft_reader *r, struct wf_frame *f)
+/* from, tag, body: three values, behind a topic or a group. */
+static void get_to_all(weft_reader *r, struct wf_frame *f)
 {
-    f->name = weft_get_str(r);
-    if (r->error == 0 && wf_topic_check(f->name) < 0) wf_read_fault(r);
     f->from = weft_get_uint(r);
-    f->tag = get_tag(r);
+    f->tag = wf_read_tag(r);
     f->ref = 0;
-    get_body(r, f);
+    f->body = wf_read_body(r);
 }
 
 /* Of version 1 it has no values. */
@@ -186,7 +170,12 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f)
         get_message(r, f, true);
         read = get_left(r, f, count - 1);
     } else if (kind == WF_FRAME_PUBLISH) {
-        get_publish(r, f);
+        f->name = wf_read_topic(r);
+        get_to_all(r, f);
+        read = 4;
+    } else if (kind == WF_FRAME_GROUP_SEND) {
+        f->name = wf_read_name(r);
+        get_to_all(r, f);
         read = 4;
     } else {
         read = get_control(r, f, count - 1);
@@ -228,6 +217,7 @@ const char *wf_frame_name(uint32_t kind)
         {WF_FRAME_PUBLISH, "PUBLISH"},
         {WF_FRAME_TABLE, "TABLE"},
         {WF_FRAME_GROUP_SEND, "GROUP_SEND"},
+        {WF_FRAME_PUBLISH_TO, "PUBLISH_TO"},
         {WF_FRAME_TO_ACTOR + WF_MSG_SEND, "SEND"},
         {WF_FRAME_TO_ACTOR + WF_MSG_CALL, "CALL"},
         {WF_FRAME_TO_ACTOR + WF_MSG_REPLY, "REPLY"},
@@ -378,10 +368,11 @@ void wf_put_want_name(weft_writer *w, weft_text name, uint64_t from, uint32_t nu
     weft_put_bin(w, body, 4);
 }
 
-void wf_put_publish(weft_writer *w, weft_text topic, uint64_t from, uint32_t tag, const void *body, size_t size)
+void wf_put_to_all(weft_writer *w, enum wf_frame_kind kind, weft_text name, uint64_t from, uint32_t tag,
+                   const void *body, size_t size)
 {
-    put_kind(w, 4, WF_FRAME_PUBLISH);
-    weft_put_str(w, topic);
+    put_kind(w, 4, kind);
+    weft_put_str(w, name);
     weft_put_uint(w, from);
     weft_put_uint(w, tag);
     weft_put_bin(w, body, size);

@@ -8,6 +8,7 @@
 
 #include "base.h"
 #include "msg.h"
+#include "route.h"
 #include "tables.h"
 
 #include <weft/pack.h>
@@ -43,11 +44,12 @@ enum wf_frame_kind {
     WF_FRAME_TIES = 40, /* + wf_msg_kind - WF_MSG_WATCH: WATCH .. KILL, PROBE */
     /* what only nodes say to each other: gossip, tables of names, groups and topics */
     WF_FRAME_GOSSIP = 50,
+    WF_FRAME_TABLE = 54, /* up to 59: frame_tables.c */
+    WF_FRAME_GROUP_SEND = 55,
+    WF_FRAME_PUBLISH_TO = 56,
     WF_FRAME_GOSSIP_LAST = 59,
     WF_FRAME_FAR = 60, /* + wf_msg_kind - WF_MSG_WANT: WANT, GRANT, SPAWN, SPAWNED */
     WF_FRAME_WANT_NAME = 64,
-    WF_FRAME_TABLE = 54, /* up to 59: frame_tables.c */
-    WF_FRAME_GROUP_SEND = 55,
 };
 
 /* A message to an actor: its frame, and back. -1: some other frame. */
@@ -91,9 +93,10 @@ enum wf_capability {
     WF_CAN_TABLES = 1 << 3,
     WF_CAN_CREDIT = 1 << 4, /* WANT, GRANT */
     WF_CAN_SPAWN = 1 << 5,  /* SPAWN, SPAWNED */
+    WF_CAN_TOPICS = 1 << 6, /* tables of topics: queue groups and what is retained */
 };
 /* Of this version. */
-enum { WF_CAPABILITIES = WF_CAN_RESUME | WF_CAN_TABLES | WF_CAN_CREDIT | WF_CAN_SPAWN };
+enum { WF_CAPABILITIES = WF_CAN_RESUME | WF_CAN_TABLES | WF_CAN_CREDIT | WF_CAN_SPAWN | WF_CAN_TOPICS };
 
 /* What a WELCOME says of the link that it names. */
 enum wf_link_state { WF_LINK_OVER = 0, WF_LINK_BROKEN = 1, WF_LINK_UP = 2 };
@@ -127,10 +130,12 @@ struct wf_frame {
     weft_text body;
     /* CALL, CALL_NAME: microseconds left, WF_FRAME_NO_DEADLINE; PING, PONG: the time; REFUSED: wf_refusal; INTEREST:
      * wf_interest_op; ACK, START: counted frames; WELCOME: number of the last link, its `ref` of frames received, its
-     * `tag` wf_link_state */
+     * `tag` wf_link_state; PUBLISH_TO: how often it was passed on */
     uint64_t number;
-    uint32_t count;        /* PEERS, INTEREST: of items */
-    weft_reader items;     /* PEERS, INTEREST: checked, to be read by wf_frame_next_peer and wf_frame_next_pattern */
+    uint32_t flags; /* PUBLISH_TO: wf_publish_flag */
+    uint32_t count; /* PEERS, INTEREST, PUBLISH_TO: of items */
+    /* of the same: checked, to be read by wf_frame_next_peer, _pattern and _queue */
+    weft_reader items;
     struct wf_hello hello; /* HELLO only; untouched by other frames, which come by the million */
 };
 
@@ -144,13 +149,32 @@ void wf_frame_fault(const weft_reader *r, const struct wf_frame *f, char *out, s
 
 /* ---- frame_tables.c: kinds 54 to 59 ---------------------------------------------------------------------------- */
 /* Of a frame with so many values behind its kind; returns how many it has read. TABLE: `number` is a wf_table_op (or
- * WF_TABLE_NONE: skip it), the rest is wf_frame_entry. GROUP_SEND: `name` is the group. */
+ * WF_TABLE_NONE: skip it), the rest is wf_frame_entry. GROUP_SEND: `name` is the group. PUBLISH_TO: `to` is the node
+ * of `from`, 0: the one that sends the frame. */
 uint32_t wf_get_tables_frame(weft_reader *r, uint32_t values, struct wf_frame *f);
 struct wf_entry wf_frame_entry(const struct wf_frame *f);
 /* At most WF_FRAME_SPARE bytes and the key. */
 void wf_put_entry(weft_writer *w, enum wf_table_op op, const struct wf_entry *e);
 void wf_put_table_begin(weft_writer *w);
-void wf_put_group_send(weft_writer *w, weft_text group, uint64_t from, uint32_t tag, const void *body, size_t size);
+
+enum wf_publish_flag { WF_PUBLISH_PLAIN = 1 /* for subscribers without a queue, too */ };
+enum { WF_PUBLISH_QUEUES = 32, /* in one frame */ WF_PUBLISH_PASSED_MAX = 2 };
+/* A publication for one member of each of some queue groups. */
+struct wf_publish_to {
+    weft_text topic;
+    weft_pid from; /* .node 0: of the node that sends it */
+    uint32_t tag, flags, passed;
+    uint64_t ref; /* of who wants to know how many it has reached; 0: nobody */
+    const struct wf_chosen *chosen;
+    uint64_t node; /* of the chosen that are meant */
+    uint32_t skip; /* so many of them are in other frames */
+    const void *body;
+    size_t size;
+};
+/* How many bytes it takes at most, and how many queue groups are in it. */
+size_t wf_publish_to_size(const struct wf_publish_to *p, uint32_t *count);
+void wf_put_publish_to(weft_writer *w, const struct wf_publish_to *p);
+weft_text wf_frame_next_queue(struct wf_frame *f, weft_text *pattern);
 
 /* ---- All others ------------------------------------------------------------------------------------------------ */
 void wf_put_hello(weft_writer *w, const struct wf_hello *h);
@@ -176,6 +200,8 @@ void wf_put_to_name(weft_writer *w, bool call, weft_text name, uint64_t from, ui
 /* A WANT to a name. */
 void wf_put_want_name(weft_writer *w, weft_text name, uint64_t from, uint32_t number, uint64_t key,
                       const uint8_t body[4]);
-void wf_put_publish(weft_writer *w, weft_text topic, uint64_t from, uint32_t tag, const void *body, size_t size);
+/* PUBLISH and GROUP_SEND: to a topic or a group. At most WF_FRAME_SPARE + name.size + size bytes. */
+void wf_put_to_all(weft_writer *w, enum wf_frame_kind kind, weft_text name, uint64_t from, uint32_t tag,
+                   const void *body, size_t size);
 
 #endif

@@ -4,8 +4,10 @@
 #define WF_FRAME_READ_H
 
 #include "names.h"
+#include "topic_trie.h"
 
 #include <weft/error.h>
+#include <weft/message.h>
 #include <weft/pack.h>
 
 static inline void wf_read_fault(weft_reader *r)
@@ -32,6 +34,34 @@ static inline weft_text wf_read_name(weft_reader *r)
 {
     weft_text t = weft_get_str(r);
     if (r->error == 0 && wf_name_check(t) < 0) wf_read_fault(r);
+    return t;
+}
+
+static inline weft_text wf_read_topic(weft_reader *r)
+{
+    weft_text t = weft_get_str(r);
+    if (r->error == 0 && wf_topic_check(t) < 0) wf_read_fault(r);
+    return t;
+}
+
+static inline weft_text wf_read_pattern(weft_reader *r)
+{
+    weft_text t = weft_get_str(r);
+    if (r->error == 0 && wf_pattern_check(t) < 0) wf_read_fault(r);
+    return t;
+}
+
+static inline uint32_t wf_read_tag(weft_reader *r)
+{
+    uint64_t tag = weft_get_uint(r);
+    if (tag >= WEFT_TAG_SYSTEM) wf_read_fault(r);
+    return (uint32_t)tag;
+}
+
+static inline weft_text wf_read_body(weft_reader *r)
+{
+    weft_text t = weft_get_bin(r);
+    if (t.size > WEFT_MESSAGE_MAX) wf_read_fault(r);
     return t;
 }
 

@@ -1,4 +1,4 @@
-/* transport/frame_tables.c -- the frames of names and groups that all nodes know: see actors/tables.h. */
+/* transport/frame_tables.c -- the frames of what all nodes know of each other: see actors/tables.h. */
 #include "frame.h"
 
 #include "frame_read.h"
@@ -6,6 +6,12 @@
 /* Of an entry, behind operation and table. */
 static uint32_t get_entry(weft_reader *r, uint32_t values, struct wf_frame *f)
 {
+    f->ref = f->from = 0;
+    if (f->to == WF_TABLE_QUEUES) {
+        f->name = wf_read_pattern(r);
+        f->body = wf_read_name(r);
+        return 4;
+    }
     f->name = wf_read_name(r);
     f->from = weft_get_uint(r);
     if (f->from == 0) wf_read_fault(r);
@@ -30,8 +36,8 @@ static uint32_t get_table(weft_reader *r, uint32_t values, struct wf_frame *f)
     f->to = f->tag = 0;
     if (f->number == WF_TABLE_BEGIN || values < 2) return 1;
     f->to = weft_get_uint(r);
-    bool known = (f->number == WF_TABLE_SET || f->number == WF_TABLE_UNSET) &&
-                 (f->to == WF_TABLE_NAMES || f->to == WF_TABLE_GROUPS);
+    bool known = (f->number == WF_TABLE_SET || f->number == WF_TABLE_UNSET) && f->to >= WF_TABLE_NAMES &&
+                 f->to <= WF_TABLE_QUEUES;
     if (!known) {
         f->number = WF_TABLE_NONE;
         return 2;
@@ -40,23 +46,39 @@ static uint32_t get_table(weft_reader *r, uint32_t values, struct wf_frame *f)
     return get_entry(r, values, f);
 }
 
-/* group, from, tag, body: four values. */
-static uint32_t get_group_send(weft_reader *r, struct wf_frame *f)
+/* topic, node, from, tag, flags, passed, ref, [pattern, queue, ...], body: nine values. */
+static uint32_t get_publish_to(weft_reader *r, struct wf_frame *f)
 {
-    f->name = wf_read_name(r);
+    f->name = wf_read_topic(r);
+    f->to = weft_get_uint(r);
     f->from = weft_get_uint(r);
-    uint64_t tag = weft_get_uint(r);
-    f->tag = (uint32_t)tag;
-    f->body = weft_get_bin(r);
-    if (tag >= WEFT_TAG_SYSTEM || f->body.size > WEFT_MESSAGE_MAX) wf_read_fault(r);
-    return 4;
+    f->tag = wf_read_tag(r);
+    f->flags = (uint32_t)weft_get_uint(r);
+    f->number = weft_get_uint(r);
+    f->ref = weft_get_uint(r);
+    uint32_t values = weft_get_array(r);
+    if (values % 2 != 0 || values > 2 * WF_PUBLISH_QUEUES) wf_read_fault(r);
+    f->count = values / 2;
+    f->items = *r;
+    for (uint32_t i = 0; i < f->count && r->error == 0; i++) {
+        (void)wf_read_pattern(r);
+        (void)wf_read_name(r);
+    }
+    f->body = wf_read_body(r);
+    return 9;
+}
+
+weft_text wf_frame_next_queue(struct wf_frame *f, weft_text *pattern)
+{
+    *pattern = weft_get_str(&f->items);
+    return weft_get_str(&f->items);
 }
 
 uint32_t wf_get_tables_frame(weft_reader *r, uint32_t values, struct wf_frame *f)
 {
     switch (f->kind) {
     case WF_FRAME_TABLE: return get_table(r, values, f);
-    case WF_FRAME_GROUP_SEND: return get_group_send(r, f);
+    case WF_FRAME_PUBLISH_TO: return get_publish_to(r, f);
     default: f->kind = WF_FRAME_UNKNOWN; return 0;
     }
 }
@@ -65,6 +87,7 @@ struct wf_entry wf_frame_entry(const struct wf_frame *f)
 {
     return (struct wf_entry){.table = (enum wf_table)f->to,
                              .key = f->name,
+                             .queue = f->body,
                              .actor = f->from,
                              .stamp = f->ref,
                              .ended = f->tag != 0,
@@ -75,11 +98,15 @@ void wf_put_entry(weft_writer *w, enum wf_table_op op, const struct wf_entry *e)
 {
     bool stamped = e->table == WF_TABLE_NAMES && op == WF_TABLE_SET;
     bool left = e->table == WF_TABLE_GROUPS && op == WF_TABLE_UNSET;
-    weft_put_array(w, stamped ? 6 : left ? 7 : 5);
+    weft_put_array(w, stamped ? 6 : left ? 7 : 5); /* a queue group has the queue in the place of the actor */
     weft_put_uint(w, WF_FRAME_TABLE);
     weft_put_uint(w, op);
     weft_put_uint(w, e->table);
     weft_put_str(w, e->key);
+    if (e->table == WF_TABLE_QUEUES) {
+        weft_put_str(w, e->queue);
+        return;
+    }
     weft_put_uint(w, e->actor);
     if (stamped) weft_put_uint(w, e->stamp);
     if (left) {
@@ -95,12 +122,57 @@ void wf_put_table_begin(weft_writer *w)
     weft_put_uint(w, WF_TABLE_BEGIN);
 }
 
-void wf_put_group_send(weft_writer *w, weft_text group, uint64_t from, uint32_t tag, const void *body, size_t size)
+/* Those that are in this frame. */
+static void each_chosen(const struct wf_publish_to *p, void (*see)(const struct wf_chosen *c, void *arg), void *arg)
 {
-    weft_put_array(w, 5);
-    weft_put_uint(w, WF_FRAME_GROUP_SEND);
-    weft_put_str(w, group);
-    weft_put_uint(w, from);
-    weft_put_uint(w, tag);
-    weft_put_bin(w, body, size);
+    uint32_t at = 0;
+    for (const struct wf_chosen *c = p->chosen; c != NULL; c = c->next) {
+        if (c->node != p->node || at++ < p->skip) continue;
+        if (at > p->skip + WF_PUBLISH_QUEUES) return;
+        see(c, arg);
+    }
+}
+
+struct measure {
+    size_t bytes;
+    uint32_t count;
+};
+
+static void measure_chosen(const struct wf_chosen *c, void *arg)
+{
+    struct measure *m = arg;
+    m->bytes += c->pattern.size + c->queue.size + 5; /* heads: 3 bytes and 2 */
+    m->count++;
+}
+
+size_t wf_publish_to_size(const struct wf_publish_to *p, uint32_t *count)
+{
+    struct measure m = {0, 0};
+    each_chosen(p, measure_chosen, &m);
+    *count = m.count;
+    return WF_FRAME_SPARE + p->topic.size + p->size + m.bytes;
+}
+
+static void put_chosen(const struct wf_chosen *c, void *arg)
+{
+    weft_put_str(arg, c->pattern);
+    weft_put_str(arg, c->queue);
+}
+
+void wf_put_publish_to(weft_writer *w, const struct wf_publish_to *p)
+{
+    uint32_t count;
+    (void)wf_publish_to_size(p, &count);
+    weft_put_array(w, 10);
+    weft_put_uint(w, WF_FRAME_PUBLISH_TO);
+    weft_put_str(w, p->topic);
+    weft_put_uint(w, p->from.node);
+    weft_put_uint(w, p->from.actor);
+    weft_put_uint(w, p->tag);
+    weft_put_uint(w, p->flags);
+    weft_put_uint(w, p->passed);
+    weft_put_uint(w, p->ref);
+    weft_put_array(w, 2 * count);
+    each_chosen(p, put_chosen, w);
+    weft_put_bin(w, p->body, p->size);
 }

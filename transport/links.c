@@ -103,8 +103,9 @@ static void put_pattern(weft_text pattern, uint32_t count, void *arg)
 static void say_interest(struct wf_session *s)
 {
     struct wf_transport *t = s->t;
+    struct wf_interest *interest = &t->interest[wf_session_shares_topics(s) ? WF_INTEREST_PLAIN : WF_INTEREST_ALL];
     pf_mutex_lock(t->lock);
-    uint32_t count = (uint32_t)t->interest.count;
+    uint32_t count = (uint32_t)interest->count;
     pf_mutex_unlock(t->lock);
     for (uint32_t done = 0; done < count;) {
         uint32_t n = WF_MIN(count - done, (uint32_t)WF_FRAME_PEERS_MAX / 4);
@@ -112,10 +113,10 @@ static void say_interest(struct wf_session *s)
         if (b == NULL) return;
         struct pattern_list l = {.w = wf_batch_writer(b), .skip = done};
         pf_mutex_lock(t->lock);
-        n = (uint32_t)WF_MIN((size_t)n, t->interest.count - WF_MIN((size_t)done, t->interest.count));
+        n = (uint32_t)WF_MIN((size_t)n, interest->count - WF_MIN((size_t)done, interest->count));
         l.left = n;
         wf_put_interest(&l.w, WF_INTEREST_ADD, n);
-        wf_interest_each(&t->interest, put_pattern, &l);
+        wf_interest_each(interest, put_pattern, &l);
         pf_mutex_unlock(t->lock);
         wf_session_say(s, b, &l.w);
         if (n == 0) return;
@@ -123,12 +124,14 @@ static void say_interest(struct wf_session *s)
     }
 }
 
-void wf_links_interest(struct wf_cluster *c, const char *pattern, enum wf_interest_op op)
+void wf_links_interest(struct wf_cluster *c, const char *pattern, uint32_t change)
 {
     weft_text text = weft_cstr(pattern);
+    enum wf_interest_op op = (enum wf_interest_op)(change >> WF_INTEREST_SHIFT);
     WF_LIST_EACH(k, &c->sessions) {
         struct wf_session *s = WF_CONTAINER(k, struct wf_session, in_all);
-        struct wf_batch *b = wf_batch_new(s, WF_FRAME_SPARE + text.size);
+        uint32_t kind = wf_session_shares_topics(s) ? WF_INTEREST_PLAIN : WF_INTEREST_ALL;
+        struct wf_batch *b = (change >> kind & 1) == 0 ? NULL : wf_batch_new(s, WF_FRAME_SPARE + text.size);
         if (b == NULL) continue;
         weft_writer w = wf_batch_writer(b);
         wf_put_interest(&w, op, 1);

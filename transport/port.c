@@ -233,24 +233,74 @@ static uint64_t route_find(struct wf_worker *w, const char *name, size_t size, b
     return port->incarnation;
 }
 
-static int route_publish(struct wf_worker *w, const char *topic, uint32_t tag, weft_pid from, struct wf_body *body)
+static bool lose(struct wf_ports *p)
+{
+    atomic_fetch_add_explicit(&p->t->dropped_full, 1, memory_order_relaxed);
+    return false;
+}
+
+/* For everybody who is interested there. */
+static bool publish_plain(struct wf_worker *w, struct wf_port *port, weft_text topic, struct wf_body *body)
 {
     struct wf_ports *p = ports_of(w);
-    weft_text text = weft_cstr(topic);
+    if (is_full(port) || !reserve(port, WF_FRAME_SPARE + topic.size + body->size)) return lose(p);
+    weft_writer out = wf_batch_writer(port->batch);
+    wf_put_to_all(&out, WF_FRAME_PUBLISH, topic, from_of(w, body->from), body->tag, wf_body_bytes(body), body->size);
+    commit(p, port, &out);
+    return true;
+}
+
+/* For queue groups that have chosen that peer, and if `plain` for all others as well. */
+static bool publish_to(struct wf_worker *w, struct wf_port *port, struct wf_publish_to *to, bool plain)
+{
+    struct wf_ports *p = ports_of(w);
+    to->node = port->incarnation;
+    to->skip = 0;
+    to->flags = plain ? WF_PUBLISH_PLAIN : 0;
+    for (uint32_t count = WF_PUBLISH_QUEUES; count == WF_PUBLISH_QUEUES; to->skip += count, to->flags = 0) {
+        size_t size = wf_publish_to_size(to, &count);
+        if (count == 0 && to->flags == 0) break;
+        if (is_full(port) || !reserve(port, size)) return lose(p);
+        weft_writer out = wf_batch_writer(port->batch);
+        wf_put_publish_to(&out, to);
+        commit(p, port, &out);
+    }
+    return true;
+}
+
+static bool is_chosen(const struct wf_chosen *c, uint64_t node)
+{
+    while (c != NULL && c->node != node) c = c->next;
+    return c != NULL;
+}
+
+static int route_publish(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen)
+{
+    struct wf_ports *p = ports_of(w);
+    weft_text topic = weft_cstr(wf_body_topic(body));
     int sent = 0;
+    struct wf_publish_to to = {.topic = topic,
+                               .from = {0, from_of(w, body->from)},
+                               .tag = body->tag,
+                               .chosen = chosen,
+                               .body = wf_body_bytes(body),
+                               .size = body->size};
+    for (const struct wf_chosen *c = chosen; c != NULL; c = c->next)
+        if (find(p, c->node) == NULL && open_early(p, c->node) == NULL) (void)lose(p);
     WF_LIST_EACH(k, &p->ports) {
         struct wf_port *port = WF_CONTAINER(k, struct wf_port, in_ports);
-        if (port->interest.count == 0 || !wf_interest_matches(&port->interest, text)) continue;
-        if (is_full(port) || !reserve(port, WF_FRAME_SPARE + text.size + body->size)) {
-            atomic_fetch_add_explicit(&p->t->dropped_full, 1, memory_order_relaxed);
-            continue;
-        }
-        weft_writer out = wf_batch_writer(port->batch);
-        wf_put_publish(&out, text, from_of(w, from), tag, wf_body_bytes(body), body->size);
-        commit(p, port, &out);
-        sent++;
+        bool plain = port->interest.count > 0 && wf_interest_matches(&port->interest, topic);
+        if (chosen != NULL && is_chosen(chosen, port->incarnation)) sent += publish_to(w, port, &to, plain);
+        else if (plain) sent += publish_plain(w, port, topic, body);
     }
     return sent;
+}
+
+static bool route_reaches(struct wf_worker *w, uint64_t node)
+{
+    const struct wf_port *port = find(ports_of(w), node);
+    /* NULL: the worker has not been told of the link yet */
+    return port == NULL || (!is_gone(port) && !is_full(port));
 }
 
 static int route_send_group(struct wf_worker *w, uint64_t node, weft_text group, uint32_t tag, weft_pid from,
@@ -263,7 +313,7 @@ static int route_send_group(struct wf_worker *w, uint64_t node, weft_text group,
     if (is_full(port)) return WEFT_EFULL;
     if (!reserve(port, WF_FRAME_SPARE + group.size + body->size)) return WEFT_ENOMEM;
     weft_writer out = wf_batch_writer(port->batch);
-    wf_put_group_send(&out, group, from_of(w, from), tag, wf_body_bytes(body), body->size);
+    wf_put_to_all(&out, WF_FRAME_GROUP_SEND, group, from_of(w, from), tag, wf_body_bytes(body), body->size);
     commit(p, port, &out);
     return WEFT_OK;
 }
@@ -277,23 +327,6 @@ static void route_flush(struct wf_worker *w)
         port->dirty = false;
         push_batch(port);
     }
-}
-
-static void route_interest(struct wf_worker *w, const char *pattern, bool add)
-{
-    struct wf_transport *t = wf_transport_of(w);
-    weft_text text = weft_cstr(pattern);
-    struct wf_news *n = wf_news_new(WF_NEWS_INTEREST, NULL, pattern, text.size);
-    if (n != NULL) n->number = add ? WF_INTEREST_ADD : WF_INTEREST_REMOVE;
-    pf_mutex_lock(t->lock); /* news in the order of the changes */
-    bool changed = add ? wf_interest_add(&t->interest, text) == 1 : wf_interest_remove(&t->interest, text);
-    changed = changed && !t->finished;
-    if (changed && n != NULL) wf_news_post_locked(t, n);
-    pf_mutex_unlock(t->lock);
-    if (changed && n == NULL)
-        weft_log(WEFT_ERROR, "out of memory: other nodes do not hear of the change of topic pattern %s", pattern);
-    else if (changed) wf_news_wake(t);
-    else if (n != NULL) wf_news_free(n);
 }
 
 static int route_wait_room(struct wf_worker *w, weft_pid to, const char *name, int64_t deadline)
@@ -343,7 +376,8 @@ const struct wf_route wf_transport_route = {.send = route_send,
                                             .send_name = route_send_name,
                                             .find = route_find,
                                             .publish = route_publish,
-                                            .interest = route_interest,
+                                            .reaches = route_reaches,
+                                            .interest = wf_topics_interest,
                                             .wait_room = route_wait_room,
                                             .granted = route_granted,
                                             .grants = route_grants,

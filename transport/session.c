@@ -118,16 +118,6 @@ static void receive_named(struct wf_channel *ch, struct wf_frame *f)
     (void)wf_inbound_add_name(ch->t->node, &ch->in, f->name.data, f->name.size, m);
 }
 
-static void receive_publish(struct wf_channel *ch, const struct wf_frame *f)
-{
-    struct wf_body *body = wf_body_new(ch->in.here, f->name.data, f->name.size, f->body.data, f->body.size);
-    if (body == NULL) {
-        atomic_fetch_add_explicit(&ch->t->dropped_lost, 1, memory_order_relaxed);
-        return;
-    }
-    wf_inbound_publish(ch->t->node, &ch->in, f->tag, sender(ch, f), body);
-}
-
 static void receive_group_send(struct wf_channel *ch, const struct wf_frame *f)
 {
     struct wf_body *body = wf_body_new(ch->in.here, NULL, 0, f->body.data, f->body.size);
@@ -199,7 +189,8 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
         return true;
     }
     switch (f->kind) {
-    case WF_FRAME_PUBLISH: receive_publish(ch, f); return true;
+    case WF_FRAME_PUBLISH:
+    case WF_FRAME_PUBLISH_TO: wf_topics_receive(ch, f); return true;
     case WF_FRAME_SEND_NAME:
     case WF_FRAME_WANT_NAME:
     case WF_FRAME_CALL_NAME: receive_named(ch, f); return true;

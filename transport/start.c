@@ -17,7 +17,7 @@ static void transport_free(struct wf_transport *t)
     wf_ports_destroy(t);
     wf_discover_destroy(t);
     if (t->cluster != NULL) wf_dialers_finish(t->cluster);
-    wf_interest_finish(&t->interest);
+    for (int i = 0; i < 2; i++) wf_interest_finish(&t->interest[i]);
     pf_cond_destroy(t->changed);
     pf_mutex_destroy(t->lock);
     wf_tls_free(t->tls);
@@ -91,7 +91,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     t->wire_version = node->options.wire_version == 0 ? WF_WIRE_NEWEST : (uint64_t)node->options.wire_version;
     t->capabilities = t->wire_version < 2 ? 0 : WF_CAPABILITIES;
     wf_list_init(&t->news);
-    wf_interest_init(&t->interest);
+    for (int i = 0; i < 2; i++) wf_interest_init(&t->interest[i]);
     wf_list_init(&t->table_peers);
     int rc = WEFT_ENOMEM;
     t->cluster = calloc(1, sizeof *t->cluster);

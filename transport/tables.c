@@ -22,11 +22,16 @@ struct peer {
     bool stale;                  /* note (2) */
 };
 
-enum { ENTRY_MAX = WF_FRAME_SPARE + WF_NAME_MAX };
+enum { ENTRY_MAX = WF_FRAME_SPARE + WF_TOPIC_MAX + WF_QUEUE_MAX };
 
 static bool takes_part(const struct wf_session *s)
 {
     return wf_session_can(s, WF_CAN_TABLES) && !s->client && !s->t->client;
+}
+
+static bool hears_of(const struct wf_session *s, const struct wf_entry *e)
+{
+    return e->table != WF_TABLE_QUEUES || wf_session_shares_topics(s);
 }
 
 static struct peer *find(struct wf_transport *t, const struct wf_session *s)
@@ -71,6 +76,7 @@ static struct wf_batch *snapshot_room(struct snapshot *shot)
 static void add_to_snapshot(const struct wf_entry *e, void *arg)
 {
     struct snapshot *shot = arg;
+    if (e != NULL && !hears_of(shot->session, e)) return;
     struct wf_batch *b = shot->failed ? NULL : snapshot_room(shot);
     if (b == NULL) {
         shot->failed = true;
@@ -104,6 +110,7 @@ void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e)
     if (w != NULL && wf_node_of(w) == node) node->route->flush(w); /* what it has sent comes first */
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
+        if (!hears_of(p->session, e)) continue;
         if (p->stale) say_all(p); /* the change is in there */
         else p->stale = !say(p->session, (enum wf_table_op)op, e);
     }
@@ -189,6 +196,6 @@ bool wf_tables_receive(struct wf_channel *ch, const struct wf_frame *f)
     int rc = p == NULL ? WEFT_OK : apply(ch, p, f); /* NULL: the link has just ended */
     wf_tables_end(s->t->node);
     if (rc == WEFT_OK) return true;
-    wf_session_fail(s, rc == WEFT_EFULL ? "too many names and members of groups" : "out of memory");
+    wf_session_fail(s, rc == WEFT_EFULL ? "too many names, members of groups and queue groups" : "out of memory");
     return false;
 }

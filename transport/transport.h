@@ -68,6 +68,9 @@ struct wf_room {
     struct wf_session *session;
 };
 
+/* What patterns who is told of: who shares the tables of topics hears there of queue groups. */
+enum wf_interest_kind { WF_INTEREST_PLAIN, WF_INTEREST_ALL, WF_INTEREST_SHIFT };
+
 /* What a channel has been through. Written by $cluster while the receiving side is paused, read by the receiving
  * side. */
 enum wf_phase {
@@ -212,7 +215,7 @@ enum wf_news_kind {
     WF_NEWS_FRAME,       /* channel, data: PEERS or BYE */
     WF_NEWS_DOWN,        /* channel (may be NULL), dialer (may be NULL), text: reason */
     WF_NEWS_DIAL_FAILED, /* dialer, text */
-    WF_NEWS_INTEREST,    /* number: wf_interest_op, text: pattern */
+    WF_NEWS_INTEREST,    /* number: wf_interest_op << WF_INTEREST_SHIFT | who hears of it, text: pattern */
     WF_NEWS_WATCH,       /* pid */
     WF_NEWS_LISTED,      /* number: a source's (discover.h); data: its URLs, each with its NUL */
 };
@@ -241,10 +244,10 @@ struct wf_transport {
     bool client;
     weft_pid service, control; /* $cluster, $node; fixed when the node has started */
     int64_t stop_by;
-    uint32_t barrier;            /* workers that have not passed it yet */
-    struct wf_interest interest; /* of this node, counted per worker */
-    struct wf_list table_peers;  /* of tables.c, under the node's tables_lock */
-    char (*url)[WF_URL_TEXT];    /* what other nodes may dial */
+    uint32_t barrier;               /* workers that have not passed it yet */
+    struct wf_interest interest[2]; /* wf_interest_kind: of this node, counted per worker */
+    struct wf_list table_peers;     /* of tables.c, under the node's tables_lock */
+    char (*url)[WF_URL_TEXT];       /* what other nodes may dial */
     uint32_t url_count;
     char (*seed)[WF_URL_TEXT];
     uint32_t seed_count;
@@ -302,6 +305,18 @@ static inline bool wf_session_can(const struct wf_session *s, uint64_t capabilit
 {
     return (s->capabilities & capability) != 0;
 }
+
+/* Whether both keep copies of each other's tables of topics. */
+static inline bool wf_session_shares_topics(const struct wf_session *s)
+{
+    return wf_session_can(s, WF_CAN_TABLES) && wf_session_can(s, WF_CAN_TOPICS) && !s->client && !s->t->client;
+}
+
+/* ---- topics.c -------------------------------------------------------------------------------------------------- */
+/* PUBLISH and PUBLISH_TO. */
+void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f);
+/* wf_route.interest */
+void wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool queue);
 
 /* ---- outbox.c -------------------------------------------------------------------------------------------------- */
 struct wf_batch *wf_batch_new(struct wf_session *s, size_t at_least);

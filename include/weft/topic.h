@@ -31,10 +31,11 @@ typedef enum {
 
 /* Zero means the default for every field. */
 typedef struct {
-    /* A name of 1 to 64 letters, digits, '_', '-' and '.': of all subscriptions of this node with the same pattern
-     * and queue, exactly one gets each message. They take turns; those whose mailbox seems full are passed over. If
-     * all are full the message is dropped for the group and counted. What is retained is not for them. NULL: every
-     * message. */
+    /* A name of 1 to 64 letters, digits, '_', '-' and '.': of all subscriptions with the same pattern and queue, on
+     * this node and those it is linked with, exactly one gets each message. Those of the publisher's node come first
+     * and take turns; those whose mailbox seems full are passed over. If none of them has room one of another node
+     * gets it, nodes taking turns. If there is nobody the message is dropped for the group and counted. What is
+     * retained is not for them. NULL: every message. */
     const char *queue;
     weft_slow_policy slow; /* not with a queue */
     uint32_t max; /* messages of this subscription that may wait in the mailbox; 0: the mailbox's own bounds are the
@@ -45,7 +46,8 @@ typedef struct {
 
 /* [A] As weft_subscribe. The subscriber is told of what it loses by WEFT_TAG_SUBSCRIPTION messages in its system lane
  * (see below), unless it has a queue. WEFT_EINVAL also for a malformed queue name or options that contradict each
- * other; nothing has happened then. `options` NULL: as weft_subscribe, without news. */
+ * other; nothing has happened then. WEFT_EFULL, with a queue: over a million global names, members of groups and
+ * queue groups on this node. `options` NULL: as weft_subscribe, without news. */
 WEFT_API int weft_subscribe_with(const char *pattern, const weft_subscribe_options *options, weft_subscription *out);
 /* [A] No news of it come after this. Messages that wait in the mailbox stay. WEFT_ECLOSED: it has ended. */
 WEFT_API int weft_unsubscribe(weft_subscription s);
@@ -68,8 +70,8 @@ struct weft_subscription_news {
 /* [T] 0, or WEFT_EFORMAT if `m` is no such message. */
 WEFT_API int weft_subscription_news_read(const weft_msg *m, struct weft_subscription_news *out);
 
-/* [A, W] Hands a copy of `size` bytes to every subscriber here, to one member of each queue group here, and one wire
- * copy to each connected node with a matching subscription (where one member of each of its groups gets it); order
+/* [A, W] Hands a copy of `size` bytes to every subscriber here, to one member of each queue group, and one wire
+ * copy to each connected node with a matching subscription or a member of a queue group that is to get it; order
  * per publisher is kept. Returns how many it was handed to: subscribers on this worker, other workers and nodes it
  * went to (each as one), and queue groups. Suspends only for WEFT_SLOW_SUSPEND: before it publishes, for such
  * subscribers on other workers that are full; afterwards for those on this worker; both no longer than their longest

@@ -1,12 +1,7 @@
 /* Groups on three nodes: members everywhere, one copy of a message for each node, news with reasons. */
-#include "partition.h"
+#include "puppets.h"
 
-enum { JOIN = 1, LEAVE, MEMBERS, SEND, END, NOTE, FAIL };
-
-struct order {
-    uint32_t tag;
-    char group[65];
-};
+enum { JOIN = 1, LEAVE, MEMBERS, SEND, NOTE, FAIL };
 
 static int members_by_node(const char *group, int *local)
 {
@@ -21,32 +16,20 @@ static int members_by_node(const char *group, int *local)
     return n;
 }
 
-/* Named "do": does what it is told. */
-static void puppet(const void *arg, size_t size)
+static void obey(char label, weft_msg *m, const char *text)
 {
-    (void)size;
-    char label = *(const char *)arg;
-    ck_assert_int_eq(weft_register("do"), 0);
-    say("%c there", label);
-    weft_msg *m;
     int local, all;
-    while (weft_recv(&m, WEFT_FOREVER) == 0) {
-        struct order o = {.tag = 0};
-        if (weft_size(m) == sizeof o) memcpy(&o, weft_data(m), sizeof o);
-        switch (weft_tag(m)) {
-        case JOIN: say("%c join %d", label, weft_group_join(o.group)); break;
-        case LEAVE: say("%c leave %d", label, weft_group_leave(o.group)); break;
-        case SEND: say("%c sent to %d", label, weft_group_send(o.group, NOTE, &label, 1)); break;
-        case MEMBERS:
-            all = members_by_node(o.group, &local);
-            say("%c sees %d, %d here", label, all, local);
-            break;
-        case NOTE: say("%c note from %.1s", label, (const char *)weft_data(m)); break;
-        case FAIL: weft_fail(33, "told to"); break;
-        case END: return;
-        default: break;
-        }
-        weft_msg_free(m);
+    switch (weft_tag(m)) {
+    case JOIN: say("%c join %d", label, weft_group_join(text)); break;
+    case LEAVE: say("%c leave %d", label, weft_group_leave(text)); break;
+    case SEND: say("%c sent to %d", label, weft_group_send(text, NOTE, &label, 1)); break;
+    case MEMBERS:
+        all = members_by_node(text, &local);
+        say("%c sees %d, %d here", label, all, local);
+        break;
+    case NOTE: say("%c note from %.1s", label, text); break;
+    case FAIL: weft_fail(33, "told to"); break;
+    default: break;
     }
 }
 
@@ -71,40 +54,10 @@ static void watching(const void *arg, size_t size)
     }
 }
 
-static void give_order(const void *arg, size_t size)
+static void three_watched(void)
 {
-    const struct order *o = arg;
-    weft_pid there;
-    (void)weft_await_name("do", &there, weft_after(WEFT_SEC(20)));
-    (void)weft_send_name("do", o->tag, o, size);
-}
-
-static void tell(int node, uint32_t tag, const char *group)
-{
-    struct order o = {.tag = tag};
-    snprintf(o.group, sizeof o.group, "%s", group);
-    run_actor(net.node[node], give_order, &o, sizeof o);
-}
-
-static void add(int i, weft_actor *body, const char *what)
-{
-    char label = (char)('a' + i), line[32];
-    run_actor(net.node[i], body, &label, 1);
-    snprintf(line, sizeof line, "%c %s", label, what);
-    HEAR(line);
-}
-
-static void three_nodes(void)
-{
-    net_open();
-    for (int i = 0; i < 3; i++) net_node(i);
-    for (int i = 0; i < 3; i++) {
-        char line[32];
-        snprintf(line, sizeof line, "node%c up", 'a' + i);
-        ck_assert_int_ge(heard(line, 2), 2);
-        add(i, puppet, "there");
-        add(i, watching, "watches");
-    }
+    three_nodes();
+    for (int i = 0; i < 3; i++) add_actor(i, watching, "watches");
 }
 
 static void all_join(void)
@@ -117,7 +70,7 @@ static void all_join(void)
 
 START_TEST(members_of_all_nodes_get_what_is_sent)
 {
-    three_nodes();
+    three_watched();
     all_join();
     for (int i = 0; i < 3; i++) tell(i, MEMBERS, "room");
     HEAR("a sees 3, 1 here");
@@ -147,7 +100,7 @@ END_TEST
 
 START_TEST(a_lost_node_leaves_and_comes_back)
 {
-    three_nodes();
+    three_watched();
     all_join();
     net_cut(0, 1, true);
     net_cut(2, 1, true);

@@ -1,22 +1,16 @@
 /* Global names on three nodes: found everywhere, gone with their actor or node, one winner after a partition. */
-#include "partition.h"
+#include "puppets.h"
 
 /* What an actor is told to do, by tag: the body is a name. It says what came of it. */
-enum { REGISTER = 1, GIVE_BACK, WHEREIS, AWAIT, SEND, CALL, LOCAL, END, PING, MONITOR };
+enum { REGISTER = 1, GIVE_BACK, WHEREIS, AWAIT, SEND, CALL, LOCAL, PING, MONITOR };
 
-static char label_of(const void *arg)
+static void do_order(char label, uint32_t tag, const char *name)
 {
-    return *(const char *)arg;
-}
-
-static void obey(char label, const weft_msg *m)
-{
-    char name[65], pid_text[WEFT_PID_TEXT];
-    snprintf(name, sizeof name, "%.*s", (int)weft_size(m), (const char *)weft_data(m));
+    char pid_text[WEFT_PID_TEXT];
     weft_pid p = weft_nobody();
     weft_msg *answer;
     int rc;
-    switch (weft_tag(m)) {
+    switch (tag) {
     case REGISTER: say("%c register %s %d", label, name, weft_register_global(name)); break;
     case LOCAL: say("%c local %s %d", label, name, weft_register(name)); break;
     case GIVE_BACK: say("%c gave back %s %d", label, name, weft_unregister(name)); break;
@@ -41,69 +35,17 @@ static void obey(char label, const weft_msg *m)
     }
 }
 
-/* Its own name is "do" and on each node it is the one who is told. */
-static void puppet(const void *arg, size_t size)
+static void obey(char label, weft_msg *m, const char *text)
 {
-    (void)size;
-    char label = label_of(arg), answer[2] = {label, 0};
-    ck_assert_int_eq(weft_register("do"), 0);
-    say("%c there", label);
-    weft_msg *m;
-    while (weft_recv(&m, WEFT_FOREVER) == 0) {
-        struct weft_name_lost lost;
-        struct weft_down down;
-        if (weft_tag(m) == END) return;
-        if (weft_tag(m) == PING && weft_wants_reply(m)) weft_reply(m, PING, answer, 2);
-        else if (weft_tag(m) == PING) say("%c pinged by %.1s", label, (const char *)weft_data(m));
-        else if (weft_name_lost_read(m, &lost) == 0) say("%c lost %s", label, lost.name);
-        else if (weft_down_read(m, &down) == 0) {
-            weft_pid p;
-            say("%c down, boss %d", label, weft_whereis("boss", &p));
-        } else obey(label, m);
-        weft_msg_free(m);
-    }
-}
-
-struct order {
-    uint32_t tag;
-    char name[65];
-};
-
-static void give_order(const void *arg, size_t size)
-{
-    (void)size;
-    const struct order *o = arg;
-    weft_pid there;
-    (void)weft_await_name("do", &there, weft_after(WEFT_SEC(20)));
-    (void)weft_send_name("do", o->tag, o->name, strlen(o->name)); /* at the end of a test it may be gone */
-}
-
-static void tell(int node, uint32_t tag, const char *name)
-{
-    struct order o = {.tag = tag};
-    snprintf(o.name, sizeof o.name, "%s", name);
-    run_actor(net.node[node], give_order, &o, sizeof o);
-}
-
-static void add_puppet(int i)
-{
-    char label = (char)('a' + i);
-    run_actor(net.node[i], puppet, &label, 1);
-    char line[16];
-    snprintf(line, sizeof line, "%c there", label);
-    HEAR(line);
-}
-
-static void three_nodes(void)
-{
-    net_open();
-    for (int i = 0; i < 3; i++) net_node(i);
-    for (int i = 0; i < 3; i++) {
-        char line[32];
-        snprintf(line, sizeof line, "node%c up", 'a' + i);
-        ck_assert_int_ge(heard(line, 2), 2);
-        add_puppet(i);
-    }
+    struct weft_name_lost lost;
+    struct weft_down down;
+    char answer[2] = {label, 0};
+    weft_pid p;
+    if (weft_tag(m) == PING && weft_wants_reply(m)) weft_reply(m, PING, answer, 2);
+    else if (weft_tag(m) == PING) say("%c pinged by %.1s", label, text);
+    else if (weft_name_lost_read(m, &lost) == 0) say("%c lost %s", label, lost.name);
+    else if (weft_down_read(m, &down) == 0) say("%c down, boss %d", label, weft_whereis("boss", &p));
+    else do_order(label, weft_tag(m), text);
 }
 
 START_TEST(a_name_is_found_on_every_node_until_its_actor_ends)
@@ -219,7 +161,7 @@ START_TEST(names_of_a_node_that_is_gone_are_gone)
     HEAR("c whereis boss -6");
     net_node(1); /* a new life: it knows of what others have, and can have what was its own */
     ck_assert_int_ge(heard("nodeb up", 4), 4);
-    add_puppet(1);
+    add_actor(1, puppet, "there");
     ck_assert_int_ge(heard("nodec up nodeb", 2), 2);
     tell(1, REGISTER, "boss");
     ck_assert_int_ge(heard("b register boss 0", 2), 2);

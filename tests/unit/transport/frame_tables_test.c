@@ -7,6 +7,24 @@ static const struct wf_entry boss = {
 static const struct wf_entry member = {
     .table = WF_TABLE_GROUPS, .key = {"room", 4}, .actor = 9, .ended = true, .reason = -7};
 
+static const struct wf_entry group = {.table = WF_TABLE_QUEUES, .key = {"job.*", 5}, .queue = {"workers", 7}};
+
+/* Two of the three are for node 8. */
+static struct wf_chosen chosen[] = {{&chosen[1], 8, {"job.*", 5}, {"workers", 7}},
+                                    {&chosen[2], 9, {"job.*", 5}, {"others", 6}},
+                                    {NULL, 8, {"*.new", 5}, {"q", 1}}};
+
+static const struct wf_publish_to to = {.topic = {"job.new", 7},
+                                        .from = {3, 4},
+                                        .tag = 5,
+                                        .flags = WF_PUBLISH_PLAIN,
+                                        .passed = 1,
+                                        .ref = 6,
+                                        .chosen = chosen,
+                                        .node = 8,
+                                        .body = "hello",
+                                        .size = 5};
+
 static weft_writer all_kinds(void)
 {
     weft_writer w = writer();
@@ -15,7 +33,14 @@ static weft_writer all_kinds(void)
     wf_put_entry(&w, WF_TABLE_UNSET, &boss);
     wf_put_entry(&w, WF_TABLE_SET, &member);
     wf_put_entry(&w, WF_TABLE_UNSET, &member);
-    wf_put_group_send(&w, weft_cstr("room"), 4, 5, "hello", 5);
+    wf_put_to_all(&w, WF_FRAME_GROUP_SEND, weft_cstr("room"), 4, 5, "hello", 5);
+    wf_put_entry(&w, WF_TABLE_SET, &group);
+    wf_put_entry(&w, WF_TABLE_UNSET, &group);
+    uint32_t count;
+    size_t most = wf_publish_to_size(&to, &count), before = w.size;
+    wf_put_publish_to(&w, &to);
+    ck_assert_uint_eq(count, 2);
+    ck_assert_uint_le(w.size - before, most);
     ck_assert_int_eq(w.error, 0);
     return w;
 }
@@ -43,7 +68,39 @@ START_TEST(what_is_written_is_read)
     ck_assert_int_eq(wf_frame_next(&r, &f), 1);
     ck_assert_str_eq(wf_frame_name(f.kind), "GROUP_SEND");
     ck_assert(text_is(f.name, "room") && f.from == 4 && f.tag == 5 && text_is(f.body, "hello"));
+    for (uint64_t op = WF_TABLE_SET; op <= WF_TABLE_UNSET; op++) {
+        ck_assert_int_eq(wf_frame_next(&r, &f), 1);
+        struct wf_entry e = wf_frame_entry(&f);
+        ck_assert(f.number == op && e.table == WF_TABLE_QUEUES && text_is(e.key, "job.*"));
+        ck_assert(text_is(e.queue, "workers") && e.actor == 0);
+    }
+    ck_assert_int_eq(wf_frame_next(&r, &f), 1);
+    ck_assert_str_eq(wf_frame_name(f.kind), "PUBLISH_TO");
+    ck_assert(text_is(f.name, "job.new") && f.to == 3 && f.from == 4 && f.tag == 5 && text_is(f.body, "hello"));
+    ck_assert(f.flags == WF_PUBLISH_PLAIN && f.number == 1 && f.ref == 6 && f.count == 2);
+    weft_text pattern, queue = wf_frame_next_queue(&f, &pattern);
+    ck_assert(text_is(pattern, "job.*") && text_is(queue, "workers"));
+    queue = wf_frame_next_queue(&f, &pattern);
+    ck_assert(text_is(pattern, "*.new") && text_is(queue, "q"));
     ck_assert_int_eq(wf_frame_next(&r, &f), 0);
+}
+END_TEST
+
+START_TEST(many_queue_groups_take_several_frames)
+{
+    static struct wf_chosen many[WF_PUBLISH_QUEUES + 3];
+    for (size_t i = 0; i < WF_COUNT(many); i++)
+        many[i] = (struct wf_chosen){i + 1 < WF_COUNT(many) ? &many[i + 1] : NULL, 8, {"a", 1}, {"q", 1}};
+    struct wf_publish_to p = {.topic = {"a", 1}, .chosen = many, .node = 8};
+    uint32_t count;
+    (void)wf_publish_to_size(&p, &count);
+    ck_assert_uint_eq(count, WF_PUBLISH_QUEUES);
+    p.skip = count;
+    (void)wf_publish_to_size(&p, &count);
+    ck_assert_uint_eq(count, 3);
+    p.skip += count;
+    (void)wf_publish_to_size(&p, &count);
+    ck_assert_uint_eq(count, 0);
 }
 END_TEST
 
@@ -98,6 +155,7 @@ int main(void)
     Suite *s = suite_create("frame_tables");
     TCase *t = tcase_create("frames");
     tcase_add_test(t, what_is_written_is_read);
+    tcase_add_test(t, many_queue_groups_take_several_frames);
     tcase_add_test(t, a_cut_batch_ends_in_an_error);
     tcase_add_test(t, flipped_bits_are_survived);
     tcase_add_test(t, bad_entries_are_refused_and_unknown_ones_skipped);

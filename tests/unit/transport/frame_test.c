@@ -45,7 +45,7 @@ static weft_writer all_kinds(void)
     wf_put_to_name(&w, false, weft_cstr("echo"), 1, 2, 0, "x", 1, 1500);
     wf_put_to_name(&w, true, weft_cstr("echo"), 1, 2, 3, NULL, 0, WF_FRAME_NO_DEADLINE);
     wf_put_to_name(&w, true, weft_cstr("echo"), 1, 2, 3, NULL, 0, 0);
-    wf_put_publish(&w, weft_cstr("room.lobby"), 4, 5, "hello", 5);
+    wf_put_to_all(&w, WF_FRAME_PUBLISH, weft_cstr("room.lobby"), 4, 5, "hello", 5);
     ck_assert_int_eq(w.error, 0);
     return w;
 }
@@ -150,7 +150,7 @@ START_TEST(reserved_tags_and_bad_names_are_refused)
     r = weft_reader_on(buffer, w.size);
     ck_assert_int_eq(wf_frame_next(&r, &f), WEFT_EFORMAT);
     w = writer();
-    wf_put_publish(&w, weft_cstr("room.*"), 1, 2, NULL, 0);
+    wf_put_to_all(&w, WF_FRAME_PUBLISH, weft_cstr("room.*"), 1, 2, NULL, 0);
     r = weft_reader_on(buffer, w.size);
     ck_assert_int_eq(wf_frame_next(&r, &f), WEFT_EFORMAT);
 }

@@ -1,0 +1,103 @@
+/* transport/topics.c -- which publications this node wants from others, and what becomes of them.
+ *
+ * Design notes.
+ * (1) The publisher's node has chosen a node for each queue group (actors/topic_wide.h). If nobody here has room any
+ *     more, or the last member has gone meanwhile, it is passed on to another node that has members: at most
+ *     WF_PUBLISH_PASSED_MAX times, and not to where it comes from. So a group loses nothing because members come and
+ *     go, and a message that nobody has room for ends soon.
+ * (2) Nodes that do not share the tables of topics say PUBLISH, and every node's queue groups then get it, as
+ *     before. */
+#include "transport.h"
+
+/* ---- What this node wants -------------------------------------------------------------------------------------- */
+
+static bool change_interest(struct wf_interest *i, weft_text pattern, bool add)
+{
+    return add ? wf_interest_add(i, pattern) == 1 : wf_interest_remove(i, pattern);
+}
+
+void wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool queue)
+{
+    struct wf_transport *t = wf_transport_of(w);
+    weft_text text = weft_cstr(pattern);
+    struct wf_news *n = wf_news_new(WF_NEWS_INTEREST, NULL, pattern, text.size);
+    pf_mutex_lock(t->lock); /* news in the order of the changes */
+    uint32_t who = change_interest(&t->interest[WF_INTEREST_ALL], text, add) ? 1u << WF_INTEREST_ALL : 0;
+    if (!queue && change_interest(&t->interest[WF_INTEREST_PLAIN], text, add)) who |= 1u << WF_INTEREST_PLAIN;
+    bool changed = who != 0 && !t->finished;
+    if (n != NULL) n->number = (uint32_t)(add ? WF_INTEREST_ADD : WF_INTEREST_REMOVE) << WF_INTEREST_SHIFT | who;
+    if (changed && n != NULL) wf_news_post_locked(t, n);
+    pf_mutex_unlock(t->lock);
+    if (changed && n == NULL)
+        weft_log(WEFT_ERROR, "out of memory: other nodes do not hear of the change of topic pattern %s", pattern);
+    else if (changed) wf_news_wake(t);
+    else if (n != NULL) wf_news_free(n);
+}
+
+/* ---- What comes ------------------------------------------------------------------------------------------------ */
+
+static weft_pid publisher(const struct wf_channel *ch, const struct wf_frame *f)
+{
+    if (f->from == 0) return weft_nobody();
+    return (weft_pid){f->kind == WF_FRAME_PUBLISH || f->to == 0 ? ch->incarnation : f->to, f->from};
+}
+
+static void lose(struct wf_channel *ch)
+{
+    atomic_fetch_add_explicit(&ch->t->dropped_lost, 1, memory_order_relaxed);
+}
+
+static void pass_on(struct wf_channel *ch, const struct wf_frame *f, uint64_t node, weft_text pattern,
+                    weft_text queue)
+{
+    struct wf_session *s = wf_tables_session(ch->t, node);
+    struct wf_chosen chosen = {NULL, node, pattern, queue};
+    struct wf_publish_to to = {.topic = f->name,
+                               .from = publisher(ch, f),
+                               .tag = f->tag,
+                               .passed = (uint32_t)f->number + 1,
+                               .ref = f->ref,
+                               .chosen = &chosen,
+                               .node = node,
+                               .body = f->body.data,
+                               .size = f->body.size};
+    uint32_t count;
+    size_t size = wf_publish_to_size(&to, &count);
+    bool room = s != NULL && atomic_load_explicit(&s->bytes, memory_order_relaxed) < WF_OUTBOX_MAX;
+    struct wf_batch *b = room ? wf_batch_new(s, size) : NULL;
+    if (b != NULL) {
+        weft_writer w = wf_batch_writer(b);
+        wf_put_publish_to(&w, &to);
+        wf_session_say(s, b, &w);
+    } else {
+        lose(ch);
+    }
+    if (s != NULL) wf_session_release(s);
+}
+
+static void receive_queues(struct wf_channel *ch, struct wf_frame *f, struct wf_body *body)
+{
+    bool pass = f->number < WF_PUBLISH_PASSED_MAX;
+    for (uint32_t i = 0; i < f->count; i++) {
+        weft_text pattern, queue = wf_frame_next_queue(f, &pattern);
+        uint64_t next = wf_inbound_queue(ch->t->node, &ch->in, body, pattern, queue, ch->incarnation, pass);
+        if (next != 0) pass_on(ch, f, next, pattern, queue);
+    }
+}
+
+void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f)
+{
+    struct wf_body *body = wf_body_new(ch->in.here, f->name.data, f->name.size, f->body.data, f->body.size);
+    if (body == NULL) {
+        lose(ch);
+        return;
+    }
+    wf_inbound_sign(&ch->in, f->tag, publisher(ch, f), body);
+    if (f->kind == WF_FRAME_PUBLISH) {
+        wf_inbound_publish(ch->t->node, &ch->in, body, !wf_session_shares_topics(ch->session));
+    } else {
+        if ((f->flags & WF_PUBLISH_PLAIN) != 0) wf_inbound_publish(ch->t->node, &ch->in, body, false);
+        receive_queues(ch, f, body);
+    }
+    wf_body_drop(NULL, body);
+}
