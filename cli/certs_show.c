@@ -1,4 +1,5 @@
 /* cli/certs_show.c -- weft certs show: what a certificate says, in plain words. */
+#include <errno.h>
 #include <mbedtls/oid.h>
 #include <mbedtls/sha256.h>
 #include <stdlib.h>
@@ -118,7 +119,9 @@ int cli_certs_print(const struct cli *c, const char *path)
     mbedtls_x509_crt_free(&crt);
     if (rc != 0) {
         bool there = rc != MBEDTLS_ERR_PK_FILE_IO_ERROR && rc != MBEDTLS_ERR_X509_FILE_IO_ERROR;
-        return cli_fail(c, CLI_FAILED, there ? "%s is no certificate" : "cannot read %s", path);
+        if (there) return cli_fail(c, CLI_FAILED, "%s is no certificate", path);
+        return cli_fail(c, CLI_FAILED, "cannot read %s: %s; 'weft certs issue NAME' makes one", path,
+                        strerror(errno));
     }
     if (c->json) print_json(&s);
     else print_words(&s);

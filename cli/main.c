@@ -186,6 +186,13 @@ static int half_a_verb(const char *word, const char *next)
 
 static int unknown_verb(const char *word)
 {
+#ifndef WF_TLS
+    if (strcmp(word, "certs") == 0) {
+        fputs("weft certs: this weft was built without TLS: install libmbedtls-dev (2.28) and build it anew\n",
+              stderr);
+        return CLI_FAILED;
+    }
+#endif
     const char *names[VERBS + 1];
     for (int i = 0; i < VERBS; i++) names[i] = verbs[i].name;
     names[VERBS] = "help";

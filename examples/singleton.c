@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <weft.h>
-#include <weft/exclusive.h>
 
 static void clock_main(const void *arg, size_t size)
 {

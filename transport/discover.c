@@ -14,7 +14,7 @@
 static int url_open(struct wf_source *s, const char *rest, char *why)
 {
     (void)rest;
-    if (strstr(s->spec, "://") != NULL && strlen(s->spec) < WF_URL_TEXT) return WEFT_OK;
+    if (wf_url_is_known(s->spec) && strlen(s->spec) < WF_URL_TEXT) return WEFT_OK;
     snprintf(why, WF_REASON_TEXT,
              "unknown; known are URLs like tcp://127.0.0.1:4001, dns:HOST:PORT, dns-srv:_weft._tcp.NAME and "
              "etcd:http://HOST:PORT/PREFIX");

@@ -37,6 +37,21 @@ static const char *host_of(const char *url, size_t *size)
     return NULL;
 }
 
+static const char *local_path(const char *url)
+{
+    for (size_t i = 0; i < WF_COUNT(local_schemes); i++) {
+        size_t n = strlen(local_schemes[i]);
+        if (strncmp(url, local_schemes[i], n) == 0) return url + n;
+    }
+    return NULL;
+}
+
+bool wf_url_is_known(const char *url)
+{
+    size_t size;
+    return local_path(url) != NULL || host_of(url, &size) != NULL;
+}
+
 static int refuse(char *why, const char *text)
 {
     snprintf(why, WF_REASON_TEXT, "%s", text);
@@ -49,14 +64,10 @@ int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why)
         snprintf(why, WF_REASON_TEXT, "the URL is longer than %d bytes", WF_URL_TEXT - 1);
         return WEFT_EADDRESS;
     }
-    for (size_t i = 0; i < WF_COUNT(local_schemes); i++) {
-        size_t n = strlen(local_schemes[i]);
-        if (strncmp(url, local_schemes[i], n) != 0) continue;
-        if (url[n] != '\0') return WEFT_OK;
-        snprintf(why, WF_REASON_TEXT, "no path after %s", local_schemes[i]);
-        return WEFT_EADDRESS;
-    }
     size_t size;
+    const char *path = local_path(url);
+    if (path != NULL && path[0] != '\0') return WEFT_OK;
+    if (path != NULL) return refuse(why, "no path after ://");
     const char *host = host_of(url, &size);
     if (host == NULL) return refuse(why, "unknown scheme; known are tcp, ws, tls+tcp, wss, ipc and abstract");
     /* "127.0.0.1:x@0.0.0.0:1" is an address of the whole world with a user and a password. */

@@ -73,12 +73,24 @@ START_TEST(a_long_one)
 }
 END_TEST
 
+START_TEST(schemes_of_nodes)
+{
+    static const char *const others[] = {"", "tcp", "tcp:/", "http://127.0.0.1:1", "https://a", "xtcp://a:1", "://"};
+    for (size_t i = 0; i < WF_COUNT(rows); i++) {
+        bool known = where(wf_url_check_listen, rows[i].url) != 0;
+        if (known) ck_assert_msg(wf_url_is_known(rows[i].url), "%s", rows[i].url);
+    }
+    for (size_t i = 0; i < WF_COUNT(others); i++) ck_assert_msg(!wf_url_is_known(others[i]), "%s", others[i]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("url");
     TCase *t = tcase_create("url");
     tcase_add_loop_test(t, each_row, 0, WF_COUNT(rows));
     tcase_add_test(t, a_long_one);
+    tcase_add_test(t, schemes_of_nodes);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
