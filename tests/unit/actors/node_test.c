@@ -43,9 +43,28 @@ START_TEST(options_are_checked)
     memset(long_name, 'x', 65);
     long_name[65] = 0;
     const weft_node_options bad[] = {
-        {.name = ""},         {.name = "a b"}, {.name = long_name},      {.cluster = "a/b"},
-        {.workers = -1},      {.workers = 65}, {.stack_bytes = 9 << 20}, {.actors_max = 1 << 24},
-        {.send_timeout = -1}, {.grace = -1},   {.heartbeat = -1},
+        {.name = ""},
+        {.name = "a b"},
+        {.name = long_name},
+        {.cluster = "a/b"},
+        {.workers = -1},
+        {.workers = 65},
+        {.stack_bytes = 9 << 20},
+        {.actors_max = 1 << 24},
+        {.send_timeout = -1},
+        {.grace = -1},
+        {.heartbeat = -1},
+        {.park_after = -1},
+        {.resume_window = -1},
+        {.heartbeats_lost = -1},
+        {.heartbeats_lost = 1001},
+        {.wire_version = -1},
+        {.wire_version = 3},
+        {.carrier = "udp"},
+        {.carrier = ""},
+        {.offload_threads = -1},
+        {.offload_threads = 257},
+        {.offload_queue = -1},
     };
     for (size_t i = 0; i < WF_COUNT(bad); i++) {
         weft_node *n = NULL;
