@@ -9,24 +9,11 @@ import tempfile
 import threading
 import unittest
 
-from harness import PATIENCE, Program, built
+from harness import PATIENCE, Program, built, free_port
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
 DNSMASQ = shutil.which("dnsmasq", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-
-
-def free_port():
-    """Free for connections and for datagrams."""
-    while True:
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as s, \
-                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as d:
-            s.bind(("127.0.0.1", 0))
-            try:
-                d.bind(s.getsockname())
-                return s.getsockname()[1]
-            except OSError:
-                pass  # one more
 
 
 class Dns:

@@ -6,7 +6,6 @@ import os
 import queue
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
@@ -14,18 +13,12 @@ import unittest
 import urllib.error
 import urllib.request
 
-from harness import PATIENCE, Program, built, eventually
+from harness import PATIENCE, Program, built, eventually, free_port
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_exclusive.so")
 ETCD = shutil.which("etcd")
 TTL = 2  # seconds: the least that etcd grants
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Etcd:

@@ -4,6 +4,7 @@ Every wait has a deadline that only a broken program reaches. The build folder c
 """
 import os
 import queue
+import random
 import re
 import resource
 import signal
@@ -152,6 +153,19 @@ class Client:
 
     def close(self):
         self.socket.close()
+
+
+def free_port():
+    """Free for connections and for datagrams. Not one that the kernel gives to others by itself, so it stays free
+    until a server that cannot be told 'any' has it."""
+    while True:
+        address = "127.0.0.1", random.randrange(10000, 30000)
+        with socket.socket() as s, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as d:
+            try:
+                s.bind(address), d.bind(address)
+                return address[1]
+            except OSError:
+                pass  # one more
 
 
 def eventually(what, try_once):
