@@ -179,10 +179,11 @@ class Discovery(WithEtcd):
 
 class Exclusive(WithEtcd):
     def test_without_etcd(self):
-        for mode in ("holder", "alone"):
+        for mode, says in (("holder", "WEFT_ENOETCD"), ("alone", "WEFT_ENOETCD"),
+                           ("none", "WEFT_ENOETCD WEFT_ENOETCD WEFT_ENOETCD WEFT_ENOETCD over")):
             node = Program(WEFT, "run", MODULE, "--name", mode, "--", mode, "x", env=self.env)
             self.addCleanup(node.kill)
-            self.assertEqual(node.line(), "WEFT_ENOETCD")
+            self.assertEqual(node.line(), says)
 
     def test_bad_names(self):
         for number, name in enumerate(["", "a b", "a/b", "x" * 65]):
@@ -193,6 +194,8 @@ class Exclusive(WithEtcd):
         one, _ = self.says(a, "held")
         self.send("a", 3)
         self.assertEqual(a.line(), "found sure")
+        self.send("a", 5)
+        self.assertEqual(a.line(), "grown")
         self.send("a", 2)
         self.assertEqual(a.line(), "WEFT_EEXIST")
         b = self.node("b", "holder", "x")
@@ -258,6 +261,18 @@ class Exclusive(WithEtcd):
                 nodes[name].stop()
             elif end == "fails":
                 self.send(name, 1, "alone")
+
+
+    def test_keeper_ends_with_its_body(self):
+        a = self.node("a", "alone", "x")
+        lines = [a.line() for _ in range(2)]  # the body may be first
+        self.assertEqual(sorted(line.split()[0] for line in lines), ["ready", "runs"])
+        b = self.node("b", "alone", "x")
+        b.log("linked with node a")
+        self.send("a", 3, "alone")
+        self.assertEqual(a.line(), "keeper ended 0")
+        eventually("b runs it", lambda: b.line().startswith("runs"))
+        b.stop()
 
 
 @unittest.skipIf(ETCD is None, "etcd-server is not installed")
