@@ -37,11 +37,13 @@ int weft_advance(int64_t span)
 
 static void add_message(struct wf_text *text, const weft_msg *m)
 {
-    static const char *const system[] = {[1] = "NODE_UP", "NODE_DOWN", "DOWN", "EXIT", "GROUP_JOIN", "GROUP_LEAVE"};
+    static const char *const system[] = {[1] = "NODE_UP", "NODE_DOWN",          "DOWN", "EXIT",         "GROUP_JOIN",
+                                         "GROUP_LEAVE",   [8] = "SUBSCRIPTION", "STOP", "NODE_SUSPECT", "MINORITY",
+                                         "MAJORITY"};
     uint32_t tag = m->post.word, number = tag - WEFT_TAG_SYSTEM;
     if (tag < WEFT_TAG_SYSTEM) wf_text_add(text, "\n  tag %u", tag);
-    else if (number > 0 && number < WF_COUNT(system)) wf_text_add(text, "\n  tag WEFT_TAG_%s", system[number]);
-    else if (tag == WEFT_TAG_STOP) wf_text_add(text, "\n  tag WEFT_TAG_STOP");
+    else if (number < WF_COUNT(system) && system[number] != NULL)
+        wf_text_add(text, "\n  tag WEFT_TAG_%s", system[number]);
     else wf_text_add(text, "\n  tag WEFT_TAG_SYSTEM + %u", number);
     wf_text_add(text, "%s, %u bytes", m->post.flags == WF_MSG_CALL ? ", a request" : "", m->size);
     if (m->topic_size > 0) wf_text_add(text, ", published as %s", wf_body_topic(m->shared));

@@ -134,7 +134,9 @@ int weft_watch_nodes(void)
 int weft_node_news_read(const weft_msg *m, struct weft_node_news *out)
 {
     uint32_t tag = weft_tag(m);
-    if ((tag != WEFT_TAG_NODE_UP && tag != WEFT_TAG_NODE_DOWN) || weft_size(m) != sizeof *out) return WEFT_EFORMAT;
+    bool known = tag == WEFT_TAG_NODE_UP || tag == WEFT_TAG_NODE_DOWN || tag == WEFT_TAG_NODE_SUSPECT ||
+                 tag == WEFT_TAG_MINORITY || tag == WEFT_TAG_MAJORITY;
+    if (!known || weft_size(m) != sizeof *out) return WEFT_EFORMAT;
     memcpy(out, weft_data(m), sizeof *out);
     return WEFT_OK;
 }

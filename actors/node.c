@@ -74,6 +74,10 @@ static int check_options(const weft_node_options *o)
     if (o->send_timeout < 0 || o->grace < 0 || o->heartbeat < 0 || o->park_after < 0 || o->resume_window < 0)
         return refuse_option("send_timeout, grace, heartbeat, park_after, resume_window", "not negative");
     if (o->heartbeats_lost < 0 || o->heartbeats_lost > 1000) return refuse_option("heartbeats_lost", "1 to 1000");
+    if (o->partition > WEFT_PARTITION_QUORUM || (o->partition == WEFT_PARTITION_QUORUM) != (o->quorum > 0))
+        return refuse_option("partition, quorum", "a policy; a quorum with WEFT_PARTITION_QUORUM, and only then");
+    if (o->probe_period < 0 || o->suspicion < 0 || o->suspicion > 1000)
+        return refuse_option("probe_period, suspicion", "not negative; suspicion at most 1000");
     if (o->wire_version < 0 || o->wire_version > 2) return refuse_option("wire_version", "1 or 2");
     return WEFT_OK;
 }
@@ -89,8 +93,13 @@ static void fill_in(weft_node *n, const weft_node_options *o)
     if (n->options.retained_bytes_max == 0) n->options.retained_bytes_max = (size_t)64 << 20;
     if (n->options.far_actors_max == 0) n->options.far_actors_max = 65536;
     if (n->options.heartbeat == 0) n->options.heartbeat = WEFT_SEC(1);
+    if (n->options.probe_period == 0) n->options.probe_period = n->options.heartbeat;
     if (n->options.heartbeats_lost == 0) n->options.heartbeats_lost = 5;
     if (n->options.resume_window == 0) n->options.resume_window = WEFT_SEC(10);
+    if (n->options.suspicion == 0) {
+        int64_t periods = n->options.resume_window / n->options.probe_period + 1;
+        n->options.suspicion = (int)WF_MAX(WF_MIN(periods, 1000000), 4);
+    }
     if (n->options.park_after == 0) n->options.park_after = WEFT_SEC(1);
     do n->workers.env->random(n->workers.env, &n->incarnation, sizeof n->incarnation);
     while (n->incarnation == 0);

@@ -47,6 +47,7 @@ struct weft_node {
     _Atomic uint32_t busy[2];     /* workers with actors, plus spawns under way: users, services. See wf_node_busy */
     _Atomic uint32_t next_worker; /* of spawns by foreign threads and with WEFT_SPREAD: relaxed, a hint */
     _Atomic bool stopping;        /* no new user actors */
+    _Atomic bool minority;        /* of a partitioned cluster; relaxed, set by the transport: see WEFT_EMINORITY */
     pf_mutex *tables_lock;        /* tables.h; for the next two as well */
     uint64_t last_stamp;
     uint32_t entries; /* of its own that others keep copies of */
@@ -58,6 +59,11 @@ _Static_assert(offsetof(struct weft_node, workers) == 0, "see workers");
 static inline weft_node *wf_node_of(const struct wf_worker *w)
 {
     return (weft_node *)w->set;
+}
+
+static inline bool wf_node_in_minority(const weft_node *n)
+{
+    return atomic_load_explicit(&n->minority, memory_order_relaxed);
 }
 
 /* Checks options (logging what is wrong), picks a name and an incarnation, makes the workers; none runs. `env` NULL:

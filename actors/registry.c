@@ -32,8 +32,9 @@ int weft_register_global(const char *name)
     struct wf_actor *self = wf_actor_self();
     int rc = check(self, name);
     if (rc < 0) return rc;
-    if (wf_actor_more(self) == NULL) return WEFT_ENOMEM;
     weft_node *node = wf_node_of(self->task.worker);
+    if (wf_node_in_minority(node)) return WEFT_EMINORITY;
+    if (wf_actor_more(self) == NULL) return WEFT_ENOMEM;
     struct wf_entry e = {.table = WF_TABLE_NAMES, .key = weft_cstr(name), .actor = self->id};
     wf_tables_begin(node);
     e.stamp = wf_tables_stamp(node);

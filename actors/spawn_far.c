@@ -110,6 +110,11 @@ static int fault(struct weft_why *why, int error, const char *format, ...)
     return error;
 }
 
+static int minority(const weft_node *node, struct weft_why *why)
+{
+    return fault(why, WEFT_EMINORITY, "node %.40s is in a minority of its cluster", node->name);
+}
+
 /* What is exported under that name and takes these arguments; NULL: `why` says why not. */
 static const struct weft_export *check(weft_node *node, weft_text actor, const void *args, size_t size,
                                        struct weft_why *why)
@@ -139,6 +144,7 @@ static int carry_out(struct wf_worker *w, const weft_msg *m, weft_pid *out, stru
     weft_node *node = wf_node_of(w);
     struct order o;
     struct peer *counted;
+    if (wf_node_in_minority(node)) return minority(node, why);
     if (!read_order(m, &o)) return fault(why, WEFT_EFORMAT, "malformed order");
     const struct weft_export *e = check(node, o.actor, o.args.data, o.args.size, why);
     if (e == NULL) return why->error;
@@ -288,6 +294,7 @@ static int spawn_on(struct wf_actor *self, const char *node, struct order *o, we
     struct wf_worker *w = self->task.worker;
     const struct wf_route *route = wf_node_of(w)->route;
     if (node == NULL || strcmp(node, wf_node_of(w)->name) == 0) return spawn_here(self, o, out, f, why);
+    if (wf_node_in_minority(wf_node_of(w))) return minority(wf_node_of(w), why);
     bool can = false;
     uint64_t peer = route == NULL ? 0 : route->find(w, node, strlen(node), &can);
     if (peer == 0) return fault(why, WEFT_ENONODE, "not linked with a node %.64s", node);

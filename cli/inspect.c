@@ -63,7 +63,6 @@ static void print_node(weft_reader *r)
     if (count > 15) {
         resumes = weft_get_uint(r);
         unacked = weft_get_uint(r);
-        skip_rest(r, count - 16);
     } else {
         skip_rest(r, count > 14 ? count - 14 : count > 12 ? 0 : count - 8);
     }
@@ -71,9 +70,16 @@ static void print_node(weft_reader *r)
     if (slowed > 0 || refused > 0)
         snprintf(limits, sizeof limits, "  slowed %.1f s, %" PRIu64 " refused", (double)slowed / 1e9, refused);
     if (rtt > 0) snprintf(took, sizeof took, "%.2f ms", (double)rtt / 1e6);
-    printf("%-16.*s %016" PRIx64 " %-10.*s %10s %12" PRIu64 " %12" PRIu64 " %7" PRIu64 " %7" PRIu64 " %.*s%s%.*s%s\n",
+    printf("%-16.*s %016" PRIx64 " %-10.*s %10s %12" PRIu64 " %12" PRIu64 " %7" PRIu64 " %7" PRIu64 " %.*s%s%.*s%s",
            WEFT_STR(name), incarnation, WEFT_STR(state), took, in, out, resumes, unacked, WEFT_STR(url),
            reason.size > 0 && url.size > 0 ? "  " : "", WEFT_STR(reason), limits);
+    uint32_t meta = count > 16 ? weft_get_map(r) : 0; /* an older node does not say */
+    for (uint32_t i = 0; i < meta; i++) {
+        weft_text key = weft_get_str(r), value = weft_get_str(r);
+        printf("  %.*s=%.*s", WEFT_STR(key), WEFT_STR(value));
+    }
+    if (count > 17) skip_rest(r, count - 17);
+    putchar('\n');
 }
 
 static int show(struct cli_client *k, uint32_t verb, const char *head, void (*print)(weft_reader *r),
@@ -106,13 +112,14 @@ static int show_actors(struct cli_client *k)
 
 static int show_nodes(struct cli_client *k)
 {
-    static const char *const keys[] = {
-        "name",      "incarnation", "state",       "reason",  "urls",      "rtt_ns",  "bytes_in", "bytes_out",
-        "frames_in", "frames_out",  "frames_lost", "seconds", "slowed_ns", "refused", "resumes",  "unacked"};
+    static const char *const keys[] = {"name",        "incarnation", "state",     "reason",    "urls",
+                                       "rtt_ns",      "bytes_in",    "bytes_out", "frames_in", "frames_out",
+                                       "frames_lost", "seconds",     "slowed_ns", "refused",   "resumes",
+                                       "unacked",     "meta"};
     return show(k, WF_CONTROL_NODES,
                 "NAME             INCARNATION      STATE             RTT     BYTES IN    BYTES OUT RESUMES UNACKED "
-                "URL, REASON",
-                print_node, keys, 16);
+                "URL, REASON, METADATA",
+                print_node, keys, 17);
 }
 
 int cli_ps(const struct cli *c)

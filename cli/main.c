@@ -20,8 +20,10 @@ static const struct cli_verb verbs[] = {
      "seed\n"
      "that does not answer is dialled for ever. The node ends by itself when none of its actors is left.",
      "weft run chat.c --name a --listen tcp://127.0.0.1:4001 -- --port 4101",
-     {CLI_NAME, CLI_LISTEN, CLI_JOIN, CLI_DISCOVER, CLI_WORKERS, CLI_CLUSTER, CLI_CARRIER, CLI_TLS, CLI_INSECURE,
-      CLI_PEER_LIMIT, CLI_HEARTBEAT, CLI_HEARTBEATS_LOST, CLI_RESUME_WINDOW, CLI_WIRE, CLI_LOG, CLI_DRAIN, CLI_END},
+     {CLI_NAME,    CLI_LISTEN,   CLI_JOIN,       CLI_DISCOVER,  CLI_WORKERS,         CLI_CLUSTER,
+      CLI_CARRIER, CLI_META,     CLI_PROBE,      CLI_SUSPICION, CLI_PARTITION,       CLI_MINORITY,
+      CLI_TLS,     CLI_INSECURE, CLI_PEER_LIMIT, CLI_HEARTBEAT, CLI_HEARTBEATS_LOST, CLI_RESUME_WINDOW,
+      CLI_WIRE,    CLI_LOG,      CLI_DRAIN,      CLI_END},
      1,
      1,
      true,

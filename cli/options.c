@@ -52,6 +52,19 @@ static const struct option options[] = {
                            "WEFT_RESUME_WINDOW", FIELD(resume_window), 0, 0, 86400},
     [CLI_WIRE] = {"wire", 0, NUMBER, "N", "1: speak as a node of the version before (default: 2, the newest)",
                   "WEFT_WIRE", FIELD(wire), 0, 1, 2},
+    [CLI_META] = {"meta", 0, LIST, "KEY=VALUE", "what this node says of itself to all others; may be repeated",
+                  "WEFT_META", FIELD(meta), 0, 0, 0},
+    [CLI_PROBE] = {"probe", 0, SECONDS, "SECONDS", "how often it looks whether another node is there (default: 1)",
+                   "WEFT_PROBE", FIELD(probe), 0, 0, 3600},
+    [CLI_SUSPICION] = {"suspicion", 0, NUMBER, "N",
+                       "after so many of these periods a suspect is down (default: as many as the resume window has)",
+                       "WEFT_SUSPICION", FIELD(suspicion), 0, 1, 1000},
+    [CLI_PARTITION] =
+        {"partition", 0, TEXT, "POLICY",
+         "none; majority: the side with most nodes goes on; or how many there have to be (default: none)",
+         "WEFT_PARTITION", FIELD(partition), 0, 0, 0},
+    [CLI_MINORITY] = {"minority", 0, TEXT, "ACTION", "what others do: refuse some calls, or end (default: refuse)",
+                      "WEFT_MINORITY", FIELD(minority), 0, 0, 0},
     [CLI_LOG] = {"log", 0, TEXT, "LEVEL", "debug, info, warn, error or silent; json, or json:LEVEL, for JSON lines",
                  "WEFT_LOG", FIELD(log), 0, 0, 0},
     [CLI_DRAIN] = {"drain", 0, SECONDS, "SECONDS", "how long actors may take to end (default: 10)", "WEFT_DRAIN",
@@ -359,4 +372,5 @@ void cli_finish(struct cli *c)
     free(c->join.copy);
     free(c->san.copy);
     free(c->discover.copy);
+    free(c->meta.copy);
 }

@@ -31,11 +31,12 @@ struct cli_list {
 /* What was asked for, of all verbs together. */
 struct cli {
     const struct cli_verb *verb;
-    const char *name, *cluster, *carrier, *log, *node, *text, *dir, *role, *tls, *as, *peer_limit;
-    struct cli_list listen, join, discover, san;
+    const char *name, *cluster, *carrier, *log, *node, *text, *dir, *role, *tls, *as, *peer_limit, *partition,
+        *minority;
+    struct cli_list listen, join, discover, san, meta;
     int64_t workers, tag, count, days;
-    int64_t heartbeats_lost, wire;
-    int64_t drain, timeout, heartbeat, resume_window; /* ns */
+    int64_t heartbeats_lost, wire, suspicion;
+    int64_t drain, timeout, heartbeat, resume_window, probe; /* ns */
     bool json, force, insecure;
     bool has_tag, has_count, has_drain, has_timeout, has_days; /* the value was given */
     int argc;                                                  /* words that are no options */
@@ -57,6 +58,11 @@ enum cli_option_id {
     CLI_HEARTBEATS_LOST,
     CLI_RESUME_WINDOW,
     CLI_WIRE,
+    CLI_META,
+    CLI_PROBE,
+    CLI_SUSPICION,
+    CLI_PARTITION,
+    CLI_MINORITY,
     CLI_LOG,
     CLI_DRAIN,
     CLI_NODE,

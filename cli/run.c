@@ -70,6 +70,25 @@ static int control_path(const struct cli *c, const char *name, char out[PATH_MAX
     return CLI_OK;
 }
 
+static int partition(const struct cli *c, weft_node_options *o)
+{
+    const char *policy = c->partition == NULL ? "none" : c->partition, *action = c->minority;
+    char *end;
+    unsigned long quorum = strtoul(policy, &end, 10);
+    if (strcmp(policy, "majority") == 0) {
+        o->partition = WEFT_PARTITION_MAJORITY;
+    } else if (*policy >= '1' && *policy <= '9' && *end == '\0' && quorum <= 4096) {
+        o->partition = WEFT_PARTITION_QUORUM;
+        o->quorum = (uint32_t)quorum;
+    } else if (strcmp(policy, "none") != 0) {
+        return cli_fail(c, CLI_USAGE, "--partition %s: none, majority, or a number of nodes", policy);
+    }
+    o->partition_ends = action != NULL && strcmp(action, "end") == 0;
+    if (action != NULL && !o->partition_ends && strcmp(action, "refuse") != 0)
+        return cli_fail(c, CLI_USAGE, "--minority %s: refuse or end", action);
+    return CLI_OK;
+}
+
 int cli_run(const struct cli *c)
 {
     bool known = c->carrier == NULL || strcmp(c->carrier, "tcp") == 0 || strcmp(c->carrier, "nng") == 0;
@@ -102,6 +121,10 @@ int cli_run(const struct cli *c)
                                  .discover = c->discover.item,
                                  .discover_count = c->discover.count,
                                  .workers = (int)c->workers,
+                                 .probe_period = c->probe,
+                                 .suspicion = (int)c->suspicion,
+                                 .meta = c->meta.item,
+                                 .meta_count = c->meta.count,
                                  .carrier = c->carrier,
                                  .heartbeat = c->heartbeat,
                                  .heartbeats_lost = (int)c->heartbeats_lost,
@@ -111,6 +134,7 @@ int cli_run(const struct cli *c)
                                  .tls = c->tls,
                                  .insecure = c->insecure};
     rc = read_limits(c, &options);
+    if (rc == CLI_OK) rc = partition(c, &options);
     weft_spawn_options spawn = {.kind = "main"};
     struct wf_main run = {&options, first, &args, sizeof args, &spawn, c->has_drain ? c->drain : WEFT_SEC(10)};
     if (rc == CLI_OK) rc = wf_main_run(&run);

@@ -43,5 +43,6 @@
 #include <weft/far.h>
 #include <weft/exclusive.h>
 #include <weft/node.h>
+#include <weft/cluster.h>
 
 #endif

@@ -16,6 +16,7 @@ static void handle(struct wf_cluster *c, struct wf_news *n)
     case WF_NEWS_INTEREST: wf_links_interest(c, (const char *)n->data, n->number); break;
     case WF_NEWS_WATCH: wf_links_watch(c, n->pid); break;
     case WF_NEWS_LISTED: wf_dialers_listed(c, n->number, (const char *)n->data, n->size); break;
+    case WF_NEWS_META: wf_gossip_describe(c); break;
     }
     if (ch == NULL) return;
     pf_mutex_lock(c->t->lock);
@@ -47,6 +48,7 @@ static void leave(struct wf_cluster *c)
     c->leaving = true;
     c->t->carrier->ops->unlisten(c->t->carrier);
     wf_handshakes_end(c);
+    wf_gossip_leave(c);
     WF_LIST_EACH(k, &c->sessions) wf_links_say_bye(WF_CONTAINER(k, struct wf_session, in_all));
 }
 
@@ -72,8 +74,8 @@ static void run(struct wf_cluster *c)
         bool stopping = is_stopping(t, &stop_by);
         if (stopping && !c->leaving) leave(c);
         if (stopping && (wf_list_empty(&c->sessions) || now >= stop_by)) return;
-        int64_t at = wf_links_tick(c, now), dials = wf_dialers_tick(c, now);
-        at = WF_MIN(at, dials);
+        int64_t at = wf_links_tick(c, now), gossip = wf_gossip_tick(c, now), dials = wf_dialers_tick(c, now);
+        at = WF_MIN(WF_MIN(at, gossip), WF_MIN(dials, wf_partition_tick(c, now)));
         if (stopping) at = WF_MIN(at, stop_by);
         int rc = weft_event_await(t->wake, at);
         if (rc == WEFT_ECANCELED || rc == WEFT_ECLOSED) return;

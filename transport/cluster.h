@@ -3,6 +3,7 @@
 #ifndef WF_CLUSTER_H
 #define WF_CLUSTER_H
 
+#include "swim.h"
 #include "transport.h"
 
 enum {
@@ -11,7 +12,7 @@ enum {
 };
 #define WF_BACKOFF_FIRST WEFT_MS(50)
 #define WF_BACKOFF_MAX WEFT_SEC(2)
-#define WF_GIVE_UP WEFT_SEC(60)    /* redialling a node that is no seed */
+#define WF_GIVE_UP WEFT_SEC(600)   /* redialling a node that is no seed, and no member any more */
 #define WF_OTHER_DIALS WEFT_SEC(1) /* the node with the higher incarnation leaves the other one so much time */
 #define WF_NAME_PATIENCE \
     WEFT_SEC(3)                     /* a name may be taken by our own predecessor, whose link is about to be lost \
@@ -40,13 +41,37 @@ struct wf_peer {
     uint64_t incarnation;
     char name[WF_NODE_NAME_MAX + 1];
     enum wf_peer_state state;
-    char reason[WF_REASON_TEXT]; /* DOWN: why */
+    char reason[WF_REASON_TEXT]; /* DOWN, SUSPECT: why */
     struct wf_session *session;  /* UP, SUSPECT */
     uint64_t last_number;        /* of the last link with it */
     char (*url)[WF_URL_TEXT];
     uint32_t url_count;
-    bool left; /* said BYE */
+    bool left;        /* said BYE */
+    weft_text record; /* of wf_swim_member, a copy; size 0: none */
     int64_t since;
+};
+
+/* What its node says of itself; nothing: no name. Views into `p`. */
+static inline struct wf_swim_record wf_peer_record(const struct wf_peer *p)
+{
+    return p->record.size == 0 ? (struct wf_swim_record){0} : wf_swim_record_of(p->record);
+}
+
+struct wf_base_member {
+    uint64_t node;
+    char name[WF_NODE_NAME_MAX + 1];
+};
+
+struct wf_partition {
+    weft_partition policy;
+    uint32_t quorum;
+    bool ends;                   /* the node, when it is in a minority for good */
+    bool few;                    /* it is in a minority */
+    char text[64];               /* under wf_transport.lock: then "in a minority: 2 of 5 nodes are there", else "" */
+    uint32_t there;              /* of them, at the last look */
+    int64_t quiet_since;         /* nobody of `base` has been suspect or doubted, and we are many */
+    struct wf_base_member *base; /* who there should be: see partition.c */
+    uint32_t count, capacity;
 };
 
 struct wf_cluster {
@@ -59,6 +84,10 @@ struct wf_cluster {
     weft_pid *watchers;
     uint32_t watcher_count, watcher_capacity;
     bool ever_up, leaving;
+    struct wf_swim *swim; /* NULL: this is a client */
+    struct wf_partition partition;
+    uint64_t changed[32];   /* members that have changed and were not looked at yet */
+    uint32_t changed_count; /* if there are more of them, all are looked at */
     struct {
         char remote[48], reason[64];
         int64_t logged_at;
@@ -92,6 +121,9 @@ void wf_links_watch(struct wf_cluster *c, weft_pid who);
 /* Heartbeats and time limits; returns when it has to look again. */
 int64_t wf_links_tick(struct wf_cluster *c, int64_t now);
 void wf_links_say_bye(struct wf_session *s);
+/* News for all watchers: of the node of that link; of this node itself. */
+void wf_links_tell(struct wf_cluster *c, uint32_t tag, const struct wf_session *s, const char *reason);
+void wf_links_tell_self(struct wf_cluster *c, uint32_t tag, const char *reason);
 /* The link with that node, also one that is broken and being resumed; NULL. */
 struct wf_session *wf_links_find(struct wf_cluster *c, uint64_t incarnation);
 bool wf_links_is_up(struct wf_cluster *c, uint64_t incarnation); /* it has a connection */
@@ -99,9 +131,15 @@ bool wf_links_is_up(struct wf_cluster *c, uint64_t incarnation); /* it has a con
 /* ---- peers.c: who there is, and dialling ----------------------------------------------------------------------- */
 struct wf_peer *wf_peers_find(struct wf_cluster *c, uint64_t incarnation);
 void wf_peers_up(struct wf_cluster *c, struct wf_session *s);
-/* The link has lost its connection, and has got another one. */
+/* The link has lost its connection, and is to be dialled. */
 void wf_peers_broken(struct wf_cluster *c, struct wf_session *s, const char *reason);
-void wf_peers_resumed(struct wf_cluster *c, struct wf_session *s);
+/* Whether its node is suspect may have changed: because the link is broken, or has another connection, or because of
+ * what members say. Watchers are told. */
+void wf_peers_review(struct wf_cluster *c, struct wf_session *s, const char *reason);
+/* Of a member that is there: knows it, what it says of itself, and dials it if there is no link. NULL: no memory. */
+struct wf_peer *wf_peers_member(struct wf_cluster *c, const struct wf_swim_member *m);
+/* A node without a link is down, or has left. */
+void wf_peers_gone(struct wf_cluster *c, struct wf_peer *p, const char *reason, bool left);
 void wf_dialers_finish(struct wf_cluster *c); /* once the carrier is gone */
 void wf_peers_down(struct wf_cluster *c, struct wf_session *s, const char *reason, bool left);
 void wf_peers_heard_of(struct wf_cluster *c, const struct wf_frame_peer *p);
@@ -115,5 +153,32 @@ void wf_dialers_linked(struct wf_dialer *d, uint64_t incarnation);
 void wf_dialers_free_again(struct wf_cluster *c, struct wf_dialer *d); /* its link is gone */
 int64_t wf_dialers_tick(struct wf_cluster *c, int64_t now);
 void wf_peers_finish(struct wf_cluster *c);
+
+/* ---- gossip.c: membership -------------------------------------------------------------------------------------- */
+int wf_gossip_create(struct wf_transport *t); /* once its URLs are known; WEFT_ENOMEM */
+const struct wf_swim_member *wf_gossip_member(const struct wf_cluster *c, uint64_t incarnation); /* NULL: unknown */
+/* What happens to links: a new one, one that is broken, one that has ended. */
+void wf_gossip_linked(struct wf_cluster *c, struct wf_session *s);
+void wf_gossip_broken(struct wf_cluster *c, const struct wf_session *s);
+void wf_gossip_ended(struct wf_cluster *c, const struct wf_session *s, bool left);
+void wf_gossip_frame(struct wf_cluster *c, struct wf_session *s, const void *data, size_t size);
+int64_t wf_gossip_tick(struct wf_cluster *c, int64_t now); /* returns when it has to look again */
+void wf_gossip_leave(struct wf_cluster *c);
+void wf_gossip_describe(struct wf_cluster *c); /* this node's metadata have changed */
+
+/* ---- partition.c ----------------------------------------------------------------------------------------------- */
+int wf_partition_init(struct wf_cluster *c, const weft_node_options *o); /* once there is c->swim; WEFT_ENOMEM */
+void wf_partition_finish(struct wf_partition *p);
+/* The member has changed. */
+void wf_partition_review(struct wf_partition *p, const struct wf_swim_member *m);
+/* Whether it has changed that this node is in a minority; `*again`: when to look again at the latest. */
+bool wf_partition_look(struct wf_partition *p, const struct wf_swim *s, int64_t now, int64_t *again);
+/* Also with those that are only suspected it would be in a minority. */
+bool wf_partition_is_final(const struct wf_partition *p, const struct wf_swim *s);
+int64_t wf_partition_tick(struct wf_cluster *c, int64_t now);
+
+/* ---- members.c ------------------------------------------------------------------------------------------------- */
+int wf_meta_options(struct wf_meta *m, const weft_node_options *o); /* says in the log what is wrong */
+struct wf_swim_record wf_meta_record(const struct wf_meta *m);      /* without a name; views into `m` */
 
 #endif

@@ -49,14 +49,23 @@ static void put_counter(weft_writer *w, const _Atomic uint64_t *counter)
     weft_put_uint(w, counter == NULL ? 0 : atomic_load_explicit(counter, memory_order_relaxed));
 }
 
+static void put_meta(weft_writer *w, struct wf_swim_record r)
+{
+    weft_put_map(w, r.meta_count);
+    for (uint32_t i = 0; i < r.meta_count; i++) {
+        weft_put_str(w, r.key[i]);
+        weft_put_str(w, r.value[i]);
+    }
+}
+
 static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
 {
     static const char *const states[] = {"connecting", "up", "down", "suspect"};
     const struct wf_session *s = p->session;
-    weft_put_array(w, 16);
+    weft_put_array(w, 17);
     put_text(w, p->name);
     weft_put_uint(w, p->incarnation);
-    put_text(w, states[p->state]);
+    put_text(w, p->state == WF_PEER_DOWN && p->left ? "left" : states[p->state]);
     put_text(w, p->reason);
     put_urls(w, (const char(*)[WF_URL_TEXT])p->url, p->url_count);
     weft_put_int(w, s == NULL ? 0 : atomic_load_explicit(&s->rtt, memory_order_relaxed));
@@ -70,6 +79,7 @@ static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
     put_counter(w, s == NULL ? NULL : &s->refused);
     put_counter(w, s == NULL ? NULL : &s->resumes);
     weft_put_uint(w, s == NULL ? 0 : wf_session_unacked(p->session));
+    put_meta(w, wf_peer_record(p));
 }
 
 static void put_nodes(weft_writer *w, const struct answer *a)
@@ -79,13 +89,14 @@ static void put_nodes(weft_writer *w, const struct answer *a)
     int64_t now = wf_transport_now(t);
     pf_mutex_lock(t->lock);
     weft_put_array(w, c->peer_count + 1);
-    weft_put_array(w, 16);
+    weft_put_array(w, 17);
     put_text(w, t->node->name);
     weft_put_uint(w, t->node->incarnation);
     put_text(w, "self");
-    put_text(w, "");
+    put_text(w, c->partition.text);
     put_urls(w, (const char(*)[WF_URL_TEXT])t->url, t->url_count);
     for (int i = 0; i < 11; i++) weft_put_uint(w, 0);
+    put_meta(w, wf_meta_record(&t->meta));
     WF_LIST_EACH(k, &c->peers) put_peer(w, WF_CONTAINER(k, struct wf_peer, in_cluster), now);
     pf_mutex_unlock(t->lock);
 }

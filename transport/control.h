@@ -8,7 +8,7 @@
  *              received, dropped, most bytes of stack its kind was seen to use].
  *   NODES      Body empty. Answer: array of arrays [name, incarnation, state, reason, [urls], rtt ns, bytes in, bytes
  *              out, frames in, frames out, frames lost, seconds in this state, ns slowed by limits, frames
- *              refused]; first the node itself, state "self".
+ *              refused, resumes, not acknowledged, {metadata}]; first the node itself, state "self".
  *   INFO       Body empty. Answer: array [name, incarnation, cluster, workers, actors, [urls], [[drop reason, count],
  *              ...]].
  *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches

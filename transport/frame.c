@@ -2,6 +2,7 @@
 
 #include "frame_read.h"
 #include "names.h"
+#include "swim_wire.h"
 #include "topic_trie.h"
 
 #include <stdio.h>
@@ -149,6 +150,13 @@ static uint32_t get_control(weft_reader *r, struct wf_frame *f, uint32_t count)
         f->number = weft_get_uint(r);
         get_items(r, f);
         return 2;
+    case WF_SWIM_PING:
+    case WF_SWIM_ACK:
+    case WF_SWIM_ASK:
+    case WF_SWIM_SYNC: {
+        struct wf_swim_message m;
+        return wf_swim_read(r, f->kind, &m); /* whoever takes the frame reads it again */
+    }
     default: f->kind = WF_FRAME_UNKNOWN; return 0;
     }
 }
@@ -212,6 +220,10 @@ const char *wf_frame_name(uint32_t kind)
         {WF_FRAME_INTEREST, "INTEREST"},
         {WF_FRAME_ACK, "ACK"},
         {WF_FRAME_START, "START"},
+        {WF_SWIM_PING, "SWIM PING"},
+        {WF_SWIM_ACK, "SWIM ACK"},
+        {WF_SWIM_ASK, "SWIM ASK"},
+        {WF_SWIM_SYNC, "SWIM SYNC"},
         {WF_FRAME_SEND_NAME, "SEND_NAME"},
         {WF_FRAME_CALL_NAME, "CALL_NAME"},
         {WF_FRAME_PUBLISH, "PUBLISH"},

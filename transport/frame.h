@@ -89,14 +89,16 @@ enum { WF_HELLO_CLIENT = 1 }; /* wf_hello.flags: a tool, not a node */
 enum wf_capability {
     WF_CAN_RESUME = 1 << 0,
     WF_CAN_CHUNKS = 1 << 1,
-    WF_CAN_GOSSIP = 1 << 2,
+    WF_CAN_GOSSIP = 1 << 2, /* the frames of swim_wire.h */
     WF_CAN_TABLES = 1 << 3,
     WF_CAN_CREDIT = 1 << 4, /* WANT, GRANT */
     WF_CAN_SPAWN = 1 << 5,  /* SPAWN, SPAWNED */
     WF_CAN_TOPICS = 1 << 6, /* tables of topics: queue groups and what is retained */
 };
 /* Of this version. */
-enum { WF_CAPABILITIES = WF_CAN_RESUME | WF_CAN_TABLES | WF_CAN_CREDIT | WF_CAN_SPAWN | WF_CAN_TOPICS };
+enum {
+    WF_CAPABILITIES = WF_CAN_RESUME | WF_CAN_GOSSIP | WF_CAN_TABLES | WF_CAN_CREDIT | WF_CAN_SPAWN | WF_CAN_TOPICS
+};
 
 /* What a WELCOME says of the link that it names. */
 enum wf_link_state { WF_LINK_OVER = 0, WF_LINK_BROKEN = 1, WF_LINK_UP = 2 };

@@ -26,18 +26,29 @@ bool wf_links_is_up(struct wf_cluster *c, uint64_t incarnation)
 
 /* ---- Telling --------------------------------------------------------------------------------------------------- */
 
-static void tell(struct wf_cluster *c, weft_pid who, uint32_t tag, const struct wf_session *s, const char *reason)
+static struct weft_node_news news_of(uint64_t incarnation, const char *name, const char *reason)
 {
-    struct weft_node_news news = {.incarnation = s->incarnation};
-    snprintf(news.name, sizeof news.name, "%s", s->name);
+    struct weft_node_news news = {.incarnation = incarnation};
+    snprintf(news.name, sizeof news.name, "%s", name);
     snprintf(news.reason, sizeof news.reason, "%.127s", reason);
-    wf_node_tell(c->t->node, who, tag, &news);
+    return news;
 }
 
-static void tell_all(struct wf_cluster *c, uint32_t tag, const struct wf_session *s, const char *reason)
+static void tell_all(struct wf_cluster *c, uint32_t tag, const struct weft_node_news *news)
 {
-    if (s->client) return;
-    for (uint32_t i = 0; i < c->watcher_count; i++) tell(c, c->watchers[i], tag, s, reason);
+    for (uint32_t i = 0; i < c->watcher_count; i++) wf_node_tell(c->t->node, c->watchers[i], tag, news);
+}
+
+void wf_links_tell(struct wf_cluster *c, uint32_t tag, const struct wf_session *s, const char *reason)
+{
+    struct weft_node_news news = news_of(s->incarnation, s->name, reason);
+    tell_all(c, tag, &news);
+}
+
+void wf_links_tell_self(struct wf_cluster *c, uint32_t tag, const char *reason)
+{
+    struct weft_node_news news = news_of(c->t->node->incarnation, c->t->node->name, reason);
+    tell_all(c, tag, &news);
 }
 
 static bool is_alive(const struct wf_cluster *c, weft_pid who)
@@ -75,8 +86,17 @@ void wf_links_watch(struct wf_cluster *c, weft_pid who)
     c->watchers[c->watcher_count++] = who;
     WF_LIST_EACH(k, &c->sessions) {
         struct wf_session *s = WF_CONTAINER(k, struct wf_session, in_all);
-        if (!s->client) tell(c, who, WEFT_TAG_NODE_UP, s, "");
+        if (s->client) continue;
+        struct weft_node_news news = news_of(s->incarnation, s->name, "");
+        wf_node_tell(c->t->node, who, WEFT_TAG_NODE_UP, &news);
+        const struct wf_peer *p = wf_peers_find(c, s->incarnation);
+        if (p == NULL || p->state != WF_PEER_SUSPECT) continue;
+        news = news_of(s->incarnation, s->name, p->reason);
+        wf_node_tell(c->t->node, who, WEFT_TAG_NODE_SUSPECT, &news);
     }
+    if (!c->partition.few) return;
+    struct weft_node_news news = news_of(c->t->node->incarnation, c->t->node->name, c->partition.text);
+    wf_node_tell(c->t->node, who, WEFT_TAG_MINORITY, &news);
 }
 
 /* ---- Topic interest -------------------------------------------------------------------------------------------- */
@@ -178,7 +198,8 @@ void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason
     wf_unlink(&s->in_all);
     if (!s->client) {
         wf_peers_down(c, s, reason, left);
-        tell_all(c, WEFT_TAG_NODE_DOWN, s, reason);
+        wf_gossip_ended(c, s, left);
+        wf_links_tell(c, WEFT_TAG_NODE_DOWN, s, reason);
         if (!c->leaving) weft_log(WEFT_INFO, "node %s is down: %s", s->name, reason);
     }
     wf_session_release(s);
@@ -222,7 +243,8 @@ void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t num
     c->ever_up = true;
     wf_peers_up(c, s);
     wf_peers_introduce(c, s);
-    tell_all(c, WEFT_TAG_NODE_UP, s, "");
+    wf_links_tell(c, WEFT_TAG_NODE_UP, s, "");
+    wf_gossip_linked(c, s);
     if (!c->t->client) weft_log(WEFT_INFO, "linked with node %s (%s)", s->name, ch->conn->remote);
 }
 
@@ -234,7 +256,7 @@ static void take_pending(struct wf_cluster *c, struct wf_session *s)
     s->pending = NULL;
     attach(ch, s, ch->heard);
     atomic_fetch_add_explicit(&s->resumes, 1, memory_order_relaxed);
-    wf_peers_resumed(c, s);
+    if (!s->client) wf_peers_review(c, s, "");
     if (!s->client) weft_log(WEFT_INFO, "the link with node %s goes on (%s)", s->name, ch->conn->remote);
     if (ch->rest != NULL) {
         wf_session_receive(ch, ch->rest, ch->rest_size);
@@ -307,6 +329,8 @@ void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const uint8_t *
     if (f.kind == WF_FRAME_BYE) {
         wf_session_acknowledge(s);
         wf_links_end(c, s, "left");
+    } else if (f.kind >= WF_SWIM_PING && f.kind <= WF_SWIM_SYNC) {
+        wf_gossip_frame(c, s, data, size);
     } else if (f.kind == WF_FRAME_PEERS && !c->t->client && !s->client) {
         for (uint32_t i = 0; i < f.count; i++) {
             struct wf_frame_peer p;

@@ -154,9 +154,15 @@ static void dial(struct wf_cluster *c, struct wf_dialer *d)
     if (rc < 0) wf_dialers_failed(c, d, why);
 }
 
+/* Who is a member is dialled on. */
 static void given_up(struct wf_cluster *c, struct wf_dialer *d)
 {
     struct wf_peer *p = wf_peers_find(c, d->incarnation);
+    const struct wf_swim_member *m = wf_gossip_member(c, d->incarnation);
+    if (m != NULL && wf_swim_present(m)) {
+        d->give_up_at += WF_GIVE_UP;
+        return;
+    }
     if (p != NULL && p->state == WF_PEER_CONNECTING) {
         pf_mutex_lock(c->t->lock);
         p->state = WF_PEER_DOWN;
@@ -204,6 +210,7 @@ static void forget(struct wf_cluster *c, struct wf_peer *p)
     wf_unlink(&p->in_cluster);
     c->peer_count--;
     free(p->url);
+    free((char *)p->record.data);
     free(p);
 }
 
@@ -283,22 +290,35 @@ void wf_peers_broken(struct wf_cluster *c, struct wf_session *s, const char *rea
 {
     struct wf_peer *p = wf_peers_find(c, s->incarnation);
     if (p == NULL) return;
-    pf_mutex_lock(c->t->lock);
-    p->state = WF_PEER_SUSPECT;
-    p->since = wf_transport_now(c->t);
-    snprintf(p->reason, sizeof p->reason, "%s", reason);
-    pf_mutex_unlock(c->t->lock);
+    wf_gossip_broken(c, s);
+    wf_peers_review(c, s, reason);
     dial_peer(c, p);
 }
 
-void wf_peers_resumed(struct wf_cluster *c, struct wf_session *s)
+void wf_peers_review(struct wf_cluster *c, struct wf_session *s, const char *reason)
 {
     struct wf_peer *p = wf_peers_find(c, s->incarnation);
-    if (p == NULL) return;
+    const struct wf_swim_member *m = wf_gossip_member(c, s->incarnation);
+    bool accused = m != NULL && m->state == WF_SWIM_SUSPECT;
+    enum wf_peer_state state = accused || s->state == WF_STATE_BROKEN ? WF_PEER_SUSPECT : WF_PEER_UP;
+    if (p == NULL || p->state == state || p->session != s) return;
     pf_mutex_lock(c->t->lock);
-    p->state = WF_PEER_UP;
+    p->state = state;
     p->since = wf_transport_now(c->t);
-    p->reason[0] = '\0';
+    snprintf(p->reason, sizeof p->reason, "%s", state == WF_PEER_UP ? "" : reason);
+    pf_mutex_unlock(c->t->lock);
+    wf_links_tell(c, state == WF_PEER_UP ? WEFT_TAG_NODE_UP : WEFT_TAG_NODE_SUSPECT, s, p->reason);
+}
+
+void wf_peers_gone(struct wf_cluster *c, struct wf_peer *p, const char *reason, bool left)
+{
+    WF_ASSERT(p->session == NULL);
+    if (p->state == WF_PEER_DOWN && p->left == left) return;
+    pf_mutex_lock(c->t->lock);
+    p->state = WF_PEER_DOWN;
+    p->left = left;
+    p->since = wf_transport_now(c->t);
+    snprintf(p->reason, sizeof p->reason, "%s", reason);
     pf_mutex_unlock(c->t->lock);
 }
 
@@ -314,6 +334,37 @@ void wf_peers_down(struct wf_cluster *c, struct wf_session *s, const char *reaso
     snprintf(p->reason, sizeof p->reason, "%s", reason);
     pf_mutex_unlock(c->t->lock);
     if (!left) dial_peer(c, p);
+}
+
+static void keep_record(struct wf_cluster *c, struct wf_peer *p, weft_text record)
+{
+    if (p->record.size == record.size && memcmp(p->record.data, record.data, record.size) == 0) return;
+    char *copy = malloc(record.size);
+    if (copy == NULL) return;
+    memcpy(copy, record.data, record.size);
+    pf_mutex_lock(c->t->lock);
+    free((char *)p->record.data);
+    p->record = (weft_text){copy, record.size};
+    pf_mutex_unlock(c->t->lock);
+}
+
+struct wf_peer *wf_peers_member(struct wf_cluster *c, const struct wf_swim_member *m)
+{
+    struct wf_peer *p = wf_peers_find(c, m->node);
+    if (p == NULL) {
+        struct wf_swim_record r = wf_swim_record_of(m->record);
+        p = peer_add(c, r.name, m->node, r.url, r.url_count);
+        if (p == NULL) return NULL;
+    }
+    keep_record(c, p, m->record);
+    if (p->session != NULL) return p;
+    pf_mutex_lock(c->t->lock);
+    if (p->state != WF_PEER_CONNECTING) p->since = wf_transport_now(c->t);
+    p->state = WF_PEER_CONNECTING;
+    p->left = false;
+    pf_mutex_unlock(c->t->lock);
+    if (dialer_of(c, p->incarnation) == NULL) dial_peer(c, p);
+    return p;
 }
 
 static bool name_is_linked(struct wf_cluster *c, weft_text name)
@@ -347,6 +398,12 @@ static void put_one(weft_writer *w, const struct wf_peer *p)
     wf_put_peer(w, weft_cstr(p->name), p->incarnation, urls, p->url_count);
 }
 
+/* PEERS is for nodes that do not know of membership, and of them: the others hear of each other by gossip. */
+static bool needs_peers(const struct wf_cluster *c, const struct wf_session *a, const struct wf_session *b)
+{
+    return c->swim == NULL || !wf_session_can(a, WF_CAN_GOSSIP) || !wf_session_can(b, WF_CAN_GOSSIP);
+}
+
 /* Says PEERS with all that are up but `but`, or with `only`. */
 static void say_peers(struct wf_cluster *c, struct wf_session *s, const struct wf_peer *only, uint64_t but)
 {
@@ -356,7 +413,7 @@ static void say_peers(struct wf_cluster *c, struct wf_session *s, const struct w
     if (only == NULL)
         WF_LIST_EACH(k, &c->peers) {
             struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-            count += p->state == WF_PEER_UP && p->incarnation != but;
+            count += p->state == WF_PEER_UP && p->incarnation != but && needs_peers(c, s, p->session);
         }
     if (count == 0) return;
     for (int pass = 0; pass < 2; pass++) {
@@ -364,7 +421,8 @@ static void say_peers(struct wf_cluster *c, struct wf_session *s, const struct w
         if (only != NULL) put_one(&w, only);
         WF_LIST_EACH(k, &c->peers) {
             struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-            if (only == NULL && p->state == WF_PEER_UP && p->incarnation != but) put_one(&w, p);
+            bool meant = only == NULL && p->state == WF_PEER_UP && p->incarnation != but;
+            if (meant && needs_peers(c, s, p->session)) put_one(&w, p);
         }
         if (pass == 1) break;
         if ((b = wf_batch_new(s, w.size)) == NULL) return;
@@ -380,7 +438,7 @@ void wf_peers_introduce(struct wf_cluster *c, struct wf_session *s)
     say_peers(c, s, NULL, s->incarnation);
     WF_LIST_EACH(k, &c->peers) {
         struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-        if (p->session != NULL && p != self) say_peers(c, p->session, self, 0);
+        if (p->session != NULL && p != self && needs_peers(c, s, p->session)) say_peers(c, p->session, self, 0);
     }
 }
 

@@ -202,6 +202,10 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     case WF_FRAME_BYE:
         wf_channel_post(ch); /* else the end of the node could overtake what its actors sent before */
         return hand_to_cluster(ch, start, end);
+    case WF_SWIM_PING:
+    case WF_SWIM_ACK:
+    case WF_SWIM_ASK:
+    case WF_SWIM_SYNC:
     case WF_FRAME_PEERS: return hand_to_cluster(ch, start, end);
     case WF_FRAME_TABLE: return wf_tables_receive(ch, f);
     case WF_FRAME_GROUP_SEND: receive_group_send(ch, f); return true;

@@ -16,7 +16,11 @@ static void transport_free(struct wf_transport *t)
     if (t == NULL) return;
     wf_ports_destroy(t);
     wf_discover_destroy(t);
-    if (t->cluster != NULL) wf_dialers_finish(t->cluster);
+    if (t->cluster != NULL) {
+        wf_dialers_finish(t->cluster);
+        wf_partition_finish(&t->cluster->partition);
+        wf_swim_free(t->cluster->swim);
+    }
     for (int i = 0; i < 2; i++) wf_interest_finish(&t->interest[i]);
     pf_cond_destroy(t->changed);
     pf_mutex_destroy(t->lock);
@@ -90,6 +94,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     t->heartbeats_lost = node->options.heartbeats_lost;
     t->wire_version = node->options.wire_version == 0 ? WF_WIRE_NEWEST : (uint64_t)node->options.wire_version;
     t->capabilities = t->wire_version < 2 ? 0 : WF_CAPABILITIES;
+    if (t->client) t->capabilities &= ~(uint64_t)WF_CAN_GOSSIP;
     wf_list_init(&t->news);
     for (int i = 0; i < 2; i++) wf_interest_init(&t->interest[i]);
     wf_list_init(&t->table_peers);
@@ -177,7 +182,9 @@ int weft_node_start(weft_node **out, const weft_node_options *options)
     int rc = wf_node_create(&node, options, NULL);
     if (rc < 0) return rc;
     rc = transport_new(&t, node, options);
+    if (rc == WEFT_OK) rc = wf_meta_options(&t->meta, options);
     if (rc == WEFT_OK) rc = listen_on_all(t, options);
+    if (rc == WEFT_OK) rc = wf_gossip_create(t);
     if (rc == WEFT_OK) rc = wf_node_run(node);
     if (rc < 0) goto failed;
     rc = spawn_services(t);

@@ -83,14 +83,23 @@ void wf_swim_greet(struct wf_swim *s, uint64_t node)
 
 /* ---- Suspicion ------------------------------------------------------------------------------------------------- */
 
+static int64_t least_suspicion(const struct wf_swim *s)
+{
+    return s->o.period * s->o.suspicion * WF_MAX(1000, 434 * (int64_t)wf_swim_logarithm(s->present)) / 1000;
+}
+
+int64_t wf_swim_longest(const struct wf_swim *s)
+{
+    return least_suspicion(s) * s->o.stretch;
+}
+
 /* How long a suspect may take to refute it. Long while only one says so, which may be its own fault; each other one
  * who says so shortens it, by ln(c + 1) / ln(k + 1) of the way. */
 static int64_t suspicion_time(const struct wf_swim *s, const struct wf_swim_member *m)
 {
     static const int64_t part[WF_SWIM_ACCUSERS][WF_SWIM_ACCUSERS] = {
         {1000, 1000, 1000, 1000}, {0, 1000, 1000, 1000}, {0, 631, 1000, 1000}, {0, 500, 792, 1000}};
-    int64_t least = s->o.period * s->o.suspicion * WF_MAX(1000, 434 * (int64_t)wf_swim_logarithm(s->present)) / 1000;
-    int64_t most = least * s->o.stretch;
+    int64_t least = least_suspicion(s), most = wf_swim_longest(s);
     uint32_t wanted = s->present < 3 ? 0 : WF_MIN(s->present - 2, (uint32_t)WF_SWIM_ACCUSERS - 1);
     uint32_t others = m->accuser_count == 0 ? 0 : m->accuser_count - 1u;
     return most - (most - least) / 1000 * part[wanted][others];

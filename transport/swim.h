@@ -136,6 +136,7 @@ void wf_swim_declare(struct wf_swim *s, uint64_t node, enum wf_swim_state state,
 int wf_swim_describe(struct wf_swim *s, weft_text record, int64_t now);
 /* Tells some others, who tell the others, that this member leaves; it says nothing more afterwards. */
 void wf_swim_leave(struct wf_swim *s, int64_t now);
+int64_t wf_swim_longest(const struct wf_swim *s); /* how long a suspicion may last */
 struct wf_swim_member *wf_swim_find(const struct wf_swim *s, uint64_t node);
 /* What is told a member of itself or of others by hand: for tests and for tables that start full. */
 void wf_swim_learn(struct wf_swim *s, const struct wf_swim_update *u, int64_t now);

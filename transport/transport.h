@@ -26,6 +26,7 @@
 #include "peer_limits.h"
 #include "list.h"
 #include "node.h"
+#include "swim_wire.h"
 #include "tls.h"
 #include "topic_trie.h"
 
@@ -218,6 +219,7 @@ enum wf_news_kind {
     WF_NEWS_INTEREST,    /* number: wf_interest_op << WF_INTEREST_SHIFT | who hears of it, text: pattern */
     WF_NEWS_WATCH,       /* pid */
     WF_NEWS_LISTED,      /* number: a source's (discover.h); data: its URLs, each with its NUL */
+    WF_NEWS_META,        /* this node says something else of itself */
 };
 struct wf_news {
     struct wf_link in_queue; /* wf_transport.news */
@@ -229,6 +231,15 @@ struct wf_news {
     uint32_t number;
     size_t size;
     uint8_t data[]; /* text is NUL-terminated */
+};
+
+/* What a node says of itself. */
+struct wf_meta {
+    uint32_t count;
+    struct {
+        char key[WF_SWIM_META_KEY + 1];
+        char value[WF_SWIM_META_VALUE + 1];
+    } at[WF_SWIM_META_MAX];
 };
 
 /* ---- All of a node --------------------------------------------------------------------------------------------- */
@@ -255,6 +266,7 @@ struct wf_transport {
     int heartbeats_lost;
     uint64_t wire_version; /* the newest that this node speaks */
     uint64_t capabilities; /* wf_capability: of this node */
+    struct wf_meta meta;   /* under lock */
     uint64_t last_number;  /* of a link, as the lower incarnation; $cluster only */
     struct wf_tls *tls;    /* NULL: this node has no certificates */
     bool insecure;

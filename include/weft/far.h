@@ -85,8 +85,9 @@ typedef struct {
  * On an error there is no new actor, or it is killed as soon as this node hears of it: WEFT_ENOACTOR (that node
  * exports no such actor), WEFT_EFORMAT (the arguments do not fit), WEFT_ETOOBIG (they take more than
  * WEFT_FAR_ARGS_MAX bytes), WEFT_EACCESS (that node does not let this one start actors), WEFT_EFULL (this one has
- * started as many there as it may), WEFT_ENONODE (not linked with it, or no longer), WEFT_ETIMEDOUT, WEFT_ECANCELED
- * (the caller, or that node, is stopping), WEFT_ENOMEM, WEFT_EINVAL. */
+ * started as many there as it may), WEFT_ENONODE (not linked with it, or no longer), WEFT_EMINORITY (this node, or
+ * that one, is in a minority: weft_node_options.partition), WEFT_ETIMEDOUT, WEFT_ECANCELED (the caller, or that node,
+ * is stopping), WEFT_ENOMEM, WEFT_EINVAL. */
 WEFT_API int weft_spawn_on(const char *node, const char *actor, weft_pid *out, const struct weft_type_info *type,
                            const void *args, const weft_far_options *options);
 #define WEFT_ARGS(args_type, pointer) args_type##_type(), (1 ? (pointer) : (const struct args_type *)NULL)

@@ -22,6 +22,9 @@ enum {
 #define WEFT_TAG_GROUP_LEAVE (WEFT_TAG_SYSTEM + 6)     /* see weft_group_watch */
 #define WEFT_TAG_SUBSCRIPTION (WEFT_TAG_SYSTEM + 8)    /* see weft_subscribe_with */
 #define WEFT_TAG_STOP (WEFT_TAG_SYSTEM + 9)            /* see weft_trap_stop */
+#define WEFT_TAG_NODE_SUSPECT (WEFT_TAG_SYSTEM + 10)   /* see weft_watch_nodes */
+#define WEFT_TAG_MINORITY (WEFT_TAG_SYSTEM + 11)       /* see weft_watch_nodes */
+#define WEFT_TAG_MAJORITY (WEFT_TAG_SYSTEM + 12)       /* see weft_watch_nodes */
 #define WEFT_TAG_NAME_LOST (WEFT_TAG_SYSTEM + 16)      /* see weft_register_global */
 #define WEFT_TAG_EXCLUSIVE_LOST (WEFT_TAG_SYSTEM + 32) /* see weft/exclusive.h */
 
@@ -72,9 +75,12 @@ WEFT_API int weft_recv_tag(weft_msg **out, uint32_t tag, int64_t deadline);
 WEFT_API int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg,
                              int64_t deadline);
 
-/* [A] From now on the calling actor gets WEFT_TAG_NODE_UP and WEFT_TAG_NODE_DOWN messages in its system lane, first
- * one NODE_UP for each node that is connected already. Their body is a struct weft_node_news; read it with
- * weft_node_news_read. */
+/* [A] From now on the calling actor gets WEFT_TAG_NODE_UP, WEFT_TAG_NODE_SUSPECT and WEFT_TAG_NODE_DOWN messages in
+ * its system lane, first one NODE_UP for each node that is linked already. A suspect is a node whose link is broken
+ * and being resumed, or that does not answer others: what is sent to it waits. Then comes NODE_UP again, and nothing
+ * was lost, or NODE_DOWN. With a policy for partitions (weft_node_options.partition) WEFT_TAG_MINORITY says that this
+ * node has lost the others, `reason` how many, and WEFT_TAG_MAJORITY that they are back. Their body is a struct
+ * weft_node_news; read it with weft_node_news_read. */
 WEFT_API int weft_watch_nodes(void);
 
 WEFT_END

@@ -27,7 +27,7 @@ WEFT_API int weft_register(const char *name);
 /* [A] The same for all nodes: it is a name on this node, and others find it too. It vanishes everywhere when its
  * actor ends or its node is lost, before anybody there hears of that. WEFT_EEXIST: somebody has the name on this
  * node, or a global name that this node knows of. WEFT_EFULL: over a million global names and members of groups on
- * this node. */
+ * this node. WEFT_EMINORITY: see weft_node_options.partition. */
 WEFT_API int weft_register_global(const char *name);
 /* [A] Gives a name back, of either kind. WEFT_ENOACTOR: the caller has no such name. */
 WEFT_API int weft_unregister(const char *name);

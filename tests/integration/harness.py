@@ -187,8 +187,13 @@ class Cluster:
     def url(self, name):
         return f"ipc://{self.folder.name}/{name}.link"
 
+    def prefix(self, name):
+        """What a node's command begins with."""
+        return []
+
     def run(self, name, module, *args, join=()):
-        command = [built("cli", "weft"), "run", module, "--name", name, "--listen", self.url(name)]
+        command = [*self.prefix(name), built("cli", "weft"), "run", module, "--name", name,
+                   "--listen", self.url(name)]
         for other in join:
             command += ["--join", self.url(other)]
         node = self.nodes[name] = Program(*command, "--", *args, env=self.env)

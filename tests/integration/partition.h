@@ -157,21 +157,21 @@ static void net_close(void)
 }
 
 /* Node "nodea" is number 0, and so on; each joins the first one. Comes back when it is there, linked or not. */
-static weft_node *net_node(int i)
+static weft_node *net_node_with(int i, weft_node_options o)
 {
     char name[8] = {'n', 'o', 'd', 'e', (char)('a' + i)};
     const char *listen = "tcp://127.0.0.1:0";
     const char *seeds[] = {net.url[0], net.url[1], net.url[2]};
     weft_node *n = NULL;
-    weft_node_options o = {.name = name,
-                           .workers = 2,
-                           .heartbeat = WEFT_MS(500),
-                           .resume_window = WEFT_SEC(1),
-                           .carrier = next_carrier(),
-                           .listen = &listen,
-                           .listen_count = 1,
-                           .join = seeds,
-                           .join_count = (size_t)WF_MIN(i, 3)};
+    o.name = name;
+    o.workers = 2;
+    o.heartbeat = WEFT_MS(500);
+    o.resume_window = WEFT_SEC(1);
+    o.carrier = next_carrier();
+    o.listen = &listen;
+    o.listen_count = 1;
+    o.join = seeds;
+    o.join_count = (size_t)WF_MIN(i, 3);
     pthread_mutex_lock(&net.lock); /* nothing passes before the proxy knows its URL */
     int rc = weft_node_start(&n, &o);
     if (rc == WEFT_OK) snprintf(net.real[i], sizeof net.real[i], "%s", weft_node_url(n, 0));
@@ -183,6 +183,11 @@ static weft_node *net_node(int i)
     nudge_proxy();
     watch(n);
     return n;
+}
+
+static inline weft_node *net_node(int i)
+{
+    return net_node_with(i, (weft_node_options){0});
 }
 
 /* Cuts or heals the way between two nodes. */

@@ -17,7 +17,7 @@
 /* Lines that actors say; the test waits for the ones it needs. */
 static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t said_more = PTHREAD_COND_INITIALIZER;
-enum { SAID_MAX = 256 };
+enum { SAID_MAX = 1024 };
 static char said[SAID_MAX][200];
 static int said_count;
 
@@ -118,7 +118,8 @@ __attribute__((unused)) static void node_down(weft_node *n)
     ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(10))), WEFT_OK);
 }
 
-/* Says "NODE up OTHER" and "NODE down OTHER: REASON" as they come; `arg` is the node's name. */
+/* Says "NODE up OTHER" and "NODE down OTHER: REASON", suspect, minority and majority, as they come; `arg` is the
+ * node's name. */
 __attribute__((unused)) static void watcher(const void *arg, size_t size)
 {
     (void)size;
@@ -127,8 +128,13 @@ __attribute__((unused)) static void watcher(const void *arg, size_t size)
     while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
         struct weft_node_news news;
         if (weft_node_news_read(m, &news) == WEFT_OK) {
-            if (weft_tag(m) == WEFT_TAG_NODE_UP) say("%s up %s", (const char *)arg, news.name);
-            else say("%s down %s: %s", (const char *)arg, news.name, news.reason);
+            const char *what = weft_tag(m) == WEFT_TAG_NODE_UP        ? "up"
+                               : weft_tag(m) == WEFT_TAG_NODE_DOWN    ? "down"
+                               : weft_tag(m) == WEFT_TAG_NODE_SUSPECT ? "suspect"
+                               : weft_tag(m) == WEFT_TAG_MINORITY     ? "minority"
+                                                                      : "majority";
+            bool plain = weft_tag(m) == WEFT_TAG_NODE_UP || weft_tag(m) == WEFT_TAG_MAJORITY;
+            say("%s %s %s%s%s", (const char *)arg, what, news.name, plain ? "" : ": ", news.reason);
         }
         weft_msg_free(m);
     }

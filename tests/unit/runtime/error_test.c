@@ -10,12 +10,13 @@ static const struct {
     int code;
     const char *name;
 } PINNED[] = {
-    {-1, "WEFT_EINVAL"},    {-2, "WEFT_ENOMEM"},     {-3, "WEFT_ETIMEDOUT"},  {-4, "WEFT_ECANCELED"},
-    {-5, "WEFT_ECLOSED"},   {-6, "WEFT_ENOACTOR"},   {-7, "WEFT_ENONODE"},    {-8, "WEFT_EFULL"},
-    {-9, "WEFT_EFORMAT"},   {-10, "WEFT_ESYSTEM"},   {-11, "WEFT_EEXIST"},    {-12, "WEFT_ETOOBIG"},
-    {-13, "WEFT_EADDRESS"}, {-14, "WEFT_EINUSE"},    {-15, "WEFT_EREFUSED"},  {-16, "WEFT_ERESET"},
-    {-17, "WEFT_EACCESS"},  {-18, "WEFT_ENOTACTOR"}, {-19, "WEFT_ENOTFOUND"}, {-20, "WEFT_EBUSY"},
-    {-21, "WEFT_ENOREPLY"}, {-22, "WEFT_EDEADLOCK"}, {-23, "WEFT_ECHILD"},    {-24, "WEFT_ENOETCD"},
+    {-1, "WEFT_EINVAL"},     {-2, "WEFT_ENOMEM"},     {-3, "WEFT_ETIMEDOUT"},  {-4, "WEFT_ECANCELED"},
+    {-5, "WEFT_ECLOSED"},    {-6, "WEFT_ENOACTOR"},   {-7, "WEFT_ENONODE"},    {-8, "WEFT_EFULL"},
+    {-9, "WEFT_EFORMAT"},    {-10, "WEFT_ESYSTEM"},   {-11, "WEFT_EEXIST"},    {-12, "WEFT_ETOOBIG"},
+    {-13, "WEFT_EADDRESS"},  {-14, "WEFT_EINUSE"},    {-15, "WEFT_EREFUSED"},  {-16, "WEFT_ERESET"},
+    {-17, "WEFT_EACCESS"},   {-18, "WEFT_ENOTACTOR"}, {-19, "WEFT_ENOTFOUND"}, {-20, "WEFT_EBUSY"},
+    {-21, "WEFT_ENOREPLY"},  {-22, "WEFT_EDEADLOCK"}, {-23, "WEFT_ECHILD"},    {-24, "WEFT_ENOETCD"},
+    {-25, "WEFT_EMINORITY"},
 };
 enum { PINNED_COUNT = (int)(sizeof PINNED / sizeof PINNED[0]) };
 

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""A cluster that is cut in two while both sides live: five processes in five network namespaces."""
+import unittest
+
+from harness import eventually
+from members import Members, news_of
+from network import Network
+
+ALL = "abcde"
+FEW, MANY = "de", "abc"
+EMINORITY, ENOACTOR = -25, -6
+
+
+class Hosts(Members):
+    """Each node on a host of its own."""
+
+    def __init__(self):
+        self.network = Network(ALL)
+        super().__init__()
+        self.env.update(WEFT_INSECURE="1", WEFT_HEARTBEAT="0.25", WEFT_PROBE="0.25", WEFT_SUSPICION="4",
+                        WEFT_RESUME_WINDOW="2", WEFT_PARTITION="majority")
+
+    def url(self, name):
+        return f"tcp://{self.network.address[name]}:4100"
+
+    def prefix(self, name):
+        return self.network.enter(name)
+
+    def __exit__(self, *args):
+        super().__exit__(*args)
+        self.network.close()
+
+
+class Cut(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Hosts()
+        self.network = self.cluster.network
+        self.addCleanup(self.cluster.__exit__)
+
+    def five(self):
+        """Each has a global name of its own and is in a group with the others."""
+        nodes = {name: self.cluster.start(name, *([] if name == "a" else ["a"])) for name in ALL}
+        for name in ALL:
+            self.all_up(name)
+            self.ordered(name, f"register boss-{name}", 0)
+            self.ordered(name, "join all", 0)
+        self.converged()
+        return nodes
+
+    def all_up(self, name):
+        self.states(name, **{other: "up" for other in ALL if other != name})
+
+    def states(self, of, **expected):
+        """What that node thinks of some others, sooner or later."""
+        def seen():
+            states = self.cluster.states(of)
+            return all(states.get(name) == [state] for name, state in expected.items())
+        eventually(f"for {of} it is {expected}", seen)
+
+    def ordered(self, of, order, result):
+        eventually(f"{order} on {of}: {result}", lambda: self.cluster.order(of, order) == result)
+
+    def converged(self):
+        for name in ALL:
+            self.ordered(name, "group all", len(ALL))
+            self.ordered(name, "whereis boss-" + ("e" if name in MANY else "a"), 0)
+
+    def says_of_itself(self, name, reason):
+        eventually(f"{name} says {reason!r}", lambda: self.cluster.rows(name)[0]["reason"] == reason)
+
+    def test_the_larger_side_goes_on(self):
+        nodes = self.five()
+        self.network.cut(MANY, FEW)
+        self.network.cut(FEW, MANY)
+        for name in FEW:
+            news_of(nodes[name], name, "minority")
+            self.says_of_itself(name, "in a minority: 2 of 5 nodes are there")
+            self.ordered(name, "minority -", 1)
+            self.states(name, a="down", b="down", c="down")
+        for name in MANY:
+            self.states(name, d="down", e="down")
+            self.says_of_itself(name, "")
+            self.ordered(name, "group all", len(MANY))
+            self.ordered(name, "whereis boss-d", ENOACTOR)
+        # What the few do not do, and the many do.
+        self.ordered("d", "register late", EMINORITY)
+        self.ordered("d", "spawn e", EMINORITY)
+        self.ordered("a", "register late", 0)
+        self.ordered("a", "spawn b", 0)
+        # What the few do all the same.
+        self.ordered("d", "spawn d", 0)
+        self.ordered("d", "group all", len(FEW))
+        self.ordered("d", "whereis boss-e", 0)
+        self.network.heal(MANY, FEW)
+        self.network.heal(FEW, MANY)
+        for name in FEW:
+            news_of(nodes[name], name, "majority")
+        for name in ALL:
+            self.all_up(name)
+            self.says_of_itself(name, "")
+            self.ordered(name, "whereis late", 0)
+        self.ordered("d", "spawn a", 0)
+        self.converged()
+
+    def test_one_way(self):
+        """What a sends to e is lost: the two lose their link, the others keep both, and nobody is in a minority."""
+        nodes = self.five()
+        self.network.cut("a", "e")
+        news_of(nodes["a"], "e", "down")
+        news_of(nodes["e"], "a", "down")
+        self.states("a", b="up", c="up", d="up", e="connecting")
+        self.states("e", a="connecting", b="up", c="up", d="up")
+        for name in "bcd":
+            self.all_up(name)
+        for name in ALL:
+            self.says_of_itself(name, "")
+        self.ordered("a", "whereis boss-e", ENOACTOR)
+        self.network.heal("a", "e")
+        for name in ALL:
+            self.all_up(name)
+        self.converged()
+
+
+if __name__ == "__main__":
+    unittest.main()

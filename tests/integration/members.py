@@ -1,0 +1,44 @@
+"""Nodes that print what they hear of others, and do what they are told: members.c."""
+import json
+import subprocess
+
+from harness import PATIENCE, Cluster, built
+
+MODULE = built("tests", "test_members.so")
+WEFT = built("cli", "weft")
+
+
+class Members(Cluster):
+    def start(self, name, *join, **env):
+        """`env`: options, as WEFT_..."""
+        kept = dict(self.env)
+        self.env.update(env)
+        node = self.run(name, MODULE, join=join)
+        self.env = kept
+        assert node.line() == "watching"
+        return node
+
+    def weft(self, *words):
+        done = subprocess.run([WEFT, *words], env=self.env, capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0, f"{words}: {done.stderr}"
+        return done.stdout
+
+    def rows(self, of):
+        """What `weft nodes` says there, first of the node itself."""
+        return [json.loads(line) for line in self.weft("nodes", "--json", "--node", of).splitlines()]
+
+    def states(self, of):
+        """The states of all runs of each other node, by name."""
+        found = {}
+        for row in self.rows(of)[1:]:
+            found.setdefault(row["name"], []).append(row["state"])
+        return {name: sorted(states) for name, states in found.items()}
+
+    def order(self, of, order):
+        """A verb and a word of members.c; what came of it."""
+        return int(self.weft("call", "do", "--text", order, "--node", of))
+
+
+def news_of(node, name, *what):
+    """The next line about the node of that name, of one of these kinds; others are passed over."""
+    return node.out.next(lambda line: line.split()[0] in what and line.split()[1].rstrip(":") == name, node)

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Who is there, as real processes find out: crash, hang, restart, leave, return, and what nodes say of themselves.
+
+A busy machine may make a node a suspect for a moment, so news that a test is not about are passed over.
+"""
+import os
+import signal
+import unittest
+
+from harness import eventually
+from members import Members, news_of
+
+
+class Membership(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Members()
+        self.addCleanup(self.cluster.__exit__)
+        self.cluster.env.update(WEFT_PROBE="0.2", WEFT_HEARTBEAT="0.2", WEFT_RESUME_WINDOW="60", WEFT_SUSPICION="4")
+
+    def three(self, **env):
+        a = self.cluster.start("a", **env)
+        b, c = (self.cluster.start(name, "a", **env) for name in "bc")
+        for node, others in (a, "bc"), (b, "ac"), (c, "ab"):
+            self.linked(node, others)
+        return a, b, c
+
+    def linked(self, node, others):
+        seen = set()
+        while seen != set(others):
+            seen.add(node.out.next(lambda line: line.startswith("up "), node).split()[1])
+
+    def becomes(self, of, name, *states):
+        eventually(f"{name} is {states} for {of}", lambda: self.cluster.states(of).get(name) == sorted(states))
+
+    def test_crash(self):
+        a, b, c = self.three()
+        c.process.kill()
+        for node in a, b:
+            news_of(node, "c", "suspect")
+            self.assertRegex(news_of(node, "c", "down"), "down c: found to be down by node [ab]$")
+        self.becomes("a", "c", "down")
+        self.becomes("a", "b", "up")
+
+    def test_hang_and_return(self):
+        a, b, c = self.three()
+        os.kill(c.pid, signal.SIGSTOP)
+        for node in a, b:
+            news_of(node, "c", "suspect")
+            news_of(node, "c", "down")
+        os.kill(c.pid, signal.SIGCONT)
+        for node in a, b:
+            news_of(node, "c", "up")
+        for of, name in ("c", "a"), ("c", "b"), ("a", "c"):
+            self.becomes(of, name, "up")
+
+    def test_short_hang_loses_nothing(self):
+        a, _, c = self.three(WEFT_SUSPICION="1000")
+        os.kill(c.pid, signal.SIGSTOP)
+        news_of(a, "c", "suspect")
+        os.kill(c.pid, signal.SIGCONT)
+        self.assertEqual(news_of(a, "c", "up", "down"), "up c")
+
+    def test_restart(self):
+        a, b, c = self.three()
+        c.kill()
+        self.cluster.start("c", "a")
+        for node in a, b:
+            news_of(node, "c", "down")
+            news_of(node, "c", "up")
+        self.becomes("b", "c", "down", "up")
+
+    def test_leave_is_no_crash(self):
+        a, b, c = self.three()
+        c.stop()
+        for node in a, b:
+            self.assertEqual(news_of(node, "c", "down"), "down c: left")
+        self.becomes("b", "c", "left")
+        c = self.cluster.start("c", "b")
+        for node in a, b:
+            self.assertEqual(news_of(node, "c", "up"), "up c")
+        self.linked(c, "ab")
+
+    def test_a_minority_ends_if_it_is_to(self):
+        self.cluster.env.update(WEFT_PARTITION="majority", WEFT_MINORITY="end")
+        a, b = self.cluster.start("a"), self.cluster.start("b", "a")
+        self.linked(a, "b")
+        self.linked(b, "a")
+        b.kill()
+        news_of(a, "b", "down")
+        self.assertEqual(self.cluster.order("a", "minority -"), 0)  # of two halves it is the one with the first name
+        b = self.cluster.start("b", "a")
+        self.linked(b, "a")
+        a.process.kill()
+        b.log("node b ends: it is in a minority: 1 of 2 nodes are there")
+        b.end(code=1)
+
+    def test_metadata_reaches_all(self):
+        self.cluster.start("a", WEFT_META="zone=east,role=db")
+        self.cluster.start("b", "a")
+        self.cluster.start("c", "b", WEFT_META="zone=west")
+
+        def all_know(**expected):
+            for of in "abc":
+                eventually(f"{of} knows what all say",
+                           lambda of=of: {n["name"]: n["meta"] for n in self.cluster.rows(of)} == expected)
+        all_know(a={"zone": "east", "role": "db"}, b={}, c={"zone": "west"})
+        for of, order in ("a", "role=none"), ("b", "color=red"), ("c", "zone"):
+            self.assertEqual(self.cluster.order(of, "describe " + order), 0)
+        all_know(a={"zone": "east", "role": "none"}, b={"color": "red"}, c={})
+        self.assertEqual(self.cluster.order("a", "describe long=" + "x" * 129), -12)
+        self.assertEqual(self.cluster.order("a", "describe =empty"), -1)
+
+
+if __name__ == "__main__":
+    unittest.main()

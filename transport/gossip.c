@@ -1,0 +1,197 @@
+/* Membership in a node: what swim.c says is sent over links, what it learns decides who is dialled, whose link is
+ * given up and who counts as suspect.
+ *
+ * Design notes.
+ * (1) Links watch connections, swim.c watches nodes. A link that is broken is a reason to probe its node next, no
+ *     more: the node is suspect to us, and goes on if the link is resumed. A node that is down ends a broken link at
+ *     once, and one that has been quiet; one from which something is heard is not ended, since that node lives: it is
+ *     told what is said of it, and will refute it.
+ * (2) swim.c must not be called back from its callbacks, and ending a link calls it. So on_changed only notes who it
+ *     was, and `settle` looks at them afterwards. Whoever finds no room among the notes makes it look at all. */
+#include "cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool can_gossip(const struct wf_cluster *c, const struct wf_session *s)
+{
+    return c->swim != NULL && !s->client && wf_session_can(s, WF_CAN_GOSSIP);
+}
+
+/* ---- What swim.c says ------------------------------------------------------------------------------------------ */
+
+static bool on_send(void *arg, uint64_t to, const void *frame, size_t size)
+{
+    struct wf_cluster *c = arg;
+    struct wf_session *s = wf_links_find(c, to);
+    if (s == NULL || s->state != WF_STATE_UP || !can_gossip(c, s)) return false;
+    struct wf_batch *b = wf_batch_new(s, size);
+    if (b == NULL) return false;
+    memcpy(b->data + b->size, frame, size);
+    weft_writer w = {.size = size};
+    wf_session_say_first(s, b, &w);
+    return true;
+}
+
+static void on_changed(void *arg, const struct wf_swim_member *m, enum wf_swim_state before)
+{
+    struct wf_cluster *c = arg;
+    (void)before;
+    if (c->changed_count < WF_COUNT(c->changed)) c->changed[c->changed_count] = m->node;
+    c->changed_count++;
+}
+
+static const struct wf_swim_user user = {on_send, on_changed};
+
+/* ---- What it means for links and peers ------------------------------------------------------------------------- */
+
+const struct wf_swim_member *wf_gossip_member(const struct wf_cluster *c, uint64_t incarnation)
+{
+    return c->swim == NULL ? NULL : wf_swim_find(c->swim, incarnation);
+}
+
+static void explain(const struct wf_cluster *c, const struct wf_swim_member *m, char out[WF_REASON_TEXT])
+{
+    static const char *const what[] = {"", "no answer to node ", "found to be down by node ", "left"};
+    bool blamed = m->state == WF_SWIM_SUSPECT || m->state == WF_SWIM_DOWN;
+    const struct wf_swim_member *by = blamed ? wf_swim_find(c->swim, m->by[0]) : NULL;
+    weft_text name = by != NULL ? by->name : weft_cstr(blamed ? "?" : "");
+    snprintf(out, WF_REASON_TEXT, "%s%.*s", what[m->state], WEFT_STR(name));
+}
+
+static bool is_heard(const struct wf_session *s)
+{
+    int64_t heard = atomic_load_explicit(&s->last_heard, memory_order_relaxed);
+    return s->state == WF_STATE_UP && wf_transport_now(s->t) - heard <= 2 * s->heartbeat;
+}
+
+static void review_gone(struct wf_cluster *c, const struct wf_swim_member *m, struct wf_peer *p, const char *why)
+{
+    struct wf_session *s = p->session;
+    bool left = m->state == WF_SWIM_LEFT;
+    if (s == NULL) {
+        wf_peers_gone(c, p, why, left);
+    } else if (left) {
+        if (s->state == WF_STATE_BROKEN) wf_links_end(c, s, why); /* else its BYE comes behind all it has to say */
+    } else if (is_heard(s)) {
+        wf_swim_greet(c->swim, m->node);
+    } else {
+        wf_links_end(c, s, why);
+    }
+}
+
+static void review(struct wf_cluster *c, const struct wf_swim_member *m)
+{
+    if (m == c->swim->self) return;
+    wf_partition_review(&c->partition, m);
+    char why[WF_REASON_TEXT];
+    explain(c, m, why);
+    struct wf_peer *p = wf_swim_present(m) ? wf_peers_member(c, m) : wf_peers_find(c, m->node);
+    if (p == NULL) return;
+    if (!wf_swim_present(m)) review_gone(c, m, p, why);
+    else if (p->session != NULL) wf_peers_review(c, p->session, why);
+}
+
+/* Ending links makes more changes. */
+static void settle(struct wf_cluster *c)
+{
+    while (c->changed_count > 0) {
+        uint64_t changed[WF_COUNT(c->changed)];
+        uint32_t count = c->changed_count;
+        c->changed_count = 0;
+        memcpy(changed, c->changed, sizeof changed);
+        for (uint32_t i = 0; count <= WF_COUNT(changed) && i < count; i++) {
+            const struct wf_swim_member *m = wf_swim_find(c->swim, changed[i]);
+            if (m != NULL) review(c, m);
+        }
+        for (uint32_t i = 0; count > WF_COUNT(changed) && i < c->swim->count; i++) review(c, c->swim->at[i]);
+    }
+}
+
+/* ---- What links say to it -------------------------------------------------------------------------------------- */
+
+void wf_gossip_linked(struct wf_cluster *c, struct wf_session *s)
+{
+    if (!can_gossip(c, s)) return;
+    wf_swim_greet(c->swim, s->incarnation);
+    settle(c);
+}
+
+void wf_gossip_broken(struct wf_cluster *c, const struct wf_session *s)
+{
+    const struct wf_swim_member *m = can_gossip(c, s) ? wf_swim_find(c->swim, s->incarnation) : NULL;
+    if (m == NULL) return;
+    if (wf_swim_present(m)) wf_swim_doubt(c->swim, m->node, wf_transport_now(c->t));
+    else on_changed(c, m, m->state); /* only what was heard of it has kept the link */
+}
+
+void wf_gossip_ended(struct wf_cluster *c, const struct wf_session *s, bool left)
+{
+    const struct wf_swim_member *m = can_gossip(c, s) && !c->leaving ? wf_swim_find(c->swim, s->incarnation) : NULL;
+    if (m == NULL) return;
+    int64_t now = wf_transport_now(c->t);
+    if (left) wf_swim_declare(c->swim, m->node, WF_SWIM_LEFT, now);
+    else wf_swim_doubt(c->swim, m->node, now);
+    on_changed(c, m, m->state); /* it may be a member without a link. Settling is for the tick: we may be within it */
+}
+
+void wf_gossip_frame(struct wf_cluster *c, struct wf_session *s, const void *data, size_t size)
+{
+    if (!can_gossip(c, s)) return;
+    (void)wf_swim_receive(c->swim, s->incarnation, data, size, wf_transport_now(c->t)); /* it was checked before */
+    settle(c);
+}
+
+int64_t wf_gossip_tick(struct wf_cluster *c, int64_t now)
+{
+    if (c->swim == NULL) return WEFT_FOREVER;
+    settle(c);
+    int64_t at = wf_swim_tick(c->swim, now);
+    if (c->changed_count == 0) return at;
+    settle(c);
+    return wf_swim_tick(c->swim, now);
+}
+
+void wf_gossip_leave(struct wf_cluster *c)
+{
+    if (c->swim != NULL) wf_swim_leave(c->swim, wf_transport_now(c->t));
+    c->changed_count = 0;
+}
+
+/* ---- This node's own record ------------------------------------------------------------------------------------ */
+
+static weft_text own_record(struct wf_transport *t, uint8_t buffer[WF_SWIM_RECORD_MAX])
+{
+    weft_writer w = weft_writer_on(buffer, WF_SWIM_RECORD_MAX);
+    pf_mutex_lock(t->lock);
+    struct wf_swim_record r = wf_meta_record(&t->meta);
+    r.name = weft_cstr(t->node->name);
+    r.url_count = t->url_count;
+    for (uint32_t i = 0; i < t->url_count; i++) r.url[i] = weft_cstr(t->url[i]);
+    wf_put_swim_record(&w, &r);
+    pf_mutex_unlock(t->lock);
+    WF_ASSERT(w.error == 0);
+    return (weft_text){(const char *)buffer, w.size};
+}
+
+void wf_gossip_describe(struct wf_cluster *c)
+{
+    uint8_t buffer[WF_SWIM_RECORD_MAX];
+    if (c->swim == NULL || c->leaving) return;
+    if (wf_swim_describe(c->swim, own_record(c->t, buffer), wf_transport_now(c->t)) < 0)
+        weft_log(WEFT_ERROR, "out of memory: other nodes do not hear of new metadata");
+}
+
+int wf_gossip_create(struct wf_transport *t)
+{
+    if (t->client) return WEFT_OK;
+    uint8_t buffer[WF_SWIM_RECORD_MAX];
+    struct pf_env *env = t->node->workers.env;
+    const weft_node_options *o = &t->node->options;
+    struct wf_swim_options so = {.period = o->probe_period, .suspicion = (uint32_t)o->suspicion};
+    env->random(env, &so.seed, sizeof so.seed);
+    struct wf_cluster *c = t->cluster;
+    c->swim = wf_swim_new(&so, &user, c, t->node->incarnation, own_record(t, buffer), wf_transport_now(t));
+    return c->swim == NULL ? WEFT_ENOMEM : wf_partition_init(c, o);
+}

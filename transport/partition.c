@@ -1,0 +1,199 @@
+/* What a node does when it can reach only a part of its cluster: docs/membership.md.
+ *
+ * Design notes.
+ * (1) `base` is who there should be: every member that was ever there, less those that have left, and less those that
+ *     went down while this node was on the side of the many, and all was quiet for longer than any suspicion lasts.
+ *     So the side of the few can never come to think that it is all there is, however long the cut lasts.
+ * (2) To be on the safe side with what is exclusive, suspects count as gone here, and so does whoever's link is
+ *     broken until it has answered by way of others: the few should know before the many have given them up. */
+#include "cluster.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct wf_base_member *find(struct wf_partition *p, uint64_t node)
+{
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->base[i].node == node) return &p->base[i];
+    return NULL;
+}
+
+static void drop(struct wf_partition *p, struct wf_base_member *m)
+{
+    *m = p->base[--p->count];
+}
+
+static bool grow(struct wf_partition *p)
+{
+    if (p->count < p->capacity) return true;
+    uint32_t wanted = WF_MAX(16u, p->capacity * 2);
+    struct wf_base_member *more = realloc(p->base, wanted * sizeof *more);
+    if (more == NULL) return false;
+    p->base = more;
+    p->capacity = wanted;
+    return true;
+}
+
+void wf_partition_review(struct wf_partition *p, const struct wf_swim_member *m)
+{
+    struct wf_base_member *known = find(p, m->node);
+    if (p->policy != WEFT_PARTITION_MAJORITY) return;
+    if (m->state == WF_SWIM_LEFT) {
+        if (known != NULL) drop(p, known);
+        return;
+    }
+    if (known != NULL || !wf_swim_present(m)) return;
+    char name[WF_NODE_NAME_MAX + 1];
+    snprintf(name, sizeof name, "%.*s", WEFT_STR(m->name));
+    for (uint32_t i = p->count; i-- > 0;)
+        if (strcmp(p->base[i].name, name) == 0) drop(p, &p->base[i]); /* this is its successor */
+    if (!grow(p)) return; /* it will come again: every change of the member is reviewed */
+    p->base[p->count].node = m->node;
+    memcpy(p->base[p->count++].name, name, sizeof name);
+}
+
+/* ---- Many or few ----------------------------------------------------------------------------------------------- */
+
+static bool sooner(const struct wf_base_member *a, const struct wf_base_member *b)
+{
+    int order = strcmp(a->name, b->name);
+    return order != 0 ? order < 0 : a->node < b->node;
+}
+
+/* `strict`: suspects count as gone. */
+static bool counts(const struct wf_swim *s, uint64_t node, bool strict)
+{
+    const struct wf_swim_member *m = wf_swim_find(s, node);
+    if (m == NULL) return false;
+    if (m == s->self) return true;
+    return strict ? m->state == WF_SWIM_ALIVE && !m->doubted : wf_swim_present(m);
+}
+
+static bool is_few_of_base(const struct wf_partition *p, const struct wf_swim *s, bool strict, uint32_t *there)
+{
+    const struct wf_base_member *lowest = NULL;
+    for (uint32_t i = 0; i < p->count; i++) {
+        *there += counts(s, p->base[i].node, strict);
+        if (lowest == NULL || sooner(&p->base[i], lowest)) lowest = &p->base[i];
+    }
+    if (2 * *there != p->count) return 2 * *there < p->count;
+    return lowest != NULL && !counts(s, lowest->node, strict);
+}
+
+static bool is_few(const struct wf_partition *p, const struct wf_swim *s, bool strict, uint32_t *there)
+{
+    *there = 0;
+    if (p->policy == WEFT_PARTITION_MAJORITY) return is_few_of_base(p, s, strict, there);
+    for (uint32_t i = 0; i < s->count; i++) *there += counts(s, s->at[i]->node, strict);
+    return *there < p->quorum;
+}
+
+/* See note 1. Returns when to look again. */
+static int64_t shrink(struct wf_partition *p, const struct wf_swim *s, int64_t now)
+{
+    bool gone = false;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct wf_swim_member *m = wf_swim_find(s, p->base[i].node);
+        bool there = m != NULL && wf_swim_present(m);
+        if (there && m != s->self && !counts(s, m->node, true)) p->quiet_since = now;
+        gone = gone || !there;
+    }
+    if (p->few) p->quiet_since = now;
+    if (!gone || p->few) return WEFT_FOREVER;
+    int64_t at = p->quiet_since + wf_swim_longest(s);
+    if (now < at) return at;
+    for (uint32_t i = 0; i < p->count;) {
+        const struct wf_swim_member *m = wf_swim_find(s, p->base[i].node);
+        if (m == NULL || !wf_swim_present(m)) drop(p, &p->base[i]);
+        else i++;
+    }
+    return WEFT_FOREVER;
+}
+
+bool wf_partition_look(struct wf_partition *p, const struct wf_swim *s, int64_t now, int64_t *again)
+{
+    bool few = is_few(p, s, true, &p->there), changed = few != p->few;
+    p->few = few;
+    if (changed && few) p->quiet_since = now;
+    *again = p->policy == WEFT_PARTITION_MAJORITY ? shrink(p, s, now) : WEFT_FOREVER;
+    return changed;
+}
+
+bool wf_partition_is_final(const struct wf_partition *p, const struct wf_swim *s)
+{
+    uint32_t there;
+    return is_few(p, s, false, &there);
+}
+
+/* ---- What follows ---------------------------------------------------------------------------------------------- */
+
+static void note(struct wf_cluster *c)
+{
+    struct wf_partition *p = &c->partition;
+    uint32_t of = p->policy == WEFT_PARTITION_MAJORITY ? p->count : p->quorum;
+    pf_mutex_lock(c->t->lock);
+    p->text[0] = '\0';
+    if (p->few)
+        snprintf(p->text, sizeof p->text, "in a minority: %" PRIu32 " of %" PRIu32 " nodes are there", p->there, of);
+    pf_mutex_unlock(c->t->lock);
+    /* Relaxed: it guards nothing, and whoever reads it a little late did so a little earlier. */
+    atomic_store_explicit(&c->t->node->minority, p->few, memory_order_relaxed);
+}
+
+static void tell(struct wf_cluster *c)
+{
+    const struct wf_partition *p = &c->partition;
+    if (p->few) weft_log(WEFT_WARN, "this node is %s", p->text);
+    else weft_log(WEFT_INFO, "this node is in a minority no more");
+    wf_links_tell_self(c, p->few ? WEFT_TAG_MINORITY : WEFT_TAG_MAJORITY, p->text);
+}
+
+static void end_node(struct wf_cluster *c)
+{
+    struct wf_transport *t = c->t;
+    char why[WF_REASON_TEXT];
+    snprintf(why, sizeof why, "it is %s", c->partition.text);
+    pf_mutex_lock(t->lock);
+    bool first = t->fatal[0] == '\0';
+    if (first) snprintf(t->fatal, sizeof t->fatal, "%s", why);
+    void (*notify)(void *, int, const char *) = t->notify;
+    void *arg = t->notify_arg;
+    pf_mutex_unlock(t->lock);
+    if (!first) return;
+    weft_log(WEFT_ERROR, "node %s ends: %s", t->node->name, why);
+    if (notify != NULL) notify(arg, WF_NOTIFY_FATAL, why);
+}
+
+int64_t wf_partition_tick(struct wf_cluster *c, int64_t now)
+{
+    struct wf_partition *p = &c->partition;
+    int64_t again = WEFT_FOREVER;
+    if (p->policy == WEFT_PARTITION_NONE || c->swim == NULL || c->leaving) return again;
+    uint32_t before = p->there;
+    bool changed = wf_partition_look(p, c->swim, now, &again);
+    if (changed || p->there != before) note(c);
+    if (changed) tell(c);
+    if (p->few && p->ends && c->ever_up && wf_partition_is_final(p, c->swim)) end_node(c);
+    return again;
+}
+
+int wf_partition_init(struct wf_cluster *c, const weft_node_options *o)
+{
+    struct wf_partition *p = &c->partition;
+    p->policy = o->partition;
+    p->quorum = o->quorum;
+    p->ends = o->partition_ends;
+    if (p->policy == WEFT_PARTITION_NONE || c->swim == NULL) return WEFT_OK;
+    wf_partition_review(p, c->swim->self);
+    if (p->policy == WEFT_PARTITION_MAJORITY && p->count == 0) return WEFT_ENOMEM;
+    p->few = is_few(p, c->swim, true, &p->there);
+    note(c);
+    return WEFT_OK;
+}
+
+void wf_partition_finish(struct wf_partition *p)
+{
+    free(p->base);
+}
