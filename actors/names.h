@@ -12,11 +12,10 @@
 
 #include "base.h"
 #include "list.h"
+#include "text.h"
 
 #include <weft/pack.h>
 #include <weft/pid.h>
-
-enum { WF_NAME_MAX = 64 };
 
 /* Of two registrations of one global name: whether the first is the one that holds. */
 static inline bool wf_name_wins(uint64_t stamp, uint64_t node, uint64_t other_stamp, uint64_t other_node)

@@ -3,6 +3,7 @@
 #include "supervisor.h"
 #include "log.h"
 #include "offload.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,13 +45,6 @@ static const struct wf_hooks hooks = {
     .flush = end_turn,
 };
 
-static bool node_name_is_good(const char *name)
-{
-    size_t size = strlen(name);
-    return size >= 1 && size <= 64 &&
-           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") == size;
-}
-
 static int refuse_option(const char *option, const char *why)
 {
     weft_log(WEFT_ERROR, "node option %s: %s", option, why);
@@ -59,9 +53,9 @@ static int refuse_option(const char *option, const char *why)
 
 static int check_options(const weft_node_options *o)
 {
-    if (o->name != NULL && !node_name_is_good(o->name))
+    if (o->name != NULL && !wf_is_name(o->name))
         return refuse_option("name", "1 to 64 letters, digits, '_', '-', '.'");
-    if (o->cluster != NULL && !node_name_is_good(o->cluster))
+    if (o->cluster != NULL && !wf_is_name(o->cluster))
         return refuse_option("cluster", "1 to 64 letters, digits, '_', '-', '.'");
     if (o->workers < 0 || o->workers > WF_WORKERS_MAX) return refuse_option("workers", "1 to 64");
     if (o->carrier != NULL && strcmp(o->carrier, "tcp") != 0 && strcmp(o->carrier, "nng") != 0)

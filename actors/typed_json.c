@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base.h"
+#include "text.h"
 #include "typed.h"
 #include <weft/error.h>
 
@@ -183,16 +184,11 @@ static void add_string(struct json *j, weft_text t)
 
 static void add_base64(struct json *j, weft_text t)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const uint8_t *at = (const uint8_t *)t.data;
     add(j, "\"", 1);
     for (size_t i = 0; i < t.size; i += 3) {
-        size_t left = t.size - i;
-        uint32_t bits = (uint32_t)at[i] << 16;
-        if (left > 1) bits |= (uint32_t)at[i + 1] << 8;
-        if (left > 2) bits |= at[i + 2];
-        char four[4] = {digits[bits >> 18], digits[bits >> 12 & 63], left > 1 ? digits[bits >> 6 & 63] : '=',
-                        left > 2 ? digits[bits & 63] : '='};
+        char four[4];
+        wf_base64(at + i, t.size - i, four);
         add(j, four, 4);
     }
     add(j, "\"", 1);

@@ -192,9 +192,7 @@ static int add_sans(struct issue *is)
 
 static int check_name(const struct cli *c, const char *name)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    size_t n = strlen(name);
-    if (n == 0 || n > 64 || strspn(name, letters) != n || name[0] == '.' || name[0] == '-')
+    if (!cli_is_node_name(name) || name[0] == '-')
         return cli_fail(c, CLI_USAGE, "'%s' is no node name: 1 to 64 letters, digits, '_', '-' and '.'", name);
     if (strcmp(name, "ca") == 0)
         return cli_fail(c, CLI_USAGE, "'ca' is the authority's name; call the node something else");

@@ -31,6 +31,8 @@ int cli_compile(const struct cli *c, const char *source, char out[PATH_MAX]);
 weft_actor *cli_load(const struct cli *c, const char *path);
 
 /* ---- sockets.c: the nodes of this user on this machine --------------------------------------------------------- */
+enum { CLI_NODE_NAME_MAX = 64 };
+bool cli_is_node_name(const char *name); /* that can also be the name of a file that is seen */
 /* $XDG_RUNTIME_DIR/weft or /tmp/weft-UID; made if it is not there, refused unless it is ours alone. CLI_OK or an exit
  * code after a message. */
 int cli_socket_folder(const struct cli *c, char out[PATH_MAX]);

@@ -50,7 +50,7 @@ int cli_check_tls(const struct cli *c, const char *name)
 }
 
 /* The only certificate of the folder beside the authority's; "admin", if that is there. */
-static int find_identity(const struct cli *c, char out[65])
+static int find_identity(const struct cli *c, char out[WF_IDENTITY_NAME])
 {
     char folder[WF_TLS_PATH];
     int found = 0;
@@ -65,7 +65,7 @@ static int find_identity(const struct cli *c, char out[65])
         if (n < 5 || n > 68 || strcmp(e->d_name + n - 4, ".crt") != 0 || strcmp(e->d_name, "ca.crt") == 0) continue;
         bool admin = strcmp(e->d_name, "admin.crt") == 0;
         found = admin ? 1 : found + 1;
-        snprintf(out, 65, "%.*s", (int)(n - 4), e->d_name);
+        snprintf(out, WF_IDENTITY_NAME, "%.*s", (int)(n - 4), e->d_name);
         if (admin) break;
     }
     closedir(dir);
@@ -77,14 +77,14 @@ static int find_identity(const struct cli *c, char out[65])
 }
 
 /* A local node needs none; nor is there one if --tls was not given: then dialling says so. */
-static int use_tls(const struct cli_client *k, char name[65], weft_node_options *o)
+static int use_tls(const struct cli_client *k, char name[WF_IDENTITY_NAME], weft_node_options *o)
 {
     bool tls = strncmp(k->url, "tls+", 4) == 0 || strncmp(k->url, "wss://", 6) == 0;
     int rc = CLI_OK;
     if (!tls || k->c->tls == NULL) return CLI_OK;
     if (k->c->as == NULL) rc = find_identity(k->c, name);
-    else if (strlen(k->c->as) > 64) rc = cli_fail(k->c, CLI_USAGE, "--as: no name is so long");
-    else snprintf(name, 65, "%s", k->c->as);
+    else if (strlen(k->c->as) >= WF_IDENTITY_NAME) rc = cli_fail(k->c, CLI_USAGE, "--as: no name is so long");
+    else snprintf(name, WF_IDENTITY_NAME, "%s", k->c->as);
     if (rc == CLI_OK) rc = cli_check_tls(k->c, name);
     o->tls = k->c->tls;
     o->tls_as = name;
@@ -93,7 +93,7 @@ static int use_tls(const struct cli_client *k, char name[65], weft_node_options 
 
 int cli_with_node(struct cli_client *k)
 {
-    char identity[65];
+    char identity[WF_IDENTITY_NAME];
     int rc = cli_node_url(k->c, k->url);
     if (rc != CLI_OK) return rc;
     const char *join = k->url;

@@ -11,11 +11,11 @@
 
 #include "cli.h"
 
-enum { NODES_MAX = 64, NAME_MAX_BYTES = 64 };
+enum { NODES_MAX = 64 };
 
 struct nodes {
     size_t count;
-    char name[NODES_MAX][NAME_MAX_BYTES + 1];
+    char name[NODES_MAX][CLI_NODE_NAME_MAX + 1];
 };
 
 int cli_socket_folder(const struct cli *c, char out[PATH_MAX])
@@ -35,20 +35,20 @@ int cli_socket_folder(const struct cli *c, char out[PATH_MAX])
     return CLI_OK;
 }
 
-static bool is_name(const char *name)
+bool cli_is_node_name(const char *name)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
     size_t n = strlen(name);
-    return n > 0 && n <= NAME_MAX_BYTES && strspn(name, letters) == n && name[0] != '.';
+    return n > 0 && n <= CLI_NODE_NAME_MAX && strspn(name, letters) == n && name[0] != '.';
 }
 
 int cli_socket_path(const struct cli *c, const char *name, char out[PATH_MAX])
 {
     char folder[PATH_MAX];
-    if (!is_name(name)) {
+    if (!cli_is_node_name(name)) {
         return cli_fail(c, CLI_USAGE,
                         "'%s' is no node name: 1 to %d letters, digits, '_', '-' and '.', no leading dot", name,
-                        NAME_MAX_BYTES);
+                        CLI_NODE_NAME_MAX);
     }
     int rc = cli_socket_folder(c, folder);
     if (rc != CLI_OK) return rc;
@@ -84,7 +84,7 @@ static void forget_silent(const char *folder, struct nodes *nodes)
 {
     size_t kept = 0;
     for (size_t i = 0; i < nodes->count; i++) {
-        char path[PATH_MAX + NAME_MAX_BYTES + 8];
+        char path[PATH_MAX + CLI_NODE_NAME_MAX + 8];
         snprintf(path, sizeof path, "%s/%s.sock", folder, nodes->name[i]);
         if (cli_socket_answers(path)) memmove(nodes->name[kept++], nodes->name[i], sizeof nodes->name[i]);
     }
@@ -99,7 +99,7 @@ static void list_nodes(const char *folder, struct nodes *out)
     const struct dirent *entry;
     while ((entry = readdir(dir)) != NULL && out->count < NODES_MAX) {
         size_t n = strlen(entry->d_name);
-        if (n <= 5 || n - 5 > NAME_MAX_BYTES || strcmp(entry->d_name + n - 5, ".sock") != 0) continue;
+        if (n <= 5 || n - 5 > CLI_NODE_NAME_MAX || strcmp(entry->d_name + n - 5, ".sock") != 0) continue;
         memcpy(out->name[out->count], entry->d_name, n - 5);
         out->name[out->count++][n - 5] = '\0';
     }

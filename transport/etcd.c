@@ -14,7 +14,7 @@ enum phase { PHASE_SIGN_ON, PHASE_GRANT, PHASE_REGISTER, PHASE_LIST, PHASE_READY
 struct ask {
     struct wf_link in_queue;
     enum wf_ask_kind kind;
-    char name[WF_EXCLUSIVE_NAME_MAX + 1];
+    char name[WF_NAME_MAX + 1];
     int64_t token;
 };
 
@@ -203,7 +203,7 @@ static void on_key(struct wf_etcd *e, const struct json_t *kv, bool gone, int64_
         else if (wf_etcd_unbase64(wf_etcd_text(kv, "value"), value, sizeof value)) keep_node(e, id, value);
         if (strcmp(id, e->self) == 0) e->here = !gone;
     } else if (strncmp(key + n, "exclusive/", 10) == 0 && gone) {
-        if (strlen(key + n + 10) <= WF_EXCLUSIVE_NAME_MAX) tell(e, WF_TELL_FREED, key + n + 10, revision);
+        if (strlen(key + n + 10) <= WF_NAME_MAX) tell(e, WF_TELL_FREED, key + n + 10, revision);
     }
 }
 

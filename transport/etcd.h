@@ -14,10 +14,9 @@
 #define WF_ETCD_H
 
 #include "discover.h"
+#include "text.h"
 
 struct wf_etcd;
-
-enum { WF_EXCLUSIVE_NAME_MAX = 64 };
 
 enum wf_ask_kind { WF_ASK_ACQUIRE, WF_ASK_RELEASE };
 enum wf_tell_kind {
@@ -32,7 +31,7 @@ enum wf_tell_kind {
 struct wf_tell {
     struct wf_link in_queue;
     enum wf_tell_kind kind;
-    char name[WF_EXCLUSIVE_NAME_MAX + 1];
+    char name[WF_NAME_MAX + 1];
     int64_t number, lease;
 };
 

@@ -22,7 +22,7 @@ struct wf_request {
     enum wf_request_kind kind;
     int64_t lease; /* the session's when it was sent */
     int64_t sent_at;
-    char name[WF_EXCLUSIVE_NAME_MAX + 1];
+    char name[WF_NAME_MAX + 1];
     int64_t token;
     /* Once it is over: */
     const struct json_t *answer; /* or NULL, and then */

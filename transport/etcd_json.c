@@ -8,28 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 char *wf_etcd_base64(const char *text)
 {
     size_t size = strlen(text), at = 0;
     char *out = malloc((size + 2) / 3 * 4 + 1);
     if (out == NULL) return NULL;
-    for (size_t i = 0; i < size; i += 3) {
-        uint32_t bits = (uint32_t)(uint8_t)text[i] << 16;
-        if (i + 1 < size) bits |= (uint32_t)(uint8_t)text[i + 1] << 8;
-        if (i + 2 < size) bits |= (uint8_t)text[i + 2];
-        out[at++] = digits[bits >> 18];
-        out[at++] = digits[bits >> 12 & 63];
-        out[at++] = i + 1 < size ? digits[bits >> 6 & 63] : '=';
-        out[at++] = i + 2 < size ? digits[bits & 63] : '=';
-    }
+    for (size_t i = 0; i < size; i += 3, at += 4) wf_base64((const uint8_t *)text + i, size - i, out + at);
     out[at] = '\0';
     return out;
 }
 
 bool wf_etcd_unbase64(const char *text, char *out, size_t size)
 {
+    static const char digits[] = WF_BASE64_DIGITS;
     uint32_t bits = 0;
     int have = 0;
     size_t at = 0;

@@ -43,9 +43,9 @@ struct waiter {
 
 struct claim {
     struct wf_link in_all;
-    char name[WF_EXCLUSIVE_NAME_MAX + 1];
+    char name[WF_NAME_MAX + 1];
     enum state state;
-    bool unsure;    /* TAKEN, LEAVING: to be asked again once etcd can be reached */
+    bool unsure;    /* LEAVING: to be asked again once etcd can be reached */
     int64_t freed;  /* the last revision at which it became free */
     weft_pid owner; /* HELD */
     weft_monitor_ref ref;
@@ -84,10 +84,8 @@ static struct claim *find_or_make(struct service *s, const char *name)
 static void ask(struct service *s, struct claim *c, enum wf_ask_kind kind)
 {
     c->state = kind == WF_ASK_ACQUIRE ? ASKING : LEAVING;
-    c->unsure = false;
-    if (wf_etcd_ask(s->t->etcd, kind, c->name, (int64_t)c->held.token) == WEFT_OK) return;
-    if (kind == WF_ASK_ACQUIRE) c->state = TAKEN;
-    c->unsure = true;
+    c->unsure = wf_etcd_ask(s->t->etcd, kind, c->name, (int64_t)c->held.token) != WEFT_OK;
+    if (c->unsure && kind == WF_ASK_ACQUIRE) c->state = TAKEN;
 }
 
 /* It is nobody's here: asks for it if somebody waits, else forgets it. */
@@ -142,8 +140,7 @@ static void lost(struct claim *c)
         (void)weft_demonitor(c->ref);
         tell_lost(c);
     }
-    c->state = TAKEN;
-    c->unsure = true; /* until there is a lease again */
+    c->state = TAKEN; /* until there is a lease again */
 }
 
 /* ---- What etcd says -------------------------------------------------------------------------------------------- */
@@ -217,7 +214,7 @@ static void on_tell(struct service *s, const struct wf_tell *t)
         break;
     case WF_TELL_FAILED:
         if (c->state == ASKING) c->state = TAKEN;
-        c->unsure = true;
+        else c->unsure = true;
         break;
     case WF_TELL_FREED: on_freed(s, c, t->number); break;
     default: break;
@@ -300,7 +297,7 @@ static void on_down(struct service *s, const weft_msg *m)
 /* True: the message is kept. */
 static bool on_message(struct service *s, weft_msg *m)
 {
-    char name[WF_EXCLUSIVE_NAME_MAX + 1] = "";
+    char name[WF_NAME_MAX + 1] = "";
     if (weft_tag(m) == WEFT_TAG_DOWN) {
         on_down(s, m);
         return false;
@@ -365,11 +362,9 @@ int wf_exclusive_start(struct wf_transport *t)
 
 static int check(const char *name, struct wf_transport **t)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     const weft_node *node = weft_here();
     if (node == NULL) return WEFT_ENOTACTOR;
-    size_t n = name == NULL ? 0 : strlen(name);
-    if (n == 0 || n > WF_EXCLUSIVE_NAME_MAX || name[strspn(name, letters)] != '\0') return WEFT_EINVAL;
+    if (name == NULL || !wf_is_name(name)) return WEFT_EINVAL;
     *t = node->transport;
     return *t == NULL || (*t)->etcd == NULL ? WEFT_ENOETCD : WEFT_OK;
 }

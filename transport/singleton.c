@@ -11,7 +11,7 @@
 #define PAUSE WEFT_SEC(1) /* for another node to have a go */
 
 struct keeper {
-    char name[WF_EXCLUSIVE_NAME_MAX + 1];
+    char name[WF_NAME_MAX + 1];
     weft_actor *body;
     weft_spawn_options options;
     size_t size;
