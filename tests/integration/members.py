@@ -10,9 +10,9 @@ WEFT = built("cli", "weft")
 
 class Members(Cluster):
     def start(self, name, *join, **env):
-        """`env`: options, as WEFT_..."""
+        """`env`: options, as WEFT_... Who shows its metadata is a member there, and not only linked."""
         kept = dict(self.env)
-        self.env.update(env)
+        self.env.update({"WEFT_META": f"is={name}"}, **env)
         node = self.run(name, MODULE, join=join)
         self.env = kept
         assert node.line() == "watching"
@@ -28,10 +28,11 @@ class Members(Cluster):
         return [json.loads(line) for line in self.weft("nodes", "--json", "--node", of).splitlines()]
 
     def states(self, of):
-        """The states of all runs of each other node, by name."""
+        """The states of all runs of each other member, by name."""
         found = {}
         for row in self.rows(of)[1:]:
-            found.setdefault(row["name"], []).append(row["state"])
+            if row["meta"]:
+                found.setdefault(row["name"], []).append(row["state"])
         return {name: sorted(states) for name, states in found.items()}
 
     def order(self, of, order):
