@@ -75,6 +75,7 @@ const char *wf_tcp_explain(int64_t error)
     case WEFT_EADDRESS: return "the address does not exist here";
     case WEFT_EACCESS: return "permission denied";
     case WEFT_ENOMEM: return "out of memory";
+    case WEFT_EFULL: return "no file descriptors are left: raise ulimit -n";
     case WEFT_ETIMEDOUT: return "no answer";
     default: return weft_strerror((int)error);
     }
@@ -445,7 +446,7 @@ int wf_tcp_conn_new(struct tcp_carrier *k, pf_handle h, void *tag, const struct 
     if (fits) return WEFT_OK;
     pf_close(h);
     free(c);
-    return WEFT_EFULL;
+    return WEFT_ECLOSED;
 }
 
 /* ---- The carrier ----------------------------------------------------------------------------------------------- */
@@ -462,7 +463,7 @@ static int carrier_dial(struct wf_carrier *base, const char *url, void *tag, cha
     }
     int rc = pf_connect(&h, &to);
     if (rc == WEFT_OK || rc == PF_AGAIN) rc = wf_tcp_conn_new(k, h, tag, &to, rc == PF_AGAIN);
-    if (rc < 0) snprintf(why, WF_REASON_TEXT, "%s", rc == WEFT_EFULL ? "stopping" : wf_tcp_explain(rc));
+    if (rc < 0) snprintf(why, WF_REASON_TEXT, "%s", rc == WEFT_ECLOSED ? "stopping" : wf_tcp_explain(rc));
     return rc;
 }
 

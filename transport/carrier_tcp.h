@@ -25,7 +25,7 @@ bool wf_tcp_parse(const char *url, struct pf_address *out);
 struct wf_worker *wf_tcp_next_worker(struct tcp_carrier *k);
 /* One of those that `count` counts has been freed. The carrier may be, too, from then on. */
 void wf_tcp_gone(struct tcp_carrier *k);
-/* Takes the handle over; `tag` and `to` are NULL for one that was accepted. WEFT_ENOMEM; WEFT_EFULL: too many
+/* Takes the handle over; `tag` and `to` are NULL for one that was accepted. WEFT_ENOMEM; WEFT_ECLOSED: too many
  * strangers, or the carrier ends. */
 int wf_tcp_conn_new(struct tcp_carrier *k, pf_handle h, void *tag, const struct pf_address *to, bool connecting);
 

@@ -43,6 +43,8 @@ struct wf_peer {
     enum wf_peer_state state;
     char reason[WF_REASON_TEXT]; /* DOWN, SUSPECT: why */
     struct wf_session *session;  /* UP, SUSPECT */
+    struct wf_session *ended;    /* the last one that is over, a reference: it still counts what it has lost; NULL */
+    uint64_t frames_lost;        /* on links before that one */
     uint64_t last_number;        /* of the last link with it */
     char (*url)[WF_URL_TEXT];
     uint32_t url_count;

@@ -58,6 +58,15 @@ static void put_meta(weft_writer *w, struct wf_swim_record r)
     }
 }
 
+/* On all links with that node. */
+static uint64_t frames_lost(const struct wf_peer *p)
+{
+    uint64_t n = p->frames_lost;
+    if (p->session != NULL) n += atomic_load_explicit(&p->session->frames_lost, memory_order_relaxed);
+    if (p->ended != NULL) n += atomic_load_explicit(&p->ended->frames_lost, memory_order_relaxed);
+    return n;
+}
+
 static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
 {
     static const char *const states[] = {"connecting", "up", "down", "suspect"};
@@ -73,7 +82,7 @@ static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
     put_counter(w, s == NULL ? NULL : &s->bytes_out);
     put_counter(w, s == NULL ? NULL : &s->frames_in);
     put_counter(w, s == NULL ? NULL : &s->frames_out);
-    put_counter(w, s == NULL ? NULL : &s->frames_lost);
+    weft_put_uint(w, frames_lost(p));
     weft_put_int(w, (now - p->since) / WEFT_SEC(1));
     weft_put_int(w, s == NULL ? 0 : atomic_load_explicit(&s->usage.slowed, memory_order_relaxed));
     put_counter(w, s == NULL ? NULL : &s->refused);

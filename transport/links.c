@@ -317,6 +317,7 @@ void wf_links_say_bye(struct wf_session *s)
     if (b == NULL) return;
     weft_writer w = wf_batch_writer(b);
     wf_put_bye(&w, "left");
+    wf_session_acknowledge(s); /* what the other side would have to count as lost */
     wf_session_say(s, b, &w);
 }
 

@@ -35,8 +35,8 @@ static void accept_some(struct tcp_listener *l)
         int rc = pf_accept(l->handle, &h);
         if (rc == PF_AGAIN) return;
         if (rc == WEFT_OK) rc = wf_tcp_conn_new(l->carrier, h, NULL, NULL, false);
-        if (rc == WEFT_OK || rc == WEFT_EFULL) continue;
-        /* Most likely out of descriptors: look again later instead of spinning. */
+        if (rc == WEFT_OK || rc == WEFT_ECLOSED) continue; /* the latter: one stranger too many */
+        /* Out of descriptors or of memory: look again later instead of spinning. */
         struct pf_env *env = l->worker->set->env;
         if (wf_timer_armed(&l->pause)) return;
         (void)wf_timer_arm(l->worker, &l->pause, env->now(env) + ACCEPT_PAUSE);

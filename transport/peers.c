@@ -209,6 +209,7 @@ static void forget(struct wf_cluster *c, struct wf_peer *p)
 {
     wf_unlink(&p->in_cluster);
     c->peer_count--;
+    if (p->ended != NULL) wf_session_release(p->ended);
     free(p->url);
     free((char *)p->record.data);
     free(p);
@@ -328,6 +329,12 @@ void wf_peers_down(struct wf_cluster *c, struct wf_session *s, const char *reaso
     if (p == NULL) return;
     pf_mutex_lock(c->t->lock);
     p->state = WF_PEER_DOWN;
+    if (p->ended != NULL) {
+        p->frames_lost += atomic_load_explicit(&p->ended->frames_lost, memory_order_relaxed);
+        wf_session_release(p->ended);
+    }
+    wf_session_keep(s);
+    p->ended = s;
     p->session = NULL;
     p->left = left;
     p->since = wf_transport_now(c->t);

@@ -1,4 +1,5 @@
 /* Links whose connections break: everything arrives once and in order, and what cannot go on ends with its reason. */
+#include "control.h"
 #include "proxy.h"
 #include "transport_harness.h"
 
@@ -307,6 +308,71 @@ START_TEST(an_expired_window_ends_the_link)
 }
 END_TEST
 
+static void sends_some(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int i = 0; i < 100; i++) ck_assert_int_eq(weft_send_name("sink@b", 2, NULL, 0), WEFT_OK);
+    say("sent some");
+}
+
+/* Says what `weft nodes` shows of the other node. */
+static void asks_for_lost(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    ck_assert_int_eq(weft_call_name("$node", WF_CONTROL_NODES, NULL, 0, &m, weft_after(WEFT_SEC(20))), WEFT_OK);
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    for (uint32_t i = 0, count = weft_get_array(&r); i < count; i++) {
+        uint32_t fields = weft_get_array(&r);
+        weft_text name = weft_get_str(&r);
+        for (uint32_t k = 1; k < 10; k++) weft_skip(&r);
+        uint64_t lost = weft_get_uint(&r);
+        for (uint32_t k = 11; k < fields; k++) weft_skip(&r);
+        const char *many = lost == 0 ? "none" : lost >= 100 && lost < 150 ? "so many" : "others";
+        if (name.data[0] == 'b') say("%s lost", many);
+    }
+    weft_msg_free(m);
+}
+
+START_TEST(what_an_ended_link_has_lost_is_still_told)
+{
+    weft_node_options o = {.resume_window = WEFT_MS(150), .heartbeat = WEFT_MS(50), .heartbeats_lost = 400};
+    setup_with(o, o, false);
+    proxy_close_to_all(&proxy, true, NULL);
+    proxy_do(&proxy, PROXY_HANG);
+    run_actor(a, sends_some, NULL, 0);
+    HEAR("sent some");
+    proxy_do(&proxy, PROXY_CUT);
+    HEAR("a down b: connection lost: ");
+    run_actor(a, asks_for_lost, NULL, 0);
+    HEAR("so many lost");
+    proxy_close_to_all(&proxy, false, NULL);
+    ck_assert_int_ge(heard("a up b", 2), 2); /* and it is not forgotten for a new link */
+    run_actor(a, asks_for_lost, NULL, 0);
+    ck_assert_int_ge(heard("so many lost", 2), 2);
+    teardown();
+}
+END_TEST
+
+/* Who leaves says what it has received, although it is too little to be acknowledged at once. */
+START_TEST(what_a_leaving_node_has_received_is_not_called_lost)
+{
+    static const struct stream up = {.from = "a", .to = "b", .count = 100, .size = 16};
+    weft_node_options o = {.heartbeat = WEFT_SEC(20)};
+    setup_with(o, o, false);
+    run_actor(b, sink, &up, sizeof up);
+    HEAR("b sink ready");
+    run_actor(a, source, &up, sizeof up);
+    HEAR("b got all");
+    node_down(b);
+    b = NULL;
+    HEAR("a down b: left");
+    run_actor(a, asks_for_lost, NULL, 0);
+    HEAR("none lost");
+    teardown();
+}
+END_TEST
+
 /* One side's window is over, the other's is not: no half of a link is left. */
 START_TEST(who_has_not_given_up_hears_that_the_other_has)
 {
@@ -391,6 +457,8 @@ int main(void)
     t = tcase_create("ends");
     tcase_add_test(t, both_sides_dial_again_at_once);
     tcase_add_test(t, an_expired_window_ends_the_link);
+    tcase_add_test(t, what_an_ended_link_has_lost_is_still_told);
+    tcase_add_test(t, what_a_leaving_node_has_received_is_not_called_lost);
     tcase_add_loop_test(t, who_has_not_given_up_hears_that_the_other_has, 0, 2);
     tcase_add_test(t, a_successor_ends_the_link_of_its_predecessor);
     tcase_add_loop_test(t, a_node_of_the_version_before_links_without_resumption, 0, 2);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@ static struct {
     struct wf_conn *conn;
     bool text;  /* messages hold something else than counting bytes */
     bool pause; /* each message pauses the receiving side */
+    bool looked;
 } seen;
 
 static struct wf_workers set;
@@ -333,6 +335,56 @@ START_TEST(dialling_says_what_is_wrong)
 }
 END_TEST
 
+/* How often the workers have looked for work while a timer of the first one ran. */
+static struct {
+    struct wf_call begin;
+    struct wf_timer timer;
+    uint64_t turns;
+} watch;
+
+static void on_timer(struct wf_worker *w, struct wf_timer *t)
+{
+    (void)t;
+    SEEN((watch.turns = w->count.turns - watch.turns, seen.looked = true));
+}
+
+static void on_begin(struct wf_worker *w, struct wf_call *call)
+{
+    (void)call;
+    watch.turns = w->count.turns;
+    ck_assert_int_eq(wf_timer_arm(w, &watch.timer, w->set->env->now(w->set->env) + WEFT_MS(100)), WEFT_OK);
+}
+
+/* It waits for some to be closed, instead of asking for one all the time. */
+START_TEST(without_descriptors_it_neither_spins_nor_gives_up)
+{
+    struct rlimit before, none;
+    char why[WF_REASON_TEXT];
+    start(0, 0);
+    int fd = socket(AF_INET, SOCK_STREAM, 0), lowest = dup(fd);
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    at.sin_port = htons((uint16_t)atoi(strrchr(url, ':') + 1));
+    close(lowest);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){(rlim_t)lowest, before.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    watch.begin = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_begin};
+    watch.timer.fire = on_timer;
+    wf_worker_post(set.at[0], &watch.begin.post);
+    ck_assert_int_lt(carrier->ops->dial(carrier, "tcp://127.0.0.1:1", &set, why), 0);
+    AWAIT(seen.looked);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_str_eq(why, "no file descriptors are left: raise ulimit -n");
+    ck_assert_uint_lt(watch.turns, 100);
+    put(fd, wf_sp_header, WF_SP_HEADER);
+    AWAIT(seen.conn != NULL);
+    close(fd);
+    AWAIT(seen.downs == 1);
+    stop();
+}
+END_TEST
+
 START_TEST(the_end_of_a_carrier_ends_its_connections)
 {
     start(_i, 0);
@@ -375,6 +427,7 @@ int main(void)
     tcase_add_loop_test(t, a_peer_that_never_reads_holds_up_nobody_who_closes, 0, 2);
     tcase_add_loop_test(t, strangers_have_little_time, 0, 2);
     tcase_add_loop_test(t, dialling_says_what_is_wrong, 0, 2);
+    tcase_add_test(t, without_descriptors_it_neither_spins_nor_gives_up);
     tcase_add_loop_test(t, the_end_of_a_carrier_ends_its_connections, 0, 2);
     tcase_add_loop_test(t, nngcat_is_understood, 0, 2);
     suite_add_tcase(s, t);
