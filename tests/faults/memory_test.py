@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""A peer's process is stopped while 100 MB a second are sent to it: the sender's memory stays bounded, its actors
+wait or are refused, another peer gets all, and in the end nothing is missing."""
+import mmap
+import os
+import signal
+import struct
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "integration"))
+from harness import Cluster, PATIENCE, built  # noqa: E402
+
+MODULE = built("tests", "faults_pour.so")
+MB = 1024 * 1024
+MESSAGE = 65536
+STOPPED, OTHER, TRIER = 0, 1, 2  # streams
+BOUND = 16 * MB  # of what is kept for one link
+SLACK = 48 * MB  # what else may come and go: batches on their way, the heap's own
+
+
+class Counts:
+    def __init__(self, path):
+        with open(path, "w+b") as file:
+            file.truncate(4096)
+            self.map = mmap.mmap(file.fileno(), 4096)
+
+    def get(self, stream, what):
+        field = ("sent", "refused", "received", "wrong").index(what)
+        return struct.unpack_from("Q", self.map, 8 * (1 + 4 * stream + field))[0]
+
+    def stop(self):
+        struct.pack_into("Q", self.map, 0, 1)
+
+
+def resident(pid):
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@unittest.skipIf(os.environ.get("WEFT_SANITIZED") == "1", "a sanitizer keeps what is freed")
+class Memory(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Cluster()
+        self.addCleanup(self.cluster.__exit__)
+        self.cluster.env["WEFT_RESUME_WINDOW"] = "300"  # however slow the machine is, the link is resumed
+        self.counts = {}
+        for name, words, join in [("r", ["take"], []), ("o", ["take"], []), ("s", ["pour", "r", "o"], ["r", "o"])]:
+            path = os.path.join(self.cluster.folder.name, f"{name}.counts")
+            self.counts[name] = Counts(path)
+            self.cluster.run(name, MODULE, path, *words, join=join)
+        self.pid = {name: node.pid for name, node in self.cluster.nodes.items()}
+
+    def until(self, what, holds):
+        """Looks every few ms; returns the most memory that the sender has had meanwhile."""
+        by, most = time.monotonic() + PATIENCE, 0
+        while not holds():
+            most = max(most, resident(self.pid["s"]))
+            self.assertLess(time.monotonic(), by, what)
+            time.sleep(0.002)
+        return max(most, resident(self.pid["s"]))
+
+    def test_a_stopped_peer_costs_no_more_than_its_link_may_keep(self):
+        r, o, s = self.counts["r"], self.counts["o"], self.counts["s"]
+        flowing = 50 * MB // MESSAGE
+        before = self.until("messages flow", lambda: min(r.get(STOPPED, "received"), r.get(TRIER, "received"),
+                                                         o.get(OTHER, "received")) >= flowing)
+        os.kill(self.pid["r"], signal.SIGSTOP)
+        self.addCleanup(os.kill, self.pid["r"], signal.SIGCONT)
+        refused, passed = s.get(TRIER, "refused"), o.get(OTHER, "received")
+        sent = s.get(STOPPED, "sent") + s.get(TRIER, "sent")
+        most = self.until("one waits, one is refused, the other peer gets on", lambda: (
+            s.get(TRIER, "refused") >= refused + 50 and o.get(OTHER, "received") >= passed + 300 * MB // MESSAGE))
+        kept = (s.get(STOPPED, "sent") + s.get(TRIER, "sent") - sent) * MESSAGE
+        self.assertLess(most, before + BOUND + SLACK)
+        self.assertLess(kept, BOUND + SLACK)  # the kernel's buffers take something, too
+        os.kill(self.pid["r"], signal.SIGCONT)
+        on = r.get(STOPPED, "received") + flowing
+        self.until("it goes on", lambda: r.get(STOPPED, "received") >= on)
+        s.stop()
+        ways = [(STOPPED, r), (TRIER, r), (OTHER, o)]
+        self.until("all has come", lambda: all(s.get(way, "sent") == to.get(way, "received") for way, to in ways))
+        for way, to in ways:
+            self.assertEqual(to.get(way, "wrong"), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,204 @@
+/* Numbered messages between all nodes, for tests/faults/run.py:
+ *     weft run faults_traffic.so --name nI ... -- FILE NODES I RUN COUNT BURST PAUSE_MS
+ * Node nI sends COUNT messages to each other node nJ, BURST of them at once, and checks those that come. Who is
+ * started again has the next RUN, and begins anew. What a node counts it keeps in FILE, which is mapped: it is all
+ * there, also if the process is killed. */
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <weft.h>
+
+enum { NODES = 8, RUNS = 4, HELLO = 1, DATA = 2 };
+
+/* Of one run of another node; what is about sending is in its first. run.py knows the order. Each is written by one
+ * actor and read by another process: relaxed. */
+struct counts {
+    _Atomic uint64_t sent;     /* that weft_send has taken */
+    _Atomic uint64_t refused;  /* tries that it has not taken, for want of a link */
+    _Atomic uint64_t full;     /* for want of room in time */
+    _Atomic uint64_t met;      /* how often the receiver has been found */
+    _Atomic uint64_t received; /* each number once */
+    _Atomic uint64_t missed;   /* numbers that have been passed over */
+    _Atomic uint64_t doubled, reordered, wrong;
+    _Atomic uint64_t next;                 /* the number that comes next */
+    _Atomic uint64_t skipped;              /* numbers that were sent before this run of the receiver */
+    _Atomic uint64_t ups, downs, suspects; /* news of that node */
+    _Atomic uint64_t bad_at;               /* CLOCK_MONOTONIC of the first bad news since the test made it 0 */
+};
+
+struct body {
+    uint32_t number, from, run, check;
+};
+
+static struct counts (*counts)[RUNS]; /* of each node, of each of its runs */
+static int nodes, self, run;
+static uint32_t count, burst;
+static int64_t pause_time;
+
+#define ADD(field, n) atomic_fetch_add_explicit(&(field), (n), memory_order_relaxed)
+#define SET(field, n) atomic_store_explicit(&(field), (n), memory_order_relaxed)
+#define GET(field) atomic_load_explicit(&(field), memory_order_relaxed)
+
+static uint32_t check_of(const struct body *b, int to)
+{
+    return (b->number * 2654435761u) ^ b->from << 8 ^ b->run ^ (uint32_t)to << 16;
+}
+
+/* ---- Receiving ------------------------------------------------------------------------------------------------- */
+
+struct from {
+    int node;
+    uint32_t run;
+    bool met;
+    uint8_t *seen; /* a bit for each number */
+};
+
+static void take(struct from *f, const weft_msg *m)
+{
+    struct body b = {0};
+    struct counts *c = &counts[f->node][f->run];
+    if (weft_size(m) == sizeof b) memcpy(&b, weft_data(m), sizeof b);
+    if (b.check != check_of(&b, self) || (int)b.from != f->node || b.run != f->run || b.number >= count) {
+        ADD(c->wrong, 1);
+        return;
+    }
+    uint64_t next = GET(c->next);
+    uint8_t bit = (uint8_t)(1u << b.number % 8);
+    if (f->seen[b.number / 8] & bit) {
+        ADD(c->doubled, 1);
+        return;
+    }
+    f->seen[b.number / 8] |= bit;
+    ADD(c->received, 1);
+    if (b.number < next) {
+        ADD(c->reordered, 1);
+        return;
+    }
+    ADD(c->missed, b.number - next);
+    SET(c->next, b.number + 1);
+}
+
+/* A sender says where it goes on. */
+static void greet(struct from *f, const weft_msg *m)
+{
+    struct body b;
+    if (weft_size(m) != sizeof b) return;
+    memcpy(&b, weft_data(m), sizeof b);
+    if (b.run >= RUNS) return;
+    if (!f->met || b.run != f->run) {
+        f->met = true;
+        f->run = b.run;
+        memset(f->seen, 0, count / 8 + 1);
+        SET(counts[f->node][f->run].next, b.number);
+        SET(counts[f->node][f->run].skipped, b.number);
+    }
+    (void)weft_reply(m, HELLO, NULL, 0);
+}
+
+static void receiver(const void *arg, size_t size)
+{
+    struct from f = {.seen = calloc(1, count / 8 + 1)};
+    char name[16];
+    memcpy(&f.node, arg, size);
+    snprintf(name, sizeof name, "from-n%d", f.node);
+    weft_require(f.seen != NULL && weft_register(name) == WEFT_OK);
+    weft_msg *m;
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) {
+        if (weft_tag(m) == DATA) take(&f, m);
+        else if (weft_tag(m) == HELLO) greet(&f, m);
+    }
+    free(f.seen);
+}
+
+/* ---- Sending --------------------------------------------------------------------------------------------------- */
+
+static void hear(int to, bool *lost)
+{
+    struct weft_node_news news;
+    char name[16];
+    weft_msg *m;
+    snprintf(name, sizeof name, "n%d", to);
+    for (; weft_recv(&m, WEFT_NOW) == WEFT_OK; weft_msg_free(m)) {
+        if (weft_node_news_read(m, &news) < 0 || strcmp(news.name, name) != 0) continue;
+        *lost |= weft_tag(m) != WEFT_TAG_NODE_SUSPECT;
+    }
+}
+
+/* Whether the receiver is there and knows which number comes next. */
+static bool meet(const char *name, int to, const struct body *b)
+{
+    weft_msg *answer = NULL;
+    int rc = weft_call_name(name, HELLO, b, sizeof *b, &answer, weft_after(WEFT_SEC(60)));
+    weft_msg_free(answer);
+    if (rc == WEFT_OK) ADD(counts[to][0].met, 1);
+    return rc == WEFT_OK;
+}
+
+static void sender(const void *arg, size_t size)
+{
+    int to;
+    memcpy(&to, arg, size);
+    char name[32];
+    snprintf(name, sizeof name, "from-n%d@n%d", self, to);
+    weft_watch_nodes();
+    struct body b = {.from = (uint32_t)self, .run = (uint32_t)run};
+    bool lost = true; /* or not found yet */
+    for (;;) {
+        if (weft_sleep(weft_after(pause_time)) < 0) return;
+        hear(to, &lost);
+        if (b.number >= count) continue;
+        if (lost) lost = !meet(name, to, &b);
+        for (uint32_t i = 0; !lost && i < burst && b.number < count; i++) {
+            b.check = check_of(&b, to);
+            int rc = weft_send_name(name, DATA, &b, sizeof b);
+            if (rc == WEFT_ECANCELED) return;
+            if (rc == WEFT_EFULL) ADD(counts[to][0].full, 1);
+            else if (rc < 0) ADD(counts[to][0].refused, 1), lost = true;
+            else SET(counts[to][0].sent, ++b.number);
+        }
+    }
+}
+
+/* ---- News ------------------------------------------------------------------------------------------------------ */
+
+static void watcher(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_watch_nodes();
+    weft_msg *m;
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) {
+        struct weft_node_news news;
+        int i = weft_node_news_read(m, &news) == WEFT_OK && news.name[0] == 'n' ? atoi(news.name + 1) : nodes;
+        if (i >= nodes) continue;
+        struct counts *c = &counts[i][0];
+        if (weft_tag(m) == WEFT_TAG_NODE_UP) ADD(c->ups, 1);
+        if (weft_tag(m) == WEFT_TAG_NODE_DOWN) ADD(c->downs, 1);
+        if (weft_tag(m) == WEFT_TAG_NODE_SUSPECT) ADD(c->suspects, 1);
+        if (weft_tag(m) != WEFT_TAG_NODE_UP && GET(c->bad_at) == 0) SET(c->bad_at, (uint64_t)weft_now());
+    }
+}
+
+static void first(const void *arg, size_t size)
+{
+    (void)size;
+    const struct weft_args *a = arg;
+    weft_require(a->argc == 8);
+    int fd = open(a->argv[1], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    nodes = atoi(a->argv[2]), self = atoi(a->argv[3]), run = atoi(a->argv[4]);
+    count = (uint32_t)atoi(a->argv[5]), burst = (uint32_t)atoi(a->argv[6]), pause_time = WEFT_MS(atoi(a->argv[7]));
+    weft_require(fd >= 0 && ftruncate(fd, NODES * sizeof *counts) == 0 && nodes <= NODES && run < RUNS);
+    counts = mmap(NULL, NODES * sizeof *counts, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    weft_require(counts != MAP_FAILED);
+    close(fd);
+    for (int i = 0; i < nodes; i++)
+        if (i != self) weft_require(weft_spawn(NULL, receiver, &i, sizeof i, NULL) == WEFT_OK);
+    for (int i = 0; i < nodes; i++)
+        if (i != self) weft_require(weft_spawn(NULL, sender, &i, sizeof i, NULL) == WEFT_OK);
+    watcher(NULL, 0);
+}
+
+WEFT_MODULE(first)
