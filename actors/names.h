@@ -17,6 +17,8 @@
 #include <weft/pack.h>
 #include <weft/pid.h>
 
+#define WF_STAMP_MAX (UINT64_MAX >> 1) /* of a name, and of what is retained: microseconds */
+
 /* Of two registrations of one global name: whether the first is the one that holds. */
 static inline bool wf_name_wins(uint64_t stamp, uint64_t node, uint64_t other_stamp, uint64_t other_node)
 {

@@ -36,8 +36,12 @@ struct wf_route {
     /* The incarnation of the peer of that name; 0: none is connected. `*spawns`: it starts actors for others. */
     uint64_t (*find)(struct wf_worker *w, const char *name, size_t size, bool *spawns);
     /* What was published: one copy for each peer with a matching interest, or that is chosen; a full one drops and
-     * counts. Returns how many it went to. */
+     * counts. Those that keep what is retained have a body that is (`body->retained`) by the next function already.
+     * Returns how many it went to. */
     int (*publish)(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen);
+    /* Tells every link that shares what is retained of the one with that number, the last one: on any thread, with
+     * tables_lock held (tables.h). */
+    void (*retained)(weft_node *node, uint64_t number);
     /* Whether what is sent to that peer is likely to get on its way. */
     bool (*reaches)(struct wf_worker *w, uint64_t node);
     /* One copy for all members of a group on that node: as `send`. */

@@ -208,13 +208,13 @@ struct remembered {
 static bool remember(const struct wf_retained *r, void *arg)
 {
     struct remembered *all = arg;
-    weft_msg *m = wf_msg_share(all->w, r->tag, r->body);
+    weft_msg *m = wf_msg_share(all->w, r->body->tag, r->body);
     if (m == NULL) {
         wf_count_drop(all->w, WF_DROP_MEMORY);
         return true;
     }
     m->post.flags = WF_MSG_RETAINED;
-    m->from = r->from;
+    m->from = r->body->from;
     *all->end = m;
     all->end = (weft_msg **)(void *)&m->post.next;
     return true;

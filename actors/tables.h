@@ -19,7 +19,6 @@
 #include <weft/pack.h>
 
 enum { WF_TABLE_ENTRIES_MAX = 1 << 20 }; /* of one node, in all tables */
-#define WF_STAMP_MAX (UINT64_MAX >> 1)
 
 /* They travel: append only. */
 enum wf_table { WF_TABLE_NAMES = 1, WF_TABLE_GROUPS = 2, WF_TABLE_QUEUES = 3 };

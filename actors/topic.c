@@ -11,6 +11,7 @@
 #include "bunch.h"
 #include "mailbox.h"
 #include "subscription.h"
+#include "tables.h"
 #include "topic_match.h"
 
 #include <stdlib.h>
@@ -323,6 +324,18 @@ static struct wf_body *body_of(struct wf_actor *self, weft_text topic, uint32_t 
     return body;
 }
 
+/* Here, and on every node that is linked: those that are not yet get it with all the rest. */
+static int retain_body(struct wf_worker *w, struct wf_body *body)
+{
+    weft_node *node = wf_node_of(w);
+    struct pf_env *env = node->workers.env;
+    wf_tables_begin(node);
+    int rc = wf_topics_retain(node->topics, w, body, env->wall(env));
+    if (rc > 0 && node->route != NULL) node->route->retained(node, body->retained);
+    wf_tables_end(node);
+    return rc;
+}
+
 static int publish(const char *name, uint32_t tag, const void *data, size_t size, bool retain)
 {
     struct wf_actor *self = wf_actor_self();
@@ -338,12 +351,9 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     if (rc < 0) return rc;
     struct wf_body *body = body_of(self, topic, tag, data, size);
     if (body == NULL) return WEFT_ENOMEM;
-    if (WF_UNLIKELY(retain)) {
-        rc = wf_topics_retain(wf_node_of(w)->topics, w, body, tag, body->from);
-        if (rc < 0) {
-            wf_body_drop(NULL, body);
-            return rc;
-        }
+    if (WF_UNLIKELY(retain) && (rc = retain_body(w, body)) < 0) {
+        wf_body_drop(NULL, body);
+        return rc;
     }
     struct wf_awaiting awaiting = {.list = NULL};
     struct delivery d = {.wa = wf_actors_of(w), .body = body, .awaiting = &awaiting};
@@ -376,7 +386,11 @@ int weft_retained_clear(const char *topic)
     if (self == NULL) return WEFT_ENOTACTOR;
     if (wf_topic_check(weft_cstr(topic)) < 0) return WEFT_EINVAL;
     struct wf_worker *w = self->task.worker;
-    return wf_topics_clear(wf_node_of(w)->topics, w, weft_cstr(topic));
+    if (!wf_topics_keeps(wf_node_of(w)->topics, weft_cstr(topic))) return 0;
+    struct wf_body *empty = body_of(self, weft_cstr(topic), 0, NULL, 0);
+    int rc = empty == NULL ? WEFT_ENOMEM : retain_body(w, empty);
+    if (empty != NULL) wf_body_drop(w, empty);
+    return rc;
 }
 
 int weft_publish_msg(const char *topic, weft_msg *m)

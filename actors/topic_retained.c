@@ -3,6 +3,7 @@
  * Design notes.
  * (1) A pattern without wildcards is one look-up. Others go through the list, comparing first what the pattern has
  *     before its first wildcard: subscribing with those costs some nanoseconds for each topic kept.
+ *     Topics that were cleared are passed over there.
  * (2) If there is no memory for a larger table its chains just get longer. */
 #include "topic_retained.h"
 
@@ -10,14 +11,16 @@
 #include <string.h>
 
 #include "hash.h"
+#include "names.h"
 #include "topic_trie.h"
 
-enum { BUCKETS_AT_FIRST = 16 };
+enum { BUCKETS_AT_FIRST = 16, CLEARED_MAX = 16384 };
 
 void wf_retained_init(struct wf_retained_table *t, uint32_t count_max, size_t bytes_max)
 {
     memset(t, 0, sizeof *t);
     wf_list_init(&t->order);
+    wf_list_init(&t->cleared);
     t->count_max = count_max;
     t->bytes_max = bytes_max;
 }
@@ -27,12 +30,13 @@ void wf_retained_finish(struct wf_retained_table *t)
     WF_LIST_EACH(k, &t->order) {
         struct wf_retained *r = WF_CONTAINER(k, struct wf_retained, in_order);
         wf_unlink(k);
+        wf_unlink(&r->in_cleared);
         wf_body_drop(NULL, r->body);
         free(r);
     }
     free(t->buckets);
     t->buckets = NULL;
-    t->bucket_count = t->count = 0;
+    t->bucket_count = t->count = t->cleared_count = 0;
     t->bytes = 0;
 }
 
@@ -74,67 +78,126 @@ static bool grow(struct wf_retained_table *t)
     return true;
 }
 
-static struct wf_body *take_out(struct wf_retained_table *t, struct wf_retained **at)
+/* As if it had never been. */
+static struct wf_body *take_out(struct wf_retained_table *t, struct wf_retained *r)
 {
-    struct wf_retained *r = *at;
     struct wf_body *body = r->body;
-    *at = r->next;
+    *place_of(t, weft_cstr(wf_body_topic(body))) = r->next;
     wf_unlink(&r->in_order);
-    t->bytes -= weight(body);
-    t->count--;
+    if (wf_retained_is_cleared(r)) {
+        wf_unlink(&r->in_cleared);
+        t->cleared_count--;
+    } else {
+        t->bytes -= weight(body);
+        t->count--;
+    }
     free(r);
     return body;
 }
 
-struct wf_body *wf_retained_clear(struct wf_retained_table *t, weft_text topic)
+static struct wf_retained *find(const struct wf_retained_table *t, weft_text topic)
 {
-    if (t->count == 0) return NULL;
-    struct wf_retained **at = place_of(t, topic);
-    return *at == NULL ? NULL : take_out(t, at);
+    return t->bucket_count == 0 ? NULL : *place_of(t, topic);
 }
 
-static int put_new(struct wf_retained_table *t, weft_text topic, struct wf_retained **out)
+const struct wf_retained *wf_retained_find(const struct wf_retained_table *t, weft_text topic)
 {
-    if (t->count == t->bucket_count && !grow(t)) return WEFT_ENOMEM;
+    const struct wf_retained *r = find(t, topic);
+    return r == NULL || wf_retained_is_cleared(r) ? NULL : r;
+}
+
+uint64_t wf_retained_stamp(struct wf_retained_table *t, int64_t now)
+{
+    uint64_t stamp = WF_MAX(t->last_stamp + 1, now > 0 ? (uint64_t)now / 1000 : 0);
+    return t->last_stamp = WF_MIN(stamp, WF_STAMP_MAX);
+}
+
+static bool is_newer(const struct wf_body *body, uint64_t stamp, const struct wf_retained *r)
+{
+    return stamp != r->stamp ? stamp > r->stamp : body->from.node > r->body->from.node;
+}
+
+/* With the body of its topic, but not in the lists yet. NULL: no memory. */
+static struct wf_retained *make(struct wf_retained_table *t, struct wf_body *body)
+{
+    if (t->count + t->cleared_count == t->bucket_count && !grow(t)) return NULL;
     struct wf_retained *r = calloc(1, sizeof *r);
-    if (r == NULL) return WEFT_ENOMEM;
-    r->hash = hash_of(topic);
+    if (r == NULL) return NULL;
+    r->hash = hash_of(weft_cstr(wf_body_topic(body)));
     struct wf_retained **at = &t->buckets[r->hash & (t->bucket_count - 1)];
     r->next = *at;
-    *at = *out = r;
-    t->count++;
-    return WEFT_OK;
+    *at = r;
+    return r;
 }
 
-int wf_retained_put(struct wf_retained_table *t, struct wf_body *body, uint32_t tag, weft_pid from,
+/* Whether `body` has a place instead of `r` (NULL: beside all there is). */
+static bool fits(const struct wf_retained_table *t, const struct wf_body *body, const struct wf_retained *r)
+{
+    bool kept = r != NULL && !wf_retained_is_cleared(r);
+    size_t bytes = t->bytes - (kept ? weight(r->body) : 0);
+    return body->size == 0 ||
+           (weight(body) <= t->bytes_max - WF_MIN(bytes, t->bytes_max) && t->count - kept < t->count_max);
+}
+
+/* `r` gets another body, its first one perhaps; returns the one before. */
+static struct wf_body *replace(struct wf_retained_table *t, struct wf_retained *r, struct wf_body *body,
+                               uint64_t stamp)
+{
+    struct wf_body *old = r->body;
+    if (old != NULL) wf_unlink(&r->in_order);
+    if (old != NULL && old->size == 0) {
+        wf_unlink(&r->in_cleared);
+        t->cleared_count--;
+    } else if (old != NULL) {
+        t->bytes -= weight(old);
+        t->count--;
+    }
+    r->body = body;
+    r->stamp = stamp;
+    wf_body_keep(body);
+    body->retained = ++t->last;
+    wf_list_push(&t->order, &r->in_order);
+    if (body->size == 0) {
+        wf_list_push(&t->cleared, &r->in_cleared);
+        t->cleared_count++;
+    } else {
+        t->bytes += weight(body);
+        t->count++;
+    }
+    return old;
+}
+
+int wf_retained_put(struct wf_retained_table *t, struct wf_body *body, uint64_t stamp, bool copy,
                     struct wf_body **old)
 {
     weft_text topic = weft_cstr(wf_body_topic(body));
+    struct wf_retained *r = find(t, topic);
     *old = NULL;
-    if (body->size == 0) {
-        *old = wf_retained_clear(t, topic);
-        body->retained = ++t->last;
-        return WEFT_OK;
+    t->last_stamp = WF_MAX(t->last_stamp, stamp);
+    if (r != NULL && !is_newer(body, stamp, r)) return 0;
+    if (!fits(t, body, r)) {
+        if (copy && r != NULL) *old = take_out(t, r);
+        return WEFT_EFULL;
     }
-    struct wf_retained *r = t->count == 0 ? NULL : *place_of(t, topic);
-    size_t bytes = t->bytes - (r == NULL ? 0 : weight(r->body));
-    if (weight(body) > t->bytes_max - WF_MIN(bytes, t->bytes_max)) return WEFT_EFULL;
-    if (r != NULL) {
-        *old = r->body;
-        wf_unlink(&r->in_order);
-    } else {
-        if (t->count >= t->count_max) return WEFT_EFULL;
-        int rc = put_new(t, topic, &r);
-        if (rc < 0) return rc;
-    }
-    wf_body_keep(body);
-    body->retained = ++t->last;
-    r->body = body;
-    r->from = from;
-    r->tag = tag;
-    wf_list_push(&t->order, &r->in_order);
-    t->bytes = bytes + weight(body);
-    return WEFT_OK;
+    if (r == NULL && (r = make(t, body)) == NULL) return WEFT_ENOMEM;
+    *old = replace(t, r, body, stamp);
+    if (t->cleared_count <= WF_MIN(t->count_max, (uint32_t)CLEARED_MAX)) return 1;
+    r = WF_CONTAINER(wf_list_first(&t->cleared), struct wf_retained, in_cleared);
+    wf_body_drop(NULL, take_out(t, r));
+    return 1;
+}
+
+void wf_retained_after(const struct wf_retained_table *t, uint64_t number,
+                       bool (*see)(const struct wf_retained *r, void *arg), void *arg)
+{
+    const struct wf_link *end = &t->order.head, *k = end;
+    /* Usually it is little or everything. */
+    if (number == 0) k = end->next;
+    else
+        while (k->prev != end && WF_CONTAINER(k->prev, struct wf_retained, in_order)->body->retained > number)
+            k = k->prev;
+    for (; k != end; k = k->next)
+        if (!see(WF_CONTAINER(k, struct wf_retained, in_order), arg)) return;
 }
 
 void wf_retained_each(const struct wf_retained_table *t, weft_text pattern,
@@ -144,13 +207,14 @@ void wf_retained_each(const struct wf_retained_table *t, weft_text pattern,
     while (plain < pattern.size && pattern.data[plain] != '*' && pattern.data[plain] != '>') plain++;
     if (t->count == 0) return;
     if (plain == pattern.size) {
-        const struct wf_retained *r = *place_of(t, pattern);
+        const struct wf_retained *r = wf_retained_find(t, pattern);
         if (r != NULL) (void)see(r, arg);
         return;
     }
     WF_LIST_EACH(k, &t->order) {
         const struct wf_retained *r = WF_CONTAINER(k, struct wf_retained, in_order);
         const char *topic = wf_body_topic(r->body);
+        if (wf_retained_is_cleared(r)) continue;
         if (strncmp(topic, pattern.data, plain) != 0 || !wf_pattern_matches(pattern, weft_cstr(topic))) continue;
         if (!see(r, arg)) return;
     }

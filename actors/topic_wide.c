@@ -20,6 +20,8 @@
 
 #include "platform.h"
 
+#include <weft/log.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +33,7 @@ struct wf_topics {
     uint32_t changes;
     _Atomic uint32_t any; /* wf_wide_any: relaxed, see note (4) */
     struct wf_retained_table retained;
+    bool overflows; /* the last one of another node was too much */
 };
 
 /* Another node with members. */
@@ -335,23 +338,58 @@ void wf_wide_each(struct wf_topics *t, void (*see)(weft_text pattern, weft_text 
 
 /* ---- Retained -------------------------------------------------------------------------------------------------- */
 
-int wf_topics_retain(struct wf_topics *t, struct wf_worker *w, struct wf_body *body, uint32_t tag, weft_pid from)
+int wf_topics_retain(struct wf_topics *t, struct wf_worker *w, struct wf_body *body, int64_t now)
 {
     struct wf_body *old;
     pf_mutex_lock(t->lock);
-    int rc = wf_retained_put(&t->retained, body, tag, from, &old);
+    int rc = wf_retained_put(&t->retained, body, wf_retained_stamp(&t->retained, now), false, &old);
     pf_mutex_unlock(t->lock);
     if (old != NULL) wf_body_drop(w, old);
     return rc;
 }
 
-bool wf_topics_clear(struct wf_topics *t, struct wf_worker *w, weft_text topic)
+int wf_topics_retain_copy(struct wf_topics *t, struct wf_body *body, uint64_t stamp)
+{
+    struct wf_body *old;
+    pf_mutex_lock(t->lock);
+    int rc = wf_retained_put(&t->retained, body, stamp, true, &old);
+    bool first = rc == WEFT_EFULL && !t->overflows;
+    if (rc != 0) t->overflows = rc == WEFT_EFULL;
+    pf_mutex_unlock(t->lock);
+    if (old != NULL) wf_body_drop(NULL, old);
+    if (first) weft_log(WEFT_WARN, "other nodes retain more than this one may: it has no %s", wf_body_topic(body));
+    return rc;
+}
+
+bool wf_topics_keeps(struct wf_topics *t, weft_text topic)
 {
     pf_mutex_lock(t->lock);
-    struct wf_body *old = wf_retained_clear(&t->retained, topic);
+    bool keeps = wf_retained_find(&t->retained, topic) != NULL;
     pf_mutex_unlock(t->lock);
-    if (old != NULL) wf_body_drop(w, old);
-    return old != NULL;
+    return keeps;
+}
+
+struct taking {
+    struct wf_kept *out;
+    size_t count, max;
+};
+
+static bool take_kept(const struct wf_retained *r, void *arg)
+{
+    struct taking *x = arg;
+    if (x->count == x->max) return false;
+    wf_body_keep(r->body);
+    x->out[x->count++] = (struct wf_kept){r->body, r->stamp};
+    return true;
+}
+
+size_t wf_topics_after(struct wf_topics *t, uint64_t number, struct wf_kept *out, size_t max)
+{
+    struct taking x = {out, 0, max};
+    pf_mutex_lock(t->lock);
+    wf_retained_after(&t->retained, number, take_kept, &x);
+    pf_mutex_unlock(t->lock);
+    return x.count;
 }
 
 uint64_t wf_recall(struct wf_topics *t, weft_text pattern, const struct wf_recall *recall)

@@ -71,10 +71,18 @@ void wf_wide_each(struct wf_topics *t, void (*see)(weft_text pattern, weft_text 
 uint64_t wf_wide_blocked(struct wf_topics *t, weft_text topic, bool (*blocked)(uint64_t actor, void *arg), void *arg,
                          int64_t *wait);
 
-/* Retains a body that nobody has seen yet, and numbers it. As wf_retained_put. */
-int wf_topics_retain(struct wf_topics *t, struct wf_worker *w, struct wf_body *body, uint32_t tag, weft_pid from);
-/* Whether there was one. */
-bool wf_topics_clear(struct wf_topics *t, struct wf_worker *w, weft_text topic);
+/* Retains a signed body that nobody has seen yet, and numbers it: as wf_retained_put. `now`: for its stamp. */
+int wf_topics_retain(struct wf_topics *t, struct wf_worker *w, struct wf_body *body, int64_t now);
+/* The same of what another node has published; any thread. */
+int wf_topics_retain_copy(struct wf_topics *t, struct wf_body *body, uint64_t stamp);
+/* Whether anything is kept of that topic. */
+bool wf_topics_keeps(struct wf_topics *t, weft_text topic);
+/* What has a number above that, in order: at most `max`, with a reference each. Returns how many. */
+struct wf_kept {
+    struct wf_body *body;
+    uint64_t stamp;
+};
+size_t wf_topics_after(struct wf_topics *t, uint64_t number, struct wf_kept *out, size_t max);
 /* For a subscription that is in its worker's trie: calls `see` with what is retained under the pattern and returns
  * the number of the last retained publication. What is published later reaches the trie; copies of what has this
  * number or a lower one are to be skipped there. */

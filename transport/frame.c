@@ -230,6 +230,7 @@ const char *wf_frame_name(uint32_t kind)
         {WF_FRAME_TABLE, "TABLE"},
         {WF_FRAME_GROUP_SEND, "GROUP_SEND"},
         {WF_FRAME_PUBLISH_TO, "PUBLISH_TO"},
+        {WF_FRAME_RETAINED, "RETAINED"},
         {WF_FRAME_TO_ACTOR + WF_MSG_SEND, "SEND"},
         {WF_FRAME_TO_ACTOR + WF_MSG_CALL, "CALL"},
         {WF_FRAME_TO_ACTOR + WF_MSG_REPLY, "REPLY"},

@@ -47,6 +47,7 @@ enum wf_frame_kind {
     WF_FRAME_TABLE = 54, /* up to 59: frame_tables.c */
     WF_FRAME_GROUP_SEND = 55,
     WF_FRAME_PUBLISH_TO = 56,
+    WF_FRAME_RETAINED = 57,
     WF_FRAME_GOSSIP_LAST = 59,
     WF_FRAME_FAR = 60, /* + wf_msg_kind - WF_MSG_WANT: WANT, GRANT, SPAWN, SPAWNED */
     WF_FRAME_WANT_NAME = 64,
@@ -134,7 +135,7 @@ struct wf_frame {
      * wf_interest_op; ACK, START: counted frames; WELCOME: number of the last link, its `ref` of frames received, its
      * `tag` wf_link_state; PUBLISH_TO: how often it was passed on */
     uint64_t number;
-    uint32_t flags; /* PUBLISH_TO: wf_publish_flag */
+    uint32_t flags; /* PUBLISH_TO, RETAINED: wf_publish_flag */
     uint32_t count; /* PEERS, INTEREST, PUBLISH_TO: of items */
     /* of the same: checked, to be read by wf_frame_next_peer, _pattern and _queue */
     weft_reader items;
@@ -152,14 +153,14 @@ void wf_frame_fault(const weft_reader *r, const struct wf_frame *f, char *out, s
 /* ---- frame_tables.c: kinds 54 to 59 ---------------------------------------------------------------------------- */
 /* Of a frame with so many values behind its kind; returns how many it has read. TABLE: `number` is a wf_table_op (or
  * WF_TABLE_NONE: skip it), the rest is wf_frame_entry. GROUP_SEND: `name` is the group. PUBLISH_TO: `to` is the node
- * of `from`, 0: the one that sends the frame. */
+ * of `from`, 0: the one that sends the frame. RETAINED: the same, but never 0; `number` is the stamp. */
 uint32_t wf_get_tables_frame(weft_reader *r, uint32_t values, struct wf_frame *f);
 struct wf_entry wf_frame_entry(const struct wf_frame *f);
 /* At most WF_FRAME_SPARE bytes and the key. */
 void wf_put_entry(weft_writer *w, enum wf_table_op op, const struct wf_entry *e);
 void wf_put_table_begin(weft_writer *w);
 
-enum wf_publish_flag { WF_PUBLISH_PLAIN = 1 /* for subscribers without a queue, too */ };
+enum wf_publish_flag { WF_PUBLISH_PLAIN = 1 /* for subscribers without a queue, whatever is retained */ };
 enum { WF_PUBLISH_QUEUES = 32, /* in one frame */ WF_PUBLISH_PASSED_MAX = 2 };
 /* A publication for one member of each of some queue groups. */
 struct wf_publish_to {
@@ -177,6 +178,8 @@ struct wf_publish_to {
 size_t wf_publish_to_size(const struct wf_publish_to *p, uint32_t *count);
 void wf_put_publish_to(weft_writer *w, const struct wf_publish_to *p);
 weft_text wf_frame_next_queue(struct wf_frame *f, weft_text *pattern);
+/* What is retained; `live`: it is published now. At most WF_FRAME_SPARE bytes, the topic and the body. */
+void wf_put_retained(weft_writer *w, struct wf_body *body, uint64_t stamp, bool live);
 
 /* ---- All others ------------------------------------------------------------------------------------------------ */
 void wf_put_hello(weft_writer *w, const struct wf_hello *h);

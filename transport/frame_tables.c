@@ -68,6 +68,20 @@ static uint32_t get_publish_to(weft_reader *r, struct wf_frame *f)
     return 9;
 }
 
+/* topic, node, from, tag, flags, stamp, body: seven values. */
+static uint32_t get_retained(weft_reader *r, struct wf_frame *f)
+{
+    f->name = wf_read_topic(r);
+    f->to = weft_get_uint(r);
+    f->from = weft_get_uint(r);
+    f->tag = wf_read_tag(r);
+    f->flags = (uint32_t)weft_get_uint(r);
+    f->number = weft_get_uint(r);
+    f->body = wf_read_body(r);
+    if (f->to == 0 || f->number == 0 || f->number > WF_STAMP_MAX) wf_read_fault(r);
+    return 7;
+}
+
 weft_text wf_frame_next_queue(struct wf_frame *f, weft_text *pattern)
 {
     *pattern = weft_get_str(&f->items);
@@ -79,6 +93,7 @@ uint32_t wf_get_tables_frame(weft_reader *r, uint32_t values, struct wf_frame *f
     switch (f->kind) {
     case WF_FRAME_TABLE: return get_table(r, values, f);
     case WF_FRAME_PUBLISH_TO: return get_publish_to(r, f);
+    case WF_FRAME_RETAINED: return get_retained(r, f);
     default: f->kind = WF_FRAME_UNKNOWN; return 0;
     }
 }
@@ -175,4 +190,17 @@ void wf_put_publish_to(weft_writer *w, const struct wf_publish_to *p)
     weft_put_array(w, 2 * count);
     each_chosen(p, put_chosen, w);
     weft_put_bin(w, p->body, p->size);
+}
+
+void wf_put_retained(weft_writer *w, struct wf_body *body, uint64_t stamp, bool live)
+{
+    weft_put_array(w, 8);
+    weft_put_uint(w, WF_FRAME_RETAINED);
+    weft_put_str(w, weft_cstr(wf_body_topic(body)));
+    weft_put_uint(w, body->from.node);
+    weft_put_uint(w, body->from.actor);
+    weft_put_uint(w, body->tag);
+    weft_put_uint(w, live ? WF_PUBLISH_PLAIN : 0);
+    weft_put_uint(w, stamp);
+    weft_put_bin(w, wf_body_bytes(body), body->size);
 }

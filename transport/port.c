@@ -290,6 +290,10 @@ static int route_publish(struct wf_worker *w, struct wf_body *body, const struct
     WF_LIST_EACH(k, &p->ports) {
         struct wf_port *port = WF_CONTAINER(k, struct wf_port, in_ports);
         bool plain = port->interest.count > 0 && wf_interest_matches(&port->interest, topic);
+        if (WF_UNLIKELY(body->retained != 0) && wf_session_shares_topics(port->session)) {
+            sent += plain; /* it has it already */
+            plain = false;
+        }
         if (chosen != NULL && is_chosen(chosen, port->incarnation)) sent += publish_to(w, port, &to, plain);
         else if (plain) sent += publish_plain(w, port, topic, body);
     }
@@ -376,6 +380,7 @@ const struct wf_route wf_transport_route = {.send = route_send,
                                             .send_name = route_send_name,
                                             .find = route_find,
                                             .publish = route_publish,
+                                            .retained = wf_tables_retained,
                                             .reaches = route_reaches,
                                             .interest = wf_topics_interest,
                                             .wait_room = route_wait_room,
@@ -402,6 +407,7 @@ static void room_made(struct wf_worker *w, struct wf_call *c)
     wf_session_room_came(s, w->index);
     struct wf_port *port = find(ports_of(w), s->incarnation);
     if (port != NULL && port->session == s) wake_all(port);
+    wf_tables_go_on(s);
     wf_session_release(s);
 }
 

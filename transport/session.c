@@ -190,7 +190,8 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     }
     switch (f->kind) {
     case WF_FRAME_PUBLISH:
-    case WF_FRAME_PUBLISH_TO: wf_topics_receive(ch, f); return true;
+    case WF_FRAME_PUBLISH_TO:
+    case WF_FRAME_RETAINED: wf_topics_receive(ch, f); return true;
     case WF_FRAME_SEND_NAME:
     case WF_FRAME_WANT_NAME:
     case WF_FRAME_CALL_NAME: receive_named(ch, f); return true;

@@ -6,13 +6,19 @@
  *     All of it under the node's tables_lock.
  * (2) What cannot be written down for want of memory makes the peer stale: it gets a new snapshot with the next
  *     change or heartbeat.
- * (3) A worker may find a peer's entry before it has learned of the link; then it opens its port at once
+ * (3) What is retained is the same on all nodes (actors/topic_retained.h), and may be large. A peer is told of all
+ *     that has a number above the last one it was told of, as long as there is room in its outbox; then it goes on
+ *     when there is. Each node tells of what was published on it, and of what was published on nodes that are not
+ *     linked with it: they may be gone, and then everybody has to.
+ * (4) A worker may find a peer's entry before it has learned of the link; then it opens its port at once
  *     (wf_tables_session). */
 #include "tables.h"
 
+#include "topic_wide.h"
 #include "transport.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A link whose other side keeps a copy. */
 struct peer {
@@ -20,9 +26,11 @@ struct peer {
     struct wf_session *session;  /* a reference */
     uint32_t entries;            /* that it has told us of */
     bool stale;                  /* note (2) */
+    bool behind;                 /* it has not been told of all that is retained */
+    uint64_t told;               /* note (3) */
 };
 
-enum { ENTRY_MAX = WF_FRAME_SPARE + WF_TOPIC_MAX + WF_QUEUE_MAX };
+enum { ENTRY_MAX = WF_FRAME_SPARE + WF_TOPIC_MAX + WF_QUEUE_MAX, SOME = 32 /* retained messages at a time */ };
 
 static bool takes_part(const struct wf_session *s)
 {
@@ -102,6 +110,74 @@ static void say_all(struct peer *p)
     }
 }
 
+/* ---- What is retained ------------------------------------------------------------------------------------------ */
+
+static bool is_linked(struct wf_transport *t, uint64_t node)
+{
+    WF_LIST_EACH(k, &t->table_peers) {
+        const struct wf_session *s = WF_CONTAINER(k, struct peer, in_transport)->session;
+        if (s->incarnation == node && wf_session_shares_topics(s)) return true;
+    }
+    return false;
+}
+
+/* False: no memory. */
+static bool say_one(struct peer *p, const struct wf_kept *kept, uint64_t live)
+{
+    struct wf_session *s = p->session;
+    struct wf_body *body = kept->body;
+    uint64_t node = body->from.node;
+    if (node == s->incarnation || is_linked(s->t, node)) return true;
+    struct wf_batch *b = wf_batch_new(s, WF_FRAME_SPARE + strlen(wf_body_topic(body)) + body->size);
+    if (b == NULL) return false;
+    weft_writer w = wf_batch_writer(b);
+    wf_put_retained(&w, body, kept->stamp, body->retained == live);
+    wf_session_say(s, b, &w);
+    return true;
+}
+
+/* `live`: the number of what is published now. */
+static void say_retained(struct peer *p, uint64_t live)
+{
+    struct wf_kept kept[SOME];
+    size_t count = 1;
+    p->behind = wf_session_shares_topics(p->session);
+    while (p->behind && count > 0) {
+        count = wf_topics_after(p->session->t->node->topics, p->told, kept, SOME);
+        bool ok = true;
+        for (size_t i = 0; i < count; i++) {
+            ok = ok && wf_session_has_room(p->session, 0) && say_one(p, &kept[i], live);
+            if (ok) p->told = kept[i].body->retained;
+            wf_body_drop(NULL, kept[i].body);
+        }
+        if (!ok) return;
+        p->behind = count > 0;
+    }
+}
+
+void wf_tables_retained(weft_node *node, uint64_t number)
+{
+    struct wf_transport *t = node->transport;
+    if (t == NULL || wf_list_empty(&t->table_peers)) return;
+    struct wf_worker *w = wf_here;
+    if (w != NULL && wf_node_of(w) == node) node->route->flush(w);
+    WF_LIST_EACH(k, &t->table_peers) {
+        struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
+        if (!p->behind) say_retained(p, number);
+    }
+}
+
+void wf_tables_go_on(struct wf_session *s)
+{
+    if (!wf_session_shares_topics(s)) return;
+    wf_tables_begin(s->t->node);
+    struct peer *p = find(s->t, s);
+    if (p != NULL && p->behind) say_retained(p, 0);
+    wf_tables_end(s->t->node);
+}
+
+/* ---- Changes --------------------------------------------------------------------------------------------------- */
+
 void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e)
 {
     struct wf_transport *t = node->transport;
@@ -122,6 +198,7 @@ void wf_tables_retry(struct wf_transport *t)
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
         if (p->stale) say_all(p);
+        if (p->behind) say_retained(p, 0);
     }
     wf_tables_end(t->node);
 }
@@ -137,6 +214,7 @@ int wf_tables_open(struct wf_session *s)
     wf_session_keep(s);
     wf_tables_begin(s->t->node);
     say_all(p);
+    say_retained(p, 0);
     wf_list_push(&s->t->table_peers, &p->in_transport);
     wf_tables_end(s->t->node);
     return WEFT_OK;

@@ -38,7 +38,7 @@ void wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool
 
 static weft_pid publisher(const struct wf_channel *ch, const struct wf_frame *f)
 {
-    if (f->from == 0) return weft_nobody();
+    if (f->from == 0 && f->kind != WF_FRAME_RETAINED) return weft_nobody();
     return (weft_pid){f->kind == WF_FRAME_PUBLISH || f->to == 0 ? ch->incarnation : f->to, f->from};
 }
 
@@ -85,6 +85,16 @@ static void receive_queues(struct wf_channel *ch, struct wf_frame *f, struct wf_
     }
 }
 
+/* Who is subscribed hears of it if it is published now, or replaces what is retained here: then it was published
+ * while there was no link. */
+static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, struct wf_body *body)
+{
+    int rc = wf_topics_retain_copy(ch->t->node->topics, body, f->number);
+    bool live = (f->flags & WF_PUBLISH_PLAIN) != 0;
+    if (rc == WEFT_ENOMEM) lose(ch);
+    if (live || (rc > 0 && body->size > 0)) wf_inbound_publish(ch->t->node, &ch->in, body, false);
+}
+
 void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f)
 {
     struct wf_body *body = wf_body_new(ch->in.here, f->name.data, f->name.size, f->body.data, f->body.size);
@@ -93,7 +103,9 @@ void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f)
         return;
     }
     wf_inbound_sign(&ch->in, f->tag, publisher(ch, f), body);
-    if (f->kind == WF_FRAME_PUBLISH) {
+    if (f->kind == WF_FRAME_RETAINED) {
+        receive_retained(ch, f, body);
+    } else if (f->kind == WF_FRAME_PUBLISH) {
         wf_inbound_publish(ch->t->node, &ch->in, body, !wf_session_shares_topics(ch->session));
     } else {
         if ((f->flags & WF_PUBLISH_PLAIN) != 0) wf_inbound_publish(ch->t->node, &ch->in, body, false);

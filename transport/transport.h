@@ -406,6 +406,9 @@ bool wf_tables_receive(struct wf_channel *ch, const struct wf_frame *f);
 /* The link to that node, if it is open; a reference of the caller's. Any thread. */
 struct wf_session *wf_tables_session(struct wf_transport *t, uint64_t incarnation);
 void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e); /* wf_route.tell */
+void wf_tables_retained(weft_node *node, uint64_t number);                    /* wf_route.retained */
+/* There is room in the outbox, for which what is retained may have waited. */
+void wf_tables_go_on(struct wf_session *s);
 
 /* ---- cluster.c ------------------------------------------------------------------------------------------------- */
 weft_actor wf_cluster_main; /* arg: struct wf_transport * */

@@ -39,8 +39,8 @@ typedef struct {
     uint32_t actors_max;       /* per worker; default and limit 16,777,215 */
     uint32_t far_actors_max;   /* alive at a time that one other node may have started here; default 65,536 */
     size_t mailbox_bytes_max;  /* of all mailboxes of the node together; default 1 GiB */
-    uint32_t retained_max;     /* messages kept by weft_publish_retained; default 65,536 */
-    size_t retained_bytes_max; /* of them together; default 64 MiB */
+    uint32_t retained_max;     /* messages kept by weft_publish_retained, here or elsewhere; default 65,536 */
+    size_t retained_bytes_max; /* of them together; default 64 MiB. All nodes should have the same */
     int64_t send_timeout;      /* of weft_send to a full mailbox; default 5 s */
     int64_t grace;             /* between weft_stop and the kill; default 5 s */
     int64_t heartbeat;         /* of a quiet link; default 1 s */

@@ -81,15 +81,18 @@ WEFT_API int weft_publish(const char *topic, uint32_t tag, const void *data, siz
 /* [A] The same for a message that was made or received; consumes `m`. */
 WEFT_API int weft_publish_msg(const char *topic, weft_msg *m);
 
-/* [A, W] As weft_publish, and the message is kept as the last one of its topic on this node: who subscribes later
- * gets it, flagged (weft_is_retained); subscribers of now get it once, as an ordinary message. It replaces the one
- * kept before; an empty one (size 0) only clears that. What another node publishes so comes here as an ordinary
- * message. WEFT_EFULL: the node keeps as much as it may (weft_node_options.retained_max, .retained_bytes_max);
- * nothing was published. Otherwise as weft_publish. */
+/* [A, W] As weft_publish, and the message is kept as the last one of its topic, by this node and all it is linked
+ * with: who subscribes later, on any of them, gets it, flagged (weft_is_retained); subscribers of now get it once, as
+ * an ordinary message. It replaces the one kept before; an empty one (size 0) only clears that. It outlives its
+ * publisher and its node. Nodes that were not linked meanwhile get it when they are; of two messages the one that was
+ * published later holds (docs/topics.md), and who is subscribed there gets it then, if it is the one that holds.
+ * WEFT_EFULL: the node keeps as much as it may (weft_node_options.retained_max, .retained_bytes_max); nothing was
+ * published. Otherwise as weft_publish. */
 WEFT_API int weft_publish_retained(const char *topic, uint32_t tag, const void *data, size_t size);
-/* [A] Forgets what is kept of that topic, and publishes nothing. 1, or 0 if there was nothing. WEFT_EINVAL. */
+/* [A] Forgets what is kept of that topic, here and on all nodes that are linked, and publishes nothing. 1, or 0 if
+ * there was nothing. WEFT_EINVAL, WEFT_ENOMEM. */
 WEFT_API int weft_retained_clear(const char *topic);
-/* [T] Whether the message was published before its receiver subscribed. */
+/* [T] Whether the message was kept by this node when its receiver subscribed. */
 WEFT_API bool weft_is_retained(const weft_msg *m);
 
 WEFT_END

@@ -1,7 +1,7 @@
 /* Queue groups and retained messages on three nodes. */
 #include "puppets.h"
 
-enum { JOIN = 1, LEAVE, CHURN, PUBLISH, KNOWN, NEWS };
+enum { JOIN = 1, LEAVE, CHURN, PUBLISH, KNOWN, NEWS, RETAIN, CLEAR, SUBSCRIBE, READ, READ_ALL, KEPT, PASS };
 enum { VALUES = 4096 };
 
 /* How often each number was received, and how many numbers by each node. */
@@ -56,6 +56,39 @@ static void note_news(char label, const weft_msg *m)
     if (atomic_fetch_add(&got_all, 1) + 1 == atomic_load(&expected)) say("all");
 }
 
+/* "topic value" */
+static int retain(const char *text)
+{
+    char topic[64];
+    snprintf(topic, sizeof topic, "%.*s", (int)strcspn(text, " "), text);
+    return weft_publish_retained(topic, KEPT, text, strlen(text));
+}
+
+/* What is retained of all topics is said before "read". */
+static void begin_to_read(char label)
+{
+    int rc = weft_subscribe("state.>", &membership[label - 'a']);
+    if (rc < 0) say("%c cannot subscribe: %d", label, rc);
+    (void)weft_send(weft_self(), READ_ALL, NULL, 0);
+}
+
+static void obey_retained(char label, weft_msg *m, const char *text)
+{
+    switch (weft_tag(m)) {
+    case RETAIN: say("%c retained %d", label, retain(text) >= 0); break;
+    case CLEAR: say("%c cleared %d", label, weft_retained_clear(text)); break;
+    case SUBSCRIBE: say("%c subscribed %d", label, weft_subscribe(text, NULL)); break;
+    case PASS: tell_the_others(label); break;
+    case READ: begin_to_read(label); break;
+    case READ_ALL:
+        leave(label);
+        say("%c read", label);
+        break;
+    case KEPT: say("%c %s %s", label, weft_is_retained(m) ? "kept" : "heard", text); break;
+    default: break;
+    }
+}
+
 static void obey(char label, weft_msg *m, const char *text)
 {
     switch (weft_tag(m)) {
@@ -79,7 +112,7 @@ static void obey(char label, weft_msg *m, const char *text)
     case PUBLISH: publish(label, text); break;
     case KNOWN: say("%c knows of %.1s", label, text); break;
     case NEWS: note_news(label, m); break;
-    default: break;
+    default: obey_retained(label, m, text); break;
     }
 }
 
@@ -181,6 +214,108 @@ START_TEST(a_lost_node_gets_nothing_more_and_is_back_when_it_is_linked_again)
 }
 END_TEST
 
+/* ---- Retained messages ----------------------------------------------------------------------------------------- */
+
+static void act(int node, uint32_t tag, const char *text, const char *answer)
+{
+    tell(node, tag, text);
+    HEAR(answer);
+}
+
+/* A new subscriber there gets just these, each once. */
+static void node_keeps(int node, const char *first, const char *second)
+{
+    char line[64];
+    forget_all();
+    tell(node, READ, "");
+    snprintf(line, sizeof line, "%c read", 'a' + node);
+    HEAR(line);
+    snprintf(line, sizeof line, "%c kept", 'a' + node);
+    ck_assert_int_eq(heard(line, 0), (first != NULL) + (second != NULL));
+    const char *both[] = {first, second};
+    for (int i = 0; i < 2; i++) {
+        if (both[i] == NULL) continue;
+        snprintf(line, sizeof line, "%c kept %s", 'a' + node, both[i]);
+        ck_assert_int_eq(heard(line, 0), 1);
+    }
+}
+
+START_TEST(a_new_subscriber_on_any_node_gets_what_is_retained)
+{
+    three_nodes();
+    act(1, SUBSCRIBE, "state.>", "b subscribed 0");
+    node_keeps(1, NULL, NULL);
+    act(0, RETAIN, "state.x 1", "a retained 1");
+    HEAR("b heard state.x 1"); /* it was there before */
+    act(0, RETAIN, "state.y 1", "a retained 1");
+    order_and_wait(0, PASS);
+    for (int i = 0; i < 3; i++) node_keeps(i, "state.x 1", "state.y 1");
+    act(2, RETAIN, "state.x 2", "c retained 1");
+    order_and_wait(2, PASS);
+    for (int i = 0; i < 3; i++) node_keeps(i, "state.x 2", "state.y 1");
+    act(1, CLEAR, "state.y", "b cleared 1");
+    order_and_wait(1, PASS);
+    for (int i = 0; i < 3; i++) node_keeps(i, "state.x 2", NULL);
+    act(2, CLEAR, "state.y", "c cleared 0");
+    net_close();
+}
+END_TEST
+
+START_TEST(the_newest_holds_after_a_partition)
+{
+    three_nodes();
+    act(0, SUBSCRIBE, "state.x", "a subscribed 0");
+    act(2, SUBSCRIBE, "state.z", "c subscribed 0");
+    act(0, RETAIN, "state.y 1", "a retained 1");
+    order_and_wait(0, PASS);
+    net_cut(0, 1, true);
+    net_cut(0, 2, true);
+    HEAR("nodea down nodeb");
+    HEAR("nodea down nodec");
+    HEAR("nodeb down nodea");
+    HEAR("nodec down nodea");
+    act(0, RETAIN, "state.x 1", "a retained 1");
+    HEAR("a heard state.x 1");
+    act(1, RETAIN, "state.x 2", "b retained 1"); /* later */
+    act(1, CLEAR, "state.y", "b cleared 1");
+    act(0, RETAIN, "state.z 7", "a retained 1");
+    net_cut(0, 1, false);
+    net_cut(0, 2, false);
+    HEAR("a heard state.x 2"); /* it was subscribed all the time */
+    HEAR("c heard state.z 7");
+    HEAR("nodea up nodeb");
+    HEAR("nodea up nodec");
+    HEAR("nodeb up nodea");
+    order_and_wait(0, PASS);
+    order_and_wait(1, PASS);
+    for (int i = 0; i < 3; i++) node_keeps(i, "state.x 2", "state.z 7");
+    net_close();
+}
+END_TEST
+
+START_TEST(what_is_retained_outlives_the_node_that_published_it)
+{
+    three_nodes();
+    act(0, RETAIN, "state.x 1", "a retained 1");
+    act(0, RETAIN, "state.y 1", "a retained 1");
+    order_and_wait(0, PASS);
+    node_down(net.node[0]);
+    net.node[0] = NULL;
+    act(1, CLEAR, "state.y", "b cleared 1");
+    net_node(3);
+    HEAR("noded up nodeb");
+    HEAR("nodeb up noded");
+    add_actor(3, puppet, "there");
+    act(3, SUBSCRIBE, "state.marked", "d subscribed 0");
+    act(1, RETAIN, "state.marked now", "b retained 1");
+    HEAR("d heard state.marked now"); /* all that was there before has come, too */
+    act(1, CLEAR, "state.marked", "b cleared 1");
+    act(3, CLEAR, "state.marked", "d cleared");
+    node_keeps(3, "state.x 1", NULL);
+    net_close();
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("cluster_topics");
@@ -189,6 +324,9 @@ int main(void)
     tcase_add_test(c, one_member_of_the_cluster_gets_each_message);
     tcase_add_test(c, nothing_is_lost_or_doubled_while_members_come_and_go);
     tcase_add_test(c, a_lost_node_gets_nothing_more_and_is_back_when_it_is_linked_again);
+    tcase_add_test(c, a_new_subscriber_on_any_node_gets_what_is_retained);
+    tcase_add_test(c, the_newest_holds_after_a_partition);
+    tcase_add_test(c, what_is_retained_outlives_the_node_that_published_it);
     suite_add_tcase(s, c);
     return run_suite_unforked(s);
 }

@@ -125,6 +125,104 @@ START_TEST(what_is_retained_is_bounded_by_count_and_bytes)
 }
 END_TEST
 
+/* ---- Copies: which of two messages holds ----------------------------------------------------------------------- */
+
+static struct wf_retained_table table;
+
+static int put(const char *topic, const char *value, uint64_t node, uint64_t stamp)
+{
+    struct wf_body *old, *body = wf_body_new(NULL, topic, strlen(topic), value, strlen(value));
+    ck_assert_ptr_nonnull(body);
+    wf_body_sign(body, (weft_pid){node, 1}, NEWS, 0);
+    int rc = wf_retained_put(&table, body, stamp, true, &old);
+    if (old != NULL) wf_body_drop(NULL, old);
+    wf_body_drop(NULL, body);
+    return rc;
+}
+
+static bool is_kept(const char *topic, const char *value)
+{
+    const struct wf_retained *r = wf_retained_find(&table, weft_cstr(topic));
+    if (r == NULL || value == NULL) return r == NULL && value == NULL;
+    return r->body->size == strlen(value) && memcmp(wf_body_bytes(r->body), value, r->body->size) == 0;
+}
+
+START_TEST(the_later_stamp_holds_in_any_order)
+{
+    wf_retained_init(&table, 10, 10000);
+    ck_assert_int_eq(put("t", "five", 1, 5), 1);
+    ck_assert_int_eq(put("t", "four", 9, 4), 0);
+    ck_assert(is_kept("t", "five"));
+    ck_assert_int_eq(put("t", "also five", 2, 5), 1); /* of the higher incarnation */
+    ck_assert_int_eq(put("t", "five", 1, 5), 0);
+    ck_assert_int_eq(put("t", "also five", 2, 5), 0); /* again */
+    ck_assert(is_kept("t", "also five"));
+    ck_assert_int_eq(put("t", "", 1, 6), 1);
+    ck_assert(is_kept("t", NULL));
+    ck_assert_int_eq(put("t", "five", 7, 5), 0); /* who has not heard that it was cleared */
+    ck_assert(is_kept("t", NULL));
+    ck_assert_int_eq(put("t", "seven", 1, 7), 1);
+    ck_assert(is_kept("t", "seven"));
+    ck_assert_int_eq(put("u", "", 1, 8), 1);
+    ck_assert_int_eq(put("u", "old", 1, 7), 0);
+    ck_assert_uint_eq(table.count, 1);
+    ck_assert_uint_eq(table.cleared_count, 1);
+    wf_retained_finish(&table);
+}
+END_TEST
+
+START_TEST(a_stamp_is_later_than_all_that_was_seen)
+{
+    wf_retained_init(&table, 10, 10000);
+    ck_assert_uint_eq(wf_retained_stamp(&table, WEFT_SEC(3)), 3000000);
+    ck_assert_uint_eq(wf_retained_stamp(&table, WEFT_SEC(2)), 3000001); /* a clock that was set back */
+    ck_assert_int_eq(put("t", "of a fast clock", 1, 9000000), 1);
+    ck_assert_uint_eq(wf_retained_stamp(&table, WEFT_SEC(4)), 9000001);
+    ck_assert_uint_eq(wf_retained_stamp(&table, WEFT_SEC(10)), 10000000);
+    ck_assert_int_eq(put("t", "of a mad clock", 1, WF_STAMP_MAX), 1);
+    ck_assert_uint_eq(wf_retained_stamp(&table, WEFT_SEC(10)), WF_STAMP_MAX);
+    wf_retained_finish(&table);
+}
+END_TEST
+
+static bool see_number(const struct wf_retained *r, void *arg)
+{
+    uint64_t *last = arg;
+    ck_assert_uint_gt(r->body->retained, *last);
+    *last = r->body->retained;
+    return *last < 6;
+}
+
+START_TEST(copies_are_bounded_and_an_old_message_does_not_stay)
+{
+    wf_retained_init(&table, 2, 1000);
+    ck_assert_int_eq(put("a", "1", 1, 1), 1);
+    ck_assert_int_eq(put("b", "1", 1, 1), 1);
+    ck_assert_int_eq(put("c", "1", 1, 1), WEFT_EFULL);
+    ck_assert_int_eq(put("a", "2", 1, 2), 1);
+    char big[2000];
+    memset(big, 'x', sizeof big - 1);
+    big[sizeof big - 1] = 0;
+    ck_assert_int_eq(put("a", big, 1, 3), WEFT_EFULL);
+    ck_assert(is_kept("a", NULL));
+    ck_assert(is_kept("b", "1"));
+    for (int i = 0; i < 4; i++) { /* the last two are remembered */
+        char topic[] = {(char)('p' + i), 0};
+        ck_assert_int_eq(put(topic, "", 1, 5), 1);
+    }
+    ck_assert_uint_eq(table.cleared_count, 2);
+    ck_assert_int_eq(put("s", "1", 1, 4), 0);
+    ck_assert_int_eq(put("p", "1", 1, 4), 1);
+    uint64_t last = 4; /* a, b, a, p, q, r, s, p: 5 is forgotten */
+    wf_retained_after(&table, last, see_number, &last);
+    ck_assert_uint_eq(last, 6);
+    last = 0;
+    wf_retained_after(&table, last, see_number, &last);
+    ck_assert_uint_eq(last, 6);
+    wf_retained_finish(&table);
+}
+END_TEST
+
 /* ---- Races: each reader subscribes and unsubscribes while publishers go on ------------------------------------- */
 
 static void racing_publisher(const void *arg, size_t size)
@@ -201,4 +299,6 @@ START_TEST(nothing_is_lost_and_nothing_comes_twice_in_any_race)
 END_TEST
 
 TEST_MAIN("topic_retained", a_new_subscriber_gets_the_last_message_of_each_topic,
-          what_is_retained_is_bounded_by_count_and_bytes, nothing_is_lost_and_nothing_comes_twice_in_any_race)
+          what_is_retained_is_bounded_by_count_and_bytes, the_later_stamp_holds_in_any_order,
+          a_stamp_is_later_than_all_that_was_seen, copies_are_bounded_and_an_old_message_does_not_stay,
+          nothing_is_lost_and_nothing_comes_twice_in_any_race)

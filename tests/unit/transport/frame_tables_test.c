@@ -41,6 +41,10 @@ static weft_writer all_kinds(void)
     wf_put_publish_to(&w, &to);
     ck_assert_uint_eq(count, 2);
     ck_assert_uint_le(w.size - before, most);
+    struct wf_body *body = wf_body_new(NULL, "job.new", 7, "hello", 5);
+    wf_body_sign(body, (weft_pid){3, 4}, 5, 0);
+    wf_put_retained(&w, body, WF_STAMP_MAX, true);
+    wf_body_drop(NULL, body);
     ck_assert_int_eq(w.error, 0);
     return w;
 }
@@ -82,6 +86,10 @@ START_TEST(what_is_written_is_read)
     ck_assert(text_is(pattern, "job.*") && text_is(queue, "workers"));
     queue = wf_frame_next_queue(&f, &pattern);
     ck_assert(text_is(pattern, "*.new") && text_is(queue, "q"));
+    ck_assert_int_eq(wf_frame_next(&r, &f), 1);
+    ck_assert_str_eq(wf_frame_name(f.kind), "RETAINED");
+    ck_assert(text_is(f.name, "job.new") && f.to == 3 && f.from == 4 && f.tag == 5 && text_is(f.body, "hello"));
+    ck_assert(f.flags == WF_PUBLISH_PLAIN && f.number == WF_STAMP_MAX);
     ck_assert_int_eq(wf_frame_next(&r, &f), 0);
 }
 END_TEST
