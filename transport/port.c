@@ -401,7 +401,7 @@ static void wake_all(struct wf_port *port)
         wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
 }
 
-static void room_made(struct wf_worker *w, struct wf_call *c)
+void wf_ports_room_made(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_session *s = WF_CONTAINER(c, struct wf_room, call)->session;
     wf_session_room_came(s, w->index);
@@ -507,7 +507,6 @@ int wf_ports_open(struct wf_session *s)
 {
     uint32_t count = s->t->node->workers.count;
     for (uint32_t i = 0; i < count; i++) {
-        s->rooms[i].call = (struct wf_call){.post.kind = WF_POST_CALL, .call = room_made};
         struct change *c = change_new(s, apply_open, 0);
         if (c != NULL && (c->port = port_new(s)) == NULL) {
             change_free(c);

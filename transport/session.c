@@ -49,7 +49,10 @@ struct wf_session *wf_session_new(struct wf_channel *ch, uint64_t number)
     s->t = t;
     s->number = number;
     copy_identity(s, ch);
-    for (uint32_t i = 0; i < workers; i++) s->rooms[i].session = s;
+    for (uint32_t i = 0; i < workers; i++) {
+        s->rooms[i].session = s;
+        s->rooms[i].call = (struct wf_call){.post.kind = WF_POST_CALL, .call = wf_ports_room_made};
+    }
     atomic_store_explicit(&s->refs, 1, memory_order_relaxed);
     int64_t now = wf_transport_now(t);
     atomic_store_explicit(&s->last_heard, now, memory_order_relaxed);

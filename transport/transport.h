@@ -390,6 +390,7 @@ bool wf_port_say_want(struct wf_ports *p, struct wf_port *port, uint64_t key, co
 /* By $cluster: tells every worker. */
 int wf_ports_open(struct wf_session *s);
 void wf_ports_close(struct wf_session *s);
+void wf_ports_room_made(struct wf_worker *w, struct wf_call *c); /* of a wf_room */
 /* Any thread: every worker's interest of that peer changes as the INTEREST frame says. */
 int wf_ports_interest(struct wf_session *s, struct wf_frame *f);
 /* Not on a worker: waits until every worker has handled what was posted before. */

@@ -146,7 +146,8 @@ static void retained_and_slow(void)
     }
     for (int i = 0; i < 40; i++) {
         snprintf(topic, sizeof topic, "k.%d", i);
-        cleared += weft_retained_clear(topic);
+        int rc = weft_retained_clear(topic);
+        cleared += rc == WEFT_ENOMEM ? weft_retained_clear(topic) : rc;
     }
     want_int(cleared, kept);
 }
