@@ -386,7 +386,9 @@ int weft_retained_clear(const char *topic)
     if (self == NULL) return WEFT_ENOTACTOR;
     if (wf_topic_check(weft_cstr(topic)) < 0) return WEFT_EINVAL;
     struct wf_worker *w = self->task.worker;
-    if (!wf_topics_keeps(wf_node_of(w)->topics, weft_cstr(topic))) return 0;
+    const weft_node *node = wf_node_of(w);
+    if (node->route == NULL) return wf_topics_take(node->topics, w, weft_cstr(topic));
+    if (!wf_topics_keeps(node->topics, weft_cstr(topic))) return 0;
     struct wf_body *empty = body_of(self, weft_cstr(topic), 0, NULL, 0);
     int rc = empty == NULL ? WEFT_ENOMEM : retain_body(w, empty);
     if (empty != NULL) wf_body_drop(w, empty);

@@ -106,6 +106,12 @@ const struct wf_retained *wf_retained_find(const struct wf_retained_table *t, we
     return r == NULL || wf_retained_is_cleared(r) ? NULL : r;
 }
 
+struct wf_body *wf_retained_take(struct wf_retained_table *t, weft_text topic)
+{
+    struct wf_retained *r = find(t, topic);
+    return r == NULL || wf_retained_is_cleared(r) ? NULL : take_out(t, r);
+}
+
 uint64_t wf_retained_stamp(struct wf_retained_table *t, int64_t now)
 {
     uint64_t stamp = WF_MAX(t->last_stamp + 1, now > 0 ? (uint64_t)now / 1000 : 0);

@@ -54,6 +54,8 @@ uint64_t wf_retained_stamp(struct wf_retained_table *t, int64_t now);
  * has changed, but see note (4): `copy`. */
 int wf_retained_put(struct wf_retained_table *t, struct wf_body *body, uint64_t stamp, bool copy,
                     struct wf_body **old);
+/* Takes out what is kept of that topic, without a trace; NULL: nothing. */
+struct wf_body *wf_retained_take(struct wf_retained_table *t, weft_text topic);
 /* What is kept of that topic; NULL: nothing. */
 const struct wf_retained *wf_retained_find(const struct wf_retained_table *t, weft_text topic);
 /* What has a number above that, cleared or not, in order; until `see` returns false. */

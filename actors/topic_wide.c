@@ -361,6 +361,15 @@ int wf_topics_retain_copy(struct wf_topics *t, struct wf_body *body, uint64_t st
     return rc;
 }
 
+bool wf_topics_take(struct wf_topics *t, struct wf_worker *w, weft_text topic)
+{
+    pf_mutex_lock(t->lock);
+    struct wf_body *old = wf_retained_take(&t->retained, topic);
+    pf_mutex_unlock(t->lock);
+    if (old != NULL) wf_body_drop(w, old);
+    return old != NULL;
+}
+
 bool wf_topics_keeps(struct wf_topics *t, weft_text topic)
 {
     pf_mutex_lock(t->lock);
