@@ -42,7 +42,9 @@ static const struct cli_verb verbs[] = {
     {"nodes",
      "",
      "Lists the nodes that a node knows, and how their links are",
-     "The first line is the node itself. A node that is down is shown with the reason.",
+     "The first line is the node itself; it says if it is in a minority. A node that is down or suspect is shown "
+     "with\n"
+     "the reason. What each node says of itself comes last.",
      "weft nodes --json",
      {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_END},
      0,

@@ -1,6 +1,5 @@
 /* What others may know of the members: include/weft/cluster.h. */
 #include "cluster.h"
-
 #include "typed.h"
 
 #include <weft/cluster.h>

@@ -1,5 +1,6 @@
 /* Who else there is, how we know of them, and dialling them. */
 #include "cluster.h"
+#include "typed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -345,7 +346,7 @@ void wf_peers_down(struct wf_cluster *c, struct wf_session *s, const char *reaso
 
 static void keep_record(struct wf_cluster *c, struct wf_peer *p, weft_text record)
 {
-    if (p->record.size == record.size && memcmp(p->record.data, record.data, record.size) == 0) return;
+    if (wf_text_equal(p->record, record)) return;
     char *copy = malloc(record.size);
     if (copy == NULL) return;
     memcpy(copy, record.data, record.size);

@@ -111,6 +111,7 @@ static void expect_all(void)
     ck_assert_int_eq(heard("wrong", 0), 0);
     ck_assert_int_eq(heard("a down", 0), 0);
     ck_assert_int_eq(heard("b down", 0), 0);
+    ck_assert_int_eq(heard("a up", 0), 1);
 }
 
 static const struct stream small = {.count = 150000, .size = 16};

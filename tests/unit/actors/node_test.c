@@ -65,6 +65,13 @@ START_TEST(options_are_checked)
         {.offload_threads = -1},
         {.offload_threads = 257},
         {.offload_queue = -1},
+        {.probe_period = -1},
+        {.suspicion = -1},
+        {.suspicion = 1001},
+        {.partition = (weft_partition)3},
+        {.partition = WEFT_PARTITION_QUORUM},
+        {.partition = WEFT_PARTITION_MAJORITY, .quorum = 2},
+        {.quorum = 2},
     };
     for (size_t i = 0; i < WF_COUNT(bad); i++) {
         weft_node *n = NULL;
