@@ -463,6 +463,7 @@ void wf_session_attach(struct wf_session *s, struct wf_channel *ch, uint64_t cou
     pf_mutex_lock(s->lock);
     WF_ASSERT(s->channel == NULL);
     s->channel = ch;
+    bool lies = count > s->most_taken;
     s->stuck = false;
     s->acked = WF_MAX(s->acked, WF_MIN(count, s->most_taken));
     s->say_ping = s->say_pong = s->ping = 0;
@@ -471,6 +472,7 @@ void wf_session_attach(struct wf_session *s, struct wf_channel *ch, uint64_t cou
     uint64_t rooms = take_rooms(s);
     unlock_and_send(s);
     post_rooms(s, rooms);
+    if (lies) wf_session_fail(s, "acknowledges what was never sent");
 }
 
 void wf_session_detach(struct wf_session *s)

@@ -1,20 +1,15 @@
 /* Who is not a node, or not one of ours, talks to a node's port: bytes written by hand over plain sockets. Also what
  * a program in another language would have to do to be a node, and what happens to a link whose other end does not
  * read, or is killed. */
+#include "by_hand.h"
 #include "carrier.h"
-#include "frame.h"
-#include "loopback.h"
-#include "sp.h"
-#include "transport_harness.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
-static weft_node *node;
 static const char *program;
 
 static void setup(void)
@@ -28,107 +23,8 @@ static void teardown(void)
     node_down(node);
 }
 
-/* ---- A node made by hand ------------------------------------------------------------------------------------------
+/* ---- A node made by hand -----------------------------------------------------------------------------------------
  */
-
-static int connect_to(const char *url)
-{
-    struct timeval patience = {.tv_sec = 20};
-    int fd = loopback_connect(loopback_port(url));
-    ck_assert_int_ge(fd, 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    return fd;
-}
-
-static void put(int fd, const void *data, size_t size)
-{
-    ck_assert_int_eq(send(fd, data, size, MSG_NOSIGNAL), (ssize_t)size);
-}
-
-/* Whether `size` bytes came before the end. */
-static bool get(int fd, void *data, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t n = recv(fd, (char *)data + done, size - done, 0);
-        if (n <= 0) return false;
-        done += (size_t)n;
-    }
-    return true;
-}
-
-static void expect_closed(int fd)
-{
-    char rest[4096];
-    ssize_t n;
-    while ((n = recv(fd, rest, sizeof rest, 0)) > 0) {}
-    ck_assert(n == 0 || errno == ECONNRESET);
-    close(fd);
-}
-
-static void put_batch(int fd, const weft_writer *w, const uint8_t *data)
-{
-    uint8_t prefix[WF_SP_PREFIX_MAX];
-    size_t n = wf_sp_prefix(prefix, false, w->size);
-    put(fd, prefix, n);
-    put(fd, data, w->size);
-}
-
-static weft_reader batch; /* what is left of the last one */
-
-/* The next frame; texts in it live until the batch is over. */
-static bool get_frame(int fd, struct wf_frame *f)
-{
-    static uint8_t data[65536];
-    uint8_t prefix[8];
-    size_t size = 0;
-    if (batch.at != batch.end) return wf_frame_next(&batch, f) == 1;
-    if (!get(fd, prefix, 8)) return false;
-    for (int i = 0; i < 8; i++) size = size << 8 | prefix[i];
-    ck_assert_uint_le(size, sizeof data);
-    if (!get(fd, data, size)) return false;
-    batch = weft_reader_on(data, size);
-    return wf_frame_next(&batch, f) == 1;
-}
-
-static struct wf_hello hello(const char *name, uint64_t incarnation)
-{
-    return (struct wf_hello){.version = 1,
-                             .cluster = weft_cstr("weft"),
-                             .name = weft_cstr(name),
-                             .incarnation = incarnation,
-                             .heartbeat_ms = 60000};
-}
-
-/* Connects, exchanges SP headers and HELLOs. */
-static int greet(const struct wf_hello *h)
-{
-    uint8_t header[WF_SP_HEADER], out[512];
-    struct wf_frame f;
-    batch = weft_reader_on(NULL, 0);
-    int fd = connect_to(weft_node_url(node, 0));
-    put(fd, wf_sp_header, WF_SP_HEADER);
-    ck_assert(get(fd, header, sizeof header) && memcmp(header, wf_sp_header, sizeof header) == 0);
-    ck_assert(get_frame(fd, &f) && f.kind == WF_FRAME_HELLO);
-    ck_assert(f.hello.incarnation == weft_node_incarnation(node));
-    weft_writer w = weft_writer_on(out, sizeof out);
-    wf_put_hello(&w, h);
-    put_batch(fd, &w, out);
-    return fd;
-}
-
-/* A link with incarnation 1, the lowest there is: this side decides. */
-static int link_by_hand(const char *name)
-{
-    struct wf_hello h = hello(name, 1);
-    uint8_t out[64];
-    struct wf_frame f;
-    int fd = greet(&h);
-    ck_assert(get_frame(fd, &f) && f.kind == WF_FRAME_WELCOME);
-    weft_writer w = weft_writer_on(out, sizeof out);
-    wf_put_welcome(&w);
-    put_batch(fd, &w, out);
-    return fd;
-}
 
 static void echo(const void *arg, size_t size)
 {

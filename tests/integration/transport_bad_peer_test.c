@@ -1,0 +1,343 @@
+/* A linked peer that breaks the protocol: whatever it does, its link ends with a reason that says what it did, and
+ * another peer does not notice. */
+#include "by_hand.h"
+
+static weft_node *good;
+
+static void answers(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_register("answers");
+    say("answers ready");
+    weft_msg *m;
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m))
+        if (weft_wants_reply(m)) weft_reply(m, 2, NULL, 0);
+}
+
+static void asks(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m = NULL;
+    int rc = weft_call_name("answers@n", 1, NULL, 0, &m, weft_after(WEFT_SEC(20)));
+    weft_msg_free(m);
+    say("asked %d", rc);
+}
+
+static void setup(void)
+{
+    forget_all();
+    node = node_up("n", "tcp://127.0.0.1:0", NULL, WEFT_MS(200));
+    good = node_with((weft_node_options){.name = "good", .heartbeats_lost = 100}, NULL, weft_node_url(node, 0));
+    watch(node);
+    watch(good);
+    HEAR("n up good");
+    HEAR("good up n");
+    run_actor(node, answers, NULL, 0);
+    HEAR("answers ready");
+}
+
+static void teardown(void)
+{
+    node_down(good);
+    node_down(node);
+}
+
+/* Whom it takes down is the bad one alone. */
+static void expect_dropped(const char *reason)
+{
+    char line[200];
+    snprintf(line, sizeof line, "n down bad: connection lost: %s", reason);
+    HEAR(line);
+    run_actor(good, asks, NULL, 0);
+    HEAR("asked 0");
+    ck_assert_int_eq(heard("n down good", 0), 0);
+    ck_assert_int_eq(heard("good down n", 0), 0);
+    forget_all();
+}
+
+static uint64_t lowest; /* each link is of another incarnation, all lower than those that nodes make up */
+
+/* A link that can be resumed, with that number. */
+static int link_again(uint64_t incarnation, uint64_t number, uint64_t received, enum wf_link_state state)
+{
+    struct wf_hello h = hello("bad", incarnation);
+    uint8_t out[64];
+    struct wf_frame f;
+    h.newest = 2;
+    h.capabilities = WF_CAN_RESUME | WF_CAN_CREDIT;
+    int fd = greet(&h);
+    ck_assert(get_frame(fd, &f) && f.kind == WF_FRAME_WELCOME);
+    weft_writer w = weft_writer_on(out, sizeof out);
+    wf_put_welcome_link(&w, number, received, state);
+    put_batch(fd, &w, out);
+    return fd;
+}
+
+static int link_that_can_resume(void)
+{
+    int fd = link_again(++lowest, 1, 0, WF_LINK_UP);
+    HEAR("n up bad");
+    return fd;
+}
+
+/* ---- Frames that are not as they should be --------------------------------------------------------------------- */
+
+static const uint8_t kinds[] = {
+    WF_FRAME_HELLO,
+    WF_FRAME_REFUSED,
+    WF_FRAME_BYE,
+    WF_FRAME_PING,
+    WF_FRAME_PONG,
+    WF_FRAME_PEERS,
+    WF_FRAME_INTEREST,
+    WF_FRAME_ACK,
+    WF_FRAME_START,
+    16,
+    17,
+    18,
+    19,
+    20,
+    WF_FRAME_SEND_NAME,
+    WF_FRAME_CALL_NAME,
+    WF_FRAME_PUBLISH,
+    40,
+    41,
+    42,
+    43,
+    44,
+    45,
+    46,
+    48,
+    WF_FRAME_GOSSIP,
+    WF_FRAME_GOSSIP + 1,
+    WF_FRAME_GOSSIP + 2,
+    WF_FRAME_GOSSIP + 3,
+    WF_FRAME_TABLE,
+    WF_FRAME_GROUP_SEND,
+    WF_FRAME_PUBLISH_TO,
+    60,
+    61,
+    62,
+    63,
+    WF_FRAME_WANT_NAME,
+};
+
+enum { TRUNCATED, SHORT, EMPTY_VALUES, OVERSIZED, WAYS };
+
+/* Returns its size. */
+static size_t spoil(uint8_t out[32], uint8_t kind, int how)
+{
+    size_t n = 0;
+    out[n++] = how == SHORT ? 0x91 : how == OVERSIZED ? 0x92 : 0x9c; /* an array of 1, 2 or 12 values */
+    out[n++] = kind;
+    if (how == EMPTY_VALUES)
+        while (n < 13) out[n++] = 0xc0; /* nil */
+    if (how == OVERSIZED) {             /* a text of 4 GiB, where a number would do as well */
+        memcpy(out + n, "\xdb\xff\xff\xff\xff", 5);
+        n += 5;
+    }
+    return n;
+}
+
+START_TEST(malformed_frames_end_the_link)
+{
+    for (size_t i = 0; i < sizeof kinds; i++) {
+        uint8_t frame[32], prefix[WF_SP_PREFIX_MAX];
+        char reason[64];
+        struct wf_hello h = hello("bad", ++lowest);
+        int fd = link_as(&h);
+        HEAR("n up bad");
+        size_t size = spoil(frame, kinds[i], _i);
+        put(fd, prefix, wf_sp_prefix(prefix, false, size));
+        put(fd, frame, size);
+        /* An array that is not all there is none; its kind is not looked at. */
+        const char *name = _i == TRUNCATED ? "unknown" : wf_frame_name(kinds[i]);
+        snprintf(reason, sizeof reason, "malformed %s frame at offset ", name);
+        expect_dropped(reason);
+        expect_closed(fd);
+    }
+}
+END_TEST
+
+/* ---- Frames that should not be there --------------------------------------------------------------------------- */
+
+static void start(weft_writer *w, uint64_t count)
+{
+    wf_put_number(w, WF_FRAME_START, count);
+}
+static void says_hello(weft_writer *w)
+{
+    struct wf_hello h = hello("bad", lowest);
+    start(w, 0);
+    wf_put_hello(w, &h);
+}
+static void says_welcome(weft_writer *w)
+{
+    start(w, 0);
+    wf_put_welcome(w);
+}
+static void refuses(weft_writer *w)
+{
+    start(w, 0);
+    wf_put_refused(w, WF_REFUSED_DUPLICATE, "why not");
+}
+static void starts_twice(weft_writer *w)
+{
+    start(w, 0);
+    start(w, 0);
+}
+static void starts_ahead(weft_writer *w)
+{
+    start(w, 5);
+}
+static void does_not_start(weft_writer *w)
+{
+    wf_put_to_name(w, false, weft_cstr("answers"), 5, 1, 0, NULL, 0, WF_FRAME_NO_DEADLINE);
+}
+static void acknowledges_too_much(weft_writer *w)
+{
+    start(w, 0);
+    wf_put_number(w, WF_FRAME_ACK, 1000000);
+}
+static void subscribes_to_too_much(weft_writer *w)
+{
+    start(w, 0);
+    for (int i = 0; i < 17; i++) {
+        wf_put_interest(w, WF_INTEREST_ADD, WF_FRAME_PEERS_MAX);
+        for (int k = 0; k < WF_FRAME_PEERS_MAX; k++) {
+            char pattern[16];
+            snprintf(pattern, sizeof pattern, "a%d", i * WF_FRAME_PEERS_MAX + k);
+            weft_put_str(w, weft_cstr(pattern));
+        }
+    }
+}
+static void sends_without_credit(weft_writer *w)
+{
+    start(w, 0);
+    for (int i = 0; i < 100000; i++)
+        wf_put_to_name(w, false, weft_cstr("sits"), 5, 1, 0, NULL, 0, WF_FRAME_NO_DEADLINE);
+}
+
+static const struct {
+    void (*says)(weft_writer *w);
+    const char *reason;
+} bad_words[] = {
+    {says_hello, "a handshake frame on an established link"},
+    {says_welcome, "a handshake frame on an established link"},
+    {refuses, "a handshake frame on an established link"},
+    {starts_twice, "START in the midst of a connection"},
+    {starts_ahead, "frames are missing"},
+    {does_not_start, "no START on a connection that goes on with a link"},
+    {acknowledges_too_much, "acknowledges what was never sent"},
+    {subscribes_to_too_much, "too many topic patterns"},
+    {sends_without_credit, "it sends more than it was given credit for"},
+};
+
+static void sits(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_register("sits");
+    say("sits");
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+/* It may be cut off while it still speaks. */
+START_TEST(what_should_not_be_said_ends_the_link)
+{
+    static uint8_t out[4 * 1024 * 1024];
+    uint8_t prefix[WF_SP_PREFIX_MAX];
+    weft_spawn_options small = {.mailbox_max = 16};
+    ck_assert_int_eq(weft_node_spawn(node, NULL, sits, NULL, 0, &small), WEFT_OK);
+    HEAR("sits");
+    weft_writer w = weft_writer_on(out, sizeof out);
+    int fd = link_that_can_resume();
+    bad_words[_i].says(&w);
+    ck_assert_int_eq(w.error, 0);
+    put(fd, prefix, wf_sp_prefix(prefix, false, w.size));
+    (void)loopback_write(fd, out, w.size);
+    expect_dropped(bad_words[_i].reason);
+    expect_closed(fd);
+}
+END_TEST
+
+START_TEST(a_message_over_the_limit_is_not_waited_for)
+{
+    int fd = link_that_can_resume();
+    put(fd, "\0\0\0\0\x40\0\0\0", 8);
+    expect_dropped("a message of 1073741824 bytes is over the limit of ");
+    expect_closed(fd);
+}
+END_TEST
+
+/* ---- Lies that take longer ------------------------------------------------------------------------------------- */
+
+/* Reads and answers PINGs, and never says that it has anything. */
+START_TEST(who_never_acknowledges_is_dropped)
+{
+    uint8_t out[64];
+    struct wf_frame f;
+    int fd = link_that_can_resume();
+    while (get_frame(fd, &f)) {
+        if (f.kind != WF_FRAME_PING) continue;
+        weft_writer w = weft_writer_on(out, sizeof out);
+        wf_put_number(&w, WF_FRAME_PONG, f.number);
+        put_batch(fd, &w, out);
+    }
+    expect_dropped("does not acknowledge what it gets");
+    close(fd);
+}
+END_TEST
+
+/* It comes back and has what was never sent. */
+START_TEST(who_says_in_welcome_that_it_has_what_was_never_sent_is_dropped)
+{
+    int fd = link_that_can_resume();
+    close(fd);
+    fd = link_again(lowest, 1, 1000000, WF_LINK_BROKEN);
+    expect_dropped("acknowledges what was never sent");
+    expect_closed(fd);
+}
+END_TEST
+
+/* What it sends again on another connection has a number that has come. */
+START_TEST(what_is_replayed_is_received_once)
+{
+    uint8_t out[256];
+    struct wf_frame f;
+    uint64_t replies = 0, got = 0;
+    int fd = link_that_can_resume();
+    for (uint64_t turn = 0; turn < 3; turn++) {
+        weft_writer w = weft_writer_on(out, sizeof out);
+        start(&w, 0);
+        for (uint64_t i = 0; i < 3 + turn; i++) /* all but the last one have been sent before */
+            wf_put_to_name(&w, true, weft_cstr("answers"), 5, 1, i, NULL, 0, WF_FRAME_NO_DEADLINE);
+        put_batch(fd, &w, out);
+        for (bool over = false; !over && get_frame(fd, &f);) {
+            got += f.counted;
+            if (f.kind != WF_FRAME_TO_ACTOR + WF_MSG_REPLY) continue;
+            ck_assert_uint_eq(f.ref, replies);
+            over = ++replies == 3 + turn;
+        }
+        close(fd);
+        if (turn < 2) fd = link_again(lowest, 1, got, WF_LINK_BROKEN);
+    }
+    ck_assert_uint_eq(replies, 5);
+    ck_assert_int_eq(heard("n down bad", 0), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("transport_bad_peer");
+    TCase *t = tcase_create("bad peers");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_loop_test(t, malformed_frames_end_the_link, 0, WAYS);
+    tcase_add_loop_test(t, what_should_not_be_said_ends_the_link, 0, (int)(sizeof bad_words / sizeof bad_words[0]));
+    tcase_add_test(t, a_message_over_the_limit_is_not_waited_for);
+    tcase_add_test(t, who_never_acknowledges_is_dropped);
+    tcase_add_test(t, who_says_in_welcome_that_it_has_what_was_never_sent_is_dropped);
+    tcase_add_test(t, what_is_replayed_is_received_once);
+    suite_add_tcase(s, t);
+    return run_suite_unforked(s);
+}
