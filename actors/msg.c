@@ -59,6 +59,21 @@ struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic
     return b;
 }
 
+/* In the block of the envelope, which is as large as what it becomes. */
+struct wf_body *wf_body_of(weft_msg *m, uint32_t refs)
+{
+    _Static_assert(sizeof(struct wf_body) == sizeof(weft_msg), "the bytes stay where they are");
+    WF_ASSERT(m->shared == NULL && m->post.block_class == WF_POOL_LARGE);
+    size_t size = m->size;
+    struct wf_body *b = (struct wf_body *)(void *)m;
+    memset(b, 0, sizeof *b);
+    atomic_init(&b->refs, refs);
+    b->block_class = WF_POOL_LARGE;
+    b->data = (const uint8_t *)(b + 1);
+    b->size = size;
+    return b;
+}
+
 void wf_body_keep(struct wf_body *b)
 {
     atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed); /* the caller holds one already */

@@ -23,15 +23,17 @@ struct wf_chosen {
 };
 
 enum { WF_CREDIT_FIRST = 256 }; /* units that may be sent to an actor of another node before its first GRANT */
+/* It has been sent, and the route has kept the message: it is the caller's no more. Only of SEND, CALL and REPLY. */
+enum { WF_ROUTE_KEPT = 1 };
 
 struct wf_route {
     /* To an actor of the peer whose incarnation is `to.node`: every wf_msg_kind but PUBLISH, SYSTEM and ROOM. 0;
-     * WEFT_ENONODE: no such peer is connected; WEFT_EFULL: its outbox is at its bound, or the actor has given no
-     * credit (only SEND and CALL are refused for that). */
-    int (*send)(struct wf_worker *w, weft_pid to, const weft_msg *m);
-    /* To the name on the peer called `node`. `*peer` (may be NULL) gets its incarnation, so that a caller hears when
-     * it is lost. */
-    int (*send_name)(struct wf_worker *w, const char *node, size_t node_size, const char *name, const weft_msg *m,
+     * WF_ROUTE_KEPT; WEFT_ENONODE: no such peer is connected; WEFT_EFULL: its outbox is at its bound, or the actor
+     * has given no credit (only SEND and CALL are refused for that). */
+    int (*send)(struct wf_worker *w, weft_pid to, weft_msg *m);
+    /* To the name on the peer called `node`: as `send`. `*peer` (may be NULL) gets its incarnation, so that a caller
+     * hears when it is lost. */
+    int (*send_name)(struct wf_worker *w, const char *node, size_t node_size, const char *name, weft_msg *m,
                      uint64_t *peer);
     /* The incarnation of the peer of that name; 0: none is connected. `*spawns`: it starts actors for others. */
     uint64_t (*find)(struct wf_worker *w, const char *name, size_t size, bool *spawns);

@@ -5,7 +5,8 @@
  * (1) Same worker: found, checked and linked into the mailbox at once; no atomic operation.
  * (2) Another worker: looked up there (a read of its first cache line), then put into this worker's outbox for it,
  *     which is handed over once a turn.
- * (3) Another node: encoded by the route, then freed.
+ * (3) Another node: encoded by the route, then freed; a large one is kept by the route, which sends its bytes from
+ *     where they are.
  * (4) Where there is no room the sender waits: it asks for news (WF_MSG_ROOM to the mailbox, wf_worker_wait_room for
  *     a choked lane, the route for a full link or for credit), waits, and tries again, until its send timeout. */
 #include "mailbox.h"
@@ -81,6 +82,7 @@ int wf_send_signal(struct wf_worker *w, weft_pid to, weft_msg *m)
         return WEFT_OK;
     }
     int rc = node->route == NULL ? WEFT_ENONODE : node->route->send(w, to, m);
+    if (rc == WF_ROUTE_KEPT) return WEFT_OK;
     wf_msg_free(w, m);
     return rc;
 }
@@ -207,7 +209,7 @@ static int send_remote(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
         if (rc == WEFT_EFULL) rc = wait_for_room(self, to, NULL, m, LINK, &deadline);
         else {
             if (rc == WEFT_OK) wf_msg_free(w, m);
-            return rc;
+            return WF_MIN(rc, WEFT_OK);
         }
         if (rc < 0) return rc;
     }
@@ -256,6 +258,7 @@ int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
     m->to_actor = to.actor;
     if (to.node != node->incarnation) {
         int rc = node->route == NULL ? WEFT_ENONODE : node->route->send(w, to, m);
+        if (rc == WF_ROUTE_KEPT) return WEFT_OK;
         if (rc == WEFT_OK) wf_msg_free(w, m);
         else wf_drop(w, m, rc == WEFT_EFULL ? WF_DROP_FULL : WF_DROP_NO_ACTOR);
         return rc;
@@ -385,6 +388,7 @@ int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t
             if (rc < 0) break;
         }
     }
+    if (rc == WF_ROUTE_KEPT) return WEFT_OK;
     wf_msg_free(w, m);
     return rc;
 }

@@ -129,6 +129,22 @@ static uint32_t get_welcome(weft_reader *r, struct wf_frame *f, uint32_t count)
     return 3;
 }
 
+/* The first one of a message has a frame within it, which is looked at by its own. */
+static uint32_t get_chunk(weft_reader *r, struct wf_frame *f, uint32_t count)
+{
+    f->number = 0;
+    if (count < 2) {
+        f->body = wf_read_body(r);
+        return 1;
+    }
+    f->number = weft_get_uint(r);
+    if (f->number == 0 || f->number > WEFT_MESSAGE_MAX) wf_read_fault(r);
+    f->items = *r;
+    wf_read_skip(r, 1);
+    f->items.end = r->at;
+    return 2;
+}
+
 /* Returns how many of the `count` values behind the kind it has read. */
 static uint32_t get_control(weft_reader *r, struct wf_frame *f, uint32_t count)
 {
@@ -145,6 +161,7 @@ static uint32_t get_control(weft_reader *r, struct wf_frame *f, uint32_t count)
     case WF_FRAME_PONG:
     case WF_FRAME_ACK:
     case WF_FRAME_START: f->number = weft_get_uint(r); return 1;
+    case WF_FRAME_CHUNK: return get_chunk(r, f, count);
     case WF_FRAME_PEERS: get_items(r, f); return 1;
     case WF_FRAME_INTEREST:
         f->number = weft_get_uint(r);
@@ -224,6 +241,7 @@ const char *wf_frame_name(uint32_t kind)
         {WF_SWIM_ACK, "SWIM ACK"},
         {WF_SWIM_ASK, "SWIM ASK"},
         {WF_SWIM_SYNC, "SWIM SYNC"},
+        {WF_FRAME_CHUNK, "CHUNK"},
         {WF_FRAME_SEND_NAME, "SEND_NAME"},
         {WF_FRAME_CALL_NAME, "CALL_NAME"},
         {WF_FRAME_PUBLISH, "PUBLISH"},

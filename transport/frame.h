@@ -37,6 +37,7 @@ enum wf_frame_kind {
     WF_FRAME_INTEREST = 8,
     WF_FRAME_ACK = 9,
     WF_FRAME_START = 10,
+    WF_FRAME_CHUNK = 11,
     WF_FRAME_TO_ACTOR = 16, /* + wf_msg_kind SEND .. STOP */
     WF_FRAME_SEND_NAME = 24,
     WF_FRAME_CALL_NAME = 25,
@@ -98,7 +99,8 @@ enum wf_capability {
 };
 /* Of this version. */
 enum {
-    WF_CAPABILITIES = WF_CAN_RESUME | WF_CAN_GOSSIP | WF_CAN_TABLES | WF_CAN_CREDIT | WF_CAN_SPAWN | WF_CAN_TOPICS
+    WF_CAPABILITIES = WF_CAN_RESUME | WF_CAN_CHUNKS | WF_CAN_GOSSIP | WF_CAN_TABLES | WF_CAN_CREDIT | WF_CAN_SPAWN |
+                      WF_CAN_TOPICS
 };
 
 /* What a WELCOME says of the link that it names. */
@@ -133,11 +135,13 @@ struct wf_frame {
     weft_text body;
     /* CALL, CALL_NAME: microseconds left, WF_FRAME_NO_DEADLINE; PING, PONG: the time; REFUSED: wf_refusal; INTEREST:
      * wf_interest_op; ACK, START: counted frames; WELCOME: number of the last link, its `ref` of frames received, its
-     * `tag` wf_link_state; PUBLISH_TO: how often it was passed on */
+     * `tag` wf_link_state; PUBLISH_TO: how often it was passed on; CHUNK: bytes of the body that begins, 0: `body` is
+     * the next part of the one before */
     uint64_t number;
     uint32_t flags; /* PUBLISH_TO, RETAINED: wf_publish_flag */
     uint32_t count; /* PEERS, INTEREST, PUBLISH_TO: of items */
-    /* of the same: checked, to be read by wf_frame_next_peer, _pattern and _queue */
+    /* of the same: checked, to be read by wf_frame_next_peer, _pattern and _queue; CHUNK: the message's frame with
+     * the first part of its body, for wf_frame_next */
     weft_reader items;
     struct wf_hello hello; /* HELLO only; untouched by other frames, which come by the million */
 };
@@ -208,5 +212,26 @@ void wf_put_want_name(weft_writer *w, weft_text name, uint64_t from, uint32_t nu
 /* PUBLISH and GROUP_SEND: to a topic or a group. At most WF_FRAME_SPARE + name.size + size bytes. */
 void wf_put_to_all(weft_writer *w, enum wf_frame_kind kind, weft_text name, uint64_t from, uint32_t tag,
                    const void *body, size_t size);
+
+/* ---- frame_parts.c: messages whose body stays where it is ------------------------------------------------------ */
+/* What all of them have. */
+static inline void wf_frame_describe(struct wf_frame *f, uint32_t kind, weft_text name, uint32_t tag, uint64_t from)
+{
+    f->kind = kind;
+    f->name = name;
+    f->tag = tag;
+    f->from = from;
+    f->number = 0;
+}
+/* Whether it is a message with a body: what may come in chunks. */
+bool wf_frame_has_body(uint32_t kind);
+/* What goes before `size` bytes of the body of `f`, all fields of which are set but `body`, and what goes behind. At
+ * most WF_FRAME_SPARE and the name, together. */
+void wf_put_before_body(weft_writer *w, const struct wf_frame *f, size_t size);
+void wf_put_behind_body(weft_writer *w, const struct wf_frame *f);
+/* The head of the first CHUNK of a body of `whole` bytes: a frame with its first part follows. At most 16 bytes. */
+void wf_put_first_chunk(weft_writer *w, size_t whole);
+/* Of another one: `size` bytes of the body follow. At most 16 bytes. */
+void wf_put_next_chunk(weft_writer *w, size_t size);
 
 #endif

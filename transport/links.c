@@ -318,7 +318,7 @@ void wf_links_say_bye(struct wf_session *s)
     weft_writer w = wf_batch_writer(b);
     wf_put_bye(&w, "left");
     wf_session_acknowledge(s); /* what the other side would have to count as lost */
-    wf_session_say(s, b, &w);
+    wf_session_say_in_order(s, b, &w);
 }
 
 void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const uint8_t *data, size_t size)

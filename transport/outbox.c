@@ -10,7 +10,8 @@
  *     where it begins; the receiver skips what it had.
  * (3) A link that cannot be resumed (`number` 0) frees a batch when it has been sent.
  * (4) What is being sent belongs to the carrier until wf_session_sent, also when the channel is lost meanwhile: then
- *     the list is rewound afterwards, and only then the next channel begins. */
+ *     the list is rewound afterwards, and only then the next channel begins.
+ * (5) Before anything is taken, what goes in chunks adds its next one to the end of the list: bulk.c. */
 #include "transport.h"
 
 #include <stdlib.h>
@@ -36,6 +37,12 @@ struct wf_batch *wf_batch_new(struct wf_session *s, size_t at_least)
     return b;
 }
 
+void wf_batch_free(struct wf_batch *b)
+{
+    if (b != NULL && b->body != NULL) wf_body_drop(NULL, b->body);
+    free(b);
+}
+
 /* ---- The list: all with the lock held -------------------------------------------------------------------------- */
 
 static bool can_resume(const struct wf_session *s)
@@ -46,10 +53,11 @@ static bool can_resume(const struct wf_session *s)
 static void recycle(struct wf_session *s, struct wf_batch *b)
 {
     if (b->capacity != WF_BATCH_BYTES || s->spares >= WF_SPARE_BATCHES_BUSY || s->closed) {
-        free(b);
+        wf_batch_free(b);
         return;
     }
     b->size = b->frames = 0;
+    b->order = WF_ORDER_ANY;
     b->next = s->spare;
     s->spare = b;
     s->spares++;
@@ -65,10 +73,16 @@ static void drop_spares(struct wf_session *s, uint32_t most)
     }
 }
 
-static void add_bytes(struct wf_session *s, size_t more)
+static size_t size_of(const struct wf_batch *b)
 {
-    atomic_store_explicit(&s->bytes, atomic_load_explicit(&s->bytes, memory_order_relaxed) + more,
-                          memory_order_relaxed);
+    return b->size + b->piece.size;
+}
+
+static void add_bytes(struct wf_session *s, const struct wf_batch *b, bool more)
+{
+    _Atomic size_t *sum = b->chunk ? &s->bulk : &s->bytes;
+    size_t size = more ? size_of(b) : 0 - size_of(b);
+    atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + size, memory_order_relaxed);
 }
 
 static void count_lost(struct wf_session *s, uint64_t frames)
@@ -84,12 +98,13 @@ static struct wf_batch *pop(struct wf_session *s)
     s->first = b->next;
     if (s->first == NULL) s->last = NULL;
     if (s->landed == b) s->landed = NULL;
+    if (s->chunk == b) s->chunk = NULL;
     if (s->unsent == b) {
         s->unsent = b->next;
         s->taken += b->frames;
     }
     s->base += b->frames;
-    add_bytes(s, 0 - b->size);
+    add_bytes(s, b, false);
     return b;
 }
 
@@ -105,8 +120,7 @@ static void trim(struct wf_session *s)
 /* A small batch joins the last one, so that memory stays near what is queued however short the turns are. */
 static void append(struct wf_session *s, struct wf_batch *b)
 {
-    add_bytes(s, b->size);
-    if (s->unsent != NULL && s->last->size + b->size <= s->last->capacity) {
+    if (s->unsent != NULL && b->body == NULL && s->last->size + b->size <= s->last->capacity) {
         memcpy(s->last->data + s->last->size, b->data, b->size);
         s->last->size += b->size;
         s->last->frames += b->frames;
@@ -118,6 +132,19 @@ static void append(struct wf_session *s, struct wf_batch *b)
     else s->last->next = b;
     s->last = b;
     if (s->unsent == NULL) s->unsent = b;
+}
+
+/* Into the list, or among what is held. */
+static void put_in(struct wf_session *s, struct wf_batch *b)
+{
+    add_bytes(s, b, true);
+    b->next = NULL;
+    if (!wf_bulk_hold(s, b)) append(s, b);
+}
+
+static void let_go(struct wf_session *s)
+{
+    for (struct wf_batch *b; (b = wf_bulk_next(s)) != NULL;) append(s, b);
 }
 
 /* What overtakes goes before what is still to be sent; not before what is to be sent again, whose numbers are
@@ -140,6 +167,9 @@ static void rewind_all(struct wf_session *s)
 {
     s->unsent = s->first;
     s->landed = NULL;
+    s->chunk = NULL;
+    for (struct wf_batch *b = s->first; b != NULL; b = b->next)
+        if (b->chunk) s->chunk = b;
     s->taken = s->base;
     s->rewind = false;
     s->say_start = true;
@@ -154,10 +184,10 @@ static void land(struct wf_session *s)
     struct wf_batch *before = s->landed, *b = before == NULL ? s->first : before->next;
     while (b != s->unsent) {
         struct wf_batch *next = b->next;
-        bytes += b->size;
+        bytes += size_of(b);
         frames += b->frames;
-        if (before != NULL && can_resume(s) && b->size <= WF_BATCH_BYTES / 2 &&
-            before->size + b->size <= before->capacity) {
+        if (before != NULL && can_resume(s) && before->body == NULL && b->body == NULL &&
+            b->size <= WF_BATCH_BYTES / 2 && before->size + b->size <= before->capacity) {
             memcpy(before->data + before->size, b->data, b->size);
             before->size += b->size;
             before->frames += b->frames;
@@ -180,6 +210,11 @@ static void discard(struct wf_session *s)
 {
     s->closed = true;
     insert_urgent(s);
+    while (s->held != NULL) {
+        s->chunk = NULL;
+        let_go(s);
+    }
+    s->chunk = NULL;
     struct wf_batch *end = s->sending ? s->unsent : NULL, *kept = NULL;
     struct wf_batch *flight = !s->sending ? NULL : s->landed != NULL ? s->landed->next : s->first;
     uint64_t frames = 0;
@@ -192,8 +227,8 @@ static void discard(struct wf_session *s)
             continue;
         }
         frames += b->frames;
-        add_bytes(s, 0 - b->size);
-        free(b);
+        add_bytes(s, b, false);
+        wf_batch_free(b);
     }
     s->first = kept == NULL ? NULL : flight;
     s->last = kept;
@@ -242,6 +277,19 @@ static size_t put_head(struct wf_session *s)
     return w.size;
 }
 
+static unsigned slices_of(const struct wf_batch *b)
+{
+    return b->body == NULL ? 1 : b->cut < b->size ? 3 : 2;
+}
+
+static void put_slices(const struct wf_batch *b, struct pf_slice *out)
+{
+    size_t before = b->body == NULL ? b->size : b->cut;
+    *out++ = (struct pf_slice){b->data, before};
+    if (b->body != NULL) *out++ = b->piece;
+    if (before < b->size) *out = (struct pf_slice){b->data + before, b->size - before};
+}
+
 struct flight {
     struct pf_slice slices[WF_CARRIER_SLICES];
     unsigned count;
@@ -257,13 +305,18 @@ static bool take(struct wf_session *s, struct flight *f)
     if (s->sending || s->stuck || s->closed || ch == NULL || atomic_load_explicit(&ch->saying, memory_order_acquire))
         return false;
     if (s->taken >= s->most_taken) insert_urgent(s);
+    let_go(s);
     size_t total = put_head(s);
     if (total > 0) f->slices[f->count++] = (struct pf_slice){s->head, total};
-    for (total = 0; s->unsent != NULL && f->count < WF_CARRIER_SLICES; s->unsent = s->unsent->next) {
-        if (total > 0 && total + s->unsent->size > WF_SEND_BYTES) break;
-        f->slices[f->count++] = (struct pf_slice){s->unsent->data, s->unsent->size};
-        total += s->unsent->size;
-        s->taken += s->unsent->frames;
+    for (total = 0; s->unsent != NULL; s->unsent = s->unsent->next) {
+        const struct wf_batch *b = s->unsent;
+        if (total > 0 && total + size_of(b) > WF_SEND_BYTES) break;
+        if (f->count + slices_of(b) > WF_CARRIER_SLICES) break;
+        put_slices(b, f->slices + f->count);
+        f->count += slices_of(b);
+        total += size_of(b);
+        s->taken += b->frames;
+        if (s->chunk == b) s->chunk = NULL;
     }
     s->most_taken = WF_MAX(s->most_taken, s->taken);
     s->sending = f->count > 0;
@@ -275,7 +328,9 @@ static bool take(struct wf_session *s, struct flight *f)
 
 static bool has_room(const struct wf_session *s)
 {
-    return s->closed || atomic_load_explicit(&s->bytes, memory_order_relaxed) <= WF_OUTBOX_LOW;
+    size_t bytes = atomic_load_explicit(&s->bytes, memory_order_relaxed);
+    size_t bulk = atomic_load_explicit(&s->bulk, memory_order_relaxed);
+    return s->closed || (bytes <= WF_OUTBOX_LOW && bulk < WF_OUTBOX_MAX);
 }
 
 /* Those who wait for room, and have not been told; they are posted without the lock. */
@@ -367,49 +422,75 @@ void wf_session_sent(struct wf_session *s, struct wf_channel *ch, bool ok)
     wf_channel_release(ch);
 }
 
-static void push(struct wf_session *s, struct wf_batch *b, bool urgent)
+static void put_urgent(struct wf_session *s, struct wf_batch *b)
+{
+    struct wf_batch **end = &s->urgent;
+    while (*end != NULL) end = &(*end)->next;
+    b->next = NULL;
+    *end = b;
+    add_bytes(s, b, true);
+}
+
+/* Takes a chain over. */
+static void push(struct wf_session *s, struct wf_batch *b, void (*put)(struct wf_session *, struct wf_batch *))
 {
     pf_mutex_lock(s->lock);
-    bool overflow = atomic_load_explicit(&s->bytes, memory_order_relaxed) > WF_OUTBOX_HARD;
-    if (s->closed || overflow) {
+    bool overflow = atomic_load_explicit(&s->bytes, memory_order_relaxed) > WF_OUTBOX_HARD ||
+                    atomic_load_explicit(&s->bulk, memory_order_relaxed) > WF_OUTBOX_HARD;
+    for (struct wf_batch *next; b != NULL; b = next) {
+        next = b->next;
+        if (!s->closed && !overflow) {
+            put(s, b);
+            continue;
+        }
         count_lost(s, b->frames);
-        free(b);
-        pf_mutex_unlock(s->lock);
-    } else if (urgent) {
-        struct wf_batch **end = &s->urgent;
-        while (*end != NULL) end = &(*end)->next;
-        b->next = NULL;
-        *end = b;
-        add_bytes(s, b->size);
-        unlock_and_send(s);
-    } else {
-        append(s, b);
-        unlock_and_send(s);
+        wf_batch_free(b);
     }
+    unlock_and_send(s);
     if (overflow) wf_session_fail(s, "the other side does not read: outbox over its hard bound");
 }
 
 void wf_session_push(struct wf_session *s, struct wf_batch *b)
 {
-    push(s, b, false);
+    b->next = NULL;
+    push(s, b, put_in);
 }
 
-static void say(struct wf_session *s, struct wf_batch *b, const weft_writer *w, bool urgent)
+void wf_session_push_all(struct wf_session *s, struct wf_batch *b)
+{
+    push(s, b, put_in);
+}
+
+/* `b` with the frame that has been written into it. */
+static struct wf_batch *with_frame(struct wf_batch *b, const weft_writer *w, enum wf_order order)
 {
     WF_ASSERT(w->error == 0);
     b->size += w->size;
     b->frames++;
-    push(s, b, urgent);
+    b->order = order;
+    b->next = NULL;
+    return b;
 }
 
 void wf_session_say(struct wf_session *s, struct wf_batch *b, const weft_writer *w)
 {
-    say(s, b, w, false);
+    push(s, with_frame(b, w, WF_ORDER_ANY), put_in);
+}
+
+void wf_session_say_of(struct wf_session *s, struct wf_batch *b, const weft_writer *w, uint64_t actor)
+{
+    b->slot = b->other_slot = wf_order_slot(actor);
+    push(s, with_frame(b, w, WF_ORDER_ACTOR), put_in);
+}
+
+void wf_session_say_in_order(struct wf_session *s, struct wf_batch *b, const weft_writer *w)
+{
+    push(s, with_frame(b, w, WF_ORDER_ALL), put_in);
 }
 
 void wf_session_say_first(struct wf_session *s, struct wf_batch *b, const weft_writer *w)
 {
-    say(s, b, w, true);
+    push(s, with_frame(b, w, WF_ORDER_ANY), put_urgent);
 }
 
 void wf_session_ping(struct wf_session *s, uint64_t number)
@@ -498,28 +579,4 @@ void wf_session_room_came(struct wf_session *s, uint32_t worker)
     pf_mutex_lock(s->lock);
     s->rooms_posted &= ~(UINT64_C(1) << worker);
     pf_mutex_unlock(s->lock);
-}
-
-bool wf_session_drained(struct wf_session *s)
-{
-    pf_mutex_lock(s->lock);
-    bool drained = s->first == NULL && s->urgent == NULL;
-    pf_mutex_unlock(s->lock);
-    return drained;
-}
-
-size_t wf_session_unacked(struct wf_session *s)
-{
-    pf_mutex_lock(s->lock);
-    size_t n = (size_t)(s->taken - WF_MIN(s->taken, WF_MAX(s->base, s->acked)));
-    pf_mutex_unlock(s->lock);
-    return n;
-}
-
-bool wf_session_confirmed(struct wf_session *s)
-{
-    pf_mutex_lock(s->lock);
-    bool confirmed = s->acked > 0;
-    pf_mutex_unlock(s->lock);
-    return confirmed || atomic_load_explicit(&s->received, memory_order_relaxed) > 0;
 }

@@ -116,7 +116,7 @@ static bool is_full(const struct wf_port *port)
     return here + atomic_load_explicit(&port->session->bytes, memory_order_relaxed) >= WF_OUTBOX_MAX;
 }
 
-static void push_batch(struct wf_port *port)
+void wf_port_push(struct wf_port *port)
 {
     struct wf_batch *b = port->batch;
     port->batch = NULL;
@@ -126,7 +126,7 @@ static void push_batch(struct wf_port *port)
 /* Room for a frame of `size` bytes in the port's batch. */
 static bool reserve(struct wf_port *port, size_t size)
 {
-    if (port->batch != NULL && port->batch->capacity - port->batch->size < size) push_batch(port);
+    if (port->batch != NULL && port->batch->capacity - port->batch->size < size) wf_port_push(port);
     if (port->batch == NULL) port->batch = wf_batch_new(port->session, size);
     return port->batch != NULL;
 }
@@ -141,7 +141,7 @@ static void commit(struct wf_ports *p, struct wf_port *port, const weft_writer *
         port->next_dirty = p->dirty;
         p->dirty = port;
     }
-    if (port->batch->size >= WF_BATCH_BYTES - WF_BATCH_BYTES / 8) push_batch(port);
+    if (port->batch->size >= WF_BATCH_BYTES - WF_BATCH_BYTES / 8) wf_port_push(port);
 }
 
 struct wf_port *wf_port_find(struct wf_worker *w, uint64_t peer)
@@ -153,9 +153,16 @@ bool wf_port_say_want(struct wf_ports *p, struct wf_port *port, uint64_t key, co
 {
     static const uint8_t none[4];
     weft_text to = weft_cstr(name);
+    uint64_t here = (uint64_t)p->worker << 24 | 1; /* no actor's id, of this worker */
+    if (wf_session_holds(port->session, wf_order_slot_to(key))) {
+        struct wf_frame f;
+        wf_frame_describe(&f, name != NULL ? (uint32_t)WF_FRAME_WANT_NAME : wf_frame_of(WF_MSG_WANT), to, number,
+                          here);
+        f.to = f.ref = key;
+        return wf_bulk_want(port, &f);
+    }
     if (!reserve(port, WF_FRAME_SPARE + to.size)) return false;
     weft_writer out = wf_batch_writer(port->batch);
-    uint64_t here = (uint64_t)p->worker << 24 | 1; /* no actor's id, of this worker */
     if (name != NULL) wf_put_want_name(&out, to, here, number, key, none);
     else wf_put_to_actor(&out, WF_MSG_WANT, key, here, number, key, none, sizeof none, 0);
     commit(p, port, &out);
@@ -167,15 +174,6 @@ static uint64_t from_of(const struct wf_worker *w, weft_pid from)
     return from.node == wf_node_of(w)->incarnation ? from.actor : 0;
 }
 
-/* Microseconds that the caller of a request still waits, rounded up. */
-static uint64_t time_left(const weft_msg *m)
-{
-    int64_t deadline = weft_deadline(m), now;
-    if (deadline == WEFT_FOREVER) return WF_FRAME_NO_DEADLINE;
-    now = weft_now();
-    return deadline <= now ? 0 : (uint64_t)(deadline - now - 1) / 1000 + 1;
-}
-
 /* What may be sent to that actor, or name; NULL: that is not counted. */
 static inline struct wf_credit *credit_of(struct wf_ports *p, struct wf_port *port, uint64_t key, const char *name)
 {
@@ -184,7 +182,13 @@ static inline struct wf_credit *credit_of(struct wf_ports *p, struct wf_port *po
     return WF_LIKELY(c->last != NULL && c->last->key == key) ? c->last : wf_credit_find(p, port, key, name);
 }
 
-static int route_send(struct wf_worker *w, weft_pid to, const weft_msg *m)
+/* What is large, or comes from somebody whose last message is still waiting, has batches of its own. */
+static inline bool goes_apart(const struct wf_port *port, uint64_t from, size_t size)
+{
+    return WF_UNLIKELY(size >= WF_APART_BYTES) || wf_session_holds(port->session, wf_order_slot(from));
+}
+
+static int route_send(struct wf_worker *w, weft_pid to, weft_msg *m)
 {
     struct wf_ports *p = ports_of(w);
     struct wf_port *port = find(p, to.node);
@@ -195,17 +199,24 @@ static int route_send(struct wf_worker *w, weft_pid to, const weft_msg *m)
     if (!system && is_full(port)) return WEFT_EFULL;
     struct wf_credit *c = system || kind == WF_MSG_SPAWN ? NULL : credit_of(p, port, to.actor, NULL);
     if (c != NULL && c->left <= 0) return WEFT_EFULL;
-    if (!reserve(port, WF_FRAME_SPARE + m->size)) return WEFT_ENOMEM;
-    weft_writer out = wf_batch_writer(port->batch);
-    const void *body = wf_msg_bytes((weft_msg *)(uintptr_t)m);
-    wf_put_to_actor(&out, kind, to.actor, from_of(w, m->from), m->post.word, m->ref, body, m->size, time_left(m));
-    commit(p, port, &out);
-    if (c != NULL) wf_credit_take(p, port, c, m->size);
-    return WEFT_OK;
+    uint32_t size = m->size;
+    uint64_t from = from_of(w, m->from);
+    int rc = WEFT_OK;
+    if (goes_apart(port, from, size) && kind != WF_MSG_GRANT) {
+        rc = wf_bulk_send(port, wf_frame_of((enum wf_msg_kind)kind), weft_str("", 0), to.actor, from, m);
+        if (rc < 0) return rc;
+    } else {
+        if (!reserve(port, WF_FRAME_SPARE + size)) return WEFT_ENOMEM;
+        weft_writer out = wf_batch_writer(port->batch);
+        wf_put_to_actor(&out, kind, to.actor, from, m->post.word, m->ref, wf_msg_bytes(m), size, wf_time_left(m));
+        commit(p, port, &out);
+    }
+    if (c != NULL) wf_credit_take(p, port, c, size);
+    return rc;
 }
 
-static int route_send_name(struct wf_worker *w, const char *node, size_t node_size, const char *name,
-                           const weft_msg *m, uint64_t *peer)
+static int route_send_name(struct wf_worker *w, const char *node, size_t node_size, const char *name, weft_msg *m,
+                           uint64_t *peer)
 {
     struct wf_ports *p = ports_of(w);
     struct wf_port *port = find_name(p, node, node_size);
@@ -215,14 +226,21 @@ static int route_send_name(struct wf_worker *w, const char *node, size_t node_si
     struct wf_credit *c = port->credits.on ? credit_of(p, port, wf_credit_name(name), name) : NULL;
     if (c != NULL && c->left <= 0) return WEFT_EFULL;
     weft_text to = weft_cstr(name);
-    if (!reserve(port, WF_FRAME_SPARE + to.size + m->size)) return WEFT_ENOMEM;
-    weft_writer out = wf_batch_writer(port->batch);
-    const void *body = wf_msg_bytes((weft_msg *)(uintptr_t)m);
-    wf_put_to_name(&out, m->post.flags == WF_MSG_CALL, to, from_of(w, m->from), m->post.word, m->ref, body, m->size,
-                   time_left(m));
-    commit(p, port, &out);
-    if (c != NULL) wf_credit_take(p, port, c, m->size);
-    return WEFT_OK;
+    uint32_t size = m->size;
+    uint64_t from = from_of(w, m->from);
+    bool call = m->post.flags == WF_MSG_CALL;
+    int rc = WEFT_OK;
+    if (goes_apart(port, from, size)) {
+        rc = wf_bulk_send(port, call ? WF_FRAME_CALL_NAME : WF_FRAME_SEND_NAME, to, wf_credit_name(name), from, m);
+        if (rc < 0) return rc;
+    } else {
+        if (!reserve(port, WF_FRAME_SPARE + to.size + size)) return WEFT_ENOMEM;
+        weft_writer out = wf_batch_writer(port->batch);
+        wf_put_to_name(&out, call, to, from, m->post.word, m->ref, wf_msg_bytes(m), size, wf_time_left(m));
+        commit(p, port, &out);
+    }
+    if (c != NULL) wf_credit_take(p, port, c, size);
+    return rc;
 }
 
 static uint64_t route_find(struct wf_worker *w, const char *name, size_t size, bool *spawns)
@@ -239,15 +257,23 @@ static bool lose(struct wf_ports *p)
     return false;
 }
 
+static int send_body(struct wf_ports *p, struct wf_port *port, struct wf_frame *f, struct wf_body *body)
+{
+    if (is_full(port)) return WEFT_EFULL;
+    if (goes_apart(port, f->from, body->size)) return wf_bulk_send_body(port, f, body);
+    if (!reserve(port, WF_FRAME_SPARE + f->name.size + body->size)) return WEFT_ENOMEM;
+    weft_writer out = wf_batch_writer(port->batch);
+    wf_put_to_all(&out, (enum wf_frame_kind)f->kind, f->name, f->from, f->tag, wf_body_bytes(body), body->size);
+    commit(p, port, &out);
+    return WEFT_OK;
+}
+
 /* For everybody who is interested there. */
 static bool publish_plain(struct wf_worker *w, struct wf_port *port, weft_text topic, struct wf_body *body)
 {
-    struct wf_ports *p = ports_of(w);
-    if (is_full(port) || !reserve(port, WF_FRAME_SPARE + topic.size + body->size)) return lose(p);
-    weft_writer out = wf_batch_writer(port->batch);
-    wf_put_to_all(&out, WF_FRAME_PUBLISH, topic, from_of(w, body->from), body->tag, wf_body_bytes(body), body->size);
-    commit(p, port, &out);
-    return true;
+    struct wf_frame f;
+    wf_frame_describe(&f, WF_FRAME_PUBLISH, topic, body->tag, from_of(w, body->from));
+    return send_body(ports_of(w), port, &f, body) == WEFT_OK || lose(ports_of(w));
 }
 
 /* For queue groups that have chosen that peer, and if `plain` for all others as well. */
@@ -260,7 +286,12 @@ static bool publish_to(struct wf_worker *w, struct wf_port *port, struct wf_publ
     for (uint32_t count = WF_PUBLISH_QUEUES; count == WF_PUBLISH_QUEUES; to->skip += count, to->flags = 0) {
         size_t size = wf_publish_to_size(to, &count);
         if (count == 0 && to->flags == 0) break;
-        if (is_full(port) || !reserve(port, size)) return lose(p);
+        if (is_full(port)) return lose(p);
+        if (goes_apart(port, to->from.actor, size)) {
+            if (!wf_bulk_publish_to(port, to, size)) return lose(p);
+            continue;
+        }
+        if (!reserve(port, size)) return lose(p);
         weft_writer out = wf_batch_writer(port->batch);
         wf_put_publish_to(&out, to);
         commit(p, port, &out);
@@ -314,12 +345,9 @@ static int route_send_group(struct wf_worker *w, uint64_t node, weft_text group,
     struct wf_port *port = find(p, node);
     if (WF_UNLIKELY(port == NULL)) port = open_early(p, node);
     if (is_gone(port)) return WEFT_ENONODE;
-    if (is_full(port)) return WEFT_EFULL;
-    if (!reserve(port, WF_FRAME_SPARE + group.size + body->size)) return WEFT_ENOMEM;
-    weft_writer out = wf_batch_writer(port->batch);
-    wf_put_to_all(&out, WF_FRAME_GROUP_SEND, group, from_of(w, from), tag, wf_body_bytes(body), body->size);
-    commit(p, port, &out);
-    return WEFT_OK;
+    struct wf_frame f;
+    wf_frame_describe(&f, WF_FRAME_GROUP_SEND, group, tag, from_of(w, from));
+    return send_body(p, port, &f, body);
 }
 
 static void route_flush(struct wf_worker *w)
@@ -329,7 +357,7 @@ static void route_flush(struct wf_worker *w)
         struct wf_port *port = p->dirty;
         p->dirty = port->next_dirty;
         port->dirty = false;
-        push_batch(port);
+        wf_port_push(port);
     }
 }
 
@@ -342,7 +370,7 @@ static int route_wait_room(struct wf_worker *w, weft_pid to, const char *name, i
     struct wf_credit *c = wf_credit_known(&port->credits, key);
     if (c != NULL && c->left <= 0) return wf_credit_wait(w, port, c, deadline);
     if (wf_session_has_room(s, w->index)) return WEFT_OK;
-    push_batch(port);
+    wf_port_push(port);
     struct wf_waiter waiter = {.task = wf_task_self()};
     wf_list_push(&port->waiting, &waiter.on_source);
     int r = wf_task_wait(deadline, "outbox");
@@ -460,7 +488,7 @@ static void apply_close(struct wf_worker *w, struct wf_call *call)
                 *at = port->next_dirty;
                 break;
             }
-        push_batch(port); /* counts them as lost */
+        wf_port_push(port); /* counts them as lost */
         wf_unlink(&port->in_ports);
         p->count--;
         bool rebuilt = rebuild(p);
@@ -542,29 +570,6 @@ int wf_ports_interest(struct wf_session *s, struct wf_frame *f)
         wf_worker_post(worker_at(s, i), &c->call.post);
     }
     return WEFT_OK;
-}
-
-static void pass_barrier(struct wf_worker *w, struct wf_call *call)
-{
-    struct wf_transport *t = wf_transport_of(w);
-    change_free(WF_CONTAINER(call, struct change, call));
-    pf_mutex_lock(t->lock);
-    if (--t->barrier == 0) pf_cond_broadcast(t->changed);
-    pf_mutex_unlock(t->lock);
-}
-
-void wf_ports_barrier(struct wf_transport *t)
-{
-    uint32_t count = t->node->workers.count;
-    t->barrier = count;
-    for (uint32_t i = 0; i < count; i++) {
-        struct change *c = change_new(NULL, pass_barrier, 0);
-        if (c != NULL) wf_worker_post(t->node->workers.at[i], &c->call.post);
-        else pf_mutex_lock(t->lock), t->barrier--, pf_mutex_unlock(t->lock);
-    }
-    pf_mutex_lock(t->lock);
-    while (t->barrier > 0) pf_cond_wait(t->changed, t->lock, WEFT_FOREVER);
-    pf_mutex_unlock(t->lock);
 }
 
 int wf_ports_create(struct wf_transport *t)

@@ -18,6 +18,8 @@ void wf_session_release(struct wf_session *s)
     if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
     wf_session_discard(s);
     WF_ASSERT(s->first == NULL && s->channel == NULL && s->pending == NULL);
+    if (s->arrival.m != NULL) wf_msg_free(NULL, s->arrival.m);
+    if (s->arrival.body != NULL) wf_body_drop(NULL, s->arrival.body);
     pf_mutex_destroy(s->lock);
     free(s->rooms);
     free(s);
@@ -78,6 +80,30 @@ void wf_session_fail(struct wf_session *s, const char *reason)
     wf_channel_release(ch);
 }
 
+bool wf_session_drained(struct wf_session *s)
+{
+    pf_mutex_lock(s->lock);
+    bool drained = s->first == NULL && s->urgent == NULL && s->held == NULL;
+    pf_mutex_unlock(s->lock);
+    return drained;
+}
+
+size_t wf_session_unacked(struct wf_session *s)
+{
+    pf_mutex_lock(s->lock);
+    size_t n = (size_t)(s->taken - WF_MIN(s->taken, WF_MAX(s->base, s->acked)));
+    pf_mutex_unlock(s->lock);
+    return n;
+}
+
+bool wf_session_confirmed(struct wf_session *s)
+{
+    pf_mutex_lock(s->lock);
+    bool confirmed = s->acked > 0;
+    pf_mutex_unlock(s->lock);
+    return confirmed || atomic_load_explicit(&s->received, memory_order_relaxed) > 0;
+}
+
 /* ---- Messages for actors -----------------------------------------------------------------------------------------
  */
 
@@ -93,39 +119,74 @@ static int64_t deadline_of(const struct wf_channel *ch, const struct wf_frame *f
     return f->number >= (uint64_t)(WEFT_FOREVER - now) / 1000 ? WEFT_FOREVER : now + (int64_t)f->number * 1000;
 }
 
-static weft_msg *envelope(struct wf_channel *ch, const struct wf_frame *f, unsigned kind)
+static inline weft_msg *envelope(struct wf_channel *ch, const struct wf_frame *f, unsigned kind, size_t size)
 {
     struct wf_worker *w = ch->in.here;
-    weft_msg *m = kind == WF_MSG_CALL ? wf_request_new(w, f->tag, f->body.size, NULL, deadline_of(ch, f))
-                                      : wf_msg_new(w, f->tag, f->body.size);
-    if (m == NULL) {
-        atomic_fetch_add_explicit(&ch->t->dropped_lost, 1, memory_order_relaxed);
-        return NULL;
-    }
+    weft_msg *m = kind == WF_MSG_CALL ? wf_request_new(w, f->tag, size, NULL, deadline_of(ch, f))
+                                      : wf_msg_new(w, f->tag, size);
+    if (WF_UNLIKELY(m == NULL)) return NULL;
     m->post.flags = (uint8_t)kind;
     m->to_actor = f->to;
     m->from = sender(ch, f);
     m->ref = WF_UNLIKELY(f->from == 0 && kind == WF_MSG_SEND) ? ch->incarnation : f->ref;
-    memcpy(wf_msg_bytes(m), f->body.data, f->body.size);
     return m;
 }
 
-static void receive_named(struct wf_channel *ch, struct wf_frame *f)
+static weft_msg *named_envelope(struct wf_channel *ch, const struct wf_frame *f, size_t size)
 {
     bool call = f->kind == WF_FRAME_CALL_NAME;
-    f->to = 0;
-    weft_msg *m = envelope(ch, f, call ? WF_MSG_CALL : f->kind == WF_FRAME_WANT_NAME ? WF_MSG_WANT : WF_MSG_SEND);
-    if (m == NULL) return;
-    if (call) wf_terms(m)->moved_on = 1;
-    /* Without such an actor the worker it goes to counts it, and answers a request. */
-    (void)wf_inbound_add_name(ch->t->node, &ch->in, f->name.data, f->name.size, m);
+    unsigned kind = call ? WF_MSG_CALL : f->kind == WF_FRAME_WANT_NAME ? WF_MSG_WANT : WF_MSG_SEND;
+    weft_msg *m = envelope(ch, f, kind, size); /* its receiver is looked up when it goes there */
+    if (m != NULL && call) wf_terms(m)->moved_on = 1;
+    return m;
 }
 
-static void receive_group_send(struct wf_channel *ch, const struct wf_frame *f)
+static void lost(struct wf_channel *ch)
 {
-    struct wf_body *body = wf_body_new(ch->in.here, NULL, 0, f->body.data, f->body.size);
-    if (body != NULL) wf_groups_arrived(ch->t->node, &ch->in, f->name, f->tag, sender(ch, f), body);
-    else atomic_fetch_add_explicit(&ch->t->dropped_lost, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ch->t->dropped_lost, 1, memory_order_relaxed);
+}
+
+uint8_t *wf_session_arrival(struct wf_channel *ch, const struct wf_frame *f, size_t size, struct wf_arrival *a)
+{
+    int kind = wf_frame_message(f->kind);
+    bool topic = f->kind == WF_FRAME_PUBLISH;
+    a->kind = f->kind;
+    a->tag = f->tag;
+    a->from = sender(ch, f);
+    a->m = NULL;
+    a->body = NULL;
+    a->name[0] = '\0';
+    if (topic || f->kind == WF_FRAME_GROUP_SEND)
+        a->body = wf_body_new(ch->in.here, f->name.data, topic ? f->name.size : 0, NULL, size);
+    else a->m = kind >= 0 ? envelope(ch, f, (unsigned)kind, size) : named_envelope(ch, f, size);
+    if (kind < 0 && !topic) snprintf(a->name, sizeof a->name, "%.*s", WEFT_STR(f->name));
+    if (a->m != NULL) return wf_msg_bytes(a->m);
+    if (a->body != NULL) return wf_body_bytes(a->body);
+    lost(ch);
+    return NULL;
+}
+
+void wf_session_arrived(struct wf_channel *ch, struct wf_arrival *a)
+{
+    weft_node *node = ch->t->node;
+    struct wf_inbound *in = &ch->in;
+    if (a->kind == WF_FRAME_PUBLISH) wf_topics_published(ch, a->tag, a->from, a->body);
+    else if (a->body != NULL) wf_groups_arrived(node, in, weft_cstr(a->name), a->tag, a->from, a->body);
+    else if (a->name[0] == '\0') wf_inbound_add(node, in, a->m);
+    /* Without such an actor the worker it goes to counts it, and answers a request. */
+    else (void)wf_inbound_add_name(node, in, a->name, strlen(a->name), a->m);
+    a->m = NULL;
+    a->body = NULL;
+}
+
+/* Any but the most frequent, those to an actor. */
+static void receive_message(struct wf_channel *ch, const struct wf_frame *f)
+{
+    struct wf_arrival a;
+    uint8_t *at = wf_session_arrival(ch, f, f->body.size, &a);
+    if (at == NULL) return;
+    memcpy(at, f->body.data, f->body.size);
+    wf_session_arrived(ch, &a);
 }
 
 /* ---- Frames of the link itself ------------------------------------------------------------------------------------
@@ -187,8 +248,13 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     struct wf_session *s = ch->session;
     int kind = wf_frame_message(f->kind);
     if (WF_LIKELY(kind >= 0)) {
-        weft_msg *m = envelope(ch, f, (unsigned)kind);
-        if (m != NULL) wf_inbound_add(ch->t->node, &ch->in, m);
+        weft_msg *m = envelope(ch, f, (unsigned)kind, f->body.size);
+        if (m == NULL) {
+            lost(ch);
+            return true;
+        }
+        memcpy(wf_msg_bytes(m), f->body.data, f->body.size);
+        wf_inbound_add(ch->t->node, &ch->in, m);
         return true;
     }
     switch (f->kind) {
@@ -197,7 +263,9 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     case WF_FRAME_RETAINED: wf_topics_receive(ch, f); return true;
     case WF_FRAME_SEND_NAME:
     case WF_FRAME_WANT_NAME:
-    case WF_FRAME_CALL_NAME: receive_named(ch, f); return true;
+    case WF_FRAME_GROUP_SEND:
+    case WF_FRAME_CALL_NAME: receive_message(ch, f); return true;
+    case WF_FRAME_CHUNK: return wf_bulk_receive(ch, f);
     case WF_FRAME_PING: wf_session_pong(s, f->number); return true;
     case WF_FRAME_PONG: return receive_pong(s, f);
     case WF_FRAME_ACK: return receive_ack(s, f);
@@ -212,7 +280,6 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     case WF_SWIM_SYNC:
     case WF_FRAME_PEERS: return hand_to_cluster(ch, start, end);
     case WF_FRAME_TABLE: return wf_tables_receive(ch, f);
-    case WF_FRAME_GROUP_SEND: receive_group_send(ch, f); return true;
     case WF_FRAME_UNKNOWN: return true;
     default: wf_session_fail(s, "a handshake frame on an established link"); return false;
     }

@@ -214,12 +214,42 @@ static bool cluster_is_gone(const struct wf_transport *t)
     return wf_slab_find(&wf_actors_of(w)->slab, t->service.actor) == NULL;
 }
 
+static void pass_barrier(struct wf_worker *w, struct wf_call *call)
+{
+    struct wf_transport *t = wf_transport_of(w);
+    free(call);
+    pf_mutex_lock(t->lock);
+    if (--t->barrier == 0) pf_cond_broadcast(t->changed);
+    pf_mutex_unlock(t->lock);
+}
+
+/* Waits until every worker has handled what was posted before. */
+static void wait_for_workers(struct wf_transport *t)
+{
+    uint32_t count = t->node->workers.count;
+    t->barrier = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct wf_call *c = calloc(1, sizeof *c);
+        if (c != NULL) {
+            *c = (struct wf_call){.post.kind = WF_POST_CALL, .call = pass_barrier};
+            wf_worker_post(t->node->workers.at[i], &c->post);
+            continue;
+        }
+        pf_mutex_lock(t->lock);
+        t->barrier--;
+        pf_mutex_unlock(t->lock);
+    }
+    pf_mutex_lock(t->lock);
+    while (t->barrier > 0) pf_cond_wait(t->changed, t->lock, WEFT_FOREVER);
+    pf_mutex_unlock(t->lock);
+}
+
 /* $cluster says good-bye and closes everything it knows; then the carrier closes the rest. */
 static void leave(struct wf_transport *t, int64_t deadline)
 {
     int64_t by = WF_MIN(WF_MAX(deadline, weft_after(WEFT_MS(200))), weft_after(LEAVE_TIME));
     wf_discover_leave(t, by);
-    wf_ports_barrier(t); /* the last turns of the actors have been flushed */
+    wait_for_workers(t); /* the last turns of the actors have been flushed */
     pf_mutex_lock(t->lock);
     t->stopping = true;
     t->stop_by = by;
@@ -232,9 +262,9 @@ static void leave(struct wf_transport *t, int64_t deadline)
     t->finished = true;
     pf_mutex_unlock(t->lock);
     free_news(t);
-    wf_ports_barrier(t); /* the workers have let go of all sessions */
+    wait_for_workers(t); /* the workers have let go of all sessions */
     t->carrier->ops->destroy(t->carrier);
-    wf_ports_barrier(t);
+    wait_for_workers(t);
     free_news(t);
 }
 

@@ -59,7 +59,7 @@ static bool say(struct wf_session *s, enum wf_table_op op, const struct wf_entry
     if (b == NULL) return false;
     weft_writer w = wf_batch_writer(b);
     wf_put_entry(&w, op, e);
-    wf_session_say(s, b, &w);
+    wf_session_say_in_order(s, b, &w);
     return true;
 }
 
@@ -105,6 +105,7 @@ static void say_all(struct peer *p)
     p->stale = shot.failed;
     for (struct wf_batch *b = shot.first, *next; b != NULL; b = next) {
         next = b->next;
+        b->order = WF_ORDER_ALL;
         if (shot.failed) free(b);
         else wf_session_push(p->session, b);
     }
@@ -132,7 +133,7 @@ static bool say_one(struct peer *p, const struct wf_kept *kept, uint64_t live)
     if (b == NULL) return false;
     weft_writer w = wf_batch_writer(b);
     wf_put_retained(&w, body, kept->stamp, body->retained == live);
-    wf_session_say(s, b, &w);
+    wf_session_say_of(s, b, &w, node == s->t->node->incarnation ? body->from.actor : 0);
     return true;
 }
 

@@ -95,6 +95,13 @@ static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, st
     if (live || (rc > 0 && body->size > 0)) wf_inbound_publish(ch->t->node, &ch->in, body, false);
 }
 
+void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, struct wf_body *body)
+{
+    wf_inbound_sign(&ch->in, tag, from, body);
+    wf_inbound_publish(ch->t->node, &ch->in, body, !wf_session_shares_topics(ch->session));
+    wf_body_drop(NULL, body);
+}
+
 void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f)
 {
     struct wf_body *body = wf_body_new(ch->in.here, f->name.data, f->name.size, f->body.data, f->body.size);
@@ -102,11 +109,13 @@ void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f)
         lose(ch);
         return;
     }
+    if (f->kind == WF_FRAME_PUBLISH) {
+        wf_topics_published(ch, f->tag, publisher(ch, f), body);
+        return;
+    }
     wf_inbound_sign(&ch->in, f->tag, publisher(ch, f), body);
     if (f->kind == WF_FRAME_RETAINED) {
         receive_retained(ch, f, body);
-    } else if (f->kind == WF_FRAME_PUBLISH) {
-        wf_inbound_publish(ch->t->node, &ch->in, body, !wf_session_shares_topics(ch->session));
     } else {
         if ((f->flags & WF_PUBLISH_PLAIN) != 0) wf_inbound_publish(ch->t->node, &ch->in, body, false);
         receive_queues(ch, f, body);

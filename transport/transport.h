@@ -46,8 +46,11 @@ enum {
     WF_ACK_BYTES = 128 * 1024,   /* so many received bytes are acknowledged at once */
     WF_ACK_ALONG = 8 * 1024,     /* and so many with whatever is sent next */
     WF_HEAD_BYTES = 64,          /* of what goes before the frames of a carrier message */
-    WF_PATTERNS_MAX = 65536,     /* of one peer */
-    WF_EVENTS_PER_CHANNEL = 16,  /* then its receiving pauses */
+    WF_APART_BYTES = 32 * 1024,  /* a body of so many is not copied: it is sent from where it is */
+    WF_CHUNK_BYTES = 256 * 1024, /* of a longer one go at once; then others have their turn */
+    WF_HELD_SLOTS = 256,
+    WF_PATTERNS_MAX = 65536,    /* of one peer */
+    WF_EVENTS_PER_CHANNEL = 16, /* then its receiving pauses */
     WF_PEERS_MAX = 4096,
 };
 
@@ -55,11 +58,19 @@ struct wf_transport;
 struct wf_session;
 struct wf_channel;
 
-/* Frames for one peer, encoded. */
+/* Frames for one peer, encoded; with `body` it is one frame, and part of that body stands behind the first `cut`
+ * bytes of its data. */
 struct wf_batch {
     struct wf_batch *next;
     size_t size, capacity;
     uint32_t frames; /* that are counted, see docs/wire.md; never counted and uncounted ones in one batch */
+    uint32_t cut;
+    struct wf_body *body; /* a reference; NULL: all is in `data` */
+    struct pf_slice piece;
+    /* What it keeps in order with, see outbox.c (5). */
+    enum wf_order { WF_ORDER_ANY, WF_ORDER_ACTOR, WF_ORDER_ALL } order;
+    uint16_t slot, other_slot; /* of ACTOR */
+    bool chunk;                /* goes in turn with what others send */
     uint8_t data[];
 };
 
@@ -121,6 +132,16 @@ struct wf_channel {
     struct wf_slowing slowing;
 };
 
+/* A message that has come, or a part of it. */
+struct wf_arrival {
+    uint32_t kind; /* of its frame */
+    uint32_t tag;
+    weft_pid from;
+    weft_msg *m;                     /* this one, */
+    struct wf_body *body;            /* or this one; both NULL: it is thrown away */
+    char name[WF_NODE_NAME_MAX + 1]; /* of an actor, of a group */
+};
+
 /* Of a session; $cluster only. */
 enum wf_state {
     WF_STATE_UP,
@@ -151,14 +172,23 @@ struct wf_session {
     pf_mutex *lock;
     struct wf_channel *channel; /* a reference; changed by $cluster alone */
     struct wf_batch *first, *last;
-    struct wf_batch *landed;          /* the last one that has been sent; NULL: none */
-    struct wf_batch *unsent;          /* the first one that is still to be sent; between the two: being sent */
-    struct wf_batch *urgent;          /* to be sent before it */
+    struct wf_batch *landed; /* the last one that has been sent; NULL: none */
+    struct wf_batch *unsent; /* the first one that is still to be sent; between the two: being sent */
+    struct wf_batch *urgent; /* to be sent before it */
+    struct wf_batch *chunk;  /* the last chunk there is from `unsent` on; NULL: there is none */
+    struct wf_batch *held, *held_last;
+    uint32_t held_by[WF_HELD_SLOTS];  /* how many of them have this slot */
+    uint32_t held_all;                /* and how many have none: all others go behind them */
     uint64_t base, taken, most_taken; /* counted frames before `first`, before `unsent`, the most there has been */
     uint64_t acked;
     struct wf_batch *spare;
     uint32_t spares;
-    _Atomic size_t bytes; /* of all; changed under lock, read without (relaxed: a bound that may be a little late) */
+    /* Of all chunks, and of all others; changed under lock, read without (relaxed: bounds that may be a little
+     * late) */
+    _Atomic size_t bulk, bytes;
+    /* Of `held`. Changed under lock, read without (relaxed): who has put something there finds it at least until it
+     * has gone on. */
+    _Atomic uint32_t held_count;
     bool sending;
     bool stuck;  /* the channel takes no more */
     bool rewind; /* all is to be sent again, as soon as what is being sent has ended */
@@ -179,6 +209,9 @@ struct wf_session {
     /* The receiving side. */
     _Atomic uint64_t received; /* counted frames; relaxed */
     uint32_t patterns;         /* the other side's */
+    struct wf_arrival arrival; /* of which `arrival_left` bytes are to come, to `arrival_at`; 0: of none */
+    size_t arrival_left;
+    uint8_t *arrival_at;
     /* For `weft nodes`, and heartbeats; relaxed. */
     _Atomic int64_t last_heard, last_sent, rtt;
     _Atomic uint64_t bytes_in, bytes_out, frames_in, frames_out, frames_lost, resumes;
@@ -295,6 +328,15 @@ static inline int64_t wf_transport_now(const struct wf_transport *t)
     return env->now(env);
 }
 
+/* Microseconds that the caller of a request still waits, rounded up. */
+static inline uint64_t wf_time_left(const weft_msg *m)
+{
+    int64_t deadline = weft_deadline(m), now;
+    if (deadline == WEFT_FOREVER) return WF_FRAME_NO_DEADLINE;
+    now = weft_now();
+    return deadline <= now ? 0 : (uint64_t)(deadline - now - 1) / 1000 + 1;
+}
+
 /* ---- channel.c ------------------------------------------------------------------------------------------------- */
 extern const struct wf_carrier_user wf_channel_carrier_user; /* owner: the transport */
 void wf_channel_keep(struct wf_channel *ch);
@@ -313,6 +355,10 @@ void wf_session_release(struct wf_session *s);
 bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size);
 /* Any thread: ends the link, whether or not it could be resumed; $cluster takes it down. */
 void wf_session_fail(struct wf_session *s, const char *reason);
+/* Where `size` bytes of the body of message `f` go. NULL: out of memory, which has been counted. */
+uint8_t *wf_session_arrival(struct wf_channel *ch, const struct wf_frame *f, size_t size, struct wf_arrival *a);
+/* They are there: it goes to whom it is for. */
+void wf_session_arrived(struct wf_channel *ch, struct wf_arrival *a);
 static inline bool wf_session_can(const struct wf_session *s, uint64_t capability)
 {
     return (s->capabilities & capability) != 0;
@@ -327,15 +373,29 @@ static inline bool wf_session_shares_topics(const struct wf_session *s)
 /* ---- topics.c -------------------------------------------------------------------------------------------------- */
 /* PUBLISH and PUBLISH_TO. */
 void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f);
+void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, struct wf_body *body); /* a PUBLISH */
 /* wf_route.interest */
 void wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool queue);
 
 /* ---- outbox.c -------------------------------------------------------------------------------------------------- */
 struct wf_batch *wf_batch_new(struct wf_session *s, size_t at_least);
+void wf_batch_free(struct wf_batch *b); /* NULL is fine */
 /* Takes the batch over; sends it now if nothing is in flight. Any thread. */
 void wf_session_push(struct wf_session *s, struct wf_batch *b);
+void wf_session_push_all(struct wf_session *s, struct wf_batch *b); /* a chain of them */
+/* Whether something waits that a frame with this slot has to go behind: then it needs a batch of its own. */
+bool wf_session_holds_slot(struct wf_session *s, uint16_t slot);
+static inline bool wf_session_holds(struct wf_session *s, uint16_t slot)
+{
+    return WF_UNLIKELY(atomic_load_explicit(&s->held_count, memory_order_relaxed) > 0) &&
+           wf_session_holds_slot(s, slot);
+}
 /* `b` with one frame written by `w` = wf_batch_writer(b): push. */
 void wf_session_say(struct wf_session *s, struct wf_batch *b, const weft_writer *w);
+/* The same, behind what that actor has sent before. */
+void wf_session_say_of(struct wf_session *s, struct wf_batch *b, const weft_writer *w, uint64_t actor);
+/* The same, behind all that was sent before, and all that comes goes behind it: also what goes in chunks. */
+void wf_session_say_in_order(struct wf_session *s, struct wf_batch *b, const weft_writer *w);
 /* The same, but it overtakes all that has not been sent yet, except what has overtaken before. For frames of the
  * cluster itself that need no order with messages. */
 void wf_session_say_first(struct wf_session *s, struct wf_batch *b, const weft_writer *w);
@@ -370,6 +430,25 @@ static inline weft_writer wf_batch_writer(struct wf_batch *b)
     return weft_writer_on(b->data + b->size, b->capacity - b->size);
 }
 
+/* ---- bulk.c ---------------------------------------------------------------------------------------------------- */
+uint16_t wf_order_slot(uint64_t actor);  /* of what an actor says */
+uint16_t wf_order_slot_to(uint64_t key); /* of what is for an actor, or a name: see wf_credit.key */
+/* On a worker: a message to an actor (`key`), or a name (`key`: wf_credit_name), with batches of its own. 0;
+ * WF_ROUTE_KEPT; WEFT_EFULL: too much waits; WEFT_ENOMEM. */
+int wf_bulk_send(struct wf_port *port, uint32_t kind, weft_text name, uint64_t key, uint64_t from, weft_msg *m);
+/* The same of a body for a topic or a group: wf_frame_describe(f). */
+int wf_bulk_send_body(struct wf_port *port, struct wf_frame *f, struct wf_body *body);
+/* In a batch of its own, of `size` bytes at most. False: no memory. */
+bool wf_bulk_publish_to(struct wf_port *port, const struct wf_publish_to *to, size_t size);
+/* A WANT behind large messages to whom it is for. False: no memory. */
+bool wf_bulk_want(struct wf_port *port, const struct wf_frame *f);
+/* With the session's lock held: false: it can be sent. Else it waits until wf_bulk_next gives it back; NULL: nothing
+ * can go on now. */
+bool wf_bulk_hold(struct wf_session *s, struct wf_batch *b);
+struct wf_batch *wf_bulk_next(struct wf_session *s);
+/* A CHUNK came. False: the session was ended. */
+bool wf_bulk_receive(struct wf_channel *ch, struct wf_frame *f);
+
 /* ---- news.c ---------------------------------------------------------------------------------------------------- */
 struct wf_news *wf_news_new(enum wf_news_kind kind, struct wf_channel *ch, const void *data, size_t size);
 void wf_news_free(struct wf_news *n);
@@ -385,6 +464,7 @@ int wf_ports_create(struct wf_transport *t); /* for each worker; before they run
 void wf_ports_destroy(struct wf_transport *t);
 /* On the worker: its port to that peer; NULL. */
 struct wf_port *wf_port_find(struct wf_worker *w, uint64_t peer);
+void wf_port_push(struct wf_port *port); /* what has been written goes into the outbox */
 /* A WANT behind what has been sent. False: no memory. */
 bool wf_port_say_want(struct wf_ports *p, struct wf_port *port, uint64_t key, const char *name, uint32_t number);
 /* By $cluster: tells every worker. */
@@ -393,8 +473,6 @@ void wf_ports_close(struct wf_session *s);
 void wf_ports_room_made(struct wf_worker *w, struct wf_call *c); /* of a wf_room */
 /* Any thread: every worker's interest of that peer changes as the INTEREST frame says. */
 int wf_ports_interest(struct wf_session *s, struct wf_frame *f);
-/* Not on a worker: waits until every worker has handled what was posted before. */
-void wf_ports_barrier(struct wf_transport *t);
 
 /* ---- tables.c -------------------------------------------------------------------------------------------------- */
 /* By $cluster: before wf_ports_open (WEFT_ENOMEM), and before anybody hears of the end. */

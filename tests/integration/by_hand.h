@@ -58,7 +58,7 @@ static weft_reader batch; /* what is left of the last one */
 /* The next frame; texts in it live until the batch is over. */
 __attribute__((unused)) static bool get_frame(int fd, struct wf_frame *f)
 {
-    static uint8_t data[65536];
+    static uint8_t data[1 << 20];
     uint8_t prefix[8];
     size_t size = 0;
     if (batch.at != batch.end) return wf_frame_next(&batch, f) == 1;

@@ -26,9 +26,10 @@ struct proxy {
     pthread_t thread;
     pthread_mutex_t lock; /* of all below, held by the thread but in poll */
     struct pair pair[PAIRS];
-    int target;         /* port */
-    bool closed, ended; /* takes no connections: closes them at once; the thread ends */
-    uint64_t cut_every; /* each connection is cut after up to so many bytes, 0: never */
+    int target;                  /* port */
+    bool closed, ended;          /* takes no connections: closes them at once; the thread ends */
+    uint64_t upward, upward_max; /* bytes that came from dialling sides; so many are passed on, 0: all */
+    uint64_t cut_every;          /* each connection is cut after up to so many bytes, 0: never */
     uint64_t seed, cuts, taken;
 };
 
@@ -73,6 +74,8 @@ static void proxy_pass(struct proxy *p, struct pair *k, int i)
     static char data[65536];
     size_t most = sizeof data;
     if (k->cut_at > 0 && k->cut_at - k->passed < most) most = (size_t)(k->cut_at - k->passed);
+    if (i == 0 && p->upward_max > 0 && p->upward_max - p->upward < most) most = (size_t)(p->upward_max - p->upward);
+    if (most == 0) return;
     ssize_t n = recv(k->fd[i], data, most, MSG_DONTWAIT);
     if (n == 0) {
         k->eof[i] = true;
@@ -89,6 +92,7 @@ static void proxy_pass(struct proxy *p, struct pair *k, int i)
         return;
     }
     k->passed += (uint64_t)n;
+    if (i == 0) p->upward += (uint64_t)n;
     if (k->cut_at > 0 && k->passed >= k->cut_at) {
         p->cuts++;
         proxy_close(k);
@@ -105,7 +109,8 @@ static void *proxy_main(void *arg)
         int fds[2 * PAIRS];
         for (int i = 0; i < 2 * PAIRS; i++) {
             const struct pair *k = &p->pair[i / 2];
-            fds[i] = k->hung || k->eof[i % 2] ? -1 : k->fd[i % 2];
+            bool held = i % 2 == 0 && p->upward_max > 0 && p->upward >= p->upward_max;
+            fds[i] = k->hung || k->eof[i % 2] || held ? -1 : k->fd[i % 2];
             f[2 + i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
         }
         pthread_mutex_unlock(&p->lock);
@@ -176,7 +181,7 @@ static void proxy_do(struct proxy *p, enum proxy_fault what)
 }
 
 /* Takes no connections, or takes them again to `target`. */
-static void proxy_close_to_all(struct proxy *p, bool closed, const char *target)
+__attribute__((unused)) static void proxy_close_to_all(struct proxy *p, bool closed, const char *target)
 {
     pthread_mutex_lock(&p->lock);
     p->closed = closed;
@@ -189,6 +194,15 @@ static void proxy_cut_every(struct proxy *p, uint64_t bytes)
     pthread_mutex_lock(&p->lock);
     p->cut_every = bytes;
     pthread_mutex_unlock(&p->lock);
+}
+
+/* So many more bytes of dialling sides are passed on, UINT64_MAX: all; the others stay with who sends them. */
+__attribute__((unused)) static void proxy_allow(struct proxy *p, uint64_t bytes)
+{
+    pthread_mutex_lock(&p->lock);
+    p->upward_max = bytes == UINT64_MAX ? 0 : p->upward + bytes;
+    pthread_mutex_unlock(&p->lock);
+    proxy_wake(p);
 }
 
 static uint64_t proxy_taken(struct proxy *p)

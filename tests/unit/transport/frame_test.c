@@ -11,6 +11,19 @@ static struct wf_frame read_one(const weft_writer *w)
     return f;
 }
 
+/* A frame whose body is written apart from it. */
+static void put_apart(weft_writer *w, const struct wf_frame *f, const char *part)
+{
+    wf_put_before_body(w, f, strlen(part));
+    memcpy(w->at, part, strlen(part));
+    w->at += strlen(part);
+    w->size += strlen(part);
+    wf_put_behind_body(w, f);
+}
+
+static const struct wf_frame call = {
+    .kind = WF_FRAME_TO_ACTOR + WF_MSG_CALL, .to = UINT64_C(1) << 40, .from = 5, .tag = 6, .ref = 7, .number = 1500};
+
 /* One frame of each kind, one behind the other. */
 static weft_writer all_kinds(void)
 {
@@ -46,13 +59,20 @@ static weft_writer all_kinds(void)
     wf_put_to_name(&w, true, weft_cstr("echo"), 1, 2, 3, NULL, 0, WF_FRAME_NO_DEADLINE);
     wf_put_to_name(&w, true, weft_cstr("echo"), 1, 2, 3, NULL, 0, 0);
     wf_put_to_all(&w, WF_FRAME_PUBLISH, weft_cstr("room.lobby"), 4, 5, "hello", 5);
+    wf_put_first_chunk(&w, 9);
+    put_apart(&w, &call, "body");
+    wf_put_next_chunk(&w, 5);
+    memcpy(w.at, "parts", 5);
+    w.at += 5;
+    w.size += 5;
     ck_assert_int_eq(w.error, 0);
     return w;
 }
 
 START_TEST(what_is_written_is_read)
 {
-    static const uint32_t kinds[] = {1, 2, 3, 4, 5, 6, 9, 10, 2, 7, 8, 16, 17, 18, 19, 20, 48, 24, 25, 25, 32};
+    static const uint32_t kinds[] = {1,  2,  3,  4,  5,  6,  9,  10, 2,  7,  8, 16,
+                                     17, 18, 19, 20, 48, 24, 25, 25, 32, 11, 11};
     weft_writer w = all_kinds();
     weft_reader r = weft_reader_on(buffer, w.size);
     struct wf_frame f;
@@ -61,7 +81,7 @@ START_TEST(what_is_written_is_read)
         ck_assert_int_eq(wf_frame_next(&r, &f), 1);
         ck_assert_uint_eq(f.kind, kinds[i]);
         ck_assert_str_ne(wf_frame_name(f.kind), "unknown");
-        ck_assert(f.counted == (f.kind == 4 || f.kind == 7 || f.kind == 8 || f.kind >= 16));
+        ck_assert(f.counted == (f.kind == 4 || f.kind == 7 || f.kind == 8 || f.kind == 11 || f.kind >= 16));
         if (f.kind == WF_FRAME_HELLO) {
             ck_assert(text_is(f.hello.name, "a") && text_is(f.hello.cluster, "weft"));
             ck_assert(f.hello.incarnation == UINT64_MAX && f.hello.url_count == 1);
@@ -93,9 +113,46 @@ START_TEST(what_is_written_is_read)
             ck_assert(text_is(f.name, "echo") && f.ref == 3 && f.body.size == 0);
             ck_assert(f.number == (timed ? 0 : WF_FRAME_NO_DEADLINE));
             timed = true;
+        } else if (f.kind == WF_FRAME_CHUNK && f.number > 0) {
+            struct wf_frame within;
+            ck_assert(f.number == 9 && wf_frame_next(&f.items, &within) == 1);
+            ck_assert(wf_frame_has_body(within.kind) && wf_frame_next(&f.items, &within) == 0);
+            ck_assert(within.kind == call.kind && within.number == 1500 && text_is(within.body, "body"));
+        } else if (f.kind == WF_FRAME_CHUNK) {
+            ck_assert(text_is(f.body, "parts"));
         }
     }
     ck_assert_int_eq(wf_frame_next(&r, &f), 0);
+}
+END_TEST
+
+/* Written apart from its frame a body is read like any other. */
+START_TEST(a_body_may_be_written_apart)
+{
+    static const uint32_t kinds[] = {WF_FRAME_TO_ACTOR + WF_MSG_SEND,
+                                     WF_FRAME_TO_ACTOR + WF_MSG_CALL,
+                                     WF_FRAME_SEND_NAME,
+                                     WF_FRAME_CALL_NAME,
+                                     WF_FRAME_PUBLISH,
+                                     WF_FRAME_GROUP_SEND,
+                                     WF_FRAME_WANT_NAME};
+    for (size_t i = 0; i < 2 * WF_COUNT(kinds); i++) {
+        struct wf_frame f = call;
+        f.kind = kinds[i / 2];
+        f.name = weft_cstr("lobby");
+        if (i % 2 == 1) f.number = WF_FRAME_NO_DEADLINE;
+        weft_writer w = writer();
+        put_apart(&w, &f, "hello");
+        struct wf_frame got = read_one(&w);
+        bool all = f.kind == WF_FRAME_PUBLISH || f.kind == WF_FRAME_GROUP_SEND;
+        bool timed = f.kind == WF_FRAME_CALL_NAME || f.kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL;
+        ck_assert(got.kind == f.kind && got.from == 5 && got.tag == 6 && text_is(got.body, "hello"));
+        if (f.kind < WF_FRAME_SEND_NAME) ck_assert(got.to == f.to);
+        else ck_assert(text_is(got.name, "lobby"));
+        if (!all) ck_assert(got.ref == 7 && got.number == (timed ? f.number : WF_FRAME_NO_DEADLINE));
+    }
+    ck_assert(!wf_frame_has_body(WF_FRAME_PING) && !wf_frame_has_body(WF_FRAME_CHUNK));
+    ck_assert(!wf_frame_has_body(WF_FRAME_TABLE) && !wf_frame_has_body(WF_FRAME_HELLO));
 }
 END_TEST
 
@@ -184,6 +241,7 @@ int main(void)
     Suite *s = suite_create("frame");
     TCase *t = tcase_create("frames");
     tcase_add_test(t, what_is_written_is_read);
+    tcase_add_test(t, a_body_may_be_written_apart);
     tcase_add_test(t, a_cut_batch_ends_in_an_error);
     tcase_add_test(t, flipped_bits_are_survived);
     tcase_add_test(t, bombs_are_refused);

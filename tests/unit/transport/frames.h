@@ -27,6 +27,11 @@ static int read_all(weft_reader *r)
     while ((got = wf_frame_next(r, &f)) == 1) {
         struct wf_frame_peer p;
         weft_text t;
+        if (f.kind == WF_FRAME_CHUNK && f.number > 0) {
+            struct wf_frame within;
+            weft_reader inside = f.items;
+            (void)wf_frame_next(&inside, &within);
+        }
         for (uint32_t i = 0; f.kind == WF_FRAME_PEERS && i < f.count; i++) wf_frame_next_peer(&f, &p);
         for (uint32_t i = 0; f.kind == WF_FRAME_PUBLISH_TO && i < f.count; i++) (void)wf_frame_next_queue(&f, &t);
     }

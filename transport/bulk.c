@@ -1,0 +1,280 @@
+/* Large messages: sent from where they are, in chunks that others may go between, and put together where they are to
+ * be in the end.
+ *
+ * Design notes.
+ * (1) A message that goes in chunks is a chain of batches, and waits in `held`. One chunk at a time goes from there
+ *     to the end of what is to be sent, so what others send meanwhile goes between two. All batches are made before
+ *     the first one is sent, so that want of memory is the sender's error and nobody else's.
+ * (2) What has to stay behind it waits in `held`, too: all that its sender says (a slot is a hash of the sender), the
+ *     requests for credit of whom it is for (the other slot), and what keeps its place among all (ALL: tables, BYE).
+ *     While one of those is there, or a batch of a worker that had to go behind one, everything goes behind it. A
+ *     collision of slots costs a wait, nothing else.
+ * (3) Bodies are not copied: batches have references to them, until they are acknowledged.
+ * (4) Receiving: one message at a time comes in chunks on a link. Its envelope is made when the first one comes, and
+ *     belongs to the session: the next chunk may come on another channel. Chunks are counted frames, so each comes
+ *     once, in order. */
+#include "rights.h"
+
+#include "hash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_HEAD = 16 };
+
+/* ---- Sending --------------------------------------------------------------------------------------------------- */
+
+uint16_t wf_order_slot(uint64_t actor)
+{
+    return wf_mix(actor) % WF_HELD_SLOTS;
+}
+
+/* Actors of two nodes often have the same numbers. */
+uint16_t wf_order_slot_to(uint64_t key)
+{
+    return wf_mix(~key) % WF_HELD_SLOTS;
+}
+
+static struct wf_batch *batch(size_t room)
+{
+    struct wf_batch *b = malloc(sizeof *b + room);
+    if (b != NULL) *b = (struct wf_batch){.frames = 1, .capacity = room, .order = WF_ORDER_ACTOR};
+    return b;
+}
+
+static struct wf_batch *first_batch(const struct wf_frame *f, const void *body, size_t size, bool stays, bool chunk)
+{
+    size_t part = chunk ? WF_CHUNK_BYTES : size;
+    struct wf_batch *b = batch(CHUNK_HEAD + WF_FRAME_SPARE + f->name.size + (stays ? 0 : size));
+    if (b == NULL) return NULL;
+    weft_writer w = wf_batch_writer(b);
+    if (chunk) wf_put_first_chunk(&w, size);
+    wf_put_before_body(&w, f, part);
+    b->cut = (uint32_t)w.size;
+    if (stays) {
+        b->piece = (struct pf_slice){body, part};
+    } else if (size > 0) {
+        memcpy(w.at, body, size);
+        w.at += size;
+        w.size += size;
+    }
+    wf_put_behind_body(&w, f);
+    WF_ASSERT(w.error == 0);
+    b->size = w.size;
+    return b;
+}
+
+static struct wf_batch *next_batch(const uint8_t *part, size_t size)
+{
+    struct wf_batch *b = batch(CHUNK_HEAD);
+    if (b == NULL) return NULL;
+    weft_writer w = wf_batch_writer(b);
+    wf_put_next_chunk(&w, size);
+    b->size = w.size;
+    b->cut = (uint32_t)w.size;
+    b->piece = (struct pf_slice){part, size};
+    return b;
+}
+
+static void free_chain(struct wf_batch *b)
+{
+    for (struct wf_batch *next; b != NULL; b = next) {
+        next = b->next;
+        free(b);
+    }
+}
+
+/* A chain of batches with the message `f` (all but its body), to whom `key` stands for: a copy, or if it `stays`
+ * where it is, `*pieces` batches of which each needs a reference to the body; in chunks if it is long. NULL: out of
+ * memory. */
+static struct wf_batch *chain_of(struct wf_session *s, const struct wf_frame *f, uint64_t key, const void *body,
+                                 size_t size, bool stays, uint32_t *pieces)
+{
+    bool chunk = stays && size > WF_CHUNK_BYTES && wf_session_can(s, WF_CAN_CHUNKS);
+    struct wf_batch *first = first_batch(f, body, size, stays, chunk), *last = first;
+    *pieces = 1;
+    for (size_t at = WF_CHUNK_BYTES; chunk && last != NULL && at < size; at += WF_CHUNK_BYTES) {
+        last->next = next_batch((const uint8_t *)body + at, WF_MIN(size - at, (size_t)WF_CHUNK_BYTES));
+        last = last->next;
+        ++*pieces;
+    }
+    if (last == NULL) {
+        free_chain(first);
+        return NULL;
+    }
+    for (struct wf_batch *b = first; b != NULL; b = b->next) {
+        b->capacity = b->size; /* nothing joins it */
+        b->chunk = chunk;
+        b->slot = wf_order_slot(f->from);
+        b->other_slot = wf_order_slot_to(key);
+    }
+    return first;
+}
+
+static bool is_bulk_full(const struct wf_port *port)
+{
+    return atomic_load_explicit(&port->session->bulk, memory_order_relaxed) >= WF_OUTBOX_MAX;
+}
+
+static void push_pieces(struct wf_port *port, struct wf_batch *b, struct wf_body *body)
+{
+    for (struct wf_batch *k = b; k != NULL && body != NULL; k = k->next) k->body = body;
+    wf_session_push_all(port->session, b);
+}
+
+int wf_bulk_send(struct wf_port *port, uint32_t kind, weft_text name, uint64_t key, uint64_t from, weft_msg *m)
+{
+    struct wf_frame f;
+    uint32_t pieces, size = m->size;
+    bool stays = size >= WF_APART_BYTES && m->post.flags != WF_MSG_PROBE;
+    if (stays && size > WF_CHUNK_BYTES && m->post.flags <= WF_MSG_CALL && is_bulk_full(port)) return WEFT_EFULL;
+    wf_frame_describe(&f, kind, name, m->post.word, from);
+    f.to = key;
+    f.ref = m->ref;
+    f.number = wf_time_left(m);
+    wf_port_push(port);
+    struct wf_batch *b = chain_of(port->session, &f, key, wf_msg_bytes(m), size, stays, &pieces);
+    if (b == NULL) return WEFT_ENOMEM;
+    struct wf_body *body = stays ? m->shared : NULL;
+    bool kept = stays && body == NULL;
+    if (kept) body = wf_body_of(m, pieces);
+    else
+        for (uint32_t i = 0; body != NULL && i < pieces; i++) wf_body_keep(body);
+    push_pieces(port, b, body);
+    return kept ? WF_ROUTE_KEPT : WEFT_OK;
+}
+
+int wf_bulk_send_body(struct wf_port *port, struct wf_frame *f, struct wf_body *body)
+{
+    uint32_t pieces;
+    bool stays = body->size >= WF_APART_BYTES;
+    if (body->size > WF_CHUNK_BYTES && is_bulk_full(port)) return WEFT_EFULL;
+    wf_port_push(port);
+    struct wf_batch *b = chain_of(port->session, f, 0, wf_body_bytes(body), body->size, stays, &pieces);
+    if (b == NULL) return WEFT_ENOMEM;
+    for (uint32_t i = 0; stays && i < pieces; i++) wf_body_keep(body);
+    push_pieces(port, b, stays ? body : NULL);
+    return WEFT_OK;
+}
+
+bool wf_bulk_publish_to(struct wf_port *port, const struct wf_publish_to *to, size_t size)
+{
+    struct wf_batch *b = batch(size);
+    if (b == NULL) return false;
+    weft_writer w = wf_batch_writer(b);
+    wf_put_publish_to(&w, to);
+    WF_ASSERT(w.error == 0);
+    b->size = b->capacity = w.size;
+    b->slot = b->other_slot = wf_order_slot(to->from.actor);
+    wf_port_push(port);
+    wf_session_push(port->session, b);
+    return true;
+}
+
+bool wf_bulk_want(struct wf_port *port, const struct wf_frame *f)
+{
+    static const uint8_t none[4];
+    uint32_t pieces;
+    wf_port_push(port);
+    struct wf_batch *b = chain_of(port->session, f, f->ref, none, sizeof none, false, &pieces);
+    if (b == NULL) return false;
+    b->slot = b->other_slot;
+    wf_session_push_all(port->session, b);
+    return true;
+}
+
+/* ---- What waits in an outbox: with its lock held --------------------------------------------------------------- */
+
+static void count_held(struct wf_session *s, const struct wf_batch *b, uint32_t one)
+{
+    uint32_t count = atomic_load_explicit(&s->held_count, memory_order_relaxed);
+    atomic_store_explicit(&s->held_count, count + one, memory_order_relaxed);
+    if (b->order != WF_ORDER_ACTOR) {
+        s->held_all += one;
+    } else {
+        s->held_by[b->slot] += one;
+        s->held_by[b->other_slot] += one;
+    }
+}
+
+static bool must_wait(const struct wf_session *s, const struct wf_batch *b)
+{
+    if (s->held == NULL) return b->chunk;
+    return b->chunk || s->held_all > 0 || b->order == WF_ORDER_ALL ||
+           (b->order == WF_ORDER_ACTOR && s->held_by[b->slot] > 0);
+}
+
+bool wf_bulk_hold(struct wf_session *s, struct wf_batch *b)
+{
+    if (!must_wait(s, b)) return false;
+    count_held(s, b, 1);
+    if (s->held == NULL) s->held = b;
+    else s->held_last->next = b;
+    s->held_last = b;
+    return true;
+}
+
+struct wf_batch *wf_bulk_next(struct wf_session *s)
+{
+    struct wf_batch *b = s->chunk == NULL ? s->held : NULL;
+    if (b == NULL) return NULL;
+    s->held = b->next;
+    count_held(s, b, UINT32_MAX);
+    if (b->chunk) s->chunk = b;
+    return b;
+}
+
+bool wf_session_holds_slot(struct wf_session *s, uint16_t slot)
+{
+    pf_mutex_lock(s->lock);
+    bool holds = s->held_by[slot] > 0;
+    pf_mutex_unlock(s->lock);
+    return holds;
+}
+
+/* ---- Receiving ------------------------------------------------------------------------------------------------- */
+
+static void take_part(struct wf_channel *ch, weft_text part)
+{
+    struct wf_session *s = ch->session;
+    bool kept = s->arrival.m != NULL || s->arrival.body != NULL;
+    if (kept && part.size > 0) {
+        memcpy(s->arrival_at, part.data, part.size);
+        s->arrival_at += part.size;
+    }
+    s->arrival_left -= part.size;
+    if (s->arrival_left == 0 && kept) wf_session_arrived(ch, &s->arrival);
+}
+
+static bool begin(struct wf_channel *ch, struct wf_frame *chunk)
+{
+    struct wf_session *s = ch->session;
+    struct wf_frame f;
+    size_t whole = (size_t)chunk->number;
+    if (s->arrival_left > 0) {
+        wf_session_fail(s, "a message in chunks begins before the end of the one before");
+        return false;
+    }
+    if (wf_frame_next(&chunk->items, &f) != 1 || !wf_frame_has_body(f.kind) || f.body.size > whole) {
+        wf_session_fail(s, "malformed message in the first of its chunks");
+        return false;
+    }
+    s->arrival_left = whole;
+    if (WF_LIKELY(!ch->guarded) || wf_rights_allow(ch, &f))
+        s->arrival_at = wf_session_arrival(ch, &f, whole, &s->arrival);
+    else s->arrival.m = NULL, s->arrival.body = NULL;
+    take_part(ch, f.body);
+    return true;
+}
+
+bool wf_bulk_receive(struct wf_channel *ch, struct wf_frame *f)
+{
+    struct wf_session *s = ch->session;
+    if (f->number > 0) return begin(ch, f);
+    if (f->body.size == 0 || f->body.size > s->arrival_left) {
+        wf_session_fail(s, s->arrival_left == 0 ? "a chunk of no message" : "a chunk that does not fit its message");
+        return false;
+    }
+    take_part(ch, f->body);
+    return true;
+}
