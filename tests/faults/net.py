@@ -6,7 +6,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "integration"))
-from harness import Program, built  # noqa: E402
+from harness import PATIENCE, Program, built  # noqa: E402
 
 
 def ip(*words, namespace=None):

@@ -1,0 +1,80 @@
+/* When does a node know all others, their names, groups and topics? For tests/faults/nodes.py:
+ *     weft run faults_converge.so --name nI ... -- FILE NODES I
+ * FILE, which is mapped, gets the times. */
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <weft.h>
+
+enum { MEMBERS, NAMES, GROUP, TOPIC, KINDS, NODES = 64 };
+
+static int nodes;
+static bool up[NODES];
+
+static void hear(void)
+{
+    weft_msg *m;
+    for (; weft_recv(&m, WEFT_NOW) == WEFT_OK; weft_msg_free(m)) {
+        struct weft_node_news news;
+        if (weft_tag(m) != WEFT_TAG_NODE_UP || weft_node_news_read(m, &news) < 0) continue;
+        int i = news.name[0] == 'n' ? atoi(news.name + 1) : NODES;
+        if (i < NODES) up[i] = true;
+    }
+}
+
+static int count_up(void)
+{
+    int n = 1;
+    for (int i = 0; i < NODES; i++) n += up[i];
+    return n;
+}
+
+static int count_names(void)
+{
+    int n = 0;
+    for (int i = 0; i < nodes; i++) {
+        weft_pid pid;
+        char name[16];
+        snprintf(name, sizeof name, "name-%d", i);
+        n += weft_whereis(name, &pid) == WEFT_OK;
+    }
+    return n;
+}
+
+static void first(const void *arg, size_t size)
+{
+    (void)size;
+    const struct weft_args *a = arg;
+    weft_require(a->argc == 4);
+    char name[16];
+    weft_pid members[NODES];
+    int fd = open(a->argv[1], O_RDWR | O_CLOEXEC);
+    _Atomic int64_t *at = fd < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    nodes = atoi(a->argv[2]);
+    weft_require(at != MAP_FAILED && nodes <= NODES);
+    snprintf(name, sizeof name, "name-%s", a->argv[3]);
+    weft_require(weft_watch_nodes() == WEFT_OK && weft_register_global(name) == WEFT_OK);
+    weft_require(weft_group_join("all") == WEFT_OK && weft_subscribe("news.>", NULL) == WEFT_OK);
+    for (int left = KINDS; left > 0;) {
+        if (weft_sleep(weft_after(WEFT_MS(10))) < 0) return;
+        hear();
+        for (int kind = 0; kind < KINDS; kind++) {
+            if (atomic_load_explicit(&at[kind], memory_order_relaxed) != 0) continue;
+            int n = kind == MEMBERS ? count_up()
+                    : kind == NAMES ? count_names()
+                    : kind == GROUP ? weft_group_members("all", members, NODES)
+                                    : weft_publish("news.one", 1, NULL, 0);
+            if (n < nodes) continue;
+            atomic_store_explicit(&at[kind], weft_now(), memory_order_relaxed);
+            left--;
+        }
+    }
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) weft_msg_free(m);
+}
+
+WEFT_MODULE(first)
