@@ -71,7 +71,7 @@ static void proxy_accept(struct proxy *p)
 /* Passes on what has come from side `i`. */
 static void proxy_pass(struct proxy *p, struct pair *k, int i)
 {
-    static char data[65536];
+    char data[65536];
     size_t most = sizeof data;
     if (k->cut_at > 0 && k->cut_at - k->passed < most) most = (size_t)(k->cut_at - k->passed);
     if (i == 0 && p->upward_max > 0 && p->upward_max - p->upward < most) most = (size_t)(p->upward_max - p->upward);
@@ -205,7 +205,7 @@ __attribute__((unused)) static void proxy_allow(struct proxy *p, uint64_t bytes)
     proxy_wake(p);
 }
 
-static uint64_t proxy_taken(struct proxy *p)
+__attribute__((unused)) static uint64_t proxy_taken(struct proxy *p)
 {
     pthread_mutex_lock(&p->lock);
     uint64_t n = p->taken;
