@@ -12,6 +12,8 @@
 int cli_run(const struct cli *c);
 int cli_ps(const struct cli *c);
 int cli_nodes(const struct cli *c);
+int cli_names(const struct cli *c);
+int cli_groups(const struct cli *c);
 int cli_publish(const struct cli *c);
 int cli_subscribe(const struct cli *c);
 int cli_send(const struct cli *c);

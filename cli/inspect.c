@@ -1,4 +1,4 @@
-/* cli/inspect.c -- weft ps and weft nodes: what a node says of itself, as a table or as JSON. */
+/* cli/inspect.c -- weft ps, nodes, names and groups: what a node says of itself, as a table or as JSON. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +120,53 @@ static int show_nodes(struct cli_client *k)
                 "NAME             INCARNATION      STATE             RTT     BYTES IN    BYTES OUT RESUMES UNACKED "
                 "URL, REASON, METADATA",
                 print_node, keys, 17);
+}
+
+static void print_name(weft_reader *r)
+{
+    uint32_t count = weft_get_array(r);
+    weft_text name = weft_get_str(r), pid = weft_get_str(r), node = weft_get_str(r);
+    bool global = weft_get_bool(r), holds = weft_get_bool(r);
+    if (count > 5) skip_rest(r, count - 5);
+    printf("%-32.*s %-8s %-16.*s %.*s\n", WEFT_STR(name),
+           !global ? "node"
+           : holds ? "cluster"
+                   : "loses",
+           WEFT_STR(node), WEFT_STR(pid));
+}
+
+static void print_member(weft_reader *r)
+{
+    uint32_t count = weft_get_array(r);
+    weft_text group = weft_get_str(r), pid = weft_get_str(r), node = weft_get_str(r);
+    if (count > 3) skip_rest(r, count - 3);
+    printf("%-32.*s %-16.*s %.*s\n", WEFT_STR(group), WEFT_STR(node), WEFT_STR(pid));
+}
+
+static int show_names(struct cli_client *k)
+{
+    static const char *const keys[] = {"name", "pid", "node", "global", "holds"};
+    return show(k, WF_CONTROL_NAMES, "NAME                             SCOPE    NODE             PID", print_name,
+                keys, 5);
+}
+
+static int show_groups(struct cli_client *k)
+{
+    static const char *const keys[] = {"group", "pid", "node"};
+    return show(k, WF_CONTROL_GROUPS, "GROUP                            NODE             MEMBER", print_member, keys,
+                3);
+}
+
+int cli_names(const struct cli *c)
+{
+    struct cli_client k = {.c = c, .work = show_names};
+    return cli_with_node(&k);
+}
+
+int cli_groups(const struct cli *c)
+{
+    struct cli_client k = {.c = c, .work = show_groups};
+    return cli_with_node(&k);
 }
 
 int cli_ps(const struct cli *c)

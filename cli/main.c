@@ -51,6 +51,27 @@ static const struct cli_verb verbs[] = {
      0,
      false,
      cli_nodes},
+    {"names",
+     "",
+     "Lists the registered names that a node knows, of all nodes",
+     "SCOPE is node for a name of that node only, cluster for a global one, and loses for a global one that another\n"
+     "node registered before and that is about to be taken back.",
+     "weft names --node a",
+     {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_END},
+     0,
+     0,
+     false,
+     cli_names},
+    {"groups",
+     "",
+     "Lists the members of all groups that a node knows, of all nodes",
+     NULL,
+     "weft groups --json",
+     {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_END},
+     0,
+     0,
+     false,
+     cli_groups},
     {"publish",
      "TOPIC [JSON]",
      "Publishes a message under a topic",
@@ -131,7 +152,7 @@ static const struct cli_verb verbs[] = {
      "Writes NAME.crt and NAME.key beside ca.crt. Who has them can be the node NAME and nobody else. Roles:\n"
      "  node     a member of the cluster: messages, names, topics; inspects, spawns and stops actors elsewhere\n"
      "  guest    a member that may only send, call, publish and subscribe\n"
-     "  observe  a tool that may look: ps, nodes, subscribe\n"
+     "  observe  a tool that may look: ps, nodes, names, groups, subscribe\n"
      "  admin    a tool that may do everything, and stop nodes",
      "weft certs issue b --san 10.0.0.2 --days 90",
      {CLI_ROLE, CLI_SAN, CLI_DAYS, CLI_DIR, CLI_FORCE, CLI_JSON, CLI_END},

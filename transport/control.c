@@ -139,6 +139,109 @@ static void put_info(weft_writer *w, const struct answer *a)
     put_counter(w, &t->dropped_refused);
 }
 
+/* ---- Names and groups ------------------------------------------------------------------------------------------ */
+
+/* What nodes are called. */
+struct called {
+    uint64_t incarnation;
+    char name[WF_NODE_NAME_MAX + 1];
+};
+
+struct listing {
+    weft_writer *w;
+    struct called *nodes;
+    size_t node_count;
+    uint32_t count; /* of entries seen; then of entries to come */
+    bool counted;
+};
+
+static bool list_nodes(struct listing *l, const struct wf_transport *t)
+{
+    pf_mutex_lock(t->lock);
+    l->nodes = calloc(t->cluster->peer_count + 1, sizeof *l->nodes);
+    struct called *at = l->nodes;
+    if (at != NULL) {
+        *at = (struct called){.incarnation = t->node->incarnation};
+        snprintf(at->name, sizeof at->name, "%s", t->node->name);
+        WF_LIST_EACH(k, &t->cluster->peers) {
+            const struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
+            at++;
+            at->incarnation = p->incarnation;
+            snprintf(at->name, sizeof at->name, "%s", p->name);
+        }
+        l->node_count = (size_t)(at - l->nodes) + 1;
+    }
+    pf_mutex_unlock(t->lock);
+    return l->nodes != NULL;
+}
+
+/* The first values of a row. False: it is only counted, or there is no place for it. */
+static bool begin_row(struct listing *l, uint32_t values, weft_text name, weft_pid pid)
+{
+    char text[WEFT_PID_TEXT];
+    const char *node = "";
+    if (!l->counted) l->count++;
+    if (!l->counted || l->count == 0) {
+        if (l->counted) l->w->error = WEFT_EFULL; /* it came meanwhile: once more */
+        return false;
+    }
+    l->count--;
+    for (size_t i = 0; i < l->node_count; i++)
+        if (l->nodes[i].incarnation == pid.node) node = l->nodes[i].name;
+    weft_put_array(l->w, values);
+    weft_put_str(l->w, name);
+    put_text(l->w, weft_pid_format(pid, text));
+    put_text(l->w, node);
+    return true;
+}
+
+static void put_name(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg)
+{
+    struct listing *l = arg;
+    if (!begin_row(l, 5, name, pid)) return;
+    weft_put_bool(l->w, stamp != 0);
+    weft_put_bool(l->w, holds);
+}
+
+static void put_member(weft_text group, weft_pid who, bool copy, void *arg)
+{
+    (void)copy;
+    (void)begin_row(arg, 3, group, who);
+}
+
+static void each_row(const struct wf_transport *t, bool names, struct listing *l)
+{
+    if (names) wf_names_each(t->node->names, put_name, l);
+    else wf_groups_each(t->node->groups, put_member, l);
+}
+
+static void put_listing(weft_writer *w, const struct wf_transport *t, bool names)
+{
+    struct listing l = {.w = w};
+    if (!list_nodes(&l, t)) {
+        w->error = WEFT_ENOMEM;
+        return;
+    }
+    each_row(t, names, &l);
+    weft_put_array(w, l.count);
+    l.counted = true;
+    each_row(t, names, &l);
+    if (l.count > 0) w->error = WEFT_EFULL; /* one has gone meanwhile */
+    free(l.nodes);
+}
+
+static void put_names(weft_writer *w, const struct answer *a)
+{
+    put_listing(w, a->t, true);
+}
+
+static void put_groups(weft_writer *w, const struct answer *a)
+{
+    put_listing(w, a->t, false);
+}
+
+/* ---- Requests -------------------------------------------------------------------------------------------------- */
+
 static void say_error(const weft_msg *ask, const char *text)
 {
     (void)weft_reply(ask, WF_CONTROL_ERROR, text, strlen(text));
@@ -222,6 +325,8 @@ static void handle(struct wf_transport *t, const weft_msg *ask)
         return;
     }
     case WF_CONTROL_NODES: answer(ask, put_nodes, &a); return;
+    case WF_CONTROL_NAMES: answer(ask, put_names, &a); return;
+    case WF_CONTROL_GROUPS: answer(ask, put_groups, &a); return;
     case WF_CONTROL_STOP: on_stop(t, ask); return;
     case WF_CONTROL_PUBLISH: on_publish(ask); return;
     case WF_CONTROL_SUBSCRIBE: on_subscribe(ask); return;

@@ -11,6 +11,9 @@
  *              refused, resumes, not acknowledged, {metadata}]; first the node itself, state "self".
  *   INFO       Body empty. Answer: array [name, incarnation, cluster, workers, actors, [urls], [[drop reason, count],
  *              ...]].
+ *   NAMES      Body empty. Answer: array of arrays [name, pid text, node, global, holds]: all registered names that the
+ *              node knows; of a global name that two nodes have, one holds.
+ *   GROUPS     Body empty. Answer: array of arrays [group, pid text of a member, node].
  *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches
  *              (wf_transport_watch).
  *   PUBLISH    Body: array [topic, tag, body]. The node publishes it, to its own actors and to the other nodes.
@@ -32,7 +35,9 @@ enum {
     WF_CONTROL_PUBLISH = 5,
     WF_CONTROL_SUBSCRIBE = 6,
     WF_CONTROL_HOLD = 7,
-    WF_CONTROL_NEWS = 8
+    WF_CONTROL_NEWS = 8,
+    WF_CONTROL_NAMES = 9,
+    WF_CONTROL_GROUPS = 10,
 };
 
 /* `what`: WF_NOTIFY_FATAL: this node cannot be part of the cluster (its name is taken), `why` says so.

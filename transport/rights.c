@@ -52,6 +52,8 @@ static uint32_t right_of_verb(uint32_t verb)
     case WF_CONTROL_PS:
     case WF_CONTROL_NODES:
     case WF_CONTROL_INFO:
+    case WF_CONTROL_NAMES:
+    case WF_CONTROL_GROUPS:
     case WF_CONTROL_SUBSCRIBE: return WF_RIGHT_OBSERVE;
     case WF_CONTROL_PUBLISH: return WF_RIGHT_TALK;
     default: return WF_RIGHT_ADMIN; /* also what comes later, until somebody has thought about it */

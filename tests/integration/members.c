@@ -52,13 +52,51 @@ static int describe(const char *entry)
     return weft_set_meta(weft_here(), key, equals == NULL ? NULL : equals + 1);
 }
 
+static int leave(const char *name)
+{
+    return weft_group_leave(name);
+}
+
+/* "TOPIC=VALUE", and without a value: it is cleared. */
+static int retain(const char *entry)
+{
+    char topic[64];
+    const char *equals = strchr(entry, '=');
+    snprintf(topic, sizeof topic, "%.*s", equals == NULL ? (int)strlen(entry) : (int)(equals - entry), entry);
+    if (equals == NULL) return weft_retained_clear(topic);
+    int rc = weft_publish_retained(topic, 1, equals + 1, strlen(equals + 1));
+    return rc < 0 ? rc : 0;
+}
+
+/* The actor that is told becomes a member of the queue group "workers" of a pattern. */
+static int work(const char *pattern)
+{
+    weft_subscribe_options o = {.queue = "workers"};
+    return weft_subscribe_with(pattern, &o, NULL);
+}
+
+static int publish(const char *topic)
+{
+    return weft_publish(topic, 1, "", 0);
+}
+
+static int worked;
+
+/* How often it has got something to do. */
+static int done(const char *none)
+{
+    (void)none;
+    return worked;
+}
+
 /* "VERB WORD" as a request to "do"; the answer is the number that came of it. */
 static const struct {
     const char *verb;
     int (*obey)(const char *word);
-} orders[] = {{"register ", register_it}, {"whereis ", whereis}, {"spawn ", spawn_on},
-              {"group ", group},          {"join ", join},       {"minority ", minority},
-              {"describe ", describe}};
+} orders[] = {
+    {"register ", register_it}, {"whereis ", whereis},   {"spawn ", spawn_on}, {"group ", group},   {"join ", join},
+    {"minority ", minority},    {"describe ", describe}, {"leave ", leave},    {"retain ", retain}, {"work ", work},
+    {"publish ", publish},      {"done ", done}};
 
 static void obey(const weft_msg *m)
 {
@@ -86,6 +124,7 @@ static void watch(const void *arg, size_t size)
     for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) {
         struct weft_node_news news;
         if (weft_wants_reply(m)) obey(m);
+        worked += weft_topic(m)[0] != 0;
         if (weft_node_news_read(m, &news) < 0) continue;
         for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
             if (weft_tag(m) == tags[i])

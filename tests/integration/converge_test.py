@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""What nodes know of each other is the same everywhere in the end: names, groups, queue groups, what is retained. Real
+processes on hosts of their own, the way between two of them cut, one killed and started again."""
+import json
+import signal
+import unittest
+
+from cut_test import Hosts
+from harness import eventually
+from members import news_of
+
+ALL = "abc"
+
+
+class Converge(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Hosts()
+        self.network = self.cluster.network
+        self.addCleanup(self.cluster.__exit__)
+
+    def start(self, name, *join):
+        node = self.cluster.start(name, *join, WEFT_PARTITION="none")
+        self.ordered(name, f"register boss-{name}", 0)
+        self.ordered(name, "join all", 0)
+        self.ordered(name, "work job.>", 0)
+        return node
+
+    def ordered(self, of, order, result):
+        eventually(f"{order} on {of}: {result}", lambda: self.cluster.order(of, order) == result)
+
+    def view(self, of):
+        """What that node knows: names and members with their pids and nodes, and the retained messages."""
+        names = [json.loads(line) for line in self.cluster.weft("names", "--json", "--node", of).splitlines()]
+        groups = [json.loads(line) for line in self.cluster.weft("groups", "--json", "--node", of).splitlines()]
+        return (sorted((n["name"], n["pid"], n["node"], n["holds"]) for n in names if n["global"]),
+                sorted((g["group"], g["pid"], g["node"]) for g in groups), self.retained(of))
+
+    def retained(self, of):
+        """What a new subscriber gets; if it is not there yet, what comes."""
+        line = self.cluster.weft("subscribe", "state.x", "--json", "--node", of, "--count", "1")
+        return json.loads(line)["text"]
+
+    def same_everywhere(self, names, groups, retained):
+        def same():
+            views = [self.view(name) for name in ALL]
+            return (views[0] == views[1] == views[2] and [n[0] for n in views[0][0]] == names
+                    and sorted((g[0], g[2]) for g in views[0][1]) == groups and views[0][2] == retained)
+        eventually(f"all know {names}, {groups}, {retained}", same)
+
+    def everybody_works(self):
+        """A message goes to one member, whoever publishes it: to one of the publisher's own node, if there is one."""
+        for name in ALL:
+            before = {other: self.cluster.order(other, "done -") for other in ALL}
+            self.assertEqual(self.cluster.order(name, "publish job.new"), 1)
+            self.ordered(name, "done -", before[name] + 1)
+            for other in ALL:
+                self.assertEqual(self.cluster.order(other, "done -"), before[other] + (other == name))
+
+    def test_after_a_cut_and_a_kill(self):
+        nodes = {name: self.start(name, *([] if name == "a" else ["a"])) for name in ALL}
+        bosses = ["boss-a", "boss-b", "boss-c"]
+        everybody = [("all", name) for name in ALL]
+        self.ordered("a", "retain state.x=one", 0)
+        self.same_everywhere(bosses, everybody, "one")
+        self.everybody_works()
+
+        self.network.cut("a", "b")
+        self.network.cut("b", "a")
+        news_of(nodes["a"], "b", "down")
+        news_of(nodes["b"], "a", "down")
+        for name in "ab":  # both have it, for a while
+            self.ordered(name, "register late", 0)
+        self.ordered("a", "retain state.x=two", 0)
+        self.ordered("b", "retain state.x=three", 0)
+        self.ordered("b", "leave all", 0)
+        nodes["c"].process.send_signal(signal.SIGKILL)
+        nodes["c"].process.wait()
+        nodes["c"] = self.start("c", "a", "b")
+        self.network.heal("a", "b")
+        self.network.heal("b", "a")
+        self.same_everywhere([*bosses, "late"], [("all", "a"), ("all", "c")], "three")
+        self.everybody_works()
+
+
+if __name__ == "__main__":
+    unittest.main()
