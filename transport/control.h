@@ -11,8 +11,8 @@
  *              refused, resumes, not acknowledged, {metadata}]; first the node itself, state "self".
  *   INFO       Body empty. Answer: array [name, incarnation, cluster, workers, actors, [urls], [[drop reason, count],
  *              ...]].
- *   NAMES      Body empty. Answer: array of arrays [name, pid text, node, global, holds]: all registered names that the
- *              node knows; of a global name that two nodes have, one holds.
+ *   NAMES      Body empty. Answer: array of arrays [name, pid text, node, global, holds]: all registered names that
+ *              the node knows; of a global name that two nodes have, one holds.
  *   GROUPS     Body empty. Answer: array of arrays [group, pid text of a member, node].
  *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches
  *              (wf_transport_watch).
