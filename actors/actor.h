@@ -490,7 +490,7 @@ void wf_owed_settle(struct wf_actors *wa);
 int wf_subscriptions_init(struct wf_actors *wa);
 void wf_subscriptions_finish(struct wf_actors *wa);
 /* Published on another worker or node. `in_vain`: its publisher has waited for room here. */
-void wf_topics_arrived(struct wf_worker *w, struct wf_body *body, bool in_vain);
+uint32_t wf_topics_arrived(struct wf_worker *w, struct wf_body *body, bool in_vain); /* how many got it */
 /* A message from another node, for queue groups. Any thread. */
 void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, struct wf_body *body);
 void wf_topics_leave(struct wf_actor *a);

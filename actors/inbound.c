@@ -1,6 +1,7 @@
 /* actors/inbound.c -- what comes from other nodes, on whatever thread the carrier runs: sorted by worker, posted once
  * per worker. */
 #include "actor.h"
+#include "topic_reach.h"
 
 #include <string.h>
 
@@ -40,7 +41,8 @@ void wf_inbound_sign(struct wf_inbound *in, uint32_t tag, weft_pid from, struct 
     wf_body_sign(body, from, tag, in->published);
 }
 
-void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *body, bool queues)
+void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *body, bool queues,
+                        struct wf_tally *tally)
 {
     for (uint32_t i = 0; i < node->workers.count; i++) {
         if (atomic_load_explicit(&wf_actors_of(node->workers.at[i])->subscriptions, memory_order_relaxed) == 0)
@@ -52,6 +54,8 @@ void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *
         }
         m->post.flags = WF_MSG_PUBLISH;
         m->from = body->from;
+        m->tally = tally;
+        wf_tally_keep(tally);
         add(in, i, &m->post);
     }
     if (queues) wf_topics_choose_inbound(node, in, body);

@@ -15,6 +15,7 @@
  *     wf_actors.short_of_bytes: whoever takes mail on this worker tells its senders.
  * (5) What was published may stand in the lane of mail as a struct wf_bunch instead of as messages. */
 #include "mailbox.h"
+#include "topic_reach.h"
 #include "bunch.h"
 
 /* ---- Lanes ----------------------------------------------------------------------------------------------------- */
@@ -207,7 +208,8 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
 void wf_deliver(struct wf_worker *w, weft_msg *m)
 {
     if (m->post.flags == WF_MSG_PUBLISH) {
-        wf_topics_arrived(w, m->shared, m->ref != 0);
+        uint32_t count = wf_topics_arrived(w, m->shared, m->ref != 0);
+        if (WF_UNLIKELY(m->tally != NULL)) wf_tally_end(w, m->tally, count);
         wf_msg_free(w, m);
         return;
     }

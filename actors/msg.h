@@ -69,11 +69,14 @@ struct wf_body {
     uint8_t owed; /* wf_actors.owed: where workers gather references to drop; 0: nowhere */
 };
 
+struct wf_tally;
+
 struct weft_msg {
     struct wf_post post; /* .flags: wf_msg_kind, .word: the tag */
     union {
-        uint64_t to_actor;  /* on its way: the receiver, on this node */
-        weft_msg *previous; /* held by an actor: see wf_hold */
+        uint64_t to_actor;      /* on its way: the receiver, on this node */
+        struct wf_tally *tally; /* of a PUBLISH: who wants to know how many get it; NULL: nobody */
+        weft_msg *previous;     /* held by an actor: see wf_hold */
     };
     weft_pid from;
     uint64_t ref;           /* of a call, 0: none */

@@ -3,6 +3,7 @@
 #include "supervisor.h"
 #include "log.h"
 #include "offload.h"
+#include "topic_reach.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -18,8 +19,11 @@ static void take_message(struct wf_worker *w, struct wf_post *p)
 
 static void drop_post(struct wf_worker *w, struct wf_post *p)
 {
+    weft_msg *m = WF_CONTAINER(p, weft_msg, post);
     (void)w;
-    if (p->kind != WF_POST_CALL) wf_msg_free(NULL, WF_CONTAINER(p, weft_msg, post));
+    if (p->kind == WF_POST_CALL) return;
+    if (m->post.flags == WF_MSG_PUBLISH && wf_tally_done(m->tally, 0)) free(m->tally);
+    wf_msg_free(NULL, m);
 }
 
 static void end_turn(struct wf_worker *w)

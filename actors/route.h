@@ -14,6 +14,8 @@
 #include <weft/pack.h>
 
 struct wf_entry;
+struct wf_reach;
+struct wf_tally;
 
 /* A node that is to hand a publication to one member of that queue group. */
 struct wf_chosen {
@@ -39,8 +41,10 @@ struct wf_route {
     uint64_t (*find)(struct wf_worker *w, const char *name, size_t size, bool *spawns);
     /* What was published: one copy for each peer with a matching interest, or that is chosen; a full one drops and
      * counts. Those that keep what is retained have a body that is (`body->retained`) by the next function already.
-     * Returns how many it went to. */
-    int (*publish)(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen);
+     * `reach`: of who wants to know how many get it; may be NULL. Returns how many it went to. */
+    int (*publish)(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen, struct wf_reach *reach);
+    /* How many peers there are. */
+    uint32_t (*peers)(struct wf_worker *w);
     /* Tells every link that shares what is retained of the one with that number, the last one: on any thread, with
      * tables_lock held (tables.h). */
     void (*retained)(weft_node *node, uint64_t number);
@@ -92,12 +96,15 @@ int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name
 /* Says of a body that has come, with its topic inside, who published it; before the next two, which keep
  * references. */
 void wf_inbound_sign(struct wf_inbound *in, uint32_t tag, weft_pid from, struct wf_body *body);
-/* To the subscribers of this node; `queues`: also to one member of each queue group that has members here. */
-void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *body, bool queues);
+/* To the subscribers of this node; `queues`: also to one member of each queue group that has members here. `tally`
+ * (may be NULL, see topic_reach.h) counts those without a queue. */
+void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *body, bool queues,
+                        struct wf_tally *tally);
 /* To one member of that queue group. If nobody here has room and `pass` is true it is for another node, but not for
- * `peer`, where it came from: returns which. 0: done; if there is nobody at all it is counted as dropped. */
+ * `peer`, where it came from: returns which. 0: done; if there is nobody at all it is counted as dropped.
+ * `*taken`: whether a member gets it. */
 uint64_t wf_inbound_queue(weft_node *node, struct wf_inbound *in, struct wf_body *body, weft_text pattern,
-                          weft_text queue, uint64_t peer, bool pass);
+                          weft_text queue, uint64_t peer, bool pass, bool *taken);
 void wf_inbound_post(weft_node *node, struct wf_inbound *in);
 /* The first worker whose inbox is at its bound, NULL if none: stop reading from the network and use
  * wf_worker_when_room (runtime/worker.h). */

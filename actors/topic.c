@@ -13,6 +13,7 @@
 #include "subscription.h"
 #include "tables.h"
 #include "topic_match.h"
+#include "topic_reach.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,15 +140,17 @@ static void deliver(struct delivery *d, const struct wf_match *m)
     if (WF_UNLIKELY(!wf_list_empty(&d->wa->cut))) wf_subscriptions_cut(d->wa);
 }
 
-void wf_topics_arrived(struct wf_worker *w, struct wf_body *body, bool in_vain)
+uint32_t wf_topics_arrived(struct wf_worker *w, struct wf_body *body, bool in_vain)
 {
     struct delivery d = {.wa = wf_actors_of(w), .body = body, .in_vain = in_vain};
     int why;
     deliver(&d, wf_match_find(d.wa, weft_cstr(wf_body_topic(body)), &why));
+    return d.delivered;
 }
 
 /* To the other workers of this node that have any subscription. A loss that is told there counts for nothing here. */
-static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool in_vain, bool now)
+static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool in_vain, bool now,
+                               struct wf_tally *tally)
 {
     uint32_t handed = 0;
     for (uint32_t i = 0; i < w->set->count; i++) {
@@ -163,6 +166,8 @@ static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool i
         m->post.flags = WF_MSG_PUBLISH;
         m->from = body->from;
         m->ref = in_vain;
+        m->tally = tally;
+        wf_tally_keep(tally);
         wf_worker_send(w, i, &m->post);
         if (now && w->outbox[i].count > 0) wf_outbox_flush(w, i);
         handed += !in_vain || all > atomic_load_explicit(&there->awaited, memory_order_relaxed);
@@ -262,6 +267,7 @@ struct arrival {
     struct wf_body *body;
     uint64_t peer; /* where it came from */
     uint64_t next; /* where it goes; 0: nowhere */
+    bool taken;    /* by a member here */
 };
 
 static bool arrival_room(uint64_t actor, void *arg)
@@ -280,13 +286,14 @@ static void arrival_take(const struct wf_wide_member *to, void *arg)
     }
     m->from = a->body->from;
     m->to_actor = to == NULL ? 0 : to->actor;
+    a->taken = to != NULL;
     if (to == NULL) m->post.flags = WF_MSG_LOST;
     wf_inbound_add(a->node, a->in, m);
 }
 
 void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, struct wf_body *body)
 {
-    struct arrival a = {node, in, body, 0, 0};
+    struct arrival a = {.node = node, .in = in, .body = body};
     struct wf_wide_ask ask = {arrival_room, arrival_take, NULL, NULL, &a};
     if (wf_wide_any(node->topics) != 0) wf_wide_choose(node->topics, weft_cstr(wf_body_topic(body)), &ask);
 }
@@ -303,11 +310,12 @@ static void arrival_pass(uint64_t node, weft_text pattern, weft_text queue, void
 }
 
 uint64_t wf_inbound_queue(weft_node *node, struct wf_inbound *in, struct wf_body *body, weft_text pattern,
-                          weft_text queue, uint64_t peer, bool pass)
+                          weft_text queue, uint64_t peer, bool pass, bool *taken)
 {
-    struct arrival a = {node, in, body, peer, 0};
+    struct arrival a = {.node = node, .in = in, .body = body, .peer = peer};
     struct wf_wide_ask ask = {arrival_room, arrival_take, pass ? arrival_reaches : NULL, arrival_pass, &a};
     wf_wide_choose_in(node->topics, pattern, queue, &ask);
+    *taken = a.taken;
     return a.next;
 }
 
@@ -336,7 +344,28 @@ static int retain_body(struct wf_worker *w, struct wf_body *body)
     return rc;
 }
 
-static int publish(const char *name, uint32_t tag, const void *data, size_t size, bool retain)
+/* The publisher wants to know; the tally is of the other workers. */
+static int begin_reach(struct wf_reach *reach, struct wf_actor *self, struct wf_tally **tally)
+{
+    struct wf_worker *w = self->task.worker;
+    const struct wf_route *route = wf_node_of(w)->route;
+    int rc = wf_reach_begin(reach, self, route == NULL ? 0 : route->peers(w));
+    if (rc < 0) return rc;
+    uint64_t ref = wf_reach_ask(reach, wf_node_of(w)->incarnation);
+    *tally = wf_tally_new(wf_actor_pid(self), ref);
+    if (*tally == NULL) wf_reach_lost(reach, ref);
+    return WEFT_OK;
+}
+
+/* What has to be there before anybody gets it. */
+static int prepare(struct wf_actor *self, struct wf_body *body, bool retain, struct wf_reach *reach,
+                   struct wf_tally **tally)
+{
+    if (WF_LIKELY(!retain && reach == NULL)) return WEFT_OK;
+    return retain ? retain_body(self->task.worker, body) : begin_reach(reach, self, tally);
+}
+
+static int publish(const char *name, uint32_t tag, const void *data, size_t size, bool retain, struct wf_reach *reach)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
@@ -351,33 +380,46 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     if (rc < 0) return rc;
     struct wf_body *body = body_of(self, topic, tag, data, size);
     if (body == NULL) return WEFT_ENOMEM;
-    if (WF_UNLIKELY(retain) && (rc = retain_body(w, body)) < 0) {
+    struct wf_tally *tally = NULL;
+    if ((rc = prepare(self, body, retain, reach, &tally)) < 0) {
         wf_body_drop(NULL, body);
         return rc;
     }
     struct wf_awaiting awaiting = {.list = NULL};
     struct delivery d = {.wa = wf_actors_of(w), .body = body, .awaiting = &awaiting};
     struct choice c = {.self = self, .body = body};
-    uint32_t handed = publish_across(w, body, in_vain, m != NULL && m->count >= MANY_HERE);
+    uint32_t handed = publish_across(w, body, in_vain, m != NULL && m->count >= MANY_HERE, tally), waited_for = 0;
     deliver(&d, m);
     choose(&c, m);
     const struct wf_route *route = wf_node_of(w)->route;
-    int nodes = route == NULL ? 0 : route->publish(w, body, c.far);
+    int nodes = route == NULL ? 0 : route->publish(w, body, c.far, reach);
     if (WF_UNLIKELY(c.far != NULL)) choice_free(&c);
-    handed += d.delivered + c.handed + (nodes > 0 ? (uint32_t)nodes : 0);
-    if (WF_UNLIKELY(awaiting.count > 0)) handed += wf_awaiting_give(self, &awaiting, body);
+    if (WF_UNLIKELY(awaiting.count > 0)) waited_for = wf_awaiting_give(self, &awaiting, body);
     else wf_body_drop(w, body);
-    return (int)handed;
+    if (WF_UNLIKELY(reach != NULL)) {
+        reach->here = d.delivered + c.handed + waited_for;
+        wf_tally_end(w, tally, 0);
+    }
+    return (int)(handed + d.delivered + c.handed + waited_for + (nodes > 0 ? (uint32_t)nodes : 0));
+}
+
+int weft_publish_reach(const char *topic, uint32_t tag, const void *data, size_t size, struct weft_reach *out,
+                       int64_t deadline)
+{
+    struct wf_reach reach;
+    if (out == NULL) return WEFT_EINVAL;
+    int rc = publish(topic, tag, data, size, false, &reach);
+    return rc < 0 ? rc : wf_reach_end(&reach, out, deadline);
 }
 
 int weft_publish(const char *topic, uint32_t tag, const void *data, size_t size)
 {
-    return publish(topic, tag, data, size, false);
+    return publish(topic, tag, data, size, false, NULL);
 }
 
 int weft_publish_retained(const char *topic, uint32_t tag, const void *data, size_t size)
 {
-    return publish(topic, tag, data, size, true);
+    return publish(topic, tag, data, size, true, NULL);
 }
 
 int weft_retained_clear(const char *topic)
@@ -398,7 +440,7 @@ int weft_retained_clear(const char *topic)
 int weft_publish_msg(const char *topic, weft_msg *m)
 {
     if (m == NULL) return WEFT_EINVAL;
-    int rc = publish(topic, weft_tag(m), weft_data(m), weft_size(m), false);
+    int rc = publish(topic, weft_tag(m), weft_data(m), weft_size(m), false, NULL);
     if (wf_actor_self() == NULL) wf_msg_free(wf_here, m);
     else weft_msg_free(m);
     return rc;

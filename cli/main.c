@@ -76,9 +76,10 @@ static const struct cli_verb verbs[] = {
      "TOPIC [JSON]",
      "Publishes a message under a topic",
      "The body is the msgpack of the JSON, or the bytes of --text. Says to how many nodes it went; one without\n"
-     "subscribers gets none.",
+     "subscribers gets none. With --report, how many nodes and subscribers have got it; a node that has not said so\n"
+     "before the time is over is counted as silent.",
      "weft publish room.lobby '[\"ann\", \"hello\"]' --tag 1",
-     {CLI_TEXT, CLI_TAG, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_END},
+     {CLI_TEXT, CLI_TAG, CLI_REPORT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_END},
      1,
      2,
      false,

@@ -87,6 +87,8 @@ static const struct option options[] = {
                  0, 0},
     [CLI_DAYS] = {"days", 0, NUMBER, "N", "how long it is good (default: 365, an authority 3650)", NULL, FIELD(days),
                   FIELD(has_days), 1, 36500},
+    [CLI_REPORT] = {"report", 0, FLAG, NULL, "wait until each node has said how many got it", NULL, FIELD(report), 0,
+                    0, 0},
     [CLI_FORCE] = {"force", 0, FLAG, NULL, "replace files that are there already", NULL, FIELD(force), 0, 0, 0},
     [CLI_TLS] = {"tls", 0, TEXT, "DIR|auto", "certificates, as weft certs makes them; auto: where it keeps them",
                  "WEFT_TLS", FIELD(tls), 0, 0, 0},

@@ -37,7 +37,7 @@ struct cli {
     int64_t workers, tag, count, days;
     int64_t heartbeats_lost, wire, suspicion;
     int64_t drain, timeout, heartbeat, resume_window, probe; /* ns */
-    bool json, force, insecure;
+    bool json, force, insecure, report;
     bool has_tag, has_count, has_drain, has_timeout, has_days; /* the value was given */
     int argc;                                                  /* words that are no options */
     const char *const *argv;
@@ -70,6 +70,7 @@ enum cli_option_id {
     CLI_TAG,
     CLI_TEXT,
     CLI_COUNT,
+    CLI_REPORT,
     CLI_TIMEOUT,
     CLI_DIR,
     CLI_ROLE,

@@ -33,10 +33,25 @@ static int with_body(const struct cli *c, int (*work)(struct cli_client *k))
 
 static void put_publish(weft_writer *w, const struct cli_client *k)
 {
-    weft_put_array(w, 3);
+    weft_put_array(w, k->c->report ? 4 : 3);
     weft_put_str(w, weft_cstr(k->c->argv[0]));
     weft_put_uint(w, tag_of(k->c));
     weft_put_bin(w, k->body.data, k->body.size);
+    /* The node answers before the time of the verb is over. */
+    int64_t ms = (k->deadline - weft_now()) / WEFT_MS(1) * 3 / 4;
+    if (k->c->report) weft_put_uint(w, ms < 1 ? 1 : ms > 60000 ? 60000 : (uint32_t)ms);
+}
+
+static void print_report(const struct cli *c, weft_reader *r)
+{
+    (void)weft_get_array(r);
+    unsigned long long nodes = weft_get_uint(r), subscribers = weft_get_uint(r), silent = weft_get_uint(r);
+    if (c->json)
+        printf("{\"topic\": \"%s\", \"nodes\": %llu, \"subscribers\": %llu, \"silent\": %llu}\n", c->argv[0], nodes,
+               subscribers, silent);
+    else
+        printf("%s: %llu subscribers on %llu nodes got it; %llu nodes have not answered\n", c->argv[0], subscribers,
+               nodes, silent);
 }
 
 static int publish(struct cli_client *k)
@@ -53,6 +68,11 @@ static int publish(struct cli_client *k)
     free(request);
     if (rc != CLI_OK) return rc;
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    if (c->report) {
+        print_report(c, &r);
+        weft_msg_free(m);
+        return CLI_OK;
+    }
     long long handed = weft_get_int(&r);
     weft_msg_free(m);
     if (c->json) printf("{\"topic\": \"%s\", \"handed\": %lld}\n", c->argv[0], handed);

@@ -307,6 +307,15 @@ static void on_subscribe(const weft_msg *ask)
     else (void)weft_reply(ask, weft_tag(ask), &nil, 1);
 }
 
+/* Takes `ask`. */
+static void on_report(weft_msg *ask)
+{
+    const char *why = wf_relay_report(ask);
+    if (why == NULL) return;
+    say_error(ask, why);
+    weft_msg_free(ask);
+}
+
 static void handle(struct wf_transport *t, const weft_msg *ask)
 {
     struct answer a = {.t = t};
@@ -342,6 +351,10 @@ void wf_control_main(const void *arg, size_t size)
     if (rc < 0) weft_log(WEFT_ERROR, "the command line will not reach this node: %s", weft_strerror(rc));
     weft_msg *m;
     while (rc == WEFT_OK && (rc = weft_recv(&m, WEFT_FOREVER)) == WEFT_OK) {
+        if (weft_wants_reply(m) && weft_tag(m) == WF_CONTROL_PUBLISH && wf_relay_reports(m)) {
+            on_report(m);
+            continue;
+        }
         if (weft_wants_reply(m)) handle(t, m);
         weft_msg_free(m);
     }

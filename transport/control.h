@@ -17,7 +17,8 @@
  *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches
  *              (wf_transport_watch).
  *   PUBLISH    Body: array [topic, tag, body]. The node publishes it, to its own actors and to the other nodes.
- *              Answer: what weft_publish said.
+ *              Answer: what weft_publish said. Or array [topic, tag, body, ms]: as weft_publish_reach, which waits for
+ *              so many milliseconds at most. Answer: array [nodes, subscribers, silent].
  *   SUBSCRIBE  Body: pattern. Answer: nil. Then the asker gets a message SUBSCRIBE when the subscription holds, a
  *              request HOLD, which it keeps as long as it wants more, and for each message published anywhere in the
  *              cluster one NEWS: array [topic, tag, pid text of the publisher, body]. */
@@ -56,5 +57,8 @@ WEFT_API int wf_client_wait_up(weft_node *node, uint64_t *peer, char *name, int6
 /* ---- relay.c, for $node: NULL, or the text of an error --------------------------------------------------------- */
 const char *wf_relay_subscribe(const weft_msg *ask);
 const char *wf_relay_publish(const weft_msg *ask, int *handed);
+/* Whether it is a PUBLISH that waits; then another actor takes `ask` and answers. */
+bool wf_relay_reports(const weft_msg *ask);
+const char *wf_relay_report(weft_msg *ask);
 
 #endif

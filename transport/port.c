@@ -1,5 +1,6 @@
 /* A worker's ways to the peers, and the functions the actor layer calls. Everything here but the posting functions
  * runs on the worker's thread. */
+#include "topic_reach.h"
 #include "transport.h"
 
 #include <stdlib.h>
@@ -283,7 +284,8 @@ static bool publish_to(struct wf_worker *w, struct wf_port *port, struct wf_publ
     to->node = port->incarnation;
     to->skip = 0;
     to->flags = plain ? WF_PUBLISH_PLAIN : 0;
-    for (uint32_t count = WF_PUBLISH_QUEUES; count == WF_PUBLISH_QUEUES; to->skip += count, to->flags = 0) {
+    for (uint32_t count = WF_PUBLISH_QUEUES; count == WF_PUBLISH_QUEUES;
+         to->skip += count, to->flags = 0, to->ref = 0) {
         size_t size = wf_publish_to_size(to, &count);
         if (count == 0 && to->flags == 0) break;
         if (is_full(port)) return lose(p);
@@ -305,7 +307,8 @@ static bool is_chosen(const struct wf_chosen *c, uint64_t node)
     return c != NULL;
 }
 
-static int route_publish(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen)
+static int route_publish(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen,
+                         struct wf_reach *reach)
 {
     struct wf_ports *p = ports_of(w);
     weft_text topic = weft_cstr(wf_body_topic(body));
@@ -325,10 +328,23 @@ static int route_publish(struct wf_worker *w, struct wf_body *body, const struct
             sent += plain; /* it has it already */
             plain = false;
         }
-        if (chosen != NULL && is_chosen(chosen, port->incarnation)) sent += publish_to(w, port, &to, plain);
-        else if (plain) sent += publish_plain(w, port, topic, body);
+        bool asks = reach != NULL && wf_session_shares_topics(port->session);
+        if ((chosen != NULL && is_chosen(chosen, port->incarnation)) || (plain && asks)) {
+            uint64_t ref = to.ref = asks ? wf_reach_ask(reach, port->incarnation) : 0;
+            bool ok = publish_to(w, port, &to, plain);
+            if (!ok) wf_reach_lost(reach, ref);
+            sent += ok;
+        } else if (plain) {
+            sent += publish_plain(w, port, topic, body);
+            if (reach != NULL) reach->unasked++;
+        }
     }
     return sent;
+}
+
+static uint32_t route_peers(struct wf_worker *w)
+{
+    return ports_of(w)->count;
 }
 
 static bool route_reaches(struct wf_worker *w, uint64_t node)
@@ -410,6 +426,7 @@ const struct wf_route wf_transport_route = {.send = route_send,
                                             .publish = route_publish,
                                             .retained = wf_tables_retained,
                                             .reaches = route_reaches,
+                                            .peers = route_peers,
                                             .interest = wf_topics_interest,
                                             .wait_room = route_wait_room,
                                             .granted = route_granted,

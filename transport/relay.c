@@ -82,18 +82,72 @@ const char *wf_relay_subscribe(const weft_msg *ask)
     return rc < 0 ? weft_strerror(rc) : NULL;
 }
 
-const char *wf_relay_publish(const weft_msg *ask, int *handed)
+/* What PUBLISH asks for; `ms` 0: not to wait. NULL, or what is wrong with it. */
+struct publication {
+    char topic[WF_TOPIC_MAX + 1];
+    uint32_t tag, ms;
+    weft_text body;
+};
+
+static const char *read_publication(const weft_msg *ask, struct publication *p)
 {
     weft_reader in = weft_reader_on(weft_data(ask), weft_size(ask));
     uint32_t fields = weft_get_array(&in);
     weft_text topic = weft_get_str(&in);
     uint64_t tag = weft_get_uint(&in);
-    weft_text body = weft_get_bin(&in);
-    char text[WF_TOPIC_MAX + 1];
-    if (in.error < 0 || fields != 3 || tag >= WEFT_TAG_SYSTEM) return "the request to publish is malformed";
+    p->body = weft_get_bin(&in);
+    uint64_t ms = fields > 3 ? weft_get_uint(&in) : 0;
+    if (in.error < 0 || fields < 3 || fields > 4 || tag >= WEFT_TAG_SYSTEM)
+        return "the request to publish is malformed";
     if (wf_topic_check(topic) < 0) return "the topic is malformed";
-    memcpy(text, topic.data, topic.size);
-    text[topic.size] = 0;
-    *handed = weft_publish(text, (uint32_t)tag, body.data, body.size);
+    memcpy(p->topic, topic.data, topic.size);
+    p->topic[topic.size] = 0;
+    p->tag = (uint32_t)tag;
+    p->ms = (uint32_t)WF_MIN(ms, UINT32_MAX);
+    return NULL;
+}
+
+const char *wf_relay_publish(const weft_msg *ask, int *handed)
+{
+    struct publication p;
+    const char *why = read_publication(ask, &p);
+    if (why != NULL) return why;
+    *handed = weft_publish(p.topic, p.tag, p.body.data, p.body.size);
     return *handed < 0 ? weft_strerror(*handed) : NULL;
+}
+
+bool wf_relay_reports(const weft_msg *ask)
+{
+    struct publication p;
+    return read_publication(ask, &p) == NULL && p.ms > 0;
+}
+
+/* Waits in the place of $node. */
+static void reporter_main(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *ask;
+    struct publication p;
+    if (weft_recv(&ask, WEFT_FOREVER) < 0 || read_publication(ask, &p) != NULL) return;
+    struct weft_reach r = {.nodes = 0};
+    int rc = weft_publish_reach(p.topic, p.tag, p.body.data, p.body.size, &r, weft_after(WEFT_MS((int64_t)p.ms)));
+    uint8_t answer[32];
+    weft_writer w = weft_writer_on(answer, sizeof answer);
+    weft_put_array(&w, 3);
+    weft_put_uint(&w, r.nodes);
+    weft_put_uint(&w, r.subscribers);
+    weft_put_uint(&w, r.silent);
+    if (rc == WEFT_OK) (void)weft_reply(ask, WF_CONTROL_PUBLISH, answer, w.size);
+    else (void)weft_reply(ask, WF_CONTROL_ERROR, weft_strerror(rc), strlen(weft_strerror(rc)));
+    weft_msg_free(ask);
+}
+
+const char *wf_relay_report(weft_msg *ask)
+{
+    weft_pid reporter;
+    weft_spawn_options quiet = {.kind = "$reporter"};
+    int rc = weft_spawn(&reporter, reporter_main, NULL, 0, &quiet);
+    if (rc < 0) return weft_strerror(rc);
+    (void)weft_send_msg(reporter, ask);
+    return NULL;
 }

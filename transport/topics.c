@@ -7,7 +7,10 @@
  *     go, and a message that nobody has room for ends soon.
  * (2) Nodes that do not share the tables of topics say PUBLISH, and every node's queue groups then get it, as
  *     before. */
+#include "topic_reach.h"
 #include "transport.h"
+
+#include <stdlib.h>
 
 /* ---- What this node wants -------------------------------------------------------------------------------------- */
 
@@ -56,7 +59,6 @@ static void pass_on(struct wf_channel *ch, const struct wf_frame *f, uint64_t no
                                .from = publisher(ch, f),
                                .tag = f->tag,
                                .passed = (uint32_t)f->number + 1,
-                               .ref = f->ref,
                                .chosen = &chosen,
                                .node = node,
                                .body = f->body.data,
@@ -75,14 +77,43 @@ static void pass_on(struct wf_channel *ch, const struct wf_frame *f, uint64_t no
     if (s != NULL) wf_session_release(s);
 }
 
-static void receive_queues(struct wf_channel *ch, struct wf_frame *f, struct wf_body *body)
+/* How many members get it. */
+static uint32_t receive_queues(struct wf_channel *ch, struct wf_frame *f, struct wf_body *body)
 {
+    uint32_t count = 0;
     bool pass = f->number < WF_PUBLISH_PASSED_MAX;
     for (uint32_t i = 0; i < f->count; i++) {
         weft_text pattern, queue = wf_frame_next_queue(f, &pattern);
-        uint64_t next = wf_inbound_queue(ch->t->node, &ch->in, body, pattern, queue, ch->incarnation, pass);
+        bool taken = false;
+        uint64_t next = wf_inbound_queue(ch->t->node, &ch->in, body, pattern, queue, ch->incarnation, pass, &taken);
         if (next != 0) pass_on(ch, f, next, pattern, queue);
+        count += taken || next != 0; /* the other node will not say */
     }
+    return count;
+}
+
+/* By whoever counts last, if that is the receiving side. */
+static void answer(struct wf_channel *ch, struct wf_tally *t)
+{
+    uint32_t count = atomic_load_explicit(&t->count, memory_order_relaxed);
+    uint8_t body[4];
+    for (int i = 0; i < 4; i++) body[i] = (uint8_t)(count >> 8 * i);
+    struct wf_batch *b = wf_batch_new(ch->session, WF_FRAME_SPARE + sizeof body);
+    if (b != NULL) {
+        weft_writer w = wf_batch_writer(b);
+        wf_put_to_actor(&w, WF_MSG_REPLY, t->to.actor, 0, 0, t->ref, body, sizeof body, 0);
+        wf_session_say(ch->session, b, &w);
+    }
+    free(t);
+}
+
+static void receive_to(struct wf_channel *ch, struct wf_frame *f, struct wf_body *body)
+{
+    bool asked = f->ref != 0 && f->from != 0 && f->to == 0 && f->number == 0;
+    struct wf_tally *t = asked ? wf_tally_new((weft_pid){ch->incarnation, f->from}, f->ref) : NULL;
+    if ((f->flags & WF_PUBLISH_PLAIN) != 0) wf_inbound_publish(ch->t->node, &ch->in, body, false, t);
+    uint32_t count = receive_queues(ch, f, body);
+    if (wf_tally_done(t, count)) answer(ch, t);
 }
 
 /* Who is subscribed hears of it if it is published now, or replaces what is retained here: then it was published
@@ -92,13 +123,13 @@ static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, st
     int rc = wf_topics_retain_copy(ch->t->node->topics, body, f->number);
     bool live = (f->flags & WF_PUBLISH_PLAIN) != 0;
     if (rc == WEFT_ENOMEM) lose(ch);
-    if (live || (rc > 0 && body->size > 0)) wf_inbound_publish(ch->t->node, &ch->in, body, false);
+    if (live || (rc > 0 && body->size > 0)) wf_inbound_publish(ch->t->node, &ch->in, body, false, NULL);
 }
 
 void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, struct wf_body *body)
 {
     wf_inbound_sign(&ch->in, tag, from, body);
-    wf_inbound_publish(ch->t->node, &ch->in, body, !wf_session_shares_topics(ch->session));
+    wf_inbound_publish(ch->t->node, &ch->in, body, !wf_session_shares_topics(ch->session), NULL);
     wf_body_drop(NULL, body);
 }
 
@@ -117,8 +148,7 @@ void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f)
     if (f->kind == WF_FRAME_RETAINED) {
         receive_retained(ch, f, body);
     } else {
-        if ((f->flags & WF_PUBLISH_PLAIN) != 0) wf_inbound_publish(ch->t->node, &ch->in, body, false);
-        receive_queues(ch, f, body);
+        receive_to(ch, f, body);
     }
     wf_body_drop(NULL, body);
 }

@@ -81,6 +81,18 @@ WEFT_API int weft_publish(const char *topic, uint32_t tag, const void *data, siz
 /* [A] The same for a message that was made or received; consumes `m`. */
 WEFT_API int weft_publish_msg(const char *topic, weft_msg *m);
 
+/* What has become of a publication. */
+struct weft_reach {
+    uint32_t nodes;       /* with somebody who got it, this one included */
+    uint32_t silent;      /* nodes that it went to, and that have not said what became of it */
+    uint64_t subscribers; /* on all those nodes: who got it, one member of each queue group included */
+};
+/* [A, W] As weft_publish, and waits until every node that it went to has said to how many it was handed. Returns 0
+ * when all have, or the deadline has passed, or they are lost: see `silent`. WEFT_ECANCELED: the actor was asked to
+ * stop; `*out` has what is known so far. Otherwise the errors of weft_publish. */
+WEFT_API int weft_publish_reach(const char *topic, uint32_t tag, const void *data, size_t size,
+                                struct weft_reach *out, int64_t deadline);
+
 /* [A, W] As weft_publish, and the message is kept as the last one of its topic, by this node and all it is linked
  * with: who subscribes later, on any of them, gets it, flagged (weft_is_retained); subscribers of now get it once, as
  * an ordinary message. It replaces the one kept before; an empty one (size 0) only clears that. It outlives its

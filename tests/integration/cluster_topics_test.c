@@ -16,7 +16,9 @@ enum {
     KEPT,
     PASS,
     BIG,
-    BIG_ONE
+    BIG_ONE,
+    REACH,
+    REACH_ALL
 };
 enum { VALUES = 4096 };
 
@@ -102,6 +104,16 @@ static void retain_big(char label)
     say("%c retained all", label);
 }
 
+static void reach(char label, bool everybody)
+{
+    struct weft_reach r = {.nodes = 0};
+    int rc;
+    int64_t by = weft_after(WEFT_SEC(20));
+    do rc = weft_publish_reach("job.new", REACH_ALL + 1, "x", 1, &r, by);
+    while (rc == 0 && everybody && r.subscribers < 4 && weft_now() < by); /* until it knows of all */
+    say("%c reached %d: %u nodes, %d subscribers, %u silent", label, rc, r.nodes, (int)r.subscribers, r.silent);
+}
+
 static void obey_retained(char label, weft_msg *m, const char *text)
 {
     switch (weft_tag(m)) {
@@ -115,6 +127,8 @@ static void obey_retained(char label, weft_msg *m, const char *text)
         say("%c read", label);
         break;
     case BIG: retain_big(label); break;
+    case REACH:
+    case REACH_ALL: reach(label, weft_tag(m) == REACH_ALL); break;
     case BIG_ONE:
         if (atomic_fetch_add(&got_all, 1) + 1 == atomic_load(&expected)) say("all");
         break;
@@ -367,6 +381,35 @@ START_TEST(more_than_an_outbox_holds_comes_in_parts)
 }
 END_TEST
 
+/* Subscribed, and idle. */
+static void listener(const void *arg, size_t size)
+{
+    (void)size;
+    int rc = weft_subscribe("job.>", NULL);
+    say("%c listens %d", *(const char *)arg, rc);
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+START_TEST(a_publisher_is_told_whom_it_has_reached)
+{
+    three_nodes();
+    act(0, REACH, "", "a reached 0: 0 nodes, 0 subscribers, 0 silent");
+    order_and_wait(1, JOIN);
+    order_and_wait(2, JOIN);
+    act(0, REACH, "", "a reached 0: 1 nodes, 1 subscribers, 0 silent"); /* one member */
+    add_actor(0, listener, "listens 0");
+    forget_all();
+    add_actor(0, listener, "listens 0");
+    act(0, REACH, "", "a reached 0: 2 nodes, 3 subscribers, 0 silent");
+    add_actor(1, listener, "listens 0"); /* on node b or c there is the member, too */
+    act(0, REACH_ALL, "", "a reached 0: ");
+    ck_assert_int_eq(heard("a reached 0: 2 nodes, 4 subscribers, 0 silent", 0) +
+                         heard("a reached 0: 3 nodes, 4 subscribers, 0 silent", 0),
+                     1);
+    net_close();
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("cluster_topics");
@@ -379,6 +422,7 @@ int main(void)
     tcase_add_test(c, the_newest_holds_after_a_partition);
     tcase_add_test(c, what_is_retained_outlives_the_node_that_published_it);
     tcase_add_test(c, more_than_an_outbox_holds_comes_in_parts);
+    tcase_add_test(c, a_publisher_is_told_whom_it_has_reached);
     suite_add_tcase(s, c);
     return run_suite_unforked(s);
 }

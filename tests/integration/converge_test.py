@@ -56,6 +56,12 @@ class Converge(unittest.TestCase):
             for other in ALL:
                 self.assertEqual(self.cluster.order(other, "done -"), before[other] + (other == name))
 
+    def reported(self):
+        """A publisher is told whom it has reached, here from the command line."""
+        for name in ALL:
+            said = self.cluster.weft("publish", "job.new", "--text", "x", "--report", "--json", "--node", name)
+            self.assertEqual(json.loads(said), {"topic": "job.new", "nodes": 1, "subscribers": 1, "silent": 0})
+
     def test_after_a_cut_and_a_kill(self):
         nodes = {name: self.start(name, *([] if name == "a" else ["a"])) for name in ALL}
         bosses = ["boss-a", "boss-b", "boss-c"]
@@ -80,6 +86,7 @@ class Converge(unittest.TestCase):
         self.network.heal("b", "a")
         self.same_everywhere([*bosses, "late"], [("all", "a"), ("all", "c")], "three")
         self.everybody_works()
+        self.reported()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,133 @@
+/* actors/topic_reach.c -- see topic_reach.h. */
+#include "topic_reach.h"
+
+#include "mailbox.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Of a node ------------------------------------------------------------------------------------------------- */
+
+struct wf_tally *wf_tally_new(weft_pid to, uint64_t ref)
+{
+    struct wf_tally *t = malloc(sizeof *t);
+    if (t == NULL) return NULL;
+    atomic_init(&t->left, 1);
+    atomic_init(&t->count, 0);
+    t->to = to;
+    t->ref = ref;
+    return t;
+}
+
+void wf_tally_keep(struct wf_tally *t)
+{
+    if (t != NULL) atomic_fetch_add_explicit(&t->left, 1, memory_order_relaxed); /* the caller has one */
+}
+
+bool wf_tally_done(struct wf_tally *t, uint32_t count)
+{
+    if (t == NULL) return false;
+    atomic_fetch_add_explicit(&t->count, count, memory_order_relaxed);
+    return atomic_fetch_sub_explicit(&t->left, 1, memory_order_acq_rel) == 1;
+}
+
+void wf_tally_end(struct wf_worker *w, struct wf_tally *t, uint32_t count)
+{
+    if (!wf_tally_done(t, count)) return;
+    weft_msg *m = wf_msg_new(w, 0, sizeof(uint32_t));
+    if (m != NULL) {
+        uint8_t *body = wf_msg_bytes(m);
+        count = atomic_load_explicit(&t->count, memory_order_relaxed);
+        for (int i = 0; i < 4; i++) body[i] = (uint8_t)(count >> 8 * i);
+        m->post.flags = WF_MSG_REPLY;
+        m->ref = t->ref;
+        (void)wf_send_signal(w, t->to, m);
+    }
+    free(t);
+}
+
+/* ---- Of the publisher ------------------------------------------------------------------------------------------ */
+
+int wf_reach_begin(struct wf_reach *r, struct wf_actor *self, uint32_t nodes)
+{
+    struct wf_actors *wa = wf_actors_of(self->task.worker);
+    size_t count = (size_t)nodes + 1;
+    *r = (struct wf_reach){.self = self, .held = wf_msg_new(wa->worker, 0, count * sizeof(struct weft_answer))};
+    if (r->held == NULL) return WEFT_ENOMEM;
+    wf_hold(self, r->held);
+    r->asking = (struct wf_asking){
+        .slots = (struct weft_answer *)(void *)wf_msg_bytes(r->held), .first = wa->last_ref + 1, .actor = self};
+    memset(r->asking.slots, 0, count * sizeof(struct weft_answer));
+    wa->last_ref += count;
+    self->asking = &r->asking;
+    return WEFT_OK;
+}
+
+uint64_t wf_reach_ask(struct wf_reach *r, uint64_t node)
+{
+    struct wf_asking *s = &r->asking;
+    if (r->used == (r->held->size / sizeof(struct weft_answer))) {
+        r->unasked++;
+        return 0;
+    }
+    s->slots[r->used] = (struct weft_answer){.from = {node, 0}, .error = WF_ANSWER_OPEN};
+    s->count = ++r->used;
+    s->open++;
+    return s->first + r->used - 1;
+}
+
+void wf_reach_lost(struct wf_reach *r, uint64_t ref)
+{
+    struct weft_answer *place = r == NULL || ref == 0 ? NULL : wf_answer_place(r->self, ref);
+    if (place != NULL) wf_answer_fails(r->self, place, WEFT_EFULL);
+}
+
+static uint32_t answered(const struct weft_answer *at)
+{
+    uint32_t count = 0;
+    const uint8_t *body = weft_data(at->answer);
+    for (size_t i = 0; i < 4 && weft_size(at->answer) == 4; i++) count |= (uint32_t)body[i] << 8 * i;
+    return count;
+}
+
+static void sum_up(struct wf_reach *r, struct weft_reach *out)
+{
+    uint64_t own = wf_node_of(r->self->task.worker)->incarnation;
+    uint64_t here = r->here;
+    *out = (struct weft_reach){.silent = r->unasked};
+    for (size_t i = 0; i < r->used; i++) {
+        struct weft_answer *at = &r->asking.slots[i];
+        uint32_t count = at->answer == NULL ? 0 : answered(at);
+        if (at->from.node == own) {
+            here += count;
+        } else {
+            out->silent += at->answer == NULL;
+            out->nodes += count > 0;
+            out->subscribers += count;
+        }
+        weft_msg_free(at->answer);
+    }
+    out->nodes += here > 0;
+    out->subscribers += here;
+}
+
+int wf_reach_end(struct wf_reach *r, struct weft_reach *out, int64_t deadline)
+{
+    struct wf_asking *s = &r->asking;
+    int rc = WEFT_OK;
+    if (s->open > 0) {
+        s->waiting = true;
+        wf_patrol_add(r->self);
+        while (rc == WEFT_OK && s->open > 0) {
+            s->need = s->got +
+                      s->open; /* each answer and each failure wakes it when it is the last, or changes this */
+            rc = wf_task_wait(deadline, "an answer");
+        }
+        wf_unlink(&s->on_calls);
+    }
+    r->self->asking = NULL;
+    sum_up(r, out);
+    wf_release(r->self, r->held);
+    wf_msg_free(r->self->task.worker, r->held);
+    return (int)wf_task_settle(rc == WEFT_ETIMEDOUT ? WEFT_OK : rc);
+}
