@@ -205,12 +205,17 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
     return false;
 }
 
+static void take_publication(struct wf_worker *w, weft_msg *m)
+{
+    uint32_t count = wf_topics_arrived(w, m->shared, m->ref != 0);
+    if (WF_UNLIKELY(m->tally != NULL)) wf_tally_end(w, m->tally, count);
+    wf_msg_free(w, m);
+}
+
 void wf_deliver(struct wf_worker *w, weft_msg *m)
 {
     if (m->post.flags == WF_MSG_PUBLISH) {
-        uint32_t count = wf_topics_arrived(w, m->shared, m->ref != 0);
-        if (WF_UNLIKELY(m->tally != NULL)) wf_tally_end(w, m->tally, count);
-        wf_msg_free(w, m);
+        take_publication(w, m);
         return;
     }
     struct wf_actor *a = wf_actor_find(w, m->to_actor);

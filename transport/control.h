@@ -17,8 +17,8 @@
  *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches
  *              (wf_transport_watch).
  *   PUBLISH    Body: array [topic, tag, body]. The node publishes it, to its own actors and to the other nodes.
- *              Answer: what weft_publish said. Or array [topic, tag, body, ms]: as weft_publish_reach, which waits for
- *              so many milliseconds at most. Answer: array [nodes, subscribers, silent].
+ *              Answer: what weft_publish said. Or array [topic, tag, body, ms]: as weft_publish_reach, which waits
+ *              for so many milliseconds at most. Answer: array [nodes, subscribers, silent].
  *   SUBSCRIBE  Body: pattern. Answer: nil. Then the asker gets a message SUBSCRIBE when the subscription holds, a
  *              request HOLD, which it keeps as long as it wants more, and for each message published anywhere in the
  *              cluster one NEWS: array [topic, tag, pid text of the publisher, body]. */

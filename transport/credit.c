@@ -232,3 +232,23 @@ int wf_credit_wait(struct wf_worker *w, struct wf_port *port, struct wf_credit *
     }
     return (int)wf_task_settle(rc);
 }
+
+/* ---- Of wf_route ----------------------------------------------------------------------------------------------- */
+
+void wf_credit_route_granted(struct wf_worker *w, uint64_t peer, uint64_t key, uint32_t number, uint32_t units)
+{
+    struct wf_port *port = wf_port_find(w, peer);
+    if (port != NULL) wf_credit_granted((struct wf_ports *)w->transport, port, key, number, units);
+}
+
+uint32_t wf_credit_route_grants(struct wf_worker *w, uint64_t peer)
+{
+    const struct wf_port *port = wf_port_find(w, peer);
+    return port == NULL || !port->credits.on ? 0 : ((struct wf_ports *)w->transport)->count;
+}
+
+void wf_credit_route_fault(struct wf_worker *w, uint64_t peer, const char *why)
+{
+    const struct wf_port *port = wf_port_find(w, peer);
+    if (port != NULL) wf_session_fail(port->session, why);
+}

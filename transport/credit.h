@@ -80,4 +80,9 @@ void wf_credit_pass_on(struct wf_worker *w, uint64_t peer, uint64_t key);
 /* A GRANT: `units` 0: the actor is gone. */
 void wf_credit_granted(struct wf_ports *p, struct wf_port *port, uint64_t key, uint32_t number, uint32_t units);
 
+/* Of wf_route: granted, grants, fault. */
+void wf_credit_route_granted(struct wf_worker *w, uint64_t peer, uint64_t key, uint32_t number, uint32_t units);
+uint32_t wf_credit_route_grants(struct wf_worker *w, uint64_t peer);
+void wf_credit_route_fault(struct wf_worker *w, uint64_t peer, const char *why);
+
 #endif

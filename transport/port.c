@@ -402,24 +402,6 @@ static void route_watch_nodes(struct wf_worker *w, weft_pid who)
     wf_news_post(wf_transport_of(w), n);
 }
 
-static void route_granted(struct wf_worker *w, uint64_t peer, uint64_t key, uint32_t number, uint32_t units)
-{
-    struct wf_port *port = find(ports_of(w), peer);
-    if (port != NULL) wf_credit_granted(ports_of(w), port, key, number, units);
-}
-
-static uint32_t route_grants(struct wf_worker *w, uint64_t peer)
-{
-    const struct wf_port *port = find(ports_of(w), peer);
-    return port == NULL || !port->credits.on ? 0 : ports_of(w)->count;
-}
-
-static void route_fault(struct wf_worker *w, uint64_t peer, const char *why)
-{
-    const struct wf_port *port = find(ports_of(w), peer);
-    if (port != NULL) wf_session_fail(port->session, why);
-}
-
 const struct wf_route wf_transport_route = {.send = route_send,
                                             .send_name = route_send_name,
                                             .find = route_find,
@@ -429,9 +411,9 @@ const struct wf_route wf_transport_route = {.send = route_send,
                                             .peers = route_peers,
                                             .interest = wf_topics_interest,
                                             .wait_room = route_wait_room,
-                                            .granted = route_granted,
-                                            .grants = route_grants,
-                                            .fault = route_fault,
+                                            .granted = wf_credit_route_granted,
+                                            .grants = wf_credit_route_grants,
+                                            .fault = wf_credit_route_fault,
                                             .flush = route_flush,
                                             .send_group = route_send_group,
                                             .tell = wf_tables_route_tell,
