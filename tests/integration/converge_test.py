@@ -5,17 +5,17 @@ import json
 import signal
 import unittest
 
-from cut_test import Hosts
+from cut_test import WHY_NOT, Hosts
 from harness import eventually
 from members import news_of
 
 ALL = "abc"
 
 
+@unittest.skipIf(WHY_NOT, WHY_NOT)
 class Converge(unittest.TestCase):
     def setUp(self):
         self.cluster = Hosts()
-        self.network = self.cluster.network
         self.addCleanup(self.cluster.__exit__)
 
     def start(self, name, *join):
@@ -70,8 +70,7 @@ class Converge(unittest.TestCase):
         self.same_everywhere(bosses, everybody, "one")
         self.everybody_works()
 
-        self.network.cut("a", "b")
-        self.network.cut("b", "a")
+        self.cluster.net.cut(ALL.index("a"), ALL.index("b"))
         news_of(nodes["a"], "b", "down")
         news_of(nodes["b"], "a", "down")
         for name in "ab":  # both have it, for a while
@@ -82,8 +81,7 @@ class Converge(unittest.TestCase):
         nodes["c"].process.send_signal(signal.SIGKILL)
         nodes["c"].process.wait()
         nodes["c"] = self.start("c", "a", "b")
-        self.network.heal("a", "b")
-        self.network.heal("b", "a")
+        self.cluster.net.heal()
         self.same_everywhere([*bosses, "late"], [("all", "a"), ("all", "c")], "three")
         self.everybody_works()
         self.reported()
