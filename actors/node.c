@@ -190,10 +190,11 @@ void wf_node_busy(weft_node *node, bool services, int change)
 
 static int wait_for_end(weft_node *node, bool services, int64_t deadline)
 {
+    struct pf_env *env = node->workers.env;
     int rc = WEFT_OK;
     pf_mutex_lock(node->lock);
     while (atomic_load_explicit(&node->busy[services], memory_order_acquire) != 0 && rc == WEFT_OK)
-        rc = pf_cond_wait(node->ended, node->lock, deadline);
+        rc = env->cond_wait(env, node->ended, node->lock, deadline);
     pf_mutex_unlock(node->lock);
     return rc;
 }
@@ -235,8 +236,9 @@ static void on_each_worker(weft_node *node, void (*act)(struct wf_worker *w, int
         r.calls[i] = (struct round_call){{{.kind = WF_POST_CALL}, round_here}, &r};
         wf_worker_post(node->workers.at[i], &r.calls[i].call.post);
     }
+    struct pf_env *env = node->workers.env;
     pf_mutex_lock(node->lock);
-    while (r.left > 0) (void)pf_cond_wait(node->ended, node->lock, WEFT_FOREVER);
+    while (r.left > 0) (void)env->cond_wait(env, node->ended, node->lock, WEFT_FOREVER);
     pf_mutex_unlock(node->lock);
 }
 

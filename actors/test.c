@@ -94,14 +94,6 @@ static void fail_with_actors(struct wf_test *t, const char *what)
 
 /* ---- The loop -------------------------------------------------------------------------------------------------- */
 
-static bool at_rest(struct wf_worker *w)
-{
-    /* Relaxed: what other threads post is heard sooner or later; what this one does, at once. */
-    return w->ready_count == 0 && w->outbox_mask == 0 &&
-           atomic_load_explicit(&w->inbox, memory_order_relaxed) == NULL &&
-           atomic_load_explicit(&w->room_calls, memory_order_relaxed) == NULL;
-}
-
 /* Returns whether something can run afterwards. */
 static bool turn(struct wf_test *t)
 {
@@ -111,7 +103,7 @@ static bool turn(struct wf_test *t)
     if (t->shuffle && w->ready_count > 1)
         wf_task_prefer(w, (uint32_t)(pf_sim_random(&t->sim) % WF_MIN(w->ready_count, (uint32_t)PICK_AMONG)));
     wf_worker_turn(w, weft_now());
-    return !at_rest(w);
+    return !wf_worker_is_at_rest(w);
 }
 
 static bool hear_outside(struct wf_test *t)
@@ -121,7 +113,7 @@ static bool hear_outside(struct wf_test *t)
                       : pf_sim_has_handles(&t->sim)                     ? WEFT_MS(1)
                                                                         : 0;
     if (t->sim.patience > 0 && turn(t)) return true;
-    return !at_rest(t->worker); /* a blocking function may have returned just before we asked */
+    return !wf_worker_is_at_rest(t->worker); /* a blocking function may have returned just before we asked */
 }
 
 static bool wake_settler(struct wf_test *t)
@@ -169,7 +161,7 @@ static bool users_over(struct wf_test *t)
 static bool all_over(struct wf_test *t)
 {
     struct wf_actors *wa = wf_actors_of(t->worker);
-    return wa->alive[false] + wa->alive[true] == 0 && at_rest(t->worker);
+    return wa->alive[false] + wa->alive[true] == 0 && wf_worker_is_at_rest(t->worker);
 }
 
 static void end_actors(struct wf_test *t, bool services, bool kill)

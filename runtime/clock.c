@@ -1,12 +1,14 @@
-/* runtime/clock.c -- the public clock: that of the calling worker's node, which a simulation may drive, else the
- * machine's. */
+/* runtime/clock.c -- the public clock: that of the calling worker's node, else of the simulation that the calling
+ * thread drives, else the machine's. */
 #include <weft/time.h>
 
 #include "worker.h"
 
+_Thread_local struct pf_env *wf_env_here;
+
 int64_t weft_now(void)
 {
-    struct pf_env *env = wf_here != NULL ? wf_here->set->env : pf_env_native();
+    struct pf_env *env = wf_here != NULL ? wf_here->set->env : wf_env_here != NULL ? wf_env_here : pf_env_native();
     return env->now(env);
 }
 

@@ -95,6 +95,14 @@ static bool has_posts(struct wf_worker *w, memory_order order)
     return atomic_load_explicit(&w->inbox, order) != NULL || atomic_load_explicit(&w->room_calls, order) != NULL;
 }
 
+bool wf_worker_is_at_rest(const struct wf_worker *w)
+{
+    /* Relaxed: what other threads post is heard sooner or later; what this one does, at once. */
+    return w->ready_count == 0 && w->outbox_mask == 0 &&
+           atomic_load_explicit(&w->inbox, memory_order_relaxed) == NULL &&
+           atomic_load_explicit(&w->room_calls, memory_order_relaxed) == NULL;
+}
+
 static void poll_until(struct wf_worker *w, int64_t deadline)
 {
     struct pf_ready ready[WF_POLL_BATCH];

@@ -239,6 +239,10 @@ void wf_workers_finish(struct wf_workers *set);
 
 /* The worker of the calling thread; NULL elsewhere. */
 extern _Thread_local struct wf_worker *wf_here __attribute__((tls_model("initial-exec")));
+/* Set by who drives a simulation in this thread: whose clock weft_now shows outside of workers. */
+extern _Thread_local struct pf_env *wf_env_here;
+/* Nothing can run before time goes on or somebody else posts. */
+bool wf_worker_is_at_rest(const struct wf_worker *w);
 /* The running task; NULL outside of tasks. */
 static inline struct wf_task *wf_task_self(void)
 {

@@ -14,9 +14,10 @@ enum {
 #define WF_BACKOFF_MAX WEFT_SEC(2)
 #define WF_GIVE_UP WEFT_SEC(600)   /* redialling a node that is no seed, and no member any more */
 #define WF_OTHER_DIALS WEFT_SEC(1) /* the node with the higher incarnation leaves the other one so much time */
-#define WF_NAME_PATIENCE \
-    WEFT_SEC(3)                     /* a name may be taken by our own predecessor, whose link is about to be lost \
-                                     */
+/* A name may be taken by our own predecessor, whose link is about to be lost. Both: whoever refuses us may have been
+ * stopped in between. */
+#define WF_NAME_PATIENCE WEFT_SEC(3)
+#define WF_NAME_REFUSALS 4
 #define WF_REFUSED_TIME WEFT_SEC(1) /* for the other side to read why, and to close */
 #define WF_SUSPECT_TIME WEFT_SEC(1) /* to show a sign of life when a newcomer claims the same name */
 
@@ -31,6 +32,7 @@ struct wf_dialer {
     uint32_t attempts;
     int64_t next_at, give_up_at;
     int64_t taken_since;       /* since when it says that our name is taken; 0: it does not */
+    uint32_t taken_said;       /* how often it has said so since then */
     char last[WF_REASON_TEXT]; /* reason that was logged last */
 };
 

@@ -279,7 +279,9 @@ static void check_fatal(struct wf_cluster *c, struct wf_dialer *d, const char *r
     struct wf_transport *t = c->t;
     int64_t now = wf_transport_now(t);
     if (d->taken_since == 0) d->taken_since = now;
-    if (c->ever_up || !d->seed || now - d->taken_since < WF_NAME_PATIENCE || t->fatal[0] != '\0') return;
+    d->taken_said++;
+    if (now - d->taken_since < WF_NAME_PATIENCE || d->taken_said < WF_NAME_REFUSALS) return;
+    if (c->ever_up || !d->seed || t->fatal[0] != '\0') return;
     weft_log(WEFT_ERROR, "node %s cannot join: %s", t->node->name, reason);
     pf_mutex_lock(t->lock);
     snprintf(t->fatal, sizeof t->fatal, "%s", reason);

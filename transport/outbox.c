@@ -548,6 +548,9 @@ void wf_session_attach(struct wf_session *s, struct wf_channel *ch, uint64_t cou
     s->stuck = false;
     s->acked = WF_MAX(s->acked, WF_MIN(count, s->most_taken));
     s->say_ping = s->say_pong = s->ping = 0;
+    /* What we have acknowledged on the connection before may be lost, and is more than what the handshake said. */
+    s->acked_frames = 0;
+    s->say_ack = can_resume(s);
     if (s->sending) s->rewind = true;
     else rewind_all(s);
     uint64_t rooms = take_rooms(s);

@@ -136,6 +136,7 @@ void wf_dialers_linked(struct wf_dialer *d, uint64_t incarnation)
     d->incarnation = incarnation;
     d->attempts = 0;
     d->taken_since = 0;
+    d->taken_said = 0;
     d->last[0] = '\0';
 }
 

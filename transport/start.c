@@ -3,6 +3,7 @@
 #include "cluster.h"
 #include "control.h"
 #include "discover.h"
+#include "world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,13 +77,15 @@ static int load_tls(struct wf_transport *t, const weft_node_options *o)
     return rc;
 }
 
-static struct wf_carrier *carrier_new(const char *name, const struct wf_carrier_options *options)
+static struct wf_carrier *carrier_new(struct wf_world *in, const char *name,
+                                      const struct wf_carrier_options *options)
 {
+    if (in != NULL) return in->carrier(in, options);
     bool nng = name != NULL && strcmp(name, "nng") == 0;
     return nng ? wf_carrier_nng(options) : wf_carrier_by_url(options);
 }
 
-static int transport_new(struct wf_transport **out, weft_node *node, const weft_node_options *o)
+static int transport_new(struct wf_transport **out, weft_node *node, const weft_node_options *o, struct wf_world *in)
 {
     struct wf_transport *t = calloc(1, sizeof *t);
     if (t == NULL) return WEFT_ENOMEM;
@@ -119,7 +122,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
                                     .owner = t,
                                     .tls = t->tls,
                                     .stranger_time = t->handshake_time};
-    if (rc == WEFT_OK && (t->carrier = carrier_new(o->carrier, &co)) == NULL) rc = WEFT_ENOMEM;
+    if (rc == WEFT_OK && (t->carrier = carrier_new(in, o->carrier, &co)) == NULL) rc = WEFT_ENOMEM;
     if (rc < 0) {
         transport_free(t);
         return rc;
@@ -172,20 +175,20 @@ static int spawn_services(struct wf_transport *t)
     return rc;
 }
 
-int weft_node_start(weft_node **out, const weft_node_options *options)
+int wf_node_start(weft_node **out, const weft_node_options *options, struct wf_world *in)
 {
     static const weft_node_options defaults;
     if (out == NULL) return WEFT_EINVAL;
     if (options == NULL) options = &defaults;
     weft_node *node;
     struct wf_transport *t = NULL;
-    int rc = wf_node_create(&node, options, NULL);
+    int rc = wf_node_create(&node, options, in == NULL ? NULL : in->env);
     if (rc < 0) return rc;
-    rc = transport_new(&t, node, options);
+    rc = transport_new(&t, node, options, in);
     if (rc == WEFT_OK) rc = wf_meta_options(&t->meta, options);
     if (rc == WEFT_OK) rc = listen_on_all(t, options);
     if (rc == WEFT_OK) rc = wf_gossip_create(t);
-    if (rc == WEFT_OK) rc = wf_node_run(node);
+    if (rc == WEFT_OK) rc = in == NULL ? wf_node_run(node) : in->run(in, node);
     if (rc < 0) goto failed;
     rc = spawn_services(t);
     if (rc == WEFT_OK) rc = wf_discover_start(t);
@@ -207,6 +210,11 @@ failed:
     return rc;
 }
 
+int weft_node_start(weft_node **out, const weft_node_options *options)
+{
+    return wf_node_start(out, options, NULL);
+}
+
 /* There was no memory for it, or for its stack: it will not say that it has finished. */
 static bool cluster_is_gone(const struct wf_transport *t)
 {
@@ -226,6 +234,7 @@ static void pass_barrier(struct wf_worker *w, struct wf_call *call)
 /* Waits until every worker has handled what was posted before. */
 static void wait_for_workers(struct wf_transport *t)
 {
+    struct pf_env *env = t->node->workers.env;
     uint32_t count = t->node->workers.count;
     t->barrier = count;
     for (uint32_t i = 0; i < count; i++) {
@@ -240,13 +249,14 @@ static void wait_for_workers(struct wf_transport *t)
         pf_mutex_unlock(t->lock);
     }
     pf_mutex_lock(t->lock);
-    while (t->barrier > 0) pf_cond_wait(t->changed, t->lock, WEFT_FOREVER);
+    while (t->barrier > 0) (void)env->cond_wait(env, t->changed, t->lock, WEFT_FOREVER);
     pf_mutex_unlock(t->lock);
 }
 
 /* $cluster says good-bye and closes everything it knows; then the carrier closes the rest. */
 static void leave(struct wf_transport *t, int64_t deadline)
 {
+    struct pf_env *env = t->node->workers.env;
     int64_t by = WF_MIN(WF_MAX(deadline, weft_after(WEFT_MS(200))), weft_after(LEAVE_TIME));
     wf_discover_leave(t, by);
     wait_for_workers(t); /* the last turns of the actors have been flushed */
@@ -258,7 +268,7 @@ static void leave(struct wf_transport *t, int64_t deadline)
     if (listening) weft_event_set(t->wake);
     pf_mutex_lock(t->lock);
     for (int64_t now = weft_now(); !t->finished && !cluster_is_gone(t) && now < by + WEFT_SEC(5); now = weft_now())
-        (void)pf_cond_wait(t->changed, t->lock, now + WEFT_MS(50));
+        (void)env->cond_wait(env, t->changed, t->lock, now + WEFT_MS(50));
     t->finished = true;
     pf_mutex_unlock(t->lock);
     free_news(t);

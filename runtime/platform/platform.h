@@ -23,6 +23,8 @@ typedef intptr_t pf_handle;
  * pf_env_native(). */
 struct pf_poller;
 struct pf_ready;
+struct pf_cond;
+struct pf_mutex;
 struct pf_env {
     /* Monotonic nanoseconds, > 0. Async-signal-safe. */
     int64_t (*now)(struct pf_env *env);
@@ -30,6 +32,9 @@ struct pf_env {
     int64_t (*wall)(struct pf_env *env);
     /* Fills `out` with random bytes fit for identities (not for keys). */
     void (*random)(struct pf_env *env, void *out, size_t size);
+    /* A thread that is no worker waits for the node's workers: pf_cond_wait, with a deadline on this clock. In a
+     * simulation that thread is also all the workers, and lets their world go on. */
+    int (*cond_wait)(struct pf_env *env, struct pf_cond *c, struct pf_mutex *m, int64_t deadline);
 
     /* Poller: one per worker. Only its worker's thread may call wait; the rest as marked.
      *

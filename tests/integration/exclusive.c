@@ -42,7 +42,7 @@ static void grow(weft_exclusive held)
 {
     int64_t before = weft_exclusive_until(held);
     while (weft_exclusive_until(held) <= before)
-        if (weft_sleep(WEFT_MS(10)) < 0) return;
+        if (weft_sleep(weft_after(WEFT_MS(10))) < 0) return;
     say("grown");
 }
 

@@ -35,12 +35,19 @@ void pf_native_random(struct pf_env *env, void *out, size_t size)
     }
 }
 
+static int native_cond_wait(struct pf_env *env, pf_cond *c, pf_mutex *m, int64_t deadline)
+{
+    (void)env;
+    return pf_cond_wait(c, m, deadline);
+}
+
 struct pf_env *pf_env_native(void)
 {
     static struct pf_env native = {
         .now = pf_native_now,
         .wall = native_wall,
         .random = pf_native_random,
+        .cond_wait = native_cond_wait,
         .poller_create = pf_native_poller_create,
         .poller_destroy = pf_native_poller_destroy,
         .poller_add = pf_native_poller_add,

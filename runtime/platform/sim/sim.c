@@ -51,6 +51,18 @@ void pf_sim_advance(struct pf_sim *s, int64_t to)
     if (to > sim_now(&s->env)) atomic_store_explicit(&s->now, to, memory_order_relaxed);
 }
 
+static int sim_cond_wait(struct pf_env *env, pf_cond *c, pf_mutex *m, int64_t deadline)
+{
+    struct pf_sim *s = sim_of(env);
+    (void)c;
+    WF_ASSERT(s->go_on != NULL);
+    pf_mutex_unlock(m);
+    bool on = s->go_on(s, deadline);
+    pf_mutex_lock(m);
+    WF_ASSERT(on || deadline != WEFT_FOREVER); /* it would wait for ever */
+    return on ? WEFT_OK : WEFT_ETIMEDOUT;
+}
+
 static int poller_create(struct pf_env *env, struct pf_poller **out)
 {
     struct sim_poller *p = calloc(1, sizeof *p);
@@ -126,6 +138,7 @@ void pf_sim_init(struct pf_sim *s, uint64_t seed)
         .now = sim_now,
         .wall = sim_now,
         .random = sim_random,
+        .cond_wait = sim_cond_wait,
         .poller_create = poller_create,
         .poller_destroy = poller_destroy,
         .poller_add = poller_add,

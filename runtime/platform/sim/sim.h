@@ -18,6 +18,9 @@ struct pf_sim {
     uint64_t random;     /* state of the generator */
     _Atomic int handles; /* registered in its pollers; relaxed: a poller's own thread sees what it did itself */
     int64_t patience;    /* real nanoseconds that the next wait of a poller may take; then 0 again */
+    /* For a thread that waits, see pf_env.cond_wait: something happens next, or (false) nothing will before
+     * `deadline`, and the clock shows that. NULL: nobody waits here. */
+    bool (*go_on)(struct pf_sim *s, int64_t deadline);
 };
 
 enum { PF_SIM_START = 1000000000 }; /* what the clock shows at first */

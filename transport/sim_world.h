@@ -1,0 +1,78 @@
+/* transport/sim_world.h -- a world of its own: nodes and the network between them, in one thread and in virtual time,
+ * the same again for the same seed. The nodes are the very nodes that run elsewhere; only clock, randomness and carrier
+ * are the world's.
+ *
+ * Design notes.
+ * (1) One thread is all workers and the network. It takes one step at a time: a turn of a node that can run, with one
+ *     task; else time goes on to the next timer or arrival. The seed decides who of several is next.
+ * (2) The network is like TCP: what is sent arrives in order, once, some time later, or the connection ends. While a
+ *     way is cut nothing arrives; then everything does, as from a sender that has tried again and again. Who dials
+ *     meanwhile gets no answer. Who closes with something unread resets the connection.
+ * (3) A node that is frozen does not run, nor do its connections; its clock goes on, as that of a stopped process.
+ * (4) A node that crashes says nothing any more; it is then ended as every node is, cut off from all others.
+ * (5) Whoever waits for a worker from outside (weft_node_stop, say) makes the world go on meanwhile: pf_env.cond_wait.
+ *
+ * All of it belongs to the thread that made it; none of it may be called from an actor. */
+#ifndef WF_SIM_WORLD_H
+#define WF_SIM_WORLD_H
+
+#include "heap.h"
+#include "sim/sim.h"
+#include "world.h"
+
+enum { WF_SIM_HOSTS = 16 };
+
+struct wf_memory_carrier;
+
+struct wf_sim_host {
+    weft_node *node; /* NULL: none runs there */
+    struct wf_worker *worker;
+    struct wf_memory_carrier *carrier;
+    bool poked;                   /* a callback has run on its worker: it is to turn */
+    bool isolated;                /* it has crashed */
+    int64_t frozen_by;            /* it does not run before that time */
+    int64_t cut_by[WF_SIM_HOSTS]; /* from here to there nothing goes before that time */
+};
+
+struct wf_sim_world {
+    struct pf_sim sim; /* first, see pf_sim.go_on */
+    struct wf_world base;
+    struct wf_heap events; /* of the network */
+    struct wf_sim_host host[WF_SIM_HOSTS];
+    unsigned starting; /* the host that wf_sim_start is at work for */
+    uint64_t trace;    /* a hash of all that has happened so far, in order */
+    uint64_t steps;
+    /* The network: each message takes between `delay_min` and `delay_max`, and `late` more in `late_permille` cases:
+     * it was lost and is sent again. */
+    int64_t delay_min, delay_max, late;
+    unsigned late_permille;
+};
+
+void wf_sim_world_init(struct wf_sim_world *w, uint64_t seed);
+/* All nodes have been stopped. */
+void wf_sim_world_finish(struct wf_sim_world *w);
+
+/* Where the node of a host listens: "tcp://127.0.0.3:4000" of host 2. */
+void wf_sim_url(unsigned host, char out[WF_URL_TEXT]);
+/* As weft_node_start; one worker. */
+int wf_sim_start(struct wf_sim_world *w, unsigned host, const weft_node_options *options);
+/* As weft_node_stop. */
+int wf_sim_stop(struct wf_sim_world *w, unsigned host, int64_t deadline);
+/* `silent`: like a machine without power; else like a killed process, whose connections are reset. */
+void wf_sim_crash(struct wf_sim_world *w, unsigned host, bool silent);
+void wf_sim_cut(struct wf_sim_world *w, unsigned from, unsigned to, int64_t span);
+void wf_sim_freeze(struct wf_sim_world *w, unsigned host, int64_t span);
+/* All connections between the two are reset. */
+void wf_sim_reset(struct wf_sim_world *w, unsigned a, unsigned b);
+/* Lets so much time pass. */
+void wf_sim_run(struct wf_sim_world *w, int64_t span);
+
+/* ---- For the carrier ------------------------------------------------------------------------------------------- */
+
+void wf_sim_note(struct wf_sim_world *w, uint64_t what, uint64_t size); /* for the trace */
+int64_t wf_sim_now(const struct wf_sim_world *w);
+int64_t wf_sim_delay(struct wf_sim_world *w);
+struct wf_carrier *wf_carrier_memory(struct wf_sim_world *w, unsigned host, const struct wf_carrier_options *options);
+void wf_carrier_memory_reset(struct wf_memory_carrier *k, unsigned peer); /* WF_SIM_HOSTS: of all */
+
+#endif
