@@ -1,6 +1,6 @@
 /* transport/sim_world.h -- a world of its own: nodes and the network between them, in one thread and in virtual time,
- * the same again for the same seed. The nodes are the very nodes that run elsewhere; only clock, randomness and carrier
- * are the world's.
+ * the same again for the same seed. The nodes are the very nodes that run elsewhere; only clock, randomness and
+ * carrier are the world's.
  *
  * Design notes.
  * (1) One thread is all workers and the network. It takes one step at a time: a turn of a node that can run, with one
@@ -10,7 +10,8 @@
  *     meanwhile gets no answer. Who closes with something unread resets the connection.
  * (3) A node that is frozen does not run, nor do its connections; its clock goes on, as that of a stopped process.
  * (4) A node that crashes says nothing any more; it is then ended as every node is, cut off from all others.
- * (5) Whoever waits for a worker from outside (weft_node_stop, say) makes the world go on meanwhile: pf_env.cond_wait.
+ * (5) Whoever waits for a worker from outside (weft_node_stop, say) makes the world go on meanwhile:
+ *     pf_env.cond_wait.
  *
  * All of it belongs to the thread that made it; none of it may be called from an actor. */
 #ifndef WF_SIM_WORLD_H

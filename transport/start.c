@@ -77,8 +77,7 @@ static int load_tls(struct wf_transport *t, const weft_node_options *o)
     return rc;
 }
 
-static struct wf_carrier *carrier_new(struct wf_world *in, const char *name,
-                                      const struct wf_carrier_options *options)
+static struct wf_carrier *carrier_new(struct wf_world *in, const char *name, const struct wf_carrier_options *options)
 {
     if (in != NULL) return in->carrier(in, options);
     bool nng = name != NULL && strcmp(name, "nng") == 0;
