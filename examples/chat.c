@@ -14,9 +14,10 @@
  *     hello                                             [lobby] ann: hello
  *     [lobby] ann: hello
  *
- * Commands: /join ROOM, /nick NAME, /who, /history, /quit. Options: --port PORT (0: any free one; default 4100),
- * --host ADDRESS (default 127.0.0.1), --patience SECONDS (a client that takes nothing for so long is dropped; default
- * 5), --history FILE. Without other nodes `cc chat.c $(pkg-config --cflags --libs weft) && ./a.out` does, too.
+ * Commands: /join ROOM, /nick NAME, /who, /watch, /history, /quit. Options: --port PORT (0: any free one; default
+ * 4100), --host ADDRESS (default 127.0.0.1), --patience SECONDS (a client that takes nothing for so long is dropped;
+ * default 5), --history FILE. Without other nodes `cc chat.c $(pkg-config --cflags --libs weft) && ./a.out` does,
+ * too.
  *
  * One actor serves one client. It waits for the client's socket and for its own mailbox in one call, so there is no
  * second thread, no lock and no polling. A room is a topic, "room.lobby": publishing a line hands it to the members
@@ -24,10 +25,11 @@
  *
  * The last 100 lines of a room are kept by an actor on each node that has had members. One of these owns the room:
  * the one with its name for all nodes, "room.lobby". It answers /history, and when somebody who has left takes his
- * nick again, on any node, it shows him what he missed. When its node dies another takes the name, and has the lines.
- * Lost is then what the owner alone knew: lines on their way, and who had left before the other began (he can ask
- * for /history). A node counts as dead when its link has not come back in time; until then its rooms do not answer.
- * After a cut the older owner stays, and does not have what was said on the other side.
+ * nick again, on any node, it shows him what he missed. To those who /watch it tells who comes and goes. When its
+ * node dies another takes the name, and has the lines. Lost is then what the owner alone knew: lines on their way,
+ * and who had left before the other began (he can ask for /history). A node counts as dead when its link has not come
+ * back in time; until then its rooms do not answer. After a cut the older owner stays, and does not have what was
+ * said on the other side.
  *
  * Built with SQLite (meson does if it is there; else CFLAGS='-DCHAT_SQLITE -Wl,--no-as-needed -lsqlite3' weft run
  * chat.c) and with --history FILE the owner also writes the lines there, on another thread (weft_offload), and begins
@@ -45,12 +47,17 @@ WEFT_MESSAGE(who, 2, WHO) /* published in a room: who is here? */
 WEFT_MESSAGE(here, 3, HERE) /* the answer, straight to who asked */
 #define CAME(F) F(str, nick)
 WEFT_MESSAGE(came, 4, CAME) /* published to those who keep a room: the sender goes by that nick; "": he leaves */
+#define MOVE(F) F(str, nick) F(str, what)
+WEFT_MESSAGE(move, 8, MOVE) /* published in a room by its owner: somebody came, left, or goes by another nick now */
+#define ROLL(F) F(pid, session) F(str, nick)
+WEFT_MESSAGE(roll, 9, ROLL) /* from the owner of a room to who begins to keep it: one who is there */
 #define OLD(F) F(str, nick) F(str, text) F(uint, id) F(str, room)
 WEFT_MESSAGE(old, 5, OLD) /* a line of the past, from the owner of a room; without a nick: what these were */
 
 enum {
     PAST = 6,            /* to the owner of a room: tell the sender all that is kept */
     ROLL_CALL,           /* published in a room: tell the sender your nick */
+    KEEP = 10,           /* to the owner: the sender keeps the room, too; tell it the lines and who is there */
     HISTORY = 100,       /* lines kept of a room */
     NAME_MAX_BYTES = 24, /* of a nick or a room */
     INPUT_BYTES = 512,   /* the longest line a client may send, with its newline */
@@ -66,12 +73,9 @@ struct line {
     char nick[NAME_MAX_BYTES + 1], text[INPUT_BYTES];
 };
 
-#ifdef CHAT_SQLITE
-#include "chat_file.h"
-#endif
+#include "chat_room.h"
 #define ANSWERS_WITHIN WEFT_MS(300)
-#define ROOM_IDLE WEFT_SEC(3600) /* then nobody keeps its lines in memory any more */
-#define COMMANDS "/join ROOM, /nick NAME, /who, /history, /quit"
+#define COMMANDS "/join ROOM, /nick NAME, /who, /watch, /history, /quit"
 
 struct client {
     weft_stream stream;
@@ -85,6 +89,7 @@ struct session {
     char topic[NAME_MAX_BYTES + 6]; /* "room." and the room's name */
     weft_subscription membership;
     bool named;                     /* by the client */
+    bool watching;                  /* is told who comes and goes */
     uint64_t said;                  /* lines */
     uint64_t question;              /* the number of the last /who */
     int64_t answers_by;             /* when its answers are shown; WEFT_FOREVER: nothing was asked */
@@ -103,217 +108,6 @@ static bool is_name(const char *text)
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     size_t size = strlen(text);
     return size >= 1 && size <= NAME_MAX_BYTES && strspn(text, allowed) == size;
-}
-
-/* ---- Rooms: what was said before ------------------------------------------------------------------------------- */
-
-struct member {
-    weft_pid session;
-    weft_monitor_ref ref;
-    char nick[NAME_MAX_BYTES + 1];
-};
-
-struct absent {
-    char nick[NAME_MAX_BYTES + 1];
-    uint64_t since; /* the number of the line that he did not hear any more */
-};
-
-struct room {
-    char name[NAME_MAX_BYTES + 6]; /* its topic, and of its owner the name on all nodes */
-    bool owner;
-    weft_monitor_ref owner_ref;
-    uint64_t count, saved, heard; /* lines there ever were; of them those in the file; and not from an owner */
-    size_t member_count, member_room;
-    struct member *members; /* those who have a nick */
-    struct absent absent[HISTORY];
-    uint64_t absent_count;
-    struct line lines[HISTORY]; /* number i at i % HISTORY */
-};
-
-static const char *history_file; /* NULL: none. Set before there are rooms */
-#ifdef CHAT_SQLITE
-static struct rows *run_rows(const struct room *r, weft_blocking *job)
-{
-    struct rows *rows = calloc(1, sizeof *rows);
-    if (rows == NULL) return NULL;
-    snprintf(rows->file, sizeof rows->file, "%s", history_file);
-    memcpy(rows->room, r->name, sizeof r->name);
-    for (uint64_t i = r->saved; i < r->count; i++) rows->at[rows->count++] = r->lines[i % HISTORY];
-    int rc = weft_offload(job, rows, sizeof *rows, weft_after(WEFT_SEC(10)));
-    if (rc == 0 && rows->rc == SQLITE_OK) return rows;
-    weft_log(WEFT_ERROR, "%s: %s", history_file, rc < 0 ? weft_strerror(rc) : sqlite3_errstr(rows->rc));
-    free(rows);
-    return NULL;
-}
-
-static void save(struct room *r)
-{
-    if (history_file != NULL) free(run_rows(r, save_rows));
-    r->saved = r->count; /* or it is in the log that they are not */
-}
-
-static void load(struct room *r)
-{
-    struct rows *rows = history_file == NULL || r->count > 0 ? NULL : run_rows(r, load_rows);
-    for (int i = rows == NULL ? 0 : rows->count; i > 0; i--) r->lines[r->count++] = rows->at[i - 1];
-    if (rows != NULL) r->saved = r->count;
-    free(rows);
-}
-#else
-#define save(r) ((r)->saved = (r)->count)
-#define load(r) (void)(r)
-#endif
-
-/* Behind all but the last `newer` lines. */
-static void keep(struct room *r, weft_text nick, weft_text text, uint64_t id, uint64_t newer)
-{
-    uint64_t at = r->count;
-    if (nick.size == 0 || nick.size > NAME_MAX_BYTES || text.size >= INPUT_BYTES) return;
-    for (uint64_t i = 0; i < r->count && i < HISTORY; i++)
-        if (r->lines[i].id == id) return; /* from the owner, and heard as well */
-    for (; newer > 0 && at > 0; newer--, at--) r->lines[at % HISTORY] = r->lines[(at - 1) % HISTORY];
-    struct line *l = &r->lines[at % HISTORY];
-    l->id = id;
-    snprintf(l->nick, sizeof l->nick, "%.*s", WEFT_STR(nick));
-    snprintf(l->text, sizeof l->text, "%.*s", WEFT_STR(text));
-    r->count++;
-}
-
-/* The lines from that number on, then how many there were. */
-static void tell_past(const struct room *r, weft_pid to, uint64_t from, const char *what)
-{
-    const weft_text name = weft_cstr(r->name + strlen("room."));
-    char end[64];
-    if (r->count > HISTORY && from < r->count - HISTORY) from = r->count - HISTORY;
-    snprintf(end, sizeof end, "%d %s", (int)(r->count - from), what);
-    for (; from < r->count; from++) {
-        const struct line *l = &r->lines[from % HISTORY];
-        old_try_send(to, &(struct old){weft_cstr(l->nick), weft_cstr(l->text), l->id, name});
-    }
-    old_try_send(to, &(struct old){weft_cstr(""), weft_cstr(end), 0, name});
-}
-
-static void note_absent(struct room *r, const char *nick)
-{
-    struct absent *a = &r->absent[r->absent_count++ % HISTORY]; /* the one who left first is forgotten */
-    a->since = r->count;
-    snprintf(a->nick, sizeof a->nick, "%s", nick);
-}
-
-static void note_came(struct room *r, const weft_msg *m)
-{
-    struct came came;
-    size_t i = 0;
-    if (came_read(m, &came) < 0 || came.nick.size > NAME_MAX_BYTES) return;
-    while (i < r->member_count && !weft_pid_equal(r->members[i].session, weft_from(m))) i++;
-    if (i == r->member_count && i == r->member_room) {
-        struct member *more = realloc(r->members, (2 * i + 8) * sizeof *more);
-        if (more == NULL) return;
-        r->members = more;
-        r->member_room = 2 * i + 8;
-    }
-    struct member *who = &r->members[i];
-    if (i < r->member_count) note_absent(r, who->nick);
-    else {
-        if (came.nick.size == 0 || weft_monitor(weft_from(m), &who->ref) < 0) return;
-        who->session = weft_from(m);
-        r->member_count++;
-    }
-    snprintf(who->nick, sizeof who->nick, "%.*s", WEFT_STR(came.nick));
-    if (came.nick.size == 0) {
-        weft_demonitor(who->ref);
-        *who = r->members[--r->member_count];
-        return;
-    }
-    for (struct absent *a = r->absent; a < r->absent + HISTORY; a++) {
-        if (strcmp(a->nick, who->nick) != 0) continue;
-        if (r->owner && a->since < r->count) tell_past(r, who->session, a->since, "while you were away");
-        a->nick[0] = 0;
-    }
-}
-
-/* It owns the room, or hears of the end of who does. */
-static void claim(struct room *r)
-{
-    weft_pid owner;
-    int rc = WEFT_ENOACTOR;
-    for (int tries = 0; tries < 10 && rc < 0; tries++) {
-        rc = weft_register_global(r->name);
-        r->owner = rc == 0;
-        if (rc == WEFT_EEXIST && weft_whereis(r->name, &owner) == 0) rc = weft_monitor(owner, &r->owner_ref);
-    }
-    weft_require(rc == 0);
-    if (r->owner) load(r);
-    else weft_send(owner, PAST, NULL, 0);
-    weft_publish(r->name, ROLL_CALL, NULL, 0);
-    weft_log(WEFT_INFO, "%s is %s", r->name, r->owner ? "owned here" : "kept here, too");
-}
-
-static void note_end(struct room *r, const weft_msg *m)
-{
-    struct weft_down down;
-    if (weft_down_read(m, &down) < 0) return;
-    if (!r->owner && down.ref.id == r->owner_ref.id) claim(r);
-    for (size_t i = 0; i < r->member_count; i++) {
-        if (r->members[i].ref.id != down.ref.id) continue;
-        note_absent(r, r->members[i].nick);
-        r->members[i] = r->members[--r->member_count];
-        return;
-    }
-}
-
-static void take_room_mail(struct room *r, const weft_msg *m)
-{
-    struct say said;
-    struct old old;
-    if (say_is(m) && say_read(m, &said) == 0)
-        keep(r, said.nick, said.text, said.id, 0), r->heard += r->heard < HISTORY - 1;
-    else if (old_is(m) && old_read(m, &old) == 0) keep(r, old.nick, old.text, old.id, r->heard);
-    else if (came_is(m)) note_came(r, m);
-    else if (weft_tag(m) == PAST) tell_past(r, weft_from(m), 0, "in all");
-    else if (weft_tag(m) == WEFT_TAG_DOWN) note_end(r, m);
-    else if (weft_tag(m) == WEFT_TAG_NAME_LOST) claim(r); /* after a cut: another has it for longer */
-}
-
-static void close_room(void *room)
-{
-    struct room *r = room;
-    r->saved = r->count > HISTORY ? r->count - HISTORY : 0; /* what was under way may not have been written */
-    if (r->owner) save(r);
-    free(r->members);
-    free(r);
-}
-
-static void room(const void *arg, size_t size)
-{
-    struct room *r = calloc(1, sizeof *r);
-    char topic[NAME_MAX_BYTES + 7];
-    int64_t rc = 0;
-    weft_msg *m;
-    (void)size;
-    if (r == NULL || weft_defer(close_room, r) < 0) return;
-    snprintf(r->name, sizeof r->name, "room.%s", (const char *)arg);
-    snprintf(topic, sizeof topic, "rooms.%s", (const char *)arg);
-    if (weft_subscribe(r->name, NULL) < 0 || weft_subscribe(topic, NULL) < 0 || weft_register(topic) < 0) return;
-    claim(r);
-    while (rc == 0) {
-        bool unsaved = r->owner && r->saved < r->count;
-        rc = r->count - r->saved > HISTORY / 2 && unsaved ? WEFT_ETIMEDOUT
-                                                          : weft_recv(&m, unsaved ? WEFT_NOW : weft_after(ROOM_IDLE));
-        if (rc == 0) take_room_mail(r, m), weft_msg_free(m);
-        if (rc == WEFT_ETIMEDOUT && unsaved) save(r), rc = 0;
-    }
-}
-
-/* Somebody keeps the room on this node, and has heard of it when this returns. */
-static void open_room(const char *name)
-{
-    char topic[NAME_MAX_BYTES + 7];
-    weft_pid pid;
-    snprintf(topic, sizeof topic, "rooms.%s", name);
-    if (weft_whereis(topic, &pid) == 0) return;
-    if (weft_spawn(NULL, room, name, strlen(name) + 1, &(weft_spawn_options){.kind = "room"}) == 0)
-        weft_await_name(topic, &pid, weft_after(WEFT_SEC(1)));
 }
 
 /* A line for this client alone. Negative: it does not take it in time, or is gone. */
@@ -348,11 +142,19 @@ static size_t format_line(const struct session *s, const weft_msg *m, char *out)
 {
     struct say said;
     struct old old;
+    struct move moved;
     if (old_is(m) && old_read(m, &old) == 0 && old.nick.size <= NAME_MAX_BYTES && old.text.size < INPUT_BYTES &&
         old.room.size <= NAME_MAX_BYTES)
         return (size_t)snprintf(out, OUTPUT_LINE,
                                 old.nick.size == 0 ? "* %.*s: %.*s%.*s\n" : "[%.*s] (earlier) %.*s: %.*s\n",
                                 WEFT_STR(old.room), WEFT_STR(old.nick), WEFT_STR(old.text));
+    if (move_is(m) && s->watching && strcmp(weft_topic(m), s->topic) == 0 && move_read(m, &moved) == 0) {
+        bool mine = moved.nick.size == strlen(s->nick) && memcmp(moved.nick.data, s->nick, moved.nick.size) == 0;
+        bool fits = moved.nick.size + moved.what.size < OUTPUT_LINE / 2;
+        return mine || !fits ? 0
+                             : (size_t)snprintf(out, OUTPUT_LINE, "* %s: %.*s %.*s\n", room_of(s),
+                                                WEFT_STR(moved.nick), WEFT_STR(moved.what));
+    }
     if (!say_is(m) || strcmp(weft_topic(m), s->topic) != 0 || say_read(m, &said) < 0) return 0;
     if (said.nick.size > NAME_MAX_BYTES || said.text.size >= INPUT_BYTES)
         return 0; /* not from a chat like this one */
@@ -470,6 +272,10 @@ static int64_t obey(struct session *s, char *line)
     if (strcmp(line, "/join") == 0) return join(s, word);
     if (strcmp(line, "/nick") == 0) return rename_to(s, word);
     if (strcmp(line, "/who") == 0 && *word == 0) return ask_who(s);
+    if (strcmp(line, "/watch") == 0 && *word == 0) {
+        s->watching = !s->watching;
+        return TELL(s, "you %s who comes and goes\n", s->watching ? "see" : "do not see any more");
+    }
     if (strcmp(line, "/history") == 0 && *word == 0) {
         int rc = weft_send_name(s->topic, PAST, NULL, 0); /* wherever its owner is */
         return rc < 0 ? TELL(s, "no history: %s\n", weft_strerror(rc)) : rc;

@@ -277,7 +277,7 @@ class ChatOnOneNode(ChatCase):
         self.assertEqual(ann.ask("/nick " + "y" * 24), "* you are " + "y" * 24)
         for line in ("/", "/foo", "/who me", "/quit now", "/joinx", "//"):
             self.assertEqual(ann.ask(line),
-                             "* unknown command; there are /join ROOM, /nick NAME, /who, /history, /quit")
+                             "* unknown command; there are /join ROOM, /nick NAME, /who, /watch, /history, /quit")
         ann.send("", "\r")
         self.assertEqual(ann.ask("a\x1b[2J\x07b"), "[lobby] " + "y" * 24 + ": a?[2J?b")
         ann.socket.sendall(b"zero \0 in it\n\xff\xfe\n")
@@ -494,13 +494,40 @@ class ChatOnManyNodes(ChatCase):
             self.assertEqual(bob.ask(text), f"[lobby] bob: {text}")
         eve = self.join(address["b"], "eve")
         self.history(bob, ["ann: together", "bob: one", "bob: two"])  # the lines of two actors may cross
-        self.assertEqual(eve.ask("three"), "[lobby] eve: three")
+        said = eve.ask("three")
+        if said == "[lobby] bob: two":  # it was on its way to the other worker when she came
+            said = eve.line()
+        self.assertEqual(said, "[lobby] eve: three")
         self.history(eve, ["ann: together", "bob: one", "bob: two", "eve: three"])
         ann = self.join(address["b"], "ann")
         self.assertEqual(ann.lines(4), [f"[lobby] (earlier) {x}" for x in ("bob: one", "bob: two", "eve: three")]
                          + ["* lobby: 3 while you were away"])
         self.assertEqual(ann.ask("back"), "[lobby] ann: back")
         self.history(eve, ["ann: together", "bob: one", "bob: two", "eve: three", "ann: back"])
+        for node in cluster.nodes.values():
+            node.stop()
+
+    def test_who_watches_is_told_who_comes_and_goes(self):
+        """By the owner of the room, which is on node a."""
+        cluster, address = self.cluster("ab")
+        ann = self.join(address["a"], "ann")
+        self.assertEqual(ann.ask("/watch"), "* you see who comes and goes")
+        bob = self.join(address["b"], "bob")
+        self.assertEqual(ann.line(), "* lobby: bob has come")
+        self.gather([ann, bob], "lobby", ["ann@a", "bob@b"])
+        self.assertEqual(bob.ask("/nick rob"), "* you are rob")
+        self.assertEqual(ann.line(), "* lobby: bob is now rob")
+        self.assertEqual(bob.ask("/join x"), "* you are in x")
+        self.assertEqual(ann.line(), "* lobby: rob has left")
+        self.assertEqual(bob.ask("/join lobby"), "* you are in lobby")
+        self.assertEqual(ann.line(), "* lobby: rob has come")
+        bob.reset()
+        self.assertEqual(ann.line(), "* lobby: rob is gone")
+        self.assertEqual(ann.ask("/watch"), "* you do not see any more who comes and goes")
+        eve = self.join(address["b"], "eve")
+        self.gather([ann, eve], "lobby", ["ann@a", "eve@b"])
+        self.assertEqual(eve.ask("hello"), "[lobby] eve: hello")
+        self.assertEqual(ann.line(), "[lobby] eve: hello")
         for node in cluster.nodes.values():
             node.stop()
 

@@ -1,0 +1,251 @@
+/* chat_room.h -- chat.c's rooms: what was said before, who is there. One actor on each node that has had members. */
+#ifndef CHAT_ROOM_H
+#define CHAT_ROOM_H
+
+#ifdef CHAT_SQLITE
+#include "chat_file.h"
+#endif
+
+#define ROOM_IDLE WEFT_SEC(3600) /* then nobody keeps its lines in memory any more */
+
+struct member {
+    weft_pid session;
+    weft_monitor_ref ref;
+    char nick[NAME_MAX_BYTES + 1];
+};
+
+struct absent {
+    char nick[NAME_MAX_BYTES + 1];
+    uint64_t since; /* the number of the line that he did not hear any more */
+};
+
+struct room {
+    char name[NAME_MAX_BYTES + 6]; /* its topic, and of its owner the name on all nodes */
+    bool owner;
+    weft_pid owner_pid; /* who is it instead */
+    weft_monitor_ref owner_ref;
+    uint64_t count, saved, heard; /* lines there ever were; of them those in the file; and not from an owner */
+    size_t member_count, member_room;
+    struct member *members; /* those who have a nick */
+    struct absent absent[HISTORY];
+    uint64_t absent_count;
+    struct line lines[HISTORY]; /* number i at i % HISTORY */
+};
+
+static const char *history_file; /* NULL: none. Set before there are rooms */
+#ifdef CHAT_SQLITE
+static struct rows *run_rows(const struct room *r, weft_blocking *job)
+{
+    struct rows *rows = calloc(1, sizeof *rows);
+    if (rows == NULL) return NULL;
+    snprintf(rows->file, sizeof rows->file, "%s", history_file);
+    memcpy(rows->room, r->name, sizeof r->name);
+    for (uint64_t i = r->saved; i < r->count; i++) rows->at[rows->count++] = r->lines[i % HISTORY];
+    int rc = weft_offload(job, rows, sizeof *rows, weft_after(WEFT_SEC(10)));
+    if (rc == 0 && rows->rc == SQLITE_OK) return rows;
+    weft_log(WEFT_ERROR, "%s: %s", history_file, rc < 0 ? weft_strerror(rc) : sqlite3_errstr(rows->rc));
+    free(rows);
+    return NULL;
+}
+
+static void save(struct room *r)
+{
+    if (history_file != NULL) free(run_rows(r, save_rows));
+    r->saved = r->count; /* or it is in the log that they are not */
+}
+
+static void load(struct room *r)
+{
+    struct rows *rows = history_file == NULL || r->count > 0 ? NULL : run_rows(r, load_rows);
+    for (int i = rows == NULL ? 0 : rows->count; i > 0; i--) r->lines[r->count++] = rows->at[i - 1];
+    if (rows != NULL) r->saved = r->count;
+    free(rows);
+}
+#else
+#define save(r) ((r)->saved = (r)->count)
+#define load(r) (void)(r)
+#endif
+
+/* Behind all but the last `newer` lines. */
+static void keep(struct room *r, weft_text nick, weft_text text, uint64_t id, uint64_t newer)
+{
+    uint64_t at = r->count;
+    if (nick.size == 0 || nick.size > NAME_MAX_BYTES || text.size >= INPUT_BYTES) return;
+    for (uint64_t i = 0; i < r->count && i < HISTORY; i++)
+        if (r->lines[i].id == id) return; /* from the owner, and heard as well */
+    for (; newer > 0 && at > 0; newer--, at--) r->lines[at % HISTORY] = r->lines[(at - 1) % HISTORY];
+    struct line *l = &r->lines[at % HISTORY];
+    l->id = id;
+    snprintf(l->nick, sizeof l->nick, "%.*s", WEFT_STR(nick));
+    snprintf(l->text, sizeof l->text, "%.*s", WEFT_STR(text));
+    r->count++;
+}
+
+/* The lines from that number on, then how many there were. */
+static void tell_past(const struct room *r, weft_pid to, uint64_t from, const char *what)
+{
+    const weft_text name = weft_cstr(r->name + strlen("room."));
+    char end[64];
+    if (r->count > HISTORY && from < r->count - HISTORY) from = r->count - HISTORY;
+    snprintf(end, sizeof end, "%d %s", (int)(r->count - from), what);
+    for (; from < r->count; from++) {
+        const struct line *l = &r->lines[from % HISTORY];
+        old_try_send(to, &(struct old){weft_cstr(l->nick), weft_cstr(l->text), l->id, name});
+    }
+    old_try_send(to, &(struct old){weft_cstr(""), weft_cstr(end), 0, name});
+}
+
+static void note_absent(struct room *r, const char *nick)
+{
+    struct absent *a = &r->absent[r->absent_count++ % HISTORY]; /* the one who left first is forgotten */
+    a->since = r->count;
+    snprintf(a->nick, sizeof a->nick, "%s", nick);
+}
+
+/* It is the owner who says so, once for all nodes. */
+static void tell_move(const struct room *r, const char *nick, const char *what)
+{
+    if (r->owner) move_publish(r->name, &(struct move){weft_cstr(nick), weft_cstr(what)});
+}
+
+/* `nick` "": he leaves. */
+static void note_member(struct room *r, weft_pid session, weft_text nick)
+{
+    char now[NAME_MAX_BYTES + 16];
+    size_t i = 0;
+    if (nick.size > NAME_MAX_BYTES) return;
+    while (i < r->member_count && !weft_pid_equal(r->members[i].session, session)) i++;
+    if (i == r->member_count && i == r->member_room) {
+        struct member *more = realloc(r->members, (2 * i + 8) * sizeof *more);
+        if (more == NULL) return;
+        r->members = more;
+        r->member_room = 2 * i + 8;
+    }
+    struct member *who = &r->members[i];
+    bool known = i < r->member_count;
+    if (known) {
+        /* asked again, or told by others, too */
+        if (strlen(who->nick) == nick.size && memcmp(who->nick, nick.data, nick.size) == 0) return;
+        note_absent(r, who->nick);
+        snprintf(now, sizeof now, "is now %.*s", WEFT_STR(nick));
+        tell_move(r, who->nick, nick.size == 0 ? "has left" : now);
+    } else {
+        if (nick.size == 0 || weft_monitor(session, &who->ref) < 0) return;
+        who->session = session;
+        r->member_count++;
+    }
+    snprintf(who->nick, sizeof who->nick, "%.*s", WEFT_STR(nick));
+    /* What he has published the owner may have missed, if the link is new. */
+    if (!r->owner && session.node == weft_self().node) roll_try_send(r->owner_pid, &(struct roll){session, nick});
+    if (nick.size == 0) {
+        weft_demonitor(who->ref);
+        *who = r->members[--r->member_count];
+        return;
+    }
+    if (!known) tell_move(r, who->nick, "has come");
+    for (struct absent *a = r->absent; a < r->absent + HISTORY; a++) {
+        if (strcmp(a->nick, who->nick) != 0) continue;
+        if (r->owner && a->since < r->count) tell_past(r, who->session, a->since, "while you were away");
+        a->nick[0] = 0;
+    }
+}
+
+static void tell_members(const struct room *r, weft_pid to)
+{
+    for (size_t i = 0; i < r->member_count; i++)
+        roll_try_send(to, &(struct roll){r->members[i].session, weft_cstr(r->members[i].nick)});
+}
+
+/* It owns the room, or hears of the end of who does; then the two tell each other whom they know. */
+static void claim(struct room *r)
+{
+    int rc = WEFT_ENOACTOR;
+    for (int tries = 0; tries < 10 && rc < 0; tries++) {
+        rc = weft_register_global(r->name);
+        r->owner = rc == 0;
+        if (rc == WEFT_EEXIST && weft_whereis(r->name, &r->owner_pid) == 0)
+            rc = weft_monitor(r->owner_pid, &r->owner_ref);
+    }
+    weft_require(rc == 0);
+    if (r->owner) load(r);
+    else {
+        weft_send(r->owner_pid, KEEP, NULL, 0);
+        tell_members(r, r->owner_pid);
+    }
+    weft_publish(r->name, ROLL_CALL, NULL, 0);
+    weft_log(WEFT_INFO, "%s is %s", r->name, r->owner ? "owned here" : "kept here, too");
+}
+
+static void note_end(struct room *r, const weft_msg *m)
+{
+    struct weft_down down;
+    if (weft_down_read(m, &down) < 0) return;
+    if (!r->owner && down.ref.id == r->owner_ref.id) claim(r);
+    for (size_t i = 0; i < r->member_count; i++) {
+        if (r->members[i].ref.id != down.ref.id) continue;
+        note_absent(r, r->members[i].nick);
+        tell_move(r, r->members[i].nick, "is gone");
+        r->members[i] = r->members[--r->member_count];
+        return;
+    }
+}
+
+static void take_room_mail(struct room *r, const weft_msg *m)
+{
+    struct say said;
+    struct old old;
+    struct came came;
+    struct roll roll;
+    if (say_is(m) && say_read(m, &said) == 0)
+        keep(r, said.nick, said.text, said.id, 0), r->heard += r->heard < HISTORY - 1;
+    else if (old_is(m) && old_read(m, &old) == 0) keep(r, old.nick, old.text, old.id, r->heard);
+    else if (came_is(m) && came_read(m, &came) == 0) note_member(r, weft_from(m), came.nick);
+    else if (roll_is(m) && roll_read(m, &roll) == 0) note_member(r, roll.session, roll.nick);
+    else if (weft_tag(m) == PAST) tell_past(r, weft_from(m), 0, "in all");
+    else if (weft_tag(m) == KEEP) tell_past(r, weft_from(m), 0, "in all"), tell_members(r, weft_from(m));
+    else if (weft_tag(m) == WEFT_TAG_DOWN) note_end(r, m);
+    else if (weft_tag(m) == WEFT_TAG_NAME_LOST) claim(r); /* after a cut: another has it for longer */
+}
+
+static void close_room(void *room)
+{
+    struct room *r = room;
+    r->saved = r->count > HISTORY ? r->count - HISTORY : 0; /* what was under way may not have been written */
+    if (r->owner) save(r);
+    free(r->members);
+    free(r);
+}
+
+static void room(const void *arg, size_t size)
+{
+    struct room *r = calloc(1, sizeof *r);
+    char topic[NAME_MAX_BYTES + 7];
+    int64_t rc = 0;
+    weft_msg *m;
+    (void)size;
+    if (r == NULL || weft_defer(close_room, r) < 0) return;
+    snprintf(r->name, sizeof r->name, "room.%s", (const char *)arg);
+    snprintf(topic, sizeof topic, "rooms.%s", (const char *)arg);
+    if (weft_subscribe(r->name, NULL) < 0 || weft_subscribe(topic, NULL) < 0 || weft_register(topic) < 0) return;
+    claim(r);
+    while (rc == 0) {
+        bool unsaved = r->owner && r->saved < r->count;
+        rc = r->count - r->saved > HISTORY / 2 && unsaved ? WEFT_ETIMEDOUT
+                                                          : weft_recv(&m, unsaved ? WEFT_NOW : weft_after(ROOM_IDLE));
+        if (rc == 0) take_room_mail(r, m), weft_msg_free(m);
+        if (rc == WEFT_ETIMEDOUT && unsaved) save(r), rc = 0;
+    }
+}
+
+/* Somebody keeps the room on this node, and has heard of it when this returns. */
+static void open_room(const char *name)
+{
+    char topic[NAME_MAX_BYTES + 7];
+    weft_pid pid;
+    snprintf(topic, sizeof topic, "rooms.%s", name);
+    if (weft_whereis(topic, &pid) == 0) return;
+    if (weft_spawn(NULL, room, name, strlen(name) + 1, &(weft_spawn_options){.kind = "room"}) == 0)
+        weft_await_name(topic, &pid, weft_after(WEFT_SEC(1)));
+}
+
+#endif
