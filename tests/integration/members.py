@@ -9,11 +9,6 @@ WEFT = built("cli", "weft")
 
 
 class Members(Cluster):
-    def __init__(self):
-        super().__init__()
-        # The thread sanitizer would wait for a second at the end of each command.
-        self.env["TSAN_OPTIONS"] = self.env.get("TSAN_OPTIONS", "") + ":atexit_sleep_ms=0"
-
     def start(self, name, *join, **env):
         """`env`: options, as WEFT_... Who shows its metadata is a member there, and not only linked."""
         kept = dict(self.env)
