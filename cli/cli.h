@@ -76,6 +76,8 @@ struct cli_client {
 };
 /* Finds the node, joins it as a client, runs `work` and leaves again. */
 int cli_with_node(struct cli_client *k);
+int cli_ask_node(const struct cli *c,
+                 int (*work)(struct cli_client *k)); /* the same, where there is no more to say */
 /* Whether the certificate `name` of --tls can be used. CLI_OK or an exit code after a message that says why not. */
 int cli_check_tls(const struct cli *c, const char *name);
 /* [A] Asks "$node" of that node: a verb of control.h. CLI_OK and the answer, which is well-formed msgpack; else an

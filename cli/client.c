@@ -126,3 +126,9 @@ int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t si
     weft_msg_free(*answer);
     return rc;
 }
+
+int cli_ask_node(const struct cli *c, int (*act)(struct cli_client *k))
+{
+    struct cli_client k = {.c = c, .work = act};
+    return cli_with_node(&k);
+}

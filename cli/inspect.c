@@ -159,24 +159,20 @@ static int show_groups(struct cli_client *k)
 
 int cli_names(const struct cli *c)
 {
-    struct cli_client k = {.c = c, .work = show_names};
-    return cli_with_node(&k);
+    return cli_ask_node(c, show_names);
 }
 
 int cli_groups(const struct cli *c)
 {
-    struct cli_client k = {.c = c, .work = show_groups};
-    return cli_with_node(&k);
+    return cli_ask_node(c, show_groups);
 }
 
 int cli_ps(const struct cli *c)
 {
-    struct cli_client k = {.c = c, .work = show_actors};
-    return cli_with_node(&k);
+    return cli_ask_node(c, show_actors);
 }
 
 int cli_nodes(const struct cli *c)
 {
-    struct cli_client k = {.c = c, .work = show_nodes};
-    return cli_with_node(&k);
+    return cli_ask_node(c, show_nodes);
 }

@@ -48,6 +48,5 @@ static int stop(struct cli_client *k)
 
 int cli_stop(const struct cli *c)
 {
-    struct cli_client k = {.c = c, .work = stop};
-    return cli_with_node(&k);
+    return cli_ask_node(c, stop);
 }

@@ -141,8 +141,7 @@ static int subscribe(struct cli_client *k)
 
 int cli_subscribe(const struct cli *c)
 {
-    struct cli_client k = {.c = c, .work = subscribe};
-    return cli_with_node(&k);
+    return cli_ask_node(c, subscribe);
 }
 
 /* ---- send and call --------------------------------------------------------------------------------------------- */

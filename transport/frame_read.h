@@ -29,26 +29,27 @@ static inline uint32_t wf_read_array(weft_reader *r, uint32_t least)
     return r->error == 0 ? count : least;
 }
 
+static inline weft_text wf_read_checked(weft_reader *r, int (*check)(weft_text))
+{
+    weft_text t = weft_get_str(r);
+    if (r->error == 0 && check(t) < 0) wf_read_fault(r);
+    return t;
+}
+
 /* Of a node, an actor or a group. */
 static inline weft_text wf_read_name(weft_reader *r)
 {
-    weft_text t = weft_get_str(r);
-    if (r->error == 0 && wf_name_check(t) < 0) wf_read_fault(r);
-    return t;
+    return wf_read_checked(r, wf_name_check);
 }
 
 static inline weft_text wf_read_topic(weft_reader *r)
 {
-    weft_text t = weft_get_str(r);
-    if (r->error == 0 && wf_topic_check(t) < 0) wf_read_fault(r);
-    return t;
+    return wf_read_checked(r, wf_topic_check);
 }
 
 static inline weft_text wf_read_pattern(weft_reader *r)
 {
-    weft_text t = weft_get_str(r);
-    if (r->error == 0 && wf_pattern_check(t) < 0) wf_read_fault(r);
-    return t;
+    return wf_read_checked(r, wf_pattern_check);
 }
 
 static inline uint32_t wf_read_tag(weft_reader *r)

@@ -46,8 +46,8 @@ static uint32_t get_table(weft_reader *r, uint32_t values, struct wf_frame *f)
     return get_entry(r, values, f);
 }
 
-/* topic, node, from, tag, flags, passed, ref, [pattern, queue, ...], body: nine values. */
-static uint32_t get_publish_to(weft_reader *r, struct wf_frame *f)
+/* topic, node, from, tag, flags, number: what both of the next begin with. */
+static void get_publication(weft_reader *r, struct wf_frame *f)
 {
     f->name = wf_read_topic(r);
     f->to = weft_get_uint(r);
@@ -55,6 +55,12 @@ static uint32_t get_publish_to(weft_reader *r, struct wf_frame *f)
     f->tag = wf_read_tag(r);
     f->flags = (uint32_t)weft_get_uint(r);
     f->number = weft_get_uint(r);
+}
+
+/* A publication (how often it was passed on), ref, [pattern, queue, ...], body: nine values. */
+static uint32_t get_publish_to(weft_reader *r, struct wf_frame *f)
+{
+    get_publication(r, f);
     f->ref = weft_get_uint(r);
     uint32_t values = weft_get_array(r);
     if (values % 2 != 0 || values > 2 * WF_PUBLISH_QUEUES) wf_read_fault(r);
@@ -68,15 +74,10 @@ static uint32_t get_publish_to(weft_reader *r, struct wf_frame *f)
     return 9;
 }
 
-/* topic, node, from, tag, flags, stamp, body: seven values. */
+/* A publication (its stamp), body: seven values. */
 static uint32_t get_retained(weft_reader *r, struct wf_frame *f)
 {
-    f->name = wf_read_topic(r);
-    f->to = weft_get_uint(r);
-    f->from = weft_get_uint(r);
-    f->tag = wf_read_tag(r);
-    f->flags = (uint32_t)weft_get_uint(r);
-    f->number = weft_get_uint(r);
+    get_publication(r, f);
     f->body = wf_read_body(r);
     if (f->to == 0 || f->number == 0 || f->number > WF_STAMP_MAX) wf_read_fault(r);
     return 7;

@@ -66,6 +66,14 @@ class Tls(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         return folder.name
 
+    def other_authority(self):
+        """A folder with a certificate for b that is worth nothing here."""
+        folder = self.other_folder()
+        env = dict(self.env, WEFT_CERTS=folder)
+        self.weft("certs", "init", env=env)
+        self.weft("certs", "issue", "b", env=env)
+        return folder
+
     def copy(self, folder, *names):
         for name in names:
             with open(f"{self.certs}/{name}", "rb") as file, open(f"{folder}/{name}", "wb") as out:
@@ -306,10 +314,7 @@ class Refused(Tls):
         self.assertRegex(self.weft(*ps, code=1), "b.crt is no certificate")
 
     def test_another_authority(self):
-        folder = self.other_folder()
-        env = dict(self.env, WEFT_CERTS=folder)
-        self.weft("certs", "init", env=env)
-        self.weft("certs", "issue", "b", env=env)
+        folder = self.other_authority()
         a, url = self.run_node("a")
         said = self.ask("ps", url, who="b", tls=folder, code=3)
         self.assertIn("its certificate is not of this cluster's authority", said)
@@ -325,10 +330,7 @@ class Refused(Tls):
 
     def test_who_refuses_waits_until_it_was_heard(self):
         """Closing while bytes of the other side are on their way resets the connection; the alert may be lost."""
-        folder = self.other_folder()
-        env = dict(self.env, WEFT_CERTS=folder)
-        self.weft("certs", "init", env=env)
-        self.weft("certs", "issue", "b", env=env)
+        folder = self.other_authority()
         a, url = self.run_node("a")
         done = bytes.fromhex("16030300040e000000")  # the last record of what a server says first
         with socket.create_server(("127.0.0.1", 0)) as between, \

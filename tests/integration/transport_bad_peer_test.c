@@ -4,25 +4,6 @@
 
 static weft_node *good;
 
-static void answers(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    weft_register("answers");
-    say("answers ready");
-    weft_msg *m;
-    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m))
-        if (weft_wants_reply(m)) weft_reply(m, 2, NULL, 0);
-}
-
-static void asks(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    weft_msg *m = NULL;
-    int rc = weft_call_name("answers@n", 1, NULL, 0, &m, weft_after(WEFT_SEC(20)));
-    weft_msg_free(m);
-    say("asked %d", rc);
-}
-
 static void setup(void)
 {
     forget_all();
@@ -32,8 +13,8 @@ static void setup(void)
     watch(good);
     HEAR("n up good");
     HEAR("good up n");
-    run_actor(node, answers, NULL, 0);
-    HEAR("answers ready");
+    run_actor(node, echo, NULL, 0);
+    HEAR("echo ready");
 }
 
 static void teardown(void)
@@ -48,8 +29,8 @@ static void expect_dropped(const char *reason)
     char line[200];
     snprintf(line, sizeof line, "n down bad: connection lost: %s", reason);
     HEAR(line);
-    run_actor(good, asks, NULL, 0);
-    HEAR("asked 0");
+    run_actor(good, call_echo, "echo@n", sizeof "echo@n");
+    HEAR("called 0");
     ck_assert_int_eq(heard("n down good", 0), 0);
     ck_assert_int_eq(heard("good down n", 0), 0);
     forget_all();
@@ -192,7 +173,7 @@ static void starts_ahead(weft_writer *w)
 }
 static void does_not_start(weft_writer *w)
 {
-    wf_put_to_name(w, false, weft_cstr("answers"), 5, 1, 0, NULL, 0, WF_FRAME_NO_DEADLINE);
+    wf_put_to_name(w, false, weft_cstr("echo"), 5, 1, 0, NULL, 0, WF_FRAME_NO_DEADLINE);
 }
 static void acknowledges_too_much(weft_writer *w)
 {
@@ -310,7 +291,7 @@ START_TEST(what_is_replayed_is_received_once)
         weft_writer w = weft_writer_on(out, sizeof out);
         start(&w, 0);
         for (uint64_t i = 0; i < 3 + turn; i++) /* all but the last one have been sent before */
-            wf_put_to_name(&w, true, weft_cstr("answers"), 5, 1, i, NULL, 0, WF_FRAME_NO_DEADLINE);
+            wf_put_to_name(&w, true, weft_cstr("echo"), 5, 1, i, NULL, 0, WF_FRAME_NO_DEADLINE);
         put_batch(fd, &w, out);
         for (bool over = false; !over && get_frame(fd, &f);) {
             got += f.counted;

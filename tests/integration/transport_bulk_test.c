@@ -242,6 +242,15 @@ static weft_pid start_large(void)
     return large;
 }
 
+static void expect_the_sink_in_order(void)
+{
+    HEAR("sink hears of the end");
+    HEAR("sink hears that one leaves");
+    ck_assert_int_lt(place_of("sink got a large one"), place_of("sink got a small one"));
+    ck_assert_int_lt(place_of("sink got a small one"), place_of("sink hears of the end"));
+    ck_assert_int_lt(place_of("sink got a small one"), place_of("sink hears that one leaves"));
+}
+
 START_TEST(others_pass_a_large_message)
 {
     weft_pid small = start_small(100), large = start_large();
@@ -252,11 +261,7 @@ START_TEST(others_pass_a_large_message)
     ck_assert_int_eq(heard("sink got", 0), 0);
     ck_assert_int_eq(weft_node_send(a, large, ECHO, NULL, 0), WEFT_OK);
     proxy_allow(&proxy, UINT64_MAX);
-    HEAR("sink hears of the end");
-    HEAR("sink hears that one leaves");
-    ck_assert_int_lt(place_of("sink got a large one"), place_of("sink got a small one"));
-    ck_assert_int_lt(place_of("sink got a small one"), place_of("sink hears of the end"));
-    ck_assert_int_lt(place_of("sink got a small one"), place_of("sink hears that one leaves"));
+    expect_the_sink_in_order();
 }
 END_TEST
 
@@ -268,11 +273,7 @@ START_TEST(what_its_sender_does_comes_after_a_large_message)
     ck_assert_int_eq(weft_node_send(a, small, ECHO, NULL, 0), WEFT_OK);
     proxy_allow(&proxy, UINT64_MAX);
     HEAR("other hears of the end");
-    HEAR("sink hears of the end");
-    HEAR("sink hears that one leaves");
-    ck_assert_int_lt(place_of("sink got a large one"), place_of("sink got a small one"));
-    ck_assert_int_lt(place_of("sink got a small one"), place_of("sink hears of the end"));
-    ck_assert_int_lt(place_of("sink got a small one"), place_of("sink hears that one leaves"));
+    expect_the_sink_in_order();
 }
 END_TEST
 
@@ -313,18 +314,6 @@ static void setup_hand(void)
 static void teardown_hand(void)
 {
     node_down(node);
-}
-
-static void echo(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    weft_register("echo");
-    say("echo ready");
-    weft_msg *m;
-    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
-        if (weft_wants_reply(m)) weft_reply(m, ECHO, weft_data(m), weft_size(m));
-        weft_msg_free(m);
-    }
 }
 
 static int link_with(uint64_t capabilities)

@@ -113,6 +113,27 @@ __attribute__((unused)) static void run_actor(weft_node *n, weft_actor *body, co
     ck_assert_int_eq(weft_node_spawn(n, NULL, body, arg, size, NULL), WEFT_OK);
 }
 
+/* Registered as "echo": answers requests with the same bytes and the tag behind theirs. */
+__attribute__((unused)) static void echo(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_register("echo");
+    say("echo ready");
+    weft_msg *m;
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m))
+        if (weft_wants_reply(m)) weft_reply(m, weft_tag(m) + 1, weft_data(m), weft_size(m));
+}
+
+/* `arg`: "echo@NODE". */
+__attribute__((unused)) static void call_echo(const void *arg, size_t size)
+{
+    (void)size;
+    weft_msg *m = NULL;
+    int rc = weft_call_name(arg, 1, NULL, 0, &m, weft_after(WEFT_SEC(20)));
+    weft_msg_free(m);
+    say("called %d", rc);
+}
+
 __attribute__((unused)) static void node_down(weft_node *n)
 {
     ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(10))), WEFT_OK);

@@ -15,7 +15,7 @@ static void setup(void)
  */
 
 /* Registered as "echo": answers calls with the same bytes, says what else it gets, ends on tag 9. */
-static void echo(const void *arg, size_t size)
+static void talkative_echo(const void *arg, size_t size)
 {
     (void)arg;
     (void)size;
@@ -158,7 +158,7 @@ static void carries(const char *listen)
     weft_node *a = node_up("a", NULL, weft_node_url(b, 0), 0);
     watch(a);
     watch(b);
-    run_actor(b, echo, NULL, 0);
+    run_actor(b, talkative_echo, NULL, 0);
     HEAR("echo ready");
     HEAR("a up b");
     HEAR("b up a");

@@ -145,34 +145,13 @@ START_TEST(each_fault_is_survived)
 END_TEST
 
 /* Without traffic nothing but heartbeats finds out. */
-static void call_b(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    weft_msg *m = NULL;
-    int rc = weft_call_name("echo@b", 1, NULL, 0, &m, weft_after(WEFT_SEC(20)));
-    weft_msg_free(m);
-    say("called %d", rc);
-}
-
-static void echo(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    weft_register("echo");
-    say("echo ready");
-    weft_msg *m;
-    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
-        weft_reply(m, 2, NULL, 0);
-        weft_msg_free(m);
-    }
-}
-
 START_TEST(a_call_waits_while_the_link_is_resumed)
 {
     run_actor(b, echo, NULL, 0);
     HEAR("echo ready");
     for (int i = 1; i <= 3; i++) {
         proxy_do(&proxy, i == 2 ? PROXY_CUT : PROXY_HANG);
-        run_actor(a, call_b, NULL, 0);
+        run_actor(a, call_echo, "echo@b", sizeof "echo@b");
         ck_assert_int_ge(heard("called 0", i), i);
     }
     ck_assert_int_eq(heard("a down", 0), 0);
@@ -296,7 +275,7 @@ START_TEST(an_expired_window_ends_the_link)
     HEAR("monitors");
     proxy_close_to_all(&proxy, true, NULL);
     proxy_do(&proxy, PROXY_CUT);
-    run_actor(a, call_b, NULL, 0);
+    run_actor(a, call_echo, "echo@b", sizeof "echo@b");
     HEAR("a down b: connection lost: ");
     HEAR("b down a: connection lost: ");
     HEAR("monitor says 4");

@@ -26,19 +26,6 @@ static void teardown(void)
 /* ---- A node made by hand -----------------------------------------------------------------------------------------
  */
 
-static void echo(const void *arg, size_t size)
-{
-    (void)arg;
-    (void)size;
-    weft_register("echo");
-    say("echo ready");
-    weft_msg *m;
-    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
-        if (weft_wants_reply(m)) weft_reply(m, weft_tag(m) + 1, weft_data(m), weft_size(m));
-        weft_msg_free(m);
-    }
-}
-
 START_TEST(a_node_can_be_written_by_hand)
 {
     uint8_t out[256];
