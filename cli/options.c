@@ -54,17 +54,22 @@ static const struct option options[] = {
                   "WEFT_WIRE", FIELD(wire), 0, 1, 2},
     [CLI_META] = {"meta", 0, LIST, "KEY=VALUE", "what this node says of itself to all others; may be repeated",
                   "WEFT_META", FIELD(meta), 0, 0, 0},
-    [CLI_PROBE] = {"probe", 0, SECONDS, "SECONDS", "how often it looks whether another node is there (default: 1)",
-                   "WEFT_PROBE", FIELD(probe), 0, 0, 3600},
-    [CLI_SUSPICION] = {"suspicion", 0, NUMBER, "N",
-                       "after so many of these periods a suspect is down (default: as many as the resume window has)",
-                       "WEFT_SUSPICION", FIELD(suspicion), 0, 1, 1000},
-    [CLI_PARTITION] =
-        {"partition", 0, TEXT, "POLICY",
-         "none; majority: the side with most nodes goes on; or how many there have to be (default: none)",
-         "WEFT_PARTITION", FIELD(partition), 0, 0, 0},
-    [CLI_MINORITY] = {"minority", 0, TEXT, "ACTION", "what others do: refuse some calls, or end (default: refuse)",
-                      "WEFT_MINORITY", FIELD(minority), 0, 0, 0},
+    [CLI_PROBE] = {"probe", 0, SECONDS, "SECONDS",
+                   "how often it looks whether another node is there (default: as --heartbeat)", "WEFT_PROBE",
+                   FIELD(probe), 0, 0, 3600},
+    [CLI_SUSPICION] =
+        {"suspicion", 0, NUMBER, "N",
+         "after so many --probe periods, times log10 of the number of nodes, a suspect is down (default: one more "
+         "than fit into --resume-window, at least 4)",
+         "WEFT_SUSPICION", FIELD(suspicion), 0, 1, 1000},
+    [CLI_PARTITION] = {"partition", 0, TEXT, "POLICY",
+                       "none; majority: the side with more than half of all nodes goes on; N: a side with at least N "
+                       "(default: none)",
+                       "WEFT_PARTITION", FIELD(partition), 0, 0, 0},
+    [CLI_MINORITY] =
+        {"minority", 0, TEXT, "ACTION",
+         "with --partition, what a node on another side does: refuse some calls, or also end (default: refuse)",
+         "WEFT_MINORITY", FIELD(minority), 0, 0, 0},
     [CLI_LOG] = {"log", 0, TEXT, "LEVEL", "debug, info, warn, error or silent; json, or json:LEVEL, for JSON lines",
                  "WEFT_LOG", FIELD(log), 0, 0, 0},
     [CLI_DRAIN] = {"drain", 0, SECONDS, "SECONDS", "how long actors may take to end (default: 10)", "WEFT_DRAIN",

@@ -81,11 +81,13 @@ static int partition(const struct cli *c, weft_node_options *o)
         o->partition = WEFT_PARTITION_QUORUM;
         o->quorum = (uint32_t)quorum;
     } else if (strcmp(policy, "none") != 0) {
-        return cli_fail(c, CLI_USAGE, "--partition %s: none, majority, or a number of nodes", policy);
+        return cli_fail(c, CLI_USAGE, "--partition %s: none, majority, or a number of nodes from 1 to 4096", policy);
     }
     o->partition_ends = action != NULL && strcmp(action, "end") == 0;
     if (action != NULL && !o->partition_ends && strcmp(action, "refuse") != 0)
         return cli_fail(c, CLI_USAGE, "--minority %s: refuse or end", action);
+    if (action != NULL && o->partition == WEFT_PARTITION_NONE)
+        return cli_fail(c, CLI_USAGE, "--minority needs --partition, which says what a minority is");
     return CLI_OK;
 }
 

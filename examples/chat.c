@@ -50,7 +50,9 @@ WEFT_MESSAGE(came, 4, CAME) /* published to those who keep a room: the sender go
 #define MOVE(F) F(str, nick) F(str, what)
 WEFT_MESSAGE(move, 8, MOVE) /* published in a room by its owner: somebody came, left, or goes by another nick now */
 #define ROLL(F) F(pid, session) F(str, nick)
-WEFT_MESSAGE(roll, 9, ROLL) /* from the owner of a room to who begins to keep it: one who is there */
+WEFT_MESSAGE(
+    roll, 9,
+    ROLL) /* between the owner of a room and who keeps it, too: one who is there; without a nick: not any more */
 #define OLD(F) F(str, nick) F(str, text) F(uint, id) F(str, room)
 WEFT_MESSAGE(old, 5, OLD) /* a line of the past, from the owner of a room; without a nick: what these were */
 

@@ -90,7 +90,7 @@ static void flush(struct wf_worker *w)
     while (w->outbox_mask != 0) wf_outbox_flush(w, (uint32_t)__builtin_ctzll(w->outbox_mask));
 }
 
-static bool has_posts(struct wf_worker *w, memory_order order)
+static bool has_posts(const struct wf_worker *w, memory_order order)
 {
     return atomic_load_explicit(&w->inbox, order) != NULL || atomic_load_explicit(&w->room_calls, order) != NULL;
 }
@@ -98,9 +98,7 @@ static bool has_posts(struct wf_worker *w, memory_order order)
 bool wf_worker_is_at_rest(const struct wf_worker *w)
 {
     /* Relaxed: what other threads post is heard sooner or later; what this one does, at once. */
-    return w->ready_count == 0 && w->outbox_mask == 0 &&
-           atomic_load_explicit(&w->inbox, memory_order_relaxed) == NULL &&
-           atomic_load_explicit(&w->room_calls, memory_order_relaxed) == NULL;
+    return w->ready_count == 0 && w->outbox_mask == 0 && !has_posts(w, memory_order_relaxed);
 }
 
 static void poll_until(struct wf_worker *w, int64_t deadline)

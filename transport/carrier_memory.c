@@ -35,9 +35,7 @@ struct wf_memory_carrier {
     struct wf_sim_world *world;
     unsigned host;
     bool listening, accepting;
-    char url[WF_URL_TEXT];
     struct wf_list conns;
-    uint32_t count;
 };
 
 struct memory_conn {
@@ -45,7 +43,7 @@ struct memory_conn {
     struct wf_link in_carrier;
     struct memory_conn *other; /* NULL: there is none yet, or no more */
     unsigned refs, peer;       /* the other's host */
-    bool dialing, closed, paused, trusted;
+    bool dialing, closed, paused;
     bool sending; /* on_sent will come */
     bool stalled; /* when the other has taken some */
     char reason[WF_REASON_TEXT], url[WF_URL_TEXT];
@@ -123,7 +121,6 @@ static void conn_release(struct wf_conn *base)
     drop_packets(c);
     if (c->other != NULL) c->other->other = NULL;
     wf_unlink(&c->in_carrier);
-    carrier_of(c)->count--;
     free(c);
 }
 
@@ -176,7 +173,7 @@ static void on_down(struct wf_worker *none, struct wf_timer *t)
 
 /* ---- Receiving ------------------------------------------------------------------------------------------------- */
 
-/* Whether the receiving side goes on. */
+/* Hands one packet over; says in `paused` whether the next may follow. */
 static void take(struct memory_conn *c, const struct packet *p)
 {
     char why[WF_REASON_TEXT];
@@ -202,6 +199,12 @@ static void take(struct memory_conn *c, const struct packet *p)
     c->paused = r == WF_RECEIVE_PAUSE;
 }
 
+static void await_next(struct memory_conn *c)
+{
+    struct wf_link *first = wf_list_first(&c->in);
+    if (!c->paused && first != NULL) arm(c, &c->arrive, WF_CONTAINER(first, struct packet, link)->at);
+}
+
 static void on_arrive(struct wf_worker *none, struct wf_timer *t)
 {
     struct memory_conn *c = WF_CONTAINER(t, struct memory_conn, arrive);
@@ -223,8 +226,7 @@ static void on_arrive(struct wf_worker *none, struct wf_timer *t)
         other->stalled = false;
         arm(other, &other->sent, wf_sim_now(w) + wf_sim_delay(w));
     }
-    if (!c->paused && !wf_list_empty(&c->in))
-        arm(c, &c->arrive, WF_CONTAINER(wf_list_first(&c->in), struct packet, link)->at);
+    await_next(c);
     conn_release(&c->base);
 }
 
@@ -233,7 +235,7 @@ static void on_resume(struct wf_worker *none, struct wf_timer *t)
     struct memory_conn *c = WF_CONTAINER(t, struct memory_conn, resume);
     (void)none;
     c->paused = false;
-    if (!wf_list_empty(&c->in)) arm(c, &c->arrive, WF_CONTAINER(wf_list_first(&c->in), struct packet, link)->at);
+    await_next(c);
 }
 
 static void conn_resume(struct wf_conn *base)
@@ -245,7 +247,6 @@ static void conn_resume(struct wf_conn *base)
 static void conn_trust(struct wf_conn *base, size_t message_max)
 {
     struct memory_conn *c = (struct memory_conn *)base;
-    c->trusted = true;
     c->message_max = message_max;
     wf_heap_remove(&world_of(c)->events, &c->limit);
 }
@@ -327,7 +328,6 @@ static struct memory_conn *conn_new(struct wf_memory_carrier *k, void *tag, unsi
     c->down.fire = on_down;
     c->limit.fire = on_limit;
     wf_list_push(&k->conns, &c->in_carrier);
-    k->count++;
     arm(c, &c->limit, wf_sim_now(k->world) + (tag == NULL ? stranger_time(k) : DIAL_TIME));
     return c;
 }
@@ -340,7 +340,7 @@ static struct wf_memory_carrier *listener_of(const struct wf_sim_world *w, const
         if (strcmp(its, url) != 0) continue;
         const struct wf_sim_host *h = &w->host[*peer];
         bool open = h->node != NULL && !h->isolated && h->carrier->accepting && h->carrier->listening;
-        return open && strcmp(h->carrier->url, url) == 0 ? h->carrier : NULL;
+        return open ? h->carrier : NULL;
     }
     *peer = 0;
     return NULL;
@@ -402,7 +402,6 @@ static int carrier_listen(struct wf_carrier *base, const char *url, int mode, ch
         return WEFT_EADDRESS;
     }
     k->listening = true;
-    snprintf(k->url, sizeof k->url, "%s", url);
     snprintf(bound, WF_URL_TEXT, "%s", url);
     return WEFT_OK;
 }
@@ -424,7 +423,7 @@ static void carrier_destroy(struct wf_carrier *base)
     k->listening = false;
     WF_LIST_EACH(at, &k->conns)
         conn_close(&WF_CONTAINER(at, struct memory_conn, in_carrier)->base, "this node stops");
-    while (k->count > 0) WF_ASSERT(k->world->sim.go_on(&k->world->sim, WEFT_FOREVER));
+    while (!wf_list_empty(&k->conns)) WF_ASSERT(k->world->sim.go_on(&k->world->sim, WEFT_FOREVER));
     free(k);
 }
 

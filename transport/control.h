@@ -41,9 +41,9 @@ enum {
     WF_CONTROL_GROUPS = 10,
 };
 
-/* `what`: WF_NOTIFY_FATAL: this node cannot be part of the cluster (its name is taken), `why` says so.
- * WF_NOTIFY_STOP: somebody asks the node to stop; `why` is the number of milliseconds for draining, in text.
- * Runs on a worker: must not block, nor stop the node itself. */
+/* `what`: WF_NOTIFY_FATAL: this node cannot be part of the cluster (its name is taken), or is to end in a minority;
+ * `why` says so. WF_NOTIFY_STOP: somebody asks the node to stop; `why` is the number of milliseconds for draining, in
+ * text. Runs on a worker: must not block, nor stop the node itself. */
 enum { WF_NOTIFY_FATAL = 1, WF_NOTIFY_STOP = 2 };
 WEFT_API void wf_transport_watch(weft_node *node, void (*notify)(void *arg, int what, const char *why), void *arg);
 /* 1 and the reason if the node cannot be part of the cluster; else 0. Any thread. */

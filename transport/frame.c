@@ -1,9 +1,7 @@
 #include "frame.h"
 
 #include "frame_read.h"
-#include "names.h"
 #include "swim_wire.h"
-#include "topic_trie.h"
 
 #include <stdio.h>
 
@@ -85,12 +83,8 @@ static void get_items(weft_reader *r, struct wf_frame *f)
 /* to or name, from, tag, ref, body: five values. */
 static void get_message(weft_reader *r, struct wf_frame *f, bool by_name)
 {
-    if (by_name) {
-        f->name = weft_get_str(r);
-        if (r->error == 0 && wf_name_check(f->name) < 0) wf_read_fault(r);
-    } else {
-        f->to = weft_get_uint(r);
-    }
+    if (by_name) f->name = wf_read_name(r);
+    else f->to = weft_get_uint(r);
     f->from = weft_get_uint(r);
     f->tag = wf_read_tag(r);
     f->ref = weft_get_uint(r);

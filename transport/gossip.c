@@ -10,8 +10,9 @@
  *     was, and `settle` looks at them afterwards. Whoever finds no room among the notes makes it look at all. */
 #include "cluster.h"
 
+#include "typed.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool can_gossip(const struct wf_cluster *c, const struct wf_session *s)
@@ -28,8 +29,8 @@ static bool on_send(void *arg, uint64_t to, const void *frame, size_t size)
     if (s == NULL || s->state != WF_STATE_UP || !can_gossip(c, s)) return false;
     struct wf_batch *b = wf_batch_new(s, size);
     if (b == NULL) return false;
-    memcpy(b->data + b->size, frame, size);
-    weft_writer w = {.size = size};
+    weft_writer w = wf_batch_writer(b);
+    wf_pack_raw(&w, frame, size);
     wf_session_say_first(s, b, &w);
     return true;
 }

@@ -56,7 +56,10 @@ int wf_meta_options(struct wf_meta *m, const weft_node_options *o)
         int rc = equals == NULL ? WEFT_EINVAL : set(m, weft_str(entry, (size_t)(equals - entry)), equals + 1);
         if (rc == WEFT_OK) continue;
         weft_log(WEFT_ERROR, "node option meta: %s: %s", entry == NULL ? "(null)" : entry,
-                 equals == NULL ? "not KEY=VALUE" : weft_strerror(rc));
+                 equals == NULL
+                     ? "not KEY=VALUE"
+                     : "at most 16 entries, keys of 1 to 32 and values of up to 128 bytes, 512 together, no control "
+                       "characters");
         return rc;
     }
     return WEFT_OK;

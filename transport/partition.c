@@ -38,8 +38,8 @@ static bool grow(struct wf_partition *p)
 
 void wf_partition_review(struct wf_partition *p, const struct wf_swim_member *m)
 {
-    struct wf_base_member *known = find(p, m->node);
     if (p->policy != WEFT_PARTITION_MAJORITY) return;
+    struct wf_base_member *known = find(p, m->node);
     if (m->state == WF_SWIM_LEFT) {
         if (known != NULL) drop(p, known);
         return;
@@ -95,9 +95,8 @@ static int64_t shrink(struct wf_partition *p, const struct wf_swim *s, int64_t n
 {
     bool gone = false;
     for (uint32_t i = 0; i < p->count; i++) {
-        const struct wf_swim_member *m = wf_swim_find(s, p->base[i].node);
-        bool there = m != NULL && wf_swim_present(m);
-        if (there && m != s->self && !counts(s, m->node, true)) p->quiet_since = now;
+        bool there = counts(s, p->base[i].node, false);
+        if (there && !counts(s, p->base[i].node, true)) p->quiet_since = now;
         gone = gone || !there;
     }
     if (p->few) p->quiet_since = now;
@@ -105,8 +104,7 @@ static int64_t shrink(struct wf_partition *p, const struct wf_swim *s, int64_t n
     int64_t at = p->quiet_since + wf_swim_longest(s);
     if (now < at) return at;
     for (uint32_t i = 0; i < p->count;) {
-        const struct wf_swim_member *m = wf_swim_find(s, p->base[i].node);
-        if (m == NULL || !wf_swim_present(m)) drop(p, &p->base[i]);
+        if (!counts(s, p->base[i].node, false)) drop(p, &p->base[i]);
         else i++;
     }
     return WEFT_FOREVER;

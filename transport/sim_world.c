@@ -1,6 +1,7 @@
 /* transport/sim_world.c -- nodes and their network in one thread: see sim_world.h. */
 #include "sim_world.h"
 
+#include "hash.h"
 #include "transport.h"
 #include "worker.h"
 
@@ -17,7 +18,7 @@ int64_t wf_sim_now(const struct wf_sim_world *w)
 void wf_sim_note(struct wf_sim_world *w, uint64_t what, uint64_t size)
 {
     const uint64_t words[] = {(uint64_t)wf_sim_now(w), what, size};
-    for (size_t i = 0; i < WF_COUNT(words); i++) w->trace = (w->trace ^ words[i]) * UINT64_C(0x100000001B3);
+    for (size_t i = 0; i < WF_COUNT(words); i++) w->trace = wf_mix(w->trace ^ words[i]);
 }
 
 int64_t wf_sim_delay(struct wf_sim_world *w)

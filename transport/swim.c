@@ -85,7 +85,7 @@ void wf_swim_greet(struct wf_swim *s, uint64_t node)
 
 static int64_t least_suspicion(const struct wf_swim *s)
 {
-    return s->o.period * s->o.suspicion * WF_MAX(1000, 434 * (int64_t)wf_swim_logarithm(s->present)) / 1000;
+    return s->o.period * s->o.suspicion / 1000 * WF_MAX(1000, 434 * (int64_t)wf_swim_logarithm(s->present));
 }
 
 int64_t wf_swim_longest(const struct wf_swim *s)

@@ -3,7 +3,7 @@
  *
  * Design notes.
  * (1) A state machine and nothing else: no clock, no sockets, no threads. Its owner says what came and what time it
- *     is; it says whom to send what, and which member has changed. The same code is to run in a node and runs, a
+ *     is; it says whom to send what, and which member has changed. The same code runs in a node (gossip.c) and, a
  *     thousand times over, in the test that compares it with the paper (tests/unit/transport/swim_net.h,
  *     bench/swim.c).
  * (2) A member is one run of a process: `node`, its random incarnation. Who restarts is another member, of the same

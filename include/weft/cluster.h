@@ -14,7 +14,7 @@ enum {
     WEFT_META_BYTES_MAX = 512, /* keys and values of one node together */
 };
 
-/* They travel to the command line: append only. */
+/* The values are those of the table of peers. */
 typedef enum {
     WEFT_MEMBER_CONNECTING, /* it is there, but there is no link with it yet, or no more */
     WEFT_MEMBER_UP,
@@ -28,8 +28,10 @@ struct weft_member {
     char name[65];
     weft_member_state state;
     bool self;
-    char reason[128]; /* of SUSPECT and DOWN: why; of this node: "in a minority: 2 of 5 nodes are there", or "" */
-    int64_t since;    /* ns in this state */
+    /* of SUSPECT, DOWN and LEFT, and of CONNECTING if there was a link: why; of this node: "in a minority: 2 of 5
+     * nodes are there", or "" */
+    char reason[128];
+    int64_t since; /* ns in this state; 0 of this node */
     uint32_t meta_count;
     struct {
         char key[WEFT_META_KEY_MAX + 1];

@@ -76,7 +76,8 @@ WEFT_API int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, vo
                              int64_t deadline);
 
 /* [A] From now on the calling actor gets WEFT_TAG_NODE_UP, WEFT_TAG_NODE_SUSPECT and WEFT_TAG_NODE_DOWN messages in
- * its system lane, first one NODE_UP for each node that is linked already. A suspect is a node whose link is broken
+ * its system lane, first one NODE_UP for each node that is linked already, behind it NODE_SUSPECT if it is one, and
+ * MINORITY if that is so. A suspect is a node whose link is broken
  * and being resumed, or that does not answer others: what is sent to it waits. Then comes NODE_UP again, and nothing
  * was lost, or NODE_DOWN. With a policy for partitions (weft_node_options.partition) WEFT_TAG_MINORITY says that this
  * node has lost the others, `reason` how many, and WEFT_TAG_MAJORITY that they are back. Their body is a struct

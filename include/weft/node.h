@@ -48,16 +48,18 @@ typedef struct {
     /* A lost connection is dialled again for so long, and the link goes on without loss; what is sent meanwhile
      * waits. Then the node is down. Default 10 s. */
     int64_t resume_window;
-    /* Membership (docs/membership.md): how often this node probes another one, default as `heartbeat`; after how many
-     * periods, times log10 of the number of nodes, a suspect is down, also if the window is still open: default as
-     * many as fit into the window, at least 4. */
+    /* Membership (docs/membership.md): how often this node probes another one, ns, default as `heartbeat`; after how
+     * many periods, times log10 of the number of nodes, a suspect is down, also if the window is still open: at most
+     * 1000, default one more than fit into the window, at least 4. */
     int64_t probe_period;
     int suspicion;
     const char *const *meta; /* what this node says of itself, "KEY=VALUE": weft/cluster.h */
     size_t meta_count;
     weft_partition partition; /* what it does when it reaches only a part of the cluster; default: nothing */
     uint32_t quorum;          /* of WEFT_PARTITION_QUORUM: how many nodes there have to be, itself among them */
-    bool partition_ends; /* in a minority for good, weft_main and `weft run` end, instead of refusing some calls */
+    /* weft_main and `weft run` also end when their node is in a minority, suspects counted as there; others go on,
+     * and refuse some calls. */
+    bool partition_ends;
     /* An actor that has waited in weft_recv* or weft_sleep for this long (at most twice as long) is parked: what its
      * stack holds is put aside and the stack's memory given back, until it next runs. Not if its deadline is nearer
      * than ten times this. Nobody else may use its stack meanwhile: see weft_spawn_options.shares_stack. Default 1 s;
@@ -120,11 +122,13 @@ WEFT_API uint64_t weft_node_incarnation(const weft_node *node);
 /* [T] The URL of the i-th listener with its real port, or NULL past the last. Lives as long as the node. */
 WEFT_API const char *weft_node_url(const weft_node *node, size_t i);
 
-/* The body of WEFT_TAG_NODE_UP, _SUSPECT and _DOWN, see weft_watch_nodes. */
+/* The body of WEFT_TAG_NODE_UP, _SUSPECT and _DOWN, see weft_watch_nodes; of WEFT_TAG_MINORITY and _MAJORITY, too:
+ * name and incarnation are then those of this node. */
 struct weft_node_news {
     uint64_t incarnation;
     char name[65];
-    /* of NODE_DOWN and NODE_SUSPECT: "no heartbeat for 5.0 s", "left", "found to be down by node b"; else "" */
+    /* of NODE_DOWN and NODE_SUSPECT: "no heartbeat for 5.0 s", "left", "found to be down by node b"; of MINORITY: "in
+     * a minority: 2 of 5 nodes are there"; else "" */
     char reason[128];
 };
 /* [T] 0, or WEFT_EFORMAT if `m` is no such message. */

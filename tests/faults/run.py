@@ -380,6 +380,8 @@ def main():
         return 77
     faults = QUICK if settings.quick else FAULTS
     faults = [f for f in faults if not settings.names or any(f.title.startswith(n) for n in settings.names)]
+    if not faults:
+        parser.error(f"no fault begins with: {' '.join(settings.names)}")
     settings.options = QUICK_DETECTOR if settings.quick else []
     if settings.quick:
         settings.messages, settings.nodes = 20000, 3
