@@ -55,7 +55,7 @@ void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *
         m->post.flags = WF_MSG_PUBLISH;
         m->from = body->from;
         m->tally = tally;
-        wf_tally_keep(tally);
+        if (tally != NULL) wf_tally_keep(tally);
         add(in, i, &m->post);
     }
     if (queues) wf_topics_choose_inbound(node, in, body);

@@ -167,7 +167,7 @@ static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool i
         m->from = body->from;
         m->ref = in_vain;
         m->tally = tally;
-        wf_tally_keep(tally);
+        if (WF_UNLIKELY(tally != NULL)) wf_tally_keep(tally);
         wf_worker_send(w, i, &m->post);
         if (now && w->outbox[i].count > 0) wf_outbox_flush(w, i);
         handed += !in_vain || all > atomic_load_explicit(&there->awaited, memory_order_relaxed);
@@ -389,6 +389,8 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     struct delivery d = {.wa = wf_actors_of(w), .body = body, .awaiting = &awaiting};
     struct choice c = {.self = self, .body = body};
     uint32_t handed = publish_across(w, body, in_vain, m != NULL && m->count >= MANY_HERE, tally), waited_for = 0;
+    /* Here and not at the end: who is killed while he waits for room does not come back. */
+    if (WF_UNLIKELY(tally != NULL)) wf_tally_end(w, tally, 0);
     deliver(&d, m);
     choose(&c, m);
     const struct wf_route *route = wf_node_of(w)->route;
@@ -396,10 +398,7 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     if (WF_UNLIKELY(c.far != NULL)) choice_free(&c);
     if (WF_UNLIKELY(awaiting.count > 0)) waited_for = wf_awaiting_give(self, &awaiting, body);
     else wf_body_drop(w, body);
-    if (WF_UNLIKELY(reach != NULL)) {
-        reach->here = d.delivered + c.handed + waited_for;
-        wf_tally_end(w, tally, 0);
-    }
+    if (WF_UNLIKELY(reach != NULL)) reach->here = d.delivered + c.handed + waited_for;
     return (int)(handed + d.delivered + c.handed + waited_for + (nodes > 0 ? (uint32_t)nodes : 0));
 }
 

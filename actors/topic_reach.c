@@ -21,7 +21,7 @@ struct wf_tally *wf_tally_new(weft_pid to, uint64_t ref)
 
 void wf_tally_keep(struct wf_tally *t)
 {
-    if (t != NULL) atomic_fetch_add_explicit(&t->left, 1, memory_order_relaxed); /* the caller has one */
+    atomic_fetch_add_explicit(&t->left, 1, memory_order_relaxed); /* the caller has one */
 }
 
 bool wf_tally_done(struct wf_tally *t, uint32_t count)
@@ -66,14 +66,13 @@ int wf_reach_begin(struct wf_reach *r, struct wf_actor *self, uint32_t nodes)
 uint64_t wf_reach_ask(struct wf_reach *r, uint64_t node)
 {
     struct wf_asking *s = &r->asking;
-    if (r->used == (r->held->size / sizeof(struct weft_answer))) {
+    if (s->count == r->held->size / sizeof(struct weft_answer)) {
         r->unasked++;
         return 0;
     }
-    s->slots[r->used] = (struct weft_answer){.from = {node, 0}, .error = WF_ANSWER_OPEN};
-    s->count = ++r->used;
+    s->slots[s->count] = (struct weft_answer){.from = {node, 0}, .error = WF_ANSWER_OPEN};
     s->open++;
-    return s->first + r->used - 1;
+    return s->first + s->count++;
 }
 
 void wf_reach_lost(struct wf_reach *r, uint64_t ref)
@@ -95,7 +94,7 @@ static void sum_up(struct wf_reach *r, struct weft_reach *out)
     uint64_t own = wf_node_of(r->self->task.worker)->incarnation;
     uint64_t here = r->here;
     *out = (struct weft_reach){.silent = r->unasked};
-    for (size_t i = 0; i < r->used; i++) {
+    for (size_t i = 0; i < r->asking.count; i++) {
         struct weft_answer *at = &r->asking.slots[i];
         uint32_t count = at->answer == NULL ? 0 : answered(at);
         if (at->from.node == own) {
@@ -119,8 +118,8 @@ int wf_reach_end(struct wf_reach *r, struct weft_reach *out, int64_t deadline)
         s->waiting = true;
         wf_patrol_add(r->self);
         while (rc == WEFT_OK && s->open > 0) {
-            s->need = s->got +
-                      s->open; /* each answer and each failure wakes it when it is the last, or changes this */
+            /* Each answer and each failure wakes it when it is the last, or changes this. */
+            s->need = s->got + s->open;
             rc = wf_task_wait(deadline, "an answer");
         }
         wf_unlink(&s->on_calls);

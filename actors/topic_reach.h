@@ -36,7 +36,6 @@ struct wf_reach {
     struct wf_actor *self;
     struct wf_asking asking;
     weft_msg *held;   /* with the slots */
-    size_t used;      /* of them */
     uint32_t here;    /* handed out by the publisher itself */
     uint32_t unasked; /* nodes that cannot answer */
 };

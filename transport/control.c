@@ -151,6 +151,7 @@ struct listing {
     weft_writer *w;
     struct called *nodes;
     size_t node_count;
+    size_t last;    /* that was asked for */
     uint32_t count; /* of entries seen; then of entries to come */
     bool counted;
 };
@@ -175,23 +176,32 @@ static bool list_nodes(struct listing *l, const struct wf_transport *t)
     return l->nodes != NULL;
 }
 
+/* The node of the row before is likely to be that of this one, too. */
+static const char *node_of(struct listing *l, uint64_t incarnation)
+{
+    for (size_t i = 0; i < l->node_count; i++) {
+        size_t at = (l->last + i) % l->node_count;
+        if (l->nodes[at].incarnation != incarnation) continue;
+        l->last = at;
+        return l->nodes[at].name;
+    }
+    return "";
+}
+
 /* The first values of a row. False: it is only counted, or there is no place for it. */
 static bool begin_row(struct listing *l, uint32_t values, weft_text name, weft_pid pid)
 {
     char text[WEFT_PID_TEXT];
-    const char *node = "";
     if (!l->counted) l->count++;
     if (!l->counted || l->count == 0) {
         if (l->counted) l->w->error = WEFT_EFULL; /* it came meanwhile: once more */
         return false;
     }
     l->count--;
-    for (size_t i = 0; i < l->node_count; i++)
-        if (l->nodes[i].incarnation == pid.node) node = l->nodes[i].name;
     weft_put_array(l->w, values);
     weft_put_str(l->w, name);
     put_text(l->w, weft_pid_format(pid, text));
-    put_text(l->w, node);
+    put_text(l->w, node_of(l, pid.node));
     return true;
 }
 
@@ -250,19 +260,22 @@ static void say_error(const weft_msg *ask, const char *text)
 /* Tables may grow between measuring and writing: then once more. */
 static void answer(const weft_msg *ask, void (*put)(weft_writer *w, const struct answer *a), const struct answer *a)
 {
+    int error = 0;
     for (int tries = 0; tries < 5; tries++) {
         weft_writer measure = weft_writer_on(NULL, 0);
         put(&measure, a);
         size_t room = measure.size + 4096;
         uint8_t *buffer = malloc(room);
+        error = WEFT_ENOMEM;
         if (buffer == NULL) break;
         weft_writer w = weft_writer_on(buffer, room);
         put(&w, a);
         if (w.error == 0) (void)weft_reply(ask, weft_tag(ask), buffer, w.size);
         free(buffer);
         if (w.error == 0) return;
+        error = w.error;
     }
-    say_error(ask, "out of memory");
+    say_error(ask, error == WEFT_ENOMEM ? "out of memory" : "it changes faster than it can be listed; ask again");
 }
 
 static void on_stop(struct wf_transport *t, const weft_msg *ask)

@@ -165,11 +165,10 @@ static void given_up(struct wf_cluster *c, struct wf_dialer *d)
         d->give_up_at += WF_GIVE_UP;
         return;
     }
-    if (p != NULL && p->state == WF_PEER_CONNECTING) {
-        pf_mutex_lock(c->t->lock);
-        p->state = WF_PEER_DOWN;
-        snprintf(p->reason, sizeof p->reason, "not reached: %.100s", d->last);
-        pf_mutex_unlock(c->t->lock);
+    if (p != NULL && p->state == WF_PEER_CONNECTING && p->session == NULL) {
+        char why[WF_REASON_TEXT];
+        snprintf(why, sizeof why, "not reached: %.100s", d->last);
+        wf_peers_gone(c, p, why, false);
     }
     dialer_free(d);
 }

@@ -128,26 +128,38 @@ START_TEST(a_publisher_waits_for_a_subscriber_that_wants_it_until_the_deadline)
 }
 END_TEST
 
+/* n: 1: wants to know how many it reaches. */
 static void publish_on(const void *arg, size_t size)
 {
-    (void)arg, (void)size;
-    for (int64_t i = 0; i < 4; i++) (void)publish_value(i);
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    struct weft_reach reach;
+    for (int64_t i = 0; i < 4; i++) {
+        if (k.n == 0) (void)publish_value(i);
+        else (void)weft_publish_reach("job.new", NEWS, &i, sizeof i, &reach, WEFT_FOREVER);
+    }
     want(false); /* it was killed */
 }
 
-static void killed_body(const void *arg, size_t size)
+static void kill_a_publisher(int64_t kind)
 {
-    (void)arg, (void)size;
     weft_spawn_options o = {.worker = 1, .mailbox_max = 3};
     weft_pid to = kid_with(sleeper, (struct kid){.n = WEFT_SEC(3600)}, &o);
     weft_pid more = kid_with(sleeper, (struct kid){.n = WEFT_SEC(3600)}, &o);
     hear(READY), hear(READY);
-    weft_pid from = kid_on(1, publish_on, 0);
+    weft_pid from = kid_on(1, publish_on, kind);
     await_wait(from, "room in a mailbox");
     want_int(weft_kill(from), 0);
     await_end(from);
     want_int(weft_stop(to), 0);
     want_int(weft_stop(more), 0);
+    await_end(to), await_end(more);
+}
+
+static void killed_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int64_t kind = 0; kind <= 1; kind++) kill_a_publisher(kind);
 }
 
 START_TEST(a_publisher_killed_while_it_waits_leaves_nothing)
