@@ -218,7 +218,6 @@ int main(void)
 {
     Suite *s = suite_create("cluster_groups");
     TCase *c = tcase_create("groups");
-    tcase_set_timeout(c, 60);
     tcase_add_test(c, members_of_all_nodes_get_what_is_sent);
     tcase_add_test(c, a_lost_node_leaves_and_comes_back);
     tcase_add_test(c, a_snapshot_of_thousands_and_their_end);

@@ -217,7 +217,6 @@ int main(void)
 {
     Suite *s = suite_create("cluster_names");
     TCase *c = tcase_create("names");
-    tcase_set_timeout(c, 60);
     tcase_add_test(c, a_name_is_found_on_every_node_until_its_actor_ends);
     tcase_add_test(c, a_name_is_known_before_what_its_actor_sends_next);
     tcase_add_test(c, names_of_a_node_that_is_gone_are_gone);

@@ -414,7 +414,6 @@ int main(void)
 {
     Suite *s = suite_create("cluster_topics");
     TCase *c = tcase_create("topics");
-    tcase_set_timeout(c, 60);
     tcase_add_test(c, one_member_of_the_cluster_gets_each_message);
     tcase_add_test(c, nothing_is_lost_or_doubled_while_members_come_and_go);
     tcase_add_test(c, a_lost_node_gets_nothing_more_and_is_back_when_it_is_linked_again);

@@ -72,6 +72,7 @@ static const uint8_t kinds[] = {
     WF_FRAME_PEERS,
     WF_FRAME_INTEREST,
     WF_FRAME_ACK,
+    WF_FRAME_CHUNK,
     WF_FRAME_START,
     16,
     17,
@@ -96,6 +97,7 @@ static const uint8_t kinds[] = {
     WF_FRAME_TABLE,
     WF_FRAME_GROUP_SEND,
     WF_FRAME_PUBLISH_TO,
+    WF_FRAME_RETAINED,
     60,
     61,
     62,
@@ -258,11 +260,13 @@ START_TEST(who_never_acknowledges_is_dropped)
     uint8_t out[64];
     struct wf_frame f;
     int fd = link_that_can_resume();
-    while (get_frame(fd, &f)) {
+    int64_t patience = weft_after(WEFT_SEC(30));
+    for (bool heard_by = true; heard_by && get_frame(fd, &f);) {
+        ck_assert_int_lt(weft_now(), patience);
         if (f.kind != WF_FRAME_PING) continue;
         weft_writer w = weft_writer_on(out, sizeof out);
         wf_put_number(&w, WF_FRAME_PONG, f.number);
-        put_batch(fd, &w, out);
+        heard_by = try_batch(fd, &w, out); /* not: the node has closed meanwhile */
     }
     expect_dropped("does not acknowledge what it gets");
     close(fd);
@@ -311,7 +315,6 @@ int main(void)
 {
     Suite *s = suite_create("transport_bad_peer");
     TCase *t = tcase_create("bad peers");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, malformed_frames_end_the_link, 0, WAYS);
     tcase_add_loop_test(t, what_should_not_be_said_ends_the_link, 0, (int)(sizeof bad_words / sizeof bad_words[0]));

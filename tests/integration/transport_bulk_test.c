@@ -12,18 +12,8 @@ static weft_node *a, *b; /* a dials b through the proxy */
 
 static weft_node *start(const char *name, const char *listen, const char *join)
 {
-    weft_node *n = NULL;
-    weft_node_options o = {.name = name,
-                           .workers = 2,
-                           .resume_window = WEFT_SEC(60),
-                           .heartbeats_lost = 60,
-                           .carrier = next_carrier(),
-                           .listen = &listen,
-                           .listen_count = listen != NULL,
-                           .join = &join,
-                           .join_count = join != NULL};
-    ck_assert_int_eq(weft_node_start(&n, &o), WEFT_OK);
-    return n;
+    weft_node_options o = {.name = name, .resume_window = WEFT_SEC(60), .heartbeats_lost = 60};
+    return node_with(o, listen, join);
 }
 
 static void setup(void)
@@ -205,13 +195,6 @@ static void sends_small(const void *arg, size_t arg_size)
     if (weft_recv(&m, WEFT_FOREVER) < 0) return;
     weft_msg_free(m);
     for (int i = 0; i < *(const int *)arg; i++) ck_assert_int_eq(weft_send(to, DATA, "small", 5), WEFT_OK);
-}
-
-static int place_of(const char *line)
-{
-    for (int i = 0; i < said_count; i++)
-        if (strcmp(said[i], line) == 0) return i;
-    ck_abort_msg("not heard: %s", line);
 }
 
 static const int sink_name = 0, other_name = 1;

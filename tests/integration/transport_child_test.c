@@ -183,7 +183,6 @@ int main(void)
 {
     Suite *s = suite_create("child");
     TCase *t = tcase_create("child");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_child_elsewhere_is_like_any_other);
     tcase_add_test(t, it_moves_when_its_node_is_down);

@@ -394,7 +394,6 @@ int main(void)
 {
     Suite *s = suite_create("credit");
     TCase *t = tcase_create("credit");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, suspended_senders_lose_nothing);
     tcase_add_test(t, many_senders_share_a_small_mailbox);

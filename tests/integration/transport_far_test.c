@@ -291,7 +291,6 @@ int main(void)
 {
     Suite *s = suite_create("far");
     TCase *t = tcase_create("far");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, an_actor_starts_there_with_its_arguments);
     tcase_add_test(t, what_is_refused_says_why);

@@ -58,6 +58,18 @@ __attribute__((unused)) static int heard(const char *start, int least)
     return count;
 }
 
+/* Which line it was, of all there are. */
+__attribute__((unused)) static int place_of(const char *line)
+{
+    int at = 0;
+    pthread_mutex_lock(&said_lock);
+    while (at < said_count && strcmp(said[at], line) != 0) at++;
+    bool found = at < said_count;
+    pthread_mutex_unlock(&said_lock);
+    if (!found) ck_abort_msg("not heard: %s", line);
+    return at;
+}
+
 __attribute__((unused)) static void forget_all(void)
 {
     pthread_mutex_lock(&said_lock);

@@ -141,7 +141,6 @@ int main(void)
 {
     Suite *s = suite_create("mailbox");
     TCase *t = tcase_create("mailbox");
-    tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, setup, NULL);
     tcase_add_test(t, an_overrun_by_another_node_is_counted);
     tcase_add_test(t, an_interval_reaches_another_node);

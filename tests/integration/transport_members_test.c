@@ -154,7 +154,6 @@ int main(void)
 {
     Suite *suite = suite_create("transport members");
     TCase *t = tcase_create("members");
-    tcase_set_timeout(t, 60);
     tcase_add_test(t, members_are_listed);
     tcase_add_test(t, metadata_have_bounds);
     tcase_add_test(t, without_its_quorum_a_node_refuses);

@@ -296,7 +296,6 @@ int main(void)
 {
     Suite *s = suite_create("same");
     TCase *t = tcase_create("same");
-    tcase_set_timeout(t, 60);
     tcase_add_unchecked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, it_is_the_same_here_and_there, 0, CASES);
     tcase_add_test(t, what_differs_is_written_down);

@@ -170,7 +170,6 @@ int main(int argc, char **argv)
     if (argc > 3) each = (uint32_t)strtoul(argv[3], NULL, 10);
     Suite *s = suite_create("faults");
     TCase *t = tcase_create("seeds");
-    tcase_set_timeout(t, 0);
     tcase_add_test(t, whatever_breaks_nothing_is_lost);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);

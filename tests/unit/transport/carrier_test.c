@@ -426,7 +426,6 @@ int main(void)
 {
     Suite *s = suite_create("carrier");
     TCase *t = tcase_create("carriers");
-    tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, faults_in_the_bytes_end_the_connection_and_say_why, 0, 2);
     tcase_add_loop_test(t, one_byte_at_a_time_is_as_good_as_all_at_once, 0, 2);
     tcase_add_loop_test(t, a_large_message_comes_whole_once_the_peer_is_trusted, 0, 2);
