@@ -19,6 +19,7 @@ int pf_native_poller_arm(struct pf_poller *p, pf_handle h, uint64_t tag, bool fo
 int pf_native_poller_wait(struct pf_poller *p, struct pf_ready *out, int max, int64_t deadline);
 void pf_native_poller_wake(struct pf_poller *p);
 pf_handle pf_native_poller_handle(struct pf_poller *p);
+int pf_native_poller_alarm(struct pf_poller *p, int64_t deadline);
 
 /* Gives the calling thread an alternate signal stack if it has none: the memory to free after pf_signal_stack_drop,
  * or NULL. */

@@ -35,6 +35,8 @@ struct pf_env {
     /* A thread that is no worker waits for the node's workers: pf_cond_wait, with a deadline on this clock. In a
      * simulation that thread is also all the workers, and lets their world go on. */
     int (*cond_wait)(struct pf_env *env, struct pf_cond *c, struct pf_mutex *m, int64_t deadline);
+    /* Wakes those who are in cond_wait. Any thread. */
+    void (*cond_broadcast)(struct pf_env *env, struct pf_cond *c);
 
     /* Poller: one per worker. Only its worker's thread may call wait; the rest as marked.
      *
@@ -64,6 +66,11 @@ struct pf_env {
     /* A descriptor that is readable while wait would not block, for embedding in another loop; -1 where there is
      * none. */
     pf_handle (*poller_handle)(struct pf_poller *p);
+    /* Its worker only, and only where there is such a descriptor. It also becomes readable when `deadline` comes
+     * (WEFT_NOW: at once; WEFT_FOREVER: never), until the next wait; that wait has no entry for it and does not
+     * block. There is one such deadline: a call replaces the one before, and with the same one costs
+     * no system call. epoll: a timerfd; kqueue: a one-shot EVFILT_TIMER. */
+    int (*poller_alarm)(struct pf_poller *p, int64_t deadline);
 };
 
 struct pf_ready {
@@ -73,6 +80,18 @@ struct pf_ready {
 };
 
 struct pf_env *pf_env_native(void);
+
+/* ---- Flags: what a loop other than ours waits for ---------------------------------------------------------------
+ * A descriptor that is readable while the flag is up. Raising and lowering: any thread and signal handlers, never
+ * block, and doing so twice is as once. Linux: an eventfd, both handles the same; elsewhere a pipe. WEFT_ENOTSUP on
+ * systems whose handles no loop could wait for. */
+struct pf_flag {
+    pf_handle reading, writing;
+};
+int pf_flag_open(struct pf_flag *f);
+void pf_flag_close(struct pf_flag *f);
+void pf_flag_raise(const struct pf_flag *f);
+void pf_flag_lower(const struct pf_flag *f);
 
 /* ---- Threads --------------------------------------------------------------------------------------------------- */
 typedef struct pf_thread pf_thread;

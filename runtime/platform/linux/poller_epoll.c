@@ -15,6 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +27,8 @@ static const uint64_t WAKE_TAG = UINT64_MAX;
 struct pf_poller {
     int epoll;
     int wake;
+    int alarm;         /* -1: there was none yet */
+    int64_t alarm_at;  /* what it is set to */
     bool milliseconds; /* the kernel has no epoll_pwait2 */
     struct epoll_event events[BATCH];
 };
@@ -36,6 +39,8 @@ int pf_native_poller_create(struct pf_env *env, struct pf_poller **out)
     int rc;
     struct pf_poller *p = calloc(1, sizeof *p);
     if (p == NULL) return WEFT_ENOMEM;
+    p->alarm = -1;
+    p->alarm_at = WEFT_FOREVER;
     if ((p->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0) {
         rc = pf_error(errno);
         goto no_epoll;
@@ -63,6 +68,7 @@ no_epoll:
 void pf_native_poller_destroy(struct pf_poller *p)
 {
     if (p == NULL) return;
+    if (p->alarm >= 0) close(p->alarm);
     close(p->wake);
     close(p->epoll);
     free(p);
@@ -166,4 +172,34 @@ void pf_native_poller_wake(struct pf_poller *p)
 pf_handle pf_native_poller_handle(struct pf_poller *p)
 {
     return p->epoll;
+}
+
+static int open_alarm(struct pf_poller *p)
+{
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (fd < 0) return pf_error(errno);
+    struct epoll_event e = {.events = EPOLLIN | EPOLLET, .data.u64 = WAKE_TAG};
+    if (epoll_ctl(p->epoll, EPOLL_CTL_ADD, fd, &e) < 0) {
+        int rc = pf_error(errno);
+        close(fd);
+        return rc;
+    }
+    p->alarm = fd;
+    return WEFT_OK;
+}
+
+int pf_native_poller_alarm(struct pf_poller *p, int64_t deadline)
+{
+    if (deadline == p->alarm_at && deadline > pf_native_now(NULL)) return WEFT_OK;
+    int rc = p->alarm < 0 ? open_alarm(p) : WEFT_OK;
+    if (rc < 0) return rc;
+    struct itimerspec t = {.it_value = {0, 0}}; /* 0: never */
+    if (deadline != WEFT_FOREVER) {
+        int64_t at = deadline > 1 ? deadline - 1 : 1; /* as pf_native_now adds one; 0 would be never */
+        t.it_value.tv_sec = (time_t)(at / 1000000000);
+        t.it_value.tv_nsec = (long)(at % 1000000000);
+    }
+    WF_ASSERT(timerfd_settime(p->alarm, TFD_TIMER_ABSTIME, &t, NULL) == 0);
+    p->alarm_at = deadline;
+    return WEFT_OK;
 }

@@ -63,6 +63,12 @@ static int sim_cond_wait(struct pf_env *env, pf_cond *c, pf_mutex *m, int64_t de
     return on ? WEFT_OK : WEFT_ETIMEDOUT;
 }
 
+static void sim_cond_broadcast(struct pf_env *env, pf_cond *c)
+{
+    (void)env;
+    pf_cond_broadcast(c);
+}
+
 static int poller_create(struct pf_env *env, struct pf_poller **out)
 {
     struct sim_poller *p = calloc(1, sizeof *p);
@@ -131,6 +137,13 @@ static pf_handle poller_handle(struct pf_poller *p)
     return pf_env_native()->poller_handle(poller_of(p)->real);
 }
 
+/* In virtual time: nobody's loop waits for it. */
+static int poller_alarm(struct pf_poller *p, int64_t deadline)
+{
+    (void)p, (void)deadline;
+    return WEFT_ENOTSUP;
+}
+
 void pf_sim_init(struct pf_sim *s, uint64_t seed)
 {
     memset(s, 0, sizeof *s);
@@ -139,6 +152,7 @@ void pf_sim_init(struct pf_sim *s, uint64_t seed)
         .wall = sim_now,
         .random = sim_random,
         .cond_wait = sim_cond_wait,
+        .cond_broadcast = sim_cond_broadcast,
         .poller_create = poller_create,
         .poller_destroy = poller_destroy,
         .poller_add = poller_add,
@@ -147,6 +161,7 @@ void pf_sim_init(struct pf_sim *s, uint64_t seed)
         .poller_wait = poller_wait,
         .poller_wake = poller_wake,
         .poller_handle = poller_handle,
+        .poller_alarm = poller_alarm,
     };
     s->random = seed;
     atomic_init(&s->now, PF_SIM_START);

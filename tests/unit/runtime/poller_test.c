@@ -1,6 +1,7 @@
 /* tests/unit/runtime/poller_test.c -- the contract of pf_env's poller, on the machine's own. */
 #include <check.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,6 +230,47 @@ START_TEST(the_handle_is_readable_while_wait_would_not_block)
 }
 END_TEST
 
+static bool handle_becomes_readable(int timeout_ms)
+{
+    struct pollfd p = {.fd = (int)env->poller_handle(poller), .events = POLLIN};
+    return poll(&p, 1, timeout_ms) == 1;
+}
+
+START_TEST(the_alarm_makes_the_handle_readable)
+{
+    struct pf_ready r[4];
+    ck_assert_int_eq(env->poller_alarm(poller, WEFT_FOREVER), WEFT_OK);
+    int64_t at = env->now(env) + WEFT_MS(2);
+    ck_assert_int_eq(env->poller_alarm(poller, at), WEFT_OK);
+    ck_assert_int_eq(env->poller_alarm(poller, at), WEFT_OK);
+    ck_assert(handle_becomes_readable(-1));
+    ck_assert_int_ge(env->now(env), at);
+    ck_assert(handle_becomes_readable(0)); /* until a wait */
+    ck_assert_int_eq(env->poller_wait(poller, r, 4, WEFT_FOREVER), 0);
+    ck_assert(!handle_becomes_readable(0));
+    ck_assert_int_eq(env->poller_alarm(poller, WEFT_NOW), WEFT_OK);
+    ck_assert(handle_becomes_readable(-1));
+    ck_assert_int_eq(env->poller_wait(poller, r, 4, WEFT_FOREVER), 0);
+    ck_assert_int_eq(env->poller_alarm(poller, at), WEFT_OK); /* long past, and the same as once before */
+    ck_assert(handle_becomes_readable(-1));
+    ck_assert_int_eq(env->poller_wait(poller, r, 4, WEFT_FOREVER), 0);
+    /* The later call counts. */
+    ck_assert_int_eq(env->poller_alarm(poller, env->now(env) + WEFT_MS(1)), WEFT_OK);
+    ck_assert_int_eq(env->poller_alarm(poller, WEFT_FOREVER), WEFT_OK);
+    ck_assert(!handle_becomes_readable(5));
+}
+END_TEST
+
+START_TEST(an_alarm_does_not_hide_what_is_ready)
+{
+    struct pf_ready r[4];
+    ck_assert_int_eq(env->poller_add(poller, ends[0], 3), WEFT_OK);
+    ck_assert_int_eq(env->poller_alarm(poller, WEFT_NOW), WEFT_OK);
+    ck_assert_int_eq(env->poller_wait(poller, r, 4, WEFT_FOREVER), 1);
+    ck_assert_uint_eq(r[0].tag, 3);
+}
+END_TEST
+
 START_TEST(clock_and_randomness)
 {
     int64_t before = env->now(env);
@@ -261,6 +303,8 @@ int main(void)
     tcase_add_test(c, deadlines_are_never_early);
     tcase_add_test(c, more_handles_than_fit_come_in_parts);
     tcase_add_test(c, the_handle_is_readable_while_wait_would_not_block);
+    tcase_add_test(c, the_alarm_makes_the_handle_readable);
+    tcase_add_test(c, an_alarm_does_not_hide_what_is_ready);
     tcase_add_test(c, clock_and_randomness);
     suite_add_tcase(suite, c);
     return run_suite(suite);
