@@ -38,9 +38,21 @@ c++ -std=c++17 "${strict[@]}" version.cpp "${flags[@]}" -o version_cpp
 ./version_cpp
 echo "a program in C and one in C++ build and run"
 
+# What an example needs besides weft.
+libraries()
+{
+    case $1 in
+    postgres) pkg-config --cflags --libs libpq 2>/dev/null ;;
+    *) true ;;
+    esac
+}
+
+weft_flags=("${flags[@]}")
 for example in "$examples"/*.c; do
     [[ -e $example ]] || continue
     name=$(basename "$example" .c)
+    more=$(libraries "$name") || { echo "$name is left out: its libraries are not here"; continue; }
+    read -ra flags <<<"${weft_flags[*]} $more"
     if grep -q '\bWEFT_MODULE(' "$example"; then
         cc -std=gnu11 "${strict[@]}" -fPIC -shared "$example" "${flags[@]}" -o "$name.so"
         echo "$name.so builds"
@@ -50,6 +62,7 @@ for example in "$examples"/*.c; do
         echo "$name builds"
     fi
 done
+flags=("${weft_flags[@]}")
 
 awk '/^```c$/ { on = 1; next } /^```$/ { if (on) exit } on' "$root/README.md" >readme.c
 cc -std=c11 "${strict[@]}" readme.c "${flags[@]}" -o readme

@@ -8,7 +8,8 @@ import os
 import select
 import unittest
 
-from harness import Cluster, built
+import postgres_test
+from harness import Client, Cluster, Program, built
 
 OBSERVE_SECONDS = float(os.environ.get("WEFT_IDLE_SECONDS", "3"))
 
@@ -22,12 +23,15 @@ def runs(pid):
     return counts
 
 
+def changed(before, after):
+    return {name: n - before.get(name, 0) for name, n in after.items() if n != before.get(name, 0)}
+
+
 def observe(pid):
     """How often each thread ran during the observation; those that did not are left out."""
     before = runs(pid)
     select.select([], [], [], OBSERVE_SECONDS)
-    after = runs(pid)
-    return {name: n - before.get(name, 0) for name, n in after.items() if n != before.get(name, 0)}
+    return changed(before, runs(pid))
 
 
 @unittest.skipIf(os.environ.get("WEFT_SANITIZED", "") == "1", "a sanitizer has threads of its own, which run")
@@ -46,6 +50,38 @@ class Idle(unittest.TestCase):
             self.settle(node.pid)
             self.assertEqual(observe(node.pid), {})
             node.stop()
+
+    def start(self, name, *args, clients=0):
+        """An example that serves, with `clients` connected that have been answered."""
+        program = Program(built("examples", name), *args)
+        self.addCleanup(program.kill)
+        address = program.line().rsplit(" ", 1)[1]
+        for i in range(clients):
+            client = Client(address)
+            self.addCleanup(client.close)
+            client.ask(f"/nick c{i}")
+        return program
+
+    def start_postgres(self):
+        server = postgres_test.Postgres()
+        self.addCleanup(server.close)
+        return self.start("postgres", f"host={server.folder} user=weft dbname=postgres", "orders")
+
+    def test_servers_with_connections_open_make_no_system_call(self):
+        """Each example that serves: its clients are there and say nothing, so it does nothing."""
+        servers = {"echo": self.start("echo", "--port", "0", clients=200),
+                   "chat": self.start("chat", "--port", "0", clients=100)}
+        if not postgres_test.missing():
+            servers["postgres"] = self.start_postgres()
+        for _ in range(6):  # starting up, and then stacks are put aside
+            before = {name: runs(server.pid) for name, server in servers.items()}
+            select.select([], [], [], OBSERVE_SECONDS)
+            loud = {name: changed(before[name], runs(server.pid)) for name, server in servers.items()}
+            if not any(loud.values()):
+                break
+        self.assertEqual(loud, dict.fromkeys(servers, {}))
+        for server in servers.values():
+            server.stop()
 
     def test_blocking_threads_and_pools_sleep(self):
         with Cluster() as cluster:
