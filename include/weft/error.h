@@ -32,7 +32,9 @@ WEFT_BEGIN
     X(ECHILD, -23, "the child ended before it had started")                         \
     X(ENOETCD, -24, "no etcd is configured for this node: see the option discover") \
     X(EMINORITY, -25, "the node is in a minority of its cluster")                   \
-    X(ENOTSUP, -26, "not supported on this system")
+    X(ENOTSUP, -26, "not supported on this system")                                 \
+    X(ENOSPC, -27, "no space is left on the device")                                \
+    X(EISDIR, -28, "it is a directory")
 
 #define WEFT_ERROR_ENTRY(name, code, text) WEFT_##name = code,
 enum { WEFT_ERRORS(WEFT_ERROR_ENTRY) WEFT_OK = 0 };

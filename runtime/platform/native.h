@@ -7,6 +7,8 @@
 
 /* The WEFT_E* code that says best what errno means; WEFT_ESYSTEM if none does. */
 int pf_error(int system_error);
+/* The same of calls that have to do with files and their names. */
+int pf_file_error(int system_error);
 
 int64_t pf_native_now(struct pf_env *env);
 void pf_native_random(struct pf_env *env, void *out, size_t size);
@@ -20,6 +22,8 @@ int pf_native_poller_wait(struct pf_poller *p, struct pf_ready *out, int max, in
 void pf_native_poller_wake(struct pf_poller *p);
 pf_handle pf_native_poller_handle(struct pf_poller *p);
 int pf_native_poller_alarm(struct pf_poller *p, int64_t deadline);
+int pf_native_file_submit(struct pf_poller *p, struct pf_file_op *op);
+void pf_native_file_cancel(struct pf_poller *p, struct pf_file_op *op);
 
 /* Gives the calling thread an alternate signal stack if it has none: the memory to free after pf_signal_stack_drop,
  * or NULL. */

@@ -11,7 +11,8 @@
 #include "base.h"
 
 enum {
-    PF_AGAIN = -1000, /* not now: wait for readiness and try again. Never leaves the runtime. */
+    PF_AGAIN = -1000,    /* not now: wait for readiness and try again. Never leaves the runtime. */
+    PF_BLOCKING = -1001, /* this needs a thread that may block. Never leaves the runtime. */
 };
 
 /* A descriptor, socket or HANDLE. */
@@ -23,6 +24,7 @@ typedef intptr_t pf_handle;
  * pf_env_native(). */
 struct pf_poller;
 struct pf_ready;
+struct pf_file_op;
 struct pf_cond;
 struct pf_mutex;
 struct pf_env {
@@ -71,12 +73,41 @@ struct pf_env {
      * block. There is one such deadline: a call replaces the one before, and with the same one costs
      * no system call. epoll: a timerfd; kqueue: a one-shot EVFILT_TIMER. */
     int (*poller_alarm)(struct pf_poller *p, int64_t deadline);
+
+    /* Positioned reads and writes of files. Its worker only.
+     *
+     * WEFT_OK: done at once, without waiting for a disk, `result` is set. PF_AGAIN: under way; exactly one entry with
+     * `done` and the operation's tag will come from poller_wait, and `result` is set by then. It comes from the
+     * poller that the file was first used with, which may be another worker's. PF_BLOCKING: nothing was done, call
+     * pf_file_read or pf_file_write on a thread that may block. Errors are the operation's (and come in `result` just
+     * as well if they show later). Until it is done, the operation and what `data` points to belong to the platform:
+     * the runtime hands in memory of its own, which outlives the actor that asked. With `at_once` it is only tried:
+     * WEFT_OK, an error or PF_BLOCKING, and the memory may be the actor's. */
+    int (*file_submit)(struct pf_poller *p, struct pf_file_op *op);
+    /* One that is under way is not wanted any more: its entry still comes, soon, whatever its result. Any worker of
+     * the node; the operation may have been done meanwhile, but its memory is still there. A poller is destroyed only
+     * after all operations of its node are done. */
+    void (*file_cancel)(struct pf_poller *p, struct pf_file_op *op);
 };
 
 struct pf_ready {
     uint64_t tag;
     bool readable, writable; /* an error or hang-up sets both */
     bool hangup;             /* the other side has ended its writing, or the handle is broken */
+    bool done;               /* a file operation is done: `tag` is its tag, the rest says nothing */
+};
+
+/* One positioned read or write. The caller fills in what stands before `result`; then neither copies nor moves it. */
+struct pf_file_op {
+    pf_handle file;
+    void *data; /* a write only reads it */
+    size_t size;
+    int64_t offset; /* PF_FILE_END: see below */
+    bool write;
+    bool at_once;
+    uint64_t tag;
+    int64_t result;                         /* as of pf_file_read or pf_file_write */
+    alignas(16) unsigned char platform[64]; /* an OVERLAPPED and the like */
 };
 
 struct pf_env *pf_env_native(void);
@@ -208,7 +239,37 @@ void pf_stderr(const char *data, size_t size);
 void pf_wall_clock_text(char *out, size_t size);
 
 /* ---- Files ------------------------------------------------------------------------------------------------------
- */
+ * What has positions: regular files, disks, and devices like "/dev/zero". All calls may block the thread (for a disk,
+ * or a file system on a network): the runtime makes them on threads for that, but for file_submit above. Handles are
+ * not inherited by children. Paths are UTF-8. */
+enum {
+    PF_FILE_READ = 1,
+    PF_FILE_WRITE = 2,
+    PF_FILE_CREATE = 4,    /* makes it if it is not there */
+    PF_FILE_EXCLUSIVE = 8, /* with CREATE: WEFT_EEXIST if it is there */
+    PF_FILE_TRUNCATE = 16, /* with WRITE: to 0 bytes */
+    PF_FILE_APPEND = 32,   /* written at its end only, wherever that is by then: each write as one */
+};
+/* As an offset of a write, for files opened with PF_FILE_APPEND, and only for those. */
+enum { PF_FILE_END = -1 };
+/* `mode`: permissions of a new file, 0644 and the like, as far as the system has them. The handle suits file_submit.
+ * WEFT_ENOTFOUND (or a folder on its way is no folder), WEFT_EACCESS, WEFT_EISDIR, WEFT_EEXIST, WEFT_EFULL (out of
+ * descriptors), WEFT_ENOSPC, WEFT_EINVAL (a pipe or socket: it has no positions), WEFT_EBUSY (somebody has it open
+ * and does not share it). */
+int pf_file_open(pf_handle *out, const char *path, unsigned flags, unsigned mode);
+void pf_file_close(pf_handle h);
+/* 1 to `size` bytes; 0 at the end of the file and beyond it, which is no error; or an error: WEFT_EACCESS (not opened
+ * for that), WEFT_EINVAL (offset < 0). Any thread, also while others use the handle; no file position is kept. */
+int64_t pf_file_read(pf_handle h, void *data, size_t size, int64_t offset);
+/* 1 to `size` bytes have been written; or an error: WEFT_ENOSPC, WEFT_ETOOBIG (beyond the largest file allowed),
+ * WEFT_EACCESS. Fewer than `size`: try the rest, which says why. */
+int64_t pf_file_write(pf_handle h, const void *data, size_t size, int64_t offset);
+int64_t pf_file_size(pf_handle h);
+/* Returns when what was written is on the disk, as far as the system can tell. */
+int pf_file_sync(pf_handle h);
+/* Cuts it, or adds zeroes. */
+int pf_file_truncate(pf_handle h, int64_t size);
+
 /* Makes the folder a file is to be in, for this user alone, unless it is there. WEFT_EACCESS, WEFT_ENOTFOUND (its own
  * folder is not there). */
 int pf_private_directory_of(const char *path);

@@ -64,6 +64,8 @@ struct pf_env *pf_env_native(void)
         .poller_wake = pf_native_poller_wake,
         .poller_handle = pf_native_poller_handle,
         .poller_alarm = pf_native_poller_alarm,
+        .file_submit = pf_native_file_submit,
+        .file_cancel = pf_native_file_cancel,
     };
     return &native;
 }

@@ -144,6 +144,21 @@ static int poller_alarm(struct pf_poller *p, int64_t deadline)
     return WEFT_ENOTSUP;
 }
 
+/* At once: virtual time does not pass while a disk turns, and no thread comes into a simulation. */
+static int file_submit(struct pf_poller *p, struct pf_file_op *op)
+{
+    (void)p;
+    op->result = op->write ? pf_file_write(op->file, op->data, op->size, op->offset)
+                           : pf_file_read(op->file, op->data, op->size, op->offset);
+    return op->result < 0 ? (int)op->result : WEFT_OK;
+}
+
+static void file_cancel(struct pf_poller *p, struct pf_file_op *op)
+{
+    (void)p;
+    (void)op;
+}
+
 void pf_sim_init(struct pf_sim *s, uint64_t seed)
 {
     memset(s, 0, sizeof *s);
@@ -162,6 +177,8 @@ void pf_sim_init(struct pf_sim *s, uint64_t seed)
         .poller_wake = poller_wake,
         .poller_handle = poller_handle,
         .poller_alarm = poller_alarm,
+        .file_submit = file_submit,
+        .file_cancel = file_cancel,
     };
     s->random = seed;
     atomic_init(&s->now, PF_SIM_START);

@@ -16,7 +16,7 @@ static const struct {
     {-13, "WEFT_EADDRESS"},  {-14, "WEFT_EINUSE"},    {-15, "WEFT_EREFUSED"},  {-16, "WEFT_ERESET"},
     {-17, "WEFT_EACCESS"},   {-18, "WEFT_ENOTACTOR"}, {-19, "WEFT_ENOTFOUND"}, {-20, "WEFT_EBUSY"},
     {-21, "WEFT_ENOREPLY"},  {-22, "WEFT_EDEADLOCK"}, {-23, "WEFT_ECHILD"},    {-24, "WEFT_ENOETCD"},
-    {-25, "WEFT_EMINORITY"}, {-26, "WEFT_ENOTSUP"},
+    {-25, "WEFT_EMINORITY"}, {-26, "WEFT_ENOTSUP"},   {-27, "WEFT_ENOSPC"},    {-28, "WEFT_EISDIR"},
 };
 enum { PINNED_COUNT = (int)(sizeof PINNED / sizeof PINNED[0]) };
 

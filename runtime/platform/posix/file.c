@@ -1,0 +1,107 @@
+/* runtime/platform/posix/file.c -- files: positioned reads and writes that may block. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "native.h"
+
+int pf_file_error(int system_error)
+{
+    switch (system_error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ELOOP: return WEFT_ENOTFOUND;
+    case EISDIR: return WEFT_EISDIR;
+    case ENOSPC:
+    case EDQUOT: return WEFT_ENOSPC;
+    case EFBIG:
+    case EOVERFLOW: return WEFT_ETOOBIG;
+    case EBADF: return WEFT_EACCESS; /* not opened for that */
+    case ETXTBSY:
+    case EBUSY: return WEFT_EBUSY;
+    case ENXIO:
+    case ENODEV:
+    case ESPIPE:
+    case ENAMETOOLONG: return WEFT_EINVAL;
+    case EAGAIN: return WEFT_ESYSTEM; /* a file never has to be waited for */
+    default: return pf_error(system_error);
+    }
+}
+
+static int system_flags(unsigned flags)
+{
+    int system = (flags & PF_FILE_WRITE) == 0 ? O_RDONLY : (flags & PF_FILE_READ) == 0 ? O_WRONLY : O_RDWR;
+    if ((flags & PF_FILE_CREATE) != 0) system |= O_CREAT;
+    if ((flags & PF_FILE_EXCLUSIVE) != 0) system |= O_EXCL;
+    if ((flags & PF_FILE_TRUNCATE) != 0) system |= O_TRUNC;
+    if ((flags & PF_FILE_APPEND) != 0) system |= O_APPEND;
+    return system | O_CLOEXEC | O_NOCTTY;
+}
+
+/* Without O_NONBLOCK, as pf_file_read is to wait for a device that is slow. */
+static int check_kind(int fd, int flags)
+{
+    struct stat info;
+    if (fstat(fd, &info) != 0) return pf_file_error(errno);
+    if (S_ISDIR(info.st_mode)) return WEFT_EISDIR;
+    if (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode)) return WEFT_EINVAL;
+    return fcntl(fd, F_SETFL, flags & O_APPEND) == 0 ? WEFT_OK : pf_file_error(errno);
+}
+
+int pf_file_open(pf_handle *out, const char *path, unsigned flags, unsigned mode)
+{
+    int fd, system = system_flags(flags);
+    /* O_NONBLOCK: a named pipe without another end is refused, not waited for. */
+    do fd = open(path, system | O_NONBLOCK, (mode_t)mode);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0) return pf_file_error(errno);
+    int rc = check_kind(fd, system);
+    if (rc < 0) close(fd);
+    else *out = fd;
+    return rc;
+}
+
+void pf_file_close(pf_handle h)
+{
+    (void)close((int)h);
+}
+
+int64_t pf_file_read(pf_handle h, void *data, size_t size, int64_t offset)
+{
+    ssize_t n;
+    do n = pread((int)h, data, size, offset);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? pf_file_error(errno) : n;
+}
+
+int64_t pf_file_write(pf_handle h, const void *data, size_t size, int64_t offset)
+{
+    ssize_t n;
+    do n = offset == PF_FILE_END ? write((int)h, data, size) : pwrite((int)h, data, size, offset);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? pf_file_error(errno) : n;
+}
+
+int64_t pf_file_size(pf_handle h)
+{
+    struct stat info;
+    return fstat((int)h, &info) == 0 ? info.st_size : pf_file_error(errno);
+}
+
+int pf_file_sync(pf_handle h)
+{
+    int rc;
+    do rc = fsync((int)h);
+    while (rc != 0 && errno == EINTR);
+    if (rc == 0 || errno == EINVAL || errno == EROFS) return WEFT_OK; /* what has no disk under it */
+    return pf_file_error(errno);
+}
+
+int pf_file_truncate(pf_handle h, int64_t size)
+{
+    int rc;
+    do rc = ftruncate((int)h, size);
+    while (rc != 0 && errno == EINTR);
+    return rc == 0 ? WEFT_OK : pf_file_error(errno);
+}
