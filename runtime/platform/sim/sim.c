@@ -109,6 +109,11 @@ static int poller_arm(struct pf_poller *p, pf_handle h, uint64_t tag, bool for_w
     return pf_env_native()->poller_arm(poller_of(p)->real, h, tag, for_write);
 }
 
+static bool take_wake(struct sim_poller *p)
+{
+    return atomic_exchange_explicit(&p->woken, false, memory_order_acquire);
+}
+
 static int poller_wait(struct pf_poller *poller, struct pf_ready *out, int max, int64_t deadline)
 {
     struct sim_poller *p = poller_of(poller);
@@ -117,11 +122,14 @@ static int poller_wait(struct pf_poller *poller, struct pf_ready *out, int max, 
     int64_t until = s->patience > 0 ? native->now(native) + s->patience : WEFT_NOW;
     if (deadline == WEFT_FOREVER) until = WEFT_FOREVER;
     s->patience = 0;
-    if (until != WEFT_NOW || pf_sim_has_handles(s)) {
-        int n = native->poller_wait(p->real, out, max, until);
+    bool woken = take_wake(p);
+    if (until != WEFT_NOW || woken || pf_sim_has_handles(s)) {
+        int n = native->poller_wait(p->real, out, max, woken ? WEFT_NOW : until);
         if (n > 0) return n;
+        /* The real one is woken a little later than `woken` says: such a wait is no passing of time either. */
+        woken |= until != WEFT_NOW && native->now(native) < until;
     }
-    if (atomic_exchange_explicit(&p->woken, false, memory_order_acquire) || deadline == WEFT_FOREVER) return 0;
+    if (woken || take_wake(p) || deadline == WEFT_FOREVER) return 0;
     pf_sim_advance(s, deadline);
     return 0;
 }

@@ -67,31 +67,6 @@ START_TEST(threads_start_signal_and_end)
 }
 END_TEST
 
-START_TEST(waiting_ends_at_its_deadline_and_not_before)
-{
-    struct pf_env *env = pf_env_native();
-    ck_assert_int_eq(pf_mutex_create(&shared.mutex), WEFT_OK);
-    ck_assert_int_eq(pf_cond_create(&shared.cond), WEFT_OK);
-    pf_mutex_lock(shared.mutex);
-    int64_t deadline = env->now(env) + WEFT_MS(2);
-    int rc;
-    while ((rc = pf_cond_wait(shared.cond, shared.mutex, deadline)) == WEFT_OK) {}
-    ck_assert_int_eq(rc, WEFT_ETIMEDOUT);
-    ck_assert_int_ge(env->now(env), deadline);
-    ck_assert_int_eq(pf_cond_wait(shared.cond, shared.mutex, WEFT_NOW), WEFT_ETIMEDOUT);
-    pf_mutex_unlock(shared.mutex);
-    pf_cond_destroy(shared.cond);
-    pf_mutex_destroy(shared.mutex);
-}
-END_TEST
-
-START_TEST(there_is_a_processor)
-{
-    ck_assert_int_ge(pf_cpu_count(), 1);
-    ck_assert_uint_ge(pf_page_size(), 4096);
-}
-END_TEST
-
 /* ---- Sockets
  * ---------------------------------------------------------------------------------------------------------- */
 
@@ -123,12 +98,12 @@ static void await(pf_handle h, bool for_write)
     env->poller_destroy(p);
 }
 
-static void converse(const char *text)
+START_TEST(a_conversation_through_a_socket_file)
 {
     struct pf_address at, bound, a, b;
     pf_handle listener, client, server;
     char buffer[64];
-    ck_assert_int_eq(pf_address_parse(text, &at), WEFT_OK);
+    ck_assert_int_eq(pf_address_parse(unix_text, &at), WEFT_OK);
     ck_assert_int_eq(pf_listen(&listener, &at, 16, false), WEFT_OK);
     ck_assert_int_eq(pf_accept(listener, &server), PF_AGAIN);
     ck_assert_int_eq(server, PF_NO_HANDLE);
@@ -158,12 +133,6 @@ static void converse(const char *text)
     pf_close(client);
     pf_close(server);
     pf_listen_close(listener, &at);
-}
-
-START_TEST(conversations)
-{
-    static const char *const PLACES[] = {"127.0.0.1:0", "localhost:0", NULL};
-    converse(PLACES[_i] != NULL ? PLACES[_i] : unix_text);
     ck_assert_int_ne(access(unix_text + 5, F_OK), 0);
 }
 END_TEST
@@ -339,15 +308,13 @@ int main(void)
     Suite *suite = suite_create("platform");
     TCase *c = tcase_create("threads");
     tcase_add_test(c, threads_start_signal_and_end);
-    tcase_add_test(c, waiting_ends_at_its_deadline_and_not_before);
-    tcase_add_test(c, there_is_a_processor);
     tcase_add_loop_test(c, other_faults_reach_the_handler_that_was_there, 0, 2);
     tcase_add_test(c, errors_are_translated);
     tcase_add_loop_test(c, a_flag_is_readable_while_it_is_up, 0, 2);
     suite_add_tcase(suite, c);
     c = tcase_create("sockets");
     tcase_add_checked_fixture(c, make_folder, remove_folder);
-    tcase_add_loop_test(c, conversations, 0, 3);
+    tcase_add_test(c, a_conversation_through_a_socket_file);
     tcase_add_test(c, an_address_in_use_is_refused_and_a_stale_one_is_taken);
     tcase_add_test(c, a_file_that_is_no_socket_is_left_alone);
     tcase_add_test(c, pipes_can_be_read_and_written);

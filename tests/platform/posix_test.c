@@ -1,0 +1,234 @@
+/* tests/platform/posix_test.c -- the poller with what only Unixes have: Unix sockets, pipes, files and signal
+ * handlers. */
+#include "conformance.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <pthread.h>
+
+static void make_unix_pair(struct end *pair)
+{
+    int fds[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(fcntl(fds[i], F_SETFL, O_NONBLOCK), 0);
+        pair[i] = (struct end){fds[i], (uint64_t)i};
+        add(fds[i], (uint64_t)i);
+    }
+}
+
+START_TEST(unix_sockets_tell_data_room_and_end)
+{
+    static char block[65536];
+    struct end pair[2];
+    make_unix_pair(pair);
+    struct pf_slice s = {block, sizeof block};
+    for (int round = 0; round < 20; round++) {
+        write_text(&pair[1], "abc");
+        read_exactly(&pair[0], block, 3);
+    }
+    forget(0);
+    while (pf_write(pair[0].handle, &s, 1) > 0) forget(0);
+    ck_assert_int_eq(pf_is_ready(pair[0].handle, true), 0);
+    ck_assert_int_eq(env->poller_arm(poller, pair[0].handle, 0, true), WEFT_OK);
+    while (pf_read(pair[1].handle, block, sizeof block) > 0) {}
+    await_ready(pair[0].handle, 0, true);
+    forget(0);
+    ck_assert_int_eq(pf_shutdown(pair[1].handle), WEFT_OK);
+    await_hint(&seen[0].readable);
+    ck_assert(seen[0].hangup);
+    ck_assert_int_eq(pf_read(pair[0].handle, block, 1), 0);
+    close_pair(pair);
+}
+END_TEST
+
+START_TEST(a_broken_unix_socket_is_ready_for_everything)
+{
+    struct end pair[2];
+    char byte;
+    make_unix_pair(pair);
+    while (look() > 0) {}
+    forget(0);
+    take_out(&pair[1]);
+    await_ready(pair[0].handle, 0, true);
+    await_hint(&seen[0].readable);
+    ck_assert(seen[0].hangup);
+    ck_assert_int_eq(pf_read(pair[0].handle, &byte, 1), 0);
+    ck_assert_int_eq(write_some(&pair[0], "x", 1), WEFT_ERESET); /* and no SIGPIPE */
+    take_out(&pair[0]);
+}
+END_TEST
+
+START_TEST(pipes_tell_data_room_and_end)
+{
+    static char block[65536];
+    struct pf_slice s = {block, sizeof block};
+    for (int round = 0; round < 2; round++) {
+        int fds[2];
+        ck_assert_int_eq(pipe(fds), 0);
+        struct end from = {fds[0], 0}, to = {fds[1], 1};
+        for (int i = 0; i < 2; i++) ck_assert_int_eq(fcntl(fds[i], F_SETFL, O_NONBLOCK), 0);
+        add(fds[0], 0);
+        add(fds[1], 1);
+        ck_assert_int_eq(pf_read(fds[0], block, 1), PF_AGAIN);
+        write_text(&to, "abc");
+        await_ready(fds[0], 0, false);
+        read_exactly(&from, block, 3);
+        forget(1);
+        while (pf_write(fds[1], &s, 1) > 0) forget(1);
+        while (pf_read(fds[0], block, sizeof block) > 0) {}
+        await_ready(fds[1], 1, true);
+        if (round == 0) { /* the writer goes */
+            ck_assert_int_eq(pf_read(fds[0], block, 1), PF_AGAIN);
+            forget(0);
+            take_out(&to);
+            await_ready(fds[0], 0, false);
+            ck_assert_int_eq(read_some(&from, block, 1), 0);
+            take_out(&from);
+        } else {                      /* the reader goes */
+            signal(SIGPIPE, SIG_IGN); /* as in the runtime's threads, which block it */
+            take_out(&from);
+            await_ready(fds[1], 1, true);
+            ck_assert_int_eq(write_some(&to, "x", 1), WEFT_ERESET);
+            take_out(&to);
+        }
+    }
+}
+END_TEST
+
+START_TEST(files_are_always_ready)
+{
+    char name[] = "/tmp/weft-poller-XXXXXX";
+    int regular = mkstemp(name);
+    ck_assert_int_ge(regular, 0);
+    unlink(name);
+    ck_assert_int_eq(env->poller_add(poller, regular, 1), WEFT_EINVAL);
+    close(regular);
+    ck_assert_int_eq(env->poller_add(poller, regular, 1), WEFT_ECLOSED);
+}
+END_TEST
+
+/* ---- The handle for other loops -------------------------------------------------------------------------------- */
+
+static bool handle_becomes_readable(int timeout_ms)
+{
+    struct pollfd p = {.fd = (int)env->poller_handle(poller), .events = POLLIN};
+    return poll(&p, 1, timeout_ms) == 1;
+}
+
+static bool has_alarm(void)
+{
+    return env->poller_handle(poller) != PF_NO_HANDLE && env->poller_alarm(poller, WEFT_FOREVER) != WEFT_ENOTSUP;
+}
+
+START_TEST(the_alarm_makes_the_handle_readable)
+{
+    struct pf_ready r[4];
+    if (!has_alarm()) return;
+    ck_assert_int_eq(env->poller_alarm(poller, WEFT_FOREVER), WEFT_OK);
+    int64_t at = env->now(env) + WEFT_MS(2);
+    ck_assert_int_eq(env->poller_alarm(poller, at), WEFT_OK);
+    ck_assert_int_eq(env->poller_alarm(poller, at), WEFT_OK);
+    ck_assert(handle_becomes_readable(-1));
+    ck_assert_int_ge(env->now(env), at);
+    ck_assert(handle_becomes_readable(0)); /* until a wait */
+    ck_assert_int_eq(env->poller_wait(poller, r, 4, WEFT_FOREVER), 0);
+    ck_assert(!handle_becomes_readable(0));
+    ck_assert_int_eq(env->poller_alarm(poller, WEFT_NOW), WEFT_OK);
+    ck_assert(handle_becomes_readable(-1));
+    ck_assert_int_eq(env->poller_wait(poller, r, 4, WEFT_FOREVER), 0);
+    ck_assert_int_eq(env->poller_alarm(poller, at), WEFT_OK); /* long past, and the same as once before */
+    ck_assert(handle_becomes_readable(-1));
+    ck_assert_int_eq(env->poller_wait(poller, r, 4, WEFT_FOREVER), 0);
+    /* The later call counts. */
+    ck_assert_int_eq(env->poller_alarm(poller, env->now(env) + WEFT_MS(1)), WEFT_OK);
+    ck_assert_int_eq(env->poller_alarm(poller, WEFT_FOREVER), WEFT_OK);
+    ck_assert(!handle_becomes_readable(5));
+}
+END_TEST
+
+START_TEST(an_alarm_does_not_hide_what_is_ready)
+{
+    struct end pair[2];
+    if (!has_alarm()) return;
+    make_unix_pair(pair);
+    ck_assert_int_eq(env->poller_alarm(poller, WEFT_NOW), WEFT_OK);
+    await_hint(&seen[0].writable);
+    close_pair(pair);
+}
+END_TEST
+
+/* ---- Signals --------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t signals_taken;
+
+static void wake_in_handler(int number)
+{
+    (void)number;
+    signals_taken++;
+    env->poller_wake(poller);
+}
+
+/* The handler runs where the thread happens to be: in a wait, or in the middle of one beginning or ending. */
+START_TEST(a_signal_handler_may_wake)
+{
+    struct sigaction action = {.sa_handler = wake_in_handler, .sa_flags = SA_RESTART};
+    ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+    for (int i = 0; i < 200; i++) {
+        signals_taken = 0;
+        ck_assert_int_eq(raise(SIGUSR1), 0);
+        ck_assert_int_eq(signals_taken, 1);
+        struct pf_ready r[4];
+        ck_assert_int_eq(env->poller_wait(poller, r, 4, WEFT_FOREVER), 0);
+    }
+}
+END_TEST
+
+enum { SHOTS = 300 };
+static pthread_t target;
+static _Atomic int felt;
+
+static void shoot(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < SHOTS; i++) {
+        WF_ASSERT(pthread_kill(target, SIGUSR1) == 0);
+        while (atomic_load(&felt) <= i) pf_cpu_relax();
+    }
+}
+
+START_TEST(a_signal_that_hits_a_wait_is_never_slept_over)
+{
+    struct sigaction action = {.sa_handler = wake_in_handler, .sa_flags = SA_RESTART};
+    pf_thread *other;
+    ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+    signals_taken = 0;
+    atomic_store(&felt, 0);
+    target = pthread_self();
+    ck_assert_int_eq(pf_thread_start(&other, "shooter", shoot, NULL), WEFT_OK);
+    while (atomic_load(&felt) < SHOTS) {
+        struct pf_ready r[4];
+        if (signals_taken == atomic_load(&felt)) ck_assert_int_eq(env->poller_wait(poller, r, 4, WEFT_FOREVER), 0);
+        atomic_store(&felt, (int)signals_taken);
+    }
+    pf_thread_join(other);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        unix_sockets_tell_data_room_and_end, a_broken_unix_socket_is_ready_for_everything,
+        pipes_tell_data_room_and_end,        files_are_always_ready,
+        the_alarm_makes_the_handle_readable, an_alarm_does_not_hide_what_is_ready,
+        a_signal_handler_may_wake,           a_signal_that_hits_a_wait_is_never_slept_over,
+    };
+    Suite *suite = suite_create("conformance: Unix");
+    add_cases(suite, "Unix", tests, WF_COUNT(tests));
+    return run_suite(suite);
+}
