@@ -36,8 +36,10 @@
 #include <weft/local.h>
 #include <weft/offload.h>
 #include <weft/pool.h>
+#include <weft/resolve.h>
 #include <weft/stream.h>
 #include <weft/topic.h>
+#include <weft/udp.h>
 #include <weft/pack.h>
 #include <weft/typed.h>
 #include <weft/far.h>

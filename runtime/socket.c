@@ -7,7 +7,7 @@ static const uint64_t OWNER_MASK = 0xFF, USERS_MASK = 0xFFFFFF00;
 
 static struct wf_slab *slab_of(struct wf_worker *w, enum wf_socket_kind kind)
 {
-    return kind == WF_STREAM ? &w->streams : &w->listeners;
+    return kind == WF_STREAM ? &w->streams : kind == WF_UDP ? &w->datagrams : &w->listeners;
 }
 
 static uint32_t generation_of(uint64_t state)

@@ -19,10 +19,10 @@
 
 #include "fd.h"
 
-enum wf_socket_kind { WF_STREAM, WF_LISTENER };
+enum wf_socket_kind { WF_STREAM, WF_LISTENER, WF_UDP };
 
 struct wf_socket {
-    struct wf_slot slot;    /* wf_worker.streams or .listeners of `home` */
+    struct wf_slot slot;    /* wf_worker.streams, .listeners or .datagrams of `home` */
     _Atomic uint64_t state; /* generation << 32 | users << 8 | owner, see note (1) */
     uint8_t kind;           /* wf_socket_kind */
     pf_handle handle;

@@ -9,7 +9,7 @@
 
 enum { SLICES_MAX = 64, PRINTF_MAX = 64 * 1024, PRINTF_ON_STACK = 512 };
 
-static void finish_stream(struct wf_socket *socket)
+void wf_stream_finish(struct wf_socket *socket)
 {
     struct wf_stream *s = wf_stream_of(socket);
     pf_close(socket->handle);
@@ -17,19 +17,23 @@ static void finish_stream(struct wf_socket *socket)
     s->held = NULL;
 }
 
-int wf_stream_open(struct wf_worker *w, pf_handle h, struct wf_stream **out)
+void wf_stream_begin(struct wf_stream *s)
 {
-    struct wf_socket *socket = wf_socket_open(w, WF_STREAM, h, finish_stream);
-    if (socket == NULL) {
-        pf_close(h);
-        return WEFT_ENOMEM;
-    }
-    struct wf_stream *s = wf_stream_of(socket);
     s->held = NULL;
     s->held_from = s->held_size = 0;
     s->held_seen = false;
     s->broken = 0;
-    *out = s;
+}
+
+int wf_stream_open(struct wf_worker *w, pf_handle h, struct wf_stream **out)
+{
+    struct wf_socket *socket = wf_socket_open(w, WF_STREAM, h, wf_stream_finish);
+    if (socket == NULL) {
+        pf_close(h);
+        return WEFT_ENOMEM;
+    }
+    *out = wf_stream_of(socket);
+    wf_stream_begin(*out);
     return 0;
 }
 
@@ -283,50 +287,7 @@ int64_t weft_printf(weft_stream stream, int64_t deadline, const char *format, ..
     return finish_call(t, n);
 }
 
-/* ---- Connecting and ending ---------------------------------------------------------------------------------------
- */
-static int await_connected(struct wf_socket *k, struct wf_task *t, int64_t deadline)
-{
-    for (;;) {
-        wf_socket_stuck(k, true);
-        int rc = deadline == WEFT_NOW ? WEFT_ETIMEDOUT : wf_socket_wait(k, t, true, deadline, "connect");
-        if (rc < 0) return rc;
-        rc = pf_connect_result(k->handle);
-        if (rc != PF_AGAIN) return rc;
-    }
-}
-
-static int connect_stream(struct wf_task *t, weft_stream *out, const struct pf_address *to, int64_t deadline)
-{
-    pf_handle h;
-    int rc = pf_connect(&h, to);
-    if (rc < 0 && rc != PF_AGAIN) return rc;
-    struct wf_stream *s;
-    int opened = wf_stream_open(t->worker, h, &s);
-    if (opened < 0) return opened;
-    uint64_t id = wf_socket_id(&s->socket);
-    struct wf_socket *socket;
-    opened = wf_socket_begin(t, WF_STREAM, id, true, &socket);
-    WF_ASSERT(opened == 0);
-    if (rc == PF_AGAIN) rc = await_connected(socket, t, deadline);
-    wf_socket_end(socket, true);
-    if (rc < 0) (void)wf_socket_close(t->worker, WF_STREAM, id);
-    else out->id = id;
-    return rc;
-}
-
-int weft_connect(weft_stream *out, const char *address, int64_t deadline)
-{
-    struct wf_task *t = wf_task_self();
-    if (t == NULL) return WEFT_ENOTACTOR;
-    if (out == NULL || address == NULL) return WEFT_EINVAL;
-    wf_task_tick(t); /* now, not at the end: a kill in it would leak the connection */
-    if (t->cancelled) return (int)wf_task_settle(WEFT_ECANCELED);
-    struct pf_address to;
-    int rc = pf_address_parse(address, &to);
-    if (rc == 0) rc = connect_stream(t, out, &to, deadline);
-    return rc == 0 ? rc : (int)wf_task_settle(rc);
-}
+/* ---- The stream itself ----------------------------------------------------------------------------------------- */
 
 int weft_stream_peer(weft_stream stream, char *out, size_t size)
 {

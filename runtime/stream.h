@@ -26,6 +26,9 @@ static inline struct wf_stream *wf_stream_of(struct wf_socket *s)
 
 /* Takes the connected or connecting handle over. WEFT_ENOMEM: closed it. */
 int wf_stream_open(struct wf_worker *w, pf_handle h, struct wf_stream **out);
+/* The two halves of that: the fields beyond the socket's, and what closes it. */
+void wf_stream_begin(struct wf_stream *s);
+void wf_stream_finish(struct wf_socket *socket);
 size_t wf_listener_bytes(void); /* runtime/listener.c */
 /* 1: ready, 0: not, or an error. Between begin and end. */
 int wf_stream_look(struct wf_stream *s, bool for_write);

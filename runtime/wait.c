@@ -11,11 +11,23 @@
 #include "stream.h"
 #include "timer.h"
 
+#include <weft/udp.h>
 #include <weft/wait.h>
 
 enum { FEW = 6 };
 
-enum kind { MAILBOX = 1, TIMER, EVENT, READABLE, WRITABLE, LISTENER, FD_READABLE, FD_WRITABLE };
+enum kind {
+    MAILBOX = 1,
+    TIMER,
+    EVENT,
+    READABLE,
+    WRITABLE,
+    LISTENER,
+    FD_READABLE,
+    FD_WRITABLE,
+    UDP_READABLE,
+    UDP_WRITABLE
+};
 
 struct source {
     uint8_t kind;
@@ -64,6 +76,11 @@ weft_wait weft_on_listener(weft_listener l)
     return (weft_wait){.kind = LISTENER, .fd = -1, .id = l.id};
 }
 
+weft_wait weft_on_udp(weft_udp u, bool for_write)
+{
+    return (weft_wait){.kind = for_write ? UDP_WRITABLE : UDP_READABLE, .fd = -1, .id = u.id};
+}
+
 weft_wait weft_on_fd(int fd, bool for_write)
 {
     return (weft_wait){.kind = for_write ? FD_WRITABLE : FD_READABLE, .fd = fd};
@@ -71,18 +88,24 @@ weft_wait weft_on_fd(int fd, bool for_write)
 
 static bool for_write(const struct source *s)
 {
-    return s->kind == WRITABLE || s->kind == FD_WRITABLE;
+    return s->kind == WRITABLE || s->kind == FD_WRITABLE || s->kind == UDP_WRITABLE;
 }
 
 static bool is_socket(const struct source *s)
 {
-    return s->kind == READABLE || s->kind == WRITABLE || s->kind == LISTENER;
+    return (s->kind >= READABLE && s->kind <= LISTENER) || s->kind >= UDP_READABLE;
+}
+
+static enum wf_socket_kind socket_kind(const struct source *s)
+{
+    return s->kind == LISTENER ? WF_LISTENER : s->kind >= UDP_READABLE ? WF_UDP : WF_STREAM;
 }
 
 static const char *name_of(const struct source *s, size_t count)
 {
-    static const char *const names[] = {"nothing",         "mailbox",    "timer",      "event",     "stream to read",
-                                        "stream to write", "connection", "descriptor", "descriptor"};
+    static const char *const names[] = {"nothing",        "mailbox",         "timer",           "event",
+                                        "stream to read", "stream to write", "connection",      "descriptor",
+                                        "descriptor",     "datagram",        "datagram to send"};
     return count == 0 ? names[0] : count == 1 ? names[s->kind] : "several sources";
 }
 
@@ -100,7 +123,9 @@ static int open_source(struct source *s, const weft_wait *from, struct wf_task *
     case READABLE:
     case WRITABLE:
     case LISTENER:
-        rc = wf_socket_begin(t, from->kind == LISTENER ? WF_LISTENER : WF_STREAM, from->id, for_write(s), &s->socket);
+    case UDP_READABLE:
+    case UDP_WRITABLE:
+        rc = wf_socket_begin(t, socket_kind(s), from->id, for_write(s), &s->socket);
         s->claimed = rc == 0;
         return WF_MIN(rc, 0);
     case FD_READABLE:
@@ -117,7 +142,9 @@ static int look_at(struct source *s, struct wf_task *t)
     case EVENT: return wf_event_look(t->worker->set, s->event.id);
     case READABLE:
     case WRITABLE: return wf_stream_look(wf_stream_of(s->socket), for_write(s));
-    case LISTENER: return wf_socket_look(s->socket, false);
+    case LISTENER:
+    case UDP_READABLE:
+    case UDP_WRITABLE: return wf_socket_look(s->socket, for_write(s));
     default:
         if (s->always) return 1;
         return s->record != NULL ? wf_fd_look(s->record, for_write(s)) : pf_is_ready(s->fd, for_write(s));
@@ -157,7 +184,9 @@ static int attach(struct source *s, struct source *first, struct wf_task *t)
     case EVENT: return wf_event_attach(&s->wait, t, s->event);
     case READABLE:
     case WRITABLE:
-    case LISTENER: return wf_socket_attach(s->socket, for_write(s), &s->wait.waiter);
+    case LISTENER:
+    case UDP_READABLE:
+    case UDP_WRITABLE: return wf_socket_attach(s->socket, for_write(s), &s->wait.waiter);
     default: return attach_fd(s, first, t);
     }
 }
@@ -171,6 +200,8 @@ static void close_source(struct source *s, struct wf_task *t)
     case READABLE:
     case WRITABLE:
     case LISTENER:
+    case UDP_READABLE:
+    case UDP_WRITABLE:
         wf_unlink(&s->wait.waiter.on_source);
         if (s->claimed) wf_socket_end(s->socket, for_write(s));
         else wf_socket_leave(s->socket);
@@ -282,11 +313,9 @@ int wf_sources_init(struct wf_worker *w)
         struct wf_slab *slab;
         size_t bytes;
     } slabs[] = {
-        {&w->fds, sizeof(struct wf_fd)},
-        {&w->streams, sizeof(struct wf_stream)},
-        {&w->listeners, wf_listener_bytes()},
-        {&w->events, sizeof(struct wf_event)},
-        {&w->user_timers, sizeof(struct wf_user_timer)},
+        {&w->fds, sizeof(struct wf_fd)},         {&w->streams, sizeof(struct wf_stream)},
+        {&w->listeners, wf_listener_bytes()},    {&w->datagrams, sizeof(struct wf_socket)},
+        {&w->events, sizeof(struct wf_event)},   {&w->user_timers, sizeof(struct wf_user_timer)},
         {&w->tickets, sizeof(struct wf_ticket)},
     };
     for (size_t i = 0; i < WF_COUNT(slabs); i++) {
@@ -300,6 +329,8 @@ void wf_sources_finish(struct wf_worker *w)
 {
     wf_socket_finish_all(w, WF_STREAM);
     wf_socket_finish_all(w, WF_LISTENER);
-    struct wf_slab *slabs[] = {&w->fds, &w->streams, &w->listeners, &w->events, &w->user_timers, &w->tickets};
+    wf_socket_finish_all(w, WF_UDP);
+    struct wf_slab *slabs[] = {&w->fds,    &w->streams,     &w->listeners, &w->datagrams,
+                               &w->events, &w->user_timers, &w->tickets};
     for (size_t i = 0; i < WF_COUNT(slabs); i++) wf_slab_finish(slabs[i]);
 }

@@ -192,10 +192,11 @@ struct wf_worker {
     struct wf_heap timers;
     struct wf_pool pool;
     struct wf_stack_arena *stacks;
-    struct wf_coro loop;                                                  /* the thread's own stack */
-    uint64_t outbox_mask;                                                 /* bit i: outbox[i] holds something */
-    struct wf_outbox *outbox;                                             /* one for each worker */
-    struct wf_slab fds, streams, listeners, events, user_timers, tickets; /* wf_sources_init makes them */
+    struct wf_coro loop;      /* the thread's own stack */
+    uint64_t outbox_mask;     /* bit i: outbox[i] holds something */
+    struct wf_outbox *outbox; /* one for each worker */
+    /* wf_sources_init makes them */
+    struct wf_slab fds, streams, listeners, datagrams, events, user_timers, tickets;
     struct wf_coro leaving; /* what is left of a task between its end and the switch away from its stack */
     bool stop;
     struct wf_list room[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a choked worker */

@@ -34,7 +34,9 @@ WEFT_BEGIN
     X(EMINORITY, -25, "the node is in a minority of its cluster")                   \
     X(ENOTSUP, -26, "not supported on this system")                                 \
     X(ENOSPC, -27, "no space is left on the device")                                \
-    X(EISDIR, -28, "it is a directory")
+    X(EISDIR, -28, "it is a directory")                                             \
+    X(ENOHOST, -29, "host name has no address, or no name server answers")          \
+    X(ETLS, -30, "TLS: no agreement, a bad certificate or bad data")
 
 #define WEFT_ERROR_ENTRY(name, code, text) WEFT_##name = code,
 enum { WEFT_ERRORS(WEFT_ERROR_ENTRY) WEFT_OK = 0 };

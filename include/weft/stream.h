@@ -1,8 +1,7 @@
 /* weft/stream.h -- connected byte channels: TCP and Unix sockets. Calls read like blocking ones and suspend only the
  * actor.
  *
- * Addresses: "127.0.0.1:4001", "[::1]:4001", "localhost:0" (port 0: any free one) and "unix:/path/to/socket". Host
- * names other than localhost are not resolved yet: WEFT_EADDRESS.
+ * Addresses: "127.0.0.1:4001", "[::1]:4001", "localhost:0" (port 0: any free one) and "unix:/path/to/socket".
  *
  * A stream belongs to one actor at a time. Hand it on by sending the handle in a message or as a spawn argument; the
  * first actor that uses it after that becomes its owner, on whichever worker it lives. Two actors waiting on one
@@ -11,6 +10,7 @@
 #define WEFT_STREAM_H
 
 #include <weft/api.h>
+#include <weft/resolve.h>
 #include <weft/time.h>
 WEFT_BEGIN
 
@@ -24,8 +24,6 @@ typedef struct {
     const void *data;
     size_t size;
 } weft_slice;
-
-enum { WEFT_ADDRESS_TEXT = 128 }; /* bytes that any address needs at most, with its NUL */
 
 typedef struct {
     int backlog;     /* 0: 1024 */
@@ -46,8 +44,17 @@ WEFT_API int weft_listener_close(weft_listener l);
 /* [A] As weft_defer_close. */
 WEFT_API int weft_listener_defer_close(weft_listener l);
 
-/* [A, W] WEFT_EADDRESS, WEFT_EREFUSED, WEFT_ESYSTEM. TCP_NODELAY is set. */
+/* [A, W] To an address, or to "host:port" (a port's name will do, too): the name is looked up as by weft_resolve,
+ * then its addresses are tried in that order, each for an equal share of the time that is left. The first that
+ * answers wins; the error is that of the last one. TCP_NODELAY is set. WEFT_EADDRESS, WEFT_ENOHOST, WEFT_EREFUSED,
+ * WEFT_ENONODE (no way there), WEFT_EFULL (out of descriptors), WEFT_ESYSTEM. */
 WEFT_API int weft_connect(weft_stream *out, const char *address, int64_t deadline);
+/* [A] Around a connected stream socket that something else has made: `fd` is the stream's from here on and
+ * non-blocking. WEFT_EINVAL (it is no such socket), WEFT_ENOMEM: it is still the caller's. */
+WEFT_API int weft_stream_from_fd(weft_stream *out, int fd);
+/* [A] The stream's own descriptor, to look at, to pass on or to duplicate; it goes with the stream. Bytes that the
+ * stream holds back (see weft_read_until) are not in it. */
+WEFT_API int weft_stream_fd(weft_stream s, int *out);
 /* [A] The other side's address, or "unix:" for an unnamed one. */
 WEFT_API int weft_stream_peer(weft_stream s, char *out, size_t size);
 
@@ -71,6 +78,33 @@ WEFT_API int64_t weft_write(weft_stream s, const void *data, size_t size, int64_
 WEFT_API int64_t weft_writev(weft_stream s, const weft_slice *slices, size_t count, int64_t deadline);
 /* [A, W] Formats, then writes all of it. WEFT_ETOOBIG over 64 KiB. */
 WEFT_API int64_t weft_printf(weft_stream s, int64_t deadline, const char *format, ...) WEFT_PRINTF(3, 4);
+/* [A, W] Sends a descriptor over a Unix socket, with one byte of its own. The other process gets a descriptor of the
+ * same open file; `fd` stays the caller's and may be closed as soon as this returns. WEFT_EINVAL (no Unix socket, no
+ * descriptor), WEFT_EFULL (too many are on their way), WEFT_ERESET, WEFT_ENOTSUP (not on Windows). */
+WEFT_API int weft_send_fd(weft_stream s, int fd, int64_t deadline);
+/* [A, W] 1: `*out` is the next descriptor sent, the caller's, close-on-exec; 0 at the end of the stream. What is a
+ * connection becomes a stream by weft_stream_from_fd. WEFT_EFORMAT: what comes next is bytes; one of them may be
+ * lost, so close the stream. WEFT_EFULL: this process is out of descriptors and has lost it. WEFT_EINVAL: no Unix
+ * socket. A weft_read where a descriptor was sent reads its byte and loses it. */
+WEFT_API int weft_receive_fd(weft_stream s, int *out, int64_t deadline);
+
+typedef enum {
+    WEFT_NODELAY = 1, /* 0 or 1 (the default): small writes go out at once */
+    WEFT_KEEPALIVE,   /* 0: off (the default); ns of silence after which the peer is asked for a sign of life */
+    WEFT_KEEPALIVE_INTERVAL, /* ns between two such questions; */
+    WEFT_KEEPALIVE_COUNT,    /* so many without an answer: reads and writes give WEFT_ERESET */
+    WEFT_SEND_BUFFER,        /* bytes the system keeps for this stream; it rounds, and may double them */
+    WEFT_RECEIVE_BUFFER,
+    WEFT_LINGER, /* -1 (the default): what was written is sent after weft_close; 0: it is dropped, and the peer reads
+                  * WEFT_ERESET. Other values would block the worker: WEFT_EINVAL */
+    WEFT_UNSENT, /* writable only while fewer bytes than this wait in the system to be sent; 0: no such bound */
+} weft_stream_option;
+
+/* [A] Times are in ns, rounded up to whole seconds. WEFT_EINVAL: no such option, or none of this kind of socket (all
+ * but the buffers and WEFT_LINGER are for TCP), or not that value. */
+WEFT_API int weft_stream_set(weft_stream s, weft_stream_option option, int64_t value);
+WEFT_API int weft_stream_get(weft_stream s, weft_stream_option option, int64_t *value);
+
 /* [A] Ends the writing side: the peer reads the end of the stream, reading goes on. */
 WEFT_API int weft_shutdown(weft_stream s);
 /* [A] Closes it; an actor waiting on it wakes with WEFT_ECLOSED. WEFT_ECLOSED if it was closed before. */

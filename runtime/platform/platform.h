@@ -200,6 +200,11 @@ int pf_address_parse(const char *text, struct pf_address *out);
 /* The same form back; at most `size` bytes with the NUL. */
 int pf_address_format(const struct pf_address *a, char *out, size_t size);
 
+/* Writes the stream addresses of `host`, at most `max`, in the order the system would try them, and returns how many;
+ * `service` is a port's number or name. Blocks: for threads that may. WEFT_ENOHOST, WEFT_EADDRESS (no such service,
+ * no such form of a name), WEFT_ENOMEM, WEFT_ESYSTEM. */
+int pf_resolve(const char *host, const char *service, struct pf_address *out, int max);
+
 int pf_listen(pf_handle *out, const struct pf_address *at, int backlog, bool reuse_port);
 /* Removes what listening left in the file system, then closes. */
 void pf_listen_close(pf_handle h, const struct pf_address *at);
@@ -215,9 +220,48 @@ struct pf_slice {
     size_t size;
 };
 int64_t pf_write(pf_handle h, const struct pf_slice *slices, int count); /* may write less; PF_AGAIN, WEFT_ERESET */
+/* A socket that others have made becomes one of ours: non-blocking, close-on-exec, no SIGPIPE. WEFT_EINVAL: no
+ * connected stream socket. */
+int pf_adopt(pf_handle h);
+/* Options of a socket. Times are whole seconds, sizes are bytes; the system may round sizes. WEFT_EINVAL: this socket
+ * has no such option (a Unix socket no PF_NODELAY), or no such value. */
+enum pf_option {
+    PF_NODELAY,            /* 0 or 1: small writes go out at once */
+    PF_KEEPALIVE,          /* 0: off; or after how long a silence the peer is asked for the first time */
+    PF_KEEPALIVE_INTERVAL, /* between two such questions */
+    PF_KEEPALIVE_COUNT,    /* without an answer: then the connection is broken */
+    PF_SEND_BUFFER,
+    PF_RECEIVE_BUFFER,
+    PF_LINGER,         /* -1: off; 0: closing breaks the connection; how long closing goes on sending */
+    PF_NOT_SENT,       /* writable only while fewer bytes than this wait to be sent; 0: no such bound */
+    PF_BROADCAST,      /* 0 or 1 */
+    PF_MULTICAST_HOPS, /* 1: this network only */
+    PF_MULTICAST_LOOP, /* 0 or 1: this machine's members get what this socket sends */
+};
+int pf_set_option(pf_handle h, enum pf_option option, int value);
+int pf_get_option(pf_handle h, enum pf_option option, int *value);
+/* One byte with another handle over a Unix socket. WEFT_OK, PF_AGAIN, WEFT_ERESET; WEFT_EINVAL: no Unix socket;
+ * WEFT_ENOTSUP: this platform has no such thing. */
+int pf_send_handle(pf_handle h, pf_handle sent);
+/* One byte from a Unix socket and the handle that came with it, close-on-exec. 1; 0 at the end of the stream;
+ * PF_AGAIN; WEFT_EFORMAT: the byte came without a handle; WEFT_EFULL: out of descriptors, the handle is lost. */
+int pf_receive_handle(pf_handle h, pf_handle *out);
 int pf_shutdown(pf_handle h);
 void pf_abort(pf_handle h); /* both directions, for all who use it: reads and writes fail from now on */
 void pf_close(pf_handle h);
+/* Datagrams. `reuse`: several sockets may be bound to this port, for multicast. */
+int pf_udp_open(pf_handle *out, const struct pf_address *at, bool reuse);
+/* From now on only datagrams from there come in, and errors that its host reports. */
+int pf_udp_connect(pf_handle h, const struct pf_address *to);
+/* `to`: NULL where the socket is connected. PF_AGAIN, WEFT_ETOOBIG, WEFT_EREFUSED (an earlier one was), WEFT_ENONODE,
+ * WEFT_EACCESS (a broadcast address without PF_BROADCAST), WEFT_EINVAL (no address, or one of another family). */
+int pf_udp_send(pf_handle h, const struct pf_address *to, const void *data, size_t size);
+/* One datagram and its sender (`from` may be NULL). PF_AGAIN; WEFT_EREFUSED on a connected socket; WEFT_ETOOBIG: it
+ * was longer than `size`; its beginning and its sender are there, the rest is lost. */
+int64_t pf_udp_receive(pf_handle h, void *buffer, size_t size, struct pf_address *from);
+/* Joins (or leaves) the multicast group; `interface` is the name of one, NULL: the system's choice. WEFT_EADDRESS: no
+ * such interface, or no multicast address. */
+int pf_udp_group(pf_handle h, const struct pf_address *group, const char *interface, bool join);
 /* This process may from now on have as many handles open as the system grants it without asking anybody. */
 void pf_raise_handle_limit(void);
 /* Whether a read (or write) would not say PF_AGAIN now. WEFT_ECLOSED if it is no open handle. */

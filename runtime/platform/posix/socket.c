@@ -11,40 +11,22 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "native.h"
+#include "socket.h"
 
 enum { SLICES = 64 }; /* per system call */
 
-/* A sockaddr with room and alignment for each kind. */
-union any_address {
-    struct sockaddr head;
-    struct sockaddr_un unix_path;
-    struct sockaddr_storage room;
-};
-
-static void load(union any_address *out, const struct pf_address *from)
-{
-    memset(out, 0, sizeof *out);
-    memcpy(out, from->bytes, WF_MIN((size_t)from->size, sizeof from->bytes));
-}
-
-static bool is_internet(const union any_address *a)
-{
-    return a->head.sa_family == AF_INET || a->head.sa_family == AF_INET6;
-}
-
-static int open_socket(const union any_address *a)
+static int open_socket(const union pf_any_address *a)
 {
     int fd = socket(a->head.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return pf_error(errno);
     int on = 1;
     /* Writers batch for themselves; what they write should go out. Accepted sockets inherit it. */
-    if (is_internet(a)) (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (pf_is_internet(a)) (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return fd;
 }
 
 /* A socket file nobody listens on is what a process that died left behind. */
-static bool remove_stale(const union any_address *a, socklen_t size)
+static bool remove_stale(const union pf_any_address *a, socklen_t size)
 {
     struct stat s;
     if (a->head.sa_family != AF_UNIX) return false;
@@ -58,12 +40,12 @@ static bool remove_stale(const union any_address *a, socklen_t size)
 
 int pf_listen(pf_handle *out, const struct pf_address *at, int backlog, bool reuse_port)
 {
-    union any_address a;
-    load(&a, at);
+    union pf_any_address a;
+    pf_load(&a, at);
     int fd = open_socket(&a), on = 1;
     *out = PF_NO_HANDLE;
     if (fd < 0) return fd;
-    if (is_internet(&a)) {
+    if (pf_is_internet(&a)) {
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         if (reuse_port && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0) goto failed;
     }
@@ -87,21 +69,19 @@ failed:;
 
 void pf_listen_close(pf_handle h, const struct pf_address *at)
 {
-    union any_address a;
-    load(&a, at);
+    union pf_any_address a;
+    pf_load(&a, at);
     if (a.head.sa_family == AF_UNIX) unlink(a.unix_path.sun_path);
     pf_close(h);
 }
 
 static int address_of(int (*ask)(int, struct sockaddr *, socklen_t *), pf_handle h, struct pf_address *out)
 {
-    union any_address a;
+    union pf_any_address a;
     socklen_t size = sizeof a;
     memset(&a, 0, sizeof a);
     if (ask((int)h, &a.head, &size) != 0) return pf_error(errno);
-    memset(out, 0, sizeof *out);
-    out->size = (uint32_t)WF_MIN((size_t)size, sizeof out->bytes);
-    memcpy(out->bytes, &a, out->size);
+    pf_store(out, &a, size);
     return WEFT_OK;
 }
 
@@ -148,8 +128,8 @@ int pf_accept(pf_handle listener, pf_handle *out)
 
 int pf_connect(pf_handle *out, const struct pf_address *to)
 {
-    union any_address a;
-    load(&a, to);
+    union pf_any_address a;
+    pf_load(&a, to);
     int fd = open_socket(&a);
     *out = PF_NO_HANDLE;
     if (fd < 0) return fd;

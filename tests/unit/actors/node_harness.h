@@ -74,6 +74,7 @@ __attribute__((unused)) static void node_finish(weft_node *n)
         want_int(w->user_timers.used, 0);
         want_int(w->streams.used, 0);
         want_int(w->listeners.used, 0);
+        want_int(w->datagrams.used, 0);
         want_int(w->tickets.used, 0);
         want(wf_heap_first(&w->timers) == NULL);
     }
