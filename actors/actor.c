@@ -213,7 +213,7 @@ int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const
     const weft_spawn_options *o = b->options == NULL ? &defaults : b->options;
     if (WF_UNLIKELY((b->body == NULL && b->handle == NULL) || b->size > WF_SPAWN_ARG_MAX ||
                     (b->arg == NULL && b->size > 0) || o->stack_bytes > WF_STACK_BYTES_MAX ||
-                    o->worker < WEFT_SPREAD || o->worker > (int)node->workers.count ||
+                    o->worker < WEFT_BESIDE || o->worker > (int)node->workers.count ||
                     (unsigned)o->policy > WEFT_FULL_FAIL))
         return WEFT_EINVAL;
     if (WF_UNLIKELY(atomic_load_explicit(&node->stopping, memory_order_relaxed) && !b->service))

@@ -54,7 +54,7 @@ struct wf_worker *wf_place(weft_node *node, struct wf_worker *from, int wanted, 
     if (wanted > 0) return set->at[wanted - 1];
     if (from == NULL || wanted == WEFT_SPREAD)
         return set->at[atomic_fetch_add_explicit(&node->next_worker, 1, memory_order_relaxed) % set->count];
-    if (set->count == 1) return from;
+    if (set->count == 1 || wanted == WEFT_BESIDE) return from;
     struct wf_worker *lent = from->ready_count >= BUSY ? find_idle(from) : lend(from);
     *at_once = lent != NULL && from->ready_count < BUSY;
     return lent == NULL ? from : lent;

@@ -48,8 +48,9 @@ typedef struct {
      * last message may go beyond; default: none but the node's mailbox_bytes_max */
     size_t mailbox_bytes;
     uint32_t aside_max; /* messages that one selective receive may pass over; default 10,000; see weft_recv_match */
-    /* 1..N: that one. WEFT_SPREAD. 0: the parent's; but while another one is idle children go there if the parent's
-     * has much to run (64 actors), and every second child of an actor that computes more than it talks */
+    /* 1..N: that one. WEFT_SPREAD, WEFT_BESIDE. 0: the parent's; but while another one is idle children go there if
+     * the parent's has much to run (64 actors), and every second child of an actor that computes more than it
+     * talks */
     int worker;
     bool link; /* tie parent and child as weft_link does, before the child first runs */
     /* Others read or write this actor's stack while it waits: it is never parked (weft_node_options.park_after).
@@ -57,9 +58,10 @@ typedef struct {
     bool shares_stack;
     weft_monitor_ref *monitor; /* gets a monitor of the child, made before it first runs; NULL: none */
 } weft_spawn_options;
-/* As `worker`: the workers take turns. For children that live long and talk little to their parent, as a server's
- * clients do. */
-enum { WEFT_SPREAD = -1 };
+/* As `worker`. _SPREAD: the workers take turns. For children that live long and talk little to their parent, as a
+ * server's clients do. _BESIDE: the parent's, in any case (with weft_node_spawn: as _SPREAD). The two never run at
+ * the same time, and one may read a stream while the other writes it. */
+enum { WEFT_SPREAD = -1, WEFT_BESIDE = -2 };
 
 /* [A] Starts an actor and returns at once; the actor first runs after the caller suspends. Copies `size` bytes of
  * `arg` (at most 64 KiB); the copy is the actor's, and good until its clean-ups have run. `out` (may be NULL) gets

@@ -5,7 +5,7 @@
  *
  * A stream belongs to one actor at a time. Hand it on by sending the handle in a message or as a spawn argument; the
  * first actor that uses it after that becomes its owner, on whichever worker it lives. Two actors waiting on one
- * stream at once: WEFT_EBUSY. */
+ * stream at once: WEFT_EBUSY. But one may read while another one of the same worker (WEFT_BESIDE) writes. */
 #ifndef WEFT_STREAM_H
 #define WEFT_STREAM_H
 

@@ -69,7 +69,11 @@ class Idle(unittest.TestCase):
 
     def test_servers_with_connections_open_make_no_system_call(self):
         """Each example that serves: its clients are there and say nothing, so it does nothing."""
+        behind = Program(built("examples", "echo"), "--port", "0")
+        self.addCleanup(behind.kill)
+        to = behind.line().removeprefix("echo on ")
         servers = {"echo": self.start("echo", "--port", "0", clients=200),
+                   "proxy": self.start("proxy", "--port", "0", "--to", to, clients=50),
                    "chat": self.start("chat", "--port", "0", clients=100)}
         if not postgres_test.missing():
             servers["postgres"] = self.start_postgres()

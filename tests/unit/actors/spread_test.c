@@ -1,5 +1,6 @@
-/* weft_spawn_options.worker: on the parent's worker, on a named one, on each in turn; and where children of one that
- * computes go. Whether it does is a question of time, so the parent's thread has a clock that the test sets. */
+/* weft_spawn_options.worker: on the parent's worker, on a named one, on each in turn, beside the parent; and where
+ * children of one that computes go. Whether it does is a question of time, so the parent's thread has a clock that
+ * the test sets. */
 #include <check.h>
 
 #include <weft.h>
@@ -46,7 +47,7 @@ static void parent(const void *arg, size_t size)
             weft_msg_free(m);
         }
     }
-    refused_below = weft_spawn(NULL, child, &self, sizeof self, &(weft_spawn_options){.worker = WEFT_SPREAD - 1});
+    refused_below = weft_spawn(NULL, child, &self, sizeof self, &(weft_spawn_options){.worker = WEFT_BESIDE - 1});
     refused_above = weft_spawn(NULL, child, &self, sizeof self, &(weft_spawn_options){.worker = WORKERS + 1});
 }
 
@@ -78,7 +79,7 @@ END_TEST
 
 /* ---- One that computes ----------------------------------------------------------------------------------------- */
 
-static int lent[WORKERS];
+static int lent[WORKERS], beside[WORKERS];
 
 static bool all_others_sleep(const struct wf_worker *w)
 {
@@ -88,21 +89,32 @@ static bool all_others_sleep(const struct wf_worker *w)
     return true;
 }
 
-static void computing_parent(const void *arg, size_t size)
+static void compute_and_spawn(int worker, int count[WORKERS])
 {
     weft_pid self = weft_self();
     struct wf_worker *w = wf_actor_self()->task.worker;
-    (void)arg, (void)size;
     while (!all_others_sleep(w)) pf_cpu_relax();
     ahead += WEFT_SEC(1);
     for (int i = 0; i < CHILDREN; i++)
-        if (weft_spawn(NULL, child, &self, sizeof self, NULL) < 0) return;
+        if (weft_spawn(NULL, child, &self, sizeof self, &(weft_spawn_options){.worker = worker}) < 0) return;
     for (int i = 0; i < CHILDREN; i++) {
         weft_msg *m;
         if (weft_recv(&m, weft_after(WEFT_SEC(20))) < 0) return;
-        lent[wf_id_worker(weft_from(m).actor)]++;
+        count[wf_id_worker(weft_from(m).actor)]++;
         weft_msg_free(m);
     }
+}
+
+static void computing_parent(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    compute_and_spawn(0, lent);
+}
+
+static void computing_parent_of_neighbours(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    compute_and_spawn(WEFT_BESIDE, beside);
 }
 
 START_TEST(one_that_computes_shares_its_children_with_an_idle_worker)
@@ -114,12 +126,20 @@ START_TEST(one_that_computes_shares_its_children_with_an_idle_worker)
 }
 END_TEST
 
+START_TEST(beside_its_parent_even_if_others_are_idle)
+{
+    run_on_first(computing_parent_of_neighbours);
+    ck_assert_int_eq(beside[0], CHILDREN);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("spread");
     TCase *c = tcase_create("spread");
     tcase_add_test(c, children_run_where_they_are_put);
     tcase_add_test(c, one_that_computes_shares_its_children_with_an_idle_worker);
+    tcase_add_test(c, beside_its_parent_even_if_others_are_idle);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

@@ -1,0 +1,165 @@
+/* proxy.c -- a TCP proxy: what comes from a client goes to a server and back, in code that reads from top to bottom.
+ *
+ *     $ weft run echo.c -- --port 4000 &
+ *     $ weft run proxy.c -- --port 4200 --to 127.0.0.1:4000
+ *     proxy on 127.0.0.1:4200
+ *
+ * and elsewhere
+ *
+ *     $ echo hello | nc -N 127.0.0.1 4200
+ *     hello
+ *
+ * Options: --port PORT (0: any free one; default 4200), --host ADDRESS (default 127.0.0.1), --to ADDRESS (also
+ * unix:/path/to/socket), --idle SECONDS (a connection on which nothing moves for so long is closed; default 60).
+ *
+ * Each direction is an actor: read, write, again. Who does not take what is written to it holds up who sends it, in
+ * that direction only: nothing more is read, and the kernel tells the sender. The end of one direction is passed on
+ * and the other goes on. Both actors live on one worker (WEFT_BESIDE), so they never run at the same time and share
+ * what they know of the connection without a lock; the clean-up of the last one closes it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft.h>
+
+enum { CLIENT, SERVER };
+
+struct options {
+    const char *to;
+    int64_t idle;
+};
+
+/* A connection; its actors share it. */
+struct pair {
+    weft_stream side[2];
+    int users;     /* actors */
+    int64_t moved; /* when bytes last went in either direction */
+    int64_t idle;
+};
+
+static void leave(void *arg)
+{
+    struct pair *p = arg;
+    if (--p->users > 0) return;
+    weft_close(p->side[CLIENT]);
+    weft_close(p->side[SERVER]);
+    free(p);
+}
+
+/* Both directions end: who waits for the other one wakes with WEFT_ECLOSED. */
+static void give_up(struct pair *p, int from, int64_t why)
+{
+    weft_log(WEFT_DEBUG, "from %s: %s", from == CLIENT ? "client" : "server", weft_strerror((int)why));
+    weft_close(p->side[CLIENT]);
+    weft_close(p->side[SERVER]);
+}
+
+/* As weft_read. The deadline moves on while the other direction does. */
+static int64_t read_side(struct pair *p, int from, void *buffer, size_t size)
+{
+    int64_t n;
+    do {
+        n = weft_read(p->side[from], buffer, size, p->moved + p->idle);
+    } while (n == WEFT_ETIMEDOUT && p->moved + p->idle > weft_now());
+    return n;
+}
+
+static void copy(struct pair *p, int from)
+{
+    char buffer[16384];
+    int64_t n;
+    while ((n = read_side(p, from, buffer, sizeof buffer)) > 0) {
+        p->moved = weft_now();
+        n = weft_write(p->side[!from], buffer, (size_t)n, weft_after(p->idle));
+        if (n < 0) break;
+        p->moved = weft_now();
+    }
+    if (n == 0) n = weft_shutdown(p->side[!from]);
+    if (n < 0) give_up(p, from, n);
+}
+
+static void back(const void *arg, size_t size)
+{
+    struct pair *p = *(struct pair *const *)arg;
+    (void)size;
+    if (weft_defer(leave, p) == 0) copy(p, SERVER);
+}
+
+struct request {
+    weft_stream client;
+    struct options options;
+};
+
+static void forth(const void *arg, size_t size)
+{
+    const struct request *r = arg;
+    struct pair *p = calloc(1, sizeof *p);
+    (void)size;
+    if (p == NULL) {
+        weft_close(r->client);
+        return;
+    }
+    *p = (struct pair){.side = {r->client}, .users = 1, .moved = weft_now(), .idle = r->options.idle};
+    if (weft_defer(leave, p) < 0) return;
+    int rc = weft_connect(&p->side[SERVER], r->options.to, weft_after(p->idle));
+    if (rc < 0) {
+        weft_log(WEFT_WARN, "no connection to %s: %s", r->options.to, weft_strerror(rc));
+        return;
+    }
+    const weft_spawn_options options = {.kind = "back", .worker = WEFT_BESIDE};
+    p->users++;
+    p->moved = weft_now();
+    if (weft_spawn(NULL, back, &p, sizeof p, &options) == 0) copy(p, CLIENT);
+    else p->users--;
+}
+
+/* ---- The server ------------------------------------------------------------------------------------------------ */
+
+WEFT_NORETURN static void usage(void)
+{
+    fprintf(stderr, "usage: proxy --to ADDRESS [--port PORT] [--host ADDRESS] [--idle SECONDS]\n");
+    weft_exit(WEFT_EINVAL);
+}
+
+static void server(const void *arg, size_t size)
+{
+    const struct weft_args *args = arg;
+    const char *port = "4200", *host = "127.0.0.1";
+    struct request request = {.options = {.idle = WEFT_SEC(60)}};
+    char address[WEFT_ADDRESS_TEXT];
+    weft_listener l;
+    (void)size;
+    for (int i = 1; i < args->argc; i += 2) {
+        const char *value = i + 1 < args->argc ? args->argv[i + 1] : NULL;
+        if (value == NULL) usage();
+        if (strcmp(args->argv[i], "--port") == 0) port = value;
+        else if (strcmp(args->argv[i], "--host") == 0) host = value;
+        else if (strcmp(args->argv[i], "--to") == 0) request.options.to = value;
+        else if (strcmp(args->argv[i], "--idle") == 0 && atoi(value) > 0)
+            request.options.idle = WEFT_SEC(atoi(value));
+        else usage();
+    }
+    if (request.options.to == NULL) usage();
+    snprintf(address, sizeof address, "%s:%s", host, port);
+    int rc = weft_listen(&l, address, NULL);
+    if (rc < 0) {
+        fprintf(stderr, "proxy: cannot listen on %s: %s\n", address, weft_strerror(rc));
+        weft_exit(rc);
+    }
+    weft_listener_address(l, address, sizeof address);
+    printf("proxy on %s\n", address);
+    fflush(stdout);
+
+    const weft_spawn_options options = {.kind = "forth", .worker = WEFT_SPREAD};
+    /* WEFT_EFULL: out of descriptors; weft_accept has waited a little for connections to end. */
+    while ((rc = weft_accept(l, &request.client, WEFT_FOREVER)) == 0 || rc == WEFT_EFULL)
+        if (rc == 0 && weft_spawn(NULL, forth, &request, sizeof request, &options) < 0) weft_close(request.client);
+    weft_listener_close(l);
+}
+
+WEFT_MODULE(server) /* for `weft run` */
+
+int main(int argc, char **argv)
+{
+    struct weft_args args = {argc, (const char *const *)argv};
+    return weft_main(NULL, server, &args, sizeof args);
+}

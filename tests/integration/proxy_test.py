@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""examples/proxy.c between clients and real servers: both directions, their ends, back-pressure, idleness."""
+import hashlib
+import os
+import select
+import socket
+import threading
+import unittest
+
+from harness import PATIENCE, Client, Program, built, eventually
+
+
+class Server:
+    """Accepts; the test does the rest."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.settimeout(PATIENCE)
+        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
+
+    def accept(self):
+        connection = self.listener.accept()[0]
+        connection.settimeout(PATIENCE)
+        return connection
+
+
+def receive(s, size):
+    got = bytearray()
+    while len(got) < size:
+        more = s.recv(min(1 << 20, size - len(got)))
+        assert more, f"the end after {len(got)} of {size} bytes"
+        got += more
+    return bytes(got)
+
+
+class Proxy(unittest.TestCase):
+    def proxy(self, to, *args):
+        program = Program(built("examples", "proxy"), "--port", "0", "--to", to, *args)
+        self.addCleanup(program.kill)
+        self.address = program.line().removeprefix("proxy on ")
+        return program
+
+    def client(self):
+        client = Client(self.address)
+        self.addCleanup(client.close)
+        return client
+
+    def pair(self, server):
+        client = self.client()
+        upstream = server.accept()
+        self.addCleanup(upstream.close)
+        return client.socket, upstream
+
+    def server(self, *args):
+        server = Server()
+        self.addCleanup(server.listener.close)
+        program = self.proxy(server.address, *args)
+        return program, server
+
+    def test_echo_behind_it(self):
+        echo = Program(built("examples", "echo"), "--port", "0")
+        self.addCleanup(echo.kill)
+        proxy = self.proxy(echo.line().removeprefix("echo on "))
+        clients = [self.client() for _ in range(200)]
+        for i, client in enumerate(clients):
+            client.send(f"{i}")
+        for i, client in enumerate(clients):
+            self.assertEqual(client.line(), f"{i}")
+        sent, client = os.urandom(16 << 20), clients[0]
+        sender = threading.Thread(target=client.socket.sendall, args=(sent,))
+        sender.start()  # both directions are full at the same time
+        got = receive(client.socket, len(sent))
+        sender.join()
+        self.assertEqual(hashlib.sha256(got).digest(), hashlib.sha256(sent).digest())
+        proxy.stop()
+
+    def test_the_end_of_one_direction(self):
+        _, server = self.server()
+        for first in range(2):
+            ends = self.pair(server)
+            one, other = ends[first], ends[1 - first]
+            one.sendall(b"question")
+            one.shutdown(socket.SHUT_WR)
+            self.assertEqual(receive(other, 8), b"question")
+            self.assertEqual(other.recv(1), b"")
+            other.sendall(b"answer" * 10000)
+            other.shutdown(socket.SHUT_WR)
+            self.assertEqual(receive(one, 60000), b"answer" * 10000)
+            self.assertEqual(one.recv(1), b"")
+
+    def test_back_pressure(self):
+        """Who is not read from can pour in what the kernel's buffers hold and no more, and nothing is lost."""
+        _, server = self.server()
+        client, upstream = self.pair(server)
+        client.setblocking(False)
+        sent, block = 0, b"x" * 65536
+        while select.select([], [client], [], 0.5)[1]:
+            try:
+                sent += client.send(block)
+            except BlockingIOError:
+                continue
+            self.assertLess(sent, 64 << 20, "the proxy takes all")
+        upstream.sendall(b"the other direction is free")
+        client.settimeout(PATIENCE)
+        self.assertEqual(receive(client, 27), b"the other direction is free")
+        client.shutdown(socket.SHUT_WR)
+        self.assertEqual(receive(upstream, sent), b"x" * sent)
+        self.assertEqual(upstream.recv(1), b"")
+
+    def test_idle(self):
+        _, server = self.server("--idle", "1")
+        client, upstream = self.pair(server)
+        client.sendall(b"x")
+        self.assertEqual(receive(upstream, 1), b"x")
+        self.assertEqual((client.recv(1), upstream.recv(1)), (b"", b""))
+
+    def test_who_vanishes(self):
+        proxy, server = self.server()
+        descriptors = f"/proc/{proxy.pid}/fd"
+        before = len(os.listdir(descriptors))
+        for i in range(100):
+            client = Client(self.address)
+            upstream = server.accept()
+            client.send("x" * 100000)
+            linger = (socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            gone, left = (client.socket, upstream) if i % 2 else (upstream, client.socket)
+            gone.setsockopt(*linger)
+            gone.close()
+            try:
+                while left.recv(65536):
+                    pass
+            except ConnectionError:
+                pass
+            left.close()
+        eventually("connections stay open", lambda: len(os.listdir(descriptors)) <= before + 2)
+        client, upstream = self.pair(server)
+        client.sendall(b"still there")
+        self.assertEqual(receive(upstream, 11), b"still there")
+        proxy.stop()
+
+    def test_nobody_behind_it(self):
+        proxy, server = self.server()
+        server.listener.close()
+        self.assertEqual(self.client().rest(), [])
+        proxy.log("no connection to .*: connection was refused")
+        self.assertEqual(proxy.stop(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
