@@ -29,7 +29,7 @@ class Postgres:
         self.data = os.path.join(self.folder, "data")
         subprocess.run([*self.prefix, FOLDERS[-1] + "/initdb", "-D", self.data, "-A", "trust", "-U", "weft",
                         "-E", "UTF8", "--locale=C", "--no-sync"],
-                       check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
+                       check=True, stdout=subprocess.DEVNULL, timeout=4 * PATIENCE)
         self.start()
 
     def start(self):
