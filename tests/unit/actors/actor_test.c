@@ -75,7 +75,7 @@ static void args_body(const void *arg, size_t size)
     want_int(weft_spawn(NULL, take_arg, NULL, 1, NULL), WEFT_EINVAL);
     want_int(weft_spawn(NULL, NULL, NULL, 0, NULL), WEFT_EINVAL);
     want_int(weft_spawn(NULL, take_arg, NULL, 0, &(weft_spawn_options){.worker = 3}), WEFT_EINVAL);
-    want_int(weft_spawn(NULL, take_arg, NULL, 0, &(weft_spawn_options){.worker = WEFT_SPREAD - 1}), WEFT_EINVAL);
+    want_int(weft_spawn(NULL, take_arg, NULL, 0, &(weft_spawn_options){.worker = WEFT_BESIDE - 1}), WEFT_EINVAL);
     want_int(weft_spawn(NULL, take_arg, NULL, 0, &(weft_spawn_options){.stack_bytes = 9 << 20}), WEFT_EINVAL);
     want_int(weft_spawn(NULL, take_arg, NULL, 0, &(weft_spawn_options){.policy = (weft_full_policy)4}), WEFT_EINVAL);
 }
