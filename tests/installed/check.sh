@@ -43,6 +43,8 @@ libraries()
 {
     case $1 in
     postgres) pkg-config --cflags --libs libpq 2>/dev/null ;;
+    webchat) printf '#include <http_parser.h>\n#include <sys/types.h>\n#include <wslay/wslay.h>\n' |
+        cc -fsyntax-only -x c - 2>/dev/null && echo -lwslay -lhttp_parser ;;
     *) true ;;
     esac
 }
