@@ -9,6 +9,7 @@ import select
 import unittest
 
 import postgres_test
+import webchat_test
 from harness import Client, Cluster, Program, built
 
 OBSERVE_SECONDS = float(os.environ.get("WEFT_IDLE_SECONDS", "3"))
@@ -67,6 +68,14 @@ class Idle(unittest.TestCase):
         self.addCleanup(server.close)
         return self.start("postgres", f"host={server.folder} user=weft dbname=postgres", "orders")
 
+    def start_webchat(self):
+        program = Program(webchat_test.PROGRAM, "--port", "0", "--ping", "3600")
+        self.addCleanup(program.kill)
+        url = program.line().rsplit(" ", 1)[1]
+        for i in range(20):
+            self.addCleanup(webchat_test.Browser(url, f"b{i}").close)
+        return program
+
     def test_servers_with_connections_open_make_no_system_call(self):
         """Each example that serves: its clients are there and say nothing, so it does nothing."""
         behind = Program(built("examples", "echo"), "--port", "0")
@@ -77,6 +86,8 @@ class Idle(unittest.TestCase):
                    "chat": self.start("chat", "--port", "0", clients=100)}
         if not postgres_test.missing():
             servers["postgres"] = self.start_postgres()
+        if os.path.exists(webchat_test.PROGRAM):
+            servers["webchat"] = self.start_webchat()
         for _ in range(6):  # starting up, and then stacks are put aside
             before = {name: runs(server.pid) for name, server in servers.items()}
             select.select([], [], [], OBSERVE_SECONDS)
