@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The libraries weft needs, built for another processor or C library from the sources Debian ships, and what meson must
-# know to use them. tools/cross.sh aarch64|musl FOLDER: leaves FOLDER/deps and FOLDER/cross.ini; does nothing where they
-# are there already.
+# The libraries weft needs, built for another processor or C library from the sources Debian ships, and what meson
+# must know to use them. tools/cross.sh aarch64|musl FOLDER: leaves FOLDER/deps and FOLDER/cross.ini; does nothing
+# where they are there already.
 set -euo pipefail
 
 kind=$1

@@ -58,7 +58,10 @@ class Browser:
         length = bytes([size]) if size < 126 else struct.pack(">BH", 126, size) if size < 65536 else \
             struct.pack(">BQ", 127, size)
         length = bytes([length[0] | (0x80 if masked else 0)]) + length[1:]
-        body = bytes(b ^ mask[i % 4] for i, b in enumerate(payload)) if masked else payload
+        body = payload
+        if masked:
+            key = int.from_bytes((mask * (size // 4 + 1))[:size], "big")
+            body = (int.from_bytes(payload, "big") ^ key).to_bytes(size, "big")
         self.socket.sendall(bytes([opcode | (0x80 if fin else 0)]) + length + mask + body)
 
     def take(self, size):
@@ -254,7 +257,7 @@ class WebChat(unittest.TestCase):
         ann.frame(BINARY, b"nothing for a chat"), ann.say("")
         for code, send in ((1009, lambda b: b.say("x" * 1601)), (1007, lambda b: b.frame(TEXT, b"\xff\xfe")),
                            (1002, lambda b: b.frame(TEXT, b"x", masked=False)), (1002, lambda b: b.frame(3, b"x")),
-                           (1009, lambda b: b.socket.sendall(b"\x81\xff" + b"\x7f" + b"\xff" * 11))):
+                           (1009, lambda b: b.socket.sendall(b"\x81\xff" + b"\x7f" + b"\xff" * 12))):
             browser = self.browser(self.url, "bob")
             send(browser)
             while not isinstance(got := browser.receive(), tuple):
