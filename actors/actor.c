@@ -17,8 +17,8 @@ enum {
 
 int wf_actors_init(weft_node *node, struct wf_worker *w)
 {
-    struct wf_actors *wa = aligned_alloc(WF_CACHE_LINE,
-                                         (sizeof *wa + WF_CACHE_LINE - 1) & ~(size_t)(WF_CACHE_LINE - 1));
+    struct wf_actors *wa = pf_aligned_alloc(WF_CACHE_LINE,
+                                            (sizeof *wa + WF_CACHE_LINE - 1) & ~(size_t)(WF_CACHE_LINE - 1));
     if (wa == NULL) return WEFT_ENOMEM;
     memset(wa, 0, sizeof *wa);
     w->actors = wa;
@@ -50,7 +50,7 @@ void wf_actors_finish(struct wf_worker *w)
     wf_slab_finish(&wa->monitors);
     wf_slab_finish(&wa->slab);
     pf_mutex_destroy(wa->lock);
-    free(wa);
+    pf_aligned_free(wa);
     w->actors = NULL;
 }
 

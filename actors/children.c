@@ -96,8 +96,7 @@ int wf_children_add(struct wf_children *all, const weft_child_spec *spec, const 
 {
     if (all->count == WEFT_CHILDREN_MAX) return WEFT_EFULL;
     if (grow(all) < 0) return WEFT_ENOMEM;
-    size_t bytes = (sizeof(struct wf_child) + spec->arg_size + 15) & ~(size_t)15;
-    struct wf_child *c = aligned_alloc(16, bytes);
+    struct wf_child *c = malloc(sizeof *c + spec->arg_size);
     if (c == NULL) return WEFT_ENOMEM;
     *c = (struct wf_child){.spec = *spec, .wanted = true, .serial = ++all->last_serial};
     c->charge = (struct wf_charge){weft_self(), spec->body, spec->await_ready, spec->unregistered, {0}};

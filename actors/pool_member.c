@@ -11,7 +11,7 @@
 
 static void unref(struct wf_member *m)
 {
-    if (m != NULL && atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) == 1) free(m);
+    if (m != NULL && atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) == 1) pf_aligned_free(m);
 }
 
 static void leave_pool(void *block)
@@ -60,14 +60,14 @@ static void member_main(const void *arg, size_t size)
 int wf_member_spawn(struct wf_member **out, weft_pid *pid, struct wf_member_boot *arg, size_t size,
                     const weft_spawn_options *options)
 {
-    struct wf_member *m = aligned_alloc(alignof(struct wf_member), sizeof *m);
+    struct wf_member *m = pf_aligned_alloc(alignof(struct wf_member), sizeof *m);
     if (m == NULL) return WEFT_ENOMEM;
     *m = (struct wf_member){.pool = weft_self()};
     atomic_init(&m->refs, 2);
     atomic_init(&m->wake_at, WF_NOBODY_WAITS);
     arg->member = m;
     int rc = weft_spawn(pid, member_main, arg, size, options);
-    if (rc < 0) free(m);
+    if (rc < 0) pf_aligned_free(m);
     else *out = m;
     return rc;
 }

@@ -90,6 +90,7 @@ void wf_coro_prepare(struct wf_coro *c, struct wf_stack stack, void (*entry)(voi
     c->tsan_fiber = __tsan_create_fiber(0);
 #endif
     c->sp = pf_context_make((char *)run, first_run, run);
+    pf_context_bounds(c->sp, stack.base, stack.top);
 }
 
 void wf_coro_switch(struct wf_coro *from, struct wf_coro *to)
@@ -115,6 +116,7 @@ void wf_coro_prepare(struct wf_coro *c, struct wf_stack stack, void (*entry)(voi
 {
     c->stack = stack;
     c->sp = pf_context_make(stack.top, entry, arg);
+    pf_context_bounds(c->sp, stack.base, stack.top);
 }
 
 void wf_coro_switch(struct wf_coro *from, struct wf_coro *to)

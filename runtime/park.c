@@ -97,6 +97,7 @@ void wf_task_unpark(struct wf_worker *w, struct wf_task *t)
         for (uint64_t mask = *from++; mask != 0; mask &= mask - 1) words[__builtin_ctzll(mask)] = *from++;
     }
     t->coro.sp = p->sp;
+    pf_context_bounds(p->sp, t->coro.stack.base, t->coro.stack.top);
     w->count.unparked++;
     free(p);
 }

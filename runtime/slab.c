@@ -2,6 +2,8 @@
  * anew, so that no id ever means two things. */
 #include "slab.h"
 
+#include "platform.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +20,8 @@ int wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max)
 
 void wf_slab_finish(struct wf_slab *s)
 {
-    for (uint32_t i = 0; i < s->chunk_count; i++) free(atomic_load_explicit(&s->chunks[i], memory_order_relaxed));
+    for (uint32_t i = 0; i < s->chunk_count; i++)
+        pf_aligned_free(atomic_load_explicit(&s->chunks[i], memory_order_relaxed));
     free(s->chunks);
     free(s->free);
     memset(s, 0, sizeof *s);
@@ -42,7 +45,7 @@ static bool add_chunk(struct wf_slab *s)
     uint32_t first = s->chunk_count * WF_SLAB_CHUNK, count = WF_MIN(WF_SLAB_CHUNK, s->used_max - first);
     if (!reserve_free(s, first + count)) return false;
     size_t bytes = (WF_SLAB_CHUNK * s->item_bytes + WF_CACHE_LINE - 1) / WF_CACHE_LINE * WF_CACHE_LINE;
-    char *chunk = aligned_alloc(WF_CACHE_LINE, bytes);
+    char *chunk = pf_aligned_alloc(WF_CACHE_LINE, bytes);
     if (chunk == NULL) return false;
     memset(chunk, 0, bytes);
     for (uint32_t i = 0; i < WF_SLAB_CHUNK; i++)

@@ -176,6 +176,7 @@ static char *fresh_slot(struct wf_stack_arena *a, int index)
     if (s == NULL) return NULL;
     struct wf_stack slot = {.base = s->base + (size_t)s->used * slot_size(index),
                             .slot_bytes = slot_size(index) & SLOT_MASK};
+    if (!pf_pages_stack(slot.base, slot.slot_bytes, slot.base + slot.slot_bytes - pf_page_size())) return NULL;
     if (pf_pages_guard(slot.base, guard_bytes(), &a->guard)) {
         s->guarded++;
     } else {
@@ -201,7 +202,14 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
     bool used_before = ((uintptr_t)base & UNTRIMMED) != 0;
     base -= used_before ? UNTRIMMED : 0;
     bool cold = c->cold > c->free_count;
-    if (cold) c->cold = c->free_count;
+    if (cold) {
+        c->cold = c->free_count;
+        if (!pf_pages_stack(base, slot_bytes, base + slot_bytes - pf_page_size())) {
+            c->free[c->free_count++] = base;
+            c->cold++;
+            return WEFT_ENOMEM;
+        }
+    }
     size_t colour = (uintptr_t)base / slot_bytes * 7 % COLOURS;
     *out = (struct wf_stack){.base = base,
                              .top = base + slot_bytes - colour * WF_CACHE_LINE,
@@ -355,6 +363,8 @@ void wf_stacks_close(struct wf_stack_arena *a, const struct wf_stack *const *sta
 void wf_stack_open(struct wf_stack_arena *a, struct wf_stack *s, const char *low)
 {
     if (a->closed) pf_pages_open(s->base + guard_bytes(), s->slot_bytes - guard_bytes());
+    bool has_memory = pf_pages_stack(s->base, s->slot_bytes, low);
+    WF_ASSERT(has_memory);             /* as when a page cannot be given that was promised */
     s->grown = s->used_before = false; /* the whole slot is clean */
     if (low >= (char *)(markers(s) + MARKERS)) mark(s);
 }

@@ -246,12 +246,12 @@ static void worker_destroy(struct wf_worker *w)
     wf_stack_arena_destroy(w->stacks);
     wf_pool_finish(&w->pool);
     wf_heap_finish(&w->timers);
-    free(w);
+    pf_aligned_free(w);
 }
 
 static int worker_create(struct wf_workers *set, uint32_t index)
 {
-    struct wf_worker *w = aligned_alloc(WF_CACHE_LINE, sizeof *w);
+    struct wf_worker *w = pf_aligned_alloc(WF_CACHE_LINE, sizeof *w);
     if (w == NULL) return WEFT_ENOMEM;
     memset(w, 0, sizeof *w);
     set->at[index] = w;

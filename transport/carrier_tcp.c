@@ -51,7 +51,8 @@ struct tcp_conn {
     struct wf_fd *fd;
     struct wf_timer limit; /* of connecting, and of a stranger's time */
     struct wf_sp sp;
-    size_t wanted; /* bytes of the next message in all */
+    size_t wanted;       /* bytes of the next message in all */
+    uint64_t registered; /* the poller's tag; from `start` on nobody changes it */
     bool connecting, readable, paused, over;
     bool more; /* `again` is under way: it reads on */
     /* The sender's, see note (2). */
@@ -132,7 +133,7 @@ static void conn_release(struct wf_conn *base)
     pf_mutex_unlock(k->lock);
     pf_close(c->handle);
     wf_sp_finish(&c->sp);
-    free(c);
+    pf_aligned_free(c);
     wf_tcp_gone(k);
 }
 
@@ -167,6 +168,14 @@ static void skip_sent(struct tcp_conn *c, size_t count)
     c->left[c->left_first].size -= count;
 }
 
+/* An entry must come when there is room. Once it is over there is no need. */
+static void ask_for_room(struct tcp_conn *c)
+{
+    struct wf_worker *w = c->base.worker;
+    int rc = w->set->env->poller_arm(w->poller, c->handle, c->registered, true);
+    if (rc < 0 && rc != WEFT_ECLOSED) conn_close(&c->base, wf_tcp_explain(rc));
+}
+
 /* The caller has `left`, and no longer if it returns LATER. */
 static enum wf_send write_left(struct tcp_conn *c)
 {
@@ -178,6 +187,7 @@ static enum wf_send write_left(struct tcp_conn *c)
             conn_close(&c->base, wf_tcp_explain(n));
             break;
         } else {
+            ask_for_room(c);
             int tx = WRITING; /* release: the next writer sees `left` */
             if (atomic_compare_exchange_strong_explicit(&c->tx, &tx, BLOCKED, memory_order_acq_rel,
                                                         memory_order_acquire))
@@ -260,6 +270,12 @@ static bool hand_over(struct tcp_conn *c)
     return false;
 }
 
+static void ask_for_bytes(struct tcp_conn *c)
+{
+    int rc = wf_fd_arm(c->fd, false);
+    if (rc < 0) conn_close(&c->base, wf_tcp_explain(rc));
+}
+
 /* Reads until the socket is empty or the turn is over for it. */
 static void receive(struct tcp_conn *c)
 {
@@ -283,9 +299,10 @@ static void receive(struct tcp_conn *c)
             taken += (size_t)n;
             c->sp.end += (size_t)n;
             c->readable = (size_t)n == room || c->fd->hangup; /* less: empty, and an edge will come */
-            if (!hand_over(c)) return;
+            if (!hand_over(c)) break;
         }
     }
+    if (!c->readable && !is_closed(c)) ask_for_bytes(c);
 }
 
 static void on_again(struct wf_worker *w, struct wf_call *call)
@@ -350,6 +367,7 @@ static void greet(struct tcp_conn *c)
     int64_t n = pf_write(c->handle, &header, 1); /* into an empty buffer: all or nothing */
     if (n < 0) conn_close(&c->base, wf_tcp_explain(n));
     else if (n < WF_SP_HEADER) conn_close(&c->base, "no room for the greeting");
+    else ask_for_bytes(c);
 }
 
 static void on_socket(void *arg, const struct pf_ready *r)
@@ -359,7 +377,8 @@ static void on_socket(void *arg, const struct pf_ready *r)
     if (c->connecting && r->writable) {
         int rc = pf_connect_result(c->handle);
         if (rc == WEFT_OK) greet(c);
-        else if (rc != PF_AGAIN) conn_close(&c->base, wf_tcp_explain(rc));
+        else if (rc == PF_AGAIN) ask_for_room(c);
+        else conn_close(&c->base, wf_tcp_explain(rc));
     }
     if (!c->connecting) {
         c->readable |= r->readable;
@@ -376,8 +395,10 @@ static void on_start(struct wf_worker *w, struct wf_call *call)
     if (rc == WEFT_OK) {
         c->fd->watch = on_socket;
         c->fd->watch_arg = c;
+        c->registered = wf_id_make(&c->fd->slot, w->index);
         if (!c->connecting) greet(c);
         else if (!set_limit(c, DIAL_TIME)) rc = WEFT_ENOMEM;
+        else ask_for_room(c);
     }
     if (rc < 0) conn_close(&c->base, wf_tcp_explain(rc));
     conn_release(&c->base);
@@ -410,7 +431,7 @@ static void errand_init(struct errand *e, struct tcp_conn *c, void (*call)(struc
 
 int wf_tcp_conn_new(struct tcp_carrier *k, pf_handle h, void *tag, const struct pf_address *to, bool connecting)
 {
-    struct tcp_conn *c = aligned_alloc(WF_CACHE_LINE, sizeof *c);
+    struct tcp_conn *c = pf_aligned_alloc(WF_CACHE_LINE, sizeof *c);
     struct pf_address remote;
     if (c == NULL) {
         pf_close(h);
@@ -445,7 +466,7 @@ int wf_tcp_conn_new(struct tcp_carrier *k, pf_handle h, void *tag, const struct 
     pf_mutex_unlock(k->lock);
     if (fits) return WEFT_OK;
     pf_close(h);
-    free(c);
+    pf_aligned_free(c);
     return WEFT_ECLOSED;
 }
 

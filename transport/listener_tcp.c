@@ -33,7 +33,7 @@ static void accept_some(struct tcp_listener *l)
     for (int i = 0; i < ACCEPT_TURN; i++) {
         pf_handle h;
         int rc = pf_accept(l->handle, &h);
-        if (rc == PF_AGAIN) return;
+        if (rc == PF_AGAIN && (rc = wf_fd_arm(l->fd, false)) == WEFT_OK) return;
         if (rc == WEFT_OK) rc = wf_tcp_conn_new(l->carrier, h, NULL, NULL, false);
         if (rc == WEFT_OK || rc == WEFT_ECLOSED) continue; /* the latter: one stranger too many */
         /* Out of descriptors or of memory: look again later instead of spinning. */

@@ -114,10 +114,7 @@ static void give_up(const char *name)
 {
     weft_log(WEFT_ERROR, "node %s: an actor never waits, so it cannot be ended; ending the process", name);
     /* The stuck actor may hold the lock of standard output. */
-    if (ftrylockfile(stdout) == 0) {
-        (void)fflush(stdout);
-        funlockfile(stdout);
-    }
+    pf_flush_stdout();
     _Exit(5);
 }
 

@@ -14,9 +14,14 @@
 #define WEFT_END
 #endif
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__)
+#define WEFT_API /* a DLL that marks nothing exports everything */
+#define WEFT_PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
+#elif defined(__GNUC__)
 #define WEFT_API __attribute__((visibility("default")))
 #define WEFT_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#endif
+#if defined(__GNUC__)
 #define WEFT_NORETURN __attribute__((noreturn))
 #define WEFT_CHECKED __attribute__((warn_unused_result))
 #else

@@ -12,6 +12,11 @@
  * which must never return. */
 void *pf_context_make(char *top, void (*entry)(void *arg), void *arg);
 
+/* Tells a suspended context on which stack it is, [low, high): after it was made, and when its stack was given back
+ * and written anew. For systems that keep this in the thread. */
+void pf_context_bounds(void *context, char *low, char *high);
+enum { PF_CONTEXT_STACK_WORDS = 20 }; /* where it keeps that, counted from its word, on Windows */
+
 /* Stores the running context into *save and runs `load`. Returns when somebody runs what was stored. */
 void pf_context_switch(void **save, void *load);
 

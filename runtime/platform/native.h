@@ -11,6 +11,7 @@ int pf_error(int system_error);
 int pf_file_error(int system_error);
 
 int64_t pf_native_now(struct pf_env *env);
+int64_t pf_native_wall(struct pf_env *env);
 void pf_native_random(struct pf_env *env, void *out, size_t size);
 
 int pf_native_poller_create(struct pf_env *env, struct pf_poller **out);

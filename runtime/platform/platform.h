@@ -54,9 +54,9 @@ struct pf_env {
     /* Any thread. Entries already taken by wait may still carry the tag; the runtime knows them by their
      * generation. */
     void (*poller_remove)(struct pf_poller *p, pf_handle h);
-    /* Its worker only: a task is about to wait for this direction. Nothing to do for edge-triggered kernels (epoll,
-     * kqueue); a completion kernel (IOCP) issues its zero-byte receive or AFD poll here, at most one per handle and
-     * direction. */
+    /* Any thread: somebody is about to wait for this direction, or was told PF_AGAIN and relies on an entry. Nothing
+     * to do for edge-triggered kernels (epoll, kqueue); a completion kernel (IOCP) asks for its readiness here, at
+     * most once per handle and direction. WEFT_ECLOSED: it is not registered. */
     int (*poller_arm)(struct pf_poller *p, pf_handle h, uint64_t tag, bool for_write);
     /* Its worker only. Blocks until an entry is ready, `deadline` passes (WEFT_NOW: does not block) or somebody calls
      * wake. Fills at most `max` entries and returns how many; 0 after a wake or at the deadline, also when
@@ -158,17 +158,21 @@ int pf_cond_wait(pf_cond *c, pf_mutex *m, int64_t deadline);
 void pf_cond_broadcast(pf_cond *c);
 
 /* ---- Stack memory ---------------------------------------------------------------------------------------------- */
-/* Reserves address space, readable and writable, committed page by page as it is touched, never in huge pages,
- * aligned to `align` (a power of two). NULL when there is none. Shown as "weft stacks" in the process's map where the
- * kernel can name it. */
+/* Reserves address space, never in huge pages, aligned to `align` (a power of two). NULL when there is none. Shown as
+ * "weft stacks" in the process's map where the kernel can name it. A part of it may be used after pf_pages_stack. */
 void *pf_pages_reserve(size_t size, size_t align);
 void pf_pages_release(void *at, size_t size);
+/* [at, at + size), of which nothing is in use, becomes a stack: readable and writable from `low` up at once, below
+ * that committed page by page as a coroutine that runs on it touches them from above. Also after pf_pages_close.
+ * False: no memory; where memory is given on credit it never says so. */
+bool pf_pages_stack(void *at, size_t size, const void *low);
 /* Makes [at, at + size) fault on any access. `*kind` remembers what the kernel can do across calls (start with
  * PF_GUARD_BEST): guard regions, then page protection for a limited number, then nothing (the caller uses a canary).
  * Returns whether there is a guard now. */
 enum pf_guard_kind { PF_GUARD_BEST, PF_GUARD_PROTECT, PF_GUARD_NONE };
 bool pf_pages_guard(void *at, size_t size, enum pf_guard_kind *kind);
-/* Gives the memory back to the system; the next access finds zeroes. Guards inside stay. */
+/* The lower part of a stack, the running one's perhaps, gives its memory back to the system; it grows into it again,
+ * and finds zeroes. Guards inside stay. */
 void pf_pages_trim(void *at, size_t size);
 struct pf_range {
     void *at;
@@ -176,7 +180,8 @@ struct pf_range {
 };
 enum { PF_RANGES_MAX = 64 };
 /* The same for many ranges (at most PF_RANGES_MAX) with few calls. With PF_GUARD_BEST any access faults from then on,
- * until the range is opened; otherwise it finds zeroes. Page protection is never used for this. */
+ * until the range is opened; otherwise it finds zeroes. Page protection is never used for this. Then pf_pages_stack
+ * before it is a stack again. */
 void pf_pages_close(const struct pf_range *ranges, int count, enum pf_guard_kind kind);
 /* Undoes the guard of a closed range, or of a part of one; fine where there is none. */
 void pf_pages_open(void *at, size_t size);
@@ -185,6 +190,9 @@ size_t pf_pages_resident(const void *at, size_t size);
 /* The first page from `at` on that is in memory, or at + size. Slow. */
 char *pf_pages_first(void *at, size_t size);
 size_t pf_page_size(void);
+/* As aligned_alloc; what it gives must be freed by pf_aligned_free. */
+void *pf_aligned_alloc(size_t align, size_t size);
+void pf_aligned_free(void *at); /* NULL is fine */
 /* Calls `report(address)` on the alternate stack when a thread faults on an address; report says whether it was the
  * runtime's business (and then does not return). Otherwise the handler that was there before runs. Once per process;
  * async-signal rules apply to report. */
@@ -279,6 +287,8 @@ void pf_signals_unwatch(pf_signals *s);
 /* ---- Output ---------------------------------------------------------------------------------------------------- */
 /* Async-signal-safe; all of it, to standard error. */
 void pf_stderr(const char *data, size_t size);
+/* Writes what stdio keeps of standard output, unless a thread holds its lock for good. */
+void pf_flush_stdout(void);
 /* Wall-clock time for log lines, "2026-11-21T03:29:00.123Z"; at least 25 bytes. */
 void pf_wall_clock_text(char *out, size_t size);
 

@@ -70,6 +70,12 @@ void pf_pages_release(void *at, size_t size)
     if (at != NULL) WF_ASSERT(munmap(at, size) == 0);
 }
 
+bool pf_pages_stack(void *at, size_t size, const void *low)
+{
+    (void)at, (void)size, (void)low; /* pages appear where they are touched */
+    return true;
+}
+
 bool pf_pages_guard(void *at, size_t size, enum pf_guard_kind *kind)
 {
     if (*kind == PF_GUARD_BEST) {

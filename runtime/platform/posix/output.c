@@ -1,6 +1,7 @@
 /* runtime/platform/posix/output.c -- standard error. */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "native.h"
@@ -21,4 +22,11 @@ void pf_stderr(const char *data, size_t size)
         }
     }
     errno = before;
+}
+
+void pf_flush_stdout(void)
+{
+    if (ftrylockfile(stdout) != 0) return;
+    (void)fflush(stdout);
+    funlockfile(stdout);
 }

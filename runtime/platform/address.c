@@ -1,14 +1,10 @@
-/* runtime/platform/posix/address.c -- socket addresses as text. Names but "localhost" are not looked up: that would
+/* runtime/platform/address.c -- socket addresses as text. Names but "localhost" are not looked up: that would
  * block. */
-#include <arpa/inet.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
+#include "inet.h"
 #include "native.h"
 
 _Static_assert(sizeof(struct sockaddr_un) <= sizeof(((struct pf_address *)0)->bytes), "every sockaddr fits");
@@ -92,7 +88,7 @@ static int format_unix(const struct pf_address *address, char *out, size_t size)
 
 int pf_address_format(const struct pf_address *a, char *out, size_t size)
 {
-    char host[INET6_ADDRSTRLEN] = "", interface[IF_NAMESIZE];
+    char host[INET6_ADDRSTRLEN] = "", zone[IF_NAMESIZE];
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
     sa_family_t family;
@@ -109,8 +105,8 @@ int pf_address_format(const struct pf_address *a, char *out, size_t size)
     case AF_INET6: {
         memcpy(&v6, a->bytes, sizeof v6);
         inet_ntop(AF_INET6, &v6.sin6_addr, host, sizeof host);
-        bool scoped = v6.sin6_scope_id != 0 && if_indextoname(v6.sin6_scope_id, interface) != NULL;
-        n = snprintf(out, size, "[%s%s%s]:%d", host, scoped ? "%" : "", scoped ? interface : "", ntohs(v6.sin6_port));
+        bool scoped = v6.sin6_scope_id != 0 && if_indextoname(v6.sin6_scope_id, zone) != NULL;
+        n = snprintf(out, size, "[%s%s%s]:%d", host, scoped ? "%" : "", scoped ? zone : "", ntohs(v6.sin6_port));
         break;
     }
     default: return WEFT_EADDRESS;

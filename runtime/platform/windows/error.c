@@ -1,0 +1,57 @@
+/* runtime/platform/windows/error.c -- from the system's error codes, those of sockets among them, to WEFT_E*. */
+#include "system.h"
+
+int pf_error(int system_error)
+{
+    switch (system_error) {
+    case ERROR_SUCCESS: return WEFT_OK;
+    case WSAEWOULDBLOCK: return PF_AGAIN;
+    case ERROR_INVALID_PARAMETER:
+    case WSAEINVAL:
+    case WSAENOTSOCK:
+    case WSAEOPNOTSUPP: return WEFT_EINVAL;
+    case ERROR_NOT_ENOUGH_MEMORY:
+    case ERROR_OUTOFMEMORY:
+    case ERROR_COMMITMENT_LIMIT:
+    case ERROR_NO_SYSTEM_RESOURCES:
+    case WSAENOBUFS: return WEFT_ENOMEM;
+    case ERROR_TOO_MANY_OPEN_FILES:
+    case ERROR_DISK_FULL:
+    case WSAEMFILE: return WEFT_EFULL;
+    case ERROR_INVALID_HANDLE:
+    case WSAEBADF: return WEFT_ECLOSED;
+    case ERROR_FILE_EXISTS:
+    case ERROR_ALREADY_EXISTS: return WEFT_EEXIST;
+    case WSAEADDRINUSE: return WEFT_EINUSE;
+    case WSAEADDRNOTAVAIL:
+    case WSAEAFNOSUPPORT:
+    case WSAESOCKTNOSUPPORT:
+    case WSAEPROTONOSUPPORT:
+    case ERROR_INVALID_NAME:
+    case ERROR_FILENAME_EXCED_RANGE:
+    case ERROR_DIRECTORY: return WEFT_EADDRESS;
+    case ERROR_ACCESS_DENIED:
+    case ERROR_SHARING_VIOLATION:
+    case ERROR_WRITE_PROTECT:
+    case ERROR_PRIVILEGE_NOT_HELD:
+    case WSAEACCES: return WEFT_EACCESS;
+    case WSAECONNREFUSED:
+    case ERROR_FILE_NOT_FOUND:
+    case ERROR_PATH_NOT_FOUND: return WEFT_EREFUSED;
+    case ERROR_BROKEN_PIPE:
+    case ERROR_NO_DATA:
+    case ERROR_NETNAME_DELETED:
+    case WSAECONNRESET:
+    case WSAECONNABORTED:
+    case WSAESHUTDOWN:
+    case WSAENETRESET:
+    case WSAENOTCONN: return WEFT_ERESET;
+    case WAIT_TIMEOUT:
+    case WSAETIMEDOUT: return WEFT_ETIMEDOUT;
+    case WSAENETUNREACH:
+    case WSAEHOSTUNREACH:
+    case WSAENETDOWN: return WEFT_ENONODE;
+    case WSAEMSGSIZE: return WEFT_ETOOBIG;
+    default: return WEFT_ESYSTEM;
+    }
+}

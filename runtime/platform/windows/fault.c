@@ -1,0 +1,32 @@
+/* runtime/platform/windows/fault.c -- looks at memory faults before anybody else does.
+ *
+ * Design notes. The system calls vectored handlers on the stack that faulted. For a stack that has overflown it
+ * keeps some pages back (pf_report_room), which are inside what stack.c calls the guard: the address says whose. */
+#include <stdlib.h>
+
+#include "system.h"
+
+typedef bool report_function(const void *address);
+static _Atomic(report_function *) reporter; /* set once, before the handler that reads it is installed */
+
+static LONG CALLBACK on_fault(EXCEPTION_POINTERS *p)
+{
+    const EXCEPTION_RECORD *r = p->ExceptionRecord;
+    bool fault = r->ExceptionCode == EXCEPTION_ACCESS_VIOLATION || r->ExceptionCode == EXCEPTION_STACK_OVERFLOW ||
+                 r->ExceptionCode == EXCEPTION_GUARD_PAGE;
+    if (!fault) return EXCEPTION_CONTINUE_SEARCH;
+    uintptr_t at = r->NumberParameters >= 2 ? r->ExceptionInformation[1] : (uintptr_t)p->ContextRecord->Rsp;
+    if (atomic_load(&reporter)((const void *)at)) _Exit(3);
+    return EXCEPTION_CONTINUE_SEARCH;
+}
+
+void pf_fault_watch(bool (*report)(const void *address))
+{
+    report_function *before = NULL;
+    pf_report_room(); /* of the calling thread; those the runtime starts do it themselves */
+    if (!atomic_compare_exchange_strong(&reporter, &before, report)) {
+        WF_ASSERT(before == report); /* a process may hold many nodes; one watch serves them all */
+        return;
+    }
+    WF_ASSERT(AddVectoredExceptionHandler(1, on_fault) != NULL);
+}

@@ -1,0 +1,23 @@
+/* runtime/platform/windows/flag.c -- flags for other loops: no handle here is one that each loop can wait for. */
+#include "native.h"
+
+int pf_flag_open(struct pf_flag *f)
+{
+    *f = (struct pf_flag){.reading = PF_NO_HANDLE, .writing = PF_NO_HANDLE};
+    return WEFT_ENOTSUP;
+}
+
+void pf_flag_close(struct pf_flag *f)
+{
+    (void)f;
+}
+
+void pf_flag_raise(const struct pf_flag *f)
+{
+    (void)f;
+}
+
+void pf_flag_lower(const struct pf_flag *f)
+{
+    (void)f;
+}

@@ -1,0 +1,32 @@
+/* runtime/platform/windows/output.c -- standard error. */
+#include <stdio.h>
+
+#include "system.h"
+
+void pf_stderr(const char *data, size_t size)
+{
+    HANDLE to = GetStdHandle(STD_ERROR_HANDLE);
+    while (size > 0) {
+        DWORD written = 0;
+        DWORD part = (DWORD)WF_MIN(size, (size_t)1 << 20);
+        if (!WriteFile(to, data, part, &written, NULL) || written == 0) break; /* nobody is left to tell */
+        data += written;
+        size -= written;
+    }
+}
+
+static DWORD WINAPI flush(void *arg)
+{
+    (void)arg;
+    (void)fflush(stdout);
+    return 0;
+}
+
+void pf_flush_stdout(void)
+{
+    enum { PATIENCE_MS = 1000 }; /* nobody can try the lock of a stream here */
+    HANDLE thread = CreateThread(NULL, 0, flush, NULL, 0, NULL);
+    if (thread == NULL) return;
+    (void)WaitForSingleObject(thread, PATIENCE_MS);
+    CloseHandle(thread);
+}
