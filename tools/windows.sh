@@ -86,8 +86,9 @@ build()
     cmake -S "$folder"/src/"$name"-[0-9]* -B "$folder/obj/$name" -G Ninja \
         -DCMAKE_TOOLCHAIN_FILE="$folder/toolchain.cmake" \
         -DCMAKE_INSTALL_PREFIX="$deps" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \
-        "$@" >"$log" 2>&1 &&
-        ninja -C "$folder/obj/$name" -j "$(nproc)" install >>"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
+        "$@" >"$log" 2>&1 && ninja -C "$folder/obj/$name" -j "$(nproc)" install >>"$log" 2>&1 && return 0
+    tail -n 20 "$log"
+    return 1
 }
 
 [[ -f $folder/cross.ini && -f $deps/complete ]] && exit 0

@@ -1,29 +1,7 @@
 /* runtime/platform/windows/socket.c -- non-blocking sockets that children do not inherit; errors as WEFT_E*. */
-#include <string.h>
-
-#include "system.h"
-/* after system.h */
-#include <afunix.h>
+#include "socket.h"
 
 enum { SLICES = 64 }; /* per system call */
-
-/* A sockaddr with room and alignment for each kind. */
-union any_address {
-    struct sockaddr head;
-    struct sockaddr_un unix_path;
-    struct sockaddr_storage room;
-};
-
-static void load(union any_address *out, const struct pf_address *from)
-{
-    memset(out, 0, sizeof *out);
-    memcpy(out, from->bytes, WF_MIN((size_t)from->size, sizeof from->bytes));
-}
-
-static int last_error(void)
-{
-    return pf_error(WSAGetLastError());
-}
 
 static BOOL CALLBACK load_library(INIT_ONCE *once, void *arg, void **context)
 {
@@ -39,67 +17,67 @@ void pf_sockets_load(void)
     WF_ASSERT(loaded);
 }
 
-static void make_ready_for_use(SOCKET s, bool internet)
+void pf_make_ours(SOCKET s)
 {
     u_long on = 1;
-    int no_delay = 1;
     (void)ioctlsocket(s, (long)FIONBIO, &on);
-    /* Writers batch for themselves; what they write should go out. */
-    if (internet) (void)setsockopt(s, IPPROTO_TCP, TCP_NODELAY, (const char *)&no_delay, sizeof no_delay);
+    (void)SetHandleInformation((HANDLE)s, HANDLE_FLAG_INHERIT, 0);
 }
 
-static bool is_internet(const union any_address *a)
+/* Writers batch for themselves; what they write should go out. */
+static void write_at_once(SOCKET s, const union pf_any_address *a)
 {
-    return a->head.sa_family == AF_INET || a->head.sa_family == AF_INET6;
+    int on = 1;
+    if (pf_is_internet(a)) (void)setsockopt(s, IPPROTO_TCP, TCP_NODELAY, (const char *)&on, sizeof on);
 }
 
-static SOCKET open_socket(const union any_address *a)
+static SOCKET open_socket(const union pf_any_address *a)
 {
     pf_sockets_load();
     SOCKET s = WSASocketW(a->head.sa_family, SOCK_STREAM, 0, NULL, 0,
                           WSA_FLAG_OVERLAPPED | WSA_FLAG_NO_HANDLE_INHERIT);
-    if (s != INVALID_SOCKET) make_ready_for_use(s, is_internet(a));
+    if (s == INVALID_SOCKET) return s;
+    pf_make_ours(s);
+    write_at_once(s, a);
     return s;
 }
 
 int pf_listen(pf_handle *out, const struct pf_address *at, int backlog, bool reuse_port)
 {
-    union any_address a;
-    load(&a, at);
+    union pf_any_address a;
+    pf_load(&a, at);
     *out = PF_NO_HANDLE;
     /* SO_REUSEADDR is another thing here: it lets two processes steal each other's connections. */
     if (reuse_port) return WEFT_EINVAL;
     SOCKET s = open_socket(&a);
-    if (s == INVALID_SOCKET) return last_error();
+    if (s == INVALID_SOCKET) return pf_socket_error();
     int on = 1;
-    if (is_internet(&a)) (void)setsockopt(s, SOL_SOCKET, SO_EXCLUSIVEADDRUSE, (const char *)&on, sizeof on);
+    if (pf_is_internet(&a)) (void)setsockopt(s, SOL_SOCKET, SO_EXCLUSIVEADDRUSE, (const char *)&on, sizeof on);
     if (bind(s, &a.head, (int)at->size) == 0 && listen(s, backlog) == 0) {
         *out = (pf_handle)s;
         return WEFT_OK;
     }
     /* The former: who has it has it for himself alone. */
-    int rc = WSAGetLastError() == WSAEACCES && is_internet(&a) ? WEFT_EINUSE : last_error();
+    int rc = WSAGetLastError() == WSAEACCES && pf_is_internet(&a) ? WEFT_EINUSE : pf_socket_error();
     closesocket(s);
     return rc;
 }
 
 void pf_listen_close(pf_handle h, const struct pf_address *at)
 {
-    union any_address a;
-    load(&a, at);
+    union pf_any_address a;
+    pf_load(&a, at);
     if (a.head.sa_family == AF_UNIX) (void)DeleteFileA(a.unix_path.sun_path);
     pf_close(h);
 }
 
 static int address_of(int(WSAAPI *ask)(SOCKET, struct sockaddr *, int *), pf_handle h, struct pf_address *out)
 {
-    union any_address a;
+    union pf_any_address a;
     int size = sizeof a;
     memset(&a, 0, sizeof a);
-    if (ask((SOCKET)h, &a.head, &size) != 0) return last_error();
-    memset(out, 0, sizeof *out);
-    out->size = (uint32_t)WF_MIN((size_t)size, sizeof out->bytes);
-    memcpy(out->bytes, &a, out->size);
+    if (ask((SOCKET)h, &a.head, &size) != 0) return pf_socket_error();
+    pf_store(out, &a, size);
     return WEFT_OK;
 }
 
@@ -117,12 +95,12 @@ int pf_accept(pf_handle listener, pf_handle *out)
 {
     *out = PF_NO_HANDLE;
     for (;;) {
-        union any_address from;
+        union pf_any_address from;
         int size = sizeof from;
         SOCKET s = accept((SOCKET)listener, &from.head, &size);
         if (s != INVALID_SOCKET) {
-            (void)SetHandleInformation((HANDLE)s, HANDLE_FLAG_INHERIT, 0);
-            make_ready_for_use(s, is_internet(&from));
+            pf_make_ours(s);
+            write_at_once(s, &from);
             *out = (pf_handle)s;
             return WEFT_OK;
         }
@@ -130,19 +108,19 @@ int pf_accept(pf_handle listener, pf_handle *out)
         case WSAECONNRESET: /* gave up while it stood in the queue; the next one may be there */
         case WSAECONNABORTED:
         case WSAENETDOWN: continue;
-        default: return last_error();
+        default: return pf_socket_error();
         }
     }
 }
 
 int pf_connect(pf_handle *out, const struct pf_address *to)
 {
-    union any_address a;
-    load(&a, to);
+    union pf_any_address a;
+    pf_load(&a, to);
     *out = PF_NO_HANDLE;
     SOCKET s = open_socket(&a);
-    if (s == INVALID_SOCKET) return last_error();
-    int rc = connect(s, &a.head, (int)to->size) == 0 ? WEFT_OK : last_error();
+    if (s == INVALID_SOCKET) return pf_socket_error();
+    int rc = connect(s, &a.head, (int)to->size) == 0 ? WEFT_OK : pf_socket_error();
     if (rc == WEFT_OK || rc == PF_AGAIN) *out = (pf_handle)s;
     else closesocket(s);
     return rc;
@@ -151,7 +129,7 @@ int pf_connect(pf_handle *out, const struct pf_address *to)
 int pf_connect_result(pf_handle h)
 {
     int result = 0, size = sizeof result;
-    if (getsockopt((SOCKET)h, SOL_SOCKET, SO_ERROR, (char *)&result, &size) != 0) return last_error();
+    if (getsockopt((SOCKET)h, SOL_SOCKET, SO_ERROR, (char *)&result, &size) != 0) return pf_socket_error();
     if (result != 0) return pf_error(result);
     struct pf_address peer;
     int rc = pf_peer_address(h, &peer);
@@ -161,7 +139,7 @@ int pf_connect_result(pf_handle h)
 int64_t pf_read(pf_handle h, void *buffer, size_t size)
 {
     int n = recv((SOCKET)h, buffer, (int)WF_MIN(size, (size_t)1 << 30), 0);
-    return n >= 0 ? n : last_error();
+    return n >= 0 ? n : pf_socket_error();
 }
 
 int64_t pf_write(pf_handle h, const struct pf_slice *slices, int count)
@@ -174,12 +152,12 @@ int64_t pf_write(pf_handle h, const struct pf_slice *slices, int count)
         parts[i].len = (ULONG)WF_MIN(slices[i].size, (size_t)1 << 30);
         if (parts[i].len < slices[i].size) count = i + 1;
     }
-    return WSASend((SOCKET)h, parts, (DWORD)count, &sent, 0, NULL, NULL) == 0 ? (int64_t)sent : last_error();
+    return WSASend((SOCKET)h, parts, (DWORD)count, &sent, 0, NULL, NULL) == 0 ? (int64_t)sent : pf_socket_error();
 }
 
 int pf_shutdown(pf_handle h)
 {
-    return shutdown((SOCKET)h, SD_SEND) == 0 ? WEFT_OK : last_error();
+    return shutdown((SOCKET)h, SD_SEND) == 0 ? WEFT_OK : pf_socket_error();
 }
 
 void pf_abort(pf_handle h)

@@ -7,6 +7,7 @@
 #include <ws2tcpip.h>
 /* after both */
 #include <windows.h>
+#undef interface /* a word of its own in C */
 
 #include "native.h"
 

@@ -1,0 +1,29 @@
+/* runtime/platform/windows/resolve.c -- names looked up by the system. */
+#include "socket.h"
+
+static int error_of(int rc)
+{
+    switch (rc) {
+    case EAI_SERVICE:
+    case EAI_SOCKTYPE: return WEFT_EADDRESS;
+    case EAI_MEMORY: return WEFT_ENOMEM;
+    case EAI_FAIL: return WEFT_ESYSTEM;
+    default: return WEFT_ENOHOST;
+    }
+}
+
+int pf_resolve(const char *host, const char *service, struct pf_address *out, int max)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG}, *found;
+    pf_sockets_load();
+    int rc = getaddrinfo(host, service, &hints, &found), count = 0;
+    if (rc != 0) return error_of(rc);
+    for (const struct addrinfo *a = found; a != NULL && count < max; a = a->ai_next) {
+        if (a->ai_family != AF_INET && a->ai_family != AF_INET6) continue;
+        memset(&out[count], 0, sizeof out[count]);
+        memcpy(out[count].bytes, a->ai_addr, a->ai_addrlen);
+        out[count++].size = (uint32_t)a->ai_addrlen;
+    }
+    freeaddrinfo(found);
+    return count > 0 ? count : WEFT_ENOHOST;
+}
