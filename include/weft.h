@@ -38,6 +38,7 @@
 #include <weft/pool.h>
 #include <weft/resolve.h>
 #include <weft/stream.h>
+#include <weft/tls.h>
 #include <weft/topic.h>
 #include <weft/udp.h>
 #include <weft/pack.h>

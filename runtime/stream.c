@@ -7,11 +7,14 @@
 
 #include <weft/stream.h>
 
+static const int64_t LAST_WORD = WEFT_SEC(10); /* how long the end of a secured stream may take */
 enum { SLICES_MAX = 64, PRINTF_MAX = 64 * 1024, PRINTF_ON_STACK = 512 };
 
 void wf_stream_finish(struct wf_socket *socket)
 {
     struct wf_stream *s = wf_stream_of(socket);
+    if (s->layer != NULL) s->layer->ops->finish(s->layer);
+    s->layer = NULL;
     pf_close(socket->handle);
     free(s->held);
     s->held = NULL;
@@ -23,6 +26,7 @@ void wf_stream_begin(struct wf_stream *s)
     s->held_from = s->held_size = 0;
     s->held_seen = false;
     s->broken = 0;
+    s->layer = NULL;
 }
 
 int wf_stream_open(struct wf_worker *w, pf_handle h, struct wf_stream **out)
@@ -41,6 +45,11 @@ int wf_stream_look(struct wf_stream *s, bool for_write)
 {
     if (!for_write && ((s->held_size > 0 && !s->held_seen) || s->broken < 0))
         return wf_socket_closed(&s->socket) ? WEFT_ECLOSED : 1;
+    if (s->layer != NULL && !wf_socket_closed(&s->socket)) {
+        if (!for_write) return s->layer->ops->look(s->layer);
+        int rc = s->layer->ops->flush(s->layer);
+        if (rc != 0) return rc != PF_AGAIN;
+    }
     return wf_socket_look(&s->socket, for_write);
 }
 
@@ -86,12 +95,28 @@ static int64_t broken_by(int64_t error)
 
 /* ---- Reading -----------------------------------------------------------------------------------------------------
  */
+/* The same through a layer, which may have bytes though the socket has none, and none though the socket has some. */
+static int64_t receive_layered(struct wf_stream *s, struct wf_task *t, char *out, size_t size, int64_t deadline)
+{
+    struct wf_socket *k = &s->socket;
+    if (deadline == WEFT_NOW) wf_socket_doubt(k, false);
+    for (;;) {
+        if (wf_socket_closed(k)) return WEFT_ECLOSED;
+        int64_t n = s->layer->ops->read(s->layer, out, size);
+        if (n < 0 && n != PF_AGAIN) n = s->broken = (int)broken_by(n);
+        if (n != PF_AGAIN) return n <= 0 && wf_socket_closed(k) ? WEFT_ECLOSED : n;
+        int rc = wf_socket_wait(k, t, false, deadline, "stream to read");
+        if (rc < 0) return rc;
+    }
+}
+
 /* 1 to `size` bytes from the kernel, 0 at the end, or an error. Another worker may close the stream between the look
  * and the call, and the peer after that: the end that the call then reports is not the stream's but the caller's. */
 static int64_t receive(struct wf_stream *s, struct wf_task *t, char *out, size_t size, int64_t deadline)
 {
     struct wf_socket *k = &s->socket;
     if (s->broken < 0) return s->broken;
+    if (s->layer != NULL) return receive_layered(s, t, out, size, deadline);
     if (deadline == WEFT_NOW) wf_socket_doubt(k, false);
     for (;;) {
         if (wf_socket_worth(k, false)) {
@@ -202,10 +227,45 @@ int64_t weft_read_until(weft_stream stream, void *buffer, size_t size, char deli
 
 /* ---- Writing -----------------------------------------------------------------------------------------------------
  */
+int wf_stream_flush(struct wf_stream *s, struct wf_task *t, int64_t deadline)
+{
+    struct wf_socket *k = &s->socket;
+    for (;;) {
+        if (wf_socket_closed(k)) return WEFT_ECLOSED;
+        int rc = s->layer->ops->flush(s->layer);
+        if (rc != PF_AGAIN) return rc < 0 && wf_socket_closed(k) ? WEFT_ECLOSED : (int)broken_by(rc);
+        rc = wf_socket_wait(k, t, true, deadline, "stream to write");
+        if (rc < 0) return rc;
+    }
+}
+
+/* Through a layer, which collects what goes out in one call. */
+static int send_layered(struct wf_stream *s, struct wf_task *t, struct pf_slice *left, int count, int64_t deadline)
+{
+    enum { COLLECTED = 16 * 1024 };
+    size_t collected = 0;
+    if (deadline == WEFT_NOW) wf_socket_doubt(&s->socket, true);
+    int rc = wf_stream_flush(s, t, deadline); /* of a call before, which ended at its deadline */
+    while (rc == 0) {
+        while (count > 0 && left->size == 0) left++, count--;
+        if (count == 0) return collected > 0 ? wf_stream_flush(s, t, deadline) : 0;
+        int64_t n = s->layer->ops->write(s->layer, left->data, left->size);
+        if (n < 0) return (int)n;
+        left->data = (const char *)left->data + n;
+        left->size -= (size_t)n;
+        collected += (size_t)n;
+        if (collected < COLLECTED) continue;
+        rc = wf_stream_flush(s, t, deadline);
+        collected = 0;
+    }
+    return rc;
+}
+
 /* Writes all of `left`, which it uses up. */
 static int send_all(struct wf_stream *s, struct wf_task *t, struct pf_slice *left, int count, int64_t deadline)
 {
     struct wf_socket *k = &s->socket;
+    if (s->layer != NULL) return send_layered(s, t, left, count, deadline);
     if (deadline == WEFT_NOW) wf_socket_doubt(k, true);
     for (;;) {
         while (count > 0 && left->size == 0) left++, count--;
@@ -304,6 +364,19 @@ int weft_stream_peer(weft_stream stream, char *out, size_t size)
     return rc;
 }
 
+static int shutdown_layered(struct wf_task *t, weft_stream stream)
+{
+    struct wf_socket *socket;
+    int rc = wf_socket_begin(t, WF_STREAM, stream.id, true, &socket);
+    if (rc < 0) return rc;
+    struct wf_stream *s = wf_stream_of(socket);
+    rc = s->layer->ops->end(s->layer);
+    if (rc == 0) rc = wf_stream_flush(s, t, weft_after(LAST_WORD));
+    if (rc == 0) rc = pf_shutdown(socket->handle);
+    wf_socket_end(socket, true);
+    return (int)wf_task_settle(rc);
+}
+
 int weft_shutdown(weft_stream stream)
 {
     struct wf_task *t = wf_task_self();
@@ -311,9 +384,10 @@ int weft_shutdown(weft_stream stream)
     struct wf_socket *socket;
     int rc = wf_socket_enter(t->worker, WF_STREAM, stream.id, &socket);
     if (rc < 0) return rc;
-    rc = pf_shutdown(socket->handle);
+    bool layered = wf_stream_of(socket)->layer != NULL;
+    if (!layered) rc = pf_shutdown(socket->handle);
     wf_socket_leave(socket);
-    return rc;
+    return layered ? shutdown_layered(t, stream) : rc;
 }
 
 int weft_close(weft_stream stream)

@@ -11,12 +11,31 @@
 
 #include "socket.h"
 
+struct wf_stream;
+
+/* What lies between a stream and its socket once it is secured (transport/stream_tls.c); see weft/tls.h. None of
+ * these waits. They are called between begin and end of either direction, and by `finish` at the end. A layer calls
+ * pf_read and pf_write itself, and tells the socket: wf_socket_stuck, wf_socket_moved. */
+struct wf_layer {
+    const struct wf_layer_ops *ops;
+};
+struct wf_layer_ops {
+    int64_t (*read)(struct wf_layer *l, void *out, size_t size); /* 1 to size; 0: the end; PF_AGAIN, an error */
+    int (*look)(struct wf_layer *l); /* 1: a read would not say PF_AGAIN; 0, or an error */
+    /* Takes 1 to `size` bytes, of which some may be left to flush, or gives an error. */
+    int64_t (*write)(struct wf_layer *l, const void *data, size_t size);
+    int (*flush)(struct wf_layer *l);   /* 0: all is on its way; PF_AGAIN; an error */
+    int (*end)(struct wf_layer *l);     /* the end of what is written, to be flushed */
+    void (*finish)(struct wf_layer *l); /* says so if it can, frees itself */
+};
+
 struct wf_stream {
     struct wf_socket socket; /* first: its slot is the slab item's */
     char *held;              /* NULL: none */
     size_t held_from, held_size;
-    bool held_seen; /* see note (2) */
-    int broken;     /* the error that every later read gives */
+    bool held_seen;         /* see note (2) */
+    int broken;             /* the error that every later read gives */
+    struct wf_layer *layer; /* NULL: plain */
 };
 
 static inline struct wf_stream *wf_stream_of(struct wf_socket *s)
@@ -30,6 +49,8 @@ int wf_stream_open(struct wf_worker *w, pf_handle h, struct wf_stream **out);
 void wf_stream_begin(struct wf_stream *s);
 void wf_stream_finish(struct wf_socket *socket);
 size_t wf_listener_bytes(void); /* runtime/listener.c */
+/* Between begin and end of writing: waits until the layer has nothing left to flush. */
+int wf_stream_flush(struct wf_stream *s, struct wf_task *t, int64_t deadline);
 /* 1: ready, 0: not, or an error. Between begin and end. */
 int wf_stream_look(struct wf_stream *s, bool for_write);
 

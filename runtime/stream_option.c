@@ -97,6 +97,7 @@ int weft_stream_fd(weft_stream stream, int *out)
 
 static int attempt(struct wf_stream *s, bool for_write, pf_handle *h)
 {
+    if (s->layer != NULL) return WEFT_EINVAL; /* it would go past the layer */
     if (for_write) return pf_send_handle(s->socket.handle, *h);
     if (s->broken < 0) return s->broken;
     return s->held_size > 0 ? WEFT_EFORMAT : pf_receive_handle(s->socket.handle, h);
