@@ -54,6 +54,7 @@ cross_file()
     cat <<TXT
 [binaries]
 c = '$compiler'
+cpp = 'false'
 ar = '$archiver'
 strip = '$strip'
 pkgconfig = 'pkg-config'
@@ -92,11 +93,11 @@ build()
 {
     local name=$1 log=$folder/$1.log
     shift
-    cmake -S "$folder"/src/"$name"-[0-9]* -B "$folder/obj/$name" -G Ninja \
+    { cmake -S "$folder"/src/"$name"-[0-9]* -B "$folder/obj/$name" -G Ninja \
         -DCMAKE_TOOLCHAIN_FILE="$folder/toolchain.cmake" -DCMAKE_C_FLAGS="-isystem $deps/include" \
         -DCMAKE_INSTALL_PREFIX="$deps" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \
-        -DCMAKE_POSITION_INDEPENDENT_CODE=ON "$@" >"$log" 2>&1 &&
-        ninja -C "$folder/obj/$name" -j "$(nproc)" install >>"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
+        -DCMAKE_POSITION_INDEPENDENT_CODE=ON "$@" &&
+        ninja -C "$folder/obj/$name" -j "$(nproc)" install; } >"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
 }
 
 [[ -f $folder/cross.ini && -f $deps/complete ]] && exit 0

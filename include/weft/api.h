@@ -2,6 +2,14 @@
 #ifndef WEFT_API_H
 #define WEFT_API_H
 
+/* Actors' ids, sizes and times are 64 bits, and actors' stacks take their address space. Before any other header, so
+ * that this is the first thing a compiler for 32 bits says. */
+#ifdef __cplusplus
+static_assert(sizeof(void *) == 8, "weft needs a 64-bit processor");
+#else
+_Static_assert(sizeof(void *) == 8, "weft needs a 64-bit processor");
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

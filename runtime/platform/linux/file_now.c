@@ -1,7 +1,7 @@
 /* runtime/platform/linux/file_now.c -- what the page cache can do at once; the rest needs a thread that may block. */
 #include <errno.h>
-#include <sys/uio.h>
 
+#include "calls.h"
 #include "native.h"
 
 int pf_native_file_submit(struct pf_poller *p, struct pf_file_op *op)

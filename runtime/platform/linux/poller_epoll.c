@@ -12,13 +12,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "calls.h"
 #include "native.h"
 
 enum { BATCH = 256 };

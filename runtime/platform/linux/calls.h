@@ -1,0 +1,18 @@
+/* runtime/platform/linux/calls.h -- system calls that a C library may not know yet: musl 1.2.3 does not. meson says so
+ * with WF_OWN_CALLS, and calls.c has them. */
+#ifndef PF_LINUX_CALLS_H
+#define PF_LINUX_CALLS_H
+
+#include <sys/epoll.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#ifdef WF_OWN_CALLS
+#include <linux/fs.h>
+
+int epoll_pwait2(int epoll, struct epoll_event *events, int max, const struct timespec *span, const void *no_mask);
+ssize_t preadv2(int fd, const struct iovec *parts, int count, off_t offset, int flags);
+ssize_t pwritev2(int fd, const struct iovec *parts, int count, off_t offset, int flags);
+#endif
+
+#endif

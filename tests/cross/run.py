@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""The unit suite for another processor, under an emulator, or with another C library: ./dev aarch64, ./dev musl.
+
+usage: tests/cross/run.py aarch64|musl FOLDER [NAME...]
+
+What an emulator or a library cannot do stands in tests/cross/KIND.txt, case by case, with the reason. Any other case
+that fails is an error, and so is one of those that does not fail any more.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+OFF = ("-Dtls=disabled", "-Detcd=disabled", "-Ddns=disabled")  # their libraries are not built here
+CASE = re.compile(r"_test\.c:\d+:[FE]:[^:]*:(\w+):")
+
+
+def known(kind):
+    """Case -> reason."""
+    path = os.path.join(ROOT, "tests", "cross", kind + ".txt")
+    with open(path, encoding="utf-8") as f:
+        return dict(line.split(None, 1) for line in f if line.strip() and not line.startswith("#"))
+
+
+def run_tests(build, names):
+    env = dict(os.environ, CK_DEFAULT_TIMEOUT=os.environ.get("CK_DEFAULT_TIMEOUT", "120"))
+    subprocess.run(["meson", "test", "-C", build, "--suite", "unit", "--no-suite", "allocations", "-t", "6",
+                    "--num-processes", str(os.cpu_count() + 1), *names], env=env, check=False)
+    with open(os.path.join(build, "meson-logs", "testlog.json"), encoding="utf-8") as f:
+        return [json.loads(line) for line in f]
+
+
+def main():
+    kind, folder, names = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3:]
+    subprocess.run([os.path.join(ROOT, "tools", "cross.sh"), kind, folder], check=True)
+    build, log = os.path.join(folder, "weft"), os.path.join(folder, "weft", "meson-logs", "testlog.json")
+    if not os.path.exists(os.path.join(build, "build.ninja")):
+        subprocess.run(["meson", "setup", build, ROOT, "--cross-file", os.path.join(folder, "cross.ini"), *OFF],
+                       check=True)
+    if os.path.exists(log):
+        os.remove(log)
+    results, reasons = run_tests(build, names), known(kind)
+    faults, failed = [], set()
+    for result in results:
+        cases = set(CASE.findall(result.get("stdout", "")))
+        failed |= cases
+        if result["result"] not in ("OK", "SKIP") and (not cases or cases - set(reasons)):
+            faults.append(f"{result['name']}: {result['result']}: {', '.join(sorted(cases - set(reasons)))}")
+    if not names:
+        faults += [f"{case} does not fail any more: take it out of tests/cross/{kind}.txt"
+                   for case in sorted(set(reasons) - failed)]
+    for case in sorted(failed & set(reasons)):
+        print(f"not here: {case}: {reasons[case].strip()}")
+    print("\n".join(faults) or f"{len(results)} programs of unit tests ran for {kind}")
+    return bool(faults) or not results
+
+
+if __name__ == "__main__":
+    sys.exit(main())

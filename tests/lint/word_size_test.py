@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Processors with 32 bits are refused, with these words, by the headers and by the build."""
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+WORDS = "weft needs a 64-bit processor"
+
+
+@unittest.skipIf(platform.machine() != "x86_64" or not shutil.which("gcc"), "needs gcc -m32")
+class WordSize(unittest.TestCase):
+    def compile(self, *options, source='#include "weft/api.h"\n'):
+        done = subprocess.run(["gcc", *options, "-fsyntax-only", "-I" + ROOT + "/include", "-x", "c", "-"],
+                              input=source, text=True, capture_output=True, check=False)
+        return done.returncode, done.stderr
+
+    def test_headers(self):
+        for option in ("-m32", "-mx32"):
+            code, said = self.compile(option)
+            self.assertNotEqual(code, 0)
+            self.assertIn(WORDS, said)
+        self.assertEqual(self.compile("-m64"), (0, ""))
+
+    def test_build(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cross = os.path.join(folder, "cross.ini")
+            with open(cross, "w", encoding="utf-8") as f:
+                # Where the C library for 32 bits is missing a compiler cannot link, which meson would try first.
+                f.write("[binaries]\nc = ['gcc', '-m32']\nar = 'ar'\n[properties]\nskip_sanity_check = true\n"
+                        "[host_machine]\nsystem = 'linux'\ncpu_family = 'x86'\ncpu = 'i686'\nendian = 'little'\n")
+            done = subprocess.run(["meson", "setup", os.path.join(folder, "build"), ROOT, "--cross-file", cross],
+                                  text=True, capture_output=True, check=False)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(WORDS, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
