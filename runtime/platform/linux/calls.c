@@ -4,9 +4,9 @@
 
 #include "calls.h"
 
-int epoll_pwait2(int epoll, struct epoll_event *events, int max, const struct timespec *span, const void *no_mask)
+int epoll_pwait2(int epoll, struct epoll_event *events, int max, const struct timespec *span, const sigset_t *mask)
 {
-    return (int)syscall(SYS_epoll_pwait2, epoll, events, max, span, no_mask, (size_t)0);
+    return (int)syscall(SYS_epoll_pwait2, epoll, events, max, span, mask, (size_t)8);
 }
 
 ssize_t preadv2(int fd, const struct iovec *parts, int count, off_t offset, int flags)

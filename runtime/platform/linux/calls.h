@@ -3,6 +3,7 @@
 #ifndef PF_LINUX_CALLS_H
 #define PF_LINUX_CALLS_H
 
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -10,7 +11,7 @@
 #ifdef WF_OWN_CALLS
 #include <linux/fs.h>
 
-int epoll_pwait2(int epoll, struct epoll_event *events, int max, const struct timespec *span, const void *no_mask);
+int epoll_pwait2(int epoll, struct epoll_event *events, int max, const struct timespec *span, const sigset_t *mask);
 ssize_t preadv2(int fd, const struct iovec *parts, int count, off_t offset, int flags);
 ssize_t pwritev2(int fd, const struct iovec *parts, int count, off_t offset, int flags);
 #endif
