@@ -33,6 +33,7 @@
 #include <weft/wait.h>
 #include <weft/timer.h>
 #include <weft/event.h>
+#include <weft/file.h>
 #include <weft/local.h>
 #include <weft/offload.h>
 #include <weft/pool.h>

@@ -1,5 +1,7 @@
 #include "fd.h"
 
+#include "file.h"
+
 void wf_waiters_wake(struct wf_list *waiters)
 {
     WF_LIST_EACH(k, waiters) wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
@@ -81,6 +83,10 @@ static void side_ready(struct wf_fd_side *side)
 
 void wf_fd_ready(struct wf_worker *w, const struct pf_ready *r)
 {
+    if (WF_UNLIKELY(r->done)) {
+        wf_file_done(w, r->tag);
+        return;
+    }
     struct wf_fd *f = wf_slab_find(&w->fds, r->tag);
     if (f == NULL) return; /* an entry taken before its record went */
     f->hangup |= r->hangup;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include <weft/log.h>
-#include <weft/offload.h>
 
 enum state { WAITING, QUEUED, RUNNING, DONE }; /* WAITING: for a place in the queue */
 
@@ -336,14 +335,17 @@ int weft_offload(weft_blocking *run, void *block, size_t size, int64_t deadline)
     return rc;
 }
 
-int weft_offload_start(weft_job *out, weft_blocking *run, weft_blocking *drop, const void *block, size_t size,
-                       int64_t deadline)
+/* `own`: the block is the job's from here on; else only if this succeeds. */
+static int start_job(weft_job *out, weft_blocking *run, weft_blocking *drop, bool own, const void *block, size_t size,
+                     int64_t deadline)
 {
     struct job *j;
-    int rc = check(run, block, size);
-    if (rc == WEFT_OK && out == NULL) rc = WEFT_EINVAL;
-    if (rc == WEFT_OK) rc = make_job(&j, run, block, size);
-    if (rc < 0) return rc;
+    int rc = make_job(&j, run, block, size);
+    if (rc < 0) {
+        if (own) drop((void *)(uintptr_t)block);
+        return rc;
+    }
+    if (own) j->drop = drop;
     rc = submit(j);
     if (rc == WEFT_OK) rc = await(j, QUEUED, deadline);
     if (rc < 0) {
@@ -352,11 +354,25 @@ int weft_offload_start(weft_job *out, weft_blocking *run, weft_blocking *drop, c
     }
     (void)weft_event_take(j->done); /* it may say that there was a place */
     pf_mutex_lock(j->set->lock);
-    j->drop = drop; /* only now: until here the caller has what the block points to */
+    j->drop = drop;
     if (j->state == DONE) (void)weft_event_set(j->done);
     pf_mutex_unlock(j->set->lock);
     *out = (weft_job){j->done};
     return WEFT_OK;
+}
+
+int weft_offload_start(weft_job *out, weft_blocking *run, weft_blocking *drop, const void *block, size_t size,
+                       int64_t deadline)
+{
+    int rc = check(run, block, size);
+    if (rc == WEFT_OK && out == NULL) rc = WEFT_EINVAL;
+    return rc < 0 ? rc : start_job(out, run, drop, false, block, size, deadline);
+}
+
+int wf_offload_start(weft_job *out, weft_blocking *run, weft_blocking *drop, const void *block, size_t size,
+                     int64_t deadline)
+{
+    return start_job(out, run, drop, true, block, size, deadline);
 }
 
 weft_wait weft_on_offload(weft_job job)
@@ -397,4 +413,42 @@ int weft_offload_drop(weft_job job)
     if (j == NULL) return WEFT_ECLOSED;
     end_job(j);
     return WEFT_OK;
+}
+
+/* ---- The runtime's own ----------------------------------------------------------------------------------------- */
+
+static void run_work(void *block)
+{
+    struct wf_work *work = *(struct wf_work **)block;
+    work->run(work);
+}
+
+static void drop_work(void *block)
+{
+    struct wf_work *work = *(struct wf_work **)block;
+    work->free(work);
+}
+
+int wf_work_start(weft_job *out, struct wf_work *work, int64_t deadline)
+{
+    return wf_offload_start(out, run_work, drop_work, &work, sizeof work, deadline);
+}
+
+int wf_work_take(weft_job job, struct wf_work **out, int64_t deadline)
+{
+    return weft_offload_take(job, out, sizeof *out, deadline);
+}
+
+int wf_work_run(struct wf_work *work, int64_t deadline)
+{
+    weft_job job;
+    if (wf_task_self()->cancelled || deadline <= WEFT_NOW) {
+        work->free(work);
+        return (int)wf_task_settle(wf_task_self()->cancelled ? WEFT_ECANCELED : WEFT_ETIMEDOUT);
+    }
+    int rc = wf_work_start(&job, work, deadline);
+    if (rc < 0) return rc;
+    rc = wf_work_take(job, &work, deadline);
+    if (rc < 0) (void)weft_offload_drop(job);
+    return rc;
 }

@@ -16,6 +16,8 @@
 
 #include "worker.h"
 
+#include <weft/offload.h>
+
 enum { WF_OFFLOAD_THREADS = 4, WF_OFFLOAD_THREADS_MAX = 256, WF_OFFLOAD_QUEUE = 1024 };
 
 struct wf_offload;
@@ -33,5 +35,23 @@ struct wf_offload_counts {
     uint32_t running, queued, waiting, threads;
 };
 struct wf_offload_counts wf_offload_count(struct wf_offload *o);
+
+/* As weft_offload_start, but from the call on the block is the job's: `drop` is called on it whenever nobody takes
+ * it, also if this fails, or if the task is killed in it. */
+int wf_offload_start(weft_job *out, weft_blocking *run, weft_blocking *drop, const void *block, size_t size,
+                     int64_t deadline);
+
+/* A blocking call of the runtime's own: embed, fill in, run. */
+struct wf_work {
+    void (*run)(struct wf_work *work);  /* on a thread that may block */
+    void (*free)(struct wf_work *work); /* the result is not wanted; on any thread, perhaps after the node's end */
+};
+/* The running task waits until `work` has run: WEFT_OK, and it is the caller's again. Any error: it is, or will be,
+ * freed; WEFT_ETIMEDOUT and WEFT_ECANCELED, WEFT_EFULL, WEFT_ENOMEM. */
+int wf_work_run(struct wf_work *work, int64_t deadline);
+/* The same in two steps; weft_on_offload(job) in between. Taking fails with WEFT_ETIMEDOUT or WEFT_ECANCELED and may
+ * be tried again; weft_offload_drop gives up. */
+int wf_work_start(weft_job *out, struct wf_work *work, int64_t deadline);
+int wf_work_take(weft_job job, struct wf_work **out, int64_t deadline);
 
 #endif

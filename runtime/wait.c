@@ -8,6 +8,7 @@
  *     a few sources do not touch a second page of the stack. Everything is undone before settling, as a killed task
  *     does not come back from that. */
 #include "event.h"
+#include "file.h"
 #include "stream.h"
 #include "timer.h"
 
@@ -316,7 +317,7 @@ int wf_sources_init(struct wf_worker *w)
         {&w->fds, sizeof(struct wf_fd)},         {&w->streams, sizeof(struct wf_stream)},
         {&w->listeners, wf_listener_bytes()},    {&w->datagrams, sizeof(struct wf_socket)},
         {&w->events, sizeof(struct wf_event)},   {&w->user_timers, sizeof(struct wf_user_timer)},
-        {&w->tickets, sizeof(struct wf_ticket)},
+        {&w->tickets, sizeof(struct wf_ticket)}, {&w->files, wf_file_bytes()},
     };
     for (size_t i = 0; i < WF_COUNT(slabs); i++) {
         int rc = wf_slab_init(slabs[i].slab, slabs[i].bytes, WF_SLAB_MAX);
@@ -330,7 +331,8 @@ void wf_sources_finish(struct wf_worker *w)
     wf_socket_finish_all(w, WF_STREAM);
     wf_socket_finish_all(w, WF_LISTENER);
     wf_socket_finish_all(w, WF_UDP);
+    wf_files_finish(w);
     struct wf_slab *slabs[] = {&w->fds,    &w->streams,     &w->listeners, &w->datagrams,
-                               &w->events, &w->user_timers, &w->tickets};
+                               &w->events, &w->user_timers, &w->tickets,   &w->files};
     for (size_t i = 0; i < WF_COUNT(slabs); i++) wf_slab_finish(slabs[i]);
 }

@@ -1,5 +1,6 @@
 /* runtime/worker.c -- the loop, the queue of runnable tasks, and what passes between workers. The rules are in
  * worker.h. */
+#include "file.h"
 #include "offload.h"
 #include "worker.h"
 
@@ -221,6 +222,7 @@ static void worker_thread(void *arg)
     wf_here = w;
     wf_coro_adopt_thread(&w->loop);
     while (!w->stop) wf_worker_turn(w, WEFT_FOREVER);
+    wf_files_drain(w);
     wf_coro_release_thread(&w->loop);
     wf_here = NULL;
 }

@@ -196,7 +196,7 @@ struct wf_worker {
     uint64_t outbox_mask;     /* bit i: outbox[i] holds something */
     struct wf_outbox *outbox; /* one for each worker */
     /* wf_sources_init makes them */
-    struct wf_slab fds, streams, listeners, datagrams, events, user_timers, tickets;
+    struct wf_slab fds, streams, listeners, datagrams, events, user_timers, tickets, files;
     struct wf_coro leaving; /* what is left of a task between its end and the switch away from its stack */
     bool stop;
     struct wf_list room[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a choked worker */
@@ -226,6 +226,8 @@ struct wf_workers {
     size_t stack_bytes;
     uint32_t blocking_threads, blocking_queue; /* bounds of `offload`; 0: the defaults */
     struct wf_offload *offload;                /* threads for blocking functions, see offload.h */
+    _Atomic uint32_t files_under_way;          /* overlapped operations, see file.h; */
+    _Atomic bool files_draining;               /* a worker has ended and waits for their end */
     struct wf_worker *at[WF_WORKERS_MAX];
 };
 

@@ -120,17 +120,22 @@ static const struct wf_hooks test_hooks = {
     .drop_post = test_drop,
 };
 
-__attribute__((unused)) static void harness_start(struct harness *h, uint32_t workers)
+__attribute__((unused)) static void harness_start_in(struct harness *h, uint32_t workers, struct pf_env *env)
 {
     memset(h, 0, sizeof *h);
     want_int(pf_mutex_create(&h->lock), 0);
     want_int(pf_cond_create(&h->ended), 0);
-    h->set.env = pf_env_native();
+    h->set.env = env;
     h->set.hooks = &test_hooks;
     h->set.count = workers;
     h->set.stack_bytes = WF_STACK_BYTES;
     want_int(wf_workers_init(&h->set), 0);
     want_int(wf_workers_start(&h->set), 0);
+}
+
+__attribute__((unused)) static void harness_start(struct harness *h, uint32_t workers)
+{
+    harness_start_in(h, workers, pf_env_native());
 }
 
 static void start_there(struct wf_worker *w, struct wf_call *c)
