@@ -34,6 +34,11 @@
 #include <weft/timer.h>
 #include <weft/event.h>
 #include <weft/file.h>
+#include <weft/dir.h>
+#include <weft/changes.h>
+#include <weft/pipe.h>
+#include <weft/process.h>
+#include <weft/signal.h>
 #include <weft/local.h>
 #include <weft/offload.h>
 #include <weft/pool.h>

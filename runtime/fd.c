@@ -21,12 +21,13 @@ static void release_fd(struct wf_worker *w, struct wf_call *c)
     wf_slab_give(&w->fds, f);
 }
 
-int wf_fd_add(struct wf_worker *w, pf_handle h, struct wf_fd **out)
+static struct wf_fd *take_record(struct wf_worker *w, pf_handle h, struct pf_process *process)
 {
     struct wf_fd *f = wf_slab_take(&w->fds);
-    if (f == NULL) return WEFT_ENOMEM;
+    if (f == NULL) return NULL;
     f->worker = w;
     f->handle = h;
+    f->process = process;
     f->hangup = false;
     f->watch = NULL;
     for (int i = 0; i < 2; i++) {
@@ -34,20 +35,36 @@ int wf_fd_add(struct wf_worker *w, pf_handle h, struct wf_fd **out)
         f->side[i].readiness = WF_MAYBE_READY;
     }
     f->release = (struct wf_call){.post = {.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, .call = release_fd};
+    return f;
+}
+
+static int add_record(struct wf_worker *w, struct wf_fd *f, struct wf_fd **out)
+{
+    if (f == NULL) return WEFT_ENOMEM;
     struct pf_env *env = w->set->env;
-    int rc = env->poller_add(w->poller, h, wf_id_make(&f->slot, w->index));
-    if (rc < 0) {
-        wf_slab_give(&w->fds, f);
-        return rc;
-    }
-    *out = f;
-    return 0;
+    uint64_t tag = wf_id_make(&f->slot, w->index);
+    int rc = f->process != NULL ? env->process_watch(w->poller, f->process, tag)
+                                : env->poller_add(w->poller, f->handle, tag);
+    if (rc < 0) wf_slab_give(&w->fds, f);
+    else *out = f;
+    return rc;
+}
+
+int wf_fd_add(struct wf_worker *w, pf_handle h, struct wf_fd **out)
+{
+    return add_record(w, take_record(w, h, NULL), out);
+}
+
+int wf_fd_add_process(struct wf_worker *w, struct pf_process *process, struct wf_fd **out)
+{
+    return add_record(w, take_record(w, PF_NO_HANDLE, process), out);
 }
 
 void wf_fd_remove(struct wf_fd *f)
 {
     struct wf_worker *w = f->worker;
-    w->set->env->poller_remove(w->poller, f->handle);
+    if (f->process != NULL) w->set->env->process_unwatch(w->poller, f->process);
+    else w->set->env->poller_remove(w->poller, f->handle);
     for (int i = 0; i < 2; i++) wf_waiters_dismiss(&f->side[i].waiters);
     wf_slab_give(&w->fds, f);
 }

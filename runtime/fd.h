@@ -32,7 +32,8 @@ struct wf_fd {
     struct wf_slot slot; /* wf_worker.fds */
     struct wf_worker *worker;
     pf_handle handle;
-    struct wf_fd_side side[2]; /* [for_write] */
+    struct pf_process *process; /* not NULL: the end of this child, not a handle */
+    struct wf_fd_side side[2];  /* [for_write] */
     bool hangup;
     void (*watch)(void *arg, const struct pf_ready *r); /* not NULL: called for each entry; nobody waits then */
     void *watch_arg;
@@ -42,6 +43,8 @@ struct wf_fd {
 /* Registers `h` with the poller of `w`, whose thread this is. WEFT_ENOMEM, WEFT_EINVAL (not pollable: always ready),
  * WEFT_EEXIST. */
 int wf_fd_add(struct wf_worker *w, pf_handle h, struct wf_fd **out);
+/* The same for the end of a child, which lives longer than the record. */
+int wf_fd_add_process(struct wf_worker *w, struct pf_process *process, struct wf_fd **out);
 /* Its worker's thread. Whoever still waits is woken and taken off. */
 void wf_fd_remove(struct wf_fd *f);
 /* Another worker's thread takes the handle over: nobody may be waiting. The record goes back to its slab by a

@@ -377,6 +377,16 @@ static int shutdown_layered(struct wf_task *t, weft_stream stream)
     return (int)wf_task_settle(rc);
 }
 
+int wf_stream_unread(uint64_t stream, const void *data, size_t size)
+{
+    struct wf_socket *socket;
+    int rc = wf_socket_begin(wf_task_self(), WF_STREAM, stream, false, &socket);
+    if (rc < 0) return rc;
+    rc = hold(wf_stream_of(socket), data, size, false);
+    wf_socket_end(socket, false);
+    return rc;
+}
+
 int weft_shutdown(weft_stream stream)
 {
     struct wf_task *t = wf_task_self();

@@ -48,6 +48,8 @@ int wf_stream_open(struct wf_worker *w, pf_handle h, struct wf_stream **out);
 /* The two halves of that: the fields beyond the socket's, and what closes it. */
 void wf_stream_begin(struct wf_stream *s);
 void wf_stream_finish(struct wf_socket *socket);
+/* Puts bytes that were read back before those to come. WEFT_ENOMEM: the stream is broken from then on. */
+int wf_stream_unread(uint64_t stream, const void *data, size_t size);
 size_t wf_listener_bytes(void); /* runtime/listener.c */
 /* Between begin and end of writing: waits until the layer has nothing left to flush. */
 int wf_stream_flush(struct wf_stream *s, struct wf_task *t, int64_t deadline);

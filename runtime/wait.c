@@ -9,6 +9,7 @@
  *     does not come back from that. */
 #include "event.h"
 #include "file.h"
+#include "process.h"
 #include "stream.h"
 #include "timer.h"
 
@@ -332,6 +333,7 @@ void wf_sources_finish(struct wf_worker *w)
     wf_socket_finish_all(w, WF_LISTENER);
     wf_socket_finish_all(w, WF_UDP);
     wf_files_finish(w);
+    wf_processes_finish(w);
     struct wf_slab *slabs[] = {&w->fds,    &w->streams,     &w->listeners, &w->datagrams,
                                &w->events, &w->user_timers, &w->tickets,   &w->files};
     for (size_t i = 0; i < WF_COUNT(slabs); i++) wf_slab_finish(slabs[i]);

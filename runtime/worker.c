@@ -261,6 +261,7 @@ static int worker_create(struct wf_workers *set, uint32_t index)
     w->index = index;
     w->idle_gap = 100 * WF_LOOK;
     for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) wf_list_init(&w->room[i]);
+    wf_list_init(&w->children);
     wf_heap_init(&w->timers);
     wf_pool_init(&w->pool, set->depot);
     w->outbox = calloc(set->count, sizeof *w->outbox);
@@ -320,6 +321,8 @@ void wf_workers_stop(struct wf_workers *set)
 
 void wf_workers_finish(struct wf_workers *set)
 {
+    /* Of a worker without a thread of its own; the others have seen to it. */
+    if (set->count == 1 && set->at[0] != NULL) wf_files_drain(set->at[0]);
     wf_offload_destroy(set->offload);
     set->offload = NULL;
     /* All posts first: one that lies in a slot of one worker may be in the inbox of another. */

@@ -197,7 +197,8 @@ struct wf_worker {
     struct wf_outbox *outbox; /* one for each worker */
     /* wf_sources_init makes them */
     struct wf_slab fds, streams, listeners, datagrams, events, user_timers, tickets, files;
-    struct wf_coro leaving; /* what is left of a task between its end and the switch away from its stack */
+    struct wf_list children; /* process.c: those that run */
+    struct wf_coro leaving;  /* what is left of a task between its end and the switch away from its stack */
     bool stop;
     struct wf_list room[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a choked worker */
     /* under way to that worker while tasks wait; NULL before the first use */

@@ -14,6 +14,7 @@
 #include "actor.h"
 #include "control.h"
 #include "main.h"
+#include "signals.h"
 #include "transport.h"
 
 enum { DRAIN_DEFAULT = 10 }; /* seconds */
@@ -193,14 +194,18 @@ static int run_node(const struct wf_main *m, struct ending *e)
 int wf_main_run(const struct wf_main *m)
 {
     struct ending e = {.drain = m->drain};
-    pf_signals *signals = NULL;
     int result = 1;
     pf_raise_handle_limit();
-    if (pf_mutex_create(&e.lock) < 0 || pf_cond_create(&e.drained_changed) < 0 ||
-        pf_signals_watch(&signals, on_signal, &e) < 0)
-        weft_log(WEFT_ERROR, "cannot start: out of memory or threads");
-    else result = run_node(m, &e);
-    pf_signals_unwatch(signals);
+    int rc = pf_mutex_create(&e.lock);
+    if (rc == WEFT_OK) rc = pf_cond_create(&e.drained_changed);
+    if (rc == WEFT_OK) rc = wf_signals_watch(on_signal, &e);
+    if (rc < 0) {
+        weft_log(WEFT_ERROR, "cannot start: %s",
+                 rc == WEFT_EBUSY ? "weft_main runs already" : "out of memory or threads");
+    } else {
+        result = run_node(m, &e);
+        wf_signals_unwatch();
+    }
     pf_cond_destroy(e.drained_changed);
     pf_mutex_destroy(e.lock);
     return result;

@@ -32,6 +32,8 @@ struct pf_env *pf_env_native(void)
         .poller_alarm = pf_native_poller_alarm,
         .file_submit = pf_native_file_submit,
         .file_cancel = pf_native_file_cancel,
+        .process_watch = pf_native_process_watch,
+        .process_unwatch = pf_native_process_unwatch,
     };
     return &native;
 }

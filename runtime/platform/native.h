@@ -25,6 +25,12 @@ pf_handle pf_native_poller_handle(struct pf_poller *p);
 int pf_native_poller_alarm(struct pf_poller *p, int64_t deadline);
 int pf_native_file_submit(struct pf_poller *p, struct pf_file_op *op);
 void pf_native_file_cancel(struct pf_poller *p, struct pf_file_op *op);
+int pf_native_process_watch(struct pf_poller *p, struct pf_process *c, uint64_t tag);
+void pf_native_process_unwatch(struct pf_poller *p, struct pf_process *c);
+/* For posix/process.c: whether this kernel can tell of a child's end; fills in `handle` of one that has been
+ * started. */
+int pf_native_process_possible(void);
+int pf_native_process_open(struct pf_process *c);
 
 /* Gives the calling thread an alternate signal stack if it has none: the memory to free after pf_signal_stack_drop,
  * or NULL. */

@@ -25,6 +25,7 @@ typedef intptr_t pf_handle;
 struct pf_poller;
 struct pf_ready;
 struct pf_file_op;
+struct pf_process;
 struct pf_cond;
 struct pf_mutex;
 struct pf_env {
@@ -88,6 +89,11 @@ struct pf_env {
      * the node; the operation may have been done meanwhile, but its memory is still there. A poller is destroyed only
      * after all operations of its node are done. */
     void (*file_cancel)(struct pf_poller *p, struct pf_file_op *op);
+
+    /* Its worker only. An entry with `readable` and this tag comes when the child has ended, also if it has by now:
+     * then pf_process_reap. Until unwatch, which comes before the child is freed. */
+    int (*process_watch)(struct pf_poller *p, struct pf_process *c, uint64_t tag);
+    void (*process_unwatch)(struct pf_poller *p, struct pf_process *c);
 };
 
 struct pf_ready {
@@ -276,13 +282,17 @@ void pf_raise_handle_limit(void);
 int pf_is_ready(pf_handle h, bool for_write);
 
 /* ---- Signals --------------------------------------------------------------------------------------------------- */
-typedef struct pf_signals pf_signals;
-/* From now on requests to end the process (SIGTERM, SIGINT) do not end it: `on` is called with the signal's number,
- * on a thread of its own, once for each. The signals are blocked in the calling thread and in those it starts from
- * now on; call it before other threads exist. One at a time in a process. */
-int pf_signals_watch(pf_signals **out, void (*on)(void *arg, int number), void *arg);
-/* Ends that thread; the signals stay blocked. NULL is fine. */
-void pf_signals_unwatch(pf_signals *s);
+/* The system's numbers are used as they are; these are the same everywhere. */
+enum { PF_SIGINT = 2, PF_SIGKILL = 9, PF_SIGTERM = 15 };
+/* From now on the signal does not do what it does by default: `on`, the same function for all numbers, is called with
+ * its number on a thread of its own that holds no lock; signals that come faster than it returns may become one.
+ * Where there are no signals: what a console sends (SIGINT: Ctrl-C, SIGTERM: its window is closed). WEFT_EINVAL: no
+ * such signal, or one that is the program's own fault or cannot be caught; WEFT_EEXIST: it is caught already;
+ * WEFT_ENOMEM. */
+int pf_signal_catch(int number, void (*on)(int number));
+/* What was there before is back. When nothing is caught any more, that thread has ended: not to be called by `on`,
+ * nor with a lock that `on` takes. */
+void pf_signal_release(int number);
 
 /* ---- Output ---------------------------------------------------------------------------------------------------- */
 /* Async-signal-safe; all of it, to standard error. */
@@ -329,5 +339,80 @@ int pf_file_truncate(pf_handle h, int64_t size);
 int pf_private_directory_of(const char *path);
 /* Whether others than its owner may read the file. */
 bool pf_file_is_shared(const char *path);
+
+/* ---- Pipes and standard streams --------------------------------------------------------------------------------
+ * Byte channels for pf_read, pf_write and the poller, none of them inherited by children unless asked for. */
+/* An end that is `ours` suits the poller; one that is not is for a child, which expects its calls to block. */
+int pf_pipe(pf_handle *reading, pf_handle *writing, bool reading_is_ours, bool writing_is_ours);
+/* 0, 1, 2: this process's standard input, output, error, as a handle of our own, without changing what others who
+ * have the same terminal or pipe open see, where the system allows that. WEFT_ECLOSED: there is none. */
+int pf_standard(pf_handle *out, int which);
+/* Another handle of the same thing, not inherited. WEFT_ECLOSED: it is no open handle. */
+int pf_duplicate(pf_handle h, pf_handle *out);
+
+/* ---- Child processes ------------------------------------------------------------------------------------------- */
+enum pf_stdio { PF_STDIO_INHERIT, PF_STDIO_NULL, PF_STDIO_HANDLE };
+struct pf_process_options {
+    const char *const *argv; /* NULL at the end; [0] is searched for in PATH if it has no slash */
+    const char *const *env;  /* "NAME=value", NULL at the end; NULL: this process's */
+    const char *directory;   /* NULL: this process's */
+    enum pf_stdio stdio[3];  /* input, output, error */
+    pf_handle handle[3];     /* PF_STDIO_HANDLE: the child gets a copy; it stays the caller's */
+    bool detached;           /* of a session (group) of its own: what a terminal sends does not reach it */
+};
+/* One child, from its start until pf_process_free. */
+struct pf_process {
+    int64_t id;       /* as other programs name it */
+    pf_handle handle; /* the platform's */
+};
+struct pf_exit {
+    int code;   /* what it returned; -1: a signal ended it */
+    int signal; /* which; 0: none */
+};
+/* Starts it. Blocks until the program runs. The child inherits the three streams and no other handle, blocks no
+ * signal, and nothing of this process runs in it in between. WEFT_ENOTFOUND (program or directory), WEFT_EACCESS,
+ * WEFT_EFORMAT (no program), WEFT_ETOOBIG (arguments), WEFT_ENOMEM, WEFT_EFULL, WEFT_ENOTSUP. */
+int pf_process_start(struct pf_process *out, const struct pf_process_options *options);
+/* PF_AGAIN while it runs; then how it ended, and the system has forgotten it. To be called again only after PF_AGAIN.
+ * WEFT_ESYSTEM: somebody else has asked before. */
+int pf_process_reap(struct pf_process *c, struct pf_exit *out);
+/* The same, but blocks. */
+int pf_process_wait(struct pf_process *c, struct pf_exit *out);
+/* Before it was reaped. `number`: SIGTERM, SIGKILL, ... ; where there are no signals, those two end it at once and
+ * others are WEFT_ENOTSUP. WEFT_ECLOSED: it has ended; WEFT_EINVAL: no such number; WEFT_EACCESS. */
+int pf_process_signal(struct pf_process *c, int number);
+void pf_process_free(struct pf_process *c);
+
+/* ---- Directories, and what changes in them --------------------------------------------------------------------- */
+enum pf_entry_kind { PF_ENTRY_UNKNOWN, PF_ENTRY_FILE, PF_ENTRY_DIRECTORY, PF_ENTRY_LINK, PF_ENTRY_OTHER };
+struct pf_entry {
+    enum pf_entry_kind kind;
+    char name[1024];
+};
+typedef struct pf_listing pf_listing;
+/* All may block; one thread at a time. WEFT_ENOTFOUND (also: no directory), WEFT_EACCESS, WEFT_EFULL. */
+int pf_listing_open(pf_listing **out, const char *path);
+/* 1, 0 at the end. Without "." and "..". */
+int pf_listing_next(pf_listing *l, struct pf_entry *out);
+void pf_listing_close(pf_listing *l); /* NULL is fine */
+
+enum pf_change_kind {
+    PF_CHANGE_NONE, /* nothing to tell */
+    PF_CHANGE_CREATED,
+    PF_CHANGE_REMOVED,
+    PF_CHANGE_MODIFIED,
+    PF_CHANGE_OVERFLOW, /* some are lost */
+    PF_CHANGE_GONE      /* what is watched is */
+};
+struct pf_change {
+    enum pf_change_kind kind;
+    char name[1024]; /* "": the watched thing itself */
+};
+enum { PF_CHANGES_READ = 4096 }; /* bytes that hold at least one record */
+/* A handle for pf_read and the poller; what it reads are whole records, if the buffer has PF_CHANGES_READ bytes.
+ * WEFT_ENOTFOUND, WEFT_EACCESS, WEFT_EFULL, WEFT_ENOTSUP. */
+int pf_changes_open(pf_handle *out, const char *path);
+/* The first record of those bytes; how many of them it takes. WEFT_EFORMAT. */
+int64_t pf_changes_parse(const void *data, size_t size, struct pf_change *out);
 
 #endif

@@ -167,6 +167,20 @@ static void file_cancel(struct pf_poller *p, struct pf_file_op *op)
     (void)op;
 }
 
+/* Children are of the world outside, like descriptors. */
+static int process_watch(struct pf_poller *p, struct pf_process *c, uint64_t tag)
+{
+    int rc = pf_env_native()->process_watch(poller_of(p)->real, c, tag);
+    if (rc == WEFT_OK) atomic_fetch_add_explicit(&poller_of(p)->sim->handles, 1, memory_order_relaxed);
+    return rc;
+}
+
+static void process_unwatch(struct pf_poller *p, struct pf_process *c)
+{
+    atomic_fetch_sub_explicit(&poller_of(p)->sim->handles, 1, memory_order_relaxed);
+    pf_env_native()->process_unwatch(poller_of(p)->real, c);
+}
+
 void pf_sim_init(struct pf_sim *s, uint64_t seed)
 {
     memset(s, 0, sizeof *s);
@@ -187,6 +201,8 @@ void pf_sim_init(struct pf_sim *s, uint64_t seed)
         .poller_alarm = poller_alarm,
         .file_submit = file_submit,
         .file_cancel = file_cancel,
+        .process_watch = process_watch,
+        .process_unwatch = process_unwatch,
     };
     s->random = seed;
     atomic_init(&s->now, PF_SIM_START);

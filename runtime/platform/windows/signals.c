@@ -1,51 +1,58 @@
-/* runtime/platform/windows/signals.c -- requests to end the process: Ctrl-C and Ctrl-Break in its console, and the
- * end of the console, the session or the system. The system starts a thread for each. */
+/* runtime/platform/windows/signals.c -- what a console sends: Ctrl-C and Ctrl-Break, and the end of the console, the
+ * session or the system. The system starts a thread for each, so no thread of our own is needed. */
 #include <signal.h>
-#include <stdlib.h>
 
 #include "system.h"
 
-struct pf_signals {
-    void (*on)(void *arg, int number);
-    void *arg;
-};
+_Static_assert(SIGINT == PF_SIGINT && SIGTERM == PF_SIGTERM, "as everywhere");
 
-static SRWLOCK lock = SRWLOCK_INIT;
-static struct pf_signals *watcher; /* under lock */
+static SRWLOCK changing = SRWLOCK_INIT; /* `caught` is written */
+static SRWLOCK calling = SRWLOCK_INIT;  /* shared: `on` runs */
+static bool caught[2];                  /* SIGINT, SIGTERM; under both locks */
+static void (*on_one)(int number);
 
 static BOOL WINAPI on_control(DWORD what)
 {
-    AcquireSRWLockExclusive(&lock);
-    bool watched = watcher != NULL;
-    if (watched) watcher->on(watcher->arg, what == CTRL_C_EVENT ? SIGINT : SIGTERM);
-    ReleaseSRWLockExclusive(&lock);
+    int number = what == CTRL_C_EVENT ? SIGINT : SIGTERM;
+    AcquireSRWLockShared(&calling);
+    bool watched = caught[number == SIGTERM];
+    if (watched) on_one(number);
+    ReleaseSRWLockShared(&calling);
     /* After these the process is ended as soon as this returns: leave the node the time the system allows. */
     if (watched && what != CTRL_C_EVENT && what != CTRL_BREAK_EVENT) Sleep(INFINITE);
     return watched;
 }
 
-int pf_signals_watch(pf_signals **out, void (*on)(void *arg, int number), void *arg)
+/* Both locks: nothing is called when this returns that was not to be. */
+static bool set(int number, bool value)
 {
-    struct pf_signals *s = calloc(1, sizeof *s);
-    if (s == NULL) return WEFT_ENOMEM;
-    *s = (struct pf_signals){.on = on, .arg = arg};
-    AcquireSRWLockExclusive(&lock);
-    WF_ASSERT(watcher == NULL);
-    watcher = s;
-    ReleaseSRWLockExclusive(&lock);
-    /* A process that was started with Ctrl-C switched off, as in the background, hears it again. */
-    (void)SetConsoleCtrlHandler(NULL, FALSE);
-    WF_ASSERT(SetConsoleCtrlHandler(on_control, TRUE));
-    *out = s;
-    return WEFT_OK;
+    AcquireSRWLockExclusive(&calling);
+    caught[number == SIGTERM] = value;
+    bool any = caught[0] || caught[1];
+    ReleaseSRWLockExclusive(&calling);
+    return any;
 }
 
-void pf_signals_unwatch(pf_signals *s)
+int pf_signal_catch(int number, void (*on)(int number))
 {
-    if (s == NULL) return;
-    (void)SetConsoleCtrlHandler(on_control, FALSE);
-    AcquireSRWLockExclusive(&lock);
-    watcher = NULL;
-    ReleaseSRWLockExclusive(&lock);
-    free(s);
+    if (number != SIGINT && number != SIGTERM) return WEFT_EINVAL;
+    AcquireSRWLockExclusive(&changing);
+    bool first = !caught[0] && !caught[1], again = caught[number == SIGTERM];
+    if (!again) {
+        on_one = on;
+        (void)set(number, true);
+        /* A process that was started with Ctrl-C switched off, as in the background, hears it again. */
+        (void)SetConsoleCtrlHandler(NULL, FALSE);
+        WF_ASSERT(!first || SetConsoleCtrlHandler(on_control, TRUE));
+    }
+    ReleaseSRWLockExclusive(&changing);
+    return again ? WEFT_EEXIST : WEFT_OK;
+}
+
+void pf_signal_release(int number)
+{
+    AcquireSRWLockExclusive(&changing);
+    WF_ASSERT(caught[number == SIGTERM]);
+    if (!set(number, false)) (void)SetConsoleCtrlHandler(on_control, FALSE);
+    ReleaseSRWLockExclusive(&changing);
 }

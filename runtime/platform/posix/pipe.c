@@ -1,0 +1,70 @@
+/* runtime/platform/posix/pipe.c -- pipes, and this process's standard streams. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "native.h"
+
+static int set_flags(int fd, bool ours)
+{
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return pf_error(errno);
+    return !ours || fcntl(fd, F_SETFL, O_NONBLOCK) == 0 ? WEFT_OK : pf_error(errno);
+}
+
+int pf_pipe(pf_handle *reading, pf_handle *writing, bool reading_is_ours, bool writing_is_ours)
+{
+    int ends[2];
+#if defined(__linux__)
+    if (pipe2(ends, O_CLOEXEC) != 0) return pf_error(errno);
+#else
+    if (pipe(ends) != 0) return pf_error(errno);
+#endif
+    int rc = set_flags(ends[0], reading_is_ours);
+    if (rc == WEFT_OK) rc = set_flags(ends[1], writing_is_ours);
+    if (rc < 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return rc;
+    }
+    *reading = ends[0];
+    *writing = ends[1];
+    return WEFT_OK;
+}
+
+int pf_duplicate(pf_handle h, pf_handle *out)
+{
+    int fd = fcntl((int)h, F_DUPFD_CLOEXEC, 3); /* not one of the standard ones, whatever is closed */
+    if (fd < 0) return pf_error(errno);
+    *out = fd;
+    return WEFT_OK;
+}
+
+/* Not waiting is a property of the open file, which a terminal's is of the shell as well: so it is opened again. */
+static int open_again(int which)
+{
+    char path[32];
+    struct stat info;
+    if (fstat(which, &info) != 0 || !(S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode))) return -1;
+    int mode = fcntl(which, F_GETFL) & O_ACCMODE;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", which);
+    return open(path, mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+int pf_standard(pf_handle *out, int which)
+{
+    int flags = fcntl(which, F_GETFL);
+    if (flags < 0) return WEFT_ECLOSED;
+    int fd = open_again(which);
+    if (fd < 0) { /* a socket; a terminal that is somebody else's; no /proc */
+        fd = fcntl(which, F_DUPFD_CLOEXEC, 3);
+        if (fd < 0) return pf_error(errno);
+        if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {
+            close(fd);
+            return pf_error(errno);
+        }
+    }
+    *out = fd;
+    return WEFT_OK;
+}

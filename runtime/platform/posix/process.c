@@ -1,0 +1,158 @@
+/* runtime/platform/posix/process.c -- child processes.
+ *
+ * Design notes.
+ * (1) posix_spawn: the child shares this process's memory until it is another program, and runs none of our code;
+ *     libraries with threads of their own, which do not survive a fork, never see one.
+ * (2) What a child inherits is the three streams. Every descriptor of the runtime is close-on-exec; where the C
+ *     library can, all others are closed as well, whoever opened them.
+ * (3) A child is waited for by its number, which the system keeps until it is reaped: nobody else reaps it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "native.h"
+
+extern char **environ;
+
+static int spawn_error(int system_error)
+{
+    switch (system_error) {
+    case ENOEXEC:
+    case ELIBBAD: return WEFT_EFORMAT;
+    case E2BIG: return WEFT_ETOOBIG;
+    case EAGAIN: return WEFT_EFULL; /* too many processes */
+    case EBADF: return WEFT_ECLOSED;
+    default: return pf_file_error(system_error);
+    }
+}
+
+/* Copies of the caller's handles above the standard ones: else giving the first to the child could overwrite the
+ * second. */
+static int copy_handles(const struct pf_process_options *o, pf_handle copy[3])
+{
+    for (int i = 0; i < 3; i++) {
+        int rc = o->stdio[i] == PF_STDIO_HANDLE ? pf_duplicate(o->handle[i], &copy[i]) : WEFT_OK;
+        if (rc < 0) return rc;
+    }
+    return WEFT_OK;
+}
+
+static int add_stream(posix_spawn_file_actions_t *a, const struct pf_process_options *o, int which, pf_handle copy)
+{
+    switch (o->stdio[which]) {
+    case PF_STDIO_HANDLE: return posix_spawn_file_actions_adddup2(a, (int)copy, which);
+    case PF_STDIO_NULL:
+        return posix_spawn_file_actions_addopen(a, which, "/dev/null", which == 0 ? O_RDONLY : O_WRONLY, 0);
+    default: return 0; /* whether it is open or not */
+    }
+}
+
+static int add_actions(posix_spawn_file_actions_t *a, const struct pf_process_options *o, const pf_handle copy[3])
+{
+    int rc = 0;
+    for (int i = 0; i < 3 && rc == 0; i++) rc = add_stream(a, o, i, copy[i]);
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
+    if (rc == 0) rc = posix_spawn_file_actions_addclosefrom_np(a, 3);
+#endif
+    if (rc == 0 && o->directory != NULL) rc = posix_spawn_file_actions_addchdir_np(a, o->directory);
+    return rc;
+}
+
+/* Our threads block signals, and SIGPIPE may be ignored: a program expects neither. */
+static int add_attributes(posix_spawnattr_t *attributes, const struct pf_process_options *o)
+{
+    sigset_t none, pipe_only;
+    sigemptyset(&none);
+    sigemptyset(&pipe_only);
+    sigaddset(&pipe_only, SIGPIPE);
+    int flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | (o->detached ? POSIX_SPAWN_SETSID : 0);
+    int rc = posix_spawnattr_setsigmask(attributes, &none);
+    if (rc == 0) rc = posix_spawnattr_setsigdefault(attributes, &pipe_only);
+#if defined(POSIX_SPAWN_CLOEXEC_DEFAULT)
+    flags |= POSIX_SPAWN_CLOEXEC_DEFAULT;
+#endif
+    return rc == 0 ? posix_spawnattr_setflags(attributes, (short)flags) : rc;
+}
+
+static int spawn(struct pf_process *out, const struct pf_process_options *o, const pf_handle copy[3])
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    pid_t pid;
+    int rc = posix_spawn_file_actions_init(&actions);
+    if (rc != 0) return spawn_error(rc);
+    rc = posix_spawnattr_init(&attributes);
+    if (rc == 0) {
+        rc = add_actions(&actions, o, copy);
+        if (rc == 0) rc = add_attributes(&attributes, o);
+        /* Its prototype promises not to write to them, in a comment. */
+        char *const *argv = (char *const *)(uintptr_t)o->argv;
+        char *const *env = o->env == NULL ? environ : (char *const *)(uintptr_t)o->env;
+        if (rc == 0) rc = posix_spawnp(&pid, argv[0], &actions, &attributes, argv, env);
+        (void)posix_spawnattr_destroy(&attributes);
+    }
+    (void)posix_spawn_file_actions_destroy(&actions);
+    if (rc != 0) return spawn_error(rc);
+    out->id = pid;
+    return WEFT_OK;
+}
+
+int pf_process_start(struct pf_process *out, const struct pf_process_options *o)
+{
+    pf_handle copy[3] = {PF_NO_HANDLE, PF_NO_HANDLE, PF_NO_HANDLE};
+    if (o->argv == NULL || o->argv[0] == NULL || o->argv[0][0] == '\0') return WEFT_EINVAL;
+    int rc = pf_native_process_possible();
+    if (rc == WEFT_OK) rc = copy_handles(o, copy);
+    if (rc == WEFT_OK) rc = spawn(out, o, copy);
+    for (int i = 0; i < 3; i++) pf_close(copy[i]);
+    if (rc < 0) return rc;
+    rc = pf_native_process_open(out);
+    if (rc < 0) { /* nobody would hear of its end */
+        struct pf_exit unused;
+        (void)kill((pid_t)out->id, SIGKILL);
+        (void)pf_process_wait(out, &unused);
+    }
+    return rc;
+}
+
+static int reap(struct pf_process *c, struct pf_exit *out, int options)
+{
+    int status;
+    pid_t pid;
+    do pid = waitpid((pid_t)c->id, &status, options);
+    while (pid < 0 && errno == EINTR);
+    if (pid == 0) return PF_AGAIN;
+    *out = (struct pf_exit){.code = -1};
+    c->id = 0; /* from here on it may be another process's */
+    if (pid < 0) return WEFT_ESYSTEM;
+    if (WIFEXITED(status)) out->code = WEXITSTATUS(status);
+    else out->signal = WTERMSIG(status);
+    return WEFT_OK;
+}
+
+int pf_process_reap(struct pf_process *c, struct pf_exit *out)
+{
+    return reap(c, out, WNOHANG);
+}
+
+int pf_process_wait(struct pf_process *c, struct pf_exit *out)
+{
+    return reap(c, out, 0);
+}
+
+int pf_process_signal(struct pf_process *c, int number)
+{
+    if (c->id == 0) return WEFT_ECLOSED;
+    if (number <= 0 || kill((pid_t)c->id, number) == 0) return number <= 0 ? WEFT_EINVAL : WEFT_OK;
+    return errno == ESRCH ? WEFT_ECLOSED : pf_error(errno);
+}
+
+void pf_process_free(struct pf_process *c)
+{
+    pf_close(c->handle);
+    c->handle = PF_NO_HANDLE;
+}

@@ -1,0 +1,293 @@
+/* tests/unit/runtime/directory_test.c -- listings, changes, pipes and standard streams. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "folder.h"
+#include "harness.h"
+
+#include <weft/changes.h>
+#include <weft/dir.h>
+#include <weft/pipe.h>
+
+static void touch(int n)
+{
+    int fd = open(file_path(n), O_WRONLY | O_CREAT, 0600);
+    want(fd >= 0);
+    close(fd);
+}
+
+/* ---- Listings -------------------------------------------------------------------------------------------------- */
+
+static void list(void *arg)
+{
+    (void)arg;
+    weft_dir d;
+    weft_dir_entry e;
+    bool seen[FOLDER_FILES] = {false};
+    enum { PLAIN = FOLDER_FILES - 2 };
+    for (int i = 0; i < PLAIN; i++) touch(i);
+    want_int(symlink("nowhere", file_path(PLAIN)), 0);
+    want_int(mkdir(file_path(PLAIN + 1), 0700), 0);
+    want_int(weft_dir_open(&d, folder_path, WEFT_FOREVER), 0);
+    int rc;
+    while ((rc = weft_dir_next(d, &e, WEFT_FOREVER)) == 1) {
+        int n = atoi(e.name);
+        want(!seen[n]);
+        seen[n] = true;
+        weft_dir_kind kind = n == PLAIN ? WEFT_DIR_LINK : n > PLAIN ? WEFT_DIR_DIRECTORY : WEFT_DIR_FILE;
+        want(e.kind == kind || e.kind == WEFT_DIR_UNKNOWN);
+    }
+    want_int(rc, 0);
+    want_int(weft_dir_next(d, &e, WEFT_FOREVER), 0);
+    for (int i = 0; i < FOLDER_FILES; i++) want(seen[i]);
+    want_int(weft_dir_close(d), 0);
+    want_int(weft_dir_close(d), WEFT_ECLOSED);
+    want_int(weft_dir_next(d, &e, WEFT_FOREVER), WEFT_ECLOSED);
+    want_int(rmdir(file_path(PLAIN + 1)), 0);
+}
+
+START_TEST(a_directory_is_listed)
+{
+    run_alone(list, NULL);
+}
+END_TEST
+
+static void list_badly(void *arg)
+{
+    (void)arg;
+    weft_dir d;
+    weft_dir_entry e;
+    touch(0);
+    want_int(weft_dir_open(&d, file_path(1), WEFT_FOREVER), WEFT_ENOTFOUND);
+    want_int(weft_dir_open(&d, file_path(0), WEFT_FOREVER), WEFT_ENOTFOUND);
+    want_int(weft_dir_open(&d, NULL, WEFT_FOREVER), WEFT_EINVAL);
+    want_int(weft_dir_open(&d, folder_path, WEFT_FOREVER), 0);
+    want_int(weft_dir_next(d, NULL, WEFT_FOREVER), WEFT_EINVAL);
+    want_int(weft_dir_next(d, &e, WEFT_FOREVER), 1);
+    /* left open: it ends with its actor */
+}
+
+START_TEST(listing_says_why_it_fails)
+{
+    run_alone(list_badly, NULL);
+}
+END_TEST
+
+/* At a deadline nothing is lost. */
+static void list_impatiently(void *arg)
+{
+    (void)arg;
+    weft_dir d;
+    weft_dir_entry e;
+    int count = 0, rc;
+    for (int i = 0; i < FOLDER_FILES; i++) touch(i);
+    want_int(weft_dir_open(&d, folder_path, WEFT_FOREVER), 0);
+    while ((rc = weft_dir_next(d, &e, WEFT_NOW)) != 0) {
+        if (rc == WEFT_ETIMEDOUT) wf_task_yield();
+        else want_int(rc, 1);
+        count += rc == 1;
+    }
+    want_int(count, FOLDER_FILES);
+}
+
+START_TEST(a_deadline_loses_no_entry)
+{
+    run_alone(list_impatiently, NULL);
+}
+END_TEST
+
+/* ---- Changes --------------------------------------------------------------------------------------------------- */
+
+static void expect_change(weft_changes c, weft_change_kind kind, const char *name)
+{
+    weft_change change;
+    want_int(weft_changes_next(c, &change, WEFT_FOREVER), 1);
+    want_int(change.kind, kind);
+    want(strcmp(change.name, name) == 0);
+}
+
+static void watch_folder(void *arg)
+{
+    (void)arg;
+    weft_changes c;
+    weft_change change;
+    char other[160];
+    want_int(weft_changes_open(&c, folder_path), 0);
+    weft_wait w = weft_on_changes(c);
+    want_int(weft_wait_any(&w, 1, WEFT_NOW), WEFT_ETIMEDOUT);
+    want_int(weft_changes_next(c, &change, WEFT_NOW), WEFT_ETIMEDOUT);
+    touch(1);
+    want_int(weft_wait_any(&w, 1, WEFT_FOREVER), 0);
+    expect_change(c, WEFT_CHANGE_CREATED, "1");
+    int fd = open(file_path(1), O_WRONLY);
+    want_int(write(fd, "x", 1), 1);
+    close(fd);
+    snprintf(other, sizeof other, "%s", file_path(2));
+    want_int(rename(file_path(1), other), 0);
+    want_int(unlink(other), 0);
+    expect_change(c, WEFT_CHANGE_MODIFIED, "1");
+    want_int(weft_wait_any(&w, 1, WEFT_NOW), 0); /* what was read with the first is still there */
+    expect_change(c, WEFT_CHANGE_REMOVED, "1");
+    expect_change(c, WEFT_CHANGE_CREATED, "2");
+    expect_change(c, WEFT_CHANGE_REMOVED, "2");
+    want_int(weft_changes_next(c, &change, WEFT_NOW), WEFT_ETIMEDOUT);
+    want_int(weft_changes_close(c), 0);
+    want_int(weft_changes_next(c, &change, WEFT_NOW), WEFT_ECLOSED);
+}
+
+START_TEST(changes_in_a_directory_come_in_order)
+{
+    run_alone(watch_folder, NULL);
+}
+END_TEST
+
+static void watch_file(void *arg)
+{
+    (void)arg;
+    weft_changes c;
+    weft_change change;
+    touch(1);
+    want_int(weft_changes_open(&c, file_path(1)), 0);
+    int fd = open(file_path(1), O_WRONLY);
+    want_int(write(fd, "x", 1), 1);
+    close(fd);
+    expect_change(c, WEFT_CHANGE_MODIFIED, "");
+    want_int(unlink(file_path(1)), 0);
+    expect_change(c, WEFT_CHANGE_GONE, "");
+    want_int(weft_changes_next(c, &change, WEFT_NOW), WEFT_ETIMEDOUT);
+    want_int(weft_changes_defer_close(c), 0);
+    want_int(weft_changes_open(&c, file_path(1)), WEFT_ENOTFOUND);
+}
+
+START_TEST(a_file_is_watched_until_it_is_gone)
+{
+    run_alone(watch_file, NULL);
+}
+END_TEST
+
+static long queue_max(void)
+{
+    long n = 16384;
+    FILE *f = fopen("/proc/sys/fs/inotify/max_queued_events", "r");
+    if (f != NULL) {
+        if (fscanf(f, "%ld", &n) != 1) n = 16384;
+        fclose(f);
+    }
+    return n;
+}
+
+static void change_too_much(void *arg)
+{
+    (void)arg;
+    weft_changes c;
+    weft_change change;
+    long max = queue_max();
+    if (max > 100000) return; /* it would take too long */
+    want_int(weft_changes_open(&c, folder_path), 0);
+    for (long i = 0; i * 2 < max + 2; i++) { /* each makes two records */
+        touch(0);
+        want_int(unlink(file_path(0)), 0);
+    }
+    long count = 0;
+    do {
+        want_int(weft_changes_next(c, &change, WEFT_NOW), 1);
+        count++;
+    } while (change.kind != WEFT_CHANGE_OVERFLOW);
+    want(count > 1);
+    want_int(weft_changes_close(c), 0);
+}
+
+START_TEST(an_overflow_is_said)
+{
+    run_alone(change_too_much, NULL);
+}
+END_TEST
+
+/* ---- Pipes ----------------------------------------------------------------------------------------------------- */
+
+static void write_much(void *arg)
+{
+    const weft_stream *to = arg;
+    static char data[64 * 1024];
+    memset(data, 'x', sizeof data);
+    for (int i = 0; i < 8; i++) want_int(weft_write(*to, data, sizeof data, WEFT_FOREVER), sizeof data);
+    want_int(weft_close(*to), 0);
+}
+
+static void use_pipe(void *arg)
+{
+    (void)arg;
+    weft_stream reading, writing;
+    char text[8];
+    want_int(weft_pipe(&reading, &writing), 0);
+    want_int(weft_read(reading, text, sizeof text, WEFT_NOW), WEFT_ETIMEDOUT);
+    want_int(weft_write(writing, "line\n", 5, WEFT_FOREVER), 5);
+    want_int(weft_read_until(reading, text, sizeof text, '\n', WEFT_FOREVER), 5);
+    struct test_task *writer = spawn_here(write_much, &writing);
+    int64_t total = 0, n;
+    char data[10000];
+    while ((n = weft_read(reading, data, sizeof data, WEFT_FOREVER)) > 0) total += n;
+    want_int(n, 0);
+    want_int(total, 8 * 64 * 1024);
+    until(writer->done);
+    want_int(weft_close(reading), 0);
+    want_int(weft_pipe(&reading, &writing), 0);
+    want_int(weft_close(reading), 0);
+    want_int(weft_write(writing, "x", 1, WEFT_FOREVER), WEFT_ERESET);
+    want_int(weft_close(writing), 0);
+    want_int(weft_pipe(NULL, &writing), WEFT_EINVAL);
+}
+
+START_TEST(a_pipe_is_two_streams)
+{
+    run_alone(use_pipe, NULL);
+}
+END_TEST
+
+static void use_standard(void *arg)
+{
+    int *ends = arg; /* the other sides */
+    weft_stream in, out;
+    char text[8];
+    want_int(weft_stdin(&in), 0);
+    want_int(weft_stdout(&out), 0);
+    want_int(weft_read(in, text, sizeof text, WEFT_NOW), WEFT_ETIMEDOUT);
+    want_int(write(ends[0], "typed", 5), 5);
+    want_int(weft_read(in, text, sizeof text, WEFT_FOREVER), 5);
+    want_int(weft_write(out, "said", 4, WEFT_FOREVER), 4);
+    want_int(read(ends[1], text, sizeof text), 4);
+    want_int(weft_close(in), 0);
+    want_int(weft_close(out), 0);
+    want(fcntl(0, F_GETFD) >= 0 && fcntl(1, F_GETFD) >= 0);
+    want((fcntl(0, F_GETFL) & O_NONBLOCK) == 0 && (fcntl(1, F_GETFL) & O_NONBLOCK) == 0);
+}
+
+START_TEST(standard_streams_are_not_changed_for_others)
+{
+    int in[2], out[2], before[2] = {dup(0), dup(1)};
+    ck_assert_int_eq(pipe(in), 0);
+    ck_assert_int_eq(pipe(out), 0);
+    ck_assert(dup2(in[0], 0) == 0 && dup2(out[1], 1) == 1);
+    run_alone(use_standard, (int[]){in[1], out[0]});
+    ck_assert(dup2(before[0], 0) == 0 && dup2(before[1], 1) == 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("directories, changes, pipes");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, folder_make, folder_remove);
+    tcase_add_test(t, a_directory_is_listed);
+    tcase_add_test(t, listing_says_why_it_fails);
+    tcase_add_test(t, a_deadline_loses_no_entry);
+    tcase_add_test(t, changes_in_a_directory_come_in_order);
+    tcase_add_test(t, a_file_is_watched_until_it_is_gone);
+    tcase_add_test(t, an_overflow_is_said);
+    tcase_add_test(t, a_pipe_is_two_streams);
+    tcase_add_test(t, standard_streams_are_not_changed_for_others);
+    suite_add_tcase(suite, t);
+    return run_suite(suite);
+}
