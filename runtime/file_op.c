@@ -87,7 +87,7 @@ static void run_work(struct wf_work *work)
 struct wf_file_operation *wf_file_operation_make(struct wf_open_file *f, const void *data, size_t size,
                                                  int64_t offset, bool write)
 {
-    struct wf_file_operation *o = aligned_alloc(16, (sizeof *o + size + 15) / 16 * 16);
+    struct wf_file_operation *o = malloc(sizeof *o + size);
     if (o == NULL) return NULL;
     memset(o, 0, sizeof *o);
     o->work = (struct wf_work){.run = run_work, .free = free_work};

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -53,8 +54,40 @@ class Programs(unittest.TestCase):
         self.assertEqual(lines.count("another actor says: half time"), 1)
         self.assertEqual(len(lines), len(ticks) + 2)
 
+    def files(self, folder, *sizes):
+        names = [os.path.join(folder, f"{i + 1}.txt") for i in range(len(sizes))]
+        for name, size in zip(names, sizes):
+            with open(name, "wb") as f:
+                f.write(b"x" * size)
+        return names
+
+    def test_files_are_read_side_by_side(self):
+        sizes = [4552, 0, 1024, 1, 100_000]
+        with tempfile.TemporaryDirectory() as folder:
+            names = self.files(folder, *sizes)
+            lines = self.start("files", *names, folder + "/missing").end()
+        for i, (name, size) in enumerate(zip(names, sizes), 1):
+            mine = [line for line in lines if line.startswith(f"[{i}] ")]
+            blocks = [f"[{i}] {min(1024, size - at)} bytes at {at}" for at in range(0, size, 1024)]
+            self.assertEqual(mine[:-1], blocks)
+            self.assertRegex(mine[-1], rf"{re.escape(name)} has {size} bytes, \d+ of {len(blocks) + 1} reads at once")
+        self.assertIn(f"[6] {folder}/missing: file or entry point not found", lines)
+
+    def test_ctrl_c_ends_in_good_order(self):
+        with tempfile.TemporaryDirectory() as folder:
+            names = self.files(folder, 10, 20)
+            program = self.start("files", "-f", *names)
+            seen = [program.line() for _ in range(4)]
+            self.assertEqual(sum("the end" in line for line in seen), 2)
+            with open(names[1], "ab") as f:
+                f.write(b"more")
+            self.assertEqual(program.line(), "[2] 4 bytes at 20")
+            program.process.send_signal(signal.SIGINT)
+            self.assertEqual(sorted(program.end()),
+                             [f"[1] closed {names[0]} at 10", f"[2] closed {names[1]} at 24"])
+
     def test_as_promised(self):
-        for name in ("endings", "links", "topics"):
+        for name in ("endings", "links", "processes", "topics"):
             with self.subTest(name):
                 self.assertEqual(self.start(name).end(), promised(name))
 

@@ -4,25 +4,33 @@
  * (1) posix_spawn: the child shares this process's memory until it is another program, and runs none of our code;
  *     libraries with threads of their own, which do not survive a fork, never see one.
  * (2) What a child inherits is the three streams. Every descriptor of the runtime is close-on-exec; where the C
- *     library can, all others are closed as well, whoever opened them.
+ *     library can, or /proc says which they are, all others are closed as well, whoever opened them.
  * (3) A child is waited for by its number, which the system keeps until it is reaped: nobody else reaps it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "native.h"
 
+#if defined(__APPLE__)
+#include <crt_externs.h>
+#define environ (*_NSGetEnviron()) /* what a library has instead of the variable */
+#else
 extern char **environ;
+#endif
 
 static int spawn_error(int system_error)
 {
     switch (system_error) {
-    case ENOEXEC:
-    case ELIBBAD: return WEFT_EFORMAT;
+#if defined(ELIBBAD)
+    case ELIBBAD:
+#endif
+    case ENOEXEC: return WEFT_EFORMAT;
     case E2BIG: return WEFT_ETOOBIG;
     case EAGAIN: return WEFT_EFULL; /* too many processes */
     case EBADF: return WEFT_ECLOSED;
@@ -51,13 +59,33 @@ static int add_stream(posix_spawn_file_actions_t *a, const struct pf_process_opt
     }
 }
 
+/* All but the standard ones. */
+static int add_closing(posix_spawn_file_actions_t *a)
+{
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
+    return posix_spawn_file_actions_addclosefrom_np(a, 3);
+#elif defined(POSIX_SPAWN_CLOEXEC_DEFAULT)
+    (void)a;
+    return 0; /* an attribute does it */
+#else
+    pf_listing *open_ones;
+    struct pf_entry e;
+    int rc = 0;
+    if (pf_listing_open(&open_ones, "/proc/self/fd") < 0) return 0;
+    while (rc == 0 && pf_listing_next(open_ones, &e) == 1) {
+        int fd = atoi(e.name), flags = fcntl(fd, F_GETFD);
+        if (fd > 2 && flags >= 0 && (flags & FD_CLOEXEC) == 0) rc = posix_spawn_file_actions_addclose(a, fd);
+    }
+    pf_listing_close(open_ones);
+    return rc;
+#endif
+}
+
 static int add_actions(posix_spawn_file_actions_t *a, const struct pf_process_options *o, const pf_handle copy[3])
 {
     int rc = 0;
     for (int i = 0; i < 3 && rc == 0; i++) rc = add_stream(a, o, i, copy[i]);
-#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
-    if (rc == 0) rc = posix_spawn_file_actions_addclosefrom_np(a, 3);
-#endif
+    if (rc == 0) rc = add_closing(a);
     if (rc == 0 && o->directory != NULL) rc = posix_spawn_file_actions_addchdir_np(a, o->directory);
     return rc;
 }

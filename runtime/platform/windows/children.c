@@ -1,4 +1,5 @@
-/* runtime/platform/windows/children.c -- child processes, pipes and listings: not on this system yet, and it says so. */
+/* runtime/platform/windows/children.c -- child processes, pipes and listings: not on this system yet, and callers are
+ * told so. */
 #include "system.h"
 
 int pf_pipe(pf_handle *reading, pf_handle *writing, bool reading_is_ours, bool writing_is_ours)
