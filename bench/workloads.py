@@ -112,6 +112,8 @@ WORKLOADS = [
            rate("remote one way, 16 B", 10e6)),
     remote("oneway", "1024 300000", "1024 100000", "1024 500", ("erlang", "nng", "go", "epoll"),
            rate("remote one way, 1 KiB", 1.8e6)),
+    # The same clients for both servers, each on one thread; what counts is requests for a second of processor time.
+    Workload("bench_echo", [], numbers("1000 64 1000000", "1000 64 200000", "10 64 200"), ("libuv",)),
     remote("publish", "1 500000", "1 200000", "1 500", ("redis",),
            rate("cluster publish, 1 remote subscriber", 10e6, "deliveries_per_s")),
     remote("publish", "50 100000", "50 20000", "5 200", ("redis",),

@@ -59,7 +59,7 @@ class Peers:
         """The command for a workload of ours, or None."""
         if name not in self.names or name not in workload.peers:
             return None
-        what, *rest = (workload.arguments or ["switch"]) + workload.sizes[size]
+        what, *rest = (workload.arguments or [workload.program.removeprefix("bench_")]) + workload.sizes[size]
         parked = what == "parked"
         what = workload.like[0] if workload.like else what
         far = workload.program == "bench_remote"

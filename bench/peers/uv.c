@@ -1,6 +1,6 @@
 /* bench/peers/uv.c -- libuv's loop: the round trip of two processes, and timers. No actors: a floor.
  *
- *     uv rtt SIZE N | timers THREADS TIMERS BASE_MS
+ *     uv rtt SIZE N | timers THREADS TIMERS BASE_MS | echo CONNECTIONS SIZE REQUESTS
  *
  * Timers: a loop a thread, each with its share. libuv counts in milliseconds of its loop's clock, so a timer may come
  * up to one early; that counts as no lateness. */
@@ -13,6 +13,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "load.h"
 
 enum { BUFFER = 64 * 1024, WARM = 1000, BINS = 300000, BIN_US = 10, THREADS = 64 };
 
@@ -231,8 +233,59 @@ static int timers(void)
     return 0;
 }
 
+/* ---- echo ------------------------------------------------------------------------------------------------------ */
+
+static struct load load;
+static int left;
+
+static void echo_over(uv_handle_t *h)
+{
+    free(h);
+}
+
+static void echo_read(uv_stream_t *s, ssize_t n, const uv_buf_t *from)
+{
+    if (n == 0) return;
+    if (n < 0) {
+        uv_close((uv_handle_t *)s, echo_over);
+        return;
+    }
+    uv_buf_t answer = uv_buf_init(from->base, (unsigned)n);
+    if (uv_try_write(s, &answer, 1) != (int)n) must(UV_EAGAIN, "write"); /* one answer at a time always fits */
+}
+
+static void echo_accept(uv_stream_t *s, int rc)
+{
+    uv_tcp_t *client = malloc(sizeof *client);
+    must(rc, "listen");
+    must(client == NULL ? UV_ENOMEM : 0, "malloc");
+    must(uv_tcp_init(s->loop, client), "tcp");
+    must(uv_accept(s, (uv_stream_t *)client), "accept");
+    must(uv_tcp_nodelay(client, 1), "nodelay");
+    must(uv_read_start((uv_stream_t *)client, give_buffer, echo_read), "read");
+    if (--left == 0) uv_close((uv_handle_t *)s, NULL);
+}
+
+static int echo(char **argv)
+{
+    struct sockaddr_in address;
+    int length = sizeof address;
+    load_begin(&load, argv);
+    left = load.connections;
+    must(uv_ip4_addr("127.0.0.1", 0, &address), "address");
+    must(uv_tcp_init(uv_default_loop(), &listener), "tcp");
+    must(uv_tcp_bind(&listener, (struct sockaddr *)&address, 0), "bind");
+    must(uv_listen((uv_stream_t *)&listener, 1024, echo_accept), "listen");
+    must(uv_tcp_getsockname(&listener, (struct sockaddr *)&address, &length), "port");
+    load_go(&load, ntohs(address.sin_port));
+    uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+    load_end(&load, "libuv");
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 5 && strcmp(argv[1], "echo") == 0) return echo(argv + 2);
     if (argc == 4 && strcmp(argv[1], "rtt") == 0 && atol(argv[2]) > 0 && atol(argv[2]) <= BUFFER &&
         atol(argv[3]) > 0) {
         size = (size_t)atol(argv[2]), count = atol(argv[3]);
@@ -242,6 +295,7 @@ int main(int argc, char **argv)
         threads = atol(argv[2]), count = atol(argv[3]), base = atol(argv[4]);
         if (threads > 0 && threads <= THREADS && count > 0 && base >= 0) return timers();
     }
-    fprintf(stderr, "usage: %s rtt SIZE N | timers THREADS TIMERS BASE_MS\n", argv[0]);
+    fprintf(stderr, "usage: %s rtt SIZE N | timers THREADS TIMERS BASE_MS | echo CONNECTIONS SIZE REQUESTS\n",
+            argv[0]);
     return 2;
 }

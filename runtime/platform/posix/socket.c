@@ -154,23 +154,34 @@ int pf_connect_result(pf_handle h)
     return rc == WEFT_ERESET ? PF_AGAIN : rc; /* not connected, and no error either: under way */
 }
 
+/* recv and send are the short ways for what nearly always is a socket: of an echo of 64 bytes read and sendmsg make a
+ * tenth. */
 int64_t pf_read(pf_handle h, void *buffer, size_t size)
 {
     ssize_t n;
-    do n = read((int)h, buffer, size);
+    do n = recv((int)h, buffer, size, 0);
     while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == ENOTSOCK) {
+        do n = read((int)h, buffer, size);
+        while (n < 0 && errno == EINTR);
+    }
     return n >= 0 ? n : pf_error(errno);
+}
+
+static ssize_t send_parts(int fd, const struct iovec *parts, int count)
+{
+    struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = (size_t)count};
+    return sendmsg(fd, &m, MSG_NOSIGNAL);
 }
 
 int64_t pf_write(pf_handle h, const struct pf_slice *slices, int count)
 {
     struct iovec parts[SLICES];
+    ssize_t n;
     count = WF_MIN(count, (int)SLICES);
     for (int i = 0; i < count; i++)
         parts[i] = (struct iovec){.iov_base = (void *)(uintptr_t)slices[i].data, .iov_len = slices[i].size};
-    struct msghdr m = {.msg_iov = parts, .msg_iovlen = (size_t)count};
-    ssize_t n;
-    do n = sendmsg((int)h, &m, MSG_NOSIGNAL);
+    do n = count == 1 ? send((int)h, slices->data, slices->size, MSG_NOSIGNAL) : send_parts((int)h, parts, count);
     while (n < 0 && errno == EINTR);
     if (n < 0 && errno == ENOTSOCK) { /* a pipe or a terminal; our threads block SIGPIPE */
         do n = writev((int)h, parts, count);
