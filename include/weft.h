@@ -39,6 +39,8 @@
 #include <weft/pipe.h>
 #include <weft/process.h>
 #include <weft/signal.h>
+#include <weft/semaphore.h>
+#include <weft/latch.h>
 #include <weft/local.h>
 #include <weft/offload.h>
 #include <weft/pool.h>

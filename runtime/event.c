@@ -1,6 +1,24 @@
 #include "event.h"
 
-enum { SET = 1, WAITED = 2, POSTED = 4 }; /* flags in wf_event.word */
+#include <stdlib.h>
+
+enum { SET = 1, WAITED = 2, POSTED = 4, SHOWN = 8, KIND = 4, COUNT = 8 }; /* wf_event.word: flags, then shifts */
+#define COUNT_MASK ((uint64_t)WF_EVENT_COUNT_MAX << COUNT)
+
+static enum wf_event_kind kind_of(uint64_t word)
+{
+    return (enum wf_event_kind)(word >> KIND & 3);
+}
+
+static uint32_t count_of(uint64_t word)
+{
+    return (uint32_t)((word & COUNT_MASK) >> COUNT);
+}
+
+static uint64_t with_count(uint64_t word, uint32_t count)
+{
+    return (word & ~COUNT_MASK) | ((uint64_t)count << COUNT & COUNT_MASK);
+}
 
 static struct wf_workers *set_of(weft_event e)
 {
@@ -16,6 +34,23 @@ static struct wf_event *slot_of(struct wf_workers *set, uint64_t id)
 static bool lives(uint64_t word, uint64_t id)
 {
     return word >> 32 != 0 && (uint32_t)(word >> 32) == wf_id_generation(id);
+}
+
+static bool was_set_since(uint64_t word, uint32_t mark)
+{
+    return kind_of(word) == WF_EVENT_MANUAL && count_of(word) != mark;
+}
+
+/* See note (6). */
+static void show(struct wf_event *ev, bool set)
+{
+    const struct pf_flag *f = atomic_load_explicit(&ev->flag, memory_order_acquire); /* pairs with weft_event_fd */
+    if (!set) {
+        pf_flag_lower(f);
+        uint64_t word = atomic_load_explicit(&ev->word, memory_order_seq_cst);
+        set = (word & SET) != 0 || word >> 32 == 0; /* who watches one that is closed comes and hears it */
+    }
+    if (set) pf_flag_raise(f);
 }
 
 static void clear_waited(struct wf_event *ev)
@@ -79,7 +114,7 @@ static void join_arrives(struct wf_worker *home, struct wf_call *c)
         /* As in wf_event_attach. */
         word = atomic_fetch_or_explicit(&ev->word, WAITED, memory_order_acq_rel);
     }
-    if (!lives(word, k->event) || (word & SET) != 0) send_hint(home, k);
+    if (!lives(word, k->event) || (word & SET) != 0 || was_set_since(word, k->mark)) send_hint(home, k);
 }
 
 static void cancel_arrives(struct wf_worker *home, struct wf_call *c)
@@ -98,12 +133,14 @@ static struct wf_call make_call(void (*call)(struct wf_worker *, struct wf_call 
     return (struct wf_call){.post = {.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, .call = call};
 }
 
-static int take_ticket(struct wf_event_wait *wait, struct wf_task *t, struct wf_worker *home, uint64_t id)
+static int take_ticket(struct wf_event_wait *wait, struct wf_task *t, struct wf_worker *home, uint64_t id,
+                       uint32_t mark)
 {
     struct wf_worker *w = t->worker;
     struct wf_ticket *k = wf_slab_take(&w->tickets);
     if (k == NULL) return WEFT_ENOMEM;
     k->event = id;
+    k->mark = mark;
     k->home = home;
     k->waits_on = w;
     k->task = t;
@@ -152,6 +189,7 @@ static int close_event(struct wf_workers *set, uint64_t id)
         /* Acquire and release: as in weft_event_set. */
     } while (
         !atomic_compare_exchange_weak_explicit(&ev->word, &word, POSTED, memory_order_acq_rel, memory_order_relaxed));
+    if ((word & SHOWN) != 0) show(ev, true);
     if ((word & POSTED) != 0) return 0; /* the notice that is on its way ends it */
     struct wf_worker *home = set->at[wf_id_worker(id)];
     if (wf_here == home) notice_arrives(home, &ev->notice);
@@ -165,11 +203,11 @@ static void close_owned(struct wf_owned *o)
     (void)close_event(wf_here->set, wf_id_make(&ev->slot, wf_here->index));
 }
 
-int weft_event_open(weft_event *out)
+int wf_event_open(weft_event *out, enum wf_event_kind kind, uint32_t count)
 {
     struct wf_task *t = wf_task_self();
     if (t == NULL) return WEFT_ENOTACTOR;
-    if (out == NULL) return WEFT_EINVAL;
+    if (out == NULL || count > WF_EVENT_COUNT_MAX) return WEFT_EINVAL;
     struct wf_worker *w = t->worker;
     struct wf_event *ev = wf_slab_take(&w->events);
     if (ev == NULL) return WEFT_ENOMEM;
@@ -178,58 +216,143 @@ int weft_event_open(weft_event *out)
     wf_list_init(&ev->waiters);
     wf_list_init(&ev->tickets);
     wf_list_push(&t->owned, &ev->owned.on_task);
-    uint64_t id = wf_id_make(&ev->slot, w->index);
+    uint64_t id = wf_id_make(&ev->slot, w->index), word = (uint64_t)wf_id_generation(id) << 32;
+    bool is_set = (kind == WF_SEMAPHORE && count > 0) || (kind == WF_LATCH && count == 0);
+    word = with_count(word | (uint64_t)kind << KIND | (is_set ? SET : 0), count);
     /* Release: pairs with the acquire of whoever was handed the id. */
-    atomic_store_explicit(&ev->word, (uint64_t)wf_id_generation(id) << 32, memory_order_release);
+    atomic_store_explicit(&ev->word, word, memory_order_release);
     *out = (weft_event){.node = (weft_node *)(void *)w->set, .id = id};
     return 0;
 }
 
-int weft_event_set(weft_event e)
+/* ---- Changing the word: from any thread ------------------------------------------------------------------------
+ */
+/* What a step makes of a word: 1; 0: there is nothing to do; or an error. */
+typedef int step(uint64_t word, uint32_t n, uint64_t *next);
+
+static int change(weft_event e, step *to, uint32_t n)
 {
     struct wf_event *ev = slot_of(set_of(e), e.id);
     if (ev == NULL) return WEFT_ECLOSED;
     uint64_t word = atomic_load_explicit(&ev->word, memory_order_relaxed), next;
     do {
         if (!lives(word, e.id)) return WEFT_ECLOSED;
-        next = word | SET;
-        if ((word & (SET | WAITED)) == WAITED) next |= POSTED;
-        /* Release: what was done before the set is seen by who takes it. Also when it was set already. */
+        next = word;
+        int rc = to(word, n, &next);
+        if (rc <= 0) {
+            if (rc == 0 && (word & SHOWN) != 0) show(ev, (word & SET) != 0);
+            return rc;
+        }
+        if ((next & SET) != 0 && (word & (SET | WAITED)) == WAITED) next |= POSTED;
+        /* Release: what was done before the set is seen by who takes it, also when it was set already. Acquire: the
+         * other end of that. */
     } while (
         !atomic_compare_exchange_weak_explicit(&ev->word, &word, next, memory_order_acq_rel, memory_order_relaxed));
     if ((next & ~word & POSTED) != 0) wf_worker_post(set_of(e)->at[wf_id_worker(e.id)], &ev->notice.post);
-    return 0;
-}
-
-int weft_event_take(weft_event e)
-{
-    struct wf_event *ev = slot_of(set_of(e), e.id);
-    if (ev == NULL) return WEFT_ECLOSED;
-    uint64_t word = atomic_load_explicit(&ev->word, memory_order_relaxed);
-    do {
-        if (!lives(word, e.id)) return WEFT_ECLOSED;
-        if ((word & SET) == 0) return 0;
-        /* Acquire: pairs with the release in weft_event_set. */
-    } while (!atomic_compare_exchange_weak_explicit(&ev->word, &word, word & ~(uint64_t)SET, memory_order_acq_rel,
-                                                    memory_order_relaxed));
+    if ((word & SHOWN) != 0 && ((word ^ next) & SET) != 0) show(ev, (next & SET) != 0);
     return 1;
 }
 
-int weft_event_close(weft_event e)
+static bool is_event(uint64_t word)
 {
-    if (wf_task_self() == NULL) return WEFT_ENOTACTOR;
-    return close_event(set_of(e), e.id);
+    return kind_of(word) == WF_EVENT_AUTO || kind_of(word) == WF_EVENT_MANUAL;
 }
 
-int wf_event_look(struct wf_workers *set, uint64_t id)
+static int set_step(uint64_t word, uint32_t n, uint64_t *next)
+{
+    (void)n;
+    if (!is_event(word)) return WEFT_EINVAL;
+    if (kind_of(word) == WF_EVENT_MANUAL && (word & SET) == 0) *next = with_count(word, count_of(word) + 1);
+    *next |= SET;
+    return 1;
+}
+
+static int reset_step(uint64_t word, uint32_t n, uint64_t *next)
+{
+    (void)n;
+    if (!is_event(word)) return WEFT_EINVAL;
+    *next = word & ~(uint64_t)SET;
+    return (word & SET) != 0;
+}
+
+static int show_step(uint64_t word, uint32_t n, uint64_t *next)
+{
+    (void)n;
+    *next = word | SHOWN;
+    return 1;
+}
+
+static int take_step(uint64_t word, uint32_t kinds, uint64_t *next)
+{
+    if ((kinds >> kind_of(word) & 1) == 0) return WEFT_EINVAL;
+    if ((word & SET) == 0) return 0;
+    uint32_t left = kind_of(word) == WF_SEMAPHORE ? count_of(word) - 1 : 0;
+    if (kind_of(word) == WF_SEMAPHORE) *next = with_count(word, left);
+    if (left == 0 && (kind_of(word) == WF_SEMAPHORE || kind_of(word) == WF_EVENT_AUTO)) *next &= ~(uint64_t)SET;
+    return 1;
+}
+
+static int up_step(uint64_t word, uint32_t n, uint64_t *next)
+{
+    if (kind_of(word) != WF_SEMAPHORE) return WEFT_EINVAL;
+    if (n > WF_EVENT_COUNT_MAX - count_of(word)) return WEFT_EFULL;
+    *next = with_count(word, count_of(word) + n) | SET;
+    return n > 0;
+}
+
+static int down_step(uint64_t word, uint32_t n, uint64_t *next)
+{
+    uint32_t count = count_of(word);
+    if (kind_of(word) != WF_LATCH) return WEFT_EINVAL;
+    *next = with_count(word, count - WF_MIN(n, count)) | (n >= count ? SET : 0);
+    return n > 0 && count > 0;
+}
+
+int wf_event_take(weft_event e, uint32_t kinds)
+{
+    return change(e, take_step, kinds);
+}
+
+int wf_event_count_up(weft_event e, uint32_t n)
+{
+    return WF_MIN(change(e, up_step, n), 0);
+}
+
+int wf_event_count_down(weft_event e, uint32_t n)
+{
+    return WF_MIN(change(e, down_step, n), 0);
+}
+
+/* ---- Looking ---------------------------------------------------------------------------------------------------
+ */
+/* 0: it does not live. */
+static uint64_t read_word(struct wf_workers *set, uint64_t id)
 {
     struct wf_event *ev = slot_of(set, id);
-    if (ev == NULL) return WEFT_ECLOSED;
-    uint64_t word = atomic_load_explicit(&ev->word, memory_order_relaxed); /* a hint: taking orders */
-    return lives(word, id) ? (word & SET) != 0 : WEFT_ECLOSED;
+    /* Acquire: pairs with the release of a set, for who sees that a manual event was set and takes nothing. */
+    uint64_t word = ev == NULL ? 0 : atomic_load_explicit(&ev->word, memory_order_acquire);
+    return lives(word, id) ? word : 0;
 }
 
-int wf_event_attach(struct wf_event_wait *wait, struct wf_task *t, weft_event e)
+int64_t wf_event_count(weft_event e, enum wf_event_kind kind)
+{
+    uint64_t word = read_word(set_of(e), e.id);
+    if (word == 0) return WEFT_ECLOSED;
+    return kind_of(word) == kind ? (int64_t)count_of(word) : WEFT_EINVAL;
+}
+
+uint32_t wf_event_mark(struct wf_workers *set, uint64_t id)
+{
+    return count_of(read_word(set, id));
+}
+
+int wf_event_look(struct wf_workers *set, uint64_t id, uint32_t mark)
+{
+    uint64_t word = read_word(set, id);
+    return word == 0 ? WEFT_ECLOSED : (word & SET) != 0 || was_set_since(word, mark);
+}
+
+int wf_event_attach(struct wf_event_wait *wait, struct wf_task *t, weft_event e, uint32_t mark)
 {
     struct wf_worker *w = t->worker;
     *wait = (struct wf_event_wait){.waiter = {.task = t}};
@@ -237,7 +360,7 @@ int wf_event_attach(struct wf_event_wait *wait, struct wf_task *t, weft_event e)
     struct wf_event *ev = slot_of(w->set, e.id);
     if (ev == NULL || !lives(atomic_load_explicit(&ev->word, memory_order_relaxed), e.id)) return WEFT_ECLOSED;
     struct wf_worker *home = w->set->at[wf_id_worker(e.id)];
-    if (home != w) return take_ticket(wait, t, home, e.id);
+    if (home != w) return take_ticket(wait, t, home, e.id, mark);
     wf_list_push(&ev->waiters, &wait->waiter.on_source);
     /* A set either sees WAITED and posts, or comes before it in this word's order and is seen by the look that
      * follows. */
@@ -258,24 +381,117 @@ void wf_event_detach(struct wf_event_wait *wait, weft_event e)
     }
 }
 
-int weft_event_await(weft_event e, int64_t deadline)
+int wf_event_await(weft_event e, uint32_t kinds, int64_t deadline, const char *what)
 {
     struct wf_task *t = wf_task_self();
     if (t == NULL) return WEFT_ENOTACTOR;
     struct wf_event_wait wait = {0};
     bool attached = false;
+    uint32_t mark = wf_event_mark(set_of(e), e.id);
     int rc = t->cancelled ? WEFT_ECANCELED : 0;
     while (rc == 0) {
-        rc = weft_event_take(e);
+        rc = wf_event_take(e, kinds);
+        if (rc == 0) rc = was_set_since(read_word(set_of(e), e.id), mark);
         if (rc != 0) break;
         if (attached) {
-            rc = wf_task_wait(deadline, "event");
+            rc = wf_task_wait(deadline, what);
         } else {
-            rc = deadline == WEFT_NOW ? WEFT_ETIMEDOUT : wf_event_attach(&wait, t, e);
+            rc = deadline == WEFT_NOW ? WEFT_ETIMEDOUT : wf_event_attach(&wait, t, e, mark);
             attached = rc == 0;
         }
     }
     if (attached) wf_event_detach(&wait, e);
     if (rc == 1) wf_task_tick(t);
     return (int)wf_task_settle(rc == 1 ? 0 : rc);
+}
+
+/* ---- What actors call ------------------------------------------------------------------------------------------
+ */
+enum { OF_EVENTS = 1 << WF_EVENT_AUTO | 1 << WF_EVENT_MANUAL };
+
+int weft_event_open(weft_event *out)
+{
+    return wf_event_open(out, WF_EVENT_AUTO, 0);
+}
+
+int weft_event_open_manual(weft_event *out)
+{
+    return wf_event_open(out, WF_EVENT_MANUAL, 0);
+}
+
+int weft_event_set(weft_event e)
+{
+    return WF_MIN(change(e, set_step, 0), 0);
+}
+
+int weft_event_reset(weft_event e)
+{
+    return WF_MIN(change(e, reset_step, 0), 0);
+}
+
+int weft_event_take(weft_event e)
+{
+    return wf_event_take(e, OF_EVENTS);
+}
+
+int weft_event_await(weft_event e, int64_t deadline)
+{
+    return wf_event_await(e, OF_EVENTS, deadline, "event");
+}
+
+int weft_event_close(weft_event e)
+{
+    if (wf_task_self() == NULL) return WEFT_ENOTACTOR;
+    return close_event(set_of(e), e.id);
+}
+
+/* ---- For other loops -------------------------------------------------------------------------------------------
+ */
+/* The slot's flag, made if there is none. */
+static int flag_of(struct wf_event *ev, const struct pf_flag **out)
+{
+    struct pf_flag *f = atomic_load_explicit(&ev->flag, memory_order_acquire), *mine;
+    if (f == NULL) {
+        if ((mine = malloc(sizeof *mine)) == NULL) return WEFT_ENOMEM;
+        int rc = pf_flag_open(mine);
+        if (rc < 0) {
+            free(mine);
+            return rc;
+        }
+        /* Release: pairs with the acquire in show. */
+        if (atomic_compare_exchange_strong_explicit(&ev->flag, &f, mine, memory_order_acq_rel, memory_order_acquire)) {
+            f = mine;
+        } else {
+            pf_flag_close(mine);
+            free(mine);
+        }
+    }
+    *out = f;
+    return 0;
+}
+
+int weft_event_fd(weft_event e, int *fd)
+{
+    const struct pf_flag *f;
+    if (fd == NULL) return WEFT_EINVAL;
+    uint64_t word = read_word(set_of(e), e.id);
+    if (word == 0) return WEFT_ECLOSED;
+    struct wf_event *ev = slot_of(set_of(e), e.id);
+    int rc = flag_of(ev, &f);
+    if (rc == 0) rc = change(e, show_step, 0);
+    if (rc < 0) return rc;
+    show(ev, false); /* it may be up from another life of the slot */
+    *fd = (int)f->reading;
+    return 0;
+}
+
+void wf_events_finish(struct wf_worker *w)
+{
+    for (uint32_t i = 0; i < w->events.chunk_count * WF_SLAB_CHUNK; i++) {
+        struct wf_event *ev = wf_slab_at(&w->events, i);
+        struct pf_flag *f = atomic_load_explicit(&ev->flag, memory_order_relaxed);
+        if (f == NULL) continue;
+        pf_flag_close(f);
+        free(f);
+    }
 }

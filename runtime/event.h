@@ -1,9 +1,12 @@
-/* runtime/event.h -- auto-reset events, as weft_wait_any sees them.
+/* runtime/event.h -- events, semaphores and latches, as weft_wait_any sees them. All three are events here: a word
+ * that is set or not, with a kind that says what a taker does to it.
  *
  * Design notes.
- * (1) An event is a slot on the worker of the actor that opened it (its home). `word` holds the generation and
- *     three flags; set, take and close are one compare-and-swap on it, so they work from any thread and, for set,
- *     from a signal handler, and never touch another life of the slot.
+ * (1) An event is a slot on the worker of the actor that opened it (its home). `word` holds the generation, the kind,
+ *     a count and four flags; setting, taking and closing are one compare-and-swap on it, so they work from any thread
+ *     and, but for closing, from a signal handler, and never touch another life of the slot. The count is that of a
+ *     semaphore or a latch; SET says whether there is something to take. Of a MANUAL event it counts how often it was
+ *     set: one that is set and reset at once still lets go everybody who waited, as they remember the count.
  * (2) Who turns SET on and finds WAITED on and POSTED off, turns POSTED on in the same step and pushes the
  *     embedded `notice` home. So the node is in an inbox at most once. Home turns POSTED off before it wakes
  *     anybody: a set that comes later posts again, one that came earlier is seen by those it wakes. A wake is a
@@ -17,7 +20,11 @@
  *     the ticket and, once the hint node is back, returns CANCEL to W, which alone gives the slot back. W knows
  *     whether the wait lives, H knows whether a node is out: neither reads what the other writes.
  * (5) A signal handler may run on the home's own thread in the middle of anything, so even there a set only
- *     posts. */
+ *     posts.
+ * (6) For a loop that is not ours the state is shown by a flag (platform.h). Who turns SET on or off raises or lowers
+ *     it himself, so it follows whatever the home is busy with. Lowering may hit the raise of a set that came between:
+ *     who lowers looks at the word once more and raises again. The flag stays with the slot as long as the node lives,
+ *     so nobody who still holds a word of another life can hit a descriptor that is somebody else's by now. */
 #ifndef WF_EVENT_H
 #define WF_EVENT_H
 
@@ -25,9 +32,13 @@
 
 #include <weft/event.h>
 
+enum wf_event_kind { WF_EVENT_AUTO, WF_EVENT_MANUAL, WF_SEMAPHORE, WF_LATCH };
+enum { WF_EVENT_COUNT_MAX = (1 << 24) - 1 };
+
 struct wf_event {
     struct wf_slot slot;   /* wf_worker.events of the home */
-    _Atomic uint64_t word; /* generation << 32 | flags, see note (1) */
+    _Atomic uint64_t word; /* generation << 32 | count << 8 | kind << 4 | flags, see note (1) */
+    _Atomic(struct pf_flag *) flag; /* NULL: none yet; written once, by the home: release; any thread: acquire */
     struct wf_call notice;
     /* The home's thread only: */
     struct wf_list waiters; /* wf_waiter.on_source */
@@ -37,7 +48,8 @@ struct wf_event {
 
 struct wf_ticket {
     struct wf_slot slot; /* wf_worker.tickets of the waiter's worker W */
-    uint64_t event;      /* fixed while the slot is taken, as are the next two */
+    uint64_t event;      /* fixed while the slot is taken, as are the next three */
+    uint32_t mark;       /* wf_event_mark when the wait began */
     struct wf_worker *home, *waits_on;
     struct wf_task *task;    /* W: NULL once the wait has ended */
     struct wf_call join;     /* W -> H */
@@ -49,8 +61,24 @@ struct wf_ticket {
     bool cancelled;          /* H */
 };
 
-/* 1: set, 0: not, WEFT_ECLOSED. Any thread. */
-int wf_event_look(struct wf_workers *set, uint64_t id);
+/* The caller's task opens one of that kind. WEFT_ENOTACTOR, WEFT_EINVAL, WEFT_ENOMEM. */
+int wf_event_open(weft_event *out, enum wf_event_kind kind, uint32_t count);
+/* Takes from it as its kind says: 1, 0: there is nothing. Bit i of `kinds`: it may be of kind i. WEFT_ECLOSED,
+ * WEFT_EINVAL (it is of another kind). */
+int wf_event_take(weft_event e, uint32_t kinds);
+int wf_event_await(weft_event e, uint32_t kinds, int64_t deadline, const char *what);
+/* Semaphore: adds n, WEFT_EFULL if that is too many. Latch: takes n away. WEFT_ECLOSED, WEFT_EINVAL. */
+int wf_event_count_up(weft_event e, uint32_t n);
+int wf_event_count_down(weft_event e, uint32_t n);
+/* Of a semaphore or a latch. WEFT_ECLOSED, WEFT_EINVAL. */
+int64_t wf_event_count(weft_event e, enum wf_event_kind kind);
+
+/* What wf_event_look is to compare with; before the first look of a wait. */
+uint32_t wf_event_mark(struct wf_workers *set, uint64_t id);
+/* 1: set, or it was since `mark` and is of a kind where that counts; 0: not, WEFT_ECLOSED. Any thread. */
+int wf_event_look(struct wf_workers *set, uint64_t id, uint32_t mark);
+/* At the end of the worker: closes the flags. */
+void wf_events_finish(struct wf_worker *w);
 
 /* Room for one task to wait for one event; stays where it is while attached. */
 struct wf_event_wait {
@@ -59,7 +87,7 @@ struct wf_event_wait {
 };
 /* From now until detach the task is woken when the event is set or closed; look after attaching. WEFT_ECLOSED,
  * WEFT_ENOMEM. */
-int wf_event_attach(struct wf_event_wait *wait, struct wf_task *t, weft_event e);
+int wf_event_attach(struct wf_event_wait *wait, struct wf_task *t, weft_event e, uint32_t mark);
 void wf_event_detach(struct wf_event_wait *wait, weft_event e);
 
 #endif

@@ -39,6 +39,7 @@ struct source {
     bool always;   /* fd: cannot be polled, so it is always ready */
     bool done;     /* wait_all: was ready once */
     int fd;
+    uint32_t mark; /* event: wf_event_mark when the wait began */
     union {
         struct wf_socket *socket;
         struct wf_user_timer *timer;
@@ -121,7 +122,11 @@ static int open_source(struct source *s, const weft_wait *from, struct wf_task *
     switch (from->kind) {
     case MAILBOX: return 0;
     case TIMER: s->timer = wf_user_timer_find(t, from->id); return s->timer == NULL ? WEFT_ECLOSED : 0;
-    case EVENT: s->event = (weft_event){.node = from->node, .id = from->id}; return 0;
+    case EVENT:
+        if (from->node != NULL && from->node != (void *)t->worker->set) return WEFT_EINVAL;
+        s->event = (weft_event){.node = from->node, .id = from->id};
+        s->mark = wf_event_mark(t->worker->set, from->id);
+        return 0;
     case READABLE:
     case WRITABLE:
     case LISTENER:
@@ -141,7 +146,7 @@ static int look_at(struct source *s, struct wf_task *t)
     switch (s->kind) {
     case MAILBOX: return t->worker->set->hooks->mail_ready(t);
     case TIMER: return s->timer->fired > 0;
-    case EVENT: return wf_event_look(t->worker->set, s->event.id);
+    case EVENT: return wf_event_look(t->worker->set, s->event.id, s->mark);
     case READABLE:
     case WRITABLE: return wf_stream_look(wf_stream_of(s->socket), for_write(s));
     case LISTENER:
@@ -183,7 +188,7 @@ static int attach(struct source *s, struct source *first, struct wf_task *t)
     switch (s->kind) {
     case MAILBOX: t->wants_mail = true; return 0;
     case TIMER: wf_list_push(&s->timer->waiters, &s->wait.waiter.on_source); return 0;
-    case EVENT: return wf_event_attach(&s->wait, t, s->event);
+    case EVENT: return wf_event_attach(&s->wait, t, s->event, s->mark);
     case READABLE:
     case WRITABLE:
     case LISTENER:
@@ -334,6 +339,7 @@ void wf_sources_finish(struct wf_worker *w)
     wf_socket_finish_all(w, WF_UDP);
     wf_files_finish(w);
     wf_processes_finish(w);
+    wf_events_finish(w);
     struct wf_slab *slabs[] = {&w->fds,    &w->streams,     &w->listeners, &w->datagrams,
                                &w->events, &w->user_timers, &w->tickets,   &w->files};
     for (size_t i = 0; i < WF_COUNT(slabs); i++) wf_slab_finish(slabs[i]);
