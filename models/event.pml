@@ -1,30 +1,64 @@
-/* models/event.pml -- an auto-reset event that any thread and any signal handler may set. No set is lost to those that
- * wait, its notice is in one inbox at most, and nobody holds the notice when the slot is given back.
+/* models/event.pml -- an event that any thread and any signal handler may set: automatic, manual, a semaphore or a
+ * latch. No set is lost to those that wait, its notice is in one inbox at most, nobody holds the notice when the slot is
+ * given back, a semaphore gives as often as was posted, and the flag for other loops is up while the event is set.
  *
- * Stands for: weft_event_set, weft_event_take, close_event, notice_arrives, finish_event, wf_event_attach,
- * wf_event_detach, clear_waited, weft_event_await (runtime/event.c), for waiters at home; models/ticket.pml has those
- * on other workers. That what is posted arrives is the matter of models/sleep.pml.
+ * Stands for: change and the steps, show, close_event, notice_arrives, finish_event, wf_event_attach, wf_event_detach,
+ * clear_waited, wf_event_await (runtime/event.c), for waiters at home; models/ticket.pml has those on other workers. That
+ * what is posted arrives is the matter of models/sleep.pml.
  *
- * A setter in a signal handler on the home's own thread is one whose steps all come between two of the home's.
+ * A setter in a signal handler on the home's own thread is one whose steps all come between two of the home's. A setter of
+ * a manual event resets it at once. A latch opens with the last set of all.
  *
- * Memory order: everything is one word, and every decision is an atomic operation on it, so there is one order of
- * them (the word's modification order) whatever the memory model; spin's is one such order. What was done before a
- * set is seen by who takes it: set is a release, take an acquire.
+ * Memory order: everything is one word (here two variables that change in one step), and every decision is an atomic
+ * operation on it, so there is one order of them (the word's modification order) whatever the memory model; spin's is one
+ * such order. What was done before a set is seen by who takes it: set is a release, take an acquire. Raising and lowering
+ * the flag are system calls on one object of the kernel, which orders them.
+ *
+ * -DKIND=AUTO|MANUAL|SEMAPHORE|LATCH, -DSHOWN=1: there is a flag.
  *
  * -DBUG=1: a setter posts although the notice is on its way.  -DBUG=2: the home leaves POSTED on. (Whether it turns it
- * off before or after it wakes makes no difference: who is woken looks later, on the same thread.)  -DBUG=3: a waiter does not look again after it has turned WAITED on.  -DBUG=4: the
- * home gives the slot back at once when it closes, also with the notice on its way. */
+ * off before or after it wakes makes no difference: who is woken looks later, on the same thread.)  -DBUG=3: a waiter does
+ * not look again after it has turned WAITED on.  -DBUG=4: the home gives the slot back at once when it closes, also with
+ * the notice on its way.  -DBUG=5: who lowers the flag does not look again.  -DBUG=6: who waits for a manual event does not
+ * remember how often it was set.  -DBUG=7: only the first post to a semaphore tells
+ * those who wait. */
+#define AUTO 0
+#define MANUAL 1
+#define SEMAPHORE 2
+#define LATCH 3
+#ifndef BUG
+#define BUG 0
+#endif
 #ifndef SETTERS
 #define SETTERS 2
 #endif
 #ifndef SETS
-#define SETS 2 /* of each */
+#if BUG > 5
+#define SETS 1 /* of each; that finds it soon */
+#else
+#define SETS 2
+#endif
 #endif
 #ifndef WAITERS
 #define WAITERS 2
 #endif
-#ifndef BUG
-#define BUG 0
+#ifndef KIND
+#if BUG == 6
+#define KIND MANUAL
+#else
+#if BUG == 7
+#define KIND SEMAPHORE
+#else
+#define KIND AUTO
+#endif
+#endif
+#endif
+#ifndef SHOWN
+#if BUG == 5
+#define SHOWN 1
+#else
+#define SHOWN 0
+#endif
 #endif
 #define SET 1
 #define WAITED 2
@@ -35,34 +69,76 @@
 mtype = { LOOKS, WAITS, ENDED };
 
 byte word = LIVES;
+byte count = (KIND == LATCH -> SETTERS * SETS : 0); /* of an automatic event always 0 */
+byte posted_in_all, taken;
+bool flag;   /* for other loops */
 bool notice; /* in the home's inbox */
 bool given_back;
 mtype state[WAITERS] = LOOKS;
 bool attached[WAITERS];
+byte mark[WAITERS];
 byte waiters;
+
+/* Lowers the flag after SET went off, from any thread. */
+inline lower(v)
+{
+    flag = false;
+#if BUG != 5
+    v = word;
+    if
+    :: !lives(v) || (v & SET) != 0 -> flag = true
+    :: else
+    fi
+#endif
+    skip
+}
+
+/* One compare and swap: what it makes of the word. */
+inline set_step()
+{
+    next = w | SET;
+    nextc = c;
+    if
+    :: KIND == MANUAL && (w & SET) == 0 -> nextc = c + 1
+    :: KIND == SEMAPHORE -> nextc = c + 1
+    :: KIND == LATCH ->
+        nextc = (c > 0 -> c - 1 : 0);
+        next = (nextc == 0 -> w | SET : w)
+    :: else
+    fi;
+    if
+#if BUG == 7
+    :: (next & SET) != 0 && (w & (SET | WAITED)) == WAITED && posted_in_all == 0 ->
+#else
+    :: (next & SET) != 0 && (w & (SET | WAITED)) == WAITED ->
+#endif
+        next = next | POSTED
+    :: else
+    fi
+}
 
 proctype setter()
 {
-    byte left = SETS, w, next;
+    byte left = SETS, w, c, next, nextc;
     bool done;
     do
     :: left == 0 -> break
     :: left > 0 ->
         left--;
-        w = word;
+        d_step { w = word; c = count };
         done = false;
         do
         :: done || !lives(w) -> break
         :: !done && lives(w) ->
-            next = w | SET;
-            if
-            :: (w & (SET | WAITED)) == WAITED -> next = next | POSTED
-            :: else
-            fi;
-            d_step { /* compare and swap */
+            d_step {
+                set_step();
                 if
-                :: word == w -> word = next; done = true
-                :: else -> w = word
+                :: word == w && count == c ->
+                    word = next;
+                    count = nextc;
+                    posted_in_all = (KIND == SEMAPHORE -> posted_in_all + 1 : 0);
+                    done = true
+                :: else -> w = word; c = count; next = 0
                 fi
             };
             if
@@ -74,20 +150,68 @@ proctype setter()
                 d_step { assert(!notice); assert(!given_back); notice = true }
             :: else
             fi
+#if SHOWN
+            ;
+            if
+            :: done && (next & SET) != 0 && (w & SET) == 0 -> flag = true
+            :: else
+            fi
+#endif
         od;
-        w = 0; next = 0; done = false
+#if KIND == MANUAL
+        if
+        :: done -> /* weft_event_reset */
+            d_step {
+                w = word;
+                if
+                :: lives(w) -> word = w & ~SET
+                :: else
+                fi
+            }
+#if SHOWN
+            ;
+            if
+            :: lives(w) && (w & SET) != 0 -> lower(w)
+            :: else
+            fi
+#endif
+        :: else
+        fi;
+#endif
+        w = 0; c = 0; next = 0; nextc = 0; done = false
     od
 }
 
-/* weft_event_take on another thread. */
+/* Taking, as the kind says. */
+inline take_step()
+{
+    w = word;
+    if
+    :: lives(w) && (w & SET) != 0 && KIND == AUTO -> word = w & ~SET
+    :: lives(w) && (w & SET) != 0 && KIND == SEMAPHORE ->
+        count--;
+        taken++;
+        word = (count == 0 -> w & ~SET : w)
+    :: else
+    fi
+}
+
+/* Another loop, or another thread: takes once. */
 proctype taker()
 {
+    byte w;
+    bool went_off;
     d_step {
-        if
-        :: lives(word) -> word = word & ~SET
-        :: else
-        fi
+        take_step();
+        went_off = lives(w) && (word & SET) == 0
     }
+#if SHOWN
+    ;
+    if
+    :: went_off -> lower(w)
+    :: else
+    fi
+#endif
 }
 
 inline wake_all()
@@ -143,21 +267,29 @@ inline detach(k)
     fi
 }
 
-/* A turn of a task in weft_event_await. */
+/* A turn of a task in wf_event_await. */
 inline looks(k)
 {
-    d_step { /* weft_event_take */
-        w = word;
-        if
-        :: lives(w) && (w & SET) != 0 -> word = word & ~SET
-        :: else
-        fi
+    d_step {
+        take_step();
+        went_off = SHOWN && (w & SET) != 0 && (word & SET) == 0 && lives(w);
+#if BUG == 6
+        let_go = lives(w) && (w & SET) != 0
+#else
+        let_go = lives(w) && ((w & SET) != 0 || (KIND == MANUAL && count != mark[k]))
+#endif
     };
+#if SHOWN
+    if
+    :: went_off -> lower(v); v = 0
+    :: else
+    fi;
+#endif
     if
     :: !lives(w) -> attached[k] = false; state[k] = ENDED
-    :: lives(w) && (w & SET) != 0 -> detach(k); state[k] = ENDED
-    :: lives(w) && (w & SET) == 0 && attached[k] -> state[k] = WAITS
-    :: lives(w) && (w & SET) == 0 && !attached[k] -> /* wf_event_attach, then it looks again */
+    :: lives(w) && let_go -> detach(k); state[k] = ENDED
+    :: lives(w) && !let_go && attached[k] -> state[k] = WAITS
+    :: lives(w) && !let_go && !attached[k] -> /* wf_event_attach, then it looks again */
         attached[k] = true;
         waiters++;
         word = word | WAITED;
@@ -169,17 +301,23 @@ inline looks(k)
 
 proctype home(bool closes)
 {
-    byte w, i, k, again = 1;
+    byte w, v, i, k, again = 1;
+    bool went_off, let_go;
 end_idle:
     do
     :: notice -> notice = false; notice_arrives(); w = 0
-    :: k < WAITERS && state[k] == LOOKS -> looks(k); w = 0
+    :: k < WAITERS && state[k] == LOOKS -> looks(k); d_step { w = 0; went_off = false; let_go = false }
     :: k < WAITERS && state[k] != LOOKS -> k++
     :: k == WAITERS && (state[0] == LOOKS || state[WAITERS - 1] == LOOKS) -> k = 0
-    :: again > 0 && state[0] == ENDED && lives(word) -> again--; state[0] = LOOKS /* waits once more */
+    :: again > 0 && state[0] == ENDED && lives(word) -> /* waits once more */
+        again--;
+        d_step { mark[0] = count; state[0] = LOOKS }
     :: closes -> /* close_event */
         closes = false;
-        d_step { w = word; word = POSTED };
+        d_step { w = word; word = POSTED; count = 0 };
+#if SHOWN
+        flag = true;
+#endif
         if
 #if BUG == 4
         :: finish()
@@ -199,9 +337,12 @@ active proctype nobody_waits_in_vain()
 end_watch:
     timeout;
     for (i : 0 .. WAITERS - 1) {
-        assert(state[i] != WAITS || (lives(word) && (word & SET) == 0))
+        assert(state[i] != WAITS || (lives(word) && (word & SET) == 0 && (KIND != MANUAL || count == mark[i])))
     }
-    assert(lives(word) != given_back)
+    assert(lives(word) != given_back);
+    assert(!lives(word) || KIND != SEMAPHORE || (count + taken == posted_in_all && (count > 0) == ((word & SET) != 0)));
+    assert(!lives(word) || KIND != LATCH || (word & SET) != 0);
+    assert(!SHOWN || flag || (lives(word) && (word & SET) == 0))
 }
 
 init
