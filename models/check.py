@@ -17,7 +17,8 @@ SIZES = {  # model: the sizes in which it is checked without a bug
     "sleep": ([], ["-DPRODUCERS=3"]),
     "room": ([], ["-DMAX=2", "-DTELL=2"]),
     "event": ([], ["-DKIND=MANUAL", "-DSETS=1"], ["-DKIND=SEMAPHORE", "-DSETS=1"], ["-DKIND=LATCH", "-DSETS=1"],
-              *(["-DSHOWN=1", "-DWAITERS=1", "-DSETTERS=1", f"-DKIND={kind}"] for kind in ("AUTO", "MANUAL", "SEMAPHORE"))),
+              *(["-DSHOWN=1", "-DWAITERS=1", "-DSETTERS=1", f"-DKIND={kind}"]
+                for kind in ("AUTO", "MANUAL", "SEMAPHORE"))),
     "credit": ([], ["-DMAX=1"], ["-DFIRST=6"]),
     "link": ([], ["-DFRAMES=3", "-DSPACE=3"]),
     "ticket": ([], ["-DSETS=6", "-DWAITS=4"]),

@@ -1,26 +1,27 @@
 /* models/event.pml -- an event that any thread and any signal handler may set: automatic, manual, a semaphore or a
- * latch. No set is lost to those that wait, its notice is in one inbox at most, nobody holds the notice when the slot is
- * given back, a semaphore gives as often as was posted, and the flag for other loops is up while the event is set.
+ * latch. No set is lost to those that wait, its notice is in one inbox at most, nobody holds the notice when the
+ * slot is given back, a semaphore gives as often as was posted, and the flag for other loops is up while the event
+ * is set.
  *
- * Stands for: change and the steps, show, close_event, notice_arrives, finish_event, wf_event_attach, wf_event_detach,
- * clear_waited, wf_event_await (runtime/event.c), for waiters at home; models/ticket.pml has those on other workers. That
- * what is posted arrives is the matter of models/sleep.pml.
+ * Stands for: change and the steps, show, close_event, notice_arrives, finish_event, wf_event_attach,
+ * wf_event_detach, clear_waited, wf_event_await (runtime/event.c), for waiters at home; models/ticket.pml has those
+ * on other workers. That what is posted arrives is the matter of models/sleep.pml.
  *
- * A setter in a signal handler on the home's own thread is one whose steps all come between two of the home's. A setter of
- * a manual event resets it at once. A latch opens with the last set of all.
+ * A setter in a signal handler on the home's own thread is one whose steps all come between two of the home's. A
+ * setter of a manual event resets it at once. A latch opens with the last set of all.
  *
  * Memory order: everything is one word (here two variables that change in one step), and every decision is an atomic
- * operation on it, so there is one order of them (the word's modification order) whatever the memory model; spin's is one
- * such order. What was done before a set is seen by who takes it: set is a release, take an acquire. Raising and lowering
- * the flag are system calls on one object of the kernel, which orders them.
+ * operation on it, so there is one order of them (the word's modification order) whatever the memory model; spin's
+ * is one such order. What was done before a set is seen by who takes it: set is a release, take an acquire. Raising
+ * and lowering the flag are system calls on one object of the kernel, which orders them.
  *
  * -DKIND=AUTO|MANUAL|SEMAPHORE|LATCH, -DSHOWN=1: there is a flag.
  *
- * -DBUG=1: a setter posts although the notice is on its way.  -DBUG=2: the home leaves POSTED on. (Whether it turns it
- * off before or after it wakes makes no difference: who is woken looks later, on the same thread.)  -DBUG=3: a waiter does
- * not look again after it has turned WAITED on.  -DBUG=4: the home gives the slot back at once when it closes, also with
- * the notice on its way.  -DBUG=5: who lowers the flag does not look again.  -DBUG=6: who waits for a manual event does not
- * remember how often it was set.  -DBUG=7: only the first post to a semaphore tells
+ * -DBUG=1: a setter posts although the notice is on its way.  -DBUG=2: the home leaves POSTED on. (Whether it turns
+ * it off before or after it wakes makes no difference: who is woken looks later, on the same thread.)  -DBUG=3: a
+ * waiter does not look again after it has turned WAITED on.  -DBUG=4: the home gives the slot back at once when it
+ * closes, also with the notice on its way.  -DBUG=5: who lowers the flag does not look again.  -DBUG=6: who waits
+ * for a manual event does not remember how often it was set.  -DBUG=7: only the first post to a semaphore tells
  * those who wait. */
 #define AUTO 0
 #define MANUAL 1

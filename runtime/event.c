@@ -459,7 +459,8 @@ static int flag_of(struct wf_event *ev, const struct pf_flag **out)
             return rc;
         }
         /* Release: pairs with the acquire in show. */
-        if (atomic_compare_exchange_strong_explicit(&ev->flag, &f, mine, memory_order_acq_rel, memory_order_acquire)) {
+        if (atomic_compare_exchange_strong_explicit(&ev->flag, &f, mine, memory_order_acq_rel,
+                                                    memory_order_acquire)) {
             f = mine;
         } else {
             pf_flag_close(mine);

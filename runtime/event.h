@@ -3,10 +3,10 @@
  *
  * Design notes.
  * (1) An event is a slot on the worker of the actor that opened it (its home). `word` holds the generation, the kind,
- *     a count and four flags; setting, taking and closing are one compare-and-swap on it, so they work from any thread
- *     and, but for closing, from a signal handler, and never touch another life of the slot. The count is that of a
- *     semaphore or a latch; SET says whether there is something to take. Of a MANUAL event it counts how often it was
- *     set: one that is set and reset at once still lets go everybody who waited, as they remember the count.
+ *     a count and four flags; setting, taking and closing are one compare-and-swap on it, so they work from any
+ *     thread and, but for closing, from a signal handler, and never touch another life of the slot. The count is that
+ *     of a semaphore or a latch; SET says whether there is something to take. Of a MANUAL event it counts how often
+ *     it was set: one that is set and reset at once still lets go everybody who waited, as they remember the count.
  * (2) Who turns SET on and finds WAITED on and POSTED off, turns POSTED on in the same step and pushes the
  *     embedded `notice` home. So the node is in an inbox at most once. Home turns POSTED off before it wakes
  *     anybody: a set that comes later posts again, one that came earlier is seen by those it wakes. A wake is a
@@ -22,9 +22,10 @@
  * (5) A signal handler may run on the home's own thread in the middle of anything, so even there a set only
  *     posts.
  * (6) For a loop that is not ours the state is shown by a flag (platform.h). Who turns SET on or off raises or lowers
- *     it himself, so it follows whatever the home is busy with. Lowering may hit the raise of a set that came between:
- *     who lowers looks at the word once more and raises again. The flag stays with the slot as long as the node lives,
- *     so nobody who still holds a word of another life can hit a descriptor that is somebody else's by now. */
+ *     it himself, so it follows whatever the home is busy with. Lowering may hit the raise of a set that came
+ *     between: who lowers looks at the word once more and raises again. The flag stays with the slot as long as the
+ *     node lives, so nobody who still holds a word of another life can hit a descriptor that is somebody else's by
+ *     now. */
 #ifndef WF_EVENT_H
 #define WF_EVENT_H
 
@@ -36,8 +37,8 @@ enum wf_event_kind { WF_EVENT_AUTO, WF_EVENT_MANUAL, WF_SEMAPHORE, WF_LATCH };
 enum { WF_EVENT_COUNT_MAX = (1 << 24) - 1 };
 
 struct wf_event {
-    struct wf_slot slot;   /* wf_worker.events of the home */
-    _Atomic uint64_t word; /* generation << 32 | count << 8 | kind << 4 | flags, see note (1) */
+    struct wf_slot slot;            /* wf_worker.events of the home */
+    _Atomic uint64_t word;          /* generation << 32 | count << 8 | kind << 4 | flags, see note (1) */
     _Atomic(struct pf_flag *) flag; /* NULL: none yet; written once, by the home: release; any thread: acquire */
     struct wf_call notice;
     /* The home's thread only: */

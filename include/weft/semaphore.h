@@ -1,5 +1,5 @@
-/* weft/semaphore.h -- a number of things to have: anybody adds some, each waiter takes one. For permits (at most 10 at
- * a time) and for counting what a foreign thread has made ready. */
+/* weft/semaphore.h -- a number of things to have: anybody adds some, each waiter takes one. For permits (at most 10
+ * at a time) and for counting what a foreign thread has made ready. */
 #ifndef WEFT_SEMAPHORE_H
 #define WEFT_SEMAPHORE_H
 
@@ -27,7 +27,8 @@ WEFT_API int weft_semaphore_take(weft_semaphore s);
 /* [S] How many there are now. WEFT_ECLOSED. */
 WEFT_API int64_t weft_semaphore_count(weft_semaphore s);
 /* [A, W] Waits until there is one, and takes it; who waits longest is woken first. 0, WEFT_ETIMEDOUT, WEFT_ECANCELED,
- * WEFT_ECLOSED, WEFT_EINVAL (of another node). What a killed actor had taken is not given back: weft_defer does it. */
+ * WEFT_ECLOSED, WEFT_EINVAL (of another node). What a killed actor had taken is not given back: weft_defer does
+ * it. */
 WEFT_API int weft_semaphore_await(weft_semaphore s, int64_t deadline);
 /* [A] Waiters wake with WEFT_ECLOSED. */
 WEFT_API int weft_semaphore_close(weft_semaphore s);

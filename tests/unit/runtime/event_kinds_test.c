@@ -49,7 +49,7 @@ static int over(const struct outcome o[MANY])
     return n;
 }
 
-/* ---- What a set lets go ---- */
+/* ---- What a set lets go ---------------------------------------------------------------------------------------- */
 static void mark(void *arg)
 {
     *(bool *)arg = true;
@@ -178,7 +178,7 @@ START_TEST(an_automatic_event_can_be_reset_too)
 }
 END_TEST
 
-/* ---- Several workers and several nodes ---- */
+/* ---- Several workers and several nodes ------------------------------------------------------------------------- */
 static struct {
     pf_mutex *lock;
     pf_cond *changed;
@@ -329,7 +329,7 @@ START_TEST(waiters_on_another_worker_do_not_miss_it)
 }
 END_TEST
 
-/* ---- As a descriptor ---- */
+/* ---- As a descriptor ------------------------------------------------------------------------------------------- */
 static bool readable(int fd, int timeout)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -451,7 +451,8 @@ START_TEST(a_foreign_loop_misses_no_set)
 END_TEST
 
 TEST_MAIN("event_kinds", what_is_set_already_does_not_suspend, a_set_of_an_automatic_event_lets_go_one_of_many,
-          a_set_of_a_manual_event_lets_go_all_until_it_is_reset, all_who_wait_are_let_go_by_a_set_that_is_reset_at_once,
-          an_automatic_event_can_be_reset_too, another_nodes_worker_may_set, only_actors_of_its_node_may_wait,
-          waiters_on_another_worker_do_not_miss_it, its_descriptor_is_readable_while_it_is_set,
-          a_descriptor_asked_for_later_shows_what_is_so, a_foreign_loop_misses_no_set)
+          a_set_of_a_manual_event_lets_go_all_until_it_is_reset,
+          all_who_wait_are_let_go_by_a_set_that_is_reset_at_once, an_automatic_event_can_be_reset_too,
+          another_nodes_worker_may_set, only_actors_of_its_node_may_wait, waiters_on_another_worker_do_not_miss_it,
+          its_descriptor_is_readable_while_it_is_set, a_descriptor_asked_for_later_shows_what_is_so,
+          a_foreign_loop_misses_no_set)

@@ -20,7 +20,7 @@ static bool readable(int fd)
     return poll(&p, 1, 0) == 1;
 }
 
-/* ---- Semaphores ---- */
+/* ---- Semaphores ------------------------------------------------------------------------------------------------ */
 static void counts(void *arg)
 {
     (void)arg;
@@ -113,8 +113,7 @@ static void note(int open, int taken)
 static void wait_until_noted(int open, int taken)
 {
     pf_mutex_lock(shared.lock);
-    while (shared.open < open || shared.taken < taken)
-        (void)pf_cond_wait(shared.changed, shared.lock, WEFT_FOREVER);
+    while (shared.open < open || shared.taken < taken) (void)pf_cond_wait(shared.changed, shared.lock, WEFT_FOREVER);
     want_int(shared.taken, taken);
     pf_mutex_unlock(shared.lock);
 }
@@ -233,7 +232,7 @@ START_TEST(both_can_be_shown_to_another_loop)
 }
 END_TEST
 
-/* ---- Latches ---- */
+/* ---- Latches --------------------------------------------------------------------------------------------------- */
 static void pass_latch(void *arg)
 {
     *(int *)arg = weft_latch_await(latch, WEFT_FOREVER);
