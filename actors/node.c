@@ -6,6 +6,8 @@
 #include "topic_reach.h"
 #include "text.h"
 
+#include <weft/embed.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +64,7 @@ static int check_options(const weft_node_options *o)
     if (o->cluster != NULL && !wf_is_name(o->cluster))
         return refuse_option("cluster", "1 to 64 letters, digits, '_', '-', '.'");
     if (o->workers < 0 || o->workers > WF_WORKERS_MAX) return refuse_option("workers", "1 to 64");
+    if (o->embedded && o->workers > 1) return refuse_option("workers", "an embedded node has one");
     if (o->carrier != NULL && strcmp(o->carrier, "tcp") != 0 && strcmp(o->carrier, "nng") != 0)
         return refuse_option("carrier", "tcp or nng");
     if (o->stack_bytes > WF_STACK_BYTES_MAX) return refuse_option("stack_bytes", "at most 8 MiB");
@@ -106,6 +109,7 @@ static void fill_in(weft_node *n, const weft_node_options *o)
     snprintf(n->cluster, sizeof n->cluster, "%s", o->cluster == NULL ? "weft" : o->cluster);
     n->workers.hooks = &hooks;
     n->workers.count = (uint32_t)(o->workers > 0 ? o->workers : WF_MIN(pf_cpu_count(), WF_WORKERS_MAX));
+    if (o->embedded) n->workers.count = 1;
     n->workers.blocking_threads = (uint32_t)o->offload_threads;
     n->workers.blocking_queue = (uint32_t)o->offload_queue;
     n->workers.stack_bytes = o->stack_bytes == 0 ? WF_STACK_BYTES : o->stack_bytes;
@@ -129,10 +133,12 @@ int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_
     if (options == NULL) options = &defaults;
     int rc = check_options(options);
     if (rc < 0) return rc;
+    if (options->embedded && env != NULL) return refuse_option("embedded", "not in a simulation");
     weft_node *n = calloc(1, sizeof *n);
     if (n == NULL) return WEFT_ENOMEM;
     atomic_store_explicit(&wf_log_context, log_context, memory_order_release);
     n->workers.env = env == NULL ? pf_env_native() : env;
+    if (options->embedded) wf_embed_init(&n->embed, &n->workers);
     fill_in(n, options);
     if ((rc = pf_mutex_create(&n->lock)) < 0 || (rc = pf_cond_create(&n->ended)) < 0 ||
         (rc = pf_mutex_create(&n->tables_lock)) < 0)
@@ -156,7 +162,10 @@ failed:
 
 int wf_node_run(weft_node *node)
 {
-    return wf_workers_start(&node->workers);
+    if (!node->options.embedded) return wf_workers_start(&node->workers);
+    int rc = wf_embed_start(&node->workers);
+    if (rc < 0) weft_log(WEFT_ERROR, "node %s cannot be embedded: %s", node->name, weft_strerror(rc));
+    return rc;
 }
 
 void wf_node_destroy(weft_node *n)
@@ -319,6 +328,20 @@ int weft_node_send(weft_node *node, weft_pid to, uint32_t tag, const void *data,
     m->to_actor = to.actor;
     wf_worker_post(target, &m->post);
     return WEFT_OK;
+}
+
+/* ---- In a loop that is not ours -------------------------------------------------------------------------------- */
+
+int weft_node_fd(weft_node *node)
+{
+    if (node == NULL || !node->options.embedded) return WEFT_EINVAL;
+    return (int)node->workers.env->poller_handle(node->workers.at[0]->poller);
+}
+
+int64_t weft_node_turn(weft_node *node, int64_t deadline)
+{
+    if (node == NULL || !node->options.embedded || wf_here == node->workers.at[0]) return WEFT_EINVAL;
+    return wf_embed_turn(&node->workers, deadline);
 }
 
 const char *weft_node_name(const weft_node *node)

@@ -13,6 +13,7 @@
 #include "route.h"
 #include "topic_wide.h"
 #include "worker.h"
+#include "embed.h"
 
 #include <weft/node.h>
 
@@ -33,6 +34,7 @@ extern const char *const wf_drop_names[WF_DROP_REASONS];
 
 struct weft_node {
     struct wf_workers workers; /* first: the runtime takes a weft_node * for a struct wf_workers * */
+    struct wf_embed embed;    /* the environment of an embedded one */
     uint64_t incarnation;
     char name[65];
     char cluster[65];
@@ -69,7 +71,7 @@ static inline bool wf_node_in_minority(const weft_node *n)
 /* Checks options (logging what is wrong), picks a name and an incarnation, makes the workers; none runs. `env` NULL:
  * the native one. */
 int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_env *env);
-int wf_node_run(weft_node *node); /* starts the workers' threads */
+int wf_node_run(weft_node *node); /* starts the workers' threads, if it is to have any */
 /* Asks every user actor to stop and waits; at the deadline kills. WEFT_OK or WEFT_ETIMEDOUT. */
 int wf_node_drain(weft_node *node, int64_t deadline);
 /* Ends service actors (options of wf_node_spawn_service) and workers; frees. */

@@ -54,6 +54,7 @@
 #include <weft/far.h>
 #include <weft/exclusive.h>
 #include <weft/node.h>
+#include <weft/embed.h>
 #include <weft/cluster.h>
 
 #endif

@@ -176,6 +176,40 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
     }
 }
 
+/* See embed.h. Whoever posts from the store on wakes the poller; who posted before is seen by the look after it. */
+static int64_t leave_asleep(struct wf_worker *w)
+{
+    struct pf_env *env = w->set->env;
+    struct wf_timer *first = wf_heap_first(&w->timers);
+    int64_t next = first == NULL ? WEFT_FOREVER : first->deadline;
+    bool more = w->ready_count > 0 || wf_stack_trim_free(w->stacks);
+    atomic_store_explicit(&w->state, WF_ASLEEP, memory_order_seq_cst); /* pairs with wake_if_asleep */
+    if (more || has_posts(w, memory_order_seq_cst) || next <= w->now) {
+        env->poller_wake(w->poller);
+        return WEFT_NOW;
+    }
+    WF_ASSERT(env->poller_alarm(w->poller, next) == WEFT_OK);
+    return next;
+}
+
+int64_t wf_worker_visit(struct wf_worker *w, int64_t deadline)
+{
+    struct pf_env *env = w->set->env;
+    struct wf_timer *first = wf_heap_first(&w->timers);
+    if (first != NULL && first->deadline < deadline) deadline = first->deadline;
+    if (!wf_worker_is_at_rest(w)) deadline = WEFT_NOW;
+    else if (deadline > WEFT_NOW) w->count.sleeps++;
+    poll_until(w, deadline);
+    atomic_store_explicit(&w->state, WF_RUNNING, memory_order_seq_cst);
+    w->count.turns++;
+    w->now = w->last_poll = env->now(env);
+    fire_due_timers(w);
+    drain_inbox(w);
+    run_ready(w);
+    flush(w);
+    return leave_asleep(w);
+}
+
 /* ---- Threads --------------------------------------------------------------------------------------------------- */
 
 enum { WHO = 160 };

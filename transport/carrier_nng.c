@@ -98,7 +98,7 @@ void wf_nng_conn_release(struct wf_conn *base)
     pf_mutex_unlock(k->lock);
     conn_free(c);
     pf_mutex_lock(k->lock); /* only now: then the carrier may go */
-    if (--k->conn_count == 0) pf_cond_broadcast(k->quiet);
+    if (--k->conn_count == 0) k->options.env->cond_broadcast(k->options.env, k->quiet);
     pf_mutex_unlock(k->lock);
 }
 

@@ -64,7 +64,7 @@ static void on_accept(void *arg)
     if (error == 0 && !slept) wf_nng_conn_start(k, nng_aio_get_output(l->aio, 0), l);
     pf_mutex_lock(k->lock);
     bool over = k->closing || error == NNG_ECLOSED || error == NNG_ECANCELED;
-    if (over && --k->accepting == 0) pf_cond_broadcast(k->quiet);
+    if (over && --k->accepting == 0) k->options.env->cond_broadcast(k->options.env, k->quiet);
     pf_mutex_unlock(k->lock);
     if (over) return;
     if (error == 0 || slept) {
@@ -130,7 +130,7 @@ static void on_dial(void *arg)
     pf_mutex_lock(k->lock);
     wf_unlink(&d->in_carrier);
     wf_list_push(&k->dialled, &d->in_carrier);
-    if (--k->dial_count == 0) pf_cond_broadcast(k->quiet);
+    if (--k->dial_count == 0) k->options.env->cond_broadcast(k->options.env, k->quiet);
     pf_mutex_unlock(k->lock);
 }
 
@@ -173,7 +173,8 @@ void wf_nng_unlisten(struct wf_carrier *base)
         nng_aio_cancel(l->aio);
     }
     pf_mutex_lock(k->lock);
-    while (k->accepting > 0) pf_cond_wait(k->quiet, k->lock, WEFT_FOREVER);
+    struct pf_env *env = k->options.env;
+    while (k->accepting > 0) (void)env->cond_wait(env, k->quiet, k->lock, WEFT_FOREVER);
     pf_mutex_unlock(k->lock);
     free_ends(k, &k->listeners);
 }
@@ -207,7 +208,8 @@ void wf_nng_destroy(struct wf_carrier *base)
     wf_nng_unlisten(base);
     close_all(k);
     pf_mutex_lock(k->lock);
-    while (k->conn_count > 0 || k->dial_count > 0) pf_cond_wait(k->quiet, k->lock, WEFT_FOREVER);
+    struct pf_env *env = k->options.env;
+    while (k->conn_count > 0 || k->dial_count > 0) (void)env->cond_wait(env, k->quiet, k->lock, WEFT_FOREVER);
     pf_mutex_unlock(k->lock);
     free_ends(k, &k->dialled);
     for (int i = 0; i < 2; i++) wf_nng_tls_close(k->tls[i]);

@@ -103,7 +103,7 @@ struct wf_worker *wf_tcp_next_worker(struct tcp_carrier *k)
 void wf_tcp_gone(struct tcp_carrier *k)
 {
     pf_mutex_lock(k->lock); /* after it the carrier may go */
-    if (--k->count == 0) pf_cond_broadcast(k->quiet);
+    if (--k->count == 0) k->options.env->cond_broadcast(k->options.env, k->quiet);
     pf_mutex_unlock(k->lock);
 }
 
@@ -517,7 +517,8 @@ static void carrier_destroy(struct wf_carrier *base)
         conn_release(&c->base);
         pf_mutex_lock(k->lock);
     }
-    while (k->count > 0) pf_cond_wait(k->quiet, k->lock, WEFT_FOREVER);
+    struct pf_env *env = k->options.env;
+    while (k->count > 0) (void)env->cond_wait(env, k->quiet, k->lock, WEFT_FOREVER);
     pf_mutex_unlock(k->lock);
     pf_cond_destroy(k->quiet);
     pf_mutex_destroy(k->lock);

@@ -213,6 +213,10 @@ int wf_main_run(const struct wf_main *m)
 
 int weft_main(const weft_node_options *options, weft_actor *first, const void *arg, size_t size)
 {
+    if (options != NULL && options->embedded) {
+        weft_log(WEFT_ERROR, "node option embedded: weft_main is a loop of its own; use weft_node_start");
+        return 1;
+    }
     struct wf_main m = {options, first, arg, size, NULL, WEFT_SEC(DRAIN_DEFAULT)};
     return wf_main_run(&m);
 }

@@ -35,6 +35,7 @@ typedef struct {
     const char *const *discover;
     size_t discover_count;
     int workers;               /* default: one per core, at most 64 */
+    bool embedded;             /* no thread: a loop of yours turns its one worker. weft/embed.h */
     size_t stack_bytes;        /* of an actor; default 64 KiB, of which 16 KiB are guard */
     uint32_t actors_max;       /* per worker; default and limit 16,777,215 */
     uint32_t far_actors_max;   /* alive at a time that one other node may have started here; default 65,536 */
