@@ -34,7 +34,7 @@ extern const char *const wf_drop_names[WF_DROP_REASONS];
 
 struct weft_node {
     struct wf_workers workers; /* first: the runtime takes a weft_node * for a struct wf_workers * */
-    struct wf_embed embed;    /* the environment of an embedded one */
+    struct wf_embed embed;     /* the environment of an embedded one */
     uint64_t incarnation;
     char name[65];
     char cluster[65];

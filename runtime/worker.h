@@ -256,8 +256,8 @@ static inline struct wf_task *wf_task_self(void)
 /* One turn of the loop; sleeps at step 5 until `deadline` at most. For tests and embedding; threads run it for
  * ever. */
 void wf_worker_turn(struct wf_worker *w, int64_t deadline);
-/* The same the other way round, for embed.c: looks, for as long as `deadline` and its timers allow if there is nothing
- * to do, and then runs what is there. Leaves it asleep. When it is to be called next. */
+/* The same the other way round, for embed.c: looks, for as long as `deadline` and its timers allow if there is
+ * nothing to do, and then runs what is there. Leaves it asleep. When it is to be called next. */
 int64_t wf_worker_visit(struct wf_worker *w, int64_t deadline);
 
 /* Any thread, signal handlers: pushes one post and wakes the worker if it sleeps. Never fails: bounded by the

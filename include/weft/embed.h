@@ -1,7 +1,8 @@
 /* weft/embed.h -- a node inside a loop that is not weft's: libuv, GLib, Qt, a game's, or a plain poll().
  *
- * With weft_node_options.embedded the node has one worker and no thread. Its actors run when weft_node_turn is called,
- * in the thread that calls it, so they may use what belongs to that thread's loop. A program needs no more than this:
+ * With weft_node_options.embedded the node has one worker and no thread. Its actors run when weft_node_turn is
+ * called, in the thread that calls it, so they may use what belongs to that thread's loop. A program needs no more
+ * than this:
  *
  *     watch weft_node_fd(node) for reading          the only descriptor there is; timers make it readable, too
  *     when it is readable: weft_node_turn(node, WEFT_NOW)
