@@ -45,6 +45,7 @@ libraries()
     postgres) pkg-config --cflags --libs libpq 2>/dev/null ;;
     webchat) printf '#include <http_parser.h>\n#include <sys/types.h>\n#include <wslay/wslay.h>\n' |
         cc -fsyntax-only -x c - 2>/dev/null && echo -lwslay -lhttp_parser ;;
+    embed_uv) pkg-config --cflags --libs libuv 2>/dev/null ;;
     *) true ;;
     esac
 }
