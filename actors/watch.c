@@ -4,7 +4,6 @@
 #include "mailbox.h"
 #include "supervisor.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { REASON_BYTES = 4 };
@@ -73,16 +72,6 @@ static void set_body(weft_msg *m, struct wf_body *b)
     m->shared = b;
     m->size = (uint32_t)b->size;
     m->topic_size = 0;
-}
-
-const char *weft_reason_text(int reason, char out[32])
-{
-    static const char *const words[] = {"normal",    "asked to stop", "killed",           "no such actor",
-                                        "node lost", "failed",        "too many restarts"};
-    if (reason < 0 && strcmp(weft_error_name(reason), "WEFT_UNKNOWN") != 0) return weft_strerror(reason);
-    if (reason >= 0 && (size_t)reason < WF_COUNT(words)) return words[reason];
-    snprintf(out, 32, "reason %d", reason);
-    return out;
 }
 
 int weft_down_read(const weft_msg *m, struct weft_down *out)
@@ -156,18 +145,25 @@ static void monitor_lost(struct wf_worker *w, struct wf_monitor *mon)
     wf_deliver(w, m);
 }
 
-int weft_monitor(weft_pid target, weft_monitor_ref *out)
+int wf_monitor(struct wf_actor *self, weft_pid target, struct wf_end_wait *wait, uint64_t *ref)
 {
-    struct wf_actor *self = wf_actor_self();
-    if (self == NULL) return WEFT_ENOTACTOR;
-    if (weft_pid_is_nobody(target)) return WEFT_EINVAL;
     struct wf_worker *w = self->task.worker;
     weft_msg *watch;
     struct wf_monitor *mon = monitor_new(self, target, &watch);
     if (mon == NULL) return WEFT_ENOMEM;
-    if (out != NULL) out->id = watch->ref;
+    mon->wait = wait;
+    *ref = watch->ref;
     if (wf_send_signal(w, target, watch) < 0) monitor_lost(w, mon);
     return WEFT_OK;
+}
+
+int weft_monitor(weft_pid target, weft_monitor_ref *out)
+{
+    struct wf_actor *self = wf_actor_self();
+    weft_monitor_ref unused;
+    if (self == NULL) return WEFT_ENOTACTOR;
+    if (weft_pid_is_nobody(target)) return WEFT_EINVAL;
+    return wf_monitor(self, target, NULL, out == NULL ? &unused.id : &out->id);
 }
 
 int wf_watch_child(struct wf_actor *parent, struct wf_actor *child, weft_monitor_ref *out)
@@ -236,8 +232,15 @@ static void down_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         wf_msg_free(w, m); /* ended meanwhile, or invented by another node */
         return;
     }
+    struct wf_end_wait *wait = mon->wait;
     monitor_end(w, mon);
-    wf_signal_put(a, m, WEFT_TAG_DOWN);
+    if (wait == NULL) {
+        wf_signal_put(a, m, WEFT_TAG_DOWN);
+        return;
+    }
+    wait->ended = true;
+    wf_task_wake(&a->task);
+    wf_msg_free(w, m);
 }
 
 /* ---- Links ----------------------------------------------------------------------------------------------------- */
@@ -500,7 +503,7 @@ void wf_ties_forget(struct wf_actor *parent, struct wf_actor *child)
     }
 }
 
-/* ---- Actors that another node starts -------------------------------------------------------------------------- */
+/* ---- Actors that another node starts --------------------------------------------------------------------------- */
 
 /* A pid of that node whose actor is not known yet. */
 static bool is_pending(weft_pid p)

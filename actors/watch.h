@@ -29,6 +29,7 @@ struct wf_monitor {
     struct wf_link on_actor; /* wf_ties.monitors */
     struct wf_actor *watcher;
     weft_pid target;
+    struct wf_end_wait *wait; /* not NULL: weft_on_end, which is told instead of the mailbox */
     weft_msg *lost; /* of a target on another node: the DOWN for the case that the node is lost; else NULL */
 };
 
@@ -43,6 +44,13 @@ _Static_assert(sizeof(struct wf_monitor) <= 64 && sizeof(struct wf_ties) <= 32,
 
 /* A body that says why an actor ended; NULL: no memory. */
 struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text);
+
+/* A monitor; with `wait` it is that which is told, not the mailbox. WEFT_ENOMEM. */
+int wf_monitor(struct wf_actor *self, weft_pid target, struct wf_end_wait *wait, uint64_t *ref);
+/* weft_on_end: wf_hooks.end_*. */
+int wf_end_look(const struct wf_end_wait *e);
+int wf_end_attach(struct wf_end_wait *e);
+void wf_end_detach(struct wf_end_wait *e);
 
 /* For a child that has not started: a monitor of it, or a link, by its parent. WEFT_ENOMEM. */
 int wf_watch_child(struct wf_actor *parent, struct wf_actor *child, weft_monitor_ref *out);

@@ -22,6 +22,7 @@ enum kind {
     MAILBOX = 1,
     TIMER,
     EVENT,
+    END,
     READABLE,
     WRITABLE,
     LISTENER,
@@ -40,6 +41,7 @@ struct source {
     bool done;     /* wait_all: was ready once */
     int fd;
     uint32_t mark; /* event: wf_event_mark when the wait began */
+    struct wf_end_wait end;
     union {
         struct wf_socket *socket;
         struct wf_user_timer *timer;
@@ -62,6 +64,11 @@ weft_wait weft_on_timer(weft_timer t)
 weft_wait weft_on_event(weft_event e)
 {
     return (weft_wait){.kind = EVENT, .fd = -1, .id = e.id, .node = e.node};
+}
+
+weft_wait weft_on_end(weft_pid who)
+{
+    return (weft_wait){.kind = END, .fd = -1, .id = who.actor, .node = (void *)(uintptr_t)who.node};
 }
 
 weft_wait weft_on_readable(weft_stream s)
@@ -106,9 +113,9 @@ static enum wf_socket_kind socket_kind(const struct source *s)
 
 static const char *name_of(const struct source *s, size_t count)
 {
-    static const char *const names[] = {"nothing",        "mailbox",         "timer",           "event",
-                                        "stream to read", "stream to write", "connection",      "descriptor",
-                                        "descriptor",     "datagram",        "datagram to send"};
+    static const char *const names[] = {"nothing",        "mailbox",        "timer",           "event",
+                                        "an actor's end", "stream to read", "stream to write", "connection",
+                                        "descriptor",     "descriptor",     "datagram",        "datagram to send"};
     return count == 0 ? names[0] : count == 1 ? names[s->kind] : "several sources";
 }
 
@@ -127,6 +134,9 @@ static int open_source(struct source *s, const weft_wait *from, struct wf_task *
         s->event = (weft_event){.node = from->node, .id = from->id};
         s->mark = wf_event_mark(t->worker->set, from->id);
         return 0;
+    case END:
+        s->end = (struct wf_end_wait){.task = t, .node = (uintptr_t)from->node, .actor = from->id};
+        return s->end.node == 0 || s->end.actor == 0 ? WEFT_EINVAL : 0;
     case READABLE:
     case WRITABLE:
     case LISTENER:
@@ -147,6 +157,7 @@ static int look_at(struct source *s, struct wf_task *t)
     case MAILBOX: return t->worker->set->hooks->mail_ready(t);
     case TIMER: return s->timer->fired > 0;
     case EVENT: return wf_event_look(t->worker->set, s->event.id, s->mark);
+    case END: return t->worker->set->hooks->end_look(&s->end);
     case READABLE:
     case WRITABLE: return wf_stream_look(wf_stream_of(s->socket), for_write(s));
     case LISTENER:
@@ -189,6 +200,7 @@ static int attach(struct source *s, struct source *first, struct wf_task *t)
     case MAILBOX: t->wants_mail = true; return 0;
     case TIMER: wf_list_push(&s->timer->waiters, &s->wait.waiter.on_source); return 0;
     case EVENT: return wf_event_attach(&s->wait, t, s->event, s->mark);
+    case END: return t->worker->set->hooks->end_attach(&s->end);
     case READABLE:
     case WRITABLE:
     case LISTENER:
@@ -204,6 +216,9 @@ static void close_source(struct source *s, struct wf_task *t)
     switch (s->kind) {
     case MAILBOX: t->wants_mail = false; break;
     case EVENT: wf_event_detach(&s->wait, s->event); break;
+    case END:
+        if (s->attached) t->worker->set->hooks->end_detach(&s->end);
+        break;
     case READABLE:
     case WRITABLE:
     case LISTENER:

@@ -121,6 +121,14 @@ struct wf_waiter {
     struct wf_task *task;
 };
 
+/* One task waiting for the end of an actor; likewise. */
+struct wf_end_wait {
+    struct wf_task *task;
+    uint64_t node, actor;
+    uint64_t monitor; /* while there is one */
+    bool ended;
+};
+
 /* A resource that ends with its task: embed, link, and give a close. */
 struct wf_owned {
     struct wf_link on_task; /* wf_task.owned */
@@ -138,6 +146,11 @@ struct wf_hooks {
     /* async-signal-safe: "actor chat 0.17.1" */
     void (*task_describe)(const struct wf_task *t, char *out, size_t size);
     bool (*mail_ready)(const struct wf_task *t);
+    /* Waiting for the end of an actor: 1 if it has ended as far as is known here, else 0; from attach to detach the
+     * task is woken when that is known. attach: WEFT_ENOMEM. */
+    int (*end_look)(const struct wf_end_wait *e);
+    int (*end_attach)(struct wf_end_wait *e);
+    void (*end_detach)(struct wf_end_wait *e);
     /* One that was IDLE or PARKED has been woken; or that was STACKLESS begins to wait on a stack. May be NULL. */
     void (*task_stirs)(struct wf_task *t);
     /* of the stack it has or had, as wf_stack_used says, beyond one page; may be NULL */

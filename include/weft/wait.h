@@ -7,6 +7,7 @@
 
 #include <weft/api.h>
 #include <weft/event.h>
+#include <weft/pid.h>
 #include <weft/stream.h>
 #include <weft/timer.h>
 WEFT_BEGIN
@@ -21,9 +22,12 @@ typedef struct {
     void *node;
 } weft_wait;
 
-WEFT_API weft_wait weft_on_mailbox(void);           /* any message, also one of the system lane */
-WEFT_API weft_wait weft_on_timer(weft_timer t);     /* it has fired since the last take */
-WEFT_API weft_wait weft_on_event(weft_event e);     /* it is set */
+WEFT_API weft_wait weft_on_mailbox(void);       /* any message, also one of the system lane */
+WEFT_API weft_wait weft_on_timer(weft_timer t); /* it has fired since the last take */
+WEFT_API weft_wait weft_on_event(weft_event e); /* it is set */
+/* that actor, of this node or another, has ended, or its node is lost. At once if it had before; on another node that
+ * takes a message there and back, so with WEFT_NOW it is not ready. For the reason see weft_monitor */
+WEFT_API weft_wait weft_on_end(weft_pid who);
 WEFT_API weft_wait weft_on_readable(weft_stream s); /* bytes (new ones, see weft_read_until), end of stream, error */
 WEFT_API weft_wait weft_on_writable(weft_stream s); /* room for bytes, or an error */
 WEFT_API weft_wait weft_on_listener(weft_listener l); /* a connection to accept */

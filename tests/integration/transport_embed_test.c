@@ -110,7 +110,11 @@ END_TEST
 
 static void call_and_tell(const void *arg, size_t size)
 {
-    call_echo(arg, size);
+    weft_msg *m = NULL;
+    (void)size;
+    await_link();
+    ck_assert_int_eq(weft_call_name(arg, 1, NULL, 0, &m, weft_after(WEFT_SEC(20))), WEFT_OK);
+    weft_msg_free(m);
     stage++;
 }
 
@@ -128,6 +132,7 @@ START_TEST(an_embedded_node_is_linked_with_a_real_one)
     forget_all();
     stage = 0;
     run_actor(n, echo, NULL, 0);
+    LOOP_UNTIL(heard("echo ready", 0) == 1, n);
     for (int i = 0; i < 10; i++) run_actor(real, call_and_tell, "echo@inside", sizeof "echo@inside");
     LOOP_UNTIL(stage == 10, n);
     ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(20))), WEFT_OK);
@@ -141,6 +146,7 @@ START_TEST(two_in_one_thread_are_linked)
     forget_all();
     stage = 0;
     run_actor(a, echo, NULL, 0);
+    LOOP_UNTIL(heard("echo ready", 0) == 1, a);
     run_actor(b, call_and_tell, "echo@a", sizeof "echo@a");
     LOOP_UNTIL(stage == 1, a, b);
     ck_assert_int_eq(weft_node_stop(b, weft_after(WEFT_SEC(20))), WEFT_OK);

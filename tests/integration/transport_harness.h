@@ -146,6 +146,19 @@ __attribute__((unused)) static void call_echo(const void *arg, size_t size)
     say("called %d", rc);
 }
 
+/* An actor: until there is a link with another node. */
+__attribute__((unused)) static void await_link(void)
+{
+    weft_msg *m = NULL;
+    ck_assert_int_eq(weft_watch_nodes(), WEFT_OK);
+    do {
+        weft_msg_free(m);
+        m = NULL;
+        ck_assert_int_eq(weft_recv(&m, weft_after(WEFT_SEC(20))), WEFT_OK);
+    } while (weft_tag(m) != WEFT_TAG_NODE_UP);
+    weft_msg_free(m);
+}
+
 __attribute__((unused)) static void node_down(weft_node *n)
 {
     ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(10))), WEFT_OK);
