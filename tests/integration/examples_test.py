@@ -91,23 +91,6 @@ class Programs(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(self.start(name).end(), promised(name))
 
-    def test_embed_poll(self):
-        """A node in a loop that also has a descriptor of its own."""
-        done = subprocess.run([built("examples", "embed_poll")], input="one\ntwo\n", capture_output=True, text=True,
-                              timeout=60, check=True)
-        lines = done.stdout.splitlines()
-        self.assertEqual([line for line in lines if line.startswith("tick")], ["tick 1", "tick 2", "tick 3"])
-        self.assertEqual([line for line in lines if not line.startswith("tick")],
-                         ["an actor says: ONE", "an actor says: TWO", "2 lines, stopped"])
-
-    def test_embed_uv(self):
-        if not os.path.exists(built("examples", "embed_uv")):
-            self.skipTest("libuv is not here")
-        lines = self.start("embed_uv").end()
-        self.assertEqual(lines[-1], "stopped")
-        for who in ("libuv's timer: ", "an actor has heard of "):
-            self.assertEqual([line for line in lines if line.startswith(who)], [f"{who}{i + 1}" for i in range(3)])
-
     def test_supervisor(self):
         program = self.start("supervisor")
         self.assertEqual(program.end(), [
