@@ -31,7 +31,7 @@ def run_tests(build, names):
         listed = subprocess.run(["meson", "test", "-C", build, "--list", "--no-rebuild", *suite], check=True,
                                 text=True, capture_output=True).stdout
         names = [name for name in re.findall(r" / (\S+)$", listed, re.M) if name not in LONG]
-    env = dict(os.environ, CK_DEFAULT_TIMEOUT=os.environ.get("CK_DEFAULT_TIMEOUT", "120"))
+    env = dict(os.environ, CK_DEFAULT_TIMEOUT="300")  # seconds for one test: an emulator is slow
     processes = str(os.cpu_count() + 1)
     subprocess.run(["meson", "test", "-C", build, *suite, "-t", "6", "--num-processes", processes, *names], env=env,
                    check=False)
