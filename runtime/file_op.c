@@ -264,7 +264,10 @@ int wf_file_await(struct wf_file_wait *wait, int64_t deadline)
 int64_t wf_file_end(struct wf_file_wait *wait, void *buffer)
 {
     int64_t n = wait->op->result;
-    if (n > 0 && !wait->write) memcpy(buffer, wait->op->data, (size_t)n);
+    if (n > 0 && !wait->write) {
+        WF_ASSERT(buffer != NULL);
+        memcpy(buffer, wait->op->data, (size_t)n);
+    }
     (void)weft_event_close(wait->done); /* stale if it was the job's */
     close_wait(wait);
     return n;

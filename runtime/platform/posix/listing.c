@@ -35,6 +35,7 @@ int pf_listing_next(pf_listing *l, struct pf_entry *out)
 {
     for (;;) {
         errno = 0;
+        /* A listing is used by one thread at a time. NOLINTNEXTLINE(concurrency-mt-unsafe) */
         const struct dirent *e = readdir((DIR *)(void *)l);
         if (e == NULL) return errno == 0 ? 0 : pf_file_error(errno);
         size_t size = strlen(e->d_name) + 1;
