@@ -167,6 +167,20 @@ struct wf_owed {
     uint32_t count;
 };
 
+/* For the flight recorder: something that `a` does with an actor of any node, or with nobody. */
+static inline void wf_actor_record(const struct wf_actor *a, unsigned kind, weft_pid other, uint32_t value)
+{
+    struct wf_worker *w = a->task.worker;
+    unsigned far = other.node != ((weft_node *)w->set)->incarnation ? WF_RECORD_FAR : 0;
+    wf_worker_record(w, kind | far, a->id, other.actor, value);
+}
+
+/* See actors/send.c, note (1). */
+static inline bool wf_is_unrecorded(const struct wf_worker *w, weft_pid to)
+{
+    return to.node == ((weft_node *)w->set)->incarnation && wf_id_worker(to.actor) == w->unrecorded;
+}
+
 /* What a worker keeps: wf_worker.actors. */
 struct wf_actors {
     weft_node *node;

@@ -45,6 +45,7 @@ void wf_answer_came(struct wf_actor *a, weft_msg *m)
         wf_msg_free(a->task.worker, m);
         wf_answer_fails(a, place, error < 0 && error > INT16_MIN ? (int)error : WEFT_EFORMAT);
     } else {
+        wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
         wf_hold(a, m);
         place->answer = m;
         place->error = WEFT_OK;
@@ -84,7 +85,8 @@ static int await(struct wf_actor *self, int64_t deadline)
     if (!is_over(s)) {
         s->waiting = true;
         wf_patrol_add(self);
-        while (!is_over(s) && (rc = wf_task_wait(deadline, "an answer")) == WEFT_OK) {}
+        while (!is_over(s) && (rc = wf_task_wait_quietly(deadline, "an answer")) == WEFT_OK) {}
+        if (rc < 0) wf_actor_record(self, WEFT_RECORD_WAKE, weft_nobody(), (uint32_t)rc);
         wf_unlink(&s->on_calls);
     }
     self->asking = NULL;
@@ -298,6 +300,7 @@ int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
     weft_msg *answered = (weft_msg *)(uintptr_t)ask;
     answered->post.flags = WF_MSG_SEND; /* freeing it says nothing any more */
     if (wf_is_work(answered)) wf_member_let_go(self, answered);
+    if (!wf_is_unrecorded(w, ask->from)) wf_actor_record(self, WEFT_RECORD_SEND, ask->from, tag);
     return wf_send_signal(w, ask->from, m);
 }
 

@@ -321,6 +321,7 @@ static int take_signal(struct wf_actor *a, weft_msg *previous, weft_msg **out)
     *out = wf_lane_take_after(&a->signals, previous);
     WF_ASSERT(*out != NULL);
     if ((*out)->post.word == WEFT_TAG_SUBSCRIPTION) wf_subscription_told(wf_actors_of(a->task.worker), *out);
+    wf_actor_record(a, WEFT_RECORD_RECEIVE, (*out)->from, (*out)->post.word);
     wf_hold(a, *out);
     return WEFT_OK;
 }
@@ -348,6 +349,7 @@ static inline __attribute__((always_inline)) int receive(struct wf_actor *a, wef
 {
     a->gone++;
     if (WF_UNLIKELY(a->crowded)) wf_room_eighth_came(a, weight);
+    wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
     wf_hold(a, m);
     *out = m;
     return WEFT_OK;
@@ -369,8 +371,9 @@ static int wait_for_mail(struct wf_actor *a, int64_t deadline)
 {
     if (WF_UNLIKELY(a->crowded)) wf_room_came(a);
     a->task.wants_mail = true;
-    int rc = wf_task_wait(deadline, wf_waits_for_mail);
+    int rc = wf_task_wait_quietly(deadline, wf_waits_for_mail);
     a->task.wants_mail = false;
+    if (WF_UNLIKELY(rc < 0)) wf_actor_record(a, WEFT_RECORD_WAKE, weft_nobody(), (uint32_t)rc);
     return rc;
 }
 
@@ -427,6 +430,7 @@ static __attribute__((noinline)) int received_in_crowd(struct wf_actor *a, weft_
 {
     wf_hold(a, m);
     wf_room_eighth_came(a, weight);
+    wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
     *out = m;
     return WEFT_OK;
 }
@@ -462,6 +466,8 @@ int weft_recv(weft_msg **out, int64_t deadline)
     if (WF_UNLIKELY(a->crowded)) return received_in_crowd(a, m, weight, out);
     wf_hold(a, m);
     *out = m;
+    /* Not what was published to many here: that would fill the recorder with one publication. */
+    if (weight > 0) wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
     return WEFT_OK;
 }
 

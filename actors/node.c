@@ -36,6 +36,7 @@ static void end_turn(struct wf_worker *w)
 }
 
 static const struct wf_hooks hooks = {
+    .task_id_at = (ptrdiff_t)offsetof(struct wf_actor, id) - (ptrdiff_t)offsetof(struct wf_actor, task),
     .task_main = wf_actor_main,
     .task_done = wf_actor_done,
     .task_killed = wf_actor_killed,
@@ -74,6 +75,7 @@ static int check_options(const weft_node_options *o)
     if (o->actors_max > WF_SLAB_MAX) return refuse_option("actors_max", "at most 16,777,215");
     if (o->offload_threads < 0 || o->offload_threads > WF_OFFLOAD_THREADS_MAX)
         return refuse_option("offload_threads", "1 to 256");
+    if (o->record_events > WF_RECORD_EVENTS_MAX) return refuse_option("record_events", "at most 1048576");
     if (o->offload_queue < 0) return refuse_option("offload_queue", "not negative");
     if (o->send_timeout < 0 || o->grace < 0 || o->heartbeat < 0 || o->park_after < 0 || o->resume_window < 0)
         return refuse_option("send_timeout, grace, heartbeat, park_after, resume_window", "not negative");
@@ -115,6 +117,10 @@ static void fill_in(weft_node *n, const weft_node_options *o)
     if (o->embedded) n->workers.count = 1;
     n->workers.blocking_threads = (uint32_t)o->offload_threads;
     n->workers.blocking_queue = (uint32_t)o->offload_queue;
+    n->workers.record_sends = o->record_sends;
+    n->workers.record_events = o->record_events < 0    ? 0
+                               : o->record_events == 0 ? WF_RECORD_EVENTS
+                                                       : (uint32_t)o->record_events;
     n->workers.stack_bytes = o->stack_bytes == 0 ? WF_STACK_BYTES : o->stack_bytes;
 }
 

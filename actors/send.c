@@ -2,7 +2,9 @@
  * happens to those that reach nobody.
  *
  * Design notes.
- * (1) Same worker: found, checked and linked into the mailbox at once; no atomic operation.
+ * (1) Same worker: found, checked and linked into the mailbox at once; no atomic operation. The flight recorder
+ *     (runtime/record.h) does not see it, as what is received tells of it; with weft_node_options.record_sends no
+ *     message goes this way.
  * (2) Another worker: looked up there (a read of its first cache line), then put into this worker's outbox for it,
  *     which is handed over once a turn.
  * (3) Another node: encoded by the route, then freed; a large one is kept by the route, which sends its bytes from
@@ -223,7 +225,7 @@ static bool is_passed_on(const struct wf_actor *self, const weft_msg *m)
 /* The way of most messages: to an actor of the same worker that has room. */
 static inline bool send_at_once(struct wf_worker *w, weft_pid to, weft_msg *m)
 {
-    if (WF_UNLIKELY(to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->index)) return false;
+    if (WF_UNLIKELY(to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->unrecorded)) return false;
     struct wf_actor *a = wf_actor_find(w, to.actor);
     if (WF_UNLIKELY(a == NULL || wf_mailbox_full(a))) return false;
     m->to_actor = to.actor;
@@ -234,6 +236,7 @@ static inline bool send_at_once(struct wf_worker *w, weft_pid to, weft_msg *m)
 static __attribute__((noinline)) int send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
+    uint32_t tag = m->post.word;
     int rc = to.node != wf_node_of(w)->incarnation ? send_remote(self, to, m, deadline)
              : wf_id_worker(to.actor) == w->index  ? send_here(self, to, m, deadline)
                                                    : send_across(self, to, m, deadline);
@@ -242,7 +245,9 @@ static __attribute__((noinline)) int send_or_free(struct wf_actor *self, weft_pi
         if (m->post.flags == WF_MSG_CALL && is_passed_on(self, m))
             wf_refuse(w, m, rc == WEFT_ECANCELED ? WEFT_ENOREPLY : rc);
         else wf_msg_free(w, m);
+        return rc;
     }
+    wf_actor_record(self, WEFT_RECORD_SEND, to, tag);
     return rc;
 }
 

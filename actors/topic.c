@@ -380,6 +380,7 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     if (rc < 0) return rc;
     struct wf_body *body = body_of(self, topic, tag, data, size);
     if (body == NULL) return WEFT_ENOMEM;
+    wf_actor_record(self, WEFT_RECORD_SEND, weft_nobody(), tag);
     struct wf_tally *tally = NULL;
     if ((rc = prepare(self, body, retain, reach, &tally)) < 0) {
         wf_body_drop(NULL, body);

@@ -11,6 +11,7 @@
 /* ---- The verbs ------------------------------------------------------------------------------------------------- */
 int cli_run(const struct cli *c);
 int cli_ps(const struct cli *c);
+int cli_inspect(const struct cli *c);
 int cli_nodes(const struct cli *c);
 int cli_names(const struct cli *c);
 int cli_groups(const struct cli *c);

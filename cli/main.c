@@ -39,6 +39,19 @@ static const struct cli_verb verbs[] = {
      0,
      false,
      cli_ps},
+    {"inspect",
+     "[PID]",
+     "Shows what has happened in a node lately",
+     "With --record: the last events of its flight recorder, of all actors or of one (0.17.1): who started, sent,\n"
+     "received, waited, ended. Times are seconds before the last one. What is sent to an actor of the same worker "
+     "is\n"
+     "shown when it is received.",
+     "weft inspect --record --node a",
+     {CLI_RECORD, CLI_TRACE, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_END},
+     0,
+     1,
+     false,
+     cli_inspect},
     {"nodes",
      "",
      "Lists the nodes that a node knows, and how their links are",

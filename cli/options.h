@@ -37,7 +37,7 @@ struct cli {
     int64_t workers, tag, count, days;
     int64_t heartbeats_lost, wire, suspicion;
     int64_t drain, timeout, heartbeat, resume_window, probe; /* ns */
-    bool json, force, insecure, report;
+    bool json, force, insecure, report, record, trace;
     bool has_tag, has_count, has_drain, has_timeout, has_days; /* the value was given */
     int argc;                                                  /* words that are no options */
     const char *const *argv;
@@ -71,6 +71,8 @@ enum cli_option_id {
     CLI_TEXT,
     CLI_COUNT,
     CLI_REPORT,
+    CLI_RECORD,
+    CLI_TRACE,
     CLI_TIMEOUT,
     CLI_DIR,
     CLI_ROLE,

@@ -45,6 +45,7 @@
 #include <weft/offload.h>
 #include <weft/pool.h>
 #include <weft/resolve.h>
+#include <weft/record.h>
 #include <weft/stream.h>
 #include <weft/tls.h>
 #include <weft/topic.h>

@@ -1,5 +1,6 @@
 /* runtime/log.c -- one line per event, put together on the caller's stack and written at once. */
 #include "log.h"
+#include "worker.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -140,5 +141,6 @@ void wf_assert_failed(const char *condition, const char *file, int line)
     char text[512];
     int n = snprintf(text, sizeof text, "%s:%d: assertion failed: %s\n", file, line, condition);
     if (n > 0) pf_stderr(text, WF_MIN((size_t)n, sizeof text - 1));
+    wf_record_dump(wf_here, 64);
     abort();
 }

@@ -189,7 +189,7 @@ struct wf_task *wf_task_next(struct wf_worker *w)
 }
 
 /* Switches from the running task to the next one, or to the loop. Returns when the task is run again. */
-static inline void suspend(struct wf_worker *w, struct wf_task *t)
+static inline __attribute__((always_inline)) void suspend(struct wf_worker *w, struct wf_task *t)
 {
     struct wf_task *next = next_with_stack(w);
     if (next == t) {
@@ -306,7 +306,14 @@ void wf_task_start(struct wf_task *t)
     w->fresh_by = w->current;
 }
 
-static inline void wait_for_wake(struct wf_worker *w, struct wf_task *t, const char *what)
+static void record(struct wf_worker *w, const struct wf_task *t, weft_record_kind kind, const char *what, int result)
+{
+    const char *id = (const char *)t + w->set->hooks->task_id_at;
+    wf_worker_record(w, kind, *(const uint64_t *)(const void *)id, (uintptr_t)what, (uint32_t)result);
+}
+
+static inline __attribute__((always_inline)) void wait_for_wake(struct wf_worker *w, struct wf_task *t,
+                                                                const char *what)
 {
     t->state = WF_TASK_WAITING;
     t->waits_for = what;
@@ -327,16 +334,31 @@ static int wait_until(struct wf_worker *w, struct wf_task *t, int64_t deadline, 
     return WF_UNLIKELY(t->cancelled) ? WEFT_ECANCELED : WEFT_OK;
 }
 
-int wf_task_wait(int64_t deadline, const char *what)
+static inline __attribute__((always_inline)) int wait_for_any(struct wf_worker *w, struct wf_task *t,
+                                                              int64_t deadline, const char *what)
 {
-    struct wf_worker *w = wf_here;
-    struct wf_task *t = w->current;
     WF_ASSERT(t != NULL && t->state == WF_TASK_RUNNING);
     if (WF_UNLIKELY(t->cancelled)) return WEFT_ECANCELED;
     if (WF_UNLIKELY(t->bounded)) deadline = WF_MIN(deadline, w->set->hooks->task_latest(t));
     if (deadline != WEFT_FOREVER) return wait_until(w, t, deadline, what);
     wait_for_wake(w, t, what);
     return WF_UNLIKELY(t->cancelled) ? WEFT_ECANCELED : WEFT_OK;
+}
+
+int wf_task_wait(int64_t deadline, const char *what)
+{
+    struct wf_worker *w = wf_here;
+    struct wf_task *t = w->current;
+    record(w, t, WEFT_RECORD_WAIT, what, 0);
+    int rc = wait_for_any(w, t, deadline, what);
+    record(w, t, WEFT_RECORD_WAKE, NULL, rc);
+    return rc;
+}
+
+int wf_task_wait_quietly(int64_t deadline, const char *what)
+{
+    struct wf_worker *w = wf_here;
+    return wait_for_any(w, w->current, deadline, what);
 }
 
 void wf_task_start_stackless(struct wf_task *t)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DUMPED = 64 };     /* events shown after a fault */
 enum { TRIM_TURNS = 16 }; /* after which a busy worker, too, sees to free stacks */
 
 _Thread_local struct wf_worker *wf_here __attribute__((tls_model("initial-exec")));
@@ -245,8 +246,12 @@ static bool report_fault(const void *address)
                      "weft: %s used the stack of %s, which waits and is parked; to share it, give that one "
                      "weft_spawn_options.shares_stack\n",
                      who, whose);
-    else return false;
+    else {
+        wf_record_dump(w, DUMPED);
+        return false;
+    }
     pf_stderr(line, (size_t)WF_MIN(n, (int)sizeof line - 1));
+    wf_record_dump(w, DUMPED);
     abort();
 }
 
@@ -282,6 +287,7 @@ static void worker_destroy(struct wf_worker *w)
     wf_stack_arena_destroy(w->stacks);
     wf_pool_finish(&w->pool);
     wf_heap_finish(&w->timers);
+    wf_recorder_finish(&w->recorder);
     pf_aligned_free(w);
 }
 
@@ -293,6 +299,7 @@ static int worker_create(struct wf_workers *set, uint32_t index)
     set->at[index] = w;
     w->set = set;
     w->index = index;
+    w->unrecorded = set->record_sends ? UINT32_MAX : index;
     w->idle_gap = 100 * WF_LOOK;
     for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) wf_list_init(&w->room[i]);
     wf_list_init(&w->children);
@@ -302,6 +309,7 @@ static int worker_create(struct wf_workers *set, uint32_t index)
     int rc = w->outbox == NULL ? WEFT_ENOMEM : wf_stack_arena_create(&w->stacks);
     if (rc == WEFT_OK) rc = set->env->poller_create(set->env, &w->poller);
     if (rc == WEFT_OK) rc = wf_sources_init(w);
+    if (rc == WEFT_OK) rc = wf_recorder_init(&w->recorder, set->record_events);
     return rc;
 }
 

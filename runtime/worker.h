@@ -30,6 +30,7 @@
 #include "list.h"
 #include "platform.h"
 #include "pool.h"
+#include "record.h"
 #include "slab.h"
 
 struct wf_worker;
@@ -137,6 +138,7 @@ struct wf_owned {
 
 /* ---- What the layer above registers ---------------------------------------------------------------------------- */
 struct wf_hooks {
+    ptrdiff_t task_id_at; /* where the uint64_t lies that tells a task from others, from the task: for records */
     enum wf_turn (*task_main)(struct wf_task *t); /* on the task's stack; called again after the latter two */
     void (*task_done)(struct wf_task *t);         /* the last touch: may free the task */
     void (*task_killed)(struct wf_task *t) __attribute__((noreturn)); /* on its stack: end it by wf_task_exit */
@@ -200,7 +202,9 @@ struct wf_worker {
     uint64_t lent_in;             /* in this run of a task; */
     struct wf_worker *lent_to;    /* to whom, NULL: nobody */
     int64_t now;                  /* clock at the beginning of this turn */
-    int64_t last_poll;            /* busy workers look at the poller every WF_POLL_GAP */
+    struct wf_recorder recorder;
+    uint32_t unrecorded; /* actors/send.c: `index`, or UINT32_MAX: every send is recorded */
+    int64_t last_poll;   /* busy workers look at the poller every WF_POLL_GAP */
     uint64_t turn;
     struct wf_heap timers;
     struct wf_pool pool;
@@ -239,9 +243,11 @@ struct wf_workers {
     uint32_t turn_budget; /* tasks run per turn; 0: WF_TURN_BUDGET */
     size_t stack_bytes;
     uint32_t blocking_threads, blocking_queue; /* bounds of `offload`; 0: the defaults */
-    struct wf_offload *offload;                /* threads for blocking functions, see offload.h */
-    _Atomic uint32_t files_under_way;          /* overlapped operations, see file.h; */
-    _Atomic bool files_draining;               /* a worker has ended and waits for their end */
+    uint32_t record_events;                    /* of each worker's recorder; 0: none */
+    bool record_sends;
+    struct wf_offload *offload;       /* threads for blocking functions, see offload.h */
+    _Atomic uint32_t files_under_way; /* overlapped operations, see file.h; */
+    _Atomic bool files_draining;      /* a worker has ended and waits for their end */
     struct wf_worker *at[WF_WORKERS_MAX];
 };
 
@@ -264,6 +270,14 @@ bool wf_worker_is_at_rest(const struct wf_worker *w);
 static inline struct wf_task *wf_task_self(void)
 {
     return wf_here == NULL ? NULL : wf_here->current;
+}
+
+/* Writes the last `most` events of a worker to standard error, as a fault handler may. NULL is fine. */
+void wf_record_dump(struct wf_worker *w, uint64_t most);
+
+static inline void wf_worker_record(struct wf_worker *w, unsigned kind, uint64_t who, uint64_t other, uint32_t value)
+{
+    wf_record_put(&w->recorder, w->now, kind, who, other, value);
 }
 
 /* One turn of the loop; sleeps at step 5 until `deadline` at most. For tests and embedding; threads run it for
@@ -328,6 +342,8 @@ static inline void wf_task_wake(struct wf_task *t)
 /* The running task waits for a wake. 0: woken (look whether it is what you wait for); WEFT_ETIMEDOUT; WEFT_ECANCELED,
  * at once if it was cancelled before. Deadline WEFT_NOW: WEFT_ETIMEDOUT at once. `what` is static text for people. */
 int wf_task_wait(int64_t deadline, const char *what);
+/* The same without a record: what it waits for leaves one. */
+int wf_task_wait_quietly(int64_t deadline, const char *what);
 /* Ends every waiting call: returns `result`, or, if the running task was killed, does not return. */
 int64_t wf_task_settle(int64_t result);
 /* The running task goes to the end of the queue. */

@@ -9,6 +9,8 @@
 
 struct answer {
     const struct wf_transport *t;
+    const struct weft_record *records;
+    size_t record_count;
     const struct wf_actor_info *actors;
     size_t actor_count;
 };
@@ -41,6 +43,24 @@ static void put_ps(weft_writer *w, const struct answer *a)
         weft_put_uint(w, info->received);
         weft_put_uint(w, info->dropped);
         weft_put_uint(w, info->stack_most);
+    }
+}
+
+static void put_record(weft_writer *w, const struct answer *a)
+{
+    char pid[WEFT_PID_TEXT];
+    weft_put_array(w, (uint32_t)a->record_count);
+    for (size_t i = 0; i < a->record_count; i++) {
+        const struct weft_record *r = &a->records[i];
+        weft_put_array(w, 8);
+        weft_put_int(w, r->at);
+        weft_put_int(w, r->worker);
+        weft_put_uint(w, r->number);
+        weft_put_uint(w, r->kind);
+        put_text(w, weft_pid_format(r->actor, pid));
+        put_text(w, r->other.actor == 0 ? "" : weft_pid_format(r->other, pid));
+        weft_put_int(w, r->value);
+        put_text(w, r->what);
     }
 }
 
@@ -329,6 +349,20 @@ static void on_report(weft_msg *ask)
     weft_msg_free(ask);
 }
 
+static void on_record(struct answer *a, const weft_msg *ask)
+{
+    struct weft_record *all;
+    int64_t count = weft_record_read(a->t->node, &all);
+    if (count < 0) {
+        say_error(ask, weft_strerror((int)count));
+        return;
+    }
+    a->records = all;
+    a->record_count = (size_t)count;
+    answer(ask, put_record, a);
+    free(all);
+}
+
 static void handle(struct wf_transport *t, const weft_msg *ask)
 {
     struct answer a = {.t = t};
@@ -346,6 +380,7 @@ static void handle(struct wf_transport *t, const weft_msg *ask)
         free(actors);
         return;
     }
+    case WF_CONTROL_RECORD: on_record(&a, ask); return;
     case WF_CONTROL_NODES: answer(ask, put_nodes, &a); return;
     case WF_CONTROL_NAMES: answer(ask, put_names, &a); return;
     case WF_CONTROL_GROUPS: answer(ask, put_groups, &a); return;

@@ -14,6 +14,9 @@
  *   NAMES      Body empty. Answer: array of arrays [name, pid text, node, global, holds]: all registered names that
  *              the node knows; of a global name that two nodes have, one holds.
  *   GROUPS     Body empty. Answer: array of arrays [group, pid text of a member, node].
+ *   RECORD     Body empty. Answer: array of arrays [ns, worker, number, kind, pid text, other's pid text or "",
+ *   value,
+ *              what]: weft_record_read, the time as it was then on the node's clock.
  *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches
  *              (wf_transport_watch).
  *   PUBLISH    Body: array [topic, tag, body]. The node publishes it, to its own actors and to the other nodes.
@@ -39,6 +42,7 @@ enum {
     WF_CONTROL_NEWS = 8,
     WF_CONTROL_NAMES = 9,
     WF_CONTROL_GROUPS = 10,
+    WF_CONTROL_RECORD = 11,
 };
 
 /* `what`: WF_NOTIFY_FATAL: this node cannot be part of the cluster (its name is taken), or is to end in a minority;

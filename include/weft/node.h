@@ -68,6 +68,10 @@ typedef struct {
     int64_t park_after;
     int offload_threads; /* for blocking functions (weft_offload); default 4, at most 256 */
     int offload_queue;   /* functions that wait for one of them before actors wait; default 1024 */
+    /* Events that each worker keeps (weft/record.h), rounded up to a power of two, 32 bytes each; default 2048, at
+     * most 1,048,576; < 0: none. */
+    int record_events;
+    bool record_sends; /* also each message sent to an actor of the same worker: it costs a tenth more */
     /* of tcp:// URLs: "tcp", sockets of the workers' own loops; "nng", the library that carries all other URLs.
      * Default "tcp". The bytes are the same: nodes with one link with nodes with the other. */
     const char *carrier;

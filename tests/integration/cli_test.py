@@ -45,6 +45,12 @@ class Verbs(Cli):
         actors = [json.loads(line) for line in self.weft("ps", "--node", "a", "--json")[0].splitlines()]
         self.assertIn(("echo", "waiting", "mailbox"), [(a["name"], a["state"], a["waits_for"]) for a in actors])
         self.assertIn("echo", self.weft("ps", "--node", "a")[0])
+        lines = self.weft("inspect", "--record", "--node", "a", "--json")[0].splitlines()
+        events = [json.loads(line) for line in lines]
+        self.assertIn("receive", {event["event"] for event in events})
+        actor = events[-1]["actor"]
+        self.assertIn(actor.split("@")[0], self.weft("inspect", actor, "--record", "--node", "a")[0])
+        json.loads(self.weft("inspect", "--trace", "--node", "a")[0])
 
     def test_call_and_send(self):
         a = self.node("a", "echo")
@@ -190,6 +196,7 @@ class Mistakes(Cli):
         self.says(2, "one word too many", "ps", "a")
         self.says(2, "a number from 1 to 64", "run", "x.so", "--workers", "0")
         self.says(2, "seconds", "ps", "--timeout", "soon")
+        self.says(2, "--record shows", "inspect")
 
     def test_modules(self):
         folder = self.cluster.folder.name
