@@ -13,9 +13,11 @@ int wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max)
     memset(s, 0, sizeof *s);
     s->item_bytes = (item_bytes + 15) / 16 * 16;
     s->used_max = max;
-    s->chunks_max = (max - 1) / WF_SLAB_CHUNK + 1;
-    s->chunks = calloc(s->chunks_max, sizeof *s->chunks);
-    return s->chunks == NULL ? WEFT_ENOMEM : WEFT_OK;
+    const uint32_t chunks = (max - 1) / WF_SLAB_CHUNK + 1;
+    s->chunks = calloc(chunks, sizeof *s->chunks);
+    if (s->chunks == NULL) return WEFT_ENOMEM; /* it has no slots, and may be looked through and finished */
+    s->chunks_max = chunks;
+    return WEFT_OK;
 }
 
 void wf_slab_finish(struct wf_slab *s)
