@@ -52,6 +52,7 @@ exe_wrapper = '$folder/run'
 pkg_config_libdir = '$deps/lib/pkgconfig'
 cmake_toolchain_file = '$folder/toolchain.cmake'
 needs_exe_wrapper = true
+runner = '$folder/run'
 
 [built-in options]
 prefer_static = true

@@ -9,6 +9,7 @@
 #include "base.h"
 
 #include <poll.h>
+#include <pthread.h>
 
 enum { NODES_MAX = 8, PAIRS_MAX = 64 };
 

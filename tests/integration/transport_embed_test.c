@@ -1,4 +1,6 @@
 /* tests/integration/transport_embed_test.c -- nodes without a thread, turned by a poll() loop of this file. */
+#include <pthread.h>
+
 #include "transport_harness.h"
 
 #include <poll.h>

@@ -3,58 +3,60 @@
 #define TRANSPORT_HARNESS_H
 
 #include <check.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <weft.h>
 
+#include "platform.h"
 #include "../suite.h"
 
 /* Lines that actors say; the test waits for the ones it needs. */
-static pthread_mutex_t said_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t said_more = PTHREAD_COND_INITIALIZER;
+static pf_mutex *said_lock;
+static pf_cond *said_more;
 enum { SAID_MAX = 1024 };
 static char said[SAID_MAX][200];
 static int said_count;
+
+__attribute__((constructor)) static void said_init(void)
+{
+    if (pf_mutex_create(&said_lock) < 0 || pf_cond_create(&said_more) < 0) abort();
+}
 
 __attribute__((format(printf, 1, 2), unused)) static void say(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    pthread_mutex_lock(&said_lock);
+    pf_mutex_lock(said_lock);
     if (said_count == SAID_MAX) { /* a line that is dropped would be one that nobody said */
         fprintf(stderr, "more than %d lines are said\n", SAID_MAX);
         abort();
     }
     vsnprintf(said[said_count++], sizeof said[0], format, args);
-    pthread_cond_broadcast(&said_more);
-    pthread_mutex_unlock(&said_lock);
+    pf_cond_broadcast(said_more);
+    pf_mutex_unlock(said_lock);
     va_end(args);
 }
 
 /* How often a line that begins so was said; waits until it is at least `least` times, 20 s at most. */
 __attribute__((unused)) static int heard(const char *start, int least)
 {
-    struct timespec by;
-    clock_gettime(CLOCK_REALTIME, &by);
-    by.tv_sec += 20;
+    int64_t by = weft_after(WEFT_SEC(20));
     int count, late = 0;
-    pthread_mutex_lock(&said_lock);
+    pf_mutex_lock(said_lock);
     for (;;) {
         count = 0;
         for (int i = 0; i < said_count; i++) count += strncmp(said[i], start, strlen(start)) == 0;
         if (count >= least || late != 0) break;
-        late = pthread_cond_timedwait(&said_more, &said_lock, &by);
+        late = pf_cond_wait(said_more, said_lock, by);
     }
     if (count < least) {
         fprintf(stderr, "waited in vain for %d x \"%s\"; heard:\n", least, start);
         for (int i = 0; i < said_count; i++) fprintf(stderr, "  %s\n", said[i]);
     }
-    pthread_mutex_unlock(&said_lock);
+    pf_mutex_unlock(said_lock);
     return count;
 }
 
@@ -62,19 +64,19 @@ __attribute__((unused)) static int heard(const char *start, int least)
 __attribute__((unused)) static int place_of(const char *line)
 {
     int at = 0;
-    pthread_mutex_lock(&said_lock);
+    pf_mutex_lock(said_lock);
     while (at < said_count && strcmp(said[at], line) != 0) at++;
     bool found = at < said_count;
-    pthread_mutex_unlock(&said_lock);
+    pf_mutex_unlock(said_lock);
     if (!found) ck_abort_msg("not heard: %s", line);
     return at;
 }
 
 __attribute__((unused)) static void forget_all(void)
 {
-    pthread_mutex_lock(&said_lock);
+    pf_mutex_lock(said_lock);
     said_count = 0;
-    pthread_mutex_unlock(&said_lock);
+    pf_mutex_unlock(said_lock);
 }
 
 #define HEAR(start) ck_assert_int_ge(heard(start, 1), 1)

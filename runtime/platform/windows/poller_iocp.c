@@ -9,11 +9,13 @@
  *     out of the port: a registration that is removed cancels them and is freed when the last has.
  * (3) Registrations are found by handle in a table under a lock; wait takes it once a batch.
  * (4) A wake is a packet of its own. Between two waits one is enough: `woken` says that it is on its way.
- * (5) Timeouts are milliseconds of a coarse clock: rounded up, and asked for again if they were early. */
+ * (5) Ending a connection on this side completes nothing by itself: pf_abort looks for who waits in all pollers.
+ * (6) Timeouts are milliseconds of a coarse clock: rounded up, and asked for again if they were early. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "port.h"
+#include "socket.h"
 /* after windows.h */
 #include <mswsock.h>
 #include <winternl.h>
@@ -60,10 +62,12 @@ struct registration {
     SOCKET socket; /* as the driver knows it */
     uint64_t tag;
     bool removed;
+    bool aborted;             /* see pf_abort */
     struct operation side[2]; /* [for_write] */
 };
 
 struct pf_poller {
+    struct pf_poller *next; /* all there are, under all_lock */
     HANDLE port;
     HANDLE driver;
     _Atomic bool woken;
@@ -74,6 +78,9 @@ struct pf_poller {
     size_t under_way; /* operations */
     OVERLAPPED_ENTRY entries[BATCH];
 };
+
+static SRWLOCK all_lock = SRWLOCK_INIT;
+static struct pf_poller *all;
 
 static int open_driver(struct pf_poller *p)
 {
@@ -109,6 +116,10 @@ int pf_native_poller_create(struct pf_env *env, struct pf_poller **out)
         goto no_port;
     }
     if ((rc = open_driver(p)) < 0) goto no_driver;
+    AcquireSRWLockExclusive(&all_lock);
+    p->next = all;
+    all = p;
+    ReleaseSRWLockExclusive(&all_lock);
     *out = p;
     return WEFT_OK;
 no_driver:
@@ -167,6 +178,13 @@ static void free_if_over(struct registration *r)
 
 static int ask(struct pf_poller *p, struct operation *o)
 {
+    if (o->of->aborted) {
+        o->status.Status = STATUS_CANCELLED_POLL;
+        if (!PostQueuedCompletionStatus(p->port, 0, PF_KEY_POLL, (OVERLAPPED *)(void *)o)) return WEFT_ENOMEM;
+        o->under_way = true;
+        p->under_way++;
+        return WEFT_OK;
+    }
     ULONG events = AFD_BROKEN | (o->for_write ? (ULONG)AFD_SEND : (ULONG)(AFD_RECEIVE | AFD_ACCEPT | AFD_DISCONNECT));
     o->poll = (struct afd_poll){.count = 1, .handle = (HANDLE)o->of->socket, .events = events};
     o->poll.timeout.QuadPart = INT64_MAX;
@@ -185,9 +203,9 @@ static int ask(struct pf_poller *p, struct operation *o)
 static int innermost(pf_handle h, SOCKET *out)
 {
     DWORD size = 0;
+    if (!pf_is_open(h)) return WEFT_ECLOSED;
     if (WSAIoctl((SOCKET)h, SIO_BASE_HANDLE, NULL, 0, out, sizeof *out, &size, NULL, NULL) == 0) return WEFT_OK;
-    if (WSAGetLastError() != WSAENOTSOCK) return pf_error(WSAGetLastError());
-    return GetFileType((HANDLE)h) == FILE_TYPE_UNKNOWN ? WEFT_ECLOSED : WEFT_EINVAL;
+    return WSAGetLastError() == WSAENOTSOCK ? WEFT_EINVAL : pf_socket_error();
 }
 
 int pf_native_poller_add(struct pf_poller *p, pf_handle h, uint64_t tag)
@@ -239,6 +257,23 @@ int pf_native_poller_arm(struct pf_poller *p, pf_handle h, uint64_t tag, bool fo
     return rc;
 }
 
+void pf_abort(pf_handle h)
+{
+    (void)shutdown((SOCKET)h, SD_BOTH);
+    /* Which is news for the other side only: those who wait on this one must hear of it, too. */
+    AcquireSRWLockShared(&all_lock);
+    for (struct pf_poller *p = all; p != NULL; p = p->next) {
+        AcquireSRWLockExclusive(&p->lock);
+        struct registration *r = *place_of(p, h);
+        for (int i = 0; r != NULL && i < 2; i++) {
+            r->aborted = true;
+            cancel(p, &r->side[i]);
+        }
+        ReleaseSRWLockExclusive(&p->lock);
+    }
+    ReleaseSRWLockShared(&all_lock);
+}
+
 /* Whether there is anything to report. */
 static bool complete(struct pf_poller *p, struct operation *o, struct pf_ready *out)
 {
@@ -253,7 +288,7 @@ static bool complete(struct pf_poller *p, struct operation *o, struct pf_ready *
         .writable = (events & AFD_SEND) != 0 || broken,
         .hangup = ended || broken,
     };
-    bool wanted = !r->removed && o->status.Status != STATUS_CANCELLED_POLL;
+    bool wanted = !r->removed && (o->status.Status != STATUS_CANCELLED_POLL || r->aborted);
     free_if_over(r);
     return wanted;
 }
@@ -309,6 +344,11 @@ void pf_native_poller_destroy(struct pf_poller *p)
 {
     struct pf_ready ignored[BATCH];
     if (p == NULL) return;
+    AcquireSRWLockExclusive(&all_lock);
+    struct pf_poller **at = &all;
+    while (*at != p) at = &(*at)->next;
+    *at = p->next;
+    ReleaseSRWLockExclusive(&all_lock);
     for (size_t i = 0; i < p->bucket_count; i++) {
         while (p->bucket[i] != NULL) pf_native_poller_remove(p, p->bucket[i]->handle);
     }

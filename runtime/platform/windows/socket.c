@@ -160,11 +160,6 @@ int pf_shutdown(pf_handle h)
     return shutdown((SOCKET)h, SD_SEND) == 0 ? WEFT_OK : pf_socket_error();
 }
 
-void pf_abort(pf_handle h)
-{
-    (void)shutdown((SOCKET)h, SD_BOTH);
-}
-
 void pf_close(pf_handle h)
 {
     if (h != PF_NO_HANDLE) (void)closesocket((SOCKET)h);

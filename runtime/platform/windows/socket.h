@@ -31,9 +31,17 @@ static inline bool pf_is_internet(const union pf_any_address *a)
     return a->head.sa_family == AF_INET || a->head.sa_family == AF_INET6;
 }
 
+/* What is no socket was closed: that other handles come here is prevented where they come in. */
 static inline int pf_socket_error(void)
 {
-    return pf_error(WSAGetLastError());
+    return WSAGetLastError() == WSAENOTSOCK ? WEFT_ECLOSED : pf_error(WSAGetLastError());
+}
+
+/* Whether any handle has this number. */
+static inline bool pf_is_open(pf_handle h)
+{
+    DWORD flags;
+    return h != PF_NO_HANDLE && GetHandleInformation((HANDLE)h, &flags);
 }
 
 /* Non-blocking, and not inherited by children. */

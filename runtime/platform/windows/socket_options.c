@@ -94,7 +94,7 @@ int pf_adopt(pf_handle h)
 {
     int type = 0, rc = get((SOCKET)h, SOL_SOCKET, SO_TYPE, &type, sizeof type);
     struct pf_address peer;
-    if (rc < 0) return rc;
+    if (rc < 0) return pf_is_open(h) ? WEFT_EINVAL : rc;
     if (type != SOCK_STREAM || pf_peer_address(h, &peer) != WEFT_OK) return WEFT_EINVAL;
     pf_make_ours((SOCKET)h);
     return WEFT_OK;
