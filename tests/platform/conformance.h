@@ -10,7 +10,6 @@
 #define WF_CONFORMANCE_H
 
 #include <check.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "platform.h"
@@ -226,14 +225,12 @@ static inline void close_pair(struct end *pair)
 }
 
 /* Adds the tests to a case for each environment, `end` after each of them. */
-static inline void add_cases(Suite *suite, const char *name, const TTest *const *tests, size_t count)
+static inline void add_cases(Suite *suite, const TTest *const *tests, size_t count)
 {
     static void (*const BEGIN[])(void) = {begin_native, begin_simulated};
     static const char *const NAMES[] = {"native", "simulated"};
     for (size_t i = 0; i < WF_COUNT(BEGIN); i++) {
-        char text[64];
-        snprintf(text, sizeof text, "%s, %s", name, NAMES[i]);
-        TCase *c = tcase_create(text);
+        TCase *c = tcase_create(NAMES[i]); /* which keeps the pointer */
         tcase_set_timeout(c, 60);
         tcase_add_checked_fixture(c, BEGIN[i], end);
         for (size_t k = 0; k < count; k++) tcase_add_test(c, tests[k]);

@@ -461,7 +461,7 @@ int main(void)
         registration_changes_during_waits,
     };
     Suite *suite = suite_create("conformance: poller");
-    add_cases(suite, "streams", streams, WF_COUNT(streams));
-    add_cases(suite, "registration", registration, WF_COUNT(registration));
+    add_cases(suite, streams, WF_COUNT(streams));
+    add_cases(suite, registration, WF_COUNT(registration));
     return run_suite(suite);
 }

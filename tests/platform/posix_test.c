@@ -229,6 +229,6 @@ int main(void)
         a_signal_handler_may_wake,           a_signal_that_hits_a_wait_is_never_slept_over,
     };
     Suite *suite = suite_create("conformance: Unix");
-    add_cases(suite, "Unix", tests, WF_COUNT(tests));
+    add_cases(suite, tests, WF_COUNT(tests));
     return run_suite(suite);
 }

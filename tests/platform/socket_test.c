@@ -237,6 +237,6 @@ int main(void)
         closed_handles_say_so,
     };
     Suite *suite = suite_create("conformance: sockets");
-    add_cases(suite, "sockets", tests, WF_COUNT(tests));
+    add_cases(suite, tests, WF_COUNT(tests));
     return run_suite(suite);
 }

@@ -227,6 +227,6 @@ int main(void)
         the_handle_is_readable_while_wait_would_not_block,
     };
     Suite *suite = suite_create("conformance: wakes and deadlines");
-    add_cases(suite, "wakes and deadlines", tests, WF_COUNT(tests));
+    add_cases(suite, tests, WF_COUNT(tests));
     return run_suite(suite);
 }
