@@ -3,15 +3,7 @@
  *
  * Frame of a suspended context, from its stack pointer upwards: x19 ... x30, d8 ... d15; 160 bytes.
  * pf_context_parked is where every suspended context stands, for debuggers. */
-    .text
-
-    .macro begin name
-    .globl \name
-    .hidden \name
-    .type \name, %function
-    .balign 16
-\name:
-    .endm
+#include "context_asm.inc"
 
 /* void pf_context_switch(void **save, void *load) */
     begin pf_context_switch
@@ -43,9 +35,7 @@
     mov x9, sp
     str x9, [x0]
     mov sp, x1
-    .globl pf_context_parked
-    .hidden pf_context_parked
-pf_context_parked:
+PARKED:
     ldp x19, x20, [sp, #0]
     ldp x21, x22, [sp, #16]
     ldp x23, x24, [sp, #32]
@@ -72,16 +62,16 @@ pf_context_parked:
     .cfi_restore x30
     br x30
     .cfi_endproc
-    .size pf_context_switch, . - pf_context_switch
+    end pf_context_switch
 
 /* void pf_context_jump(void *load) */
     begin pf_context_jump
     .cfi_startproc
     .cfi_undefined x30
     mov sp, x0
-    b pf_context_parked
+    b PARKED
     .cfi_endproc
-    .size pf_context_jump, . - pf_context_jump
+    end pf_context_jump
 
 /* The first thing a context runs: entry in x19, its argument in x20. */
     begin pf_context_start
@@ -92,7 +82,7 @@ pf_context_parked:
     blr x19
     brk #1
     .cfi_endproc
-    .size pf_context_start, . - pf_context_start
+    end pf_context_start
 
 /* void *pf_context_make(char *top, void (*entry)(void *), void *arg) */
     begin pf_context_make
@@ -103,7 +93,7 @@ pf_context_parked:
     stp xzr, xzr, [x0, #32]
     stp xzr, xzr, [x0, #48]
     stp xzr, xzr, [x0, #64]
-    adr x3, pf_context_start
+    adr x3, HERE(pf_context_start)
     stp xzr, x3, [x0, #80]
     stp xzr, xzr, [x0, #96]
     stp xzr, xzr, [x0, #112]
@@ -111,6 +101,4 @@ pf_context_parked:
     stp xzr, xzr, [x0, #144]
     ret
     .cfi_endproc
-    .size pf_context_make, . - pf_context_make
-
-    .section .note.GNU-stack, "", %progbits
+    end pf_context_make

@@ -5,15 +5,7 @@
  * pf_context_parked is where every suspended context stands, with the unwind information that fits: a debugger that
  * sets its stack pointer to the saved one and its program counter to pf_context_parked sees the coroutine's
  * backtrace. */
-    .text
-
-    .macro begin name
-    .globl \name
-    .hidden \name
-    .type \name, @function
-    .balign 16
-\name:
-    .endm
+#include "context_asm.inc"
 
 /* void pf_context_switch(void **save, void *load) */
     begin pf_context_switch
@@ -38,9 +30,7 @@
     .cfi_rel_offset %r15, 0
     movq %rsp, (%rdi)
     movq %rsi, %rsp
-    .globl pf_context_parked
-    .hidden pf_context_parked
-pf_context_parked:
+PARKED:
     popq %r15
     .cfi_adjust_cfa_offset -8
     .cfi_restore %r15
@@ -61,16 +51,16 @@ pf_context_parked:
     .cfi_restore %rbp
     ret
     .cfi_endproc
-    .size pf_context_switch, . - pf_context_switch
+    end pf_context_switch
 
 /* void pf_context_jump(void *load) */
     begin pf_context_jump
     .cfi_startproc
     .cfi_undefined %rip
     movq %rdi, %rsp
-    jmp pf_context_parked
+    jmp PARKED
     .cfi_endproc
-    .size pf_context_jump, . - pf_context_jump
+    end pf_context_jump
 
 /* The first thing a context runs: entry in r12, its argument in r13. The undefined return address ends a backtrace
  * here, the zero frame pointer does it for those who follow frame pointers. */
@@ -82,14 +72,14 @@ pf_context_parked:
     callq *%r12
     ud2
     .cfi_endproc
-    .size pf_context_start, . - pf_context_start
+    end pf_context_start
 
 /* void *pf_context_make(char *top, void (*entry)(void *), void *arg): 72 = 7 words, and 16 so that rsp is aligned
  * at the call. */
     begin pf_context_make
     .cfi_startproc
     leaq -72(%rdi), %rax
-    leaq pf_context_start(%rip), %rcx
+    leaq HERE(pf_context_start)(%rip), %rcx
     movq $0, 0(%rax)
     movq $0, 8(%rax)
     movq %rdx, 16(%rax)
@@ -101,6 +91,4 @@ pf_context_parked:
     movq $0, 64(%rax)
     ret
     .cfi_endproc
-    .size pf_context_make, . - pf_context_make
-
-    .section .note.GNU-stack, "", @progbits
+    end pf_context_make

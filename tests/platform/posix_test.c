@@ -152,10 +152,29 @@ START_TEST(the_alarm_makes_the_handle_readable)
 }
 END_TEST
 
+/* Also where no other loop could wait for the handle. */
+START_TEST(the_alarm_ends_a_wait)
+{
+    struct pf_ready r[4];
+    if (env->poller_alarm(poller, WEFT_FOREVER) == WEFT_ENOTSUP) return;
+    static const int64_t SPANS[] = {0, WEFT_MS(2), WEFT_US(700)};
+    for (size_t i = 0; i < WF_COUNT(SPANS); i++) {
+        int64_t at = env->now(env) + SPANS[i];
+        ck_assert_int_eq(env->poller_alarm(poller, at + WEFT_SEC(1000)), WEFT_OK);
+        ck_assert_int_eq(env->poller_alarm(poller, at), WEFT_OK);
+        ck_assert_int_eq(env->poller_wait(poller, r, 4, WEFT_FOREVER), 0);
+        ck_assert_int_ge(env->now(env), at);
+        int64_t deadline = env->now(env) + WEFT_MS(2);
+        ck_assert_int_eq(env->poller_wait(poller, r, 4, deadline), 0); /* once */
+        ck_assert_int_ge(env->now(env), deadline);
+    }
+}
+END_TEST
+
 START_TEST(an_alarm_does_not_hide_what_is_ready)
 {
     struct end pair[2];
-    if (!has_alarm()) return;
+    if (env->poller_alarm(poller, WEFT_FOREVER) == WEFT_ENOTSUP) return;
     make_unix_pair(pair);
     ck_assert_int_eq(env->poller_alarm(poller, WEFT_NOW), WEFT_OK);
     await_hint(&seen[0].writable);
@@ -223,10 +242,15 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        unix_sockets_tell_data_room_and_end, a_broken_unix_socket_is_ready_for_everything,
-        pipes_tell_data_room_and_end,        files_are_always_ready,
-        the_alarm_makes_the_handle_readable, an_alarm_does_not_hide_what_is_ready,
-        a_signal_handler_may_wake,           a_signal_that_hits_a_wait_is_never_slept_over,
+        unix_sockets_tell_data_room_and_end,
+        a_broken_unix_socket_is_ready_for_everything,
+        pipes_tell_data_room_and_end,
+        files_are_always_ready,
+        the_alarm_makes_the_handle_readable,
+        the_alarm_ends_a_wait,
+        an_alarm_does_not_hide_what_is_ready,
+        a_signal_handler_may_wake,
+        a_signal_that_hits_a_wait_is_never_slept_over,
     };
     Suite *suite = suite_create("conformance: Unix");
     add_cases(suite, tests, WF_COUNT(tests));

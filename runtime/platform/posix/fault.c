@@ -34,14 +34,15 @@ void *pf_signal_stack_add(void)
 void pf_signal_stack_drop(void *memory)
 {
     if (memory == NULL) return;
-    stack_t none = {.ss_flags = SS_DISABLE};
+    stack_t none = {.ss_flags = SS_DISABLE, .ss_size = SIGNAL_STACK_BYTES}; /* macOS looks at the size all the same */
     WF_ASSERT(sigaltstack(&none, NULL) == 0);
     free(memory);
 }
 
 static void on_fault(int signal_number, siginfo_t *info, void *context)
 {
-    bool sent = info->si_code <= 0; /* by kill(), not by an access */
+    /* By kill(), not by an access: not positive on Linux, SI_USER (0x10001) and above on BSD and macOS. */
+    bool sent = info->si_code <= 0 || info->si_code > 0x10000;
     if (!sent && atomic_load(&reporter)(info->si_addr)) _exit(128 + signal_number);
     const struct sigaction *before = signal_number == SIGBUS ? &before_bus : &before_segv;
     if ((before->sa_flags & SA_SIGINFO) != 0) {

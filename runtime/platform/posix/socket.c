@@ -17,7 +17,7 @@ enum { SLICES = 64 }; /* per system call */
 
 static int open_socket(const union pf_any_address *a)
 {
-    int fd = socket(a->head.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd = pf_handle_socket(a->head.sa_family, SOCK_STREAM);
     if (fd < 0) return pf_error(errno);
     int on = 1;
     /* Writers batch for themselves; what they write should go out. Accepted sockets inherit it. */
@@ -31,7 +31,7 @@ static bool remove_stale(const union pf_any_address *a, socklen_t size)
     struct stat s;
     if (a->head.sa_family != AF_UNIX) return false;
     if (lstat(a->unix_path.sun_path, &s) != 0 || !S_ISSOCK(s.st_mode)) return false;
-    int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int probe = pf_handle_socket(AF_UNIX, SOCK_STREAM);
     if (probe < 0) return false;
     bool stale = connect(probe, &a->head, size) != 0 && errno == ECONNREFUSED;
     close(probe);
@@ -109,7 +109,7 @@ int pf_accept(pf_handle listener, pf_handle *out)
 {
     *out = PF_NO_HANDLE;
     for (;;) {
-        int fd = accept4((int)listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = pf_handle_accept((int)listener);
         if (fd >= 0) {
             *out = fd;
             return WEFT_OK;
@@ -145,13 +145,18 @@ int pf_connect(pf_handle *out, const struct pf_address *to)
 
 int pf_connect_result(pf_handle h)
 {
-    int result = 0;
-    socklen_t size = sizeof result;
-    if (getsockopt((int)h, SOL_SOCKET, SO_ERROR, &result, &size) != 0) return pf_error(errno);
-    if (result != 0) return pf_error(result);
-    struct pf_address peer;
-    int rc = pf_peer_address(h, &peer);
-    return rc == WEFT_ERESET ? PF_AGAIN : rc; /* not connected, and no error either: under way */
+    for (bool over = false;; over = true) {
+        int result = 0;
+        socklen_t size = sizeof result;
+        if (getsockopt((int)h, SOL_SOCKET, SO_ERROR, &result, &size) != 0) return pf_error(errno);
+        if (result != 0) return pf_error(result);
+        struct pf_address peer;
+        int rc = pf_peer_address(h, &peer);
+        if (rc != WEFT_ERESET) return rc;
+        /* Not connected, and no error either: under way, unless the error was asked for before, as libkqueue does. */
+        if (over) return WEFT_EREFUSED;
+        if (pf_is_ready(h, true) != 1) return PF_AGAIN;
+    }
 }
 
 /* recv and send are the short ways for what nearly always is a socket: of an echo of 64 bytes read and sendmsg make a

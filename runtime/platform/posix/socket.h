@@ -6,7 +6,18 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "handle.h"
 #include "native.h"
+
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0 /* macOS: the sockets have SO_NOSIGPIPE */
+#endif
+#ifndef MSG_CMSG_CLOEXEC
+#define MSG_CMSG_CLOEXEC 0 /* macOS */
+#endif
+#ifndef POLLRDHUP
+#define POLLRDHUP 0 /* elsewhere the other side's end is readiness like any other */
+#endif
 
 /* A sockaddr with room and alignment for each kind. */
 union pf_any_address {

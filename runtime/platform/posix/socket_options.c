@@ -161,6 +161,7 @@ int pf_receive_handle(pf_handle h, pf_handle *out)
         return (m.msg_flags & MSG_CTRUNC) != 0 ? WEFT_EFULL : WEFT_EFORMAT;
     int fd;
     memcpy(&fd, CMSG_DATA(c), sizeof fd);
+    if (MSG_CMSG_CLOEXEC == 0) (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
     *out = fd;
     return 1;
 }

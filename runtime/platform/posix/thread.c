@@ -15,10 +15,24 @@ struct pf_thread {
     void *arg;
 };
 
+/* Every system has this call, and each has its own form of it. */
+static void name_this(const char *name)
+{
+#if defined(__APPLE__)
+    (void)pthread_setname_np(name);
+#elif defined(__NetBSD__)
+    (void)pthread_setname_np(pthread_self(), "%s", (void *)(uintptr_t)name);
+#elif defined(__OpenBSD__)
+    pthread_set_name_np(pthread_self(), name);
+#else
+    (void)pthread_setname_np(pthread_self(), name);
+#endif
+}
+
 static void *thread_main(void *arg)
 {
     struct pf_thread *t = arg;
-    (void)pthread_setname_np(pthread_self(), t->name);
+    name_this(t->name);
     void *signal_stack = pf_signal_stack_add();
     t->run(t->arg);
     pf_signal_stack_drop(signal_stack);
@@ -97,16 +111,46 @@ struct pf_cond {
     pthread_cond_t cond;
 };
 
+#ifdef __APPLE__ /* its conditions know no clock but that of the wall; but spans */
+
+static int init_cond(pthread_cond_t *c)
+{
+    return pthread_cond_init(c, NULL);
+}
+
+static int wait_until(pthread_cond_t *c, pthread_mutex_t *m, int64_t at)
+{
+    int64_t now = pf_native_now(NULL), span = at > now ? at - now : 0;
+    struct timespec t = {.tv_sec = (time_t)(span / 1000000000), .tv_nsec = (long)(span % 1000000000)};
+    int rc = pthread_cond_timedwait_relative_np(c, m, &t);
+    return rc == ETIMEDOUT && pf_native_now(NULL) < at ? 0 : rc; /* early: as if woken for no reason */
+}
+
+#else
+
+static int init_cond(pthread_cond_t *c)
+{
+    pthread_condattr_t attributes;
+    WF_ASSERT(pthread_condattr_init(&attributes) == 0);
+    WF_ASSERT(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0);
+    int rc = pthread_cond_init(c, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return rc;
+}
+
+static int wait_until(pthread_cond_t *c, pthread_mutex_t *m, int64_t at)
+{
+    struct timespec t = {.tv_sec = (time_t)(at / 1000000000), .tv_nsec = (long)(at % 1000000000)};
+    return pthread_cond_timedwait(c, m, &t);
+}
+
+#endif
+
 int pf_cond_create(pf_cond **out)
 {
     pf_cond *c = malloc(sizeof *c);
     if (c == NULL) return WEFT_ENOMEM;
-    pthread_condattr_t attributes;
-    WF_ASSERT(pthread_condattr_init(&attributes) == 0);
-    WF_ASSERT(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0);
-    int rc = pthread_cond_init(&c->cond, &attributes);
-    pthread_condattr_destroy(&attributes);
-    if (rc != 0) {
+    if (init_cond(&c->cond) != 0) {
         free(c);
         return WEFT_ENOMEM;
     }
@@ -127,9 +171,7 @@ int pf_cond_wait(pf_cond *c, pf_mutex *m, int64_t deadline)
         WF_ASSERT(pthread_cond_wait(&c->cond, &m->mutex) == 0);
         return WEFT_OK;
     }
-    int64_t at = deadline > 0 ? deadline : 0;
-    struct timespec until = {.tv_sec = (time_t)(at / 1000000000), .tv_nsec = (long)(at % 1000000000)};
-    int rc = pthread_cond_timedwait(&c->cond, &m->mutex, &until);
+    int rc = wait_until(&c->cond, &m->mutex, WF_MAX(deadline, 0));
     WF_ASSERT(rc == 0 || rc == ETIMEDOUT);
     return rc == 0 ? WEFT_OK : WEFT_ETIMEDOUT;
 }

@@ -13,7 +13,7 @@ int pf_udp_open(pf_handle *out, const struct pf_address *at, bool reuse)
     pf_load(&a, at);
     *out = PF_NO_HANDLE;
     if (!pf_is_internet(&a)) return WEFT_EADDRESS;
-    int fd = socket(a.head.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
+    int fd = pf_handle_socket(a.head.sa_family, SOCK_DGRAM), on = 1;
     if (fd < 0) return pf_error(errno);
     bool good = !reuse || (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
                            setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) == 0);

@@ -1,0 +1,10 @@
+/* runtime/platform/bsd/cpu.c -- how many processors this process may use: all that are there. */
+#include <unistd.h>
+
+#include "native.h"
+
+int pf_cpu_count(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1 : (int)WF_MIN(count, 100000L);
+}

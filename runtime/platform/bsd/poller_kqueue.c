@@ -1,0 +1,323 @@
+/* runtime/platform/bsd/poller_kqueue.c -- readiness with kqueue: BSD and macOS, and Linux through libkqueue.
+ *
+ * Design notes.
+ * (1) Each handle is registered once, for both directions, with EV_CLEAR, which is an edge: waiting needs no change
+ *     of its own. The two directions come as entries of their own; those that follow each other become one.
+ * (2) Wakes come through a pipe, pf_flag. EVFILT_USER would do for the BSDs that have it, but libkqueue triggers it
+ *     under a mutex, which no signal handler may touch. The pipe is emptied when its entry is taken; one that is
+ *     full is no loss, its entry has not been taken yet.
+ * (3) kqueue replaces a registration where epoll refuses a second one, so the poller remembers the tag of each
+ *     handle. The lock makes the two agree while other threads add and remove.
+ * (4) libkqueue takes up to 512 handles from its epoll at a time, makes up to two entries of each, and drops those
+ *     that do not fit: edges that never come back. After a full batch all handles are therefore reported once, ready
+ *     for everything: too much, but never too little. Native kernels keep what does not fit.
+ * (5) udata is the tag, given with every change: some changes overwrite it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/event.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "native.h"
+
+enum { BATCH = 512 };
+static const uint64_t WAKE_TAG = UINT64_MAX; /* also: no registration */
+/* A day at a time: some kernels refuse more, or compute in milliseconds of an int. */
+static const int64_t LONGEST = WEFT_SEC(86400);
+
+#ifdef PF_LIBKQUEUE
+static const bool drops_what_does_not_fit = true;
+/* A thread of its own frees what is closed; this waits for it. Not in its header, and not in its older versions. */
+__attribute__((weak)) void libkqueue_drain_pending_close(void);
+#else
+static const bool drops_what_does_not_fit = false;
+#endif
+
+struct pf_poller {
+    int kqueue;
+    struct pf_flag wake;
+    int64_t alarm_at;
+    pf_mutex *lock;
+    uint64_t *tags; /* by handle; under the lock */
+    int tag_count;
+    /* Its worker's own: what has been taken and not been handed out, and the next handle of a report on all. */
+    int first, count;
+    int sweep; /* -1: none */
+    struct kevent events[BATCH];
+};
+
+static void change(struct kevent *k, int handle, int filter, int flags, uint64_t tag)
+{
+    EV_SET(k, (uintptr_t)handle, (short)filter, (unsigned short)flags, 0, 0, (void *)(uintptr_t)tag);
+}
+
+/* 0 or an errno. */
+static int apply(struct pf_poller *p, struct kevent *k)
+{
+    struct kevent result;
+    static const struct timespec at_once;
+    k->flags |= EV_RECEIPT;
+    int n;
+    do n = kevent(p->kqueue, k, 1, &result, 1, &at_once);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) return errno;
+    return n > 0 && (result.flags & EV_ERROR) != 0 ? (int)result.data : 0;
+}
+
+int pf_kqueue_change(struct pf_poller *p, int64_t ident, int filter, int flags, unsigned fflags, int64_t data,
+                     uint64_t tag)
+{
+    struct kevent k;
+    change(&k, (int)ident, filter, flags, tag);
+    k.fflags = fflags;
+    k.data = (intptr_t)data;
+    return apply(p, &k);
+}
+
+/* Both directions. A pipe has only one, and which error a kernel has for the other one differs. Reading comes second:
+ * the second change is what libkqueue asks its epoll for, and only with reading it asks for the other side's end. */
+static int attach(struct pf_poller *p, int handle, uint64_t tag)
+{
+    struct kevent read, write;
+    change(&read, handle, EVFILT_READ, EV_ADD | EV_CLEAR, tag);
+    change(&write, handle, EVFILT_WRITE, EV_ADD | EV_CLEAR, tag);
+    int no_write = apply(p, &write), no_read = apply(p, &read);
+    return no_read == 0 || no_write == 0 ? 0 : no_read;
+}
+
+static void detach(struct pf_poller *p, int handle)
+{
+    struct kevent read, write;
+    change(&read, handle, EVFILT_READ, EV_DELETE, 0);
+    change(&write, handle, EVFILT_WRITE, EV_DELETE, 0);
+    /* A failure means that it was closed before, which took it off, too. */
+    (void)apply(p, &read);
+    (void)apply(p, &write);
+}
+
+static int open_wake(struct pf_poller *p)
+{
+    int rc = pf_flag_open(&p->wake);
+    if (rc < 0) return rc;
+    struct kevent k;
+    change(&k, (int)p->wake.reading, EVFILT_READ, EV_ADD | EV_CLEAR, WAKE_TAG);
+    int error = apply(p, &k);
+    if (error != 0) pf_flag_close(&p->wake);
+    return pf_error(error);
+}
+
+int pf_native_poller_create(struct pf_env *env, struct pf_poller **out)
+{
+    (void)env;
+    int rc;
+    struct pf_poller *p = calloc(1, sizeof *p);
+    if (p == NULL) return WEFT_ENOMEM;
+    p->sweep = -1;
+    p->alarm_at = WEFT_FOREVER;
+    if ((rc = pf_mutex_create(&p->lock)) < 0) goto no_lock;
+    if ((p->kqueue = kqueue()) < 0) {
+        rc = pf_error(errno);
+        goto no_kqueue;
+    }
+    (void)fcntl(p->kqueue, F_SETFD, FD_CLOEXEC);
+    if ((rc = open_wake(p)) < 0) goto no_wake;
+    *out = p;
+    return WEFT_OK;
+no_wake:
+    close(p->kqueue);
+no_kqueue:
+    pf_mutex_destroy(p->lock);
+no_lock:
+    free(p);
+    return rc;
+}
+
+void pf_native_poller_destroy(struct pf_poller *p)
+{
+    if (p == NULL) return;
+    close(p->kqueue);
+#ifdef PF_LIBKQUEUE
+    if (libkqueue_drain_pending_close != NULL) libkqueue_drain_pending_close();
+#endif
+    pf_flag_close(&p->wake);
+    pf_mutex_destroy(p->lock);
+    free(p->tags);
+    free(p);
+}
+
+/* With the lock: room for this handle's tag. */
+static bool make_room(struct pf_poller *p, int handle)
+{
+    if (handle < p->tag_count) return true;
+    int count = WF_MAX(64, p->tag_count);
+    while (count <= handle) count *= 2;
+    uint64_t *more = realloc(p->tags, (size_t)count * sizeof *more);
+    if (more == NULL) return false;
+    for (int i = p->tag_count; i < count; i++) more[i] = WAKE_TAG;
+    p->tags = more;
+    p->tag_count = count;
+    return true;
+}
+
+/* Kernels differ in what they say to files and folders, which are always ready. */
+static int is_pollable(int handle)
+{
+    struct stat s;
+    if (fstat(handle, &s) != 0) return pf_error(errno);
+    return S_ISREG(s.st_mode) || S_ISDIR(s.st_mode) || S_ISBLK(s.st_mode) ? WEFT_EINVAL : WEFT_OK;
+}
+
+static int add_locked(struct pf_poller *p, int handle, uint64_t tag)
+{
+    if (!make_room(p, handle)) return WEFT_ENOMEM;
+    if (p->tags[handle] != WAKE_TAG) return WEFT_EEXIST;
+    int error = attach(p, handle, tag);
+    /* Devices that know no readiness. */
+    if (error == EPERM || error == ENODEV || error == EINVAL) return WEFT_EINVAL;
+    if (error != 0) return pf_error(error);
+    p->tags[handle] = tag;
+    return WEFT_OK;
+}
+
+int pf_native_poller_add(struct pf_poller *p, pf_handle h, uint64_t tag)
+{
+    if (tag == WAKE_TAG) return WEFT_EINVAL;
+    if (h < 0) return WEFT_ECLOSED;
+    int rc = is_pollable((int)h);
+    if (rc < 0) return rc;
+    pf_mutex_lock(p->lock);
+    rc = add_locked(p, (int)h, tag);
+    pf_mutex_unlock(p->lock);
+    return rc;
+}
+
+void pf_native_poller_remove(struct pf_poller *p, pf_handle h)
+{
+    pf_mutex_lock(p->lock);
+    if (h >= 0 && h < p->tag_count && p->tags[h] != WAKE_TAG) {
+        p->tags[h] = WAKE_TAG;
+        detach(p, (int)h);
+    }
+    pf_mutex_unlock(p->lock);
+}
+
+int pf_native_poller_arm(struct pf_poller *p, pf_handle h, uint64_t tag, bool for_write)
+{
+    (void)p, (void)h, (void)tag, (void)for_write;
+    return WEFT_OK;
+}
+
+static struct pf_ready translate(const struct kevent *k)
+{
+    bool ended = (k->flags & EV_EOF) != 0, broken = (k->flags & EV_ERROR) != 0 || (ended && k->fflags != 0);
+    bool write = k->filter == EVFILT_WRITE;
+    return (struct pf_ready){
+        .tag = (uint64_t)(uintptr_t)k->udata,
+        .readable = !write || ended || broken,
+        .writable = write || broken,
+        .hangup = ended || broken,
+    };
+}
+
+/* Of what has been taken from the kernel, as much as fits. */
+static int hand_out(struct pf_poller *p, struct pf_ready *out, int max)
+{
+    int n = 0;
+    while (p->first < p->count) {
+        const struct kevent *k = &p->events[p->first];
+        struct pf_ready r = translate(k);
+        if (r.tag == WAKE_TAG) {
+            pf_flag_lower(&p->wake);
+        } else if (n > 0 && out[n - 1].tag == r.tag) {
+            out[n - 1].readable |= r.readable;
+            out[n - 1].writable |= r.writable;
+            out[n - 1].hangup |= r.hangup;
+        } else {
+            if (n == max) break;
+            out[n++] = r;
+        }
+        p->first++;
+    }
+    return n;
+}
+
+static int report_all(struct pf_poller *p, struct pf_ready *out, int max)
+{
+    int n = 0;
+    pf_mutex_lock(p->lock);
+    for (; p->sweep < p->tag_count && n < max; p->sweep++) {
+        uint64_t tag = p->tags[p->sweep];
+        if (tag != WAKE_TAG) out[n++] = (struct pf_ready){.tag = tag, .readable = true, .writable = true};
+    }
+    if (p->sweep >= p->tag_count) p->sweep = -1;
+    pf_mutex_unlock(p->lock);
+    return n;
+}
+
+/* Takes what the kernel has; `span` in nanoseconds, < 0: for ever. Its result, or -1 when it was interrupted. */
+static int take(struct pf_poller *p, int64_t span)
+{
+    struct timespec t = {.tv_sec = (time_t)(span / 1000000000), .tv_nsec = (long)(span % 1000000000)};
+    int n = kevent(p->kqueue, NULL, 0, p->events, BATCH, span < 0 ? NULL : &t);
+    WF_ASSERT(n >= 0 || errno == EINTR);
+    p->first = 0;
+    p->count = WF_MAX(n, 0);
+    if (n == BATCH && drops_what_does_not_fit) {
+        p->sweep = 0;
+        pf_flag_lower(&p->wake);
+    }
+    return n;
+}
+
+int pf_native_poller_wait(struct pf_poller *p, struct pf_ready *out, int max, int64_t deadline)
+{
+    WF_ASSERT(max > 0);
+    for (;;) {
+        if (p->first < p->count) return hand_out(p, out, max); /* 0: it was a wake */
+        if (p->sweep >= 0) return report_all(p, out, max);
+        int64_t span = 0;
+        if (deadline == WEFT_FOREVER) {
+            span = -1;
+        } else if (deadline > WEFT_NOW) {
+            int64_t now = pf_native_now(NULL);
+            span = deadline > now ? WF_MIN(deadline - now, LONGEST) : 0;
+        }
+        int taken = take(p, span);
+        if (taken < 0) return 0;
+        if (taken > 0) continue;
+        /* Nothing: the deadline, unless it was too far away for one call. */
+        if (span == 0 || pf_native_now(NULL) >= deadline) return 0;
+    }
+}
+
+void pf_native_poller_wake(struct pf_poller *p)
+{
+    pf_flag_raise(&p->wake);
+}
+
+pf_handle pf_native_poller_handle(struct pf_poller *p)
+{
+#ifdef PF_LIBKQUEUE
+    (void)p;
+    return PF_NO_HANDLE; /* what it gives is the end of a pipe, not what it waits with */
+#else
+    return p->kqueue;
+#endif
+}
+
+/* A timer of the kqueue, whose entry is one of a wake. */
+int pf_native_poller_alarm(struct pf_poller *p, int64_t deadline)
+{
+    enum { ALARM = 1 };
+    int64_t now = pf_native_now(NULL);
+    if (deadline == p->alarm_at && deadline > now) return WEFT_OK;
+    (void)pf_kqueue_change(p, ALARM, EVFILT_TIMER, EV_DELETE, 0, 0, WAKE_TAG); /* ENOENT: there is none */
+    p->alarm_at = deadline;
+    if (deadline == WEFT_FOREVER) return WEFT_OK;
+    int64_t us = deadline > now ? (WF_MIN(deadline - now, LONGEST) + 999) / 1000 : 1;
+    return pf_error(pf_kqueue_change(p, ALARM, EVFILT_TIMER, EV_ADD | EV_ONESHOT, NOTE_USECONDS, us, WAKE_TAG));
+}

@@ -1,0 +1,33 @@
+#include "handle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int configure(int fd)
+{
+    if (fd < 0) return -1;
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0) {
+#ifdef SO_NOSIGPIPE
+        int on = 1;
+        (void)setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on); /* fails once the peer has gone: fine */
+#endif
+        return fd;
+    }
+    int before = errno;
+    close(fd);
+    errno = before;
+    return -1;
+}
+
+int pf_handle_socket(int family, int type)
+{
+    return configure(socket(family, type, 0));
+}
+
+int pf_handle_accept(int listener)
+{
+    return configure(accept(listener, NULL, NULL));
+}

@@ -1,0 +1,14 @@
+#include "handle.h"
+
+#include <stddef.h>
+#include <sys/socket.h>
+
+int pf_handle_socket(int family, int type)
+{
+    return socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+int pf_handle_accept(int listener)
+{
+    return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
