@@ -159,8 +159,7 @@ int pf_connect_result(pf_handle h)
     }
 }
 
-/* recv and send are the short ways for what nearly always is a socket: of an echo of 64 bytes read and sendmsg make a
- * tenth. */
+/* recv and send are the short ways for what nearly always is a socket. */
 int64_t pf_read(pf_handle h, void *buffer, size_t size)
 {
     ssize_t n;
