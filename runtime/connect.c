@@ -49,7 +49,7 @@ static bool split(const char *text, char *host, char *service)
     if (colon[1] == '\0' || strlen(colon + 1) >= WF_SERVICE_BYTES) return false;
     memcpy(host, text, length);
     host[length] = '\0';
-    strcpy(service, colon + 1);
+    memcpy(service, colon + 1, strlen(colon + 1) + 1);
     return strspn(host, "0123456789.") != length && strpbrk(host, "/[] \t\r\n") == NULL;
 }
 

@@ -32,7 +32,7 @@ int weft_udp_open(weft_udp *out, const char *address, const weft_udp_options *op
     static const weft_udp_options defaults;
     struct wf_task *t = wf_task_self();
     struct pf_address at, peer;
-    pf_handle h;
+    pf_handle h = PF_NO_HANDLE;
     if (t == NULL) return WEFT_ENOTACTOR;
     if (out == NULL || address == NULL) return WEFT_EINVAL;
     if (options == NULL) options = &defaults;

@@ -23,7 +23,8 @@ static weft_event under(weft_latch l)
 int weft_semaphore_open(weft_semaphore *out, uint32_t initial)
 {
     weft_event e;
-    int rc = wf_event_open(out == NULL ? NULL : &e, WF_SEMAPHORE, initial);
+    if (out == NULL) return WEFT_EINVAL;
+    int rc = wf_event_open(&e, WF_SEMAPHORE, initial);
     if (rc == 0) *out = (weft_semaphore){.node = e.node, .id = e.id};
     return rc;
 }
@@ -68,7 +69,8 @@ weft_wait weft_on_semaphore(weft_semaphore s)
 int weft_latch_open(weft_latch *out, uint32_t count)
 {
     weft_event e;
-    int rc = wf_event_open(out == NULL ? NULL : &e, WF_LATCH, count);
+    if (out == NULL) return WEFT_EINVAL;
+    int rc = wf_event_open(&e, WF_LATCH, count);
     if (rc == 0) *out = (weft_latch){.node = e.node, .id = e.id};
     return rc;
 }

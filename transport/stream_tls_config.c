@@ -84,7 +84,7 @@ static int parse_certificates(mbedtls_x509_crt *crt, const char *given, struct w
 {
     char *text, words[96];
     int rc = load(&text, given, why);
-    if (rc < 0) {
+    if (rc < 0 || text == NULL) {
         free(text);
         return rc;
     }
@@ -101,7 +101,7 @@ static int parse_key(struct wf_tls_pair *pair, const char *given, struct why why
 {
     char *text;
     int rc = load(&text, given, why);
-    if (rc < 0) {
+    if (rc < 0 || text == NULL) {
         free(text);
         return rc;
     }
