@@ -32,9 +32,9 @@ static void on_node(uv_poll_t *handle, int status, int events)
 
 static void on_timer(uv_timer_t *handle)
 {
-    (void)handle;
     app.ticks++;
     printf("libuv's timer: %d\n", app.ticks);
+    if (app.ticks == TICKS) uv_timer_stop(handle);
     (void)weft_node_send(app.node, app.listener, TICK, &app.ticks, sizeof app.ticks);
 }
 

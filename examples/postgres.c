@@ -132,7 +132,7 @@ static void drop_cancel(void *block)
 /* The caller has given up: so shall the server. The connection is good for the next query when this returns 0. */
 static int abandon(struct store *s)
 {
-    int64_t deadline = weft_after(WEFT_SEC(2));
+    int64_t deadline = weft_after(WEFT_SEC(10));
     struct cancel c = {.of = PQgetCancel(s->db)};
     weft_job job;
     if (c.of == NULL) return WEFT_ENOMEM;

@@ -16,11 +16,12 @@ OBSERVE_SECONDS = float(os.environ.get("WEFT_IDLE_SECONDS", "3"))
 
 
 def runs(pid):
-    """How often each thread of the process was given a processor."""
+    """How often each thread fell asleep, and so was woken; being interrupted by others does not count."""
     counts = {}
     for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/schedstat") as f, open(f"/proc/{pid}/task/{thread}/comm") as name:
-            counts[thread, name.read().strip()] = int(f.read().split()[2])
+        with open(f"/proc/{pid}/task/{thread}/status") as f:
+            fields = dict(line.split(":", 1) for line in f)
+        counts[thread, fields["Name"].strip()] = int(fields["voluntary_ctxt_switches"])
     return counts
 
 

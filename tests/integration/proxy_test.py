@@ -108,7 +108,7 @@ class Proxy(unittest.TestCase):
         self.assertEqual(upstream.recv(1), b"")
 
     def test_idle(self):
-        _, server = self.server("--idle", "1")
+        _, server = self.server("--idle", str(int(PATIENCE / 10)))
         client, upstream = self.pair(server)
         client.sendall(b"x")
         self.assertEqual(receive(upstream, 1), b"x")

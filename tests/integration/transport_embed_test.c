@@ -33,7 +33,8 @@ static weft_node *embedded(const char *name, const char *listen, const char *joi
 {
     return node_with((weft_node_options){.name = name,
                                          .heartbeat = WEFT_MS(100),
-                                         .resume_window = WEFT_SEC(2),
+                                         .resume_window = WEFT_SEC(60),
+                                         .heartbeats_lost = 60,
                                          .park_after = WEFT_FOREVER,
                                          .embedded = true,
                                          .workers = 1},
@@ -122,7 +123,9 @@ static void call_and_tell(const void *arg, size_t size)
 
 START_TEST(an_embedded_node_is_linked_with_a_real_one)
 {
-    weft_node *real = node_up("real", "tcp://127.0.0.1:0", NULL, WEFT_MS(100));
+    weft_node_options patient = {
+        .name = "real", .heartbeat = WEFT_MS(100), .resume_window = WEFT_SEC(60), .heartbeats_lost = 60};
+    weft_node *real = node_with(patient, "tcp://127.0.0.1:0", NULL);
     forget_all();
     run_actor(real, echo, NULL, 0);
     HEAR("echo ready");

@@ -12,6 +12,7 @@ import unittest
 
 from harness import PATIENCE, Client, Cluster, Program, built, eventually
 
+SOME_TIME = str(max(2, int(PATIENCE / 6)))  # for who does not answer; others have to answer within it
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 PROGRAM = built("examples", "webchat")
 
@@ -212,7 +213,7 @@ class WebChat(unittest.TestCase):
         self.assertEqual((ann.line(), bob.line()), (("ann", "to the? terminal"), "[lobby] ann: to the? terminal"))
 
     def test_who_does_not_answer(self):
-        program = self.one("--ping", "1", "--patience", "1")
+        program = self.one("--ping", "1", "--patience", SOME_TIME)
         ann, deaf = self.browser(self.url, "ann"), self.browser(self.url, "deaf")
         ann.sees(*(f"{nick}@{self.node}" for nick in ("ann", "deaf")))
         ann.sees(f"ann@{self.node}")  # and answers pings meanwhile
@@ -223,7 +224,7 @@ class WebChat(unittest.TestCase):
 
     def test_who_does_not_read(self):
         """He is dropped; the others notice nothing."""
-        program = self.one("--patience", "1")
+        program = self.one("--patience", SOME_TIME)
         deaf, ann = self.browser(self.url, "deaf", receive_buffer=4096), self.browser(self.url, "ann")
         ann.sees(*(f"{nick}@{self.node}" for nick in ("ann", "deaf")))
         number, left = 0, False
