@@ -1,6 +1,5 @@
 /* runtime/log.c -- one line per event, put together on the caller's stack and written at once. */
 #include "log.h"
-#include "worker.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include "platform.h"
 
 _Atomic(wf_log_context_fn *) wf_log_context;
+_Atomic(wf_last_words_fn *) wf_last_words;
 
 static _Atomic int log_level = WEFT_INFO; /* relaxed: a setting, it orders nothing */
 static _Atomic bool log_json;             /* relaxed, as above */
@@ -141,6 +141,7 @@ void wf_assert_failed(const char *condition, const char *file, int line)
     char text[512];
     int n = snprintf(text, sizeof text, "%s:%d: assertion failed: %s\n", file, line, condition);
     if (n > 0) pf_stderr(text, WF_MIN((size_t)n, sizeof text - 1));
-    wf_record_dump(wf_here, 64);
+    wf_last_words_fn *last = atomic_load_explicit(&wf_last_words, memory_order_acquire);
+    if (last != NULL) last();
     abort();
 }

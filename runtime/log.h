@@ -12,4 +12,8 @@ enum { WF_LOG_LINE_MAX = 2048 }; /* bytes with the newline; what is longer is cu
 typedef void wf_log_context_fn(char *out, size_t size);
 extern _Atomic(wf_log_context_fn *) wf_log_context; /* release by who registers, acquire by who logs */
 
+/* What else is said of a broken invariant before the process ends; NULL: nothing. As above. */
+typedef void wf_last_words_fn(void);
+extern _Atomic(wf_last_words_fn *) wf_last_words;
+
 #endif

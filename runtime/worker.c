@@ -1,6 +1,7 @@
 /* runtime/worker.c -- the loop, the queue of runnable tasks, and what passes between workers. The rules are in
  * worker.h. */
 #include "file.h"
+#include "log.h"
 #include "offload.h"
 #include "worker.h"
 
@@ -255,6 +256,11 @@ static bool report_fault(const void *address)
     abort();
 }
 
+static void last_words(void)
+{
+    wf_record_dump(wf_here, DUMPED);
+}
+
 static void worker_thread(void *arg)
 {
     struct wf_worker *w = arg;
@@ -318,6 +324,7 @@ int wf_workers_init(struct wf_workers *set)
     WF_ASSERT(set->count >= 1 && set->count <= WF_WORKERS_MAX);
     set->may_look = set->count > 1 && (int)set->count <= pf_cpu_count();
     if (set->turn_budget == 0) set->turn_budget = WF_TURN_BUDGET;
+    atomic_store_explicit(&wf_last_words, last_words, memory_order_release);
     pf_fault_watch(report_fault);
     int rc = wf_depot_create(&set->depot);
     if (rc == WEFT_OK) rc = wf_offload_create(&set->offload, set->blocking_threads, set->blocking_queue);
