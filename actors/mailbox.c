@@ -373,7 +373,7 @@ static int wait_for_mail(struct wf_actor *a, int64_t deadline)
     a->task.wants_mail = true;
     int rc = wf_task_wait_quietly(deadline, wf_waits_for_mail);
     a->task.wants_mail = false;
-    if (WF_UNLIKELY(rc < 0)) wf_actor_record(a, WEFT_RECORD_WAKE, weft_nobody(), (uint32_t)rc);
+    if (WF_UNLIKELY(rc < 0) && deadline > WEFT_NOW) wf_actor_record(a, WEFT_RECORD_WAKE, weft_nobody(), (uint32_t)rc);
     return rc;
 }
 

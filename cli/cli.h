@@ -21,6 +21,7 @@ int cli_send(const struct cli *c);
 int cli_call(const struct cli *c);
 int cli_spawn(const struct cli *c);
 int cli_stop(const struct cli *c);
+int cli_sim(const struct cli *c);
 int cli_certs_init(const struct cli *c);
 int cli_certs_issue(const struct cli *c);
 int cli_certs_show(const struct cli *c);
@@ -29,9 +30,14 @@ int cli_certs_show(const struct cli *c);
 /* Compiles `source`, or finds it compiled; `out` gets the module's path. CLI_OK, or an exit code after a message. */
 int cli_compile(const struct cli *c, const char *source, char out[PATH_MAX]);
 
+/* `*path` is a module, or a source file: then it becomes that of the module made of it, in `made`. As cli_compile. */
+int cli_module(const struct cli *c, const char **path, char made[PATH_MAX]);
+
 /* ---- module.c: loading one ------------------------------------------------------------------------------------- */
 /* NULL after a message. The module stays loaded until the process ends: actors may run its code to the last. */
 weft_actor *cli_load(const struct cli *c, const char *path);
+/* A function of one that is loaded; NULL: it has none of that name. */
+void (*cli_find(const char *path, const char *name))(void);
 
 /* ---- sockets.c: the nodes of this user on this machine --------------------------------------------------------- */
 enum { CLI_NODE_NAME_MAX = 64 };

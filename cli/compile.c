@@ -264,3 +264,12 @@ int cli_compile(const struct cli *c, const char *source, char out[PATH_MAX])
     free(k.text);
     return rc;
 }
+
+int cli_module(const struct cli *c, const char **path, char made[PATH_MAX])
+{
+    size_t n = strlen(*path);
+    if (n <= 2 || strcmp(*path + n - 2, ".c") != 0) return CLI_OK;
+    int rc = cli_compile(c, *path, made);
+    *path = made;
+    return rc;
+}

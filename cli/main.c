@@ -139,6 +139,22 @@ static const struct cli_verb verbs[] = {
      2,
      false,
      cli_spawn},
+    {"sim",
+     "MODULE.so|FILE.c [-- ARGS]",
+     "Runs clusters of a module's actors in virtual time, under faults, each from a seed",
+     "Each run is a cluster of --nodes nodes n1, n2, ... in one thread; each runs the module's first actor. Faults "
+     "are\n"
+     "drawn from the seed. What has to be true the module says in WEFT_SIM (weft/sim.h). The same seed is the same "
+     "run,\n"
+     "step by step: one that fails is shown with its seed, its faults and the last events, and can be run again "
+     "with\n"
+     "--replay. Ends with code 1 if one fails.",
+     "weft sim ledger.c --seeds 1000 --minimise",
+     {CLI_SEEDS, CLI_FIRST, CLI_NODES, CLI_FAULTS, CLI_TIME, CLI_SETTLE, CLI_REPLAY, CLI_MINIMISE, CLI_JOBS, CLI_END},
+     1,
+     1,
+     true,
+     cli_sim},
     {"stop",
      "",
      "Ends a node in order: its actors are asked to stop, its links say good-bye",

@@ -89,3 +89,15 @@ weft_actor *cli_load(const struct cli *c, const char *path)
     memcpy(&body, &entry, sizeof body); /* ISO C has no cast from an object's address to a function's */
     return body;
 }
+
+void (*cli_find(const char *path, const char *name))(void)
+{
+    char *absolute = realpath(path, NULL);
+    void *module = absolute == NULL ? NULL : dlopen(absolute, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    void *found = module == NULL ? NULL : dlsym(module, name);
+    void (*function)(void) = NULL;
+    free(absolute);
+    if (module != NULL) dlclose(module); /* it stays loaded: cli_load holds it, too */
+    memcpy(&function, &found, sizeof function);
+    return function;
+}

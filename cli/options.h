@@ -37,7 +37,9 @@ struct cli {
     int64_t workers, tag, count, days;
     int64_t heartbeats_lost, wire, suspicion;
     int64_t drain, timeout, heartbeat, resume_window, probe; /* ns */
-    bool json, force, insecure, report, record, trace;
+    const char *faults, *replay;
+    int64_t seeds, first, nodes, jobs, time, settle; /* of sim; the last two ns */
+    bool json, force, insecure, report, record, trace, minimise;
     bool has_tag, has_count, has_drain, has_timeout, has_days; /* the value was given */
     int argc;                                                  /* words that are no options */
     const char *const *argv;
@@ -72,6 +74,15 @@ enum cli_option_id {
     CLI_COUNT,
     CLI_REPORT,
     CLI_RECORD,
+    CLI_SEEDS,
+    CLI_FIRST,
+    CLI_NODES,
+    CLI_FAULTS,
+    CLI_TIME,
+    CLI_SETTLE,
+    CLI_REPLAY,
+    CLI_MINIMISE,
+    CLI_JOBS,
     CLI_TRACE,
     CLI_TIMEOUT,
     CLI_DIR,

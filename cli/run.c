@@ -31,12 +31,6 @@ static int set_log(const struct cli *c)
                     c->log);
 }
 
-static bool is_source(const char *path)
-{
-    size_t n = strlen(path);
-    return n > 2 && strcmp(path + n - 2, ".c") == 0;
-}
-
 /* "frames=100000,bytes=20M,spawns=100" */
 static int read_limits(const struct cli *c, weft_node_options *o)
 {
@@ -101,10 +95,7 @@ int cli_run(const struct cli *c)
     if (rc == CLI_OK && c->tls != NULL && c->name == NULL)
         rc = cli_fail(c, CLI_USAGE, "--tls: give the node the --name of its certificate");
     if (rc == CLI_OK && c->tls != NULL) rc = cli_check_tls(c, name);
-    if (rc == CLI_OK && is_source(path)) {
-        rc = cli_compile(c, path, module);
-        path = module;
-    }
+    if (rc == CLI_OK) rc = cli_module(c, &path, module);
     if (rc == CLI_OK) rc = control_path(c, name, control);
     if (rc != CLI_OK) return rc;
     weft_actor *first = cli_load(c, path);

@@ -43,6 +43,7 @@ static void turn(struct wf_sim_world *w, struct wf_sim_host *h)
     wf_worker_turn(worker, wf_sim_now(w));
     wf_coro_release_thread(&worker->loop);
     wf_here = NULL;
+    if (w->after_turn != NULL) w->after_turn(w);
 }
 
 static bool turn_somebody(struct wf_sim_world *w)
@@ -99,7 +100,7 @@ static bool go_on(struct pf_sim *s, int64_t deadline)
 void wf_sim_run(struct wf_sim_world *w, int64_t span)
 {
     int64_t until = wf_sim_now(w) + span;
-    while (wf_sim_now(w) < until) (void)go_on(&w->sim, until);
+    while (!w->halted && wf_sim_now(w) < until) (void)go_on(&w->sim, until);
 }
 
 /* ---- Nodes ----------------------------------------------------------------------------------------------------- */

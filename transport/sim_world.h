@@ -47,6 +47,8 @@ struct wf_sim_world {
      * it was lost and is sent again. */
     int64_t delay_min, delay_max, late;
     unsigned late_permille;
+    void (*after_turn)(struct wf_sim_world *w); /* NULL, or called after each turn of a node */
+    bool halted;                                /* set by it: wf_sim_run returns */
 };
 
 void wf_sim_world_init(struct wf_sim_world *w, uint64_t seed);

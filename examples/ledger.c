@@ -1,0 +1,106 @@
+/* examples/ledger.c -- deposits that are asked for again until they are confirmed, and what simulation finds in that.
+ *
+ *     weft sim examples/ledger.c --seeds 1000 --minimise                 finds a deposit that is made twice
+ *     weft sim examples/ledger.c --seeds 1000 -- --once                  finds nothing
+ *
+ * On node n1 an actor keeps a ledger. On all others a client makes deposits: a call, and if no answer comes the same
+ * call again. An answer that is lost is the difference: the deposit was made, and is made once more. With --once each
+ * deposit has a number that the ledger remembers. */
+#include <stdio.h>
+#include <string.h>
+#include <weft.h>
+#include <weft/sim.h>
+
+enum { DEPOSIT = 1, DEPOSITS = 20, CLIENTS = 16 };
+
+struct deposit {
+    uint32_t client, number;
+};
+
+/* The disk of n1: what is here outlives the node. In a simulation all nodes share it, so the checks can see it. */
+static struct {
+    uint32_t times[CLIENTS][DEPOSITS];
+} disk;
+static uint32_t confirmed[CLIENTS]; /* deposits that the client knows to be made */
+static bool finished[CLIENTS];
+static bool once;
+
+static void ledger(void)
+{
+    weft_msg *m;
+    struct deposit d;
+    if (weft_register_global("ledger") < 0) return;
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) {
+        if (weft_tag(m) != DEPOSIT || weft_size(m) != sizeof d) continue;
+        memcpy(&d, weft_data(m), sizeof d);
+        if (d.client >= CLIENTS || d.number >= DEPOSITS) continue;
+        if (!once || disk.times[d.client][d.number] == 0) disk.times[d.client][d.number]++;
+        weft_reply(m, DEPOSIT, NULL, 0);
+    }
+}
+
+static void client(uint32_t who)
+{
+    finished[who] = false;
+    while (confirmed[who] < DEPOSITS) {
+        struct deposit d = {who, confirmed[who]};
+        weft_msg *answer = NULL;
+        int rc = weft_call_name("ledger", DEPOSIT, &d, sizeof d, &answer, weft_after(WEFT_SEC(2)));
+        weft_msg_free(answer);
+        if (rc == WEFT_OK) confirmed[who]++;
+        if (weft_sleep(weft_after(WEFT_MS(500))) < 0) return;
+    }
+    finished[who] = true;
+    weft_sleep(WEFT_FOREVER);
+}
+
+static void first(const void *arg, size_t size)
+{
+    const struct weft_args *args = arg;
+    (void)size;
+    for (int i = 1; i < args->argc; i++) once |= strcmp(args->argv[i], "--once") == 0;
+    const char *name = weft_node_name(weft_here());
+    uint32_t number = 0;
+    if (sscanf(name, "n%u", &number) != 1 || number == 0 || number > CLIENTS) {
+        fputs("ledger: run it with: weft sim ledger.c\n", stderr);
+        return;
+    }
+    if (number == 1) ledger();
+    else client(number - 1);
+}
+
+/* ---- What has to be true --------------------------------------------------------------------------------------- */
+
+static bool none_is_made_twice(void *arg)
+{
+    (void)arg;
+    for (int c = 0; c < CLIENTS; c++)
+        for (int i = 0; i < DEPOSITS; i++)
+            if (disk.times[c][i] > 1) return false;
+    return true;
+}
+
+static bool all_that_is_confirmed_is_made(void *arg)
+{
+    (void)arg;
+    for (int c = 0; c < CLIENTS; c++)
+        for (uint32_t i = 0; i < confirmed[c]; i++)
+            if (disk.times[c][i] == 0) return false;
+    return true;
+}
+
+static bool all_are_done(void *arg)
+{
+    (void)arg;
+    return finished[1] && finished[2];
+}
+
+static void checks(void)
+{
+    weft_sim_always("no deposit is made twice", none_is_made_twice, NULL);
+    weft_sim_always("what is confirmed has been made", all_that_is_confirmed_is_made, NULL);
+    weft_sim_eventually("all deposits are made", all_are_done, NULL);
+}
+
+WEFT_MODULE(first)
+WEFT_SIM(checks)
