@@ -103,7 +103,7 @@ int pf_adopt(pf_handle h)
     int fd = (int)h, type = 0;
     socklen_t size = sizeof type;
     struct pf_address peer;
-    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0) return failed();
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0) return errno == EBADF ? WEFT_EINVAL : failed();
     if (type != SOCK_STREAM || pf_peer_address(h, &peer) != WEFT_OK) return WEFT_EINVAL;
     int flags = fcntl(fd, F_GETFL), keeps = fcntl(fd, F_GETFD);
     if (flags < 0 || keeps < 0) return pf_error(errno);
