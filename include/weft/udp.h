@@ -37,7 +37,7 @@ WEFT_API int weft_udp_leave(weft_udp u, const weft_address *group, const char *i
 /* [A, W] Sends one datagram to `to`, or to the socket's peer if it is NULL. It may be lost on the way; sent is what
  * left this socket. 0; WEFT_ETOOBIG (no datagram is so large), WEFT_EREFUSED (an earlier one to the peer: nobody
  * listens there), WEFT_ENONODE, WEFT_EACCESS (broadcast, without the option), WEFT_EINVAL (no `to` and no peer),
- * WEFT_ECLOSED, WEFT_EBUSY. */
+ * WEFT_ENOMEM (the interface's queue is full), WEFT_ECLOSED, WEFT_EBUSY. */
 WEFT_API int weft_udp_send(weft_udp u, const weft_address *to, const void *data, size_t size, int64_t deadline);
 /* [A, W] Receives one datagram, which may have 0 bytes, and its sender's address (`from` may be NULL). Returns its
  * size. WEFT_ETOOBIG: it was longer than `size`; `buffer` holds its beginning, `from` its sender, the rest is lost.

@@ -268,7 +268,8 @@ int pf_udp_open(pf_handle *out, const struct pf_address *at, bool reuse);
 /* From now on only datagrams from there come in, and errors that its host reports. */
 int pf_udp_connect(pf_handle h, const struct pf_address *to);
 /* `to`: NULL where the socket is connected. PF_AGAIN, WEFT_ETOOBIG, WEFT_EREFUSED (an earlier one was), WEFT_ENONODE,
- * WEFT_EACCESS (a broadcast address without PF_BROADCAST), WEFT_EINVAL (no address, or one of another family). */
+ * WEFT_EACCESS (a broadcast address without PF_BROADCAST), WEFT_EINVAL (no address, or one of another family),
+ * WEFT_ENOMEM (the interface's queue is full: no readiness tells when it has room). */
 int pf_udp_send(pf_handle h, const struct pf_address *to, const void *data, size_t size);
 /* One datagram and its sender (`from` may be NULL). PF_AGAIN; WEFT_EREFUSED on a connected socket; WEFT_ETOOBIG: it
  * was longer than `size`; its beginning and its sender are there, the rest is lost. */

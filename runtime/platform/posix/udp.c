@@ -42,7 +42,6 @@ int pf_udp_send(pf_handle h, const struct pf_address *to, const void *data, size
     while (n < 0 && errno == EINTR);
     if (n >= 0) return WEFT_OK;
     switch (errno) {
-    case ENOBUFS: return PF_AGAIN; /* the interface's queue is full, on some systems */
     case EDESTADDRREQ:
     case EAFNOSUPPORT: return WEFT_EINVAL;
     default: return pf_error(errno);
