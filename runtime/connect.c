@@ -27,6 +27,7 @@ static int connect_stream(struct wf_task *t, weft_stream *out, const struct pf_a
     struct wf_stream *s;
     int opened = wf_stream_open(t->worker, h, &s);
     if (opened < 0) return opened;
+    s->pieces = pf_address_is_unix(to);
     uint64_t id = wf_socket_id(&s->socket);
     struct wf_socket *socket;
     opened = wf_socket_begin(t, WF_STREAM, id, true, &socket);

@@ -97,12 +97,14 @@ int weft_accept(weft_listener l, weft_stream *out, int64_t deadline)
     int rc = t->cancelled ? WEFT_ECANCELED : wf_socket_begin(t, WF_LISTENER, l.id, false, &s);
     if (rc < 0) return (int)wf_task_settle(rc);
     pf_handle h;
+    bool pieces = pf_address_is_unix(&listener_of(s)->bound);
     rc = accept_one(s, t, &h, deadline);
     wf_socket_end(s, false);
     if (rc == 0) {
         struct wf_stream *stream;
         rc = wf_stream_open(t->worker, h, &stream);
         if (rc == 0) {
+            stream->pieces = pieces;
             out->id = wf_socket_id(&stream->socket);
             return WEFT_OK;
         }

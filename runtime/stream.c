@@ -24,7 +24,7 @@ void wf_stream_begin(struct wf_stream *s)
 {
     s->held = NULL;
     s->held_from = s->held_size = 0;
-    s->held_seen = false;
+    s->held_seen = s->pieces = false;
     s->broken = 0;
     s->layer = NULL;
 }
@@ -123,7 +123,7 @@ static int64_t receive(struct wf_stream *s, struct wf_task *t, char *out, size_t
             if (wf_socket_closed(k)) return WEFT_ECLOSED;
             int64_t n = pf_read(k->handle, out, size);
             if (n <= 0 && n != PF_AGAIN && wf_socket_closed(k)) return WEFT_ECLOSED;
-            if (n >= 0) wf_socket_moved(k, false, n > 0 && (size_t)n < size);
+            if (n >= 0) wf_socket_moved(k, false, n > 0 && (size_t)n < size && !s->pieces);
             else if (n != PF_AGAIN) n = s->broken = (int)broken_by(n);
             if (n != PF_AGAIN) return n;
             wf_socket_stuck(k, false);

@@ -5,7 +5,10 @@
  *     return are held: what follows a delimiter, a line that is too long, what there was at the deadline. There are
  *     never more of them than the largest `size` asked for, and the memory goes as soon as they are read.
  * (2) Held bytes make the stream readable, but for those of a read_until or read_exact that ended at its
- *     deadline: they count as seen, else an actor that waits for the rest would spin. */
+ *     deadline: they count as seen, else an actor that waits for the rest would spin.
+ * (3) A read that gives less than asked for has emptied the handle, so the next one waits for an edge without a
+ *     system call. Not so where the kernel gives `pieces`: whole records of changes, a terminal's lines, what lies
+ *     before and behind a descriptor in a Unix socket. No edge tells of what such a read has left. */
 #ifndef WF_STREAM_H
 #define WF_STREAM_H
 
@@ -34,6 +37,7 @@ struct wf_stream {
     char *held;              /* NULL: none */
     size_t held_from, held_size;
     bool held_seen;         /* see note (2) */
+    bool pieces;            /* see note (3); false unless set after wf_stream_open or wf_stream_begin */
     int broken;             /* the error that every later read gives */
     struct wf_layer *layer; /* NULL: plain */
 };

@@ -75,7 +75,9 @@ int weft_stream_from_fd(weft_stream *out, int fd)
     if (rc < 0) return rc;
     struct wf_socket *s = wf_socket_open(t->worker, WF_STREAM, fd, wf_stream_finish);
     if (s == NULL) return WEFT_ENOMEM;
+    struct pf_address bound;
     wf_stream_begin(wf_stream_of(s));
+    wf_stream_of(s)->pieces = pf_local_address(fd, &bound) < 0 || pf_address_is_unix(&bound);
     out->id = wf_socket_id(s);
     return WEFT_OK;
 }

@@ -137,7 +137,7 @@ static int64_t read_socket(struct layer *l, void *out, size_t size)
     if (!wf_socket_worth(k, false)) return PF_AGAIN;
     int64_t n = pf_read(k->handle, out, size);
     if (n == PF_AGAIN) wf_socket_stuck(k, false);
-    else wf_socket_moved(k, false, n > 0 && (size_t)n < size);
+    else wf_socket_moved(k, false, n > 0 && (size_t)n < size && !l->stream->pieces);
     if (n == 0) l->eof = true;
     if (n < 0 && n != PF_AGAIN) l->io = (int)n;
     return n;

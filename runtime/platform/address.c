@@ -113,3 +113,11 @@ int pf_address_format(const struct pf_address *a, char *out, size_t size)
     }
     return n >= 0 && (size_t)n < size ? WEFT_OK : WEFT_ETOOBIG;
 }
+
+bool pf_address_is_unix(const struct pf_address *a)
+{
+    sa_family_t family;
+    if (a->size < sizeof family) return false;
+    memcpy(&family, a->bytes + offsetof(struct sockaddr, sa_family), sizeof family);
+    return family == AF_UNIX;
+}

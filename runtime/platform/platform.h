@@ -213,6 +213,7 @@ struct pf_address {
 int pf_address_parse(const char *text, struct pf_address *out);
 /* The same form back; at most `size` bytes with the NUL. */
 int pf_address_format(const struct pf_address *a, char *out, size_t size);
+bool pf_address_is_unix(const struct pf_address *a);
 
 /* Writes the stream addresses of `host`, at most `max`, in the order the system would try them, and returns how many;
  * `service` is a port's number or name. Blocks: for threads that may. WEFT_ENOHOST, WEFT_EADDRESS (no such service,

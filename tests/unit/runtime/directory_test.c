@@ -166,6 +166,51 @@ START_TEST(a_file_is_watched_until_it_is_gone)
 }
 END_TEST
 
+/* More than one read's worth: such a read is short of its buffer, because the next record does not fit. */
+enum { BURST = 200 };
+
+static const char *long_path(int n)
+{
+    static _Thread_local char path[128];
+    snprintf(path, sizeof path, "%s/name-of-20-chars-%03d", folder_path, n);
+    return path;
+}
+
+static void change_much(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < BURST; i++) {
+        int fd = open(long_path(i), O_WRONLY | O_CREAT, 0600);
+        want(fd >= 0);
+        close(fd);
+    }
+}
+
+static void watch_burst(void *arg)
+{
+    (void)arg;
+    weft_changes c;
+    weft_change change;
+    want_int(weft_changes_open(&c, folder_path), 0);
+    weft_wait w = weft_on_changes(c);
+    struct test_task *t = spawn_here(change_much, NULL);
+    want_int(weft_wait_any(&w, 1, weft_after(WEFT_SEC(30))), 0);
+    until(t->done);
+    for (int i = 0; i < BURST; i++) {
+        want_int(weft_changes_next(c, &change, weft_after(WEFT_SEC(30))), 1);
+        want_int(change.kind, WEFT_CHANGE_CREATED);
+        want(strcmp(change.name, strrchr(long_path(i), '/') + 1) == 0);
+    }
+    want_int(weft_changes_close(c), 0);
+    for (int i = 0; i < BURST; i++) want_int(unlink(long_path(i)), 0);
+}
+
+START_TEST(a_burst_of_changes_comes_whole)
+{
+    run_alone(watch_burst, NULL);
+}
+END_TEST
+
 static long queue_max(void)
 {
     long n = 16384;
@@ -287,6 +332,7 @@ int main(void)
     tcase_add_test(t, a_deadline_loses_no_entry);
     tcase_add_test(t, changes_in_a_directory_come_in_order);
     tcase_add_test(t, a_file_is_watched_until_it_is_gone);
+    tcase_add_test(t, a_burst_of_changes_comes_whole);
     tcase_add_test(t, an_overflow_is_said);
     tcase_add_test(t, a_pipe_is_two_streams);
     tcase_add_test(t, standard_streams_are_not_changed_for_others);

@@ -140,6 +140,47 @@ START_TEST(a_connection_travels_over_a_unix_socket)
 }
 END_TEST
 
+/* A read ends behind the byte that a descriptor came with; what follows lies there already and makes no edge. */
+static void send_mixed(void *arg)
+{
+    weft_stream s = *(weft_stream *)arg;
+    want_int(weft_write(s, "first", 5, WEFT_FOREVER), 5);
+    want_int(weft_send_fd(s, 2, WEFT_FOREVER), 0);
+    want_int(weft_write(s, "last", 4, WEFT_FOREVER), 4);
+}
+
+static void read_across(weft_stream from, weft_stream to)
+{
+    char buffer[16];
+    want_int(weft_read(to, buffer, sizeof buffer, weft_after(WEFT_MS(1))), WEFT_ETIMEDOUT); /* registers it */
+    struct test_task *t = spawn_here(send_mixed, &from);
+    want_int(weft_read_exact(to, buffer, 10, weft_after(WEFT_SEC(30))), 10);
+    want(memcmp(buffer, "first\0last", 10) == 0);
+    until(t->done);
+    close_pair(from, to);
+}
+
+static void bytes_around(void *arg)
+{
+    weft_stream a, b;
+    int pair[2];
+    (void)arg;
+    make_pair(UNIX, &a, &b);
+    read_across(a, b); /* b: by weft_connect */
+    make_pair(UNIX, &a, &b);
+    read_across(b, a); /* a: by weft_accept */
+    want_int(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    want_int(weft_stream_from_fd(&a, pair[0]), 0);
+    want_int(weft_stream_from_fd(&b, pair[1]), 0);
+    read_across(a, b);
+}
+
+START_TEST(bytes_behind_a_descriptor_are_not_left)
+{
+    run_alone(bytes_around, NULL);
+}
+END_TEST
+
 struct receiving {
     weft_stream stream;
     int64_t deadline;
@@ -237,4 +278,5 @@ END_TEST
 
 TEST_MAIN("stream_option", options_are_kept_and_impossible_ones_refused, linger_0_breaks_the_connection_at_its_close,
           a_socket_made_elsewhere_becomes_a_stream, a_connection_travels_over_a_unix_socket,
-          receiving_a_descriptor_ends_as_any_wait_does, a_sender_of_many_descriptors_waits)
+          bytes_behind_a_descriptor_are_not_left, receiving_a_descriptor_ends_as_any_wait_does,
+          a_sender_of_many_descriptors_waits)
