@@ -6,6 +6,8 @@
  *     and a write that ends at its deadline leaves the connection in step.
  * (2) `unsent` exists only while something is unsent; `ahead` holds the beginning of the next record, so that small
  *     records take one system call, not two. It begins with what the stream held back before it was secured.
+ *     `unsent` is bounded: writers flush every 16 KiB, but each wish of the other side to negotiate anew is answered
+ *     by a refusal, and it may wish on and on without reading them.
  * (3) Reader and writer are tasks of one worker and nothing here suspends: the context is used by one at a time.
  * (4) The end of the connection is only the end of the stream if the other side has said so by a close_notify.
  * (5) A layer stays in its stream after a failed handshake, so that nothing is ever sent plainly by mistake. */
@@ -18,7 +20,7 @@
 
 #include "stream.h"
 
-enum { AHEAD = 4096, RECORD = 16 * 1024, RECORD_ALERT = 0x15, RECORD_HANDSHAKE = 0x16 };
+enum { AHEAD = 4096, RECORD = 16 * 1024, UNSENT_MAX = 64 * 1024, RECORD_ALERT = 0x15, RECORD_HANDSHAKE = 0x16 };
 
 struct layer {
     struct wf_layer base;
@@ -31,6 +33,7 @@ struct layer {
     size_t unsent_from, unsent_size, unsent_room;
     int failed;    /* the error of every later call */
     int io;        /* what the socket said last, if it is an error */
+    bool starved;  /* `ahead` and the socket had nothing for mbed TLS */
     bool eof;      /* the connection has ended; */
     bool finished; /* as the other side has said */
     bool secured;
@@ -139,7 +142,8 @@ static int64_t read_socket(struct layer *l, void *out, size_t size)
     if (n == PF_AGAIN) wf_socket_stuck(k, false);
     else wf_socket_moved(k, false, n > 0 && (size_t)n < size && !l->stream->pieces);
     if (n == 0) l->eof = true;
-    if (n < 0 && n != PF_AGAIN) l->io = (int)n;
+    /* The kernel gave up on a peer that answers nothing: not a call's deadline. */
+    if (n < 0 && n != PF_AGAIN) l->io = n == WEFT_ETIMEDOUT ? WEFT_ERESET : (int)n;
     return n;
 }
 
@@ -148,7 +152,8 @@ static int below_read(void *arg, unsigned char *out, size_t size)
     struct layer *l = arg;
     if (l->ahead_size == 0) {
         int64_t n = size >= l->ahead_room ? read_socket(l, out, size) : read_socket(l, l->ahead, l->ahead_room);
-        if (n == PF_AGAIN) return MBEDTLS_ERR_SSL_WANT_READ;
+        l->starved = n == PF_AGAIN;
+        if (l->starved) return MBEDTLS_ERR_SSL_WANT_READ;
         if (n <= 0) return n == 0 ? 0 : MBEDTLS_ERR_SSL_INTERNAL_ERROR;
         if (size >= l->ahead_room) return (int)n;
         l->ahead_from = 0;
@@ -167,6 +172,11 @@ static int below_read(void *arg, unsigned char *out, size_t size)
 static int below_write(void *arg, const unsigned char *data, size_t size)
 {
     struct layer *l = arg;
+    if (size > UNSENT_MAX - WF_MIN(l->unsent_size, (size_t)UNSENT_MAX)) return MBEDTLS_ERR_SSL_UNEXPECTED_MESSAGE;
+    if (l->unsent_from > 0 && l->unsent_from + l->unsent_size + size > l->unsent_room) {
+        memmove(l->unsent, l->unsent + l->unsent_from, l->unsent_size);
+        l->unsent_from = 0;
+    }
     size_t end = l->unsent_from + l->unsent_size;
     if (end + size > l->unsent_room) {
         size_t room = end + size + 1024;
@@ -214,8 +224,11 @@ static int advance(struct layer *l)
     if (l->failed < 0) return l->failed;
     if (l->finished) return 0;
     while (mbedtls_ssl_get_bytes_avail(&l->ssl) == 0) {
+        l->starved = false;
         int rc = mbedtls_ssl_read(&l->ssl, &none, 0);
+        if (l->unsent_size > 0) (void)flush(&l->base); /* the reading side's answers; an error is the writer's */
         if (mbedtls_ssl_get_bytes_avail(&l->ssl) > 0) break;
+        if (rc == MBEDTLS_ERR_SSL_WANT_READ && !l->starved) continue; /* a warning that mbed TLS ignores */
         if (rc == MBEDTLS_ERR_SSL_WANT_READ || rc == MBEDTLS_ERR_SSL_WANT_WRITE) return PF_AGAIN;
         if (rc == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY) {
             l->finished = true;
