@@ -6,6 +6,8 @@
 
 #include <weft/log.h>
 
+enum { WHO = 96 }; /* bytes of an actor's description */
+
 enum state { WAITING, QUEUED, RUNNING, DONE }; /* WAITING: for a place in the queue */
 
 struct job {
@@ -18,7 +20,7 @@ struct job {
     struct wf_link in_line; /* wf_offload.queue or .overflow */
     enum state state;
     bool abandoned; /* while it runs: the thread frees it */
-    char who[96];   /* the actor, for the log */
+    char who[WHO];  /* the actor, for the log */
     alignas(16) uint8_t block[];
 };
 
@@ -28,7 +30,9 @@ struct blocking_thread {
     pf_cond *wake;
     struct wf_link idle; /* wf_offload.idle */
     struct job *job;     /* NULL: none runs */
+    bool dropping;       /* nobody wants the job any more: only the thread may look at it */
     bool left_behind;    /* the node is gone */
+    char who[WHO];       /* the job's actor: outlives an abandoned job */
 };
 
 struct wf_offload {
@@ -81,7 +85,7 @@ int wf_offload_drain(struct wf_offload *o, int64_t deadline)
     rc = o->running > 0 ? WEFT_ETIMEDOUT : WEFT_OK;
     for (uint32_t i = 0; i < o->started; i++) {
         if (o->threads[i].job == NULL) continue;
-        weft_log(WEFT_WARN, "a blocking function of %s has not returned in time", o->threads[i].job->who);
+        weft_log(WEFT_WARN, "a blocking function of %s has not returned in time", o->threads[i].who);
     }
     pf_mutex_unlock(o->lock);
     return rc;
@@ -131,8 +135,8 @@ bool wf_offload_is_awaited(struct wf_offload *o)
     pf_mutex_lock(o->lock);
     bool awaited = o->queued > 0;
     for (uint32_t i = 0; i < o->started && !awaited; i++) {
-        const struct job *j = o->threads[i].job;
-        awaited = j != NULL && !j->abandoned && j->state == RUNNING;
+        const struct blocking_thread *t = &o->threads[i];
+        awaited = t->job != NULL && !t->dropping && !t->job->abandoned && t->job->state == RUNNING;
     }
     pf_mutex_unlock(o->lock);
     return awaited;
@@ -188,9 +192,11 @@ static void run_job(struct wf_offload *o, struct blocking_thread *t, struct job 
     j->run(j->block);
     pf_mutex_lock(o->lock);
     if (j->abandoned) {
+        t->dropping = true; /* t->job stays until the thread is free: the node's end leaves it behind till then */
         pf_mutex_unlock(o->lock);
         free_job(j);
         pf_mutex_lock(o->lock);
+        t->dropping = false;
     } else {
         j->state = DONE; /* its task's from here on */
         (void)weft_event_set(j->done);
@@ -207,6 +213,7 @@ static void thread_main(void *arg)
     for (struct job *j; !t->left_behind && (j = next_job(o, t)) != NULL;) {
         j->state = RUNNING;
         t->job = j;
+        memcpy(t->who, j->who, sizeof t->who);
         o->running++;
         run_job(o, t, j);
     }
