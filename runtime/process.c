@@ -17,10 +17,56 @@ struct child {
     struct wf_fd *watch; /* NULL: it has ended */
     weft_event ended;
     weft_stream stream[3];
-    bool detached, abandoned;
-    int result; /* of reaping */
+    bool abandoned;
+    bool lives_on; /* it is not killed, or may not be: nobody waits for its end */
+    int result;    /* of reaping */
     struct pf_exit exit;
 };
+
+/* ---- Those that are not waited for ----------------------------------------------------------------------------- */
+
+struct reaper {
+    struct pf_process process;
+    pf_mutex *lock;
+    pf_cond *changed;
+    bool runs; /* under lock; nothing of this is touched after it is set */
+};
+
+static void reap(struct pf_process *p)
+{
+    struct pf_exit unused;
+    (void)pf_process_wait(p, &unused);
+    pf_process_free(p);
+}
+
+static void reaper_main(void *arg)
+{
+    struct reaper *r = arg;
+    struct pf_process process = r->process;
+    pf_mutex_lock(r->lock);
+    r->runs = true;
+    pf_cond_broadcast(r->changed);
+    pf_mutex_unlock(r->lock);
+    reap(&process);
+}
+
+/* By a thread that outlives the node. Without one it is the system's when this process ends. */
+static void reap_later(struct pf_process *p)
+{
+    struct reaper r = {.process = *p};
+    pf_thread *thread;
+    if (pf_mutex_create(&r.lock) < 0 || pf_cond_create(&r.changed) < 0 ||
+        pf_thread_start(&thread, "weft-reaper", reaper_main, &r) < 0) {
+        pf_process_free(p);
+    } else {
+        pf_mutex_lock(r.lock);
+        while (!r.runs) (void)pf_cond_wait(r.changed, r.lock, WEFT_FOREVER);
+        pf_mutex_unlock(r.lock);
+        pf_thread_detach(thread);
+    }
+    pf_cond_destroy(r.changed);
+    pf_mutex_destroy(r.lock);
+}
 
 /* ---- Starting: what a thread does ------------------------------------------------------------------------------ */
 
@@ -45,10 +91,8 @@ static void free_request(struct wf_work *work)
 {
     struct request *r = WF_CONTAINER(work, struct request, work);
     if (r->result == WEFT_OK) { /* nobody has taken it */
-        struct pf_exit unused;
-        (void)pf_process_signal(&r->process, PF_SIGKILL);
-        (void)pf_process_wait(&r->process, &unused);
-        pf_process_free(&r->process);
+        if (pf_process_signal(&r->process, PF_SIGKILL) == WEFT_OK) reap(&r->process);
+        else reap_later(&r->process); /* it has another user's rights, and its own time */
     }
     close_handles(r->options.handle);
     close_handles(r->ours);
@@ -175,7 +219,7 @@ static void abandon(struct child *c)
         return;
     }
     c->abandoned = true;
-    if (!c->detached) (void)pf_process_signal(&c->process, PF_SIGKILL);
+    if (!c->lives_on) c->lives_on = pf_process_signal(&c->process, PF_SIGKILL) < 0;
 }
 
 static void close_owned(struct wf_owned *o)
@@ -202,7 +246,7 @@ static int adopt(struct wf_task *t, struct request *r, struct child **out)
     struct wf_worker *w = t->worker;
     struct child *c = malloc(sizeof *c);
     if (c == NULL) return WEFT_ENOMEM;
-    *c = (struct child){.owned = {.close = close_owned}, .process = r->process, .detached = r->options.detached};
+    *c = (struct child){.owned = {.close = close_owned}, .process = r->process, .lives_on = r->options.detached};
     int rc = weft_event_open(&c->ended);
     if (rc == WEFT_OK) rc = open_streams(w, c, r);
     if (rc == WEFT_OK) rc = wf_fd_add_process(w, &c->process, &c->watch);
@@ -321,55 +365,14 @@ int weft_process_close(weft_process p)
 
 /* ---- The node's end -------------------------------------------------------------------------------------------- */
 
-static void reap(struct child *c)
-{
-    (void)pf_process_wait(&c->process, &c->exit);
-    free_child(c);
-}
-
-struct reaper {
-    struct child *child;
-    pf_mutex *lock;
-    pf_cond *changed;
-    bool runs; /* under lock; nothing of this is touched after it is set */
-};
-
-static void reaper_main(void *arg)
-{
-    struct reaper *r = arg;
-    struct child *c = r->child;
-    pf_mutex_lock(r->lock);
-    r->runs = true;
-    pf_cond_broadcast(r->changed);
-    pf_mutex_unlock(r->lock);
-    reap(c);
-}
-
-/* By a thread that outlives the node. Without one it is the system's when this process ends. */
-static void reap_later(struct child *c)
-{
-    struct reaper r = {.child = c};
-    pf_thread *thread;
-    if (pf_mutex_create(&r.lock) < 0 || pf_cond_create(&r.changed) < 0 ||
-        pf_thread_start(&thread, "weft-reaper", reaper_main, &r) < 0) {
-        free_child(c);
-    } else {
-        pf_mutex_lock(r.lock);
-        while (!r.runs) (void)pf_cond_wait(r.changed, r.lock, WEFT_FOREVER);
-        pf_mutex_unlock(r.lock);
-        pf_thread_detach(thread);
-    }
-    pf_cond_destroy(r.changed);
-    pf_mutex_destroy(r.lock);
-}
-
 void wf_processes_finish(struct wf_worker *w)
 {
     struct wf_link *k;
     while ((k = wf_list_pop(&w->children)) != NULL) {
         struct child *c = WF_CONTAINER(k, struct child, on_worker);
         wf_fd_remove(c->watch);
-        if (c->detached) reap_later(c);
-        else reap(c);
+        if (c->lives_on) reap_later(&c->process);
+        else reap(&c->process);
+        free(c);
     }
 }

@@ -141,8 +141,8 @@ int pf_process_start(struct pf_process *out, const struct pf_process_options *o)
     rc = pf_native_process_open(out);
     if (rc < 0) { /* nobody would hear of its end */
         struct pf_exit unused;
-        (void)kill((pid_t)out->id, SIGKILL);
-        (void)pf_process_wait(out, &unused);
+        /* One that may not be killed is the system's when this process ends. */
+        if (kill((pid_t)out->id, SIGKILL) == 0) (void)pf_process_wait(out, &unused);
     }
     return rc;
 }
