@@ -295,6 +295,14 @@ int pf_signal_catch(int number, void (*on)(int number));
 /* What was there before is back. When nothing is caught any more, that thread has ended: not to be called by `on`,
  * nor with a lock that `on` takes. */
 void pf_signal_release(int number);
+/* For turns on a thread that is not ours: between the two the signals of a write that fails (into a pipe that nobody
+ * reads, beyond the largest file allowed) are blocked on the calling thread, and those that came are gone after it;
+ * what was pending before stays so. May be nested. */
+struct pf_held_off {
+    unsigned take, unblock; /* sets of such signals, the platform's */
+};
+void pf_signals_hold_off(struct pf_held_off *out);
+void pf_signals_let_go(const struct pf_held_off *h);
 
 /* ---- Output ---------------------------------------------------------------------------------------------------- */
 /* Async-signal-safe; all of it, to standard error. */

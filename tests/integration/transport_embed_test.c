@@ -1,9 +1,13 @@
 /* tests/integration/transport_embed_test.c -- nodes without a thread, turned by a poll() loop of this file. */
 #include <pthread.h>
+#include <signal.h>
 
 #include "transport_harness.h"
 
 #include <poll.h>
+
+#include <weft/pipe.h>
+#include <weft/stream.h>
 
 static pthread_t loop_thread;
 static _Atomic int stage; /* actors on other threads: release; the loop: acquire */
@@ -60,6 +64,56 @@ START_TEST(timers_make_the_descriptor_readable)
     ck_assert_int_eq(stage, 0); /* nothing runs but in a turn */
     ck_assert(readable(n));
     LOOP_UNTIL(stage == 3, n);
+    ck_assert_int_eq(weft_node_wait(n, WEFT_FOREVER), WEFT_OK);
+    ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(20))), WEFT_OK);
+}
+END_TEST
+
+static void write_to_nobody(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_stream reading, writing;
+    ck_assert_int_eq(weft_pipe(&reading, &writing), WEFT_OK);
+    ck_assert_int_eq(weft_close(reading), WEFT_OK);
+    ck_assert_int_eq(weft_write(writing, "x", 1, WEFT_FOREVER), WEFT_ERESET);
+    ck_assert_int_eq(weft_close(writing), WEFT_OK);
+    stage++;
+}
+
+static bool is_blocked(int number)
+{
+    sigset_t mask;
+    ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, NULL, &mask), 0);
+    return sigismember(&mask, number) == 1;
+}
+
+static bool is_pending(int number)
+{
+    sigset_t pending;
+    ck_assert_int_eq(sigpending(&pending), 0);
+    return sigismember(&pending, number) == 1;
+}
+
+/* By default it would end the process; and what the thread had blocked, or pending, is as it was. */
+START_TEST(a_broken_pipe_is_no_signal_to_the_loop)
+{
+    weft_node *n = embedded("alone", NULL, NULL);
+    sigset_t pipe_only;
+    sigemptyset(&pipe_only);
+    sigaddset(&pipe_only, SIGPIPE);
+    signal(SIGPIPE, SIG_DFL);
+    stage = 0;
+    run_actor(n, write_to_nobody, NULL, 0);
+    LOOP_UNTIL(stage == 1, n);
+    ck_assert(!is_blocked(SIGPIPE));
+    ck_assert_int_eq(pthread_sigmask(SIG_BLOCK, &pipe_only, NULL), 0);
+    run_actor(n, write_to_nobody, NULL, 0);
+    LOOP_UNTIL(stage == 2, n);
+    ck_assert(is_blocked(SIGPIPE) && !is_pending(SIGPIPE));
+    ck_assert_int_eq(pthread_kill(pthread_self(), SIGPIPE), 0);
+    run_actor(n, write_to_nobody, NULL, 0);
+    LOOP_UNTIL(stage == 3, n);
+    ck_assert(is_pending(SIGPIPE));
     ck_assert_int_eq(weft_node_wait(n, WEFT_FOREVER), WEFT_OK);
     ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(20))), WEFT_OK);
 }
@@ -246,6 +300,7 @@ int main(void)
     TCase *c = tcase_create("transport_embed");
     tcase_set_timeout(c, 100);
     tcase_add_test(c, timers_make_the_descriptor_readable);
+    tcase_add_test(c, a_broken_pipe_is_no_signal_to_the_loop);
     tcase_add_test(c, an_idle_node_rests_until_somebody_posts);
     tcase_add_test(c, an_embedded_node_is_linked_with_a_real_one);
     tcase_add_test(c, two_in_one_thread_are_linked);

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "native.h"
@@ -144,4 +145,60 @@ void pf_signal_release(int number)
         (void)pthread_join(all.thread, NULL);
     }
     pthread_mutex_unlock(&all.lock);
+}
+
+/* ---- Signals of writes ----------------------------------------------------------------------------------------- */
+
+static const int of_writes[] = {SIGPIPE, SIGXFSZ};
+
+void pf_signals_hold_off(struct pf_held_off *out)
+{
+    sigset_t both, before, pending;
+    *out = (struct pf_held_off){0};
+    sigemptyset(&both);
+    sigemptyset(&pending);
+    for (size_t i = 0; i < WF_COUNT(of_writes); i++) sigaddset(&both, of_writes[i]);
+    pthread_sigmask(SIG_BLOCK, &both, &before);
+    for (size_t i = 0; i < WF_COUNT(of_writes); i++) {
+        if (sigismember(&before, of_writes[i]) == 0) out->unblock |= 1U << i;
+    }
+    /* One that was not blocked was not pending either. */
+    if (out->unblock != (1U << WF_COUNT(of_writes)) - 1) (void)sigpending(&pending);
+    for (size_t i = 0; i < WF_COUNT(of_writes); i++) {
+        if ((out->unblock & 1U << i) != 0 || sigismember(&pending, of_writes[i]) == 0) out->take |= 1U << i;
+    }
+}
+
+/* Those of the set that are pending. */
+static void take_pending(const sigset_t *set)
+{
+#if defined(__APPLE__) || defined(__OpenBSD__) /* the call below is missing there */
+    sigset_t pending;
+    for (size_t i = 0; i < WF_COUNT(of_writes); i++) {
+        sigset_t one;
+        int number;
+        sigemptyset(&one);
+        sigaddset(&one, of_writes[i]);
+        if (sigismember(set, of_writes[i]) == 0 || sigpending(&pending) != 0) continue;
+        if (sigismember(&pending, of_writes[i]) == 1) (void)sigwait(&one, &number);
+    }
+#else
+    static const struct timespec at_once = {0};
+    int rc;
+    do rc = sigtimedwait(set, NULL, &at_once);
+    while (rc > 0 || (rc < 0 && errno == EINTR));
+#endif
+}
+
+void pf_signals_let_go(const struct pf_held_off *h)
+{
+    sigset_t taken, unblocked;
+    sigemptyset(&taken);
+    sigemptyset(&unblocked);
+    for (size_t i = 0; i < WF_COUNT(of_writes); i++) {
+        if ((h->take & 1U << i) != 0) sigaddset(&taken, of_writes[i]);
+        if ((h->unblock & 1U << i) != 0) sigaddset(&unblocked, of_writes[i]);
+    }
+    if (h->take != 0) take_pending(&taken);
+    pthread_sigmask(SIG_UNBLOCK, &unblocked, NULL);
 }

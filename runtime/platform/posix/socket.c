@@ -187,7 +187,7 @@ int64_t pf_write(pf_handle h, const struct pf_slice *slices, int count)
         parts[i] = (struct iovec){.iov_base = (void *)(uintptr_t)slices[i].data, .iov_len = slices[i].size};
     do n = count == 1 ? send((int)h, slices->data, slices->size, MSG_NOSIGNAL) : send_parts((int)h, parts, count);
     while (n < 0 && errno == EINTR);
-    if (n < 0 && errno == ENOTSOCK) { /* a pipe or a terminal; our threads block SIGPIPE */
+    if (n < 0 && errno == ENOTSOCK) { /* a pipe or a terminal: with SIGPIPE blocked */
         do n = writev((int)h, parts, count);
         while (n < 0 && errno == EINTR);
     }

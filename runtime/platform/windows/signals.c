@@ -56,3 +56,14 @@ void pf_signal_release(int number)
     if (!set(number, false)) (void)SetConsoleCtrlHandler(on_control, FALSE);
     ReleaseSRWLockExclusive(&changing);
 }
+
+/* A write that fails is an error here, never a signal. */
+void pf_signals_hold_off(struct pf_held_off *out)
+{
+    *out = (struct pf_held_off){0};
+}
+
+void pf_signals_let_go(const struct pf_held_off *h)
+{
+    (void)h;
+}
