@@ -49,8 +49,12 @@ static int next(weft_changes c, struct pf_change *out, int64_t deadline)
     if (n <= 0) return (int)n;
     int64_t taken = pf_changes_parse(records, (size_t)n, out);
     if (taken < 0) return (int)taken;
-    int rc = taken == n ? WEFT_OK : wf_stream_unread(c.id, records + taken, (size_t)(n - taken));
-    return rc < 0 ? rc : 1;
+    size_t rest = (size_t)(n - taken);
+    memmove(records, records + taken, rest);
+    /* The end stays in the stream: each later call finds it, and so does whoever waits. */
+    if (out->kind == PF_CHANGE_GONE || out->kind == PF_CHANGE_END) rest = pf_changes_end(records);
+    int rc = rest == 0 ? WEFT_OK : wf_stream_unread(c.id, records, rest);
+    return rc < 0 ? rc : out->kind != PF_CHANGE_END;
 }
 
 int weft_changes_next(weft_changes c, weft_change *out, int64_t deadline)

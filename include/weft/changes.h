@@ -34,7 +34,8 @@ WEFT_API int weft_changes_open(weft_changes *out, const char *path);
 WEFT_API int weft_changes_defer_close(weft_changes c);
 /* There is a change to take. */
 WEFT_API weft_wait weft_on_changes(weft_changes c);
-/* [A, W] 1: the next one, in the order they came. 0: nothing more will come. WEFT_ECLOSED, WEFT_EBUSY. */
+/* [A, W] 1: the next one, in the order they came. 0: nothing more will come: after WEFT_CHANGE_GONE. WEFT_ECLOSED,
+ * WEFT_EBUSY. */
 WEFT_API int weft_changes_next(weft_changes c, weft_change *out, int64_t deadline);
 /* [A] WEFT_ECLOSED if it was closed before. */
 WEFT_API int weft_changes_close(weft_changes c);

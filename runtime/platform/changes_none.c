@@ -15,3 +15,9 @@ int64_t pf_changes_parse(const void *data, size_t size, struct pf_change *out)
     (void)out;
     return WEFT_EFORMAT;
 }
+
+size_t pf_changes_end(void *out)
+{
+    (void)out;
+    return 0;
+}

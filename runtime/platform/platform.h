@@ -412,7 +412,8 @@ enum pf_change_kind {
     PF_CHANGE_REMOVED,
     PF_CHANGE_MODIFIED,
     PF_CHANGE_OVERFLOW, /* some are lost */
-    PF_CHANGE_GONE      /* what is watched is */
+    PF_CHANGE_GONE,     /* what is watched is */
+    PF_CHANGE_END       /* nothing comes after it */
 };
 struct pf_change {
     enum pf_change_kind kind;
@@ -424,5 +425,7 @@ enum { PF_CHANGES_READ = 4096 }; /* bytes that hold at least one record */
 int pf_changes_open(pf_handle *out, const char *path);
 /* The first record of those bytes; how many of them it takes. WEFT_EFORMAT. */
 int64_t pf_changes_parse(const void *data, size_t size, struct pf_change *out);
+/* Writes a record that is parsed as PF_CHANGE_END; its size, at most PF_CHANGES_READ. */
+size_t pf_changes_end(void *out);
 
 #endif

@@ -29,7 +29,8 @@ static enum pf_change_kind kind_of(uint32_t mask)
     if ((mask & (IN_DELETE | IN_MOVED_FROM)) != 0) return PF_CHANGE_REMOVED;
     if ((mask & IN_MODIFY) != 0) return PF_CHANGE_MODIFIED;
     if ((mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT)) != 0) return PF_CHANGE_GONE;
-    return PF_CHANGE_NONE; /* the watch's own end, which follows the latter */
+    if ((mask & IN_IGNORED) != 0) return PF_CHANGE_END; /* follows the latter, unless it has only been moved */
+    return PF_CHANGE_NONE;
 }
 
 int64_t pf_changes_parse(const void *data, size_t size, struct pf_change *out)
@@ -42,4 +43,11 @@ int64_t pf_changes_parse(const void *data, size_t size, struct pf_change *out)
     memcpy(out->name, (const char *)data + sizeof e, e.len); /* with NULs at its end */
     if (e.len == 0) out->name[0] = '\0';
     return (int64_t)(sizeof e + e.len);
+}
+
+size_t pf_changes_end(void *out)
+{
+    struct inotify_event e = {.mask = IN_IGNORED};
+    memcpy(out, &e, sizeof e);
+    return sizeof e;
 }

@@ -107,6 +107,16 @@ static void expect_change(weft_changes c, weft_change_kind kind, const char *nam
     want(strcmp(change.name, name) == 0);
 }
 
+/* Now, and from now on. */
+static void expect_the_end(weft_changes c)
+{
+    weft_change change;
+    weft_wait w = weft_on_changes(c);
+    want_int(weft_changes_next(c, &change, WEFT_FOREVER), 0);
+    want_int(weft_wait_any(&w, 1, WEFT_NOW), 0);
+    want_int(weft_changes_next(c, &change, WEFT_NOW), 0);
+}
+
 static void watch_folder(void *arg)
 {
     (void)arg;
@@ -146,7 +156,6 @@ static void watch_file(void *arg)
 {
     (void)arg;
     weft_changes c;
-    weft_change change;
     touch(1);
     want_int(weft_changes_open(&c, file_path(1)), 0);
     int fd = open(file_path(1), O_WRONLY);
@@ -155,7 +164,7 @@ static void watch_file(void *arg)
     expect_change(c, WEFT_CHANGE_MODIFIED, "");
     want_int(unlink(file_path(1)), 0);
     expect_change(c, WEFT_CHANGE_GONE, "");
-    want_int(weft_changes_next(c, &change, WEFT_NOW), WEFT_ETIMEDOUT);
+    expect_the_end(c);
     want_int(weft_changes_defer_close(c), 0);
     want_int(weft_changes_open(&c, file_path(1)), WEFT_ENOTFOUND);
 }
@@ -208,6 +217,31 @@ static void watch_burst(void *arg)
 START_TEST(a_burst_of_changes_comes_whole)
 {
     run_alone(watch_burst, NULL);
+}
+END_TEST
+
+/* The system would go on about it. */
+static void watch_file_that_moves(void *arg)
+{
+    (void)arg;
+    weft_changes c;
+    char other[160];
+    touch(1);
+    want_int(weft_changes_open(&c, file_path(1)), 0);
+    snprintf(other, sizeof other, "%s", file_path(2));
+    want_int(rename(file_path(1), other), 0);
+    expect_change(c, WEFT_CHANGE_GONE, "");
+    touch(2);
+    int fd = open(other, O_WRONLY);
+    want_int(write(fd, "x", 1), 1);
+    close(fd);
+    expect_the_end(c);
+    want_int(weft_changes_close(c), 0);
+}
+
+START_TEST(a_file_that_is_moved_away_is_gone_too)
+{
+    run_alone(watch_file_that_moves, NULL);
 }
 END_TEST
 
@@ -333,6 +367,7 @@ int main(void)
     tcase_add_test(t, changes_in_a_directory_come_in_order);
     tcase_add_test(t, a_file_is_watched_until_it_is_gone);
     tcase_add_test(t, a_burst_of_changes_comes_whole);
+    tcase_add_test(t, a_file_that_is_moved_away_is_gone_too);
     tcase_add_test(t, an_overflow_is_said);
     tcase_add_test(t, a_pipe_is_two_streams);
     tcase_add_test(t, standard_streams_are_not_changed_for_others);
