@@ -2,7 +2,7 @@
  *
  * Design notes.
  * (1) The batch and the system's listing are one block, in one hand: the record's, or that of the job that reads on.
- *     At a deadline the job goes on; the next call takes what it has found. */
+ *     At a deadline the job goes on, or waits on for a thread; the next call takes what it has found. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,8 +72,8 @@ static int fetch(struct directory *d, int64_t deadline)
         work = &d->batch->work;
         d->batch = NULL;
         d->job = (weft_job){{0}};
-        rc = wf_work_start(&d->job, work, deadline);
-        if (rc < 0) return rc; /* it has been freed: closed from here on */
+        rc = wf_work_submit(&d->job, work); /* does not wait: what has been read must not be lost at a deadline */
+        if (rc < 0) return rc;              /* it has been freed: closed from here on */
     }
     rc = wf_work_take(d->job, &work, deadline);
     if (rc == WEFT_OK) d->batch = WF_CONTAINER(work, struct batch, work);
@@ -144,6 +144,7 @@ int weft_dir_next(weft_dir dir, weft_dir_entry *out, int64_t deadline)
     if (d == NULL) return WEFT_ECLOSED;
     while (d->batch == NULL || (d->batch->at == d->batch->count && d->batch->end == 1)) {
         int rc = fetch(d, deadline);
+        if (rc == WEFT_EFULL) rc = WEFT_ETIMEDOUT; /* the job still waits for a place */
         if (rc < 0) return rc;
     }
     struct batch *b = d->batch;

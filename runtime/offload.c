@@ -441,6 +441,21 @@ int wf_work_start(weft_job *out, struct wf_work *work, int64_t deadline)
     return wf_offload_start(out, run_work, drop_work, &work, sizeof work, deadline);
 }
 
+int wf_work_submit(weft_job *out, struct wf_work *work)
+{
+    struct job *j;
+    int rc = make_job(&j, run_work, &work, sizeof work);
+    if (rc < 0) {
+        work->free(work);
+        return rc;
+    }
+    j->drop = drop_work;
+    rc = submit(j);
+    if (rc < 0) end_job(j);
+    else *out = (weft_job){j->done};
+    return rc;
+}
+
 int wf_work_take(weft_job job, struct wf_work **out, int64_t deadline)
 {
     return weft_offload_take(job, out, sizeof *out, deadline);

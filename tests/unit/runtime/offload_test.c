@@ -2,8 +2,10 @@
  * function where a test wants it. What was leaked or freed too early shows under the sanitizers. */
 #include "../actors/node_harness.h"
 #include "../actors/random.h"
+#include "folder.h"
 #include "offload.h"
 
+#include <weft/dir.h>
 #include <weft/offload.h>
 #include <weft/test.h>
 
@@ -320,6 +322,44 @@ START_TEST(a_place_in_the_queue_is_not_the_end_of_the_job)
 }
 END_TEST
 
+static void lists_while_the_queue_is_full(const void *arg, size_t size)
+{
+    weft_job running, queued;
+    weft_dir d;
+    weft_dir_entry e;
+    struct block b;
+    int count = 0, rc;
+    (void)arg, (void)size;
+    want_int(weft_dir_open(&d, folder_path, WEFT_FOREVER), 0);
+    fill_up(&running, &queued);
+    while ((rc = weft_dir_next(d, &e, WEFT_NOW)) == 1) count++;
+    want_int(rc, WEFT_ETIMEDOUT);
+    want_int(weft_dir_next(d, &e, weft_after(1)), WEFT_ETIMEDOUT);
+    want_int(counts().waiting, 1);
+    gate_open();
+    while ((rc = weft_dir_next(d, &e, WEFT_FOREVER)) == 1) count++;
+    want_int(rc, 0);
+    want_int(count, FOLDER_FILES);
+    want_int(weft_offload_take(running, &b, sizeof b, WEFT_FOREVER), 0);
+    want_int(weft_offload_take(queued, &b, sizeof b, WEFT_FOREVER), 0);
+}
+
+START_TEST(a_listing_outlasts_a_full_queue)
+{
+    gate_close();
+    folder_make();
+    for (int i = 0; i < FOLDER_FILES; i++) {
+        FILE *f = fopen(file_path(i), "w");
+        ck_assert(f != NULL && fclose(f) == 0);
+    }
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .offload_threads = 1, .offload_queue = 1));
+    node_spawn(n, 1, lists_while_the_queue_is_full);
+    node_end(n);
+    folder_remove();
+    gate_free();
+}
+END_TEST
+
 /* ---- Whoever gives up ------------------------------------------------------------------------------------------ */
 
 static void gives_up(const void *arg, size_t size)
@@ -537,6 +577,6 @@ END_TEST
 TEST_MAIN("offload", a_function_runs_elsewhere_and_its_result_comes_back, bad_arguments_have_their_errors,
           a_job_is_waited_for_among_other_things, no_more_threads_than_the_option_says,
           beyond_the_queue_actors_wait_until_their_deadlines, a_place_in_the_queue_is_not_the_end_of_the_job,
-          a_result_nobody_takes_is_dropped, a_killed_actor_leaves_its_job_safe,
+          a_listing_outlasts_a_full_queue, a_result_nobody_takes_is_dropped, a_killed_actor_leaves_its_job_safe,
           a_node_waits_for_its_functions_until_the_deadline, a_node_ends_in_order_when_its_functions_return,
           virtual_time_stands_still_while_a_function_runs, each_job_is_taken_or_dropped_once)
