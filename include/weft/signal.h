@@ -19,7 +19,7 @@ typedef struct {
  *
  * In weft_main SIGINT and SIGTERM end the node in good order: every actor is stopped and runs its clean-ups; a second
  * one ends the process at once. While an actor has a source for one of them that is up to the actor: it calls
- * weft_node_stop, or weft_stop on those who are to end, or returns.
+ * weft_stop on those who are to end, or returns. (weft_node_stop is for other threads: it refuses an actor's.)
  *
  * WEFT_EINVAL: no such signal, or one that is the program's own fault (SIGSEGV and the like) or cannot be caught
  * (SIGKILL). Windows has SIGINT (Ctrl-C), SIGBREAK and SIGTERM (the window is closed). */
