@@ -234,7 +234,8 @@ static int change(weft_event e, step *to, uint32_t n)
 {
     struct wf_event *ev = slot_of(set_of(e), e.id);
     if (ev == NULL) return WEFT_ECLOSED;
-    uint64_t word = atomic_load_explicit(&ev->word, memory_order_relaxed), next;
+    /* Acquire, here and where the exchange fails: who sees SHOWN sees the flag that goes with it. */
+    uint64_t word = atomic_load_explicit(&ev->word, memory_order_acquire), next;
     do {
         if (!lives(word, e.id)) return WEFT_ECLOSED;
         next = word;
@@ -247,7 +248,7 @@ static int change(weft_event e, step *to, uint32_t n)
         /* Release: what was done before the set is seen by who takes it, also when it was set already. Acquire: the
          * other end of that. */
     } while (
-        !atomic_compare_exchange_weak_explicit(&ev->word, &word, next, memory_order_acq_rel, memory_order_relaxed));
+        !atomic_compare_exchange_weak_explicit(&ev->word, &word, next, memory_order_acq_rel, memory_order_acquire));
     if ((next & ~word & POSTED) != 0) wf_worker_post(set_of(e)->at[wf_id_worker(e.id)], &ev->notice.post);
     if ((word & SHOWN) != 0 && ((word ^ next) & SET) != 0) show(ev, (next & SET) != 0);
     return 1;
