@@ -12,7 +12,8 @@ _Static_assert((int)WEFT_FILE_READ == PF_FILE_READ && (int)WEFT_FILE_WRITE == PF
                "the platform takes the public flags");
 
 enum { ALL_FLAGS = WEFT_FILE_APPEND * 2 - 1 };
-/* What one operation copies: the rest of a large read is tried in the caller's memory again. */
+/* What one operation copies, and what is done at once before others have their turn: the rest of a large read is
+ * tried in the caller's memory again. */
 enum { PIECE = 1024 * 1024 };
 
 static const uint64_t USERS_MASK = 0xFFFFFFFF;
@@ -294,16 +295,19 @@ static int64_t offset_of(const struct transfer *x)
     return x->offset == WEFT_FILE_END ? WEFT_FILE_END : x->offset + (int64_t)x->have;
 }
 
-/* What can be done without waiting. 1: all of it, or the end of the file; PF_BLOCKING: there is more; or an error. */
+/* What can be done without waiting. 1: all of it, or the end of the file; PF_BLOCKING: there is more; PF_AGAIN: there
+ * is, but others have waited for long enough; or an error. */
 static int try_now(struct transfer *x, struct file_slot *s)
 {
-    while (x->have < x->size) {
-        int64_t n = wf_file_try(wf_here, s->file, x->data + x->have, x->size - x->have, offset_of(x), x->write);
+    size_t left = x->size - x->have;
+    size_t end = x->have + (x->offset == WEFT_FILE_END ? left : WF_MIN(left, (size_t)PIECE)); /* appended: as one */
+    while (x->have < end) {
+        int64_t n = wf_file_try(wf_here, s->file, x->data + x->have, end - x->have, offset_of(x), x->write);
         if (n < 0) return (int)n;
         if (n == 0) return 1;
         x->have += (size_t)n;
     }
-    return 1;
+    return x->have == x->size ? 1 : PF_AGAIN;
 }
 
 /* Leaves the slot before it waits: a killed task does not come back. */
@@ -330,13 +334,19 @@ static int64_t wait_for_piece(struct wf_task *t, struct transfer *x, struct file
 
 static int64_t transfer(struct wf_task *t, struct transfer *x, int64_t deadline)
 {
-    if (t->cancelled) return WEFT_ECANCELED;
     for (;;) {
         struct file_slot *s;
+        if (t->cancelled) return WEFT_ECANCELED;
         int rc = enter(t, x->file, &s);
         if (rc < 0) return rc;
         rc = check(x, s->file);
         if (rc == WEFT_OK) rc = try_now(x, s);
+        if (rc == PF_AGAIN) { /* out of the slot: a task killed meanwhile does not come back */
+            leave(s);
+            wf_here->budget = 0; /* as long as a turn: the inbox, timers and the poller have waited as well */
+            wf_task_yield();
+            continue;
+        }
         if (rc != PF_BLOCKING || deadline == WEFT_NOW) {
             leave(s);
             return rc == 1 ? (int64_t)x->have : rc == PF_BLOCKING ? WEFT_ETIMEDOUT : rc;

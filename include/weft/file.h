@@ -1,8 +1,9 @@
 /* weft/file.h -- files: positioned reads and writes that suspend only the actor.
  *
- * What the system has in memory is read at once, without suspending; the rest is done by the node's threads for
- * blocking functions (weft_node_options.offload_threads), or by the kernel itself where it can. Nothing keeps a
- * position: each call says where, so one file serves many actors at once, on any worker.
+ * What the system has in memory is read at once, without suspending (but others have a turn after each megabyte); the
+ * rest is done by the node's threads for blocking functions (weft_node_options.offload_threads), or by the kernel
+ * itself where it can. Nothing keeps a position: each call says where, so one file serves many actors at once, on any
+ * worker.
  *
  * While a call is under way it works on memory of its own. Whoever gives up at a deadline, is cancelled or killed may
  * use or free the buffer at once: nothing is written to it afterwards. A write that was given up may still happen. */

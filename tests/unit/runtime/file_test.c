@@ -197,6 +197,41 @@ START_TEST(one_that_never_has_to_wait_gives_others_a_turn)
 }
 END_TEST
 
+static bool done;
+static int turns;
+
+static void count_turns(void *arg)
+{
+    (void)arg;
+    for (; !done; wf_task_yield()) turns++;
+}
+
+static void read_much(void *arg)
+{
+    (void)arg;
+    enum { MEGABYTES = 8, MUCH = MEGABYTES * 1024 * 1024 };
+    char *data = calloc(1, MUCH);
+    want(data != NULL);
+    weft_file f = open_file(file_path(0), BOTH);
+    want_int(weft_file_write(f, data, MUCH, 0, WEFT_FOREVER), MUCH);
+    bool at_once = can_read_at_once(f, MUCH);
+    done = false;
+    turns = 0;
+    struct test_task *other = spawn_here(count_turns, NULL); /* in the inbox until the turn ends */
+    want_int(weft_file_read(f, data, MUCH, 0, WEFT_FOREVER), MUCH);
+    want(!at_once || turns >= MEGABYTES / 2);
+    done = true;
+    until(other->done);
+    want_int(weft_file_close(f), 0);
+    free(data);
+}
+
+START_TEST(a_large_read_from_memory_gives_others_their_turns)
+{
+    run_alone(read_much, NULL);
+}
+END_TEST
+
 /* ---- Many ------------------------------------------------------------------------------------------------------ */
 
 enum { MANY = 32 };
@@ -317,6 +352,7 @@ int main(void)
     tcase_add_test(t, what_is_in_memory_is_read_without_suspending);
     tcase_add_test(t, a_read_that_would_block_is_not_begun_with_the_deadline_now);
     tcase_add_test(t, one_that_never_has_to_wait_gives_others_a_turn);
+    tcase_add_test(t, a_large_read_from_memory_gives_others_their_turns);
     tcase_add_test(t, many_operations_are_under_way_in_parallel);
     tcase_add_test(t, actors_of_all_workers_use_a_file_at_once);
     suite_add_tcase(suite, t);
