@@ -1,6 +1,7 @@
 #include "timer.h"
 
 #include <weft/timer.h>
+#include <weft/wait.h>
 
 struct wf_user_timer *wf_user_timer_find(struct wf_task *t, uint64_t id)
 {
@@ -90,6 +91,22 @@ int64_t weft_timer_take(weft_timer timer)
     int64_t fired = u->fired;
     u->fired = 0;
     return fired;
+}
+
+int64_t weft_timer_await(weft_timer timer, int64_t deadline)
+{
+    const weft_wait fired = weft_on_timer(timer);
+    int rc = weft_wait_any(&fired, 1, deadline);
+    return rc < 0 ? rc : weft_timer_take(timer);
+}
+
+int64_t weft_timer_next(weft_timer timer)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    struct wf_user_timer *u = wf_user_timer_find(t, timer.id);
+    if (u == NULL) return WEFT_ECLOSED;
+    return wf_timer_armed(&u->timer) ? u->due : WEFT_FOREVER;
 }
 
 int weft_timer_close(weft_timer timer)
