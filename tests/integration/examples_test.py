@@ -46,6 +46,9 @@ class Programs(unittest.TestCase):
 
     def test_timers(self):
         lines = self.start("timers").end()
+        with open(os.path.join(ROOT, "examples", "timers.c"), encoding="utf-8") as f:
+            self.assertEqual(lines[:6], [line[7:].rstrip() for line in f.readlines()[4:10]])
+        lines = lines[6:]
         self.assertEqual(lines[-1], "time is up")
         ticks = [line for line in lines if line.startswith("tick")]
         # 4, or more on a machine that stood still for a while; each once, in order.
