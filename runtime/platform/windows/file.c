@@ -12,7 +12,6 @@
 /* after windows.h */
 #include <winternl.h>
 
-enum { PATH_MAX_WIDE = 1024 };
 _Static_assert(sizeof(OVERLAPPED) <= sizeof(((struct pf_file_op *)0)->platform), "it fits");
 
 int pf_file_error(int system_error)
@@ -53,8 +52,8 @@ static int check_kind(HANDLE file, unsigned flags)
 
 int pf_file_open(pf_handle *out, const char *path, unsigned flags, unsigned mode)
 {
-    wchar_t wide[PATH_MAX_WIDE];
-    if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, wide, PATH_MAX_WIDE) == 0) return WEFT_EINVAL;
+    wchar_t wide[PF_PATH_WIDE];
+    if (pf_wide(path, wide, PF_PATH_WIDE) < 0) return WEFT_EINVAL;
     DWORD access = ((flags & PF_FILE_READ) != 0 ? GENERIC_READ : 0) |
                    ((flags & PF_FILE_WRITE) != 0 ? GENERIC_WRITE : 0);
     DWORD how = (flags & PF_FILE_CREATE) == 0      ? OPEN_EXISTING

@@ -301,6 +301,8 @@ static int translate(struct pf_poller *p, ULONG count, struct pf_ready *out)
         const OVERLAPPED_ENTRY *e = &p->entries[i];
         if (e->lpCompletionKey == PF_KEY_WAKE) atomic_store(&p->woken, false); /* before the caller looks for why */
         else if (e->lpCompletionKey == PF_KEY_FILE) out[n++] = pf_file_done(e->lpOverlapped);
+        else if (e->lpCompletionKey == PF_KEY_PROCESS)
+            out[n++] = (struct pf_ready){.tag = (uint64_t)(uintptr_t)e->lpOverlapped, .readable = true};
         else n += complete(p, (struct operation *)(void *)e->lpOverlapped, &out[n]);
     }
     ReleaseSRWLockExclusive(&p->lock);

@@ -5,7 +5,7 @@
 
 #include "system.h"
 
-enum { PF_KEY_WAKE = 1, PF_KEY_POLL, PF_KEY_FILE };
+enum { PF_KEY_WAKE = 1, PF_KEY_POLL, PF_KEY_FILE, PF_KEY_PROCESS };
 
 HANDLE pf_poller_port(struct pf_poller *p);
 /* The entry for an operation on a file. */

@@ -234,7 +234,7 @@ static void kill_task(struct wf_worker *w, struct wf_call *c)
     wf_task_kill(&WF_CONTAINER(c, struct test_task, start)->task);
 }
 
-static void tell(struct test_task *t, void (*call)(struct wf_worker *, struct wf_call *))
+static void tell_task(struct test_task *t, void (*call)(struct wf_worker *, struct wf_call *))
 {
     t->start.call = call;
     wf_worker_post(h.set.at[0], &t->start.post);
@@ -244,7 +244,7 @@ static void tell(struct test_task *t, void (*call)(struct wf_worker *, struct wf
 START_TEST(a_cancelled_read_leaves_the_buffer_alone)
 {
     static struct reader r;
-    tell(start(&r, read_into), cancel_task);
+    tell_task(start(&r, read_into), cancel_task);
     ck_assert_int_eq(r.result, WEFT_ECANCELED);
     ck_assert_int_eq(kernel.cancelled, 1);
     complete(0, 1, 0); /* it was read all the same */
@@ -258,7 +258,7 @@ START_TEST(who_waits_may_be_killed)
 {
     static struct reader r;
     struct test_task *t = start(&r, read_into);
-    tell(t, kill_task);
+    tell_task(t, kill_task);
     ck_assert(t->was_killed);
     ck_assert_int_eq(kernel.cancelled, 1);
     complete(0, 0, WEFT_ECANCELED);
@@ -278,7 +278,7 @@ static void complete_late(void *arg)
 START_TEST(a_node_that_ends_waits_for_what_is_under_way)
 {
     static struct reader r;
-    tell(start(&r, read_into), cancel_task);
+    tell_task(start(&r, read_into), cancel_task);
     pf_thread *thread;
     ck_assert_int_eq(pf_thread_start(&thread, "late", complete_late, NULL), 0);
     harness_stop(&h);

@@ -8,6 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef _WIN32
+#include <direct.h>
+#include <io.h>
+
+static inline char *mkdtemp(char *path)
+{
+    strcpy(path, "weft-file-XXXXXX"); /* where the test runs: there is no /tmp */
+    return _mktemp(path) != NULL && _mkdir(path) == 0 ? path : NULL;
+}
+#endif
+
 enum { FOLDER_FILES = 64 };
 
 static char folder_path[64];

@@ -1,0 +1,18 @@
+/* runtime/platform/windows/command.h -- what a child is to run, as the system wants to hear it. */
+#ifndef PF_WINDOWS_COMMAND_H
+#define PF_WINDOWS_COMMAND_H
+
+#include "system.h"
+
+struct pf_command {
+    wchar_t *program; /* its whole path */
+    wchar_t *line;
+    wchar_t *env;       /* NULL: this process's */
+    wchar_t *directory; /* NULL: this process's */
+};
+
+/* WEFT_ENOTFOUND, WEFT_EFORMAT, WEFT_ETOOBIG, WEFT_EINVAL (no UTF-8), WEFT_ENOMEM. */
+int pf_command_make(struct pf_command *out, const struct pf_process_options *o);
+void pf_command_free(struct pf_command *c);
+
+#endif
