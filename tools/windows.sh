@@ -69,12 +69,12 @@ endian = 'little'
 TXT
 }
 
-# A prefix of its own: the user's stays as it is.
+# A prefix of its own: the user's stays as it is. What crashes ends, and no debugger stays with its output open.
 wrapper()
 {
     cat <<TXT
 #!/bin/sh
-export WINEPREFIX='$folder/wine' WINEDEBUG=\${WINEDEBUG:--all} CK_FORK=no
+export WINEPREFIX='$folder/wine' WINEDEBUG=\${WINEDEBUG:--all} CK_FORK=no WINEDLLOVERRIDES='winedbg.exe=d'
 exec /usr/lib/wine/wine64 "\$@"
 TXT
 }

@@ -54,7 +54,7 @@ int pf_listing_next(pf_listing *l, struct pf_entry *out)
         out->kind = kind_of(&l->entry);
         /* What is no UTF-16 has U+FFFD in its place. */
         return WideCharToMultiByte(CP_UTF8, 0, name, -1, out->name, sizeof out->name, NULL, NULL) > 0 ? 1
-                                                                                                       : WEFT_ETOOBIG;
+                                                                                                      : WEFT_ETOOBIG;
     }
     return 0;
 }

@@ -1,11 +1,11 @@
 /* runtime/platform/windows/pipe.c -- pipes, and copies of handles.
  *
  * Design notes.
- * (1) The port tells what has been done with a pipe of this system, not what could be, and the driver of sockets knows
- *     sockets only. So a pipe is a pair of connected sockets of the loopback network: they suit the poller as all
- *     others do, and a child reads and writes a socket that was not made for overlapped use like a file.
- * (2) Between listening and accepting anybody on this machine could connect: only the one that we have connected
- *     is taken. */
+ * (1) The port tells what has been done with a pipe of this system, not what could be, and the driver of sockets
+ *     knows sockets only. So a pipe is a pair of connected sockets of the loopback network: they suit the poller as
+ *     all others do, and a child reads and writes a socket that was not made for overlapped use like a file.
+ * (2) Between listening and accepting anybody on this machine could connect: only the one that we have connected is
+ *     taken. */
 #include "socket.h"
 
 static SOCKET new_socket(bool ours)

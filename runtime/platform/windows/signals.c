@@ -1,5 +1,6 @@
-/* runtime/platform/windows/signals.c -- what a console sends: Ctrl-C and Ctrl-Break, and the end of the console, the
- * session or the system. The system starts a thread for each, so no thread of our own is needed. */
+/* runtime/platform/windows/signals.c -- what a console sends: SIGINT is its Ctrl-C, SIGBREAK its Ctrl-Break, SIGTERM
+ * the end of the console, the session or the system, and Ctrl-Break, too, where nobody has caught that by itself. The
+ * system starts a thread for each, so no thread of our own is needed. */
 #include <signal.h>
 
 #include "system.h"
@@ -8,14 +9,21 @@ _Static_assert(SIGINT == PF_SIGINT && SIGTERM == PF_SIGTERM, "as everywhere");
 
 static SRWLOCK changing = SRWLOCK_INIT; /* `caught` is written */
 static SRWLOCK calling = SRWLOCK_INIT;  /* shared: `on` runs */
-static bool caught[2];                  /* SIGINT, SIGTERM; under both locks */
+static bool caught[3];                  /* of SIGINT, SIGTERM, SIGBREAK; under both locks */
 static void (*on_one)(int number);
+
+static bool *caught_of(int number)
+{
+    return &caught[number == SIGINT ? 0 : number == SIGTERM ? 1 : 2];
+}
 
 static BOOL WINAPI on_control(DWORD what)
 {
-    int number = what == CTRL_C_EVENT ? SIGINT : SIGTERM;
     AcquireSRWLockShared(&calling);
-    bool watched = caught[number == SIGTERM];
+    int number = what == CTRL_C_EVENT                               ? SIGINT
+                 : what == CTRL_BREAK_EVENT && *caught_of(SIGBREAK) ? SIGBREAK
+                                                                    : SIGTERM;
+    bool watched = *caught_of(number);
     if (watched) on_one(number);
     ReleaseSRWLockShared(&calling);
     /* After these the process is ended as soon as this returns: leave the node the time the system allows. */
@@ -27,17 +35,17 @@ static BOOL WINAPI on_control(DWORD what)
 static bool set(int number, bool value)
 {
     AcquireSRWLockExclusive(&calling);
-    caught[number == SIGTERM] = value;
-    bool any = caught[0] || caught[1];
+    *caught_of(number) = value;
+    bool any = caught[0] || caught[1] || caught[2];
     ReleaseSRWLockExclusive(&calling);
     return any;
 }
 
 int pf_signal_catch(int number, void (*on)(int number))
 {
-    if (number != SIGINT && number != SIGTERM) return WEFT_EINVAL;
+    if (number != SIGINT && number != SIGTERM && number != SIGBREAK) return WEFT_EINVAL;
     AcquireSRWLockExclusive(&changing);
-    bool first = !caught[0] && !caught[1], again = caught[number == SIGTERM];
+    bool first = !caught[0] && !caught[1] && !caught[2], again = *caught_of(number);
     if (!again) {
         on_one = on;
         (void)set(number, true);
@@ -52,7 +60,7 @@ int pf_signal_catch(int number, void (*on)(int number))
 void pf_signal_release(int number)
 {
     AcquireSRWLockExclusive(&changing);
-    WF_ASSERT(caught[number == SIGTERM]);
+    WF_ASSERT(*caught_of(number));
     if (!set(number, false)) (void)SetConsoleCtrlHandler(on_control, FALSE);
     ReleaseSRWLockExclusive(&changing);
 }

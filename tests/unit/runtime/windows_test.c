@@ -99,7 +99,8 @@ static void pass_arguments(void *arg)
 {
     (void)arg;
     weft_process p = start(&(weft_process_options){
-        .argv = SELF("arguments", "", "two words", "a\"quote", "back\\slash", "end\\ ", "end of\\", "\\\"\\\\", "%PATH%"),
+        .argv = SELF("arguments", "", "two words", "a\"quote", "back\\slash", "end\\ ", "end of\\", "\\\"\\\\",
+                     "%PATH%"),
         .in = NOTHING,
         .out = PIPE,
     });
