@@ -291,10 +291,9 @@ static bool share(struct campaign *k)
 
 int cli_sim(const struct cli *c)
 {
-    static struct campaign k;
+    struct campaign k = {.c = c};
     char module[PATH_MAX];
     const char *path = c->argv[0];
-    k.c = c;
     k.job = (struct wf_sim_job){.nodes = c->nodes == 0 ? 3 : (uint32_t)c->nodes,
                                 .time = c->time == 0 ? WEFT_SEC(30) : c->time,
                                 .settle = c->settle == 0 ? WEFT_SEC(60) : c->settle};

@@ -26,7 +26,7 @@ int weft_changes_open(weft_changes *out, const char *path)
     struct wf_stream *s;
     int rc = pf_changes_open(&h, path);
     if (rc == WEFT_OK) rc = wf_stream_open(t->worker, h, &s);
-    if (rc < 0) return rc;
+    if (rc != WEFT_OK) return rc;
     s->pieces = true;
     out->id = wf_socket_id(&s->socket);
     return WEFT_OK;

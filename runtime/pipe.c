@@ -36,7 +36,7 @@ static int standard(weft_stream *out, int which)
     struct wf_stream *s;
     int rc = pf_standard(&h, which);
     if (rc == WEFT_OK) rc = wf_stream_open(t->worker, h, &s);
-    if (rc < 0) return rc;
+    if (rc != WEFT_OK) return rc;
     s->pieces = true; /* it may be a terminal, or a socket */
     out->id = wf_socket_id(&s->socket);
     return WEFT_OK;

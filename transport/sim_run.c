@@ -128,9 +128,9 @@ static void draw_plan(const struct wf_sim_job *job, struct wf_sim_result *out)
     uint64_t state = wf_mix(job->seed ^ UINT64_C(0x66617561746C7473));
     uint8_t kinds[WF_SIM_KINDS];
     unsigned count = 0;
-    for (uint8_t k = 0; k < WF_SIM_KINDS; k++)
+    for (unsigned k = 0; k < WF_SIM_KINDS; k++)
         if ((job->kinds >> k & 1) != 0 && (job->nodes > 1 || k == WF_SIM_FREEZE || k >= WF_SIM_CRASH))
-            kinds[count++] = k;
+            kinds[count++] = (uint8_t)k;
     if (count == 0) return;
     out->fault_count = 1 + (uint32_t)draw(&state, 6);
     for (uint32_t i = 0; i < out->fault_count; i++) {
