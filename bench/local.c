@@ -405,6 +405,10 @@ static void idle_main(const void *unused, size_t size)
     end_idlers(all);
 }
 
+#ifndef __has_feature /* of clang */
+#define __has_feature(name) 0
+#endif
+
 /* The same once they are parked: when the process does not get smaller any more. The boss's own parking while it
  * sleeps is part of it. */
 static void parked_main(const void *unused, size_t size)
@@ -415,7 +419,7 @@ static void parked_main(const void *unused, size_t size)
     start_idlers(all);
     double spawned_ms = (double)(weft_now() - start) / 1e6, cpu = cpu_ms();
     plain = rss_bytes();
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer)
     const bool parks = false; /* under these tools nothing is: only whether all wake */
 #else
     const bool parks = true;

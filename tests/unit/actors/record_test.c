@@ -189,7 +189,9 @@ static void dies(const void *arg, size_t size)
 
 START_TEST(a_fault_in_an_actor_prints_the_last_events)
 {
-#if !defined(WF_ASAN) && !defined(WF_TSAN) /* they take the signal */
+#if defined(WF_ASAN) || defined(WF_TSAN) /* they take the signal */
+    return;
+#endif
     int ends[2], status;
     char said[4096];
     size_t size = 0;
@@ -213,7 +215,6 @@ START_TEST(a_fault_in_an_actor_prints_the_last_events)
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
     ck_assert_ptr_nonnull(strstr(said, "events on worker 0"));
     ck_assert_ptr_nonnull(strstr(said, "waits for sleep"));
-#endif
 }
 END_TEST
 
