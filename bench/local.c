@@ -273,8 +273,8 @@ static void tree_main(const void *unused, size_t size)
     report("spawn", params, "peak_rss_mib", peak_mib());
 }
 
-/* ---- fanout: one publisher, many subscribers -------------------------------------------------------------------
- * As those of the other runtimes, whose channels hold 64: the publisher runs until a mailbox of 64 is full, and
+/* ---- fanout: one publisher, many subscribers ------------------------------------------------------------------- */
+/* As those of the other runtimes, whose channels hold 64: the publisher runs until a mailbox of 64 is full, and
  * waits. */
 
 enum { FANOUT_BOUND = 64 };

@@ -59,8 +59,7 @@ static void clear_waited(struct wf_event *ev)
     atomic_fetch_and_explicit(&ev->word, ~(uint64_t)WAITED, memory_order_relaxed); /* only home turns it on */
 }
 
-/* ---- Tickets of waiters on other workers -------------------------------------------------------------------------
- */
+/* ---- Tickets of waiters on other workers ----------------------------------------------------------------------- */
 static void give_ticket(struct wf_worker *w, struct wf_call *c)
 {
     wf_slab_give(&w->tickets, WF_CONTAINER(c, struct wf_ticket, cancel));
@@ -154,8 +153,7 @@ static int take_ticket(struct wf_event_wait *wait, struct wf_task *t, struct wf_
     return 0;
 }
 
-/* ---- The event ---------------------------------------------------------------------------------------------------
- */
+/* ---- The event ------------------------------------------------------------------------------------------------- */
 static void finish_event(struct wf_worker *home, struct wf_event *ev)
 {
     wf_waiters_dismiss(&ev->waiters);
@@ -225,8 +223,7 @@ int wf_event_open(weft_event *out, enum wf_event_kind kind, uint32_t count)
     return 0;
 }
 
-/* ---- Changing the word: from any thread ------------------------------------------------------------------------
- */
+/* ---- Changing the word: from any thread ------------------------------------------------------------------------ */
 /* What a step makes of a word: 1; 0: there is nothing to do; or an error. */
 typedef int step(uint64_t word, uint32_t n, uint64_t *next);
 
@@ -324,8 +321,7 @@ int wf_event_count_down(weft_event e, uint32_t n)
     return WF_MIN(change(e, down_step, n), 0);
 }
 
-/* ---- Looking ---------------------------------------------------------------------------------------------------
- */
+/* ---- Looking --------------------------------------------------------------------------------------------------- */
 /* 0: it does not live. */
 static uint64_t read_word(struct wf_workers *set, uint64_t id)
 {
@@ -406,8 +402,7 @@ int wf_event_await(weft_event e, uint32_t kinds, int64_t deadline, const char *w
     return (int)wf_task_settle(rc == 1 ? 0 : rc);
 }
 
-/* ---- What actors call ------------------------------------------------------------------------------------------
- */
+/* ---- What actors call ------------------------------------------------------------------------------------------ */
 enum { OF_EVENTS = 1 << WF_EVENT_AUTO | 1 << WF_EVENT_MANUAL };
 
 int weft_event_open(weft_event *out)
@@ -446,8 +441,7 @@ int weft_event_close(weft_event e)
     return close_event(set_of(e), e.id);
 }
 
-/* ---- For other loops -------------------------------------------------------------------------------------------
- */
+/* ---- For other loops ------------------------------------------------------------------------------------------- */
 /* The slot's flag, made if there is none. */
 static int flag_of(struct wf_event *ev, const struct pf_flag **out)
 {

@@ -18,8 +18,7 @@ static weft_event under(weft_latch l)
     return (weft_event){.node = l.node, .id = l.id};
 }
 
-/* ---- Semaphores ------------------------------------------------------------------------------------------------
- */
+/* ---- Semaphores ------------------------------------------------------------------------------------------------ */
 int weft_semaphore_open(weft_semaphore *out, uint32_t initial)
 {
     weft_event e;
@@ -64,8 +63,7 @@ weft_wait weft_on_semaphore(weft_semaphore s)
     return weft_on_event(in(s));
 }
 
-/* ---- Latches ---------------------------------------------------------------------------------------------------
- */
+/* ---- Latches --------------------------------------------------------------------------------------------------- */
 int weft_latch_open(weft_latch *out, uint32_t count)
 {
     weft_event e;

@@ -53,8 +53,7 @@ int wf_stream_look(struct wf_stream *s, bool for_write)
     return wf_socket_look(&s->socket, for_write);
 }
 
-/* ---- Bytes held back ---------------------------------------------------------------------------------------------
- */
+/* ---- Bytes held back ------------------------------------------------------------------------------------------- */
 static size_t take_held(struct wf_stream *s, char *out, size_t size)
 {
     size_t n = WF_MIN(size, s->held_size);
@@ -93,8 +92,7 @@ static int64_t broken_by(int64_t error)
     return error == WEFT_ETIMEDOUT ? WEFT_ERESET : error;
 }
 
-/* ---- Reading -----------------------------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------------------------- */
 /* The same through a layer, which may have bytes though the socket has none, and none though the socket has some. */
 static int64_t receive_layered(struct wf_stream *s, struct wf_task *t, char *out, size_t size, int64_t deadline)
 {
@@ -225,8 +223,7 @@ int64_t weft_read_until(weft_stream stream, void *buffer, size_t size, char deli
     return finish_call(t, n);
 }
 
-/* ---- Writing -----------------------------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------------------------- */
 int wf_stream_flush(struct wf_stream *s, struct wf_task *t, int64_t deadline)
 {
     struct wf_socket *k = &s->socket;

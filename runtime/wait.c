@@ -119,8 +119,7 @@ static const char *name_of(const struct source *s, size_t count)
     return count == 0 ? names[0] : count == 1 ? names[s->kind] : "several sources";
 }
 
-/* ---- One source: open, look, attach, close
- * ------------------------------------------------------------------------- */
+/* ---- One source: open, look, attach, close --------------------------------------------------------------------- */
 static int open_source(struct source *s, const weft_wait *from, struct wf_task *t)
 {
     *s = (struct source){.kind = (uint8_t)from->kind, .fd = from->fd};
@@ -236,8 +235,7 @@ static void close_source(struct source *s, struct wf_task *t)
     }
 }
 
-/* ---- The wait
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- The wait -------------------------------------------------------------------------------------------------- */
 enum { NONE_READY = -2000 };
 
 /* The lowest ready index (any), 0 once all have been ready (all), NONE_READY, or an error. */
@@ -327,8 +325,7 @@ int weft_wait_all(const weft_wait *sources, size_t count, int64_t deadline)
     return wait_for(sources, count, true, deadline);
 }
 
-/* ---- The slabs of a worker
- * ----------------------------------------------------------------------------------------- */
+/* ---- The slabs of a worker ------------------------------------------------------------------------------------- */
 int wf_sources_init(struct wf_worker *w)
 {
     const struct {

@@ -67,6 +67,8 @@ def check_lengths(path, lines):
             find("width", path, number, f"{len(line)} columns, at most {LINE_WIDTH}", line.strip()[:40])
         if line != line.rstrip():
             find("blank", path, number, "blanks at the end of the line", line.strip()[:40])
+        if line.startswith("/* ----") and not line.endswith("- */"):
+            find("heading", path, number, "the heading of a section is one line", line.strip()[:40])
 
 
 def check_functions(path, lines):

@@ -408,8 +408,7 @@ void wf_control_main(const void *arg, size_t size)
     }
 }
 
-/* ---- For the program around the node ------------------------------------------------------------------------------
- */
+/* ---- For the program around the node --------------------------------------------------------------------------- */
 
 void wf_transport_watch(weft_node *node, void (*notify)(void *arg, int what, const char *why), void *arg)
 {

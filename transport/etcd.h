@@ -44,7 +44,7 @@ struct wf_tell *wf_etcd_told(struct wf_etcd *e); /* NULL: nothing; free() it */
 /* Any thread: until when names held under that lease are surely this node's; WEFT_NOW: they are not. */
 int64_t wf_etcd_sure_until(const struct wf_etcd *e, int64_t lease);
 
-/* ---- etcd_spec.c */
+/* ---- etcd_spec.c ----------------------------------------------------------------------------------------------- */
 /* What a spec says. */
 struct wf_etcd_spec {
     char base[256];   /* "http://host:port" */

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Finding a port ----------------------------------------------------------------------------------------------
- */
+/* ---- Finding a port -------------------------------------------------------------------------------------------- */
 
 static struct wf_ports *ports_of(struct wf_worker *w)
 {
@@ -108,8 +107,7 @@ static struct wf_port *open_early(struct wf_ports *p, uint64_t incarnation)
     return port;
 }
 
-/* ---- Writing ------------------------------------------------------------------------------------------------------
- */
+/* ---- Writing --------------------------------------------------------------------------------------------------- */
 
 static bool is_full(const struct wf_port *port)
 {
@@ -419,8 +417,7 @@ const struct wf_route wf_transport_route = {.send = route_send,
                                             .tell = wf_tables_route_tell,
                                             .watch_nodes = route_watch_nodes};
 
-/* ---- What $cluster and the carrier tell the workers ---------------------------------------------------------------
- */
+/* ---- What $cluster and the carrier tell the workers ------------------------------------------------------------ */
 
 static void wake_all(struct wf_port *port)
 {

@@ -104,8 +104,7 @@ bool wf_session_confirmed(struct wf_session *s)
     return confirmed || atomic_load_explicit(&s->received, memory_order_relaxed) > 0;
 }
 
-/* ---- Messages for actors -----------------------------------------------------------------------------------------
- */
+/* ---- Messages for actors --------------------------------------------------------------------------------------- */
 
 static weft_pid sender(const struct wf_channel *ch, const struct wf_frame *f)
 {
@@ -189,8 +188,7 @@ static void receive_message(struct wf_channel *ch, const struct wf_frame *f)
     wf_session_arrived(ch, &a);
 }
 
-/* ---- Frames of the link itself ------------------------------------------------------------------------------------
- */
+/* ---- Frames of the link itself --------------------------------------------------------------------------------- */
 
 static bool receive_pong(struct wf_session *s, const struct wf_frame *f)
 {

@@ -219,8 +219,7 @@ struct wf_session {
     struct wf_usage usage;    /* of its limits */
 };
 
-/* ---- One worker's way to one peer (worker's thread only) ---------------------------------------------------------
- */
+/* ---- One worker's way to one peer (worker's thread only) ------------------------------------------------------- */
 struct wf_port {
     struct wf_link in_ports; /* wf_ports.ports */
     struct wf_session *session;

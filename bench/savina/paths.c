@@ -79,8 +79,8 @@ long shortest_paths(void)
     return n * (block_count - 1) + n;
 }
 
-/* ---- A*: the boss keeps the open cells by estimate, the actors look at the neighbours of the best ones ------------
- * Cells are expanded again when a shorter way to them is found later, so the answer does not depend on who is
+/* ---- A*: the boss keeps the open cells by estimate, the actors look at the neighbours of the best ones --------- */
+/* Cells are expanded again when a shorter way to them is found later, so the answer does not depend on who is
  * fast. */
 
 struct cell {

@@ -19,8 +19,8 @@ enum {
 typedef intptr_t pf_handle;
 #define PF_NO_HANDLE ((pf_handle)-1)
 
-/* ---- The environment: everything a simulation replaces ----------------------------------------------------------
- * A node is given one at birth and reaches clock, randomness and readiness only through it. The native one is
+/* ---- The environment: everything a simulation replaces --------------------------------------------------------- */
+/* A node is given one at birth and reaches clock, randomness and readiness only through it. The native one is
  * pf_env_native(). */
 struct pf_poller;
 struct pf_ready;
@@ -118,8 +118,8 @@ struct pf_file_op {
 
 struct pf_env *pf_env_native(void);
 
-/* ---- Flags: what a loop other than ours waits for ---------------------------------------------------------------
- * A descriptor that is readable while the flag is up. Raising and lowering: any thread and signal handlers, never
+/* ---- Flags: what a loop other than ours waits for -------------------------------------------------------------- */
+/* A descriptor that is readable while the flag is up. Raising and lowering: any thread and signal handlers, never
  * block, and doing so twice is as once. Linux: an eventfd, both handles the same; elsewhere a pipe. WEFT_ENOTSUP on
  * systems whose handles no loop could wait for. */
 struct pf_flag {
@@ -312,8 +312,8 @@ void pf_flush_stdout(void);
 /* Wall-clock time for log lines, "2026-11-21T03:29:00.123Z"; at least 25 bytes. */
 void pf_wall_clock_text(char *out, size_t size);
 
-/* ---- Files ------------------------------------------------------------------------------------------------------
- * What has positions: regular files, disks, and devices like "/dev/zero". All calls may block the thread (for a disk,
+/* ---- Files ----------------------------------------------------------------------------------------------------- */
+/* What has positions: regular files, disks, and devices like "/dev/zero". All calls may block the thread (for a disk,
  * or a file system on a network): the runtime makes them on threads for that, but for file_submit above. Handles are
  * not inherited by children. Paths are UTF-8. */
 enum {
@@ -350,8 +350,8 @@ int pf_private_directory_of(const char *path);
 /* Whether others than its owner may read the file. */
 bool pf_file_is_shared(const char *path);
 
-/* ---- Pipes and standard streams --------------------------------------------------------------------------------
- * Byte channels for pf_read, pf_write and the poller, none of them inherited by children unless asked for. */
+/* ---- Pipes and standard streams -------------------------------------------------------------------------------- */
+/* Byte channels for pf_read, pf_write and the poller, none of them inherited by children unless asked for. */
 /* An end that is `ours` suits the poller; one that is not is for a child, which expects its calls to block. */
 int pf_pipe(pf_handle *reading, pf_handle *writing, bool reading_is_ours, bool writing_is_ours);
 /* 0, 1, 2: this process's standard input, output, error, as a handle of our own, without changing what others who

@@ -11,8 +11,7 @@ static void setup(void)
     forget_all();
 }
 
-/* ---- Actors -------------------------------------------------------------------------------------------------------
- */
+/* ---- Actors ---------------------------------------------------------------------------------------------------- */
 
 /* Registered as "echo": answers calls with the same bytes, says what else it gets, ends on tag 9. */
 static void talkative_echo(const void *arg, size_t size)

@@ -135,9 +135,8 @@ START_TEST(a_message_is_freed_unless_it_was_freed_sent_on_or_kept)
 }
 END_TEST
 
-/* ---- Members of a pool -----------------------------------------------------------------------------------------
-
- * A message is outstanding until it is answered, freed or sent on: by the function, or after it has returned. One
+/* ---- Members of a pool ----------------------------------------------------------------------------------------- */
+/* A message is outstanding until it is answered, freed or sent on: by the function, or after it has returned. One
  * that is kept stays so. With room for two the pool passes on no third one until then. */
 static void works(void *state, weft_msg *m)
 {

@@ -21,8 +21,7 @@ static struct wf_stack take_stack(struct wf_stack_arena *arena, size_t bytes)
     return s;
 }
 
-/* ---- A ring: each coroutine runs the next, the last one runs the thread
- * -------------------------------------------------- */
+/* ---- A ring: each coroutine runs the next, the last one runs the thread ---------------------------------------- */
 
 struct member {
     struct wf_coro coro;
@@ -69,8 +68,7 @@ static void case_ring(int count, int rounds)
     free(all);
 }
 
-/* ---- Registers: more live values than registers, in both coroutines, across each switch
- * ---------------------------------- */
+/* ---- Registers: more live values than registers, in both coroutines, across each switch ------------------------ */
 
 struct pair {
     struct wf_stack_arena *arena;
@@ -130,8 +128,7 @@ static void case_registers(void)
     finish_pair(&p);
 }
 
-/* ---- Recursion: suspends in each of many frames, on the way down and on the way up
- * ----------------------------------------- */
+/* ---- Recursion: suspends in each of many frames, on the way down and on the way up ----------------------------- */
 
 enum { DEPTH = 2000 };
 static struct pair deep;
@@ -165,8 +162,7 @@ static void case_recursion(void)
     finish_pair(&deep);
 }
 
-/* ---- Leaving: short-lived coroutines, one after the other, on whatever stack is free
- * ---------------------------------------- */
+/* ---- Leaving: short-lived coroutines, one after the other, on whatever stack is free --------------------------- */
 
 static struct {
     struct wf_stack_arena *arena;
@@ -201,8 +197,7 @@ static void case_leave(int count)
     wf_stack_arena_destroy(brief.arena);
 }
 
-/* ---- Succession: a coroutine ends, and the next begins on its stack without a switch
- * ------------------------------------------ */
+/* ---- Succession: a coroutine ends, and the next begins on its stack without a switch --------------------------- */
 
 static struct {
     struct wf_stack_arena *arena;

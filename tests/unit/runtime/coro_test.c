@@ -63,8 +63,7 @@ START_TEST(one_stack_serves_a_succession)
 }
 END_TEST
 
-/* ---- What needs a full C library
- * ------------------------------------------------------------------------------------- */
+/* ---- What needs a full C library ------------------------------------------------------------------------------- */
 
 static struct pair two;
 static int frames;

@@ -20,8 +20,7 @@
 #include "platform.h"
 #include "../../suite.h"
 
-/* ---- Threads
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------------------------- */
 
 static struct {
     pf_mutex *mutex;
@@ -67,8 +66,7 @@ START_TEST(threads_start_signal_and_end)
 }
 END_TEST
 
-/* ---- Sockets
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- Sockets --------------------------------------------------------------------------------------------------- */
 
 static char folder[] = "/tmp/weft-platform-XXXXXX";
 static char unix_text[64];
@@ -198,8 +196,7 @@ START_TEST(pipes_can_be_read_and_written)
 }
 END_TEST
 
-/* ---- Faults that are not the runtime's business
- * ------------------------------------------------------------------------- */
+/* ---- Faults that are not the runtime's business ---------------------------------------------------------------- */
 
 static bool not_ours(const void *address)
 {

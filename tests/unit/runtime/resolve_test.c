@@ -9,8 +9,7 @@
 #include <weft/resolve.h>
 #include <weft/stream.h>
 
-/* ---- A name server ----------------------------------------------------------------------------------------------
- */
+/* ---- A name server --------------------------------------------------------------------------------------------- */
 int __wrap_getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **out);
 void __wrap_freeaddrinfo(struct addrinfo *all);
 
@@ -108,8 +107,7 @@ static void run(int workers, weft_actor *body)
     pf_mutex_destroy(server.lock);
 }
 
-/* ---- Looking up -------------------------------------------------------------------------------------------------
- */
+/* ---- Looking up ------------------------------------------------------------------------------------------------ */
 static void looks_up(const void *arg, size_t size)
 {
     weft_address all[WEFT_RESOLVE_MAX + 4];
@@ -165,8 +163,7 @@ START_TEST(each_failure_has_its_error_and_what_is_no_name_is_not_asked_for)
 }
 END_TEST
 
-/* ---- Giving up --------------------------------------------------------------------------------------------------
- */
+/* ---- Giving up ------------------------------------------------------------------------------------------------- */
 static void connects_to_held(const void *arg, size_t size)
 {
     weft_stream s;
@@ -242,8 +239,7 @@ START_TEST(the_loop_goes_on_while_a_name_is_looked_up)
 }
 END_TEST
 
-/* ---- Connecting -------------------------------------------------------------------------------------------------
- */
+/* ---- Connecting ------------------------------------------------------------------------------------------------ */
 static uint16_t port_of(weft_listener l)
 {
     char text[WEFT_ADDRESS_TEXT];

@@ -218,8 +218,7 @@ START_TEST(owners_of_addresses)
 }
 END_TEST
 
-/* ---- Faults, each in a process of its own
- * --------------------------------------------------------------------------- */
+/* ---- Faults, each in a process of its own ---------------------------------------------------------------------- */
 
 struct ending {
     int status;
