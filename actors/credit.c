@@ -15,12 +15,6 @@ enum {
 };
 #define RETRY WEFT_MS(20)
 
-static void set_units(weft_msg *m, uint32_t units)
-{
-    uint8_t *out = wf_msg_bytes(m);
-    for (int i = 0; i < 4; i++) out[i] = (uint8_t)(units >> 8 * i);
-}
-
 /* Consumes, unless there was no memory. */
 static bool try_grant(struct wf_worker *w, weft_msg *m)
 {
@@ -57,7 +51,7 @@ void wf_grant(struct wf_worker *w, weft_msg *m, uint32_t units)
 {
     struct wf_actors *wa = wf_actors_of(w);
     m->post.flags = WF_MSG_GRANT;
-    set_units(m, units);
+    wf_put_u32(wf_msg_bytes(m), units);
     if (WF_UNLIKELY(wa->grants != NULL) && !wf_timer_armed(&wa->grant_timer)) try_all(w, &wa->grant_timer);
     if (!try_grant(w, m)) try_later(wa, m);
 }
@@ -110,9 +104,7 @@ void wf_grant_came(struct wf_worker *w, weft_msg *m)
 {
     const struct wf_route *route = wf_node_of(w)->route;
     if (route != NULL && m->size == 4 && m->shared == NULL) {
-        const uint8_t *b = wf_msg_bytes(m);
-        uint32_t units = (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-        route->granted(w, m->from.node, m->ref, m->post.word, units);
+        route->granted(w, m->from.node, m->ref, m->post.word, wf_get_u32(wf_msg_bytes(m)));
     }
     wf_msg_free(w, m);
 }

@@ -127,6 +127,16 @@ static inline uint8_t *wf_msg_bytes(weft_msg *m)
     return m->shared != NULL ? (uint8_t *)(uintptr_t)m->shared->data + m->topic_size : (uint8_t *)(m + 1);
 }
 
+/* Numbers in bodies that this runtime makes: little endian. */
+static inline void wf_put_u32(uint8_t out[4], uint32_t value)
+{
+    for (int i = 0; i < 4; i++) out[i] = (uint8_t)(value >> 8 * i);
+}
+static inline uint32_t wf_get_u32(const uint8_t in[4])
+{
+    return (uint32_t)in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
+}
+
 /* What it counts for in a mailbox bounded by bytes. */
 static inline size_t wf_msg_weight(const weft_msg *m)
 {

@@ -36,9 +36,7 @@ void wf_tally_end(struct wf_worker *w, struct wf_tally *t, uint32_t count)
     if (!wf_tally_done(t, count)) return;
     weft_msg *m = wf_msg_new(w, 0, sizeof(uint32_t));
     if (m != NULL) {
-        uint8_t *body = wf_msg_bytes(m);
-        count = atomic_load_explicit(&t->count, memory_order_relaxed);
-        for (int i = 0; i < 4; i++) body[i] = (uint8_t)(count >> 8 * i);
+        wf_put_u32(wf_msg_bytes(m), atomic_load_explicit(&t->count, memory_order_relaxed));
         m->post.flags = WF_MSG_REPLY;
         m->ref = t->ref;
         (void)wf_send_signal(w, t->to, m);
@@ -81,14 +79,6 @@ void wf_reach_lost(struct wf_reach *r, uint64_t ref)
     if (place != NULL) wf_answer_fails(r->self, place, WEFT_EFULL);
 }
 
-static uint32_t answered(const struct weft_answer *at)
-{
-    uint32_t count = 0;
-    const uint8_t *body = weft_data(at->answer);
-    for (size_t i = 0; i < 4 && weft_size(at->answer) == 4; i++) count |= (uint32_t)body[i] << 8 * i;
-    return count;
-}
-
 static void sum_up(struct wf_reach *r, struct weft_reach *out)
 {
     uint64_t own = wf_node_of(r->self->task.worker)->incarnation;
@@ -96,7 +86,7 @@ static void sum_up(struct wf_reach *r, struct weft_reach *out)
     *out = (struct weft_reach){.silent = r->unasked};
     for (size_t i = 0; i < r->asking.count; i++) {
         struct weft_answer *at = &r->asking.slots[i];
-        uint32_t count = at->answer == NULL ? 0 : answered(at);
+        uint32_t count = at->answer != NULL && weft_size(at->answer) == 4 ? wf_get_u32(weft_data(at->answer)) : 0;
         if (at->from.node == own) {
             here += count;
         } else {

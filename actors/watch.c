@@ -35,15 +35,14 @@ struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text)
     struct wf_body *b = wf_body_new(w, NULL, 0, NULL, REASON_BYTES + size);
     if (b == NULL) return NULL;
     uint8_t *out = wf_body_bytes(b);
-    for (int i = 0; i < REASON_BYTES; i++) out[i] = (uint8_t)((uint32_t)reason >> 8 * i);
+    wf_put_u32(out, (uint32_t)reason);
     memcpy(out + REASON_BYTES, text, size);
     return b;
 }
 
 static int body_reason(const uint8_t *b, size_t size)
 {
-    if (size < REASON_BYTES) return WEFT_EFORMAT;
-    return (int)((uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24);
+    return size < REASON_BYTES ? WEFT_EFORMAT : (int)wf_get_u32(b);
 }
 
 /* What everyone is told of the end of `a`; the caller gets a reference. */

@@ -100,7 +100,7 @@ static void answer(struct wf_channel *ch, const struct wf_frame *f, int error)
                         sizeof text - 1, WF_FRAME_NO_DEADLINE);
     } else if (link) {
         uint8_t body[4];
-        for (int i = 0; i < 4; i++) body[i] = (uint8_t)((uint32_t)error >> 8 * i);
+        wf_put_u32(body, (uint32_t)error);
         wf_put_to_actor(&w, WF_MSG_EXIT, f->from, f->to, 0, f->ref, body, sizeof body, WF_FRAME_NO_DEADLINE);
     } else {
         wf_put_to_actor(&w, WF_MSG_FAILED, f->from, f->to, (uint32_t)-error, f->ref, NULL, 0, WF_FRAME_NO_DEADLINE);

@@ -95,9 +95,8 @@ static uint32_t receive_queues(struct wf_channel *ch, struct wf_frame *f, struct
 /* By whoever counts last, if that is the receiving side. */
 static void answer(struct wf_channel *ch, struct wf_tally *t)
 {
-    uint32_t count = atomic_load_explicit(&t->count, memory_order_relaxed);
     uint8_t body[4];
-    for (int i = 0; i < 4; i++) body[i] = (uint8_t)(count >> 8 * i);
+    wf_put_u32(body, atomic_load_explicit(&t->count, memory_order_relaxed));
     struct wf_batch *b = wf_batch_new(ch->session, WF_FRAME_SPARE + sizeof body);
     if (b != NULL) {
         weft_writer w = wf_batch_writer(b);
