@@ -18,6 +18,11 @@
 #include <weft/pid.h>
 
 #define WF_STAMP_MAX (UINT64_MAX >> 1) /* of a name, and of what is retained: microseconds */
+/* The next one of a node whose clock says `wall`: later than all it has seen. */
+static inline uint64_t wf_stamp_after(uint64_t last, int64_t wall)
+{
+    return WF_MIN(WF_MAX(last + 1, wall > 0 ? (uint64_t)wall / 1000 : 0), WF_STAMP_MAX);
+}
 
 /* Of two registrations of one global name: whether the first is the one that holds. */
 static inline bool wf_name_wins(uint64_t stamp, uint64_t node, uint64_t other_stamp, uint64_t other_node)

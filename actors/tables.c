@@ -10,9 +10,7 @@
 uint64_t wf_tables_stamp(weft_node *node)
 {
     struct pf_env *env = node->workers.env;
-    int64_t wall = env->wall(env) / 1000;
-    uint64_t stamp = WF_MAX(node->last_stamp + 1, wall > 0 ? (uint64_t)wall : 0);
-    return node->last_stamp = WF_MIN(stamp, WF_STAMP_MAX);
+    return node->last_stamp = wf_stamp_after(node->last_stamp, env->wall(env));
 }
 
 int wf_tables_room(weft_node *node)

@@ -78,19 +78,25 @@ static bool grow(struct wf_retained_table *t)
     return true;
 }
 
-/* As if it had never been. */
-static struct wf_body *take_out(struct wf_retained_table *t, struct wf_retained *r)
+/* Out of the lists, and out of what counts. */
+static void unlist(struct wf_retained_table *t, struct wf_retained *r)
 {
-    struct wf_body *body = r->body;
-    *place_of(t, weft_cstr(wf_body_topic(body))) = r->next;
     wf_unlink(&r->in_order);
     if (wf_retained_is_cleared(r)) {
         wf_unlink(&r->in_cleared);
         t->cleared_count--;
     } else {
-        t->bytes -= weight(body);
+        t->bytes -= weight(r->body);
         t->count--;
     }
+}
+
+/* As if it had never been. */
+static struct wf_body *take_out(struct wf_retained_table *t, struct wf_retained *r)
+{
+    struct wf_body *body = r->body;
+    *place_of(t, weft_cstr(wf_body_topic(body))) = r->next;
+    unlist(t, r);
     free(r);
     return body;
 }
@@ -114,8 +120,7 @@ struct wf_body *wf_retained_take(struct wf_retained_table *t, weft_text topic)
 
 uint64_t wf_retained_stamp(struct wf_retained_table *t, int64_t now)
 {
-    uint64_t stamp = WF_MAX(t->last_stamp + 1, now > 0 ? (uint64_t)now / 1000 : 0);
-    return t->last_stamp = WF_MIN(stamp, WF_STAMP_MAX);
+    return t->last_stamp = wf_stamp_after(t->last_stamp, now);
 }
 
 static bool is_newer(const struct wf_body *body, uint64_t stamp, const struct wf_retained *r)
@@ -150,14 +155,7 @@ static struct wf_body *replace(struct wf_retained_table *t, struct wf_retained *
                                uint64_t stamp)
 {
     struct wf_body *old = r->body;
-    if (old != NULL) wf_unlink(&r->in_order);
-    if (old != NULL && old->size == 0) {
-        wf_unlink(&r->in_cleared);
-        t->cleared_count--;
-    } else if (old != NULL) {
-        t->bytes -= weight(old);
-        t->count--;
-    }
+    if (old != NULL) unlist(t, r);
     r->body = body;
     r->stamp = stamp;
     wf_body_keep(body);
