@@ -427,6 +427,11 @@ weft_msg *wf_message_to_name(struct wf_actor *self, const char *name, uint32_t t
                              int *why);
 
 /* ---- call.c ---------------------------------------------------------------------------------------------------- */
+/* The running actor asks: `count` places, all of them open, of which `need` are waited for. */
+void wf_asking_begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, size_t count,
+                     size_t need);
+/* Returns what ended the wait, unsettled. It asks no more. */
+int wf_asking_await(struct wf_actor *self, int64_t deadline);
 /* A request to a pool of this node, which comes past its mail and is refused with WEFT_EINVAL by other actors. */
 int wf_call_control(weft_pid to, const void *data, size_t size, weft_msg **answer, int64_t deadline);
 /* The running actor asks a node to start one: `m` is a WF_MSG_SPAWN, consumed; the answer its WF_MSG_SPAWNED. */

@@ -64,7 +64,7 @@ void wf_calls_leave(struct wf_actor *a)
 
 /* ---- Asking ---------------------------------------------------------------------------------------------------- */
 
-static void begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, size_t count, size_t need)
+void wf_asking_begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, size_t count, size_t need)
 {
     struct wf_actors *wa = wf_actors_of(self->task.worker);
     *s = (struct wf_asking){
@@ -77,8 +77,7 @@ static void begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer
     self->asking = s;
 }
 
-/* Returns what ended the wait, unsettled. */
-static int await(struct wf_actor *self, int64_t deadline)
+int wf_asking_await(struct wf_actor *self, int64_t deadline)
 {
     struct wf_asking *s = self->asking;
     int rc = WEFT_OK;
@@ -101,7 +100,7 @@ static int end_one(struct wf_actor *self, int sent, weft_msg **answer, int64_t d
         self->asking = NULL;
         return (int)wf_task_settle(sent);
     }
-    int rc = await(self, deadline);
+    int rc = wf_asking_await(self, deadline);
     if (one->error == WF_ANSWER_OPEN) return (int)wf_task_settle(rc);
     if (one->error < 0) return (int)wf_task_settle(one->error);
     if (self->task.killed) wf_task_settle(0);
@@ -128,7 +127,7 @@ static weft_msg *request(struct wf_actor *self, uint32_t tag, const void *data, 
     if (m == NULL) return NULL;
     if (size > 0) memcpy(m + 1, data, size);
     m->from = wf_actor_pid(self);
-    m->ref = wf_actors_of(self->task.worker)->last_ref + 1; /* as begin will count */
+    m->ref = wf_actors_of(self->task.worker)->last_ref + 1; /* as wf_asking_begin will count */
     return m;
 }
 
@@ -151,7 +150,7 @@ int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg
     if (m == NULL) return WEFT_ENOMEM;
     struct weft_answer one = {.from = to};
     struct wf_asking asking;
-    begin(self, &asking, &one, 1, 1);
+    wf_asking_begin(self, &asking, &one, 1, 1);
     rc = wf_send_or_free(self, to, m, send_deadline(deadline));
     return end_one(self, rc, answer, deadline);
 }
@@ -170,7 +169,7 @@ int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size
     weft_msg *m = request(self, tag, data, size, deadline);
     if (m == NULL) return WEFT_ENOMEM;
     struct wf_asking asking;
-    begin(self, &asking, &one, 1, 1);
+    wf_asking_begin(self, &asking, &one, 1, 1);
     if (weft_pid_is_nobody(one.from)) rc = wf_send_named(self, name, m, send_deadline(deadline), &one.from.node);
     else rc = wf_send_or_free(self, one.from, m, send_deadline(deadline));
     return end_one(self, rc, answer, deadline);
@@ -186,7 +185,7 @@ int wf_call_control(weft_pid to, const void *data, size_t size, weft_msg **answe
     if (m == NULL) return WEFT_ENOMEM;
     struct weft_answer one = {.from = to};
     struct wf_asking asking;
-    begin(self, &asking, &one, 1, 1);
+    wf_asking_begin(self, &asking, &one, 1, 1);
     m->post.flags = WF_MSG_CONTROL;
     int rc = wf_send_signal(w, to, m);
     return end_one(self, rc, answer, deadline);
@@ -196,8 +195,8 @@ int wf_call_spawn(struct wf_actor *self, weft_pid to, weft_msg *m, weft_msg **an
 {
     struct weft_answer one = {.from = to};
     struct wf_asking asking;
-    m->ref = wf_actors_of(self->task.worker)->last_ref + 1; /* as begin will count */
-    begin(self, &asking, &one, 1, 1);
+    m->ref = wf_actors_of(self->task.worker)->last_ref + 1; /* as wf_asking_begin will count */
+    wf_asking_begin(self, &asking, &one, 1, 1);
     int rc = wf_send_or_free(self, to, m, send_deadline(deadline));
     return end_one(self, rc, answer, deadline);
 }
@@ -237,10 +236,10 @@ int weft_gather(struct weft_answer *answers, size_t count, size_t need, uint32_t
     struct wf_body *body = wf_body_new(w, NULL, 0, data, size);
     if (body == NULL) return WEFT_ENOMEM;
     struct wf_asking asking;
-    begin(self, &asking, answers, count, need);
+    wf_asking_begin(self, &asking, answers, count, need);
     ask_all(self, &asking, tag, body, deadline);
     wf_body_drop(w, body);
-    rc = await(self, deadline);
+    rc = wf_asking_await(self, deadline);
     for (size_t i = 0; i < count; i++) {
         if (answers[i].error == WF_ANSWER_OPEN) answers[i].error = WEFT_ETIMEDOUT;
     }

@@ -4,7 +4,6 @@
 #include "mailbox.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- Of a node ------------------------------------------------------------------------------------------------- */
 
@@ -53,11 +52,8 @@ int wf_reach_begin(struct wf_reach *r, struct wf_actor *self, uint32_t nodes)
     *r = (struct wf_reach){.self = self, .held = wf_msg_new(wa->worker, 0, count * sizeof(struct weft_answer))};
     if (r->held == NULL) return WEFT_ENOMEM;
     wf_hold(self, r->held);
-    r->asking = (struct wf_asking){
-        .slots = (struct weft_answer *)(void *)wf_msg_bytes(r->held), .first = wa->last_ref + 1, .actor = self};
-    memset(r->asking.slots, 0, count * sizeof(struct weft_answer));
-    wa->last_ref += count;
-    self->asking = &r->asking;
+    wf_asking_begin(self, &r->asking, (struct weft_answer *)(void *)wf_msg_bytes(r->held), count, 0);
+    r->asking.count = r->asking.open = 0; /* wf_reach_ask opens them */
     return WEFT_OK;
 }
 
@@ -87,10 +83,10 @@ static void sum_up(struct wf_reach *r, struct weft_reach *out)
     for (size_t i = 0; i < r->asking.count; i++) {
         struct weft_answer *at = &r->asking.slots[i];
         uint32_t count = at->answer != NULL && weft_size(at->answer) == 4 ? wf_get_u32(weft_data(at->answer)) : 0;
+        out->silent += at->answer == NULL;
         if (at->from.node == own) {
             here += count;
         } else {
-            out->silent += at->answer == NULL;
             out->nodes += count > 0;
             out->subscribers += count;
         }
@@ -104,17 +100,11 @@ int wf_reach_end(struct wf_reach *r, struct weft_reach *out, int64_t deadline)
 {
     struct wf_asking *s = &r->asking;
     int rc = WEFT_OK;
-    if (s->open > 0) {
-        s->waiting = true;
-        wf_patrol_add(r->self);
-        while (rc == WEFT_OK && s->open > 0) {
-            /* Each answer and each failure wakes it when it is the last, or changes this. */
-            s->need = s->got + s->open;
-            rc = wf_task_wait(deadline, "an answer");
-        }
-        wf_unlink(&s->on_calls);
-    }
-    r->self->asking = NULL;
+    do {
+        s->need = s->got + s->open; /* it ends with the last answer, or the next failure */
+        r->self->asking = s;
+        rc = wf_asking_await(r->self, deadline);
+    } while (rc == WEFT_OK && s->open > 0);
     sum_up(r, out);
     wf_release(r->self, r->held);
     wf_msg_free(r->self->task.worker, r->held);
