@@ -332,13 +332,16 @@ static struct wf_body *body_of(struct wf_actor *self, weft_text topic, uint32_t 
     return body;
 }
 
-/* Here, and on every node that is linked: those that are not yet get it with all the rest. */
-static int retain_body(struct wf_worker *w, struct wf_body *body)
+/* Here, and on every node that is linked: those that are not yet get it with all the rest. `instead`: only if
+ * something is kept. */
+static int retain_body(struct wf_worker *w, struct wf_body *body, bool instead)
 {
     weft_node *node = wf_node_of(w);
     struct pf_env *env = node->workers.env;
+    int rc = 0;
     wf_tables_begin(node);
-    int rc = wf_topics_retain(node->topics, w, body, env->wall(env));
+    if (!instead || wf_topics_keeps(node->topics, weft_cstr(wf_body_topic(body))))
+        rc = wf_topics_retain(node->topics, w, body, env->wall(env));
     if (rc > 0 && node->route != NULL) node->route->retained(node, body->retained);
     wf_tables_end(node);
     return rc;
@@ -362,7 +365,7 @@ static int prepare(struct wf_actor *self, struct wf_body *body, bool retain, str
                    struct wf_tally **tally)
 {
     if (WF_LIKELY(!retain && reach == NULL)) return WEFT_OK;
-    return retain ? retain_body(self->task.worker, body) : begin_reach(reach, self, tally);
+    return retain ? retain_body(self->task.worker, body, false) : begin_reach(reach, self, tally);
 }
 
 static int publish(const char *name, uint32_t tag, const void *data, size_t size, bool retain, struct wf_reach *reach)
@@ -430,10 +433,10 @@ int weft_retained_clear(const char *topic)
     struct wf_worker *w = self->task.worker;
     const weft_node *node = wf_node_of(w);
     if (node->route == NULL) return wf_topics_take(node->topics, w, weft_cstr(topic));
-    if (!wf_topics_keeps(node->topics, weft_cstr(topic))) return 0;
     struct wf_body *empty = body_of(self, weft_cstr(topic), 0, NULL, 0);
-    int rc = empty == NULL ? WEFT_ENOMEM : retain_body(w, empty);
-    if (empty != NULL) wf_body_drop(w, empty);
+    if (empty == NULL) return WEFT_ENOMEM;
+    int rc = retain_body(w, empty, true);
+    wf_body_drop(w, empty);
     return rc;
 }
 
