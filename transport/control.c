@@ -321,15 +321,18 @@ static void on_stop(struct wf_transport *t, const weft_msg *ask)
     notify(arg, WF_NOTIFY_STOP, text);
 }
 
-static void on_publish(const weft_msg *ask)
+/* Whether another actor has taken `ask`. */
+static bool on_publish(weft_msg *ask)
 {
     int handed = 0;
     uint8_t body[16];
     const char *why = wf_relay_publish(ask, &handed);
+    if (why == NULL && handed < 0) return true;
     weft_writer w = weft_writer_on(body, sizeof body);
     weft_put_int(&w, handed);
     if (why != NULL) say_error(ask, why);
     else (void)weft_reply(ask, weft_tag(ask), body, w.size);
+    return false;
 }
 
 static void on_subscribe(const weft_msg *ask)
@@ -338,15 +341,6 @@ static void on_subscribe(const weft_msg *ask)
     const char *why = wf_relay_subscribe(ask);
     if (why != NULL) say_error(ask, why);
     else (void)weft_reply(ask, weft_tag(ask), &nil, 1);
-}
-
-/* Takes `ask`. */
-static void on_report(weft_msg *ask)
-{
-    const char *why = wf_relay_report(ask);
-    if (why == NULL) return;
-    say_error(ask, why);
-    weft_msg_free(ask);
 }
 
 static void on_record(struct answer *a, const weft_msg *ask)
@@ -363,7 +357,8 @@ static void on_record(struct answer *a, const weft_msg *ask)
     free(all);
 }
 
-static void handle(struct wf_transport *t, const weft_msg *ask)
+/* Whether another actor has taken `ask`. */
+static bool handle(struct wf_transport *t, weft_msg *ask)
 {
     struct answer a = {.t = t};
     struct wf_actor_info *actors = NULL;
@@ -373,22 +368,23 @@ static void handle(struct wf_transport *t, const weft_msg *ask)
         int rc = wf_node_list_actors(t->node, &actors, &a.actor_count, weft_after(WEFT_SEC(2)));
         if (rc < 0) {
             say_error(ask, weft_strerror(rc));
-            return;
+            break;
         }
         a.actors = actors;
         answer(ask, weft_tag(ask) == WF_CONTROL_PS ? put_ps : put_info, &a);
         free(actors);
-        return;
+        break;
     }
-    case WF_CONTROL_RECORD: on_record(&a, ask); return;
-    case WF_CONTROL_NODES: answer(ask, put_nodes, &a); return;
-    case WF_CONTROL_NAMES: answer(ask, put_names, &a); return;
-    case WF_CONTROL_GROUPS: answer(ask, put_groups, &a); return;
-    case WF_CONTROL_STOP: on_stop(t, ask); return;
-    case WF_CONTROL_PUBLISH: on_publish(ask); return;
-    case WF_CONTROL_SUBSCRIBE: on_subscribe(ask); return;
-    default: say_error(ask, "unknown request"); return;
+    case WF_CONTROL_RECORD: on_record(&a, ask); break;
+    case WF_CONTROL_NODES: answer(ask, put_nodes, &a); break;
+    case WF_CONTROL_NAMES: answer(ask, put_names, &a); break;
+    case WF_CONTROL_GROUPS: answer(ask, put_groups, &a); break;
+    case WF_CONTROL_STOP: on_stop(t, ask); break;
+    case WF_CONTROL_PUBLISH: return on_publish(ask);
+    case WF_CONTROL_SUBSCRIBE: on_subscribe(ask); break;
+    default: say_error(ask, "unknown request"); break;
     }
+    return false;
 }
 
 void wf_control_main(const void *arg, size_t size)
@@ -399,12 +395,7 @@ void wf_control_main(const void *arg, size_t size)
     if (rc < 0) weft_log(WEFT_ERROR, "the command line will not reach this node: %s", weft_strerror(rc));
     weft_msg *m;
     while (rc == WEFT_OK && (rc = weft_recv(&m, WEFT_FOREVER)) == WEFT_OK) {
-        if (weft_wants_reply(m) && weft_tag(m) == WF_CONTROL_PUBLISH && wf_relay_reports(m)) {
-            on_report(m);
-            continue;
-        }
-        if (weft_wants_reply(m)) handle(t, m);
-        weft_msg_free(m);
+        if (!weft_wants_reply(m) || !handle(t, m)) weft_msg_free(m);
     }
 }
 

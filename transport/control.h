@@ -60,9 +60,7 @@ WEFT_API int wf_client_wait_up(weft_node *node, uint64_t *peer, char *name, int6
 
 /* ---- relay.c, for $node: NULL, or the text of an error --------------------------------------------------------- */
 const char *wf_relay_subscribe(const weft_msg *ask);
-const char *wf_relay_publish(const weft_msg *ask, int *handed);
-/* Whether it is a PUBLISH that waits; then another actor takes `ask` and answers. */
-bool wf_relay_reports(const weft_msg *ask);
-const char *wf_relay_report(weft_msg *ask);
+/* `*handed` -1: one that waits, so that another actor has taken `ask` and answers. */
+const char *wf_relay_publish(weft_msg *ask, int *handed);
 
 #endif

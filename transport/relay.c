@@ -107,21 +107,6 @@ static const char *read_publication(const weft_msg *ask, struct publication *p)
     return NULL;
 }
 
-const char *wf_relay_publish(const weft_msg *ask, int *handed)
-{
-    struct publication p;
-    const char *why = read_publication(ask, &p);
-    if (why != NULL) return why;
-    *handed = weft_publish(p.topic, p.tag, p.body.data, p.body.size);
-    return *handed < 0 ? weft_strerror(*handed) : NULL;
-}
-
-bool wf_relay_reports(const weft_msg *ask)
-{
-    struct publication p;
-    return read_publication(ask, &p) == NULL && p.ms > 0;
-}
-
 /* Waits in the place of $node. */
 static void reporter_main(const void *arg, size_t size)
 {
@@ -142,12 +127,20 @@ static void reporter_main(const void *arg, size_t size)
     weft_msg_free(ask);
 }
 
-const char *wf_relay_report(weft_msg *ask)
+const char *wf_relay_publish(weft_msg *ask, int *handed)
 {
+    struct publication p;
+    const char *why = read_publication(ask, &p);
+    if (why != NULL) return why;
+    if (p.ms == 0) {
+        *handed = weft_publish(p.topic, p.tag, p.body.data, p.body.size);
+        return *handed < 0 ? weft_strerror(*handed) : NULL;
+    }
     weft_pid reporter;
     weft_spawn_options quiet = {.kind = "$reporter"};
     int rc = weft_spawn(&reporter, reporter_main, NULL, 0, &quiet);
     if (rc < 0) return weft_strerror(rc);
+    *handed = -1;
     (void)weft_send_msg(reporter, ask);
     return NULL;
 }
