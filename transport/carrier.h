@@ -73,6 +73,10 @@ struct wf_carrier_options {
     const struct wf_tls *tls; /* of tls+tcp:// and wss://; NULL: there are none; outlives the carrier */
     int64_t stranger_time;    /* 0: 5 s; how long a connection may take until it is trusted */
 };
+static inline int64_t wf_stranger_time(const struct wf_carrier_options *o)
+{
+    return o->stranger_time > 0 ? o->stranger_time : WEFT_SEC(5);
+}
 
 struct wf_carrier_ops {
     /* Binds; connections are taken after `accept`. `mode` of an ipc socket's file, 0: as the umask says. `bound` gets

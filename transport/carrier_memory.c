@@ -17,7 +17,6 @@
 
 enum { WINDOW = 256 * 1024, TO_BE_SENT_LATER = 8 }; /* bytes on the way; one send in so many is done later anyhow */
 #define DIAL_TIME WEFT_SEC(5)
-#define STRANGER_TIME WEFT_SEC(5)
 
 enum kind { UP, DATA, FIN, RESET };
 
@@ -304,11 +303,6 @@ static enum wf_send conn_send(struct wf_conn *base, const struct pf_slice *slice
 
 static void on_connect(struct wf_worker *none, struct wf_timer *t);
 
-static int64_t stranger_time(const struct wf_memory_carrier *k)
-{
-    return k->options.stranger_time > 0 ? k->options.stranger_time : STRANGER_TIME;
-}
-
 static struct memory_conn *conn_new(struct wf_memory_carrier *k, void *tag, unsigned peer)
 {
     struct memory_conn *c = calloc(1, sizeof *c);
@@ -328,7 +322,7 @@ static struct memory_conn *conn_new(struct wf_memory_carrier *k, void *tag, unsi
     c->down.fire = on_down;
     c->limit.fire = on_limit;
     wf_list_push(&k->conns, &c->in_carrier);
-    arm(c, &c->limit, wf_sim_now(k->world) + (tag == NULL ? stranger_time(k) : DIAL_TIME));
+    arm(c, &c->limit, wf_sim_now(k->world) + (tag == NULL ? wf_stranger_time(&k->options) : DIAL_TIME));
     return c;
 }
 
@@ -368,7 +362,7 @@ static void on_connect(struct wf_worker *none, struct wf_timer *t)
         c->dialing = false;
         c->other = other;
         other->other = c;
-        arm(c, &c->limit, wf_sim_now(w) + stranger_time(carrier_of(c)));
+        arm(c, &c->limit, wf_sim_now(w) + wf_stranger_time(&carrier_of(c)->options));
         push_word(other, UP);
         push_word(c, UP);
     }

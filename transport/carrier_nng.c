@@ -392,7 +392,7 @@ static struct stream_conn *conn_new(struct nng_carrier *k, nng_stream *s, const 
     wf_sp_init(&c->sp, from->local, BUFFER_STRANGER, WF_STRANGER_MESSAGE_MAX);
     c->stranger = c->greeting = true;
     struct pf_env *env = k->options.env;
-    c->trust_by = env->now(env) + (k->options.stranger_time > 0 ? k->options.stranger_time : WEFT_SEC(5));
+    c->trust_by = env->now(env) + wf_stranger_time(&k->options);
     describe_remote(s, c->base.remote, sizeof c->base.remote);
     atomic_store_explicit(&c->refs, 2, memory_order_relaxed); /* the receiving side, our SP header in flight */
     bool ok = nng_aio_alloc(&c->rx, on_rx, c) == 0 && nng_aio_alloc(&c->tx, on_tx, c) == 0 &&

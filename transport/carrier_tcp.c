@@ -357,10 +357,9 @@ static bool set_limit(struct tcp_conn *c, int64_t time)
 
 static void greet(struct tcp_conn *c)
 {
-    int64_t time = carrier_of(c)->options.stranger_time;
     struct pf_slice header = {wf_sp_header, WF_SP_HEADER};
     c->connecting = false;
-    if (!set_limit(c, time > 0 ? time : WEFT_SEC(5))) {
+    if (!set_limit(c, wf_stranger_time(&carrier_of(c)->options))) {
         conn_close(&c->base, "out of memory");
         return;
     }
