@@ -60,14 +60,14 @@ struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic
 }
 
 /* In the block of the envelope, which is as large as what it becomes. */
-struct wf_body *wf_body_of(weft_msg *m, uint32_t refs)
+struct wf_body *wf_body_of(weft_msg *m)
 {
     _Static_assert(sizeof(struct wf_body) == sizeof(weft_msg), "the bytes stay where they are");
     WF_ASSERT(m->shared == NULL && m->post.block_class == WF_POOL_LARGE);
     size_t size = m->size;
     struct wf_body *b = (struct wf_body *)(void *)m;
     memset(b, 0, sizeof *b);
-    atomic_init(&b->refs, refs);
+    atomic_init(&b->refs, 1);
     b->block_class = WF_POOL_LARGE;
     b->data = (const uint8_t *)(b + 1);
     b->size = size;

@@ -156,8 +156,8 @@ static inline void wf_body_sign(struct wf_body *b, weft_pid from, uint32_t tag, 
     b->tag = tag;
     b->owed = owed;
 }
-/* The body of a large envelope that has it inside, with `refs` references. The envelope is gone. */
-struct wf_body *wf_body_of(weft_msg *m, uint32_t refs);
+/* The body of a large envelope that has it inside, with one reference. The envelope is gone. */
+struct wf_body *wf_body_of(weft_msg *m);
 static inline uint8_t *wf_body_bytes(struct wf_body *b)
 {
     return (uint8_t *)(uintptr_t)b->data + b->topic_size;

@@ -76,30 +76,19 @@ static struct wf_batch *next_batch(const uint8_t *part, size_t size)
     return b;
 }
 
-static void free_chain(struct wf_batch *b)
-{
-    for (struct wf_batch *next; b != NULL; b = next) {
-        next = b->next;
-        free(b);
-    }
-}
-
 /* A chain of batches with the message `f` (all but its body), to whom `key` stands for: a copy, or if it `stays`
- * where it is, `*pieces` batches of which each needs a reference to the body; in chunks if it is long. NULL: out of
- * memory. */
+ * where it is, batches of which each needs a reference to the body; in chunks if it is long. NULL: out of memory. */
 static struct wf_batch *chain_of(struct wf_session *s, const struct wf_frame *f, uint64_t key, const void *body,
-                                 size_t size, bool stays, uint32_t *pieces)
+                                 size_t size, bool stays)
 {
     bool chunk = stays && size > WF_CHUNK_BYTES && wf_session_can(s, WF_CAN_CHUNKS);
     struct wf_batch *first = first_batch(f, body, size, stays, chunk), *last = first;
-    *pieces = 1;
     for (size_t at = WF_CHUNK_BYTES; chunk && last != NULL && at < size; at += WF_CHUNK_BYTES) {
         last->next = next_batch((const uint8_t *)body + at, WF_MIN(size - at, (size_t)WF_CHUNK_BYTES));
         last = last->next;
-        ++*pieces;
     }
     if (last == NULL) {
-        free_chain(first);
+        wf_batch_free(first);
         return NULL;
     }
     for (struct wf_batch *b = first; b != NULL; b = b->next) {
@@ -116,16 +105,20 @@ static bool is_bulk_full(const struct wf_port *port)
     return atomic_load_explicit(&port->session->bulk, memory_order_relaxed) >= WF_OUTBOX_MAX;
 }
 
+/* `body`: a reference for the first of them; NULL: it is in there. */
 static void push_pieces(struct wf_port *port, struct wf_batch *b, struct wf_body *body)
 {
-    for (struct wf_batch *k = b; k != NULL && body != NULL; k = k->next) k->body = body;
-    wf_session_push_all(port->session, b);
+    for (struct wf_batch *k = b; k != NULL && body != NULL; k = k->next) {
+        k->body = body;
+        if (k != b) wf_body_keep(body);
+    }
+    wf_session_push(port->session, b);
 }
 
 int wf_bulk_send(struct wf_port *port, uint32_t kind, weft_text name, uint64_t key, uint64_t from, weft_msg *m)
 {
     struct wf_frame f;
-    uint32_t pieces, size = m->size;
+    uint32_t size = m->size;
     bool stays = size >= WF_APART_BYTES && m->post.flags != WF_MSG_PROBE;
     if (stays && size > WF_CHUNK_BYTES && m->post.flags <= WF_MSG_CALL && is_bulk_full(port)) return WEFT_EFULL;
     wf_frame_describe(&f, kind, name, m->post.word, from);
@@ -133,26 +126,24 @@ int wf_bulk_send(struct wf_port *port, uint32_t kind, weft_text name, uint64_t k
     f.ref = m->ref;
     f.number = wf_time_left(m);
     wf_port_push(port);
-    struct wf_batch *b = chain_of(port->session, &f, key, wf_msg_bytes(m), size, stays, &pieces);
+    struct wf_batch *b = chain_of(port->session, &f, key, wf_msg_bytes(m), size, stays);
     if (b == NULL) return WEFT_ENOMEM;
     struct wf_body *body = stays ? m->shared : NULL;
     bool kept = stays && body == NULL;
-    if (kept) body = wf_body_of(m, pieces);
-    else
-        for (uint32_t i = 0; body != NULL && i < pieces; i++) wf_body_keep(body);
+    if (kept) body = wf_body_of(m);
+    else if (body != NULL) wf_body_keep(body);
     push_pieces(port, b, body);
     return kept ? WF_ROUTE_KEPT : WEFT_OK;
 }
 
 int wf_bulk_send_body(struct wf_port *port, struct wf_frame *f, struct wf_body *body)
 {
-    uint32_t pieces;
     bool stays = body->size >= WF_APART_BYTES;
     if (body->size > WF_CHUNK_BYTES && is_bulk_full(port)) return WEFT_EFULL;
     wf_port_push(port);
-    struct wf_batch *b = chain_of(port->session, f, 0, wf_body_bytes(body), body->size, stays, &pieces);
+    struct wf_batch *b = chain_of(port->session, f, 0, wf_body_bytes(body), body->size, stays);
     if (b == NULL) return WEFT_ENOMEM;
-    for (uint32_t i = 0; stays && i < pieces; i++) wf_body_keep(body);
+    if (stays) wf_body_keep(body);
     push_pieces(port, b, stays ? body : NULL);
     return WEFT_OK;
 }
@@ -174,12 +165,11 @@ bool wf_bulk_publish_to(struct wf_port *port, const struct wf_publish_to *to, si
 bool wf_bulk_want(struct wf_port *port, const struct wf_frame *f)
 {
     static const uint8_t none[4];
-    uint32_t pieces;
     wf_port_push(port);
-    struct wf_batch *b = chain_of(port->session, f, f->ref, none, sizeof none, false, &pieces);
+    struct wf_batch *b = chain_of(port->session, f, f->ref, none, sizeof none, false);
     if (b == NULL) return false;
     b->slot = b->other_slot;
-    wf_session_push_all(port->session, b);
+    wf_session_push(port->session, b);
     return true;
 }
 

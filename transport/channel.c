@@ -11,21 +11,12 @@ void wf_channel_keep(struct wf_channel *ch)
     atomic_fetch_add_explicit(&ch->refs, 1, memory_order_relaxed);
 }
 
-static void free_batches(struct wf_batch *b)
-{
-    while (b != NULL) {
-        struct wf_batch *next = b->next;
-        free(b);
-        b = next;
-    }
-}
-
 /* Releases what this holder did; the last one acquires all of it. One operation: a fence is unknown to TSan. */
 void wf_channel_release(struct wf_channel *ch)
 {
     if (atomic_fetch_sub_explicit(&ch->refs, 1, memory_order_acq_rel) != 1) return;
     WF_ASSERT(ch->flight == NULL);
-    free_batches(ch->first);
+    wf_batch_free(ch->first);
     if (ch->session != NULL) wf_session_release(ch->session);
     wf_conn_release(ch->conn);
     free(ch->rest);

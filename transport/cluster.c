@@ -2,6 +2,7 @@
  * seeds has no timers. */
 #include "cluster.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@ static void handle(struct wf_cluster *c, struct wf_news *n)
     struct wf_channel *ch = n->channel;
     switch (n->kind) {
     case WF_NEWS_MESSAGE: wf_handshakes_message(c, ch, n->data, n->size); break;
-    case WF_NEWS_FRAME: wf_links_frame(c, ch, n->data, n->size); break;
+    case WF_NEWS_FRAME: wf_links_frame(c, ch, n); break;
     case WF_NEWS_DOWN: wf_handshakes_down(c, n); break;
     case WF_NEWS_DIAL_FAILED: wf_dialers_failed(c, n->dialer, (const char *)n->data); break;
     case WF_NEWS_INTEREST: wf_links_interest(c, (const char *)n->data, n->number); break;
@@ -80,6 +81,20 @@ static void run(struct wf_cluster *c)
         int rc = weft_event_await(t->wake, at);
         if (rc == WEFT_ECANCELED || rc == WEFT_ECLOSED) return;
     }
+}
+
+void wf_cluster_fail(struct wf_transport *t, const char *what, const char *why)
+{
+    pf_mutex_lock(t->lock);
+    bool first = t->fatal[0] == '\0';
+    if (first) snprintf(t->fatal, sizeof t->fatal, "%s", why);
+    void (*notify)(void *, int, const char *) = t->notify;
+    void *arg = t->notify_arg;
+    pf_cond_broadcast(t->changed);
+    pf_mutex_unlock(t->lock);
+    if (!first) return;
+    weft_log(WEFT_ERROR, "node %s %s: %s", t->node->name, what, why);
+    if (notify != NULL) notify(arg, WF_NOTIFY_FATAL, why);
 }
 
 static void say_finished(struct wf_transport *t)

@@ -99,6 +99,10 @@ struct wf_cluster {
     } rejects[WF_REJECT_SLOTS];
 };
 
+/* ---- cluster.c ------------------------------------------------------------------------------------------------- */
+/* This node cannot be part of the cluster (`what`, `why`): logged and told once. */
+void wf_cluster_fail(struct wf_transport *t, const char *what, const char *why);
+
 /* ---- handshake.c: connections become links --------------------------------------------------------------------- */
 int wf_channel_phase(const struct wf_channel *ch);
 void wf_channel_enter(struct wf_channel *ch, enum wf_phase phase);
@@ -119,7 +123,7 @@ void wf_links_go_on(struct wf_cluster *c, struct wf_session *s);
 void wf_links_lost(struct wf_cluster *c, struct wf_session *s, const char *reason);
 /* Ends the link for good: all are told. `s` may be freed by it. */
 void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason);
-void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const uint8_t *data, size_t size);
+void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const struct wf_news *n);
 void wf_links_interest(struct wf_cluster *c, const char *pattern, uint32_t change); /* as WF_NEWS_INTEREST */
 void wf_links_watch(struct wf_cluster *c, weft_pid who);
 /* Heartbeats and time limits; returns when it has to look again. */

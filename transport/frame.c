@@ -382,15 +382,15 @@ void wf_put_to_name(weft_writer *w, bool call, weft_text name, uint64_t from, ui
     if (timed) weft_put_uint(w, left);
 }
 
-void wf_put_want_name(weft_writer *w, weft_text name, uint64_t from, uint32_t number, uint64_t key,
-                      const uint8_t body[4])
+void wf_put_want_name(weft_writer *w, weft_text name, uint64_t from, uint32_t number, uint64_t key)
 {
+    static const uint8_t none[4];
     put_kind(w, 5, WF_FRAME_WANT_NAME);
     weft_put_str(w, name);
     weft_put_uint(w, from);
     weft_put_uint(w, number);
     weft_put_uint(w, key);
-    weft_put_bin(w, body, 4);
+    weft_put_bin(w, none, sizeof none);
 }
 
 void wf_put_to_all(weft_writer *w, enum wf_frame_kind kind, weft_text name, uint64_t from, uint32_t tag,

@@ -173,13 +173,14 @@ struct wf_publish_to {
     uint32_t tag, flags, passed;
     uint64_t ref; /* of who wants to know how many it has reached; 0: nobody */
     const struct wf_chosen *chosen;
-    uint64_t node; /* of the chosen that are meant */
-    uint32_t skip; /* so many of them are in other frames */
+    uint64_t node;  /* of the chosen that are meant */
+    uint32_t skip;  /* so many of them are in other frames */
+    uint32_t count; /* of those in this one: by wf_publish_to_size */
     const void *body;
     size_t size;
 };
-/* How many bytes it takes at most, and how many queue groups are in it. */
-size_t wf_publish_to_size(const struct wf_publish_to *p, uint32_t *count);
+/* How many bytes it takes at most; comes first. */
+size_t wf_publish_to_size(struct wf_publish_to *p);
 void wf_put_publish_to(weft_writer *w, const struct wf_publish_to *p);
 weft_text wf_frame_next_queue(struct wf_frame *f, weft_text *pattern);
 /* What is retained; `live`: it is published now. At most WF_FRAME_SPARE bytes, the topic and the body. */
@@ -207,8 +208,7 @@ void wf_put_to_actor(weft_writer *w, unsigned kind /* wf_msg_kind */, uint64_t t
 void wf_put_to_name(weft_writer *w, bool call, weft_text name, uint64_t from, uint32_t tag, uint64_t ref,
                     const void *body, size_t size, uint64_t left);
 /* A WANT to a name. */
-void wf_put_want_name(weft_writer *w, weft_text name, uint64_t from, uint32_t number, uint64_t key,
-                      const uint8_t body[4]);
+void wf_put_want_name(weft_writer *w, weft_text name, uint64_t from, uint32_t number, uint64_t key);
 /* PUBLISH and GROUP_SEND: to a topic or a group. At most WF_FRAME_SPARE + name.size + size bytes. */
 void wf_put_to_all(weft_writer *w, enum wf_frame_kind kind, weft_text name, uint64_t from, uint32_t tag,
                    const void *body, size_t size);

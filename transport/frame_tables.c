@@ -161,12 +161,12 @@ static void measure_chosen(const struct wf_chosen *c, void *arg)
     m->count++;
 }
 
-size_t wf_publish_to_size(const struct wf_publish_to *p, uint32_t *count)
+size_t wf_publish_to_size(struct wf_publish_to *p)
 {
-    struct measure m = {0, 0};
+    struct measure m = {WF_FRAME_SPARE + p->topic.size + p->size, 0};
     each_chosen(p, measure_chosen, &m);
-    *count = m.count;
-    return WF_FRAME_SPARE + p->topic.size + p->size + m.bytes;
+    p->count = m.count;
+    return m.bytes;
 }
 
 static void put_chosen(const struct wf_chosen *c, void *arg)
@@ -177,8 +177,6 @@ static void put_chosen(const struct wf_chosen *c, void *arg)
 
 void wf_put_publish_to(weft_writer *w, const struct wf_publish_to *p)
 {
-    uint32_t count;
-    (void)wf_publish_to_size(p, &count);
     weft_put_array(w, 10);
     weft_put_uint(w, WF_FRAME_PUBLISH_TO);
     weft_put_str(w, p->topic);
@@ -188,7 +186,7 @@ void wf_put_publish_to(weft_writer *w, const struct wf_publish_to *p)
     weft_put_uint(w, p->flags);
     weft_put_uint(w, p->passed);
     weft_put_uint(w, p->ref);
-    weft_put_array(w, 2 * count);
+    weft_put_array(w, 2 * p->count);
     each_chosen(p, put_chosen, w);
     weft_put_bin(w, p->body, p->size);
 }

@@ -276,20 +276,11 @@ static void on_welcome(struct wf_cluster *c, struct wf_channel *ch, const struct
 
 static void check_fatal(struct wf_cluster *c, struct wf_dialer *d, const char *reason)
 {
-    struct wf_transport *t = c->t;
-    int64_t now = wf_transport_now(t);
+    int64_t now = wf_transport_now(c->t);
     if (d->taken_since == 0) d->taken_since = now;
     d->taken_said++;
     if (now - d->taken_since < WF_NAME_PATIENCE || d->taken_said < WF_NAME_REFUSALS) return;
-    if (c->ever_up || !d->seed || t->fatal[0] != '\0') return;
-    weft_log(WEFT_ERROR, "node %s cannot join: %s", t->node->name, reason);
-    pf_mutex_lock(t->lock);
-    snprintf(t->fatal, sizeof t->fatal, "%s", reason);
-    void (*notify)(void *, int, const char *) = t->notify;
-    void *arg = t->notify_arg;
-    pf_cond_broadcast(t->changed);
-    pf_mutex_unlock(t->lock);
-    if (notify != NULL) notify(arg, WF_NOTIFY_FATAL, reason);
+    if (!c->ever_up && d->seed) wf_cluster_fail(c->t, "cannot join", reason);
 }
 
 static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct wf_frame *f)

@@ -34,21 +34,24 @@ static struct weft_node_news news_of(uint64_t incarnation, const char *name, con
     return news;
 }
 
-static void tell_all(struct wf_cluster *c, uint32_t tag, const struct weft_node_news *news)
+static void tell(struct wf_cluster *c, weft_pid who, uint32_t tag, struct weft_node_news news)
 {
-    for (uint32_t i = 0; i < c->watcher_count; i++) wf_node_tell(c->t->node, c->watchers[i], tag, news);
+    wf_node_tell(c->t->node, who, tag, &news);
+}
+
+static void tell_all(struct wf_cluster *c, uint32_t tag, struct weft_node_news news)
+{
+    for (uint32_t i = 0; i < c->watcher_count; i++) tell(c, c->watchers[i], tag, news);
 }
 
 void wf_links_tell(struct wf_cluster *c, uint32_t tag, const struct wf_session *s, const char *reason)
 {
-    struct weft_node_news news = news_of(s->incarnation, s->name, reason);
-    tell_all(c, tag, &news);
+    tell_all(c, tag, news_of(s->incarnation, s->name, reason));
 }
 
 void wf_links_tell_self(struct wf_cluster *c, uint32_t tag, const char *reason)
 {
-    struct weft_node_news news = news_of(c->t->node->incarnation, c->t->node->name, reason);
-    tell_all(c, tag, &news);
+    tell_all(c, tag, news_of(c->t->node->incarnation, c->t->node->name, reason));
 }
 
 static bool is_alive(const struct wf_cluster *c, weft_pid who)
@@ -87,16 +90,13 @@ void wf_links_watch(struct wf_cluster *c, weft_pid who)
     WF_LIST_EACH(k, &c->sessions) {
         struct wf_session *s = WF_CONTAINER(k, struct wf_session, in_all);
         if (s->client) continue;
-        struct weft_node_news news = news_of(s->incarnation, s->name, "");
-        wf_node_tell(c->t->node, who, WEFT_TAG_NODE_UP, &news);
+        tell(c, who, WEFT_TAG_NODE_UP, news_of(s->incarnation, s->name, ""));
         const struct wf_peer *p = wf_peers_find(c, s->incarnation);
-        if (p == NULL || p->state != WF_PEER_SUSPECT) continue;
-        news = news_of(s->incarnation, s->name, p->reason);
-        wf_node_tell(c->t->node, who, WEFT_TAG_NODE_SUSPECT, &news);
+        if (p != NULL && p->state == WF_PEER_SUSPECT)
+            tell(c, who, WEFT_TAG_NODE_SUSPECT, news_of(s->incarnation, s->name, p->reason));
     }
-    if (!c->partition.few) return;
-    struct weft_node_news news = news_of(c->t->node->incarnation, c->t->node->name, c->partition.text);
-    wf_node_tell(c->t->node, who, WEFT_TAG_MINORITY, &news);
+    const weft_node *own = c->t->node;
+    if (c->partition.few) tell(c, who, WEFT_TAG_MINORITY, news_of(own->incarnation, own->name, c->partition.text));
 }
 
 /* ---- Topic interest -------------------------------------------------------------------------------------------- */
@@ -321,18 +321,19 @@ void wf_links_say_bye(struct wf_session *s)
     wf_session_say_in_order(s, b, &w);
 }
 
-void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const uint8_t *data, size_t size)
+void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const struct wf_news *n)
 {
     struct wf_session *s = ch->session;
-    weft_reader r = weft_reader_on(data, size);
-    struct wf_frame f;
-    if (s == NULL || s->state == WF_STATE_OVER || wf_frame_next(&r, &f) != 1) return;
-    if (f.kind == WF_FRAME_BYE) {
+    if (s == NULL || s->state == WF_STATE_OVER) return;
+    if (n->number == WF_FRAME_BYE) {
         wf_session_acknowledge(s);
         wf_links_end(c, s, "left");
-    } else if (f.kind >= WF_SWIM_PING && f.kind <= WF_SWIM_SYNC) {
-        wf_gossip_frame(c, s, data, size);
-    } else if (f.kind == WF_FRAME_PEERS && !c->t->client && !s->client) {
+    } else if (n->number != WF_FRAME_PEERS) {
+        wf_gossip_frame(c, s, n->data, n->size);
+    } else if (!c->t->client && !s->client) {
+        weft_reader r = weft_reader_on(n->data, n->size);
+        struct wf_frame f;
+        (void)wf_frame_next(&r, &f);
         for (uint32_t i = 0; i < f.count; i++) {
             struct wf_frame_peer p;
             wf_frame_next_peer(&f, &p);

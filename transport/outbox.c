@@ -26,6 +26,7 @@ struct wf_batch *wf_batch_new(struct wf_session *s, size_t at_least)
         struct wf_batch *b = s->spare;
         if (b != NULL) {
             s->spare = b->next;
+            b->next = NULL;
             s->spares--;
         }
         pf_mutex_unlock(s->lock);
@@ -37,10 +38,18 @@ struct wf_batch *wf_batch_new(struct wf_session *s, size_t at_least)
     return b;
 }
 
+static void free_one(struct wf_batch *b)
+{
+    if (b->body != NULL) wf_body_drop(NULL, b->body);
+    free(b);
+}
+
 void wf_batch_free(struct wf_batch *b)
 {
-    if (b != NULL && b->body != NULL) wf_body_drop(NULL, b->body);
-    free(b);
+    for (struct wf_batch *next; b != NULL; b = next) {
+        next = b->next;
+        free_one(b);
+    }
 }
 
 /* ---- The list: all with the lock held -------------------------------------------------------------------------- */
@@ -53,7 +62,7 @@ static bool can_resume(const struct wf_session *s)
 static void recycle(struct wf_session *s, struct wf_batch *b)
 {
     if (b->capacity != WF_BATCH_BYTES || s->spares >= WF_SPARE_BATCHES_BUSY || s->closed) {
-        wf_batch_free(b);
+        free_one(b);
         return;
     }
     b->size = b->frames = 0;
@@ -228,7 +237,7 @@ static void discard(struct wf_session *s)
         }
         frames += b->frames;
         add_bytes(s, b, false);
-        wf_batch_free(b);
+        free_one(b);
     }
     s->first = kept == NULL ? NULL : flight;
     s->last = kept;
@@ -444,19 +453,13 @@ static void push(struct wf_session *s, struct wf_batch *b, void (*put)(struct wf
             continue;
         }
         count_lost(s, b->frames);
-        wf_batch_free(b);
+        free_one(b);
     }
     unlock_and_send(s);
     if (overflow) wf_session_fail(s, "the other side does not read: outbox over its hard bound");
 }
 
 void wf_session_push(struct wf_session *s, struct wf_batch *b)
-{
-    b->next = NULL;
-    push(s, b, put_in);
-}
-
-void wf_session_push_all(struct wf_session *s, struct wf_batch *b)
 {
     push(s, b, put_in);
 }
@@ -468,7 +471,6 @@ static struct wf_batch *with_frame(struct wf_batch *b, const weft_writer *w, enu
     b->size += w->size;
     b->frames++;
     b->order = order;
-    b->next = NULL;
     return b;
 }
 

@@ -150,18 +150,9 @@ static void tell(struct wf_cluster *c)
 
 static void end_node(struct wf_cluster *c)
 {
-    struct wf_transport *t = c->t;
     char why[WF_REASON_TEXT];
     snprintf(why, sizeof why, "it is %s", c->partition.text);
-    pf_mutex_lock(t->lock);
-    bool first = t->fatal[0] == '\0';
-    if (first) snprintf(t->fatal, sizeof t->fatal, "%s", why);
-    void (*notify)(void *, int, const char *) = t->notify;
-    void *arg = t->notify_arg;
-    pf_mutex_unlock(t->lock);
-    if (!first) return;
-    weft_log(WEFT_ERROR, "node %s ends: %s", t->node->name, why);
-    if (notify != NULL) notify(arg, WF_NOTIFY_FATAL, why);
+    wf_cluster_fail(c->t, "ends", why);
 }
 
 int64_t wf_partition_tick(struct wf_cluster *c, int64_t now)

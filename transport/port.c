@@ -107,6 +107,12 @@ static struct wf_port *open_early(struct wf_ports *p, uint64_t incarnation)
     return port;
 }
 
+static inline struct wf_port *port_to(struct wf_ports *p, uint64_t incarnation)
+{
+    struct wf_port *port = find(p, incarnation);
+    return WF_LIKELY(port != NULL) ? port : open_early(p, incarnation);
+}
+
 /* ---- Writing --------------------------------------------------------------------------------------------------- */
 
 static bool is_full(const struct wf_port *port)
@@ -162,7 +168,7 @@ bool wf_port_say_want(struct wf_ports *p, struct wf_port *port, uint64_t key, co
     }
     if (!reserve(port, WF_FRAME_SPARE + to.size)) return false;
     weft_writer out = wf_batch_writer(port->batch);
-    if (name != NULL) wf_put_want_name(&out, to, here, number, key, none);
+    if (name != NULL) wf_put_want_name(&out, to, here, number, key);
     else wf_put_to_actor(&out, WF_MSG_WANT, key, here, number, key, none, sizeof none, 0);
     commit(p, port, &out);
     return true;
@@ -190,8 +196,7 @@ static inline bool goes_apart(const struct wf_port *port, uint64_t from, size_t 
 static int route_send(struct wf_worker *w, weft_pid to, weft_msg *m)
 {
     struct wf_ports *p = ports_of(w);
-    struct wf_port *port = find(p, to.node);
-    if (WF_UNLIKELY(port == NULL)) port = open_early(p, to.node);
+    struct wf_port *port = port_to(p, to.node);
     if (is_gone(port)) return WEFT_ENONODE;
     unsigned kind = m->post.flags;
     bool system = kind != WF_MSG_SEND && kind != WF_MSG_CALL && kind != WF_MSG_SPAWN;
@@ -282,10 +287,10 @@ static bool publish_to(struct wf_worker *w, struct wf_port *port, struct wf_publ
     to->node = port->incarnation;
     to->skip = 0;
     to->flags = plain ? WF_PUBLISH_PLAIN : 0;
-    for (uint32_t count = WF_PUBLISH_QUEUES; count == WF_PUBLISH_QUEUES;
-         to->skip += count, to->flags = 0, to->ref = 0) {
-        size_t size = wf_publish_to_size(to, &count);
-        if (count == 0 && to->flags == 0) break;
+    for (to->count = WF_PUBLISH_QUEUES; to->count == WF_PUBLISH_QUEUES;
+         to->skip += to->count, to->flags = 0, to->ref = 0) {
+        size_t size = wf_publish_to_size(to);
+        if (to->count == 0 && to->flags == 0) break;
         if (is_full(port)) return lose(p);
         if (goes_apart(port, to->from.actor, size)) {
             if (!wf_bulk_publish_to(port, to, size)) return lose(p);
@@ -318,7 +323,7 @@ static int route_publish(struct wf_worker *w, struct wf_body *body, const struct
                                .body = wf_body_bytes(body),
                                .size = body->size};
     for (const struct wf_chosen *c = chosen; c != NULL; c = c->next)
-        if (find(p, c->node) == NULL && open_early(p, c->node) == NULL) (void)lose(p);
+        if (port_to(p, c->node) == NULL) (void)lose(p);
     WF_LIST_EACH(k, &p->ports) {
         struct wf_port *port = WF_CONTAINER(k, struct wf_port, in_ports);
         bool plain = port->interest.count > 0 && wf_interest_matches(&port->interest, topic);
@@ -356,8 +361,7 @@ static int route_send_group(struct wf_worker *w, uint64_t node, weft_text group,
                             struct wf_body *body)
 {
     struct wf_ports *p = ports_of(w);
-    struct wf_port *port = find(p, node);
-    if (WF_UNLIKELY(port == NULL)) port = open_early(p, node);
+    struct wf_port *port = port_to(p, node);
     if (is_gone(port)) return WEFT_ENONODE;
     struct wf_frame f;
     wf_frame_describe(&f, WF_FRAME_GROUP_SEND, group, tag, from_of(w, from));

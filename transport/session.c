@@ -140,7 +140,7 @@ static weft_msg *named_envelope(struct wf_channel *ch, const struct wf_frame *f,
     return m;
 }
 
-static void lost(struct wf_channel *ch)
+void wf_session_lost(struct wf_channel *ch)
 {
     atomic_fetch_add_explicit(&ch->t->dropped_lost, 1, memory_order_relaxed);
 }
@@ -161,7 +161,7 @@ uint8_t *wf_session_arrival(struct wf_channel *ch, const struct wf_frame *f, siz
     if (kind < 0 && !topic) snprintf(a->name, sizeof a->name, "%.*s", WEFT_STR(f->name));
     if (a->m != NULL) return wf_msg_bytes(a->m);
     if (a->body != NULL) return wf_body_bytes(a->body);
-    lost(ch);
+    wf_session_lost(ch);
     return NULL;
 }
 
@@ -233,9 +233,11 @@ static bool receive_interest(struct wf_channel *ch, struct wf_frame *f)
     return false;
 }
 
-static bool hand_to_cluster(struct wf_channel *ch, const uint8_t *start, const uint8_t *end)
+static bool hand_to_cluster(struct wf_channel *ch, uint32_t kind, const uint8_t *start, const uint8_t *end)
 {
-    wf_news_post(ch->t, wf_news_new(WF_NEWS_FRAME, ch, start, (size_t)(end - start)));
+    struct wf_news *n = wf_news_new(WF_NEWS_FRAME, ch, start, (size_t)(end - start));
+    if (n != NULL) n->number = kind;
+    wf_news_post(ch->t, n);
     return true;
 }
 
@@ -248,7 +250,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     if (WF_LIKELY(kind >= 0)) {
         weft_msg *m = envelope(ch, f, (unsigned)kind, f->body.size);
         if (m == NULL) {
-            lost(ch);
+            wf_session_lost(ch);
             return true;
         }
         memcpy(wf_msg_bytes(m), f->body.data, f->body.size);
@@ -256,9 +258,9 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
         return true;
     }
     switch (f->kind) {
-    case WF_FRAME_PUBLISH:
     case WF_FRAME_PUBLISH_TO:
     case WF_FRAME_RETAINED: wf_topics_receive(ch, f); return true;
+    case WF_FRAME_PUBLISH:
     case WF_FRAME_SEND_NAME:
     case WF_FRAME_WANT_NAME:
     case WF_FRAME_GROUP_SEND:
@@ -271,12 +273,12 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     case WF_FRAME_INTEREST: return receive_interest(ch, f);
     case WF_FRAME_BYE:
         wf_channel_post(ch); /* else the end of the node could overtake what its actors sent before */
-        return hand_to_cluster(ch, start, end);
+        return hand_to_cluster(ch, f->kind, start, end);
     case WF_SWIM_PING:
     case WF_SWIM_ACK:
     case WF_SWIM_ASK:
     case WF_SWIM_SYNC:
-    case WF_FRAME_PEERS: return hand_to_cluster(ch, start, end);
+    case WF_FRAME_PEERS: return hand_to_cluster(ch, f->kind, start, end);
     case WF_FRAME_TABLE: return wf_tables_receive(ch, f);
     case WF_FRAME_UNKNOWN: return true;
     default: wf_session_fail(s, "a handshake frame on an established link"); return false;

@@ -32,11 +32,6 @@ struct peer {
 
 enum { ENTRY_MAX = WF_FRAME_SPARE + WF_TOPIC_MAX + WF_QUEUE_MAX, SOME = 32 /* retained messages at a time */ };
 
-static bool takes_part(const struct wf_session *s)
-{
-    return wf_session_can(s, WF_CAN_TABLES) && !s->client && !s->t->client;
-}
-
 static bool hears_of(const struct wf_session *s, const struct wf_entry *e)
 {
     return e->table != WF_TABLE_QUEUES || wf_session_shares_topics(s);
@@ -75,7 +70,7 @@ static struct wf_batch *snapshot_room(struct snapshot *shot)
     if (b != NULL && b->capacity - b->size >= ENTRY_MAX) return b;
     b = wf_batch_new(shot->session, WF_BATCH_BYTES);
     if (b == NULL) return NULL;
-    b->next = NULL;
+    b->order = WF_ORDER_ALL;
     if (shot->last == NULL) shot->first = b;
     else shot->last->next = b;
     return shot->last = b;
@@ -103,12 +98,8 @@ static void say_all(struct peer *p)
     add_to_snapshot(NULL, &shot);
     wf_tables_each(p->session->t->node, add_to_snapshot, &shot);
     p->stale = shot.failed;
-    for (struct wf_batch *b = shot.first, *next; b != NULL; b = next) {
-        next = b->next;
-        b->order = WF_ORDER_ALL;
-        if (shot.failed) free(b);
-        else wf_session_push(p->session, b);
-    }
+    if (shot.failed) wf_batch_free(shot.first);
+    else wf_session_push(p->session, shot.first);
 }
 
 /* ---- What is retained ------------------------------------------------------------------------------------------ */
@@ -208,7 +199,7 @@ void wf_tables_retry(struct wf_transport *t)
 
 int wf_tables_open(struct wf_session *s)
 {
-    if (!takes_part(s)) return WEFT_OK;
+    if (!wf_session_shares_tables(s)) return WEFT_OK;
     struct peer *p = calloc(1, sizeof *p);
     if (p == NULL) return WEFT_ENOMEM;
     p->session = s;
@@ -223,7 +214,7 @@ int wf_tables_open(struct wf_session *s)
 
 void wf_tables_close(struct wf_session *s)
 {
-    if (!takes_part(s)) return;
+    if (!wf_session_shares_tables(s)) return;
     wf_tables_begin(s->t->node);
     struct peer *p = find(s->t, s);
     if (p != NULL) wf_unlink(&p->in_transport);
@@ -268,7 +259,7 @@ static int apply(struct wf_channel *ch, struct peer *p, const struct wf_frame *f
 bool wf_tables_receive(struct wf_channel *ch, const struct wf_frame *f)
 {
     struct wf_session *s = ch->session;
-    if (!takes_part(s) || f->number == WF_TABLE_NONE) return true;
+    if (!wf_session_shares_tables(s) || f->number == WF_TABLE_NONE) return true;
     wf_channel_post(ch); /* what was sent before comes before news of the change */
     wf_tables_begin(s->t->node);
     struct peer *p = find(s->t, s);

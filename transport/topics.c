@@ -42,12 +42,7 @@ void wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool
 static weft_pid publisher(const struct wf_channel *ch, const struct wf_frame *f)
 {
     if (f->from == 0 && f->kind != WF_FRAME_RETAINED) return weft_nobody();
-    return (weft_pid){f->kind == WF_FRAME_PUBLISH || f->to == 0 ? ch->incarnation : f->to, f->from};
-}
-
-static void lose(struct wf_channel *ch)
-{
-    atomic_fetch_add_explicit(&ch->t->dropped_lost, 1, memory_order_relaxed);
+    return (weft_pid){f->to == 0 ? ch->incarnation : f->to, f->from};
 }
 
 static void pass_on(struct wf_channel *ch, const struct wf_frame *f, uint64_t node, weft_text pattern,
@@ -63,8 +58,7 @@ static void pass_on(struct wf_channel *ch, const struct wf_frame *f, uint64_t no
                                .node = node,
                                .body = f->body.data,
                                .size = f->body.size};
-    uint32_t count;
-    size_t size = wf_publish_to_size(&to, &count);
+    size_t size = wf_publish_to_size(&to);
     bool room = s != NULL && atomic_load_explicit(&s->bytes, memory_order_relaxed) < WF_OUTBOX_MAX;
     struct wf_batch *b = room ? wf_batch_new(s, size) : NULL;
     if (b != NULL) {
@@ -72,7 +66,7 @@ static void pass_on(struct wf_channel *ch, const struct wf_frame *f, uint64_t no
         wf_put_publish_to(&w, &to);
         wf_session_say(s, b, &w);
     } else {
-        lose(ch);
+        wf_session_lost(ch);
     }
     if (s != NULL) wf_session_release(s);
 }
@@ -121,7 +115,7 @@ static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, st
 {
     int rc = wf_topics_retain_copy(ch->t->node->topics, body, f->number);
     bool live = (f->flags & WF_PUBLISH_PLAIN) != 0;
-    if (rc == WEFT_ENOMEM) lose(ch);
+    if (rc == WEFT_ENOMEM) wf_session_lost(ch);
     if (live || (rc > 0 && body->size > 0)) wf_inbound_publish(ch->t->node, &ch->in, body, false, NULL);
 }
 
@@ -136,11 +130,7 @@ void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f)
 {
     struct wf_body *body = wf_body_new(ch->in.here, f->name.data, f->name.size, f->body.data, f->body.size);
     if (body == NULL) {
-        lose(ch);
-        return;
-    }
-    if (f->kind == WF_FRAME_PUBLISH) {
-        wf_topics_published(ch, f->tag, publisher(ch, f), body);
+        wf_session_lost(ch);
         return;
     }
     wf_inbound_sign(&ch->in, f->tag, publisher(ch, f), body);

@@ -245,7 +245,7 @@ struct wf_ports {
 /* ---- What $cluster hears --------------------------------------------------------------------------------------- */
 enum wf_news_kind {
     WF_NEWS_MESSAGE,     /* channel, data: a message during the handshake; the receiving side is paused */
-    WF_NEWS_FRAME,       /* channel, data: PEERS or BYE */
+    WF_NEWS_FRAME,       /* channel, data: gossip, PEERS or BYE; number: which, it has been checked */
     WF_NEWS_DOWN,        /* channel (may be NULL), dialer (may be NULL), text: reason */
     WF_NEWS_DIAL_FAILED, /* dialer, text */
     WF_NEWS_INTEREST,    /* number: wf_interest_op << WF_INTEREST_SHIFT | who hears of it, text: pattern */
@@ -354,6 +354,7 @@ void wf_session_release(struct wf_session *s);
 bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size);
 /* Any thread: ends the link, whether or not it could be resumed; $cluster takes it down. */
 void wf_session_fail(struct wf_session *s, const char *reason);
+void wf_session_lost(struct wf_channel *ch); /* a message, for want of memory or room: it is counted */
 /* Where `size` bytes of the body of message `f` go. NULL: out of memory, which has been counted. */
 uint8_t *wf_session_arrival(struct wf_channel *ch, const struct wf_frame *f, size_t size, struct wf_arrival *a);
 /* They are there: it goes to whom it is for. */
@@ -363,14 +364,18 @@ static inline bool wf_session_can(const struct wf_session *s, uint64_t capabilit
     return (s->capabilities & capability) != 0;
 }
 
-/* Whether both keep copies of each other's tables of topics. */
+/* Whether both keep copies of each other's tables, and of those of topics. */
+static inline bool wf_session_shares_tables(const struct wf_session *s)
+{
+    return wf_session_can(s, WF_CAN_TABLES) && !s->client && !s->t->client;
+}
 static inline bool wf_session_shares_topics(const struct wf_session *s)
 {
-    return wf_session_can(s, WF_CAN_TABLES) && wf_session_can(s, WF_CAN_TOPICS) && !s->client && !s->t->client;
+    return wf_session_shares_tables(s) && wf_session_can(s, WF_CAN_TOPICS);
 }
 
 /* ---- topics.c -------------------------------------------------------------------------------------------------- */
-/* PUBLISH and PUBLISH_TO. */
+/* PUBLISH_TO and RETAINED. */
 void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f);
 void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, struct wf_body *body); /* a PUBLISH */
 /* wf_route.interest */
@@ -378,10 +383,9 @@ void wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool
 
 /* ---- outbox.c -------------------------------------------------------------------------------------------------- */
 struct wf_batch *wf_batch_new(struct wf_session *s, size_t at_least);
-void wf_batch_free(struct wf_batch *b); /* NULL is fine */
-/* Takes the batch over; sends it now if nothing is in flight. Any thread. */
+void wf_batch_free(struct wf_batch *b); /* a chain; NULL is fine */
+/* Takes a chain of batches over; sends it now if nothing is in flight. Any thread. */
 void wf_session_push(struct wf_session *s, struct wf_batch *b);
-void wf_session_push_all(struct wf_session *s, struct wf_batch *b); /* a chain of them */
 /* Whether something waits that a frame with this slot has to go behind: then it needs a batch of its own. */
 bool wf_session_holds_slot(struct wf_session *s, uint16_t slot);
 static inline bool wf_session_holds(struct wf_session *s, uint16_t slot)

@@ -98,8 +98,8 @@ START_TEST(odd_orders_and_credit_are_answered_or_ignored)
     put_order(&w, 0, 4, "stranger.ends", 0); /* of nobody: ignored */
     put_want(&w, 12345, 1, 5);               /* too long: ignored */
     put_want(&w, 12345, 2, 4);
-    wf_put_want_name(&w, weft_cstr("echo"), 1, 3, 98, (const uint8_t[4]){0});
-    wf_put_want_name(&w, weft_cstr("nobody"), 1, 4, 98, (const uint8_t[4]){0});
+    wf_put_want_name(&w, weft_cstr("echo"), 1, 3, 98);
+    wf_put_want_name(&w, weft_cstr("nobody"), 1, 4, 98);
     put_order(&w, 5, 5, "stranger.ends", 77);
     ck_assert_int_eq(w.error, 0);
     put_batch(fd, &w, out);
