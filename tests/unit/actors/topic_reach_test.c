@@ -83,6 +83,11 @@ static void silent_body(const void *arg, size_t size)
     want_int(out.nodes, 1);
     want_int((int64_t)out.subscribers, 8);
     want_int(out.silent, 4);
+
+    want_int(wf_reach_begin(&reach, self, 0), 0);
+    want(wf_reach_ask(&reach, wf_actor_pid(self).node) != 0); /* its other workers have not counted yet */
+    want_int(wf_reach_end(&reach, &out, WEFT_NOW), 0);
+    want_int(out.silent, 1);
 }
 
 START_TEST(who_does_not_answer_is_counted_apart)
