@@ -36,6 +36,8 @@ int cli_module(const struct cli *c, const char **path, char made[PATH_MAX]);
 /* ---- module.c: loading one ------------------------------------------------------------------------------------- */
 /* NULL after a message. The module stays loaded until the process ends: actors may run its code to the last. */
 weft_actor *cli_load(const struct cli *c, const char *path);
+/* module_elf.c, module_any.c: whether it may be one for this machine; false after a message. */
+bool cli_looks_loadable(const struct cli *c, const char *path);
 /* A function of one that is loaded; NULL: it has none of that name. */
 void (*cli_find(const char *path, const char *name))(void);
 

@@ -136,13 +136,20 @@ static int status_of(const struct cli *c, pid_t child, const char *program)
     return CLI_FAILED; /* the compiler has said why */
 }
 
+static int open_pipe(int ends[2])
+{
+    if (pipe(ends) < 0) return -1;
+    (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    return fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+}
+
 /* `out` (may be NULL) gets what it prints; it is to be freed. */
 static int run_command(const struct cli *c, const struct command *k, char **out)
 {
     int pipes[2] = {-1, -1};
     pid_t child;
     posix_spawn_file_actions_t actions;
-    if (out != NULL && pipe2(pipes, O_CLOEXEC) < 0) return cli_fail(c, CLI_FAILED, "no pipe: %s", strerror(errno));
+    if (out != NULL && open_pipe(pipes) < 0) return cli_fail(c, CLI_FAILED, "no pipe: %s", strerror(errno));
     posix_spawn_file_actions_init(&actions);
     if (out != NULL) posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO);
     int rc = posix_spawnp(&child, k->word[0], &actions, NULL, k->word, environ);

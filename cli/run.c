@@ -11,7 +11,7 @@
 static const char *own_name(char out[16])
 {
     uint32_t random = (uint32_t)getpid();
-    (void)!getrandom(&random, sizeof random, 0);
+    (void)!getentropy(&random, sizeof random);
     snprintf(out, 16, "weft-%08x", (unsigned)random);
     return out;
 }

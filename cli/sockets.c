@@ -2,6 +2,7 @@
  * that nobody else may enter. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -66,8 +67,9 @@ bool cli_socket_answers(const char *path)
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof at.sun_path) return false;
     memcpy(at.sun_path, path, strlen(path) + 1);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     if (fd < 0) return false;
+    (void)fcntl(fd, F_SETFL, O_NONBLOCK);
     bool answers = connect(fd, (struct sockaddr *)&at, sizeof at) == 0 || errno == EAGAIN || errno == EINPROGRESS;
     close(fd);
     return answers;

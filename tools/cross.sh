@@ -7,7 +7,8 @@ set -euo pipefail
 kind=$1
 folder=$(mkdir -p "$2" && cd "$2" && pwd)
 deps=$folder/deps
-packages=(nng msgpack-c check jansson)
+# shellcheck source=tools/libraries.sh
+. "$(dirname "$0")/libraries.sh"
 case $kind in
 aarch64)
     compiler=aarch64-linux-gnu-gcc archiver=aarch64-linux-gnu-ar strip=aarch64-linux-gnu-strip
@@ -21,33 +22,6 @@ musl)
     exit 2
     ;;
 esac
-
-# The machine's own package sources, with the sources of the packages instead of the packages.
-fetch_sources()
-{
-    mkdir -p "$folder/apt/lists/partial" "$folder/src"
-    apt-cache policy libnng-dev libmsgpack-dev check libjansson-dev |
-        awk '$1 ~ /^[0-9]+$/ && $2 ~ /:\/\// { split($3, part, "/"); print "deb-src", $2, part[1], part[2] }' |
-        sort -u >"$folder/apt/sources.list"
-    local options=(-qq -o "Dir::Etc::sourcelist=$folder/apt/sources.list" -o Dir::Etc::sourceparts=-
-        -o "Dir::State::lists=$folder/apt/lists" -o APT::Sandbox::User=root)
-    apt-get "${options[@]}" update
-    (cd "$folder/src" && apt-get "${options[@]}" source "${packages[@]}")
-}
-
-toolchain()
-{
-    cat <<TXT
-set(CMAKE_SYSTEM_NAME Linux)
-set(CMAKE_SYSTEM_PROCESSOR $processor)
-set(CMAKE_C_COMPILER $compiler)
-set(CMAKE_FIND_ROOT_PATH $deps)
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-TXT
-}
 
 cross_file()
 {
@@ -88,29 +62,11 @@ kernel_headers()
     done
 }
 
-# build NAME OPTION...: one library with CMake
-build()
-{
-    local name=$1 log=$folder/$1.log
-    shift
-    { cmake -S "$folder"/src/"$name"-[0-9]* -B "$folder/obj/$name" -G Ninja \
-        -DCMAKE_TOOLCHAIN_FILE="$folder/toolchain.cmake" -DCMAKE_C_FLAGS="-isystem $deps/include" \
-        -DCMAKE_INSTALL_PREFIX="$deps" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \
-        -DCMAKE_POSITION_INDEPENDENT_CODE=ON "$@" &&
-        ninja -C "$folder/obj/$name" -j "$(nproc)" install; } >"$log" 2>&1 || { tail -n 20 "$log"; return 1; }
-}
-
 [[ -f $folder/cross.ini && -f $deps/complete ]] && exit 0
 rm -rf "$deps" "$folder/obj" "$folder/src"
 fetch_sources
 [[ $kind == musl ]] && kernel_headers
-toolchain >"$folder/toolchain.cmake"
-build nng -DNNG_TESTS=OFF -DNNG_TOOLS=OFF -DNNG_ENABLE_NNGCAT=OFF -DNNG_ENABLE_TLS=OFF
-# It declares C++, which nothing here uses.
-build msgpack-c -DMSGPACK_BUILD_EXAMPLES=OFF -DMSGPACK_BUILD_TESTS=OFF -DMSGPACK_ENABLE_SHARED=OFF \
-    -DCMAKE_CXX_COMPILER=$compiler -DCMAKE_CXX_COMPILER_WORKS=1
-build check -DCHECK_ENABLE_TESTS=OFF -DINSTALL_DOCS=OFF -DCHECK_ENABLE_GCOV=OFF -DCHECK_ENABLE_SUBUNIT=OFF
-build jansson -DJANSSON_BUILD_DOCS=OFF -DJANSSON_WITHOUT_TESTS=ON -DJANSSON_EXAMPLES=OFF
-sed -i 's/-lcheck_pic/-lcheck/' "$deps/lib/pkgconfig/check.pc"
+toolchain Linux "$processor" >"$folder/toolchain.cmake"
+libraries
 cross_file >"$folder/cross.ini"
 touch "$deps/complete"

@@ -44,11 +44,16 @@ int pf_duplicate(pf_handle h, pf_handle *out)
 /* Not waiting is a property of the open file, which a terminal's is of the shell as well: so it is opened again. */
 static int open_again(int which)
 {
-    char path[32];
+    char path[64];
     struct stat info;
     if (fstat(which, &info) != 0 || !(S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode))) return -1;
     int mode = fcntl(which, F_GETFL) & O_ACCMODE;
+#if defined(__linux__)
     snprintf(path, sizeof path, "/proc/self/fd/%d", which);
+#else
+    /* Elsewhere /dev/fd is a duplicate, or does not look at the flags; a terminal has a name of its own. */
+    if (ttyname_r(which, path, sizeof path) != 0) return -1;
+#endif
     return open(path, mode | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 

@@ -55,7 +55,11 @@ static int add_stream(posix_spawn_file_actions_t *a, const struct pf_process_opt
     case PF_STDIO_HANDLE: return posix_spawn_file_actions_adddup2(a, (int)copy, which);
     case PF_STDIO_NULL:
         return posix_spawn_file_actions_addopen(a, which, "/dev/null", which == 0 ? O_RDONLY : O_WRONLY, 0);
-    default: return 0; /* whether it is open or not */
+    default:
+#if defined(POSIX_SPAWN_CLOEXEC_DEFAULT)
+        if (fcntl(which, F_GETFD) >= 0) return posix_spawn_file_actions_addinherit_np(a, which);
+#endif
+        return 0; /* whether it is open or not */
     }
 }
 

@@ -174,7 +174,8 @@ int64_t pf_read(pf_handle h, void *buffer, size_t size)
 
 static ssize_t send_parts(int fd, const struct iovec *parts, int count)
 {
-    struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = (size_t)count};
+    struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)parts};
+    m.msg_iovlen = (unsigned char)count; /* at most SLICES; systems differ in its type */
     return sendmsg(fd, &m, MSG_NOSIGNAL);
 }
 

@@ -5,7 +5,6 @@
 #include <weft/stream.h>
 
 #include <dirent.h>
-#include <semaphore.h>
 #include <unistd.h>
 
 enum { DATA = 1, GO = 2, OWN_REASON = 77 };
@@ -25,7 +24,7 @@ struct world {
 
 static _Atomic int undone, waited; /* clean-ups that ran, and that could wait */
 static int unready[2];             /* a pipe that nobody writes */
-static sem_t drain_now, function_may_end;
+static struct test_word drain_now, function_may_end;
 
 static void undo(void *arg)
 {
@@ -211,19 +210,19 @@ static void at_name(struct world *w)
 
 static void block_until_told(void *block)
 {
-    sem_t *told = *(sem_t **)block;
-    while (sem_wait(told) != 0) {}
+    struct test_word *told = *(struct test_word **)block;
+    word_await(told);
 }
 
 static void let_function_end(void *arg)
 {
     (void)arg;
-    want_int(sem_post(&function_may_end), 0);
+    word_say(&function_may_end);
 }
 
 static void at_offload(struct world *w)
 {
-    sem_t *told = &function_may_end;
+    struct test_word *told = &function_may_end;
     (void)w;
     want_int(weft_defer(let_function_end, NULL), 0); /* the node waits for the function, not only for the actor */
     (void)weft_offload(block_until_told, &told, sizeof told, WEFT_FOREVER);
@@ -345,7 +344,7 @@ static void partner(const void *arg, size_t size)
     want_int(weft_unlink(p), 0);
     if (w.way == KILL) want_int(weft_kill(p), 0);
     if (w.way == STOP || w.way == STUBBORN) want_int(weft_stop(p), 0);
-    if (w.way == NODE) sem_post(&drain_now);
+    if (w.way == NODE) word_say(&drain_now);
     (void)weft_sleep(WEFT_FOREVER);
 }
 
@@ -405,21 +404,21 @@ static void end_at(int point, int way, bool handler)
 {
     struct world w = {.point = point, .way = way, .handler = handler};
     undone = waited = 0;
-    want_int(sem_init(&drain_now, 0, 0), 0);
-    want_int(sem_init(&function_may_end, 0, 0), 0);
+    word_begin(&drain_now);
+    word_begin(&function_may_end);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .grace = way == STUBBORN ? WEFT_MS(3) : WEFT_SEC(10)));
     int before = open_descriptors();
     want_int(weft_node_spawn(n, NULL, judge, &w, sizeof w, &(weft_spawn_options){.worker = 1}), 0);
     if (way == NODE) {
-        while (sem_wait(&drain_now) != 0) {}
+        word_await(&drain_now);
         want_int(wf_node_drain(n, weft_after(WEFT_SEC(20))), 0);
     }
     want_int(weft_node_wait(n, WEFT_FOREVER), 0);
     node_finish(n);
     want_int(open_descriptors(), before);
     wf_node_destroy(n);
-    want_int(sem_destroy(&drain_now), 0);
-    want_int(sem_destroy(&function_may_end), 0);
+    word_end(&drain_now);
+    word_end(&function_may_end);
 }
 
 static void end_everywhere(int way)

@@ -3,8 +3,6 @@
 
 #include <weft/supervisor.h>
 
-#include <semaphore.h>
-
 /* ---- Endings --------------------------------------------------------------------------------------------------- */
 
 enum place { AT_IDLE, IN_CALL, IN_SLEEP, IN_RECV, PLACES };
@@ -163,7 +161,7 @@ START_TEST(a_handler_that_has_not_run_ends_too)
 }
 END_TEST
 
-static sem_t all_spawned;
+static struct test_word all_spawned;
 
 static void spawns(const void *arg, size_t size)
 {
@@ -172,18 +170,19 @@ static void spawns(const void *arg, size_t size)
         weft_pid p = handler_with(count_up, (struct counter){.sum = 1}, 1 + i % 2);
         if (i % 3 > 0) want_int(say(p, DATA, i), 0);
     }
-    sem_post(&all_spawned);
+    word_say(&all_spawned);
     (void)weft_sleep(WEFT_FOREVER);
 }
 
 START_TEST(a_node_ends_its_handlers)
 {
-    want_int(sem_init(&all_spawned, 0, 0), 0);
+    word_begin(&all_spawned);
     weft_node *n = node_of(2);
     node_spawn(n, 1, spawns);
-    while (sem_wait(&all_spawned) != 0) {}
+    word_await(&all_spawned);
     want_int(wf_node_drain(n, weft_after(WEFT_SEC(20))), 0);
     node_end(n);
+    word_end(&all_spawned);
 }
 END_TEST
 

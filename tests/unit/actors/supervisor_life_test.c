@@ -1,8 +1,6 @@
 /* actors/supervisor.c, child.c: how children start and stop, and with them their supervisor; bad input. */
 #include "supervisor_kit.h"
 
-#include <semaphore.h>
-
 /* ---- Starting -------------------------------------------------------------------------------------------------- */
 
 BODY(the_next_child_starts_when_the_one_before_is_ready)
@@ -222,7 +220,7 @@ START_TEST(a_supervisor_ends_with_the_actor_it_is_linked_to)
 }
 END_TEST
 
-static sem_t all_are_up;
+static struct test_word all_are_up;
 
 static void says_when_all_are_up(const void *arg, size_t size)
 {
@@ -232,7 +230,7 @@ static void says_when_all_are_up(const void *arg, size_t size)
     int64_t value = 0;
     weft_msg *m;
     want_int(weft_call(last, ASK, &value, sizeof value, &m, WEFT_FOREVER), 0); /* it has begun */
-    want_int(sem_post(&all_are_up), 0);
+    word_say(&all_are_up);
 }
 
 START_TEST(the_end_of_a_node_is_in_order)
@@ -240,16 +238,16 @@ START_TEST(the_end_of_a_node_is_in_order)
     static const weft_supervisor_spec spec = SPEC(abc);
     const weft_supervisor_spec *to_spec = &spec;
     clear();
-    ck_assert_int_eq(sem_init(&all_are_up, 0, 0), 0);
+    word_begin(&all_are_up);
     weft_node *n = node_of(1);
     want_int(weft_node_spawn(n, NULL, subtree, &to_spec, sizeof to_spec, NULL), 0);
     node_spawn(n, 1, says_when_all_are_up);
-    while (sem_wait(&all_are_up) < 0) {}
+    word_await(&all_are_up);
     ck_assert_int_eq(wf_node_drain(n, weft_after(WEFT_SEC(60))), 0);
     node_finish(n);
     wf_node_destroy(n);
     ck_assert_str_eq(trace, "+a+b+c-c-b-a");
-    sem_destroy(&all_are_up);
+    word_end(&all_are_up);
 }
 END_TEST
 

@@ -30,6 +30,41 @@ __attribute__((noreturn, unused)) static void want_failed(const char *what, cons
 
 struct harness;
 
+/* What a thread waits for until another one has said so: sem_t, which macOS does not have. */
+struct test_word {
+    pf_mutex *lock;
+    pf_cond *changed;
+    bool said;
+};
+
+__attribute__((unused)) static void word_begin(struct test_word *w)
+{
+    want_int(pf_mutex_create(&w->lock), 0);
+    want_int(pf_cond_create(&w->changed), 0);
+    w->said = false;
+}
+
+__attribute__((unused)) static void word_say(struct test_word *w)
+{
+    pf_mutex_lock(w->lock);
+    w->said = true;
+    pf_cond_broadcast(w->changed);
+    pf_mutex_unlock(w->lock);
+}
+
+__attribute__((unused)) static void word_await(struct test_word *w)
+{
+    pf_mutex_lock(w->lock);
+    while (!w->said) (void)pf_cond_wait(w->changed, w->lock, WEFT_FOREVER);
+    pf_mutex_unlock(w->lock);
+}
+
+__attribute__((unused)) static void word_end(struct test_word *w)
+{
+    pf_cond_destroy(w->changed);
+    pf_mutex_destroy(w->lock);
+}
+
 struct test_task {
     struct wf_task task;
     struct harness *harness;

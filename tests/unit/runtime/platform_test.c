@@ -183,15 +183,15 @@ END_TEST
 
 START_TEST(pipes_can_be_read_and_written)
 {
-    int ends[2];
+    pf_handle ends[2];
     char byte;
     struct pf_slice s = {"x", 1};
-    ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
+    ck_assert_int_eq(pf_pipe(&ends[0], &ends[1], true, true), 0);
     ck_assert_int_eq(pf_read(ends[0], &byte, 1), PF_AGAIN);
     ck_assert_int_eq(pf_write(ends[1], &s, 1), 1);
     ck_assert_int_eq(pf_read(ends[0], &byte, 1), 1);
-    close(ends[0]);
-    close(ends[1]);
+    pf_close(ends[0]);
+    pf_close(ends[1]);
     ck_assert_int_eq(pf_read(ends[0], &byte, 1), WEFT_ECLOSED);
 }
 END_TEST
