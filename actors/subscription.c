@@ -319,6 +319,7 @@ static int enter(struct wf_actors *wa, struct wf_subscription *s, weft_text patt
         return first;
     }
     count_subscription(wa, s, 1);
+    s->order = wa->topics.changes;
     s->seen = wf_recall(topics, pattern, recall);
     return first;
 }

@@ -52,6 +52,15 @@ static enum wf_match_kind kind_of(const struct wf_subscription *s)
     return s->more->slow == WEFT_SLOW_SUSPEND ? WF_MATCH_AWAITED : WF_MATCH_CARE;
 }
 
+/* Those of one actor in the order it subscribed: qsort need not keep the order of equals. */
+static int compare(const void *a, const void *b)
+{
+    const struct wf_match_place *x = a, *y = b;
+    if (x->to != y->to) return x->to > y->to ? 1 : -1;
+    uint64_t first = x->subscription->order, second = y->subscription->order;
+    return (first > second) - (first < second);
+}
+
 static void add(struct wf_subscriber *subscriber, void *arg)
 {
     struct making *x = arg;
@@ -62,14 +71,8 @@ static void add(struct wf_subscriber *subscriber, void *arg)
         return;
     }
     struct wf_match_place place = {(uintptr_t)s->actor | (uintptr_t)kind_of(s), s};
-    if (m->count > 0 && m->places[m->count - 1].to > place.to) x->sorted = false;
+    if (m->count > 0 && compare(&m->places[m->count - 1], &place) > 0) x->sorted = false;
     m->places[m->count++] = place;
-}
-
-static int by_actor(const void *a, const void *b)
-{
-    uintptr_t x = ((const struct wf_match_place *)a)->to, y = ((const struct wf_match_place *)b)->to;
-    return (x > y) - (x < y);
 }
 
 static void make_list(struct wf_actors *wa, struct wf_match *m)
@@ -78,7 +81,7 @@ static void make_list(struct wf_actors *wa, struct wf_match *m)
     if (make_room(&x)) wf_trie_match(&wa->topics, weft_str(m->topic, m->size), add, &x);
     else x.failed = true;
     if (x.failed) give_up_all(wa);
-    else if (!x.sorted) qsort(m->places, m->count, sizeof *m->places, by_actor);
+    else if (!x.sorted) qsort(m->places, m->count, sizeof *m->places, compare);
 }
 
 struct wf_match *wf_match_find(struct wf_actors *wa, weft_text topic, int *why)

@@ -7,16 +7,13 @@
 #include "sp.h"
 #include "transport_harness.h"
 
-#include <errno.h>
-
 static weft_node *node; /* whom it talks to */
 
 __attribute__((unused)) static int connect_to(const char *url)
 {
-    struct timeval patience = {.tv_sec = 20};
     int fd = loopback_connect(loopback_port(url));
     ck_assert_int_ge(fd, 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    socket_patience(fd, 20);
     return fd;
 }
 
@@ -41,7 +38,7 @@ __attribute__((unused)) static void expect_closed(int fd)
     char rest[4096];
     ssize_t n;
     while ((n = recv(fd, rest, sizeof rest, 0)) > 0) {}
-    ck_assert(n == 0 || errno == ECONNRESET);
+    ck_assert(n == 0 || socket_was_reset());
     close(fd);
 }
 

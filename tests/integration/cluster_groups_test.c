@@ -62,7 +62,7 @@ static void three_watched(void)
 
 static void all_join(void)
 {
-    for (int i = 0; i < 3; i++) tell(i, JOIN, "room");
+    for (int i = 0; i < 3; i++) instruct(i, JOIN, "room");
     HEAR("a news: join, 3");
     HEAR("b news: join, 3");
     HEAR("c news: join, 3");
@@ -72,26 +72,26 @@ START_TEST(members_of_all_nodes_get_what_is_sent)
 {
     three_watched();
     all_join();
-    for (int i = 0; i < 3; i++) tell(i, MEMBERS, "room");
+    for (int i = 0; i < 3; i++) instruct(i, MEMBERS, "room");
     HEAR("a sees 3, 1 here");
     HEAR("b sees 3, 1 here");
     HEAR("c sees 3, 1 here");
-    tell(0, SEND, "room");
+    instruct(0, SEND, "room");
     HEAR("a sent to 3");
     for (char c = 'a'; c <= 'c'; c++) {
         char line[32];
         snprintf(line, sizeof line, "%c note from a", c);
         ck_assert_int_eq(heard(line, 1), 1);
     }
-    tell(1, LEAVE, "room");
+    instruct(1, LEAVE, "room");
     HEAR("a news: left 0, 2");
     HEAR("c news: left 0, 2");
-    tell(1, SEND, "room"); /* who is no member sends too */
+    instruct(1, SEND, "room"); /* who is no member sends too */
     HEAR("b sent to 2");
     HEAR("a note from b");
     HEAR("c note from b");
     ck_assert_int_eq(heard("b note from b", 0), 0);
-    tell(2, FAIL, "");
+    instruct(2, FAIL, "");
     HEAR("a news: ended 33, 1");
     HEAR("b news: ended 33, 1");
     net_close();
@@ -107,18 +107,18 @@ START_TEST(a_lost_node_leaves_and_comes_back)
     HEAR("a news: ended 4, 2");
     HEAR("c news: ended 4, 2");
     HEAR("b news: ended 4, 1"); /* it has lost both of them */
-    tell(1, SEND, "room");
+    instruct(1, SEND, "room");
     HEAR("b sent to 1");
-    tell(1, LEAVE, "room");
+    instruct(1, LEAVE, "room");
     HEAR("b leave 0");
-    tell(1, JOIN, "room");
+    instruct(1, JOIN, "room");
     ck_assert_int_ge(heard("b join 0", 2), 2);
     net_cut(0, 1, false);
     net_cut(2, 1, false);
     ck_assert_int_ge(heard("a news: join, 3", 2), 2);
     ck_assert_int_ge(heard("c news: join, 3", 2), 2);
     ck_assert_int_ge(heard("b news: join, 3", 2), 2);
-    tell(0, SEND, "room");
+    instruct(0, SEND, "room");
     HEAR("a sent to 3");
     HEAR("b note from a");
     node_down(net.node[1]);

@@ -172,7 +172,7 @@ static void each_came_once(int from, int count)
 static void order_and_wait(int node, uint32_t tag)
 {
     forget_all();
-    tell(node, tag, "");
+    instruct(node, tag, "");
     for (int i = 0; i < 3; i++) {
         char line[32];
         snprintf(line, sizeof line, "%c knows of %c", 'a' + i, 'a' + node);
@@ -186,7 +186,7 @@ START_TEST(one_member_of_the_cluster_gets_each_message)
     order_and_wait(1, JOIN);
     order_and_wait(2, JOIN);
     expect(200);
-    tell(0, PUBLISH, "0 200");
+    instruct(0, PUBLISH, "0 200");
     HEAR("a published to 200");
     HEAR("all");
     each_came_once(0, 200);
@@ -194,19 +194,19 @@ START_TEST(one_member_of_the_cluster_gets_each_message)
     ck_assert_int_eq(atomic_load(&got_by[2]), 100);
 
     expect(200);
-    tell(2, PUBLISH, "0 200"); /* a member on the publisher's own node comes first */
+    instruct(2, PUBLISH, "0 200"); /* a member on the publisher's own node comes first */
     HEAR("all");
     each_came_once(0, 200);
     ck_assert_int_eq(atomic_load(&got_by[2]), 200);
 
     order_and_wait(2, LEAVE);
     expect(200);
-    tell(2, PUBLISH, "0 200");
+    instruct(2, PUBLISH, "0 200");
     HEAR("all");
     ck_assert_int_eq(atomic_load(&got_by[1]), 200);
 
     order_and_wait(1, LEAVE);
-    tell(0, PUBLISH, "0 1");
+    instruct(0, PUBLISH, "0 1");
     HEAR("a published to 0");
     net_close();
 }
@@ -218,10 +218,10 @@ START_TEST(nothing_is_lost_or_doubled_while_members_come_and_go)
     order_and_wait(1, JOIN);
     order_and_wait(2, JOIN);
     expect(900);
-    tell(1, CHURN, "300");
-    tell(0, PUBLISH, "0 300");
-    tell(0, PUBLISH, "300 300");
-    tell(2, PUBLISH, "600 300");
+    instruct(1, CHURN, "300");
+    instruct(0, PUBLISH, "0 300");
+    instruct(0, PUBLISH, "300 300");
+    instruct(2, PUBLISH, "600 300");
     HEAR("all");
     each_came_once(0, 900);
     net_close();
@@ -236,7 +236,7 @@ START_TEST(a_lost_node_gets_nothing_more_and_is_back_when_it_is_linked_again)
     net_cut(0, 1, true);
     HEAR("nodea down nodeb");
     expect(100);
-    tell(0, PUBLISH, "0 100");
+    instruct(0, PUBLISH, "0 100");
     HEAR("all");
     each_came_once(0, 100);
     ck_assert_int_eq(atomic_load(&got_by[2]), 100);
@@ -246,14 +246,14 @@ START_TEST(a_lost_node_gets_nothing_more_and_is_back_when_it_is_linked_again)
     order_and_wait(1, LEAVE);
     order_and_wait(1, JOIN);
     expect(100);
-    tell(0, PUBLISH, "0 100");
+    instruct(0, PUBLISH, "0 100");
     HEAR("all");
     each_came_once(0, 100);
     ck_assert_int_eq(atomic_load(&got_by[1]), 50);
     node_down(net.node[1]);
     net.node[1] = NULL;
     expect(100);
-    tell(2, PUBLISH, "0 100");
+    instruct(2, PUBLISH, "0 100");
     HEAR("all");
     each_came_once(0, 100);
     net_close();
@@ -266,7 +266,7 @@ END_TEST
 static void act(int node, uint32_t tag, const char *text, const char *answer)
 {
     forget_all();
-    tell(node, tag, text);
+    instruct(node, tag, text);
     HEAR(answer);
 }
 
@@ -275,7 +275,7 @@ static void node_keeps(int node, const char *first, const char *second)
 {
     char line[64];
     forget_all();
-    tell(node, READ, "");
+    instruct(node, READ, "");
     snprintf(line, sizeof line, "%c read", 'a' + node);
     HEAR(line);
     snprintf(line, sizeof line, "%c kept", 'a' + node);
@@ -373,7 +373,7 @@ START_TEST(more_than_an_outbox_holds_comes_in_parts)
     expect(BIG_COUNT);
     net_node(1);
     add_actor(1, puppet, "there");
-    tell(1, SUBSCRIBE, "big.>"); /* some are there perhaps, others come */
+    instruct(1, SUBSCRIBE, "big.>"); /* some are there perhaps, others come */
     HEAR("all");
     ck_assert_int_eq(heard("b cannot", 0), 0);
     net_close();

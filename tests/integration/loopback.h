@@ -2,15 +2,10 @@
 #ifndef LOOPBACK_H
 #define LOOPBACK_H
 
-#include <arpa/inet.h>
 #include <check.h>
-#include <netinet/tcp.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
+
+#include "../sockets.h"
 
 __attribute__((unused)) static int loopback_port(const char *url)
 {
@@ -24,7 +19,7 @@ __attribute__((unused)) static int loopback_listen(char url[64])
     socklen_t size = sizeof at;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, size), 0);
-    ck_assert_int_eq(listen(fd, 16), 0);
+    ck_assert_int_eq(socket_listen(fd, 16), 0);
     ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&at, &size), 0);
     snprintf(url, 64, "tcp://127.0.0.1:%d", ntohs(at.sin_port));
     return fd;

@@ -8,7 +8,6 @@
 
 #include "base.h"
 
-#include <poll.h>
 #include <pthread.h>
 
 enum { NODES_MAX = 8, PAIRS_MAX = 64 };
@@ -75,7 +74,7 @@ static bool carry(struct way *w, int from, int to)
 
 static void take_connection(int to)
 {
-    int in = accept(net.listener[to], NULL, NULL), out = in < 0 ? -1 : loopback_connect(loopback_port(net.real[to]));
+    int in = socket_accept(net.listener[to]), out = in < 0 ? -1 : loopback_connect(loopback_port(net.real[to]));
     if (out < 0 || net.ways == PAIRS_MAX) {
         if (in >= 0) close(in);
         if (out >= 0) close(out);
@@ -90,32 +89,33 @@ static void *run_proxy(void *arg)
 {
     (void)arg;
     for (;;) {
-        struct pollfd p[1 + NODES_MAX + 2 * PAIRS_MAX];
+        int fds[1 + NODES_MAX + 2 * PAIRS_MAX];
+        bool ready[1 + NODES_MAX + 2 * PAIRS_MAX];
         int count = 0;
         pthread_mutex_lock(&net.lock);
         int ways = net.ways;
-        p[count++] = (struct pollfd){.fd = net.wake[0], .events = POLLIN};
-        for (int i = 0; i < NODES_MAX; i++) p[count++] = (struct pollfd){.fd = net.listener[i], .events = POLLIN};
+        fds[count++] = net.wake[0];
+        for (int i = 0; i < NODES_MAX; i++) fds[count++] = net.listener[i];
         for (int i = 0; i < ways; i++) {
-            p[count++] = (struct pollfd){.fd = net.way[i].in, .events = POLLIN};
-            p[count++] = (struct pollfd){.fd = net.way[i].out, .events = POLLIN};
+            fds[count++] = net.way[i].in;
+            fds[count++] = net.way[i].out;
         }
         pthread_mutex_unlock(&net.lock);
-        poll(p, (nfds_t)count, -1);
+        await_sockets(fds, ready, count);
         pthread_mutex_lock(&net.lock);
         char byte[64];
-        if (p[0].revents != 0 && read(net.wake[0], byte, sizeof byte) < 0) abort();
+        if (ready[0] && read(net.wake[0], byte, sizeof byte) < 0) abort();
         if (net.over) break;
         for (int i = ways - 1; i >= 0; i--) {
             struct way *w = &net.way[i];
-            const struct pollfd *both = &p[1 + NODES_MAX + 2 * i];
+            const bool *both = &ready[1 + NODES_MAX + 2 * i];
             bool on = w->from < 0 || !net.cut[w->from][w->to];
-            if (on && both[0].revents != 0) on = carry(w, w->in, w->out);
-            if (on && both[1].revents != 0) on = carry(w, w->out, w->in);
+            if (on && both[0]) on = carry(w, w->in, w->out);
+            if (on && both[1]) on = carry(w, w->out, w->in);
             if (!on) way_close(i);
         }
         for (int i = 0; i < NODES_MAX; i++)
-            if (net.listener[i] >= 0 && p[1 + i].revents != 0) take_connection(i);
+            if (net.listener[i] >= 0 && ready[1 + i]) take_connection(i);
         pthread_mutex_unlock(&net.lock);
     }
     pthread_mutex_unlock(&net.lock);

@@ -4,7 +4,6 @@
 
 #include "loopback.h"
 
-#include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 
@@ -49,7 +48,7 @@ static void proxy_close(struct pair *k)
 
 static void proxy_accept(struct proxy *p)
 {
-    int in = accept(p->listener, NULL, NULL);
+    int in = socket_accept(p->listener);
     if (in < 0) return;
     struct pair *k = NULL;
     for (int i = 0; i < PAIRS && k == NULL; i++)
@@ -104,24 +103,23 @@ static void *proxy_main(void *arg)
     struct proxy *p = arg;
     pthread_mutex_lock(&p->lock);
     while (!p->ended) {
-        struct pollfd f[2 + 2 * PAIRS] = {{.fd = p->wake[0], .events = POLLIN},
-                                          {.fd = p->listener, .events = POLLIN}};
-        int fds[2 * PAIRS];
+        int fds[2 * PAIRS + 2];
+        bool ready[2 * PAIRS + 2];
+        fds[2 * PAIRS] = p->wake[0], fds[2 * PAIRS + 1] = p->listener;
         for (int i = 0; i < 2 * PAIRS; i++) {
             const struct pair *k = &p->pair[i / 2];
             bool held = i % 2 == 0 && p->upward_max > 0 && p->upward >= p->upward_max;
             fds[i] = k->hung || k->eof[i % 2] || held ? -1 : k->fd[i % 2];
-            f[2 + i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
         }
         pthread_mutex_unlock(&p->lock);
-        poll(f, 2 + 2 * PAIRS, -1);
+        await_sockets(fds, ready, 2 * PAIRS + 2);
         pthread_mutex_lock(&p->lock);
         char byte[64];
-        if (f[0].revents != 0 && read(p->wake[0], byte, sizeof byte) < 0) break;
+        if (ready[2 * PAIRS] && read(p->wake[0], byte, sizeof byte) < 0) break;
         for (int i = 0; i < 2 * PAIRS; i++)
-            if (f[2 + i].revents != 0 && fds[i] >= 0 && p->pair[i / 2].fd[i % 2] == fds[i] && !p->pair[i / 2].hung)
+            if (ready[i] && p->pair[i / 2].fd[i % 2] == fds[i] && !p->pair[i / 2].hung)
                 proxy_pass(p, &p->pair[i / 2], i % 2);
-        if (f[1].revents != 0) proxy_accept(p);
+        if (ready[2 * PAIRS + 1]) proxy_accept(p);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;

@@ -41,7 +41,7 @@ static void give_order(const void *arg, size_t size)
     (void)weft_send_name("do", o->tag, o->text, strlen(o->text)); /* at the end of a test it may be gone */
 }
 
-static void tell(int node, uint32_t tag, const char *text)
+static void instruct(int node, uint32_t tag, const char *text)
 {
     struct order o = {.tag = tag};
     snprintf(o.text, sizeof o.text, "%s", text);

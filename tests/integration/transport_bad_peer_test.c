@@ -105,13 +105,13 @@ static const uint8_t kinds[] = {
     WF_FRAME_WANT_NAME,
 };
 
-enum { TRUNCATED, SHORT, EMPTY_VALUES, OVERSIZED, WAYS };
+enum { TRUNCATED, SHORTENED, EMPTY_VALUES, OVERSIZED, WAYS };
 
 /* Returns its size. */
 static size_t spoil(uint8_t out[32], uint8_t kind, int how)
 {
     size_t n = 0;
-    out[n++] = how == SHORT ? 0x91 : how == OVERSIZED ? 0x92 : 0x9c; /* an array of 1, 2 or 12 values */
+    out[n++] = how == SHORTENED ? 0x91 : how == OVERSIZED ? 0x92 : 0x9c; /* an array of 1, 2 or 12 values */
     out[n++] = kind;
     if (how == EMPTY_VALUES)
         while (n < 13) out[n++] = 0xc0; /* nil */

@@ -2,9 +2,7 @@
 #include "control.h"
 #include "transport_harness.h"
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include "../sockets.h"
 
 static void setup(void)
 {
@@ -181,6 +179,7 @@ START_TEST(tcp_carries_everything)
 }
 END_TEST
 
+#ifndef _WIN32 /* such sockets are there from Windows 10 on, but not under wine 8 */
 START_TEST(ipc_carries_everything)
 {
     char folder[] = "/tmp/weft-XXXXXX", url[64];
@@ -193,6 +192,7 @@ START_TEST(ipc_carries_everything)
     ck_assert_int_eq(rmdir(folder), 0); /* the socket's file is gone */
 }
 END_TEST
+#endif
 
 /* ---- Order and bulk -------------------------------------------------------------------------------------------- */
 
@@ -552,7 +552,10 @@ START_TEST(listening_says_what_is_wrong)
         int rc;
     } bad[] = {{"tcp://0.0.0.0:0", WEFT_EADDRESS},           {"tcp://:0", WEFT_EADDRESS},
                {"tcp://127.0.0.1.example:1", WEFT_EADDRESS}, {"nonsense", WEFT_EADDRESS},
-               {"ipc:///nowhere/at/all", WEFT_EADDRESS},     {"ipc://", WEFT_EADDRESS}};
+#ifndef _WIN32 /* there it lies in no folder */
+               {"ipc:///nowhere/at/all", WEFT_EADDRESS},
+#endif
+               {"ipc://", WEFT_EADDRESS}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         weft_node_options o = {.carrier = next_carrier(), .listen = &bad[i].url, .listen_count = 1};
         ck_assert_int_eq(weft_node_start(&n, &o), bad[i].rc);
@@ -581,7 +584,9 @@ int main(void)
     TCase *t = tcase_create("nodes");
     tcase_add_checked_fixture(t, setup, NULL);
     tcase_add_test(t, tcp_carries_everything);
+#ifndef _WIN32
     tcase_add_test(t, ipc_carries_everything);
+#endif
     tcase_add_test(t, keeps_order);
     tcase_add_test(t, topics_send_one_copy_to_a_node);
     tcase_add_test(t, one_member_of_a_queue_group_of_another_node_gets_each_message);

@@ -4,12 +4,6 @@
 #include "by_hand.h"
 #include "carrier.h"
 
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 static const char *program;
 
 static void setup(void)
@@ -363,13 +357,20 @@ END_TEST
 
 /* ---- A process that is killed ---------------------------------------------------------------------------------- */
 
-static pid_t spawn_node(const char *name, const char *join)
+static struct pf_process spawn_node(const char *name, const char *join)
 {
-    char *argv[] = {(char *)(uintptr_t)program, (char *)(uintptr_t) "node", (char *)(uintptr_t)name,
-                    (char *)(uintptr_t)join, NULL};
-    pid_t pid;
-    ck_assert_int_eq(posix_spawn(&pid, program, NULL, NULL, argv, environ), 0);
-    return pid;
+    const char *const argv[] = {program, "node", name, join, NULL};
+    struct pf_process p;
+    ck_assert_int_eq(pf_process_start(&p, &(struct pf_process_options){.argv = argv}), 0);
+    return p;
+}
+
+static void kill_node(struct pf_process p)
+{
+    struct pf_exit how;
+    ck_assert_int_eq(pf_process_signal(&p, PF_SIGKILL), 0);
+    ck_assert_int_eq(pf_process_wait(&p, &how), 0);
+    pf_process_free(&p);
 }
 
 static int be_a_node(const char *name, const char *join)
@@ -398,18 +399,16 @@ static void caller(const void *arg, size_t size)
 START_TEST(a_killed_node_is_down_and_its_successor_is_up)
 {
     watch(node);
-    pid_t pid = spawn_node("child", weft_node_url(node, 0));
+    struct pf_process child = spawn_node("child", weft_node_url(node, 0));
     HEAR("n up child");
     run_actor(node, caller, NULL, 0);
     HEAR("no such name -6");
     HEAR("echo 0");
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    kill_node(child);
     HEAR("n down child: connection lost: ");
-    pid = spawn_node("child", weft_node_url(node, 0));
+    child = spawn_node("child", weft_node_url(node, 0));
     ck_assert_int_ge(heard("n up child", 2), 2);
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
+    kill_node(child);
     ck_assert_int_ge(heard("n down child", 2), 2);
 }
 END_TEST

@@ -4,8 +4,11 @@
 
 #include <weft/stream.h>
 
+#include "../../sockets.h"
+
+#ifndef _WIN32
 #include <dirent.h>
-#include <unistd.h>
+#endif
 
 enum { DATA = 1, GO = 2, OWN_REASON = 77 };
 
@@ -393,10 +396,12 @@ static void judge(const void *arg, size_t size)
 static int open_descriptors(void)
 {
     int n = 0;
+#ifndef _WIN32
     DIR *dir = opendir("/proc/self/fd");
     if (dir == NULL) return 0;
     while (readdir(dir) != NULL) n++;
     closedir(dir);
+#endif
     return n;
 }
 

@@ -1,9 +1,9 @@
 /* Lists of actors whose asker does not live to see them; who a log line says speaks; how much stack actors use. */
 #include "node_harness.h"
 
-#include <weft/test.h>
+#include "../../capture.h"
 
-#include <unistd.h>
+#include <weft/test.h>
 
 enum { READY = 1 };
 
@@ -51,21 +51,13 @@ static void speaks(const void *arg, size_t size)
 
 START_TEST(a_log_line_says_which_actor_of_which_node_speaks)
 {
-    int ends[2], kept = dup(STDERR_FILENO);
     char pid[WEFT_PID_TEXT], said[1024], expected[200], *where = pid;
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .name = "speaker"));
-    ck_assert_int_eq(pipe(ends), 0);
-    ck_assert_int_ge(dup2(ends[1], STDERR_FILENO), 0);
+    capture_state c = capture_start();
     ck_assert_int_eq(weft_node_spawn(n, NULL, speaks, &where, sizeof where, NULL), 0);
     node_end(n);
     weft_log(WEFT_WARN, "from outside");
-    ck_assert_int_ge(dup2(kept, STDERR_FILENO), 0);
-    close(ends[1]);
-    size_t size = 0;
-    for (ssize_t got; (got = read(ends[0], said + size, sizeof said - 1 - size)) > 0;) size += (size_t)got;
-    said[size] = 0;
-    close(ends[0]);
-    close(kept);
+    (void)capture_end(&c, said, sizeof said);
     *strchr(pid, '@') = 0;
     snprintf(expected, sizeof expected, "node=speaker actor=%s msg=\"from within\"", pid);
     ck_assert_msg(strstr(said, expected) != NULL, "%s", said);

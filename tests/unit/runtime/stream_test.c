@@ -1,7 +1,5 @@
 #include "streams.h"
 
-#include <sys/socket.h>
-
 #include "stream.h"
 
 static const enum transport kinds[] = {TCP, UNIX};
@@ -243,6 +241,14 @@ START_TEST(one_side_may_end_its_writing_and_read_on)
 }
 END_TEST
 
+static bool is_reset(int64_t n)
+{
+#ifdef _WIN32
+    if (n == 0) return true; /* wine 8 says of a connection that was reset that it has ended */
+#endif
+    return n == WEFT_ERESET;
+}
+
 static void broken(void *arg)
 {
     weft_stream a, b;
@@ -252,8 +258,8 @@ static void broken(void *arg)
     weft_wait w = weft_on_readable(a);
     want_int(weft_wait_any(&w, 1, WEFT_FOREVER), 0);
     want_int(weft_close(a), 0); /* with bytes unread: a reset */
-    want_int(weft_read(b, buffer, 16, WEFT_FOREVER), WEFT_ERESET);
-    want_int(weft_read(b, buffer, 16, WEFT_FOREVER), WEFT_ERESET); /* for good */
+    want(is_reset(weft_read(b, buffer, 16, WEFT_FOREVER)));
+    want(is_reset(weft_read(b, buffer, 16, WEFT_FOREVER))); /* for good */
     want_int(weft_write(b, "x", 1, WEFT_FOREVER), WEFT_ERESET);
     w = weft_on_readable(b);
     want_int(weft_wait_any(&w, 1, WEFT_FOREVER), 0);
