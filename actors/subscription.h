@@ -33,7 +33,7 @@ struct wf_subscription {
     struct wf_subscriber subscriber; /* wf_actors.topics */
     struct wf_link on_actor;         /* wf_actor_more.subscriptions */
     struct wf_actor *actor;
-    uint64_t seen; /* retained publications up to this number are not for it any more: wf_recall */
+    uint64_t seen;  /* retained publications up to this number are not for it any more: wf_recall */
     uint64_t order; /* of those in the trie: later ones have more */
     struct wf_subscription_more *more;
 };

@@ -5,7 +5,8 @@
  *     the trie makes all lists stale (wf_trie.changes). A list is made when a topic is published for the second time
  *     since the last change: once costs a walk of the trie, as before.
  * (2) The lists of a worker hold four times as many subscriptions as there are, at most; then all are given up.
- * (3) A list is in the order of the actors in memory, and an actor's subscriptions of a kind in the order they came. */
+ * (3) A list is in the order of the actors in memory, and an actor's subscriptions of a kind in the order they
+ *     came. */
 #ifndef WF_TOPIC_MATCH_H
 #define WF_TOPIC_MATCH_H
 

@@ -45,11 +45,17 @@ weft_wait weft_on_changes(weft_changes c)
 static int next(weft_changes c, struct pf_change *out, int64_t deadline)
 {
     char records[PF_CHANGES_READ];
-    int64_t n = weft_read(stream_of(c), records, sizeof records, deadline);
-    if (n <= 0) return (int)n;
-    int64_t taken = pf_changes_parse(records, (size_t)n, out);
+    size_t have = 0;
+    int64_t taken = 0;
+    while (taken == 0) {
+        int64_t n = weft_read(stream_of(c), records + have, sizeof records - have, deadline);
+        if (n < 0 && have > 0 && wf_stream_unread(c.id, records, have) < 0) return WEFT_ENOMEM;
+        if (n <= 0) return (int)n;
+        have += (size_t)n;
+        taken = pf_changes_parse(records, have, out);
+    }
     if (taken < 0) return (int)taken;
-    size_t rest = (size_t)(n - taken);
+    size_t rest = have - (size_t)taken;
     memmove(records, records + taken, rest);
     /* The end stays in the stream: each later call finds it, and so does whoever waits. */
     if (out->kind == PF_CHANGE_GONE || out->kind == PF_CHANGE_END) rest = pf_changes_end(records);

@@ -193,8 +193,8 @@ END_TEST
 
 START_TEST(large_messages_are_counted_by_their_size)
 {
-    expect_all(
-        (struct run){{.mailbox_max = 64, .mailbox_bytes = 100000}, {.slow = 2}, {.count = 500 / SHARE, .size = 4000}, 8});
+    expect_all((struct run){
+        {.mailbox_max = 64, .mailbox_bytes = 100000}, {.slow = 2}, {.count = 500 / SHARE, .size = 4000}, 8});
 }
 END_TEST
 
@@ -206,15 +206,15 @@ END_TEST
 
 START_TEST(who_tries_is_refused_and_loses_nothing)
 {
-    expect_all((struct run){{.mailbox_max = 16}, {.slow = 5}, {.count = 1000 / SHARE, .size = 16, .tries = true}, 8});
+    expect_all((struct run){{.mailbox_max = 16}, {.slow = 5}, {.count = 1000, .size = 16, .tries = true}, 8});
     ck_assert_int_gt(atomic_load(&all.refused), 0);
 }
 END_TEST
 
 START_TEST(a_name_is_sent_to_on_credit)
 {
-    expect_all(
-        (struct run){{.mailbox_max = 16}, {.slow = 5, .named = true}, {.count = 2000 / SHARE, .size = 16, .named = true}, 8});
+    expect_all((struct run){
+        {.mailbox_max = 16}, {.slow = 5, .named = true}, {.count = 2000 / SHARE, .size = 16, .named = true}, 8});
 }
 END_TEST
 
@@ -222,7 +222,8 @@ END_TEST
 
 static void expect_drops(weft_full_policy policy)
 {
-    struct run x = {{.mailbox_max = 16, .policy = policy}, {.slow = 5, .gaps = true}, {.count = 3000 / SHARE, .size = 16}, 8};
+    struct run x = {
+        {.mailbox_max = 16, .policy = policy}, {.slow = 5, .gaps = true}, {.count = 3000 / SHARE, .size = 16}, 8};
     uint64_t before = dropped(WF_DROP_FULL);
     (void)run(x);
     HEAR("senders have ended");

@@ -1,8 +1,7 @@
 /* Two and three nodes in one process: they find each other, carry messages, calls, names and topics, and part. */
 #include "control.h"
+#include "loopback.h"
 #include "transport_harness.h"
-
-#include "../sockets.h"
 
 static void setup(void)
 {
@@ -550,8 +549,10 @@ START_TEST(listening_says_what_is_wrong)
     static const struct {
         const char *url;
         int rc;
-    } bad[] = {{"tcp://0.0.0.0:0", WEFT_EADDRESS},           {"tcp://:0", WEFT_EADDRESS},
-               {"tcp://127.0.0.1.example:1", WEFT_EADDRESS}, {"nonsense", WEFT_EADDRESS},
+    } bad[] = {{"tcp://0.0.0.0:0", WEFT_EADDRESS},
+               {"tcp://:0", WEFT_EADDRESS},
+               {"tcp://127.0.0.1.example:1", WEFT_EADDRESS},
+               {"nonsense", WEFT_EADDRESS},
 #ifndef _WIN32 /* there it lies in no folder */
                {"ipc:///nowhere/at/all", WEFT_EADDRESS},
 #endif
@@ -569,13 +570,9 @@ END_TEST
 
 static int free_port(void)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof at;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
-    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&at, &size), 0);
-    close(fd);
-    return ntohs(at.sin_port);
+    char url[64];
+    close(loopback_listen(url));
+    return loopback_port(url);
 }
 
 int main(void)

@@ -40,9 +40,10 @@ struct watch {
 int64_t pf_changes_parse(const void *data, size_t size, struct pf_change *out)
 {
     struct record r;
-    if (size < sizeof r) return WEFT_EFORMAT;
+    if (size < sizeof r) return 0;
     memcpy(&r, data, sizeof r);
-    if (size - sizeof r < r.size || r.size == 0 || r.size > sizeof out->name) return WEFT_EFORMAT;
+    if (r.size == 0 || r.size > sizeof out->name) return WEFT_EFORMAT;
+    if (size - sizeof r < r.size) return 0;
     out->kind = (enum pf_change_kind)r.kind;
     memcpy(out->name, (const char *)data + sizeof r, r.size);
     out->name[r.size - 1] = '\0';
@@ -103,7 +104,8 @@ static bool is_folder(const wchar_t *path)
 
 static bool has_name(const FILE_NOTIFY_INFORMATION *i, const wchar_t *name)
 {
-    return CompareStringOrdinal(i->FileName, (int)(i->FileNameLength / sizeof(wchar_t)), name, -1, TRUE) == CSTR_EQUAL;
+    return CompareStringOrdinal(i->FileName, (int)(i->FileNameLength / sizeof(wchar_t)), name, -1, TRUE) ==
+           CSTR_EQUAL;
 }
 
 static bool take_inside(struct watch *w, const FILE_NOTIFY_INFORMATION *i)
@@ -185,7 +187,7 @@ static void end_watch(struct watch *w)
     free(w);
 }
 
-static void run(void *arg)
+static DWORD WINAPI run(void *arg)
 {
     struct watch *w = arg;
     bool inside = w->of[INSIDE].handle != NULL;
@@ -200,6 +202,7 @@ static void run(void *arg)
         else good = n < count && take(w, n == 1 && inside ? INSIDE : AROUND);
     }
     end_watch(w);
+    return 0;
 }
 
 static int open_folder(struct folder *f, const wchar_t *path)
@@ -255,7 +258,7 @@ static int open_pipe(struct watch *w, pf_handle *reading)
 int pf_changes_open(pf_handle *out, const char *path)
 {
     struct watch *w = calloc(1, sizeof *w);
-    pf_thread *t;
+    HANDLE thread = NULL;
     pf_handle reading = PF_NO_HANDLE;
     if (w == NULL) return WEFT_ENOMEM;
     w->out = INVALID_SOCKET;
@@ -263,13 +266,13 @@ int pf_changes_open(pf_handle *out, const char *path)
     if (rc == WEFT_OK) rc = open_pipe(w, &reading);
     /* From here on nothing is missed. */
     if (rc == WEFT_OK && !(ask(w, INSIDE) && ask(w, AROUND))) rc = pf_file_error((int)GetLastError());
-    if (rc == WEFT_OK) rc = pf_thread_start(&t, "weft-changes", run, w);
+    if (rc == WEFT_OK && (thread = CreateThread(NULL, 0, run, w, 0, NULL)) == NULL) rc = WEFT_EFULL;
     if (rc < 0) {
         pf_close(reading);
         end_watch(w);
         return rc;
     }
-    pf_thread_detach(t);
+    CloseHandle(thread);
     *out = reading;
     return WEFT_OK;
 }

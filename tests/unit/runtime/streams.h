@@ -15,8 +15,8 @@
 
 enum transport { TCP, UNIX };
 
-/* An address to listen on: any free port, or a socket in a new directory (see forget_address). Under wine 8, which has
- * no such sockets, always the former. */
+/* An address to listen on: any free port, or a socket in a new directory (see forget_address). Under wine 8,
+ * which has no such sockets, always the former. */
 __attribute__((unused)) static void make_address(enum transport kind, char out[WEFT_ADDRESS_TEXT])
 {
 #ifdef _WIN32

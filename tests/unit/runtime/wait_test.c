@@ -236,7 +236,7 @@ static void descriptors(void *arg)
     want_int(weft_wait_any(both, 1, WEFT_NOW), 0);
     close(pipes[0]);
     close(pipes[1]);
-#ifndef _WIN32 /* whose files are no descriptors */
+#ifndef _WIN32              /* whose files are no descriptors */
     FILE *file = tmpfile(); /* a regular file cannot be polled: always ready */
     want(file != NULL);
     weft_wait on_file[] = {weft_on_fd(fileno(file), false), weft_on_fd(fileno(file), true)};
