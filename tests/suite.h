@@ -1,9 +1,33 @@
-/* tests/suite.h -- runs a suite of Check; the result suits main(). */
+/* tests/suite.h -- runs a suite of Check; the result suits main(). And whether a tool watches. */
 #ifndef WF_SUITE_H
 #define WF_SUITE_H
 
 #include <check.h>
+#include <stdbool.h>
 #include <stdlib.h>
+
+#include "base.h"
+#ifdef WF_VALGRIND
+#include <valgrind/valgrind.h>
+#else
+#define RUNNING_ON_VALGRIND 0
+#endif
+
+/* Sanitizers and Valgrind: everything takes longer, and they watch memory and stacks themselves. */
+static inline bool under_tools(void)
+{
+#if defined(WF_ASAN) || defined(WF_TSAN)
+    return true;
+#else
+    return RUNNING_ON_VALGRIND != 0;
+#endif
+}
+
+/* How often, where what is repeated is the same for every build: the tools look at a part of it. */
+static inline int repeats(int count)
+{
+    return under_tools() ? WF_MAX(1, count / 10) : count;
+}
 
 static inline int run_suite_as(Suite *suite, enum fork_status fork)
 {

@@ -158,7 +158,7 @@ static void counting(const void *arg, size_t size)
     char label = *(const char *)arg;
     weft_pid p, last;
     char name[32];
-    ck_assert_int_eq(weft_await_name("behind-the-snapshot", &last, weft_after(WEFT_SEC(20))), 0);
+    ck_assert_int_eq(weft_await_name("behind-the-snapshot", &last, patience()), 0);
     int names = 0, members = 0;
     for (int i = 0; i < MANY; i++) {
         snprintf(name, sizeof name, "many%d", i);
@@ -169,7 +169,7 @@ static void counting(const void *arg, size_t size)
     say("%c counts %d names, %d members", label, names, members);
     ck_assert_int_eq(weft_monitor(last, NULL), 0);
     weft_msg *m;
-    ck_assert_int_eq(weft_recv(&m, weft_after(WEFT_SEC(20))), 0);
+    ck_assert_int_eq(weft_recv(&m, patience()), 0);
     weft_msg_free(m);
     names = members = 0;
     for (int i = 0; i < MANY; i++) {

@@ -19,12 +19,12 @@ static void do_order(char label, uint32_t tag, const char *name)
         say("%c whereis %s %d %s", label, name, rc, rc == 0 ? weft_pid_format(p, pid_text) : "");
         break;
     case AWAIT:
-        rc = weft_await_name(name, &p, weft_after(WEFT_SEC(20)));
+        rc = weft_await_name(name, &p, patience());
         say("%c await %s %d %s", label, name, rc, rc == 0 ? weft_pid_format(p, pid_text) : "");
         break;
     case SEND: say("%c send %s %d", label, name, weft_send_name(name, PING, &label, 1)); break;
     case CALL:
-        rc = weft_call_name(name, PING, &label, 1, &answer, weft_after(WEFT_SEC(20)));
+        rc = weft_call_name(name, PING, &label, 1, &answer, patience());
         say("%c call %s %d %s", label, name, rc, rc == 0 ? (const char *)weft_data(answer) : "");
         if (rc == 0) weft_msg_free(answer);
         break;
@@ -98,7 +98,7 @@ static void finder(const void *arg, size_t size)
     for (int i = 0; i < 2 * TURNS; i++) {
         weft_pid p;
         char name[65];
-        ck_assert_int_eq(weft_recv(&m, weft_after(WEFT_SEC(20))), 0);
+        ck_assert_int_eq(weft_recv(&m, patience()), 0);
         snprintf(name, sizeof name, "%.*s", (int)weft_size(m), (const char *)weft_data(m));
         int rc = weft_whereis(name, &p);
         int sent = rc == 0 && i % 2 == 0 ? weft_send(weft_from(m), 1, NULL, 0) : 0;
@@ -122,7 +122,7 @@ static void changer(const void *arg, size_t size)
         weft_msg *m;
         ck_assert_int_eq(weft_register_global(name), 0);
         ck_assert_int_eq(weft_send_name("finder@nodec", 1, name, (size_t)length), 0);
-        ck_assert_int_eq(weft_recv(&m, weft_after(WEFT_SEC(20))), 0); /* it was found: it may go */
+        ck_assert_int_eq(weft_recv(&m, patience()), 0); /* it was found: it may go */
         weft_msg_free(m);
         ck_assert_int_eq(weft_unregister(name), 0);
         ck_assert_int_eq(weft_send_name("finder@nodec", 1, name, (size_t)length), 0);

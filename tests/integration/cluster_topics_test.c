@@ -108,7 +108,7 @@ static void reach(char label, bool everybody)
 {
     struct weft_reach r = {.nodes = 0};
     int rc;
-    int64_t by = weft_after(WEFT_SEC(20));
+    int64_t by = patience();
     do rc = weft_publish_reach("job.new", REACH_ALL + 1, "x", 1, &r, by);
     while (rc == 0 && everybody && r.subscribers < 4 && weft_now() < by); /* until it knows of all */
     say("%c reached %d: %u nodes, %d subscribers, %u silent", label, rc, r.nodes, (int)r.subscribers, r.silent);

@@ -37,7 +37,7 @@ static void give_order(const void *arg, size_t size)
     (void)size;
     const struct order *o = arg;
     weft_pid there;
-    (void)weft_await_name("do", &there, weft_after(WEFT_SEC(20)));
+    (void)weft_await_name("do", &there, patience());
     (void)weft_send_name("do", o->tag, o->text, strlen(o->text)); /* at the end of a test it may be gone */
 }
 

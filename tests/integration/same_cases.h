@@ -197,7 +197,7 @@ static void send_gone(void)
 static weft_pid start_full(const char *name)
 {
     weft_pid p = weft_nobody();
-    weft_far_options o = {.deadline = weft_after(WEFT_SEC(10))};
+    weft_far_options o = {.deadline = patience()};
     int rc = weft_spawn_on(where, name, &p, WEFT_NO_ARGS, &o);
     if (rc < 0) note("not started %s", result(rc));
     return p;
@@ -257,8 +257,8 @@ static void call_answered(void)
 {
     static const char large[1 << 20];
     weft_pid p = begin(NULL);
-    call_with(p, ECHO, "hello", 5, weft_after(WEFT_SEC(10)));
-    call_with(p, ECHO, large, sizeof large, weft_after(WEFT_SEC(10)));
+    call_with(p, ECHO, "hello", 5, patience());
+    call_with(p, ECHO, large, sizeof large, patience());
 }
 
 static void call_let_go(void)
@@ -287,10 +287,10 @@ static void call_many(void)
 {
     struct weft_answer to[3];
     for (int i = 0; i < 3; i++) to[i].from = begin(NULL);
-    note("%d", weft_gather(to, 3, 3, ECHO, "x", 1, weft_after(WEFT_SEC(10))));
+    note("%d", weft_gather(to, 3, 3, ECHO, "x", 1, patience()));
     weft_answers_free(to, 3);
     to[0].from = gone();
-    note("%d", weft_gather(to, 1, 1, ECHO, "x", 1, weft_after(WEFT_SEC(10))));
+    note("%d", weft_gather(to, 1, 1, ECHO, "x", 1, patience()));
     note("%s", result(to[0].error));
 }
 
@@ -300,7 +300,7 @@ static void call_in_a_circle(void)
     struct order o = {.what = weft_cstr("call"), .whom = weft_self()};
     weft_msg *m;
     /* It calls back, and one of the two calls fails; both are over then. */
-    int rc = order_call(p, &o, &m, weft_after(WEFT_SEC(10)));
+    int rc = order_call(p, &o, &m, patience());
     if (rc == WEFT_OK) weft_msg_free(m);
     note("%s", rc == WEFT_OK || rc == WEFT_EDEADLOCK ? "over" : result(rc));
 }
@@ -324,11 +324,11 @@ static void name_is_sent_to(void)
     note("%s", result(order_send_name(full_name(), &numbers)));
     hear();
     hear();
-    int rc = weft_call_name(full_name(), ECHO, "x", 1, &m, weft_after(WEFT_SEC(10)));
+    int rc = weft_call_name(full_name(), ECHO, "x", 1, &m, patience());
     note("%s", result(rc));
     if (rc == WEFT_OK) weft_msg_free(m);
     (void)tell_with(p, o, "unregister");
-    note("%s", result(weft_call_name(full_name(), ECHO, "x", 1, &m, weft_after(WEFT_SEC(10)))));
+    note("%s", result(weft_call_name(full_name(), ECHO, "x", 1, &m, patience())));
 }
 
 static void name_ends_with_its_actor(void)
@@ -339,7 +339,7 @@ static void name_ends_with_its_actor(void)
     (void)weft_monitor(p, NULL);
     (void)order(p, "exit", DIE);
     hear();
-    note("%s", result(weft_call_name(full_name(), ECHO, "x", 1, &m, weft_after(WEFT_SEC(10)))));
+    note("%s", result(weft_call_name(full_name(), ECHO, "x", 1, &m, patience())));
 }
 
 static void name_missing(void)
@@ -387,7 +387,7 @@ static void asks(const void *arg, size_t size)
     weft_pid to;
     weft_msg *m;
     memcpy(&to, arg, size);
-    int rc = weft_call(to, ECHO, "x", 1, &m, weft_after(WEFT_SEC(10)));
+    int rc = weft_call(to, ECHO, "x", 1, &m, patience());
     if (rc == WEFT_OK) weft_msg_free(m);
     (void)weft_send(to, HEARD, result(rc), strlen(result(rc)));
 }
@@ -397,7 +397,7 @@ static void request_passed_on(void)
     weft_pid p = begin(NULL), me = weft_self();
     weft_msg *m;
     (void)weft_spawn(NULL, asks, &me, sizeof me, NULL);
-    if (weft_recv(&m, weft_after(WEFT_SEC(10))) == WEFT_OK) note("%s", result(weft_send_msg(p, m)));
+    if (weft_recv(&m, patience()) == WEFT_OK) note("%s", result(weft_send_msg(p, m)));
     hear();
 }
 
@@ -406,7 +406,7 @@ static void request_from_there_passed_on(void)
     weft_pid p = begin(NULL), q = begin(NULL);
     weft_msg *m;
     (void)order(p, "call", 0);
-    if (weft_recv(&m, weft_after(WEFT_SEC(10))) == WEFT_OK) note("%s", result(weft_send_msg(q, m)));
+    if (weft_recv(&m, patience()) == WEFT_OK) note("%s", result(weft_send_msg(q, m)));
 }
 
 #endif

@@ -88,7 +88,7 @@ static void source(const void *arg, size_t arg_size)
     weft_msg *m = NULL;
     (void)arg_size;
     snprintf(name, sizeof name, "sink@%s", (const char *)arg);
-    ck_assert_int_eq(weft_call_name(name, ECHO, NULL, 0, &m, weft_after(WEFT_SEC(20))), WEFT_OK);
+    ck_assert_int_eq(weft_call_name(name, ECHO, NULL, 0, &m, patience()), WEFT_OK);
     weft_pid to = weft_from(m);
     weft_msg_free(m);
     for (uint32_t n = 0; n < COUNT; n++) {
@@ -157,7 +157,7 @@ static void receiver(const void *arg, size_t arg_size)
 static weft_pid find(const char *name)
 {
     weft_msg *m = NULL;
-    ck_assert_int_eq(weft_call_name(name, ECHO, NULL, 0, &m, weft_after(WEFT_SEC(20))), WEFT_OK);
+    ck_assert_int_eq(weft_call_name(name, ECHO, NULL, 0, &m, patience()), WEFT_OK);
     weft_pid pid = weft_from(m);
     weft_msg_free(m);
     return pid;

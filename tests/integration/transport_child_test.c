@@ -75,7 +75,7 @@ static void asks(const void *arg, size_t size)
     weft_msg *m;
     int rc;
     (void)arg, (void)size;
-    while ((rc = weft_call_name("ann", ECHO, NULL, 0, &m, weft_after(WEFT_SEC(5)))) < 0 && rc != WEFT_ECANCELED)
+    while ((rc = weft_call_name("ann", ECHO, NULL, 0, &m, patience())) < 0 && rc != WEFT_ECANCELED)
         (void)weft_yield();
     if (rc < 0) return;
     say("answer %.*s", (int)weft_size(m), (const char *)weft_data(m));
@@ -148,7 +148,7 @@ static void asks_pool(const void *arg, size_t size)
     int rc = weft_spawn_pool(&pool, weft_far_child, arg, size, &o), good = 0;
     for (int i = 0; i < 30 && rc == WEFT_OK; i++) {
         weft_msg *m;
-        rc = weft_call(pool, ECHO, NULL, 0, &m, weft_after(WEFT_SEC(10)));
+        rc = weft_call(pool, ECHO, NULL, 0, &m, patience());
         if (rc < 0) break;
         good += weft_size(m) == 8 && memcmp(weft_data(m), "ann on b", 8) == 0;
         weft_msg_free(m);

@@ -16,7 +16,7 @@ static void ask(const void *arg, size_t size)
     (void)arg;
     (void)size;
     weft_msg *m;
-    int64_t by = weft_after(WEFT_SEC(10));
+    int64_t by = patience();
     ck_assert_int_eq(weft_call_name("$node@n", WF_CONTROL_NODES, NULL, 0, &m, by), 0);
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     uint32_t count = weft_get_array(&r);
@@ -62,7 +62,7 @@ START_TEST(a_client_asks_over_the_control_socket)
     weft_node *client = node_with((weft_node_options){.client = true, .workers = 1}, NULL, url);
     uint64_t peer;
     char name[65], why[100];
-    ck_assert_int_eq(wf_client_wait_up(client, &peer, name, weft_after(WEFT_SEC(10)), why, sizeof why), 0);
+    ck_assert_int_eq(wf_client_wait_up(client, &peer, name, patience(), why, sizeof why), 0);
     ck_assert_str_eq(name, "n");
     ck_assert(peer == weft_node_incarnation(n));
     run_actor(client, ask, NULL, 0);
@@ -74,7 +74,7 @@ START_TEST(a_client_asks_over_the_control_socket)
     HEAR("info 0");
     HEAR("unknown 0 unknown request");
     HEAR("stop in 1500 ms");
-    ck_assert_int_eq(weft_node_stop(client, weft_after(WEFT_SEC(5))), 0);
+    ck_assert_int_eq(weft_node_stop(client, patience()), 0);
     ck_assert_int_eq(heard("n up", 1), 1); /* a client is no news */
     node_down(n);
     ck_assert_int_ne(stat(path, &st), 0);
@@ -90,9 +90,9 @@ START_TEST(nobody_there_is_said_at_once)
     weft_node *client = node_with((weft_node_options){.client = true, .workers = 1}, NULL,
                                   "ipc:///tmp/weft-no-such-socket");
     char why[100] = "";
-    ck_assert_int_eq(wf_client_wait_up(client, NULL, NULL, weft_after(WEFT_SEC(20)), why, sizeof why), WEFT_ENONODE);
+    ck_assert_int_eq(wf_client_wait_up(client, NULL, NULL, patience(), why, sizeof why), WEFT_ENONODE);
     ck_assert_str_ne(why, "");
-    ck_assert_int_eq(weft_node_stop(client, weft_after(WEFT_SEC(5))), 0);
+    ck_assert_int_eq(weft_node_stop(client, patience()), 0);
 }
 END_TEST
 
@@ -109,10 +109,10 @@ START_TEST(a_stale_control_socket_is_replaced)
     char aside[80];
     snprintf(aside, sizeof aside, "%s.old", path);
     ck_assert_int_eq(rename(path, aside), 0); /* stopping removes the path, not this */
-    ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(5))), 0);
+    ck_assert_int_eq(weft_node_stop(n, patience()), 0);
     ck_assert_int_eq(rename(aside, path), 0);
     ck_assert_int_eq(weft_node_start(&n, &o), 0);
-    ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(5))), 0);
+    ck_assert_int_eq(weft_node_stop(n, patience()), 0);
     ck_assert_int_eq(rmdir(folder), 0);
 }
 END_TEST

@@ -5,7 +5,7 @@
 
 #include <stdatomic.h>
 
-enum { DATA = 1, ACTORS_MAX = 400, WORKERS = 2, SENDING_NODES = 2, BLOCKED = 20000 };
+enum { DATA = 1, ACTORS_MAX = 400, WORKERS = 2, SENDING_NODES = 2, BLOCKED = 2000 };
 
 /* Each credit is a way there and back: less of it where a system call is a question to another process (wine). */
 #ifdef _WIN32
@@ -200,7 +200,7 @@ END_TEST
 
 START_TEST(a_quick_receiver_is_sent_to_without_end)
 {
-    expect_all((struct run){{.mailbox_max = 65536}, {.slow = 0}, {.count = 40000, .size = 16}, 8});
+    expect_all((struct run){{.mailbox_max = 65536}, {.slow = 0}, {.count = 12000, .size = 16}, 8});
 }
 END_TEST
 
@@ -355,7 +355,7 @@ static void scatters(const void *arg, size_t size)
     weft_pid next;
     for (int i = 0; i < MANY; i++)
         if (weft_send(many[i], DATA, "x", 1) < 0) say("not sent");
-    int64_t by = weft_after(WEFT_SEC(15));
+    int64_t by = patience();
     while (port_here()->credits.count > MANY / 20 && weft_now() < by) {
         if (weft_spawn_on("r", "test.counts_one", &next, WEFT_NO_ARGS, NULL) < 0) say("not started");
         else if (weft_send(next, DATA, "x", 1) < 0) say("not sent");

@@ -65,7 +65,7 @@ START_TEST(timers_make_the_descriptor_readable)
     ck_assert(readable(n));
     LOOP_UNTIL(stage == 3, n);
     ck_assert_int_eq(weft_node_wait(n, WEFT_FOREVER), WEFT_OK);
-    ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(20))), WEFT_OK);
+    ck_assert_int_eq(weft_node_stop(n, patience()), WEFT_OK);
 }
 END_TEST
 
@@ -115,7 +115,7 @@ START_TEST(a_broken_pipe_is_no_signal_to_the_loop)
     LOOP_UNTIL(stage == 3, n);
     ck_assert(is_pending(SIGPIPE));
     ck_assert_int_eq(weft_node_wait(n, WEFT_FOREVER), WEFT_OK);
-    ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(20))), WEFT_OK);
+    ck_assert_int_eq(weft_node_stop(n, patience()), WEFT_OK);
 }
 END_TEST
 
@@ -160,7 +160,7 @@ START_TEST(an_idle_node_rests_until_somebody_posts)
             while (stage < i) ck_assert_int_ge(weft_node_turn(n, WEFT_FOREVER), 0); /* without a loop */
         pthread_join(other, NULL);
     }
-    ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(20))), WEFT_OK);
+    ck_assert_int_eq(weft_node_stop(n, patience()), WEFT_OK);
     HEAR("asked to stop");
 }
 END_TEST
@@ -170,7 +170,7 @@ static void call_and_tell(const void *arg, size_t size)
     weft_msg *m = NULL;
     (void)size;
     await_link();
-    ck_assert_int_eq(weft_call_name(arg, 1, NULL, 0, &m, weft_after(WEFT_SEC(20))), WEFT_OK);
+    ck_assert_int_eq(weft_call_name(arg, 1, NULL, 0, &m, patience()), WEFT_OK);
     weft_msg_free(m);
     stage++;
 }
@@ -194,8 +194,8 @@ START_TEST(an_embedded_node_is_linked_with_a_real_one)
     LOOP_UNTIL(heard("echo ready", 0) == 1, n);
     for (int i = 0; i < 10; i++) run_actor(real, call_and_tell, "echo@inside", sizeof "echo@inside");
     LOOP_UNTIL(stage == 10, n);
-    ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(20))), WEFT_OK);
-    ck_assert_int_eq(weft_node_stop(real, weft_after(WEFT_SEC(20))), WEFT_OK);
+    ck_assert_int_eq(weft_node_stop(n, patience()), WEFT_OK);
+    ck_assert_int_eq(weft_node_stop(real, patience()), WEFT_OK);
 }
 END_TEST
 
@@ -208,8 +208,8 @@ START_TEST(two_in_one_thread_are_linked)
     LOOP_UNTIL(heard("echo ready", 0) == 1, a);
     run_actor(b, call_and_tell, "echo@a", sizeof "echo@a");
     LOOP_UNTIL(stage == 1, a, b);
-    ck_assert_int_eq(weft_node_stop(b, weft_after(WEFT_SEC(20))), WEFT_OK);
-    ck_assert_int_eq(weft_node_stop(a, weft_after(WEFT_SEC(20))), WEFT_OK);
+    ck_assert_int_eq(weft_node_stop(b, patience()), WEFT_OK);
+    ck_assert_int_eq(weft_node_stop(a, patience()), WEFT_OK);
 }
 END_TEST
 
@@ -233,14 +233,14 @@ START_TEST(it_stops_in_the_callers_thread)
     stage = 0;
     for (int i = 0; i < 5; i++) run_actor(n, stay, NULL, 0);
     ck_assert_int_eq(weft_node_wait(n, weft_after(WEFT_MS(2))), WEFT_ETIMEDOUT); /* turns the node meanwhile */
-    ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(20))), WEFT_OK);
+    ck_assert_int_eq(weft_node_stop(n, patience()), WEFT_OK);
     ck_assert_int_eq(stage, 5);
     n = embedded("alone", NULL, NULL);
     run_actor(n, never_ends, NULL, 0);
     LOOP_UNTIL(stage == 6, n);
     ck_assert_int_eq(weft_node_stop(n, WEFT_NOW), WEFT_ETIMEDOUT); /* it had to be killed */
     n = embedded("alone", NULL, NULL);
-    ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(20))), WEFT_OK); /* one that has never turned */
+    ck_assert_int_eq(weft_node_stop(n, patience()), WEFT_OK); /* one that has never turned */
 }
 END_TEST
 
@@ -265,12 +265,12 @@ START_TEST(what_makes_no_sense_is_refused)
     n = node_up("threads", NULL, NULL, WEFT_SEC(1));
     ck_assert_int_eq(weft_node_fd(n), WEFT_EINVAL);
     ck_assert_int_eq(weft_node_turn(n, WEFT_NOW), WEFT_EINVAL);
-    ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(20))), WEFT_OK);
+    ck_assert_int_eq(weft_node_stop(n, patience()), WEFT_OK);
     mine = embedded("alone", NULL, NULL);
     stage = 0;
     run_actor(mine, turn_within, NULL, 0);
     LOOP_UNTIL(stage == 1, mine);
-    ck_assert_int_eq(weft_node_stop(mine, weft_after(WEFT_SEC(20))), WEFT_OK);
+    ck_assert_int_eq(weft_node_stop(mine, patience()), WEFT_OK);
 }
 END_TEST
 
@@ -290,7 +290,7 @@ START_TEST(work_that_is_left_keeps_it_readable)
     for (int i = 0; i < MANY; i++) run_actor(n, yield_often, NULL, 0);
     LOOP_UNTIL(stage == MANY, n);
     let_rest(n);
-    ck_assert_int_eq(weft_node_stop(n, weft_after(WEFT_SEC(20))), WEFT_OK);
+    ck_assert_int_eq(weft_node_stop(n, patience()), WEFT_OK);
 }
 END_TEST
 

@@ -38,7 +38,7 @@ START_TEST(ends_on_another_node_and_with_it)
     HEAR("the second has ended");
     (void)weft_node_stop(far, WEFT_NOW);
     HEAR("the first is lost");
-    ck_assert_int_eq(weft_node_stop(near, weft_after(WEFT_SEC(20))), WEFT_OK);
+    ck_assert_int_eq(weft_node_stop(near, patience()), WEFT_OK);
 }
 END_TEST
 

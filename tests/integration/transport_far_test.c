@@ -69,7 +69,7 @@ static void meets(const void *arg, size_t size)
     weft_pid pid = weft_nobody();
     int rc = weft_spawn_on(node[0] == 0 ? NULL : node, "test.room", &pid, WEFT_ARGS(room_args, &args), NULL);
     weft_msg *m;
-    if (rc == WEFT_OK) rc = weft_call(pid, HELLO, NULL, 0, &m, weft_after(WEFT_SEC(10)));
+    if (rc == WEFT_OK) rc = weft_call(pid, HELLO, NULL, 0, &m, patience());
     if (rc < 0) {
         say("spawn on %s: %d", node, rc);
         return;
@@ -165,7 +165,7 @@ static void hears_ends(const void *arg, size_t size)
         for (int k = 0; k < o.link + (o.monitor != NULL); k++) {
             struct weft_down d = {0};
             weft_msg *m;
-            rc = weft_recv(&m, weft_after(WEFT_SEC(10)));
+            rc = weft_recv(&m, patience());
             if (rc < 0) {
                 say("news %d", rc);
                 return;

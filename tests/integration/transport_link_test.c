@@ -33,25 +33,25 @@ static void talker(const void *arg, size_t size)
     (void)arg;
     (void)size;
     weft_msg *m;
-    int rc = weft_call_name("echo@b", 1, "hello", 5, &m, weft_after(WEFT_SEC(10)));
+    int rc = weft_call_name("echo@b", 1, "hello", 5, &m, patience());
     say("call %d", rc);
     if (rc == WEFT_OK) {
         say("answer %u %.*s", weft_tag(m), (int)weft_size(m), (const char *)weft_data(m));
         weft_pid echo_pid = weft_from(m);
         weft_msg_free(m);
         say("send %d", weft_send_name("echo@b", 5, "ping", 4));
-        rc = weft_recv(&m, weft_after(WEFT_SEC(10)));
+        rc = weft_recv(&m, patience());
         if (rc == WEFT_OK) {
             echo_pid = weft_from(m);
             say("pong %u %.*s", weft_tag(m), (int)weft_size(m), (const char *)weft_data(m));
             weft_msg_free(m);
         }
         say("direct %d", weft_send(echo_pid, 7, "direct", 6));
-        rc = weft_call(echo_pid, 3, "x", 1, &m, weft_after(WEFT_SEC(10)));
+        rc = weft_call(echo_pid, 3, "x", 1, &m, patience());
         say("second call %d", rc);
         if (rc == WEFT_OK) weft_msg_free(m);
     }
-    say("no name %d", weft_call_name("nobody@b", 1, NULL, 0, &m, weft_after(WEFT_SEC(10))));
+    say("no name %d", weft_call_name("nobody@b", 1, NULL, 0, &m, patience()));
     say("no node %d", weft_send_name("echo@c", 1, NULL, 0));
 }
 
@@ -62,7 +62,7 @@ static void tied(const void *arg, size_t size)
     weft_pid p;
     weft_msg *m;
     ck_assert_int_eq(weft_trap_exits(true), WEFT_OK);
-    ck_assert_int_eq(weft_call_name("echo@b", 1, NULL, 0, &m, weft_after(WEFT_SEC(10))), WEFT_OK);
+    ck_assert_int_eq(weft_call_name("echo@b", 1, NULL, 0, &m, patience()), WEFT_OK);
     p = weft_from(m);
     weft_msg_free(m);
     weft_monitor_ref ref;
@@ -70,10 +70,10 @@ static void tied(const void *arg, size_t size)
     ck_assert_int_eq(weft_monitor(p, &ref), WEFT_OK);
     ck_assert_int_eq(weft_link(p), WEFT_OK);
     ck_assert_int_eq(weft_demonitor(ref), WEFT_OK);
-    ck_assert_int_eq(weft_call(p, 1, NULL, 0, &m, weft_after(WEFT_SEC(10))), WEFT_OK); /* all of it has arrived */
+    ck_assert_int_eq(weft_call(p, 1, NULL, 0, &m, patience()), WEFT_OK); /* all of it has arrived */
     weft_msg_free(m);
     say("tied");
-    for (int i = 0; i < 2 && weft_recv(&m, weft_after(WEFT_SEC(10))) == WEFT_OK; i++) {
+    for (int i = 0; i < 2 && weft_recv(&m, patience()) == WEFT_OK; i++) {
         struct weft_down d;
         ck_assert_int_eq(weft_down_read(m, &d), WEFT_OK);
         ck_assert(weft_pid_equal(d.who, p));
@@ -82,7 +82,7 @@ static void tied(const void *arg, size_t size)
     }
     say("more %d", weft_recv(&m, WEFT_NOW));
     ck_assert_int_eq(weft_monitor(p, NULL), WEFT_OK);
-    if (weft_recv(&m, weft_after(WEFT_SEC(10))) == WEFT_OK) {
+    if (weft_recv(&m, patience()) == WEFT_OK) {
         struct weft_down d;
         ck_assert_int_eq(weft_down_read(m, &d), WEFT_OK);
         say("late %d", d.reason);

@@ -43,10 +43,10 @@ static void floods(const void *arg, size_t size)
         if (rc < 0) say("send %d", rc);
     }
     /* On the same worker: when it answers, all has arrived. */
-    int rc = weft_call(f->echo, PING, NULL, 0, &m, weft_after(WEFT_SEC(10)));
+    int rc = weft_call(f->echo, PING, NULL, 0, &m, patience());
     if (rc == WEFT_OK) weft_msg_free(m);
     say("arrived %d", rc);
-    if (f->call != 0) rc = weft_call(f->box, DATA, NULL, 0, &m, weft_after(WEFT_SEC(10)));
+    if (f->call != 0) rc = weft_call(f->box, DATA, NULL, 0, &m, patience());
     if (rc == f->call) say("done");
     else say("call %d", rc);
 }

@@ -32,7 +32,7 @@ static void obey(const struct order *o)
     if (IS("sleep")) (void)weft_sleep(WEFT_FOREVER);
     if (IS("call")) {
         weft_msg *m = NULL;
-        if (weft_call(o->whom, ECHO, "x", 1, &m, weft_after(WEFT_SEC(5))) == WEFT_OK) weft_msg_free(m);
+        if (weft_call(o->whom, ECHO, "x", 1, &m, patience()) == WEFT_OK) weft_msg_free(m);
     }
 }
 
@@ -103,7 +103,7 @@ static weft_pid begin(weft_monitor_ref *monitor)
 {
     struct order first = {.whom = weft_self()};
     weft_pid pid = weft_nobody();
-    weft_far_options o = {.deadline = weft_after(WEFT_SEC(10)), .monitor = monitor};
+    weft_far_options o = {.deadline = patience(), .monitor = monitor};
     int rc = weft_spawn_on(where, "same.servant", &pid, WEFT_ARGS(order, &first), &o);
     if (rc < 0) note("not started %s", result(rc));
     return pid;
@@ -114,7 +114,7 @@ static int tell_with(weft_pid whom, struct order o, const char *what)
 {
     weft_msg *m;
     o.what = weft_cstr(what);
-    int rc = order_call(whom, &o, &m, weft_after(WEFT_SEC(10)));
+    int rc = order_call(whom, &o, &m, patience());
     if (rc == WEFT_OK) weft_msg_free(m);
     return rc;
 }
@@ -135,7 +135,7 @@ static int order(weft_pid whom, const char *what, int64_t number)
 static void hear(void)
 {
     weft_msg *m;
-    int rc = weft_recv(&m, weft_after(WEFT_SEC(10)));
+    int rc = weft_recv(&m, patience());
     if (rc < 0) {
         note("%s", result(rc));
         return;

@@ -386,10 +386,10 @@ static void caller(const void *arg, size_t size)
     (void)arg;
     (void)size;
     weft_msg *m;
-    int rc = weft_call_name("silent@child", 1, NULL, 0, &m, weft_after(WEFT_SEC(20)));
+    int rc = weft_call_name("silent@child", 1, NULL, 0, &m, patience());
     say("no such name %d", rc);
     /* The link may be up before the other node's first actor has its name. */
-    int64_t by = weft_after(WEFT_SEC(20));
+    int64_t by = patience();
     do rc = weft_call_name("echo@child", 1, "x", 1, &m, by);
     while (rc == WEFT_ENOACTOR && weft_now() < by);
     say("echo %d", rc);

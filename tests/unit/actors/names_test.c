@@ -90,7 +90,7 @@ START_TEST(random_changes_against_a_table)
     uint64_t owner[MODEL_NAMES + 1] = {0}; /* 0: free; behind them a counter */
     uint64_t seed = 3;
     size_t held = 0;
-    for (int step = 0; step < 50000; step++) {
+    for (int step = 0; step < repeats(50000); step++) {
         uint32_t number = random_below(&seed, MODEL_NAMES), actor = 1 + random_below(&seed, MODEL_ACTORS);
         char text[16];
         snprintf(text, sizeof text, "n.%u", number);

@@ -7,21 +7,6 @@
 #include "actor.h"
 
 #include <weft.h>
-#ifdef WF_VALGRIND
-#include <valgrind/valgrind.h>
-#endif
-
-/* Sanitizers and Valgrind: everything takes longer, and they watch memory and stacks themselves. */
-__attribute__((unused)) static bool under_tools(void)
-{
-#if defined(WF_ASAN) || defined(WF_TSAN)
-    return true;
-#elif defined(WF_VALGRIND)
-    return RUNNING_ON_VALGRIND != 0;
-#else
-    return false;
-#endif
-}
 
 /* A deadline that passes, but not before another worker has seen what it was sent. */
 __attribute__((unused)) static int64_t soon(void)

@@ -559,7 +559,7 @@ START_TEST(random_bytes)
 {
     uint8_t data[24];
     uint64_t seed = 7;
-    for (int run = 0; run < 20000; run++) {
+    for (int run = 0; run < repeats(20000); run++) {
         size_t size = random_below(&seed, sizeof data + 1);
         for (size_t i = 0; i < size; i++) {
             data[i] = (uint8_t)(0x80 + random_below(&seed, 0x70)); /* mostly tags that want more */

@@ -261,7 +261,7 @@ START_TEST(random_changes_against_a_list)
     struct wf_trie t;
     uint64_t seed = 11;
     wf_trie_init(&t);
-    for (int step = 0; step < 2000; step++) {
+    for (int step = 0; step < repeats(2000); step++) {
         uint32_t i = random_below(&seed, SUBS);
         if (subs[i].subscriber.node == NULL) {
             subs[i].number = (int)i;
@@ -343,7 +343,7 @@ START_TEST(interest_against_a_list)
             if (strcmp(patterns[k], patterns[j]) == 0) sprintf(patterns[k], "only.%d", k);
         }
     }
-    for (int step = 0; step < 5000; step++) {
+    for (int step = 0; step < repeats(5000); step++) {
         uint32_t k = random_below(&seed, PATTERNS);
         if (random_below(&seed, 2) == 0) {
             ck_assert_int_eq(wf_interest_add(&i, weft_cstr(patterns[k])), count[k]++ == 0);

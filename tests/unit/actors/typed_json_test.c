@@ -137,7 +137,7 @@ START_TEST(random_text_is_always_json)
 {
     uint64_t seed = 11;
     char bytes[24], text[256];
-    for (int run = 0; run < 50000; run++) {
+    for (int run = 0; run < repeats(50000); run++) {
         size_t size = random_below(&seed, sizeof bytes + 1);
         for (size_t i = 0; i < size; i++) {
             bytes[i] = (char)(random_below(&seed, 2) ? 0x80 + random_below(&seed, 0x80) : random_below(&seed, 256));
@@ -186,7 +186,7 @@ END_TEST
 START_TEST(reals_read_back_the_same)
 {
     uint64_t seed = 5;
-    for (int run = 0; run < 20000; run++) {
+    for (int run = 0; run < repeats(20000); run++) {
         uint64_t bits = random_next(&seed);
         double value;
         memcpy(&value, &bits, sizeof value);

@@ -10,22 +10,9 @@
 #else
 #define backtrace(at, max) ((at)[0] = NULL, 1) /* musl does not walk stacks */
 #endif
-#ifdef WF_VALGRIND
-#include <valgrind/valgrind.h>
-#else
-#define RUNNING_ON_VALGRIND 0
-#endif
-
 #define EXPECT(condition) ck_assert(condition)
 #include "coro_cases.h"
 #include "../../suite.h"
-
-/* Each keeps a list of stacks, or a history for each. */
-#if defined(WF_ASAN) || defined(WF_TSAN)
-#define UNDER_TOOLS 1
-#else
-#define UNDER_TOOLS RUNNING_ON_VALGRIND
-#endif
 
 START_TEST(switching_is_symmetric_and_ordered)
 {
@@ -35,7 +22,7 @@ END_TEST
 
 START_TEST(thousands_of_coroutines)
 {
-    case_ring(UNDER_TOOLS ? 300 : 5000, 20);
+    case_ring(under_tools() ? 300 : 5000, 20);
 }
 END_TEST
 

@@ -1,11 +1,5 @@
 #include "streams.h"
 
-#ifdef WF_VALGRIND
-#include <valgrind/valgrind.h>
-#else
-#define RUNNING_ON_VALGRIND 0
-#endif
-
 #include <sys/resource.h>
 #include <sys/stat.h>
 

@@ -10,12 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef WF_VALGRIND
-#include <valgrind/valgrind.h>
-#else
-#define RUNNING_ON_VALGRIND 0
-#endif
-
 #include "native.h"
 #include "platform.h"
 #include "../../suite.h"

@@ -3,12 +3,6 @@
 #include <sched.h>
 #include <string.h>
 
-#ifdef WF_VALGRIND
-#include <valgrind/valgrind.h>
-#else
-#define RUNNING_ON_VALGRIND 0
-#endif
-
 #include "platform.h"
 #include "slab.h"
 #include "../../suite.h"

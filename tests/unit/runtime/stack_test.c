@@ -14,12 +14,6 @@
 #include "stack.h"
 #include "../../suite.h"
 
-#ifdef WF_VALGRIND
-#include <valgrind/valgrind.h>
-#else
-#define RUNNING_ON_VALGRIND 0
-#endif
-
 static struct wf_stack_arena *arena;
 
 static void set_up(void)

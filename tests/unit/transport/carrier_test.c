@@ -19,12 +19,6 @@
 #include <weft/error.h>
 #include <weft/time.h>
 
-#ifdef WF_VALGRIND
-#include <valgrind/valgrind.h>
-#else
-#define RUNNING_ON_VALGRIND 0
-#endif
-
 enum { BIG = 8 * 1024 * 1024 };
 
 /* What the carrier said, under `lock`. */

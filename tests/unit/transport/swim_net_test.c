@@ -5,12 +5,6 @@
 
 #include <check.h>
 
-#ifdef WF_VALGRIND
-#include <valgrind/valgrind.h>
-#else
-#define RUNNING_ON_VALGRIND 0
-#endif
-
 /* Sanitizers and Valgrind take ten times as long and as much memory. */
 static uint32_t size_of_run(void)
 {
