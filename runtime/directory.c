@@ -20,10 +20,10 @@ _Static_assert((int)WEFT_DIR_UNKNOWN == PF_ENTRY_UNKNOWN && (int)WEFT_DIR_FILE =
 struct batch {
     struct wf_work work;
     pf_listing *listing; /* NULL: to be opened */
-    char *path;
     int count, at;
     int end; /* what comes after the entries: 1: more; 0: the end; or an error */
     struct pf_entry entry[BATCH];
+    char path[];
 };
 
 struct directory {
@@ -37,7 +37,6 @@ static void free_batch(struct wf_work *work)
 {
     struct batch *b = WF_CONTAINER(work, struct batch, work);
     pf_listing_close(b->listing);
-    free(b->path);
     free(b);
 }
 
@@ -68,13 +67,9 @@ static int fetch(struct directory *d, int64_t deadline)
 {
     struct wf_work *work;
     int rc = WEFT_OK;
-    if (d->batch != NULL) {
-        work = &d->batch->work;
-        d->batch = NULL;
-        d->job = (weft_job){{0}};
-        rc = wf_work_submit(&d->job, work); /* does not wait: what has been read must not be lost at a deadline */
-        if (rc < 0) return rc;              /* it has been freed: closed from here on */
-    }
+    /* Does not wait: what has been read must not be lost at a deadline. */
+    if (d->batch != NULL && (rc = wf_work_submit(&d->job, &d->batch->work)) < 0) return rc;
+    d->batch = NULL;
     rc = wf_work_take(d->job, &work, deadline);
     if (rc == WEFT_OK) d->batch = WF_CONTAINER(work, struct batch, work);
     return rc;
@@ -84,17 +79,15 @@ static int make_directory(struct directory **out, const char *path)
 {
     static _Atomic uint64_t serial; /* relaxed: only to be different */
     struct directory *d = malloc(sizeof *d);
-    struct batch *b = malloc(sizeof *b);
-    char *copy = strdup(path);
-    if (d == NULL || b == NULL || copy == NULL) {
+    struct batch *b = malloc(sizeof *b + strlen(path) + 1);
+    if (d == NULL || b == NULL) {
         free(d);
         free(b);
-        free(copy);
         return WEFT_ENOMEM;
     }
     b->work = (struct wf_work){.run = run_batch, .free = free_batch};
     b->listing = NULL;
-    b->path = copy;
+    strcpy(b->path, path);
     b->count = b->at = b->end = 0;
     *d = (struct directory){.owned = {.close = close_owned},
                             .id = atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed) + 1,

@@ -445,14 +445,15 @@ int wf_work_submit(weft_job *out, struct wf_work *work)
 {
     struct job *j;
     int rc = make_job(&j, run_work, &work, sizeof work);
-    if (rc < 0) {
-        work->free(work);
-        return rc;
-    }
+    if (rc < 0) return rc;
     j->drop = drop_work;
     rc = submit(j);
-    if (rc < 0) end_job(j);
-    else *out = (weft_job){j->done};
+    if (rc == WEFT_OK) {
+        *out = (weft_job){j->done};
+        return rc;
+    }
+    j->drop = NULL; /* no thread has it: there is none */
+    end_job(j);
     return rc;
 }
 

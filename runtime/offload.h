@@ -53,7 +53,7 @@ int wf_work_run(struct wf_work *work, int64_t deadline);
  * be tried again; weft_offload_drop gives up. */
 int wf_work_start(weft_job *out, struct wf_work *work, int64_t deadline);
 /* Starts it without waiting for a place in the queue: taking waits for that, too, and says WEFT_EFULL if there was
- * none until its deadline. WEFT_ENOMEM: `work` is freed. */
+ * none until its deadline. WEFT_ENOMEM: `work` is still the caller's. */
 int wf_work_submit(weft_job *out, struct wf_work *work);
 int wf_work_take(weft_job job, struct wf_work **out, int64_t deadline);
 
