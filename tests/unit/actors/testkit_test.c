@@ -3,6 +3,8 @@
 #include "testkit.h"
 
 #include "../../sockets.h"
+#include <signal.h>
+#include <weft/pipe.h>
 
 /* ---- Time ------------------------------------------------------------------------------------------------------ */
 
@@ -370,8 +372,30 @@ START_TEST(other_threads_are_heard_while_the_outside_has_time)
 }
 END_TEST
 
+#ifdef SIGPIPE /* Windows knows no such thing */
+static void broken_pipe_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_stream in, out;
+    want_int(weft_pipe(&in, &out), 0);
+    want_int(weft_close(in), 0);
+    want_int(weft_write(out, "x", 1, WEFT_FOREVER), WEFT_ERESET);
+}
+#endif
+
+START_TEST(a_broken_pipe_is_an_error_and_no_signal)
+{
+#ifdef SIGPIPE
+    void (*before)(int) = signal(SIGPIPE, SIG_DFL);
+    EXPECT_PASS(broken_pipe_body);
+    signal(SIGPIPE, before);
+#endif
+}
+END_TEST
+
 TEST_MAIN("testkit", time_jumps_and_stands_still, advancing_lets_all_that_is_due_happen,
           several_actors_settle_in_turn, a_test_that_hangs_says_who_waits_for_what,
           the_end_of_the_body_ends_the_others, the_reason_of_the_body_is_the_result, what_cannot_be_run_is_refused,
           a_seed_decides_the_course_of_a_test, some_seed_finds_what_depends_on_order,
-          descriptors_are_real_and_take_no_time, other_threads_are_heard_while_the_outside_has_time)
+          descriptors_are_real_and_take_no_time, other_threads_are_heard_while_the_outside_has_time,
+          a_broken_pipe_is_an_error_and_no_signal)
