@@ -7,7 +7,8 @@
  * (2) `unsent` exists only while something is unsent; `ahead` holds the beginning of the next record, so that small
  *     records take one system call, not two. It begins with what the stream held back before it was secured.
  *     `unsent` is bounded: writers flush every 16 KiB, but each wish of the other side to negotiate anew is answered
- *     by a refusal, and it may wish on and on without reading them.
+ *     by a refusal, and it may wish on and on without reading them. So are warnings, one after the other: whoever
+ *     sends nothing else would keep the worker in `advance`.
  * (3) Reader and writer are tasks of one worker and nothing here suspends: the context is used by one at a time.
  * (4) The end of the connection is only the end of the stream if the other side has said so by a close_notify.
  * (5) A layer stays in its stream after a failed handshake, so that nothing is ever sent plainly by mistake. */
@@ -20,7 +21,14 @@
 
 #include "stream.h"
 
-enum { AHEAD = 4096, RECORD = 16 * 1024, UNSENT_MAX = 64 * 1024, RECORD_ALERT = 0x15, RECORD_HANDSHAKE = 0x16 };
+enum {
+    AHEAD = 4096,
+    RECORD = 16 * 1024,
+    UNSENT_MAX = 64 * 1024,
+    BARREN_MAX = 32,
+    RECORD_ALERT = 0x15,
+    RECORD_HANDSHAKE = 0x16
+};
 
 struct layer {
     struct wf_layer base;
@@ -31,11 +39,12 @@ struct layer {
     size_t ahead_from, ahead_size, ahead_room;
     char *unsent;
     size_t unsent_from, unsent_size, unsent_room;
-    int failed;    /* the error of every later call */
-    int io;        /* what the socket said last, if it is an error */
-    bool starved;  /* `ahead` and the socket had nothing for mbed TLS */
-    bool eof;      /* the connection has ended; */
-    bool finished; /* as the other side has said */
+    int failed;      /* the error of every later call */
+    int io;          /* what the socket said last, if it is an error */
+    uint32_t barren; /* records in a row that brought no bytes */
+    bool starved;    /* `ahead` and the socket had nothing for mbed TLS */
+    bool eof;        /* the connection has ended; */
+    bool finished;   /* as the other side has said */
     bool secured;
     bool sniffed; /* the other side's first byte has been looked at: it is one of TLS */
     bool ended;   /* this side has said that it ends */
@@ -223,22 +232,24 @@ static int advance(struct layer *l)
     unsigned char none;
     if (l->failed < 0) return l->failed;
     if (l->finished) return 0;
-    while (mbedtls_ssl_get_bytes_avail(&l->ssl) == 0) {
+    for (; mbedtls_ssl_get_bytes_avail(&l->ssl) == 0; l->barren++) {
         l->starved = false;
         int rc = mbedtls_ssl_read(&l->ssl, &none, 0);
         if (l->unsent_size > 0) (void)flush(&l->base); /* the reading side's answers; an error is the writer's */
         if (mbedtls_ssl_get_bytes_avail(&l->ssl) > 0) break;
-        if (rc == MBEDTLS_ERR_SSL_WANT_READ && !l->starved) continue; /* a warning that mbed TLS ignores */
+        bool barren = rc == MBEDTLS_ERR_SSL_WANT_READ ? !l->starved : rc == 0 && !l->eof;
+        if (barren && l->barren < BARREN_MAX) continue; /* a record without bytes, or a warning that is ignored */
+        if (barren) rc = MBEDTLS_ERR_SSL_UNEXPECTED_MESSAGE;
         if (rc == MBEDTLS_ERR_SSL_WANT_READ || rc == MBEDTLS_ERR_SSL_WANT_WRITE) return PF_AGAIN;
         if (rc == MBEDTLS_ERR_SSL_PEER_CLOSE_NOTIFY) {
             l->finished = true;
             return 0;
         }
-        if (rc == 0 && !l->eof) continue; /* a record without bytes */
         rc = fail(l, rc == 0 ? MBEDTLS_ERR_SSL_CONN_EOF : rc);
         (void)flush(&l->base); /* the alert that says so */
         return rc;
     }
+    l->barren = 0;
     return 1;
 }
 

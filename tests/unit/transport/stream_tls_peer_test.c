@@ -106,6 +106,14 @@ static struct peer *secure_with_peer(weft_stream s, int fd)
     return p;
 }
 
+static void warn(struct peer *p, int times)
+{
+    for (int i = 0; i < times; i++)
+        want_int(mbedtls_ssl_send_alert_message(&p->ssl, MBEDTLS_SSL_ALERT_LEVEL_WARNING,
+                                                MBEDTLS_SSL_ALERT_MSG_NO_RENEGOTIATION),
+                 0);
+}
+
 static void hear_warning(void *arg)
 {
     weft_stream a, b;
@@ -115,9 +123,7 @@ static void hear_warning(void *arg)
     make_pair(TCP, &a, &b);
     want_int(weft_stream_fd(b, &fd), 0);
     struct peer *p = secure_with_peer(a, fd);
-    want_int(mbedtls_ssl_send_alert_message(&p->ssl, MBEDTLS_SSL_ALERT_LEVEL_WARNING,
-                                            MBEDTLS_SSL_ALERT_MSG_NO_RENEGOTIATION),
-             0);
+    warn(p, 1);
     want_int(mbedtls_ssl_write(&p->ssl, (const unsigned char *)"data", 4), 4);
     let_out(p);
     want_int(weft_read_exact(a, buffer, 4, weft_after(WEFT_SEC(30))), 4);
@@ -129,6 +135,34 @@ static void hear_warning(void *arg)
 START_TEST(a_warning_hides_nothing_behind_it)
 {
     run_alone(hear_warning, NULL);
+}
+END_TEST
+
+static void hear_warnings(void *arg)
+{
+    weft_stream a, b;
+    char byte;
+    int fd;
+    (void)arg;
+    make_pair(TCP, &a, &b);
+    want_int(weft_stream_fd(b, &fd), 0);
+    struct peer *p = secure_with_peer(a, fd);
+    for (int i = 0; i < 3; i++) {
+        warn(p, 20);
+        want_int(mbedtls_ssl_write(&p->ssl, (const unsigned char *)"x", 1), 1);
+        let_out(p);
+        want_int(weft_read_exact(a, &byte, 1, weft_after(WEFT_SEC(30))), 1);
+    }
+    warn(p, 100);
+    let_out(p);
+    want_int(weft_read(a, &byte, 1, weft_after(WEFT_SEC(30))), WEFT_ETLS);
+    forget(p);
+    close_pair(a, b);
+}
+
+START_TEST(who_warns_on_and_on_is_dropped)
+{
+    run_alone(hear_warnings, NULL);
 }
 END_TEST
 
@@ -165,7 +199,8 @@ START_TEST(who_asks_on_and_on_is_dropped)
 }
 END_TEST
 
-TEST_MAIN("stream_tls_peer", a_warning_hides_nothing_behind_it, who_asks_on_and_on_is_dropped)
+TEST_MAIN("stream_tls_peer", a_warning_hides_nothing_behind_it, who_warns_on_and_on_is_dropped,
+          who_asks_on_and_on_is_dropped)
 #else
-TEST_MAIN("stream_tls_peer", a_warning_hides_nothing_behind_it)
+TEST_MAIN("stream_tls_peer", a_warning_hides_nothing_behind_it, who_warns_on_and_on_is_dropped)
 #endif
