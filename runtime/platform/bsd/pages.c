@@ -7,7 +7,6 @@
  * to be asked for, MAP_NORESERVE does so. */
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "native.h"
 
@@ -17,17 +16,6 @@
 
 enum { PROTECT_MAX = 30000 };
 static _Atomic int protected_count; /* relaxed: only a limit */
-
-size_t pf_page_size(void)
-{
-    static _Atomic size_t size; /* relaxed: everybody computes the same */
-    size_t s = atomic_load_explicit(&size, memory_order_relaxed);
-    if (s == 0) {
-        s = (size_t)sysconf(_SC_PAGESIZE);
-        atomic_store_explicit(&size, s, memory_order_relaxed);
-    }
-    return s;
-}
 
 static char *map(void *at, size_t size, int more)
 {
@@ -45,17 +33,6 @@ void *pf_pages_reserve(size_t size, size_t align)
     if (before > 0) munmap(at, before);
     if (slack > before) munmap(at + before + size, slack - before);
     return at + before;
-}
-
-void pf_pages_release(void *at, size_t size)
-{
-    if (at != NULL) WF_ASSERT(munmap(at, size) == 0);
-}
-
-bool pf_pages_stack(void *at, size_t size, const void *low)
-{
-    (void)at, (void)size, (void)low; /* pages appear where they are touched */
-    return true;
 }
 
 bool pf_pages_guard(void *at, size_t size, enum pf_guard_kind *kind)
@@ -84,37 +61,4 @@ void pf_pages_close(const struct pf_range *ranges, int count, enum pf_guard_kind
 void pf_pages_open(void *at, size_t size)
 {
     (void)at, (void)size;
-}
-
-/* The type of the answer differs between systems. */
-static bool ask(const char *at, size_t size, unsigned char *there)
-{
-    return mincore((void *)(uintptr_t)at, size, (void *)there) == 0;
-}
-
-size_t pf_pages_resident(const void *at, size_t size)
-{
-    size_t page = pf_page_size(), resident = 0;
-    WF_ASSERT((uintptr_t)at % page == 0 && size % page == 0);
-    unsigned char there[64];
-    for (size_t done = 0; done < size; done += WF_MIN(size - done, sizeof there * page)) {
-        size_t part = WF_MIN(size - done, sizeof there * page);
-        if (!ask((const char *)at + done, part, there)) break;
-        for (size_t i = 0; i < part / page; i++) resident += (there[i] & 1) != 0 ? page : 0;
-    }
-    return resident;
-}
-
-char *pf_pages_first(void *at, size_t size)
-{
-    size_t page = pf_page_size();
-    unsigned char there[64];
-    for (size_t done = 0; done < size; done += WF_MIN(size - done, sizeof there * page)) {
-        size_t part = WF_MIN(size - done, sizeof there * page);
-        if (!ask((char *)at + done, part, there)) break;
-        for (size_t i = 0; i < part / page; i++) {
-            if ((there[i] & 1) != 0) return (char *)at + done + i * page;
-        }
-    }
-    return (char *)at + size;
 }

@@ -36,17 +36,6 @@
 enum { PROTECT_MAX = 30000 };
 static _Atomic int protected_count; /* relaxed: only a limit */
 
-size_t pf_page_size(void)
-{
-    static _Atomic size_t size; /* relaxed: everybody computes the same */
-    size_t s = atomic_load_explicit(&size, memory_order_relaxed);
-    if (s == 0) {
-        s = (size_t)sysconf(_SC_PAGESIZE);
-        atomic_store_explicit(&size, s, memory_order_relaxed);
-    }
-    return s;
-}
-
 void *pf_pages_reserve(size_t size, size_t align)
 {
     size_t page = pf_page_size();
@@ -63,17 +52,6 @@ void *pf_pages_reserve(size_t size, size_t align)
     (void)madvise(at, size, MADV_NOHUGEPAGE);
     (void)prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, at, size, "weft stacks");
     return at;
-}
-
-void pf_pages_release(void *at, size_t size)
-{
-    if (at != NULL) WF_ASSERT(munmap(at, size) == 0);
-}
-
-bool pf_pages_stack(void *at, size_t size, const void *low)
-{
-    (void)at, (void)size, (void)low; /* pages appear where they are touched */
-    return true;
 }
 
 bool pf_pages_guard(void *at, size_t size, enum pf_guard_kind *kind)
@@ -143,31 +121,4 @@ void pf_pages_open(void *at, size_t size)
     int rc;
     do rc = madvise(at, size, MADV_GUARD_REMOVE);
     while (rc != 0 && (errno == EINTR || errno == EAGAIN));
-}
-
-size_t pf_pages_resident(const void *at, size_t size)
-{
-    size_t page = pf_page_size(), resident = 0;
-    WF_ASSERT((uintptr_t)at % page == 0 && size % page == 0);
-    unsigned char there[64];
-    for (size_t done = 0; done < size; done += WF_MIN(size - done, sizeof there * page)) {
-        size_t part = WF_MIN(size - done, sizeof there * page);
-        if (mincore((char *)(uintptr_t)at + done, part, there) != 0) break;
-        for (size_t i = 0; i < part / page; i++) resident += (there[i] & 1) != 0 ? page : 0;
-    }
-    return resident;
-}
-
-char *pf_pages_first(void *at, size_t size)
-{
-    size_t page = pf_page_size();
-    unsigned char there[64];
-    for (size_t done = 0; done < size; done += WF_MIN(size - done, sizeof there * page)) {
-        size_t part = WF_MIN(size - done, sizeof there * page);
-        if (mincore((char *)at + done, part, there) != 0) break;
-        for (size_t i = 0; i < part / page; i++) {
-            if ((there[i] & 1) != 0) return (char *)at + done + i * page;
-        }
-    }
-    return (char *)at + size;
 }
