@@ -12,7 +12,9 @@ WEFT_API int weft_pipe(weft_stream *reading, weft_stream *writing);
 
 /* [A] This process's standard input, output or error as a stream of its own: closing it leaves the process's open. A
  * terminal or a pipe is not made non-blocking for others that have it open, such as the shell. Do not mix it with
- * stdio's own buffers. WEFT_ECLOSED: the process has none. */
+ * stdio's own buffers. Redirected from or to a regular file it is always ready, and the worker reads and writes that
+ * itself: a slow disk holds it up; files of your own are better read by weft/file.h. WEFT_ECLOSED: the process has
+ * none. */
 WEFT_API int weft_stdin(weft_stream *out);
 WEFT_API int weft_stdout(weft_stream *out);
 WEFT_API int weft_stderr(weft_stream *out);
