@@ -29,6 +29,13 @@ static inline int repeats(int count)
     return under_tools() ? WF_MAX(1, count / 10) : count;
 }
 
+/* kqueue on Linux; what it cannot do is in docs/platforms.md. */
+#if defined(TEST_KQUEUE) && defined(__linux__)
+enum { THROUGH_LIBKQUEUE = true };
+#else
+enum { THROUGH_LIBKQUEUE = false };
+#endif
+
 static inline int run_suite_as(Suite *suite, enum fork_status fork)
 {
     SRunner *runner = srunner_create(suite);

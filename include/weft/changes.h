@@ -29,7 +29,9 @@ typedef struct {
 /* [A] Watches `path`: a directory and what is directly in it, or one file. From now on, so look at what is there
  * after this call. Open until weft_changes_close or weft_changes_defer_close's actor ends; it belongs to one actor at
  * a time, like a stream. WEFT_ENOTFOUND, WEFT_EACCESS, WEFT_EFULL (the system's limit of watches or descriptors),
- * WEFT_ENOTSUP: not on this system. */
+ * WEFT_ENOTSUP: not on this system.
+ * On BSD and macOS each file of a directory takes a descriptor, and changes close upon each other become one:
+ * docs/platforms.md. */
 WEFT_API int weft_changes_open(weft_changes *out, const char *path);
 WEFT_API int weft_changes_defer_close(weft_changes c);
 /* There is a change to take. */

@@ -31,9 +31,6 @@ void pf_native_process_unwatch(struct pf_poller *p, struct pf_process *c);
  * started. */
 int pf_native_process_possible(void);
 int pf_native_process_open(struct pf_process *c);
-/* The poller's, where it is a kqueue: one change of it, 0 or an errno. */
-int pf_kqueue_change(struct pf_poller *p, int64_t ident, int filter, int flags, unsigned fflags, int64_t data,
-                     uint64_t tag);
 
 /* Gives the calling thread an alternate signal stack if it has none: the memory to free after pf_signal_stack_drop,
  * or NULL. */

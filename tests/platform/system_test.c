@@ -267,6 +267,23 @@ START_TEST(what_is_in_memory_is_counted)
 }
 END_TEST
 
+START_TEST(a_stack_is_memory_from_its_low_end_up)
+{
+    size_t page = pf_page_size(), size = 64 * page, used = 4 * page;
+    char *at = pf_pages_reserve(size, size), *low = at + size - used;
+    ck_assert_ptr_nonnull(at);
+    for (int i = 0; i < 3; i++) {
+        ck_assert(pf_pages_stack(at, size, low));
+        ck_assert(is_zero(low, used));
+        memset(low, 1, used);
+        struct pf_range range = {at, size};
+        pf_pages_close(&range, 1, PF_GUARD_BEST);
+        pf_pages_open(at, size);
+    }
+    pf_pages_release(at, size);
+}
+END_TEST
+
 /* Elsewhere what is reserved is memory once pf_pages_stack has made it a stack, and no sooner. */
 #ifdef _WIN32
 enum { APPEARS_WHEN_TOUCHED = 0 };
@@ -289,8 +306,11 @@ int main(void)
     tcase_add_test(c, randomness);
     tcase_add_test(c, there_is_a_processor);
     suite_add_tcase(suite, c);
+    c = tcase_create("memory");
+    tcase_add_test(c, a_stack_is_memory_from_its_low_end_up);
+    suite_add_tcase(suite, c);
     if (APPEARS_WHEN_TOUCHED) {
-        c = tcase_create("memory");
+        c = tcase_create("memory that appears");
         tcase_add_test(c, reserved_memory_is_aligned_and_zero);
         tcase_add_test(c, address_space_is_no_memory);
         tcase_add_test(c, trimmed_memory_is_zero_and_its_guard_stays);

@@ -9,8 +9,8 @@
  * (3) kqueue replaces a registration where epoll refuses a second one, so the poller remembers the tag of each
  *     handle. The lock makes the two agree while other threads add and remove.
  * (4) libkqueue takes up to 512 handles from its epoll at a time, makes up to two entries of each, and drops those
- *     that do not fit: edges that never come back. After a full batch all handles are therefore reported once, ready
- *     for everything: too much, but never too little. Native kernels keep what does not fit.
+ *     that do not fit: edges that never come back. After a full batch all handles and children are therefore reported
+ *     once, ready for everything: too much, but never too little. Native kernels keep what does not fit.
  * (5) udata is the tag, given with every change: some changes overwrite it. */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +37,13 @@ __attribute__((weak)) void libkqueue_drain_pending_close(void);
 static const bool drops_what_does_not_fit = false;
 #endif
 
+/* A child's end that is watched; its number is here, because reaping takes it away. Free: no child. */
+struct watched {
+    const struct pf_process *child;
+    int64_t pid;
+    uint64_t tag;
+};
+
 struct pf_poller {
     int kqueue;
     struct pf_flag wake;
@@ -44,9 +51,11 @@ struct pf_poller {
     pf_mutex *lock;
     uint64_t *tags; /* by handle; under the lock */
     int tag_count;
+    struct watched *children; /* under the lock, in places that they keep */
+    int child_count;
     /* Its worker's own: what has been taken and not been handed out, and the next handle of a report on all. */
     int first, count;
-    int sweep; /* -1: none */
+    int sweep; /* first the handles, then the children; -1: none */
     struct kevent events[BATCH];
 };
 
@@ -68,8 +77,8 @@ static int apply(struct pf_poller *p, struct kevent *k)
     return n > 0 && (result.flags & EV_ERROR) != 0 ? (int)result.data : 0;
 }
 
-int pf_kqueue_change(struct pf_poller *p, int64_t ident, int filter, int flags, unsigned fflags, int64_t data,
-                     uint64_t tag)
+static int kqueue_change(struct pf_poller *p, int64_t ident, int filter, int flags, unsigned fflags, int64_t data,
+                         uint64_t tag)
 {
     struct kevent k;
     change(&k, (int)ident, filter, flags, tag);
@@ -146,6 +155,7 @@ void pf_native_poller_destroy(struct pf_poller *p)
     pf_flag_close(&p->wake);
     pf_mutex_destroy(p->lock);
     free(p->tags);
+    free(p->children);
     free(p);
 }
 
@@ -245,15 +255,22 @@ static int hand_out(struct pf_poller *p, struct pf_ready *out, int max)
     return n;
 }
 
+static uint64_t swept(const struct pf_poller *p, int at)
+{
+    if (at < p->tag_count) return p->tags[at];
+    const struct watched *w = &p->children[at - p->tag_count];
+    return w->child != NULL ? w->tag : WAKE_TAG;
+}
+
 static int report_all(struct pf_poller *p, struct pf_ready *out, int max)
 {
     int n = 0;
     pf_mutex_lock(p->lock);
-    for (; p->sweep < p->tag_count && n < max; p->sweep++) {
-        uint64_t tag = p->tags[p->sweep];
+    for (; p->sweep < p->tag_count + p->child_count && n < max; p->sweep++) {
+        uint64_t tag = swept(p, p->sweep);
         if (tag != WAKE_TAG) out[n++] = (struct pf_ready){.tag = tag, .readable = true, .writable = true};
     }
-    if (p->sweep >= p->tag_count) p->sweep = -1;
+    if (p->sweep >= p->tag_count + p->child_count) p->sweep = -1;
     pf_mutex_unlock(p->lock);
     return n;
 }
@@ -315,9 +332,56 @@ int pf_native_poller_alarm(struct pf_poller *p, int64_t deadline)
     enum { ALARM = 1 };
     int64_t now = pf_native_now(NULL);
     if (deadline == p->alarm_at && deadline > now) return WEFT_OK;
-    (void)pf_kqueue_change(p, ALARM, EVFILT_TIMER, EV_DELETE, 0, 0, WAKE_TAG); /* ENOENT: there is none */
+    (void)kqueue_change(p, ALARM, EVFILT_TIMER, EV_DELETE, 0, 0, WAKE_TAG); /* ENOENT: there is none */
     p->alarm_at = deadline;
     if (deadline == WEFT_FOREVER) return WEFT_OK;
     int64_t us = deadline > now ? (WF_MIN(deadline - now, LONGEST) + 999) / 1000 : 1;
-    return pf_error(pf_kqueue_change(p, ALARM, EVFILT_TIMER, EV_ADD | EV_ONESHOT, NOTE_USECONDS, us, WAKE_TAG));
+    return pf_error(kqueue_change(p, ALARM, EVFILT_TIMER, EV_ADD | EV_ONESHOT, NOTE_USECONDS, us, WAKE_TAG));
+}
+
+/* ---- Children -------------------------------------------------------------------------------------------------- */
+
+/* With the lock: the place of this child; of NULL: a free one, or NULL without memory. */
+static struct watched *place_of(struct pf_poller *p, const struct pf_process *c)
+{
+    for (int i = 0; i < p->child_count; i++) {
+        if (p->children[i].child == c) return &p->children[i];
+    }
+    if (c != NULL) return NULL;
+    int count = WF_MAX(8, 2 * p->child_count);
+    struct watched *more = realloc(p->children, (size_t)count * sizeof *more);
+    if (more == NULL) return NULL;
+    for (int i = p->child_count; i < count; i++) more[i] = (struct watched){0};
+    struct watched *first = &more[p->child_count];
+    p->children = more;
+    p->child_count = count;
+    return first;
+}
+
+int pf_native_process_watch(struct pf_poller *p, struct pf_process *c, uint64_t tag)
+{
+    pf_mutex_lock(p->lock);
+    struct watched *w = place_of(p, NULL);
+    if (w != NULL) *w = (struct watched){c, c->id, tag};
+    pf_mutex_unlock(p->lock);
+    if (w == NULL) return WEFT_ENOMEM;
+    int error = kqueue_change(p, c->id, EVFILT_PROC, EV_ADD | EV_ONESHOT, NOTE_EXIT, 0, tag);
+    /* Some kernels know nothing more of a child that has ended. The number of a child is no other timer's. */
+    if (error == ESRCH) error = kqueue_change(p, c->id, EVFILT_TIMER, EV_ADD | EV_ONESHOT, NOTE_USECONDS, 1, tag);
+    if (error != 0) pf_native_process_unwatch(p, c);
+    return pf_error(error);
+}
+
+void pf_native_process_unwatch(struct pf_poller *p, struct pf_process *c)
+{
+    pf_mutex_lock(p->lock);
+    struct watched *w = place_of(p, c), was = {0};
+    if (w != NULL) {
+        was = *w;
+        *w = (struct watched){0};
+    }
+    pf_mutex_unlock(p->lock);
+    if (w == NULL) return;
+    (void)kqueue_change(p, was.pid, EVFILT_PROC, EV_DELETE, NOTE_EXIT, 0, 0);
+    (void)kqueue_change(p, was.pid, EVFILT_TIMER, EV_DELETE, 0, 0, 0);
 }

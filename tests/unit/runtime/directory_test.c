@@ -175,6 +175,80 @@ START_TEST(a_file_is_watched_until_it_is_gone)
 }
 END_TEST
 
+/* What every system tells: each change is seen before the next one. */
+static void change_step_by_step(void *arg)
+{
+    (void)arg;
+    weft_changes c;
+    weft_change change;
+    char other[160];
+    touch(0);
+    want_int(weft_changes_open(&c, folder_path), 0);
+    touch(1);
+    expect_change(c, WEFT_CHANGE_CREATED, "1");
+    for (int i = 0; i < 2; i++) { /* one that was there, and a new one */
+        int fd = open(file_path(i), O_WRONLY);
+        want_int(write(fd, "x", 1), 1);
+        close(fd);
+        expect_change(c, WEFT_CHANGE_MODIFIED, i == 0 ? "0" : "1");
+    }
+    snprintf(other, sizeof other, "%s", file_path(2));
+    want_int(rename(file_path(1), other), 0);
+    expect_change(c, WEFT_CHANGE_REMOVED, "1");
+    expect_change(c, WEFT_CHANGE_CREATED, "2");
+    want_int(rename(file_path(0), other), 0); /* over one that is there */
+    expect_change(c, WEFT_CHANGE_REMOVED, "0");
+    expect_change(c, WEFT_CHANGE_CREATED, "2");
+    want_int(unlink(other), 0);
+    expect_change(c, WEFT_CHANGE_REMOVED, "2");
+    want_int(mkdir(file_path(3), 0700), 0);
+    expect_change(c, WEFT_CHANGE_CREATED, "3");
+    want_int(rmdir(file_path(3)), 0);
+    expect_change(c, WEFT_CHANGE_REMOVED, "3");
+    want_int(weft_changes_next(c, &change, WEFT_NOW), WEFT_ETIMEDOUT);
+    want_int(weft_changes_close(c), 0);
+}
+
+START_TEST(changes_are_seen_one_by_one)
+{
+    run_alone(change_step_by_step, NULL);
+}
+END_TEST
+
+/* A directory that goes is the end, after what was in it. */
+static void remove_watched(void *arg)
+{
+    (void)arg;
+    weft_changes c;
+    char inside[200], path[160];
+    snprintf(path, sizeof path, "%s", file_path(1));
+    snprintf(inside, sizeof inside, "%s/file", path);
+    want_int(mkdir(path, 0700), 0);
+    want_int(weft_changes_open(&c, path), 0);
+    int fd = open(inside, O_WRONLY | O_CREAT, 0600);
+    close(fd);
+    expect_change(c, WEFT_CHANGE_CREATED, "file");
+    want_int(unlink(inside), 0);
+    expect_change(c, WEFT_CHANGE_REMOVED, "file");
+    want_int(rmdir(path), 0);
+    expect_change(c, WEFT_CHANGE_GONE, "");
+    expect_the_end(c);
+    want_int(weft_changes_close(c), 0);
+}
+
+START_TEST(a_directory_is_watched_until_it_is_gone)
+{
+    run_alone(remove_watched, NULL);
+}
+END_TEST
+
+/* Whether it is the system that writes the list of changes, or weft, which looks when something has changed. */
+#ifdef TEST_KQUEUE
+static const bool looks_by_itself = true;
+#else
+static const bool looks_by_itself = false;
+#endif
+
 /* More than one read's worth: such a read is short of its buffer, because the next record does not fit. */
 enum { BURST = 200 };
 
@@ -206,7 +280,8 @@ static void watch_burst(void *arg)
     want_int(weft_wait_any(&w, 1, weft_after(WEFT_SEC(30))), 0);
     until(t->done);
     for (int i = 0; i < BURST; i++) {
-        want_int(weft_changes_next(c, &change, weft_after(WEFT_SEC(30))), 1);
+        do want_int(weft_changes_next(c, &change, weft_after(WEFT_SEC(30))), 1);
+        while (looks_by_itself && change.kind == WEFT_CHANGE_OVERFLOW); /* more files than it could watch */
         want_int(change.kind, WEFT_CHANGE_CREATED);
         want(strcmp(change.name, strrchr(long_path(i), '/') + 1) == 0);
     }
@@ -364,11 +439,14 @@ int main(void)
     tcase_add_test(t, a_directory_is_listed);
     tcase_add_test(t, listing_says_why_it_fails);
     tcase_add_test(t, a_deadline_loses_no_entry);
-    tcase_add_test(t, changes_in_a_directory_come_in_order);
+    if (!looks_by_itself) tcase_add_test(t, changes_in_a_directory_come_in_order);
+    tcase_add_test(t, changes_are_seen_one_by_one);
+    /* The end of a directory that is held open is no news to inotify, which libkqueue is built on. */
+    if (!THROUGH_LIBKQUEUE) tcase_add_test(t, a_directory_is_watched_until_it_is_gone);
     tcase_add_test(t, a_file_is_watched_until_it_is_gone);
     tcase_add_test(t, a_burst_of_changes_comes_whole);
     tcase_add_test(t, a_file_that_is_moved_away_is_gone_too);
-    tcase_add_test(t, an_overflow_is_said);
+    if (!looks_by_itself) tcase_add_test(t, an_overflow_is_said);
     tcase_add_test(t, a_pipe_is_two_streams);
     tcase_add_test(t, standard_streams_are_not_changed_for_others);
     suite_add_tcase(suite, t);

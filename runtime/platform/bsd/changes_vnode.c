@@ -1,0 +1,430 @@
+/* runtime/platform/bsd/changes_vnode.c -- changes of directories and files, with kqueue's EVFILT_VNODE.
+ *
+ * Design notes.
+ * (1) A kqueue says that a directory has changed and not what in it, and nothing of what is written to its files. So
+ *     a directory is listed again and compared, and each file in it is watched through a descriptor of its own.
+ * (2) Listing may block: one thread for the process, which is there while something is watched, does it all. It
+ *     writes records into a pipe, whose other end is the handle that the runtime reads and closes.
+ * (3) What is to be told is state of the entries, and not a queue: while the pipe is full nothing is lost, later
+ *     changes become one with earlier ones. What came and went between two looks is never told.
+ * (4) Records are as long as what a pipe takes in one piece everywhere, so no read ends within one.
+ * (5) Only the thread closes descriptors and frees watches, after a batch of the kqueue's entries has been gone
+ *     through: none of it can mean something newer. libkqueue does not notice that one is closed, so that is said. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/event.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "native.h"
+
+#ifndef O_EVTONLY /* macOS: the file system it is on can still be unmounted */
+#define O_EVTONLY O_RDONLY
+#endif
+
+enum { BATCH = 64, NAME = 511 };
+
+struct record {
+    unsigned char kind;
+    char name[NAME];
+};
+_Static_assert(sizeof(struct record) == 512 && PF_CHANGES_READ % sizeof(struct record) == 0, "whole ones are read");
+
+struct entry {
+    char *name;
+    dev_t device;
+    ino_t inode;
+    off_t size;
+    struct timespec written;
+    int fd; /* -1: it cannot be watched, or is no file */
+    enum pf_change_kind untold;
+    bool seen; /* by the look under way */
+};
+
+struct watch {
+    struct watch *next;
+    int fd;  /* of what is watched */
+    int out; /* the pipe */
+    bool directory, changed;
+    bool gone;                  /* what is watched is */
+    bool over;                  /* that has been told, or nobody reads any more */
+    bool incomplete;            /* something could not be watched: to be told */
+    enum pf_change_kind untold; /* of a file itself */
+    struct entry *entries;      /* sorted by name */
+    int count, room;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    int kqueue; /* while something is watched; -1 */
+    struct watch *watches;
+    bool runs; /* the thread */
+    pthread_cond_t running;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .kqueue = -1, .running = PTHREAD_COND_INITIALIZER};
+
+static bool change(const struct watch *w, int fd, int filter, int flags, unsigned notes)
+{
+    struct kevent k;
+    int n;
+    EV_SET(&k, (uintptr_t)fd, (short)filter, (unsigned short)flags, notes, 0, (void *)(uintptr_t)w);
+    do n = kevent(all.kqueue, &k, 1, NULL, 0, NULL);
+    while (n < 0 && errno == EINTR);
+    return n >= 0;
+}
+
+static bool attach(const struct watch *w, int fd)
+{
+    return change(w, fd, EVFILT_VNODE, EV_ADD | EV_CLEAR, NOTE_WRITE | NOTE_EXTEND | NOTE_DELETE | NOTE_RENAME);
+}
+
+static void detach(const struct watch *w, int fd, int filter)
+{
+    (void)change(w, fd, filter, EV_DELETE, 0);
+    close(fd);
+}
+
+/* ---- Looking at a directory ------------------------------------------------------------------------------------ */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
+}
+
+static struct timespec written(const struct stat *s)
+{
+#if defined(__APPLE__)
+    return s->st_mtimespec;
+#else
+    return s->st_mtim;
+#endif
+}
+
+/* Watches its contents, if they are a file's. */
+static void watch_entry(struct watch *w, struct entry *e, mode_t mode)
+{
+    e->fd = -1;
+    if (!S_ISREG(mode)) return;
+    int fd = openat(w->fd, e->name, O_EVTONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && attach(w, fd)) {
+        e->fd = fd;
+        return;
+    }
+    if (fd >= 0 || errno == EMFILE || errno == ENFILE) w->incomplete = true;
+    if (fd >= 0) close(fd);
+}
+
+static void describe(struct entry *e, const struct stat *s)
+{
+    e->device = s->st_dev;
+    e->inode = s->st_ino;
+    e->size = s->st_size;
+    e->written = written(s);
+}
+
+static void compare(struct watch *w, struct entry *e, const struct stat *s)
+{
+    struct timespec t = written(s);
+    bool same = e->device == s->st_dev && e->inode == s->st_ino && e->untold != PF_CHANGE_REMOVED;
+    bool touched = e->size != s->st_size || e->written.tv_sec != t.tv_sec || e->written.tv_nsec != t.tv_nsec;
+    e->seen = true;
+    describe(e, s);
+    if (!same) {
+        if (e->fd >= 0) detach(w, e->fd, EVFILT_VNODE);
+        watch_entry(w, e, s->st_mode);
+        e->untold = PF_CHANGE_CREATED;
+    } else if (e->fd < 0 && touched && S_ISREG(s->st_mode) && e->untold == PF_CHANGE_NONE) {
+        e->untold = PF_CHANGE_MODIFIED;
+    }
+}
+
+static bool add_entry(struct watch *w, const char *name, const struct stat *s, bool first)
+{
+    if (w->count == w->room) {
+        int room = WF_MAX(16, 2 * w->room);
+        struct entry *more = realloc(w->entries, (size_t)room * sizeof *more);
+        if (more == NULL) return false;
+        w->entries = more;
+        w->room = room;
+    }
+    struct entry e = {.name = strdup(name), .seen = true};
+    if (e.name == NULL) return false;
+    e.untold = first ? PF_CHANGE_NONE : PF_CHANGE_CREATED;
+    describe(&e, s);
+    watch_entry(w, &e, s->st_mode);
+    w->entries[w->count++] = e;
+    return true;
+}
+
+static void drop_entry(struct watch *w, struct entry *e)
+{
+    if (e->fd >= 0) detach(w, e->fd, EVFILT_VNODE);
+    free(e->name);
+    e->name = NULL;
+}
+
+/* Takes those without a name out. */
+static void compact(struct watch *w)
+{
+    int kept = 0;
+    for (int i = 0; i < w->count; i++) {
+        if (w->entries[i].name != NULL) w->entries[kept++] = w->entries[i];
+    }
+    w->count = kept;
+}
+
+static void note_removed(struct watch *w)
+{
+    for (int i = 0; i < w->count; i++) {
+        struct entry *e = &w->entries[i];
+        bool untold = e->untold == PF_CHANGE_CREATED;
+        if (!e->seen && untold) drop_entry(w, e);
+        else if (!e->seen) e->untold = PF_CHANGE_REMOVED;
+        e->seen = false;
+    }
+    compact(w);
+}
+
+static DIR *list(int directory)
+{
+    int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    if (d == NULL && fd >= 0) close(fd);
+    return d;
+}
+
+/* `first`: what is there is not news. False, and errno: it has not seen all. */
+static bool look(struct watch *w, bool first)
+{
+    const struct dirent *d;
+    struct stat s;
+    int known = w->count;
+    bool whole = true;
+    DIR *dir = list(w->fd);
+    if (dir == NULL) return false;
+    /* A listing is used by one thread at a time. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    while ((d = readdir(dir)) != NULL) {
+        if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0) continue;
+        struct entry key = {.name = (char *)(uintptr_t)d->d_name};
+        struct entry *e = known == 0 ? NULL : bsearch(&key, w->entries, (size_t)known, sizeof key, by_name);
+        if (fstatat(w->fd, d->d_name, &s, AT_SYMLINK_NOFOLLOW) < 0) continue; /* gone again */
+        if (e != NULL) compare(w, e, &s);
+        else if (!add_entry(w, d->d_name, &s, first)) whole = false;
+    }
+    (void)closedir(dir);
+    note_removed(w);
+    if (w->count > 0) qsort(w->entries, (size_t)w->count, sizeof *w->entries, by_name);
+    if (!whole) errno = ENOMEM;
+    return whole;
+}
+
+/* ---- Telling --------------------------------------------------------------------------------------------------- */
+
+/* False: not now, or nobody reads. */
+static bool tell(struct watch *w, enum pf_change_kind kind, const char *name)
+{
+    struct record r = {.kind = (unsigned char)kind};
+    ssize_t n;
+    size_t size = strlen(name);
+    if (size < sizeof r.name) memcpy(r.name, name, size);
+    else r.kind = PF_CHANGE_OVERFLOW;
+    do n = write(w->out, &r, sizeof r);
+    while (n < 0 && errno == EINTR);
+    if (n < 0 && errno != EAGAIN) w->over = true;
+    return n == (ssize_t)sizeof r;
+}
+
+static bool tell_entries(struct watch *w, bool removed)
+{
+    bool room = true;
+    for (int i = 0; i < w->count && room; i++) {
+        struct entry *e = &w->entries[i];
+        if (e->untold == PF_CHANGE_NONE || (e->untold == PF_CHANGE_REMOVED) != removed) continue;
+        room = tell(w, e->untold, e->name);
+        if (!room) break;
+        e->untold = PF_CHANGE_NONE;
+        if (removed) drop_entry(w, e);
+    }
+    if (removed) compact(w);
+    return room;
+}
+
+static void tell_all(struct watch *w)
+{
+    if (!tell_entries(w, true) || !tell_entries(w, false)) return;
+    if (w->untold != PF_CHANGE_NONE && !tell(w, w->untold, "")) return;
+    w->untold = PF_CHANGE_NONE;
+    if (w->incomplete && !tell(w, PF_CHANGE_OVERFLOW, "")) return;
+    w->incomplete = false;
+    if (w->gone && tell(w, PF_CHANGE_GONE, "")) w->over = true;
+}
+
+/* ---- The thread ------------------------------------------------------------------------------------------------ */
+
+static void note(struct watch *w, const struct kevent *k)
+{
+    bool contents = (k->fflags & (NOTE_WRITE | NOTE_EXTEND)) != 0;
+    if (k->filter != EVFILT_VNODE) {
+        struct pollfd reader = {.fd = w->out, .events = POLLOUT};
+        bool broken = poll(&reader, 1, 0) == 1 && (reader.revents & (POLLERR | POLLHUP)) != 0;
+        if (broken || (k->flags & EV_EOF) != 0) w->over = true;
+    } else if ((int)k->ident == w->fd) {
+        if ((k->fflags & (NOTE_DELETE | NOTE_RENAME)) != 0) w->gone = true;
+        if (contents && w->directory) w->changed = true;
+        else if (contents) w->untold = PF_CHANGE_MODIFIED;
+    } else if (contents) {
+        for (int i = 0; i < w->count; i++) {
+            struct entry *e = &w->entries[i];
+            if (e->fd == (int)k->ident && e->untold == PF_CHANGE_NONE) e->untold = PF_CHANGE_MODIFIED;
+        }
+    }
+}
+
+static void free_watch(struct watch *w)
+{
+    for (int i = 0; i < w->count; i++) drop_entry(w, &w->entries[i]);
+    free(w->entries);
+    detach(w, w->fd, EVFILT_VNODE);
+    detach(w, w->out, EVFILT_WRITE);
+    free(w);
+}
+
+static void go_through(const struct kevent *events, int count)
+{
+    for (struct watch *w = all.watches; w != NULL; w = w->next) {
+        for (int i = 0; i < count; i++) {
+            if (events[i].udata == w) note(w, &events[i]);
+        }
+    }
+    for (struct watch **at = &all.watches, *w; (w = *at) != NULL;) {
+        if (w->changed && !w->over && !look(w, false)) w->incomplete = !w->gone;
+        w->changed = false;
+        if (!w->over) tell_all(w);
+        if (w->over) {
+            *at = w->next;
+            free_watch(w);
+        } else {
+            at = &w->next;
+        }
+    }
+}
+
+static void changes_main(void *arg)
+{
+    struct kevent events[BATCH];
+    int kq = (int)(intptr_t)arg;
+    pthread_mutex_lock(&all.lock);
+    all.runs = true;
+    pthread_cond_signal(&all.running);
+    pthread_mutex_unlock(&all.lock);
+    for (bool watched = true; watched;) {
+        int n = kevent(kq, NULL, 0, events, BATCH, NULL);
+        WF_ASSERT(n >= 0 || errno == EINTR);
+        pthread_mutex_lock(&all.lock);
+        go_through(events, WF_MAX(n, 0));
+        watched = all.watches != NULL;
+        if (!watched) {
+            close(kq);
+            all.kqueue = -1;
+        }
+        pthread_mutex_unlock(&all.lock);
+    }
+}
+
+/* With the lock, which is let go of until it runs. */
+static int start_thread(void)
+{
+    pf_thread *thread;
+    all.runs = false;
+    int rc = pf_thread_start(&thread, "weft-changes", changes_main, (void *)(intptr_t)all.kqueue);
+    if (rc < 0) return rc;
+    while (!all.runs) pthread_cond_wait(&all.running, &all.lock);
+    pf_thread_detach(thread);
+    return WEFT_OK;
+}
+
+/* With the lock. */
+static int begin(struct watch *w)
+{
+    bool first = all.kqueue < 0;
+    int rc = WEFT_OK;
+    if (first && (all.kqueue = kqueue()) >= 0) (void)fcntl(all.kqueue, F_SETFD, FD_CLOEXEC);
+    if (all.kqueue < 0 || !attach(w, w->fd) || !change(w, w->out, EVFILT_WRITE, EV_ADD | EV_CLEAR, 0) ||
+        (w->directory && !look(w, true)))
+        rc = errno == ENOSPC ? WEFT_EFULL : pf_file_error(errno);
+    if (rc == WEFT_OK) {
+        w->next = all.watches;
+        all.watches = w;
+        if (first) rc = start_thread();
+        if (rc < 0) all.watches = w->next;
+    }
+    if (rc == WEFT_OK) return WEFT_OK;
+    free_watch(w);
+    if (first && all.kqueue >= 0) {
+        close(all.kqueue);
+        all.kqueue = -1;
+    }
+    return rc;
+}
+
+static int open_watch(struct watch **out, const char *path)
+{
+    struct stat s;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return pf_file_error(errno);
+    struct watch *w = calloc(1, sizeof *w);
+    if (w == NULL || fstat(fd, &s) < 0) {
+        int rc = w == NULL ? WEFT_ENOMEM : pf_file_error(errno);
+        free(w);
+        close(fd);
+        return rc;
+    }
+    w->fd = fd;
+    w->directory = S_ISDIR(s.st_mode);
+    *out = w;
+    return WEFT_OK;
+}
+
+int pf_changes_open(pf_handle *out, const char *path)
+{
+    struct watch *w = NULL;
+    pf_handle reading, writing;
+    int rc = open_watch(&w, path);
+    if (rc < 0) return rc;
+    if ((rc = pf_pipe(&reading, &writing, true, true)) < 0) {
+        close(w->fd);
+        free(w);
+        return rc;
+    }
+    w->out = (int)writing;
+    pthread_mutex_lock(&all.lock);
+    rc = begin(w);
+    pthread_mutex_unlock(&all.lock);
+    if (rc < 0) close((int)reading);
+    else *out = reading;
+    return rc;
+}
+
+int64_t pf_changes_parse(const void *data, size_t size, struct pf_change *out)
+{
+    struct record r;
+    if (size < sizeof r) return WEFT_EFORMAT;
+    memcpy(&r, data, sizeof r);
+    if (r.kind > PF_CHANGE_END || r.name[NAME - 1] != '\0') return WEFT_EFORMAT;
+    out->kind = (enum pf_change_kind)r.kind;
+    memcpy(out->name, r.name, sizeof r.name);
+    return sizeof r;
+}
+
+size_t pf_changes_end(void *out)
+{
+    static const struct record end = {.kind = PF_CHANGE_END};
+    memcpy(out, &end, sizeof end);
+    return sizeof end;
+}
