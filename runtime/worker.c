@@ -384,4 +384,5 @@ void wf_workers_finish(struct wf_workers *set)
     }
     wf_depot_destroy(set->depot);
     set->depot = NULL;
+    pf_standard_drain();
 }

@@ -357,6 +357,9 @@ int pf_pipe(pf_handle *reading, pf_handle *writing, bool reading_is_ours, bool w
 /* 0, 1, 2: this process's standard input, output, error, as a handle of our own, without changing what others who
  * have the same terminal or pipe open see, where the system allows that. WEFT_ECLOSED: there is none. */
 int pf_standard(pf_handle *out, int which);
+/* Where a thread stands between such a handle and the stream: waits a while until what was written to those that are
+ * closed is out. */
+void pf_standard_drain(void);
 /* Another handle of the same thing, not inherited. WEFT_ECLOSED: it is no open handle. */
 int pf_duplicate(pf_handle h, pf_handle *out);
 

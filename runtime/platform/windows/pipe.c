@@ -82,9 +82,3 @@ int pf_duplicate(pf_handle h, pf_handle *out)
     *out = (pf_handle)copy;
     return WEFT_OK;
 }
-
-int pf_standard(pf_handle *out, int which)
-{
-    (void)out, (void)which;
-    return WEFT_ENOTSUP; /* consoles, files and pipes of others: nothing that the poller knows */
-}

@@ -162,7 +162,9 @@ int pf_shutdown(pf_handle h)
 
 void pf_close(pf_handle h)
 {
-    if (h == PF_NO_HANDLE || closesocket((SOCKET)h) == 0) return;
+    if (h == PF_NO_HANDLE) return;
+    pf_standard_closes(h);
+    if (closesocket((SOCKET)h) == 0) return;
     /* A copy of a handle that others have made; or sockets were never used. */
     if (WSAGetLastError() == WSAENOTSOCK || WSAGetLastError() == WSANOTINITIALISED) (void)CloseHandle((HANDLE)h);
 }

@@ -44,6 +44,9 @@ static inline bool pf_is_open(pf_handle h)
     return h != PF_NO_HANDLE && GetHandleInformation((HANDLE)h, &flags);
 }
 
+/* Before it is closed, in case it is a standard stream's. */
+void pf_standard_closes(pf_handle h);
+
 /* Non-blocking, and not inherited by children. */
 void pf_make_ours(SOCKET s);
 

@@ -1,6 +1,7 @@
 /* tests/unit/runtime/windows_test.c -- pipes, child processes and listings on Windows, where no shell is at hand: a
  * child is this program in another role, the first of its arguments. What a child prints is read here. */
 #include <direct.h>
+#include <fcntl.h>
 #include <io.h>
 #include <signal.h>
 #include <windows.h>
@@ -8,7 +9,6 @@
 #include "folder.h"
 #include "harness.h"
 
-#include <weft/changes.h>
 #include <weft/dir.h>
 #include <weft/pipe.h>
 #include <weft/process.h>
@@ -19,6 +19,28 @@ static const weft_process_stdio PIPE = {WEFT_STDIO_PIPE, 0}, NOTHING = {WEFT_STD
 #define SELF(...) ((const char *const[]){self_path, __VA_ARGS__, NULL})
 
 /* ---- The child ------------------------------------------------------------------------------------------------- */
+
+enum { MUCH = 300000 };
+
+/* Lines, and much at the end, which nothing waits for in here. */
+static void copy_by_streams(void *arg)
+{
+    (void)arg;
+    weft_stream in, out, err;
+    char line[256];
+    int64_t n;
+    want_int(weft_stdin(&in), 0);
+    want_int(weft_stdout(&out), 0);
+    want_int(weft_stderr(&err), 0);
+    want_int(weft_write(err, "to stderr", 9, WEFT_FOREVER), 9);
+    while ((n = weft_read_until(in, line, sizeof line, '\n', WEFT_FOREVER)) > 0)
+        want_int(weft_write(out, line, (size_t)n, WEFT_FOREVER), n);
+    char *much = malloc(MUCH);
+    want(n == 0 && much != NULL);
+    memset(much, 'x', MUCH);
+    want_int(weft_write(out, much, MUCH, WEFT_FOREVER), MUCH);
+    free(much);
+}
 
 static int role(int argc, char **argv)
 {
@@ -39,6 +61,10 @@ static int role(int argc, char **argv)
         const char *value = getenv("WEFT_NAME"), *other = getenv("WEFT_OTHER");
         printf("%s %s %s", value, other == NULL ? "none" : other, _getcwd(line, sizeof line));
         return 0;
+    }
+    if (strcmp(argv[1], "streams") == 0) {
+        run_alone(copy_by_streams, NULL);
+        return 4;
     }
     if (strcmp(argv[1], "wait") == 0) Sleep(INFINITE);
     if (strcmp(argv[1], "fault") == 0) ExitProcess((UINT)EXCEPTION_ACCESS_VIOLATION); /* without a debugger */
@@ -236,12 +262,56 @@ static void use_pipe(void *arg)
     want_int(weft_close(out), 0);
     want_text(in, "hello");
     want_int(weft_close(in), 0);
-    want_int(weft_stdin(&in), WEFT_ENOTSUP);
 }
 
 START_TEST(a_pipe_is_two_streams)
 {
     run_alone(use_pipe, NULL);
+}
+END_TEST
+
+static void use_standard_streams(void *arg)
+{
+    (void)arg;
+    char line[8];
+    weft_process p = start(&(weft_process_options){.argv = SELF("streams"), .in = PIPE, .out = PIPE, .err = PIPE});
+    want_int(weft_write(weft_process_in(p), "first\n", 6, WEFT_FOREVER), 6);
+    want_int(weft_read_exact(weft_process_out(p), line, 6, WEFT_FOREVER), 6); /* while its input is open */
+    want(memcmp(line, "first\n", 6) == 0);
+    want_int(weft_close(weft_process_in(p)), 0);
+    char *much = malloc(MUCH + 1);
+    want(much != NULL);
+    want_int(weft_read_exact(weft_process_out(p), much, MUCH + 1, WEFT_FOREVER), MUCH);
+    free(much);
+    want_text(weft_process_err(p), "to stderr");
+    want_int(wait_for(p).code, 4);
+}
+
+/* The child's input and output are files. */
+static void use_standard_files(void *arg)
+{
+    (void)arg;
+    char got[16];
+    write_file(1, "a\nb\n");
+    write_file(2, "");
+    intptr_t from = _get_osfhandle(_open(file_path(1), _O_RDONLY | _O_BINARY));
+    intptr_t to = _get_osfhandle(_open(file_path(2), _O_WRONLY | _O_BINARY));
+    want(from != -1 && to != -1);
+    weft_process p = start(&(weft_process_options){
+        .argv = SELF("streams"), .in = {WEFT_STDIO_FD, (int)from}, .out = {WEFT_STDIO_FD, (int)to}, .err = NOTHING});
+    want_int(wait_for(p).code, 4);
+    FILE *f = fopen(file_path(2), "rb");
+    want(f != NULL && fread(got, 1, 5, f) == 5 && memcmp(got, "a\nb\nx", 5) == 0);
+    want_int(fseek(f, 0, SEEK_END), 0);
+    want_int(ftell(f), MUCH + 4);
+    want_int(fclose(f), 0);
+    want(CloseHandle((HANDLE)from) && CloseHandle((HANDLE)to));
+}
+
+START_TEST(standard_streams_are_streams)
+{
+    run_alone(use_standard_streams, NULL);
+    run_alone(use_standard_files, NULL);
 }
 END_TEST
 
@@ -289,6 +359,7 @@ int main(int argc, char **argv)
     tcase_add_test(t, many_children_at_a_time);
     tcase_add_test(t, starting_says_why_it_fails);
     tcase_add_test(t, a_pipe_is_two_streams);
+    tcase_add_test(t, standard_streams_are_streams);
     tcase_add_test(t, a_directory_is_listed);
     suite_add_tcase(suite, t);
     return run_suite_unforked(suite);
