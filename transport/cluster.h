@@ -71,6 +71,7 @@ struct wf_partition {
     uint32_t quorum;
     bool ends;                   /* the node, when it is in a minority for good */
     bool few;                    /* it is in a minority */
+    bool was_many;               /* it has ever been in none: a cluster that is not whole yet does not end */
     char text[64];               /* under wf_transport.lock: then "in a minority: 2 of 5 nodes are there", else "" */
     uint32_t there;              /* of them, at the last look */
     int64_t quiet_since;         /* nobody of `base` has been suspect or doubted, and we are many */

@@ -114,6 +114,7 @@ bool wf_partition_look(struct wf_partition *p, const struct wf_swim *s, int64_t 
 {
     bool few = is_few(p, s, true, &p->there), changed = few != p->few;
     p->few = few;
+    p->was_many = p->was_many || !few;
     if (changed && few) p->quiet_since = now;
     *again = p->policy == WEFT_PARTITION_MAJORITY ? shrink(p, s, now) : WEFT_FOREVER;
     return changed;
@@ -164,7 +165,7 @@ int64_t wf_partition_tick(struct wf_cluster *c, int64_t now)
     bool changed = wf_partition_look(p, c->swim, now, &again);
     if (changed || p->there != before) note(c);
     if (changed) tell(c);
-    if (p->few && p->ends && c->ever_up && wf_partition_is_final(p, c->swim)) end_node(c);
+    if (p->few && p->ends && p->was_many && wf_partition_is_final(p, c->swim)) end_node(c);
     return again;
 }
 

@@ -58,8 +58,8 @@ typedef struct {
     size_t meta_count;
     weft_partition partition; /* what it does when it reaches only a part of the cluster; default: nothing */
     uint32_t quorum;          /* of WEFT_PARTITION_QUORUM: how many nodes there have to be, itself among them */
-    /* weft_main and `weft run` also end when their node is in a minority, suspects counted as there; others go on,
-     * and refuse some calls. */
+    /* weft_main and `weft run` also end when their node gets into a minority, suspects counted as there; others go
+     * on, and refuse some calls. So does one that has been in a minority since its start. */
     bool partition_ends;
     /* An actor that has waited in weft_recv* or weft_sleep for this long (at most twice as long) is parked: what its
      * stack holds is put aside and the stack's memory given back, until it next runs. Not if its deadline is nearer

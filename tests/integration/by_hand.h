@@ -13,7 +13,7 @@ __attribute__((unused)) static int connect_to(const char *url)
 {
     int fd = loopback_connect(loopback_port(url));
     ck_assert_int_ge(fd, 0);
-    socket_patience(fd, 20);
+    socket_patience(fd, 100);
     return fd;
 }
 

@@ -43,8 +43,10 @@ static void obey(char label, weft_msg *m, const char *text)
     weft_pid p;
     if (weft_tag(m) == PING && weft_wants_reply(m)) weft_reply(m, PING, answer, 2);
     else if (weft_tag(m) == PING) say("%c pinged by %.1s", label, text);
-    else if (weft_name_lost_read(m, &lost) == 0) say("%c lost %s", label, lost.name);
-    else if (weft_down_read(m, &down) == 0) say("%c down, boss %d", label, weft_whereis("boss", &p));
+    else if (weft_name_lost_read(m, &lost) == 0) {
+        bool holds = weft_whereis(lost.name, &p) == 0 && weft_pid_equal(p, lost.winner);
+        say("%c lost %s to %s", label, lost.name, holds ? "its holder" : "somebody else");
+    } else if (weft_down_read(m, &down) == 0) say("%c down, boss %d", label, weft_whereis("boss", &p));
     else do_order(label, weft_tag(m), text);
 }
 
@@ -191,7 +193,7 @@ START_TEST(one_of_two_keeps_the_name_when_a_partition_heals)
         snprintf(line, sizeof line, "%c register boss 0", 'a' + second);
         HEAR(line);
         net_cut(0, 2, false), net_cut(1, 2, false);
-        snprintf(line, sizeof line, "%c lost boss", 'a' + second); /* the younger one */
+        snprintf(line, sizeof line, "%c lost boss to its holder", 'a' + second); /* the younger one */
         HEAR(line);
         ck_assert_int_ge(heard("nodeb up nodec", 2), 2);
         ck_assert_int_ge(heard("nodec up nodeb", 2), 2);

@@ -5,10 +5,11 @@ A busy machine may make a node a suspect for a moment, so news that a test is no
 """
 import os
 import signal
+import subprocess
 import unittest
 
-from harness import eventually
-from members import Members, news_of
+from harness import PATIENCE, eventually
+from members import WEFT, Members, news_of
 
 
 class Membership(unittest.TestCase):
@@ -89,6 +90,26 @@ class Membership(unittest.TestCase):
         a.process.kill()
         b.log("node b ends: it is in a minority: 1 of 2 nodes are there")
         b.end(code=1)
+
+    def test_who_has_never_been_in_a_majority_waits_for_the_others(self):
+        """In a minority, and to end then, it does not; but nobody starts actors there."""
+        self.cluster.env.update(WEFT_PARTITION="2", WEFT_MINORITY="end", WEFT_SUSPICION="1000")
+
+        def spawn(of):
+            words = WEFT, "spawn", "test.idle", "--text", "", "--node", of
+            return subprocess.run(words, env=self.cluster.env, text=True,
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False)
+        a = self.cluster.start("a")
+        eventually("it is in a minority", lambda: self.cluster.order("a", "minority -") == 1)
+        refused = spawn("a")
+        self.assertEqual(refused.returncode, 1, refused.stderr)
+        self.assertIn("in a minority", refused.stderr)
+        b = self.cluster.start("b", "a")
+        for of, other in "ab", "ba":
+            self.becomes(of, other, "up")
+            eventually("it is in none", lambda node=of: self.cluster.order(node, "minority -") == 0)
+        eventually("actors are started there", lambda: spawn("a").returncode == 0)
+        a.stop(), b.process.kill()
 
     def test_metadata_reaches_all(self):
         self.cluster.start("a", WEFT_META="zone=east,role=db")

@@ -223,6 +223,24 @@ START_TEST(copies_are_bounded_and_an_old_message_does_not_stay)
 }
 END_TEST
 
+/* However many messages may be kept; those of before may come back. */
+START_TEST(so_many_clearings_are_remembered)
+{
+    enum { REMEMBERED = 16384 };
+    char topic[16];
+    wf_retained_init(&table, 2 * REMEMBERED, 10000);
+    for (int i = 0; i <= REMEMBERED; i++) {
+        snprintf(topic, sizeof topic, "t.%d", i);
+        ck_assert_int_eq(put(topic, "", 1, 5), 1);
+    }
+    ck_assert_uint_eq(table.cleared_count, REMEMBERED);
+    ck_assert_int_eq(put("t.1", "old", 1, 4), 0);
+    ck_assert_int_eq(put("t.0", "old", 1, 4), 1);
+    ck_assert(is_kept("t.0", "old"));
+    wf_retained_finish(&table);
+}
+END_TEST
+
 /* ---- Races: each reader subscribes and unsubscribes while publishers go on ------------------------------------- */
 
 static void racing_publisher(const void *arg, size_t size)
@@ -301,4 +319,4 @@ END_TEST
 TEST_MAIN("topic_retained", a_new_subscriber_gets_the_last_message_of_each_topic,
           what_is_retained_is_bounded_by_count_and_bytes, the_later_stamp_holds_in_any_order,
           a_stamp_is_later_than_all_that_was_seen, copies_are_bounded_and_an_old_message_does_not_stay,
-          nothing_is_lost_and_nothing_comes_twice_in_any_race)
+          so_many_clearings_are_remembered, nothing_is_lost_and_nothing_comes_twice_in_any_race)
