@@ -76,13 +76,15 @@ static inline int64_t page_table_bytes(void)
 
 static uint32_t first_mailbox_max; /* of the first actor; 0: the default */
 
-/* Runs `body` as the first actor of a node with that many workers, pinned to the first, until no actor is left.
+/* Runs `body` as the first actor of a node with that many workers, pinned to the first, until no actor is left. No
+ * workers: the node is embedded, in this thread.
  * `park_after`: as in weft_node_options. */
 static inline void run_parking_node(int workers, int64_t park_after, weft_actor *body, const void *arg, size_t size)
 {
     weft_node *node;
     /* However slow the machine: who waits for room waits. */
-    weft_node_options options = {.workers = workers, .park_after = park_after, .send_timeout = WEFT_FOREVER};
+    weft_node_options options = {
+        .workers = workers, .embedded = workers == 0, .park_after = park_after, .send_timeout = WEFT_FOREVER};
     weft_spawn_options first = {.kind = "bench", .worker = 1, .mailbox_max = first_mailbox_max};
     must(weft_node_start(&node, &options), "node");
     must(weft_node_spawn(node, NULL, body, arg, size, &first), "first actor");

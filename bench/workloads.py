@@ -9,7 +9,7 @@ import collections
 LOCAL = ("erlang", "go", "boost-fiber", "caf")
 NO_FIBER = ("erlang", "go", "caf")
 REMOTE = ("erlang", "nng", "go", "libuv", "epoll")
-FLOOR = {"remote": ("epoll", "go", "libuv"), "timers": ("libuv",)}
+FLOOR = {"remote": ("epoll", "go", "libuv"), "timers": ("libuv",), "lateness": ("libuv",)}
 
 # setting: "" as the machine is; "pinned": all processes on one core; "awake": a thread of the lowest class keeps each
 # core from being halted, since waking a halted core of a virtual machine costs tens of microseconds.
@@ -114,6 +114,9 @@ WORKLOADS = [
            rate("remote one way, 1 KiB", 1.8e6)),
     # The same clients for both servers, each on one thread; what counts is requests for a second of processor time.
     Workload("bench_echo", [], numbers("1000 64 1000000", "1000 64 200000", "10 64 200"), ("libuv",)),
+    Workload("bench_echo", [], numbers("1000 64 1000000 embedded", "1000 64 200000 embedded", "10 64 200 embedded"),
+             ("libuv",)),
+    Workload("bench_lateness", [], numbers("1000 100 50", "1000 100 10", "10 2 3"), ("libuv",)),
     remote("publish", "1 500000", "1 200000", "1 500", ("redis",),
            rate("cluster publish, 1 remote subscriber", 10e6, "deliveries_per_s")),
     remote("publish", "50 100000", "50 20000", "5 200", ("redis",),

@@ -98,7 +98,7 @@ static void side_ready(struct wf_fd_side *side)
     wf_waiters_wake(&side->waiters);
 }
 
-void wf_fd_ready(struct wf_worker *w, const struct pf_ready *r)
+static void take_entry(struct wf_worker *w, const struct pf_ready *r)
 {
     if (WF_UNLIKELY(r->done)) {
         wf_file_done(w, r->tag);
@@ -113,4 +113,32 @@ void wf_fd_ready(struct wf_worker *w, const struct pf_ready *r)
     }
     if (r->readable) side_ready(&f->side[0]);
     if (r->writable) side_ready(&f->side[1]);
+}
+
+/* What entries lead to has left the cache since it was needed last: record, waiter (on its task's stack), task, and
+ * the identity that the recorder notes. Each step is asked for, for all of them, before the next one follows it: with
+ * 1,000 connections an echo takes 0.6 us of the server's own time instead of 1.6 (docs/performance.md). */
+static void fetch_ahead(struct wf_worker *w, const struct pf_ready *entries, int count)
+{
+    const ptrdiff_t id_at = w->set->hooks->task_id_at;
+    const struct wf_link *heads[WF_POLL_BATCH]; /* of the waiters; NULL: it is no record's */
+    for (int i = 0; i < count; i++) {
+        const struct wf_fd *f = entries[i].done ? NULL : wf_slab_at(&w->fds, wf_id_slot(entries[i].tag));
+        heads[i] = f == NULL ? NULL : &f->side[!entries[i].readable].waiters.head;
+        __builtin_prefetch(f);
+    }
+    for (int i = 0; i < count; i++)
+        if (heads[i] != NULL) __builtin_prefetch(heads[i]->next);
+    for (int i = 0; i < count; i++) {
+        if (heads[i] == NULL || heads[i]->next == heads[i]) continue;
+        const struct wf_task *t = WF_CONTAINER(heads[i]->next, const struct wf_waiter, on_source)->task;
+        __builtin_prefetch(t, 1);
+        __builtin_prefetch((const char *)t + id_at);
+    }
+}
+
+void wf_fds_ready(struct wf_worker *w, const struct pf_ready *entries, int count)
+{
+    if (count > 1) fetch_ahead(w, entries, count);
+    for (int i = 0; i < count; i++) take_entry(w, &entries[i]);
 }

@@ -109,7 +109,7 @@ static void poll_until(struct wf_worker *w, int64_t deadline)
     struct pf_ready ready[WF_POLL_BATCH];
     struct pf_env *env = w->set->env;
     int n = env->poller_wait(w->poller, ready, WF_POLL_BATCH, deadline);
-    for (int i = 0; i < n; i++) wf_fd_ready(w, &ready[i]);
+    wf_fds_ready(w, ready, n);
 }
 
 /* Whether looking is worth it: if posts came that soon lately. Two workers that talk to each other and both sleep

@@ -365,7 +365,7 @@ __attribute__((noreturn)) void wf_task_exit(void);
 void wf_task_close_owned(struct wf_task *t);
 
 /* runtime/fd.c: what the poller found, and the slabs of everything one can wait on. */
-void wf_fd_ready(struct wf_worker *w, const struct pf_ready *r);
+void wf_fds_ready(struct wf_worker *w, const struct pf_ready *entries, int count);
 int wf_sources_init(struct wf_worker *w);
 void wf_sources_finish(struct wf_worker *w);
 

@@ -27,6 +27,7 @@ struct load {
     int connections;
     size_t size;
     long requests;
+    const char *how; /* the server's word for the way it serves, which is shown; NULL: none */
     pid_t process;
     int port_pipe[2], done_pipe[2];
     double cpu_s;
@@ -101,10 +102,11 @@ static void load_run(const struct load *l, const struct sockaddr_in *server)
     free(all);
 }
 
-/* argv: CONNECTIONS SIZE REQUESTS. Before there are threads. */
+/* argv: CONNECTIONS SIZE REQUESTS [HOW]. Before there are threads. */
 static void load_begin(struct load *l, char **argv)
 {
-    *l = (struct load){.connections = atoi(argv[0]), .size = (size_t)atol(argv[1]), .requests = atol(argv[2])};
+    *l = (struct load){
+        .connections = atoi(argv[0]), .size = (size_t)atol(argv[1]), .requests = atol(argv[2]), .how = argv[3]};
     load_must(l->connections > 0 && l->size > 0 && l->size <= LOAD_SIZE_MAX && l->requests >= l->connections,
               "CONNECTIONS SIZE REQUESTS");
     struct rlimit files;
@@ -135,7 +137,8 @@ static void load_end(struct load *l, const char *who)
     char params[64];
     load_must(read(l->done_pipe[0], &took, sizeof took) == sizeof took, "result");
     load_must(waitpid(l->process, &status, 0) == l->process && status == 0, "clients");
-    snprintf(params, sizeof params, "connections=%d,size=%zu,n=%ld", l->connections, l->size, l->requests);
+    snprintf(params, sizeof params, "%s%sconnections=%d,size=%zu,n=%ld", l->how == NULL ? "" : l->how,
+             l->how == NULL ? "" : ",", l->connections, l->size, l->requests);
     printf("echo %s %s cpu_requests_per_s %.1f\n", who, params, (double)l->requests / cpu);
     printf("echo %s %s requests_per_s %.1f\n", who, params, (double)l->requests / took);
 }

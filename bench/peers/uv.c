@@ -1,6 +1,7 @@
 /* bench/peers/uv.c -- libuv's loop: the round trip of two processes, and timers. No actors: a floor.
  *
- *     uv rtt SIZE N | timers THREADS TIMERS BASE_MS | echo CONNECTIONS SIZE REQUESTS
+ *     uv rtt SIZE N | timers THREADS TIMERS BASE_MS | echo CONNECTIONS SIZE REQUESTS [embedded] |
+ *        lateness TIMERS PERIOD_MS ROUNDS
  *
  * Timers: a loop a thread, each with its share. libuv counts in milliseconds of its loop's clock, so a timer may come
  * up to one early; that counts as no lateness. */
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "late.h"
 #include "load.h"
 
 enum { BUFFER = 64 * 1024, WARM = 1000, BINS = 300000, BIN_US = 10, THREADS = 64 };
@@ -233,6 +235,44 @@ static int timers(void)
     return 0;
 }
 
+/* ---- lateness -------------------------------------------------------------------------------------------------- */
+
+struct periodic {
+    uv_timer_t timer;
+    uint64_t due;
+    long round;
+};
+static struct late late;
+
+static void ticked(uv_timer_t *t)
+{
+    struct periodic *p = t->data;
+    late_add(&late, (int64_t)(uv_hrtime() - p->due));
+    p->due += (uint64_t)late.period_ms * 1000000;
+    if (++p->round == late.rounds) uv_close((uv_handle_t *)t, NULL);
+}
+
+static int lateness(char **argv)
+{
+    uv_loop_t *loop = uv_default_loop();
+    late_begin(&late, argv);
+    struct periodic *all = calloc((size_t)late.timers, sizeof *all);
+    if (all == NULL) must(UV_ENOMEM, "calloc");
+    uv_update_time(loop);
+    uint64_t start = uv_hrtime();
+    for (long i = 0; i < late.timers; i++) {
+        uint64_t first = (uint64_t)late_first_ms(&late, i);
+        must(uv_timer_init(loop, &all[i].timer), "timer");
+        all[i].timer.data = &all[i];
+        all[i].due = start + first * 1000000;
+        must(uv_timer_start(&all[i].timer, ticked, first, (uint64_t)late.period_ms), "timer");
+    }
+    uv_run(loop, UV_RUN_DEFAULT);
+    late_end(&late, "libuv");
+    free(all);
+    return 0;
+}
+
 /* ---- echo ------------------------------------------------------------------------------------------------------ */
 
 static struct load load;
@@ -285,7 +325,8 @@ static int echo(char **argv)
 
 int main(int argc, char **argv)
 {
-    if (argc == 5 && strcmp(argv[1], "echo") == 0) return echo(argv + 2);
+    if ((argc == 5 || argc == 6) && strcmp(argv[1], "echo") == 0) return echo(argv + 2);
+    if (argc == 5 && strcmp(argv[1], "lateness") == 0) return lateness(argv + 2);
     if (argc == 4 && strcmp(argv[1], "rtt") == 0 && atol(argv[2]) > 0 && atol(argv[2]) <= BUFFER &&
         atol(argv[3]) > 0) {
         size = (size_t)atol(argv[2]), count = atol(argv[3]);
@@ -295,7 +336,9 @@ int main(int argc, char **argv)
         threads = atol(argv[2]), count = atol(argv[3]), base = atol(argv[4]);
         if (threads > 0 && threads <= THREADS && count > 0 && base >= 0) return timers();
     }
-    fprintf(stderr, "usage: %s rtt SIZE N | timers THREADS TIMERS BASE_MS | echo CONNECTIONS SIZE REQUESTS\n",
+    fprintf(stderr,
+            "usage: %s rtt SIZE N | timers THREADS TIMERS BASE_MS | echo CONNECTIONS SIZE REQUESTS [embedded] |\n"
+            "       lateness TIMERS PERIOD_MS ROUNDS\n",
             argv[0]);
     return 2;
 }

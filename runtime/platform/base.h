@@ -44,7 +44,8 @@ enum {
     WF_DUE_RUN = 4,              /* tasks that are due run in a row before a fresh one */
     WF_FRESH_RUN = 1024,         /* fresh tasks that begin before the oldest one joins those that wait their turn */
     WF_TASK_BUDGET = 256,        /* operations of one task per turn before it yields */
-    WF_POLL_BATCH = 256,         /* readiness entries taken per poll */
+    WF_POLL_BATCH = 64,          /* readiness entries taken per poll; with more, what is fetched for the last of */
+                                 /* them drives out what the first need */
     WF_POLL_GAP = 20 * 1000,     /* ns a busy worker goes without looking at the poller */
     WF_LOOK = 40 * 1000,         /* ns an idle worker looks at its inbox before it sleeps, if that has paid lately */
     WF_LOOK_TRIAL = 8 * WF_LOOK, /* ns; if it is idle no longer than that at a time it tries whether it would pay, */
