@@ -70,7 +70,7 @@ int weft_udp_address(weft_udp u, weft_address *out)
     return rc;
 }
 
-static int change_group(weft_udp u, const weft_address *group, const char *interface, bool join)
+static int change_group(weft_udp u, const weft_address *group, const char *interface_name, bool join)
 {
     struct wf_socket *s;
     struct pf_address at;
@@ -78,19 +78,19 @@ static int change_group(weft_udp u, const weft_address *group, const char *inter
     int rc = enter(u, &s);
     if (rc < 0) return rc;
     memcpy(&at, group, sizeof at);
-    rc = pf_udp_group(s->handle, &at, interface, join);
+    rc = pf_udp_group(s->handle, &at, interface_name, join);
     wf_socket_leave(s);
     return rc;
 }
 
-int weft_udp_join(weft_udp u, const weft_address *group, const char *interface)
+int weft_udp_join(weft_udp u, const weft_address *group, const char *interface_name)
 {
-    return change_group(u, group, interface, true);
+    return change_group(u, group, interface_name, true);
 }
 
-int weft_udp_leave(weft_udp u, const weft_address *group, const char *interface)
+int weft_udp_leave(weft_udp u, const weft_address *group, const char *interface_name)
 {
-    return change_group(u, group, interface, false);
+    return change_group(u, group, interface_name, false);
 }
 
 /* ---- Datagrams ------------------------------------------------------------------------------------------------- */

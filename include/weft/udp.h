@@ -29,10 +29,10 @@ typedef struct {
 WEFT_API int weft_udp_open(weft_udp *out, const char *address, const weft_udp_options *options /* NULL: defaults */);
 /* [A] The address it is bound to, port filled in. */
 WEFT_API int weft_udp_address(weft_udp u, weft_address *out);
-/* [A] Joins or leaves the multicast group; `interface`: the name of one, "eth0"; NULL: the system's choice.
+/* [A] Joins or leaves the multicast group; `interface_name`: of one, "eth0"; NULL: the system's choice.
  * WEFT_EADDRESS (no such interface, no multicast address, or one of the other family; not joined), WEFT_EEXIST. */
-WEFT_API int weft_udp_join(weft_udp u, const weft_address *group, const char *interface);
-WEFT_API int weft_udp_leave(weft_udp u, const weft_address *group, const char *interface);
+WEFT_API int weft_udp_join(weft_udp u, const weft_address *group, const char *interface_name);
+WEFT_API int weft_udp_leave(weft_udp u, const weft_address *group, const char *interface_name);
 
 /* [A, W] Sends one datagram to `to`, or to the socket's peer if it is NULL. It may be lost on the way; sent is what
  * left this socket. 0; WEFT_ETOOBIG (no datagram is so large), WEFT_EREFUSED (an earlier one to the peer: nobody

@@ -275,9 +275,9 @@ int pf_udp_send(pf_handle h, const struct pf_address *to, const void *data, size
 /* One datagram and its sender (`from` may be NULL). PF_AGAIN; WEFT_EREFUSED on a connected socket; WEFT_ETOOBIG: it
  * was longer than `size`; its beginning and its sender are there, the rest is lost. */
 int64_t pf_udp_receive(pf_handle h, void *buffer, size_t size, struct pf_address *from);
-/* Joins (or leaves) the multicast group; `interface` is the name of one, NULL: the system's choice. WEFT_EADDRESS: no
+/* Joins (or leaves) the multicast group; `interface_name`: of one, NULL: the system's choice. WEFT_EADDRESS: no
  * such interface, or no multicast address. */
-int pf_udp_group(pf_handle h, const struct pf_address *group, const char *interface, bool join);
+int pf_udp_group(pf_handle h, const struct pf_address *group, const char *interface_name, bool join);
 /* This process may from now on have as many handles open as the system grants it without asking anybody. */
 void pf_raise_handle_limit(void);
 /* Whether a read (or write) would not say PF_AGAIN now. WEFT_ECLOSED if it is no open handle. */

