@@ -20,7 +20,7 @@ for optimise in -O0 -O2; do
         -Iinclude -Iruntime -Iruntime/platform -Itests/unit/runtime -o "$work/coro" \
         tests/aarch64/coro_main.c runtime/coro.c runtime/stack.c runtime/log.c \
         runtime/platform/context_aarch64_aapcs.S runtime/platform/linux/pages.c "$posix"/clock.c \
-        "$posix"/context_bounds.c "$posix"/fault.c "$posix"/memory.c "$posix"/output.c "$posix"/thread.c \
-        "$posix"/error.c -pthread
+        "$posix"/context_bounds.c "$posix"/fault.c "$posix"/memory.c "$posix"/output.c "$posix"/pages.c \
+        "$posix"/thread.c "$posix"/error.c -pthread
     qemu-aarch64 "$work/coro"
 done
