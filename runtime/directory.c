@@ -79,7 +79,8 @@ static int make_directory(struct directory **out, const char *path)
 {
     static _Atomic uint64_t serial; /* relaxed: only to be different */
     struct directory *d = malloc(sizeof *d);
-    struct batch *b = malloc(sizeof *b + strlen(path) + 1);
+    size_t size = strlen(path) + 1;
+    struct batch *b = malloc(sizeof *b + size);
     if (d == NULL || b == NULL) {
         free(d);
         free(b);
@@ -87,7 +88,7 @@ static int make_directory(struct directory **out, const char *path)
     }
     b->work = (struct wf_work){.run = run_batch, .free = free_batch};
     b->listing = NULL;
-    strcpy(b->path, path);
+    memcpy(b->path, path, size);
     b->count = b->at = b->end = 0;
     *d = (struct directory){.owned = {.close = close_owned},
                             .id = atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed) + 1,

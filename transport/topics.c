@@ -106,7 +106,7 @@ static void receive_to(struct wf_channel *ch, struct wf_frame *f, struct wf_body
     struct wf_tally *t = asked ? wf_tally_new((weft_pid){ch->incarnation, f->from}, f->ref) : NULL;
     if ((f->flags & WF_PUBLISH_PLAIN) != 0) wf_inbound_publish(ch->t->node, &ch->in, body, false, t);
     uint32_t count = receive_queues(ch, f, body);
-    if (wf_tally_done(t, count)) answer(ch, t);
+    if (t != NULL && wf_tally_done(t, count)) answer(ch, t);
 }
 
 /* Who is subscribed hears of it if it is published now, or replaces what is retained here: then it was published
