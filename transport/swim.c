@@ -291,7 +291,7 @@ void wf_swim_doubt(struct wf_swim *s, uint64_t node, int64_t now)
     if (m == NULL || m == s->self || m->state != WF_SWIM_ALIVE || m->doubted || s->leaving) return;
     m->doubted = true;
     if (m == s->target) {
-        s->ask_at = WF_MIN(s->ask_at, now);
+        if (s->asked == 0) s->ask_at = WF_MIN(s->ask_at, now);
         return;
     }
     wf_list_push(&s->doubts, &m->in_doubts);

@@ -29,8 +29,8 @@ static void watch_two(const void *arg, size_t size)
 
 START_TEST(ends_on_another_node_and_with_it)
 {
-    weft_node *far = node_up("far", "tcp://127.0.0.1:0", NULL, WEFT_MS(100));
-    weft_node *near = node_up("near", NULL, weft_node_url(far, 0), WEFT_MS(100));
+    weft_node *far = node_up("far", "tcp://127.0.0.1:0", NULL, WEFT_SEC(5));
+    weft_node *near = node_up("near", NULL, weft_node_url(far, 0), WEFT_SEC(5));
     forget_all();
     for (int i = 0; i < 2; i++) run_actor(far, ends_when_told, &i, sizeof i);
     ck_assert_int_ge(heard("0 is there", 1) + heard("1 is there", 1), 2);

@@ -122,6 +122,23 @@ START_TEST(others_are_asked_before_anybody_is_suspected)
 }
 END_TEST
 
+START_TEST(whoever_was_asked_is_not_asked_again_when_the_target_is_doubted)
+{
+    told(2, update(5, WF_SWIM_DOWN, 0, 2)); /* so there are fewer than would be asked */
+    int at;
+    while ((at = find_sent(WF_SWIM_PING, 0)) < 0) now = WF_MAX(wf_swim_tick(s, now), now);
+    uint64_t target = sent[at].to;
+    let_pass(s->o.patience);
+    tick();
+    ck_assert_uint_eq(s->asked, 2);
+    forget_sent();
+    wf_swim_doubt(s, target, now);
+    tick();
+    ck_assert_int_lt(find_sent(WF_SWIM_ASK, 0), 0);
+    ck_assert_uint_eq(s->asked, 2);
+}
+END_TEST
+
 START_TEST(a_member_probes_for_others)
 {
     hear(2, (struct wf_swim_message){.kind = WF_SWIM_ASK, .sequence = 55, .node = 4}, NULL, 0);
@@ -240,6 +257,7 @@ int main(void)
     tcase_add_test(t, who_is_held_for_gone_is_told_so_when_it_talks);
     tcase_add_test(t, everybody_is_probed_once_a_round);
     tcase_add_test(t, others_are_asked_before_anybody_is_suspected);
+    tcase_add_test(t, whoever_was_asked_is_not_asked_again_when_the_target_is_doubted);
     tcase_add_test(t, a_member_probes_for_others);
     tcase_add_test(t, without_a_way_others_are_asked_at_once);
     tcase_add_test(t, doubt_brings_a_member_to_the_front);
