@@ -41,7 +41,8 @@ static void take_fresh(struct wf_worker *w, struct wf_task *t)
 }
 
 /* In a long queue what was fetched when the task was woken may be gone again; and a call on a stream needs more lines
- * of its stack than wf_task_wake asks for (8 lines: 2 % slower at 1,000 connections; a short queue needs none). */
+ * of its stack than wf_task_wake asks for. How many is not critical: docs/performance.md, "A thousand
+ * connections". */
 static __attribute__((noinline)) void fetch_frames(const struct wf_task *t)
 {
     const char *frames = t->coro.sp;
