@@ -41,6 +41,10 @@ bool cli_looks_loadable(const struct cli *c, const char *path);
 /* A function of one that is loaded; NULL: it has none of that name. */
 void (*cli_find(const char *path, const char *name))(void);
 
+/* ---- sim_memory_*.c: for simulated nodes ----------------------------------------------------------------------- */
+/* From now on what the runtime and the module allocate may fail in a simulation. False: not on this system. */
+bool cli_sim_memory(weft_actor *body);
+
 /* ---- sockets.c: the nodes of this user on this machine --------------------------------------------------------- */
 enum { CLI_NODE_NAME_MAX = 64 };
 bool cli_is_node_name(const char *name); /* that can also be the name of a file that is seen */

@@ -102,9 +102,11 @@ static const struct option options[] = {
                    INT64_MAX / 2},
     [CLI_NODES] = {"nodes", 0, NUMBER, "N", "how many nodes each cluster has (default: 3)", NULL, FIELD(nodes), 0, 1,
                    16},
-    [CLI_FAULTS] = {"faults", 0, TEXT, "KINDS",
-                    "all, none, or some of reset,cut,oneway,split,freeze,crash,power,late (default: all)", NULL,
-                    FIELD(faults), 0, 0, 0},
+    [CLI_FAULTS] =
+        {"faults", 0, TEXT, "KINDS",
+         "none, all, or some of reset,cut,oneway,split,freeze,crash,power,late,clock,slow; memory is not in all "
+         "(default: all)",
+         NULL, FIELD(faults), 0, 0, 0},
     [CLI_TIME] = {"time", 0, SECONDS, "SECONDS", "of virtual time in which faults begin (default: 30)", NULL,
                   FIELD(time), 0, 1, 86400},
     [CLI_SETTLE] = {"settle", 0, SECONDS, "SECONDS",

@@ -36,25 +36,25 @@ struct campaign {
 
 /* ---- What is asked for ----------------------------------------------------------------------------------------- */
 
-/* "all", "none" or "cut,crash". */
+/* "all", "none", "cut,crash" or "all,memory". */
 static int read_faults(const struct cli *c, uint32_t *kinds)
 {
     const char *text = c->faults == NULL ? "all" : c->faults;
     *kinds = 0;
     if (strcmp(text, "none") == 0) return CLI_OK;
-    if (strcmp(text, "all") == 0) {
-        *kinds = (1u << WF_SIM_KINDS) - 1;
-        return CLI_OK;
-    }
     for (const char *at = text; *at != '\0'; at += strcspn(at, ","), at += *at == ',') {
         size_t n = strcspn(at, ",");
+        if (n == 3 && strncmp(at, "all", n) == 0) {
+            *kinds |= WF_SIM_ALL;
+            continue;
+        }
         unsigned k = 0;
         while (k < WF_SIM_KINDS && (strlen(wf_sim_fault_names[k]) != n || strncmp(at, wf_sim_fault_names[k], n) != 0))
             k++;
         if (k == WF_SIM_KINDS)
             return cli_fail(c, CLI_USAGE,
                             "--faults: '%.*s' is none of all, none, reset, cut, oneway, split, freeze, crash, power, "
-                            "late",
+                            "late, clock, slow, memory",
                             (int)n, at);
         *kinds |= 1u << k;
     }
@@ -207,10 +207,12 @@ static void print_plan(const struct wf_sim_result *r, uint32_t keep)
 {
     for (uint32_t i = 0; i < r->fault_count; i++) {
         const struct wf_sim_fault *f = &r->fault[i];
-        bool one = f->kind == WF_SIM_FREEZE || f->kind == WF_SIM_CRASH || f->kind == WF_SIM_POWER;
+        bool one = f->kind >= WF_SIM_FREEZE;
         if ((keep >> i & 1) == 0) continue;
         printf("  %2" PRIu32 ". at %.3f s  %s", i + 1, (double)f->at / 1e9, wf_sim_fault_names[f->kind]);
         if (f->kind == WF_SIM_LATE) printf("\n");
+        else if (f->kind == WF_SIM_CLOCK)
+            printf(" n%u, %s by %.0f s\n", f->a + 1, f->b % 2 == 0 ? "forward" : "back", (double)f->span / 1e6);
         else if (f->kind == WF_SIM_RESET) printf(" n%u n%u\n", f->a + 1, f->b + 1);
         else if (f->kind == WF_SIM_SPLIT) printf(" behind n%u, for %.3f s\n", f->a + 1, (double)f->span / 1e9);
         else if (one) printf(" n%u, for %.3f s\n", f->a + 1, (double)f->span / 1e9);
@@ -302,6 +304,8 @@ int cli_sim(const struct cli *c)
     if (rc != CLI_OK) return rc;
     k.job.body = cli_load(c, path);
     if (k.job.body == NULL) return CLI_FAILED;
+    if ((k.job.kinds >> WF_SIM_MEMORY & 1) != 0 && !cli_sim_memory(k.job.body))
+        return cli_fail(c, CLI_FAILED, "--faults memory: not on this system");
     k.job.checks = cli_find(path, WEFT_SIM_ENTRY);
     const char **argv = calloc((size_t)c->rest_count + 2, sizeof *argv);
     if (argv == NULL || !share(&k)) {

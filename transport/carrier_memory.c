@@ -74,7 +74,9 @@ static void arm(struct memory_conn *c, struct wf_timer *t, int64_t at)
     struct wf_sim_world *w = world_of(c);
     wf_heap_remove(&w->events, t);
     t->deadline = WF_MAX(at, wf_sim_now(w));
+    bool was = wf_sim_scarcity(w, false);
     WF_ASSERT(wf_heap_add(&w->events, t) == WEFT_OK);
+    (void)wf_sim_scarcity(w, was);
 }
 
 /* A frozen host has its events when it runs again. */
@@ -90,8 +92,7 @@ static const struct wf_carrier_options *enter(struct memory_conn *c, unsigned wh
 {
     struct wf_memory_carrier *k = carrier_of(c);
     wf_sim_note(k->world, (uint64_t)(what << 8 | k->host << 4 | c->peer), size);
-    WF_ASSERT(wf_here == NULL);
-    wf_here = c->base.worker;
+    wf_sim_enter(k->world, k->host);
     wf_here->now = wf_sim_now(k->world);
     return &k->options;
 }
@@ -99,7 +100,7 @@ static const struct wf_carrier_options *enter(struct memory_conn *c, unsigned wh
 static void leave(struct memory_conn *c)
 {
     world_of(c)->host[carrier_of(c)->host].poked = true;
-    wf_here = NULL;
+    wf_sim_leave(world_of(c), carrier_of(c)->host);
 }
 
 /* ---- Lifetime -------------------------------------------------------------------------------------------------- */
@@ -134,7 +135,9 @@ static void push(struct memory_conn *to, struct packet *p)
 
 static void push_word(struct memory_conn *to, enum kind kind)
 {
+    bool was = wf_sim_scarcity(world_of(to), false);
     struct packet *p = calloc(1, sizeof *p);
+    (void)wf_sim_scarcity(world_of(to), was);
     WF_ASSERT(p != NULL);
     p->kind = kind;
     push(to, p);
@@ -160,7 +163,8 @@ static void on_down(struct wf_worker *none, struct wf_timer *t)
     (void)none;
     if (is_early(c, t)) return;
     bool sending = c->sending;
-    c->sending = false;
+    c->sending = c->stalled = false;
+    wf_heap_remove(&world_of(c)->events, &c->sent); /* said here, once */
     const struct wf_carrier_options *o = enter(c, 'd', 0);
     if (sending) o->user->on_sent(o->owner, &c->base, false);
     if (c->dialing) o->user->on_dial_failed(o->owner, c->base.dial_tag, c->reason);

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <weft/record.h>
 
-const char *const wf_sim_fault_names[WF_SIM_KINDS] = {"reset",  "cut",   "oneway", "split",
-                                                      "freeze", "crash", "power",  "late"};
+const char *const wf_sim_fault_names[WF_SIM_KINDS] = {"reset", "cut",  "oneway", "split", "freeze", "crash",
+                                                      "power", "late", "clock",  "slow",  "memory"};
 
 struct check {
     const char *what;
@@ -190,6 +190,12 @@ static void split(struct run *r, const struct wf_sim_fault *f)
         for (unsigned k = last + 1; k < r->job->nodes; k++) cut(r, i, k, f->span);
 }
 
+/* By up to 6 hours, either way. */
+static void step_clock(struct run *r, const struct wf_sim_fault *f)
+{
+    wf_sim_step_clock(&r->world, f->a, f->b % 2 == 0 ? f->span * 1000 : -f->span * 1000);
+}
+
 static void happens(struct run *r, const struct wf_sim_fault *f)
 {
     switch ((enum wf_sim_fault_kind)f->kind) {
@@ -204,7 +210,11 @@ static void happens(struct run *r, const struct wf_sim_fault *f)
         r->world.late = WEFT_MS(200);
         r->world.late_permille = 100;
         break;
-    case WF_SIM_KINDS: break;
+    case WF_SIM_CLOCK: step_clock(r, f); break;
+    case WF_SIM_SLOW: wf_sim_slow(&r->world, f->a, WEFT_MS(10), f->span); break;
+    case WF_SIM_MEMORY: wf_sim_starve(&r->world, f->a, f->span); break;
+    case WF_SIM_KINDS:
+    case WF_SIM_ALL: break;
     }
 }
 

@@ -24,7 +24,11 @@ enum wf_sim_fault_kind {
     WF_SIM_CRASH,  /* a is killed, its connections are reset; later it comes back */
     WF_SIM_POWER,  /* the same, and nobody hears of it */
     WF_SIM_LATE,   /* a tenth of all messages takes 200 ms longer */
-    WF_SIM_KINDS
+    WF_SIM_CLOCK,  /* the wall clock of a steps */
+    WF_SIM_SLOW,   /* each step of a takes up to 10 ms */
+    WF_SIM_MEMORY, /* allocations of a fail; not part of WF_SIM_ALL */
+    WF_SIM_KINDS,
+    WF_SIM_ALL = (1 << WF_SIM_MEMORY) - 1
 };
 /* By kind. */
 WEFT_API extern const char *const wf_sim_fault_names[WF_SIM_KINDS];
@@ -61,5 +65,8 @@ struct wf_sim_result {
 
 /* Draws the plan into `out`, which is zero, and runs it. Nothing is taken down afterwards: the process is to end. */
 WEFT_API void wf_sim_run_job(const struct wf_sim_job *job, struct wf_sim_result *out);
+
+/* sim_world.c. For who stands between nodes and their allocator: whether this allocation is to fail. */
+WEFT_API bool wf_sim_is_scarce(void);
 
 #endif

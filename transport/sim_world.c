@@ -2,13 +2,17 @@
 #include "sim_world.h"
 
 #include "hash.h"
+#include "sim_run.h"
 #include "transport.h"
 #include "worker.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { PICK_AMONG = 64, STEPS_AT_ONCE = 10000000 };
+enum { PICK_AMONG = 64, STEPS_AT_ONCE = 10000000, FAILS_ONE_IN = 32 };
+#define WALL_AT_START WEFT_SEC(1000000000) /* a day in 2001: a clock that steps back still shows a date */
+
+static struct wf_sim_world *here; /* the one of this process */
 
 int64_t wf_sim_now(const struct wf_sim_world *w)
 {
@@ -28,6 +32,40 @@ int64_t wf_sim_delay(struct wf_sim_world *w)
     return pf_sim_random(&w->sim) % 1000 < w->late_permille ? delay + w->late : delay;
 }
 
+/* ---- Whose code runs ------------------------------------------------------------------------------------------- */
+
+void wf_sim_enter(struct wf_sim_world *w, unsigned host)
+{
+    struct wf_sim_host *h = &w->host[host];
+    WF_ASSERT(wf_here == NULL && !w->scarce);
+    wf_here = h->worker;
+    w->sim.wall_ahead = h->wall_ahead;
+    w->scarce = wf_sim_now(w) < h->scarce_by;
+}
+
+void wf_sim_leave(struct wf_sim_world *w, unsigned host)
+{
+    struct wf_sim_host *h = &w->host[host];
+    wf_here = NULL;
+    w->scarce = false;
+    if (wf_sim_now(w) < h->slow_by)
+        h->frozen_by = WF_MAX(h->frozen_by, wf_sim_now(w) + (int64_t)(pf_sim_random(&w->sim) % (uint64_t)h->slow));
+}
+
+bool wf_sim_scarcity(struct wf_sim_world *w, bool scarce)
+{
+    bool was = w->scarce;
+    w->scarce = scarce;
+    return was;
+}
+
+bool wf_sim_is_scarce(void)
+{
+    if (here == NULL || !here->scarce || pf_sim_random(&here->sim) % FAILS_ONE_IN != 0) return false;
+    wf_sim_note(here, 'm', 0);
+    return true;
+}
+
 /* ---- Steps ----------------------------------------------------------------------------------------------------- */
 
 static void turn(struct wf_sim_world *w, struct wf_sim_host *h)
@@ -35,14 +73,14 @@ static void turn(struct wf_sim_world *w, struct wf_sim_host *h)
     struct wf_worker *worker = h->worker;
     wf_sim_note(w, (uint64_t)(h - w->host), worker->ready_count);
     h->poked = false;
-    wf_here = worker;
+    wf_sim_enter(w, (unsigned)(h - w->host));
     wf_coro_adopt_thread(&worker->loop);
     if (worker->ready_count > 1)
         wf_task_prefer(worker,
                        (uint32_t)(pf_sim_random(&w->sim) % WF_MIN(worker->ready_count, (uint32_t)PICK_AMONG)));
     wf_worker_turn(worker, wf_sim_now(w));
     wf_coro_release_thread(&worker->loop);
-    wf_here = NULL;
+    wf_sim_leave(w, (unsigned)(h - w->host));
     if (w->after_turn != NULL) w->after_turn(w);
 }
 
@@ -143,7 +181,8 @@ int wf_sim_start(struct wf_sim_world *w, unsigned host, const weft_node_options 
     if (o.park_after == 0) o.park_after = WEFT_FOREVER;
     w->starting = host;
     h->isolated = false;
-    h->frozen_by = 0;
+    h->frozen_by = h->slow_by = h->scarce_by = 0;
+    w->sim.wall_ahead = h->wall_ahead;
     int rc = wf_node_start(&node, &o, &w->base);
     if (rc < 0) h->node = NULL;
     return rc;
@@ -163,7 +202,7 @@ void wf_sim_crash(struct wf_sim_world *w, unsigned host, bool silent)
     wf_sim_note(w, 'c', host);
     if (!silent) wf_carrier_memory_reset(h->carrier, WF_SIM_HOSTS);
     h->isolated = true;
-    h->frozen_by = 0;
+    h->frozen_by = h->slow_by = h->scarce_by = 0;
     (void)wf_sim_stop(w, host, WEFT_NOW);
 }
 
@@ -179,6 +218,25 @@ void wf_sim_freeze(struct wf_sim_world *w, unsigned host, int64_t span)
 {
     wf_sim_note(w, 'f', host);
     w->host[host].frozen_by = wf_sim_now(w) + span;
+}
+
+void wf_sim_step_clock(struct wf_sim_world *w, unsigned host, int64_t by)
+{
+    wf_sim_note(w, 'w', host);
+    w->host[host].wall_ahead += by;
+}
+
+void wf_sim_slow(struct wf_sim_world *w, unsigned host, int64_t each, int64_t span)
+{
+    wf_sim_note(w, 's', host);
+    w->host[host].slow = each;
+    w->host[host].slow_by = wf_sim_now(w) + span;
+}
+
+void wf_sim_starve(struct wf_sim_world *w, unsigned host, int64_t span)
+{
+    wf_sim_note(w, 'a', host);
+    w->host[host].scarce_by = wf_sim_now(w) + span;
 }
 
 void wf_sim_reset(struct wf_sim_world *w, unsigned a, unsigned b)
@@ -198,7 +256,9 @@ void wf_sim_world_init(struct wf_sim_world *w, uint64_t seed)
     wf_heap_init(&w->events);
     w->delay_min = WEFT_US(50);
     w->delay_max = WEFT_MS(1);
-    WF_ASSERT(wf_env_here == NULL);
+    for (unsigned i = 0; i < WF_SIM_HOSTS; i++) w->host[i].wall_ahead = WALL_AT_START;
+    WF_ASSERT(wf_env_here == NULL && here == NULL);
+    here = w;
     wf_env_here = pf_sim_env(&w->sim);
 }
 
@@ -207,4 +267,5 @@ void wf_sim_world_finish(struct wf_sim_world *w)
     WF_ASSERT(wf_heap_first(&w->events) == NULL);
     wf_heap_finish(&w->events);
     wf_env_here = NULL;
+    here = NULL;
 }

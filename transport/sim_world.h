@@ -10,7 +10,11 @@
  *     meanwhile gets no answer. Who closes with something unread resets the connection.
  * (3) A node that is frozen does not run, nor do its connections; its clock goes on, as that of a stopped process.
  * (4) A node that crashes says nothing any more; it is then ended as every node is, cut off from all others.
- * (5) Whoever waits for a worker from outside (weft_node_stop, say) makes the world go on meanwhile:
+ * (5) A node that is slow takes time for each step; a frozen one is one that takes long for its next.
+ * (6) Memory of a node runs out where its own code asks for some: whoever stands between it and the allocator
+ *     (cli/sim_memory_elf.c, tests/unit/alloc_faults.h) asks wf_sim_is_scarce (sim_run.h).
+ *     What the world needs itself is there.
+ * (7) Whoever waits for a worker from outside (weft_node_stop, say) makes the world go on meanwhile:
  *     pf_env.cond_wait.
  *
  * All of it belongs to the thread that made it; none of it may be called from an actor. */
@@ -32,6 +36,9 @@ struct wf_sim_host {
     bool poked;                   /* a callback has run on its worker: it is to turn */
     bool isolated;                /* it has crashed */
     int64_t frozen_by;            /* it does not run before that time */
+    int64_t slow_by, slow;        /* until then each of its steps takes up to `slow` */
+    int64_t scarce_by;            /* until then some of its allocations fail */
+    int64_t wall_ahead;           /* its wall clock, of the world's time */
     int64_t cut_by[WF_SIM_HOSTS]; /* from here to there nothing goes before that time */
 };
 
@@ -43,6 +50,7 @@ struct wf_sim_world {
     unsigned starting; /* the host that wf_sim_start is at work for */
     uint64_t trace;    /* a hash of all that has happened so far, in order */
     uint64_t steps;
+    bool scarce; /* code of a node runs that is short of memory */
     /* The network: each message takes between `delay_min` and `delay_max`, and `late` more in `late_permille` cases:
      * it was lost and is sent again. */
     int64_t delay_min, delay_max, late;
@@ -65,13 +73,25 @@ int wf_sim_stop(struct wf_sim_world *w, unsigned host, int64_t deadline);
 void wf_sim_crash(struct wf_sim_world *w, unsigned host, bool silent);
 void wf_sim_cut(struct wf_sim_world *w, unsigned from, unsigned to, int64_t span);
 void wf_sim_freeze(struct wf_sim_world *w, unsigned host, int64_t span);
+/* Its wall clock steps, forward or back; what the runtime measures time with does not. */
+void wf_sim_step_clock(struct wf_sim_world *w, unsigned host, int64_t by);
+/* For so long each of its steps takes up to `each`. */
+void wf_sim_slow(struct wf_sim_world *w, unsigned host, int64_t each, int64_t span);
+/* For so long one allocation in 32 fails. A node that starts meanwhile has memory. */
+void wf_sim_starve(struct wf_sim_world *w, unsigned host, int64_t span);
 /* All connections between the two are reset. */
 void wf_sim_reset(struct wf_sim_world *w, unsigned a, unsigned b);
 /* Lets so much time pass. */
 void wf_sim_run(struct wf_sim_world *w, int64_t span);
 
+/* For what the world does while code of a node runs: it has memory until the second call, which puts `was` back. */
+bool wf_sim_scarcity(struct wf_sim_world *w, bool scarce);
+
 /* ---- For the carrier ------------------------------------------------------------------------------------------- */
 
+/* Code of that node runs from now on, until wf_sim_leave. */
+void wf_sim_enter(struct wf_sim_world *w, unsigned host);
+void wf_sim_leave(struct wf_sim_world *w, unsigned host);
 void wf_sim_note(struct wf_sim_world *w, uint64_t what, uint64_t size); /* for the trace */
 int64_t wf_sim_now(const struct wf_sim_world *w);
 int64_t wf_sim_delay(struct wf_sim_world *w);

@@ -39,6 +39,14 @@ class Sim(unittest.TestCase):
         other = self.sim(LEDGER, "--replay", again, "--faults", "none")
         self.assertNotEqual(first.splitlines()[-1], other.splitlines()[-1])
 
+    def test_each_kind_of_fault_happens_again(self):
+        calm = self.sim(LEDGER, "--replay", "3", "--faults", "none", "--", "--once").splitlines()[-1]
+        for kind in ("reset", "cut", "oneway", "freeze", "power", "clock", "slow", "memory", "all,memory"):
+            first, second = (self.sim(LEDGER, "--replay", "3", "--faults", kind, "--", "--once") for _ in range(2))
+            self.assertEqual(first, second)
+            self.assertIn("no fault found", first)
+            self.assertNotEqual(first.splitlines()[-1], calm, kind)
+
     def test_what_is_right_stays_so(self):
         self.assertIn("nothing found", self.sim(LEDGER, "--seeds", "40", "--jobs", "3", "--", "--once"))
 

@@ -1,5 +1,5 @@
 /* tests/stress/cluster.c -- whole clusters in a simulated world: nodes that send each other numbered messages while
- * connections break, ways are cut, nodes freeze, crash and come back.
+ * connections break, ways are cut, clocks step, nodes are slow, freeze, crash and come back.
  *
  *     cluster [SEEDS [FIRST SEED]]
  *
@@ -275,13 +275,15 @@ static void fault(void)
     unsigned b = (a + 1 + random_below(&all.random, all.hosts - 1)) % all.hosts;
     /* Gentle: the link knows it within a second, and then has time to dial again. */
     int64_t span = between(WEFT_MS(20), all.gentle ? WEFT_MS(1500) : WEFT_SEC(9));
-    switch (random_below(&all.random, all.gentle ? 4 : 6)) {
+    switch (random_below(&all.random, all.gentle ? 6 : 8)) {
     case 0: wf_sim_reset(w, a, b); break;
     case 1: wf_sim_cut(w, a, b, span); break;
     case 2: wf_sim_cut(w, a, b, span), wf_sim_cut(w, b, a, span); break;
     case 3: wf_sim_freeze(w, a, span); break;
-    case 4: crash(a); break;
-    case 5: /* the cluster falls into two */
+    case 4: wf_sim_step_clock(w, a, b % 2 == 0 ? span * 1000 : -span * 1000); break;
+    case 5: wf_sim_slow(w, a, WEFT_MS(10), span); break;
+    case 6: crash(a); break;
+    case 7: /* the cluster falls into two */
         for (unsigned i = 0; i < all.hosts; i++)
             for (unsigned k = 0; k < all.hosts; k++)
                 if ((i <= a % (all.hosts - 1)) != (k <= a % (all.hosts - 1))) wf_sim_cut(w, i, k, span);

@@ -25,6 +25,11 @@ static int64_t sim_now(struct pf_env *env)
     return atomic_load_explicit(&sim_of(env)->now, memory_order_relaxed);
 }
 
+static int64_t sim_wall(struct pf_env *env)
+{
+    return sim_now(env) + sim_of(env)->wall_ahead;
+}
+
 /* SplitMix64: every seed, also 0 and 1, is as good as any other. */
 uint64_t pf_sim_random(struct pf_sim *s)
 {
@@ -186,7 +191,7 @@ void pf_sim_init(struct pf_sim *s, uint64_t seed)
     memset(s, 0, sizeof *s);
     s->env = (struct pf_env){
         .now = sim_now,
-        .wall = sim_now,
+        .wall = sim_wall,
         .random = sim_random,
         .cond_wait = sim_cond_wait,
         .cond_broadcast = sim_cond_broadcast,

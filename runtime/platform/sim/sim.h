@@ -15,6 +15,7 @@
 struct pf_sim {
     struct pf_env env;   /* first: a struct pf_env * of it is a struct pf_sim * */
     _Atomic int64_t now; /* relaxed: written by its thread, read by any */
+    int64_t wall_ahead;  /* of `now`; its thread only */
     uint64_t random;     /* state of the generator */
     _Atomic int handles; /* registered in its pollers; relaxed: a poller's own thread sees what it did itself */
     int64_t patience;    /* real nanoseconds that the next wait of a poller may take; then 0 again */

@@ -1,0 +1,8 @@
+/* cli/sim_memory_none.c -- where nothing stands between a library and its allocator: see sim_memory_elf.c. */
+#include "cli.h"
+
+bool cli_sim_memory(weft_actor *body)
+{
+    (void)body;
+    return false;
+}
