@@ -117,7 +117,7 @@ static void take_entry(struct wf_worker *w, const struct pf_ready *r)
 
 /* What entries lead to has left the cache since it was needed last: record, waiter (on its task's stack), task, and
  * the identity that the recorder notes. Each step is asked for, for all of them, before the next one follows it: with
- * 1,000 connections an echo takes 0.6 us of the server's own time instead of 1.6 (docs/performance.md). */
+ * 1,000 connections an echo takes 0.6 to 1.0 us of the server's own time instead of 1.6 (docs/performance.md). */
 static void fetch_ahead(struct wf_worker *w, const struct pf_ready *entries, int count)
 {
     const ptrdiff_t id_at = w->set->hooks->task_id_at;

@@ -54,7 +54,5 @@ void wf_fd_abandon(struct wf_fd *f);
 int wf_fd_arm(struct wf_fd *f, bool for_write);
 /* 1 if a call in this direction would not have to wait, 0 if it would, WEFT_ECLOSED if the handle is none. */
 int wf_fd_look(struct wf_fd *f, bool for_write);
-/* What the worker's loop does with the entries its poller reports. */
-void wf_fds_ready(struct wf_worker *w, const struct pf_ready *entries, int count);
 
 #endif

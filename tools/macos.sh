@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The tree for macOS, on x86-64 and arm64: all of it compiled and linked with zig's compiler, which brings the headers
-# and stubs of macOS. Nothing can be run here.
+# and stubs of macOS. None of it is run.
 # tools/macos.sh FOLDER: everything goes there. Ends with 77 where the compiler or the sources are not to be had.
 set -euo pipefail
 

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -149,14 +148,6 @@ static struct share {
 } shares[THREADS];
 static long threads, base;
 
-static double cpu_ms(void)
-{
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
-}
-
 static void fired(uv_timer_t *t)
 {
     struct one *o = t->data;
@@ -203,7 +194,7 @@ static double late_us(double wanted)
 static int timers(void)
 {
     long all = 0;
-    double spawned = 0, cpu = cpu_ms();
+    double spawned = 0, cpu = late_cpu_ms();
     uint64_t start = uv_hrtime();
     for (long t = 0; t < threads; t++) {
         shares[t].n = count / threads + (t < count % threads);
@@ -219,7 +210,7 @@ static int timers(void)
     }
     if (all != count) must(UV_EOF, "timers are missing");
     double wall = (double)(uv_hrtime() - start) / 1e6;
-    cpu = cpu_ms() - cpu;
+    cpu = late_cpu_ms() - cpu;
     const struct {
         const char *metric;
         double value;

@@ -423,10 +423,11 @@ struct pf_change {
     char name[1024]; /* "": the watched thing itself */
 };
 enum { PF_CHANGES_READ = 4096 }; /* bytes that hold at least one record */
-/* A handle for pf_read and the poller; what it reads are records, of which the last one may be cut.
+/* A handle for pf_read and the poller; what it reads are records.
  * WEFT_ENOTFOUND, WEFT_EACCESS, WEFT_EFULL, WEFT_ENOTSUP. */
 int pf_changes_open(pf_handle *out, const char *path);
-/* The first record of those bytes; how many of them it takes. 0: it is only its beginning. WEFT_EFORMAT. */
+/* The first record of those bytes; how many of them it takes. 0: it is only its beginning, on systems
+ * whose reads may cut one. WEFT_EFORMAT. */
 int64_t pf_changes_parse(const void *data, size_t size, struct pf_change *out);
 /* Writes a record that is parsed as PF_CHANGE_END; its size, at most PF_CHANGES_READ. */
 size_t pf_changes_end(void *out);

@@ -3,10 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "folder.h"
-#include "harness.h"
+#include "changes.h"
 
-#include <weft/changes.h>
 #include <weft/dir.h>
 #include <weft/pipe.h>
 
@@ -101,20 +99,9 @@ END_TEST
 
 static void expect_change(weft_changes c, weft_change_kind kind, const char *name)
 {
-    weft_change change;
-    want_int(weft_changes_next(c, &change, WEFT_FOREVER), 1);
+    weft_change change = next_change(c);
     want_int(change.kind, kind);
     want(strcmp(change.name, name) == 0);
-}
-
-/* Now, and from now on. */
-static void expect_the_end(weft_changes c)
-{
-    weft_change change;
-    weft_wait w = weft_on_changes(c);
-    want_int(weft_changes_next(c, &change, WEFT_FOREVER), 0);
-    want_int(weft_wait_any(&w, 1, WEFT_NOW), 0);
-    want_int(weft_changes_next(c, &change, WEFT_NOW), 0);
 }
 
 static void watch_folder(void *arg)
@@ -122,7 +109,6 @@ static void watch_folder(void *arg)
     (void)arg;
     weft_changes c;
     weft_change change;
-    char other[160];
     want_int(weft_changes_open(&c, folder_path), 0);
     weft_wait w = weft_on_changes(c);
     want_int(weft_wait_any(&w, 1, WEFT_NOW), WEFT_ETIMEDOUT);
@@ -133,9 +119,8 @@ static void watch_folder(void *arg)
     int fd = open(file_path(1), O_WRONLY);
     want_int(write(fd, "x", 1), 1);
     close(fd);
-    snprintf(other, sizeof other, "%s", file_path(2));
-    want_int(rename(file_path(1), other), 0);
-    want_int(unlink(other), 0);
+    move_file(1, 2);
+    want_int(unlink(file_path(2)), 0);
     expect_change(c, WEFT_CHANGE_MODIFIED, "1");
     want_int(weft_wait_any(&w, 1, WEFT_NOW), 0); /* what was read with the first is still there */
     expect_change(c, WEFT_CHANGE_REMOVED, "1");
@@ -181,7 +166,6 @@ static void change_step_by_step(void *arg)
     (void)arg;
     weft_changes c;
     weft_change change;
-    char other[160];
     touch(0);
     want_int(weft_changes_open(&c, folder_path), 0);
     touch(1);
@@ -192,14 +176,13 @@ static void change_step_by_step(void *arg)
         close(fd);
         expect_change(c, WEFT_CHANGE_MODIFIED, i == 0 ? "0" : "1");
     }
-    snprintf(other, sizeof other, "%s", file_path(2));
-    want_int(rename(file_path(1), other), 0);
+    move_file(1, 2);
     expect_change(c, WEFT_CHANGE_REMOVED, "1");
     expect_change(c, WEFT_CHANGE_CREATED, "2");
-    want_int(rename(file_path(0), other), 0); /* over one that is there */
+    move_file(0, 2); /* over one that is there */
     expect_change(c, WEFT_CHANGE_REMOVED, "0");
     expect_change(c, WEFT_CHANGE_CREATED, "2");
-    want_int(unlink(other), 0);
+    want_int(unlink(file_path(2)), 0);
     expect_change(c, WEFT_CHANGE_REMOVED, "2");
     want_int(mkdir(file_path(3), 0700), 0);
     expect_change(c, WEFT_CHANGE_CREATED, "3");
@@ -300,14 +283,12 @@ static void watch_file_that_moves(void *arg)
 {
     (void)arg;
     weft_changes c;
-    char other[160];
     touch(1);
     want_int(weft_changes_open(&c, file_path(1)), 0);
-    snprintf(other, sizeof other, "%s", file_path(2));
-    want_int(rename(file_path(1), other), 0);
+    move_file(1, 2);
     expect_change(c, WEFT_CHANGE_GONE, "");
     touch(2);
-    int fd = open(other, O_WRONLY);
+    int fd = open(file_path(2), O_WRONLY);
     want_int(write(fd, "x", 1), 1);
     close(fd);
     expect_the_end(c);

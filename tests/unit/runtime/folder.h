@@ -14,7 +14,7 @@
 
 static inline char *mkdtemp(char *path)
 {
-    strcpy(path, "weft-file-XXXXXX"); /* where the test runs: there is no /tmp */
+    strcpy(path, "weft-file-XXXXXX"); /* in the current folder: Windows has no /tmp */
     return _mktemp(path) != NULL && _mkdir(path) == 0 ? path : NULL;
 }
 #endif

@@ -9,10 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "children.h"
 #include "folder.h"
-#include "harness.h"
-
-#include <weft/process.h>
 
 /* The linker puts this in between: a child may be one that this process has no right to signal, as under sudo. */
 static bool may_signal = true;
@@ -23,38 +21,13 @@ int __wrap_pf_process_signal(struct pf_process *c, int number)
     return may_signal ? __real_pf_process_signal(c, number) : WEFT_EACCESS;
 }
 
-static const weft_process_stdio PIPE = {WEFT_STDIO_PIPE, 0}, NOTHING = {WEFT_STDIO_NULL, 0};
-
 #define SHELL(script) ((const char *const[]){"/bin/sh", "-c", script, NULL})
-
-static weft_process start(const weft_process_options *options)
-{
-    weft_process p;
-    want_int(weft_process_start(&p, options, WEFT_FOREVER), 0);
-    return p;
-}
-
-static weft_process_status wait_for(weft_process p)
-{
-    weft_process_status s = {-2, -2};
-    want_int(weft_process_wait(p, &s, WEFT_FOREVER), 0);
-    return s;
-}
-
-/* All of it, with a NUL. */
-static void read_all(weft_stream s, char *out, size_t size)
-{
-    int64_t n = weft_read_exact(s, out, size - 1, WEFT_FOREVER);
-    want(n >= 0);
-    out[n] = '\0';
-}
 
 /* ---- Streams and ends ------------------------------------------------------------------------------------------ */
 
 static void use_streams(void *arg)
 {
     (void)arg;
-    char text[64];
     weft_process p = start(&(weft_process_options){
         .argv = SHELL("read line; echo \"out: $line\"; echo \"err: $line\" >&2; cat; exit 3"),
         .in = PIPE,
@@ -65,10 +38,8 @@ static void use_streams(void *arg)
     want_int(weft_write(weft_process_in(p), "first\nsecond\n", 13, WEFT_FOREVER), 13);
     want_int(weft_process_wait(p, NULL, WEFT_NOW), WEFT_ETIMEDOUT); /* it reads on */
     want_int(weft_close(weft_process_in(p)), 0);
-    read_all(weft_process_out(p), text, sizeof text);
-    want(strcmp(text, "out: first\nsecond\n") == 0);
-    read_all(weft_process_err(p), text, sizeof text);
-    want(strcmp(text, "err: first\n") == 0);
+    want_text(weft_process_out(p), "out: first\nsecond\n");
+    want_text(weft_process_err(p), "err: first\n");
     weft_process_status s = wait_for(p);
     want_int(s.code, 3);
     want_int(s.signal, 0);
@@ -90,7 +61,7 @@ END_TEST
 static void run_in_a_place(void *arg)
 {
     (void)arg;
-    char text[256], expected[256];
+    char expected[256];
     weft_process p = start(&(weft_process_options){
         .argv = SHELL("pwd; echo \"$NAME\"; echo \"$HOME\""),
         .env = (const char *const[]){"NAME=a value", NULL},
@@ -98,9 +69,8 @@ static void run_in_a_place(void *arg)
         .in = NOTHING,
         .out = PIPE,
     });
-    read_all(weft_process_out(p), text, sizeof text);
     snprintf(expected, sizeof expected, "%s\na value\n\n", folder_path);
-    want(strcmp(text, expected) == 0);
+    want_text(weft_process_out(p), expected);
     want_int(wait_for(p).code, 0);
     p = start(&(weft_process_options){.argv = SHELL("test -n \"$PATH\" && exit 7")}); /* this process's */
     want_int(wait_for(p).code, 7);
@@ -223,7 +193,6 @@ END_TEST
 static void count_descriptors(void *arg)
 {
     (void)arg;
-    char text[256];
     int leaks[8];
     for (int i = 0; i < 8; i++) leaks[i] = open("/dev/null", O_RDONLY); /* no close-on-exec: somebody else's */
     weft_process other = start(&(weft_process_options){.argv = SHELL("read line"), .in = PIPE, .out = PIPE});
@@ -232,8 +201,7 @@ static void count_descriptors(void *arg)
         .in = PIPE,
         .out = PIPE,
         .err = PIPE});
-    read_all(weft_process_out(p), text, sizeof text);
-    want(strcmp(text, "end\n") == 0);
+    want_text(weft_process_out(p), "end\n");
     want_int(weft_process_close(other), 0);
     for (int i = 0; i < 8; i++) close(leaks[i]);
 }
@@ -371,12 +339,6 @@ START_TEST(a_child_that_may_not_be_killed_holds_up_nothing)
 END_TEST
 
 /* ---- Faults ---------------------------------------------------------------------------------------------------- */
-
-static int try_to_start(const weft_process_options *options)
-{
-    weft_process p;
-    return weft_process_start(&p, options, WEFT_FOREVER);
-}
 
 static void start_badly(void *arg)
 {

@@ -1,9 +1,6 @@
 /* tests/unit/runtime/windows_changes_test.c -- changes of directories and files on Windows, which may tell of a
  * change of contents more often than there were any. */
-#include "folder.h"
-#include "harness.h"
-
-#include <weft/changes.h>
+#include "changes.h"
 
 static void put(int n, const char *text)
 {
@@ -12,38 +9,14 @@ static void put(int n, const char *text)
     want_int(fclose(f), 0);
 }
 
-static void move(int from, int to)
-{
-    char other[128];
-    snprintf(other, sizeof other, "%s", file_path(to));
-    want_int(rename(file_path(from), other), 0);
-}
-
-static weft_change next(weft_changes c)
-{
-    weft_change change;
-    want_int(weft_changes_next(c, &change, WEFT_FOREVER), 1);
-    return change;
-}
-
 /* Whatever is said of contents before it. */
 static void expect_change(weft_changes c, weft_change_kind kind, const char *name)
 {
     weft_change change;
-    do change = next(c);
+    do change = next_change(c);
     while (change.kind == WEFT_CHANGE_MODIFIED && kind != WEFT_CHANGE_MODIFIED);
     want_int(change.kind, kind);
     want(strcmp(change.name, name) == 0);
-}
-
-/* Now, and from now on. */
-static void expect_the_end(weft_changes c)
-{
-    weft_change change;
-    weft_wait w = weft_on_changes(c);
-    want_int(weft_changes_next(c, &change, WEFT_FOREVER), 0);
-    want_int(weft_wait_any(&w, 1, WEFT_NOW), 0);
-    want_int(weft_changes_next(c, &change, WEFT_NOW), 0);
 }
 
 static void watch_folder(void *arg)
@@ -59,7 +32,7 @@ static void watch_folder(void *arg)
     expect_change(c, WEFT_CHANGE_CREATED, "1");
     put(1, "x");
     expect_change(c, WEFT_CHANGE_MODIFIED, "1");
-    move(1, 2);
+    move_file(1, 2);
     want_int(remove(file_path(2)), 0);
     expect_change(c, WEFT_CHANGE_REMOVED, "1");
     expect_change(c, WEFT_CHANGE_CREATED, "2");
@@ -102,7 +75,7 @@ static void watch_what_moves(void *arg)
     weft_changes c;
     want_int(_mkdir(file_path(1)), 0);
     want_int(weft_changes_open(&c, file_path(1)), 0);
-    move(1, 2);
+    move_file(1, 2);
     expect_change(c, WEFT_CHANGE_GONE, "");
     expect_the_end(c);
     want_int(weft_changes_close(c), 0);
@@ -129,7 +102,7 @@ static void change_too_much(void *arg)
         FILE *f = fopen(path, "wb");
         want(f != NULL && fclose(f) == 0 && remove(path) == 0);
     }
-    while (next(c).kind != WEFT_CHANGE_OVERFLOW) seen++;
+    while (next_change(c).kind != WEFT_CHANGE_OVERFLOW) seen++;
     want(seen > 0 && seen < 3 * CHANGES);
     want_int(weft_changes_close(c), 0);
 }

@@ -6,15 +6,13 @@
 #include <signal.h>
 #include <windows.h>
 
+#include "children.h"
 #include "folder.h"
-#include "harness.h"
 
 #include <weft/dir.h>
 #include <weft/pipe.h>
-#include <weft/process.h>
 
 static char self_path[512];
-static const weft_process_stdio PIPE = {WEFT_STDIO_PIPE, 0}, NOTHING = {WEFT_STDIO_NULL, 0};
 
 #define SELF(...) ((const char *const[]){self_path, __VA_ARGS__, NULL})
 
@@ -69,30 +67,6 @@ static int role(int argc, char **argv)
     if (strcmp(argv[1], "wait") == 0) Sleep(INFINITE);
     if (strcmp(argv[1], "fault") == 0) ExitProcess((UINT)EXCEPTION_ACCESS_VIOLATION); /* without a debugger */
     return argc == 2 ? atoi(argv[1]) : 99;
-}
-
-static weft_process start(const weft_process_options *options)
-{
-    weft_process p;
-    want_int(weft_process_start(&p, options, WEFT_FOREVER), 0);
-    return p;
-}
-
-static weft_process_status wait_for(weft_process p)
-{
-    weft_process_status s = {-2, -2};
-    want_int(weft_process_wait(p, &s, WEFT_FOREVER), 0);
-    return s;
-}
-
-static void want_text(weft_stream s, const char *text)
-{
-    char got[512];
-    int64_t n = weft_read_exact(s, got, sizeof got - 1, WEFT_FOREVER);
-    want(n >= 0);
-    got[n] = '\0';
-    if (strcmp(got, text) != 0) fprintf(stderr, "got %s\n", got);
-    want(strcmp(got, text) == 0);
 }
 
 /* ---- Children -------------------------------------------------------------------------------------------------- */
@@ -208,12 +182,6 @@ START_TEST(many_children_at_a_time)
     run_alone(start_many, NULL);
 }
 END_TEST
-
-static int try_to_start(const weft_process_options *options)
-{
-    weft_process p;
-    return weft_process_start(&p, options, WEFT_FOREVER);
-}
 
 static void write_file(int n, const char *text)
 {
