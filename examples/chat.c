@@ -45,11 +45,12 @@ WEFT_MESSAGE(say, 1, SAY) /* published in a room: somebody said something */
 WEFT_MESSAGE(who, 2, WHO) /* published in a room: who is here? */
 #define HERE(F) F(uint, question) F(str, nick) F(str, node)
 WEFT_MESSAGE(here, 3, HERE) /* the answer, straight to who asked */
-#define CAME(F) F(str, nick)
-WEFT_MESSAGE(came, 4, CAME) /* published to those who keep a room: the sender goes by that nick; "": he leaves */
+#define CAME(F) F(str, nick) F(uint, change)
+WEFT_MESSAGE(came, 4, CAME) /* published to those who keep a room: the sender goes by that nick; "": he leaves. His
+                               changes are counted, for the news of them takes more than one way */
 #define MOVE(F) F(str, nick) F(str, what)
 WEFT_MESSAGE(move, 8, MOVE) /* published in a room by its owner: somebody came, left, or goes by another nick now */
-#define ROLL(F) F(pid, session) F(str, nick)
+#define ROLL(F) F(pid, session) F(str, nick) F(uint, change)
 WEFT_MESSAGE(
     roll, 9,
     ROLL) /* between the owner of a room and who keeps it, too: one who is there; without a nick: not any more */
@@ -92,7 +93,7 @@ struct session {
     weft_subscription membership;
     bool named;                     /* by the client */
     bool watching;                  /* is told who comes and goes */
-    uint64_t said;                  /* lines */
+    uint64_t said, changes;         /* lines; and what was announced of who he is and where */
     uint64_t question;              /* the number of the last /who */
     int64_t answers_by;             /* when its answers are shown; WEFT_FOREVER: nothing was asked */
     char (*people)[PERSON_BYTES];   /* who answered; made at the first /who */
@@ -134,8 +135,8 @@ static void take_note(struct session *s, const weft_msg *m)
         here_try_send(weft_from(m), &answer);
     } else if (here_is(m) && here_read(m, &answer) == 0) {
         note_person(s, &answer);
-    } else if (weft_tag(m) == ROLL_CALL && s->named) {
-        came_try_send(weft_from(m), &(struct came){weft_cstr(s->nick)});
+    } else if (weft_tag(m) == ROLL_CALL && s->named && strcmp(weft_topic(m), s->topic) == 0) {
+        came_try_send(weft_from(m), &(struct came){weft_cstr(s->nick), s->changes});
     }
 }
 
@@ -187,11 +188,11 @@ static int64_t show_mail(struct session *s)
 /* ---- What the client asks for ---------------------------------------------------------------------------------- */
 
 /* Tells those who keep the room, but not of guests. */
-static void announce(const struct session *s, const char *nick)
+static void announce(struct session *s, const char *nick)
 {
     char topic[NAME_MAX_BYTES + 7];
     snprintf(topic, sizeof topic, "rooms.%s", room_of(s));
-    if (s->named) came_publish(topic, &(struct came){weft_cstr(nick)});
+    if (s->named) came_publish(topic, &(struct came){weft_cstr(nick), ++s->changes});
 }
 
 static int64_t join(struct session *s, const char *room)

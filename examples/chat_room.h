@@ -11,12 +11,15 @@
 struct member {
     weft_pid session;
     weft_monitor_ref ref;
+    uint64_t change; /* the number of the last one heard of */
     char nick[NAME_MAX_BYTES + 1];
 };
 
 struct absent {
     char nick[NAME_MAX_BYTES + 1];
-    uint64_t since; /* the number of the line that he did not hear any more */
+    uint64_t since;   /* the number of the line that he did not hear any more */
+    weft_pid session; /* news of it up to this change are from before he left */
+    uint64_t change;
 };
 
 struct room {
@@ -95,11 +98,18 @@ static void tell_past(const struct room *r, weft_pid to, uint64_t from, const ch
     old_try_send(to, &(struct old){weft_cstr(""), weft_cstr(end), 0, name});
 }
 
-static void note_absent(struct room *r, const char *nick)
+static void note_absent(struct room *r, const struct member *who, uint64_t change)
 {
     struct absent *a = &r->absent[r->absent_count++ % HISTORY]; /* the one who left first is forgotten */
-    a->since = r->count;
-    snprintf(a->nick, sizeof a->nick, "%s", nick);
+    *a = (struct absent){.since = r->count, .session = who->session, .change = change};
+    memcpy(a->nick, who->nick, sizeof a->nick);
+}
+
+static bool had_left(const struct room *r, weft_pid session, uint64_t change)
+{
+    for (const struct absent *a = r->absent; a < r->absent + HISTORY; a++)
+        if (weft_pid_equal(a->session, session) && change <= a->change) return true;
+    return false;
 }
 
 /* It is the owner who says so, once for all nodes. */
@@ -108,41 +118,23 @@ static void tell_move(const struct room *r, const char *nick, const char *what)
     if (r->owner) move_publish(r->name, &(struct move){weft_cstr(nick), weft_cstr(what)});
 }
 
-/* `nick` "": he leaves. */
-static void note_member(struct room *r, weft_pid session, weft_text nick)
+/* One who has a nick, and is not known yet. NULL: he cannot be noted. */
+static struct member *add_member(struct room *r, weft_pid session)
 {
-    char now[NAME_MAX_BYTES + 16];
-    size_t i = 0;
-    if (nick.size > NAME_MAX_BYTES) return;
-    while (i < r->member_count && !weft_pid_equal(r->members[i].session, session)) i++;
-    if (i == r->member_count && i == r->member_room) {
-        struct member *more = realloc(r->members, (2 * i + 8) * sizeof *more);
-        if (more == NULL) return;
+    if (r->member_count == r->member_room) {
+        struct member *more = realloc(r->members, (2 * r->member_room + 8) * sizeof *more);
+        if (more == NULL) return NULL;
         r->members = more;
-        r->member_room = 2 * i + 8;
+        r->member_room = 2 * r->member_room + 8;
     }
-    struct member *who = &r->members[i];
-    bool known = i < r->member_count;
-    if (known) {
-        /* asked again, or told by others, too */
-        if (strlen(who->nick) == nick.size && memcmp(who->nick, nick.data, nick.size) == 0) return;
-        note_absent(r, who->nick);
-        snprintf(now, sizeof now, "is now %.*s", WEFT_STR(nick));
-        tell_move(r, who->nick, nick.size == 0 ? "has left" : now);
-    } else {
-        if (nick.size == 0 || weft_monitor(session, &who->ref) < 0) return;
-        who->session = session;
-        r->member_count++;
-    }
-    snprintf(who->nick, sizeof who->nick, "%.*s", WEFT_STR(nick));
-    /* What he has published the owner may have missed, if the link is new. */
-    if (!r->owner && session.node == weft_self().node) roll_try_send(r->owner_pid, &(struct roll){session, nick});
-    if (nick.size == 0) {
-        weft_demonitor(who->ref);
-        *who = r->members[--r->member_count];
-        return;
-    }
-    if (!known) tell_move(r, who->nick, "has come");
+    struct member *who = &r->members[r->member_count];
+    *who = (struct member){.session = session};
+    return weft_monitor(session, &who->ref) < 0 ? NULL : &r->members[r->member_count++];
+}
+
+/* Somebody takes the nick, perhaps not for the first time. */
+static void tell_missed(struct room *r, const struct member *who)
+{
     for (struct absent *a = r->absent; a < r->absent + HISTORY; a++) {
         if (strcmp(a->nick, who->nick) != 0) continue;
         if (r->owner && a->since < r->count) tell_past(r, who->session, a->since, "while you were away");
@@ -150,10 +142,41 @@ static void note_member(struct room *r, weft_pid session, weft_text nick)
     }
 }
 
+/* `nick` "": he leaves. What is not newer than what is known has come by a longer way. */
+static void note_member(struct room *r, weft_pid session, weft_text nick, uint64_t change)
+{
+    char now[NAME_MAX_BYTES + 16];
+    struct member *who = r->members, *end = who + r->member_count, before = {0};
+    if (nick.size > NAME_MAX_BYTES) return;
+    while (who != end && !weft_pid_equal(who->session, session)) who++;
+    if (who != end) {
+        if (change <= who->change) return;
+        before = *who;
+    } else if (nick.size == 0 || had_left(r, session, change) || (who = add_member(r, session)) == NULL) return;
+    who->change = change;
+    snprintf(who->nick, sizeof who->nick, "%.*s", WEFT_STR(nick));
+    /* What he has published the owner may have missed, if the link is new. */
+    if (!r->owner && session.node == weft_self().node)
+        roll_try_send(r->owner_pid, &(struct roll){session, nick, change});
+    if (strcmp(before.nick, who->nick) == 0) return;
+    if (before.nick[0] == 0) tell_move(r, who->nick, "has come");
+    else {
+        note_absent(r, &before, change);
+        snprintf(now, sizeof now, nick.size == 0 ? "has left" : "is now %s", who->nick);
+        tell_move(r, before.nick, now);
+    }
+    if (nick.size > 0) {
+        tell_missed(r, who);
+    } else {
+        weft_demonitor(who->ref);
+        *who = r->members[--r->member_count];
+    }
+}
+
 static void tell_members(const struct room *r, weft_pid to)
 {
     for (size_t i = 0; i < r->member_count; i++)
-        roll_try_send(to, &(struct roll){r->members[i].session, weft_cstr(r->members[i].nick)});
+        roll_try_send(to, &(struct roll){r->members[i].session, weft_cstr(r->members[i].nick), r->members[i].change});
 }
 
 /* It owns the room, or hears of the end of who does; then the two tell each other whom they know. */
@@ -183,7 +206,7 @@ static void note_end(struct room *r, const weft_msg *m)
     if (!r->owner && down.ref.id == r->owner_ref.id) claim(r);
     for (size_t i = 0; i < r->member_count; i++) {
         if (r->members[i].ref.id != down.ref.id) continue;
-        note_absent(r, r->members[i].nick);
+        note_absent(r, &r->members[i], UINT64_MAX);
         tell_move(r, r->members[i].nick, "is gone");
         r->members[i] = r->members[--r->member_count];
         return;
@@ -199,8 +222,8 @@ static void take_room_mail(struct room *r, const weft_msg *m)
     if (say_is(m) && say_read(m, &said) == 0)
         keep(r, said.nick, said.text, said.id, 0), r->heard += r->heard < HISTORY - 1;
     else if (old_is(m) && old_read(m, &old) == 0) keep(r, old.nick, old.text, old.id, r->heard);
-    else if (came_is(m) && came_read(m, &came) == 0) note_member(r, weft_from(m), came.nick);
-    else if (roll_is(m) && roll_read(m, &roll) == 0) note_member(r, roll.session, roll.nick);
+    else if (came_is(m) && came_read(m, &came) == 0) note_member(r, weft_from(m), came.nick, came.change);
+    else if (roll_is(m) && roll_read(m, &roll) == 0) note_member(r, roll.session, roll.nick, roll.change);
     else if (weft_tag(m) == PAST) tell_past(r, weft_from(m), 0, "in all");
     else if (weft_tag(m) == KEEP) tell_past(r, weft_from(m), 0, "in all"), tell_members(r, weft_from(m));
     else if (weft_tag(m) == WEFT_TAG_DOWN) note_end(r, m);

@@ -1,0 +1,373 @@
+#!/usr/bin/env python3
+"""Runs the chat as a program and as a module on several nodes."""
+import contextlib
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import Client, Cluster, Program, built, eventually  # noqa: E402
+
+
+class ChatCase(unittest.TestCase):
+    def join(self, address, nick, room=None):
+        client = Client(address)
+        self.addCleanup(client.close)
+        self.assertRegex(client.line(), r"^\* welcome to \S+, you are guest\d+ in lobby; /join ROOM, ")
+        client.send(f"/nick {nick}")
+        self.assertEqual(self.next_told(client), f"* you are {nick}")
+        if room is not None:
+            self.assertEqual(client.ask(f"/join {room}"), f"* you are in {room}")
+        return client
+
+    def next_told(self, client):
+        """The next line but those of the room that were on their way to the client's worker when he came."""
+        while re.match(r"\[\w+\] \w+: ", line := client.line()):
+            pass
+        return line
+
+    def gather(self, clients, room, people):
+        """Every node knows of every other one's members when /who shows all of them to everybody."""
+        wanted = f"* {room}: " + " ".join(sorted(people))
+        for client in clients:
+            eventually(f"{people} are not all in {room}", lambda c=client: c.ask("/who") == wanted)
+
+
+class ChatOnOneNode(ChatCase):
+    args = ()
+
+    def setUp(self):
+        self.server = Program(built("examples", "chat"), "--port", "0", *self.args)
+        self.addCleanup(self.server.kill)
+        self.node, self.address = self.server.line().split(": chat on ")
+
+    def test_two(self):
+        ann, bob = self.join(self.address, "ann"), self.join(self.address, "bob")
+        ann.send("hello, bob")
+        self.assertEqual([ann.line(), bob.line()], ["[lobby] ann: hello, bob"] * 2)
+        bob.send("hello, \u00e4nn\r")
+        self.assertEqual([ann.line(), bob.line()], ["[lobby] bob: hello, \u00e4nn"] * 2)
+        self.server.stop()
+
+    def test_who(self):
+        ann, bob = self.join(self.address, "ann"), self.join(self.address, "bob")
+        self.join(self.address, "eve", "elsewhere")
+        self.gather([ann, bob], "lobby", [f"ann@{self.node}", f"bob@{self.node}"])
+        ann.send("/who", "goes on while it waits")
+        self.assertEqual(ann.line(), "[lobby] ann: goes on while it waits")
+        self.assertTrue(ann.line().startswith(f"* lobby: ann@{self.node}"))
+
+    def test_rooms_are_apart(self):
+        ann, bob, eve = (self.join(self.address, nick, "one") for nick in ("ann", "bob", "eve"))
+        self.assertEqual(bob.ask("/join two"), "* you are in two")
+        self.assertEqual(bob.ask("/join two"), "* you are in two")
+        ann.send("in one")
+        self.assertEqual([ann.line(), eve.line()], ["[one] ann: in one"] * 2)
+        self.assertEqual(bob.ask("in two"), "[two] bob: in two")
+        self.assertEqual(eve.ask("/join two"), "* you are in two")
+        self.assertEqual(bob.ask("again"), "[two] bob: again")
+        line = eve.line()
+        if line == "[two] bob: in two":  # said before she came, under way to her worker when she subscribed
+            line = eve.line()
+        self.assertEqual(line, "[two] bob: again")
+        self.assertEqual(ann.ask("alone"), "[one] ann: alone")
+
+    def test_bad_input(self):
+        ann = self.join(self.address, "ann")
+        rule = " is 1 to 24 letters, digits, _ or -"
+        for name in ("", " ", "a b", "a.b", "*", ">", "x" * 25, "\u00e4", "a\tb", "$x"):
+            self.assertEqual(ann.ask(f"/join {name}"), "* a room's name" + rule)
+            self.assertEqual(ann.ask(f"/nick {name}"), "* a nick" + rule)
+        self.assertEqual(ann.ask("/nick " + "y" * 24), "* you are " + "y" * 24)
+        for line in ("/", "/foo", "/who me", "/quit now", "/joinx", "//"):
+            self.assertEqual(ann.ask(line),
+                             "* unknown command; there are /join ROOM, /nick NAME, /who, /watch, /history, /quit")
+        ann.send("", "\r")
+        self.assertEqual(ann.ask("a\x1b[2J\x07b"), "[lobby] " + "y" * 24 + ": a?[2J?b")
+        ann.socket.sendall(b"zero \0 in it\n\xff\xfe\n")
+        ann.line()
+        self.assertEqual(ann.line(), "[lobby] " + "y" * 24 + ": \\xff\\xfe")
+
+    def test_longest_line(self):
+        ann = self.join(self.address, "ann")
+        self.assertEqual(ann.ask("x" * 511), "[lobby] ann: " + "x" * 511)
+        ann.send("x" * 512)
+        self.assertEqual(ann.rest(), ["* a line has at most 511 bytes", "* bye"])
+
+    def test_no_newline(self):
+        ann, bob = self.join(self.address, "ann"), self.join(self.address, "bob")
+        ann.socket.sendall(b"half a line")
+        self.assertEqual(bob.ask("does not wait for it"), "[lobby] bob: does not wait for it")
+        self.assertEqual(ann.line(), "[lobby] bob: does not wait for it")
+        ann.socket.sendall(b" and the rest\n")
+        self.assertEqual([ann.line(), bob.line()], ["[lobby] ann: half a line and the rest"] * 2)
+        try:
+            while True:
+                ann.socket.sendall(b"x" * 100)
+        except OSError:
+            pass  # told and closed
+        self.gather([bob], "lobby", [f"bob@{self.node}"])
+
+    def test_pipelined(self):
+        client = Client(self.address)
+        self.addCleanup(client.close)
+        client.send("/nick ann", "/join x", "one", "two", "/quit", "never")
+        self.assertEqual(client.rest()[1:], ["* you are ann", "* you are in x", "[x] ann: one", "[x] ann: two",
+                                             "* bye"])
+
+    def test_end_of_input(self):
+        client = Client(self.address)
+        self.addCleanup(client.close)
+        client.socket.sendall(b"/nick ann\nlast line without newline")
+        client.socket.shutdown(1)
+        self.assertEqual(client.rest()[1:], ["* you are ann", "[lobby] ann: last line without newline", "* bye"])
+
+    def test_abrupt_ends(self):
+        bob = self.join(self.address, "bob")
+        for i in range(200):
+            client = Client(self.address)
+            client.line()
+            client.send(f"{i}")
+            client.reset()
+        bob.send("all gone")
+        last = eventually("bob's line", lambda: (line := bob.line()) and line.endswith(": all gone") and line)
+        self.assertEqual(last, "[lobby] bob: all gone")
+        self.gather([bob], "lobby", [f"bob@{self.node}"])
+        self.server.stop()
+
+    def test_many(self):
+        clients = [self.join(self.address, f"c{i}", "crowd") for i in range(200)]
+        for turn in range(5):
+            for client in clients[:20]:
+                client.send(f"turn {turn}")
+        for client in clients:
+            said = {}
+            for line in client.lines(100):
+                nick, text = re.fullmatch(r"\[crowd\] (\S+): (.*)", line).groups()
+                said.setdefault(nick, []).append(text)
+            self.assertEqual(said, {f"c{i}": [f"turn {t}" for t in range(5)] for i in range(20)})
+        everybody = re.compile(r"\* crowd:( c\d+@\S+){40} and 160 more")
+        eventually("not all of the crowd answer", lambda: everybody.fullmatch(clients[7].ask("/who")))
+        self.server.stop()
+
+    def test_stop_tells(self):
+        ann = self.join(self.address, "ann")
+        self.server.stop()
+        self.assertEqual(ann.rest(), ["* the server stops"])
+
+    def test_history_is_in_a_file(self):
+        if not shutil.which("pkg-config") or subprocess.run(["pkg-config", "sqlite3"], check=False).returncode != 0:
+            self.skipTest("no libsqlite3-dev: the chat keeps its lines in memory")
+        with tempfile.TemporaryDirectory() as folder:
+            options = ("--port", "0", "--history", os.path.join(folder, "lines"))
+            for start in range(0, 240, 120):
+                server = Program(built("examples", "chat"), *options)
+                self.addCleanup(server.kill)
+                ann = self.join(server.line().split(": chat on ")[1], "ann")
+                for i in range(start, start + 120):
+                    self.assertEqual(ann.ask(str(i)), f"[lobby] ann: {i}")
+                ann.send("/history")
+                kept = [f"[lobby] (earlier) ann: {i}" for i in range(start + 20, start + 120)]
+                self.assertEqual(ann.lines(101), kept + ["* lobby: 100 in all"])
+                server.stop()
+            with contextlib.closing(sqlite3.connect(os.path.join(folder, "lines"))) as lines:
+                self.assertEqual([int(text) for (text,) in lines.execute("SELECT text FROM lines ORDER BY rowid")],
+                                 list(range(240)))
+
+
+class SlowClient(ChatOnOneNode):
+    """A client that never reads is dropped; the others notice nothing."""
+
+    args = ("--patience", "1")
+
+    def test_never_reads(self):
+        deaf = Client(self.address, receive_buffer=4096)
+        self.addCleanup(deaf.close)
+        deaf.line()
+        deaf.ask("/nick deaf")
+        ann = self.join(self.address, "ann")
+        self.gather([ann], "lobby", [f"ann@{self.node}", f"deaf@{self.node}"])
+        text, number = "x" * 480, 0
+
+        def talk():
+            """Until the deaf one's window and the server's buffer for him are full, and then until he is gone."""
+            nonlocal number
+            for _ in range(2000):
+                ann.send(f"{number} {text}")
+                self.assertEqual(ann.line(), f"[lobby] ann: {number} {text}")
+                number += 1
+            return ann.ask("/who") == f"* lobby: ann@{self.node}"
+
+        eventually("the deaf one stays", talk)
+        self.server.log(r"deaf is dropped: deadline passed")
+        self.server.stop()
+
+
+for name in [n for n in dir(ChatOnOneNode) if n.startswith("test_")]:
+    setattr(SlowClient, name, None)  # only its own
+
+
+class ChatOnManyNodes(ChatCase):
+    def cluster(self, names, seed="a"):
+        cluster = self.enterContext(Cluster()) if hasattr(self, "enterContext") else Cluster()
+        self.addCleanup(cluster.__exit__)
+        address = {}
+        for name in names:
+            node = cluster.run(name, built("examples", "chat.so"), "--port", "0", join=[seed] if name != seed else [])
+            shown, address[name] = node.line().split(": chat on ")
+            self.assertEqual(shown, name)
+        return cluster, address
+
+    def test_two_nodes(self):
+        cluster, address = self.cluster("ab")
+        ann, bob = self.join(address["a"], "ann"), self.join(address["b"], "bob")
+        self.gather([ann, bob], "lobby", ["ann@a", "bob@b"])
+        for i in range(500):
+            ann.send(f"a {i}")
+            bob.send(f"b {i}")
+        for client in (ann, bob):
+            got = client.lines(1000)
+            for nick in "ab":
+                name = {"a": "ann", "b": "bob"}[nick]
+                self.assertEqual([x for x in got if x.startswith(f"[lobby] {name}")],
+                                 [f"[lobby] {name}: {nick} {i}" for i in range(500)])
+        self.assertEqual(ann.ask("/join x"), "* you are in x")
+        self.gather([bob], "lobby", ["bob@b"])
+        self.assertEqual(bob.ask("nobody hears"), "[lobby] bob: nobody hears")
+        self.assertEqual(ann.ask("me neither"), "[x] ann: me neither")
+        for node in cluster.nodes.values():
+            node.stop()
+
+    def test_three_nodes_from_one_seed(self):
+        cluster, address = self.cluster("abc")
+        clients = {n: self.join(address[n], f"at-{n}", "hall") for n in "abc"}
+        self.gather(clients.values(), "hall", [f"at-{n}@{n}" for n in "abc"])
+        for n, client in clients.items():
+            client.send(*[f"{i}" for i in range(200)])
+        for client in clients.values():
+            got = client.lines(600)
+            for n in "abc":
+                self.assertEqual([x for x in got if x.startswith(f"[hall] at-{n}:")],
+                                 [f"[hall] at-{n}: {i}" for i in range(200)])
+
+    def test_a_node_ends(self):
+        cluster, address = self.cluster("abc")
+        clients = {n: self.join(address[n], f"at-{n}") for n in "abc"}
+        self.gather(clients.values(), "lobby", [f"at-{n}@{n}" for n in "abc"])
+        cluster.nodes["c"].stop()
+        self.assertEqual(clients.pop("c").rest(), ["* the server stops"])
+        self.gather(clients.values(), "lobby", ["at-a@a", "at-b@b"])
+        cluster.nodes["b"].kill()
+        clients.pop("b")
+        self.gather(clients.values(), "lobby", ["at-a@a"])
+        again = cluster.run("b", built("examples", "chat.so"), "--port", "0", join=["a"])
+        clients["b"] = self.join(again.line().removeprefix("b: chat on "), "back")
+        self.gather(clients.values(), "lobby", ["at-a@a", "back@b"])
+        clients["b"].send("hello again")
+        self.assertEqual([c.line() for c in clients.values()], ["[lobby] back: hello again"] * 2)
+
+    # ---- Rooms: the owner of "room.lobby" is on the first node that had a member ----
+
+    def history(self, client, lines):
+        """What the room keeps, as soon as its owner, wherever that is, has heard of it. The lines of two people may
+        cross on their way to it."""
+        def by_nick(texts):
+            return sorted(texts, key=lambda text: text.split(":")[0])
+        wanted, got = by_nick(lines) + [f"* lobby: {len(lines)} in all"], []
+
+        def has():
+            client.send("/history")
+            got[:] = []
+            while (line := self.next_told(client)).startswith("[lobby] (earlier) "):
+                got.append(line.removeprefix("[lobby] (earlier) "))
+            got[:] = by_nick(got) + [line]
+            return got == wanted
+        try:
+            eventually("the history", has)
+        except AssertionError:
+            self.assertEqual(got, wanted)
+
+    def test_who_moves_gets_what_he_missed(self):
+        cluster, address = self.cluster("ab")
+        ann, bob = self.join(address["a"], "ann"), self.join(address["b"], "bob")
+        self.gather([ann, bob], "lobby", ["ann@a", "bob@b"])
+        self.assertEqual(ann.ask("together"), "[lobby] ann: together")
+        self.assertEqual(bob.line(), "[lobby] ann: together")
+        self.assertEqual(ann.ask("/quit"), "* bye")
+        ann.close()
+        self.gather([bob], "lobby", ["bob@b"])
+        for text in ("one", "two"):
+            self.assertEqual(bob.ask(text), f"[lobby] bob: {text}")
+        eve = self.join(address["b"], "eve")
+        self.history(bob, ["ann: together", "bob: one", "bob: two"])
+        eve.send("three")
+        self.history(eve, ["ann: together", "bob: one", "bob: two", "eve: three"])
+        ann = self.join(address["b"], "ann")
+        missed = [self.next_told(ann) for _ in range(4)]
+        self.assertEqual(missed, [f"[lobby] (earlier) {x}" for x in ("bob: one", "bob: two", "eve: three")]
+                         + ["* lobby: 3 while you were away"])
+        ann.send("back")
+        self.history(eve, ["ann: together", "bob: one", "bob: two", "eve: three", "ann: back"])
+        for node in cluster.nodes.values():
+            node.stop()
+
+    def test_who_watches_is_told_who_comes_and_goes(self):
+        """By the owner of the room, which is on node a."""
+        cluster, address = self.cluster("ab")
+        ann = self.join(address["a"], "ann")
+        self.assertEqual(ann.ask("/watch"), "* you see who comes and goes")
+        bob = self.join(address["b"], "bob")
+        self.assertEqual(ann.line(), "* lobby: bob has come")
+        self.gather([ann, bob], "lobby", ["ann@a", "bob@b"])
+        self.assertEqual(bob.ask("/nick rob"), "* you are rob")
+        self.assertEqual(ann.line(), "* lobby: bob is now rob")
+        self.assertEqual(bob.ask("/join x"), "* you are in x")
+        self.assertEqual(ann.line(), "* lobby: rob has left")
+        self.assertEqual(bob.ask("/join lobby"), "* you are in lobby")
+        self.assertEqual(ann.line(), "* lobby: rob has come")
+        bob.reset()
+        self.assertEqual(ann.line(), "* lobby: rob is gone")
+        self.assertEqual(ann.ask("/watch"), "* you do not see any more who comes and goes")
+        eve = self.join(address["b"], "eve")
+        self.gather([ann, eve], "lobby", ["ann@a", "eve@b"])
+        self.assertEqual(eve.ask("hello"), "[lobby] eve: hello")
+        self.assertEqual(ann.line(), "[lobby] eve: hello")
+        for node in cluster.nodes.values():
+            node.stop()
+
+    def test_the_owner_of_a_room_is_killed(self):
+        cluster, address = self.cluster("abc")
+        ann, bob, eve = (self.join(address[n], nick) for n, nick in (("a", "ann"), ("b", "bob"), ("c", "eve")))
+        self.gather([ann, bob, eve], "lobby", ["ann@a", "bob@b", "eve@c"])
+        for client, nick in ((ann, "ann"), (bob, "bob")):
+            for i in range(3):
+                self.assertEqual(client.ask(f"{i}"), f"[lobby] {nick}: {i}")
+                others = [c for c in (ann, bob, eve) if c is not client]
+                self.assertEqual([c.line() for c in others], [f"[lobby] {nick}: {i}"] * 2)
+        said = [f"{nick}: {i}" for nick in ("ann", "bob") for i in range(3)]
+        for client in (ann, bob, eve):
+            self.history(client, said)
+
+        def owned():
+            return sum("room.lobby is owned here" in line for n in "bc" for line in cluster.nodes[n].err.seen)
+        before = owned()
+        cluster.nodes["a"].kill()
+        eventually("nobody else owns the room", lambda: owned() > before)
+        self.gather([bob, eve], "lobby", ["bob@b", "eve@c"])
+        for client in (bob, eve):
+            self.history(client, said)  # of another owner
+        self.assertEqual(bob.ask("she is away"), "[lobby] bob: she is away")
+        self.assertEqual(eve.line(), "[lobby] bob: she is away")
+        self.history(eve, said + ["bob: she is away"])
+        ann = self.join(address["c"], "ann")
+        self.assertEqual(ann.lines(2), ["[lobby] (earlier) bob: she is away", "* lobby: 1 while you were away"])
+        self.history(ann, said + ["bob: she is away"])
+
+
+if __name__ == "__main__":
+    unittest.main()
