@@ -1,13 +1,37 @@
 #!/usr/bin/env python3
-"""Adds up what meson says of its tests: `tally.py testlog.json...` prints passed, failed and skipped."""
+"""Reads what meson wrote of its tests: `tally.py testlog.json...` prints how many passed, failed and were skipped;
+`tally.py --failed testlog.json...` what those that failed said last."""
 import json
 import sys
 
-count = {"passed": 0, "failed": 0, "skipped": 0}
-for path in sys.argv[1:]:
-    with open(path, encoding="utf-8") as log:
-        for line in log:
-            result = json.loads(line)["result"]
-            kind = {"OK": "passed", "EXPECTEDFAIL": "passed", "SKIP": "skipped"}.get(result, "failed")
-            count[kind] += 1
-print(*count.values())
+SHOWN = 40  # lines of each that failed
+
+
+def results(paths):
+    """Each test with "passed", "failed" or "skipped"."""
+    for path in paths:
+        with open(path, encoding="utf-8") as log:
+            for line in log:
+                test = json.loads(line)
+                yield {"OK": "passed", "EXPECTEDFAIL": "passed", "SKIP": "skipped"}.get(test["result"], "failed"), test
+
+
+def show_failed(paths):
+    for kind, test in results(paths):
+        if kind == "failed":
+            print(f"---- {test['name']}: {test['result']}, {test['duration']:.0f} s, {' '.join(test['command'])}")
+            said = test.get("stdout", "") + test.get("stderr", "")
+            print("\n".join(said.splitlines()[-SHOWN:]))
+
+
+def main():
+    if sys.argv[1] == "--failed":
+        show_failed(sys.argv[2:])
+        return
+    count = {"passed": 0, "failed": 0, "skipped": 0}
+    for kind, _ in results(sys.argv[1:]):
+        count[kind] += 1
+    print(*count.values())
+
+
+main()
