@@ -47,6 +47,10 @@ class Sim(unittest.TestCase):
             self.assertIn("no fault found", first)
             self.assertNotEqual(first.splitlines()[-1], calm, kind)
 
+    def test_protocols(self):
+        for name in ("groups", "supervisors", "topics"):
+            self.assertIn("nothing found", self.sim(built("tests", f"sim_{name}.so"), "--seeds", "10"))
+
     def test_what_is_right_stays_so(self):
         self.assertIn("nothing found", self.sim(LEDGER, "--seeds", "40", "--jobs", "3", "--", "--once"))
 

@@ -1,0 +1,49 @@
+/* tests/sim/kit.h -- what the modules for `weft sim` share: which node this is, and chance. They are for
+ * nodes with memory: a supervisor counts a start without it as a failure, too. */
+#ifndef SIM_KIT_H
+#define SIM_KIT_H
+
+#include "../unit/actors/random.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <weft.h>
+#include <weft/sim.h>
+
+enum { NODES = 5 };
+
+/* 0 of n1. */
+static unsigned sim_self(void)
+{
+    unsigned number = 0;
+    (void)sscanf(weft_node_name(weft_here()), "n%u", &number);
+    if (number == 0 || number > NODES) weft_sim_fail("no node %s is expected", weft_node_name(weft_here()));
+    return number == 0 ? 0 : (number - 1) % NODES;
+}
+
+/* Another one in each run of a node, and with each seed. */
+static uint64_t sim_random(void)
+{
+    return weft_self().node ^ weft_self().actor;
+}
+
+/* Until the actor is asked to stop. */
+static void sim_wait(void)
+{
+    weft_msg *m;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) weft_msg_free(m);
+}
+
+static int64_t sim_between(uint64_t *random, int64_t least, int64_t most)
+{
+    return least + (int64_t)random_below(random, (uint32_t)((most - least) / 1000)) * 1000;
+}
+
+/* An actor that a scenario cannot do without; without memory it is tried again. */
+static void sim_spawn(weft_actor *body, const void *arg, size_t size)
+{
+    while (weft_spawn(NULL, body, arg, size, NULL) < 0)
+        if (weft_sleep(weft_after(WEFT_MS(50))) == WEFT_ECANCELED) return;
+}
+
+#endif

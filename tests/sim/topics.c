@@ -1,0 +1,109 @@
+/* tests/sim/topics.c -- topics in a simulated cluster: each node publishes versions of its state, retained, and hears
+ * those of all. Nothing comes twice or out of order; in the end all have heard the last version of each, and all keep
+ * that one for who subscribes later. */
+#include "kit.h"
+
+struct state {
+    uint32_t node, run, version;
+};
+
+/* What has been published outlives a node, as on a disk. */
+static uint32_t published[NODES], run[NODES];
+static uint32_t heard[NODES][NODES]; /* by the listener of a node, of another */
+static uint32_t kept[NODES][NODES];  /* what a new subscriber there got */
+static unsigned nodes;
+
+static void publisher(const void *arg, size_t size)
+{
+    struct state s = {.node = sim_self(), .run = run[sim_self()]};
+    uint64_t random = sim_random();
+    char topic[16];
+    (void)arg, (void)size;
+    snprintf(topic, sizeof topic, "state.n%u", s.node);
+    while (weft_sleep(weft_after(sim_between(&random, WEFT_MS(200), WEFT_SEC(1)))) != WEFT_ECANCELED) {
+        s.version = published[s.node] + 1;
+        if (weft_publish_retained(topic, 1, &s, sizeof s) >= 0) published[s.node] = s.version;
+    }
+}
+
+static void listener(const void *arg, size_t size)
+{
+    unsigned self = sim_self();
+    struct state last[NODES] = {0}, s;
+    weft_msg *m;
+    (void)arg, (void)size;
+    memset(heard[self], 0, sizeof heard[self]);
+    while (weft_subscribe("state.>", NULL) < 0)
+        if (weft_sleep(weft_after(WEFT_MS(50))) == WEFT_ECANCELED) return;
+    for (int rc; (rc = weft_recv(&m, WEFT_FOREVER)) != WEFT_ECANCELED;) {
+        if (rc < 0) continue;
+        memcpy(&s, weft_data(m), sizeof s);
+        weft_msg_free(m);
+        struct state *l = &last[s.node];
+        if (s.run == l->run && s.version <= l->version)
+            weft_sim_fail("n%u hears version %u of n%u after %u", self + 1, s.version, s.node + 1, l->version);
+        *l = s;
+        heard[self][s.node] = s.version;
+    }
+}
+
+/* Subscribes now and then, as somebody who comes late. */
+static void latecomer(const void *arg, size_t size)
+{
+    unsigned self = sim_self();
+    weft_subscription sub;
+    struct state s;
+    weft_msg *m;
+    (void)arg, (void)size;
+    while (weft_sleep(weft_after(WEFT_MS(300))) != WEFT_ECANCELED) {
+        if (weft_subscribe("state.>", &sub) < 0) continue;
+        while (weft_recv(&m, weft_after(WEFT_MS(1))) == WEFT_OK) {
+            memcpy(&s, weft_data(m), sizeof s);
+            if (weft_is_retained(m)) kept[self][s.node] = s.version;
+            weft_msg_free(m);
+        }
+        (void)weft_unsubscribe(sub);
+    }
+}
+
+static void first(const void *arg, size_t size)
+{
+    unsigned self = sim_self();
+    (void)arg, (void)size;
+    run[self]++;
+    if (self >= nodes) nodes = self + 1;
+    memset(kept[self], 0, sizeof kept[self]);
+    sim_spawn(listener, NULL, 0);
+    sim_spawn(publisher, NULL, 0);
+    sim_spawn(latecomer, NULL, 0);
+    sim_wait();
+}
+
+static bool all_are(uint32_t of[NODES][NODES])
+{
+    for (unsigned i = 0; i < nodes; i++)
+        for (unsigned k = 0; k < nodes; k++)
+            if (of[i][k] != published[k] || published[k] == 0) return false;
+    return true;
+}
+
+static bool all_hear(void *arg)
+{
+    (void)arg;
+    return all_are(heard);
+}
+
+static bool all_keep(void *arg)
+{
+    (void)arg;
+    return all_are(kept);
+}
+
+static void checks(void)
+{
+    weft_sim_eventually("all hear the last version of each", all_hear, NULL);
+    weft_sim_eventually("all keep the last version of each", all_keep, NULL);
+}
+
+WEFT_MODULE(first)
+WEFT_SIM(checks)
