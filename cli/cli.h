@@ -27,10 +27,8 @@ int cli_certs_issue(const struct cli *c);
 int cli_certs_show(const struct cli *c);
 
 /* ---- compile.c: from a source file to a module ----------------------------------------------------------------- */
-/* Compiles `source`, or finds it compiled; `out` gets the module's path. CLI_OK, or an exit code after a message. */
-int cli_compile(const struct cli *c, const char *source, char out[PATH_MAX]);
-
-/* `*path` is a module, or a source file: then it becomes that of the module made of it, in `made`. As cli_compile. */
+/* `*path` is a module, or a source file: then it becomes that of the module made of it, in `made`. CLI_OK, or
+ * an exit code after a message. */
 int cli_module(const struct cli *c, const char **path, char made[PATH_MAX]);
 
 /* ---- module.c: loading one ------------------------------------------------------------------------------------- */
@@ -45,14 +43,17 @@ void (*cli_find(const char *path, const char *name))(void);
 /* From now on what the runtime and the module allocate may fail in a simulation. False: not on this system. */
 bool cli_sim_memory(weft_actor *body);
 
-/* ---- sockets.c: the nodes of this user on this machine --------------------------------------------------------- */
+/* ---- run.c: names of nodes ------------------------------------------------------------------------------------- */
 enum { CLI_NODE_NAME_MAX = 64 };
 bool cli_is_node_name(const char *name); /* that can also be the name of a file that is seen */
-/* $XDG_RUNTIME_DIR/weft or /tmp/weft-UID; made if it is not there, refused unless it is ours alone. CLI_OK or an exit
- * code after a message. */
-int cli_socket_folder(const struct cli *c, char out[PATH_MAX]);
-/* The control socket of the node `name`. */
-int cli_socket_path(const struct cli *c, const char *name, char out[PATH_MAX]);
+/* CLI_OK or an exit code after a message. */
+int cli_check_node_name(const struct cli *c, const char *name);
+
+/* ---- sockets.c, windows.c: the nodes of this user on this machine ---------------------------------------------- */
+/* Where the node `name`, which is to be started, shall have its control socket: in $XDG_RUNTIME_DIR/weft or
+ * /tmp/weft-UID, made if it is not there, refused unless it is ours alone. "": it has none. CLI_OK or an exit code
+ * after a message. */
+int cli_control_socket(const struct cli *c, const char *name, char out[PATH_MAX]);
 /* Whether somebody listens there. */
 bool cli_socket_answers(const char *path);
 /* --node, or the one node that runs here, as a URL to join. */

@@ -261,7 +261,7 @@ static int compile_to(const struct cli *c, struct command *k, const char *source
     return rc;
 }
 
-int cli_compile(const struct cli *c, const char *source, char out[PATH_MAX])
+static int compile(const struct cli *c, const char *source, char out[PATH_MAX])
 {
     struct command k = {0};
     if (access(source, R_OK) < 0) return cli_fail(c, CLI_FAILED, "cannot read %s: %s", source, strerror(errno));
@@ -276,7 +276,7 @@ int cli_module(const struct cli *c, const char **path, char made[PATH_MAX])
 {
     size_t n = strlen(*path);
     if (n <= 2 || strcmp(*path + n - 2, ".c") != 0) return CLI_OK;
-    int rc = cli_compile(c, *path, made);
+    int rc = compile(c, *path, made);
     *path = made;
     return rc;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "lacks.h"
 
 /* ---- JSON to msgpack ------------------------------------------------------------------------------------------- */
 
@@ -144,22 +145,23 @@ static void print_value(FILE *out, weft_reader *r);
 
 static void print_key(FILE *out, weft_reader *r)
 {
-    char *text = NULL;
-    size_t size = 0;
     if (weft_peek_type(r) == WEFT_TEXT) {
         print_value(out, r);
         return;
     }
-    FILE *key = open_memstream(&text, &size);
+    FILE *key = cli_scratch();
     if (key == NULL) {
         weft_skip(r);
         fputs("\"\"", out);
         return;
     }
     print_value(key, r);
-    fclose(key);
-    cli_print_string(out, text, size);
+    long size = ftell(key);
+    char *text = size > 0 ? malloc((size_t)size) : NULL;
+    rewind(key);
+    cli_print_string(out, text, text == NULL ? 0 : fread(text, 1, (size_t)size, key));
     free(text);
+    fclose(key);
 }
 
 static void print_bytes(FILE *out, const char *kind, const void *data, size_t size)

@@ -14,11 +14,10 @@ static const struct cli_verb verbs[] = {
     {"run",
      "MODULE.so|FILE.c",
      "Starts a node and runs the module's first actor in it",
-     "A .c file is compiled with $CC (cc) and kept in the cache. The words behind -- are the module's. SIGTERM and "
-     "SIGINT\n"
-     "end the node: its actors are asked to stop and get the time of --drain; a second signal ends it at once. A "
-     "seed\n"
-     "that does not answer is dialled for ever. The node ends by itself when none of its actors is left.",
+     "A .c file is compiled with $CC (cc) and kept in the cache; not on Windows, where modules are DLLs. The words\n"
+     "behind -- are the module's. SIGTERM and SIGINT end the node: its actors are asked to stop and get\n"
+     "the time of --drain; a second signal ends it at once. A seed that does not answer is dialled for\n"
+     "ever. The node ends by itself when none of its actors is left.",
      "weft run chat.c --name a --listen tcp://127.0.0.1:4001 -- --port 4101",
      {CLI_NAME,    CLI_LISTEN,   CLI_JOIN,       CLI_DISCOVER,  CLI_WORKERS,         CLI_CLUSTER,
       CLI_CARRIER, CLI_META,     CLI_PROBE,      CLI_SUSPICION, CLI_PARTITION,       CLI_MINORITY,

@@ -263,9 +263,9 @@ static int set_list_from(struct cli *c, const struct option *o, const char *valu
     struct cli_list *list = (struct cli_list *)((char *)c + o->field);
     list->copy = strdup(value);
     if (list->copy == NULL) return cli_fail(c, CLI_FAILED, "out of memory");
-    char *at = list->copy, *item;
-    while ((item = strsep(&at, " ,\t")) != NULL) {
-        int rc = item[0] == '\0' ? CLI_OK : set_value(c, o, o->variable, item);
+    char *rest;
+    for (char *item = strtok_r(list->copy, " ,\t", &rest); item != NULL; item = strtok_r(NULL, " ,\t", &rest)) {
+        int rc = set_value(c, o, o->variable, item);
         if (rc != CLI_OK) return rc;
     }
     return CLI_OK;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <weft/api.h>
 
 /* The exit codes of every verb. */
 enum cli_exit {
@@ -117,6 +118,6 @@ void cli_help(FILE *out, const struct cli_verb *verb);
 /* The entry of `known` (`count` names, `stride` bytes apart) closest to `word`, or NULL if none is close. */
 const char *cli_closest(const char *word, const char *const *known, size_t count);
 /* "weft VERB: " and the text, on standard error; returns `code`. */
-int cli_fail(const struct cli *c, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int cli_fail(const struct cli *c, int code, const char *format, ...) WEFT_PRINTF(3, 4);
 
 #endif

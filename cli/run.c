@@ -1,17 +1,31 @@
 /* cli/run.c -- weft run: this process becomes a node that runs a module. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "lacks.h"
 #include "main.h"
+
+bool cli_is_node_name(const char *name)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    size_t n = strlen(name);
+    return n > 0 && n <= CLI_NODE_NAME_MAX && strspn(name, letters) == n && name[0] != '.';
+}
+
+int cli_check_node_name(const struct cli *c, const char *name)
+{
+    if (cli_is_node_name(name)) return CLI_OK;
+    return cli_fail(c, CLI_USAGE, "'%s' is no node name: 1 to %d letters, digits, '_', '-' and '.', no leading dot",
+                    name, CLI_NODE_NAME_MAX);
+}
 
 /* The node has to have a name before it starts: its control socket is called after it. */
 static const char *own_name(char out[16])
 {
     uint32_t random = (uint32_t)getpid();
-    (void)!getentropy(&random, sizeof random);
+    (void)cli_random(&random, sizeof random);
     snprintf(out, 16, "weft-%08x", (unsigned)random);
     return out;
 }
@@ -54,16 +68,6 @@ static int read_limits(const struct cli *c, weft_node_options *o)
     return CLI_OK;
 }
 
-static int control_path(const struct cli *c, const char *name, char out[PATH_MAX])
-{
-    int rc = cli_socket_path(c, name, out);
-    if (rc != CLI_OK) return rc;
-    if (cli_socket_answers(out))
-        return cli_fail(c, CLI_FAILED, "a node named '%s' runs here already; give this one another --name", name);
-    (void)unlink(out); /* what a killed node left behind */
-    return CLI_OK;
-}
-
 static int partition(const struct cli *c, weft_node_options *o)
 {
     const char *policy = c->partition == NULL ? "none" : c->partition, *action = c->minority;
@@ -96,7 +100,7 @@ int cli_run(const struct cli *c)
         rc = cli_fail(c, CLI_USAGE, "--tls: give the node the --name of its certificate");
     if (rc == CLI_OK && c->tls != NULL) rc = cli_check_tls(c, name);
     if (rc == CLI_OK) rc = cli_module(c, &path, module);
-    if (rc == CLI_OK) rc = control_path(c, name, control);
+    if (rc == CLI_OK) rc = cli_control_socket(c, name, control);
     if (rc != CLI_OK) return rc;
     weft_actor *first = cli_load(c, path);
     if (first == NULL) return CLI_FAILED;
@@ -123,7 +127,7 @@ int cli_run(const struct cli *c)
                                  .heartbeats_lost = (int)c->heartbeats_lost,
                                  .resume_window = c->resume_window,
                                  .wire_version = (int)c->wire,
-                                 .control = control,
+                                 .control = control[0] == '\0' ? NULL : control,
                                  .tls = c->tls,
                                  .insecure = c->insecure};
     rc = read_limits(c, &options);

@@ -19,7 +19,7 @@ struct nodes {
     char name[NODES_MAX][CLI_NODE_NAME_MAX + 1];
 };
 
-int cli_socket_folder(const struct cli *c, char out[PATH_MAX])
+static int socket_folder(const struct cli *c, char out[PATH_MAX])
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
     int n = runtime != NULL && runtime[0] == '/' ? snprintf(out, PATH_MAX, "%s/weft", runtime)
@@ -36,22 +36,11 @@ int cli_socket_folder(const struct cli *c, char out[PATH_MAX])
     return CLI_OK;
 }
 
-bool cli_is_node_name(const char *name)
-{
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    size_t n = strlen(name);
-    return n > 0 && n <= CLI_NODE_NAME_MAX && strspn(name, letters) == n && name[0] != '.';
-}
-
-int cli_socket_path(const struct cli *c, const char *name, char out[PATH_MAX])
+static int socket_path(const struct cli *c, const char *name, char out[PATH_MAX])
 {
     char folder[PATH_MAX];
-    if (!cli_is_node_name(name)) {
-        return cli_fail(c, CLI_USAGE,
-                        "'%s' is no node name: 1 to %d letters, digits, '_', '-' and '.', no leading dot", name,
-                        CLI_NODE_NAME_MAX);
-    }
-    int rc = cli_socket_folder(c, folder);
+    int rc = cli_check_node_name(c, name);
+    if (rc == CLI_OK) rc = socket_folder(c, folder);
     if (rc != CLI_OK) return rc;
     int n = snprintf(out, PATH_MAX, "%s/%s.sock", folder, name);
     size_t limit = sizeof((struct sockaddr_un *)NULL)->sun_path;
@@ -73,6 +62,16 @@ bool cli_socket_answers(const char *path)
     bool answers = connect(fd, (struct sockaddr *)&at, sizeof at) == 0 || errno == EAGAIN || errno == EINPROGRESS;
     close(fd);
     return answers;
+}
+
+int cli_control_socket(const struct cli *c, const char *name, char out[PATH_MAX])
+{
+    int rc = socket_path(c, name, out);
+    if (rc != CLI_OK) return rc;
+    if (cli_socket_answers(out))
+        return cli_fail(c, CLI_FAILED, "a node named '%s' runs here already; give this one another --name", name);
+    (void)unlink(out); /* what a killed node left behind */
+    return CLI_OK;
 }
 
 static int by_name(const void *a, const void *b)
@@ -130,7 +129,7 @@ int cli_node_url(const struct cli *c, char out[PATH_MAX + 8])
         snprintf(out, PATH_MAX + 8, "%s", c->node);
         return CLI_OK;
     }
-    int rc = cli_socket_folder(c, folder);
+    int rc = socket_folder(c, folder);
     if (rc != CLI_OK) return rc;
     const char *name = c->node;
     if (name == NULL) {
@@ -144,7 +143,7 @@ int cli_node_url(const struct cli *c, char out[PATH_MAX + 8])
             return rc;
         }
     }
-    rc = cli_socket_path(c, name, path);
+    rc = socket_path(c, name, path);
     if (rc != CLI_OK) return rc;
     if (c->node != NULL && access(path, F_OK) < 0) {
         rc = cli_fail(c, CLI_UNREACHABLE, "node '%s' does not run here, or not as your user", name);

@@ -8,8 +8,9 @@
 #include <mbedtls/oid.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
+
+#include "lacks.h"
 
 enum { SERIAL_BYTES = 16, EXTENSION_MAX = 4096 };
 
@@ -17,9 +18,9 @@ static int random_bytes(void *unused, unsigned char *out, size_t size)
 {
     (void)unused;
     for (size_t done = 0; done < size;) {
-        ssize_t n = getrandom(out + done, size - done, 0);
-        if (n <= 0) return MBEDTLS_ERR_PK_ALLOC_FAILED;
-        done += (size_t)n;
+        size_t n = size - done < 256 ? size - done : 256;
+        if (!cli_random(out + done, n)) return MBEDTLS_ERR_PK_ALLOC_FAILED;
+        done += n;
     }
     return 0;
 }

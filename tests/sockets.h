@@ -89,6 +89,7 @@ __attribute__((unused)) static void *memmem(const void *in, size_t size, const v
     return NULL;
 }
 typedef WSAPOLLFD socket_poll;
+typedef SOCKET socket_number;
 #define poll_sockets(list, count) WSAPoll(list, (ULONG)(count), -1)
 #else
 #include <arpa/inet.h>
@@ -109,6 +110,7 @@ __attribute__((unused)) static int socket_accept(int fd)
 }
 
 typedef struct pollfd socket_poll;
+typedef int socket_number;
 #define poll_sockets(list, count) poll(list, (nfds_t)(count), -1)
 #endif
 
@@ -119,7 +121,7 @@ __attribute__((unused)) static void await_sockets(const int *fds, bool *ready, i
     int n = 0;
     if (count > 256) abort();
     for (int i = 0; i < count; i++)
-        if (fds[i] >= 0) list[n++] = (socket_poll){.fd = fds[i], .events = POLLIN};
+        if (fds[i] >= 0) list[n++] = (socket_poll){.fd = (socket_number)fds[i], .events = POLLIN};
     if (poll_sockets(list, n) < 0) n = 0;
     for (int i = 0, at = 0; i < count; i++) ready[i] = fds[i] >= 0 && at < n && list[at++].revents != 0;
 }

@@ -418,7 +418,7 @@ static void circular(const void *arg, size_t size)
     int rc = weft_call_name(names[1], 1, NULL, 0, &answer, WEFT_FOREVER);
     weft_msg_free(answer);
     weft_pid members[4];
-    if (rc == WEFT_EDEADLOCK) say("cycle of %zu", weft_call_cycle(members, 4));
+    if (rc == WEFT_EDEADLOCK) say("cycle of %d", (int)weft_call_cycle(members, 4));
     say("call %d", rc);
     while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
         if (weft_wants_reply(m)) weft_reply(m, 2, NULL, 0);

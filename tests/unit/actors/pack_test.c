@@ -530,7 +530,7 @@ START_TEST(cut_off_at_every_byte)
 {
     msgpack_sbuffer b;
     every_type(&b);
-    for (size_t size = 0; size < b.size; size++) ck_assert_msg(!well_formed(b.data, size), "%zu bytes", size);
+    for (size_t size = 0; size < b.size; size++) ck_assert_msg(!well_formed(b.data, size), "%d bytes", (int)size);
     ck_assert(well_formed(b.data, b.size));
     msgpack_sbuffer_destroy(&b);
 }
