@@ -1,14 +1,12 @@
 /* When does a node know all others, their names, groups and topics? For tests/faults/nodes.py:
  *     weft run faults_converge.so --name nI ... -- FILE NODES I
  * FILE, which is mapped, gets the times. */
-#include <fcntl.h>
+#include "shared.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <weft.h>
 
 enum { MEMBERS, NAMES, GROUP, TOPIC, KINDS, NODES = 64 };
 
@@ -52,10 +50,9 @@ static void first(const void *arg, size_t size)
     weft_require(a->argc == 4);
     char name[16];
     weft_pid members[NODES];
-    int fd = open(a->argv[1], O_RDWR | O_CLOEXEC);
-    _Atomic int64_t *at = fd < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    _Atomic int64_t *at = map_shared(a->argv[1], 4096);
     nodes = atoi(a->argv[2]);
-    weft_require(at != MAP_FAILED && nodes <= NODES);
+    weft_require(nodes <= NODES);
     snprintf(name, sizeof name, "name-%s", a->argv[3]);
     weft_require(weft_watch_nodes() == WEFT_OK && weft_register_global(name) == WEFT_OK);
     weft_require(weft_group_join("all") == WEFT_OK && weft_subscribe("news.>", NULL) == WEFT_OK);

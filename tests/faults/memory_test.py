@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """A peer's process is stopped while 100 MB a second are sent to it: the sender's memory stays bounded, its actors
 wait or are refused, another peer gets all, and in the end nothing is missing."""
-import mmap
 import os
 import signal
 import struct
@@ -10,7 +9,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "integration"))
-from harness import Cluster, PATIENCE, built  # noqa: E402
+from harness import Cluster, PATIENCE, built, mapped  # noqa: E402
 
 MODULE = built("tests", "faults_pour.so")
 MB = 1024 * 1024
@@ -22,9 +21,7 @@ SLACK = 48 * MB  # what else may come and go: batches on their way, the heap's o
 
 class Counts:
     def __init__(self, path):
-        with open(path, "w+b") as file:
-            file.truncate(4096)
-            self.map = mmap.mmap(file.fileno(), 4096)
+        self.map = mapped(path, 4096)
 
     def get(self, stream, what):
         field = ("sent", "refused", "received", "wrong").index(what)

@@ -6,7 +6,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "integration"))
-from harness import PATIENCE, Program, built  # noqa: E402
+from harness import Program, built  # noqa: E402
 
 
 def ip(*words, namespace=None):
@@ -121,9 +121,8 @@ class Net:
                            check=True)
 
     def heal(self):
+        """After cuts; what is worse stays so."""
         self.say("sound")
-        for name in self.names if self.netem else []:
-            subprocess.run(["tc", "-n", name, "qdisc", "delete", "dev", "weft0", "root"], check=False)
 
 
 class Tiny:

@@ -2,14 +2,14 @@
 """24 nodes as processes, each in a network namespace of its own: how soon each knows all others, what they cost."""
 import argparse
 import json
-import mmap
 import os
 import struct
 import sys
 import tempfile
 import time
 
-from net import Net, PATIENCE, Program, built, ip, why_not
+from net import Net, Program, built, ip, why_not
+from harness import PATIENCE, mapped
 
 KINDS = ("all nodes linked", "all global names", "all members of a group", "all subscribers")
 PORT = 4000
@@ -34,9 +34,7 @@ def memory(pid):
 
 def start(net, folder, i, count):
     path = os.path.join(folder, str(i))
-    with open(path, "w+b") as file:
-        file.truncate(4096)
-        times = mmap.mmap(file.fileno(), 4096)
+    times = mapped(path, 4096)
     words = [built("cli", "weft"), "run", built("tests", "faults_converge.so"), "--name", f"n{i}", "--insecure",
              "--listen", f"tcp://{net.address(i)}:{PORT}"]
     for seed in (0, 1):

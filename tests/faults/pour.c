@@ -3,13 +3,11 @@
  *     weft run faults_pour.so --name s ... -- FILE pour r o
  * One actor sends to each node named and waits when there is no room; another one tries to send to the first, and
  * does not wait. What they count is in FILE, which is mapped. */
-#include <fcntl.h>
+#include "shared.h"
+
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <weft.h>
 
 enum { STREAMS = 4, SIZE = 65536, PER_PAUSE = 16, TRIER = 2, HELLO = 1, DATA = 2 };
 #define PAUSE WEFT_MS(10) /* 16 times 64 KiB in 10 ms */
@@ -88,10 +86,7 @@ static void first(const void *arg, size_t size)
     (void)size;
     const struct weft_args *a = arg;
     weft_require(a->argc >= 3);
-    int fd = open(a->argv[1], O_RDWR | O_CLOEXEC);
-    shared = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    weft_require(shared != MAP_FAILED);
-    close(fd);
+    shared = map_shared(a->argv[1], sizeof *shared);
     weft_spawn_options never_suspends = {.policy = WEFT_FULL_FAIL}; /* so that the link's bound is what holds */
     if (a->argc == 3) weft_require(weft_spawn(NULL, takes, NULL, 0, &never_suspends) == WEFT_OK);
     for (int i = 3; i < a->argc + (a->argc > 3); i++) {

@@ -5,8 +5,8 @@ import json
 import signal
 import unittest
 
-from cut_test import WHY_NOT, Hosts
 from harness import eventually
+from hosts import WHY_NOT, Hosts
 from members import news_of
 
 ALL = "abc"
@@ -15,18 +15,15 @@ ALL = "abc"
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class Converge(unittest.TestCase):
     def setUp(self):
-        self.cluster = Hosts()
+        self.cluster = Hosts(ALL)
         self.addCleanup(self.cluster.__exit__)
 
     def start(self, name, *join):
         node = self.cluster.start(name, *join, WEFT_PARTITION="none")
-        self.ordered(name, f"register boss-{name}", 0)
-        self.ordered(name, "join all", 0)
-        self.ordered(name, "work job.>", 0)
+        self.cluster.ordered(name, f"register boss-{name}", 0)
+        self.cluster.ordered(name, "join all", 0)
+        self.cluster.ordered(name, "work job.>", 0)
         return node
-
-    def ordered(self, of, order, result):
-        eventually(f"{order} on {of}: {result}", lambda: self.cluster.order(of, order) == result)
 
     def view(self, of):
         """What that node knows: names and members with their pids and nodes, and the retained messages."""
@@ -52,7 +49,7 @@ class Converge(unittest.TestCase):
         for name in ALL:
             before = {other: self.cluster.order(other, "done -") for other in ALL}
             self.assertEqual(self.cluster.order(name, "publish job.new"), 1)
-            self.ordered(name, "done -", before[name] + 1)
+            self.cluster.ordered(name, "done -", before[name] + 1)
             for other in ALL:
                 self.assertEqual(self.cluster.order(other, "done -"), before[other] + (other == name))
 
@@ -66,18 +63,18 @@ class Converge(unittest.TestCase):
         nodes = {name: self.start(name, *([] if name == "a" else ["a"])) for name in ALL}
         bosses = ["boss-a", "boss-b", "boss-c"]
         everybody = [("all", name) for name in ALL]
-        self.ordered("a", "retain state.x=one", 0)
+        self.cluster.ordered("a", "retain state.x=one", 0)
         self.same_everywhere(bosses, everybody, "one")
         self.everybody_works()
 
-        self.cluster.net.cut(ALL.index("a"), ALL.index("b"))
+        self.cluster.cut("a", "b")
         news_of(nodes["a"], "b", "down")
         news_of(nodes["b"], "a", "down")
         for name in "ab":  # both have it, for a while
-            self.ordered(name, "register late", 0)
-        self.ordered("a", "retain state.x=two", 0)
-        self.ordered("b", "retain state.x=three", 0)
-        self.ordered("b", "leave all", 0)
+            self.cluster.ordered(name, "register late", 0)
+        self.cluster.ordered("a", "retain state.x=two", 0)
+        self.cluster.ordered("b", "retain state.x=three", 0)
+        self.cluster.ordered("b", "leave all", 0)
         nodes["c"].process.send_signal(signal.SIGKILL)
         nodes["c"].process.wait()
         nodes["c"] = self.start("c", "a", "b")

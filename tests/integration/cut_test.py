@@ -1,45 +1,20 @@
 #!/usr/bin/env python3
 """A cluster that is cut in two while both sides live: five processes in five network namespaces."""
-import os
-import sys
 import unittest
 
 from harness import eventually
-from members import Members, news_of
-
-sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
-from net import Net, why_not  # noqa: E402
+from hosts import WHY_NOT, Hosts
+from members import news_of
 
 ALL = "abcde"
 FEW, MANY = "de", "abc"
 EMINORITY, ENOACTOR = -25, -6
-WHY_NOT = why_not()
-
-
-class Hosts(Members):
-    """Each node on a host of its own."""
-
-    def __init__(self):
-        super().__init__()
-        self.net = Net(len(ALL)).__enter__()
-        self.env.update(WEFT_INSECURE="1", WEFT_HEARTBEAT="0.25", WEFT_PROBE="0.25", WEFT_SUSPICION="4",
-                        WEFT_RESUME_WINDOW="2", WEFT_PARTITION="majority")
-
-    def url(self, name):
-        return f"tcp://{self.net.address(ALL.index(name))}:4100"
-
-    def prefix(self, name):
-        return self.net.inside(ALL.index(name))
-
-    def __exit__(self, *args):
-        super().__exit__(*args)
-        self.net.__exit__()
 
 
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class Cut(unittest.TestCase):
     def setUp(self):
-        self.cluster = Hosts()
+        self.cluster = Hosts(ALL)
         self.addCleanup(self.cluster.__exit__)
 
     def five(self):
@@ -47,8 +22,8 @@ class Cut(unittest.TestCase):
         nodes = {name: self.cluster.start(name, *([] if name == "a" else ["a"])) for name in ALL}
         for name in ALL:
             self.all_up(name)
-            self.ordered(name, f"register boss-{name}", 0)
-            self.ordered(name, "join all", 0)
+            self.cluster.ordered(name, f"register boss-{name}", 0)
+            self.cluster.ordered(name, "join all", 0)
         self.converged()
         return nodes
 
@@ -62,13 +37,10 @@ class Cut(unittest.TestCase):
             return all(states.get(name) == [state] for name, state in expected.items())
         eventually(f"for {of} it is {expected}", seen)
 
-    def ordered(self, of, order, result):
-        eventually(f"{order} on {of}: {result}", lambda: self.cluster.order(of, order) == result)
-
     def converged(self):
         for name in ALL:
-            self.ordered(name, "group all", len(ALL))
-            self.ordered(name, "whereis boss-" + ("e" if name in MANY else "a"), 0)
+            self.cluster.ordered(name, "group all", len(ALL))
+            self.cluster.ordered(name, "whereis boss-" + ("e" if name in MANY else "a"), 0)
 
     def says_of_itself(self, name, reason):
         eventually(f"{name} says {reason!r}", lambda: self.cluster.rows(name)[0]["reason"] == reason)
@@ -77,40 +49,40 @@ class Cut(unittest.TestCase):
         nodes = self.five()
         for one in MANY:
             for other in FEW:
-                self.cluster.net.cut(ALL.index(one), ALL.index(other))
+                self.cluster.cut(one, other)
         for name in FEW:
             news_of(nodes[name], name, "minority")
             self.says_of_itself(name, "in a minority: 2 of 5 nodes are there")
-            self.ordered(name, "minority -", 1)
+            self.cluster.ordered(name, "minority -", 1)
             self.states(name, a="down", b="down", c="down")
         for name in MANY:
             self.states(name, d="down", e="down")
             self.says_of_itself(name, "")
-            self.ordered(name, "group all", len(MANY))
-            self.ordered(name, "whereis boss-d", ENOACTOR)
+            self.cluster.ordered(name, "group all", len(MANY))
+            self.cluster.ordered(name, "whereis boss-d", ENOACTOR)
         # What the few do not do, and the many do.
-        self.ordered("d", "register late", EMINORITY)
-        self.ordered("d", "spawn e", EMINORITY)
-        self.ordered("a", "register late", 0)
-        self.ordered("a", "spawn b", 0)
+        self.cluster.ordered("d", "register late", EMINORITY)
+        self.cluster.ordered("d", "spawn e", EMINORITY)
+        self.cluster.ordered("a", "register late", 0)
+        self.cluster.ordered("a", "spawn b", 0)
         # What the few do all the same.
-        self.ordered("d", "spawn d", 0)
-        self.ordered("d", "group all", len(FEW))
-        self.ordered("d", "whereis boss-e", 0)
+        self.cluster.ordered("d", "spawn d", 0)
+        self.cluster.ordered("d", "group all", len(FEW))
+        self.cluster.ordered("d", "whereis boss-e", 0)
         self.cluster.net.heal()
         for name in FEW:
             news_of(nodes[name], name, "majority")
         for name in ALL:
             self.all_up(name)
             self.says_of_itself(name, "")
-            self.ordered(name, "whereis late", 0)
-        self.ordered("d", "spawn a", 0)
+            self.cluster.ordered(name, "whereis late", 0)
+        self.cluster.ordered("d", "spawn a", 0)
         self.converged()
 
     def test_one_way(self):
         """What a sends to e is lost: the two lose their link, the others keep both, and nobody is in a minority."""
         nodes = self.five()
-        self.cluster.net.cut(ALL.index("a"), ALL.index("e"), both=False)
+        self.cluster.cut("a", "e", both=False)
         news_of(nodes["a"], "e", "down")
         news_of(nodes["e"], "a", "down")
         self.states("a", b="up", c="up", d="up", e="connecting")
@@ -119,7 +91,7 @@ class Cut(unittest.TestCase):
             self.all_up(name)
         for name in ALL:
             self.says_of_itself(name, "")
-        self.ordered("a", "whereis boss-e", ENOACTOR)
+        self.cluster.ordered("a", "whereis boss-e", ENOACTOR)
         self.cluster.net.heal()
         for name in ALL:
             self.all_up(name)

@@ -2,6 +2,7 @@
 
 Every wait has a deadline that only a broken program reaches. The build folder comes from the environment, WEFT_BUILD.
 """
+import mmap
 import os
 import queue
 import random
@@ -166,6 +167,13 @@ def free_port():
                 return address[1]
             except OSError:
                 pass  # one more
+
+
+def mapped(path, size):
+    """A new file in memory: what another process counts in it is seen here, also once that has been killed."""
+    with open(path, "w+b") as file:
+        file.truncate(size)
+        return mmap.mmap(file.fileno(), size)
 
 
 def eventually(what, try_once):

@@ -2,7 +2,7 @@
 import json
 import subprocess
 
-from harness import PATIENCE, Cluster, built
+from harness import PATIENCE, Cluster, built, eventually
 
 MODULE = built("tests", "test_members.so")
 WEFT = built("cli", "weft")
@@ -38,6 +38,10 @@ class Members(Cluster):
     def order(self, of, order):
         """A verb and a word of members.c; what came of it."""
         return int(self.weft("call", "do", "--text", order, "--node", of))
+
+    def ordered(self, of, order, result):
+        """Again until that comes of it."""
+        eventually(f"{order} on {of}: {result}", lambda: self.order(of, order) == result)
 
 
 def news_of(node, name, *what):

@@ -260,7 +260,7 @@ class Roles(Tls):
         self.assertIn("node g says it is the run of node b", stolen[2].decode())
 
     def test_a_tool_is_no_node(self):
-        a, url = self.run_node("a")
+        _, url = self.run_node("a")
         eye = Program(WEFT, "run", MODULE, "--name", "eye", "--tls", self.certs, "--", "echo", env=self.env)
         self.addCleanup(eye.kill)
         eye.log("the certificate of eye is for a tool: issue it with --role node")

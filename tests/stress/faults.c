@@ -4,6 +4,7 @@
  * and in order. */
 #include "../integration/proxy.h"
 #include "../integration/transport_harness.h"
+#include "../unit/actors/random.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -28,18 +29,12 @@ static struct {
 
 static uint64_t seed;
 
-static uint64_t random_below(uint64_t n)
-{
-    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
-    return seed % n;
-}
-
 static void make_script(struct step *script)
 {
-    uint64_t part = (uint64_t)each * WAYS / (STEPS + 1);
+    uint32_t part = each * WAYS / (STEPS + 1);
     for (int i = 0; i < STEPS; i++) {
-        script[i] = (struct step){(uint64_t)i * part + 1 + random_below(part), (int)random_below(LINKS),
-                                  (int)random_below(FAULTS), 500000 + random_below(500000)};
+        script[i] = (struct step){(uint64_t)i * part + 1 + random_below(&seed, part), (int)random_below(&seed, LINKS),
+                                  (int)random_below(&seed, FAULTS), 500000 + random_below(&seed, 500000)};
         printf("  after %" PRIu64 " messages: link %d: %s\n", script[i].at, script[i].link,
                fault_names[script[i].fault]);
     }
@@ -114,7 +109,7 @@ static uint64_t run(uint64_t number)
     weft_node_options o = {.resume_window = WEFT_SEC(300), .heartbeat = WEFT_MS(50), .heartbeats_lost = 6};
     weft_node *hub, *leaf[LINKS];
     char names[LINKS][8], up[64];
-    seed = number * 2654435761u + 88172645463325253u;
+    seed = number;
     forget_all();
     memset(way, 0, sizeof way);
     atomic_store(&received, 0);
