@@ -164,10 +164,12 @@ def check_public(files):
 def compile_header(header, language):
     """A header alone: `#include` it twice and nothing else."""
     public = header.startswith("include/")
+    windows = header.startswith("runtime/platform/windows/")
+    compiler = FOR_WINDOWS if windows else "gcc"
     flags = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-fsyntax-only", "-Iinclude"]
     if not public:
-        flags += ["-D_GNU_SOURCE", "-Itests"] + ["-I" + folder for folder in LAYERS[1:]]
-    compiler = FOR_WINDOWS if header.startswith("runtime/platform/windows/") else "gcc"
+        flags += ["-D_GNU_SOURCE", "-Itests", "-Iruntime/platform/" + ("windows" if windows else "posix")]
+        flags += ["-I" + folder for folder in LAYERS[1:]]
     command = {"c": [compiler, "-xc", "-std=c11"], "c++": ["g++", "-xc++", "-std=c++17"]}[language]
     if not public:
         command[2] = "-std=gnu11"

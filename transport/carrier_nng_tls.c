@@ -15,6 +15,7 @@
  *     either: then the link's heartbeats find out. */
 #include "carrier_nng_tls.h"
 #include "identity_tls.h"
+#include "tls_suites.h"
 
 #include <mbedtls/ctr_drbg.h>
 #include <mbedtls/entropy.h>
@@ -287,15 +288,6 @@ static void config_fini(nng_tls_engine_config *g)
     free(g->server_name);
 }
 
-/* TLS 1.2 with keys that are thrown away afterwards, and ciphers that also authenticate. */
-static const int suites[] = {MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-                             MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-                             MBEDTLS_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
-                             MBEDTLS_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-                             MBEDTLS_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-                             MBEDTLS_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-                             0};
-
 static int config_init(nng_tls_engine_config *g, nng_tls_mode mode)
 {
     g->server = mode == NNG_TLS_MODE_SERVER;
@@ -318,7 +310,7 @@ static int config_init(nng_tls_engine_config *g, nng_tls_mode mode)
     mbedtls_ssl_conf_authmode(&g->ssl, g->server ? MBEDTLS_SSL_VERIFY_NONE : MBEDTLS_SSL_VERIFY_REQUIRED);
     mbedtls_ssl_conf_min_version(&g->ssl, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
     mbedtls_ssl_conf_max_version(&g->ssl, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
-    mbedtls_ssl_conf_ciphersuites(&g->ssl, suites);
+    mbedtls_ssl_conf_ciphersuites(&g->ssl, wf_tls_suites);
     mbedtls_ssl_conf_rng(&g->ssl, mbedtls_ctr_drbg_random, &g->random);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "stream_tls.h"
+#include "tls_suites.h"
 
 #include <weft/error.h>
 
@@ -169,14 +170,6 @@ struct wf_tls_pair *wf_tls_pair_for(const weft_tls *tls, const unsigned char *na
 
 /* ---- A configuration ------------------------------------------------------------------------------------------- */
 
-static const int suites[] = {MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-                             MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-                             MBEDTLS_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
-                             MBEDTLS_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-                             MBEDTLS_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-                             MBEDTLS_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-                             0};
-
 static void free_config(weft_tls *tls)
 {
     mbedtls_ssl_config_free(&tls->ssl);
@@ -219,7 +212,7 @@ static weft_tls *make_config(bool server)
     }
     mbedtls_ssl_conf_min_version(&tls->ssl, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
     mbedtls_ssl_conf_max_version(&tls->ssl, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
-    mbedtls_ssl_conf_ciphersuites(&tls->ssl, suites);
+    mbedtls_ssl_conf_ciphersuites(&tls->ssl, wf_tls_suites);
     mbedtls_ssl_conf_rng(&tls->ssl, mbedtls_ctr_drbg_random, &tls->random);
     return tls;
 }

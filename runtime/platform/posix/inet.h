@@ -5,7 +5,15 @@
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+
+#ifdef TCP_KEEPIDLE
+enum { PF_TCP_IDLE = TCP_KEEPIDLE };
+#else
+enum { PF_TCP_IDLE = TCP_KEEPALIVE }; /* macOS */
+#endif
+enum { PF_TCP_NOT_SENT = TCP_NOTSENT_LOWAT };
 
 #endif

@@ -2,18 +2,10 @@
  * sockets. */
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "socket.h"
-
-#ifdef TCP_KEEPIDLE
-enum { KEEPALIVE_IDLE = TCP_KEEPIDLE };
-#else
-enum { KEEPALIVE_IDLE = TCP_KEEPALIVE }; /* macOS */
-#endif
 
 static int family_of(int fd)
 {
@@ -23,34 +15,9 @@ static int family_of(int fd)
     return getsockname(fd, &a.head, &size) == 0 ? a.head.sa_family : -1;
 }
 
-/* Where the kernel keeps an option that is one int. */
 static bool place_of(int fd, enum pf_option option, int *level, int *name)
 {
-    bool v6 = family_of(fd) == AF_INET6;
-    *level = IPPROTO_TCP;
-    switch (option) {
-    case PF_NODELAY: *name = TCP_NODELAY; return true;
-    case PF_KEEPALIVE: *name = KEEPALIVE_IDLE; return true;
-    case PF_KEEPALIVE_INTERVAL: *name = TCP_KEEPINTVL; return true;
-    case PF_KEEPALIVE_COUNT: *name = TCP_KEEPCNT; return true;
-    case PF_NOT_SENT: *name = TCP_NOTSENT_LOWAT; return true;
-    case PF_MULTICAST_HOPS:
-        *level = v6 ? IPPROTO_IPV6 : IPPROTO_IP;
-        *name = v6 ? IPV6_MULTICAST_HOPS : IP_MULTICAST_TTL;
-        return true;
-    case PF_MULTICAST_LOOP:
-        *level = v6 ? IPPROTO_IPV6 : IPPROTO_IP;
-        *name = v6 ? IPV6_MULTICAST_LOOP : IP_MULTICAST_LOOP;
-        return true;
-    default: break;
-    }
-    *level = SOL_SOCKET;
-    switch (option) {
-    case PF_SEND_BUFFER: *name = SO_SNDBUF; return true;
-    case PF_RECEIVE_BUFFER: *name = SO_RCVBUF; return true;
-    case PF_BROADCAST: *name = SO_BROADCAST; return true;
-    default: return false;
-    }
+    return pf_option_place(family_of(fd) == AF_INET6, option, level, name);
 }
 
 static int failed(void)

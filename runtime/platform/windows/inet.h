@@ -9,4 +9,9 @@
 
 typedef ADDRESS_FAMILY sa_family_t;
 
+#ifndef TCP_KEEPIDLE /* Windows 10; not in each compiler's headers */
+enum { TCP_KEEPIDLE = 3, TCP_KEEPCNT = 16, TCP_KEEPINTVL = 17 };
+#endif
+enum { PF_TCP_IDLE = TCP_KEEPIDLE, PF_TCP_NOT_SENT = 0 }; /* the latter there is not */
+
 #endif

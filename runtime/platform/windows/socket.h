@@ -2,34 +2,7 @@
 #ifndef PF_WINDOWS_SOCKET_H
 #define PF_WINDOWS_SOCKET_H
 
-#include <string.h>
-
-#include "inet.h"
-
-/* A sockaddr with room and alignment for each kind. */
-union pf_any_address {
-    struct sockaddr head;
-    struct sockaddr_un unix_path;
-    struct sockaddr_storage room;
-};
-
-static inline void pf_load(union pf_any_address *out, const struct pf_address *from)
-{
-    memset(out, 0, sizeof *out);
-    memcpy(out, from->bytes, WF_MIN((size_t)from->size, sizeof from->bytes));
-}
-
-static inline void pf_store(struct pf_address *out, const union pf_any_address *from, int size)
-{
-    memset(out, 0, sizeof *out);
-    out->size = (uint32_t)WF_MIN((size_t)size, sizeof out->bytes);
-    memcpy(out->bytes, from, out->size);
-}
-
-static inline bool pf_is_internet(const union pf_any_address *a)
-{
-    return a->head.sa_family == AF_INET || a->head.sa_family == AF_INET6;
-}
+#include "socket_shared.h"
 
 /* What is no socket was closed: that other handles come here is prevented where they come in. */
 static inline int pf_socket_error(void)

@@ -1,10 +1,6 @@
 /* runtime/platform/windows/socket_options.c -- options of sockets, and sockets made by others. */
 #include "socket.h"
 
-#ifndef TCP_KEEPIDLE /* Windows 10; not in each compiler's headers */
-enum { TCP_KEEPIDLE = 3, TCP_KEEPCNT = 16, TCP_KEEPINTVL = 17 };
-#endif
-
 static int family_of(SOCKET s)
 {
     union pf_any_address a;
@@ -13,33 +9,9 @@ static int family_of(SOCKET s)
     return getsockname(s, &a.head, &size) == 0 ? a.head.sa_family : -1;
 }
 
-/* Where the system keeps an option that is one int. There is no PF_NOT_SENT. */
 static bool place_of(SOCKET s, enum pf_option option, int *level, int *name)
 {
-    bool v6 = family_of(s) == AF_INET6;
-    *level = IPPROTO_TCP;
-    switch (option) {
-    case PF_NODELAY: *name = TCP_NODELAY; return true;
-    case PF_KEEPALIVE: *name = TCP_KEEPIDLE; return true;
-    case PF_KEEPALIVE_INTERVAL: *name = TCP_KEEPINTVL; return true;
-    case PF_KEEPALIVE_COUNT: *name = TCP_KEEPCNT; return true;
-    case PF_MULTICAST_HOPS:
-        *level = v6 ? IPPROTO_IPV6 : IPPROTO_IP;
-        *name = v6 ? IPV6_MULTICAST_HOPS : IP_MULTICAST_TTL;
-        return true;
-    case PF_MULTICAST_LOOP:
-        *level = v6 ? IPPROTO_IPV6 : IPPROTO_IP;
-        *name = v6 ? IPV6_MULTICAST_LOOP : IP_MULTICAST_LOOP;
-        return true;
-    default: break;
-    }
-    *level = SOL_SOCKET;
-    switch (option) {
-    case PF_SEND_BUFFER: *name = SO_SNDBUF; return true;
-    case PF_RECEIVE_BUFFER: *name = SO_RCVBUF; return true;
-    case PF_BROADCAST: *name = SO_BROADCAST; return true;
-    default: return false;
-    }
+    return pf_option_place(family_of(s) == AF_INET6, option, level, name);
 }
 
 static int set(SOCKET s, int level, int name, const void *value, size_t size)
