@@ -13,6 +13,13 @@
 #define RUNNING_ON_VALGRIND 0
 #endif
 
+/* In a list of tests and between statements: what only Unixes have. */
+#ifdef _WIN32
+#define ON_UNIX(...)
+#else
+#define ON_UNIX(...) __VA_ARGS__
+#endif
+
 /* Sanitizers and Valgrind: everything takes longer, and they watch memory and stacks themselves. */
 static inline bool under_tools(void)
 {

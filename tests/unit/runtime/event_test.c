@@ -130,6 +130,7 @@ START_TEST(each_set_of_a_foreign_thread_wakes)
 }
 END_TEST
 
+#ifndef _WIN32
 static void on_signal(int number)
 {
     (void)number;
@@ -172,6 +173,7 @@ START_TEST(signal_handlers_may_set)
     share_end();
 }
 END_TEST
+#endif
 
 /* ---- Several workers ---- */
 static void open_and_keep(void *arg)
@@ -437,7 +439,8 @@ START_TEST(setting_waiting_and_closing_race_safely)
 END_TEST
 
 TEST_MAIN("event", await_set_await_blocks_until_the_next_set, take_says_whether_it_was_set_and_clears,
-          each_set_of_a_foreign_thread_wakes, signal_handlers_may_set, waiters_on_several_workers_share_the_sets,
+          each_set_of_a_foreign_thread_wakes,
+          ON_UNIX(signal_handlers_may_set, ) waiters_on_several_workers_share_the_sets,
           the_end_of_its_opener_closes_it, waits_end_at_deadline_cancel_and_kill,
           waits_on_another_worker_end_likewise, stale_handles_say_closed, closing_wakes_every_waiter,
           setting_waiting_and_closing_race_safely)
