@@ -33,7 +33,8 @@ class Etcd:
         self.program = Program(ETCD, "--data-dir", self.folder.name + "/data", "--listen-client-urls", self.url,
                                "--advertise-client-urls", self.url, "--listen-peer-urls", peers,
                                "--initial-advertise-peer-urls", peers, "--initial-cluster", "default=" + peers,
-                               "--log-level", "error")
+                               "--log-level", "error",
+                               "--bcrypt-cost", "4")  # a password costs a second on a busy machine else
         eventually("etcd starts", self.is_up)
 
     def is_up(self):
