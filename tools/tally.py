@@ -4,6 +4,7 @@
 import json
 import sys
 
+KINDS = {"OK": "passed", "EXPECTEDFAIL": "passed", "SKIP": "skipped"}
 SHOWN = 40  # lines of each that failed
 
 
@@ -13,7 +14,7 @@ def results(paths):
         with open(path, encoding="utf-8") as log:
             for line in log:
                 test = json.loads(line)
-                yield {"OK": "passed", "EXPECTEDFAIL": "passed", "SKIP": "skipped"}.get(test["result"], "failed"), test
+                yield KINDS.get(test["result"], "failed"), test
 
 
 def show_failed(paths):

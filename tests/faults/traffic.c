@@ -1,8 +1,8 @@
 /* Numbered messages between all nodes, for tests/faults/run.py:
  *     weft run faults_traffic.so --name nI ... -- FILE NODES I RUN COUNT BURST PAUSE_MS
- * Node nI sends COUNT messages to each other node nJ, BURST of them at once, and checks those that come. Who is
- * started again has the next RUN, and begins anew. What a node counts it keeps in FILE, which is mapped: it is all
- * there, also if the process is killed. */
+ * Node nI sends COUNT messages to each other node nJ, BURST of them at once, and checks those that come; while the
+ * test says so it sends none. Who is started again has the next RUN, and begins anew. What a node counts it keeps in
+ * FILE, which is mapped: it is all there, also if the process is killed. */
 #include "shared.h"
 
 #include <stdatomic.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODES = 8, RUNS = 4, HELLO = 1, DATA = 2 };
+enum { NODES = 8, RUNS = 256, HELLO = 1, DATA = 2 };
 
 /* Of one run of another node; what is about sending is in its first. run.py knows the order. Each is written by one
  * actor and read by another process: relaxed. */
@@ -21,6 +21,7 @@ struct counts {
     _Atomic uint64_t next;   /* the number that comes next */
     _Atomic uint64_t downs;  /* news of that node */
     _Atomic uint64_t bad_at; /* CLOCK_MONOTONIC of the first bad news since the test made it 0 */
+    _Atomic uint64_t pause;  /* of this node itself: the test wants it to send nothing */
 };
 
 struct body {
@@ -140,7 +141,7 @@ static void sender(const void *arg, size_t size)
     for (;;) {
         if (weft_sleep(weft_after(pause_time)) < 0) return;
         hear(to, &lost);
-        if (b.number >= count) continue;
+        if (b.number >= count || GET(counts[self][0].pause)) continue;
         if (lost) lost = !meet(name, &b);
         for (uint32_t i = 0; !lost && i < burst && b.number < count; i++) {
             b.check = check_of(&b, to);
