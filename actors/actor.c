@@ -177,6 +177,7 @@ static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker 
     a->mailbox_bytes_max = o->mailbox_bytes == 0 ? bytes : WF_MIN(o->mailbox_bytes, bytes);
     atomic_store_explicit(&a->policy, (uint8_t)o->policy, memory_order_relaxed);
     a->service = b->service;
+    a->lasts = b->lasts;
     wf_task_init(&a->task, w, o->stack_bytes == 0 ? w->set->stack_bytes : o->stack_bytes);
     a->task.shares_stack = o->shares_stack;
     return WEFT_OK;

@@ -117,6 +117,7 @@ struct wf_actor {
     bool in_place : 1;      /* and its state lies in here */
     bool crowded : 1;       /* senders wait for room here, or think that there is none */
     bool awaited : 1;       /* has subscriptions whose publishers wait */
+    bool lasts : 1;         /* nobody but its node ends it */
     uint16_t room_asked;    /* how often it asked: news of an earlier time say nothing */
     /* Owner's thread only, from here on. */
     alignas(WF_CACHE_LINE) struct wf_lane mail;
@@ -320,7 +321,7 @@ struct wf_birth {
     size_t size;
     const weft_spawn_options *options; /* NULL: defaults */
     struct wf_keep *keep;              /* of a child: then and after each of its ends but the last; NULL: none */
-    bool service;
+    bool service, lasts;
 };
 int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const struct wf_birth *b);
 int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_actor *body, const void *arg,

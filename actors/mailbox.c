@@ -212,6 +212,19 @@ static void take_publication(struct wf_worker *w, weft_msg *m)
     wf_msg_free(w, m);
 }
 
+/* STOP, KILL or LINK. */
+static void end_or_tie(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    unsigned kind = m->post.flags;
+    if (kind == WF_MSG_LINK) {
+        wf_watch_deliver(w, a, m);
+        return;
+    }
+    wf_msg_free(w, m);
+    if (kind == WF_MSG_STOP) wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
+    else wf_actor_kill(a);
+}
+
 void wf_deliver(struct wf_worker *w, weft_msg *m)
 {
     if (m->post.flags == WF_MSG_PUBLISH) {
@@ -249,17 +262,14 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
         m->post.flags = WF_MSG_CALL; /* from here on: to be answered */
         return;
     case WF_MSG_STOP:
-        wf_msg_free(w, m);
-        wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
-        return;
     case WF_MSG_KILL:
-        wf_msg_free(w, m);
-        wf_actor_kill(a);
+    case WF_MSG_LINK:
+        if (WF_UNLIKELY(a->lasts)) wf_drop(w, m, WF_DROP_NO_ACTOR);
+        else end_or_tie(w, a, m);
         return;
     case WF_MSG_WATCH:
     case WF_MSG_UNWATCH:
     case WF_MSG_DOWN:
-    case WF_MSG_LINK:
     case WF_MSG_UNLINK:
     case WF_MSG_EXIT: wf_watch_deliver(w, a, m); return;
     case WF_MSG_ROOM:

@@ -317,7 +317,8 @@ int wf_node_spawn_service(weft_node *node, weft_pid *out, weft_actor *body, cons
                           const char *kind)
 {
     weft_spawn_options options = {.kind = kind};
-    return wf_actor_spawn(node, NULL, out, body, arg, size, &options, true);
+    struct wf_birth b = {.body = body, .arg = arg, .size = size, .options = &options, .service = true, .lasts = true};
+    return wf_actor_birth(node, NULL, out, &b);
 }
 
 int weft_node_send(weft_node *node, weft_pid to, uint32_t tag, const void *data, size_t size)

@@ -81,7 +81,8 @@ void wf_node_destroy(weft_node *node);
 /* Any thread: one more or less that keeps the node busy; wakes who waits for none. */
 void wf_node_busy(weft_node *node, bool services, int change);
 
-/* An actor of weft's own: not counted as a user actor, stopped after them. */
+/* An actor of weft's own: not counted as a user actor, stopped after them, and by nobody else: whoever stops it,
+ * kills it or links with it, here or on another node, finds that there is no such actor. */
 int wf_node_spawn_service(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size,
                           const char *kind);
 

@@ -15,7 +15,7 @@ static void put(weft_writer *w, const json_t *v, int depth)
     const char *key;
     json_t *item;
     size_t i;
-    if (depth > WEFT_NEST_MAX) {
+    if (depth == WEFT_NEST_MAX && (json_is_array(v) || json_is_object(v))) {
         w->error = WEFT_ETOOBIG;
         return;
     }

@@ -1,21 +1,95 @@
 #!/usr/bin/env bash
-# Runs the fuzz targets that BUILD_FOLDER holds, from the seeds in tests/fuzz/corpus; what they learn stays in
-# BUILD_FOLDER/corpus. FUZZ_SEED: where the inputs start from, so that they are the same again.
-# usage: tools/fuzz.sh BUILD_FOLDER [SECONDS [TARGET...]]
+# Runs the fuzz targets that BUILD_FOLDER holds, as many at a time as there are processors, from the seeds in
+# tests/fuzz/corpus; what they learn stays in BUILD_FOLDER/corpus. Then what of the parsers' files all inputs together
+# have run.
+# usage: tools/fuzz.sh BUILD_FOLDER [SECONDS|quick [TARGET...]]; tools/fuzz.sh --seeds BUILD_FOLDER writes the seeds
+# that are made of frames.
+# quick: a number of inputs that takes some seconds, from the seeds alone, and the same ones every time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+if [[ $1 == --seeds ]]; then
+    exec "$2/tests/fuzz/seeds" tests/fuzz/corpus
+fi
 build=$1 seconds=${2:-30}
 shift $(($# < 2 ? $# : 2))
+export LLVM_PROFILE_FILE=/dev/null
 
-status=0
+# What each of them is about.
+declare -A files=(
+    [cli]='cli/options.c cli/run.c'
+    [dns]='transport/discover_dns.c'
+    [etcd]='transport/etcd_json.c transport/etcd_spec.c'
+    [frame]='transport/frame.c transport/frame_tables.c transport/frame_parts.c'
+    [framing]='transport/sp.c'
+    [identity]='transport/identity.c transport/roles.c'
+    [json]='cli/json.c'
+    [link]='transport/channel.c transport/handshake.c transport/session.c transport/links.c transport/tables.c'
+    [pack]='actors/pack.c'
+    [swim]='transport/swim.c transport/swim_table.c transport/swim_wire.c'
+    [topic]='actors/topic_trie.c'
+    [typed]='actors/typed.c actors/typed_json.c'
+    [url]='transport/url.c transport/discover.c runtime/platform/address.c'
+    [webchat]='examples/webchat.c examples/webchat_http.h'
+)
+
+# Inputs of a quick run, where one takes longer.
+declare -A runs=([link]=300 [swim]=3000 [cli]=5000 [etcd]=5000)
+
+fuzz()
+{
+    local name=$1 learned="$build/corpus/$1" limit=("-max_total_time=$seconds") command=()
+    if [[ $seconds == quick ]]; then
+        learned="$build/corpus-quick/$name"
+        rm -rf "$learned"
+        limit=(-seed=1 "-runs=${runs[$name]:-20000}")
+        # Addresses are compared, too, and what is compared leads to the next inputs.
+        setarch -R true 2>/dev/null && command=(setarch -R)
+    fi
+    mkdir -p "$learned"
+    "${command[@]}" "$build/tests/fuzz/${name}_fuzz" "${limit[@]}" -max_len=4096 -timeout=60 -verbosity=0 \
+        -print_final_stats=1 -artifact_prefix="$build/$name-" "$learned" "tests/fuzz/corpus/$name" \
+        >"$build/$name.log" 2>&1
+}
+
+# Inputs that were run, and lines and branches of the target's files that all inputs there are have run.
+report()
+{
+    local name=$1 program="$build/tests/fuzz/$1_fuzz" raw="$build/$1.profraw"
+    LLVM_PROFILE_FILE=$raw "$program" -runs=0 -verbosity=0 "$build"/corpus*/"$name" "tests/fuzz/corpus/$name" \
+        >/dev/null 2>&1 || true
+    llvm-profdata merge -o "$build/$name.profdata" "$raw" || return 1
+    # shellcheck disable=SC2086
+    llvm-cov export --summary-only --instr-profile="$build/$name.profdata" "$program" |
+        python3 tools/fuzz_summary.py "$name" "$build/$name.log" ${files[$name]}
+    rm -f "$raw"
+}
+
+names=()
 for program in "$build"/tests/fuzz/*_fuzz; do
     name=$(basename "$program" _fuzz)
     (($# == 0)) || [[ " $* " == *" $name "* ]] || continue
-    corpora=("$build/corpus/$name")
-    mkdir -p "${corpora[0]}"
-    [[ -d tests/fuzz/corpus/$name ]] && corpora+=("tests/fuzz/corpus/$name")
-    echo "-- $name for $seconds s"
-    "$program" -max_total_time="$seconds" -seed="${FUZZ_SEED:-0}" -max_len=4096 -verbosity=0 -print_final_stats=1 \
-        -artifact_prefix="$build/$name-" "${corpora[@]}" || status=1
+    names+=("$name")
+done
+
+status=0 running=()
+declare -A pid=()
+for name in "${names[@]}"; do
+    if ((${#running[@]} >= $(nproc))); then
+        wait "${pid[${running[0]}]}" || status=1
+        running=("${running[@]:1}")
+    fi
+    fuzz "$name" &
+    pid[$name]=$!
+    running+=("$name")
+done
+for name in "${running[@]}"; do wait "${pid[$name]}" || status=1; done
+
+printf '%-10s %10s %12s %16s %16s\n' target inputs 'a second' lines branches
+for name in "${names[@]}"; do report "$name" || status=1; done
+for name in "${names[@]}"; do
+    grep -q 'Test unit written' "$build/$name.log" || continue
+    tail -n 40 "$build/$name.log"
+    echo "-- $name: FAILED, its log is $build/$name.log"
+    status=1
 done
 exit $status

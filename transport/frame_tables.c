@@ -34,13 +34,13 @@ static uint32_t get_table(weft_reader *r, uint32_t values, struct wf_frame *f)
     if (values == 0) wf_read_fault(r);
     f->number = weft_get_uint(r);
     f->to = f->tag = 0;
-    if (f->number == WF_TABLE_BEGIN || values < 2) return 1;
-    f->to = weft_get_uint(r);
-    bool known = (f->number == WF_TABLE_SET || f->number == WF_TABLE_UNSET) && f->to >= WF_TABLE_NAMES &&
-                 f->to <= WF_TABLE_QUEUES;
-    if (!known) {
+    if (f->number == WF_TABLE_BEGIN) return 1;
+    bool entry = f->number == WF_TABLE_SET || f->number == WF_TABLE_UNSET;
+    if (values >= 2) f->to = weft_get_uint(r);
+    else if (entry) wf_read_fault(r);
+    if (values < 2 || !entry || f->to < WF_TABLE_NAMES || f->to > WF_TABLE_QUEUES) {
         f->number = WF_TABLE_NONE;
-        return 2;
+        return WF_MIN(values, 2u);
     }
     if (values < 4) wf_read_fault(r);
     return get_entry(r, values, f);

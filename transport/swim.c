@@ -334,6 +334,10 @@ static void on_ack(struct wf_swim *s, uint64_t from, const struct wf_swim_messag
 /* Without a place for it the asker hears nothing, as if the message had been lost. */
 static void on_ask(struct wf_swim *s, uint64_t from, const struct wf_swim_message *m, int64_t now)
 {
+    if (m->node == s->self->node) {
+        say_ack(s, from, m->sequence, true);
+        return;
+    }
     for (uint32_t i = 0; i < WF_SWIM_RELAYS; i++) {
         struct wf_swim_relay *r = &s->relay[i];
         if (r->sequence != 0) continue;

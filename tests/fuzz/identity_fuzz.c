@@ -1,12 +1,6 @@
 /* Any bytes as a certificate: who it is for, if it is one. */
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "identity.h"
-
-#define MUST(condition) ((condition) ? (void)0 : abort())
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,15 +1,11 @@
 /* Any bytes at all: the check, the skip, the typed calls and msgpack-c must agree on whether they are msgpack. What
  * they say is written again, and that must be readable and stay the same when it is written once more. */
 #include <msgpack.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <weft/error.h>
 #include <weft/pack.h>
 
-#define MUST(condition) ((condition) ? (void)0 : abort())
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 /* Reads one value, whatever it is, through the typed calls, and writes it. An ext becomes a nil. */
 static void copy_value(weft_reader *r, weft_writer *w, int depth)

@@ -1,13 +1,7 @@
 /* A script for a trie and an interest set, one command a line: "+PATTERN", "-PATTERN", "?TOPIC". Every answer is
  * compared with a plain list of what was added. */
-#include <stdlib.h>
-#include <string.h>
-
+#include "fuzz.h"
 #include "topic_trie.h"
-
-#define MUST(condition) ((condition) ? (void)0 : abort())
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { SUBS = 64 };
 

@@ -1,11 +1,8 @@
 /* Any bytes as the body of a message: what is read lies within them, comes back when it is written again, and an
  * older version of the list reads the same from them. */
-#include <stdlib.h>
-#include <string.h>
-
 #include <weft/typed.h>
 
-#define MUST(condition) ((condition) ? (void)0 : abort())
+#include "fuzz.h"
 
 #define OLD(F) F(str, name) F(uint, count)
 WEFT_MESSAGE(old, 1, OLD)
@@ -23,8 +20,6 @@ WEFT_STRUCT(part, PART)
     F(real, weight) \
     F(bin, note) F(level, level) F(part, part) F(list(part), parts) F(map(int), numbers) F(maybe(part), extra)
 WEFT_MESSAGE(young, 1, YOUNG)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint8_t *from;
 static size_t from_size;

@@ -404,8 +404,50 @@ START_TEST(pids_are_text_and_back)
 }
 END_TEST
 
+/* ---- Actors that the node needs -------------------------------------------------------------------------------- */
+
+static void needed(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    want_int(weft_register("needed"), 0);
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        (void)weft_reply(m, GO, NULL, 0);
+        weft_msg_free(m);
+    }
+}
+
+/* As a broken peer may, too. */
+static void attacker(const void *arg, size_t size)
+{
+    weft_msg *m;
+    weft_pid victim;
+    struct weft_down d;
+    (void)arg, (void)size;
+    want_int(weft_await_name("needed", &victim, WEFT_FOREVER), 0);
+    want_int(weft_trap_exits(true), 0);
+    want_int(weft_link(victim), 0);
+    want_int(weft_recv(&m, WEFT_FOREVER), 0);
+    want_int(weft_down_read(m, &d), 0);
+    want_int(d.reason, WEFT_EXIT_NO_ACTOR);
+    weft_msg_free(m);
+    want_int(weft_stop(victim), 0);
+    want_int(weft_kill(victim), 0);
+    want_int(weft_call(victim, DATA, NULL, 0, &m, WEFT_FOREVER), 0);
+    weft_msg_free(m);
+}
+
+START_TEST(what_the_node_needs_is_ended_by_nobody_else)
+{
+    weft_node *n = node_of(2);
+    want_int(wf_node_spawn_service(n, NULL, needed, NULL, 0, "$needed"), 0);
+    node_spawn(n, 1, attacker);
+    node_end(n);
+}
+END_TEST
+
 TEST_MAIN("node", options_are_checked, a_drain_stops_everybody, a_drain_kills_the_stubborn_at_its_deadline,
           a_drain_waits_for_the_kill_after_the_grace_period, nobody_is_born_once_a_node_stops_and_nobody_is_forgotten,
           foreign_threads_send_in_order, foreign_threads_spawn,
           a_mailbox_that_drops_is_not_full_for_foreign_threads_either, nodes_in_one_process_are_apart,
-          actors_are_listed, pids_are_text_and_back)
+          actors_are_listed, pids_are_text_and_back, what_the_node_needs_is_ended_by_nobody_else)

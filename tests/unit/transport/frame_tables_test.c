@@ -139,6 +139,18 @@ static int read_entry(uint64_t op, uint64_t table, const char *key, uint64_t act
     return got;
 }
 
+/* An operation, and nothing that it would be about. */
+static int read_short(enum wf_table_op op)
+{
+    struct wf_frame f = {0};
+    weft_writer w = writer();
+    weft_put_array(&w, 2);
+    weft_put_uint(&w, WF_FRAME_TABLE);
+    weft_put_uint(&w, op);
+    weft_reader r = weft_reader_on(buffer, w.size);
+    return wf_frame_next(&r, &f);
+}
+
 START_TEST(bad_entries_are_refused_and_unknown_ones_skipped)
 {
     uint64_t number;
@@ -151,6 +163,10 @@ START_TEST(bad_entries_are_refused_and_unknown_ones_skipped)
     ck_assert_int_eq(read_entry(WF_TABLE_SET, WF_TABLE_NAMES, "boss", 1, WF_STAMP_MAX + 1, &number), WEFT_EFORMAT);
     ck_assert_int_eq(read_entry(WF_TABLE_SET, 99, "what ever", 0, 0, &number), 1);
     ck_assert_uint_eq(number, WF_TABLE_NONE);
+    ck_assert_int_eq(read_short(WF_TABLE_SET), WEFT_EFORMAT);
+    ck_assert_int_eq(read_short(WF_TABLE_UNSET), WEFT_EFORMAT);
+    ck_assert_int_eq(read_short(WF_TABLE_BEGIN), 1);
+    ck_assert_int_eq(read_short(77), 1);
     ck_assert_int_eq(read_entry(77, WF_TABLE_NAMES, "what ever", 0, 0, &number), 1);
     ck_assert_uint_eq(number, WF_TABLE_NONE);
 }

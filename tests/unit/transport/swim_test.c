@@ -159,6 +159,19 @@ START_TEST(a_member_probes_for_others)
 }
 END_TEST
 
+START_TEST(who_is_asked_about_itself_is_there)
+{
+    hear(2, (struct wf_swim_message){.kind = WF_SWIM_ASK, .sequence = 57, .node = ME}, NULL, 0);
+    for (uint32_t i = 0; i < sent_count; i++) ck_assert_uint_ne(sent[i].to, ME);
+    int at = find_sent(WF_SWIM_ACK, 0);
+    ck_assert_int_ge(at, 0);
+    ck_assert_uint_eq(sent[at].to, 2);
+    ck_assert_uint_eq(sent[at].m.sequence, 57);
+    ck_assert_uint_eq(sent[at].m.flags, 1);
+    ck_assert_uint_eq(s->relay_count, 0);
+}
+END_TEST
+
 START_TEST(without_a_way_others_are_asked_at_once)
 {
     unreachable = 3;
@@ -259,6 +272,7 @@ int main(void)
     tcase_add_test(t, others_are_asked_before_anybody_is_suspected);
     tcase_add_test(t, whoever_was_asked_is_not_asked_again_when_the_target_is_doubted);
     tcase_add_test(t, a_member_probes_for_others);
+    tcase_add_test(t, who_is_asked_about_itself_is_there);
     tcase_add_test(t, without_a_way_others_are_asked_at_once);
     tcase_add_test(t, doubt_brings_a_member_to_the_front);
     tcase_add_test(t, a_suspect_that_does_not_refute_is_down);

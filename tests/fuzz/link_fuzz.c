@@ -1,0 +1,34 @@
+/* A peer's side of the handshake and of a link: a byte that says how it begins (link_world.h), then messages, each
+ * with its size before it. The node lives on, and is still there for another peer. */
+#include "link_world.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input in = {data, data + size};
+    static struct link_world w;
+    link_world_init(&w, input_byte(&in));
+    while (input_left(&in) > 0) {
+        size_t n = input_size(&in);
+        if (n == LINK_AGAIN) {
+            link_break(&w);
+            link_dial(&w);
+        } else if (n == LINK_WAIT) {
+            link_pass(&w, WEFT_SEC(1));
+        } else {
+            uint8_t *message = input_copy(&in, &n);
+            link_say(&w, message, n);
+            free(message);
+        }
+    }
+    const struct wf_transport *t = w.world.host[NODE].node->transport;
+    MUST(t->fatal[0] == '\0');
+    link_break(&w);
+    w.mode = LINK_GREETS | LINK_CLIENT;
+    w.name = "another";
+    w.incarnation = 2;
+    w.welcomed = false;
+    link_dial(&w);
+    MUST(w.welcomed);
+    link_world_finish(&w);
+    return 0;
+}
