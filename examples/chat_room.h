@@ -22,6 +22,11 @@ struct absent {
     uint64_t change;
 };
 
+struct keeper {
+    weft_pid pid;
+    weft_monitor_ref ref;
+};
+
 struct room {
     char name[NAME_MAX_BYTES + 6]; /* its topic, and of its owner the name on all nodes */
     bool owner;
@@ -30,6 +35,8 @@ struct room {
     uint64_t count, saved, heard; /* lines there ever were; of them those in the file; and not from an owner */
     size_t member_count, member_room;
     struct member *members; /* those who have a nick */
+    size_t keeper_count;
+    struct keeper *keepers; /* those on other nodes who keep the room, too: they are told of members */
     struct absent absent[HISTORY];
     uint64_t absent_count;
     struct line lines[HISTORY]; /* number i at i % HISTORY */
@@ -132,6 +139,23 @@ static struct member *add_member(struct room *r, weft_pid session)
     return weft_monitor(session, &who->ref) < 0 ? NULL : &r->members[r->member_count++];
 }
 
+static void tell_roll(weft_pid to, const struct member *who)
+{
+    int rc = roll_try_send(to, &(struct roll){who->session, weft_cstr(who->nick), who->change});
+    if (rc < 0)
+        weft_log(WEFT_WARN, "who keeps the room elsewhere is not told of %s: %s", who->nick, weft_strerror(rc));
+}
+
+/* What the session itself publishes misses a node whose link is new. Between a node and the owner there is no such
+ * gap. Only news from the session's own node go on, so they go nowhere twice. */
+static void pass_on(const struct room *r, const struct member *who)
+{
+    uint64_t here = weft_self().node, home = who->session.node;
+    if (!r->owner && home == here) tell_roll(r->owner_pid, who);
+    for (size_t i = 0; r->owner && i < r->keeper_count; i++)
+        if (r->keepers[i].pid.node != home) tell_roll(r->keepers[i].pid, who);
+}
+
 /* Somebody takes the nick, perhaps not for the first time. */
 static void tell_missed(struct room *r, const struct member *who)
 {
@@ -143,7 +167,7 @@ static void tell_missed(struct room *r, const struct member *who)
 }
 
 /* `nick` "": he leaves. What is not newer than what is known has come by a longer way. */
-static void note_member(struct room *r, weft_pid session, weft_text nick, uint64_t change)
+static void note_member(struct room *r, weft_pid from, weft_pid session, weft_text nick, uint64_t change)
 {
     char now[NAME_MAX_BYTES + 16];
     struct member *who = r->members, *end = who + r->member_count, before = {0};
@@ -152,12 +176,14 @@ static void note_member(struct room *r, weft_pid session, weft_text nick, uint64
     if (who != end) {
         if (change <= who->change) return;
         before = *who;
-    } else if (nick.size == 0 || had_left(r, session, change) || (who = add_member(r, session)) == NULL) return;
+    } else if (nick.size == 0 || had_left(r, session, change)) return;
+    else if ((who = add_member(r, session)) == NULL) {
+        weft_log(WEFT_WARN, "%s does not know of %.*s", r->name, WEFT_STR(nick));
+        return;
+    }
     who->change = change;
     snprintf(who->nick, sizeof who->nick, "%.*s", WEFT_STR(nick));
-    /* What he has published the owner may have missed, if the link is new. */
-    if (!r->owner && session.node == weft_self().node)
-        roll_try_send(r->owner_pid, &(struct roll){session, nick, change});
+    if (from.node == session.node) pass_on(r, who);
     if (strcmp(before.nick, who->nick) == 0) return;
     if (before.nick[0] == 0) tell_move(r, who->nick, "has come");
     else {
@@ -175,8 +201,16 @@ static void note_member(struct room *r, weft_pid session, weft_text nick, uint64
 
 static void tell_members(const struct room *r, weft_pid to)
 {
-    for (size_t i = 0; i < r->member_count; i++)
-        roll_try_send(to, &(struct roll){r->members[i].session, weft_cstr(r->members[i].nick), r->members[i].change});
+    for (size_t i = 0; i < r->member_count; i++) tell_roll(to, &r->members[i]);
+}
+
+static void add_keeper(struct room *r, weft_pid pid)
+{
+    struct keeper *more = realloc(r->keepers, (r->keeper_count + 1) * sizeof *more);
+    if (more == NULL) return;
+    r->keepers = more;
+    more[r->keeper_count].pid = pid;
+    if (weft_monitor(pid, &more[r->keeper_count].ref) == 0) r->keeper_count++;
 }
 
 /* It owns the room, or hears of the end of who does; then the two tell each other whom they know. */
@@ -204,6 +238,8 @@ static void note_end(struct room *r, const weft_msg *m)
     struct weft_down down;
     if (weft_down_read(m, &down) < 0) return;
     if (!r->owner && down.ref.id == r->owner_ref.id) claim(r);
+    for (size_t i = 0; i < r->keeper_count; i++)
+        if (r->keepers[i].ref.id == down.ref.id) r->keepers[i] = r->keepers[--r->keeper_count];
     for (size_t i = 0; i < r->member_count; i++) {
         if (r->members[i].ref.id != down.ref.id) continue;
         note_absent(r, &r->members[i], UINT64_MAX);
@@ -222,11 +258,17 @@ static void take_room_mail(struct room *r, const weft_msg *m)
     if (say_is(m) && say_read(m, &said) == 0)
         keep(r, said.nick, said.text, said.id, 0), r->heard += r->heard < HISTORY - 1;
     else if (old_is(m) && old_read(m, &old) == 0) keep(r, old.nick, old.text, old.id, r->heard);
-    else if (came_is(m) && came_read(m, &came) == 0) note_member(r, weft_from(m), came.nick, came.change);
-    else if (roll_is(m) && roll_read(m, &roll) == 0) note_member(r, roll.session, roll.nick, roll.change);
-    else if (weft_tag(m) == PAST) tell_past(r, weft_from(m), 0, "in all");
-    else if (weft_tag(m) == KEEP) tell_past(r, weft_from(m), 0, "in all"), tell_members(r, weft_from(m));
-    else if (weft_tag(m) == WEFT_TAG_DOWN) note_end(r, m);
+    else if (came_is(m) && came_read(m, &came) == 0)
+        note_member(r, weft_from(m), weft_from(m), came.nick, came.change);
+    else if (roll_is(m) && roll_read(m, &roll) == 0) {
+        if (roll.session.node != weft_self().node) /* of one of this node he has told himself */
+            note_member(r, weft_from(m), roll.session, roll.nick, roll.change);
+    } else if (weft_tag(m) == PAST) tell_past(r, weft_from(m), 0, "in all");
+    else if (weft_tag(m) == KEEP) {
+        tell_past(r, weft_from(m), 0, "in all");
+        tell_members(r, weft_from(m));
+        add_keeper(r, weft_from(m));
+    } else if (weft_tag(m) == WEFT_TAG_DOWN) note_end(r, m);
     else if (weft_tag(m) == WEFT_TAG_NAME_LOST) claim(r); /* after a cut: another has it for longer */
 }
 
@@ -236,6 +278,7 @@ static void close_room(void *room)
     r->saved = r->count > HISTORY ? r->count - HISTORY : 0; /* what was under way may not have been written */
     if (r->owner) save(r);
     free(r->members);
+    free(r->keepers);
     free(r);
 }
 

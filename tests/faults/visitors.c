@@ -27,6 +27,7 @@ static struct {
 
 struct visitor {
     const char *address;
+    const char *host; /* makes nicks differ from those of other processes */
     int number;
     unsigned seed;
     weft_stream stream;
@@ -88,7 +89,7 @@ static int64_t visit(struct visitor *v)
 {
     char nick[40], line[80], own[100], wanted[100];
     int room = any(v, ROOMS);
-    snprintf(nick, sizeof nick, "v%d-%d", v->number, any(v, 1000));
+    snprintf(nick, sizeof nick, "v%.10s-%d-%d", v->host, v->number, any(v, 1000));
     int64_t rc = expect(v, "*", "* welcome to ");
     snprintf(line, sizeof line, "/nick %s", nick);
     snprintf(wanted, sizeof wanted, "* you are %s\n", nick);
@@ -130,7 +131,8 @@ static void first(const void *arg, size_t size)
     weft_require(a->argc == 5);
     counts = map_shared(a->argv[1], sizeof *counts);
     for (int i = 0; i < atoi(a->argv[3]); i++) {
-        struct visitor v = {.address = a->argv[2], .number = i, .seed = (unsigned)(atoi(a->argv[4]) * 1000 + i)};
+        struct visitor v = {
+            .address = a->argv[2], .host = a->argv[4], .number = i, .seed = (unsigned)(atoi(a->argv[4]) * 1000 + i)};
         weft_require(weft_spawn(NULL, visitor, &v, sizeof v, NULL) == WEFT_OK);
     }
     weft_msg *m;
