@@ -1,5 +1,5 @@
 /* One connection to another node, from its first byte to its last: what the carrier's callbacks do. */
-#include "transport.h"
+#include "cluster.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,7 @@ void wf_channel_release(struct wf_channel *ch)
     if (ch->session != NULL) wf_session_release(ch->session);
     wf_conn_release(ch->conn);
     free(ch->rest);
+    if (ch->over != NULL) wf_news_free(ch->over);
     free(ch);
 }
 
@@ -35,6 +36,11 @@ static struct wf_channel *channel_new(struct wf_transport *t, struct wf_conn *co
 {
     struct wf_channel *ch = calloc(1, sizeof *ch);
     if (ch == NULL) return NULL;
+    ch->over = wf_news_new(WF_NEWS_DOWN, NULL, NULL, WF_REASON_TEXT);
+    if (ch->over == NULL) {
+        free(ch);
+        return NULL;
+    }
     ch->t = t;
     ch->conn = conn;
     ch->dialer = conn->dial_tag;
@@ -207,34 +213,52 @@ static void on_sent(void *owner, struct wf_conn *conn, bool ok)
     else wf_session_sent(ch->session, ch, ok);
 }
 
-static void tell_down(struct wf_transport *t, enum wf_news_kind kind, struct wf_channel *ch, void *dialer,
+static void tell_down(struct wf_transport *t, struct wf_news *n, struct wf_channel *ch, void *dialer,
                       const char *remote, const char *reason)
 {
-    struct wf_news *n = wf_news_new(kind, ch, reason, strlen(reason));
-    if (n == NULL) return;
+    if (n == NULL) return; /* of one who came and is no channel yet, for want of memory: nobody waits for it */
+    n->channel = ch;
+    if (ch != NULL) wf_channel_keep(ch);
     n->dialer = dialer;
+    n->size = WF_MIN(strlen(reason), (size_t)WF_REASON_TEXT - 1);
+    memcpy(n->data, reason, n->size);
     memcpy(n->remote, remote, WF_MIN(strlen(remote), sizeof n->remote - 1));
     wf_news_post(t, n);
+}
+
+/* Of the dial that is under way. */
+static struct wf_news *over_of(struct wf_dialer *d, enum wf_news_kind kind)
+{
+    struct wf_news *n = d->over;
+    d->over = NULL;
+    n->kind = kind;
+    return n;
 }
 
 static void on_down(void *owner, struct wf_conn *conn, const char *reason)
 {
     struct wf_transport *t = owner;
     struct wf_channel *ch = conn->user;
-    if (ch != NULL) {
+    struct wf_dialer *d = conn->dial_tag;
+    struct wf_news *n;
+    if (ch == NULL) {
+        n = d != NULL ? over_of(d, WF_NEWS_DOWN) : wf_news_new(WF_NEWS_DOWN, NULL, NULL, WF_REASON_TEXT);
+    } else {
+        n = ch->over;
+        ch->over = NULL;
         wf_channel_post(ch);
         pf_mutex_lock(t->lock);
         struct wf_session *s = ch->session;
         pf_mutex_unlock(t->lock);
         if (s != NULL && s->number == 0) wf_session_discard(s);
     }
-    tell_down(t, WF_NEWS_DOWN, ch, conn->dial_tag, conn->remote, reason);
+    tell_down(t, n, ch, d, conn->remote, reason);
     if (ch != NULL) wf_channel_release(ch);
 }
 
 static void on_dial_failed(void *owner, void *dial_tag, const char *reason)
 {
-    tell_down(owner, WF_NEWS_DIAL_FAILED, NULL, dial_tag, "", reason);
+    tell_down(owner, over_of(dial_tag, WF_NEWS_DIAL_FAILED), NULL, dial_tag, "", reason);
 }
 
 const struct wf_carrier_user wf_channel_carrier_user = {.on_up = on_up,

@@ -24,6 +24,7 @@ enum {
 /* Somebody to be dialled: a seed, for ever, or a node heard of, for a while. */
 struct wf_dialer {
     struct wf_link in_cluster; /* wf_cluster.dialers */
+    struct wf_news *over;      /* for the end of a dial, which needs no memory then */
     bool seed, self, busy;     /* busy: a dial or its session is under way */
     uint32_t source;           /* of discover.h, which lists it at the moment: then it is a seed; 0: none */
     char (*url)[WF_URL_TEXT];

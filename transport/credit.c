@@ -129,7 +129,7 @@ static bool resize(struct wf_credits *c, uint32_t buckets)
 static bool make_room(struct wf_ports *p, struct wf_port *port)
 {
     struct wf_credits *c = &port->credits;
-    if (c->count < c->sweep_at) return true;
+    if (c->count < c->sweep_at && c->buckets > 0) return true; /* 0: there was no memory for the first */
     sweep(p, port);
     if (c->count >= WF_CREDIT_ENTRIES_MAX) return false;
     /* The walk is paid for by those that are added until the next one. */

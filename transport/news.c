@@ -10,7 +10,7 @@ struct wf_news *wf_news_new(enum wf_news_kind kind, struct wf_channel *ch, const
     n->kind = kind;
     n->channel = ch;
     n->size = size;
-    if (size > 0) memcpy(n->data, data, size);
+    if (data != NULL && size > 0) memcpy(n->data, data, size);
     if (ch != NULL) wf_channel_keep(ch);
     return n;
 }

@@ -40,6 +40,7 @@ static struct wf_dialer *dialer_add(struct wf_cluster *c, const weft_text *urls,
 static void dialer_free(struct wf_dialer *d)
 {
     wf_unlink(&d->in_cluster);
+    if (d->over != NULL) wf_news_free(d->over);
     free(d->url);
     free(d);
 }
@@ -150,7 +151,8 @@ static void dial(struct wf_cluster *c, struct wf_dialer *d)
     char why[WF_REASON_TEXT] = "out of memory";
     const char *url = d->url[d->next_url++ % d->url_count];
     d->busy = true;
-    int rc = wf_url_check_dial(url, c->t->tls != NULL, c->t->insecure, why);
+    if (d->over == NULL) d->over = wf_news_new(WF_NEWS_DIAL_FAILED, NULL, NULL, WF_REASON_TEXT);
+    int rc = d->over == NULL ? WEFT_ENOMEM : wf_url_check_dial(url, c->t->tls != NULL, c->t->insecure, why);
     if (rc == WEFT_OK) rc = c->t->carrier->ops->dial(c->t->carrier, url, d, why);
     if (rc < 0) wf_dialers_failed(c, d, why);
 }

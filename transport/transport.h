@@ -100,6 +100,7 @@ struct wf_channel {
     struct wf_conn *conn;
     _Atomic uint32_t refs;
     struct wf_dialer *dialer;   /* NULL: accepted */
+    struct wf_news *over;       /* made with it, so that its end is told without memory, too */
     _Atomic int phase;          /* release by $cluster, acquire by the receiving side */
     struct wf_session *session; /* a reference; under t->lock until it is PENDING or UP, then fixed */
     /* What its HELLO said. */
