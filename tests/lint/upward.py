@@ -31,7 +31,8 @@ def flags_by_layer():
 
 def reaches(command, header):
     """Whether `#include "name"` finds this very header (and not one of the system's with the same name)."""
-    done = subprocess.run(command + ["-xc", "-M", "-"], cwd=build, text=True, capture_output=True,
+    # -MG: what the header includes itself may be in a folder of one system, which only that system's files see.
+    done = subprocess.run(command + ["-xc", "-M", "-MG", "-"], cwd=build, text=True, capture_output=True,
                           input=f'#include "{header.name}"\n', check=False)
     found = (build / word for word in done.stdout.split() if word.endswith("/" + header.name))
     return done.returncode == 0 and any(f.resolve() == header for f in found)
