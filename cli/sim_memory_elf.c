@@ -70,7 +70,7 @@ static bool set(any_function **entry, any_function *to)
 static bool turn_entries(ElfW(Addr) base, const ElfW(Rela) * rela, size_t size, const ElfW(Sym) * symbols,
                          const char *names)
 {
-    for (size_t i = 0; i < size / sizeof *rela; i++) {
+    for (size_t i = 0; rela != NULL && i < size / sizeof *rela; i++) {
         const char *name = names + symbols[ELF64_R_SYM(rela[i].r_info)].st_name;
         for (size_t k = 0; k < sizeof scarce / sizeof scarce[0]; k++)
             if (strcmp(name, scarce[k].name) == 0 &&

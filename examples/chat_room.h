@@ -125,6 +125,13 @@ static void tell_move(const struct room *r, const char *nick, const char *what)
     if (r->owner) move_publish(r->name, &(struct move){weft_cstr(nick), weft_cstr(what)});
 }
 
+static struct member *find_member(const struct room *r, weft_pid session)
+{
+    for (size_t i = 0; i < r->member_count; i++)
+        if (weft_pid_equal(r->members[i].session, session)) return &r->members[i];
+    return NULL;
+}
+
 /* One who has a nick, and is not known yet. NULL: he cannot be noted. */
 static struct member *add_member(struct room *r, weft_pid session)
 {
@@ -170,10 +177,9 @@ static void tell_missed(struct room *r, const struct member *who)
 static void note_member(struct room *r, weft_pid from, weft_pid session, weft_text nick, uint64_t change)
 {
     char now[NAME_MAX_BYTES + 16];
-    struct member *who = r->members, *end = who + r->member_count, before = {0};
+    struct member *who = find_member(r, session), before = {0};
     if (nick.size > NAME_MAX_BYTES) return;
-    while (who != end && !weft_pid_equal(who->session, session)) who++;
-    if (who != end) {
+    if (who != NULL) {
         if (change <= who->change) return;
         before = *who;
     } else if (nick.size == 0 || had_left(r, session, change)) return;
