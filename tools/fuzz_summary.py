@@ -25,5 +25,6 @@ def part(what):
     return "%5.1f %% of %5d" % (100 * covered / max(count, 1), count)
 
 
-print("%-10s %10d %12d %16s %16s" % (name, figure("number_of_executed_units"), figure("average_exec_per_sec"),
+# libFuzzer counts whole seconds: of a run of less than one it knows no rate.
+print("%-10s %10d %12s %16s %16s" % (name, figure("number_of_executed_units"), figure("average_exec_per_sec") or "-",
                                      part("lines"), part("branches")))
