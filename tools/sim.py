@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The protocols of nodes in simulated clusters, from seeds: ./dev sim [SEEDS [FIRST]], see docs/tests.md.
+"""The protocols of nodes in simulated clusters, from seeds: ./dev sim [SEEDS [FIRST]], see docs/testing.md.
 
 Of SEEDS runs each scenario has an equal part, in seeds from FIRST on. Ends with 1 if one fails.
 """
