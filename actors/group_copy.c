@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "mutant.h"
 
 enum { BUCKETS_AT_FIRST = 64 };
 
@@ -152,7 +153,7 @@ bool wf_groups_take_copy(weft_node *node, struct wf_inbound *in, weft_text group
         while (*at != c) at = &(*at)->next;
         *at = c->next;
         forget(all, c);
-        wf_group_news_tell(&voice, g, WEFT_TAG_GROUP_LEAVE, who, ended, reason);
+        if (!WF_MUTANT(group_tells_no_end)) wf_group_news_tell(&voice, g, WEFT_TAG_GROUP_LEAVE, who, ended, reason);
         wf_group_free_if_empty(all, g);
     }
     pf_mutex_unlock(all->lock);

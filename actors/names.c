@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "mutant.h"
 #include "platform.h"
 
 struct wf_name {
@@ -376,7 +377,8 @@ int wf_names_put_copy(struct wf_names *n, weft_text name, weft_pid pid, uint64_t
     if (e != NULL) take_out(n, e);
     put_in(n, fresh);
     struct wf_name *own = find(n, name, fresh->hash);
-    if (own != NULL && own->stamp > 0 && wf_name_wins(stamp, pid.node, own->stamp, own->pid.node)) {
+    bool wins = own != NULL && own->stamp > 0 && wf_name_wins(stamp, pid.node, own->stamp, own->pid.node);
+    if (wins && !WF_MUTANT(name_never_yields)) {
         take_out(n, own);
         *loser = own->pid;
         atomic_store_explicit(&own->lost, true, memory_order_release); /* nothing of it is touched after this */

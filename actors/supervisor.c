@@ -14,6 +14,7 @@
  * (4) Ending (asked to stop, gave up, a linked actor failed): nobody is wanted, and when the last is down the actor
  *     ends with the reason it has noted. If it is killed, clean_up asks all to stop at once, and waits for nobody. */
 #include "children.h"
+#include "mutant.h"
 
 #include <weft/monitor.h>
 
@@ -167,6 +168,7 @@ static void overdue(struct supervisor *s, struct wf_child *c)
 static bool may_restart(struct supervisor *s, int64_t now)
 {
     if (s->max_restarts == 0) return false;
+    if (WF_MUTANT(supervisor_counts_nothing)) return true;
     if (s->restart_count == s->max_restarts && now - s->restarted[s->restart_next] <= s->period) return false;
     s->restarted[s->restart_next] = now;
     s->restart_next = (s->restart_next + 1) % s->max_restarts;
@@ -229,7 +231,7 @@ static void ended(struct supervisor *s, struct wf_child *c, int reason, const ch
         return;
     }
     if (stopped) { /* with its group */
-        if (c->spec.restart == WEFT_TEMPORARY) drop(s, c);
+        if (c->spec.restart == WEFT_TEMPORARY || WF_MUTANT(supervisor_forgets_child)) drop(s, c);
         return;
     }
     if (was == WF_STARTING) {
@@ -292,7 +294,7 @@ static bool is_starting_before(const struct supervisor *s, const struct wf_child
 /* Starts the first whose turn it is. True: it was tried, and all may have changed. */
 static bool start_one(struct supervisor *s, int64_t now)
 {
-    bool in_order = !s->started || s->strategy != WEFT_ONE_FOR_ONE;
+    bool in_order = (!s->started || s->strategy != WEFT_ONE_FOR_ONE) && !WF_MUTANT(supervisor_any_order);
     WF_LIST_EACH(k, &s->all.downs) {
         struct wf_child *c = wf_child_on_turn(k);
         if (in_order && is_starting_before(s, c)) return false;
@@ -314,7 +316,7 @@ static void advance(struct supervisor *s)
 {
     int64_t now = weft_now();
     look_at_clock(s, now);
-    while (!stop_one(s) && !s->ending && start_one(s, now)) {}
+    while ((!stop_one(s) || WF_MUTANT(supervisor_starts_too_soon)) && !s->ending && start_one(s, now)) {}
 }
 
 /* ---- Messages -------------------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "tables.h"
 
 #include "actor.h"
+#include "mutant.h"
 
 #include <weft/names.h>
 
@@ -90,7 +91,7 @@ static int put_name(weft_node *node, struct wf_inbound *in, uint64_t peer, const
     if (rc < 0 || weft_pid_is_nobody(loser)) return rc;
     wf_tables_tell(node, WF_TABLE_UNSET,
                    &(struct wf_entry){.table = WF_TABLE_NAMES, .key = e->key, .actor = loser.actor});
-    tell_loser(node, in, e->key, loser, winner);
+    if (!WF_MUTANT(name_loser_not_told)) tell_loser(node, in, e->key, loser, winner);
     return rc;
 }
 
@@ -117,6 +118,6 @@ void wf_tables_drop(weft_node *node, uint64_t peer)
 {
     struct wf_inbound in = {.here = wf_here != NULL && wf_node_of(wf_here) == node ? wf_here : NULL};
     (void)wf_names_drop_copies(node->names, peer);
-    wf_groups_drop_copies(node, &in, peer);
+    if (!WF_MUTANT(group_keeps_the_dead)) wf_groups_drop_copies(node, &in, peer);
     wf_wide_drop_copies(node->topics, peer);
 }

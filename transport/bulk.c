@@ -13,6 +13,7 @@
  * (4) Receiving: one message at a time comes in chunks on a link. Its envelope is made when the first one comes, and
  *     belongs to the session: the next chunk may come on another channel. Chunks are counted frames, so each comes
  *     once, in order. */
+#include "mutant.h"
 #include "rights.h"
 
 #include "hash.h"
@@ -191,7 +192,7 @@ static bool must_wait(const struct wf_session *s, const struct wf_batch *b)
 {
     if (s->held == NULL) return b->chunk;
     return b->chunk || s->held_all > 0 || b->order == WF_ORDER_ALL ||
-           (b->order == WF_ORDER_ACTOR && s->held_by[b->slot] > 0);
+           (b->order == WF_ORDER_ACTOR && s->held_by[b->slot] > 0 && !WF_MUTANT(link_lets_overtake));
 }
 
 bool wf_bulk_hold(struct wf_session *s, struct wf_batch *b)

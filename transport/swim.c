@@ -1,5 +1,7 @@
 #include "swim.h"
 
+#include "mutant.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,7 +121,7 @@ static void accuse(struct wf_swim *s, struct wf_swim_member *m, uint64_t by)
         if (m->by[i] == by) return;
     if (m->accuser_count == WF_SWIM_ACCUSERS) return;
     m->by[m->accuser_count++] = by;
-    m->due = m->since + suspicion_time(s, m);
+    m->due = m->since + suspicion_time(s, m) + (WF_MUTANT(swim_suspects_for_ever) ? WEFT_SEC(1000000) : 0);
     wf_swim_news(s, m); /* each new accuser is news, as it shortens the time everywhere */
 }
 
@@ -147,13 +149,13 @@ static void worsen(struct wf_swim *s, uint32_t by)
 static void raise_own(struct wf_swim *s, uint64_t above, int64_t now)
 {
     if (above + 1 >= WF_SWIM_NUMBER_MAX) return;
-    wf_swim_enter(s, s->self, WF_SWIM_ALIVE, above + 1, now);
+    wf_swim_enter(s, s->self, WF_SWIM_ALIVE, above + !WF_MUTANT(swim_keeps_number), now);
     wf_swim_news(s, s->self);
 }
 
 static void hear_of_self(struct wf_swim *s, const struct wf_swim_update *u, int64_t now)
 {
-    if (s->leaving || u->number < s->self->number) return;
+    if (s->leaving || u->number < s->self->number || WF_MUTANT(swim_refutes_nothing)) return;
     if (u->state == WF_SWIM_ALIVE) {
         if (u->number > s->self->number) raise_own(s, u->number, now);
         return;

@@ -14,6 +14,7 @@
  *     (wf_tables_session). */
 #include "tables.h"
 
+#include "mutant.h"
 #include "topic_wide.h"
 #include "transport.h"
 
@@ -205,8 +206,8 @@ int wf_tables_open(struct wf_session *s)
     p->session = s;
     wf_session_keep(s);
     wf_tables_begin(s->t->node);
-    say_all(p);
-    say_retained(p, 0);
+    if (!WF_MUTANT(tables_no_snapshot)) say_all(p);
+    if (!WF_MUTANT(retained_no_snapshot)) say_retained(p, 0);
     wf_list_push(&s->t->table_peers, &p->in_transport);
     wf_tables_end(s->t->node);
     return WEFT_OK;

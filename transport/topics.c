@@ -7,6 +7,7 @@
  *     go, and a message that nobody has room for ends soon.
  * (2) Nodes that do not share the tables of topics say PUBLISH, and every node's queue groups then get it, as
  *     before. */
+#include "mutant.h"
 #include "topic_reach.h"
 #include "transport.h"
 
@@ -116,7 +117,8 @@ static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, st
     int rc = wf_topics_retain_copy(ch->t->node->topics, body, f->number);
     bool live = (f->flags & WF_PUBLISH_PLAIN) != 0;
     if (rc == WEFT_ENOMEM) wf_session_lost(ch);
-    if (live || (rc > 0 && body->size > 0)) wf_inbound_publish(ch->t->node, &ch->in, body, false, NULL);
+    if (live || ((rc > 0 || WF_MUTANT(retained_told_again)) && body->size > 0))
+        wf_inbound_publish(ch->t->node, &ch->in, body, false, NULL);
 }
 
 void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, struct wf_body *body)

@@ -48,8 +48,8 @@ class Sim(unittest.TestCase):
             self.assertNotEqual(first.splitlines()[-1], calm, kind)
 
     def test_protocols(self):
-        for name in ("groups", "supervisors", "topics"):
-            self.assertIn("nothing found", self.sim(built("tests", f"sim_{name}.so"), "--seeds", "10"))
+        for name, seeds in (("groups", "10"), ("supervisors", "10"), ("topics", "10"), ("links", "2")):
+            self.assertIn("nothing found", self.sim(built("tests", f"sim_{name}.so"), "--seeds", seeds))
 
     def test_what_is_right_stays_so(self):
         self.assertIn("nothing found", self.sim(LEDGER, "--seeds", "40", "--jobs", "3", "--", "--once"))

@@ -6,6 +6,7 @@
 #include "../unit/actors/random.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <weft.h>
 #include <weft/sim.h>

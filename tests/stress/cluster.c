@@ -5,9 +5,9 @@
  *
  * Every second seed is gentle: no fault outlasts what links survive, so nothing may be lost, and nobody may be told
  * that a node is down. In the others messages may be lost only where somebody was told. Nothing ever comes twice or
- * out of order, and in the end all are linked and agree on who holds a name that all want. With every fifth seed some
- * messages are so long that they go in chunks. Every eighth seed runs twice: the second run has to be the same, step
- * by step. */
+ * out of order, and in the end all are linked, agree on who holds a name that all want, and its holder knows it; then
+ * one is gone for good, and all others know that. With every fifth seed some messages are so long that they go in
+ * chunks. Every eighth seed runs twice: the second run has to be the same, step by step. */
 #include "sim_world.h"
 #include "transport.h"
 
@@ -40,7 +40,9 @@ static struct {
     unsigned run[HOSTS];
     struct counts counts[HOSTS][RUNS][HOSTS][RUNS]; /* receiver, its run, sender, its run */
     uint32_t sent[HOSTS][HOSTS], downs[HOSTS][HOSTS];
-    weft_pid leader[HOSTS]; /* as each sees it */
+    weft_pid leader[HOSTS], claimer[HOSTS]; /* as each sees it; who wants to be it */
+    bool leads[HOSTS];                      /* as its claimer has been told */
+    unsigned gone;                          /* the host that does not come back, in the end */
 } all;
 
 static void fail(const char *condition, int line)
@@ -169,15 +171,19 @@ static void claimer(const void *arg, size_t size)
     struct who w;
     memcpy(&w, arg, size);
     (void)weft_watch_nodes();
+    all.claimer[w.self] = weft_self();
     for (;;) {
         weft_msg *m;
-        (void)weft_register_global("leader"); /* it has a holder, or now it has */
+        if (weft_register_global("leader") == WEFT_OK) all.leads[w.self] = true; /* it has a holder, or now it has */
         if (weft_whereis("leader", &all.leader[w.self]) < 0) all.leader[w.self] = weft_nobody();
         int rc = weft_recv(&m, weft_after(WEFT_MS(200)));
         if (rc == WEFT_ETIMEDOUT) continue;
         if (rc < 0) return;
         for (unsigned i = 0; i < all.hosts; i++)
             if (weft_tag(m) == WEFT_TAG_NODE_DOWN && is_of(m, i)) all.downs[w.self][i]++;
+        weft_pid leader; /* the news may be old */
+        if (weft_tag(m) == WEFT_TAG_NAME_LOST)
+            all.leads[w.self] = weft_whereis("leader", &leader) == WEFT_OK && weft_pid_equal(leader, weft_self());
         weft_msg_free(m);
     }
 }
@@ -245,6 +251,31 @@ static bool all_agree(void)
     return true;
 }
 
+/* Who leads knows it, and nobody else thinks so. */
+static bool all_know(void)
+{
+    for (unsigned i = 0; i < all.hosts; i++)
+        if (all.leads[i] != weft_pid_equal(all.leader[i], all.claimer[i])) return false;
+    return all_agree();
+}
+
+static bool is_known_to_be_gone(void)
+{
+    char name[16];
+    bool known = true;
+    snprintf(name, sizeof name, "n%u", all.gone);
+    for (unsigned i = 0; i < all.hosts; i++) {
+        struct weft_member *members;
+        size_t count;
+        if (i == all.gone) continue;
+        WANT(weft_members(all.world->host[i].node, &members, &count) == WEFT_OK);
+        for (size_t k = 0; k < count; k++)
+            known &= strcmp(members[k].name, name) != 0 || members[k].state == WEFT_MEMBER_DOWN;
+        free(members);
+    }
+    return known;
+}
+
 static bool happens(bool (*what)(void), int64_t within)
 {
     for (int64_t until = wf_sim_now(all.world) + within; wf_sim_now(all.world) < until;) {
@@ -267,6 +298,7 @@ static void crash(unsigned host)
     all.run[host]++;
     for (unsigned i = 0; i < all.hosts; i++) all.sent[host][i] = 0;
     all.leader[host] = weft_nobody();
+    all.leads[host] = false;
     start(host);
 }
 
@@ -336,12 +368,15 @@ static uint64_t run(uint64_t seed)
     }
     WANT(happens(all_sent, WEFT_SEC(600)));
     WANT(happens(all_linked, WEFT_SEC(600)));
-    WANT(happens(all_agree, WEFT_SEC(60)));
+    WANT(happens(all_know, WEFT_SEC(60)));
     wf_sim_run(&world, WEFT_SEC(20)); /* what is on its way */
     judge();
+    all.gone = random_below(&all.random, all.hosts);
+    wf_sim_crash(&world, all.gone, true);
+    WANT(happens(is_known_to_be_gone, WEFT_SEC(60)));
     uint64_t trace = world.trace;
     for (unsigned i = 0; i < all.hosts; i++)
-        WANT(wf_sim_stop(&world, i, wf_sim_now(&world) + WEFT_SEC(5)) == WEFT_OK);
+        if (i != all.gone) WANT(wf_sim_stop(&world, i, wf_sim_now(&world) + WEFT_SEC(5)) == WEFT_OK);
     wf_sim_world_finish(&world);
     return trace;
 }

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Known bugs, put back one at a time: whether the simulation finds each of them, and within how many seeds.
+
+    ./dev mutants [NAME...]
+
+WF_MUTANT in the sources says what each of them is (runtime/platform/mutant.h); here it says which scenario has to
+find it and within how many seeds. A mutant that is not found, or is in one of the two places only, is a failure.
+See docs/testing.md."""
+import os
+import re
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FOLDERS = ("runtime", "actors", "transport")
+TIME = 600  # s for one mutant
+
+# name: (scenario, within how many seeds, more options); tests/stress/cluster.c, or tests/sim
+MUTANTS = {
+    "link_forgets_flight": ("links", 100),
+    "link_takes_sent_for_acked": ("cluster", 100),
+    "link_takes_twice": ("cluster", 100),
+    "link_renumbers": ("links", 200),
+    "link_forgets_room": ("links", 100),
+    "link_believes_start": ("links", 100),
+    "link_lets_overtake": ("cluster", 100),
+    "credit_forgets_grant": ("links", 20),
+    "swim_refutes_nothing": ("cluster", 400),
+    "swim_keeps_number": ("cluster", 400),
+    "swim_suspects_for_ever": ("cluster", 100),
+    "name_never_yields": ("cluster", 100),
+    "name_loser_not_told": ("cluster", 100),
+    "tables_no_snapshot": ("cluster", 100),
+    "retained_no_snapshot": ("topics", 100),
+    "retained_told_again": ("topics", 400),
+    "group_keeps_the_dead": ("groups", 100),
+    "group_tells_no_end": ("groups", 400),
+    "supervisor_counts_nothing": ("supervisors", 100),
+    "supervisor_any_order": ("supervisors", 100),
+    "supervisor_forgets_child": ("supervisors", 100),
+    "supervisor_starts_too_soon": ("supervisors", 100),
+    "far_child_not_linked": ("supervisors", 100),
+    "mailbox_tells_no_room": ("links", 100),
+    "mailbox_drops_what_has_credit": ("links", 100),
+    "timers_lose_order": ("groups", 100),
+}
+OPTIONS = {"links": ["--nodes", "2"],
+           "topics": ["--faults", "reset,cut,oneway,split,freeze,crash,power,late,slow", "--", "rest"]}
+
+
+def in_sources():
+    found = {}
+    for folder in FOLDERS:
+        for path, _, names in os.walk(os.path.join(ROOT, folder)):
+            for name in names:
+                if not name.endswith(".c"):
+                    continue
+                with open(os.path.join(path, name), encoding="utf-8") as f:
+                    for mutant in re.findall(r"WF_MUTANT\((\w+)\)", f.read()):
+                        found[mutant] = os.path.relpath(os.path.join(path, name), ROOT)
+    return found
+
+
+def command(build, scenario, seeds, more):
+    if scenario == "cluster":
+        return [os.path.join(build, "tests", "stress_cluster"), str(seeds), "1"], r"failed: seed (\d+)"
+    module = os.path.join(build, "tests", f"sim_{scenario}.so")
+    words = [os.path.join(build, "cli", "weft"), "sim", module, "--seeds", str(seeds), *more]
+    return words + OPTIONS.get(scenario, []), r"FAILED  seed (\d+),"
+
+
+def try_one(build, mutant):
+    """How many seeds it took, or None; and what was said."""
+    scenario, bound, *more = MUTANTS[mutant]
+    words, pattern = command(build, scenario, bound, more)
+    said = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, timeout=TIME, env=dict(os.environ, WEFT_MUTANT=mutant), check=False).stdout
+    found = re.search(pattern, said)
+    why = re.search(r"FAILED  seed \d+, at [\d.]+ s: (.*)|seed \d+, at [\d.]+ s: (.*) \(line|(signal \d+)", said)
+    return int(found.group(1)) if found else None, next((w for w in why.groups() if w), "") if why else ""
+
+
+def main():
+    build, words = sys.argv[1], sys.argv[2:]
+    if words == ["--targets"]:  # what has to be built
+        modules = sorted({m[0] for m in MUTANTS.values()} - {"cluster"})
+        print("\n".join(["cli/weft", "tests/stress_cluster", *(f"tests/sim_{m}.so" for m in modules)]))
+        return
+    chosen = words or list(MUTANTS)
+    here = in_sources()
+    good = True
+    for name in sorted(set(here) ^ set(MUTANTS)) + [w for w in chosen if w not in MUTANTS]:
+        print(f"{name}: {'not in tools/mutants.py' if name in here else 'not in the sources'}")
+        good = False
+    print(f"{'mutant':30} {'scenario':12} {'seeds':>6} {'s':>6}  what was found")
+    for mutant in [c for c in chosen if c in MUTANTS]:
+        scenario, bound = MUTANTS[mutant][:2]
+        began = time.monotonic()
+        seeds, why = try_one(build, mutant)
+        span = time.monotonic() - began
+        good &= seeds is not None
+        print(f"{mutant:30} {scenario:12} {seeds or f'>{bound}':>6} {span:6.1f}  {why if seeds else 'NOT FOUND'}",
+              flush=True)
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()
