@@ -115,7 +115,7 @@ void wf_cluster_main(const void *arg, size_t size)
     int rc = weft_event_open(&wake);
     if (rc == WEFT_OK) rc = weft_register("$cluster");
     if (rc < 0) {
-        weft_log(WEFT_ERROR, "this node cannot link to others: %s", weft_strerror(rc));
+        wf_cluster_fail(t, "cannot link to others", weft_strerror(rc));
         say_finished(t);
         return;
     }
@@ -123,9 +123,6 @@ void wf_cluster_main(const void *arg, size_t size)
     t->wake = wake;
     t->listening = true;
     pf_mutex_unlock(t->lock);
-    for (uint32_t i = 0; i < t->seed_count; i++)
-        if (wf_dialers_add_seed(c, t->seed[i]) < 0)
-            weft_log(WEFT_ERROR, "out of memory: seed %s is not dialled", t->seed[i]);
     t->carrier->ops->accept(t->carrier);
     run(c);
     end_all(c);

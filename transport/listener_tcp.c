@@ -53,10 +53,26 @@ static void on_listener(void *arg, const struct pf_ready *r)
     accept_some(arg);
 }
 
+/* Without memory, or with as many watches as a user may have, it tries again later: peers go on dialling. */
+static void watch(struct wf_worker *w, struct tcp_listener *l)
+{
+    int rc = wf_fd_add(w, l->handle, &l->fd);
+    if (rc < 0) {
+        struct pf_env *env = w->set->env;
+        bool again = wf_timer_arm(w, &l->pause, env->now(env) + ACCEPT_PAUSE) == WEFT_OK;
+        weft_log(WEFT_ERROR, "cannot accept connections%s: %s", again ? " now" : "", wf_tcp_explain(rc));
+        return;
+    }
+    l->fd->watch = on_listener;
+    l->fd->watch_arg = l;
+    accept_some(l);
+}
+
 static void on_pause_over(struct wf_worker *w, struct wf_timer *t)
 {
-    (void)w;
-    accept_some(WF_CONTAINER(t, struct tcp_listener, pause));
+    struct tcp_listener *l = WF_CONTAINER(t, struct tcp_listener, pause);
+    if (l->fd != NULL) accept_some(l);
+    else watch(w, l);
 }
 
 static void on_more(struct wf_worker *w, struct wf_call *call)
@@ -69,15 +85,7 @@ static void on_more(struct wf_worker *w, struct wf_call *call)
 
 static void on_listen(struct wf_worker *w, struct wf_call *call)
 {
-    struct tcp_listener *l = WF_CONTAINER(call, struct tcp_listener, start);
-    int rc = wf_fd_add(w, l->handle, &l->fd);
-    if (rc < 0) {
-        weft_log(WEFT_ERROR, "cannot accept connections: %s", wf_tcp_explain(rc));
-        return;
-    }
-    l->fd->watch = on_listener;
-    l->fd->watch_arg = l;
-    accept_some(l);
+    watch(w, WF_CONTAINER(call, struct tcp_listener, start));
 }
 
 static void listener_free(struct tcp_listener *l)
@@ -108,18 +116,19 @@ int wf_tcp_listen(struct wf_carrier *base, const char *url, int mode, char *boun
     struct tcp_listener *l = calloc(1, sizeof *l);
     if (l == NULL) return WEFT_ENOMEM;
     snprintf(why, WF_REASON_TEXT, "not a URL to listen on");
+    char text[64];
+    struct pf_address real;
+    l->handle = PF_NO_HANDLE;
     int rc = wf_tcp_parse(url, &l->address) ? pf_listen(&l->handle, &l->address, BACKLOG, false) : WEFT_EADDRESS;
+    if (rc == WEFT_OK) rc = pf_local_address(l->handle, &real); /* the port, where it was to be any */
+    if (rc == WEFT_OK) rc = pf_address_format(&real, text, sizeof text);
     if (rc < 0) {
+        pf_close(l->handle);
         if (wf_carrier_tcp_knows(url)) snprintf(why, WF_REASON_TEXT, "%s", wf_tcp_explain(rc));
         free(l);
         return rc;
     }
-    char text[64];
-    struct pf_address real;
-    int port = 0;
-    if (pf_local_address(l->handle, &real) == 0 && pf_address_format(&real, text, sizeof text) == 0)
-        port = atoi(strrchr(text, ':') + 1);
-    wf_url_with_port(url, port, bound);
+    wf_url_with_port(url, atoi(strrchr(text, ':') + 1), bound);
     l->carrier = k;
     l->pause.fire = on_pause_over;
     l->start = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_listen};

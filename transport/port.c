@@ -40,20 +40,21 @@ static bool is_gone(const struct wf_port *port)
     return port == NULL || atomic_load_explicit(&port->session->closed, memory_order_relaxed);
 }
 
-/* Rebuilt whenever a port comes or goes, which is rare. False: no memory, the old table stays. */
+/* Rebuilt whenever a port comes or goes; without memory in place, as there is room for when one goes. Or false. */
 static bool rebuild(struct wf_ports *p)
 {
     uint32_t size = 8;
     while (size < p->count * 2) size *= 2;
     struct wf_port **table = calloc(size, sizeof(struct wf_port *));
-    if (table == NULL) return false;
+    if (table == NULL && p->table_size < size) return false;
+    if (table == NULL) memset(table = p->table, 0, (size = p->table_size) * sizeof(struct wf_port *));
     WF_LIST_EACH(k, &p->ports) {
         struct wf_port *port = WF_CONTAINER(k, struct wf_port, in_ports);
         uint64_t i = port->incarnation;
         while (table[i & (size - 1)] != NULL) i++;
         table[i & (size - 1)] = port;
     }
-    free(p->table);
+    if (table != p->table) free(p->table);
     p->table = table;
     p->table_size = size;
     p->last = NULL;
@@ -491,8 +492,7 @@ static void apply_close(struct wf_worker *w, struct wf_call *call)
         wf_port_push(port); /* counts them as lost */
         wf_unlink(&port->in_ports);
         p->count--;
-        bool rebuilt = rebuild(p);
-        WF_ASSERT(rebuilt); /* a table of the same size or a smaller one */
+        WF_ASSERT(rebuild(p)); /* a table of the same size or a smaller one */
         wake_all(port);
         port_free(port);
     }

@@ -28,7 +28,6 @@ static void transport_free(struct wf_transport *t)
     wf_tls_free(t->tls);
     free(t->cluster);
     free(t->url);
-    free(t->seed);
     free(t);
 }
 
@@ -39,16 +38,17 @@ static void free_news(struct wf_transport *t)
 
 static int copy_seeds(struct wf_transport *t, const weft_node_options *o)
 {
-    t->seed = calloc(o->join_count + 1, sizeof *t->seed);
     t->url = calloc(o->listen_count + 1, sizeof *t->url);
-    if (t->seed == NULL || t->url == NULL) return WEFT_ENOMEM;
+    if (t->url == NULL) return WEFT_ENOMEM;
     for (size_t i = 0; i < o->join_count; i++) {
         if (o->join[i] == NULL || strlen(o->join[i]) >= WF_URL_TEXT || strstr(o->join[i], "://") == NULL) {
             weft_log(WEFT_ERROR, "cannot join %s: not a URL like tcp://127.0.0.1:4001",
                      o->join[i] == NULL ? "(null)" : o->join[i]);
             return WEFT_EADDRESS;
         }
-        snprintf(t->seed[t->seed_count++], WF_URL_TEXT, "%s", o->join[i]);
+        int rc = wf_dialers_add_seed(t->cluster, o->join[i]);
+        if (rc < 0) return rc;
+        t->seed_count++;
     }
     return WEFT_OK;
 }

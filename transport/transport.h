@@ -293,7 +293,6 @@ struct wf_transport {
     struct wf_list table_peers;     /* of tables.c, under the node's tables_lock */
     char (*url)[WF_URL_TEXT];       /* what other nodes may dial */
     uint32_t url_count;
-    char (*seed)[WF_URL_TEXT];
     uint32_t seed_count;
     int64_t heartbeat, handshake_time, resume_window;
     int heartbeats_lost;

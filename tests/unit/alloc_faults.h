@@ -1,6 +1,7 @@
 /* tests/unit/alloc_faults.h -- the n-th allocation from now fails. For a test executable of one file that is linked
- * with -Wl,--wrap for malloc, calloc, realloc, aligned_alloc, free and mmap: production code is untouched, and all of
- * it that is linked in statically is under test. Allocations within shared libraries are not seen. */
+ * with -Wl,--wrap for malloc, calloc, realloc, aligned_alloc, free, mmap and mmap64, which is what glibc calls mmap
+ * where offsets have 64 bits: production code is untouched, and all of it that is linked in statically is under test.
+ * Allocations within shared libraries are not seen. */
 #ifndef WF_ALLOC_FAULTS_H
 #define WF_ALLOC_FAULTS_H
 
@@ -22,6 +23,10 @@ void *__real_realloc(void *block, size_t size);
 void *__real_aligned_alloc(size_t align, size_t size);
 void __real_free(void *block);
 void *__real_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+#ifdef __GLIBC__
+void *__real_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+#endif
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *block, size_t size);
@@ -95,5 +100,12 @@ void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_
 {
     return faults_hit() ? MAP_FAILED : __real_mmap(at, size, protection, flags, fd, offset);
 }
+
+#ifdef __GLIBC__
+void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    return faults_hit() ? MAP_FAILED : __real_mmap64(at, size, protection, flags, fd, offset);
+}
+#endif
 
 #endif

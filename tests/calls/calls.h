@@ -1,0 +1,78 @@
+/* tests/calls/calls.h -- each system call and allocation of the platform, told to fail once, at one place.
+ *
+ * Design notes.
+ * (1) The linker puts a function of wrapped.c before each call of the list below (-Wl,--wrap): production code is
+ *     untouched. A name that meson.build does not wrap does not link; a call of the platform's that is neither in the
+ *     list nor among those that cannot fail is found by calls_test.py.
+ * (2) A place is a call, where it stands, who called the function it stands in, and for the how many-th time. Which
+ *     places there are is counted in a run without faults. Which fault fits a call is in faults.c.
+ * (3) A fault is one the kernel could have made: what a call has done stays done (close, an interrupted connect), and
+ *     where it says that there is nothing now but there is, the poller reports the edge again, as it would.
+ * (4) Threads may take the same place at once: it is one of them that fails. */
+#ifndef WF_TEST_CALLS_H
+#define WF_TEST_CALLS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CALLS_EACH(X)                                                                                               \
+    X(accept4)                                                                                                      \
+    X(aligned_alloc)                                                                                                \
+    X(bind)                                                                                                         \
+    X(calloc) X(close) X(connect) X(epoll_create1) X(epoll_ctl) X(epoll_pwait2) X(epoll_wait) X(eventfd) X(fcntl64) \
+        X(fdopendir) X(fstat64) X(fsync) X(ftruncate64) X(getaddrinfo) X(getpeername) X(getsockname) X(getsockopt)  \
+            X(inotify_add_watch) X(inotify_init1) X(listen) X(lstat64) X(madvise) X(malloc) X(mincore) X(mkdir)     \
+                X(mmap64) X(mprotect) X(munmap) X(open64) X(pipe2) X(poll)                                          \
+                    X(posix_spawn_file_actions_addclosefrom_np) X(posix_spawn_file_actions_addchdir_np)             \
+                        X(posix_spawn_file_actions_adddup2) X(posix_spawn_file_actions_addopen) X(posix_spawnp)     \
+                            X(pread64) X(preadv64v2) X(pthread_cond_init) X(pthread_create) X(pthread_mutex_init)   \
+                                X(pwrite64) X(pwritev64v2) X(read) X(readdir64) X(realloc) X(recv) X(recvmsg)       \
+                                    X(sched_getaffinity) X(send) X(sendmsg) X(sendto) X(setsockopt) X(shutdown)     \
+                                        X(socket) X(stat64) X(strdup) X(syscall) X(timerfd_create) X(unlink)        \
+                                            X(waitpid) X(write) X(writev)
+
+#define CALLS_ENUM(name) CALL_##name,
+enum call { CALLS_EACH(CALLS_ENUM) CALL_COUNT };
+
+/* Besides an errno: it does a part of what it was asked for; of pthread_* and posix_spawn* the result itself. */
+enum { FAULT_NONE = 0, FAULT_SHORT = -1 };
+enum { FAULTS_MAX = 8, PLACES_MAX = 8192 };
+
+/* Where a call stands: return addresses, of the call and of the function it stands in. */
+struct place {
+    enum call call;
+    uintptr_t at, from;
+};
+
+/* In memory that processes share, so that the one that counts can tell the others. */
+struct places {
+    _Atomic uint32_t count;
+    struct {
+        struct place place; /* written by who took the entry, before `ready` */
+        _Atomic int state;  /* 0: free, 1: being written, 2: ready */
+        _Atomic long times;
+    } entry[PLACES_MAX];
+};
+
+/* What fits `call`, FAULT_NONE at the end. */
+extern const char *const call_names[CALL_COUNT];
+const int *faults_of(enum call call);
+const char *fault_name(int fault);
+
+/* From now on calls are counted into `into`; the nth time (from 1) that `at` is reached it fails with `fault`. NULL:
+ * none does. */
+void calls_begin(struct places *into, const struct place *at, long nth, int fault);
+/* How many have failed since; calls are what they are again. */
+long calls_end(void);
+/* So far. */
+long calls_failed(void);
+/* Whether it was an allocation: then a message may be lost for want of memory, which is counted and not told. */
+bool calls_out_of_memory(void);
+
+/* Blocks allocated and not freed, and bytes mapped and not unmapped, by what is linked statically. */
+long calls_blocks(void);
+long calls_mapped(void);
+
+#endif
