@@ -16,7 +16,8 @@ typedef enum {
     WEFT_CHANGE_REMOVED,     /* it is gone: removed, or moved away */
     WEFT_CHANGE_MODIFIED,    /* its contents; a writer that is not done may cause many */
     WEFT_CHANGE_OVERFLOW,    /* changes came faster than they were taken, and some are lost: look at all of it */
-    WEFT_CHANGE_GONE,        /* what is watched has itself been removed or moved away; nothing more comes */
+    WEFT_CHANGE_GONE,        /* what is watched has itself been removed or moved away, or the system watches it no
+                                longer; nothing more comes */
 } weft_change_kind;
 
 enum { WEFT_CHANGE_NAME = 1024 }; /* bytes of a name at most, with its NUL */
@@ -36,8 +37,8 @@ WEFT_API int weft_changes_open(weft_changes *out, const char *path);
 WEFT_API int weft_changes_defer_close(weft_changes c);
 /* There is a change to take. */
 WEFT_API weft_wait weft_on_changes(weft_changes c);
-/* [A, W] 1: the next one, in the order they came. 0: nothing more will come: after WEFT_CHANGE_GONE. WEFT_ECLOSED,
- * WEFT_EBUSY. */
+/* [A, W] 1: the next one, in the order they came. 0: nothing more will come: after WEFT_CHANGE_GONE, or
+ * without it, where the system gave up a watch whose changes nobody took. WEFT_ECLOSED, WEFT_EBUSY. */
 WEFT_API int weft_changes_next(weft_changes c, weft_change *out, int64_t deadline);
 /* [A] WEFT_ECLOSED if it was closed before. */
 WEFT_API int weft_changes_close(weft_changes c);

@@ -9,7 +9,12 @@
  *     changes become one with earlier ones. What came and went between two looks is never told.
  * (4) Records are as long as what a pipe takes in one piece everywhere, so no read ends within one.
  * (5) Only the thread closes descriptors and frees watches, after a batch of the kqueue's entries has been gone
- *     through: none of it can mean something newer. libkqueue does not notice that one is closed, so that is said. */
+ *     through: none of it can mean something newer. An entry names its watch by a number that is used once, for a
+ *     watch that could not be opened is freed by who wanted it. libkqueue does not notice that a descriptor is
+ *     closed, so that is said.
+ * (6) A wait that fails is tried again: libkqueue lets each wait fail once when the process ends, and no more than
+ *     that is known. If it goes on failing, all watches end as if what they watch were gone; the next one opened gets
+ *     a new kqueue. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +34,7 @@
 #define O_EVTONLY O_RDONLY
 #endif
 
-enum { BATCH = 64, NAME = 511 };
+enum { BATCH = 64, NAME = 511, TRIES = 16 };
 
 struct record {
     unsigned char kind;
@@ -45,13 +50,15 @@ struct entry {
     struct timespec written;
     int fd; /* -1: it cannot be watched, or is no file */
     enum pf_change_kind untold;
-    bool seen; /* by the look under way */
+    bool known; /* to who reads: it was there at first, or has been told. Then its end has to be told, too. */
+    bool seen;  /* by the look under way */
 };
 
 struct watch {
     struct watch *next;
-    int fd;  /* of what is watched */
-    int out; /* the pipe */
+    uintptr_t number; /* in the kqueue's entries */
+    int fd;           /* of what is watched */
+    int out;          /* the pipe */
     bool directory, changed;
     bool gone;                  /* what is watched is */
     bool over;                  /* that has been told, or nobody reads any more */
@@ -65,6 +72,7 @@ static struct {
     pthread_mutex_t lock;
     int kqueue; /* while something is watched; -1 */
     struct watch *watches;
+    uintptr_t last_number;
     bool runs; /* the thread */
     pthread_cond_t running;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER, .kqueue = -1, .running = PTHREAD_COND_INITIALIZER};
@@ -73,7 +81,7 @@ static bool change(const struct watch *w, int fd, int filter, int flags, unsigne
 {
     struct kevent k;
     int n;
-    EV_SET(&k, (uintptr_t)fd, (short)filter, (unsigned short)flags, notes, 0, (void *)(uintptr_t)w);
+    EV_SET(&k, (uintptr_t)fd, (short)filter, (unsigned short)flags, notes, 0, (void *)w->number);
     do n = kevent(all.kqueue, &k, 1, NULL, 0, NULL);
     while (n < 0 && errno == EINTR);
     return n >= 0;
@@ -120,6 +128,13 @@ static void watch_entry(struct watch *w, struct entry *e, mode_t mode)
     if (fd >= 0) close(fd);
 }
 
+/* Also a file that is gone takes room on the disk until this. */
+static void unwatch_entry(struct watch *w, struct entry *e)
+{
+    if (e->fd >= 0) detach(w, e->fd, EVFILT_VNODE);
+    e->fd = -1;
+}
+
 static void describe(struct entry *e, const struct stat *s)
 {
     e->device = s->st_dev;
@@ -136,7 +151,7 @@ static void compare(struct watch *w, struct entry *e, const struct stat *s)
     e->seen = true;
     describe(e, s);
     if (!same) {
-        if (e->fd >= 0) detach(w, e->fd, EVFILT_VNODE);
+        unwatch_entry(w, e);
         watch_entry(w, e, s->st_mode);
         e->untold = PF_CHANGE_CREATED;
     } else if (e->fd < 0 && touched && S_ISREG(s->st_mode) && e->untold == PF_CHANGE_NONE) {
@@ -156,6 +171,7 @@ static bool add_entry(struct watch *w, const char *name, const struct stat *s, b
     struct entry e = {.name = strdup(name), .seen = true};
     if (e.name == NULL) return false;
     e.untold = first ? PF_CHANGE_NONE : PF_CHANGE_CREATED;
+    e.known = first;
     describe(&e, s);
     watch_entry(w, &e, s->st_mode);
     w->entries[w->count++] = e;
@@ -164,7 +180,7 @@ static bool add_entry(struct watch *w, const char *name, const struct stat *s, b
 
 static void drop_entry(struct watch *w, struct entry *e)
 {
-    if (e->fd >= 0) detach(w, e->fd, EVFILT_VNODE);
+    unwatch_entry(w, e);
     free(e->name);
     e->name = NULL;
 }
@@ -183,9 +199,12 @@ static void note_removed(struct watch *w)
 {
     for (int i = 0; i < w->count; i++) {
         struct entry *e = &w->entries[i];
-        bool untold = e->untold == PF_CHANGE_CREATED;
-        if (!e->seen && untold) drop_entry(w, e);
-        else if (!e->seen) e->untold = PF_CHANGE_REMOVED;
+        if (!e->seen && !e->known) {
+            drop_entry(w, e);
+        } else if (!e->seen) {
+            unwatch_entry(w, e);
+            e->untold = PF_CHANGE_REMOVED;
+        }
         e->seen = false;
     }
     compact(w);
@@ -249,6 +268,7 @@ static bool tell_entries(struct watch *w, bool removed)
         room = tell(w, e->untold, e->name);
         if (!room) break;
         e->untold = PF_CHANGE_NONE;
+        e->known = true;
         if (removed) drop_entry(w, e);
     }
     if (removed) compact(w);
@@ -299,7 +319,7 @@ static void go_through(const struct kevent *events, int count)
 {
     for (struct watch *w = all.watches; w != NULL; w = w->next) {
         for (int i = 0; i < count; i++) {
-            if (events[i].udata == w) note(w, &events[i]);
+            if ((uintptr_t)events[i].udata == w->number) note(w, &events[i]);
         }
     }
     for (struct watch **at = &all.watches, *w; (w = *at) != NULL;) {
@@ -315,6 +335,29 @@ static void go_through(const struct kevent *events, int count)
     }
 }
 
+/* How many there are; -1: the wait fails and fails. */
+static int wait_for_some(int kq, struct kevent *events)
+{
+    for (int failed = 0; failed < TRIES;) {
+        int n = kevent(kq, NULL, 0, events, BATCH, NULL);
+        if (n >= 0) return n;
+        if (errno != EINTR) failed++;
+    }
+    return -1;
+}
+
+/* Nothing more will be heard of any of them. Who has no room for the end finds that of the pipe. */
+static void give_up(void)
+{
+    for (struct watch *w = all.watches; w != NULL; w = w->next) {
+        w->changed = w->directory; /* a last look */
+        w->gone = true;
+    }
+    go_through(NULL, 0);
+    for (struct watch *w = all.watches; w != NULL; w = w->next) w->over = true;
+    go_through(NULL, 0);
+}
+
 static void changes_main(void *arg)
 {
     struct kevent events[BATCH];
@@ -324,10 +367,10 @@ static void changes_main(void *arg)
     pthread_cond_signal(&all.running);
     pthread_mutex_unlock(&all.lock);
     for (bool watched = true; watched;) {
-        int n = kevent(kq, NULL, 0, events, BATCH, NULL);
-        WF_ASSERT(n >= 0 || errno == EINTR);
+        int n = wait_for_some(kq, events);
         pthread_mutex_lock(&all.lock);
-        go_through(events, WF_MAX(n, 0));
+        if (n < 0) give_up();
+        else go_through(events, n);
         watched = all.watches != NULL;
         if (!watched) {
             close(kq);
@@ -349,15 +392,24 @@ static int start_thread(void)
     return WEFT_OK;
 }
 
+static int open_error(int error)
+{
+#ifdef PF_LIBKQUEUE
+    if (error == EFAULT) return WEFT_EFULL; /* all that it says; nearly always its watches have run out */
+#endif
+    return error == ENOSPC ? WEFT_EFULL : pf_file_error(error);
+}
+
 /* With the lock. */
 static int begin(struct watch *w)
 {
     bool first = all.kqueue < 0;
     int rc = WEFT_OK;
+    w->number = ++all.last_number;
     if (first && (all.kqueue = kqueue()) >= 0) (void)fcntl(all.kqueue, F_SETFD, FD_CLOEXEC);
     if (all.kqueue < 0 || !attach(w, w->fd) || !change(w, w->out, EVFILT_WRITE, EV_ADD | EV_CLEAR, 0) ||
         (w->directory && !look(w, true)))
-        rc = errno == ENOSPC ? WEFT_EFULL : pf_file_error(errno);
+        rc = open_error(errno);
     if (rc == WEFT_OK) {
         w->next = all.watches;
         all.watches = w;
@@ -373,30 +425,33 @@ static int begin(struct watch *w)
     return rc;
 }
 
-static int open_watch(struct watch **out, const char *path)
+/* NULL, and why. */
+static struct watch *open_watch(const char *path, int *rc)
 {
     struct stat s;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) return pf_file_error(errno);
+    if (fd < 0) {
+        *rc = pf_file_error(errno);
+        return NULL;
+    }
     struct watch *w = calloc(1, sizeof *w);
     if (w == NULL || fstat(fd, &s) < 0) {
-        int rc = w == NULL ? WEFT_ENOMEM : pf_file_error(errno);
+        *rc = w == NULL ? WEFT_ENOMEM : pf_file_error(errno);
         free(w);
         close(fd);
-        return rc;
+        return NULL;
     }
     w->fd = fd;
     w->directory = S_ISDIR(s.st_mode);
-    *out = w;
-    return WEFT_OK;
+    return w;
 }
 
 int pf_changes_open(pf_handle *out, const char *path)
 {
-    struct watch *w = NULL;
     pf_handle reading, writing;
-    int rc = open_watch(&w, path);
-    if (rc < 0) return rc;
+    int rc;
+    struct watch *w = open_watch(path, &rc);
+    if (w == NULL) return rc;
     if ((rc = pf_pipe(&reading, &writing, true, true)) < 0) {
         close(w->fd);
         free(w);

@@ -24,7 +24,7 @@
 
 #include "native.h"
 
-enum { BATCH = 512 };
+enum { BATCH = 512, TRIES = 16 };
 static const uint64_t WAKE_TAG = UINT64_MAX; /* also: no registration */
 /* A day at a time: some kernels refuse more, or compute in milliseconds of an int. */
 static const int64_t LONGEST = WEFT_SEC(86400);
@@ -275,11 +275,14 @@ static int report_all(struct pf_poller *p, struct pf_ready *out, int max)
     return n;
 }
 
-/* Takes what the kernel has; `span` in nanoseconds, < 0: for ever. Its result, or -1 when it was interrupted. */
+/* Takes what the kernel has; `span` in nanoseconds, < 0: for ever. Its result, or -1 when it was interrupted. Tries
+ * again if it fails: libkqueue lets each wait fail once when the process ends, and workers may run by then. */
 static int take(struct pf_poller *p, int64_t span)
 {
     struct timespec t = {.tv_sec = (time_t)(span / 1000000000), .tv_nsec = (long)(span % 1000000000)};
-    int n = kevent(p->kqueue, NULL, 0, p->events, BATCH, span < 0 ? NULL : &t);
+    int n, failed = 0;
+    do n = kevent(p->kqueue, NULL, 0, p->events, BATCH, span < 0 ? NULL : &t);
+    while (n < 0 && errno != EINTR && ++failed < TRIES);
     WF_ASSERT(n >= 0 || errno == EINTR);
     p->first = 0;
     p->count = WF_MAX(n, 0);
