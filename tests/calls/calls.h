@@ -17,21 +17,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CALLS_EACH(X)                                                                                               \
-    X(accept4)                                                                                                      \
-    X(aligned_alloc)                                                                                                \
-    X(bind)                                                                                                         \
-    X(calloc) X(close) X(connect) X(epoll_create1) X(epoll_ctl) X(epoll_pwait2) X(epoll_wait) X(eventfd) X(fcntl64) \
-        X(fdopendir) X(fstat64) X(fsync) X(ftruncate64) X(getaddrinfo) X(getpeername) X(getsockname) X(getsockopt)  \
-            X(inotify_add_watch) X(inotify_init1) X(listen) X(lstat64) X(madvise) X(malloc) X(mincore) X(mkdir)     \
-                X(mmap64) X(mprotect) X(munmap) X(open64) X(pipe2) X(poll)                                          \
-                    X(posix_spawn_file_actions_addclosefrom_np) X(posix_spawn_file_actions_addchdir_np)             \
-                        X(posix_spawn_file_actions_adddup2) X(posix_spawn_file_actions_addopen) X(posix_spawnp)     \
-                            X(pread64) X(preadv64v2) X(pthread_cond_init) X(pthread_create) X(pthread_mutex_init)   \
-                                X(pwrite64) X(pwritev64v2) X(read) X(readdir64) X(realloc) X(recv) X(recvmsg)       \
-                                    X(sched_getaffinity) X(send) X(sendmsg) X(sendto) X(setsockopt) X(shutdown)     \
-                                        X(socket) X(stat64) X(strdup) X(syscall) X(timerfd_create) X(unlink)        \
-                                            X(waitpid) X(write) X(writev)
+/* Each pass of the formatter would indent it further. */
+/* clang-format off */
+#define CALLS_EACH(X) \
+    X(accept4) X(aligned_alloc) X(bind) X(calloc) X(close) X(connect) X(epoll_create1) X(epoll_ctl) \
+    X(epoll_pwait2) X(epoll_wait) X(eventfd) X(fcntl64) X(fdopendir) X(fstat64) X(fsync) X(ftruncate64) \
+    X(getaddrinfo) X(getpeername) X(getsockname) X(getsockopt) X(inotify_add_watch) X(inotify_init1) X(listen) \
+    X(lstat64) X(madvise) X(malloc) X(mincore) X(mkdir) X(mmap64) X(mprotect) X(munmap) X(open64) X(pipe2) X(poll) \
+    X(posix_spawn_file_actions_addclosefrom_np) X(posix_spawn_file_actions_addchdir_np) \
+    X(posix_spawn_file_actions_adddup2) X(posix_spawn_file_actions_addopen) X(posix_spawnp) X(pread64) \
+    X(preadv64v2) X(pthread_cond_init) X(pthread_create) X(pthread_mutex_init) X(pwrite64) X(pwritev64v2) X(read) \
+    X(readdir64) X(realloc) X(recv) X(recvmsg) X(sched_getaffinity) X(send) X(sendmsg) X(sendto) X(setsockopt) \
+    X(shutdown) X(socket) X(stat64) X(strdup) X(syscall) X(timerfd_create) X(unlink) X(waitpid) X(write) X(writev)
+/* clang-format on */
 
 #define CALLS_ENUM(name) CALL_##name,
 enum call { CALLS_EACH(CALLS_ENUM) CALL_COUNT };
