@@ -2,20 +2,17 @@
  *
  * A folder holds it all: ca.crt and ca.key, and NAME.crt and NAME.key for each node. ca.key stays where it is; the
  * other machines get ca.crt and their own two files. */
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
+#include <mbedtls/platform_util.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "certs.h"
 #include "cli.h"
+#include "lacks.h"
 #include "tls.h"
 #include "x509.h"
 
-enum { DAY = 86400, SKEW = 600, CA_DAYS = 3650, NODE_DAYS = 365, KEY_MODE = 0600, CERT_MODE = 0644 };
+enum { DAY = 86400, SKEW = 600, CA_DAYS = 3650, NODE_DAYS = 365, WHY = 160 };
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
@@ -30,14 +27,14 @@ int cli_certs_folder(const struct cli *c, char out[PATH_MAX])
 /* The folder and those above it, for their owner alone. */
 static int make_folder(const struct cli *c, const char *folder)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], why[WHY];
     snprintf(path, sizeof path, "%s", folder);
     for (char *at = path + 1; at[-1] != '\0'; at++) {
-        if (*at != '/' && *at != '\0') continue;
+        if (*at != '\0' && strchr(cli_slashes, *at) == NULL) continue;
         char kept = *at;
         *at = '\0';
-        if (mkdir(path, 0700) < 0 && errno != EEXIST)
-            return cli_fail(c, CLI_FAILED, "cannot make the folder %s: %s", path, strerror(errno));
+        if (!cli_make_folder(path, why, sizeof why))
+            return cli_fail(c, CLI_FAILED, "cannot make the folder %s: %s", path, why);
         *at = kept;
     }
     return CLI_OK;
@@ -45,26 +42,15 @@ static int make_folder(const struct cli *c, const char *folder)
 
 static int refuse_existing(const struct cli *c, const char *path, const char *consequence)
 {
-    struct stat info;
-    if (c->force || lstat(path, &info) < 0) return CLI_OK;
+    if (c->force || !cli_is_there(path)) return CLI_OK;
     return cli_fail(c, CLI_FAILED, "%s is there already; --force replaces it, %s", path, consequence);
 }
 
-/* All or nothing: a new file takes the place of an old one only when it is whole. */
-static int write_file(const struct cli *c, const char *path, const char *text, mode_t mode)
+static int write_file(const struct cli *c, const char *path, const char *text, bool secret)
 {
-    char other[PATH_MAX + 64];
-    snprintf(other, sizeof other, "%s.new-%ld", path, (long)getpid());
-    int fd = open(other, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-    if (fd < 0) return cli_fail(c, CLI_FAILED, "cannot write %s: %s", path, strerror(errno));
-    size_t size = strlen(text);
-    bool ok = write(fd, text, size) == (ssize_t)size && fchmod(fd, mode) == 0 && fsync(fd) == 0;
-    int error = errno;
-    ok = close(fd) == 0 && ok;
-    if (ok && rename(other, path) == 0) return CLI_OK;
-    if (ok) error = errno;
-    (void)unlink(other);
-    return cli_fail(c, CLI_FAILED, "cannot write %s: %s", path, strerror(error));
+    char why[WHY];
+    if (cli_replace_file(path, text, secret, why, sizeof why)) return CLI_OK;
+    return cli_fail(c, CLI_FAILED, "cannot write %s: %s", path, why);
 }
 
 struct pair {
@@ -86,10 +72,10 @@ static int write_pair(const struct cli *c, const struct pair *p, const struct cl
     int rc = cli_key_new(c, &key);
     if (rc == CLI_OK) rc = cli_key_pem(c, &key, key_text);
     if (rc == CLI_OK) rc = cli_certificate(c, s, &key, ca, crt_text);
-    if (rc == CLI_OK) rc = write_file(c, p->key, key_text, KEY_MODE);
-    if (rc == CLI_OK) rc = write_file(c, p->crt, crt_text, CERT_MODE);
+    if (rc == CLI_OK) rc = write_file(c, p->key, key_text, true);
+    if (rc == CLI_OK) rc = write_file(c, p->crt, crt_text, false);
     mbedtls_pk_free(&key);
-    explicit_bzero(key_text, sizeof key_text);
+    mbedtls_platform_zeroize(key_text, sizeof key_text);
     return rc;
 }
 
@@ -172,10 +158,9 @@ static int add_sans(struct issue *is)
     add_san(is, CLI_SAN_DNS, is->name, strlen(is->name));
     for (size_t i = 0; i < is->c->san.count; i++) {
         const char *text = is->c->san.item[i];
-        if (inet_pton(AF_INET, text, is->addresses[i]) == 1) {
-            add_san(is, CLI_SAN_IP, is->addresses[i], 4);
-        } else if (inet_pton(AF_INET6, text, is->addresses[i]) == 1) {
-            add_san(is, CLI_SAN_IP, is->addresses[i], 16);
+        size_t bytes = cli_ip(text, is->addresses[i]);
+        if (bytes > 0) {
+            add_san(is, CLI_SAN_IP, is->addresses[i], bytes);
         } else if (is_host_name(text)) {
             add_san(is, CLI_SAN_DNS, text, strlen(text));
         } else {

@@ -9,6 +9,7 @@
 #include "certs.h"
 #include "cli.h"
 #include "identity_tls.h"
+#include "lacks.h"
 #include "x509.h"
 
 enum { DAY = 86400, SOON_DAYS = 30 };
@@ -38,7 +39,7 @@ static const char *state_of(const struct shown *s)
 static void date_text(time_t t, char out[32])
 {
     struct tm utc;
-    gmtime_r(&t, &utc);
+    cli_utc(t, &utc);
     strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
@@ -134,7 +135,7 @@ int cli_certs_show(const struct cli *c)
 {
     char folder[PATH_MAX], path[2 * PATH_MAX];
     const char *what = c->argv[0];
-    if (strchr(what, '/') != NULL || strchr(what, '.') != NULL) return cli_certs_print(c, what);
+    if (strpbrk(what, cli_slashes) != NULL || strchr(what, '.') != NULL) return cli_certs_print(c, what);
     int rc = cli_certs_folder(c, folder);
     if (rc != CLI_OK) return rc;
     snprintf(path, sizeof path, "%s/%s.crt", folder, what);

@@ -1,8 +1,15 @@
 /* cli/posix.c -- see lacks.h. */
 #include "lacks.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "cli.h"
 
 bool cli_random(void *data, size_t size)
 {
@@ -12,4 +19,59 @@ bool cli_random(void *data, size_t size)
 FILE *cli_scratch(void)
 {
     return tmpfile();
+}
+
+/* ---- Files ----------------------------------------------------------------------------------------------------- */
+
+const char cli_slashes[] = "/";
+
+bool cli_is_there(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0;
+}
+
+bool cli_make_folder(const char *path, char *why, size_t size)
+{
+    if (mkdir(path, 0700) == 0 || errno == EEXIST) return true;
+    snprintf(why, size, "%s", strerror(errno));
+    return false;
+}
+
+bool cli_replace_file(const char *path, const char *text, bool secret, char *why, size_t size)
+{
+    char other[PATH_MAX + 128];
+    mode_t mode = secret ? 0600 : 0644;
+    size_t length = strlen(text);
+    snprintf(other, sizeof other, "%s.new-%ld", path, (long)getpid());
+    int fd = open(other, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    bool ok = fd >= 0 && write(fd, text, length) == (ssize_t)length && fchmod(fd, mode) == 0 && fsync(fd) == 0;
+    int error = errno;
+    if (fd >= 0 && close(fd) < 0 && ok) {
+        ok = false;
+        error = errno;
+    }
+    if (ok && rename(other, path) == 0) return true;
+    if (ok) error = errno;
+    if (fd >= 0) (void)unlink(other);
+    snprintf(why, size, "%s", strerror(error));
+    return false;
+}
+
+/* ---- Addresses and times --------------------------------------------------------------------------------------- */
+
+size_t cli_ip(const char *text, unsigned char out[16])
+{
+    if (inet_pton(AF_INET, text, out) == 1) return 4;
+    return inet_pton(AF_INET6, text, out) == 1 ? 16 : 0;
+}
+
+void cli_utc(time_t t, struct tm *out)
+{
+    gmtime_r(&t, out);
+}
+
+time_t cli_utc_time(struct tm *utc)
+{
+    return timegm(utc);
 }

@@ -2,12 +2,25 @@
  * and are asked by their URL. */
 #include <stdlib.h>
 #include <string.h>
+#include <winsock2.h>
+/* after winsock2.h */
 #include <windows.h>
 /* after windows.h */
+#include <aclapi.h>
 #include <ntsecapi.h>
+#include <ws2tcpip.h>
 
 #include "cli.h"
 #include "lacks.h"
+
+/* What the last call that failed says. */
+static void last_error(char *why, size_t size)
+{
+    DWORD n = FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, GetLastError(), 0, why,
+                             (DWORD)size, NULL);
+    why[n] = '\0';
+    while (n > 0 && strchr("\r\n", why[n - 1]) != NULL) why[--n] = '\0';
+}
 
 /* ---- Modules --------------------------------------------------------------------------------------------------- */
 
@@ -27,9 +40,7 @@ weft_actor *cli_load(const struct cli *c, const char *path)
     HMODULE module = _fullpath(absolute, path, sizeof absolute) == NULL ? NULL : LoadLibraryA(absolute);
     if (module == NULL) {
         DWORD code = GetLastError();
-        DWORD n = FormatMessageA(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, NULL, code, 0, why,
-                                 sizeof why, NULL);
-        while (n > 0 && strchr("\r\n", why[n - 1]) != NULL) why[--n] = '\0';
+        last_error(why, sizeof why);
         cli_fail(c, 0, "cannot load %s: %s (%lu)", path, why, code);
         return NULL;
     }
@@ -89,4 +100,100 @@ FILE *cli_scratch(void)
     DWORD n = GetTempPathA(sizeof folder, folder);
     if (n == 0 || n >= sizeof folder || GetTempFileNameA(folder, "weft", 0, path) == 0) return NULL;
     return fopen(path, "w+bTD");
+}
+
+const char cli_slashes[] = "/\\";
+
+bool cli_is_there(const char *path)
+{
+    return GetFileAttributesA(path) != INVALID_FILE_ATTRIBUTES;
+}
+
+/* Access for this user and nobody else, inherited by what comes into a folder. */
+struct own_access {
+    SECURITY_ATTRIBUTES attributes;
+    SECURITY_DESCRIPTOR descriptor;
+    BYTE user[SECURITY_MAX_SID_SIZE + sizeof(TOKEN_USER)];
+    PACL list;
+};
+
+static bool own_access(struct own_access *a)
+{
+    HANDLE token;
+    DWORD size;
+    EXPLICIT_ACCESSA entry = {.grfAccessPermissions = FILE_ALL_ACCESS,
+                              .grfAccessMode = SET_ACCESS,
+                              .grfInheritance = SUB_CONTAINERS_AND_OBJECTS_INHERIT,
+                              .Trustee = {.TrusteeForm = TRUSTEE_IS_SID, .TrusteeType = TRUSTEE_IS_USER}};
+    *a = (struct own_access){.attributes = {.nLength = sizeof a->attributes, .lpSecurityDescriptor = &a->descriptor}};
+    if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) return false;
+    bool ok = GetTokenInformation(token, TokenUser, a->user, sizeof a->user, &size);
+    CloseHandle(token);
+    if (!ok) return false;
+    TOKEN_USER user;
+    memcpy(&user, a->user, sizeof user);
+    entry.Trustee.ptstrName = user.User.Sid;
+    return SetEntriesInAclA(1, &entry, NULL, &a->list) == ERROR_SUCCESS &&
+           InitializeSecurityDescriptor(&a->descriptor, SECURITY_DESCRIPTOR_REVISION) &&
+           SetSecurityDescriptorDacl(&a->descriptor, TRUE, a->list, FALSE) &&
+           SetSecurityDescriptorControl(&a->descriptor, SE_DACL_PROTECTED, SE_DACL_PROTECTED);
+}
+
+bool cli_make_folder(const char *path, char *why, size_t size)
+{
+    struct own_access access;
+    DWORD found = GetFileAttributesA(path);
+    if (found != INVALID_FILE_ATTRIBUTES && (found & FILE_ATTRIBUTE_DIRECTORY) != 0)
+        return true; /* a drive as well */
+    bool ok = own_access(&access) && CreateDirectoryA(path, &access.attributes);
+    if (!ok) last_error(why, size);
+    LocalFree(access.list);
+    return ok;
+}
+
+static bool write_new(const char *path, const char *text, SECURITY_ATTRIBUTES *access)
+{
+    DWORD size = (DWORD)strlen(text), written;
+    HANDLE file = CreateFileA(path, GENERIC_WRITE, 0, access, CREATE_NEW, FILE_FLAG_OPEN_REPARSE_POINT, NULL);
+    if (file == INVALID_HANDLE_VALUE) return false;
+    bool ok = WriteFile(file, text, size, &written, NULL) && written == size && FlushFileBuffers(file);
+    DWORD error = GetLastError();
+    CloseHandle(file);
+    if (!ok) (void)DeleteFileA(path);
+    SetLastError(error);
+    return ok;
+}
+
+/* What is no secret may be read by those who may read its folder. */
+bool cli_replace_file(const char *path, const char *text, bool secret, char *why, size_t size)
+{
+    char other[PATH_MAX + 128];
+    struct own_access access = {.list = NULL};
+    snprintf(other, sizeof other, "%s.new-%lu", path, GetCurrentProcessId());
+    bool ok = (!secret || own_access(&access)) && write_new(other, text, secret ? &access.attributes : NULL);
+    if (ok && !MoveFileExA(other, path, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH)) {
+        DWORD error = GetLastError();
+        (void)DeleteFileA(other);
+        SetLastError(error);
+        ok = false;
+    }
+    if (!ok) last_error(why, size);
+    LocalFree(access.list);
+    return ok;
+}
+
+size_t cli_ip(const char *text, unsigned char out[16])
+{
+    if (inet_pton(AF_INET, text, out) == 1) return 4;
+    return inet_pton(AF_INET6, text, out) == 1 ? 16 : 0;
+}
+
+void cli_utc(time_t t, struct tm *out)
+{
+    (void)gmtime_s(out, &t);
+}
+
+time_t cli_utc_time(struct tm *utc)
+{
+    return _mkgmtime(utc);
 }

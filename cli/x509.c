@@ -85,7 +85,7 @@ static int set_purposes(mbedtls_x509write_cert *w)
 static void time_text(time_t t, char out[16])
 {
     struct tm utc;
-    gmtime_r(&t, &utc);
+    cli_utc(t, &utc);
     strftime(out, 16, "%Y%m%d%H%M%S", &utc);
 }
 
@@ -188,5 +188,5 @@ time_t cli_x509_time(const mbedtls_x509_time *t)
                      .tm_hour = t->hour,
                      .tm_min = t->min,
                      .tm_sec = t->sec};
-    return timegm(&utc);
+    return cli_utc_time(&utc);
 }

@@ -69,6 +69,25 @@ __attribute__((unused)) static int socket_accept(int fd)
     return (int)accept((SOCKET)fd, NULL, NULL);
 }
 
+/* Two that are connected; they do not wait. */
+__attribute__((unused)) static int socket_pair(int ends[2])
+{
+    struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int size = sizeof here;
+    u_long on = 1;
+    SOCKET listener = socket(AF_INET, SOCK_STREAM, 0), both[2] = {socket(AF_INET, SOCK_STREAM, 0), INVALID_SOCKET};
+    bool ok = bind(listener, (struct sockaddr *)&here, size) == 0 && listen(listener, 1) == 0 &&
+              getsockname(listener, (struct sockaddr *)&here, &size) == 0 &&
+              connect(both[0], (struct sockaddr *)&here, size) == 0 &&
+              (both[1] = accept(listener, NULL, NULL)) != INVALID_SOCKET;
+    closesocket(listener);
+    for (int i = 0; i < 2; i++) {
+        if (ioctlsocket(both[i], (long)FIONBIO, &on) != 0) ok = false;
+        ends[i] = (int)both[i];
+    }
+    return ok ? 0 : -1;
+}
+
 #define pipe socket_pipe
 #define close socket_close
 #define read(fd, data, size) socket_recv(fd, data, size, 0)
@@ -109,6 +128,11 @@ __attribute__((unused)) static int socket_accept(int fd)
     return accept(fd, NULL, NULL);
 }
 
+__attribute__((unused)) static int socket_pair(int ends[2])
+{
+    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends);
+}
+
 typedef struct pollfd socket_poll;
 typedef int socket_number;
 #define poll_sockets(list, count) poll(list, (nfds_t)(count), -1)
@@ -133,6 +157,16 @@ __attribute__((unused)) static bool socket_was_reset(void)
     return WSAGetLastError() == WSAECONNRESET || WSAGetLastError() == WSAECONNABORTED;
 #else
     return errno == ECONNRESET;
+#endif
+}
+
+/* The last call has failed because it may not wait. */
+__attribute__((unused)) static bool socket_would_wait(void)
+{
+#ifdef _WIN32
+    return WSAGetLastError() == WSAEWOULDBLOCK;
+#else
+    return errno == EAGAIN;
 #endif
 }
 

@@ -64,12 +64,12 @@ kernel_headers()
 
 [[ -f $folder/cross.ini && -f $deps/complete ]] && exit 0
 rm -rf "$deps" "$folder/obj" "$folder/src"
-fetch_sources || {
+fetch_sources "${common[@]}" || {
     echo "$kind: skipped, the sources of the libraries are not to be had"
     exit 77
 }
 [[ $kind == musl ]] && kernel_headers
 toolchain Linux "$processor" >"$folder/toolchain.cmake"
-libraries
+libraries plain
 cross_file >"$folder/cross.ini"
 touch "$deps/complete"

@@ -3,7 +3,11 @@
 # compiler. They set: folder, where everything goes; deps, where the libraries are installed; compiler.
 # shellcheck disable=SC2154
 
-# fetch_sources: into $folder/src, by the machine's own package sources, with sources instead of packages.
+# What every build needs.
+# shellcheck disable=SC2034 # of those that source this
+common=(nng msgpack-c check jansson)
+
+# fetch_sources SOURCE...: into $folder/src, by the machine's own package sources, with sources instead of packages
 fetch_sources()
 {
     local options=(-qq -o "Dir::Etc::sourcelist=$folder/apt/sources.list" -o Dir::Etc::sourceparts=-
@@ -12,7 +16,8 @@ fetch_sources()
     apt-cache policy libnng-dev libmsgpack-dev check libjansson-dev |
         awk '$1 ~ /^[0-9]+$/ && $2 ~ /:\/\// { split($3, part, "/"); print "deb-src", $2, part[1], part[2] }' |
         sort -u >"$folder/apt/sources.list"
-    apt-get "${options[@]}" update && (cd "$folder/src" && apt-get "${options[@]}" source nng msgpack-c check jansson)
+    apt-get "${options[@]}" update &&
+        (cd "$folder/src" && apt-get "${options[@]}" source "$@")
 }
 
 # toolchain SYSTEM PROCESSOR [FOLDER]: what CMake must know; FOLDER: where the system's own libraries are.
@@ -44,14 +49,43 @@ library()
     return 1
 }
 
+# The locks that Debian's own has, too: contexts may then be shared by threads.
+mbedtls_library()
+{
+    local option
+    for option in THREADING_C THREADING_PTHREAD; do
+        python3 "$folder"/src/mbedtls-*/scripts/config.py set MBEDTLS_$option
+    done
+    library mbedtls -DENABLE_PROGRAMS=OFF -DENABLE_TESTING=OFF -DGEN_FILES=OFF -DMBEDTLS_FATAL_WARNINGS=OFF
+}
+
+# nng_library tls|plain
+nng_library()
+{
+    local tls=OFF
+    if [[ $1 == tls ]]; then
+        tls=ON
+        mbedtls_library || return 1
+    fi
+    library nng -DNNG_TESTS=OFF -DNNG_TOOLS=OFF -DNNG_ENABLE_NNGCAT=OFF -DNNG_ENABLE_TLS=$tls \
+        -DMBEDTLS_ROOT_DIR="$deps"
+}
+
+# libraries tls|plain: what every build needs; several at a time, for each asks much of the compiler before it builds.
 libraries()
 {
-    library nng -DNNG_TESTS=OFF -DNNG_TOOLS=OFF -DNNG_ENABLE_NNGCAT=OFF -DNNG_ENABLE_TLS=OFF
-    # It declares C++, which nothing here uses.
-    library msgpack-c -DMSGPACK_BUILD_EXAMPLES=OFF -DMSGPACK_BUILD_TESTS=OFF -DMSGPACK_ENABLE_SHARED=OFF \
-        -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_COMPILER_WORKS=1
-    library check -DCHECK_ENABLE_TESTS=OFF -DINSTALL_DOCS=OFF -DCHECK_ENABLE_GCOV=OFF -DCHECK_ENABLE_SUBUNIT=OFF
-    library jansson -DJANSSON_BUILD_DOCS=OFF -DJANSSON_WITHOUT_TESTS=ON -DJANSSON_EXAMPLES=OFF
+    local pids=() pid rc=0
+    nng_library "$1" & pids+=($!)
+    {
+        # It declares C++, which nothing here uses.
+        library msgpack-c -DMSGPACK_BUILD_EXAMPLES=OFF -DMSGPACK_BUILD_TESTS=OFF -DMSGPACK_ENABLE_SHARED=OFF \
+            -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_COMPILER_WORKS=1 &&
+            library check -DCHECK_ENABLE_TESTS=OFF -DINSTALL_DOCS=OFF -DCHECK_ENABLE_GCOV=OFF \
+                -DCHECK_ENABLE_SUBUNIT=OFF
+    } & pids+=($!)
+    library jansson -DJANSSON_BUILD_DOCS=OFF -DJANSSON_WITHOUT_TESTS=ON -DJANSSON_EXAMPLES=OFF & pids+=($!)
+    for pid in "${pids[@]}"; do wait "$pid" || rc=1; done
+    ((rc == 0)) || return 1
     sed -i 's/-lcheck_pic/-lcheck/' "$deps/lib/pkgconfig/check.pc"
     rm -f "$deps"/lib/*.dll.a # meson would take them before the static ones
 }

@@ -90,7 +90,7 @@ prepare()
     chmod +x "$compiler" "$work/ar"
     toolchain Darwin "$1" >"$work/toolchain.cmake"
     printf 'set(CMAKE_AR %s)\nset(CMAKE_RANLIB true)\n' "$work/ar" >>"$work/toolchain.cmake"
-    libraries
+    libraries plain
     cross_file "$1" >"$work/cross.ini"
     touch "$deps/complete"
 }
@@ -98,7 +98,7 @@ prepare()
 zig=$(find_zig)
 [[ -n $zig ]] || skip 'there is no zig, and npm has none to offer'
 if [[ ! -f $folder/src/complete ]]; then
-    fetch_sources >"$folder/sources.log" 2>&1 ||
+    fetch_sources "${common[@]}" >"$folder/sources.log" 2>&1 ||
         skip "the sources of the libraries are not to be had: $folder/sources.log"
     touch "$folder/src/complete"
 fi

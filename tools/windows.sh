@@ -28,12 +28,14 @@ pkg_config_libdir = '$deps/lib/pkgconfig'
 cmake_toolchain_file = '$folder/toolchain.cmake'
 needs_exe_wrapper = true
 runner = '$folder/run'
+libraries = '$deps/lib'
 
 [built-in options]
 prefer_static = true
 default_library = 'shared'
-# printf as C11 says it, what Windows 10 has, a static NNG. No library of the compiler has to lie beside a program.
-c_args = ['-D__USE_MINGW_ANSI_STDIO=1', '-D_WIN32_WINNT=0x0A00', '-DNNG_STATIC_LIB', '-DWIN32_LEAN_AND_MEAN']
+# printf as C11 says it, what Windows 10 has, static libraries. None of the compiler's has to lie beside a program.
+c_args = ['-D__USE_MINGW_ANSI_STDIO=1', '-D_WIN32_WINNT=0x0A00', '-DNNG_STATIC_LIB', '-DCARES_STATICLIB',
+    '-DCURL_STATICLIB', '-DWIN32_LEAN_AND_MEAN', '-isystem', '$deps/include']
 c_link_args = ['-static']
 
 [host_machine]
@@ -54,11 +56,49 @@ exec /usr/lib/wine/wine64 "\$@"
 TXT
 }
 
+# as_it_is NAME FOLDER LINKS OPTION...: a library of which every file is compiled with what its authors say of Windows
+# in config-win32.h: CMake would find that out in minutes. Most of the time goes into the system's headers, so they
+# are read once. FOLDER: below the sources, with the files. LINKS: what programs need besides.
+as_it_is()
+{
+    local name=$1 sources links=$3 work=$folder/obj/$1 compile header
+    sources=$(echo "$folder/src/$1"-[0-9]*)
+    compile=("$compiler" -O2 -w -DWIN32_LEAN_AND_MEAN -D_WIN32_WINNT=0x0A00 "${@:4}"
+        -I"$sources/include" -I"$sources/$2")
+    mkdir -p "$work" "$deps/lib/pkgconfig" "$deps/include"
+    for header in stddef winsock2 ws2tcpip windows iphlpapi wincrypt; do
+        echo "#include <$header.h>"
+    done >"$work/first.h"
+    "${compile[@]}" "$work/first.h" -o "$work/first.h.gch"
+    # shellcheck disable=SC2016 # the inner shell's own words
+    (cd "$sources/$2" && find . -name '*.c' -printf '%P\0' | sort -z | xargs -0 -P "$(nproc)" -I '{}' \
+        sh -c 'file=$1 work=$2; shift 2; exec "$@" -c "$file" -o "$work/$(echo "$file" | tr / _).o"' \
+        sh '{}' "$work" "${compile[@]}" -include "$work/first.h")
+    "$target-ar" rcs "$deps/lib/$name.a" "$work"/*.o
+    printf 'Name: %s\nDescription: %s\nVersion: %s\nLibs: %s %s\nCflags: -I%s\n' "$name" "$name" \
+        "${sources##*-}" "$deps/lib/$name.a" "$links" "$deps/include" >"$deps/lib/pkgconfig/lib${name/-/}.pc"
+}
+
+# Debian's patch of c-ares uses a name of Unix.
+finders()
+{
+    as_it_is c-ares src/lib '-liphlpapi -lws2_32' -DCARES_STATICLIB -DINADDRSZ=4
+    cp "$folder"/src/c-ares-*/include/*.h "$deps/include"
+    as_it_is curl lib '-lws2_32 -lcrypt32 -lbcrypt -lsecur32' -DCURL_STATICLIB -DBUILDING_LIBCURL -DHTTP_ONLY \
+        -DUSE_SCHANNEL -DUSE_WINDOWS_SSPI -DENABLE_IPV6
+    cp -r "$folder"/src/curl-*/include/curl "$deps/include"
+}
+
 [[ -f $folder/cross.ini && -f $deps/complete ]] && exit 0
 rm -rf "$deps" "$folder/obj" "$folder/src"
-fetch_sources
+fetch_sources "${common[@]}" mbedtls c-ares curl || {
+    echo 'windows: skipped, the sources of the libraries are not to be had'
+    exit 77
+}
 { toolchain Windows AMD64 "/usr/$target"; echo "set(CMAKE_RC_COMPILER $target-windres)"; } >"$folder/toolchain.cmake"
-libraries
+(finders) >"$folder/finders.log" 2>&1 & finders=$!
+libraries tls
+wait $finders || { tail -n 20 "$folder/finders.log"; exit 1; }
 wrapper >"$folder/run"
 chmod +x "$folder/run"
 cross_file >"$folder/cross.ini"

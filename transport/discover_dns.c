@@ -154,10 +154,17 @@ static void on_services(void *arg, int status, int timeouts, unsigned char *data
 
 /* ---- One look-up ----------------------------------------------------------------------------------------------- */
 
-/* ares_library_init is for Windows only. */
+/* Only Windows needs it. It counts its calls without locks. */
+static void load_library(void)
+{
+    (void)ares_library_init(ARES_LIB_INIT_ALL);
+}
+
 static int open_channel(struct lookup *l)
 {
+    static bool loaded;
     struct ares_options o = {.timeout = ASK_MS, .tries = ASK_TRIES};
+    pf_once(&loaded, load_library);
     int rc = ares_init_options(&l->channel, &o, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES);
     if (rc != ARES_SUCCESS) return rc;
     if (l->dns->server[0] != '\0') rc = ares_set_servers_ports_csv(l->channel, l->dns->server);
@@ -174,13 +181,13 @@ static int wait_once(struct lookup *l)
     /* Its own macros shift into the sign. */
     uint32_t mask = (uint32_t)ares_getsock(l->channel, socket, ARES_GETSOCK_MAXNUM);
     for (int i = 0; i < ARES_GETSOCK_MAXNUM; i++) {
-        if ((mask >> i & 1) != 0) wait[count++] = weft_on_fd(socket[i], false);
-        if ((mask >> (i + ARES_GETSOCK_MAXNUM) & 1) != 0) wait[count++] = weft_on_fd(socket[i], true);
+        if ((mask >> i & 1) != 0) wait[count++] = weft_on_fd((int)socket[i], false);
+        if ((mask >> (i + ARES_GETSOCK_MAXNUM) & 1) != 0) wait[count++] = weft_on_fd((int)socket[i], true);
     }
     struct timeval most = {.tv_sec = 3600}, left;
     (void)ares_timeout(l->channel, &most, &left);
     int rc = weft_wait_any(wait, count, weft_after(WEFT_SEC(left.tv_sec) + WEFT_US(left.tv_usec) + WEFT_MS(1)));
-    if (rc >= 0) ares_process_fd(l->channel, wait[rc].fd, wait[rc].fd);
+    if (rc >= 0) ares_process_fd(l->channel, (ares_socket_t)wait[rc].fd, (ares_socket_t)wait[rc].fd);
     else if (rc == WEFT_ETIMEDOUT) ares_process_fd(l->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
     return rc == WEFT_ETIMEDOUT || rc > 0 ? 0 : rc;
 }

@@ -156,6 +156,10 @@ void pf_mutex_destroy(pf_mutex *m); /* NULL is fine */
 void pf_mutex_lock(pf_mutex *m);
 void pf_mutex_unlock(pf_mutex *m);
 
+/* Runs `work` once in this process, whoever asks first; who asks meanwhile waits for it. `done`: static, false before
+ * the first call, and of nobody else. No call of it within `work`. */
+void pf_once(bool *done, void (*work)(void));
+
 typedef struct pf_cond pf_cond;
 int pf_cond_create(pf_cond **out);
 void pf_cond_destroy(pf_cond *c);

@@ -52,6 +52,15 @@ class Certs(unittest.TestCase):
         self.assertNotEqual(self.openssl("x509", "-in", "a.crt", "-noout", "-serial"),
                             self.openssl("x509", "-in", "ca.crt", "-noout", "-serial"))
 
+    def test_where_they_are(self):
+        kept = {k: v for k, v in self.env.items() if k not in ("HOME", "XDG_CONFIG_HOME", "APPDATA")}
+        for env, folder in (({"XDG_CONFIG_HOME": "x", "HOME": "h", "APPDATA": "d"}, "x/weft/certs"),
+                            ({"HOME": "h", "APPDATA": "d"}, "h/.config/weft/certs"),
+                            ({"APPDATA": "d"}, "d/weft/certs")):
+            self.certs("init", env={**kept, **{k: f"{self.dir}/{v}" for k, v in env.items()}})
+            self.assertEqual(sorted(os.listdir(f"{self.dir}/{folder}")), ["ca.crt", "ca.key"])
+        self.assertIn("give --dir", self.certs("init", code=2, env=kept))
+
     def test_show(self):
         self.certs("init")
         made = json.loads(self.certs("issue", "boss", "--role", "admin,observe", "--days", "40", "--json"))

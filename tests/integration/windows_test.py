@@ -2,10 +2,15 @@
 """weft.exe under wine: two nodes of a chat over TCP, and the verbs that ask them. The runner is in WEFT_RUNNER."""
 import json
 import os
+import shutil
+import stat
 import subprocess
+import tempfile
 import unittest
 
-from harness import BUILD, Client, PATIENCE, Program, built, eventually
+from discovery_test import DNSMASQ, Dns
+from etcd_test import ETCD, Etcd
+from harness import BUILD, Client, PATIENCE, Program, built, eventually, free_port
 
 WEFT = [os.environ["WEFT_RUNNER"], built("cli", "weft.exe")]
 ENV = dict(os.environ, WINEPATH="Z:" + BUILD, LC_ALL="C.UTF-8")
@@ -20,13 +25,23 @@ class Windows(unittest.TestCase):
         self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {out}{err}")
         return out, err
 
-    def node(self, name, module, *args, join=()):
+    def node(self, name, module, *args, join=(), options=(), listen="tcp://127.0.0.1:0"):
         """A running node, and where it listens."""
         words = [word for url in join for word in ("--join", url)]
-        node = Program(*WEFT, "run", built(*module), "--name", name, "--listen", "tcp://127.0.0.1:0", *words, "--",
+        node = Program(*WEFT, "run", built(*module), "--name", name, "--listen", listen, *words, *options, "--",
                        *args, env=ENV)
         self.addCleanup(node.kill)
-        return node, node.log(r"listens on (tcp://127.0.0.1:\d+)").group(1)
+        return node, node.log(r"listens on ((tls\+)?tcp://127.0.0.\d:\d+)").group(1)
+
+    def folder(self):
+        folder = tempfile.TemporaryDirectory(prefix="weft-")
+        self.addCleanup(folder.cleanup)
+        return folder.name
+
+    def certs(self, folder, *words, code=0):
+        """What it said: as text, or where it failed."""
+        out, err = self.weft("certs", *words, "--dir", "Z:" + folder, code=code)
+        return out or err
 
     def stop(self, node, url):
         """What it still wrote. It may be gone before its answer is out."""
@@ -75,6 +90,68 @@ class Windows(unittest.TestCase):
         self.assertEqual(json.loads(reader.line())["body"], [7])
         reader.end()
         self.assertEqual(self.stop(e, url), ["asked to stop\r"])
+
+    def test_certificates(self):
+        folder = self.folder() + "/new/one"
+        self.certs(folder, "init")
+        self.assertIn("a (node)", self.certs(folder, "issue", "a", "--san", "127.0.0.1", "--san", "::1"))
+        for secret in "ca.key", "a.key", ".": # wine shows an access list of one user as his and his group's
+            self.assertEqual(stat.S_IMODE(os.stat(os.path.join(folder, secret)).st_mode) & 0o007, 0, secret)
+        self.assertEqual(stat.S_IMODE(os.stat(folder + "/ca.crt").st_mode) & 0o044, 0o044)
+        subprocess.run(["openssl", "verify", "-x509_strict", "-verify_ip", "127.0.0.1", "-CAfile", "ca.crt", "a.crt"],
+                       cwd=folder, check=True, capture_output=True, timeout=PATIENCE)
+        self.assertIn("is there already", self.certs(folder, "issue", "a", code=1))
+        with open(folder + "/a.key", encoding="ascii") as file:
+            old = file.read()
+        self.certs(folder, "issue", "a", "--force", "--days", "40")
+        with open(folder + "/a.key", encoding="ascii") as file:
+            self.assertNotEqual(file.read(), old)
+        self.assertEqual(sorted(os.listdir(folder)), ["a.crt", "a.key", "ca.crt", "ca.key"])
+        shown = json.loads(self.certs(folder, "show", "a", "--json"))
+        self.assertEqual((shown["name"], shown["state"], shown["days_left"]), ("a", "valid", 40))
+        os.remove(folder + "/ca.key")
+        self.assertIn("there is no", self.certs(folder, "issue", "b", code=1))
+
+    def test_nodes_under_tls(self):
+        ours, theirs = self.folder(), self.folder()
+        for folder in ours, theirs:
+            self.certs(folder, "init")
+        for name, *words in ("a",), ("b",), ("boss", "--role", "admin"):
+            self.certs(ours, "issue", name, *words)
+        self.certs(theirs, "issue", "c")
+        module, listen = ("tests", "test_modules.dll"), "tls+tcp://127.0.0.1:0"
+        a, url = self.node("a", module, "echo", options=("--tls", "Z:" + ours), listen=listen)
+        b, _ = self.node("b", module, "echo", join=[url], options=("--tls", "Z:" + ours), listen=listen)
+        a.log("linked with node b")
+        c, _ = self.node("c", module, "echo", join=[url], options=("--tls", "Z:" + theirs), listen=listen)
+        c.log("certificate is not of this cluster's authority")
+        there = "--node", url, "--tls", "Z:" + ours, "--as", "boss"
+        self.assertEqual(self.weft("call", "echo", "[1]", *there)[0], "[1]\n")
+        nodes = [json.loads(line) for line in self.weft("nodes", "--json", *there)[0].splitlines()]
+        self.assertEqual([(n["name"], n["state"]) for n in nodes], [("a", "self"), ("b", "up")])
+        for node in a, b, c:
+            node.kill()
+
+    @unittest.skipIf(DNSMASQ is None, "dnsmasq-base is not installed")
+    def test_nodes_found_by_dns(self):
+        port, module = free_port(), ("tests", "test_modules.dll")
+        dns = Dns(self.folder(), f"--srv-host=_weft.test,one.test,{port}")
+        self.addCleanup(dns.program.kill)
+        dns.says(one=["127.0.0.2"])
+        self.node("b", module, "echo", listen=f"tcp://127.0.0.2:{port}")
+        for name, spec in ("a", f"dns:one.test:{port}"), ("c", "dns-srv:_weft.test"):
+            node, _ = self.node(name, module, "echo", options=("--discover", f"{spec}?server=127.0.0.1:{dns.port}"))
+            node.log("linked with node b")
+
+    @unittest.skipIf(ETCD is None, "etcd-server is not installed")
+    def test_nodes_found_by_etcd(self):
+        etcd = Etcd()
+        self.addCleanup(etcd.close)
+        options = "--discover", f"etcd:{etcd.url}/w?ttl=2"
+        a, _ = self.node("a", ("tests", "test_modules.dll"), "echo", options=options)
+        self.node("b", ("tests", "test_modules.dll"), "echo", options=options)
+        a.log("linked with node b")
+        self.assertEqual({json.loads(v)["name"] for v in etcd.keys("/w").values()}, {"a", "b"})
 
     def test_words(self):
         self.assertRegex(self.weft("version")[0], r"^weft \d+\.\d+\.\d+\n$")

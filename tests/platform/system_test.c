@@ -79,6 +79,32 @@ START_TEST(a_broadcast_wakes_all)
 }
 END_TEST
 
+static bool done_once;
+static int times_done, seen_done[8];
+
+static void slow_work(void)
+{
+    for (int i = 0; i < 1000; i++) pf_cpu_relax();
+    times_done++; /* plain: the lock of pf_once is what is tested */
+}
+
+static void ask_once(void *arg)
+{
+    pf_once(&done_once, slow_work);
+    *(int *)arg = times_done;
+}
+
+START_TEST(what_is_done_once_is_done_when_any_of_its_calls_returns)
+{
+    pf_thread *threads[8];
+    for (int i = 0; i < 8; i++) ck_assert_int_eq(pf_thread_start(&threads[i], "once", ask_once, &seen_done[i]), 0);
+    for (int i = 0; i < 8; i++) {
+        pf_thread_join(threads[i]);
+        ck_assert_int_eq(seen_done[i], 1);
+    }
+}
+END_TEST
+
 START_TEST(a_detached_thread_runs)
 {
     pf_thread *t;
@@ -298,6 +324,7 @@ int main(void)
     tcase_add_checked_fixture(c, make_lock, drop_lock);
     tcase_add_test(c, a_mutex_keeps_others_out);
     tcase_add_test(c, a_broadcast_wakes_all);
+    tcase_add_test(c, what_is_done_once_is_done_when_any_of_its_calls_returns);
     tcase_add_test(c, a_detached_thread_runs);
     tcase_add_test(c, waiting_ends_at_its_deadline_and_not_before);
     suite_add_tcase(suite, c);

@@ -74,6 +74,15 @@ void pf_thread_detach(pf_thread *t)
     free(t);
 }
 
+void pf_once(bool *done, void (*work)(void))
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    WF_ASSERT(pthread_mutex_lock(&mutex) == 0);
+    if (!*done) work();
+    *done = true;
+    WF_ASSERT(pthread_mutex_unlock(&mutex) == 0);
+}
+
 struct pf_mutex {
     pthread_mutex_t mutex;
 };

@@ -72,6 +72,15 @@ int pf_cpu_count(void)
     return __builtin_popcountll(ours);
 }
 
+void pf_once(bool *done, void (*work)(void))
+{
+    static SRWLOCK lock = SRWLOCK_INIT;
+    AcquireSRWLockExclusive(&lock);
+    if (!*done) work();
+    *done = true;
+    ReleaseSRWLockExclusive(&lock);
+}
+
 struct pf_mutex {
     SRWLOCK lock;
 };

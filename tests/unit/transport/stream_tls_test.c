@@ -1,8 +1,8 @@
 /* TLS under streams: both ends are ours here; tests/integration/secure_test.py has openssl's. */
 #include "../runtime/streams.h"
 
+#include "../../sockets.h"
 #include "certificates.h"
-#include <sys/socket.h>
 #include <weft/tls.h>
 
 static struct signer authority, stranger;
@@ -234,14 +234,14 @@ static void full(void *arg)
     struct call c = {.what = WRITE, .stream = a, .buffer = block, .size = 5, .deadline = WEFT_FOREVER};
     struct test_task *t = spawn_here(do_call, &c);
     until(is_waiting(t));
-    while (!t->done || (n = weft_read(b, got, sizeof got, WEFT_NOW)) > 0) {
-        if (!t->done) n = weft_read(b, got, sizeof got, WEFT_FOREVER);
+    while (!t->done || seen < sent + 5) { /* all of that comes, if not at once */
+        n = weft_read(b, got, sizeof got, WEFT_FOREVER);
         want(n > 0);
         seen += (size_t)n;
         wf_task_yield();
     }
     want_int(c.result, 5);
-    want(seen >= sent + 5 && seen <= sent + sizeof block + 5);
+    want(seen <= sent + sizeof block + 5); /* of the block that found no room there may be a part */
     close_pair(a, b);
 }
 
