@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Prints which lines and branches a build with --coverage has run, by folder, and for what reads foreign bytes, for
+links and for mailboxes by file: ./dev coverage, see docs/testing.md.
+
+Branches of a line with an assertion do not count: that it never fails is what it says.
+
+usage: coverage.py BUILD_FOLDER [--missing FILE...]     --missing: the lines of these with branches never taken
+"""
+import json
+import os
+import subprocess
+import sys
+
+ASSERTIONS = r".*(WF_ASSERT|_Static_assert)\b.*"
+FOLDERS = ["runtime/platform", "runtime", "actors", "transport", "cli"]
+FILES = {
+    "frames, framing": ["transport/frame.c", "transport/frame_parts.c", "transport/frame_read.h",
+                        "transport/frame_tables.c", "transport/sp.c", "transport/swim_wire.c"],
+    "HELLO, identity": ["transport/handshake.c", "transport/identity.c", "transport/roles.c"],
+    "msgpack, typed messages": ["actors/pack.c", "actors/typed.c", "actors/typed_json.c"],
+    "topics": ["actors/topic_trie.c", "actors/topic_match.c"],
+    "URLs, DNS, etcd": ["runtime/platform/address.c", "transport/url.c", "transport/discover.c",
+                        "transport/discover_dns.c", "transport/etcd_json.c", "transport/etcd_spec.c"],
+    "command line": ["cli/options.c", "cli/json.c"],
+    "HTTP, WebSocket": ["examples/webchat_http.h"],
+    "link": ["transport/channel.c", "transport/links.c", "transport/outbox.c", "transport/port.c",
+             "transport/session.c", "transport/tables.c"],
+    "mailbox": ["actors/mailbox.c", "actors/msg.c", "actors/room.c", "runtime/post.c"],
+}
+
+
+def measure(build):
+    """{file: [(line, times run, [times each of its branches was taken])]}"""
+    filters = [word for folder in ["runtime/", "actors/", "transport/", "cli/", "examples/webchat_http.h"]
+               for word in ("-f", folder)]
+    out = subprocess.run(["gcovr", "-r", ".", "--object-directory", build, *filters, "-j", str(os.cpu_count()),
+                          "--exclude-branches-by-pattern", ASSERTIONS, "--json", "-", build],
+                         check=True, stdout=subprocess.PIPE).stdout
+    return {file["file"]: [(line["line_number"], line["count"], [branch["count"] for branch in line["branches"]])
+                           for line in file["lines"] if not line.get("gcovr/noncode")]
+            for file in json.loads(out)["files"]}
+
+
+def folder_of(name):
+    return next(folder for folder in [*FOLDERS, "examples"] if name.startswith(folder + "/"))
+
+
+def share(counts):
+    return f"{100 * sum(count > 0 for count in counts) / len(counts):.1f} %" if counts else "-"
+
+
+def row(title, lines):
+    branches = [count for _, _, taken in lines for count in taken]
+    print(f"{title:32} {len(lines):6} {share([times for _, times, _ in lines]):>9} {len(branches):7} "
+          f"{share(branches):>9}")
+
+
+def main():
+    covered = measure(sys.argv[1])
+    if sys.argv[2:3] == ["--missing"]:
+        for name in sys.argv[3:]:
+            print(name, *[number for number, _, taken in covered[name] if 0 in taken])
+        return
+    print(f"{'':32} {'lines':>6} {'run':>9} {'branches':>7} {'taken':>8}")
+    for folder in FOLDERS:
+        row(folder, [line for name in covered if folder_of(name) == folder for line in covered[name]])
+    for title, files in FILES.items():
+        print(f"-- {title}")
+        for name in files:
+            row("  " + name, covered[name])
+
+
+if __name__ == "__main__":
+    main()
