@@ -156,6 +156,44 @@ START_TEST(a_body_may_be_written_apart)
 }
 END_TEST
 
+/* Its head has no room at any place, or its body is larger than one may be. */
+START_TEST(a_body_apart_needs_room_for_its_head)
+{
+    weft_writer whole = writer();
+    wf_put_before_body(&whole, &call, 5);
+    ck_assert_int_eq(whole.error, 0);
+    for (size_t room = 0; room < whole.size; room++) {
+        uint8_t *exact = malloc(room + 1);
+        weft_writer w = weft_writer_on(exact, room);
+        wf_put_before_body(&w, &call, 5);
+        ck_assert_int_eq(w.error, WEFT_ETOOBIG);
+        free(exact);
+    }
+    weft_writer w = writer();
+    wf_put_before_body(&w, &call, (size_t)UINT32_MAX + 1);
+    ck_assert_int_eq(w.error, WEFT_ETOOBIG);
+}
+END_TEST
+
+START_TEST(a_body_is_as_large_as_a_message_may_be)
+{
+    const size_t room = WEFT_MESSAGE_MAX + 100;
+    uint8_t *large = calloc(1, room);
+    char *body = calloc(1, WEFT_MESSAGE_MAX + 1);
+    ck_assert(large != NULL && body != NULL);
+    for (size_t more = 0; more < 2; more++) {
+        weft_writer w = weft_writer_on(large, room);
+        struct wf_frame f;
+        wf_put_to_actor(&w, WF_MSG_SEND, 1, 2, 3, 0, body, WEFT_MESSAGE_MAX + more, 0);
+        ck_assert_int_eq(w.error, 0);
+        weft_reader r = weft_reader_on(large, w.size);
+        ck_assert_int_eq(wf_frame_next(&r, &f), more == 0 ? 1 : WEFT_EFORMAT);
+    }
+    free(large);
+    free(body);
+}
+END_TEST
+
 START_TEST(a_cut_batch_ends_in_an_error)
 {
     cut_everywhere(all_kinds().size);
@@ -242,6 +280,8 @@ int main(void)
     TCase *t = tcase_create("frames");
     tcase_add_test(t, what_is_written_is_read);
     tcase_add_test(t, a_body_may_be_written_apart);
+    tcase_add_test(t, a_body_apart_needs_room_for_its_head);
+    tcase_add_test(t, a_body_is_as_large_as_a_message_may_be);
     tcase_add_test(t, a_cut_batch_ends_in_an_error);
     tcase_add_test(t, flipped_bits_are_survived);
     tcase_add_test(t, bombs_are_refused);

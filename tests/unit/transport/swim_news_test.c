@@ -1,4 +1,5 @@
 /* One member and what it does, rule by rule: what is told, of whom, how often, and in what form. */
+#include "frame.h"
 #include "swim_one.h"
 #include "../../suite.h"
 
@@ -194,6 +195,80 @@ START_TEST(what_is_cut_or_malformed_is_refused)
 }
 END_TEST
 
+/* A PING with one update that is right, but for what is asked for. */
+struct wrong {
+    uint64_t node, state, number;
+    size_t name, url, extra; /* bytes; extra: of a value that this version does not know */
+    uint32_t urls, metas, news;
+    const char *key, *text;
+};
+
+static int read_wrong(struct wrong x)
+{
+    static uint8_t frame[100000];
+    static char filler[WF_SWIM_RECORD_MAX + 100];
+    memset(filler, 'x', sizeof filler);
+    weft_writer w = weft_writer_on(frame, sizeof frame);
+    struct wf_swim_message m = {.kind = WF_SWIM_PING, .sequence = 1, .digest = 1, .count = x.news};
+    wf_put_swim(&w, &m);
+    for (uint32_t n = 0; n < x.news; n++) {
+        weft_put_array(&w, 5);
+        weft_put_uint(&w, x.node);
+        weft_put_uint(&w, x.state);
+        weft_put_uint(&w, x.number);
+        weft_put_uint(&w, 3);
+        weft_put_array(&w, x.extra > 0 ? 4 : 3);
+        weft_put_str(&w, weft_str(filler, x.name));
+        weft_put_array(&w, x.urls);
+        for (uint32_t i = 0; i < x.urls; i++) weft_put_str(&w, x.text ? weft_cstr(x.text) : weft_str(filler, x.url));
+        weft_put_map(&w, x.metas);
+        for (uint32_t i = 0; i < x.metas; i++) {
+            weft_put_str(&w, x.key ? weft_cstr(x.key) : weft_str(&"abcdefghijklmnopqrstuvwxyz"[i], 1));
+            weft_put_str(&w, weft_cstr("v"));
+        }
+        if (x.extra > 0) weft_put_str(&w, weft_str(filler, x.extra));
+    }
+    ck_assert_int_eq(w.error, 0);
+    return wf_swim_read_frame(frame, w.size, &m);
+}
+
+START_TEST(what_is_told_is_bounded)
+{
+    const struct wrong right = {.node = 2,
+                                .state = WF_SWIM_LEFT,
+                                .number = WF_SWIM_NUMBER_MAX - 1,
+                                .name = 64,
+                                .url = WF_FRAME_URL_MAX,
+                                .urls = WF_FRAME_URLS,
+                                .metas = WF_SWIM_META_MAX,
+                                .extra = 10,
+                                .news = 2};
+    ck_assert_int_eq(read_wrong(right), 0);
+    for (int i = 0; i < 12; i++) {
+        struct wrong x = right;
+        switch (i) {
+        case 0: x.node = 0; break;
+        case 1: x.state++; break;
+        case 2: x.number++; break;
+        case 3: x.name++; break;
+        case 4: x.url++; break;
+        case 5: x.urls++; break;
+        case 6: x.metas++; break;
+        case 7: x.extra = WF_SWIM_RECORD_MAX; break;
+        case 8: x.key = "same"; break;
+        case 9: x.key = "longer than the 32 bytes that a key may have"; break;
+        case 10: x.text = "tcp://a b:1"; break;
+        default: x.text = "tcp://a\x7f:1"; break;
+        }
+        ck_assert_msg(read_wrong(x) == WEFT_EFORMAT, "%d", i);
+    }
+    struct wrong small = {.node = 2, .name = 1, .news = WF_SWIM_SYNC_MAX};
+    ck_assert_int_eq(read_wrong(small), 0);
+    small.news++;
+    ck_assert_int_eq(read_wrong(small), WEFT_EFORMAT);
+}
+END_TEST
+
 START_TEST(metadata_is_bounded)
 {
     static char text[600];
@@ -203,6 +278,9 @@ START_TEST(metadata_is_bounded)
     r.value[0] = weft_str(text, WF_SWIM_META_VALUE);
     ck_assert_int_eq(wf_swim_meta_check(&r), 0);
     r.value[0].size++;
+    ck_assert_int_eq(wf_swim_meta_check(&r), WEFT_ETOOBIG);
+    r.value[0].size = 1;
+    r.key[0] = weft_str(text, WF_SWIM_META_KEY + 1);
     ck_assert_int_eq(wf_swim_meta_check(&r), WEFT_ETOOBIG);
     r.value[0].size = 1;
     r.key[0].size = 0;
@@ -238,6 +316,7 @@ int main(void)
     tcase_add_test(t, one_alone_has_nothing_to_do);
     tcase_add_test(t, tables_grow_and_are_found_again);
     tcase_add_test(t, what_is_cut_or_malformed_is_refused);
+    tcase_add_test(t, what_is_told_is_bounded);
     tcase_add_test(t, metadata_is_bounded);
     suite_add_tcase(suite, t);
     return run_suite(suite);

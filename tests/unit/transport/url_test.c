@@ -28,6 +28,8 @@ static const struct {
     {"tcp://:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
     {"tcp://*:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
     {"tcp://127.evil.example:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
+    {"tcp://127.0.0-1:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
+    {"ws://a-name-of-more-bytes-than-a-reason-has-room-for.example:1/x", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
     {"tcp://localhost.example:1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
     {"ws://0.0.0.0:1/x", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
     {"ws://a.example/127.0.0.1", INSECURE | BOTH, PLAIN | INSECURE | BOTH},
@@ -73,6 +75,36 @@ START_TEST(a_long_one)
 }
 END_TEST
 
+START_TEST(addresses_as_text)
+{
+    static const uint8_t v4[] = {127, 0, 0, 1}, v6[16] = {0x20, 0x01, 0x0d, 0xb8, [14] = 0xab, [15] = 0xcd};
+    static const uint8_t port[] = {0x1f, 0x90};
+    char text[80];
+    wf_address_text(v4, sizeof v4, port, text, sizeof text);
+    ck_assert_str_eq(text, "127.0.0.1:8080");
+    wf_address_text(v6, sizeof v6, port, text, sizeof text);
+    ck_assert_str_eq(text, "[2001:db8:0:0:0:0:0:abcd]:8080");
+}
+END_TEST
+
+START_TEST(ports_of_urls)
+{
+    static const char *const with[][2] = {{"tcp://127.0.0.1:0", "tcp://127.0.0.1:7"},
+                                          {"tcp6://[::1]:0", "tcp6://[::1]:7"},
+                                          {"ws://a:0/x", "ws://a:7/x"},
+                                          {"tcp://a", "tcp://a"},
+                                          {"tcp6://[::1", "tcp6://[::1"},
+                                          {"none", "none"}};
+    char out[WF_URL_TEXT];
+    for (size_t i = 0; i < WF_COUNT(with); i++) {
+        wf_url_with_port(with[i][0], 7, out);
+        ck_assert_str_eq(out, with[i][1]);
+        wf_url_with_port(with[i][0], 0, out);
+        ck_assert_str_eq(out, with[i][0]);
+    }
+}
+END_TEST
+
 START_TEST(schemes_of_nodes)
 {
     static const char *const others[] = {"", "tcp", "tcp:/", "http://127.0.0.1:1", "https://a", "xtcp://a:1", "://"};
@@ -90,6 +122,8 @@ int main(void)
     TCase *t = tcase_create("url");
     tcase_add_loop_test(t, each_row, 0, WF_COUNT(rows));
     tcase_add_test(t, a_long_one);
+    tcase_add_test(t, addresses_as_text);
+    tcase_add_test(t, ports_of_urls);
     tcase_add_test(t, schemes_of_nodes);
     suite_add_tcase(s, t);
     return run_suite(s);
