@@ -2,22 +2,11 @@
 
 #include "file.h"
 
-void wf_waiters_wake(struct wf_list *waiters)
-{
-    WF_LIST_EACH(k, waiters) wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
-}
-
-void wf_waiters_dismiss(struct wf_list *waiters)
-{
-    struct wf_link *k;
-    while ((k = wf_list_pop(waiters)) != NULL) wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
-}
-
 static void release_fd(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_fd *f = WF_CONTAINER(c, struct wf_fd, release);
     WF_ASSERT(f->worker == w);
-    WF_ASSERT(wf_list_empty(&f->side[0].waiters) && wf_list_empty(&f->side[1].waiters));
+    WF_ASSERT(f->waiting[0] == NULL && f->waiting[1] == NULL);
     wf_slab_give(&w->fds, f);
 }
 
@@ -30,10 +19,8 @@ static struct wf_fd *take_record(struct wf_worker *w, pf_handle h, struct pf_pro
     f->process = process;
     f->hangup = false;
     f->watch = NULL;
-    for (int i = 0; i < 2; i++) {
-        wf_list_init(&f->side[i].waiters);
-        f->side[i].readiness = WF_MAYBE_READY;
-    }
+    f->waiting[0] = f->waiting[1] = NULL;
+    f->readiness[0] = f->readiness[1] = WF_MAYBE_READY;
     f->release = (struct wf_call){.post = {.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, .call = release_fd};
     return f;
 }
@@ -65,7 +52,7 @@ void wf_fd_remove(struct wf_fd *f)
     struct wf_worker *w = f->worker;
     if (f->process != NULL) w->set->env->process_unwatch(w->poller, f->process);
     else w->set->env->poller_remove(w->poller, f->handle);
-    for (int i = 0; i < 2; i++) wf_waiters_dismiss(&f->side[i].waiters);
+    wf_fd_wake(f);
     wf_slab_give(&w->fds, f);
 }
 
@@ -82,23 +69,38 @@ int wf_fd_arm(struct wf_fd *f, bool for_write)
     return w->set->env->poller_arm(w->poller, f->handle, wf_id_make(&f->slot, w->index), for_write);
 }
 
-int wf_fd_look(struct wf_fd *f, bool for_write)
+int wf_fd_wait(struct wf_fd *f, bool for_write, struct wf_task *t)
 {
-    struct wf_fd_side *side = &f->side[for_write];
-    if (side->readiness == WF_READY) return 1;
-    if (side->readiness == WF_NOT_READY) return 0;
-    int rc = pf_is_ready(f->handle, for_write);
-    if (rc >= 0) side->readiness = rc > 0 ? WF_READY : WF_NOT_READY;
+    WF_ASSERT(f->waiting[for_write] == NULL || f->waiting[for_write] == t);
+    f->waiting[for_write] = t;
+    int rc = wf_fd_arm(f, for_write);
+    if (rc < 0) wf_fd_stop_waiting(f, for_write);
     return rc;
 }
 
-static void side_ready(struct wf_fd_side *side)
+void wf_fd_wake(struct wf_fd *f)
 {
-    side->readiness = WF_READY;
-    wf_waiters_wake(&side->waiters);
+    for (int i = 0; i < 2; i++)
+        if (f->waiting[i] != NULL) wf_task_wake(f->waiting[i]);
 }
 
-static void take_entry(struct wf_worker *w, const struct pf_ready *r)
+int wf_fd_look(struct wf_fd *f, bool for_write)
+{
+    uint8_t *readiness = &f->readiness[for_write];
+    if (*readiness == WF_READY) return 1;
+    if (*readiness == WF_NOT_READY) return 0;
+    int rc = pf_is_ready(f->handle, for_write);
+    if (rc >= 0) *readiness = rc > 0 ? WF_READY : WF_NOT_READY;
+    return rc;
+}
+
+static inline void side_ready(struct wf_fd *f, bool for_write)
+{
+    f->readiness[for_write] = WF_READY;
+    if (f->waiting[for_write] != NULL) wf_task_wake(f->waiting[for_write]);
+}
+
+static inline void take_entry(struct wf_worker *w, const struct pf_ready *r)
 {
     if (WF_UNLIKELY(r->done)) {
         wf_file_done(w, r->tag);
@@ -111,27 +113,25 @@ static void take_entry(struct wf_worker *w, const struct pf_ready *r)
         f->watch(f->watch_arg, r);
         return;
     }
-    if (r->readable) side_ready(&f->side[0]);
-    if (r->writable) side_ready(&f->side[1]);
+    if (r->readable) side_ready(f, false);
+    if (r->writable) side_ready(f, true);
 }
 
-/* What entries lead to has left the cache since it was needed last: record, waiter (on its task's stack), task, and
- * the identity that the recorder notes. Each step is asked for, for all of them, before the next one follows it: with
- * 1,000 connections an echo takes 0.6 to 1.0 us of the server's own time instead of 1.6 (docs/performance.md). */
+/* What entries lead to has left the cache since it was needed last: record, task, and the identity that the recorder
+ * notes. Each step is asked for, for all of them, before the next one follows it: docs/performance.md, "A thousand
+ * connections". */
 static void fetch_ahead(struct wf_worker *w, const struct pf_ready *entries, int count)
 {
     const ptrdiff_t id_at = w->set->hooks->task_id_at;
-    const struct wf_link *heads[WF_POLL_BATCH]; /* of the waiters; NULL: it is no record's */
+    const struct wf_fd *records[WF_POLL_BATCH]; /* NULL: it is no record's */
     for (int i = 0; i < count; i++) {
         const struct wf_fd *f = entries[i].done ? NULL : wf_slab_at(&w->fds, wf_id_slot(entries[i].tag));
-        heads[i] = f == NULL ? NULL : &f->side[!entries[i].readable].waiters.head;
+        records[i] = f;
         __builtin_prefetch(f);
     }
-    for (int i = 0; i < count; i++)
-        if (heads[i] != NULL) __builtin_prefetch(heads[i]->next);
     for (int i = 0; i < count; i++) {
-        if (heads[i] == NULL || heads[i]->next == heads[i]) continue;
-        const struct wf_task *t = WF_CONTAINER(heads[i]->next, const struct wf_waiter, on_source)->task;
+        const struct wf_task *t = records[i] == NULL ? NULL : records[i]->waiting[!entries[i].readable];
+        if (t == NULL) continue;
         __builtin_prefetch(t, 1);
         __builtin_prefetch((const char *)t + id_at);
     }

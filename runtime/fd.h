@@ -1,5 +1,4 @@
-/* runtime/fd.h -- descriptors registered with a worker's poller, and the waiters of anything an actor can wait
- * for.
+/* runtime/fd.h -- descriptors registered with a worker's poller, and who waits for them.
  *
  * Design notes.
  * (1) Registration is lazy: the first call that says PF_AGAIN, or the first wait, makes the record; most
@@ -8,35 +7,28 @@
  * (2) Readiness is what we know per direction. NOT_READY: a call said PF_AGAIN (or read less than asked for)
  *     and no edge came since. READY: an edge came and nothing was consumed since. MAYBE: something was consumed
  *     since the last edge, only a system call can tell.
- * (3) A wake is a hint. Waiters live on the stack of the task that waits, for the length of one wait, and are
- *     off every source before it returns. */
+ * (3) One task at most waits in each direction: a socket lets only one in, and the record of a bare descriptor is
+ *     made for one wait. It is noted in the record itself, which an entry has to touch anyway. A wake is a hint.
+ * (4) With 1,000 connections nothing of a record is in the cache when its entry comes. What an entry needs stands
+ *     first, to lie in one line. */
 #ifndef WF_FD_H
 #define WF_FD_H
 
 #include "worker.h"
 
-/* Wakes all; they stay linked. */
-void wf_waiters_wake(struct wf_list *waiters);
-/* Wakes all and takes them off: the source goes away. */
-void wf_waiters_dismiss(struct wf_list *waiters);
-
 enum wf_readiness { WF_NOT_READY, WF_MAYBE_READY, WF_READY };
-
-struct wf_fd_side {
-    struct wf_list waiters; /* wf_waiter.on_source */
-    uint8_t readiness;      /* wf_readiness */
-};
 
 /* All fields are its worker's thread's own once the record exists, but `release`, which is whoever abandons it. */
 struct wf_fd {
     struct wf_slot slot; /* wf_worker.fds */
-    struct wf_worker *worker;
-    pf_handle handle;
-    struct pf_process *process; /* not NULL: the end of this child, not a handle */
-    struct wf_fd_side side[2];  /* [for_write] */
     bool hangup;
+    uint8_t readiness[2];                               /* [for_write], wf_readiness */
+    struct wf_task *waiting[2];                         /* [for_write]; NULL: nobody */
     void (*watch)(void *arg, const struct pf_ready *r); /* not NULL: called for each entry; nobody waits then */
     void *watch_arg;
+    pf_handle handle;
+    struct wf_worker *worker;
+    struct pf_process *process; /* not NULL: the end of this child, not a handle */
     struct wf_call release;
 };
 
@@ -45,13 +37,21 @@ struct wf_fd {
 int wf_fd_add(struct wf_worker *w, pf_handle h, struct wf_fd **out);
 /* The same for the end of a child, which lives longer than the record. */
 int wf_fd_add_process(struct wf_worker *w, struct pf_process *process, struct wf_fd **out);
-/* Its worker's thread. Whoever still waits is woken and taken off. */
+/* Its worker's thread. Whoever still waits is woken. */
 void wf_fd_remove(struct wf_fd *f);
 /* Another worker's thread takes the handle over: nobody may be waiting. The record goes back to its slab by a
  * post. */
 void wf_fd_abandon(struct wf_fd *f);
-/* A task is about to wait for this direction. */
+/* The poller is to tell of this direction. */
 int wf_fd_arm(struct wf_fd *f, bool for_write);
+/* The same for task `t`, which is woken then, until it stops waiting. */
+int wf_fd_wait(struct wf_fd *f, bool for_write, struct wf_task *t);
+static inline void wf_fd_stop_waiting(struct wf_fd *f, bool for_write)
+{
+    f->waiting[for_write] = NULL;
+}
+/* Whoever waits in either direction looks again. */
+void wf_fd_wake(struct wf_fd *f);
 /* 1 if a call in this direction would not have to wait, 0 if it would, WEFT_ECLOSED if the handle is none. */
 int wf_fd_look(struct wf_fd *f, bool for_write);
 

@@ -2,23 +2,10 @@
 
 #include <stdlib.h>
 
-enum { USER = 1 << 8 };
-static const uint64_t OWNER_MASK = 0xFF, USERS_MASK = 0xFFFFFF00;
-
-static struct wf_slab *slab_of(struct wf_worker *w, enum wf_socket_kind kind)
-{
-    return kind == WF_STREAM ? &w->streams : kind == WF_UDP ? &w->datagrams : &w->listeners;
-}
-
-static uint32_t generation_of(uint64_t state)
-{
-    return (uint32_t)(state >> 32);
-}
-
 struct wf_socket *wf_socket_open(struct wf_worker *w, enum wf_socket_kind kind, pf_handle h,
                                  void (*finish)(struct wf_socket *))
 {
-    struct wf_socket *s = wf_slab_take(slab_of(w, kind));
+    struct wf_socket *s = wf_slab_take(wf_socket_slab(w, kind));
     if (s == NULL) return NULL;
     s->kind = (uint8_t)kind;
     s->handle = h;
@@ -32,44 +19,20 @@ struct wf_socket *wf_socket_open(struct wf_worker *w, enum wf_socket_kind kind, 
     return s;
 }
 
-/* The slot of an id, whatever life it is in. */
-static struct wf_socket *slot_of(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id)
-{
-    if (id == 0 || wf_id_worker(id) >= w->set->count) return NULL;
-    return wf_slab_at(slab_of(w->set->at[wf_id_worker(id)], kind), wf_id_slot(id));
-}
-
-static void adopt(struct wf_socket *s)
+void wf_socket_adopt(struct wf_socket *s)
 {
     if (s->fd != NULL) wf_fd_abandon(s->fd);
     s->fd = NULL;
-}
-
-int wf_socket_enter(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id, struct wf_socket **out)
-{
-    struct wf_socket *s = slot_of(w, kind, id);
-    if (s == NULL) return WEFT_ECLOSED;
-    uint64_t state = atomic_load_explicit(&s->state, memory_order_relaxed), next;
-    do {
-        if (generation_of(state) != wf_id_generation(id) || generation_of(state) == 0) return WEFT_ECLOSED;
-        if ((state & OWNER_MASK) != w->index && (state & USERS_MASK) != 0) return WEFT_EBUSY;
-        next = ((state & ~OWNER_MASK) | w->index) + USER;
-        /* Acquire: pairs with the release of open and of the last leave. */
-    } while (
-        !atomic_compare_exchange_weak_explicit(&s->state, &state, next, memory_order_acquire, memory_order_relaxed));
-    if ((state & OWNER_MASK) != w->index) adopt(s);
-    *out = s;
-    return 0;
 }
 
 static void give_slot(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_socket *s = WF_CONTAINER(c, struct wf_socket, call);
     WF_ASSERT(s->home == w);
-    wf_slab_give(slab_of(w, s->kind), s);
+    wf_slab_give(wf_socket_slab(w, s->kind), s);
 }
 
-static void destroy(struct wf_socket *s)
+void wf_socket_destroy(struct wf_socket *s)
 {
     if (s->fd != NULL) wf_fd_remove(s->fd);
     s->fd = NULL;
@@ -81,56 +44,9 @@ static void destroy(struct wf_socket *s)
     else wf_worker_send(wf_here, s->home->index, &s->call.post);
 }
 
-void wf_socket_leave(struct wf_socket *s)
-{
-    /* Release: what this call did is seen by the next to enter. Acquire: the last to leave a closed socket sees what
-     * all did. */
-    uint64_t before = atomic_fetch_sub_explicit(&s->state, USER, memory_order_acq_rel);
-    WF_ASSERT((before & USERS_MASK) != 0);
-    if (generation_of(before) == 0 && (before & USERS_MASK) == USER) destroy(s);
-}
-
-int wf_socket_begin(struct wf_task *t, enum wf_socket_kind kind, uint64_t id, bool for_write, struct wf_socket **out)
-{
-    struct wf_socket *s;
-    int rc = wf_socket_enter(t->worker, kind, id, &s);
-    if (rc < 0) return rc;
-    if (s->user[for_write] != NULL && s->user[for_write] != t) {
-        wf_socket_leave(s);
-        return WEFT_EBUSY;
-    }
-    rc = s->user[for_write] == t;
-    s->user[for_write] = t;
-    *out = s;
-    return rc;
-}
-
-void wf_socket_end(struct wf_socket *s, bool for_write)
-{
-    s->user[for_write] = NULL;
-    wf_socket_leave(s);
-}
-
-bool wf_socket_worth(const struct wf_socket *s, bool for_write)
-{
-    return s->fd == NULL || s->fd->side[for_write].readiness != WF_NOT_READY;
-}
-
-void wf_socket_stuck(struct wf_socket *s, bool for_write)
-{
-    if (s->fd != NULL) s->fd->side[for_write].readiness = WF_NOT_READY;
-}
-
-void wf_socket_moved(struct wf_socket *s, bool for_write, bool emptied)
-{
-    if (s->fd == NULL) return;
-    bool sure = emptied && !s->fd->hangup;
-    s->fd->side[for_write].readiness = sure ? WF_NOT_READY : WF_MAYBE_READY;
-}
-
 void wf_socket_doubt(struct wf_socket *s, bool for_write)
 {
-    if (!wf_socket_worth(s, for_write)) s->fd->side[for_write].readiness = WF_MAYBE_READY;
+    if (!wf_socket_worth(s, for_write)) s->fd->readiness[for_write] = WF_MAYBE_READY;
 }
 
 int wf_socket_look(struct wf_socket *s, bool for_write)
@@ -139,41 +55,39 @@ int wf_socket_look(struct wf_socket *s, bool for_write)
     return s->fd != NULL ? wf_fd_look(s->fd, for_write) : pf_is_ready(s->handle, for_write);
 }
 
-int wf_socket_attach(struct wf_socket *s, bool for_write, struct wf_waiter *waiter)
+static __attribute__((noinline)) int register_handle(struct wf_socket *s, bool for_write)
 {
-    if (s->fd == NULL) {
-        int rc = wf_fd_add(wf_here, s->handle, &s->fd);
-        if (rc < 0) return rc;
-        /* The caller has just been told that it would have to wait; what came since is reported as an edge. */
-        s->fd->side[for_write].readiness = WF_NOT_READY;
-    }
-    int rc = wf_fd_arm(s->fd, for_write);
-    if (rc < 0) return rc;
-    wf_list_push(&s->fd->side[for_write].waiters, &waiter->on_source);
-    return 0;
+    int rc = wf_fd_add(wf_here, s->handle, &s->fd);
+    /* The caller has just been told that it would have to wait; what came since is reported as an edge. */
+    if (rc == 0) s->fd->readiness[for_write] = WF_NOT_READY;
+    return rc;
+}
+
+int wf_socket_attach(struct wf_socket *s, bool for_write, struct wf_task *t)
+{
+    int rc = s->fd != NULL ? 0 : register_handle(s, for_write);
+    return rc < 0 ? rc : wf_fd_wait(s->fd, for_write, t);
 }
 
 int wf_socket_wait(struct wf_socket *s, struct wf_task *t, bool for_write, int64_t deadline, const char *what)
 {
     if (wf_socket_closed(s)) return WEFT_ECLOSED;
     if (deadline == WEFT_NOW) return t->cancelled ? WEFT_ECANCELED : WEFT_ETIMEDOUT;
-    struct wf_waiter waiter = {.task = t};
-    int rc = wf_socket_attach(s, for_write, &waiter);
+    int rc = wf_socket_attach(s, for_write, t);
     if (rc < 0) return rc;
     while (!wf_socket_worth(s, for_write)) {
         rc = wf_task_wait(deadline, what);
         if (wf_socket_closed(s)) rc = WEFT_ECLOSED;
         if (rc < 0) break;
     }
-    wf_unlink(&waiter.on_source);
+    wf_socket_detach(s, for_write);
     if (rc == WEFT_ETIMEDOUT && wf_socket_worth(s, for_write)) rc = 0; /* both came in one turn */
     return rc;
 }
 
 static void wake_both(struct wf_socket *s)
 {
-    if (s->fd == NULL) return;
-    for (int i = 0; i < 2; i++) wf_waiters_wake(&s->fd->side[i].waiters);
+    if (s->fd != NULL) wf_fd_wake(s->fd);
 }
 
 static void owner_closes(struct wf_worker *w, struct wf_call *c)
@@ -186,25 +100,25 @@ static void owner_closes(struct wf_worker *w, struct wf_call *c)
 
 int wf_socket_close(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id)
 {
-    struct wf_socket *s = slot_of(w, kind, id);
+    struct wf_socket *s = wf_socket_slot(w, kind, id);
     if (s == NULL) return WEFT_ECLOSED;
     uint64_t state = atomic_load_explicit(&s->state, memory_order_relaxed), next;
     bool foreign;
     do {
-        if (generation_of(state) != wf_id_generation(id) || generation_of(state) == 0) return WEFT_ECLOSED;
-        foreign = (state & OWNER_MASK) != w->index && (state & USERS_MASK) != 0;
-        uint64_t owner = foreign ? state & OWNER_MASK : w->index;
-        next = ((state & USERS_MASK) | owner) + USER; /* generation 0 */
+        if (wf_id_generation(state) != wf_id_generation(id) || wf_id_generation(state) == 0) return WEFT_ECLOSED;
+        foreign = (state & WF_SOCKET_OWNER) != w->index && (state & WF_SOCKET_USERS) != 0;
+        uint64_t owner = foreign ? state & WF_SOCKET_OWNER : w->index;
+        next = ((state & WF_SOCKET_USERS) | owner) + WF_SOCKET_USER; /* generation 0 */
         /* As in enter. */
     } while (
         !atomic_compare_exchange_weak_explicit(&s->state, &state, next, memory_order_acquire, memory_order_relaxed));
     if (foreign) {
         s->call = (struct wf_call){.post = {.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE},
                                    .call = owner_closes};
-        wf_worker_send(w, (uint32_t)(state & OWNER_MASK), &s->call.post);
+        wf_worker_send(w, (uint32_t)(state & WF_SOCKET_OWNER), &s->call.post);
         return 0;
     }
-    if ((state & OWNER_MASK) != w->index) adopt(s);
+    if ((state & WF_SOCKET_OWNER) != w->index) wf_socket_adopt(s);
     wake_both(s);
     wf_socket_leave(s);
     return 0;
@@ -239,7 +153,7 @@ int wf_socket_defer_close(enum wf_socket_kind kind, uint64_t id)
 
 void wf_socket_finish_all(struct wf_worker *w, enum wf_socket_kind kind)
 {
-    struct wf_slab *slab = slab_of(w, kind);
+    struct wf_slab *slab = wf_socket_slab(w, kind);
     for (uint32_t i = 0; i < slab->chunk_count * WF_SLAB_CHUNK; i++) {
         struct wf_socket *s = wf_slab_at(slab, i);
         if (s->finish != NULL) s->finish(s);

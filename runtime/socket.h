@@ -43,12 +43,13 @@ static inline uint64_t wf_socket_id(const struct wf_socket *s)
 }
 
 /* Enters without a direction. WEFT_ECLOSED; WEFT_EBUSY: an actor of another worker is inside. */
-int wf_socket_enter(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id, struct wf_socket **out);
-void wf_socket_leave(struct wf_socket *s);
+static inline int wf_socket_enter(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id, struct wf_socket **out);
+static inline void wf_socket_leave(struct wf_socket *s);
 /* Enters as the one task that reads or writes. 0; 1: this task is in already (leave as often as you entered, end
  * once). WEFT_ECLOSED, WEFT_EBUSY. */
-int wf_socket_begin(struct wf_task *t, enum wf_socket_kind kind, uint64_t id, bool for_write, struct wf_socket **out);
-void wf_socket_end(struct wf_socket *s, bool for_write);
+static inline int wf_socket_begin(struct wf_task *t, enum wf_socket_kind kind, uint64_t id, bool for_write,
+                                  struct wf_socket **out);
+static inline void wf_socket_end(struct wf_socket *s, bool for_write);
 
 /* Between begin and end: */
 static inline bool wf_socket_closed(const struct wf_socket *s)
@@ -56,16 +57,30 @@ static inline bool wf_socket_closed(const struct wf_socket *s)
     return atomic_load_explicit(&s->state, memory_order_relaxed) >> 32 == 0; /* a hint; leaving orders the rest */
 }
 /* Whether the next call is worth trying: false only if it would surely say PF_AGAIN. */
-bool wf_socket_worth(const struct wf_socket *s, bool for_write);
+static inline bool wf_socket_worth(const struct wf_socket *s, bool for_write)
+{
+    return s->fd == NULL || s->fd->readiness[for_write] != WF_NOT_READY;
+}
 /* The call said PF_AGAIN / did something: `emptied` if it did less than asked for. */
-void wf_socket_stuck(struct wf_socket *s, bool for_write);
-void wf_socket_moved(struct wf_socket *s, bool for_write, bool emptied);
+static inline void wf_socket_stuck(struct wf_socket *s, bool for_write)
+{
+    if (s->fd != NULL) s->fd->readiness[for_write] = WF_NOT_READY;
+}
+static inline void wf_socket_moved(struct wf_socket *s, bool for_write, bool emptied)
+{
+    if (s->fd != NULL) s->fd->readiness[for_write] = emptied && !s->fd->hangup ? WF_NOT_READY : WF_MAYBE_READY;
+}
 /* Somebody looks and will not wait: what came since the last poll counts, though no edge told of it yet. */
 void wf_socket_doubt(struct wf_socket *s, bool for_write);
 /* 1: ready, 0: not, or an error. */
 int wf_socket_look(struct wf_socket *s, bool for_write);
-/* Links `waiter` for this direction, registering the handle if it is not. WEFT_ENOMEM. */
-int wf_socket_attach(struct wf_socket *s, bool for_write, struct wf_waiter *waiter);
+/* From now on `t` is woken when this direction is ready. Registers the handle if it is not. WEFT_ENOMEM. */
+int wf_socket_attach(struct wf_socket *s, bool for_write, struct wf_task *t);
+/* Also without attach, and after one that failed. */
+static inline void wf_socket_detach(struct wf_socket *s, bool for_write)
+{
+    if (s->fd != NULL) wf_fd_stop_waiting(s->fd, for_write);
+}
 /* After PF_AGAIN: suspends until it is worth trying again. 0, WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ECLOSED,
  * WEFT_ENOMEM. */
 int wf_socket_wait(struct wf_socket *s, struct wf_task *t, bool for_write, int64_t deadline, const char *what);
@@ -76,5 +91,73 @@ int wf_socket_close(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id);
 int wf_socket_defer_close(enum wf_socket_kind kind, uint64_t id);
 /* At the end of the worker: closes what is left in a slab. */
 void wf_socket_finish_all(struct wf_worker *w, enum wf_socket_kind kind);
+
+/* ---- Entering and leaving, inline, for every call on a stream does both ---------------------------------------- */
+enum { WF_SOCKET_USER = 1 << 8 };
+static const uint64_t WF_SOCKET_OWNER = 0xFF, WF_SOCKET_USERS = 0xFFFFFF00;
+
+static inline struct wf_slab *wf_socket_slab(struct wf_worker *w, enum wf_socket_kind kind)
+{
+    return kind == WF_STREAM ? &w->streams : kind == WF_UDP ? &w->datagrams : &w->listeners;
+}
+/* The slot of an id, whatever life it is in. */
+static inline struct wf_socket *wf_socket_slot(const struct wf_worker *w, enum wf_socket_kind kind, uint64_t id)
+{
+    const struct wf_workers *set = w->set;
+    if (WF_UNLIKELY(id == 0 || wf_id_worker(id) >= set->count)) return NULL;
+    return wf_slab_at(wf_socket_slab(set->at[wf_id_worker(id)], kind), wf_id_slot(id));
+}
+/* The new owner takes the handle from the old one's poller; the last to leave a closed socket ends it. */
+void wf_socket_adopt(struct wf_socket *s);
+void wf_socket_destroy(struct wf_socket *s);
+
+static inline int wf_socket_enter(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id, struct wf_socket **out)
+{
+    struct wf_socket *s = wf_socket_slot(w, kind, id);
+    if (WF_UNLIKELY(s == NULL)) return WEFT_ECLOSED;
+    uint64_t state = atomic_load_explicit(&s->state, memory_order_relaxed), next;
+    do {
+        if (WF_UNLIKELY(wf_id_generation(state) != wf_id_generation(id) || wf_id_generation(state) == 0))
+            return WEFT_ECLOSED;
+        if (WF_UNLIKELY((state & WF_SOCKET_OWNER) != w->index && (state & WF_SOCKET_USERS) != 0)) return WEFT_EBUSY;
+        next = ((state & ~WF_SOCKET_OWNER) | w->index) + WF_SOCKET_USER;
+        /* Acquire: pairs with the release of open and of the last leave. */
+    } while (WF_UNLIKELY(
+        !atomic_compare_exchange_weak_explicit(&s->state, &state, next, memory_order_acquire, memory_order_relaxed)));
+    if (WF_UNLIKELY((state & WF_SOCKET_OWNER) != w->index)) wf_socket_adopt(s);
+    *out = s;
+    return 0;
+}
+
+static inline void wf_socket_leave(struct wf_socket *s)
+{
+    /* Release: what this call did is seen by the next to enter. Acquire: the last to leave a closed socket sees what
+     * all did. */
+    uint64_t before = atomic_fetch_sub_explicit(&s->state, WF_SOCKET_USER, memory_order_acq_rel);
+    WF_ASSERT((before & WF_SOCKET_USERS) != 0);
+    if (WF_UNLIKELY(wf_id_generation(before) == 0 && (before & WF_SOCKET_USERS) == WF_SOCKET_USER))
+        wf_socket_destroy(s);
+}
+
+static inline int wf_socket_begin(struct wf_task *t, enum wf_socket_kind kind, uint64_t id, bool for_write,
+                                  struct wf_socket **out)
+{
+    int rc = wf_socket_enter(t->worker, kind, id, out);
+    if (WF_UNLIKELY(rc < 0)) return rc;
+    struct wf_task **user = &(*out)->user[for_write];
+    if (WF_LIKELY(*user == NULL)) {
+        *user = t;
+        return 0;
+    }
+    if (*user == t) return 1;
+    wf_socket_leave(*out);
+    return WEFT_EBUSY;
+}
+
+static inline void wf_socket_end(struct wf_socket *s, bool for_write)
+{
+    s->user[for_write] = NULL;
+    wf_socket_leave(s);
+}
 
 #endif

@@ -145,11 +145,11 @@ static int begin_read(weft_stream stream, struct wf_task **t, const void *buffer
 }
 
 /* The end of every call on a stream. */
-static int64_t finish_call(struct wf_task *t, int64_t result)
+static inline int64_t finish_call(struct wf_task *t, int64_t result)
 {
-    if (t == NULL) return result;
+    if (WF_UNLIKELY(t == NULL)) return result;
     if (result >= 0) wf_task_tick(t);
-    return wf_task_settle(result);
+    return WF_LIKELY(result > 0 && !t->killed) ? result : wf_task_settle(result);
 }
 
 int64_t weft_read(weft_stream stream, void *buffer, size_t size, int64_t deadline)
@@ -158,10 +158,8 @@ int64_t weft_read(weft_stream stream, void *buffer, size_t size, int64_t deadlin
     struct wf_stream *s;
     int64_t n = begin_read(stream, &t, buffer, size, &s);
     if (n < 0) return finish_call(t, n);
-    if (size > 0) {
-        n = (int64_t)take_held(s, buffer, size);
-        if (n == 0) n = receive(s, t, buffer, size, deadline);
-    }
+    if (s->held_size > 0) n = (int64_t)take_held(s, buffer, size);
+    else if (size > 0) n = receive(s, t, buffer, size, deadline);
     wf_socket_end(&s->socket, false);
     return finish_call(t, n);
 }
@@ -258,6 +256,17 @@ static int send_layered(struct wf_stream *s, struct wf_task *t, struct pf_slice 
     return rc;
 }
 
+static void use_up(struct pf_slice **left, int *count, size_t done)
+{
+    for (size_t step; done > 0; done -= step) {
+        struct pf_slice *first = *left;
+        step = WF_MIN(done, first->size);
+        first->data = (const char *)first->data + step;
+        first->size -= step;
+        if (first->size == 0) ++*left, --*count;
+    }
+}
+
 /* Writes all of `left`, which it uses up. */
 static int send_all(struct wf_stream *s, struct wf_task *t, struct pf_slice *left, int count, int64_t deadline)
 {
@@ -271,32 +280,36 @@ static int send_all(struct wf_stream *s, struct wf_task *t, struct pf_slice *lef
             if (wf_socket_closed(k)) return WEFT_ECLOSED;
             int64_t n = pf_write(k->handle, left, count);
             if (n < 0 && n != PF_AGAIN) return wf_socket_closed(k) ? WEFT_ECLOSED : (int)broken_by(n);
-            if (n == PF_AGAIN) wf_socket_stuck(k, true);
-            else wf_socket_moved(k, true, false);
-            for (size_t done = n < 0 ? 0 : (size_t)n, step; done > 0; done -= step) {
-                step = WF_MIN(done, left->size);
-                left->data = (const char *)left->data + step;
-                left->size -= step;
-                if (left->size == 0) left++, count--;
+            if (n != PF_AGAIN) {
+                wf_socket_moved(k, true, false);
+                if (WF_LIKELY(count == 1 && (size_t)n == left->size)) return 0;
+                use_up(&left, &count, (size_t)n);
+                continue;
             }
-            if (n != PF_AGAIN) continue;
+            wf_socket_stuck(k, true);
         }
         int rc = wf_socket_wait(k, t, true, deadline, "stream to write");
         if (rc < 0) return rc;
     }
 }
 
+/* Adds what a slice has to `size`. WEFT_EINVAL. */
+static inline int add_size(const struct pf_slice *slice, size_t *size)
+{
+    if (slice->size > INT64_MAX - *size || (slice->data == NULL && slice->size > 0)) return WEFT_EINVAL;
+    *size += slice->size;
+    return 0;
+}
+
 static int64_t write_slices(weft_stream stream, struct wf_task *t, struct pf_slice *slices, int count,
                             int64_t deadline)
 {
     size_t size = 0;
-    for (int i = 0; i < count; i++) {
-        if (slices[i].size > INT64_MAX - size || (slices[i].data == NULL && slices[i].size > 0)) return WEFT_EINVAL;
-        size += slices[i].size;
-    }
+    for (int i = 0; i < count; i++)
+        if (WF_UNLIKELY(add_size(&slices[i], &size) < 0)) return WEFT_EINVAL;
     struct wf_socket *socket;
     int rc = wf_socket_begin(t, WF_STREAM, stream.id, true, &socket);
-    if (rc < 0) return rc;
+    if (WF_UNLIKELY(rc < 0)) return rc;
     rc = send_all(wf_stream_of(socket), t, slices, count, deadline);
     wf_socket_end(socket, true);
     return rc < 0 ? rc : (int64_t)size;

@@ -307,6 +307,17 @@ void wf_task_wake_idle(struct wf_task *t)
     if (task_stirs != NULL) task_stirs(t);
 }
 
+void wf_waiters_wake(struct wf_list *waiters)
+{
+    WF_LIST_EACH(k, waiters) wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
+}
+
+void wf_waiters_dismiss(struct wf_list *waiters)
+{
+    struct wf_link *k;
+    while ((k = wf_list_pop(waiters)) != NULL) wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
+}
+
 void wf_task_start(struct wf_task *t)
 {
     struct wf_worker *w = t->worker;

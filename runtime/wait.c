@@ -186,10 +186,7 @@ static int attach_fd(struct source *s, struct source *first, struct wf_task *t)
         if (rc < 0 && !s->always) return rc;
     }
     if (s->always) return 0;
-    int rc = wf_fd_arm(s->record, for_write(s));
-    if (rc < 0) return rc;
-    wf_list_push(&s->record->side[for_write(s)].waiters, &s->wait.waiter.on_source);
-    return 0;
+    return wf_fd_wait(s->record, for_write(s), t);
 }
 
 static int attach(struct source *s, struct source *first, struct wf_task *t)
@@ -204,7 +201,7 @@ static int attach(struct source *s, struct source *first, struct wf_task *t)
     case WRITABLE:
     case LISTENER:
     case UDP_READABLE:
-    case UDP_WRITABLE: return wf_socket_attach(s->socket, for_write(s), &s->wait.waiter);
+    case UDP_WRITABLE: return wf_socket_attach(s->socket, for_write(s), t);
     default: return attach_fd(s, first, t);
     }
 }
@@ -223,15 +220,15 @@ static void close_source(struct source *s, struct wf_task *t)
     case LISTENER:
     case UDP_READABLE:
     case UDP_WRITABLE:
-        wf_unlink(&s->wait.waiter.on_source);
+        if (s->attached) wf_socket_detach(s->socket, for_write(s));
         if (s->claimed) wf_socket_end(s->socket, for_write(s));
         else wf_socket_leave(s->socket);
         break;
-    default:
-        wf_unlink(&s->wait.waiter.on_source);
-        if ((s->kind == FD_READABLE || s->kind == FD_WRITABLE) && s->record != NULL && !s->borrowed)
-            wf_fd_remove(s->record);
+    case FD_READABLE:
+    case FD_WRITABLE:
+        if (s->record != NULL && !s->borrowed) wf_fd_remove(s->record);
         break;
+    default: wf_unlink(&s->wait.waiter.on_source); break;
     }
 }
 

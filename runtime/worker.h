@@ -118,7 +118,7 @@ struct wf_task {
 
 /* One task waiting at one source; lives on the waiting task's stack for the length of one wait. */
 struct wf_waiter {
-    struct wf_link on_source; /* wf_fd_side.waiters, wf_event.waiters, wf_user_timer.waiters or wf_worker.room */
+    struct wf_link on_source; /* wf_event.waiters, wf_user_timer.waiters or wf_worker.room */
     struct wf_task *task;
 };
 
@@ -339,6 +339,10 @@ static inline void wf_task_wake(struct wf_task *t)
     t->state = WF_TASK_READY;
     wf_task_push_ready(t->worker, t);
 }
+/* Wakes all wf_waiters of a list; they stay linked. */
+void wf_waiters_wake(struct wf_list *waiters);
+/* Wakes all and takes them off: the source goes away. */
+void wf_waiters_dismiss(struct wf_list *waiters);
 /* The running task waits for a wake. 0: woken (look whether it is what you wait for); WEFT_ETIMEDOUT; WEFT_ECANCELED,
  * at once if it was cancelled before. Deadline WEFT_NOW: WEFT_ETIMEDOUT at once. `what` is static text for people. */
 int wf_task_wait(int64_t deadline, const char *what);

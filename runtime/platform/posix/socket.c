@@ -172,26 +172,31 @@ int64_t pf_read(pf_handle h, void *buffer, size_t size)
     return n >= 0 ? n : pf_error(errno);
 }
 
-static ssize_t send_parts(int fd, const struct iovec *parts, int count)
-{
-    struct msghdr m = {.msg_iov = (struct iovec *)(uintptr_t)parts};
-    m.msg_iovlen = (unsigned char)count; /* at most SLICES; systems differ in its type */
-    return sendmsg(fd, &m, MSG_NOSIGNAL);
-}
-
-int64_t pf_write(pf_handle h, const struct pf_slice *slices, int count)
+/* `socket`: false for a pipe or a terminal, which is written to with SIGPIPE blocked. */
+static __attribute__((noinline)) ssize_t write_parts(int fd, bool socket, const struct pf_slice *slices, int count)
 {
     struct iovec parts[SLICES];
+    struct msghdr m = {.msg_iov = parts};
     ssize_t n;
     count = WF_MIN(count, (int)SLICES);
     for (int i = 0; i < count; i++)
         parts[i] = (struct iovec){.iov_base = (void *)(uintptr_t)slices[i].data, .iov_len = slices[i].size};
-    do n = count == 1 ? send((int)h, slices->data, slices->size, MSG_NOSIGNAL) : send_parts((int)h, parts, count);
+    m.msg_iovlen = (unsigned char)count; /* at most SLICES; systems differ in its type */
+    do n = socket ? sendmsg(fd, &m, MSG_NOSIGNAL) : writev(fd, parts, count);
     while (n < 0 && errno == EINTR);
-    if (n < 0 && errno == ENOTSOCK) { /* a pipe or a terminal: with SIGPIPE blocked */
-        do n = writev((int)h, parts, count);
+    return n;
+}
+
+int64_t pf_write(pf_handle h, const struct pf_slice *slices, int count)
+{
+    ssize_t n;
+    if (count == 1) {
+        do n = send((int)h, slices->data, slices->size, MSG_NOSIGNAL);
         while (n < 0 && errno == EINTR);
+    } else {
+        n = write_parts((int)h, true, slices, count);
     }
+    if (n < 0 && errno == ENOTSOCK) n = write_parts((int)h, false, slices, count);
     return n >= 0 ? n : pf_error(errno);
 }
 
