@@ -35,6 +35,11 @@
 #endif
 
 enum { BATCH = 64, NAME = 511, TRIES = 16 };
+#ifdef NOTE_TRUNCATE
+static const unsigned CONTENTS = NOTE_WRITE | NOTE_EXTEND | NOTE_TRUNCATE;
+#else
+static const unsigned CONTENTS = NOTE_WRITE | NOTE_EXTEND;
+#endif
 
 struct record {
     unsigned char kind;
@@ -42,12 +47,17 @@ struct record {
 };
 _Static_assert(sizeof(struct record) == 512 && PF_CHANGES_READ % sizeof(struct record) == 0, "whole ones are read");
 
+/* What a change of a file's contents changes. */
+struct state {
+    off_t size;
+    struct timespec written;
+};
+
 struct entry {
     char *name;
     dev_t device;
     ino_t inode;
-    off_t size;
-    struct timespec written;
+    struct state state;
     int fd; /* -1: it cannot be watched, or is no file */
     enum pf_change_kind untold;
     bool known; /* to who reads: it was there at first, or has been told. Then its end has to be told, too. */
@@ -60,6 +70,7 @@ struct watch {
     int fd;           /* of what is watched */
     int out;          /* the pipe */
     bool directory, changed;
+    struct state state;         /* of a file */
     bool gone;                  /* what is watched is */
     bool over;                  /* that has been told, or nobody reads any more */
     bool incomplete;            /* something could not be watched: to be told */
@@ -89,7 +100,7 @@ static bool change(const struct watch *w, int fd, int filter, int flags, unsigne
 
 static bool attach(const struct watch *w, int fd)
 {
-    return change(w, fd, EVFILT_VNODE, EV_ADD | EV_CLEAR, NOTE_WRITE | NOTE_EXTEND | NOTE_DELETE | NOTE_RENAME);
+    return change(w, fd, EVFILT_VNODE, EV_ADD | EV_CLEAR, CONTENTS | NOTE_ATTRIB | NOTE_DELETE | NOTE_RENAME);
 }
 
 static void detach(const struct watch *w, int fd, int filter)
@@ -105,13 +116,22 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
-static struct timespec written(const struct stat *s)
+static struct state state_of(const struct stat *s)
 {
 #if defined(__APPLE__)
-    return s->st_mtimespec;
+    return (struct state){s->st_size, s->st_mtimespec};
 #else
-    return s->st_mtim;
+    return (struct state){s->st_size, s->st_mtim};
 #endif
+}
+
+/* Takes the new one. Whether it differs. */
+static bool update(struct state *known, struct state now)
+{
+    bool same = known->size == now.size && known->written.tv_sec == now.written.tv_sec &&
+                known->written.tv_nsec == now.written.tv_nsec;
+    *known = now;
+    return !same;
 }
 
 /* Watches its contents, if they are a file's. */
@@ -139,15 +159,13 @@ static void describe(struct entry *e, const struct stat *s)
 {
     e->device = s->st_dev;
     e->inode = s->st_ino;
-    e->size = s->st_size;
-    e->written = written(s);
+    e->state = state_of(s);
 }
 
 static void compare(struct watch *w, struct entry *e, const struct stat *s)
 {
-    struct timespec t = written(s);
     bool same = e->device == s->st_dev && e->inode == s->st_ino && e->untold != PF_CHANGE_REMOVED;
-    bool touched = e->size != s->st_size || e->written.tv_sec != t.tv_sec || e->written.tv_nsec != t.tv_nsec;
+    bool touched = update(&e->state, state_of(s));
     e->seen = true;
     describe(e, s);
     if (!same) {
@@ -287,21 +305,29 @@ static void tell_all(struct watch *w)
 
 /* ---- The thread ------------------------------------------------------------------------------------------------ */
 
+/* Whether this is about a file's contents: where a file is cut, some kernels only say that its attributes change. */
+static bool is_written(struct state *known, const struct kevent *k)
+{
+    struct stat s;
+    bool differs = fstat((int)k->ident, &s) == 0 && update(known, state_of(&s));
+    return (k->fflags & CONTENTS) != 0 || ((k->fflags & NOTE_ATTRIB) != 0 && differs);
+}
+
 static void note(struct watch *w, const struct kevent *k)
 {
-    bool contents = (k->fflags & (NOTE_WRITE | NOTE_EXTEND)) != 0;
     if (k->filter != EVFILT_VNODE) {
         struct pollfd reader = {.fd = w->out, .events = POLLOUT};
         bool broken = poll(&reader, 1, 0) == 1 && (reader.revents & (POLLERR | POLLHUP)) != 0;
         if (broken || (k->flags & EV_EOF) != 0) w->over = true;
     } else if ((int)k->ident == w->fd) {
         if ((k->fflags & (NOTE_DELETE | NOTE_RENAME)) != 0) w->gone = true;
-        if (contents && w->directory) w->changed = true;
-        else if (contents) w->untold = PF_CHANGE_MODIFIED;
-    } else if (contents) {
+        if (w->directory) w->changed |= (k->fflags & CONTENTS) != 0;
+        else if (is_written(&w->state, k)) w->untold = PF_CHANGE_MODIFIED;
+    } else {
         for (int i = 0; i < w->count; i++) {
             struct entry *e = &w->entries[i];
-            if (e->fd == (int)k->ident && e->untold == PF_CHANGE_NONE) e->untold = PF_CHANGE_MODIFIED;
+            if (e->fd != (int)k->ident || !is_written(&e->state, k)) continue;
+            if (e->untold == PF_CHANGE_NONE) e->untold = PF_CHANGE_MODIFIED;
         }
     }
 }
@@ -443,6 +469,7 @@ static struct watch *open_watch(const char *path, int *rc)
     }
     w->fd = fd;
     w->directory = S_ISDIR(s.st_mode);
+    w->state = state_of(&s);
     return w;
 }
 

@@ -64,17 +64,13 @@ static void change(struct kevent *k, int handle, int filter, int flags, uint64_t
     EV_SET(k, (uintptr_t)handle, (short)filter, (unsigned short)flags, 0, 0, (void *)(uintptr_t)tag);
 }
 
-/* 0 or an errno. */
-static int apply(struct pf_poller *p, struct kevent *k)
+/* 0 or an errno. Without room for entries, an error is the call's: EV_RECEIPT is not everywhere. */
+static int apply(struct pf_poller *p, const struct kevent *k)
 {
-    struct kevent result;
-    static const struct timespec at_once;
-    k->flags |= EV_RECEIPT;
     int n;
-    do n = kevent(p->kqueue, k, 1, &result, 1, &at_once);
+    do n = kevent(p->kqueue, k, 1, NULL, 0, NULL);
     while (n < 0 && errno == EINTR);
-    if (n < 0) return errno;
-    return n > 0 && (result.flags & EV_ERROR) != 0 ? (int)result.data : 0;
+    return n < 0 ? errno : 0;
 }
 
 static int kqueue_change(struct pf_poller *p, int64_t ident, int filter, int flags, unsigned fflags, int64_t data,
@@ -329,6 +325,20 @@ pf_handle pf_native_poller_handle(struct pf_poller *p)
 #endif
 }
 
+/* A timer that fires once, not before `span` nanoseconds have gone by. 0 or an errno. */
+static int start_timer(struct pf_poller *p, int64_t ident, int64_t span, uint64_t tag)
+{
+#ifdef NOTE_USECONDS
+    enum { UNIT = 1000 };
+    unsigned unit = NOTE_USECONDS;
+#else /* NetBSD 9, older OpenBSD, DragonFly: they know milliseconds only */
+    enum { UNIT = 1000 * 1000 };
+    unsigned unit = 0;
+#endif
+    int64_t count = (WF_MAX(span, 1) + UNIT - 1) / UNIT;
+    return kqueue_change(p, ident, EVFILT_TIMER, EV_ADD | EV_ONESHOT, unit, count, tag);
+}
+
 /* A timer of the kqueue, whose entry is one of a wake. */
 int pf_native_poller_alarm(struct pf_poller *p, int64_t deadline)
 {
@@ -338,8 +348,7 @@ int pf_native_poller_alarm(struct pf_poller *p, int64_t deadline)
     (void)kqueue_change(p, ALARM, EVFILT_TIMER, EV_DELETE, 0, 0, WAKE_TAG); /* ENOENT: there is none */
     p->alarm_at = deadline;
     if (deadline == WEFT_FOREVER) return WEFT_OK;
-    int64_t us = deadline > now ? (WF_MIN(deadline - now, LONGEST) + 999) / 1000 : 1;
-    return pf_error(kqueue_change(p, ALARM, EVFILT_TIMER, EV_ADD | EV_ONESHOT, NOTE_USECONDS, us, WAKE_TAG));
+    return pf_error(start_timer(p, ALARM, WF_MIN(deadline - now, LONGEST), WAKE_TAG));
 }
 
 /* ---- Children -------------------------------------------------------------------------------------------------- */
@@ -370,7 +379,7 @@ int pf_native_process_watch(struct pf_poller *p, struct pf_process *c, uint64_t 
     if (w == NULL) return WEFT_ENOMEM;
     int error = kqueue_change(p, c->id, EVFILT_PROC, EV_ADD | EV_ONESHOT, NOTE_EXIT, 0, tag);
     /* Some kernels know nothing more of a child that has ended. The number of a child is no other timer's. */
-    if (error == ESRCH) error = kqueue_change(p, c->id, EVFILT_TIMER, EV_ADD | EV_ONESHOT, NOTE_USECONDS, 1, tag);
+    if (error == ESRCH) error = start_timer(p, c->id, 0, tag);
     if (error != 0) pf_native_process_unwatch(p, c);
     return pf_error(error);
 }

@@ -16,10 +16,10 @@ static int set_flags(int fd, bool ours)
 int pf_pipe(pf_handle *reading, pf_handle *writing, bool reading_is_ours, bool writing_is_ours)
 {
     int ends[2];
-#if defined(__linux__)
-    if (pipe2(ends, O_CLOEXEC) != 0) return pf_error(errno);
-#else
+#if defined(__APPLE__) /* the call below is missing there */
     if (pipe(ends) != 0) return pf_error(errno);
+#else
+    if (pipe2(ends, O_CLOEXEC) != 0) return pf_error(errno);
 #endif
     int rc = set_flags(ends[0], reading_is_ours);
     if (rc == WEFT_OK) rc = set_flags(ends[1], writing_is_ours);

@@ -278,6 +278,94 @@ START_TEST(a_burst_of_changes_comes_whole)
 }
 END_TEST
 
+/* Watchers on two workers, which see the same: the folder, and a file in it. Both directories and files change on two
+ * workers at once; each watcher has to see what is there in the end, and the end of the file. */
+enum { ROUNDS = 40, NAMES = 6, LAST = NAMES + 1 };
+
+struct watching {
+    bool of_file;
+    _Atomic int *ready;
+    bool there[FOLDER_FILES]; /* as its changes say */
+    int changes;
+};
+
+static void watch_others(void *arg)
+{
+    struct watching *me = arg;
+    weft_changes c;
+    weft_change change = {0};
+    want_int(weft_changes_open(&c, me->of_file ? file_path(0) : folder_path), 0);
+    atomic_fetch_add(me->ready, 1);
+    while (me->of_file ? change.kind != WEFT_CHANGE_GONE : !me->there[LAST]) {
+        want_int(weft_changes_next(c, &change, WEFT_FOREVER), 1);
+        me->changes++;
+        if (change.kind == WEFT_CHANGE_CREATED) me->there[atoi(change.name)] = true;
+        if (change.kind == WEFT_CHANGE_REMOVED) me->there[atoi(change.name)] = false;
+        want(!me->of_file || change.name[0] == '\0');
+    }
+    want_int(weft_changes_close(c), 0);
+}
+
+struct changing {
+    int first; /* of half of the names */
+    _Atomic int *ready, *done;
+    int watchers;
+};
+
+static void put(int n)
+{
+    int fd = open(file_path(n), O_WRONLY | O_CREAT, 0600);
+    want(fd >= 0);
+    want_int(write(fd, "x", 1), 1);
+    close(fd);
+}
+
+static void change_names(void *arg)
+{
+    struct changing *me = arg;
+    while (atomic_load(me->ready) < me->watchers) wf_task_yield();
+    for (int i = 0; i < ROUNDS; i++) {
+        for (int n = me->first; n < me->first + NAMES / 2; n++) {
+            put(n);
+            if (i % 3 == 0) move_file(n, n + 20); /* and back over another, or nothing */
+            if (i % 3 == 0) put(n);
+            if (i % 3 == 0) move_file(n + 20, n);
+            if (i % 3 == 1) want_int(unlink(file_path(n)), 0);
+        }
+        wf_task_yield();
+    }
+    for (int n = me->first; n < me->first + NAMES / 2; n += 2) (void)unlink(file_path(n));
+    if (atomic_fetch_add(me->done, 1) == 0) return;
+    want_int(unlink(file_path(0)), 0);
+    put(LAST); /* by who is last */
+}
+
+START_TEST(two_workers_watch_the_same)
+{
+    enum { WATCHERS = 6 };
+    struct harness h;
+    _Atomic int ready = 0, done = 0;
+    struct watching watching[WATCHERS] = {0};
+    struct changing changing[2];
+    touch(0);
+    harness_start(&h, 2);
+    for (uint32_t i = 0; i < WATCHERS; i++) {
+        watching[i].of_file = i >= 4;
+        watching[i].ready = &ready;
+        harness_spawn(&h, i % 2, watch_others, &watching[i]);
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        changing[i] = (struct changing){1 + (int)i * NAMES / 2, &ready, &done, WATCHERS};
+        harness_spawn(&h, i, change_names, &changing[i]);
+    }
+    harness_stop(&h);
+    for (int i = 0; i < WATCHERS; i++) {
+        if (watching[i].of_file) continue;
+        for (int n = 1; n <= LAST; n++) ck_assert_int_eq(watching[i].there[n], access(file_path(n), F_OK) == 0);
+    }
+}
+END_TEST
+
 /* The system would go on about it. */
 static void watch_file_that_moves(void *arg)
 {
@@ -427,6 +515,7 @@ int main(void)
     tcase_add_test(t, a_file_is_watched_until_it_is_gone);
     tcase_add_test(t, a_burst_of_changes_comes_whole);
     tcase_add_test(t, a_file_that_is_moved_away_is_gone_too);
+    tcase_add_test(t, two_workers_watch_the_same);
     if (!looks_by_itself) tcase_add_test(t, an_overflow_is_said);
     tcase_add_test(t, a_pipe_is_two_streams);
     tcase_add_test(t, standard_streams_are_not_changed_for_others);
