@@ -7,8 +7,7 @@
  *     told at first comes from its own worker at once, before anything that is posted later.
  * (3) Each watch has a number, and news carry it: those that arrive when the watch is over are freed (mailbox.c), so
  *     that a new watch of the same group is not told of what came before it.
- * (4) The news of a join or a leave are allocated before anything is changed. An end cannot fail: news for which
- *     there is no memory are counted and logged.
+ * (4) The news of a join or a leave are allocated before anything is changed. An end cannot fail: group_news.c.
  * (5) Senders share a list of pids and nodes that is made when it is first wanted after a change; it outlives the
  *     change for as long as somebody sends.
  * (6) Members of this node are entries of tables.h: other nodes keep copies of them, and we of theirs
@@ -19,6 +18,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "mutant.h"
 
 int wf_groups_create(struct wf_groups **out)
 {
@@ -32,7 +32,8 @@ int wf_groups_create(struct wf_groups **out)
 void wf_groups_destroy(struct wf_groups *g)
 {
     if (g == NULL) return;
-    WF_ASSERT(g->count == 0); /* actors leave before they end, and links before the node does */
+    WF_ASSERT(g->count == 0);   /* actors leave before they end, and links before the node does */
+    WF_ASSERT(g->ends == NULL); /* and nobody watches */
     free(g->copies);
     pf_mutex_destroy(g->lock);
     free(g);
@@ -112,12 +113,12 @@ static void add(struct wf_group *g, struct wf_group_tie *tie)
 }
 
 /* The group lives on until free_if_empty. */
-static void take_out(struct wf_group_tie *tie)
+static void take_out(struct wf_groups *all, struct wf_group_tie *tie)
 {
     struct wf_group *g = tie->group;
     wf_unlink(&tie->in_group);
     if (tie->watch != 0) {
-        g->watcher_count--;
+        if (--g->watcher_count == 0) wf_group_ends_forget(all, g);
         return;
     }
     g->member_count--;
@@ -154,6 +155,7 @@ static int join(struct wf_actor *self, struct wf_group_tie *tie, weft_text name)
 {
     struct wf_groups *all = wf_groups_of(self);
     struct wf_group_voice voice = wf_group_voice_of(self);
+    if (!wf_group_ends_told(all, &voice)) return WEFT_ENOMEM;
     struct wf_group *g = wf_group_find_or_make(all, name);
     if (g == NULL) return WEFT_ENOMEM;
     uint32_t made;
@@ -208,13 +210,14 @@ static int leave(struct wf_actor *self, struct wf_group_tie *tie)
 {
     struct wf_group *g = tie->group;
     struct wf_group_voice voice = wf_group_voice_of(self);
+    if (!wf_group_ends_told(wf_groups_of(self), &voice)) return WEFT_ENOMEM;
     uint32_t made;
     weft_msg *news = wf_group_news_of(&voice, g, WEFT_TAG_GROUP_LEAVE, tie->who, false, 0, &made);
     if (made < g->watcher_count) {
         wf_group_news_free(voice.w, news);
         return WEFT_ENOMEM;
     }
-    take_out(tie);
+    take_out(wf_groups_of(self), tie);
     wf_group_news_send(&voice, g, news);
     wf_group_free_if_empty(wf_groups_of(self), g);
     return WEFT_OK;
@@ -246,47 +249,50 @@ int weft_group_leave(const char *group)
 static void end_watch(struct wf_groups *all, struct wf_group_tie *tie)
 {
     pf_mutex_lock(all->lock);
-    take_out(tie);
+    take_out(all, tie);
     wf_group_free_if_empty(all, tie->group);
     pf_mutex_unlock(all->lock);
 }
 
-/* With tables_lock held. */
+/* With tables_lock held. Other nodes are told when it is not in the table any more, for they may be told all of that.
+ * Consumes the tie. */
 static void end_membership(struct wf_actor *a, struct wf_group_tie *tie)
 {
     struct wf_groups *all = wf_groups_of(a);
     struct wf_group *g = tie->group; /* there as long as the tie is */
     struct wf_group_voice voice = wf_group_voice_of(a);
-    struct wf_entry e = {.table = WF_TABLE_GROUPS,
-                         .key = weft_str(g->name, g->size),
-                         .actor = a->id,
-                         .ended = true,
-                         .reason = a->reason};
-    wf_tables_tell(voice.node, WF_TABLE_UNSET, &e);
+    char name[WF_NAME_MAX + 1];
+    memcpy(name, g->name, g->size);
+    struct wf_entry e = {
+        .table = WF_TABLE_GROUPS, .key = weft_str(name, g->size), .actor = a->id, .ended = true, .reason = a->reason};
+    if (WF_MUTANT(group_tells_too_soon)) wf_tables_tell(voice.node, WF_TABLE_UNSET, &e);
     pf_mutex_lock(all->lock);
-    take_out(tie);
-    wf_group_news_tell(&voice, g, WEFT_TAG_GROUP_LEAVE, tie->who, true, a->reason);
+    take_out(all, tie);
+    wf_group_end_tell(all, &voice, g, tie->who, true, a->reason, tie);
     wf_group_free_if_empty(all, g);
     pf_mutex_unlock(all->lock);
+    if (!WF_MUTANT(group_tells_too_soon)) wf_tables_tell(voice.node, WF_TABLE_UNSET, &e);
 }
 
 void wf_groups_leave(struct wf_actor *a)
 {
     weft_node *node = wf_node_of(a->task.worker);
-    struct wf_group_tie *tie;
     if (a->more == NULL || a->more->groups == NULL) return;
-    for (tie = a->more->groups; tie != NULL; tie = tie->next_of_actor) {
-        if (tie->watch != 0) end_watch(node->groups, tie);
-    }
-    wf_tables_begin(node);
-    for (tie = a->more->groups; tie != NULL; tie = tie->next_of_actor) {
-        if (tie->watch == 0) end_membership(a, tie);
-    }
-    wf_tables_end(node);
-    while ((tie = a->more->groups) != NULL) {
-        a->more->groups = tie->next_of_actor;
+    for (struct wf_group_tie **at = &a->more->groups, *tie; (tie = *at) != NULL;) {
+        if (tie->watch == 0) {
+            at = &tie->next_of_actor;
+            continue;
+        }
+        *at = tie->next_of_actor;
+        end_watch(node->groups, tie);
         free(tie);
     }
+    wf_tables_begin(node);
+    for (struct wf_group_tie *tie; (tie = a->more->groups) != NULL;) {
+        a->more->groups = tie->next_of_actor;
+        end_membership(a, tie);
+    }
+    wf_tables_end(node);
 }
 
 /* ---- Watching -------------------------------------------------------------------------------------------------- */
@@ -303,6 +309,8 @@ static int watch(struct wf_actor *self, struct wf_group_tie *tie, const char *na
 {
     struct wf_worker *w = self->task.worker;
     struct wf_groups *all = wf_groups_of(self);
+    struct wf_group_voice voice = wf_group_voice_of(self);
+    if (!wf_group_ends_told(all, &voice)) return WEFT_ENOMEM; /* of which this watch must not hear */
     struct wf_group *g = wf_group_find_or_make(all, weft_cstr(name));
     if (g == NULL) return WEFT_ENOMEM;
     tie->watch = ++all->last_watch;

@@ -102,8 +102,8 @@ static bool add(struct wf_groups *all, struct wf_group *g, weft_pid who)
     return true;
 }
 
-/* `c` is in no bucket any more. The group lives on until wf_group_free_if_empty. */
-static void forget(struct wf_groups *all, struct wf_group_copy *c)
+/* `c` is in no bucket any more, and then nowhere. The group lives on until wf_group_free_if_empty. */
+static void take_out(struct wf_groups *all, struct wf_group_copy *c)
 {
     struct wf_group *g = c->group;
     wf_unlink(&c->in_group);
@@ -111,7 +111,6 @@ static void forget(struct wf_groups *all, struct wf_group_copy *c)
     g->copy_count--;
     all->copy_count--;
     wf_group_changed(g);
-    free(c);
 }
 
 /* ---- What other nodes tell ------------------------------------------------------------------------------------- */
@@ -119,6 +118,20 @@ static void forget(struct wf_groups *all, struct wf_group_copy *c)
 static struct wf_group_voice voice_of(weft_node *node, struct wf_inbound *in)
 {
     return (struct wf_group_voice){node, in->here, in};
+}
+
+/* The link fails without memory for all of it, and begins anew. */
+static int put(struct wf_groups *all, const struct wf_group_voice *v, struct wf_group *g, weft_pid who)
+{
+    if (!wf_group_ends_told(all, v)) return WEFT_ENOMEM;
+    uint32_t made;
+    weft_msg *news = wf_group_news_of(v, g, WEFT_TAG_GROUP_JOIN, who, false, 0, &made);
+    if (made < g->watcher_count || !add(all, g, who)) {
+        wf_group_news_free(v->w, news);
+        return WEFT_ENOMEM;
+    }
+    wf_group_news_send(v, g, news);
+    return 1;
 }
 
 int wf_groups_put_copy(weft_node *node, struct wf_inbound *in, weft_text group, weft_pid who)
@@ -130,10 +143,8 @@ int wf_groups_put_copy(weft_node *node, struct wf_inbound *in, weft_text group, 
     struct wf_group *g = wf_group_find_or_make(all, group);
     if (g != NULL && find(all, g, who) != NULL) {
         rc = 0;
-    } else if (g != NULL && add(all, g, who)) {
-        rc = 1;
-        wf_group_news_tell(&voice, g, WEFT_TAG_GROUP_JOIN, who, false, 0);
     } else if (g != NULL) {
+        rc = put(all, &voice, g, who);
         wf_group_free_if_empty(all, g);
     }
     pf_mutex_unlock(all->lock);
@@ -152,8 +163,8 @@ bool wf_groups_take_copy(weft_node *node, struct wf_inbound *in, weft_text group
         struct wf_group_copy **at = bucket_of(all, g, who);
         while (*at != c) at = &(*at)->next;
         *at = c->next;
-        forget(all, c);
-        if (!WF_MUTANT(group_tells_no_end)) wf_group_news_tell(&voice, g, WEFT_TAG_GROUP_LEAVE, who, ended, reason);
+        take_out(all, c);
+        if (!WF_MUTANT(group_tells_no_end)) wf_group_end_tell(all, &voice, g, who, ended, reason, c);
         wf_group_free_if_empty(all, g);
     }
     pf_mutex_unlock(all->lock);
@@ -175,8 +186,8 @@ void wf_groups_drop_copies(weft_node *node, struct wf_inbound *in, uint64_t peer
             *at = c->next;
             struct wf_group *g = c->group;
             weft_pid who = c->who;
-            forget(all, c);
-            wf_group_news_tell(&voice, g, WEFT_TAG_GROUP_LEAVE, who, true, WEFT_EXIT_NODE_LOST);
+            take_out(all, c);
+            wf_group_end_tell(all, &voice, g, who, true, WEFT_EXIT_NODE_LOST, c);
             wf_group_free_if_empty(all, g);
         }
     }

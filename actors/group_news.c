@@ -1,7 +1,19 @@
-/* actors/group_news.c -- who is told of a group: see group.c. All of it under the groups' lock. */
+/* actors/group_news.c -- who is told of a group: see group.c. All of it under the groups' lock.
+ *
+ * Design notes.
+ * (1) All watchers of a group are told of a change, or none. A join for which there is no memory fails. An end cannot
+ *     do that: it becomes a note, in the memory of what has ended, and whoever has news next tells it first; worker 0
+ *     tries as well, from time to time. Until all is told nothing new is: news of one member stay in order.
+ * (2) So that they do also where they come from different workers, each posts what it has before it leaves the rest
+ *     to another. */
 #include "group_table.h"
 
+#include "mutant.h"
+
+#include <stdlib.h>
 #include <string.h>
+
+#define RETRY WEFT_MS(20)
 
 void wf_group_news_free(struct wf_worker *w, weft_msg *first)
 {
@@ -71,16 +83,109 @@ void wf_group_news_send(const struct wf_group_voice *v, const struct wf_group *g
     if (v->in != NULL) wf_inbound_post(v->node, v->in);
 }
 
-void wf_group_news_tell(const struct wf_group_voice *v, const struct wf_group *g, uint32_t tag, weft_pid who,
-                        bool ended, int reason)
+/* ---- Ends ------------------------------------------------------------------------------------------------------ */
+
+/* False: no memory; nobody has been told. */
+static bool try_end(const struct wf_group_voice *v, const struct wf_group *g, weft_pid who, bool ended, int reason)
 {
     uint32_t made;
-    weft_msg *news = wf_group_news_of(v, g, tag, who, ended, reason, &made);
-    wf_group_news_send(v, g, news);
-    if (made == g->watcher_count) return;
-    weft_log(WEFT_ERROR, "no memory to tell watchers of group %s of a member", g->name);
-    for (; v->w != NULL && made < g->watcher_count; made++) wf_count_drop(v->w, WF_DROP_MEMORY);
+    weft_msg *news = wf_group_news_of(v, g, WEFT_TAG_GROUP_LEAVE, who, ended, reason, &made);
+    if (made == g->watcher_count) wf_group_news_send(v, g, news);
+    else wf_group_news_free(v->w, news);
+    return made == g->watcher_count;
 }
+
+/* What this worker has said of a member is on its way before another one goes on. */
+static void post_all(const struct wf_group_voice *v)
+{
+    struct wf_inbound in = {.here = v->w};
+    if (v->w != NULL) wf_inbound_post(v->node, &in);
+}
+
+/* Nothing is left to be tried: the timer is worker 0's. */
+static void rest(struct wf_groups *all)
+{
+    struct wf_worker *w = wf_here;
+    if (all->ends != NULL || !all->trying || w != all->node->workers.at[0] || !wf_timer_armed(&all->timer)) return;
+    wf_timer_disarm(w, &all->timer);
+    all->trying = false;
+}
+
+bool wf_group_ends_told(struct wf_groups *all, const struct wf_group_voice *v)
+{
+    if (WF_LIKELY(all->ends == NULL)) return true;
+    for (struct wf_group_end *e; (e = all->ends) != NULL;) {
+        if (!try_end(v, e->group, e->who, e->ended, e->reason)) break;
+        all->ends = e->next;
+        free(e);
+    }
+    post_all(v);
+    rest(all);
+    return all->ends == NULL;
+}
+
+static void try_again(struct wf_worker *w, struct wf_groups *all)
+{
+    struct wf_inbound in = {.here = w};
+    struct wf_group_voice voice = {all->node, w, &in};
+    pf_mutex_lock(all->lock);
+    all->trying = false;
+    /* Without memory even for a timer whoever has news next tries. */
+    if (!wf_group_ends_told(all, &voice)) all->trying = wf_timer_arm(w, &all->timer, w->now + RETRY) == WEFT_OK;
+    pf_mutex_unlock(all->lock);
+}
+
+static void on_timer(struct wf_worker *w, struct wf_timer *t)
+{
+    try_again(w, WF_CONTAINER(t, struct wf_groups, timer));
+}
+
+static void on_call(struct wf_worker *w, struct wf_call *c)
+{
+    try_again(w, WF_CONTAINER(c, struct wf_groups, again));
+}
+
+static void keep_end(struct wf_groups *all, const struct wf_group_voice *v, struct wf_group_end *end)
+{
+    struct wf_group_end **at = &all->ends;
+    while (*at != NULL) at = &(*at)->next;
+    *at = end;
+    post_all(v);
+    if (all->trying) return;
+    all->trying = true;
+    all->node = v->node;
+    all->timer.fire = on_timer;
+    all->again = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_call};
+    wf_worker_post(v->node->workers.at[0], &all->again.post);
+}
+
+void wf_group_end_tell(struct wf_groups *all, const struct wf_group_voice *v, struct wf_group *g, weft_pid who,
+                       bool ended, int reason, void *block)
+{
+    if (g->watcher_count == 0 || (wf_group_ends_told(all, v) && try_end(v, g, who, ended, reason)) ||
+        WF_MUTANT(group_end_forgotten)) {
+        free(block);
+        return;
+    }
+    struct wf_group_end *end = block;
+    *end = (struct wf_group_end){.group = g, .who = who, .reason = reason, .ended = ended};
+    keep_end(all, v, end);
+}
+
+void wf_group_ends_forget(struct wf_groups *all, const struct wf_group *g)
+{
+    for (struct wf_group_end **at = &all->ends, *e; (e = *at) != NULL;) {
+        if (e->group != g) {
+            at = &e->next;
+            continue;
+        }
+        *at = e->next;
+        free(e);
+    }
+    rest(all);
+}
+
+/* ---- For a new watch ------------------------------------------------------------------------------------------- */
 
 static bool add_member(struct wf_worker *w, const struct wf_group *g, weft_msg **first, weft_pid who,
                        const struct wf_group_tie *watch)

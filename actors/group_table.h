@@ -52,6 +52,16 @@ struct wf_group_copy {
     struct wf_group *group;
     weft_pid who;
 };
+/* Of a member that is gone, and nobody could be told for want of memory. It lies where its tie or copy did. */
+struct wf_group_end {
+    struct wf_group_end *next;
+    struct wf_group *group;
+    weft_pid who;
+    int reason;
+    bool ended;
+};
+_Static_assert(sizeof(struct wf_group_end) <= sizeof(struct wf_group_copy), "it needs no memory of its own");
+_Static_assert(sizeof(struct wf_group_end) <= sizeof(struct wf_group_tie), "it needs no memory of its own");
 _Static_assert(sizeof(struct wf_group_tie) <= 56, "docs/names-and-groups.md states the size of a membership");
 _Static_assert(sizeof(struct wf_group_copy) <= 48, "and of a copy of one");
 _Static_assert(sizeof(struct wf_group) <= 96, "and of a group");
@@ -65,6 +75,11 @@ struct wf_groups {
     struct wf_group *buckets[WF_GROUP_BUCKETS];
     struct wf_group_copy **copies;   /* by group and member */
     size_t copy_count, copy_buckets; /* a power of two; 0: none yet */
+    struct wf_group_end *ends;       /* in the order they have to be told */
+    bool trying;                     /* `again` or `timer` is on its way, on worker 0 */
+    struct wf_call again;
+    struct wf_timer timer;
+    weft_node *node; /* once there have been ends */
 };
 
 static inline struct wf_groups *wf_groups_of(const struct wf_actor *self)
@@ -100,9 +115,14 @@ weft_msg *wf_group_news_of(const struct wf_group_voice *v, const struct wf_group
                            bool ended, int reason, uint32_t *made);
 /* `first` was made of the group's watchers of this moment, in their order. Some may be missing. */
 void wf_group_news_send(const struct wf_group_voice *v, const struct wf_group *g, weft_msg *first);
-/* The same of what cannot be undone: news for which there is no memory are counted and logged. */
-void wf_group_news_tell(const struct wf_group_voice *v, const struct wf_group *g, uint32_t tag, weft_pid who,
-                        bool ended, int reason);
+/* A member is gone, which cannot be undone: watchers are told now, or when there is memory. `block` is what `malloc`
+ * gave for its tie or copy; consumed. */
+void wf_group_end_tell(struct wf_groups *all, const struct wf_group_voice *v, struct wf_group *g, weft_pid who,
+                       bool ended, int reason, void *block);
+/* Tries to tell what could not be told. True: nothing is left, so news of now are in order. */
+bool wf_group_ends_told(struct wf_groups *all, const struct wf_group_voice *v);
+/* Its last watcher is gone. */
+void wf_group_ends_forget(struct wf_groups *all, const struct wf_group *g);
 /* Who is there, for a new watch, in the order they joined. NULL with `*failed`: no memory. */
 weft_msg *wf_group_news_of_members(struct wf_worker *w, const struct wf_group *g, const struct wf_group_tie *watch,
                                    bool *failed);

@@ -84,31 +84,18 @@ struct wf_worker *wf_inbound_choked(weft_node *node)
 
 /* ---- News of nodes --------------------------------------------------------------------------------------------- */
 
-struct lost_call {
-    struct wf_call call;
-    uint64_t peer;
-};
-
 static void lost_here(struct wf_worker *w, struct wf_call *c)
 {
-    struct lost_call *lost = WF_CONTAINER(c, struct lost_call, call);
+    struct wf_lost_node *lost = WF_CONTAINER(c, struct wf_lost_node, call);
     wf_node_lost_here(w, lost->peer);
     wf_watch_node_lost(w, lost->peer);
-    wf_block_free(lost);
+    lost->done(lost);
 }
 
-void wf_node_lost(weft_node *node, uint64_t peer)
+void wf_node_lost(struct wf_worker *w, struct wf_lost_node *lost)
 {
-    for (uint32_t i = 0; i < node->workers.count; i++) {
-        struct lost_call *lost = wf_block_new(WF_POOL_LARGE, sizeof *lost);
-        if (lost == NULL) {
-            weft_log(WEFT_ERROR, "no memory to tell worker %u of a lost node: its calls and monitors are not told",
-                     i);
-            continue;
-        }
-        *lost = (struct lost_call){{{.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, lost_here}, peer};
-        wf_worker_post(node->workers.at[i], &lost->call.post);
-    }
+    lost->call = (struct wf_call){.post.kind = WF_POST_CALL, .call = lost_here};
+    wf_worker_post(w, &lost->call.post);
 }
 
 void wf_node_tell(weft_node *node, weft_pid watcher, uint32_t tag, const struct weft_node_news *news)
@@ -131,8 +118,7 @@ int weft_watch_nodes(void)
     if (self == NULL) return WEFT_ENOTACTOR;
     const struct wf_route *route = wf_node_of(self->task.worker)->route;
     if (route == NULL) return WEFT_OK; /* a node without network: there will be no news */
-    route->watch_nodes(self->task.worker, wf_actor_pid(self));
-    return WEFT_OK;
+    return route->watch_nodes(self->task.worker, wf_actor_pid(self));
 }
 
 int weft_node_news_read(const weft_msg *m, struct weft_node_news *out)

@@ -69,8 +69,9 @@ struct wf_route {
     void (*flush)(struct wf_worker *w);
     /* Tells every link that keeps copies of this node's tables: tables.h. On any thread, with tables_lock held. */
     void (*tell)(weft_node *node, int op /* wf_table_op */, const struct wf_entry *e);
-    /* The actor `who` wants news of nodes: first one NODE_UP for each peer that is up, by wf_node_tell. */
-    void (*watch_nodes)(struct wf_worker *w, weft_pid who);
+    /* The actor `who` wants news of nodes: first one NODE_UP for each peer that is up, by wf_node_tell.
+     * WEFT_ENOMEM. */
+    int (*watch_nodes)(struct wf_worker *w, weft_pid who);
 };
 
 /* ---- Offered to transport -------------------------------------------------------------------------------------- */
@@ -110,8 +111,15 @@ void wf_inbound_post(weft_node *node, struct wf_inbound *in);
  * wf_worker_when_room (runtime/worker.h). */
 struct wf_worker *wf_inbound_choked(weft_node *node);
 
-/* Any thread: the link to that peer is gone for good; calls waiting for an answer from it fail with WEFT_ENONODE. */
-void wf_node_lost(weft_node *node, uint64_t peer);
+/* What tells a worker of it; `done` is called there, behind everything. */
+struct wf_lost_node {
+    struct wf_call call;
+    uint64_t peer;
+    void (*done)(struct wf_lost_node *lost);
+};
+/* Any thread, for each worker: the link to that peer is gone for good; calls waiting for an answer from it fail with
+ * WEFT_ENONODE, monitors and links are told. */
+void wf_node_lost(struct wf_worker *w, struct wf_lost_node *lost);
 /* Any thread: puts a WEFT_TAG_NODE_UP or _DOWN message into the system lane of one watcher. */
 void wf_node_tell(weft_node *node, weft_pid watcher, uint32_t tag, const struct weft_node_news *news);
 

@@ -36,15 +36,24 @@ MUTANTS = {
     "retained_told_again": ("topics", 400),
     "group_keeps_the_dead": ("groups", 100),
     "group_tells_no_end": ("groups", 400),
+    "group_tells_too_soon": ("groups", 400, "--faults", "all,memory"),
+    "group_end_forgotten": ("groups", 400, "--faults", "all,memory"),
     "supervisor_counts_nothing": ("supervisors", 100),
     "supervisor_any_order": ("supervisors", 100),
     "supervisor_forgets_child": ("supervisors", 100),
     "supervisor_starts_too_soon": ("supervisors", 100),
     "far_child_not_linked": ("supervisors", 100),
+    "lease_never_over": ("exclusive", 100),
+    "lease_by_wall_clock": ("exclusive", 400),
+    "token_of_lease": ("exclusive", 100),
+    "exclusive_forgets_lost": ("exclusive", 100),
+    "exclusive_misses_freed": ("exclusive", 100),
+    "name_not_given_back": ("exclusive", 100),
     "mailbox_tells_no_room": ("links", 100),
     "mailbox_drops_what_has_credit": ("links", 100),
     "timers_lose_order": ("groups", 100),
 }
+PROGRAMS = {"cluster": "stress_cluster", "exclusive": "sim_exclusive"}  # the others are modules for weft sim
 OPTIONS = {"links": ["--nodes", "2"],
            "topics": ["--faults", "reset,cut,oneway,split,freeze,crash,power,late,slow", "--", "rest"]}
 
@@ -63,8 +72,8 @@ def in_sources():
 
 
 def command(build, scenario, seeds, more):
-    if scenario == "cluster":
-        return [os.path.join(build, "tests", "stress_cluster"), str(seeds), "1"], r"failed: seed (\d+)"
+    if scenario in PROGRAMS:
+        return [os.path.join(build, "tests", PROGRAMS[scenario]), str(seeds), "1"], r"failed: seed (\d+)"
     module = os.path.join(build, "tests", f"sim_{scenario}.so")
     words = [os.path.join(build, "cli", "weft"), "sim", module, "--seeds", str(seeds), *more]
     return words + OPTIONS.get(scenario, []), r"FAILED  seed (\d+),"
@@ -77,15 +86,16 @@ def try_one(build, mutant):
     said = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=TIME, env=dict(os.environ, WEFT_MUTANT=mutant), check=False).stdout
     found = re.search(pattern, said)
-    why = re.search(r"FAILED  seed \d+, at [\d.]+ s: (.*)|seed \d+, at [\d.]+ s: (.*) \(line|(signal \d+)", said)
+    why = re.search(r"seed \d+, at [\d.]+ s: (.*?)(?: \(line|\n)|(signal \d+)", said)
     return int(found.group(1)) if found else None, next((w for w in why.groups() if w), "") if why else ""
 
 
 def main():
     build, words = sys.argv[1], sys.argv[2:]
     if words == ["--targets"]:  # what has to be built
-        modules = sorted({m[0] for m in MUTANTS.values()} - {"cluster"})
-        print("\n".join(["cli/weft", "tests/stress_cluster", *(f"tests/sim_{m}.so" for m in modules)]))
+        modules = sorted({m[0] for m in MUTANTS.values()} - set(PROGRAMS))
+        programs = [f"tests/{p}" for p in PROGRAMS.values()]
+        print("\n".join(["cli/weft", *programs, *(f"tests/sim_{m}.so" for m in modules)]))
         return
     chosen = words or list(MUTANTS)
     here = in_sources()

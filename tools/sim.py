@@ -14,14 +14,17 @@ PIECES = 16 * CORES  # of a scenario's seeds; a process has one at a time
 PIECE_MOST = 500     # seeds
 
 
+PROGRAMS = {"cluster": "stress_cluster", "exclusive": "sim_exclusive"}  # the others are modules for weft sim
+
+
 class Scenario:
     def __init__(self, name, part, proves, *options):
         self.name, self.part, self.proves, self.options = name, part, proves, options
 
     def command(self, build, seeds, first):
         """What fails says its seed."""
-        if self.name == "cluster":
-            return [os.path.join(build, "tests", "stress_cluster"), str(seeds), str(first)]
+        if self.name in PROGRAMS:
+            return [os.path.join(build, "tests", PROGRAMS[self.name]), str(seeds), str(first)]
         module = os.path.join(build, "tests", f"sim_{self.name}.so")
         return [os.path.join(build, "cli", "weft"), "sim", module, "--jobs", "1", "--seeds", str(seeds), "--first",
                 str(first), *self.options]
@@ -33,8 +36,12 @@ SCENARIOS = [Scenario("cluster", 10, "links, membership, global names"),
              Scenario("topics", 5, "topics, retained messages"),
              Scenario("topics", 5, "the same, and nobody says it again", "--faults",
                       "reset,cut,oneway,split,freeze,crash,power,late,slow", "--", "rest"),
+             Scenario("topics", 2, "the same without memory at times", "--faults",
+                      "reset,cut,oneway,split,freeze,crash,power,late,slow,memory", "--", "rest"),
              Scenario("groups", 10, "groups and their news"),
-             Scenario("supervisors", 10, "supervisors, children on other nodes")]
+             Scenario("groups", 5, "the same without memory at times", "--faults", "all,memory"),
+             Scenario("supervisors", 10, "supervisors, children on other nodes"),
+             Scenario("exclusive", 5, "exclusive names, with a simulated etcd")]
 
 
 def run(command):
@@ -76,6 +83,8 @@ def main():
     all_parts = sum(s.part for s in SCENARIOS)
     good, before, began_all = True, 0, time.monotonic()
     for scenario in SCENARIOS:
+        if scenario.name == "exclusive" and not os.path.exists(scenario.command(build, 1, 1)[0]):
+            continue  # built without libcurl
         count = seeds * (before + scenario.part) // all_parts - seeds * before // all_parts
         before += scenario.part
         if count == 0:

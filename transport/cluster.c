@@ -44,6 +44,16 @@ static bool is_stopping(struct wf_transport *t, int64_t *by)
     return stopping;
 }
 
+/* The links begin anew, and tell all of it. */
+static void look_at_interest(struct wf_cluster *c)
+{
+    pf_mutex_lock(c->t->lock);
+    bool lost = c->t->interest_lost;
+    c->t->interest_lost = false;
+    pf_mutex_unlock(c->t->lock);
+    if (lost) wf_links_interest_lost(c);
+}
+
 static void leave(struct wf_cluster *c)
 {
     c->leaving = true;
@@ -71,6 +81,7 @@ static void run(struct wf_cluster *c)
     struct wf_transport *t = c->t;
     for (;;) {
         handle_all(c);
+        look_at_interest(c);
         int64_t stop_by, now = wf_transport_now(t);
         bool stopping = is_stopping(t, &stop_by);
         if (stopping && !c->leaving) leave(c);

@@ -127,6 +127,8 @@ void wf_links_lost(struct wf_cluster *c, struct wf_session *s, const char *reaso
 void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason);
 void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const struct wf_news *n);
 void wf_links_interest(struct wf_cluster *c, const char *pattern, uint32_t change); /* as WF_NEWS_INTEREST */
+/* There was no memory for such a change: all links are given up, and begin anew. */
+void wf_links_interest_lost(struct wf_cluster *c);
 void wf_links_watch(struct wf_cluster *c, weft_pid who);
 /* Heartbeats and time limits; returns when it has to look again. */
 int64_t wf_links_tick(struct wf_cluster *c, int64_t now);

@@ -10,6 +10,7 @@
  *     node lives. It is conditional on the token, so it never takes what is somebody else's by then. */
 #include "actor.h"
 #include "etcd.h"
+#include "mutant.h"
 
 #include <weft/exclusive.h>
 #include <weft/monitor.h>
@@ -178,14 +179,14 @@ static void on_lost(struct service *s)
 {
     WF_LIST_EACH(k, &s->claims) {
         struct claim *c = WF_CONTAINER(k, struct claim, in_all);
-        if (c->state == HELD || c->state == LEAVING) lost(c);
+        if ((c->state == HELD || c->state == LEAVING) && !WF_MUTANT(exclusive_forgets_lost)) lost(c);
     }
 }
 
 static void on_freed(struct service *s, struct claim *c, int64_t revision)
 {
     c->freed = WF_MAX(c->freed, revision);
-    if (c->state == TAKEN) settle(s, c);
+    if (c->state == TAKEN && !WF_MUTANT(exclusive_misses_freed)) settle(s, c);
     else if (c->state == HELD && revision > (int64_t)c->held.token) {
         lost(c); /* not by us: somebody has deleted the key */
         settle(s, c);
@@ -282,7 +283,7 @@ static void on_down(struct service *s, const weft_msg *m)
     if (weft_down_read(m, &down) < 0) return;
     WF_LIST_EACH(k, &s->claims) {
         struct claim *c = WF_CONTAINER(k, struct claim, in_all);
-        if (c->state == HELD && c->ref.id == down.ref.id) {
+        if (c->state == HELD && c->ref.id == down.ref.id && !WF_MUTANT(name_not_given_back)) {
             ask(s, c, WF_ASK_RELEASE);
             return;
         }

@@ -130,7 +130,10 @@ static void say_interest(struct wf_session *s)
     for (uint32_t done = 0; done < count;) {
         uint32_t n = WF_MIN(count - done, (uint32_t)WF_FRAME_PEERS_MAX / 4);
         struct wf_batch *b = wf_batch_new(s, 16 + n * (size_t)(WF_TOPIC_MAX + 3));
-        if (b == NULL) return;
+        if (b == NULL) {
+            wf_session_fail(s, "out of memory"); /* the next link says all of it */
+            return;
+        }
         struct pattern_list l = {.w = wf_batch_writer(b), .skip = done};
         pf_mutex_lock(t->lock);
         n = (uint32_t)WF_MIN((size_t)n, interest->count - WF_MIN((size_t)done, interest->count));
@@ -151,13 +154,23 @@ void wf_links_interest(struct wf_cluster *c, const char *pattern, uint32_t chang
     WF_LIST_EACH(k, &c->sessions) {
         struct wf_session *s = WF_CONTAINER(k, struct wf_session, in_all);
         uint32_t kind = wf_session_shares_topics(s) ? WF_INTEREST_PLAIN : WF_INTEREST_ALL;
-        struct wf_batch *b = (change >> kind & 1) == 0 ? NULL : wf_batch_new(s, WF_FRAME_SPARE + text.size);
-        if (b == NULL) continue;
+        if ((change >> kind & 1) == 0) continue;
+        struct wf_batch *b = wf_batch_new(s, WF_FRAME_SPARE + text.size);
+        if (b == NULL) {
+            wf_session_fail(s, "out of memory");
+            continue;
+        }
         weft_writer w = wf_batch_writer(b);
         wf_put_interest(&w, op, 1);
         weft_put_str(&w, text);
         wf_session_say(s, b, &w);
     }
+}
+
+void wf_links_interest_lost(struct wf_cluster *c)
+{
+    WF_LIST_EACH(k, &c->sessions)
+        wf_session_fail(WF_CONTAINER(k, struct wf_session, in_all), "out of memory for a change of topics");
 }
 
 /* Acquire: pairs with the release of wf_session_fail. */
@@ -185,6 +198,21 @@ static void close_channel(struct wf_session *s, const char *reason)
     wf_session_detach(s);
 }
 
+static void told_lost(struct wf_lost_node *lost)
+{
+    wf_session_release(WF_CONTAINER(lost, struct wf_room, lost)->session);
+}
+
+static void tell_lost(struct wf_session *s)
+{
+    const struct wf_workers *workers = &s->t->node->workers;
+    for (uint32_t i = 0; i < workers->count; i++) {
+        wf_session_keep(s);
+        s->rooms[i].lost = (struct wf_lost_node){.peer = s->incarnation, .done = told_lost};
+        wf_node_lost(workers->at[i], &s->rooms[i].lost);
+    }
+}
+
 void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason)
 {
     bool left = c->leaving || strcmp(reason, "left") == 0;
@@ -194,7 +222,7 @@ void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason
     wf_session_discard(s);
     close_channel(s, reason);
     wf_ports_close(s);
-    wf_node_lost(c->t->node, s->incarnation);
+    tell_lost(s);
     wf_unlink(&s->in_all);
     if (!s->client) {
         wf_peers_down(c, s, reason, left);

@@ -398,11 +398,13 @@ static int route_wait_room(struct wf_worker *w, weft_pid to, const char *name, i
     return (int)wf_task_settle(r);
 }
 
-static void route_watch_nodes(struct wf_worker *w, weft_pid who)
+static int route_watch_nodes(struct wf_worker *w, weft_pid who)
 {
     struct wf_news *n = wf_news_new(WF_NEWS_WATCH, NULL, NULL, 0);
-    if (n != NULL) n->pid = who;
+    if (n == NULL) return WEFT_ENOMEM;
+    n->pid = who;
     wf_news_post(wf_transport_of(w), n);
+    return WEFT_OK;
 }
 
 const struct wf_route wf_transport_route = {.send = route_send,
@@ -480,15 +482,13 @@ static void apply_open(struct wf_worker *w, struct wf_call *call)
 
 static void apply_close(struct wf_worker *w, struct wf_call *call)
 {
-    struct change *c = WF_CONTAINER(call, struct change, call);
+    struct wf_session *s = WF_CONTAINER(call, struct wf_room, close)->session;
     struct wf_ports *p = ports_of(w);
-    struct wf_port *port = port_of(p, c->session);
+    struct wf_port *port = port_of(p, s);
     if (port != NULL) {
-        for (struct wf_port **at = &p->dirty; *at != NULL; at = &(*at)->next_dirty)
-            if (*at == port) {
-                *at = port->next_dirty;
-                break;
-            }
+        struct wf_port **at = &p->dirty;
+        while (*at != NULL && *at != port) at = &(*at)->next_dirty;
+        if (port->dirty) *at = port->next_dirty;
         wf_port_push(port); /* counts them as lost */
         wf_unlink(&port->in_ports);
         p->count--;
@@ -496,7 +496,7 @@ static void apply_close(struct wf_worker *w, struct wf_call *call)
         wake_all(port);
         port_free(port);
     }
-    change_free(c);
+    wf_session_release(s);
 }
 
 static void apply_interest(struct wf_worker *w, struct wf_call *call)
@@ -549,9 +549,9 @@ int wf_ports_open(struct wf_session *s)
 void wf_ports_close(struct wf_session *s)
 {
     for (uint32_t i = 0; i < s->t->node->workers.count; i++) {
-        struct change *c = change_new(s, apply_close, 0);
-        if (c == NULL) weft_log(WEFT_ERROR, "out of memory: worker %u keeps a dead link", i);
-        else wf_worker_post(worker_at(s, i), &c->call.post);
+        wf_session_keep(s);
+        s->rooms[i].close = (struct wf_call){.post.kind = WF_POST_CALL, .call = apply_close};
+        wf_worker_post(worker_at(s, i), &s->rooms[i].close.post);
     }
 }
 

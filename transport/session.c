@@ -235,12 +235,19 @@ static bool receive_interest(struct wf_channel *ch, struct wf_frame *f)
     return false;
 }
 
+static bool is_gossip(uint32_t kind)
+{
+    return kind == WF_SWIM_PING || kind == WF_SWIM_ACK || kind == WF_SWIM_ASK || kind == WF_SWIM_SYNC;
+}
+
 static bool hand_to_cluster(struct wf_channel *ch, uint32_t kind, const uint8_t *start, const uint8_t *end)
 {
     struct wf_news *n = wf_news_new(WF_NEWS_FRAME, ch, start, (size_t)(end - start));
     if (n != NULL) n->number = kind;
     wf_news_post(ch->t, n);
-    return true;
+    if (n != NULL || is_gossip(kind)) return true; /* gossip may be lost */
+    wf_session_fail(ch->session, "out of memory");
+    return false;
 }
 
 /* False: the session was ended. */

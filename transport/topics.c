@@ -31,10 +31,9 @@ void wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool
     bool changed = who != 0 && !t->finished;
     if (n != NULL) n->number = (uint32_t)(add ? WF_INTEREST_ADD : WF_INTEREST_REMOVE) << WF_INTEREST_SHIFT | who;
     if (changed && n != NULL) wf_news_post_locked(t, n);
+    t->interest_lost |= changed && n == NULL;
     pf_mutex_unlock(t->lock);
-    if (changed && n == NULL)
-        weft_log(WEFT_ERROR, "out of memory: other nodes do not hear of the change of topic pattern %s", pattern);
-    else if (changed) wf_news_wake(t);
+    if (changed) wf_news_wake(t);
     else if (n != NULL) wf_news_free(n);
 }
 
@@ -116,7 +115,10 @@ static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, st
 {
     int rc = wf_topics_retain_copy(ch->t->node->topics, body, f->number);
     bool live = (f->flags & WF_PUBLISH_PLAIN) != 0;
-    if (rc == WEFT_ENOMEM) wf_session_lost(ch);
+    if (rc == WEFT_ENOMEM) { /* the next link says it again */
+        wf_session_fail(ch->session, "out of memory");
+        return;
+    }
     if (live || ((rc > 0 || WF_MUTANT(retained_told_again)) && body->size > 0))
         wf_inbound_publish(ch->t->node, &ch->in, body, false, NULL);
 }
@@ -132,6 +134,7 @@ void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f)
 {
     struct wf_body *body = wf_body_new(ch->in.here, f->name.data, f->name.size, f->body.data, f->body.size);
     if (body == NULL) {
+        if (f->kind == WF_FRAME_RETAINED) wf_session_fail(ch->session, "out of memory");
         wf_session_lost(ch);
         return;
     }

@@ -74,9 +74,11 @@ struct wf_batch {
     uint8_t data[];
 };
 
-/* Tells a worker that there is room in the outbox. */
+/* What one worker is told of a link. All there from the beginning: none of it may fail for want of memory. */
 struct wf_room {
-    struct wf_call call;
+    struct wf_call call; /* there is room in the outbox */
+    struct wf_call close;
+    struct wf_lost_node lost;
     struct wf_session *session;
 };
 
@@ -284,6 +286,7 @@ struct wf_transport {
     struct wf_list news;     /* wf_news.in_queue */
     weft_event wake;         /* of $cluster; good once `listening` */
     bool listening;          /* $cluster has opened `wake` */
+    bool interest_lost;      /* there was no memory to tell it of a change of `interest` */
     bool stopping, finished; /* asked for by weft_node_stop; done by $cluster */
     bool client;
     weft_pid service, control; /* $cluster, $node; fixed when the node has started */

@@ -81,7 +81,7 @@ WEFT_API int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, vo
  * and being resumed, or that does not answer others: what is sent to it waits. Then comes NODE_UP again, and nothing
  * was lost, or NODE_DOWN. With a policy for partitions (weft_node_options.partition) WEFT_TAG_MINORITY says that this
  * node has lost the others, `reason` how many, and WEFT_TAG_MAJORITY that they are back. Their body is a struct
- * weft_node_news; read it with weft_node_news_read. */
+ * weft_node_news; read it with weft_node_news_read. WEFT_ENOMEM. */
 WEFT_API int weft_watch_nodes(void);
 
 WEFT_END

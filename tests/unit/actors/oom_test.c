@@ -341,6 +341,22 @@ static void groups(void)
     want_int(news_of(WEFT_TAG_GROUP_JOIN) + news_of(WEFT_TAG_GROUP_LEAVE), 0);
 }
 
+/* That of the end of a member is told later if there is no memory now. */
+static void group_ends(void)
+{
+    weft_pid kid;
+    if (!ok(weft_group_watch("g"))) return;
+    bool spawned = ok(weft_spawn(&kid, belongs, NULL, 0, NULL));
+    int told = news_of(WEFT_TAG_GROUP_JOIN);
+    if (spawned) (void)ok(weft_stop(kid));
+    (void)weft_settle();
+    (void)ok(weft_sleep(weft_after(WEFT_MS(100))));
+    void *memory = malloc(1); /* or it lasts */
+    if (memory != NULL) want_int(told - news_of(WEFT_TAG_GROUP_LEAVE), weft_group_members("g", NULL, 0));
+    free(memory);
+    want_int(weft_group_unwatch("g"), 0);
+}
+
 static int dropped;
 
 static void drop_block(void *block)
@@ -490,8 +506,9 @@ static void probes(void)
 }
 
 static void (*const scenarios[])(void) = {
-    spawning, handlers, messages, calls,  full,   names,      topics,   ties,   clean_ups,         timers,  later,
-    streams,  typed,    lists,    probes, memory, offloading, awaiting, groups, retained_and_slow, parking, listing};
+    spawning, handlers,   messages,          calls,   full,   names,  topics, ties,       clean_ups,
+    timers,   later,      streams,           typed,   lists,  probes, memory, offloading, awaiting,
+    groups,   group_ends, retained_and_slow, parking, listing};
 
 OOM_TEST(each_allocation_may_fail, scenarios)
 
