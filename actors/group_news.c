@@ -8,8 +8,6 @@
  *     to another. */
 #include "group_table.h"
 
-#include "mutant.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,8 +160,7 @@ static void keep_end(struct wf_groups *all, const struct wf_group_voice *v, stru
 void wf_group_end_tell(struct wf_groups *all, const struct wf_group_voice *v, struct wf_group *g, weft_pid who,
                        bool ended, int reason, void *block)
 {
-    if (g->watcher_count == 0 || (wf_group_ends_told(all, v) && try_end(v, g, who, ended, reason)) ||
-        WF_MUTANT(group_end_forgotten)) {
+    if (g->watcher_count == 0 || (wf_group_ends_told(all, v) && try_end(v, g, who, ended, reason))) {
         free(block);
         return;
     }

@@ -37,7 +37,6 @@ MUTANTS = {
     "group_keeps_the_dead": ("groups", 100),
     "group_tells_no_end": ("groups", 400),
     "group_tells_too_soon": ("groups", 400, "--faults", "all,memory"),
-    "group_end_forgotten": ("groups", 400, "--faults", "all,memory"),
     "supervisor_counts_nothing": ("supervisors", 100),
     "supervisor_any_order": ("supervisors", 100),
     "supervisor_forgets_child": ("supervisors", 100),
