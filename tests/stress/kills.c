@@ -38,10 +38,11 @@ static weft_pid somebody(uint64_t *seed)
 
 struct player {
     uint32_t place;
-    bool sending;  /* killed in a send: that message is refused */
-    bool stubborn; /* ends only by being killed, or with the run */
-    bool ended;    /* by itself, not killed */
-    bool asks;     /* the second half: a server of requests */
+    bool sending;    /* killed in a send: that message is refused */
+    bool forwarding; /* killed while a request is sent on: it is let go */
+    bool stubborn;   /* ends only by being killed, or with the run */
+    bool ended;      /* by itself, not killed */
+    bool asks;       /* the second half: a server of requests */
     uint64_t seed;
 };
 
@@ -68,6 +69,7 @@ static void leave_place(void *arg)
 {
     struct player *p = arg;
     if (p->sending) add(&refused);
+    if (p->forwarding) add(&requests); /* let go, which its asker hears */
     if (!p->ended) add(&kills);
     if (atomic_load(&operations_left) > 0) fill_place(p->place, p->asks);
     free(p);
@@ -137,7 +139,12 @@ static int serve(struct player *p)
     if (rc < 0) return rc;
     want(weft_wants_reply(m));
     uint32_t dice = random_below(&p->seed, 100);
-    if (dice < 10) return weft_send_msg(somebody(&p->seed), m);
+    if (dice < 10) {
+        p->forwarding = true; /* a kill while that waits for room ends the request here */
+        rc = weft_send_msg(somebody(&p->seed), m);
+        p->forwarding = false;
+        return rc;
+    }
     add(&requests);
     if (dice < 15) return WEFT_OK;
     if (dice < 85) want_int(weft_reply(m, 5, weft_data(m), weft_size(m)), WEFT_OK);
