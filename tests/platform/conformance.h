@@ -70,6 +70,7 @@ static inline int wait_for_some(int64_t span, int max)
         s->readable |= r[i].readable;
         s->writable |= r[i].writable;
         s->hangup |= r[i].hangup;
+        s->done |= r[i].done;
     }
     return n;
 }
@@ -224,18 +225,24 @@ static inline void close_pair(struct end *pair)
     take_out(&pair[1]);
 }
 
-/* Adds the tests to a case for each environment, `end` after each of them. */
-static inline void add_cases(Suite *suite, const TTest *const *tests, size_t count)
+/* Adds the tests to a case for each environment, which `native` and `simulated` begin and `after` ends. */
+static inline void add_cases_with(Suite *suite, void (*native)(void), void (*simulated)(void), void (*after)(void),
+                                  const TTest *const *tests, size_t count)
 {
-    static void (*const BEGIN[])(void) = {begin_native, begin_simulated};
+    void (*const BEGIN[])(void) = {native, simulated};
     static const char *const NAMES[] = {"native", "simulated"};
     for (size_t i = 0; i < WF_COUNT(BEGIN); i++) {
         TCase *c = tcase_create(NAMES[i]); /* which keeps the pointer */
         tcase_set_timeout(c, 60);
-        tcase_add_checked_fixture(c, BEGIN[i], end);
+        tcase_add_checked_fixture(c, BEGIN[i], after);
         for (size_t k = 0; k < count; k++) tcase_add_test(c, tests[k]);
         suite_add_tcase(suite, c);
     }
+}
+
+static inline void add_cases(Suite *suite, const TTest *const *tests, size_t count)
+{
+    add_cases_with(suite, begin_native, begin_simulated, end, tests, count);
 }
 
 #endif
