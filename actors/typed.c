@@ -188,12 +188,14 @@ static const char *what_is_there(const weft_reader *r, const char *expected)
     return names[type];
 }
 
-/* Sets the reader's error, and puts it into words: "path: expected X, got Y" or "path: problem". */
+/* Sets the reader's error, and puts it into words: "path: expected X, got Y" or "path: problem". Once for a message:
+ * nothing is read after a fault. */
 static void explain(struct reading *rd, const struct step *path, const char *expected, const char *problem)
 {
     rd->r->error = WEFT_EFORMAT;
     struct weft_why *why = rd->why;
-    if (why == NULL || why->error != 0) return;
+    if (why == NULL) return;
+    WF_ASSERT(why->error == 0);
     why->error = WEFT_EFORMAT;
     why->offset = (size_t)(rd->r->at - rd->r->start);
     append_path(why, path);

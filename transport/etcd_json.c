@@ -44,7 +44,14 @@ bool wf_etcd_unbase64(const char *text, char *out, size_t size)
 /* Takes `j` over, as all of jansson's "o" do. */
 static char *dump(json_t *j)
 {
-    char *text = j == NULL ? NULL : json_dumps(j, JSON_COMPACT);
+    /* json_dumps would go on without the key for which its buffer could not grow. */
+    size_t size = j == NULL ? 0 : json_dumpb(j, NULL, 0, JSON_COMPACT);
+    char *text = size == 0 ? NULL : malloc(size + 1);
+    if (text != NULL && json_dumpb(j, text, size, JSON_COMPACT) != size) {
+        free(text);
+        text = NULL;
+    }
+    if (text != NULL) text[size] = '\0';
     json_decref(j);
     return text;
 }
@@ -121,8 +128,11 @@ char *wf_etcd_say_sign_on(const char *user, const char *password)
 char *wf_etcd_node_text(const struct wf_transport *t)
 {
     json_t *urls = json_array();
-    for (uint32_t i = 0; i < t->url_count; i++) (void)json_array_append_new(urls, json_string(t->url[i]));
-    return dump(json_pack("{s:s, s:o}", "name", t->node->name, "urls", urls));
+    int rc = urls == NULL ? -1 : 0;
+    for (uint32_t i = 0; rc == 0 && i < t->url_count; i++) rc = json_array_append_new(urls, json_string(t->url[i]));
+    if (rc == 0) return dump(json_pack("{s:s, s:o}", "name", t->node->name, "urls", urls));
+    json_decref(urls); /* all of them or none: others would know only a part for as long as this node runs */
+    return NULL;
 }
 
 /* ---- Reading --------------------------------------------------------------------------------------------------- */

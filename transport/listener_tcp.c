@@ -22,11 +22,30 @@ struct tcp_listener {
     struct wf_fd *fd;
     struct wf_timer pause;
     struct wf_call start, again, end;
-    bool started, ending; /* under carrier->lock */
-    bool more;            /* `again` is under way */
+    bool started; /* under carrier->lock */
+    bool more;    /* `again` is under way */
+    bool over;    /* it listens no more */
 };
 
 /* ---- Listening: its worker's thread ---------------------------------------------------------------------------- */
+
+static void look_next_turn(struct tcp_listener *l)
+{
+    if (l->more) return;
+    l->more = true;
+    wf_worker_post(l->worker, &l->again.post);
+}
+
+/* Nothing else may lead to another look: who waits already makes no edge. Without memory for a timer it is the next
+ * turn, and the worker turns until there is some. False: so it is. */
+static bool look_later(struct tcp_listener *l)
+{
+    struct pf_env *env = l->worker->set->env;
+    if (wf_timer_armed(&l->pause)) return true;
+    if (wf_timer_arm(l->worker, &l->pause, env->now(env) + ACCEPT_PAUSE) == WEFT_OK) return true;
+    look_next_turn(l);
+    return false;
+}
 
 static void accept_some(struct tcp_listener *l)
 {
@@ -36,15 +55,10 @@ static void accept_some(struct tcp_listener *l)
         if (rc == PF_AGAIN && (rc = wf_fd_arm(l->fd, false)) == WEFT_OK) return;
         if (rc == WEFT_OK) rc = wf_tcp_conn_new(l->carrier, h, NULL, NULL, false);
         if (rc == WEFT_OK || rc == WEFT_ECLOSED) continue; /* the latter: one stranger too many */
-        /* Out of descriptors or of memory: look again later instead of spinning. */
-        struct pf_env *env = l->worker->set->env;
-        if (wf_timer_armed(&l->pause)) return;
-        (void)wf_timer_arm(l->worker, &l->pause, env->now(env) + ACCEPT_PAUSE);
+        (void)look_later(l);                               /* out of descriptors or of memory */
         return;
     }
-    if (l->more) return;
-    l->more = true;
-    wf_worker_post(l->worker, &l->again.post);
+    look_next_turn(l);
 }
 
 static void on_listener(void *arg, const struct pf_ready *r)
@@ -58,9 +72,7 @@ static void watch(struct wf_worker *w, struct tcp_listener *l)
 {
     int rc = wf_fd_add(w, l->handle, &l->fd);
     if (rc < 0) {
-        struct pf_env *env = w->set->env;
-        bool again = wf_timer_arm(w, &l->pause, env->now(env) + ACCEPT_PAUSE) == WEFT_OK;
-        weft_log(WEFT_ERROR, "cannot accept connections%s: %s", again ? " now" : "", wf_tcp_explain(rc));
+        if (look_later(l)) weft_log(WEFT_ERROR, "cannot accept connections now: %s", wf_tcp_explain(rc));
         return;
     }
     l->fd->watch = on_listener;
@@ -68,19 +80,22 @@ static void watch(struct wf_worker *w, struct tcp_listener *l)
     accept_some(l);
 }
 
+static void look(struct wf_worker *w, struct tcp_listener *l)
+{
+    if (l->fd != NULL) accept_some(l);
+    else if (!l->over) watch(w, l);
+}
+
 static void on_pause_over(struct wf_worker *w, struct wf_timer *t)
 {
-    struct tcp_listener *l = WF_CONTAINER(t, struct tcp_listener, pause);
-    if (l->fd != NULL) accept_some(l);
-    else watch(w, l);
+    look(w, WF_CONTAINER(t, struct tcp_listener, pause));
 }
 
 static void on_more(struct wf_worker *w, struct wf_call *call)
 {
-    (void)w;
     struct tcp_listener *l = WF_CONTAINER(call, struct tcp_listener, again);
     l->more = false;
-    if (l->fd != NULL) accept_some(l);
+    look(w, l);
 }
 
 static void on_listen(struct wf_worker *w, struct wf_call *call)
@@ -101,6 +116,7 @@ static void on_unlisten(struct wf_worker *w, struct wf_call *call)
     wf_timer_disarm(w, &l->pause);
     if (l->fd != NULL) wf_fd_remove(l->fd);
     l->fd = NULL;
+    l->over = true;
     if (l->more) { /* behind the call that is under way */
         wf_worker_post(w, &l->end.post);
         return;

@@ -66,8 +66,9 @@ int pf_standard(pf_handle *out, int which)
         fd = fcntl(which, F_DUPFD_CLOEXEC, 3);
         if (fd < 0) return pf_error(errno);
         if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {
+            int rc = pf_error(errno); /* before close() says something of its own */
             close(fd);
-            return pf_error(errno);
+            return rc;
         }
     }
     *out = fd;
