@@ -25,6 +25,13 @@ int cli_sim(const struct cli *c);
 int cli_certs_init(const struct cli *c);
 int cli_certs_issue(const struct cli *c);
 int cli_certs_show(const struct cli *c);
+int cli_completion(const struct cli *c);
+int cli_manual(const struct cli *c);
+/* All of them: main.c. */
+extern const struct cli_verb cli_verbs[];
+extern const size_t cli_verb_count;
+/* Whether `name`, of one word or two, is what the words begin with; how many words that takes, or 0. */
+int cli_verb_words(const struct cli_verb *v, const char *word, const char *next);
 
 /* ---- compile.c: from a source file to a module ----------------------------------------------------------------- */
 /* `*path` is a module, or a source file: then it becomes that of the module made of it, in `made`. CLI_OK, or
@@ -56,6 +63,8 @@ int cli_check_node_name(const struct cli *c, const char *name);
 int cli_control_socket(const struct cli *c, const char *name, char out[PATH_MAX]);
 /* Whether somebody listens there. */
 bool cli_socket_answers(const char *path);
+/* The names of nodes that have a socket here. */
+void cli_each_node(const struct cli *c, void (*each)(const char *name, void *arg), void *arg);
 /* --node, or the one node that runs here, as a URL to join. */
 int cli_node_url(const struct cli *c, char out[PATH_MAX + 8]);
 

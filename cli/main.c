@@ -10,7 +10,7 @@ static int version(const struct cli *c)
     return CLI_OK;
 }
 
-static const struct cli_verb verbs[] = {
+const struct cli_verb cli_verbs[] = {
     {"run",
      "MODULE.so|FILE.c",
      "Starts a node and runs the module's first actor in it",
@@ -200,25 +200,49 @@ static const struct cli_verb verbs[] = {
      false,
      cli_certs_show},
 #endif
+    {"completion",
+     "bash|zsh|fish",
+     "Prints what makes a shell complete the words of weft",
+     "Once: eval \"$(weft completion bash)\", the same for zsh, weft completion fish | source. A package installs "
+     "it.\n"
+     "'weft completion words -- WORD...' is what these scripts ask: what may stand for the last word.",
+     "eval \"$(weft completion bash)\"",
+     {CLI_END},
+     1,
+     1,
+     true,
+     cli_completion},
+    {"manual",
+     "[VERB]",
+     "Prints the manual page of weft, or of a verb, for scdoc",
+     NULL,
+     "weft manual run | scdoc >weft-run.1",
+     {CLI_END},
+     0,
+     2,
+     false,
+     cli_manual},
     {"version", "", "Prints the version", NULL, NULL, {CLI_JSON, CLI_END}, 0, 0, false, version},
 };
-enum { VERBS = sizeof verbs / sizeof verbs[0] };
+enum { VERBS = sizeof cli_verbs / sizeof cli_verbs[0] };
+const size_t cli_verb_count = VERBS;
 
 static int help(FILE *out, int code)
 {
     fputs("weft runs actors: nodes, and what one asks of them.\n\nusage: weft VERB [OPTIONS]\n\n", out);
-    for (int i = 0; i < VERBS; i++) fprintf(out, "  %-12s %s\n", verbs[i].name, verbs[i].summary);
+    for (int i = 0; i < VERBS; i++) fprintf(out, "  %-12s %s\n", cli_verbs[i].name, cli_verbs[i].summary);
     fputs("  help         This text; 'weft VERB --help' says more\n", out);
     return code;
 }
 
 /* "certs" is followed by a second word. */
-static bool is_verb(const struct cli_verb *v, const char *word, const char *next, int *words)
+int cli_verb_words(const struct cli_verb *v, const char *word, const char *next)
 {
     size_t n = strlen(word);
-    *words = strchr(v->name, ' ') == NULL ? 1 : 2;
-    if (*words == 1) return strcmp(v->name, word) == 0;
-    return strncmp(v->name, word, n) == 0 && v->name[n] == ' ' && next != NULL && strcmp(v->name + n + 1, next) == 0;
+    if (strchr(v->name, ' ') == NULL) return strcmp(v->name, word) == 0;
+    bool both = strncmp(v->name, word, n) == 0 && v->name[n] == ' ' && next != NULL &&
+                strcmp(v->name + n + 1, next) == 0;
+    return both ? 2 : 0;
 }
 
 /* The first word of verbs with two, without the right second one. */
@@ -229,10 +253,10 @@ static int half_a_verb(const char *word, const char *next)
     size_t n = strlen(word);
     bool any = false;
     for (int i = 0; i < VERBS; i++) {
-        if (strncmp(verbs[i].name, word, n) != 0 || verbs[i].name[n] != ' ') continue;
+        if (strncmp(cli_verbs[i].name, word, n) != 0 || cli_verbs[i].name[n] != ' ') continue;
         if (!any && next != NULL && !asked) fprintf(out, "weft %s: there is no '%s'; there is:\n", word, next);
         else if (!any) fprintf(out, "weft %s needs one more word:\n", word);
-        fprintf(out, "  weft %-12s %s\n", verbs[i].name, verbs[i].summary);
+        fprintf(out, "  weft %-12s %s\n", cli_verbs[i].name, cli_verbs[i].summary);
         any = true;
     }
     return !any ? -1 : asked ? CLI_OK : CLI_USAGE;
@@ -248,7 +272,7 @@ static int unknown_verb(const char *word)
     }
 #endif
     const char *names[VERBS + 1];
-    for (int i = 0; i < VERBS; i++) names[i] = verbs[i].name;
+    for (int i = 0; i < VERBS; i++) names[i] = cli_verbs[i].name;
     names[VERBS] = "help";
     const char *close = cli_closest(word, names, VERBS + 1);
     if (close != NULL) fprintf(stderr, "weft: there is no verb '%s'; did you mean '%s'?\n", word, close);
@@ -268,9 +292,10 @@ int main(int argc, char **argv)
     if (of_verb) word = argv[2];
     const struct cli_verb *verb = NULL;
     const char *next = argc > 2 + of_verb ? argv[2 + of_verb] : NULL;
-    int words = 1;
+    int words = 0;
     for (int i = 0; i < VERBS && verb == NULL; i++) {
-        if (is_verb(&verbs[i], word, next, &words)) verb = &verbs[i];
+        words = cli_verb_words(&cli_verbs[i], word, next);
+        if (words > 0) verb = &cli_verbs[i];
     }
     if (verb == NULL) {
         int half = half_a_verb(word, next);

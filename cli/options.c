@@ -8,126 +8,123 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { FLAG, TEXT, LIST, NUMBER, SECONDS };
-
-struct option {
-    const char *name;
-    char letter; /* 0: none */
-    enum kind kind;
-    const char *value; /* as help shows it; NULL for a flag */
-    const char *help;
-    const char *variable; /* NULL: not from the environment */
-    size_t field;
-    size_t given; /* the bool that says it was given; 0: there is none */
-    int64_t min, max;
-};
-
 #define FIELD(name) offsetof(struct cli, name)
 
-static const struct option options[] = {
-    [CLI_NAME] = {"name", 'n', TEXT, "NAME", "the node's name (default: weft- and 8 hex digits)", "WEFT_NAME",
+static const struct cli_option options[] = {
+    [CLI_NAME] = {"name", 'n', CLI_WORD, "NAME", "the node's name (default: weft- and 8 hex digits)", "WEFT_NAME",
                   FIELD(name), 0, 0, 0},
-    [CLI_LISTEN] = {"listen", 'l', LIST, "URL", "where other nodes may dial, tcp://127.0.0.1:4001; may be repeated",
-                    "WEFT_LISTEN", FIELD(listen), 0, 0, 0},
-    [CLI_JOIN] = {"join", 'j', LIST, "URL", "a node to dial, for ever until it answers; may be repeated", "WEFT_JOIN",
-                  FIELD(join), 0, 0, 0},
+    [CLI_LISTEN] = {"listen", 'l', CLI_LIST, "URL",
+                    "where other nodes may dial, tcp://127.0.0.1:4001; may be repeated", "WEFT_LISTEN", FIELD(listen),
+                    0, 0, 0},
+    [CLI_JOIN] = {"join", 'j', CLI_LIST, "URL", "a node to dial, for ever until it answers; may be repeated",
+                  "WEFT_JOIN", FIELD(join), 0, 0, 0},
     [CLI_DISCOVER] =
-        {"discover", 0, LIST, "SPEC",
+        {"discover", 0, CLI_LIST, "SPEC",
          "where nodes are found: dns:HOST:PORT, dns-srv:NAME, etcd:http://HOST:PORT/PREFIX; may be repeated",
          "WEFT_DISCOVER", FIELD(discover), 0, 0, 0},
-    [CLI_WORKERS] = {"workers", 'w', NUMBER, "N", "worker threads (default: one per core)", "WEFT_WORKERS",
+    [CLI_WORKERS] = {"workers", 'w', CLI_NUMBER, "N", "worker threads (default: one per core)", "WEFT_WORKERS",
                      FIELD(workers), 0, 1, 64},
-    [CLI_CLUSTER] = {"cluster", 'c', TEXT, "NAME", "nodes link only within one cluster (default: weft)",
+    [CLI_CLUSTER] = {"cluster", 'c', CLI_WORD, "NAME", "nodes link only within one cluster (default: weft)",
                      "WEFT_CLUSTER", FIELD(cluster), 0, 0, 0},
-    [CLI_CARRIER] = {"carrier", 0, TEXT, "NAME",
+    [CLI_CARRIER] = {"carrier", 0, CLI_WORD, "NAME",
                      "what carries tcp:// links: tcp, the workers' own loops, or nng (default: tcp)", "WEFT_CARRIER",
                      FIELD(carrier), 0, 0, 0},
-    [CLI_HEARTBEAT] = {"heartbeat", 0, SECONDS, "SECONDS", "how often a quiet link says something (default: 1)",
+    [CLI_HEARTBEAT] = {"heartbeat", 0, CLI_SECONDS, "SECONDS", "how often a quiet link says something (default: 1)",
                        "WEFT_HEARTBEAT", FIELD(heartbeat), 0, 0, 3600},
-    [CLI_HEARTBEATS_LOST] = {"heartbeats-lost", 0, NUMBER, "N",
+    [CLI_HEARTBEATS_LOST] = {"heartbeats-lost", 0, CLI_NUMBER, "N",
                              "a connection silent for so many of the other side's is lost (default: 5)",
                              "WEFT_HEARTBEATS_LOST", FIELD(heartbeats_lost), 0, 1, 1000},
-    [CLI_RESUME_WINDOW] = {"resume-window", 0, SECONDS, "SECONDS",
+    [CLI_RESUME_WINDOW] = {"resume-window", 0, CLI_SECONDS, "SECONDS",
                            "how long a lost connection is dialled again before the node is down (default: 10)",
                            "WEFT_RESUME_WINDOW", FIELD(resume_window), 0, 0, 86400},
-    [CLI_WIRE] = {"wire", 0, NUMBER, "N", "1: speak as a node of the version before (default: 2, the newest)",
+    [CLI_WIRE] = {"wire", 0, CLI_NUMBER, "N", "1: speak as a node of the version before (default: 2, the newest)",
                   "WEFT_WIRE", FIELD(wire), 0, 1, 2},
-    [CLI_META] = {"meta", 0, LIST, "KEY=VALUE", "what this node says of itself to all others; may be repeated",
+    [CLI_META] = {"meta", 0, CLI_LIST, "KEY=VALUE", "what this node says of itself to all others; may be repeated",
                   "WEFT_META", FIELD(meta), 0, 0, 0},
-    [CLI_PROBE] = {"probe", 0, SECONDS, "SECONDS",
+    [CLI_PROBE] = {"probe", 0, CLI_SECONDS, "SECONDS",
                    "how often it looks whether another node is there (default: as --heartbeat)", "WEFT_PROBE",
                    FIELD(probe), 0, 0, 3600},
     [CLI_SUSPICION] =
-        {"suspicion", 0, NUMBER, "N",
+        {"suspicion", 0, CLI_NUMBER, "N",
          "after so many --probe periods, times log10 of the number of nodes, a suspect is down (default: one more "
          "than fit into --resume-window, at least 4)",
          "WEFT_SUSPICION", FIELD(suspicion), 0, 1, 1000},
-    [CLI_PARTITION] = {"partition", 0, TEXT, "POLICY",
+    [CLI_PARTITION] = {"partition", 0, CLI_WORD, "POLICY",
                        "none; majority: the side with more than half of all nodes goes on; N: a side with at least N "
                        "(default: none)",
                        "WEFT_PARTITION", FIELD(partition), 0, 0, 0},
     [CLI_MINORITY] =
-        {"minority", 0, TEXT, "ACTION",
+        {"minority", 0, CLI_WORD, "ACTION",
          "with --partition, what a node on another side does: refuse some calls, or also end (default: refuse)",
          "WEFT_MINORITY", FIELD(minority), 0, 0, 0},
-    [CLI_LOG] = {"log", 0, TEXT, "LEVEL", "debug, info, warn, error or silent; json, or json:LEVEL, for JSON lines",
-                 "WEFT_LOG", FIELD(log), 0, 0, 0},
-    [CLI_DRAIN] = {"drain", 0, SECONDS, "SECONDS", "how long actors may take to end (default: 10)", "WEFT_DRAIN",
-                   FIELD(drain), FIELD(has_drain), 0, 86400},
-    [CLI_NODE] = {"node", 'N', TEXT, "NAME|URL", "which node to ask; may be left out if one runs here", "WEFT_NODE",
-                  FIELD(node), 0, 0, 0},
-    [CLI_JSON] = {"json", 0, FLAG, NULL, "one JSON object a line", "WEFT_JSON", FIELD(json), 0, 0, 0},
-    [CLI_TAG] = {"tag", 't', NUMBER, "N", "the message's tag (default: 0)", NULL, FIELD(tag), FIELD(has_tag), 0,
-                 0xFFFFFEFF},
-    [CLI_TEXT] = {"text", 0, TEXT, "TEXT", "the body is these bytes, instead of JSON", NULL, FIELD(text), 0, 0, 0},
-    [CLI_COUNT] = {"count", 0, NUMBER, "N", "end after so many messages", NULL, FIELD(count), FIELD(has_count), 1,
-                   INT64_MAX},
-    [CLI_TIMEOUT] = {"timeout", 0, SECONDS, "SECONDS", "give up after so long, with exit code 4", "WEFT_TIMEOUT",
-                     FIELD(timeout), FIELD(has_timeout), 0, 86400},
-    [CLI_DIR] = {"dir", 0, TEXT, "DIR", "where the certificates are (default: ~/.config/weft/certs)", "WEFT_CERTS",
-                 FIELD(dir), 0, 0, 0},
-    [CLI_ROLE] = {"role", 0, TEXT, "ROLE,...", "node, guest, observe or admin (default: node)", NULL, FIELD(role), 0,
-                  0, 0},
-    [CLI_SAN] = {"san", 0, LIST, "HOST|ADDRESS", "another name of its machine; may be repeated", NULL, FIELD(san), 0,
+    [CLI_LOG] = {"log", 0, CLI_WORD, "LEVEL",
+                 "debug, info, warn, error or silent; json, or json:LEVEL, for JSON lines", "WEFT_LOG", FIELD(log), 0,
                  0, 0},
-    [CLI_DAYS] = {"days", 0, NUMBER, "N", "how long it is good (default: 365, an authority 3650)", NULL, FIELD(days),
-                  FIELD(has_days), 1, 36500},
-    [CLI_REPORT] = {"report", 0, FLAG, NULL, "wait until each node has said how many got it", NULL, FIELD(report), 0,
-                    0, 0},
-    [CLI_RECORD] = {"record", 0, FLAG, NULL, "its last events: the flight recorder", NULL, FIELD(record), 0, 0, 0},
-    [CLI_TRACE] = {"trace", 0, FLAG, NULL, "the same as a trace for Perfetto or chrome://tracing", NULL, FIELD(trace),
-                   0, 0, 0},
-    [CLI_SEEDS] = {"seeds", 0, NUMBER, "N", "how many runs (default: 100)", NULL, FIELD(seeds), 0, 1, INT64_MAX / 2},
-    [CLI_FIRST] = {"first", 0, NUMBER, "SEED", "the seed of the first run (default: 1)", NULL, FIELD(first), 0, 1,
+    [CLI_DRAIN] = {"drain", 0, CLI_SECONDS, "SECONDS", "how long actors may take to end (default: 10)", "WEFT_DRAIN",
+                   FIELD(drain), FIELD(has_drain), 0, 86400},
+    [CLI_NODE] = {"node", 'N', CLI_WORD, "NAME|URL", "which node to ask; may be left out if one runs here",
+                  "WEFT_NODE", FIELD(node), 0, 0, 0},
+    [CLI_JSON] = {"json", 0, CLI_FLAG, NULL, "one JSON object a line", "WEFT_JSON", FIELD(json), 0, 0, 0},
+    [CLI_TAG] = {"tag", 't', CLI_NUMBER, "N", "the message's tag (default: 0)", NULL, FIELD(tag), FIELD(has_tag), 0,
+                 0xFFFFFEFF},
+    [CLI_TEXT] = {"text", 0, CLI_WORD, "TEXT", "the body is these bytes, instead of JSON", NULL, FIELD(text), 0, 0,
+                  0},
+    [CLI_COUNT] = {"count", 0, CLI_NUMBER, "N", "end after so many messages", NULL, FIELD(count), FIELD(has_count), 1,
+                   INT64_MAX},
+    [CLI_TIMEOUT] = {"timeout", 0, CLI_SECONDS, "SECONDS", "give up after so long, with exit code 4", "WEFT_TIMEOUT",
+                     FIELD(timeout), FIELD(has_timeout), 0, 86400},
+    [CLI_DIR] = {"dir", 0, CLI_WORD, "DIR", "where the certificates are (default: ~/.config/weft/certs)",
+                 "WEFT_CERTS", FIELD(dir), 0, 0, 0},
+    [CLI_ROLE] = {"role", 0, CLI_WORD, "ROLE,...", "node, guest, observe or admin (default: node)", NULL, FIELD(role),
+                  0, 0, 0},
+    [CLI_SAN] = {"san", 0, CLI_LIST, "HOST|ADDRESS", "another name of its machine; may be repeated", NULL, FIELD(san),
+                 0, 0, 0},
+    [CLI_DAYS] = {"days", 0, CLI_NUMBER, "N", "how long it is good (default: 365, an authority 3650)", NULL,
+                  FIELD(days), FIELD(has_days), 1, 36500},
+    [CLI_REPORT] = {"report", 0, CLI_FLAG, NULL, "wait until each node has said how many got it", NULL, FIELD(report),
+                    0, 0, 0},
+    [CLI_RECORD] = {"record", 0, CLI_FLAG, NULL, "its last events: the flight recorder", NULL, FIELD(record), 0, 0,
+                    0},
+    [CLI_TRACE] = {"trace", 0, CLI_FLAG, NULL, "the same as a trace for Perfetto or chrome://tracing", NULL,
+                   FIELD(trace), 0, 0, 0},
+    [CLI_SEEDS] = {"seeds", 0, CLI_NUMBER, "N", "how many runs (default: 100)", NULL, FIELD(seeds), 0, 1,
                    INT64_MAX / 2},
-    [CLI_NODES] = {"nodes", 0, NUMBER, "N", "how many nodes each cluster has (default: 3)", NULL, FIELD(nodes), 0, 1,
-                   16},
+    [CLI_FIRST] = {"first", 0, CLI_NUMBER, "SEED", "the seed of the first run (default: 1)", NULL, FIELD(first), 0, 1,
+                   INT64_MAX / 2},
+    [CLI_NODES] = {"nodes", 0, CLI_NUMBER, "N", "how many nodes each cluster has (default: 3)", NULL, FIELD(nodes), 0,
+                   1, 16},
     [CLI_FAULTS] =
-        {"faults", 0, TEXT, "KINDS",
+        {"faults", 0, CLI_WORD, "KINDS",
          "none, all, or some of reset,cut,oneway,split,freeze,crash,power,late,clock,slow; memory is not in all "
          "(default: all)",
          NULL, FIELD(faults), 0, 0, 0},
-    [CLI_TIME] = {"time", 0, SECONDS, "SECONDS", "of virtual time in which faults begin (default: 30)", NULL,
+    [CLI_TIME] = {"time", 0, CLI_SECONDS, "SECONDS", "of virtual time in which faults begin (default: 30)", NULL,
                   FIELD(time), 0, 1, 86400},
-    [CLI_SETTLE] = {"settle", 0, SECONDS, "SECONDS",
+    [CLI_SETTLE] = {"settle", 0, CLI_SECONDS, "SECONDS",
                     "after the last fault, for what is to be true in the end (default: 60)", NULL, FIELD(settle), 0,
                     1, 86400},
-    [CLI_REPLAY] = {"replay", 0, TEXT, "SEED[:N,...]", "this run once more, with its log; only with these faults",
+    [CLI_REPLAY] = {"replay", 0, CLI_WORD, "SEED[:N,...]", "this run once more, with its log; only with these faults",
                     NULL, FIELD(replay), 0, 0, 0},
-    [CLI_MINIMISE] = {"minimise", 0, FLAG, NULL, "leave out faults that a failure does not need", NULL,
+    [CLI_MINIMISE] = {"minimise", 0, CLI_FLAG, NULL, "leave out faults that a failure does not need", NULL,
                       FIELD(minimise), 0, 0, 0},
-    [CLI_JOBS] = {"jobs", 0, NUMBER, "N", "runs at a time (default: one for each core)", NULL, FIELD(jobs), 0, 1, 64},
-    [CLI_FORCE] = {"force", 0, FLAG, NULL, "replace files that are there already", NULL, FIELD(force), 0, 0, 0},
-    [CLI_TLS] = {"tls", 0, TEXT, "DIR|auto", "certificates, as weft certs makes them; auto: where it keeps them",
+    [CLI_JOBS] = {"jobs", 0, CLI_NUMBER, "N", "runs at a time (default: one for each core)", NULL, FIELD(jobs), 0, 1,
+                  64},
+    [CLI_FORCE] = {"force", 0, CLI_FLAG, NULL, "replace files that are there already", NULL, FIELD(force), 0, 0, 0},
+    [CLI_TLS] = {"tls", 0, CLI_WORD, "DIR|auto", "certificates, as weft certs makes them; auto: where it keeps them",
                  "WEFT_TLS", FIELD(tls), 0, 0, 0},
-    [CLI_AS] = {"as", 0, TEXT, "NAME", "which certificate of --tls (default: admin, or the only one)", "WEFT_AS",
+    [CLI_AS] = {"as", 0, CLI_WORD, "NAME", "which certificate of --tls (default: admin, or the only one)", "WEFT_AS",
                 FIELD(as), 0, 0, 0},
-    [CLI_PEER_LIMIT] = {"peer-limit", 0, TEXT, "LIMITS",
+    [CLI_PEER_LIMIT] = {"peer-limit", 0, CLI_WORD, "LIMITS",
                         "what each peer may send a second: frames=N,bytes=N,spawns=N", "WEFT_PEER_LIMIT",
                         FIELD(peer_limit), 0, 0, 0},
-    [CLI_INSECURE] = {"insecure", 0, FLAG, NULL, "talk with other machines without TLS", "WEFT_INSECURE",
+    [CLI_INSECURE] = {"insecure", 0, CLI_FLAG, NULL, "talk with other machines without TLS", "WEFT_INSECURE",
                       FIELD(insecure), 0, 0, 0},
 };
+
+const struct cli_option *cli_option(enum cli_option_id id)
+{
+    return &options[id];
+}
 
 int cli_fail(const struct cli *c, int code, const char *format, ...)
 {
@@ -192,7 +189,7 @@ static int bad_value(const struct cli *c, const char *where, const char *value, 
     return CLI_USAGE;
 }
 
-static int set_number(struct cli *c, const struct option *o, const char *where, const char *value)
+static int set_number(struct cli *c, const struct cli_option *o, const char *where, const char *value)
 {
     char *end;
     errno = 0;
@@ -208,7 +205,7 @@ static int set_number(struct cli *c, const struct option *o, const char *where, 
     return CLI_OK;
 }
 
-static int set_seconds(struct cli *c, const struct option *o, const char *where, const char *value)
+static int set_seconds(struct cli *c, const struct cli_option *o, const char *where, const char *value)
 {
     char *end;
     double seconds = strtod(value, &end);
@@ -223,7 +220,7 @@ static int set_seconds(struct cli *c, const struct option *o, const char *where,
     return CLI_OK;
 }
 
-static int set_item(struct cli *c, const struct option *o, const char *where, const char *value)
+static int set_item(struct cli *c, const struct cli_option *o, const char *where, const char *value)
 {
     struct cli_list *list = (struct cli_list *)((char *)c + o->field);
     if (list->count == CLI_LIST_MAX)
@@ -232,22 +229,22 @@ static int set_item(struct cli *c, const struct option *o, const char *where, co
     return CLI_OK;
 }
 
-static int set_value(struct cli *c, const struct option *o, const char *where, const char *value)
+static int set_value(struct cli *c, const struct cli_option *o, const char *where, const char *value)
 {
     if (o->given != 0) *(bool *)((char *)c + o->given) = true;
     switch (o->kind) {
-    case FLAG: *(bool *)((char *)c + o->field) = true; return CLI_OK;
-    case TEXT: *(const char **)((char *)c + o->field) = value; return CLI_OK;
-    case LIST: return set_item(c, o, where, value);
-    case NUMBER: return set_number(c, o, where, value);
-    case SECONDS: return set_seconds(c, o, where, value);
+    case CLI_FLAG: *(bool *)((char *)c + o->field) = true; return CLI_OK;
+    case CLI_WORD: *(const char **)((char *)c + o->field) = value; return CLI_OK;
+    case CLI_LIST: return set_item(c, o, where, value);
+    case CLI_NUMBER: return set_number(c, o, where, value);
+    case CLI_SECONDS: return set_seconds(c, o, where, value);
     }
     return CLI_USAGE;
 }
 
 /* ---- The environment ------------------------------------------------------------------------------------------- */
 
-static int set_flag_from(struct cli *c, const struct option *o, const char *value)
+static int set_flag_from(struct cli *c, const struct cli_option *o, const char *value)
 {
     static const char *const yes[] = {"1", "true", "yes", "on"}, *const no[] = {"0", "false", "no", "off"};
     for (size_t i = 0; i < 4; i++) {
@@ -258,7 +255,7 @@ static int set_flag_from(struct cli *c, const struct option *o, const char *valu
 }
 
 /* A list in a variable is separated by blanks or commas. */
-static int set_list_from(struct cli *c, const struct option *o, const char *value)
+static int set_list_from(struct cli *c, const struct cli_option *o, const char *value)
 {
     struct cli_list *list = (struct cli_list *)((char *)c + o->field);
     list->copy = strdup(value);
@@ -275,12 +272,12 @@ static int set_list_from(struct cli *c, const struct option *o, const char *valu
 static int from_environment(struct cli *c, const bool *seen)
 {
     for (const enum cli_option_id *id = c->verb->options; *id != CLI_END; id++) {
-        const struct option *o = &options[*id];
+        const struct cli_option *o = &options[*id];
         const char *value = o->variable == NULL || seen[*id] ? NULL : getenv(o->variable);
         if (value == NULL || value[0] == '\0') continue;
-        int rc = o->kind == FLAG   ? set_flag_from(c, o, value)
-                 : o->kind == LIST ? set_list_from(c, o, value)
-                                   : set_value(c, o, o->variable, value);
+        int rc = o->kind == CLI_FLAG   ? set_flag_from(c, o, value)
+                 : o->kind == CLI_LIST ? set_list_from(c, o, value)
+                                       : set_value(c, o, o->variable, value);
         if (rc != CLI_OK) return rc;
     }
     return CLI_OK;
@@ -308,7 +305,7 @@ static int unknown_option(const struct cli *c, const char *word)
 static enum cli_option_id find_option(const struct cli_verb *verb, const char *word, size_t size)
 {
     for (const enum cli_option_id *id = verb->options; *id != CLI_END; id++) {
-        const struct option *o = &options[*id];
+        const struct cli_option *o = &options[*id];
         if (word[1] != '-' && size == 2 && o->letter != 0 && o->letter == word[1]) return *id;
         if (word[1] == '-' && strlen(o->name) == size - 2 && memcmp(o->name, word + 2, size - 2) == 0) return *id;
     }
@@ -322,13 +319,13 @@ static int parse_option(struct cli *c, struct words *w, bool *seen)
     size_t size = equals == NULL ? strlen(word) : (size_t)(equals - word);
     enum cli_option_id id = find_option(c->verb, word, size);
     if (id == CLI_END) return unknown_option(c, word);
-    const struct option *o = &options[id];
+    const struct cli_option *o = &options[id];
     char where[32];
     snprintf(where, sizeof where, "--%s", o->name);
-    if (o->kind == FLAG && equals != NULL) return cli_fail(c, CLI_USAGE, "%s takes no value", where);
-    if (o->kind != FLAG && equals == NULL && w->next == w->count)
+    if (o->kind == CLI_FLAG && equals != NULL) return cli_fail(c, CLI_USAGE, "%s takes no value", where);
+    if (o->kind != CLI_FLAG && equals == NULL && w->next == w->count)
         return cli_fail(c, CLI_USAGE, "%s needs a value: %s %s", where, where, o->value);
-    const char *value = equals != NULL ? equals + 1 : o->kind == FLAG ? "" : w->word[w->next++];
+    const char *value = equals != NULL ? equals + 1 : o->kind == CLI_FLAG ? "" : w->word[w->next++];
     seen[id] = true;
     return set_value(c, o, where, value);
 }
@@ -382,7 +379,7 @@ void cli_help(FILE *out, const struct cli_verb *v)
     if (v->about != NULL) fprintf(out, "\n%s\n", v->about);
     fputs("\noptions:\n", out);
     for (const enum cli_option_id *id = v->options; *id != CLI_END; id++) {
-        const struct option *o = &options[*id];
+        const struct cli_option *o = &options[*id];
         char left[64], letter[8] = "    ";
         if (o->letter != 0) snprintf(letter, sizeof letter, "-%c, ", o->letter);
         snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->value == NULL ? "" : " ",

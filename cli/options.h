@@ -97,6 +97,21 @@ enum cli_option_id {
     CLI_PEER_LIMIT,
 };
 
+enum cli_option_kind { CLI_FLAG, CLI_WORD, CLI_LIST, CLI_NUMBER, CLI_SECONDS };
+
+struct cli_option {
+    const char *name;
+    char letter; /* 0: none */
+    enum cli_option_kind kind;
+    const char *value; /* as help shows it; NULL for a flag */
+    const char *help;
+    const char *variable; /* NULL: not from the environment */
+    size_t field;         /* in struct cli */
+    size_t given;         /* the bool that says it was given; 0: there is none */
+    int64_t min, max;
+};
+const struct cli_option *cli_option(enum cli_option_id id);
+
 struct cli_verb {
     const char *name;
     const char *arguments; /* as help shows them */

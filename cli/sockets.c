@@ -120,6 +120,15 @@ static void print_nodes(const struct nodes *nodes)
     fputc('\n', stderr);
 }
 
+void cli_each_node(const struct cli *c, void (*each)(const char *name, void *arg), void *arg)
+{
+    char folder[PATH_MAX];
+    struct nodes nodes;
+    if (socket_folder(c, folder) != CLI_OK) return;
+    list_nodes(folder, &nodes);
+    for (size_t i = 0; i < nodes.count; i++) each(nodes.name[i], arg);
+}
+
 int cli_node_url(const struct cli *c, char out[PATH_MAX + 8])
 {
     char folder[PATH_MAX], path[PATH_MAX];

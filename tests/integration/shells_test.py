@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""What weft tells shells and the manual: words to complete, in each shell that is here, and a page for each verb."""
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+from harness import Cluster, PATIENCE, built
+
+WEFT = built("cli", "weft")
+FOLDER = os.path.dirname(WEFT)
+
+
+class Shells(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Cluster()
+        self.env = dict(self.cluster.env, PATH=FOLDER + os.pathsep + os.environ["PATH"])
+        self.addCleanup(self.cluster.__exit__)
+
+    def run_it(self, *words, code=0):
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
+                              env=self.env)
+        self.assertEqual(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def words(self, *typed):
+        """What may stand for the last word, without what it means."""
+        out = self.run_it(WEFT, "completion", "words", "--", *typed)
+        return [line.split("\t")[0] for line in out.splitlines()]
+
+    def verbs(self):
+        """As help lists them."""
+        return re.findall(r"^  (\w+(?: \w+)?) {2,}\S", self.run_it(WEFT, "help"), re.M)
+
+
+class Completion(Shells):
+    def test_verbs(self):
+        self.assertEqual(set(self.words("")), {verb.split()[0] for verb in self.verbs()})
+        self.assertEqual(self.words("in"), ["inspect"])
+        self.assertEqual(self.words("certs", ""), ["init", "issue", "show"])
+        self.assertEqual(self.words("certs", "is"), ["issue"])
+        self.assertEqual(self.words("help", "comp"), ["completion"])
+        self.assertEqual(self.words("nothing", ""), [])
+        self.assertEqual(self.words("nothing", "of", "that"), [])
+
+    def test_options_are_those_of_help(self):
+        for verb in self.verbs():
+            if verb == "help":
+                continue
+            told = re.findall(r"^  (?:-\w, |    )?(--[\w-]+)", self.run_it(WEFT, *verb.split(), "--help"), re.M)
+            self.assertEqual(sorted(self.words(*verb.split(), "-")), sorted(set(told + ["--help"])), verb)
+
+    def test_values(self):
+        self.assertEqual(self.words("run", "--carrier", ""), ["tcp", "nng"])
+        self.assertEqual(self.words("run", "--log", "d"), ["debug"])
+        self.assertEqual(self.words("run", "-w", ""), [])
+        self.assertEqual(self.words("run", ""), [":files"])
+        self.assertEqual(self.words("run", "a.so", "--", ""), [":files"])
+        self.assertEqual(self.words("certs", "show", "--dir", ""), [":folders"])
+        self.assertEqual(self.words("run", "--tls", ""), ["auto", ":folders"])
+        self.assertEqual(self.words("completion", ""), ["bash", "zsh", "fish"])
+
+    def test_nodes_that_run_here(self):
+        node = self.cluster.run("anna", built("tests", "test_modules.so"), "echo")
+        self.assertEqual(node.line(), "ready")
+        self.assertEqual(self.words("ps", "--node", ""), ["anna"])
+        self.assertEqual(self.words("ps", "-N", "an"), ["anna"])
+        self.assertEqual(self.words("ps", "--node", "b"), [])
+
+    def test_unknown_shell(self):
+        done = subprocess.run([WEFT, "completion", "fihs"], capture_output=True, text=True, timeout=PATIENCE,
+                              env=self.env)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("did you mean 'fish'?", done.stderr)
+
+
+class InTheShell(Shells):
+    def needs(self, shell):
+        if shutil.which(shell) is None:
+            self.skipTest(f"there is no {shell}")
+
+    def test_bash(self):
+        typed = 'COMP_WORDS=(weft run --hear) COMP_CWORD=2; _weft; printf "%s\\n" "${COMPREPLY[@]}"'
+        out = self.run_it("bash", "--norc", "-c", f'eval "$(weft completion bash)"; {typed}')
+        self.assertEqual(out.split(), ["--heartbeat", "--heartbeats-lost"])
+
+    def test_fish(self):
+        self.needs("fish")
+        out = self.run_it("fish", "-c", 'weft completion fish | source; complete -C "weft certs i"')
+        self.assertEqual([line.split("\t")[0] for line in out.splitlines()], ["init", "issue"])
+
+    def test_zsh(self):
+        self.needs("zsh")
+        shown = 'words=(weft certs i) CURRENT=3; _describe() { print -l "${(@P)2}" }; _weft'
+        out = self.run_it("zsh", "-fc", f'compdef() {{ :; }}; eval "$(weft completion zsh)"; {shown}')
+        self.assertEqual([line.split(":")[0] for line in out.splitlines()], ["init", "issue"])
+
+
+class Manual(Shells):
+    def test_a_page_for_each_verb(self):
+        first = self.run_it(WEFT, "manual")
+        self.assertTrue(first.startswith("weft(1)\n"))
+        for verb in self.verbs():
+            if verb == "help":
+                continue
+            name = "weft-" + verb.replace(" ", "-")
+            page = self.run_it(WEFT, "manual", *verb.split())
+            self.assertTrue(page.startswith(name + "(1)\n"), verb)
+            self.assertIn(f"*{name}*(1)", first)
+            told = self.run_it(WEFT, *verb.split(), "--help").split("options:")[1]
+            for option in re.findall(r"^ *(?:-\w, )?(--[\w-]+)", told, re.M):
+                self.assertIn(f"*{option}*", page, verb)
+            if shutil.which("scdoc") and os.path.exists(os.path.join(FOLDER, "weft.1")):
+                self.assertTrue(os.path.exists(os.path.join(FOLDER, name + ".1")), f"{name}.1 is not built")
+                subprocess.run(["scdoc"], input=page, text=True, check=True, stdout=subprocess.DEVNULL)
+
+    def test_unknown_verb(self):
+        self.run_it(WEFT, "manual", "nothing", code=2)
+        self.run_it(WEFT, "manual", "certs", code=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
