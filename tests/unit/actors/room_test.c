@@ -428,21 +428,32 @@ static void swallow(const void *arg, size_t size)
     for (int64_t i = 0; i < k.n; i++) want_int(hear(DATA), i);
 }
 
-static void choked_body(const void *arg, size_t size)
+static void choke(void)
 {
-    (void)arg, (void)size;
-    enum { SOME = WF_INBOX_MAX + 5000 };
+    enum { SOME = WF_INBOX_MAX + 5000, FEW = 3 };
     weft_spawn_options there = {.worker = 2, .mailbox_max = 1u << 20};
     weft_pid to = kid_with(swallow, (struct kid){.n = SOME}, &there);
+    weft_pid other = kid_with(swallow, (struct kid){.n = FEW}, &there);
     atomic_store(&hold_worker, true);
+    atomic_store(&held_worker, false);
     kid_on(2, hog, 0);
     until(atomic_load(&held_worker));
     weft_pid from = kid_with(send_many, (struct kid){.other = to, .n = SOME}, &(weft_spawn_options){.worker = 1});
     await_wait(from, "room at a worker");
+    from = kid_with(send_many, (struct kid){.other = other, .n = FEW}, &(weft_spawn_options){.worker = 1});
+    await_wait(from, "room at a worker"); /* one call asks for both */
     want_int(try_say(to, DATA, 0), WEFT_EFULL);
     want_int(weft_node_send(weft_here(), to, DATA, NULL, 0), WEFT_EFULL);
     atomic_store(&hold_worker, false);
     hear(DONE);
+    hear(DONE);
+}
+
+static void choked_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    choke();
+    choke();
 }
 
 START_TEST(senders_wait_for_a_choked_worker)

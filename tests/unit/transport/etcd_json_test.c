@@ -33,6 +33,8 @@ START_TEST(base64_that_is_none)
     ck_assert(!wf_etcd_unbase64("Zg==Zg==", back, 4)); /* more behind the end */
     ck_assert(!wf_etcd_unbase64("AA==", back, 4));     /* a NUL */
     ck_assert(!wf_etcd_unbase64("Zg==", back, 0));
+    ck_assert(!wf_etcd_unbase64("", back, 0)); /* no room for the NUL */
+    ck_assert(!wf_etcd_unbase64("A", back, 0));
 }
 END_TEST
 
@@ -82,6 +84,16 @@ START_TEST(descriptions_of_nodes)
     ck_assert(wf_etcd_node_urls("{\"urls\":[1,\"no url\",null,\"tcp://1.2.3.4:5\",[]],\"more\":1}", &list));
     ck_assert_uint_eq(list.count, 1);
     ck_assert_str_eq(list.url[0], "tcp://1.2.3.4:5");
+    wf_url_list_finish(&list);
+    /* As many as a node has; the one that is too long is left out. */
+    char text[2000] = "{\"urls\":[\"tcp://";
+    memset(text + strlen(text), 'x', WF_URL_TEXT - 6);
+    for (int i = 0; i < WF_FRAME_URLS; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "\",\"tcp://h:%d", i + 1);
+    strcat(text, "\"]}");
+    ck_assert(wf_etcd_node_urls(text, &list));
+    ck_assert_uint_eq(list.count, WF_FRAME_URLS - 1);
+    ck_assert_str_eq(list.url[0], "tcp://h:1");
     wf_url_list_finish(&list);
 }
 END_TEST
