@@ -113,6 +113,7 @@ typedef SOCKET socket_number;
 #else
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -130,7 +131,9 @@ __attribute__((unused)) static int socket_accept(int fd)
 
 __attribute__((unused)) static int socket_pair(int ends[2])
 {
-    return socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends);
+    int rc = socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+    for (int i = 0; i < 2 && rc == 0; i++) rc = fcntl(ends[i], F_SETFL, O_NONBLOCK);
+    return rc;
 }
 
 typedef struct pollfd socket_poll;
