@@ -30,8 +30,8 @@ int cli_manual(const struct cli *c);
 /* All of them: main.c. */
 extern const struct cli_verb cli_verbs[];
 extern const size_t cli_verb_count;
-/* Whether `name`, of one word or two, is what the words begin with; how many words that takes, or 0. */
-int cli_verb_words(const struct cli_verb *v, const char *word, const char *next);
+/* The verb that the words begin with (`next` may be NULL), and how many of them are its name; NULL: there is none. */
+const struct cli_verb *cli_find_verb(const char *word, const char *next, int *words);
 
 /* ---- compile.c: from a source file to a module ----------------------------------------------------------------- */
 /* `*path` is a module, or a source file: then it becomes that of the module made of it, in `made`. CLI_OK, or

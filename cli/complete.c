@@ -111,15 +111,6 @@ static void offer_options(const struct cli_verb *v, const char *typed)
     offer(typed, "--help", 6, "says more");
 }
 
-static const struct cli_verb *find_verb(const char *const *words, int count, int *taken)
-{
-    for (size_t i = 0; i < cli_verb_count; i++) {
-        *taken = cli_verb_words(&cli_verbs[i], words[0], count > 1 ? words[1] : NULL);
-        if (*taken > 0) return &cli_verbs[i];
-    }
-    return NULL;
-}
-
 /* The verbs, or the second words of those that begin with `first`. */
 static void offer_verbs(const char *first, const char *typed)
 {
@@ -139,13 +130,8 @@ static void offer_verbs(const char *first, const char *typed)
 /* The option that the word before is and that still wants its value. */
 static enum cli_option_id open_option(const struct cli_verb *v, const char *word)
 {
-    for (const enum cli_option_id *id = v->options; *id != CLI_END; id++) {
-        const struct cli_option *o = cli_option(*id);
-        bool is_it = word[0] == '-' && (word[1] == '-' ? strcmp(word + 2, o->name) == 0
-                                                       : o->letter != 0 && word[1] == o->letter && word[2] == '\0');
-        if (is_it && o->kind != CLI_FLAG) return *id;
-    }
-    return CLI_END;
+    enum cli_option_id id = word[0] == '-' ? cli_find_option(v, word, strlen(word)) : CLI_END;
+    return id == CLI_END || cli_option(id)->kind == CLI_FLAG ? CLI_END : id;
 }
 
 /* What may stand for the last of the words. */
@@ -158,7 +144,7 @@ static void complete(const struct cli *c, const char *const *words, int count)
         offer_verbs(NULL, typed);
         return;
     }
-    const struct cli_verb *v = find_verb(words, count - 1, &taken);
+    const struct cli_verb *v = cli_find_verb(words[0], count > 2 ? words[1] : NULL, &taken);
     if (v == NULL) {
         if (count == 2) offer_verbs(words[0], typed);
         return;

@@ -236,13 +236,22 @@ static int help(FILE *out, int code)
 }
 
 /* "certs" is followed by a second word. */
-int cli_verb_words(const struct cli_verb *v, const char *word, const char *next)
+static int words_of(const struct cli_verb *v, const char *word, const char *next)
 {
     size_t n = strlen(word);
     if (strchr(v->name, ' ') == NULL) return strcmp(v->name, word) == 0;
     bool both = strncmp(v->name, word, n) == 0 && v->name[n] == ' ' && next != NULL &&
                 strcmp(v->name + n + 1, next) == 0;
     return both ? 2 : 0;
+}
+
+const struct cli_verb *cli_find_verb(const char *word, const char *next, int *words)
+{
+    for (int i = 0; i < VERBS; i++) {
+        *words = words_of(&cli_verbs[i], word, next);
+        if (*words > 0) return &cli_verbs[i];
+    }
+    return NULL;
 }
 
 /* The first word of verbs with two, without the right second one. */
@@ -290,13 +299,9 @@ int main(int argc, char **argv)
     bool of_verb = strcmp(word, "help") == 0;
     if (of_verb && argc == 2) return help(stdout, CLI_OK);
     if (of_verb) word = argv[2];
-    const struct cli_verb *verb = NULL;
     const char *next = argc > 2 + of_verb ? argv[2 + of_verb] : NULL;
-    int words = 0;
-    for (int i = 0; i < VERBS && verb == NULL; i++) {
-        words = cli_verb_words(&cli_verbs[i], word, next);
-        if (words > 0) verb = &cli_verbs[i];
-    }
+    int words;
+    const struct cli_verb *verb = cli_find_verb(word, next, &words);
     if (verb == NULL) {
         int half = half_a_verb(word, next);
         return half >= 0 ? half : unknown_verb(word);

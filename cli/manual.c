@@ -136,9 +136,10 @@ int cli_manual(const struct cli *c)
         page_of_all();
         return CLI_OK;
     }
-    for (size_t i = 0; i < cli_verb_count; i++) {
-        if (cli_verb_words(&cli_verbs[i], c->argv[0], c->argc > 1 ? c->argv[1] : NULL) != c->argc) continue;
-        page_of_verb(&cli_verbs[i]);
+    int words;
+    const struct cli_verb *v = cli_find_verb(c->argv[0], c->argc > 1 ? c->argv[1] : NULL, &words);
+    if (v != NULL && words == c->argc) {
+        page_of_verb(v);
         return CLI_OK;
     }
     return cli_fail(c, CLI_USAGE, "there is no verb '%s'; 'weft help' lists them", c->argv[0]);

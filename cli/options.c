@@ -302,7 +302,7 @@ static int unknown_option(const struct cli *c, const char *word)
     return CLI_USAGE;
 }
 
-static enum cli_option_id find_option(const struct cli_verb *verb, const char *word, size_t size)
+enum cli_option_id cli_find_option(const struct cli_verb *verb, const char *word, size_t size)
 {
     for (const enum cli_option_id *id = verb->options; *id != CLI_END; id++) {
         const struct cli_option *o = &options[*id];
@@ -317,7 +317,7 @@ static int parse_option(struct cli *c, struct words *w, bool *seen)
 {
     const char *word = w->word[w->next++], *equals = word[1] == '-' ? strchr(word, '=') : NULL;
     size_t size = equals == NULL ? strlen(word) : (size_t)(equals - word);
-    enum cli_option_id id = find_option(c->verb, word, size);
+    enum cli_option_id id = cli_find_option(c->verb, word, size);
     if (id == CLI_END) return unknown_option(c, word);
     const struct cli_option *o = &options[id];
     char where[32];

@@ -128,6 +128,8 @@ struct cli_verb {
  * standard error, or -1 when --help was asked for. */
 int cli_parse(struct cli *out, const struct cli_verb *verb, int count, char **words);
 void cli_finish(struct cli *c);
+/* The option of the verb that the first `size` bytes of the word are, with its dashes: -n, --name; or CLI_END. */
+enum cli_option_id cli_find_option(const struct cli_verb *verb, const char *word, size_t size);
 /* The help of one verb, made from its table. */
 void cli_help(FILE *out, const struct cli_verb *verb);
 /* The entry of `known` (`count` names, `stride` bytes apart) closest to `word`, or NULL if none is close. */

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import time
 
+from sim import NO_CLOCK, PROGRAMS, command
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FOLDERS = ("runtime", "actors", "transport")
 TIME = 600  # s for one mutant
@@ -52,9 +54,7 @@ MUTANTS = {
     "mailbox_drops_what_has_credit": ("links", 100),
     "timers_lose_order": ("groups", 100),
 }
-PROGRAMS = {"cluster": "stress_cluster", "exclusive": "sim_exclusive"}  # the others are modules for weft sim
-OPTIONS = {"links": ["--nodes", "2"],
-           "topics": ["--faults", "reset,cut,oneway,split,freeze,crash,power,late,slow", "--", "rest"]}
+OPTIONS = {"links": ["--nodes", "2"], "topics": ["--faults", NO_CLOCK, "--", "rest"]}
 
 
 def in_sources():
@@ -70,21 +70,13 @@ def in_sources():
     return found
 
 
-def command(build, scenario, seeds, more):
-    if scenario in PROGRAMS:
-        return [os.path.join(build, "tests", PROGRAMS[scenario]), str(seeds), "1"], r"failed: seed (\d+)"
-    module = os.path.join(build, "tests", f"sim_{scenario}.so")
-    words = [os.path.join(build, "cli", "weft"), "sim", module, "--seeds", str(seeds), *more]
-    return words + OPTIONS.get(scenario, []), r"FAILED  seed (\d+),"
-
-
 def try_one(build, mutant):
     """How many seeds it took, or None; and what was said."""
     scenario, bound, *more = MUTANTS[mutant]
-    words, pattern = command(build, scenario, bound, more)
+    words = command(build, scenario, bound, 1, *more, *OPTIONS.get(scenario, []))
     said = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=TIME, env=dict(os.environ, WEFT_MUTANT=mutant), check=False).stdout
-    found = re.search(pattern, said)
+    found = re.search(r"^(?:FAILED  |failed: )seed (\d+)", said, re.M)
     why = re.search(r"seed \d+, at [\d.]+ s: (.*?)(?: \(line|\n)|(signal \d+)", said)
     return int(found.group(1)) if found else None, next((w for w in why.groups() if w), "") if why else ""
 

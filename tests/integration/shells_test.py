@@ -30,13 +30,17 @@ class Shells(unittest.TestCase):
         return [line.split("\t")[0] for line in out.splitlines()]
 
     def verbs(self):
-        """As help lists them."""
-        return re.findall(r"^  (\w+(?: \w+)?) {2,}\S", self.run_it(WEFT, "help"), re.M)
+        """As help lists them, but for itself."""
+        return [v for v in re.findall(r"^  (\w+(?: \w+)?) {2,}\S", self.run_it(WEFT, "help"), re.M) if v != "help"]
+
+    def told(self, verb):
+        """The options in its help."""
+        return self.run_it(WEFT, *verb.split(), "--help").split("options:")[1]
 
 
 class Completion(Shells):
     def test_verbs(self):
-        self.assertEqual(set(self.words("")), {verb.split()[0] for verb in self.verbs()})
+        self.assertEqual(set(self.words("")), {verb.split()[0] for verb in self.verbs()} | {"help"})
         self.assertEqual(self.words("in"), ["inspect"])
         self.assertEqual(self.words("certs", ""), ["init", "issue", "show"])
         self.assertEqual(self.words("certs", "is"), ["issue"])
@@ -46,10 +50,8 @@ class Completion(Shells):
 
     def test_options_are_those_of_help(self):
         for verb in self.verbs():
-            if verb == "help":
-                continue
-            told = re.findall(r"^  (?:-\w, |    )?(--[\w-]+)", self.run_it(WEFT, *verb.split(), "--help"), re.M)
-            self.assertEqual(sorted(self.words(*verb.split(), "-")), sorted(set(told + ["--help"])), verb)
+            options = re.findall(r"^  (?:-\w, |    )?(--[\w-]+)", self.told(verb), re.M)
+            self.assertEqual(sorted(self.words(*verb.split(), "-")), sorted(options), verb)
 
     def test_values(self):
         self.assertEqual(self.words("run", "--carrier", ""), ["tcp", "nng"])
@@ -60,6 +62,17 @@ class Completion(Shells):
         self.assertEqual(self.words("certs", "show", "--dir", ""), [":folders"])
         self.assertEqual(self.words("run", "--tls", ""), ["auto", ":folders"])
         self.assertEqual(self.words("completion", ""), ["bash", "zsh", "fish"])
+
+    def test_values_are_those_of_help(self):
+        given = 0
+        for verb in self.verbs():
+            with_value = re.findall(r"^  (?:-\w, |    )?(--[\w-]+) [A-Z]\S* +(.*)", self.told(verb), re.M)
+            for option, help_text in with_value:
+                for choice in self.words(*verb.split(), option, ""):
+                    if choice[0] != ":":
+                        self.assertIn(choice, help_text, f"{verb} {option}")
+                        given += 1
+        self.assertGreater(given, 20)
 
     def test_nodes_that_run_here(self):
         node = self.cluster.run("anna", built("tests", "test_modules.so"), "echo")
@@ -102,14 +115,11 @@ class Manual(Shells):
         first = self.run_it(WEFT, "manual")
         self.assertTrue(first.startswith("weft(1)\n"))
         for verb in self.verbs():
-            if verb == "help":
-                continue
             name = "weft-" + verb.replace(" ", "-")
             page = self.run_it(WEFT, "manual", *verb.split())
             self.assertTrue(page.startswith(name + "(1)\n"), verb)
             self.assertIn(f"*{name}*(1)", first)
-            told = self.run_it(WEFT, *verb.split(), "--help").split("options:")[1]
-            for option in re.findall(r"^ *(?:-\w, )?(--[\w-]+)", told, re.M):
+            for option in re.findall(r"^ *(?:-\w, )?(--[\w-]+)", self.told(verb), re.M):
                 self.assertIn(f"*{option}*", page, verb)
             if shutil.which("scdoc") and os.path.exists(os.path.join(FOLDER, "weft.1")):
                 self.assertTrue(os.path.exists(os.path.join(FOLDER, name + ".1")), f"{name}.1 is not built")

@@ -101,54 +101,56 @@ START_TEST(what_is_appended_stands_at_the_end)
 }
 END_TEST
 
-/* All under way together, each with its own part of one file, and each is done once. */
-START_TEST(many_operations_are_under_way)
+static struct {
+    struct pf_file_op op;
+    bool expected; /* an entry of it */
+    char part[PART];
+} many[OPERATIONS];
+
+/* All of them together, each with its own part of one file. */
+static void begin_many(pf_handle h, bool write)
 {
-    static char parts[OPERATIONS][PART];
-    static struct pf_file_op all[OPERATIONS];
-    bool expected[OPERATIONS];
-    for (int round = 0; round < 2; round++) {
-        pf_handle h = open_file(0, PF_FILE_READ | PF_FILE_WRITE | PF_FILE_CREATE);
-        for (int i = 0; i < OPERATIONS; i++) {
-            memset(parts[i], round == 0 ? 'a' + i % 26 : 0, PART);
-            all[i] = (struct pf_file_op){.file = h,
-                                         .data = parts[i],
+    for (int i = 0; i < OPERATIONS; i++) {
+        memset(many[i].part, write ? 'a' + i % 26 : 0, PART);
+        many[i].op = (struct pf_file_op){.file = h,
+                                         .data = many[i].part,
                                          .size = PART,
                                          .offset = (int64_t)i * PART,
-                                         .write = round == 0,
+                                         .write = write,
                                          .tag = (uint64_t)i};
-            expected[i] = begin_operation(&all[i]);
-        }
+        many[i].expected = begin_operation(&many[i].op);
+    }
+}
+
+START_TEST(many_operations_are_under_way)
+{
+    pf_handle h = open_file(0, PF_FILE_READ | PF_FILE_WRITE | PF_FILE_CREATE);
+    for (int round = 0; round < 2; round++) {
+        begin_many(h, round == 0);
         for (int i = 0; i < OPERATIONS; i++) {
-            if (expected[i]) await_hint(&seen[i].done);
-            ck_assert_int_eq(all[i].result, PART);
-            for (int k = 0; k < PART; k++) ck_assert_int_eq(parts[i][k], 'a' + i % 26);
+            if (many[i].expected) await_hint(&seen[i].done);
+            ck_assert_int_eq(many[i].op.result, PART);
+            for (int k = 0; k < PART; k++) ck_assert_int_eq(many[i].part[k], 'a' + i % 26);
             forget((uint64_t)i);
         }
         (void)look();
         for (int i = 0; i < OPERATIONS; i++) ck_assert_msg(!seen[i].done, "the entry of %d came twice", i);
-        pf_file_close(h);
     }
+    pf_file_close(h);
 }
 END_TEST
 
 START_TEST(an_operation_that_is_cancelled_is_done_all_the_same)
 {
-    static char parts[OPERATIONS][PART];
-    static struct pf_file_op all[OPERATIONS];
-    bool expected[OPERATIONS];
     pf_handle h = open_file(0, PF_FILE_READ | PF_FILE_WRITE | PF_FILE_CREATE);
     ck_assert_int_eq(put(h, "x", (int64_t)OPERATIONS * PART - 1), 1);
-    for (int i = 0; i < OPERATIONS; i++) {
-        all[i] = (struct pf_file_op){
-            .file = h, .data = parts[i], .size = PART, .offset = (int64_t)i * PART, .tag = (uint64_t)i};
-        expected[i] = begin_operation(&all[i]);
-    }
+    begin_many(h, false);
     for (int i = 0; i < OPERATIONS; i++)
-        if (expected[i]) env->file_cancel(poller, &all[i]);
+        if (many[i].expected) env->file_cancel(poller, &many[i].op);
     for (int i = 0; i < OPERATIONS; i++) {
-        if (expected[i]) await_hint(&seen[i].done);
-        ck_assert_msg(all[i].result == PART || all[i].result == WEFT_ECANCELED, "%d", (int)all[i].result);
+        if (many[i].expected) await_hint(&seen[i].done);
+        int64_t n = many[i].op.result;
+        ck_assert_msg(n == PART || n == WEFT_ECANCELED, "%d", (int)n);
     }
     pf_file_close(h);
 }

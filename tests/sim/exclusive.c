@@ -7,11 +7,10 @@
  * At no moment two believe that they hold a name (weft_exclusive_until is not over), tokens only grow, who holds a
  * name that is over is told, and in the end names change hands again. */
 #include "etcd_store.h"
+#include "seeds.h"
 
 #include "transport.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
 #include <weft/exclusive.h>
 
 enum { HOSTS = 4, NAMES = 2, EACH = 2 /* contenders for a name on a node */ };
@@ -225,31 +224,7 @@ static void run(uint64_t seed)
     wf_sim_world_finish(&all.world);
 }
 
-static bool run_apart(uint64_t seed)
-{
-    int status = 0;
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        (void)alarm(100);
-        run(seed);
-        exit(EXIT_SUCCESS);
-    }
-    if (child < 0 || waitpid(child, &status, 0) < 0) return false;
-    if (WIFSIGNALED(status)) fprintf(stderr, "seed %llu: signal %d\n", (unsigned long long)seed, WTERMSIG(status));
-    return status == 0;
-}
-
 int main(int argc, char **argv)
 {
-    uint64_t seeds = argc > 1 ? strtoull(argv[1], NULL, 10) : 50;
-    uint64_t from = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    weft_log_set(getenv("CLUSTER_LOG") == NULL ? WEFT_SILENT : WEFT_INFO, false);
-    for (uint64_t seed = from; seed < from + seeds; seed++) {
-        if (run_apart(seed)) continue;
-        fprintf(stderr, "failed: seed %llu\n", (unsigned long long)seed);
-        return EXIT_FAILURE;
-    }
-    printf("%llu seeds from %llu\n", (unsigned long long)seeds, (unsigned long long)from);
-    return EXIT_SUCCESS;
+    return run_seeds(&(struct seeds){.count = 50, .limit = 100, .log = WEFT_SILENT, .run = run}, argc, argv);
 }

@@ -1,0 +1,51 @@
+/* tests/sim/seeds.h -- main of a program that is a scenario of its own: [SEEDS [FIRST]]. Each seed has a process of
+ * its own, so that whatever becomes of it is told with its seed. CLUSTER_LOG=1 in the environment shows what nodes
+ * log. */
+#ifndef SIM_SEEDS_H
+#define SIM_SEEDS_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <weft/log.h>
+
+struct seeds {
+    uint64_t count;             /* without SEEDS */
+    unsigned limit;             /* seconds of real time for one seed */
+    weft_log_level log;         /* what is shown anyway */
+    void (*run)(uint64_t seed); /* ends the process if it fails */
+};
+
+static inline bool seed_passes(const struct seeds *s, uint64_t seed)
+{
+    int status = 0;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)alarm(s->limit);
+        s->run(seed);
+        exit(EXIT_SUCCESS);
+    }
+    if (child < 0 || waitpid(child, &status, 0) < 0) return false;
+    if (WIFSIGNALED(status)) fprintf(stderr, "seed %llu: signal %d\n", (unsigned long long)seed, WTERMSIG(status));
+    return status == 0;
+}
+
+static inline int run_seeds(const struct seeds *s, int argc, char **argv)
+{
+    uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : s->count;
+    uint64_t from = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    weft_log_set(getenv("CLUSTER_LOG") == NULL ? s->log : WEFT_INFO, false);
+    for (uint64_t seed = from; seed < from + count; seed++) {
+        if (seed_passes(s, seed)) continue;
+        fprintf(stderr, "failed: seed %llu\n", (unsigned long long)seed);
+        return EXIT_FAILURE;
+    }
+    printf("%llu seeds from %llu\n", (unsigned long long)count, (unsigned long long)from);
+    return EXIT_SUCCESS;
+}
+
+#endif
