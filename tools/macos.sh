@@ -106,7 +106,7 @@ for processor in x86_64 aarch64; do
     deps=$folder/$processor/deps compiler=$folder/$processor/cc build=$folder/$processor/weft
     prepare $processor
     [[ -f $build/build.ninja ]] || meson setup "$build" "$root" --cross-file "$folder/$processor/cross.ini" \
-        -Dwerror=true -Db_lundef=true -Dtls=disabled -Ddns=disabled -Detcd=disabled
+        -Dwerror=true -Ddefault_library=shared -Db_lundef=true -Dtls=disabled -Ddns=disabled -Detcd=disabled
     ninja -C "$build" -j "$(nproc)"
     file "$build"/libweft*.dylib "$build/cli/weft"
 done

@@ -13,7 +13,8 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-OFF = ("-Dtls=disabled", "-Detcd=disabled", "-Ddns=disabled")  # their libraries are not built here
+# Libraries that are not built here.
+OFF = ("-Ddefault_library=shared", "-Dtls=disabled", "-Detcd=disabled", "-Ddns=disabled")
 LONG = ("unit/transport/swim_net",)  # thousands of members in virtual time: minutes where each step costs ten times
 CASE = re.compile(r"_test\.c:\d+:[FE]:[^:]*:(\w+):")
 

@@ -1,26 +1,24 @@
 #!/usr/bin/env bash
-# Builds every example as a user would, outside of the tree, against an installed weft, and runs hello and the first
-# program of README.md.
+# Installs weft into a folder of its own and does there what users do: pkg-config and CMake, C and C++17, shared and
+# static, every example, the first program of README.md, `weft run FILE.c`. Nothing is left of it after uninstalling.
 # usage: tests/installed/check.sh BUILD_FOLDER
 set -euo pipefail
+# shellcheck source=tests/installed/user.sh
+. "$(dirname "$0")/user.sh"
 build=$(realpath "$1")
 root=$(realpath "$(dirname "$0")/../..")
 examples=$root/examples
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+# Where meson notes what `ninja uninstall` has to remove: whoever has installed this build keeps the note of it.
+note=$build/meson-logs/install-log.txt
+[[ ! -e $note ]] || cp "$note" "$work/note"
+trap 'rm -f "$note"; [[ ! -e $work/note ]] || mv "$work/note" "$note"; rm -rf "$work"' EXIT
 meson install -C "$build" --no-rebuild --quiet --destdir "$work/root"
 prefix=$work/root$(meson introspect --buildoptions "$build" | python3 -c '
 import json, sys
 print(next(o["value"] for o in json.load(sys.stdin) if o["name"] == "prefix"))')
-pc=$(find "$prefix" -name weft.pc)
-[[ -n $pc ]] || { echo "weft.pc was not installed"; exit 1; }
-LD_LIBRARY_PATH=$(dirname "$(dirname "$pc")")
-export LD_LIBRARY_PATH
-
-# The package was made for its prefix; here it stands below a temporary root.
-export PKG_CONFIG_PATH=${pc%/*}
-mapfile -t flags < <(pkg-config --define-variable=prefix="$prefix" --cflags --libs weft | xargs -n1)
+found_in "$prefix"
 cd "$work"
 strict=(-Wall -Wextra -Wpedantic -Werror)
 
@@ -50,29 +48,44 @@ libraries()
     esac
 }
 
-weft_flags=("${flags[@]}")
-for example in "$examples"/*.c; do
-    [[ -e $example ]] || continue
-    name=$(basename "$example" .c)
-    more=$(libraries "$name") || { echo "$name is left out: its libraries are not here"; continue; }
-    read -ra flags <<<"${weft_flags[*]} $more"
-    if grep -q '\bWEFT_MODULE(' "$example"; then
-        cc -std=gnu11 "${strict[@]}" -fPIC -shared "$example" "${flags[@]}" -o "$name.so"
-        echo "$name.so builds"
+# example NAME: as a module, a program, or both
+example()
+{
+    local name=$1 source=$examples/$1.c more
+    more=$(libraries "$name") || { echo "$name is left out: its libraries are not here"; return; }
+    read -ra more <<<"$more"
+    if grep -q '\bWEFT_MODULE(' "$source"; then
+        cc -std=gnu11 "${strict[@]}" -fPIC -shared "$source" "${flags[@]}" "${more[@]}" -o "$name.so"
     fi
-    if grep -q '^int main(' "$example"; then
-        cc -std=gnu11 "${strict[@]}" "$example" "${flags[@]}" -o "$name"
-        echo "$name builds"
+    if grep -q '^int main(' "$source"; then
+        cc -std=gnu11 "${strict[@]}" "$source" "${flags[@]}" "${more[@]}" -o "$name"
     fi
+    echo "$name builds"
+}
+
+running=()
+for source in "$examples"/*.c; do
+    ((${#running[@]} < $(nproc))) || { wait "${running[0]}"; running=("${running[@]:1}"); }
+    example "$(basename "$source" .c)" & running+=($!)
 done
-flags=("${weft_flags[@]}")
+for pid in "${running[@]}"; do wait "$pid"; done
 
 awk '/^```c$/ { on = 1; next } /^```$/ { if (on) exit } on' "$root/README.md" >readme.c
 cc -std=c11 "${strict[@]}" readme.c "${flags[@]}" -o readme
 [[ $(timeout 20 ./readme </dev/null) == 'hello from an actor' ]] || { echo "README's first program fails"; exit 1; }
 echo "README's first program runs"
-if [[ -x hello ]]; then
-    timeout 20 ./hello </dev/null
-    echo "hello runs"
+expect 'hello from an actor' ./hello
+cc "${strict[@]}" -std=gnu11 "$examples/hello.c" "${static_flags[@]}" -o hello_static
+LD_LIBRARY_PATH='' expect 'hello from an actor' ./hello_static
+echo "hello runs, with the shared and with the static library"
+with_cmake "$root/tests/installed/cmake" "$prefix" "$(pkg-config --modversion weft)"
+if [[ -x $prefix/bin/weft ]]; then
+    "$prefix/bin/weft" version
+    XDG_CACHE_HOME=$work/cache expect 'hello from an actor' "$prefix/bin/weft" run "$examples/hello.c"
 fi
-if [[ -x $prefix/bin/weft ]]; then "$prefix/bin/weft" version; fi
+
+# DESTDIR is part of what meson has noted down.
+ninja -C "$build" uninstall >uninstall.log
+left=$(if [[ -e $work/root ]]; then find "$work/root" ! -type d; fi)
+[[ -z $left ]] || { echo "after uninstalling there is still: $left"; exit 1; }
+echo "nothing is left after uninstalling"

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Sourced by check.sh and package.sh: what a user does with an installed weft, wherever its folders stand.
+# shellcheck disable=SC2034 # of those that source this
+
+# found_in PREFIX: the package was made for its prefix; here it stands below a temporary root.
+found_in()
+{
+    local pc
+    pc=$(find "$1" -name weft.pc)
+    [[ -n $pc ]] || { echo "weft.pc was not installed"; return 1; }
+    libraries=$(dirname "$(dirname "$pc")")
+    export LD_LIBRARY_PATH=$libraries PKG_CONFIG_PATH=${pc%/*}
+    mapfile -t flags < <(pkg-config --define-variable=prefix="$1" --cflags --libs weft | xargs -n1)
+    mapfile -t static_flags < <(pkg-config --define-variable=prefix="$1" --static --cflags --libs weft |
+        sed 's/-lweft /-l:libweft.a /' | xargs -n1)
+}
+
+# expect TEXT COMMAND...: it prints just that
+expect()
+{
+    local wanted=$1 got
+    shift
+    got=$(timeout 60 "$@" </dev/null) || true
+    [[ $got == "$wanted" ]] || { echo "$*: '$got' instead of '$wanted'"; return 1; }
+}
+
+# with_cmake SOURCES PREFIX VERSION: find_package, with versions that fit and that do not
+with_cmake()
+{
+    local name other=${3%%.*}.9999
+    { cmake -G Ninja -S "$1" -B cmake -DCMAKE_PREFIX_PATH="$2" -DWANTED="${3%.*}" -DOTHER="$other" &&
+        ninja -C cmake; } >cmake.log 2>&1 || { cat cmake.log; return 1; }
+    for name in user_c user_cxx; do
+        expect '2 and 3 make 5' cmake/$name
+    done
+    LD_LIBRARY_PATH='' expect '2 and 3 make 5' cmake/user_static
+    echo "find_package(weft) gives programs in C and C++17, and a static one"
+}
