@@ -25,6 +25,8 @@ int cli_sim(const struct cli *c);
 int cli_certs_init(const struct cli *c);
 int cli_certs_issue(const struct cli *c);
 int cli_certs_show(const struct cli *c);
+int cli_config_check(const struct cli *c);
+int cli_config_show(const struct cli *c);
 int cli_completion(const struct cli *c);
 int cli_manual(const struct cli *c);
 /* All of them: main.c. */
@@ -45,6 +47,10 @@ weft_actor *cli_load(const struct cli *c, const char *path);
 bool cli_looks_loadable(const struct cli *c, const char *path);
 /* A function of one that is loaded; NULL: it has none of that name. */
 void (*cli_find(const char *path, const char *name))(void);
+
+/* ---- config_file.c: the configuration file --------------------------------------------------------------------- */
+/* What no flag and no variable says, from the file. CLI_OK or an exit code after a message. */
+int cli_configure(struct cli *c);
 
 /* ---- sim_memory_*.c: for simulated nodes ----------------------------------------------------------------------- */
 /* From now on what the runtime and the module allocate may fail in a simulation. False: not on this system. */

@@ -69,21 +69,6 @@ static void offer_node(const char *name, void *arg)
     offer(arg, name, strlen(name), "a node here");
 }
 
-/* Values of options that have only these. */
-static const char *choices_of(enum cli_option_id id)
-{
-    switch (id) {
-    case CLI_CARRIER: return "tcp nng";
-    case CLI_MINORITY: return "refuse end";
-    case CLI_PARTITION: return "none majority";
-    case CLI_LOG: return "debug info warn error silent json";
-    case CLI_ROLE: return "node guest observe admin";
-    case CLI_FAULTS: return "none all reset cut oneway split freeze crash power late clock slow memory";
-    case CLI_TLS: return "auto";
-    default: return "";
-    }
-}
-
 static void offer_choices(const char *choices, const char *typed, const char *why)
 {
     for (size_t n; *choices != '\0'; choices += n + (choices[n] != '\0')) {
@@ -95,9 +80,10 @@ static void offer_choices(const char *choices, const char *typed, const char *wh
 static void offer_values(const struct cli *c, enum cli_option_id id, const char *typed)
 {
     const struct cli_option *o = cli_option(id);
-    offer_choices(choices_of(id), typed, o->help);
+    if (o->choices != NULL) offer_choices(o->choices, typed, o->help);
     if (id == CLI_NODE) cli_each_node(c, offer_node, (void *)(uintptr_t)typed);
     if (strncmp(o->value, "DIR", 3) == 0) puts(FOLDERS);
+    if (strncmp(o->value, "FILE", 4) == 0) puts(FILES);
 }
 
 static void offer_options(const struct cli_verb *v, const char *typed)
@@ -159,7 +145,8 @@ static void complete(const struct cli *c, const char *const *words, int count)
     else if (typed[0] == '-') offer_options(v, typed);
     else if (strstr(v->arguments, "FILE") != NULL) puts(FILES);
     else if (v->run == cli_completion) offer_choices(v->arguments, typed, "a shell");
-    else if (v->run == cli_manual) offer_verbs(NULL, typed);
+    else if (v->run == cli_manual || v->run == cli_config_show) offer_verbs(NULL, typed);
+    if (v->run == cli_manual) offer(typed, "weft.conf", 9, "the configuration file");
 }
 
 int cli_completion(const struct cli *c)

@@ -21,6 +21,9 @@ bool cli_make_folder(const char *path, char *why, size_t size);
  * alone. False: `why`, of `size` bytes, says why not. */
 bool cli_replace_file(const char *path, const char *text, bool secret, char *why, size_t size);
 
+/* The variables of the environment, NAME=VALUE, up to a NULL. */
+char **cli_environment(void);
+
 /* Bytes of the IP address: 4 or 16; 0: `text` is none. */
 size_t cli_ip(const char *text, unsigned char out[16]);
 

@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "cli.h"
+#include "config.h"
 
 /* Text in which nothing is markup. */
 static void plain(const char *text, size_t size)
@@ -67,6 +67,11 @@ static void option(const struct cli_option *o)
     }
     printf("\n\t");
     plain_text(o->help);
+    if (o->preset != NULL) {
+        printf(" (default: ");
+        plain_text(o->preset);
+        putchar(')');
+    }
     if (o->variable != NULL) {
         printf(". Also from the variable ");
         plain_text(o->variable);
@@ -113,12 +118,14 @@ static void page_of_all(void)
     }
     puts("*help* \\[VERB\\]\n\tSays more of a verb, as *weft* VERB *--help*.\n\n"
          "# ENVIRONMENT\n\n"
-         "Most options also come from a variable, which the page of a verb names; what is given on the command line "
-         "goes before it.\n\n"
+         "Most options also come from a variable, which the page of a verb names, or from the configuration file. "
+         "What is "
+         "given on the command line goes before the variable, and that before the file.\n\n"
          "# FILES\n\n"
          "_$XDG\\_RUNTIME\\_DIR/weft/NODE.sock_, _/tmp/weft\\-UID/NODE.sock_\n\tThe sockets of nodes, which only "
          "their "
          "user may open.\n\n"
+         "_~/.config/weft/weft.conf_, _/etc/weft/weft.conf_\n\tThe configuration file, *weft.conf*(5).\n\n"
          "_~/.config/weft/certs_\n\tWhere *weft certs* keeps certificates.\n");
     exit_codes();
     printf("# SEE ALSO\n\n");
@@ -127,13 +134,81 @@ static void page_of_all(void)
         for (const char *at = cli_verbs[i].name; *at != '\0'; at++) putchar(*at == ' ' ? '-' : *at);
         printf("*(1)");
     }
-    puts("");
+    puts(", *weft.conf*(5)");
+}
+
+/* The verbs that take the option. */
+static void takers(enum cli_option_id id)
+{
+    const char *between = " Of ";
+    for (size_t i = 0; i < cli_verb_count; i++) {
+        const enum cli_option_id *at = cli_verbs[i].options;
+        while (*at != CLI_END && *at != id) at++;
+        if (*at == CLI_END) continue;
+        printf("%s*%s*", between, cli_verbs[i].name);
+        between = ", ";
+    }
+    puts(".\n");
+}
+
+static void key(enum cli_option_id id)
+{
+    const struct cli_option *o = cli_option(id);
+    printf("*%s* = ", o->name);
+    plain_text(o->value != NULL ? o->value : "true|false");
+    printf("\n\t");
+    plain_text(o->help);
+    if (o->preset != NULL) {
+        printf(" (default: ");
+        plain_text(o->preset);
+        putchar(')');
+    }
+    putchar('.');
+    takers(id);
+}
+
+static void page_of_file(void)
+{
+    puts(
+        "weft.conf(5)\n\n# NAME\n\nweft.conf - values of options of *weft*(1)\n\n# SYNOPSIS\n\n"
+        "_~/.config/weft/weft.conf_, _/etc/weft/weft.conf_\n\n# DESCRIPTION\n\n"
+        "One file is read: that of *--config*, else the one that the variable WEFT\\_CONFIG names, else the user's "
+        "own (in $XDG\\_CONFIG\\_HOME/weft, if that is set; in %APPDATA%\\\\weft on Windows), else the one "
+        "in /etc. *none* as its name: no file.\n\n"
+        "A value comes from the command line, else from the option's variable, else from the file, else it is the "
+        "default. *weft config show* says for each where it comes from, *weft config check* what is wrong with the "
+        "file. A file with a mistake is refused as a whole.\n\n"
+        "A line is _key_ = _value_. Blank lines are passed over, and what stands behind a *#* at the beginning of "
+        "a line or behind a blank. A value in double quotes keeps its blanks and its *#*. Values that are lists are "
+        "separated by blanks or commas, and a key of a list may be repeated. Numbers and seconds are written as "
+        "on the command line.\n\n"
+        "What stands in front of all sections holds for every verb that has the option. What stands under a section, "
+        "\\[VERB\\], holds for that verb only, and goes before the former.\n\n# KEYS\n");
+    for (size_t i = CLI_END + 1; i < cli_option_count; i++)
+        if (cli_is_setting((enum cli_option_id)i)) key((enum cli_option_id)i);
+    puts("# EXAMPLE\n\n```\n"
+         "cluster = chat\n"
+         "join    = tcp://10.0.0.1:4001 tcp://10.0.0.2:4001\n"
+         "tls     = auto\n"
+         "\n"
+         "[run]\n"
+         "name    = c          # of its certificate\n"
+         "listen  = tls+tcp://10.0.0.3:4001\n"
+         "workers = 4\n"
+         "\n"
+         "[ps]\n"
+         "timeout = 2.5\n"
+         "```\n\n# SEE ALSO\n\n*weft*(1), *weft-config-check*(1), *weft-config-show*(1), *weft-run*(1)");
 }
 
 int cli_manual(const struct cli *c)
 {
     if (c->argc == 0) {
         page_of_all();
+        return CLI_OK;
+    }
+    if (strcmp(c->argv[0], "weft.conf") == 0 && c->argc == 1) {
+        page_of_file();
         return CLI_OK;
     }
     int words;

@@ -8,118 +8,148 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config.h"
+#include "values.h"
+
 #define FIELD(name) offsetof(struct cli, name)
 
+static bool check_any(const char *value)
+{
+    (void)value;
+    return true;
+}
+
+static bool check_log(const char *value)
+{
+    return cli_read_log(value, &(int){0}, &(bool){false});
+}
+
+static bool check_limits(const char *value)
+{
+    return cli_read_limits(value, &(struct cli_limits){0});
+}
+
+static bool check_partition(const char *value)
+{
+    return cli_read_partition(value, &(struct cli_partition){0});
+}
+
 static const struct cli_option options[] = {
-    [CLI_NAME] = {"name", 'n', CLI_WORD, "NAME", "the node's name (default: weft- and 8 hex digits)", "WEFT_NAME",
-                  FIELD(name), 0, 0, 0},
+    [CLI_NAME] = {"name", 'n', CLI_WORD, "NAME", "the node's name", "WEFT_NAME", FIELD(name), 0, 0, 0,
+                  .preset = "weft- and 8 hex digits"},
     [CLI_LISTEN] = {"listen", 'l', CLI_LIST, "URL",
                     "where other nodes may dial, tcp://127.0.0.1:4001; may be repeated", "WEFT_LISTEN", FIELD(listen),
-                    0, 0, 0},
+                    0, 0, 0, .preset = NULL},
     [CLI_JOIN] = {"join", 'j', CLI_LIST, "URL", "a node to dial, for ever until it answers; may be repeated",
-                  "WEFT_JOIN", FIELD(join), 0, 0, 0},
+                  "WEFT_JOIN", FIELD(join), 0, 0, 0, .preset = NULL},
     [CLI_DISCOVER] =
         {"discover", 0, CLI_LIST, "SPEC",
          "where nodes are found: dns:HOST:PORT, dns-srv:NAME, etcd:http://HOST:PORT/PREFIX; may be repeated",
-         "WEFT_DISCOVER", FIELD(discover), 0, 0, 0},
-    [CLI_WORKERS] = {"workers", 'w', CLI_NUMBER, "N", "worker threads (default: one per core)", "WEFT_WORKERS",
-                     FIELD(workers), 0, 1, 64},
-    [CLI_CLUSTER] = {"cluster", 'c', CLI_WORD, "NAME", "nodes link only within one cluster (default: weft)",
-                     "WEFT_CLUSTER", FIELD(cluster), 0, 0, 0},
-    [CLI_CARRIER] = {"carrier", 0, CLI_WORD, "NAME",
-                     "what carries tcp:// links: tcp, the workers' own loops, or nng (default: tcp)", "WEFT_CARRIER",
-                     FIELD(carrier), 0, 0, 0},
-    [CLI_HEARTBEAT] = {"heartbeat", 0, CLI_SECONDS, "SECONDS", "how often a quiet link says something (default: 1)",
-                       "WEFT_HEARTBEAT", FIELD(heartbeat), 0, 0, 3600},
+         "WEFT_DISCOVER", FIELD(discover), 0, 0, 0, .preset = NULL},
+    [CLI_WORKERS] = {"workers", 'w', CLI_NUMBER, "N", "worker threads", "WEFT_WORKERS", FIELD(workers), 0, 1, 64,
+                     .preset = "one per core"},
+    [CLI_CLUSTER] = {"cluster", 'c', CLI_WORD, "NAME", "nodes link only within one cluster", "WEFT_CLUSTER",
+                     FIELD(cluster), 0, 0, 0, .preset = "weft"},
+    [CLI_CARRIER] = {"carrier", 0, CLI_WORD, "NAME", "what carries tcp:// links: tcp, the workers' own loops, or nng",
+                     "WEFT_CARRIER", FIELD(carrier), 0, 0, 0, .preset = "tcp", .choices = "tcp nng"},
+    [CLI_HEARTBEAT] = {"heartbeat", 0, CLI_SECONDS, "SECONDS", "how often a quiet link says something",
+                       "WEFT_HEARTBEAT", FIELD(heartbeat), 0, 0, 3600, .preset = "1"},
     [CLI_HEARTBEATS_LOST] = {"heartbeats-lost", 0, CLI_NUMBER, "N",
-                             "a connection silent for so many of the other side's is lost (default: 5)",
-                             "WEFT_HEARTBEATS_LOST", FIELD(heartbeats_lost), 0, 1, 1000},
+                             "a connection silent for so many of the other side's is lost", "WEFT_HEARTBEATS_LOST",
+                             FIELD(heartbeats_lost), 0, 1, 1000, .preset = "5"},
     [CLI_RESUME_WINDOW] = {"resume-window", 0, CLI_SECONDS, "SECONDS",
-                           "how long a lost connection is dialled again before the node is down (default: 10)",
-                           "WEFT_RESUME_WINDOW", FIELD(resume_window), 0, 0, 86400},
-    [CLI_WIRE] = {"wire", 0, CLI_NUMBER, "N", "1: speak as a node of the version before (default: 2, the newest)",
-                  "WEFT_WIRE", FIELD(wire), 0, 1, 2},
+                           "how long a lost connection is dialled again before the node is down",
+                           "WEFT_RESUME_WINDOW", FIELD(resume_window), 0, 0, 86400, .preset = "10"},
+    [CLI_WIRE] = {"wire", 0, CLI_NUMBER, "N", "1: speak as a node of the version before", "WEFT_WIRE", FIELD(wire), 0,
+                  1, 2, .preset = "2, the newest"},
     [CLI_META] = {"meta", 0, CLI_LIST, "KEY=VALUE", "what this node says of itself to all others; may be repeated",
-                  "WEFT_META", FIELD(meta), 0, 0, 0},
-    [CLI_PROBE] = {"probe", 0, CLI_SECONDS, "SECONDS",
-                   "how often it looks whether another node is there (default: as --heartbeat)", "WEFT_PROBE",
-                   FIELD(probe), 0, 0, 3600},
-    [CLI_SUSPICION] =
-        {"suspicion", 0, CLI_NUMBER, "N",
-         "after so many --probe periods, times log10 of the number of nodes, a suspect is down (default: one more "
-         "than fit into --resume-window, at least 4)",
-         "WEFT_SUSPICION", FIELD(suspicion), 0, 1, 1000},
+                  "WEFT_META", FIELD(meta), 0, 0, 0, .preset = NULL},
+    [CLI_PROBE] = {"probe", 0, CLI_SECONDS, "SECONDS", "how often it looks whether another node is there",
+                   "WEFT_PROBE", FIELD(probe), 0, 0, 3600, .preset = "as --heartbeat"},
+    [CLI_SUSPICION] = {"suspicion", 0, CLI_NUMBER, "N",
+                       "after so many --probe periods, times log10 of the number of nodes, a suspect is down",
+                       "WEFT_SUSPICION", FIELD(suspicion), 0, 1, 1000,
+                       .preset = "one more than fit into --resume-window, at least 4"},
     [CLI_PARTITION] = {"partition", 0, CLI_WORD, "POLICY",
-                       "none; majority: the side with more than half of all nodes goes on; N: a side with at least N "
-                       "(default: none)",
-                       "WEFT_PARTITION", FIELD(partition), 0, 0, 0},
-    [CLI_MINORITY] =
-        {"minority", 0, CLI_WORD, "ACTION",
-         "with --partition, what a node on another side does: refuse some calls, or also end (default: refuse)",
-         "WEFT_MINORITY", FIELD(minority), 0, 0, 0},
+                       "none; majority: the side with more than half of all nodes goes on; N: a side with at least N",
+                       "WEFT_PARTITION", FIELD(partition), 0, 0, 0, .preset = "none", .choices = "none majority",
+                       .check = check_partition, .wanted = "none, majority, or a number of nodes from 1 to 4096"},
+    [CLI_MINORITY] = {"minority", 0, CLI_WORD, "ACTION",
+                      "with --partition, what a node on another side does: refuse some calls, or also end",
+                      "WEFT_MINORITY", FIELD(minority), 0, 0, 0, .preset = "refuse", .choices = "refuse end"},
     [CLI_LOG] = {"log", 0, CLI_WORD, "LEVEL",
                  "debug, info, warn, error or silent; json, or json:LEVEL, for JSON lines", "WEFT_LOG", FIELD(log), 0,
-                 0, 0},
-    [CLI_DRAIN] = {"drain", 0, CLI_SECONDS, "SECONDS", "how long actors may take to end (default: 10)", "WEFT_DRAIN",
-                   FIELD(drain), FIELD(has_drain), 0, 86400},
+                 0, 0, .preset = "info", .choices = "debug info warn error silent json", .check = check_log,
+                 .wanted = "a level: debug, info, warn, error, silent, json or json:LEVEL"},
+    [CLI_DRAIN] = {"drain", 0, CLI_SECONDS, "SECONDS", "how long actors may take to end", "WEFT_DRAIN", FIELD(drain),
+                   FIELD(has_drain), 0, 86400, .preset = "10"},
     [CLI_NODE] = {"node", 'N', CLI_WORD, "NAME|URL", "which node to ask; may be left out if one runs here",
-                  "WEFT_NODE", FIELD(node), 0, 0, 0},
-    [CLI_JSON] = {"json", 0, CLI_FLAG, NULL, "one JSON object a line", "WEFT_JSON", FIELD(json), 0, 0, 0},
-    [CLI_TAG] = {"tag", 't', CLI_NUMBER, "N", "the message's tag (default: 0)", NULL, FIELD(tag), FIELD(has_tag), 0,
-                 0xFFFFFEFF},
-    [CLI_TEXT] = {"text", 0, CLI_WORD, "TEXT", "the body is these bytes, instead of JSON", NULL, FIELD(text), 0, 0,
-                  0},
+                  "WEFT_NODE", FIELD(node), 0, 0, 0, .preset = NULL},
+    [CLI_JSON] = {"json", 0, CLI_FLAG, NULL, "one JSON object a line", "WEFT_JSON", FIELD(json), 0, 0, 0,
+                  .preset = NULL},
+    [CLI_TAG] = {"tag", 't', CLI_NUMBER, "N", "the message's tag", NULL, FIELD(tag), FIELD(has_tag), 0, 0xFFFFFEFF,
+                 .preset = "0"},
+    [CLI_TEXT] = {"text", 0, CLI_WORD, "TEXT", "the body is these bytes, instead of JSON", NULL, FIELD(text), 0, 0, 0,
+                  .preset = NULL},
     [CLI_COUNT] = {"count", 0, CLI_NUMBER, "N", "end after so many messages", NULL, FIELD(count), FIELD(has_count), 1,
-                   INT64_MAX},
+                   INT64_MAX, .preset = NULL},
     [CLI_TIMEOUT] = {"timeout", 0, CLI_SECONDS, "SECONDS", "give up after so long, with exit code 4", "WEFT_TIMEOUT",
-                     FIELD(timeout), FIELD(has_timeout), 0, 86400},
-    [CLI_DIR] = {"dir", 0, CLI_WORD, "DIR", "where the certificates are (default: ~/.config/weft/certs)",
-                 "WEFT_CERTS", FIELD(dir), 0, 0, 0},
-    [CLI_ROLE] = {"role", 0, CLI_WORD, "ROLE,...", "node, guest, observe or admin (default: node)", NULL, FIELD(role),
-                  0, 0, 0},
+                     FIELD(timeout), FIELD(has_timeout), 0, 86400, .preset = NULL},
+    [CLI_DIR] = {"dir", 0, CLI_WORD, "DIR", "where the certificates are", "WEFT_CERTS", FIELD(dir), 0, 0, 0,
+                 .preset = "~/.config/weft/certs"},
+    [CLI_ROLE] = {"role", 0, CLI_WORD, "ROLE,...", "node, guest, observe or admin", NULL, FIELD(role), 0, 0, 0,
+                  .preset = "node", .choices = "node guest observe admin", .check = check_any},
     [CLI_SAN] = {"san", 0, CLI_LIST, "HOST|ADDRESS", "another name of its machine; may be repeated", NULL, FIELD(san),
-                 0, 0, 0},
-    [CLI_DAYS] = {"days", 0, CLI_NUMBER, "N", "how long it is good (default: 365, an authority 3650)", NULL,
-                  FIELD(days), FIELD(has_days), 1, 36500},
+                 0, 0, 0, .preset = NULL},
+    [CLI_DAYS] = {"days", 0, CLI_NUMBER, "N", "how long it is good", NULL, FIELD(days), FIELD(has_days), 1, 36500,
+                  .preset = "365, an authority 3650"},
     [CLI_REPORT] = {"report", 0, CLI_FLAG, NULL, "wait until each node has said how many got it", NULL, FIELD(report),
-                    0, 0, 0},
-    [CLI_RECORD] = {"record", 0, CLI_FLAG, NULL, "its last events: the flight recorder", NULL, FIELD(record), 0, 0,
-                    0},
+                    0, 0, 0, .preset = NULL},
+    [CLI_RECORD] = {"record", 0, CLI_FLAG, NULL, "its last events: the flight recorder", NULL, FIELD(record), 0, 0, 0,
+                    .preset = NULL},
     [CLI_TRACE] = {"trace", 0, CLI_FLAG, NULL, "the same as a trace for Perfetto or chrome://tracing", NULL,
-                   FIELD(trace), 0, 0, 0},
-    [CLI_SEEDS] = {"seeds", 0, CLI_NUMBER, "N", "how many runs (default: 100)", NULL, FIELD(seeds), 0, 1,
-                   INT64_MAX / 2},
-    [CLI_FIRST] = {"first", 0, CLI_NUMBER, "SEED", "the seed of the first run (default: 1)", NULL, FIELD(first), 0, 1,
-                   INT64_MAX / 2},
-    [CLI_NODES] = {"nodes", 0, CLI_NUMBER, "N", "how many nodes each cluster has (default: 3)", NULL, FIELD(nodes), 0,
-                   1, 16},
+                   FIELD(trace), 0, 0, 0, .preset = NULL},
+    [CLI_SEEDS] = {"seeds", 0, CLI_NUMBER, "N", "how many runs", NULL, FIELD(seeds), 0, 1, INT64_MAX / 2,
+                   .preset = "100"},
+    [CLI_FIRST] = {"first", 0, CLI_NUMBER, "SEED", "the seed of the first run", NULL, FIELD(first), 0, 1,
+                   INT64_MAX / 2, .preset = "1"},
+    [CLI_NODES] = {"nodes", 0, CLI_NUMBER, "N", "how many nodes each cluster has", NULL, FIELD(nodes), 0, 1, 16,
+                   .preset = "3"},
     [CLI_FAULTS] =
         {"faults", 0, CLI_WORD, "KINDS",
-         "none, all, or some of reset,cut,oneway,split,freeze,crash,power,late,clock,slow; memory is not in all "
-         "(default: all)",
-         NULL, FIELD(faults), 0, 0, 0},
-    [CLI_TIME] = {"time", 0, CLI_SECONDS, "SECONDS", "of virtual time in which faults begin (default: 30)", NULL,
-                  FIELD(time), 0, 1, 86400},
-    [CLI_SETTLE] = {"settle", 0, CLI_SECONDS, "SECONDS",
-                    "after the last fault, for what is to be true in the end (default: 60)", NULL, FIELD(settle), 0,
-                    1, 86400},
+         "none, all, or some of reset,cut,oneway,split,freeze,crash,power,late,clock,slow; memory is not in all",
+         NULL, FIELD(faults), 0, 0, 0, .preset = "all",
+         .choices = "none all reset cut oneway split freeze crash power late clock slow memory", .check = check_any},
+    [CLI_TIME] = {"time", 0, CLI_SECONDS, "SECONDS", "of virtual time in which faults begin", NULL, FIELD(time), 0, 1,
+                  86400, .preset = "30"},
+    [CLI_SETTLE] = {"settle", 0, CLI_SECONDS, "SECONDS", "after the last fault, for what is to be true in the end",
+                    NULL, FIELD(settle), 0, 1, 86400, .preset = "60"},
     [CLI_REPLAY] = {"replay", 0, CLI_WORD, "SEED[:N,...]", "this run once more, with its log; only with these faults",
-                    NULL, FIELD(replay), 0, 0, 0},
+                    NULL, FIELD(replay), 0, 0, 0, .preset = NULL},
     [CLI_MINIMISE] = {"minimise", 0, CLI_FLAG, NULL, "leave out faults that a failure does not need", NULL,
-                      FIELD(minimise), 0, 0, 0},
-    [CLI_JOBS] = {"jobs", 0, CLI_NUMBER, "N", "runs at a time (default: one for each core)", NULL, FIELD(jobs), 0, 1,
-                  64},
-    [CLI_FORCE] = {"force", 0, CLI_FLAG, NULL, "replace files that are there already", NULL, FIELD(force), 0, 0, 0},
+                      FIELD(minimise), 0, 0, 0, .preset = NULL},
+    [CLI_JOBS] = {"jobs", 0, CLI_NUMBER, "N", "runs at a time", NULL, FIELD(jobs), 0, 1, 64,
+                  .preset = "one for each core"},
+    [CLI_FORCE] = {"force", 0, CLI_FLAG, NULL, "replace files that are there already", NULL, FIELD(force), 0, 0, 0,
+                   .preset = NULL},
     [CLI_TLS] = {"tls", 0, CLI_WORD, "DIR|auto", "certificates, as weft certs makes them; auto: where it keeps them",
-                 "WEFT_TLS", FIELD(tls), 0, 0, 0},
-    [CLI_AS] = {"as", 0, CLI_WORD, "NAME", "which certificate of --tls (default: admin, or the only one)", "WEFT_AS",
-                FIELD(as), 0, 0, 0},
+                 "WEFT_TLS", FIELD(tls), 0, 0, 0, .choices = "auto", .check = check_any},
+    [CLI_AS] = {"as", 0, CLI_WORD, "NAME", "which certificate of --tls", "WEFT_AS", FIELD(as), 0, 0, 0,
+                .preset = "admin, or the only one"},
     [CLI_PEER_LIMIT] = {"peer-limit", 0, CLI_WORD, "LIMITS",
                         "what each peer may send a second: frames=N,bytes=N,spawns=N", "WEFT_PEER_LIMIT",
-                        FIELD(peer_limit), 0, 0, 0},
+                        FIELD(peer_limit), 0, 0, 0, .check = check_limits,
+                        .wanted = "like frames=100k,bytes=20M,spawns=100"},
     [CLI_INSECURE] = {"insecure", 0, CLI_FLAG, NULL, "talk with other machines without TLS", "WEFT_INSECURE",
-                      FIELD(insecure), 0, 0, 0},
+                      FIELD(insecure), 0, 0, 0, .preset = NULL},
+    [CLI_CONFIG] = {"config", 0, CLI_WORD, "FILE|none", "the configuration file, weft.conf(5); none: no file",
+                    "WEFT_CONFIG", FIELD(config), 0, 0, 0,
+                    .preset = "~/.config/weft/weft.conf, else /etc/weft/weft.conf", .choices = "none",
+                    .check = check_any},
 };
+
+const size_t cli_option_count = sizeof options / sizeof options[0];
+_Static_assert(sizeof options / sizeof options[0] <= CLI_OPTIONS_ALL, "struct cli has a place for each origin");
 
 const struct cli_option *cli_option(enum cli_option_id id)
 {
@@ -130,12 +160,22 @@ int cli_fail(const struct cli *c, int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    if (c != NULL && c->verb != NULL) fprintf(stderr, "weft %s: ", c->verb->name);
-    else fputs("weft: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    if (c != NULL && c->said != NULL) {
+        vsnprintf(c->said, c->said_size, format, args);
+    } else {
+        if (c != NULL && c->verb != NULL) fprintf(stderr, "weft %s: ", c->verb->name);
+        else fputs("weft: ", stderr);
+        vfprintf(stderr, format, args);
+        fputc('\n', stderr);
+    }
     va_end(args);
     return code;
+}
+
+static int fail_with_help(const struct cli *c)
+{
+    if (c->said == NULL) fprintf(stderr, "See 'weft %s --help'.\n", c->verb->name);
+    return CLI_USAGE;
 }
 
 /* ---- Did you mean ---------------------------------------------------------------------------------------------- */
@@ -181,12 +221,49 @@ const char *cli_closest(const char *word, const char *const *known, size_t count
 
 /* ---- Values ---------------------------------------------------------------------------------------------------- */
 
-/* `where` says which flag or variable the value comes from. */
+/* `where` says which flag, variable or line the value comes from. */
 static int bad_value(const struct cli *c, const char *where, const char *value, const char *wanted)
 {
     cli_fail(c, 0, "%s: '%s' is not %s", where, value, wanted);
-    fprintf(stderr, "See 'weft %s --help'.\n", c->verb->name);
-    return CLI_USAGE;
+    return fail_with_help(c);
+}
+
+/* The choices of an option, one by one. */
+struct choices {
+    size_t count;
+    const char *word[16];
+    char text[128];
+};
+
+static void split_choices(const struct cli_option *o, struct choices *out)
+{
+    char *rest;
+    out->count = 0;
+    snprintf(out->text, sizeof out->text, "%s", o->choices == NULL ? "" : o->choices);
+    for (char *at = strtok_r(out->text, " ", &rest); at != NULL && out->count < 16; at = strtok_r(NULL, " ", &rest))
+        out->word[out->count++] = at;
+}
+
+static int set_word(struct cli *c, const struct cli_option *o, const char *where, const char *value)
+{
+    struct choices choices;
+    char wanted[192];
+    size_t n = 0;
+    *(const char **)((char *)c + o->field) = value;
+    split_choices(o, &choices);
+    for (size_t i = 0; i < choices.count; i++)
+        if (strcmp(value, choices.word[i]) == 0) return CLI_OK;
+    if (o->check == NULL ? choices.count == 0 : o->check(value)) return CLI_OK;
+    const char *close = cli_closest(value, choices.word, choices.count);
+    for (size_t i = 0; o->wanted == NULL && i < choices.count; i++)
+        n += (size_t)snprintf(wanted + n, sizeof wanted - n, "%s%s",
+                              i == 0                   ? ""
+                              : i + 1 == choices.count ? " or "
+                                                       : ", ",
+                              choices.word[i]);
+    if (o->wanted != NULL) n = (size_t)snprintf(wanted, sizeof wanted, "%s", o->wanted);
+    if (close != NULL) snprintf(wanted + n, sizeof wanted - n, "; did you mean '%s'?", close);
+    return bad_value(c, where, value, wanted);
 }
 
 static int set_number(struct cli *c, const struct cli_option *o, const char *where, const char *value)
@@ -234,7 +311,7 @@ static int set_value(struct cli *c, const struct cli_option *o, const char *wher
     if (o->given != 0) *(bool *)((char *)c + o->given) = true;
     switch (o->kind) {
     case CLI_FLAG: *(bool *)((char *)c + o->field) = true; return CLI_OK;
-    case CLI_WORD: *(const char **)((char *)c + o->field) = value; return CLI_OK;
+    case CLI_WORD: return set_word(c, o, where, value);
     case CLI_LIST: return set_item(c, o, where, value);
     case CLI_NUMBER: return set_number(c, o, where, value);
     case CLI_SECONDS: return set_seconds(c, o, where, value);
@@ -242,45 +319,59 @@ static int set_value(struct cli *c, const struct cli_option *o, const char *wher
     return CLI_USAGE;
 }
 
-/* ---- The environment ------------------------------------------------------------------------------------------- */
+/* ---- The environment and the file ------------------------------------------------------------------------------ */
 
-static int set_flag_from(struct cli *c, const struct cli_option *o, const char *value)
+static int set_flag_text(struct cli *c, const struct cli_option *o, const char *where, const char *value)
 {
     static const char *const yes[] = {"1", "true", "yes", "on"}, *const no[] = {"0", "false", "no", "off"};
     for (size_t i = 0; i < 4; i++) {
-        if (strcmp(value, yes[i]) == 0) return set_value(c, o, o->variable, value);
+        if (strcmp(value, yes[i]) == 0) return set_value(c, o, where, value);
         if (strcmp(value, no[i]) == 0) return CLI_OK;
     }
-    return bad_value(c, o->variable, value, "1 or 0");
+    return bad_value(c, where, value, "1 or 0");
 }
 
-/* A list in a variable is separated by blanks or commas. */
-static int set_list_from(struct cli *c, const struct cli_option *o, const char *value)
+int cli_set_text(struct cli *c, enum cli_option_id id, struct cli_origin origin, const char *where, char *value)
 {
-    struct cli_list *list = (struct cli_list *)((char *)c + o->field);
-    list->copy = strdup(value);
-    if (list->copy == NULL) return cli_fail(c, CLI_FAILED, "out of memory");
+    const struct cli_option *o = &options[id];
+    c->origin[id] = origin;
+    if (o->kind == CLI_FLAG) return set_flag_text(c, o, where, value);
+    if (o->kind != CLI_LIST) return set_value(c, o, where, value);
     char *rest;
-    for (char *item = strtok_r(list->copy, " ,\t", &rest); item != NULL; item = strtok_r(NULL, " ,\t", &rest)) {
-        int rc = set_value(c, o, o->variable, item);
-        if (rc != CLI_OK) return rc;
-    }
-    return CLI_OK;
+    int rc = CLI_OK;
+    for (char *item = strtok_r(value, " ,\t", &rest); item != NULL && rc == CLI_OK;
+         item = strtok_r(NULL, " ,\t", &rest))
+        rc = set_value(c, o, where, item);
+    return rc;
 }
 
 /* Options that no flag gave. */
-static int from_environment(struct cli *c, const bool *seen)
+static int from_environment(struct cli *c)
 {
     for (const enum cli_option_id *id = c->verb->options; *id != CLI_END; id++) {
         const struct cli_option *o = &options[*id];
-        const char *value = o->variable == NULL || seen[*id] ? NULL : getenv(o->variable);
+        char *value = o->variable == NULL || c->origin[*id].from != CLI_BY_DEFAULT ? NULL : getenv(o->variable);
         if (value == NULL || value[0] == '\0') continue;
-        int rc = o->kind == CLI_FLAG   ? set_flag_from(c, o, value)
-                 : o->kind == CLI_LIST ? set_list_from(c, o, value)
-                                       : set_value(c, o, o->variable, value);
+        if (o->kind == CLI_LIST) {
+            struct cli_list *list = (struct cli_list *)((char *)c + o->field);
+            value = list->copy = strdup(value);
+            if (value == NULL) return cli_fail(c, CLI_FAILED, "out of memory");
+        }
+        int rc = cli_set_text(c, *id, (struct cli_origin){CLI_BY_VARIABLE, 0}, o->variable, value);
         if (rc != CLI_OK) return rc;
     }
     return CLI_OK;
+}
+
+const char *cli_where(const struct cli *c, enum cli_option_id id, char out[CLI_WHERE])
+{
+    const struct cli_origin *origin = &c->origin[id];
+    const struct cli_option *o = &options[id];
+    if (origin->from == CLI_BY_VARIABLE) snprintf(out, CLI_WHERE, "%s", o->variable);
+    else if (origin->from != CLI_BY_FILE) snprintf(out, CLI_WHERE, "--%s", o->name);
+    else if (snprintf(out, CLI_WHERE, "%s:%d: %s", c->file->path, origin->line, o->name) >= CLI_WHERE)
+        snprintf(out, CLI_WHERE, "line %d: %s", origin->line, o->name); /* a path of that length */
+    return out;
 }
 
 /* ---- The words ------------------------------------------------------------------------------------------------- */
@@ -298,8 +389,7 @@ static int unknown_option(const struct cli *c, const char *word)
     const char *close = word[1] == '-' ? cli_closest(word + 2, names, count) : NULL;
     if (close != NULL) cli_fail(c, 0, "there is no option '%s'; did you mean '--%s'?", word, close);
     else cli_fail(c, 0, "there is no option '%s'", word);
-    fprintf(stderr, "See 'weft %s --help'.\n", c->verb->name);
-    return CLI_USAGE;
+    return fail_with_help(c);
 }
 
 enum cli_option_id cli_find_option(const struct cli_verb *verb, const char *word, size_t size)
@@ -313,7 +403,7 @@ enum cli_option_id cli_find_option(const struct cli_verb *verb, const char *word
 }
 
 /* --name VALUE, --name=VALUE, -n VALUE, --flag. */
-static int parse_option(struct cli *c, struct words *w, bool *seen)
+static int parse_option(struct cli *c, struct words *w)
 {
     const char *word = w->word[w->next++], *equals = word[1] == '-' ? strchr(word, '=') : NULL;
     size_t size = equals == NULL ? strlen(word) : (size_t)(equals - word);
@@ -326,7 +416,7 @@ static int parse_option(struct cli *c, struct words *w, bool *seen)
     if (o->kind != CLI_FLAG && equals == NULL && w->next == w->count)
         return cli_fail(c, CLI_USAGE, "%s needs a value: %s %s", where, where, o->value);
     const char *value = equals != NULL ? equals + 1 : o->kind == CLI_FLAG ? "" : w->word[w->next++];
-    seen[id] = true;
+    c->origin[id] = (struct cli_origin){CLI_BY_FLAG, 0};
     return set_value(c, o, where, value);
 }
 
@@ -337,14 +427,12 @@ static int check_words(const struct cli *c)
     else if (c->argc > v->args_max) cli_fail(c, 0, "'%s' is one word too many", c->argv[v->args_max]);
     else if (c->rest_count > 0 && !v->takes_rest) cli_fail(c, 0, "'%s' is one word too many", c->rest[0]);
     else return CLI_OK;
-    fprintf(stderr, "See 'weft %s --help'.\n", v->name);
-    return CLI_USAGE;
+    return fail_with_help(c);
 }
 
-int cli_parse(struct cli *out, const struct cli_verb *verb, int count, char **words)
+int cli_parse_options(struct cli *out, const struct cli_verb *verb, int count, char **words)
 {
     struct words w = {words, count, 0};
-    bool seen[sizeof options / sizeof options[0]] = {false};
     int kept = 0;
     out->verb = verb;
     while (w.next < count) {
@@ -357,7 +445,7 @@ int cli_parse(struct cli *out, const struct cli_verb *verb, int count, char **wo
         }
         if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return -1;
         if (word[0] == '-' && word[1] != '\0' && !isdigit((unsigned char)word[1])) {
-            rc = parse_option(out, &w, seen);
+            rc = parse_option(out, &w);
         } else {
             words[kept++] = word;
             w.next++;
@@ -366,7 +454,12 @@ int cli_parse(struct cli *out, const struct cli_verb *verb, int count, char **wo
     }
     out->argv = (const char *const *)words;
     out->argc = kept;
-    int rc = from_environment(out, seen);
+    return from_environment(out);
+}
+
+int cli_parse(struct cli *out, const struct cli_verb *verb, int count, char **words)
+{
+    int rc = cli_parse_options(out, verb, count, words);
     return rc != CLI_OK ? rc : check_words(out);
 }
 
@@ -385,6 +478,7 @@ void cli_help(FILE *out, const struct cli_verb *v)
         snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->value == NULL ? "" : " ",
                  o->value == NULL ? "" : o->value);
         fprintf(out, "  %-24s %s", left, o->help);
+        if (o->preset != NULL) fprintf(out, " (default: %s)", o->preset);
         if (o->variable != NULL) fprintf(out, " [%s]", o->variable);
         fputc('\n', out);
     }
@@ -400,4 +494,6 @@ void cli_finish(struct cli *c)
     free(c->san.copy);
     free(c->discover.copy);
     free(c->meta.copy);
+    if (c->file != NULL) free(c->file->text);
+    free(c->file);
 }

@@ -1,7 +1,7 @@
 /* cli/options.h -- one parser for all verbs, driven by tables: what is parsed is what --help shows.
  *
  * A verb names the options it takes; an option is described once, whatever verbs take it. A value comes from the
- * flag, else from the environment, else the field stays as it was. */
+ * flag, else from the environment, else from the configuration file (config.h), else the field stays as it was. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -21,7 +21,15 @@ enum cli_exit {
     CLI_NOT_DRAINED = 5,
 };
 
-enum { CLI_LIST_MAX = 16, CLI_OPTIONS_MAX = 32 };
+/* CLI_OPTIONS_MAX: of one verb; CLI_OPTIONS_ALL: of all together. */
+enum { CLI_LIST_MAX = 16, CLI_OPTIONS_MAX = 32, CLI_OPTIONS_ALL = 96 };
+
+/* Where the value of an option comes from. */
+enum cli_from { CLI_BY_DEFAULT, CLI_BY_FLAG, CLI_BY_VARIABLE, CLI_BY_FILE };
+struct cli_origin {
+    enum cli_from from;
+    int line; /* of the file */
+};
 
 struct cli_list {
     size_t count;
@@ -46,6 +54,11 @@ struct cli {
     const char *const *argv;
     int rest_count; /* words behind "--" */
     const char *const *rest;
+    const char *config;                        /* the file that was asked for */
+    struct cli_config *file;                   /* what was read of one; values point into it */
+    struct cli_origin origin[CLI_OPTIONS_ALL]; /* of each option, by its id */
+    char *said;                                /* not NULL: here cli_fail writes what is wrong, of said_size bytes */
+    size_t said_size;
 };
 
 enum cli_option_id {
@@ -95,6 +108,7 @@ enum cli_option_id {
     CLI_AS,
     CLI_INSECURE,
     CLI_PEER_LIMIT,
+    CLI_CONFIG,
 };
 
 enum cli_option_kind { CLI_FLAG, CLI_WORD, CLI_LIST, CLI_NUMBER, CLI_SECONDS };
@@ -109,7 +123,13 @@ struct cli_option {
     size_t field;         /* in struct cli */
     size_t given;         /* the bool that says it was given; 0: there is none */
     int64_t min, max;
+    const char *preset;  /* what it is when nobody says; as help shows it */
+    const char *choices; /* words that it may be, separated by blanks */
+    /* Whether it may be another one; NULL: no if there are choices. `wanted` is what to say then. */
+    bool (*check)(const char *value);
+    const char *wanted;
 };
+extern const size_t cli_option_count; /* ids are smaller */
 const struct cli_option *cli_option(enum cli_option_id id);
 
 struct cli_verb {
@@ -124,15 +144,23 @@ struct cli_verb {
     int (*run)(const struct cli *c);
 };
 
-/* Reads the words behind the verb; `words` is reordered and must outlive `out`. CLI_OK, CLI_USAGE after a message on
- * standard error, or -1 when --help was asked for. */
+/* Reads the words behind the verb, and the environment; `words` is reordered and must outlive `out`.
+ * CLI_OK, CLI_USAGE after a message on standard error, or -1 when --help was asked for. */
 int cli_parse(struct cli *out, const struct cli_verb *verb, int count, char **words);
+/* The same, whatever words there are that are no options. */
+int cli_parse_options(struct cli *out, const struct cli_verb *verb, int count, char **words);
+/* The value of an option as text of a variable or of a line of the file, `where`. It may be written to, and must
+ * outlive `c`. CLI_OK or CLI_USAGE after a message. */
+int cli_set_text(struct cli *c, enum cli_option_id id, struct cli_origin origin, const char *where, char *value);
+/* What to call the value of an option in a message: --name, WEFT_NAME, or FILE:LINE: name. */
+enum { CLI_WHERE = 320 };
+const char *cli_where(const struct cli *c, enum cli_option_id id, char out[CLI_WHERE]);
 void cli_finish(struct cli *c);
 /* The option of the verb that the first `size` bytes of the word are, with its dashes: -n, --name; or CLI_END. */
 enum cli_option_id cli_find_option(const struct cli_verb *verb, const char *word, size_t size);
 /* The help of one verb, made from its table. */
 void cli_help(FILE *out, const struct cli_verb *verb);
-/* The entry of `known` (`count` names, `stride` bytes apart) closest to `word`, or NULL if none is close. */
+/* The entry of `known` (`count` names) closest to `word`, or NULL if none is close. */
 const char *cli_closest(const char *word, const char *const *known, size_t count);
 /* "weft VERB: " and the text, on standard error; returns `code`. */
 int cli_fail(const struct cli *c, int code, const char *format, ...) WEFT_PRINTF(3, 4);

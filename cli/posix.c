@@ -58,7 +58,12 @@ bool cli_replace_file(const char *path, const char *text, bool secret, char *why
     return false;
 }
 
-/* ---- Addresses and times --------------------------------------------------------------------------------------- */
+/* ---- Environment, addresses and times ------------------------------------------------------------------------ */
+
+char **cli_environment(void)
+{
+    return environ;
+}
 
 size_t cli_ip(const char *text, unsigned char out[16])
 {

@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "lacks.h"
 #include "main.h"
+#include "values.h"
 
 bool cli_is_node_name(const char *name)
 {
@@ -30,73 +31,41 @@ static const char *own_name(char out[16])
     return out;
 }
 
-static int set_log(const struct cli *c)
+static void set_log(const struct cli *c)
 {
-    static const char *const levels[] = {"debug", "info", "warn", "error", "silent"};
-    if (c->log == NULL) return CLI_OK;
-    bool json = strncmp(c->log, "json", 4) == 0;
-    const char *level = !json ? c->log : c->log[4] == ':' ? c->log + 5 : c->log[4] == '\0' ? "info" : c->log;
-    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
-        if (strcmp(level, levels[i]) != 0) continue;
-        weft_log_set((weft_log_level)i, json);
-        return CLI_OK;
-    }
-    return cli_fail(c, CLI_USAGE, "--log: '%s' is no level: debug, info, warn, error, silent, json or json:LEVEL",
-                    c->log);
+    int level;
+    bool json;
+    if (c->log != NULL && cli_read_log(c->log, &level, &json)) weft_log_set((weft_log_level)level, json);
 }
 
-/* "frames=100000,bytes=20M,spawns=100" */
-static int read_limits(const struct cli *c, weft_node_options *o)
+static void set_limits(const struct cli *c, weft_node_options *o)
 {
-    const struct {
-        const char *name;
-        uint64_t *value;
-    } limits[] = {{"frames=", &o->peer_frames}, {"bytes=", &o->peer_bytes}, {"spawns=", &o->peer_spawns}};
-    for (const char *at = c->peer_limit; at != NULL && at[0] != '\0';) {
-        size_t i = 0;
-        while (i < 3 && strncmp(at, limits[i].name, strlen(limits[i].name)) != 0) i++;
-        const char *digits = i < 3 ? at + strlen(limits[i].name) : at;
-        char *end;
-        uint64_t n = strtoull(digits, &end, 10);
-        uint64_t unit = *end == 'k' ? 1000 : *end == 'M' ? 1000000 : *end == 'G' ? 1000000000 : 1;
-        if (unit > 1) end++;
-        if (i == 3 || digits[0] < '0' || digits[0] > '9' || end - digits > 12 || (*end != ',' && *end != '\0'))
-            return cli_fail(c, CLI_USAGE, "--peer-limit: '%s' is not like frames=100k,bytes=20M,spawns=100", at);
-        *limits[i].value = n * unit;
-        at = *end == ',' ? end + 1 : end;
-    }
-    return CLI_OK;
+    struct cli_limits limits = {0};
+    if (c->peer_limit == NULL || !cli_read_limits(c->peer_limit, &limits)) return;
+    o->peer_frames = limits.frames;
+    o->peer_bytes = limits.bytes;
+    o->peer_spawns = limits.spawns;
 }
 
-static int partition(const struct cli *c, weft_node_options *o)
+static int set_partition(const struct cli *c, weft_node_options *o)
 {
-    const char *policy = c->partition == NULL ? "none" : c->partition, *action = c->minority;
-    char *end;
-    unsigned long quorum = strtoul(policy, &end, 10);
-    if (strcmp(policy, "majority") == 0) {
-        o->partition = WEFT_PARTITION_MAJORITY;
-    } else if (*policy >= '1' && *policy <= '9' && *end == '\0' && quorum <= 4096) {
-        o->partition = WEFT_PARTITION_QUORUM;
-        o->quorum = (uint32_t)quorum;
-    } else if (strcmp(policy, "none") != 0) {
-        return cli_fail(c, CLI_USAGE, "--partition %s: none, majority, or a number of nodes from 1 to 4096", policy);
-    }
-    o->partition_ends = action != NULL && strcmp(action, "end") == 0;
-    if (action != NULL && !o->partition_ends && strcmp(action, "refuse") != 0)
-        return cli_fail(c, CLI_USAGE, "--minority %s: refuse or end", action);
-    if (action != NULL && o->partition == WEFT_PARTITION_NONE)
+    struct cli_partition p = {WEFT_PARTITION_NONE, 0};
+    if (c->partition != NULL) (void)cli_read_partition(c->partition, &p);
+    o->partition = (weft_partition)p.policy;
+    o->quorum = p.quorum;
+    o->partition_ends = c->minority != NULL && strcmp(c->minority, "end") == 0;
+    if (c->minority != NULL && o->partition == WEFT_PARTITION_NONE)
         return cli_fail(c, CLI_USAGE, "--minority needs --partition, which says what a minority is");
     return CLI_OK;
 }
 
 int cli_run(const struct cli *c)
 {
-    bool known = c->carrier == NULL || strcmp(c->carrier, "tcp") == 0 || strcmp(c->carrier, "nng") == 0;
-    if (!known) return cli_fail(c, CLI_USAGE, "--carrier %s: tcp or nng", c->carrier);
     char made_name[16], module[PATH_MAX], control[PATH_MAX];
     const char *path = c->argv[0], *name = c->name != NULL ? c->name : own_name(made_name);
-    int rc = set_log(c);
-    if (rc == CLI_OK && c->tls != NULL && c->name == NULL)
+    int rc = CLI_OK;
+    set_log(c);
+    if (c->tls != NULL && c->name == NULL)
         rc = cli_fail(c, CLI_USAGE, "--tls: give the node the --name of its certificate");
     if (rc == CLI_OK && c->tls != NULL) rc = cli_check_tls(c, name);
     if (rc == CLI_OK) rc = cli_module(c, &path, module);
@@ -130,8 +99,8 @@ int cli_run(const struct cli *c)
                                  .control = control[0] == '\0' ? NULL : control,
                                  .tls = c->tls,
                                  .insecure = c->insecure};
-    rc = read_limits(c, &options);
-    if (rc == CLI_OK) rc = partition(c, &options);
+    set_limits(c, &options);
+    rc = set_partition(c, &options);
     weft_spawn_options spawn = {.kind = "main"};
     struct wf_main run = {&options, first, &args, sizeof args, &spawn, c->has_drain ? c->drain : WEFT_SEC(10)};
     if (rc == CLI_OK) rc = wf_main_run(&run);

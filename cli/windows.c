@@ -187,6 +187,11 @@ bool cli_replace_file(const char *path, const char *text, bool secret, char *why
     return ok;
 }
 
+char **cli_environment(void)
+{
+    return _environ;
+}
+
 size_t cli_ip(const char *text, unsigned char out[16])
 {
     if (inet_pton(AF_INET, text, out) == 1) return 4;

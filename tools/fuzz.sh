@@ -16,7 +16,8 @@ export LLVM_PROFILE_FILE=/dev/null
 
 # What each of them is about.
 declare -A files=(
-    [cli]='cli/options.c cli/run.c'
+    [cli]='cli/options.c cli/run.c cli/values.c'
+    [config]='cli/config.c'
     [dns]='transport/discover_dns.c'
     [etcd]='transport/etcd_json.c transport/etcd_spec.c'
     [frame]='transport/frame.c transport/frame_tables.c transport/frame_parts.c'

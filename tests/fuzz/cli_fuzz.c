@@ -75,7 +75,7 @@ static const struct cli_verb verbs[] = {
      .options = {CLI_NODE,     CLI_JSON,  CLI_TAG,   CLI_TEXT,    CLI_COUNT, CLI_REPORT, CLI_RECORD,
                  CLI_SEEDS,    CLI_FIRST, CLI_NODES, CLI_FAULTS,  CLI_TIME,  CLI_SETTLE, CLI_REPLAY,
                  CLI_MINIMISE, CLI_JOBS,  CLI_TRACE, CLI_TIMEOUT, CLI_DIR,   CLI_ROLE,   CLI_SAN,
-                 CLI_DAYS,     CLI_FORCE, CLI_AS,    CLI_END}},
+                 CLI_DAYS,     CLI_FORCE, CLI_AS,    CLI_CONFIG,  CLI_END}},
 };
 static const char *const variables[] = {"WEFT_NAME",     "WEFT_LISTEN",    "WEFT_JOIN",    "WEFT_DISCOVER",
                                         "WEFT_WORKERS",  "WEFT_HEARTBEAT", "WEFT_META",    "WEFT_PEER_LIMIT",
@@ -102,9 +102,12 @@ static void check_configuration(const struct cli *c)
 {
     weft_node_options o = {0};
     const uint64_t most = UINT64_C(100000000000) * 1000000000 / 1000;
-    if (read_limits(c, &o) == CLI_OK) MUST(o.peer_frames <= most && o.peer_bytes <= most && o.peer_spawns <= most);
-    if (partition(c, &o) == CLI_OK) MUST(o.partition != WEFT_PARTITION_QUORUM || (o.quorum > 0 && o.quorum <= 4096));
-    if (set_log(c) == CLI_OK) weft_log_set(WEFT_INFO, false);
+    set_limits(c, &o);
+    MUST(o.peer_frames <= most && o.peer_bytes <= most && o.peer_spawns <= most);
+    if (set_partition(c, &o) == CLI_OK)
+        MUST(o.partition != WEFT_PARTITION_QUORUM || (o.quorum > 0 && o.quorum <= 4096));
+    set_log(c);
+    weft_log_set(WEFT_INFO, false);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

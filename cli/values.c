@@ -1,0 +1,58 @@
+/* cli/values.c -- see values.h. */
+#include "values.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <weft.h>
+
+bool cli_read_log(const char *value, int *level, bool *json)
+{
+    static const char *const levels[] = {"debug", "info", "warn", "error", "silent"};
+    bool is_json = strncmp(value, "json", 4) == 0;
+    if (is_json && value[4] != '\0' && value[4] != ':') return false;
+    const char *word = !is_json ? value : value[4] == ':' ? value + 5 : "info";
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        if (strcmp(word, levels[i]) != 0) continue;
+        *level = (int)i;
+        *json = is_json;
+        return true;
+    }
+    return false;
+}
+
+bool cli_read_limits(const char *value, struct cli_limits *out)
+{
+    const struct {
+        const char *name;
+        uint64_t *value;
+    } limits[] = {{"frames=", &out->frames}, {"bytes=", &out->bytes}, {"spawns=", &out->spawns}};
+    for (const char *at = value; at[0] != '\0';) {
+        size_t i = 0;
+        while (i < 3 && strncmp(at, limits[i].name, strlen(limits[i].name)) != 0) i++;
+        if (i == 3) return false;
+        const char *digits = at + strlen(limits[i].name);
+        char *end;
+        uint64_t n = strtoull(digits, &end, 10);
+        uint64_t unit = *end == 'k' ? 1000 : *end == 'M' ? 1000000 : *end == 'G' ? 1000000000 : 1;
+        if (unit > 1) end++;
+        if (digits[0] < '0' || digits[0] > '9' || end - digits > 12 || (*end != ',' && *end != '\0')) return false;
+        *limits[i].value = n * unit;
+        at = *end == ',' ? end + 1 : end;
+    }
+    return true;
+}
+
+bool cli_read_partition(const char *value, struct cli_partition *out)
+{
+    char *end;
+    unsigned long quorum = strtoul(value, &end, 10);
+    *out = (struct cli_partition){WEFT_PARTITION_NONE, 0};
+    if (strcmp(value, "none") == 0) return true;
+    if (strcmp(value, "majority") == 0) {
+        out->policy = WEFT_PARTITION_MAJORITY;
+        return true;
+    }
+    if (*value < '1' || *value > '9' || *end != '\0' || quorum > 4096) return false;
+    *out = (struct cli_partition){WEFT_PARTITION_QUORUM, (uint32_t)quorum};
+    return true;
+}
