@@ -109,7 +109,7 @@ __attribute__((unused)) static void *memmem(const void *in, size_t size, const v
 }
 typedef WSAPOLLFD socket_poll;
 typedef SOCKET socket_number;
-#define poll_sockets(list, count) WSAPoll(list, (ULONG)(count), -1)
+#define poll_sockets(list, count, ms) WSAPoll(list, (ULONG)(count), ms)
 #else
 #include <arpa/inet.h>
 #include <errno.h>
@@ -138,7 +138,7 @@ __attribute__((unused)) static int socket_pair(int ends[2])
 
 typedef struct pollfd socket_poll;
 typedef int socket_number;
-#define poll_sockets(list, count) poll(list, (nfds_t)(count), -1)
+#define poll_sockets(list, count, ms) poll(list, (nfds_t)(count), ms)
 #endif
 
 /* Waits until one of them, of which -1 are none, is readable or broken; says which are. */
@@ -149,7 +149,7 @@ __attribute__((unused)) static void await_sockets(const int *fds, bool *ready, i
     if (count > 256) abort();
     for (int i = 0; i < count; i++)
         if (fds[i] >= 0) list[n++] = (socket_poll){.fd = (socket_number)fds[i], .events = POLLIN};
-    if (poll_sockets(list, n) < 0) n = 0;
+    if (poll_sockets(list, n, -1) < 0) n = 0;
     for (int i = 0, at = 0; i < count; i++) ready[i] = fds[i] >= 0 && at < n && list[at++].revents != 0;
 }
 

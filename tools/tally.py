@@ -21,8 +21,8 @@ def show_failed(paths):
     for kind, test in results(paths):
         if kind == "failed":
             print(f"---- {test['name']}: {test['result']}, {test['duration']:.0f} s, {' '.join(test['command'])}")
-            said = test.get("stdout", "") + test.get("stderr", "")
-            print("\n".join(said.splitlines()[-SHOWN:]))
+            for said in test.get("stderr", ""), test.get("stdout", ""):
+                print(*said.splitlines()[-SHOWN:], sep="\n")
 
 
 def main():

@@ -206,6 +206,12 @@ static void bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t numbe
     wf_links_bring_up(c, ch, number);
 }
 
+/* This node leaves and makes no new link, and the other side has given the old one up: nothing to wait for. */
+static void give_up(struct wf_cluster *c, struct wf_session *s)
+{
+    if (s != NULL) wf_links_end(c, s, given_up);
+}
+
 static void go_on(struct wf_channel *ch, struct wf_session *s, uint64_t heard)
 {
     if (ch->dialer != NULL) wf_dialers_linked(ch->dialer, ch->incarnation);
@@ -223,8 +229,10 @@ static void on_decision(struct wf_cluster *c, struct wf_channel *ch, const struc
         wf_channel_end(ch, "the link was given up meanwhile");
     else if (name_clashes(c, ch) || has_left(c, ch))
         wf_channel_end(ch, "the name was taken, or the node left, meanwhile");
-    else if (c->leaving) wf_channel_end(ch, "this node stops");
-    else bring_up(c, ch, number);
+    else if (c->leaving) {
+        wf_channel_end(ch, "this node stops");
+        give_up(c, s);
+    } else bring_up(c, ch, number);
 }
 
 enum decision { REFUSE, RESUME, ANEW };
@@ -257,6 +265,7 @@ static void on_offer(struct wf_cluster *c, struct wf_channel *ch, const struct w
         if (wf_channel_phase(ch) == WF_PHASE_HEARD) go_on(ch, s, f->number == s->number ? f->ref : 0);
     } else if (c->leaving) {
         refuse(c, ch, WF_REFUSED_STOPPING, "the node is stopping");
+        give_up(c, s);
     } else {
         uint64_t number = resumable(ch) ? ++c->t->last_number : 0;
         say_welcome(ch, number, 0, WF_LINK_OVER);

@@ -81,20 +81,25 @@ __attribute__((unused)) static struct wf_hello hello(const char *name, uint64_t 
                              .heartbeat_ms = 60000};
 }
 
-/* Connects, exchanges SP headers and HELLOs. */
-__attribute__((unused)) static int greet(const struct wf_hello *h)
+/* Exchanges SP headers and HELLOs. */
+__attribute__((unused)) static void greet_on(int fd, const struct wf_hello *h, uint64_t incarnation)
 {
     uint8_t header[WF_SP_HEADER], out[512];
     struct wf_frame f;
     batch = weft_reader_on(NULL, 0);
-    int fd = connect_to(weft_node_url(node, 0));
     put(fd, wf_sp_header, WF_SP_HEADER);
     ck_assert(get(fd, header, sizeof header) && memcmp(header, wf_sp_header, sizeof header) == 0);
     ck_assert(get_frame(fd, &f) && f.kind == WF_FRAME_HELLO);
-    ck_assert(f.hello.incarnation == weft_node_incarnation(node));
+    ck_assert(f.hello.incarnation == incarnation);
     weft_writer w = weft_writer_on(out, sizeof out);
     wf_put_hello(&w, h);
     put_batch(fd, &w, out);
+}
+
+__attribute__((unused)) static int greet(const struct wf_hello *h)
+{
+    int fd = connect_to(weft_node_url(node, 0));
+    greet_on(fd, h, weft_node_incarnation(node));
     return fd;
 }
 

@@ -311,6 +311,72 @@ START_TEST(what_is_replayed_is_received_once)
 }
 END_TEST
 
+/* ---- A node that leaves ---------------------------------------------------------------------------------------- */
+
+static void stop_it(void *arg)
+{
+    say("stopped %d", weft_node_stop(*(weft_node *const *)arg, patience()));
+}
+
+static void stops(const void *arg, size_t size)
+{
+    weft_node *leaver = *(weft_node *const *)arg;
+    (void)weft_offload(stop_it, &leaver, size, WEFT_FOREVER);
+}
+
+static void say_state(int fd, uint64_t number, enum wf_link_state state)
+{
+    uint8_t out[64];
+    weft_writer w = weft_writer_on(out, sizeof out);
+    wf_put_welcome_link(&w, number, 0, state);
+    put_batch(fd, &w, out);
+}
+
+static int be_dialled(int listener, weft_node *by, uint64_t incarnation)
+{
+    struct wf_hello h = hello("bad", incarnation);
+    h.newest = 2;
+    h.capabilities = WF_CAN_RESUME;
+    int fd = socket_accept(listener);
+    ck_assert_int_ge(fd, 0);
+    socket_patience(fd, 100);
+    greet_on(fd, &h, weft_node_incarnation(by));
+    return fd;
+}
+
+/* Its good-bye has arrived, but the answer is lost with the connection: the node dials again, is told that the link
+ * is over, and has nothing to wait for any more. Both as the side that decides, and as the other one. */
+START_TEST(who_leaves_ends_the_link_that_the_other_side_has_ended)
+{
+    char url[64];
+    struct wf_frame f;
+    int listener = loopback_listen(url);
+    uint64_t incarnation = _i == 0 ? UINT64_MAX : 1, number = 1;
+    weft_node_options o = {.name = "leaver", .heartbeats_lost = 100, .resume_window = WEFT_SEC(60)};
+    weft_node *leaver = node_with(o, NULL, url);
+    watch(leaver);
+    int fd = be_dialled(listener, leaver, incarnation);
+    if (_i == 0) say_state(fd, 0, WF_LINK_OVER);
+    ck_assert(get_frame(fd, &f) && f.kind == WF_FRAME_WELCOME);
+    if (_i == 0) number = f.number;
+    else say_state(fd, number, WF_LINK_OVER);
+    HEAR("leaver up bad");
+    run_actor(good, stops, &leaver, sizeof(weft_node *));
+    do ck_assert(get_frame(fd, &f));
+    while (f.kind != WF_FRAME_BYE);
+    close(fd);
+    fd = be_dialled(listener, leaver, incarnation);
+    if (_i == 0) say_state(fd, number, WF_LINK_OVER);
+    ck_assert(get_frame(fd, &f) && f.kind == (_i == 0 ? WF_FRAME_REFUSED : WF_FRAME_WELCOME));
+    if (_i == 1) say_state(fd, number + 1, WF_LINK_OVER);
+    HEAR("stopped 0");
+    expect_closed(fd);
+    socket_poll again = {.fd = (socket_number)listener, .events = POLLIN};
+    ck_assert_msg(poll_sockets(&again, 1, 0) == 0, "it has dialled once more");
+    close(listener);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("transport_bad_peer");
@@ -322,6 +388,7 @@ int main(void)
     tcase_add_test(t, who_never_acknowledges_is_dropped);
     tcase_add_test(t, who_says_in_welcome_that_it_has_what_was_never_sent_is_dropped);
     tcase_add_test(t, what_is_replayed_is_received_once);
+    tcase_add_loop_test(t, who_leaves_ends_the_link_that_the_other_side_has_ended, 0, 2);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);
 }

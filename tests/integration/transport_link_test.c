@@ -338,15 +338,15 @@ END_TEST
 
 /* ---- Calls between nodes --------------------------------------------------------------------------------------- */
 
-/* Says how long the caller of each request still waits; answers nothing while it is told to be busy. */
+/* Says how long the caller of each request still waits, and "dead" if nobody did; can be told to be busy. */
 static void timed(const void *arg, size_t size)
 {
-    (void)arg;
-    (void)size;
+    (void)arg, (void)size;
     weft_register("timed");
     say("timed ready");
     weft_msg *m;
-    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+    for (int64_t began = weft_now(); weft_recv(&m, WEFT_FOREVER) == WEFT_OK; began = weft_now()) {
+        if (weft_deadline(m) <= began) say("dead");
         if (weft_tag(m) == 8) {
             say("busy");
             weft_msg *go;
@@ -378,7 +378,7 @@ static void asker(const void *arg, size_t size)
     say("long %d", call_timed("waits", weft_after(WEFT_SEC(1000))));
     say("endless %d", call_timed("waits", WEFT_FOREVER));
     weft_send_name("timed@b", 8, NULL, 0);
-    say("short %d", call_timed("dead", weft_after(WEFT_MS(20))));
+    say("short %d", call_timed("brief", weft_after(WEFT_MS(20))));
     weft_send_name("timed@b", 9, NULL, 0);
     say("after %d", call_timed("alive", WEFT_FOREVER));
 }
