@@ -43,10 +43,13 @@ cc -std=gnu11 "$prefix/share/doc/weft/examples/hello.c" "${flags[@]}" -o hello
 expect 'hello from an actor' ./hello
 "$prefix/bin/weft" version
 zcat "$prefix/share/man/man1/weft-run.1.gz" | grep -q 'weft-run' || { echo 'man weft-run is missing'; exit 1; }
+python3 -m py_compile "$prefix"/share/gdb/auto-load/usr/lib/*/libweft.so.*-gdb.py
 if readelf --dynamic "$prefix/bin/weft" "$libraries/libweft.so.0" | grep -E 'RPATH|RUNPATH'; then
     echo 'a path to libraries is in it'
     exit 1
 fi
+
+find "$here" -name __pycache__ -exec rm -r {} +
 
 mapfile -t names < <(dpkg-query --admindir="$here/var/lib/dpkg" -W -f '${Package}\n')
 "${apart[@]}" --purge "${names[@]}" >"$work/purge.log" 2>&1 || { cat "$work/purge.log"; exit 1; }

@@ -30,10 +30,10 @@ def built(*path):
 class Program:
     """A running program. What it writes is collected as it comes; its standard error is kept apart, as text."""
 
-    def __init__(self, *command, env=None, stdin=subprocess.DEVNULL):
+    def __init__(self, *command, env=None, stdin=subprocess.DEVNULL, **more):
         self.command = command
         self.process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, env=env)
+                                        stderr=subprocess.PIPE, env=env, **more)
         self.pid = self.process.pid
         self.out, self.err = _Lines(self.process.stdout), _Lines(self.process.stderr)
 
