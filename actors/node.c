@@ -124,16 +124,19 @@ static void fill_in(weft_node *n, const weft_node_options *o)
     n->workers.stack_bytes = o->stack_bytes == 0 ? WF_STACK_BYTES : o->stack_bytes;
 }
 
-/* Fields of a log line that say who speaks. */
-static void log_context(char *out, size_t size)
+/* Fields of a log line that say who speaks, and when. */
+static int64_t log_context(char *out, size_t size)
 {
-    struct wf_worker *w = wf_here;
-    if (w == NULL) return;
-    struct wf_actor *self = wf_actor_self();
-    if (self == NULL) snprintf(out, size, "node=%s", wf_node_of(w)->name);
-    else
-        snprintf(out, size, "node=%s actor=%u.%u.%u", wf_node_of(w)->name, w->index, wf_id_slot(self->id),
-                 wf_id_generation(self->id));
+    const struct wf_worker *w = wf_here;
+    struct pf_env *env = w != NULL ? w->set->env : wf_env_here, *native = pf_env_native();
+    if (w != NULL) {
+        const struct wf_actor *self = wf_actor_self();
+        if (self == NULL) snprintf(out, size, "node=%s", wf_node_of(w)->name);
+        else
+            snprintf(out, size, "node=%s actor=%u.%u.%u", wf_node_of(w)->name, w->index, wf_id_slot(self->id),
+                     wf_id_generation(self->id));
+    }
+    return env == NULL || env == native ? native->now(native) : 0;
 }
 
 int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_env *env)

@@ -21,7 +21,7 @@ static bool check_any(const char *value)
 
 static bool check_log(const char *value)
 {
-    return cli_read_log(value, &(int){0}, &(bool){false});
+    return weft_log_check(value, NULL) == WEFT_OK;
 }
 
 static bool check_limits(const char *value)
@@ -77,10 +77,15 @@ static const struct cli_option options[] = {
     [CLI_MINORITY] = {"minority", 0, CLI_WORD, "ACTION",
                       "with --partition, what a node on another side does: refuse some calls, or also end",
                       "WEFT_MINORITY", FIELD(minority), 0, 0, 0, .preset = "refuse", .choices = "refuse end"},
-    [CLI_LOG] = {"log", 0, CLI_WORD, "LEVEL",
-                 "debug, info, warn, error or silent; json, or json:LEVEL, for JSON lines", "WEFT_LOG", FIELD(log), 0,
-                 0, 0, .preset = "info", .choices = "debug info warn error silent json", .check = check_log,
-                 .wanted = "a level: debug, info, warn, error, silent, json or json:LEVEL"},
+    [CLI_LOG] =
+        {"log", 0, CLI_WORD, "LEVEL,...",
+         "debug, info, warn, error or silent; MODULE=LEVEL for lines of runtime, actors, transport, app or a "
+         "module of yours; json, or json:LEVEL, for JSON lines",
+         "WEFT_LOG", FIELD(log), 0, 0, 0, .preset = "info", .choices = "debug info warn error silent json",
+         .check = check_log,
+         .wanted = "LEVEL (debug, info, warn, error, silent), MODULE=LEVEL, json or json:LEVEL, with commas between"},
+    [CLI_LOG_FILE] = {"log-file", 0, CLI_WORD, "FILE", "append log lines to it; SIGHUP opens it anew",
+                      "WEFT_LOG_FILE", FIELD(log_file), 0, 0, 0, .preset = "standard error"},
     [CLI_DRAIN] = {"drain", 0, CLI_SECONDS, "SECONDS", "how long actors may take to end", "WEFT_DRAIN", FIELD(drain),
                    FIELD(has_drain), 0, 86400, .preset = "10"},
     [CLI_NODE] = {"node", 'N', CLI_WORD, "NAME|URL", "which node to ask; may be left out if one runs here",

@@ -33,9 +33,13 @@ static const char *own_name(char out[16])
 
 static void set_log(const struct cli *c)
 {
-    int level;
-    bool json;
-    if (c->log != NULL && cli_read_log(c->log, &level, &json)) weft_log_set((weft_log_level)level, json);
+    if (c->log != NULL) (void)weft_log_configure(c->log, NULL);
+}
+
+static int open_log(const struct cli *c)
+{
+    int rc = c->log_file == NULL ? WEFT_OK : weft_log_file(c->log_file);
+    return rc == WEFT_OK ? CLI_OK : cli_fail(c, CLI_FAILED, "--log-file %s: %s", c->log_file, weft_strerror(rc));
 }
 
 static void set_limits(const struct cli *c, weft_node_options *o)
@@ -68,6 +72,7 @@ int cli_run(const struct cli *c)
     if (c->tls != NULL && c->name == NULL)
         rc = cli_fail(c, CLI_USAGE, "--tls: give the node the --name of its certificate");
     if (rc == CLI_OK && c->tls != NULL) rc = cli_check_tls(c, name);
+    if (rc == CLI_OK) rc = open_log(c);
     if (rc == CLI_OK) rc = cli_module(c, &path, module);
     if (rc == CLI_OK) rc = cli_control_socket(c, name, control);
     if (rc != CLI_OK) return rc;

@@ -5,21 +5,6 @@
 #include <string.h>
 #include <weft.h>
 
-bool cli_read_log(const char *value, int *level, bool *json)
-{
-    static const char *const levels[] = {"debug", "info", "warn", "error", "silent"};
-    bool is_json = strncmp(value, "json", 4) == 0;
-    if (is_json && value[4] != '\0' && value[4] != ':') return false;
-    const char *word = !is_json ? value : value[4] == ':' ? value + 5 : "info";
-    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
-        if (strcmp(word, levels[i]) != 0) continue;
-        *level = (int)i;
-        *json = is_json;
-        return true;
-    }
-    return false;
-}
-
 bool cli_read_limits(const char *value, struct cli_limits *out)
 {
     const struct {

@@ -5,9 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* "info", "json", "json:warn". `*level` is a weft_log_level. */
-bool cli_read_log(const char *value, int *level, bool *json);
-
 /* "frames=100000,bytes=20M,spawns=100"; what is not named stays as it was. */
 struct cli_limits {
     uint64_t frames, bytes, spawns; /* a second */

@@ -8,16 +8,21 @@
 
 #include "platform.h"
 
+#undef weft_log /* here it is the function */
+
 _Atomic(wf_log_context_fn *) wf_log_context;
 _Atomic(wf_last_words_fn *) wf_last_words;
 
-static _Atomic int log_level = WEFT_INFO; /* relaxed: a setting, it orders nothing */
-static _Atomic bool log_json;             /* relaxed, as above */
+_Atomic(wf_log_sink_fn *) wf_log_sink;
 
-static const char *const LEVELS[] = {"debug", "info", "warn", "error", "silent"};
+/* Relaxed: -1 until somebody has looked whether standard error is the journal, and then the same for all. */
+static _Atomic int to_journal = -1;
+
+enum { CONTEXT_MAX = 256 };
 
 struct line {
     bool json;
+    bool any; /* field is there already */
     bool truncated;
     size_t size;
     char text[WF_LOG_LINE_MAX];
@@ -61,14 +66,15 @@ static void put_quoted(struct line *l, const char *text, size_t size)
 static void put_key(struct line *l, const char *key, size_t size)
 {
     if (l->json) {
-        put_text(l, l->size == 0 ? "{\"" : ",\"");
+        put_text(l, l->any ? ",\"" : "{\"");
         put(l, key, size);
         put_text(l, "\":");
     } else {
-        if (l->size > 0) put_text(l, " ");
+        if (l->any) put_text(l, " ");
         put(l, key, size);
         put_text(l, "=");
     }
+    l->any = true;
 }
 
 static void put_field(struct line *l, const char *key, const char *value, size_t size)
@@ -78,14 +84,9 @@ static void put_field(struct line *l, const char *key, const char *value, size_t
     else put(l, value, size);
 }
 
-/* "node=a actor=0.17.1" */
-static void put_context(struct line *l)
+/* Of "node=a actor=0.17.1", which is cut to pieces. */
+static void put_context(struct line *l, char *fields)
 {
-    char fields[256] = "";
-    /* Pairs with the store of who registers. */
-    wf_log_context_fn *context = atomic_load_explicit(&wf_log_context, memory_order_acquire);
-    if (context == NULL) return;
-    context(fields, sizeof fields);
     for (char *rest = NULL, *f = strtok_r(fields, " ", &rest); f != NULL; f = strtok_r(NULL, " ", &rest)) {
         char *value = strchr(f, '=');
         if (value == NULL) continue;
@@ -102,38 +103,113 @@ static void finish(struct line *l)
     l->size += (size_t)n;
 }
 
-static void write_line(weft_log_level level, const char *message, size_t size, bool cut)
+/* What the journal knows as the line's priority, and takes off. */
+static void put_priority(struct line *l, weft_log_level level)
 {
-    char now[32];
-    struct line l = {.json = atomic_load_explicit(&log_json, memory_order_relaxed)};
-    pf_wall_clock_text(now, sizeof now);
-    put_field(&l, "time", now, strlen(now));
-    put_field(&l, "level", LEVELS[level], strlen(LEVELS[level]));
-    put_context(&l);
-    put_key(&l, "msg", 3);
-    put_quoted(&l, message, size);
-    l.truncated = l.truncated || cut;
-    finish(&l);
-    pf_stderr(l.text, l.size);
+    static const char *const priorities[] = {"<7>", "<6>", "<4>", "<3>"};
+    put_text(l, priorities[level]);
 }
 
-void weft_log_set(weft_log_level level, bool json)
+static bool writes_to_journal(bool elsewhere)
 {
-    atomic_store_explicit(&log_level, (int)level, memory_order_relaxed);
-    atomic_store_explicit(&log_json, json, memory_order_relaxed);
+    int journal = atomic_load_explicit(&to_journal, memory_order_relaxed);
+    if (journal < 0) {
+        journal = pf_stderr_is_journal();
+        atomic_store_explicit(&to_journal, journal, memory_order_relaxed);
+    }
+    return !elsewhere && journal > 0;
+}
+
+struct event {
+    weft_log_level level;
+    const char *module; /* NULL or "": none */
+    char *context;      /* is cut to pieces */
+    const char *text;
+    size_t size;
+    bool cut;
+    uint64_t repeated;
+};
+
+static void write_line(const struct event *e)
+{
+    struct line l = {.json = wf_log_is_json()};
+    /* Pairs with the store of weft_log_file. */
+    wf_log_sink_fn *sink = atomic_load_explicit(&wf_log_sink, memory_order_acquire);
+    bool journal = writes_to_journal(sink != NULL);
+    if (journal) put_priority(&l, e->level);
+    if (!journal || l.json) {
+        char now[32];
+        pf_wall_clock_text(now, sizeof now);
+        put_field(&l, "time", now, strlen(now));
+    }
+    put_field(&l, "level", wf_log_levels[e->level], strlen(wf_log_levels[e->level]));
+    if (e->module != NULL && e->module[0] != '\0') put_field(&l, "module", e->module, strlen(e->module));
+    put_context(&l, e->context);
+    if (e->repeated > 0) {
+        char count[24];
+        put_key(&l, "repeated", 8);
+        put(&l, count, (size_t)snprintf(count, sizeof count, "%llu", (unsigned long long)e->repeated));
+    }
+    put_key(&l, "msg", 3);
+    put_quoted(&l, e->text, e->size);
+    l.truncated = l.truncated || e->cut;
+    finish(&l);
+    if (sink == NULL || !sink(l.text, l.size)) pf_stderr(l.text, l.size);
+}
+
+static void tell_repeats(int64_t now)
+{
+    struct wf_repeat r;
+    while (wf_log_take_repeat(now, &r)) {
+        write_line(&(struct event){.level = r.level,
+                                   .module = r.module,
+                                   .context = r.node,
+                                   .text = r.text,
+                                   .size = strlen(r.text),
+                                   .cut = strlen(r.text) == sizeof r.text - 1,
+                                   .repeated = r.held});
+    }
+}
+
+void wf_log_tell_repeats(void)
+{
+    tell_repeats(INT64_MAX);
+}
+
+static void say(const char *module, weft_log_level level, const char *format, va_list args)
+{
+    char message[WF_LOG_LINE_MAX], context[CONTEXT_MAX] = "", node[CONTEXT_MAX];
+    int n = vsnprintf(message, sizeof message, format, args);
+    if (n < 0) n = snprintf(message, sizeof message, "(bad format: %s)", format);
+    bool cut = (size_t)n >= sizeof message;
+    size_t size = cut ? sizeof message - 1 : (size_t)n;
+    /* Pairs with the store of who registers. */
+    wf_log_context_fn *add = atomic_load_explicit(&wf_log_context, memory_order_acquire);
+    int64_t now = add == NULL ? 0 : add(context, sizeof context);
+    if (now > 0) {
+        tell_repeats(now);
+        snprintf(node, sizeof node, "%.*s", (int)strcspn(context, " "), context);
+        if (!wf_log_may_repeat(module, level, node, message, size, now)) return;
+    }
+    write_line(&(struct event){level, module, context, message, size, cut, 0});
 }
 
 void weft_log(weft_log_level level, const char *format, ...)
 {
-    if ((int)level < atomic_load_explicit(&log_level, memory_order_relaxed) || level >= WEFT_SILENT) return;
-    char message[WF_LOG_LINE_MAX];
+    if (!wf_log_wanted(NULL, level)) return;
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(message, sizeof message, format, args);
+    say(NULL, level, format, args);
     va_end(args);
-    if (n < 0) n = snprintf(message, sizeof message, "(bad format: %s)", format);
-    bool cut = (size_t)n >= sizeof message;
-    write_line(level, message, cut ? sizeof message - 1 : (size_t)n, cut);
+}
+
+void weft_log_in(const char *module, weft_log_level level, const char *format, ...)
+{
+    if (!wf_log_wanted(module, level)) return;
+    va_list args;
+    va_start(args, format);
+    say(module, level, format, args);
+    va_end(args);
 }
 
 void wf_assert_failed(const char *condition, const char *file, int line)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "once.h"
 #include "worker.h"
 
 #include <weft/signal.h>
@@ -23,23 +24,14 @@ static struct {
     struct wf_list sources;
     void (*watcher)(void *arg, int number);
     void *watcher_arg;
+    bool hangup; /* the watcher hears of SIGHUP */
     /* Under `changing`: */
     int users[NUMBERS]; /* sources, and the watcher */
 } table = {.sources = {{&table.sources.head, &table.sources.head}}};
 
-/* Release and acquire: whoever finds the mutex finds it made. */
-static pf_mutex *made(_Atomic(pf_mutex *) *at)
-{
-    pf_mutex *m = atomic_load_explicit(at, memory_order_acquire), *other = NULL;
-    if (m != NULL || pf_mutex_create(&m) < 0) return m;
-    if (atomic_compare_exchange_strong_explicit(at, &other, m, memory_order_acq_rel, memory_order_acquire)) return m;
-    pf_mutex_destroy(m);
-    return other;
-}
-
 static int prepare(void)
 {
-    return made(&table.lock) == NULL || made(&table.changing) == NULL ? WEFT_ENOMEM : WEFT_OK;
+    return wf_mutex_once(&table.lock) == NULL || wf_mutex_once(&table.changing) == NULL ? WEFT_ENOMEM : WEFT_OK;
 }
 
 /* On the platform's thread. */
@@ -54,7 +46,8 @@ static void on_signal(int number)
         (void)weft_event_set(s->came);
         heard = true;
     }
-    void (*watcher)(void *, int) = heard || (number != PF_SIGINT && number != PF_SIGTERM) ? NULL : table.watcher;
+    bool ends = number == PF_SIGINT || number == PF_SIGTERM, hangup = number == PF_SIGHUP && table.hangup;
+    void (*watcher)(void *, int) = hangup || (ends && !heard) ? table.watcher : NULL;
     void *arg = table.watcher_arg;
     if (watcher != NULL) watcher(arg, number);
     pf_mutex_unlock(table.lock);
@@ -99,11 +92,28 @@ int wf_signals_watch(void (*on)(void *arg, int number), void *arg)
     return rc;
 }
 
+int wf_signals_watch_hangup(void)
+{
+    pf_mutex_lock(table.lock);
+    table.hangup = true;
+    pf_mutex_unlock(table.lock);
+    int rc = add_user(PF_SIGHUP);
+    if (rc < 0) {
+        pf_mutex_lock(table.lock);
+        table.hangup = false;
+        pf_mutex_unlock(table.lock);
+    }
+    return rc;
+}
+
 void wf_signals_unwatch(void)
 {
     pf_mutex_lock(table.lock);
+    bool hangup = table.hangup;
     table.watcher = NULL;
+    table.hangup = false;
     pf_mutex_unlock(table.lock);
+    if (hangup) remove_user(PF_SIGHUP);
     remove_user(PF_SIGINT);
     remove_user(PF_SIGTERM);
 }

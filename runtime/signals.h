@@ -14,6 +14,9 @@
 /* SIGINT and SIGTERM go to `on`, on a thread of no worker, while no actor has a source for them. One at a time in a
  * process. WEFT_EBUSY, WEFT_ENOMEM. */
 int wf_signals_watch(void (*on)(void *arg, int number), void *arg);
+/* With such a watcher, SIGHUP as well, beside the actors that have a source for it: `on` hears of each. WEFT_ENOMEM;
+ * WEFT_EINVAL where there is no such signal. */
+int wf_signals_watch_hangup(void);
 /* `on` does not run any more when this returns. */
 void wf_signals_unwatch(void);
 

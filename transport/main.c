@@ -13,6 +13,7 @@
 
 #include "actor.h"
 #include "control.h"
+#include "log.h"
 #include "main.h"
 #include "signals.h"
 #include "transport.h"
@@ -54,7 +55,12 @@ static void end_for(struct ending *e, enum cause cause, int64_t drain)
 static void on_signal(void *arg, int number)
 {
     struct ending *e = arg;
-    (void)number;
+    if (number == PF_SIGHUP) {
+        int rc = weft_log_reopen();
+        if (rc < 0)
+            weft_log(WEFT_ERROR, "the log file cannot be opened anew, the old one goes on: %s", weft_strerror(rc));
+        return;
+    }
     pf_mutex_lock(e->lock);
     int signals = ++e->signals;
     pf_mutex_unlock(e->lock);
@@ -114,6 +120,7 @@ static void drain_main(void *arg)
 static void give_up(const char *name)
 {
     weft_log(WEFT_ERROR, "node %s: an actor never waits, so it cannot be ended; ending the process", name);
+    wf_log_tell_repeats();
     /* The stuck actor may hold the lock of standard output. */
     pf_flush_stdout();
     _Exit(5);
@@ -199,6 +206,8 @@ int wf_main_run(const struct wf_main *m)
     int rc = pf_mutex_create(&e.lock);
     if (rc == WEFT_OK) rc = pf_cond_create(&e.drained_changed);
     if (rc == WEFT_OK) rc = wf_signals_watch(on_signal, &e);
+    /* Else it does what it does by default: a terminal that is closed ends its node. */
+    if (rc == WEFT_OK && wf_log_has_file()) (void)wf_signals_watch_hangup();
     if (rc < 0) {
         weft_log(WEFT_ERROR, "cannot start: %s",
                  rc == WEFT_EBUSY ? "weft_main runs already" : "out of memory or threads");
@@ -208,6 +217,7 @@ int wf_main_run(const struct wf_main *m)
     }
     pf_cond_destroy(e.drained_changed);
     pf_mutex_destroy(e.lock);
+    wf_log_tell_repeats();
     return result;
 }
 

@@ -289,7 +289,7 @@ int pf_is_ready(pf_handle h, bool for_write);
 
 /* ---- Signals --------------------------------------------------------------------------------------------------- */
 /* The system's numbers are used as they are; these are the same everywhere. */
-enum { PF_SIGINT = 2, PF_SIGKILL = 9, PF_SIGTERM = 15 };
+enum { PF_SIGHUP = 1, PF_SIGINT = 2, PF_SIGKILL = 9, PF_SIGTERM = 15 };
 /* From now on the signal does not do what it does by default: `on`, the same function for all numbers, is called with
  * its number on a thread of its own that holds no lock; signals that come faster than it returns may become one.
  * Where there are no signals: what a console sends (SIGINT: Ctrl-C, SIGTERM: its window is closed). WEFT_EINVAL: no
@@ -311,6 +311,8 @@ void pf_signals_let_go(const struct pf_held_off *h);
 /* ---- Output ---------------------------------------------------------------------------------------------------- */
 /* Async-signal-safe; all of it, to standard error. */
 void pf_stderr(const char *data, size_t size);
+/* Whether that is the journal of systemd, as $JOURNAL_STREAM says. */
+bool pf_stderr_is_journal(void);
 /* Writes what stdio keeps of standard output, unless a thread holds its lock for good. */
 void pf_flush_stdout(void);
 /* Wall-clock time for log lines, "2026-11-21T03:29:00.123Z"; at least 25 bytes. */

@@ -95,6 +95,19 @@ static void asks(void)
     }
 }
 
+/* Logs what it is sent, as often as the tag says. */
+static void says(void)
+{
+    weft_msg *m;
+    if (weft_register("says") < 0) return;
+    puts("ready");
+    fflush(stdout);
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) {
+        for (uint32_t i = 0; i < weft_tag(m); i++)
+            weft_log_in("words", WEFT_INFO, "%.*s", (int)weft_size(m), (const char *)weft_data(m));
+    }
+}
+
 static void first(const void *arg, size_t size)
 {
     const struct weft_args *args = arg;
@@ -102,6 +115,7 @@ static void first(const void *arg, size_t size)
     const char *what = args->argc > 1 ? args->argv[1] : "";
     if (strcmp(what, "echo") == 0) echo();
     else if (strcmp(what, "asks") == 0) asks();
+    else if (strcmp(what, "says") == 0) says();
     else if (strcmp(what, "stubborn") == 0) stubborn();
     else if (strcmp(what, "idle") == 0) idle();
     else if (strcmp(what, "recurse") == 0) printf("%d\n", recurse(0));

@@ -1,7 +1,11 @@
 /* runtime/platform/posix/output.c -- standard error. */
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "native.h"
@@ -22,6 +26,18 @@ void pf_stderr(const char *data, size_t size)
         }
     }
     errno = before;
+}
+
+/* The variable is inherited by children whose standard error is something else: it says of which file it holds. */
+bool pf_stderr_is_journal(void)
+{
+    /* Races with setenv only, which no program with threads may call. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    const char *stream = getenv("JOURNAL_STREAM");
+    struct stat s;
+    char is[64];
+    if (stream == NULL || fstat(STDERR_FILENO, &s) != 0) return false;
+    snprintf(is, sizeof is, "%ju:%ju", (uintmax_t)s.st_dev, (uintmax_t)s.st_ino);
+    return strcmp(stream, is) == 0;
 }
 
 void pf_flush_stdout(void)

@@ -15,6 +15,11 @@ void pf_stderr(const char *data, size_t size)
     }
 }
 
+bool pf_stderr_is_journal(void)
+{
+    return false;
+}
+
 static DWORD WINAPI flush(void *arg)
 {
     (void)arg;

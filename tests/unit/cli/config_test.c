@@ -160,13 +160,13 @@ START_TEST(values_are_tried)
                            "[ps]\ntimeout = soon\njson = on\n[run]\nworkers = 4"),
                      0);
     ck_assert_int_eq(cli_config_try(file, tell, NULL), 5);
-    ck_assert_str_eq(said,
-                     "1:workers: '65' is not a number from 1 to 64\n"
-                     "2:log: 'inof' is not a level: debug, info, warn, error, silent, json or json:LEVEL; did you "
-                     "mean 'info'?\n"
-                     "3:carrier: 'smoke' is not tcp or nng\n"
-                     "4:insecure: 'perhaps' is not 1 or 0\n"
-                     "7:timeout: 'soon' is not a number of seconds from 0 to 86400, such as 2.5\n");
+    ck_assert_str_eq(
+        said, "1:workers: '65' is not a number from 1 to 64\n"
+              "2:log: 'inof' is not LEVEL (debug, info, warn, error, silent), MODULE=LEVEL, json or json:LEVEL, "
+              "with commas between; did you mean 'info'?\n"
+              "3:carrier: 'smoke' is not tcp or nng\n"
+              "4:insecure: 'perhaps' is not 1 or 0\n"
+              "7:timeout: 'soon' is not a number of seconds from 0 to 86400, such as 2.5\n");
     forget();
 }
 END_TEST
