@@ -25,6 +25,7 @@ int cli_sim(const struct cli *c);
 int cli_certs_init(const struct cli *c);
 int cli_certs_issue(const struct cli *c);
 int cli_certs_show(const struct cli *c);
+int cli_new(const struct cli *c);
 int cli_config_check(const struct cli *c);
 int cli_config_show(const struct cli *c);
 int cli_completion(const struct cli *c);

@@ -144,6 +144,7 @@ static void complete(const struct cli *c, const char *const *words, int count)
     if (open != CLI_END) offer_values(c, open, typed);
     else if (typed[0] == '-') offer_options(v, typed);
     else if (strstr(v->arguments, "FILE") != NULL) puts(FILES);
+    else if (strcmp(v->arguments, "DIR") == 0) puts(FOLDERS);
     else if (v->run == cli_completion) offer_choices(v->arguments, typed, "a shell");
     else if (v->run == cli_manual || v->run == cli_config_show) offer_verbs(NULL, typed);
     if (v->run == cli_manual) offer(typed, "weft.conf", 9, "the configuration file");

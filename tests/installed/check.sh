@@ -81,6 +81,7 @@ echo "hello runs, with the shared and with the static library"
 with_cmake "$root/tests/installed/cmake" "$prefix" "$(pkg-config --modversion weft)"
 if [[ -x $prefix/bin/weft ]]; then
     "$prefix/bin/weft" version
+    new_project "$prefix"
     XDG_CACHE_HOME=$work/cache expect 'hello from an actor' "$prefix/bin/weft" run "$examples/hello.c"
 fi
 

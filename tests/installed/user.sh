@@ -36,3 +36,12 @@ with_cmake()
     LD_LIBRARY_PATH='' expect '2 and 3 make 5' cmake/user_static
     echo "find_package(weft) gives programs in C and C++17, and a static one"
 }
+
+# new_project PREFIX: what `weft new` writes
+new_project()
+{
+    "$1/bin/weft" new tea >/dev/null
+    timeout 120 make -C tea PKG_CONFIG="pkg-config --define-variable=prefix=$1" CFLAGS='-Wall -Wextra -Werror' \
+        all test >tea.log 2>&1 || { cat tea.log; return 1; }
+    echo "what weft new writes builds, and passes its tests"
+}

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""weft new: what it writes builds without a warning, passes its tests, and runs as its README says."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import unittest
+
+from harness import BUILD, PATIENCE, ROOT, Cluster, Program, built
+
+WEFT = built("cli", "weft")
+SANITIZED = os.environ.get("WEFT_SANITIZED") == "1"
+
+
+class New(unittest.TestCase):
+    def setUp(self):
+        self.cluster = self.enterContext(Cluster())
+        self.folder = self.cluster.folder.name
+        self.write("weft.pc", f"Name: weft\nDescription: of this build\nVersion: 0\nCflags: -I{ROOT}/include\n"
+                   f"Libs: -L{BUILD} -lweft\n")
+        self.env = dict(self.cluster.env, PKG_CONFIG_PATH=self.folder, CFLAGS="-Wall -Wextra -Werror",
+                        PATH=built("cli") + os.pathsep + os.environ["PATH"], LD_LIBRARY_PATH=built())
+
+    def read(self, path):
+        with open(os.path.join(self.folder, path), encoding="ascii") as file:
+            return file.read()
+
+    def write(self, path, text):
+        with open(os.path.join(self.folder, path), "w", encoding="ascii") as file:
+            file.write(text)
+
+    def do(self, *words, code=0, cwd=None, **variables):
+        done = subprocess.run(words, capture_output=True, text=True, timeout=4 * PATIENCE, cwd=cwd or self.folder,
+                              env=dict(self.env, **variables))
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    @unittest.skipIf(SANITIZED or not shutil.which("make"), "a sanitizer's library is not the user's, or no make")
+    def test_it_builds_passes_and_runs(self):
+        said = self.do(WEFT, "new", "tea").stdout
+        self.assertEqual(said.splitlines()[1:], ["  cd tea", "  make test", "  make run"])
+        project = self.folder + "/tea"
+        tested = self.do("make", "test", cwd=project).stdout
+        self.assertRegex(tested, r"adds_up +ok\nends_when_asked_to +ok\n")
+        self.do("make", cwd=project)
+        node = Program(WEFT, "run", project + "/tea.so", "--name", "tea", env=self.env)
+        self.addCleanup(node.kill)
+        self.assertEqual(node.line(), "counter: ready")
+        readme = self.read("tea/README.md")
+        told = [line.split("#")[0].strip().replace("'", "").split() for line in readme.splitlines()
+                if line.startswith("    weft send") or line.startswith("    weft call")]
+        self.assertEqual(len(told), 3)
+        for words in told:
+            out = self.do(*words).stdout
+        self.assertEqual(out, "[42, 2]\n")
+        node.process.send_signal(signal.SIGINT)
+        node.end()
+
+    @unittest.skipIf(SANITIZED or not shutil.which("make"), "a sanitizer's library is not the user's, or no make")
+    def test_a_test_that_fails_fails(self):
+        self.do(WEFT, "new", "tea")
+        self.write("tea/counter.c", self.read("tea/counter.c").replace("+= add.amount", "-= add.amount"))
+        done = self.do("make", "test", cwd=self.folder + "/tea", code=2)
+        self.assertRegex(done.stdout, r"adds_up +FAILED\nends_when_asked_to +ok\n")
+        self.assertIn("total.value == 10", done.stderr)
+
+    @unittest.skipUnless(shutil.which("make"), "no make")
+    def test_without_weft(self):
+        self.do(WEFT, "new", "tea")
+        done = self.do("make", cwd=self.folder + "/tea", code=2, PKG_CONFIG="false")
+        self.assertIn("pkg-config does not find weft: is it installed?", done.stderr)
+
+    def test_names_and_folders(self):
+        for name in ("", "/", "1st", "a b", "-", "x" * 65, "caf\u00e9"):
+            self.assertIn("is no name for a project", self.do(WEFT, "new", name, code=2).stderr)
+        self.assertIn("No such file or directory", self.do(WEFT, "new", "no/such/tea", code=1).stderr)
+        made = json.loads(self.do(WEFT, "new", "--json", self.folder + "/tea-2//").stdout)
+        self.assertEqual((made["name"], made["files"]), ("tea-2", 7))
+        self.assertIn("tea-2.so:", self.read("tea-2/Makefile"))
+
+    def test_nothing_is_written_over(self):
+        os.mkdir(self.folder + "/tea")
+        self.write("tea/main.c", "mine\n")
+        self.assertIn("main.c is there already; --force", self.do(WEFT, "new", "tea", code=1).stderr)
+        self.assertEqual(os.listdir(self.folder + "/tea"), ["main.c"])
+        self.do(WEFT, "new", "tea", "--force")
+        self.assertIn("WEFT_MODULE", self.read("tea/main.c"))
+
+
+if __name__ == "__main__":
+    unittest.main()
