@@ -101,12 +101,6 @@ __attribute__((unused)) static int socket_pair(int ends[2])
 #define connect(fd, address, size) (connect)((SOCKET)(fd), address, size)
 #define shutdown(fd, how) (shutdown)((SOCKET)(fd), how)
 
-__attribute__((unused)) static void *memmem(const void *in, size_t size, const void *what, size_t length)
-{
-    for (const char *at = in; size >= length; at++, size--)
-        if (memcmp(at, what, length) == 0) return (void *)(uintptr_t)at;
-    return NULL;
-}
 typedef WSAPOLLFD socket_poll;
 typedef SOCKET socket_number;
 #define poll_sockets(list, count, ms) WSAPoll(list, (ULONG)(count), ms)

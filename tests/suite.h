@@ -5,6 +5,7 @@
 #include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base.h"
 #ifdef WF_VALGRIND
@@ -16,6 +17,13 @@
 /* In a list of tests and between statements: what only Unixes have. */
 #ifdef _WIN32
 #define ON_UNIX(...)
+
+__attribute__((unused)) static void *memmem(const void *in, size_t size, const void *what, size_t length)
+{
+    for (const char *at = in; size >= length; at++, size--)
+        if (memcmp(at, what, length) == 0) return (void *)(uintptr_t)at;
+    return NULL;
+}
 #else
 #define ON_UNIX(...) __VA_ARGS__
 #endif
