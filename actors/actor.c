@@ -235,8 +235,9 @@ int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const
         return rc;
     }
     if (w != from) a->task.start = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = start_here};
-    if (from != NULL && from->current != NULL)
-        wf_worker_record(from, WEFT_RECORD_SPAWN, wf_actor_of(from->current)->id, a->id, 0);
+    uint64_t parent = from == NULL || from->current == NULL ? 0 : wf_actor_of(from->current)->id;
+    if (parent != 0) wf_worker_record(from, WEFT_RECORD_SPAWN, parent, a->id, 0);
+    WF_PROBE2(spawn, a->id, parent);
     wf_slab_publish(a); /* whole: any pid may have been guessed by another node */
     if (out != NULL) *out = (weft_pid){node->incarnation, a->id};
     if (w == from) {

@@ -18,6 +18,7 @@
 
 #include "msg.h"
 #include "node.h"
+#include "probe.h"
 #include "slab.h"
 #include "topic_trie.h"
 #include "watch.h"
@@ -169,11 +170,15 @@ struct wf_owed {
 };
 
 /* For the flight recorder: something that `a` does with an actor of any node, or with nobody. */
-static inline void wf_actor_record(const struct wf_actor *a, unsigned kind, weft_pid other, uint32_t value)
+static inline __attribute__((always_inline)) void wf_actor_record(const struct wf_actor *a, unsigned kind,
+                                                                  weft_pid other, uint32_t value)
 {
     struct wf_worker *w = a->task.worker;
     unsigned far = other.node != ((weft_node *)w->set)->incarnation ? WF_RECORD_FAR : 0;
     wf_worker_record(w, kind | far, a->id, other.actor, value);
+    if (kind == WEFT_RECORD_SEND) WF_PROBE3(send, a->id, other.actor, value); /* `kind` is a constant */
+    else if (kind == WEFT_RECORD_RECEIVE) WF_PROBE3(receive, a->id, other.actor, value);
+    else if (kind == WEFT_RECORD_EXIT) WF_PROBE2(exit, a->id, a->reason);
 }
 
 /* See actors/send.c, note (1). */

@@ -84,7 +84,9 @@ int wf_asking_await(struct wf_actor *self, int64_t deadline)
     if (!is_over(s)) {
         s->waiting = true;
         wf_patrol_add(self);
+        WF_PROBE2(wait, self->id, (const char *)"an answer");
         while (!is_over(s) && (rc = wf_task_wait_quietly(deadline, "an answer")) == WEFT_OK) {}
+        WF_PROBE2(wake, self->id, rc);
         if (rc < 0) wf_actor_record(self, WEFT_RECORD_WAKE, weft_nobody(), (uint32_t)rc);
         wf_unlink(&s->on_calls);
     }
@@ -300,6 +302,7 @@ int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
     answered->post.flags = WF_MSG_SEND; /* freeing it says nothing any more */
     if (wf_is_work(answered)) wf_member_let_go(self, answered);
     if (!wf_is_unrecorded(w, ask->from)) wf_actor_record(self, WEFT_RECORD_SEND, ask->from, tag);
+    else WF_PROBE3(send, self->id, ask->from.actor, tag);
     return wf_send_signal(w, ask->from, m);
 }
 

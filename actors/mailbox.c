@@ -382,7 +382,9 @@ static int wait_for_mail(struct wf_actor *a, int64_t deadline)
 {
     if (WF_UNLIKELY(a->crowded)) wf_room_came(a);
     a->task.wants_mail = true;
+    WF_PROBE2(wait, a->id, (const char *)wf_waits_for_mail);
     int rc = wf_task_wait_quietly(deadline, wf_waits_for_mail);
+    WF_PROBE2(wake, a->id, rc);
     a->task.wants_mail = false;
     if (WF_UNLIKELY(rc < 0) && deadline > WEFT_NOW) wf_actor_record(a, WEFT_RECORD_WAKE, weft_nobody(), (uint32_t)rc);
     return rc;
@@ -479,6 +481,7 @@ int weft_recv(weft_msg **out, int64_t deadline)
     *out = m;
     /* Not what was published to many here: that would fill the recorder with one publication. */
     if (weight > 0) wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
+    else WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
     return WEFT_OK;
 }
 

@@ -229,6 +229,7 @@ static inline bool send_at_once(struct wf_worker *w, weft_pid to, weft_msg *m)
     struct wf_actor *a = wf_actor_find(w, to.actor);
     if (WF_UNLIKELY(a == NULL || wf_mailbox_full(a))) return false;
     m->to_actor = to.actor;
+    WF_PROBE3(send, m->from.actor, to.actor, m->post.word);
     wf_mailbox_add(a, m);
     return true;
 }

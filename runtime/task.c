@@ -1,6 +1,7 @@
 /* runtime/task.c -- the queue of runnable tasks, switching between them, and their timers. The rules are in
  * worker.h. */
 #include "park.h"
+#include "probe.h"
 
 #include <string.h>
 
@@ -327,10 +328,14 @@ void wf_task_start(struct wf_task *t)
     w->fresh_by = w->current;
 }
 
-static void record(struct wf_worker *w, const struct wf_task *t, weft_record_kind kind, const char *what, int result)
+static inline __attribute__((always_inline)) void record(struct wf_worker *w, const struct wf_task *t,
+                                                         weft_record_kind kind, const char *what, int result)
 {
     const char *id = (const char *)t + w->set->hooks->task_id_at;
-    wf_worker_record(w, kind, *(const uint64_t *)(const void *)id, (uintptr_t)what, (uint32_t)result);
+    uint64_t actor = *(const uint64_t *)(const void *)id;
+    wf_worker_record(w, kind, actor, (uintptr_t)what, (uint32_t)result);
+    if (kind == WEFT_RECORD_WAIT) WF_PROBE2(wait, actor, what); /* `kind` is a constant */
+    else WF_PROBE2(wake, actor, result);
 }
 
 static inline __attribute__((always_inline)) void wait_for_wake(struct wf_worker *w, struct wf_task *t,
