@@ -187,6 +187,20 @@ static inline bool wf_is_unrecorded(const struct wf_worker *w, weft_pid to)
     return to.node == ((weft_node *)w->set)->incarnation && wf_id_worker(to.actor) == w->unrecorded;
 }
 
+/* The last messages that were dropped on a worker: look.h. */
+enum { WF_DROPS_KEPT = 32 };
+struct wf_dropped {
+    int64_t at;
+    weft_pid from;
+    uint64_t to;  /* an actor of this node; 0: no longer known */
+    uint32_t tag; /* of a publication, its own */
+    enum wf_drop why;
+};
+struct wf_drop_log {
+    uint64_t count; /* of those that were ever put here */
+    struct wf_dropped last[WF_DROPS_KEPT];
+};
+
 /* What a worker keeps: wf_worker.actors. */
 struct wf_actors {
     weft_node *node;
@@ -217,6 +231,7 @@ struct wf_actors {
     uint32_t last_link;                        /* of its actors' links */
     uint32_t alive[2];                         /* users, services */
     _Atomic uint64_t dropped[WF_DROP_REASONS]; /* relaxed, written by the owner: see wf_count_drop */
+    struct wf_drop_log drops;
     /* Owner: relaxed store; publishers elsewhere: relaxed load. Hints. */
     alignas(WF_CACHE_LINE) _Atomic uint32_t subscriptions;
     _Atomic uint32_t awaited;      /* of them, those whose publishers wait */
@@ -275,6 +290,8 @@ static inline void wf_count_drop(struct wf_worker *w, enum wf_drop why)
     _Atomic uint64_t *n = &wf_actors_of(w)->dropped[why];
     atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed);
 }
+/* The same, and notes whose message it was: look.c. */
+void wf_note_drop(struct wf_worker *w, enum wf_drop why, uint64_t to, weft_pid from, uint32_t tag);
 /* The running actor; NULL outside of actors. */
 static inline struct wf_actor *wf_actor_self(void)
 {

@@ -1,6 +1,7 @@
 /* actors/inspect.c -- what a node tells about its actors. Each worker describes its own, on its own thread, while the
  * asking actor waits. */
 #include "actor.h"
+#include "look.h"
 
 #include <weft/event.h>
 
@@ -95,7 +96,7 @@ static void look_at_stack(struct wf_actor *a)
 
 /* ---- The list -------------------------------------------------------------------------------------------------- */
 
-static void describe(const struct wf_actor *a, struct wf_actor_info *out)
+void wf_actor_info_of(const struct wf_actor *a, struct wf_actor_info *out)
 {
     static const char *const states[] = {"new",     "ready",   "ready",  "running",   "waiting",
                                          "waiting", "waiting", "parked", "restarting"};
@@ -124,7 +125,7 @@ static void describe_here(struct wf_worker *w, struct wf_call *call)
     WF_ACTORS_EACH(a, wa) look_at_stack(a);
     WF_ACTORS_EACH(a, wa)
     {
-        if (!p->failed && p->count < most) describe(a, &p->actors[p->count++]);
+        if (!p->failed && p->count < most) wf_actor_info_of(a, &p->actors[p->count++]);
     }
     /* Acquire and release: the parts of the other workers come before the event. */
     if (atomic_fetch_sub_explicit(&c->left, 1, memory_order_acq_rel) == 1) (void)weft_event_set(c->ready);

@@ -32,6 +32,7 @@ static void drop_at(struct wf_actor *a, weft_msg *m, enum wf_drop why)
 {
     wf_actor_dropped(a);
     if (m->post.kind == WF_POST_WORK) wf_member_let_go(a, m);
+    m->to_actor = a->id;
     wf_drop(a->task.worker, m, why);
 }
 
@@ -302,7 +303,7 @@ bool wf_mailbox_put_shared(struct wf_actor *a, struct wf_body *body)
         why = WF_DROP_MEMORY;
     }
     wf_actor_dropped(a);
-    wf_count_drop(a->task.worker, why);
+    wf_note_drop(a->task.worker, why, a->id, body->from, body->tag);
     return false;
 }
 
@@ -590,8 +591,9 @@ void wf_mailbox_close(struct wf_actor *a)
     struct wf_worker *w = a->task.worker;
     wf_mailbox_leave(a);
     while (a->mail.first != NULL) {
-        if (wf_is_bunch(a->mail.first)) drop_bunched(a, NULL, WF_DROP_UNREAD);
-        else wf_drop(w, take_out(a, NULL), WF_DROP_UNREAD);
+        weft_msg *m = wf_is_bunch(a->mail.first) ? NULL : take_out(a, NULL);
+        if (m == NULL) drop_bunched(a, NULL, WF_DROP_UNREAD);
+        else m->to_actor = a->id, wf_drop(w, m, WF_DROP_UNREAD);
     }
     if (a->more != NULL && a->more->backlog != NULL) wf_unlink(&a->more->backlog->on_short);
     wf_room_tell_all(a);

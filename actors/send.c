@@ -43,10 +43,12 @@ void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
             return;
         }
         break;
-    case WF_MSG_REPLY: wf_count_drop(w, WF_DROP_LATE_REPLY); break; /* whoever asked waits no more, or is gone */
-    case WF_MSG_FAILED:                                             /* no answer that is late is no loss */
-    case WF_MSG_STOP:                                               /* it is gone, as it should be */
-    case WF_MSG_PROBE:                                              /* its cycle is broken */
+    case WF_MSG_REPLY: /* whoever asked waits no more, or is gone */
+        wf_note_drop(w, WF_DROP_LATE_REPLY, m->to_actor, m->from, m->post.word);
+        break;
+    case WF_MSG_FAILED: /* no answer that is late is no loss */
+    case WF_MSG_STOP:   /* it is gone, as it should be */
+    case WF_MSG_PROBE:  /* its cycle is broken */
     case WF_MSG_KILL: break;
     case WF_MSG_LOST:
         if (m->ref == 0) wf_count_drop(w, WF_DROP_SLOW_READER); /* a queue group's: nobody else knows of it */
@@ -63,11 +65,11 @@ void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
     case WF_MSG_SPAWNED: wf_spawned_came(w, NULL, m); return;
     case WF_MSG_CONTROL:
     case WF_MSG_CALL:
-        wf_count_drop(w, why);
+        wf_note_drop(w, why, m->to_actor, m->from, m->post.word);
         if (why == WF_DROP_EXPIRED) break;
         wf_refuse(w, m, error[why] != 0 ? error[why] : WEFT_ENOACTOR);
         return;
-    default: wf_count_drop(w, why); break;
+    default: wf_note_drop(w, why, m->to_actor, m->from, m->post.word); break;
     }
     wf_msg_free(w, m);
 }

@@ -177,7 +177,7 @@ static bool put(struct wf_subscription *s, weft_msg *m)
 bool wf_subscription_refuse(struct wf_subscription *s)
 {
     wf_actor_dropped(s->actor);
-    wf_count_drop(s->actor->task.worker, WF_DROP_SLOW_READER);
+    wf_note_drop(s->actor->task.worker, WF_DROP_SLOW_READER, s->actor->id, weft_nobody(), 0);
     wf_subscription_lost(s);
     return false;
 }

@@ -353,6 +353,7 @@ static void refuse(struct pool *p, weft_msg *m)
 {
     p->refused++;
     wf_release(p->self, m);
+    m->to_actor = p->self->id;
     wf_drop(p->self->task.worker, m, WF_DROP_NO_ACTOR);
 }
 

@@ -12,6 +12,8 @@
 int cli_run(const struct cli *c);
 int cli_ps(const struct cli *c);
 int cli_inspect(const struct cli *c);
+int cli_why_dropped(const struct cli *c);
+int cli_trace(const struct cli *c);
 int cli_nodes(const struct cli *c);
 int cli_names(const struct cli *c);
 int cli_groups(const struct cli *c);
@@ -115,5 +117,21 @@ int cli_check_tls(const struct cli *c, const char *name);
 int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer);
 /* [A] A message about an error of the runtime; the exit code it means. */
 int cli_fail_with(const struct cli *c, int error, const char *what);
+
+/* ---- record.c, look.c: what a node says of its actors ---------------------------------------------------------- */
+/* [A] For cli_ask_node: one actor; who waits for whom. */
+int cli_inspect_actor(struct cli_client *k);
+int cli_inspect_waits(struct cli_client *k);
+/* [A] Prints what the flight recorder has of an actor, at most the last so many. `*last`: how long before the
+ * youngest event of the node its own was, in ns; -1: it has none. CLI_OK or an exit code after a message. */
+int cli_last_events(struct cli_client *k, const char *pid, unsigned most, int64_t *last);
+/* The body of a TRACED of control.h; how many events it has. */
+int cli_print_traced(const struct cli *c, weft_reader *r);
+
+/* ---- talk.c: what a node tells until one has heard enough ----------------------------------------------------- */
+/* [A] A verb of control.h that is followed by news; prints them. `what` is what they are about. */
+int cli_listen(struct cli_client *k, uint32_t verb, const void *request, size_t size, const char *what);
+/* The same for a pattern of topics: the first word, or --topic. */
+int cli_listen_to_topic(struct cli_client *k);
 
 #endif

@@ -39,18 +39,45 @@ const struct cli_verb cli_verbs[] = {
      false,
      cli_ps},
     {"inspect",
-     "[PID]",
-     "Shows what has happened in a node lately",
-     "With --record: the last events of its flight recorder, of all actors or of one (0.17.1): who started, sent,\n"
+     "[PID|NAME]",
+     "Shows what an actor does and waits for, or who waits for whom",
+     "Of one actor (0.17.1, or its registered name): what it waits for and since when, whose answer it waits for, "
+     "its\n"
+     "links and monitors, its last events. Without one: all calls under way, who waits for whose answer.\n"
+     "With --record: the last events of the node's flight recorder, of all actors or of one: who started, sent,\n"
      "received, waited, ended. Times are seconds before the last one. What is sent to an actor of the same worker "
      "is\n"
      "shown when it is received.",
-     "weft inspect --record --node a",
+     "weft inspect counter --node a",
      {CLI_RECORD, CLI_TRACE, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      0,
      1,
      false,
      cli_inspect},
+    {"trace",
+     "",
+     "Prints messages of a node as they pass",
+     "Of one actor, with one tag, or all: time, who, tag, whom. What is published under a --topic is printed with\n"
+     "what is in it, from all nodes. Actors are not slowed down: events that come faster than they can be read are "
+     "counted\n"
+     "as missed. Ends as subscribe does.",
+     "weft trace --actor 0.17.1 --node a",
+     {CLI_ACTOR, CLI_TAG, CLI_TOPIC, CLI_COUNT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS,
+      CLI_CONFIG, CLI_END},
+     0,
+     0,
+     false,
+     cli_trace},
+    {"why-dropped",
+     "",
+     "Says how many messages a node has dropped, why, and which were the last",
+     "Each worker remembers its last 32. The sender is not known of all of them.",
+     "weft why-dropped --node a",
+     {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
+     0,
+     0,
+     false,
+     cli_why_dropped},
     {"nodes",
      "",
      "Lists the nodes that a node knows, and how their links are",

@@ -23,8 +23,13 @@ weft_actor *cli_load(const struct cli *c, const char *path)
     }
     void *entry = dlsym(module, WEFT_MODULE_ENTRY);
     if (entry == NULL) {
-        cli_fail(c, 0, "%s has no entry point %s: write WEFT_MODULE(first_actor) in it, behind that function", path,
-                 WEFT_MODULE_ENTRY);
+        const char *end = strrchr(c->argv[0], '.');
+        bool source = end != NULL && strcmp(end, ".c") == 0; /* what the user wrote, not what was made of it */
+        cli_fail(c, 0, "%s has no entry point %s: write WEFT_MODULE(first_actor) in it, behind that function%s",
+                 source ? c->argv[0] : path, WEFT_MODULE_ENTRY,
+                 dlsym(module, "main") == NULL || !source
+                     ? ""
+                     : "; or, as it has a main, build a program: cc FILE.c $(pkg-config --cflags --libs weft)");
         dlclose(module);
         return NULL;
     }

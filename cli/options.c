@@ -19,6 +19,11 @@ static bool check_any(const char *value)
     return true;
 }
 
+static bool check_url(const char *value)
+{
+    return strstr(value, "://") != NULL;
+}
+
 static bool check_log(const char *value)
 {
     return weft_log_check(value, NULL) == WEFT_OK;
@@ -39,9 +44,10 @@ static const struct cli_option options[] = {
                   .preset = "weft- and 8 hex digits"},
     [CLI_LISTEN] = {"listen", 'l', CLI_LIST, "URL",
                     "where other nodes may dial, tcp://127.0.0.1:4001; may be repeated", "WEFT_LISTEN", FIELD(listen),
-                    0, 0, 0, .preset = NULL},
+                    0, 0, 0, .check = check_url, .wanted = "a URL, such as tcp://127.0.0.1:4001"},
     [CLI_JOIN] = {"join", 'j', CLI_LIST, "URL", "a node to dial, for ever until it answers; may be repeated",
-                  "WEFT_JOIN", FIELD(join), 0, 0, 0, .preset = NULL},
+                  "WEFT_JOIN", FIELD(join), 0, 0, 0, .check = check_url,
+                  .wanted = "a URL, such as tcp://127.0.0.1:4001"},
     [CLI_DISCOVER] =
         {"discover", 0, CLI_LIST, "SPEC",
          "where nodes are found: dns:HOST:PORT, dns-srv:NAME, etcd:http://HOST:PORT/PREFIX; may be repeated",
@@ -147,6 +153,10 @@ static const struct cli_option options[] = {
                         .wanted = "like frames=100k,bytes=20M,spawns=100"},
     [CLI_INSECURE] = {"insecure", 0, CLI_FLAG, NULL, "talk with other machines without TLS", "WEFT_INSECURE",
                       FIELD(insecure), 0, 0, 0, .preset = NULL},
+    [CLI_ACTOR] = {"actor", 0, CLI_WORD, "PID", "messages from and to this actor", NULL, FIELD(actor), 0, 0, 0,
+                   .preset = NULL},
+    [CLI_TOPIC] = {"topic", 0, CLI_WORD, "PATTERN", "what is published under it, with its contents", NULL,
+                   FIELD(topic), 0, 0, 0, .preset = NULL},
     [CLI_CONFIG] = {"config", 0, CLI_WORD, "FILE|none", "the configuration file, weft.conf(5); none: no file",
                     "WEFT_CONFIG", FIELD(config), 0, 0, 0,
                     .preset = "~/.config/weft/weft.conf, else /etc/weft/weft.conf", .choices = "none",
@@ -307,6 +317,7 @@ static int set_item(struct cli *c, const struct cli_option *o, const char *where
     struct cli_list *list = (struct cli_list *)((char *)c + o->field);
     if (list->count == CLI_LIST_MAX)
         return cli_fail(c, CLI_USAGE, "%s: more than %d of them; leave some out", where, CLI_LIST_MAX);
+    if (o->check != NULL && !o->check(value)) return bad_value(c, where, value, o->wanted);
     list->item[list->count++] = value;
     return CLI_OK;
 }

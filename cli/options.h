@@ -47,6 +47,7 @@ struct cli {
     int64_t heartbeats_lost, wire, suspicion;
     int64_t drain, timeout, heartbeat, resume_window, probe; /* ns */
     const char *faults, *replay;
+    const char *actor, *topic;                       /* of trace */
     int64_t seeds, first, nodes, jobs, time, settle; /* of sim; the last two ns */
     bool json, force, insecure, report, record, trace, minimise;
     bool has_tag, has_count, has_drain, has_timeout, has_days; /* the value was given */
@@ -110,6 +111,8 @@ enum cli_option_id {
     CLI_INSECURE,
     CLI_PEER_LIMIT,
     CLI_CONFIG,
+    CLI_ACTOR,
+    CLI_TOPIC,
 };
 
 enum cli_option_kind { CLI_FLAG, CLI_WORD, CLI_LIST, CLI_NUMBER, CLI_SECONDS };

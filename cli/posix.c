@@ -60,6 +60,8 @@ bool cli_replace_file(const char *path, const char *text, bool secret, char *why
 
 /* ---- Environment, addresses and times ------------------------------------------------------------------------ */
 
+extern char **environ;
+
 char **cli_environment(void)
 {
     return environ;

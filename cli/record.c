@@ -1,4 +1,5 @@
-/* cli/record.c -- weft inspect --record: the flight recorder of a node as text, as JSON, or for a trace viewer. */
+/* cli/record.c -- weft inspect --record: the flight recorder of a node as text, as JSON, or for a trace viewer; and
+ * what weft inspect PID and weft trace show of it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,14 +87,14 @@ static void print_trace(const struct event *e, bool first)
 }
 
 /* Of the actor that was asked for: what it did, and what others did with it. */
-static bool is_wanted(const struct cli *c, const struct weft_record *e)
+static bool is_wanted(const char *whom, const struct weft_record *e)
 {
     char pid[WEFT_PID_TEXT];
-    if (c->argc == 0) return true;
+    if (whom == NULL) return true;
     for (int side = 0; side < 2; side++) {
         const char *text = weft_pid_format(side == 0 ? e->actor : e->other, pid);
-        size_t shown = strchr(c->argv[0], '@') != NULL ? strlen(text) : strcspn(text, "@");
-        if (strlen(c->argv[0]) == shown && strncmp(text, c->argv[0], shown) == 0) return true;
+        size_t shown = strchr(whom, '@') != NULL ? strlen(text) : strcspn(text, "@");
+        if (strlen(whom) == shown && strncmp(text, whom, shown) == 0) return true;
     }
     return false;
 }
@@ -109,7 +110,7 @@ static int print_all(const struct cli *c, weft_reader *r)
     if (c->trace) puts("[");
     for (uint32_t i = 0; i < count && r->error == 0; i++) {
         get_event(r, &e);
-        if (!is_wanted(c, &e.r)) continue;
+        if (!is_wanted(c->argc == 0 ? NULL : c->argv[0], &e.r)) continue;
         if (c->trace) print_trace(&e, first);
         else if (c->json) print_json(&e);
         else print_text(&e, last);
@@ -130,8 +131,52 @@ static int show_record(struct cli_client *k)
     return rc;
 }
 
+int cli_last_events(struct cli_client *k, const char *pid, unsigned most, int64_t *last)
+{
+    weft_msg *m;
+    struct event e;
+    int rc = cli_control(k, WF_CONTROL_RECORD, NULL, 0, &m);
+    if (rc != CLI_OK) return rc;
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m)), again;
+    uint32_t count = weft_get_array(&r), its = 0;
+    int64_t now = 0;
+    again = r;
+    for (uint32_t i = 0; i < count && again.error == 0; i++) {
+        get_event(&again, &e);
+        now = e.r.at;
+        its += is_wanted(pid, &e.r);
+    }
+    *last = -1;
+    for (uint32_t i = 0; i < count && r.error == 0; i++) {
+        get_event(&r, &e);
+        if (!is_wanted(pid, &e.r)) continue;
+        *last = now - e.r.at;
+        if (its-- <= most) print_text(&e, now);
+    }
+    weft_msg_free(m);
+    return CLI_OK;
+}
+
+int cli_print_traced(const struct cli *c, weft_reader *r)
+{
+    struct event e;
+    char text[WEFT_RECORD_TEXT];
+    int printed = 0;
+    uint32_t count = weft_get_array(r);
+    uint64_t missed = weft_get_uint(r);
+    if (missed > 0) fprintf(stderr, "weft trace: %" PRIu64 " events came too fast to be seen\n", missed);
+    for (uint32_t i = 1; i < count && r->error == 0; i++) {
+        get_event(r, &e);
+        if (r->error < 0) break;
+        if (c->json) print_json(&e);
+        else printf("%.6f  %s\n", (double)e.r.at / 1e9, weft_record_format(&e.r, text));
+        printed++;
+    }
+    fflush(stdout);
+    return printed;
+}
+
 int cli_inspect(const struct cli *c)
 {
-    if (!c->record && !c->trace) return cli_fail(c, CLI_USAGE, "what of it? --record shows its last events");
-    return cli_ask_node(c, show_record);
+    return cli_ask_node(c, c->record || c->trace ? show_record : c->argc > 0 ? cli_inspect_actor : cli_inspect_waits);
 }

@@ -111,37 +111,47 @@ static bool print_news(const struct cli *c, const weft_msg *m)
     return true;
 }
 
-static int subscribe(struct cli_client *k)
+int cli_listen(struct cli_client *k, uint32_t verb, const void *request, size_t size, const char *what)
 {
     const struct cli *c = k->c;
-    char request[320];
     weft_msg *m;
-    weft_writer w = weft_writer_on(request, sizeof request);
-    weft_put_str(&w, weft_cstr(c->argv[0]));
-    if (w.error != 0) return cli_fail(c, CLI_USAGE, "the pattern is longer than 255 bytes");
     int rc = weft_watch_nodes();
-    if (rc < 0) return cli_fail_with(c, rc, c->argv[0]);
-    rc = cli_control(k, WF_CONTROL_SUBSCRIBE, request, w.size, &m);
+    if (rc < 0) return cli_fail_with(c, rc, what);
+    rc = cli_control(k, verb, request, size, &m);
     if (rc != CLI_OK) return rc;
     weft_msg_free(m);
     int64_t deadline = c->has_timeout ? k->deadline : WEFT_FOREVER;
     for (int64_t seen = 0; !c->has_count || seen < c->count;) {
         rc = weft_recv(&m, deadline);
         if (rc == WEFT_ECANCELED) return CLI_OK;
-        if (rc < 0) return cli_fail_with(c, rc, c->argv[0]);
+        if (rc < 0) return cli_fail_with(c, rc, what);
         uint32_t tag = weft_tag(m);
         if (tag == WF_CONTROL_HOLD) continue; /* kept until we end: that tells the node that we have */
         if (tag == WF_CONTROL_NEWS && print_news(c, m)) seen++;
-        if (tag == WF_CONTROL_SUBSCRIBE) fprintf(stderr, "weft subscribe: %s on node %s\n", c->argv[0], k->node);
+        if (tag == WF_CONTROL_TRACED) {
+            weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+            seen += cli_print_traced(c, &r);
+        }
+        if (tag == verb) fprintf(stderr, "weft %s: %s on node %s\n", c->verb->name, what, k->node);
         weft_msg_free(m);
         if (tag == WEFT_TAG_NODE_DOWN) return cli_fail(c, CLI_UNREACHABLE, "node %s is gone", k->node);
     }
     return CLI_OK;
 }
 
+int cli_listen_to_topic(struct cli_client *k)
+{
+    const char *pattern = k->c->argc > 0 ? k->c->argv[0] : k->c->topic;
+    char request[320];
+    weft_writer w = weft_writer_on(request, sizeof request);
+    weft_put_str(&w, weft_cstr(pattern));
+    if (w.error != 0) return cli_fail(k->c, CLI_USAGE, "the pattern is longer than 255 bytes");
+    return cli_listen(k, WF_CONTROL_SUBSCRIBE, request, w.size, pattern);
+}
+
 int cli_subscribe(const struct cli *c)
 {
-    return cli_ask_node(c, subscribe);
+    return cli_ask_node(c, cli_listen_to_topic);
 }
 
 /* ---- send and call --------------------------------------------------------------------------------------------- */
@@ -158,15 +168,35 @@ static int receiver(const struct cli_client *k, char *out, size_t size)
     return CLI_OK;
 }
 
+/* Whether a list of names (NAMES of control.h) has this one. */
+static bool is_listed(const weft_msg *names, const char *name)
+{
+    weft_reader r = weft_reader_on(weft_data(names), weft_size(names));
+    size_t size = strcspn(name, "@");
+    for (uint32_t left = weft_get_array(&r); left > 0 && r.error == 0; left--) {
+        uint32_t fields = weft_get_array(&r);
+        weft_text one = weft_get_str(&r);
+        if (r.error == 0 && one.size == size && memcmp(one.data, name, size) == 0) return true;
+        for (; fields > 1 && r.error == 0; fields--) weft_skip(&r);
+    }
+    return name[0] == '$'; /* weft's own */
+}
+
 static int send_one(struct cli_client *k)
 {
     char name[160];
+    weft_msg *m;
     int rc = receiver(k, name, sizeof name);
+    if (rc == CLI_OK) rc = cli_control(k, WF_CONTROL_NAMES, NULL, 0, &m);
     if (rc != CLI_OK) return rc;
+    bool listed = is_listed(m, name);
+    weft_msg_free(m);
+    if (!listed)
+        return cli_fail(k->c, CLI_FAILED, "%s: nobody there has that name; 'weft names' lists those that are known",
+                        name);
     rc = weft_send_name(name, tag_of(k->c), k->body.data, k->body.size);
     if (rc < 0) return cli_fail_with(k->c, rc, name);
     /* An answer over the same link: what was sent before has arrived. */
-    weft_msg *m;
     rc = cli_control(k, WF_CONTROL_INFO, NULL, 0, &m);
     if (rc == CLI_OK) weft_msg_free(m);
     return rc;

@@ -46,22 +46,24 @@ static void put_ps(weft_writer *w, const struct answer *a)
     }
 }
 
-static void put_record(weft_writer *w, const struct answer *a)
+void wf_put_record(weft_writer *w, const struct weft_record *r)
 {
     char pid[WEFT_PID_TEXT];
+    weft_put_array(w, 8);
+    weft_put_int(w, r->at);
+    weft_put_int(w, r->worker);
+    weft_put_uint(w, r->number);
+    weft_put_uint(w, r->kind);
+    put_text(w, weft_pid_format(r->actor, pid));
+    put_text(w, r->other.actor == 0 ? "" : weft_pid_format(r->other, pid));
+    weft_put_int(w, r->value);
+    put_text(w, r->what);
+}
+
+static void put_record(weft_writer *w, const struct answer *a)
+{
     weft_put_array(w, (uint32_t)a->record_count);
-    for (size_t i = 0; i < a->record_count; i++) {
-        const struct weft_record *r = &a->records[i];
-        weft_put_array(w, 8);
-        weft_put_int(w, r->at);
-        weft_put_int(w, r->worker);
-        weft_put_uint(w, r->number);
-        weft_put_uint(w, r->kind);
-        put_text(w, weft_pid_format(r->actor, pid));
-        put_text(w, r->other.actor == 0 ? "" : weft_pid_format(r->other, pid));
-        weft_put_int(w, r->value);
-        put_text(w, r->what);
-    }
+    for (size_t i = 0; i < a->record_count; i++) wf_put_record(w, &a->records[i]);
 }
 
 static void put_counter(weft_writer *w, const _Atomic uint64_t *counter)
@@ -335,10 +337,10 @@ static bool on_publish(weft_msg *ask)
     return false;
 }
 
-static void on_subscribe(const weft_msg *ask)
+/* News will come, unless there is a reason why not. */
+static void on_subscribe(const weft_msg *ask, const char *why)
 {
     static const uint8_t nil = 0xC0;
-    const char *why = wf_relay_subscribe(ask);
     if (why != NULL) say_error(ask, why);
     else (void)weft_reply(ask, weft_tag(ask), &nil, 1);
 }
@@ -381,7 +383,15 @@ static bool handle(struct wf_transport *t, weft_msg *ask)
     case WF_CONTROL_GROUPS: answer(ask, put_groups, &a); break;
     case WF_CONTROL_STOP: on_stop(t, ask); break;
     case WF_CONTROL_PUBLISH: return on_publish(ask);
-    case WF_CONTROL_SUBSCRIBE: on_subscribe(ask); break;
+    case WF_CONTROL_SUBSCRIBE: on_subscribe(ask, wf_relay_subscribe(ask)); break;
+    case WF_CONTROL_TRACE: on_subscribe(ask, wf_trace_begin(ask)); break;
+    case WF_CONTROL_INSPECT:
+    case WF_CONTROL_WAITS:
+    case WF_CONTROL_DROPS: {
+        const char *why = wf_control_look(t, ask);
+        if (why != NULL) say_error(ask, why);
+        break;
+    }
     default: say_error(ask, "unknown request"); break;
     }
     return false;

@@ -17,6 +17,17 @@
  *   RECORD     Body empty. Answer: array of arrays [ns, worker, number, kind, pid text, other's pid text or "",
  *   value,
  *              what]: weft_record_read, the time as it was then on the node's clock.
+ *   INSPECT    Body: a pid's text, with or without its node, or a registered name. Answer: a map of what `weft ps`
+ *              says of it ("pid", "kind", "name", "state", "waits_for", "mailbox", "mailbox_max", "received",
+ *              "dropped", "stack_most"), "waits_ns": how long its call has waited, and arrays of pid texts: "asks"
+ *              (whose answer it waits for), "links", "monitors" (whom it watches), "watchers".
+ *   WAITS      Body empty. Answer: array of arrays [pid text, pid text of whom it waits for, ns]: all calls.
+ *   DROPS      Body empty. Answer: array [[[reason, count], ...], [[ns ago, reason, pid text of the receiver or "",
+ *              pid text of the sender or "", tag], ...]]: the last ones of each worker, the youngest first.
+ *   TRACE      Body: array [tag or nil, text of a pid's actor or ""]: from now on the asker gets what the flight
+ *              recorder notes of messages, with that tag and from or to that actor: a request HOLD, as above, and
+ *              messages TRACED: arrays of rows as those of RECORD, and first the number of events that were missed.
+ *              Answer: nil.
  *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches
  *              (wf_transport_watch).
  *   PUBLISH    Body: array [topic, tag, body]. The node publishes it, to its own actors and to the other nodes.
@@ -29,6 +40,7 @@
 #define WF_CONTROL_H
 
 #include <weft/node.h>
+#include <weft/pack.h>
 
 enum {
     WF_CONTROL_ERROR = 0,
@@ -43,6 +55,11 @@ enum {
     WF_CONTROL_NAMES = 9,
     WF_CONTROL_GROUPS = 10,
     WF_CONTROL_RECORD = 11,
+    WF_CONTROL_INSPECT = 12,
+    WF_CONTROL_WAITS = 13,
+    WF_CONTROL_DROPS = 14,
+    WF_CONTROL_TRACE = 15,
+    WF_CONTROL_TRACED = 16,
 };
 
 /* `what`: WF_NOTIFY_FATAL: this node cannot be part of the cluster (its name is taken), or is to end in a minority;
@@ -62,5 +79,17 @@ WEFT_API int wf_client_wait_up(weft_node *node, uint64_t *peer, char *name, int6
 const char *wf_relay_subscribe(const weft_msg *ask);
 /* `*handed` -1: one that waits, so that another actor has taken `ask` and answers. */
 const char *wf_relay_publish(weft_msg *ask, int *handed);
+
+/* ---- control_look.c and trace.c, for $node --------------------------------------------------------------------- */
+struct wf_transport;
+struct weft_record;
+/* Answers INSPECT, WAITS, DROPS. NULL, or the text of an error. */
+const char *wf_control_look(const struct wf_transport *t, const weft_msg *ask);
+/* NULL, or the text of an error. */
+const char *wf_trace_begin(const weft_msg *ask);
+/* [A] The text of a pid, "0.17.1@NODE" or, of this node, "0.17.1". False: it is none. */
+bool wf_read_pid(weft_text text, weft_pid *out);
+/* A row of RECORD. */
+void wf_put_record(weft_writer *w, const struct weft_record *r);
 
 #endif

@@ -75,7 +75,7 @@ static const struct cli_verb verbs[] = {
      .options = {CLI_NODE,     CLI_JSON,  CLI_TAG,   CLI_TEXT,    CLI_COUNT, CLI_REPORT, CLI_RECORD,
                  CLI_SEEDS,    CLI_FIRST, CLI_NODES, CLI_FAULTS,  CLI_TIME,  CLI_SETTLE, CLI_REPLAY,
                  CLI_MINIMISE, CLI_JOBS,  CLI_TRACE, CLI_TIMEOUT, CLI_DIR,   CLI_ROLE,   CLI_SAN,
-                 CLI_DAYS,     CLI_FORCE, CLI_AS,    CLI_CONFIG,  CLI_END}},
+                 CLI_DAYS,     CLI_FORCE, CLI_AS,    CLI_CONFIG,  CLI_ACTOR, CLI_TOPIC,  CLI_END}},
 };
 static const char *const variables[] = {"WEFT_NAME",     "WEFT_LISTEN",    "WEFT_JOIN",    "WEFT_DISCOVER",
                                         "WEFT_WORKERS",  "WEFT_HEARTBEAT", "WEFT_META",    "WEFT_PEER_LIMIT",

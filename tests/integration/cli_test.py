@@ -196,7 +196,6 @@ class Mistakes(Cli):
         self.says(2, "one word too many", "ps", "a")
         self.says(2, "a number from 1 to 64", "run", "x.so", "--workers", "0")
         self.says(2, "seconds", "ps", "--timeout", "soon")
-        self.says(2, "--record shows", "inspect")
 
     def test_modules(self):
         folder = self.cluster.folder.name
@@ -206,6 +205,7 @@ class Mistakes(Cli):
             f.write("no library" * 20)
         self.says(1, "not an ELF file", "run", folder + "/text.so")
         self.says(1, "no entry point weft_module_main", "run", built("tests", "test_no_entry.so"))
+        self.says(2, "is not a URL, such as tcp://127.0.0.1:4001", "run", "x.so", "--listen", "127.0.0.1:4001")
 
     def test_module_of_another_kind(self):
         folder = self.cluster.folder.name
@@ -253,7 +253,7 @@ class Mistakes(Cli):
         self.says(1, "runs here already", "run", MODULE, "--name", "a")
         self.says(1, "frob://x", "run", MODULE, "--listen", "frob://x")
         self.says(1, "loopback", "run", MODULE, "--listen", "tcp://0.0.0.0:0")
-        self.says(1, "not a URL", "run", MODULE, "--join", "127.0.0.1:80")
+        self.says(2, "is not a URL", "run", MODULE, "--join", "127.0.0.1:80")
         a.stop()
 
     def test_unreachable_seed_is_a_warning(self):

@@ -108,6 +108,39 @@ static void says(void)
     }
 }
 
+enum { UNREAD = 77 };
+
+static void ends_at_once(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+}
+
+/* Never answers. */
+static void silent(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    if (weft_register("silent") < 0 || weft_recv_tag(&m, 1, WEFT_FOREVER) < 0) return;
+    puts("ready"); /* it has the request */
+    fflush(stdout);
+    (void)weft_sleep(WEFT_FOREVER);
+    weft_msg_free(m);
+}
+
+/* Linked with "silent", whom it watches and calls; before that it has sent two messages that nobody reads. */
+static void tied(void)
+{
+    weft_spawn_options beside = {.worker = WEFT_BESIDE};
+    weft_pid brief, other;
+    weft_msg *m;
+    if (weft_register("tied") < 0 || weft_spawn(&brief, ends_at_once, NULL, 0, &beside) < 0) return;
+    for (int i = 0; i < 2; i++)
+        if (weft_send(brief, UNREAD, NULL, 0) < 0) return;
+    if (weft_spawn(&other, silent, NULL, 0, &(weft_spawn_options){.kind = "silent"}) < 0) return;
+    if (weft_link(other) < 0 || weft_monitor(other, NULL) < 0) return;
+    if (weft_call(other, 1, NULL, 0, &m, WEFT_FOREVER) == WEFT_OK) weft_msg_free(m);
+}
+
 static void first(const void *arg, size_t size)
 {
     const struct weft_args *args = arg;
@@ -118,6 +151,7 @@ static void first(const void *arg, size_t size)
     else if (strcmp(what, "says") == 0) says();
     else if (strcmp(what, "stubborn") == 0) stubborn();
     else if (strcmp(what, "idle") == 0) idle();
+    else if (strcmp(what, "tied") == 0) tied();
     else if (strcmp(what, "recurse") == 0) printf("%d\n", recurse(0));
     else if (strcmp(what, "fail") == 0) weft_exit(WEFT_EINUSE);
     else printf("%d words\n", args->argc);

@@ -31,7 +31,7 @@ class Shells(unittest.TestCase):
 
     def verbs(self):
         """As help lists them, but for itself."""
-        return [v for v in re.findall(r"^  (\w+(?: \w+)?) {2,}\S", self.run_it(WEFT, "help"), re.M) if v != "help"]
+        return [v for v in re.findall(r"^  ([\w-]+(?: \w+)?) {2,}\S", self.run_it(WEFT, "help"), re.M) if v != "help"]
 
     def told(self, verb):
         """The options in its help."""

@@ -190,15 +190,16 @@ START_TEST(what_goes_before_what)
     struct cli c;
     unsetenv("WEFT_INSECURE");
     setenv("WEFT_NAME", "e", 1);
-    ck_assert_int_eq(parse("workers = 3\nname = f\ncluster = every\nlisten = a\nlisten = b,c d\ninsecure = no\n"
-                           "[run]\ncluster = mine\n[ps]\ncluster = theirs\ntimeout = .5"),
-                     0);
+    ck_assert_int_eq(
+        parse("workers = 3\nname = f\ncluster = every\nlisten = x://a\nlisten = x://b,x://c x://d\ninsecure = no\n"
+              "[run]\ncluster = mine\n[ps]\ncluster = theirs\ntimeout = .5"),
+        0);
     ck_assert_int_eq(apply(&c, RUN, 2, flag), CLI_OK);
     ck_assert_int_eq(c.workers, 2);
     ck_assert_str_eq(c.name, "e");
     ck_assert_str_eq(c.cluster, "mine");
     ck_assert_uint_eq(c.listen.count, 4);
-    ck_assert_str_eq(c.listen.item[2], "c");
+    ck_assert_str_eq(c.listen.item[2], "x://c");
     ck_assert(!c.insecure && !c.has_timeout);
     ck_assert_str_eq(cli_where(&c, CLI_WORKERS, where), "--workers");
     ck_assert_str_eq(cli_where(&c, CLI_NAME, where), "WEFT_NAME");
@@ -215,10 +216,10 @@ END_TEST
 START_TEST(a_list_of_the_verb_replaces_that_of_all)
 {
     struct cli c;
-    ck_assert_int_eq(parse("listen = a b\n[run]\nlisten = c"), 0);
+    ck_assert_int_eq(parse("listen = x://a x://b\n[run]\nlisten = x://c"), 0);
     ck_assert_int_eq(apply(&c, RUN, 0, NULL), CLI_OK);
     ck_assert_uint_eq(c.listen.count, 1);
-    ck_assert_str_eq(c.listen.item[0], "c");
+    ck_assert_str_eq(c.listen.item[0], "x://c");
     cli_finish(&c);
 }
 END_TEST

@@ -101,6 +101,7 @@ static const struct {
     {{"w", "--json=1", NULL}, "--json takes no value"},
     {{"w", "--name", NULL}, "--name needs a value: --name NAME"},
     {{"w", "-l", NULL}, "--listen needs a value"},
+    {{"w", "-l", "127.0.0.1:4001"}, "'127.0.0.1:4001' is not a URL, such as tcp://127.0.0.1:4001"},
     {{"w", "--nmae", "x"}, "there is no option '--nmae'; did you mean '--name'?"},
     {{"w", "--quite-something-else", NULL}, "there is no option '--quite-something-else'\n"},
     {{"w", "--a-word-of-more-letters-than-any-option", NULL}, "there is no option"},
@@ -165,25 +166,25 @@ START_TEST(the_environment_says_what_no_flag_does)
 {
     setenv("WEFT_NAME", "e", 1);
     setenv("WEFT_WORKERS", "7", 1);
-    setenv("WEFT_LISTEN", " a,b\tc ,", 1);
+    setenv("WEFT_LISTEN", " x://a,x://b\tx://c ,", 1);
     setenv("WEFT_HEARTBEAT", "", 1); /* as if it were not there */
     ck_assert_int_eq(PARSE(plain, "w", "--workers", "2"), CLI_OK);
     ck_assert_str_eq(c.name, "e");
     ck_assert_int_eq(c.workers, 2);
     ck_assert_int_eq(c.heartbeat, 0);
     ck_assert_uint_eq(c.listen.count, 3);
-    ck_assert_str_eq(c.listen.item[2], "c");
+    ck_assert_str_eq(c.listen.item[2], "x://c");
     finish();
     setenv("WEFT_WORKERS", "many", 1);
     ck_assert_int_eq(PARSE(plain, "w"), CLI_USAGE);
     ck_assert_ptr_nonnull(strstr(said, "WEFT_WORKERS: 'many' is not a number from 1 to 64"));
     finish();
     unsetenv("WEFT_WORKERS");
-    setenv("WEFT_LISTEN", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17", 1);
+    setenv("WEFT_LISTEN", "a:// b:// c:// d:// e:// f:// g:// h:// i:// j:// k:// l:// m:// n:// o:// p:// q://", 1);
     ck_assert_int_eq(PARSE(plain, "w"), CLI_USAGE);
     ck_assert_ptr_nonnull(strstr(said, "WEFT_LISTEN: more than 16"));
     finish();
-    setenv("WEFT_LISTEN", "a", 1);
+    setenv("WEFT_LISTEN", "x://a", 1);
     no_memory = true;
     ck_assert_int_eq(PARSE(plain, "w"), CLI_FAILED);
     no_memory = false;

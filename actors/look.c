@@ -1,0 +1,128 @@
+/* actors/look.c -- see look.h. */
+#include "look.h"
+
+#include <weft/event.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Shared by the asking actor and the worker; freed by the last of them, as the asker may give up at its deadline. */
+struct look {
+    _Atomic uint32_t refs; /* acq_rel on the way down: what the worker wrote comes before what the last one does */
+    struct wf_call call;
+    weft_event ready;
+    struct wf_owned asker; /* its reference, if it is killed while it waits */
+    void (*look)(struct wf_worker *w, void *data);
+    alignas(max_align_t) unsigned char data[];
+};
+
+static void drop_look(struct look *l)
+{
+    if (atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel) == 1) free(l);
+}
+
+static void asker_ended(struct wf_owned *o)
+{
+    drop_look(WF_CONTAINER(o, struct look, asker));
+}
+
+static void look_here(struct wf_worker *w, struct wf_call *call)
+{
+    struct look *l = WF_CONTAINER(call, struct look, call);
+    l->look(w, l->data);
+    (void)weft_event_set(l->ready);
+    drop_look(l);
+}
+
+int wf_look(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, void *data), void *data, size_t size,
+            int64_t deadline)
+{
+    struct look *l = calloc(1, sizeof *l + size);
+    if (l == NULL) return WEFT_ENOMEM;
+    int rc = weft_event_open(&l->ready);
+    if (rc < 0) {
+        free(l);
+        return rc;
+    }
+    weft_event ready = l->ready;
+    l->look = look;
+    memcpy(l->data, data, size);
+    atomic_init(&l->refs, 2);
+    l->call = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = look_here};
+    wf_worker_post(node->workers.at[worker], &l->call.post);
+    l->asker.close = asker_ended;
+    wf_list_push(&wf_here->current->owned, &l->asker.on_task);
+    rc = weft_event_await(ready, deadline);
+    wf_unlink(&l->asker.on_task);
+    (void)weft_event_close(ready);
+    if (rc == WEFT_OK) memcpy(data, l->data, size);
+    drop_look(l);
+    return rc;
+}
+
+/* ---- What is seen ---------------------------------------------------------------------------------------------- */
+
+static void add(struct wf_pids *p, weft_pid pid)
+{
+    if (p->count < WF_TIES_SHOWN) p->of[p->count] = pid;
+    p->count++;
+}
+
+static void see_ties(const struct wf_ties *t, struct wf_actor_detail *d)
+{
+    WF_LIST_EACH(k, &t->monitors) add(&d->monitors, WF_CONTAINER(k, struct wf_monitor, on_actor)->target);
+    for (const weft_msg *m = t->watchers; m != NULL; m = (const weft_msg *)m->post.next) add(&d->watchers, m->from);
+    for (const weft_msg *m = t->links; m != NULL; m = (const weft_msg *)m->post.next) add(&d->links, m->from);
+}
+
+void wf_look_at_actor(struct wf_worker *w, void *actor_detail)
+{
+    struct wf_actor_detail *d = actor_detail;
+    const struct wf_actor *a = wf_actor_find(w, d->id);
+    d->found = a != NULL && a->listed;
+    if (!d->found) return;
+    wf_actor_info_of(a, &d->info);
+    if (a->more != NULL) see_ties(&a->more->ties, d);
+    const struct wf_asking *s = a->asking;
+    if (s == NULL || !s->waiting) return;
+    d->waits_ns = WF_MAX(w->now - s->since, 1);
+    for (size_t i = 0; i < s->count; i++)
+        if (s->slots[i].error == WF_ANSWER_OPEN) add(&d->asks, s->slots[i].from);
+}
+
+static void see_calls(const struct wf_worker *w, struct wf_list *calls, struct wf_waits *out)
+{
+    WF_LIST_EACH(k, calls) {
+        const struct wf_asking *s = WF_CONTAINER(k, struct wf_asking, on_calls);
+        for (size_t i = 0; i < s->count; i++) {
+            if (s->slots[i].error != WF_ANSWER_OPEN) continue;
+            if (out->count++ >= WF_WAITS_SHOWN) continue;
+            out->of[out->count - 1].who = wf_actor_pid(s->actor);
+            out->of[out->count - 1].whom = s->slots[i].from;
+            out->of[out->count - 1].ns = w->now - s->since;
+        }
+    }
+}
+
+void wf_look_at_waits(struct wf_worker *w, void *waits)
+{
+    see_calls(w, &wf_actors_of(w)->long_calls, waits);
+    see_calls(w, &wf_actors_of(w)->calls, waits);
+}
+
+/* ---- Drops ----------------------------------------------------------------------------------------------------- */
+
+void wf_note_drop(struct wf_worker *w, enum wf_drop why, uint64_t to, weft_pid from, uint32_t tag)
+{
+    struct wf_drop_log *log = &wf_actors_of(w)->drops;
+    wf_count_drop(w, why);
+    log->last[log->count++ % WF_DROPS_KEPT] = (struct wf_dropped){
+        .at = w->now, .from = from, .to = to, .tag = tag, .why = why};
+}
+
+void wf_look_at_drops(struct wf_worker *w, void *drops_seen)
+{
+    struct wf_drops_seen *d = drops_seen;
+    d->now = w->now;
+    d->log = wf_actors_of(w)->drops;
+}

@@ -1,0 +1,53 @@
+/* actors/look.h -- a look at one actor, or at all calls and drops of a worker: what `weft inspect` and
+ * `weft why-dropped` show.
+ *
+ * It is taken on the worker's own thread between two tasks, so that nothing of an actor needs a lock, and costs those
+ * who are not looked at nothing. The asking actor waits meanwhile. */
+#ifndef WF_LOOK_H
+#define WF_LOOK_H
+
+#include "actor.h"
+
+enum { WF_TIES_SHOWN = 32, WF_WAITS_SHOWN = 256 };
+
+/* A list of pids, cut where it is longer. */
+struct wf_pids {
+    uint32_t count; /* how many there are */
+    weft_pid of[WF_TIES_SHOWN];
+};
+
+struct wf_actor_detail {
+    uint64_t id; /* of whom: filled in by the asker */
+    bool found;
+    struct wf_actor_info info;
+    int64_t waits_ns; /* how long its call has waited; 0: it is in none */
+    struct wf_pids asks, links, monitors, watchers;
+};
+
+/* The calls under way on a worker. */
+struct wf_waits {
+    uint32_t count; /* how many there are */
+    struct {
+        weft_pid who, whom;
+        int64_t ns;
+    } of[WF_WAITS_SHOWN];
+};
+
+struct wf_drops_seen {
+    int64_t now;
+    struct wf_drop_log log;
+};
+
+/* [A, W] Runs `look` on that worker with a copy of `data`, and copies the result back. WEFT_ETIMEDOUT, WEFT_ENOMEM,
+ * WEFT_ECANCELED: then `data` is as it was. */
+int wf_look(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, void *data), void *data, size_t size,
+            int64_t deadline);
+/* For wf_look. */
+void wf_look_at_actor(struct wf_worker *w, void *actor_detail);
+void wf_look_at_waits(struct wf_worker *w, void *waits);
+void wf_look_at_drops(struct wf_worker *w, void *drops_seen);
+
+/* inspect.c: on the owner's thread. */
+void wf_actor_info_of(const struct wf_actor *a, struct wf_actor_info *out);
+
+#endif

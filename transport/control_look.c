@@ -1,0 +1,207 @@
+/* transport/control_look.c -- what $node says of one actor, of all calls under way, and of what was dropped. */
+#include "control.h"
+
+#include "cluster.h"
+#include "look.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_WITHIN WEFT_SEC(2)
+
+static void put_text(weft_writer *w, const char *text)
+{
+    weft_put_str(w, weft_cstr(text));
+}
+
+static void put_pid(weft_writer *w, weft_pid pid)
+{
+    char text[WEFT_PID_TEXT];
+    put_text(w, pid.actor == 0 ? "" : weft_pid_format(pid, text));
+}
+
+/* Writes what `put` makes of `data` as the answer. NULL, or why there is none. */
+static const char *answer(const weft_msg *ask,
+                          void (*put)(weft_writer *w, const struct wf_transport *t, const void *data),
+                          const struct wf_transport *t, const void *data)
+{
+    weft_writer measure = weft_writer_on(NULL, 0);
+    put(&measure, t, data);
+    size_t room = measure.size + 256; /* counters grow meanwhile */
+    void *buffer = malloc(room);
+    if (buffer == NULL) return "out of memory";
+    weft_writer w = weft_writer_on(buffer, room);
+    put(&w, t, data);
+    if (w.error == 0) (void)weft_reply(ask, weft_tag(ask), buffer, w.size);
+    free(buffer);
+    return w.error == 0 ? NULL : weft_strerror(w.error);
+}
+
+/* ---- One actor ------------------------------------------------------------------------------------------------- */
+
+static void put_pids(weft_writer *w, const char *key, const struct wf_pids *p)
+{
+    uint32_t shown = WF_MIN(p->count, WF_TIES_SHOWN);
+    put_text(w, key);
+    weft_put_array(w, shown);
+    for (uint32_t i = 0; i < shown; i++) put_pid(w, p->of[i]);
+}
+
+static void put_number(weft_writer *w, const char *key, uint64_t n)
+{
+    put_text(w, key);
+    weft_put_uint(w, n);
+}
+
+static void put_word(weft_writer *w, const char *key, const char *text)
+{
+    put_text(w, key);
+    put_text(w, text);
+}
+
+static void put_actor(weft_writer *w, const struct wf_transport *t, const void *data)
+{
+    const struct wf_actor_detail *d = data;
+    char pid[WEFT_PID_TEXT];
+    (void)t;
+    weft_put_map(w, 15);
+    put_word(w, "pid", weft_pid_format(d->info.pid, pid));
+    put_word(w, "kind", d->info.kind);
+    put_word(w, "name", d->info.name);
+    put_word(w, "state", d->info.state);
+    put_word(w, "waits_for", d->info.waits_for);
+    put_number(w, "waits_ns", (uint64_t)d->waits_ns);
+    put_number(w, "mailbox", d->info.mailbox);
+    put_number(w, "mailbox_max", d->info.mailbox_max);
+    put_number(w, "received", d->info.received);
+    put_number(w, "dropped", d->info.dropped);
+    put_number(w, "stack_most", d->info.stack_most);
+    put_pids(w, "asks", &d->asks);
+    put_pids(w, "links", &d->links);
+    put_pids(w, "monitors", &d->monitors);
+    put_pids(w, "watchers", &d->watchers);
+}
+
+bool wf_read_pid(weft_text text, weft_pid *out)
+{
+    char copy[WEFT_PID_TEXT + 1], rest;
+    unsigned worker, slot, generation;
+    if (text.size >= sizeof copy) return false;
+    if (text.size > 0) memcpy(copy, text.data, text.size);
+    copy[text.size] = '\0';
+    if (weft_pid_parse(copy, out) == WEFT_OK) return true;
+    if (sscanf(copy, "%3u.%8u.%10u%c", &worker, &slot, &generation, &rest) != 3) return false;
+    *out = (weft_pid){.node = weft_self().node, .actor = (uint64_t)generation << 32 | (uint64_t)worker << 24 | slot};
+    return worker < 256 && slot < 1 << 24;
+}
+
+/* A pid or a registered name. 0: it is none of this node's. */
+static uint64_t find(const weft_node *node, weft_text who)
+{
+    char name[128];
+    weft_pid pid;
+    if (!wf_read_pid(who, &pid)) {
+        if (who.size == 0 || who.size >= sizeof name) return 0;
+        memcpy(name, who.data, who.size);
+        name[who.size] = '\0';
+        if (weft_whereis(name, &pid) < 0) return 0;
+    }
+    return pid.node == node->incarnation ? pid.actor : 0;
+}
+
+static const char nobody[] = "there is no such actor; 'weft ps' lists those there are";
+
+static const char *inspect(const struct wf_transport *t, const weft_msg *ask)
+{
+    weft_reader r = weft_reader_on(weft_data(ask), weft_size(ask));
+    weft_text who = weft_get_str(&r);
+    struct wf_actor_detail d = {.id = r.error < 0 ? 0 : find(t->node, who)};
+    uint32_t worker = wf_id_worker(d.id);
+    if (d.id == 0 || worker >= t->node->workers.count) return nobody;
+    int rc = wf_look(t->node, worker, wf_look_at_actor, &d, sizeof d, weft_after(LOOK_WITHIN));
+    if (rc < 0) return weft_strerror(rc);
+    return d.found ? answer(ask, put_actor, t, &d) : nobody;
+}
+
+/* ---- All workers ----------------------------------------------------------------------------------------------- */
+
+/* What each worker says, one after the other, from malloc. NULL: `*why` says why not. */
+static void *look_at_all(weft_node *node, void (*look)(struct wf_worker *w, void *data), size_t size,
+                         const char **why)
+{
+    char *all = calloc(node->workers.count, size);
+    int rc = all == NULL ? WEFT_ENOMEM : WEFT_OK;
+    for (uint32_t i = 0; i < node->workers.count && rc == WEFT_OK; i++)
+        rc = wf_look(node, i, look, all + i * size, size, weft_after(LOOK_WITHIN));
+    if (rc == WEFT_OK) return all;
+    *why = weft_strerror(rc);
+    free(all);
+    return NULL;
+}
+
+static void put_waits(weft_writer *w, const struct wf_transport *t, const void *data)
+{
+    const struct wf_waits *all = data;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < t->node->workers.count; i++) count += WF_MIN(all[i].count, WF_WAITS_SHOWN);
+    weft_put_array(w, count);
+    for (uint32_t i = 0; i < t->node->workers.count; i++) {
+        for (uint32_t k = 0; k < WF_MIN(all[i].count, WF_WAITS_SHOWN); k++) {
+            weft_put_array(w, 3);
+            put_pid(w, all[i].of[k].who);
+            put_pid(w, all[i].of[k].whom);
+            weft_put_int(w, all[i].of[k].ns);
+        }
+    }
+}
+
+static void put_reason(weft_writer *w, const char *reason, uint64_t count)
+{
+    weft_put_array(w, 2);
+    put_text(w, reason);
+    weft_put_uint(w, count);
+}
+
+static void put_drop(weft_writer *w, const struct wf_transport *t, const struct wf_dropped *d, int64_t now)
+{
+    weft_put_array(w, 5);
+    weft_put_int(w, now - d->at);
+    put_text(w, wf_drop_names[d->why]);
+    put_pid(w, (weft_pid){.node = t->node->incarnation, .actor = d->to});
+    put_pid(w, d->from);
+    weft_put_uint(w, d->tag);
+}
+
+static void put_drops(weft_writer *w, const struct wf_transport *t, const void *data)
+{
+    const struct wf_drops_seen *all = data;
+    uint64_t drops[WF_DROP_REASONS];
+    uint32_t count = 0;
+    wf_node_drops(t->node, drops);
+    weft_put_array(w, 2);
+    weft_put_array(w, WF_DROP_REASONS + 3);
+    for (int i = 0; i < WF_DROP_REASONS; i++) put_reason(w, wf_drop_names[i], drops[i]);
+    put_reason(w, "outbox full", atomic_load_explicit(&t->dropped_full, memory_order_relaxed));
+    put_reason(w, "link lost", atomic_load_explicit(&t->dropped_lost, memory_order_relaxed));
+    put_reason(w, "refused by role or limit", atomic_load_explicit(&t->dropped_refused, memory_order_relaxed));
+    for (uint32_t i = 0; i < t->node->workers.count; i++) count += (uint32_t)WF_MIN(all[i].log.count, WF_DROPS_KEPT);
+    weft_put_array(w, count);
+    for (uint32_t i = 0; i < t->node->workers.count; i++) {
+        uint64_t n = all[i].log.count;
+        for (uint64_t k = 1; k <= WF_MIN(n, WF_DROPS_KEPT); k++)
+            put_drop(w, t, &all[i].log.last[(n - k) % WF_DROPS_KEPT], all[i].now);
+    }
+}
+
+const char *wf_control_look(const struct wf_transport *t, const weft_msg *ask)
+{
+    const char *why = NULL;
+    if (weft_tag(ask) == WF_CONTROL_INSPECT) return inspect(t, ask);
+    bool waits = weft_tag(ask) == WF_CONTROL_WAITS;
+    void *all = waits ? look_at_all(t->node, wf_look_at_waits, sizeof(struct wf_waits), &why)
+                      : look_at_all(t->node, wf_look_at_drops, sizeof(struct wf_drops_seen), &why);
+    if (all != NULL) why = answer(ask, waits ? put_waits : put_drops, t, all);
+    free(all);
+    return why;
+}
