@@ -317,6 +317,7 @@ void wf_actor_done(struct wf_task *t)
     WF_ASSERT(a->mail.first == NULL && a->signals.first == NULL && a->held == NULL);
     bool service = a->service;
     a->listed = false;
+    wa->received += wf_actor_received(a);
     free_more(a, t->worker);
     give_slot(wa, a);
     if (--wa->alive[service] == 0) wf_node_busy(wa->node, service, -1);

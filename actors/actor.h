@@ -230,6 +230,7 @@ struct wf_actors {
     uint64_t last_ref;                         /* of its actors' requests */
     uint32_t last_link;                        /* of its actors' links */
     uint32_t alive[2];                         /* users, services */
+    uint64_t received;                         /* by actors that have ended */
     _Atomic uint64_t dropped[WF_DROP_REASONS]; /* relaxed, written by the owner: see wf_count_drop */
     struct wf_drop_log drops;
     /* Owner: relaxed store; publishers elsewhere: relaxed load. Hints. */

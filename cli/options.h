@@ -40,8 +40,8 @@ struct cli_list {
 /* What was asked for, of all verbs together. */
 struct cli {
     const struct cli_verb *verb;
-    const char *name, *cluster, *carrier, *log, *log_file, *node, *text, *dir, *role, *tls, *as, *peer_limit,
-        *partition, *minority;
+    const char *name, *cluster, *carrier, *log, *log_file, *metrics, *node, *text, *dir, *role, *tls, *as,
+        *peer_limit, *partition, *minority;
     struct cli_list listen, join, discover, san, meta;
     int64_t workers, tag, count, days;
     int64_t heartbeats_lost, wire, suspicion;
@@ -82,6 +82,7 @@ enum cli_option_id {
     CLI_MINORITY,
     CLI_LOG,
     CLI_LOG_FILE,
+    CLI_METRICS,
     CLI_DRAIN,
     CLI_NODE,
     CLI_JSON,

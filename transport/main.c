@@ -15,6 +15,7 @@
 #include "control.h"
 #include "log.h"
 #include "main.h"
+#include "metrics.h"
 #include "signals.h"
 #include "transport.h"
 
@@ -78,9 +79,10 @@ static void on_notice(void *arg, int what, const char *why)
     }
 }
 
-static void announce(weft_node *node)
+/* To the log, and to the service manager, if there is one. */
+static void announce(weft_node *node, const char *metrics)
 {
-    char urls[1024] = "";
+    char urls[1024] = "", ready[1200];
     for (size_t i = 0, used = 0; weft_node_url(node, i) != NULL && used < sizeof urls; i++) {
         int n = snprintf(urls + used, sizeof urls - used, "%s%s", i == 0 ? " listens on " : ", ",
                          weft_node_url(node, i));
@@ -88,6 +90,20 @@ static void announce(weft_node *node)
     }
     weft_log(WEFT_INFO, "weft: node %s (incarnation %016" PRIx64 ")%s", weft_node_name(node),
              weft_node_incarnation(node), urls[0] != '\0' ? urls : " is up");
+    if (metrics[0] != '\0') weft_log(WEFT_INFO, "metrics on http://%s/metrics", metrics);
+    snprintf(ready, sizeof ready, "READY=1\nSTATUS=node %s%s", weft_node_name(node),
+             urls[0] != '\0' ? urls : " is up");
+    pf_manager_notify(ready);
+}
+
+/* It may take as long as draining does: the manager's own limit need not know. */
+static void announce_end(weft_node *node, int64_t drain)
+{
+    char text[160];
+    snprintf(text, sizeof text,
+             "STOPPING=1\nSTATUS=node %s ends, its actors have %.3g s\nEXTEND_TIMEOUT_USEC=%" PRId64,
+             weft_node_name(node), (double)drain / 1e9, (drain + WEFT_SEC(10)) / 1000);
+    pf_manager_notify(text);
 }
 
 /* Until there is a cause, or no user actor is left. */
@@ -187,13 +203,22 @@ static int run_node(const struct wf_main *m, struct ending *e)
     pf_mutex_unlock(e->lock);
     if (signals > 0) end_for(e, CAUSE_SIGNAL, -1); /* it came while the node was starting */
     wf_transport_watch(node, on_notice, e);
-    announce(node);
+    struct wf_metrics *metrics = NULL;
+    char bound[64] = "";
+    if (m->metrics != NULL && wf_metrics_start(&metrics, node, m->metrics, bound) < 0) {
+        (void)drain(e, node);
+        return 1;
+    }
+    announce(node, bound);
+    wf_watchdog_start(node);
     struct first first = {m, e};
     int spawned = weft_node_spawn(node, NULL, first_main, &first, sizeof first, m->spawn);
     if (spawned < 0) weft_log(WEFT_ERROR, "cannot start the first actor: %s", weft_strerror(spawned));
     enum cause cause = wait_for_end(e, node);
     if (cause != CAUSE_NONE) weft_log(WEFT_INFO, "node %s: asked to end, draining", weft_node_name(node));
+    announce_end(node, e->drain);
     int rc = drain(e, node);
+    wf_metrics_stop(metrics);
     if (spawned < 0 || cause == CAUSE_FATAL) return 1;
     return result_of(e, rc);
 }
@@ -227,6 +252,6 @@ int weft_main(const weft_node_options *options, weft_actor *first, const void *a
         weft_log(WEFT_ERROR, "node option embedded: weft_main is a loop of its own; use weft_node_start");
         return 1;
     }
-    struct wf_main m = {options, first, arg, size, NULL, WEFT_SEC(DRAIN_DEFAULT)};
+    struct wf_main m = {options, first, arg, size, NULL, WEFT_SEC(DRAIN_DEFAULT), NULL};
     return wf_main_run(&m);
 }

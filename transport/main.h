@@ -5,6 +5,8 @@
 #include <weft/node.h>
 WEFT_BEGIN
 
+void wf_watchdog_start(weft_node *node); /* watchdog.c: if the service manager wants to be told that it lives */
+
 struct wf_main {
     const weft_node_options *options; /* NULL: defaults */
     weft_actor *first;
@@ -12,12 +14,13 @@ struct wf_main {
     size_t size;
     const weft_spawn_options *spawn; /* of the first actor; NULL: defaults */
     int64_t drain;                   /* how long actors may take to end */
+    const char *metrics;             /* "9464", "127.0.0.1:9464": for HTTP; NULL: none */
 };
 
 /* Starts the node, runs `first` and returns when no user actor is left or, after SIGTERM, SIGINT or a stop from the
  * command line, when the node is drained. A second signal ends the process at once, with 130. Results are those of
- * weft_main; 1 also if the node cannot be part of its cluster. If an actor keeps its worker from ending long after
- * the drain's deadline, the process ends with 5. */
+ * weft_main; 1 also if it cannot serve metrics, or the node cannot be part of its cluster. If an actor keeps its
+ * worker from ending long after the drain's deadline, the process ends with 5. */
 WEFT_API int wf_main_run(const struct wf_main *m);
 
 WEFT_END

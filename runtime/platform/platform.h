@@ -318,6 +318,18 @@ void pf_flush_stdout(void);
 /* Wall-clock time for log lines, "2026-11-21T03:29:00.123Z"; at least 25 bytes. */
 void pf_wall_clock_text(char *out, size_t size);
 
+/* ---- What started this process, and what it uses --------------------------------------------------------------- */
+/* Tells the service manager, in the lines of systemd's sd_notify ("READY=1\nSTATUS=..."), if there is one that
+ * wants to hear ($NOTIFY_SOCKET). Any thread; never waits, what the socket has no room for is lost. */
+void pf_manager_notify(const char *lines);
+/* Within how many nanoseconds it wants to hear WATCHDOG=1 each time; 0: it does not. */
+int64_t pf_manager_watchdog(void);
+struct pf_usage {
+    uint64_t resident; /* bytes of memory; 0: the system does not say */
+    int64_t processor; /* nanoseconds, of all threads */
+};
+void pf_usage(struct pf_usage *out);
+
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 /* What has positions: regular files, disks, and devices like "/dev/zero". All calls may block the thread (for a disk,
  * or a file system on a network): the runtime makes them on threads for that, but for file_submit above. Handles are

@@ -19,6 +19,14 @@ static void echo(void)
     printf("asked to stop\n");
 }
 
+/* Its worker never turns again. */
+static void spins(void)
+{
+    printf("ready\n");
+    fflush(stdout);
+    for (volatile bool ever = true; ever;) {}
+}
+
 #define GREETER_ARGS(F) F(str, name) F(uint, times)
 WEFT_STRUCT(greeter_args, GREETER_ARGS)
 
@@ -150,6 +158,7 @@ static void first(const void *arg, size_t size)
     else if (strcmp(what, "asks") == 0) asks();
     else if (strcmp(what, "says") == 0) says();
     else if (strcmp(what, "stubborn") == 0) stubborn();
+    else if (strcmp(what, "spins") == 0) spins();
     else if (strcmp(what, "idle") == 0) idle();
     else if (strcmp(what, "tied") == 0) tied();
     else if (strcmp(what, "recurse") == 0) printf("%d\n", recurse(0));

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""What an operator relies on: logs."""
+"""What an operator relies on: logs, a service manager that is told what happens, metrics and health over HTTP."""
 import json
 import os
 import re
+import shutil
 import signal
+import socket
 import subprocess
 import unittest
+import urllib.error
+import urllib.request
 
-from harness import Cluster, PATIENCE, Program, built, eventually
+from harness import Cluster, PATIENCE, Program, built, eventually, free_port
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
@@ -109,6 +113,222 @@ class Logs(Operate):
         self.assertEqual(done.returncode, 1)
         self.assertTrue(re.search(r"^<6>level=info ", text, re.M), text)
         self.assertTrue(re.search(r"^<3>level=error .*WEFT_EINUSE", text, re.M), text)
+
+
+class Manager(Operate):
+    """What systemd hears and gives, without systemd."""
+
+    def setUp(self):
+        super().setUp()
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.addCleanup(self.socket.close)
+        self.socket.bind(self.path("notify"))
+        self.socket.settimeout(PATIENCE)
+        self.env = dict(self.env, NOTIFY_SOCKET=self.path("notify"))
+
+    def heard(self):
+        return self.socket.recv(4096).decode()
+
+    def test_ready_and_stopping(self):
+        node = self.run_module("echo", "--drain", "2.5")
+        self.assertRegex(self.heard(), r"^READY=1\nSTATUS=node a is up$")
+        node.stop()
+        self.assertEqual(self.heard(), "STOPPING=1\nSTATUS=node a ends, its actors have 2.5 s\n"
+                                       "EXTEND_TIMEOUT_USEC=12500000")
+
+    def test_abstract_socket(self):
+        name = "weft-test-" + str(os.getpid())
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+            other.bind("\0" + name)
+            other.settimeout(PATIENCE)
+            node = self.run_module("echo", env=dict(self.env, NOTIFY_SOCKET="@" + name))
+            self.assertIn("READY=1", other.recv(4096).decode())
+            node.stop()
+
+    def test_nobody_listens(self):
+        self.run_module("echo", env=dict(self.env, NOTIFY_SOCKET=self.path("nobody"))).stop()
+
+    def watched(self, what, period):
+        node = self.run_module(what, "--workers", "2", env=dict(self.env, WATCHDOG_USEC=str(period)))
+        self.assertIn("READY=1", self.heard())
+        return node
+
+    def test_watchdog_is_fed(self):
+        node = self.watched("echo", 150_000)
+        self.assertEqual([self.heard() for _ in range(3)], ["WATCHDOG=1"] * 3)
+        node.stop()
+
+    def test_watchdog_of_another_process(self):
+        node = self.run_module("echo", env=dict(self.env, WATCHDOG_USEC="1000", WATCHDOG_PID="1"))
+        self.assertIn("READY=1", self.heard())
+        node.stop()
+        self.assertIn("STOPPING=1", self.heard())
+
+    def test_stuck_worker_starves_the_watchdog(self):
+        self.watched("spins", 100_000)
+        self.socket.settimeout(1)
+
+        def silent():
+            try:
+                return self.heard() != "WATCHDOG=1"
+            except TimeoutError:
+                return True
+
+        eventually("a second without a sign of life", silent)
+
+    def test_not_drained(self):
+        node = self.run_module("stubborn", "--drain", "0.2")
+        node.stop(5)
+        self.assertIn("READY=1", self.heard())
+        self.assertIn("STOPPING=1", self.heard())
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze (Debian: systemd)")
+    def test_unit(self):
+        """As installed, but for the program's place."""
+        unit = self.path("weft@.service")
+        with open(unit, "w", encoding="utf-8") as file:
+            text = content(built("packaging", "weft@.service"))
+            file.write(re.sub(r"^ExecStart=\S+", "ExecStart=" + WEFT, text, flags=re.M))
+        self.assertIn(f"ExecStart={WEFT} run ${{WEFT_MODULE}} --name %i", content(unit))
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", unit],
+                              capture_output=True, text=True, timeout=PATIENCE)
+        said = [line for line in done.stderr.splitlines() if "weft@" in line]
+        self.assertEqual((done.returncode, said), (0, []), done.stderr)
+
+
+class Metrics(Operate):
+    def serve(self, what="echo", *options):
+        node = self.run_module(what, "--metrics", "0", *options)
+        self.base = node.log(r"metrics on (http://127\.0\.0\.1:\d+)/metrics")[1]
+        return node
+
+    def get(self, path, timeout=PATIENCE, **more):
+        """Status and text."""
+        try:
+            with urllib.request.urlopen(urllib.request.Request(self.base + path, **more), timeout=timeout) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def value(self, name):
+        found = re.search("^" + re.escape(name) + r" (\S+)$", self.get("/metrics")[1], re.M)
+        self.assertIsNotNone(found, name)
+        return float(found[1])
+
+    def test_figures(self):
+        self.serve()
+        for _ in range(3):
+            self.weft("call", "echo", "[]", "--node", "a")
+        eventually("messages are counted", lambda: self.value("weft_messages_received_total") >= 3)
+        self.assertEqual(self.value('weft_actors{kind="main"}'), 1)
+        self.assertEqual(self.value('weft_mailbox_messages{kind="main"}'), 0)
+        self.assertGreater(self.value("process_cpu_seconds_total"), 0)
+        self.assertGreater(self.value("process_resident_memory_bytes"), 1 << 20)
+        self.assertGreater(self.value('weft_worker_response_seconds_bucket{le="+Inf"}'), 1)
+        reasons = re.findall(r'^weft_messages_dropped_total{reason="([a-z-]+)"} \d+$', self.get("/metrics")[1], re.M)
+        self.assertEqual(len(set(reasons)), len(reasons))
+        self.assertLessEqual({"no-actor", "mailbox-full", "slow-reader", "outbox-full", "link-lost"}, set(reasons))
+
+    def test_links(self):
+        node = self.serve("echo", "--listen", "tcp://127.0.0.1:0")
+        self.assertEqual(self.value('weft_peers{state="up"}'), 0)
+        url = json.loads(self.weft("nodes", "--json")[0].splitlines()[0])["urls"][0]
+        other = Program(WEFT, "run", MODULE, "--name", 'b', "--join", url, "--", "echo", env=self.env)
+        self.addCleanup(other.kill)
+        node.log("linked with node b")
+        eventually("the link counts", lambda: self.value('weft_peers{state="up"}') == 1 and
+                   self.value('weft_link_received_frames_total{peer="b"}') > 0)
+        self.assertGreater(self.value('weft_link_sent_bytes_total{peer="b"}'), 0)
+
+    def test_health(self):
+        self.serve()
+        self.assertEqual(self.get("/healthz"), (200, "ok\n"))
+        self.assertEqual(self.get("/readyz"), (200, "ready\n"))
+
+    def test_stuck_worker_is_not_healthy(self):
+        node = self.run_module("spins", "--metrics", "0", "--workers", "2")
+        self.base = node.log(r"metrics on (http://\S+)/metrics")[1]
+        try:
+            status, text = self.get("/healthz", timeout=10)
+            self.assertEqual((status, re.sub(r"\d", "N", text)), (503, "worker N does not turn\n"))
+        except (TimeoutError, OSError):
+            pass  # it is the one that would have answered
+
+    def test_draining_is_not_ready(self):
+        node = self.serve("stubborn", "--drain", "600")
+        node.process.send_signal(signal.SIGTERM)
+        node.log("draining")
+        eventually("it says so", lambda: self.get("/readyz") == (503, "draining\n"))
+        self.assertEqual(self.get("/healthz")[0], 200)
+
+    def test_strangers(self):
+        node = self.serve()
+        self.assertEqual(self.get("/nothing")[0], 404)
+        self.assertEqual(self.get("/metrics/more")[0], 404)
+        self.assertEqual(self.get("/metrics", method="POST", data=b"x")[0], 405)
+        host, port = self.base.removeprefix("http://").rsplit(":", 1)
+        long = b"GET /metrics HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n"
+        for words in [b"\0" * 100, b"GET\r\n\r\n", b"GET /metrics HTTP/9.9\r\n\r\n", b"GET /metrics HT",
+                      b"A" * 100000, long]:
+            with socket.create_connection((host, int(port)), PATIENCE) as s:
+                try:
+                    s.sendall(words)
+                    s.shutdown(socket.SHUT_WR)
+                    while s.recv(65536):
+                        pass
+                except OSError:
+                    pass  # closed with a reset
+        self.assertEqual(self.get("/healthz"), (200, "ok\n"))
+        node.stop()
+
+    def test_mistakes(self):
+        for wrong in ["x", "127.0.0.1", "127.0.0.1:", ":80", "127.0.0.1:65536", "a/b:80", "127.0.0.1:80x"]:
+            self.assertIn(f"'{wrong}' is not PORT", self.weft("run", MODULE, "--metrics", wrong, code=2)[1])
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = str(taken.getsockname()[1])
+            self.assertIn("cannot serve metrics on 127.0.0.1:" + port + ": Address in use",
+                          self.weft("run", MODULE, "--metrics", port, "--", "echo", code=1)[1])
+
+    def test_dashboard_and_manual_name_figures_that_there_are(self):
+        self.serve()
+        there = set(re.findall(r"^# TYPE (\S+)", self.get("/metrics")[1], re.M))
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        dashboard = json.loads(content(os.path.join(root, "tools", "grafana.json")))
+        asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+        manual = re.findall(r"`(weft_\w+|process_\w+)", content(os.path.join(root, "docs", "operations.md")))
+        named = set(re.findall(r"\b(?:weft|process)_\w+", " ".join(asked))) | set(manual)
+        self.assertGreater(len(named), 15)
+        self.assertEqual({name.removesuffix("_bucket") for name in named} - there, set())
+
+    @unittest.skipUnless(shutil.which("promtool"), "no promtool (Debian: prometheus)")
+    def test_promtool(self):
+        self.serve()
+        done = subprocess.run(["promtool", "check", "metrics"], input=self.get("/metrics")[1], capture_output=True,
+                              text=True, timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    @unittest.skipUnless(shutil.which("prometheus"), "no prometheus (Debian: prometheus)")
+    def test_prometheus_scrapes(self):
+        self.serve()
+        port, config = free_port(), self.path("prometheus.yml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write("global: {scrape_interval: 1s}\nscrape_configs: [{job_name: weft, static_configs: "
+                       f"[{{targets: ['{self.base.removeprefix('http://')}']}}]}}]\n")
+        server = Program("prometheus", "--config.file", config, "--storage.tsdb.path", self.path("data"),
+                         "--web.listen-address", f"127.0.0.1:{port}")
+        self.addCleanup(server.kill)
+        server.log("Server is ready")
+
+        def asked(query):
+            url = f"http://127.0.0.1:{port}/api/v1/query?query={query}"
+            with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
+                return [one["value"][1] for one in json.load(answer)["data"]["result"]]
+
+        # Each question takes a while; it asks the node once a second.
+        eventually("the node is up", lambda: asked("up") == ["1"])
+        eventually("its figures are there", lambda: asked("sum(weft_actors)") not in ([], ["0"]))
+        self.assertEqual(asked("weft_node_info").__len__(), 1)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 /* Lists of actors whose asker does not live to see them; who a log line says speaks; how much stack actors use. */
 #include "node_harness.h"
 
+#include "tally.h"
+
 #include "../../capture.h"
 
 #include <weft/test.h>
@@ -131,5 +133,114 @@ START_TEST(the_most_stack_a_kind_has_used)
 }
 END_TEST
 
-TEST_MAIN("inspect", an_asker_that_is_killed_leaves_nothing, a_log_line_says_which_actor_of_which_node_speaks,
-          the_most_stack_a_kind_has_used)
+/* ---- Figures (tally.h) ----------------------------------------------------------------------------------------- */
+
+static const struct wf_tally_kind *tallied(const struct wf_tally *t, const char *kind)
+{
+    for (uint32_t i = 0; i < t->kinds; i++) {
+        if (strcmp(t->kind[i].kind, kind) == 0) return &t->kind[i];
+    }
+    return NULL;
+}
+
+static void waits_for_ever(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_sleep(WEFT_FOREVER);
+}
+
+static void takes_all(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) weft_msg_free(m);
+}
+
+static uint64_t received(struct wf_tally *t)
+{
+    uint64_t sum = 0;
+    want_int(wf_node_tally(weft_here(), true, t, WEFT_FOREVER), 0);
+    for (uint32_t i = 0; i < t->workers; i++) sum += t->worker[i].received;
+    return sum;
+}
+
+/* More actors than are looked at in one go, on one worker, one of them with mail. */
+static void counts(const void *arg, size_t size)
+{
+    enum { MANY = 5000, MAIL = 7 };
+    (void)arg, (void)size;
+    struct wf_tally *t = malloc(sizeof *t);
+    weft_pid *all = calloc(MANY, sizeof *all), last = {0, 0};
+    for (int i = 0; i < MANY; i++) {
+        weft_spawn_options o = {.kind = "idler", .worker = 2, .shares_stack = true};
+        want_int(weft_spawn(&all[i], waits_for_ever, NULL, 0, &o), 0);
+        last = all[i];
+    }
+    for (int i = 0; i < MAIL; i++) want_int(weft_send(last, GO, NULL, 0), 0);
+    while (received(t), tallied(t, "idler")->waiting < MAIL) {}
+    want_int(t->workers, 2);
+    want_int(tallied(t, "idler")->actors, MANY);
+    want_int((int)tallied(t, "idler")->waiting, MAIL);
+    want_int((int)tallied(t, "idler")->deepest, MAIL);
+    want(t->worker[0].counted && t->worker[1].counted);
+    want(t->worker[0].mail_bytes + t->worker[1].mail_bytes > 0);
+    /* What was received stays counted when who received it has ended. */
+    weft_pid taker;
+    weft_spawn_options o = {.kind = "taker"};
+    uint64_t before = received(t);
+    want_int(weft_spawn(&taker, takes_all, NULL, 0, &o), 0);
+    for (int i = 0; i < 100; i++) want_int(weft_send(taker, GO, NULL, 0), 0);
+    while (received(t) < before + 100) {}
+    want_int(weft_stop(taker), 0);
+    await_end(taker);
+    while (received(t), tallied(t, "taker") != NULL) {}
+    want(received(t) >= before + 100);
+    want_int(wf_node_tally(weft_here(), false, t, WEFT_FOREVER), 0);
+    want_int(t->kinds, 0);
+    for (int i = 0; i < MANY; i++) (void)weft_stop(all[i]);
+    free(all);
+    free(t);
+}
+
+START_TEST(a_tally_counts_all_actors)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2));
+    node_spawn(n, 1, counts);
+    node_end(n);
+}
+END_TEST
+
+/* Kinds beyond the bound are counted together. */
+static void many_kinds(const void *arg, size_t size)
+{
+    static char kinds[100][16];
+    weft_pid pids[100];
+    (void)arg, (void)size;
+    struct wf_tally *t = malloc(sizeof *t);
+    for (int i = 0; i < 100; i++) {
+        snprintf(kinds[i], sizeof kinds[i], "kind-%d", i);
+        weft_spawn_options o = {.kind = kinds[i], .worker = WEFT_SPREAD};
+        want_int(weft_spawn(&pids[i], waits_for_ever, NULL, 0, &o), 0);
+    }
+    uint32_t all = 0;
+    while (all < 100) { /* they are on their way to their workers */
+        want_int(wf_node_tally(weft_here(), true, t, WEFT_FOREVER), 0);
+        all = 0;
+        for (uint32_t i = 0; i < t->kinds; i++) all += t->kind[i].actors;
+    }
+    want_int(t->kinds, WF_TALLY_KINDS);
+    want(tallied(t, "other") == &t->kind[WF_TALLY_KINDS - 1] && tallied(t, "other")->actors >= 100 - WF_TALLY_KINDS);
+    for (int i = 0; i < 100; i++) (void)weft_stop(pids[i]);
+    free(t);
+}
+
+START_TEST(a_tally_has_a_bound_of_kinds)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2));
+    node_spawn(n, 1, many_kinds);
+    node_end(n);
+}
+END_TEST
+
+TEST_MAIN("inspect", a_tally_counts_all_actors, a_tally_has_a_bound_of_kinds, an_asker_that_is_killed_leaves_nothing,
+          a_log_line_says_which_actor_of_which_node_speaks, the_most_stack_a_kind_has_used)

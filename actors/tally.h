@@ -1,0 +1,35 @@
+/* actors/tally.h -- what the workers of a node have done and hold, in figures, without a cost while nobody asks: each
+ * worker counts its own actors, on its own thread, a few at a time. */
+#ifndef WF_TALLY_H
+#define WF_TALLY_H
+
+#include "node.h"
+
+enum { WF_TALLY_KINDS = 64 }; /* of a node's actors; what is beyond them counts as of kind "other" */
+
+struct wf_tally_kind {
+    char kind[32];
+    uint32_t actors;
+    uint32_t deepest; /* mailbox of them, in messages */
+    uint64_t waiting; /* messages in all of them */
+};
+
+struct wf_tally_worker {
+    bool counted;        /* it has answered before the deadline */
+    int64_t answered_in; /* nanoseconds until it came to it: how long a message may wait for this worker's turn */
+    uint64_t turns, sleeps, posts, timers_fired, parked;
+    uint64_t runnable; /* actors that wait for their turn */
+    uint64_t received; /* messages, by actors that are alive or have ended */
+    size_t mail_bytes; /* in mailboxes */
+};
+
+struct wf_tally {
+    uint32_t workers, kinds;
+    struct wf_tally_worker worker[WF_WORKERS_MAX];
+    struct wf_tally_kind kind[WF_TALLY_KINDS];
+};
+/* [A, W] Asks all workers of this node; `kinds`: also for their actors. WEFT_OK; WEFT_ETIMEDOUT, then those with
+ * `counted` have answered, and there are no kinds; WEFT_ENOMEM and others of weft_event_await. */
+int wf_node_tally(weft_node *node, bool kinds, struct wf_tally *out, int64_t deadline);
+
+#endif

@@ -1,0 +1,292 @@
+/* transport/metrics_text.c -- the text that Prometheus reads. Labels are bounded: workers, reasons, states, 64
+ * kinds of actors, 100 peers. */
+#include "metrics.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cluster.h"
+#include "tally.h"
+
+enum { PEERS = 100, LABEL = 80, RESPONSE_FIRST = 100000 };
+
+struct text {
+    char *data;
+    size_t size, room;
+    bool failed;
+};
+
+WEFT_PRINTF(2, 3) static void put(struct text *t, const char *format, ...)
+{
+    va_list args;
+    for (;;) {
+        size_t left = t->room - t->size;
+        va_start(args, format);
+        int n = vsnprintf(t->data + t->size, left, format, args);
+        va_end(args);
+        if (n < 0 || t->failed) return;
+        if ((size_t)n < left) {
+            t->size += (size_t)n;
+            return;
+        }
+        char *more = realloc(t->data, t->room * 2 + (size_t)n);
+        t->failed = more == NULL;
+        if (t->failed) return;
+        t->data = more;
+        t->room = t->room * 2 + (size_t)n;
+    }
+}
+
+static void head(struct text *t, const char *name, const char *type, const char *help)
+{
+    put(t, "# HELP weft_%s %s\n# TYPE weft_%s %s\n", name, help, name, type);
+}
+
+static void single(struct text *t, const char *name, const char *type, const char *help, uint64_t value)
+{
+    head(t, name, type, help);
+    put(t, "weft_%s %" PRIu64 "\n", name, value);
+}
+
+/* Names come from users and from other nodes: what might end a label, or is no ASCII, becomes '_'. */
+static const char *label(char out[LABEL], const char *value)
+{
+    size_t n = 0;
+    for (; value[n] != '\0' && n < LABEL - 1; n++) {
+        bool plain = value[n] >= ' ' && value[n] <= '~' && value[n] != '"' && value[n] != '\\';
+        out[n] = value[n];
+        if (!plain) out[n] = '_';
+    }
+    out[n] = '\0';
+    return out;
+}
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+/* ---- Workers --------------------------------------------------------------------------------------------------- */
+
+static void put_each_worker(struct text *t, const struct wf_tally *tally, const char *name, const char *type,
+                            const char *help, size_t field)
+{
+    head(t, name, type, help);
+    for (uint32_t i = 0; i < tally->workers; i++) {
+        const struct wf_tally_worker *w = &tally->worker[i];
+        if (!w->counted) continue;
+        uint64_t value;
+        memcpy(&value, (const char *)w + field, sizeof value);
+        put(t, "weft_%s{worker=\"%u\"} %" PRIu64 "\n", name, (unsigned)i, value);
+    }
+}
+
+static void put_response_times(struct text *t, const struct wf_response_times *times)
+{
+    head(t, "worker_response_seconds", "histogram", "How long workers took to come to what they were asked.");
+    uint64_t up_to = 0;
+    int64_t bound = RESPONSE_FIRST;
+    for (int i = 0; i < WF_RESPONSE_BUCKETS; i++, bound *= 2) {
+        up_to += times->within[i];
+        put(t, "weft_worker_response_seconds_bucket{le=\"%g\"} %" PRIu64 "\n", seconds(bound), up_to);
+    }
+    put(t,
+        "weft_worker_response_seconds_bucket{le=\"+Inf\"} %" PRIu64 "\nweft_worker_response_seconds_sum %.9f\n"
+        "weft_worker_response_seconds_count %" PRIu64 "\n",
+        times->all, seconds(times->sum), times->all);
+}
+
+void wf_response_time_add(struct wf_response_times *times, int64_t ns)
+{
+    int64_t bound = RESPONSE_FIRST;
+    int i = 0;
+    for (; i < WF_RESPONSE_BUCKETS && ns > bound; i++) bound *= 2;
+    if (i < WF_RESPONSE_BUCKETS) times->within[i]++;
+    times->all++;
+    times->sum += WF_MAX(ns, 0);
+}
+
+static void put_workers(struct text *t, const struct wf_tally *tally)
+{
+    uint64_t received = 0, bytes = 0;
+    for (uint32_t i = 0; i < tally->workers; i++) {
+        received += tally->worker[i].received;
+        bytes += tally->worker[i].mail_bytes;
+    }
+    single(t, "workers", "gauge", "Worker threads of the node.", tally->workers);
+#define EACH(name, type, help, field) \
+    put_each_worker(t, tally, name, type, help, offsetof(struct wf_tally_worker, field))
+    EACH("worker_turns_total", "counter", "Turns of the worker's loop.", turns);
+    EACH("worker_sleeps_total", "counter", "How often the worker had nothing to do.", sleeps);
+    EACH("worker_posts_total", "counter", "What other threads have handed to the worker.", posts);
+    EACH("worker_timers_fired_total", "counter", "Timers that were due.", timers_fired);
+    EACH("worker_parked_total", "counter", "Stacks of idle actors that were packed away.", parked);
+    EACH("worker_runnable_actors", "gauge", "Actors that wait for their turn.", runnable);
+#undef EACH
+    single(t, "messages_received_total", "counter", "Messages that actors have received.", received);
+    single(t, "mailbox_bytes", "gauge", "Bytes in all mailboxes.", bytes);
+}
+
+/* ---- Actors ---------------------------------------------------------------------------------------------------- */
+
+static void put_each_kind(struct text *t, const struct wf_tally *tally, const char *name, const char *help, int which)
+{
+    char kind[LABEL];
+    head(t, name, "gauge", help);
+    for (uint32_t i = 0; i < tally->kinds; i++) {
+        const struct wf_tally_kind *k = &tally->kind[i];
+        uint64_t value = which == 0 ? k->actors : which == 1 ? k->waiting : k->deepest;
+        put(t, "weft_%s{kind=\"%s\"} %" PRIu64 "\n", name, label(kind, k->kind), value);
+    }
+}
+
+static void put_actors(struct text *t, const struct wf_tally *tally)
+{
+    put_each_kind(t, tally, "actors", "Actors that are alive.", 0);
+    put_each_kind(t, tally, "mailbox_messages", "Messages in the mailboxes of all actors of a kind.", 1);
+    put_each_kind(t, tally, "mailbox_deepest_messages", "Messages in the fullest mailbox of a kind.", 2);
+}
+
+static void put_drops(struct text *t, const struct wf_transport *tr)
+{
+    uint64_t drops[WF_DROP_REASONS];
+    wf_node_drops(tr->node, drops);
+    head(t, "messages_dropped_total", "counter", "Messages and frames that did not reach an actor.");
+    for (int i = 0; i < WF_DROP_REASONS; i++)
+        put(t, "weft_messages_dropped_total{reason=\"%s\"} %" PRIu64 "\n", wf_drop_names[i], drops[i]);
+    const struct {
+        const char *reason;
+        const _Atomic uint64_t *count;
+    } frames[] = {
+        {"outbox-full", &tr->dropped_full}, {"link-lost", &tr->dropped_lost}, {"refused", &tr->dropped_refused}};
+    for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++)
+        put(t, "weft_messages_dropped_total{reason=\"%s\"} %" PRIu64 "\n", frames[i].reason,
+            atomic_load_explicit(frames[i].count, memory_order_relaxed));
+}
+
+/* ---- Links ----------------------------------------------------------------------------------------------------- */
+
+struct link {
+    char peer[LABEL];
+    int64_t round_trip;
+    uint64_t bytes_in, bytes_out, frames_in, frames_out, resumes, refused, backlog, unacked;
+};
+
+static uint64_t count(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void describe(struct link *l, const struct wf_peer *p)
+{
+    struct wf_session *s = p->session;
+    label(l->peer, p->name);
+    l->round_trip = atomic_load_explicit(&s->rtt, memory_order_relaxed);
+    l->bytes_in = count(&s->bytes_in);
+    l->bytes_out = count(&s->bytes_out);
+    l->frames_in = count(&s->frames_in);
+    l->frames_out = count(&s->frames_out);
+    l->resumes = count(&s->resumes);
+    l->refused = count(&s->refused);
+    l->backlog = atomic_load_explicit(&s->bytes, memory_order_relaxed) +
+                 atomic_load_explicit(&s->bulk, memory_order_relaxed);
+    l->unacked = wf_session_unacked(s);
+}
+
+/* Links by peer, at most PEERS of them, and how many peers are in which state. */
+static uint32_t look_at_peers(const struct wf_transport *tr, struct link *links, uint64_t states[4])
+{
+    uint32_t n = 0;
+    pf_mutex_lock(tr->lock);
+    WF_LIST_EACH(k, &tr->cluster->peers) {
+        const struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
+        states[p->state]++;
+        if (p->session != NULL && n < PEERS) describe(&links[n++], p);
+    }
+    pf_mutex_unlock(tr->lock);
+    return n;
+}
+
+static void put_each_link(struct text *t, const struct link *links, uint32_t n, const char *name, const char *type,
+                          const char *help, size_t field)
+{
+    head(t, name, type, help);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t value;
+        memcpy(&value, (const char *)&links[i] + field, sizeof value);
+        put(t, "weft_%s{peer=\"%s\"} %" PRIu64 "\n", name, links[i].peer, value);
+    }
+}
+
+static void put_links(struct text *t, const struct wf_transport *tr)
+{
+    static const char *const names[] = {"connecting", "up", "down", "suspect"};
+    uint64_t states[4] = {0};
+    struct link *links = calloc(PEERS, sizeof *links);
+    t->failed = t->failed || links == NULL;
+    if (links == NULL) return;
+    uint32_t n = look_at_peers(tr, links, states);
+    head(t, "peers", "gauge", "Other nodes that this one knows.");
+    for (int i = 0; i < 4; i++) put(t, "weft_peers{state=\"%s\"} %" PRIu64 "\n", names[i], states[i]);
+    head(t, "link_round_trip_seconds", "gauge", "Round trip of the last heartbeat.");
+    for (uint32_t i = 0; i < n; i++)
+        put(t, "weft_link_round_trip_seconds{peer=\"%s\"} %.9f\n", links[i].peer, seconds(links[i].round_trip));
+#define EACH(name, type, help, field) put_each_link(t, links, n, name, type, help, offsetof(struct link, field))
+    EACH("link_received_bytes_total", "counter", "Bytes that came from the peer.", bytes_in);
+    EACH("link_sent_bytes_total", "counter", "Bytes that went to the peer.", bytes_out);
+    EACH("link_received_frames_total", "counter", "Frames that came from the peer.", frames_in);
+    EACH("link_sent_frames_total", "counter", "Frames that went to the peer.", frames_out);
+    EACH("link_resumes_total", "counter", "How often the link went on over another connection.", resumes);
+    EACH("link_refused_frames_total", "counter", "Frames of the peer that its role or limits do not allow.", refused);
+    EACH("link_backlog_bytes", "gauge", "Bytes for the peer that are not acknowledged, most of them not sent.",
+         backlog);
+    EACH("link_unacknowledged_frames", "gauge", "Frames that the peer has not acknowledged.", unacked);
+#undef EACH
+    free(links);
+}
+
+/* ---- The node -------------------------------------------------------------------------------------------------- */
+
+static void put_node(struct text *t, const struct wf_transport *tr)
+{
+    char name[LABEL], cluster[LABEL];
+    struct pf_usage used;
+    head(t, "node_info", "gauge", "Which node this is; always 1.");
+    put(t, "weft_node_info{node=\"%s\",cluster=\"%s\",incarnation=\"%016" PRIx64 "\"} 1\n",
+        label(name, tr->node->name), label(cluster, tr->node->cluster), tr->node->incarnation);
+    single(t, "in_minority", "gauge", "Whether the node is in the smaller part of a cluster that is cut in two.",
+           wf_node_in_minority(tr->node));
+    pf_usage(&used);
+    put(t,
+        "# HELP process_cpu_seconds_total Processor time of the process.\n# TYPE process_cpu_seconds_total counter\n"
+        "process_cpu_seconds_total %.6f\n",
+        seconds(used.processor));
+    if (used.resident > 0)
+        put(t,
+            "# HELP process_resident_memory_bytes Memory of the process.\n"
+            "# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes %" PRIu64 "\n",
+            used.resident);
+}
+
+int wf_metrics_text(const struct wf_transport *tr, const struct wf_tally *tally,
+                    const struct wf_response_times *times, char **out)
+{
+    struct text t = {.room = 16384};
+    t.data = malloc(t.room);
+    if (t.data == NULL) return WEFT_ENOMEM;
+    put_node(&t, tr);
+    put_workers(&t, tally);
+    put_response_times(&t, times);
+    put_actors(&t, tally);
+    put_drops(&t, tr);
+    put_links(&t, tr);
+    if (t.failed) {
+        free(t.data);
+        return WEFT_ENOMEM;
+    }
+    *out = t.data;
+    return WEFT_OK;
+}
