@@ -54,8 +54,8 @@ struct wf_route {
     int (*send_group)(struct wf_worker *w, uint64_t node, weft_text group, uint32_t tag, weft_pid from,
                       struct wf_body *body);
     /* A pattern got its first (add) or lost its last subscriber on this worker; `queue`: one of a queue group, of
-     * which nodes that keep tables hear otherwise. */
-    void (*interest)(struct wf_worker *w, const char *pattern, bool add, bool queue);
+     * which nodes that keep tables hear otherwise. WEFT_ENOMEM, of an `add` only: nothing has changed. */
+    int (*interest)(struct wf_worker *w, const char *pattern, bool add, bool queue);
     /* Suspends the running task until the outbox of that peer may have room again, and the actor there, or the one
      * of that name, may have given credit. As wf_task_wait. */
     int (*wait_room)(struct wf_worker *w, weft_pid to, const char *name, int64_t deadline);

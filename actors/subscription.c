@@ -233,6 +233,14 @@ static void give_remembered(struct wf_subscription *s, weft_msg *first)
     }
 }
 
+static void forget_remembered(struct remembered *all)
+{
+    for (weft_msg *m = all->first, *next; m != NULL; m = next) {
+        next = (weft_msg *)m->post.next;
+        wf_msg_free(all->w, m);
+    }
+}
+
 /* ---- From beginning to end ------------------------------------------------------------------------------------- */
 
 static int check_options(const weft_subscribe_options *o)
@@ -324,38 +332,6 @@ static int enter(struct wf_actors *wa, struct wf_subscription *s, weft_text patt
     return first;
 }
 
-int weft_subscribe_with(const char *pattern, const weft_subscribe_options *options, weft_subscription *out)
-{
-    struct wf_actor *self = wf_actor_self();
-    if (self == NULL) return WEFT_ENOTACTOR;
-    struct wf_worker *w = self->task.worker;
-    struct wf_actors *wa = wf_actors_of(w);
-    weft_text text = weft_cstr(pattern);
-    if (wf_pattern_check(text) < 0 || (options != NULL && check_options(options) < 0)) return WEFT_EINVAL;
-    struct wf_subscription *s = make(self, text, options);
-    if (s == NULL) return WEFT_ENOMEM;
-    struct remembered all = {w, NULL, &all.first};
-    int first = enter(wa, s, text, options, &(struct wf_recall){remember, &all});
-    if (first < 0) {
-        give(wa, s);
-        return first;
-    }
-    wf_list_push(&self->more->subscriptions, &s->on_actor);
-    const struct wf_route *route = wf_node_of(w)->route;
-    if (first == 1 && route != NULL) route->interest(w, pattern, true, is_queued(s));
-    if (out != NULL) *out = (weft_subscription){id_of(s)};
-    if (WF_UNLIKELY(all.first != NULL)) {
-        give_remembered(s, all.first);
-        wf_subscriptions_cut(wa);
-    }
-    return WEFT_OK;
-}
-
-int weft_subscribe(const char *pattern, weft_subscription *out)
-{
-    return weft_subscribe_with(pattern, NULL, out);
-}
-
 /* True: it was the last one of its pattern, which is copied. */
 static bool leave(struct wf_actors *wa, struct wf_subscription *s, char pattern[WF_TOPIC_MAX + 1])
 {
@@ -370,6 +346,48 @@ static bool leave(struct wf_actors *wa, struct wf_subscription *s, char pattern[
     return wf_trie_remove(&wa->topics, &s->subscriber);
 }
 
+/* It is the first of its pattern here: other nodes have to hear of it. Without memory it is none. */
+static int tell_others(struct wf_actors *wa, struct wf_subscription *s, const char *pattern)
+{
+    const struct wf_route *route = wa->node->route;
+    char unused[WF_TOPIC_MAX + 1];
+    int rc = route == NULL ? WEFT_OK : route->interest(wa->worker, pattern, true, is_queued(s));
+    if (rc < 0) (void)leave(wa, s, unused);
+    return rc;
+}
+
+int weft_subscribe_with(const char *pattern, const weft_subscribe_options *options, weft_subscription *out)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    struct wf_worker *w = self->task.worker;
+    struct wf_actors *wa = wf_actors_of(w);
+    weft_text text = weft_cstr(pattern);
+    if (wf_pattern_check(text) < 0 || (options != NULL && check_options(options) < 0)) return WEFT_EINVAL;
+    struct wf_subscription *s = make(self, text, options);
+    if (s == NULL) return WEFT_ENOMEM;
+    struct remembered all = {w, NULL, &all.first};
+    int rc = enter(wa, s, text, options, &(struct wf_recall){remember, &all});
+    if (rc == 1) rc = tell_others(wa, s, pattern);
+    if (rc < 0) {
+        forget_remembered(&all);
+        give(wa, s);
+        return rc;
+    }
+    wf_list_push(&self->more->subscriptions, &s->on_actor);
+    if (out != NULL) *out = (weft_subscription){id_of(s)};
+    if (WF_UNLIKELY(all.first != NULL)) {
+        give_remembered(s, all.first);
+        wf_subscriptions_cut(wa);
+    }
+    return WEFT_OK;
+}
+
+int weft_subscribe(const char *pattern, weft_subscription *out)
+{
+    return weft_subscribe_with(pattern, NULL, out);
+}
+
 static void end_subscription(struct wf_actors *wa, struct wf_subscription *s)
 {
     const struct wf_route *route = wa->node->route;
@@ -377,7 +395,7 @@ static void end_subscription(struct wf_actors *wa, struct wf_subscription *s)
     bool queued = is_queued(s);
     wf_unlink(&s->on_actor);
     if (s->more != NULL) wf_unlink(&s->more->on_cut);
-    if (leave(wa, s, pattern) && route != NULL) route->interest(wa->worker, pattern, false, queued);
+    if (leave(wa, s, pattern) && route != NULL) (void)route->interest(wa->worker, pattern, false, queued);
     give(wa, s);
 }
 

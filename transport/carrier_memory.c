@@ -337,7 +337,7 @@ static struct wf_memory_carrier *listener_of(const struct wf_sim_world *w, const
         wf_sim_url(*peer, its);
         if (strcmp(its, url) != 0) continue;
         const struct wf_sim_host *h = &w->host[*peer];
-        bool open = h->node != NULL && !h->isolated && h->carrier->accepting && h->carrier->listening;
+        bool open = h->carrier != NULL && !h->isolated && h->carrier->accepting && h->carrier->listening;
         return open ? h->carrier : NULL;
     }
     *peer = 0;
@@ -422,6 +422,7 @@ static void carrier_destroy(struct wf_carrier *base)
     WF_LIST_EACH(at, &k->conns)
         conn_close(&WF_CONTAINER(at, struct memory_conn, in_carrier)->base, "this node stops");
     while (!wf_list_empty(&k->conns)) WF_ASSERT(k->world->sim.go_on(&k->world->sim, WEFT_FOREVER));
+    if (k->world->host[k->host].carrier == k) k->world->host[k->host].carrier = NULL;
     free(k);
 }
 

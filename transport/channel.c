@@ -1,6 +1,7 @@
 /* One connection to another node, from its first byte to its last: what the carrier's callbacks do. */
 #include "cluster.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +16,11 @@ void wf_channel_keep(struct wf_channel *ch)
 void wf_channel_release(struct wf_channel *ch)
 {
     if (atomic_fetch_sub_explicit(&ch->refs, 1, memory_order_acq_rel) != 1) return;
-    WF_ASSERT(ch->flight == NULL);
-    wf_batch_free(ch->first);
+    WF_ASSERT(ch->flight == NULL && ch->over == NULL);
+    wf_batch_free(ch->next);
     if (ch->session != NULL) wf_session_release(ch->session);
     wf_conn_release(ch->conn);
     free(ch->rest);
-    if (ch->over != NULL) wf_news_free(ch->over);
     free(ch);
 }
 
@@ -54,8 +54,8 @@ static struct wf_channel *channel_new(struct wf_transport *t, struct wf_conn *co
 /* Takes the next frame; NULL: there is none. With t->lock. */
 static struct wf_batch *take(struct wf_channel *ch)
 {
-    struct wf_batch *b = ch->flight = ch->first;
-    if (b != NULL && (ch->first = b->next) == NULL) ch->last = NULL;
+    struct wf_batch *b = ch->flight = ch->next;
+    ch->next = NULL;
     atomic_store_explicit(&ch->saying, b != NULL, memory_order_release);
     return b;
 }
@@ -92,9 +92,8 @@ bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size)
     *b = (struct wf_batch){.size = size, .capacity = size};
     memcpy(b->data, frame, size);
     pf_mutex_lock(ch->t->lock);
-    if (ch->last == NULL) ch->first = b;
-    else ch->last->next = b;
-    ch->last = b;
+    WF_ASSERT(ch->next == NULL);
+    ch->next = b;
     b = NULL;
     if (ch->flight == NULL) {
         b = take(ch);
@@ -220,9 +219,8 @@ static void tell_down(struct wf_transport *t, struct wf_news *n, struct wf_chann
     n->channel = ch;
     if (ch != NULL) wf_channel_keep(ch);
     n->dialer = dialer;
-    n->size = WF_MIN(strlen(reason), (size_t)WF_REASON_TEXT - 1);
-    memcpy(n->data, reason, n->size);
-    memcpy(n->remote, remote, WF_MIN(strlen(remote), sizeof n->remote - 1));
+    snprintf((char *)n->data, WF_REASON_TEXT, "%s", reason);
+    snprintf(n->remote, sizeof n->remote, "%.63s", remote); /* the path of a socket may be longer */
     wf_news_post(t, n);
 }
 

@@ -345,7 +345,8 @@ static void keep_rest(struct wf_channel *ch, const uint8_t *data, size_t size)
 
 void wf_handshakes_message(struct wf_cluster *c, struct wf_channel *ch, const uint8_t *data, size_t size)
 {
-    if (!wf_linked(&ch->in_all) && wf_channel_phase(ch) == WF_PHASE_NEW) {
+    if (!wf_linked(&ch->in_all)) {
+        WF_ASSERT(wf_channel_phase(ch) == WF_PHASE_NEW);
         wf_channel_keep(ch);
         wf_list_push(&c->channels, &ch->in_all);
         ch->handshake_by = wf_transport_now(c->t) + c->t->handshake_time;

@@ -56,9 +56,8 @@ void wf_links_tell_self(struct wf_cluster *c, uint32_t tag, const char *reason)
 
 static bool is_alive(const struct wf_cluster *c, weft_pid who)
 {
-    uint32_t index = wf_id_worker(who.actor);
-    const weft_node *n = c->t->node;
-    return index < n->workers.count && wf_slab_find(&wf_actors_of(n->workers.at[index])->slab, who.actor) != NULL;
+    const struct wf_worker *w = c->t->node->workers.at[wf_id_worker(who.actor)];
+    return wf_slab_find(&wf_actors_of(w)->slab, who.actor) != NULL;
 }
 
 /* Room for one more watcher; those that have ended make it first. */
@@ -102,49 +101,61 @@ void wf_links_watch(struct wf_cluster *c, weft_pid who)
 /* ---- Topic interest -------------------------------------------------------------------------------------------- */
 
 struct pattern_list {
-    weft_writer w;
-    uint32_t left; /* in the frame that is being written */
-    uint32_t skipped, skip;
+    struct wf_session *s;
+    struct wf_batch *first, *last;
+    weft_writer w;           /* into the last one */
+    uint32_t left, in_frame; /* that are to come; in the frame that is being written */
+    bool failed;
 };
+
+static void end_frame(struct pattern_list *l)
+{
+    WF_ASSERT(l->w.error == 0);
+    l->last->size += l->w.size;
+    l->last->frames++;
+}
+
+static bool begin_frame(struct pattern_list *l)
+{
+    uint32_t count = WF_MIN(l->left, (uint32_t)WF_FRAME_PEERS_MAX / 4);
+    struct wf_batch *b = wf_batch_new(l->s, 16 + count * (size_t)(WF_TOPIC_MAX + 3));
+    if (b == NULL) return false;
+    if (l->last == NULL) l->first = b;
+    else l->last->next = b;
+    l->last = b;
+    l->w = wf_batch_writer(b);
+    l->in_frame = count;
+    wf_put_interest(&l->w, WF_INTEREST_ADD, count);
+    return true;
+}
 
 static void put_pattern(weft_text pattern, uint32_t count, void *arg)
 {
-    (void)count;
     struct pattern_list *l = arg;
-    if (l->skipped < l->skip) {
-        l->skipped++;
-    } else if (l->left > 0) {
-        l->left--;
-        weft_put_str(&l->w, pattern);
-    }
+    (void)count;
+    l->failed = l->failed || (l->in_frame == 0 && !begin_frame(l));
+    if (l->failed) return;
+    weft_put_str(&l->w, pattern);
+    l->left--;
+    if (--l->in_frame == 0) end_frame(l);
 }
 
-/* All patterns of this node, some thousand to a frame. */
+/* All patterns of this node as they are now, some thousand to a frame; changes come behind. */
 static void say_interest(struct wf_session *s)
 {
     struct wf_transport *t = s->t;
     struct wf_interest *interest = &t->interest[wf_session_shares_topics(s) ? WF_INTEREST_PLAIN : WF_INTEREST_ALL];
+    struct pattern_list l = {.s = s};
     pf_mutex_lock(t->lock);
-    uint32_t count = (uint32_t)interest->count;
+    l.left = (uint32_t)interest->count;
+    wf_interest_each(interest, put_pattern, &l);
     pf_mutex_unlock(t->lock);
-    for (uint32_t done = 0; done < count;) {
-        uint32_t n = WF_MIN(count - done, (uint32_t)WF_FRAME_PEERS_MAX / 4);
-        struct wf_batch *b = wf_batch_new(s, 16 + n * (size_t)(WF_TOPIC_MAX + 3));
-        if (b == NULL) {
-            wf_session_fail(s, "out of memory"); /* the next link says all of it */
-            return;
-        }
-        struct pattern_list l = {.w = wf_batch_writer(b), .skip = done};
-        pf_mutex_lock(t->lock);
-        n = (uint32_t)WF_MIN((size_t)n, interest->count - WF_MIN((size_t)done, interest->count));
-        l.left = n;
-        wf_put_interest(&l.w, WF_INTEREST_ADD, n);
-        wf_interest_each(interest, put_pattern, &l);
-        pf_mutex_unlock(t->lock);
-        wf_session_say(s, b, &l.w);
-        if (n == 0) return;
-        done += n;
+    if (!l.failed) {
+        wf_session_push(s, l.first);
+        return;
     }
+    wf_batch_free(l.first);
+    wf_session_fail(s, "out of memory"); /* the next link says all of it */
 }
 
 void wf_links_interest(struct wf_cluster *c, const char *pattern, uint32_t change)
@@ -280,12 +291,12 @@ void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t num
 static void take_pending(struct wf_cluster *c, struct wf_session *s)
 {
     struct wf_channel *ch = s->pending;
-    if (ch == NULL) return;
+    WF_ASSERT(ch != NULL && !s->client); /* a tool's link is over with its connection */
     s->pending = NULL;
     attach(ch, s, ch->heard);
     atomic_fetch_add_explicit(&s->resumes, 1, memory_order_relaxed);
-    if (!s->client) wf_peers_review(c, s, "");
-    if (!s->client) weft_log(WEFT_INFO, "the link with node %s goes on (%s)", s->name, ch->conn->remote);
+    wf_peers_review(c, s, "");
+    weft_log(WEFT_INFO, "the link with node %s goes on (%s)", s->name, ch->conn->remote);
     if (ch->rest != NULL) {
         wf_session_receive(ch, ch->rest, ch->rest_size);
         wf_channel_post(ch);
@@ -309,7 +320,7 @@ void wf_links_resume(struct wf_session *s, struct wf_channel *ch, uint64_t heard
 
 void wf_links_go_on(struct wf_cluster *c, struct wf_session *s)
 {
-    if (s->state == WF_STATE_BROKEN && s->channel == NULL) take_pending(c, s);
+    if (s->state == WF_STATE_BROKEN) take_pending(c, s);
 }
 
 /* It has lost its channel. */
@@ -352,7 +363,8 @@ void wf_links_say_bye(struct wf_session *s)
 void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const struct wf_news *n)
 {
     struct wf_session *s = ch->session;
-    if (s == NULL || s->state == WF_STATE_OVER) return;
+    WF_ASSERT(s != NULL); /* it has been up */
+    if (s->state == WF_STATE_OVER) return;
     if (n->number == WF_FRAME_BYE) {
         wf_session_acknowledge(s);
         wf_links_end(c, s, "left");

@@ -454,7 +454,7 @@ struct change {
 
 static void change_free(struct change *c)
 {
-    if (c->session != NULL) wf_session_release(c->session);
+    wf_session_release(c->session);
     free(c);
 }
 
@@ -522,7 +522,7 @@ static struct change *change_new(struct wf_session *s, void (*apply)(struct wf_w
     c->call = (struct wf_call){.post.kind = WF_POST_CALL, .call = apply};
     c->session = s;
     c->size = size;
-    if (s != NULL) wf_session_keep(s);
+    wf_session_keep(s);
     return c;
 }
 

@@ -32,14 +32,14 @@ struct wf_memory_carrier;
 struct wf_sim_host {
     weft_node *node; /* NULL: none runs there */
     struct wf_worker *worker;
-    struct wf_memory_carrier *carrier;
-    bool poked;                   /* a callback has run on its worker: it is to turn */
-    bool isolated;                /* it has crashed */
-    int64_t frozen_by;            /* it does not run before that time */
-    int64_t slow_by, slow;        /* until then each of its steps takes up to `slow` */
-    int64_t scarce_by;            /* until then some of its allocations fail */
-    int64_t wall_ahead;           /* its wall clock, of the world's time */
-    int64_t cut_by[WF_SIM_HOSTS]; /* from here to there nothing goes before that time */
+    struct wf_memory_carrier *carrier; /* NULL: nothing listens there. A test may have one without a node */
+    bool poked;                        /* a callback has run on its worker: it is to turn */
+    bool isolated;                     /* it has crashed */
+    int64_t frozen_by;                 /* it does not run before that time */
+    int64_t slow_by, slow;             /* until then each of its steps takes up to `slow` */
+    int64_t scarce_by;                 /* until then some of its allocations fail */
+    int64_t wall_ahead;                /* its wall clock, of the world's time */
+    int64_t cut_by[WF_SIM_HOSTS];      /* from here to there nothing goes before that time */
 };
 
 struct wf_sim_world {

@@ -15,26 +15,39 @@
 
 /* ---- What this node wants -------------------------------------------------------------------------------------- */
 
-static bool change_interest(struct wf_interest *i, weft_text pattern, bool add)
+/* 1: the first, or the last, of that pattern; 0: one of several. WEFT_ENOMEM. */
+static int change_interest(struct wf_interest *i, weft_text pattern, bool add)
 {
-    return add ? wf_interest_add(i, pattern) == 1 : wf_interest_remove(i, pattern);
+    return add ? wf_interest_add(i, pattern) : wf_interest_remove(i, pattern);
 }
 
-void wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool queue)
+/* Of both tables, or of none. Returns who has to hear of it. */
+static int change_both(struct wf_transport *t, weft_text pattern, bool add, bool queue)
+{
+    int all = change_interest(&t->interest[WF_INTEREST_ALL], pattern, add);
+    int plain = queue || all < 0 ? 0 : change_interest(&t->interest[WF_INTEREST_PLAIN], pattern, add);
+    if (plain < 0) (void)wf_interest_remove(&t->interest[WF_INTEREST_ALL], pattern);
+    if (all < 0 || plain < 0) return WEFT_ENOMEM;
+    return all << WF_INTEREST_ALL | plain << WF_INTEREST_PLAIN;
+}
+
+int wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool queue)
 {
     struct wf_transport *t = wf_transport_of(w);
     weft_text text = weft_cstr(pattern);
     struct wf_news *n = wf_news_new(WF_NEWS_INTEREST, NULL, pattern, text.size);
+    if (n == NULL && add) return WEFT_ENOMEM;
     pf_mutex_lock(t->lock); /* news in the order of the changes */
-    uint32_t who = change_interest(&t->interest[WF_INTEREST_ALL], text, add) ? 1u << WF_INTEREST_ALL : 0;
-    if (!queue && change_interest(&t->interest[WF_INTEREST_PLAIN], text, add)) who |= 1u << WF_INTEREST_PLAIN;
-    bool changed = who != 0 && !t->finished;
-    if (n != NULL) n->number = (uint32_t)(add ? WF_INTEREST_ADD : WF_INTEREST_REMOVE) << WF_INTEREST_SHIFT | who;
+    int who = change_both(t, text, add, queue);
+    bool changed = who > 0 && !t->finished;
+    if (n != NULL)
+        n->number = (uint32_t)(add ? WF_INTEREST_ADD : WF_INTEREST_REMOVE) << WF_INTEREST_SHIFT | (uint32_t)who;
     if (changed && n != NULL) wf_news_post_locked(t, n);
     t->interest_lost |= changed && n == NULL;
     pf_mutex_unlock(t->lock);
     if (changed) wf_news_wake(t);
     else if (n != NULL) wf_news_free(n);
+    return who < 0 ? who : WEFT_OK;
 }
 
 /* ---- What comes ------------------------------------------------------------------------------------------------ */

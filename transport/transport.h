@@ -116,9 +116,10 @@ struct wf_channel {
     uint64_t capabilities; /* wf_capability: of both */
     int64_t heartbeat;
     int64_t handshake_by;
-    /* Under t->lock: what is said before it carries a session. `saying` is true while something of it is being sent:
-     * release when it ends, acquire by who sends for a session. */
-    struct wf_batch *first, *last, *flight;
+    /* Under t->lock: what is said before it carries a session: HELLO, and WELCOME or REFUSED, so that one waits at
+     * most. `saying` is true while something of it is being sent: release when it ends, acquire by who sends for a
+     * session. */
+    struct wf_batch *next, *flight;
     _Atomic bool saying;
     /* The receiving side. */
     struct wf_inbound in;
@@ -382,7 +383,7 @@ static inline bool wf_session_shares_topics(const struct wf_session *s)
 void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f);
 void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, struct wf_body *body); /* a PUBLISH */
 /* wf_route.interest */
-void wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool queue);
+int wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool queue);
 
 /* ---- outbox.c -------------------------------------------------------------------------------------------------- */
 struct wf_batch *wf_batch_new(struct wf_session *s, size_t at_least);

@@ -11,10 +11,11 @@
 #include <sys/mman.h>
 
 static struct {
-    _Atomic long until;   /* allocations that still succeed; < 0: all do */
-    _Atomic bool lasting; /* after the first failure all fail */
-    _Atomic long failed;  /* since faults_arm */
-    _Atomic long live;    /* blocks allocated and not freed, since the process began */
+    _Atomic long until;     /* allocations that still succeed; < 0: all do */
+    _Atomic bool lasting;   /* after the first failure all fail */
+    _Atomic long failed;    /* since faults_arm */
+    _Atomic long live;      /* blocks allocated and not freed, since the process began */
+    bool (*concerns)(void); /* NULL, or whether this allocation is one of those that are counted, and may fail */
 } faults = {.until = -1};
 
 void *__real_malloc(size_t size);
@@ -53,6 +54,7 @@ static long faults_disarm(void)
 static bool faults_hit(void)
 {
     long left = faults.until, after;
+    if (faults.concerns != NULL && !faults.concerns()) return false;
     do {
         if (left < 0) return false;
         after = left > 0 ? left - 1 : faults.lasting ? 0 : -1;

@@ -1,0 +1,283 @@
+/* What goes out on a link: to whom, as far as the peer knows of such things, and what becomes of it when the peer
+ * takes nothing. */
+#include "linked.h"
+
+/* ---- A full link ----------------------------------------------------------------------------------------------- */
+
+/* What is sent and not acknowledged is kept, up to a bound. */
+static void fill(void)
+{
+    int rc = WEFT_OK;
+    for (int i = 0; rc == WEFT_OK && i < 4000; i++) rc = weft_try_send(there, 1, large, 16 * 1024);
+    ck_assert_int_eq(rc, WEFT_EFULL);
+}
+
+static void finds_it_full(const void *arg, size_t size)
+{
+    struct weft_reach reach;
+    (void)arg, (void)size;
+    fill();
+    result[0] = weft_send_name("somebody@peer", 1, "x", 1);
+    result[1] = weft_group_send("full", 1, "x", 1);
+    result[2] = weft_publish("full.topic", 1, "x", 1);
+    result[3] = weft_publish_reach("full.topic", 1, "x", 1, &reach, weft_after(WEFT_MS(100)));
+    result[4] = weft_monitor(there, NULL); /* what is of the system goes on */
+    over = true;
+}
+
+/* `without`: as an older one. */
+static void open_full(uint64_t without)
+{
+    open_with(WF_CAN_CREDIT | without, false);
+    if ((without & WF_CAN_TABLES) == 0) {
+        say_entry(peer, WF_TABLE_SET,
+                  (struct wf_entry){.table = WF_TABLE_GROUPS, .key = weft_cstr("full"), .actor = 5});
+        if ((without & WF_CAN_TOPICS) == 0)
+            say_entry(
+                peer, WF_TABLE_SET,
+                (struct wf_entry){.table = WF_TABLE_QUEUES, .key = weft_cstr("full.*"), .queue = weft_cstr("q")});
+    }
+    wf_put_interest(&out, WF_INTEREST_ADD, 1);
+    weft_put_str(&out, weft_cstr("full.topic"));
+    speak(peer);
+}
+
+START_TEST(each_call_says_that_a_link_is_full)
+{
+    open_full(_i == 0 ? 0 : WF_CAN_TOPICS);
+    uint64_t dropped = cluster()->t->dropped_full;
+    ck_assert_int_eq(weft_node_spawn(node, NULL, finds_it_full, NULL, 0, NULL), WEFT_OK);
+    pass(WEFT_SEC(8)); /* the send waits, as long as sends do */
+    ck_assert(over);
+    ck_assert_int_eq(result[0], WEFT_EFULL);
+    ck_assert_int_eq(result[1], 0); /* members that got it */
+    ck_assert_int_eq(result[2], 0);
+    ck_assert_int_eq(result[3], 0);
+    ck_assert_int_eq(result[4], WEFT_OK);
+    ck_assert_uint_ge(cluster()->t->dropped_full, dropped + 2);
+    close_script();
+}
+END_TEST
+
+static void waits_for_room(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    fill();
+    result[0] = weft_send(there, 2, "x", 1);
+    over = true;
+}
+
+/* Room comes with what is acknowledged; or nobody waits any more, as the link has ended. */
+START_TEST(who_waits_for_a_link_is_woken)
+{
+    static const int expected[] = {WEFT_OK, WEFT_ENONODE, WEFT_EFULL};
+    open_with(WF_CAN_CREDIT, false);
+    peer->deaf = _i != 0;
+    ck_assert_int_eq(weft_node_spawn(node, NULL, waits_for_room, NULL, 0, NULL), WEFT_OK);
+    pass(WEFT_SEC(1));
+    ck_assert(!over);
+    for (int i = 0; _i == 0 && !over && i < 100; i++) acknowledge(peer);
+    if (_i == 1) {
+        wf_put_bye(&out, "left");
+        speak(peer);
+    }
+    pass(_i == 2 ? WEFT_SEC(8) : WEFT_MS(100));
+    ck_assert(over);
+    ck_assert_int_eq(result[0], expected[_i]);
+    close_script();
+}
+END_TEST
+
+/* ---- Beyond the bound: replies --------------------------------------------------------------------------------- */
+
+static void answers_at_length(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    (void)weft_register("long");
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m))
+        if (weft_wants_reply(m)) (void)weft_reply(m, 1, large, sizeof large);
+}
+
+/* Replies are not refused; but who asks and asks, and acknowledges nothing, is cut off, and it does not come back. */
+START_TEST(who_takes_no_replies_is_cut_off)
+{
+    uint64_t without = WF_CAN_CREDIT | (_i % 2 == 0 ? WF_CAN_CHUNKS : 0);
+    open_with(without, false);
+    (void)run_on_node(answers_at_length);
+    for (uint64_t i = 0; i < 80; i++)
+        wf_put_to_name(&out, true, weft_cstr("long"), 5, 1, i + 1, NULL, 0, WF_FRAME_NO_DEADLINE);
+    if (_i / 2 == 0) {
+        speak(peer);
+    } else { /* it has gone meanwhile */
+        peer->deaf = true;
+        send_words(peer);
+        while (peer->sending) pass(WEFT_US(10));
+        wf_conn_close(peer->conn, "lost");
+    }
+    pass(WEFT_SEC(2));
+    ck_assert_ptr_null(wf_links_find(cluster(), there.node));
+    if (_i / 2 == 0) NEWS("the other side does not read: outbox over its hard bound");
+    close_script();
+}
+END_TEST
+
+/* ---- Who is there ---------------------------------------------------------------------------------------------- */
+
+static void sends_to_strangers(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    result[0] = weft_try_send((weft_pid){1234, 5}, 1, "x", 1);
+    result[1] = weft_send_name("x@peer", 1, "x", 1);
+    over = true;
+}
+
+START_TEST(a_node_without_links_knows_nobody)
+{
+    open_plainly();
+    ck_assert_int_eq(weft_node_spawn(node, NULL, sends_to_strangers, NULL, 0, NULL), WEFT_OK);
+    pass(WEFT_MS(50));
+    ck_assert_int_eq(result[0], WEFT_ENONODE);
+    ck_assert_int_eq(result[1], WEFT_ENONODE);
+    close_script();
+}
+END_TEST
+
+static void sends_by_name(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    result[0] = weft_send_name("x@peer", 1, "x", 1);
+    result[1] = weft_send_name("x@peep", 1, "x", 1);
+    result[2] = weft_send_name("x@tool", 1, "x", 1); /* a tool's name is nobody's */
+    weft_msg *m;
+    result[3] = weft_call_name("x@peer", 1, "x", 1, &m, weft_after(WEFT_MS(50)));
+    result[4] = weft_send_name("x@peer", 1, large, sizeof large);
+    over = true;
+}
+
+START_TEST(names_are_those_of_nodes)
+{
+    struct wf_hello tool = hello("tool", false);
+    tool.flags = WF_HELLO_CLIENT;
+    tool.incarnation = 3;
+    open_with(0, false);
+    (void)link_up(&tool);
+    ck_assert_int_eq(weft_node_spawn(node, NULL, sends_by_name, NULL, 0, NULL), WEFT_OK);
+    pass(WEFT_MS(200));
+    ck_assert(over);
+    ck_assert_int_eq(result[0], WEFT_OK);
+    ck_assert_int_eq(result[1], WEFT_ENONODE);
+    ck_assert_int_eq(result[2], WEFT_ENONODE);
+    ck_assert_int_eq(result[3], WEFT_ETIMEDOUT);
+    ck_assert_int_eq(result[4], WEFT_OK);
+    close_script();
+}
+END_TEST
+
+static void sends_to_each(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (uint64_t i = 0; i < 12; i++) result[i] = weft_try_send((weft_pid){i + 1, 5}, 1, "x", 1);
+    over = true;
+}
+
+START_TEST(a_dozen_peers_are_found)
+{
+    struct line *each[12];
+    char name[16];
+    open_plainly();
+    for (unsigned i = 0; i < 12; i++) {
+        snprintf(name, sizeof name, "peer-%u", i);
+        struct wf_hello h = hello(name, false);
+        h.incarnation = i + 1;
+        each[i] = link_up(&h);
+    }
+    ck_assert_int_eq(weft_node_spawn(node, NULL, sends_to_each, NULL, 0, NULL), WEFT_OK);
+    pass(WEFT_MS(50));
+    for (unsigned i = 0; i < 12; i++) {
+        ck_assert_int_eq(result[i], WEFT_OK);
+        ck_assert_ptr_nonnull(heard(each[i], WF_FRAME_TO_ACTOR + WF_MSG_SEND));
+    }
+    close_script();
+}
+END_TEST
+
+/* ---- Topics, for those that know more or less of them ---------------------------------------------------------- */
+
+static struct weft_reach reached;
+
+static void publishes(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    result[0] = weft_publish_retained("full.topic", 1, "kept", 4);
+    result[1] = weft_publish_reach("full.topic", 2, "x", 1, &reached, weft_after(WEFT_MS(200)));
+    result[2] = weft_publish("full.topic", 3, large, sizeof large);
+    result[3] = weft_publish("full.topic", 4, large, 40 * 1024);
+    over = true;
+}
+
+START_TEST(publications_go_to_those_that_want_them)
+{
+    static const uint64_t without[] = {0, WF_CAN_TOPICS, WF_CAN_TABLES | WF_CAN_TOPICS};
+    open_full(without[_i]);
+    ck_assert_int_eq(weft_node_spawn(node, NULL, publishes, NULL, 0, NULL), WEFT_OK);
+    pass(WEFT_SEC(1));
+    ck_assert(over);
+    ck_assert_int_eq(result[1], 0);
+    ck_assert_int_eq(heard(peer, WF_FRAME_RETAINED) != NULL, _i == 0);
+    ck_assert_int_eq(heard(peer, WF_FRAME_PUBLISH_TO) != NULL, _i == 0);
+    ck_assert_int_eq(heard(peer, WF_FRAME_PUBLISH) != NULL, _i != 0);
+    close_script();
+}
+END_TEST
+
+/* Queue groups are told to those that keep tables of them. */
+static void joins_queues(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    (void)weft_subscribe_with("early.*", &(weft_subscribe_options){.queue = "q"}, NULL);
+    (void)weft_sleep(weft_after(WEFT_SEC(1)));
+    (void)weft_subscribe_with("late.*", &(weft_subscribe_options){.queue = "q"}, NULL);
+    (void)weft_sleep(weft_after(WEFT_SEC(1)));
+}
+
+static unsigned queues_heard;
+
+static void counts_queues(struct line *l, const struct heard *h)
+{
+    (void)l;
+    queues_heard += h->kind == WF_FRAME_TABLE && strstr(h->text, ".*") != NULL;
+}
+
+START_TEST(queue_groups_are_told_to_who_keeps_them)
+{
+    struct wf_hello h = hello("peer", false);
+    if (_i == 1) h.capabilities &= ~(uint64_t)WF_CAN_TOPICS;
+    open_plainly();
+    (void)run_on_node(joins_queues);
+    queues_heard = 0;
+    struct line *l = dial();
+    l->hears = counts_queues;
+    say_hello(l, &h);
+    say_welcome(l, &h, 7, 0, WF_LINK_OVER);
+    pass(WEFT_SEC(3));
+    ck_assert_uint_eq(queues_heard, _i == 1 ? 0 : 4); /* two come, two go */
+    close_script();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("what goes out");
+    TCase *t = tcase_create("what goes out");
+    tcase_add_loop_test(t, each_call_says_that_a_link_is_full, 0, 2);
+    tcase_add_loop_test(t, who_waits_for_a_link_is_woken, 0, 3);
+    tcase_add_loop_test(t, who_takes_no_replies_is_cut_off, 0, 4);
+    tcase_add_test(t, a_node_without_links_knows_nobody);
+    tcase_add_test(t, names_are_those_of_nodes);
+    tcase_add_test(t, a_dozen_peers_are_found);
+    tcase_add_loop_test(t, publications_go_to_those_that_want_them, 0, 3);
+    tcase_add_loop_test(t, queue_groups_are_told_to_who_keeps_them, 0, 2);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}

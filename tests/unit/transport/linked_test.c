@@ -1,0 +1,410 @@
+/* A link, and what a peer may say on it, in its turn and out of it; who hears of it; and what of all that is still
+ * under way when it ends. */
+#include "linked.h"
+
+/* ---- Who hears of nodes ---------------------------------------------------------------------------------------- */
+
+static int ups, suspects;
+
+static void watches_for(int64_t span)
+{
+    weft_msg *m;
+    (void)weft_watch_nodes();
+    (void)weft_watch_nodes(); /* once is enough */
+    for (int64_t until = weft_after(span); weft_recv(&m, until) == WEFT_OK; weft_msg_free(m)) {
+        ups += weft_tag(m) == WEFT_TAG_NODE_UP;
+        suspects += weft_tag(m) == WEFT_TAG_NODE_SUSPECT;
+    }
+}
+
+static void watches_shortly(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    watches_for(WEFT_MS(50));
+}
+
+static void watches_long(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    watches_for(WEFT_SEC(2));
+}
+
+START_TEST(those_that_have_ended_make_room_for_others)
+{
+    struct wf_hello tool = hello("tool", false);
+    tool.flags = WF_HELLO_CLIENT;
+    tool.incarnation = 3;
+    open_with(0, false); /* with one that watches */
+    (void)link_up(&tool);
+    ups = 0;
+    for (int i = 0; i < 15; i++) (void)run_on_node(watches_shortly);
+    pass(WEFT_MS(100));
+    ck_assert_int_eq(ups, 15); /* nobody hears of the tool */
+    ck_assert_uint_eq(cluster()->watcher_count, 16);
+    ups = 0;
+    (void)run_on_node(watches_shortly); /* all but one have ended */
+    ck_assert_uint_eq(cluster()->watcher_count, 2);
+    ck_assert_uint_eq(cluster()->watcher_capacity, 16);
+    for (int i = 0; i < 40; i++) (void)run_on_node(watches_long);
+    pass(WEFT_MS(100));
+    ck_assert_uint_ge(cluster()->watcher_capacity, 41);
+    ck_assert_int_eq(ups, 41);
+    close_script();
+}
+END_TEST
+
+START_TEST(who_comes_late_hears_that_a_node_is_suspect)
+{
+    open_with(0, false);
+    wf_conn_close(peer->conn, "lost");
+    pass(WEFT_MS(50));
+    suspects = 0;
+    (void)run_on_node(watches_shortly);
+    pass(WEFT_MS(100));
+    ck_assert_int_eq(suspects, 1);
+    close_script();
+}
+END_TEST
+
+/* ---- Patterns -------------------------------------------------------------------------------------------------- */
+
+enum { MANY_PATTERNS = 2500 };
+
+static void wants_much(const void *arg, size_t size)
+{
+    char pattern[32];
+    (void)arg, (void)size;
+    for (int i = 0; i < MANY_PATTERNS; i++) {
+        snprintf(pattern, sizeof pattern, "topic.%d.*", i);
+        ck_assert_int_eq(weft_subscribe(pattern, NULL), WEFT_OK);
+    }
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+static unsigned interest_frames;
+
+static void counts_interest(struct line *l, const struct heard *h)
+{
+    (void)l;
+    interest_frames += h->kind == WF_FRAME_INTEREST;
+}
+
+/* More than go into one frame; all of them once. */
+START_TEST(a_new_link_hears_of_all_patterns)
+{
+    struct wf_hello h = hello("peer", false);
+    open_plainly();
+    (void)run_on_node(wants_much);
+    interest_frames = 0;
+    struct line *l = dial();
+    l->hears = counts_interest;
+    say_hello(l, &h);
+    say_welcome(l, &h, 7, 0, WF_LINK_OVER);
+    pass(WEFT_MS(50));
+    ck_assert_uint_eq(interest_frames, 3);
+    ck_assert_uint_eq(cluster()->t->interest[WF_INTEREST_PLAIN].count, MANY_PATTERNS);
+    close_script();
+}
+END_TEST
+
+/* ---- Good-bye, and silence ------------------------------------------------------------------------------------- */
+
+START_TEST(what_comes_behind_a_good_bye_is_not_heard)
+{
+    struct wf_hello h = hello("peer", false);
+    h.capabilities = 0;
+    open_plainly();
+    peer = link_up(&h);
+    wf_put_bye(&out, "left");
+    wf_put_peers(&out, 1);
+    wf_put_peer(&out, weft_cstr("friend"), 99, NULL, 0);
+    speak(peer);
+    NEWS("down peer: left");
+    ck_assert_ptr_null(wf_peers_find(cluster(), 99));
+    close_script();
+}
+END_TEST
+
+/* Only nodes say who there is, and only to nodes. */
+START_TEST(tools_do_not_say_who_there_is)
+{
+    struct wf_hello h = hello("peer", false);
+    bool is_tool = _i == 0;
+    if (is_tool) {
+        h.flags = WF_HELLO_CLIENT;
+        open_plainly();
+    } else {
+        h.capabilities = 0;
+        open_script((weft_node_options){.name = "node", .client = true});
+    }
+    peer = link_up(&h);
+    wf_put_peers(&out, 1);
+    wf_put_peer(&out, weft_cstr("friend"), 99, NULL, 0);
+    speak(peer);
+    ck_assert_ptr_null(wf_peers_find(cluster(), 99));
+    ck_assert(!is_over(peer));
+    close_script();
+}
+END_TEST
+
+/* A node that stops waits for what is under way, but not for one that is silent. */
+START_TEST(a_node_that_stops_does_not_wait_for_the_silent)
+{
+    struct wf_hello h = hello("peer", false);
+    h.heartbeat_ms = 100;
+    open_script((weft_node_options){.name = "node", .heartbeats_lost = 3});
+    peer = link_up(&h);
+    int64_t began = wf_sim_now(&world);
+    (void)wf_sim_stop(&world, NODE, weft_after(WEFT_SEC(2)));
+    node = NULL;
+    ck_assert_int_lt(wf_sim_now(&world) - began, WEFT_MS(1000));
+    close_script();
+}
+END_TEST
+
+/* ---- A peer that takes its time -------------------------------------------------------------------------------- */
+
+/* More than $cluster has looked at: the connection waits meanwhile. */
+START_TEST(a_flood_of_words_for_the_cluster)
+{
+    struct wf_hello h = hello("peer", false);
+    h.capabilities = 0;
+    open_plainly();
+    peer = link_up(&h);
+    char name[16];
+    for (uint64_t i = 0; i < 5 * WF_EVENTS_PER_CHANNEL; i++) {
+        snprintf(name, sizeof name, "friend-%d", (int)i);
+        wf_put_peers(&out, 1);
+        wf_put_peer(&out, weft_cstr(name), 100 + i, NULL, 0);
+    }
+    speak(peer);
+    say_number(peer, WF_FRAME_PING, 17);
+    ck_assert_uint_eq(heard(peer, WF_FRAME_PONG)->number, 17);
+    ck_assert_ptr_nonnull(wf_peers_find(cluster(), 100 + 5 * WF_EVENTS_PER_CHANNEL - 1));
+    close_script();
+}
+END_TEST
+
+static unsigned taken;
+
+static void takes_all(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    (void)weft_register("sink");
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) taken++;
+}
+
+/* The node's end of the only connection there is. */
+static struct wf_channel *channel(void)
+{
+    return WF_CONTAINER(wf_list_first(&cluster()->channels), struct wf_channel, in_all);
+}
+
+/* More than may be on its way to a worker, from a carrier with threads of its own: the connection waits until the
+ * worker has taken that. */
+START_TEST(a_flood_of_messages_for_a_worker)
+{
+    open_with(WF_CAN_CREDIT, false);
+    taken = 0;
+    (void)run_on_node(takes_all);
+    channel()->conn->worker = NULL;
+    for (int i = 0; i < WF_INBOX_MAX + 100; i++)
+        wf_put_to_name(&out, false, weft_cstr("sink"), 5, 1, 0, NULL, 0, WF_FRAME_NO_DEADLINE);
+    speak(peer);
+    say_number(peer, WF_FRAME_PING, 17);
+    ck_assert_uint_eq(heard(peer, WF_FRAME_PONG)->number, 17);
+    ck_assert_uint_gt(taken, 0);
+    close_script();
+}
+END_TEST
+
+/* The path of a socket may be longer than what the log has room for. */
+START_TEST(a_remote_of_any_length_is_told)
+{
+    open_plainly();
+    struct line *l = dial();
+    say_hello(l, &(struct wf_hello){.version = 1,
+                                    .newest = 1,
+                                    .cluster = weft_cstr("weft"),
+                                    .name = weft_cstr("peer"),
+                                    .incarnation = 1,
+                                    .heartbeat_ms = 1000});
+    struct wf_conn *conn = channel()->conn;
+    memset(conn->remote, 'p', sizeof conn->remote - 1);
+    wf_put_welcome(&out);
+    wf_put_welcome(&out);
+    weft_put_array(&out, 1);
+    weft_put_uint(&out, WF_FRAME_PING);
+    speak(l);
+    ck_assert(is_over(l));
+    close_script();
+}
+END_TEST
+
+/* ---- Tables ---------------------------------------------------------------------------------------------------- */
+
+static weft_pid in_group[4];
+
+static void looks(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    result[0] = weft_group_members("full", in_group, 4);
+    over = true;
+}
+
+static int members(void)
+{
+    over = false;
+    (void)run_on_node(looks);
+    ck_assert(over);
+    return result[0];
+}
+
+/* A snapshot is all there is: what came before is no more. */
+START_TEST(a_second_snapshot_takes_the_place_of_the_first)
+{
+    struct wf_entry e = {.table = WF_TABLE_GROUPS, .key = weft_cstr("full"), .actor = 5};
+    open_with(0, false);
+    wf_put_table_begin(&out);
+    wf_put_entry(&out, WF_TABLE_SET, &e);
+    e.actor = 6;
+    wf_put_entry(&out, WF_TABLE_SET, &e);
+    speak(peer);
+    ck_assert_int_eq(members(), 2);
+    wf_put_table_begin(&out);
+    wf_put_entry(&out, WF_TABLE_SET, &e);
+    speak(peer);
+    ck_assert_int_eq(members(), 1);
+    ck_assert_uint_eq(in_group[0].actor, 6);
+    say_entry(peer, (enum wf_table_op)9, e); /* of a later version */
+    ck_assert(!is_over(peer));
+    ck_assert_int_eq(members(), 1);
+    close_script();
+}
+END_TEST
+
+START_TEST(who_keeps_no_tables_says_nothing_of_them)
+{
+    open_with(WF_CAN_TABLES, false);
+    say_entry(peer, WF_TABLE_SET, (struct wf_entry){.table = WF_TABLE_GROUPS, .key = weft_cstr("full"), .actor = 5});
+    ck_assert_int_eq(members(), 0);
+    ck_assert(!is_over(peer));
+    close_script();
+}
+END_TEST
+
+/* A connection that found no memory is being closed: what it still brings is nobody's. */
+START_TEST(who_found_no_memory_is_not_heard)
+{
+    struct wf_conn none = {.user = NULL};
+    open_plainly();
+    struct wf_transport *t = cluster()->t;
+    ck_assert_int_eq(wf_channel_carrier_user.on_message(t, &none, (const uint8_t *)"x", 1), WF_RECEIVE_END);
+    ck_assert_int_eq(wf_channel_carrier_user.on_chunk(t, &none), WF_RECEIVE_END);
+    close_script();
+}
+END_TEST
+
+/* ---- What is under way when a link ends ------------------------------------------------------------------------ */
+
+/* The first chunk of a publication. */
+START_TEST(half_a_publication_is_nothing)
+{
+    open_with(0, false);
+    struct wf_frame f;
+    wf_frame_describe(&f, WF_FRAME_PUBLISH, weft_cstr("full.topic"), 1, 5);
+    wf_put_first_chunk(&out, 3 * PLENTY);
+    wf_put_before_body(&out, &f, WF_CHUNK_BYTES);
+    memset(out.at, 'x', WF_CHUNK_BYTES);
+    out.at += WF_CHUNK_BYTES;
+    out.size += WF_CHUNK_BYTES;
+    wf_put_behind_body(&out, &f);
+    speak(peer);
+    ck_assert(!is_over(peer));
+    wf_put_bye(&out, "left");
+    speak(peer);
+    NEWS("down peer: left");
+    close_script();
+}
+END_TEST
+
+static void sends_large_ones(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    (void)weft_register("busy");
+    for (int i = 0; i < 4; i++) (void)weft_try_send(there, 1, large, sizeof large);
+    (void)weft_try_send(there, 1, "small", 5);
+    weft_msg *m;
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) {}
+}
+
+/* A large message waits in chunks, and what goes behind it; credit does not: it is for the other direction. */
+START_TEST(credit_does_not_wait_behind_large_messages)
+{
+    open_with(0, false);
+    peer->deaf = true;
+    (void)run_on_node(sends_large_ones);
+    wf_put_want_name(&out, weft_cstr("busy"), 1 << 24 | 1, 3, 98);
+    speak(peer);
+    peer->deaf = false;
+    wf_conn_resume(peer->conn);
+    for (int i = 0; i < 40; i++) pass(WEFT_MS(5));
+    const struct heard *grant = heard(peer, WF_FRAME_FAR + WF_MSG_GRANT - WF_MSG_WANT);
+    ck_assert_ptr_nonnull(grant);
+    ck_assert_uint_eq(grant->tag, 3);
+    close_script();
+}
+END_TEST
+
+/* It stops with much that has not been acknowledged, and loses its connection: there is no use in another one. */
+START_TEST(a_node_that_stops_with_a_link_that_breaks)
+{
+    open_with(0, false);
+    peer->deaf = true;
+    (void)run_on_node(sends_large_ones);
+    if (_i == 1) acknowledge(peer);
+    wf_sim_reset(&world, NODE, PEER);
+    int64_t began = wf_sim_now(&world);
+    (void)wf_sim_stop(&world, NODE, weft_after(WEFT_SEC(1)));
+    node = NULL;
+    ck_assert_int_le(wf_sim_now(&world) - began, WEFT_SEC(5));
+    close_script();
+}
+END_TEST
+
+/* Its clock is not ours. */
+START_TEST(a_pong_from_the_future_says_nothing)
+{
+    open_with(0, false);
+    acknowledge(peer);
+    say_number(peer, WF_FRAME_PONG, (uint64_t)WEFT_SEC(1000000));
+    ck_assert(!is_over(peer));
+    ck_assert_int_eq(wf_links_find(cluster(), there.node)->rtt, 0);
+    close_script();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("linked");
+    TCase *t = tcase_create("linked");
+    tcase_add_test(t, those_that_have_ended_make_room_for_others);
+    tcase_add_test(t, who_comes_late_hears_that_a_node_is_suspect);
+    tcase_add_test(t, a_new_link_hears_of_all_patterns);
+    tcase_add_test(t, what_comes_behind_a_good_bye_is_not_heard);
+    tcase_add_loop_test(t, tools_do_not_say_who_there_is, 0, 2);
+    tcase_add_test(t, a_node_that_stops_does_not_wait_for_the_silent);
+    tcase_add_test(t, a_flood_of_words_for_the_cluster);
+    tcase_add_test(t, a_flood_of_messages_for_a_worker);
+    tcase_add_test(t, a_remote_of_any_length_is_told);
+    tcase_add_test(t, a_second_snapshot_takes_the_place_of_the_first);
+    tcase_add_test(t, who_keeps_no_tables_says_nothing_of_them);
+    tcase_add_test(t, who_found_no_memory_is_not_heard);
+    tcase_add_test(t, half_a_publication_is_nothing);
+    tcase_add_test(t, credit_does_not_wait_behind_large_messages);
+    tcase_add_loop_test(t, a_node_that_stops_with_a_link_that_breaks, 0, 2);
+    tcase_add_test(t, a_pong_from_the_future_says_nothing);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
