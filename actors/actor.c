@@ -34,6 +34,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->monitors, sizeof(struct wf_monitor), WF_SLAB_MAX);
     if (rc == WEFT_OK) rc = wf_subscriptions_init(wa);
     if (rc == WEFT_OK) rc = wf_laters_init(wa);
+    if (rc == WEFT_OK) rc = wf_heap_set_aside(&w->timers, 2); /* for `patrol` and `grant_timer` */
     return rc;
 }
 

@@ -33,7 +33,7 @@ static void try_later(struct wf_actors *wa, weft_msg *m)
 {
     m->post.next = wa->grants == NULL ? NULL : &wa->grants->post;
     wa->grants = m;
-    if (!wf_timer_armed(&wa->grant_timer)) (void)wf_timer_arm(wa->worker, &wa->grant_timer, wa->worker->now + RETRY);
+    if (!wf_timer_armed(&wa->grant_timer)) wf_timer_arm_surely(wa->worker, &wa->grant_timer, wa->worker->now + RETRY);
 }
 
 static void try_all(struct wf_worker *w, struct wf_timer *t)
@@ -52,7 +52,6 @@ void wf_grant(struct wf_worker *w, weft_msg *m, uint32_t units)
     struct wf_actors *wa = wf_actors_of(w);
     m->post.flags = WF_MSG_GRANT;
     wf_put_u32(wf_msg_bytes(m), units);
-    if (WF_UNLIKELY(wa->grants != NULL) && !wf_timer_armed(&wa->grant_timer)) try_all(w, &wa->grant_timer);
     if (!try_grant(w, m)) try_later(wa, m);
 }
 

@@ -33,7 +33,7 @@ struct wf_route {
      * WF_ROUTE_KEPT; WEFT_ENONODE: no such peer is connected; WEFT_EFULL: its outbox is at its bound, or the actor
      * has given no credit (only SEND and CALL are refused for that). */
     int (*send)(struct wf_worker *w, weft_pid to, weft_msg *m);
-    /* To the name on the peer called `node`: as `send`. `*peer` (may be NULL) gets its incarnation, so that a caller
+    /* To the name on the peer called `node`: as `send`. `*peer` gets its incarnation, so that a caller
      * hears when it is lost. */
     int (*send_name)(struct wf_worker *w, const char *node, size_t node_size, const char *name, weft_msg *m,
                      uint64_t *peer);

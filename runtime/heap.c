@@ -80,7 +80,7 @@ void wf_heap_finish(struct wf_heap *h)
 
 int wf_heap_reserve(struct wf_heap *h)
 {
-    if (h->count < h->capacity) return WEFT_OK;
+    if (h->count + h->aside < h->capacity) return WEFT_OK;
     if (h->capacity > UINT32_MAX / 2 / sizeof *h->entries) return WEFT_ENOMEM;
     return resize(h, h->capacity == 0 ? CAPACITY_MIN : h->capacity * 2);
 }
@@ -101,15 +101,32 @@ static void give_ticket(struct wf_heap *h, uint32_t ticket)
     h->free = ticket + 1;
 }
 
-int wf_heap_add(struct wf_heap *h, struct wf_timer *t)
+static void add(struct wf_heap *h, struct wf_timer *t)
 {
-    WF_ASSERT(t->place == 0);
-    int rc = wf_heap_reserve(h);
-    if (rc < 0) return rc;
+    WF_ASSERT(t->place == 0 && h->count < h->capacity);
     struct wf_heap_entry e = {.deadline = t->deadline, .serial = h->serial++, .timer = t, .ticket = take_ticket(h)};
     t->place = e.ticket + 1;
     sift_up(h, h->count++, e);
-    return WEFT_OK;
+}
+
+int wf_heap_add(struct wf_heap *h, struct wf_timer *t)
+{
+    int rc = wf_heap_reserve(h);
+    if (rc == WEFT_OK) add(h, t);
+    return rc;
+}
+
+int wf_heap_set_aside(struct wf_heap *h, uint32_t more)
+{
+    WF_ASSERT(h->aside + more < CAPACITY_MIN / 2); /* so that there is room for others whenever it shrinks */
+    h->aside += more;
+    return wf_heap_reserve(h);
+}
+
+void wf_heap_add_surely(struct wf_heap *h, struct wf_timer *t)
+{
+    WF_ASSERT(h->aside > 0);
+    add(h, t);
 }
 
 /* All tickets anew, without gaps. */

@@ -387,6 +387,8 @@ void wf_outbox_flush(struct wf_worker *w, uint32_t target);
 
 /* Timers of the worker, for whoever embeds a wf_timer. */
 int wf_timer_arm(struct wf_worker *w, struct wf_timer *t, int64_t deadline);
+/* The same of a timer for which a place was kept: wf_heap_set_aside. */
+void wf_timer_arm_surely(struct wf_worker *w, struct wf_timer *t, int64_t deadline);
 void wf_timer_disarm(struct wf_worker *w, struct wf_timer *t);
 
 #endif

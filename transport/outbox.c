@@ -567,9 +567,10 @@ void wf_session_detach(struct wf_session *s)
 {
     pf_mutex_lock(s->lock);
     struct wf_channel *ch = s->channel;
+    WF_ASSERT(ch != NULL);
     s->channel = NULL;
     pf_mutex_unlock(s->lock);
-    if (ch != NULL) wf_channel_release(ch);
+    wf_channel_release(ch);
 }
 
 bool wf_session_has_room(struct wf_session *s, uint32_t worker)

@@ -226,7 +226,7 @@ static int route_send_name(struct wf_worker *w, const char *node, size_t node_si
     struct wf_ports *p = ports_of(w);
     struct wf_port *port = find_name(p, node, node_size);
     if (is_gone(port)) return WEFT_ENONODE;
-    if (peer != NULL) *peer = port->incarnation;
+    *peer = port->incarnation;
     if (is_full(port)) return WEFT_EFULL;
     struct wf_credit *c = port->credits.on ? credit_of(p, port, wf_credit_name(name), name) : NULL;
     if (c != NULL && c->left <= 0) return WEFT_EFULL;
@@ -383,7 +383,7 @@ static void route_flush(struct wf_worker *w)
 static int route_wait_room(struct wf_worker *w, weft_pid to, const char *name, int64_t deadline)
 {
     struct wf_port *port = find(ports_of(w), to.node);
-    if (port == NULL) return WEFT_OK; /* the next send says WEFT_ENONODE */
+    WF_ASSERT(port != NULL); /* it has just refused a message, and nothing has run since */
     struct wf_session *s = port->session;
     uint64_t key = name == NULL ? to.actor : wf_credit_name(name);
     struct wf_credit *c = wf_credit_known(&port->credits, key);

@@ -237,7 +237,7 @@ static bool receive_interest(struct wf_channel *ch, struct wf_frame *f)
 
 static bool is_gossip(uint32_t kind)
 {
-    return kind == WF_SWIM_PING || kind == WF_SWIM_ACK || kind == WF_SWIM_ASK || kind == WF_SWIM_SYNC;
+    return kind >= WF_SWIM_PING && kind <= WF_SWIM_SYNC;
 }
 
 static bool hand_to_cluster(struct wf_channel *ch, uint32_t kind, const uint8_t *start, const uint8_t *end)

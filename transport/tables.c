@@ -133,10 +133,9 @@ static bool say_one(struct peer *p, const struct wf_kept *kept, uint64_t live)
 static void say_retained(struct peer *p, uint64_t live)
 {
     struct wf_kept kept[SOME];
-    size_t count = 1;
     p->behind = wf_session_shares_topics(p->session);
-    while (p->behind && count > 0) {
-        count = wf_topics_after(p->session->t->node->topics, p->told, kept, SOME);
+    while (p->behind) {
+        size_t count = wf_topics_after(p->session->t->node->topics, p->told, kept, SOME);
         bool ok = true;
         for (size_t i = 0; i < count; i++) {
             ok = ok && wf_session_has_room(p->session, 0) && say_one(p, &kept[i], live);
@@ -148,12 +147,20 @@ static void say_retained(struct peer *p, uint64_t live)
     }
 }
 
+/* Whether there are any to tell. What this worker has sent before comes first. */
+static bool begin_to_tell(weft_node *node)
+{
+    const struct wf_transport *t = node->transport;
+    if (t == NULL || wf_list_empty(&t->table_peers)) return false;
+    struct wf_worker *w = wf_here;
+    if (w != NULL && wf_node_of(w) == node) node->route->flush(w);
+    return true;
+}
+
 void wf_tables_retained(weft_node *node, uint64_t number)
 {
     struct wf_transport *t = node->transport;
-    if (t == NULL || wf_list_empty(&t->table_peers)) return;
-    struct wf_worker *w = wf_here;
-    if (w != NULL && wf_node_of(w) == node) node->route->flush(w);
+    if (!begin_to_tell(node)) return;
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
         if (!p->behind) say_retained(p, number);
@@ -174,9 +181,7 @@ void wf_tables_go_on(struct wf_session *s)
 void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e)
 {
     struct wf_transport *t = node->transport;
-    if (t == NULL || wf_list_empty(&t->table_peers)) return;
-    struct wf_worker *w = wf_here;
-    if (w != NULL && wf_node_of(w) == node) node->route->flush(w); /* what it has sent comes first */
+    if (!begin_to_tell(node)) return;
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
         if (!hears_of(p->session, e)) continue;
