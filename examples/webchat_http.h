@@ -136,18 +136,18 @@ static void sha1_block(uint32_t h[5], const unsigned char *block)
     h[0] += a, h[1] += b, h[2] += c, h[3] += d, h[4] += e;
 }
 
-/* What the server answers to a key: proof that it has understood. `key` has at most 64 bytes. */
+/* What the server answers to a key: proof that it has understood. `key` has 24 bytes: two blocks, with what is
+ * added. */
 static void accept_key(const char *key, char out[29])
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     unsigned char text[128] = {0}, sum[21] = {0};
     uint32_t h[5] = {0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476, 0xC3D2E1F0};
     size_t size = (size_t)snprintf((char *)text, 110, "%s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", key);
-    size_t blocks = size + 9 <= 64 ? 1 : 2;
     text[size] = 0x80;
-    text[blocks * 64 - 2] = (unsigned char)(size * 8 >> 8);
-    text[blocks * 64 - 1] = (unsigned char)(size * 8);
-    for (size_t i = 0; i < blocks; i++) sha1_block(h, text + i * 64);
+    text[sizeof text - 2] = (unsigned char)(size * 8 >> 8);
+    text[sizeof text - 1] = (unsigned char)(size * 8);
+    for (size_t i = 0; i < sizeof text; i += 64) sha1_block(h, text + i);
     for (int i = 0; i < 20; i++) sum[i] = (unsigned char)(h[i / 4] >> (24 - i % 4 * 8));
     for (int i = 0; i < 7; i++) {
         uint32_t three = (uint32_t)sum[3 * i] << 16 | (uint32_t)sum[3 * i + 1] << 8 | sum[3 * i + 2];

@@ -88,6 +88,43 @@ START_TEST(who_waits_for_a_link_is_woken)
 }
 END_TEST
 
+static void retains_when_full(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    fill();
+    result[0] = weft_publish_retained("kept.1", 1, "first", 5);
+    result[1] = weft_publish_retained("kept.2", 1, "second", 6);
+    (void)weft_send(there, 1, "x", 1); /* with one who waits, so that all who wait are told */
+    over = true;
+}
+
+static unsigned retained_heard;
+
+static void counts_retained(struct line *l, const struct heard *h)
+{
+    (void)l;
+    retained_heard += h->kind == WF_FRAME_RETAINED;
+}
+
+/* What is retained is kept anyway: the peer is told when there is room. */
+START_TEST(what_is_retained_waits_for_room)
+{
+    open_with(WF_CAN_CREDIT | (_i == 1 ? WF_CAN_TOPICS : 0), false);
+    retained_heard = 0;
+    peer->hears = counts_retained;
+    ck_assert_int_eq(weft_node_spawn(node, NULL, retains_when_full, NULL, 0, NULL), WEFT_OK);
+    pass(WEFT_MS(200));
+    ck_assert_int_eq(result[0], 0);
+    ck_assert_int_eq(result[1], 0);
+    ck_assert_uint_eq(retained_heard, 0);
+    for (int i = 0; !over && i < 100; i++) acknowledge(peer);
+    pass(WEFT_MS(100));
+    ck_assert(over);
+    ck_assert_uint_eq(retained_heard, _i == 1 ? 0 : 2);
+    close_script();
+}
+END_TEST
+
 /* ---- Beyond the bound: replies --------------------------------------------------------------------------------- */
 
 static void answers_at_length(const void *arg, size_t size)
@@ -272,6 +309,7 @@ int main(void)
     TCase *t = tcase_create("what goes out");
     tcase_add_loop_test(t, each_call_says_that_a_link_is_full, 0, 2);
     tcase_add_loop_test(t, who_waits_for_a_link_is_woken, 0, 3);
+    tcase_add_loop_test(t, what_is_retained_waits_for_room, 0, 2);
     tcase_add_loop_test(t, who_takes_no_replies_is_cut_off, 0, 4);
     tcase_add_test(t, a_node_without_links_knows_nobody);
     tcase_add_test(t, names_are_those_of_nodes);

@@ -306,6 +306,117 @@ START_TEST(who_found_no_memory_is_not_heard)
 }
 END_TEST
 
+/* ---- What one worker knows before another ---------------------------------------------------------------------- */
+
+static struct {
+    uint64_t peer;
+    bool early, late;
+    int sent_early, sent_late;
+    bool reached_early, reached_late;
+} between;
+
+static int send_to_group(struct wf_worker *w)
+{
+    struct wf_body *body = wf_body_new(w, "", 0, "x", 1);
+    int rc = node->route->send_group(w, between.peer, weft_cstr("full"), 1, weft_nobody(), body);
+    wf_body_drop(w, body);
+    return rc;
+}
+
+/* Another worker would be at work between two turns of this one, and know what $cluster has just found out. */
+static void between_turns(struct wf_sim_world *w)
+{
+    struct wf_worker *worker = w->host[NODE].worker;
+    struct wf_session *s = wf_tables_session(cluster()->t, between.peer);
+    const struct wf_port *port = wf_port_find(worker, between.peer);
+    wf_sim_enter(w, NODE);
+    if (s != NULL && port == NULL && !between.early) {
+        between.early = true;
+        between.reached_early = node->route->reaches(worker, between.peer);
+        between.sent_early = send_to_group(worker);
+    } else if (s == NULL && port != NULL && !between.late) {
+        between.late = true;
+        between.reached_late = node->route->reaches(worker, between.peer);
+        between.sent_late = send_to_group(worker);
+    }
+    if (s != NULL) wf_session_release(s);
+    wf_sim_leave(w, NODE);
+}
+
+START_TEST(a_worker_learns_of_a_link_a_little_later)
+{
+    memset(&between, 0, sizeof between);
+    between.peer = 1;
+    open_plainly();
+    struct wf_hello h = hello("peer", false);
+    world.after_turn = between_turns;
+    peer = link_up(&h);
+    ck_assert(between.early && between.reached_early);
+    ck_assert_int_eq(between.sent_early, WEFT_OK);
+    ck_assert_ptr_nonnull(heard(peer, WF_FRAME_GROUP_SEND));
+    wf_put_bye(&out, "left");
+    speak(peer);
+    ck_assert(between.late && !between.reached_late);
+    ck_assert_int_eq(between.sent_late, WEFT_ENONODE);
+    world.after_turn = NULL;
+    close_script();
+}
+END_TEST
+
+/* ---- Three nodes ----------------------------------------------------------------------------------------------- */
+
+static struct line *second_peer(uint64_t incarnation, uint64_t without)
+{
+    char name[16];
+    struct wf_hello h = hello("", false);
+    snprintf(name, sizeof name, "peer-%d", (int)incarnation);
+    h.name = weft_cstr(name);
+    h.incarnation = incarnation;
+    h.capabilities &= ~without;
+    return link_up(&h);
+}
+
+/* Of what was published on a third node: if it is linked here, and tells of it itself, we do not. */
+START_TEST(what_is_retained_is_told_by_its_node_or_by_all)
+{
+    open_with(0, false);
+    (void)second_peer(2, _i == 1 ? WF_CAN_TOPICS : 0);
+    struct wf_body *body = wf_body_new(NULL, "full.topic", 10, "kept", 4);
+    wf_body_sign(body, (weft_pid){2, 5}, 1, 1);
+    wf_put_retained(&out, body, 1, false);
+    wf_body_drop(NULL, body);
+    speak(peer);
+    struct line *third = second_peer(3, 0);
+    ck_assert_int_eq(heard(third, WF_FRAME_RETAINED) != NULL, _i == 1);
+    close_script();
+}
+END_TEST
+
+/* The member that was chosen here has gone: it goes on to a node that has one. */
+START_TEST(a_publication_for_a_queue_is_passed_on)
+{
+    struct wf_entry e = {.table = WF_TABLE_QUEUES, .key = weft_cstr("full.*"), .queue = weft_cstr("q")};
+    open_with(0, false);
+    struct line *other = second_peer(2, 0);
+    say_entry(other, WF_TABLE_SET, e);
+    struct wf_chosen chosen = {NULL, node->incarnation, e.key, e.queue};
+    struct wf_publish_to to = {.topic = weft_cstr("full.topic"),
+                               .from = {0, 5},
+                               .tag = 1,
+                               .chosen = &chosen,
+                               .node = node->incarnation,
+                               .body = "x",
+                               .size = 1};
+    (void)wf_publish_to_size(&to);
+    wf_put_publish_to(&out, &to);
+    speak(peer);
+    const struct heard *passed = heard(other, WF_FRAME_PUBLISH_TO);
+    ck_assert_ptr_nonnull(passed);
+    ck_assert_uint_eq(passed->number, 1);
+    close_script();
+}
+END_TEST
+
 /* ---- What is under way when a link ends ------------------------------------------------------------------------ */
 
 /* The first chunk of a publication. */
@@ -400,6 +511,9 @@ int main(void)
     tcase_add_test(t, a_remote_of_any_length_is_told);
     tcase_add_test(t, a_second_snapshot_takes_the_place_of_the_first);
     tcase_add_test(t, who_keeps_no_tables_says_nothing_of_them);
+    tcase_add_test(t, a_worker_learns_of_a_link_a_little_later);
+    tcase_add_loop_test(t, what_is_retained_is_told_by_its_node_or_by_all, 0, 2);
+    tcase_add_test(t, a_publication_for_a_queue_is_passed_on);
     tcase_add_test(t, who_found_no_memory_is_not_heard);
     tcase_add_test(t, half_a_publication_is_nothing);
     tcase_add_test(t, credit_does_not_wait_behind_large_messages);
