@@ -39,44 +39,22 @@
 #include <string.h>
 #include <weft.h>
 
-#define SAY(F) F(str, nick) F(str, text) F(uint, id)
-WEFT_MESSAGE(say, 1, SAY) /* published in a room: somebody said something */
+#include "chat_room.h"
+
 #define WHO(F) F(uint, question)
 WEFT_MESSAGE(who, 2, WHO) /* published in a room: who is here? */
 #define HERE(F) F(uint, question) F(str, nick) F(str, node)
 WEFT_MESSAGE(here, 3, HERE) /* the answer, straight to who asked */
-#define CAME(F) F(str, nick) F(uint, change)
-WEFT_MESSAGE(came, 4, CAME) /* published to those who keep a room: the sender goes by that nick; "": he leaves. His
-                               changes are counted, for the news of them takes more than one way */
-#define MOVE(F) F(str, nick) F(str, what)
-WEFT_MESSAGE(move, 8, MOVE) /* published in a room by its owner: somebody came, left, or goes by another nick now */
-#define ROLL(F) F(pid, session) F(str, nick) F(uint, change)
-WEFT_MESSAGE(
-    roll, 9,
-    ROLL) /* between the owner of a room and who keeps it, too: one who is there; without a nick: not any more */
-#define OLD(F) F(str, nick) F(str, text) F(uint, id) F(str, room)
-WEFT_MESSAGE(old, 5, OLD) /* a line of the past, from the owner of a room; without a nick: what these were */
 
 enum {
-    PAST = 6,            /* to the owner of a room: tell the sender all that is kept */
-    ROLL_CALL,           /* published in a room: tell the sender your nick */
-    KEEP = 10,           /* to the owner: the sender keeps the room, too; tell it the lines and who is there */
-    HISTORY = 100,       /* lines kept of a room */
-    NAME_MAX_BYTES = 24, /* of a nick or a room */
     INPUT_BYTES = 512,   /* the longest line a client may send, with its newline */
-    OUTPUT_BYTES = 2048, /* lines for a client are gathered into writes of at most so much */
-    OUTPUT_LINE = INPUT_BYTES + 2 * NAME_MAX_BYTES + 20,
+    OUTPUT_BYTES = 4096, /* lines for a client are gathered into writes of at most so much */
+    OUTPUT_LINE = TEXT_BYTES + 2 * NAME_MAX_BYTES + 20,
     MAIL_PER_TURN = 64, /* then the client's own input has its turn */
     PEOPLE_MAX = 40,    /* listed by /who; the others are counted */
     PERSON_BYTES = 96,
 };
 
-struct line {
-    uint64_t id;
-    char nick[NAME_MAX_BYTES + 1], text[INPUT_BYTES];
-};
-
-#include "chat_room.h"
 #define ANSWERS_WITHIN WEFT_MS(300)
 #define COMMANDS "/join ROOM, /nick NAME, /who, /watch, /history, /quit"
 
@@ -146,7 +124,7 @@ static size_t format_line(const struct session *s, const weft_msg *m, char *out)
     struct say said;
     struct old old;
     struct move moved;
-    if (old_is(m) && old_read(m, &old) == 0 && old.nick.size <= NAME_MAX_BYTES && old.text.size < INPUT_BYTES &&
+    if (old_is(m) && old_read(m, &old) == 0 && old.nick.size <= NAME_MAX_BYTES && old.text.size <= TEXT_BYTES &&
         old.room.size <= NAME_MAX_BYTES)
         return (size_t)snprintf(out, OUTPUT_LINE,
                                 old.nick.size == 0 ? "* %.*s: %.*s%.*s\n" : "[%.*s] (earlier) %.*s: %.*s\n",
@@ -159,8 +137,7 @@ static size_t format_line(const struct session *s, const weft_msg *m, char *out)
                                                 WEFT_STR(moved.nick), WEFT_STR(moved.what));
     }
     if (!say_is(m) || strcmp(weft_topic(m), s->topic) != 0 || say_read(m, &said) < 0) return 0;
-    if (said.nick.size > NAME_MAX_BYTES || said.text.size >= INPUT_BYTES)
-        return 0; /* not from a chat like this one */
+    if (said.nick.size > NAME_MAX_BYTES || said.text.size > TEXT_BYTES) return 0; /* not from a chat like this one */
     return (size_t)snprintf(out, OUTPUT_LINE, "[%s] %.*s: %.*s\n", room_of(s), WEFT_STR(said.nick),
                             WEFT_STR(said.text));
 }

@@ -1,6 +1,40 @@
-/* chat_room.h -- chat.c's rooms: what was said before, who is there. One actor on each node that has had members. */
+/* chat_room.h -- the rooms of chat.c and webchat.c: what was said before, who is there. One actor on each node that
+ * has had members; chat.c says how they agree. */
 #ifndef CHAT_ROOM_H
 #define CHAT_ROOM_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft.h>
+
+#define SAY(F) F(str, nick) F(str, text) F(uint, id)
+WEFT_MESSAGE(say, 1, SAY) /* published in a room: somebody said something */
+#define CAME(F) F(str, nick) F(uint, change)
+WEFT_MESSAGE(came, 4, CAME) /* published to those who keep a room: the sender goes by that nick; "": he leaves. His
+                               changes are counted, for the news of them takes more than one way */
+#define OLD(F) F(str, nick) F(str, text) F(uint, id) F(str, room)
+WEFT_MESSAGE(old, 5, OLD) /* a line of the past, from the owner of a room; without a nick: what these were */
+#define MOVE(F) F(str, nick) F(str, what)
+WEFT_MESSAGE(move, 8, MOVE) /* published in a room by its owner: somebody came, left, or goes by another nick now */
+#define ROLL(F) F(pid, session) F(str, nick) F(uint, change)
+WEFT_MESSAGE(
+    roll, 9,
+    ROLL) /* between the owner of a room and who keeps it, too: one who is there; without a nick: not any more */
+
+enum {
+    PAST = 6,            /* to the owner of a room: tell the sender all that is kept */
+    ROLL_CALL,           /* published in a room: tell the sender your nick */
+    KEEP = 10,           /* to the owner: the sender keeps the room, too; tell it the lines and who is there */
+    HISTORY = 100,       /* lines kept of a room */
+    NAME_MAX_BYTES = 24, /* of a nick or a room */
+    TEXT_BYTES = 1600,   /* of what is said at a time */
+};
+
+struct line {
+    uint64_t id;
+    char nick[NAME_MAX_BYTES + 1], text[TEXT_BYTES + 1];
+};
 
 #ifdef CHAT_SQLITE
 #include "chat_file.h"
@@ -42,7 +76,7 @@ struct room {
     struct line lines[HISTORY]; /* number i at i % HISTORY */
 };
 
-static const char *history_file; /* NULL: none. Set before there are rooms */
+__attribute__((unused)) static const char *history_file; /* NULL: none. Set before there are rooms */
 #ifdef CHAT_SQLITE
 static struct rows *run_rows(const struct room *r, weft_blocking *job)
 {
@@ -80,7 +114,7 @@ static void load(struct room *r)
 static void keep(struct room *r, weft_text nick, weft_text text, uint64_t id, uint64_t newer)
 {
     uint64_t at = r->count;
-    if (nick.size == 0 || nick.size > NAME_MAX_BYTES || text.size >= INPUT_BYTES) return;
+    if (nick.size == 0 || nick.size > NAME_MAX_BYTES || text.size > TEXT_BYTES) return;
     for (uint64_t i = 0; i < r->count && i < HISTORY; i++)
         if (r->lines[i].id == id) return; /* from the owner, and heard as well */
     for (; newer > 0 && at > 0; newer--, at--) r->lines[at % HISTORY] = r->lines[(at - 1) % HISTORY];

@@ -17,32 +17,28 @@
  * bytes, and these calls read and write a weft stream, which suspends only this actor. http_parser reads the request.
  *
  * A room is a topic, "room.lobby": those of chat.c in the same cluster are in the same rooms. Who is there is a group
- * of the same name; its members tell each newcomer their names. A browser that is too slow loses the oldest lines
- * that wait for it, and is told how many. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+ * of the same name; its members tell each newcomer their names, and the room's keeper what was said before
+ * (chat_room.h). A browser that is too slow loses the oldest lines that wait for it, and is told how many. */
 #include <sys/types.h>
-#include <weft.h>
 #include <wslay/wslay.h>
 
-#define SAY(F) F(str, nick) F(str, text) F(uint, id)
-WEFT_MESSAGE(say, 1, SAY) /* published in a room: somebody said something */
+#include "chat_room.h"
+
 #define ASKED(F) F(uint, question)
 WEFT_MESSAGE(asked, 2, ASKED) /* published in a room by chat.c: who is here? */
 #define HERE(F) F(uint, question) F(str, nick) F(str, node)
 WEFT_MESSAGE(here, 3, HERE) /* the answer; and what members of the group tell a new one */
 /* What only the browser is told, as JSON. */
-#define LINE(F) F(str, nick) F(str, text)
-WEFT_STRUCT(line, LINE)
+#define LIVE(F) F(str, nick) F(str, text)
+WEFT_STRUCT(live, LIVE)
+#define EARLIER(F) F(str, nick) F(str, earlier)
+WEFT_STRUCT(earlier, EARLIER)
 #define WHO(F) F(list(str), who)
 WEFT_STRUCT(who, WHO)
 #define NOTE(F) F(str, note)
 WEFT_STRUCT(note, NOTE)
 
 enum {
-    NAME_MAX_BYTES = 24, /* of a nick or a room */
-    TEXT_BYTES = 1600,   /* the longest line a browser may send: 400 characters */
     JSON_BYTES = 32768,
     PEOPLE_MAX = 200,   /* listed; more are not */
     LINES_MAX = 256,    /* that wait for a slow browser */
@@ -75,6 +71,8 @@ struct visitor {
     int64_t heard;  /* when bytes last came */
     bool asked;     /* by a ping, since then */
     bool crowd_changed;
+    bool past_over; /* it has come, and may have held some of these: */
+    uint64_t live[HISTORY], heard_live;
     uint64_t lost, said;
     char nick[NAME_MAX_BYTES + 1], topic[NAME_MAX_BYTES + 6];
     size_t people_count;
@@ -170,14 +168,35 @@ static void note_here(struct visitor *v, const weft_msg *m)
     v->crowd_changed = true;
 }
 
-static void take_mail(struct visitor *v, const weft_msg *m)
+static void tell_live(struct visitor *v, const struct say *said)
 {
     char json[8 * TEXT_BYTES];
+    if (said->nick.size > NAME_MAX_BYTES || said->text.size > TEXT_BYTES) return;
+    if (!v->past_over) v->live[v->heard_live++ % HISTORY] = said->id;
+    tell(v, json, live_json(&(struct live){said->nick, said->text}, json, sizeof json));
+}
+
+/* What was said between the subscription and the answer is in the past of it, too. */
+static void tell_earlier(struct visitor *v, const struct old *o)
+{
+    char json[8 * TEXT_BYTES];
+    if (o->nick.size > NAME_MAX_BYTES || o->text.size > TEXT_BYTES) return;
+    v->past_over = v->past_over || o->nick.size == 0;
+    for (uint64_t i = 0; i < v->heard_live && i < HISTORY; i++)
+        if (v->live[i] == o->id) return;
+    if (!v->past_over) tell(v, json, earlier_json(&(struct earlier){o->nick, o->text}, json, sizeof json));
+}
+
+static void take_mail(struct visitor *v, const weft_msg *m)
+{
     struct weft_subscription_news news;
     struct say said;
+    struct old old;
     struct asked asked;
-    if (say_is(m) && say_read(m, &said) == 0 && said.nick.size <= NAME_MAX_BYTES && said.text.size <= TEXT_BYTES) {
-        tell(v, json, line_json(&(struct line){said.nick, said.text}, json, sizeof json));
+    if (say_is(m) && say_read(m, &said) == 0) {
+        tell_live(v, &said);
+    } else if (old_is(m) && old_read(m, &old) == 0) {
+        tell_earlier(v, &old);
     } else if (asked_is(m) && asked_read(m, &asked) == 0) {
         struct here here = {asked.question, weft_cstr(v->nick), weft_cstr(weft_node_name(weft_here()))};
         here_try_send(weft_from(m), &here);
@@ -290,6 +309,8 @@ static void visit(struct visitor *v)
     if (weft_subscribe_with(v->topic, &slow, NULL) < 0 || weft_group_watch(v->topic) < 0 ||
         weft_group_join(v->topic) < 0)
         return;
+    open_room(v->topic + strlen("room."));
+    if (weft_send_name(v->topic, PAST, NULL, 0) < 0) v->past_over = true;
     int64_t rc = converse(v);
     if (rc == 0) part(v->stream);
     else if (rc != WEFT_ECANCELED)

@@ -212,6 +212,29 @@ class WebChat(unittest.TestCase):
         ann.say("to the\x1b terminal")
         self.assertEqual((ann.line(), bob.line()), (("ann", "to the? terminal"), "[lobby] ann: to the? terminal"))
 
+    def test_what_was_said_before(self):
+        """A newcomer on another node gets the last hundred lines, in order, each once, and then what is said."""
+        _, urls = self.two()
+        ann = self.browser(urls["a"], "ann")
+        for i in range(105):
+            ann.say(f"{i} " + "\u20ac" * 400)
+            self.assertEqual(ann.line(), ("ann", f"{i} " + "\u20ac" * 400))
+        bob = self.browser(urls["b"], "bob")
+        ann.say("live"), bob.say("live, too")
+        told = []
+        while not {"live", "live, too"} <= {text for _, text in told}:
+            message = bob.receive()
+            if "nick" in message:
+                told.append(("earlier" in message, message.get("earlier") or message["text"]))
+        before = [int(text.split()[0]) for is_earlier, text in told if is_earlier and not text.startswith("live")]
+        self.assertIn(len(before), (98, 99, 100))  # those that were said meanwhile are the newest of the hundred
+        self.assertEqual(before, list(range(105 - len(before), 105)))
+        self.assertEqual(len({text for _, text in told}), len(told))
+        eve = self.browser(urls["b"], "eve", "other")
+        eve.say("alone")
+        while "text" not in (message := eve.receive()):
+            self.assertNotIn("earlier", message)
+
     def test_who_does_not_answer(self):
         program = self.one("--ping", "1", "--patience", SOME_TIME)
         ann, deaf = self.browser(self.url, "ann"), self.browser(self.url, "deaf")

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Pages as people see them, in a real browser: examples/webchat with two people on two nodes. With a folder as
+argument the pictures of docs/ are written there."""
+import os
+import struct
+import sys
+import unittest
+
+from browser import CHROMIUM, PHONE, Chromium
+from harness import Cluster, built
+
+PICTURES = None
+LINES = "[...document.querySelectorAll('#lines p')].map(p => p.textContent)"
+PROGRAM = built("examples", "webchat")
+
+
+def keep_picture(name, png):
+    if PICTURES is not None:
+        with open(os.path.join(PICTURES, name), "wb") as file:
+            file.write(png)
+
+
+def size_of(png):
+    return struct.unpack(">II", png[16:24])
+
+
+@unittest.skipIf(CHROMIUM is None, "no chromium-headless-shell")
+@unittest.skipIf(not os.path.exists(PROGRAM), "built without libwslay-dev, libhttp-parser-dev")
+class InTheBrowser(unittest.TestCase):
+    def setUp(self):
+        self.cluster, self.urls = Cluster(), {}
+        self.addCleanup(self.cluster.__exit__)
+        for name in "ab":
+            node = self.cluster.run(name, built("examples", "webchat.so"), "--port", "0",
+                                    join=["a"] if name == "b" else [])
+            self.urls[name] = node.line().split(": chat on ")[1]
+        self.browser = Chromium()
+        self.addCleanup(self.browser.close)
+
+    def tearDown(self):
+        self.assertEqual(self.browser.errors, [])
+
+    def person(self, node, nick, screen=None, room="lobby"):
+        page = self.browser.page(self.urls[node], screen)
+        page.fill("#nick", nick)
+        page.fill("#room", room)
+        page.enter()
+        page.until(f"document.querySelector('#state').textContent === '{nick} in {room}'")
+        return page
+
+    @staticmethod
+    def say(page, text):
+        page.fill("#text", text)
+        page.enter()
+
+    @staticmethod
+    def see(page, text):
+        page.until(f"{LINES}.includes({text!r})")
+
+    def test_two_people_on_two_nodes(self):
+        ann, bob = self.person("a", "ann"), self.person("b", "bob")
+        for page in ann, bob:
+            page.until("document.querySelector('#who').textContent === '2 here: ann@a, bob@b'")
+        self.say(ann, "Hello from node a! Does this reach you, Bob?")
+        self.see(bob, "ann: Hello from node a! Does this reach you, Bob?")
+        self.say(bob, "It does, on node b. \U0001f600 <b>No markup</b> & \u00e4\u20ac.")
+        self.see(ann, "bob: It does, on node b. \U0001f600 <b>No markup</b> & \u00e4\u20ac.")
+        self.assertEqual(ann.run("document.querySelector('#text').value"), "")
+        # Who comes later sees what was said, and it is marked as such; another room is another one.
+        eve = self.person("b", "eve", PHONE)
+        self.see(eve, "bob: It does, on node b. \U0001f600 <b>No markup</b> & \u00e4\u20ac.")
+        self.assertEqual(eve.run(LINES), ann.run(LINES))
+        self.assertEqual(eve.run("document.querySelectorAll('#lines .earlier').length"), 2)
+        other = self.person("a", "dan", room="quiet")
+        self.say(other, "nobody else here")
+        self.see(other, "dan: nobody else here")
+        self.assertEqual(other.run(LINES), ["dan: nobody else here"])
+        self.say(eve, "And it fits on a phone.")
+        self.see(bob, "eve: And it fits on a phone.")
+        self.see(eve, "eve: And it fits on a phone.")
+        for name, page in ("webchat.png", bob), ("webchat-phone.png", eve):
+            png = page.screenshot()
+            self.assertGreater(min(size_of(png)), 300)
+            keep_picture(name, png)
+        # On a phone nothing is wider than the screen, and what one types is in sight.
+        self.say(eve, "long" * 100)
+        self.see(eve, "eve: " + "long" * 100)
+        self.assertLessEqual(eve.run("document.documentElement.scrollWidth"), PHONE["width"])
+        self.assertTrue(eve.run("(r => r.top >= 0 && r.bottom <= innerHeight)"
+                                "(document.querySelector('#text').getBoundingClientRect())"))
+
+    def test_a_node_that_goes_and_comes_back(self):
+        ann, bob = self.person("a", "ann"), self.person("b", "bob")
+        self.say(ann, "before")
+        self.see(bob, "ann: before")
+        self.cluster.nodes["b"].stop()
+        bob.until("document.querySelector('#state').textContent === 'not connected'")
+        self.see(bob, "the connection is lost (the server stops); trying again")
+        ann.until("document.querySelector('#who').textContent === '1 here: ann@a'")
+        self.say(ann, "meanwhile")
+        self.see(ann, "ann: meanwhile")
+        port = self.urls["b"].rstrip("/").rsplit(":", 1)[1]
+        self.cluster.run("b", built("examples", "webchat.so"), "--port", port, join=["a"])
+        bob.until("document.querySelector('#state').textContent === 'bob in lobby'")
+        self.see(bob, "ann: meanwhile")
+        self.say(ann, "after")
+        self.see(bob, "ann: after")
+        self.assertEqual([line for line in bob.run(LINES) if line.startswith("ann")],
+                         ["ann: before", "ann: meanwhile", "ann: after"])
+
+    def test_from_key_to_screen(self):
+        """The time from a key on one's page to the change of the other's, with two nodes between them."""
+        ann, bob = self.person("a", "ann"), self.person("b", "bob")
+        bob.run("""window.seen = {}; new MutationObserver(all => {
+            const now = performance.timeOrigin + performance.now()
+            for (const p of document.querySelectorAll('#lines p')) seen[p.textContent] ??= now
+        }).observe(document.querySelector('#lines'), {childList: true}) ; 0""")
+        ann.run("""window.pressed = []; addEventListener('keydown', e => {
+            if (e.key === 'Enter') pressed.push(performance.timeOrigin + performance.now())
+        }, true) ; 0""")
+        for i in range(30):
+            self.say(ann, f"line {i}")
+            self.see(bob, f"ann: line {i}")
+        began, ended = ann.run("pressed"), bob.run("seen")
+        took = sorted(ended[f"ann: line {i}"] - began[i] for i in range(30))
+        print(f"from key to the other's page: {took[15]:.1f} ms, at most {took[-1]:.1f} ms")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2 and os.path.isdir(sys.argv[1]):
+        PICTURES = sys.argv.pop()
+    unittest.main()
