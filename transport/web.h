@@ -17,7 +17,7 @@ struct wf_web_ask {
  * to `on_ask`, on a thread of NNG's, which must not block. Other paths and methods are refused. `bound` gets
  * "127.0.0.1:9464", `why` the reason for an error. WEFT_EADDRESS, WEFT_EINUSE, WEFT_ENOMEM, WEFT_ESYSTEM. */
 int wf_web_start(struct wf_web **out, const char *address, const char *const *paths, int count,
-                  void (*on_ask)(void *arg, struct wf_web_ask *ask), void *arg, char bound[64], const char **why);
+                 void (*on_ask)(void *arg, struct wf_web_ask *ask), void *arg, char bound[64], const char **why);
 /* The body is copied. */
 void wf_web_answer(struct wf_web_ask *ask, int status, const char *type, const void *body, size_t size);
 /* All requests have been answered, and no more will come. Frees; NULL is fine. */
