@@ -104,7 +104,7 @@ static void nothing(const void *arg, size_t size)
 
 static long endure(void (*scenario)(void), bool lasting)
 {
-    const long step = RUNNING_ON_VALGRIND ? 7 : 1; /* the others are tried where that takes less time */
+    const long step = RUNNING_ON_VALGRIND ? 7 : under_tools() ? 3 : 1; /* the others where that takes less time */
     long n = 0, failed = 1;
     want_int(weft_test_run(nothing, NULL, 0, NULL), 0); /* what is made once for the process */
     for (; failed > 0; n += step) {
