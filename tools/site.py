@@ -121,8 +121,13 @@ class Site:
             return "index.md"
         if path.startswith("include/") and path.endswith(".h"):
             return "reference/" + path[len("include/"):].replace("/", "-")[:-2] + ".md"
-        page = self.made[path] = "source/" + path.replace("/", "-") + ".md"
         whole = os.path.join(ROOT, path)
+        if path.endswith(".png"):
+            page = self.made[path] = os.path.relpath(path, "docs")
+            os.makedirs(os.path.join(self.pages, os.path.dirname(page)), exist_ok=True)
+            shutil.copyfile(whole, os.path.join(self.pages, page))
+            return page
+        page = self.made[path] = "source/" + path.replace("/", "-") + ".md"
         if os.path.isdir(whole):
             lines = [f"- [{name}](/{path}/{name})" for name in sorted(os.listdir(whole))
                      if os.path.isfile(os.path.join(whole, name)) and os.path.splitext(name)[1] in LANGUAGES]
