@@ -3,20 +3,15 @@
 #include "actor.h"
 #include "look.h"
 
-#include <weft/event.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Shared by the asking actor and the workers; freed by the last of them, since the asker may give up at its
- * deadline. */
+#include "round.h"
+
 struct census {
-    _Atomic uint32_t refs; /* acq_rel on the way down: what a worker wrote comes before what the last one does */
-    _Atomic uint32_t left;
+    struct wf_round round;
     uint32_t workers;
-    weft_event ready;
-    struct wf_owned asker; /* its reference, if it is killed while it waits */
     struct part {
         struct wf_call call;
         struct census *census;
@@ -26,16 +21,11 @@ struct census {
     } parts[WF_WORKERS_MAX];
 };
 
-static void drop_census(struct census *c)
+static void free_census(struct wf_round *r)
 {
-    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
+    struct census *c = WF_CONTAINER(r, struct census, round);
     for (uint32_t i = 0; i < c->workers; i++) free(c->parts[i].actors);
     free(c);
-}
-
-static void asker_ended(struct wf_owned *o)
-{
-    drop_census(WF_CONTAINER(o, struct census, asker));
 }
 
 /* ---- Kinds ----------------------------------------------------------------------------------------------------- */
@@ -117,7 +107,6 @@ void wf_actor_info_of(const struct wf_actor *a, struct wf_actor_info *out)
 static void describe_here(struct wf_worker *w, struct wf_call *call)
 {
     struct part *p = WF_CONTAINER(call, struct part, call);
-    struct census *c = p->census;
     struct wf_actors *wa = wf_actors_of(w);
     size_t most = (size_t)wa->alive[0] + wa->alive[1];
     p->actors = calloc(most == 0 ? 1 : most, sizeof *p->actors);
@@ -127,9 +116,7 @@ static void describe_here(struct wf_worker *w, struct wf_call *call)
     {
         if (!p->failed && p->count < most) wf_actor_info_of(a, &p->actors[p->count++]);
     }
-    /* Acquire and release: the parts of the other workers come before the event. */
-    if (atomic_fetch_sub_explicit(&c->left, 1, memory_order_acq_rel) == 1) (void)weft_event_set(c->ready);
-    drop_census(c);
+    wf_round_answered(&p->census->round);
 }
 
 static int gather(struct census *c, struct wf_actor_info **out, size_t *count)
@@ -155,27 +142,19 @@ int wf_node_list_actors(weft_node *node, struct wf_actor_info **out, size_t *cou
 {
     struct census *c = calloc(1, sizeof *c);
     if (c == NULL) return WEFT_ENOMEM;
-    int rc = weft_event_open(&c->ready);
+    c->workers = node->workers.count;
+    int rc = wf_round_begin(&c->round, c->workers, free_census);
     if (rc < 0) {
         free(c);
         return rc;
     }
-    weft_event ready = c->ready;
-    c->workers = node->workers.count;
-    atomic_init(&c->refs, c->workers + 1);
-    atomic_init(&c->left, c->workers);
     for (uint32_t i = 0; i < c->workers; i++) {
         c->parts[i].census = c;
-        c->parts[i].call = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = describe_here};
-        wf_worker_post(node->workers.at[i], &c->parts[i].call.post);
+        wf_round_ask(node, i, &c->parts[i].call, describe_here);
     }
-    c->asker.close = asker_ended;
-    wf_list_push(&wf_here->current->owned, &c->asker.on_task);
-    rc = weft_event_await(ready, deadline);
-    wf_unlink(&c->asker.on_task);
-    (void)weft_event_close(ready);
+    rc = wf_round_await(&c->round, deadline);
     if (rc == WEFT_OK) rc = gather(c, out, count);
-    drop_census(c);
+    wf_round_drop(&c->round);
     return rc;
 }
 

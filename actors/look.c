@@ -1,37 +1,23 @@
 /* actors/look.c -- see look.h. */
 #include "look.h"
 
-#include <weft/event.h>
-
 #include <stdlib.h>
 #include <string.h>
 
-/* Shared by the asking actor and the worker; freed by the last of them, as the asker may give up at its deadline. */
+#include "round.h"
+
 struct look {
-    _Atomic uint32_t refs; /* acq_rel on the way down: what the worker wrote comes before what the last one does */
+    struct wf_round round;
     struct wf_call call;
-    weft_event ready;
-    struct wf_owned asker; /* its reference, if it is killed while it waits */
     void (*look)(struct wf_worker *w, void *data);
     alignas(max_align_t) unsigned char data[];
 };
-
-static void drop_look(struct look *l)
-{
-    if (atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel) == 1) free(l);
-}
-
-static void asker_ended(struct wf_owned *o)
-{
-    drop_look(WF_CONTAINER(o, struct look, asker));
-}
 
 static void look_here(struct wf_worker *w, struct wf_call *call)
 {
     struct look *l = WF_CONTAINER(call, struct look, call);
     l->look(w, l->data);
-    (void)weft_event_set(l->ready);
-    drop_look(l);
+    wf_round_answered(&l->round);
 }
 
 int wf_look(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, void *data), void *data, size_t size,
@@ -39,24 +25,17 @@ int wf_look(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, 
 {
     struct look *l = calloc(1, sizeof *l + size);
     if (l == NULL) return WEFT_ENOMEM;
-    int rc = weft_event_open(&l->ready);
+    int rc = wf_round_begin(&l->round, 1, NULL);
     if (rc < 0) {
         free(l);
         return rc;
     }
-    weft_event ready = l->ready;
     l->look = look;
     memcpy(l->data, data, size);
-    atomic_init(&l->refs, 2);
-    l->call = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = look_here};
-    wf_worker_post(node->workers.at[worker], &l->call.post);
-    l->asker.close = asker_ended;
-    wf_list_push(&wf_here->current->owned, &l->asker.on_task);
-    rc = weft_event_await(ready, deadline);
-    wf_unlink(&l->asker.on_task);
-    (void)weft_event_close(ready);
+    wf_round_ask(node, worker, &l->call, look_here);
+    rc = wf_round_await(&l->round, deadline);
     if (rc == WEFT_OK) memcpy(data, l->data, size);
-    drop_look(l);
+    wf_round_drop(&l->round);
     return rc;
 }
 

@@ -3,8 +3,7 @@
  * Design notes.
  * (1) A million actors take a worker some tens of milliseconds to look at. So it looks at SLICE slots, posts the rest
  *     to itself, and goes on in a later turn. What comes and goes meanwhile may be missed: figures, not a list.
- * (2) A round is shared by the asking actor and the workers and freed by the last of them, since the asker may give
- *     up at its deadline or be killed. A part belongs to its worker until `done` is true. */
+ * (2) A part belongs to its worker until `done` is true. */
 #include "tally.h"
 
 #include <stdio.h>
@@ -12,22 +11,18 @@
 #include <string.h>
 
 #include "actor.h"
-
-#include <weft/event.h>
+#include "round.h"
 
 enum { SLICE = 4096 };
 
-struct round {
-    _Atomic uint32_t refs; /* acq_rel on the way down: what a worker wrote comes before what the last one does */
-    _Atomic uint32_t left; /* the same */
+struct census {
+    struct wf_round round;
     uint32_t workers;
     bool kinds;
     int64_t asked;
-    weft_event ready;
-    struct wf_owned asker; /* its reference, if it is killed while it waits */
     struct part {
         struct wf_call call;
-        struct round *round;
+        struct census *census;
         _Atomic bool done; /* release by the worker, acquire by the asker: the rest of the part is whole */
         struct wf_tally_worker count;
         uint32_t next; /* slot to look at */
@@ -35,16 +30,6 @@ struct round {
         struct wf_tally_kind kind[WF_TALLY_KINDS];
     } part[];
 };
-
-static void drop_round(struct round *r)
-{
-    if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) == 1) free(r);
-}
-
-static void asker_ended(struct wf_owned *o)
-{
-    drop_round(WF_CONTAINER(o, struct round, asker));
-}
 
 /* The last place is for all that have none. */
 static struct wf_tally_kind *kind_of(struct wf_tally_kind *all, uint32_t *count, const char *kind)
@@ -72,7 +57,7 @@ static void begin(const struct wf_worker *w, struct part *p)
     const struct wf_actors *wa = wf_actors_of(w);
     struct pf_env *env = w->set->env;
     p->count = (struct wf_tally_worker){.counted = true,
-                                        .answered_in = env->now(env) - p->round->asked,
+                                        .answered_in = env->now(env) - p->census->asked,
                                         .turns = w->count.turns,
                                         .sleeps = w->count.sleeps,
                                         .posts = w->count.posts_in,
@@ -99,36 +84,22 @@ static bool look_at_actors(struct wf_worker *w, struct part *p)
 static void count_here(struct wf_worker *w, struct wf_call *call)
 {
     struct part *p = WF_CONTAINER(call, struct part, call);
-    struct round *r = p->round;
+    struct census *c = p->census;
     if (p->next == 0) begin(w, p);
-    if (r->kinds && look_at_actors(w, p)) {
+    if (c->kinds && look_at_actors(w, p)) {
         wf_worker_post(w, &p->call.post);
         return;
     }
     p->count.mail_bytes = wf_actors_of(w)->mail_bytes;
     atomic_store_explicit(&p->done, true, memory_order_release);
-    if (atomic_fetch_sub_explicit(&r->left, 1, memory_order_acq_rel) == 1) (void)weft_event_set(r->ready);
-    drop_round(r);
+    wf_round_answered(&c->round);
 }
 
-static struct round *begin_round(weft_node *node, bool kinds)
+static void take(struct census *c, struct wf_tally *out)
 {
-    uint32_t workers = node->workers.count;
-    struct round *r = calloc(1, sizeof *r + workers * sizeof r->part[0]);
-    if (r == NULL) return NULL;
-    r->workers = workers;
-    r->kinds = kinds;
-    r->asker.close = asker_ended;
-    atomic_init(&r->refs, workers + 1);
-    atomic_init(&r->left, workers);
-    return r;
-}
-
-static void take(struct round *r, struct wf_tally *out)
-{
-    out->workers = r->workers;
-    for (uint32_t i = 0; i < r->workers; i++) {
-        const struct part *p = &r->part[i];
+    out->workers = c->workers;
+    for (uint32_t i = 0; i < c->workers; i++) {
+        const struct part *p = &c->part[i];
         if (!atomic_load_explicit(&p->done, memory_order_acquire)) continue;
         out->worker[i] = p->count;
         for (uint32_t k = 0; k < p->kinds; k++)
@@ -139,28 +110,25 @@ static void take(struct round *r, struct wf_tally *out)
 
 int wf_node_tally(weft_node *node, bool kinds, struct wf_tally *out, int64_t deadline)
 {
-    struct round *r = begin_round(node, kinds);
+    uint32_t workers = node->workers.count;
+    struct census *c = calloc(1, sizeof *c + workers * sizeof c->part[0]);
     memset(out, 0, sizeof *out);
-    if (r == NULL) return WEFT_ENOMEM;
-    int rc = weft_event_open(&r->ready);
+    if (c == NULL) return WEFT_ENOMEM;
+    int rc = wf_round_begin(&c->round, workers, NULL);
     if (rc < 0) {
-        free(r);
+        free(c);
         return rc;
     }
-    weft_event ready = r->ready;
-    r->asked = weft_now();
-    for (uint32_t i = 0; i < r->workers; i++) {
-        struct part *p = &r->part[i];
-        p->round = r;
-        p->call = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = count_here};
-        wf_worker_post(node->workers.at[i], &p->call.post);
+    c->workers = workers;
+    c->kinds = kinds;
+    c->asked = weft_now();
+    for (uint32_t i = 0; i < workers; i++) {
+        c->part[i].census = c;
+        wf_round_ask(node, i, &c->part[i].call, count_here);
     }
-    wf_list_push(&wf_here->current->owned, &r->asker.on_task);
-    rc = weft_event_await(ready, deadline);
-    wf_unlink(&r->asker.on_task);
-    (void)weft_event_close(ready);
-    if (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) take(r, out);
+    rc = wf_round_await(&c->round, deadline);
+    if (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) take(c, out);
     if (rc < 0) out->kinds = 0;
-    drop_round(r);
+    wf_round_drop(&c->round);
     return rc;
 }

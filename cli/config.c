@@ -33,19 +33,12 @@ bool cli_is_setting(enum cli_option_id id)
     return cli_option(id)->variable != NULL && id != CLI_CONFIG;
 }
 
-static bool has_option(const struct cli_verb *v, enum cli_option_id id)
-{
-    const enum cli_option_id *at = v->options;
-    while (*at != CLI_END && *at != id) at++;
-    return *at == id;
-}
-
 /* A verb of the section that takes it; NULL: there is none. */
 static const struct cli_verb *taker(int section, enum cli_option_id id)
 {
-    if (section != CLI_CONFIG_EVERY) return has_option(&cli_verbs[section], id) ? &cli_verbs[section] : NULL;
+    if (section != CLI_CONFIG_EVERY) return cli_has_option(&cli_verbs[section], id) ? &cli_verbs[section] : NULL;
     for (size_t i = 0; i < cli_verb_count; i++)
-        if (has_option(&cli_verbs[i], id)) return &cli_verbs[i];
+        if (cli_has_option(&cli_verbs[i], id)) return &cli_verbs[i];
     return NULL;
 }
 
@@ -253,7 +246,7 @@ int cli_config_apply(struct cli *c)
         const struct cli_config_line *l = &f->line[i];
         bool set = c->origin[l->id].from == CLI_BY_FLAG || c->origin[l->id].from == CLI_BY_VARIABLE;
         if (l->section != CLI_CONFIG_EVERY && l->section != verb) continue;
-        if (set || !has_option(c->verb, l->id) || is_overruled(f, verb, l)) continue;
+        if (set || !cli_has_option(c->verb, l->id) || is_overruled(f, verb, l)) continue;
         char where[CLI_WHERE];
         c->origin[l->id] = (struct cli_origin){CLI_BY_FILE, l->number};
         int rc = cli_set_text(c, l->id, c->origin[l->id], cli_where(c, l->id, where), l->value);

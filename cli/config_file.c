@@ -9,8 +9,7 @@
 size_t cli_config_places(char out[CLI_CONFIG_PLACES][PATH_MAX])
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    const char *data = getenv(
-        "APPDATA"); /* of Windows, where there is no /etc that only administrators may write to */
+    const char *data = getenv("APPDATA"); /* Windows has no /etc that only administrators may write to */
     size_t count = 0;
     int n = -1;
     if (config != NULL && config[0] == '/') n = snprintf(out[0], PATH_MAX, "%s/weft/weft.conf", config);
@@ -73,9 +72,7 @@ static void say(void *arg, int line, const char *key, const char *why)
 
 int cli_configure(struct cli *c)
 {
-    const enum cli_option_id *at = c->verb->options;
-    while (*at != CLI_END && *at != CLI_CONFIG) at++;
-    if (*at == CLI_END) return CLI_OK;
+    if (!cli_has_option(c->verb, CLI_CONFIG)) return CLI_OK;
     struct cli_config *f = malloc(sizeof *f);
     size_t size;
     if (f == NULL) return cli_fail(c, CLI_FAILED, "out of memory");

@@ -57,6 +57,16 @@ static void exit_codes(void)
          "*5*\n\tA node ended before all of its actors had.\n");
 }
 
+static void help_of(const struct cli_option *o)
+{
+    printf("\n\t");
+    plain_text(o->help);
+    if (o->preset == NULL) return;
+    printf(" (default: ");
+    plain_text(o->preset);
+    putchar(')');
+}
+
 static void option(const struct cli_option *o)
 {
     if (o->letter != 0) printf("*-%c*, ", o->letter);
@@ -65,13 +75,7 @@ static void option(const struct cli_option *o)
         printf(" ");
         plain_text(o->value);
     }
-    printf("\n\t");
-    plain_text(o->help);
-    if (o->preset != NULL) {
-        printf(" (default: ");
-        plain_text(o->preset);
-        putchar(')');
-    }
+    help_of(o);
     if (o->variable != NULL) {
         printf(". Also from the variable ");
         plain_text(o->variable);
@@ -142,9 +146,7 @@ static void takers(enum cli_option_id id)
 {
     const char *between = " Of ";
     for (size_t i = 0; i < cli_verb_count; i++) {
-        const enum cli_option_id *at = cli_verbs[i].options;
-        while (*at != CLI_END && *at != id) at++;
-        if (*at == CLI_END) continue;
+        if (!cli_has_option(&cli_verbs[i], id)) continue;
         printf("%s*%s*", between, cli_verbs[i].name);
         between = ", ";
     }
@@ -156,13 +158,7 @@ static void key(enum cli_option_id id)
     const struct cli_option *o = cli_option(id);
     printf("*%s* = ", o->name);
     plain_text(o->value != NULL ? o->value : "true|false");
-    printf("\n\t");
-    plain_text(o->help);
-    if (o->preset != NULL) {
-        printf(" (default: ");
-        plain_text(o->preset);
-        putchar(')');
-    }
+    help_of(o);
     putchar('.');
     takers(id);
 }

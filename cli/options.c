@@ -432,6 +432,13 @@ enum cli_option_id cli_find_option(const struct cli_verb *verb, const char *word
     return CLI_END;
 }
 
+bool cli_has_option(const struct cli_verb *verb, enum cli_option_id id)
+{
+    const enum cli_option_id *at = verb->options;
+    while (*at != CLI_END && *at != id) at++;
+    return *at == id;
+}
+
 /* --name VALUE, --name=VALUE, -n VALUE, --flag. */
 static int parse_option(struct cli *c, struct words *w)
 {

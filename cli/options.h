@@ -163,6 +163,8 @@ const char *cli_where(const struct cli *c, enum cli_option_id id, char out[CLI_W
 void cli_finish(struct cli *c);
 /* The option of the verb that the first `size` bytes of the word are, with its dashes: -n, --name; or CLI_END. */
 enum cli_option_id cli_find_option(const struct cli_verb *verb, const char *word, size_t size);
+/* Whether it is one of the verb's. */
+bool cli_has_option(const struct cli_verb *verb, enum cli_option_id id);
 /* The help of one verb, made from its table. */
 void cli_help(FILE *out, const struct cli_verb *verb);
 /* The entry of `known` (`count` names) closest to `word`, or NULL if none is close. */

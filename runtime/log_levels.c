@@ -17,7 +17,7 @@ struct levels {
 };
 
 static _Atomic(pf_mutex *) lock;
-static struct levels levels = {.rest = WEFT_INFO}; /* under lock once there are modules */
+static struct levels levels = {.rest = WEFT_INFO}; /* under lock; nobody reads it while there are no modules */
 /* Relaxed, all of them: settings, they order nothing. */
 static _Atomic int lowest = WEFT_INFO; /* of all levels: below it nobody needs to look any further */
 static _Atomic int rest = WEFT_INFO;   /* levels.rest */
@@ -44,29 +44,24 @@ bool wf_log_wanted(const char *module, weft_log_level level)
     return (int)level >= least;
 }
 
-static void set(const struct levels *to, bool json)
+/* Under `m`, which is NULL as long as there have been no modules: then there is nothing to guard, and this has to
+ * work without memory. */
+static void set(pf_mutex *m, const struct levels *to, bool json)
 {
     int least = (int)to->rest;
     for (int i = 0; i < to->count; i++) least = WF_MIN(least, (int)to->of[i].level);
-    levels = *to;
+    if (m != NULL) pf_mutex_lock(m);
+    if (m != NULL) levels = *to;
     atomic_store_explicit(&rest, (int)to->rest, memory_order_relaxed);
     atomic_store_explicit(&lowest, least, memory_order_relaxed);
     atomic_store_explicit(&modules, to->count > 0, memory_order_relaxed);
     atomic_store_explicit(&is_json, json, memory_order_relaxed);
+    if (m != NULL) pf_mutex_unlock(m);
 }
 
 void weft_log_set(weft_log_level level, bool json)
 {
-    /* Without modules nobody has made the lock nor looks at what it guards: as this has to work without memory. */
-    pf_mutex *m = atomic_load_explicit(&lock, memory_order_acquire);
-    const struct levels to = {.rest = level};
-    if (m != NULL) pf_mutex_lock(m);
-    if (m != NULL) set(&to, json);
-    if (m != NULL) pf_mutex_unlock(m);
-    if (m != NULL) return;
-    atomic_store_explicit(&rest, (int)level, memory_order_relaxed);
-    atomic_store_explicit(&lowest, (int)level, memory_order_relaxed);
-    atomic_store_explicit(&is_json, json, memory_order_relaxed);
+    set(atomic_load_explicit(&lock, memory_order_acquire), &(struct levels){.rest = level}, json);
 }
 
 /* ---- From words ------------------------------------------------------------------------------------------------ */
@@ -140,8 +135,6 @@ int weft_log_configure(const char *words, const char **wrong)
     int rc = read_words(words, &to, &json, wrong);
     pf_mutex *m = rc < 0 ? NULL : wf_mutex_once(&lock);
     if (rc < 0 || m == NULL) return rc < 0 ? rc : WEFT_ENOMEM;
-    pf_mutex_lock(m);
-    set(&to, json);
-    pf_mutex_unlock(m);
+    set(m, &to, json);
     return WEFT_OK;
 }

@@ -1,9 +1,12 @@
-/* tests/suite.h -- runs a suite of Check; the result suits main(). And whether a tool watches. */
+/* tests/suite.h -- runs a suite of Check; the result suits main(). Assertions of actors, and whether a tool
+ * watches. */
 #ifndef WF_SUITE_H
 #define WF_SUITE_H
 
 #include <check.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,10 +54,36 @@ enum { THROUGH_LIBKQUEUE = true };
 enum { THROUGH_LIBKQUEUE = false };
 #endif
 
+/* A test without a process of its own that fails goes on by a jump to its runner, on the thread that has its stack.
+ * An assertion that fails on another one, in an actor, ends the program instead: nothing would be true after that
+ * jump. */
+static _Thread_local bool has_runner;
+static bool runner_jumps;
+
+__attribute__((noreturn, unused, format(printf, 4, 5))) static void assertion_failed(const char *path, int number,
+                                                                                     const char *what,
+                                                                                     const char *format, ...)
+{
+    char why[2048] = "";
+    va_list args;
+    va_start(args, format);
+    if (format != NULL) vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    if (runner_jumps && !has_runner) {
+        fprintf(stderr, "%s:%d: on a thread of the node: %s %s\n", path, number, what, why);
+        abort();
+    }
+    if (format != NULL) _ck_assert_failed(path, number, what, "%s", why);
+    else _ck_assert_failed(path, number, what, NULL);
+}
+#define _ck_assert_failed assertion_failed
+
 static inline int run_suite_as(Suite *suite, enum fork_status fork)
 {
     SRunner *runner = srunner_create(suite);
     if (fork != CK_FORK_GETENV) srunner_set_fork_status(runner, fork);
+    has_runner = true;
+    runner_jumps = srunner_fork_status(runner) == CK_NOFORK;
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct answer {
-    const struct wf_transport *t;
+/* What some answers are made of besides the transport. */
+struct listed {
     const struct weft_record *records;
     size_t record_count;
     const struct wf_actor_info *actors;
@@ -26,11 +26,13 @@ static void put_urls(weft_writer *w, const char (*url)[WF_URL_TEXT], uint32_t co
     for (uint32_t i = 0; i < count; i++) put_text(w, url[i]);
 }
 
-static void put_ps(weft_writer *w, const struct answer *a)
+static void put_ps(weft_writer *w, const struct wf_transport *t, const void *data)
 {
-    weft_put_array(w, (uint32_t)a->actor_count);
-    for (size_t i = 0; i < a->actor_count; i++) {
-        const struct wf_actor_info *info = &a->actors[i];
+    const struct listed *l = data;
+    (void)t;
+    weft_put_array(w, (uint32_t)l->actor_count);
+    for (size_t i = 0; i < l->actor_count; i++) {
+        const struct wf_actor_info *info = &l->actors[i];
         char pid[WEFT_PID_TEXT];
         weft_put_array(w, 10);
         put_text(w, weft_pid_format(info->pid, pid));
@@ -60,10 +62,12 @@ void wf_put_record(weft_writer *w, const struct weft_record *r)
     put_text(w, r->what);
 }
 
-static void put_record(weft_writer *w, const struct answer *a)
+static void put_record(weft_writer *w, const struct wf_transport *t, const void *data)
 {
-    weft_put_array(w, (uint32_t)a->record_count);
-    for (size_t i = 0; i < a->record_count; i++) wf_put_record(w, &a->records[i]);
+    const struct listed *l = data;
+    (void)t;
+    weft_put_array(w, (uint32_t)l->record_count);
+    for (size_t i = 0; i < l->record_count; i++) wf_put_record(w, &l->records[i]);
 }
 
 static void put_counter(weft_writer *w, const _Atomic uint64_t *counter)
@@ -113,9 +117,9 @@ static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
     put_meta(w, wf_peer_record(p));
 }
 
-static void put_nodes(weft_writer *w, const struct answer *a)
+static void put_nodes(weft_writer *w, const struct wf_transport *t, const void *data)
 {
-    const struct wf_transport *t = a->t;
+    (void)data;
     struct wf_cluster *c = t->cluster;
     int64_t now = wf_transport_now(t);
     pf_mutex_lock(t->lock);
@@ -132,9 +136,9 @@ static void put_nodes(weft_writer *w, const struct answer *a)
     pf_mutex_unlock(t->lock);
 }
 
-static void put_info(weft_writer *w, const struct answer *a)
+static void put_info(weft_writer *w, const struct wf_transport *t, const void *data)
 {
-    const struct wf_transport *t = a->t;
+    const struct listed *l = data;
     uint64_t drops[WF_DROP_REASONS];
     wf_node_drops(t->node, drops);
     weft_put_array(w, 7);
@@ -142,7 +146,7 @@ static void put_info(weft_writer *w, const struct answer *a)
     weft_put_uint(w, t->node->incarnation);
     put_text(w, t->node->cluster);
     weft_put_uint(w, t->node->workers.count);
-    weft_put_uint(w, a->actor_count);
+    weft_put_uint(w, l->actor_count);
     put_urls(w, (const char(*)[WF_URL_TEXT])t->url, t->url_count);
     weft_put_array(w, WF_DROP_REASONS + 3);
     for (int i = 0; i < WF_DROP_REASONS; i++) {
@@ -262,139 +266,130 @@ static void put_listing(weft_writer *w, const struct wf_transport *t, bool names
     free(l.nodes);
 }
 
-static void put_names(weft_writer *w, const struct answer *a)
+static void put_names(weft_writer *w, const struct wf_transport *t, const void *data)
 {
-    put_listing(w, a->t, true);
+    (void)data;
+    put_listing(w, t, true);
 }
 
-static void put_groups(weft_writer *w, const struct answer *a)
+static void put_groups(weft_writer *w, const struct wf_transport *t, const void *data)
 {
-    put_listing(w, a->t, false);
+    (void)data;
+    put_listing(w, t, false);
 }
 
 /* ---- Requests -------------------------------------------------------------------------------------------------- */
 
-static void say_error(const weft_msg *ask, const char *text)
+const char *wf_control_answer(const weft_msg *ask,
+                              void (*put)(weft_writer *w, const struct wf_transport *t, const void *data),
+                              const struct wf_transport *t, const void *data)
 {
-    (void)weft_reply(ask, WF_CONTROL_ERROR, text, strlen(text));
-}
-
-/* Tables may grow between measuring and writing: then once more. */
-static void answer(const weft_msg *ask, void (*put)(weft_writer *w, const struct answer *a), const struct answer *a)
-{
-    int error = 0;
     for (int tries = 0; tries < 5; tries++) {
         weft_writer measure = weft_writer_on(NULL, 0);
-        put(&measure, a);
+        put(&measure, t, data);
         size_t room = measure.size + 4096;
         uint8_t *buffer = malloc(room);
-        error = WEFT_ENOMEM;
-        if (buffer == NULL) break;
+        if (buffer == NULL) return "out of memory";
         weft_writer w = weft_writer_on(buffer, room);
-        put(&w, a);
+        put(&w, t, data);
         if (w.error == 0) (void)weft_reply(ask, weft_tag(ask), buffer, w.size);
         free(buffer);
-        if (w.error == 0) return;
-        error = w.error;
+        if (w.error == 0) return NULL;
+        if (w.error == WEFT_ENOMEM) return "out of memory";
     }
-    say_error(ask, error == WEFT_ENOMEM ? "out of memory" : "it changes faster than it can be listed; ask again");
+    return "it changes faster than it can be listed; ask again";
 }
 
-static void on_stop(struct wf_transport *t, const weft_msg *ask)
+static void say_nothing(const weft_msg *ask)
+{
+    static const uint8_t nil = 0xC0;
+    (void)weft_reply(ask, weft_tag(ask), &nil, 1);
+}
+
+static const char *on_stop(struct wf_transport *t, const weft_msg *ask)
 {
     weft_reader r = weft_reader_on(weft_data(ask), weft_size(ask));
     int64_t ms = weft_get_int(&r);
-    if (r.error < 0 || ms < 0) {
-        say_error(ask, "the time for draining is missing");
-        return;
-    }
+    if (r.error < 0 || ms < 0) return "the time for draining is missing";
     pf_mutex_lock(t->lock);
     void (*notify)(void *, int, const char *) = t->notify;
     void *arg = t->notify_arg;
     pf_mutex_unlock(t->lock);
-    if (notify == NULL) {
-        say_error(ask, "this node cannot be stopped from outside");
-        return;
-    }
-    static const uint8_t nil = 0xC0;
-    (void)weft_reply(ask, WF_CONTROL_STOP, &nil, 1);
+    if (notify == NULL) return "this node cannot be stopped from outside";
+    say_nothing(ask);
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)ms);
     notify(arg, WF_NOTIFY_STOP, text);
+    return NULL;
 }
 
-/* Whether another actor has taken `ask`. */
-static bool on_publish(weft_msg *ask)
+/* `*handed`: whether another actor has taken `ask`. */
+static const char *on_publish(weft_msg *ask, bool *handed)
 {
-    int handed = 0;
+    int said = 0;
     uint8_t body[16];
-    const char *why = wf_relay_publish(ask, &handed);
-    if (why == NULL && handed < 0) return true;
+    const char *why = wf_relay_publish(ask, &said);
+    *handed = why == NULL && said < 0;
+    if (why != NULL || *handed) return why;
     weft_writer w = weft_writer_on(body, sizeof body);
-    weft_put_int(&w, handed);
-    if (why != NULL) say_error(ask, why);
-    else (void)weft_reply(ask, weft_tag(ask), body, w.size);
-    return false;
+    weft_put_int(&w, said);
+    (void)weft_reply(ask, weft_tag(ask), body, w.size);
+    return NULL;
 }
 
 /* News will come, unless there is a reason why not. */
-static void on_subscribe(const weft_msg *ask, const char *why)
+static const char *on_subscribe(const weft_msg *ask, const char *why)
 {
-    static const uint8_t nil = 0xC0;
-    if (why != NULL) say_error(ask, why);
-    else (void)weft_reply(ask, weft_tag(ask), &nil, 1);
+    if (why == NULL) say_nothing(ask);
+    return why;
 }
 
-static void on_record(struct answer *a, const weft_msg *ask)
+static const char *on_record(const struct wf_transport *t, const weft_msg *ask)
 {
     struct weft_record *all;
-    int64_t count = weft_record_read(a->t->node, &all);
-    if (count < 0) {
-        say_error(ask, weft_strerror((int)count));
-        return;
-    }
-    a->records = all;
-    a->record_count = (size_t)count;
-    answer(ask, put_record, a);
+    int64_t count = weft_record_read(t->node, &all);
+    if (count < 0) return weft_strerror((int)count);
+    struct listed l = {.records = all, .record_count = (size_t)count};
+    const char *why = wf_control_answer(ask, put_record, t, &l);
     free(all);
+    return why;
+}
+
+static const char *on_actors(const struct wf_transport *t, const weft_msg *ask)
+{
+    struct listed l = {.actors = NULL};
+    struct wf_actor_info *actors;
+    int rc = wf_node_list_actors(t->node, &actors, &l.actor_count, weft_after(WEFT_SEC(2)));
+    if (rc < 0) return weft_strerror(rc);
+    l.actors = actors;
+    const char *why = wf_control_answer(ask, weft_tag(ask) == WF_CONTROL_PS ? put_ps : put_info, t, &l);
+    free(actors);
+    return why;
 }
 
 /* Whether another actor has taken `ask`. */
 static bool handle(struct wf_transport *t, weft_msg *ask)
 {
-    struct answer a = {.t = t};
-    struct wf_actor_info *actors = NULL;
+    bool handed = false;
+    const char *why;
     switch (weft_tag(ask)) {
     case WF_CONTROL_PS:
-    case WF_CONTROL_INFO: {
-        int rc = wf_node_list_actors(t->node, &actors, &a.actor_count, weft_after(WEFT_SEC(2)));
-        if (rc < 0) {
-            say_error(ask, weft_strerror(rc));
-            break;
-        }
-        a.actors = actors;
-        answer(ask, weft_tag(ask) == WF_CONTROL_PS ? put_ps : put_info, &a);
-        free(actors);
-        break;
-    }
-    case WF_CONTROL_RECORD: on_record(&a, ask); break;
-    case WF_CONTROL_NODES: answer(ask, put_nodes, &a); break;
-    case WF_CONTROL_NAMES: answer(ask, put_names, &a); break;
-    case WF_CONTROL_GROUPS: answer(ask, put_groups, &a); break;
-    case WF_CONTROL_STOP: on_stop(t, ask); break;
-    case WF_CONTROL_PUBLISH: return on_publish(ask);
-    case WF_CONTROL_SUBSCRIBE: on_subscribe(ask, wf_relay_subscribe(ask)); break;
-    case WF_CONTROL_TRACE: on_subscribe(ask, wf_trace_begin(ask)); break;
+    case WF_CONTROL_INFO: why = on_actors(t, ask); break;
+    case WF_CONTROL_RECORD: why = on_record(t, ask); break;
+    case WF_CONTROL_NODES: why = wf_control_answer(ask, put_nodes, t, NULL); break;
+    case WF_CONTROL_NAMES: why = wf_control_answer(ask, put_names, t, NULL); break;
+    case WF_CONTROL_GROUPS: why = wf_control_answer(ask, put_groups, t, NULL); break;
+    case WF_CONTROL_STOP: why = on_stop(t, ask); break;
+    case WF_CONTROL_PUBLISH: why = on_publish(ask, &handed); break;
+    case WF_CONTROL_SUBSCRIBE: why = on_subscribe(ask, wf_relay_subscribe(ask)); break;
+    case WF_CONTROL_TRACE: why = on_subscribe(ask, wf_trace_begin(ask)); break;
     case WF_CONTROL_INSPECT:
     case WF_CONTROL_WAITS:
-    case WF_CONTROL_DROPS: {
-        const char *why = wf_control_look(t, ask);
-        if (why != NULL) say_error(ask, why);
-        break;
+    case WF_CONTROL_DROPS: why = wf_control_look(t, ask); break;
+    default: why = "unknown request"; break;
     }
-    default: say_error(ask, "unknown request"); break;
-    }
-    return false;
+    if (why != NULL) (void)weft_reply(ask, WF_CONTROL_ERROR, why, strlen(why));
+    return handed;
 }
 
 void wf_control_main(const void *arg, size_t size)

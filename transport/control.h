@@ -15,8 +15,7 @@
  *              the node knows; of a global name that two nodes have, one holds.
  *   GROUPS     Body empty. Answer: array of arrays [group, pid text of a member, node].
  *   RECORD     Body empty. Answer: array of arrays [ns, worker, number, kind, pid text, other's pid text or "",
- *   value,
- *              what]: weft_record_read, the time as it was then on the node's clock.
+ *              value, what]: weft_record_read, the time as it was then on the node's clock.
  *   INSPECT    Body: a pid's text, with or without its node, or a registered name. Answer: a map of what `weft ps`
  *              says of it ("pid", "kind", "name", "state", "waits_for", "mailbox", "mailbox_max", "received",
  *              "dropped", "stack_most"), "waits_ns": how long its call has waited, and arrays of pid texts: "asks"
@@ -79,10 +78,17 @@ WEFT_API int wf_client_wait_up(weft_node *node, uint64_t *peer, char *name, int6
 const char *wf_relay_subscribe(const weft_msg *ask);
 /* `*handed` -1: one that waits, so that another actor has taken `ask` and answers. */
 const char *wf_relay_publish(weft_msg *ask, int *handed);
+/* [A] The calling actor will be stopped when the tool is gone, or lets the request HOLD go that it gets now. */
+int wf_guard_begin(weft_pid tool);
 
-/* ---- control_look.c and trace.c, for $node --------------------------------------------------------------------- */
+/* ---- control.c, control_look.c and trace.c, for $node ---------------------------------------------------------- */
 struct wf_transport;
 struct weft_record;
+/* Answers with what `put` makes of `data`; tables may grow between measuring and writing: then once more. NULL, or
+ * the text of an error. */
+const char *wf_control_answer(const weft_msg *ask,
+                              void (*put)(weft_writer *w, const struct wf_transport *t, const void *data),
+                              const struct wf_transport *t, const void *data);
 /* Answers INSPECT, WAITS, DROPS. NULL, or the text of an error. */
 const char *wf_control_look(const struct wf_transport *t, const weft_msg *ask);
 /* NULL, or the text of an error. */

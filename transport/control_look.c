@@ -21,23 +21,6 @@ static void put_pid(weft_writer *w, weft_pid pid)
     put_text(w, pid.actor == 0 ? "" : weft_pid_format(pid, text));
 }
 
-/* Writes what `put` makes of `data` as the answer. NULL, or why there is none. */
-static const char *answer(const weft_msg *ask,
-                          void (*put)(weft_writer *w, const struct wf_transport *t, const void *data),
-                          const struct wf_transport *t, const void *data)
-{
-    weft_writer measure = weft_writer_on(NULL, 0);
-    put(&measure, t, data);
-    size_t room = measure.size + 256; /* counters grow meanwhile */
-    void *buffer = malloc(room);
-    if (buffer == NULL) return "out of memory";
-    weft_writer w = weft_writer_on(buffer, room);
-    put(&w, t, data);
-    if (w.error == 0) (void)weft_reply(ask, weft_tag(ask), buffer, w.size);
-    free(buffer);
-    return w.error == 0 ? NULL : weft_strerror(w.error);
-}
-
 /* ---- One actor ------------------------------------------------------------------------------------------------- */
 
 static void put_pids(weft_writer *w, const char *key, const struct wf_pids *p)
@@ -121,7 +104,7 @@ static const char *inspect(const struct wf_transport *t, const weft_msg *ask)
     if (d.id == 0 || worker >= t->node->workers.count) return nobody;
     int rc = wf_look(t->node, worker, wf_look_at_actor, &d, sizeof d, weft_after(LOOK_WITHIN));
     if (rc < 0) return weft_strerror(rc);
-    return d.found ? answer(ask, put_actor, t, &d) : nobody;
+    return d.found ? wf_control_answer(ask, put_actor, t, &d) : nobody;
 }
 
 /* ---- All workers ----------------------------------------------------------------------------------------------- */
@@ -201,7 +184,7 @@ const char *wf_control_look(const struct wf_transport *t, const weft_msg *ask)
     bool waits = weft_tag(ask) == WF_CONTROL_WAITS;
     void *all = waits ? look_at_all(t->node, wf_look_at_waits, sizeof(struct wf_waits), &why)
                       : look_at_all(t->node, wf_look_at_drops, sizeof(struct wf_drops_seen), &why);
-    if (all != NULL) why = answer(ask, waits ? put_waits : put_drops, t, all);
+    if (all != NULL) why = wf_control_answer(ask, waits ? put_waits : put_drops, t, all);
     free(all);
     return why;
 }

@@ -19,7 +19,7 @@ struct relay {
 };
 
 struct guard {
-    weft_pid tool, relay;
+    weft_pid tool, guarded;
 };
 
 static void guard_main(const void *arg, size_t size)
@@ -28,7 +28,14 @@ static void guard_main(const void *arg, size_t size)
     weft_msg *never;
     memcpy(&g, arg, size);
     if (weft_call(g.tool, WF_CONTROL_HOLD, NULL, 0, &never, WEFT_FOREVER) == WEFT_OK) weft_msg_free(never);
-    (void)weft_stop(g.relay);
+    (void)weft_stop(g.guarded);
+}
+
+int wf_guard_begin(weft_pid tool)
+{
+    struct guard g = {tool, weft_self()};
+    weft_spawn_options quiet = {.kind = "$guard"};
+    return weft_spawn(NULL, guard_main, &g, sizeof g, &quiet);
 }
 
 static void put_news(weft_writer *w, const weft_msg *m)
@@ -57,10 +64,8 @@ static void relay_main(const void *arg, size_t size)
 {
     struct relay r;
     memcpy(&r, arg, size);
-    struct guard g = {r.tool, weft_self()};
-    weft_spawn_options quiet = {.kind = "$guard"};
     int rc = weft_subscribe(r.pattern, NULL);
-    if (rc == WEFT_OK) rc = weft_spawn(NULL, guard_main, &g, sizeof g, &quiet);
+    if (rc == WEFT_OK) rc = wf_guard_begin(r.tool);
     if (rc == WEFT_OK) rc = weft_send(r.tool, WF_CONTROL_SUBSCRIBE, NULL, 0);
     bool there = rc == WEFT_OK;
     weft_msg *m;

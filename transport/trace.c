@@ -1,9 +1,8 @@
 /* transport/trace.c -- messages as they pass, for tools: what the flight recorder notes, read again and again while
  * somebody looks, so that it costs actors nothing.
  *
- * As in relay.c there are two actors: one that reads and sends, and a guard that waits for an answer the tool never
- * gives, and stops the former when the tool is gone. Between two looks a worker may note more than its recorder
- * holds: then the tool is told how many events were missed. */
+ * As in relay.c an actor reads and sends, and its guard stops it when the tool is gone. Between two looks a worker
+ * may note more than its recorder holds: then the tool is told how many events were missed. */
 #include "control.h"
 
 #include "cluster.h"
@@ -22,19 +21,6 @@ struct trace {
     uint32_t tag;
     bool has_tag;
 };
-
-struct guard {
-    weft_pid tool, tracer;
-};
-
-static void guard_main(const void *arg, size_t size)
-{
-    struct guard g;
-    weft_msg *never;
-    memcpy(&g, arg, size);
-    if (weft_call(g.tool, WF_CONTROL_HOLD, NULL, 0, &never, WEFT_FOREVER) == WEFT_OK) weft_msg_free(never);
-    (void)weft_stop(g.tracer);
-}
 
 static bool is_wanted(const struct trace *t, const struct weft_record *r)
 {
@@ -93,9 +79,7 @@ static void tracer_main(const void *arg, size_t size)
     struct trace t;
     uint64_t next[WF_WORKERS_MAX] = {0};
     memcpy(&t, arg, size);
-    struct guard g = {t.tool, weft_self()};
-    weft_spawn_options quiet = {.kind = "$guard"};
-    bool there = weft_spawn(NULL, guard_main, &g, sizeof g, &quiet) == WEFT_OK && look(&t, next, true);
+    bool there = wf_guard_begin(t.tool) == WEFT_OK && look(&t, next, true);
     if (there) there = weft_send(t.tool, WF_CONTROL_TRACE, NULL, 0) == WEFT_OK;
     while (there && weft_sleep(weft_after(LOOK_EVERY)) == WEFT_OK) there = look(&t, next, false);
 }
