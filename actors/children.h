@@ -18,12 +18,13 @@ struct wf_child {
     weft_child_spec spec;
     uint8_t state; /* wf_child_phase */
     bool wanted, must_stop;
-    bool late;  /* it was not ready in time, and is killed for it */
-    bool asked; /* added by weft_start_child, and has never been up */
+    bool late;    /* it was not ready in time, and is killed for it */
+    bool asked;   /* added by weft_start_child, and has never been up */
+    bool starved; /* it found no memory to start; until `deadline` that is one start, which goes on */
     bool is_supervisor;
-    weft_pid pid;       /* of its actor, while it is not WF_DOWN */
-    int64_t deadline;   /* WF_STARTING, WF_STOPPING: then it is killed */
-    int64_t not_before; /* WF_DOWN: the end of the back-off */
+    weft_pid pid;     /* of its actor, while it is not WF_DOWN */
+    int64_t deadline; /* WF_STARTING, WF_STOPPING: then it is killed; WF_DOWN and starved: then it has not started */
+    int64_t not_before; /* WF_DOWN: the end of the back-off, or when to look for memory */
     int64_t up_since;   /* 0: it has not been up in this life */
     uint32_t restarts;
     uint32_t failures; /* without having lived for a whole period in between */

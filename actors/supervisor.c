@@ -12,7 +12,9 @@
  *     stay wanted, and start again in their turn. One that is not wanted leaves the list when it is down; but a
  *     transient one that has ended well stays, as its group may start again.
  * (4) Ending (asked to stop, gave up, a linked actor failed): nobody is wanted, and when the last is down the actor
- *     ends with the reason it has noted. If it is killed, clean_up asks all to stop at once, and waits for nobody. */
+ *     ends with the reason it has noted. If it is killed, clean_up asks all to stop at once, and waits for nobody.
+ * (5) That there is no memory to start a child is no failure of the child, and no reason to give up all the others:
+ *     the start goes on, by trying again, until it is overdue. Only who asks for a child is told at once. */
 #include "children.h"
 #include "mutant.h"
 
@@ -22,6 +24,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define RETRY WEFT_MS(20) /* for memory */
 
 struct supervisor {
     struct wf_actor *actor;
@@ -114,7 +118,7 @@ static void start(struct supervisor *s, struct wf_child *c)
     c->state = WF_STARTING;
     c->late = false;
     c->up_since = 0;
-    c->deadline = weft_after(c->spec.start_timeout);
+    if (!c->starved) c->deadline = weft_after(c->spec.start_timeout);
     int rc;
     if (c->spec.keep_mailbox) {
         if (c->keep == NULL) c->keep = wf_keep_new(weft_self(), c->spec.unregistered ? "" : c->charge.name);
@@ -208,10 +212,23 @@ static void restart(struct supervisor *s, struct wf_child *c, int reason, const 
     for (size_t i = first; i < end; i++) {
         struct wf_child *d = s->all.at[i];
         d->not_before = WF_MAX(d->not_before, now + wait);
+        d->starved = false;
         if (d->state == WF_DOWN) d->wanted = true; /* perhaps it had ended well */
         else d->must_stop = d->wanted;             /* else it is being stopped for good */
         wf_children_changed(&s->all, d);
     }
+}
+
+/* Whether its start goes on when there is memory. */
+static bool waits_for_memory(struct wf_child *c, int reason)
+{
+    int64_t next = weft_after(RETRY);
+    if (reason != WEFT_ENOMEM || c->asked || next >= c->deadline) return false;
+    if (WF_MUTANT(supervisor_counts_starved)) return false;
+    if (!c->starved) weft_log(WEFT_WARN, "no memory to start child %s, which is tried again", c->charge.name);
+    c->starved = true;
+    c->not_before = next;
+    return true;
 }
 
 /* A child is down, for whatever reason, or could not be spawned. */
@@ -235,6 +252,7 @@ static void ended(struct supervisor *s, struct wf_child *c, int reason, const ch
         return;
     }
     if (was == WF_STARTING) {
+        if (waits_for_memory(c, reason)) return;
         if (c->late) text = "it was not ready in time";
         weft_log(WEFT_ERROR, "child %s did not start: %s", c->charge.name, why(reason, text));
         if (c->asked) {
@@ -334,7 +352,7 @@ static void take_started(struct supervisor *s, struct wf_child *c)
 {
     if (c == NULL || c->state != WF_STARTING || c->late) return;
     c->state = WF_UP;
-    c->asked = false;
+    c->asked = c->starved = false;
     c->deadline = WEFT_FOREVER;
     c->up_since = weft_now();
     wf_children_changed(&s->all, c);

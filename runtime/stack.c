@@ -210,7 +210,7 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
             return WEFT_ENOMEM;
         }
     }
-    size_t colour = (uintptr_t)base / slot_bytes * 7 % COLOURS;
+    size_t colour = (size_t)(base - c->segments[0].base) / slot_bytes * 7 % COLOURS;
     *out = (struct wf_stack){.base = base,
                              .top = base + slot_bytes - colour * WF_CACHE_LINE,
                              .slot_bytes = slot_bytes & SLOT_MASK,

@@ -45,7 +45,8 @@ SCENARIOS = [Scenario("cluster", 10, "links, membership, global names"),
                       "rest"),
              Scenario("groups", 10, "groups and their news"),
              Scenario("groups", 5, "the same without memory at times", "--faults", "all,memory"),
-             Scenario("supervisors", 10, "supervisors, children on other nodes"),
+             Scenario("supervisors", 7, "supervisors, children on other nodes"),
+             Scenario("supervisors", 5, "the same without memory at times", "--faults", "all,memory"),
              Scenario("exclusive", 5, "exclusive names, with a simulated etcd")]
 
 

@@ -45,7 +45,7 @@ typedef struct {
     bool keep_mailbox;          /* a restarted child has the pid and the unread mail of the one before */
     bool await_ready;           /* it has started when it calls weft_ready(); default: when its body is entered */
     bool unregistered;          /* `name` is for its supervisor only */
-    int64_t start_timeout;      /* for await_ready: then it is killed, and has failed; default 30 s */
+    int64_t start_timeout;      /* for await_ready, and for memory to start in: then it has failed; default 30 s */
     int64_t stop_timeout;       /* from weft_stop to weft_kill. Default: the node's grace period, which is the most
                                  * an ordinary actor gets; for a supervisor: as long as its own children need */
     weft_spawn_options options; /* `link` and `monitor` must not be set */

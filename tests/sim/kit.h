@@ -1,5 +1,4 @@
-/* tests/sim/kit.h -- what the modules for `weft sim` share: which node this is, and chance. They are for
- * nodes with memory: a supervisor counts a start without it as a failure, too. */
+/* tests/sim/kit.h -- what the modules for `weft sim` share: which node this is, and chance. */
 #ifndef SIM_KIT_H
 #define SIM_KIT_H
 

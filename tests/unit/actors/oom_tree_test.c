@@ -139,6 +139,143 @@ static void rest_for_one(void)
     supervised(WEFT_REST_FOR_ONE);
 }
 
+/* ---- Memory that is short for a while -------------------------------------------------------------------------- */
+
+static int lives;
+
+/* Its end, and the request for it, need no memory: it is told by the clock. */
+static void short_lived(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    lives++;
+    (void)weft_sleep(weft_after(WEFT_SEC(1)));
+    weft_fail(77, "it is over");
+}
+
+/* From its start on there is no memory, if it is told so. */
+static void takes_all(const void *arg, size_t size)
+{
+    (void)size;
+    if (*(const bool *)arg) faults_arm(0, true);
+    serve(NULL, 0);
+}
+
+struct tree {
+    bool from_start; /* memory is short when the second child is started first; else when it is restarted */
+    int max_restarts;
+};
+
+static void tree(const void *arg, size_t size)
+{
+    const struct tree *t = arg;
+    weft_child_spec children[] = {
+        {.name = "taker", .body = takes_all, .arg = &t->from_start, .arg_size = sizeof t->from_start},
+        {.name = "short", .body = short_lived, .start_timeout = WEFT_SEC(5)},
+    };
+    weft_supervisor_spec spec = {
+        .children = children, .child_count = 2, .max_restarts = t->max_restarts, .backoff_min = WEFT_MS(10)};
+    (void)size;
+    (void)weft_supervise(&spec);
+}
+
+/* Starts a tree, waits for `wait` without memory. How often an allocation has failed meanwhile. */
+static long starved(const struct tree *t, weft_pid *pid, int64_t wait)
+{
+    weft_monitor_ref ref;
+    wf_here->pool.bypass = true; /* so that each block is an allocation */
+    lives = 0;
+    want_int(weft_spawn(pid, tree, t, sizeof *t, &(weft_spawn_options){.monitor = &ref}), 0);
+    want_int(weft_settle(), 0);
+    if (!t->from_start) {
+        want_int(lives, 1);
+        want_int(weft_advance(WEFT_SEC(1) + WEFT_MS(5)), 0); /* it has failed, and is waited for */
+        faults_arm(0, true);
+    }
+    want_int(weft_advance(wait), 0);
+    return faults_disarm();
+}
+
+static struct weft_down end_of_tree(void)
+{
+    weft_msg *m;
+    struct weft_down down;
+    weft_expect(WEFT_TAG_DOWN, 0, &m);
+    want_int(weft_down_read(m, &down), 0);
+    weft_msg_free(m);
+    return down;
+}
+
+/* Only one restart is allowed, and that is the one for its failure. */
+static void restart_waits_for_memory_body(const void *arg, size_t size)
+{
+    struct weft_child_info infos[2];
+    weft_pid sup;
+    (void)arg, (void)size;
+    want(starved(&(struct tree){.max_restarts = 1}, &sup, WEFT_SEC(2)) > 10);
+    want_int(lives, 1);
+    want_int(weft_children(sup, infos, 2, WEFT_FOREVER), 2);
+    want_int(infos[1].state, WEFT_CHILD_WAITING);
+    want_int(infos[1].reason, WEFT_ENOMEM);
+    want_int(weft_advance(WEFT_MS(20)), 0);
+    want_int(lives, 2);
+    want_int(weft_children(sup, infos, 2, WEFT_FOREVER), 2);
+    want_int(infos[1].state, WEFT_CHILD_RUNNING);
+    want_int(infos[1].restarts, 1);
+    want_int(weft_advance(WEFT_SEC(1)), 0); /* and that failure is one too many */
+    want_int(end_of_tree().reason, WEFT_EXIT_GAVE_UP);
+}
+
+static void first_start_waits_for_memory_body(const void *arg, size_t size)
+{
+    weft_pid sup;
+    (void)arg, (void)size;
+    want(starved(&(struct tree){.from_start = true, .max_restarts = WEFT_NO_RESTARTS}, &sup, WEFT_SEC(4)) > 10);
+    want_int(lives, 0);
+    want_int(weft_advance(WEFT_MS(20)), 0);
+    want_int(lives, 1);
+    want_int(weft_stop(sup), 0);
+    want_int(weft_settle(), 0);
+    want_int(end_of_tree().reason, WEFT_EXIT_STOPPED);
+}
+
+/* After start_timeout it has not started. */
+static void memory_that_never_comes_body(const void *arg, size_t size)
+{
+    struct weft_child_info infos[2];
+    weft_pid sup;
+    (void)arg, (void)size;
+    want(starved(&(struct tree){.from_start = true}, &sup, WEFT_SEC(6)) > 10);
+    want_int(lives, 0);
+    want_int(end_of_tree().reason, WEFT_ENOMEM);
+    want(starved(&(struct tree){.max_restarts = 2}, &sup, WEFT_SEC(6)) > 10);
+    want_int(weft_advance(WEFT_MS(20)), 0);
+    want_int(lives, 2);
+    want_int(weft_children(sup, infos, 2, WEFT_FOREVER), 2);
+    want_int(infos[1].restarts, 2); /* that counts */
+    want_int(weft_kill(sup), 0);
+    want_int(weft_settle(), 0);
+    want_int(end_of_tree().reason, WEFT_EXIT_KILLED);
+}
+
+static void play(weft_actor *body)
+{
+    weft_log_set(WEFT_SILENT, false);
+    ck_assert_msg(weft_test_run(body, NULL, 0, NULL) == 0, "%s", weft_test_report());
+}
+
+#define PLAY(name)         \
+    START_TEST(name)       \
+    {                      \
+        play(name##_body); \
+    }                      \
+    END_TEST
+
+PLAY(restart_waits_for_memory)
+PLAY(first_start_waits_for_memory)
+PLAY(memory_that_never_comes)
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+
 static void (*const scenarios[])(void) = {groups, awaited_names, one_for_one, one_for_all, rest_for_one};
 
 OOM_TEST(trees_and_groups_endure, scenarios)
@@ -148,6 +285,9 @@ int main(void)
     Suite *suite = suite_create("oom_tree");
     TCase *tcase = tcase_create("oom_tree");
     tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, restart_waits_for_memory);
+    tcase_add_test(tcase, first_start_waits_for_memory);
+    tcase_add_test(tcase, memory_that_never_comes);
     tcase_add_loop_test(tcase, trees_and_groups_endure, 0, 2 * (int)WF_COUNT(scenarios));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
