@@ -316,7 +316,67 @@ START_TEST(nothing_is_lost_and_nothing_comes_twice_in_any_race)
 }
 END_TEST
 
+/* ---- Races: one publishes while another clears ----------------------------------------------------------------- */
+
+enum { BOUTS = 300 };
+
+static void racing_retainer(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    for (int64_t i = 1; i <= BOUTS; i++) {
+        want_int(hear(GO), i);
+        want_int(retain("race", i), 0); /* nobody has subscribed */
+        want_int(say(k.parent, READY, 0), 0);
+    }
+}
+
+static void racing_clearer(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    for (int64_t i = 1; i <= BOUTS; i++) {
+        want_int(hear(GO), i);
+        int cleared = weft_retained_clear("race");
+        want(cleared == 0 || cleared == 1);
+        want_int(say(k.parent, READY, cleared), 0);
+    }
+}
+
+/* Of what was published once either the clearing has taken it, or it is there; never both, never neither. */
+static void clearing_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid retainer = kid_on(1, racing_retainer, 0), clearers[2];
+    for (int i = 0; i < 2; i++) clearers[i] = kid_on(2, racing_clearer, i);
+    for (int64_t i = 1; i <= BOUTS; i++) {
+        int64_t cleared = 0;
+        for (int k = 0; k < 2; k++) want_int(say(k == i % 2 ? retainer : clearers[0], GO, i), 0);
+        want_int(say(clearers[1], GO, i), 0);
+        for (int k = 0; k < 3; k++) cleared += hear(READY);
+        want(cleared <= 1);
+        weft_subscription sub;
+        want_int(weft_subscribe("race", &sub), 0);
+        weft_msg *m;
+        int rc = weft_recv(&m, WEFT_NOW);
+        want_int(rc, cleared == 1 ? WEFT_ETIMEDOUT : WEFT_OK);
+        if (rc == WEFT_OK) {
+            want(weft_is_retained(m) && value_of(m) == i);
+            weft_msg_free(m);
+        }
+        want_int(weft_unsubscribe(sub), 0);
+        want_int(weft_retained_clear("race"), 1 - cleared);
+    }
+}
+
+START_TEST(what_is_published_is_cleared_once_or_kept)
+{
+    run_on(3, clearing_body);
+}
+END_TEST
+
 TEST_MAIN("topic_retained", a_new_subscriber_gets_the_last_message_of_each_topic,
           what_is_retained_is_bounded_by_count_and_bytes, the_later_stamp_holds_in_any_order,
           a_stamp_is_later_than_all_that_was_seen, copies_are_bounded_and_an_old_message_does_not_stay,
-          so_many_clearings_are_remembered, nothing_is_lost_and_nothing_comes_twice_in_any_race)
+          so_many_clearings_are_remembered, what_is_published_is_cleared_once_or_kept,
+          nothing_is_lost_and_nothing_comes_twice_in_any_race)

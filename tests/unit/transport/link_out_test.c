@@ -159,6 +159,64 @@ START_TEST(who_takes_no_replies_is_cut_off)
 }
 END_TEST
 
+/* ---- Credit ---------------------------------------------------------------------------------------------------- */
+
+enum { BEYOND = 4 * WF_CREDIT_FIRST };
+
+static unsigned sends_heard, wants_heard;
+static struct heard last_want;
+
+static void counts_sends(struct line *l, const struct heard *h)
+{
+    (void)l;
+    sends_heard += h->kind == WF_FRAME_TO_ACTOR + WF_MSG_SEND;
+    if (h->kind != WF_FRAME_FAR + WF_MSG_WANT - WF_MSG_WANT) return;
+    wants_heard++;
+    last_want = *h;
+}
+
+static void sends_much(const void *arg, size_t size)
+{
+    int sent = 0;
+    (void)arg, (void)size;
+    while (sent < BEYOND && weft_send(there, 1, "x", 1) == WEFT_OK) sent++;
+    result[0] = sent;
+    over = true;
+}
+
+static void say_grant(uint32_t number, uint32_t units)
+{
+    uint8_t body[4];
+    wf_put_u32(body, units);
+    wf_put_to_actor(&out, WF_MSG_GRANT, last_want.from, there.actor, number, last_want.ref, body, sizeof body, 0);
+    speak(peer);
+}
+
+/* A peer may give any number there is: what is beyond all sense is as much as makes sense, what is less than was sent
+ * meanwhile is asked for again, and what was not asked for is nothing. */
+START_TEST(credit_of_any_size_is_taken)
+{
+    static const uint32_t units[] = {UINT32_MAX, (uint32_t)INT32_MAX + 1, INT32_MAX, (1u << 20) + 1, 1};
+    const bool mean = units[_i] == 1;
+    open_with(0, false);
+    sends_heard = wants_heard = 0;
+    peer->hears = counts_sends;
+    (void)run_on_node(sends_much);
+    ck_assert_uint_eq(sends_heard, WF_CREDIT_FIRST);
+    ck_assert_uint_eq(wants_heard, 1);
+    say_grant(last_want.tag + 1, UINT32_MAX); /* which answers nothing */
+    ck_assert_uint_eq(sends_heard, WF_CREDIT_FIRST);
+    say_grant(last_want.tag, units[_i]);
+    for (int i = 0; mean && !over && i < 2 * BEYOND; i++) say_grant(last_want.tag, 1);
+    ck_assert(over);
+    ck_assert_int_eq(result[0], BEYOND);
+    ck_assert_uint_eq(sends_heard, BEYOND);
+    if (!mean) ck_assert_uint_eq(wants_heard, 1); /* there is plenty */
+    ck_assert(!is_over(peer));
+    close_script();
+}
+END_TEST
+
 /* ---- Who is there ---------------------------------------------------------------------------------------------- */
 
 static void sends_to_strangers(const void *arg, size_t size)
@@ -303,6 +361,74 @@ START_TEST(queue_groups_are_told_to_who_keeps_them)
 }
 END_TEST
 
+static int64_t kept_is; /* -1: nothing */
+
+static void retains_mine(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    result[0] = weft_publish_retained("race", 1, "mine", 4);
+}
+
+static void clears_it(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    result[1] = weft_retained_clear("race");
+}
+
+static void looks_what_is_kept(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    kept_is = -1;
+    if (weft_subscribe("race", NULL) < 0 || weft_recv(&m, WEFT_NOW) < 0) return;
+    kept_is = weft_size(m) > 0 ? *(const char *)weft_data(m) : 0;
+    weft_msg_free(m);
+}
+
+/* What a node says of a topic: nothing, or `text` is kept. */
+static void say_retained(const char *text, uint64_t stamp)
+{
+    struct wf_body *body = wf_body_new(NULL, "race", 4, text, strlen(text));
+    wf_body_sign(body, (weft_pid){there.node, 5}, 1, 1);
+    wf_put_retained(&out, body, stamp, false);
+    wf_body_drop(NULL, body);
+    speak(peer);
+}
+
+static uint64_t stamp_heard(void)
+{
+    const struct heard *h = heard(peer, WF_FRAME_RETAINED);
+    ck_assert_ptr_nonnull(h);
+    return h->number;
+}
+
+/* One node clears what the other one publishes: both come to the same, by the stamps, and at one moment by who has
+ * the higher incarnation, whichever of the two was first here. */
+START_TEST(a_clearing_and_a_publication_cross)
+{
+    static const struct {
+        bool above; /* the peer */
+        int after;  /* the peer's, of the node's */
+        bool holds; /* what the peer says */
+    } cases[] = {{false, -1, false}, {false, 0, false}, {false, 1, true}, {true, -1, false}, {true, 0, true}};
+    const bool clears = _i % 2 == 1; /* the node, what the peer publishes; or the other way round */
+    open_with(0, cases[_i / 2].above);
+    (void)run_on_node(retains_mine);
+    ck_assert_int_eq(result[0], 0);
+    uint64_t before = stamp_heard();
+    if (clears) {
+        (void)run_on_node(clears_it);
+        ck_assert_int_eq(result[1], 1);
+        ck_assert_uint_gt(stamp_heard(), before);
+    }
+    say_retained(clears ? "theirs" : "", stamp_heard() + (uint64_t)cases[_i / 2].after);
+    (void)run_on_node(looks_what_is_kept);
+    ck_assert_int_eq(kept_is, clears ? (cases[_i / 2].holds ? 't' : -1) : (cases[_i / 2].holds ? -1 : 'm'));
+    ck_assert(!is_over(peer));
+    close_script();
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("what goes out");
@@ -311,11 +437,13 @@ int main(void)
     tcase_add_loop_test(t, who_waits_for_a_link_is_woken, 0, 3);
     tcase_add_loop_test(t, what_is_retained_waits_for_room, 0, 2);
     tcase_add_loop_test(t, who_takes_no_replies_is_cut_off, 0, 4);
+    tcase_add_loop_test(t, credit_of_any_size_is_taken, 0, 5);
     tcase_add_test(t, a_node_without_links_knows_nobody);
     tcase_add_test(t, names_are_those_of_nodes);
     tcase_add_test(t, a_dozen_peers_are_found);
     tcase_add_loop_test(t, publications_go_to_those_that_want_them, 0, 3);
     tcase_add_loop_test(t, queue_groups_are_told_to_who_keeps_them, 0, 2);
+    tcase_add_loop_test(t, a_clearing_and_a_publication_cross, 0, 10);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -440,6 +440,61 @@ START_TEST(half_a_publication_is_nothing)
 }
 END_TEST
 
+static int64_t asked_until, asked_at;
+
+static void is_asked(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    (void)weft_register("asked");
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) {
+        asked_until = weft_deadline(m);
+        asked_at = weft_now();
+        over = true;
+    }
+}
+
+/* The time that the caller still waits runs from the first chunk on, not from the last one: and may be up by then. */
+START_TEST(time_goes_by_while_a_request_comes_in_chunks)
+{
+    const int64_t left = WEFT_MS(500), pause = _i == 1 ? WEFT_MS(800) : WEFT_MS(300);
+    const bool forever = _i == 2;
+    struct wf_frame f;
+    open_with(0, false);
+    (void)run_on_node(is_asked);
+    wf_frame_describe(&f, WF_FRAME_CALL_NAME, weft_cstr("asked"), 1, 5);
+    f.ref = 17;
+    f.number = forever ? WF_FRAME_NO_DEADLINE : (uint64_t)left / 1000;
+    wf_put_first_chunk(&out, WF_CHUNK_BYTES + 3);
+    wf_put_before_body(&out, &f, WF_CHUNK_BYTES);
+    memset(out.at, 'x', WF_CHUNK_BYTES);
+    out.at += WF_CHUNK_BYTES;
+    out.size += WF_CHUNK_BYTES;
+    wf_put_behind_body(&out, &f);
+    int64_t began = wf_sim_now(&world);
+    speak(peer);
+    int64_t came = wf_sim_now(&world);
+    pass(pause);
+    ck_assert(!over);
+    wf_put_next_chunk(&out, 3);
+    memcpy(out.at, "end", 3);
+    out.at += 3;
+    out.size += 3;
+    speak(peer);
+    uint64_t drops[WF_DROP_REASONS];
+    wf_node_drops(node, drops);
+    ck_assert_uint_eq(drops[WF_DROP_EXPIRED], _i == 1);
+    ck_assert(over == (_i != 1));
+    if (forever) ck_assert_int_eq(asked_until, WEFT_FOREVER);
+    if (_i == 0) {
+        ck_assert_int_ge(asked_at, came + pause);
+        ck_assert_int_ge(asked_until, began + left);
+        ck_assert_int_le(asked_until, came + left);
+    }
+    close_script();
+}
+END_TEST
+
 static void sends_large_ones(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -516,6 +571,7 @@ int main(void)
     tcase_add_test(t, a_publication_for_a_queue_is_passed_on);
     tcase_add_test(t, who_found_no_memory_is_not_heard);
     tcase_add_test(t, half_a_publication_is_nothing);
+    tcase_add_loop_test(t, time_goes_by_while_a_request_comes_in_chunks, 0, 3);
     tcase_add_test(t, credit_does_not_wait_behind_large_messages);
     tcase_add_loop_test(t, a_node_that_stops_with_a_link_that_breaks, 0, 2);
     tcase_add_test(t, a_pong_from_the_future_says_nothing);
