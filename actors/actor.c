@@ -1,6 +1,7 @@
 /* actors/actor.c -- the life of an actor: spawn, run, stop, kill, end. The rules are in actor.h. */
 #include "local.h"
 #include "park.h"
+#include "reload.h"
 #include "supervisor.h"
 
 #include <stdarg.h>
@@ -300,6 +301,7 @@ enum wf_turn wf_actor_main(struct wf_task *t)
         if (weft_defer(free, arg) == WEFT_OK) a->body(arg, size); /* every block comes from malloc */
         else weft_log(WEFT_ERROR, "no memory for the clean-ups of actor %s: it ends without having run", a->kind);
     }
+    while (WF_UNLIKELY(a->handing) && !t->killed) wf_go_on(a);
     if (WF_UNLIKELY(a->handles)) { /* or has become one */
         enum wf_turn turn = wf_handler_turn(a);
         if (turn != WF_TURN_OVER) return turn;
@@ -331,7 +333,7 @@ void wf_actor_restart(struct wf_actor *a, void *arg, size_t size)
     a->arg = arg;
     a->arg_size = (uint32_t)size;
     a->cleaning = a->wants_room = a->room_news = a->traps_stop = a->stop_asked = a->told_ready = false;
-    a->traps_exits = false;
+    a->traps_exits = a->traps_reload = a->handing = false;
     a->reason = WEFT_EXIT_NORMAL;
     struct wf_actor_more *more = a->more;
     more->charge = NULL;

@@ -119,6 +119,8 @@ struct wf_actor {
     bool crowded : 1;       /* senders wait for room here, or think that there is none */
     bool awaited : 1;       /* has subscriptions whose publishers wait */
     bool lasts : 1;         /* nobody but its node ends it */
+    bool traps_reload : 1;  /* weft_trap_reload */
+    bool handing : 1;       /* it has handed over, and goes on with other code when its own returns: reload.h */
     uint16_t room_asked;    /* how often it asked: news of an earlier time say nothing */
     /* Owner's thread only, from here on. */
     alignas(WF_CACHE_LINE) struct wf_lane mail;
@@ -456,8 +458,12 @@ void wf_asking_begin(struct wf_actor *self, struct wf_asking *s, struct weft_ans
                      size_t need);
 /* Returns what ended the wait, unsettled. It asks no more. */
 int wf_asking_await(struct wf_actor *self, int64_t deadline);
-/* A request to a pool of this node, which comes past its mail and is refused with WEFT_EINVAL by other actors. */
-int wf_call_control(weft_pid to, const void *data, size_t size, weft_msg **answer, int64_t deadline);
+/* A request to an actor of this node that comes in its system lane, as a message with that tag of weft's own:
+ * WF_TAG_POOL_CONTROL. WEFT_EINVAL from one that does not take it. */
+int wf_call_control(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline);
+/* The same to many of this node: as weft_gather for all of them. */
+int wf_gather_control(struct weft_answer *answers, size_t count, uint32_t tag, const void *data, size_t size,
+                      int64_t deadline);
 /* The running actor asks a node to start one: `m` is a WF_MSG_SPAWN, consumed; the answer its WF_MSG_SPAWNED. */
 int wf_call_spawn(struct wf_actor *self, weft_pid to, weft_msg *m, weft_msg **answer, int64_t deadline);
 /* Calls of this worker's actors that wait for an answer from that node fail. */

@@ -177,13 +177,13 @@ int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size
     return end_one(self, rc, answer, deadline);
 }
 
-int wf_call_control(weft_pid to, const void *data, size_t size, weft_msg **answer, int64_t deadline)
+int wf_call_control(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
     struct wf_worker *w = self->task.worker;
     if (to.node != wf_node_of(w)->incarnation) return WEFT_EINVAL;
-    weft_msg *m = request(self, 0, data, size, deadline);
+    weft_msg *m = request(self, tag, data, size, deadline);
     if (m == NULL) return WEFT_ENOMEM;
     struct weft_answer one = {.from = to};
     struct wf_asking asking;
@@ -205,7 +205,15 @@ int wf_call_spawn(struct wf_actor *self, weft_pid to, weft_msg *m, weft_msg **an
 
 /* ---- To many --------------------------------------------------------------------------------------------------- */
 
-static void ask_all(struct wf_actor *self, struct wf_asking *s, uint32_t tag, struct wf_body *body, int64_t deadline)
+static int ask_one(struct wf_actor *self, weft_pid to, weft_msg *m, enum wf_msg_kind kind)
+{
+    if (kind != WF_MSG_CONTROL) return wf_send_or_free(self, to, m, WEFT_NOW); /* never waits */
+    m->post.flags = WF_MSG_CONTROL;
+    return wf_send_signal(self->task.worker, to, m);
+}
+
+static void ask_all(struct wf_actor *self, struct wf_asking *s, enum wf_msg_kind kind, uint32_t tag,
+                    struct wf_body *body, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
     for (size_t i = 0; i < s->count; i++) {
@@ -217,13 +225,31 @@ static void ask_all(struct wf_actor *self, struct wf_asking *s, uint32_t tag, st
             if (m != NULL) {
                 m->from = wf_actor_pid(self);
                 m->ref = s->first + i;
-                rc = wf_send_or_free(self, at->from, m, WEFT_NOW); /* never waits */
+                rc = ask_one(self, at->from, m, kind);
             }
         } else {
             (void)wf_call_closes_cycle(self, self);
         }
         if (rc < 0) wf_answer_fails(self, at, rc);
     }
+}
+
+static int gather(struct wf_actor *self, struct weft_answer *answers, size_t count, size_t need,
+                  enum wf_msg_kind kind, uint32_t tag, struct wf_body *body, int64_t deadline)
+{
+    struct wf_asking asking;
+    wf_asking_begin(self, &asking, answers, count, need);
+    ask_all(self, &asking, kind, tag, body, deadline);
+    wf_body_drop(self->task.worker, body);
+    int rc = wf_asking_await(self, deadline);
+    for (size_t i = 0; i < count; i++) {
+        if (answers[i].error == WF_ANSWER_OPEN) answers[i].error = WEFT_ETIMEDOUT;
+    }
+    if (asking.got < need && rc < 0 && rc != WEFT_ETIMEDOUT) {
+        weft_answers_free(answers, count);
+        return (int)wf_task_settle(rc);
+    }
+    return (int)wf_task_settle((int64_t)asking.got);
 }
 
 int weft_gather(struct weft_answer *answers, size_t count, size_t need, uint32_t tag, const void *data, size_t size,
@@ -234,22 +260,17 @@ int weft_gather(struct weft_answer *answers, size_t count, size_t need, uint32_t
     if (rc < 0) return rc;
     if (answers == NULL || need == 0 || need > count || count > WEFT_GATHER_MAX) return WEFT_EINVAL;
     wf_task_tick(&self->task);
-    struct wf_worker *w = self->task.worker;
-    struct wf_body *body = wf_body_new(w, NULL, 0, data, size);
-    if (body == NULL) return WEFT_ENOMEM;
-    struct wf_asking asking;
-    wf_asking_begin(self, &asking, answers, count, need);
-    ask_all(self, &asking, tag, body, deadline);
-    wf_body_drop(w, body);
-    rc = wf_asking_await(self, deadline);
-    for (size_t i = 0; i < count; i++) {
-        if (answers[i].error == WF_ANSWER_OPEN) answers[i].error = WEFT_ETIMEDOUT;
-    }
-    if (asking.got < need && rc < 0 && rc != WEFT_ETIMEDOUT) {
-        weft_answers_free(answers, count);
-        return (int)wf_task_settle(rc);
-    }
-    return (int)wf_task_settle((int64_t)asking.got);
+    struct wf_body *body = wf_body_new(self->task.worker, NULL, 0, data, size);
+    return body == NULL ? WEFT_ENOMEM : gather(self, answers, count, need, WF_MSG_CALL, tag, body, deadline);
+}
+
+int wf_gather_control(struct weft_answer *answers, size_t count, uint32_t tag, const void *data, size_t size,
+                      int64_t deadline)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    struct wf_body *body = wf_body_new(self->task.worker, NULL, 0, data, size);
+    return body == NULL ? WEFT_ENOMEM : gather(self, answers, count, count, WF_MSG_CONTROL, tag, body, deadline);
 }
 
 void weft_answers_free(struct weft_answer *answers, size_t count)

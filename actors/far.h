@@ -25,6 +25,11 @@ void wf_far_destroy(struct wf_far *f);
 
 /* The exported actor of that name; NULL. Any thread. */
 const struct weft_export *wf_export_find(weft_text name);
+/* What the calling thread exports from now on goes into `*list`, which begins with NULL, and does not count yet: it
+ * is loading a module that may take the place of another. NULL: no more. */
+void wf_exports_aside(struct weft_export **list);
+/* It counts from now on, before what has the same names. Any thread. */
+void wf_exports_replace(struct weft_export *list);
 
 /* A SPAWN has come. Consumes. */
 void wf_spawn_came(struct wf_worker *w, weft_msg *m);

@@ -11,6 +11,7 @@
  * (3) It starts idle: one that gets no message never has a stack. Without memory for a stack it stays at the end of
  *     the run queue. */
 #include "mailbox.h"
+#include "reload.h"
 
 #include <weft/handler.h>
 
@@ -76,6 +77,7 @@ enum wf_turn wf_handler_turn(struct wf_actor *a)
             return WF_TURN_IDLE;
         }
         call_with(a, m);
+        if (WF_UNLIKELY(a->handing)) wf_go_on(a);
     }
     return WF_TURN_OVER;
 }
@@ -96,7 +98,8 @@ int weft_handle(weft_handler *handle, const void *state, size_t size)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
-    if (handle == NULL || size > WF_SPAWN_ARG_MAX || (state == NULL && size > 0) || self->handles || self->cleaning)
+    if (handle == NULL || size > WF_SPAWN_ARG_MAX || (state == NULL && size > 0) || self->handles || self->handing ||
+        self->cleaning)
         return WEFT_EINVAL;
     return init_with_block(self, handle, state, size); /* its body is needed for its next life */
 }

@@ -101,6 +101,7 @@ void wf_actor_info_of(const struct wf_actor *a, struct wf_actor_info *out)
     out->mailbox_max = a->mailbox_max;
     out->received = wf_actor_received(a);
     out->dropped = a->dropped;
+    out->traps_reload = a->traps_reload;
     out->stack_most = stack_most(&wf_actors_of(a->task.worker)->kinds, a->kind);
 }
 

@@ -256,11 +256,11 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
         else wf_signal_put(a, m, m->post.word);
         return;
     case WF_MSG_CONTROL:
-        if (!wf_is_pool(a)) {
+        if (m->post.word == WEFT_TAG_RELOAD ? !a->traps_reload || a->cleaning : !wf_is_pool(a)) {
             wf_refuse(w, m, WEFT_EINVAL);
             return;
         }
-        wf_signal_put(a, m, WF_TAG_POOL_CONTROL);
+        wf_signal_put(a, m, m->post.word);
         m->post.flags = WF_MSG_CALL; /* from here on: to be answered */
         return;
     case WF_MSG_STOP:

@@ -39,7 +39,7 @@ enum wf_msg_kind {
     WF_MSG_UNLINK = 12,
     WF_MSG_EXIT = 13,
     WF_MSG_KILL = 14, /* signal: weft_kill */
-    /* never leaves the node: a request to a pool itself, which comes past its mail */
+    /* never leaves the node: a request in the system lane: to a pool itself, or to go on with other code */
     WF_MSG_CONTROL = 15,
     WF_MSG_PROBE = 16, /* looks for cycles of calls: actors/cycle.c */
     /* credit between nodes: credit.c. To a mailbox; and back, to a worker */

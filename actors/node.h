@@ -99,6 +99,7 @@ struct wf_actor_info {
     uint64_t dropped; /* at its mailbox */
     /* bytes of stack, in pages, that an actor of its kind was seen to use on its worker; 0: none */
     size_t stack_most;
+    bool traps_reload;
 };
 /* [A, W] Lists the actors of this node, all workers. `*out` is malloc'ed, `*count` entries. WEFT_ETIMEDOUT,
  * WEFT_ENOMEM. */

@@ -521,7 +521,7 @@ static void fill_in(struct pool_boot *boot, const weft_pool_options *o, uint32_t
 static int control(weft_pid pool, struct ask ask, weft_msg **out, int64_t deadline)
 {
     weft_msg *m;
-    int rc = wf_call_control(pool, &ask, sizeof ask, &m, deadline);
+    int rc = wf_call_control(pool, WF_TAG_POOL_CONTROL, &ask, sizeof ask, &m, deadline);
     if (rc < 0) return rc == WEFT_ENOREPLY ? WEFT_ENOACTOR : rc;
     memcpy(&rc, weft_data(m), sizeof rc);
     if (out != NULL) *out = m;

@@ -23,6 +23,7 @@ int cli_send(const struct cli *c);
 int cli_call(const struct cli *c);
 int cli_spawn(const struct cli *c);
 int cli_stop(const struct cli *c);
+int cli_reload(const struct cli *c);
 int cli_sim(const struct cli *c);
 int cli_certs_init(const struct cli *c);
 int cli_certs_issue(const struct cli *c);
@@ -48,6 +49,8 @@ int cli_module(const struct cli *c, const char **path, char made[PATH_MAX]);
 weft_actor *cli_load(const struct cli *c, const char *path);
 /* module_elf.c, module_any.c: whether it may be one for this machine; false after a message. */
 bool cli_looks_loadable(const struct cli *c, const char *path);
+/* A wf_load_module of control.h. */
+int cli_load_beside(const char *path, weft_migrate **hook, char *why, size_t size);
 /* A function of one that is loaded; NULL: it has none of that name. */
 void (*cli_find(const char *path, const char *name))(void);
 

@@ -15,6 +15,8 @@ FILE *cli_scratch(void);
 extern const char cli_slashes[];
 /* Whether something has this name, also a link to nothing. */
 bool cli_is_there(const char *path);
+/* The path from the root, of PATH_MAX bytes. False: there is no such file. */
+bool cli_whole_path(const char *path, char *out);
 /* A folder for its owner alone, unless it is there. False: `why`, of `size` bytes, says why not. */
 bool cli_make_folder(const char *path, char *why, size_t size);
 /* All or nothing: what was there is replaced only when the new file is whole and on the disk. `secret`: for its owner

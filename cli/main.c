@@ -193,6 +193,22 @@ const struct cli_verb cli_verbs[] = {
      0,
      false,
      cli_stop},
+    {"reload",
+     "MODULE.so|FILE.c",
+     "Replaces the code of a node's module while its actors live on",
+     "The node loads the file beside what it runs; it has to be on the node's machine, and to belong to the node's "
+     "user\n"
+     "or to root. Actors that have called weft_trap_reload (weft/reload.h) hand their state over and go on with the "
+     "new\n"
+     "code, with their pids, names and mail. Others go on with the old one. Code 1, and nothing has changed, if it "
+     "cannot\n"
+     "be compiled or loaded; code 1 also if an actor stays, with its reason. Not for nodes on Windows.",
+     "weft reload chat.c --node a",
+     {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
+     1,
+     1,
+     false,
+     cli_reload},
 #ifdef WF_TLS
     {"certs init",
      "",

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -29,6 +30,11 @@ bool cli_is_there(const char *path)
 {
     struct stat info;
     return lstat(path, &info) == 0;
+}
+
+bool cli_whole_path(const char *path, char *out)
+{
+    return realpath(path, out) != NULL;
 }
 
 bool cli_make_folder(const char *path, char *why, size_t size)

@@ -107,8 +107,9 @@ int cli_run(const struct cli *c)
     set_limits(c, &options);
     rc = set_partition(c, &options);
     weft_spawn_options spawn = {.kind = "main"};
-    struct wf_main run = {&options,  first, &args, sizeof args, &spawn, c->has_drain ? c->drain : WEFT_SEC(10),
-                          c->metrics};
+    struct wf_main run = {&options,    first,          &args,
+                          sizeof args, &spawn,         c->has_drain ? c->drain : WEFT_SEC(10),
+                          c->metrics,  cli_load_beside};
     if (rc == CLI_OK) rc = wf_main_run(&run);
     free(argv);
     return rc;

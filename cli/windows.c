@@ -56,6 +56,13 @@ weft_actor *cli_load(const struct cli *c, const char *path)
     return body;
 }
 
+int cli_load_beside(const char *path, weft_migrate **hook, char *why, size_t size)
+{
+    (void)path, (void)hook;
+    snprintf(why, size, "a node on Windows cannot replace its module: start it again");
+    return WEFT_ESYSTEM;
+}
+
 int cli_sim(const struct cli *c)
 {
     return cli_fail(c, CLI_FAILED,
@@ -112,6 +119,11 @@ const char cli_slashes[] = "/\\";
 bool cli_is_there(const char *path)
 {
     return GetFileAttributesA(path) != INVALID_FILE_ATTRIBUTES;
+}
+
+bool cli_whole_path(const char *path, char *out)
+{
+    return _fullpath(out, path, PATH_MAX) != NULL && cli_is_there(out);
 }
 
 /* Access for this user and nobody else, inherited by what comes into a folder. */

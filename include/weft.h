@@ -46,6 +46,7 @@
 #include <weft/pool.h>
 #include <weft/resolve.h>
 #include <weft/record.h>
+#include <weft/reload.h>
 #include <weft/stream.h>
 #include <weft/tls.h>
 #include <weft/topic.h>

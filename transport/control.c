@@ -344,6 +344,14 @@ static const char *on_subscribe(const weft_msg *ask, const char *why)
     return why;
 }
 
+static const char *on_reload(struct wf_transport *t, weft_msg *ask)
+{
+    pf_mutex_lock(t->lock);
+    wf_load_module *load = t->load;
+    pf_mutex_unlock(t->lock);
+    return wf_reload_begin(load, ask);
+}
+
 static const char *on_record(const struct wf_transport *t, const weft_msg *ask)
 {
     struct weft_record *all;
@@ -381,6 +389,10 @@ static bool handle(struct wf_transport *t, weft_msg *ask)
     case WF_CONTROL_GROUPS: why = wf_control_answer(ask, put_groups, t, NULL); break;
     case WF_CONTROL_STOP: why = on_stop(t, ask); break;
     case WF_CONTROL_PUBLISH: why = on_publish(ask, &handed); break;
+    case WF_CONTROL_RELOAD:
+        why = on_reload(t, ask);
+        handed = why == NULL;
+        break;
     case WF_CONTROL_SUBSCRIBE: why = on_subscribe(ask, wf_relay_subscribe(ask)); break;
     case WF_CONTROL_TRACE: why = on_subscribe(ask, wf_trace_begin(ask)); break;
     case WF_CONTROL_INSPECT:
@@ -415,6 +427,14 @@ void wf_transport_watch(weft_node *node, void (*notify)(void *arg, int what, con
     bool fatal = t->fatal[0] != '\0';
     pf_mutex_unlock(t->lock);
     if (fatal && notify != NULL) notify(arg, WF_NOTIFY_FATAL, t->fatal);
+}
+
+void wf_transport_set_loader(weft_node *node, wf_load_module *load)
+{
+    struct wf_transport *t = node->transport;
+    pf_mutex_lock(t->lock);
+    t->load = load;
+    pf_mutex_unlock(t->lock);
 }
 
 int wf_transport_fatal(weft_node *node, char *why, size_t size)

@@ -29,6 +29,8 @@
  *              Answer: nil.
  *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches
  *              (wf_transport_watch).
+ *   RELOAD     Body: the path of a module, where the node is. Answer: array of arrays [pid text, kind, name, whether
+ *              it goes on with the new code, why not], of the actors that have called weft_trap_reload.
  *   PUBLISH    Body: array [topic, tag, body]. The node publishes it, to its own actors and to the other nodes.
  *              Answer: what weft_publish said. Or array [topic, tag, body, ms]: as weft_publish_reach, which waits
  *              for so many milliseconds at most. Answer: array [nodes, subscribers, silent].
@@ -40,6 +42,7 @@
 
 #include <weft/node.h>
 #include <weft/pack.h>
+#include <weft/reload.h>
 
 enum {
     WF_CONTROL_ERROR = 0,
@@ -59,6 +62,7 @@ enum {
     WF_CONTROL_DROPS = 14,
     WF_CONTROL_TRACE = 15,
     WF_CONTROL_TRACED = 16,
+    WF_CONTROL_RELOAD = 17,
 };
 
 /* `what`: WF_NOTIFY_FATAL: this node cannot be part of the cluster (its name is taken), or is to end in a minority;
@@ -66,6 +70,11 @@ enum {
  * text. Runs on a worker: must not block, nor stop the node itself. */
 enum { WF_NOTIFY_FATAL = 1, WF_NOTIFY_STOP = 2 };
 WEFT_API void wf_transport_watch(weft_node *node, void (*notify)(void *arg, int what, const char *why), void *arg);
+/* Loads a module beside those there are, even if it has the path of one of them, and finds its migrate hook.
+ * WEFT_OK, or a negative code and `why`, and nothing is loaded. May block; on a thread of its own. */
+typedef int wf_load_module(const char *path, weft_migrate **hook, char *why, size_t why_size);
+/* What RELOAD loads with; NULL, as at first: this node cannot. */
+WEFT_API void wf_transport_set_loader(weft_node *node, wf_load_module *load);
 /* 1 and the reason if the node cannot be part of the cluster; else 0. Any thread. */
 WEFT_API int wf_transport_fatal(weft_node *node, char *why, size_t size);
 /* [not on a worker] Waits until the node is linked with another one; `*peer` and `name` (65 bytes; may be NULL) get
@@ -78,6 +87,8 @@ WEFT_API int wf_client_wait_up(weft_node *node, uint64_t *peer, char *name, int6
 const char *wf_relay_subscribe(const weft_msg *ask);
 /* `*handed` -1: one that waits, so that another actor has taken `ask` and answers. */
 const char *wf_relay_publish(weft_msg *ask, int *handed);
+/* reload.c: another actor takes `ask` and answers if this returns NULL. */
+const char *wf_reload_begin(wf_load_module *load, weft_msg *ask);
 /* [A] The calling actor will be stopped when the tool is gone, or lets the request HOLD go that it gets now. */
 int wf_guard_begin(weft_pid tool);
 

@@ -203,6 +203,7 @@ static int run_node(const struct wf_main *m, struct ending *e)
     pf_mutex_unlock(e->lock);
     if (signals > 0) end_for(e, CAUSE_SIGNAL, -1); /* it came while the node was starting */
     wf_transport_watch(node, on_notice, e);
+    wf_transport_set_loader(node, m->load);
     struct wf_metrics *metrics = NULL;
     char bound[64] = "";
     if (m->metrics != NULL && wf_metrics_start(&metrics, node, m->metrics, bound) < 0) {
@@ -252,6 +253,6 @@ int weft_main(const weft_node_options *options, weft_actor *first, const void *a
         weft_log(WEFT_ERROR, "node option embedded: weft_main is a loop of its own; use weft_node_start");
         return 1;
     }
-    struct wf_main m = {options, first, arg, size, NULL, WEFT_SEC(DRAIN_DEFAULT), NULL};
+    struct wf_main m = {options, first, arg, size, NULL, WEFT_SEC(DRAIN_DEFAULT), NULL, NULL};
     return wf_main_run(&m);
 }

@@ -3,6 +3,7 @@
 #define WF_MAIN_H
 
 #include <weft/node.h>
+#include <weft/reload.h>
 WEFT_BEGIN
 
 void wf_watchdog_start(weft_node *node); /* watchdog.c: if the service manager wants to be told that it lives */
@@ -15,6 +16,8 @@ struct wf_main {
     const weft_spawn_options *spawn; /* of the first actor; NULL: defaults */
     int64_t drain;                   /* how long actors may take to end */
     const char *metrics;             /* "9464", "127.0.0.1:9464": for HTTP; NULL: none */
+    /* For `weft reload`: a wf_load_module of control.h; NULL: this node cannot */
+    int (*load)(const char *path, weft_migrate **hook, char *why, size_t why_size);
 };
 
 /* Starts the node, runs `first` and returns when no user actor is left or, after SIGTERM, SIGINT or a stop from the

@@ -313,6 +313,8 @@ struct wf_transport {
     struct wf_cluster *cluster;   /* of $cluster; its tables change under lock, so that $node may read them */
     void (*notify)(void *arg, int what, const char *why); /* wf_transport_watch */
     void *notify_arg;
+    /* wf_transport_set_loader: a wf_load_module of control.h */
+    int (*load)(const char *path, int (**hook)(struct weft_handover *h), char *why, size_t why_size);
     uint32_t dials_failed;            /* under lock, like the next two; for wf_client_wait_up */
     char dial_reason[WF_REASON_TEXT]; /* of the last one */
     char fatal[WF_REASON_TEXT];       /* "" or why this node cannot be part of the cluster */

@@ -25,6 +25,7 @@ enum {
 #define WEFT_TAG_NODE_SUSPECT (WEFT_TAG_SYSTEM + 10)   /* see weft_watch_nodes */
 #define WEFT_TAG_MINORITY (WEFT_TAG_SYSTEM + 11)       /* see weft_watch_nodes */
 #define WEFT_TAG_MAJORITY (WEFT_TAG_SYSTEM + 12)       /* see weft_watch_nodes */
+#define WEFT_TAG_RELOAD (WEFT_TAG_SYSTEM + 13)         /* see weft_trap_reload */
 #define WEFT_TAG_NAME_LOST (WEFT_TAG_SYSTEM + 16)      /* see weft_register_global */
 #define WEFT_TAG_EXCLUSIVE_LOST (WEFT_TAG_SYSTEM + 32) /* see weft/exclusive.h */
 
