@@ -12,6 +12,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* `weft bench` has some of these programs in it, under other names (cli/bench.c). */
+#ifndef BENCH_MAIN
+#define BENCH_MAIN main
+#endif
+int BENCH_MAIN(int argc, char **argv);
+
 static inline void report(const char *workload, const char *params, const char *metric, double value)
 {
     printf("%s weft %s %s %.1f\n", workload, params, metric, value);

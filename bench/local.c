@@ -503,7 +503,7 @@ static const struct {
     {"parked", 1, parked_main},
 };
 
-int main(int argc, char **argv)
+int BENCH_MAIN(int argc, char **argv)
 {
     for (size_t i = 0; argc > 1 && i < sizeof workloads / sizeof *workloads; i++) {
         size_t name = strlen(workloads[i].name);

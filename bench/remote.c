@@ -9,6 +9,11 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+/* What this program is called with to be the other node. */
+#ifndef BENCH_SERVE
+#define BENCH_SERVE "serve"
+#endif
+
 static char params[128], url[64];
 static struct {
     char mode;
@@ -179,7 +184,7 @@ static void client(const void *unused, size_t unused_size)
     else publish(to);
 }
 
-int main(int argc, char **argv)
+int BENCH_MAIN(int argc, char **argv)
 {
     weft_log_set(WEFT_ERROR, false);
     if (argc == 2 && strcmp(argv[1], "serve") == 0) {
@@ -196,7 +201,7 @@ int main(int argc, char **argv)
     pid_t server = fork(); /* before any node: the carrier's library does not survive a fork */
     if (server == 0) {
         dup2(out[1], 1);
-        execl("/proc/self/exe", argv[0], "serve", (char *)NULL);
+        execl("/proc/self/exe", argv[0], BENCH_SERVE, (char *)NULL);
         fail("exec");
     }
     FILE *f = fdopen(out[0], "r");

@@ -24,6 +24,7 @@ int cli_call(const struct cli *c);
 int cli_spawn(const struct cli *c);
 int cli_stop(const struct cli *c);
 int cli_reload(const struct cli *c);
+int cli_bench(const struct cli *c);
 int cli_sim(const struct cli *c);
 int cli_certs_init(const struct cli *c);
 int cli_certs_issue(const struct cli *c);

@@ -279,6 +279,21 @@ const struct cli_verb cli_verbs[] = {
      2,
      true,
      cli_config_show},
+    {"bench",
+     "[-- WORKLOAD NUMBER...]",
+     "Measures what this machine does: messages, spawns, publications, two processes over TCP",
+     "A line for each workload: the median of five runs, and the least and the most of them. Takes half a minute; "
+     "what\n"
+     "else runs meanwhile is measured with it. Behind -- one workload of bench/ is run once, with its numbers, and "
+     "its\n"
+     "results printed as they are: 'weft bench -- pingpong 1 1000000', 'weft bench -- remote rtt 16 10000'. Linux "
+     "only.",
+     "weft bench --json",
+     {CLI_JSON, CLI_END},
+     0,
+     0,
+     true,
+     cli_bench},
     {"completion",
      "bash|zsh|fish",
      "Prints what makes a shell complete the words of weft",

@@ -138,7 +138,7 @@ static void page_of_all(void)
         for (const char *at = cli_verbs[i].name; *at != '\0'; at++) putchar(*at == ' ' ? '-' : *at);
         printf("*(1)");
     }
-    puts(", *weft.conf*(5)");
+    puts(", *weft.conf*(5), *weft*(3)");
 }
 
 /* The verbs that take the option. */
