@@ -17,13 +17,15 @@ const struct cli_verb cli_verbs[] = {
      "A .c file is compiled with $CC (cc) and kept in the cache; not on Windows, where modules are DLLs. The words\n"
      "behind -- are the module's. SIGTERM and SIGINT end the node: its actors are asked to stop and get\n"
      "the time of --drain; a second signal ends it at once. A seed that does not answer is dialled for\n"
-     "ever. The node ends by itself when none of its actors is left.",
+     "ever. The node ends by itself when none of its actors is left. With --json the first line of standard output "
+     "says\n"
+     "where it listens, once it does; the module writes behind it.",
      "weft run chat.c --name a --listen tcp://127.0.0.1:4001 -- --port 4101",
-     {CLI_NAME,      CLI_LISTEN,          CLI_JOIN,          CLI_DISCOVER, CLI_WORKERS,
-      CLI_CLUSTER,   CLI_CARRIER,         CLI_META,          CLI_PROBE,    CLI_SUSPICION,
-      CLI_PARTITION, CLI_MINORITY,        CLI_TLS,           CLI_INSECURE, CLI_PEER_LIMIT,
-      CLI_HEARTBEAT, CLI_HEARTBEATS_LOST, CLI_RESUME_WINDOW, CLI_WIRE,     CLI_LOG,
-      CLI_LOG_FILE,  CLI_METRICS,         CLI_DRAIN,         CLI_CONFIG,   CLI_END},
+     {CLI_NAME,    CLI_LISTEN,   CLI_JOIN,       CLI_DISCOVER,  CLI_WORKERS,         CLI_CLUSTER,
+      CLI_CARRIER, CLI_META,     CLI_PROBE,      CLI_SUSPICION, CLI_PARTITION,       CLI_MINORITY,
+      CLI_TLS,     CLI_INSECURE, CLI_PEER_LIMIT, CLI_HEARTBEAT, CLI_HEARTBEATS_LOST, CLI_RESUME_WINDOW,
+      CLI_WIRE,    CLI_LOG,      CLI_LOG_FILE,   CLI_METRICS,   CLI_DRAIN,           CLI_JSON,
+      CLI_CONFIG,  CLI_END},
      1,
      1,
      true,
@@ -141,7 +143,7 @@ const struct cli_verb cli_verbs[] = {
      "Sends a message to a registered actor of a node",
      "NAME is a name on the node of --node, or NAME@NODE. Success means that the node has taken the message.",
      "weft send counter '[3]' --tag 7",
-     {CLI_TEXT, CLI_TAG, CLI_NODE, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
+     {CLI_TEXT, CLI_TAG, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      1,
      2,
      false,
@@ -178,7 +180,8 @@ const struct cli_verb cli_verbs[] = {
      "with\n"
      "--replay. Ends with code 1 if one fails.",
      "weft sim ledger.c --seeds 1000 --minimise",
-     {CLI_SEEDS, CLI_FIRST, CLI_NODES, CLI_FAULTS, CLI_TIME, CLI_SETTLE, CLI_REPLAY, CLI_MINIMISE, CLI_JOBS, CLI_END},
+     {CLI_SEEDS, CLI_FIRST, CLI_NODES, CLI_FAULTS, CLI_TIME, CLI_SETTLE, CLI_REPLAY, CLI_MINIMISE, CLI_JOBS, CLI_JSON,
+      CLI_END},
      1,
      1,
      true,
@@ -188,7 +191,7 @@ const struct cli_verb cli_verbs[] = {
      "Ends a node in order: its actors are asked to stop, its links say good-bye",
      "Waits until the node is gone. Actors that do not end within --drain are killed.",
      "weft stop --node a --drain 5",
-     {CLI_DRAIN, CLI_NODE, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
+     {CLI_DRAIN, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      0,
      0,
      false,

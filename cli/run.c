@@ -1,4 +1,5 @@
 /* cli/run.c -- weft run: this process becomes a node that runs a module. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,6 +64,18 @@ static int set_partition(const struct cli *c, weft_node_options *o)
     return CLI_OK;
 }
 
+static void print_ready(const weft_node *node, const char *metrics)
+{
+    printf("{\"node\": \"%s\", \"incarnation\": \"%016" PRIx64 "\", \"urls\": [", weft_node_name(node),
+           weft_node_incarnation(node));
+    for (size_t i = 0; weft_node_url(node, i) != NULL; i++) {
+        if (i > 0) fputs(", ", stdout);
+        cli_print_string(stdout, weft_node_url(node, i), strlen(weft_node_url(node, i)));
+    }
+    printf("], \"metrics\": \"%s\"}\n", metrics);
+    fflush(stdout);
+}
+
 int cli_run(const struct cli *c)
 {
     char made_name[16], module[PATH_MAX], control[PATH_MAX];
@@ -107,9 +120,15 @@ int cli_run(const struct cli *c)
     set_limits(c, &options);
     rc = set_partition(c, &options);
     weft_spawn_options spawn = {.kind = "main"};
-    struct wf_main run = {&options,    first,          &args,
-                          sizeof args, &spawn,         c->has_drain ? c->drain : WEFT_SEC(10),
-                          c->metrics,  cli_load_beside};
+    const struct wf_main run = {.options = &options,
+                                .first = first,
+                                .arg = &args,
+                                .size = sizeof args,
+                                .spawn = &spawn,
+                                .drain = c->has_drain ? c->drain : WEFT_SEC(10),
+                                .metrics = c->metrics,
+                                .ready = c->json ? print_ready : NULL,
+                                .load = cli_load_beside};
     if (rc == CLI_OK) rc = wf_main_run(&run);
     free(argv);
     return rc;

@@ -241,6 +241,53 @@ static void print_failure(const struct campaign *k, uint32_t keep)
     puts("");
 }
 
+/* ---- For programs ---------------------------------------------------------------------------------------------- */
+
+static void json_seed(const struct campaign *k)
+{
+    printf("{\"seed\": %" PRIu64 ", \"nodes\": %" PRIu32 ", \"failed\": %s, \"at_ns\": %" PRId64 ", ", k->failed_seed,
+           k->job.nodes, k->failed.failed ? "true" : "false", k->failed.at);
+}
+
+static void json_failure(const struct campaign *k, uint32_t keep)
+{
+    const struct wf_sim_result *r = &k->failed;
+    const char *before = "";
+    json_seed(k);
+    fputs("\"what\": ", stdout);
+    cli_print_string(stdout, r->what, strlen(r->what));
+    fputs(", \"faults\": [", stdout);
+    for (uint32_t i = 0; i < r->fault_count; i++) {
+        const struct wf_sim_fault *f = &r->fault[i];
+        if ((keep >> i & 1) == 0) continue;
+        printf("%s{\"number\": %" PRIu32 ", \"at_ns\": %" PRId64 ", \"span_ns\": %" PRId64
+               ", \"kind\": \"%s\", \"a\": %u, \"b\": %u}",
+               before, i + 1, f->at, f->span, wf_sim_fault_names[f->kind], f->a, f->b);
+        before = ", ";
+    }
+    fputs("], \"report\": ", stdout);
+    cli_print_string(stdout, r->report, strlen(r->report));
+    printf(", \"turns\": %" PRIu64 ", \"trace\": \"%016" PRIx64 "\"}\n", r->turns, r->trace);
+}
+
+/* ---------------------------------------------------------------------------------------------------------------- */
+
+static void say_failure(const struct campaign *k, uint32_t keep)
+{
+    if (k->c->json) json_failure(k, keep);
+    else print_failure(k, keep);
+}
+
+static void say_replayed(const struct campaign *k, uint32_t keep)
+{
+    const struct wf_sim_result *r = &k->failed;
+    if (r->failed) say_failure(k, keep);
+    else if (k->c->json) json_seed(k);
+    else printf("seed %" PRIu64 ": no fault found in %.3f s of virtual time\n", k->failed_seed, (double)r->at / 1e9);
+    if (!k->c->json) printf("%" PRIu64 " turns, trace %016" PRIx64 "\n", r->turns, r->trace);
+    else if (!r->failed) printf("\"turns\": %" PRIu64 ", \"trace\": \"%016" PRIx64 "\"}\n", r->turns, r->trace);
+}
+
 static int replay(struct campaign *k)
 {
     uint32_t keep;
@@ -250,11 +297,7 @@ static int replay(struct campaign *k)
         return cli_fail(k->c, CLI_FAILED, "no process for a run: %s", strerror(errno));
     k->failed = *k->slot[0].result;
     if (k->failed.failed && k->c->minimise) keep = minimise(k, keep);
-    if (k->failed.failed) print_failure(k, keep);
-    else
-        printf("seed %" PRIu64 ": no fault found in %.3f s of virtual time\n", k->failed_seed,
-               (double)k->failed.at / 1e9);
-    printf("%" PRIu64 " turns, trace %016" PRIx64 "\n", k->failed.turns, k->failed.trace);
+    say_replayed(k, keep);
     return k->failed.failed ? CLI_FAILED : CLI_OK;
 }
 
@@ -268,11 +311,17 @@ static int campaign(struct campaign *k)
     show_progress(k, true);
     double span = (double)(weft_now() - k->began) / 1e9;
     if (k->has_failed) {
-        print_failure(k, k->c->minimise ? minimise(k, UINT32_MAX) : UINT32_MAX);
+        say_failure(k, k->c->minimise ? minimise(k, UINT32_MAX) : UINT32_MAX);
         return CLI_FAILED;
     }
-    printf("%" PRIu64 " seeds from %" PRIu64 ", %" PRIu32 " nodes each: nothing found (%.0f seeds a second)\n",
-           k->done, k->first, k->job.nodes, span > 0 ? (double)k->done / span : 0);
+    double rate = span > 0 ? (double)k->done / span : 0;
+    if (k->c->json)
+        printf("{\"seeds\": %" PRIu64 ", \"first\": %" PRIu64 ", \"nodes\": %" PRIu32
+               ", \"failed\": false, \"seeds_per_s\": %.0f}\n",
+               k->done, k->first, k->job.nodes, rate);
+    else
+        printf("%" PRIu64 " seeds from %" PRIu64 ", %" PRIu32 " nodes each: nothing found (%.0f seeds a second)\n",
+               k->done, k->first, k->job.nodes, rate);
     return CLI_OK;
 }
 

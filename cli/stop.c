@@ -16,6 +16,13 @@ static int await_end(struct cli_client *k, int64_t deadline)
     }
 }
 
+static int ended(const struct cli_client *k)
+{
+    if (k->c->json) printf("{\"node\": \"%s\", \"ended\": true}\n", k->node);
+    else printf("%s has ended\n", k->node);
+    return CLI_OK;
+}
+
 static int stop(struct cli_client *k)
 {
     int64_t drain = k->c->has_drain ? k->c->drain : WEFT_SEC(10);
@@ -29,10 +36,7 @@ static int stop(struct cli_client *k)
     snprintf(name, sizeof name, "$node@%s", k->node);
     rc = weft_call_name(name, WF_CONTROL_STOP, body, w.size, &m, k->deadline);
     /* A node with nothing to drain may be gone before its answer is; then its socket is, too. */
-    if (rc == WEFT_ENONODE && strncmp(k->url, "ipc://", 6) == 0 && !cli_socket_answers(k->url + 6)) {
-        printf("%s has ended\n", k->node);
-        return CLI_OK;
-    }
+    if (rc == WEFT_ENONODE && strncmp(k->url, "ipc://", 6) == 0 && !cli_socket_answers(k->url + 6)) return ended(k);
     if (rc < 0) return cli_fail_with(k->c, rc, k->node);
     if (weft_tag(m) == WF_CONTROL_ERROR) {
         rc = cli_fail(k->c, CLI_FAILED, "%s: %.*s", k->node, (int)weft_size(m), (const char *)weft_data(m));
@@ -42,8 +46,7 @@ static int stop(struct cli_client *k)
     weft_msg_free(m);
     /* Actors that had to be killed take until the drain's end, and a little for the clean-ups. */
     rc = await_end(k, k->c->has_timeout ? k->deadline : weft_after(drain + WEFT_SEC(10)));
-    if (rc == CLI_OK) printf("%s has ended\n", k->node);
-    return rc;
+    return rc == CLI_OK ? ended(k) : rc;
 }
 
 int cli_stop(const struct cli *c)

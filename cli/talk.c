@@ -198,8 +198,10 @@ static int send_one(struct cli_client *k)
     if (rc < 0) return cli_fail_with(k->c, rc, name);
     /* An answer over the same link: what was sent before has arrived. */
     rc = cli_control(k, WF_CONTROL_INFO, NULL, 0, &m);
-    if (rc == CLI_OK) weft_msg_free(m);
-    return rc;
+    if (rc != CLI_OK) return rc;
+    weft_msg_free(m);
+    if (k->c->json) printf("{\"to\": \"%s\", \"tag\": %u, \"bytes\": %zu}\n", name, tag_of(k->c), k->body.size);
+    return CLI_OK;
 }
 
 int cli_send(const struct cli *c)

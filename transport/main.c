@@ -211,6 +211,7 @@ static int run_node(const struct wf_main *m, struct ending *e)
         return 1;
     }
     announce(node, bound);
+    if (m->ready != NULL) m->ready(node, bound);
     wf_watchdog_start(node);
     struct first first = {m, e};
     int spawned = weft_node_spawn(node, NULL, first_main, &first, sizeof first, m->spawn);
@@ -253,6 +254,6 @@ int weft_main(const weft_node_options *options, weft_actor *first, const void *a
         weft_log(WEFT_ERROR, "node option embedded: weft_main is a loop of its own; use weft_node_start");
         return 1;
     }
-    struct wf_main m = {options, first, arg, size, NULL, WEFT_SEC(DRAIN_DEFAULT), NULL, NULL};
+    struct wf_main m = {options, first, arg, size, NULL, WEFT_SEC(DRAIN_DEFAULT), NULL, NULL, NULL};
     return wf_main_run(&m);
 }

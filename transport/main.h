@@ -16,6 +16,9 @@ struct wf_main {
     const weft_spawn_options *spawn; /* of the first actor; NULL: defaults */
     int64_t drain;                   /* how long actors may take to end */
     const char *metrics;             /* "9464", "127.0.0.1:9464": for HTTP; NULL: none */
+    /* Called when the node listens, before its first actor begins; `bound`: where metrics are served, "": nowhere.
+     * NULL: nobody. */
+    void (*ready)(const weft_node *node, const char *bound);
     /* For `weft reload`: a wf_load_module of control.h; NULL: this node cannot */
     int (*load)(const char *path, weft_migrate **hook, char *why, size_t why_size);
 };

@@ -59,8 +59,9 @@ class Verbs(Cli):
         answer = json.loads(self.weft("call", "echo", "[1]", "--tag", "9", "--json")[0])
         self.assertEqual(answer, {"tag": 9, "body": [1]})
         self.assertEqual(self.weft("call", "echo@a", "--text", "as it is")[0], "as it is\n")
-        self.weft("send", "echo", "[1, 2]", "--tag", "12")
-        self.assertEqual(a.line(), "got tag 12, 3 bytes")
+        for sent in self.weft("send", "echo", "[1, 2]", "--tag", "12", "--json")[0], self.weft("send", "echo", "7")[0]:
+            self.assertIn(sent, ('{"to": "echo@a", "tag": 12, "bytes": 3}\n', ""))
+        self.assertEqual((a.line(), a.line()), ("got tag 12, 3 bytes", "got tag 0, 1 bytes"))
         self.assertIn("no such actor", self.weft("call", "nobody", "[]", code=1)[1])
         self.assertIn("not JSON", self.weft("call", "echo", "{", code=2)[1])
 
@@ -101,6 +102,16 @@ class Verbs(Cli):
         a = self.node("a", "echo")
         self.assertIn("a has ended", self.weft("stop", "--node", "a")[0])
         self.assertEqual(a.end(), ["asked to stop"])
+        c = Program(WEFT, "run", MODULE, "--name", "c", "--json", "--listen", "tcp://127.0.0.1:0",
+                    "--", "echo", env=self.env)
+        self.addCleanup(c.kill)
+        up = json.loads(c.line())
+        self.assertEqual((up["node"], len(up["incarnation"]), up["metrics"]), ("c", 16, ""))
+        self.assertRegex(up["urls"][0], r"^tcp://127\.0\.0\.1:[1-9]\d+$")
+        self.assertEqual(c.line(), "ready")
+        ended = self.weft("stop", "--node", up["urls"][0], "--json")[0]
+        self.assertEqual(json.loads(ended), {"node": "c", "ended": True})
+        c.end()
         self.node("b", "stubborn")
         self.weft("stop", "--node", "b", "--drain", "0.2")
         self.cluster.nodes["b"].end(5)

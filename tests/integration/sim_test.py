@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """weft sim: what a bug in a user's actors looks like, the same run again, and runs that end badly."""
+import json
 import os
 import re
 import subprocess
@@ -36,6 +37,10 @@ class Sim(unittest.TestCase):
         self.assertEqual(first, second)
         self.assertIn("trace ", first)
         self.assertIn("no deposit is made twice", first)
+        told = json.loads(self.sim(LEDGER, "--replay", again, "--json", code=1))
+        self.assertEqual((told["failed"], len(told["faults"])), (True, len(faults)))
+        self.assertIn("no deposit is made twice", told["what"])
+        self.assertIn(f"{told['turns']} turns, trace {told['trace']}", first)
         # Without them it is another run, and a good one.
         other = self.sim(LEDGER, "--replay", again, "--faults", "none")
         self.assertNotEqual(first.splitlines()[-1], other.splitlines()[-1])
@@ -57,6 +62,10 @@ class Sim(unittest.TestCase):
 
     def test_what_is_right_stays_so(self):
         self.assertIn("nothing found", self.sim(LEDGER, "--seeds", "40", "--jobs", "3", "--", "--once"))
+        told = json.loads(self.sim(LEDGER, "--seeds", "2", "--json", "--", "--once"))
+        self.assertEqual((told["seeds"], told["first"], told["failed"]), (2, 1, False))
+        told = json.loads(self.sim(LEDGER, "--replay", "1", "--json", "--", "--once"))
+        self.assertEqual((told["seed"], told["failed"]), (1, False))
 
     def test_runs_that_end_badly(self):
         for how, said in (("never", "not within 5 s after the last fault: it happens"),
