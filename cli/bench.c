@@ -134,14 +134,39 @@ static int one_run(const struct cli *c)
     return remote ? bench_remote(count, words) : bench_local(count, words);
 }
 
+static bool is_wanted(const struct cli *c, const struct workload *w)
+{
+    for (int i = 0; i < c->argc; i++) {
+        for (int k = 0; w->words[k] != NULL; k++)
+            if (strcmp(w->words[k], c->argv[i]) == 0) return true;
+    }
+    return c->argc == 0;
+}
+
+static bool are_known(const struct cli *c)
+{
+    for (int i = 0; i < c->argc; i++) {
+        const struct cli one = {.argc = 1, .argv = c->argv + i};
+        bool known = false;
+        for (size_t k = 0; k < sizeof workloads / sizeof *workloads; k++) known |= is_wanted(&one, &workloads[k]);
+        if (known) continue;
+        cli_fail(c, 0, "there is no workload '%s'; there is:", c->argv[i]);
+        for (size_t k = 0; k < sizeof workloads / sizeof *workloads; k++)
+            fprintf(stderr, "  %-14s %s\n", workloads[k].words[0], workloads[k].title);
+        return false;
+    }
+    return true;
+}
+
 int cli_bench(const struct cli *c)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int rc = CLI_OK;
     if (c->rest_count > 0) return one_run(c);
+    if (!are_known(c)) return CLI_USAGE;
     if (!c->json) printf("%ld processors; the median of %d runs each, and how far these are apart\n", cores, RUNS);
     for (size_t i = 0; rc == CLI_OK && i < sizeof workloads / sizeof *workloads; i++) {
-        if (workloads[i].cores <= cores) rc = measure(c, &workloads[i]);
+        if (workloads[i].cores <= cores && is_wanted(c, &workloads[i])) rc = measure(c, &workloads[i]);
     }
     return rc;
 }

@@ -283,9 +283,10 @@ const struct cli_verb cli_verbs[] = {
      true,
      cli_config_show},
     {"bench",
-     "[-- WORKLOAD NUMBER...]",
+     "[WORKLOAD]...",
      "Measures what this machine does: messages, spawns, publications, two processes over TCP",
-     "A line for each workload: the median of five runs, and the least and the most of them. Takes half a minute; "
+     "A line for each workload, or for those that are named: the median of five runs, and the least and the most of "
+     "them. Takes half a minute; "
      "what\n"
      "else runs meanwhile is measured with it. Behind -- one workload of bench/ is run once, with its numbers, and "
      "its\n"
@@ -294,7 +295,7 @@ const struct cli_verb cli_verbs[] = {
      "weft bench --json",
      {CLI_JSON, CLI_END},
      0,
-     0,
+     16,
      true,
      cli_bench},
     {"completion",

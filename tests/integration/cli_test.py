@@ -5,6 +5,7 @@ import os
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -59,8 +60,9 @@ class Verbs(Cli):
         answer = json.loads(self.weft("call", "echo", "[1]", "--tag", "9", "--json")[0])
         self.assertEqual(answer, {"tag": 9, "body": [1]})
         self.assertEqual(self.weft("call", "echo@a", "--text", "as it is")[0], "as it is\n")
-        for sent in self.weft("send", "echo", "[1, 2]", "--tag", "12", "--json")[0], self.weft("send", "echo", "7")[0]:
-            self.assertIn(sent, ('{"to": "echo@a", "tag": 12, "bytes": 3}\n', ""))
+        told = json.loads(self.weft("send", "echo", "[1, 2]", "--tag", "12", "--json")[0])
+        self.assertEqual(told, {"to": "echo@a", "tag": 12, "bytes": 3})
+        self.assertEqual(self.weft("send", "echo", "7")[0], "")
         self.assertEqual((a.line(), a.line()), ("got tag 12, 3 bytes", "got tag 0, 1 bytes"))
         self.assertIn("no such actor", self.weft("call", "nobody", "[]", code=1)[1])
         self.assertIn("not JSON", self.weft("call", "echo", "{", code=2)[1])
@@ -115,6 +117,15 @@ class Verbs(Cli):
         self.node("b", "stubborn")
         self.weft("stop", "--node", "b", "--drain", "0.2")
         self.cluster.nodes["b"].end(5)
+
+    @unittest.skipUnless(sys.platform == "linux", "its workloads read what Linux says of a process")
+    def test_bench(self):
+        told = json.loads(self.weft("bench", "yield", "--json")[0])
+        self.assertEqual((told["workload"], told["metric"], told["runs"]), ("yield", "ns_per_switch", 5))
+        self.assertTrue(0 < told["min"] <= told["median"] <= told["max"])
+        out = self.weft("bench", "--", "remote", "rtt", "16", "10")[0]
+        self.assertRegex(out, r"^remote weft rtt,size=16,n=10 p50_us [\d.]+\nremote weft rtt,size=16,n=10 p99_us")
+        self.assertIn("there is no workload 'yeild'", self.weft("bench", "yeild", code=2)[1])
 
     def test_help_and_version(self):
         self.assertRegex(self.weft("version")[0], r"^weft \d+\.\d+\.\d+\n$")
