@@ -84,6 +84,12 @@ static void look_at_stack(struct wf_actor *a)
     if (used > 0) wf_actor_stack_used(t, used);
 }
 
+size_t wf_actor_stack_most(struct wf_actor *a)
+{
+    look_at_stack(a);
+    return stack_most(&wf_actors_of(a->task.worker)->kinds, a->kind);
+}
+
 /* ---- The list -------------------------------------------------------------------------------------------------- */
 
 void wf_actor_info_of(const struct wf_actor *a, struct wf_actor_info *out)

@@ -49,5 +49,7 @@ void wf_look_at_drops(struct wf_worker *w, void *drops_seen);
 
 /* inspect.c: on the owner's thread. */
 void wf_actor_info_of(const struct wf_actor *a, struct wf_actor_info *out);
+/* Looks at its stack; the most bytes that actors of its kind were seen to use on this worker. */
+size_t wf_actor_stack_most(struct wf_actor *a);
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "actor.h"
+#include "look.h"
 #include "round.h"
 
 enum { SLICE = 4096 };
@@ -18,7 +19,8 @@ enum { SLICE = 4096 };
 struct census {
     struct wf_round round;
     uint32_t workers;
-    bool kinds;
+    bool actors; /* are looked at */
+    bool picks;
     int64_t asked;
     struct part {
         struct wf_call call;
@@ -28,8 +30,16 @@ struct census {
         uint32_t next; /* slot to look at */
         uint32_t kinds;
         struct wf_tally_kind kind[WF_TALLY_KINDS];
+        struct wf_picked picked;
     } part[];
 };
+
+static void free_census(struct wf_round *r)
+{
+    struct census *c = WF_CONTAINER(r, struct census, round);
+    for (uint32_t i = 0; i < c->workers; i++) wf_picked_free(&c->part[i].picked);
+    free(c);
+}
 
 /* The last place is for all that have none. */
 static struct wf_tally_kind *kind_of(struct wf_tally_kind *all, uint32_t *count, const char *kind)
@@ -77,8 +87,18 @@ static bool look_at_actors(struct wf_worker *w, struct part *p)
         if (a == NULL || !a->listed) continue;
         p->count.received += wf_actor_received(a);
         add(kind_of(p->kind, &p->kinds, a->kind), 1, a->mail_count, a->mail_count);
+        if (p->census->picks) wf_picked_offer(&p->picked, a);
     }
     return p->next == end;
+}
+
+/* Of those that are left over only, as it takes a system call for some of them. */
+static void look_at_stacks(struct wf_worker *w, struct wf_picked *picked)
+{
+    for (uint32_t i = 0; i < picked->count; i++) {
+        struct wf_actor *a = wf_actor_find(w, picked->actors[i].pid.actor);
+        if (a != NULL) picked->actors[i].stack_most = wf_actor_stack_most(a);
+    }
 }
 
 static void count_here(struct wf_worker *w, struct wf_call *call)
@@ -86,49 +106,69 @@ static void count_here(struct wf_worker *w, struct wf_call *call)
     struct part *p = WF_CONTAINER(call, struct part, call);
     struct census *c = p->census;
     if (p->next == 0) begin(w, p);
-    if (c->kinds && look_at_actors(w, p)) {
+    if (c->actors && look_at_actors(w, p)) {
         wf_worker_post(w, &p->call.post);
         return;
     }
+    look_at_stacks(w, &p->picked);
     p->count.mail_bytes = wf_actors_of(w)->mail_bytes;
     atomic_store_explicit(&p->done, true, memory_order_release);
     wf_round_answered(&c->round);
 }
 
-static void take(struct census *c, struct wf_tally *out)
+static void take(struct census *c, struct wf_tally *out, struct wf_picked *picked)
 {
     out->workers = c->workers;
     for (uint32_t i = 0; i < c->workers; i++) {
-        const struct part *p = &c->part[i];
+        struct part *p = &c->part[i];
         if (!atomic_load_explicit(&p->done, memory_order_acquire)) continue;
         out->worker[i] = p->count;
         for (uint32_t k = 0; k < p->kinds; k++)
             add(kind_of(out->kind, &out->kinds, p->kind[k].kind), p->kind[k].actors, p->kind[k].deepest,
                 p->kind[k].waiting);
+        if (picked != NULL) wf_picked_merge(picked, &p->picked);
     }
 }
 
-int wf_node_tally(weft_node *node, bool kinds, struct wf_tally *out, int64_t deadline)
+static int prepare(struct census *c, const struct wf_picked *picked)
+{
+    int rc = WEFT_OK;
+    c->picks = picked != NULL;
+    for (uint32_t i = 0; i < c->workers && rc == WEFT_OK; i++) {
+        c->part[i].census = c;
+        if (picked != NULL) rc = wf_picked_init(&c->part[i].picked, &picked->want);
+    }
+    if (rc == WEFT_OK) rc = wf_round_begin(&c->round, c->workers, free_census);
+    if (rc < 0) free_census(&c->round);
+    return rc;
+}
+
+/* `picked` may be NULL. */
+static int count_all(weft_node *node, bool actors, struct wf_tally *out, struct wf_picked *picked, int64_t deadline)
 {
     uint32_t workers = node->workers.count;
     struct census *c = calloc(1, sizeof *c + workers * sizeof c->part[0]);
     memset(out, 0, sizeof *out);
     if (c == NULL) return WEFT_ENOMEM;
-    int rc = wf_round_begin(&c->round, workers, NULL);
-    if (rc < 0) {
-        free(c);
-        return rc;
-    }
     c->workers = workers;
-    c->kinds = kinds;
+    c->actors = actors;
+    int rc = prepare(c, picked);
+    if (rc < 0) return rc;
     c->asked = weft_now();
-    for (uint32_t i = 0; i < workers; i++) {
-        c->part[i].census = c;
-        wf_round_ask(node, i, &c->part[i].call, count_here);
-    }
+    for (uint32_t i = 0; i < workers; i++) wf_round_ask(node, i, &c->part[i].call, count_here);
     rc = wf_round_await(&c->round, deadline);
-    if (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) take(c, out);
+    if (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) take(c, out, picked);
     if (rc < 0) out->kinds = 0;
     wf_round_drop(&c->round);
     return rc;
+}
+
+int wf_node_tally(weft_node *node, bool kinds, struct wf_tally *out, int64_t deadline)
+{
+    return count_all(node, kinds, out, NULL, deadline);
+}
+
+int wf_node_pick(weft_node *node, struct wf_tally *out, struct wf_picked *picked, int64_t deadline)
+{
+    return count_all(node, true, out, picked, deadline);
 }

@@ -3,7 +3,7 @@
 #ifndef WF_TALLY_H
 #define WF_TALLY_H
 
-#include "node.h"
+#include "pick.h"
 
 enum { WF_TALLY_KINDS = 64 }; /* of a node's actors; what is beyond them counts as of kind "other" */
 
@@ -31,5 +31,8 @@ struct wf_tally {
 /* [A, W] Asks all workers of this node; `kinds`: also for their actors. WEFT_OK; WEFT_ETIMEDOUT, then those with
  * `counted` have answered, and there are no kinds; WEFT_ENOMEM and others of weft_event_await. */
 int wf_node_tally(weft_node *node, bool kinds, struct wf_tally *out, int64_t deadline);
+/* The same with kinds, and some of the actors: `picked` was initialised with which ones. After WEFT_ETIMEDOUT they
+ * are those of the workers that have answered. */
+int wf_node_pick(weft_node *node, struct wf_tally *out, struct wf_picked *picked, int64_t deadline);
 
 #endif

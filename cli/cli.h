@@ -11,6 +11,7 @@
 /* ---- The verbs ------------------------------------------------------------------------------------------------- */
 int cli_run(const struct cli *c);
 int cli_ps(const struct cli *c);
+int cli_top(const struct cli *c);
 int cli_inspect(const struct cli *c);
 int cli_why_dropped(const struct cli *c);
 int cli_trace(const struct cli *c);

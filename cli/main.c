@@ -41,6 +41,24 @@ const struct cli_verb cli_verbs[] = {
      0,
      false,
      cli_ps},
+#ifdef WF_TOP
+    {"top",
+     "",
+     "Shows a node, or all of them, on a terminal as they work",
+     "Workers, links, what was dropped, and the actors with the fullest mailboxes, or those that come first by "
+     "--sort.\n"
+     "Rates are those since the question before. Keys: s and r change the order, f filters, / searches, Enter "
+     "inspects\n"
+     "the chosen actor, a shows all nodes, ? says what there is, q quits. --once prints two answers' difference,\n"
+     "--json what each node answers, one object a line, again and again.",
+     "weft top --node a --sort rate",
+     {CLI_ALL, CLI_SORT, CLI_FILTER, CLI_INTERVAL, CLI_ONCE, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS,
+      CLI_AS, CLI_CONFIG, CLI_END},
+     0,
+     0,
+     false,
+     cli_top},
+#endif
     {"inspect",
      "[PID|NAME]",
      "Shows what an actor does and waits for, or who waits for whom",
@@ -229,7 +247,7 @@ const struct cli_verb cli_verbs[] = {
      "Writes NAME.crt and NAME.key beside ca.crt. Who has them can be the node NAME and nobody else. Roles:\n"
      "  node     a member of the cluster: messages, names, topics; inspects, spawns and stops actors elsewhere\n"
      "  guest    a member that may only send, call, publish and subscribe\n"
-     "  observe  a tool that may look: ps, nodes, names, groups, inspect, why-dropped, trace, subscribe\n"
+     "  observe  a tool that may look: ps, top, nodes, names, groups, inspect, why-dropped, trace, subscribe\n"
      "  admin    a tool that may do everything, and stop nodes",
      "weft certs issue b --san 10.0.0.2 --days 90",
      {CLI_ROLE, CLI_SAN, CLI_DAYS, CLI_DIR, CLI_FORCE, CLI_JSON, CLI_CONFIG, CLI_END},
@@ -375,6 +393,12 @@ static int unknown_verb(const char *word)
     if (strcmp(word, "certs") == 0) {
         fputs("weft certs: this weft was built without TLS: install libmbedtls-dev (2.28) and build it anew\n",
               stderr);
+        return CLI_FAILED;
+    }
+#endif
+#ifndef WF_TOP
+    if (strcmp(word, "top") == 0) {
+        fputs("weft top: this weft was built without ncurses: install libncurses-dev and build it anew\n", stderr);
         return CLI_FAILED;
     }
 #endif

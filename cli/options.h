@@ -47,7 +47,10 @@ struct cli {
     int64_t heartbeats_lost, wire, suspicion;
     int64_t drain, timeout, heartbeat, resume_window, probe; /* ns */
     const char *faults, *replay;
-    const char *actor, *topic;                       /* of trace */
+    const char *actor, *topic; /* of trace */
+    const char *sort, *filter; /* of top, as the next ones */
+    int64_t interval;          /* ns; 0: not given */
+    bool all, once;
     int64_t seeds, first, nodes, jobs, time, settle; /* of sim; the last two ns */
     bool json, force, insecure, report, record, trace, minimise;
     bool has_tag, has_count, has_drain, has_timeout, has_days; /* the value was given */
@@ -114,6 +117,11 @@ enum cli_option_id {
     CLI_CONFIG,
     CLI_ACTOR,
     CLI_TOPIC,
+    CLI_ALL,
+    CLI_SORT,
+    CLI_FILTER,
+    CLI_INTERVAL,
+    CLI_ONCE,
 };
 
 enum cli_option_kind { CLI_FLAG, CLI_WORD, CLI_LIST, CLI_NUMBER, CLI_SECONDS };

@@ -27,6 +27,21 @@
  *              recorder notes of messages, with that tag and from or to that actor: a request HOLD, as above, and
  *              messages TRACED: arrays of rows as those of RECORD, and first the number of events that were missed.
  *              Answer: nil.
+ *   TOP        Body: array [what actors are chosen by: "mailbox", "received" or "dropped", how many at most, a part
+ *              of their kind, name or pid or "", whether the other nodes are to be asked, too]. Answer: array of
+ *              maps, the node's own first. Counters are since its start. "node", "incarnation" (16 hex digits),
+ *              "cluster", "state" ("up", "draining", "minority"), "at_ns" (its clock), "resident_bytes" (0:
+ *              unknown), "processor_ns", "actor_count", "actors_matched", "drops": a map of counts by reason;
+ *              "workers": maps of "answers" (false: it did not within two seconds, and the rest is 0), "answered_ns"
+ *              (after how long: what a message may have to wait for its actor's turn), "turns", "sleeps", "posts",
+ *              "timers_fired", "parked", "runnable", "received" (messages), "mailbox_bytes";
+ *              "links": maps of "peer", "state", "rtt_ns", "bytes_in", "bytes_out", "frames_in", "frames_out",
+ *              "backlog" (bytes), "unacked" (frames), "resumes", "refused", "receivers" (actors there that are sent
+ *              to), "withheld" (those of them that grant no more credit now), "waiting" (senders here that wait for
+ *              credit or for room in the backlog);
+ *              "kinds": maps of "kind", "actors", "waiting" (messages), "deepest" (mailbox);
+ *              "actors": maps of "pid" ... "stack_most", as INSPECT, in no order.
+ *              Of a node that has not answered "node" and "error".
  *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches
  *              (wf_transport_watch).
  *   RELOAD     Body: the path of a module, where the node is. Answer: array of arrays [pid text, kind, name, whether
@@ -63,6 +78,7 @@ enum {
     WF_CONTROL_TRACE = 15,
     WF_CONTROL_TRACED = 16,
     WF_CONTROL_RELOAD = 17,
+    WF_CONTROL_TOP = 18,
 };
 
 /* `what`: WF_NOTIFY_FATAL: this node cannot be part of the cluster (its name is taken), or is to end in a minority;
@@ -100,6 +116,8 @@ struct weft_record;
 const char *wf_control_answer(const weft_msg *ask,
                               void (*put)(weft_writer *w, const struct wf_transport *t, const void *data),
                               const struct wf_transport *t, const void *data);
+/* control_top.c: TOP. `*handed`: another actor has taken `ask`. NULL, or the text of an error. */
+const char *wf_top_begin(struct wf_transport *t, weft_msg *ask, bool *handed);
 /* Answers INSPECT, WAITS, DROPS. NULL, or the text of an error. */
 const char *wf_control_look(const struct wf_transport *t, const weft_msg *ask);
 /* NULL, or the text of an error. */

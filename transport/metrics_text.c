@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster.h"
-#include "tally.h"
+#include "snapshot.h"
 
-enum { PEERS = 100, LABEL = 80, RESPONSE_FIRST = 100000 };
+enum { LABEL = 80, RESPONSE_FIRST = 100000 };
 
 struct text {
     char *data;
@@ -169,72 +168,38 @@ static void put_drops(struct text *t, const struct wf_transport *tr)
 
 /* ---- Links ----------------------------------------------------------------------------------------------------- */
 
-struct link {
-    char peer[LABEL];
-    int64_t round_trip;
-    uint64_t bytes_in, bytes_out, frames_in, frames_out, resumes, refused, backlog, unacked;
-};
-
-static uint64_t count(const _Atomic uint64_t *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
-static void describe(struct link *l, const struct wf_peer *p)
-{
-    struct wf_session *s = p->session;
-    label(l->peer, p->name);
-    l->round_trip = atomic_load_explicit(&s->rtt, memory_order_relaxed);
-    l->bytes_in = count(&s->bytes_in);
-    l->bytes_out = count(&s->bytes_out);
-    l->frames_in = count(&s->frames_in);
-    l->frames_out = count(&s->frames_out);
-    l->resumes = count(&s->resumes);
-    l->refused = count(&s->refused);
-    l->backlog = atomic_load_explicit(&s->bytes, memory_order_relaxed) +
-                 atomic_load_explicit(&s->bulk, memory_order_relaxed);
-    l->unacked = wf_session_unacked(s);
-}
-
-/* Links by peer, at most PEERS of them, and how many peers are in which state. */
-static uint32_t look_at_peers(const struct wf_transport *tr, struct link *links, uint64_t states[4])
-{
-    uint32_t n = 0;
-    pf_mutex_lock(tr->lock);
-    WF_LIST_EACH(k, &tr->cluster->peers) {
-        const struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-        states[p->state]++;
-        if (p->session != NULL && n < PEERS) describe(&links[n++], p);
-    }
-    pf_mutex_unlock(tr->lock);
-    return n;
-}
-
-static void put_each_link(struct text *t, const struct link *links, uint32_t n, const char *name, const char *type,
-                          const char *help, size_t field)
+static void put_each_link(struct text *t, const struct wf_link_seen *links, uint32_t n, const char *name,
+                          const char *type, const char *help, size_t field)
 {
     head(t, name, type, help);
     for (uint32_t i = 0; i < n; i++) {
         uint64_t value;
+        char peer[LABEL];
+        if (!links[i].linked) continue;
         memcpy(&value, (const char *)&links[i] + field, sizeof value);
-        put(t, "weft_%s{peer=\"%s\"} %" PRIu64 "\n", name, links[i].peer, value);
+        put(t, "weft_%s{peer=\"%s\"} %" PRIu64 "\n", name, label(peer, links[i].peer), value);
     }
 }
 
 static void put_links(struct text *t, const struct wf_transport *tr)
 {
     static const char *const names[] = {"connecting", "up", "down", "suspect"};
-    uint64_t states[4] = {0};
-    struct link *links = calloc(PEERS, sizeof *links);
+    uint64_t states[4];
+    char peer[LABEL];
+    struct wf_link_seen *links = calloc(WF_LINKS_SHOWN, sizeof *links);
     t->failed = t->failed || links == NULL;
     if (links == NULL) return;
-    uint32_t n = look_at_peers(tr, links, states);
+    uint32_t n = wf_links_seen(tr, links, states);
     head(t, "peers", "gauge", "Other nodes that this one knows.");
     for (int i = 0; i < 4; i++) put(t, "weft_peers{state=\"%s\"} %" PRIu64 "\n", names[i], states[i]);
     head(t, "link_round_trip_seconds", "gauge", "Round trip of the last heartbeat.");
-    for (uint32_t i = 0; i < n; i++)
-        put(t, "weft_link_round_trip_seconds{peer=\"%s\"} %.9f\n", links[i].peer, seconds(links[i].round_trip));
-#define EACH(name, type, help, field) put_each_link(t, links, n, name, type, help, offsetof(struct link, field))
+    for (uint32_t i = 0; i < n; i++) {
+        if (!links[i].linked) continue;
+        put(t, "weft_link_round_trip_seconds{peer=\"%s\"} %.9f\n", label(peer, links[i].peer),
+            seconds(links[i].round_trip));
+    }
+#define EACH(name, type, help, field) \
+    put_each_link(t, links, n, name, type, help, offsetof(struct wf_link_seen, field))
     EACH("link_received_bytes_total", "counter", "Bytes that came from the peer.", bytes_in);
     EACH("link_sent_bytes_total", "counter", "Bytes that went to the peer.", bytes_out);
     EACH("link_received_frames_total", "counter", "Frames that came from the peer.", frames_in);

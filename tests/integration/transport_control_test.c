@@ -36,6 +36,13 @@ static void ask(const void *arg, size_t size)
     ck_assert_int_eq(weft_call_name("$node@n", WF_CONTROL_INFO, NULL, 0, &m, by), 0);
     say("info %d", weft_pack_check(weft_data(m), weft_size(m), 10000, NULL));
     weft_msg_free(m);
+    ck_assert_int_eq(weft_call_name("$node@n", WF_CONTROL_TOP, "\x94\xa7mailbox\x0a\xa0\xc3", 12, &m, by), 0);
+    r = weft_reader_on(weft_data(m), weft_size(m));
+    say("top %u %d", weft_get_array(&r), weft_pack_check(weft_data(m), weft_size(m), 10000, NULL));
+    weft_msg_free(m);
+    ck_assert_int_eq(weft_call_name("$node@n", WF_CONTROL_TOP, "\x94\xa7mailbox\x0a\xa0", 11, &m, by), 0);
+    say("half a request %u %.*s", weft_tag(m), (int)weft_size(m), (const char *)weft_data(m));
+    weft_msg_free(m);
     ck_assert_int_eq(weft_call_name("$node@n", 99, NULL, 0, &m, by), 0);
     say("unknown %u %.*s", weft_tag(m), (int)weft_size(m), (const char *)weft_data(m));
     weft_msg_free(m);
@@ -72,6 +79,8 @@ START_TEST(a_client_asks_over_the_control_socket)
     HEAR("nodes 2 error 0 left 0"); /* the client is none */
     HEAR("ps 0");
     HEAR("info 0");
+    HEAR("top 2 0"); /* other nodes are asked, too */
+    HEAR("half a request 0 the request is malformed");
     HEAR("unknown 0 unknown request");
     HEAR("stop in 1500 ms");
     ck_assert_int_eq(weft_node_stop(client, patience()), 0);

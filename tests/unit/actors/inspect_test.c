@@ -210,6 +210,75 @@ START_TEST(a_tally_counts_all_actors)
 }
 END_TEST
 
+/* ---- Some of them (pick.h) ------------------------------------------------------------------------------------- */
+
+static int by_mailbox(const void *a, const void *b)
+{
+    const struct wf_actor_info *x = a, *y = b;
+    return x->mailbox > y->mailbox ? -1 : x->mailbox < y->mailbox;
+}
+
+/* Sorted, so that they can be looked at. */
+static void pick(struct wf_picked *p, struct wf_tally *t, enum wf_pick_by by, uint32_t most, const char *filter)
+{
+    struct wf_pick want = {.by = by, .most = most};
+    snprintf(want.filter, sizeof want.filter, "%s", filter);
+    want_int(wf_picked_init(p, &want), 0);
+    want_int(wf_node_pick(weft_here(), t, p, WEFT_FOREVER), 0);
+    qsort(p->actors, p->count, sizeof *p->actors, by_mailbox);
+}
+
+/* On both workers, on one more than are looked at in one go. */
+static void picks(const void *arg, size_t size)
+{
+    enum { MANY = 5000, STEP = 25, EACH = MANY / 10 / STEP, MOST = EACH + 10 };
+    (void)arg, (void)size;
+    struct wf_tally *t = malloc(sizeof *t);
+    struct wf_picked p;
+    weft_pid *all = calloc(MANY, sizeof *all);
+    uint64_t sent = 0, there = 0;
+    for (int i = 0; i < MANY; i++) {
+        weft_spawn_options o = {.kind = i % 20 != 0 ? "even" : "Odd", .worker = 1 + (i > 500), .shares_stack = true};
+        want_int(weft_spawn(&all[i], waits_for_ever, NULL, 0, &o), 0);
+        int mail = i % 10 != 0 ? 0 : i / 10 % STEP; /* EACH actors have as many */
+        for (int k = 0; k < mail; k++) want_int(weft_send(all[i], GO, NULL, 0), 0);
+        sent += (uint64_t)mail;
+    }
+    while (there < sent) {
+        (void)received(t);
+        there = 0;
+        for (uint32_t i = 0; i < t->kinds; i++) there += t->kind[i].waiting;
+    }
+    pick(&p, t, WF_PICK_MAILBOX, MOST, "");
+    want_int((int)p.count, MOST);
+    want(p.matched >= MANY); /* and this actor, and weft's own */
+    for (int i = 0; i < MOST; i++) want_int((int)p.actors[i].mailbox, i < EACH ? STEP - 1 : STEP - 2);
+    want_int((int)tallied(t, "Odd")->actors, MANY / 20);
+    wf_picked_free(&p);
+    pick(&p, t, WF_PICK_RECEIVED, 10, "oDD");
+    want_int((int)p.count, 10);
+    want_int((int)p.matched, MANY / 20);
+    for (int i = 0; i < 10; i++) want(strcmp(p.actors[i].kind, "Odd") == 0);
+    wf_picked_free(&p);
+    pick(&p, t, WF_PICK_DROPPED, 10, "nobody has this");
+    want_int((int)(p.count + p.matched), 0);
+    wf_picked_free(&p);
+    pick(&p, t, WF_PICK_MAILBOX, 0, "");
+    want_int((int)p.count, 0);
+    wf_picked_free(&p);
+    for (int i = 0; i < MANY; i++) (void)weft_stop(all[i]);
+    free(all);
+    free(t);
+}
+
+START_TEST(the_fullest_mailboxes_are_picked)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2));
+    node_spawn(n, 1, picks);
+    node_end(n);
+}
+END_TEST
+
 /* Kinds beyond the bound are counted together. */
 static void many_kinds(const void *arg, size_t size)
 {
@@ -242,5 +311,6 @@ START_TEST(a_tally_has_a_bound_of_kinds)
 }
 END_TEST
 
-TEST_MAIN("inspect", a_tally_counts_all_actors, a_tally_has_a_bound_of_kinds, an_asker_that_is_killed_leaves_nothing,
-          a_log_line_says_which_actor_of_which_node_speaks, the_most_stack_a_kind_has_used)
+TEST_MAIN("inspect", a_tally_counts_all_actors, the_fullest_mailboxes_are_picked, a_tally_has_a_bound_of_kinds,
+          an_asker_that_is_killed_leaves_nothing, a_log_line_says_which_actor_of_which_node_speaks,
+          the_most_stack_a_kind_has_used)

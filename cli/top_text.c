@@ -1,0 +1,312 @@
+/* cli/top_text.c -- see top.h: snapshots as lines. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <weft/pack.h>
+
+#include "top.h"
+
+void top_lines_clear(struct top_lines *l)
+{
+    free(l->line);
+    *l = (struct top_lines){.width = l->width};
+}
+
+/* Lines fit into 80 columns; a name has this much more than then. */
+static int spare(const struct top_lines *l, int most)
+{
+    return l->width <= 80 ? 0 : l->width - 80 < most ? l->width - 80 : most;
+}
+
+/* NULL: there is no memory. */
+static char *add(struct top_lines *l, enum top_look look)
+{
+    if (l->count == l->room) {
+        uint32_t room = l->room * 2 + 32;
+        void *all = realloc(l->line, room * sizeof *l->line);
+        l->failed = l->failed || all == NULL;
+        if (all == NULL) return NULL;
+        l->line = all;
+        l->room = room;
+    }
+    l->line[l->count].look = look;
+    return l->line[l->count++].text;
+}
+
+__attribute__((format(printf, 3, 4))) static void put(struct top_lines *l, enum top_look look, const char *format,
+                                                      ...)
+{
+    char *text = add(l, look);
+    va_list args;
+    if (text == NULL) return;
+    va_start(args, format);
+    vsnprintf(text, TOP_LINE, format, args);
+    va_end(args);
+}
+
+static void put_left_out(struct top_lines *l, uint32_t all, uint32_t shown, const char *what)
+{
+    if (all > shown) put(l, TOP_FAINT, "... and %" PRIu32 " more %s", all - shown, what);
+}
+
+/* ---- Numbers --------------------------------------------------------------------------------------------------- */
+
+/* `fine`: the digits behind the point below ten; one less from there on. */
+static const char *scaled(double value, double step, int fine, const char *const units[5], char out[16])
+{
+    int unit = 0;
+    for (; value >= step - 0.5 && unit < 4; unit++) value /= step;
+    int digits = value >= 99.5 ? fine - 2 : value >= 9.95 ? fine - 1 : fine;
+    snprintf(out, 16, "%.*f%s", unit == 0 || digits < 0 ? 0 : digits, value, units[unit]);
+    return out;
+}
+
+const char *top_number(double value, char out[16])
+{
+    static const char *const units[] = {"", "k", "M", "G", "T"};
+    if (value >= 9999.5) return scaled(value, 1000, 2, units, out);
+    if (value < 0) snprintf(out, 16, "-"); /* not known */
+    else snprintf(out, 16, "%.0f", value);
+    return out;
+}
+
+const char *top_bytes(double value, char out[16])
+{
+    static const char *const units[] = {" B", " KiB", " MiB", " GiB", " TiB"};
+    if (value >= 0) return scaled(value, 1024, 1, units, out);
+    snprintf(out, 16, "-");
+    return out;
+}
+
+const char *top_span(double ns, char out[16])
+{
+    const char *unit = ns < 1e3 ? "ns" : ns < 1e6 ? "us" : ns < 1e9 ? "ms" : "s";
+    double value = ns < 1e3 ? ns : ns < 1e6 ? ns / 1e3 : ns < 1e9 ? ns / 1e6 : ns / 1e9;
+    snprintf(out, 16, "%.*f %s", ns < 1e3 || value >= 100 ? 0 : value >= 10 ? 1 : 2, value, unit);
+    return out;
+}
+
+/* ---- Nodes ----------------------------------------------------------------------------------------------------- */
+
+/* Whether something was dropped since the last look. */
+static double drop_rate(const struct top_node *n)
+{
+    double sum = -1;
+    for (uint32_t i = 0; i < n->drop_count; i++) {
+        if (n->drops[i].rate >= 0) sum = (sum < 0 ? 0 : sum) + n->drops[i].rate;
+    }
+    return sum;
+}
+
+static void put_node(struct top_lines *l, const struct top_node *n)
+{
+    char rate[16], waiting[16], memory[16], processor[16] = "-", actors[16], drops[16], answers[16];
+    uint64_t mail = 0, slowest = 0;
+    bool all_answer = true;
+    int wide = 11 + spare(l, 20);
+    if (n->error[0] != '\0') {
+        put(l, TOP_ALARM, "%-*.*s %s", wide, wide, n->name, n->error);
+        return;
+    }
+    for (uint32_t i = 0; i < n->kind_count; i++) mail += n->kinds[i].waiting;
+    for (uint32_t i = 0; i < n->worker_count; i++) {
+        const struct top_worker *w = &n->workers[i];
+        slowest = w->answered_ns > slowest ? w->answered_ns : slowest;
+        all_answer = all_answer && w->answers;
+    }
+    if (n->processor >= 0) snprintf(processor, sizeof processor, "%.0f%%", n->processor * 100);
+    bool loses = drop_rate(n) > 0, up = strcmp(n->state, "up") == 0;
+    put(l,
+        !all_answer    ? TOP_ALARM
+        : loses || !up ? TOP_WARN
+                       : TOP_PLAIN,
+        "%-*.*s %-8s %2" PRIu32 " %6s %7s %7s %8s %9s %5s %7s", wide, wide, n->name, n->state, n->worker_count,
+        top_number((double)n->actor_count, actors), top_number(n->rate, rate), top_number((double)mail, waiting),
+        all_answer ? top_span((double)slowest, answers) : "stuck",
+        n->resident_bytes == 0 ? "-" : top_bytes((double)n->resident_bytes, memory), processor,
+        top_number(drop_rate(n), drops));
+}
+
+static void put_workers(struct top_lines *l, const struct top_node *n, uint32_t most)
+{
+    char rate[16], turns[16], answers[16], bytes[16];
+    put(l, TOP_HEAD, "%-11s %9s %9s %8s %9s %9s", "WORKER", "MSG/S", "TURNS/S", "RUNNABLE", "ANSWERS", "MAIL");
+    for (uint32_t i = 0; i < n->worker_count && i < most; i++) {
+        const struct top_worker *w = &n->workers[i];
+        if (!w->answers) {
+            put(l, TOP_ALARM, "%-11" PRIu32 " has not answered: an actor does not wait, or its thread gets no time",
+                i);
+            continue;
+        }
+        put(l, TOP_PLAIN, "%-11" PRIu32 " %9s %9s %8" PRIu64 " %9s %9s", i, top_number(w->rate, rate),
+            top_number(w->turn_rate, turns), w->runnable, top_span((double)w->answered_ns, answers),
+            top_bytes((double)w->mailbox_bytes, bytes));
+    }
+    put_left_out(l, n->worker_count, most, "workers");
+}
+
+static void put_links(struct top_lines *l, const struct top_snapshot *s, uint32_t most)
+{
+    char ways[140], rtt[16], in[16], out[16], backlog[16], credit[40];
+    uint32_t all = 0;
+    int wide = 11 + spare(l, 20);
+    for (uint32_t i = 0; i < s->node_count; i++) all += s->nodes[i].link_count;
+    if (all == 0) return;
+    put(l, TOP_HEAD, "%-*s %-9s %7s %8s %8s %8s %7s %7s %7s", wide, "LINK", "STATE", "RTT", "IN/S", "OUT/S",
+        "BACKLOG", "UNACKED", "CREDIT", "WAITING");
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < s->node_count; i++) {
+        for (uint32_t k = 0; k < s->nodes[i].link_count && shown < most; k++, shown++) {
+            const struct top_link *n = &s->nodes[i].links[k];
+            bool up = strcmp(n->state, "up") == 0;
+            if (s->node_count == 1) snprintf(ways, sizeof ways, "%s", n->peer);
+            else snprintf(ways, sizeof ways, "%.*s>%.*s", wide / 2, s->nodes[i].name, wide / 2, n->peer);
+            snprintf(credit, sizeof credit, "%" PRIu64 "/%" PRIu64, n->receivers - n->withheld, n->receivers);
+            put(l,
+                !up                                 ? TOP_ALARM
+                : n->waiting > 0 || n->withheld > 0 ? TOP_WARN
+                                                    : TOP_PLAIN,
+                "%-*.*s %-9s %7s %8s %8s %8s %7" PRIu64 " %7s %7" PRIu64, wide, wide, ways, n->state,
+                n->rtt_ns == 0 ? "-" : top_span((double)n->rtt_ns, rtt), top_bytes(n->rate_in, in),
+                top_bytes(n->rate_out, out), top_bytes((double)n->backlog, backlog), n->unacked, credit, n->waiting);
+        }
+    }
+    put_left_out(l, all, shown, "links");
+}
+
+/* What has been dropped, by reason; of several nodes together. */
+static void put_drops(struct top_lines *l, const struct top_snapshot *s)
+{
+    char text[TOP_LINE] = "dropped:", one[16], rate[16];
+    bool any = false, now = false;
+    const struct top_node *first = &s->nodes[0];
+    for (uint32_t k = 0; k < first->drop_count; k++) {
+        uint64_t count = 0;
+        double a_second = -1;
+        for (uint32_t i = 0; i < s->node_count; i++) {
+            for (uint32_t j = 0; j < s->nodes[i].drop_count; j++) {
+                const struct top_drop *d = &s->nodes[i].drops[j];
+                if (strcmp(d->reason, first->drops[k].reason) != 0) continue;
+                count += d->count;
+                if (d->rate >= 0) a_second = (a_second < 0 ? 0 : a_second) + d->rate;
+            }
+        }
+        if (count == 0) continue;
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s %s %s", any ? "," : "", first->drops[k].reason,
+                 top_number((double)count, one));
+        used = strlen(text);
+        if (a_second > 0) snprintf(text + used, sizeof text - used, " (%s/s)", top_number(a_second, rate));
+        any = true;
+        now = now || a_second > 0;
+    }
+    put(l, now ? TOP_WARN : TOP_PLAIN, "%s", any ? text : "dropped: nothing");
+}
+
+void top_put_nodes(struct top_lines *l, const struct top_snapshot *s, uint32_t most)
+{
+    put(l, TOP_HEAD, "%-*s %-8s %2s %6s %7s %7s %8s %9s %5s %7s", 11 + spare(l, 20), "NODE", "STATE", "W", "ACTORS",
+        "MSG/S", "WAITING", "ANSWERS", "MEMORY", "CPU", "DROPS/S");
+    for (uint32_t i = 0; i < s->node_count && i < most; i++) put_node(l, &s->nodes[i]);
+    put_left_out(l, s->node_count, most, "nodes");
+    if (s->node_count == 1) put_workers(l, &s->nodes[0], most);
+    put_links(l, s, most);
+    put_drops(l, s);
+}
+
+/* ---- Actors ---------------------------------------------------------------------------------------------------- */
+
+static const char *head(enum top_by by, enum top_by column, const char *name, char out[20])
+{
+    snprintf(out, 20, "%s%s", by == column ? "*" : "", name);
+    return out;
+}
+
+/* Of columns whose texts may be long: what there is beyond 80 is shared by them. */
+struct widths {
+    int pid, kind, name, doing;
+};
+
+static struct widths widths_of(const struct top_lines *l)
+{
+    int more = spare(l, 60) / 4;
+    return (struct widths){9 + (more < 6 ? more : 6), 9 + more, 9 + more, 10 + (more < 8 ? more : 8)};
+}
+
+static void put_actor(struct top_lines *l, const struct top_snapshot *s, const struct top_actor *a)
+{
+    struct widths wide = widths_of(l);
+    char mail[48], doing[40], rate[16], received[16], dropped[16], stack[16], node[20] = "";
+    snprintf(mail, sizeof mail, "%" PRIu64 "/%" PRIu64, a->mailbox, a->mailbox_max);
+    bool waits = a->waits_for[0] != '\0';
+    snprintf(doing, sizeof doing, "%s%s", waits ? "on " : "", waits ? a->waits_for : a->state);
+    if (s->node_count > 1) snprintf(node, sizeof node, "%-9.9s ", s->nodes[a->node].name);
+    bool full = a->mailbox_max > 0 && a->mailbox >= a->mailbox_max;
+    bool fills = a->mailbox_max > 0 && a->mailbox * 2 >= a->mailbox_max;
+    put(l,
+        full    ? TOP_ALARM
+        : fills ? TOP_WARN
+                : TOP_PLAIN,
+        "%s%-*.*s %-*.*s %-*.*s %-*.*s %9s %6s %6s %6s %8s", node, wide.pid, (int)strcspn(a->pid, "@"), a->pid,
+        wide.kind, wide.kind, a->kind, wide.name, wide.name, a->name, wide.doing, wide.doing, doing, mail,
+        top_number(a->rate, rate), top_number((double)a->received, received), top_number((double)a->dropped, dropped),
+        top_bytes((double)a->stack_most, stack));
+}
+
+void top_put_actors(struct top_lines *l, const struct top_snapshot *s, uint32_t first, uint32_t count, enum top_by by)
+{
+    char t[9][20];
+    struct widths wide = widths_of(l);
+    put(l, TOP_HEAD, "%s%-*s %-*s %-*s %-*s %9s %6s %6s %6s %8s", s->node_count > 1 ? "NODE      " : "", wide.pid,
+        head(by, TOP_PID, "PID", t[0]), wide.kind, head(by, TOP_KIND, "KIND", t[1]), wide.name,
+        head(by, TOP_NAME, "NAME", t[2]), wide.doing, head(by, TOP_STATE, "STATE", t[3]),
+        head(by, TOP_MAILBOX, "MAILBOX", t[4]), head(by, TOP_RATE, "MSG/S", t[5]),
+        head(by, TOP_RECEIVED, "RECVD", t[6]), head(by, TOP_DROPPED, "DROPS", t[7]),
+        head(by, TOP_STACK, "STACK", t[8]));
+    for (uint32_t i = first; i < s->actor_count && i - first < count; i++) put_actor(l, s, &s->actors[i]);
+}
+
+/* ---- One actor ------------------------------------------------------------------------------------------------- */
+
+static void put_value(struct top_lines *l, weft_text key, weft_reader *r)
+{
+    char *text = add(l, TOP_PLAIN), span[16];
+    weft_reader before = *r;
+    int n = text == NULL ? -1 : snprintf(text, TOP_LINE, "%-12.*s", (int)key.size, key.data);
+    size_t used = n < 0 ? 0 : (size_t)n;
+    weft_text value = weft_get_str(r);
+    if (r->error != 0) { /* a number, or a list of pids */
+        *r = before;
+        uint64_t number = weft_get_uint(r);
+        bool ns = key.size > 3 && memcmp(key.data + key.size - 3, "_ns", 3) == 0;
+        if (r->error == 0 && text != NULL)
+            snprintf(text + used, TOP_LINE - used, "  %.20s", ns ? top_span((double)number, span) : "");
+        if (r->error == 0 && text != NULL && !ns) snprintf(text + used, TOP_LINE - used, "  %" PRIu64, number);
+        if (r->error == 0) return;
+        *r = before;
+        uint32_t count = weft_get_array(r);
+        for (; count > 0 && r->error == 0; count--) {
+            value = weft_get_str(r);
+            if (text == NULL || r->error != 0 || used >= TOP_LINE) continue;
+            n = snprintf(text + used, TOP_LINE - used, "  %.*s", (int)value.size, value.data);
+            used += n < 0 ? 0 : (size_t)n;
+        }
+        return;
+    }
+    if (text != NULL) snprintf(text + used, TOP_LINE - used, "  %.*s", (int)value.size, value.data);
+}
+
+bool top_put_detail(struct top_lines *l, const void *data, size_t size)
+{
+    weft_reader r = weft_reader_on(data, size);
+    for (uint32_t left = weft_get_map(&r); left > 0 && r.error == 0; left--) {
+        weft_text key = weft_get_str(&r);
+        if (r.error == 0) put_value(l, key, &r);
+    }
+    for (uint32_t i = 0; i < l->count; i++) {
+        for (char *c = l->line[i].text; *c != '\0'; c++) *c = *c >= ' ' && *c <= '~' ? *c : '?';
+    }
+    return r.error == 0;
+}

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""weft top, on a terminal that is looked at: tmux."""
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from harness import PATIENCE, Cluster, built, eventually
+
+WEFT, MODULE = built("cli", "weft"), built("tests", "test_modules.so")
+BUILT_IN = " top " in subprocess.run([WEFT, "help"], capture_output=True, text=True, check=True).stdout
+# Says how it ended, and whether the terminal is as it was before.
+SCRIPT = 'echo $$ >shell; set -m; before=$(stty -g); "$@"; code=$?; ' \
+         '[ "$before" = "$(stty -g)" ] && echo "ended with $code, restored"; exec cat'
+
+
+class Terminal:
+    """A window of a tmux server of its own. What is on it is looked at whenever something was written to it."""
+
+    def __init__(self, cluster, width, height, *command, **env):
+        self.folder = os.path.join(cluster.folder.name, f"tmux{width}x{height}")
+        os.mkdir(self.folder)
+        self.env = dict(cluster.env, TERM="xterm-256color", **env)
+        self.env.pop("TMUX", None)
+        written = os.path.join(self.folder, "written")
+        os.mkfifo(written)
+        self.written = os.open(written, os.O_RDWR | os.O_NONBLOCK)
+        self.tmux("new-session", "-d", "-x", str(width), "-y", str(height), "-c", self.folder, "cat", ";",
+                  "pipe-pane", "-O", f"exec cat >{written}", ";",
+                  "respawn-pane", "-k", "-c", self.folder, "sh", "-c", SCRIPT, "sh", *command)
+
+    def tmux(self, *words):
+        done = subprocess.run(["tmux", "-S", os.path.join(self.folder, "s"), "-f", "/dev/null", *words], env=self.env,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+        assert done.returncode == 0, f"tmux {words}: {done.stderr}"
+        return done.stdout
+
+    def text(self, *how):
+        return self.tmux("capture-pane", "-p", *how)
+
+    def until(self, what, holds):
+        """What is on it once holds(text) does."""
+        by = time.monotonic() + PATIENCE
+        while not holds(text := self.text()):
+            ready = select.select([self.written], [], [], max(0, by - time.monotonic()))[0]
+            assert ready, f"never {what}:\n{text}"
+            os.read(self.written, 1 << 16)
+        return text
+
+    def shows(self, *parts):
+        return self.until(f"shows {parts}", lambda text: all(part in text for part in parts))
+
+    def keys(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def close(self):
+        self.tmux("kill-server")
+        os.close(self.written)
+
+
+@unittest.skipUnless(BUILT_IN, "built without ncurses")
+class Top(unittest.TestCase):
+    def setUp(self):
+        self.cluster = self.enterContext(Cluster())
+        self.assertEqual(self.cluster.run("a", MODULE, "tied").line(), "ready")
+
+    def weft(self, *words, code=0):
+        done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=PATIENCE, env=self.cluster.env)
+        self.assertEqual(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
+        return done.stdout + (done.stderr if code else "")
+
+    @unittest.skipIf(shutil.which("tmux") is None, "no tmux")
+    def terminal(self, width, height, *words, **env):
+        t = Terminal(self.cluster, width, height, WEFT, "top", "--node", "a", "--interval", "0.1", *words, **env)
+        self.addCleanup(t.close)
+        return t
+
+    def other_node(self):
+        self.assertEqual(self.cluster.run("b", MODULE, "echo", join=["a"]).line(), "ready")
+        eventually("they know each other", lambda: len(json.loads(self.weft(
+            "top", "--node", "a", "--once", "--json"))["links"]) == 1)
+
+    def test_keys(self):
+        for _ in range(3):
+            self.weft("send", "silent", "[1]", "--tag", "1")
+        t = self.terminal(100, 30)
+        t.shows("weft top  a", "by mailbox", "*MAILBOX", "dropped: unread-at-exit 2", "NODE", "WORKER")
+        t.until("the fullest mailbox first",
+                lambda text: text.split("*MAILBOX")[1].split("\n")[1].split()[1] == "silent")
+        self.assertRegex(t.text(), r"silent +silent +on sleep.* 3/65536 ")
+        self.assertIn("$node", t.text())
+        t.keys("f", "TIE", "Enter")
+        t.until("only one is left", lambda text: "1 actors" in text and " tied " in text and "$node" not in text)
+        t.keys("Enter")
+        t.shows("waits_for", "an answer", "asks", "links", "Esc back")
+        t.keys("Escape")
+        t.keys("f", "Enter")
+        t.shows("$node")
+        t.keys("s", "s", "s", "s", "s")
+        t.shows("by name", "*NAME")
+        t.keys("r")
+        t.shows("by name, reversed")
+        t.keys("/", "nobody", "Enter")
+        t.shows("nobody here has 'nobody'")
+        t.keys("/", "silent", "Enter", "Enter")
+        t.shows("waits_for     sleep", "mailbox       3")
+        t.keys("?")
+        t.shows("Up Down PgUp PgDn")
+        t.keys("q")
+        t.shows("ended with 0, restored")
+        self.assertEqual(t.tmux("display-message", "-p", "#{alternate_on}").strip(), "0")
+
+    def test_all_nodes_and_another_size(self):
+        self.other_node()
+        t = self.terminal(100, 30)
+        t.shows("LINK", "b ")
+        t.keys("a")
+        t.shows("a and all others", "a>b", "b>a", "NODE      ")
+        t.tmux("resize-window", "-x", "60", "-y", "10")
+        t.until("as wide", lambda text: text.startswith("weft top") and len(text.rstrip("\n").split("\n")) == 10)
+        t.tmux("resize-window", "-x", "30", "-y", "5")
+        t.shows("too small")
+        t.tmux("resize-window", "-x", "130", "-y", "40")
+        t.shows("a and all others", "echo", "q quit")
+        self.cluster.nodes["b"].stop()
+        t.until("it is gone", lambda text: "b>a" not in text and "left" in text)
+        self.assertRegex(t.text("-e"), "\x1b\\[([0-9]+;)*31m")
+        plain = self.terminal(90, 20, NO_COLOR="1")
+        plain.shows("left")
+        self.assertNotRegex(plain.text("-e"), "\x1b\\[[0-9;]*3[0-7]m")
+
+    def test_ends(self):
+        t = self.terminal(80, 24)
+        t.shows("*MAILBOX")
+        with open(os.path.join(t.folder, "shell"), encoding="ascii") as file:
+            shell = int(file.read())
+        with open(f"/proc/{shell}/task/{shell}/children", encoding="ascii") as file:
+            os.kill(int(file.read()), signal.SIGTERM)
+        t.shows("ended with 143, restored")
+        t = self.terminal(81, 24)
+        t.shows("*MAILBOX")
+        self.cluster.nodes["a"].stop()
+        t.shows("weft top: node a is gone", "ended with 3, restored")
+
+    def test_printed(self):
+        self.other_node()
+        text = self.weft("top", "--node", "a", "--once", "--interval", "0.1", "--all", "--sort", "pid")
+        self.assertRegex(text, r"(?m)^a +up +\d+ +\d+ ")
+        self.assertRegex(text, r"(?m)^b +up +\d+ +\d+ ")
+        self.assertRegex(text, r"(?m)^b +0\.\d+\.1 +main +echo +on mailbox ")
+        nodes = [json.loads(line) for line in
+                 self.weft("top", "--node", "a", "--once", "--json", "--all", "--filter", "ECHO").splitlines()]
+        self.assertEqual([n["node"] for n in nodes], ["a", "b"])
+        self.assertEqual([[a["name"] for a in n["actors"]] for n in nodes], [[], ["echo"]])
+        self.assertEqual([n["links"][0]["peer"] for n in nodes], ["b", "a"])
+        self.assertIn("this is no terminal", self.weft("top", "--node", "a", code=2))
+        self.assertIn("less than 0.1 s", self.weft("top", "--interval", "0.01", "--once", code=2))
+        self.assertIn("--sort", self.weft("top", "--sort", "nonsense", code=2))
+
+
+if __name__ == "__main__":
+    unittest.main()
