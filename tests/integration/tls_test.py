@@ -212,12 +212,14 @@ class Roles(Tls):
                                           ("g", "call", ("echo", "[1]"), True), ("g", "publish", ("t", "[1]"), True),
                                           ("g", "ps", (), False), ("g", "stop", (), False),
                                           ("b", "call", ("echo", "[1]"), True), ("b", "ps", (), True),
-                                          ("b", "stop", (), False), ("boss", "call", ("echo", "[1]"), True),
+                                          ("b", "stop", (), False), ("b", "reload", (MODULE,), False),
+                                          ("boss", "call", ("echo", "[1]"), True),
                                           ("boss", "ps", (), True), ("boss", "publish", ("t", "[1]"), True)):
             with self.subTest(who=who, verb=verb):
                 said = self.ask(verb, url, *words, who=who, code=0 if allowed else 1)
                 if not allowed:
                     self.assertRegex(said, denied)
+        self.assertIn("has no migrate hook", self.ask("reload", url, MODULE, who="boss", code=1))  # it was heard
         a.log(r"refused a CALL_NAME of eye-\w+ \(127.0.0.1:\d+\): no role of its certificate grants it")
         self.assertIn("a has ended", self.ask("stop", url, who="boss"))
         self.assertEqual(a.end(), ["asked to stop"])  # nothing of what eye sent
