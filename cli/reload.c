@@ -67,5 +67,8 @@ int cli_reload(const struct cli *c)
     weft_put_str(&w, weft_cstr(cli_whole_path(path, whole) ? whole : path));
     if (w.error < 0) return cli_fail(c, CLI_USAGE, "the path is too long");
     struct cli_client k = {.c = c, .work = reload, .body = {body, w.size}};
-    return cli_with_node(&k);
+    rc = cli_with_node(&k);
+    /* The node knows no other name of it than that in the cache. */
+    if (rc == CLI_FAILED && path == made) cli_fail(c, 0, "%s was made of %s", path, c->argv[0]);
+    return rc;
 }

@@ -75,7 +75,9 @@ class Reload(unittest.TestCase):
                            ("WEFT_MODULE(first)", "has no migrate hook weft_module_migrate: ")):
             lacks = self.written("lacks.c", f"#include <weft.h>\nvoid first(const void *a, size_t n);\n"
                                             f"void first(const void *a, size_t n) {{ (void)a, (void)n; }}\n{text}\n")
-            self.assertIn(what, self.reload(lacks, code=1)[1])
+            said = self.reload(lacks, code=1)[1]
+            self.assertIn(what, said)
+            self.assertRegex(said, r"/cache/weft/\w+\.so was made of .*/lacks\.c\n")
         self.assertIn("no module: not an ELF file", self.reload(self.written("text.so", "x" * 100), code=1)[1])
         self.assertIn("not be writable by everybody", self.reload(self.written("open.so", "x", 0o666), code=1)[1])
         self.assertIn("No such file", self.reload(self.path("missing.so"), code=1)[1])
