@@ -101,11 +101,12 @@ static const struct cli_option options[] = {
          .wanted = "LEVEL (debug, info, warn, error, silent), MODULE=LEVEL, json or json:LEVEL, with commas between"},
     [CLI_LOG_FILE] = {"log-file", 0, CLI_WORD, "FILE", "append log lines to it; SIGHUP opens it anew",
                       "WEFT_LOG_FILE", FIELD(log_file), 0, 0, 0, .preset = "standard error"},
-    [CLI_METRICS] = {"metrics", 0, CLI_WORD, "[HOST:]PORT",
-                     "serve /metrics for Prometheus, /healthz and /readyz over HTTP; HOST is 127.0.0.1 if left out, "
-                     "PORT 0: any",
-                     "WEFT_METRICS", FIELD(metrics), 0, 0, 0, .preset = NULL, .check = check_address,
-                     .wanted = "PORT, 127.0.0.1:PORT or [::1]:PORT"},
+    [CLI_METRICS] =
+        {"metrics", 0, CLI_WORD, "[HOST:]PORT",
+         "serve a page at /, /metrics for Prometheus, /healthz and /readyz over HTTP; HOST is 127.0.0.1 if left out, "
+         "PORT 0: any",
+         "WEFT_METRICS", FIELD(metrics), 0, 0, 0, .preset = NULL, .check = check_address,
+         .wanted = "PORT, 127.0.0.1:PORT or [::1]:PORT"},
     [CLI_DRAIN] = {"drain", 0, CLI_SECONDS, "SECONDS", "how long actors may take to end", "WEFT_DRAIN", FIELD(drain),
                    FIELD(has_drain), 0, 86400, .preset = "10"},
     [CLI_NODE] = {"node", 'N', CLI_WORD, "NAME|URL", "which node to ask; may be left out if one runs here",

@@ -13,11 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page.h"
 #include "web.h"
 #include "tally.h"
 
 enum { QUEUE_MAX = 64 };
-enum path { METRICS, HEALTHZ, READYZ, PATHS };
+enum path { PAGE, NODES, METRICS, HEALTHZ, READYZ, PATHS };
 
 struct wf_metrics {
     weft_node *node;
@@ -27,6 +28,7 @@ struct wf_metrics {
     uint32_t queued;
     weft_event wake; /* good while open */
     bool open;
+    struct wf_pages pages;
     /* Of $metrics: */
     struct wf_tally tally; /* with kinds */
     int64_t tallied_at;    /* 0: never */
@@ -108,9 +110,19 @@ static void say_ready(const struct wf_metrics *m, struct wf_web_ask *ask)
     say(ask, stopping || minority ? 503 : 200, stopping ? "draining\n" : minority ? "in a minority\n" : "ready\n");
 }
 
+static void say_page(struct wf_web_ask *ask)
+{
+    ask->policy = wf_page_policy;
+    wf_web_answer(ask, 200, "text/html; charset=utf-8", wf_page, wf_page_size);
+}
+
 static void answer(struct wf_metrics *m, struct wf_web_ask *ask)
 {
     switch ((enum path)ask->path) {
+    case PAGE: say_page(ask); break;
+    case NODES:
+        if (!wf_pages_take(&m->pages, ask)) say(ask, 503, "the node ends, or is asked too often\n");
+        break;
     case METRICS: say_metrics(m, ask); break;
     case HEALTHZ: say_health(m, ask); break;
     case READYZ: say_ready(m, ask); break;
@@ -150,13 +162,15 @@ static void metrics_main(const void *arg, size_t size)
 
 int wf_metrics_start(struct wf_metrics **out, weft_node *node, const char *address, char bound[64])
 {
-    static const char *const paths[PATHS] = {[METRICS] = "/metrics", [HEALTHZ] = "/healthz", [READYZ] = "/readyz"};
+    static const char *const paths[PATHS] = {
+        [PAGE] = "/", [NODES] = "/nodes.json", [METRICS] = "/metrics", [HEALTHZ] = "/healthz", [READYZ] = "/readyz"};
     const char *why = "out of memory";
     char local[64];
     if (strchr(address, ':') == NULL) snprintf(local, sizeof local, "127.0.0.1:%.40s", address);
     else snprintf(local, sizeof local, "%.60s", address);
     struct wf_metrics *m = calloc(1, sizeof *m);
     int rc = m == NULL ? WEFT_ENOMEM : pf_mutex_create(&m->lock);
+    if (rc == WEFT_OK) rc = wf_pages_init(&m->pages);
     if (rc == WEFT_OK) {
         m->node = node;
         wf_list_init(&m->queue);
@@ -175,6 +189,7 @@ int wf_metrics_start(struct wf_metrics **out, weft_node *node, const char *addre
 void wf_metrics_stop(struct wf_metrics *m)
 {
     if (m == NULL) return;
+    wf_pages_finish(&m->pages);
     wf_web_stop(m->http);
     pf_mutex_destroy(m->lock);
     free(m);

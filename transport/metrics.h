@@ -1,4 +1,4 @@
-/* transport/metrics.h -- what a node says over HTTP: /metrics for Prometheus, /healthz, /readyz. */
+/* transport/metrics.h -- what a node says over HTTP: /metrics for Prometheus, /healthz, /readyz, a page at /. */
 #ifndef WF_METRICS_H
 #define WF_METRICS_H
 

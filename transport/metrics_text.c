@@ -3,51 +3,24 @@
 #include "metrics.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "out.h"
 #include "snapshot.h"
 
 enum { LABEL = 80, RESPONSE_FIRST = 100000 };
 
-struct text {
-    char *data;
-    size_t size, room;
-    bool failed;
-};
-
-WEFT_PRINTF(2, 3) static void put(struct text *t, const char *format, ...)
+static void head(struct wf_out *t, const char *name, const char *type, const char *help)
 {
-    va_list args;
-    for (;;) {
-        size_t left = t->room - t->size;
-        va_start(args, format);
-        int n = vsnprintf(t->data + t->size, left, format, args);
-        va_end(args);
-        if (n < 0 || t->failed) return;
-        if ((size_t)n < left) {
-            t->size += (size_t)n;
-            return;
-        }
-        char *more = realloc(t->data, t->room * 2 + (size_t)n);
-        t->failed = more == NULL;
-        if (t->failed) return;
-        t->data = more;
-        t->room = t->room * 2 + (size_t)n;
-    }
+    wf_out_put(t, "# HELP weft_%s %s\n# TYPE weft_%s %s\n", name, help, name, type);
 }
 
-static void head(struct text *t, const char *name, const char *type, const char *help)
-{
-    put(t, "# HELP weft_%s %s\n# TYPE weft_%s %s\n", name, help, name, type);
-}
-
-static void single(struct text *t, const char *name, const char *type, const char *help, uint64_t value)
+static void single(struct wf_out *t, const char *name, const char *type, const char *help, uint64_t value)
 {
     head(t, name, type, help);
-    put(t, "weft_%s %" PRIu64 "\n", name, value);
+    wf_out_put(t, "weft_%s %" PRIu64 "\n", name, value);
 }
 
 /* Names come from users and from other nodes: what might end a label, or is no ASCII, becomes '_'. */
@@ -70,7 +43,7 @@ static double seconds(int64_t ns)
 
 /* ---- Workers --------------------------------------------------------------------------------------------------- */
 
-static void put_each_worker(struct text *t, const struct wf_tally *tally, const char *name, const char *type,
+static void put_each_worker(struct wf_out *t, const struct wf_tally *tally, const char *name, const char *type,
                             const char *help, size_t field)
 {
     head(t, name, type, help);
@@ -79,23 +52,23 @@ static void put_each_worker(struct text *t, const struct wf_tally *tally, const 
         if (!w->counted) continue;
         uint64_t value;
         memcpy(&value, (const char *)w + field, sizeof value);
-        put(t, "weft_%s{worker=\"%u\"} %" PRIu64 "\n", name, (unsigned)i, value);
+        wf_out_put(t, "weft_%s{worker=\"%u\"} %" PRIu64 "\n", name, (unsigned)i, value);
     }
 }
 
-static void put_response_times(struct text *t, const struct wf_response_times *times)
+static void put_response_times(struct wf_out *t, const struct wf_response_times *times)
 {
     head(t, "worker_response_seconds", "histogram", "How long workers took to come to what they were asked.");
     uint64_t up_to = 0;
     int64_t bound = RESPONSE_FIRST;
     for (int i = 0; i < WF_RESPONSE_BUCKETS; i++, bound *= 2) {
         up_to += times->within[i];
-        put(t, "weft_worker_response_seconds_bucket{le=\"%g\"} %" PRIu64 "\n", seconds(bound), up_to);
+        wf_out_put(t, "weft_worker_response_seconds_bucket{le=\"%g\"} %" PRIu64 "\n", seconds(bound), up_to);
     }
-    put(t,
-        "weft_worker_response_seconds_bucket{le=\"+Inf\"} %" PRIu64 "\nweft_worker_response_seconds_sum %.9f\n"
-        "weft_worker_response_seconds_count %" PRIu64 "\n",
-        times->all, seconds(times->sum), times->all);
+    wf_out_put(t,
+               "weft_worker_response_seconds_bucket{le=\"+Inf\"} %" PRIu64 "\nweft_worker_response_seconds_sum %.9f\n"
+               "weft_worker_response_seconds_count %" PRIu64 "\n",
+               times->all, seconds(times->sum), times->all);
 }
 
 void wf_response_time_add(struct wf_response_times *times, int64_t ns)
@@ -108,7 +81,7 @@ void wf_response_time_add(struct wf_response_times *times, int64_t ns)
     times->sum += WF_MAX(ns, 0);
 }
 
-static void put_workers(struct text *t, const struct wf_tally *tally)
+static void put_workers(struct wf_out *t, const struct wf_tally *tally)
 {
     uint64_t received = 0, bytes = 0;
     for (uint32_t i = 0; i < tally->workers; i++) {
@@ -131,44 +104,45 @@ static void put_workers(struct text *t, const struct wf_tally *tally)
 
 /* ---- Actors ---------------------------------------------------------------------------------------------------- */
 
-static void put_each_kind(struct text *t, const struct wf_tally *tally, const char *name, const char *help, int which)
+static void put_each_kind(struct wf_out *t, const struct wf_tally *tally, const char *name, const char *help,
+                          int which)
 {
     char kind[LABEL];
     head(t, name, "gauge", help);
     for (uint32_t i = 0; i < tally->kinds; i++) {
         const struct wf_tally_kind *k = &tally->kind[i];
         uint64_t value = which == 0 ? k->actors : which == 1 ? k->waiting : k->deepest;
-        put(t, "weft_%s{kind=\"%s\"} %" PRIu64 "\n", name, label(kind, k->kind), value);
+        wf_out_put(t, "weft_%s{kind=\"%s\"} %" PRIu64 "\n", name, label(kind, k->kind), value);
     }
 }
 
-static void put_actors(struct text *t, const struct wf_tally *tally)
+static void put_actors(struct wf_out *t, const struct wf_tally *tally)
 {
     put_each_kind(t, tally, "actors", "Actors that are alive.", 0);
     put_each_kind(t, tally, "mailbox_messages", "Messages in the mailboxes of all actors of a kind.", 1);
     put_each_kind(t, tally, "mailbox_deepest_messages", "Messages in the fullest mailbox of a kind.", 2);
 }
 
-static void put_drops(struct text *t, const struct wf_transport *tr)
+static void put_drops(struct wf_out *t, const struct wf_transport *tr)
 {
     uint64_t drops[WF_DROP_REASONS];
     wf_node_drops(tr->node, drops);
     head(t, "messages_dropped_total", "counter", "Messages and frames that did not reach an actor.");
     for (int i = 0; i < WF_DROP_REASONS; i++)
-        put(t, "weft_messages_dropped_total{reason=\"%s\"} %" PRIu64 "\n", wf_drop_names[i], drops[i]);
+        wf_out_put(t, "weft_messages_dropped_total{reason=\"%s\"} %" PRIu64 "\n", wf_drop_names[i], drops[i]);
     const struct {
         const char *reason;
         const _Atomic uint64_t *count;
     } frames[] = {
         {"outbox-full", &tr->dropped_full}, {"link-lost", &tr->dropped_lost}, {"refused", &tr->dropped_refused}};
     for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++)
-        put(t, "weft_messages_dropped_total{reason=\"%s\"} %" PRIu64 "\n", frames[i].reason,
-            atomic_load_explicit(frames[i].count, memory_order_relaxed));
+        wf_out_put(t, "weft_messages_dropped_total{reason=\"%s\"} %" PRIu64 "\n", frames[i].reason,
+                   atomic_load_explicit(frames[i].count, memory_order_relaxed));
 }
 
 /* ---- Links ----------------------------------------------------------------------------------------------------- */
 
-static void put_each_link(struct text *t, const struct wf_link_seen *links, uint32_t n, const char *name,
+static void put_each_link(struct wf_out *t, const struct wf_link_seen *links, uint32_t n, const char *name,
                           const char *type, const char *help, size_t field)
 {
     head(t, name, type, help);
@@ -177,11 +151,11 @@ static void put_each_link(struct text *t, const struct wf_link_seen *links, uint
         char peer[LABEL];
         if (!links[i].linked) continue;
         memcpy(&value, (const char *)&links[i] + field, sizeof value);
-        put(t, "weft_%s{peer=\"%s\"} %" PRIu64 "\n", name, label(peer, links[i].peer), value);
+        wf_out_put(t, "weft_%s{peer=\"%s\"} %" PRIu64 "\n", name, label(peer, links[i].peer), value);
     }
 }
 
-static void put_links(struct text *t, const struct wf_transport *tr)
+static void put_links(struct wf_out *t, const struct wf_transport *tr)
 {
     static const char *const names[] = {"connecting", "up", "down", "suspect"};
     uint64_t states[4];
@@ -191,12 +165,12 @@ static void put_links(struct text *t, const struct wf_transport *tr)
     if (links == NULL) return;
     uint32_t n = wf_links_seen(tr, links, states);
     head(t, "peers", "gauge", "Other nodes that this one knows.");
-    for (int i = 0; i < 4; i++) put(t, "weft_peers{state=\"%s\"} %" PRIu64 "\n", names[i], states[i]);
+    for (int i = 0; i < 4; i++) wf_out_put(t, "weft_peers{state=\"%s\"} %" PRIu64 "\n", names[i], states[i]);
     head(t, "link_round_trip_seconds", "gauge", "Round trip of the last heartbeat.");
     for (uint32_t i = 0; i < n; i++) {
         if (!links[i].linked) continue;
-        put(t, "weft_link_round_trip_seconds{peer=\"%s\"} %.9f\n", label(peer, links[i].peer),
-            seconds(links[i].round_trip));
+        wf_out_put(t, "weft_link_round_trip_seconds{peer=\"%s\"} %.9f\n", label(peer, links[i].peer),
+                   seconds(links[i].round_trip));
     }
 #define EACH(name, type, help, field) \
     put_each_link(t, links, n, name, type, help, offsetof(struct wf_link_seen, field))
@@ -215,33 +189,32 @@ static void put_links(struct text *t, const struct wf_transport *tr)
 
 /* ---- The node -------------------------------------------------------------------------------------------------- */
 
-static void put_node(struct text *t, const struct wf_transport *tr)
+static void put_node(struct wf_out *t, const struct wf_transport *tr)
 {
     char name[LABEL], cluster[LABEL];
     struct pf_usage used;
     head(t, "node_info", "gauge", "Which node this is; always 1.");
-    put(t, "weft_node_info{node=\"%s\",cluster=\"%s\",incarnation=\"%016" PRIx64 "\"} 1\n",
-        label(name, tr->node->name), label(cluster, tr->node->cluster), tr->node->incarnation);
+    wf_out_put(t, "weft_node_info{node=\"%s\",cluster=\"%s\",incarnation=\"%016" PRIx64 "\"} 1\n",
+               label(name, tr->node->name), label(cluster, tr->node->cluster), tr->node->incarnation);
     single(t, "in_minority", "gauge", "Whether the node is in the smaller part of a cluster that is cut in two.",
            wf_node_in_minority(tr->node));
     pf_usage(&used);
-    put(t,
+    wf_out_put(
+        t,
         "# HELP process_cpu_seconds_total Processor time of the process.\n# TYPE process_cpu_seconds_total counter\n"
         "process_cpu_seconds_total %.6f\n",
         seconds(used.processor));
     if (used.resident > 0)
-        put(t,
-            "# HELP process_resident_memory_bytes Memory of the process.\n"
-            "# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes %" PRIu64 "\n",
-            used.resident);
+        wf_out_put(t,
+                   "# HELP process_resident_memory_bytes Memory of the process.\n"
+                   "# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes %" PRIu64 "\n",
+                   used.resident);
 }
 
 int wf_metrics_text(const struct wf_transport *tr, const struct wf_tally *tally,
                     const struct wf_response_times *times, char **out)
 {
-    struct text t = {.room = 16384};
-    t.data = malloc(t.room);
-    if (t.data == NULL) return WEFT_ENOMEM;
+    struct wf_out t = {.data = NULL};
     put_node(&t, tr);
     put_workers(&t, tally);
     put_response_times(&t, times);

@@ -57,12 +57,15 @@ static void on_request(nng_aio *aio)
 void wf_web_answer(struct wf_web_ask *ask, int status, const char *type, const void *body, size_t size)
 {
     struct ask *a = WF_CONTAINER(ask, struct ask, base);
+    const char *policy = ask->policy == NULL ? "default-src 'none'" : ask->policy;
     nng_http_res *res;
     int rc = nng_http_res_alloc(&res);
     if (rc == 0) {
         rc = nng_http_res_set_status(res, (uint16_t)status);
         if (rc == 0) rc = nng_http_res_set_header(res, "Content-Type", type);
         if (rc == 0) rc = nng_http_res_set_header(res, "Cache-Control", "no-store");
+        if (rc == 0) rc = nng_http_res_set_header(res, "X-Content-Type-Options", "nosniff");
+        if (rc == 0) rc = nng_http_res_set_header(res, "Content-Security-Policy", policy);
         if (rc == 0) rc = nng_http_res_copy_data(res, body, size);
         if (rc == 0) nng_aio_set_output(a->aio, 0, res);
         else nng_http_res_free(res);

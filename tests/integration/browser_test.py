@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Pages as people see them, in a real browser: examples/webchat with two people on two nodes. With a folder as
-argument the pictures of docs/ are written there."""
+"""Pages as people see them, in a real browser: the page of a node, and examples/webchat with two people on two nodes.
+With a folder as argument the pictures of docs/ are written there."""
+import json
 import os
 import struct
 import sys
 import unittest
+import urllib.request
 
-from browser import CHROMIUM, PHONE, Chromium
-from harness import Cluster, built
+from browser import CHROMIUM, DESK, PHONE, Chromium
+from harness import PATIENCE, Cluster, Program, built
 
 PICTURES = None
 LINES = "[...document.querySelectorAll('#lines p')].map(p => p.textContent)"
@@ -124,6 +126,70 @@ class InTheBrowser(unittest.TestCase):
         began, ended = ann.run("pressed"), bob.run("seen")
         took = sorted(ended[f"ann: line {i}"] - began[i] for i in range(30))
         print(f"from key to the other's page: {took[15]:.1f} ms, at most {took[-1]:.1f} ms")
+
+
+def cells(table):
+    return f"[...document.querySelectorAll('#{table} tr')].map(r => [...r.children].map(c => c.textContent))"
+
+
+@unittest.skipIf(CHROMIUM is None, "no chromium-headless-shell")
+class ANode(unittest.TestCase):
+    """The page at / of --metrics."""
+
+    def setUp(self):
+        self.cluster = self.enterContext(Cluster())
+        self.nodes, self.urls = {}, {}
+        for name, what in ("a", "marked-up"), ("b", "echo"):
+            join = self.cluster.url("a" if name == "b" else "b")
+            command = [built("cli", "weft"), "run", built("tests", "test_modules.so"), "--name", name,
+                       "--metrics", "0", "--listen", self.cluster.url(name), "--join", join]
+            node = self.nodes[name] = Program(*command, "--", what, env=self.cluster.env)
+            self.addCleanup(node.kill)
+            self.urls[name] = node.log(r"metrics on (http://127\.0\.0\.1:\d+)/metrics")[1]
+            self.assertEqual(node.line(), "ready")
+
+    def test_the_cluster_is_seen(self):
+        with urllib.request.urlopen(self.urls["b"] + "/nodes.json", timeout=PATIENCE) as answer:
+            self.assertEqual(answer.headers["Content-Type"], "application/json")
+            nodes = json.load(answer)
+        self.assertEqual(nodes[0]["node"], "b")
+        self.assertLessEqual({"workers", "links", "kinds", "actors", "drops", "at_ns"}, set(nodes[0]))
+        with urllib.request.urlopen(self.urls["b"] + "/", timeout=PATIENCE) as answer:
+            self.assertEqual(answer.headers["Content-Type"], "text/html; charset=utf-8")
+            policy = answer.headers["Content-Security-Policy"]
+        self.assertIn("default-src 'none'; script-src 'sha256-", policy)
+        self.assertNotIn("unsafe", policy)
+        browser = Chromium()
+        self.addCleanup(browser.close)
+        page = browser.page(self.urls["a"] + "/", dict(DESK, height=900))
+        page.until("document.querySelectorAll('#nodes tr').length === 3")
+        page.until("document.querySelectorAll('#links tr').length === 3")
+        page.until("document.title === 'weft: a in cluster weft'")
+        page.until("[...document.querySelectorAll('#rate polyline')]"
+                   ".every(l => l.getAttribute('points').split(' ').length > 2)")
+        nodes = page.run(cells("nodes"))
+        self.assertEqual([row[:2] for row in nodes[1:]], [["a", "up"], ["b", "up"]])
+        self.assertEqual(sorted(row[0] for row in page.run(cells("links"))[1:]), ["a \u2192 b", "b \u2192 a"])
+        # The fullest mailbox comes first. Names are text, whatever is in them.
+        actors = page.run(cells("actors"))
+        self.assertEqual([actors[1][i] for i in (0, 2, 5)], ["a", '<b title="&lt;">bold</b>\ufffd', "4/4"])
+        self.assertEqual(page.run("document.querySelectorAll('td *').length"), 0)
+        self.assertGreater(min(size_of(page.screenshot())), 300)
+        # On a phone, and in the dark.
+        page.call("Emulation.setDeviceMetricsOverride", **PHONE)
+        page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+        self.assertLessEqual(page.run("document.documentElement.scrollWidth"), PHONE["width"])
+        self.assertEqual(page.run("getComputedStyle(document.body).backgroundColor"), "rgb(22, 25, 26)")
+        # What is not the page's own is not run.
+        page.run("document.body.append(Object.assign(document.createElement('script'), "
+                 "{textContent: 'window.ran = 1'}))")
+        self.assertIsNone(page.run("window.ran"))
+        self.nodes["b"].stop()
+        page.until("document.querySelectorAll('#nodes tr').length === 2")
+        page.until("document.querySelector('#links tr.bad') !== null")
+        self.nodes["a"].stop()
+        page.until("document.querySelector('#state').textContent === 'no answer'")
+        self.assertEqual(browser.errors, [])
 
 
 if __name__ == "__main__":

@@ -123,6 +123,12 @@ static void ends_at_once(const void *arg, size_t size)
     (void)arg, (void)size;
 }
 
+static void ends_never(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
 /* Never answers. */
 static void silent(const void *arg, size_t size)
 {
@@ -149,6 +155,19 @@ static void tied(void)
     if (weft_call(other, 1, NULL, 0, &m, WEFT_FOREVER) == WEFT_OK) weft_msg_free(m);
 }
 
+/* Its child's kind is what no page must take for more than text. */
+static void marked_up(void)
+{
+    weft_pid other;
+    weft_spawn_options o = {.kind = "<b title=\"&lt;\">bold</b>\xFF", .mailbox_max = 4};
+    if (weft_spawn(&other, ends_never, NULL, 0, &o) < 0) return;
+    for (int i = 0; i < 4; i++)
+        if (weft_send(other, UNREAD, NULL, 0) < 0) return;
+    puts("ready");
+    fflush(stdout);
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
 static void first(const void *arg, size_t size)
 {
     const struct weft_args *args = arg;
@@ -161,6 +180,7 @@ static void first(const void *arg, size_t size)
     else if (strcmp(what, "spins") == 0) spins();
     else if (strcmp(what, "idle") == 0) idle();
     else if (strcmp(what, "tied") == 0) tied();
+    else if (strcmp(what, "marked-up") == 0) marked_up();
     else if (strcmp(what, "recurse") == 0) printf("%d\n", recurse(0));
     else if (strcmp(what, "fail") == 0) weft_exit(WEFT_EINUSE);
     else printf("%d words\n", args->argc);
