@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Known bugs, put back one at a time: whether the simulation finds each of them, and within how many seeds.
+"""Known bugs, put back one at a time: whether the simulation finds each of them, and within how many seeds; those that
+need a peer, or a lack of memory, as no seed brings it, a unit test.
 
     ./dev mutants [NAME...]
 
@@ -18,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FOLDERS = ("runtime", "actors", "transport")
 TIME = 600  # s for one mutant
 
-# name: (scenario, within how many seeds, more options); tests/stress/cluster.c, or tests/sim
+# name: (scenario, within how many seeds, more options); tests/stress/cluster.c, or tests/sim. Or (test,).
 MUTANTS = {
     "link_forgets_flight": ("links", 100),
     "link_takes_sent_for_acked": ("cluster", 100),
@@ -54,7 +55,12 @@ MUTANTS = {
     "mailbox_tells_no_room": ("links", 100),
     "mailbox_drops_what_has_credit": ("links", 100),
     "timers_lose_order": ("groups", 100),
+    "subscription_stays_untold": ("link_oom",),
+    "link_says_one_frame": ("linked",),
+    "tables_never_told_again": ("link_oom",),
+    "leaving_waits_in_vain": ("handshake",),
 }
+UNITS = ("handshake", "link_oom", "linked")  # what no seed meets: tests of units, tests/unit/transport
 OPTIONS = {"links": ["--nodes", "2"], "topics": ["--faults", NO_CLOCK, "--", "rest"]}
 
 
@@ -71,8 +77,19 @@ def in_sources():
     return found
 
 
+def try_unit(build, mutant):
+    """Whether the test has failed, and what it said."""
+    done = subprocess.run([os.path.join(build, "tests", f"transport_{MUTANTS[mutant][0]}_test")], timeout=TIME,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=dict(os.environ, WEFT_MUTANT=mutant), check=False)
+    why = re.search(r"_test\.c:\d+:[FE]:[^:]*:([^\n]*)", done.stdout)
+    return 1 if done.returncode != 0 else None, why.group(1) if why else ""
+
+
 def try_one(build, mutant):
     """How many seeds it took, or None; and what was said."""
+    if MUTANTS[mutant][0] in UNITS:
+        return try_unit(build, mutant)
     scenario, bound, *more = MUTANTS[mutant]
     words = command(build, scenario, bound, 1, *more, *OPTIONS.get(scenario, []))
     said = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -85,8 +102,8 @@ def try_one(build, mutant):
 def main():
     build, words = sys.argv[1], sys.argv[2:]
     if words == ["--targets"]:  # what has to be built
-        modules = sorted({m[0] for m in MUTANTS.values()} - set(PROGRAMS))
-        programs = [f"tests/{p}" for p in PROGRAMS.values()]
+        modules = sorted({m[0] for m in MUTANTS.values()} - set(PROGRAMS) - set(UNITS))
+        programs = [f"tests/{p}" for p in PROGRAMS.values()] + [f"tests/transport_{u}_test" for u in UNITS]
         print("\n".join(["cli/weft", *programs, *(f"tests/sim_{m}.so" for m in modules)]))
         return
     chosen = words or list(MUTANTS)
@@ -97,7 +114,7 @@ def main():
         good = False
     print(f"{'mutant':30} {'scenario':12} {'seeds':>6} {'s':>6}  what was found")
     for mutant in [c for c in chosen if c in MUTANTS]:
-        scenario, bound = MUTANTS[mutant][:2]
+        scenario, bound = (*MUTANTS[mutant], 1)[:2]
         began = time.monotonic()
         seeds, why = try_one(build, mutant)
         span = time.monotonic() - began

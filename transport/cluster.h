@@ -90,6 +90,7 @@ struct wf_cluster {
     weft_pid *watchers;
     uint32_t watcher_count, watcher_capacity;
     bool ever_up, leaving;
+    int64_t tables_at;    /* when it is looked next at who could not be told of the tables: once in a heartbeat */
     struct wf_swim *swim; /* NULL: this is a client */
     struct wf_partition partition;
     uint64_t changed[32];   /* members that have changed and were not looked at yet */

@@ -3,6 +3,7 @@
 #include "cluster.h"
 
 #include "actor.h"
+#include "mutant.h"
 #include "rights.h"
 
 #include <stdio.h>
@@ -121,7 +122,7 @@ static bool begin_frame(struct pattern_list *l)
     struct wf_batch *b = wf_batch_new(l->s, 16 + count * (size_t)(WF_TOPIC_MAX + 3));
     if (b == NULL) return false;
     if (l->last == NULL) l->first = b;
-    else l->last->next = b;
+    else if (!WF_MUTANT(link_says_one_frame)) l->last->next = b;
     l->last = b;
     l->w = wf_batch_writer(b);
     l->in_frame = count;
@@ -410,7 +411,6 @@ static int64_t tick_up(struct wf_cluster *c, struct wf_session *s, int64_t now)
     int64_t ping_at = atomic_load_explicit(&s->last_sent, memory_order_relaxed) + c->t->heartbeat;
     if (now >= ping_at && !c->leaving) {
         wf_session_ping(s, (uint64_t)now);
-        wf_tables_retry(c->t);
         ping_at = now + c->t->heartbeat;
     }
     return WF_MIN(lost_at, c->leaving ? WEFT_FOREVER : ping_at);
@@ -431,6 +431,11 @@ static int64_t tick_broken(struct wf_cluster *c, struct wf_session *s, int64_t n
 int64_t wf_links_tick(struct wf_cluster *c, int64_t now)
 {
     int64_t at = wf_handshakes_tick(c, now);
+    if (now >= c->tables_at &&
+        !WF_MUTANT(tables_never_told_again)) { /* each link has us come by that often, also one that needs no PING */
+        c->tables_at = now + c->t->heartbeat;
+        wf_tables_retry(c->t);
+    }
     WF_LIST_EACH(k, &c->sessions) {
         struct wf_session *s = WF_CONTAINER(k, struct wf_session, in_all);
         int64_t again = s->state == WF_STATE_UP ? tick_up(c, s, now) : tick_broken(c, s, now);

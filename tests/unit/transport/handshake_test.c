@@ -542,8 +542,10 @@ START_TEST(a_node_that_stops_begins_no_new_link)
     stopping.second = dial();
     stopping.third = dial();
     stopping.linked->hears = stopping.second->hears = hears_while_it_stops;
+    int64_t began = wf_sim_now(&world);
     (void)wf_sim_stop(&world, NODE, weft_after(WEFT_SEC(1)));
     node = NULL;
+    ck_assert_int_lt(wf_sim_now(&world) - began, WEFT_MS(100)); /* there is nothing to wait for any more */
     pass(WEFT_MS(20));
     ck_assert(stopping.seen);
     REFUSED(stopping.third, WF_REFUSED_STOPPING, "the node is stopping");

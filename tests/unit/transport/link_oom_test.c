@@ -230,7 +230,7 @@ static void run(long n, bool lasting)
     wf_sim_run(&world, WEFT_MS(400));
     survey.phase = 2;
     wf_sim_cut(&world, A, B, WEFT_SEC(4));
-    wf_sim_run(&world, WEFT_SEC(5));
+    wf_sim_run(&world, WEFT_SEC(7));
 }
 
 static long endure(long n, bool lasting)
