@@ -130,8 +130,8 @@ static void drop_oldest(struct wf_actor *a)
 
 void wf_mailbox_make_room(struct wf_actor *a)
 {
-    if (a->mail_count > 0) drop_oldest(a);
-    while (a->mail_count > 0 && wf_mailbox_own_full(a)) drop_oldest(a);
+    do drop_oldest(a); /* it is full, so there is one */
+    while (a->mail_count > 0 && wf_mailbox_own_full(a));
 }
 
 /* A message goes that is preceded by `place` others in the lane of mail: signals that came after it no longer wait

@@ -465,9 +465,60 @@ START_TEST(senders_wait_for_a_choked_worker)
 }
 END_TEST
 
+/* ---- Room that is made by dropping ----------------------------------------------------------------------------- */
+
+static void waits_for_one(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    weft_subscribe_options o = {.slow = WEFT_SLOW_DROP_OLDEST, .max = 1};
+    weft_msg *m;
+    if (k.n == 1) want_int(weft_subscribe_with("one", &o, NULL), 0);
+    want_int(say(k.parent, GO, 0), 0);
+    want_int(weft_recv_tag(&m, DONE, WEFT_FOREVER), 0);
+    want_int(say(k.parent, DONE, value_of(m)), 0);
+    weft_msg_free(m);
+    if (k.n == 1) { /* it is told that it has lost some */
+        want_int(weft_recv_tag(&m, WEFT_TAG_SUBSCRIPTION, WEFT_NOW), 0);
+        weft_msg_free(m);
+    }
+    want_int(weft_recv(&m, WEFT_NOW), WEFT_ETIMEDOUT);
+}
+
+static void tell_or_publish(weft_pid to, bool publish, uint32_t tag, int64_t value)
+{
+    if (publish) want_int(weft_publish("one", tag, &value, sizeof value), 1);
+    else want_int(say(to, tag, value), 0);
+    want_int(weft_yield(), 0);
+}
+
+/* Who waits for one kind of message has looked at all that is there; that goes for want of room, one by one. */
+static void looked_at_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int how = 0; how < 2; how++) {
+        weft_spawn_options o = {.worker = 1, .mailbox_max = how == 0, .policy = how == 0 ? WEFT_FULL_DROP_OLDEST : 0};
+        weft_pid to = kid_with(waits_for_one, (struct kid){.n = how}, &o);
+        hear_only(GO);
+        want_int(weft_yield(), 0);
+        for (int64_t i = 0; i < 3; i++) tell_or_publish(to, how == 1, OTHER, i);
+        tell_or_publish(to, how == 1, DONE, 7);
+        want_int(hear(DONE), 7);
+        await_end(to);
+        want_int(drops(weft_here(), how == 0 ? WF_DROP_FULL : WF_DROP_SLOW_READER), 3);
+    }
+}
+
+START_TEST(what_was_looked_at_may_be_dropped)
+{
+    run_on(1, looked_at_body);
+}
+END_TEST
+
 TEST_MAIN("room", a_full_mailbox_suspends_its_senders_and_loses_nothing, a_burst_to_another_worker_is_not_lost,
           room_in_an_almost_full_mailbox_is_used, one_message_taken_makes_room_for_one,
           the_send_timeout_ends_in_efull, a_call_with_a_deadline_long_past_waits_for_no_room,
           one_message_taken_is_no_room_while_the_byte_budget_is_used_up,
           waiting_senders_are_stopped_killed_and_told_of_the_receivers_end, many_senders_share_a_mailbox_of_one,
-          room_that_a_stopped_sender_leaves_goes_to_the_next, senders_wait_for_a_choked_worker)
+          room_that_a_stopped_sender_leaves_goes_to_the_next, senders_wait_for_a_choked_worker,
+          what_was_looked_at_may_be_dropped)

@@ -361,6 +361,78 @@ START_TEST(queue_groups_are_told_to_who_keeps_them)
 }
 END_TEST
 
+static unsigned groups_heard, publications_heard;
+static bool begun;
+
+static void counts_entries(struct line *l, const struct heard *h)
+{
+    (void)l;
+    if (h->kind == WF_FRAME_TABLE && h->number == WF_TABLE_BEGIN) begun = true;
+    if (h->kind != WF_FRAME_TABLE || strncmp(h->text, "many.", 5) != 0) return;
+    ck_assert(begun); /* what comes before is no more */
+    groups_heard++;
+}
+
+static void joins_many(const void *arg, size_t size)
+{
+    char name[32];
+    (void)arg, (void)size;
+    for (int i = 0; i < 3000; i++) {
+        snprintf(name, sizeof name, "many.groups.%d", i);
+        ck_assert_int_eq(weft_group_join(name), WEFT_OK);
+    }
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+/* More than go into one batch. */
+START_TEST(a_new_link_hears_of_all_groups)
+{
+    struct wf_hello h = hello("peer", false);
+    open_plainly();
+    (void)run_on_node(joins_many);
+    groups_heard = 0;
+    begun = false;
+    struct line *l = dial();
+    l->hears = counts_entries;
+    say_hello(l, &h);
+    say_welcome(l, &h, 7, 0, WF_LINK_OVER);
+    pass(WEFT_MS(50));
+    ck_assert_uint_eq(groups_heard, 3000);
+    close_script();
+}
+END_TEST
+
+static void counts_publications(struct line *l, const struct heard *h)
+{
+    (void)l;
+    publications_heard += h->kind == WF_FRAME_PUBLISH_TO;
+}
+
+static void publishes_one(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    result[0] = weft_publish("full.topic", 1, "x", 1);
+}
+
+/* As many queue groups as go into one frame, or one more. */
+START_TEST(a_publication_names_all_queue_groups)
+{
+    char queue[16];
+    open_with(0, false);
+    for (int i = 0; i < WF_PUBLISH_QUEUES + _i; i++) {
+        snprintf(queue, sizeof queue, "q%d", i);
+        say_entry(peer, WF_TABLE_SET,
+                  (struct wf_entry){.table = WF_TABLE_QUEUES, .key = weft_cstr("full.*"), .queue = weft_cstr(queue)});
+    }
+    publications_heard = 0;
+    peer->hears = counts_publications;
+    (void)run_on_node(publishes_one);
+    ck_assert_int_eq(result[0], 1);
+    ck_assert_uint_eq(publications_heard, 1 + (unsigned)_i);
+    close_script();
+}
+END_TEST
+
 static int64_t kept_is; /* -1: nothing */
 
 static void retains_mine(const void *arg, size_t size)
@@ -443,6 +515,8 @@ int main(void)
     tcase_add_test(t, a_dozen_peers_are_found);
     tcase_add_loop_test(t, publications_go_to_those_that_want_them, 0, 3);
     tcase_add_loop_test(t, queue_groups_are_told_to_who_keeps_them, 0, 2);
+    tcase_add_test(t, a_new_link_hears_of_all_groups);
+    tcase_add_loop_test(t, a_publication_names_all_queue_groups, 0, 2);
     tcase_add_loop_test(t, a_clearing_and_a_publication_cross, 0, 10);
     suite_add_tcase(s, t);
     return run_suite(s);
