@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Known bugs, put back one at a time: whether the simulation finds each of them, and within how many seeds; those that
-need a peer, or a lack of memory, as no seed brings it, a unit test.
+"""Known bugs, put back one at a time: whether the simulation finds each of them, and within how many seeds; those
+that need a peer, or a lack of memory, as no seed brings it, a unit test.
 
     ./dev mutants [NAME...]
 
