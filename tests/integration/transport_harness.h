@@ -106,11 +106,13 @@ __attribute__((unused)) static const char *next_carrier(void)
         }                                                                \
     } while (0)
 
-/* Starts a node with 2 workers, unless `o` says otherwise; `listen` and `join` may be NULL. */
+/* Starts a node with 2 workers, and senders that wait however slow the machine is, unless `o` says otherwise;
+ * `listen` and `join` may be NULL. */
 __attribute__((unused)) static weft_node *node_with(weft_node_options o, const char *listen, const char *join)
 {
     weft_node *n = NULL;
     if (o.workers == 0) o.workers = 2;
+    if (o.send_timeout == 0) o.send_timeout = WEFT_SEC(1000);
     o.carrier = next_carrier();
     o.listen = &listen;
     o.join = &join;

@@ -200,13 +200,16 @@ START_TEST(flags_in_the_environment)
         setenv("WEFT_JSON", yes[i], 1);
         ck_assert_int_eq(PARSE(plain, "w"), CLI_OK);
         ck_assert(c.json);
+        finish();
         setenv("WEFT_JSON", no[i], 1);
         ck_assert_int_eq(PARSE(plain, "w"), CLI_OK);
         ck_assert(!c.json);
+        finish();
     }
     setenv("WEFT_JSON", "perhaps", 1);
     ck_assert_int_eq(PARSE(plain, "w"), CLI_USAGE);
     ck_assert_ptr_nonnull(strstr(said, "WEFT_JSON: 'perhaps' is not 1 or 0"));
+    finish();
     ck_assert_int_eq(PARSE(plain, "w", "--json"), CLI_OK); /* not looked at */
     finish();
 }

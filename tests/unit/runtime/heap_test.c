@@ -120,10 +120,10 @@ START_TEST(memory_of_a_peak_is_given_back)
     wf_heap_init(&h);
     for (int i = 0; i < COUNT; i++) {
         timers[i].deadline = COUNT - i;
-        ck_assert_int_eq(wf_heap_add(&h, &timers[i]), WEFT_OK);
+        if (wf_heap_add(&h, &timers[i]) < 0) ck_abort(); /* an assertion takes longer than what it asserts */
     }
     for (int i = COUNT; i-- > 0;) {
-        ck_assert_ptr_eq(wf_heap_first(&h), &timers[i]);
+        if (wf_heap_first(&h) != &timers[i]) ck_abort();
         wf_heap_remove(&h, &timers[i]);
     }
     ck_assert_uint_le(h.capacity, 1024);

@@ -276,7 +276,7 @@ static void try_each(bool lasting, unsigned from, unsigned step)
 
 START_TEST(each_fails_once)
 {
-    try_each(false, (unsigned)_i, under_tools() ? 31 : PARTS); /* the others where that takes less time */
+    try_each(false, (unsigned)_i, under_tools() ? 61 : PARTS); /* the others where that takes less time */
 }
 END_TEST
 

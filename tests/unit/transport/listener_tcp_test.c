@@ -99,6 +99,7 @@ static void start(void)
 {
     char url[WF_URL_TEXT], why[WF_REASON_TEXT];
     weft_log_set(WEFT_SILENT, false);
+    refused = 0;
     set = (struct wf_workers){.env = pf_env_native(), .hooks = &hooks, .count = 1};
     ck_assert_int_eq(wf_workers_init(&set), WEFT_OK);
     ck_assert_int_eq(wf_workers_start(&set), WEFT_OK);
