@@ -266,6 +266,11 @@ static void inspect(struct screen *s)
 {
     const struct top_actor *a = chosen(s);
     if (a == NULL) return;
+    if (a->node != 0) { /* a node tells of its own actors */
+        snprintf(s->note, sizeof s->note, "it is on another node: weft inspect %.*s --node %s",
+                 (int)strcspn(a->pid, "@"), a->pid, s->now->nodes[a->node].name);
+        return;
+    }
     snprintf(s->wish.inspect, sizeof s->wish.inspect, "%s", a->pid);
     top_lines_clear(&s->detail);
     s->mode = DETAIL;
