@@ -60,9 +60,8 @@ enum { THROUGH_LIBKQUEUE = false };
 static _Thread_local bool has_runner;
 static bool runner_jumps;
 
-__attribute__((noreturn, unused, format(printf, 4, 5))) static void assertion_failed(const char *path, int number,
-                                                                                     const char *what,
-                                                                                     const char *format, ...)
+__attribute__((ON_UNIX(noreturn, ) unused, format(printf, 4, 5))) static void assertion_failed(
+    const char *path, int number, const char *what, const char *format, ...)
 {
     char why[2048] = "";
     va_list args;
