@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "park.h"
 #include "round.h"
 
 struct look {
@@ -62,6 +63,7 @@ void wf_look_at_actor(struct wf_worker *w, void *actor_detail)
     if (!d->found) return;
     wf_actor_info_of(a, &d->info);
     if (a->more != NULL) see_ties(&a->more->ties, d);
+    d->caller_count = (uint32_t)wf_task_callers(&a->task, d->callers, WF_CALLERS_SHOWN);
     const struct wf_asking *s = a->asking;
     if (s == NULL || !s->waiting) return;
     d->waits_ns = WF_MAX(w->now - s->since, 1);

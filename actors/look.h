@@ -8,7 +8,7 @@
 
 #include "actor.h"
 
-enum { WF_TIES_SHOWN = 32, WF_WAITS_SHOWN = 256 };
+enum { WF_TIES_SHOWN = 32, WF_WAITS_SHOWN = 256, WF_CALLERS_SHOWN = 16 };
 
 /* A list of pids, cut where it is longer. */
 struct wf_pids {
@@ -22,6 +22,8 @@ struct wf_actor_detail {
     struct wf_actor_info info;
     int64_t waits_ns; /* how long its call has waited; 0: it is in none */
     struct wf_pids asks, links, monitors, watchers;
+    uint32_t caller_count; /* where its code goes on, and where its callers do: wf_task_callers */
+    uintptr_t callers[WF_CALLERS_SHOWN];
 };
 
 /* The calls under way on a worker. */

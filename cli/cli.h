@@ -117,6 +117,8 @@ int cli_ask_node(const struct cli *c,
                  int (*work)(struct cli_client *k)); /* the same, where there is no more to say */
 /* Whether the certificate `name` of --tls can be used. CLI_OK or an exit code after a message that says why not. */
 int cli_check_tls(const struct cli *c, const char *name);
+/* Whether the node is on this machine, as its socket is. */
+bool cli_is_local(const struct cli_client *k);
 /* [A] Asks "$node" of that node: a verb of control.h. CLI_OK and the answer, which is well-formed msgpack; else an
  * exit code after a message. */
 int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer);

@@ -111,6 +111,11 @@ int cli_with_node(struct cli_client *k)
     return rc;
 }
 
+bool cli_is_local(const struct cli_client *k)
+{
+    return strncmp(k->url, "ipc://", 6) == 0;
+}
+
 int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer)
 {
     char name[80];

@@ -104,8 +104,9 @@ static int make_command(const struct cli *c, struct command *k)
         return cli_fail(c, CLI_FAILED, "cannot compile: weft's headers are not installed (%s)",
                         "pkg-config does not know weft; is PKG_CONFIG_PATH set?");
     }
-    int n = asprintf(&k->text, "%s -std=gnu11 -O2 -g -Wall -fPIC %s %s", cc != NULL && cc[0] != '\0' ? cc : "cc",
-                     package != NULL ? package : "", flags != NULL ? flags : "");
+    int n = asprintf(&k->text, "%s -std=gnu11 -O2 -g -fno-omit-frame-pointer -Wall -fPIC %s %s",
+                     cc != NULL && cc[0] != '\0' ? cc : "cc", package != NULL ? package : "",
+                     flags != NULL ? flags : "");
     free(package);
     if (n < 0) {
         k->text = NULL;

@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "control.h"
+#include "lacks.h"
 
 enum { EVENTS_SHOWN = 12 };
 
@@ -42,11 +43,32 @@ static void print_pids(const char *title, weft_reader *r, weft_text own)
     if (count > 0) putchar('\n');
 }
 
-static void print_known(const char *key, weft_reader *r, weft_text *pid)
+/* Lines of sources are only those of a node on this machine: elsewhere the file may be another one. */
+static void print_callers(const struct cli_client *k, weft_reader *r)
+{
+    char file[PATH_MAX], line[PATH_MAX + 256];
+    uint32_t count = weft_get_array(r);
+    for (uint32_t i = 0; i < count && r->error == 0; i++) {
+        uint32_t fields = weft_get_array(r);
+        weft_text path = weft_get_str(r);
+        uint64_t offset = weft_get_uint(r);
+        weft_text symbol = weft_get_str(r);
+        uint64_t symbol_offset = weft_get_uint(r);
+        for (; fields > 4 && r->error == 0; fields--) weft_skip(r);
+        snprintf(file, sizeof file, "%.*s", WEFT_STR(path));
+        printf("%-12s", i == 0 ? "in" : "called by");
+        if (cli_is_local(k) && cli_source_line(file, offset, line, sizeof line)) puts(line);
+        else if (symbol.size > 0)
+            printf("%.*s+0x%" PRIx64 " of %s+0x%" PRIx64 "\n", WEFT_STR(symbol), symbol_offset, file, offset);
+        else printf("%s+0x%" PRIx64 "\n", file, offset);
+    }
+}
+
+static void print_known(const struct cli_client *k, const char *key, weft_reader *r, weft_text *pid)
 {
     static const struct {
         const char *key, *title;
-        enum { TEXT, NUMBER, SPAN, PIDS } kind;
+        enum { TEXT, NUMBER, SPAN, PIDS, CALLERS } kind;
     } known[] = {{"pid", "pid", TEXT},
                  {"kind", "kind", TEXT},
                  {"name", "name", TEXT},
@@ -61,7 +83,8 @@ static void print_known(const char *key, weft_reader *r, weft_text *pid)
                  {"asks", "answer of", PIDS},
                  {"links", "links", PIDS},
                  {"monitors", "monitors", PIDS},
-                 {"watchers", "watched by", PIDS}};
+                 {"watchers", "watched by", PIDS},
+                 {"callers", "", CALLERS}};
     char span[32];
     size_t i = 0, count = sizeof known / sizeof known[0];
     while (i < count && strcmp(known[i].key, key) != 0) i++;
@@ -71,6 +94,8 @@ static void print_known(const char *key, weft_reader *r, weft_text *pid)
         weft_text text = weft_get_str(r);
         if (i == 0) *pid = text;
         if (text.size > 0) printf("%-12s%.*s\n", known[i].title, WEFT_STR(text));
+    } else if (known[i].kind == CALLERS) {
+        print_callers(k, r);
     } else if (known[i].kind == PIDS) {
         print_pids(known[i].title, r, *pid);
     } else {
@@ -87,7 +112,7 @@ static int print_actor(struct cli_client *k, weft_reader *r)
     for (uint32_t left = weft_get_map(r); left > 0 && r->error == 0; left--) {
         weft_text name = weft_get_str(r);
         snprintf(key, sizeof key, "%.*s", WEFT_STR(name));
-        print_known(key, r, &pid);
+        print_known(k, key, r, &pid);
     }
     if (r->error < 0 || pid.size >= sizeof full) return other_form(k);
     snprintf(full, sizeof full, "%.*s", WEFT_STR(pid));

@@ -62,9 +62,9 @@ const struct cli_verb cli_verbs[] = {
     {"inspect",
      "[PID|NAME]",
      "Shows what an actor does and waits for, or who waits for whom",
-     "Of one actor (0.17.1, or its registered name): what it waits for and since when, whose answer it waits for, "
-     "its\n"
-     "links and monitors, its last events. Without one: all calls under way, who waits for whose answer.\n"
+     "Of one actor (0.17.1, or its registered name): what it waits for and since when, in which functions of its\n"
+     "program, whose answer it waits for, its links and monitors, its last events. Without one: all calls under way, "
+     "who waits for whose answer.\n"
      "With --record: the last events of the node's flight recorder, of all actors or of one: who started, sent,\n"
      "received, waited, ended. Times are seconds before the last one. What is sent to an actor of the same worker "
      "is\n"

@@ -110,3 +110,40 @@ size_t wf_task_parked_bytes(const struct wf_task *t)
         at += 1 + (size_t)__builtin_popcountll(p->packed[at]);
     return sizeof *p + at * sizeof *p->packed;
 }
+
+/* ---- Callers --------------------------------------------------------------------------------------------------- */
+
+static bool word_of_parked(const void *task, uintptr_t address, uintptr_t *word)
+{
+    const struct wf_task *t = task;
+    const struct parked *p = t->coro.sp;
+    size_t at = 0, i = (address - (uintptr_t)pf_context_low(p->sp)) / sizeof(uint64_t);
+    if (address < (uintptr_t)p->sp || i >= words_of(t, p->sp) || address % sizeof(uint64_t) != 0) return false;
+    for (; i >= GROUP; i -= GROUP) at += 1 + (size_t)__builtin_popcountll(p->packed[at]);
+    uint64_t mask = p->packed[at], bit = (uint64_t)1 << i;
+    *word = (mask & bit) == 0 ? 0 : p->packed[at + 1 + (size_t)__builtin_popcountll(mask & (bit - 1))];
+    return true;
+}
+
+/* ASan watches for variables whose scope is over, which is no fault here. */
+#ifdef WF_ASAN
+__attribute__((no_sanitize("address")))
+#endif
+static bool
+word_on_stack(const void *task, uintptr_t address, uintptr_t *word)
+{
+    const struct wf_task *t = task;
+    if (address < (uintptr_t)t->coro.sp || address >= (uintptr_t)t->coro.stack.top || address % sizeof *word != 0)
+        return false;
+    *word = *(const uintptr_t *)address;
+    return true;
+}
+
+size_t wf_task_callers(const struct wf_task *t, uintptr_t *out, size_t max)
+{
+    if (t->state == WF_TASK_PARKED || t->state == WF_TASK_UNPARKED)
+        return pf_context_callers(((const struct parked *)t->coro.sp)->sp, word_of_parked, t, out, max);
+    bool has = t->state == WF_TASK_READY || t->state == WF_TASK_WAITING || t->state == WF_TASK_IDLE;
+    if (!has || t->coro.stack.base == NULL || t->coro.sp == NULL) return 0;
+    return pf_context_callers(t->coro.sp, word_on_stack, t, out, max);
+}

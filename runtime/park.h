@@ -40,6 +40,10 @@ int wf_tasks_park(struct wf_worker *w, struct wf_task *const *tasks, int count);
 /* UNPARKED: as it was. */
 void wf_task_unpark(struct wf_worker *w, struct wf_task *t);
 
+/* Where the code of a task that does not run goes on, and where its callers do, the innermost first: at most `max`
+ * addresses; how many. 0: it has no stack, or they are not known on this system (pf_context_callers). */
+size_t wf_task_callers(const struct wf_task *t, uintptr_t *out, size_t max);
+
 /* How many bytes a parked task's block holds. */
 size_t wf_task_parked_bytes(const struct wf_task *t);
 

@@ -19,7 +19,9 @@
  *   INSPECT    Body: a pid's text, with or without its node, or a registered name. Answer: a map of what `weft ps`
  *              says of it ("pid", "kind", "name", "state", "waits_for", "mailbox", "mailbox_max", "received",
  *              "dropped", "stack_most"), "waits_ns": how long its call has waited, and arrays of pid texts: "asks"
- *              (whose answer it waits for), "links", "monitors" (whom it watches), "watchers".
+ *              (whose answer it waits for), "links", "monitors" (whom it watches), "watchers"; "callers": where its
+ *              code goes on and where its callers do, the innermost first, an array of arrays [file, offset as
+ *              addr2line takes it, function or "", offset in it]; empty where there is no stack or it is not known.
  *   WAITS      Body empty. Answer: array of arrays [pid text, pid text of whom it waits for, ns]: all calls.
  *   DROPS      Body empty. Answer: array [[[reason, count], ...], [[ns ago, reason, pid text of the receiver or "",
  *              pid text of the sender or "", tag], ...]]: the last ones of each worker, the youngest first.

@@ -43,12 +43,49 @@ static void put_word(weft_writer *w, const char *key, const char *text)
     put_text(w, text);
 }
 
+static bool is_of(uintptr_t address, const void *base)
+{
+    struct pf_code code;
+    return pf_code_at(address, &code) && code.base == base;
+}
+
+/* Those of the program around weft: weft's own, with which every stack begins and ends, are left out, unless all are
+ * of one file. What is behind code that nobody knows is no caller. */
+static void put_callers(weft_writer *w, const struct wf_actor_detail *d)
+{
+    struct pf_code code = {.base = NULL};
+    weft_actor *own = wf_control_main;
+    uintptr_t address;
+    memcpy(&address, &own, sizeof address);
+    (void)pf_code_at(address, &code);
+    const void *base = code.base;
+    uint32_t known = 0, first = 0;
+    while (known < d->caller_count && pf_code_at(d->callers[known], &code)) known++;
+    uint32_t end = known;
+    while (first < end && is_of(d->callers[first], base)) first++;
+    while (first < end && is_of(d->callers[end - 1], base)) end--;
+    if (first == end) {
+        first = 0;
+        end = known;
+    }
+    put_text(w, "callers");
+    weft_put_array(w, end - first);
+    for (; first < end; first++) {
+        (void)pf_code_at(d->callers[first] - 1, &code); /* in the call, not behind it */
+        weft_put_array(w, 4);
+        put_text(w, code.file);
+        weft_put_uint(w, code.offset);
+        put_text(w, code.symbol);
+        weft_put_uint(w, code.symbol_offset);
+    }
+}
+
 static void put_actor(weft_writer *w, const struct wf_transport *t, const void *data)
 {
     const struct wf_actor_detail *d = data;
     char pid[WEFT_PID_TEXT];
     (void)t;
-    weft_put_map(w, 15);
+    weft_put_map(w, 16);
     put_word(w, "pid", weft_pid_format(d->info.pid, pid));
     put_word(w, "kind", d->info.kind);
     put_word(w, "name", d->info.name);
@@ -64,6 +101,7 @@ static void put_actor(weft_writer *w, const struct wf_transport *t, const void *
     put_pids(w, "links", &d->links);
     put_pids(w, "monitors", &d->monitors);
     put_pids(w, "watchers", &d->watchers);
+    put_callers(w, d);
 }
 
 bool wf_read_pid(weft_text text, weft_pid *out)

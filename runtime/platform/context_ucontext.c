@@ -51,6 +51,12 @@ void pf_context_jump(void *load)
     abort();
 }
 
+size_t pf_context_callers(const void *context, pf_stack_word *word, const void *stack, uintptr_t *out, size_t max)
+{
+    (void)context, (void)word, (void)stack, (void)out, (void)max;
+    return 0;
+}
+
 /* The word points into the frame of pf_context_switch, whose lower end the C library's call decides. */
 char *pf_context_low(void *context)
 {

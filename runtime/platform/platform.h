@@ -330,6 +330,16 @@ struct pf_usage {
 };
 void pf_usage(struct pf_usage *out);
 
+/* Of which file the code at `address` is. False: it is none that was loaded, or the system does not say. */
+struct pf_code {
+    const void *base; /* where the file was loaded */
+    char file[512];
+    uint64_t offset;  /* of the address, as tools that read the file count: addr2line */
+    char symbol[128]; /* the function with a name that others see, "": there is none */
+    uint64_t symbol_offset;
+};
+bool pf_code_at(uintptr_t address, struct pf_code *out);
+
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 /* What has positions: regular files, disks, and devices like "/dev/zero". All calls may block the thread (for a disk,
  * or a file system on a network): the runtime makes them on threads for that, but for file_submit above. Handles are

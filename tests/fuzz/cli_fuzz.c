@@ -30,6 +30,15 @@ weft_actor *cli_load(const struct cli *c, const char *path)
     (void)path;
     return NULL;
 }
+int cli_load_beside(const char *path, weft_migrate **hook, char *why, size_t size)
+{
+    (void)path, (void)hook, (void)why, (void)size;
+    return WEFT_ESYSTEM;
+}
+void cli_print_string(FILE *out, const char *text, size_t size)
+{
+    (void)out, (void)text, (void)size;
+}
 int cli_check_tls(const struct cli *c, const char *name)
 {
     (void)c;
@@ -44,28 +53,14 @@ static const struct cli_verb verbs[] = {
      .args_min = 1,
      .args_max = 3,
      .takes_rest = true,
-     .options = {CLI_NAME,
-                 CLI_LISTEN,
-                 CLI_JOIN,
-                 CLI_DISCOVER,
-                 CLI_WORKERS,
-                 CLI_CLUSTER,
-                 CLI_CARRIER,
-                 CLI_HEARTBEAT,
-                 CLI_HEARTBEATS_LOST,
-                 CLI_RESUME_WINDOW,
-                 CLI_WIRE,
-                 CLI_META,
-                 CLI_PROBE,
-                 CLI_SUSPICION,
-                 CLI_PARTITION,
-                 CLI_MINORITY,
-                 CLI_LOG,
-                 CLI_DRAIN,
-                 CLI_TLS,
-                 CLI_INSECURE,
-                 CLI_PEER_LIMIT,
-                 CLI_END}},
+     .options = {CLI_NAME,          CLI_LISTEN,     CLI_JOIN,
+                 CLI_DISCOVER,      CLI_WORKERS,    CLI_CLUSTER,
+                 CLI_CARRIER,       CLI_HEARTBEAT,  CLI_HEARTBEATS_LOST,
+                 CLI_RESUME_WINDOW, CLI_WIRE,       CLI_META,
+                 CLI_PROBE,         CLI_SUSPICION,  CLI_PARTITION,
+                 CLI_MINORITY,      CLI_LOG,        CLI_LOG_FILE,
+                 CLI_METRICS,       CLI_DRAIN,      CLI_TLS,
+                 CLI_INSECURE,      CLI_PEER_LIMIT, CLI_END}},
     {.name = "two",
      .arguments = "",
      .summary = "the other half",

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What a node says of its actors: weft inspect, weft why-dropped, weft trace."""
 import json
+import os
+import shutil
 import subprocess
 import unittest
 
@@ -39,6 +41,9 @@ class Look(unittest.TestCase):
         short = silent["pid"].split("@")[0]
         text = self.weft("inspect", short)
         self.assertRegex(text, r"(?m)^waits for +sleep$")
+        self.assertRegex(text, r"(?m)^in +silent at \S+/modules\.c:\d+$" if shutil.which("addr2line")
+                         else r"(?m)^in .*test_modules\.so\+0x[0-9a-f]+$")
+        self.assertEqual([os.path.basename(caller[0]) for caller in silent["callers"]], ["test_modules.so"])
         self.assertRegex(text, r"(?m)^watched by +" + tied["pid"].split("@")[0].replace(".", r"\.") + "$")
         self.assertRegex(text, r"(?m)^ +-?\d+\.\d+  " + short.replace(".", r"\.") + " waits for sleep$")
         self.assertRegex(text, r"its last event was \d")

@@ -509,7 +509,64 @@ START_TEST(sharing_a_stack_has_to_be_said)
 }
 END_TEST
 
-TEST_MAIN("park", what_was_on_the_stack_is_there_again, in_any_order, without_guards_in_the_kernel,
-          only_those_whose_frames_nobody_uses, never_if_the_node_says_so, when_all_are_parked_nobody_looks,
-          a_handler_whose_function_waits, stopped_and_killed, the_node_ends_with_all_parked,
-          restarted_by_a_supervisor_that_is_parked_too, sharing_a_stack_has_to_be_said)
+/* ---- Where it waits -------------------------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) int waits_below(void)
+{
+    int rc = wait_for_go();
+    __asm__ volatile(""); /* no jump into what it calls */
+    return rc;
+}
+
+static void waits_above(const void *arg, size_t size)
+{
+    const struct kid *k = arg;
+    (void)size;
+    want_int(waits_below(), 0);
+    want_int(say(k->parent, DONE, 0), 0);
+}
+
+static size_t find_in(const uintptr_t *at, size_t count, void (*function)(void))
+{
+    enum { LONGEST = 512 }; /* bytes of these functions; they are a fraction of it */
+    uintptr_t start;
+    size_t i = 0;
+    memcpy(&start, &function, sizeof start);
+    while (i < count && (at[i] <= start || at[i] > start + LONGEST)) i++;
+    return i;
+}
+
+static void callers_body(const void *arg, size_t size)
+{
+    uintptr_t before[32], parked[32];
+    (void)arg, (void)size;
+    weft_pid kid = kid_with(waits_above, (struct kid){.n = 0}, NULL);
+    want_int((int64_t)wf_task_callers(&actor_of(kid)->task, before, 32), 0); /* has not begun */
+    want_int(weft_advance(WEFT_MS(1)), 0);
+    size_t count = wf_task_callers(&actor_of(kid)->task, before, 32);
+    want_int((int64_t)wf_task_callers(&actor_of(kid)->task, before, 2), count < 2 ? (int64_t)count : 2);
+#if defined(__x86_64__) && !defined(_WIN32) || defined(__aarch64__)
+    size_t below = find_in(before, count, (void (*)(void))waits_below);
+    want(below < count);
+    want_int((int64_t)find_in(before, count, (void (*)(void))waits_above), (int64_t)below + 1);
+#endif
+    want_int(weft_advance(LONG), 0);
+    want_parked(kid);
+    want_int((int64_t)wf_task_callers(&actor_of(kid)->task, parked, 32), (int64_t)count);
+    want(memcmp(before, parked, count * sizeof before[0]) == 0);
+    want_int(say(kid, GO, 0), 0);
+    want_int((int64_t)wf_task_callers(&actor_of(kid)->task, parked, 32), (int64_t)count); /* before it runs */
+    want_int((int64_t)wf_task_callers(&actor_of(weft_self())->task, parked, 32), 0);      /* it runs */
+    (void)hear(DONE);
+}
+
+START_TEST(the_callers_of_who_waits_are_known_parked_or_not)
+{
+    EXPECT_PASS(callers_body);
+}
+END_TEST
+
+TEST_MAIN("park", the_callers_of_who_waits_are_known_parked_or_not, what_was_on_the_stack_is_there_again,
+          in_any_order, without_guards_in_the_kernel, only_those_whose_frames_nobody_uses, never_if_the_node_says_so,
+          when_all_are_parked_nobody_looks, a_handler_whose_function_waits, stopped_and_killed,
+          the_node_ends_with_all_parked, restarted_by_a_supervisor_that_is_parked_too, sharing_a_stack_has_to_be_said)
