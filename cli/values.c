@@ -20,7 +20,8 @@ bool cli_read_limits(const char *value, struct cli_limits *out)
         uint64_t n = strtoull(digits, &end, 10);
         uint64_t unit = *end == 'k' ? 1000 : *end == 'M' ? 1000000 : *end == 'G' ? 1000000000 : 1;
         if (unit > 1) end++;
-        if (digits[0] < '0' || digits[0] > '9' || end - digits > 12 || (*end != ',' && *end != '\0')) return false;
+        if (digits[0] < '0' || digits[0] > '9' || (*end != ',' && *end != '\0')) return false;
+        if (n > 999999999999 / unit) return false; /* twelve digits, written out */
         *limits[i].value = n * unit;
         at = *end == ',' ? end + 1 : end;
     }

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft.h>
+
+#include "values.h"
 #include "../../capture.h"
 #include "../../suite.h"
 
@@ -215,6 +218,45 @@ START_TEST(flags_in_the_environment)
 }
 END_TEST
 
+/* ---- Values of several parts ----------------------------------------------------------------------------------- */
+
+START_TEST(limits)
+{
+    static const char *const wrong[] = {"frames",
+                                        "frames=",
+                                        "frames=x",
+                                        "frames=:",
+                                        "frames=-1",
+                                        "messages=1",
+                                        "frames=1x",
+                                        "frames=1kk",
+                                        "frames=/",
+                                        "bytes=1,frames",
+                                        "frames=1000000000000",
+                                        "bytes=12345678901G",
+                                        "spawns=99999999999999999999"};
+    struct cli_limits l = {.frames = 7, .bytes = 8, .spawns = 9};
+    ck_assert(cli_read_limits("", &l));
+    ck_assert(l.frames == 7 && l.bytes == 8 && l.spawns == 9);
+    ck_assert(cli_read_limits("bytes=3M,frames=20k,spawns=0", &l));
+    ck_assert(l.frames == 20000 && l.bytes == 3000000 && l.spawns == 0);
+    ck_assert(cli_read_limits("bytes=999G,spawns=999999999999,", &l));
+    ck_assert(l.bytes == 999000000000 && l.spawns == 999999999999);
+    for (size_t i = 0; i < WF_COUNT(wrong); i++) ck_assert_msg(!cli_read_limits(wrong[i], &l), "%s", wrong[i]);
+}
+END_TEST
+
+START_TEST(partitions)
+{
+    static const char *const wrong[] = {"", "0", "-1", "+1", "4097", "3 ", "3x", ":", "half", "majority "};
+    struct cli_partition p;
+    ck_assert(cli_read_partition("none", &p) && p.policy == WEFT_PARTITION_NONE);
+    ck_assert(cli_read_partition("majority", &p) && p.policy == WEFT_PARTITION_MAJORITY);
+    ck_assert(cli_read_partition("4096", &p) && p.policy == WEFT_PARTITION_QUORUM && p.quorum == 4096);
+    for (size_t i = 0; i < WF_COUNT(wrong); i++) ck_assert_msg(!cli_read_partition(wrong[i], &p), "%s", wrong[i]);
+}
+END_TEST
+
 START_TEST(the_closest_word)
 {
     static const char *const known[] = {"send", "spawn", "ls", "a-word-of-more-letters-than-31-of-them"};
@@ -278,6 +320,8 @@ int main(void)
     tcase_add_test(t, the_environment_says_what_no_flag_does);
     tcase_add_test(t, flags_in_the_environment);
     tcase_add_test(t, the_closest_word);
+    tcase_add_test(t, limits);
+    tcase_add_test(t, partitions);
     tcase_add_test(t, help);
     tcase_add_test(t, a_failure_names_its_verb_if_there_is_one);
     suite_add_tcase(s, t);
