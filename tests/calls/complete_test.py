@@ -21,7 +21,7 @@ CANNOT_FAIL = {
         sigismember
         snprintf strchr strcmp strftime strlen strncmp strrchr strspn strtol gmtime_r inet_ntop inet_pton stdout
         ftrylockfile funlockfile abort __stack_chk_fail __popcountdi2 raise signal freeaddrinfo free _exit
-        memchr memcmp getenv strtoull
+        memchr memcmp getenv strtoull dladdr
         """,
     "fails only where it is given what does not exist": """
         clock_gettime closedir kill pthread_cond_broadcast pthread_cond_destroy pthread_cond_timedwait
