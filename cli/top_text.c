@@ -270,32 +270,60 @@ void top_put_actors(struct top_lines *l, const struct top_snapshot *s, uint32_t 
 
 /* ---- One actor ------------------------------------------------------------------------------------------------- */
 
+/* More of a line; what does not fit is cut. */
+__attribute__((format(printf, 2, 3))) static void append(char *line, const char *format, ...)
+{
+    size_t used = strlen(line);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line + used, TOP_LINE - used, format, args);
+    va_end(args);
+}
+
+/* Of "callers": the file's name, and where in it. `weft inspect` knows the line. */
+static void put_caller(char *line, weft_reader *r)
+{
+    char file[TOP_LINE];
+    uint32_t fields = weft_get_array(r);
+    weft_text path = weft_get_str(r);
+    snprintf(file, sizeof file, "%.*s", WEFT_STR(path));
+    uint64_t offset = weft_get_uint(r);
+    for (; fields > 2 && r->error == 0; fields--) weft_skip(r);
+    const char *slash = strrchr(file, '/');
+    append(line, "  %s+0x%" PRIx64, slash == NULL ? file : slash + 1, offset);
+}
+
+static void put_number(char *line, weft_text key, uint64_t number)
+{
+    char span[16];
+    bool ns = key.size > 3 && memcmp(key.data + key.size - 3, "_ns", 3) == 0;
+    if (ns) append(line, "  %s", top_span((double)number, span));
+    else append(line, "  %" PRIu64, number);
+}
+
+static void put_text(char *line, weft_reader *r)
+{
+    weft_text text = weft_get_str(r);
+    append(line, "  %.*s", WEFT_STR(text));
+}
+
 static void put_value(struct top_lines *l, weft_text key, weft_reader *r)
 {
-    char *text = add(l, TOP_PLAIN), span[16];
-    weft_reader before = *r;
-    int n = text == NULL ? -1 : snprintf(text, TOP_LINE, "%-12.*s", (int)key.size, key.data);
-    size_t used = n < 0 ? 0 : (size_t)n;
-    weft_text value = weft_get_str(r);
-    if (r->error != 0) { /* a number, or a list of pids */
-        *r = before;
-        uint64_t number = weft_get_uint(r);
-        bool ns = key.size > 3 && memcmp(key.data + key.size - 3, "_ns", 3) == 0;
-        if (r->error == 0 && text != NULL)
-            snprintf(text + used, TOP_LINE - used, "  %.20s", ns ? top_span((double)number, span) : "");
-        if (r->error == 0 && text != NULL && !ns) snprintf(text + used, TOP_LINE - used, "  %" PRIu64, number);
-        if (r->error == 0) return;
-        *r = before;
-        uint32_t count = weft_get_array(r);
-        for (; count > 0 && r->error == 0; count--) {
-            value = weft_get_str(r);
-            if (text == NULL || r->error != 0 || used >= TOP_LINE) continue;
-            n = snprintf(text + used, TOP_LINE - used, "  %.*s", (int)value.size, value.data);
-            used += n < 0 ? 0 : (size_t)n;
+    char lost[TOP_LINE], *line = add(l, TOP_PLAIN);
+    if (line == NULL) line = lost;
+    snprintf(line, TOP_LINE, "%-12.*s", WEFT_STR(key));
+    switch (weft_peek_type(r)) {
+    case WEFT_TEXT: put_text(line, r); break;
+    case WEFT_INT:
+    case WEFT_UINT: put_number(line, key, weft_get_uint(r)); break;
+    case WEFT_ARRAY:
+        for (uint32_t left = weft_get_array(r); left > 0 && r->error == 0; left--) {
+            if (weft_peek_type(r) == WEFT_ARRAY) put_caller(line, r);
+            else put_text(line, r);
         }
-        return;
+        break;
+    default: weft_skip(r); /* a newer node says more */
     }
-    if (text != NULL) snprintf(text + used, TOP_LINE - used, "  %.*s", (int)value.size, value.data);
 }
 
 bool top_put_detail(struct top_lines *l, const void *data, size_t size)

@@ -108,7 +108,7 @@ class Top(unittest.TestCase):
         t.keys("/", "nobody", "Enter")
         t.shows("nobody here has 'nobody'")
         t.keys("/", "silent", "Enter", "Enter")
-        t.shows("waits_for     sleep", "mailbox       3")
+        t.shows("waits_for     sleep", "mailbox       3", "callers       test_modules.so+0x")
         t.keys("?")
         t.shows("Up Down PgUp PgDn")
         t.keys("q")

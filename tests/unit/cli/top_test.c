@@ -261,14 +261,21 @@ START_TEST(what_inspect_says)
 {
     struct top_lines l = {.width = 80};
     weft_writer w = weft_writer_on(answer, sizeof answer);
-    weft_put_map(&w, 4);
+    weft_put_map(&w, 5);
     text(&w, "kind", "k\n");
     number(&w, "mailbox", 12);
     number(&w, "waits_ns", 2500000);
     list(&w, "links", 2);
     weft_put_str(&w, weft_cstr("0.1.1@x"));
     weft_put_str(&w, weft_cstr("0.2.1@x"));
+    list(&w, "callers", 1);
+    weft_put_array(&w, 4);
+    weft_put_str(&w, weft_cstr("/opt/shop.so"));
+    weft_put_uint(&w, 0x1a2b);
+    weft_put_str(&w, weft_cstr(""));
+    weft_put_uint(&w, 0);
     ck_assert(top_put_detail(&l, answer, w.size));
+    ck_assert(has_line(&l, "callers       shop.so+0x1a2b", TOP_PLAIN));
     ck_assert(has_line(&l, "kind          k?", TOP_PLAIN) && has_line(&l, "mailbox       12", TOP_PLAIN));
     ck_assert(has_line(&l, "waits_ns      2.50 ms", TOP_PLAIN));
     ck_assert(has_line(&l, "links         0.1.1@x  0.2.1@x", TOP_PLAIN));
