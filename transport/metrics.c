@@ -3,8 +3,8 @@
  * Design notes.
  * (1) Requests come on threads of NNG's: they go to a queue, and $metrics is woken by an event. It asks the workers
  *     (tally.h) and writes the text; nothing is counted for its sake. Idle, it costs nothing.
- * (2) The queue is bounded: what comes while $metrics is behind is refused at once. If its own worker is stuck nobody
- *     answers, which is what a probe with a time limit takes for sick.
+ * (2) What comes before $metrics has begun waits for it. The queue is bounded: what comes while $metrics is behind is
+ *     refused at once. If its own worker is stuck nobody answers, which is what a probe with a time limit takes for sick.
  * (3) $metrics is a service: it answers until all actors of users have ended, and says that it is not ready by then.
  *     Its last deed is to answer what is queued; what comes after it is refused. */
 #include "metrics.h"
@@ -26,8 +26,8 @@ struct wf_metrics {
     pf_mutex *lock;
     struct wf_list queue; /* wf_web_ask.in_queue; under lock, as the next three */
     uint32_t queued;
-    weft_event wake; /* good while open */
-    bool open;
+    weft_event wake; /* good while AWAKE */
+    enum { BEGINS, AWAKE, CLOSED } state;
     struct wf_pages pages;
     /* Of $metrics: */
     struct wf_tally tally; /* with kinds */
@@ -46,14 +46,14 @@ static void on_ask(void *arg, struct wf_web_ask *ask)
 {
     struct wf_metrics *m = arg;
     pf_mutex_lock(m->lock);
-    bool taken = m->open && m->queued < QUEUE_MAX;
+    bool taken = m->state != CLOSED && m->queued < QUEUE_MAX;
     if (taken) {
         wf_list_push(&m->queue, &ask->in_queue);
         m->queued++;
-        (void)weft_event_set(m->wake);
+        if (m->state == AWAKE) (void)weft_event_set(m->wake);
     }
     pf_mutex_unlock(m->lock);
-    if (!taken) say(ask, 503, "the node is starting, ending or far behind\n");
+    if (!taken) say(ask, 503, "the node ends or is far behind\n");
 }
 
 static struct wf_web_ask *take(struct wf_metrics *m)
@@ -130,12 +130,12 @@ static void answer(struct wf_metrics *m, struct wf_web_ask *ask)
     }
 }
 
-/* A clean-up: also if it is killed. */
+/* A clean-up of $metrics, also if it is killed; and if it never began. */
 static void close_queue(void *arg)
 {
     struct wf_metrics *m = arg;
     pf_mutex_lock(m->lock);
-    m->open = false;
+    m->state = CLOSED;
     pf_mutex_unlock(m->lock);
     for (struct wf_web_ask *ask; (ask = take(m)) != NULL;) say(ask, 503, "the node has ended\n");
 }
@@ -149,15 +149,16 @@ static void metrics_main(const void *arg, size_t size)
     if (rc == WEFT_OK) rc = weft_defer(close_queue, m);
     if (rc < 0) {
         weft_log(WEFT_ERROR, "nobody answers over HTTP: %s", weft_strerror(rc));
+        close_queue(m);
         return;
     }
     pf_mutex_lock(m->lock);
     m->wake = wake;
-    m->open = true;
+    m->state = AWAKE;
     pf_mutex_unlock(m->lock);
-    while (weft_event_await(wake, WEFT_FOREVER) >= 0) {
+    do {
         for (struct wf_web_ask *ask; (ask = take(m)) != NULL;) answer(m, ask);
-    }
+    } while (weft_event_await(wake, WEFT_FOREVER) >= 0);
 }
 
 int wf_metrics_start(struct wf_metrics **out, weft_node *node, const char *address, char bound[64])
@@ -189,6 +190,7 @@ int wf_metrics_start(struct wf_metrics **out, weft_node *node, const char *addre
 void wf_metrics_stop(struct wf_metrics *m)
 {
     if (m == NULL) return;
+    if (m->http != NULL) close_queue(m); /* $metrics may never have begun */
     wf_pages_finish(&m->pages);
     wf_web_stop(m->http);
     pf_mutex_destroy(m->lock);
