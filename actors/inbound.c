@@ -30,7 +30,7 @@ int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name
 {
     weft_pid pid = {0, 0};
     int rc = wf_names_find(node->names, weft_str(name, name_size), &pid);
-    m->to_actor = pid.actor; /* 0: no actor */
+    m->to_actor = pid.actor; /* 0: nobody has the name */
     wf_inbound_add(node, in, m);
     return rc;
 }

@@ -235,7 +235,7 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
     }
     struct wf_actor *a = wf_actor_find(w, m->to_actor);
     if (WF_UNLIKELY(a == NULL || (a->task.state == WF_TASK_DONE && wf_actor_keep(a) == NULL))) {
-        wf_drop(w, m, WF_DROP_NO_ACTOR);
+        wf_drop(w, m, m->to_actor == 0 ? WF_DROP_NO_NAME : WF_DROP_NO_ACTOR); /* 0: wf_inbound_add_name */
         return;
     }
     switch ((enum wf_msg_kind)m->post.flags) {

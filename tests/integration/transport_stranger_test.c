@@ -43,6 +43,10 @@ START_TEST(a_node_can_be_written_by_hand)
         }
     }
     ck_assert_int_eq(replies, 2);
+    uint64_t drops[WF_DROP_REASONS];
+    wf_node_drops(node, drops);
+    ck_assert_uint_eq(drops[WF_DROP_NO_NAME], 1);
+    ck_assert_uint_eq(drops[WF_DROP_NO_ACTOR], 0);
     w = weft_writer_on(out, sizeof out);
     wf_put_bye(&w, "left");
     put_batch(fd, &w, out);
