@@ -310,6 +310,33 @@ START_TEST(a_stack_is_memory_from_its_low_end_up)
 }
 END_TEST
 
+/* ---- Code ------------------------------------------------------------------------------------------------------ */
+
+/* Windows does not say, nor a C library that was linked into the program. */
+#ifdef __GLIBC__
+enum { CODE_IS_KNOWN = 1 };
+#else
+enum { CODE_IS_KNOWN = 0 };
+#endif
+
+START_TEST(code_belongs_to_a_file)
+{
+    struct pf_code here, next;
+    uintptr_t address = (uintptr_t)make_lock, data = (uintptr_t)&here;
+    ck_assert(!pf_code_at(data, &here));
+    ck_assert(!pf_code_at(0, &here));
+    bool known = pf_code_at(address, &here);
+    ck_assert(known || !CODE_IS_KNOWN);
+    if (!known) return;
+    ck_assert_str_ne(here.file, "");
+    ck_assert_uint_le((uintptr_t)here.base, address);
+    ck_assert_uint_gt(here.offset, 0);
+    ck_assert(pf_code_at(address + 1, &next));
+    ck_assert_str_eq(here.file, next.file);
+    ck_assert_uint_eq(here.offset + 1, next.offset);
+}
+END_TEST
+
 /* Elsewhere what is reserved is memory once pf_pages_stack has made it a stack, and no sooner. */
 #ifdef _WIN32
 enum { APPEARS_WHEN_TOUCHED = 0 };
@@ -332,6 +359,9 @@ int main(void)
     tcase_add_test(c, clocks);
     tcase_add_test(c, randomness);
     tcase_add_test(c, there_is_a_processor);
+    suite_add_tcase(suite, c);
+    c = tcase_create("code");
+    tcase_add_test(c, code_belongs_to_a_file);
     suite_add_tcase(suite, c);
     c = tcase_create("memory");
     tcase_add_test(c, a_stack_is_memory_from_its_low_end_up);
