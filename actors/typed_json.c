@@ -139,30 +139,13 @@ static void add_text(struct json *j, const char *text)
     add(j, text, strlen(text));
 }
 
-/* The bytes of the well-formed UTF-8 character at `at`, 0: it is none (overlong forms and surrogates are none). */
-static size_t utf8_size(const uint8_t *at, size_t left)
-{
-    uint8_t b = at[0], low = 0x80, high = 0xBF;
-    size_t size = b < 0x80 ? 1 : b < 0xC2 ? 0 : b < 0xE0 ? 2 : b < 0xF0 ? 3 : b < 0xF5 ? 4 : 0;
-    if (size < 2) return size;
-    if (b == 0xE0) low = 0xA0;
-    if (b == 0xED) high = 0x9F;
-    if (b == 0xF0) low = 0x90;
-    if (b == 0xF4) high = 0x8F;
-    if (left < size || at[1] < low || at[1] > high) return 0;
-    for (size_t i = 2; i < size; i++) {
-        if (at[i] < 0x80 || at[i] > 0xBF) return 0;
-    }
-    return size;
-}
-
 static void add_string(struct json *j, weft_text t)
 {
     static const char escapes[] = "\b\t\n\f\r\"\\", letters[] = "btnfr\"\\";
     const uint8_t *at = (const uint8_t *)t.data;
     add(j, "\"", 1);
     for (size_t i = 0; i < t.size;) {
-        size_t size = utf8_size(at + i, t.size - i);
+        size_t size = wf_utf8_size(at + i, t.size - i);
         const char *escape = size == 1 && at[i] != 0 ? strchr(escapes, at[i]) : NULL;
         if (size == 0) { /* one for each byte that belongs to no character */
             add_text(j, "\xEF\xBF\xBD");

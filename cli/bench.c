@@ -1,15 +1,12 @@
 /* cli/bench.c -- weft bench: what this machine does, in some seconds. The workloads are those of bench/, linked into
  * the command; each run is a process of its own, as it is there, so that none finds what another one has left. */
-#include <errno.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "cli.h"
-
-extern char **environ;
 
 /* bench/local.c and bench/remote.c. */
 int bench_local(int argc, char **argv);
@@ -55,24 +52,12 @@ static bool read_result(FILE *from, const char *metric, char params[128], double
 static int run(const struct cli *c, const struct workload *w, char params[128], double *out)
 {
     char self[] = "/proc/self/exe", *words[WORDS + 4] = {self, (char[]){"bench"}, (char[]){"--"}};
-    int ends[2], status = 0;
-    pid_t child;
-    posix_spawn_file_actions_t actions;
+    struct cli_child child;
     for (int i = 0; w->words[i] != NULL; i++) words[3 + i] = (char *)(uintptr_t)w->words[i];
-    if (pipe(ends) < 0) return cli_fail(c, CLI_FAILED, "no pipe: %s", strerror(errno));
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addclose(&actions, ends[0]);
-    posix_spawn_file_actions_addclose(&actions, ends[1]);
-    int rc = posix_spawn(&child, self, &actions, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    FILE *from = rc == 0 ? fdopen(ends[0], "r") : NULL;
-    bool found = from != NULL && read_result(from, w->metric, params, out);
-    if (from != NULL) fclose(from);
-    else close(ends[0]);
+    int rc = cli_child_start(&child, words, true, false);
     if (rc != 0) return cli_fail(c, CLI_FAILED, "cannot start a run: %s", strerror(rc));
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+    bool found = read_result(child.out, w->metric, params, out);
+    int status = cli_child_end(&child);
     if (found && WIFEXITED(status) && WEXITSTATUS(status) == 0) return CLI_OK;
     return cli_fail(c, CLI_FAILED, "the run of '%s' has failed", w->words[0]);
 }

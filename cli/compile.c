@@ -9,17 +9,14 @@
  *     pkg-config knows. The library is the one that this process has loaded, so that the module shares it. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "cli.h"
-
-extern char **environ;
 
 enum { WORDS_MAX = 64 };
 
@@ -86,10 +83,11 @@ static char *read_all(FILE *from)
 
 static char *flags_of_package(void)
 {
-    FILE *from = popen("pkg-config --cflags weft 2>/dev/null", "re");
-    if (from == NULL) return NULL;
-    char *text = read_all(from);
-    if (pclose(from) == 0) return text;
+    char program[] = "pkg-config", flags[] = "--cflags", package[] = "weft";
+    struct cli_child child;
+    if (cli_child_start(&child, (char *[]){program, flags, package, NULL}, true, true) != 0) return NULL;
+    char *text = read_all(child.out);
+    if (cli_child_end(&child) == 0) return text;
     free(text);
     return NULL;
 }
@@ -126,50 +124,20 @@ static int make_command(const struct cli *c, struct command *k)
 
 /* ---- Running it ------------------------------------------------------------------------------------------------ */
 
-static int status_of(const struct cli *c, pid_t child, const char *program)
-{
-    int status;
-    while (waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR) return CLI_FAILED;
-    }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return CLI_OK;
-    if (WIFSIGNALED(status)) return cli_fail(c, CLI_FAILED, "%s ended with signal %d", program, WTERMSIG(status));
-    return CLI_FAILED; /* the compiler has said why */
-}
-
-static int open_pipe(int ends[2])
-{
-    if (pipe(ends) < 0) return -1;
-    (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    return fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-}
-
 /* `out` (may be NULL) gets what it prints; it is to be freed. */
 static int run_command(const struct cli *c, const struct command *k, char **out)
 {
-    int pipes[2] = {-1, -1};
-    pid_t child;
-    posix_spawn_file_actions_t actions;
-    if (out != NULL && open_pipe(pipes) < 0) return cli_fail(c, CLI_FAILED, "no pipe: %s", strerror(errno));
-    posix_spawn_file_actions_init(&actions);
-    if (out != NULL) posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO);
-    int rc = posix_spawnp(&child, k->word[0], &actions, NULL, k->word, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (pipes[1] >= 0) close(pipes[1]);
+    struct cli_child child;
+    int rc = cli_child_start(&child, k->word, out != NULL, false);
     if (rc != 0) {
-        if (pipes[0] >= 0) close(pipes[0]);
         return cli_fail(c, CLI_FAILED, "cannot run the compiler '%s': %s; install one, or set CC", k->word[0],
                         strerror(rc));
     }
-    if (out != NULL) {
-        FILE *from = fdopen(pipes[0], "re");
-        *out = from == NULL ? NULL : read_all(from);
-        if (from != NULL) fclose(from);
-        else close(pipes[0]);
-    }
-    rc = status_of(c, child, k->word[0]);
-    if (out != NULL && rc == CLI_OK && *out == NULL) rc = cli_fail(c, CLI_FAILED, "out of memory");
-    return rc;
+    if (out != NULL) *out = read_all(child.out);
+    int status = cli_child_end(&child);
+    if (WIFSIGNALED(status)) return cli_fail(c, CLI_FAILED, "%s ended with signal %d", k->word[0], WTERMSIG(status));
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return CLI_FAILED; /* the compiler has said why */
+    return out != NULL && *out == NULL ? cli_fail(c, CLI_FAILED, "out of memory") : CLI_OK;
 }
 
 /* ---- The cache ------------------------------------------------------------------------------------------------- */

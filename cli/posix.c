@@ -4,13 +4,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -90,42 +87,4 @@ void cli_utc(time_t t, struct tm *out)
 time_t cli_utc_time(struct tm *utc)
 {
     return timegm(utc);
-}
-
-/* ---- Lines of sources ------------------------------------------------------------------------------------------ */
-
-/* The first line of what the command prints, and the second, without their ends. */
-static bool two_lines(char *const words[], char first[256], char second[PATH_MAX])
-{
-    int ends[2];
-    pid_t child;
-    posix_spawn_file_actions_t actions;
-    if (pipe(ends) < 0) return false;
-    (void)fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-    (void)fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    bool begun = posix_spawnp(&child, words[0], &actions, NULL, words, cli_environment()) == 0;
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    FILE *from = fdopen(ends[0], "r");
-    bool read = begun && from != NULL && fgets(first, 256, from) != NULL && fgets(second, PATH_MAX, from) != NULL;
-    if (from != NULL) fclose(from);
-    else close(ends[0]);
-    while (begun && waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
-    if (read) first[strcspn(first, "\n")] = second[strcspn(second, "\n")] = '\0';
-    return read;
-}
-
-bool cli_source_line(const char *file, uint64_t offset, char *out, size_t size)
-{
-    char program[] = "addr2line", names[] = "-f", plain[] = "-C", of[] = "-e", path[PATH_MAX], at[32];
-    char function[256], line[PATH_MAX];
-    snprintf(path, sizeof path, "%s", file);
-    snprintf(at, sizeof at, "0x%" PRIx64, offset);
-    if (!two_lines((char *[]){program, names, plain, of, path, at, NULL}, function, line)) return false;
-    if (line[0] == '?') return false;
-    snprintf(out, size, "%s at %s", function, line);
-    return true;
 }

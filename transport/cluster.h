@@ -37,7 +37,8 @@ struct wf_dialer {
     char last[WF_REASON_TEXT]; /* reason that was logged last */
 };
 
-enum wf_peer_state { WF_PEER_CONNECTING, WF_PEER_UP, WF_PEER_DOWN, WF_PEER_SUSPECT };
+enum wf_peer_state { WF_PEER_CONNECTING, WF_PEER_UP, WF_PEER_DOWN, WF_PEER_SUSPECT, WF_PEER_STATES };
+extern const char *const wf_peer_state_names[WF_PEER_STATES];
 
 struct wf_peer {
     struct wf_link in_cluster; /* wf_cluster.peers, oldest first */
@@ -55,6 +56,11 @@ struct wf_peer {
     weft_text record; /* of wf_swim_member, a copy; size 0: none */
     int64_t since;
 };
+
+static inline const char *wf_peer_state_text(const struct wf_peer *p)
+{
+    return p->state == WF_PEER_DOWN && p->left ? "left" : wf_peer_state_names[p->state];
+}
 
 /* What its node says of itself; nothing: no name. Views into `p`. */
 static inline struct wf_swim_record wf_peer_record(const struct wf_peer *p)

@@ -95,12 +95,11 @@ static uint64_t frames_lost(const struct wf_peer *p)
 
 static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
 {
-    static const char *const states[] = {"connecting", "up", "down", "suspect"};
     const struct wf_session *s = p->session;
     weft_put_array(w, 17);
     put_text(w, p->name);
     weft_put_uint(w, p->incarnation);
-    put_text(w, p->state == WF_PEER_DOWN && p->left ? "left" : states[p->state]);
+    put_text(w, wf_peer_state_text(p));
     put_text(w, p->reason);
     put_urls(w, (const char(*)[WF_URL_TEXT])p->url, p->url_count);
     weft_put_int(w, s == NULL ? 0 : atomic_load_explicit(&s->rtt, memory_order_relaxed));
@@ -136,11 +135,33 @@ static void put_nodes(weft_writer *w, const struct wf_transport *t, const void *
     pf_mutex_unlock(t->lock);
 }
 
+void wf_transport_drops(const struct wf_transport *t, struct wf_drop_count all[WF_ALL_DROPS])
+{
+    const struct wf_drop_count frames[] = {
+        {"outbox-full", atomic_load_explicit(&t->dropped_full, memory_order_relaxed)},
+        {"link-lost", atomic_load_explicit(&t->dropped_lost, memory_order_relaxed)},
+        {"refused", atomic_load_explicit(&t->dropped_refused, memory_order_relaxed)}};
+    uint64_t messages[WF_DROP_REASONS];
+    wf_node_drops(t->node, messages);
+    for (int i = 0; i < WF_DROP_REASONS; i++) all[i] = (struct wf_drop_count){wf_drop_names[i], messages[i]};
+    memcpy(all + WF_DROP_REASONS, frames, sizeof frames);
+}
+
+void wf_put_drops(weft_writer *w, const struct wf_transport *t)
+{
+    struct wf_drop_count all[WF_ALL_DROPS];
+    wf_transport_drops(t, all);
+    weft_put_array(w, WF_ALL_DROPS);
+    for (int i = 0; i < WF_ALL_DROPS; i++) {
+        weft_put_array(w, 2);
+        put_text(w, all[i].reason);
+        weft_put_uint(w, all[i].count);
+    }
+}
+
 static void put_info(weft_writer *w, const struct wf_transport *t, const void *data)
 {
     const struct listed *l = data;
-    uint64_t drops[WF_DROP_REASONS];
-    wf_node_drops(t->node, drops);
     weft_put_array(w, 7);
     put_text(w, t->node->name);
     weft_put_uint(w, t->node->incarnation);
@@ -148,21 +169,7 @@ static void put_info(weft_writer *w, const struct wf_transport *t, const void *d
     weft_put_uint(w, t->node->workers.count);
     weft_put_uint(w, l->actor_count);
     put_urls(w, (const char(*)[WF_URL_TEXT])t->url, t->url_count);
-    weft_put_array(w, WF_DROP_REASONS + 3);
-    for (int i = 0; i < WF_DROP_REASONS; i++) {
-        weft_put_array(w, 2);
-        put_text(w, wf_drop_names[i]);
-        weft_put_uint(w, drops[i]);
-    }
-    weft_put_array(w, 2);
-    put_text(w, "outbox full");
-    put_counter(w, &t->dropped_full);
-    weft_put_array(w, 2);
-    put_text(w, "link lost");
-    put_counter(w, &t->dropped_lost);
-    weft_put_array(w, 2);
-    put_text(w, "refused by role or limit");
-    put_counter(w, &t->dropped_refused);
+    wf_put_drops(w, t);
 }
 
 /* ---- Names and groups ------------------------------------------------------------------------------------------ */
@@ -323,17 +330,13 @@ static const char *on_stop(struct wf_transport *t, const weft_msg *ask)
     return NULL;
 }
 
-/* `*handed`: whether another actor has taken `ask`. */
-static const char *on_publish(weft_msg *ask, bool *handed)
+const char *wf_hand_to(weft_actor *body, const char *kind, const void *arg, size_t size, weft_msg *ask, bool *handed)
 {
-    int said = 0;
-    uint8_t body[16];
-    const char *why = wf_relay_publish(ask, &said);
-    *handed = why == NULL && said < 0;
-    if (why != NULL || *handed) return why;
-    weft_writer w = weft_writer_on(body, sizeof body);
-    weft_put_int(&w, said);
-    (void)weft_reply(ask, weft_tag(ask), body, w.size);
+    weft_pid taker;
+    int rc = weft_spawn(&taker, body, arg, size, &(weft_spawn_options){.kind = kind});
+    if (rc < 0) return weft_strerror(rc);
+    *handed = true;
+    (void)weft_send_msg(taker, ask);
     return NULL;
 }
 
@@ -344,12 +347,12 @@ static const char *on_subscribe(const weft_msg *ask, const char *why)
     return why;
 }
 
-static const char *on_reload(struct wf_transport *t, weft_msg *ask)
+static const char *on_reload(struct wf_transport *t, weft_msg *ask, bool *handed)
 {
     pf_mutex_lock(t->lock);
     wf_load_module *load = t->load;
     pf_mutex_unlock(t->lock);
-    return wf_reload_begin(load, ask);
+    return wf_reload_begin(load, ask, handed);
 }
 
 static const char *on_record(const struct wf_transport *t, const weft_msg *ask)
@@ -388,11 +391,8 @@ static bool handle(struct wf_transport *t, weft_msg *ask)
     case WF_CONTROL_NAMES: why = wf_control_answer(ask, put_names, t, NULL); break;
     case WF_CONTROL_GROUPS: why = wf_control_answer(ask, put_groups, t, NULL); break;
     case WF_CONTROL_STOP: why = on_stop(t, ask); break;
-    case WF_CONTROL_PUBLISH: why = on_publish(ask, &handed); break;
-    case WF_CONTROL_RELOAD:
-        why = on_reload(t, ask);
-        handed = why == NULL;
-        break;
+    case WF_CONTROL_PUBLISH: why = wf_relay_publish(ask, &handed); break;
+    case WF_CONTROL_RELOAD: why = on_reload(t, ask, &handed); break;
     case WF_CONTROL_SUBSCRIBE: why = on_subscribe(ask, wf_relay_subscribe(ask)); break;
     case WF_CONTROL_TRACE: why = on_subscribe(ask, wf_trace_begin(ask)); break;
     case WF_CONTROL_TOP: why = wf_top_begin(t, ask, &handed); break;

@@ -102,11 +102,13 @@ WEFT_API int wf_client_wait_up(weft_node *node, uint64_t *peer, char *name, int6
                                size_t why_size);
 
 /* ---- relay.c, for $node: NULL, or the text of an error --------------------------------------------------------- */
+/* Who takes long has an actor of its own, which gets `ask` as its first message, and answers it: `*handed`. */
+const char *wf_hand_to(weft_actor *body, const char *kind, const void *arg, size_t size, weft_msg *ask, bool *handed);
 const char *wf_relay_subscribe(const weft_msg *ask);
-/* `*handed` -1: one that waits, so that another actor has taken `ask` and answers. */
-const char *wf_relay_publish(weft_msg *ask, int *handed);
-/* reload.c: another actor takes `ask` and answers if this returns NULL. */
-const char *wf_reload_begin(wf_load_module *load, weft_msg *ask);
+/* Answers, or hands one that waits to another actor. */
+const char *wf_relay_publish(weft_msg *ask, bool *handed);
+/* reload.c */
+const char *wf_reload_begin(wf_load_module *load, weft_msg *ask, bool *handed);
 /* [A] The calling actor will be stopped when the tool is gone, or lets the request HOLD go that it gets now. */
 int wf_guard_begin(weft_pid tool);
 
@@ -118,7 +120,9 @@ struct weft_record;
 const char *wf_control_answer(const weft_msg *ask,
                               void (*put)(weft_writer *w, const struct wf_transport *t, const void *data),
                               const struct wf_transport *t, const void *data);
-/* control_top.c: TOP. `*handed`: another actor has taken `ask`. NULL, or the text of an error. */
+/* What was dropped, as INFO and DROPS say it: [reason, count]. */
+void wf_put_drops(weft_writer *w, const struct wf_transport *t);
+/* control_top.c: TOP. */
 const char *wf_top_begin(struct wf_transport *t, weft_msg *ask, bool *handed);
 /* Answers INSPECT, WAITS, DROPS. NULL, or the text of an error. */
 const char *wf_control_look(const struct wf_transport *t, const weft_msg *ask);

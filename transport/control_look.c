@@ -177,13 +177,6 @@ static void put_waits(weft_writer *w, const struct wf_transport *t, const void *
     }
 }
 
-static void put_reason(weft_writer *w, const char *reason, uint64_t count)
-{
-    weft_put_array(w, 2);
-    put_text(w, reason);
-    weft_put_uint(w, count);
-}
-
 static void put_drop(weft_writer *w, const struct wf_transport *t, const struct wf_dropped *d, int64_t now)
 {
     weft_put_array(w, 5);
@@ -197,15 +190,9 @@ static void put_drop(weft_writer *w, const struct wf_transport *t, const struct 
 static void put_drops(weft_writer *w, const struct wf_transport *t, const void *data)
 {
     const struct wf_drops_seen *all = data;
-    uint64_t drops[WF_DROP_REASONS];
     uint32_t count = 0;
-    wf_node_drops(t->node, drops);
     weft_put_array(w, 2);
-    weft_put_array(w, WF_DROP_REASONS + 3);
-    for (int i = 0; i < WF_DROP_REASONS; i++) put_reason(w, wf_drop_names[i], drops[i]);
-    put_reason(w, "outbox full", atomic_load_explicit(&t->dropped_full, memory_order_relaxed));
-    put_reason(w, "link lost", atomic_load_explicit(&t->dropped_lost, memory_order_relaxed));
-    put_reason(w, "refused by role or limit", atomic_load_explicit(&t->dropped_refused, memory_order_relaxed));
+    wf_put_drops(w, t);
     for (uint32_t i = 0; i < t->node->workers.count; i++) count += (uint32_t)WF_MIN(all[i].log.count, WF_DROPS_KEPT);
     weft_put_array(w, count);
     for (uint32_t i = 0; i < t->node->workers.count; i++) {

@@ -214,13 +214,6 @@ static void top_main(const void *arg, size_t size)
 const char *wf_top_begin(struct wf_transport *t, weft_msg *ask, bool *handed)
 {
     struct request q;
-    weft_pid who;
-    weft_spawn_options quiet = {.kind = "$top"};
     const char *why = read_request(ask, &q);
-    if (why != NULL) return why;
-    int rc = weft_spawn(&who, top_main, &t, sizeof t, &quiet);
-    if (rc < 0) return weft_strerror(rc);
-    *handed = true;
-    (void)weft_send_msg(who, ask);
-    return NULL;
+    return why != NULL ? why : wf_hand_to(top_main, "$top", &t, sizeof t, ask, handed);
 }

@@ -4,7 +4,8 @@
  * (1) Requests come on threads of NNG's: they go to a queue, and $metrics is woken by an event. It asks the workers
  *     (tally.h) and writes the text; nothing is counted for its sake. Idle, it costs nothing.
  * (2) What comes before $metrics has begun waits for it. The queue is bounded: what comes while $metrics is behind is
- *     refused at once. If its own worker is stuck nobody answers, which is what a probe with a time limit takes for sick.
+ *     refused at once. If its own worker is stuck nobody answers, which is what a probe with a time limit takes for
+ *     sick.
  * (3) $metrics is a service: it answers until all actors of users have ended, and says that it is not ready by then.
  *     Its last deed is to answer what is queued; what comes after it is refused. */
 #include "metrics.h"

@@ -125,19 +125,11 @@ static void put_actors(struct wf_out *t, const struct wf_tally *tally)
 
 static void put_drops(struct wf_out *t, const struct wf_transport *tr)
 {
-    uint64_t drops[WF_DROP_REASONS];
-    wf_node_drops(tr->node, drops);
+    struct wf_drop_count drops[WF_ALL_DROPS];
+    wf_transport_drops(tr, drops);
     head(t, "messages_dropped_total", "counter", "Messages and frames that did not reach an actor.");
-    for (int i = 0; i < WF_DROP_REASONS; i++)
-        wf_out_put(t, "weft_messages_dropped_total{reason=\"%s\"} %" PRIu64 "\n", wf_drop_names[i], drops[i]);
-    const struct {
-        const char *reason;
-        const _Atomic uint64_t *count;
-    } frames[] = {
-        {"outbox-full", &tr->dropped_full}, {"link-lost", &tr->dropped_lost}, {"refused", &tr->dropped_refused}};
-    for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++)
-        wf_out_put(t, "weft_messages_dropped_total{reason=\"%s\"} %" PRIu64 "\n", frames[i].reason,
-                   atomic_load_explicit(frames[i].count, memory_order_relaxed));
+    for (int i = 0; i < WF_ALL_DROPS; i++)
+        wf_out_put(t, "weft_messages_dropped_total{reason=\"%s\"} %" PRIu64 "\n", drops[i].reason, drops[i].count);
 }
 
 /* ---- Links ----------------------------------------------------------------------------------------------------- */
@@ -157,7 +149,6 @@ static void put_each_link(struct wf_out *t, const struct wf_link_seen *links, ui
 
 static void put_links(struct wf_out *t, const struct wf_transport *tr)
 {
-    static const char *const names[] = {"connecting", "up", "down", "suspect"};
     uint64_t states[4];
     char peer[LABEL];
     struct wf_link_seen *links = calloc(WF_LINKS_SHOWN, sizeof *links);
@@ -165,7 +156,8 @@ static void put_links(struct wf_out *t, const struct wf_transport *tr)
     if (links == NULL) return;
     uint32_t n = wf_links_seen(tr, links, states);
     head(t, "peers", "gauge", "Other nodes that this one knows.");
-    for (int i = 0; i < 4; i++) wf_out_put(t, "weft_peers{state=\"%s\"} %" PRIu64 "\n", names[i], states[i]);
+    for (int i = 0; i < WF_PEER_STATES; i++)
+        wf_out_put(t, "weft_peers{state=\"%s\"} %" PRIu64 "\n", wf_peer_state_names[i], states[i]);
     head(t, "link_round_trip_seconds", "gauge", "Round trip of the last heartbeat.");
     for (uint32_t i = 0; i < n; i++) {
         if (!links[i].linked) continue;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text.h"
+
 /* For so many bytes and a NUL. */
 static bool make_room(struct wf_out *o, size_t size)
 {
@@ -44,26 +46,12 @@ static void put_bytes(struct wf_out *o, const char *bytes, size_t size)
     o->data[o->size] = '\0';
 }
 
-/* Bytes of the UTF-8 character that begins there; 0: there is none. */
-static size_t character(const char *text, size_t left)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    size_t n = s[0] < 0x80 ? 1 : s[0] >= 0xC2 && s[0] < 0xE0 ? 2 : (s[0] & 0xF0) == 0xE0 ? 3 : 4;
-    if (n == 1) return 1;
-    if (s[0] < 0xC2 || s[0] > 0xF4 || n > left) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80) return 0;
-    bool longer = (s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xF0 && s[1] < 0x90); /* than it need be */
-    bool none = (s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF4 && s[1] > 0x8F);
-    return longer || none ? 0 : n;
-}
-
 /* What is no UTF-8 becomes U+FFFD. '<' is written as a number, so that nothing in a name ends a script. */
 static void put_string(struct wf_out *o, weft_text t)
 {
     put_bytes(o, "\"", 1);
     for (size_t i = 0, n; i < t.size; i += n) {
-        size_t whole = character(t.data + i, t.size - i);
+        size_t whole = wf_utf8_size((const uint8_t *)t.data + i, t.size - i);
         unsigned char c = (unsigned char)t.data[i];
         n = whole == 0 ? 1 : whole;
         if (whole == 0) wf_out_put(o, "\\ufffd");

@@ -108,13 +108,8 @@ bool wf_pages_take(struct wf_pages *all, struct wf_web_ask *ask)
     }
     pf_mutex_unlock(all->lock);
     if (room && weft_spawn(NULL, page_main, &p, sizeof p, &quiet) == WEFT_OK) return true;
-    if (room) {
-        p->ask = NULL;
-        pf_mutex_lock(all->lock);
-        wf_unlink(&p->in_asked);
-        all->count--;
-        pf_mutex_unlock(all->lock);
-    }
-    free(p);
+    p->ask = NULL; /* it stays the caller's */
+    if (room) let_go(p);
+    else free(p);
     return false;
 }

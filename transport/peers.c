@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const wf_peer_state_names[WF_PEER_STATES] = {"connecting", "up", "down", "suspect"};
+
 /* ---- Dialers --------------------------------------------------------------------------------------------------- */
 
 static void copy_text(char *out, size_t size, weft_text t)

@@ -132,20 +132,17 @@ static void reporter_main(const void *arg, size_t size)
     weft_msg_free(ask);
 }
 
-const char *wf_relay_publish(weft_msg *ask, int *handed)
+const char *wf_relay_publish(weft_msg *ask, bool *handed)
 {
     struct publication p;
     const char *why = read_publication(ask, &p);
     if (why != NULL) return why;
-    if (p.ms == 0) {
-        *handed = weft_publish(p.topic, p.tag, p.body.data, p.body.size);
-        return *handed < 0 ? weft_strerror(*handed) : NULL;
-    }
-    weft_pid reporter;
-    weft_spawn_options quiet = {.kind = "$reporter"};
-    int rc = weft_spawn(&reporter, reporter_main, NULL, 0, &quiet);
-    if (rc < 0) return weft_strerror(rc);
-    *handed = -1;
-    (void)weft_send_msg(reporter, ask);
+    if (p.ms > 0) return wf_hand_to(reporter_main, "$reporter", NULL, 0, ask, handed);
+    int reached = weft_publish(p.topic, p.tag, p.body.data, p.body.size);
+    if (reached < 0) return weft_strerror(reached);
+    uint8_t answer[16];
+    weft_writer w = weft_writer_on(answer, sizeof answer);
+    weft_put_int(&w, reached);
+    (void)weft_reply(ask, WF_CONTROL_PUBLISH, answer, w.size);
     return NULL;
 }

@@ -111,13 +111,8 @@ static void reloader_main(const void *arg, size_t size)
     weft_msg_free(ask);
 }
 
-const char *wf_reload_begin(wf_load_module *loader, weft_msg *ask)
+const char *wf_reload_begin(wf_load_module *loader, weft_msg *ask, bool *handed)
 {
-    weft_pid reloader;
-    weft_spawn_options quiet = {.kind = "$reload"};
     if (loader == NULL) return "this node runs no module that could be replaced: weft run did not start it";
-    int rc = weft_spawn(&reloader, reloader_main, &loader, sizeof loader, &quiet);
-    if (rc < 0) return weft_strerror(rc);
-    (void)weft_send_msg(reloader, ask);
-    return NULL;
+    return wf_hand_to(reloader_main, "$reload", &loader, sizeof loader, ask, handed);
 }

@@ -18,10 +18,9 @@ static uint64_t count(const _Atomic uint64_t *counter)
 
 static void describe(struct wf_link_seen *l, const struct wf_peer *p)
 {
-    static const char *const states[] = {"connecting", "up", "down", "suspect"};
     struct wf_session *s = p->session;
     *l = (struct wf_link_seen){.incarnation = p->incarnation, .linked = s != NULL};
-    l->state = p->state == WF_PEER_DOWN && p->left ? "left" : states[p->state];
+    l->state = wf_peer_state_text(p);
     snprintf(l->peer, sizeof l->peer, "%s", p->name);
     if (s == NULL) return;
     l->round_trip = atomic_load_explicit(&s->rtt, memory_order_relaxed);
@@ -225,14 +224,11 @@ static void put_actor(weft_writer *w, const struct wf_actor_info *a)
 
 static void put_drops(weft_writer *w, const struct wf_transport *t)
 {
-    uint64_t drops[WF_DROP_REASONS];
-    wf_node_drops(t->node, drops);
+    struct wf_drop_count drops[WF_ALL_DROPS];
+    wf_transport_drops(t, drops);
     weft_put_str(w, weft_cstr("drops"));
-    weft_put_map(w, WF_DROP_REASONS + 3);
-    for (int i = 0; i < WF_DROP_REASONS; i++) put_number(w, wf_drop_names[i], drops[i]);
-    put_number(w, "outbox-full", count(&t->dropped_full));
-    put_number(w, "link-lost", count(&t->dropped_lost));
-    put_number(w, "refused", count(&t->dropped_refused));
+    weft_put_map(w, WF_ALL_DROPS);
+    for (int i = 0; i < WF_ALL_DROPS; i++) put_number(w, drops[i].reason, drops[i].count);
 }
 
 static const char *state_of(const weft_node *n)

@@ -313,8 +313,7 @@ struct wf_transport {
     struct wf_cluster *cluster;   /* of $cluster; its tables change under lock, so that $node may read them */
     void (*notify)(void *arg, int what, const char *why); /* wf_transport_watch */
     void *notify_arg;
-    /* wf_transport_set_loader: a wf_load_module of control.h */
-    int (*load)(const char *path, int (**hook)(struct weft_handover *h), char *why, size_t why_size);
+    wf_load_module *load;             /* wf_transport_set_loader */
     uint32_t dials_failed;            /* under lock, like the next two; for wf_client_wait_up */
     char dial_reason[WF_REASON_TEXT]; /* of the last one */
     char fatal[WF_REASON_TEXT];       /* "" or why this node cannot be part of the cluster */
@@ -501,5 +500,14 @@ void wf_tables_go_on(struct wf_session *s);
 /* ---- cluster.c ------------------------------------------------------------------------------------------------- */
 weft_actor wf_cluster_main; /* arg: struct wf_transport * */
 weft_actor wf_control_main;
+
+/* ---- control.c ------------------------------------------------------------------------------------------------- */
+/* What did not reach an actor, by reason: messages, and frames of links. */
+enum { WF_ALL_DROPS = WF_DROP_REASONS + 3 };
+struct wf_drop_count {
+    const char *reason; /* static */
+    uint64_t count;
+};
+void wf_transport_drops(const struct wf_transport *t, struct wf_drop_count all[WF_ALL_DROPS]);
 
 #endif

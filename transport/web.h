@@ -11,8 +11,7 @@ struct wf_web;
 struct wf_web_ask {
     struct wf_link in_queue; /* for who got it */
     int path;                /* index in `paths` */
-    const char *policy;      /* Content-Security-Policy of the answer, static; NULL: nothing of it may be run or
-     * loaded */
+    const char *policy;      /* the answer's Content-Security-Policy, static; NULL: nothing may be run or loaded */
 };
 
 /* Listens on "127.0.0.1:9464" ("[::1]:0": the kernel chooses the port) and hands each GET of one of the `count` paths

@@ -7,6 +7,7 @@
 #include "actor.h"
 
 #include <weft.h>
+#include <weft/test.h>
 
 /* A deadline that passes, but not before another worker has seen what it was sent. */
 __attribute__((unused)) static int64_t soon(void)
@@ -171,6 +172,17 @@ __attribute__((unused)) static struct wf_actor *peek(weft_pid p)
 __attribute__((unused)) static void await_wait(weft_pid p, const char *what)
 {
     until(strcmp(wf_task_waits_for(&peek(p)->task), what) == 0);
+}
+
+/* DOWN has come, or comes before anything else happens. */
+__attribute__((unused)) static struct weft_down down_now(void)
+{
+    weft_msg *m;
+    struct weft_down down;
+    weft_expect(WEFT_TAG_DOWN, 0, &m);
+    want_int(weft_down_read(m, &down), 0);
+    weft_msg_free(m);
+    return down;
 }
 
 #endif

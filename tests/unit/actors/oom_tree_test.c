@@ -195,16 +195,6 @@ static long starved(const struct tree *t, weft_pid *pid, int64_t wait)
     return faults_disarm();
 }
 
-static struct weft_down end_of_tree(void)
-{
-    weft_msg *m;
-    struct weft_down down;
-    weft_expect(WEFT_TAG_DOWN, 0, &m);
-    want_int(weft_down_read(m, &down), 0);
-    weft_msg_free(m);
-    return down;
-}
-
 /* Only one restart is allowed, and that is the one for its failure. */
 static void restart_waits_for_memory_body(const void *arg, size_t size)
 {
@@ -222,7 +212,7 @@ static void restart_waits_for_memory_body(const void *arg, size_t size)
     want_int(infos[1].state, WEFT_CHILD_RUNNING);
     want_int(infos[1].restarts, 1);
     want_int(weft_advance(WEFT_SEC(1)), 0); /* and that failure is one too many */
-    want_int(end_of_tree().reason, WEFT_EXIT_GAVE_UP);
+    want_int(down_now().reason, WEFT_EXIT_GAVE_UP);
 }
 
 static void first_start_waits_for_memory_body(const void *arg, size_t size)
@@ -235,7 +225,7 @@ static void first_start_waits_for_memory_body(const void *arg, size_t size)
     want_int(lives, 1);
     want_int(weft_stop(sup), 0);
     want_int(weft_settle(), 0);
-    want_int(end_of_tree().reason, WEFT_EXIT_STOPPED);
+    want_int(down_now().reason, WEFT_EXIT_STOPPED);
 }
 
 /* After start_timeout it has not started. */
@@ -246,7 +236,7 @@ static void memory_that_never_comes_body(const void *arg, size_t size)
     (void)arg, (void)size;
     want(starved(&(struct tree){.from_start = true}, &sup, WEFT_SEC(6)) > 10);
     want_int(lives, 0);
-    want_int(end_of_tree().reason, WEFT_ENOMEM);
+    want_int(down_now().reason, WEFT_ENOMEM);
     want(starved(&(struct tree){.max_restarts = 2}, &sup, WEFT_SEC(6)) > 10);
     want_int(weft_advance(WEFT_MS(20)), 0);
     want_int(lives, 2);
@@ -254,7 +244,7 @@ static void memory_that_never_comes_body(const void *arg, size_t size)
     want_int(infos[1].restarts, 2); /* that counts */
     want_int(weft_kill(sup), 0);
     want_int(weft_settle(), 0);
-    want_int(end_of_tree().reason, WEFT_EXIT_KILLED);
+    want_int(down_now().reason, WEFT_EXIT_KILLED);
 }
 
 static void play(weft_actor *body)

@@ -151,16 +151,6 @@ __attribute__((unused)) static void tell(const char *name, uint32_t tag, int64_t
     want_int(say(named(name), tag, value), 0);
 }
 
-__attribute__((unused)) static struct weft_down down_now(void)
-{
-    weft_msg *m;
-    struct weft_down down;
-    weft_expect(WEFT_TAG_DOWN, 0, &m);
-    want_int(weft_down_read(m, &down), 0);
-    weft_msg_free(m);
-    return down;
-}
-
 /* It stops its children in this order, and ends for this reason. */
 __attribute__((unused)) static void stop_top(weft_pid pid, const char *wanted)
 {
