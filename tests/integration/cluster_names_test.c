@@ -175,6 +175,18 @@ START_TEST(names_of_a_node_that_is_gone_are_gone)
 }
 END_TEST
 
+/* The loser's node may not have told the third one yet. */
+static void call_until(int i, const char *answer)
+{
+    char any[16], right[24];
+    snprintf(any, sizeof any, "%c call boss", 'a' + i);
+    snprintf(right, sizeof right, "%s %s", any, answer);
+    for (int calls = 1; heard(right, 0) == 0; calls++) {
+        instruct(i, CALL, "boss");
+        ck_assert_int_ge(heard(any, calls), calls);
+    }
+}
+
 START_TEST(one_of_two_keeps_the_name_when_a_partition_heals)
 {
     for (int turn = 0; turn < 2; turn++) {
@@ -201,12 +213,7 @@ START_TEST(one_of_two_keeps_the_name_when_a_partition_heals)
             instruct(i, AWAIT, "boss");
             snprintf(line, sizeof line, "%c await boss 0", 'a' + i);
             HEAR(line);
-            instruct(i, CALL, "boss");
-        }
-        for (int i = 0; i < 3; i++) {
-            if (i == first) snprintf(line, sizeof line, "%c call boss -22", 'a' + i);
-            else snprintf(line, sizeof line, "%c call boss 0 %c", 'a' + i, a);
-            HEAR(line);
+            call_until(i, i == first ? "-22" : (char[]){'0', ' ', a, 0});
         }
         instruct(second, GIVE_BACK, "boss");
         snprintf(line, sizeof line, "%c gave back boss -6", 'a' + second);
