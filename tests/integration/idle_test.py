@@ -36,20 +36,21 @@ def observe(pid):
     return changed(before, runs(pid))
 
 
+def settle(pid):
+    """Starting up is over once an observation sees nothing, which the test then has to see twice."""
+    for _ in range(5):
+        if not (ran := observe(pid)):
+            return
+    raise AssertionError(f"never quiet: {ran}")
+
+
 @unittest.skipIf(os.environ.get("WEFT_SANITIZED", "") == "1", "a sanitizer has threads of its own, which run")
 class Idle(unittest.TestCase):
-    def settle(self, pid):
-        """Starting up is over once an observation sees nothing, which the test then has to see twice."""
-        for _ in range(5):
-            if not observe(pid):
-                return
-        self.fail(f"never quiet: {observe(pid)}")
-
     def test_a_node_without_peers_makes_no_system_call(self):
         with Cluster() as cluster:
             node = cluster.run("a", built("examples", "echo.so"), "--port", "0")
             node.line()
-            self.settle(node.pid)
+            settle(node.pid)
             self.assertEqual(observe(node.pid), {})
             node.stop()
 
@@ -103,7 +104,7 @@ class Idle(unittest.TestCase):
         with Cluster() as cluster:
             node = cluster.run("a", built("tests", "test_modules.so"), "idle")
             node.line()
-            self.settle(node.pid)
+            settle(node.pid)
             self.assertEqual(observe(node.pid), {})
             self.assertIn("weft-blocking", [name for _, name in runs(node.pid)])
             node.stop()

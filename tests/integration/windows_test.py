@@ -11,6 +11,7 @@ import unittest
 from discovery_test import DNSMASQ, Dns
 from etcd_test import ETCD, Etcd
 from harness import BUILD, Client, PATIENCE, Program, built, eventually, free_port
+from idle_test import observe, settle
 
 WEFT = [os.environ["WEFT_RUNNER"], built("cli", "weft.exe")]
 ENV = dict(os.environ, WINEPATH="Z:" + BUILD, LC_ALL="C.UTF-8")
@@ -72,6 +73,14 @@ class Windows(unittest.TestCase):
             self.assertEqual(person.line(), "* bye")
             self.assertIsNone(person.line())
         self.stop(b, url_b), self.stop(a, url_a)
+
+    def test_idle(self):
+        """Threads of wine's are threads of the kernel, which counts how often each has run."""
+        node, url = self.node("i", ("examples", "echo.dll"), "--port", "0")
+        node.line()
+        settle(node.pid)
+        self.assertEqual(observe(node.pid), {})
+        self.stop(node, url)
 
     def test_talking_to_a_node(self):
         e, url = self.node("e", ("tests", "test_modules.dll"), "echo")
