@@ -16,8 +16,8 @@
  *
  * Commands: /join ROOM, /nick NAME, /who, /watch, /history, /quit. Options: --port PORT (0: any free one; default
  * 4100), --host ADDRESS (default 127.0.0.1), --patience SECONDS (a client that takes nothing for so long is dropped;
- * default 5), --history FILE. Without other nodes `cc chat.c $(pkg-config --cflags --libs weft) && ./a.out` does,
- * too.
+ * default 5), --history FILE. With a port of systemd's (chat.socket) it listens there. Without other nodes `cc chat.c
+ * $(pkg-config --cflags --libs weft) && ./a.out` does, too.
  *
  * One actor serves one client. It waits for the client's socket and for its own mailbox in one call, so there is no
  * second thread, no lock and no polling. A room is a topic, "room.lobby": publishing a line hands it to the members
@@ -340,13 +340,24 @@ WEFT_NORETURN static void usage(void)
     weft_exit(WEFT_EINVAL);
 }
 
+/* A listener that systemd has opened (chat.socket) goes before an address, which may then be left out. */
+static weft_listener listener(const char *address)
+{
+    weft_listener l;
+    int rc = weft_listen_inherited(&l, "chat");
+    if (rc == WEFT_ENOTFOUND || rc == WEFT_ENOTSUP) rc = weft_listen(&l, address, NULL);
+    if (rc == WEFT_OK) return l;
+    fprintf(stderr, "chat: cannot listen on %s: %s\n", address, weft_strerror(rc));
+    weft_exit(rc);
+}
+
 static void server(const void *arg, size_t size)
 {
     const struct weft_args *args = arg;
     const char *port = "4100", *host = "127.0.0.1";
     struct client client = {.patience = WEFT_SEC(5)};
     char address[WEFT_ADDRESS_TEXT];
-    weft_listener l;
+    int rc;
     (void)size;
     for (int i = 1; i < args->argc; i += 2) {
         const char *value = i + 1 < args->argc ? args->argv[i + 1] : NULL;
@@ -358,11 +369,7 @@ static void server(const void *arg, size_t size)
         else usage();
     }
     snprintf(address, sizeof address, "%s:%s", host, port);
-    int rc = weft_listen(&l, address, NULL);
-    if (rc < 0) {
-        fprintf(stderr, "chat: cannot listen on %s: %s\n", address, weft_strerror(rc));
-        weft_exit(rc);
-    }
+    weft_listener l = listener(address);
     weft_listener_address(l, address, sizeof address);
     printf("%s: chat on %s\n", weft_node_name(weft_here()), address);
     fflush(stdout);

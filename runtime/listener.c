@@ -48,6 +48,30 @@ int weft_listen(weft_listener *out, const char *address, const weft_listen_optio
     return 0;
 }
 
+/* It is the service manager's, too, and so is a Unix socket's file. */
+static void finish_inherited(struct wf_socket *s)
+{
+    pf_close(s->handle);
+}
+
+int weft_listen_inherited(weft_listener *out, const char *name)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    if (out == NULL) return WEFT_EINVAL;
+    /* First all that can fail for want of memory: what is taken cannot be given back. */
+    struct wf_socket *s = wf_socket_open(t->worker, WF_LISTENER, PF_NO_HANDLE, finish_inherited);
+    if (s == NULL) return WEFT_ENOMEM;
+    int rc = pf_manager_listener(name, &s->handle);
+    if (rc == WEFT_OK) rc = pf_local_address(s->handle, &listener_of(s)->bound);
+    if (rc < 0) {
+        (void)wf_socket_close(t->worker, WF_LISTENER, wf_socket_id(s));
+        return rc;
+    }
+    out->id = wf_socket_id(s);
+    return WEFT_OK;
+}
+
 int weft_listener_address(weft_listener l, char *out, size_t size)
 {
     struct wf_task *t = wf_task_self();

@@ -34,6 +34,14 @@ typedef struct {
  * it (else WEFT_EINUSE) and removed on close. */
 WEFT_API int weft_listen(weft_listener *out, const char *address,
                          const weft_listen_options *options /* NULL: defaults */);
+/* [A] Takes a listener that the service manager has opened and handed to this process, as systemd does for a .socket
+ * unit (sd_listen_fds_with_names(3)): the first one named `name` there (FileDescriptorName=), or whatever its name is
+ * (NULL). Each is taken once; ask again for the next one of that name. Connections that were made before wait in it.
+ * A Unix socket's file stays when it is closed: it is the service manager's. WEFT_ENOTFOUND: there is none, or no
+ * more, as when the program was started by hand; WEFT_EINVAL: what there is by that name is no listening stream
+ * socket; WEFT_ENOMEM; WEFT_ENOTSUP (Windows). Programs that are started with this one's environment (weft/process.h)
+ * do not see $LISTEN_FDS and the like. */
+WEFT_API int weft_listen_inherited(weft_listener *out, const char *name);
 /* [A] Writes the address it really listens on (port 0 filled in) into `out`, at most `size` bytes with the NUL. */
 WEFT_API int weft_listener_address(weft_listener l, char *out, size_t size);
 /* [A, W] Out of descriptors is WEFT_EFULL after a short pause, so that a loop over weft_accept neither spins nor

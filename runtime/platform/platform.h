@@ -324,6 +324,11 @@ void pf_wall_clock_text(char *out, size_t size);
 void pf_manager_notify(const char *lines);
 /* Within how many nanoseconds it wants to hear WATCHDOG=1 each time; 0: it does not. */
 int64_t pf_manager_watchdog(void);
+/* A listening stream socket that it has opened and this process was started with (sd_listen_fds_with_names(3):
+ * $LISTEN_PID, $LISTEN_FDS, $LISTEN_FDNAMES; the first 64): the first one of that name, or of any (NULL), that was
+ * not taken. It is taken then, by whatever thread, non-blocking and close-on-exec. 0; WEFT_ENOTFOUND: there is none;
+ * WEFT_EINVAL: what there is is no listening stream socket; WEFT_ENOTSUP: nothing here does that. */
+int pf_manager_listener(const char *name, pf_handle *out);
 struct pf_usage {
     uint64_t resident; /* bytes of memory; 0: the system does not say */
     int64_t processor; /* nanoseconds, of all threads */
@@ -395,11 +400,12 @@ int pf_duplicate(pf_handle h, pf_handle *out);
 enum pf_stdio { PF_STDIO_INHERIT, PF_STDIO_NULL, PF_STDIO_HANDLE };
 struct pf_process_options {
     const char *const *argv; /* NULL at the end; [0] is searched for in PATH if it has no slash */
-    const char *const *env;  /* "NAME=value", NULL at the end; NULL: this process's */
-    const char *directory;   /* NULL: this process's */
-    enum pf_stdio stdio[3];  /* input, output, error */
-    pf_handle handle[3];     /* PF_STDIO_HANDLE: the child gets a copy; it stays the caller's */
-    bool detached;           /* of a session (group) of its own: what a terminal sends does not reach it */
+    /* "NAME=value", NULL at the end; NULL: this process's, without what is said to it alone: $LISTEN_PID and so on */
+    const char *const *env;
+    const char *directory;  /* NULL: this process's */
+    enum pf_stdio stdio[3]; /* input, output, error */
+    pf_handle handle[3];    /* PF_STDIO_HANDLE: the child gets a copy; it stays the caller's */
+    bool detached;          /* of a session (group) of its own: what a terminal sends does not reach it */
 };
 /* One child, from its start until pf_process_free. */
 struct pf_process {

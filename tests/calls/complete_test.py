@@ -19,7 +19,7 @@ CANNOT_FAIL = {
         environ
         getpid memcpy memset memmove pthread_self sched_yield sigaddset sigdelset sigemptyset sigfillset
         sigismember
-        snprintf strchr strcmp strftime strlen strncmp strrchr strspn strtol gmtime_r inet_ntop inet_pton stdout
+        snprintf strchr strcmp strcspn strftime strlen strncmp strrchr strspn strtol gmtime_r inet_ntop inet_pton stdout
         ftrylockfile funlockfile abort __stack_chk_fail __popcountdi2 raise signal freeaddrinfo free _exit
         memchr memcmp getenv strtoull dladdr
         """,

@@ -1,4 +1,4 @@
-/* Modules for cli_test.py and foreign_test.py, one file: what it does is its first argument. */
+/* Modules for cli_test.py, foreign_test.py and others, one file: what it does is its first argument. */
 #include <stdio.h>
 #include <string.h>
 #include <weft.h>
@@ -168,6 +168,34 @@ static void marked_up(void)
     (void)weft_sleep(WEFT_FOREVER);
 }
 
+/* Takes listeners of these names ("": of any), one after the other, and answers one client of each with its name and
+ * its own line; what a child sees of $LISTEN_FDS and the like goes to standard output. */
+static void inherits(const struct weft_args *args)
+{
+    const char *const child[] = {"sh", "-c",
+                                 "env | grep '^LISTEN' | sort; echo descriptor $(readlink /proc/self/fd/3)", NULL};
+    for (int i = 2; i < args->argc; i++) {
+        const char *name = args->argv[i];
+        char address[WEFT_ADDRESS_TEXT] = "", line[100];
+        weft_listener l;
+        weft_stream s;
+        int rc = weft_listen_inherited(&l, name[0] == '\0' ? NULL : name);
+        if (rc == WEFT_OK) (void)weft_listener_address(l, address, sizeof address);
+        printf("%s: %s %s\n", name, rc == WEFT_OK ? "ok" : weft_error_name(rc), address);
+        fflush(stdout);
+        if (rc < 0 || weft_accept(l, &s, WEFT_FOREVER) < 0) continue;
+        int64_t n = weft_read_until(s, line, sizeof line, '\n', WEFT_FOREVER);
+        if (n > 0) (void)weft_printf(s, WEFT_FOREVER, "%s: %.*s", name, (int)n, line);
+        (void)weft_close(s);
+        (void)weft_listener_close(l);
+    }
+    weft_process p;
+    weft_process_status status;
+    int rc = weft_process_start(&p, &(weft_process_options){.argv = child}, WEFT_FOREVER);
+    if (rc == WEFT_OK) rc = weft_process_wait(p, &status, WEFT_FOREVER);
+    if (rc < 0) weft_exit(rc);
+}
+
 static void first(const void *arg, size_t size)
 {
     const struct weft_args *args = arg;
@@ -181,6 +209,7 @@ static void first(const void *arg, size_t size)
     else if (strcmp(what, "idle") == 0) idle();
     else if (strcmp(what, "tied") == 0) tied();
     else if (strcmp(what, "marked-up") == 0) marked_up();
+    else if (strcmp(what, "inherits") == 0) inherits(args);
     else if (strcmp(what, "recurse") == 0) printf("%d\n", recurse(0));
     else if (strcmp(what, "fail") == 0) weft_exit(WEFT_EINUSE);
     else printf("%d words\n", args->argc);

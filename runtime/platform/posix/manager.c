@@ -1,6 +1,9 @@
 /* runtime/platform/posix/manager.c -- systemd, and what else speaks as it does: one datagram for each message. */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +46,78 @@ int64_t pf_manager_watchdog(void)
     unsigned long long us = strtoull(span, NULL, 10);
     return us > INT64_MAX / 1000 ? 0 : (int64_t)us * 1000;
 }
+
+/* ---- Listeners that are handed over ---------------------------------------------------------------------------- */
+
+enum { HANDED_FIRST = 3, HANDED_MAX = 64 };
+
+/* A bit for each: it was given to somebody. Relaxed: descriptors are the kernel's, nothing is published with them. */
+static _Atomic uint64_t taken;
+
+static bool is_taken(int i)
+{
+    return (atomic_load_explicit(&taken, memory_order_relaxed) >> i & 1) != 0;
+}
+
+/* How many there are. */
+static int handed(void)
+{
+    const char *whose = variable("LISTEN_PID"), *count = variable("LISTEN_FDS");
+    if (whose == NULL || count == NULL || strtoull(whose, NULL, 10) != (unsigned long long)getpid()) return 0;
+    unsigned long long n = strtoull(count, NULL, 10);
+    return n > HANDED_MAX ? HANDED_MAX : (int)n;
+}
+
+/* Whether the i-th part between colons is `name`. Those that have no part are called "unknown", as systemd does
+ * it. */
+static bool is_called(const char *names, int i, const char *name)
+{
+    for (; names != NULL && i > 0; i--) {
+        names = strchr(names, ':');
+        if (names != NULL) names++;
+    }
+    if (names == NULL) return strcmp(name, "unknown") == 0;
+    size_t size = strcspn(names, ":");
+    return strlen(name) == size && memcmp(names, name, size) == 0;
+}
+
+/* WEFT_EINVAL: it is something else. */
+static int make_listener(int fd)
+{
+    int type = 0, listens = 0, on = 1, flags = fcntl(fd, F_GETFL);
+    socklen_t size = sizeof type;
+    if (flags < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM)
+        return WEFT_EINVAL;
+    size = sizeof listens;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || !listens) return WEFT_EINVAL;
+    if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) return pf_error(errno);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* as pf_listen; a Unix socket has none */
+    return WEFT_OK;
+}
+
+int pf_manager_listener(const char *name, pf_handle *out)
+{
+    const char *names = variable("LISTEN_FDNAMES");
+    int count = handed(), rc = WEFT_ENOTFOUND;
+    *out = PF_NO_HANDLE;
+    /* All of them: programs that are started here are to have none. */
+    for (int i = 0; i < count; i++)
+        if (!is_taken(i)) (void)fcntl(HANDED_FIRST + i, F_SETFD, FD_CLOEXEC);
+    for (int i = 0; i < count; i++) {
+        uint64_t bit = UINT64_C(1) << i;
+        if (is_taken(i) || (name != NULL && !is_called(names, i, name))) continue;
+        rc = make_listener(HANDED_FIRST + i);
+        if (rc < 0) continue;
+        if ((atomic_fetch_or_explicit(&taken, bit, memory_order_relaxed) & bit) == 0) {
+            *out = HANDED_FIRST + i;
+            return WEFT_OK;
+        }
+        rc = WEFT_ENOTFOUND; /* another thread was faster */
+    }
+    return rc;
+}
+
+/* ---- What this process uses ------------------------------------------------------------------------------------ */
 
 /* "size resident ...", in pages. */
 static uint64_t resident(void)

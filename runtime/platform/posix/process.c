@@ -110,7 +110,31 @@ static int add_attributes(posix_spawnattr_t *attributes, const struct pf_process
     return rc == 0 ? posix_spawnattr_setflags(attributes, (short)flags) : rc;
 }
 
-static int spawn(struct pf_process *out, const struct pf_process_options *o, const pf_handle copy[3])
+/* Of sd_listen_fds(3): descriptors that a child does not have. */
+static bool is_ours_alone(const char *variable)
+{
+    static const char *const names[] = {"LISTEN_PID=", "LISTEN_PIDFDID=", "LISTEN_FDS=", "LISTEN_FDNAMES="};
+    for (size_t i = 0; i < WF_COUNT(names); i++)
+        if (strncmp(variable, names[i], strlen(names[i])) == 0) return true;
+    return false;
+}
+
+/* What a child gets of our environment: `environ` itself, or a list to be freed. NULL: no memory. */
+static char **environment(void)
+{
+    size_t count = 0, kept = 0, at = 0;
+    for (; environ != NULL && environ[count] != NULL; count++) kept += !is_ours_alone(environ[count]);
+    if (kept == count) return environ;
+    char **list = malloc((kept + 1) * sizeof *list);
+    if (list == NULL) return NULL;
+    for (size_t i = 0; i < count && at < kept; i++)
+        if (!is_ours_alone(environ[i])) list[at++] = environ[i];
+    list[at] = NULL;
+    return list;
+}
+
+static int spawn(struct pf_process *out, const struct pf_process_options *o, const pf_handle copy[3],
+                 char *const *env)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -123,7 +147,6 @@ static int spawn(struct pf_process *out, const struct pf_process_options *o, con
         if (rc == 0) rc = add_attributes(&attributes, o);
         /* Its prototype promises not to write to them, in a comment. */
         char *const *argv = (char *const *)(uintptr_t)o->argv;
-        char *const *env = o->env == NULL ? environ : (char *const *)(uintptr_t)o->env;
         if (rc == 0) rc = posix_spawnp(&pid, argv[0], &actions, &attributes, argv, env);
         (void)posix_spawnattr_destroy(&attributes);
     }
@@ -139,7 +162,10 @@ int pf_process_start(struct pf_process *out, const struct pf_process_options *o)
     if (o->argv == NULL || o->argv[0] == NULL || o->argv[0][0] == '\0') return WEFT_EINVAL;
     int rc = pf_native_process_possible();
     if (rc == WEFT_OK) rc = copy_handles(o, copy);
-    if (rc == WEFT_OK) rc = spawn(out, o, copy);
+    char **ours = o->env != NULL || rc < 0 ? environ : environment();
+    if (rc == WEFT_OK && ours == NULL && environ != NULL) rc = WEFT_ENOMEM;
+    if (rc == WEFT_OK) rc = spawn(out, o, copy, o->env == NULL ? ours : (char *const *)(uintptr_t)o->env);
+    if (ours != environ) free(ours);
     for (int i = 0; i < 3; i++) pf_close(copy[i]);
     if (rc < 0) return rc;
     rc = pf_native_process_open(out);

@@ -11,6 +11,13 @@ int64_t pf_manager_watchdog(void)
     return 0;
 }
 
+int pf_manager_listener(const char *name, pf_handle *out)
+{
+    (void)name;
+    *out = PF_NO_HANDLE;
+    return WEFT_ENOTSUP;
+}
+
 static int64_t nanoseconds(FILETIME t)
 {
     return (int64_t)((uint64_t)t.dwHighDateTime << 32 | t.dwLowDateTime) * 100;
