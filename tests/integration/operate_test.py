@@ -93,6 +93,7 @@ class Logs(Operate):
         self.assertEqual(node.err.seen, [])
 
     def test_hangup_without_a_file_ends(self):
+        self.addCleanup(signal.signal, signal.SIGHUP, signal.signal(signal.SIGHUP, signal.SIG_DFL))  # not nohup's
         node = self.run_module("says")
         node.process.send_signal(signal.SIGHUP)
         node.end(-signal.SIGHUP)
