@@ -31,7 +31,10 @@ def why_not():
     name = f"weft-{os.getpid()}-try"
     try:
         ip("netns", "add", name)
-        ip("netns", "delete", name)
+        try:
+            ip("link", "set", "lo", "up", namespace=name)  # not in a chroot, where "/" is no mount point
+        finally:
+            ip("netns", "delete", name)
     except OSError as error:
         return f"no network namespace can be made here ({error})"
     return None
