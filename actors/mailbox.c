@@ -146,12 +146,12 @@ void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
 {
     uint32_t place = 0;
     weft_msg *previous = NULL, *m = a->mail.first;
-    while (m != NULL && (wf_is_bunch(m) || m->ref != subscription || m->post.flags < WF_MSG_RETAINED)) {
+    while (wf_is_bunch(m) || m->ref != subscription || m->post.flags < WF_MSG_RETAINED) {
         place += wf_is_bunch(m) ? wf_bunch_count(m) : 1;
         previous = m;
         m = (weft_msg *)m->post.next;
+        WF_ASSERT(m != NULL); /* one of its own waits */
     }
-    WF_ASSERT(m != NULL);
     struct wf_backlog *b = a->more->backlog; /* it has a subscription, so there is a->more */
     if (b != NULL && m == b->scanned) b->scanned = previous;
     if (b != NULL && place < b->aside) b->aside--;
@@ -187,11 +187,9 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
         wf_mailbox_add(a, m);
         return true;
     case WEFT_FULL_FAIL:
-        if (is_of_this_node(a, m)) { /* it was under way: note (2) */
-            wf_mailbox_add(a, m);
-            return true;
-        }
-        break;
+        if (!is_of_this_node(a, m)) break;
+        wf_mailbox_add(a, m); /* it was under way: note (2) */
+        return true;
     case WEFT_FULL_SUSPEND:
         /* it was under way: note (2) */
         if (is_of_this_node(a, m) ||
@@ -214,16 +212,12 @@ static void take_publication(struct wf_worker *w, weft_msg *m)
     wf_msg_free(w, m);
 }
 
-/* STOP, KILL or LINK. */
-static void end_or_tie(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+/* STOP or KILL. */
+static void stop_or_kill(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
-    unsigned kind = m->post.flags;
-    if (kind == WF_MSG_LINK) {
-        wf_watch_deliver(w, a, m);
-        return;
-    }
+    bool stop = m->post.flags == WF_MSG_STOP;
     wf_msg_free(w, m);
-    if (kind == WF_MSG_STOP) wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
+    if (stop) wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
     else wf_actor_kill(a);
 }
 
@@ -267,7 +261,8 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
     case WF_MSG_KILL:
     case WF_MSG_LINK:
         if (WF_UNLIKELY(a->lasts)) wf_drop(w, m, WF_DROP_NO_ACTOR);
-        else end_or_tie(w, a, m);
+        else if (m->post.flags == WF_MSG_LINK) wf_watch_deliver(w, a, m);
+        else stop_or_kill(w, a, m);
         return;
     case WF_MSG_WATCH:
     case WF_MSG_UNWATCH:
@@ -309,15 +304,20 @@ bool wf_mailbox_put_shared(struct wf_actor *a, struct wf_body *body)
 
 /* ---- Receiving ------------------------------------------------------------------------------------------------- */
 
+static __attribute__((noinline, cold)) void drop_dead(struct wf_actor *a, weft_msg *previous)
+{
+    weft_msg *dead = take_out(a, previous);
+    count_evicted(a);
+    drop_at(a, dead, WF_DROP_EXPIRED);
+    if (a->crowded) wf_room_came(a); /* weft_wait_any waits without receiving */
+}
+
 /* `m` comes after `previous`, NULL: it is the oldest. */
 static inline __attribute__((always_inline)) bool drop_if_dead(struct wf_actor *a, weft_msg *previous,
                                                                const weft_msg *m)
 {
     if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || !wf_request_is_dead(a->task.worker, m)) return false;
-    weft_msg *dead = take_out(a, previous);
-    count_evicted(a);
-    drop_at(a, dead, WF_DROP_EXPIRED);
-    if (a->crowded) wf_room_came(a); /* weft_wait_any waits without receiving */
+    drop_dead(a, previous);
     return true;
 }
 

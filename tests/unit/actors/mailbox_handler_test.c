@@ -78,6 +78,16 @@ static void crowded(const void *arg, size_t size)
         want(ask(to) == sum_of(20));
         want_int(weft_stop(to), 0);
     }
+    /* One that has taken all there is makes room for the next of those that wait. */
+    weft_pid to = collector(0, 1), from[4];
+    for (int i = 0; i < 4; i++) {
+        from[i] = kid_with(sends, (struct kid){.other = to, .n = 2}, &(weft_spawn_options){.worker = 1});
+        await_wait(from[i], "room in a mailbox");
+    }
+    go = true;
+    for (int i = 0; i < 4; i++) await_end(from[i]);
+    want_int(drops(weft_here(), WF_DROP_FULL), 0);
+    want_int(weft_stop(to), 0);
 }
 
 START_TEST(a_handler_is_given_what_has_waited_for_it)

@@ -185,4 +185,17 @@ __attribute__((unused)) static struct weft_down down_now(void)
     return down;
 }
 
+/* System messages tell an actor to begin whose mailbox is full. */
+__attribute__((unused)) static void await_news(void)
+{
+    weft_msg *m;
+    want_int(weft_recv_tag(&m, WEFT_TAG_NODE_UP, WEFT_FOREVER), 0);
+    weft_msg_free(m);
+}
+
+__attribute__((unused)) static void tell_news(weft_pid to)
+{
+    wf_node_tell(weft_here(), to, WEFT_TAG_NODE_UP, &(struct weft_node_news){.incarnation = 1});
+}
+
 #endif

@@ -506,6 +506,21 @@ static void probes(void)
 }
 
 /* Publications have no envelope until a selective receive passes over them. */
+/* Without memory to note that it is short of bytes nobody would tell its senders: they find out by trying. */
+static void short_of_bytes(void)
+{
+    struct wf_actors *wa = wf_actors_of(wf_here);
+    weft_pid one, other;
+    size_t most = wa->mail_bytes_max;
+    if (!ok(weft_spawn(&one, serve, NULL, 0, NULL))) return;
+    if (ok(weft_spawn(&other, serve, NULL, 0, NULL)) && ok(weft_try_send(other, DATA, NULL, 0))) {
+        wa->mail_bytes_max = wa->mail_bytes;
+        if (ok(weft_try_send(one, DATA, NULL, 0))) want(weft_try_send(one, DATA, NULL, 0) < 0);
+        wa->mail_bytes_max = most;
+    }
+    (void)ok(weft_try_send(one, DATA, NULL, 0));
+}
+
 static void selective(void)
 {
     weft_msg *m;
@@ -521,9 +536,9 @@ static void selective(void)
 }
 
 static void (*const scenarios[])(void) = {
-    spawning, handlers,   messages,          calls,   full,    names,    topics, ties,       clean_ups,
-    timers,   later,      streams,           typed,   lists,   probes,   memory, offloading, awaiting,
-    groups,   group_ends, retained_and_slow, parking, listing, selective};
+    spawning, handlers,   messages,          calls,   full,    names,          topics,   ties,       clean_ups,
+    timers,   later,      streams,           typed,   lists,   probes,         memory,   offloading, awaiting,
+    groups,   group_ends, retained_and_slow, parking, listing, short_of_bytes, selective};
 
 OOM_TEST(each_allocation_may_fail, scenarios)
 

@@ -291,6 +291,44 @@ static void too_late(const void *arg, size_t size)
     want_int(hear(GO), 0);
 }
 
+/* Its traps are its body's: clean-ups go on with nothing. */
+static void cleans_up(void *arg)
+{
+    weft_msg *m;
+    (void)arg;
+    want_int(weft_recv_tag(&m, GO, WEFT_FOREVER), 0);
+    weft_msg_free(m);
+}
+
+static void ends_slowly(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    want_int(weft_trap_reload(((const struct kid *)arg)->n != 0), 0);
+    want_int(weft_defer(cleans_up, NULL), 0);
+    if (((const struct kid *)arg)->n == 0) await_news();
+}
+
+static void asked_directly(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int64_t traps = 0; traps < 2; traps++) {
+        weft_msg *answer;
+        weft_pid pid = kid_with(ends_slowly, (struct kid){.n = traps}, &(weft_spawn_options){.worker = 1});
+        await_wait(pid, "mailbox");
+        want_int(peek(pid)->cleaning, traps);
+        want_int(wf_call_control(pid, WEFT_TAG_RELOAD, NULL, 0, &answer, WEFT_FOREVER), WEFT_EINVAL);
+        if (traps == 0) tell_news(pid);
+        want_int(say(pid, GO, 0), 0);
+        await_end(pid);
+    }
+}
+
+START_TEST(who_has_not_said_that_it_would_is_not_asked)
+{
+    run_on(1, asked_directly);
+}
+END_TEST
+
 START_TEST(an_actor_goes_on_with_other_code_and_what_it_has)
 {
     run_on(2, moves);
@@ -315,4 +353,5 @@ START_TEST(nobody_moves_after_the_asker_has_given_up)
 }
 END_TEST
 TEST_MAIN("reload", an_actor_goes_on_with_other_code_and_what_it_has, no_message_is_lost_or_out_of_order,
-          who_refuses_goes_on_as_before, nobody_moves_after_the_asker_has_given_up)
+          who_refuses_goes_on_as_before, nobody_moves_after_the_asker_has_given_up,
+          who_has_not_said_that_it_would_is_not_asked)

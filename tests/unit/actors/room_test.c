@@ -118,19 +118,6 @@ START_TEST(room_in_an_almost_full_mailbox_is_used)
 }
 END_TEST
 
-/* System messages tell an actor to begin whose mailbox is full. */
-static void await_news(void)
-{
-    weft_msg *m;
-    want_int(weft_recv_tag(&m, WEFT_TAG_NODE_UP, WEFT_FOREVER), 0);
-    weft_msg_free(m);
-}
-
-static void tell_news(weft_pid to)
-{
-    wf_node_tell(weft_here(), to, WEFT_TAG_NODE_UP, &(struct weft_node_news){.incarnation = 1});
-}
-
 static bool seems_full(weft_pid p)
 {
     return wf_actor_is_full(

@@ -205,6 +205,61 @@ START_TEST(a_place_that_was_promised_and_given_up_goes_to_the_next)
 }
 END_TEST
 
+/* ---- News of an earlier question ------------------------------------------------------------------------------- */
+
+static _Atomic bool asks_again;
+
+/* Takes one while its own worker hears of nothing. */
+static void take_unheard(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    await_stage(1);
+    reach(2);
+    while (atomic_load(&stage) < 3) pf_cpu_relax();
+    hear(DATA);
+    hear(DATA);
+}
+
+static void ask_twice(const void *arg, size_t size)
+{
+    (void)size;
+    weft_pid to = ((const struct kid *)arg)->other;
+    weft_msg *answer;
+    /* Until the place that comes free is for this question. */
+    do want_int(weft_call(to, ASK, NULL, 0, &answer, soon()), WEFT_EFULL);
+    while (atomic_load(&stage) < 2);
+    atomic_store(&asks_again, true);
+    if (say(to, DATA, 0) == 0) atomic_fetch_add(&arrived, 1);
+    atomic_store(&most_asked, wf_actor_self()->room_asked);
+}
+
+static void earlier_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    atomic_store(&asks_again, false);
+    weft_pid to = kid_with(take_unheard, (struct kid){.n = 0}, &(weft_spawn_options){.mailbox_max = 1, .worker = 1});
+    fill(to, 1);
+    weft_pid from = kid_with(ask_twice, (struct kid){.other = to}, &(weft_spawn_options){.worker = 2});
+    weft_spawn_options there = beside(to);
+    kid_with(count_room, (struct kid){.other = to, .n = 1}, &there);
+    hear(LOOKED);
+    reach(1);
+    until(atomic_load(&asks_again));
+    await_wait_there(from, false);
+    reach(3);
+    await_end(from);
+    await_end(to);
+    want_int(atomic_load(&arrived), 1);
+    want(atomic_load(&most_asked) >= 2);
+    want_int(drops(weft_here(), WF_DROP_FULL), 0);
+}
+
+START_TEST(news_of_an_earlier_question_answer_no_later_one)
+{
+    run_three(earlier_body);
+}
+END_TEST
+
 /* ---- A crowd --------------------------------------------------------------------------------------------------- */
 
 enum { CROWD = 200, BOUND = 8 };
@@ -240,4 +295,5 @@ START_TEST(who_was_told_of_room_need_not_ask_again)
 END_TEST
 
 TEST_MAIN("room_turn", what_expires_in_a_full_mailbox_makes_room,
-          a_place_that_was_promised_and_given_up_goes_to_the_next, who_was_told_of_room_need_not_ask_again)
+          a_place_that_was_promised_and_given_up_goes_to_the_next, news_of_an_earlier_question_answer_no_later_one,
+          who_was_told_of_room_need_not_ask_again)

@@ -159,6 +159,44 @@ START_TEST(order_marks_are_moved_only_by_what_came_before)
 }
 END_TEST
 
+/* What stands before it in one block was published, too, and has places of its own. */
+static void behind_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_subscription s;
+    weft_msg *m;
+    int64_t value;
+    want_int(weft_subscribe("plain", NULL), 0);
+    want_int(weft_subscribe_with("room.*", &(weft_subscribe_options){.slow = WEFT_SLOW_DROP_OLDEST, .max = 1}, &s),
+             0);
+    want_int(try_say(weft_self(), GO, 5), 0);
+    want_int(hear_only(GO), 5); /* a scan that has passed over nothing */
+    m = wf_msg_new(wf_here, GO, sizeof value);
+    memcpy(m + 1, &(int64_t){6}, sizeof value);
+    m->ref = s.id; /* of another node, whose number happens to be that */
+    m->to_actor = weft_self().actor;
+    wf_deliver(wf_here, m);
+    for (value = 0; value < 3; value++) want_int(weft_publish("plain", NEWS, &value, sizeof value), 1);
+    want_int(publish_value(10), 1);
+    want_int(try_say(weft_self(), GO, 1), 0);
+    take_down();                    /* the seventh */
+    want_int(publish_value(11), 1); /* 10 goes, the fifth */
+    expect(GO, 6);
+    for (value = 0; value < 3; value++) expect(NEWS, value);
+    expect_mail_then_signal(1);
+    want_int(weft_recv(&m, WEFT_NOW), 0); /* DOWN came before this */
+    want_int(weft_tag(m), WEFT_TAG_SUBSCRIPTION);
+    weft_msg_free(m);
+    expect(NEWS, 11);
+    expect_nothing();
+}
+
+START_TEST(the_oldest_goes_from_behind_what_others_published)
+{
+    run_on(1, behind_body);
+}
+END_TEST
+
 static bool is_go(const weft_msg *m, void *arg)
 {
     (void)arg;
@@ -338,7 +376,49 @@ START_TEST(who_was_waited_for_in_vain_is_told)
 }
 END_TEST
 
+/* Two subscriptions are waited for: one that ends leaves the other. */
+static void waited_for_twice(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    weft_subscription s[2];
+    weft_subscribe_options o = {.slow = WEFT_SLOW_SUSPEND, .wait = WEFT_SEC(1000)};
+    for (int i = 0; i < 2; i++) want_int(weft_subscribe_with(i == 0 ? "room.b" : "room.a", &o, &s[i]), 0);
+    want_int(weft_unsubscribe(s[0]), 0);
+    want_int(say(k.parent, READY, 0), 0);
+    await_news();
+    for (int64_t n = 0; n < 3; n++) hear(NEWS);
+}
+
+static void publishes_three(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int64_t n = 0; n < 3; n++) want_int(publish_value(n), 1);
+}
+
+static void twice_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_spawn_options here = {.worker = 1, .mailbox_max = 1};
+    weft_pid kid = kid_with(waited_for_twice, (struct kid){0}, &here);
+    hear(READY);
+    weft_pid from = kid_with(publishes_three, (struct kid){0}, &here);
+    await_wait(from, "room in a mailbox");
+    want_int(atomic_load(&wf_actors_of(wf_here)->full_awaited), 1);
+    tell_news(kid);
+    await_end(from);
+    await_end(kid);
+    want_int(slow_drops(), 0);
+}
+
+START_TEST(who_is_waited_for_twice_is_waited_for_to_the_last)
+{
+    run_on(1, twice_body);
+}
+END_TEST
+
 TEST_MAIN("topic_slow", a_subscription_has_a_bound_of_its_own, the_oldest_makes_room_and_signals_keep_their_place,
-          order_marks_are_moved_only_by_what_came_before, the_oldest_goes_in_the_middle_of_a_selective_receive,
-          a_slow_reader_is_disconnected_and_told, a_full_mailbox_is_dealt_with_by_the_subscription,
-          who_was_waited_for_in_vain_is_told)
+          order_marks_are_moved_only_by_what_came_before, the_oldest_goes_from_behind_what_others_published,
+          the_oldest_goes_in_the_middle_of_a_selective_receive, a_slow_reader_is_disconnected_and_told,
+          a_full_mailbox_is_dealt_with_by_the_subscription, who_was_waited_for_in_vain_is_told,
+          who_is_waited_for_twice_is_waited_for_to_the_last)

@@ -49,6 +49,40 @@ START_TEST(least_loaded_prefers_the_idle)
 }
 END_TEST
 
+/* A request that expires before its member takes it is outstanding no more. */
+static _Atomic bool may_serve;
+
+static void serves_later(const void *arg, size_t size)
+{
+    until(atomic_load(&may_serve));
+    member(arg, size);
+}
+
+static void forgets_the_expired(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pool_options o = {.count = 1, .outstanding_max = 1};
+    weft_pid pool;
+    weft_msg *m;
+    atomic_store(&may_serve, false);
+    want_int(weft_spawn_pool(&pool, serves_later, NULL, 0, &o), 0);
+    do want_int(weft_call(pool, WHO, NULL, 0, &m, soon()), WEFT_ETIMEDOUT);
+    while (member_of(pool, 0).outstanding == 0); /* it may have expired at the pool */
+    uint64_t before = drops(weft_here(), WF_DROP_EXPIRED);
+    atomic_store(&may_serve, true);
+    want_int(index_of(pool, who(pool, 0)), 0); /* it waited for that place */
+    want_int(member_of(pool, 0).outstanding, 0);
+    want_int(member_of(pool, 0).done, 2);
+    want_int(drops(weft_here(), WF_DROP_EXPIRED) - before, 1);
+    stop_in_order(pool);
+}
+
+START_TEST(what_expires_at_a_member_is_no_longer_outstanding)
+{
+    run_on(2, forgets_the_expired);
+}
+END_TEST
+
 static uint64_t by_value(const weft_msg *m)
 {
     return weft_hash(weft_data(m), weft_size(m));
@@ -248,5 +282,6 @@ START_TEST(members_that_cannot_start_end_the_pool)
 END_TEST
 
 TEST_MAIN("worker_pool", round_robin_takes_turns, least_loaded_prefers_the_idle, keys_stay_where_they_are,
-          no_more_is_outstanding_than_the_option_says, a_message_is_let_go_once, a_member_that_ends_is_replaced,
-          a_pool_without_members_refuses, a_storm_of_ends_ends_the_pool, members_that_cannot_start_end_the_pool)
+          what_expires_at_a_member_is_no_longer_outstanding, no_more_is_outstanding_than_the_option_says,
+          a_message_is_let_go_once, a_member_that_ends_is_replaced, a_pool_without_members_refuses,
+          a_storm_of_ends_ends_the_pool, members_that_cannot_start_end_the_pool)
