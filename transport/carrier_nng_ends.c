@@ -95,7 +95,8 @@ int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *boun
     if (error == 0) error = nng_stream_listener_listen(l->listener);
     if (error != 0) goto failed;
     int port = 0;
-    if (!l->local && nng_stream_listener_get_int(l->listener, NNG_OPT_TCP_BOUND_PORT, &port) != 0) port = 0;
+    if (!l->local) error = nng_stream_listener_get_int(l->listener, NNG_OPT_TCP_BOUND_PORT, &port);
+    if (error != 0 && error != NNG_ENOTSUP) goto failed; /* others would be told to dial port 0 */
     wf_url_with_port(url, port, bound);
     pf_mutex_lock(k->lock);
     wf_list_push(&k->listeners, &l->in_carrier);

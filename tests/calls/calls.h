@@ -1,4 +1,5 @@
-/* tests/calls/calls.h -- each system call and allocation of the platform, told to fail once, at one place.
+/* tests/calls/calls.h -- each system call and allocation of the platform, and each call of NNG, told to fail once, at
+ * one place.
  *
  * Design notes.
  * (1) The linker puts a function of wrapped.c before each call of the list below (-Wl,--wrap): production code is
@@ -8,7 +9,9 @@
  *     places there are is counted in a run without faults. Which fault fits a call is in faults.c.
  * (3) A fault is one the kernel could have made: what a call has done stays done (close, an interrupted connect), and
  *     where it says that there is nothing now but there is, the poller reports the edge again, as it would.
- * (4) Threads may take the same place at once: it is one of them that fails. */
+ * (4) Threads may take the same place at once: it is one of them that fails.
+ * (5) What NNG would do later (send, receive, dial, accept) does not begin, and its callback is told of the fault.
+ *     Objects of NNG's count as blocks: each has to be given back. */
 #ifndef WF_TEST_CALLS_H
 #define WF_TEST_CALLS_H
 
@@ -29,10 +32,21 @@
     X(preadv64v2) X(pthread_cond_init) X(pthread_create) X(pthread_mutex_init) X(pwrite64) X(pwritev64v2) X(read) \
     X(readdir64) X(realloc) X(recv) X(recvmsg) X(sched_getaffinity) X(send) X(sendmsg) X(sendto) X(setsockopt) \
     X(shutdown) X(socket) X(stat64) X(strdup) X(syscall) X(timerfd_create) X(unlink) X(waitpid) X(write) X(writev)
+#define CALLS_EACH_NNG(X) \
+    X(nng_aio_alloc) X(nng_stream_dialer_alloc) X(nng_stream_dialer_dial) X(nng_stream_dialer_set_bool) \
+    X(nng_stream_dialer_set_ptr) X(nng_stream_get_addr) X(nng_stream_get_bool) X(nng_stream_listener_accept) \
+    X(nng_stream_listener_alloc) X(nng_stream_listener_get_int) X(nng_stream_listener_listen) \
+    X(nng_stream_listener_set_bool) X(nng_stream_listener_set_int) X(nng_stream_listener_set_ptr) \
+    X(nng_stream_recv) X(nng_stream_send) X(nng_tls_config_alloc) X(nng_tls_config_auth_mode) \
+    X(nng_tls_config_ca_chain) X(nng_tls_config_own_cert) X(nng_tls_engine_register)
 /* clang-format on */
 
 #define CALLS_ENUM(name) CALL_##name,
-enum call { CALLS_EACH(CALLS_ENUM) CALL_COUNT };
+enum call { CALLS_EACH(CALLS_ENUM) CALLS_EACH_NNG(CALLS_ENUM) CALL_COUNT };
+static inline bool call_is_nng(enum call call)
+{
+    return call >= CALL_nng_aio_alloc;
+}
 
 /* Besides an errno: it does a part of what it was asked for; of pthread_* and posix_spawn* the result itself. */
 enum { FAULT_NONE = 0, FAULT_SHORT = -1 };
@@ -57,7 +71,7 @@ struct places {
 /* What fits `call`, FAULT_NONE at the end. */
 extern const char *const call_names[CALL_COUNT];
 const int *faults_of(enum call call);
-const char *fault_name(int fault);
+const char *fault_name(enum call call, int fault);
 
 /* From now on calls are counted into `into`; the nth time (from 1) that `at` is reached it fails with `fault`. NULL:
  * none does. */
@@ -68,6 +82,10 @@ long calls_end(void);
 long calls_failed(void);
 /* Whether it was an allocation: then a message may be lost for want of memory, which is counted and not told. */
 bool calls_out_of_memory(void);
+
+/* For the functions that stand before the calls: which fault comes at this place now, FAULT_NONE: none. */
+int calls_fault(enum call call, const void *at, const void *from);
+void calls_count_block(int change);
 
 /* Blocks allocated and not freed, and bytes mapped and not unmapped, by what is linked statically. */
 long calls_blocks(void);

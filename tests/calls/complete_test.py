@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the platform's objects call of the C library either fails in tests/calls or is here, with the reason why it
-does not: a call that somebody adds is one that somebody has thought about.
+"""What the platform's objects call of the C library, and the carrier's of NNG, either fails in tests/calls or is
+here, with the reason why it does not: a call that somebody adds is one that somebody has thought about.
 
 usage: complete_test.py BUILD_FOLDER SOURCE_FOLDER
 """
@@ -19,8 +19,8 @@ CANNOT_FAIL = {
         environ
         getpid memcpy memset memmove pthread_self sched_yield sigaddset sigdelset sigemptyset sigfillset
         sigismember
-        snprintf strchr strcmp strcspn strftime strlen strncmp strrchr strspn strtol gmtime_r inet_ntop inet_pton stdout
-        ftrylockfile funlockfile abort __stack_chk_fail __popcountdi2 raise signal freeaddrinfo free _exit
+        snprintf strchr strcmp strcspn strftime strlen strncmp strrchr strspn strtol gmtime_r inet_ntop inet_pton
+        stdout ftrylockfile funlockfile abort __stack_chk_fail __popcountdi2 raise signal freeaddrinfo free _exit
         memchr memcmp getenv strtoull dladdr
         """,
     "fails only where it is given what does not exist": """
@@ -35,6 +35,16 @@ CANNOT_FAIL = {
     "nobody looks at its result, or there is nothing to do about it": "fflush getrlimit64 setrlimit64 prctl",
     "without randomness the process ends, by an assertion": "getentropy",
     "a name that there is not is tested by unit/platform/datagram": "if_indextoname if_nametoindex",
+    "NNG: it gives back, ends, or says how something went": """
+        nng_aio_cancel nng_aio_count nng_aio_free nng_aio_get_output nng_aio_reap nng_aio_result nng_aio_set_timeout
+        nng_stream_close nng_stream_dialer_free nng_stream_free nng_stream_listener_close nng_stream_listener_free
+        nng_strerror nng_tls_config_free nng_tls_engine_name
+        """,
+    "NNG: fails only with more slices than there are": "nng_aio_set_iov",
+    "NNG: sleeps until it is cancelled": "nng_sleep_aio",
+    "NNG: to its TLS engine, which is told of every end of the stream below it": """
+        nng_tls_engine_recv nng_tls_engine_send
+        """,
 }
 
 
@@ -43,8 +53,16 @@ def called():
     objects = glob.glob(os.path.join(BUILD, "runtime", "platform", "*.a.p", "*.o"))
     if not objects:
         raise AssertionError("no objects of the platform in " + BUILD)
+    carrier = glob.glob(os.path.join(BUILD, "transport", "*.a.p", "carrier_nng*.o"))
+    if not carrier:
+        raise AssertionError("no objects of the carrier in " + BUILD)
+    return {name for name in undefined(objects) if not re.match(r"pf_|wf_|weft_", name)} | {
+        name for name in undefined(carrier) if name.startswith("nng_")}
+
+
+def undefined(objects):
     out = subprocess.run(["nm", "-u", *objects], check=True, capture_output=True, text=True).stdout
-    return {name for name in re.findall(r" [Uw] (\w+)", out) if not re.match(r"pf_|wf_|weft_", name)}
+    return set(re.findall(r" [Uw] (\w+)", out))
 
 
 def failing():

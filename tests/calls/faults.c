@@ -4,10 +4,11 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <nng/nng.h>
 #include <string.h>
 
 #define CALLS_NAME(name) #name,
-const char *const call_names[CALL_COUNT] = {CALLS_EACH(CALLS_NAME)};
+const char *const call_names[CALL_COUNT] = {CALLS_EACH(CALLS_NAME) CALLS_EACH_NNG(CALLS_NAME)};
 
 /* [0] of those that have none is FAULT_NONE: they are counted only. */
 static const int table[CALL_COUNT][FAULTS_MAX] = {
@@ -77,6 +78,27 @@ static const int table[CALL_COUNT][FAULTS_MAX] = {
     [CALL_waitpid] = {EINTR},
     [CALL_write] = {EINTR, EAGAIN, ENOSPC, EIO, FAULT_SHORT},
     [CALL_writev] = {EINTR, EAGAIN, EPIPE, FAULT_SHORT},
+    [CALL_nng_aio_alloc] = {NNG_ENOMEM},
+    [CALL_nng_stream_dialer_alloc] = {NNG_ENOMEM, NNG_EADDRINVAL, NNG_ENOTSUP},
+    [CALL_nng_stream_dialer_dial] = {NNG_ENOMEM, NNG_ECONNREFUSED, NNG_ETIMEDOUT, NNG_EUNREACHABLE, NNG_ECLOSED},
+    [CALL_nng_stream_dialer_set_bool] = {NNG_ENOTSUP},
+    [CALL_nng_stream_dialer_set_ptr] = {NNG_ENOMEM, NNG_ENOTSUP},
+    [CALL_nng_stream_get_addr] = {NNG_ECLOSED},
+    [CALL_nng_stream_get_bool] = {NNG_ECLOSED},
+    [CALL_nng_stream_listener_accept] = {NNG_ENOMEM, NNG_ENOFILES, NNG_ECONNABORTED, NNG_ETIMEDOUT},
+    [CALL_nng_stream_listener_alloc] = {NNG_ENOMEM, NNG_EADDRINVAL, NNG_ENOTSUP},
+    [CALL_nng_stream_listener_get_int] = {NNG_ECLOSED},
+    [CALL_nng_stream_listener_listen] = {NNG_ENOMEM, NNG_EADDRINUSE, NNG_EPERM, NNG_ENOFILES},
+    [CALL_nng_stream_listener_set_bool] = {NNG_ENOTSUP},
+    [CALL_nng_stream_listener_set_int] = {NNG_ENOMEM},
+    [CALL_nng_stream_listener_set_ptr] = {NNG_ENOMEM, NNG_ENOTSUP},
+    [CALL_nng_stream_recv] = {NNG_ENOMEM, NNG_ECLOSED, NNG_ECONNRESET, NNG_ECONNSHUT, NNG_ETIMEDOUT},
+    [CALL_nng_stream_send] = {NNG_ENOMEM, NNG_ECLOSED, NNG_ECONNRESET, NNG_ETIMEDOUT},
+    [CALL_nng_tls_config_alloc] = {NNG_ENOMEM, NNG_ENOTSUP},
+    [CALL_nng_tls_config_auth_mode] = {NNG_EBUSY},
+    [CALL_nng_tls_config_ca_chain] = {NNG_ENOMEM, NNG_ECRYPTO},
+    [CALL_nng_tls_config_own_cert] = {NNG_ENOMEM, NNG_ECRYPTO},
+    [CALL_nng_tls_engine_register] = {NNG_ENOTSUP},
 };
 
 const int *faults_of(enum call call)
@@ -84,8 +106,9 @@ const int *faults_of(enum call call)
     return table[call];
 }
 
-const char *fault_name(int fault)
+const char *fault_name(enum call call, int fault)
 {
+    if (call_is_nng(call)) return nng_strerror(fault);
     switch (fault) {
     case FAULT_SHORT: return "a part only";
     case EAI_AGAIN: return "EAI_AGAIN";

@@ -51,16 +51,43 @@ static int count_of(const char *folder)
     return n;
 }
 
-/* Of the test's own, after those that were told to end have had their moment. ".", ".." and one are there. */
-static int threads_left(void)
+/* NNG keeps its threads for the life of the process. */
+static bool is_of_nng(const char *thread)
+{
+    char path[64], name[32] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/comm", thread);
+    FILE *f = fopen(path, "r");
+    if (f != NULL && fgets(name, sizeof name, f) == NULL) name[0] = '\0';
+    if (f != NULL) fclose(f);
+    return strncmp(name, "nng:", 4) == 0;
+}
+
+/* But ours, which is one of them. */
+static int threads_now(void)
+{
+    DIR *d = opendir("/proc/self/task");
+    int n = -1;
+    for (const struct dirent *e; d != NULL && (e = readdir(d)) != NULL;)
+        n += e->d_name[0] != '.' && !is_of_nng(e->d_name);
+    if (d != NULL) closedir(d);
+    return n;
+}
+
+/* After what is to end by itself has had its moment. */
+static int settled(int (*now)(void), int most)
 {
     time_t until = time(NULL) + 10;
-    int n = count_of("/proc/self/task");
-    while (n > 3 && time(NULL) < until) {
+    int n = now();
+    while (n > most && time(NULL) < until) {
         sched_yield();
-        n = count_of("/proc/self/task");
+        n = now();
     }
-    return n - 3;
+    return n;
+}
+
+static int descriptors_now(void)
+{
+    return count_of("/proc/self/fd");
 }
 
 #define CHECK(condition, ...)             \
@@ -75,7 +102,7 @@ static int threads_left(void)
 static void child(const struct scenario *s, const struct run *run)
 {
     static struct places own;
-    int before = count_of("/proc/self/fd");
+    int before = descriptors_now();
     const long blocks = calls_blocks(), mapped = calls_mapped();
     weft_log_set(WEFT_SILENT, false);
     (void)alarm(SECONDS_MAX);
@@ -84,16 +111,16 @@ static void child(const struct scenario *s, const struct run *run)
     s->run();
     long failed = calls_end();
     if (failed > 0) shared->reached++;
-    int threads = threads_left();
+    int threads = settled(threads_now, 0);
     CHECK(threads == 0, "%d threads are left\n", threads);
-    int after = count_of("/proc/self/fd");
+    int after = settled(descriptors_now, before + s->keeps);
     CHECK(after == before || after == before + s->keeps, "%d descriptors are open, %d were\n", after, before);
     calls_begin(&own, NULL, 0, 0);
     s->run();
     (void)calls_end();
-    threads = threads_left();
+    threads = settled(threads_now, 0);
     CHECK(threads == 0, "%d threads are left after all went well\n", threads);
-    after = count_of("/proc/self/fd");
+    after = settled(descriptors_now, before + s->keeps);
     CHECK(after == before + s->keeps, "%d descriptors are open after all went well, %d were\n", after, before);
     if (run == NULL) {
         shared->blocks = calls_blocks() - blocks;
@@ -151,7 +178,7 @@ static bool judge(const struct scenario *s, struct job *j, int status)
     if (!good) {
         bool late = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
         printf("FAILED %s %d: %s #%ld gives %s: ", s->name, j->number, call_names[j->run.place.call], j->run.nth,
-               fault_name(j->run.fault));
+               fault_name(j->run.place.call, j->run.fault));
         if (late) printf("it does not end\n");
         else if (WIFSIGNALED(status)) printf("ended by signal %d\n", WTERMSIG(status));
         else printf("exit code %d\n", WEXITSTATUS(status));
@@ -213,7 +240,7 @@ static struct run *runs_of(const struct scenario *s, long times, int *count, int
     for (int i = 0; i < PLACES_MAX; i++) {
         const struct place *p = &counted->entry[i].place;
         const int *fault = faults_of(p->call);
-        if (counted->entry[i].state != 2) continue;
+        if (counted->entry[i].state != 2 || call_is_nng(p->call) != s->nng) continue;
         (*places)++;
         for (; *fault != FAULT_NONE; fault++)
             for (long nth = 1; nth <= counted->entry[i].times && nth <= times; nth++) {
@@ -285,6 +312,11 @@ int main(int argc, char **argv)
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     for (size_t i = 0; i < scenario_count; i++) {
         if (!is_named(scenarios[i].name, argv + at)) continue;
+        if (scenarios[i].tls && !certificates_make()) {
+            printf("%-9s skipped: WEFT, the path of the command, is not set, or it makes no certificates\n",
+                   scenarios[i].name);
+            continue;
+        }
         if (one) {
             struct run *runs = runs_of(&scenarios[i], times, &count, &places);
             if (number < count) child(&scenarios[i], &runs[number]);
@@ -293,5 +325,6 @@ int main(int argc, char **argv)
         /* Most of them wait most of the time. */
         good &= run_scenario(&scenarios[i], times, (int)(cores * 4 < JOBS_MAX ? cores * 4 : JOBS_MAX));
     }
+    certificates_remove();
     return good ? 0 : 1;
 }

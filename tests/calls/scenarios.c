@@ -18,8 +18,6 @@ int __real_socket(int family, int type, int protocol);
 int __real_bind(int fd, const struct sockaddr *a, socklen_t size);
 
 enum { DATA = 1, ASK = 2, END = 3, MANY = 40 };
-#define PATIENCE weft_after(WEFT_SEC(20))
-#define SHORTER weft_after(WEFT_SEC(calls_out_of_memory() ? 1 : 10))
 
 bool ok_at(int64_t rc, const char *call, const char *file, int line)
 {
@@ -37,8 +35,7 @@ void must_at(bool holds, const char *text, const char *file, int line)
     _exit(3);
 }
 
-/* In this folder, which is the process's own. */
-static const char *path_of(const char *name)
+const char *path_of(const char *name)
 {
     static _Thread_local char path[200];
     snprintf(path, sizeof path, "%s/weft-calls-%d-%s", getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp", getpid(),
@@ -46,7 +43,7 @@ static const char *path_of(const char *name)
     return path;
 }
 
-static void stop(weft_node *n)
+void stop(weft_node *n)
 {
     must(weft_node_stop(n, PATIENCE) == 0);
 }
@@ -488,84 +485,21 @@ static void embedded(void)
     stop(n);
 }
 
-/* ---- Links ----------------------------------------------------------------------------------------------------- */
-
-/* Answers with what it got. */
-static void far_echo(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    weft_msg *m;
-    (void)weft_register("echo"); /* without the memory for it nobody finds it: the asker is told */
-    while (weft_recv(&m, WEFT_FOREVER) == 0) {
-        if (weft_wants_reply(m)) (void)weft_reply(m, weft_tag(m), weft_data(m), weft_size(m));
-        weft_msg_free(m);
-    }
-}
-
-/* A number at a time, so that an answer that is missing is a message that was lost. */
-static void far_asker(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    enum { LARGE = 200000 };
-    weft_msg *m;
-    for (int64_t i = 0; i < 10; i++) {
-        int64_t got = -1;
-        if (!ok(weft_call_name("echo@b", ASK, &i, sizeof i, &m, SHORTER))) continue;
-        must(weft_size(m) == sizeof got);
-        memcpy(&got, weft_data(m), sizeof got);
-        must(got == i);
-        weft_msg_free(m);
-    }
-    char *large = calloc(1, LARGE);
-    if (large != NULL && ok(weft_call_name("echo@b", ASK, large, LARGE, &m, SHORTER))) {
-        must(weft_size(m) == LARGE && memcmp(weft_data(m), large, LARGE) == 0);
-        weft_msg_free(m);
-    }
-    free(large);
-}
-
-/* Until b is up; its news may find no memory here, so only for a while then. */
-static void far_begin(const void *arg, size_t size)
-{
-    weft_msg *m;
-    weft_monitor_ref ref;
-    bool up = false;
-    if (!ok(weft_watch_nodes())) return;
-    for (int tries = 0; !up && tries < 10; tries++) {
-        if (weft_recv(&m, weft_after(WEFT_MS(300))) < 0) continue;
-        up = weft_tag(m) == WEFT_TAG_NODE_UP;
-        weft_msg_free(m);
-    }
-    must(up || calls_out_of_memory());
-    if (ok(weft_spawn(NULL, far_asker, arg, size, &(weft_spawn_options){.monitor = &ref})))
-        if (ok(weft_recv_tag(&m, WEFT_TAG_DOWN, PATIENCE))) weft_msg_free(m);
-}
-
-static void link_nodes(void)
-{
-    weft_node *a = NULL, *b = NULL;
-    const char *listen = "tcp://127.0.0.1:0", *join;
-    weft_node_options o = {.workers = 1, .carrier = "tcp", .heartbeat = WEFT_MS(100), .resume_window = WEFT_SEC(1)};
-    o.name = "b";
-    o.listen = &listen;
-    o.listen_count = 1;
-    if (!ok(weft_node_start(&b, &o))) return;
-    join = weft_node_url(b, 0);
-    o.name = "a";
-    o.listen_count = 0;
-    o.join = &join;
-    o.join_count = 1;
-    if (ok(weft_node_spawn(b, NULL, far_echo, NULL, 0, NULL)) && ok(weft_node_start(&a, &o))) {
-        if (ok(weft_node_spawn(a, NULL, far_begin, NULL, 0, NULL))) must(weft_node_wait(a, PATIENCE) == 0);
-        stop(a);
-    }
-    stop(b);
-}
-
 const struct scenario scenarios[] = {
-    {"workers", workers, 0}, {"stacks", stacks, 0},   {"tcp", tcp, 0},         {"unix", unix_sockets, 0},
-    {"pipes", pipes, 0},     {"udp", udp, 0},         {"resolve", resolve, 0}, {"files", files, 0},
-    {"changes", changes, 0}, {"process", process, 0}, {"signals", signals, 2}, {"embedded", embedded, 0},
-    {"link", link_nodes, 0},
+    {.name = "workers", .run = workers},
+    {.name = "stacks", .run = stacks},
+    {.name = "tcp", .run = tcp},
+    {.name = "unix", .run = unix_sockets},
+    {.name = "pipes", .run = pipes},
+    {.name = "udp", .run = udp},
+    {.name = "resolve", .run = resolve},
+    {.name = "files", .run = files},
+    {.name = "changes", .run = changes},
+    {.name = "process", .run = process},
+    {.name = "signals", .run = signals, .keeps = 2},
+    {.name = "embedded", .run = embedded},
+    {.name = "link", .run = link_nodes},
+    {.name = "nng", .run = nng_tcp, .keeps = 2, .nng = true},
+    {.name = "nng_tls", .run = nng_tls, .keeps = 2, .nng = true, .tls = true},
 };
 const size_t scenario_count = sizeof scenarios / sizeof *scenarios;

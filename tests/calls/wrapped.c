@@ -63,7 +63,7 @@ static long count(struct places *all, const struct place *p)
     abort(); /* PLACES_MAX is too small */
 }
 
-static int fault_at(enum call call, const void *at, const void *from)
+int calls_fault(enum call call, const void *at, const void *from)
 {
     struct places *into = calls.into;
     if (into == NULL) return FAULT_NONE;
@@ -86,7 +86,7 @@ static int only_if(bool fits, int fault)
     return FAULT_NONE;
 }
 
-#define FAULT(name) fault_at(CALL_##name, __builtin_return_address(0), __builtin_return_address(1))
+#define FAULT(name) calls_fault(CALL_##name, __builtin_return_address(0), __builtin_return_address(1))
 
 bool calls_out_of_memory(void)
 {
@@ -200,9 +200,14 @@ WRAPPED_RC(pthread_mutex_init, (pthread_mutex_t * m, const pthread_mutexattr_t *
 
 /* ---- Memory ---------------------------------------------------------------------------------------------------- */
 
+void calls_count_block(int change)
+{
+    atomic_fetch_add_explicit(&calls.blocks, change, memory_order_relaxed);
+}
+
 static void *counted(void *block)
 {
-    if (block != NULL) atomic_fetch_add_explicit(&calls.blocks, 1, memory_order_relaxed);
+    if (block != NULL) calls_count_block(1);
     return block;
 }
 
@@ -240,7 +245,7 @@ void __real_free(void *block);
 void __wrap_free(void *block);
 void __wrap_free(void *block)
 {
-    if (block != NULL) atomic_fetch_sub_explicit(&calls.blocks, 1, memory_order_relaxed);
+    if (block != NULL) calls_count_block(-1);
     __real_free(block);
 }
 
