@@ -164,7 +164,7 @@ static int copy_arg(struct wf_actor *a, struct wf_worker *from, const struct wf_
 static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker *from, const struct wf_birth *b,
                       const weft_spawn_options *o)
 {
-    const size_t first = offsetof(struct wf_actor, service), second = offsetof(struct wf_actor, mail);
+    const size_t first = offsetof(struct wf_actor, listed), second = offsetof(struct wf_actor, mail);
     /* Senders with a stale pid may be looking: see wf_actor_is_full. */
     atomic_store_explicit(&a->full, false, memory_order_relaxed);
     memset((char *)a + first, 0, second - first);
@@ -178,7 +178,7 @@ static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker 
     const size_t bytes = WF_MAX(wf_actors_of(w)->mail_bytes_max, 1);
     a->mailbox_bytes_max = o->mailbox_bytes == 0 ? bytes : WF_MIN(o->mailbox_bytes, bytes);
     atomic_store_explicit(&a->policy, (uint8_t)o->policy, memory_order_relaxed);
-    a->service = b->service;
+    atomic_store_explicit(&a->service, b->service, memory_order_relaxed);
     a->lasts = b->lasts;
     wf_task_init(&a->task, w, o->stack_bytes == 0 ? w->set->stack_bytes : o->stack_bytes);
     a->task.shares_stack = o->shares_stack;

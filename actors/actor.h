@@ -104,7 +104,7 @@ struct wf_actor {
     uint32_t mailbox_max;
     _Atomic bool full;      /* owner: relaxed store; senders on other threads: relaxed load. A hint, see mailbox.c */
     _Atomic uint8_t policy; /* weft_full_policy; as `full` */
-    bool service;           /* weft's own */
+    _Atomic bool service;   /* weft's own; as `full`, but written at birth only */
     bool listed;            /* it is on its worker: see WF_ACTORS_EACH */
     bool cleaning : 1;      /* wf_actor_end runs */
     bool traps_stop : 1;    /* weft_trap_stop */
@@ -120,6 +120,7 @@ struct wf_actor {
     bool awaited : 1;       /* has subscriptions whose publishers wait */
     bool lasts : 1;         /* nobody but its node ends it */
     bool traps_reload : 1;  /* weft_trap_reload */
+    bool traced : 1;        /* what it sends carries a trace id: trace.h */
     bool handing : 1;       /* it has handed over, and goes on with other code when its own returns: reload.h */
     uint16_t room_asked;    /* how often it asked: news of an earlier time say nothing */
     /* Owner's thread only, from here on. */
@@ -229,6 +230,10 @@ struct wf_actors {
     size_t mail_bytes, mail_bytes_max;
     /* wf_backlog.on_short: full for want of bytes of this worker's share */
     struct wf_list short_of_bytes;
+    bool tracing;              /* trace.h: something is traced here, or may have to be */
+    uint32_t traced;           /* actors that are */
+    struct wf_call tap_closed; /* posted by who closes a tap, if it was not on its way: */
+    _Atomic bool tap_closing;
     uint64_t last_ref;                         /* of its actors' requests */
     uint32_t last_link;                        /* of its actors' links */
     uint32_t alive[2];                         /* users, services */

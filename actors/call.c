@@ -10,6 +10,7 @@
  *     whether its caller has given up is known exactly on the caller's worker; elsewhere it is known whether the
  *     caller lives. */
 #include "mailbox.h"
+#include "trace.h"
 
 #include <string.h>
 
@@ -46,6 +47,7 @@ void wf_answer_came(struct wf_actor *a, weft_msg *m)
         wf_answer_fails(a, place, error < 0 && error > INT16_MIN ? (int)error : WEFT_EFORMAT);
     } else {
         wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
+        if (WF_UNLIKELY(wf_is_traced(m))) wf_trace_answered(a, m);
         wf_hold(a, m);
         place->answer = m;
         place->error = WEFT_OK;
@@ -324,6 +326,7 @@ int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
     if (wf_is_work(answered)) wf_member_let_go(self, answered);
     if (!wf_is_unrecorded(w, ask->from)) wf_actor_record(self, WEFT_RECORD_SEND, ask->from, tag);
     else WF_PROBE3(send, self->id, ask->from.actor, tag);
+    if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_trace_out(w, self, ask->from, NULL, m);
     return wf_send_signal(w, ask->from, m);
 }
 

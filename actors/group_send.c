@@ -1,5 +1,6 @@
 /* actors/group_send.c -- the members of a group, and messages to all of them: see group.c. */
 #include "group_table.h"
+#include "trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,9 @@ int weft_group_send(const char *group, uint32_t tag, const void *data, size_t si
     struct wf_group_list *list = any ? list_of(g) : NULL;
     pf_mutex_unlock(all->lock);
     if (!any) return 0;
-    struct wf_body *body = list == NULL ? NULL : wf_body_new(self->task.worker, NULL, 0, data, size);
+    bool traces = wf_actors_of(self->task.worker)->tracing;
+    struct wf_body *body = list != NULL && traces ? wf_trace_publish(self, name, false, tag, data, size) : NULL;
+    if (body == NULL && list != NULL) body = wf_body_new(self->task.worker, NULL, 0, data, size);
     rc = body == NULL ? WEFT_ENOMEM : send_to(self, name, list, tag, body);
     if (body != NULL) wf_body_drop(self->task.worker, body);
     wf_group_list_drop(list);

@@ -2,6 +2,7 @@
  * per worker. */
 #include "actor.h"
 #include "topic_reach.h"
+#include "trace.h"
 
 #include <string.h>
 
@@ -22,6 +23,7 @@ static void add(struct wf_inbound *in, uint32_t worker, struct wf_post *p)
 void wf_inbound_add(weft_node *node, struct wf_inbound *in, weft_msg *m)
 {
     uint32_t worker = wf_id_worker(m->to_actor);
+    if (wf_is_tapped(node)) m = wf_trace_in(node, in->here, m);
     /* An id this node never gave goes to worker 0, which finds no such actor, counts it and answers a request. */
     add(in, worker < node->workers.count ? worker : 0, &m->post);
 }

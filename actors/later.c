@@ -6,7 +6,7 @@
  * (2) An interval keeps one counted body that all its messages share. While somebody else holds a reference the last
  *     message has not been freed, and a firing is left out: so at most one is pending, without a word from the
  *     receiver. */
-#include "actor.h"
+#include "trace.h"
 
 #include <weft/later.h>
 
@@ -60,6 +60,7 @@ static void fire_once(struct wf_worker *w, struct wf_timer *t)
     weft_msg *m = l->once;
     weft_pid to = l->to;
     end_later(w, l);
+    if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_trace_out(w, NULL, to, NULL, m);
     (void)wf_send_or_drop(w, to, m);
 }
 
@@ -142,6 +143,7 @@ int weft_send_after(int64_t when, weft_pid to, uint32_t tag, const void *data, s
     if (l->once != NULL) {
         if (size > 0) memcpy(l->once + 1, data, size);
         l->once->from = wf_actor_pid(self);
+        if (WF_UNLIKELY(self->traced)) l->once = wf_trace_carry(self, l->once);
     }
     return armed(l, l->once != NULL, out);
 }

@@ -15,6 +15,7 @@
  *     wf_actors.short_of_bytes: whoever takes mail on this worker tells its senders.
  * (5) What was published may stand in the lane of mail as a struct wf_bunch instead of as messages. */
 #include "mailbox.h"
+#include "trace.h"
 #include "topic_reach.h"
 #include "bunch.h"
 #include "mutant.h"
@@ -333,6 +334,7 @@ static int take_signal(struct wf_actor *a, weft_msg *previous, weft_msg **out)
     *out = wf_lane_take_after(&a->signals, previous);
     WF_ASSERT(*out != NULL);
     if ((*out)->post.word == WEFT_TAG_SUBSCRIPTION) wf_subscription_told(wf_actors_of(a->task.worker), *out);
+    if (WF_UNLIKELY(a->traced)) wf_trace_took(a, *out);
     wf_actor_record(a, WEFT_RECORD_RECEIVE, (*out)->from, (*out)->post.word);
     wf_hold(a, *out);
     return WEFT_OK;
@@ -361,6 +363,7 @@ static inline __attribute__((always_inline)) int receive(struct wf_actor *a, wef
 {
     a->gone++;
     if (WF_UNLIKELY(a->crowded)) wf_room_eighth_came(a, weight);
+    if (WF_UNLIKELY(a->traced || wf_is_traced(m))) wf_trace_took(a, m);
     wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
     wf_hold(a, m);
     *out = m;
@@ -439,14 +442,10 @@ static __attribute__((noinline)) int recv_after_yield(struct wf_actor *a, weft_m
     return recv_slowly(a, out, deadline);
 }
 
-/* The same where somebody waits for room, at the end of weft_recv. */
-static __attribute__((noinline)) int received_in_crowd(struct wf_actor *a, weft_msg *m, size_t weight, weft_msg **out)
+/* Where somebody waits for room, or of what is traced, at the end of weft_recv. */
+static __attribute__((noinline)) int receive_with_care(struct wf_actor *a, weft_msg *m, size_t weight, weft_msg **out)
 {
-    wf_hold(a, m);
-    wf_room_eighth_came(a, weight);
-    wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
-    *out = m;
-    return WEFT_OK;
+    return receive(a, m, weight, out);
 }
 
 /* What is done most of the time, without a call but in the end, and so without a frame. */
@@ -476,8 +475,8 @@ int weft_recv(weft_msg **out, int64_t deadline)
         a->mail_bytes -= weight;
     }
     a->mail_count--;
+    if (WF_UNLIKELY(a->crowded || a->traced || wf_is_traced(m))) return receive_with_care(a, m, weight, out);
     a->gone++;
-    if (WF_UNLIKELY(a->crowded)) return received_in_crowd(a, m, weight, out);
     wf_hold(a, m);
     *out = m;
     /* Not what was published to many here: that would fill the recorder with one publication. */

@@ -1,5 +1,6 @@
 /* actors/msg.c -- envelopes and bodies: allocation, counting, and the views of weft/message.h. */
 #include "mailbox.h"
+#include "trace.h"
 
 #include <string.h>
 
@@ -35,15 +36,17 @@ weft_msg *wf_msg_share(struct wf_worker *w, uint32_t tag, struct wf_body *body)
     return m;
 }
 
-struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
-                            size_t size)
+struct wf_body *wf_trace_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
+                                  size_t size, const struct wf_trace *trace)
 {
+    size_t before = trace == NULL ? 0 : sizeof *trace;
     size_t topic_size = topic_length == 0 ? 0 : (topic_length + 1 + 7) & ~(size_t)7;
-    size_t whole = sizeof(struct wf_body) + topic_size + size;
+    size_t whole = sizeof(struct wf_body) + before + topic_size + size;
     uint16_t class_ = wf_pool_class(whole);
     struct wf_body *b = wf_pool_take(pool_of(w), class_, whole);
     if (b == NULL) return NULL;
-    uint8_t *bytes = (uint8_t *)(b + 1);
+    uint8_t *bytes = (uint8_t *)(b + 1) + before;
+    if (trace != NULL) memcpy(b + 1, trace, sizeof *trace);
     atomic_init(&b->refs, 1);
     b->block_class = class_;
     b->topic_size = (uint16_t)topic_size;
@@ -51,12 +54,19 @@ struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic
     b->size = size;
     b->retained = 0;
     b->owed = 0;
+    b->traced = trace != NULL;
     if (topic_size > 0) {
         memset(bytes + topic_length, 0, topic_size - topic_length);
         memcpy(bytes, topic, topic_length);
     }
     if (data != NULL && size > 0) memcpy(bytes + topic_size, data, size);
     return b;
+}
+
+struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
+                            size_t size)
+{
+    return wf_trace_body_new(w, topic, topic_length, data, size, NULL);
 }
 
 /* In the block of the envelope, which is as large as what it becomes. */

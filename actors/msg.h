@@ -67,6 +67,7 @@ struct wf_body {
     uint64_t head;       /* and what its envelopes have in wf_post, from `kind` on: one store, read by parts */
     uint32_t tag;
     uint8_t owed; /* wf_actors.owed: where workers gather references to drop; 0: nowhere */
+    bool traced;  /* a trace id stands before `data`: trace.h */
 };
 
 struct wf_tally;

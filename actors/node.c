@@ -4,6 +4,7 @@
 #include "log.h"
 #include "offload.h"
 #include "topic_reach.h"
+#include "trace.h"
 #include "text.h"
 
 #include <weft/embed.h>
@@ -131,10 +132,12 @@ static int64_t log_context(char *out, size_t size)
     struct pf_env *env = w != NULL ? w->set->env : wf_env_here, *native = pf_env_native();
     if (w != NULL) {
         const struct wf_actor *self = wf_actor_self();
+        char trace[WEFT_TRACE_TEXT];
         if (self == NULL) snprintf(out, size, "node=%s", wf_node_of(w)->name);
         else
-            snprintf(out, size, "node=%s actor=%u.%u.%u", wf_node_of(w)->name, w->index, wf_id_slot(self->id),
-                     wf_id_generation(self->id));
+            snprintf(out, size, "node=%s actor=%u.%u.%u%s%s", wf_node_of(w)->name, w->index, wf_id_slot(self->id),
+                     wf_id_generation(self->id), self->traced ? " trace=" : "",
+                     self->traced ? weft_trace_format(weft_trace_now(), trace) : "");
     }
     return env == NULL || env == native ? native->now(native) : 0;
 }
@@ -149,11 +152,12 @@ int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_
     weft_node *n = calloc(1, sizeof *n);
     if (n == NULL) return WEFT_ENOMEM;
     atomic_store_explicit(&wf_log_context, log_context, memory_order_release);
+    wf_list_init(&n->taps);
     n->workers.env = env == NULL ? pf_env_native() : env;
     if (options->embedded) wf_embed_init(&n->embed, &n->workers);
     fill_in(n, options);
     if ((rc = pf_mutex_create(&n->lock)) < 0 || (rc = pf_cond_create(&n->ended)) < 0 ||
-        (rc = pf_mutex_create(&n->tables_lock)) < 0)
+        (rc = pf_mutex_create(&n->tables_lock)) < 0 || (rc = pf_mutex_create(&n->taps_lock)) < 0)
         goto failed;
     if ((rc = wf_names_create(&n->names)) < 0 || (rc = wf_groups_create(&n->groups)) < 0 ||
         (rc = wf_topics_create(&n->topics, n->options.retained_max, n->options.retained_bytes_max)) < 0 ||
@@ -193,6 +197,7 @@ void wf_node_destroy(weft_node *n)
     wf_names_destroy(n->names);
     pf_cond_destroy(n->ended);
     pf_mutex_destroy(n->tables_lock);
+    pf_mutex_destroy(n->taps_lock);
     pf_mutex_destroy(n->lock);
     free(n);
 }

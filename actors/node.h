@@ -52,9 +52,12 @@ struct weft_node {
     _Atomic bool minority;        /* of a partitioned cluster; relaxed, set by the transport: see WEFT_EMINORITY */
     pf_mutex *tables_lock;        /* tables.h; for the next two as well */
     uint64_t last_stamp;
-    uint32_t entries; /* of its own that others keep copies of */
-    pf_mutex *lock;   /* for `ended` */
-    pf_cond *ended;   /* a `busy` has become 0, or a round over the workers is done */
+    uint32_t entries;           /* of its own that others keep copies of */
+    pf_mutex *taps_lock;        /* trace.h; for `taps` */
+    struct wf_list taps;        /* wf_tap.on_node */
+    _Atomic uint32_t tap_count; /* relaxed: who has to know is told */
+    pf_mutex *lock;             /* for `ended` */
+    pf_cond *ended;             /* a `busy` has become 0, or a round over the workers is done */
 };
 _Static_assert(offsetof(struct weft_node, workers) == 0, "see workers");
 

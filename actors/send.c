@@ -12,6 +12,7 @@
  * (4) Where there is no room the sender waits: it asks for news (WF_MSG_ROOM to the mailbox, wf_worker_wait_room for
  *     a choked lane, the route for a full link or for credit), waits, and tries again, until its send timeout. */
 #include "mailbox.h"
+#include "trace.h"
 
 #include <string.h>
 
@@ -35,6 +36,7 @@ void wf_refuse(struct wf_worker *w, weft_msg *ask, int error)
 void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     static const int error[WF_DROP_REASONS] = {[WF_DROP_FULL] = WEFT_EFULL, [WF_DROP_MEMORY] = WEFT_ENOMEM};
+    if (WF_UNLIKELY(wf_is_traced(m))) wf_trace_dropped(w, m, why);
     switch ((enum wf_msg_kind)m->post.flags) {
     case WF_MSG_ROOM:
         if (m->ref == 0 && m->post.word == 0) { /* nobody to wait for any more: the sender finds out by trying */
@@ -240,10 +242,12 @@ static __attribute__((noinline)) int send_or_free(struct wf_actor *self, weft_pi
 {
     struct wf_worker *w = self->task.worker;
     uint32_t tag = m->post.word;
+    if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_trace_out(w, self, to, NULL, m);
     int rc = to.node != wf_node_of(w)->incarnation ? send_remote(self, to, m, deadline)
              : wf_id_worker(to.actor) == w->index  ? send_here(self, to, m, deadline)
                                                    : send_across(self, to, m, deadline);
     if (WF_UNLIKELY(rc < 0)) {
+        if (wf_is_traced(m)) wf_trace_failed(w, self, to, NULL, m, rc);
         /* That this actor is asked to stop is nothing to the asker. */
         if (m->post.flags == WF_MSG_CALL && is_passed_on(self, m))
             wf_refuse(w, m, rc == WEFT_ECANCELED ? WEFT_ENOREPLY : rc);
@@ -390,6 +394,7 @@ int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t
     if (rc == WEFT_OK && to.node != 0) return wf_send_or_free(self, to, m, deadline);
     if (rc == WEFT_OK && route == NULL) rc = WEFT_ENONODE;
     if (rc == WEFT_OK && split_name(whole, name, &node_name)) {
+        if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_trace_out(w, self, weft_nobody(), whole, m);
         while ((rc = route->send_name(w, node_name, strlen(node_name), name, m, node)) == WEFT_EFULL) {
             weft_pid peer = {*node, 0};
             rc = wait_for_room(self, peer, name, m, LINK, &deadline);
@@ -397,6 +402,7 @@ int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t
         }
     }
     if (rc == WF_ROUTE_KEPT) return WEFT_OK;
+    if (WF_UNLIKELY(rc < 0 && wf_is_traced(m))) wf_trace_failed(w, self, weft_nobody(), whole, m, rc);
     wf_msg_free(w, m);
     return rc;
 }

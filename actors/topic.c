@@ -14,6 +14,7 @@
 #include "tables.h"
 #include "topic_match.h"
 #include "topic_reach.h"
+#include "trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -324,7 +325,8 @@ uint64_t wf_inbound_queue(weft_node *node, struct wf_inbound *in, struct wf_body
 static struct wf_body *body_of(struct wf_actor *self, weft_text topic, uint32_t tag, const void *data, size_t size)
 {
     struct wf_actors *wa = wf_actors_of(self->task.worker);
-    struct wf_body *body = wf_body_new(wa->worker, topic.data, topic.size, data, size);
+    struct wf_body *body = WF_UNLIKELY(wa->tracing) ? wf_trace_publish(self, topic, true, tag, data, size) : NULL;
+    if (body == NULL) body = wf_body_new(wa->worker, topic.data, topic.size, data, size);
     if (body == NULL) return NULL;
     /* Messages that are in mailboxes at the same time should have places of their own, of one publisher at least. */
     if (++wa->published == 0) wa->published = 1;

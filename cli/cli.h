@@ -100,6 +100,8 @@ void cli_print_json(FILE *out, const void *data, size_t size);
 void cli_print_string(FILE *out, const char *text, size_t size);
 /* A message's body for people: JSON, else text with escapes. */
 void cli_print_body(FILE *out, const void *data, size_t size);
+/* To standard output, "body": JSON of well-formed msgpack, else "text": the bytes. */
+void cli_print_json_body(const void *data, size_t size);
 
 /* ---- client.c: a node of our own that talks to another --------------------------------------------------------- */
 struct cli_client {
@@ -132,13 +134,13 @@ int cli_inspect_waits(struct cli_client *k);
 /* [A] Prints what the flight recorder has of an actor, at most the last so many. `*last`: how long before the
  * youngest event of the node its own was, in ns; -1: it has none. CLI_OK or an exit code after a message. */
 int cli_last_events(struct cli_client *k, const char *pid, unsigned most, int64_t *last);
-/* The body of a TRACED of control.h; how many events it has. */
+/* trace.c: of the bodies of control.h: of a TRACE; of a TRACED, and how many messages are shown. */
+void cli_print_tracing(const char *what, weft_reader *r);
 int cli_print_traced(const struct cli *c, weft_reader *r);
 
 /* ---- talk.c: what a node tells until one has heard enough ----------------------------------------------------- */
 /* [A] A verb of control.h that is followed by news; prints them. `what` is what they are about. */
 int cli_listen(struct cli_client *k, uint32_t verb, const void *request, size_t size, const char *what);
 /* The same for a pattern of topics: the first word, or --topic. */
-int cli_listen_to_topic(struct cli_client *k);
 
 #endif

@@ -77,14 +77,17 @@ const struct cli_verb cli_verbs[] = {
      cli_inspect},
     {"trace",
      "",
-     "Prints messages of a node as they pass",
-     "Of one actor, with one tag, or all: time, who, tag, whom. What is published under a --topic is printed with\n"
-     "what is in it, from all nodes. Actors are not slowed down: events that come faster than they can be read are "
-     "counted\n"
-     "as missed. Ends as subscribe does.",
+     "Prints messages as they pass, and what follows from them, on all nodes",
+     "Those from or to one --actor, with one --tag, published under a --topic, or all of them; of several, those "
+     "that\n"
+     "fit all. Each gets a trace id, and so do those that its receiver sends then, and so on: they are shown, too, "
+     "with\n"
+     "time (UTC), trace id, node, who, tag, whom, and what is in it: JSON, or text. Shown is the sending and the "
+     "taking\n"
+     "out of the mailbox. What comes faster than it can be printed is counted as missed. Ends as subscribe does.",
      "weft trace --actor 0.17.1 --node a",
-     {CLI_ACTOR, CLI_TAG, CLI_TOPIC, CLI_COUNT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS,
-      CLI_CONFIG, CLI_END},
+     {CLI_ACTOR, CLI_TAG, CLI_TOPIC, CLI_NO_BODY, CLI_COUNT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS,
+      CLI_AS, CLI_CONFIG, CLI_END},
      0,
      0,
      false,

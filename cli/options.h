@@ -52,7 +52,7 @@ struct cli {
     int64_t interval;          /* ns; 0: not given */
     bool all, once;
     int64_t seeds, first, nodes, jobs, time, settle; /* of sim; the last two ns */
-    bool json, force, insecure, report, record, trace, minimise;
+    bool json, force, insecure, report, record, trace, minimise, no_body;
     bool has_tag, has_count, has_drain, has_timeout, has_days; /* the value was given */
     int argc;                                                  /* words that are no options */
     const char *const *argv;
@@ -117,6 +117,7 @@ enum cli_option_id {
     CLI_CONFIG,
     CLI_ACTOR,
     CLI_TOPIC,
+    CLI_NO_BODY,
     CLI_ALL,
     CLI_SORT,
     CLI_FILTER,

@@ -1,5 +1,5 @@
 /* cli/record.c -- weft inspect --record: the flight recorder of a node as text, as JSON, or for a trace viewer; and
- * what weft inspect PID and weft trace show of it. */
+ * what weft inspect PID shows of it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,25 +155,6 @@ int cli_last_events(struct cli_client *k, const char *pid, unsigned most, int64_
     }
     weft_msg_free(m);
     return CLI_OK;
-}
-
-int cli_print_traced(const struct cli *c, weft_reader *r)
-{
-    struct event e;
-    char text[WEFT_RECORD_TEXT];
-    int printed = 0;
-    uint32_t count = weft_get_array(r);
-    uint64_t missed = weft_get_uint(r);
-    if (missed > 0) fprintf(stderr, "weft trace: %" PRIu64 " events came too fast to be seen\n", missed);
-    for (uint32_t i = 1; i < count && r->error == 0; i++) {
-        get_event(r, &e);
-        if (r->error < 0) break;
-        if (c->json) print_json(&e);
-        else printf("%.6f  %s\n", (double)e.r.at / 1e9, weft_record_format(&e.r, text));
-        printed++;
-    }
-    fflush(stdout);
-    return printed;
 }
 
 int cli_inspect(const struct cli *c)

@@ -10,8 +10,7 @@ static uint32_t tag_of(const struct cli *c)
     return (uint32_t)c->tag;
 }
 
-/* "body": JSON of well-formed msgpack, else "text": the bytes. */
-static void print_json_body(const void *data, size_t size)
+void cli_print_json_body(const void *data, size_t size)
 {
     bool pack = cli_is_pack(data, size);
     fputs(pack ? "\"body\": " : "\"text\": ", stdout);
@@ -104,7 +103,7 @@ static bool print_news(const struct cli *c, const weft_msg *m)
     } else {
         printf("{\"topic\": \"%.*s\", \"tag\": %llu, \"from\": \"%.*s\", ", WEFT_STR(topic), (unsigned long long)tag,
                WEFT_STR(from));
-        print_json_body(body.data, body.size);
+        cli_print_json_body(body.data, body.size);
         puts("}");
     }
     fflush(stdout);
@@ -128,20 +127,19 @@ int cli_listen(struct cli_client *k, uint32_t verb, const void *request, size_t 
         uint32_t tag = weft_tag(m);
         if (tag == WF_CONTROL_HOLD) continue; /* kept until we end: that tells the node that we have */
         if (tag == WF_CONTROL_NEWS && print_news(c, m)) seen++;
-        if (tag == WF_CONTROL_TRACED) {
-            weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
-            seen += cli_print_traced(c, &r);
-        }
-        if (tag == verb) fprintf(stderr, "weft %s: %s on node %s\n", c->verb->name, what, k->node);
+        weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+        if (tag == WF_CONTROL_TRACED) seen += cli_print_traced(c, &r);
+        if (tag == WF_CONTROL_TRACE) cli_print_tracing(what, &r);
+        if (tag == WF_CONTROL_SUBSCRIBE) fprintf(stderr, "weft %s: %s on node %s\n", c->verb->name, what, k->node);
         weft_msg_free(m);
         if (tag == WEFT_TAG_NODE_DOWN) return cli_fail(c, CLI_UNREACHABLE, "node %s is gone", k->node);
     }
     return CLI_OK;
 }
 
-int cli_listen_to_topic(struct cli_client *k)
+static int listen_to_topic(struct cli_client *k)
 {
-    const char *pattern = k->c->argc > 0 ? k->c->argv[0] : k->c->topic;
+    const char *pattern = k->c->argv[0];
     char request[320];
     weft_writer w = weft_writer_on(request, sizeof request);
     weft_put_str(&w, weft_cstr(pattern));
@@ -151,7 +149,7 @@ int cli_listen_to_topic(struct cli_client *k)
 
 int cli_subscribe(const struct cli *c)
 {
-    return cli_ask_node(c, cli_listen_to_topic);
+    return cli_ask_node(c, listen_to_topic);
 }
 
 /* ---- send and call --------------------------------------------------------------------------------------------- */
@@ -219,7 +217,7 @@ static int call(struct cli_client *k)
     if (rc < 0) return cli_fail_with(k->c, rc, name);
     if (k->c->json) {
         printf("{\"tag\": %u, ", weft_tag(m));
-        print_json_body(weft_data(m), weft_size(m));
+        cli_print_json_body(weft_data(m), weft_size(m));
         puts("}");
     } else {
         cli_print_body(stdout, weft_data(m), weft_size(m));

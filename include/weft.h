@@ -50,6 +50,7 @@
 #include <weft/stream.h>
 #include <weft/tls.h>
 #include <weft/topic.h>
+#include <weft/trace.h>
 #include <weft/udp.h>
 #include <weft/pack.h>
 #include <weft/typed.h>

@@ -1,5 +1,5 @@
-/* Large messages: sent from where they are, in chunks that others may go between, and put together where they are to
- * be in the end.
+/* Large messages, and those that are traced: sent from where they are, in chunks that others may go between, and put
+ * together where they are to be in the end.
  *
  * Design notes.
  * (1) A message that goes in chunks is a chain of batches, and waits in `held`. One chunk at a time goes from there
@@ -119,6 +119,7 @@ static void push_pieces(struct wf_port *port, struct wf_batch *b, struct wf_body
 int wf_bulk_send(struct wf_port *port, uint32_t kind, weft_text name, uint64_t key, uint64_t from, weft_msg *m)
 {
     struct wf_frame f;
+    uint8_t trace[WF_FRAME_TRACE];
     uint32_t size = m->size;
     bool stays = size >= WF_APART_BYTES && m->post.flags != WF_MSG_PROBE;
     if (stays && size > WF_CHUNK_BYTES && m->post.flags <= WF_MSG_CALL && is_bulk_full(port)) return WEFT_EFULL;
@@ -126,6 +127,7 @@ int wf_bulk_send(struct wf_port *port, uint32_t kind, weft_text name, uint64_t k
     f.to = key;
     f.ref = m->ref;
     f.number = wf_time_left(m);
+    f.trace = wf_frame_trace_of(m->shared, trace);
     wf_port_push(port);
     struct wf_batch *b = chain_of(port->session, &f, key, wf_msg_bytes(m), size, stays);
     if (b == NULL) return WEFT_ENOMEM;
@@ -139,8 +141,10 @@ int wf_bulk_send(struct wf_port *port, uint32_t kind, weft_text name, uint64_t k
 
 int wf_bulk_send_body(struct wf_port *port, struct wf_frame *f, struct wf_body *body)
 {
+    uint8_t trace[WF_FRAME_TRACE];
     bool stays = body->size >= WF_APART_BYTES;
     if (body->size > WF_CHUNK_BYTES && is_bulk_full(port)) return WEFT_EFULL;
+    f->trace = wf_frame_trace_of(body, trace);
     wf_port_push(port);
     struct wf_batch *b = chain_of(port->session, f, 0, wf_body_bytes(body), body->size, stays);
     if (b == NULL) return WEFT_ENOMEM;

@@ -394,6 +394,7 @@ static bool handle(struct wf_transport *t, weft_msg *ask)
     case WF_CONTROL_PUBLISH: why = wf_relay_publish(ask, &handed); break;
     case WF_CONTROL_RELOAD: why = on_reload(t, ask, &handed); break;
     case WF_CONTROL_SUBSCRIBE: why = on_subscribe(ask, wf_relay_subscribe(ask)); break;
+    case WF_CONTROL_TRACE_BODIES:
     case WF_CONTROL_TRACE: why = on_subscribe(ask, wf_trace_begin(ask)); break;
     case WF_CONTROL_TOP: why = wf_top_begin(t, ask, &handed); break;
     case WF_CONTROL_INSPECT:

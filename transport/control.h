@@ -25,10 +25,14 @@
  *   WAITS      Body empty. Answer: array of arrays [pid text, pid text of whom it waits for, ns]: all calls.
  *   DROPS      Body empty. Answer: array [[[reason, count], ...], [[ns ago, reason, pid text of the receiver or "",
  *              pid text of the sender or "", tag], ...]]: the last ones of each worker, the youngest first.
- *   TRACE      Body: array [tag or nil, text of a pid's actor or ""]: from now on the asker gets what the flight
- *              recorder notes of messages, with that tag and from or to that actor: a request HOLD, as above, and
- *              messages TRACED: arrays of rows as those of RECORD, and first the number of events that were missed.
- *              Answer: nil.
+ *   TRACE      Body: array [tag or nil, text of a pid or "", pattern of topics or "", whether the other nodes, too].
+ *              Answer: nil. Then the asker gets from each node a message TRACE, array [node, incarnation], when all
+ *              is seen that passes there, a request HOLD, as above, and messages TRACED: array [node, incarnation,
+ *              how many were missed, rows ...]. A row is an array [ns on the wall clock, 1: sent, 2: received, 3:
+ *              dropped, 4: not sent, pid text of who did it, pid text of the other or "", tag, trace id in 32 hex
+ *              digits, whether it was asked for, topic, group or name that it was sent to, why it was dropped or not
+ *              sent, bytes of the body, nil]. Rows that were not asked for are of any message that has a trace id. Of
+ *              TRACE_BODIES the same, and in the place of nil the body, at most 4096 bytes of it.
  *   TOP        Body: array [what actors are chosen by: "mailbox", "received" or "dropped", how many at most, a part
  *              of their kind, name or pid or "", whether the other nodes are to be asked, too]. Answer: array of
  *              maps, the node's own first. Counters are since its start. "node", "incarnation" (16 hex digits),
@@ -81,6 +85,7 @@ enum {
     WF_CONTROL_TRACED = 16,
     WF_CONTROL_RELOAD = 17,
     WF_CONTROL_TOP = 18,
+    WF_CONTROL_TRACE_BODIES = 19,
 };
 
 /* `what`: WF_NOTIFY_FATAL: this node cannot be part of the cluster (its name is taken), or is to end in a minority;

@@ -101,6 +101,15 @@ static uint32_t get_left(weft_reader *r, struct wf_frame *f, uint32_t count)
     return 6;
 }
 
+/* Behind all others there may be a trace id; what is no such thing is of a later version, and skipped. Returns how
+ * many values were read. */
+static uint32_t get_trace(weft_reader *r, struct wf_frame *f, uint32_t left)
+{
+    if (WF_LIKELY(left == 0) || weft_peek_type(r) != WEFT_BIN) return 0;
+    f->trace = weft_get_bin(r);
+    return 1;
+}
+
 /* from, tag, body: three values, behind a topic or a group. */
 static void get_to_all(weft_reader *r, struct wf_frame *f)
 {
@@ -181,7 +190,9 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f)
     if (r->error < 0) return r->error;
     f->kind = kind <= UINT32_MAX ? (uint32_t)kind : WF_FRAME_UNKNOWN;
     f->counted = kind > 15 || (UNCOUNTED >> kind & 1) == 0;
+    f->trace.size = 0;
     uint32_t read;
+    bool message = true;
     if (wf_frame_message(kind) >= 0) {
         get_message(r, f, false);
         read = get_left(r, f, count - 1);
@@ -198,8 +209,10 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f)
         read = 4;
     } else {
         read = get_control(r, f, count - 1);
+        message = f->kind == WF_FRAME_PUBLISH_TO;
     }
     if (count - 1 < read) wf_read_fault(r);
+    else if (message) read += get_trace(r, f, count - 1 - read);
     if (WF_UNLIKELY(count - 1 > read)) wf_read_skip(r, count - 1 - read);
     return r->error < 0 ? r->error : 1;
 }

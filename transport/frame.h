@@ -20,7 +20,8 @@ enum {
     WF_FRAME_URLS = 8,      /* of one node */
     WF_FRAME_URL_MAX = 255, /* bytes */
     WF_NODE_NAME_MAX = 64,
-    WF_FRAME_SPARE = 48,      /* bytes of a message's frame beyond body and name at most */
+    WF_FRAME_TRACE = 17,      /* bytes of a trace id and what is said of it */
+    WF_FRAME_SPARE = 72,      /* bytes of a message's frame beyond body and name at most */
     WF_FRAME_PEERS_MAX = 4096 /* nodes or patterns in one frame */
 };
 
@@ -133,6 +134,7 @@ struct wf_frame {
     uint64_t to, from, ref;
     weft_text name; /* a name, a topic, or the reason of REFUSED and BYE */
     weft_text body;
+    weft_text trace; /* WF_FRAME_TRACE bytes of a message that carries a trace id: wf_frame_trace; else empty */
     /* CALL, CALL_NAME: microseconds left, WF_FRAME_NO_DEADLINE; PING, PONG: the time; REFUSED: wf_refusal; INTEREST:
      * wf_interest_op; ACK, START: counted frames; WELCOME: number of the last link, its `ref` of frames received, its
      * `tag` wf_link_state; PUBLISH_TO: how often it was passed on; CHUNK: bytes of the body that begins, 0: `body` is
@@ -178,6 +180,7 @@ struct wf_publish_to {
     uint32_t count; /* of those in this one: by wf_publish_to_size */
     const void *body;
     size_t size;
+    weft_text trace; /* as wf_frame.trace */
 };
 /* How many bytes it takes at most; comes first. */
 size_t wf_publish_to_size(struct wf_publish_to *p);
@@ -213,7 +216,12 @@ void wf_put_want_name(weft_writer *w, weft_text name, uint64_t from, uint32_t nu
 void wf_put_to_all(weft_writer *w, enum wf_frame_kind kind, weft_text name, uint64_t from, uint32_t tag,
                    const void *body, size_t size);
 
-/* ---- frame_parts.c: messages whose body stays where it is ------------------------------------------------------ */
+/* ---- frame_parts.c: messages whose body stays where it is, or is traced ---------------------------------------- */
+struct wf_trace;
+/* The trace of a body as a frame has it, in `out`; empty if it has none. */
+weft_text wf_frame_trace_of(const struct wf_body *b, uint8_t out[WF_FRAME_TRACE]);
+/* And back. False: the frame has none. */
+bool wf_frame_trace(const struct wf_frame *f, struct wf_trace *out);
 /* What all of them have. */
 static inline void wf_frame_describe(struct wf_frame *f, uint32_t kind, weft_text name, uint32_t tag, uint64_t from)
 {
@@ -222,6 +230,7 @@ static inline void wf_frame_describe(struct wf_frame *f, uint32_t kind, weft_tex
     f->tag = tag;
     f->from = from;
     f->number = 0;
+    f->trace.size = 0;
 }
 /* Whether it is a message with a body: what may come in chunks. */
 bool wf_frame_has_body(uint32_t kind);

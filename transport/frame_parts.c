@@ -1,6 +1,7 @@
 /* Frames of messages whose bodies are sent from where they are: what goes before a body, or a part of it, and what
  * goes behind. */
 #include "frame.h"
+#include "trace.h"
 
 bool wf_frame_has_body(uint32_t kind)
 {
@@ -8,10 +9,11 @@ bool wf_frame_has_body(uint32_t kind)
            kind == WF_FRAME_PUBLISH || kind == WF_FRAME_GROUP_SEND;
 }
 
+/* A trace id stands behind the time, so that has to be there. */
 static bool is_timed(const struct wf_frame *f)
 {
     bool call = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL;
-    return call && f->number != WF_FRAME_NO_DEADLINE;
+    return call && (f->number != WF_FRAME_NO_DEADLINE || f->trace.size > 0);
 }
 
 /* With 32 bits of length, whatever it is. */
@@ -32,7 +34,7 @@ void wf_put_before_body(weft_writer *w, const struct wf_frame *f, size_t size)
     bool topic = f->kind == WF_FRAME_PUBLISH || f->kind == WF_FRAME_GROUP_SEND;
     bool named = topic || f->kind == WF_FRAME_SEND_NAME || f->kind == WF_FRAME_CALL_NAME ||
                  f->kind == WF_FRAME_WANT_NAME;
-    weft_put_array(w, topic ? 5 : is_timed(f) ? 7 : 6);
+    weft_put_array(w, (topic ? 5U : is_timed(f) ? 7U : 6U) + (f->trace.size > 0));
     weft_put_uint(w, f->kind);
     if (named) weft_put_str(w, f->name);
     else weft_put_uint(w, f->to);
@@ -45,6 +47,37 @@ void wf_put_before_body(weft_writer *w, const struct wf_frame *f, size_t size)
 void wf_put_behind_body(weft_writer *w, const struct wf_frame *f)
 {
     if (is_timed(f)) weft_put_uint(w, f->number);
+    if (f->trace.size > 0) weft_put_bin(w, f->trace.data, f->trace.size);
+}
+
+static void put_number(uint8_t *out, uint64_t value)
+{
+    for (int i = 0; i < 8; i++) out[i] = (uint8_t)(value >> (56 - 8 * i));
+}
+
+static uint64_t get_number(const char *in)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < 8; i++) value = value << 8 | (uint8_t)in[i];
+    return value;
+}
+
+weft_text wf_frame_trace_of(const struct wf_body *b, uint8_t out[WF_FRAME_TRACE])
+{
+    if (b == NULL || !b->traced) return weft_str("", 0);
+    const struct wf_trace *t = wf_trace_of(b);
+    put_number(out, t->id.high);
+    put_number(out + 8, t->id.low);
+    out[16] = (uint8_t)t->flags;
+    return weft_str((const char *)out, WF_FRAME_TRACE);
+}
+
+bool wf_frame_trace(const struct wf_frame *f, struct wf_trace *out)
+{
+    if (f->trace.size < WF_FRAME_TRACE) return false;
+    *out = (struct wf_trace){.id = {get_number(f->trace.data), get_number(f->trace.data + 8)},
+                             .flags = (uint8_t)f->trace.data[16]};
+    return out->id.high != 0 || out->id.low != 0;
 }
 
 void wf_put_first_chunk(weft_writer *w, size_t whole)

@@ -177,7 +177,7 @@ static void put_chosen(const struct wf_chosen *c, void *arg)
 
 void wf_put_publish_to(weft_writer *w, const struct wf_publish_to *p)
 {
-    weft_put_array(w, 10);
+    weft_put_array(w, p->trace.size > 0 ? 11 : 10);
     weft_put_uint(w, WF_FRAME_PUBLISH_TO);
     weft_put_str(w, p->topic);
     weft_put_uint(w, p->from.node);
@@ -189,6 +189,7 @@ void wf_put_publish_to(weft_writer *w, const struct wf_publish_to *p)
     weft_put_array(w, 2 * p->count);
     each_chosen(p, put_chosen, w);
     weft_put_bin(w, p->body, p->size);
+    if (p->trace.size > 0) weft_put_bin(w, p->trace.data, p->trace.size);
 }
 
 void wf_put_retained(weft_writer *w, struct wf_body *body, uint64_t stamp, bool live)

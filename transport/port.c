@@ -188,12 +188,6 @@ static inline struct wf_credit *credit_of(struct wf_ports *p, struct wf_port *po
     return WF_LIKELY(c->last != NULL && c->last->key == key) ? c->last : wf_credit_find(p, port, key, name);
 }
 
-/* What is large, or comes from somebody whose last message is still waiting, has batches of its own. */
-static inline bool goes_apart(const struct wf_port *port, uint64_t from, size_t size)
-{
-    return WF_UNLIKELY(size >= WF_APART_BYTES) || wf_session_holds(port->session, wf_order_slot(from));
-}
-
 static int route_send(struct wf_worker *w, weft_pid to, weft_msg *m)
 {
     struct wf_ports *p = ports_of(w);
@@ -207,7 +201,7 @@ static int route_send(struct wf_worker *w, weft_pid to, weft_msg *m)
     uint32_t size = m->size;
     uint64_t from = from_of(w, m->from);
     int rc = WEFT_OK;
-    if (goes_apart(port, from, size) && kind != WF_MSG_GRANT) {
+    if (wf_goes_apart(port, from, size, m->shared) && kind != WF_MSG_GRANT) {
         rc = wf_bulk_send(port, wf_frame_of((enum wf_msg_kind)kind), weft_str("", 0), to.actor, from, m);
         if (rc < 0) return rc;
     } else {
@@ -235,7 +229,7 @@ static int route_send_name(struct wf_worker *w, const char *node, size_t node_si
     uint64_t from = from_of(w, m->from);
     bool call = m->post.flags == WF_MSG_CALL;
     int rc = WEFT_OK;
-    if (goes_apart(port, from, size)) {
+    if (wf_goes_apart(port, from, size, m->shared)) {
         rc = wf_bulk_send(port, call ? WF_FRAME_CALL_NAME : WF_FRAME_SEND_NAME, to, wf_credit_name(name), from, m);
         if (rc < 0) return rc;
     } else {
@@ -265,7 +259,7 @@ static bool lose(struct wf_ports *p)
 static int send_body(struct wf_ports *p, struct wf_port *port, struct wf_frame *f, struct wf_body *body)
 {
     if (is_full(port)) return WEFT_EFULL;
-    if (goes_apart(port, f->from, body->size)) return wf_bulk_send_body(port, f, body);
+    if (wf_goes_apart(port, f->from, body->size, body)) return wf_bulk_send_body(port, f, body);
     if (!reserve(port, WF_FRAME_SPARE + f->name.size + body->size)) return WEFT_ENOMEM;
     weft_writer out = wf_batch_writer(port->batch);
     wf_put_to_all(&out, (enum wf_frame_kind)f->kind, f->name, f->from, f->tag, wf_body_bytes(body), body->size);
@@ -293,7 +287,7 @@ static bool publish_to(struct wf_worker *w, struct wf_port *port, struct wf_publ
         size_t size = wf_publish_to_size(to);
         if (to->count == 0 && to->flags == 0) break;
         if (is_full(port)) return lose(p);
-        if (goes_apart(port, to->from.actor, size)) {
+        if (wf_goes_apart(port, to->from.actor, size, NULL)) {
             if (!wf_bulk_publish_to(port, to, size)) return lose(p);
             continue;
         }
@@ -316,13 +310,15 @@ static int route_publish(struct wf_worker *w, struct wf_body *body, const struct
 {
     struct wf_ports *p = ports_of(w);
     weft_text topic = weft_cstr(wf_body_topic(body));
+    uint8_t trace[WF_FRAME_TRACE];
     int sent = 0;
     struct wf_publish_to to = {.topic = topic,
                                .from = {0, from_of(w, body->from)},
                                .tag = body->tag,
                                .chosen = chosen,
                                .body = wf_body_bytes(body),
-                               .size = body->size};
+                               .size = body->size,
+                               .trace = wf_frame_trace_of(body, trace)};
     for (const struct wf_chosen *c = chosen; c != NULL; c = c->next)
         if (port_to(p, c->node) == NULL) (void)lose(p);
     WF_LIST_EACH(k, &p->ports) {

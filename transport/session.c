@@ -1,6 +1,7 @@
 /* The link with another node: its life, and what is received for it. */
 #include "mutant.h"
 #include "rights.h"
+#include "trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,11 +120,37 @@ static int64_t deadline_of(const struct wf_channel *ch, const struct wf_frame *f
     return f->number >= (uint64_t)(WEFT_FOREVER - now) / 1000 ? WEFT_FOREVER : now + (int64_t)f->number * 1000;
 }
 
+/* Of a message that carries a trace id. */
+static __attribute__((noinline)) weft_msg *traced_envelope(struct wf_channel *ch, const struct wf_frame *f,
+                                                           unsigned kind, size_t size)
+{
+    struct wf_worker *w = ch->in.here;
+    struct wf_trace t;
+    bool has = wf_frame_trace(f, &t);
+    struct wf_body *b = wf_trace_body_new(w, NULL, 0, NULL, size, has ? &t : NULL);
+    if (b == NULL) return NULL;
+    weft_msg *m = kind == WF_MSG_CALL ? wf_request_new(w, f->tag, 0, b, deadline_of(ch, f))
+                                      : wf_msg_share(w, f->tag, b);
+    wf_body_drop(w, b);
+    return m;
+}
+
+struct wf_body *wf_session_body(struct wf_channel *ch, const struct wf_frame *f, weft_text topic, size_t size)
+{
+    weft_pid from = {f->to == 0 || f->kind != WF_FRAME_PUBLISH_TO ? ch->incarnation : f->to, f->from};
+    struct wf_trace t;
+    bool has = wf_frame_trace(f, &t);
+    if (!has && f->kind != WF_FRAME_RETAINED && wf_is_tapped(ch->t->node))
+        has = wf_trace_in_for_all(ch->t->node, from, f->tag, topic, &t);
+    return wf_trace_body_new(ch->in.here, topic.data, topic.size, NULL, size, has ? &t : NULL);
+}
+
 static inline weft_msg *envelope(struct wf_channel *ch, const struct wf_frame *f, unsigned kind, size_t size)
 {
     struct wf_worker *w = ch->in.here;
-    weft_msg *m = kind == WF_MSG_CALL ? wf_request_new(w, f->tag, size, NULL, deadline_of(ch, f))
-                                      : wf_msg_new(w, f->tag, size);
+    weft_msg *m = WF_UNLIKELY(f->trace.size > 0) ? traced_envelope(ch, f, kind, size)
+                  : kind == WF_MSG_CALL          ? wf_request_new(w, f->tag, size, NULL, deadline_of(ch, f))
+                                                 : wf_msg_new(w, f->tag, size);
     if (WF_UNLIKELY(m == NULL)) return NULL;
     m->post.flags = (uint8_t)kind;
     m->to_actor = f->to;
@@ -157,7 +184,7 @@ uint8_t *wf_session_arrival(struct wf_channel *ch, const struct wf_frame *f, siz
     a->body = NULL;
     a->name[0] = '\0';
     if (topic || f->kind == WF_FRAME_GROUP_SEND)
-        a->body = wf_body_new(ch->in.here, f->name.data, topic ? f->name.size : 0, NULL, size);
+        a->body = wf_session_body(ch, f, weft_str(f->name.data, topic ? f->name.size : 0), size);
     else a->m = kind >= 0 ? envelope(ch, f, (unsigned)kind, size) : named_envelope(ch, f, size);
     if (kind < 0 && !topic) snprintf(a->name, sizeof a->name, "%.*s", WEFT_STR(f->name));
     if (a->m != NULL) return wf_msg_bytes(a->m);

@@ -12,6 +12,7 @@
 #include "transport.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- What this node wants -------------------------------------------------------------------------------------- */
 
@@ -70,7 +71,8 @@ static void pass_on(struct wf_channel *ch, const struct wf_frame *f, uint64_t no
                                .chosen = &chosen,
                                .node = node,
                                .body = f->body.data,
-                               .size = f->body.size};
+                               .size = f->body.size,
+                               .trace = f->trace};
     size_t size = wf_publish_to_size(&to);
     bool room = s != NULL && atomic_load_explicit(&s->bytes, memory_order_relaxed) < WF_OUTBOX_MAX;
     struct wf_batch *b = room ? wf_batch_new(s, size) : NULL;
@@ -145,7 +147,8 @@ void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, str
 
 void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f)
 {
-    struct wf_body *body = wf_body_new(ch->in.here, f->name.data, f->name.size, f->body.data, f->body.size);
+    struct wf_body *body = wf_session_body(ch, f, f->name, f->body.size);
+    if (body != NULL) memcpy(wf_body_bytes(body), f->body.data, f->body.size);
     if (body == NULL) {
         if (f->kind == WF_FRAME_RETAINED) wf_session_fail(ch->session, "out of memory");
         wf_session_lost(ch);

@@ -362,6 +362,8 @@ void wf_session_fail(struct wf_session *s, const char *reason);
 void wf_session_lost(struct wf_channel *ch); /* a message, for want of memory or room: it is counted */
 /* Where `size` bytes of the body of message `f` go. NULL: out of memory, which has been counted. */
 uint8_t *wf_session_arrival(struct wf_channel *ch, const struct wf_frame *f, size_t size, struct wf_arrival *a);
+/* The body of what is for many: `topic` is empty for a group. NULL: out of memory. */
+struct wf_body *wf_session_body(struct wf_channel *ch, const struct wf_frame *f, weft_text topic, size_t size);
 /* They are there: it goes to whom it is for. */
 void wf_session_arrived(struct wf_channel *ch, struct wf_arrival *a);
 static inline bool wf_session_can(const struct wf_session *s, uint64_t capability)
@@ -441,6 +443,12 @@ static inline weft_writer wf_batch_writer(struct wf_batch *b)
 /* ---- bulk.c ---------------------------------------------------------------------------------------------------- */
 uint16_t wf_order_slot(uint64_t actor);  /* of what an actor says */
 uint16_t wf_order_slot_to(uint64_t key); /* of what is for an actor, or a name: see wf_credit.key */
+/* What is large, traced, or from somebody whose last message is still waiting, has batches of its own. */
+static inline bool wf_goes_apart(const struct wf_port *port, uint64_t from, size_t size, const struct wf_body *shared)
+{
+    return WF_UNLIKELY(size >= WF_APART_BYTES || (shared != NULL && shared->traced)) ||
+           wf_session_holds(port->session, wf_order_slot(from));
+}
 /* On a worker: a message to an actor (`key`), or a name (`key`: wf_credit_name), with batches of its own. 0;
  * WF_ROUTE_KEPT; WEFT_EFULL: too much waits; WEFT_ENOMEM. */
 int wf_bulk_send(struct wf_port *port, uint32_t kind, weft_text name, uint64_t key, uint64_t from, weft_msg *m);

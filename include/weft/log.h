@@ -2,7 +2,8 @@
  *
  *   time=2026-11-22T10:03:47.123Z level=warn module=transport node=a actor=0.17.1 msg="..."
  *
- * node and actor: where it is said from, if that is a node's worker or an actor. module: the part of the program that
+ * node and actor: where it is said from, if that is a node's worker or an actor; trace: the id of the message that
+ * the actor handles, if it has one (weft/trace.h). module: the part of the program that
  * says it. weft's own are runtime, actors and transport; a program's lines have none, and count as of module "app",
  * unless WEFT_LOG_MODULE is defined before this header is read:
  *

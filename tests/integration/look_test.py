@@ -90,21 +90,63 @@ class Look(unittest.TestCase):
         echo = self.objects("inspect", "echo")[0]["pid"]
         by_tag = self.traced("--tag", "5", "--count", "1", "--json")
         by_actor = self.traced("--actor", echo.split("@")[0], "--count", "2")
+        bare = self.traced("--tag", "6", "--count", "1", "--json", "--no-body")
         self.weft("call", "echo", "[1]", "--tag", "6")
-        self.weft("send", "echo", "[1]", "--tag", "5")
-        event = json.loads(by_tag.end()[0])
-        self.assertEqual((event["event"], event["actor"], event["value"]), ("receive", echo, 5))
+        self.weft("send", "echo", '["hot"]', "--tag", "5")
+        row = json.loads(by_tag.end()[0])
+        self.assertEqual({key: row[key] for key in ("event", "node", "actor", "tag", "asked", "bytes", "body")},
+                         {"event": "receive", "node": "a", "actor": echo, "tag": 5, "asked": True, "bytes": 5,
+                          "body": ["hot"]})
+        self.assertRegex(row["trace"], "^[0-9a-f]{32}$")
         lines = by_actor.end()
-        self.assertRegex(lines[0], r"receives 6 from")
-        self.assertEqual(len([line for line in lines if echo.split("@")[0] + " " in line]), len(lines))
+        mine = echo.split("@")[0]
+        self.assertRegex(lines[0], rf"^\d\d:\d\d:\d\d\.\d{{6}} [0-9a-f]{{8}} a {mine} receives 6 from \S+ \[1\]$")
+        self.assertRegex(lines[1], rf" a {mine} sends 6 to \S+ \[1\]$")
+        self.assertNotIn("body", json.loads(bare.end()[0]))
+
+    def hops(self):
+        """Three nodes: what a's actor gets it passes on to b's, that to c's; with each hop the tag is one more."""
+        for name, to in ("a", "hop@b"), ("b", "hop@c"), ("c", "nobody@nowhere"):
+            node = self.cluster.run(name, MODULE, "hops", to, join=["a"] if name != "a" else [])
+            self.assertEqual(node.line(), "ready")
+        for name in "abc":
+            eventually(f"{name} is linked with both", lambda n=name: 2 == len(
+                [node for node in self.objects("nodes", "--node", n) if node["state"] == "up"]))
+        return {name: self.objects("inspect", "hop", "--node", name)[0]["pid"] for name in "abc"}
+
+    def test_across_nodes(self):
+        pids = self.hops()
+        tracer = self.traced("--tag", "5", "--json", "--count", "7", "--node", "a")
+        for _ in "bc":
+            tracer.log("weft trace: .* on node [bc]")
+        self.weft("send", "hop", '["hot", 1]', "--tag", "5", "--node", "a")
+        self.weft("send", "hop", "[2]", "--tag", "9", "--node", "a")  # is not asked for
+        rows = [json.loads(line) for line in tracer.end()]
+        self.assertEqual({row["trace"] for row in rows}, {rows[0]["trace"]})
+        self.assertEqual({json.dumps(row["body"]) for row in rows}, {'["hot", 1]'})
+        self.assertEqual({(row["node"], row["event"], row["tag"]) for row in rows},
+                         {("a", "receive", 5), ("a", "send", 6), ("b", "receive", 6), ("b", "send", 7),
+                          ("c", "receive", 7), ("c", "send", 8), ("c", "fail", 8)})
+        self.assertEqual([row["why"] for row in rows if row["event"] == "fail"], ["WEFT_ENONODE"])
+        self.assertTrue(all(row["actor"] == pids[row["node"]] for row in rows))
+        self.assertEqual({row["tag"] for row in rows if row["asked"]}, {5})
+        for name in "abc":  # so do the lines that they have logged
+            self.cluster.nodes[name].log(f"trace={rows[0]['trace']} msg=\"passes on \\d\"")
 
     def test_a_topic(self):
-        self.node("echo")
-        tracer = self.traced("--topic", "tea.*", "--count", "1")
-        self.weft("publish", "tea.green", '["hot"]', "--tag", "3")
-        self.assertEqual(tracer.end(), ['tea.green 3 ["hot"]'])
-        self.assertIn("goes without --actor and --tag", self.weft("trace", "--topic", "x", "--tag", "1", code=2))
-        self.assertIn("that is no pid", self.weft("trace", "--actor", "echo", code=1))
+        self.hops()
+        tracer = self.traced("--topic", "tea.*", "--count", "4", "--json", "--node", "a")
+        for _ in "bc":
+            tracer.log("weft trace: .* on node [bc]")
+        self.weft("publish", "tea.green", '["hot"]', "--tag", "3", "--node", "b")
+        self.weft("publish", "coffee", '["hot"]', "--tag", "3", "--node", "b")
+        rows = [json.loads(line) for line in tracer.end()]
+        self.assertEqual({(row["node"], row["event"], row["name"], row["tag"]) for row in rows},
+                         {("b", "send", "tea.green", 3), ("c", "receive", "tea.green", 3),
+                          ("c", "send", "nobody@nowhere", 4), ("c", "fail", "nobody@nowhere", 4)})
+        self.assertEqual(len({row["trace"] for row in rows}), 1)
+        self.assertIn("that is no pid", self.weft("trace", "--actor", "echo", "--node", "a", code=1))
+        self.assertIn("topic pattern is malformed", self.weft("trace", "--topic", "a..b", "--node", "a", code=1))
 
     def test_a_tracer_that_goes_leaves_nothing(self):
         self.node("echo")

@@ -196,6 +196,20 @@ static void inherits(const struct weft_args *args)
     if (rc < 0) weft_exit(rc);
 }
 
+/* Passes on what it gets to that name, with a tag that is one higher; "nobody@nowhere" also has a subscription. */
+static void hops(const char *to)
+{
+    weft_msg *m;
+    if (weft_register("hop") < 0 || (strcmp(to, "nobody@nowhere") == 0 && weft_subscribe("tea.>", NULL) < 0)) return;
+    puts("ready");
+    fflush(stdout);
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        weft_log(WEFT_INFO, "passes on %u", weft_tag(m));
+        (void)weft_send_name(to, weft_tag(m) + 1, weft_data(m), weft_size(m));
+        weft_msg_free(m);
+    }
+}
+
 static void first(const void *arg, size_t size)
 {
     const struct weft_args *args = arg;
@@ -209,6 +223,7 @@ static void first(const void *arg, size_t size)
     else if (strcmp(what, "idle") == 0) idle();
     else if (strcmp(what, "tied") == 0) tied();
     else if (strcmp(what, "marked-up") == 0) marked_up();
+    else if (strcmp(what, "hops") == 0 && args->argc == 3) hops(args->argv[2]);
     else if (strcmp(what, "inherits") == 0) inherits(args);
     else if (strcmp(what, "recurse") == 0) printf("%d\n", recurse(0));
     else if (strcmp(what, "fail") == 0) weft_exit(WEFT_EINUSE);

@@ -55,6 +55,7 @@ __attribute__((unused)) static void node_finish(weft_node *n)
         want_int(atomic_load(&wa->subscriptions) + atomic_load(&wa->awaited) + atomic_load(&wa->full_awaited), 0);
         want_int(wa->owes[0] | wa->owes[1] | wa->owes[2] | wa->owes[3], 0);
         want_int(wa->mail_bytes, 0);
+        want_int(wa->traced, 0);
         want_int(wa->alive[0] + wa->alive[1], 0);
         want_int(w->events.used, 0);
         want_int(w->user_timers.used, 0);

@@ -1,5 +1,6 @@
 /* Frames: what is written is read; what is cut, flipped or a bomb is refused without reading past the end. */
 #include "frames.h"
+#include "trace.h"
 
 static struct wf_frame read_one(const weft_writer *w)
 {
@@ -274,6 +275,92 @@ START_TEST(later_versions_are_understood)
 }
 END_TEST
 
+static const struct wf_trace some_trace = {{UINT64_C(0x0123456789abcdef), 0xFF}, WF_TRACE_BY_TOOL};
+
+static void want_traced(const struct wf_frame *f, const char *body)
+{
+    struct wf_trace t;
+    ck_assert(wf_frame_trace(f, &t));
+    ck_assert(t.id.high == some_trace.id.high && t.id.low == 0xFF && t.flags == WF_TRACE_BY_TOOL);
+    ck_assert(text_is(f->body, body));
+}
+
+START_TEST(a_trace_id_stands_behind_all_else)
+{
+    static const uint32_t kinds[] = {WF_FRAME_TO_ACTOR + WF_MSG_SEND,
+                                     WF_FRAME_TO_ACTOR + WF_MSG_CALL,
+                                     WF_FRAME_TO_ACTOR + WF_MSG_REPLY,
+                                     WF_FRAME_SEND_NAME,
+                                     WF_FRAME_CALL_NAME,
+                                     WF_FRAME_PUBLISH,
+                                     WF_FRAME_GROUP_SEND};
+    uint8_t bytes[WF_FRAME_TRACE];
+    struct wf_body *b = wf_trace_body_new(NULL, NULL, 0, "body", 4, &some_trace);
+    for (size_t i = 0; i < WF_COUNT(kinds); i++) {
+        struct wf_frame f = call, got;
+        f.kind = kinds[i];
+        f.name = weft_cstr("echo");
+        f.number = WF_FRAME_NO_DEADLINE;
+        f.trace = wf_frame_trace_of(b, bytes);
+        weft_writer w = writer();
+        put_apart(&w, &f, "body");
+        ck_assert_uint_le(w.size, WF_FRAME_SPARE + 4 + 4);
+        got = read_one(&w);
+        ck_assert_uint_eq(got.kind, f.kind);
+        bool asks = f.kind == WF_FRAME_CALL_NAME || f.kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL;
+        if (asks) ck_assert_uint_eq(got.number, WF_FRAME_NO_DEADLINE);
+        want_traced(&got, "body");
+    }
+    wf_body_drop(NULL, b);
+}
+END_TEST
+
+START_TEST(a_publication_for_queue_groups_has_its_trace_id)
+{
+    uint8_t bytes[WF_FRAME_TRACE];
+    struct wf_body *b = wf_trace_body_new(NULL, "room.one", 8, "body", 4, &some_trace);
+    struct wf_chosen chosen = {NULL, 9, weft_cstr("room.*"), weft_cstr("queue")};
+    struct wf_publish_to to = {.topic = weft_cstr("room.one"),
+                               .chosen = &chosen,
+                               .node = 9,
+                               .body = wf_body_bytes(b),
+                               .size = 4,
+                               .trace = wf_frame_trace_of(b, bytes)};
+    weft_writer w = writer();
+    size_t room = wf_publish_to_size(&to);
+    wf_put_publish_to(&w, &to);
+    ck_assert_uint_le(w.size, room);
+    struct wf_frame f = read_one(&w);
+    want_traced(&f, "body");
+    wf_body_drop(NULL, b);
+}
+END_TEST
+
+/* What is no id is of a later version. */
+START_TEST(other_values_behind_a_message_are_skipped)
+{
+    struct wf_trace t;
+    for (int what = 0; what < 4; what++) {
+        static const uint8_t none[WF_FRAME_TRACE];
+        weft_writer w = writer();
+        weft_put_array(&w, 8);
+        for (uint64_t value = 0; value < 5; value++)
+            weft_put_uint(&w, value == 0 ? (uint64_t)WF_FRAME_TO_ACTOR + WF_MSG_SEND : value);
+        weft_put_bin(&w, "body", 4);
+        if (what == 0) weft_put_str(&w, weft_cstr("0123456789abcdefg"));
+        else
+            weft_put_bin(&w, what == 1 ? (const void *)none : "0123456789abcdefghij",
+                         what == 1   ? 17
+                         : what == 2 ? 16
+                                     : 20);
+        weft_put_nil(&w);
+        struct wf_frame f = read_one(&w);
+        ck_assert(text_is(f.body, "body"));
+        ck_assert_int_eq(wf_frame_trace(&f, &t), what == 3); /* a longer one says more */
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("frame");
@@ -287,6 +374,9 @@ int main(void)
     tcase_add_test(t, bombs_are_refused);
     tcase_add_test(t, reserved_tags_and_bad_names_are_refused);
     tcase_add_test(t, later_versions_are_understood);
+    tcase_add_test(t, a_trace_id_stands_behind_all_else);
+    tcase_add_test(t, a_publication_for_queue_groups_has_its_trace_id);
+    tcase_add_test(t, other_values_behind_a_message_are_skipped);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
