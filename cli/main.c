@@ -250,7 +250,8 @@ const struct cli_verb cli_verbs[] = {
      "Writes NAME.crt and NAME.key beside ca.crt. Who has them can be the node NAME and nobody else. Roles:\n"
      "  node     a member of the cluster: messages, names, topics; inspects, spawns and stops actors elsewhere\n"
      "  guest    a member that may only send, call, publish and subscribe\n"
-     "  observe  a tool that may look: ps, top, nodes, names, groups, inspect, why-dropped, trace, subscribe\n"
+     "  observe  a tool that may look: ps, top, nodes, names, groups, inspect, why-dropped, subscribe, and trace\n"
+     "           --no-body\n"
      "  admin    a tool that may do everything, and stop nodes",
      "weft certs issue b --san 10.0.0.2 --days 90",
      {CLI_ROLE, CLI_SAN, CLI_DAYS, CLI_DIR, CLI_FORCE, CLI_JSON, CLI_CONFIG, CLI_END},

@@ -271,6 +271,17 @@ class Roles(Tls):
         g.log("linked with node a")
 
 
+    def test_who_may_not_talk_sees_no_bodies(self):
+        _, url = self.run_node("a")
+        words = "trace", "--node", url, "--tls", self.certs, "--count", "1", "--as", "eye"
+        self.assertIn("the role of your certificate does not grant this", self.weft(*words, code=1))
+        eye = Program(WEFT, *words, "--no-body", env=self.env)
+        self.addCleanup(eye.kill)
+        eye.log("all actors on node a")
+        self.weft("send", "echo", "[1]", "--tag", "5", "--node", url, "--tls", self.certs, "--as", "boss")
+        self.assertRegex(eye.end()[0], r" a \S+ receives 5 from \S+$")
+
+
 class Refused(Tls):
     """Each wrong certificate: what this side says, and what the other side says, at once."""
 
