@@ -120,9 +120,9 @@ static void first(const void *arg, size_t size)
     (void)arg, (void)size;
     if (self >= nodes) nodes = self + 1;
     for (unsigned i = 0; i < SLOTS; i++) member[self][i] = weft_nobody();
-    sim_spawn(watcher, NULL, 0);
-    sim_spawn(sender, NULL, 0);
-    for (unsigned i = 0; i < SLOTS; i++) sim_spawn(place, &i, sizeof i);
+    sim_spawn(watcher, NULL, 0, NULL);
+    sim_spawn(sender, NULL, 0, NULL);
+    for (unsigned i = 0; i < SLOTS; i++) sim_spawn(place, &i, sizeof i, NULL);
     sim_wait();
 }
 

@@ -39,11 +39,15 @@ static int64_t sim_between(uint64_t *random, int64_t least, int64_t most)
     return least + (int64_t)random_below(random, (uint32_t)((most - least) / 1000)) * 1000;
 }
 
-/* An actor that a scenario cannot do without; without memory it is tried again. */
-static void sim_spawn(weft_actor *body, const void *arg, size_t size)
+/* For what a scenario cannot do without: without memory it is tried again. False: the actor is asked to stop. */
+static bool sim_again(void)
 {
-    while (weft_spawn(NULL, body, arg, size, NULL) < 0)
-        if (weft_sleep(weft_after(WEFT_MS(50))) == WEFT_ECANCELED) return;
+    return weft_sleep(weft_after(WEFT_MS(50))) != WEFT_ECANCELED;
+}
+
+static void sim_spawn(weft_actor *body, const void *arg, size_t size, const weft_spawn_options *options)
+{
+    while (weft_spawn(NULL, body, arg, size, options) < 0 && sim_again()) {}
 }
 
 #endif

@@ -157,8 +157,8 @@ static void first(const void *arg, size_t size)
     (void)arg, (void)size;
     if (self >= nodes) nodes = self + 1;
     local[self].strategy = (weft_strategy)(self % 3);
-    sim_spawn(local_keeper, NULL, 0);
-    sim_spawn(far_keeper, NULL, 0);
+    sim_spawn(local_keeper, NULL, 0, NULL);
+    sim_spawn(far_keeper, NULL, 0, NULL);
     sim_wait();
 }
 
