@@ -35,6 +35,7 @@ MUTANTS = {
     "name_never_yields": ("cluster", 100),
     "name_loser_not_told": ("cluster", 100),
     "tables_no_snapshot": ("cluster", 100),
+    "link_begins_without_patterns": ("topics", 400, "--nodes", "4", "--faults", "crash,memory"),
     "retained_no_snapshot": ("topics", 100),
     "retained_told_again": ("topics", 400),
     "group_keeps_the_dead": ("groups", 100),
@@ -91,7 +92,7 @@ def try_one(build, mutant):
     if MUTANTS[mutant][0] in UNITS:
         return try_unit(build, mutant)
     scenario, bound, *more = MUTANTS[mutant]
-    words = command(build, scenario, bound, 1, *more, *OPTIONS.get(scenario, []))
+    words = command(build, scenario, bound, 1, *(more or OPTIONS.get(scenario, [])))
     said = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, timeout=TIME, env=dict(os.environ, WEFT_MUTANT=mutant), check=False).stdout
     found = re.search(r"^(?:FAILED  |failed: )seed (\d+)", said, re.M)

@@ -151,7 +151,7 @@ static void say_interest(struct wf_session *s)
     l.left = (uint32_t)interest->count;
     wf_interest_each(interest, put_pattern, &l);
     pf_mutex_unlock(t->lock);
-    if (!l.failed) {
+    if (!l.failed || WF_MUTANT(link_begins_without_patterns)) {
         wf_session_push(s, l.first);
         return;
     }
