@@ -26,6 +26,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wa->node = node;
     wa->worker = w;
     wa->mail_bytes_max = node->options.mailbox_bytes_max / node->workers.count;
+    wf_mail_timer_init(&wa->timer, w->index);
     wf_list_init(&wa->short_of_bytes);
     wf_patrol_init(wa);
     wf_credit_init(wa);
@@ -45,7 +46,7 @@ void wf_actors_finish(struct wf_worker *w)
     if (wa == NULL) return;
     wf_sweep_finish(wa);
     wf_credit_finish(wa);
-    free(wa->kinds.at);
+    wf_kinds_finish(&wa->kinds);
     wf_owed_settle(wa);
     wf_subscriptions_finish(wa);
     wf_slab_finish(&wa->later_slab);

@@ -16,6 +16,7 @@
 #ifndef WF_ACTOR_H
 #define WF_ACTOR_H
 
+#include "mail_time.h"
 #include "msg.h"
 #include "node.h"
 #include "probe.h"
@@ -156,10 +157,12 @@ struct wf_sweep {
     bool restless;     /* there will be another round: nobody has to ask for one */
 };
 
-/* How much stack actors of one kind have used on this worker: inspect.c. */
+/* What is known of the actors of one kind on this worker: how much stack they have used, and how long their mail lay
+ * in mailboxes. Owner's thread: kinds.c. */
 struct wf_kind {
     const char *kind; /* NULL: a free place */
     size_t stack_most;
+    struct wf_histogram *mail; /* NULL: none was timed yet */
 };
 struct wf_kinds {
     struct wf_kind *at; /* hashed by address, a power of two of places; kinds are few */
@@ -228,6 +231,7 @@ struct wf_actors {
     weft_msg *grants;            /* that found no memory: credit.c */
     struct wf_timer grant_timer; /* to try them again */
     size_t mail_bytes, mail_bytes_max;
+    struct wf_mail_timer timer; /* which messages are timed */
     /* wf_backlog.on_short: full for want of bytes of this worker's share */
     struct wf_list short_of_bytes;
     bool tracing;              /* trace.h: something is traced here, or may have to be */
@@ -400,11 +404,18 @@ static inline bool wf_has_clean_ups(const struct wf_actor *a)
 int wf_handler_init(struct wf_actor *a, weft_handler *handle, const void *state, size_t size);
 enum wf_turn wf_handler_turn(struct wf_actor *a);
 
+/* ---- kinds.c --------------------------------------------------------------------------------------------------- */
+/* The place of that kind; NULL: it has none, and there is no memory for one, or there are too many. */
+struct wf_kind *wf_kind_noted(struct wf_kinds *k, const char *kind);
+/* NULL: nothing is known of it. */
+const struct wf_kind *wf_kind_find(const struct wf_kinds *k, const char *kind);
+void wf_kinds_finish(struct wf_kinds *k);
+
 /* ---- mailbox.c: on the owner's thread; what every message passes through is in mailbox.h ----------------------- */
 /* Every message that reaches its worker comes through here, and here its kind is told apart. Consumes `m`. */
 void wf_deliver(struct wf_worker *w, weft_msg *m);
-/* A published body for a subscriber; takes over a reference. False: the mailbox was full, or there was no memory; it
- * is counted, and the reference still the caller's. */
+/* bunch.c. A published body for a subscriber; takes over a reference. False: the mailbox was full, or there was no
+ * memory; it is counted, and the reference still the caller's. */
 bool wf_mailbox_put_shared(struct wf_actor *a, struct wf_body *body);
 /* Gives each message in the mailbox an envelope, for who looks at the lane. */
 void wf_mailbox_unpack(struct wf_actor *a);

@@ -28,7 +28,7 @@ static size_t places(const struct wf_actor *a)
     return a->mailbox_max - a->mail_count - 1;
 }
 
-bool wf_bunch_put(struct wf_actor *a, struct wf_body *body)
+static bool bunch_put(struct wf_actor *a, struct wf_body *body)
 {
     struct wf_worker *w = a->task.worker;
     struct wf_bunch *b = (struct wf_bunch *)a->mail.last;
@@ -57,4 +57,42 @@ struct wf_body *wf_bunch_take(struct wf_actor *a, weft_msg *previous, size_t *fr
     *freed = bytes_of(b);
     wf_pool_give(&a->task.worker->pool, b->post.block_class, b);
     return body;
+}
+
+/* It is due to be timed. False: it is not, after all. */
+static bool put_timed(struct wf_actor *a, struct wf_body *body)
+{
+    struct wf_worker *w = a->task.worker;
+    struct wf_mail_timer *t = &wf_actors_of(w)->timer;
+    if (!wf_mail_time_published(t, a->mail_count)) return false;
+    weft_msg *m = wf_pool_take(&w->pool, 0, sizeof *m);
+    if (m == NULL) {
+        wf_mail_time_another(t);
+        return false;
+    }
+    wf_bunch_envelope(m, body);
+    wf_mailbox_add(a, m);
+    return true;
+}
+
+static bool put_one(struct wf_actor *a, struct wf_body *body)
+{
+    struct wf_mail_timer *t = &wf_actors_of(a->task.worker)->timer;
+    if (WF_UNLIKELY(t->left == 1) && put_timed(a, body)) return true;
+    if (!bunch_put(a, body)) return false;
+    t->left--;
+    return true;
+}
+
+bool wf_mailbox_put_shared(struct wf_actor *a, struct wf_body *body)
+{
+    enum wf_drop why = WF_DROP_SLOW_READER;
+    if (WF_LIKELY(!wf_mailbox_full(a) || wf_actor_policy(a) == WEFT_FULL_DROP_OLDEST)) {
+        if (wf_mailbox_full(a)) wf_mailbox_make_room(a);
+        if (put_one(a, body)) return true;
+        why = WF_DROP_MEMORY;
+    }
+    wf_actor_dropped(a);
+    wf_note_drop(a->task.worker, why, a->id, body->from, body->tag);
+    return false;
 }

@@ -29,8 +29,8 @@ static inline bool wf_is_bunch(const weft_msg *m)
     return m->post.flags == WF_MSG_BUNCH;
 }
 
-/* Puts a body, whose reference it takes over, at the end of the mailbox. False: only wf_bunch_put can tell whether
- * there is room. */
+/* Puts a body, whose reference it takes over, at the end of the mailbox. False: only wf_mailbox_put_shared can tell
+ * whether there is room. */
 static inline bool wf_bunch_add(struct wf_actor *a, struct wf_body *body)
 {
     struct wf_bunch *b = (struct wf_bunch *)a->mail.last;
@@ -39,8 +39,6 @@ static inline bool wf_bunch_add(struct wf_actor *a, struct wf_body *body)
     a->mail_count++;
     return true;
 }
-/* The same where that fails, past all bounds. False: no memory; the reference stays the caller's. */
-bool wf_bunch_put(struct wf_actor *a, struct wf_body *body);
 /* Takes the first one out of the bunch that stands after `previous` (NULL: first) in the lane of mail; what counts
  * the mail is the caller's to change, by `*freed` bytes. */
 struct wf_body *wf_bunch_take(struct wf_actor *a, weft_msg *previous, size_t *freed);

@@ -28,50 +28,18 @@ static void free_census(struct wf_round *r)
     free(c);
 }
 
-/* ---- Kinds ----------------------------------------------------------------------------------------------------- */
-
-enum { KINDS_MAX = 4096 }; /* a program that makes more of them goes without */
-
-/* The place of that kind, or the free one where it belongs. */
-static struct wf_kind *place_of(const struct wf_kinds *k, const char *kind)
-{
-    uint32_t i = (uint32_t)((uintptr_t)kind * UINT64_C(0x9e3779b97f4a7c15) >> 40);
-    while (k->at[i & (k->places - 1)].kind != NULL && k->at[i & (k->places - 1)].kind != kind) i++;
-    return &k->at[i & (k->places - 1)];
-}
-
-static bool make_place(struct wf_kinds *k)
-{
-    if (2 * k->count < k->places) return true;
-    if (k->count == KINDS_MAX) return false;
-    struct wf_kinds more = {.count = k->count, .places = WF_MAX(16, 2 * k->places)};
-    more.at = calloc(more.places, sizeof *more.at);
-    if (more.at == NULL) return false; /* not noted then */
-    for (uint32_t i = 0; i < k->places; i++) {
-        if (k->at[i].kind != NULL) *place_of(&more, k->at[i].kind) = k->at[i];
-    }
-    free(k->at);
-    *k = more;
-    return true;
-}
+/* ---- Stacks ---------------------------------------------------------------------------------------------------- */
 
 void wf_actor_stack_used(struct wf_task *t, size_t used)
 {
-    const struct wf_actor *a = wf_actor_of(t);
-    struct wf_kinds *k = &wf_actors_of(t->worker)->kinds;
-    struct wf_kind *at = k->places == 0 ? NULL : place_of(k, a->kind);
-    if (at == NULL || at->kind == NULL) {
-        if (!make_place(k)) return;
-        at = place_of(k, a->kind);
-        at->kind = a->kind;
-        k->count++;
-    }
-    at->stack_most = WF_MAX(at->stack_most, used);
+    struct wf_kind *k = wf_kind_noted(&wf_actors_of(t->worker)->kinds, wf_actor_of(t)->kind);
+    if (k != NULL) k->stack_most = WF_MAX(k->stack_most, used);
 }
 
-static size_t stack_most(const struct wf_kinds *k, const char *kind)
+static size_t stack_most(const struct wf_kinds *all, const char *kind)
 {
-    return k->places == 0 ? 0 : place_of(k, kind)->stack_most;
+    const struct wf_kind *k = wf_kind_find(all, kind);
+    return k == NULL ? 0 : k->stack_most;
 }
 
 /* Those that are parked or have ended have been looked at then. */

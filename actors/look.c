@@ -62,6 +62,10 @@ void wf_look_at_actor(struct wf_worker *w, void *actor_detail)
     d->found = a != NULL && a->listed;
     if (!d->found) return;
     wf_actor_info_of(a, &d->info);
+    const struct wf_kind *kind = wf_kind_find(&wf_actors_of(w)->kinds, a->kind);
+    bool timed = kind != NULL && kind->mail != NULL;
+    d->mail_p50 = timed ? wf_histogram_quantile(kind->mail, 0.5) : -1;
+    d->mail_p99 = timed ? wf_histogram_quantile(kind->mail, 0.99) : -1;
     if (a->more != NULL) see_ties(&a->more->ties, d);
     d->caller_count = (uint32_t)wf_task_callers(&a->task, d->callers, WF_CALLERS_SHOWN);
     const struct wf_asking *s = a->asking;

@@ -29,9 +29,17 @@ static void wake_for_mail(struct wf_actor *a)
 
 /* ---- Arrival --------------------------------------------------------------------------------------------------- */
 
+/* By a subscription, as `ref` says. */
+static inline bool is_counted(const weft_msg *m)
+{
+    return m->post.flags == WF_MSG_RETAINED || m->post.flags == WF_MSG_COUNTED;
+}
+
+/* It has left the lane. */
 static void drop_at(struct wf_actor *a, weft_msg *m, enum wf_drop why)
 {
     wf_actor_dropped(a);
+    if (is_counted(m)) wf_subscription_uncount(wf_actors_of(a->task.worker), m);
     if (m->post.kind == WF_POST_WORK) wf_member_let_go(a, m);
     m->to_actor = a->id;
     wf_drop(a->task.worker, m, why);
@@ -50,13 +58,6 @@ static inline void count_out(struct wf_actor *a, size_t weight)
     a->mail_bytes -= weight;
     a->mail_count--;
     if (WF_UNLIKELY(!wf_list_empty(&wa->short_of_bytes))) wf_room_bytes_came(wa);
-}
-
-/* Mail has left the lane. */
-static inline __attribute__((always_inline)) void taken_out(struct wf_actor *a, weft_msg *m)
-{
-    if (WF_UNLIKELY(m->post.flags >= WF_MSG_RETAINED)) wf_subscription_uncount(wf_actors_of(a->task.worker), m);
-    count_out(a, wf_msg_weight(m));
 }
 
 static void drop_bunched(struct wf_actor *a, weft_msg *previous, enum wf_drop why)
@@ -109,7 +110,7 @@ void wf_mailbox_unpack(struct wf_actor *a)
 static weft_msg *take_out(struct wf_actor *a, weft_msg *previous)
 {
     weft_msg *m = wf_lane_take_after(&a->mail, previous);
-    taken_out(a, m);
+    count_out(a, wf_msg_weight(m));
     return m;
 }
 
@@ -147,7 +148,7 @@ void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
 {
     uint32_t place = 0;
     weft_msg *previous = NULL, *m = a->mail.first;
-    while (wf_is_bunch(m) || m->ref != subscription || m->post.flags < WF_MSG_RETAINED) {
+    while (wf_is_bunch(m) || m->ref != subscription || !is_counted(m)) {
         place += wf_is_bunch(m) ? wf_bunch_count(m) : 1;
         previous = m;
         m = (weft_msg *)m->post.next;
@@ -285,22 +286,10 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
     case WF_MSG_PUBLISH: /* above */
     case WF_MSG_COUNTED:
     case WF_MSG_LOST: /* to no actor: above */
-    case WF_MSG_BUNCH: break;
+    case WF_MSG_BUNCH:
+    case WF_MSG_TIMED: break;
     }
     wf_assert_failed("a known message kind", __FILE__, __LINE__);
-}
-
-bool wf_mailbox_put_shared(struct wf_actor *a, struct wf_body *body)
-{
-    enum wf_drop why = WF_DROP_SLOW_READER;
-    if (WF_LIKELY(!wf_mailbox_full(a) || wf_actor_policy(a) == WEFT_FULL_DROP_OLDEST)) {
-        if (wf_mailbox_full(a)) wf_mailbox_make_room(a);
-        if (wf_bunch_put(a, body)) return true;
-        why = WF_DROP_MEMORY;
-    }
-    wf_actor_dropped(a);
-    wf_note_drop(a->task.worker, why, a->id, body->from, body->tag);
-    return false;
 }
 
 /* ---- Receiving ------------------------------------------------------------------------------------------------- */
@@ -357,11 +346,20 @@ static bool signal_is_next(const struct wf_actor *a)
     return a->mail.first == NULL || a->signals.first->to_actor <= a->gone;
 }
 
+/* What is no plain WF_MSG_SEND. */
+static inline void received_other(struct wf_actor *a, weft_msg *m)
+{
+    if (WF_LIKELY(m->post.flags == WF_MSG_CALL && !wf_terms(m)->timed)) return;
+    if (is_counted(m)) wf_subscription_uncount(wf_actors_of(a->task.worker), m);
+    if (m->post.flags != WF_MSG_RETAINED) wf_mail_received(a, m);
+}
+
 /* The receiver has `m`, which was taken out and has made room for so many bytes. */
 static inline __attribute__((always_inline)) int receive(struct wf_actor *a, weft_msg *m, size_t weight,
                                                          weft_msg **out)
 {
     a->gone++;
+    if (WF_UNLIKELY(m->post.flags != WF_MSG_SEND)) received_other(a, m);
     if (WF_UNLIKELY(a->crowded)) wf_room_eighth_came(a, weight);
     if (WF_UNLIKELY(a->traced || wf_is_traced(m))) wf_trace_took(a, m);
     wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
@@ -406,7 +404,7 @@ static __attribute__((noinline)) int recv_slowly(struct wf_actor *a, weft_msg **
                 continue;
             }
             weft_msg *m = wf_lane_shift(&a->mail);
-            taken_out(a, m);
+            count_out(a, wf_msg_weight(m));
             return receive(a, m, wf_msg_weight(m), out);
         }
         int rc = wait_for_mail(a, deadline);

@@ -58,18 +58,19 @@ static inline bool wf_mailbox_full(const struct wf_actor *a)
 
 /* ---- Arrival --------------------------------------------------------------------------------------------------- */
 
-/* It has become full. */
-void wf_mailbox_filled(struct wf_actor *a);
+/* It has become full, or `m` is to be timed. */
+void wf_mailbox_added_specially(struct wf_actor *a, weft_msg *m);
 
 /* Past all bounds. */
 static inline void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
 {
+    struct wf_actors *wa = wf_actors_of(a->task.worker);
     size_t weight = wf_msg_weight(m);
     wf_lane_push(&a->mail, m);
-    wf_actors_of(a->task.worker)->mail_bytes += weight;
+    wa->mail_bytes += weight;
     a->mail_bytes += weight;
     a->mail_count++;
-    if (WF_UNLIKELY(wf_mailbox_full(a))) wf_mailbox_filled(a);
+    if (WF_UNLIKELY(--wa->timer.left == 0 || wf_mailbox_full(a))) wf_mailbox_added_specially(a, m);
     if (WF_UNLIKELY(m->post.flags == WF_MSG_CALL) && a->asking != NULL && a->asking->probed)
         wf_probe_tell_asker(a, m);
     if (a->task.wants_mail) wf_task_wake(&a->task);
@@ -77,6 +78,8 @@ static inline void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
 
 /* ---- room.c ---------------------------------------------------------------------------------------------------- */
 
+/* It has become full. */
+void wf_mailbox_filled(struct wf_actor *a);
 /* There may be room: tells those that wait for it. */
 void wf_room_came(struct wf_actor *a);
 /* The same after a receive that made room for so many bytes, where somebody may wait. */

@@ -21,7 +21,7 @@ weft_msg *wf_request_new(struct wf_worker *w, uint32_t tag, size_t size, struct 
         m->shared = shared;
         m->size = (uint32_t)shared->size;
     }
-    *wf_terms(m) = (struct wf_terms){deadline, 0};
+    *wf_terms(m) = (struct wf_terms){.deadline = deadline};
     return m;
 }
 

@@ -53,6 +53,7 @@ enum wf_msg_kind {
     WF_MSG_COUNTED = 65,  /* as SEND, until it leaves the mailbox */
     WF_MSG_LOST = 66,     /* to no actor: a queue group of this node had no room for it */
     WF_MSG_BUNCH = 67,    /* no message, but a struct wf_bunch of them */
+    WF_MSG_TIMED = 68,    /* as SEND, until it leaves the mailbox; `ref` is a SEND's */
 };
 
 /* A counted body; its bytes stand behind it. */
@@ -77,6 +78,7 @@ struct weft_msg {
     union {
         uint64_t to_actor;      /* on its way: the receiver, on this node */
         struct wf_tally *tally; /* of a PUBLISH: who wants to know how many get it; NULL: nobody */
+        uint64_t came;          /* in a mailbox: the stamp of one that is timed (mail_time.h); of a COUNTED: or 0 */
         weft_msg *previous;     /* held by an actor: see wf_hold */
     };
     weft_pid from;
@@ -93,7 +95,8 @@ void wf_body_drop(struct wf_worker *w, struct wf_body *b);
 /* Behind the body of a request, aligned to 8. */
 struct wf_terms {
     int64_t deadline;  /* of its caller, on this node's clock */
-    uint64_t moved_on; /* 1: its caller does not know in whose hands it is: passed on, or sent to a name elsewhere */
+    uint32_t timed;    /* 1: it lies in a mailbox, and its `came` is a stamp */
+    uint32_t moved_on; /* 1: its caller does not know in whose hands it is: passed on, or sent to a name elsewhere */
 };
 /* Only of a WF_MSG_CALL. */
 static inline struct wf_terms *wf_terms(const weft_msg *m)

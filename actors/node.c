@@ -34,6 +34,7 @@ static void end_turn(struct wf_worker *w)
     const struct wf_route *route = wf_node_of(w)->route;
     if (route != NULL) route->flush(w);
     wf_owed_settle(wf_actors_of(w));
+    wf_mail_timer_turn(&wf_actors_of(w)->timer, w->now);
 }
 
 static const struct wf_hooks hooks = {

@@ -50,6 +50,13 @@ void wf_mailbox_filled(struct wf_actor *a)
     if (!wf_mailbox_own_full(a)) note_short(a);
 }
 
+void wf_mailbox_added_specially(struct wf_actor *a, weft_msg *m)
+{
+    struct wf_actors *wa = wf_actors_of(a->task.worker);
+    if (wa->timer.left == 0) wf_mail_time(wa, m);
+    if (wf_mailbox_full(a)) wf_mailbox_filled(a);
+}
+
 /* ---- Room for senders ------------------------------------------------------------------------------------------ */
 
 /* Room, in messages and in bytes. */

@@ -143,7 +143,7 @@ void wf_subscription_uncount(struct wf_actors *wa, weft_msg *m)
     struct wf_subscription *s = m->ref == 0 ? NULL : wf_slab_find(&wa->subscription_slab, m->ref);
     if (s != NULL) s->more->waiting--;
     m->ref = 0;
-    if (m->post.flags == WF_MSG_COUNTED) m->post.flags = WF_MSG_SEND;
+    if (m->post.flags == WF_MSG_COUNTED) m->post.flags = m->came != 0 ? WF_MSG_TIMED : WF_MSG_SEND;
 }
 
 /* Whether there is a place for one more, or one could be made. */
@@ -195,6 +195,7 @@ bool wf_subscription_put(struct wf_subscription *s, struct wf_body *body)
         return false;
     }
     m->from = body->from;
+    m->came = 0;
     if (s->more->counts) m->post.flags = WF_MSG_COUNTED;
     return put(s, m);
 }

@@ -92,6 +92,14 @@ static bool look_at_actors(struct wf_worker *w, struct part *p)
     return p->next == end;
 }
 
+static void add_mail_times(const struct wf_actors *wa, struct part *p)
+{
+    for (uint32_t i = 0; i < wa->kinds.places; i++) {
+        const struct wf_kind *k = &wa->kinds.at[i];
+        if (k->mail != NULL) wf_histogram_merge(&kind_of(p->kind, &p->kinds, k->kind)->mail, k->mail);
+    }
+}
+
 /* Of those that are left over only, as it takes a system call for some of them. */
 static void look_at_stacks(struct wf_worker *w, struct wf_picked *picked)
 {
@@ -111,6 +119,7 @@ static void count_here(struct wf_worker *w, struct wf_call *call)
         return;
     }
     look_at_stacks(w, &p->picked);
+    if (c->actors) add_mail_times(wf_actors_of(w), p);
     p->count.mail_bytes = wf_actors_of(w)->mail_bytes;
     atomic_store_explicit(&p->done, true, memory_order_release);
     wf_round_answered(&c->round);
@@ -123,9 +132,11 @@ static void take(struct census *c, struct wf_tally *out, struct wf_picked *picke
         struct part *p = &c->part[i];
         if (!atomic_load_explicit(&p->done, memory_order_acquire)) continue;
         out->worker[i] = p->count;
-        for (uint32_t k = 0; k < p->kinds; k++)
-            add(kind_of(out->kind, &out->kinds, p->kind[k].kind), p->kind[k].actors, p->kind[k].deepest,
-                p->kind[k].waiting);
+        for (uint32_t k = 0; k < p->kinds; k++) {
+            struct wf_tally_kind *to = kind_of(out->kind, &out->kinds, p->kind[k].kind);
+            add(to, p->kind[k].actors, p->kind[k].deepest, p->kind[k].waiting);
+            wf_histogram_merge(&to->mail, &p->kind[k].mail);
+        }
         if (picked != NULL) wf_picked_merge(picked, &p->picked);
     }
 }

@@ -3,15 +3,19 @@
 #ifndef WF_TALLY_H
 #define WF_TALLY_H
 
+#include "histogram.h"
 #include "pick.h"
 
 enum { WF_TALLY_KINDS = 64 }; /* of a node's actors; what is beyond them counts as of kind "other" */
 
+/* Of actors that live, but for `mail`: a kind of which none is left keeps that. */
+
 struct wf_tally_kind {
     char kind[32];
     uint32_t actors;
-    uint32_t deepest; /* mailbox of them, in messages */
-    uint64_t waiting; /* messages in all of them */
+    uint32_t deepest;         /* mailbox of them, in messages */
+    uint64_t waiting;         /* messages in all of them */
+    struct wf_histogram mail; /* how long messages lay in them before they were received: mail_time.h */
 };
 
 struct wf_tally_worker {
@@ -23,6 +27,7 @@ struct wf_tally_worker {
     size_t mail_bytes; /* in mailboxes */
 };
 
+/* For the heap: a stack of an actor is smaller. */
 struct wf_tally {
     uint32_t workers, kinds;
     struct wf_tally_worker worker[WF_WORKERS_MAX];

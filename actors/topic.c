@@ -100,29 +100,44 @@ static inline void come_into_cache(const struct wf_match *m, uint32_t i)
     if (b != NULL && b->post.flags == WF_MSG_BUNCH) __builtin_prefetch(&b->at[b->end], 1);
 }
 
-static inline uint32_t deliver_each(const struct wf_match *m, struct delivery *d, bool far)
+/* From place `from` to before `end`; how many did not go the quick way. `*given`: those of them that took a
+ * reference. */
+static inline uint32_t deliver_each(const struct wf_match *m, struct delivery *d, uint32_t from, uint32_t end,
+                                    uint32_t *given, bool far)
 {
     struct wf_body *body = d->body;
-    uint32_t given = 0; /* of the references */
-    for (uint32_t i = 0, count = m->count; i < count; i++) {
+    uint32_t others = 0;
+    for (uint32_t i = from; i < end; i++) {
         const struct wf_match_place *p = &m->places[i];
         if (far) come_into_cache(m, i);
-        if (WF_LIKELY((p->to & WF_MATCH_CARE) == 0 && wf_bunch_add(wf_match_actor(p), body))) {
-            given++;
-            continue;
-        }
-        d->most = count - i;
-        deliver_otherwise(p, d, &given);
+        if (WF_LIKELY((p->to & WF_MATCH_CARE) == 0 && wf_bunch_add(wf_match_actor(p), body))) continue;
+        others++;
+        d->most = m->count - i;
+        deliver_otherwise(p, d, given);
     }
-    return given;
+    return others;
 }
 
-/* Most go the quick way: see bunch.h. */
+/* Most go the quick way: see bunch.h. The one that is to be timed does not; those before it are counted at once. */
 static void deliver_list(const struct wf_match *m, struct delivery *d)
 {
+    struct wf_mail_timer *timer = &d->wa->timer;
+    uint32_t given = 0; /* of the references */
     /* Relaxed: the caller has one. */
     atomic_fetch_add_explicit(&d->body->refs, m->count, memory_order_relaxed);
-    uint32_t given = m->count >= FAR ? deliver_each(m, d, true) : deliver_each(m, d, false);
+    for (uint32_t i = 0, end; i < m->count; i = end) {
+        end = WF_MIN(m->count, i + timer->left - 1);
+        uint32_t quick = end - i;
+        quick -= m->count >= FAR ? deliver_each(m, d, i, end, &given, true)
+                                 : deliver_each(m, d, i, end, &given, false);
+        given += quick;
+        WF_ASSERT(quick < timer->left);
+        timer->left -= quick;
+        if (end < m->count) {
+            d->most = m->count - end;
+            deliver_otherwise(&m->places[end++], d, &given);
+        }
+    }
     d->delivered += given;
     if (given < m->count) atomic_fetch_sub_explicit(&d->body->refs, m->count - given, memory_order_relaxed);
 }

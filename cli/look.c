@@ -68,15 +68,17 @@ static void print_known(const struct cli_client *k, const char *key, weft_reader
 {
     static const struct {
         const char *key, *title;
-        enum { TEXT, NUMBER, SPAN, PIDS, CALLERS } kind;
+        enum { TEXT, NUMBER, AGO, SPAN, PIDS, CALLERS } kind;
     } known[] = {{"pid", "pid", TEXT},
                  {"kind", "kind", TEXT},
                  {"name", "name", TEXT},
                  {"state", "state", TEXT},
                  {"waits_for", "waits for", TEXT},
-                 {"waits_ns", "since", SPAN},
+                 {"waits_ns", "since", AGO},
                  {"mailbox", "mailbox", NUMBER},
                  {"mailbox_max", "at most", NUMBER},
+                 {"mail_p50_ns", "mail p50", SPAN},
+                 {"mail_p99_ns", "mail p99", SPAN},
                  {"received", "received", NUMBER},
                  {"dropped", "dropped", NUMBER},
                  {"stack_most", "stack", NUMBER},
@@ -101,6 +103,7 @@ static void print_known(const struct cli_client *k, const char *key, weft_reader
     } else {
         uint64_t n = weft_get_uint(r);
         if (known[i].kind == NUMBER) printf("%-12s%" PRIu64 "\n", known[i].title, n);
+        else if (known[i].kind == SPAN) printf("%-12s%s\n", known[i].title, within((int64_t)n, span));
         else if (n > 0) printf("%-12s%s ago\n", known[i].title, within((int64_t)n, span));
     }
 }

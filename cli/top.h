@@ -35,9 +35,19 @@ struct top_drop {
     double rate;
 };
 
+/* How often something took less than so long, and not less than in the row before. */
+struct top_times {
+    struct top_times_row {
+        uint64_t below_ns, count;
+    } * row;
+    uint32_t count;
+};
+
 struct top_kind {
     char kind[32];
     uint64_t actors, waiting, deepest;
+    struct top_times mail; /* since the start of the node */
+    double p50_ns, p99_ns; /* of what left mailboxes since the snapshot before */
 };
 
 struct top_node {
@@ -65,6 +75,8 @@ struct top_snapshot *top_read(const void *data, size_t size);
 void top_compare(struct top_snapshot *now, const struct top_snapshot *before);
 /* NULL is fine. */
 void top_free(struct top_snapshot *s);
+/* The kind of an actor, on its node. NULL: it is not among those that the node tells by name. */
+const struct top_kind *top_kind_of(const struct top_snapshot *s, const struct top_actor *a);
 
 enum top_by {
     TOP_MAILBOX,
@@ -107,8 +119,8 @@ struct top_lines {
 };
 void top_lines_clear(struct top_lines *l); /* none, and no memory */
 
-/* Nodes; workers, if there is one node; links; what was dropped. At most `most` lines of each; the rest is
- * counted. */
+/* Nodes; workers, if there is one node; kinds of actors, links; what was dropped. At most `most` lines of each; the
+ * rest is counted. */
 void top_put_nodes(struct top_lines *l, const struct top_snapshot *s, uint32_t most);
 /* A head, then `count` actors from `first` on. `nodes`: also on which one each is. `by` is marked in the head. */
 void top_put_actors(struct top_lines *l, const struct top_snapshot *s, uint32_t first, uint32_t count,

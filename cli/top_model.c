@@ -9,7 +9,7 @@
 
 /* ---- Reading: maps into structs, by the names of their keys ---------------------------------------------------- */
 
-enum kind { TEXT, NUMBER, TRUTH };
+enum kind { TEXT, NUMBER, TRUTH, TIMES };
 
 struct field {
     const char *key;
@@ -61,10 +61,9 @@ static const struct field link_fields[] = {
 };
 
 static const struct field kind_fields[] = {
-    FIELD(top_kind, "kind", TEXT, kind),
-    FIELD(top_kind, "actors", NUMBER, actors),
-    FIELD(top_kind, "waiting", NUMBER, waiting),
-    FIELD(top_kind, "deepest", NUMBER, deepest),
+    FIELD(top_kind, "kind", TEXT, kind),         FIELD(top_kind, "actors", NUMBER, actors),
+    FIELD(top_kind, "waiting", NUMBER, waiting), FIELD(top_kind, "deepest", NUMBER, deepest),
+    FIELD(top_kind, "mail_ns", TIMES, mail),
 };
 
 static const struct field node_fields[] = {
@@ -90,6 +89,23 @@ static void copy_text(char *out, size_t size, weft_text text)
     out[n] = '\0';
 }
 
+/* A key that comes twice is an error: what it was before would be lost. */
+static void read_times(weft_reader *r, struct top_times *out)
+{
+    uint32_t rows = weft_get_array(r);
+    if (rows == 0 || r->error != 0) return;
+    if (out->row == NULL) out->row = calloc(rows, sizeof *out->row);
+    else r->error = WEFT_EINVAL;
+    if (out->row == NULL) r->error = WEFT_ENOMEM;
+    for (; rows > 0 && r->error == 0; rows--) {
+        uint32_t fields = weft_get_array(r);
+        if (fields < 2) r->error = WEFT_EINVAL;
+        out->row[out->count].below_ns = weft_get_uint(r);
+        out->row[out->count++].count = weft_get_uint(r);
+        for (; fields > 2 && r->error == 0; fields--) weft_skip(r);
+    }
+}
+
 static void read_field(weft_reader *r, const struct field *f, void *out)
 {
     char *at = (char *)out + f->at;
@@ -105,6 +121,7 @@ static void read_field(weft_reader *r, const struct field *f, void *out)
         memcpy(at, &yes, sizeof yes);
         break;
     }
+    case TIMES: read_times(r, (struct top_times *)(void *)at); break;
     }
 }
 
@@ -221,6 +238,7 @@ void top_free(struct top_snapshot *s)
         free(s->nodes[i].workers);
         free(s->nodes[i].links);
         free(s->nodes[i].drops);
+        for (uint32_t k = 0; k < s->nodes[i].kind_count; k++) free(s->nodes[i].kinds[k].mail.row);
         free(s->nodes[i].kinds);
     }
     free(s->nodes);
@@ -287,6 +305,60 @@ static void compare_drops(struct top_node *n, const struct top_node *o, double s
     }
 }
 
+/* How many there were of a row before. */
+static uint64_t times_before(const struct top_times *old, uint64_t below_ns)
+{
+    for (uint32_t i = 0; old != NULL && i < old->count; i++)
+        if (old->row[i].below_ns == below_ns) return old->row[i].count;
+    return 0;
+}
+
+/* What this part of those that came since `old` is below; -1: there were none. */
+static double quantile(const struct top_times *now, const struct top_times *old, double part)
+{
+    double all = 0, up_to = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (uint32_t i = 0; i < now->count; i++) {
+            uint64_t count = now->row[i].count, before = times_before(old, now->row[i].below_ns);
+            double fresh = count > before ? (double)(count - before) : 0;
+            if (pass == 0) all += fresh;
+            else up_to += fresh;
+            if (pass == 1 && fresh > 0 && up_to >= part * all) return (double)now->row[i].below_ns;
+        }
+    }
+    return -1;
+}
+
+/* The longest times first, then what waits. */
+static int by_time(const void *a, const void *b)
+{
+    const struct top_kind *x = a, *y = b;
+    if (x->p99_ns != y->p99_ns) return x->p99_ns > y->p99_ns ? -1 : 1;
+    if (x->waiting != y->waiting) return x->waiting > y->waiting ? -1 : 1;
+    return strcmp(x->kind, y->kind);
+}
+
+static void compare_kinds(struct top_node *n, const struct top_node *o, double seconds)
+{
+    for (uint32_t i = 0; i < n->kind_count; i++) {
+        struct top_kind *k = &n->kinds[i];
+        const struct top_times *old = NULL;
+        for (uint32_t j = 0; o != NULL && j < o->kind_count; j++)
+            if (strcmp(o->kinds[j].kind, k->kind) == 0) old = &o->kinds[j].mail;
+        k->p50_ns = seconds <= 0 ? -1 : quantile(&k->mail, old, 0.5);
+        k->p99_ns = seconds <= 0 ? -1 : quantile(&k->mail, old, 0.99);
+    }
+    if (n->kind_count > 1) qsort(n->kinds, n->kind_count, sizeof *n->kinds, by_time);
+}
+
+const struct top_kind *top_kind_of(const struct top_snapshot *s, const struct top_actor *a)
+{
+    const struct top_node *n = &s->nodes[a->node];
+    for (uint32_t i = 0; i < n->kind_count; i++)
+        if (strcmp(n->kinds[i].kind, a->kind) == 0) return &n->kinds[i];
+    return NULL;
+}
+
 static int by_pid(const void *a, const void *b)
 {
     return strcmp((*(const struct top_actor *const *)a)->pid, (*(const struct top_actor *const *)b)->pid);
@@ -319,6 +391,7 @@ void top_compare(struct top_snapshot *now, const struct top_snapshot *before)
         compare_workers(n, o, n->seconds);
         compare_links(n, o, n->seconds);
         compare_drops(n, o, n->seconds);
+        compare_kinds(n, o, n->seconds);
     }
     compare_actors(now, before);
 }

@@ -125,7 +125,7 @@ static void draw_list(struct screen *s)
 {
     struct top_lines *l = &s->lines;
     int row = 1, last = LINES - 2;
-    uint32_t most = LINES < 24 ? 2 : (uint32_t)(LINES - 12) / 4;
+    uint32_t most = LINES < 24 ? 2 : (uint32_t)(LINES - 12) / 5;
     top_lines_clear(l);
     l->width = COLS;
     top_put_nodes(l, s->now, most);

@@ -88,6 +88,14 @@ const char *top_span(double ns, char out[16])
     return out;
 }
 
+/* A span that may not be known. */
+static const char *span_or_not(double ns, char out[16])
+{
+    if (ns >= 0) return top_span(ns, out);
+    snprintf(out, 16, "-");
+    return out;
+}
+
 /* ---- Nodes ----------------------------------------------------------------------------------------------------- */
 
 /* Whether something was dropped since the last look. */
@@ -145,6 +153,28 @@ static void put_workers(struct top_lines *l, const struct top_node *n, uint32_t 
             top_bytes((double)w->mailbox_bytes, bytes));
     }
     put_left_out(l, n->worker_count, most, "workers");
+}
+
+static void put_kinds(struct top_lines *l, const struct top_snapshot *s, uint32_t most)
+{
+    char which[140], actors[16], waiting[16], deepest[16], p50[16], p99[16];
+    uint32_t all = 0, shown = 0;
+    int wide = 11 + spare(l, 20);
+    for (uint32_t i = 0; i < s->node_count; i++) all += s->nodes[i].kind_count;
+    if (all == 0) return;
+    put(l, TOP_HEAD, "%-*s %8s %8s %8s %9s %9s", wide, "KIND", "ACTORS", "WAITING", "DEEPEST", "MAIL-P50",
+        "MAIL-P99");
+    for (uint32_t i = 0; i < s->node_count; i++) {
+        for (uint32_t k = 0; k < s->nodes[i].kind_count && shown < most; k++, shown++) {
+            const struct top_kind *n = &s->nodes[i].kinds[k];
+            if (s->node_count == 1) snprintf(which, sizeof which, "%s", n->kind);
+            else snprintf(which, sizeof which, "%.*s>%.*s", wide / 2, s->nodes[i].name, wide / 2, n->kind);
+            put(l, TOP_PLAIN, "%-*.*s %8s %8s %8s %9s %9s", wide, wide, which, top_number((double)n->actors, actors),
+                top_number((double)n->waiting, waiting), top_number((double)n->deepest, deepest),
+                span_or_not(n->p50_ns, p50), span_or_not(n->p99_ns, p99));
+        }
+    }
+    put_left_out(l, all, shown, "kinds");
 }
 
 static void put_links(struct top_lines *l, const struct top_snapshot *s, uint32_t most)
@@ -212,6 +242,7 @@ void top_put_nodes(struct top_lines *l, const struct top_snapshot *s, uint32_t m
     for (uint32_t i = 0; i < s->node_count && i < most; i++) put_node(l, &s->nodes[i]);
     put_left_out(l, s->node_count, most, "nodes");
     if (s->node_count == 1) put_workers(l, &s->nodes[0], most);
+    put_kinds(l, s, most);
     put_links(l, s, most);
     put_drops(l, s);
 }
@@ -224,47 +255,58 @@ static const char *head(enum top_by by, enum top_by column, const char *name, ch
     return out;
 }
 
-/* Of columns whose texts may be long: what there is beyond 80 is shared by them. */
+/* Of columns whose texts may be long: what there is beyond 80 is shared by them, and by the times of an actor's
+ * kind, if there is room for these. */
 struct widths {
     int pid, kind, name, doing;
+    bool times;
 };
+
+enum { TIMES_WIDE = 20 };
 
 static struct widths widths_of(const struct top_lines *l)
 {
-    int more = spare(l, 60) / 4;
-    return (struct widths){9 + (more < 6 ? more : 6), 9 + more, 9 + more, 10 + (more < 8 ? more : 8)};
+    bool times = l->width >= 80 + TIMES_WIDE;
+    int more = (spare(l, 60 + TIMES_WIDE) - (times ? TIMES_WIDE : 0)) / 4;
+    return (struct widths){9 + (more < 6 ? more : 6), 9 + more, 9 + more, 10 + (more < 8 ? more : 8), times};
 }
 
 static void put_actor(struct top_lines *l, const struct top_snapshot *s, const struct top_actor *a)
 {
     struct widths wide = widths_of(l);
-    char mail[48], doing[40], rate[16], received[16], dropped[16], stack[16], node[20] = "";
+    char mail[48], doing[40], rate[16], received[16], dropped[16], stack[16], node[20] = "", times[48] = "";
     snprintf(mail, sizeof mail, "%" PRIu64 "/%" PRIu64, a->mailbox, a->mailbox_max);
     bool waits = a->waits_for[0] != '\0';
     snprintf(doing, sizeof doing, "%s%s", waits ? "on " : "", waits ? a->waits_for : a->state);
     if (s->node_count > 1) snprintf(node, sizeof node, "%-9.9s ", s->nodes[a->node].name);
+    if (wide.times) {
+        const struct top_kind *k = top_kind_of(s, a);
+        char p50[16], p99[16];
+        snprintf(times, sizeof times, " %9s %9s", span_or_not(k == NULL ? -1 : k->p50_ns, p50),
+                 span_or_not(k == NULL ? -1 : k->p99_ns, p99));
+    }
     bool full = a->mailbox_max > 0 && a->mailbox >= a->mailbox_max;
     bool fills = a->mailbox_max > 0 && a->mailbox * 2 >= a->mailbox_max;
     put(l,
         full    ? TOP_ALARM
         : fills ? TOP_WARN
                 : TOP_PLAIN,
-        "%s%-*.*s %-*.*s %-*.*s %-*.*s %9s %6s %6s %6s %8s", node, wide.pid, (int)strcspn(a->pid, "@"), a->pid,
+        "%s%-*.*s %-*.*s %-*.*s %-*.*s %9s %6s %6s %6s %8s%s", node, wide.pid, (int)strcspn(a->pid, "@"), a->pid,
         wide.kind, wide.kind, a->kind, wide.name, wide.name, a->name, wide.doing, wide.doing, doing, mail,
         top_number(a->rate, rate), top_number((double)a->received, received), top_number((double)a->dropped, dropped),
-        top_bytes((double)a->stack_most, stack));
+        top_bytes((double)a->stack_most, stack), times);
 }
 
 void top_put_actors(struct top_lines *l, const struct top_snapshot *s, uint32_t first, uint32_t count, enum top_by by)
 {
     char t[9][20];
     struct widths wide = widths_of(l);
-    put(l, TOP_HEAD, "%s%-*s %-*s %-*s %-*s %9s %6s %6s %6s %8s", s->node_count > 1 ? "NODE      " : "", wide.pid,
+    put(l, TOP_HEAD, "%s%-*s %-*s %-*s %-*s %9s %6s %6s %6s %8s%s", s->node_count > 1 ? "NODE      " : "", wide.pid,
         head(by, TOP_PID, "PID", t[0]), wide.kind, head(by, TOP_KIND, "KIND", t[1]), wide.name,
         head(by, TOP_NAME, "NAME", t[2]), wide.doing, head(by, TOP_STATE, "STATE", t[3]),
         head(by, TOP_MAILBOX, "MAILBOX", t[4]), head(by, TOP_RATE, "MSG/S", t[5]),
         head(by, TOP_RECEIVED, "RECVD", t[6]), head(by, TOP_DROPPED, "DROPS", t[7]),
-        head(by, TOP_STACK, "STACK", t[8]));
+        head(by, TOP_STACK, "STACK", t[8]), wide.times ? "  MAIL-P50  MAIL-P99" : "");
     for (uint32_t i = first; i < s->actor_count && i - first < count; i++) put_actor(l, s, &s->actors[i]);
 }
 

@@ -18,12 +18,14 @@
  *              value, what]: weft_record_read, the time as it was then on the node's clock.
  *   INSPECT    Body: a pid's text, with or without its node, or a registered name. Answer: a map of what `weft ps`
  *              says of it ("pid", "kind", "name", "state", "waits_for", "mailbox", "mailbox_max", "received",
- *              "dropped", "stack_most"), "waits_ns": how long its call has waited, and arrays of pid texts: "asks"
- *              (whose answer it waits for), "links", "monitors" (whom it watches), "watchers"; "callers": where its
- *              code goes on and where its callers do, the innermost first, an array of arrays [file, offset as
- *              addr2line takes it, function or "", offset in it]; empty where there is no stack or it is not known.
- *   WAITS      Body empty. Answer: array of arrays [pid text, pid text of whom it waits for, ns]: all calls.
- *   DROPS      Body empty. Answer: array [[[reason, count], ...], [[ns ago, reason, pid text of the receiver or "",
+ *              "dropped", "stack_most"), "mail_p50_ns", "mail_p99_ns" (what half of the messages and 99 of 100 to
+ *              actors of its kind on its worker lie in a mailbox for, since the start; missing: none was timed),
+ *              "waits_ns": how long its call has waited, and arrays of pid texts: "asks" (whose answer it waits for),
+ *              "links", "monitors" (whom it watches), "watchers"; "callers": where its code goes on and where its
+ *              callers do, the innermost first, an array of arrays [file, offset as addr2line takes it, function or
+ *              "", offset in it]; empty where there is no stack or it is not known.
+ *   WAITS      Body empty. Answer: array of arrays [pid text, pid text of whom it waits for, ns]: all calls. DROPS
+ *   Body empty. Answer: array [[[reason, count], ...], [[ns ago, reason, pid text of the receiver or "",
  *              pid text of the sender or "", tag], ...]]: the last ones of each worker, the youngest first.
  *   TRACE      Body: array [tag or nil, text of a pid or "", pattern of topics or "", whether the other nodes, too].
  *              Answer: nil. Then the asker gets from each node a message TRACE, array [node, incarnation], when all
@@ -36,18 +38,17 @@
  *   TOP        Body: array [what actors are chosen by: "mailbox", "received" or "dropped", how many at most, a part
  *              of their kind, name or pid or "", whether the other nodes are to be asked, too]. Answer: array of
  *              maps, the node's own first. Counters are since its start. "node", "incarnation" (16 hex digits),
- *              "cluster", "state" ("up", "draining", "minority"), "at_ns" (its clock), "resident_bytes" (0:
- *              unknown), "processor_ns", "actor_count", "actors_matched", "drops": a map of counts by reason;
- *              "workers": maps of "answers" (false: it did not within two seconds, and the rest is 0), "answered_ns"
- *              (after how long: what a message may have to wait for its actor's turn), "turns", "sleeps", "posts",
- *              "timers_fired", "parked", "runnable", "received" (messages), "mailbox_bytes";
- *              "links": maps of "peer", "state", "rtt_ns", "bytes_in", "bytes_out", "frames_in", "frames_out",
- *              "backlog" (bytes), "unacked" (frames), "resumes", "refused", "receivers" (actors there that are sent
- *              to), "withheld" (those of them that grant no more credit now), "waiting" (senders here that wait for
- *              credit or for room in the backlog);
- *              "kinds": maps of "kind", "actors", "waiting" (messages), "deepest" (mailbox);
- *              "actors": maps of "pid" ... "stack_most", as INSPECT, in no order.
- *              Of a node that has not answered "node" and "error".
+ *              "cluster", "state" ("up", "draining", "minority"), "at_ns" (its clock), "resident_bytes" (0: unknown),
+ *              "processor_ns", "actor_count", "actors_matched", "drops": a map of counts by reason; "workers": maps
+ *              of "answers" (false: it did not within two seconds, and the rest is 0), "answered_ns" (after how long:
+ *              what a message may have to wait for its actor's turn), "turns", "sleeps", "posts", "timers_fired",
+ *              "parked", "runnable", "received" (messages), "mailbox_bytes"; "links": maps of "peer", "state",
+ *              "rtt_ns", "bytes_in", "bytes_out", "frames_in", "frames_out", "backlog" (bytes), "unacked" (frames),
+ *              "resumes", "refused", "receivers" (actors there that are sent to), "withheld" (those of them that
+ *              grant no more credit now), "waiting" (senders here that wait for credit or for room in the backlog);
+ *              "kinds": maps of "kind", "actors", "waiting" (messages), "deepest" (mailbox), "mail_ns" (how long
+ *              messages lay in mailboxes: array of arrays [below so many ns, how many]); "actors": maps of "pid" ...
+ *              "stack_most", as INSPECT, in no order. Of a node that has not answered "node" and "error".
  *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches
  *              (wf_transport_watch).
  *   RELOAD     Body: the path of a module, where the node is. Answer: array of arrays [pid text, kind, name, whether

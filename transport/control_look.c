@@ -85,7 +85,8 @@ static void put_actor(weft_writer *w, const struct wf_transport *t, const void *
     const struct wf_actor_detail *d = data;
     char pid[WEFT_PID_TEXT];
     (void)t;
-    weft_put_map(w, 16);
+    bool timed = d->mail_p50 >= 0;
+    weft_put_map(w, timed ? 18 : 16);
     put_word(w, "pid", weft_pid_format(d->info.pid, pid));
     put_word(w, "kind", d->info.kind);
     put_word(w, "name", d->info.name);
@@ -94,6 +95,8 @@ static void put_actor(weft_writer *w, const struct wf_transport *t, const void *
     put_number(w, "waits_ns", (uint64_t)d->waits_ns);
     put_number(w, "mailbox", d->info.mailbox);
     put_number(w, "mailbox_max", d->info.mailbox_max);
+    if (timed) put_number(w, "mail_p50_ns", (uint64_t)d->mail_p50);
+    if (timed) put_number(w, "mail_p99_ns", (uint64_t)d->mail_p99);
     put_number(w, "received", d->info.received);
     put_number(w, "dropped", d->info.dropped);
     put_number(w, "stack_most", d->info.stack_most);

@@ -31,9 +31,9 @@ struct wf_metrics {
     enum { BEGINS, AWAKE, CLOSED } state;
     struct wf_pages pages;
     /* Of $metrics: */
-    struct wf_tally tally; /* with kinds */
-    int64_t tallied_at;    /* 0: never */
-    struct wf_response_times times;
+    struct wf_tally tally;             /* with kinds */
+    int64_t tallied_at;                /* 0: never */
+    struct wf_histogram answers;       /* after how long workers came to a question */
     uint64_t received[WF_WORKERS_MAX]; /* the most that was told: a counter does not go back */
 };
 
@@ -76,7 +76,7 @@ static int tally(struct wf_metrics *m, bool kinds)
     m->tallied_at = rc == WEFT_OK && kinds ? weft_now() : 0;
     for (uint32_t i = 0; (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) && i < m->tally.workers; i++) {
         struct wf_tally_worker *w = &m->tally.worker[i];
-        wf_response_time_add(&m->times, w->counted ? w->answered_in : WEFT_SEC(PATIENCE));
+        wf_histogram_add(&m->answers, w->counted ? w->answered_in : WEFT_SEC(PATIENCE), 1);
         if (kinds) m->received[i] = WF_MAX(m->received[i], w->received);
         w->received = m->received[i];
     }
@@ -87,7 +87,8 @@ static void say_metrics(struct wf_metrics *m, struct wf_web_ask *ask)
 {
     char *text = NULL;
     int rc = tally(m, true);
-    if (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) rc = wf_metrics_text(m->node->transport, &m->tally, &m->times, &text);
+    if (rc == WEFT_OK || rc == WEFT_ETIMEDOUT)
+        rc = wf_metrics_text(m->node->transport, &m->tally, &m->answers, &text);
     if (text == NULL) say(ask, 503, rc == WEFT_ECANCELED ? "the node ends\n" : "out of memory\n");
     else wf_web_answer(ask, 200, "text/plain; version=0.0.4; charset=utf-8", text, strlen(text));
     free(text);

@@ -12,18 +12,11 @@ int wf_metrics_start(struct wf_metrics **out, weft_node *node, const char *addre
 /* The node's actors have ended. NULL is fine. */
 void wf_metrics_stop(struct wf_metrics *m);
 
-/* The text of /metrics, for tests too. `*out` is malloc'ed and ends with a NUL. WEFT_ENOMEM. */
+/* The text of /metrics, for tests too. `answers`: after how long workers came to what they were asked. `*out` is
+ * malloc'ed and ends with a NUL. WEFT_ENOMEM. */
 struct wf_tally;
-struct wf_response_times;
-int wf_metrics_text(const struct wf_transport *t, const struct wf_tally *tally, const struct wf_response_times *times,
+struct wf_histogram;
+int wf_metrics_text(const struct wf_transport *t, const struct wf_tally *tally, const struct wf_histogram *answers,
                     char **out);
-
-/* How long workers took to answer, as a histogram: 100 us, 200 us, 400 us, ... */
-enum { WF_RESPONSE_BUCKETS = 16 };
-struct wf_response_times {
-    uint64_t within[WF_RESPONSE_BUCKETS], all; /* within: not more than that, and more than the one before */
-    int64_t sum;
-};
-void wf_response_time_add(struct wf_response_times *times, int64_t ns);
 
 #endif

@@ -10,7 +10,9 @@
 #include "out.h"
 #include "snapshot.h"
 
-enum { LABEL = 80, RESPONSE_FIRST = 100000 };
+enum { LABEL = 80 };
+/* Of histograms, powers of two in nanoseconds: 131 us to 4.3 s, and 1 us to 17 s. */
+enum { ANSWER_BITS_MIN = 17, ANSWER_BITS_MAX = 32, MAIL_BITS_MIN = 10, MAIL_BITS_MAX = 34 };
 
 static void head(struct wf_out *t, const char *name, const char *type, const char *help)
 {
@@ -41,6 +43,21 @@ static double seconds(int64_t ns)
     return (double)ns / 1e9;
 }
 
+/* `labels`: "", or of the form 'kind="a",'. */
+static void put_histogram(struct wf_out *t, const char *name, const char *labels, const struct wf_histogram *h,
+                          int bits_min, int bits_max)
+{
+    int only = WF_MAX((int)strlen(labels) - 1, 0); /* without the comma */
+    uint64_t all = wf_histogram_count(h);
+    for (int bits = bits_min; bits <= bits_max; bits++)
+        wf_out_put(t, "weft_%s_bucket{%sle=\"%g\"} %" PRIu64 "\n", name, labels, seconds(INT64_C(1) << bits),
+                   wf_histogram_below(h, bits));
+    wf_out_put(t, "weft_%s_bucket{%sle=\"+Inf\"} %" PRIu64 "\n", name, labels, all);
+    const char *open = only > 0 ? "{" : "", *close = only > 0 ? "}" : "";
+    wf_out_put(t, "weft_%s_sum%s%.*s%s %.9f\n", name, open, only, labels, close, h->sum / 1e9);
+    wf_out_put(t, "weft_%s_count%s%.*s%s %" PRIu64 "\n", name, open, only, labels, close, all);
+}
+
 /* ---- Workers --------------------------------------------------------------------------------------------------- */
 
 static void put_each_worker(struct wf_out *t, const struct wf_tally *tally, const char *name, const char *type,
@@ -54,31 +71,6 @@ static void put_each_worker(struct wf_out *t, const struct wf_tally *tally, cons
         memcpy(&value, (const char *)w + field, sizeof value);
         wf_out_put(t, "weft_%s{worker=\"%u\"} %" PRIu64 "\n", name, (unsigned)i, value);
     }
-}
-
-static void put_response_times(struct wf_out *t, const struct wf_response_times *times)
-{
-    head(t, "worker_response_seconds", "histogram", "How long workers took to come to what they were asked.");
-    uint64_t up_to = 0;
-    int64_t bound = RESPONSE_FIRST;
-    for (int i = 0; i < WF_RESPONSE_BUCKETS; i++, bound *= 2) {
-        up_to += times->within[i];
-        wf_out_put(t, "weft_worker_response_seconds_bucket{le=\"%g\"} %" PRIu64 "\n", seconds(bound), up_to);
-    }
-    wf_out_put(t,
-               "weft_worker_response_seconds_bucket{le=\"+Inf\"} %" PRIu64 "\nweft_worker_response_seconds_sum %.9f\n"
-               "weft_worker_response_seconds_count %" PRIu64 "\n",
-               times->all, seconds(times->sum), times->all);
-}
-
-void wf_response_time_add(struct wf_response_times *times, int64_t ns)
-{
-    int64_t bound = RESPONSE_FIRST;
-    int i = 0;
-    for (; i < WF_RESPONSE_BUCKETS && ns > bound; i++) bound *= 2;
-    if (i < WF_RESPONSE_BUCKETS) times->within[i]++;
-    times->all++;
-    times->sum += WF_MAX(ns, 0);
 }
 
 static void put_workers(struct wf_out *t, const struct wf_tally *tally)
@@ -116,11 +108,24 @@ static void put_each_kind(struct wf_out *t, const struct wf_tally *tally, const 
     }
 }
 
+static void put_mail_times(struct wf_out *t, const struct wf_tally *tally)
+{
+    char kind[LABEL], labels[LABEL + 16];
+    head(t, "mailbox_seconds", "histogram", "How long messages lay in mailboxes, estimated from some of them.");
+    for (uint32_t i = 0; i < tally->kinds; i++) {
+        const struct wf_tally_kind *k = &tally->kind[i];
+        if (wf_histogram_count(&k->mail) == 0) continue;
+        snprintf(labels, sizeof labels, "kind=\"%s\",", label(kind, k->kind));
+        put_histogram(t, "mailbox_seconds", labels, &k->mail, MAIL_BITS_MIN, MAIL_BITS_MAX);
+    }
+}
+
 static void put_actors(struct wf_out *t, const struct wf_tally *tally)
 {
     put_each_kind(t, tally, "actors", "Actors that are alive.", 0);
     put_each_kind(t, tally, "mailbox_messages", "Messages in the mailboxes of all actors of a kind.", 1);
     put_each_kind(t, tally, "mailbox_deepest_messages", "Messages in the fullest mailbox of a kind.", 2);
+    put_mail_times(t, tally);
 }
 
 static void put_drops(struct wf_out *t, const struct wf_transport *tr)
@@ -203,13 +208,14 @@ static void put_node(struct wf_out *t, const struct wf_transport *tr)
                    used.resident);
 }
 
-int wf_metrics_text(const struct wf_transport *tr, const struct wf_tally *tally,
-                    const struct wf_response_times *times, char **out)
+int wf_metrics_text(const struct wf_transport *tr, const struct wf_tally *tally, const struct wf_histogram *answers,
+                    char **out)
 {
     struct wf_out t = {.data = NULL};
     put_node(&t, tr);
     put_workers(&t, tally);
-    put_response_times(&t, times);
+    head(&t, "worker_response_seconds", "histogram", "How long workers took to come to what they were asked.");
+    put_histogram(&t, "worker_response_seconds", "", answers, ANSWER_BITS_MIN, ANSWER_BITS_MAX);
     put_actors(&t, tally);
     put_drops(&t, tr);
     put_links(&t, tr);

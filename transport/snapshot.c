@@ -178,13 +178,28 @@ static void put_worker(weft_writer *w, const struct wf_tally_worker *k)
     put_number(w, "mailbox_bytes", k->mail_bytes);
 }
 
+/* [below so many ns, and not below the one before: how many], those that are not empty. */
+static void put_histogram(weft_writer *w, const char *key, const struct wf_histogram *h)
+{
+    uint32_t filled = 0;
+    for (int i = 0; i < WF_SPAN_BUCKETS; i++) filled += h->bucket[i] > 0;
+    put_list(w, key, filled);
+    for (int i = 0; i < WF_SPAN_BUCKETS; i++) {
+        if (h->bucket[i] == 0) continue;
+        weft_put_array(w, 2);
+        weft_put_uint(w, (uint64_t)wf_histogram_bound(i));
+        weft_put_uint(w, h->bucket[i]);
+    }
+}
+
 static void put_kind(weft_writer *w, const struct wf_tally_kind *k)
 {
-    weft_put_map(w, 4);
+    weft_put_map(w, 5);
     put_text(w, "kind", k->kind);
     put_number(w, "actors", k->actors);
     put_number(w, "waiting", k->waiting);
     put_number(w, "deepest", k->deepest);
+    put_histogram(w, "mail_ns", &k->mail);
 }
 
 static void put_link(weft_writer *w, const struct wf_link_seen *l)

@@ -1,6 +1,7 @@
 /* transport/watchdog.c -- the actor $watchdog: tells the service manager that all workers turn, as often as it wants
  * to hear it. A worker that is stuck is one that has not come round in half that time: then nothing is said, and the
  * manager starts the node anew. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "main.h"
@@ -24,12 +25,17 @@ static void say_who_is_stuck(const struct wf_tally *t, int64_t span)
 static void watchdog_main(const void *arg, size_t size)
 {
     struct watch w;
-    struct wf_tally tally;
+    struct wf_tally *tally = calloc(1, sizeof *tally);
     memcpy(&w, arg, size);
+    if (tally == NULL || weft_defer(free, tally) < 0) {
+        weft_log(WEFT_ERROR, "no memory: the watchdog is not fed");
+        free(tally);
+        return;
+    }
     for (;;) {
-        int rc = wf_node_tally(w.node, false, &tally, weft_after(w.span / 2));
+        int rc = wf_node_tally(w.node, false, tally, weft_after(w.span / 2));
         if (rc == WEFT_OK) pf_manager_notify("WATCHDOG=1");
-        else if (rc == WEFT_ETIMEDOUT) say_who_is_stuck(&tally, w.span);
+        else if (rc == WEFT_ETIMEDOUT) say_who_is_stuck(tally, w.span);
         else if (rc == WEFT_ECANCELED) return;
         if (weft_sleep(weft_after(w.span / 3)) == WEFT_ECANCELED) return;
     }

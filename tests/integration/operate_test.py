@@ -227,6 +227,13 @@ class Metrics(Operate):
         self.assertGreater(self.value("process_cpu_seconds_total"), 0)
         self.assertGreater(self.value("process_resident_memory_bytes"), 1 << 20)
         self.assertGreater(self.value('weft_worker_response_seconds_bucket{le="+Inf"}'), 1)
+        self.assertGreaterEqual(self.value('weft_mailbox_seconds_count{kind="main"}'), 3)
+        self.assertGreater(self.value('weft_mailbox_seconds_sum{kind="main"}'), 0)
+        text = self.get("/metrics")[1]
+        buckets = re.findall(r'^weft_mailbox_seconds_bucket{kind="main",le="(\S+)"} (\d+)$', text, re.M)
+        self.assertEqual(buckets, sorted(buckets, key=lambda b: float(b[0])))
+        self.assertEqual([int(n) for _, n in buckets], sorted(int(n) for _, n in buckets))
+        self.assertEqual(buckets[-1], ("+Inf", re.search(r'_seconds_count{kind="main"} (\d+)', text)[1]))
         reasons = re.findall(r'^weft_messages_dropped_total{reason="([a-z-]+)"} \d+$', self.get("/metrics")[1], re.M)
         self.assertEqual(len(set(reasons)), len(reasons))
         self.assertLessEqual({"no-actor", "mailbox-full", "slow-reader", "outbox-full", "link-lost"}, set(reasons))
@@ -305,6 +312,8 @@ class Metrics(Operate):
     @unittest.skipUnless(shutil.which("promtool"), "no promtool (Debian: prometheus)")
     def test_promtool(self):
         self.serve()
+        self.weft("call", "echo", "[]", "--node", "a")
+        self.assertIn('weft_mailbox_seconds_bucket{kind="main"', self.get("/metrics")[1])
         done = subprocess.run(["promtool", "check", "metrics"], input=self.get("/metrics")[1], capture_output=True,
                               text=True, timeout=PATIENCE)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))

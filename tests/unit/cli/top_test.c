@@ -54,6 +54,20 @@ static void put_actor(weft_writer *w, const struct actor *a)
     number(w, "stack_most", a->stack);
 }
 
+/* Most messages have waited for less than a microsecond; since a node's beginning 10 for more than a second; and of
+ * each hundred three for a millisecond. */
+static void put_times(weft_writer *w, uint64_t messages)
+{
+    uint64_t rows[][2] = {{1024, messages}, {1280000, messages / 100 * 3}, {UINT64_C(1) << 31, 10}};
+    list(w, "mail_ns", 3);
+    for (int i = 0; i < 3; i++) {
+        weft_put_array(w, 3);
+        weft_put_uint(w, rows[i][0]);
+        weft_put_uint(w, rows[i][1]);
+        weft_put_nil(w); /* what a newer node says */
+    }
+}
+
 static void put_node(weft_writer *w, const struct node *n)
 {
     uint32_t actors = 0;
@@ -84,9 +98,10 @@ static void put_node(weft_writer *w, const struct node *n)
     weft_put_map(w, 1);
     number(w, "mailbox-full", n->dropped);
     list(w, "kinds", 1);
-    weft_put_map(w, 2);
-    text(w, "kind", "k");
+    weft_put_map(w, 3);
+    text(w, "kind", "reader");
     number(w, "waiting", 3);
+    put_times(w, n->received);
     list(w, "actors", actors);
     for (uint32_t i = 0; i < actors; i++) put_actor(w, &n->actor[i]);
 }
@@ -239,6 +254,7 @@ START_TEST(lines_say_it)
     top_put_actors(&l, now, 0, 2, TOP_RATE);
     for (uint32_t i = 0; i < l.count; i++) ck_assert_msg(strlen(l.line[i].text) <= 80, "%s", l.line[i].text);
     ck_assert(has_line(&l, "dropped: mailbox-full 9 (4/s)", TOP_WARN));
+    ck_assert(has_line(&l, "reader             0        3        0   1.02 us   1.28 ms", TOP_PLAIN));
     ck_assert(has_line(&l, "WORKER", TOP_HEAD) && has_line(&l, "*MSG/S", TOP_HEAD));
     ck_assert_str_eq(l.line[l.count - 2].text,
                      "0.2.1     writer    b         on mailbox       0/0    200    120      0  8.0 KiB");
@@ -247,10 +263,12 @@ START_TEST(lines_say_it)
     top_lines_clear(&l);
     now = snapshot(first, 3);
     top_put_nodes(&l, now, 1);
-    ck_assert(has_line(&l, "... and 2 more nodes", TOP_FAINT) && has_line(&l, "... and 1 more links", TOP_FAINT));
+    ck_assert(has_line(&l, "... and 2 more nodes", TOP_FAINT) && has_line(&l, "... and 1 more kinds", TOP_FAINT));
+    ck_assert(has_line(&l, "... and 1 more links", TOP_FAINT));
     top_lines_clear(&l);
     top_put_nodes(&l, now, 3);
     ck_assert(has_line(&l, "gone        timed out", TOP_ALARM));
+    ck_assert(has_line(&l, "a>rea", TOP_PLAIN) && has_line(&l, "  -  ", TOP_PLAIN)); /* with nothing to compare */
     ck_assert(has_line(&l, "a>other", TOP_PLAIN) && has_line(&l, "b>other", TOP_PLAIN));
     top_free(now);
     top_lines_clear(&l);
