@@ -178,7 +178,8 @@ int wf_retained_put(struct wf_retained_table *t, struct wf_body *body, uint64_t 
     struct wf_retained *r = find(t, topic);
     *old = NULL;
     t->last_stamp = WF_MAX(t->last_stamp, stamp);
-    if (r != NULL && !is_newer(body, stamp, r)) return 0;
+    if (r != NULL && !is_newer(body, stamp, r))
+        return copy && body->from.node == r->body->from.node ? WEFT_EEXIST : 0;
     if (!fits(t, body, r)) {
         if (copy && r != NULL) *old = take_out(t, r);
         return WEFT_EFULL;

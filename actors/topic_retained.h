@@ -51,7 +51,8 @@ void wf_retained_finish(struct wf_retained_table *t);
 uint64_t wf_retained_stamp(struct wf_retained_table *t, int64_t now);
 /* Keeps a reference of `body`, which is signed, instead of what was kept of its topic, and numbers it: 1; 0: what is
  * kept is newer. An empty one clears. `*old` gets the body to be dropped, or NULL. WEFT_EFULL, WEFT_ENOMEM: nothing
- * has changed, but see note (4): `copy`. */
+ * has changed, but see note (4): `copy`. Of a copy also WEFT_EEXIST: what is kept is the same one, or a later one of
+ * the same node. */
 int wf_retained_put(struct wf_retained_table *t, struct wf_body *body, uint64_t stamp, bool copy,
                     struct wf_body **old);
 /* Takes out what is kept of that topic, without a trace; NULL: nothing. */

@@ -354,7 +354,7 @@ int wf_topics_retain_copy(struct wf_topics *t, struct wf_body *body, uint64_t st
     pf_mutex_lock(t->lock);
     int rc = wf_retained_put(&t->retained, body, stamp, true, &old);
     bool first = rc == WEFT_EFULL && !t->overflows;
-    if (rc != 0) t->overflows = rc == WEFT_EFULL;
+    if (rc == 1 || rc == WEFT_EFULL) t->overflows = rc == WEFT_EFULL;
     pf_mutex_unlock(t->lock);
     if (old != NULL) wf_body_drop(NULL, old);
     if (first) weft_log(WEFT_WARN, "other nodes retain more than this one may: it has no %s", wf_body_topic(body));

@@ -73,7 +73,7 @@ uint64_t wf_wide_blocked(struct wf_topics *t, weft_text topic, bool (*blocked)(u
 
 /* Retains a signed body that nobody has seen yet, and numbers it: as wf_retained_put. `now`: for its stamp. */
 int wf_topics_retain(struct wf_topics *t, struct wf_worker *w, struct wf_body *body, int64_t now);
-/* The same of what another node has published; any thread. */
+/* The same of what another node has published (`copy`); any thread. */
 int wf_topics_retain_copy(struct wf_topics *t, struct wf_body *body, uint64_t stamp);
 /* Whether anything was kept of that topic; it is taken out, for a node without others. */
 bool wf_topics_take(struct wf_topics *t, struct wf_worker *w, weft_text topic);

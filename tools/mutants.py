@@ -60,8 +60,9 @@ MUTANTS = {
     "link_says_one_frame": ("linked",),
     "tables_never_told_again": ("link_oom",),
     "leaving_waits_in_vain": ("handshake",),
+    "retained_twice": ("linked_retained",),
 }
-UNITS = ("handshake", "link_oom", "linked")  # what no seed meets: tests of units, tests/unit/transport
+UNITS = ("handshake", "link_oom", "linked", "linked_retained")  # tests/unit/transport, for what no seed meets
 OPTIONS = {"links": ["--nodes", "2"], "topics": ["--faults", NO_CLOCK, "--", "rest"]}
 
 

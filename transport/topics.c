@@ -124,8 +124,9 @@ static void receive_to(struct wf_channel *ch, struct wf_frame *f, struct wf_body
     if (t != NULL && wf_tally_done(t, count)) answer(ch, t);
 }
 
-/* Who is subscribed hears of it if it is published now, or replaces what is retained here: then it was published
- * while there was no link. */
+/* Who is subscribed hears of it if it replaces what is retained here, and also if it does not but is published now;
+ * unless it has come by way of another node, as can be when a link is resumed: then that one was told, or even one
+ * behind it. */
 static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, struct wf_body *body)
 {
     int rc = wf_topics_retain_copy(ch->t->node->topics, body, f->number);
@@ -134,8 +135,9 @@ static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, st
         wf_session_fail(ch->session, "out of memory");
         return;
     }
-    if (live || ((rc > 0 || WF_MUTANT(retained_told_again)) && body->size > 0))
-        wf_inbound_publish(ch->t->node, &ch->in, body, false, NULL);
+    bool replaces = rc > 0 || WF_MUTANT(retained_told_again);
+    bool again = rc == WEFT_EEXIST && !WF_MUTANT(retained_twice);
+    if ((live && !again) || (replaces && body->size > 0)) wf_inbound_publish(ch->t->node, &ch->in, body, false, NULL);
 }
 
 void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, struct wf_body *body)

@@ -155,7 +155,7 @@ START_TEST(the_later_stamp_holds_in_any_order)
     ck_assert(is_kept("t", "five"));
     ck_assert_int_eq(put("t", "also five", 2, 5), 1); /* of the higher incarnation */
     ck_assert_int_eq(put("t", "five", 1, 5), 0);
-    ck_assert_int_eq(put("t", "also five", 2, 5), 0); /* again */
+    ck_assert_int_eq(put("t", "also five", 2, 5), WEFT_EEXIST); /* again */
     ck_assert(is_kept("t", "also five"));
     ck_assert_int_eq(put("t", "", 1, 6), 1);
     ck_assert(is_kept("t", NULL));
@@ -164,7 +164,7 @@ START_TEST(the_later_stamp_holds_in_any_order)
     ck_assert_int_eq(put("t", "seven", 1, 7), 1);
     ck_assert(is_kept("t", "seven"));
     ck_assert_int_eq(put("u", "", 1, 8), 1);
-    ck_assert_int_eq(put("u", "old", 1, 7), 0);
+    ck_assert_int_eq(put("u", "old", 1, 7), WEFT_EEXIST);
     ck_assert_uint_eq(table.count, 1);
     ck_assert_uint_eq(table.cleared_count, 1);
     wf_retained_finish(&table);
@@ -211,7 +211,7 @@ START_TEST(copies_are_bounded_and_an_old_message_does_not_stay)
         ck_assert_int_eq(put(topic, "", 1, 5), 1);
     }
     ck_assert_uint_eq(table.cleared_count, 2);
-    ck_assert_int_eq(put("s", "1", 1, 4), 0);
+    ck_assert_int_eq(put("s", "1", 1, 4), WEFT_EEXIST);
     ck_assert_int_eq(put("p", "1", 1, 4), 1);
     uint64_t last = 4; /* a, b, a, p, q, r, s, p: 5 is forgotten */
     wf_retained_after(&table, last, see_number, &last);
@@ -234,7 +234,7 @@ START_TEST(so_many_clearings_are_remembered)
         ck_assert_int_eq(put(topic, "", 1, 5), 1);
     }
     ck_assert_uint_eq(table.cleared_count, REMEMBERED);
-    ck_assert_int_eq(put("t.1", "old", 1, 4), 0);
+    ck_assert_int_eq(put("t.1", "old", 1, 4), WEFT_EEXIST);
     ck_assert_int_eq(put("t.0", "old", 1, 4), 1);
     ck_assert(is_kept("t.0", "old"));
     wf_retained_finish(&table);

@@ -365,33 +365,6 @@ END_TEST
 
 /* ---- Three nodes ----------------------------------------------------------------------------------------------- */
 
-static struct line *second_peer(uint64_t incarnation, uint64_t without)
-{
-    char name[16];
-    struct wf_hello h = hello("", false);
-    snprintf(name, sizeof name, "peer-%d", (int)incarnation);
-    h.name = weft_cstr(name);
-    h.incarnation = incarnation;
-    h.capabilities &= ~without;
-    return link_up(&h);
-}
-
-/* Of what was published on a third node: if it is linked here, and tells of it itself, we do not. */
-START_TEST(what_is_retained_is_told_by_its_node_or_by_all)
-{
-    open_with(0, false);
-    (void)second_peer(2, _i == 1 ? WF_CAN_TOPICS : 0);
-    struct wf_body *body = wf_body_new(NULL, "full.topic", 10, "kept", 4);
-    wf_body_sign(body, (weft_pid){2, 5}, 1, 1);
-    wf_put_retained(&out, body, 1, false);
-    wf_body_drop(NULL, body);
-    speak(peer);
-    struct line *third = second_peer(3, 0);
-    ck_assert_int_eq(heard(third, WF_FRAME_RETAINED) != NULL, _i == 1);
-    close_script();
-}
-END_TEST
-
 /* The member that was chosen here has gone: it goes on to a node that has one. */
 START_TEST(a_publication_for_a_queue_is_passed_on)
 {
@@ -567,7 +540,6 @@ int main(void)
     tcase_add_test(t, a_second_snapshot_takes_the_place_of_the_first);
     tcase_add_test(t, who_keeps_no_tables_says_nothing_of_them);
     tcase_add_test(t, a_worker_learns_of_a_link_a_little_later);
-    tcase_add_loop_test(t, what_is_retained_is_told_by_its_node_or_by_all, 0, 2);
     tcase_add_test(t, a_publication_for_a_queue_is_passed_on);
     tcase_add_test(t, who_found_no_memory_is_not_heard);
     tcase_add_test(t, half_a_publication_is_nothing);
