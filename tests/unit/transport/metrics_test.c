@@ -14,7 +14,9 @@ static _Atomic int answered, refused;
 
 static void forget(void)
 {
-    asked = answered = refused = 0;
+    asked = 0;
+    answered = 0;
+    refused = 0;
     no_actor = false;
 }
 
