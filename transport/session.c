@@ -137,11 +137,12 @@ static __attribute__((noinline)) weft_msg *traced_envelope(struct wf_channel *ch
 
 struct wf_body *wf_session_body(struct wf_channel *ch, const struct wf_frame *f, weft_text topic, size_t size)
 {
-    weft_pid from = {f->to == 0 || f->kind != WF_FRAME_PUBLISH_TO ? ch->incarnation : f->to, f->from};
     struct wf_trace t;
     bool has = wf_frame_trace(f, &t);
-    if (!has && f->kind != WF_FRAME_RETAINED && wf_is_tapped(ch->t->node))
-        has = wf_trace_in_for_all(ch->t->node, from, f->tag, topic, &t);
+    if (!has && f->kind != WF_FRAME_RETAINED && wf_is_tapped(ch->t->node)) {
+        uint64_t node = f->kind == WF_FRAME_PUBLISH_TO && f->to != 0 ? f->to : ch->incarnation;
+        has = wf_trace_in_for_all(ch->t->node, (weft_pid){node, f->from}, f->tag, topic, &t);
+    }
     return wf_trace_body_new(ch->in.here, topic.data, topic.size, NULL, size, has ? &t : NULL);
 }
 
