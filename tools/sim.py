@@ -37,19 +37,19 @@ class Scenario:
 
 
 # `part` of all seeds: a run of links takes as long as fifty others.
-SCENARIOS = [Scenario("cluster", 10, "links, membership, global names"),
+SCENARIOS = [Scenario("cluster", 20, "links, membership, global names"),
              Scenario("links", 1, "links that are full: credit, bounds, large messages", "--nodes", "2"),
              Scenario("links", 1, "the same without memory at times", "--nodes", "2", "--faults", "all,memory", "--",
                       "scarce"),
-             Scenario("topics", 5, "topics, retained messages, beats"),
-             Scenario("topics", 2, "the same without memory at times", "--faults", "all,memory"),
-             Scenario("topics", 5, "the same, and nobody says it again", "--faults", NO_CLOCK, "--", "rest"),
-             Scenario("topics", 2, "both", "--faults", NO_CLOCK + ",memory", "--", "rest"),
-             Scenario("groups", 10, "groups and their news"),
-             Scenario("groups", 5, "the same without memory at times", "--faults", "all,memory"),
-             Scenario("supervisors", 7, "supervisors, children on other nodes"),
-             Scenario("supervisors", 5, "the same without memory at times", "--faults", "all,memory"),
-             Scenario("exclusive", 5, "exclusive names, with a simulated etcd")]
+             Scenario("topics", 10, "topics, retained messages, beats"),
+             Scenario("topics", 4, "the same without memory at times", "--faults", "all,memory"),
+             Scenario("topics", 10, "the same, and nobody says it again", "--faults", NO_CLOCK, "--", "rest"),
+             Scenario("topics", 4, "both", "--faults", NO_CLOCK + ",memory", "--", "rest"),
+             Scenario("groups", 20, "groups and their news"),
+             Scenario("groups", 10, "the same without memory at times", "--faults", "all,memory"),
+             Scenario("supervisors", 14, "supervisors, children on other nodes"),
+             Scenario("supervisors", 10, "the same without memory at times", "--faults", "all,memory"),
+             Scenario("exclusive", 10, "exclusive names, with a simulated etcd")]
 
 
 def run(command):
