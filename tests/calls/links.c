@@ -3,14 +3,27 @@
 #include "scenario.h"
 #include "calls.h"
 
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <weft.h>
 
 enum { ASK = 1 };
 #define SHORTER weft_after(WEFT_SEC(calls_out_of_memory() ? 1 : 10))
+
+static sem_t has_name; /* the one who answers */
+
+/* A link may be up sooner than an actor that was spawned before it has run. */
+static void await_name(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += calls_failed() > 0 ? 1 : 10; /* perhaps nobody could be spawned */
+    (void)sem_timedwait(&has_name, &until);
+}
 
 /* Answers with what it got. */
 static void far_echo(const void *arg, size_t size)
@@ -18,6 +31,7 @@ static void far_echo(const void *arg, size_t size)
     (void)arg, (void)size;
     weft_msg *m;
     (void)weft_register("echo"); /* without the memory for it nobody finds it: the asker is told */
+    (void)sem_post(&has_name);
     while (weft_recv(&m, WEFT_FOREVER) == 0) {
         if (weft_wants_reply(m)) (void)weft_reply(m, weft_tag(m), weft_data(m), weft_size(m));
         weft_msg_free(m);
@@ -88,7 +102,10 @@ static void link_over(const char *carrier, const char *listen, const char *tls)
     o.listen_count = 0;
     o.join = &join;
     o.join_count = 1;
-    if (ok(weft_node_spawn(b, NULL, far_echo, NULL, 0, NULL)) && ok(weft_node_start(&a, &o))) {
+    must(sem_init(&has_name, 0, 0) == 0);
+    bool echoes = ok(weft_node_spawn(b, NULL, far_echo, NULL, 0, NULL));
+    if (echoes) await_name();
+    if (echoes && ok(weft_node_start(&a, &o))) {
         if (ok(weft_node_spawn(a, NULL, far_begin, NULL, 0, NULL))) must(weft_node_wait(a, PATIENCE) == 0);
         stop(a);
     }
