@@ -133,12 +133,13 @@ static int64_t log_context(char *out, size_t size)
     struct pf_env *env = w != NULL ? w->set->env : wf_env_here, *native = pf_env_native();
     if (w != NULL) {
         const struct wf_actor *self = wf_actor_self();
+        const weft_trace id = weft_trace_now();
+        bool traced = id.high != 0 || id.low != 0;
         char trace[WEFT_TRACE_TEXT];
         if (self == NULL) snprintf(out, size, "node=%s", wf_node_of(w)->name);
         else
             snprintf(out, size, "node=%s actor=%u.%u.%u%s%s", wf_node_of(w)->name, w->index, wf_id_slot(self->id),
-                     wf_id_generation(self->id), self->traced ? " trace=" : "",
-                     self->traced ? weft_trace_format(weft_trace_now(), trace) : "");
+                     wf_id_generation(self->id), traced ? " trace=" : "", traced ? weft_trace_format(id, trace) : "");
     }
     return env == NULL || env == native ? native->now(native) : 0;
 }

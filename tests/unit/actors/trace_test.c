@@ -231,6 +231,8 @@ static void is_tapped(int worker)
     wf_tap_close(weft_here(), &tap);
     wf_tap_close(weft_here(), &other);
     want_id(weft_trace_now(), none);
+    (void)wf_log_context(text, sizeof text);
+    want(strstr(text, "trace=") == NULL);
     want_int(say(there, DATA, 1), 0);
     want_id(next_id(DATA), none);
     want_int(weft_send(there, END, NULL, 0), 0);
