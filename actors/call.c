@@ -47,7 +47,7 @@ void wf_answer_came(struct wf_actor *a, weft_msg *m)
         wf_answer_fails(a, place, error < 0 && error > INT16_MIN ? (int)error : WEFT_EFORMAT);
     } else {
         wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
-        if (WF_UNLIKELY(wf_is_traced(m))) wf_trace_answered(a, m);
+        if (WF_UNLIKELY(wf_is_traced(m))) wf_trace_arrived(a, m);
         wf_hold(a, m);
         place->answer = m;
         place->error = WEFT_OK;

@@ -9,7 +9,6 @@
 enum { WF_TALLY_KINDS = 64 }; /* of a node's actors; what is beyond them counts as of kind "other" */
 
 /* Of actors that live, but for `mail`: a kind of which none is left keeps that. */
-
 struct wf_tally_kind {
     char kind[32];
     uint32_t actors;

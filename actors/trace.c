@@ -338,7 +338,7 @@ struct wf_body *wf_trace_publish(struct wf_actor *self, weft_text name, bool top
     return b;
 }
 
-static void arrived(struct wf_actor *a, const weft_msg *m)
+void wf_trace_arrived(struct wf_actor *a, const weft_msg *m)
 {
     struct passage p = {.what = WF_PASSED_RECEIVED, .actor = wf_actor_pid(a), .other = m->from, .tag = m->post.word};
     p.name = p.topic = weft_cstr(wf_body_topic(m->shared));
@@ -352,12 +352,7 @@ void wf_trace_took(struct wf_actor *a, const weft_msg *m)
         return;
     }
     (void)enter(a, wf_trace_of(m->shared));
-    arrived(a, m);
-}
-
-void wf_trace_answered(struct wf_actor *a, const weft_msg *m)
-{
-    arrived(a, m);
+    wf_trace_arrived(a, m);
 }
 
 void wf_trace_dropped(struct wf_worker *w, const weft_msg *m, enum wf_drop why)

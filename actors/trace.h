@@ -93,8 +93,8 @@ struct wf_body *wf_trace_publish(struct wf_actor *self, weft_text name, bool top
                                  size_t size);
 /* It has taken `m` out of its mailbox. */
 void wf_trace_took(struct wf_actor *a, const weft_msg *m);
-/* It has got it as an answer. */
-void wf_trace_answered(struct wf_actor *a, const weft_msg *m);
+/* The same for an answer: what comes next is not of its id. */
+void wf_trace_arrived(struct wf_actor *a, const weft_msg *m);
 void wf_trace_dropped(struct wf_worker *w, const weft_msg *m, enum wf_drop why);
 /* From another node, on any thread, without an id: as wf_trace_out. */
 weft_msg *wf_trace_in(weft_node *node, struct wf_worker *w, weft_msg *m);

@@ -345,9 +345,10 @@ static weft_listener listener(const char *address)
 {
     weft_listener l;
     int rc = weft_listen_inherited(&l, "chat");
-    if (rc == WEFT_ENOTFOUND || rc == WEFT_ENOTSUP) rc = weft_listen(&l, address, NULL);
+    bool own = rc == WEFT_ENOTFOUND || rc == WEFT_ENOTSUP;
+    if (own) rc = weft_listen(&l, address, NULL);
     if (rc == WEFT_OK) return l;
-    fprintf(stderr, "chat: cannot listen on %s: %s\n", address, weft_strerror(rc));
+    fprintf(stderr, "chat: cannot listen on %s: %s\n", own ? address : "what systemd calls chat", weft_strerror(rc));
     weft_exit(rc);
 }
 

@@ -48,16 +48,21 @@ static void put_ps(weft_writer *w, const struct wf_transport *t, const void *dat
     }
 }
 
-void wf_put_record(weft_writer *w, const struct weft_record *r)
+void wf_put_pid(weft_writer *w, weft_pid pid)
 {
-    char pid[WEFT_PID_TEXT];
+    char text[WEFT_PID_TEXT];
+    put_text(w, pid.actor == 0 ? "" : weft_pid_format(pid, text));
+}
+
+static void put_event(weft_writer *w, const struct weft_record *r)
+{
     weft_put_array(w, 8);
     weft_put_int(w, r->at);
     weft_put_int(w, r->worker);
     weft_put_uint(w, r->number);
     weft_put_uint(w, r->kind);
-    put_text(w, weft_pid_format(r->actor, pid));
-    put_text(w, r->other.actor == 0 ? "" : weft_pid_format(r->other, pid));
+    wf_put_pid(w, r->actor);
+    wf_put_pid(w, r->other);
     weft_put_int(w, r->value);
     put_text(w, r->what);
 }
@@ -67,7 +72,7 @@ static void put_record(weft_writer *w, const struct wf_transport *t, const void 
     const struct listed *l = data;
     (void)t;
     weft_put_array(w, (uint32_t)l->record_count);
-    for (size_t i = 0; i < l->record_count; i++) wf_put_record(w, &l->records[i]);
+    for (size_t i = 0; i < l->record_count; i++) put_event(w, &l->records[i]);
 }
 
 static void put_counter(weft_writer *w, const _Atomic uint64_t *counter)

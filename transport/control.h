@@ -120,12 +120,13 @@ int wf_guard_begin(weft_pid tool);
 
 /* ---- control.c, control_look.c and trace.c, for $node ---------------------------------------------------------- */
 struct wf_transport;
-struct weft_record;
 /* Answers with what `put` makes of `data`; tables may grow between measuring and writing: then once more. NULL, or
  * the text of an error. */
 const char *wf_control_answer(const weft_msg *ask,
                               void (*put)(weft_writer *w, const struct wf_transport *t, const void *data),
                               const struct wf_transport *t, const void *data);
+/* "0.17.1@..."; nobody is "". */
+void wf_put_pid(weft_writer *w, weft_pid pid);
 /* What was dropped, as INFO and DROPS say it: [reason, count]. */
 void wf_put_drops(weft_writer *w, const struct wf_transport *t);
 /* control_top.c: TOP. */
@@ -136,7 +137,5 @@ const char *wf_control_look(const struct wf_transport *t, const weft_msg *ask);
 const char *wf_trace_begin(const weft_msg *ask);
 /* [A] The text of a pid, "0.17.1@NODE" or, of this node, "0.17.1". False: it is none. */
 bool wf_read_pid(weft_text text, weft_pid *out);
-/* A row of RECORD. */
-void wf_put_record(weft_writer *w, const struct weft_record *r);
 
 #endif

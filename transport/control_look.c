@@ -15,12 +15,6 @@ static void put_text(weft_writer *w, const char *text)
     weft_put_str(w, weft_cstr(text));
 }
 
-static void put_pid(weft_writer *w, weft_pid pid)
-{
-    char text[WEFT_PID_TEXT];
-    put_text(w, pid.actor == 0 ? "" : weft_pid_format(pid, text));
-}
-
 /* ---- One actor ------------------------------------------------------------------------------------------------- */
 
 static void put_pids(weft_writer *w, const char *key, const struct wf_pids *p)
@@ -28,7 +22,7 @@ static void put_pids(weft_writer *w, const char *key, const struct wf_pids *p)
     uint32_t shown = WF_MIN(p->count, WF_TIES_SHOWN);
     put_text(w, key);
     weft_put_array(w, shown);
-    for (uint32_t i = 0; i < shown; i++) put_pid(w, p->of[i]);
+    for (uint32_t i = 0; i < shown; i++) wf_put_pid(w, p->of[i]);
 }
 
 static void put_number(weft_writer *w, const char *key, uint64_t n)
@@ -173,8 +167,8 @@ static void put_waits(weft_writer *w, const struct wf_transport *t, const void *
     for (uint32_t i = 0; i < t->node->workers.count; i++) {
         for (uint32_t k = 0; k < WF_MIN(all[i].count, WF_WAITS_SHOWN); k++) {
             weft_put_array(w, 3);
-            put_pid(w, all[i].of[k].who);
-            put_pid(w, all[i].of[k].whom);
+            wf_put_pid(w, all[i].of[k].who);
+            wf_put_pid(w, all[i].of[k].whom);
             weft_put_int(w, all[i].of[k].ns);
         }
     }
@@ -185,8 +179,8 @@ static void put_drop(weft_writer *w, const struct wf_transport *t, const struct 
     weft_put_array(w, 5);
     weft_put_int(w, now - d->at);
     put_text(w, wf_drop_names[d->why]);
-    put_pid(w, (weft_pid){.node = t->node->incarnation, .actor = d->to});
-    put_pid(w, d->from);
+    wf_put_pid(w, (weft_pid){.node = t->node->incarnation, .actor = d->to});
+    wf_put_pid(w, d->from);
     weft_put_uint(w, d->tag);
 }
 

@@ -154,7 +154,7 @@ static void put_each_link(struct wf_out *t, const struct wf_link_seen *links, ui
 
 static void put_links(struct wf_out *t, const struct wf_transport *tr)
 {
-    uint64_t states[4];
+    uint64_t states[WF_PEER_STATES];
     char peer[LABEL];
     struct wf_link_seen *links = calloc(WF_LINKS_SHOWN, sizeof *links);
     t->failed = t->failed || links == NULL;

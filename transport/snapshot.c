@@ -35,10 +35,10 @@ static void describe(struct wf_link_seen *l, const struct wf_peer *p)
     l->unacked = wf_session_unacked(s);
 }
 
-uint32_t wf_links_seen(const struct wf_transport *t, struct wf_link_seen *links, uint64_t states[4])
+uint32_t wf_links_seen(const struct wf_transport *t, struct wf_link_seen *links, uint64_t states[WF_PEER_STATES])
 {
     uint32_t n = 0;
-    for (int i = 0; i < 4; i++) states[i] = 0;
+    for (int i = 0; i < WF_PEER_STATES; i++) states[i] = 0;
     pf_mutex_lock(t->lock);
     WF_LIST_EACH(k, &t->cluster->peers) {
         const struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
@@ -123,7 +123,7 @@ static int look_at_workers(struct wf_snapshot *s)
 
 int wf_snapshot_take(struct wf_snapshot *s, struct wf_transport *t, const struct wf_pick *want)
 {
-    uint64_t states[4];
+    uint64_t states[WF_PEER_STATES];
     s->t = t;
     int rc = wf_picked_init(&s->picked, want);
     if (rc == WEFT_OK) rc = wf_node_pick(t->node, &s->tally, &s->picked, weft_after(LOOK_WITHIN));

@@ -22,7 +22,7 @@ struct wf_link_seen {
 };
 
 /* Other nodes, at most WF_LINKS_SHOWN, without the last three; `states`: how many there are, by wf_peer_state. */
-uint32_t wf_links_seen(const struct wf_transport *t, struct wf_link_seen *links, uint64_t states[4]);
+uint32_t wf_links_seen(const struct wf_transport *t, struct wf_link_seen *links, uint64_t states[WF_PEER_STATES]);
 
 struct wf_snapshot {
     struct wf_transport *t;

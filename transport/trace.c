@@ -77,20 +77,14 @@ static size_t put_request(uint8_t out[REQUEST_MAX], const struct request *q)
 
 /* ---- What is said of each -------------------------------------------------------------------------------------- */
 
-static void put_pid(weft_writer *w, weft_pid pid)
-{
-    char text[WEFT_PID_TEXT];
-    weft_put_str(w, weft_cstr(weft_pid_is_nobody(pid) ? "" : weft_pid_format(pid, text)));
-}
-
 static void put_passed(weft_writer *w, const struct wf_passed *p, bool bodies)
 {
     char id[WEFT_TRACE_TEXT];
     weft_put_array(w, 11);
     weft_put_int(w, p->at);
     weft_put_uint(w, p->what);
-    put_pid(w, p->actor);
-    put_pid(w, p->other);
+    wf_put_pid(w, p->actor);
+    wf_put_pid(w, p->other);
     weft_put_uint(w, p->tag);
     weft_put_str(w, weft_cstr(weft_trace_format(p->trace.id, id)));
     weft_put_bool(w, p->wanted);

@@ -1,8 +1,9 @@
 /* transport/watchdog.c -- the actor $watchdog: tells the service manager that all workers turn, as often as it wants
  * to hear it. A worker that is stuck is one that has not come round in half that time: then nothing is said, and the
  * manager starts the node anew. */
-#include <stdlib.h>
 #include <string.h>
+
+#include <weft/local.h>
 
 #include "main.h"
 #include "tally.h"
@@ -25,11 +26,10 @@ static void say_who_is_stuck(const struct wf_tally *t, int64_t span)
 static void watchdog_main(const void *arg, size_t size)
 {
     struct watch w;
-    struct wf_tally *tally = calloc(1, sizeof *tally);
+    struct wf_tally *tally = weft_alloc(sizeof *tally);
     memcpy(&w, arg, size);
-    if (tally == NULL || weft_defer(free, tally) < 0) {
+    if (tally == NULL) {
         weft_log(WEFT_ERROR, "no memory: the watchdog is not fed");
-        free(tally);
         return;
     }
     for (;;) {

@@ -85,6 +85,16 @@ bool calls_out_of_memory(void);
 
 /* For the functions that stand before the calls: which fault comes at this place now, FAULT_NONE: none. */
 int calls_fault(enum call call, const void *at, const void *from);
+#define FAULT(name) calls_fault(CALL_##name, __builtin_return_address(0), __builtin_return_address(1))
+/* The error is the result. */
+#define WRAPPED_RC(name, parameters, ...)                                \
+    int __real_##name parameters;                                        \
+    int __wrap_##name parameters;                                        \
+    int __wrap_##name parameters                                         \
+    {                                                                    \
+        int fault = FAULT(name);                                         \
+        return fault == FAULT_NONE ? __real_##name(__VA_ARGS__) : fault; \
+    }
 void calls_count_block(int change);
 
 /* Blocks allocated and not freed, and bytes mapped and not unmapped, by what is linked statically. */

@@ -86,8 +86,6 @@ static int only_if(bool fits, int fault)
     return FAULT_NONE;
 }
 
-#define FAULT(name) calls_fault(CALL_##name, __builtin_return_address(0), __builtin_return_address(1))
-
 bool calls_out_of_memory(void)
 {
     const struct place *at = calls.at;
@@ -137,16 +135,6 @@ long calls_mapped(void)
         if (fault == FAULT_NONE) return __real_##name(__VA_ARGS__); \
         errno = fault;                                              \
         return bad;                                                 \
-    }
-
-/* The error is the result. */
-#define WRAPPED_RC(name, parameters, ...)                                \
-    int __real_##name parameters;                                        \
-    int __wrap_##name parameters;                                        \
-    int __wrap_##name parameters                                         \
-    {                                                                    \
-        int fault = FAULT(name);                                         \
-        return fault == FAULT_NONE ? __real_##name(__VA_ARGS__) : fault; \
     }
 
 WRAPPED(int, bind, -1, (int fd, const struct sockaddr *a, socklen_t size), fd, a, size)

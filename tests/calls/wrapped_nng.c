@@ -7,33 +7,23 @@
 
 /* Every function of the project keeps its frame pointer. */
 #pragma GCC diagnostic ignored "-Wframe-address"
-#define FAULT(name) calls_fault(CALL_##name, __builtin_return_address(0), __builtin_return_address(1))
 
 /* ---- What says at once how it went ----------------------------------------------------------------------------- */
 
-#define WRAPPED(name, parameters, ...)                                   \
-    int __real_##name parameters;                                        \
-    int __wrap_##name parameters;                                        \
-    int __wrap_##name parameters                                         \
-    {                                                                    \
-        int fault = FAULT(name);                                         \
-        return fault == FAULT_NONE ? __real_##name(__VA_ARGS__) : fault; \
-    }
-
-WRAPPED(nng_stream_dialer_set_bool, (nng_stream_dialer * d, const char *name, bool value), d, name, value)
-WRAPPED(nng_stream_dialer_set_ptr, (nng_stream_dialer * d, const char *name, void *value), d, name, value)
-WRAPPED(nng_stream_get_addr, (nng_stream * s, const char *name, nng_sockaddr *out), s, name, out)
-WRAPPED(nng_stream_get_bool, (nng_stream * s, const char *name, bool *out), s, name, out)
-WRAPPED(nng_stream_listener_get_int, (nng_stream_listener * l, const char *name, int *out), l, name, out)
-WRAPPED(nng_stream_listener_listen, (nng_stream_listener * l), l)
-WRAPPED(nng_stream_listener_set_bool, (nng_stream_listener * l, const char *name, bool value), l, name, value)
-WRAPPED(nng_stream_listener_set_int, (nng_stream_listener * l, const char *name, int value), l, name, value)
-WRAPPED(nng_stream_listener_set_ptr, (nng_stream_listener * l, const char *name, void *value), l, name, value)
-WRAPPED(nng_tls_config_auth_mode, (nng_tls_config * g, nng_tls_auth_mode mode), g, mode)
-WRAPPED(nng_tls_config_ca_chain, (nng_tls_config * g, const char *certs, const char *crl), g, certs, crl)
-WRAPPED(nng_tls_config_own_cert, (nng_tls_config * g, const char *cert, const char *key, const char *pass), g, cert,
-        key, pass)
-WRAPPED(nng_tls_engine_register, (const nng_tls_engine *engine), engine)
+WRAPPED_RC(nng_stream_dialer_set_bool, (nng_stream_dialer * d, const char *name, bool value), d, name, value)
+WRAPPED_RC(nng_stream_dialer_set_ptr, (nng_stream_dialer * d, const char *name, void *value), d, name, value)
+WRAPPED_RC(nng_stream_get_addr, (nng_stream * s, const char *name, nng_sockaddr *out), s, name, out)
+WRAPPED_RC(nng_stream_get_bool, (nng_stream * s, const char *name, bool *out), s, name, out)
+WRAPPED_RC(nng_stream_listener_get_int, (nng_stream_listener * l, const char *name, int *out), l, name, out)
+WRAPPED_RC(nng_stream_listener_listen, (nng_stream_listener * l), l)
+WRAPPED_RC(nng_stream_listener_set_bool, (nng_stream_listener * l, const char *name, bool value), l, name, value)
+WRAPPED_RC(nng_stream_listener_set_int, (nng_stream_listener * l, const char *name, int value), l, name, value)
+WRAPPED_RC(nng_stream_listener_set_ptr, (nng_stream_listener * l, const char *name, void *value), l, name, value)
+WRAPPED_RC(nng_tls_config_auth_mode, (nng_tls_config * g, nng_tls_auth_mode mode), g, mode)
+WRAPPED_RC(nng_tls_config_ca_chain, (nng_tls_config * g, const char *certs, const char *crl), g, certs, crl)
+WRAPPED_RC(nng_tls_config_own_cert, (nng_tls_config * g, const char *cert, const char *key, const char *pass), g,
+           cert, key, pass)
+WRAPPED_RC(nng_tls_engine_register, (const nng_tls_engine *engine), engine)
 
 /* ---- What has to be given back --------------------------------------------------------------------------------- */
 

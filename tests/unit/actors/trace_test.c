@@ -59,9 +59,11 @@ static weft_pid hop_on(int worker, int64_t subscribes)
     return pid;
 }
 
-/* `worker` 1 is ours. */
-static void goes_round(int worker)
+/* Here if there is one worker, else between two. */
+static void goes_round(const void *arg, size_t size)
 {
+    int worker = (int)wf_here->set->count;
+    (void)arg, (void)size;
     weft_msg *m;
     weft_pid there = hop_on(worker, 1);
     /* Without an id nothing has one, and nothing goes the slow way. */
@@ -99,22 +101,10 @@ static void goes_round(int worker)
     want_int(weft_send(there, END, NULL, 0), 0);
 }
 
-static void on_one_worker(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    goes_round(1);
-}
-
-static void on_two_workers(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    goes_round(2);
-}
-
 START_TEST(an_id_goes_on_with_what_is_sent)
 {
-    run_on(1, on_one_worker);
-    run_on(2, on_two_workers);
+    run_on(1, goes_round);
+    run_on(2, goes_round);
 }
 END_TEST
 
@@ -199,8 +189,10 @@ static void taken(struct wf_tap *t, weft_pid me, char out[256])
     }
 }
 
-static void is_tapped(int worker)
+static void is_tapped(const void *arg, size_t size)
 {
+    int worker = (int)wf_here->set->count;
+    (void)arg, (void)size;
     char text[256];
     weft_pid there = hop_on(worker, 0), me = weft_self();
     struct wf_tap tap = {.tag = ASK, .has_tag = true}, other = {.actor = there};
@@ -238,22 +230,10 @@ static void is_tapped(int worker)
     want_int(weft_send(there, END, NULL, 0), 0);
 }
 
-static void tapped_here(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    is_tapped(1);
-}
-
-static void tapped_across(const void *arg, size_t size)
-{
-    (void)arg, (void)size;
-    is_tapped(2);
-}
-
 START_TEST(a_tap_sees_what_it_asks_for_and_what_follows)
 {
-    run_on(1, tapped_here);
-    run_on(2, tapped_across);
+    run_on(1, is_tapped);
+    run_on(2, is_tapped);
 }
 END_TEST
 
