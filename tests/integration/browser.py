@@ -5,12 +5,14 @@ import json
 import os
 import select
 import shutil
+import struct
 import subprocess
 import tempfile
 import time
 
 from harness import PATIENCE
 
+PICTURES = os.environ.get("WEFT_PICTURES")  # a folder: the pictures of docs/ are written there
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser"))), None)
 PHONE = {"width": 375, "height": 667, "deviceScaleFactor": 2, "mobile": True}
 DESK = {"width": 900, "height": 560, "deviceScaleFactor": 1, "mobile": False}
@@ -126,5 +128,10 @@ class Page:
     def enter(self):
         self.press("Enter", 13)
 
-    def screenshot(self):
-        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+    def picture(self, name):
+        """What is on the screen. That it can be drawn is seen without a folder, too."""
+        png = base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+        assert min(struct.unpack(">II", png[16:24])) > 300, png[:24]
+        if PICTURES is not None:
+            with open(os.path.join(PICTURES, name), "wb") as file:
+                file.write(png)

@@ -200,9 +200,9 @@ class Cluster:
         """What a node's command begins with."""
         return []
 
-    def run(self, name, module, *args, join=()):
+    def run(self, name, module, *args, join=(), options=()):
         command = [*self.prefix(name), built("cli", "weft"), "run", module, "--name", name,
-                   "--listen", self.url(name)]
+                   "--listen", self.url(name), *options]
         for other in join:
             command += ["--join", self.url(other)]
         node = self.nodes[name] = Program(*command, "--", *args, env=self.env)

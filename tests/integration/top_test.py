@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""weft top, on a terminal that is looked at: tmux."""
+"""weft top, on a terminal that is looked at: tmux, and once a picture of it."""
+import base64
 import json
 import os
 import re
@@ -10,7 +11,10 @@ import subprocess
 import time
 import unittest
 
+from browser import CHROMIUM, Chromium
 from harness import PATIENCE, Cluster, built, eventually
+from shop import open_shop
+from styled import as_page
 
 WEFT, MODULE = built("cli", "weft"), built("tests", "test_modules.so")
 BUILT_IN = " top " in subprocess.run([WEFT, "help"], capture_output=True, text=True, check=True).stdout
@@ -172,6 +176,31 @@ class Top(unittest.TestCase):
         self.assertIn("this is no terminal", self.weft("top", "--node", "a", code=2))
         self.assertIn("less than 0.1 s", self.weft("top", "--interval", "0.01", "--once", code=2))
         self.assertIn("--sort", self.weft("top", "--sort", "nonsense", code=2))
+
+
+@unittest.skipUnless(BUILT_IN and shutil.which("tmux") and CHROMIUM, "no ncurses, tmux or chromium-headless-shell")
+class AShop(unittest.TestCase):
+    def test_all_nodes_in_colour(self):
+        cluster = self.enterContext(Cluster())
+        open_shop(cluster)
+        terminal = Terminal(cluster, 118, 38, WEFT, "top", "--node", "shop", "--all")
+        self.addCleanup(terminal.close)
+        terminal.shows("shop>depot", "shop>branch", "customer")
+        terminal.until("a line before the till", lambda text: re.search(r"\*MAILBOX.*\nshop .* till ", text))
+        terminal.keys("Down")  # the line of the first one is seen in its own colour then
+        terminal.until("a till that cannot keep up, in yellow or red", lambda text: re.search(
+            r"(?m)^shop .* till .* (1[3-9]|2\d)\d/256 ", text) and re.search(
+            r"\x1b\[3[13]m[^\n]* till ", terminal.text("-e")))
+        html, lines = as_page(terminal.text("-e", "-N"))
+        browser = Chromium()
+        self.addCleanup(browser.close)
+        page = browser.page("data:text/html;charset=utf-8;base64," + base64.b64encode(html.encode()).decode())
+        self.assertEqual(page.run("document.querySelector('pre').textContent").split("\n"), lines)
+        width, height = page.run("(r => [r.width, r.height].map(Math.ceil))"
+                                 "(document.querySelector('pre').getBoundingClientRect())")
+        page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        page.picture("top.png")
+        self.assertEqual(browser.errors, [])
 
 
 if __name__ == "__main__":

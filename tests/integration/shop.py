@@ -1,0 +1,13 @@
+"""A shop on three nodes, with customers: what there is to see on the pictures of docs/."""
+from harness import built
+
+
+def open_shop(cluster):
+    """Nodes shop, depot and branch, linked with each other; the address of the page of shop."""
+    cluster.env.pop("MALLOC_PERTURB_", None)  # with it meson lets all be filled that is allocated, which takes memory
+    for name, seeds in ("shop", []), ("depot", ["shop"]), ("branch", ["shop", "depot"]):
+        node = cluster.run(name, built("tests", "test_shop.so"), join=seeds, options=["--metrics", "0"])
+        if name == "shop":
+            page = node.log(r"metrics on (http://127\.0\.0\.1:\d+)/metrics")[1] + "/"
+        assert node.line() == "ready"
+    return page
