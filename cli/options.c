@@ -52,8 +52,10 @@ static const struct cli_option options[] = {
     [CLI_NAME] = {"name", 'n', CLI_WORD, "NAME", "the node's name", "WEFT_NAME", FIELD(name), 0, 0, 0,
                   .preset = "weft- and 8 hex digits"},
     [CLI_LISTEN] = {"listen", 'l', CLI_LIST, "URL",
-                    "where other nodes may dial, tcp://127.0.0.1:4001; may be repeated", "WEFT_LISTEN", FIELD(listen),
-                    0, 0, 0, .check = check_url, .wanted = "a URL, such as tcp://127.0.0.1:4001"},
+                    "where other nodes may dial, tcp://127.0.0.1:4001, or inherited://NAME, a socket of systemd's; "
+                    "may be repeated",
+                    "WEFT_LISTEN", FIELD(listen), 0, 0, 0, .check = check_url,
+                    .wanted = "a URL, such as tcp://127.0.0.1:4001"},
     [CLI_JOIN] = {"join", 'j', CLI_LIST, "URL", "a node to dial, for ever until it answers; may be repeated",
                   "WEFT_JOIN", FIELD(join), 0, 0, 0, .check = check_url,
                   .wanted = "a URL, such as tcp://127.0.0.1:4001"},

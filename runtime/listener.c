@@ -63,6 +63,7 @@ int weft_listen_inherited(weft_listener *out, const char *name)
     struct wf_socket *s = wf_socket_open(t->worker, WF_LISTENER, PF_NO_HANDLE, finish_inherited);
     if (s == NULL) return WEFT_ENOMEM;
     int rc = pf_manager_listener(name, &s->handle);
+    if (rc == WEFT_EINUSE) rc = WEFT_ENOTFOUND; /* no more: who takes all of a name ends with it */
     if (rc == WEFT_OK) rc = pf_local_address(s->handle, &listener_of(s)->bound);
     if (rc < 0) {
         (void)wf_socket_close(t->worker, WF_LISTENER, wf_socket_id(s));

@@ -1,5 +1,6 @@
-/* Which carrier a URL belongs to: the one on our own reactor takes tcp:// with a numeric address (or localhost),
- * NNG the rest. A connection names its own carrier, so everything but listening and dialling goes straight there. */
+/* Which carrier a URL belongs to: the one on our own reactor takes tcp:// with a numeric address (or localhost), and
+ * sockets that are handed over (inherited://), NNG the rest. A connection names its own carrier, so everything but
+ * listening and dialling goes straight there. */
 #include "carrier.h"
 
 #include <stdlib.h>
@@ -17,7 +18,7 @@ static struct wf_carrier *carrier_for(struct wf_carrier *base, const char *url)
 
 static int both_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why)
 {
-    struct wf_carrier *k = carrier_for(base, url);
+    struct wf_carrier *k = wf_url_inherited(url) != NULL ? ((struct both *)base)->tcp : carrier_for(base, url);
     return k->ops->listen(k, url, mode, bound, why);
 }
 

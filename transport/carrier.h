@@ -139,7 +139,11 @@ struct wf_carrier *wf_carrier_by_url(const struct wf_carrier_options *options);
 int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why);
 /* Whether it may dial: a node with certificates does not talk plainly to other machines, whoever gave it the URL. */
 int wf_url_check_dial(const char *url, bool tls, bool insecure, char *why);
-bool wf_url_is_known(const char *url); /* its scheme is one that nodes have */
+/* A listener that the service manager hands over, "inherited://NAME": NAME. NULL: another URL. */
+const char *wf_url_inherited(const char *url);
+/* As wf_url_check_listen, of such a one and what it is bound to: its links have no TLS, whatever the node has. */
+int wf_url_check_inherited(const char *bound, bool insecure, char *why);
+bool wf_url_is_known(const char *url); /* its scheme is one that nodes dial */
 bool wf_url_is_tls(const char *url);
 bool wf_url_is_local(const char *url);                       /* a socket of this machine's file system or kernel */
 void wf_url_with_port(const char *url, int port, char *out); /* WF_URL_TEXT bytes; port 0: as it is */

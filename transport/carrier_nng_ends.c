@@ -78,6 +78,10 @@ static void on_accept(void *arg)
 int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why)
 {
     struct nng_carrier *k = (struct nng_carrier *)base;
+    if (wf_url_inherited(url) != NULL) { /* NNG_OPT_LISTEN_FD is younger than the versions that this is built with */
+        snprintf(why, WF_REASON_TEXT, "NNG cannot take an inherited socket: leave the option carrier at tcp");
+        return WEFT_ENOTSUP;
+    }
     struct stream_end *l = end_new(k, url, NULL);
     if (l == NULL) return WEFT_ENOMEM;
     if (l->tls && k->options.tls == NULL) {

@@ -1,7 +1,10 @@
-/* Listening for the carrier on plain TCP: each listener belongs to one worker, which accepts in its turns. */
+/* Listening for the carrier on plain TCP: each listener belongs to one worker, which accepts in its turns. One that
+ * the service manager handed over is that one's, too: at the end only our descriptor is closed, and who dials waits
+ * in it for the next process. */
 #include "carrier_tcp.h"
 
 #include <weft/log.h>
+#include <weft/resolve.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +20,7 @@ struct tcp_listener {
     struct wf_link in_carrier;
     struct tcp_carrier *carrier;
     struct wf_worker *worker;
-    struct pf_address address;
+    struct pf_address address; /* what pf_listen_close is to know; an inherited one has no file to remove */
     pf_handle handle;
     struct wf_fd *fd;
     struct wf_timer pause;
@@ -125,6 +128,45 @@ static void on_unlisten(struct wf_worker *w, struct wf_call *call)
     wf_tcp_gone(k);
 }
 
+/* Opens it; `bound` gets its URL. */
+static int open_listener(struct tcp_listener *l, const char *url, char *bound, char *why)
+{
+    char text[64];
+    struct pf_address real;
+    if (!wf_tcp_parse(url, &l->address)) return WEFT_EADDRESS;
+    int rc = pf_listen(&l->handle, &l->address, BACKLOG, false);
+    if (rc == WEFT_OK) rc = pf_local_address(l->handle, &real); /* the port, where it was to be any */
+    if (rc == WEFT_OK) rc = pf_address_format(&real, text, sizeof text);
+    if (rc < 0) snprintf(why, WF_REASON_TEXT, "%s", wf_tcp_explain(rc));
+    else wf_url_with_port(url, atoi(strrchr(text, ':') + 1), bound);
+    return rc;
+}
+
+static const char *explain_inherited(int error)
+{
+    switch (error) {
+    case WEFT_ENOTFOUND:
+        return "no socket of that name was handed over: is its .socket unit started, with FileDescriptorName=?";
+    case WEFT_EINUSE: return "that socket is taken already: each is handed over once to a process";
+    case WEFT_EINVAL: return "what was handed over by that name is no listening TCP socket";
+    case WEFT_ENOTSUP: return "no service manager of this system hands over sockets";
+    default: return wf_tcp_explain(error);
+    }
+}
+
+/* The same for one that the service manager has opened: peers are told of what it is bound to. */
+static int inherit_listener(struct tcp_listener *l, const char *name, char *bound, char *why)
+{
+    char text[WEFT_ADDRESS_TEXT];
+    int rc = pf_manager_listener(name, &l->handle);
+    if (rc == WEFT_OK) rc = pf_local_address(l->handle, &l->address);
+    if (rc == WEFT_OK && pf_address_is_unix(&l->address)) rc = WEFT_EINVAL;
+    if (rc == WEFT_OK) rc = pf_address_format(&l->address, text, sizeof text);
+    if (rc < 0) snprintf(why, WF_REASON_TEXT, "%s", explain_inherited(rc));
+    else snprintf(bound, WF_URL_TEXT, "tcp://%s", text);
+    return rc;
+}
+
 int wf_tcp_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why)
 {
     struct tcp_carrier *k = (struct tcp_carrier *)base;
@@ -132,19 +174,14 @@ int wf_tcp_listen(struct wf_carrier *base, const char *url, int mode, char *boun
     struct tcp_listener *l = calloc(1, sizeof *l);
     if (l == NULL) return WEFT_ENOMEM;
     snprintf(why, WF_REASON_TEXT, "not a URL to listen on");
-    char text[64];
-    struct pf_address real;
     l->handle = PF_NO_HANDLE;
-    int rc = wf_tcp_parse(url, &l->address) ? pf_listen(&l->handle, &l->address, BACKLOG, false) : WEFT_EADDRESS;
-    if (rc == WEFT_OK) rc = pf_local_address(l->handle, &real); /* the port, where it was to be any */
-    if (rc == WEFT_OK) rc = pf_address_format(&real, text, sizeof text);
+    const char *name = wf_url_inherited(url);
+    int rc = name != NULL ? inherit_listener(l, name, bound, why) : open_listener(l, url, bound, why);
     if (rc < 0) {
         pf_close(l->handle);
-        if (wf_carrier_tcp_knows(url)) snprintf(why, WF_REASON_TEXT, "%s", wf_tcp_explain(rc));
         free(l);
         return rc;
     }
-    wf_url_with_port(url, atoi(strrchr(text, ':') + 1), bound);
     l->carrier = k;
     l->pause.fire = on_pause_over;
     l->start = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_listen};

@@ -137,6 +137,7 @@ static int listen_on(struct wf_transport *t, const char *url, int mode, char *bo
     char why[WF_REASON_TEXT] = "out of memory";
     int rc = url == NULL ? WEFT_EADDRESS : wf_url_check_listen(url, t->tls != NULL, t->insecure, why);
     if (rc == WEFT_OK) rc = t->carrier->ops->listen(t->carrier, url, mode, bound, why);
+    if (rc == WEFT_OK && wf_url_inherited(url) != NULL) rc = wf_url_check_inherited(bound, t->insecure, why);
     if (rc < 0) weft_log(WEFT_ERROR, "cannot listen on %s: %s", url == NULL ? "(null)" : url, why);
     return rc;
 }

@@ -18,6 +18,12 @@ static bool is_loopback(const char *host, size_t size)
     return true;
 }
 
+const char *wf_url_inherited(const char *url)
+{
+    static const char scheme[] = "inherited://";
+    return strncmp(url, scheme, sizeof scheme - 1) == 0 ? url + sizeof scheme - 1 : NULL;
+}
+
 bool wf_url_is_tls(const char *url)
 {
     return strncmp(url, "tls+", 4) == 0 || strncmp(url, "wss://", 6) == 0;
@@ -65,11 +71,14 @@ int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why)
         return WEFT_EADDRESS;
     }
     size_t size;
-    const char *path = local_path(url);
+    const char *path = local_path(url), *name = wf_url_inherited(url);
+    if (name != NULL) return name[0] != '\0' ? WEFT_OK : refuse(why, "no name after ://");
+    if (strncmp(url, "tls+", 4) == 0 && wf_url_inherited(url + 4) != NULL)
+        return refuse(why, "an inherited socket has no TLS: use tls+tcp://, or inherited:// for one on 127.0.0.1");
     if (path != NULL && path[0] != '\0') return WEFT_OK;
     if (path != NULL) return refuse(why, "no path after ://");
     const char *host = host_of(url, &size);
-    if (host == NULL) return refuse(why, "unknown scheme; known are tcp, ws, tls+tcp, wss, ipc and abstract");
+    if (host == NULL) return refuse(why, "unknown scheme; known are tcp, ws, tls+tcp, wss, ipc, abstract, inherited");
     /* "127.0.0.1:x@0.0.0.0:1" is an address of the whole world with a user and a password. */
     if (strchr(host, '@') != NULL) return refuse(why, "a URL to listen on has no user");
     if (wf_url_is_tls(url)) return tls ? WEFT_OK : refuse(why, "TLS needs certificates: give --tls DIR (option tls)");
@@ -78,6 +87,18 @@ int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why)
         why, WF_REASON_TEXT,
         "%.*s is not a loopback address: use %s:// and --tls DIR (option tls), or say --insecure (option insecure)",
         (int)WF_MIN(size, (size_t)40), host, strncmp(url, "ws", 2) == 0 ? "wss" : "tls+tcp");
+    return WEFT_EADDRESS;
+}
+
+int wf_url_check_inherited(const char *bound, bool insecure, char *why)
+{
+    size_t size = 0;
+    const char *host = host_of(bound, &size);
+    if (insecure || (host != NULL && is_loopback(host, size))) return WEFT_OK;
+    snprintf(why, WF_REASON_TEXT,
+             "%.*s is not a loopback address and an inherited socket has no TLS: "
+             "open it on 127.0.0.1 or say --insecure (option insecure)",
+             (int)WF_MIN(size, (size_t)40), host == NULL ? "" : host);
     return WEFT_EADDRESS;
 }
 

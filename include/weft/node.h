@@ -21,8 +21,11 @@ typedef enum {
 typedef struct {
     /* letters, digits, '_', '-', '.', at most 64 bytes; default "weft-" and 8 hex digits */
     const char *name;
-    const char *cluster;       /* nodes link only within one cluster; default "weft" */
-    const char *const *listen; /* URLs other nodes may dial: tcp://127.0.0.1:4001, ipc:///path; none: only dial out */
+    const char *cluster; /* nodes link only within one cluster; default "weft" */
+    /* URLs other nodes may dial: tcp://127.0.0.1:4001, ipc:///path; none: only dial out. inherited://NAME: a TCP
+     * socket that the service manager has opened, as weft_listen_inherited takes them (weft/stream.h), without TLS;
+     * once taken it stays so, also if the node does not start. docs/operations.md */
+    const char *const *listen;
     size_t listen_count;
     const char *const *join; /* URLs of seeds: dialled for ever, with back-off */
     size_t join_count;
@@ -92,7 +95,7 @@ typedef struct {
 
 /* [T] Starts workers and listeners. `*out` is to be ended with weft_node_stop. On failure nothing is left behind, and
  * the log has said which option or URL failed and why. WEFT_EINVAL, WEFT_EADDRESS, WEFT_EINUSE, WEFT_ENOMEM,
- * WEFT_ESYSTEM. */
+ * WEFT_ESYSTEM; of inherited:// URLs also WEFT_ENOTFOUND (there is none of that name) and WEFT_ENOTSUP (Windows). */
 WEFT_API int weft_node_start(weft_node **out, const weft_node_options *options /* NULL: defaults */);
 
 /* [T] Asks every actor to stop, waits until they have ended (at the deadline it kills the rest), drains the links,
@@ -124,7 +127,8 @@ WEFT_API weft_node *weft_here(void);
 WEFT_API const char *weft_node_name(const weft_node *node);
 /* [T] The random number of this run of the node; never 0. */
 WEFT_API uint64_t weft_node_incarnation(const weft_node *node);
-/* [T] The URL of the i-th listener with its real port, or NULL past the last. Lives as long as the node. */
+/* [T] The URL of the i-th listener with its real port, or NULL past the last; of an inherited one tcp:// and what it
+ * is bound to. Lives as long as the node. */
 WEFT_API const char *weft_node_url(const weft_node *node, size_t i);
 
 /* The body of WEFT_TAG_NODE_UP, _SUSPECT and _DOWN, see weft_watch_nodes; of WEFT_TAG_MINORITY and _MAJORITY, too:

@@ -327,7 +327,8 @@ int64_t pf_manager_watchdog(void);
 /* A listening stream socket that it has opened and this process was started with (sd_listen_fds_with_names(3):
  * $LISTEN_PID, $LISTEN_FDS, $LISTEN_FDNAMES; the first 64): the first one of that name, or of any (NULL), that was
  * not taken. It is taken then, by whatever thread, non-blocking and close-on-exec. 0; WEFT_ENOTFOUND: there is none;
- * WEFT_EINVAL: what there is is no listening stream socket; WEFT_ENOTSUP: nothing here does that. */
+ * WEFT_EINUSE: all of them are taken; WEFT_EINVAL: what there is is no listening stream socket; WEFT_ENOTSUP: nothing
+ * here does that. */
 int pf_manager_listener(const char *name, pf_handle *out);
 struct pf_usage {
     uint64_t resident; /* bytes of memory; 0: the system does not say */

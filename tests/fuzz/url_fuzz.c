@@ -37,7 +37,7 @@ static void check_url(const char *url)
     int rc = wf_url_check_listen(url, false, false, why);
     MUST(rc == WEFT_OK || why[0] != '\0');
     if (rc == WEFT_OK) {
-        MUST(wf_url_is_known(url) && !wf_url_is_tls(url));
+        MUST(wf_url_is_known(url) != (wf_url_inherited(url) != NULL) && !wf_url_is_tls(url));
         if (tcp) check_loopback(&a);
         MUST(wf_url_check_listen(url, true, false, why) == WEFT_OK);
     }
@@ -48,6 +48,8 @@ static void check_url(const char *url)
     wf_url_with_port(url, 65535, out);
     MUST(memchr(out, '\0', sizeof out) != NULL);
     (void)wf_url_is_local(url);
+    /* As a listener that was handed over would be bound there. */
+    if (tcp && wf_url_check_inherited(url, false, why) == WEFT_OK) check_loopback(&a);
 }
 
 /* A password would be read from any file: not here. */

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Listeners that a service manager hands over: the test plays systemd; systemd-socket-activate does, too."""
+import json
 import os
 import re
+import select
 import shutil
 import socket
 import subprocess
@@ -142,16 +144,124 @@ class Chat(Case):
         self.talk(address, node)
         self.assertIn("a: chat on " + address, node.out.seen)
 
+
+class Links(Case):
+    """A node's own listener."""
+
+    def node(self, sockets, names, url, *words, pid=""):
+        return self.start(sockets, names, MODULE, "--name", "a", "--listen", url, *words, "--", "echo", pid=pid)
+
+    def peer(self, url):
+        node = Program(WEFT, "run", MODULE, "--name", "b", "--join", url, "--", "idle", env=self.cluster.env)
+        self.addCleanup(node.kill)
+        return node
+
+    def url(self, s):
+        return "tcp://%s:%d" % s.getsockname()
+
+    def refused(self, sockets, names, url, why, *words, pid=""):
+        node = self.node(sockets, names, url, *words, pid=pid)
+        node.log(re.escape(f"cannot listen on {url}: ") + ".*" + re.escape(why))
+        node.end(1)
+
+    def waits(self, s):
+        """Until somebody who has dialled waits for a process that accepts."""
+        self.assertEqual(select.select([s], [], [], PATIENCE)[0], [s], "nobody has dialled")
+
+    def test_restart(self):
+        """Who dials while no node is there waits in the socket, and is linked with the next one."""
+        s, other = self.listener(), self.listener()
+        url = self.url(s)
+        b = self.peer(url)
+        self.waits(s)
+        for end in (Program.stop, Program.kill, Program.stop):
+            a = self.node([other, s], "other:links", "inherited://links")
+            a.log("listens on " + re.escape(url))  # which is what others are told
+            a.log("linked with node b")
+            b.log(r"linked with node a \(%s:%d\)" % s.getsockname())
+            self.assertEqual(self.told(b), [url])
+            end(a)
+            self.waits(s)
+        b.kill()
+        self.assertEqual([line for line in b.err.seen if "nobody listens there" in line], [])
+
+    def told(self, b):
+        """What b knows of where a listens."""
+        done = subprocess.run([WEFT, "nodes", "--json", "--node", "b"], env=self.cluster.env, capture_output=True,
+                              text=True, timeout=PATIENCE, check=True)
+        nodes = [json.loads(line) for line in done.stdout.splitlines()]
+        return next(node["urls"] for node in nodes if node["name"] == "a")
+
+    def test_two_of_them_from_the_environment(self):
+        one, other = self.listener(), self.listener(socket.AF_INET6, ("::1", 0))
+        self.cluster.env["WEFT_LISTEN"] = "inherited://v4,inherited://v6"
+        a = self.start([one, other], "v4:v6", MODULE, "--name", "a", "--", "echo")
+        urls = [self.url(one), "tcp://[::1]:%d" % other.getsockname()[1]]
+        a.log("listens on " + re.escape(", ".join(urls)))
+        del self.cluster.env["WEFT_LISTEN"]
+        self.peer(urls[1]).log("linked with node a")
+        a.stop()
+
+    def test_what_is_not_there(self):
+        s = self.listener()
+        self.refused([s], "links", "inherited://other", "no socket of that name was handed over")
+        self.refused([s], "links", "inherited://links", "no socket of that name was handed over", pid="1")
+        self.refused([s], None, "inherited://links", "FileDescriptorName=")
+        self.refused([s], "links", "inherited://", "no name")
+        self.refused([s], "links", "inherited://links", "taken already", "--listen", "inherited://links")
+
+    def test_what_is_no_listener(self):
+        path = os.path.join(self.cluster.folder.name, "handed")
+        file = self.listener(socket.AF_UNIX, path)
+        datagrams = self.listener(kind=socket.SOCK_DGRAM, listens=False)
+        for s in file, datagrams, self.listener(listens=False):
+            self.refused([s], "links", "inherited://links", "no listening TCP socket")
+        self.assertTrue(os.path.exists(path), "the file is the service manager's")
+
+    def test_what_other_machines_reach(self):
+        """What it is bound to counts, and it is bound already: nobody is accepted."""
+        for family, at in (socket.AF_INET, ("0.0.0.0", 0)), (socket.AF_INET6, ("::", 0)):
+            s = self.listener(family, at)
+            with socket.create_connection(("127.0.0.1", s.getsockname()[1])):
+                self.refused([s], "links", "inherited://links", "is not a loopback address")
+                self.waits(s)
+            a = self.node([s], "links", "inherited://links", "--insecure")
+            a.log(r"listens on tcp://(0\.0\.0\.0|\[::\]):%d" % s.getsockname()[1])
+            a.stop()
+
+    def test_no_tls_and_no_nng(self):
+        s = self.listener()
+        self.refused([s], "links", "tls+inherited://links", "an inherited socket has no TLS")
+        self.refused([s], "links", "inherited://links", "option carrier", "--carrier", "nng")
+
+    @unittest.skipUnless(shutil.which("systemd-socket-activate"), "no systemd-socket-activate (Debian: systemd)")
+    def test_by_systemd(self):
+        """The node is started by the first that dials."""
+        address = f"127.0.0.1:{free_port()}"
+        keep = [word for name in self.cluster.env for word in ("-E", name)]
+        a = Program("systemd-socket-activate", "-l", address, "--fdname=links", *keep, WEFT, "run", MODULE,
+                    "--name", "a", "--listen", "inherited://links", "--", "echo", env=self.cluster.env)
+        self.addCleanup(a.kill)
+        a.log("Listening on")
+        b = self.peer("tcp://" + address)
+        a.log("listens on tcp://" + re.escape(address))
+        b.log("linked with node a")
+        a.stop()
+
+
+class Units(Case):
     @unittest.skipUnless(shutil.which("systemd-analyze"), "no systemd-analyze (Debian: systemd)")
     def test_units(self):
-        folder = self.cluster.folder.name
-        shutil.copy(os.path.join(ROOT, "examples", "chat.socket"), folder)
+        folder, sockets = self.cluster.folder.name, ("chat.socket", "chat-links.socket")
+        for name in sockets:
+            shutil.copy(os.path.join(ROOT, "examples", name), folder)
         with open(built("packaging", "weft@.service"), encoding="utf-8") as file:
             text = re.sub(r"^ExecStart=\S+", "ExecStart=" + WEFT, file.read(), flags=re.M)
         with open(os.path.join(folder, "weft@.service"), "w", encoding="utf-8") as file:
             file.write(text)
         done = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no",
-                               os.path.join(folder, "chat.socket")], capture_output=True, text=True, timeout=PATIENCE)
+                               *(os.path.join(folder, name) for name in sockets)],
+                              capture_output=True, text=True, timeout=PATIENCE)
         said = [line for line in done.stderr.splitlines() if "chat" in line or "weft@" in line]
         self.assertEqual((done.returncode, said), (0, []), done.stderr)
 

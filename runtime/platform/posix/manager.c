@@ -105,14 +105,17 @@ int pf_manager_listener(const char *name, pf_handle *out)
         if (!is_taken(i)) (void)fcntl(HANDED_FIRST + i, F_SETFD, FD_CLOEXEC);
     for (int i = 0; i < count; i++) {
         uint64_t bit = UINT64_C(1) << i;
-        if (is_taken(i) || (name != NULL && !is_called(names, i, name))) continue;
-        rc = make_listener(HANDED_FIRST + i);
-        if (rc < 0) continue;
+        if (name != NULL && !is_called(names, i, name)) continue;
+        int made = is_taken(i) ? WEFT_EINUSE : make_listener(HANDED_FIRST + i);
+        if (made < 0) {
+            if (rc == WEFT_ENOTFOUND || made != WEFT_EINUSE) rc = made;
+            continue;
+        }
         if ((atomic_fetch_or_explicit(&taken, bit, memory_order_relaxed) & bit) == 0) {
             *out = HANDED_FIRST + i;
             return WEFT_OK;
         }
-        rc = WEFT_ENOTFOUND; /* another thread was faster */
+        if (rc == WEFT_ENOTFOUND) rc = WEFT_EINUSE; /* another thread was faster */
     }
     return rc;
 }

@@ -38,6 +38,10 @@ static const struct {
     {"tls+tcp://127.0.0.1:1", TLS | BOTH, PLAIN | TLS | INSECURE | BOTH},
     {"tls+tcp://0.0.0.0:1", TLS | BOTH, PLAIN | TLS | INSECURE | BOTH},
     {"wss://a.example:1/x", TLS | BOTH, PLAIN | TLS | INSECURE | BOTH},
+    {"inherited://links", PLAIN | TLS | INSECURE | BOTH, PLAIN | TLS | INSECURE | BOTH},
+    {"inherited://", 0, PLAIN | TLS | INSECURE | BOTH},
+    {"inherited:links", 0, PLAIN | TLS | INSECURE | BOTH},
+    {"tls+inherited://links", 0, PLAIN | TLS | INSECURE | BOTH},
     {"http://127.0.0.1:1", 0, PLAIN | TLS | INSECURE | BOTH},
     {"127.0.0.1:1", 0, PLAIN | TLS | INSECURE | BOTH},
     {"ipc://", 0, PLAIN | TLS | INSECURE | BOTH},
@@ -110,9 +114,39 @@ START_TEST(schemes_of_nodes)
     static const char *const others[] = {"", "tcp", "tcp:/", "http://127.0.0.1:1", "https://a", "xtcp://a:1", "://"};
     for (size_t i = 0; i < WF_COUNT(rows); i++) {
         bool known = where(wf_url_check_listen, rows[i].url) != 0;
-        if (known) ck_assert_msg(wf_url_is_known(rows[i].url), "%s", rows[i].url);
+        bool inherited = wf_url_inherited(rows[i].url) != NULL; /* nobody dials those */
+        if (known) ck_assert_msg(wf_url_is_known(rows[i].url) != inherited, "%s", rows[i].url);
     }
     for (size_t i = 0; i < WF_COUNT(others); i++) ck_assert_msg(!wf_url_is_known(others[i]), "%s", others[i]);
+}
+END_TEST
+
+START_TEST(inherited_ones)
+{
+    static const char *const others[] = {"inherited:/x", "xinherited://a", "tls+inherited://a", "tcp://inherited://"};
+    ck_assert_str_eq(wf_url_inherited("inherited://links"), "links");
+    for (size_t i = 0; i < WF_COUNT(others); i++) ck_assert_msg(wf_url_inherited(others[i]) == NULL, "%s", others[i]);
+    char why[WF_REASON_TEXT] = "";
+    ck_assert_int_eq(wf_url_check_listen("tls+inherited://a", true, true, why), WEFT_EADDRESS);
+    ck_assert_ptr_nonnull(strstr(why, "an inherited socket has no TLS"));
+}
+END_TEST
+
+START_TEST(what_inherited_ones_are_bound_to)
+{
+    static const char *const loopback[] = {"tcp://127.0.0.1:1", "tcp://127.1.2.3:1", "tcp://[::1]:1"};
+    static const char *const world[] = {"tcp://0.0.0.0:1", "tcp://[::]:1", "tcp://10.0.0.1:1",
+                                        "tcp://[::ffff:127.0.0.1]:1",
+                                        "tcp://[2001:db8:1234:1234:1234:1234:1234:1234]:65535"};
+    char why[WF_REASON_TEXT];
+    for (size_t i = 0; i < WF_COUNT(loopback); i++)
+        ck_assert_msg(wf_url_check_inherited(loopback[i], false, why) == WEFT_OK, "%s", loopback[i]);
+    for (size_t i = 0; i < WF_COUNT(world); i++) {
+        ck_assert_msg(wf_url_check_inherited(world[i], true, why) == WEFT_OK, "%s", world[i]);
+        why[0] = '\0';
+        ck_assert_msg(wf_url_check_inherited(world[i], false, why) == WEFT_EADDRESS, "%s", world[i]);
+        ck_assert_msg(strstr(why, "or say --insecure (option insecure)") != NULL, "cut: %s", why);
+    }
 }
 END_TEST
 
@@ -125,6 +159,8 @@ int main(void)
     tcase_add_test(t, addresses_as_text);
     tcase_add_test(t, ports_of_urls);
     tcase_add_test(t, schemes_of_nodes);
+    tcase_add_test(t, inherited_ones);
+    tcase_add_test(t, what_inherited_ones_are_bound_to);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
