@@ -44,7 +44,7 @@ void wf_inbound_sign(struct wf_inbound *in, uint32_t tag, weft_pid from, struct 
 }
 
 void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *body, bool queues,
-                        struct wf_tally *tally)
+                        struct wf_reach_count *reached)
 {
     for (uint32_t i = 0; i < node->workers.count; i++) {
         if (atomic_load_explicit(&wf_actors_of(node->workers.at[i])->subscriptions, memory_order_relaxed) == 0)
@@ -56,8 +56,8 @@ void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *
         }
         m->post.flags = WF_MSG_PUBLISH;
         m->from = body->from;
-        m->tally = tally;
-        if (tally != NULL) wf_tally_keep(tally);
+        m->reached = reached;
+        if (reached != NULL) wf_reach_count_keep(reached);
         add(in, i, &m->post);
     }
     if (queues) wf_topics_choose_inbound(node, in, body);

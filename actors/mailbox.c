@@ -210,7 +210,7 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
 static void take_publication(struct wf_worker *w, weft_msg *m)
 {
     uint32_t count = wf_topics_arrived(w, m->shared, m->ref != 0);
-    if (WF_UNLIKELY(m->tally != NULL)) wf_tally_end(w, m->tally, count);
+    if (WF_UNLIKELY(m->reached != NULL)) wf_reach_count_end(w, m->reached, count);
     wf_msg_free(w, m);
 }
 

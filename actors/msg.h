@@ -71,15 +71,15 @@ struct wf_body {
     bool traced;  /* a trace id stands before `data`: trace.h */
 };
 
-struct wf_tally;
+struct wf_reach_count;
 
 struct weft_msg {
     struct wf_post post; /* .flags: wf_msg_kind, .word: the tag */
     union {
-        uint64_t to_actor;      /* on its way: the receiver, on this node */
-        struct wf_tally *tally; /* of a PUBLISH: who wants to know how many get it; NULL: nobody */
-        uint64_t came;          /* in a mailbox: the stamp of one that is timed (mail_time.h); of a COUNTED: or 0 */
-        weft_msg *previous;     /* held by an actor: see wf_hold */
+        uint64_t to_actor;              /* on its way: the receiver, on this node */
+        struct wf_reach_count *reached; /* of a PUBLISH: who wants to know how many get it; NULL: nobody */
+        uint64_t came;      /* in a mailbox: the stamp of one that is timed (mail_time.h); of a COUNTED: or 0 */
+        weft_msg *previous; /* held by an actor: see wf_hold */
     };
     weft_pid from;
     uint64_t ref;           /* of a call, 0: none */

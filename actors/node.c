@@ -25,7 +25,7 @@ static void drop_post(struct wf_worker *w, struct wf_post *p)
     weft_msg *m = WF_CONTAINER(p, weft_msg, post);
     (void)w;
     if (p->kind == WF_POST_CALL) return;
-    if (m->post.flags == WF_MSG_PUBLISH && wf_tally_done(m->tally, 0)) free(m->tally);
+    if (m->post.flags == WF_MSG_PUBLISH && wf_reach_count_done(m->reached, 0)) free(m->reached);
     wf_msg_free(NULL, m);
 }
 

@@ -15,7 +15,7 @@
 
 struct wf_entry;
 struct wf_reach;
-struct wf_tally;
+struct wf_reach_count;
 
 /* A node that is to hand a publication to one member of that queue group. */
 struct wf_chosen {
@@ -97,10 +97,10 @@ int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name
 /* Says of a body that has come, with its topic inside, who published it; before the next two, which keep
  * references. */
 void wf_inbound_sign(struct wf_inbound *in, uint32_t tag, weft_pid from, struct wf_body *body);
-/* To the subscribers of this node; `queues`: also to one member of each queue group that has members here. `tally`
+/* To the subscribers of this node; `queues`: also to one member of each queue group that has members here. `reached`
  * (may be NULL, see topic_reach.h) counts those without a queue. */
 void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *body, bool queues,
-                        struct wf_tally *tally);
+                        struct wf_reach_count *reached);
 /* To one member of that queue group. If nobody here has room and `pass` is true it is for another node, but not for
  * `peer`, where it came from: returns which. 0: done; if there is nobody at all it is counted as dropped.
  * `*taken`: whether a member gets it. */

@@ -166,7 +166,7 @@ uint32_t wf_topics_arrived(struct wf_worker *w, struct wf_body *body, bool in_va
 
 /* To the other workers of this node that have any subscription. A loss that is told there counts for nothing here. */
 static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool in_vain, bool now,
-                               struct wf_tally *tally)
+                               struct wf_reach_count *reached)
 {
     uint32_t handed = 0;
     for (uint32_t i = 0; i < w->set->count; i++) {
@@ -182,8 +182,8 @@ static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool i
         m->post.flags = WF_MSG_PUBLISH;
         m->from = body->from;
         m->ref = in_vain;
-        m->tally = tally;
-        if (WF_UNLIKELY(tally != NULL)) wf_tally_keep(tally);
+        m->reached = reached;
+        if (WF_UNLIKELY(reached != NULL)) wf_reach_count_keep(reached);
         wf_worker_send(w, i, &m->post);
         if (now && w->outbox[i].count > 0) wf_outbox_flush(w, i);
         handed += !in_vain || all > atomic_load_explicit(&there->awaited, memory_order_relaxed);
@@ -364,25 +364,25 @@ static int retain_body(struct wf_worker *w, struct wf_body *body, bool instead)
     return rc;
 }
 
-/* The publisher wants to know; the tally is of the other workers. */
-static int begin_reach(struct wf_reach *reach, struct wf_actor *self, struct wf_tally **tally)
+/* The publisher wants to know; what is counted is of the other workers. */
+static int begin_reach(struct wf_reach *reach, struct wf_actor *self, struct wf_reach_count **reached)
 {
     struct wf_worker *w = self->task.worker;
     const struct wf_route *route = wf_node_of(w)->route;
     int rc = wf_reach_begin(reach, self, route == NULL ? 0 : route->peers(w));
     if (rc < 0) return rc;
     uint64_t ref = wf_reach_ask(reach, wf_node_of(w)->incarnation);
-    *tally = wf_tally_new(wf_actor_pid(self), ref);
-    if (*tally == NULL) wf_reach_lost(reach, ref);
+    *reached = wf_reach_count_new(wf_actor_pid(self), ref);
+    if (*reached == NULL) wf_reach_lost(reach, ref);
     return WEFT_OK;
 }
 
 /* What has to be there before anybody gets it. */
 static int prepare(struct wf_actor *self, struct wf_body *body, bool retain, struct wf_reach *reach,
-                   struct wf_tally **tally)
+                   struct wf_reach_count **reached)
 {
     if (WF_LIKELY(!retain && reach == NULL)) return WEFT_OK;
-    return retain ? retain_body(self->task.worker, body, false) : begin_reach(reach, self, tally);
+    return retain ? retain_body(self->task.worker, body, false) : begin_reach(reach, self, reached);
 }
 
 static int publish(const char *name, uint32_t tag, const void *data, size_t size, bool retain, struct wf_reach *reach)
@@ -401,17 +401,17 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     struct wf_body *body = body_of(self, topic, tag, data, size);
     if (body == NULL) return WEFT_ENOMEM;
     wf_actor_record(self, WEFT_RECORD_SEND, weft_nobody(), tag);
-    struct wf_tally *tally = NULL;
-    if ((rc = prepare(self, body, retain, reach, &tally)) < 0) {
+    struct wf_reach_count *reached = NULL;
+    if ((rc = prepare(self, body, retain, reach, &reached)) < 0) {
         wf_body_drop(NULL, body);
         return rc;
     }
     struct wf_awaiting awaiting = {.list = NULL};
     struct delivery d = {.wa = wf_actors_of(w), .body = body, .awaiting = &awaiting};
     struct choice c = {.self = self, .body = body};
-    uint32_t handed = publish_across(w, body, in_vain, m != NULL && m->count >= MANY_HERE, tally), waited_for = 0;
+    uint32_t handed = publish_across(w, body, in_vain, m != NULL && m->count >= MANY_HERE, reached), waited_for = 0;
     /* Here and not at the end: who is killed while he waits for room does not come back. */
-    if (WF_UNLIKELY(tally != NULL)) wf_tally_end(w, tally, 0);
+    if (WF_UNLIKELY(reached != NULL)) wf_reach_count_end(w, reached, 0);
     deliver(&d, m);
     choose(&c, m);
     const struct wf_route *route = wf_node_of(w)->route;

@@ -7,9 +7,9 @@
 
 /* ---- Of a node ------------------------------------------------------------------------------------------------- */
 
-struct wf_tally *wf_tally_new(weft_pid to, uint64_t ref)
+struct wf_reach_count *wf_reach_count_new(weft_pid to, uint64_t ref)
 {
-    struct wf_tally *t = malloc(sizeof *t);
+    struct wf_reach_count *t = malloc(sizeof *t);
     if (t == NULL) return NULL;
     atomic_init(&t->left, 1);
     atomic_init(&t->count, 0);
@@ -18,21 +18,21 @@ struct wf_tally *wf_tally_new(weft_pid to, uint64_t ref)
     return t;
 }
 
-void wf_tally_keep(struct wf_tally *t)
+void wf_reach_count_keep(struct wf_reach_count *t)
 {
     atomic_fetch_add_explicit(&t->left, 1, memory_order_relaxed); /* the caller has one */
 }
 
-bool wf_tally_done(struct wf_tally *t, uint32_t count)
+bool wf_reach_count_done(struct wf_reach_count *t, uint32_t count)
 {
     if (t == NULL) return false;
     atomic_fetch_add_explicit(&t->count, count, memory_order_relaxed);
     return atomic_fetch_sub_explicit(&t->left, 1, memory_order_acq_rel) == 1;
 }
 
-void wf_tally_end(struct wf_worker *w, struct wf_tally *t, uint32_t count)
+void wf_reach_count_end(struct wf_worker *w, struct wf_reach_count *t, uint32_t count)
 {
-    if (!wf_tally_done(t, count)) return;
+    if (!wf_reach_count_done(t, count)) return;
     weft_msg *m = wf_msg_new(w, 0, sizeof(uint32_t));
     if (m != NULL) {
         wf_put_u32(wf_msg_bytes(m), atomic_load_explicit(&t->count, memory_order_relaxed));

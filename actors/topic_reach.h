@@ -1,7 +1,7 @@
 /* actors/topic_reach.h -- how many a publication has reached: who published it asks every node that it goes to.
  *
  * Design notes.
- * (1) On each node a tally is counted up by those workers that hand the message out; who comes last answers the
+ * (1) On each node a count is added to by those workers that hand the message out; who comes last answers the
  *     publisher, as if it had been called (call.c). So a node that is lost, a deadline and a kill are what they are
  *     for calls.
  * (2) Each node has a slot among the publisher's answers, this one for its other workers. The number of a slot
@@ -15,20 +15,20 @@
 
 /* ---- Of a node ------------------------------------------------------------------------------------------------- */
 
-struct wf_tally {
+struct wf_reach_count {
     _Atomic uint32_t left;  /* who has not counted yet; acq_rel on the way down: the last one reads what others did */
     _Atomic uint32_t count; /* relaxed, see `left` */
     weft_pid to;
     uint64_t ref;
 };
 /* Of one who counts, the caller. NULL: no memory, there will be no answer. */
-struct wf_tally *wf_tally_new(weft_pid to, uint64_t ref);
+struct wf_reach_count *wf_reach_count_new(weft_pid to, uint64_t ref);
 /* One more. NULL is fine. */
-void wf_tally_keep(struct wf_tally *t);
+void wf_reach_count_keep(struct wf_reach_count *t);
 /* One has counted: true if it was the last, then the caller answers with `count` and frees it. NULL: false. */
-bool wf_tally_done(struct wf_tally *t, uint32_t count);
+bool wf_reach_count_done(struct wf_reach_count *t, uint32_t count);
 /* The same, and answers from worker `w`. */
-void wf_tally_end(struct wf_worker *w, struct wf_tally *t, uint32_t count);
+void wf_reach_count_end(struct wf_worker *w, struct wf_reach_count *t, uint32_t count);
 
 /* ---- Of the publisher ------------------------------------------------------------------------------------------ */
 

@@ -102,7 +102,7 @@ static uint32_t receive_queues(struct wf_channel *ch, struct wf_frame *f, struct
 }
 
 /* By whoever counts last, if that is the receiving side. */
-static void answer(struct wf_channel *ch, struct wf_tally *t)
+static void answer(struct wf_channel *ch, struct wf_reach_count *t)
 {
     uint8_t body[4];
     wf_put_u32(body, atomic_load_explicit(&t->count, memory_order_relaxed));
@@ -118,10 +118,10 @@ static void answer(struct wf_channel *ch, struct wf_tally *t)
 static void receive_to(struct wf_channel *ch, struct wf_frame *f, struct wf_body *body)
 {
     bool asked = f->ref != 0 && f->from != 0 && f->to == 0 && f->number == 0;
-    struct wf_tally *t = asked ? wf_tally_new((weft_pid){ch->incarnation, f->from}, f->ref) : NULL;
+    struct wf_reach_count *t = asked ? wf_reach_count_new((weft_pid){ch->incarnation, f->from}, f->ref) : NULL;
     if ((f->flags & WF_PUBLISH_PLAIN) != 0) wf_inbound_publish(ch->t->node, &ch->in, body, false, t);
     uint32_t count = receive_queues(ch, f, body);
-    if (t != NULL && wf_tally_done(t, count)) answer(ch, t);
+    if (t != NULL && wf_reach_count_done(t, count)) answer(ch, t);
 }
 
 /* Who is subscribed hears of it if it replaces what is retained here, and also if it does not but is published now;

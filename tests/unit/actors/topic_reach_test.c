@@ -71,10 +71,10 @@ static void silent_body(const void *arg, size_t size)
     uint64_t lost = wf_reach_ask(&reach, 5), mute = wf_reach_ask(&reach, 6), down = wf_reach_ask(&reach, 7);
     want(own != 0 && lost == own + 1 && mute == own + 2 && down == own + 3);
     want_int((int64_t)wf_reach_ask(&reach, 8), 0); /* no slot is left */
-    struct wf_tally *t = wf_tally_new(wf_actor_pid(self), own);
-    wf_tally_keep(t);
-    wf_tally_end(wf_here, t, 4);
-    wf_tally_end(wf_here, t, 3);
+    struct wf_reach_count *t = wf_reach_count_new(wf_actor_pid(self), own);
+    wf_reach_count_keep(t);
+    wf_reach_count_end(wf_here, t, 4);
+    wf_reach_count_end(wf_here, t, 3);
     wf_reach_lost(&reach, lost);
     wf_reach_lost(&reach, 0);
     wf_reach_lost(NULL, 0);
