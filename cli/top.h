@@ -59,6 +59,7 @@ struct top_node {
     struct top_drop *drops;
     struct top_kind *kinds;
     uint32_t worker_count, link_count, drop_count, kind_count;
+    uint32_t place;         /* in the answer */
     double seconds;         /* since the snapshot before; 0: there is none */
     double rate, processor; /* messages received by all of its actors; processors in use: 1 is one of them */
 };
@@ -78,6 +79,9 @@ void top_free(struct top_snapshot *s);
 /* The kind of an actor, on its node. NULL: it is not among those that the node tells by name. */
 const struct top_kind *top_kind_of(const struct top_snapshot *s, const struct top_actor *a);
 
+/* The longest times in mailboxes first, then what waits. */
+int top_compare_kinds(const struct top_kind *a, const struct top_kind *b);
+
 enum top_by {
     TOP_MAILBOX,
     TOP_RATE,
@@ -94,9 +98,9 @@ extern const char *const top_by_names[TOP_BYS];
 /* What a node is to choose by, for that order: a word of TOP. */
 const char *top_choice(enum top_by by);
 
-/* Sorts the actors: the most first, names from A; `reverse`: the other way round. Equal ones by node and pid, so that
- * they stay where they are. Moves those without `filter` in kind, name, pid, or node to the end and returns how many
- * are before them. */
+/* Sorts the actors: the most first, names from A; `reverse`: the other way round. Equally full mailboxes by messages
+ * received, and then all by node and pid, so that they stay where they are. Moves those without `filter` in kind,
+ * name, pid, or node to the end and returns how many are before them. */
 uint32_t top_arrange(struct top_snapshot *s, enum top_by by, bool reverse, const char *filter);
 /* The first of `count` actors from `from` on, and then from the first on, with `text` in it, as a filter; UINT32_MAX:
  * none. */

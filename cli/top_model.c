@@ -211,6 +211,34 @@ static void read_node(weft_reader *r, struct top_snapshot *s)
     }
 }
 
+static int links_by_peer(const void *a, const void *b)
+{
+    return strcmp(((const struct top_link *)a)->peer, ((const struct top_link *)b)->peer);
+}
+
+static int nodes_by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct top_node *)a)->name, ((const struct top_node *)b)->name);
+}
+
+/* Nodes come as they answer, and links as they were made; here each has its place: the node that was asked is the
+ * first. WEFT_ENOMEM, and they are as they came. */
+static int sort_nodes(struct top_snapshot *s)
+{
+    uint32_t *places = calloc(s->node_count, sizeof *places);
+    if (places == NULL) return WEFT_ENOMEM;
+    for (uint32_t i = 0; i < s->node_count; i++) {
+        struct top_node *n = &s->nodes[i];
+        n->place = i;
+        if (n->link_count > 1) qsort(n->links, n->link_count, sizeof *n->links, links_by_peer);
+    }
+    if (s->node_count > 2) qsort(s->nodes + 1, s->node_count - 1, sizeof *s->nodes, nodes_by_name);
+    for (uint32_t i = 0; i < s->node_count; i++) places[s->nodes[i].place] = i;
+    for (uint32_t i = 0; i < s->actor_count; i++) s->actors[i].node = places[s->actors[i].node];
+    free(places);
+    return WEFT_OK;
+}
+
 struct top_snapshot *top_read(const void *data, size_t size)
 {
     weft_reader r = weft_reader_on(data, size);
@@ -223,6 +251,7 @@ struct top_snapshot *top_read(const void *data, size_t size)
     s->nodes = calloc(nodes, sizeof *s->nodes);
     if (s->nodes == NULL) r.error = WEFT_ENOMEM;
     for (uint32_t i = 0; i < nodes && r.error == 0; i++) read_node(&r, s);
+    if (r.error == 0) r.error = sort_nodes(s);
     if (r.error == 0) {
         top_compare(s, NULL);
         return s;
@@ -329,13 +358,11 @@ static double quantile(const struct top_times *now, const struct top_times *old,
     return -1;
 }
 
-/* The longest times first, then what waits. */
-static int by_time(const void *a, const void *b)
+int top_compare_kinds(const struct top_kind *a, const struct top_kind *b)
 {
-    const struct top_kind *x = a, *y = b;
-    if (x->p99_ns != y->p99_ns) return x->p99_ns > y->p99_ns ? -1 : 1;
-    if (x->waiting != y->waiting) return x->waiting > y->waiting ? -1 : 1;
-    return strcmp(x->kind, y->kind);
+    if (a->p99_ns != b->p99_ns) return a->p99_ns > b->p99_ns ? -1 : 1;
+    if (a->waiting != b->waiting) return a->waiting > b->waiting ? -1 : 1;
+    return strcmp(a->kind, b->kind);
 }
 
 static void compare_kinds(struct top_node *n, const struct top_node *o, double seconds)
@@ -348,7 +375,6 @@ static void compare_kinds(struct top_node *n, const struct top_node *o, double s
         k->p50_ns = seconds <= 0 ? -1 : quantile(&k->mail, old, 0.5);
         k->p99_ns = seconds <= 0 ? -1 : quantile(&k->mail, old, 0.99);
     }
-    if (n->kind_count > 1) qsort(n->kinds, n->kind_count, sizeof *n->kinds, by_time);
 }
 
 const struct top_kind *top_kind_of(const struct top_snapshot *s, const struct top_actor *a)
@@ -448,7 +474,8 @@ static int compare(enum top_by by, const struct top_actor *a, const struct top_a
     case TOP_BYS: return 0;
     case TOP_MAILBOX: break;
     }
-    return more((double)a->mailbox, (double)b->mailbox);
+    int c = more((double)a->mailbox, (double)b->mailbox);
+    return c != 0 ? c : more((double)a->received, (double)b->received);
 }
 
 /* What qsort compares by: there is one thread that sorts. */

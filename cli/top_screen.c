@@ -115,9 +115,7 @@ static void draw_foot(const struct screen *s)
     if (s->ask != NULL) snprintf(line, sizeof line, "%s: %s_", s->ask, s->typed);
     else if (s->note[0] != '\0') snprintf(line, sizeof line, "%s", s->note);
     else if (s->mode != LIST) snprintf(line, sizeof line, "Esc back  q quit");
-    else
-        snprintf(line, sizeof line,
-                 "q quit  s sort  r reverse  f filter  / search  Enter inspect  a all nodes  ? keys");
+    else snprintf(line, sizeof line, "q quit  s sort  r reverse  f filter  / search  Enter inspect  a nodes  ? keys");
     put_line(LINES - 1, line, A_REVERSE);
 }
 
@@ -145,18 +143,18 @@ static void draw_keys(void)
 {
     static const char *const keys[] = {
         "Up Down PgUp PgDn Home End   choose an actor, also k and j",
-        "Enter                        what it does and waits for, as weft inspect; Esc goes back",
+        "Enter                        what it does and waits for; Esc goes back",
         "s S                          the next, the previous order",
         "r                            the other way round",
-        "f                            only actors with a text in kind, name, pid or node; empty: all",
+        "f                            only those with a text in kind, name, pid or node",
         "/ n                          search for a text; the next one",
         "a                            all nodes of the cluster, or this one only",
         "q                            quit",
         "",
-        "W: workers. ANSWERS: after how long the slowest worker came to the question, which is what",
-        "a message may have to wait for its actor's turn. WAITING: messages in mailboxes, or of a link",
-        "senders that wait. CREDIT: actors there that may be sent to, of those that are sent to.",
-        "STACK: the most that actors of the kind were seen to use.",
+        "W: workers. ANSWERS: after how long the slowest worker came to the question, so",
+        "long a message may have to wait for its actor's turn. WAITING: messages in",
+        "mailboxes; of a link: senders that wait. CREDIT: actors there that may be sent",
+        "to, of those that are sent to. STACK: the most that its kind was seen to use.",
     };
     for (int i = 0; i < (int)(sizeof keys / sizeof keys[0]) && i < LINES - 2; i++) put_line(i + 1, keys[i], A_NORMAL);
 }

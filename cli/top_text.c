@@ -46,6 +46,12 @@ __attribute__((format(printf, 3, 4))) static void put(struct top_lines *l, enum 
     va_end(args);
 }
 
+/* How many of `all` are shown, if room is for `most`: one that is left out would take no more room than to say so. */
+static uint32_t fitting(uint32_t all, uint32_t most)
+{
+    return all == most + 1 ? all : most;
+}
+
 static void put_left_out(struct top_lines *l, uint32_t all, uint32_t shown, const char *what)
 {
     if (all > shown) put(l, TOP_FAINT, "... and %" PRIu32 " more %s", all - shown, what);
@@ -140,6 +146,7 @@ static void put_node(struct top_lines *l, const struct top_node *n)
 static void put_workers(struct top_lines *l, const struct top_node *n, uint32_t most)
 {
     char rate[16], turns[16], answers[16], bytes[16];
+    most = fitting(n->worker_count, most);
     put(l, TOP_HEAD, "%-11s %9s %9s %8s %9s %9s", "WORKER", "MSG/S", "TURNS/S", "RUNNABLE", "ANSWERS", "MAIL");
     for (uint32_t i = 0; i < n->worker_count && i < most; i++) {
         const struct top_worker *w = &n->workers[i];
@@ -155,24 +162,42 @@ static void put_workers(struct top_lines *l, const struct top_node *n, uint32_t 
     put_left_out(l, n->worker_count, most, "workers");
 }
 
+/* Which one of all kinds is to be shown behind `last`, of node `*node`, and of which node it is; NULL: the first of
+ * them, or that there is no more. */
+static const struct top_kind *kind_after(const struct top_snapshot *s, const struct top_kind *last, uint32_t *node)
+{
+    const struct top_kind *best = NULL;
+    uint32_t of_last = *node;
+    for (uint32_t i = 0; i < s->node_count; i++) {
+        for (uint32_t k = 0; k < s->nodes[i].kind_count; k++) {
+            const struct top_kind *one = &s->nodes[i].kinds[k];
+            int c = last == NULL ? 1 : top_compare_kinds(one, last);
+            if (c < 0 || (c == 0 && i <= of_last)) continue;
+            if (best != NULL && top_compare_kinds(one, best) >= 0) continue;
+            best = one;
+            *node = i;
+        }
+    }
+    return best;
+}
+
 static void put_kinds(struct top_lines *l, const struct top_snapshot *s, uint32_t most)
 {
     char which[140], actors[16], waiting[16], deepest[16], p50[16], p99[16];
-    uint32_t all = 0, shown = 0;
+    uint32_t all = 0, shown = 0, node = 0;
     int wide = 11 + spare(l, 20);
     for (uint32_t i = 0; i < s->node_count; i++) all += s->nodes[i].kind_count;
     if (all == 0) return;
+    most = fitting(all, most);
     put(l, TOP_HEAD, "%-*s %8s %8s %8s %9s %9s", wide, "KIND", "ACTORS", "WAITING", "DEEPEST", "MAIL-P50",
         "MAIL-P99");
-    for (uint32_t i = 0; i < s->node_count; i++) {
-        for (uint32_t k = 0; k < s->nodes[i].kind_count && shown < most; k++, shown++) {
-            const struct top_kind *n = &s->nodes[i].kinds[k];
-            if (s->node_count == 1) snprintf(which, sizeof which, "%s", n->kind);
-            else snprintf(which, sizeof which, "%.*s>%.*s", wide / 2, s->nodes[i].name, wide / 2, n->kind);
-            put(l, TOP_PLAIN, "%-*.*s %8s %8s %8s %9s %9s", wide, wide, which, top_number((double)n->actors, actors),
-                top_number((double)n->waiting, waiting), top_number((double)n->deepest, deepest),
-                span_or_not(n->p50_ns, p50), span_or_not(n->p99_ns, p99));
-        }
+    const struct top_kind *n = NULL;
+    for (; shown < most && (n = kind_after(s, n, &node)) != NULL; shown++) {
+        if (s->node_count == 1) snprintf(which, sizeof which, "%s", n->kind);
+        else snprintf(which, sizeof which, "%.*s>%.*s", wide / 2, s->nodes[node].name, wide / 2, n->kind);
+        put(l, TOP_PLAIN, "%-*.*s %8s %8s %8s %9s %9s", wide, wide, which, top_number((double)n->actors, actors),
+            top_number((double)n->waiting, waiting), top_number((double)n->deepest, deepest),
+            span_or_not(n->p50_ns, p50), span_or_not(n->p99_ns, p99));
     }
     put_left_out(l, all, shown, "kinds");
 }
@@ -184,6 +209,7 @@ static void put_links(struct top_lines *l, const struct top_snapshot *s, uint32_
     int wide = 11 + spare(l, 20);
     for (uint32_t i = 0; i < s->node_count; i++) all += s->nodes[i].link_count;
     if (all == 0) return;
+    most = fitting(all, most);
     put(l, TOP_HEAD, "%-*s %-9s %7s %8s %8s %8s %7s %7s %7s", wide, "LINK", "STATE", "RTT", "IN/S", "OUT/S",
         "BACKLOG", "UNACKED", "CREDIT", "WAITING");
     uint32_t shown = 0;
@@ -239,8 +265,9 @@ void top_put_nodes(struct top_lines *l, const struct top_snapshot *s, uint32_t m
 {
     put(l, TOP_HEAD, "%-*s %-8s %2s %6s %7s %7s %8s %9s %5s %7s", 11 + spare(l, 20), "NODE", "STATE", "W", "ACTORS",
         "MSG/S", "WAITING", "ANSWERS", "MEMORY", "CPU", "DROPS/S");
-    for (uint32_t i = 0; i < s->node_count && i < most; i++) put_node(l, &s->nodes[i]);
-    put_left_out(l, s->node_count, most, "nodes");
+    uint32_t shown = fitting(s->node_count, most);
+    for (uint32_t i = 0; i < s->node_count && i < shown; i++) put_node(l, &s->nodes[i]);
+    put_left_out(l, s->node_count, shown, "nodes");
     if (s->node_count == 1) put_workers(l, &s->nodes[0], most);
     put_kinds(l, s, most);
     put_links(l, s, most);
@@ -255,30 +282,37 @@ static const char *head(enum top_by by, enum top_by column, const char *name, ch
     return out;
 }
 
-/* Of columns whose texts may be long: what there is beyond 80 is shared by them, and by the times of an actor's
- * kind, if there is room for these. */
+/* Of columns whose texts may be long: what there is beyond 80 is shared by them, by the nodes, if there are several,
+ * and by the times of an actor's kind, if there is room for these. Nodes take the place of the stack first. */
 struct widths {
-    int pid, kind, name, doing;
-    bool times;
+    int node, pid, kind, name, doing;
+    bool stack, times;
 };
 
-enum { TIMES_WIDE = 20 };
+enum { NODE_WIDE = 9, TIMES_WIDE = 20 };
 
-static struct widths widths_of(const struct top_lines *l)
+static struct widths widths_of(const struct top_lines *l, const struct top_snapshot *s)
 {
-    bool times = l->width >= 80 + TIMES_WIDE;
-    int more = (spare(l, 60 + TIMES_WIDE) - (times ? TIMES_WIDE : 0)) / 4;
-    return (struct widths){9 + (more < 6 ? more : 6), 9 + more, 9 + more, 10 + (more < 8 ? more : 8), times};
+    bool nodes = s->node_count > 1;
+    int left = spare(l, 60 + NODE_WIDE + TIMES_WIDE);
+    bool stack = !nodes || left >= NODE_WIDE;
+    if (nodes && stack) left -= NODE_WIDE;
+    bool times = left >= TIMES_WIDE;
+    if (times) left -= TIMES_WIDE;
+    int more = left / (nodes ? 5 : 4), some = more < 6 ? more : 6;
+    return (struct widths){nodes ? NODE_WIDE - 1 + some : 0, 9 + some, 9 + more, 9 + more, 10 + some, stack, times};
 }
 
 static void put_actor(struct top_lines *l, const struct top_snapshot *s, const struct top_actor *a)
 {
-    struct widths wide = widths_of(l);
-    char mail[48], doing[40], rate[16], received[16], dropped[16], stack[16], node[20] = "", times[48] = "";
+    struct widths wide = widths_of(l, s);
+    char mail[48], doing[40], rate[16], received[16], dropped[16], bytes[16];
+    char node[20] = "", stack[20] = "", times[48] = "";
     snprintf(mail, sizeof mail, "%" PRIu64 "/%" PRIu64, a->mailbox, a->mailbox_max);
     bool waits = a->waits_for[0] != '\0';
     snprintf(doing, sizeof doing, "%s%s", waits ? "on " : "", waits ? a->waits_for : a->state);
-    if (s->node_count > 1) snprintf(node, sizeof node, "%-9.9s ", s->nodes[a->node].name);
+    if (wide.node > 0) snprintf(node, sizeof node, "%-*.*s ", wide.node, wide.node, s->nodes[a->node].name);
+    if (wide.stack) snprintf(stack, sizeof stack, " %8s", top_bytes((double)a->stack_most, bytes));
     if (wide.times) {
         const struct top_kind *k = top_kind_of(s, a);
         char p50[16], p99[16];
@@ -291,22 +325,23 @@ static void put_actor(struct top_lines *l, const struct top_snapshot *s, const s
         full    ? TOP_ALARM
         : fills ? TOP_WARN
                 : TOP_PLAIN,
-        "%s%-*.*s %-*.*s %-*.*s %-*.*s %9s %6s %6s %6s %8s%s", node, wide.pid, (int)strcspn(a->pid, "@"), a->pid,
+        "%s%-*.*s %-*.*s %-*.*s %-*.*s %9s %6s %6s %6s%s%s", node, wide.pid, (int)strcspn(a->pid, "@"), a->pid,
         wide.kind, wide.kind, a->kind, wide.name, wide.name, a->name, wide.doing, wide.doing, doing, mail,
         top_number(a->rate, rate), top_number((double)a->received, received), top_number((double)a->dropped, dropped),
-        top_bytes((double)a->stack_most, stack), times);
+        stack, times);
 }
 
 void top_put_actors(struct top_lines *l, const struct top_snapshot *s, uint32_t first, uint32_t count, enum top_by by)
 {
-    char t[9][20];
-    struct widths wide = widths_of(l);
-    put(l, TOP_HEAD, "%s%-*s %-*s %-*s %-*s %9s %6s %6s %6s %8s%s", s->node_count > 1 ? "NODE      " : "", wide.pid,
-        head(by, TOP_PID, "PID", t[0]), wide.kind, head(by, TOP_KIND, "KIND", t[1]), wide.name,
-        head(by, TOP_NAME, "NAME", t[2]), wide.doing, head(by, TOP_STATE, "STATE", t[3]),
-        head(by, TOP_MAILBOX, "MAILBOX", t[4]), head(by, TOP_RATE, "MSG/S", t[5]),
-        head(by, TOP_RECEIVED, "RECVD", t[6]), head(by, TOP_DROPPED, "DROPS", t[7]),
-        head(by, TOP_STACK, "STACK", t[8]), wide.times ? "  MAIL-P50  MAIL-P99" : "");
+    char t[9][20], node[20] = "", stack[24] = "";
+    struct widths wide = widths_of(l, s);
+    if (wide.node > 0) snprintf(node, sizeof node, "%-*s ", wide.node, "NODE");
+    if (wide.stack) snprintf(stack, sizeof stack, " %8s", head(by, TOP_STACK, "STACK", t[8]));
+    put(l, TOP_HEAD, "%s%-*s %-*s %-*s %-*s %9s %6s %6s %6s%s%s", node, wide.pid, head(by, TOP_PID, "PID", t[0]),
+        wide.kind, head(by, TOP_KIND, "KIND", t[1]), wide.name, head(by, TOP_NAME, "NAME", t[2]), wide.doing,
+        head(by, TOP_STATE, "STATE", t[3]), head(by, TOP_MAILBOX, "MAILBOX", t[4]), head(by, TOP_RATE, "MSG/S", t[5]),
+        head(by, TOP_RECEIVED, "RECVD", t[6]), head(by, TOP_DROPPED, "DROPS", t[7]), stack,
+        wide.times ? "  MAIL-P50  MAIL-P99" : "");
     for (uint32_t i = first; i < s->actor_count && i - first < count; i++) put_actor(l, s, &s->actors[i]);
 }
 

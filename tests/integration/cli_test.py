@@ -186,7 +186,7 @@ class Run(Cli):
 
 
     def test_second_signal_ends_at_once(self):
-        node = Program(WEFT, "run", MODULE, "--drain", "600", "--", "stubborn", env=self.env)
+        node = Program(WEFT, "run", MODULE, "--drain", "600", "--", "lingers", env=self.env)
         self.addCleanup(node.kill)
         self.assertEqual(node.line(), "ready")
         node.process.send_signal(signal.SIGTERM)

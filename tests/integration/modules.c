@@ -53,6 +53,16 @@ static void stubborn(void)
     for (;;) (void)weft_sleep(WEFT_FOREVER), (void)weft_yield();
 }
 
+/* Is asked to stop, by a message, and goes on: no grace period runs. */
+static void lingers(void)
+{
+    weft_msg *m;
+    weft_trap_stop(true);
+    printf("ready\n");
+    fflush(stdout);
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) weft_msg_free(m);
+}
+
 static void does_nothing(void *block)
 {
     (void)block;
@@ -219,6 +229,7 @@ static void first(const void *arg, size_t size)
     else if (strcmp(what, "asks") == 0) asks();
     else if (strcmp(what, "says") == 0) says();
     else if (strcmp(what, "stubborn") == 0) stubborn();
+    else if (strcmp(what, "lingers") == 0) lingers();
     else if (strcmp(what, "spins") == 0) spins();
     else if (strcmp(what, "idle") == 0) idle();
     else if (strcmp(what, "tied") == 0) tied();

@@ -264,11 +264,38 @@ class Metrics(Operate):
             pass  # it is the one that would have answered
 
     def test_draining_is_not_ready(self):
-        node = self.serve("stubborn", "--drain", "600")
+        node = self.serve("lingers", "--drain", "600")
         node.process.send_signal(signal.SIGTERM)
         node.log("draining")
         eventually("it says so", lambda: self.get("/readyz") == (503, "draining\n"))
         self.assertEqual(self.get("/healthz")[0], 200)
+
+    def test_a_draining_node_is_looked_at(self):
+        node = self.serve("lingers", "--drain", "600")
+        node.process.send_signal(signal.SIGTERM)
+        eventually("it drains", lambda: self.get("/readyz") == (503, "draining\n"))
+        top = json.loads(self.weft("top", "--node", "a", "--once", "--json")[0])
+        self.assertEqual(top["state"], "draining")
+        main = [actor for actor in top["actors"] if actor["kind"] == "main"]
+        self.assertEqual(len(main), 1)
+        self.assertRegex(self.weft("top", "--node", "a", "--once", "--all", "--interval", "0.1")[0],
+                         r"(?m)^a +draining ")
+        self.assertIn(main[0]["pid"].split("@")[0], self.weft("ps")[0])
+        self.assertEqual(json.loads(self.weft("inspect", main[0]["pid"], "--json")[0])["kind"], "main")
+        self.assertEqual(self.weft("inspect")[0], "nobody waits for an answer\n")
+        self.assertRegex(self.weft("nodes")[0], r"(?m)^a +[0-9a-f]{16} self ")
+        self.assertEqual(self.weft("why-dropped")[0], "a has dropped nothing\n")
+        self.assertEqual([n["state"] for n in json.loads(self.get("/nodes.json")[1])], ["draining"])
+        tracer = Program(WEFT, "trace", env=self.env)
+        self.addCleanup(tracer.kill)
+        tracer.log("weft trace: all actors on node a")
+
+    def test_who_looks_keeps_no_node_from_its_end(self):
+        node = self.run_module("echo", "--drain", "600")
+        tracer = Program(WEFT, "trace", env=self.env)
+        self.addCleanup(tracer.kill)
+        tracer.log("weft trace: all actors on node a")
+        node.stop()
 
     def test_strangers(self):
         node = self.serve()

@@ -165,12 +165,12 @@ START_TEST(an_answer_is_read)
     ck_assert_uint_eq(s->node_count, 3);
     ck_assert_uint_eq(s->actor_count, 4);
     ck_assert_str_eq(s->nodes[0].name, "a");
-    ck_assert_str_eq(s->nodes[1].error, "timed out");
+    ck_assert_str_eq(s->nodes[2].error, "timed out"); /* by name */
     ck_assert_str_eq(s->nodes[0].drops[0].reason, "mailbox-full");
     ck_assert_uint_eq(s->nodes[0].drops[0].count, 7);
     ck_assert_uint_eq(s->nodes[0].kinds[0].waiting, 3);
     ck_assert_str_eq(s->actors[3].name, "?[2J"); /* nothing that moves the cursor */
-    ck_assert_uint_eq(s->actors[3].node, 2);
+    ck_assert_uint_eq(s->actors[3].node, 1);
     ck_assert(s->nodes[0].rate < 0 && s->nodes[0].workers[0].rate < 0 && s->actors[0].rate < 0); /* not known yet */
     top_free(s);
     /* Whatever is cut off or of another form is no answer. */
@@ -214,8 +214,8 @@ static void check_order(struct top_snapshot *s, enum top_by by, bool reverse, co
 START_TEST(actors_are_sorted_filtered_and_found)
 {
     struct top_snapshot *s = snapshot(first, 3);
-    check_order(s, TOP_MAILBOX, false, "", "0.2.1@01 0.1.1@01 0.10.1@01 0.1.1@02");
-    check_order(s, TOP_MAILBOX, true, "", "0.1.1@02 0.10.1@01 0.1.1@01 0.2.1@01");
+    check_order(s, TOP_MAILBOX, false, "", "0.2.1@01 0.10.1@01 0.1.1@01 0.1.1@02");
+    check_order(s, TOP_MAILBOX, true, "", "0.1.1@02 0.1.1@01 0.10.1@01 0.2.1@01");
     check_order(s, TOP_RECEIVED, false, "", "0.10.1@01 0.2.1@01 0.1.1@01 0.1.1@02");
     check_order(s, TOP_DROPPED, false, "", "0.10.1@01 0.1.1@02 0.1.1@01 0.2.1@01");
     check_order(s, TOP_STACK, false, "", "0.2.1@01 0.1.1@01 0.1.1@02 0.10.1@01");
@@ -263,8 +263,8 @@ START_TEST(lines_say_it)
     top_lines_clear(&l);
     now = snapshot(first, 3);
     top_put_nodes(&l, now, 1);
-    ck_assert(has_line(&l, "... and 2 more nodes", TOP_FAINT) && has_line(&l, "... and 1 more kinds", TOP_FAINT));
-    ck_assert(has_line(&l, "... and 1 more links", TOP_FAINT));
+    ck_assert(has_line(&l, "... and 2 more nodes", TOP_FAINT) && !has_line(&l, "more kinds", TOP_FAINT));
+    ck_assert(has_line(&l, "b>other", TOP_PLAIN)); /* in the line that would have said that one is left out */
     top_lines_clear(&l);
     top_put_nodes(&l, now, 3);
     ck_assert(has_line(&l, "gone        timed out", TOP_ALARM));
@@ -272,6 +272,59 @@ START_TEST(lines_say_it)
     ck_assert(has_line(&l, "a>other", TOP_PLAIN) && has_line(&l, "b>other", TOP_PLAIN));
     top_free(now);
     top_lines_clear(&l);
+}
+END_TEST
+
+START_TEST(nothing_is_cut_off_at_an_edge)
+{
+    struct top_snapshot *before = snapshot(first, 3), *now = snapshot(second, 2);
+    top_compare(now, before);
+    for (int nodes = 1; nodes <= 2; nodes++) {
+        now->node_count = (uint32_t)nodes;
+        for (int width = 80; width < 240; width++) {
+            struct top_lines l = {.width = width};
+            top_put_nodes(&l, now, 10);
+            top_put_actors(&l, now, 0, 4, TOP_MAILBOX);
+            for (uint32_t i = 0; i < l.count; i++)
+                ck_assert_msg((int)strlen(l.line[i].text) <= width, "%d: %s", width, l.line[i].text);
+            ck_assert(has_line(&l, "DROPS", TOP_HEAD));
+            ck_assert(width < 89 || has_line(&l, "   STACK", TOP_HEAD));
+            ck_assert(width < 109 || has_line(&l, "  MAIL-P99", TOP_HEAD));
+            top_lines_clear(&l);
+        }
+    }
+    top_free(now);
+    top_free(before);
+}
+END_TEST
+
+START_TEST(all_has_its_place)
+{
+    static const struct node asked = {.name = "m", .run = "05", .ms = 1000, .received = 100},
+                             later = {.name = "z", .run = "06", .ms = 1000, .actor = {{.pid = "0.1.1@06"}}},
+                             sooner = {.name = "a", .run = "07", .ms = 1000, .actor = {{.pid = "0.1.1@07"}}};
+    struct top_snapshot *one = snapshot((struct node[]){asked, later, sooner}, 3);
+    struct top_snapshot *other = snapshot((struct node[]){asked, sooner, later}, 3);
+    for (int i = 0; i < 3; i++) ck_assert_str_eq(one->nodes[i].name, other->nodes[i].name);
+    ck_assert_str_eq(one->nodes[0].name, "m");
+    ck_assert_str_eq(one->nodes[1].name, "a");
+    check_order(one, TOP_MAILBOX, false, "", "0.1.1@07 0.1.1@06");
+    check_order(other, TOP_MAILBOX, false, "", "0.1.1@07 0.1.1@06");
+    ck_assert_str_eq(one->nodes[one->actors[0].node].name, "a");
+    /* Of equally full mailboxes the one that got more is the first; and the longest times are, on whatever node. */
+    one->actors[1].received = 1;
+    check_order(one, TOP_MAILBOX, false, "", "0.1.1@06 0.1.1@07");
+    one->nodes[2].kinds[0].p99_ns = 1e6;
+    struct top_lines l = {.width = 80};
+    top_put_nodes(&l, one, 1);
+    uint32_t head = 0;
+    while (head < l.count && strncmp(l.line[head].text, "KIND", 4) != 0) head++;
+    ck_assert_uint_lt(head + 2, l.count);
+    ck_assert(strncmp(l.line[head + 1].text, "z>", 2) == 0);
+    ck_assert_str_eq(l.line[head + 2].text, "... and 2 more kinds");
+    top_lines_clear(&l);
+    top_free(one);
+    top_free(other);
 }
 END_TEST
 
@@ -354,6 +407,8 @@ int main(void)
     tcase_add_test(t, rates_are_what_happened_in_between);
     tcase_add_test(t, actors_are_sorted_filtered_and_found);
     tcase_add_test(t, lines_say_it);
+    tcase_add_test(t, nothing_is_cut_off_at_an_edge);
+    tcase_add_test(t, all_has_its_place);
     tcase_add_test(t, what_inspect_says);
     tcase_add_test(t, numbers);
     tcase_add_test(t, without_memory_there_is_less_and_nothing_is_lost);
