@@ -94,7 +94,8 @@ int cli_body(const struct cli *c, int word, struct cli_body *out);
 /* Whether it is one well-formed msgpack value. */
 bool cli_is_pack(const void *data, size_t size);
 /* Writes msgpack that was checked, as JSON in one line. What JSON lacks: bytes become {"$bin": "HEX"}, extensions
- * {"$ext": "HEX"}, NaN and the infinities null; keys that are no text are written as the text of their JSON. */
+ * {"$ext": "HEX"}, NaN and the infinities null; keys that are no text are written as the text of their JSON;
+ * lists and maps that are keys within keys as "$pack HEX". */
 void cli_print_json(FILE *out, const void *data, size_t size);
 /* A JSON string of any bytes; those that are no UTF-8 become U+FFFD. */
 void cli_print_string(FILE *out, const char *text, size_t size);

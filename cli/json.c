@@ -141,12 +141,23 @@ static void print_real(FILE *out, double value)
     fprintf(out, "%s%s", text, strpbrk(text, ".e") == NULL ? ".0" : "");
 }
 
-static void print_value(FILE *out, weft_reader *r);
+static void print_value(FILE *out, weft_reader *r, bool in_key);
 
-static void print_key(FILE *out, weft_reader *r)
+/* A key that is no text becomes a string of its JSON, with a backslash before each quote and each backslash. So a
+ * list or a map that is a key within a key would double with each level, to gigabytes: its bytes are shown. */
+static void print_key(FILE *out, weft_reader *r, bool in_key)
 {
-    if (weft_peek_type(r) == WEFT_TEXT) {
-        print_value(out, r);
+    int type = weft_peek_type(r);
+    const uint8_t *start = r->at;
+    if (type == WEFT_TEXT) {
+        print_value(out, r, in_key);
+        return;
+    }
+    if (in_key && (type == WEFT_ARRAY || type == WEFT_MAP)) {
+        weft_skip(r);
+        fputs("\"$pack ", out);
+        print_hex(out, start, (size_t)(r->at - start));
+        fputc('"', out);
         return;
     }
     FILE *key = cli_scratch();
@@ -155,7 +166,7 @@ static void print_key(FILE *out, weft_reader *r)
         fputs("\"\"", out);
         return;
     }
-    print_value(key, r);
+    print_value(key, r, true);
     long size = ftell(key);
     char *text = size > 0 ? malloc((size_t)size) : NULL;
     rewind(key);
@@ -172,7 +183,7 @@ static void print_bytes(FILE *out, const char *kind, const void *data, size_t si
 }
 
 /* Recursion is bounded: the value has been checked, so it nests WEFT_NEST_MAX deep at most. */
-static void print_value(FILE *out, weft_reader *r)
+static void print_value(FILE *out, weft_reader *r, bool in_key)
 {
     uint32_t count;
     weft_text t;
@@ -199,7 +210,7 @@ static void print_value(FILE *out, weft_reader *r)
         fputc('[', out);
         for (uint32_t i = 0; i < count; i++) {
             if (i > 0) fputs(", ", out);
-            print_value(out, r);
+            print_value(out, r, in_key);
         }
         fputc(']', out);
         break;
@@ -208,9 +219,9 @@ static void print_value(FILE *out, weft_reader *r)
         fputc('{', out);
         for (uint32_t i = 0; i < count; i++) {
             if (i > 0) fputs(", ", out);
-            print_key(out, r);
+            print_key(out, r, in_key);
             fputs(": ", out);
-            print_value(out, r);
+            print_value(out, r, in_key);
         }
         fputc('}', out);
         break;
@@ -221,7 +232,7 @@ static void print_value(FILE *out, weft_reader *r)
 void cli_print_json(FILE *out, const void *data, size_t size)
 {
     weft_reader r = weft_reader_on(data, size);
-    print_value(out, &r);
+    print_value(out, &r, false);
 }
 
 void cli_print_body(FILE *out, const void *data, size_t size)

@@ -224,6 +224,20 @@ START_TEST(what_json_has_no_place_for)
 }
 END_TEST
 
+/* Each key is in quotes, which are escaped in the key around it, and so are the escapes: 2^n characters. */
+START_TEST(keys_of_keys)
+{
+    ck_assert_str_eq(shown(cli_print_json, "\x81\x81\xc0\xc0\xc0", 5), "{\"{\\\"null\\\": null}\": null}");
+    ck_assert_str_eq(shown(cli_print_json, "\x81\x81\x81\xc0\xc0\xc0\xc0", 7),
+                     "{\"{\\\"$pack 81c0c0\\\": null}\": null}");
+    ck_assert_str_eq(shown(cli_print_json, "\x81\x91\x81\x91\x01\x02\x03", 7), "{\"[{\\\"$pack 9101\\\": 2}]\": 3}");
+    char deep[2 * 12 + 1];
+    memset(deep, 0x81, 12);
+    memset(deep + 12, 0xc0, 13);
+    ck_assert_uint_lt(strlen(shown(cli_print_json, deep, sizeof deep)), 100);
+}
+END_TEST
+
 START_TEST(keys_without_a_place_for_them)
 {
     static const char key[] = "\x82\x01\x02\xa1k\x03"; /* {1: 2, "k": 3} */
@@ -283,6 +297,7 @@ int main(void)
     tcase_add_test(t, one_body_and_no_two);
     tcase_add_test(t, text_that_is_no_utf8);
     tcase_add_test(t, what_json_has_no_place_for);
+    tcase_add_test(t, keys_of_keys);
     tcase_add_test(t, keys_without_a_place_for_them);
     tcase_add_test(t, a_body_without_memory);
     tcase_add_test(t, a_key_without_memory);
