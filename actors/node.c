@@ -126,8 +126,8 @@ static void fill_in(weft_node *n, const weft_node_options *o)
     n->workers.stack_bytes = o->stack_bytes == 0 ? WF_STACK_BYTES : o->stack_bytes;
 }
 
-/* Fields of a log line that say who speaks, and when. */
-static int64_t log_context(char *out, size_t size)
+/* Fields of a log line that say who speaks, and when; of a simulated node by its own clock. */
+static int64_t log_context(char *out, size_t size, int64_t *wall)
 {
     const struct wf_worker *w = wf_here;
     struct pf_env *env = w != NULL ? w->set->env : wf_env_here, *native = pf_env_native();
@@ -141,7 +141,9 @@ static int64_t log_context(char *out, size_t size)
             snprintf(out, size, "node=%s actor=%u.%u.%u%s%s", wf_node_of(w)->name, w->index, wf_id_slot(self->id),
                      wf_id_generation(self->id), traced ? " trace=" : "", traced ? weft_trace_format(id, trace) : "");
     }
-    return env == NULL || env == native ? native->now(native) : 0;
+    if (env == NULL || env == native) return native->now(native);
+    *wall = env->wall(env);
+    return 0;
 }
 
 int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_env *env)

@@ -128,6 +128,7 @@ struct event {
     size_t size;
     bool cut;
     uint64_t repeated;
+    int64_t wall; /* when it was */
 };
 
 static void write_line(const struct event *e)
@@ -139,7 +140,7 @@ static void write_line(const struct event *e)
     if (journal) put_priority(&l, e->level);
     if (!journal || l.json) {
         char now[32];
-        pf_wall_clock_text(now, sizeof now);
+        pf_wall_clock_text(e->wall, now, sizeof now);
         put_field(&l, "time", now, strlen(now));
     }
     put_field(&l, "level", wf_log_levels[e->level], strlen(wf_log_levels[e->level]));
@@ -157,6 +158,12 @@ static void write_line(const struct event *e)
     if (sink == NULL || !sink(l.text, l.size)) pf_stderr(l.text, l.size);
 }
 
+static int64_t machine_wall(void)
+{
+    struct pf_env *native = pf_env_native();
+    return native->wall(native);
+}
+
 static void tell_repeats(int64_t now)
 {
     struct wf_repeat r;
@@ -167,7 +174,8 @@ static void tell_repeats(int64_t now)
                                    .text = r.text,
                                    .size = strlen(r.text),
                                    .cut = strlen(r.text) == sizeof r.text - 1,
-                                   .repeated = r.held});
+                                   .repeated = r.held,
+                                   .wall = machine_wall()});
     }
 }
 
@@ -185,13 +193,13 @@ static void say(const char *module, weft_log_level level, const char *format, va
     size_t size = cut ? sizeof message - 1 : (size_t)n;
     /* Pairs with the store of who registers. */
     wf_log_context_fn *add = atomic_load_explicit(&wf_log_context, memory_order_acquire);
-    int64_t now = add == NULL ? 0 : add(context, sizeof context);
+    int64_t wall = machine_wall(), now = add == NULL ? 0 : add(context, sizeof context, &wall);
     if (now > 0) {
         tell_repeats(now);
         snprintf(node, sizeof node, "%.*s", (int)strcspn(context, " "), context);
         if (!wf_log_may_repeat(module, level, node, message, size, now)) return;
     }
-    write_line(&(struct event){level, module, context, message, size, cut, 0});
+    write_line(&(struct event){level, module, context, message, size, cut, 0, wall});
 }
 
 void weft_log(weft_log_level level, const char *format, ...)

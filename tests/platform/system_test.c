@@ -155,13 +155,15 @@ START_TEST(clocks)
     }
     int64_t wall = env->wall(env);
     ck_assert_int_gt(wall, WEFT_SEC(1700000000)); /* 2023 */
-    pf_wall_clock_text(text, sizeof text);
+    pf_wall_clock_text(wall, text, sizeof text);
     ck_assert_uint_eq(strlen(text), 24);
     static const char FORM[] = "dddd-dd-ddTdd:dd:dd.dddZ";
     for (size_t i = 0; i < sizeof FORM - 1; i++) {
         bool digit = text[i] >= '0' && text[i] <= '9';
         ck_assert_msg(FORM[i] == 'd' ? digit : text[i] == FORM[i], "%s", text);
     }
+    pf_wall_clock_text(WEFT_SEC(1000000000) + WEFT_MS(7), text, sizeof text);
+    ck_assert_str_eq(text, "2001-09-09T01:46:40.007Z");
 }
 END_TEST
 

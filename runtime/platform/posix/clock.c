@@ -34,12 +34,11 @@ void pf_native_random(struct pf_env *env, void *out, size_t size)
     }
 }
 
-void pf_wall_clock_text(char *out, size_t size)
+void pf_wall_clock_text(int64_t wall, char *out, size_t size)
 {
-    struct timespec t;
+    time_t seconds = (time_t)(wall / 1000000000);
     struct tm parts;
-    clock_gettime(CLOCK_REALTIME, &t);
-    gmtime_r(&t.tv_sec, &parts);
+    gmtime_r(&seconds, &parts);
     size_t n = strftime(out, size, "%Y-%m-%dT%H:%M:%S", &parts);
-    if (n > 0) snprintf(out + n, size - n, ".%03dZ", (int)(t.tv_nsec / 1000000));
+    if (n > 0) snprintf(out + n, size - n, ".%03dZ", (int)(wall / 1000000 % 1000));
 }

@@ -23,17 +23,12 @@ int64_t pf_native_now(struct pf_env *env)
     return t.QuadPart / per_second * 1000000000 + t.QuadPart % per_second * 1000000000 / per_second + 1;
 }
 
-static int64_t wall_ns(void)
-{
-    FILETIME f;
-    GetSystemTimePreciseAsFileTime(&f);
-    return ((int64_t)((uint64_t)f.dwHighDateTime << 32 | f.dwLowDateTime) - UNIX_EPOCH) * 100;
-}
-
 int64_t pf_native_wall(struct pf_env *env)
 {
+    FILETIME f;
     (void)env;
-    return wall_ns();
+    GetSystemTimePreciseAsFileTime(&f);
+    return ((int64_t)((uint64_t)f.dwHighDateTime << 32 | f.dwLowDateTime) - UNIX_EPOCH) * 100;
 }
 
 void pf_native_random(struct pf_env *env, void *out, size_t size)
@@ -51,11 +46,10 @@ DWORD pf_milliseconds_until(int64_t deadline)
     return (DWORD)WF_MIN(ms, (int64_t)INFINITE - 1);
 }
 
-void pf_wall_clock_text(char *out, size_t size)
+void pf_wall_clock_text(int64_t wall, char *out, size_t size)
 {
-    int64_t now = wall_ns();
     SYSTEMTIME t;
-    uint64_t file_time = (uint64_t)(now / 100 + UNIX_EPOCH);
+    uint64_t file_time = (uint64_t)(wall / 100 + UNIX_EPOCH);
     FILETIME f = {(DWORD)file_time, (DWORD)(file_time >> 32)};
     FileTimeToSystemTime(&f, &t);
     snprintf(out, size, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", t.wYear % 10000u, t.wMonth % 100u, t.wDay % 100u,

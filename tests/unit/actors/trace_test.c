@@ -194,6 +194,7 @@ static void is_tapped(const void *arg, size_t size)
     int worker = (int)wf_here->set->count;
     (void)arg, (void)size;
     char text[256];
+    int64_t wall;
     weft_pid there = hop_on(worker, 0), me = weft_self();
     struct wf_tap tap = {.tag = ASK, .has_tag = true}, other = {.actor = there};
     weft_msg *m;
@@ -223,7 +224,7 @@ static void is_tapped(const void *arg, size_t size)
     wf_tap_close(weft_here(), &tap);
     wf_tap_close(weft_here(), &other);
     want_id(weft_trace_now(), none);
-    (void)wf_log_context(text, sizeof text);
+    (void)wf_log_context(text, sizeof text, &wall);
     want(strstr(text, "trace=") == NULL);
     want_int(say(there, DATA, 1), 0);
     want_id(next_id(DATA), none);
@@ -296,11 +297,12 @@ END_TEST
 static void logs(const void *arg, size_t size)
 {
     char fields[256];
+    int64_t wall;
     (void)arg, (void)size;
-    (void)wf_log_context(fields, sizeof fields);
+    (void)wf_log_context(fields, sizeof fields, &wall);
     want(strstr(fields, "trace=") == NULL);
     want_int(weft_trace_set(first), 0);
-    (void)wf_log_context(fields, sizeof fields);
+    (void)wf_log_context(fields, sizeof fields, &wall);
     want(strstr(fields, " trace=0123456789abcdeffedcba9876543210") != NULL);
 }
 

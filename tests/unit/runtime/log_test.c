@@ -27,12 +27,14 @@ static void capture(void (*body)(void))
     (void)capture_end(&c, got, sizeof got);
 }
 
-static int64_t now; /* 0: nothing is held back */
+static int64_t now;          /* 0: nothing is held back */
+static int64_t wall_of_node; /* 0: the machine's */
 static int64_t epoch;
 static const char *fields = "node=a actor=0.17.1";
 
-static int64_t context(char *out, size_t size)
+static int64_t context(char *out, size_t size, int64_t *wall)
 {
+    if (wall_of_node != 0) *wall = wall_of_node;
     snprintf(out, size, "%s", fields);
     return now;
 }
@@ -60,6 +62,11 @@ START_TEST(a_line_of_logfmt)
     capture(one_line);
     ck_assert_str_eq(after_time("time="),
                      " level=info node=a actor=0.17.1 msg=\"weft is 3 \\\"years\\\"\\told\\\\\\n\"\n");
+    /* A simulated node has a clock of its own. */
+    wall_of_node = WEFT_SEC(1000000000) + WEFT_MS(8515);
+    capture(one_line);
+    wall_of_node = 0;
+    ck_assert_msg(strncmp(got, "time=2001-09-09T01:46:48.515Z level=info node=a ", 48) == 0, "%s", got);
 }
 END_TEST
 
