@@ -191,7 +191,7 @@ const struct cli_verb cli_verbs[] = {
      false,
      cli_spawn},
     {"sim",
-     "MODULE.so|FILE.c [-- ARGS]",
+     "MODULE.so|FILE.c",
      "Runs clusters of a module's actors in virtual time, under faults, each from a seed",
      "Each run is a cluster of --nodes nodes n1, n2, ... in one thread; each runs the module's first actor. Faults "
      "are\n"
@@ -210,7 +210,9 @@ const struct cli_verb cli_verbs[] = {
     {"stop",
      "",
      "Ends a node in order: its actors are asked to stop, its links say good-bye",
-     "Waits until the node is gone. Actors that do not end within --drain are killed.",
+     "Waits until the node is gone. Actors that do not end within --drain are killed; the code is 5 then, and if "
+     "the\n"
+     "node went without a good-bye.",
      "weft stop --node a --drain 5",
      {CLI_DRAIN, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      0,

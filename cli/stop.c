@@ -4,23 +4,29 @@
 #include "cli.h"
 #include "control.h"
 
+/* `why` (a reason of NODE_DOWN): in order, or not. */
+static int ended(const struct cli_client *k, const char *why)
+{
+    bool drained = strcmp(why, WF_LEFT) == 0;
+    if (k->c->json)
+        printf("{\"node\": \"%s\", \"ended\": true, \"drained\": %s}\n", k->node, drained ? "true" : "false");
+    else printf("%s has ended\n", k->node);
+    if (drained) return CLI_OK;
+    if (strcmp(why, WF_LEFT_UNDRAINED) == 0) why = "not all actors ended in time; they were killed";
+    return cli_fail(k->c, CLI_NOT_DRAINED, "%s: %s", k->node, why);
+}
+
 static int await_end(struct cli_client *k, int64_t deadline)
 {
     for (;;) {
+        struct weft_node_news news;
         weft_msg *m;
         int rc = weft_recv(&m, deadline);
         if (rc < 0) return cli_fail_with(k->c, rc, k->node);
-        bool gone = weft_tag(m) == WEFT_TAG_NODE_DOWN;
+        bool gone = weft_tag(m) == WEFT_TAG_NODE_DOWN && weft_node_news_read(m, &news) == 0;
         weft_msg_free(m);
-        if (gone) return CLI_OK;
+        if (gone) return ended(k, news.reason);
     }
-}
-
-static int ended(const struct cli_client *k)
-{
-    if (k->c->json) printf("{\"node\": \"%s\", \"ended\": true}\n", k->node);
-    else printf("%s has ended\n", k->node);
-    return CLI_OK;
 }
 
 static int stop(struct cli_client *k)
@@ -36,7 +42,8 @@ static int stop(struct cli_client *k)
     snprintf(name, sizeof name, "$node@%s", k->node);
     rc = weft_call_name(name, WF_CONTROL_STOP, body, w.size, &m, k->deadline);
     /* A node with nothing to drain may be gone before its answer is; then its socket is, too. */
-    if (rc == WEFT_ENONODE && strncmp(k->url, "ipc://", 6) == 0 && !cli_socket_answers(k->url + 6)) return ended(k);
+    if (rc == WEFT_ENONODE && strncmp(k->url, "ipc://", 6) == 0 && !cli_socket_answers(k->url + 6))
+        return ended(k, WF_LEFT);
     if (rc < 0) return cli_fail_with(k->c, rc, k->node);
     if (weft_tag(m) == WF_CONTROL_ERROR) {
         rc = cli_fail(k->c, CLI_FAILED, "%s: %.*s", k->node, (int)weft_size(m), (const char *)weft_data(m));
@@ -45,8 +52,7 @@ static int stop(struct cli_client *k)
     }
     weft_msg_free(m);
     /* Actors that had to be killed take until the drain's end, and a little for the clean-ups. */
-    rc = await_end(k, k->c->has_timeout ? k->deadline : weft_after(drain + WEFT_SEC(10)));
-    return rc == CLI_OK ? ended(k) : rc;
+    return await_end(k, k->c->has_timeout ? k->deadline : weft_after(drain + WEFT_SEC(10)));
 }
 
 int cli_stop(const struct cli *c)

@@ -93,6 +93,11 @@ enum {
  * `why` says so. WF_NOTIFY_STOP: somebody asks the node to stop; `why` is the number of milliseconds for draining, in
  * text. Runs on a worker: must not block, nor stop the node itself. */
 enum { WF_NOTIFY_FATAL = 1, WF_NOTIFY_STOP = 2 };
+
+/* Reasons of BYE, which watchers hear with NODE_DOWN: all its actors had ended, or some had to be killed. What any
+ * other reason says is taken for the first. */
+#define WF_LEFT "left"
+#define WF_LEFT_UNDRAINED "left, not drained"
 WEFT_API void wf_transport_watch(weft_node *node, void (*notify)(void *arg, int what, const char *why), void *arg);
 /* Loads a module beside those there are, even if it has the path of one of them, and finds its migrate hook.
  * WEFT_OK, or a negative code and `why`, and nothing is loaded. May block; on a thread of its own. */

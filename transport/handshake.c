@@ -1,5 +1,6 @@
 /* How a connection becomes the channel of a link, or of one that goes on: HELLO, WELCOME, REFUSED. The state machine
  * is drawn in docs/wire.md. */
+#include "control.h"
 #include "mutant.h"
 #include "rights.h"
 
@@ -310,7 +311,7 @@ static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct
     wf_channel_enter(ch, WF_PHASE_REFUSED);
     wf_conn_close(ch->conn, why);
     struct wf_session *s = wf_links_find(c, ch->incarnation);
-    if (s != NULL && s->state == WF_STATE_BROKEN && f->number == WF_REFUSED_STOPPING) wf_links_end(c, s, "left");
+    if (s != NULL && s->state == WF_STATE_BROKEN && f->number == WF_REFUSED_STOPPING) wf_links_end(c, s, WF_LEFT);
 }
 
 /* ---- What $cluster hears of channels --------------------------------------------------------------------------- */
@@ -327,7 +328,7 @@ static void on_handshake(struct wf_cluster *c, struct wf_channel *ch, struct wf_
     } else if (f->kind == WF_FRAME_WELCOME && heard) {
         on_welcome(c, ch, f);
     } else if (f->kind == WF_FRAME_BYE) {
-        wf_channel_end(ch, "left");
+        wf_channel_end(ch, WF_LEFT);
     } else {
         snprintf(why, sizeof why, "%s instead of %s", wf_frame_name(f->kind), heard ? "WELCOME" : "HELLO");
         wf_channel_end(ch, why);

@@ -3,6 +3,7 @@
 #include "cluster.h"
 
 #include "actor.h"
+#include "control.h"
 #include "mutant.h"
 #include "rights.h"
 
@@ -227,7 +228,7 @@ static void tell_lost(struct wf_session *s)
 
 void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason)
 {
-    bool left = c->leaving || strcmp(reason, "left") == 0;
+    bool left = c->leaving || strcmp(reason, WF_LEFT) == 0 || strcmp(reason, WF_LEFT_UNDRAINED) == 0;
     s->state = WF_STATE_OVER;
     wf_tables_close(s);
     drop_pending(s, reason);
@@ -348,7 +349,7 @@ void wf_links_lost(struct wf_cluster *c, struct wf_session *s, const char *reaso
         return;
     }
     snprintf(why, sizeof why, "connection lost: %.120s", reason);
-    wf_links_end(c, s, c->leaving ? "left" : why);
+    wf_links_end(c, s, c->leaving ? WF_LEFT : why);
 }
 
 void wf_links_say_bye(struct wf_session *s)
@@ -356,9 +357,14 @@ void wf_links_say_bye(struct wf_session *s)
     struct wf_batch *b = wf_batch_new(s, WF_FRAME_SPARE);
     if (b == NULL) return;
     weft_writer w = wf_batch_writer(b);
-    wf_put_bye(&w, "left");
+    wf_put_bye(&w, s->t->undrained ? WF_LEFT_UNDRAINED : WF_LEFT); /* written before `stopping`, under the lock */
     wf_session_acknowledge(s); /* what the other side would have to count as lost */
     wf_session_say_in_order(s, b, &w);
+}
+
+static bool is_text(weft_text t, const char *what)
+{
+    return t.size == strlen(what) && memcmp(t.data, what, t.size) == 0;
 }
 
 void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const struct wf_news *n)
@@ -367,8 +373,11 @@ void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const struct wf
     WF_ASSERT(s != NULL); /* it has been up */
     if (s->state == WF_STATE_OVER) return;
     if (n->number == WF_FRAME_BYE) {
+        weft_reader r = weft_reader_on(n->data, n->size);
+        struct wf_frame f;
+        (void)wf_frame_next(&r, &f);
         wf_session_acknowledge(s);
-        wf_links_end(c, s, "left");
+        wf_links_end(c, s, is_text(f.name, WF_LEFT_UNDRAINED) ? WF_LEFT_UNDRAINED : WF_LEFT);
     } else if (n->number != WF_FRAME_PEERS) {
         wf_gossip_frame(c, s, n->data, n->size);
     } else if (!c->t->client && !s->client) {

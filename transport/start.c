@@ -254,7 +254,7 @@ static void wait_for_workers(struct wf_transport *t)
 }
 
 /* $cluster says good-bye and closes everything it knows; then the carrier closes the rest. */
-static void leave(struct wf_transport *t, int64_t deadline)
+static void leave(struct wf_transport *t, int64_t deadline, bool undrained)
 {
     struct pf_env *env = t->node->workers.env;
     int64_t by = WF_MIN(WF_MAX(deadline, weft_after(WEFT_MS(200))), weft_after(LEAVE_TIME));
@@ -262,6 +262,7 @@ static void leave(struct wf_transport *t, int64_t deadline)
     wait_for_workers(t); /* the last turns of the actors have been flushed */
     pf_mutex_lock(t->lock);
     t->stopping = true;
+    t->undrained = undrained;
     t->stop_by = by;
     bool listening = t->listening;
     pf_mutex_unlock(t->lock);
@@ -284,7 +285,7 @@ int weft_node_stop(weft_node *node, int64_t deadline)
     if (wf_here != NULL && wf_node_of(wf_here) == node) return WEFT_EINVAL;
     int rc = wf_node_drain(node, deadline);
     struct wf_transport *t = node->transport;
-    leave(t, deadline);
+    leave(t, deadline, rc < 0);
     wf_node_finish_actors(node);
     transport_free(t);
     node->transport = NULL;

@@ -289,6 +289,7 @@ struct wf_transport {
     bool listening;          /* $cluster has opened `wake` */
     bool interest_lost;      /* there was no memory to tell it of a change of `interest` */
     bool stopping, finished; /* asked for by weft_node_stop; done by $cluster */
+    bool undrained;          /* set before `stopping`: not all actors had ended by themselves */
     bool client;
     weft_pid service, control; /* $cluster, $node; fixed when the node has started */
     int64_t stop_by;

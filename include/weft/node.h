@@ -136,8 +136,8 @@ WEFT_API const char *weft_node_url(const weft_node *node, size_t i);
 struct weft_node_news {
     uint64_t incarnation;
     char name[65];
-    /* of NODE_DOWN and NODE_SUSPECT: "no heartbeat for 5.0 s", "left", "found to be down by node b"; of MINORITY: "in
-     * a minority: 2 of 5 nodes are there"; else "" */
+    /* of NODE_DOWN and NODE_SUSPECT: "no heartbeat for 5.0 s", "left", "left, not drained" (actors had to be killed),
+     * "found to be down by node b"; of MINORITY: "in a minority: 2 of 5 nodes are there"; else "" */
     char reason[128];
 };
 /* [T] 0, or WEFT_EFORMAT if `m` is no such message. */

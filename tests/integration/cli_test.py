@@ -112,10 +112,11 @@ class Verbs(Cli):
         self.assertRegex(up["urls"][0], r"^tcp://127\.0\.0\.1:[1-9]\d+$")
         self.assertEqual(c.line(), "ready")
         ended = self.weft("stop", "--node", up["urls"][0], "--json")[0]
-        self.assertEqual(json.loads(ended), {"node": "c", "ended": True})
+        self.assertEqual(json.loads(ended), {"node": "c", "ended": True, "drained": True})
         c.end()
         self.node("b", "stubborn")
-        self.weft("stop", "--node", "b", "--drain", "0.2")
+        left = self.weft("stop", "--node", "b", "--drain", "0.2", code=5)[1]
+        self.assertIn("b: not all actors ended in time", left)
         self.cluster.nodes["b"].end(5)
 
     @unittest.skipUnless(sys.platform == "linux" and os.environ.get("WEFT_SANITIZED") != "1",
