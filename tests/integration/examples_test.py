@@ -152,19 +152,20 @@ class Programs(unittest.TestCase):
 
 class Tutorial(unittest.TestCase):
     def test_each_step_prints_what_it_promises(self):
-        for name in ("kv1", "kv2", "kv3", "kv4", "kv_test"):
+        for name in ("kv1", "kv2", "kv3", "kv4", "kv_test", "chat1"):
             with self.subTest(name):
                 program = Program(built("examples", "tutorial_" + name))
                 self.addCleanup(program.kill)
                 self.assertEqual(program.end(), promised("tutorial/" + name))
 
     def test_the_page_quotes_the_programs(self):
-        quoted = re.findall(r"```c\n/\* (\S+) \*/\n(.*?)```", source("docs", "tutorial.md"), re.S)
-        self.assertGreaterEqual(len(quoted), 8)
-        for name, code in quoted:
-            text = source("examples", "tutorial", name)
-            for part in code.split("...\n"):
-                self.assertIn(part, text, name)
+        for page, least in (("tutorial.md", 8), ("tutorial-chat.md", 6)):
+            quoted = re.findall(r"```c\n/\* (\S+) \*/\n(.*?)```", source("docs", page), re.S)
+            self.assertGreaterEqual(len(quoted), least)
+            for name, code in quoted:
+                text = source("examples", "tutorial", name)
+                for part in code.split("...\n"):
+                    self.assertIn(part, text, name)
 
     def test_the_module_answers_the_command_line(self):
         with Cluster() as cluster:
@@ -177,6 +178,77 @@ class Tutorial(unittest.TestCase):
             self.assertEqual(eventually("kv answers", lambda: call('["color","blue"]', "1")), "[true]")
             self.assertEqual(call('["",""]', "1"), "")
             self.assertEqual(call('["color"]', "2"), '["blue"]')
+
+
+class TutorialChat(unittest.TestCase):
+    """The steps of docs/tutorial-chat.md that talk."""
+
+    def chat(self, name):
+        program = Program(built("examples", "tutorial_" + name), "0")
+        self.addCleanup(program.kill)
+        return program, program.line().removeprefix("chat on ")
+
+    def client(self, address, nick, greeting):
+        client = Client(address)
+        self.addCleanup(client.close)
+        self.assertEqual((client.line(), client.ask(nick)), ("* your name?", greeting))
+        return client
+
+    def past(self, client, count):
+        """The lines that come until /past is answered, and its last."""
+        client.send(f"/past {count}")
+        lines = []
+        while not (line := client.line()).startswith("* "):
+            lines.append(line)
+        return lines, line
+
+    def test_a_room(self):
+        program, address = self.chat("chat2")
+        ann, bob = (self.client(address, nick, f"* welcome, {nick}") for nick in ("ann", "bob"))
+        ann.send("hello")
+        self.assertEqual((ann.line(), bob.line()), ("ann: hello", "ann: hello"))
+        bob.send("he", "llo")
+        self.assertEqual((ann.lines(2), bob.lines(2)), (["bob: he", "bob: llo"],) * 2)
+        ann.close()
+        self.assertEqual(bob.ask("still here"), "bob: still here")
+        program.stop()
+
+    def test_a_past_that_fails_and_comes_back(self):
+        program, address = self.chat("chat3")
+        client = Client(address)
+        self.addCleanup(client.close)
+        self.assertEqual(client.line(), "* your name?")
+        self.assertRegex(client.ask("ann"), r"^\* welcome to \S+, ann$")
+        for i in range(300):
+            self.assertEqual(client.ask(f"line {i}"), f"ann: line {i}")
+        self.assertEqual(self.past(client, 2), (["ann: line 298", "ann: line 299"], "* that was it"))
+        self.assertEqual(self.past(client, -1), ([], "* that was it"))
+        self.assertEqual(self.past(client, 99), ([], "* no past: the request was let go without an answer"))
+        eventually("it is back", lambda: self.past(client, 9) == ([], "* that was it"))
+        client.ask("again")
+        self.assertEqual(eventually("it listens", lambda: self.past(client, 9)[0])[-1], "ann: again")
+        program.stop()
+
+    def test_three_nodes(self):
+        with Cluster() as cluster:
+            clients = {}
+            for name, join in (("a", ()), ("b", ("a",)), ("c", ("a",))):
+                node = cluster.run(name, built("examples", "chat4.so"), "0", join=join)
+                clients[name] = self.client(node.line().removeprefix("chat on "), f"{name}nn",
+                                            f"* welcome to {name}, {name}nn")
+            a = clients.pop("a")
+            for client in clients.values():
+                eventually("a is heard", lambda c=client: a.ask("hello") and "ann: hello" in self.past(c, 20)[0])
+            self.assertEqual(a.ask("the end"), "ann: the end")
+            for client in clients.values():
+                while client.line() != "ann: the end":
+                    pass
+            b = clients["b"]
+            self.assertEqual(self.past(b, 99), ([], "* no past: the request was let go without an answer"))
+            # Those of the other nodes know it still.
+            eventually("b remembers", lambda: self.past(b, 2)[0] == ["ann: hello", "ann: the end"])
+            for name in ("a", "b", "c"):
+                cluster.nodes[name].stop()
 
 
 class Echo(unittest.TestCase):

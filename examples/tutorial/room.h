@@ -1,0 +1,61 @@
+/* room.h -- what the chats of docs/tutorial-chat.md share: what is said, and what a client needs. */
+#ifndef ROOM_H
+#define ROOM_H
+
+#include <stdio.h>
+#include <string.h>
+#include <weft.h>
+
+#define SAY(F) F(str, nick) F(str, text)
+WEFT_MESSAGE(say, 1, SAY) /* published in the room */
+
+#define ROOM "room.lobby"
+#define PATIENCE weft_after(WEFT_SEC(5)) /* with a client that does not read */
+
+/* The words behind `--`: the port. */
+static inline const char *port_of(const struct weft_args *args)
+{
+    return args->argc > 1 ? args->argv[1] : "4100";
+}
+
+/* Asks the client for a name, without its newline. False: it has gone, or its name has no end. */
+static inline bool ask_name(weft_stream s, char *nick, size_t room)
+{
+    if (weft_printf(s, PATIENCE, "* your name?\n") < 0) return false;
+    int64_t n = weft_read_until(s, nick, room, '\n', weft_after(WEFT_SEC(60)));
+    if (n <= 1 || nick[n - 1] != '\n') return false;
+    nick[n - 1] = '\0';
+    return true;
+}
+
+/* Takes a message of the room out of the mailbox and shows it. False: the client does not take it. */
+static inline bool show_said(weft_stream s)
+{
+    weft_msg *m;
+    struct say said;
+    int64_t n = 0;
+    if (weft_recv(&m, WEFT_NOW) < 0) return true;
+    if (say_read(m, &said) == 0)
+        n = weft_printf(s, PATIENCE, "%.*s: %.*s\n", WEFT_STR(said.nick), WEFT_STR(said.text));
+    weft_msg_free(m);
+    return n >= 0;
+}
+
+/* Takes clients; each gets an actor. Returns when the caller is asked to stop. */
+static inline void open_door(const char *port, weft_actor *session)
+{
+    char address[WEFT_ADDRESS_TEXT];
+    weft_listener l;
+    weft_stream s;
+    snprintf(address, sizeof address, "127.0.0.1:%s", port);
+    int rc = weft_listen(&l, address, NULL);
+    if (rc < 0) weft_fail(rc, "cannot listen on %s", address);
+    weft_listener_address(l, address, sizeof address);
+    printf("chat on %s\n", address);
+    fflush(stdout);
+    while ((rc = weft_accept(l, &s, WEFT_FOREVER)) == 0 || rc == WEFT_EFULL)
+        if (rc == 0 && weft_spawn(NULL, session, &s, sizeof s, NULL) < 0) weft_close(s);
+    weft_listener_close(l);
+}
+
+#endif
