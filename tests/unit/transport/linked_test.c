@@ -109,17 +109,26 @@ END_TEST
 
 /* ---- Good-bye, and silence ------------------------------------------------------------------------------------- */
 
+/* What is said, and what of it is told. */
+static const char *const byes[][2] = {{"left", "left"},
+                                      {"left, not drained", "left, not drained"},
+                                      {"left, not", "left"},
+                                      {"tired of you", "left"},
+                                      {"", "left"}};
+
 START_TEST(what_comes_behind_a_good_bye_is_not_heard)
 {
+    char told[64];
     struct wf_hello h = hello("peer", false);
     h.capabilities = 0;
     open_plainly();
     peer = link_up(&h);
-    wf_put_bye(&out, "left");
+    wf_put_bye(&out, byes[_i][0]);
     wf_put_peers(&out, 1);
     wf_put_peer(&out, weft_cstr("friend"), 99, NULL, 0);
     speak(peer);
-    NEWS("down peer: left");
+    snprintf(told, sizeof told, "down peer: %s; ", byes[_i][1]);
+    NEWS(told);
     ck_assert_ptr_null(wf_peers_find(cluster(), 99));
     close_script();
 }
@@ -531,7 +540,7 @@ int main(void)
     tcase_add_test(t, those_that_have_ended_make_room_for_others);
     tcase_add_test(t, who_comes_late_hears_that_a_node_is_suspect);
     tcase_add_test(t, a_new_link_hears_of_all_patterns);
-    tcase_add_test(t, what_comes_behind_a_good_bye_is_not_heard);
+    tcase_add_loop_test(t, what_comes_behind_a_good_bye_is_not_heard, 0, (int)WF_COUNT(byes));
     tcase_add_loop_test(t, tools_do_not_say_who_there_is, 0, 2);
     tcase_add_test(t, a_node_that_stops_does_not_wait_for_the_silent);
     tcase_add_test(t, a_flood_of_words_for_the_cluster);
