@@ -417,12 +417,15 @@ static int64_t tick_up(struct wf_cluster *c, struct wf_session *s, int64_t now)
         return WEFT_FOREVER;
     }
     wf_session_rest(s);
+    if (c->leaving) return lost_at;
     int64_t ping_at = atomic_load_explicit(&s->last_sent, memory_order_relaxed) + c->t->heartbeat;
-    if (now >= ping_at && !c->leaving) {
+    ping_at = WF_MIN(ping_at, s->pinged_at + WF_PING_BEATS * c->t->heartbeat);
+    if (now >= ping_at) {
         wf_session_ping(s, (uint64_t)now);
+        s->pinged_at = now;
         ping_at = now + c->t->heartbeat;
     }
-    return WF_MIN(lost_at, c->leaving ? WEFT_FOREVER : ping_at);
+    return WF_MIN(lost_at, ping_at);
 }
 
 static int64_t tick_broken(struct wf_cluster *c, struct wf_session *s, int64_t now)

@@ -61,6 +61,7 @@ struct wf_session *wf_session_new(struct wf_channel *ch, uint64_t number)
     int64_t now = wf_transport_now(t);
     atomic_store_explicit(&s->last_heard, now, memory_order_relaxed);
     atomic_store_explicit(&s->last_sent, now, memory_order_relaxed);
+    s->pinged_at = now - (WF_PING_BEATS - 1) * t->heartbeat; /* a first round trip comes soon */
     return s;
 }
 

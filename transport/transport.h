@@ -146,6 +146,8 @@ struct wf_arrival {
     char name[WF_NODE_NAME_MAX + 1]; /* of an actor, of a group */
 };
 
+enum { WF_PING_BEATS = 5 }; /* heartbeats after which a link is asked for its round trip, however much it talks */
+
 /* Of a session; $cluster only. */
 enum wf_state {
     WF_STATE_UP,
@@ -172,6 +174,7 @@ struct wf_session {
     int64_t heartbeat;     /* of the other side */
     int64_t suspect_at;    /* 0: no; then it must have been heard since `suspect_from` */
     int64_t suspect_from;
+    int64_t pinged_at;
     /* The outbox, under lock; see outbox.c. */
     pf_mutex *lock;
     struct wf_channel *channel; /* a reference; changed by $cluster alone */

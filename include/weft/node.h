@@ -47,7 +47,7 @@ typedef struct {
     size_t retained_bytes_max; /* of them together; default 64 MiB. All nodes should have the same */
     int64_t send_timeout;      /* of weft_send to a full mailbox; default 5 s */
     int64_t grace;             /* between weft_stop and the kill; default 5 s */
-    int64_t heartbeat;         /* of a quiet link; default 1 s */
+    int64_t heartbeat;         /* of a quiet link, a fifth as often of others; default 1 s */
     int heartbeats_lost; /* a connection silent for so many of the other side's is lost; default 5, at most 1000 */
     /* A lost connection is dialled again for so long, and the link goes on without loss; what is sent meanwhile
      * waits. Then the node is down. Default 10 s. */

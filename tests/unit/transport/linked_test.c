@@ -521,6 +521,38 @@ START_TEST(a_node_that_stops_with_a_link_that_breaks)
 }
 END_TEST
 
+static void always_talks(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int i = 0; i < 70; i++) {
+        (void)weft_try_send(there, 1, "x", 1);
+        (void)weft_sleep(weft_after(WEFT_MS(100)));
+    }
+}
+
+START_TEST(a_link_that_always_talks_knows_its_round_trip)
+{
+    uint64_t asked = 0;
+    int pings = 0;
+    open_with(0, false);
+    (void)run_on_node(always_talks);
+    for (int i = 0; i < 680; i++) {
+        const struct heard *ping = heard(peer, WF_FRAME_PING);
+        pass(WEFT_MS(10));
+        if (ping == NULL || ping->number == asked) continue;
+        asked = ping->number;
+        pings++;
+        acknowledge(peer);
+        say_number(peer, WF_FRAME_PONG, asked);
+    }
+    ck_assert_int_eq(pings, 2); /* after a second, and after five more */
+    int64_t took = wf_links_find(cluster(), there.node)->rtt;
+    ck_assert_int_ge(took, WEFT_US(200));
+    ck_assert_int_le(took, WEFT_MS(50));
+    close_script();
+}
+END_TEST
+
 /* Its clock is not ours. */
 START_TEST(a_pong_from_the_future_says_nothing)
 {
@@ -555,6 +587,7 @@ int main(void)
     tcase_add_loop_test(t, time_goes_by_while_a_request_comes_in_chunks, 0, 3);
     tcase_add_test(t, credit_does_not_wait_behind_large_messages);
     tcase_add_loop_test(t, a_node_that_stops_with_a_link_that_breaks, 0, 2);
+    tcase_add_test(t, a_link_that_always_talks_knows_its_round_trip);
     tcase_add_test(t, a_pong_from_the_future_says_nothing);
     suite_add_tcase(s, t);
     return run_suite(s);
