@@ -59,7 +59,8 @@ WEFT_API int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t s
 WEFT_API int weft_send_msg(weft_pid to, weft_msg *m);
 WEFT_API int weft_try_send_msg(weft_pid to, weft_msg *m);
 /* [A, W] Sends to a registered name: "room" on this node or else the global one, "room@b" on node b. For another node
- * success means the message is on its way; a name that is not there is counted on that node. */
+ * success means the message is on its way; a name that is not there is counted on that node. Who has the name when
+ * there is room gets it: if node b ends meanwhile, that may be the next node b. */
 WEFT_API int weft_send_name(const char *name, uint32_t tag, const void *data, size_t size);
 
 /* [A, W] Takes the oldest message, be it mail or of the system lane. If a message and the deadline come together, the

@@ -194,9 +194,10 @@ def show(began, title, row, hosts, found):
           flush=True)
 
 
-def faults_of(row, hosts, found, first):
+def faults_of(c, row, hosts, found, first):
     """What should not be, in words."""
     wrong = [f"{field}: {row[field]}" for field in ("doubled", "reordered", "wrong", "untold") if row[field]]
+    wrong += [line for n in c.nodes for log in n.logs for line in log if "wrong: " in line]
     wrong += [f"visitors of host {h.index} got {h.get('wrong')} wrong lines: {h.visitors.err.seen[-3:]}"
               for h in hosts if h.get("wrong")]
     if hosts[0].get("broken"):
@@ -233,11 +234,11 @@ def soak(settings, net, c):
             found = rest(c, hosts, first)
             row = run.account(c, any_fault)
             show(began, ", ".join(titles), row, hosts, found)
-            wrong = faults_of(row, hosts, found, first)
+            wrong = faults_of(c, row, hosts, found, first)
             if lives and row["lost"] > lost:
                 wrong.append(f"{row['lost'] - lost} lost where both nodes lived and the link was resumed")
             if wrong:
-                print("FAULT: " + "; ".join(wrong))
+                print("FAULT: " + "\n    ".join(wrong))
                 return 1
         return 0
     finally:

@@ -58,6 +58,8 @@ static void take(struct from *f, const weft_msg *m)
     if (weft_size(m) == sizeof b) memcpy(&b, weft_data(m), sizeof b);
     if (b.check != check_of(&b, self) || (int)b.from != f->node || b.run != f->run || b.number >= count) {
         ADD(c->wrong, 1);
+        weft_log(WEFT_ERROR, "wrong: number %u of run %u of n%u, and not %llu of run %u of n%d", b.number, b.run,
+                 b.from, (unsigned long long)GET(c->next), f->run, f->node);
         return;
     }
     uint64_t next = GET(c->next);
@@ -120,11 +122,13 @@ static void hear(int to, bool *lost)
     }
 }
 
-/* Whether the receiver is there and knows which number comes next. */
-static bool meet(const char *name, const struct body *b)
+/* Whether the receiver is there and knows which number comes next. From then on messages go to itself: a send by name
+ * that waits for room while the node ends may reach the next one of that name, which knows of nothing. */
+static bool meet(const char *name, const struct body *b, weft_pid *receiver)
 {
     weft_msg *answer = NULL;
     int rc = weft_call_name(name, HELLO, b, sizeof *b, &answer, weft_after(WEFT_SEC(60)));
+    if (rc == WEFT_OK) *receiver = weft_from(answer);
     weft_msg_free(answer);
     return rc == WEFT_OK;
 }
@@ -138,14 +142,15 @@ static void sender(const void *arg, size_t size)
     weft_watch_nodes();
     struct body b = {.from = (uint32_t)self, .run = (uint32_t)run};
     bool lost = true; /* or not found yet */
+    weft_pid receiver = {0};
     for (;;) {
         if (weft_sleep(weft_after(pause_time)) < 0) return;
         hear(to, &lost);
         if (b.number >= count || GET(counts[self][0].pause)) continue;
-        if (lost) lost = !meet(name, &b);
+        if (lost) lost = !meet(name, &b, &receiver);
         for (uint32_t i = 0; !lost && i < burst && b.number < count; i++) {
             b.check = check_of(&b, to);
-            int rc = weft_send_name(name, DATA, &b, sizeof b);
+            int rc = weft_send(receiver, DATA, &b, sizeof b);
             if (rc == WEFT_ECANCELED) return;
             if (rc == WEFT_OK) SET(counts[to][0].sent, ++b.number);
             else if (rc != WEFT_EFULL) lost = true;
