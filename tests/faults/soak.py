@@ -224,7 +224,7 @@ def soak(settings, net, c):
         show(began, "none", row, hosts, found)
         while time.monotonic() < began + settings.minutes * 60:
             go_on(c, hosts)
-            titles, lives, lost = [], True, row["lost"]
+            titles, lives, before = [], True, row
             for _ in range(settings.faults):
                 fault = chance.choice([f for f in FAULTS if f.title.startswith(settings.only)])
                 fault.victim = None if isinstance(fault, Worse) else chance.randrange(1, HOSTS)
@@ -235,8 +235,9 @@ def soak(settings, net, c):
             row = run.account(c, any_fault)
             show(began, ", ".join(titles), row, hosts, found)
             wrong = faults_of(c, row, hosts, found, first)
-            if lives and row["lost"] > lost:
-                wrong.append(f"{row['lost'] - lost} lost where both nodes lived and the link was resumed")
+            if lives and row["lost"] > before["lost"]:
+                wrong.append(f"{row['lost'] - before['lost']} lost though all nodes lived; "
+                             f"{row['ended'] - before['ended']} times one was told that another is down")
             if wrong:
                 print("FAULT: " + "\n    ".join(wrong))
                 return 1
