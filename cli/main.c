@@ -85,7 +85,7 @@ const struct cli_verb cli_verbs[] = {
      "time (UTC), trace id, node, who, tag, whom, and what is in it: JSON, or text. Shown is the sending and the "
      "taking\n"
      "out of the mailbox. What comes faster than it can be printed is counted as missed. Ends as subscribe does.",
-     "weft trace --actor 0.17.1 --node a",
+     "weft trace --actor counter --node a",
      {CLI_ACTOR, CLI_TAG, CLI_TOPIC, CLI_NO_BODY, CLI_COUNT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS,
       CLI_AS, CLI_CONFIG, CLI_END},
      0,

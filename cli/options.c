@@ -170,7 +170,7 @@ static const struct cli_option options[] = {
                         .wanted = "like frames=100k,bytes=20M,spawns=100"},
     [CLI_INSECURE] = {"insecure", 0, CLI_FLAG, NULL, "talk with other machines without TLS", "WEFT_INSECURE",
                       FIELD(insecure), 0, 0, 0, .preset = NULL},
-    [CLI_ACTOR] = {"actor", 0, CLI_WORD, "PID", "messages from and to this actor", NULL, FIELD(actor), 0, 0, 0,
+    [CLI_ACTOR] = {"actor", 0, CLI_WORD, "PID|NAME", "messages from and to this actor", NULL, FIELD(actor), 0, 0, 0,
                    .preset = NULL},
     [CLI_TOPIC] = {"topic", 0, CLI_WORD, "PATTERN", "what is published under it", NULL, FIELD(topic), 0, 0, 0,
                    .preset = NULL},

@@ -256,7 +256,7 @@ static int trace(struct cli_client *k)
     weft_put_str(&w, weft_cstr(c->actor == NULL ? "" : c->actor));
     weft_put_str(&w, weft_cstr(c->topic == NULL ? "" : c->topic));
     weft_put_bool(&w, true);
-    if (w.error != 0) return cli_fail(c, CLI_USAGE, "no pid and no pattern is so long");
+    if (w.error != 0) return cli_fail(c, CLI_USAGE, "no pid, no name and no pattern is so long");
     snprintf(what, sizeof what, "%s%s%s", c->actor == NULL ? "all actors" : c->actor, c->topic == NULL ? "" : ", ",
              c->topic == NULL ? "" : c->topic);
     return cli_listen(k, c->no_body ? WF_CONTROL_TRACE : WF_CONTROL_TRACE_BODIES, request, w.size, what);

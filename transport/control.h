@@ -140,7 +140,7 @@ const char *wf_top_begin(struct wf_transport *t, weft_msg *ask, bool *handed);
 const char *wf_control_look(const struct wf_transport *t, const weft_msg *ask);
 /* NULL, or the text of an error. */
 const char *wf_trace_begin(const weft_msg *ask);
-/* [A] The text of a pid, "0.17.1@NODE" or, of this node, "0.17.1". False: it is none. */
-bool wf_read_pid(weft_text text, weft_pid *out);
+/* [A] Who that is: a pid, "0.17.1@NODE" or, of this node, "0.17.1", or a registered name. False: nobody. */
+bool wf_read_actor(weft_text who, weft_pid *out);
 
 #endif

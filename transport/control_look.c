@@ -101,7 +101,7 @@ static void put_actor(weft_writer *w, const struct wf_transport *t, const void *
     put_callers(w, d);
 }
 
-bool wf_read_pid(weft_text text, weft_pid *out)
+static bool read_pid(weft_text text, weft_pid *out)
 {
     char copy[WEFT_PID_TEXT + 1], rest;
     unsigned worker, slot, generation;
@@ -114,18 +114,21 @@ bool wf_read_pid(weft_text text, weft_pid *out)
     return worker < 256 && slot < 1 << 24;
 }
 
-/* A pid or a registered name. 0: it is none of this node's. */
-static uint64_t find(const weft_node *node, weft_text who)
+bool wf_read_actor(weft_text who, weft_pid *out)
 {
     char name[128];
+    if (read_pid(who, out)) return true;
+    if (who.size == 0 || who.size >= sizeof name) return false;
+    memcpy(name, who.data, who.size);
+    name[who.size] = '\0';
+    return weft_whereis(name, out) == WEFT_OK;
+}
+
+/* 0: it is none of this node's. */
+static uint64_t find(const weft_node *node, weft_text who)
+{
     weft_pid pid;
-    if (!wf_read_pid(who, &pid)) {
-        if (who.size == 0 || who.size >= sizeof name) return 0;
-        memcpy(name, who.data, who.size);
-        name[who.size] = '\0';
-        if (weft_whereis(name, &pid) < 0) return 0;
-    }
-    return pid.node == node->incarnation ? pid.actor : 0;
+    return wf_read_actor(who, &pid) && pid.node == node->incarnation ? pid.actor : 0;
 }
 
 static const char nobody[] = "there is no such actor; 'weft ps' lists those there are";

@@ -90,6 +90,7 @@ class Look(unittest.TestCase):
         echo = self.objects("inspect", "echo")[0]["pid"]
         by_tag = self.traced("--tag", "5", "--count", "1", "--json")
         by_actor = self.traced("--actor", echo.split("@")[0], "--count", "2")
+        by_name = self.traced("--actor", "echo", "--count", "2")
         bare = self.traced("--tag", "6", "--count", "1", "--json", "--no-body")
         self.weft("call", "echo", "[1]", "--tag", "6")
         self.weft("send", "echo", '["hot"]', "--tag", "5")
@@ -99,6 +100,7 @@ class Look(unittest.TestCase):
                           "body": ["hot"]})
         self.assertRegex(row["trace"], "^[0-9a-f]{32}$")
         lines = by_actor.end()
+        self.assertEqual([line.split(" ", 1)[1] for line in by_name.end()], [line.split(" ", 1)[1] for line in lines])
         mine = echo.split("@")[0]
         self.assertRegex(lines[0], rf"^\d\d:\d\d:\d\d\.\d{{6}} [0-9a-f]{{8}} a {mine} receives 6 from \S+ \[1\]$")
         self.assertRegex(lines[1], rf" a {mine} sends 6 to \S+ \[1\]$")
@@ -145,7 +147,7 @@ class Look(unittest.TestCase):
                          {("b", "send", "tea.green", 3), ("c", "receive", "tea.green", 3),
                           ("c", "send", "nobody@nowhere", 4), ("c", "fail", "nobody@nowhere", 4)})
         self.assertEqual(len({row["trace"] for row in rows}), 1)
-        self.assertIn("that is no pid", self.weft("trace", "--actor", "echo", "--node", "a", code=1))
+        self.assertIn("nobody there has that name", self.weft("trace", "--actor", "echo", "--node", "a", code=1))
         self.assertIn("topic pattern is malformed", self.weft("trace", "--topic", "a..b", "--node", "a", code=1))
 
     def test_a_tracer_that_goes_leaves_nothing(self):
