@@ -128,7 +128,7 @@ struct event {
     size_t size;
     bool cut;
     uint64_t repeated;
-    int64_t wall; /* when it was */
+    int64_t wall; /* when it was; 0: now */
 };
 
 static void write_line(const struct event *e)
@@ -158,12 +158,6 @@ static void write_line(const struct event *e)
     if (sink == NULL || !sink(l.text, l.size)) pf_stderr(l.text, l.size);
 }
 
-static int64_t machine_wall(void)
-{
-    struct pf_env *native = pf_env_native();
-    return native->wall(native);
-}
-
 static void tell_repeats(int64_t now)
 {
     struct wf_repeat r;
@@ -174,8 +168,7 @@ static void tell_repeats(int64_t now)
                                    .text = r.text,
                                    .size = strlen(r.text),
                                    .cut = strlen(r.text) == sizeof r.text - 1,
-                                   .repeated = r.held,
-                                   .wall = machine_wall()});
+                                   .repeated = r.held});
     }
 }
 
@@ -193,7 +186,7 @@ static void say(const char *module, weft_log_level level, const char *format, va
     size_t size = cut ? sizeof message - 1 : (size_t)n;
     /* Pairs with the store of who registers. */
     wf_log_context_fn *add = atomic_load_explicit(&wf_log_context, memory_order_acquire);
-    int64_t wall = machine_wall(), now = add == NULL ? 0 : add(context, sizeof context, &wall);
+    int64_t wall = 0, now = add == NULL ? 0 : add(context, sizeof context, &wall);
     if (now > 0) {
         tell_repeats(now);
         snprintf(node, sizeof node, "%.*s", (int)strcspn(context, " "), context);

@@ -12,8 +12,8 @@ enum { WF_LOG_LINE_MAX = 2048 }; /* bytes with the newline; what is longer is cu
 
 /* Writes fields as "node=a actor=0.17.1" (values without spaces), at most `size` bytes with the NUL; "" where there
  * are none. Called on whatever thread logs. Returns the time on the machine's clock; 0: nothing is held back, as a
- * simulated node has to say the same with the same seed. `*wall` is the machine's wall clock, and becomes that of the
- * node if it has another one. NULL: no fields, and 0. */
+ * simulated node has to say the same with the same seed. `*wall` becomes what the node's wall clock
+ * says if that is not the machine's. NULL: no fields, and 0. */
 typedef int64_t wf_log_context_fn(char *out, size_t size, int64_t *wall);
 extern _Atomic(wf_log_context_fn *) wf_log_context; /* release by who registers, acquire by who logs */
 

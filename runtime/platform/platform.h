@@ -315,7 +315,7 @@ void pf_stderr(const char *data, size_t size);
 bool pf_stderr_is_journal(void);
 /* Writes what stdio keeps of standard output, unless a thread holds its lock for good. */
 void pf_flush_stdout(void);
-/* What a wall clock says, for log lines: "2026-11-21T03:29:00.123Z"; at least 25 bytes. */
+/* What a wall clock says (0: the machine's, now), for log lines: "2026-11-21T03:29:00.123Z"; at least 25 bytes. */
 void pf_wall_clock_text(int64_t wall, char *out, size_t size);
 
 /* ---- What started this process, and what it uses --------------------------------------------------------------- */

@@ -153,10 +153,10 @@ START_TEST(clocks)
         ck_assert_int_ge(now, before);
         before = now;
     }
-    int64_t wall = env->wall(env);
-    ck_assert_int_gt(wall, WEFT_SEC(1700000000)); /* 2023 */
-    pf_wall_clock_text(wall, text, sizeof text);
+    ck_assert_int_gt(env->wall(env), WEFT_SEC(1700000000)); /* 2023 */
+    pf_wall_clock_text(0, text, sizeof text);
     ck_assert_uint_eq(strlen(text), 24);
+    ck_assert_str_gt(text, "2023-11-14");
     static const char FORM[] = "dddd-dd-ddTdd:dd:dd.dddZ";
     for (size_t i = 0; i < sizeof FORM - 1; i++) {
         bool digit = text[i] >= '0' && text[i] <= '9';

@@ -36,6 +36,7 @@ void pf_native_random(struct pf_env *env, void *out, size_t size)
 
 void pf_wall_clock_text(int64_t wall, char *out, size_t size)
 {
+    if (wall == 0) wall = pf_native_wall(NULL);
     time_t seconds = (time_t)(wall / 1000000000);
     struct tm parts;
     gmtime_r(&seconds, &parts);

@@ -48,6 +48,7 @@ DWORD pf_milliseconds_until(int64_t deadline)
 
 void pf_wall_clock_text(int64_t wall, char *out, size_t size)
 {
+    if (wall == 0) wall = pf_native_wall(NULL);
     SYSTEMTIME t;
     uint64_t file_time = (uint64_t)(wall / 100 + UNIX_EPOCH);
     FILETIME f = {(DWORD)file_time, (DWORD)(file_time >> 32)};
