@@ -16,6 +16,7 @@ aarch64)
     ;;
 musl)
     compiler=musl-gcc archiver=ar strip=strip processor=$(uname -m) runner=
+    effort=None # to compile takes longer than to run
     ;;
 *)
     echo "usage: tools/cross.sh aarch64|musl FOLDER" >&2

