@@ -36,6 +36,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->monitors, sizeof(struct wf_monitor), WF_SLAB_MAX);
     if (rc == WEFT_OK) rc = wf_subscriptions_init(wa);
     if (rc == WEFT_OK) rc = wf_laters_init(wa);
+    if (rc == WEFT_OK) rc = wf_connecting_init(wa);
     if (rc == WEFT_OK) rc = wf_heap_set_aside(&w->timers, 2); /* for `patrol` and `grant_timer` */
     return rc;
 }
@@ -49,6 +50,7 @@ void wf_actors_finish(struct wf_worker *w)
     wf_kinds_finish(&wa->kinds);
     wf_owed_settle(wa);
     wf_subscriptions_finish(wa);
+    wf_slab_finish(&wa->connecting);
     wf_slab_finish(&wa->later_slab);
     wf_slab_finish(&wa->monitors);
     wf_slab_finish(&wa->slab);
@@ -76,7 +78,6 @@ struct wf_actor_more *wf_actor_more_from(struct wf_actor *a, struct wf_worker *w
     if (m == NULL) return NULL;
     memset(m, 0, sizeof *m);
     wf_list_init(&m->ties.monitors);
-    wf_list_init(&m->subscriptions);
     return a->more = m;
 }
 
@@ -211,6 +212,25 @@ static int init_more(struct wf_actor *a, struct wf_worker *from, struct wf_keep 
     return o->link || o->monitor != NULL ? tie_to_parent(a, o) : WEFT_OK;
 }
 
+static __attribute__((noinline, cold)) int wrong_birth(const weft_node *node, const struct wf_birth *b,
+                                                       const weft_spawn_options *o)
+{
+    if (b->body == NULL && b->handle == NULL)
+        return wf_wrong(WEFT_EINVAL, "weft_spawn: there is no function: it is NULL");
+    if (b->size > WF_SPAWN_ARG_MAX)
+        return wf_wrong(WEFT_EINVAL, "weft_spawn: an argument of %zu bytes is larger than %d: give a pointer to it",
+                        b->size, WF_SPAWN_ARG_MAX);
+    if (b->arg == NULL && b->size > 0)
+        return wf_wrong(WEFT_EINVAL, "weft_spawn: the argument is NULL, but its size is %zu", b->size);
+    if (o->stack_bytes > WF_STACK_BYTES_MAX)
+        return wf_wrong(WEFT_EINVAL, "weft_spawn: a stack of %zu bytes is larger than %d", o->stack_bytes,
+                        WF_STACK_BYTES_MAX);
+    if ((unsigned)o->policy > WEFT_FULL_FAIL)
+        return wf_wrong(WEFT_EINVAL, "weft_spawn: %d is no weft_full_policy", (int)o->policy);
+    return wf_wrong(WEFT_EINVAL, "weft_spawn: there is no worker %d: this node has 1 to %u", o->worker,
+                    node->workers.count);
+}
+
 int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const struct wf_birth *b)
 {
     static const weft_spawn_options defaults;
@@ -219,7 +239,7 @@ int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const
                     (b->arg == NULL && b->size > 0) || o->stack_bytes > WF_STACK_BYTES_MAX ||
                     o->worker < WEFT_BESIDE || o->worker > (int)node->workers.count ||
                     (unsigned)o->policy > WEFT_FULL_FAIL))
-        return WEFT_EINVAL;
+        return wrong_birth(node, b, o);
     if (WF_UNLIKELY(atomic_load_explicit(&node->stopping, memory_order_relaxed) && !b->service))
         return WEFT_ECANCELED;
     bool at_once = false;
@@ -323,6 +343,7 @@ void wf_actor_done(struct wf_task *t)
     a->listed = false;
     wa->received += wf_actor_received(a);
     free_more(a, t->worker);
+    if (WF_UNLIKELY(service) && wa->node->route != NULL) wa->node->route->service_ended(wa->node, a->id);
     give_slot(wa, a);
     if (--wa->alive[service] == 0) wf_node_busy(wa->node, service, -1);
 }

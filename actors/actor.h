@@ -68,6 +68,7 @@ struct wf_backlog {
     struct wf_lane room;     /* WF_MSG_ROOM requests of senders that wait for room here */
     struct wf_link on_short; /* wf_actors.short_of_bytes */
     struct wf_actor *actor;
+    weft_msg *mark;    /* a signal, not the first: mail_order.h; NULL: none */
     weft_msg *scanned; /* weft_recv_match: the last message it has seen */
     uint32_t aside;    /* and how many of mail it has passed over */
     uint32_t aside_max;
@@ -76,7 +77,9 @@ struct wf_backlog {
 /* What few actors ever have, made at the first use and kept until the end of the actor: wf_actor_more(). */
 struct wf_actor_more {
     struct wf_ties ties;            /* monitors and links */
-    struct wf_list subscriptions;   /* wf_subscription.on_actor */
+    struct wf_link *subscriptions;  /* a ring of wf_subscription.on_actor, the oldest; NULL: none */
+    uint32_t subscription_count;    /* of them */
+    uint32_t awaited_count;         /* and of those whose publishers wait */
     struct wf_name *names;          /* chain of actors/names.h */
     struct wf_group_tie *groups;    /* chain of actors/group.c: memberships and watches */
     struct wf_defer *defers;        /* last first */
@@ -127,7 +130,7 @@ struct wf_actor {
     /* Owner's thread only, from here on. */
     alignas(WF_CACHE_LINE) struct wf_lane mail;
     struct wf_lane signals;
-    weft_msg *held; /* doubly linked: next by post.next, previous by to_actor */
+    weft_msg *held; /* doubly linked: next by post.next, previous by `previous`; see wf_held_count */
     size_t mail_bytes;
     uint64_t gone; /* messages that have left the mailbox, received or not */
     uint32_t mail_count;
@@ -141,10 +144,8 @@ struct wf_actor {
     int reason; /* of its end: WEFT_EXIT_*, or what weft_exit was given. Once it is asked to stop: of a return */
     struct wf_task task;
 };
-#if !defined(WF_ASAN) && !defined(WF_TSAN)
 _Static_assert(sizeof(struct wf_actor) <= 256, "docs/memory.md states the size of an actor before its stack");
 _Static_assert(sizeof(struct wf_actor_more) <= 128 && sizeof(struct wf_backlog) <= 64, "and of what few have");
-#endif
 
 /* The hand over a worker's actors: actors/park.c. */
 struct wf_sweep {
@@ -248,6 +249,7 @@ struct wf_actors {
     alignas(WF_CACHE_LINE) _Atomic uint32_t subscriptions;
     _Atomic uint32_t awaited;      /* of them, those whose publishers wait */
     _Atomic uint32_t full_awaited; /* actors with such subscriptions and a full mailbox */
+    struct wf_slab connecting;     /* connecting.c */
 };
 
 static inline struct wf_actors *wf_actors_of(const struct wf_worker *w)
@@ -261,6 +263,12 @@ static inline struct wf_actor *wf_actor_of(const struct wf_task *t)
 /* All actors that are on a worker, on its thread; the body may start and end some. */
 #define WF_ACTORS_EACH(a, wa) WF_SLAB_EACH(struct wf_actor, a, &(wa)->slab) if (a->listed)
 
+/* How many messages it holds. task.above counts those beyond the first: an actor that holds one message at a time
+ * never changes it. */
+static inline uint32_t wf_held_count(const struct wf_actor *a)
+{
+    return a->held == NULL ? 0 : a->task.above + 1;
+}
 static inline uint64_t wf_actor_received(const struct wf_actor *a)
 {
     return a->gone - a->evicted;
@@ -459,9 +467,12 @@ enum { WF_SEND_TIMEOUT = -1 }; /* as a deadline: the node's send timeout, counte
 int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m);
 /* The running actor sends a SEND or CALL, or frees it (answering it, if it is a request that is passed on) and says
  * why. Callers tick before they have `m`: a kill while the task yields would leak a message that is on no list. */
-int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline);
-/* The same to a name. `*node` gets the node it went to. */
-int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t deadline, uint64_t *node);
+WEFT_CHECKED int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline);
+/* The running actor sends a message that it holds, as weft_send_msg with a deadline of its own. Consumes. */
+WEFT_CHECKED int wf_send_given(weft_pid to, weft_msg *m, int64_t deadline);
+/* wf_send_or_free to a name. `*node` gets the node it went to. */
+WEFT_CHECKED int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t deadline,
+                               uint64_t *node);
 /* The actor of a name, WEFT_ENOACTOR; weft_nobody() for a name on another node. */
 int wf_resolve(struct wf_worker *w, const char *whole, weft_pid *to);
 /* A new message for a name, its arguments checked; NULL: `*why`. */
@@ -527,6 +538,7 @@ bool wf_actor_describe_parked(const struct wf_worker *w, const char *base, char 
 
 /* ---- later.c --------------------------------------------------------------------------------------------------- */
 int wf_laters_init(struct wf_actors *wa);
+int wf_connecting_init(struct wf_actors *wa); /* connecting.c */
 
 /* ---- registry.c ------------------------------------------------------------------------------------------------ */
 void wf_registry_leave(struct wf_actor *a, const char *stays); /* at its end: all names but that (NULL: none) */

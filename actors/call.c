@@ -138,8 +138,8 @@ static weft_msg *request(struct wf_actor *self, uint32_t tag, const void *data, 
 static int check(const struct wf_actor *self, uint32_t tag, const void *data, size_t size)
 {
     if (self == NULL) return WEFT_ENOTACTOR;
-    if (tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) return WEFT_EINVAL;
-    return size > WEFT_MESSAGE_MAX ? WEFT_ETOOBIG : WEFT_OK;
+    return WF_UNLIKELY(wf_is_wrong_message(tag, data, size)) ? wf_wrong_message("weft_call", tag, data, size)
+                                                             : WEFT_OK;
 }
 
 int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
@@ -147,7 +147,7 @@ int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg
     struct wf_actor *self = wf_actor_self();
     int rc = check(self, tag, data, size);
     if (rc < 0) return rc;
-    if (answer == NULL) return WEFT_EINVAL;
+    if (answer == NULL) return wf_wrong(WEFT_EINVAL, "weft_call: there is no place for the answer: it is NULL");
     wf_task_tick(&self->task);
     if (closes_cycle(self, to)) return (int)wf_task_settle(WEFT_EDEADLOCK);
     weft_msg *m = request(self, tag, data, size, deadline);
@@ -164,7 +164,8 @@ int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size
     struct wf_actor *self = wf_actor_self();
     int rc = check(self, tag, data, size);
     if (rc < 0) return rc;
-    if (name == NULL || answer == NULL) return WEFT_EINVAL;
+    if (name == NULL) return wf_wrong_name(WEFT_EINVAL, NULL);
+    if (answer == NULL) return wf_wrong(WEFT_EINVAL, "weft_call_name: there is no place for the answer: it is NULL");
     wf_task_tick(&self->task);
     struct weft_answer one = {.from = weft_nobody()};
     rc = wf_resolve(self->task.worker, name, &one.from);
@@ -311,9 +312,13 @@ int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
-    if (ask == NULL || ask->post.flags != WF_MSG_CALL || tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0))
-        return WEFT_EINVAL;
-    if (size > WEFT_MESSAGE_MAX) return WEFT_ETOOBIG;
+    if (ask == NULL) return wf_wrong(WEFT_EINVAL, "weft_reply: the request is NULL");
+    if (ask->post.flags != WF_MSG_CALL)
+        return wf_wrong(WEFT_EINVAL,
+                        "weft_reply: the message with the tag %u is no request, or is answered already: see "
+                        "weft_wants_reply",
+                        ask->post.word);
+    if (WF_UNLIKELY(wf_is_wrong_message(tag, data, size))) return wf_wrong_message("weft_reply", tag, data, size);
     struct wf_worker *w = self->task.worker;
     weft_msg *m = wf_msg_new(w, tag, size);
     if (m == NULL) return WEFT_ENOMEM;

@@ -61,7 +61,9 @@ static const char *wrong_field(const weft_child_spec *s)
     if (s->arg_size > WEFT_CHILD_ARG_MAX) return "arg_size is over 60 KiB";
     if ((unsigned)s->restart > WEFT_TEMPORARY) return "restart is no weft_restart";
     if (s->start_timeout < 0) return "start_timeout is negative";
+    if (wf_is_point(s->start_timeout)) return "start_timeout is a point in time, not a span";
     if (s->stop_timeout < 0) return "stop_timeout is negative";
+    if (wf_is_point(s->stop_timeout)) return "stop_timeout is a point in time, not a span";
     if (s->options.link) return "options.link is set";
     if (s->options.monitor != NULL) return "options.monitor is set";
     return NULL;

@@ -1,5 +1,6 @@
 /* actors/end.c -- the end of an actor's life: its clean-ups, and what it leaves. The rules are in actor.h. */
 #include "local.h"
+#include "mail_order.h"
 #include "mailbox.h"
 #include "supervisor.h"
 
@@ -97,7 +98,7 @@ void wf_mailbox_leave(struct wf_actor *a)
         else wf_msg_free(w, m);
     }
     while (a->signals.first != NULL) {
-        weft_msg *m = wf_lane_shift(&a->signals);
+        weft_msg *m = wf_signals_take(a, NULL);
         if (m->post.flags == WF_MSG_CALL) wf_refuse(w, m, WEFT_ENOACTOR);
         else wf_msg_free(w, m);
     }

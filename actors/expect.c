@@ -38,9 +38,9 @@ int weft_advance(int64_t span)
 static void add_message(struct wf_text *text, const weft_msg *m)
 {
     static const char *const system[] = {
-        [1] = "NODE_UP",        "NODE_DOWN", "DOWN",         "EXIT",     "GROUP_JOIN", "GROUP_LEAVE",
-        [8] = "SUBSCRIPTION",   "STOP",      "NODE_SUSPECT", "MINORITY", "MAJORITY",   [16] = "NAME_LOST",
-        [32] = "EXCLUSIVE_LOST"};
+        [1] = "NODE_UP", "NODE_DOWN",          "DOWN",    "EXIT",         "GROUP_JOIN",
+        "GROUP_LEAVE",   [8] = "SUBSCRIPTION", "STOP",    "NODE_SUSPECT", "MINORITY",
+        "MAJORITY",      [14] = "DRAIN",       "UNDRAIN", "NAME_LOST",    [32] = "EXCLUSIVE_LOST"};
     uint32_t tag = m->post.word, number = tag - WEFT_TAG_SYSTEM;
     if (tag < WEFT_TAG_SYSTEM) wf_text_add(text, "\n  tag %u", tag);
     else if (number < WF_COUNT(system) && system[number] != NULL)

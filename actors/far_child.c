@@ -88,6 +88,18 @@ static void stop(weft_pid pid)
     }
 }
 
+/* Waits as long as it takes; who sends to this actor meanwhile waits at its mailbox. If the other one is gone, which
+ * is told in a moment, the message is counted. */
+static void pass_on(weft_pid pid, weft_msg *m)
+{
+    uint64_t here = weft_self().actor;
+    weft_pid from = weft_from(m);
+    uint32_t tag = weft_tag(m);
+    bool answered = weft_wants_reply(m); /* if it cannot be sent on */
+    if (wf_send_given(pid, m, WEFT_FOREVER) < 0 && !answered)
+        wf_note_drop(wf_here, WF_DROP_NO_ACTOR, here, from, tag);
+}
+
 void weft_far_child(const void *arg, size_t size)
 {
     (void)weft_trap_exits(true);
@@ -101,7 +113,7 @@ void weft_far_child(const void *arg, size_t size)
         uint32_t tag = weft_tag(m);
         if (tag == WEFT_TAG_EXIT) ends_as(m);
         if (tag < WEFT_TAG_SYSTEM) {
-            (void)weft_send_msg(pid, m);
+            pass_on(pid, m);
             continue;
         }
         weft_msg_free(m);

@@ -35,6 +35,7 @@ void wf_groups_destroy(struct wf_groups *g)
     WF_ASSERT(g->count == 0);   /* actors leave before they end, and links before the node does */
     WF_ASSERT(g->ends == NULL); /* and nobody watches */
     free(g->copies);
+    free(g->buckets);
     pf_mutex_destroy(g->lock);
     free(g);
 }
@@ -47,25 +48,86 @@ size_t wf_groups_count(struct wf_groups *g)
     return count;
 }
 
-void wf_groups_each(struct wf_groups *g, void (*see)(weft_text group, weft_pid who, bool copy, void *arg), void *arg)
+/* Those of a list but the first `part->members` of the bucket; `*seen` counts. False: `see` wants no more. */
+static bool see_members(struct wf_groups_part *part, const struct wf_group *g, bool copies, uint32_t *seen,
+                        bool (*see)(weft_text group, weft_pid who, void *arg), void *arg)
 {
+    weft_text name = weft_str(g->name, g->size);
+    const struct wf_list *l = copies ? &g->copies : &g->members;
+    WF_LIST_EACH(k, l) {
+        if (++*seen <= part->members) continue;
+        part->members++;
+        weft_pid who = copies ? WF_CONTAINER(k, struct wf_group_copy, in_group)->who
+                              : WF_CONTAINER(k, struct wf_group_tie, in_group)->who;
+        if (!see(name, who, arg)) return false;
+    }
+    return true;
+}
+
+/* The rest of a bucket. False: `see` wants no more. */
+static bool see_bucket(struct wf_groups_part *part, const struct wf_group *g,
+                       bool (*see)(weft_text group, weft_pid who, void *arg), void *arg)
+{
+    uint32_t seen = 0; /* of all groups of this bucket */
+    for (; g != NULL; g = g->next) {
+        if (!see_members(part, g, false, &seen, see, arg)) return false;
+        if (!part->own && !see_members(part, g, true, &seen, see, arg)) return false;
+    }
+    part->members = 0;
+    return true;
+}
+
+bool wf_groups_some(struct wf_groups *g, struct wf_groups_part *part,
+                    bool (*see)(weft_text group, weft_pid who, void *arg), void *arg)
+{
+    enum { BUCKETS_AT_ONCE = 4096 };
+    bool all = true;
     pf_mutex_lock(g->lock);
-    for (size_t i = 0; i < WF_GROUP_BUCKETS; i++) {
-        for (const struct wf_group *at = g->buckets[i]; at != NULL; at = at->next) {
-            weft_text name = weft_str(at->name, at->size);
-            WF_LIST_EACH(k, &at->members) see(name, WF_CONTAINER(k, struct wf_group_tie, in_group)->who, false, arg);
-            WF_LIST_EACH(k, &at->copies) see(name, WF_CONTAINER(k, struct wf_group_copy, in_group)->who, true, arg);
-        }
+    if (g->bucket_count == 0) part->at = WF_HASH_PARTS_END;
+    if (part->buckets != g->bucket_count) part->members = 0;
+    part->buckets = g->bucket_count;
+    for (int i = 0; i < BUCKETS_AT_ONCE && all && part->at < WF_HASH_PARTS_END; i++) {
+        uint64_t next = part->at;
+        all = see_bucket(part, g->buckets[wf_hash_part(&next, g->bucket_count)], see, arg);
+        if (all) part->at = next;
     }
     pf_mutex_unlock(g->lock);
+    return part->at < WF_HASH_PARTS_END;
 }
 
 /* ---- The table, under the lock --------------------------------------------------------------------------------- */
 
+static struct wf_group **bucket_of(const struct wf_groups *all, uint32_t hash)
+{
+    WF_ASSERT((all->bucket_count & (all->bucket_count - 1)) == 0);
+    return &all->buckets[hash & (all->bucket_count - 1)];
+}
+
+/* Without memory its chains just get longer. False: there is no table at all. */
+static bool grow(struct wf_groups *all)
+{
+    enum { AT_FIRST = 16 };
+    size_t old_count = all->bucket_count, count = old_count == 0 ? AT_FIRST : old_count * 2;
+    struct wf_group **old = all->buckets, **bigger = calloc(count, sizeof(struct wf_group *));
+    if (bigger == NULL) return old != NULL;
+    all->buckets = bigger;
+    all->bucket_count = count;
+    for (size_t i = 0; i < old_count; i++) {
+        for (struct wf_group *g = old[i], *next; g != NULL; g = next) {
+            next = g->next;
+            struct wf_group **bucket = bucket_of(all, g->hash);
+            g->next = *bucket;
+            *bucket = g;
+        }
+    }
+    free(old);
+    return true;
+}
+
 struct wf_group *wf_group_find(struct wf_groups *all, weft_text name)
 {
     uint32_t hash = wf_hash(name.data, name.size, 0);
-    struct wf_group *g = all->buckets[hash % WF_GROUP_BUCKETS];
+    struct wf_group *g = all->bucket_count == 0 ? NULL : *bucket_of(all, hash);
     while (g != NULL && (g->hash != hash || !wf_group_is(g, name))) g = g->next;
     return g;
 }
@@ -74,6 +136,7 @@ struct wf_group *wf_group_find_or_make(struct wf_groups *all, weft_text name)
 {
     struct wf_group *g = wf_group_find(all, name);
     if (g != NULL) return g;
+    if (all->count == all->bucket_count && !grow(all)) return NULL;
     g = calloc(1, sizeof *g + name.size + 1);
     if (g == NULL) return NULL;
     wf_list_init(&g->members);
@@ -82,8 +145,9 @@ struct wf_group *wf_group_find_or_make(struct wf_groups *all, weft_text name)
     g->hash = wf_hash(name.data, name.size, 0);
     g->size = (uint32_t)name.size;
     memcpy(g->name, name.data, name.size);
-    g->next = all->buckets[g->hash % WF_GROUP_BUCKETS];
-    all->buckets[g->hash % WF_GROUP_BUCKETS] = g;
+    struct wf_group **bucket = bucket_of(all, g->hash);
+    g->next = *bucket;
+    *bucket = g;
     all->count++;
     return g;
 }
@@ -91,7 +155,7 @@ struct wf_group *wf_group_find_or_make(struct wf_groups *all, weft_text name)
 void wf_group_free_if_empty(struct wf_groups *all, struct wf_group *g)
 {
     if (g->member_count > 0 || g->watcher_count > 0 || g->copy_count > 0) return;
-    struct wf_group **at = &all->buckets[g->hash % WF_GROUP_BUCKETS];
+    struct wf_group **at = bucket_of(all, g->hash);
     while (*at != g) at = &(*at)->next;
     *at = g->next;
     all->count--;
@@ -130,7 +194,8 @@ static void take_out(struct wf_groups *all, struct wf_group_tie *tie)
 int wf_group_check(const struct wf_actor *self, const char *group)
 {
     if (self == NULL) return WEFT_ENOTACTOR;
-    return group == NULL ? WEFT_EINVAL : wf_name_check(weft_cstr(group));
+    int rc = group == NULL ? WEFT_EINVAL : wf_name_check(weft_cstr(group));
+    return rc < 0 ? wf_wrong_name(rc, group) : rc;
 }
 
 /* The place in the actor's chain of its tie to that group; *NULL if there is none. A group's name never changes, and

@@ -1,5 +1,6 @@
 /* actors/group_send.c -- the members of a group, and messages to all of them: see group.c. */
 #include "group_table.h"
+#include "sanitizer.h"
 #include "trace.h"
 
 #include <stdlib.h>
@@ -57,7 +58,7 @@ static struct wf_group_list *list_of(struct wf_group *g)
 
 void wf_group_list_drop(struct wf_group_list *list)
 {
-    if (list != NULL && atomic_fetch_sub_explicit(&list->refs, 1, memory_order_acq_rel) == 1) free(list);
+    if (list != NULL && WF_LAST_HOLDER(&list->refs, 1)) free(list);
 }
 
 static int send_to(struct wf_actor *self, weft_text group, const struct wf_group_list *list, uint32_t tag,
@@ -89,8 +90,7 @@ int weft_group_send(const char *group, uint32_t tag, const void *data, size_t si
     struct wf_actor *self = wf_actor_self();
     int rc = wf_group_check(self, group);
     if (rc < 0) return rc;
-    if (tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) return WEFT_EINVAL;
-    if (size > WEFT_MESSAGE_MAX) return WEFT_ETOOBIG;
+    if (wf_is_wrong_message(tag, data, size)) return wf_wrong_message("weft_group_send", tag, data, size);
     wf_task_tick(&self->task);
     struct wf_groups *all = wf_groups_of(self);
     weft_text name = weft_cstr(group);

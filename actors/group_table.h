@@ -66,13 +66,12 @@ _Static_assert(sizeof(struct wf_group_tie) <= 56, "docs/names-and-groups.md stat
 _Static_assert(sizeof(struct wf_group_copy) <= 48, "and of a copy of one");
 _Static_assert(sizeof(struct wf_group) <= 96, "and of a group");
 
-enum { WF_GROUP_BUCKETS = 256 };
-
 struct wf_groups {
     pf_mutex *lock; /* after the node's tables_lock */
     uint64_t last_watch;
     size_t count;
-    struct wf_group *buckets[WF_GROUP_BUCKETS];
+    struct wf_group **buckets;       /* by name */
+    size_t bucket_count;             /* a power of two; 0: none yet */
     struct wf_group_copy **copies;   /* by group and member */
     size_t copy_count, copy_buckets; /* a power of two; 0: none yet */
     struct wf_group_end *ends;       /* in the order they have to be told */

@@ -87,7 +87,7 @@ int weft_spawn_handler(weft_pid *out, weft_handler *handle, const void *state, s
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
-    if (handle == NULL) return WEFT_EINVAL;
+    if (handle == NULL) return wf_wrong(WEFT_EINVAL, "weft_spawn_handler: there is no function: it is NULL");
     struct wf_worker *w = self->task.worker;
     wf_task_tick(&self->task);
     struct wf_birth b = {.handle = handle, .arg = state, .size = size, .options = options, .service = self->service};
@@ -100,7 +100,9 @@ int weft_handle(weft_handler *handle, const void *state, size_t size)
     if (self == NULL) return WEFT_ENOTACTOR;
     if (handle == NULL || size > WF_SPAWN_ARG_MAX || (state == NULL && size > 0) || self->handles || self->handing ||
         self->cleaning)
-        return WEFT_EINVAL;
+        return wf_wrong(WEFT_EINVAL,
+                        "weft_handle: once, in an actor's body, with a function and at most %d bytes of state",
+                        WF_SPAWN_ARG_MAX);
     return init_with_block(self, handle, state, size); /* its body is needed for its next life */
 }
 
@@ -108,7 +110,8 @@ int weft_msg_keep(weft_msg *m)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
-    if (m == NULL || !wf_is_handling(self, m)) return WEFT_EINVAL;
+    if (m == NULL || !wf_is_handling(self, m))
+        return wf_wrong(WEFT_EINVAL, "weft_msg_keep: it is not the message that this handler was called with");
     handled(self, m);
     return WEFT_OK;
 }

@@ -1,9 +1,13 @@
 /* actors/inbound.c -- what comes from other nodes, on whatever thread the carrier runs: sorted by worker, posted once
  * per worker. */
 #include "actor.h"
+#include "subscription.h"
 #include "topic_reach.h"
 #include "trace.h"
 
+#include <weft/cluster.h>
+
+#include <stdlib.h>
 #include <string.h>
 
 static void add(struct wf_inbound *in, uint32_t worker, struct wf_post *p)
@@ -76,6 +80,39 @@ void wf_inbound_post(weft_node *node, struct wf_inbound *in)
     }
 }
 
+struct missed {
+    struct wf_call call;
+    uint64_t count;
+    size_t size;
+    char pattern[];
+};
+
+static void missed_here(struct wf_worker *w, struct wf_call *c)
+{
+    struct missed *m = WF_CONTAINER(c, struct missed, call);
+    wf_subscriptions_missed(wf_actors_of(w), weft_str(m->pattern, m->size), m->count);
+    free(m);
+}
+
+void wf_inbound_missed(weft_node *node, struct wf_inbound *in, weft_text pattern, uint64_t count)
+{
+    wf_inbound_post(node, in);
+    for (uint32_t i = 0; i < node->workers.count; i++) {
+        struct wf_worker *w = node->workers.at[i];
+        if (atomic_load_explicit(&wf_actors_of(w)->subscriptions, memory_order_relaxed) == 0) continue;
+        struct missed *m = malloc(sizeof *m + pattern.size);
+        if (m == NULL) {
+            weft_log(WEFT_ERROR, "no memory to tell subscribers of %.*s that they have missed %llu messages",
+                     WEFT_STR(pattern), (unsigned long long)count);
+            return;
+        }
+        *m = (struct missed){.call = {.post.kind = WF_POST_CALL, .call = missed_here}, .count = count};
+        m->size = pattern.size;
+        memcpy(m->pattern, pattern.data, pattern.size);
+        wf_worker_post(w, &m->call.post);
+    }
+}
+
 struct wf_worker *wf_inbound_choked(weft_node *node)
 {
     for (uint32_t i = 0; i < node->workers.count; i++) {
@@ -114,20 +151,31 @@ void wf_node_tell(weft_node *node, weft_pid watcher, uint32_t tag, const struct 
     wf_worker_post(node->workers.at[worker < node->workers.count ? worker : 0], &m->post);
 }
 
-int weft_watch_nodes(void)
+static int watch(bool all)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
     const struct wf_route *route = wf_node_of(self->task.worker)->route;
     if (route == NULL) return WEFT_OK; /* a node without network: there will be no news */
-    return route->watch_nodes(self->task.worker, wf_actor_pid(self));
+    return route->watch_nodes(self->task.worker, wf_actor_pid(self), all);
+}
+
+int weft_watch_nodes(void)
+{
+    return watch(true);
+}
+
+int weft_watch_drain(void)
+{
+    return watch(false);
 }
 
 int weft_node_news_read(const weft_msg *m, struct weft_node_news *out)
 {
     uint32_t tag = weft_tag(m);
     bool known = tag == WEFT_TAG_NODE_UP || tag == WEFT_TAG_NODE_DOWN || tag == WEFT_TAG_NODE_SUSPECT ||
-                 tag == WEFT_TAG_MINORITY || tag == WEFT_TAG_MAJORITY;
+                 tag == WEFT_TAG_MINORITY || tag == WEFT_TAG_MAJORITY || tag == WEFT_TAG_DRAIN ||
+                 tag == WEFT_TAG_UNDRAIN;
     if (!known || weft_size(m) != sizeof *out) return WEFT_EFORMAT;
     memcpy(out, weft_data(m), sizeof *out);
     return WEFT_OK;

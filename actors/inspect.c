@@ -9,6 +9,8 @@
 
 #include "round.h"
 
+enum { HELD_LOOKED = 64 }; /* messages that stand for all it holds: a list of many actors takes no longer */
+
 struct census {
     struct wf_round round;
     uint32_t workers;
@@ -76,6 +78,8 @@ void wf_actor_info_of(const struct wf_actor *a, struct wf_actor_info *out)
     out->received = wf_actor_received(a);
     out->dropped = a->dropped;
     out->traps_reload = a->traps_reload;
+    out->held = wf_held_count(a);
+    out->held_bytes = wf_held_bytes(a, HELD_LOOKED);
     out->stack_most = stack_most(&wf_actors_of(a->task.worker)->kinds, a->kind);
 }
 
@@ -130,6 +134,50 @@ int wf_node_list_actors(weft_node *node, struct wf_actor_info **out, size_t *cou
     rc = wf_round_await(&c->round, deadline);
     if (rc == WEFT_OK) rc = gather(c, out, count);
     wf_round_drop(&c->round);
+    return rc;
+}
+
+/* ---- Pages of it ----------------------------------------------------------------------------------------------- */
+
+static void fill_page(struct wf_worker *w, void *data)
+{
+    struct wf_actor_page *p = data;
+    const struct wf_slab *slab = &wf_actors_of(w)->slab;
+    uint32_t end = p->slot + WF_PAGE_SLOTS;
+    p->count = 0;
+    for (; p->slot < end && p->count < p->most && wf_slab_at(slab, p->slot) != NULL; p->slot++) {
+        struct wf_actor *a = wf_slab_taken_at(slab, p->slot);
+        if (a == NULL || !a->listed) continue;
+        if (p->kind[0] != '\0' && strncmp(a->kind, p->kind, sizeof p->kind - 1) != 0) continue;
+        look_at_stack(a);
+        wf_actor_info_of(a, &p->at[p->count++]);
+    }
+    if (wf_slab_at(slab, p->slot) != NULL) return;
+    p->worker++;
+    p->slot = 0;
+}
+
+int wf_node_page_actors(weft_node *node, struct wf_actor_page *page, int64_t deadline)
+{
+    page->count = 0;
+    page->most = WF_MIN(page->most, (uint32_t)WF_PAGE_ACTORS);
+    int rc = WEFT_OK;
+    if (page->worker < node->workers.count) rc = wf_look(node, page->worker, fill_page, page, sizeof *page, deadline);
+    page->last = page->worker >= node->workers.count;
+    return rc;
+}
+
+static void add_alive(struct wf_worker *w, void *count)
+{
+    *(uint64_t *)count += (uint64_t)wf_actors_of(w)->alive[0] + wf_actors_of(w)->alive[1];
+}
+
+int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t deadline)
+{
+    int rc = WEFT_OK;
+    *count = 0;
+    for (uint32_t i = 0; i < node->workers.count && rc == WEFT_OK; i++)
+        rc = wf_look(node, i, add_alive, count, sizeof *count, deadline);
     return rc;
 }
 

@@ -91,17 +91,20 @@ static void fire_again(struct wf_worker *w, struct wf_timer *t)
     if (send_one(w, l) == WEFT_ENOACTOR || !goes_on) drop_later(w, l);
 }
 
-static int check(const struct wf_actor *self, uint32_t tag, const void *data, size_t size)
+static int check(const struct wf_actor *self, weft_pid to, uint32_t tag, const void *data, size_t size)
 {
     if (self == NULL) return WEFT_ENOTACTOR;
-    if (tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) return WEFT_EINVAL;
-    return size > WEFT_MESSAGE_MAX ? WEFT_ETOOBIG : WEFT_OK;
+    if (wf_is_wrong_message(tag, data, size)) return wf_wrong_message("weft_send_after", tag, data, size);
+    return weft_pid_is_nobody(to) ? WEFT_ENOBODY : WEFT_OK;
 }
 
 /* A slot without a message yet; NULL: no memory. */
 static struct wf_later *arm(struct wf_actor *self, int64_t when, int64_t period, weft_pid to, uint32_t tag)
 {
     struct wf_worker *w = self->task.worker;
+    const char *call = period > 0 ? "weft_send_every" : "weft_send_after";
+    if (WF_UNLIKELY(wf_is_span(when))) wf_task_wrong_time(&self->task, call, when);
+    if (WF_UNLIKELY(wf_is_point(period))) wf_task_wrong_time(&self->task, call, period);
     struct wf_later *l = wf_slab_take(&wf_actors_of(w)->later_slab);
     if (l == NULL) return NULL;
     memset((char *)l + sizeof l->slot, 0, sizeof *l - sizeof l->slot);
@@ -134,7 +137,7 @@ static int armed(struct wf_later *l, bool has_message, weft_later *out)
 int weft_send_after(int64_t when, weft_pid to, uint32_t tag, const void *data, size_t size, weft_later *out)
 {
     struct wf_actor *self = wf_actor_self();
-    int rc = check(self, tag, data, size);
+    int rc = check(self, to, tag, data, size);
     if (rc < 0) return rc;
     wf_task_tick(&self->task);
     struct wf_later *l = arm(self, when, 0, to, tag);
@@ -152,9 +155,9 @@ int weft_send_every(int64_t first, int64_t period, weft_pid to, uint32_t tag, co
                     weft_later *out)
 {
     struct wf_actor *self = wf_actor_self();
-    int rc = check(self, tag, data, size);
+    int rc = check(self, to, tag, data, size);
     if (rc < 0) return rc;
-    if (period <= 0) return WEFT_EINVAL;
+    if (period <= 0) return wf_wrong(WEFT_EINVAL, "weft_send_every: the period is %lld", (long long)period);
     wf_task_tick(&self->task);
     struct wf_later *l = arm(self, first, period, to, tag);
     if (l == NULL) return WEFT_ENOMEM;

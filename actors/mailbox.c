@@ -2,9 +2,8 @@
  *
  * Design notes.
  * (1) Two lanes: signals (system news, never refused, bounded by what the actor asked for) and mail (bounded by count
- *     and by the worker's share of the node's byte budget). They are received in the order of their arrival: a signal
- *     in its lane carries, as `to_actor`, how many mails came before it; if one of those goes out of turn it carries
- *     one less.
+ *     and by the worker's share of the node's byte budget). They are received in the order of their arrival, also by
+ *     a selective receive, and whatever else leaves the mailbox meanwhile: mail_order.h.
  * (2) At the bound a sender that can wait asks for room: a WF_MSG_ROOM request, kept here in arrival order. As many
  *     are told as there are places; who then does not use the place takes its request back, and the next is told.
  *     `full` tells senders on other threads in advance; it is a hint: a message of this node that was under way when
@@ -15,6 +14,7 @@
  *     wf_actors.short_of_bytes: whoever takes mail on this worker tells its senders.
  * (5) What was published may stand in the lane of mail as a struct wf_bunch instead of as messages. */
 #include "mailbox.h"
+#include "mail_order.h"
 #include "trace.h"
 #include "topic_reach.h"
 #include "bunch.h"
@@ -51,40 +51,43 @@ static void count_evicted(struct wf_actor *a)
     a->evicted += a->evicted != UINT32_MAX;
 }
 
-static inline void count_out(struct wf_actor *a, size_t weight)
+/* Mail has left the lane, where `place` others stood before it. */
+static inline void count_out(struct wf_actor *a, uint32_t place, size_t weight)
 {
     struct wf_actors *wa = wf_actors_of(a->task.worker);
     wa->mail_bytes -= weight;
     a->mail_bytes -= weight;
     a->mail_count--;
+    wf_mail_left(a, place);
     if (WF_UNLIKELY(!wf_list_empty(&wa->short_of_bytes))) wf_room_bytes_came(wa);
 }
 
-static void drop_bunched(struct wf_actor *a, weft_msg *previous, enum wf_drop why)
+static void drop_bunched(struct wf_actor *a, weft_msg *previous, uint32_t place, enum wf_drop why)
 {
     struct wf_worker *w = a->task.worker;
     size_t freed;
     wf_body_drop(w, wf_bunch_take(a, previous, &freed));
     wf_count_drop(w, why);
-    count_out(a, freed);
+    count_out(a, place, freed);
 }
 
-/* For the first message of the bunch after `previous`. NULL: there is no memory, that message is dropped. */
-static weft_msg *envelope_for_one(struct wf_actor *a, weft_msg *previous)
+/* For the first message of the bunch after `previous`, which has that place. NULL: there is no memory, that message
+ * is dropped. */
+static weft_msg *envelope_for_one(struct wf_actor *a, weft_msg *previous, uint32_t place)
 {
     weft_msg *m = wf_pool_take(&a->task.worker->pool, 0, sizeof *m);
     if (WF_LIKELY(m != NULL)) return m;
     wf_actor_dropped(a);
     count_evicted(a);
-    drop_bunched(a, previous, WF_DROP_MEMORY);
+    drop_bunched(a, previous, place, WF_DROP_MEMORY);
     return NULL;
 }
 
-/* The first message of the bunch after `previous` gets an envelope, and stands there instead. False: it is
- * dropped. */
-static bool unpack_one(struct wf_actor *a, weft_msg *previous)
+/* The first message of the bunch after `previous`, which has that place, gets an envelope, and stands there instead.
+ * False: it is dropped. */
+static bool unpack_one(struct wf_actor *a, weft_msg *previous, uint32_t place)
 {
-    weft_msg *m = envelope_for_one(a, previous);
+    weft_msg *m = envelope_for_one(a, previous, place);
     size_t freed;
     if (m == NULL) return false;
     wf_bunch_envelope(m, wf_bunch_take(a, previous, &freed));
@@ -100,17 +103,18 @@ static bool unpack_one(struct wf_actor *a, weft_msg *previous)
 void wf_mailbox_unpack(struct wf_actor *a)
 {
     weft_msg *previous = NULL, *m;
+    uint32_t place = 0;
     while ((m = previous == NULL ? a->mail.first : (weft_msg *)previous->post.next) != NULL) {
-        if (!wf_is_bunch(m)) previous = m;
-        else (void)unpack_one(a, previous);
+        if (!wf_is_bunch(m)) previous = m, place++;
+        else (void)unpack_one(a, previous, place);
     }
 }
 
-/* Takes mail out of the lane: after `previous`, or the oldest. */
-static weft_msg *take_out(struct wf_actor *a, weft_msg *previous)
+/* Takes mail out of the lane: after `previous`, which is the last of `place` messages; or the oldest. */
+static weft_msg *take_out(struct wf_actor *a, weft_msg *previous, uint32_t place)
 {
     weft_msg *m = wf_lane_take_after(&a->mail, previous);
-    count_out(a, wf_msg_weight(m));
+    count_out(a, place, wf_msg_weight(m));
     return m;
 }
 
@@ -119,10 +123,10 @@ static void drop_oldest(struct wf_actor *a)
     if (wf_is_bunch(a->mail.first)) { /* which no scan has come to */
         count_evicted(a);
         wf_actor_dropped(a);
-        drop_bunched(a, NULL, WF_DROP_FULL);
+        drop_bunched(a, NULL, 0, WF_DROP_FULL);
         return;
     }
-    weft_msg *oldest = take_out(a, NULL);
+    weft_msg *oldest = take_out(a, NULL, 0);
     struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
     if (b != NULL && oldest == b->scanned) b->scanned = NULL;
     if (b != NULL && b->aside > 0) b->aside--; /* a scan begins with the oldest */
@@ -134,14 +138,6 @@ void wf_mailbox_make_room(struct wf_actor *a)
 {
     do drop_oldest(a); /* it is full, so there is one */
     while (a->mail_count > 0 && wf_mailbox_own_full(a));
-}
-
-/* A message goes that is preceded by `place` others in the lane of mail: signals that came after it no longer wait
- * for it. */
-static void move_marks(struct wf_actor *a, uint64_t place)
-{
-    uint64_t before = a->gone + place;
-    for (weft_msg *m = a->signals.first; m != NULL; m = (weft_msg *)m->post.next) m->to_actor -= m->to_actor > before;
 }
 
 void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
@@ -157,16 +153,15 @@ void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
     struct wf_backlog *b = a->more->backlog; /* it has a subscription, so there is a->more */
     if (b != NULL && m == b->scanned) b->scanned = previous;
     if (b != NULL && place < b->aside) b->aside--;
-    move_marks(a, place);
-    drop_at(a, take_out(a, previous), WF_DROP_SLOW_READER);
+    count_evicted(a);
+    drop_at(a, take_out(a, previous, place), WF_DROP_SLOW_READER);
 }
 
 void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag)
 {
     m->post.flags = WF_MSG_SYSTEM;
     m->post.word = tag;
-    m->to_actor = a->gone + a->mail_count;
-    wf_lane_push(&a->signals, m);
+    wf_signals_push(a, m);
     wake_for_mail(a);
 }
 
@@ -294,34 +289,33 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
 
 /* ---- Receiving ------------------------------------------------------------------------------------------------- */
 
-static __attribute__((noinline, cold)) void drop_dead(struct wf_actor *a, weft_msg *previous)
+static __attribute__((noinline, cold)) void drop_dead(struct wf_actor *a, weft_msg *previous, uint32_t place)
 {
-    weft_msg *dead = take_out(a, previous);
+    weft_msg *dead = take_out(a, previous, place);
     count_evicted(a);
     drop_at(a, dead, WF_DROP_EXPIRED);
     if (a->crowded) wf_room_came(a); /* weft_wait_any waits without receiving */
 }
 
-/* `m` comes after `previous`, NULL: it is the oldest. */
-static inline __attribute__((always_inline)) bool drop_if_dead(struct wf_actor *a, weft_msg *previous,
+/* `m` comes after `previous`, which is the last of `place` messages; NULL and 0: it is the oldest. */
+static inline __attribute__((always_inline)) bool drop_if_dead(struct wf_actor *a, weft_msg *previous, uint32_t place,
                                                                const weft_msg *m)
 {
     if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || !wf_request_is_dead(a->task.worker, m)) return false;
-    drop_dead(a, previous);
+    drop_dead(a, previous, place);
     return true;
 }
 
 bool wf_mailbox_ready(const struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of((struct wf_task *)(uintptr_t)t);
-    while (a->mail.first != NULL && drop_if_dead(a, NULL, a->mail.first)) {}
+    while (a->mail.first != NULL && drop_if_dead(a, NULL, 0, a->mail.first)) {}
     return a->mail.first != NULL || a->signals.first != NULL;
 }
 
 static int take_signal(struct wf_actor *a, weft_msg *previous, weft_msg **out)
 {
-    *out = wf_lane_take_after(&a->signals, previous);
-    WF_ASSERT(*out != NULL);
+    *out = wf_signals_take(a, previous);
     if ((*out)->post.word == WEFT_TAG_SUBSCRIPTION) wf_subscription_told(wf_actors_of(a->task.worker), *out);
     if (WF_UNLIKELY(a->traced)) wf_trace_took(a, *out);
     wf_actor_record(a, WEFT_RECORD_RECEIVE, (*out)->from, (*out)->post.word);
@@ -335,15 +329,9 @@ weft_msg *wf_signal_take(struct wf_actor *a, uint32_t tag, uint64_t ref, weft_pi
     for (weft_msg *m = a->signals.first; m != NULL; previous = m, m = (weft_msg *)m->post.next) {
         if (m->post.word == tag && (ref == 0 || m->ref == ref) &&
             (weft_pid_is_nobody(from) || weft_pid_equal(m->from, from)))
-            return wf_lane_take_after(&a->signals, previous);
+            return wf_signals_take(a, previous);
     }
     return NULL;
-}
-
-/* Whether the mail that came before the first signal is gone. */
-static bool signal_is_next(const struct wf_actor *a)
-{
-    return a->mail.first == NULL || a->signals.first->to_actor <= a->gone;
 }
 
 /* What is no plain WF_MSG_SEND. */
@@ -371,11 +359,11 @@ static inline __attribute__((always_inline)) int receive(struct wf_actor *a, wef
 /* The first of a bunch. False: it is dropped. */
 static bool receive_bunched(struct wf_actor *a, weft_msg **out)
 {
-    weft_msg *m = envelope_for_one(a, NULL);
+    weft_msg *m = envelope_for_one(a, NULL, 0);
     size_t freed;
     if (m == NULL) return false;
     wf_bunch_envelope(m, wf_bunch_take(a, NULL, &freed));
-    count_out(a, freed);
+    count_out(a, 0, freed);
     (void)receive(a, m, freed, out);
     return true;
 }
@@ -396,15 +384,15 @@ static __attribute__((noinline)) int recv_slowly(struct wf_actor *a, weft_msg **
 {
     for (;;) {
         if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_settle(WEFT_ECANCELED);
-        if (WF_UNLIKELY(a->signals.first != NULL) && signal_is_next(a)) return take_signal(a, NULL, out);
+        if (WF_UNLIKELY(a->signals.first != NULL) && wf_signal_is_next(a)) return take_signal(a, NULL, out);
         if (a->mail.first != NULL) {
-            if (drop_if_dead(a, NULL, a->mail.first)) continue;
+            if (drop_if_dead(a, NULL, 0, a->mail.first)) continue;
             if (wf_is_bunch(a->mail.first)) {
                 if (receive_bunched(a, out)) return WEFT_OK;
                 continue;
             }
             weft_msg *m = wf_lane_shift(&a->mail);
-            count_out(a, wf_msg_weight(m));
+            count_out(a, 0, wf_msg_weight(m));
             return receive(a, m, wf_msg_weight(m), out);
         }
         int rc = wait_for_mail(a, deadline);
@@ -417,17 +405,17 @@ weft_msg *wf_mailbox_next(struct wf_actor *a)
 {
     weft_msg *m = NULL;
     while (m == NULL) {
-        if (WF_UNLIKELY(a->signals.first != NULL) && signal_is_next(a)) {
+        if (WF_UNLIKELY(a->signals.first != NULL) && wf_signal_is_next(a)) {
             (void)take_signal(a, NULL, &m);
         } else if (a->mail.first == NULL) {
             if (WF_UNLIKELY(a->crowded)) wf_room_came(a);
             return NULL;
-        } else if (drop_if_dead(a, NULL, a->mail.first)) {
+        } else if (drop_if_dead(a, NULL, 0, a->mail.first)) {
             continue;
         } else if (wf_is_bunch(a->mail.first)) {
             (void)receive_bunched(a, &m);
         } else {
-            m = take_out(a, NULL);
+            m = take_out(a, NULL, 0);
             (void)receive(a, m, wf_msg_weight(m), &m);
         }
     }
@@ -440,7 +428,7 @@ static __attribute__((noinline)) int recv_after_yield(struct wf_actor *a, weft_m
     return recv_slowly(a, out, deadline);
 }
 
-/* Where somebody waits for room, or of what is traced, at the end of weft_recv. */
+/* Where somebody waits for room, of what is traced, or beside others that are held, at the end of weft_recv. */
 static __attribute__((noinline)) int receive_with_care(struct wf_actor *a, weft_msg *m, size_t weight, weft_msg **out)
 {
     return receive(a, m, weight, out);
@@ -473,7 +461,8 @@ int weft_recv(weft_msg **out, int64_t deadline)
         a->mail_bytes -= weight;
     }
     a->mail_count--;
-    if (WF_UNLIKELY(a->crowded || a->traced || wf_is_traced(m))) return receive_with_care(a, m, weight, out);
+    if (WF_UNLIKELY(a->crowded || a->traced || wf_is_traced(m) || a->held != NULL))
+        return receive_with_care(a, m, weight, out);
     a->gone++;
     wf_hold(a, m);
     *out = m;
@@ -483,34 +472,61 @@ int weft_recv(weft_msg **out, int64_t deadline)
     return WEFT_OK;
 }
 
-/* Both go on after the last message they have seen, so that each is seen once. Nobody but us takes signals; of mail
- * the oldest may be dropped meanwhile, see drop_oldest. */
-static weft_msg *find_signal(struct wf_actor *a, bool (*match)(const weft_msg *, void *), void *arg,
-                             weft_msg **scanned)
+/* What a selective receive looks for, and how far it has come in the system lane; in that of mail: wf_backlog. It
+ * goes on after the last messages it has seen, so that each is seen once. Nobody but us takes signals; mail may be
+ * dropped meanwhile: drop_oldest, wf_mailbox_evict. */
+struct scan {
+    bool (*match)(const weft_msg *m, void *arg);
+    void *arg;
+    struct wf_backlog *mail; /* NULL: it looks at signals alone */
+    bool signals;
+    weft_msg *seen; /* the last signal; NULL: none yet */
+};
+
+static weft_msg *next_signal(const struct wf_actor *a, const struct scan *s)
 {
-    weft_msg *m = *scanned == NULL ? a->signals.first : (weft_msg *)(*scanned)->post.next;
-    for (; m != NULL; *scanned = m, m = (weft_msg *)m->post.next) {
-        if (match(m, arg)) return m;
+    if (!s->signals) return NULL;
+    return s->seen == NULL ? a->signals.first : (weft_msg *)s->seen->post.next;
+}
+
+/* NULL: it has seen all that there is, or as much as it may. */
+static weft_msg *next_mail(struct wf_actor *a, struct wf_backlog *b)
+{
+    while (b != NULL && b->aside < b->aside_max) {
+        weft_msg *m = b->scanned == NULL ? a->mail.first : (weft_msg *)b->scanned->post.next;
+        if (m == NULL) break;
+        if (wf_is_bunch(m)) {
+            (void)unpack_one(a, b->scanned, b->aside);
+            continue;
+        }
+        if (!drop_if_dead(a, b->scanned, b->aside, m)) return m;
     }
     return NULL;
 }
 
-static weft_msg *find_mail(struct wf_actor *a, struct wf_backlog *b, bool (*match)(const weft_msg *, void *),
-                           void *arg)
+/* Takes the oldest message that matches. False: there is none. */
+static bool take_match(struct wf_actor *a, struct scan *s, weft_msg **out)
 {
-    while (b->aside < b->aside_max) {
-        weft_msg *m = b->scanned == NULL ? a->mail.first : (weft_msg *)b->scanned->post.next;
-        if (m == NULL) break;
-        if (wf_is_bunch(m)) {
-            (void)unpack_one(a, b->scanned);
-            continue;
+    struct wf_backlog *b = s->mail;
+    weft_msg *signal = next_signal(a, s), *mail;
+    uint32_t ahead = b == NULL || signal == NULL ? 0 : wf_signal_mail_ahead(a, s->seen);
+    while (mail = next_mail(a, b), mail != NULL || signal != NULL) {
+        WF_ASSERT(b != NULL || mail == NULL);
+        if (signal != NULL && (mail == NULL || ahead + signal->mail_ahead <= b->aside)) {
+            if (s->match(signal, s->arg)) return take_signal(a, s->seen, out) == WEFT_OK;
+            ahead += signal->mail_ahead;
+            s->seen = signal;
+            signal = next_signal(a, s);
+        } else {
+            if (s->match(mail, s->arg)) {
+                (void)take_out(a, b->scanned, b->aside);
+                return receive(a, mail, wf_msg_weight(mail), out) == WEFT_OK;
+            }
+            b->scanned = mail;
+            b->aside++;
         }
-        if (drop_if_dead(a, b->scanned, m)) continue;
-        if (match(m, arg)) return m;
-        b->scanned = m;
-        b->aside++;
     }
-    return NULL;
+    return false;
 }
 
 /* After a scan of all there is: whether waiting for more would be in vain, or against the bound. */
@@ -530,25 +546,25 @@ static int refuse_aside(struct wf_actor *a, const struct wf_backlog *b)
     return (int)wf_task_settle(WEFT_EFULL);
 }
 
+enum { SIGNALS = 1, MAIL = 2 };
+
 static int recv_matching(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg, int64_t deadline,
-                         bool mail)
+                         int lanes)
 {
     struct wf_actor *a = wf_actor_self();
     if (a == NULL) return WEFT_ENOTACTOR;
     if (out == NULL || match == NULL) return WEFT_EINVAL;
     wf_task_tick(&a->task);
-    struct wf_backlog *b = mail ? wf_backlog_from(a, a->task.worker) : NULL;
-    if (mail && b == NULL) return WEFT_ENOMEM;
-    if (mail) b->scanned = NULL, b->aside = 0;
-    weft_msg *scanned_signal = NULL;
+    struct scan s = {.match = match, .arg = arg, .signals = (lanes & SIGNALS) != 0};
+    if (lanes & MAIL) {
+        s.mail = wf_backlog_from(a, a->task.worker);
+        if (s.mail == NULL) return WEFT_ENOMEM;
+        s.mail->scanned = NULL, s.mail->aside = 0;
+    }
     for (int rc = WEFT_OK;;) {
         if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_settle(WEFT_ECANCELED);
-        if (find_signal(a, match, arg, &scanned_signal) != NULL) return take_signal(a, scanned_signal, out);
-        if (mail && find_mail(a, b, match, arg) != NULL) {
-            weft_msg *m = take_out(a, b->scanned);
-            return receive(a, m, wf_msg_weight(m), out);
-        }
-        if (mail && WF_UNLIKELY(has_too_much_aside(a, b))) return refuse_aside(a, b);
+        if (take_match(a, &s, out)) return WEFT_OK;
+        if (s.mail != NULL && WF_UNLIKELY(has_too_much_aside(a, s.mail))) return refuse_aside(a, s.mail);
         if (rc < 0) return (int)wf_task_settle(rc);
         rc = wait_for_mail(a, deadline);
         if (rc < 0 && rc != WEFT_ETIMEDOUT) return (int)wf_task_settle(rc); /* at the deadline: a last look */
@@ -557,7 +573,7 @@ static int recv_matching(weft_msg **out, bool (*match)(const weft_msg *m, void *
 
 int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg, int64_t deadline)
 {
-    return recv_matching(out, match, arg, deadline, true);
+    return recv_matching(out, match, arg, deadline, SIGNALS | MAIL);
 }
 
 static bool has_tag(const weft_msg *m, void *tag)
@@ -567,7 +583,7 @@ static bool has_tag(const weft_msg *m, void *tag)
 
 int weft_recv_tag(weft_msg **out, uint32_t tag, int64_t deadline)
 {
-    return recv_matching(out, has_tag, &tag, deadline, tag < WEFT_TAG_SYSTEM);
+    return recv_matching(out, has_tag, &tag, deadline, tag < WEFT_TAG_SYSTEM ? MAIL : SIGNALS);
 }
 
 static bool any(const weft_msg *m, void *arg)
@@ -578,7 +594,7 @@ static bool any(const weft_msg *m, void *arg)
 
 int wf_recv_signal(weft_msg **out, int64_t deadline)
 {
-    return recv_matching(out, any, NULL, deadline, false);
+    return recv_matching(out, any, NULL, deadline, SIGNALS);
 }
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
@@ -588,8 +604,8 @@ void wf_mailbox_close(struct wf_actor *a)
     struct wf_worker *w = a->task.worker;
     wf_mailbox_leave(a);
     while (a->mail.first != NULL) {
-        weft_msg *m = wf_is_bunch(a->mail.first) ? NULL : take_out(a, NULL);
-        if (m == NULL) drop_bunched(a, NULL, WF_DROP_UNREAD);
+        weft_msg *m = wf_is_bunch(a->mail.first) ? NULL : take_out(a, NULL, 0);
+        if (m == NULL) drop_bunched(a, NULL, 0, WF_DROP_UNREAD);
         else m->to_actor = a->id, wf_drop(w, m, WF_DROP_UNREAD);
     }
     if (a->more != NULL && a->more->backlog != NULL) wf_unlink(&a->more->backlog->on_short);

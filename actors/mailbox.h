@@ -109,14 +109,35 @@ void wf_credit_node_lost(struct wf_worker *w, struct wf_actor *a, uint64_t peer)
 /* A message that its pool, or the loop of a handler, is to hear about. */
 void wf_let_go(struct wf_actor *a, weft_msg *m);
 
+/* It holds WF_HELD_MANY: misuse.c. */
+void wf_holds_many(struct wf_actor *a);
+
 static inline void wf_hold(struct wf_actor *a, weft_msg *m)
 {
+    bool more = a->held != NULL;
     wf_chain_add(&a->held, m);
+    if (WF_UNLIKELY(more) && WF_UNLIKELY(++a->task.above == WF_HELD_MANY - 1)) wf_holds_many(a);
 }
 
-/* An assertion fails if it is another actor's message, or already given away. */
+/* Ends the process: the actor does not hold this message, and says so in words. */
+__attribute__((noreturn, cold)) void wf_not_held(const struct wf_actor *a, const weft_msg *m);
+
+/* Whether an actor holds a message. Only the first few are looked at, as an actor may hold thousands: among more than
+ * those a mistake may be found late. */
+static inline bool wf_is_held(const struct wf_actor *a, const weft_msg *m)
+{
+    const weft_msg *at = a->held;
+    for (int i = 0; i < 8 && at != m; i++) {
+        if (at == NULL) return false;
+        at = (const weft_msg *)at->post.next;
+    }
+    return true;
+}
+
 static inline void wf_release(struct wf_actor *a, weft_msg *m)
 {
+    if (WF_UNLIKELY(!wf_is_held(a, m))) wf_not_held(a, m);
+    if (m->post.next != NULL || m->previous != NULL) a->task.above--;
     wf_chain_remove(&a->held, m);
     if (WF_UNLIKELY(m->post.kind != WF_POST_MESSAGE)) wf_let_go(a, m);
 }

@@ -1,7 +1,10 @@
 /* actors/msg.c -- envelopes and bodies: allocation, counting, and the views of weft/message.h. */
 #include "mailbox.h"
+#include "sanitizer.h"
 #include "trace.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct wf_pool *pool_of(struct wf_worker *w)
@@ -92,7 +95,8 @@ void wf_body_keep(struct wf_body *b)
 static void drop_many(struct wf_worker *w, struct wf_body *b, uint32_t count)
 {
     /* Release: our reads come before the free of whoever is last; acquire: the others' reads come before ours. */
-    if (atomic_fetch_sub_explicit(&b->refs, count, memory_order_acq_rel) != count) return;
+    if (!WF_LAST_HOLDER(&b->refs, count)) return;
+    if (WF_UNLIKELY(w != NULL && w->pool.bypass)) memset(wf_body_bytes(b), WF_FREED, b->size);
     wf_pool_give(pool_of(w), b->block_class, b);
 }
 
@@ -121,11 +125,31 @@ void wf_owed_settle(struct wf_actors *wa)
     }
 }
 
+/* Another message may use the block of a freed one by now: its tag is told only if the rest of it fits. */
+void wf_not_held(const struct wf_actor *a, const weft_msg *m)
+{
+    char who[160], from[WEFT_PID_TEXT], text[640], tag[32] = "its tag is gone";
+    wf_actor_describe(&a->task, who, sizeof who);
+    bool pooled = m->post.block_class < WF_POOL_CLASSES || m->post.block_class == WF_POOL_LARGE;
+    bool whole = pooled && m->post.kind < WF_POST_KINDS && m->post.flags <= WF_MSG_TIMED;
+    if (whole) snprintf(tag, sizeof tag, "tag %u", (unsigned)m->post.word);
+    int n = snprintf(
+        text, sizeof text,
+        "weft: %s frees or sends a message that it does not hold (%s, from %s): it has freed or sent this "
+        "message before, or another actor holds it\n",
+        who, tag, weft_pid_format(m->from, from));
+    if (n > 0) pf_stderr(text, WF_MIN((size_t)n, sizeof text - 1));
+    abort();
+}
+
 /* ---- weft/message.h -------------------------------------------------------------------------------------------- */
 
 weft_msg *weft_msg_new(uint32_t tag, size_t size)
 {
-    if (tag >= WEFT_TAG_SYSTEM || size > WEFT_MESSAGE_MAX) return NULL;
+    if (WF_UNLIKELY(wf_is_wrong_message(tag, "", size))) {
+        (void)wf_wrong_message("weft_msg_new", tag, "", size);
+        return NULL;
+    }
     weft_msg *m = wf_msg_new(wf_here, tag, size);
     struct wf_actor *self = wf_actor_self();
     if (m != NULL && self != NULL) wf_hold(self, m);
@@ -146,6 +170,7 @@ static __attribute__((noinline)) void free_slowly(struct wf_worker *w, struct wf
             return;
         }
     }
+    if (w != NULL && w->pool.bypass && m->shared == NULL) memset(wf_msg_bytes(m), WF_FREED, m->size);
     wf_msg_free(w, m);
 }
 

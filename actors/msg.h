@@ -13,6 +13,7 @@
 
 #include "base.h"
 #include "pool.h"
+#include "sanitizer.h"
 #include "worker.h"
 
 #include <weft/message.h>
@@ -78,7 +79,10 @@ struct weft_msg {
     union {
         uint64_t to_actor;              /* on its way: the receiver, on this node */
         struct wf_reach_count *reached; /* of a PUBLISH: who wants to know how many get it; NULL: nobody */
-        uint64_t came;      /* in a mailbox: the stamp of one that is timed (mail_time.h); of a COUNTED: or 0 */
+        uint64_t came; /* in a mailbox: the stamp of one that is timed (mail_time.h); of a COUNTED: or 0 */
+        struct {       /* in the system lane: mail_order.h */
+            uint32_t mail_ahead, mail_total;
+        };
         weft_msg *previous; /* held by an actor: see wf_hold */
     };
     weft_pid from;
@@ -158,7 +162,7 @@ static inline void wf_body_sign(struct wf_body *b, weft_pid from, uint32_t tag, 
     memcpy(&b->head, &post.kind, sizeof b->head);
     b->from = from;
     b->tag = tag;
-    b->owed = owed;
+    b->owed = WF_UNLIKELY(wf_is_sanitized()) ? 0 : owed; /* what is freed goes at once */
 }
 /* The body of a large envelope that has it inside, with one reference. The envelope is gone. */
 struct wf_body *wf_body_of(weft_msg *m);

@@ -3,10 +3,11 @@
  * Design notes.
  * (1) Buckets of chained entries; the table doubles when there are as many entries as buckets. If there is no memory
  *     for that the chains just get longer: only the entry itself can fail.
- * (2) `next_of_actor` belongs to the actor's chain and is touched by its user alone; everything else by whoever holds
- *     the lock. The text of an entry never changes, nor the pid of one of this node.
+ * (2) `next_of_actor` and what goes with it belong to the actor's chain and are touched by its user alone; everything
+ *     else by the thread that holds the lock. The text of an entry never changes, nor the pid of one of this node.
  * (3) A name has at most one entry of each node. Those of others are copies, in the same table, in no chain.
- * (4) A global name that is lost to another node leaves the table at once, on whatever thread that is heard of. In
+ * (4) Parts of the table are those of wf_hash_part: they fit together also if it has grown in between.
+ * (5) A global name that is lost to another node leaves the table at once, on whatever thread that is heard of. In
  *     its chain it stays, marked, until the chain's user comes by. */
 #include "names.h"
 
@@ -20,22 +21,25 @@
 struct wf_name {
     struct wf_name *next;          /* wf_names.buckets */
     struct wf_name *next_of_actor; /* the actor's chain, newest first */
+    struct wf_name *prev_of_actor; /* NULL: the newest */
     weft_pid pid;
     uint64_t stamp; /* of a global name; 0: of this node only */
     uint32_t hash;
     uint16_t size;
     bool copy;
-    _Atomic bool lost; /* note (4): release by who takes it out, acquire by the chain's user, who then frees it */
+    _Atomic bool lost; /* note (5): release by who takes it out, acquire by the chain's user, who then frees it */
+    uint32_t swept;    /* of the newest: wf_names.losses when its chain was last looked through */
     char text[];       /* and a NUL */
 };
 
-enum { BUCKETS_AT_FIRST = 16, WAITS = 64 };
+enum { BUCKETS_AT_FIRST = 16, WAITS = 64, BUCKETS_AT_ONCE = 4096 };
 
 struct wf_names {
     pf_mutex *lock;
     struct wf_name **buckets;
     size_t bucket_count; /* a power of two */
     size_t count, copies;
+    _Atomic uint32_t losses; /* how often a name was lost: release behind wf_name.lost, acquire by chains' users */
     void (*gone)(weft_text name, weft_pid pid, void *arg); /* NULL: nobody is told */
     void *gone_arg;
     struct wf_list waits[WAITS]; /* wf_name_wait.on_names, by hash */
@@ -154,6 +158,7 @@ static struct wf_name *entry_new(weft_text name, weft_pid pid, uint64_t stamp, b
 {
     struct wf_name *e = malloc(sizeof *e + name.size + 1);
     if (e == NULL) return NULL;
+    e->next_of_actor = e->prev_of_actor = NULL;
     e->pid = pid;
     e->stamp = stamp;
     e->hash = wf_hash(name.data, name.size, 0);
@@ -193,18 +198,25 @@ static bool is_lost(const struct wf_name *e)
     return atomic_load_explicit(&e->lost, memory_order_acquire);
 }
 
-/* Frees what the chain has lost: note (4). */
-static void sweep(struct wf_name **chain)
+static void take_off_chain(struct wf_name **chain, struct wf_name *e)
 {
-    for (struct wf_name **at = chain; *at != NULL;) {
-        struct wf_name *e = *at;
-        if (is_lost(e)) {
-            *at = e->next_of_actor;
-            free(e);
-        } else {
-            at = &e->next_of_actor;
-        }
+    *(e->prev_of_actor == NULL ? chain : &e->prev_of_actor->next_of_actor) = e->next_of_actor;
+    if (e->next_of_actor != NULL) e->next_of_actor->prev_of_actor = e->prev_of_actor;
+    e->next_of_actor = e->prev_of_actor = NULL;
+}
+
+/* Frees what the chain has lost: note (5). A chain is looked through only if any name was lost since it last was. */
+static void sweep(struct wf_names *n, struct wf_name **chain)
+{
+    uint32_t losses = atomic_load_explicit(&n->losses, memory_order_acquire);
+    if (*chain == NULL || (*chain)->swept == losses) return;
+    for (struct wf_name *e = *chain, *next; e != NULL; e = next) {
+        next = e->next_of_actor;
+        if (!is_lost(e)) continue;
+        take_off_chain(chain, e);
+        free(e);
     }
+    if (*chain != NULL) (*chain)->swept = losses;
 }
 
 static int add(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, struct wf_name **chain)
@@ -214,6 +226,7 @@ static int add(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp,
     if (rc < 0) return rc;
     struct wf_name *e = entry_new(name, pid, stamp, false);
     if (e == NULL) return WEFT_ENOMEM;
+    uint32_t swept = atomic_load_explicit(&n->losses, memory_order_relaxed);
     pf_mutex_lock(n->lock);
     bool taken = (stamp == 0 ? find(n, name, e->hash) : find_any(n, name, e->hash)) != NULL;
     if (!taken) put_in(n, e);
@@ -222,8 +235,11 @@ static int add(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp,
         free(e);
         return WEFT_EEXIST;
     }
-    sweep(chain);
+    sweep(n, chain);
     e->next_of_actor = *chain;
+    if (*chain != NULL) (*chain)->prev_of_actor = e;
+    /* before it was in the table nobody could lose it */
+    e->swept = *chain != NULL ? (*chain)->swept : swept;
     *chain = e;
     return WEFT_OK;
 }
@@ -287,7 +303,7 @@ void wf_names_forget(struct wf_names *n, struct wf_name_wait *wait)
 /* Takes a whole chain out of the table and frees it. */
 static void remove_chain(struct wf_names *n, struct wf_name *chain)
 {
-    sweep(&chain);
+    sweep(n, &chain);
     if (chain == NULL) return;
     pf_mutex_lock(n->lock);
     for (struct wf_name *e = chain; e != NULL; e = e->next_of_actor) {
@@ -304,13 +320,17 @@ static void remove_chain(struct wf_names *n, struct wf_name *chain)
 
 int wf_names_remove(struct wf_names *n, weft_text name, struct wf_name **chain)
 {
-    sweep(chain);
-    struct wf_name **at = chain;
-    while (*at != NULL && !same(*at, name)) at = &(*at)->next_of_actor;
-    struct wf_name *e = *at;
-    if (e == NULL) return WEFT_ENOACTOR;
-    *at = e->next_of_actor;
-    e->next_of_actor = NULL;
+    sweep(n, chain);
+    if (*chain == NULL) return WEFT_ENOACTOR;
+    pf_mutex_lock(n->lock);
+    struct wf_name *e = find(n, name, wf_hash(name.data, name.size, 0));
+    bool mine = e != NULL && weft_pid_equal(e->pid, (*chain)->pid);
+    pf_mutex_unlock(n->lock);
+    if (!mine) return WEFT_ENOACTOR;
+    uint32_t swept = (*chain)->swept;
+    take_off_chain(chain, e);
+    if (*chain != NULL) (*chain)->swept = swept;
+    e->swept = swept;
     remove_chain(n, e);
     return WEFT_OK;
 }
@@ -326,9 +346,11 @@ void wf_names_remove_others(struct wf_names *n, const char *name, struct wf_name
     struct wf_name **at = chain;
     while (*at != NULL && !same(*at, weft_cstr(name))) at = &(*at)->next_of_actor;
     struct wf_name *stays = *at;
-    if (stays != NULL) *at = stays->next_of_actor;
+    uint32_t swept = stays == NULL ? 0 : (*chain)->swept;
+    if (stays != NULL) take_off_chain(chain, stays);
+    if (*chain != NULL) (*chain)->swept = swept;
     wf_names_remove_all(n, chain);
-    if (stays != NULL) stays->next_of_actor = NULL;
+    if (stays != NULL) stays->swept = swept;
     *chain = stays;
 }
 
@@ -367,6 +389,50 @@ const char *wf_names_at(const struct wf_name *chain, size_t i)
 
 /* ---- Copies of other nodes' ------------------------------------------------------------------------------------ */
 
+/* Under the lock. */
+static bool give_way(struct wf_names *n, weft_text name, uint64_t node, uint64_t stamp, weft_pid *loser)
+{
+    struct wf_name *own = find(n, name, wf_hash(name.data, name.size, 0));
+    bool wins = own != NULL && own->stamp > 0 && wf_name_wins(stamp, node, own->stamp, own->pid.node);
+    if (!wins || WF_MUTANT(name_never_yields)) return false;
+    take_out(n, own);
+    *loser = own->pid;
+    atomic_store_explicit(&own->lost, true, memory_order_release); /* nothing of it is touched after this */
+    atomic_fetch_add_explicit(&n->losses, 1, memory_order_release);
+    return true;
+}
+
+bool wf_names_give_way(struct wf_names *n, weft_text name, uint64_t node, uint64_t stamp, weft_pid *loser)
+{
+    pf_mutex_lock(n->lock);
+    bool gives = give_way(n, name, node, stamp, loser);
+    pf_mutex_unlock(n->lock);
+    return gives;
+}
+
+bool wf_names_copy_of(struct wf_names *n, weft_text name, uint64_t node, weft_pid *pid, uint64_t *stamp)
+{
+    pf_mutex_lock(n->lock);
+    const struct wf_name *e = find_copy(n, name, wf_hash(name.data, name.size, 0), node);
+    if (e != NULL) {
+        *pid = e->pid;
+        *stamp = e->stamp;
+    }
+    pf_mutex_unlock(n->lock);
+    return e != NULL;
+}
+
+size_t wf_names_claims(struct wf_names *n, weft_text name)
+{
+    uint32_t hash = wf_hash(name.data, name.size, 0);
+    size_t count = 0;
+    pf_mutex_lock(n->lock);
+    for (const struct wf_name *e = *bucket_of(n, hash); e != NULL; e = e->next)
+        count += e->hash == hash && e->copy && same(e, name);
+    pf_mutex_unlock(n->lock);
+    return count;
+}
+
 int wf_names_put_copy(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, weft_pid *loser)
 {
     *loser = weft_nobody();
@@ -376,13 +442,7 @@ int wf_names_put_copy(struct wf_names *n, weft_text name, weft_pid pid, uint64_t
     struct wf_name *e = find_copy(n, name, fresh->hash, pid.node);
     if (e != NULL) take_out(n, e);
     put_in(n, fresh);
-    struct wf_name *own = find(n, name, fresh->hash);
-    bool wins = own != NULL && own->stamp > 0 && wf_name_wins(stamp, pid.node, own->stamp, own->pid.node);
-    if (wins && !WF_MUTANT(name_never_yields)) {
-        take_out(n, own);
-        *loser = own->pid;
-        atomic_store_explicit(&own->lost, true, memory_order_release); /* nothing of it is touched after this */
-    }
+    (void)give_way(n, name, pid.node, stamp, loser);
     pf_mutex_unlock(n->lock);
     free(e);
     return e == NULL;
@@ -440,15 +500,17 @@ size_t wf_names_waits(struct wf_names *n)
     return count;
 }
 
-void wf_names_each(struct wf_names *n,
-                   void (*see)(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg), void *arg)
+bool wf_names_some(struct wf_names *n, uint64_t *at,
+                   bool (*see)(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg), void *arg)
 {
+    bool more = true;
     pf_mutex_lock(n->lock);
-    for (size_t i = 0; i < n->bucket_count; i++) {
-        for (struct wf_name *e = n->buckets[i]; e != NULL; e = e->next) {
+    for (int i = 0; i < BUCKETS_AT_ONCE && more && *at < WF_HASH_PARTS_END; i++) {
+        for (struct wf_name *e = n->buckets[wf_hash_part(at, n->bucket_count)]; e != NULL; e = e->next) {
             weft_text name = weft_str(e->text, e->size);
-            see(name, e->pid, e->stamp, find_any(n, name, e->hash) == e, arg);
+            more &= see(name, e->pid, e->stamp, find_any(n, name, e->hash) == e, arg);
         }
     }
     pf_mutex_unlock(n->lock);
+    return *at < WF_HASH_PARTS_END;
 }

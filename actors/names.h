@@ -81,6 +81,12 @@ const char *wf_names_at(const struct wf_name *chain, size_t i);
 /* That node has given the name to `pid`. 1; 0: it had it before, another actor perhaps; WEFT_ENOMEM. If it takes a
  * global name of this node, which is then no more, `*loser` gets who had it. */
 int wf_names_put_copy(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, weft_pid *loser);
+/* Another node has registered the name with that stamp, whether or not there is a copy of it here. True: a global
+ * name of this node gives way, and is no more; `*loser` gets who had it. */
+bool wf_names_give_way(struct wf_names *n, weft_text name, uint64_t node, uint64_t stamp, weft_pid *loser);
+/* What that node has registered, and how many nodes have registered the name, this one not counted. */
+bool wf_names_copy_of(struct wf_names *n, weft_text name, uint64_t node, weft_pid *pid, uint64_t *stamp);
+size_t wf_names_claims(struct wf_names *n, weft_text name);
 /* Whether that node had it. */
 bool wf_names_take_copy(struct wf_names *n, weft_text name, uint64_t node);
 /* Takes out all of that node; returns how many. */
@@ -88,9 +94,12 @@ size_t wf_names_drop_copies(struct wf_names *n, uint64_t node);
 
 size_t wf_names_count(struct wf_names *n); /* of this node */
 size_t wf_names_waits(struct wf_names *n); /* how many wait */
-/* Calls `see` for each entry, copies and all, in no order, with the lock held: it must not come back here. `name` is
- * NUL-terminated; `stamp` 0: of this node only; `holds`: this is the one that a look-up finds. */
-void wf_names_each(struct wf_names *n,
-                   void (*see)(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg), void *arg);
+/* Calls `see` for entries, copies and all, in no order, with the lock held: it must not come back here. `name` is
+ * NUL-terminated; `stamp` 0: of this node only; `holds`: this is the one that a look-up finds. It is a part of them:
+ * from `*at`, 0 at first, on, until `see` says false (then the names that share its place follow) or the lock has
+ * been held for long enough. `*at` becomes where the next part begins. False: that was the last one. A name that is
+ * there all the time is in one part. */
+bool wf_names_some(struct wf_names *n, uint64_t *at,
+                   bool (*see)(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg), void *arg);
 
 #endif

@@ -3,9 +3,11 @@
 #include "supervisor.h"
 #include "log.h"
 #include "offload.h"
+#include "sanitizer.h"
 #include "topic_reach.h"
 #include "trace.h"
 #include "text.h"
+#include "typed.h"
 
 #include <weft/embed.h>
 
@@ -44,6 +46,7 @@ static const struct wf_hooks hooks = {
     .task_killed = wf_actor_killed,
     .task_latest = wf_actor_latest,
     .task_unstarted = wf_actor_unstarted,
+    .wrong_time = wf_actor_wrong_time,
     .task_describe = wf_actor_describe,
     .mail_ready = wf_mailbox_ready,
     .end_look = wf_end_look,
@@ -81,6 +84,12 @@ static int check_options(const weft_node_options *o)
     if (o->offload_queue < 0) return refuse_option("offload_queue", "not negative");
     if (o->send_timeout < 0 || o->grace < 0 || o->heartbeat < 0 || o->park_after < 0 || o->resume_window < 0)
         return refuse_option("send_timeout, grace, heartbeat, park_after, resume_window", "not negative");
+    const int64_t spans[] = {o->send_timeout, o->grace,         o->heartbeat,
+                             o->park_after,   o->resume_window, o->probe_period};
+    for (size_t i = 0; i < WF_COUNT(spans); i++)
+        if (wf_is_point(spans[i]))
+            return refuse_option("send_timeout, grace, heartbeat, park_after, resume_window, probe_period",
+                                 "a span such as WEFT_SEC(5), not a point in time");
     if (o->heartbeats_lost < 0 || o->heartbeats_lost > 1000) return refuse_option("heartbeats_lost", "1 to 1000");
     if (o->partition > WEFT_PARTITION_QUORUM || (o->partition == WEFT_PARTITION_QUORUM) != (o->quorum > 0))
         return refuse_option("partition, quorum", "a policy; a quorum with WEFT_PARTITION_QUORUM, and only then");
@@ -98,6 +107,8 @@ static void fill_in(weft_node *n, const weft_node_options *o)
     if (n->options.send_timeout == 0) n->options.send_timeout = WEFT_SEC(5);
     if (n->options.grace == 0) n->options.grace = WEFT_SEC(5);
     if (n->options.retained_max == 0) n->options.retained_max = 65536;
+    if (n->options.patterns_max == 0) n->options.patterns_max = 1000000;
+    if (n->options.subscriptions_max == 0) n->options.subscriptions_max = 100000;
     if (n->options.retained_bytes_max == 0) n->options.retained_bytes_max = (size_t)64 << 20;
     if (n->options.far_actors_max == 0) n->options.far_actors_max = 65536;
     if (n->options.heartbeat == 0) n->options.heartbeat = WEFT_SEC(1);
@@ -156,6 +167,7 @@ int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_
     weft_node *n = calloc(1, sizeof *n);
     if (n == NULL) return WEFT_ENOMEM;
     atomic_store_explicit(&wf_log_context, log_context, memory_order_release);
+    wf_typed_say_conflicts();
     wf_list_init(&n->taps);
     n->workers.env = env == NULL ? pf_env_native() : env;
     if (options->embedded) wf_embed_init(&n->embed, &n->workers);
@@ -211,6 +223,7 @@ void wf_node_destroy(weft_node *n)
 void wf_node_busy(weft_node *node, bool services, int change)
 {
     /* Release: what the last actor did comes before what a waiter does. */
+    wf_tsan_release(&node->busy[services]);
     uint32_t before = atomic_fetch_add_explicit(&node->busy[services], (uint32_t)change, memory_order_acq_rel);
     if (change > 0 || before != 1) return;
     pf_mutex_lock(node->lock);
@@ -226,12 +239,14 @@ static int wait_for_end(weft_node *node, bool services, int64_t deadline)
     while (atomic_load_explicit(&node->busy[services], memory_order_acquire) != 0 && rc == WEFT_OK)
         rc = env->cond_wait(env, node->ended, node->lock, deadline);
     pf_mutex_unlock(node->lock);
+    wf_tsan_acquire(&node->busy[services]);
     return rc;
 }
 
 int weft_node_wait(weft_node *node, int64_t deadline)
 {
     if (node == NULL || (wf_here != NULL && wf_node_of(wf_here) == node)) return WEFT_EINVAL;
+    wf_node_look_at_deadline(node, "weft_node_wait", deadline);
     return wait_for_end(node, false, deadline);
 }
 
@@ -337,6 +352,7 @@ int weft_node_send(weft_node *node, weft_pid to, uint32_t tag, const void *data,
 {
     if (node == NULL || tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) return WEFT_EINVAL;
     if (size > WEFT_MESSAGE_MAX) return WEFT_ETOOBIG;
+    if (weft_pid_is_nobody(to)) return WEFT_ENOBODY;
     if (to.node != node->incarnation) return WEFT_ENONODE; /* a foreign thread has no link: see weft/node.h */
     uint32_t index = wf_id_worker(to.actor);
     if (index >= node->workers.count) return WEFT_ENOACTOR;
@@ -363,6 +379,7 @@ int weft_node_fd(weft_node *node)
 int64_t weft_node_turn(weft_node *node, int64_t deadline)
 {
     if (node == NULL || !node->options.embedded || wf_here == node->workers.at[0]) return WEFT_EINVAL;
+    wf_node_look_at_deadline(node, "weft_node_turn", deadline);
     return wf_embed_turn(&node->workers, deadline);
 }
 

@@ -8,6 +8,7 @@
 
 #include "far.h"
 #include "group.h"
+#include "misuse.h"
 #include "msg.h"
 #include "names.h"
 #include "route.h"
@@ -28,6 +29,7 @@ enum wf_drop {
     WF_DROP_UNREAD,      /* in the mailbox of an actor that ended */
     WF_DROP_MEMORY,      /* no memory for the envelope */
     WF_DROP_EXPIRED,     /* a request that nobody waits for any more */
+    WF_DROP_TOO_BIG,     /* with what has to be said of it, it is over WEFT_MESSAGE_MAX */
     WF_DROP_REASONS
 };
 extern const char *const wf_drop_names[WF_DROP_REASONS];
@@ -50,20 +52,27 @@ struct weft_node {
     _Atomic uint32_t next_worker; /* of spawns by foreign threads and with WEFT_SPREAD: relaxed, a hint */
     _Atomic bool stopping;        /* no new user actors */
     _Atomic bool minority;        /* of a partitioned cluster; relaxed, set by the transport: see WEFT_EMINORITY */
+    _Atomic bool draining;        /* weft_drain; as `minority` */
     pf_mutex *tables_lock;        /* tables.h; for the next two as well */
     uint64_t last_stamp;
-    uint32_t entries;           /* of its own that others keep copies of */
-    pf_mutex *taps_lock;        /* trace.h; for `taps` */
-    struct wf_list taps;        /* wf_tap.on_node */
-    _Atomic uint32_t tap_count; /* relaxed: who has to know is told */
-    pf_mutex *lock;             /* for `ended` */
-    pf_cond *ended;             /* a `busy` has become 0, or a round over the workers is done */
+    uint32_t entries;                         /* of its own that others keep copies of */
+    pf_mutex *taps_lock;                      /* trace.h; for `taps` */
+    struct wf_list taps;                      /* wf_tap.on_node */
+    _Atomic uint32_t tap_count;               /* relaxed: workers are told of a change by a post */
+    _Atomic uint64_t misuses[WF_MISUSES_MAX]; /* that the log has told of: misuse.c */
+    pf_mutex *lock;                           /* for `ended` */
+    pf_cond *ended;                           /* a `busy` has become 0, or a round over the workers is done */
 };
 _Static_assert(offsetof(struct weft_node, workers) == 0, "see workers");
 
 static inline weft_node *wf_node_of(const struct wf_worker *w)
 {
     return (weft_node *)w->set;
+}
+
+static inline bool wf_node_is_draining(const weft_node *n)
+{
+    return atomic_load_explicit(&n->draining, memory_order_relaxed);
 }
 
 static inline bool wf_node_in_minority(const weft_node *n)
@@ -102,11 +111,28 @@ struct wf_actor_info {
     uint64_t dropped; /* at its mailbox */
     /* bytes of stack, in pages, that an actor of its kind was seen to use on its worker; 0: none */
     size_t stack_most;
+    uint32_t held;     /* messages that it received or made, and has not freed or sent */
+    size_t held_bytes; /* theirs, about */
     bool traps_reload;
 };
 /* [A, W] Lists the actors of this node, all workers. `*out` is malloc'ed, `*count` entries. WEFT_ETIMEDOUT,
  * WEFT_ENOMEM. */
 int wf_node_list_actors(weft_node *node, struct wf_actor_info **out, size_t *count, int64_t deadline);
+/* Some of them. An actor that is there while pages are asked for, one after the other, is on one of them. */
+enum { WF_PAGE_ACTORS = 512, WF_PAGE_SLOTS = 4096 };
+struct wf_actor_page {
+    uint32_t worker, slot; /* where it begins; afterwards, where the next one does */
+    bool last;             /* there is no next one */
+    char kind[32];         /* only actors of this kind; "": of any */
+    uint32_t most;         /* at most so many, and WF_PAGE_ACTORS */
+    uint32_t count;
+    struct wf_actor_info at[WF_PAGE_ACTORS];
+};
+/* [A, W] Looks at WF_PAGE_SLOTS places of one worker at most, so a page may be empty and not the last one.
+ * WEFT_ETIMEDOUT, WEFT_ENOMEM, WEFT_ECANCELED. */
+int wf_node_page_actors(weft_node *node, struct wf_actor_page *page, int64_t deadline);
+/* [A, W] How many there are, weft's own included. The same errors. */
+int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t deadline);
 /* Sums over workers; any thread, approximate while they run. */
 void wf_node_drops(const weft_node *node, uint64_t out[WF_DROP_REASONS]);
 

@@ -23,6 +23,21 @@ weft_text weft_cstr(const char *text)
     return weft_str(text == NULL ? "" : text, text == NULL ? 0 : strlen(text));
 }
 
+bool weft_text_equal(weft_text t, const char *text)
+{
+    weft_text other = weft_cstr(text);
+    return t.size == other.size && (t.size == 0 || memcmp(t.data, other.data, t.size) == 0);
+}
+
+bool weft_text_copy(weft_text t, char *out, size_t size)
+{
+    if (size == 0) return false;
+    size_t whole = t.size == 0 ? 0 : strnlen(t.data, t.size), fits = whole < size ? whole : size - 1;
+    if (fits > 0) memcpy(out, t.data, fits);
+    out[fits] = 0;
+    return fits == t.size;
+}
+
 /* ---- Writer ---------------------------------------------------------------------------------------------------- */
 
 weft_writer weft_writer_on(void *buffer, size_t size)

@@ -145,7 +145,7 @@ void wf_sweep_init(struct wf_actors *wa, int64_t park_after)
     wa->sweep.timer.fire = sweep;
     wa->sweep.park_after = park_after;
     /* Where nothing is parked nobody has to ask for it. */
-    wa->sweep.restless = !WF_PARKING || park_after == WEFT_FOREVER;
+    wa->sweep.restless = !wf_parks() || park_after == WEFT_FOREVER;
 }
 
 void wf_sweep_finish(struct wf_actors *wa)

@@ -3,6 +3,7 @@
 
 #include "actor.h"
 #include "local.h"
+#include "sanitizer.h"
 #include "worker_pool.h"
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 static void unref(struct wf_member *m)
 {
-    if (m != NULL && atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) == 1) pf_aligned_free(m);
+    if (m != NULL && WF_LAST_HOLDER(&m->refs, 1)) pf_aligned_free(m);
 }
 
 static void leave_pool(void *block)

@@ -15,7 +15,8 @@ static struct wf_names *names_of(const struct wf_actor *self)
 static int check(const struct wf_actor *self, const char *name)
 {
     if (self == NULL) return WEFT_ENOTACTOR;
-    return name == NULL ? WEFT_EINVAL : wf_name_check(weft_cstr(name));
+    int rc = name == NULL ? WEFT_EINVAL : wf_name_check(weft_cstr(name));
+    return rc < 0 ? wf_wrong_name(rc, name) : rc;
 }
 
 int weft_register(const char *name)
@@ -34,6 +35,7 @@ int weft_register_global(const char *name)
     if (rc < 0) return rc;
     weft_node *node = wf_node_of(self->task.worker);
     if (wf_node_in_minority(node)) return WEFT_EMINORITY;
+    if (wf_node_is_draining(node)) return WEFT_EDRAINING;
     if (wf_actor_more(self) == NULL) return WEFT_ENOMEM;
     struct wf_entry e = {.table = WF_TABLE_NAMES, .key = weft_cstr(name), .actor = self->id};
     wf_tables_begin(node);
@@ -148,6 +150,6 @@ int weft_await_name(const char *name, weft_pid *out, int64_t deadline)
     if (self->task.cancelled) return (int)wf_task_settle(WEFT_ECANCELED);
     rc = wf_names_find_any(names_of(self), weft_cstr(name), out);
     if (rc == WEFT_OK) return rc;
-    if (deadline <= WEFT_NOW) return (int)wf_task_settle(WEFT_ETIMEDOUT);
+    if (deadline == WEFT_NOW) return (int)wf_task_settle(WEFT_ETIMEDOUT);
     return await(self, name, out, deadline);
 }

@@ -4,10 +4,11 @@
 #include <stdlib.h>
 
 #include "node.h"
+#include "sanitizer.h"
 
 void wf_round_drop(struct wf_round *r)
 {
-    if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1) return;
+    if (!WF_LAST_HOLDER(&r->refs, 1)) return;
     if (r->free != NULL) r->free(r);
     else free(r);
 }
@@ -35,7 +36,7 @@ void wf_round_ask(weft_node *node, uint32_t worker, struct wf_call *c,
 
 void wf_round_answered(struct wf_round *r)
 {
-    if (atomic_fetch_sub_explicit(&r->left, 1, memory_order_acq_rel) == 1) (void)weft_event_set(r->ready);
+    if (WF_LAST_HOLDER(&r->left, 1)) (void)weft_event_set(r->ready);
     wf_round_drop(r);
 }
 

@@ -29,6 +29,8 @@ enum { WF_CREDIT_FIRST = 256 }; /* units that may be sent to an actor of another
 enum { WF_ROUTE_KEPT = 1 };
 
 struct wf_route {
+    /* An actor of wf_node_spawn_service is over, perhaps without having run: its last act, on its worker. */
+    void (*service_ended)(weft_node *node, uint64_t actor);
     /* To an actor of the peer whose incarnation is `to.node`: every wf_msg_kind but PUBLISH, SYSTEM and ROOM. 0;
      * WF_ROUTE_KEPT; WEFT_ENONODE: no such peer is connected; WEFT_EFULL: its outbox is at its bound, or the actor
      * has given no credit (only SEND and CALL are refused for that). */
@@ -69,9 +71,9 @@ struct wf_route {
     void (*flush)(struct wf_worker *w);
     /* Tells every link that keeps copies of this node's tables: tables.h. On any thread, with tables_lock held. */
     void (*tell)(weft_node *node, int op /* wf_table_op */, const struct wf_entry *e);
-    /* The actor `who` wants news of nodes: first one NODE_UP for each peer that is up, by wf_node_tell.
-     * WEFT_ENOMEM. */
-    int (*watch_nodes)(struct wf_worker *w, weft_pid who);
+    /* The actor `who` wants news of `all` nodes, first one NODE_UP for each peer that is up, by wf_node_tell; or only
+     * of whether this node drains. WEFT_ENOMEM. */
+    int (*watch_nodes)(struct wf_worker *w, weft_pid who, bool all);
 };
 
 /* ---- Offered to transport -------------------------------------------------------------------------------------- */
@@ -107,6 +109,9 @@ void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *
 uint64_t wf_inbound_queue(weft_node *node, struct wf_inbound *in, struct wf_body *body, weft_text pattern,
                           weft_text queue, uint64_t peer, bool pass, bool *taken);
 void wf_inbound_post(weft_node *node, struct wf_inbound *in);
+/* The other node has not sent so many messages to subscribers of that pattern: they are told, behind all that has
+ * come. */
+void wf_inbound_missed(weft_node *node, struct wf_inbound *in, weft_text pattern, uint64_t count);
 /* The first worker whose inbox is at its bound, NULL if none: stop reading from the network and use
  * wf_worker_when_room (runtime/worker.h). */
 struct wf_worker *wf_inbound_choked(weft_node *node);

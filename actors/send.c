@@ -19,7 +19,7 @@
 const char *const wf_drop_names[WF_DROP_REASONS] = {
     [WF_DROP_NO_ACTOR] = "no-actor",       [WF_DROP_NO_NAME] = "no-name",       [WF_DROP_FULL] = "mailbox-full",
     [WF_DROP_SLOW_READER] = "slow-reader", [WF_DROP_LATE_REPLY] = "late-reply", [WF_DROP_UNREAD] = "unread-at-exit",
-    [WF_DROP_MEMORY] = "out-of-memory",    [WF_DROP_EXPIRED] = "expired",
+    [WF_DROP_MEMORY] = "out-of-memory",    [WF_DROP_EXPIRED] = "expired",       [WF_DROP_TOO_BIG] = "too-big",
 };
 
 void wf_refuse(struct wf_worker *w, weft_msg *ask, int error)
@@ -207,6 +207,7 @@ static int send_remote(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
 {
     struct wf_worker *w = self->task.worker;
     const struct wf_route *route = wf_node_of(w)->route;
+    if (WF_UNLIKELY(weft_pid_is_nobody(to))) return WEFT_ENOBODY;
     if (route == NULL) return WEFT_ENONODE;
     if (m->from.node != wf_node_of(w)->incarnation)
         return WEFT_EINVAL; /* somebody else's request passed on: see weft_send_msg */
@@ -297,13 +298,13 @@ int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
     return WEFT_OK;
 }
 
-static inline int send_copy(weft_pid to, uint32_t tag, const void *data, size_t size, int64_t deadline)
+static inline __attribute__((always_inline)) int send_copy(weft_pid to, uint32_t tag, const void *data, size_t size,
+                                                           int64_t deadline)
 {
     struct wf_actor *self = wf_actor_self();
     if (WF_UNLIKELY(self == NULL)) return WEFT_ENOTACTOR;
     struct wf_worker *w = self->task.worker;
-    if (WF_UNLIKELY(tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0))) return WEFT_EINVAL;
-    if (WF_UNLIKELY(size > WEFT_MESSAGE_MAX)) return WEFT_ETOOBIG;
+    if (WF_UNLIKELY(wf_is_wrong_message(tag, data, size))) return wf_wrong_message("weft_send", tag, data, size);
     wf_task_tick(&self->task);
     weft_msg *m = wf_msg_new(w, tag, size);
     if (WF_UNLIKELY(m == NULL)) return WEFT_ENOMEM;
@@ -322,19 +323,20 @@ int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size)
     return send_copy(to, tag, data, size, WEFT_NOW);
 }
 
-/* Takes a held message out of its holder's hands to send it: as a new one, unless it is a request, which keeps asker
- * and number, so that the answer goes straight to the asker. */
-static int send_given(weft_pid to, weft_msg *m, int64_t deadline)
+/* A request keeps its asker and its number, so that the answer goes straight to the asker; other messages are sent as
+ * new ones. */
+int wf_send_given(weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_actor *self = wf_actor_self();
-    if (m == NULL) return WEFT_EINVAL;
+    if (m == NULL) return wf_wrong(WEFT_EINVAL, "weft_send_msg: the message is NULL");
     if (self == NULL) {
         wf_msg_free(wf_here, m);
         return WEFT_ENOTACTOR;
     }
     if (m->post.word >= WEFT_TAG_SYSTEM) {
+        int rc = wf_wrong_message("weft_send_msg", m->post.word, NULL, 0);
         weft_msg_free(m);
-        return WEFT_EINVAL;
+        return rc;
     }
     wf_task_tick(&self->task);
     wf_release(self, m);
@@ -350,12 +352,12 @@ static int send_given(weft_pid to, weft_msg *m, int64_t deadline)
 
 int weft_send_msg(weft_pid to, weft_msg *m)
 {
-    return send_given(to, m, WF_SEND_TIMEOUT);
+    return wf_send_given(to, m, WF_SEND_TIMEOUT);
 }
 
 int weft_try_send_msg(weft_pid to, weft_msg *m)
 {
-    return send_given(to, m, WEFT_NOW);
+    return wf_send_given(to, m, WEFT_NOW);
 }
 
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
@@ -410,10 +412,10 @@ int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t
 weft_msg *wf_message_to_name(struct wf_actor *self, const char *name, uint32_t tag, const void *data, size_t size,
                              int *why)
 {
-    *why = self == NULL                                                             ? WEFT_ENOTACTOR
-           : (name == NULL || tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) ? WEFT_EINVAL
-           : size > WEFT_MESSAGE_MAX                                                ? WEFT_ETOOBIG
-                                                                                    : WEFT_ENOMEM;
+    *why = self == NULL                           ? WEFT_ENOTACTOR
+           : name == NULL                         ? wf_wrong_name(WEFT_EINVAL, NULL)
+           : wf_is_wrong_message(tag, data, size) ? wf_wrong_message("weft_send_name", tag, data, size)
+                                                  : WEFT_ENOMEM;
     if (*why != WEFT_ENOMEM) return NULL;
     wf_task_tick(&self->task);
     weft_msg *m = wf_msg_new(self->task.worker, tag, size);

@@ -145,6 +145,7 @@ static int carry_out(struct wf_worker *w, const weft_msg *m, weft_pid *out, stru
     struct order o;
     struct peer *counted;
     if (wf_node_in_minority(node)) return minority(node, why);
+    if (wf_node_is_draining(node)) return fault(why, WEFT_EDRAINING, "node %.40s drains", node->name);
     if (!read_order(m, &o)) return fault(why, WEFT_EFORMAT, "malformed order");
     const struct weft_export *e = check(node, o.actor, o.args.data, o.args.size, why);
     if (e == NULL) return why->error;

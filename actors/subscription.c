@@ -49,13 +49,20 @@ static void count(_Atomic uint32_t *n, int change)
     atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + (uint32_t)change, memory_order_relaxed);
 }
 
-/* Among those on its list. */
-static bool has_awaited(const struct wf_actor *a)
+static void put_on_actor(struct wf_subscription *s)
 {
-    WF_LIST_EACH(k, &a->more->subscriptions) {
-        if (wf_is_awaited(WF_CONTAINER(k, struct wf_subscription, on_actor))) return true;
-    }
-    return false;
+    struct wf_actor_more *m = s->actor->more;
+    if (m->subscriptions != NULL) wf_list_insert_before(m->subscriptions, &s->on_actor);
+    else m->subscriptions = s->on_actor.next = s->on_actor.prev = &s->on_actor;
+    m->subscription_count++;
+}
+
+static void take_off_actor(struct wf_subscription *s)
+{
+    struct wf_actor_more *m = s->actor->more;
+    if (m->subscriptions == &s->on_actor) m->subscriptions = s->on_actor.next;
+    if (--m->subscription_count == 0) m->subscriptions = NULL;
+    wf_unlink(&s->on_actor);
 }
 
 static void count_subscription(struct wf_actors *wa, const struct wf_subscription *s, int change)
@@ -63,7 +70,8 @@ static void count_subscription(struct wf_actors *wa, const struct wf_subscriptio
     count(&wa->subscriptions, change);
     if (!wf_is_awaited(s)) return;
     count(&wa->awaited, change);
-    wf_mailbox_awaited(s->actor, change > 0 || has_awaited(s->actor));
+    s->actor->more->awaited_count += (uint32_t)change;
+    wf_mailbox_awaited(s->actor, s->actor->more->awaited_count > 0);
 }
 
 /* ---- News ------------------------------------------------------------------------------------------------------ */
@@ -136,6 +144,17 @@ void wf_subscription_lost(struct wf_subscription *s)
     more->lost++;
     if (more->slow != WEFT_SLOW_DISCONNECT) tell(s, WEFT_SUBSCRIPTION_LOST);
     else if (!wf_linked(&more->on_cut)) wf_list_push(&actors_of(s)->cut, &more->on_cut);
+}
+
+/* What is lost on the way is not its reader's fault: none is disconnected for it, and hears of it in its end. */
+void wf_subscriptions_missed(struct wf_actors *wa, weft_text pattern, uint64_t count_missed)
+{
+    for (struct wf_subscriber *at = wf_trie_find(&wa->topics, pattern); at != NULL; at = wf_trie_next(at)) {
+        struct wf_subscription *s = WF_CONTAINER(at, struct wf_subscription, subscriber);
+        if (s->more == NULL) continue;
+        s->more->lost += count_missed;
+        if (s->more->slow != WEFT_SLOW_DISCONNECT) tell(s, WEFT_SUBSCRIPTION_LOST);
+    }
 }
 
 void wf_subscription_uncount(struct wf_actors *wa, weft_msg *m)
@@ -248,7 +267,7 @@ static void forget_remembered(struct remembered *all)
 static int check_options(const weft_subscribe_options *o)
 {
     if ((int)o->slow < WEFT_SLOW_DROP || o->slow > WEFT_SLOW_DISCONNECT) return WEFT_EINVAL;
-    if (o->wait < 0 || (o->wait > 0 && o->slow != WEFT_SLOW_SUSPEND)) return WEFT_EINVAL;
+    if (o->wait < 0 || wf_is_point(o->wait) || (o->wait > 0 && o->slow != WEFT_SLOW_SUSPEND)) return WEFT_EINVAL;
     if (o->max > 0 && (o->queue != NULL || o->slow == WEFT_SLOW_SUSPEND)) return WEFT_EINVAL;
     if (o->queue == NULL) return WEFT_OK;
     if (o->slow != WEFT_SLOW_DROP) return WEFT_EINVAL;
@@ -366,7 +385,12 @@ int weft_subscribe_with(const char *pattern, const weft_subscribe_options *optio
     struct wf_worker *w = self->task.worker;
     struct wf_actors *wa = wf_actors_of(w);
     weft_text text = weft_cstr(pattern);
-    if (wf_pattern_check(text) < 0 || (options != NULL && check_options(options) < 0)) return WEFT_EINVAL;
+    if (wf_pattern_check(text) < 0) return wf_wrong_topic(pattern, true);
+    if (options != NULL && check_options(options) < 0)
+        return wf_wrong(WEFT_EINVAL,
+                        "weft_subscribe_with: options that do not go together, see weft_subscribe_options");
+    if (self->more != NULL && self->more->subscription_count >= wa->node->options.subscriptions_max)
+        return WEFT_EFULL;
     struct wf_subscription *s = make(self, text, options);
     if (s == NULL) return WEFT_ENOMEM;
     struct remembered all = {w, NULL, &all.first};
@@ -377,7 +401,7 @@ int weft_subscribe_with(const char *pattern, const weft_subscribe_options *optio
         give(wa, s);
         return rc;
     }
-    wf_list_push(&self->more->subscriptions, &s->on_actor);
+    put_on_actor(s);
     if (out != NULL) *out = (weft_subscription){id_of(s)};
     if (WF_UNLIKELY(all.first != NULL)) {
         give_remembered(s, all.first);
@@ -396,7 +420,7 @@ static void end_subscription(struct wf_actors *wa, struct wf_subscription *s)
     const struct wf_route *route = wa->node->route;
     char pattern[WF_TOPIC_MAX + 1];
     bool queued = is_queued(s);
-    wf_unlink(&s->on_actor);
+    take_off_actor(s);
     if (s->more != NULL) wf_unlink(&s->more->on_cut);
     if (leave(wa, s, pattern) && route != NULL) (void)route->interest(wa->worker, pattern, false, queued);
     give(wa, s);
@@ -432,6 +456,6 @@ void wf_topics_leave(struct wf_actor *a)
 {
     struct wf_link *k;
     if (a->more == NULL) return;
-    while ((k = wf_list_first(&a->more->subscriptions)) != NULL)
+    while ((k = a->more->subscriptions) != NULL)
         end_subscription(wf_actors_of(a->task.worker), WF_CONTAINER(k, struct wf_subscription, on_actor));
 }

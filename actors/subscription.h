@@ -50,6 +50,8 @@ bool wf_subscription_put(struct wf_subscription *s, struct wf_body *body);
 bool wf_subscription_refuse(struct wf_subscription *s);
 /* The same, counted already. */
 void wf_subscription_lost(struct wf_subscription *s);
+/* Of that pattern: another node has not sent so many messages for it. */
+void wf_subscriptions_missed(struct wf_actors *wa, weft_text pattern, uint64_t count);
 /* After a match: those that are cut off end. */
 void wf_subscriptions_cut(struct wf_actors *wa);
 

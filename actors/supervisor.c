@@ -489,8 +489,11 @@ static const char *wrong_field(const weft_supervisor_spec *spec)
     if (spec->max_restarts < WEFT_NO_RESTARTS) return "max_restarts is negative";
     if (spec->max_restarts > WEFT_RESTARTS_MAX) return "max_restarts is over 10000";
     if (spec->period < 0) return "period is negative";
+    if (wf_is_point(spec->period)) return "period is a point in time, not a span";
     if (spec->backoff_min < 0) return "backoff_min is negative";
+    if (wf_is_point(spec->backoff_min)) return "backoff_min is a point in time, not a span";
     if (spec->backoff_max < 0) return "backoff_max is negative";
+    if (wf_is_point(spec->backoff_max)) return "backoff_max is a point in time, not a span";
     if (spec->backoff_max > 0 && spec->backoff_max < spec->backoff_min) return "backoff_max is less than backoff_min";
     return NULL;
 }

@@ -28,26 +28,32 @@ void wf_tables_tell(weft_node *node, enum wf_table_op op, const struct wf_entry 
 
 /* ---- Names ----------------------------------------------------------------------------------------------------- */
 
+enum { ENTRIES_AT_ONCE = 1024 };
+
 struct each {
     void (*see)(const struct wf_entry *e, void *arg);
     void *arg;
     uint64_t node;
+    uint32_t left; /* of this part */
 };
 
-static void see_name(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg)
+static bool see_name(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg)
 {
-    const struct each *each = arg;
+    struct each *each = arg;
     (void)holds;
-    if (stamp == 0 || pid.node != each->node) return;
+    if (stamp == 0 || pid.node != each->node) return true;
     struct wf_entry e = {.table = WF_TABLE_NAMES, .key = name, .actor = pid.actor, .stamp = stamp};
     each->see(&e, each->arg);
+    if (each->left > 0) each->left--;
+    return each->left > 0;
 }
 
-static void see_member(weft_text group, weft_pid who, bool copy, void *arg)
+static bool see_member(weft_text group, weft_pid who, void *arg)
 {
-    const struct each *each = arg;
+    struct each *each = arg;
     struct wf_entry e = {.table = WF_TABLE_GROUPS, .key = group, .actor = who.actor};
-    if (!copy) each->see(&e, each->arg);
+    each->see(&e, each->arg);
+    return --each->left > 0;
 }
 
 static void see_queue(weft_text pattern, weft_text queue, uint64_t node, void *arg)
@@ -57,12 +63,30 @@ static void see_queue(weft_text pattern, weft_text queue, uint64_t node, void *a
     if (node == 0) each->see(&e, each->arg);
 }
 
-void wf_tables_each(weft_node *node, void (*see)(const struct wf_entry *e, void *arg), void *arg)
+void wf_tables_some(weft_node *node, struct wf_tables_part *part, void (*see)(const struct wf_entry *e, void *arg),
+                    void *arg)
 {
-    struct each each = {see, arg, node->incarnation};
-    wf_names_each(node->names, see_name, &each);
-    wf_groups_each(node->groups, see_member, &each);
-    wf_wide_each(node->topics, see_queue, &each);
+    struct each each = {see, arg, node->incarnation, ENTRIES_AT_ONCE};
+    part->groups.own = true;
+    switch (part->next) {
+    case WF_PART_NAMES:
+        if (!wf_names_some(node->names, &part->names, see_name, &each)) part->next = WF_PART_GROUPS;
+        return;
+    case WF_PART_GROUPS:
+        if (!wf_groups_some(node->groups, &part->groups, see_member, &each)) part->next = WF_PART_QUEUES;
+        return;
+    case WF_PART_QUEUES:
+        wf_wide_each(node->topics, see_queue, &each);
+        part->next = WF_PART_NONE;
+        return;
+    case WF_PART_NONE: return;
+    }
+}
+
+void wf_tables_changed(struct wf_tables_part *part, enum wf_table_op op, const struct wf_entry *e)
+{
+    bool gone = e->table == WF_TABLE_GROUPS && op == WF_TABLE_UNSET;
+    if (gone && part->groups.members > 0) part->groups.members--;
 }
 
 static void tell_loser(weft_node *node, struct wf_inbound *in, weft_text name, weft_pid loser, weft_pid winner)
@@ -84,34 +108,53 @@ static void tell_loser(weft_node *node, struct wf_inbound *in, weft_text name, w
     wf_inbound_post(node, in);
 }
 
+static void name_lost(weft_node *node, struct wf_inbound *in, weft_text name, weft_pid loser, weft_pid winner)
+{
+    wf_tables_tell(node, WF_TABLE_UNSET,
+                   &(struct wf_entry){.table = WF_TABLE_NAMES, .key = name, .actor = loser.actor});
+    if (!WF_MUTANT(name_loser_not_told)) tell_loser(node, in, name, loser, winner);
+}
+
 static int put_name(weft_node *node, struct wf_inbound *in, uint64_t peer, const struct wf_entry *e)
 {
     weft_pid loser, winner = {peer, e->actor};
     int rc = wf_names_put_copy(node->names, e->key, winner, e->stamp, &loser);
-    if (rc < 0 || weft_pid_is_nobody(loser)) return rc;
-    wf_tables_tell(node, WF_TABLE_UNSET,
-                   &(struct wf_entry){.table = WF_TABLE_NAMES, .key = e->key, .actor = loser.actor});
-    if (!WF_MUTANT(name_loser_not_told)) tell_loser(node, in, e->key, loser, winner);
+    if (rc >= 0 && !weft_pid_is_nobody(loser)) name_lost(node, in, e->key, loser, winner);
     return rc;
+}
+
+static int apply_name(weft_node *node, struct wf_inbound *in, uint64_t peer, enum wf_table_op op,
+                      const struct wf_entry *e)
+{
+    weft_pid loser;
+    if (op == WF_TABLE_SET) return put_name(node, in, peer, e);
+    if (op == WF_TABLE_UNSET) return -wf_names_take_copy(node->names, e->key, peer);
+    if (e->node != node->incarnation && wf_names_give_way(node->names, e->key, e->node, e->stamp, &loser))
+        name_lost(node, in, e->key, loser, (weft_pid){e->node, e->actor});
+    return 0;
 }
 
 /* ---- What peers say -------------------------------------------------------------------------------------------- */
 
 int wf_tables_apply(weft_node *node, struct wf_inbound *in, uint64_t peer, enum wf_table_op op,
-                    const struct wf_entry *e)
+                    const struct wf_entry *e, int *more)
 {
     weft_pid who = {peer, e->actor};
     bool set = op == WF_TABLE_SET;
+    int rc = 0;
     switch (e->table) {
-    case WF_TABLE_NAMES: return set ? put_name(node, in, peer, e) : -wf_names_take_copy(node->names, e->key, peer);
+    case WF_TABLE_NAMES: rc = apply_name(node, in, peer, op, e); break;
     case WF_TABLE_GROUPS:
-        return set ? wf_groups_put_copy(node, in, e->key, who)
-                   : -wf_groups_take_copy(node, in, e->key, who, e->ended, e->reason);
+        rc = set ? wf_groups_put_copy(node, in, e->key, who)
+                 : -wf_groups_take_copy(node, in, e->key, who, e->ended, e->reason);
+        break;
     case WF_TABLE_QUEUES:
-        return set ? wf_wide_put_copy(node->topics, e->key, e->queue, peer)
-                   : -wf_wide_take_copy(node->topics, e->key, e->queue, peer);
+        rc = set ? wf_wide_put_copy(node->topics, e->key, e->queue, peer)
+                 : -wf_wide_take_copy(node->topics, e->key, e->queue, peer);
+        break;
     }
-    return 0;
+    *more = set && rc < 0 ? 0 : rc; /* only setting takes memory: of the others -1 is one entry less */
+    return set && rc < 0 ? rc : WEFT_OK;
 }
 
 void wf_tables_drop(weft_node *node, uint64_t peer)

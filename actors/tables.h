@@ -22,7 +22,13 @@ enum { WF_TABLE_ENTRIES_MAX = 1 << 20 }; /* of one node, in all tables */
 
 /* They travel: append only. */
 enum wf_table { WF_TABLE_NAMES = 1, WF_TABLE_GROUPS = 2, WF_TABLE_QUEUES = 3 };
-enum wf_table_op { WF_TABLE_NONE = 0, WF_TABLE_SET = 1, WF_TABLE_UNSET = 2, WF_TABLE_BEGIN = 3 };
+enum wf_table_op {
+    WF_TABLE_NONE = 0,
+    WF_TABLE_SET = 1,
+    WF_TABLE_UNSET = 2,
+    WF_TABLE_BEGIN = 3,
+    WF_TABLE_TAKEN = 4 /* of NAMES: a node that the receiver is not linked with has it */
+};
 
 /* One entry, or what became of it. */
 struct wf_entry {
@@ -30,7 +36,8 @@ struct wf_entry {
     weft_text key;   /* the name, the group, the pattern of a queue group */
     weft_text queue; /* QUEUES: the queue */
     uint64_t actor;  /* who has it, who is in it; not of QUEUES */
-    uint64_t stamp;  /* NAMES, SET: when it was registered */
+    uint64_t stamp;  /* NAMES, SET and TAKEN: when it was registered */
+    uint64_t node;   /* NAMES, TAKEN: whose it is */
     bool ended;      /* GROUPS, UNSET: the member has ended, with `reason` */
     int reason;
 };
@@ -54,12 +61,22 @@ void wf_tables_tell(weft_node *node, enum wf_table_op op, const struct wf_entry 
 
 /* ---- For transport, with tables_lock held ---------------------------------------------------------------------- */
 
-/* All of this node. `see` must not come back here. */
-void wf_tables_each(weft_node *node, void (*see)(const struct wf_entry *e, void *arg), void *arg);
-/* What the peer `node` says of its entries. Returns by how many its entries have grown: 1, 0, -1; WEFT_ENOMEM:
- * nothing has changed. News for actors go by `in`, whatever it holds already first. */
+/* All of this node are seen in parts, between which they may change. Zero at first. */
+struct wf_tables_part {
+    enum wf_tables_next { WF_PART_NAMES, WF_PART_GROUPS, WF_PART_QUEUES, WF_PART_NONE } next;
+    uint64_t names;
+    struct wf_groups_part groups;
+};
+/* Some of them; queue groups at once. `see` must not come back here. WF_PART_NONE: those were the last ones. An entry
+ * that is there all the time is seen, perhaps twice. */
+void wf_tables_some(weft_node *node, struct wf_tables_part *part, void (*see)(const struct wf_entry *e, void *arg),
+                    void *arg);
+/* An entry has changed since; the change is told apart from the parts. */
+void wf_tables_changed(struct wf_tables_part *part, enum wf_table_op op, const struct wf_entry *e);
+/* What the peer `node` says of its entries. `*more`: by how many they have grown, 1, 0 or -1. WEFT_ENOMEM: nothing
+ * has changed. News for actors go by `in`, whatever it holds already first. */
 int wf_tables_apply(weft_node *node, struct wf_inbound *in, uint64_t peer, enum wf_table_op op,
-                    const struct wf_entry *e);
+                    const struct wf_entry *e, int *more);
 /* All entries of that peer are gone, before anybody hears that it is. */
 void wf_tables_drop(weft_node *node, uint64_t peer);
 

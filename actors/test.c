@@ -284,6 +284,7 @@ int weft_test_run(weft_actor *body, const void *arg, size_t size, const weft_tes
     if (rc == WEFT_OK) {
         t->node->workers.turn_budget = 1;
         t->worker = t->node->workers.at[0];
+        t->worker->pool.bypass = true;
         rc = run_in(t, arg, size);
         wf_node_destroy(t->node);
         wf_probes_free(t);

@@ -391,13 +391,12 @@ static int publish(const char *name, uint32_t tag, const void *data, size_t size
     if (self == NULL) return WEFT_ENOTACTOR;
     weft_text topic = weft_cstr(name);
     int rc;
-    if (tag >= WEFT_TAG_SYSTEM || (data == NULL && size > 0)) return WEFT_EINVAL;
-    if (size > WEFT_MESSAGE_MAX) return WEFT_ETOOBIG;
+    if (WF_UNLIKELY(wf_is_wrong_message(tag, data, size))) return wf_wrong_message("weft_publish", tag, data, size);
     wf_task_tick(&self->task);
     struct wf_worker *w = self->task.worker;
     bool in_vain = !wf_await_others(self, name);
     struct wf_match *m = wf_match_find(wf_actors_of(w), topic, &rc);
-    if (rc < 0) return rc;
+    if (WF_UNLIKELY(rc < 0)) return rc == WEFT_EINVAL ? wf_wrong_topic(name, false) : rc;
     struct wf_body *body = body_of(self, topic, tag, data, size);
     if (body == NULL) return WEFT_ENOMEM;
     wf_actor_record(self, WEFT_RECORD_SEND, weft_nobody(), tag);

@@ -2,6 +2,7 @@
 #include "topic_reach.h"
 
 #include "mailbox.h"
+#include "sanitizer.h"
 
 #include <stdlib.h>
 
@@ -27,7 +28,7 @@ bool wf_reach_count_done(struct wf_reach_count *t, uint32_t count)
 {
     if (t == NULL) return false;
     atomic_fetch_add_explicit(&t->count, count, memory_order_relaxed);
-    return atomic_fetch_sub_explicit(&t->left, 1, memory_order_acq_rel) == 1;
+    return WF_LAST_HOLDER(&t->left, 1);
 }
 
 void wf_reach_count_end(struct wf_worker *w, struct wf_reach_count *t, uint32_t count)

@@ -369,6 +369,7 @@ struct wf_interest_entry {
     struct wf_link on_list;          /* wf_interest.patterns */
     uint32_t count;
     uint32_t size;
+    uint64_t lost;  /* wf_interest_lose */
     char pattern[]; /* and a NUL */
 };
 
@@ -437,11 +438,24 @@ bool wf_interest_matches(const struct wf_interest *i, weft_text topic)
     return wf_trie_matches(&i->trie, topic);
 }
 
-void wf_interest_each(const struct wf_interest *i, void (*see)(weft_text pattern, uint32_t count, void *arg),
-                      void *arg)
+static void lose_one(struct wf_subscriber *s, void *arg)
+{
+    (void)arg;
+    WF_CONTAINER(s, struct wf_interest_entry, subscriber)->lost++;
+}
+
+void wf_interest_lose(struct wf_interest *i, weft_text topic)
+{
+    (void)wf_trie_match(&i->trie, topic, lose_one, NULL);
+}
+
+bool wf_interest_take_lost(struct wf_interest *i, bool (*see)(weft_text pattern, uint64_t lost, void *arg), void *arg)
 {
     WF_LIST_EACH(k, &i->patterns) {
         struct wf_interest_entry *e = WF_CONTAINER(k, struct wf_interest_entry, on_list);
-        see(weft_str(e->pattern, e->size), e->count, arg);
+        if (e->lost == 0) continue;
+        if (!see(weft_str(e->pattern, e->size), e->lost, arg)) return false;
+        e->lost = 0;
     }
+    return true;
 }

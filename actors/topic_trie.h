@@ -77,8 +77,11 @@ int wf_interest_add(struct wf_interest *i, weft_text pattern);
 bool wf_interest_remove(struct wf_interest *i, weft_text pattern);
 /* Whether any pattern means the topic (checked). */
 bool wf_interest_matches(const struct wf_interest *i, weft_text topic);
-/* In the order they came; `pattern` is NUL-terminated; `see` must not change the set. */
-void wf_interest_each(const struct wf_interest *i, void (*see)(weft_text pattern, uint32_t count, void *arg),
-                      void *arg);
+/* A message under that topic (checked) was not sent: each pattern that means the topic counts it as lost. */
+void wf_interest_lose(struct wf_interest *i, weft_text topic);
+/* Calls `see` for each pattern that has missed messages since it was seen last, until it returns false: of that one
+ * and those behind it they stay. True: all were seen. `see` must not change the set. */
+bool wf_interest_take_lost(struct wf_interest *i, bool (*see)(weft_text pattern, uint64_t lost, void *arg),
+                           void *arg);
 
 #endif

@@ -210,6 +210,7 @@ static void put(struct wf_tap *tap, const struct passage *p, const struct wf_tra
                 int64_t at)
 {
     size_t kept = WF_MIN(size, (size_t)WF_PASSED_BYTES), all = sizeof(struct wf_passed) + p->name.size + kept;
+    if (tap->first == NULL && tap->missed == 0) (void)weft_event_set(tap->filled);
     struct wf_passed *r = tap->bytes + all > WF_TAP_BYTES ? NULL : malloc(all);
     if (r == NULL) {
         tap->missed++;

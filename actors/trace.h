@@ -17,6 +17,7 @@
 
 #include "actor.h"
 
+#include <weft/event.h>
 #include <weft/topic.h>
 #include <weft/trace.h>
 
@@ -61,6 +62,7 @@ struct wf_tap {
     char topic[WF_TOPIC_MAX + 1]; /* a pattern; "": any */
     uint32_t tag;
     bool has_tag;
+    weft_event filled; /* the tool's: set when the tap is no longer empty */
     /* Under the node's taps_lock. */
     struct wf_passed *first, *last;
     size_t bytes;

@@ -370,7 +370,11 @@ int weft_typed_other_tag(const struct weft_type_info *type, uint32_t tag, void *
     if (why == NULL) return WEFT_EFORMAT;
     why->error = WEFT_EFORMAT;
     why->offset = 0;
-    snprintf(why->text, sizeof why->text, "%s: the message has another tag, %" PRIu32, type->name, tag);
+    const char *other = wf_typed_name_of_tag(tag);
+    snprintf(why->text, sizeof why->text,
+             other == NULL ? "%s: the message has another tag, %" PRIu32
+                           : "%s: the message has another tag, %" PRIu32 ", that of %s",
+             type->name, tag, other);
     return WEFT_EFORMAT;
 }
 

@@ -31,6 +31,11 @@ void wf_typed_get_scalar(weft_reader *r, enum weft_kind kind, void *out);
 /* Writes `size` bytes that are msgpack already (actors/pack.c). */
 void wf_pack_raw(weft_writer *w, const void *data, size_t size);
 
+/* typed_tags.c. The first message with that tag that this process has; NULL: none. */
+const char *wf_typed_name_of_tag(uint32_t tag);
+/* Before a node starts: says which messages have the same tag. Those of modules that come later are said at once. */
+void wf_typed_say_conflicts(void);
+
 /* weft_skip, but of arrays and maps within each other only `levels` (actors/pack.c). */
 void wf_pack_skip(weft_reader *r, uint32_t levels);
 

@@ -501,8 +501,8 @@ static bool options_are_good(const weft_pool_options *o, size_t size)
     return size <= ARG_MAX && o->count <= WEFT_POOL_MAX && (unsigned)o->policy <= WEFT_POOL_BY_KEY &&
            (unsigned)o->replace <= WEFT_POOL_REPLACE_NEVER && (o->policy != WEFT_POOL_BY_KEY || o->key != NULL) &&
            o->outstanding_max <= INT32_MAX && o->replacements_max <= WEFT_POOL_MAX && o->period >= 0 &&
-           (o->name == NULL || strnlen(o->name, 65) <= 64) && !o->member.link && o->member.monitor == NULL &&
-           (o->member.policy == WEFT_FULL_SUSPEND || o->member.policy == WEFT_FULL_FAIL);
+           !wf_is_point(o->period) && (o->name == NULL || strnlen(o->name, 65) <= 64) && !o->member.link &&
+           o->member.monitor == NULL && (o->member.policy == WEFT_FULL_SUSPEND || o->member.policy == WEFT_FULL_FAIL);
 }
 
 static void fill_in(struct pool_boot *boot, const weft_pool_options *o, uint32_t workers)
@@ -560,7 +560,8 @@ int weft_pool_resize(weft_pid pool, uint32_t count, int64_t deadline)
 
 int weft_pool_stop(weft_pid pool, int64_t deadline)
 {
-    return control(pool, (struct ask){.what = STOP, .deadline = deadline}, NULL, deadline);
+    return control(pool, (struct ask){.what = STOP, .deadline = wf_is_span(deadline) ? WEFT_NOW : deadline}, NULL,
+                   deadline);
 }
 
 int weft_pool_inspect(weft_pid pool, struct weft_pool_info *out, struct weft_pool_member *members, size_t max,

@@ -77,7 +77,7 @@ static void serve(const void *unused, size_t unused_size)
             continue;
         case COUNT: counted++; break;
         case SUBSCRIBE: start_subscribers(m); break;
-        case END: (void)weft_send(from, END, &counted, sizeof counted), counted = 0; break;
+        case END: must(weft_send(from, END, &counted, sizeof counted), "count"), counted = 0; break;
         }
         weft_msg_free(m);
     }

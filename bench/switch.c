@@ -21,19 +21,14 @@ static void answer(void *arg)
     for (;;) wf_coro_switch(self, &home);
 }
 
-static double now_ns(void)
-{
-    return (double)weft_now();
-}
-
 /* The best of several runs: what disturbs a run only makes it longer. */
 static double best_of(struct wf_coro *first, long rounds, long switches_per_round)
 {
     double best = 1e18;
     for (int repeat = 0; repeat < REPEATS; repeat++) {
-        double begin = now_ns();
+        int64_t begin = weft_now();
         for (long i = 0; i < rounds; i++) wf_coro_switch(&home, first);
-        double each = (now_ns() - begin) / ((double)rounds * (double)switches_per_round);
+        double each = (double)(weft_now() - begin) / ((double)rounds * (double)switches_per_round);
         if (each < best) best = each;
     }
     return best;

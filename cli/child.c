@@ -62,6 +62,8 @@ bool cli_source_line(const char *file, uint64_t offset, char *out, size_t size)
     (void)cli_child_end(&k);
     if (!read || line[0] == '?') return false;
     function[strcspn(function, "\n")] = line[strcspn(line, "\n")] = '\0';
+    char *number = strrchr(line, ':');
+    if (number != NULL && number[1] == '?') *number = '\0'; /* built without line numbers */
     snprintf(out, size, "%s at %s", function, line);
     return true;
 }

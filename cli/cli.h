@@ -13,6 +13,7 @@ int cli_run(const struct cli *c);
 int cli_ps(const struct cli *c);
 int cli_top(const struct cli *c);
 int cli_inspect(const struct cli *c);
+int cli_log(const struct cli *c);
 int cli_why_dropped(const struct cli *c);
 int cli_trace(const struct cli *c);
 int cli_nodes(const struct cli *c);
@@ -24,12 +25,14 @@ int cli_send(const struct cli *c);
 int cli_call(const struct cli *c);
 int cli_spawn(const struct cli *c);
 int cli_stop(const struct cli *c);
+int cli_drain(const struct cli *c);
 int cli_reload(const struct cli *c);
 int cli_bench(const struct cli *c);
 int cli_sim(const struct cli *c);
 int cli_certs_init(const struct cli *c);
 int cli_certs_issue(const struct cli *c);
 int cli_certs_show(const struct cli *c);
+int cli_certs_reload(const struct cli *c);
 int cli_new(const struct cli *c);
 int cli_config_check(const struct cli *c);
 int cli_config_show(const struct cli *c);
@@ -125,6 +128,19 @@ bool cli_is_local(const struct cli_client *k);
 /* [A] Asks "$node" of that node: a verb of control.h. CLI_OK and the answer, which is well-formed msgpack; else an
  * exit code after a message. */
 int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer);
+/* What the verbs PS, NAMES and GROUPS list, page by page. */
+struct cli_pages {
+    uint32_t verb;
+    const char *kind, *prefix; /* only these; NULL: all. A node that knows no pages heeds neither */
+    uint8_t next[64];
+    size_t next_size;
+    bool last;        /* there is no other page */
+    uint32_t count;   /* of rows of this page: arrays */
+    weft_reader rows; /* at the first one, in `*m` */
+};
+/* [A] The next page; `p` is zero but for what is wanted at first. CLI_OK and `*m`, to be freed; else an exit code
+ * after a message. */
+int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m);
 /* [A] A message about an error of the runtime; the exit code it means. */
 int cli_fail_with(const struct cli *c, int error, const char *what);
 
@@ -135,9 +151,9 @@ int cli_inspect_waits(struct cli_client *k);
 /* [A] Prints what the flight recorder has of an actor, at most the last so many. `*last`: how long before the
  * youngest event of the node its own was, in ns; -1: it has none. CLI_OK or an exit code after a message. */
 int cli_last_events(struct cli_client *k, const char *pid, unsigned most, int64_t *last);
-/* trace.c: of the bodies of control.h: of a TRACE; of a TRACED, and how many messages are shown. */
+/* trace.c: of the bodies of control.h: of a TRACE; of a TRACED, at most so many messages, and how many were shown. */
 void cli_print_tracing(const char *what, weft_reader *r);
-int cli_print_traced(const struct cli *c, weft_reader *r);
+int64_t cli_print_traced(const struct cli *c, weft_reader *r, int64_t most);
 
 /* ---- talk.c: what a node tells until one has heard enough ----------------------------------------------------- */
 /* [A] A verb of control.h that is followed by news; prints them. `what` is what they are about. */

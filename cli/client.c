@@ -116,20 +116,86 @@ bool cli_is_local(const struct cli_client *k)
     return strncmp(k->url, "ipc://", 6) == 0;
 }
 
-int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer)
+/* CLI_OK and an answer that is the node's: what was asked for, or an error. */
+static int ask_control(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer)
 {
     char name[80];
     snprintf(name, sizeof name, "$node@%s", k->node);
     int rc = weft_call_name(name, verb, data, size, answer, k->deadline);
     if (rc < 0) return cli_fail_with(k->c, rc, k->node);
+    if (weft_tag(*answer) == WF_CONTROL_ERROR) return CLI_OK;
     if (weft_tag(*answer) == verb && cli_is_pack(weft_data(*answer), weft_size(*answer))) return CLI_OK;
-    if (weft_tag(*answer) == WF_CONTROL_ERROR)
-        rc = cli_fail(k->c, CLI_FAILED, "%s: %.*s", k->node, (int)weft_size(*answer),
-                      (const char *)weft_data(*answer));
-    else
-        rc = cli_fail(k->c, CLI_FAILED, "%s: an answer that cannot be read; is it another version of weft?", k->node);
+    weft_msg_free(*answer);
+    return cli_fail(k->c, CLI_FAILED, "%s: an answer that cannot be read; is it another version of weft?", k->node);
+}
+
+int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer)
+{
+    int rc = ask_control(k, verb, data, size, answer);
+    if (rc != CLI_OK || weft_tag(*answer) == verb) return rc;
+    rc = cli_fail(k->c, CLI_FAILED, "%s: %.*s", k->node, (int)weft_size(*answer), (const char *)weft_data(*answer));
     weft_msg_free(*answer);
     return rc;
+}
+
+/* ---- Pages ----------------------------------------------------------------------------------------------------- */
+
+/* A page's rows, and where the next one begins. */
+static int read_page(struct cli_client *k, struct cli_pages *p, const weft_msg *m)
+{
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    uint32_t fields = weft_get_array(&r);
+    weft_text next = weft_get_bin(&r);
+    p->count = weft_get_array(&r);
+    if (r.error < 0 || fields < 2 || next.size > sizeof p->next)
+        return cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
+    memcpy(p->next, next.data, next.size);
+    p->next_size = next.size;
+    p->last = next.size == 0;
+    p->rows = r;
+    return CLI_OK;
+}
+
+/* Of a node that knows no pages: all there is. */
+static int ask_for_all(struct cli_client *k, struct cli_pages *p, weft_msg **m)
+{
+    int rc = cli_control(k, p->verb, NULL, 0, m);
+    if (rc != CLI_OK) return rc;
+    p->rows = weft_reader_on(weft_data(*m), weft_size(*m));
+    p->count = weft_get_array(&p->rows);
+    p->last = true;
+    return CLI_OK;
+}
+
+int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m)
+{
+    uint8_t request[256];
+    weft_writer w = weft_writer_on(request, sizeof request);
+    weft_put_array(&w, 5);
+    weft_put_uint(&w, p->verb);
+    weft_put_bin(&w, p->next, p->next_size);
+    weft_put_uint(&w, UINT32_MAX);
+    weft_put_str(&w, weft_cstr(p->kind == NULL ? "" : p->kind));
+    weft_put_str(&w, weft_cstr(p->prefix == NULL ? "" : p->prefix));
+    if (w.error < 0)
+        return cli_fail(k->c, CLI_USAGE, "'%s' is longer than any kind or name",
+                        p->kind != NULL ? p->kind : p->prefix);
+    if (!k->c->has_timeout) k->deadline = weft_after(ANSWER_WITHIN); /* for each page */
+    int rc = ask_control(k, WF_CONTROL_PAGE, request, w.size, m);
+    if (rc != CLI_OK) return rc;
+    if (weft_tag(*m) == WF_CONTROL_PAGE) {
+        rc = read_page(k, p, *m);
+        if (rc != CLI_OK) weft_msg_free(*m);
+        return rc;
+    }
+    bool first = p->next_size == 0;
+    if (!first) {
+        rc = cli_fail(k->c, CLI_FAILED, "%s: %.*s", k->node, (int)weft_size(*m), (const char *)weft_data(*m));
+        weft_msg_free(*m);
+        return rc;
+    }
+    weft_msg_free(*m);
+    return ask_for_all(k, p, m);
 }
 
 int cli_ask_node(const struct cli *c, int (*act)(struct cli_client *k))

@@ -1,8 +1,8 @@
 /* cli/compile.c -- a source file becomes a module: compiled once, then found in the cache.
  *
  * Design notes.
- * (1) The key is a hash of the preprocessed source, the compiler and its flags: a changed header, of the system's or
- *     of one's own, is a changed source.
+ * (1) The key is a hash of the preprocessed source, the compiler, its flags and its libraries: a changed header, of
+ *     the system's or of one's own, is a changed source.
  * (2) The module is made under a name of this process and then renamed, so that two that compile the same file at
  *     once, or one that is interrupted, leave either nothing or a whole module.
  * (3) Headers are those this command came with (a build tree's, or the prefix it was installed to), else those that
@@ -19,6 +19,8 @@
 #include "cli.h"
 
 enum { WORDS_MAX = 64 };
+/* A function with large variables must touch the guard below an actor's stack; crashes are told with their frames. */
+#define FLAGS "-std=gnu11 -O2 -g -fno-omit-frame-pointer -fstack-clash-protection -Wall -fPIC"
 
 struct command {
     size_t count;
@@ -102,9 +104,8 @@ static int make_command(const struct cli *c, struct command *k)
         return cli_fail(c, CLI_FAILED, "cannot compile: weft's headers are not installed (%s)",
                         "pkg-config does not know weft; is PKG_CONFIG_PATH set?");
     }
-    int n = asprintf(&k->text, "%s -std=gnu11 -O2 -g -fno-omit-frame-pointer -Wall -fPIC %s %s",
-                     cc != NULL && cc[0] != '\0' ? cc : "cc", package != NULL ? package : "",
-                     flags != NULL ? flags : "");
+    int n = asprintf(&k->text, "%s " FLAGS " %s %s", cc != NULL && cc[0] != '\0' ? cc : "cc",
+                     package != NULL ? package : "", flags != NULL ? flags : "");
     free(package);
     if (n < 0) {
         k->text = NULL;
@@ -188,6 +189,13 @@ static int cache_folder(const struct cli *c, char out[PATH_MAX])
     return CLI_OK;
 }
 
+/* What the linker is told besides, as make has it: a module whose libraries are others is another module. */
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL ? value : "";
+}
+
 /* The name that a module of this source has in the cache. */
 static int cached_name(const struct cli *c, struct command *k, const char *source, char out[PATH_MAX])
 {
@@ -198,6 +206,8 @@ static int cached_name(const struct cli *c, struct command *k, const char *sourc
     if (rc != CLI_OK) return rc;
     for (size_t i = 0; i < k->count; i++) hash_add(&h, k->word[i]);
     hash_add(&h, k->library);
+    hash_add(&h, variable("LDFLAGS"));
+    hash_add(&h, variable("LDLIBS"));
     add(k, (char[]){"-E"});
     add(k, (char *)(uintptr_t)source);
     rc = run_command(c, k, &text);
@@ -211,19 +221,26 @@ static int cached_name(const struct cli *c, struct command *k, const char *sourc
 
 static int compile_to(const struct cli *c, struct command *k, const char *source, const char *module)
 {
-    char made[PATH_MAX + 32];
+    char made[PATH_MAX + 32], math[] = "-lm", *before = strdup(variable("LDFLAGS")),
+                              *after = strdup(variable("LDLIBS"));
     snprintf(made, sizeof made, "%s.%ld", module, (long)getpid());
     size_t count = k->count;
     char shared[] = "-shared", output[] = "-o", no_undefined[] = "-Wl,-z,defs";
     add(k, shared);
+    if (before != NULL) add_words(k, before);
     add(k, (char *)(uintptr_t)source);
     add(k, output);
     add(k, made);
     add(k, no_undefined);
     add(k, k->library);
-    int rc = k->count == WORDS_MAX ? cli_fail(c, CLI_FAILED, "CC and CFLAGS have more words than %d", WORDS_MAX - 8)
-                                   : run_command(c, k, NULL);
+    if (after != NULL) add_words(k, after);
+    add(k, math);
+    bool whole = before != NULL && after != NULL && k->count < WORDS_MAX;
+    int rc = whole ? run_command(c, k, NULL)
+                   : cli_fail(c, CLI_FAILED, "CC, CFLAGS, LDFLAGS and LDLIBS have more words than %d", WORDS_MAX - 9);
     forget(k, count);
+    free(before);
+    free(after);
     if (rc == CLI_OK && rename(made, module) < 0)
         rc = cli_fail(c, CLI_FAILED, "cannot write %s: %s", module, strerror(errno));
     if (rc != CLI_OK) (void)unlink(made);

@@ -48,9 +48,10 @@ static void print_places(const struct cli *c)
     for (size_t i = 0; i < count && !c->json; i++) printf("%s: there is no such file\n", places[i]);
 }
 
-/* Variables that look like an option's and are none. Programs may have variables of that kind of their own. */
-static void try_environment(void)
+/* How many variables look like an option's and are none. Programs may have variables of that kind of their own. */
+static int try_environment(void)
 {
+    int unread = 0;
     const char *known[CLI_OPTIONS_ALL];
     size_t count = 0;
     for (size_t i = CLI_END + 1; i < cli_option_count; i++)
@@ -62,9 +63,11 @@ static void try_environment(void)
         if (strncmp(*at, "WEFT_", 5) != 0 || n >= sizeof name) continue;
         snprintf(name, sizeof name, "%.*s", (int)n, *at);
         const char *close = cli_closest(name, known, count);
-        if (close != NULL && strcmp(close, name) != 0)
-            fprintf(stderr, "%s: no option reads this variable; did you mean %s?\n", name, close);
+        if (close == NULL || strcmp(close, name) == 0) continue;
+        fprintf(stderr, "%s: no option reads this variable; did you mean %s?\n", name, close);
+        unread++;
     }
+    return unread;
 }
 
 int cli_config_check(const struct cli *c)
@@ -73,8 +76,7 @@ int cli_config_check(const struct cli *c)
     size_t size;
     if (k == NULL) return cli_fail(c, CLI_FAILED, "out of memory");
     k->c = c;
-    int rc = CLI_OK, mistakes = 0;
-    try_environment();
+    int rc = CLI_OK, mistakes = 0, unread = try_environment();
     if (!cli_config_load(c, c->argc > 0 ? c->argv[0] : c->config, &k->file, &size)) {
         rc = CLI_FAILED;
     } else if (k->file.text == NULL) {
@@ -87,7 +89,7 @@ int cli_config_check(const struct cli *c)
         free(k->file.text);
     }
     free(k);
-    return rc;
+    return rc == CLI_OK && unread > 0 ? CLI_FAILED : rc;
 }
 
 /* ---- show ------------------------------------------------------------------------------------------------------ */

@@ -20,6 +20,8 @@ bool cli_is_there(const char *path);
 bool cli_whole_path(const char *path, char *out);
 /* A folder for its owner alone, unless it is there. False: `why`, of `size` bytes, says why not. */
 bool cli_make_folder(const char *path, char *why, size_t size);
+/* The same with the permissions that the umask leaves; makes the folders above it, too. */
+bool cli_make_folders(const char *path, char *why, size_t size);
 /* All or nothing: what was there is replaced only when the new file is whole and on the disk. `secret`: for its owner
  * alone. False: `why`, of `size` bytes, says why not. */
 bool cli_replace_file(const char *path, const char *text, bool secret, char *why, size_t size);

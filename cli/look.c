@@ -82,6 +82,8 @@ static void print_known(const struct cli_client *k, const char *key, weft_reader
                  {"received", "received", NUMBER},
                  {"dropped", "dropped", NUMBER},
                  {"stack_most", "stack", NUMBER},
+                 {"held", "held", NUMBER},
+                 {"held_bytes", "held bytes", NUMBER},
                  {"asks", "answer of", PIDS},
                  {"links", "links", PIDS},
                  {"monitors", "monitors", PIDS},

@@ -67,7 +67,7 @@ int cli_new(const struct cli *c)
     if (rc == CLI_OK && strlen(c->argv[0]) > PATH_MAX - 64) rc = cli_fail(c, CLI_USAGE, "the path is too long");
     if (rc == CLI_OK) rc = refuse_existing(c);
     if (rc != CLI_OK) return rc;
-    if (!cli_make_folder(c->argv[0], why, sizeof why))
+    if (!cli_make_folders(c->argv[0], why, sizeof why))
         return cli_fail(c, CLI_FAILED, "cannot make the folder %s: %s", c->argv[0], why);
     for (size_t i = 0; i < cli_new_file_count && rc == CLI_OK; i++) rc = put_file(c, &cli_new_files[i], name);
     if (rc != CLI_OK) return rc;

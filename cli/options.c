@@ -24,6 +24,11 @@ static bool check_url(const char *value)
     return strstr(value, "://") != NULL;
 }
 
+static bool check_listen(const char *value)
+{
+    return check_url(value) || strcmp(value, "none") == 0;
+}
+
 static bool check_log(const char *value)
 {
     return weft_log_check(value, NULL) == WEFT_OK;
@@ -51,11 +56,12 @@ static bool check_partition(const char *value)
 static const struct cli_option options[] = {
     [CLI_NAME] = {"name", 'n', CLI_WORD, "NAME", "the node's name", "WEFT_NAME", FIELD(name), 0, 0, 0,
                   .preset = "weft- and 8 hex digits"},
-    [CLI_LISTEN] = {"listen", 'l', CLI_LIST, "URL",
-                    "where other nodes may dial, tcp://127.0.0.1:4001, or inherited://NAME, a socket of systemd's; "
-                    "may be repeated",
-                    "WEFT_LISTEN", FIELD(listen), 0, 0, 0, .check = check_url,
-                    .wanted = "a URL, such as tcp://127.0.0.1:4001"},
+    [CLI_LISTEN] =
+        {"listen", 'l', CLI_LIST, "URL",
+         "where other nodes may dial, tcp://127.0.0.1:4001, or inherited://NAME, a socket of systemd's, or "
+         "none; may be repeated",
+         "WEFT_LISTEN", FIELD(listen), 0, 0, 0, .check = check_listen,
+         .wanted = "a URL, such as tcp://127.0.0.1:4001, or none", .preset = "any port, where it reaches a seed"},
     [CLI_JOIN] = {"join", 'j', CLI_LIST, "URL", "a node to dial, for ever until it answers; may be repeated",
                   "WEFT_JOIN", FIELD(join), 0, 0, 0, .check = check_url,
                   .wanted = "a URL, such as tcp://127.0.0.1:4001"},
@@ -133,6 +139,8 @@ static const struct cli_option options[] = {
                   .preset = "365, an authority 3650"},
     [CLI_REPORT] = {"report", 0, CLI_FLAG, NULL, "wait until each node has said how many got it", NULL, FIELD(report),
                     0, 0, 0, .preset = NULL},
+    [CLI_UNDO] = {"undo", 0, CLI_FLAG, NULL, "the node takes new work again", NULL, FIELD(undo), 0, 0, 0,
+                  .preset = NULL},
     [CLI_RECORD] = {"record", 0, CLI_FLAG, NULL, "its last events: the flight recorder", NULL, FIELD(record), 0, 0, 0,
                     .preset = NULL},
     [CLI_TRACE] = {"trace", 0, CLI_FLAG, NULL, "the same as a trace for Perfetto or chrome://tracing", NULL,
@@ -168,6 +176,12 @@ static const struct cli_option options[] = {
                         "what each peer may send a second: frames=N,bytes=N,spawns=N", "WEFT_PEER_LIMIT",
                         FIELD(peer_limit), 0, 0, 0, .check = check_limits,
                         .wanted = "like frames=100k,bytes=20M,spawns=100"},
+    [CLI_MAX_PATTERNS] = {"max-patterns", 0, CLI_NUMBER, "N",
+                          "different topic patterns of this node's actors, and of each peer", "WEFT_MAX_PATTERNS",
+                          FIELD(max_patterns), 0, 1, UINT32_MAX - 1, .preset = "1000000"},
+    [CLI_MAX_SUBSCRIPTIONS] = {"max-subscriptions", 0, CLI_NUMBER, "N", "subscriptions of one actor",
+                               "WEFT_MAX_SUBSCRIPTIONS", FIELD(max_subscriptions), 0, 1, UINT32_MAX - 1,
+                               .preset = "100000"},
     [CLI_INSECURE] = {"insecure", 0, CLI_FLAG, NULL, "talk with other machines without TLS", "WEFT_INSECURE",
                       FIELD(insecure), 0, 0, 0, .preset = NULL},
     [CLI_ACTOR] = {"actor", 0, CLI_WORD, "PID|NAME", "messages from and to this actor", NULL, FIELD(actor), 0, 0, 0,
@@ -182,6 +196,16 @@ static const struct cli_option options[] = {
                   "what actors are sorted by: mailbox, rate, received, dropped, stack, name, kind, state or pid",
                   "WEFT_TOP_SORT", FIELD(sort), 0, 0, 0, .preset = "mailbox",
                   .choices = "mailbox rate received dropped stack name kind state pid"},
+    [CLI_ORDER] = {"sort", 0, CLI_WORD, "ORDER",
+                   "pid, kind, name, state, or the most first: mailbox, received, dropped or stack", NULL,
+                   FIELD(order), 0, 0, 0, .preset = "pid",
+                   .choices = "pid kind name state mailbox received dropped stack"},
+    [CLI_LIMIT] = {"limit", 0, CLI_NUMBER, "N", "only the first so many", NULL, FIELD(limit), 0, 1, INT64_MAX,
+                   .preset = NULL},
+    [CLI_KIND] = {"kind", 0, CLI_WORD, "KIND", "only actors of this kind", NULL, FIELD(kind), 0, 0, 0,
+                  .preset = NULL},
+    [CLI_PREFIX] = {"prefix", 0, CLI_WORD, "TEXT", "only those whose name begins so", NULL, FIELD(prefix), 0, 0, 0,
+                    .preset = NULL},
     [CLI_FILTER] = {"filter", 0, CLI_WORD, "TEXT", "only actors with it in kind, name, pid or node", NULL,
                     FIELD(filter), 0, 0, 0, .preset = NULL},
     [CLI_INTERVAL] = {"interval", 0, CLI_SECONDS, "SECONDS", "how often the node is asked", "WEFT_TOP_INTERVAL",
@@ -339,7 +363,7 @@ static int set_seconds(struct cli *c, const struct cli_option *o, const char *wh
                  (long long)o->max);
         return bad_value(c, where, value, wanted);
     }
-    *(int64_t *)((char *)c + o->field) = (int64_t)(seconds * 1e9);
+    *(int64_t *)((char *)c + o->field) = llround(seconds * 1e9);
     return CLI_OK;
 }
 

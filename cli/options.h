@@ -45,14 +45,17 @@ struct cli {
     struct cli_list listen, join, discover, san, meta;
     int64_t workers, tag, count, days;
     int64_t heartbeats_lost, wire, suspicion;
+    int64_t max_patterns, max_subscriptions;
     int64_t drain, timeout, heartbeat, resume_window, probe; /* ns */
     const char *faults, *replay;
-    const char *actor, *topic; /* of trace */
-    const char *sort, *filter; /* of top, as the next ones */
-    int64_t interval;          /* ns; 0: not given */
+    const char *actor, *topic;         /* of trace */
+    const char *order, *kind, *prefix; /* of what is listed, as the next one */
+    int64_t limit;                     /* 0: none */
+    const char *sort, *filter;         /* of top, as the next ones */
+    int64_t interval;                  /* ns; 0: not given */
     bool all, once;
     int64_t seeds, first, nodes, jobs, time, settle; /* of sim; the last two ns */
-    bool json, force, insecure, report, record, trace, minimise, no_body;
+    bool json, force, insecure, report, undo, record, trace, minimise, no_body;
     bool has_tag, has_count, has_drain, has_timeout, has_days; /* the value was given */
     int argc;                                                  /* words that are no options */
     const char *const *argv;
@@ -93,6 +96,7 @@ enum cli_option_id {
     CLI_TEXT,
     CLI_COUNT,
     CLI_REPORT,
+    CLI_UNDO,
     CLI_RECORD,
     CLI_SEEDS,
     CLI_FIRST,
@@ -114,12 +118,18 @@ enum cli_option_id {
     CLI_AS,
     CLI_INSECURE,
     CLI_PEER_LIMIT,
+    CLI_MAX_PATTERNS,
+    CLI_MAX_SUBSCRIPTIONS,
     CLI_CONFIG,
     CLI_ACTOR,
     CLI_TOPIC,
     CLI_NO_BODY,
     CLI_ALL,
     CLI_SORT,
+    CLI_ORDER,
+    CLI_LIMIT,
+    CLI_KIND,
+    CLI_PREFIX,
     CLI_FILTER,
     CLI_INTERVAL,
     CLI_ONCE,

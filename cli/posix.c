@@ -44,6 +44,23 @@ bool cli_make_folder(const char *path, char *why, size_t size)
     return false;
 }
 
+bool cli_make_folders(const char *path, char *why, size_t size)
+{
+    char part[PATH_MAX];
+    snprintf(part, sizeof part, "%s", path);
+    for (char *at = part + 1; at[-1] != '\0'; at++) {
+        if (*at != '/' && *at != '\0') continue;
+        char kept = *at;
+        *at = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST) {
+            snprintf(why, size, "%s", strerror(errno));
+            return false;
+        }
+        *at = kept;
+    }
+    return true;
+}
+
 bool cli_replace_file(const char *path, const char *text, bool secret, char *why, size_t size)
 {
     char other[PATH_MAX + 128];

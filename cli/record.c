@@ -6,13 +6,9 @@
 
 #include "cli.h"
 #include "control.h"
+#include "record.h"
 
 static const char *const kinds[] = {"?", "spawn", "send", "receive", "wait", "wake", "exit"};
-
-struct event {
-    struct weft_record r;
-    char what[64];
-};
 
 static weft_pid get_pid(weft_reader *r)
 {
@@ -22,11 +18,11 @@ static weft_pid get_pid(weft_reader *r)
     if (text.size == 0 || text.size >= sizeof copy) return pid;
     memcpy(copy, text.data, text.size);
     copy[text.size] = '\0';
-    (void)weft_pid_parse(copy, &pid);
+    weft_ignore(weft_pid_parse(copy, &pid)); /* what is no pid stays nobody */
     return pid;
 }
 
-static void get_event(weft_reader *r, struct event *out)
+static void get_event(weft_reader *r, struct cli_event *out)
 {
     uint32_t count = weft_get_array(r);
     struct weft_record *e = &out->r;
@@ -44,22 +40,22 @@ static void get_event(weft_reader *r, struct event *out)
     for (; count > 8 && r->error == 0; count--) weft_skip(r); /* a newer node says more */
 }
 
-static const char *kind_of(const struct weft_record *e)
+const char *cli_event_name(const struct weft_record *e)
 {
     return kinds[(unsigned)e->kind < sizeof kinds / sizeof kinds[0] ? e->kind : 0];
 }
 
-static void print_text(const struct event *e, int64_t last)
+static void print_text(const struct cli_event *e, int64_t last)
 {
     char text[WEFT_RECORD_TEXT];
     printf("%14.6f  %s\n", (double)(e->r.at - last) / 1e9, weft_record_format(&e->r, text));
 }
 
-static void print_json(const struct event *e)
+static void print_json(const struct cli_event *e)
 {
     char actor[WEFT_PID_TEXT], other[WEFT_PID_TEXT];
     printf("{\"at_ns\": %" PRId64 ", \"worker\": %d, \"number\": %" PRIu64 ", \"event\": \"%s\", \"actor\": \"%s\"",
-           e->r.at, e->r.worker, e->r.number, kind_of(&e->r), weft_pid_format(e->r.actor, actor));
+           e->r.at, e->r.worker, e->r.number, cli_event_name(&e->r), weft_pid_format(e->r.actor, actor));
     if (e->r.other.actor != 0) printf(", \"other\": \"%s\"", weft_pid_format(e->r.other, other));
     printf(", \"value\": %" PRId64, e->r.value);
     if (e->what[0] != '\0') {
@@ -67,23 +63,6 @@ static void print_json(const struct event *e)
         cli_print_string(stdout, e->what, strlen(e->what));
     }
     puts("}");
-}
-
-/* The form that Perfetto and chrome://tracing read: a worker is a thread, a wait lasts from its beginning to its end,
- * all else is a moment. */
-static void print_trace(const struct event *e, bool first)
-{
-    char text[WEFT_RECORD_TEXT], pid[WEFT_PID_TEXT];
-    const char *phase = e->r.kind == WEFT_RECORD_WAIT ? "b" : e->r.kind == WEFT_RECORD_WAKE ? "e" : "i";
-    bool wait = phase[0] != 'i';
-    printf("%s{\"ph\": \"%s\", \"ts\": %.3f, \"pid\": 1, \"tid\": %d, \"cat\": \"%s\", ", first ? "" : ",\n", phase,
-           (double)e->r.at / 1e3, e->r.worker, wait ? "wait" : "event");
-    if (wait) printf("\"id\": \"%s\", \"name\": \"waits\", ", weft_pid_format(e->r.actor, pid));
-    else printf("\"s\": \"t\", \"name\": \"%s\", ", kind_of(&e->r));
-    fputs("\"args\": {\"text\": ", stdout);
-    weft_record_format(&e->r, text);
-    cli_print_string(stdout, text, strlen(text));
-    fputs("}}", stdout);
 }
 
 /* Of the actor that was asked for: what it did, and what others did with it. */
@@ -101,23 +80,53 @@ static bool is_wanted(const char *whom, const struct weft_record *e)
 
 static int print_all(const struct cli *c, weft_reader *r)
 {
-    struct event e;
+    struct cli_event e;
     uint32_t count = weft_get_array(r);
     weft_reader ahead = *r;
-    bool first = true;
     for (uint32_t i = 0; i < count; i++) get_event(&ahead, &e); /* times are before the last one */
     int64_t last = count == 0 ? 0 : e.r.at;
-    if (c->trace) puts("[");
     for (uint32_t i = 0; i < count && r->error == 0; i++) {
         get_event(r, &e);
         if (!is_wanted(c->argc == 0 ? NULL : c->argv[0], &e.r)) continue;
-        if (c->trace) print_trace(&e, first);
-        else if (c->json) print_json(&e);
+        if (c->json) print_json(&e);
         else print_text(&e, last);
-        first = false;
     }
-    if (c->trace) puts("\n]");
     return r->error;
+}
+
+/* Of the actors that live. Without an answer they are called by their pids. */
+static void name_actors(void *to, void *arg)
+{
+    struct cli_client *k = arg;
+    struct cli_pages p = {.verb = WF_CONTROL_PS};
+    weft_msg *m;
+    while (!p.last && cli_page(k, &p, &m) == CLI_OK) {
+        weft_reader *r = &p.rows;
+        for (; p.count > 0 && r->error == 0; p.count--) {
+            uint32_t values = weft_get_array(r);
+            weft_pid pid = get_pid(r);
+            weft_text kind = weft_get_str(r), called = weft_get_str(r);
+            if (r->error == 0) cli_record_trace_name(to, pid, kind, called);
+            for (; values > 3 && r->error == 0; values--) weft_skip(r);
+        }
+        weft_msg_free(m);
+    }
+}
+
+static int print_trace(struct cli_client *k, weft_reader *r)
+{
+    uint32_t all = weft_get_array(r);
+    struct cli_event *events = calloc((size_t)all + 1, sizeof *events); /* of a body that was checked */
+    size_t count = 0;
+    if (events == NULL) return WEFT_ENOMEM;
+    for (uint32_t i = 0; i < all && r->error == 0; i++) {
+        get_event(r, &events[count]);
+        count += r->error == 0 && is_wanted(k->c->argc == 0 ? NULL : k->c->argv[0], &events[count].r);
+    }
+    for (size_t i = 0; i < count; i++) events[i].r.what = events[i].what;
+    bool printed = r->error == 0 && cli_print_record_trace(events, count, k->node, name_actors, k);
+    free(events);
+    return printed ? r->error : r->error < 0 ? r->error : WEFT_ENOMEM;
 }
 
 static int show_record(struct cli_client *k)
@@ -126,7 +135,9 @@ static int show_record(struct cli_client *k)
     int rc = cli_control(k, WF_CONTROL_RECORD, NULL, 0, &m);
     if (rc != CLI_OK) return rc;
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
-    rc = print_all(k->c, &r) == 0 ? CLI_OK : cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
+    rc = k->c->trace ? print_trace(k, &r) : print_all(k->c, &r);
+    if (rc == WEFT_ENOMEM) rc = cli_fail(k->c, CLI_FAILED, "out of memory");
+    else if (rc < 0) rc = cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
     weft_msg_free(m);
     return rc;
 }
@@ -134,7 +145,7 @@ static int show_record(struct cli_client *k)
 int cli_last_events(struct cli_client *k, const char *pid, unsigned most, int64_t *last)
 {
     weft_msg *m;
-    struct event e;
+    struct cli_event e;
     int rc = cli_control(k, WF_CONTROL_RECORD, NULL, 0, &m);
     if (rc != CLI_OK) return rc;
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m)), again;

@@ -46,6 +46,8 @@ static int open_log(const struct cli *c)
 static void set_limits(const struct cli *c, weft_node_options *o)
 {
     struct cli_limits limits = {0};
+    o->patterns_max = (uint32_t)c->max_patterns;
+    o->subscriptions_max = (uint32_t)c->max_subscriptions;
     if (c->peer_limit == NULL || !cli_read_limits(c->peer_limit, &limits)) return;
     o->peer_frames = limits.frames;
     o->peer_bytes = limits.bytes;

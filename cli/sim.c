@@ -11,8 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "sim_run.h"
+#include "sim_show.h"
 
 enum { SLOTS = 64, GIVEN_UP = 120 /* s of real time for one run */ };
 
@@ -37,11 +36,12 @@ struct campaign {
 /* ---- What is asked for ----------------------------------------------------------------------------------------- */
 
 /* "all", "none", "cut,crash" or "all,memory". */
-static int read_faults(const struct cli *c, uint32_t *kinds)
+static int read_faults(const struct cli *c, uint32_t nodes, uint32_t *kinds)
 {
     const char *text = c->faults == NULL ? "all" : c->faults;
     *kinds = 0;
     if (strcmp(text, "none") == 0) return CLI_OK;
+    if (text[0] == '\0') return cli_fail(c, CLI_USAGE, "--faults '': name one kind at least, or none");
     for (const char *at = text; *at != '\0'; at += strcspn(at, ","), at += *at == ',') {
         size_t n = strcspn(at, ",");
         if (n == 3 && strncmp(at, "all", n) == 0) {
@@ -53,11 +53,15 @@ static int read_faults(const struct cli *c, uint32_t *kinds)
             k++;
         if (k == WF_SIM_KINDS)
             return cli_fail(c, CLI_USAGE,
-                            "--faults: '%.*s' is none of all, none, reset, cut, oneway, split, freeze, crash, power, "
-                            "late, clock, slow, memory",
+                            "--faults: '%.*s' is not one of all, reset, cut, oneway, split, freeze, crash, power, "
+                            "late, clock, slow, memory; or none alone",
                             (int)n, at);
         *kinds |= 1u << k;
     }
+    const uint32_t between = 1u << WF_SIM_RESET | 1u << WF_SIM_CUT | 1u << WF_SIM_ONEWAY | 1u << WF_SIM_SPLIT;
+    if (nodes == 1 && (*kinds & ~between) == 0)
+        return cli_fail(c, CLI_USAGE,
+                        "--faults %s: these are faults between nodes, and there is one node; give --nodes 2", text);
     return CLI_OK;
 }
 
@@ -201,103 +205,41 @@ static uint32_t minimise(struct campaign *k, uint32_t keep)
     return keep;
 }
 
-/* ---- For people ------------------------------------------------------------------------------------------------ */
-
-static void print_plan(const struct wf_sim_result *r, uint32_t keep)
-{
-    for (uint32_t i = 0; i < r->fault_count; i++) {
-        const struct wf_sim_fault *f = &r->fault[i];
-        bool one = f->kind >= WF_SIM_FREEZE;
-        if ((keep >> i & 1) == 0) continue;
-        printf("  %2" PRIu32 ". at %.3f s  %s", i + 1, (double)f->at / 1e9, wf_sim_fault_names[f->kind]);
-        if (f->kind == WF_SIM_LATE) printf("\n");
-        else if (f->kind == WF_SIM_CLOCK)
-            printf(" n%u, %s by %.0f s\n", f->a + 1, f->b % 2 == 0 ? "forward" : "back", (double)f->span / 1e6);
-        else if (f->kind == WF_SIM_RESET) printf(" n%u n%u\n", f->a + 1, f->b + 1);
-        else if (f->kind == WF_SIM_SPLIT) printf(" behind n%u, for %.3f s\n", f->a + 1, (double)f->span / 1e9);
-        else if (one) printf(" n%u, for %.3f s\n", f->a + 1, (double)f->span / 1e9);
-        else printf(" n%u n%u, for %.3f s\n", f->a + 1, f->b + 1, (double)f->span / 1e9);
-    }
-}
-
-static void print_failure(const struct campaign *k, uint32_t keep)
-{
-    const struct wf_sim_result *r = &k->failed;
-    printf("FAILED  seed %" PRIu64 ", at %.6f s: %s\n", k->failed_seed, (double)r->at / 1e9, r->what);
-    puts(r->fault_count == 0 || keep == 0 ? "No fault is needed." : "Faults:");
-    print_plan(r, keep);
-    if (r->report[0] != '\0') printf("The last events of each actor:\n%s", r->report);
-    printf("Again, with what is logged: weft sim %s --nodes %" PRIu32 " --replay %" PRIu64, k->c->argv[0],
-           k->job.nodes, k->failed_seed);
-    const char *before = ":";
-    uint32_t all = (uint32_t)((UINT64_C(1) << r->fault_count) - 1);
-    for (uint32_t i = 0; (keep & all) != all && i < r->fault_count; i++) {
-        if ((keep >> i & 1) == 0) continue;
-        printf("%s%" PRIu32, before, i + 1);
-        before = ",";
-    }
-    if ((keep & all) == 0 && r->fault_count > 0) printf(":");
-    if (k->c->faults != NULL) printf(" --faults %s", k->c->faults);
-    puts("");
-}
-
-/* ---- For programs ---------------------------------------------------------------------------------------------- */
-
-static void json_seed(const struct campaign *k)
-{
-    printf("{\"seed\": %" PRIu64 ", \"nodes\": %" PRIu32 ", \"failed\": %s, \"at_ns\": %" PRId64 ", ", k->failed_seed,
-           k->job.nodes, k->failed.failed ? "true" : "false", k->failed.at);
-}
-
-static void json_failure(const struct campaign *k, uint32_t keep)
-{
-    const struct wf_sim_result *r = &k->failed;
-    const char *before = "";
-    json_seed(k);
-    fputs("\"what\": ", stdout);
-    cli_print_string(stdout, r->what, strlen(r->what));
-    fputs(", \"faults\": [", stdout);
-    for (uint32_t i = 0; i < r->fault_count; i++) {
-        const struct wf_sim_fault *f = &r->fault[i];
-        if ((keep >> i & 1) == 0) continue;
-        printf("%s{\"number\": %" PRIu32 ", \"at_ns\": %" PRId64 ", \"span_ns\": %" PRId64
-               ", \"kind\": \"%s\", \"a\": %u, \"b\": %u}",
-               before, i + 1, f->at, f->span, wf_sim_fault_names[f->kind], f->a, f->b);
-        before = ", ";
-    }
-    fputs("], \"report\": ", stdout);
-    cli_print_string(stdout, r->report, strlen(r->report));
-    printf(", \"turns\": %" PRIu64 ", \"trace\": \"%016" PRIx64 "\"}\n", r->turns, r->trace);
-}
-
 /* ---------------------------------------------------------------------------------------------------------------- */
 
-static void say_failure(const struct campaign *k, uint32_t keep)
+static struct sim_shown shown(const struct campaign *k, uint32_t keep)
 {
-    if (k->c->json) json_failure(k, keep);
-    else print_failure(k, keep);
+    return (struct sim_shown){k->c, &k->job, &k->failed, k->failed_seed, keep, k->c->replay != NULL};
 }
 
-static void say_replayed(const struct campaign *k, uint32_t keep)
+/* What is asked for is there: else a wrong number would go unseen, and the run be another one. */
+static int check_kept(struct campaign *k, uint32_t keep)
 {
-    const struct wf_sim_result *r = &k->failed;
-    if (r->failed) say_failure(k, keep);
-    else if (k->c->json) json_seed(k);
-    else printf("seed %" PRIu64 ": no fault found in %.3f s of virtual time\n", k->failed_seed, (double)r->at / 1e9);
-    if (!k->c->json) printf("%" PRIu64 " turns, trace %016" PRIx64 "\n", r->turns, r->trace);
-    else if (!r->failed) printf("\"turns\": %" PRIu64 ", \"trace\": \"%016" PRIx64 "\"}\n", r->turns, r->trace);
+    struct wf_sim_result *plan = k->slot[0].result;
+    struct wf_sim_job job = k->job;
+    job.seed = k->failed_seed;
+    memset(plan, 0, sizeof *plan);
+    wf_sim_draw_plan(&job, plan);
+    if (keep == UINT32_MAX || keep >> plan->fault_count == 0) return CLI_OK;
+    return cli_fail(k->c, CLI_USAGE,
+                    "--replay %s: with these options the plan of seed %" PRIu64 " has %" PRIu32
+                    " faults; give --nodes, --faults and --time as they were in the run that failed",
+                    k->c->replay, k->failed_seed, plan->fault_count);
 }
 
 static int replay(struct campaign *k)
 {
     uint32_t keep;
     int rc = read_replay(k->c, &k->failed_seed, &keep);
+    if (rc == CLI_OK) rc = check_kept(k, keep);
     if (rc != CLI_OK) return rc;
     if (!run_one(k, &k->slot[0], k->failed_seed, keep, true))
         return cli_fail(k->c, CLI_FAILED, "no process for a run: %s", strerror(errno));
     k->failed = *k->slot[0].result;
     if (k->failed.failed && k->c->minimise) keep = minimise(k, keep);
-    say_replayed(k, keep);
+    const struct sim_shown s = shown(k, keep);
+    if (k->failed.failed) sim_show_failure(&s);
+    else sim_show_passed(&s);
     return k->failed.failed ? CLI_FAILED : CLI_OK;
 }
 
@@ -311,7 +253,9 @@ static int campaign(struct campaign *k)
     show_progress(k, true);
     double span = (double)(weft_now() - k->began) / 1e9;
     if (k->has_failed) {
-        say_failure(k, k->c->minimise ? minimise(k, UINT32_MAX) : UINT32_MAX);
+        uint32_t keep = k->c->minimise ? minimise(k, UINT32_MAX) : UINT32_MAX;
+        const struct sim_shown s = shown(k, keep);
+        sim_show_failure(&s);
         return CLI_FAILED;
     }
     double rate = span > 0 ? (double)k->done / span : 0;
@@ -348,7 +292,7 @@ int cli_sim(const struct cli *c)
     k.job = (struct wf_sim_job){.nodes = c->nodes == 0 ? 3 : (uint32_t)c->nodes,
                                 .time = c->time == 0 ? WEFT_SEC(30) : c->time,
                                 .settle = c->settle == 0 ? WEFT_SEC(60) : c->settle};
-    int rc = read_faults(c, &k.job.kinds);
+    int rc = read_faults(c, k.job.nodes, &k.job.kinds);
     if (rc == CLI_OK) rc = cli_module(c, &path, module);
     if (rc != CLI_OK) return rc;
     k.job.body = cli_load(c, path);

@@ -1,4 +1,5 @@
 /* cli/talk.c -- weft publish, subscribe, send, call and spawn: messages from the command line. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,6 +111,17 @@ static bool print_news(const struct cli *c, const weft_msg *m)
     return true;
 }
 
+static void print_missed(const struct cli_client *k, const weft_msg *m)
+{
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    uint64_t missed = weft_get_uint(&r);
+    if (r.error == 0)
+        fprintf(stderr,
+                "weft %s: %" PRIu64 " messages came faster than they could be printed and are lost; "
+                "'weft why-dropped --node %s' says why\n",
+                k->c->verb->name, missed, k->node);
+}
+
 int cli_listen(struct cli_client *k, uint32_t verb, const void *request, size_t size, const char *what)
 {
     const struct cli *c = k->c;
@@ -127,8 +139,9 @@ int cli_listen(struct cli_client *k, uint32_t verb, const void *request, size_t 
         uint32_t tag = weft_tag(m);
         if (tag == WF_CONTROL_HOLD) continue; /* kept until we end: that tells the node that we have */
         if (tag == WF_CONTROL_NEWS && print_news(c, m)) seen++;
+        if (tag == WF_CONTROL_MISSED) print_missed(k, m);
         weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
-        if (tag == WF_CONTROL_TRACED) seen += cli_print_traced(c, &r);
+        if (tag == WF_CONTROL_TRACED) seen += cli_print_traced(c, &r, c->has_count ? c->count - seen : INT64_MAX);
         if (tag == WF_CONTROL_TRACE) cli_print_tracing(what, &r);
         if (tag == WF_CONTROL_SUBSCRIBE) fprintf(stderr, "weft %s: %s on node %s\n", c->verb->name, what, k->node);
         weft_msg_free(m);
@@ -166,18 +179,28 @@ static int receiver(const struct cli_client *k, char *out, size_t size)
     return CLI_OK;
 }
 
-/* Whether a list of names (NAMES of control.h) has this one. */
-static bool is_listed(const weft_msg *names, const char *name)
+/* Whether the node knows that name: 1 or 0; else an exit code, negative, after a message. */
+static int is_known(struct cli_client *k, const char *name)
 {
-    weft_reader r = weft_reader_on(weft_data(names), weft_size(names));
-    size_t size = strcspn(name, "@");
-    for (uint32_t left = weft_get_array(&r); left > 0 && r.error == 0; left--) {
-        uint32_t fields = weft_get_array(&r);
-        weft_text one = weft_get_str(&r);
-        if (r.error == 0 && one.size == size && memcmp(one.data, name, size) == 0) return true;
-        for (; fields > 1 && r.error == 0; fields--) weft_skip(&r);
+    char wanted[160];
+    snprintf(wanted, sizeof wanted, "%.*s", (int)strcspn(name, "@"), name);
+    if (wanted[0] == '$') return 1; /* weft's own */
+    struct cli_pages p = {.verb = WF_CONTROL_NAMES, .prefix = wanted};
+    while (!p.last) {
+        weft_msg *m;
+        int rc = cli_page(k, &p, &m);
+        if (rc != CLI_OK) return -rc;
+        bool found = false;
+        for (uint32_t left = p.count; left > 0 && p.rows.error == 0 && !found; left--) {
+            uint32_t fields = weft_get_array(&p.rows);
+            weft_text one = weft_get_str(&p.rows);
+            found = p.rows.error == 0 && one.size == strlen(wanted) && memcmp(one.data, wanted, one.size) == 0;
+            for (; fields > 1 && p.rows.error == 0; fields--) weft_skip(&p.rows);
+        }
+        weft_msg_free(m);
+        if (found) return 1;
     }
-    return name[0] == '$'; /* weft's own */
+    return 0;
 }
 
 static int send_one(struct cli_client *k)
@@ -185,11 +208,10 @@ static int send_one(struct cli_client *k)
     char name[160];
     weft_msg *m;
     int rc = receiver(k, name, sizeof name);
-    if (rc == CLI_OK) rc = cli_control(k, WF_CONTROL_NAMES, NULL, 0, &m);
     if (rc != CLI_OK) return rc;
-    bool listed = is_listed(m, name);
-    weft_msg_free(m);
-    if (!listed)
+    int known = is_known(k, name);
+    if (known < 0) return -known;
+    if (known == 0)
         return cli_fail(k->c, CLI_FAILED, "%s: nobody there has that name; 'weft names' lists those that are known",
                         name);
     rc = weft_send_name(name, tag_of(k->c), k->body.data, k->body.size);

@@ -168,12 +168,12 @@ static void wait_for_more(const char *node, const uint8_t *row, size_t size)
     free(w);
 }
 
-/* Those whose id has been asked for since. How many. */
-static int show_waiting(const struct cli *c)
+/* Those whose id has been asked for since, at most so many. How many. */
+static int64_t show_waiting(const struct cli *c, int64_t most)
 {
     struct waiting **at = &seen.first, *last = NULL;
-    int shown = 0;
-    while (*at != NULL) {
+    int64_t shown = 0;
+    while (*at != NULL && shown < most) {
         struct waiting *w = *at;
         struct passed p;
         weft_reader r = weft_reader_on(w->row, w->size);
@@ -188,7 +188,7 @@ static int show_waiting(const struct cli *c)
         seen.waiting--;
         free(w);
     }
-    seen.last = last;
+    if (*at == NULL) seen.last = last;
     return shown;
 }
 
@@ -222,22 +222,22 @@ void cli_print_tracing(const char *what, weft_reader *r)
     if (read_node(r, node) > 0) fprintf(stderr, "weft trace: %s on node %s\n", what, node);
 }
 
-int cli_print_traced(const struct cli *c, weft_reader *r)
+int64_t cli_print_traced(const struct cli *c, weft_reader *r, int64_t most)
 {
     struct passed p;
     char node[65];
-    int shown = 0;
+    int64_t shown = 0;
     uint32_t count = read_node(r, node);
     uint64_t missed = weft_get_uint(r);
     if (r->error != 0 || count < 3) return 0;
     if (missed > 0)
         fprintf(stderr, "weft trace: %" PRIu64 " messages on node %s came too fast to be seen\n", missed, node);
-    for (; count > 3; count--) {
+    for (; count > 3 && shown < most; count--) {
         const uint8_t *row = r->at;
         if (!read_row(r, &p)) break;
         shown += take(c, node, &p, row, (size_t)(r->at - row));
     }
-    if (seen.fresh) shown += show_waiting(c);
+    if (seen.fresh) shown += show_waiting(c, most - shown);
     seen.fresh = false;
     fflush(stdout);
     return shown;

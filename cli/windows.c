@@ -162,6 +162,25 @@ static bool own_access(struct own_access *a)
            SetSecurityDescriptorControl(&a->descriptor, SE_DACL_PROTECTED, SE_DACL_PROTECTED);
 }
 
+bool cli_make_folders(const char *path, char *why, size_t size)
+{
+    char part[PATH_MAX];
+    snprintf(part, sizeof part, "%s", path);
+    for (char *at = part + 1; at[-1] != '\0'; at++) {
+        if (*at != '\0' && strchr(cli_slashes, *at) == NULL) continue;
+        char kept = *at;
+        *at = '\0';
+        DWORD found = GetFileAttributesA(part);
+        bool there = at[-1] == ':' || (found != INVALID_FILE_ATTRIBUTES && (found & FILE_ATTRIBUTE_DIRECTORY) != 0);
+        if (!there && !CreateDirectoryA(part, NULL)) {
+            last_error(why, size);
+            return false;
+        }
+        *at = kept;
+    }
+    return true;
+}
+
 bool cli_make_folder(const char *path, char *why, size_t size)
 {
     struct own_access access;

@@ -29,7 +29,7 @@
  * node dies another takes the name, and has the lines. Lost is then what the owner alone knew: lines on their way,
  * and who had left before the other began (he can ask for /history). A node counts as dead when its link has not come
  * back in time; until then its rooms do not answer. After a cut the older owner stays, and does not have what was
- * said on the other side.
+ * said on the other side. Rooms stay, and so one client may open 100 of them.
  *
  * Built with SQLite (meson does if it is there; else CFLAGS='-DCHAT_SQLITE -Wl,--no-as-needed -lsqlite3' weft run
  * chat.c) and with --history FILE the owner also writes the lines there, on another thread (weft_offload), and begins
@@ -53,6 +53,7 @@ enum {
     MAIL_PER_TURN = 64, /* then the client's own input has its turn */
     PEOPLE_MAX = 40,    /* listed by /who; the others are counted */
     PERSON_BYTES = 96,
+    ROOMS_EACH = 100, /* opened by one client: each stays, and has patterns that other nodes have to be told */
 };
 
 #define ANSWERS_WITHIN WEFT_MS(300)
@@ -76,6 +77,7 @@ struct session {
     int64_t answers_by;             /* when its answers are shown; WEFT_FOREVER: nothing was asked */
     char (*people)[PERSON_BYTES];   /* who answered; made at the first /who */
     size_t people_count, uncounted; /* listed, and beyond the list */
+    int opened;                     /* rooms that were not there before he came: ROOMS_EACH at most */
 };
 
 static const char *room_of(const struct session *s)
@@ -110,11 +112,12 @@ static void take_note(struct session *s, const weft_msg *m)
     struct here answer;
     if (who_is(m) && who_read(m, &asked) == 0) {
         answer = (struct here){asked.question, weft_cstr(s->nick), weft_cstr(weft_node_name(weft_here()))};
-        here_try_send(weft_from(m), &answer);
+        weft_ignore(here_try_send(weft_from(m), &answer)); /* who asked counts those that answered in time */
     } else if (here_is(m) && here_read(m, &answer) == 0) {
         note_person(s, &answer);
     } else if (weft_tag(m) == ROLL_CALL && s->named && strcmp(weft_topic(m), s->topic) == 0) {
-        came_try_send(weft_from(m), &(struct came){weft_cstr(s->nick), s->changes});
+        struct came came = {weft_cstr(s->nick), s->changes};
+        weft_ignore(came_try_send(weft_from(m), &came)); /* a room that has no time calls the roll again */
     }
 }
 
@@ -130,7 +133,7 @@ static size_t format_line(const struct session *s, const weft_msg *m, char *out)
                                 old.nick.size == 0 ? "* %.*s: %.*s%.*s\n" : "[%.*s] (earlier) %.*s: %.*s\n",
                                 WEFT_STR(old.room), WEFT_STR(old.nick), WEFT_STR(old.text));
     if (move_is(m) && s->watching && strcmp(weft_topic(m), s->topic) == 0 && move_read(m, &moved) == 0) {
-        bool mine = moved.nick.size == strlen(s->nick) && memcmp(moved.nick.data, s->nick, moved.nick.size) == 0;
+        bool mine = weft_text_equal(moved.nick, s->nick);
         bool fits = moved.nick.size + moved.what.size < OUTPUT_LINE / 2;
         return mine || !fits ? 0
                              : (size_t)snprintf(out, OUTPUT_LINE, "* %s: %.*s %.*s\n", room_of(s),
@@ -169,7 +172,10 @@ static void announce(struct session *s, const char *nick)
 {
     char topic[NAME_MAX_BYTES + 7];
     snprintf(topic, sizeof topic, "rooms.%s", room_of(s));
-    if (s->named) came_publish(topic, &(struct came){weft_cstr(nick), ++s->changes});
+    if (!s->named) return;
+    struct came came = {weft_cstr(nick), ++s->changes};
+    int rc = came_publish(topic, &came);
+    if (rc < 0) weft_log(WEFT_WARN, "%s is not told that %s has come: %s", topic, nick, weft_strerror(rc));
 }
 
 static int64_t join(struct session *s, const char *room)
@@ -179,6 +185,9 @@ static int64_t join(struct session *s, const char *room)
     if (!is_name(room)) return TELL(s, "a room's name is 1 to %d letters, digits, _ or -\n", NAME_MAX_BYTES);
     snprintf(topic, sizeof topic, "room.%s", room);
     if (strcmp(topic, s->topic) != 0) {
+        bool opens = !room_is_open(room);
+        if (opens && s->opened == ROOMS_EACH)
+            return TELL(s, "you have opened %d rooms, more are not allowed; join one that is there\n", ROOMS_EACH);
         int rc = weft_subscribe(topic, &s->membership);
         if (rc < 0) return TELL(s, "cannot join %s: %s\n", room, weft_strerror(rc));
         announce(s, "");
@@ -186,6 +195,7 @@ static int64_t join(struct session *s, const char *room)
         weft_unsubscribe(before);
         s->answers_by = WEFT_FOREVER; /* answers about the old room are of no use */
         open_room(room);
+        s->opened += opens;
         announce(s, s->nick);
     }
     return TELL(s, "you are in %s\n", room);
@@ -271,7 +281,7 @@ static int64_t take_line(struct session *s)
     int64_t n = weft_read_until(s->client.stream, line, sizeof line, '\n', WEFT_NOW);
     if (n == WEFT_ETIMEDOUT) return 0; /* half a line: weft_on_readable tells of the rest */
     if (n == WEFT_ETOOBIG) {
-        TELL(s, "a line has at most %d bytes\n", INPUT_BYTES - 1);
+        weft_ignore(TELL(s, "a line has at most %d bytes\n", INPUT_BYTES - 1)); /* the session is over in any case */
         return n;
     }
     if (n <= 0) return WEFT_ECLOSED;
@@ -303,7 +313,7 @@ static void converse(struct session *s)
         int which = weft_wait_any(sources, 2, s->answers_by);
         int64_t rc = which == WEFT_ETIMEDOUT ? show_people(s) : which < 0 ? which : show_mail(s);
         if (rc == WEFT_ECANCELED) {
-            TELL(s, "the server stops\n");
+            weft_ignore(TELL(s, "the server stops\n")); /* it is closed in any case */
             return;
         }
         if (rc < 0) {

@@ -32,12 +32,14 @@ static void load_rows(void *block)
     const char *sql = "SELECT id, nick, text FROM lines WHERE room = ? ORDER BY rowid DESC LIMIT ?";
     if (r->rc == SQLITE_OK) r->rc = sqlite3_prepare_v2(db, sql, -1, &s, NULL);
     if (r->rc == SQLITE_OK) sqlite3_bind_text(s, 1, r->room, -1, SQLITE_STATIC), sqlite3_bind_int(s, 2, HISTORY);
-    while (r->rc == SQLITE_OK && r->count < HISTORY && sqlite3_step(s) == SQLITE_ROW) {
+    int step = SQLITE_DONE;
+    while (r->rc == SQLITE_OK && r->count < HISTORY && (step = sqlite3_step(s)) == SQLITE_ROW) {
         struct line *l = &r->at[r->count++];
         l->id = (uint64_t)sqlite3_column_int64(s, 0);
         snprintf(l->nick, sizeof l->nick, "%s", (const char *)sqlite3_column_text(s, 1));
         snprintf(l->text, sizeof l->text, "%s", (const char *)sqlite3_column_text(s, 2));
     }
+    if (step != SQLITE_ROW && step != SQLITE_DONE) r->rc = step;
     sqlite3_finalize(s);
     sqlite3_close(db);
 }
@@ -55,7 +57,8 @@ static void save_rows(void *block)
         sqlite3_bind_int64(s, 2, (sqlite3_int64)r->at[i].id);
         sqlite3_bind_text(s, 3, r->at[i].nick, -1, SQLITE_STATIC);
         sqlite3_bind_text(s, 4, r->at[i].text, -1, SQLITE_STATIC);
-        if (sqlite3_step(s) != SQLITE_DONE) r->rc = SQLITE_ERROR;
+        int step = sqlite3_step(s);
+        if (step != SQLITE_DONE) r->rc = step; /* SQLITE_FULL: no space on the device */
         sqlite3_reset(s);
     }
     sqlite3_finalize(s);

@@ -26,6 +26,7 @@ enum {
     PAST = 6,            /* to the owner of a room: tell the sender all that is kept */
     ROLL_CALL,           /* published in a room: tell the sender your nick */
     KEEP = 10,           /* to the owner: the sender keeps the room, too; tell it the lines and who is there */
+    TAKE,                /* to those who keep the room: its owner gives it up, one of them is to own it */
     HISTORY = 100,       /* lines kept of a room */
     NAME_MAX_BYTES = 24, /* of a nick or a room */
     TEXT_BYTES = 1600,   /* of what is said at a time */
@@ -46,6 +47,8 @@ struct member {
     weft_pid session;
     weft_monitor_ref ref;
     uint64_t change; /* the number of the last one heard of */
+    bool away;       /* its node is suspect: nothing reaches it for now, */
+    uint64_t since;  /* from the line of that number on */
     char nick[NAME_MAX_BYTES + 1];
 };
 
@@ -64,8 +67,9 @@ struct keeper {
 struct room {
     char name[NAME_MAX_BYTES + 6]; /* its topic, and of its owner the name on all nodes */
     bool owner;
-    weft_pid owner_pid; /* who is it instead */
+    weft_pid owner_pid; /* the actor that owns it instead; nobody: the room has no owner now */
     weft_monitor_ref owner_ref;
+    bool owner_away;              /* its node is suspect */
     uint64_t count, saved, heard; /* lines there ever were; of them those in the file; and not from an owner */
     size_t member_count, member_room;
     struct member *members; /* those who have a nick */
@@ -87,7 +91,8 @@ static struct rows *run_rows(const struct room *r, weft_blocking *job)
     for (uint64_t i = r->saved; i < r->count; i++) rows->at[rows->count++] = r->lines[i % HISTORY];
     int rc = weft_offload(job, rows, sizeof *rows, weft_after(WEFT_SEC(10)));
     if (rc == 0 && rows->rc == SQLITE_OK) return rows;
-    weft_log(WEFT_ERROR, "%s: %s", history_file, rc < 0 ? weft_strerror(rc) : sqlite3_errstr(rows->rc));
+    weft_log(WEFT_ERROR, "%s: %s, so it %s %s", history_file, rc < 0 ? weft_strerror(rc) : sqlite3_errstr(rows->rc),
+             job == load_rows ? "tells nothing of" : "misses the last lines of", r->name);
     free(rows);
     return NULL;
 }
@@ -134,15 +139,16 @@ static void tell_past(const struct room *r, weft_pid to, uint64_t from, const ch
     snprintf(end, sizeof end, "%d %s", (int)(r->count - from), what);
     for (; from < r->count; from++) {
         const struct line *l = &r->lines[from % HISTORY];
-        old_try_send(to, &(struct old){weft_cstr(l->nick), weft_cstr(l->text), l->id, name});
+        /* A session that has no room for the past, or has ended, goes without: the room does not wait for it. */
+        weft_ignore(old_try_send(to, &(struct old){weft_cstr(l->nick), weft_cstr(l->text), l->id, name}));
     }
-    old_try_send(to, &(struct old){weft_cstr(""), weft_cstr(end), 0, name});
+    weft_ignore(old_try_send(to, &(struct old){weft_cstr(""), weft_cstr(end), 0, name}));
 }
 
 static void note_absent(struct room *r, const struct member *who, uint64_t change)
 {
     struct absent *a = &r->absent[r->absent_count++ % HISTORY]; /* the one who left first is forgotten */
-    *a = (struct absent){.since = r->count, .session = who->session, .change = change};
+    *a = (struct absent){.since = who->away ? who->since : r->count, .session = who->session, .change = change};
     memcpy(a->nick, who->nick, sizeof a->nick);
 }
 
@@ -156,7 +162,9 @@ static bool had_left(const struct room *r, weft_pid session, uint64_t change)
 /* It is the owner who says so, once for all nodes. */
 static void tell_move(const struct room *r, const char *nick, const char *what)
 {
-    if (r->owner) move_publish(r->name, &(struct move){weft_cstr(nick), weft_cstr(what)});
+    if (!r->owner) return;
+    int rc = move_publish(r->name, &(struct move){weft_cstr(nick), weft_cstr(what)});
+    if (rc < 0) weft_log(WEFT_WARN, "%s is not told that %s %s: %s", r->name, nick, what, weft_strerror(rc));
 }
 
 static struct member *find_member(const struct room *r, weft_pid session)
@@ -192,7 +200,7 @@ static void tell_roll(weft_pid to, const struct member *who)
 static void pass_on(const struct room *r, const struct member *who)
 {
     uint64_t here = weft_self().node, home = who->session.node;
-    if (!r->owner && home == here) tell_roll(r->owner_pid, who);
+    if (!weft_pid_is_nobody(r->owner_pid) && home == here) tell_roll(r->owner_pid, who);
     for (size_t i = 0; r->owner && i < r->keeper_count; i++)
         if (r->keepers[i].pid.node != home) tell_roll(r->keepers[i].pid, who);
 }
@@ -202,9 +210,25 @@ static void tell_missed(struct room *r, const struct member *who)
 {
     for (struct absent *a = r->absent; a < r->absent + HISTORY; a++) {
         if (strcmp(a->nick, who->nick) != 0) continue;
-        if (r->owner && a->since < r->count) tell_past(r, who->session, a->since, "while you were away");
+        bool ours = r->owner || (r->owner_away && who->session.node == weft_self().node);
+        if (ours && a->since < r->count) tell_past(r, who->session, a->since, "while you were away");
         a->nick[0] = 0;
     }
+}
+
+/* Somebody is here under the nick of a session whose node is suspect: he has come back by another node, before that
+ * one is known to be down. The old session is forgotten, so that its end is no news. False: there is none. */
+static bool came_back(struct room *r, const struct member *who)
+{
+    for (size_t i = 0; i < r->member_count; i++) {
+        struct member *old = &r->members[i];
+        if (!old->away || old->session.node == who->session.node || strcmp(old->nick, who->nick) != 0) continue;
+        note_absent(r, old, UINT64_MAX);
+        weft_demonitor(old->ref);
+        *old = r->members[--r->member_count];
+        return true;
+    }
+    return false;
 }
 
 /* `nick` "": he leaves. What is not newer than what is known has come by a longer way. */
@@ -225,8 +249,11 @@ static void note_member(struct room *r, weft_pid from, weft_pid session, weft_te
     snprintf(who->nick, sizeof who->nick, "%.*s", WEFT_STR(nick));
     if (from.node == session.node) pass_on(r, who);
     if (strcmp(before.nick, who->nick) == 0) return;
-    if (before.nick[0] == 0) tell_move(r, who->nick, "has come");
-    else {
+    if (nick.size > 0 && came_back(r, who)) {
+        who = find_member(r, session); /* it may have moved */
+    } else if (before.nick[0] == 0) {
+        tell_move(r, who->nick, "has come");
+    } else {
         note_absent(r, &before, change);
         snprintf(now, sizeof now, nick.size == 0 ? "has left" : "is now %s", who->nick);
         tell_move(r, before.nick, now);
@@ -253,24 +280,46 @@ static void add_keeper(struct room *r, weft_pid pid)
     if (weft_monitor(pid, &more[r->keeper_count].ref) == 0) r->keeper_count++;
 }
 
-/* It owns the room, or hears of the end of who does; then the two tell each other whom they know. */
+/* It owns the room, or hears of the end of who does; then the two tell each other whom they know. In a minority, or
+ * on a node that drains, the room may be nobody's for now: lines are heard as ever, and nobody tells the past. */
 static void claim(struct room *r)
 {
-    int rc = WEFT_ENOACTOR;
-    for (int tries = 0; tries < 10 && rc < 0; tries++) {
+    int rc = WEFT_EEXIST; /* somebody has the name who may be gone before he is found */
+    if (!weft_pid_is_nobody(r->owner_pid)) weft_demonitor(r->owner_ref);
+    r->owner_away = false;
+    for (int tries = 0; tries < 10 && rc == WEFT_EEXIST; tries++) {
+        r->owner_pid = weft_nobody();
         rc = weft_register_global(r->name);
         r->owner = rc == 0;
-        if (rc == WEFT_EEXIST && weft_whereis(r->name, &r->owner_pid) == 0)
-            rc = weft_monitor(r->owner_pid, &r->owner_ref);
+        if (rc < 0 && weft_whereis(r->name, &r->owner_pid) == 0) rc = weft_monitor(r->owner_pid, &r->owner_ref);
     }
-    weft_require(rc == 0);
-    if (r->owner) load(r);
-    else {
-        weft_send(r->owner_pid, KEEP, NULL, 0);
+    if (rc < 0) r->owner_pid = weft_nobody();
+    if (r->owner) {
+        load(r);
+    } else if (rc == 0) {
+        weft_ignore(weft_send(r->owner_pid, KEEP, NULL, 0)); /* if it is gone the monitor says so */
         tell_members(r, r->owner_pid);
     }
-    weft_publish(r->name, ROLL_CALL, NULL, 0);
-    weft_log(WEFT_INFO, "%s is %s", r->name, r->owner ? "owned here" : "kept here, too");
+    weft_ignore(weft_publish(r->name, ROLL_CALL, NULL, 0)); /* without memory: sessions ask by themselves, later */
+    if (rc == 0) weft_log(WEFT_INFO, "%s is %s", r->name, r->owner ? "owned here" : "kept here, too");
+    else weft_log(WEFT_WARN, "%s is nobody's for now: %s", r->name, weft_strerror(rc));
+}
+
+/* This node drains: one of those who keep the room elsewhere is to own it. Without them it stays. */
+static void give_up(struct room *r)
+{
+    if (!r->owner || r->keeper_count == 0) return;
+    save(r);
+    weft_unregister(r->name);
+    for (size_t i = 0; i < r->keeper_count; i++) {
+        weft_demonitor(r->keepers[i].ref);
+        weft_ignore(weft_send(r->keepers[i].pid, TAKE, NULL, 0)); /* one that is gone takes nothing */
+    }
+    r->keeper_count = 0;
+    weft_log(WEFT_INFO, "%s goes to another node, as this one drains", r->name);
+    r->owner = false;
+    r->owner_pid = weft_nobody();
+    if (weft_await_name(r->name, &r->owner_pid, weft_after(WEFT_SEC(5))) == 0) claim(r);
 }
 
 static void note_end(struct room *r, const weft_msg *m)
@@ -286,6 +335,38 @@ static void note_end(struct room *r, const weft_msg *m)
         tell_move(r, r->members[i].nick, "is gone");
         r->members[i] = r->members[--r->member_count];
         return;
+    }
+}
+
+/* A node is suspect, or it is not any more: what was said meanwhile reaches its members then. */
+static void note_node(struct room *r, const weft_msg *m, bool suspect)
+{
+    struct weft_node_news news;
+    if (weft_node_news_read(m, &news) < 0) return;
+    if (!r->owner && r->owner_pid.node == news.incarnation) r->owner_away = suspect;
+    for (size_t i = 0; i < r->member_count; i++) {
+        struct member *who = &r->members[i];
+        if (who->session.node != news.incarnation) continue;
+        if (suspect && !who->away) who->since = r->count;
+        who->away = suspect;
+    }
+}
+
+/* Of nodes, and of who may own the room. */
+static void take_change(struct room *r, const weft_msg *m)
+{
+    switch (weft_tag(m)) {
+    case TAKE:
+        if (!r->owner && weft_pid_equal(weft_from(m), r->owner_pid)) claim(r);
+        break;
+    case WEFT_TAG_NODE_SUSPECT: note_node(r, m, true); break;
+    case WEFT_TAG_MAJORITY:
+    case WEFT_TAG_UNDRAIN:
+    case WEFT_TAG_NODE_UP: /* perhaps that of an owner */
+        note_node(r, m, false);
+        if (!r->owner && weft_pid_is_nobody(r->owner_pid)) claim(r);
+        break;
+    default: break;
     }
 }
 
@@ -308,8 +389,11 @@ static void take_room_mail(struct room *r, const weft_msg *m)
         tell_past(r, weft_from(m), 0, "in all");
         tell_members(r, weft_from(m));
         add_keeper(r, weft_from(m));
+        if (weft_is_draining(weft_here())) give_up(r);
     } else if (weft_tag(m) == WEFT_TAG_DOWN) note_end(r, m);
     else if (weft_tag(m) == WEFT_TAG_NAME_LOST) claim(r); /* after a cut: another has it for longer */
+    else if (weft_tag(m) == WEFT_TAG_DRAIN) give_up(r);
+    else take_change(r, m);
 }
 
 static void close_room(void *room)
@@ -333,6 +417,7 @@ static void room(const void *arg, size_t size)
     snprintf(r->name, sizeof r->name, "room.%s", (const char *)arg);
     snprintf(topic, sizeof topic, "rooms.%s", (const char *)arg);
     if (weft_subscribe(r->name, NULL) < 0 || weft_subscribe(topic, NULL) < 0 || weft_register(topic) < 0) return;
+    if (weft_watch_nodes() < 0) return;
     claim(r);
     while (rc == 0) {
         bool unsaved = r->owner && r->saved < r->count;
@@ -343,15 +428,24 @@ static void room(const void *arg, size_t size)
     }
 }
 
+/* Whether somebody keeps the room on this node. */
+static bool room_is_open(const char *name)
+{
+    char topic[NAME_MAX_BYTES + 7];
+    weft_pid pid;
+    snprintf(topic, sizeof topic, "rooms.%s", name);
+    return weft_whereis(topic, &pid) == 0;
+}
+
 /* Somebody keeps the room on this node, and has heard of it when this returns. */
 static void open_room(const char *name)
 {
     char topic[NAME_MAX_BYTES + 7];
     weft_pid pid;
     snprintf(topic, sizeof topic, "rooms.%s", name);
-    if (weft_whereis(topic, &pid) == 0) return;
+    if (room_is_open(name)) return;
     if (weft_spawn(NULL, room, name, strlen(name) + 1, &(weft_spawn_options){.kind = "room"}) == 0)
-        weft_await_name(topic, &pid, weft_after(WEFT_SEC(1)));
+        weft_ignore(weft_await_name(topic, &pid, weft_after(WEFT_SEC(1)))); /* who needs it looks it up */
 }
 
 #endif

@@ -21,7 +21,7 @@ static void clean_up(void *arg)
 static void child(const void *arg, size_t size)
 {
     int how = *(const int *)arg;
-    weft_defer(clean_up, &cleaned);
+    if (weft_defer(clean_up, &cleaned) < 0) return;
     if (how == 1) weft_exit(WEFT_EEXIST);
     if (how == 2) weft_fail(WEFT_EFORMAT, "line %d has no colon", 7); /* goes to the log, too */
     weft_require(size == sizeof how);                                 /* as assert(), but only this actor ends */

@@ -73,7 +73,8 @@ static int let_go(bool manual)
     struct shared s;
     if ((manual ? weft_event_open_manual(&s.go) : weft_event_open(&s.go)) < 0) return -1;
     if (weft_semaphore_open(&s.permits, 0) < 0) return -1;
-    for (int i = 0; i < 3; i++) (void)weft_spawn(NULL, wait_for_go, &s, sizeof s, NULL);
+    for (int i = 0; i < 3; i++)
+        if (weft_spawn(NULL, wait_for_go, &s, sizeof s, NULL) < 0) return -1;
     weft_yield(); /* they wait now */
     (void)weft_event_set(s.go);
     int passed = 0, expected = manual ? 3 : 1;
@@ -101,7 +102,8 @@ static void permits_and_latch(void)
     struct shared s;
     enum { WORKERS = 6 };
     if (weft_semaphore_open(&s.permits, 2) < 0 || weft_latch_open(&s.passed, WORKERS) < 0) return;
-    for (int i = 0; i < WORKERS; i++) (void)weft_spawn(NULL, work_with_permit, &s, sizeof s, NULL);
+    for (int i = 0; i < WORKERS; i++)
+        if (weft_spawn(NULL, work_with_permit, &s, sizeof s, NULL) < 0) return;
     if (weft_latch_await(s.passed, WEFT_FOREVER) < 0) return;
     printf("a semaphore of 2: at most %d at a time, all %d were served\n", most <= 2 ? 2 : (int)most, WORKERS);
     printf("a latch of %d: all are done\n", WORKERS);
@@ -147,7 +149,7 @@ static void tell_another_loop(void)
     if (weft_semaphore_open(&f.things, 0) < 0 || weft_event_open(&f.heard) < 0) return;
     if (pthread_create(&thread, NULL, foreign_loop, &f) != 0) return;
     for (int i = 0; i < 3; i++) (void)weft_semaphore_post(f.things, 1);
-    (void)weft_event_await(f.heard, WEFT_FOREVER);
+    weft_ignore(weft_event_await(f.heard, WEFT_FOREVER)); /* asked to stop: the thread is joined all the same */
     (void)pthread_join(thread, NULL);
 }
 

@@ -37,7 +37,8 @@ static void customer(const void *arg, size_t size)
     static const int prices[] = {30, 20, CLOSED};
     struct weft_answer a[3];
     (void)arg, (void)size;
-    for (int i = 0; i < 3; i++) weft_spawn(&a[i].from, shop, &prices[i], sizeof prices[i], NULL);
+    for (int i = 0; i < 3; i++)
+        if (weft_spawn(&a[i].from, shop, &prices[i], sizeof prices[i], NULL) < 0) return;
     int got = weft_gather(a, 3, 2, PRICE, NULL, 0, weft_after(WEFT_SEC(5)));
     printf("a majority: %d of 3 shops\n", got);
     weft_answers_free(a, 3);
@@ -46,7 +47,7 @@ static void customer(const void *arg, size_t size)
     weft_answers_free(a, 3);
     weft_pid other;
     weft_msg *answer;
-    weft_spawn(&other, call_back, NULL, 0, NULL);
+    if (weft_spawn(&other, call_back, NULL, 0, NULL) < 0) return;
     if (weft_call(other, MEET, NULL, 0, &answer, WEFT_FOREVER) == 0) weft_msg_free(answer);
     for (int i = 0; i < 3; i++) weft_stop(a[i].from);
 }

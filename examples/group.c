@@ -31,7 +31,8 @@ static void boss_body(const void *arg, size_t size)
     int present = 0, gone = 0;
     (void)arg, (void)size;
     if (weft_group_watch("helpers") < 0) return;
-    for (int i = 0; i < 3; i++) weft_spawn(NULL, helper, &i, sizeof i, NULL);
+    for (int i = 0; i < 3; i++)
+        if (weft_spawn(NULL, helper, &i, sizeof i, NULL) < 0) return;
     if (weft_register("boss") < 0) return; /* wakes those who wait for it */
     while (gone < 3 && weft_recv(&m, WEFT_FOREVER) == 0) {
         struct weft_group_news news;

@@ -27,7 +27,8 @@ static void first(const void *arg, size_t size)
         if (rc < 0) weft_fail(rc, "counter %d: %s", i, weft_strerror(rc));
     }
     for (int round = 0; round < 3; round++) {
-        for (int i = 0; i < COUNTERS; i++) weft_send(all[i], ADD, NULL, 0);
+        for (int i = 0; i < COUNTERS; i++)
+            if (weft_send(all[i], ADD, NULL, 0) < 0) return;
     }
     for (int i = 0; i < COUNTERS; i++) {
         weft_msg *answer;

@@ -11,11 +11,10 @@
 #include <weft.h>
 #include <weft/sim.h>
 
-enum { DEPOSIT = 1, DEPOSITS = 20, CLIENTS = 16 };
+enum { DEPOSITS = 20, CLIENTS = 16 };
 
-struct deposit {
-    uint32_t client, number;
-};
+#define DEPOSIT(F) F(uint, client) F(uint, number)
+WEFT_MESSAGE(deposit, 1, DEPOSIT)
 
 /* The disk of n1: what is here outlives the node. In a simulation all nodes share it, so the checks can see it. */
 static struct {
@@ -31,11 +30,10 @@ static void ledger(void)
     struct deposit d;
     if (weft_register_global("ledger") < 0) return;
     for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) {
-        if (weft_tag(m) != DEPOSIT || weft_size(m) != sizeof d) continue;
-        memcpy(&d, weft_data(m), sizeof d);
+        if (deposit_read(m, &d) < 0) continue;
         if (d.client >= CLIENTS || d.number >= DEPOSITS) continue;
         if (!once || disk.times[d.client][d.number] == 0) disk.times[d.client][d.number]++;
-        weft_reply(m, DEPOSIT, NULL, 0);
+        weft_reply(m, DEPOSIT_TAG, NULL, 0);
     }
 }
 
@@ -45,7 +43,7 @@ static void client(uint32_t who)
     while (confirmed[who] < DEPOSITS) {
         struct deposit d = {who, confirmed[who]};
         weft_msg *answer = NULL;
-        int rc = weft_call_name("ledger", DEPOSIT, &d, sizeof d, &answer, weft_after(WEFT_SEC(2)));
+        int rc = deposit_call_name("ledger", &d, &answer, weft_after(WEFT_SEC(2)));
         weft_msg_free(answer);
         if (rc == WEFT_OK) confirmed[who]++;
         if (weft_sleep(weft_after(WEFT_MS(500))) < 0) return;

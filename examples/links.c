@@ -2,10 +2,11 @@
  * too; their parent traps exits: it is linked as well, but told instead.
  *
  *     $ weft run links.c
- *     parser ended: failed (links.c:20: line 3 is too long)
- *     reader ended: failed (links.c:20: line 3 is too long)
+ *     parser ended: failed (links.c:21: line 3 is too long)
+ *     reader ended: failed (links.c:21: line 3 is too long)
  */
 #include <stdio.h>
+#include <string.h>
 #include <weft.h>
 
 enum { LINE = 1 };
@@ -25,10 +26,10 @@ static void reader(const void *arg, size_t size)
 {
     const weft_pid *to = arg;
     (void)size;
-    weft_link(*to);
-    weft_send(*to, LINE, "one", 3);
-    weft_send(*to, LINE, "two", 3);
-    weft_send(*to, LINE, "three and more", 14);
+    if (weft_link(*to) < 0) return;
+    static const char *const lines[] = {"one", "two", "three and more"};
+    for (int i = 0; i < 3; i++)
+        if (weft_send(*to, LINE, lines[i], strlen(lines[i])) < 0) return;
     weft_sleep(WEFT_FOREVER); /* WEFT_ECANCELED when the parser has failed; it ends with the parser's reason */
 }
 

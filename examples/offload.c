@@ -38,7 +38,7 @@ static void asker(const void *arg, size_t size)
     printf("primes below %d: %d\n", small.below, small.found);
     weft_job job; /* the same without waiting: the handle is one of the things to wait for */
     if (weft_offload_start(&job, count_primes, NULL, &large, sizeof large, WEFT_FOREVER) < 0) return;
-    weft_send(weft_self(), 1, "ping", 4);
+    if (weft_send(weft_self(), 1, "ping", 4) < 0) return;
     const weft_wait sources[] = {weft_on_offload(job), weft_on_mailbox()};
     if (weft_wait_all(sources, 2, WEFT_FOREVER) < 0) return;
     if (weft_offload_take(job, &large, sizeof large, WEFT_NOW) < 0) return;

@@ -47,7 +47,8 @@ static void first(const void *arg, size_t size)
     struct weft_pool_info info;
     if (weft_pool_inspect(pool, &info, NULL, 0, weft_after(WEFT_SEC(5))) < 0) return;
     printf("%u members, %u requests outstanding\n", info.count, info.outstanding);
-    for (int i = 0; i < 1000; i++) weft_send(pool, JOB, NULL, 0);
+    for (int i = 0; i < 1000; i++)
+        if (weft_send(pool, JOB, NULL, 0) < 0) return;
     if (weft_pool_stop(pool, weft_after(WEFT_SEC(5))) == 0) printf("%d jobs done when the pool had ended\n", jobs);
 }
 

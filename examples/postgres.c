@@ -296,7 +296,7 @@ static void first(const void *arg, size_t size)
         fprintf(stderr, "usage: postgres CONNECTION [CHANNEL...]\n");
         weft_exit(WEFT_EINVAL);
     }
-    weft_subscribe("pg.*", NULL);
+    if (weft_subscribe("pg.*", NULL) < 0) weft_exit(WEFT_EXIT_FAILED);
     /* libpq, and what it uses in turn, was not written for small stacks. */
     const weft_spawn_options options = {.kind = "store", .stack_bytes = 256 * 1024, .link = true};
     if (weft_spawn(NULL, store, args, sizeof *args, &options) < 0) weft_exit(WEFT_EXIT_FAILED);

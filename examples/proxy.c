@@ -14,14 +14,16 @@
  *
  * Each direction is an actor: read, write, again. Who does not take what is written to it holds up who sends it, in
  * that direction only: nothing more is read, and the kernel tells the sender. The end of one direction is passed on
- * and the other goes on. Both actors live on one worker (WEFT_BESIDE), so they never run at the same time and share
- * what they know of the connection without a lock; the clean-up of the last one closes it. */
+ * and the other goes on. A reset, or that nobody answers behind the proxy, is passed on as a reset. While the proxy
+ * connects it listens to the client: who leaves meanwhile is not kept. Both actors live on one worker
+ * (WEFT_BESIDE), so they never run at the same time and share what they know of the connection without a lock; the
+ * clean-up of the last one closes it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <weft.h>
 
-enum { CLIENT, SERVER };
+enum { CLIENT, SERVER, BLOCK = 16384 };
 
 struct options {
     const char *to;
@@ -45,12 +47,15 @@ static void leave(void *arg)
     free(p);
 }
 
-/* Both directions end: who waits for the other one wakes with WEFT_ECLOSED. */
+/* Both directions end: who waits for the other one wakes with WEFT_ECLOSED. What was broken off is no end of a
+ * stream: the other side reads WEFT_ERESET. */
 static void give_up(struct pair *p, int from, int64_t why)
 {
     weft_log(WEFT_DEBUG, "from %s: %s", from == CLIENT ? "client" : "server", weft_strerror((int)why));
-    weft_close(p->side[CLIENT]);
-    weft_close(p->side[SERVER]);
+    for (int side = CLIENT; side <= SERVER; side++) {
+        if (why == WEFT_ERESET) weft_stream_set(p->side[side], WEFT_LINGER, 0);
+        weft_close(p->side[side]);
+    }
 }
 
 /* As weft_read. The deadline moves on while the other direction does. */
@@ -63,15 +68,15 @@ static int64_t read_side(struct pair *p, int from, void *buffer, size_t size)
     return n;
 }
 
-static void copy(struct pair *p, int from)
+/* Passes on `n` bytes that are in `buffer` already, and then what comes. `n` 0: the end. */
+static void copy(struct pair *p, int from, char *buffer, int64_t n)
 {
-    char buffer[16384];
-    int64_t n;
-    while ((n = read_side(p, from, buffer, sizeof buffer)) > 0) {
+    while (n > 0) {
         p->moved = weft_now();
         n = weft_write(p->side[!from], buffer, (size_t)n, weft_after(p->idle));
         if (n < 0) break;
         p->moved = weft_now();
+        n = read_side(p, from, buffer, BLOCK);
     }
     if (n == 0) n = weft_shutdown(p->side[!from]);
     if (n < 0) give_up(p, from, n);
@@ -80,8 +85,34 @@ static void copy(struct pair *p, int from)
 static void back(const void *arg, size_t size)
 {
     struct pair *p = *(struct pair *const *)arg;
+    char buffer[BLOCK];
     (void)size;
-    if (weft_defer(leave, p) == 0) copy(p, SERVER);
+    if (weft_defer(leave, p) == 0) copy(p, SERVER, buffer, read_side(p, SERVER, buffer, BLOCK));
+}
+
+/* Connects, and takes what the client says meanwhile. How many bytes that were, *ended: and no more will come; or why
+ * there is no connection. A client that ends without having said a word has left. */
+static int64_t connect_server(struct pair *p, const char *to, char *buffer, bool *ended)
+{
+    weft_connecting c;
+    size_t have = 0;
+    int rc = weft_connect_start(&c, to, weft_after(p->idle));
+    if (rc < 0) return rc;
+    const weft_wait sources[] = {weft_on_connect(c), weft_on_readable(p->side[CLIENT])};
+    while ((rc = weft_wait_any(sources, have < BLOCK && !*ended ? 2 : 1, WEFT_FOREVER)) == 1) {
+        int64_t n = weft_read(p->side[CLIENT], buffer + have, BLOCK - have, WEFT_NOW);
+        if (n == WEFT_ETIMEDOUT) continue; /* it was a false alarm */
+        *ended = n == 0;
+        if (n < 0 || (n == 0 && have == 0)) {
+            weft_connect_drop(c);
+            return n < 0 ? n : WEFT_ECLOSED;
+        }
+        have += (size_t)n;
+    }
+    if (rc == 0) rc = weft_connect_take(c, &p->side[SERVER]);
+    if (rc == 0) return (int64_t)have;
+    weft_log(WEFT_WARN, "no connection to %s: %s", to, weft_strerror(rc));
+    return WEFT_ERESET;
 }
 
 struct request {
@@ -100,16 +131,27 @@ static void forth(const void *arg, size_t size)
     }
     *p = (struct pair){.side = {r->client}, .users = 1, .moved = weft_now(), .idle = r->options.idle};
     if (weft_defer(leave, p) < 0) return;
-    int rc = weft_connect(&p->side[SERVER], r->options.to, weft_after(p->idle));
-    if (rc < 0) {
-        weft_log(WEFT_WARN, "no connection to %s: %s", r->options.to, weft_strerror(rc));
+    char buffer[BLOCK];
+    bool ended = false;
+    int64_t n = connect_server(p, r->options.to, buffer, &ended);
+    if (n < 0) {
+        give_up(p, CLIENT, n);
         return;
     }
     const weft_spawn_options options = {.kind = "back", .worker = WEFT_BESIDE};
     p->users++;
     p->moved = weft_now();
-    if (weft_spawn(NULL, back, &p, sizeof p, &options) == 0) copy(p, CLIENT);
-    else p->users--;
+    if (weft_spawn(NULL, back, &p, sizeof p, &options) < 0) {
+        p->users--;
+        return;
+    }
+    if (n > 0 && ended) {
+        n = weft_write(p->side[SERVER], buffer, (size_t)n, weft_after(p->idle));
+        if (n < 0) give_up(p, CLIENT, n);
+        else copy(p, CLIENT, buffer, 0);
+    } else {
+        copy(p, CLIENT, buffer, n > 0 ? n : read_side(p, CLIENT, buffer, BLOCK));
+    }
 }
 
 /* ---- The server ------------------------------------------------------------------------------------------------ */

@@ -67,7 +67,7 @@ static void reader(const void *arg, size_t size)
     weft_msg *m;
     (void)size;
     if (weft_subscribe_with(r.pattern, &r.options, NULL) < 0) return;
-    weft_send(r.feed, READY, NULL, 0);
+    if (weft_send(r.feed, READY, NULL, 0) < 0) return;
     if (r.slow && weft_recv_tag(&m, CLOSE, WEFT_FOREVER) == 0) weft_msg_free(m); /* quotes wait in the mailbox */
     while (weft_recv(&m, r.slow ? WEFT_NOW : WEFT_FOREVER) == 0) {
         bool closed = weft_tag(m) == CLOSE;
@@ -95,7 +95,7 @@ static weft_pid start(struct reader r)
 static void close_and_wait(weft_pid to)
 {
     weft_msg *m;
-    weft_send(to, CLOSE, NULL, 0);
+    weft_ignore(weft_send(to, CLOSE, NULL, 0)); /* if it has ended: the monitor says so as well */
     if (weft_recv_tag(&m, WEFT_TAG_DOWN, WEFT_FOREVER) == 0) weft_msg_free(m); /* the monitor says: it has ended */
 }
 
@@ -109,8 +109,8 @@ static void feed(const void *arg, size_t size)
         for (int i = 0; i < 3; i++) {
             struct quote q = {100 * (3 - i) + round};
             weft_msg *m = quote_new(&q);
-            if (m != NULL) weft_publish_retained(shares[i], weft_tag(m), weft_data(m), weft_size(m));
-            if (m != NULL) weft_msg_free(m);
+            if (m == NULL || weft_publish_retained(shares[i], weft_tag(m), weft_data(m), weft_size(m)) < 0) return;
+            weft_msg_free(m);
         }
     for (int i = 0; i < LATE; i++) close_and_wait(pids[i]);
     close_and_wait(start(readers[LATE]));

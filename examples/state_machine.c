@@ -47,7 +47,9 @@ static void turnstile(const void *arg, size_t size)
     int passed = 0;
     (void)arg, (void)size;
     for (int i = 0; i < 4; i++) /* what happens in a day, 10 ms apart; real events come from others */
-        weft_send_after(weft_after(WEFT_MS(10 * i + 10)), weft_self(), i % 2 == 0 ? PUSH : COIN, NULL, 0, NULL);
+        if (weft_send_after(weft_after(WEFT_MS(10 * i + 10)), weft_self(), i % 2 == 0 ? PUSH : COIN, NULL, 0, NULL) <
+            0)
+            return;
     for (struct state s = {locked}; s.run != NULL;) s = s.run(&passed);
     printf("closed\n");
 }

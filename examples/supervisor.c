@@ -35,7 +35,8 @@ static void feeder(const void *arg, size_t size)
     weft_msg *answer;
     weft_pid root;
     (void)arg, (void)size;
-    for (int n = 1; n <= 5; n++) weft_send_name("adder", ADD, &n, sizeof n);
+    for (int n = 1; n <= 5; n++)
+        if (weft_send_name("adder", ADD, &n, sizeof n) < 0) weft_exit(WEFT_EXIT_FAILED); /* and is started anew */
     if (weft_call_name("adder", DONE, NULL, 0, &answer, weft_after(WEFT_SEC(5))) < 0) return;
     printf("all has been added\n");
     if (weft_whereis("root", &root) == 0) weft_stop(root); /* which stops its children, the last first */
@@ -48,7 +49,7 @@ static void root_body(const void *arg, size_t size)
         {.name = "feeder", .body = feeder, .restart = WEFT_TRANSIENT},
     };
     (void)arg, (void)size;
-    weft_register("root");
+    if (weft_register("root") < 0) return;
     weft_supervise(&(weft_supervisor_spec){.children = children, .child_count = 2, .backoff_min = WEFT_MS(10)});
 }
 

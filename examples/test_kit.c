@@ -33,7 +33,7 @@ static void ends_after_half_an_hour(const void *arg, size_t size)
     weft_require(weft_probe_open(&store, "store") == 0);
     weft_require(weft_spawn(&who, session, NULL, 0, NULL) == 0 && weft_monitor(who, NULL) == 0);
     for (int i = 0; i < 3; i++) {
-        weft_send(who, HIT, NULL, 0);
+        weft_require(weft_send(who, HIT, NULL, 0) == 0);
         weft_probe_expect_nothing(store, WEFT_SEC(1799));
     }
     weft_probe_expect(store, SAVE, WEFT_SEC(1), &ask);

@@ -17,10 +17,10 @@ static void worker(const void *arg, size_t size)
     weft_msg *m;
     (void)size;
     if (weft_subscribe_with("job.*", &(weft_subscribe_options){.queue = "workers"}, NULL) < 0) return;
-    weft_send(boss, DONE, NULL, 0);                                   /* ready */
+    if (weft_send(boss, DONE, NULL, 0) < 0) return;                   /* ready */
     for (int i = 0; i < 5 && weft_recv(&m, WEFT_FOREVER) == 0; i++) { /* they take turns: five of ten */
         weft_msg_free(m);
-        weft_send(boss, DONE, NULL, 0);
+        if (weft_send(boss, DONE, NULL, 0) < 0) return;
     }
 }
 
@@ -38,14 +38,22 @@ static void first(const void *arg, size_t size)
     struct weft_subscription_news news;
     weft_msg *m;
     (void)arg, (void)size;
-    for (int i = 0; i < 2; i++) weft_spawn(NULL, worker, &self, sizeof self, NULL), next(NULL);
-    for (int i = 0; i < 10; i++) weft_publish("job.new", JOB, &i, sizeof i), next(NULL);
+    for (int i = 0; i < 2; i++) {
+        if (weft_spawn(NULL, worker, &self, sizeof self, NULL) < 0) return;
+        next(NULL);
+    }
+    for (int i = 0; i < 10; i++) {
+        if (weft_publish("job.new", JOB, &i, sizeof i) < 0) return;
+        next(NULL);
+    }
     printf("two workers got 10 jobs, each job once\n");
-    weft_publish_retained("weather.oslo", TEMPERATURE, &(int){21}, sizeof(int));
-    weft_subscribe("weather.*", NULL); /* later than what it is told */
+    if (weft_publish_retained("weather.oslo", TEMPERATURE, &(int){21}, sizeof(int)) < 0) return;
+    if (weft_subscribe("weather.*", NULL) < 0) return; /* later than what it is told */
     next("late, and told that the temperature is");
-    weft_subscribe_with("tick", &(weft_subscribe_options){.slow = WEFT_SLOW_DROP_OLDEST, .max = 2}, NULL);
-    for (int i = 1; i <= 5; i++) weft_publish("tick", TICK, &i, sizeof i);
+    weft_subscribe_options last_two = {.slow = WEFT_SLOW_DROP_OLDEST, .max = 2};
+    if (weft_subscribe_with("tick", &last_two, NULL) < 0) return;
+    for (int i = 1; i <= 5; i++)
+        if (weft_publish("tick", TICK, &i, sizeof i) < 0) return;
     if (weft_recv_tag(&m, WEFT_TAG_SUBSCRIPTION, WEFT_FOREVER) < 0) return;
     if (weft_subscription_news_read(m, &news) == 0) printf("slow, and lost %d of 5\n", (int)news.lost);
     weft_msg_free(m);

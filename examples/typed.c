@@ -46,10 +46,9 @@ static void customer(const void *arg, size_t size)
     weft_pid to;
     (void)arg, (void)size;
     if (weft_spawn(&to, till, NULL, 0, NULL) < 0) return;
-    order_send(to,
-               &(struct order){
-                   .id = 7, .state = STATE_PAID, .lines = line_list(lines, 2), .labels = weft_str_map(labels, 1)});
-    weft_send(to, ORDER_TAG, bad, sizeof bad - 1);
+    struct order o = {.id = 7, .state = STATE_PAID, .lines = line_list(lines, 2), .labels = weft_str_map(labels, 1)};
+    if (order_send(to, &o) < 0) return;
+    if (weft_send(to, ORDER_TAG, bad, sizeof bad - 1) < 0) return;
 }
 
 WEFT_MODULE(customer) /* for `weft run` */

@@ -154,7 +154,8 @@ static void note_group(struct visitor *v, const weft_msg *m)
     struct person *p = find_person(v, news.who, joins);
     v->crowd_changed = true;
     if (joins && p != NULL) p->joined = true;
-    if (joins) here_try_send(news.who, &(struct here){0, weft_cstr(v->nick), weft_cstr(weft_node_name(weft_here()))});
+    struct here here = {0, weft_cstr(v->nick), weft_cstr(weft_node_name(weft_here()))};
+    if (joins) weft_ignore(here_try_send(news.who, &here)); /* one that has no room asks for the crowd itself */
     if (!joins && p != NULL) *p = v->people[--v->people_count];
 }
 
@@ -199,7 +200,7 @@ static void take_mail(struct visitor *v, const weft_msg *m)
         tell_earlier(v, &old);
     } else if (asked_is(m) && asked_read(m, &asked) == 0) {
         struct here here = {asked.question, weft_cstr(v->nick), weft_cstr(weft_node_name(weft_here()))};
-        here_try_send(weft_from(m), &here);
+        weft_ignore(here_try_send(weft_from(m), &here)); /* who asked counts those that answered */
     } else if (here_is(m)) {
         note_here(v, m);
     } else if (weft_subscription_news_read(m, &news) == 0) {
@@ -321,9 +322,9 @@ static void visit(struct visitor *v)
 
 static void refuse(weft_stream s, int64_t by, const char *status)
 {
-    weft_printf(s, by,
-                "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s\n",
-                status, strlen(status) + 1, status);
+    static const char answer[] =
+        "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s\n";
+    weft_ignore(weft_printf(s, by, answer, status, strlen(status) + 1, status)); /* the client may be gone: we part */
     part(s);
 }
 

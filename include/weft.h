@@ -4,6 +4,10 @@
  *
  * Errors     An int result is >= 0 or a negative WEFT_E* code. errno is never used: actors share a thread, so
  *            another actor's system call would overwrite it before you looked.
+ * Results    The compiler warns if you do not look at the result of a call that may have refused what you would miss:
+ *            a message that is not sent, an actor that is not started, a handle that is not open, bytes that are not
+ *            read. weft_ignore(call) says that it does not matter here. Calls that end, close, cancel or leave
+ *            something do not warn: after them it is gone in any case. Nor does weft_reply: its caller is told.
  * Time       int64_t nanoseconds on the monotonic clock. A `deadline` is a point in time, not a span: WEFT_NOW
  *            polls, WEFT_FOREVER waits, weft_after(WEFT_MS(250)) is 250 ms from now.
  * Ownership  A call that takes a weft_msg * consumes it, also when it fails. A call that fills a weft_msg **
@@ -48,6 +52,7 @@
 #include <weft/record.h>
 #include <weft/reload.h>
 #include <weft/stream.h>
+#include <weft/connect.h>
 #include <weft/tls.h>
 #include <weft/topic.h>
 #include <weft/trace.h>

@@ -16,12 +16,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SIZES = {  # model: the sizes in which it is checked without a bug
     "sleep": ([], ["-DPRODUCERS=3"]),
     "room": ([], ["-DMAX=2", "-DTELL=2"]),
-    "event": ([], ["-DKIND=MANUAL", "-DSETS=1"], ["-DKIND=SEMAPHORE", "-DSETS=1"], ["-DKIND=LATCH", "-DSETS=1"],
+    "event": ([], ["-DLEAVES=1", "-DSETS=1"], ["-DKIND=SEMAPHORE", "-DLEAVES=1", "-DSETS=1"],
+              ["-DKIND=MANUAL", "-DSETS=1"], ["-DKIND=SEMAPHORE", "-DSETS=1"], ["-DKIND=LATCH", "-DSETS=1"],
               *(["-DSHOWN=1", "-DWAITERS=1", "-DSETTERS=1", f"-DKIND={kind}"]
                 for kind in ("AUTO", "MANUAL", "SEMAPHORE"))),
     "credit": ([], ["-DMAX=1"], ["-DFIRST=6"]),
     "link": ([], ["-DFRAMES=3", "-DSPACE=3"]),
-    "ticket": ([], ["-DSETS=6", "-DWAITS=4"]),
+    "ticket": ([], ["-DBARGES=1"], ["-DPOSTS=4", "-DWAITS=3"]),
 }
 
 

@@ -1,11 +1,11 @@
 /* models/event.pml -- an event that any thread and any signal handler may set: automatic, manual, a semaphore or a
  * latch. No set is lost to those that wait, its notice is in one inbox at most, nobody holds the notice when the
- * slot is given back, a semaphore gives as often as was posted, and the flag for other loops is up while the event
- * is set.
+ * slot is given back, a semaphore gives as often as was posted, who came first is served first, a turn that is not
+ * used is passed on, and the flag for other loops is up while the event is set.
  *
- * Stands for: change and the steps, show, close_event, notice_arrives, finish_event, wf_event_attach,
- * wf_event_detach, clear_waited, wf_event_await (runtime/event.c), for waiters at home; models/ticket.pml has those
- * on other workers. That what is posted arrives is the matter of models/sleep.pml.
+ * Stands for: change and the steps, show, close_event, notice_arrives, finish_event, call_next, enter, consider,
+ * queue_again, leave, pass_on, wf_event_look, wf_event_attach, wf_event_detach, wf_event_await (runtime/event.c), for
+ * waiters at home; models/ticket.pml has those on other workers. That what is posted arrives is the matter of models/sleep.pml.
  *
  * A setter in a signal handler on the home's own thread is one whose steps all come between two of the home's. A
  * setter of a manual event resets it at once. A latch opens with the last set of all.
@@ -15,14 +15,15 @@
  * is one such order. What was done before a set is seen by who takes it: set is a release, take an acquire. Raising
  * and lowering the flag are system calls on one object of the kernel, which orders them.
  *
- * -DKIND=AUTO|MANUAL|SEMAPHORE|LATCH, -DSHOWN=1: there is a flag.
+ * -DKIND=AUTO|MANUAL|SEMAPHORE|LATCH, -DSHOWN=1: there is a flag. -DLEAVES=n: so many waits end without a take.
  *
  * -DBUG=1: a setter posts although the notice is on its way.  -DBUG=2: the home leaves POSTED on. (Whether it turns
  * it off before or after it wakes makes no difference: who is woken looks later, on the same thread.)  -DBUG=3: a
- * waiter does not look again after it has turned WAITED on.  -DBUG=4: the home gives the slot back at once when it
+ * waiter does not look at the word after it has turned WAITED on.  -DBUG=4: the home gives the slot back at once when it
  * closes, also with the notice on its way.  -DBUG=5: who lowers the flag does not look again.  -DBUG=6: who waits
  * for a manual event does not remember how often it was set.  -DBUG=7: only the first post to a semaphore tells
- * those who wait. */
+ * those who wait.  -DBUG=8: who leaves without taking passes nothing on.  -DBUG=9: who begins to wait takes past those
+ * who wait. */
 #define AUTO 0
 #define MANUAL 1
 #define SEMAPHORE 2
@@ -30,11 +31,18 @@
 #ifndef BUG
 #define BUG 0
 #endif
+#ifndef LEAVES
+#if BUG == 8
+#define LEAVES 1
+#else
+#define LEAVES 0
+#endif
+#endif
 #ifndef SETTERS
 #define SETTERS 2
 #endif
 #ifndef SETS
-#if BUG > 5
+#if BUG > 5 && BUG != 9
 #define SETS 1 /* of each; that finds it soon */
 #else
 #define SETS 2
@@ -66,6 +74,17 @@
 #define POSTED 4
 #define LIVES 8 /* stands for the generation, 0 after closing */
 #define lives(w) ((w & LIVES) != 0)
+#define COUNTED (KIND == AUTO || KIND == SEMAPHORE)
+#if KIND == SEMAPHORE
+#define available() ((word & SET) * count)
+#else
+#if KIND == AUTO
+#define available() (word & SET)
+#else
+#define available() ((word & SET) * 255)
+#endif
+#endif
+#define queued(k) (attached[k] && !called[k])
 
 mtype = { LOOKS, WAITS, ENDED };
 
@@ -77,8 +96,12 @@ bool notice; /* in the home's inbox */
 bool given_back;
 mtype state[WAITERS] = LOOKS;
 bool attached[WAITERS];
+bool called[WAITERS];
+byte called_count, most;
+bool second; /* of two who are attached, the last came first */
 byte mark[WAITERS];
 byte waiters;
+bool barged; /* somebody took who did not wait */
 
 /* Lowers the flag after SET went off, from any thread. */
 inline lower(v)
@@ -109,9 +132,9 @@ inline set_step()
     fi;
     if
 #if BUG == 7
-    :: (next & SET) != 0 && (w & (SET | WAITED)) == WAITED && posted_in_all == 0 ->
+    :: (next & SET) != 0 && (w & WAITED) != 0 && posted_in_all == 0 ->
 #else
-    :: (next & SET) != 0 && (w & (SET | WAITED)) == WAITED ->
+    :: (next & SET) != 0 && (w & WAITED) != 0 && (KIND == SEMAPHORE || (w & SET) == 0) ->
 #endif
         next = next | POSTED
     :: else
@@ -204,6 +227,7 @@ proctype taker()
     bool went_off;
     d_step {
         take_step();
+        barged = barged || (lives(w) && (w & SET) != 0);
         went_off = lives(w) && (word & SET) == 0
     }
 #if SHOWN
@@ -215,15 +239,22 @@ proctype taker()
 #endif
 }
 
-inline wake_all()
+inline call_up(k)
 {
-    for (i : 0 .. WAITERS - 1) {
-        if
-        :: attached[i] && state[i] == WAITS -> state[i] = LOOKS
-        :: else
-        fi
-    }
-    i = 0
+    called[k] = true;
+    called_count++;
+    state[k] = (state[k] == WAITS -> LOOKS : state[k])
+}
+
+inline call_next(how_many)
+{
+    most = how_many;
+    do
+    :: called_count < most && queued(0) && !(WAITERS == 2 && queued(WAITERS - 1) && second) -> call_up(0)
+    :: WAITERS == 2 && called_count < most && queued(WAITERS - 1) && !(queued(0) && !second) -> call_up(WAITERS - 1)
+    :: else -> break
+    od;
+    most = 0
 }
 
 inline finish()
@@ -232,12 +263,14 @@ inline finish()
     given_back = true;
     for (i : 0 .. WAITERS - 1) {
         attached[i] = false;
+        called[i] = false;
         if
         :: state[i] == WAITS -> state[i] = LOOKS
         :: else
         fi
     }
     i = 0;
+    called_count = 0;
     waiters = 0
 }
 
@@ -250,35 +283,80 @@ inline notice_arrives()
 #endif
     if
     :: !lives(w) -> finish()
-    :: else -> wake_all()
+    :: else -> d_step { call_next((KIND == MANUAL -> 255 : available())) }
     fi
+}
+
+/* wf_event_attach: enter, consider */
+inline attach(k)
+{
+    d_step {
+        attached[k] = true;
+        second = (waiters > 0 -> k == 0 : k != 0);
+        waiters++;
+        word = word | WAITED;
+#if BUG != 3
+        call_next(available())
+#endif
+        state[k] = (called[k] || (KIND == MANUAL && count != mark[k]) -> LOOKS : WAITS)
+    }
 }
 
 inline detach(k)
 {
     if
     :: attached[k] ->
-        attached[k] = false;
-        waiters--;
+        d_step {
+            attached[k] = false;
+            called_count = called_count - (called[k] -> 1 : 0);
+            called[k] = false;
+            waiters--;
+            second = WAITERS == 2 && attached[WAITERS - 1]
+        };
         if
-        :: waiters == 0 -> word = word & ~WAITED /* clear_waited */
+        :: waiters == 0 -> word = word & ~WAITED
         :: else
-        fi
+        fi;
+#if BUG != 8
+        d_step { /* pass_on */
+            if
+            :: (queued(0) || queued(WAITERS - 1)) && called_count < available() && (word & POSTED) == 0 ->
+                assert(!notice && !given_back);
+                word = word | POSTED;
+                notice = true
+            :: else
+            fi
+        }
+#endif
     :: else
     fi
 }
+
+/* Nobody stands before it that has not been called. */
+#define in_turn(k) (barged || WAITERS == 1 || !COUNTED || !queued(WAITERS - 1 - k) || \
+                    (attached[k] && second == (k != 0)))
 
 /* A turn of a task in wf_event_await. */
 inline looks(k)
 {
     d_step {
-        take_step();
+        w = word;
+#if BUG == 9
+        let_go = lives(w);
+#else
+        let_go = lives(w) && (!COUNTED || (attached[k] -> called[k] : (w & WAITED) == 0));
+#endif
+        if
+        :: let_go -> take_step()
+        :: else
+        fi;
         went_off = SHOWN && (w & SET) != 0 && (word & SET) == 0 && lives(w);
 #if BUG == 6
-        let_go = lives(w) && (w & SET) != 0
+        let_go = let_go && (w & SET) != 0;
 #else
-        let_go = lives(w) && ((w & SET) != 0 || (KIND == MANUAL && count != mark[k]))
+        let_go = let_go && ((w & SET) != 0 || (KIND == MANUAL && count != mark[k]));
 #endif
+        assert(!let_go || in_turn(k))
     };
 #if SHOWN
     if
@@ -287,22 +365,21 @@ inline looks(k)
     fi;
 #endif
     if
-    :: !lives(w) -> attached[k] = false; state[k] = ENDED
+    :: !lives(w) -> detach(k); state[k] = ENDED
     :: lives(w) && let_go -> detach(k); state[k] = ENDED
-    :: lives(w) && !let_go && attached[k] -> state[k] = WAITS
-    :: lives(w) && !let_go && !attached[k] -> /* wf_event_attach, then it looks again */
-        attached[k] = true;
-        waiters++;
-        word = word | WAITED;
-#if BUG == 3
-        state[k] = WAITS
-#endif
+    :: lives(w) && !let_go && attached[k] -> /* called in vain, or something else woke it */
+        d_step {
+            called_count = called_count - (called[k] -> 1 : 0);
+            called[k] = false;
+            state[k] = WAITS
+        }
+    :: lives(w) && !let_go && !attached[k] -> attach(k)
     fi
 }
 
 proctype home(bool closes)
 {
-    byte w, v, i, k, again = 1;
+    byte w, v, i, k, again = 1, leaves = LEAVES;
     bool went_off, let_go;
 end_idle:
     do
@@ -313,6 +390,10 @@ end_idle:
     :: again > 0 && state[0] == ENDED && lives(word) -> /* waits once more */
         again--;
         d_step { mark[0] = count; state[0] = LOOKS }
+    :: leaves > 0 && attached[0] && state[0] != ENDED -> /* its deadline; or a weft_wait_any that does not take */
+        leaves--;
+        detach(0);
+        state[0] = ENDED
     :: closes -> /* close_event */
         closes = false;
         d_step { w = word; word = POSTED; count = 0 };

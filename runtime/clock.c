@@ -16,5 +16,8 @@ int64_t weft_after(int64_t span)
 {
     if (span <= 0) return WEFT_NOW;
     int64_t now = weft_now();
-    return span > WEFT_FOREVER - now ? WEFT_FOREVER : now + span;
+    if (WF_LIKELY(span <= WEFT_FOREVER - now)) return now + span;
+    struct wf_task *t = wf_task_self();
+    if (t != NULL && span != WEFT_FOREVER) wf_task_wrong_time(t, "weft_after", span);
+    return WEFT_FOREVER;
 }

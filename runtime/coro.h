@@ -17,15 +17,7 @@
 
 struct wf_coro {
     void *sp;              /* while suspended; NULL before the first run */
-    struct wf_stack stack; /* .base == NULL: none (not started, or the thread's own) */
-#ifdef WF_ASAN
-    void *asan_fake_stack;
-    const void *asan_bottom;
-    size_t asan_size;
-#endif
-#ifdef WF_TSAN
-    void *tsan_fiber;
-#endif
+    struct wf_stack stack; /* .base == NULL: none (not started, or the thread's own; .top is coro.c's then) */
 };
 
 /* Makes `c` stand for the stack the calling thread is running on now. */

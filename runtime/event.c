@@ -1,4 +1,5 @@
 #include "event.h"
+#include "sanitizer.h"
 
 #include <stdlib.h>
 
@@ -41,7 +42,7 @@ static bool was_set_since(uint64_t word, uint32_t mark)
     return kind_of(word) == WF_EVENT_MANUAL && count_of(word) != mark;
 }
 
-/* See note (6). */
+/* See note (7). */
 static void show(struct wf_event *ev, bool set)
 {
     const struct pf_flag *f = atomic_load_explicit(&ev->flag, memory_order_acquire); /* pairs with weft_event_fd */
@@ -53,13 +54,95 @@ static void show(struct wf_event *ev, bool set)
     if (set) pf_flag_raise(f);
 }
 
-static void clear_waited(struct wf_event *ev)
+/* ---- The queue: at home, see note (4) -------------------------------------------------------------------------- */
+static struct wf_event_place *place_of(struct wf_link *k)
 {
-    if (!wf_list_empty(&ev->waiters) || !wf_list_empty(&ev->tickets)) return;
-    atomic_fetch_and_explicit(&ev->word, ~(uint64_t)WAITED, memory_order_relaxed); /* only home turns it on */
+    return WF_CONTAINER(k, struct wf_event_place, on_event);
 }
 
-/* ---- Tickets of waiters on other workers ----------------------------------------------------------------------- */
+/* For how many who wait there is something. */
+static uint32_t available(uint64_t word)
+{
+    if ((word & SET) == 0) return 0;
+    return kind_of(word) == WF_SEMAPHORE ? count_of(word) : kind_of(word) == WF_EVENT_AUTO ? 1 : UINT32_MAX;
+}
+
+static void hint_arrives(struct wf_worker *w, struct wf_call *c);
+
+static void send_hint(struct wf_worker *home, struct wf_ticket *k)
+{
+    WF_ASSERT(!k->hint_out);
+    k->hint_out = true;
+    k->hint.call = hint_arrives;
+    wf_worker_send(home, k->waits_on->index, &k->hint.post);
+}
+
+static void wake(struct wf_worker *home, struct wf_event_place *p)
+{
+    if (p->remote) send_hint(home, WF_CONTAINER(p, struct wf_ticket, place));
+    else wf_task_wake(WF_CONTAINER(p, struct wf_event_wait, place)->task);
+}
+
+static void call_up(struct wf_worker *home, struct wf_event *ev, struct wf_event_place *p)
+{
+    wf_unlink(&p->on_event);
+    wf_list_push(&ev->called, &p->on_event);
+    ev->called_count++;
+    p->called = true;
+    wake(home, p);
+}
+
+static void call_next(struct wf_worker *home, struct wf_event *ev, uint32_t most)
+{
+    while (ev->called_count < most && !wf_list_empty(&ev->queue))
+        call_up(home, ev, place_of(wf_list_first(&ev->queue)));
+}
+
+/* It has come, or come back from being called in vain: perhaps it is its turn. */
+static void consider(struct wf_worker *home, struct wf_event *ev, struct wf_event_place *p, uint32_t mark)
+{
+    /* A set either sees WAITED and posts, or comes before it in this word's order and is seen here. */
+    uint64_t word = atomic_fetch_or_explicit(&ev->word, WAITED, memory_order_acq_rel);
+    call_next(home, ev, available(word));
+    if (!p->called && was_set_since(word, mark)) call_up(home, ev, p);
+}
+
+static void enter(struct wf_worker *home, struct wf_event *ev, struct wf_event_place *p, uint32_t mark)
+{
+    p->number = ++ev->arrivals;
+    wf_list_push(&ev->queue, &p->on_event);
+    consider(home, ev, p, mark);
+}
+
+/* Behind those that came before it. Of these there are only some that were called in vain, too. */
+static void queue_again(struct wf_event *ev, struct wf_event_place *p)
+{
+    wf_unlink(&p->on_event);
+    ev->called_count--;
+    p->called = false;
+    struct wf_link *before = ev->queue.head.next;
+    while (before != &ev->queue.head && place_of(before)->number < p->number) before = before->next;
+    wf_list_insert_before(before, &p->on_event);
+}
+
+static void leave(struct wf_event *ev, struct wf_event_place *p)
+{
+    wf_unlink(&p->on_event);
+    if (p->called) ev->called_count--;
+    if (wf_list_empty(&ev->queue) && wf_list_empty(&ev->called))
+        atomic_fetch_and_explicit(&ev->word, ~(uint64_t)WAITED, memory_order_relaxed); /* only home turns it on */
+}
+
+/* Lets the home look again who is next, once the running task has suspended. */
+static void pass_on(struct wf_worker *home, struct wf_event *ev)
+{
+    uint64_t word = atomic_load_explicit(&ev->word, memory_order_relaxed);
+    if (wf_list_empty(&ev->queue) || ev->called_count >= available(word)) return;
+    if ((atomic_fetch_or_explicit(&ev->word, POSTED, memory_order_acq_rel) & POSTED) != 0) return;
+    wf_worker_post(home, &ev->notice.post);
+}
+
+/* ---- Tickets of waiters on other workers: see note (5) --------------------------------------------------------- */
 static void give_ticket(struct wf_worker *w, struct wf_call *c)
 {
     wf_slab_give(&w->tickets, WF_CONTAINER(c, struct wf_ticket, cancel));
@@ -68,62 +151,62 @@ static void give_ticket(struct wf_worker *w, struct wf_call *c)
 /* At home: nothing is out any more, so the slot may go back where it came from. */
 static void return_ticket(struct wf_worker *home, struct wf_ticket *k)
 {
-    WF_ASSERT(k->cancelled && !k->hint_out && !wf_linked(&k->on_event));
+    WF_ASSERT(k->cancelled && !k->hint_out && !wf_linked(&k->place.on_event));
     k->cancel.call = give_ticket;
     wf_worker_send(home, k->waits_on->index, &k->cancel.post);
-}
-
-static void hint_arrives(struct wf_worker *w, struct wf_call *c);
-
-static void send_hint(struct wf_worker *home, struct wf_ticket *k)
-{
-    if (k->hint_out) {
-        k->hint_owed = true;
-        return;
-    }
-    k->hint_out = true;
-    k->hint_owed = false;
-    k->hint.call = hint_arrives;
-    wf_worker_send(home, k->waits_on->index, &k->hint.post);
 }
 
 static void hint_returns(struct wf_worker *home, struct wf_call *c)
 {
     struct wf_ticket *k = WF_CONTAINER(c, struct wf_ticket, hint);
     k->hint_out = false;
-    if (k->cancelled) return_ticket(home, k);
-    else if (k->hint_owed) send_hint(home, k);
+    if (k->cancelled) {
+        return_ticket(home, k);
+    } else if (!wf_linked(&k->place.on_event)) {
+        send_hint(home, k); /* closed, perhaps after it has looked */
+    } else {
+        struct wf_event *ev = slot_of(home->set, k->event);
+        queue_again(ev, &k->place);
+        consider(home, ev, &k->place, k->mark);
+    }
+}
+
+static void send_hint_back(struct wf_ticket *k)
+{
+    k->hint.call = hint_returns;
+    wf_worker_send(k->waits_on, k->home->index, &k->hint.post);
 }
 
 static void hint_arrives(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_ticket *k = WF_CONTAINER(c, struct wf_ticket, hint);
-    if (k->task != NULL) wf_task_wake(k->task);
-    k->hint.call = hint_returns;
-    wf_worker_send(w, k->home->index, &k->hint.post);
+    (void)w;
+    if (k->task == NULL) {
+        send_hint_back(k);
+    } else {
+        k->held = true;
+        wf_task_wake(k->task);
+    }
 }
 
 static void join_arrives(struct wf_worker *home, struct wf_call *c)
 {
     struct wf_ticket *k = WF_CONTAINER(c, struct wf_ticket, join);
     struct wf_event *ev = slot_of(home->set, k->event);
-    uint64_t word = atomic_load_explicit(&ev->word, memory_order_relaxed);
-    if (lives(word, k->event)) {
-        wf_list_push(&ev->tickets, &k->on_event);
-        /* As in wf_event_attach. */
-        word = atomic_fetch_or_explicit(&ev->word, WAITED, memory_order_acq_rel);
-    }
-    if (!lives(word, k->event) || (word & SET) != 0 || was_set_since(word, k->mark)) send_hint(home, k);
+    if (lives(atomic_load_explicit(&ev->word, memory_order_relaxed), k->event)) enter(home, ev, &k->place, k->mark);
+    else send_hint(home, k);
 }
 
 static void cancel_arrives(struct wf_worker *home, struct wf_call *c)
 {
     struct wf_ticket *k = WF_CONTAINER(c, struct wf_ticket, cancel);
-    if (wf_linked(&k->on_event)) {
-        wf_unlink(&k->on_event);
-        clear_waited(slot_of(home->set, k->event));
+    if (wf_linked(&k->place.on_event)) {
+        struct wf_event *ev = slot_of(home->set, k->event);
+        leave(ev, &k->place);
+        call_next(home, ev, available(atomic_load_explicit(&ev->word, memory_order_relaxed)));
     }
     k->cancelled = true;
+    if (k->held) k->hint_out = false;
     if (!k->hint_out) return_ticket(home, k);
 }
 
@@ -132,34 +215,33 @@ static struct wf_call make_call(void (*call)(struct wf_worker *, struct wf_call 
     return (struct wf_call){.post = {.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, .call = call};
 }
 
-static int take_ticket(struct wf_event_wait *wait, struct wf_task *t, struct wf_worker *home, uint64_t id,
-                       uint32_t mark)
+static int take_ticket(struct wf_event_wait *wait, struct wf_worker *home)
 {
-    struct wf_worker *w = t->worker;
+    struct wf_worker *w = wait->task->worker;
     struct wf_ticket *k = wf_slab_take(&w->tickets);
     if (k == NULL) return WEFT_ENOMEM;
-    k->event = id;
-    k->mark = mark;
+    k->event = wait->event.id;
+    k->mark = wait->mark;
     k->home = home;
     k->waits_on = w;
-    k->task = t;
+    k->task = wait->task;
     k->join = make_call(join_arrives);
     k->hint = make_call(hint_arrives);
     k->cancel = make_call(cancel_arrives);
-    k->on_event = (struct wf_link){NULL, NULL};
-    k->hint_out = k->hint_owed = k->cancelled = false;
+    k->place = (struct wf_event_place){.remote = true};
+    k->held = k->hint_out = k->cancelled = false;
     wait->ticket = k;
     wf_worker_send(w, home->index, &k->join.post);
     return 0;
 }
 
 /* ---- The event ------------------------------------------------------------------------------------------------- */
+/* Those that were called look anyway. */
 static void finish_event(struct wf_worker *home, struct wf_event *ev)
 {
-    wf_waiters_dismiss(&ev->waiters);
     struct wf_link *link;
-    while ((link = wf_list_pop(&ev->tickets)) != NULL)
-        send_hint(home, WF_CONTAINER(link, struct wf_ticket, on_event));
+    while (wf_list_pop(&ev->called) != NULL) {}
+    while ((link = wf_list_pop(&ev->queue)) != NULL) wake(home, place_of(link));
     wf_unlink(&ev->owned.on_task);
     wf_slab_give(&home->events, ev);
 }
@@ -169,12 +251,8 @@ static void notice_arrives(struct wf_worker *home, struct wf_call *c)
     struct wf_event *ev = WF_CONTAINER(c, struct wf_event, notice);
     /* Acquire: pairs with the release of the set or close that posted. From here on a new set posts again. */
     uint64_t word = atomic_fetch_and_explicit(&ev->word, ~(uint64_t)POSTED, memory_order_acq_rel);
-    if (word >> 32 == 0) {
-        finish_event(home, ev);
-        return;
-    }
-    wf_waiters_wake(&ev->waiters);
-    WF_LIST_EACH(link, &ev->tickets) send_hint(home, WF_CONTAINER(link, struct wf_ticket, on_event));
+    if (word >> 32 == 0) finish_event(home, ev);
+    else call_next(home, ev, kind_of(word) == WF_EVENT_MANUAL ? UINT32_MAX : available(word)); /* it may be reset */
 }
 
 static int close_event(struct wf_workers *set, uint64_t id)
@@ -211,8 +289,9 @@ int wf_event_open(weft_event *out, enum wf_event_kind kind, uint32_t count)
     if (ev == NULL) return WEFT_ENOMEM;
     ev->notice = make_call(notice_arrives);
     ev->owned = (struct wf_owned){.close = close_owned};
-    wf_list_init(&ev->waiters);
-    wf_list_init(&ev->tickets);
+    wf_list_init(&ev->queue);
+    wf_list_init(&ev->called);
+    ev->called_count = 0;
     wf_list_push(&t->owned, &ev->owned.on_task);
     uint64_t id = wf_id_make(&ev->slot, w->index), word = (uint64_t)wf_id_generation(id) << 32;
     bool is_set = (kind == WF_SEMAPHORE && count > 0) || (kind == WF_LATCH && count == 0);
@@ -233,6 +312,7 @@ static int change(weft_event e, step *to, uint32_t n)
     if (ev == NULL) return WEFT_ECLOSED;
     /* Acquire, here and where the exchange fails: who sees SHOWN sees the flag that goes with it. */
     uint64_t word = atomic_load_explicit(&ev->word, memory_order_acquire), next;
+    wf_tsan_release(ev);
     do {
         if (!lives(word, e.id)) return WEFT_ECLOSED;
         next = word;
@@ -241,11 +321,12 @@ static int change(weft_event e, step *to, uint32_t n)
             if (rc == 0 && (word & SHOWN) != 0) show(ev, (word & SET) != 0);
             return rc;
         }
-        if ((next & SET) != 0 && (word & (SET | WAITED)) == WAITED) next |= POSTED;
+        if ((word & WAITED) != 0 && available(next) > available(word)) next |= POSTED;
         /* Release: what was done before the set is seen by who takes it, also when it was set already. Acquire: the
          * other end of that. */
     } while (
         !atomic_compare_exchange_weak_explicit(&ev->word, &word, next, memory_order_acq_rel, memory_order_acquire));
+    wf_tsan_acquire(ev);
     if ((next & ~word & POSTED) != 0) wf_worker_post(set_of(e)->at[wf_id_worker(e.id)], &ev->notice.post);
     if ((word & SHOWN) != 0 && ((word ^ next) & SET) != 0) show(ev, (next & SET) != 0);
     return 1;
@@ -328,6 +409,7 @@ static uint64_t read_word(struct wf_workers *set, uint64_t id)
     struct wf_event *ev = slot_of(set, id);
     /* Acquire: pairs with the release of a set, for who sees that a manual event was set and takes nothing. */
     uint64_t word = ev == NULL ? 0 : atomic_load_explicit(&ev->word, memory_order_acquire);
+    if (ev != NULL) wf_tsan_acquire(ev);
     return lives(word, id) ? word : 0;
 }
 
@@ -338,66 +420,93 @@ int64_t wf_event_count(weft_event e, enum wf_event_kind kind)
     return kind_of(word) == kind ? (int64_t)count_of(word) : WEFT_EINVAL;
 }
 
-uint32_t wf_event_mark(struct wf_workers *set, uint64_t id)
+/* ---- Waiting --------------------------------------------------------------------------------------------------- */
+void wf_event_begin(struct wf_event_wait *wait, struct wf_task *t, weft_event e)
 {
-    return count_of(read_word(set, id));
+    *wait = (struct wf_event_wait){.task = t, .event = e, .mark = count_of(read_word(set_of(e), e.id))};
 }
 
-int wf_event_look(struct wf_workers *set, uint64_t id, uint32_t mark)
+/* Also of one that was not called. */
+static void called_in_vain(struct wf_event_wait *wait)
 {
-    uint64_t word = read_word(set, id);
-    return word == 0 ? WEFT_ECLOSED : (word & SET) != 0 || was_set_since(word, mark);
+    struct wf_ticket *k = wait->ticket;
+    if (k == NULL) {
+        if (wait->place.called) queue_again(slot_of(set_of(wait->event), wait->event.id), &wait->place);
+    } else if (k->held) {
+        k->held = false;
+        send_hint_back(k);
+    }
 }
 
-int wf_event_attach(struct wf_event_wait *wait, struct wf_task *t, weft_event e, uint32_t mark)
+int wf_event_look(struct wf_event_wait *wait)
 {
-    struct wf_worker *w = t->worker;
-    *wait = (struct wf_event_wait){.waiter = {.task = t}};
+    uint64_t word = read_word(set_of(wait->event), wait->event.id);
+    if (word == 0) return WEFT_ECLOSED;
+    bool ready = (word & SET) != 0 || was_set_since(word, wait->mark);
+    if (!ready) {
+        if (wait->attached) called_in_vain(wait);
+        return 0;
+    }
+    if (kind_of(word) == WF_EVENT_MANUAL || kind_of(word) == WF_LATCH) return 1;
+    if (!wait->attached) return (word & WAITED) == 0;
+    return wait->ticket == NULL ? wait->place.called : wait->ticket->held;
+}
+
+int wf_event_attach(struct wf_event_wait *wait)
+{
+    struct wf_worker *w = wait->task->worker;
+    const weft_event e = wait->event;
     if (set_of(e) != w->set) return WEFT_EINVAL;
     struct wf_event *ev = slot_of(w->set, e.id);
     if (ev == NULL || !lives(atomic_load_explicit(&ev->word, memory_order_relaxed), e.id)) return WEFT_ECLOSED;
     struct wf_worker *home = w->set->at[wf_id_worker(e.id)];
-    if (home != w) return take_ticket(wait, t, home, e.id, mark);
-    wf_list_push(&ev->waiters, &wait->waiter.on_source);
-    /* A set either sees WAITED and posts, or comes before it in this word's order and is seen by the look that
-     * follows. */
-    atomic_fetch_or_explicit(&ev->word, WAITED, memory_order_acq_rel);
-    return 0;
+    int rc = 0;
+    if (home == w) enter(w, ev, &wait->place, wait->mark);
+    else rc = take_ticket(wait, home);
+    wait->attached = rc == 0;
+    return rc;
 }
 
-void wf_event_detach(struct wf_event_wait *wait, weft_event e)
+void wf_event_detach(struct wf_event_wait *wait)
 {
-    if (wait->ticket != NULL) {
-        struct wf_ticket *k = wait->ticket;
+    struct wf_ticket *k = wait->ticket;
+    if (k != NULL) {
         k->task = NULL;
         wait->ticket = NULL;
         wf_worker_send(k->waits_on, k->home->index, &k->cancel.post);
-    } else if (wf_linked(&wait->waiter.on_source)) {
-        wf_unlink(&wait->waiter.on_source);
-        clear_waited(slot_of(set_of(e), e.id));
+    } else if (wf_linked(&wait->place.on_event)) {
+        struct wf_event *ev = slot_of(set_of(wait->event), wait->event.id);
+        leave(ev, &wait->place);
+        pass_on(wait->task->worker, ev);
     }
+    wait->attached = false;
+}
+
+/* 1: it is ours. */
+static int take_in_turn(struct wf_event_wait *wait, uint32_t kinds)
+{
+    int rc;
+    do {
+        if ((rc = wf_event_look(wait)) != 1) return rc;
+        rc = wf_event_take(wait->event, kinds);
+        if (rc == 0) rc = was_set_since(read_word(set_of(wait->event), wait->event.id), wait->mark);
+    } while (rc == 0); /* somebody who does not wait was faster */
+    return rc;
 }
 
 int wf_event_await(weft_event e, uint32_t kinds, int64_t deadline, const char *what)
 {
     struct wf_task *t = wf_task_self();
     if (t == NULL) return WEFT_ENOTACTOR;
-    struct wf_event_wait wait = {0};
-    bool attached = false;
-    uint32_t mark = wf_event_mark(set_of(e), e.id);
-    int rc = t->cancelled ? WEFT_ECANCELED : 0;
-    while (rc == 0) {
-        rc = wf_event_take(e, kinds);
-        if (rc == 0) rc = was_set_since(read_word(set_of(e), e.id), mark);
-        if (rc != 0) break;
-        if (attached) {
-            rc = wf_task_wait(deadline, what);
-        } else {
-            rc = deadline == WEFT_NOW ? WEFT_ETIMEDOUT : wf_event_attach(&wait, t, e, mark);
-            attached = rc == 0;
-        }
+    struct wf_event_wait wait;
+    wf_event_begin(&wait, t, e);
+    uint64_t word = read_word(set_of(e), e.id);
+    int rc = t->cancelled ? WEFT_ECANCELED : word != 0 && (kinds >> kind_of(word) & 1) == 0 ? WEFT_EINVAL : 0;
+    while (rc == 0 && (rc = take_in_turn(&wait, kinds)) == 0) {
+        if (wait.attached) rc = wf_task_wait(deadline, what);
+        else rc = deadline == WEFT_NOW ? WEFT_ETIMEDOUT : wf_event_attach(&wait);
     }
-    if (attached) wf_event_detach(&wait, e);
+    wf_event_detach(&wait);
     if (rc == 1) wf_task_tick(t);
     return (int)wf_task_settle(rc == 1 ? 0 : rc);
 }

@@ -14,14 +14,21 @@
  * (3) Closing sets the generation to 0 and posts the notice likewise (or runs it at home). The slot goes back
  *     in the notice that finds generation 0; as POSTED is on from the deciding step to then, no setter still holds
  *     the node.
- * (4) A waiter on another worker has a ticket: a slot on its own worker W, made of posts. JOIN travels to the
- *     home H and links it to the event. When the event fires, H sends the hint node to W, at most one at a time; W
- *     wakes the task if its wait still lives and sends the node back. When the wait ends W sends CANCEL; H unlinks
- *     the ticket and, once the hint node is back, returns CANCEL to W, which alone gives the slot back. W knows
- *     whether the wait lives, H knows whether a node is out: neither reads what the other writes.
- * (5) A signal handler may run on the home's own thread in the middle of anything, so even there a set only
+ * (4) Those who wait stand in one queue at the home, in the order of their arrival there, whichever worker they are
+ *     on. The home calls as many of them as there is to take: it wakes them, and they stand aside (`called`) until
+ *     they leave or find nothing; then they stand where they stood before. So a post wakes as many as it frees. Who
+ *     begins to wait takes nothing past those who wait already; only a take that does not wait may. A wait that was
+ *     called and leaves, whatever for, passes on what it has not taken. If it runs at home, in a notice: that arrives
+ *     when the task has suspended, until when it may still take.
+ * (5) A waiter on another worker has a ticket: a slot on its own worker W, made of posts. JOIN travels to the home H,
+ *     where the ticket queues. When it is called, H sends the hint node to W; W wakes the task and holds the node
+ *     until the task has looked. The node goes back if it found nothing. When the wait ends W sends CANCEL, and with
+ *     it the node, if it holds it; H takes the ticket off the queue and, once it has the hint node, returns CANCEL to
+ *     W, which alone gives the slot back. W knows whether the wait lives, H whether a node is out; what H reads of
+ *     W's, `held`, W does not change once CANCEL is under way.
+ * (6) A signal handler may run on the home's own thread in the middle of anything, so even there a set only
  *     posts.
- * (6) For a loop that is not ours the state is shown by a flag (platform.h). Who turns SET on or off raises or lowers
+ * (7) For a loop that is not ours the state is shown by a flag (platform.h). Who turns SET on or off raises or lowers
  *     it himself, so it follows whatever the home is busy with. Lowering may hit the raise of a set that came
  *     between: who lowers looks at the word once more and raises again. The flag stays with the slot as long as the
  *     node lives, so nobody who still holds a word of another life can hit a descriptor that is somebody else's by
@@ -42,24 +49,34 @@ struct wf_event {
     _Atomic(struct pf_flag *) flag; /* NULL: none yet; written once, by the home: release; any thread: acquire */
     struct wf_call notice;
     /* The home's thread only: */
-    struct wf_list waiters; /* wf_waiter.on_source */
-    struct wf_list tickets; /* wf_ticket.on_event */
-    struct wf_owned owned;  /* of the task that opened it */
+    struct wf_list queue;  /* wf_event_place.on_event: who waits longest comes first */
+    struct wf_list called; /* likewise: those for whom there is something, see note (4) */
+    uint32_t called_count;
+    uint64_t arrivals;
+    struct wf_owned owned; /* of the task that opened it */
+};
+
+/* One who waits, at the home of the event. */
+struct wf_event_place {
+    struct wf_link on_event; /* wf_event.queue or .called */
+    uint64_t number;         /* of its arrival */
+    bool called;
+    bool remote; /* it lies in a wf_ticket; else in a wf_event_wait */
 };
 
 struct wf_ticket {
     struct wf_slot slot; /* wf_worker.tickets of the waiter's worker W */
     uint64_t event;      /* fixed while the slot is taken, as are the next three */
-    uint32_t mark;       /* wf_event_mark when the wait began */
+    uint32_t mark;       /* wf_event_wait.mark */
     struct wf_worker *home, *waits_on;
-    struct wf_task *task;    /* W: NULL once the wait has ended */
-    struct wf_call join;     /* W -> H */
-    struct wf_call hint;     /* H -> W -> H */
-    struct wf_call cancel;   /* W -> H -> W, after `join`: posts of one worker arrive in order */
-    struct wf_link on_event; /* H: wf_event.tickets */
-    bool hint_out;           /* H: the hint node has not come back */
-    bool hint_owed;          /* H: it fired again meanwhile */
-    bool cancelled;          /* H */
+    struct wf_task *task;        /* W: NULL once the wait has ended */
+    bool held;                   /* W: the hint node lies here, the task has been called; H: once CANCEL is there */
+    struct wf_call join;         /* W -> H */
+    struct wf_call hint;         /* H -> W -> H */
+    struct wf_call cancel;       /* W -> H -> W, after `join`: posts of one worker arrive in order */
+    struct wf_event_place place; /* H */
+    bool hint_out;               /* H: the hint node has not come back */
+    bool cancelled;              /* H */
 };
 
 /* The caller's task opens one of that kind. WEFT_ENOTACTOR, WEFT_EINVAL, WEFT_ENOMEM. */
@@ -74,21 +91,26 @@ int wf_event_count_down(weft_event e, uint32_t n);
 /* Of a semaphore or a latch. WEFT_ECLOSED, WEFT_EINVAL. */
 int64_t wf_event_count(weft_event e, enum wf_event_kind kind);
 
-/* What wf_event_look is to compare with; before the first look of a wait. */
-uint32_t wf_event_mark(struct wf_workers *set, uint64_t id);
-/* 1: set, or it was since `mark` and is of a kind where that counts; 0: not, WEFT_ECLOSED. Any thread. */
-int wf_event_look(struct wf_workers *set, uint64_t id, uint32_t mark);
 /* At the end of the worker: closes the flags. */
 void wf_events_finish(struct wf_worker *w);
 
-/* Room for one task to wait for one event; stays where it is while attached. */
+/* One task waiting for one event; stays where it is while attached. */
 struct wf_event_wait {
-    struct wf_waiter waiter;  /* the event is at home here */
-    struct wf_ticket *ticket; /* it is not */
+    struct wf_task *task;
+    weft_event event;
+    uint32_t mark; /* manual: how often it had been set when the wait began */
+    bool attached;
+    struct wf_event_place place; /* the event is at home here */
+    struct wf_ticket *ticket;    /* it is not */
 };
-/* From now until detach the task is woken when the event is set or closed; look after attaching. WEFT_ECLOSED,
- * WEFT_ENOMEM. */
-int wf_event_attach(struct wf_event_wait *wait, struct wf_task *t, weft_event e, uint32_t mark);
-void wf_event_detach(struct wf_event_wait *wait, weft_event e);
+void wf_event_begin(struct wf_event_wait *wait, struct wf_task *t, weft_event e);
+/* 1: there is something for this wait: it is its turn, or nobody else waits; 0: not, WEFT_ECLOSED. An attached one
+ * that was called in vain queues again. */
+int wf_event_look(struct wf_event_wait *wait);
+/* From now until detach the task is woken when it is its turn, or the event is closed; look after attaching.
+ * WEFT_EINVAL (of another node), WEFT_ECLOSED, WEFT_ENOMEM. */
+int wf_event_attach(struct wf_event_wait *wait);
+/* Fine if it is not attached. */
+void wf_event_detach(struct wf_event_wait *wait);
 
 #endif

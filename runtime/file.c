@@ -1,6 +1,7 @@
 /* runtime/file.c -- open files, and reads and writes that are done at once. The rules are in file.h; operations under
  * way are in file_op.c. */
 #include "file_op.h"
+#include "sanitizer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ void wf_open_file_hold(struct wf_open_file *f)
 void wf_open_file_let_go(struct wf_open_file *f)
 {
     /* Release: what this holder did; acquire: the last one closes after all have done. */
-    if (atomic_fetch_sub_explicit(&f->holders, 1, memory_order_acq_rel) > 1) return;
+    if (!WF_LAST_HOLDER(&f->holders, 1)) return;
     pf_file_close(f->handle);
     free(f);
 }
@@ -63,6 +64,7 @@ static int enter(struct wf_task *t, weft_file f, struct file_slot **out)
         /* Acquire: pairs with the release of open_slot. */
     } while (!atomic_compare_exchange_weak_explicit(&s->state, &state, state + 1, memory_order_acquire,
                                                     memory_order_relaxed));
+    wf_tsan_acquire(&s->state);
     *out = s;
     return WEFT_OK;
 }
@@ -70,7 +72,9 @@ static int enter(struct wf_task *t, weft_file f, struct file_slot **out)
 static void leave(struct file_slot *s)
 {
     /* Release and acquire: whoever ends the slot does it after all others have left. */
+    wf_tsan_release(&s->state);
     uint64_t before = atomic_fetch_sub_explicit(&s->state, 1, memory_order_acq_rel);
+    wf_tsan_acquire(&s->state);
     WF_ASSERT((before & USERS_MASK) != 0);
     if (before != 1) return;
     wf_open_file_let_go(s->file);

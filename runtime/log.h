@@ -30,8 +30,9 @@ bool wf_log_has_file(void);
 void wf_log_tell_repeats(void);
 
 /* ---- log_levels.c ---------------------------------------------------------------------------------------------- */
-enum { WF_LOG_MODULE_MAX = 24, WF_LOG_MODULES = 16 }; /* bytes with the NUL */
-extern const char *const wf_log_levels[];             /* names, by weft_log_level */
+enum { WF_LOG_MODULE_MAX = 24, WF_LOG_MODULES = 16 };                      /* bytes with the NUL */
+extern const char *const wf_log_levels[];                                  /* names, by weft_log_level */
+enum { WF_LOG_WORDS_MAX = 16 + WF_LOG_MODULES * (WF_LOG_MODULE_MAX + 8) }; /* of weft_log_words, with the NUL */
 bool wf_log_wanted(const char *module, weft_log_level level);
 bool wf_log_is_json(void);
 

@@ -1,4 +1,5 @@
 /* runtime/log_levels.c -- which lines are wanted: a level for all modules, others for some. */
+#include <stdio.h>
 #include <string.h>
 
 #include "log.h"
@@ -44,24 +45,25 @@ bool wf_log_wanted(const char *module, weft_log_level level)
     return (int)level >= least;
 }
 
-/* Under `m`, which is NULL as long as there have been no modules: then there is nothing to guard, and this has to
- * work without memory. */
-static void set(pf_mutex *m, const struct levels *to, bool json)
+/* Under the lock, if there is one. */
+static void set(const struct levels *to, bool json)
 {
     int least = (int)to->rest;
     for (int i = 0; i < to->count; i++) least = WF_MIN(least, (int)to->of[i].level);
-    if (m != NULL) pf_mutex_lock(m);
-    if (m != NULL) levels = *to;
+    if (to->count > 0) levels = *to;
     atomic_store_explicit(&rest, (int)to->rest, memory_order_relaxed);
     atomic_store_explicit(&lowest, least, memory_order_relaxed);
     atomic_store_explicit(&modules, to->count > 0, memory_order_relaxed);
     atomic_store_explicit(&is_json, json, memory_order_relaxed);
-    if (m != NULL) pf_mutex_unlock(m);
 }
 
 void weft_log_set(weft_log_level level, bool json)
 {
-    set(atomic_load_explicit(&lock, memory_order_acquire), &(struct levels){.rest = level}, json);
+    /* Without modules there has been no lock, and there is nothing to guard: this has to work without memory. */
+    pf_mutex *m = atomic_load_explicit(&lock, memory_order_acquire);
+    if (m != NULL) pf_mutex_lock(m);
+    set(&(struct levels){.rest = level}, json);
+    if (m != NULL) pf_mutex_unlock(m);
 }
 
 /* ---- From words ------------------------------------------------------------------------------------------------ */
@@ -135,6 +137,44 @@ int weft_log_configure(const char *words, const char **wrong)
     int rc = read_words(words, &to, &json, wrong);
     pf_mutex *m = rc < 0 ? NULL : wf_mutex_once(&lock);
     if (rc < 0 || m == NULL) return rc < 0 ? rc : WEFT_ENOMEM;
-    set(m, &to, json);
+    pf_mutex_lock(m);
+    set(&to, json);
+    pf_mutex_unlock(m);
     return WEFT_OK;
+}
+
+/* Under the lock. */
+static struct levels levels_now(void)
+{
+    struct levels all = levels;
+    if (!atomic_load_explicit(&modules, memory_order_relaxed)) all.count = 0;
+    all.rest = (weft_log_level)atomic_load_explicit(&rest, memory_order_relaxed);
+    return all;
+}
+
+int weft_log_adjust(const char *words, const char **wrong)
+{
+    pf_mutex *m = wf_mutex_once(&lock);
+    if (m == NULL) return WEFT_ENOMEM;
+    pf_mutex_lock(m);
+    struct levels to = levels_now();
+    bool json = wf_log_is_json();
+    int rc = read_words(words, &to, &json, wrong);
+    if (rc == WEFT_OK) set(&to, json);
+    pf_mutex_unlock(m);
+    return rc;
+}
+
+size_t weft_log_words(char *out, size_t size)
+{
+    pf_mutex *m = wf_mutex_once(&lock);
+    if (m != NULL) pf_mutex_lock(m);
+    struct levels now = levels_now();
+    if (m != NULL) pf_mutex_unlock(m);
+    char text[WF_LOG_WORDS_MAX];
+    int n = snprintf(text, sizeof text, "%s%s", wf_log_is_json() ? "json:" : "", wf_log_levels[now.rest]);
+    for (int i = 0; i < now.count; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, ",%s=%s", now.of[i].name, wf_log_levels[now.of[i].level]);
+    if (size > 0) snprintf(out, size, "%s", text);
+    return (size_t)n;
 }

@@ -332,7 +332,7 @@ int weft_offload(weft_blocking *run, void *block, size_t size, int64_t deadline)
     int rc = check(run, block, size);
     if (rc < 0) return rc;
     if (wf_task_self()->cancelled) return (int)wf_task_settle(WEFT_ECANCELED);
-    if (deadline <= WEFT_NOW) return (int)wf_task_settle(WEFT_ETIMEDOUT);
+    if (deadline == WEFT_NOW) return (int)wf_task_settle(WEFT_ETIMEDOUT);
     rc = make_job(&j, run, block, size);
     if (rc < 0) return rc;
     rc = submit(j);
@@ -465,7 +465,7 @@ int wf_work_take(weft_job job, struct wf_work **out, int64_t deadline)
 int wf_work_run(struct wf_work *work, int64_t deadline)
 {
     weft_job job;
-    if (wf_task_self()->cancelled || deadline <= WEFT_NOW) {
+    if (wf_task_self()->cancelled || deadline == WEFT_NOW) {
         work->free(work);
         return (int)wf_task_settle(wf_task_self()->cancelled ? WEFT_ECANCELED : WEFT_ETIMEDOUT);
     }

@@ -126,11 +126,8 @@ static bool word_of_parked(const void *task, uintptr_t address, uintptr_t *word)
 }
 
 /* ASan watches for variables whose scope is over, which is no fault here. */
-#ifdef WF_ASAN
-__attribute__((no_sanitize("address")))
-#endif
-static bool
-word_on_stack(const void *task, uintptr_t address, uintptr_t *word)
+__attribute__((no_sanitize("address"))) static bool word_on_stack(const void *task, uintptr_t address,
+                                                                  uintptr_t *word)
 {
     const struct wf_task *t = task;
     if (address < (uintptr_t)t->coro.sp || address >= (uintptr_t)t->coro.stack.top || address % sizeof *word != 0)

@@ -15,21 +15,22 @@
 #ifndef WF_PARK_H
 #define WF_PARK_H
 
+#include "sanitizer.h"
 #include "worker.h"
-
-#if defined(WF_ASAN) || defined(WF_TSAN)
-enum { WF_PARKING = false };
-#else
-enum { WF_PARKING = true };
-#endif
 
 /* As `what` of wf_task_wait. Known by their addresses. */
 extern const char wf_waits_for_mail[], wf_waits_for_time[];
 
+/* Whether tasks of this process are parked at all. */
+static inline bool wf_parks(void)
+{
+    return !wf_is_sanitized();
+}
+
 /* Whether it is IDLE, and its stack nobody's but its own. */
 static inline bool wf_task_may_park(const struct wf_task *t)
 {
-    return WF_PARKING && t->state == WF_TASK_IDLE && !t->shares_stack &&
+    return t->state == WF_TASK_IDLE && wf_parks() && !t->shares_stack &&
            (t->waits_for == wf_waits_for_mail || t->waits_for == wf_waits_for_time);
 }
 

@@ -9,7 +9,8 @@
  *     before it is used, so its cache line can be asked for ahead. A list would cost one miss after the other.
  * (3) Every block comes from malloc on its own, so a thread without a pool may make and free blocks of
  *     the same classes with plain malloc and free.
- * (4) Under ASan, TSan and Valgrind nothing is pooled: there is never a magazine. */
+ * (4) Under ASan, TSan and Valgrind, and in the test kit, nothing is pooled: there is never a magazine, and what is
+ *     freed is overwritten. */
 #ifndef WF_POOL_H
 #define WF_POOL_H
 
@@ -21,6 +22,7 @@ enum {
     WF_MAGAZINE = 64,         /* blocks */
     WF_POOL_AHEAD = 4,        /* the block that many takes ahead is fetched into the cache */
     WF_DEPOT_BYTES = 4 << 20, /* per class; more is freed */
+    WF_FREED = 0xDD, /* what is in a block after its first 64 bytes once it was freed, where nothing is pooled */
 };
 
 struct wf_magazine {
@@ -46,7 +48,7 @@ struct wf_pool {
         uint32_t count;            /* rounds in `used` */
         bool spare_is_full;
     } at[WF_POOL_CLASSES];
-    bool bypass; /* a tool watches memory: do not reuse */
+    bool bypass; /* a tool watches memory, or a test its messages: do not reuse */
 };
 
 void wf_pool_init(struct wf_pool *p, struct wf_depot *depot);

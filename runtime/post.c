@@ -1,5 +1,6 @@
 /* runtime/post.c -- what passes between workers: pushing, waking, batching, and waiting for a worker that has too
  * much. The rules are in worker.h. */
+#include "sanitizer.h"
 #include "worker.h"
 
 #include <stdlib.h>
@@ -25,6 +26,7 @@ static void wake_if_asleep(struct wf_worker *w)
 static void push_chain(_Atomic(struct wf_post *) *to, struct wf_post *newest, struct wf_post *oldest)
 {
     struct wf_post *head = atomic_load_explicit(to, memory_order_relaxed);
+    wf_tsan_release(to);
     do oldest->next = head; /* release below: pairs with the acquire in take_all */
     while (!atomic_compare_exchange_weak_explicit(to, &head, newest, memory_order_seq_cst, memory_order_relaxed));
 }
@@ -34,6 +36,7 @@ struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from)
 {
     if (atomic_load_explicit(from, memory_order_relaxed) == NULL) return NULL;
     struct wf_post *newest = atomic_exchange_explicit(from, NULL, memory_order_acquire), *first = NULL;
+    wf_tsan_acquire(from);
     while (newest != NULL) {
         struct wf_post *older = newest->next;
         newest->next = first;

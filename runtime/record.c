@@ -71,28 +71,32 @@ static const char *name_of(weft_pid p, char out[40])
     return out;
 }
 
-char *weft_record_format(const struct weft_record *r, char *out)
+char *wf_record_sentence(const struct weft_record *r, const struct wf_record_names *n, char *out, size_t size)
 {
-    char who[40], whom[40];
-    const char *actor = name_of(r->actor, who), *other = name_of(r->other, whom);
-    long long value = (long long)r->value;
-    const size_t size = WEFT_RECORD_TEXT;
     switch (r->kind) {
-    case WEFT_RECORD_SPAWN: snprintf(out, size, "%s spawns %s", actor, other); break;
+    case WEFT_RECORD_SPAWN: snprintf(out, size, "%s spawns %s", n->actor, n->other); break;
     case WEFT_RECORD_SEND:
-        if (r->other.actor == 0) snprintf(out, size, "%s publishes %lld", actor, value);
-        else snprintf(out, size, "%s sends %lld to %s", actor, value, other);
+        if (r->other.actor == 0) snprintf(out, size, "%s publishes %s", n->actor, n->value);
+        else snprintf(out, size, "%s sends %s to %s", n->actor, n->value, n->other);
         break;
-    case WEFT_RECORD_RECEIVE: snprintf(out, size, "%s receives %lld from %s", actor, value, other); break;
-    case WEFT_RECORD_WAIT: snprintf(out, size, "%s waits for %s", actor, r->what); break;
+    case WEFT_RECORD_RECEIVE: snprintf(out, size, "%s receives %s from %s", n->actor, n->value, n->other); break;
+    case WEFT_RECORD_WAIT: snprintf(out, size, "%s waits for %s", n->actor, r->what); break;
     case WEFT_RECORD_WAKE:
-        if (value == 0) snprintf(out, size, "%s goes on", actor);
-        else snprintf(out, size, "%s goes on: %s", actor, weft_error_name((int)value));
+        if (r->value == 0) snprintf(out, size, "%s goes on", n->actor);
+        else snprintf(out, size, "%s goes on: %s", n->actor, weft_error_name((int)r->value));
         break;
-    case WEFT_RECORD_EXIT: snprintf(out, size, "%s ends with reason %lld", actor, value); break;
+    case WEFT_RECORD_EXIT: snprintf(out, size, "%s ends with reason %s", n->actor, n->value); break;
     default: snprintf(out, size, "?"); break;
     }
     return out;
+}
+
+char *weft_record_format(const struct weft_record *r, char *out)
+{
+    char who[40], whom[40], value[24];
+    snprintf(value, sizeof value, "%" PRId64, r->value);
+    return wf_record_sentence(r, &(struct wf_record_names){name_of(r->actor, who), name_of(r->other, whom), value},
+                              out, WEFT_RECORD_TEXT);
 }
 
 void wf_record_dump(struct wf_worker *w, uint64_t most)

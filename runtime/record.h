@@ -60,4 +60,11 @@ bool wf_recorder_get(const struct wf_recorder *r, uint64_t number, struct weft_r
 /* The numbers of the oldest entry that may be there, and of the one to come. */
 void wf_recorder_span(const struct wf_recorder *r, uint64_t *oldest, uint64_t *next);
 
+/* What an event's actors are called, and its tag, error or reason. */
+struct wf_record_names {
+    const char *actor, *other, *value;
+};
+/* weft_record_format with other names; what does not fit into `size` bytes is cut off. */
+char *wf_record_sentence(const struct weft_record *r, const struct wf_record_names *n, char *out, size_t size);
+
 #endif

@@ -50,8 +50,11 @@ static bool add_chunk(struct wf_slab *s)
     char *chunk = pf_aligned_alloc(WF_CACHE_LINE, bytes);
     if (chunk == NULL) return false;
     memset(chunk, 0, bytes);
-    for (uint32_t i = 0; i < WF_SLAB_CHUNK; i++)
-        ((struct wf_slot *)(void *)(chunk + i * s->item_bytes))->index = first + i;
+    for (uint32_t i = 0; i < WF_SLAB_CHUNK; i++) {
+        struct wf_slot *slot = (struct wf_slot *)(void *)(chunk + i * s->item_bytes);
+        slot->index = first + i;
+        atomic_init(&slot->generation, s->begin);
+    }
     for (uint32_t i = count; i-- > 0;) s->free[s->free_count++] = first + i; /* the lowest is taken first */
     /* Pairs with the acquire in wf_slab_at: who sees the chunk sees its indices and even generations. */
     atomic_store_explicit(&s->chunks[s->chunk_count++], chunk, memory_order_release);

@@ -21,6 +21,7 @@ struct wf_slab {
     uint32_t *free; /* stack of free indices */
     uint32_t free_count, free_capacity;
     uint32_t used, used_max;
+    uint32_t begin; /* generation of a slot before its first life: even; set before the first is taken */
 };
 
 enum {

@@ -18,6 +18,7 @@
 #define WF_SOCKET_H
 
 #include "fd.h"
+#include "sanitizer.h"
 
 enum wf_socket_kind { WF_STREAM, WF_LISTENER, WF_UDP };
 
@@ -124,6 +125,7 @@ static inline int wf_socket_enter(struct wf_worker *w, enum wf_socket_kind kind,
         /* Acquire: pairs with the release of open and of the last leave. */
     } while (WF_UNLIKELY(
         !atomic_compare_exchange_weak_explicit(&s->state, &state, next, memory_order_acquire, memory_order_relaxed)));
+    wf_tsan_acquire(&s->state);
     if (WF_UNLIKELY((state & WF_SOCKET_OWNER) != w->index)) wf_socket_adopt(s);
     *out = s;
     return 0;
@@ -133,7 +135,9 @@ static inline void wf_socket_leave(struct wf_socket *s)
 {
     /* Release: what this call did is seen by the next to enter. Acquire: the last to leave a closed socket sees what
      * all did. */
+    wf_tsan_release(&s->state);
     uint64_t before = atomic_fetch_sub_explicit(&s->state, WF_SOCKET_USER, memory_order_acq_rel);
+    wf_tsan_acquire(&s->state);
     WF_ASSERT((before & WF_SOCKET_USERS) != 0);
     if (WF_UNLIKELY(wf_id_generation(before) == 0 && (before & WF_SOCKET_USERS) == WF_SOCKET_USER))
         wf_socket_destroy(s);

@@ -23,16 +23,15 @@
 
 #include <weft/log.h>
 
-#ifdef WF_ASAN
-#include <sanitizer/asan_interface.h>
-#endif
+#include "sanitizer.h"
+
 #ifdef WF_VALGRIND
 #include <valgrind/memcheck.h>
 #endif
 
 enum {
     CLASSES = 4,
-    SEGMENTS = 2048, /* per class: 512 GiB of small slots */
+    SEGMENTS = 2048, /* per class: 1 TiB of small slots */
     COLOURS = 48,
     MARKERS = 8,
     CANARIES = 8,
@@ -44,16 +43,10 @@ enum {
 static const uint64_t MARKER = 0x6b72616d20666577;
 static const uint64_t CANARY = 0x7972616e61632066;
 
-#if defined(WF_ASAN) || defined(WF_TSAN)
-/* Tools keep shadow memory for what is reserved, too. */
+/* Sanitizers keep shadow memory for what is reserved, too. */
 static const struct {
-    uint32_t bytes, slots;
-} CLASS[CLASSES] = {{64 << 10, 256}, {256 << 10, 16}, {1 << 20, 4}, {8 << 20, 1}};
-#else
-static const struct {
-    uint32_t bytes, slots;
-} CLASS[CLASSES] = {{64 << 10, 4096}, {256 << 10, 512}, {1 << 20, 64}, {8 << 20, 8}};
-#endif
+    uint32_t bytes, slots, slots_sanitized;
+} CLASS[CLASSES] = {{64 << 10, 4096, 256}, {256 << 10, 512, 16}, {1 << 20, 64, 4}, {8 << 20, 8, 1}};
 _Static_assert(WF_STACK_BYTES == 64 << 10 && WF_STACK_BYTES_MAX == 8 << 20, "the smallest and the largest class");
 
 struct segment {
@@ -77,10 +70,14 @@ struct wf_stack_arena {
     size_t in_use, ever;
 };
 
-/* Pages may be larger than the guard we would like. */
-static size_t guard_bytes(void)
+size_t wf_stack_bytes(const struct wf_stack *s)
 {
-    return WF_MAX((size_t)WF_GUARD_BYTES, pf_page_size());
+    return s->slot_bytes - WF_GUARD_BYTES - pf_page_size();
+}
+
+const char *wf_stack_low(const struct wf_stack *s)
+{
+    return s->base + WF_GUARD_BYTES;
 }
 
 int wf_stack_arena_create(struct wf_stack_arena **out)
@@ -94,6 +91,7 @@ int wf_stack_arena_create(struct wf_stack_arena **out)
             return WEFT_ENOMEM;
         }
     }
+    WF_ASSERT(WF_GUARD_BYTES % pf_page_size() == 0); /* the largest pages have 64 KiB */
     a->guard = PF_GUARD_BEST;
     *out = a;
     return WEFT_OK;
@@ -102,12 +100,17 @@ int wf_stack_arena_create(struct wf_stack_arena **out)
 /* The page on top spreads the tops over the sets of the translation cache: see stack.h, note (4). */
 static uint32_t slot_size(int index)
 {
-    return CLASS[index].bytes + (uint32_t)pf_page_size();
+    return (uint32_t)WF_GUARD_BYTES + CLASS[index].bytes + (uint32_t)pf_page_size();
+}
+
+static uint32_t slots_of_segment(int index)
+{
+    return WF_UNLIKELY(wf_is_sanitized()) ? CLASS[index].slots_sanitized : CLASS[index].slots;
 }
 
 static size_t segment_bytes(int index)
 {
-    return (size_t)slot_size(index) * CLASS[index].slots;
+    return (size_t)slot_size(index) * slots_of_segment(index);
 }
 
 void wf_stack_arena_destroy(struct wf_stack_arena *a)
@@ -116,7 +119,12 @@ void wf_stack_arena_destroy(struct wf_stack_arena *a)
     WF_ASSERT(a->in_use == 0);
     for (int i = 0; i < CLASSES; i++) {
         struct slot_class *c = &a->classes[i];
-        for (uint32_t s = 0; s < c->segment_count; s++) pf_pages_release(c->segments[s].base, segment_bytes(i));
+        for (uint32_t s = 0; s < c->segment_count; s++) {
+            const struct segment *g = &c->segments[s];
+            /* Something else may be mapped there next, such as the stack of a thread. */
+            WF_IF_ASAN(__asan_unpoison_memory_region(g->base, (size_t)g->used * slot_size(i)));
+            pf_pages_release(g->base, segment_bytes(i));
+        }
         free(c->segments);
         free(c->free);
     }
@@ -133,7 +141,7 @@ static int class_for(size_t bytes)
 static struct segment *add_segment(struct slot_class *c, int index)
 {
     if (c->segment_count == SEGMENTS) return NULL;
-    size_t slots = (size_t)(c->segment_count + 1) * CLASS[index].slots;
+    size_t slots = (size_t)(c->segment_count + 1) * slots_of_segment(index);
     char **room = realloc(c->free, slots * sizeof *room);
     if (room == NULL) return NULL;
     c->free = room;
@@ -164,7 +172,7 @@ __attribute__((no_sanitize("address", "thread"))) static void mark(const struct 
 
 static uint64_t *canaries(const struct wf_stack *s)
 {
-    return (uint64_t *)(void *)(s->base + guard_bytes()) - CANARIES;
+    return (uint64_t *)(void *)(s->base + WF_GUARD_BYTES) - CANARIES;
 }
 
 /* One more slot that was never used. */
@@ -172,12 +180,12 @@ static char *fresh_slot(struct wf_stack_arena *a, int index)
 {
     struct slot_class *c = &a->classes[index];
     struct segment *s = c->segment_count == 0 ? NULL : &c->segments[c->segment_count - 1];
-    if (s == NULL || s->used == CLASS[index].slots) s = add_segment(c, index);
+    if (s == NULL || s->used == slots_of_segment(index)) s = add_segment(c, index);
     if (s == NULL) return NULL;
     struct wf_stack slot = {.base = s->base + (size_t)s->used * slot_size(index),
                             .slot_bytes = slot_size(index) & SLOT_MASK};
     if (!pf_pages_stack(slot.base, slot.slot_bytes, slot.base + slot.slot_bytes - pf_page_size())) return NULL;
-    if (pf_pages_guard(slot.base, guard_bytes(), &a->guard)) {
+    if (pf_pages_guard(slot.base, WF_GUARD_BYTES, &a->guard)) {
         s->guarded++;
     } else {
         static _Atomic bool said; /* relaxed: once for the process is enough */
@@ -217,11 +225,9 @@ int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
                              .used_before = used_before};
     if (cold) mark(out);
     a->in_use++;
-#ifdef WF_ASAN
-    __asan_unpoison_memory_region(base + guard_bytes(), slot_bytes - guard_bytes());
-#endif
+    WF_IF_ASAN(__asan_unpoison_memory_region(base + WF_GUARD_BYTES, slot_bytes - WF_GUARD_BYTES));
 #ifdef WF_VALGRIND
-    out->valgrind_id = VALGRIND_STACK_REGISTER(base + guard_bytes(), base + slot_bytes - 1);
+    out->valgrind_id = VALGRIND_STACK_REGISTER(base + WF_GUARD_BYTES, base + slot_bytes - 1);
     (void)VALGRIND_MAKE_MEM_DEFINED(markers(out), MARKERS * sizeof MARKER);
 #endif
     return WEFT_OK;
@@ -266,7 +272,7 @@ __attribute__((no_sanitize("address", "thread"))) static bool grown(const struct
 size_t wf_stack_used(const struct wf_stack *s)
 {
     if (s->used_before) return 0;
-    char *page = (char *)markers(s), *low = s->base + guard_bytes();
+    char *page = (char *)markers(s), *low = s->base + WF_GUARD_BYTES;
     if (!grown(s)) return (size_t)(s->top - page);
     return (size_t)(s->top - pf_pages_first(low, (size_t)(page - low)));
 }
@@ -274,7 +280,7 @@ size_t wf_stack_used(const struct wf_stack *s)
 /* Everything below the top page, or below `frame` if that lies on this stack. */
 __attribute__((no_sanitize("address", "thread"))) static bool trim(struct wf_stack *s, char *frame)
 {
-    char *low = s->base + guard_bytes(), *high = (char *)markers(s);
+    char *low = s->base + WF_GUARD_BYTES, *high = (char *)markers(s);
     bool inside = frame >= s->base && frame < s->base + s->slot_bytes;
     bool may_mark = !inside || frame - MARGIN > high + MARKERS * sizeof MARKER;
     if (inside && page_floor(frame - MARGIN) < high) high = page_floor(frame - MARGIN);
@@ -298,7 +304,7 @@ __attribute__((no_sanitize("address", "thread"))) size_t wf_stack_pass_on(struct
 
 size_t wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s)
 {
-    int index = class_for(s->slot_bytes - pf_page_size());
+    int index = class_for(wf_stack_bytes(s));
     WF_ASSERT(s->base != NULL && index < CLASSES && a->in_use > 0);
     struct slot_class *c = &a->classes[index];
     if (WF_UNLIKELY(a->guard == PF_GUARD_NONE)) check_canaries(a, index, s);
@@ -327,7 +333,7 @@ bool wf_stack_trim_free(struct wf_stack_arena *a)
         for (; c->free_count - c->cold > FREE_KEPT && n < PF_RANGES_MAX; n++) {
             char **cold = &c->free[c->cold++];
             *cold -= (uintptr_t)*cold & UNTRIMMED;
-            ranges[n] = (struct pf_range){*cold + guard_bytes(), slot_size(i) - guard_bytes()};
+            ranges[n] = (struct pf_range){*cold + WF_GUARD_BYTES, slot_size(i) - WF_GUARD_BYTES};
         }
         if (n > 0) pf_pages_close(ranges, n, PF_GUARD_NONE);
         more |= n == PF_RANGES_MAX;
@@ -345,11 +351,11 @@ void wf_stacks_close(struct wf_stack_arena *a, const struct wf_stack *const *sta
     WF_ASSERT(count <= PF_RANGES_MAX);
     for (int i = 0; i < count; i++) {
         const struct wf_stack *s = stacks[i];
-        char *low = s->base + guard_bytes(), *end = s->base + s->slot_bytes;
+        char *low = s->base + WF_GUARD_BYTES, *end = s->base + s->slot_bytes;
         /* Neighbours become one range. Guards between them may be part of it, canaries must not. */
         if (last != NULL && s->base == (char *)last->at + last->size) {
             last->size += s->slot_bytes;
-        } else if (last != NULL && end + guard_bytes() == (char *)last->at) {
+        } else if (last != NULL && end + WF_GUARD_BYTES == (char *)last->at) {
             *last = (struct pf_range){low, last->size + s->slot_bytes};
         } else {
             ranges[n++] = (struct pf_range){low, (size_t)(end - low)};
@@ -362,7 +368,7 @@ void wf_stacks_close(struct wf_stack_arena *a, const struct wf_stack *const *sta
 
 void wf_stack_open(struct wf_stack_arena *a, struct wf_stack *s, const char *low)
 {
-    if (a->closed) pf_pages_open(s->base + guard_bytes(), s->slot_bytes - guard_bytes());
+    if (a->closed) pf_pages_open(s->base + WF_GUARD_BYTES, s->slot_bytes - WF_GUARD_BYTES);
     bool has_memory = pf_pages_stack(s->base, s->slot_bytes, low);
     WF_ASSERT(has_memory);             /* as when a page cannot be given that was promised */
     s->grown = s->used_before = false; /* the whole slot is clean */
@@ -385,12 +391,12 @@ bool wf_stack_slot(const struct wf_stack_arena *a, const void *address, struct w
 
 bool wf_stack_owner(const struct wf_stack_arena *a, const void *address, struct wf_stack *out)
 {
-    return wf_stack_slot(a, address, out) && (size_t)((const char *)address - out->base) < guard_bytes();
+    return wf_stack_slot(a, address, out) && (size_t)((const char *)address - out->base) < WF_GUARD_BYTES;
 }
 
 size_t wf_stack_resident(const struct wf_stack *s)
 {
-    return pf_pages_resident(s->base + guard_bytes(), s->slot_bytes - guard_bytes());
+    return pf_pages_resident(s->base + WF_GUARD_BYTES, s->slot_bytes - WF_GUARD_BYTES);
 }
 
 void wf_stacks_do_without_guards(struct wf_stack_arena *a)

@@ -4,7 +4,11 @@
  * (1) Slots of one size class lie side by side in segments of reserved address space; memory is committed as it is
  *     touched.
  * (2) The lowest WF_GUARD_BYTES of a slot are a guard, installed when the slot is first used. Where the kernel has no
- *     guards left, a canary stands there and is checked when the slot comes back.
+ *     guards left, a canary stands there and is checked when the slot comes back. The guard is as large as the
+ *     smallest stack: a frame of up to 64 KiB cannot jump over it, even in a program that was compiled without
+ *     -fstack-clash-protection. A larger guard costs page tables: 1/512 of its size for each stack, 128 bytes at this
+ *     size, as the stacks lie further apart; with 192 KiB it would be 384 bytes, which is half of what a parked actor
+ *     takes.
  * (3) Free slots are reused last in, first out, without giving memory back; a slot whose use went below its top page
  *     is trimmed.
  * (4) Tops are spread twice. By colour, 64 B x (slot * 7 % 48) below the slot's end, else all tops fall into the same
@@ -25,7 +29,7 @@
 struct wf_stack {
     char *base;               /* lowest address of the slot, the guard included; NULL: none */
     char *top;                /* 16-byte aligned; where the first frame goes */
-    uint32_t slot_bytes : 30; /* from base: guard, stack and colour */
+    uint32_t slot_bytes : 30; /* from base: guard, stack and colour; see wf_stack_bytes */
     bool grown : 1;           /* use below the top page has been seen: see wf_stack_seen */
     bool used_before : 1;     /* by another, and not trimmed since: what it grew to says nothing of this one */
 #ifdef WF_VALGRIND
@@ -37,6 +41,11 @@ struct wf_stack_arena; /* opaque */
 
 int wf_stack_arena_create(struct wf_stack_arena **out);
 void wf_stack_arena_destroy(struct wf_stack_arena *a); /* NULL is fine; every slot must be back */
+
+/* How large the stack is, without the guard: the size of its class. */
+size_t wf_stack_bytes(const struct wf_stack *s);
+/* Where it ends: the first address above the guard. Both may be called from fault handlers. */
+const char *wf_stack_low(const struct wf_stack *s);
 
 /* A stack of the smallest class (64 KiB, 256 KiB, 1 MiB, 8 MiB) that holds `bytes`. WEFT_ENOMEM, WEFT_EINVAL. */
 int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out);

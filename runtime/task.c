@@ -347,9 +347,18 @@ static inline __attribute__((always_inline)) void wait_for_wake(struct wf_worker
     suspend(w, t);
 }
 
+__attribute__((noinline, cold)) void wf_task_wrong_time(struct wf_task *t, const char *what, int64_t time)
+{
+    const struct wf_hooks *hooks = t->worker->set->hooks;
+    if (hooks->wrong_time != NULL) hooks->wrong_time(t, what, time);
+}
+
 static int wait_until(struct wf_worker *w, struct wf_task *t, int64_t deadline, const char *what)
 {
-    if (deadline <= WEFT_NOW) return WEFT_ETIMEDOUT;
+    if (WF_UNLIKELY(deadline < WF_CLOCK_BEGIN)) {
+        if (deadline != WEFT_NOW) wf_task_wrong_time(t, what, deadline);
+        return WEFT_ETIMEDOUT;
+    }
     int rc = wf_timer_arm(w, &t->deadline, deadline);
     if (rc < 0) return rc;
     t->timed_out = false;

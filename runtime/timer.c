@@ -42,8 +42,10 @@ static void close_owned(struct wf_owned *o)
     close_timer(WF_CONTAINER(o, struct wf_user_timer, owned));
 }
 
-static int set(struct wf_user_timer *u, int64_t first, int64_t period)
+static int set(struct wf_user_timer *u, int64_t first, int64_t period, const char *call)
 {
+    if (WF_UNLIKELY(wf_is_span(first))) wf_task_wrong_time(u->task, call, first);
+    if (WF_UNLIKELY(wf_is_point(period))) wf_task_wrong_time(u->task, call, period);
     u->due = first > WEFT_NOW ? first : weft_now();
     u->period = period;
     u->fired = 0;
@@ -62,7 +64,7 @@ int weft_timer_open(weft_timer *out, int64_t first, int64_t period)
     u->timer = (struct wf_timer){.fire = fire};
     u->owned = (struct wf_owned){.close = close_owned};
     wf_list_init(&u->waiters);
-    if (set(u, first, period) < 0) {
+    if (set(u, first, period, "weft_timer_open") < 0) {
         wf_slab_give(&w->user_timers, u);
         return WEFT_ENOMEM;
     }
@@ -79,7 +81,7 @@ int weft_timer_set(weft_timer timer, int64_t first, int64_t period)
     struct wf_user_timer *u = wf_user_timer_find(t, timer.id);
     if (u == NULL) return WEFT_ECLOSED;
     wf_timer_disarm(t->worker, &u->timer);
-    return set(u, first, period);
+    return set(u, first, period, "weft_timer_set");
 }
 
 int64_t weft_timer_take(weft_timer timer)

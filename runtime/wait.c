@@ -40,15 +40,16 @@ struct source {
     bool always;   /* fd: cannot be polled, so it is always ready */
     bool done;     /* wait_all: was ready once */
     int fd;
-    uint32_t mark; /* event: wf_event_mark when the wait began */
-    struct wf_end_wait end;
     union {
         struct wf_socket *socket;
-        struct wf_user_timer *timer;
+        struct {
+            struct wf_user_timer *timer;
+            struct wf_waiter waiter;
+        };
         struct wf_fd *record;
-        weft_event event;
+        struct wf_event_wait event;
+        struct wf_end_wait end;
     };
-    struct wf_event_wait wait; /* its waiter serves all kinds */
 };
 
 weft_wait weft_on_mailbox(void)
@@ -63,12 +64,12 @@ weft_wait weft_on_timer(weft_timer t)
 
 weft_wait weft_on_event(weft_event e)
 {
-    return (weft_wait){.kind = EVENT, .fd = -1, .id = e.id, .node = e.node};
+    return (weft_wait){.kind = EVENT, .fd = -1, .id = e.id, .node = (uintptr_t)e.node};
 }
 
 weft_wait weft_on_end(weft_pid who)
 {
-    return (weft_wait){.kind = END, .fd = -1, .id = who.actor, .node = (void *)(uintptr_t)who.node};
+    return (weft_wait){.kind = END, .fd = -1, .id = who.actor, .node = who.node};
 }
 
 weft_wait weft_on_readable(weft_stream s)
@@ -123,18 +124,19 @@ static const char *name_of(const struct source *s, size_t count)
 static int open_source(struct source *s, const weft_wait *from, struct wf_task *t)
 {
     *s = (struct source){.kind = (uint8_t)from->kind, .fd = from->fd};
-    s->wait.waiter.task = t;
     int rc = 0;
     switch (from->kind) {
     case MAILBOX: return 0;
-    case TIMER: s->timer = wf_user_timer_find(t, from->id); return s->timer == NULL ? WEFT_ECLOSED : 0;
+    case TIMER:
+        s->waiter.task = t;
+        s->timer = wf_user_timer_find(t, from->id);
+        return s->timer == NULL ? WEFT_ECLOSED : 0;
     case EVENT:
-        if (from->node != NULL && from->node != (void *)t->worker->set) return WEFT_EINVAL;
-        s->event = (weft_event){.node = from->node, .id = from->id};
-        s->mark = wf_event_mark(t->worker->set, from->id);
+        if (from->node != 0 && from->node != (uintptr_t)t->worker->set) return WEFT_EINVAL;
+        wf_event_begin(&s->event, t, (weft_event){.node = (void *)(uintptr_t)from->node, .id = from->id});
         return 0;
     case END:
-        s->end = (struct wf_end_wait){.task = t, .node = (uintptr_t)from->node, .actor = from->id};
+        s->end = (struct wf_end_wait){.task = t, .node = from->node, .actor = from->id};
         return s->end.node == 0 || s->end.actor == 0 ? WEFT_EINVAL : 0;
     case READABLE:
     case WRITABLE:
@@ -155,7 +157,7 @@ static int look_at(struct source *s, struct wf_task *t)
     switch (s->kind) {
     case MAILBOX: return t->worker->set->hooks->mail_ready(t);
     case TIMER: return s->timer->fired > 0;
-    case EVENT: return wf_event_look(t->worker->set, s->event.id, s->mark);
+    case EVENT: return wf_event_look(&s->event);
     case END: return t->worker->set->hooks->end_look(&s->end);
     case READABLE:
     case WRITABLE: return wf_stream_look(wf_stream_of(s->socket), for_write(s));
@@ -194,8 +196,8 @@ static int attach(struct source *s, struct source *first, struct wf_task *t)
     s->attached = true;
     switch (s->kind) {
     case MAILBOX: t->wants_mail = true; return 0;
-    case TIMER: wf_list_push(&s->timer->waiters, &s->wait.waiter.on_source); return 0;
-    case EVENT: return wf_event_attach(&s->wait, t, s->event, s->mark);
+    case TIMER: wf_list_push(&s->timer->waiters, &s->waiter.on_source); return 0;
+    case EVENT: return wf_event_attach(&s->event);
     case END: return t->worker->set->hooks->end_attach(&s->end);
     case READABLE:
     case WRITABLE:
@@ -211,7 +213,7 @@ static void close_source(struct source *s, struct wf_task *t)
 {
     switch (s->kind) {
     case MAILBOX: t->wants_mail = false; break;
-    case EVENT: wf_event_detach(&s->wait, s->event); break;
+    case EVENT: wf_event_detach(&s->event); break;
     case END:
         if (s->attached) t->worker->set->hooks->end_detach(&s->end);
         break;
@@ -228,7 +230,7 @@ static void close_source(struct source *s, struct wf_task *t)
     case FD_WRITABLE:
         if (s->record != NULL && !s->borrowed) wf_fd_remove(s->record);
         break;
-    default: wf_unlink(&s->wait.waiter.on_source); break;
+    default: wf_unlink(&s->waiter.on_source); break;
     }
 }
 
@@ -246,6 +248,8 @@ static int look_at_all(struct source *s, size_t count, bool all, struct wf_task 
         if (rc > 0 && !all) return (int)i;
         s[i].done = rc > 0;
         every &= s[i].done;
+        /* It has been its turn, and others may be ready later. */
+        if (rc > 0 && s[i].kind == EVENT) wf_event_detach(&s[i].event);
     }
     return all && every ? 0 : NONE_READY;
 }

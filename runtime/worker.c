@@ -109,6 +109,9 @@ static void poll_until(struct wf_worker *w, int64_t deadline)
     struct pf_ready ready[WF_POLL_BATCH];
     struct pf_env *env = w->set->env;
     int n = env->poller_wait(w->poller, ready, WF_POLL_BATCH, deadline);
+    /* Awake, before anything is posted here because of what is ready: nobody need wake us for that. */
+    if (atomic_load_explicit(&w->state, memory_order_relaxed) != WF_RUNNING)
+        atomic_store_explicit(&w->state, WF_RUNNING, memory_order_seq_cst);
     wf_fds_ready(w, ready, n);
 }
 
@@ -151,7 +154,6 @@ static void sleep_until(struct wf_worker *w, int64_t deadline)
     if (has_posts(w, memory_order_seq_cst)) deadline = WEFT_NOW;
     else w->count.sleeps++;
     poll_until(w, deadline);
-    atomic_store_explicit(&w->state, WF_RUNNING, memory_order_seq_cst);
     w->last_poll = env->now(env);
     w->idle_gap = (3 * w->idle_gap + WF_MIN(w->last_poll - idle_since, 100 * WF_LOOK)) / 4;
 }
@@ -202,7 +204,6 @@ int64_t wf_worker_visit(struct wf_worker *w, int64_t deadline)
     if (!wf_worker_is_at_rest(w)) deadline = WEFT_NOW;
     else if (deadline > WEFT_NOW) w->count.sleeps++;
     poll_until(w, deadline);
-    atomic_store_explicit(&w->state, WF_RUNNING, memory_order_seq_cst);
     w->count.turns++;
     w->now = w->last_poll = env->now(env);
     fire_due_timers(w);
@@ -214,7 +215,7 @@ int64_t wf_worker_visit(struct wf_worker *w, int64_t deadline)
 
 /* ---- Threads --------------------------------------------------------------------------------------------------- */
 
-enum { WHO = 160 };
+enum { WHO = 160, FRAMES = 16, FRAME_MAX = 1 << 30 };
 
 /* Somebody, perhaps on another worker, has used a stack that is closed: see stack.h, note (6). */
 static bool find_parked(const struct wf_worker *w, const void *address, char whose[WHO])
@@ -229,36 +230,81 @@ static bool find_parked(const struct wf_worker *w, const void *address, char who
     return false;
 }
 
-static bool report_fault(const void *address)
+/* By the thread that ends the process: said who it was, printed its records. */
+static _Atomic bool ending, dumped;
+
+static void last_words(void)
+{
+    if (!dumped) wf_record_dump(wf_here, DUMPED);
+    dumped = true;
+}
+
+/* Its stack pointer, or the address, lies below its stack. A frame that is larger than the guard moves the pointer
+ * into another stack, or under all of them. A pointer that is far off is that of a stack of the
+ * program's own. */
+static bool overflowed(const struct wf_task *t, const struct pf_fault *f)
+{
+    const struct wf_stack *s = &t->coro.stack;
+    if (!f->is_access || s->base == NULL) return false;
+    uintptr_t low = (uintptr_t)wf_stack_low(s), at = (uintptr_t)f->address;
+    if (at >= (uintptr_t)s->base && at < low) return true;
+    return f->sp != 0 && f->sp < low && low - f->sp < (uintptr_t)FRAME_MAX;
+}
+
+/* Async-signal-safe as far as snprintf and dladdr are in practice: none of them takes memory. */
+static void print_frames(const struct pf_fault *f)
+{
+    uintptr_t at[FRAMES];
+    int count = pf_fault_frames(f, at, FRAMES);
+    for (int i = 0; i < count; i++) {
+        char line[sizeof(struct pf_code) + 64];
+        struct pf_code code;
+        if (!pf_code_at(at[i], &code)) continue;
+        int n = code.symbol[0] != 0
+                    ? snprintf(line, sizeof line, "weft:   in %s at %s+0x%zx\n", code.symbol, code.file,
+                               (size_t)code.offset)
+                    : snprintf(line, sizeof line, "weft:   at %s+0x%zx\n", code.file, (size_t)code.offset);
+        pf_stderr(line, (size_t)WF_MIN(n, (int)sizeof line - 1));
+    }
+}
+
+/* A crash that is the program's own. */
+static void report_crash(const struct pf_fault *f, const char *who)
+{
+    char line[WHO + 160], at[64] = "";
+    if (f->is_access) snprintf(at, sizeof at, " at address %#zx", (size_t)(uintptr_t)f->address);
+    int n = snprintf(line, sizeof line, "weft: %s%s in %s\n", f->signal, at, who);
+    pf_stderr(line, (size_t)WF_MIN(n, (int)sizeof line - 1));
+    print_frames(f);
+    last_words();
+}
+
+static bool report_fault(const struct pf_fault *f)
 {
     struct wf_worker *w = wf_here;
-    struct wf_stack stack;
-    char who[WHO] = "a timer or a delivery", whose[WHO], line[2 * WHO + 160];
-    if (w == NULL) return false;
-    if (w->current != NULL) w->set->hooks->task_describe(w->current, who, sizeof who);
+    char who[WHO] = "a thread that runs no actor", whose[WHO], line[2 * WHO + 160];
     int n;
-    if (w->current != NULL && wf_stack_owner(w->stacks, address, &stack))
-        n = snprintf(
-            line, sizeof line,
-            "weft: %s overflowed its stack of %u KiB; give it a larger one with weft_spawn_options.stack_bytes\n",
-            who, stack.slot_bytes / 1024);
-    else if (find_parked(w, address, whose))
+    if (w != NULL) snprintf(who, sizeof who, "a timer or a delivery of worker %u", (unsigned)w->index);
+    if (w != NULL && w->current != NULL) w->set->hooks->task_describe(w->current, who, sizeof who);
+    if (w != NULL && w->current != NULL && overflowed(w->current, f)) {
+        n = snprintf(line, sizeof line,
+                     "weft: %s overflowed its stack of %zu KiB; give it a larger one with "
+                     "weft_spawn_options.stack_bytes\n",
+                     who, wf_stack_bytes(&w->current->coro.stack) / 1024);
+    } else if (w != NULL && f->is_access && find_parked(w, f->address, whose)) {
         n = snprintf(line, sizeof line,
                      "weft: %s used the stack of %s, which waits and is parked; to share it, give that one "
                      "weft_spawn_options.shares_stack\n",
                      who, whose);
-    else {
-        wf_record_dump(w, DUMPED);
+    } else {
+        if (f->fatal && !ending) report_crash(f, who);
         return false;
     }
+    ending = true;
     pf_stderr(line, (size_t)WF_MIN(n, (int)sizeof line - 1));
-    wf_record_dump(w, DUMPED);
+    print_frames(f);
+    last_words();
     abort();
-}
-
-static void last_words(void)
-{
-    wf_record_dump(wf_here, DUMPED);
 }
 
 static void worker_thread(void *arg)

@@ -108,6 +108,7 @@ struct wf_task {
     bool handling : 1;     /* an actor that was called with a message, which it has not let go of */
     uint16_t stack_kib;    /* asked for */
     uint32_t ops;          /* operations left in this turn */
+    uint32_t above;        /* the layer above counts something here; 0 at the beginning */
     union {
         struct wf_coro coro;
         struct wf_call start; /* until it is started: how it gets to its worker */
@@ -145,6 +146,9 @@ struct wf_hooks {
     /* There is no stack for it. True: it ends without having run, and may be freed; false: it tries again. */
     bool (*task_unstarted)(struct wf_task *t);
     int64_t (*task_latest)(const struct wf_task *t); /* of one that is `bounded` */
+    /* The running task gave `what` a span where a point in time belongs (wf_is_span), or the other way round
+     * (wf_is_point). On the task's stack, must not wait; may be NULL. */
+    void (*wrong_time)(struct wf_task *t, const char *what, int64_t time);
     /* async-signal-safe: "actor chat 0.17.1" */
     void (*task_describe)(const struct wf_task *t, char *out, size_t size);
     bool (*mail_ready)(const struct wf_task *t);
@@ -358,6 +362,17 @@ static inline void wf_task_tick(struct wf_task *t)
 {
     if (WF_UNLIKELY(--t->ops == 0)) wf_task_yield();
 }
+/* What tells a span from a point in time, see WF_CLOCK_BEGIN. WEFT_NOW and WEFT_FOREVER may stand for either. */
+static inline bool wf_is_span(int64_t time)
+{
+    return time < WF_CLOCK_BEGIN && time != WEFT_NOW;
+}
+static inline bool wf_is_point(int64_t time)
+{
+    return time >= WF_CLOCK_BEGIN && time != WEFT_FOREVER;
+}
+/* The running task gave one for the other. */
+void wf_task_wrong_time(struct wf_task *t, const char *what, int64_t time);
 void wf_task_cancel(struct wf_task *t);
 void wf_task_kill(struct wf_task *t);
 /* For one that is to be cancelled: at the deadline it is killed. WEFT_ENOMEM. */

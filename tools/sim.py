@@ -14,7 +14,8 @@ PIECES = 16 * CORES  # of a scenario's seeds; a process has one at a time
 PIECE_MOST = 500     # seeds
 
 
-PROGRAMS = {"cluster": "stress_cluster", "exclusive": "sim_exclusive"}  # the others are modules for weft sim
+# The others are modules for weft sim.
+PROGRAMS = {"cluster": "stress_cluster", "heal": "stress_heal", "exclusive": "sim_exclusive"}
 
 
 NO_CLOCK = "reset,cut,oneway,split,freeze,crash,power,late,slow"  # what is retained is dated by the wall clock
@@ -38,6 +39,7 @@ class Scenario:
 
 # `part` of all seeds: a run of links takes as long as fifty others.
 SCENARIOS = [Scenario("cluster", 20, "links, membership, global names"),
+             Scenario("heal", 20, "what nodes are told when a cut has healed"),
              Scenario("links", 1, "links that are full: credit, bounds, large messages", "--nodes", "2"),
              Scenario("links", 1, "the same without memory at times", "--nodes", "2", "--faults", "all,memory", "--",
                       "scarce"),

@@ -35,4 +35,5 @@ def main():
     print(*count.values())
 
 
-main()
+if __name__ == "__main__":
+    main()

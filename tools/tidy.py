@@ -17,7 +17,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ALLOWED = ROOT / "tools" / "tidy-allowed.txt"
 PINNED = ROOT / "tests" / "lint" / "error_codes.txt"
-FILE_LINES, FUNCTION_LINES, LINE_WIDTH = 600, 70, 118
+FILE_LINES, FUNCTION_LINES, LINE_WIDTH = 800, 80, 118
 
 # From the bottom up: a file may include headers of its own layer and of those before it.
 LAYERS = ["include", "runtime/platform", "runtime", "actors", "transport", "cli"]

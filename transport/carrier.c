@@ -42,6 +42,12 @@ static void both_unlisten(struct wf_carrier *base)
     b->nng->ops->unlisten(b->nng);
 }
 
+static int both_renew_tls(struct wf_carrier *base, const struct wf_tls *tls)
+{
+    struct both *b = (struct both *)base;
+    return b->nng->ops->renew_tls(b->nng, tls);
+}
+
 static void both_destroy(struct wf_carrier *base)
 {
     struct both *b = (struct both *)base;
@@ -54,7 +60,8 @@ static const struct wf_carrier_ops ops = {.listen = both_listen,
                                           .accept = both_accept,
                                           .dial = both_dial,
                                           .unlisten = both_unlisten,
-                                          .destroy = both_destroy};
+                                          .destroy = both_destroy,
+                                          .renew_tls = both_renew_tls};
 
 struct wf_carrier *wf_carrier_by_url(const struct wf_carrier_options *options)
 {

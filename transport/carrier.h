@@ -17,6 +17,8 @@
 #include "base.h"
 #include "platform.h"
 
+#include <string.h>
+
 struct wf_carrier;
 struct wf_identity;
 struct wf_tls;
@@ -29,6 +31,7 @@ enum {
     WF_STRANGERS_MAX = 256,         /* accepted connections that are not trusted yet; more are closed at once */
     WF_REASON_TEXT = 160,
     WF_URL_TEXT = 256,
+    WF_PRIVATE_SOCKET = 0600, /* `mode` of listen: for this user alone */
 };
 
 /* One connection. The carrier's own struct begins with it. */
@@ -38,7 +41,8 @@ struct wf_conn {
     void *dial_tag;                /* of dial; NULL: accepted */
     struct wf_worker *worker;      /* on whose thread on_up, on_message, on_chunk and on_down run; NULL: on none's */
     const struct wf_identity *who; /* whose certificate the other side has proven; NULL: no TLS. Good from on_up on */
-    char remote[128];              /* for the log: "127.0.0.1:40022", "/run/x.sock" */
+    char remote[128];              /* for the log: "127.0.0.1:40022", WF_REMOTE_LOCAL */
+    char local[64];                /* of one that was dialled, the address here: "10.0.0.5:40022"; "": it has none */
 };
 
 enum wf_receive {
@@ -46,6 +50,12 @@ enum wf_receive {
     WF_RECEIVE_PAUSE /* until wf_conn_resume */,
     WF_RECEIVE_END /* wf_conn_close was called */
 };
+
+#define WF_REMOTE_LOCAL "local socket" /* wf_conn.remote of one that has no address */
+static inline bool wf_remote_is_local(const char *remote)
+{
+    return strcmp(remote, WF_REMOTE_LOCAL) == 0;
+}
 
 /* What became of a send. */
 enum wf_send {
@@ -70,7 +80,7 @@ struct wf_carrier_options {
     struct wf_workers *workers; /* whose threads run the connections; NNG has its own */
     const struct wf_carrier_user *user;
     void *owner;
-    const struct wf_tls *tls; /* of tls+tcp:// and wss://; NULL: there are none; outlives the carrier */
+    const struct wf_tls *tls; /* of tls+tcp:// and wss://; NULL: there are none; it has to stay until renew_tls */
     int64_t stranger_time;    /* 0: 5 s; how long a connection may take until it is trusted */
 };
 static inline int64_t wf_stranger_time(const struct wf_carrier_options *o)
@@ -79,9 +89,9 @@ static inline int64_t wf_stranger_time(const struct wf_carrier_options *o)
 }
 
 struct wf_carrier_ops {
-    /* Binds; connections are taken after `accept`. `mode` of an ipc socket's file, 0: as the umask says. `bound` gets
-     * the URL with the real port. WEFT_EADDRESS, WEFT_EINUSE, WEFT_EACCESS, ...; `why` (WF_REASON_TEXT bytes) gets
-     * the reason in words. */
+    /* Binds; connections are taken after `accept`, at once if that was before. `mode` of an ipc socket's file, 0: as
+     * the umask says. `bound` gets the URL with the real port. WEFT_EADDRESS, WEFT_EINUSE, WEFT_EACCESS, ...; `why`
+     * (WF_REASON_TEXT bytes) gets the reason in words. */
     int (*listen)(struct wf_carrier *k, const char *url, int mode, char *bound, char *why);
     void (*accept)(struct wf_carrier *k);
     /* Ends with on_up or on_dial_failed, unless it fails at once (then `why` says so). */
@@ -99,6 +109,10 @@ struct wf_carrier_ops {
     void (*unlisten)(struct wf_carrier *k);
     /* Closes all that is left and waits until no callback runs any more. Not from a callback. */
     void (*destroy)(struct wf_carrier *k);
+    /* Any thread, for a carrier that was made with certificates: connections that begin from now on have those of
+     * `tls`, which has to stay as the ones before had to. WEFT_ENOMEM: the ones before still have to stay, too. NULL:
+     * this carrier knows no TLS. */
+    int (*renew_tls)(struct wf_carrier *k, const struct wf_tls *tls);
 };
 
 struct wf_carrier {
@@ -147,6 +161,10 @@ bool wf_url_is_known(const char *url); /* its scheme is one that nodes dial */
 bool wf_url_is_tls(const char *url);
 bool wf_url_is_local(const char *url);                       /* a socket of this machine's file system or kernel */
 void wf_url_with_port(const char *url, int port, char *out); /* WF_URL_TEXT bytes; port 0: as it is */
+/* Where a node may listen so that all who reach `seed` reach it: any port of `local`, the address from which it has
+ * dialled the seed, with the seed's scheme and path; beside a seed that is a local socket one that is called `name`.
+ * `out`: WF_URL_TEXT bytes. False: there is no such place, or its URL is too long. */
+bool wf_url_beside(const char *seed, const char *local, const char *name, char *out);
 /* "127.0.0.1:80", "[0:0:0:0:0:0:0:1]:80"; address and port in network order. */
 void wf_address_text(const void *address, size_t address_size, const void *port, char *out, size_t size);
 

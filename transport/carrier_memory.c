@@ -438,9 +438,9 @@ void wf_carrier_memory_reset(struct wf_memory_carrier *k, unsigned peer)
     }
 }
 
-static const struct wf_carrier_ops ops = {carrier_listen,   carrier_accept, carrier_dial, conn_send,
-                                          conn_resume,      conn_trust,     conn_close,   conn_release,
-                                          carrier_unlisten, carrier_destroy};
+static const struct wf_carrier_ops ops = {carrier_listen,   carrier_accept,  carrier_dial, conn_send,
+                                          conn_resume,      conn_trust,      conn_close,   conn_release,
+                                          carrier_unlisten, carrier_destroy, NULL};
 
 struct wf_carrier *wf_carrier_memory(struct wf_sim_world *w, unsigned host, const struct wf_carrier_options *options)
 {

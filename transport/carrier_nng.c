@@ -10,6 +10,7 @@
  *     (opened before it stopped) or CLOSED.
  * (5) NNG must not be used in a forked child. Nothing here is initialised before the first carrier is made. */
 #include "carrier_nng.h"
+#include "sanitizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,13 +56,14 @@ const char *wf_nng_explain(int nng_error, int *code)
     return nng_strerror(nng_error);
 }
 
-static void describe_remote(nng_stream *s, char *out, size_t size)
+/* `which`: NNG_OPT_REMADDR, NNG_OPT_LOCADDR. */
+static void describe(nng_stream *s, const char *which, char *out, size_t size)
 {
     nng_sockaddr a;
-    if (nng_stream_get_addr(s, NNG_OPT_REMADDR, &a) != 0) snprintf(out, size, "unknown");
+    if (nng_stream_get_addr(s, which, &a) != 0) snprintf(out, size, "unknown");
     else if (a.s_family == NNG_AF_INET) wf_address_text(&a.s_in.sa_addr, 4, &a.s_in.sa_port, out, size);
     else if (a.s_family == NNG_AF_INET6) wf_address_text(a.s_in6.sa_addr, 16, &a.s_in6.sa_port, out, size);
-    else snprintf(out, size, "local socket");
+    else snprintf(out, size, "%s", WF_REMOTE_LOCAL);
 }
 
 static void conn_keep(struct wf_conn *base)
@@ -90,7 +92,7 @@ static void conn_free(struct stream_conn *c)
 void wf_nng_conn_release(struct wf_conn *base)
 {
     struct stream_conn *c = (struct stream_conn *)base;
-    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
+    if (!WF_LAST_HOLDER(&c->refs, 1)) return;
     struct nng_carrier *k = carrier_of(c);
     pf_mutex_lock(k->lock);
     no_longer_stranger(k, c);
@@ -393,7 +395,8 @@ static struct stream_conn *conn_new(struct nng_carrier *k, nng_stream *s, const 
     c->stranger = c->greeting = true;
     struct pf_env *env = k->options.env;
     c->trust_by = env->now(env) + wf_stranger_time(&k->options);
-    describe_remote(s, c->base.remote, sizeof c->base.remote);
+    describe(s, NNG_OPT_REMADDR, c->base.remote, sizeof c->base.remote);
+    if (from->tag != NULL) describe(s, NNG_OPT_LOCADDR, c->base.local, sizeof c->base.local);
     atomic_store_explicit(&c->refs, 2, memory_order_relaxed); /* the receiving side, our SP header in flight */
     bool ok = nng_aio_alloc(&c->rx, on_rx, c) == 0 && nng_aio_alloc(&c->tx, on_tx, c) == 0 &&
               (!c->tls || tls_parts(c)) && wf_sp_room(&c->sp, 0);
@@ -436,9 +439,9 @@ bool wf_nng_conn_start(struct nng_carrier *k, nng_stream *s, const struct stream
     return true;
 }
 
-static const struct wf_carrier_ops ops = {wf_nng_listen,   wf_nng_accept, wf_nng_dial,       conn_send,
-                                          conn_resume,     conn_trust,    wf_nng_conn_close, wf_nng_conn_release,
-                                          wf_nng_unlisten, wf_nng_destroy};
+static const struct wf_carrier_ops ops = {wf_nng_listen,   wf_nng_accept,  wf_nng_dial,       conn_send,
+                                          conn_resume,     conn_trust,     wf_nng_conn_close, wf_nng_conn_release,
+                                          wf_nng_unlisten, wf_nng_destroy, wf_nng_renew_tls};
 
 struct wf_carrier *wf_carrier_nng(const struct wf_carrier_options *options)
 {
@@ -446,6 +449,7 @@ struct wf_carrier *wf_carrier_nng(const struct wf_carrier_options *options)
     if (k == NULL) return NULL;
     k->base.ops = &ops;
     k->options = *options;
+    k->has_tls = options->tls != NULL;
     struct wf_list *const lists[] = {&k->conns, &k->listeners, &k->dials, &k->dialled};
     for (size_t i = 0; i < WF_COUNT(lists); i++) wf_list_init(lists[i]);
     if (pf_mutex_create(&k->lock) == WEFT_OK && pf_cond_create(&k->quiet) == WEFT_OK) return &k->base;

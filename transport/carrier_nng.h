@@ -20,8 +20,9 @@ struct nng_carrier {
     struct wf_list dials;     /* stream_end.in_carrier: under way */
     struct wf_list dialled;   /* stream_end.in_carrier: over, to be freed */
     uint32_t conn_count, dial_count, accepting, strangers;
-    bool closing;
-    struct nng_tls_config *tls[2]; /* of dialers, of listeners; made when first needed */
+    bool live; /* listeners begin at once */
+    bool closing, has_tls;
+    struct wf_nng_tls *tls[2]; /* of dialers, of listeners; made when first needed, of options.tls: under lock */
 };
 
 struct stream_conn {
@@ -68,5 +69,6 @@ void wf_nng_accept(struct wf_carrier *base);
 int wf_nng_dial(struct wf_carrier *base, const char *url, void *tag, char *why);
 void wf_nng_unlisten(struct wf_carrier *base);
 void wf_nng_destroy(struct wf_carrier *base);
+int wf_nng_renew_tls(struct wf_carrier *base, const struct wf_tls *tls);
 
 #endif

@@ -47,11 +47,24 @@ static int use_tls(struct nng_carrier *k, const struct stream_end *e)
     int rc = WEFT_OK;
     pf_mutex_lock(k->lock); /* one at a time; no other lock is taken below it */
     if (k->tls[server] == NULL) rc = wf_nng_tls_open(&k->tls[server], k->options.tls, server);
-    struct nng_tls_config *g = k->tls[server];
+    struct wf_nng_tls *t = k->tls[server];
     pf_mutex_unlock(k->lock);
     if (rc < 0) return NNG_ENOMEM;
+    struct nng_tls_config *g = wf_nng_tls_config(t);
     return server ? nng_stream_listener_set_ptr(e->listener, NNG_OPT_TLS_CONFIG, g)
                   : nng_stream_dialer_set_ptr(e->dialer, NNG_OPT_TLS_CONFIG, g);
+}
+
+int wf_nng_renew_tls(struct wf_carrier *base, const struct wf_tls *tls)
+{
+    struct nng_carrier *k = (struct nng_carrier *)base;
+    int rc = WEFT_OK;
+    pf_mutex_lock(k->lock);
+    for (int i = 0; i < 2 && rc == WEFT_OK; i++)
+        if (k->tls[i] != NULL) rc = wf_nng_tls_renew(k->tls[i], tls);
+    if (rc == WEFT_OK) k->options.tls = tls;
+    pf_mutex_unlock(k->lock);
+    return rc;
 }
 
 static void on_accept(void *arg)
@@ -75,6 +88,14 @@ static void on_accept(void *arg)
     }
 }
 
+static void start(struct stream_end *l)
+{
+    pf_mutex_lock(l->carrier->lock);
+    l->carrier->accepting++;
+    pf_mutex_unlock(l->carrier->lock);
+    nng_stream_listener_accept(l->listener, l->aio);
+}
+
 int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why)
 {
     struct nng_carrier *k = (struct nng_carrier *)base;
@@ -84,7 +105,7 @@ int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *boun
     }
     struct stream_end *l = end_new(k, url, NULL);
     if (l == NULL) return WEFT_ENOMEM;
-    if (l->tls && k->options.tls == NULL) {
+    if (l->tls && !k->has_tls) {
         snprintf(why, WF_REASON_TEXT, "%s", no_tls);
         end_free(l);
         return WEFT_EADDRESS;
@@ -104,7 +125,9 @@ int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *boun
     wf_url_with_port(url, port, bound);
     pf_mutex_lock(k->lock);
     wf_list_push(&k->listeners, &l->in_carrier);
+    bool at_once = k->live;
     pf_mutex_unlock(k->lock);
+    if (at_once) start(l);
     return WEFT_OK;
 failed:
     snprintf(why, WF_REASON_TEXT, "%s", wf_nng_explain(error, &error));
@@ -115,13 +138,11 @@ failed:
 void wf_nng_accept(struct wf_carrier *base)
 {
     struct nng_carrier *k = (struct nng_carrier *)base;
-    WF_LIST_EACH(at, &k->listeners) /* the list does not change once accepting has begun */ {
-        struct stream_end *l = WF_CONTAINER(at, struct stream_end, in_carrier);
-        pf_mutex_lock(k->lock);
-        k->accepting++;
-        pf_mutex_unlock(k->lock);
-        nng_stream_listener_accept(l->listener, l->aio);
-    }
+    pf_mutex_lock(k->lock);
+    k->live = true;
+    pf_mutex_unlock(k->lock);
+    /* whoever accepts and unlistens is the only one to listen from now on, so the list does not change under it */
+    WF_LIST_EACH(at, &k->listeners) start(WF_CONTAINER(at, struct stream_end, in_carrier));
 }
 
 static void on_dial(void *arg)
@@ -146,7 +167,7 @@ int wf_nng_dial(struct wf_carrier *base, const char *url, void *tag, char *why)
     free_ends(k, &k->dialled);
     struct stream_end *d = end_new(k, url, tag);
     if (d == NULL) return WEFT_ENOMEM;
-    if (d->tls && k->options.tls == NULL) {
+    if (d->tls && !k->has_tls) {
         snprintf(why, WF_REASON_TEXT, "%s", no_tls);
         end_free(d);
         return WEFT_EADDRESS;

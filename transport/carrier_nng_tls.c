@@ -10,11 +10,14 @@
  * (4) NNG holds the connection's lock around each call of these functions, so none of them locks.
  * (5) Who refuses the other side says so with an alert and waits for the other side to close, which it does when it
  *     has seen the alert. Closing at once, with bytes of the other side unread, may break the connection before.
- * (6) What is begun on a closed stream has to fail here: NNG 1.5 does not look, and it would stay pending for ever,
+ * (6) Certificates may be loaded anew while connections last (wf_nng_tls_renew): what a configuration shows and
+ *     trusts is one counted struct, which is replaced as a whole. Each connection keeps that which it began with.
+ * (7) What is begun on a closed stream has to fail here: NNG 1.5 does not look, and it would stay pending for ever,
  *     with nothing under it that could be cancelled. What breaks under TLS while nobody reads is not told to us
  *     either: then the link's heartbeats find out. */
 #include "carrier_nng_tls.h"
 #include "identity_tls.h"
+#include "sanitizer.h"
 #include "tls_suites.h"
 
 #include <mbedtls/ctr_drbg.h>
@@ -35,30 +38,45 @@ enum {
     SNIFFED = 3,
 };
 
-struct nng_tls_engine_config {
+/* What one side shows and trusts. */
+struct credentials {
+    _Atomic uint32_t holders; /* acq_rel on decrement: who frees it sees what all others did */
     mbedtls_ssl_config ssl;
     mbedtls_x509_crt authority, own;
     mbedtls_x509_crl revoked;
     mbedtls_pk_context key;
     mbedtls_entropy_context entropy;
     mbedtls_ctr_drbg_context random;
+};
+
+struct nng_tls_engine_config {
+    pf_mutex *lock; /* of `now`: connections begin on NNG's threads. No other lock is taken below it */
+    struct credentials *now;
     char *server_name;
     bool server, ours;
+};
+
+/* One for the listeners of a node, one for its dialers. */
+struct wf_nng_tls {
+    nng_tls_config *config;
+    nng_tls_engine_config *inside; /* there as long as `config` is */
 };
 
 struct nng_tls_engine_conn {
     mbedtls_ssl_context ssl;
     const struct nng_tls_engine_config *config;
+    struct credentials *credentials;
     void *below;                           /* NNG's, for what is under TLS */
     bool started, done, sniffed, stranger; /* the last: knows no TLS, or is told nothing that it waits for */
     bool refuses;                          /* see (5) */
-    bool closed;                           /* see (6) */
+    bool closed;                           /* see (7) */
     int error;                             /* of NNG; then it is over */
     struct wf_nng_tls_peer peer;
 };
 
 static _Thread_local struct wf_nng_tls_peer *answer; /* of wf_nng_tls_ask on this thread */
-static _Thread_local bool making_ours;               /* wf_nng_tls_open is at work on this thread */
+/* wf_nng_tls_open is at work on this thread: where config_init leaves what it makes. */
+static _Thread_local nng_tls_engine_config **making_ours;
 
 /* ---- Failures in words ----------------------------------------------------------------------------------------- */
 
@@ -168,6 +186,81 @@ static void drain(const nng_tls_engine_conn *c)
     while (nng_tls_engine_recv(c->below, bin, &size) == 0);
 }
 
+/* ---- Credentials ----------------------------------------------------------------------------------------------- */
+
+static void credentials_drop(struct credentials *c)
+{
+    if (c == NULL || !WF_LAST_HOLDER(&c->holders, 1)) return;
+    mbedtls_ssl_config_free(&c->ssl);
+    mbedtls_x509_crt_free(&c->authority);
+    mbedtls_x509_crt_free(&c->own);
+    mbedtls_x509_crl_free(&c->revoked);
+    mbedtls_pk_free(&c->key);
+    mbedtls_ctr_drbg_free(&c->random);
+    mbedtls_entropy_free(&c->entropy);
+    free(c);
+}
+
+/* NULL: no memory, or no randomness. */
+static struct credentials *credentials_new(bool server)
+{
+    struct credentials *c = calloc(1, sizeof *c);
+    if (c == NULL) return NULL;
+    atomic_init(&c->holders, 1);
+    mbedtls_ssl_config_init(&c->ssl);
+    mbedtls_x509_crt_init(&c->authority);
+    mbedtls_x509_crt_init(&c->own);
+    mbedtls_x509_crl_init(&c->revoked);
+    mbedtls_pk_init(&c->key);
+    mbedtls_entropy_init(&c->entropy);
+    mbedtls_ctr_drbg_init(&c->random);
+    int rc = mbedtls_ctr_drbg_seed(&c->random, mbedtls_entropy_func, &c->entropy, NULL, 0);
+    if (rc == 0)
+        rc = mbedtls_ssl_config_defaults(&c->ssl, server ? MBEDTLS_SSL_IS_SERVER : MBEDTLS_SSL_IS_CLIENT,
+                                         MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT);
+    if (rc != 0) {
+        credentials_drop(c);
+        return NULL;
+    }
+    mbedtls_ssl_conf_authmode(&c->ssl, server ? MBEDTLS_SSL_VERIFY_NONE : MBEDTLS_SSL_VERIFY_REQUIRED);
+    mbedtls_ssl_conf_min_version(&c->ssl, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
+    mbedtls_ssl_conf_max_version(&c->ssl, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
+    mbedtls_ssl_conf_ciphersuites(&c->ssl, wf_tls_suites);
+    mbedtls_ssl_conf_rng(&c->ssl, mbedtls_ctr_drbg_random, &c->random);
+    return c;
+}
+
+static int trust(struct credentials *c, const char *certificates, const char *revoked)
+{
+    const unsigned char *text = (const unsigned char *)certificates, *more = (const unsigned char *)revoked;
+    if (mbedtls_x509_crt_parse(&c->authority, text, strlen(certificates) + 1) != 0) return NNG_ECRYPTO;
+    if (more != NULL && mbedtls_x509_crl_parse(&c->revoked, more, strlen(revoked) + 1) != 0) return NNG_ECRYPTO;
+    mbedtls_ssl_conf_ca_chain(&c->ssl, &c->authority, more != NULL ? &c->revoked : NULL);
+    return 0;
+}
+
+/* One pair; NNG allows a server several. */
+static int show(struct credentials *c, const char *certificate, const char *key, const char *password)
+{
+    const unsigned char *crt = (const unsigned char *)certificate, *k = (const unsigned char *)key;
+    size_t secret = password == NULL ? 0 : strlen(password);
+    if (c->own.version != 0) return NNG_ENOTSUP;
+    if (mbedtls_x509_crt_parse(&c->own, crt, strlen(certificate) + 1) != 0) return NNG_ECRYPTO;
+    if (mbedtls_pk_parse_key(&c->key, k, strlen(key) + 1, (const unsigned char *)password, secret) != 0)
+        return NNG_ECRYPTO;
+    return mbedtls_ssl_conf_own_cert(&c->ssl, &c->own, &c->key) == 0 ? 0 : NNG_ENOMEM;
+}
+
+static struct credentials *credentials_hold(const struct nng_tls_engine_config *g)
+{
+    pf_mutex_lock(g->lock);
+    struct credentials *c = g->now;
+    /* Relaxed: `g` holds it, too. */
+    (void)atomic_fetch_add_explicit(&c->holders, 1, memory_order_relaxed);
+    pf_mutex_unlock(g->lock);
+    return c;
+}
+
 /* ---- A connection ---------------------------------------------------------------------------------------------- */
 
 static int conn_init(nng_tls_engine_conn *c, void *below, nng_tls_engine_config *config)
@@ -176,15 +269,18 @@ static int conn_init(nng_tls_engine_conn *c, void *below, nng_tls_engine_config 
     c->config = config;
     mbedtls_ssl_init(&c->ssl);
     c->started = true;
+    c->credentials = credentials_hold(config);
     mbedtls_ssl_set_bio(&c->ssl, c, below_send, below_recv, NULL);
-    int rc = mbedtls_ssl_setup(&c->ssl, &config->ssl);
+    int rc = mbedtls_ssl_setup(&c->ssl, &c->credentials->ssl);
     if (rc == 0 && config->server_name != NULL) rc = mbedtls_ssl_set_hostname(&c->ssl, config->server_name);
     return rc == 0 ? 0 : NNG_ENOMEM;
 }
 
 static void conn_fini(nng_tls_engine_conn *c)
 {
-    if (c->started) mbedtls_ssl_free(&c->ssl);
+    if (!c->started) return;
+    mbedtls_ssl_free(&c->ssl);
+    credentials_drop(c->credentials);
 }
 
 static void conn_close(nng_tls_engine_conn *c)
@@ -278,40 +374,22 @@ static bool conn_verified(nng_tls_engine_conn *c)
 
 static void config_fini(nng_tls_engine_config *g)
 {
-    mbedtls_ssl_config_free(&g->ssl);
-    mbedtls_x509_crt_free(&g->authority);
-    mbedtls_x509_crt_free(&g->own);
-    mbedtls_x509_crl_free(&g->revoked);
-    mbedtls_pk_free(&g->key);
-    mbedtls_ctr_drbg_free(&g->random);
-    mbedtls_entropy_free(&g->entropy);
+    credentials_drop(g->now);
+    pf_mutex_destroy(g->lock);
     free(g->server_name);
 }
 
 static int config_init(nng_tls_engine_config *g, nng_tls_mode mode)
 {
     g->server = mode == NNG_TLS_MODE_SERVER;
-    g->ours = making_ours;
-    mbedtls_ssl_config_init(&g->ssl);
-    mbedtls_x509_crt_init(&g->authority);
-    mbedtls_x509_crt_init(&g->own);
-    mbedtls_x509_crl_init(&g->revoked);
-    mbedtls_pk_init(&g->key);
-    mbedtls_entropy_init(&g->entropy);
-    mbedtls_ctr_drbg_init(&g->random);
-    int rc = mbedtls_ctr_drbg_seed(&g->random, mbedtls_entropy_func, &g->entropy, NULL, 0);
-    if (rc == 0)
-        rc = mbedtls_ssl_config_defaults(&g->ssl, g->server ? MBEDTLS_SSL_IS_SERVER : MBEDTLS_SSL_IS_CLIENT,
-                                         MBEDTLS_SSL_TRANSPORT_STREAM, MBEDTLS_SSL_PRESET_DEFAULT);
-    if (rc != 0) {
-        config_fini(g);
+    g->ours = making_ours != NULL;
+    if (pf_mutex_create(&g->lock) < 0) return NNG_ENOMEM;
+    g->now = credentials_new(g->server);
+    if (g->now == NULL) {
+        pf_mutex_destroy(g->lock);
         return NNG_ECRYPTO;
     }
-    mbedtls_ssl_conf_authmode(&g->ssl, g->server ? MBEDTLS_SSL_VERIFY_NONE : MBEDTLS_SSL_VERIFY_REQUIRED);
-    mbedtls_ssl_conf_min_version(&g->ssl, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
-    mbedtls_ssl_conf_max_version(&g->ssl, MBEDTLS_SSL_MAJOR_VERSION_3, MBEDTLS_SSL_MINOR_VERSION_3);
-    mbedtls_ssl_conf_ciphersuites(&g->ssl, wf_tls_suites);
-    mbedtls_ssl_conf_rng(&g->ssl, mbedtls_ctr_drbg_random, &g->random);
+    if (g->ours) *making_ours = g;
     return 0;
 }
 
@@ -326,31 +404,20 @@ static int config_server(nng_tls_engine_config *g, const char *name)
 
 static int config_auth(nng_tls_engine_config *g, nng_tls_auth_mode mode)
 {
-    mbedtls_ssl_conf_authmode(&g->ssl, mode == NNG_TLS_AUTH_MODE_NONE       ? MBEDTLS_SSL_VERIFY_NONE
-                                       : mode == NNG_TLS_AUTH_MODE_OPTIONAL ? MBEDTLS_SSL_VERIFY_OPTIONAL
-                                                                            : MBEDTLS_SSL_VERIFY_REQUIRED);
+    mbedtls_ssl_conf_authmode(&g->now->ssl, mode == NNG_TLS_AUTH_MODE_NONE       ? MBEDTLS_SSL_VERIFY_NONE
+                                            : mode == NNG_TLS_AUTH_MODE_OPTIONAL ? MBEDTLS_SSL_VERIFY_OPTIONAL
+                                                                                 : MBEDTLS_SSL_VERIFY_REQUIRED);
     return 0;
 }
 
 static int config_ca_chain(nng_tls_engine_config *g, const char *certificates, const char *revoked)
 {
-    const unsigned char *text = (const unsigned char *)certificates, *more = (const unsigned char *)revoked;
-    if (mbedtls_x509_crt_parse(&g->authority, text, strlen(certificates) + 1) != 0) return NNG_ECRYPTO;
-    if (more != NULL && mbedtls_x509_crl_parse(&g->revoked, more, strlen(revoked) + 1) != 0) return NNG_ECRYPTO;
-    mbedtls_ssl_conf_ca_chain(&g->ssl, &g->authority, more != NULL ? &g->revoked : NULL);
-    return 0;
+    return trust(g->now, certificates, revoked);
 }
 
-/* One pair; NNG allows a server several. */
 static int config_own_cert(nng_tls_engine_config *g, const char *certificate, const char *key, const char *password)
 {
-    const unsigned char *crt = (const unsigned char *)certificate, *k = (const unsigned char *)key;
-    size_t secret = password == NULL ? 0 : strlen(password);
-    if (g->own.version != 0) return NNG_ENOTSUP;
-    if (mbedtls_x509_crt_parse(&g->own, crt, strlen(certificate) + 1) != 0) return NNG_ECRYPTO;
-    if (mbedtls_pk_parse_key(&g->key, k, strlen(key) + 1, (const unsigned char *)password, secret) != 0)
-        return NNG_ECRYPTO;
-    return mbedtls_ssl_conf_own_cert(&g->ssl, &g->own, &g->key) == 0 ? 0 : NNG_ENOMEM;
+    return show(g->now, certificate, key, password);
 }
 
 static int config_version(nng_tls_engine_config *g, nng_tls_version least, nng_tls_version most)
@@ -386,26 +453,51 @@ static const nng_tls_engine engine = {.version = NNG_TLS_ENGINE_VERSION,
                                       .description = "mbed TLS, by weft",
                                       .fips_mode = false};
 
-int wf_nng_tls_open(struct nng_tls_config **out, const struct wf_tls *tls, bool server)
+int wf_nng_tls_open(struct wf_nng_tls **out, const struct wf_tls *tls, bool server)
 {
-    nng_tls_config *g;
+    struct wf_nng_tls *t = calloc(1, sizeof *t);
+    if (t == NULL) return WEFT_ENOMEM;
     (void)nng_tls_engine_name(); /* initialises NNG, which would forget an engine that was there before */
     int rc = nng_tls_engine_register(&engine);
-    making_ours = true;
-    if (rc == 0) rc = nng_tls_config_alloc(&g, server ? NNG_TLS_MODE_SERVER : NNG_TLS_MODE_CLIENT);
-    making_ours = false;
-    if (rc != 0) return rc == NNG_ENOTSUP ? WEFT_ENOTFOUND : WEFT_ENOMEM;
-    rc = nng_tls_config_auth_mode(g, NNG_TLS_AUTH_MODE_REQUIRED);
-    if (rc == 0) rc = nng_tls_config_ca_chain(g, tls->authority, NULL);
-    if (rc == 0) rc = nng_tls_config_own_cert(g, tls->certificate, tls->key, NULL);
-    if (rc == 0) *out = g;
-    else nng_tls_config_free(g);
-    return rc == 0 ? WEFT_OK : WEFT_ENOMEM;
+    making_ours = &t->inside;
+    if (rc == 0) rc = nng_tls_config_alloc(&t->config, server ? NNG_TLS_MODE_SERVER : NNG_TLS_MODE_CLIENT);
+    making_ours = NULL;
+    if (rc == 0) rc = nng_tls_config_auth_mode(t->config, NNG_TLS_AUTH_MODE_REQUIRED);
+    if (rc == 0) rc = nng_tls_config_ca_chain(t->config, tls->authority, NULL);
+    if (rc == 0) rc = nng_tls_config_own_cert(t->config, tls->certificate, tls->key, NULL);
+    if (rc == 0) *out = t;
+    else wf_nng_tls_close(t);
+    return rc == 0 ? WEFT_OK : rc == NNG_ENOTSUP ? WEFT_ENOTFOUND : WEFT_ENOMEM;
 }
 
-void wf_nng_tls_close(struct nng_tls_config *config)
+struct nng_tls_config *wf_nng_tls_config(const struct wf_nng_tls *t)
 {
-    if (config != NULL) nng_tls_config_free(config);
+    return t->config;
+}
+
+int wf_nng_tls_renew(struct wf_nng_tls *t, const struct wf_tls *tls)
+{
+    nng_tls_engine_config *g = t->inside;
+    struct credentials *fresh = credentials_new(g->server);
+    if (fresh == NULL) return WEFT_ENOMEM;
+    mbedtls_ssl_conf_authmode(&fresh->ssl, MBEDTLS_SSL_VERIFY_REQUIRED);
+    if (trust(fresh, tls->authority, NULL) != 0 || show(fresh, tls->certificate, tls->key, NULL) != 0) {
+        credentials_drop(fresh);
+        return WEFT_ENOMEM; /* the files were checked when they were loaded */
+    }
+    pf_mutex_lock(g->lock);
+    struct credentials *old = g->now;
+    g->now = fresh;
+    pf_mutex_unlock(g->lock);
+    credentials_drop(old);
+    return WEFT_OK;
+}
+
+void wf_nng_tls_close(struct wf_nng_tls *t)
+{
+    if (t == NULL) return;
+    if (t->config != NULL) nng_tls_config_free(t->config);
+    free(t);
 }
 
 void wf_nng_tls_ask(nng_stream *stream, struct wf_nng_tls_peer *out)

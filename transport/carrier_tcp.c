@@ -15,6 +15,7 @@
  *     under way, one while `left` holds something.
  * (5) Names are not looked up here, that would block: carrier.c gives such URLs to NNG. */
 #include "carrier_tcp.h"
+#include "sanitizer.h"
 #include "sp.h"
 
 #include <stdio.h>
@@ -126,7 +127,7 @@ static void no_longer_stranger(struct tcp_conn *c)
 static void conn_release(struct wf_conn *base)
 {
     struct tcp_conn *c = (struct tcp_conn *)base;
-    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
+    if (!WF_LAST_HOLDER(&c->refs, 1)) return;
     struct tcp_carrier *k = carrier_of(c);
     pf_mutex_lock(k->lock);
     wf_unlink(&c->in_carrier);
@@ -358,7 +359,10 @@ static bool set_limit(struct tcp_conn *c, int64_t time)
 static void greet(struct tcp_conn *c)
 {
     struct pf_slice header = {wf_sp_header, WF_SP_HEADER};
+    struct pf_address local;
     c->connecting = false;
+    if (c->base.dial_tag != NULL && pf_local_address(c->handle, &local) == WEFT_OK)
+        (void)pf_address_format(&local, c->base.local, sizeof c->base.local);
     if (!set_limit(c, wf_stranger_time(&carrier_of(c)->options))) {
         conn_close(&c->base, "out of memory");
         return;
@@ -524,9 +528,9 @@ static void carrier_destroy(struct wf_carrier *base)
     free(k);
 }
 
-static const struct wf_carrier_ops ops = {wf_tcp_listen,   wf_tcp_accept,  carrier_dial, conn_send,
-                                          conn_resume,     conn_trust,     conn_close,   conn_release,
-                                          wf_tcp_unlisten, carrier_destroy};
+static const struct wf_carrier_ops ops = {wf_tcp_listen,   wf_tcp_accept,   carrier_dial, conn_send,
+                                          conn_resume,     conn_trust,      conn_close,   conn_release,
+                                          wf_tcp_unlisten, carrier_destroy, NULL};
 
 struct wf_carrier *wf_carrier_tcp(const struct wf_carrier_options *options)
 {

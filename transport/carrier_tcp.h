@@ -15,6 +15,7 @@ struct tcp_carrier {
     struct wf_list listeners; /* tcp_listener.in_carrier */
     uint32_t count;           /* connections and listeners that are not freed */
     uint32_t strangers, turn;
+    bool accepting; /* listeners begin at once */
     bool closing;
 };
 

@@ -1,5 +1,6 @@
 /* One connection to another node, from its first byte to its last: what the carrier's callbacks do. */
 #include "cluster.h"
+#include "sanitizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ void wf_channel_keep(struct wf_channel *ch)
 /* Releases what this holder did; the last one acquires all of it. One operation: a fence is unknown to TSan. */
 void wf_channel_release(struct wf_channel *ch)
 {
-    if (atomic_fetch_sub_explicit(&ch->refs, 1, memory_order_acq_rel) != 1) return;
+    if (!WF_LAST_HOLDER(&ch->refs, 1)) return;
     WF_ASSERT(ch->flight == NULL && ch->over == NULL);
     wf_batch_free(ch->next);
     if (ch->session != NULL) wf_session_release(ch->session);
@@ -104,7 +105,7 @@ bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size)
     return true;
 }
 
-static bool say_hello(struct wf_channel *ch)
+void wf_channel_greet(struct wf_channel *ch)
 {
     const struct wf_transport *t = ch->t;
     uint8_t frame[WF_STRANGER_MESSAGE_MAX];
@@ -117,11 +118,11 @@ static bool say_hello(struct wf_channel *ch)
                          .incarnation = t->node->incarnation,
                          .flags = t->client ? WF_HELLO_CLIENT : 0,
                          .heartbeat_ms = (uint64_t)(t->heartbeat / WEFT_MS(1)),
-                         .url_count = t->url_count};
-    for (uint32_t i = 0; i < t->url_count; i++) h.url[i] = weft_cstr(t->url[i]);
+                         .url_count = wf_transport_urls(t)};
+    for (uint32_t i = 0; i < h.url_count; i++) h.url[i] = weft_cstr(t->url[i]);
     wf_put_hello(&w, &h);
     WF_ASSERT(w.error == 0);
-    return wf_channel_say(ch, frame, w.size);
+    (void)wf_channel_say(ch, frame, w.size);
 }
 
 /* ---- The carrier's callbacks ----------------------------------------------------------------------------------- */
@@ -135,7 +136,10 @@ static void on_up(void *owner, struct wf_conn *conn)
         return;
     }
     conn->user = ch;
-    (void)say_hello(ch);
+    bool first = ch->dialer != NULL && atomic_load_explicit(&ch->t->listens_by_seed, memory_order_relaxed);
+    struct wf_news *n = first ? wf_news_new(WF_NEWS_DIALLED, ch, NULL, 0) : NULL;
+    if (n != NULL) wf_news_post(ch->t, n); /* HELLO is to say where this node listens */
+    else wf_channel_greet(ch);
 }
 
 void wf_channel_post(struct wf_channel *ch)

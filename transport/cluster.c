@@ -14,10 +14,11 @@ static void handle(struct wf_cluster *c, struct wf_news *n)
     case WF_NEWS_FRAME: wf_links_frame(c, ch, n); break;
     case WF_NEWS_DOWN: wf_handshakes_down(c, n); break;
     case WF_NEWS_DIAL_FAILED: wf_dialers_failed(c, n->dialer, (const char *)n->data); break;
-    case WF_NEWS_INTEREST: wf_links_interest(c, (const char *)n->data, n->number); break;
-    case WF_NEWS_WATCH: wf_links_watch(c, n->pid); break;
+    case WF_NEWS_WATCH: wf_links_watch(c, n->pid, n->number != 0); break;
+    case WF_NEWS_DRAIN: wf_links_drain(c); break;
     case WF_NEWS_LISTED: wf_dialers_listed(c, n->number, (const char *)n->data, n->size); break;
     case WF_NEWS_META: wf_gossip_describe(c); break;
+    case WF_NEWS_DIALLED: wf_reachable_dialled(c, ch); break;
     }
     if (ch == NULL) return;
     pf_mutex_lock(c->t->lock);
@@ -44,16 +45,6 @@ static bool is_stopping(struct wf_transport *t, int64_t *by)
     return stopping;
 }
 
-/* The links begin anew, and tell all of it. */
-static void look_at_interest(struct wf_cluster *c)
-{
-    pf_mutex_lock(c->t->lock);
-    bool lost = c->t->interest_lost;
-    c->t->interest_lost = false;
-    pf_mutex_unlock(c->t->lock);
-    if (lost) wf_links_interest_lost(c);
-}
-
 static void leave(struct wf_cluster *c)
 {
     c->leaving = true;
@@ -71,6 +62,7 @@ static void end_all(struct wf_cluster *c)
     for (struct wf_link *k; (k = wf_list_pop(&c->channels)) != NULL;)
         wf_channel_release(WF_CONTAINER(k, struct wf_channel, in_all));
     wf_peers_finish(c);
+    (void)wf_bursts_tick(&c->bursts, WEFT_FOREVER);
     free(c->watchers);
     c->watchers = NULL;
     c->watcher_count = c->watcher_capacity = 0;
@@ -81,15 +73,16 @@ static void run(struct wf_cluster *c)
     struct wf_transport *t = c->t;
     for (;;) {
         handle_all(c);
-        look_at_interest(c);
+        bool more = wf_links_say_patterns(c);
         int64_t stop_by, now = wf_transport_now(t);
         bool stopping = is_stopping(t, &stop_by);
         if (stopping && !c->leaving) leave(c);
         if (stopping && (wf_list_empty(&c->sessions) || now >= stop_by)) return;
         int64_t at = wf_links_tick(c, now), gossip = wf_gossip_tick(c, now), dials = wf_dialers_tick(c, now);
         at = WF_MIN(WF_MIN(at, gossip), WF_MIN(dials, wf_partition_tick(c, now)));
+        at = WF_MIN(at, wf_bursts_tick(&c->bursts, now));
         if (stopping) at = WF_MIN(at, stop_by);
-        int rc = weft_event_await(t->wake, at);
+        int rc = more ? weft_yield() : weft_event_await(t->wake, at);
         if (rc == WEFT_ECANCELED || rc == WEFT_ECLOSED) return;
     }
 }
@@ -108,12 +101,15 @@ void wf_cluster_fail(struct wf_transport *t, const char *what, const char *why)
     if (notify != NULL) notify(arg, WF_NOTIFY_FATAL, why);
 }
 
-static void say_finished(struct wf_transport *t)
+void wf_cluster_ended(weft_node *node, uint64_t actor)
 {
+    struct wf_transport *t = node->transport;
     pf_mutex_lock(t->lock);
-    t->finished = true;
-    t->listening = false;
-    pf_cond_broadcast(t->changed);
+    if (actor == t->service.actor) {
+        t->finished = true;
+        t->listening = false;
+        pf_cond_broadcast(t->changed);
+    }
     pf_mutex_unlock(t->lock);
 }
 
@@ -127,7 +123,6 @@ void wf_cluster_main(const void *arg, size_t size)
     if (rc == WEFT_OK) rc = weft_register("$cluster");
     if (rc < 0) {
         wf_cluster_fail(t, "cannot link to others", weft_strerror(rc));
-        say_finished(t);
         return;
     }
     pf_mutex_lock(t->lock);
@@ -137,5 +132,4 @@ void wf_cluster_main(const void *arg, size_t size)
     t->carrier->ops->accept(t->carrier);
     run(c);
     end_all(c);
-    say_finished(t);
 }

@@ -3,6 +3,7 @@
 #ifndef WF_CLUSTER_H
 #define WF_CLUSTER_H
 
+#include "burst.h"
 #include "swim.h"
 #include "transport.h"
 
@@ -18,6 +19,11 @@ enum {
  * stopped in between. */
 #define WF_NAME_PATIENCE WEFT_SEC(3)
 #define WF_NAME_REFUSALS 4
+/* A node whose links are closed for faults of its own, one after the other, is dialled and taken again later each
+ * time: the first one may have been a mishap, and one that has lived for WF_FAULT_FORGOTTEN is a first one again. */
+#define WF_FAULT_HOLD WEFT_MS(250)
+#define WF_FAULT_HOLD_MAX WEFT_SEC(30)
+#define WF_FAULT_FORGOTTEN WEFT_SEC(60)
 #define WF_REFUSED_TIME WEFT_SEC(1) /* for the other side to read why, and to close */
 #define WF_SUSPECT_TIME WEFT_SEC(1) /* to show a sign of life when a newcomer claims the same name */
 
@@ -37,7 +43,8 @@ struct wf_dialer {
     char last[WF_REASON_TEXT]; /* reason that was logged last */
 };
 
-enum wf_peer_state { WF_PEER_CONNECTING, WF_PEER_UP, WF_PEER_DOWN, WF_PEER_SUSPECT, WF_PEER_STATES };
+/* LEAF is how a peer is shown that is CONNECTING and listens nowhere: nobody can dial it. See wf_peer_shown. */
+enum wf_peer_state { WF_PEER_CONNECTING, WF_PEER_UP, WF_PEER_DOWN, WF_PEER_SUSPECT, WF_PEER_LEAF, WF_PEER_STATES };
 extern const char *const wf_peer_state_names[WF_PEER_STATES];
 
 struct wf_peer {
@@ -55,11 +62,18 @@ struct wf_peer {
     bool left;        /* said BYE */
     weft_text record; /* of wf_swim_member, a copy; size 0: none */
     int64_t since;
+    int64_t linked_at;  /* its last link */
+    uint32_t faults;    /* of its own, for which its links were closed, one after the other */
+    int64_t held_until; /* it is not dialled before that, and refused; 0: at any time */
 };
 
+static inline enum wf_peer_state wf_peer_shown(const struct wf_peer *p)
+{
+    return p->state == WF_PEER_CONNECTING && p->url_count == 0 ? WF_PEER_LEAF : p->state;
+}
 static inline const char *wf_peer_state_text(const struct wf_peer *p)
 {
-    return p->state == WF_PEER_DOWN && p->left ? "left" : wf_peer_state_names[p->state];
+    return p->state == WF_PEER_DOWN && p->left ? "left" : wf_peer_state_names[wf_peer_shown(p)];
 }
 
 /* What its node says of itself; nothing: no name. Views into `p`. */
@@ -86,6 +100,12 @@ struct wf_partition {
     uint32_t count, capacity;
 };
 
+/* An actor that hears of nodes: of all, or only of whether this one drains. */
+struct wf_watcher {
+    weft_pid pid;
+    bool all;
+};
+
 struct wf_cluster {
     struct wf_transport *t;
     struct wf_list channels; /* wf_channel.in_all; a reference each */
@@ -93,14 +113,17 @@ struct wf_cluster {
     struct wf_list dialers;  /* wf_dialer.in_cluster */
     struct wf_list peers;    /* wf_peer.in_cluster */
     uint32_t peer_count;
-    weft_pid *watchers;
+    struct wf_watcher *watchers;
     uint32_t watcher_count, watcher_capacity;
     bool ever_up, leaving;
+    bool draining;        /* what watchers were told last */
+    bool leaf_told;       /* that this node listens nowhere */
     int64_t tables_at;    /* when it is looked next at who could not be told of the tables: once in a heartbeat */
     struct wf_swim *swim; /* NULL: this is a client */
     struct wf_partition partition;
     uint64_t changed[32];   /* members that have changed and were not looked at yet */
     uint32_t changed_count; /* if there are more of them, all are looked at */
+    struct wf_bursts bursts;
     struct {
         char remote[48], reason[64];
         int64_t logged_at;
@@ -111,6 +134,10 @@ struct wf_cluster {
 /* ---- cluster.c ------------------------------------------------------------------------------------------------- */
 /* This node cannot be part of the cluster (`what`, `why`): logged and told once. */
 void wf_cluster_fail(struct wf_transport *t, const char *what, const char *why);
+
+/* ---- reachable.c: where a node listens that was not told where ------------------------------------------------- */
+/* The dial of `ch` has reached somebody: listens where it has reached a seed, then says HELLO. */
+void wf_reachable_dialled(struct wf_cluster *c, struct wf_channel *ch);
 
 /* ---- handshake.c: connections become links --------------------------------------------------------------------- */
 int wf_channel_phase(const struct wf_channel *ch);
@@ -133,10 +160,12 @@ void wf_links_lost(struct wf_cluster *c, struct wf_session *s, const char *reaso
 /* Ends the link for good: all are told. `s` may be freed by it. */
 void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason);
 void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const struct wf_news *n);
-void wf_links_interest(struct wf_cluster *c, const char *pattern, uint32_t change); /* as WF_NEWS_INTEREST */
-/* There was no memory for such a change: all links are given up, and begin anew. */
-void wf_links_interest_lost(struct wf_cluster *c);
-void wf_links_watch(struct wf_cluster *c, weft_pid who);
+/* Tells each link a part of the patterns that it has not been told of. True: there is more to tell, and room for it.
+ * What there was no memory for is told at the next call. */
+bool wf_links_say_patterns(struct wf_cluster *c);
+void wf_links_watch(struct wf_cluster *c, weft_pid who, bool all);
+/* WF_NEWS_DRAIN. */
+void wf_links_drain(struct wf_cluster *c);
 /* Heartbeats and time limits; returns when it has to look again. */
 int64_t wf_links_tick(struct wf_cluster *c, int64_t now);
 void wf_links_say_bye(struct wf_session *s);
@@ -168,6 +197,7 @@ int wf_dialers_add_seed(struct wf_cluster *c, const char *url);
 /* What a source lists now, instead of what it listed before: URLs, each with its NUL. */
 void wf_dialers_listed(struct wf_cluster *c, uint32_t source, const char *urls, size_t size);
 void wf_dialers_failed(struct wf_cluster *c, struct wf_dialer *d, const char *reason);
+const char *wf_dialers_url(const struct wf_dialer *d); /* that was dialled last */
 void wf_dialers_linked(struct wf_dialer *d, uint64_t incarnation);
 void wf_dialers_free_again(struct wf_cluster *c, struct wf_dialer *d); /* its link is gone */
 int64_t wf_dialers_tick(struct wf_cluster *c, int64_t now);
@@ -176,10 +206,16 @@ void wf_peers_finish(struct wf_cluster *c);
 /* ---- gossip.c: membership -------------------------------------------------------------------------------------- */
 int wf_gossip_create(struct wf_transport *t); /* once its URLs are known; WEFT_ENOMEM */
 const struct wf_swim_member *wf_gossip_member(const struct wf_cluster *c, uint64_t incarnation); /* NULL: unknown */
-/* What happens to links: a new one, one that is broken, one that has ended. */
+/* What happens to links: a new one or one that goes on, one that is broken, one that has ended. */
 void wf_gossip_linked(struct wf_cluster *c, struct wf_session *s);
 void wf_gossip_broken(struct wf_cluster *c, const struct wf_session *s);
+/* Nothing has come over it for WF_QUIET_BEATS. */
+void wf_gossip_silent(struct wf_cluster *c, const struct wf_session *s);
 void wf_gossip_ended(struct wf_cluster *c, const struct wf_session *s, bool left);
+/* Whether members say that the node does not answer, and its link is silent, too. */
+bool wf_gossip_accused(const struct wf_cluster *c, const struct wf_session *s);
+/* At each heartbeat: what members say counts once its link is silent, and no more when something is heard on it. */
+void wf_gossip_look(struct wf_cluster *c, const struct wf_session *s);
 void wf_gossip_frame(struct wf_cluster *c, struct wf_session *s, const void *data, size_t size);
 int64_t wf_gossip_tick(struct wf_cluster *c, int64_t now); /* returns when it has to look again */
 void wf_gossip_leave(struct wf_cluster *c);

@@ -2,17 +2,21 @@
 #include "control.h"
 
 #include "cluster.h"
+#include "log.h"
+
+#include <weft/cluster.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { EVENTS_MAX = 100000 }; /* of the flight recorder: they fit into one message */
+
 /* What some answers are made of besides the transport. */
 struct listed {
     const struct weft_record *records;
     size_t record_count;
-    const struct wf_actor_info *actors;
-    size_t actor_count;
+    uint64_t actor_count;
 };
 
 static void put_text(weft_writer *w, const char *text)
@@ -24,28 +28,6 @@ static void put_urls(weft_writer *w, const char (*url)[WF_URL_TEXT], uint32_t co
 {
     weft_put_array(w, count);
     for (uint32_t i = 0; i < count; i++) put_text(w, url[i]);
-}
-
-static void put_ps(weft_writer *w, const struct wf_transport *t, const void *data)
-{
-    const struct listed *l = data;
-    (void)t;
-    weft_put_array(w, (uint32_t)l->actor_count);
-    for (size_t i = 0; i < l->actor_count; i++) {
-        const struct wf_actor_info *info = &l->actors[i];
-        char pid[WEFT_PID_TEXT];
-        weft_put_array(w, 10);
-        put_text(w, weft_pid_format(info->pid, pid));
-        put_text(w, info->kind);
-        put_text(w, info->name);
-        put_text(w, info->state);
-        put_text(w, info->waits_for);
-        weft_put_uint(w, info->mailbox);
-        weft_put_uint(w, info->mailbox_max);
-        weft_put_uint(w, info->received);
-        weft_put_uint(w, info->dropped);
-        weft_put_uint(w, info->stack_most);
-    }
 }
 
 void wf_put_pid(weft_writer *w, weft_pid pid)
@@ -133,7 +115,7 @@ static void put_nodes(weft_writer *w, const struct wf_transport *t, const void *
     weft_put_uint(w, t->node->incarnation);
     put_text(w, "self");
     put_text(w, c->partition.text);
-    put_urls(w, (const char(*)[WF_URL_TEXT])t->url, t->url_count);
+    put_urls(w, (const char(*)[WF_URL_TEXT])t->url, wf_transport_urls(t));
     for (int i = 0; i < 11; i++) weft_put_uint(w, 0);
     put_meta(w, wf_meta_record(&t->meta));
     WF_LIST_EACH(k, &c->peers) put_peer(w, WF_CONTAINER(k, struct wf_peer, in_cluster), now);
@@ -173,121 +155,8 @@ static void put_info(weft_writer *w, const struct wf_transport *t, const void *d
     put_text(w, t->node->cluster);
     weft_put_uint(w, t->node->workers.count);
     weft_put_uint(w, l->actor_count);
-    put_urls(w, (const char(*)[WF_URL_TEXT])t->url, t->url_count);
+    put_urls(w, (const char(*)[WF_URL_TEXT])t->url, wf_transport_urls(t));
     wf_put_drops(w, t);
-}
-
-/* ---- Names and groups ------------------------------------------------------------------------------------------ */
-
-/* What nodes are called. */
-struct called {
-    uint64_t incarnation;
-    char name[WF_NODE_NAME_MAX + 1];
-};
-
-struct listing {
-    weft_writer *w;
-    struct called *nodes;
-    size_t node_count;
-    size_t last;    /* that was asked for */
-    uint32_t count; /* of entries seen; then of entries to come */
-    bool counted;
-};
-
-static bool list_nodes(struct listing *l, const struct wf_transport *t)
-{
-    pf_mutex_lock(t->lock);
-    l->nodes = calloc(t->cluster->peer_count + 1, sizeof *l->nodes);
-    struct called *at = l->nodes;
-    if (at != NULL) {
-        *at = (struct called){.incarnation = t->node->incarnation};
-        snprintf(at->name, sizeof at->name, "%s", t->node->name);
-        WF_LIST_EACH(k, &t->cluster->peers) {
-            const struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-            at++;
-            at->incarnation = p->incarnation;
-            snprintf(at->name, sizeof at->name, "%s", p->name);
-        }
-        l->node_count = (size_t)(at - l->nodes) + 1;
-    }
-    pf_mutex_unlock(t->lock);
-    return l->nodes != NULL;
-}
-
-/* The node of the row before is likely to be that of this one, too. */
-static const char *node_of(struct listing *l, uint64_t incarnation)
-{
-    for (size_t i = 0; i < l->node_count; i++) {
-        size_t at = (l->last + i) % l->node_count;
-        if (l->nodes[at].incarnation != incarnation) continue;
-        l->last = at;
-        return l->nodes[at].name;
-    }
-    return "";
-}
-
-/* The first values of a row. False: it is only counted, or there is no place for it. */
-static bool begin_row(struct listing *l, uint32_t values, weft_text name, weft_pid pid)
-{
-    char text[WEFT_PID_TEXT];
-    if (!l->counted) l->count++;
-    if (!l->counted || l->count == 0) {
-        if (l->counted) l->w->error = WEFT_EFULL; /* it came meanwhile: once more */
-        return false;
-    }
-    l->count--;
-    weft_put_array(l->w, values);
-    weft_put_str(l->w, name);
-    put_text(l->w, weft_pid_format(pid, text));
-    put_text(l->w, node_of(l, pid.node));
-    return true;
-}
-
-static void put_name(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg)
-{
-    struct listing *l = arg;
-    if (!begin_row(l, 5, name, pid)) return;
-    weft_put_bool(l->w, stamp != 0);
-    weft_put_bool(l->w, holds);
-}
-
-static void put_member(weft_text group, weft_pid who, bool copy, void *arg)
-{
-    (void)copy;
-    (void)begin_row(arg, 3, group, who);
-}
-
-static void each_row(const struct wf_transport *t, bool names, struct listing *l)
-{
-    if (names) wf_names_each(t->node->names, put_name, l);
-    else wf_groups_each(t->node->groups, put_member, l);
-}
-
-static void put_listing(weft_writer *w, const struct wf_transport *t, bool names)
-{
-    struct listing l = {.w = w};
-    if (!list_nodes(&l, t)) {
-        w->error = WEFT_ENOMEM;
-        return;
-    }
-    each_row(t, names, &l);
-    weft_put_array(w, l.count);
-    l.counted = true;
-    each_row(t, names, &l);
-    if (l.count > 0) w->error = WEFT_EFULL; /* one has gone meanwhile */
-    free(l.nodes);
-}
-
-static void put_names(weft_writer *w, const struct wf_transport *t, const void *data)
-{
-    (void)data;
-    put_listing(w, t, true);
-}
-
-static void put_groups(weft_writer *w, const struct wf_transport *t, const void *data)
-{
-    (void)data;
-    put_listing(w, t, false);
 }
 
 /* ---- Requests -------------------------------------------------------------------------------------------------- */
@@ -341,7 +210,7 @@ const char *wf_hand_to(weft_actor *body, const char *kind, const void *arg, size
     int rc = weft_spawn(&taker, body, arg, size, &(weft_spawn_options){.kind = kind});
     if (rc < 0) return weft_strerror(rc);
     *handed = true;
-    (void)weft_send_msg(taker, ask);
+    weft_ignore(weft_send_msg(taker, ask)); /* a request that cannot be sent on is answered with the error */
     return NULL;
 }
 
@@ -350,6 +219,40 @@ static const char *on_subscribe(const weft_msg *ask, const char *why)
 {
     if (why == NULL) say_nothing(ask);
     return why;
+}
+
+/* Levels are the process's; whoever reads the log is told who changed it. */
+static const char *on_log(const weft_msg *ask)
+{
+    char words[WF_LOG_WORDS_MAX], set[WF_LOG_WORDS_MAX], from[WEFT_PID_TEXT];
+    weft_reader r = weft_reader_on(weft_data(ask), weft_size(ask));
+    weft_text text = weft_get_str(&r);
+    if (r.error < 0 || text.size >= sizeof words) return "the levels are malformed, or too long";
+    memcpy(words, text.data, text.size);
+    words[text.size] = '\0';
+    if (words[0] != '\0') {
+        int rc = weft_log_adjust(words, NULL);
+        if (rc < 0) return rc == WEFT_EFULL ? "there are levels of 16 modules already" : weft_strerror(rc);
+    }
+    weft_log_words(set, sizeof set);
+    if (words[0] != '\0')
+        weft_log(WEFT_INFO, "levels of the log changed to %s, as %s asked", set,
+                 weft_pid_format(weft_from(ask), from));
+    uint8_t answer[WF_LOG_WORDS_MAX + 8];
+    weft_writer w = weft_writer_on(answer, sizeof answer);
+    put_text(&w, set);
+    (void)weft_reply(ask, WF_CONTROL_LOG, answer, w.size);
+    return NULL;
+}
+
+static const char *on_drain(struct wf_transport *t, const weft_msg *ask)
+{
+    weft_reader r = weft_reader_on(weft_data(ask), weft_size(ask));
+    bool on = weft_get_bool(&r);
+    int rc = r.error < 0 ? WEFT_EFORMAT : weft_drain(t->node, on);
+    if (rc < 0) return weft_strerror(rc);
+    say_nothing(ask);
+    return NULL;
 }
 
 static const char *on_reload(struct wf_transport *t, weft_msg *ask, bool *handed)
@@ -365,22 +268,18 @@ static const char *on_record(const struct wf_transport *t, const weft_msg *ask)
     struct weft_record *all;
     int64_t count = weft_record_read(t->node, &all);
     if (count < 0) return weft_strerror((int)count);
-    struct listed l = {.records = all, .record_count = (size_t)count};
+    size_t shown = WF_MIN((size_t)count, (size_t)EVENTS_MAX);
+    struct listed l = {.records = all + ((size_t)count - shown), .record_count = shown};
     const char *why = wf_control_answer(ask, put_record, t, &l);
     free(all);
     return why;
 }
 
-static const char *on_actors(const struct wf_transport *t, const weft_msg *ask)
+static const char *on_info(const struct wf_transport *t, const weft_msg *ask)
 {
-    struct listed l = {.actors = NULL};
-    struct wf_actor_info *actors;
-    int rc = wf_node_list_actors(t->node, &actors, &l.actor_count, weft_after(WEFT_SEC(2)));
-    if (rc < 0) return weft_strerror(rc);
-    l.actors = actors;
-    const char *why = wf_control_answer(ask, weft_tag(ask) == WF_CONTROL_PS ? put_ps : put_info, t, &l);
-    free(actors);
-    return why;
+    struct listed l = {.actor_count = 0};
+    int rc = wf_node_count_actors(t->node, &l.actor_count, weft_after(WEFT_SEC(2)));
+    return rc < 0 ? weft_strerror(rc) : wf_control_answer(ask, put_info, t, &l);
 }
 
 /* Whether another actor has taken `ask`. */
@@ -390,13 +289,17 @@ static bool handle(struct wf_transport *t, weft_msg *ask)
     const char *why;
     switch (weft_tag(ask)) {
     case WF_CONTROL_PS:
-    case WF_CONTROL_INFO: why = on_actors(t, ask); break;
+    case WF_CONTROL_NAMES:
+    case WF_CONTROL_GROUPS: why = wf_list_all(t, ask); break;
+    case WF_CONTROL_PAGE: why = wf_list_page(t, ask); break;
+    case WF_CONTROL_INFO: why = on_info(t, ask); break;
     case WF_CONTROL_RECORD: why = on_record(t, ask); break;
     case WF_CONTROL_NODES: why = wf_control_answer(ask, put_nodes, t, NULL); break;
-    case WF_CONTROL_NAMES: why = wf_control_answer(ask, put_names, t, NULL); break;
-    case WF_CONTROL_GROUPS: why = wf_control_answer(ask, put_groups, t, NULL); break;
     case WF_CONTROL_STOP: why = on_stop(t, ask); break;
     case WF_CONTROL_PUBLISH: why = wf_relay_publish(ask, &handed); break;
+    case WF_CONTROL_LOG: why = on_log(ask); break;
+    case WF_CONTROL_DRAIN: why = on_drain(t, ask); break;
+    case WF_CONTROL_CERTS: why = wf_certs_begin(t, ask, &handed); break;
     case WF_CONTROL_RELOAD: why = on_reload(t, ask, &handed); break;
     case WF_CONTROL_SUBSCRIBE: why = on_subscribe(ask, wf_relay_subscribe(ask)); break;
     case WF_CONTROL_TRACE_BODIES:

@@ -14,12 +14,22 @@
  *   NAMES      Body empty. Answer: array of arrays [name, pid text, node, global, holds]: all registered names that
  *              the node knows; of a global name that two nodes have, one holds.
  *   GROUPS     Body empty. Answer: array of arrays [group, pid text of a member, node].
+ *   PAGE       Body: array [PS, NAMES or GROUPS, where it begins (a bin: empty, or as the page before said), how
+ *              many rows at most, only actors of this kind or "", only names or groups that begin so or ""].
+ *              Answer: array [where the next page begins, or an empty bin: this was the last one, array of rows].
+ *              Rows are those of that verb. A page may have no rows and not be the last one: the node looks at some
+ *              thousand places at a time. What is there all the time is on one page; of groups whose members change
+ *              meanwhile perhaps on two or on none. The verbs themselves answer with all rows, if they have less
+ *              than 8 MiB, or an error that says so.
  *   RECORD     Body empty. Answer: array of arrays [ns, worker, number, kind, pid text, other's pid text or "",
- *              value, what]: weft_record_read, the time as it was then on the node's clock.
+ *              value, what]: weft_record_read, the last 100,000 events, the time as it was then on the node's
+ *              clock.
  *   INSPECT    Body: a pid's text, with or without its node, or a registered name. Answer: a map of what `weft ps`
  *              says of it ("pid", "kind", "name", "state", "waits_for", "mailbox", "mailbox_max", "received",
- *              "dropped", "stack_most"), "mail_p50_ns", "mail_p99_ns" (what half of the messages and 99 of 100 to
- *              actors of its kind on its worker lie in a mailbox for, since the start; missing: none was timed),
+ *              "dropped", "stack_most", "held" (messages that it has received or made, and has not freed or sent),
+ *              "held_bytes" (of those, about)), "mail_p50_ns", "mail_p99_ns" (what half of the messages and 99 of
+ *              100 to actors of its kind on its worker lie in a mailbox for, since the start; missing: none was
+ *              timed),
  *              "waits_ns": how long its call has waited, and arrays of pid texts: "asks" (whose answer it waits for),
  *              "links", "monitors" (whom it watches), "watchers"; "callers": where its code goes on and where its
  *              callers do, the innermost first, an array of arrays [file, offset as addr2line takes it, function or
@@ -51,6 +61,9 @@
  *              "stack_most", as INSPECT, in no order. Of a node that has not answered "node" and "error".
  *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches
  *              (wf_transport_watch).
+ *   LOG        Body: words for weft_log_adjust, or "" for no change. Answer: what is set then, as weft_log_words.
+ *   DRAIN      Body: a boolean, as for weft_drain. Answer: nil.
+ *   CERTS      Body empty. The node loads its certificates anew. Answer: array [serial in hex digits, last day].
  *   RELOAD     Body: the path of a module, where the node is. Answer: array of arrays [pid text, kind, name, whether
  *              it goes on with the new code, why not], of the actors that have called weft_trap_reload.
  *   PUBLISH    Body: array [topic, tag, body]. The node publishes it, to its own actors and to the other nodes.
@@ -58,7 +71,9 @@
  *              for so many milliseconds at most. Answer: array [nodes, subscribers, silent].
  *   SUBSCRIBE  Body: pattern. Answer: nil. Then the asker gets a message SUBSCRIBE when the subscription holds, a
  *              request HOLD, which it keeps as long as it wants more, and for each message published anywhere in the
- *              cluster one NEWS: array [topic, tag, pid text of the publisher, body]. */
+ *              cluster one NEWS: array [topic, tag, pid text of the publisher, body]. If the asker is slow, the node
+ *              keeps messages for it as for any subscriber; if some of them do not fit, the asker gets MISSED, an
+ *              integer: how many were lost since the last time it was told. */
 #ifndef WF_CONTROL_H
 #define WF_CONTROL_H
 
@@ -87,6 +102,11 @@ enum {
     WF_CONTROL_RELOAD = 17,
     WF_CONTROL_TOP = 18,
     WF_CONTROL_TRACE_BODIES = 19,
+    WF_CONTROL_LOG = 20,
+    WF_CONTROL_CERTS = 21,
+    WF_CONTROL_DRAIN = 22,
+    WF_CONTROL_MISSED = 23,
+    WF_CONTROL_PAGE = 24,
 };
 
 /* `what`: WF_NOTIFY_FATAL: this node cannot be part of the cluster (its name is taken), or is to end in a minority;
@@ -112,19 +132,25 @@ WEFT_API int wf_transport_fatal(weft_node *node, char *why, size_t size);
 WEFT_API int wf_client_wait_up(weft_node *node, uint64_t *peer, char *name, int64_t deadline, char *why,
                                size_t why_size);
 
+struct wf_transport;
 /* ---- relay.c, for $node: NULL, or the text of an error --------------------------------------------------------- */
 /* Who takes long has an actor of its own, which gets `ask` as its first message, and answers it: `*handed`. */
-const char *wf_hand_to(weft_actor *body, const char *kind, const void *arg, size_t size, weft_msg *ask, bool *handed);
+WEFT_CHECKED const char *wf_hand_to(weft_actor *body, const char *kind, const void *arg, size_t size, weft_msg *ask,
+                                    bool *handed);
 const char *wf_relay_subscribe(const weft_msg *ask);
 /* Answers, or hands one that waits to another actor. */
 const char *wf_relay_publish(weft_msg *ask, bool *handed);
+/* certs.c */
+const char *wf_certs_begin(struct wf_transport *t, weft_msg *ask, bool *handed);
 /* reload.c */
 const char *wf_reload_begin(wf_load_module *load, weft_msg *ask, bool *handed);
+/* [A, W] Sends `m` and waits for room as long as the tool is there. Consumes. False: the tool is gone, or the calling
+ * actor was asked to stop. */
+WEFT_CHECKED bool wf_tool_send(weft_pid tool, weft_msg *m);
 /* [A] The calling actor will be stopped when the tool is gone, or lets the request HOLD go that it gets now. */
-int wf_guard_begin(weft_pid tool);
+WEFT_CHECKED int wf_guard_begin(weft_pid tool);
 
 /* ---- control.c, control_look.c and trace.c, for $node ---------------------------------------------------------- */
-struct wf_transport;
 /* Answers with what `put` makes of `data`; tables may grow between measuring and writing: then once more. NULL, or
  * the text of an error. */
 const char *wf_control_answer(const weft_msg *ask,
@@ -134,6 +160,9 @@ const char *wf_control_answer(const weft_msg *ask,
 void wf_put_pid(weft_writer *w, weft_pid pid);
 /* What was dropped, as INFO and DROPS say it: [reason, count]. */
 void wf_put_drops(weft_writer *w, const struct wf_transport *t);
+/* control_list.c: PAGE; PS, NAMES and GROUPS, all of it. NULL, or the text of an error. */
+const char *wf_list_page(const struct wf_transport *t, const weft_msg *ask);
+const char *wf_list_all(const struct wf_transport *t, const weft_msg *ask);
 /* control_top.c: TOP. */
 const char *wf_top_begin(struct wf_transport *t, weft_msg *ask, bool *handed);
 /* Answers INSPECT, WAITS, DROPS. NULL, or the text of an error. */

@@ -69,7 +69,8 @@ static void say_why_not(const struct errand *e, weft_text why)
     weft_put_str(&w, weft_cstr(e->node));
     weft_put_str(&w, weft_cstr("error"));
     weft_put_str(&w, weft_str(why.data, WF_MIN(why.size, 300)));
-    (void)weft_send(e->sender, WF_CONTROL_TOP, body, w.size);
+    weft_ignore(
+        weft_send(e->sender, WF_CONTROL_TOP, body, w.size)); /* else the node is shown as one that is silent */
 }
 
 /* The one map of an answer, whole. False: it is something else. */
@@ -99,7 +100,8 @@ static void errand_main(const void *arg, size_t size)
         say_why_not(&e, weft_cstr(weft_strerror(rc)));
         return;
     }
-    if (map_of(answer, &map)) (void)weft_send(e.sender, WF_CONTROL_TOP, map.data, map.size);
+    /* If it cannot be sent the node is shown as one that is silent. */
+    if (map_of(answer, &map)) weft_ignore(weft_send(e.sender, WF_CONTROL_TOP, map.data, map.size));
     else if (weft_tag(answer) == WF_CONTROL_ERROR) say_why_not(&e, weft_str(weft_data(answer), weft_size(answer)));
     else say_why_not(&e, weft_cstr("an answer that cannot be read"));
     weft_msg_free(answer);

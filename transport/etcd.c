@@ -47,7 +47,8 @@ struct wf_etcd {
     bool here; /* the list has this node, too */
     uint32_t failures;
     int64_t retry_at, keep_at, lost_at;
-    int64_t again_at; /* names that could not be asked for are asked for again; 0: there are none */
+    int64_t wall_ahead; /* of a mutant: wall_step */
+    int64_t again_at;   /* names that could not be asked for are asked for again; 0: there are none */
     uint32_t ask_failures;
     char ask_reason[WF_REASON_TEXT]; /* logged last */
     int64_t granted;                 /* the lease's time, ns */
@@ -116,13 +117,12 @@ static void revoke(struct wf_etcd *e, int64_t lease)
 }
 
 /* How far the wall clock has stepped, for a mutant. */
-static int64_t wall_step(const struct wf_etcd *e)
+static int64_t wall_step(struct wf_etcd *e)
 {
-    static int64_t first;
     struct pf_env *env = e->source->t->node->workers.env;
     int64_t ahead = env->wall(env) - weft_now();
-    if (first == 0) first = ahead;
-    return ahead - first;
+    if (e->wall_ahead == 0) e->wall_ahead = ahead;
+    return ahead - e->wall_ahead;
 }
 
 /* It is good for its time from when it was asked for. */
@@ -297,7 +297,7 @@ static void on_granted(struct wf_etcd *e, const struct wf_request *r)
     e->keeping = false;
     keep_until(e, r->sent_at);
     /* Without a URL to dial there is nothing to register. */
-    if (e->source->t->url_count == 0) e->phase++;
+    if (wf_transport_urls(e->source->t) == 0) e->phase++;
     next_phase(e);
 }
 
@@ -462,7 +462,7 @@ static int64_t step(struct wf_etcd *e)
         request(e, WF_REQUEST_KEEP, wf_etcd_say_number("ID", e->lease), NULL);
     }
     /* Somebody has deleted what says that we are here; without URLs nothing does. */
-    bool deleted = !e->here && e->lease != 0 && e->source->t->url_count > 0;
+    bool deleted = !e->here && e->lease != 0 && wf_transport_urls(e->source->t) > 0;
     if ((e->relist || deleted) && e->phase == PHASE_READY && !e->keeping) {
         e->relist = false;
         e->phase = PHASE_REGISTER;

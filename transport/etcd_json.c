@@ -129,7 +129,8 @@ char *wf_etcd_node_text(const struct wf_transport *t)
 {
     json_t *urls = json_array();
     int rc = urls == NULL ? -1 : 0;
-    for (uint32_t i = 0; rc == 0 && i < t->url_count; i++) rc = json_array_append_new(urls, json_string(t->url[i]));
+    for (uint32_t i = 0; rc == 0 && i < wf_transport_urls(t); i++)
+        rc = json_array_append_new(urls, json_string(t->url[i]));
     if (rc == 0) return dump(json_pack("{s:s, s:o}", "name", t->node->name, "urls", urls));
     json_decref(urls); /* all of them or none: others would know only a part for as long as this node runs */
     return NULL;

@@ -384,15 +384,26 @@ static int call(const struct wf_transport *t, uint32_t tag, const char *name, we
     return a.rc;
 }
 
+/* Else it would get the name later, and not know. */
+static void give_up(const struct wf_transport *t, const char *name)
+{
+    weft_msg *m = weft_msg_new(GIVE_UP, strlen(name));
+    if (m != NULL) memcpy(weft_msg_body(m), name, strlen(name));
+    int rc = m == NULL ? WEFT_ENOMEM : wf_send_given(t->exclusive, m, WEFT_FOREVER);
+    if (rc < 0 && rc != WEFT_ECANCELED)
+        weft_log(WEFT_ERROR, "the exclusive name %s may still be given to an actor that no longer waits for it: %s",
+                 name, weft_strerror(rc));
+}
+
 int weft_exclusive_acquire(const char *name, weft_exclusive *out, int64_t deadline)
 {
     struct wf_transport *t;
     int rc = check(name, &t);
     if (rc < 0 || out == NULL) return rc < 0 ? rc : WEFT_EINVAL;
     rc = call(t, ACQUIRE, name, out, deadline);
-    if (rc == WEFT_ETIMEDOUT) (void)weft_send(t->exclusive, GIVE_UP, name, strlen(name));
-    /* An actor that has been asked to stop waits for nothing any more. */
-    else if (rc == WEFT_ECANCELED) (void)weft_try_send(t->exclusive, GIVE_UP, name, strlen(name));
+    if (rc == WEFT_ETIMEDOUT) give_up(t, name);
+    /* One that has been asked to stop waits for nothing any more; what it may get yet is freed when it ends. */
+    else if (rc == WEFT_ECANCELED) weft_ignore(weft_try_send(t->exclusive, GIVE_UP, name, strlen(name)));
     return rc;
 }
 

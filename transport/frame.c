@@ -253,6 +253,7 @@ const char *wf_frame_name(uint32_t kind)
         {WF_FRAME_CALL_NAME, "CALL_NAME"},
         {WF_FRAME_PUBLISH, "PUBLISH"},
         {WF_FRAME_TABLE, "TABLE"},
+        {WF_FRAME_MISSED, "MISSED"},
         {WF_FRAME_GROUP_SEND, "GROUP_SEND"},
         {WF_FRAME_PUBLISH_TO, "PUBLISH_TO"},
         {WF_FRAME_RETAINED, "RETAINED"},

@@ -50,6 +50,7 @@ enum wf_frame_kind {
     WF_FRAME_GROUP_SEND = 55,
     WF_FRAME_PUBLISH_TO = 56,
     WF_FRAME_RETAINED = 57,
+    WF_FRAME_MISSED = 58,
     WF_FRAME_GOSSIP_LAST = 59,
     WF_FRAME_FAR = 60, /* + wf_msg_kind - WF_MSG_WANT: WANT, GRANT, SPAWN, SPAWNED */
     WF_FRAME_WANT_NAME = 64,
@@ -83,6 +84,7 @@ enum wf_refusal {
     WF_REFUSED_SELF = 5,      /* it dialled itself */
     WF_REFUSED_STOPPING = 6,
     WF_REFUSED_IDENTITY = 7, /* it is not whom its certificate names, or may not be a node */
+    WF_REFUSED_FAULT = 8,    /* its last links were closed for a fault of its own: later */
 };
 
 enum { WF_HELLO_CLIENT = 1 }; /* wf_hello.flags: a tool, not a node */
@@ -94,14 +96,15 @@ enum wf_capability {
     WF_CAN_CHUNKS = 1 << 1,
     WF_CAN_GOSSIP = 1 << 2, /* the frames of swim_wire.h */
     WF_CAN_TABLES = 1 << 3,
-    WF_CAN_CREDIT = 1 << 4, /* WANT, GRANT */
-    WF_CAN_SPAWN = 1 << 5,  /* SPAWN, SPAWNED */
-    WF_CAN_TOPICS = 1 << 6, /* tables of topics: queue groups and what is retained */
+    WF_CAN_CREDIT = 1 << 4,   /* WANT, GRANT */
+    WF_CAN_SPAWN = 1 << 5,    /* SPAWN, SPAWNED */
+    WF_CAN_TOPICS = 1 << 6,   /* tables of topics: queue groups and what is retained */
+    WF_CAN_PATTERNS = 1 << 7, /* takes more than 65,536 patterns */
 };
 /* Of this version. */
 enum {
     WF_CAPABILITIES = WF_CAN_RESUME | WF_CAN_CHUNKS | WF_CAN_GOSSIP | WF_CAN_TABLES | WF_CAN_CREDIT | WF_CAN_SPAWN |
-                      WF_CAN_TOPICS
+                      WF_CAN_TOPICS | WF_CAN_PATTERNS
 };
 
 /* What a WELCOME says of the link that it names. */
@@ -136,9 +139,9 @@ struct wf_frame {
     weft_text body;
     weft_text trace; /* WF_FRAME_TRACE bytes of a message that carries a trace id: wf_frame_trace; else empty */
     /* CALL, CALL_NAME: microseconds left, WF_FRAME_NO_DEADLINE; PING, PONG: the time; REFUSED: wf_refusal; INTEREST:
-     * wf_interest_op; ACK, START: counted frames; WELCOME: number of the last link, its `ref` of frames received, its
-     * `tag` wf_link_state; PUBLISH_TO: how often it was passed on; CHUNK: bytes of the body that begins, 0: `body` is
-     * the next part of the one before */
+     * wf_interest_op; ACK, START: counted frames; MISSED: publications; WELCOME: number of the last link, its `ref`
+     * of frames received, its `tag` wf_link_state; PUBLISH_TO: how often it was passed on; CHUNK: bytes of the body
+     * that begins, 0: `body` is the next part of the one before */
     uint64_t number;
     uint32_t flags; /* PUBLISH_TO, RETAINED: wf_publish_flag */
     uint32_t count; /* PEERS, INTEREST, PUBLISH_TO: of items */
@@ -157,9 +160,10 @@ const char *wf_frame_name(uint32_t kind);
 void wf_frame_fault(const weft_reader *r, const struct wf_frame *f, char *out, size_t size);
 
 /* ---- frame_tables.c: kinds 54 to 59 ---------------------------------------------------------------------------- */
-/* Of a frame with so many values behind its kind; returns how many it has read. TABLE: `number` is a wf_table_op (or
- * WF_TABLE_NONE: skip it), the rest is wf_frame_entry. GROUP_SEND: `name` is the group. PUBLISH_TO: `to` is the node
- * of `from`, 0: the one that sends the frame. RETAINED: the same, but never 0; `number` is the stamp. */
+/* Of a frame with so many values behind its kind; returns how many it has read. TABLE: `number` is a wf_table_op
+ * (or WF_TABLE_NONE: skip it), the rest is wf_frame_entry (of TAKEN `to` is the node). GROUP_SEND: `name` is the
+ * group. PUBLISH_TO: `to` is the node of `from`, 0: the one that sends the frame. RETAINED: the same, but never 0;
+ * `number` is the stamp. */
 uint32_t wf_get_tables_frame(weft_reader *r, uint32_t values, struct wf_frame *f);
 struct wf_entry wf_frame_entry(const struct wf_frame *f);
 /* At most WF_FRAME_SPARE bytes and the key. */
@@ -212,6 +216,8 @@ void wf_put_to_name(weft_writer *w, bool call, weft_text name, uint64_t from, ui
                     const void *body, size_t size, uint64_t left);
 /* A WANT to a name. */
 void wf_put_want_name(weft_writer *w, weft_text name, uint64_t from, uint32_t number, uint64_t key);
+/* MISSED: so many publications for that pattern were not sent. At most WF_FRAME_SPARE and the pattern. */
+void wf_put_missed(weft_writer *w, weft_text pattern, uint64_t count);
 /* PUBLISH and GROUP_SEND: to a topic or a group. At most WF_FRAME_SPARE + name.size + size bytes. */
 void wf_put_to_all(weft_writer *w, enum wf_frame_kind kind, weft_text name, uint64_t from, uint32_t tag,
                    const void *body, size_t size);

@@ -15,10 +15,13 @@ static uint32_t get_entry(weft_reader *r, uint32_t values, struct wf_frame *f)
     f->name = wf_read_name(r);
     f->from = weft_get_uint(r);
     if (f->from == 0) wf_read_fault(r);
-    if (f->to == WF_TABLE_NAMES && f->number == WF_TABLE_SET) {
+    if (f->to == WF_TABLE_NAMES && f->number != WF_TABLE_UNSET) {
         f->ref = values < 5 ? 0 : weft_get_uint(r);
         if (f->ref == 0 || f->ref > WF_STAMP_MAX) wf_read_fault(r);
-        return 5;
+        if (f->number == WF_TABLE_SET) return 5;
+        f->to = values < 6 ? 0 : weft_get_uint(r);
+        if (f->to == 0) wf_read_fault(r);
+        return 6;
     }
     if (f->to != WF_TABLE_GROUPS || f->number != WF_TABLE_UNSET || values < 6) return 4;
     f->tag = weft_get_bool(r);
@@ -35,10 +38,12 @@ static uint32_t get_table(weft_reader *r, uint32_t values, struct wf_frame *f)
     f->number = weft_get_uint(r);
     f->to = f->tag = 0;
     if (f->number == WF_TABLE_BEGIN) return 1;
-    bool entry = f->number == WF_TABLE_SET || f->number == WF_TABLE_UNSET;
+    bool entry = f->number == WF_TABLE_SET || f->number == WF_TABLE_UNSET || f->number == WF_TABLE_TAKEN;
     if (values >= 2) f->to = weft_get_uint(r);
     else if (entry) wf_read_fault(r);
-    if (values < 2 || !entry || f->to < WF_TABLE_NAMES || f->to > WF_TABLE_QUEUES) {
+    bool known = f->number == WF_TABLE_TAKEN ? f->to == WF_TABLE_NAMES
+                                             : f->to >= WF_TABLE_NAMES && f->to <= WF_TABLE_QUEUES;
+    if (values < 2 || !entry || !known) {
         f->number = WF_TABLE_NONE;
         return WF_MIN(values, 2u);
     }
@@ -95,26 +100,34 @@ uint32_t wf_get_tables_frame(weft_reader *r, uint32_t values, struct wf_frame *f
     case WF_FRAME_TABLE: return get_table(r, values, f);
     case WF_FRAME_PUBLISH_TO: return get_publish_to(r, f);
     case WF_FRAME_RETAINED: return get_retained(r, f);
+    case WF_FRAME_MISSED:
+        f->name = wf_read_pattern(r);
+        f->number = weft_get_uint(r);
+        return 2;
     default: f->kind = WF_FRAME_UNKNOWN; return 0;
     }
 }
 
 struct wf_entry wf_frame_entry(const struct wf_frame *f)
 {
-    return (struct wf_entry){.table = (enum wf_table)f->to,
+    bool taken = f->number == WF_TABLE_TAKEN;
+    return (struct wf_entry){.table = taken ? WF_TABLE_NAMES : (enum wf_table)f->to,
                              .key = f->name,
                              .queue = f->body,
                              .actor = f->from,
                              .stamp = f->ref,
+                             .node = taken ? f->to : 0,
                              .ended = f->tag != 0,
                              .reason = (int)f->ref};
 }
 
 void wf_put_entry(weft_writer *w, enum wf_table_op op, const struct wf_entry *e)
 {
-    bool stamped = e->table == WF_TABLE_NAMES && op == WF_TABLE_SET;
+    bool taken = op == WF_TABLE_TAKEN, stamped = taken || (e->table == WF_TABLE_NAMES && op == WF_TABLE_SET);
     bool left = e->table == WF_TABLE_GROUPS && op == WF_TABLE_UNSET;
-    weft_put_array(w, stamped ? 6 : left ? 7 : 5); /* a queue group has the queue in the place of the actor */
+    weft_put_array(w, taken || left ? 7
+                      : stamped     ? 6
+                                    : 5); /* a queue group has the queue in the place of the actor */
     weft_put_uint(w, WF_FRAME_TABLE);
     weft_put_uint(w, op);
     weft_put_uint(w, e->table);
@@ -125,10 +138,19 @@ void wf_put_entry(weft_writer *w, enum wf_table_op op, const struct wf_entry *e)
     }
     weft_put_uint(w, e->actor);
     if (stamped) weft_put_uint(w, e->stamp);
+    if (taken) weft_put_uint(w, e->node);
     if (left) {
         weft_put_bool(w, e->ended);
         weft_put_int(w, e->reason);
     }
+}
+
+void wf_put_missed(weft_writer *w, weft_text pattern, uint64_t count)
+{
+    weft_put_array(w, 3);
+    weft_put_uint(w, WF_FRAME_MISSED);
+    weft_put_str(w, pattern);
+    weft_put_uint(w, count);
 }
 
 void wf_put_table_begin(weft_writer *w)

@@ -2,14 +2,17 @@
  * given up and who counts as suspect.
  *
  * Design notes.
- * (1) Links watch connections, swim.c watches nodes. A link that is broken is a reason to probe its node next, no
- *     more: the node is suspect to us, and goes on if the link is resumed. A node that is down ends a broken link at
- *     once, and one that has been quiet; one from which something is heard is not ended, since that node lives: it is
- *     told what is said of it, and will refute it.
+ * (1) Links watch connections, swim.c watches nodes. While all links are heard of, swim.c hardly has to look. A link
+ *     that is broken, or silent for two heartbeats, is a reason to probe its node next, no more: the node is suspect
+ *     to us, and goes on if the link is resumed. A node that is down ends a broken link at once, and one that has
+ *     been quiet. A node from which something is heard lives, whatever others say: its link is not ended, nor is it
+ *     suspect to us. It is told at once what is said of it, and will refute it. After a network was cut and has
+ *     healed that is the rule, when each side hears what the other one has thought.
  * (2) swim.c must not be called back from its callbacks, and ending a link calls it. So on_changed only notes who it
  *     was, and `settle` looks at them afterwards. Whoever finds no room among the notes makes it look at all. */
 #include "cluster.h"
 
+#include "mutant.h"
 #include "typed.h"
 
 #include <stdio.h>
@@ -43,7 +46,19 @@ static void on_changed(void *arg, const struct wf_swim_member *m, enum wf_swim_s
     c->changed_count++;
 }
 
-static const struct wf_swim_user user = {on_send, on_changed};
+static bool is_heard(const struct wf_session *s)
+{
+    int64_t heard = atomic_load_explicit(&s->last_heard, memory_order_relaxed);
+    return s->state == WF_STATE_UP && wf_transport_now(s->t) - heard <= WF_QUIET_BEATS * s->heartbeat;
+}
+
+static bool on_heard(void *arg, uint64_t node)
+{
+    const struct wf_session *s = wf_links_find(arg, node);
+    return s != NULL && is_heard(s);
+}
+
+static const struct wf_swim_user user = {on_send, on_changed, on_heard};
 
 /* ---- What it means for links and peers ------------------------------------------------------------------------- */
 
@@ -61,10 +76,10 @@ static void explain(const struct wf_cluster *c, const struct wf_swim_member *m, 
     snprintf(out, WF_REASON_TEXT, "%s%.*s", what[m->state], WEFT_STR(name));
 }
 
-static bool is_heard(const struct wf_session *s)
+bool wf_gossip_accused(const struct wf_cluster *c, const struct wf_session *s)
 {
-    int64_t heard = atomic_load_explicit(&s->last_heard, memory_order_relaxed);
-    return s->state == WF_STATE_UP && wf_transport_now(s->t) - heard <= 2 * s->heartbeat;
+    const struct wf_swim_member *m = wf_gossip_member(c, s->incarnation);
+    return m != NULL && m->state == WF_SWIM_SUSPECT && (!is_heard(s) || WF_MUTANT(gossip_believes_all));
 }
 
 static void review_gone(struct wf_cluster *c, const struct wf_swim_member *m, struct wf_peer *p, const char *why)
@@ -90,8 +105,12 @@ static void review(struct wf_cluster *c, const struct wf_swim_member *m)
     explain(c, m, why);
     struct wf_peer *p = wf_swim_present(m) ? wf_peers_member(c, m) : wf_peers_find(c, m->node);
     if (p == NULL) return;
-    if (!wf_swim_present(m)) review_gone(c, m, p, why);
-    else if (p->session != NULL) wf_peers_review(c, p->session, why);
+    if (!wf_swim_present(m)) {
+        review_gone(c, m, p, why);
+    } else if (p->session != NULL) {
+        if (m->state == WF_SWIM_SUSPECT && is_heard(p->session)) wf_swim_greet(c->swim, m->node);
+        wf_peers_review(c, p->session, why);
+    }
 }
 
 /* Ending links makes more changes. */
@@ -110,6 +129,12 @@ static void settle(struct wf_cluster *c)
     }
 }
 
+void wf_gossip_look(struct wf_cluster *c, const struct wf_session *s)
+{
+    const struct wf_swim_member *m = can_gossip(c, s) ? wf_swim_find(c->swim, s->incarnation) : NULL;
+    if (m != NULL && m->state == WF_SWIM_SUSPECT) review(c, m);
+}
+
 /* ---- What links say to it -------------------------------------------------------------------------------------- */
 
 void wf_gossip_linked(struct wf_cluster *c, struct wf_session *s)
@@ -117,6 +142,11 @@ void wf_gossip_linked(struct wf_cluster *c, struct wf_session *s)
     if (!can_gossip(c, s)) return;
     wf_swim_greet(c->swim, s->incarnation);
     settle(c);
+}
+
+void wf_gossip_silent(struct wf_cluster *c, const struct wf_session *s)
+{
+    if (can_gossip(c, s)) wf_swim_doubt(c->swim, s->incarnation, wf_transport_now(c->t));
 }
 
 void wf_gossip_broken(struct wf_cluster *c, const struct wf_session *s)
@@ -168,8 +198,8 @@ static weft_text own_record(struct wf_transport *t, uint8_t buffer[WF_SWIM_RECOR
     pf_mutex_lock(t->lock);
     struct wf_swim_record r = wf_meta_record(&t->meta);
     r.name = weft_cstr(t->node->name);
-    r.url_count = t->url_count;
-    for (uint32_t i = 0; i < t->url_count; i++) r.url[i] = weft_cstr(t->url[i]);
+    r.url_count = wf_transport_urls(t);
+    for (uint32_t i = 0; i < r.url_count; i++) r.url[i] = weft_cstr(t->url[i]);
     wf_put_swim_record(&w, &r);
     pf_mutex_unlock(t->lock);
     WF_ASSERT(w.error == 0);

@@ -26,8 +26,8 @@ void wf_channel_end(struct wf_channel *ch, const char *reason)
 }
 
 /* One line per remote host and reason and `window`: neither a port scan nor a node that dials for ever may fill the
- * disk. */
-static void log_reject(struct wf_cluster *c, const char *remote, const char *reason, int64_t window)
+ * disk. `what`: what lines of many hosts have in common. */
+static void log_reject(struct wf_cluster *c, const char *remote, const char *what, const char *reason, int64_t window)
 {
     char host[48], kind[64];
     snprintf(host, sizeof host, "%.*s", (int)strcspn(remote, ":"), remote);
@@ -48,8 +48,9 @@ static void log_reject(struct wf_cluster *c, const char *remote, const char *rea
     bool same = strcmp(c->rejects[slot].remote, host) == 0 && strcmp(c->rejects[slot].reason, kind) == 0;
     uint32_t silent = same ? c->rejects[slot].silent : 0;
     if (silent > 0)
-        weft_log(WEFT_WARN, "closed a connection from %s: %s (and %u more like it)", remote, reason, silent);
-    else weft_log(WEFT_WARN, "closed a connection from %s: %s", remote, reason);
+        wf_burst_warn(&c->bursts, now, what, "closed a connection from %s: %s (and %u more like it)", remote, reason,
+                      silent);
+    else wf_burst_warn(&c->bursts, now, what, "closed a connection from %s: %s", remote, reason);
     memcpy(c->rejects[slot].remote, host, sizeof host);
     memcpy(c->rejects[slot].reason, kind, sizeof kind);
     c->rejects[slot].logged_at = now;
@@ -57,6 +58,12 @@ static void log_reject(struct wf_cluster *c, const char *remote, const char *rea
 }
 
 /* ---- HELLO ----------------------------------------------------------------------------------------------------- */
+
+static const char *const refusals[] = {
+    [WF_REFUSED_VERSION] = "refused: version",   [WF_REFUSED_CLUSTER] = "refused: cluster",
+    [WF_REFUSED_NAME_TAKEN] = "refused: name",   [WF_REFUSED_DUPLICATE] = "refused: duplicate",
+    [WF_REFUSED_SELF] = "refused: itself",       [WF_REFUSED_STOPPING] = "refused: stopping",
+    [WF_REFUSED_IDENTITY] = "refused: identity", [WF_REFUSED_FAULT] = "refused: a fault"};
 
 static void refuse(struct wf_cluster *c, struct wf_channel *ch, enum wf_refusal code, const char *reason)
 {
@@ -67,7 +74,7 @@ static void refuse(struct wf_cluster *c, struct wf_channel *ch, enum wf_refusal 
     if (code != WF_REFUSED_DUPLICATE && code != WF_REFUSED_SELF) {
         bool known = ch->dialer != NULL && strcmp(ch->dialer->last, reason) == 0;
         if (ch->dialer != NULL) snprintf(ch->dialer->last, sizeof ch->dialer->last, "%s", reason);
-        if (!known) log_reject(c, ch->conn->remote, reason, WEFT_SEC(60));
+        if (!known) log_reject(c, ch->conn->remote, refusals[code], reason, WEFT_SEC(60));
     }
     wf_put_refused(&w, code, reason);
     WF_ASSERT(w.error == 0);
@@ -149,6 +156,16 @@ static bool is_duplicate(struct wf_cluster *c, const struct wf_channel *ch)
     return c->t->node->incarnation < ch->incarnation && !resumable(ch) && wf_links_find(c, ch->incarnation) != NULL;
 }
 
+/* Its links were closed for faults of its own, and it comes back too soon. The text is the same each time: logs have
+ * it once. */
+static bool is_held(struct wf_cluster *c, const struct wf_channel *ch, char *why)
+{
+    const struct wf_peer *p = wf_peers_find(c, ch->incarnation);
+    if (p == NULL || wf_transport_now(c->t) >= p->held_until) return false;
+    snprintf(why, WF_REASON_TEXT, "%s", p->reason);
+    return true;
+}
+
 static void on_hello(struct wf_cluster *c, struct wf_channel *ch, const struct wf_hello *h)
 {
     struct wf_transport *t = c->t;
@@ -168,6 +185,8 @@ static void on_hello(struct wf_cluster *c, struct wf_channel *ch, const struct w
         refuse(c, ch, WF_REFUSED_CLUSTER, why);
     } else if (!wf_rights_admit(c, ch, why)) {
         refuse(c, ch, WF_REFUSED_IDENTITY, why);
+    } else if (is_held(c, ch, why)) {
+        refuse(c, ch, WF_REFUSED_FAULT, why);
     } else if (c->leaving && wf_links_find(c, h->incarnation) == NULL) {
         refuse(c, ch, WF_REFUSED_STOPPING, "the node is stopping");
     } else if (name_clashes(c, ch)) {
@@ -307,11 +326,13 @@ static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct
         snprintf(d->last, sizeof d->last, "%s", why); /* nothing to log: the two are linked */
     }
     if (d == NULL && f->number != WF_REFUSED_DUPLICATE && f->number != WF_REFUSED_SELF)
-        weft_log(WEFT_WARN, "%s", why);
+        wf_burst_warn(&c->bursts, wf_transport_now(c->t), "refused by node", "%s", why);
     wf_channel_enter(ch, WF_PHASE_REFUSED);
     wf_conn_close(ch->conn, why);
     struct wf_session *s = wf_links_find(c, ch->incarnation);
-    if (s != NULL && s->state == WF_STATE_BROKEN && f->number == WF_REFUSED_STOPPING) wf_links_end(c, s, WF_LEFT);
+    if (s == NULL || s->state != WF_STATE_BROKEN) return;
+    if (f->number == WF_REFUSED_STOPPING) wf_links_end(c, s, WF_LEFT);
+    if (f->number == WF_REFUSED_FAULT) wf_links_end(c, s, why);
 }
 
 /* ---- What $cluster hears of channels --------------------------------------------------------------------------- */
@@ -396,8 +417,10 @@ void wf_handshakes_down(struct wf_cluster *c, struct wf_news *n)
         else
             wf_dialers_failed(c, n->dialer,
                               phase == WF_PHASE_REFUSED && n->dialer->last[0] != '\0' ? n->dialer->last : reason);
+    } else if (s == NULL && phase == WF_PHASE_NEW && wf_remote_is_local(n->remote)) {
+        weft_log(WEFT_DEBUG, "a local connection ended without a word: %s", reason); /* somebody looks who is there */
     } else if (s == NULL && phase != WF_PHASE_REFUSED && !c->leaving) {
-        log_reject(c, n->remote, reason, WEFT_SEC(1));
+        log_reject(c, n->remote, reason, reason, WEFT_SEC(1));
     }
     if (ch == NULL || !wf_linked(&ch->in_all)) return;
     wf_unlink(&ch->in_all);

@@ -43,7 +43,9 @@ static void tell(struct wf_cluster *c, weft_pid who, uint32_t tag, struct weft_n
 
 static void tell_all(struct wf_cluster *c, uint32_t tag, struct weft_node_news news)
 {
-    for (uint32_t i = 0; i < c->watcher_count; i++) tell(c, c->watchers[i], tag, news);
+    bool all = tag != WEFT_TAG_DRAIN && tag != WEFT_TAG_UNDRAIN;
+    for (uint32_t i = 0; i < c->watcher_count; i++)
+        if (c->watchers[i].all || !all) tell(c, c->watchers[i].pid, tag, news);
 }
 
 void wf_links_tell(struct wf_cluster *c, uint32_t tag, const struct wf_session *s, const char *reason)
@@ -68,26 +70,19 @@ static bool watcher_room(struct wf_cluster *c)
     if (c->watcher_count < c->watcher_capacity) return true;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < c->watcher_count; i++)
-        if (is_alive(c, c->watchers[i])) c->watchers[kept++] = c->watchers[i];
+        if (is_alive(c, c->watchers[i].pid)) c->watchers[kept++] = c->watchers[i];
     c->watcher_count = kept;
     uint32_t wanted = WF_MAX(16u, kept * 2);
     if (wanted <= c->watcher_capacity) return true;
-    weft_pid *more = realloc(c->watchers, wanted * sizeof *more);
+    struct wf_watcher *more = realloc(c->watchers, wanted * sizeof *more);
     if (more == NULL) return kept < c->watcher_capacity;
     c->watchers = more;
     c->watcher_capacity = wanted;
     return true;
 }
 
-void wf_links_watch(struct wf_cluster *c, weft_pid who)
+static void tell_present(struct wf_cluster *c, weft_pid who)
 {
-    for (uint32_t i = 0; i < c->watcher_count; i++)
-        if (weft_pid_equal(c->watchers[i], who)) return;
-    if (!watcher_room(c)) {
-        weft_log(WEFT_ERROR, "out of memory: an actor does not hear of nodes");
-        return;
-    }
-    c->watchers[c->watcher_count++] = who;
     WF_LIST_EACH(k, &c->sessions) {
         struct wf_session *s = WF_CONTAINER(k, struct wf_session, in_all);
         if (s->client) continue;
@@ -100,90 +95,116 @@ void wf_links_watch(struct wf_cluster *c, weft_pid who)
     if (c->partition.few) tell(c, who, WEFT_TAG_MINORITY, news_of(own->incarnation, own->name, c->partition.text));
 }
 
-/* ---- Topic interest -------------------------------------------------------------------------------------------- */
-
-struct pattern_list {
-    struct wf_session *s;
-    struct wf_batch *first, *last;
-    weft_writer w;           /* into the last one */
-    uint32_t left, in_frame; /* that are to come; in the frame that is being written */
-    bool failed;
-};
-
-static void end_frame(struct pattern_list *l)
+/* NULL: there is no memory. */
+static struct wf_watcher *watcher_of(struct wf_cluster *c, weft_pid who, bool *known)
 {
-    WF_ASSERT(l->w.error == 0);
-    l->last->size += l->w.size;
-    l->last->frames++;
+    *known = true;
+    for (uint32_t i = 0; i < c->watcher_count; i++)
+        if (weft_pid_equal(c->watchers[i].pid, who)) return &c->watchers[i];
+    *known = false;
+    if (!watcher_room(c)) return NULL;
+    struct wf_watcher *w = &c->watchers[c->watcher_count++];
+    *w = (struct wf_watcher){.pid = who};
+    return w;
 }
 
-static bool begin_frame(struct pattern_list *l)
+void wf_links_watch(struct wf_cluster *c, weft_pid who, bool all)
 {
-    uint32_t count = WF_MIN(l->left, (uint32_t)WF_FRAME_PEERS_MAX / 4);
-    struct wf_batch *b = wf_batch_new(l->s, 16 + count * (size_t)(WF_TOPIC_MAX + 3));
-    if (b == NULL) return false;
-    if (l->last == NULL) l->first = b;
-    else if (!WF_MUTANT(link_says_one_frame)) l->last->next = b;
-    l->last = b;
-    l->w = wf_batch_writer(b);
-    l->in_frame = count;
-    wf_put_interest(&l->w, WF_INTEREST_ADD, count);
-    return true;
-}
-
-static void put_pattern(weft_text pattern, uint32_t count, void *arg)
-{
-    struct pattern_list *l = arg;
-    (void)count;
-    l->failed = l->failed || (l->in_frame == 0 && !begin_frame(l));
-    if (l->failed) return;
-    weft_put_str(&l->w, pattern);
-    l->left--;
-    if (--l->in_frame == 0) end_frame(l);
-}
-
-/* All patterns of this node as they are now, some thousand to a frame; changes come behind. */
-static void say_interest(struct wf_session *s)
-{
-    struct wf_transport *t = s->t;
-    struct wf_interest *interest = &t->interest[wf_session_shares_topics(s) ? WF_INTEREST_PLAIN : WF_INTEREST_ALL];
-    struct pattern_list l = {.s = s};
-    pf_mutex_lock(t->lock);
-    l.left = (uint32_t)interest->count;
-    wf_interest_each(interest, put_pattern, &l);
-    pf_mutex_unlock(t->lock);
-    if (!l.failed || WF_MUTANT(link_begins_without_patterns)) {
-        wf_session_push(s, l.first);
+    bool known;
+    struct wf_watcher *w = watcher_of(c, who, &known);
+    if (w == NULL) {
+        weft_log(WEFT_ERROR, "out of memory: an actor does not hear of nodes");
         return;
     }
-    wf_batch_free(l.first);
-    wf_session_fail(s, "out of memory"); /* the next link says all of it */
+    if (all && !w->all) tell_present(c, who);
+    w->all = w->all || all;
+    if (!known && c->draining) tell(c, who, WEFT_TAG_DRAIN, news_of(c->t->node->incarnation, c->t->node->name, ""));
 }
 
-void wf_links_interest(struct wf_cluster *c, const char *pattern, uint32_t change)
+/* Several changes may have come to one. */
+void wf_links_drain(struct wf_cluster *c)
 {
-    weft_text text = weft_cstr(pattern);
-    enum wf_interest_op op = (enum wf_interest_op)(change >> WF_INTEREST_SHIFT);
-    WF_LIST_EACH(k, &c->sessions) {
-        struct wf_session *s = WF_CONTAINER(k, struct wf_session, in_all);
-        uint32_t kind = wf_session_shares_topics(s) ? WF_INTEREST_PLAIN : WF_INTEREST_ALL;
-        if ((change >> kind & 1) == 0) continue;
-        struct wf_batch *b = wf_batch_new(s, WF_FRAME_SPARE + text.size);
-        if (b == NULL) {
-            wf_session_fail(s, "out of memory");
-            continue;
-        }
+    bool draining = wf_node_is_draining(c->t->node);
+    wf_gossip_describe(c);
+    if (draining == c->draining) return;
+    c->draining = draining;
+    weft_log(WEFT_INFO, "node %s %s", c->t->node->name,
+             draining ? "drains: it takes no new work" : "drains no longer");
+    wf_links_tell_self(c, draining ? WEFT_TAG_DRAIN : WEFT_TAG_UNDRAIN, "");
+}
+
+/* ---- Topic interest -------------------------------------------------------------------------------------------- */
+
+enum {
+    PATTERNS_IN_FRAME = 1024,
+    PATTERN_FRAMES = 4 /* for a link at a time: then the worker's other actors have their turn */
+};
+
+/* One frame with patterns that the link has not been told of. NULL: there are none, or there is no memory. */
+static struct wf_batch *next_patterns(struct wf_session *s)
+{
+    struct wf_patterns *p = wf_session_patterns(s);
+    struct wf_batch *b = NULL;
+    pf_mutex_lock(s->t->lock);
+    struct wf_pattern_part part = wf_patterns_next(p, &s->mark, PATTERNS_IN_FRAME, WF_BATCH_BYTES);
+    if (part.count > 0) b = wf_batch_new(s, WF_FRAME_SPARE + part.bytes);
+    if (b != NULL) {
         weft_writer w = wf_batch_writer(b);
-        wf_put_interest(&w, op, 1);
-        weft_put_str(&w, text);
-        wf_session_say(s, b, &w);
+        wf_put_interest(&w, part.add ? WF_INTEREST_ADD : WF_INTEREST_REMOVE, part.count);
+        wf_patterns_put(p, &s->mark, &part, &w);
+        WF_ASSERT(w.error == 0);
+        b->size += w.size;
+        b->frames++;
     }
+    bool lost = (part.count > 0 && b == NULL && WF_MUTANT(link_begins_without_patterns)) ||
+                (b != NULL && WF_MUTANT(link_says_one_frame));
+    if (lost) wf_patterns_end(p, &s->mark);
+    pf_mutex_unlock(s->t->lock);
+    return b;
 }
 
-void wf_links_interest_lost(struct wf_cluster *c)
+static bool has_patterns_to_say(const struct wf_session *s)
 {
-    WF_LIST_EACH(k, &c->sessions)
-        wf_session_fail(WF_CONTAINER(k, struct wf_session, in_all), "out of memory for a change of topics");
+    pf_mutex_lock(s->t->lock);
+    bool behind = wf_patterns_behind(wf_session_patterns(s), &s->mark);
+    pf_mutex_unlock(s->t->lock);
+    return behind;
+}
+
+/* Of one link; see wf_links_say_patterns. */
+static bool say_patterns(struct wf_session *s)
+{
+    for (int i = 0; has_patterns_to_say(s); i++) {
+        if (i == PATTERN_FRAMES) return true;
+        struct wf_batch *b = wf_session_has_room(s, wf_here->index) ? next_patterns(s) : NULL;
+        if (b == NULL) return false;
+        wf_session_push(s, b);
+    }
+    return false;
+}
+
+bool wf_links_say_patterns(struct wf_cluster *c)
+{
+    bool more = false;
+    WF_LIST_EACH(k, &c->sessions) more |= say_patterns(WF_CONTAINER(k, struct wf_session, in_all));
+    return more;
+}
+
+/* A node of an older version closes a link with more than it takes; a tool is not sent what it has no use for. */
+static void begin_patterns(struct wf_session *s)
+{
+    uint32_t most = s->client ? WF_PATTERNS_TOOL : wf_session_can(s, WF_CAN_PATTERNS) ? UINT32_MAX : WF_PATTERNS_OLD;
+    pf_mutex_lock(s->t->lock);
+    wf_patterns_begin(wf_session_patterns(s), &s->mark, most);
+    pf_mutex_unlock(s->t->lock);
+    (void)say_patterns(s);
+}
+
+static void end_patterns(struct wf_session *s)
+{
+    pf_mutex_lock(s->t->lock);
+    wf_patterns_end(wf_session_patterns(s), &s->mark);
+    pf_mutex_unlock(s->t->lock);
 }
 
 /* Acquire: pairs with the release of wf_session_fail. */
@@ -230,6 +251,7 @@ void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason
 {
     bool left = c->leaving || strcmp(reason, WF_LEFT) == 0 || strcmp(reason, WF_LEFT_UNDRAINED) == 0;
     s->state = WF_STATE_OVER;
+    end_patterns(s);
     wf_tables_close(s);
     drop_pending(s, reason);
     wf_session_discard(s);
@@ -279,7 +301,7 @@ void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t num
         wf_links_end(c, s, "out of memory");
         return;
     }
-    say_interest(s);
+    begin_patterns(s);
     if (s->client) return;
     c->ever_up = true;
     wf_peers_up(c, s);
@@ -298,6 +320,7 @@ static void take_pending(struct wf_cluster *c, struct wf_session *s)
     attach(ch, s, ch->heard);
     atomic_fetch_add_explicit(&s->resumes, 1, memory_order_relaxed);
     wf_peers_review(c, s, "");
+    wf_gossip_linked(c, s);
     weft_log(WEFT_INFO, "the link with node %s goes on (%s)", s->name, ch->conn->remote);
     if (ch->rest != NULL) {
         wf_session_receive(ch, ch->rest, ch->rest_size);
@@ -416,9 +439,13 @@ static int64_t tick_up(struct wf_cluster *c, struct wf_session *s, int64_t now)
         silent(c, s, now - heard);
         return WEFT_FOREVER;
     }
+    if (now - heard > WF_QUIET_BEATS * s->heartbeat) wf_gossip_silent(c, s);
     wf_session_rest(s);
     if (c->leaving) return lost_at;
-    int64_t ping_at = atomic_load_explicit(&s->last_sent, memory_order_relaxed) + c->t->heartbeat;
+    wf_gossip_look(c, s);
+    /* One of the two says PING, the other one's PONG is a heartbeat as well. */
+    int64_t grace = c->t->node->incarnation < s->incarnation ? 0 : c->t->heartbeat / 8;
+    int64_t ping_at = atomic_load_explicit(&s->last_sent, memory_order_relaxed) + c->t->heartbeat + grace;
     ping_at = WF_MIN(ping_at, s->pinged_at + WF_PING_BEATS * c->t->heartbeat);
     if (now >= ping_at) {
         wf_session_ping(s, (uint64_t)now);

@@ -167,6 +167,13 @@ static int inherit_listener(struct tcp_listener *l, const char *name, char *boun
     return rc;
 }
 
+/* Lock held. */
+static void start(struct tcp_listener *l)
+{
+    l->started = true;
+    wf_worker_post(l->worker, &l->start.post);
+}
+
 int wf_tcp_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why)
 {
     struct tcp_carrier *k = (struct tcp_carrier *)base;
@@ -191,6 +198,7 @@ int wf_tcp_listen(struct wf_carrier *base, const char *url, int mode, char *boun
     l->worker = wf_tcp_next_worker(k);
     wf_list_push(&k->listeners, &l->in_carrier);
     k->count++;
+    if (k->accepting) start(l);
     pf_mutex_unlock(k->lock);
     return WEFT_OK;
 }
@@ -199,11 +207,8 @@ void wf_tcp_accept(struct wf_carrier *base)
 {
     struct tcp_carrier *k = (struct tcp_carrier *)base;
     pf_mutex_lock(k->lock);
-    WF_LIST_EACH(at, &k->listeners) {
-        struct tcp_listener *l = WF_CONTAINER(at, struct tcp_listener, in_carrier);
-        l->started = true;
-        wf_worker_post(l->worker, &l->start.post);
-    }
+    k->accepting = true;
+    WF_LIST_EACH(at, &k->listeners) start(WF_CONTAINER(at, struct tcp_listener, in_carrier));
     pf_mutex_unlock(k->lock);
 }
 

@@ -53,13 +53,22 @@ static void end_for(struct ending *e, enum cause cause, int64_t drain)
     pf_mutex_unlock(e->lock);
 }
 
+/* At SIGHUP: what others may have put in the place of files that this process has opened or read. */
+static void load_anew(struct ending *e)
+{
+    int rc = weft_log_reopen();
+    if (rc < 0)
+        weft_log(WEFT_ERROR, "the log file cannot be opened anew, the old one goes on: %s", weft_strerror(rc));
+    pf_mutex_lock(e->lock); /* the node stays while it is held */
+    if (e->node != NULL && wf_certs_are_there(e->node)) (void)weft_node_renew_certs(e->node);
+    pf_mutex_unlock(e->lock);
+}
+
 static void on_signal(void *arg, int number)
 {
     struct ending *e = arg;
     if (number == PF_SIGHUP) {
-        int rc = weft_log_reopen();
-        if (rc < 0)
-            weft_log(WEFT_ERROR, "the log file cannot be opened anew, the old one goes on: %s", weft_strerror(rc));
+        load_anew(e);
         return;
     }
     pf_mutex_lock(e->lock);
@@ -176,7 +185,8 @@ static void first_main(const void *arg, size_t size)
 {
     struct first f;
     memcpy(&f, arg, size);
-    (void)weft_defer(note_reason, f.e);
+    int rc = weft_defer(note_reason, f.e);
+    if (rc < 0) weft_fail(rc, "the first actor cannot start: %s", weft_strerror(rc));
     f.m->first(f.m->arg, f.m->size);
 }
 
@@ -233,8 +243,7 @@ int wf_main_run(const struct wf_main *m)
     int rc = pf_mutex_create(&e.lock);
     if (rc == WEFT_OK) rc = pf_cond_create(&e.drained_changed);
     if (rc == WEFT_OK) rc = wf_signals_watch(on_signal, &e);
-    /* Else it does what it does by default: a terminal that is closed ends its node. */
-    if (rc == WEFT_OK && wf_log_has_file()) (void)wf_signals_watch_hangup();
+    if (rc == WEFT_OK) (void)wf_signals_watch_hangup(); /* not there on Windows */
     if (rc < 0) {
         weft_log(WEFT_ERROR, "cannot start: %s",
                  rc == WEFT_EBUSY ? "weft_main runs already" : "out of memory or threads");

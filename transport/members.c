@@ -79,6 +79,29 @@ int weft_set_meta(weft_node *node, const char *key, const char *value)
     return rc;
 }
 
+/* ---- Draining -------------------------------------------------------------------------------------------------- */
+
+int weft_drain(weft_node *node, bool on)
+{
+    if (node == NULL || node->transport == NULL) return WEFT_EINVAL;
+    struct wf_transport *t = node->transport;
+    struct wf_news *n = wf_news_new(WF_NEWS_DRAIN, NULL, NULL, 0);
+    if (n == NULL) return WEFT_ENOMEM;
+    pf_mutex_lock(t->lock);
+    int rc = set(&t->meta, weft_cstr(WEFT_META_DRAINING), on ? "true" : NULL);
+    /* Relaxed: who reads it a little late did so a little earlier. */
+    if (rc == WEFT_OK) atomic_store_explicit(&node->draining, on, memory_order_relaxed);
+    pf_mutex_unlock(t->lock);
+    if (rc == WEFT_OK) wf_news_post(t, n);
+    else wf_news_free(n);
+    return rc;
+}
+
+bool weft_is_draining(const weft_node *node)
+{
+    return node != NULL && wf_node_is_draining(node);
+}
+
 /* ---- The list -------------------------------------------------------------------------------------------------- */
 
 static void add_meta(struct weft_member *out, const struct wf_swim_record *r)
@@ -104,7 +127,10 @@ static void describe_self(const struct wf_transport *t, struct weft_member *out)
 static void describe(const struct wf_peer *p, struct weft_member *out, int64_t now)
 {
     out->incarnation = p->incarnation;
-    out->state = p->state == WF_PEER_DOWN && p->left ? WEFT_MEMBER_LEFT : (weft_member_state)p->state;
+    enum wf_peer_state shown = wf_peer_shown(p);
+    out->state = p->state == WF_PEER_DOWN && p->left ? WEFT_MEMBER_LEFT
+                 : shown == WF_PEER_LEAF             ? WEFT_MEMBER_LEAF
+                                                     : (weft_member_state)shown;
     out->since = now - p->since;
     snprintf(out->name, sizeof out->name, "%s", p->name);
     snprintf(out->reason, sizeof out->reason, "%.127s", p->reason);

@@ -107,9 +107,9 @@ static void say_health(struct wf_metrics *m, struct wf_web_ask *ask)
 
 static void say_ready(const struct wf_metrics *m, struct wf_web_ask *ask)
 {
-    bool stopping = atomic_load_explicit(&m->node->stopping, memory_order_relaxed);
+    bool drains = wf_node_is_draining(m->node) || atomic_load_explicit(&m->node->stopping, memory_order_relaxed);
     bool minority = wf_node_in_minority(m->node);
-    say(ask, stopping || minority ? 503 : 200, stopping ? "draining\n" : minority ? "in a minority\n" : "ready\n");
+    say(ask, drains || minority ? 503 : 200, drains ? "draining\n" : minority ? "in a minority\n" : "ready\n");
 }
 
 static void say_page(struct wf_web_ask *ask)

@@ -4,9 +4,13 @@
  * (1) `base` is who there should be: every member that was ever there, less those that have left, and less those that
  *     went down while this node was on the side of the many, and all was quiet for longer than any suspicion lasts.
  *     So the side of the few can never come to think that it is all there is, however long the cut lasts.
- * (2) To be on the safe side with what is exclusive, suspects count as gone here, and so does whoever's link is
- *     broken until it has answered by way of others: the few should know before the many have given them up. */
+ * (2) To be on the safe side with what is exclusive, suspects count as gone here, and so does a node whose link is
+ *     broken until it has answered by way of others: the few should know before the many have given them up.
+ * (3) A node whose link is up and not silent is there, whatever is said of it. When a cut has healed the few tell the
+ *     many whom they have held for gone. Those refute it at once, and nobody is in a minority for that. */
 #include "cluster.h"
+
+#include "mutant.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,13 +66,18 @@ static bool sooner(const struct wf_base_member *a, const struct wf_base_member *
     return order != 0 ? order < 0 : a->node < b->node;
 }
 
-/* `strict`: suspects count as gone. */
+static bool is_heard(const struct wf_swim *s, uint64_t node)
+{
+    return s->user->heard != NULL && s->user->heard(s->arg, node) && !WF_MUTANT(gossip_believes_all);
+}
+
+/* `strict`: suspects count as gone, but for those who are heard all the same. */
 static bool counts(const struct wf_swim *s, uint64_t node, bool strict)
 {
     const struct wf_swim_member *m = wf_swim_find(s, node);
     if (m == NULL) return false;
-    if (m == s->self) return true;
-    return strict ? m->state == WF_SWIM_ALIVE && !m->doubted : wf_swim_present(m);
+    bool there = strict ? m->state == WF_SWIM_ALIVE && !m->doubted : wf_swim_present(m);
+    return there || m == s->self || (m->state != WF_SWIM_LEFT && is_heard(s, node));
 }
 
 static bool is_few_of_base(const struct wf_partition *p, const struct wf_swim *s, bool strict, uint32_t *there)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const wf_peer_state_names[WF_PEER_STATES] = {"connecting", "up", "down", "suspect"};
+const char *const wf_peer_state_names[WF_PEER_STATES] = {"connecting", "up", "down", "suspect", "leaf"};
 
 /* ---- Dialers --------------------------------------------------------------------------------------------------- */
 
@@ -116,15 +116,36 @@ static int64_t backoff(const struct wf_cluster *c, uint32_t attempts)
     return span / 2 + (int64_t)((uint64_t)span / 2 * chance >> 32);
 }
 
+const char *wf_dialers_url(const struct wf_dialer *d)
+{
+    return d->url[(d->next_url + d->url_count - 1) % d->url_count];
+}
+
+/* Of those who fail alike, as all seeds do that are still to start, one line stands for many. */
+static void say_no_link(struct wf_cluster *c, const struct wf_dialer *d, const char *reason)
+{
+    char kind[32];
+    snprintf(kind, sizeof kind, "no link: %.16s", reason);
+    if (c->t->client) weft_log(WEFT_DEBUG, "no link to %s: %s; trying on", wf_dialers_url(d), reason);
+    else
+        wf_burst_warn(&c->bursts, wf_transport_now(c->t), kind, "no link to %s: %s; trying on", wf_dialers_url(d),
+                      reason);
+}
+
+/* Not before the node there may be linked with again. */
+static void dial_later(struct wf_cluster *c, struct wf_dialer *d, uint32_t attempts)
+{
+    const struct wf_peer *p = wf_peers_find(c, d->incarnation);
+    d->busy = false;
+    d->next_at = WF_MAX(wf_transport_now(c->t) + backoff(c, attempts), p == NULL ? 0 : p->held_until);
+}
+
 void wf_dialers_failed(struct wf_cluster *c, struct wf_dialer *d, const char *reason)
 {
-    d->busy = false;
-    d->next_at = wf_transport_now(c->t) + backoff(c, d->attempts++);
+    dial_later(c, d, d->attempts++);
     if (strcmp(d->last, reason) != 0) {
         snprintf(d->last, sizeof d->last, "%s", reason);
-        const char *url = d->url[(d->next_url + d->url_count - 1) % d->url_count];
-        if (!d->self && !c->leaving)
-            weft_log(c->t->client ? WEFT_DEBUG : WEFT_WARN, "no link to %s: %s; trying on", url, reason);
+        if (!d->self && !c->leaving) say_no_link(c, d, reason);
     }
     pf_mutex_lock(c->t->lock);
     c->t->dials_failed++;
@@ -144,8 +165,7 @@ void wf_dialers_linked(struct wf_dialer *d, uint64_t incarnation)
 
 void wf_dialers_free_again(struct wf_cluster *c, struct wf_dialer *d)
 {
-    d->busy = false;
-    d->next_at = wf_transport_now(c->t) + backoff(c, 0);
+    dial_later(c, d, 0);
 }
 
 static void dial(struct wf_cluster *c, struct wf_dialer *d)
@@ -154,7 +174,7 @@ static void dial(struct wf_cluster *c, struct wf_dialer *d)
     const char *url = d->url[d->next_url++ % d->url_count];
     d->busy = true;
     if (d->over == NULL) d->over = wf_news_new(WF_NEWS_DIAL_FAILED, NULL, NULL, WF_REASON_TEXT);
-    int rc = d->over == NULL ? WEFT_ENOMEM : wf_url_check_dial(url, c->t->tls != NULL, c->t->insecure, why);
+    int rc = d->over == NULL ? WEFT_ENOMEM : wf_url_check_dial(url, c->t->has_tls, c->t->insecure, why);
     if (rc == WEFT_OK) rc = c->t->carrier->ops->dial(c->t->carrier, url, d, why);
     if (rc < 0) wf_dialers_failed(c, d, why);
 }
@@ -270,7 +290,7 @@ void wf_peers_up(struct wf_cluster *c, struct wf_session *s)
     p->session = s;
     p->last_number = s->number;
     p->reason[0] = '\0';
-    p->since = wf_transport_now(c->t);
+    p->since = p->linked_at = wf_transport_now(c->t);
     pf_cond_broadcast(c->t->changed);
     pf_mutex_unlock(c->t->lock);
 }
@@ -285,9 +305,9 @@ static void dial_peer(struct wf_cluster *c, const struct wf_peer *p)
     if (d == NULL) d = dialer_add(c, urls, p->url_count);
     if (d == NULL || d->seed) return;
     int64_t now = wf_transport_now(t);
-    bool first = t->node->incarnation < p->incarnation || t->url_count == 0;
+    bool first = t->node->incarnation < p->incarnation || wf_transport_urls(t) == 0;
     d->incarnation = p->incarnation;
-    d->next_at = now + (first ? 0 : WF_OTHER_DIALS);
+    d->next_at = WF_MAX(now + (first ? 0 : WF_OTHER_DIALS), p->held_until);
     d->give_up_at = now + WF_GIVE_UP;
 }
 
@@ -303,9 +323,7 @@ void wf_peers_broken(struct wf_cluster *c, struct wf_session *s, const char *rea
 void wf_peers_review(struct wf_cluster *c, struct wf_session *s, const char *reason)
 {
     struct wf_peer *p = wf_peers_find(c, s->incarnation);
-    const struct wf_swim_member *m = wf_gossip_member(c, s->incarnation);
-    bool accused = m != NULL && m->state == WF_SWIM_SUSPECT;
-    enum wf_peer_state state = accused || s->state == WF_STATE_BROKEN ? WF_PEER_SUSPECT : WF_PEER_UP;
+    enum wf_peer_state state = wf_gossip_accused(c, s) || s->state == WF_STATE_BROKEN ? WF_PEER_SUSPECT : WF_PEER_UP;
     if (p == NULL || p->state == state || p->session != s) return;
     pf_mutex_lock(c->t->lock);
     p->state = state;
@@ -327,10 +345,23 @@ void wf_peers_gone(struct wf_cluster *c, struct wf_peer *p, const char *reason, 
     pf_mutex_unlock(c->t->lock);
 }
 
+/* Its link was closed for what it has said on it. */
+static void count_fault(struct wf_cluster *c, struct wf_peer *p, const char *reason)
+{
+    int64_t now = wf_transport_now(c->t);
+    p->faults = now - p->linked_at >= WF_FAULT_FORGOTTEN ? 1 : p->faults + 1;
+    if (p->faults == 1) return;
+    int64_t hold = WF_MIN(WF_FAULT_HOLD << WF_MIN(p->faults - 2, 10u), WF_FAULT_HOLD_MAX);
+    p->held_until = now + hold;
+    weft_log(WEFT_WARN, "the link with node %s was closed %u times in a row: %s; the next one in %.1f s", p->name,
+             p->faults, reason, (double)hold / 1e9);
+}
+
 void wf_peers_down(struct wf_cluster *c, struct wf_session *s, const char *reason, bool left)
 {
     struct wf_peer *p = wf_peers_find(c, s->incarnation);
     if (p == NULL) return;
+    if (!left && wf_session_at_fault(s)) count_fault(c, p, reason);
     pf_mutex_lock(c->t->lock);
     p->state = WF_PEER_DOWN;
     if (p->ended != NULL) {
@@ -347,15 +378,24 @@ void wf_peers_down(struct wf_cluster *c, struct wf_session *s, const char *reaso
     if (!left) dial_peer(c, p);
 }
 
+/* Its URLs may be others now, too: it listens where it reached its seed. */
 static void keep_record(struct wf_cluster *c, struct wf_peer *p, weft_text record)
 {
     if (wf_text_equal(p->record, record)) return;
-    char *copy = malloc(record.size);
-    if (copy == NULL) return;
+    struct wf_swim_record r = wf_swim_record_of(record);
+    char *copy = malloc(record.size), (*urls)[WF_URL_TEXT] = copy_urls(r.url, r.url_count);
+    if (copy == NULL || urls == NULL) {
+        free(copy);
+        free(urls);
+        return;
+    }
     memcpy(copy, record.data, record.size);
     pf_mutex_lock(c->t->lock);
     free((char *)p->record.data);
+    free(p->url);
     p->record = (weft_text){copy, record.size};
+    p->url = urls;
+    p->url_count = r.url_count;
     pf_mutex_unlock(c->t->lock);
 }
 

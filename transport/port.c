@@ -3,8 +3,11 @@
 #include "topic_reach.h"
 #include "transport.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { PATTERNS_AT_ONCE = 512 };
 
 /* ---- Finding a port -------------------------------------------------------------------------------------------- */
 
@@ -61,8 +64,29 @@ static bool rebuild(struct wf_ports *p)
     return true;
 }
 
+/* A posted change of one worker's ports. */
+struct change {
+    struct wf_call call;
+    struct wf_session *session;
+    struct wf_port *port;   /* of an opening */
+    struct wf_link in_port; /* wf_port.changes */
+    uint32_t op, count;     /* of a change of interest: which are still to be made, from `at` on */
+    size_t size, at;
+    uint8_t data[];
+};
+
+static void change_free(struct change *c)
+{
+    wf_session_release(c->session);
+    free(c);
+}
+
+static void go_on_applying(struct wf_worker *w, struct wf_timer *t);
+
 static void port_free(struct wf_port *port)
 {
+    for (struct wf_link *k; (k = wf_list_pop(&port->changes)) != NULL;)
+        change_free(WF_CONTAINER(k, struct change, in_port));
     wf_credits_finish(&port->credits);
     wf_interest_finish(&port->interest);
     wf_session_release(port->session);
@@ -77,6 +101,8 @@ static struct wf_port *port_new(struct wf_session *s)
     port->session = s;
     port->incarnation = s->incarnation;
     wf_interest_init(&port->interest);
+    wf_list_init(&port->changes);
+    port->more.fire = go_on_applying;
     wf_list_init(&port->waiting);
     wf_credits_init(&port->credits, wf_session_can(s, WF_CAN_CREDIT));
     wf_session_keep(s);
@@ -267,12 +293,54 @@ static int send_body(struct wf_ports *p, struct wf_port *port, struct wf_frame *
     return WEFT_OK;
 }
 
+struct missing {
+    struct wf_ports *p;
+    struct wf_port *port;
+};
+
+static bool say_one_missed(weft_text pattern, uint64_t lost, void *arg)
+{
+    struct wf_ports *p = ((struct missing *)arg)->p;
+    struct wf_port *port = ((struct missing *)arg)->port;
+    if (is_full(port) || !reserve(port, WF_FRAME_SPARE + pattern.size)) return false;
+    weft_writer out = wf_batch_writer(port->batch);
+    wf_put_missed(&out, pattern, lost);
+    commit(p, port, &out);
+    return true;
+}
+
+/* Behind what has been published before, as soon as there is room: here, or in wf_ports_room_made. */
+static void say_missed(struct wf_ports *p, struct wf_port *port)
+{
+    struct missing missing = {p, port};
+    if (!port->missed || !wf_session_has_room(port->session, p->worker)) return;
+    port->missed = !wf_interest_take_lost(&port->interest, say_one_missed, &missing);
+    if (port->missed) (void)wf_session_has_room(port->session, p->worker);
+}
+
+/* A publication for all who are interested there is lost: they will hear how many were. */
+static bool lose_plain(struct wf_ports *p, struct wf_port *port, weft_text topic)
+{
+    if (wf_session_shares_topics(port->session)) {
+        wf_interest_lose(&port->interest, topic);
+        port->missed = true;
+        say_missed(p, port); /* there may be room: there was no memory */
+    }
+    return lose(p);
+}
+
 /* For everybody who is interested there. */
 static bool publish_plain(struct wf_worker *w, struct wf_port *port, weft_text topic, struct wf_body *body)
 {
     struct wf_frame f;
     wf_frame_describe(&f, WF_FRAME_PUBLISH, topic, body->tag, from_of(w, body->from));
-    return send_body(ports_of(w), port, &f, body) == WEFT_OK || lose(ports_of(w));
+    return send_body(ports_of(w), port, &f, body) == WEFT_OK || lose_plain(ports_of(w), port, topic);
+}
+
+/* The first frame of several is that for plain subscriptions. */
+static bool lose_some(struct wf_ports *p, struct wf_port *port, const struct wf_publish_to *to)
+{
+    return (to->flags & WF_PUBLISH_PLAIN) != 0 ? lose_plain(p, port, to->topic) : lose(p);
 }
 
 /* For queue groups that have chosen that peer, and if `plain` for all others as well. */
@@ -286,12 +354,12 @@ static bool publish_to(struct wf_worker *w, struct wf_port *port, struct wf_publ
          to->skip += to->count, to->flags = 0, to->ref = 0) {
         size_t size = wf_publish_to_size(to);
         if (to->count == 0 && to->flags == 0) break;
-        if (is_full(port)) return lose(p);
+        if (is_full(port)) return lose_some(p, port, to);
         if (wf_goes_apart(port, to->from.actor, size, NULL)) {
-            if (!wf_bulk_publish_to(port, to, size)) return lose(p);
+            if (!wf_bulk_publish_to(port, to, size)) return lose_some(p, port, to);
             continue;
         }
-        if (!reserve(port, size)) return lose(p);
+        if (!reserve(port, size)) return lose_some(p, port, to);
         weft_writer out = wf_batch_writer(port->batch);
         wf_put_publish_to(&out, to);
         commit(p, port, &out);
@@ -394,16 +462,18 @@ static int route_wait_room(struct wf_worker *w, weft_pid to, const char *name, i
     return (int)wf_task_settle(r);
 }
 
-static int route_watch_nodes(struct wf_worker *w, weft_pid who)
+static int route_watch_nodes(struct wf_worker *w, weft_pid who, bool all)
 {
     struct wf_news *n = wf_news_new(WF_NEWS_WATCH, NULL, NULL, 0);
     if (n == NULL) return WEFT_ENOMEM;
     n->pid = who;
+    n->number = all;
     wf_news_post(wf_transport_of(w), n);
     return WEFT_OK;
 }
 
-const struct wf_route wf_transport_route = {.send = route_send,
+const struct wf_route wf_transport_route = {.service_ended = wf_cluster_ended,
+                                            .send = route_send,
                                             .send_name = route_send_name,
                                             .find = route_find,
                                             .publish = route_publish,
@@ -433,25 +503,13 @@ void wf_ports_room_made(struct wf_worker *w, struct wf_call *c)
     struct wf_session *s = WF_CONTAINER(c, struct wf_room, call)->session;
     wf_session_room_came(s, w->index);
     struct wf_port *port = find(ports_of(w), s->incarnation);
-    if (port != NULL && port->session == s) wake_all(port);
+    if (port != NULL && port->session == s) {
+        wake_all(port);
+        say_missed(ports_of(w), port);
+    }
     wf_tables_go_on(s);
+    wf_news_wake(s->t); /* $cluster may have patterns to say */
     wf_session_release(s);
-}
-
-/* A posted change of one worker's ports. */
-struct change {
-    struct wf_call call;
-    struct wf_session *session;
-    struct wf_port *port; /* of an opening */
-    uint32_t op, count;   /* of a change of interest */
-    size_t size;
-    uint8_t data[];
-};
-
-static void change_free(struct change *c)
-{
-    wf_session_release(c->session);
-    free(c);
 }
 
 static struct wf_port *port_of(struct wf_ports *p, const struct wf_session *s)
@@ -486,6 +544,7 @@ static void apply_close(struct wf_worker *w, struct wf_call *call)
         while (*at != NULL && *at != port) at = &(*at)->next_dirty;
         if (port->dirty) *at = port->next_dirty;
         wf_port_push(port); /* counts them as lost */
+        wf_timer_disarm(w, &port->more);
         wf_unlink(&port->in_ports);
         p->count--;
         WF_ASSERT(rebuild(p)); /* a table of the same size or a smaller one */
@@ -495,19 +554,69 @@ static void apply_close(struct wf_worker *w, struct wf_call *call)
     wf_session_release(s);
 }
 
-static void apply_interest(struct wf_worker *w, struct wf_call *call)
+/* Whether the peer may have one pattern more. */
+static bool has_place(const struct wf_port *port)
+{
+    struct wf_session *s = port->session;
+    if (port->interest.count < s->t->patterns_max) return true;
+    char why[WF_REASON_TEXT];
+    snprintf(why, sizeof why, "too many topic patterns, more than --max-patterns %u of node %s", s->t->patterns_max,
+             s->t->node->name);
+    wf_session_fail(s, why);
+    return false;
+}
+
+/* False: nothing more of the change is to be made. */
+static bool apply_pattern(struct wf_port *port, const struct change *c, weft_text pattern)
+{
+    if (c->op == WF_INTEREST_REMOVE) {
+        wf_interest_remove(&port->interest, pattern);
+        return true;
+    }
+    if (wf_trie_find(&port->interest.trie, pattern) != NULL) return true;
+    if (!has_place(port)) return false;
+    if (wf_interest_add(&port->interest, pattern) >= 0) return true;
+    wf_session_fail(c->session, "out of memory");
+    return false;
+}
+
+/* Some of the first change's patterns: a turn of the worker is not to take long, however many are told at once. */
+static void apply_some(struct wf_worker *w, struct wf_port *port)
+{
+    uint32_t left = PATTERNS_AT_ONCE;
+    for (struct wf_link *k; left > 0 && (k = wf_list_first(&port->changes)) != NULL;) {
+        struct change *c = WF_CONTAINER(k, struct change, in_port);
+        weft_reader r = weft_reader_on(c->data + c->at, c->size - c->at);
+        for (; left > 0 && c->count > 0; left--) {
+            c->count--;
+            if (!apply_pattern(port, c, weft_get_str(&r))) c->count = 0;
+        }
+        c->at = c->size - (size_t)(r.end - r.at);
+        if (c->count > 0) break;
+        wf_unlink(k);
+        change_free(c);
+    }
+    bool more = !wf_list_empty(&port->changes);
+    if (more && wf_timer_arm(w, &port->more, w->now) < 0) wf_session_fail(port->session, "out of memory");
+}
+
+static void go_on_applying(struct wf_worker *w, struct wf_timer *t)
+{
+    apply_some(w, WF_CONTAINER(t, struct wf_port, more));
+}
+
+/* Changes are made one after the other. */
+static void take_interest(struct wf_worker *w, struct wf_call *call)
 {
     struct change *c = WF_CONTAINER(call, struct change, call);
     struct wf_port *port = port_of(ports_of(w), c->session);
-    weft_reader r = weft_reader_on(c->data, c->size);
-    for (uint32_t i = 0; port != NULL && i < c->count; i++) {
-        weft_text pattern = weft_get_str(&r);
-        bool known = wf_trie_find(&port->interest.trie, pattern) != NULL;
-        if (c->op == WF_INTEREST_REMOVE) wf_interest_remove(&port->interest, pattern);
-        else if (!known && wf_interest_add(&port->interest, pattern) < 0)
-            wf_session_fail(c->session, "out of memory");
+    if (port == NULL) { /* it was closed meanwhile */
+        change_free(c);
+        return;
     }
-    change_free(c);
+    bool first = wf_list_empty(&port->changes);
+    wf_list_push(&port->changes, &c->in_port);
+    if (first) apply_some(w, port);
 }
 
 static struct change *change_new(struct wf_session *s, void (*apply)(struct wf_worker *, struct wf_call *),
@@ -558,7 +667,7 @@ int wf_ports_interest(struct wf_session *s, struct wf_frame *f)
     for (uint32_t i = 0; i < f->count; i++) weft_skip(&r);
     size_t size = (size_t)(r.at - data);
     for (uint32_t i = 0; i < s->t->node->workers.count; i++) {
-        struct change *c = change_new(s, apply_interest, size);
+        struct change *c = change_new(s, take_interest, size);
         if (c == NULL) return WEFT_ENOMEM;
         c->op = (uint32_t)f->number;
         c->count = f->count;

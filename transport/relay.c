@@ -3,9 +3,13 @@
  *
  * A subscription is two actors: the relay, which is subscribed here like anybody and hands on what it gets, and its
  * guard, which waits for an answer that the tool never gives. When the tool is gone, or lets the request go, the
- * guard's call fails and it stops the relay: nobody has to look whether the tool is still there. */
+ * guard's call fails and it stops the relay: nobody has to look whether the tool is still there.
+ *
+ * The relay waits until the tool has room. What is published meanwhile waits in the relay's mailbox; what finds that
+ * full is dropped and counted as for any slow subscriber, and the relay tells the tool how many those were. */
 #include "control.h"
 
+#include "actor.h"
 #include "cluster.h"
 
 #include <weft/topic.h>
@@ -48,29 +52,68 @@ static void put_news(weft_writer *w, const weft_msg *m)
     weft_put_bin(w, weft_data(m), weft_size(m));
 }
 
-/* False: the tool is gone. */
-static bool hand_on(weft_pid tool, const weft_msg *m)
+bool wf_tool_send(weft_pid tool, weft_msg *m)
+{
+    int rc = wf_send_given(tool, m, WEFT_FOREVER);
+    return rc != WEFT_ENONODE && rc != WEFT_ENOACTOR && rc != WEFT_ECANCELED;
+}
+
+/* NULL: it is lost to the tool, and counted. */
+static weft_msg *news_of(const weft_msg *m)
 {
     weft_writer measure = weft_writer_on(NULL, 0);
     put_news(&measure, m);
-    weft_msg *copy = weft_msg_new(WF_CONTROL_NEWS, measure.size);
-    if (copy == NULL) return true; /* too large with its topic, or no memory: this one is lost to the tool */
-    weft_writer w = weft_writer_on(weft_msg_body(copy), measure.size);
+    weft_msg *news = weft_msg_new(WF_CONTROL_NEWS, measure.size);
+    if (news == NULL) {
+        enum wf_drop why = measure.size > WEFT_MESSAGE_MAX ? WF_DROP_TOO_BIG : WF_DROP_MEMORY;
+        wf_note_drop(wf_here, why, weft_self().actor, weft_from(m), weft_tag(m));
+        return NULL;
+    }
+    weft_writer w = weft_writer_on(weft_msg_body(news), measure.size);
     put_news(&w, m);
-    return weft_try_send_msg(tool, copy) != WEFT_ENONODE;
+    return news;
+}
+
+/* Without memory the tool is told with the next loss. False: the tool is gone. */
+static bool tell_missed(weft_pid tool, uint64_t *missed)
+{
+    uint8_t body[16];
+    weft_writer w = weft_writer_on(body, sizeof body);
+    weft_put_uint(&w, *missed);
+    weft_msg *m = weft_msg_new(WF_CONTROL_MISSED, w.size);
+    if (m == NULL) return true;
+    memcpy(weft_msg_body(m), body, w.size);
+    *missed = 0;
+    return wf_tool_send(tool, m);
+}
+
+/* False: the tool is gone. */
+static bool hand_on(weft_pid tool, const weft_msg *m, uint64_t *missed)
+{
+    struct weft_subscription_news lost;
+    if (weft_subscription_news_read(m, &lost) == WEFT_OK) {
+        *missed += lost.lost;
+    } else {
+        weft_msg *news = news_of(m);
+        if (news != NULL) return wf_tool_send(tool, news);
+        ++*missed;
+    }
+    return tell_missed(tool, missed);
 }
 
 static void relay_main(const void *arg, size_t size)
 {
     struct relay r;
     memcpy(&r, arg, size);
-    int rc = weft_subscribe(r.pattern, NULL);
+    weft_subscribe_options told = {.slow = WEFT_SLOW_DROP};
+    int rc = weft_subscribe_with(r.pattern, &told, NULL);
     if (rc == WEFT_OK) rc = wf_guard_begin(r.tool);
     if (rc == WEFT_OK) rc = weft_send(r.tool, WF_CONTROL_SUBSCRIBE, NULL, 0);
     bool there = rc == WEFT_OK;
     weft_msg *m;
+    uint64_t missed = 0;
     while (there && weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
-        there = hand_on(r.tool, m);
+        there = hand_on(r.tool, m, &missed);
         weft_msg_free(m);
     }
 }

@@ -50,6 +50,7 @@ static uint32_t right_of_verb(uint32_t verb)
 {
     switch (verb) {
     case WF_CONTROL_PS:
+    case WF_CONTROL_PAGE:
     case WF_CONTROL_NODES:
     case WF_CONTROL_INFO:
     case WF_CONTROL_NAMES:

@@ -1,6 +1,7 @@
 /* The link with another node: its life, and what is received for it. */
 #include "mutant.h"
 #include "rights.h"
+#include "sanitizer.h"
 #include "trace.h"
 
 #include <stdio.h>
@@ -17,7 +18,7 @@ void wf_session_keep(struct wf_session *s)
 /* Releases what this holder did; the last one acquires all of it. One operation: a fence is unknown to TSan. */
 void wf_session_release(struct wf_session *s)
 {
-    if (atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
+    if (!WF_LAST_HOLDER(&s->refs, 1)) return;
     wf_session_discard(s);
     WF_ASSERT(s->first == NULL && s->channel == NULL && s->pending == NULL);
     if (s->arrival.m != NULL) wf_msg_free(NULL, s->arrival.m);
@@ -81,6 +82,12 @@ void wf_session_fail(struct wf_session *s, const char *reason)
     }
     wf_conn_close(ch->conn, reason);
     wf_channel_release(ch);
+}
+
+bool wf_session_at_fault(struct wf_session *s)
+{
+    static const char own[] = "out of memory";
+    return atomic_load_explicit(&s->failed, memory_order_acquire) && strncmp(s->why_failed, own, sizeof own - 1) != 0;
 }
 
 bool wf_session_drained(struct wf_session *s)
@@ -252,15 +259,8 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 
 static bool receive_interest(struct wf_channel *ch, struct wf_frame *f)
 {
-    struct wf_session *s = ch->session;
-    if (f->number == WF_INTEREST_ADD) s->patterns += f->count;
-    else s->patterns -= WF_MIN(f->count, s->patterns);
-    if (s->patterns > WF_PATTERNS_MAX) {
-        wf_session_fail(s, "too many topic patterns");
-        return false;
-    }
-    if (wf_ports_interest(s, f) == 0) return true;
-    wf_session_fail(s, "out of memory");
+    if (wf_ports_interest(ch->session, f) == 0) return true;
+    wf_session_fail(ch->session, "out of memory");
     return false;
 }
 
@@ -298,6 +298,9 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     switch (f->kind) {
     case WF_FRAME_PUBLISH_TO:
     case WF_FRAME_RETAINED: wf_topics_receive(ch, f); return true;
+    case WF_FRAME_MISSED:
+        if (wf_session_shares_topics(s)) wf_inbound_missed(ch->t->node, &ch->in, f->name, f->number);
+        return true;
     case WF_FRAME_PUBLISH:
     case WF_FRAME_SEND_NAME:
     case WF_FRAME_WANT_NAME:

@@ -1,15 +1,13 @@
 /* transport/sim_run.c -- see sim_run.h. */
 #include "sim_run.h"
-#include "sim_world.h"
+#include "sim_report.h"
 
 #include "hash.h"
-#include "transport.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <weft/record.h>
 
 const char *const wf_sim_fault_names[WF_SIM_KINDS] = {"reset", "cut",  "oneway", "split", "freeze", "crash",
                                                       "power", "late", "clock",  "slow",  "memory"};
@@ -28,7 +26,9 @@ static struct run {
     struct wf_sim_world world;
     struct check check[WEFT_SIM_CHECKS];
     size_t check_count;
+    struct wf_sim_names names;
     bool checking;                 /* WEFT_SIM() runs */
+    bool settling;                 /* the last fault is over */
     int64_t back_at[WF_SIM_NODES]; /* when a node that has crashed comes back; 0: it has not */
 } * run;
 
@@ -50,7 +50,10 @@ static void fail(struct run *r, const char *what)
 static int add_check(const char *what, bool (*holds)(void *arg), void *arg, bool eventually)
 {
     if (run == NULL || !run->checking || what == NULL || holds == NULL) return WEFT_EINVAL;
-    if (run->check_count == WEFT_SIM_CHECKS) return WEFT_EFULL;
+    if (run->check_count == WEFT_SIM_CHECKS) {
+        weft_sim_fail("no room for the check '%s': a module may have %d", what, WEFT_SIM_CHECKS);
+        return WEFT_EFULL;
+    }
     run->check[run->check_count++] = (struct check){what, holds, arg, eventually, false};
     return WEFT_OK;
 }
@@ -76,20 +79,6 @@ void weft_sim_fail(const char *format, ...)
     fail(run, text);
 }
 
-static void after_turn(struct wf_sim_world *w)
-{
-    struct run *r = WF_CONTAINER(w, struct run, world);
-    r->out->turns++;
-    r->out->at = since_start(r);
-    for (size_t i = 0; i < r->check_count; i++) {
-        struct check *c = &r->check[i];
-        char text[sizeof r->out->what];
-        if (c->eventually || c->holds(c->arg)) continue;
-        snprintf(text, sizeof text, "not always: %s", c->what);
-        fail(r, text);
-    }
-}
-
 /* Whether all that has to be true in the end has been, at some moment of this phase. */
 static bool has_held(struct run *r)
 {
@@ -100,6 +89,23 @@ static bool has_held(struct run *r)
         all &= !c->eventually || c->held;
     }
     return all;
+}
+
+static void after_turn(struct wf_sim_world *w)
+{
+    struct run *r = WF_CONTAINER(w, struct run, world);
+    r->out->turns++;
+    r->out->at = since_start(r);
+    r->out->trace = w->trace;
+    wf_sim_names_note(&r->names, w);
+    if (r->settling) (void)has_held(r);
+    for (size_t i = 0; i < r->check_count; i++) {
+        struct check *c = &r->check[i];
+        char text[sizeof r->out->what];
+        if (c->eventually || c->holds(c->arg)) continue;
+        snprintf(text, sizeof text, "not always: %s", c->what);
+        fail(r, text);
+    }
 }
 
 /* ---- The plan -------------------------------------------------------------------------------------------------- */
@@ -123,7 +129,7 @@ static int by_time(const void *x, const void *y)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-static void draw_plan(const struct wf_sim_job *job, struct wf_sim_result *out)
+void wf_sim_draw_plan(const struct wf_sim_job *job, struct wf_sim_result *out)
 {
     uint64_t state = wf_mix(job->seed ^ UINT64_C(0x66617561746C7473));
     uint8_t kinds[WF_SIM_KINDS];
@@ -172,7 +178,6 @@ static void start_node(struct run *r, unsigned host)
 
 static void crash(struct run *r, const struct wf_sim_fault *f)
 {
-    if (r->world.host[f->a].node == NULL) return; /* it is down already */
     wf_sim_crash(&r->world, f->a, f->kind == WF_SIM_POWER);
     r->back_at[f->a] = wf_sim_now(&r->world) + f->span;
 }
@@ -183,21 +188,36 @@ static void cut(struct run *r, unsigned a, unsigned b, int64_t span)
     wf_sim_cut(&r->world, b, a, span);
 }
 
+uint32_t wf_sim_split_last(const struct wf_sim_fault *f, uint32_t nodes)
+{
+    return f->a == nodes - 1 ? 0 : f->a;
+}
+
 static void split(struct run *r, const struct wf_sim_fault *f)
 {
-    unsigned last = f->a == r->job->nodes - 1 ? 0 : f->a; /* of the first part; both have one at least */
+    unsigned last = wf_sim_split_last(f, r->job->nodes);
     for (unsigned i = 0; i <= last; i++)
         for (unsigned k = last + 1; k < r->job->nodes; k++) cut(r, i, k, f->span);
 }
 
-/* By up to 6 hours, either way. */
-static void step_clock(struct run *r, const struct wf_sim_fault *f)
+int64_t wf_sim_clock_step(const struct wf_sim_fault *f)
 {
-    wf_sim_step_clock(&r->world, f->a, f->b % 2 == 0 ? f->span * 1000 : -f->span * 1000);
+    return f->span % 2 == 0 ? f->span * 1000 : -f->span * 1000;
 }
 
-static void happens(struct run *r, const struct wf_sim_fault *f)
+/* Whether there is anything that it can change. */
+static bool finds_somebody(const struct run *r, const struct wf_sim_fault *f)
 {
+    bool needs_node = f->kind == WF_SIM_FREEZE || f->kind == WF_SIM_CRASH || f->kind == WF_SIM_POWER ||
+                      f->kind == WF_SIM_SLOW || f->kind == WF_SIM_MEMORY;
+    return !needs_node || r->world.host[f->a].node != NULL;
+}
+
+static void happens(struct run *r, uint32_t number)
+{
+    const struct wf_sim_fault *f = &r->out->fault[number];
+    if (!finds_somebody(r, f)) return;
+    r->out->happened |= UINT32_C(1) << number;
     switch ((enum wf_sim_fault_kind)f->kind) {
     case WF_SIM_RESET: wf_sim_reset(&r->world, f->a, f->b); break;
     case WF_SIM_CUT: cut(r, f->a, f->b, f->span); break;
@@ -210,7 +230,7 @@ static void happens(struct run *r, const struct wf_sim_fault *f)
         r->world.late = WEFT_MS(200);
         r->world.late_permille = 100;
         break;
-    case WF_SIM_CLOCK: step_clock(r, f); break;
+    case WF_SIM_CLOCK: wf_sim_step_clock(&r->world, f->a, wf_sim_clock_step(f)); break;
     case WF_SIM_SLOW: wf_sim_slow(&r->world, f->a, WEFT_MS(10), f->span); break;
     case WF_SIM_MEMORY: wf_sim_starve(&r->world, f->a, f->span); break;
     case WF_SIM_KINDS:
@@ -250,54 +270,14 @@ static void settle(struct run *r)
 {
     int64_t until = wf_sim_now(&r->world) + r->job->settle;
     r->world.late_permille = 0;
+    r->settling = true;
     while (!r->world.halted && !has_held(r) && wf_sim_now(&r->world) < until)
-        go_to(r, wf_sim_now(&r->world) + WEFT_MS(50));
+        go_to(r, WF_MIN(until, wf_sim_now(&r->world) + WEFT_MS(50)));
     for (size_t i = 0; i < r->check_count && !r->world.halted; i++) {
         struct check *c = &r->check[i];
         if (c->eventually && !c->held)
             weft_sim_fail("not within %.0f s after the last fault: %s", (double)r->job->settle / 1e9, c->what);
     }
-}
-
-/* ---- The report ------------------------------------------------------------------------------------------------ */
-
-enum { EVENTS_EACH = 4 };
-
-static size_t put(struct wf_sim_result *out, size_t at, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static size_t put(struct wf_sim_result *out, size_t at, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(out->report + at, sizeof out->report - at, format, args);
-    va_end(args);
-    return WF_MIN(at + (size_t)WF_MAX(n, 0), sizeof out->report - 1);
-}
-
-/* The last events of the actor of the newest one, for each actor that has not been shown. */
-static size_t report_node(const struct run *r, unsigned host, size_t at)
-{
-    struct weft_record *all;
-    int64_t count = weft_record_read(r->world.host[host].node, &all);
-    for (int64_t i = count - 1; i >= 0; i--) {
-        if (all[i].kind == 0) continue; /* shown */
-        int64_t of[EVENTS_EACH];
-        int found = 0;
-        uint64_t who = all[i].actor.actor;
-        for (int64_t k = i; k >= 0; k--) {
-            if (all[k].actor.actor != who || all[k].kind == 0) continue;
-            if (found < EVENTS_EACH) of[found++] = k;
-            else all[k].kind = (weft_record_kind)0;
-        }
-        while (found-- > 0) {
-            char text[WEFT_RECORD_TEXT];
-            at = put(r->out, at, "  n%u %12.6f s  %s\n", host + 1, (double)(all[of[found]].at - PF_SIM_START) / 1e9,
-                     weft_record_format(&all[of[found]], text));
-            all[of[found]].kind = (weft_record_kind)0;
-        }
-    }
-    if (count >= 0) free(all);
-    return at;
 }
 
 void wf_sim_run_job(const struct wf_sim_job *job, struct wf_sim_result *out)
@@ -306,7 +286,7 @@ void wf_sim_run_job(const struct wf_sim_job *job, struct wf_sim_result *out)
     struct run *r = run = &one;
     r->job = job;
     r->out = out;
-    draw_plan(job, out);
+    wf_sim_draw_plan(job, out);
     wf_sim_world_init(&r->world, job->seed);
     r->world.after_turn = after_turn;
     r->checking = true;
@@ -316,14 +296,12 @@ void wf_sim_run_job(const struct wf_sim_job *job, struct wf_sim_result *out)
     for (uint32_t i = 0; i < out->fault_count; i++) {
         if ((job->keep >> i & 1) == 0) continue;
         go_to(r, PF_SIM_START + out->fault[i].at);
-        if (!r->world.halted) happens(r, &out->fault[i]);
+        if (!r->world.halted) happens(r, i);
     }
     go_to(r, end_of(job, out));
     settle(r);
     out->at = since_start(r);
     out->trace = r->world.trace;
-    size_t at = 0;
-    for (unsigned i = 0; out->failed && i < job->nodes; i++)
-        if (r->world.host[i].node != NULL) at = report_node(r, i, at);
+    if (out->failed) wf_sim_report(&r->names, &r->world, out->report, sizeof out->report);
     out->done = true;
 }

@@ -19,12 +19,12 @@ enum wf_sim_fault_kind {
     WF_SIM_RESET,  /* all connections between a and b are reset */
     WF_SIM_CUT,    /* nothing goes between a and b */
     WF_SIM_ONEWAY, /* nothing goes from a to b */
-    WF_SIM_SPLIT,  /* nothing goes between the nodes up to a and those behind it */
+    WF_SIM_SPLIT,  /* nothing goes between the first nodes and the others: wf_sim_split_last */
     WF_SIM_FREEZE, /* a does not run */
     WF_SIM_CRASH,  /* a is killed, its connections are reset; later it comes back */
     WF_SIM_POWER,  /* the same, and nobody hears of it */
     WF_SIM_LATE,   /* a tenth of all messages takes 200 ms longer */
-    WF_SIM_CLOCK,  /* the wall clock of a steps */
+    WF_SIM_CLOCK,  /* the wall clock of a steps: wf_sim_clock_step */
     WF_SIM_SLOW,   /* each step of a takes up to 10 ms */
     WF_SIM_MEMORY, /* allocations of a fail; not part of WF_SIM_ALL */
     WF_SIM_KINDS,
@@ -53,17 +53,25 @@ struct wf_sim_job {
 };
 
 struct wf_sim_result {
-    bool done;   /* the run came to its end, well or not */
-    bool failed; /* `what` says why */
-    int64_t at;  /* ns since the start: how far it came */
-    uint64_t trace, turns;
+    bool done;             /* the run came to its end, well or not */
+    bool failed;           /* `what` says why */
+    int64_t at;            /* ns since the start: how far it came, */
+    uint64_t trace, turns; /* and what it was until then */
     uint32_t fault_count;
+    uint32_t
+        happened; /* a bit for each fault that changed anything: not one after the end, or of a node that is down */
     struct wf_sim_fault fault[WF_SIM_FAULTS];
     char what[256];
     char report[WF_SIM_REPORT]; /* of one that failed: the last events of each actor */
 };
 
-/* Draws the plan into `out`, which is zero, and runs it. Nothing is taken down afterwards: the process is to end. */
+/* Draws the plan into `out`, which is zero. */
+WEFT_API void wf_sim_draw_plan(const struct wf_sim_job *job, struct wf_sim_result *out);
+/* The last node, from 0, of the first part of a split: both parts have one at least. */
+WEFT_API uint32_t wf_sim_split_last(const struct wf_sim_fault *f, uint32_t nodes);
+/* By how much a clock steps: ns, forward or back. */
+WEFT_API int64_t wf_sim_clock_step(const struct wf_sim_fault *f);
+/* Draws the plan, and runs it. Nothing is taken down afterwards: the process is to end. */
 WEFT_API void wf_sim_run_job(const struct wf_sim_job *job, struct wf_sim_result *out);
 
 /* sim_world.c. For who stands between nodes and their allocator: whether this allocation is to fail. */

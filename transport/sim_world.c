@@ -1,6 +1,7 @@
 /* transport/sim_world.c -- nodes and their network in one thread: see sim_world.h. */
 #include "sim_world.h"
 
+#include "actor.h"
 #include "hash.h"
 #include "sim_run.h"
 #include "transport.h"
@@ -9,8 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PICK_AMONG = 64, STEPS_AT_ONCE = 10000000, FAILS_ONE_IN = 32 };
-#define WALL_AT_START WEFT_SEC(978307200) /* 2001-01-01T00:00:00: log lines then say how late it is */
+enum { PICK_AMONG = 64, STEPS_AT_ONCE = 10000000, FAILS_ONE_IN = 32, GENERATIONS_EACH = 10000000 };
+/* 2001-01-01T00:00:00 when a simulation begins: log lines then say for how long it has run. */
+#define WALL_AT_START (WEFT_SEC(978307200) - PF_SIM_START)
 
 static struct wf_sim_world *here; /* the one of this process */
 
@@ -163,7 +165,18 @@ static int run_node(struct wf_world *in, weft_node *node)
     node->workers.turn_budget = 1;
     h->node = node;
     h->worker = node->workers.at[0];
+    h->life = ++w->lives < WF_SIM_LIVES ? w->lives : 0;
+    w->home[h->life] = (uint8_t)w->starting;
+    wf_actors_of(h->worker)->slab.begin = h->life * GENERATIONS_EACH; /* no actor has been there yet */
     return WEFT_OK;
+}
+
+void wf_sim_life_of(const struct wf_sim_world *w, uint64_t actor, struct wf_sim_life *out)
+{
+    unsigned life = wf_id_generation(actor) / GENERATIONS_EACH;
+    bool known = life > 0 && life <= WF_MIN(w->lives, (unsigned)WF_SIM_LIVES - 1);
+    unsigned host = known ? w->home[life] : WF_SIM_HOSTS;
+    *out = (struct wf_sim_life){host, known && (w->host[host].life != life || w->host[host].node == NULL)};
 }
 
 void wf_sim_url(unsigned host, char out[WF_URL_TEXT])
@@ -211,13 +224,13 @@ void wf_sim_crash(struct wf_sim_world *w, unsigned host, bool silent)
 void wf_sim_cut(struct wf_sim_world *w, unsigned from, unsigned to, int64_t span)
 {
     wf_sim_note(w, 'x', from * WF_SIM_HOSTS + to);
-    w->host[from].cut_by[to] = wf_sim_now(w) + span;
+    w->host[from].cut_by[to] = WF_MAX(w->host[from].cut_by[to], wf_sim_now(w) + span);
 }
 
 void wf_sim_freeze(struct wf_sim_world *w, unsigned host, int64_t span)
 {
     wf_sim_note(w, 'f', host);
-    w->host[host].frozen_by = wf_sim_now(w) + span;
+    w->host[host].frozen_by = WF_MAX(w->host[host].frozen_by, wf_sim_now(w) + span);
 }
 
 void wf_sim_step_clock(struct wf_sim_world *w, unsigned host, int64_t by)
@@ -230,13 +243,13 @@ void wf_sim_slow(struct wf_sim_world *w, unsigned host, int64_t each, int64_t sp
 {
     wf_sim_note(w, 's', host);
     w->host[host].slow = each;
-    w->host[host].slow_by = wf_sim_now(w) + span;
+    w->host[host].slow_by = WF_MAX(w->host[host].slow_by, wf_sim_now(w) + span);
 }
 
 void wf_sim_starve(struct wf_sim_world *w, unsigned host, int64_t span)
 {
     wf_sim_note(w, 'a', host);
-    w->host[host].scarce_by = wf_sim_now(w) + span;
+    w->host[host].scarce_by = WF_MAX(w->host[host].scarce_by, wf_sim_now(w) + span);
 }
 
 void wf_sim_reset(struct wf_sim_world *w, unsigned a, unsigned b)

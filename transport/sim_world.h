@@ -16,6 +16,9 @@
  *     What the world needs itself is there.
  * (7) Whoever waits for a worker from outside (weft_node_stop, say) makes the world go on meanwhile:
  *     pf_env.cond_wait.
+ * (8) A pid means one actor of one node of the world: generations of each node that starts begin elsewhere
+ *     (wf_slab.begin), at the number of its start times ten million. So what happens can be told of it with the name
+ *     of its node, also where the flight recorder has no room for that. Beyond WF_SIM_LIVES starts it is not told.
  *
  * All of it belongs to the thread that made it; none of it may be called from an actor. */
 #ifndef WF_SIM_WORLD_H
@@ -25,7 +28,7 @@
 #include "sim/sim.h"
 #include "world.h"
 
-enum { WF_SIM_HOSTS = 16 };
+enum { WF_SIM_HOSTS = 16, WF_SIM_LIVES = 400 };
 
 struct wf_memory_carrier;
 
@@ -39,6 +42,7 @@ struct wf_sim_host {
     int64_t slow_by, slow;             /* until then each of its steps takes up to `slow` */
     int64_t scarce_by;                 /* until then some of its allocations fail */
     int64_t wall_ahead;                /* its wall clock, of the world's time */
+    unsigned life;                     /* of its node: wf_sim_life_of */
     int64_t cut_by[WF_SIM_HOSTS];      /* from here to there nothing goes before that time */
 };
 
@@ -47,8 +51,10 @@ struct wf_sim_world {
     struct wf_world base;
     struct wf_heap events; /* of the network */
     struct wf_sim_host host[WF_SIM_HOSTS];
-    unsigned starting; /* the host that wf_sim_start is at work for */
-    uint64_t trace;    /* a hash of all that has happened so far, in order */
+    unsigned starting;          /* the host that wf_sim_start is at work for */
+    unsigned lives;             /* nodes that have been started */
+    uint8_t home[WF_SIM_LIVES]; /* the host of each */
+    uint64_t trace;             /* a hash of all that has happened so far, in order */
     uint64_t steps;
     bool scarce; /* code of a node runs that is short of memory */
     /* The network: each message takes between `delay_min` and `delay_max`, and `late` more in `late_permille` cases:
@@ -71,6 +77,7 @@ int wf_sim_start(struct wf_sim_world *w, unsigned host, const weft_node_options 
 int wf_sim_stop(struct wf_sim_world *w, unsigned host, int64_t deadline);
 /* `silent`: like a machine without power; else like a killed process, whose connections are reset. */
 void wf_sim_crash(struct wf_sim_world *w, unsigned host, bool silent);
+/* What lasts for a span: a shorter one that comes later ends nothing. */
 void wf_sim_cut(struct wf_sim_world *w, unsigned from, unsigned to, int64_t span);
 void wf_sim_freeze(struct wf_sim_world *w, unsigned host, int64_t span);
 /* Its wall clock steps, forward or back; what the runtime measures time with does not. */
@@ -81,6 +88,12 @@ void wf_sim_slow(struct wf_sim_world *w, unsigned host, int64_t each, int64_t sp
 void wf_sim_starve(struct wf_sim_world *w, unsigned host, int64_t span);
 /* All connections between the two are reset. */
 void wf_sim_reset(struct wf_sim_world *w, unsigned a, unsigned b);
+/* Which node's an actor is, or was. */
+struct wf_sim_life {
+    unsigned host; /* WF_SIM_HOSTS: not known */
+    bool over;     /* it was a node that does not run any more */
+};
+void wf_sim_life_of(const struct wf_sim_world *w, uint64_t actor, struct wf_sim_life *out);
 /* Lets so much time pass. */
 void wf_sim_run(struct wf_sim_world *w, int64_t span);
 

@@ -1,6 +1,7 @@
 /* weft_singleton: a keeper that runs an actor while it holds an exclusive name. */
 #include "etcd.h"
 
+#include <weft/cluster.h>
 #include <weft/exclusive.h>
 #include <weft/monitor.h>
 
@@ -18,22 +19,33 @@ struct keeper {
     _Alignas(max_align_t) uint8_t arg[]; /* of the body */
 };
 
-/* Waits for the end of the body; returns its reason. `*stop`: the keeper was asked to stop. */
-static int see_to_its_end(weft_pid body, weft_monitor_ref ref, bool *stop)
+/* Waits for the end of the body; returns its reason. `*stop`: the keeper was asked to stop. `*moves`: the node
+ * drains, the body is to run elsewhere. */
+static int see_to_its_end(weft_pid body, weft_monitor_ref ref, bool *stop, bool *moves)
 {
     weft_msg *m;
     while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
         struct weft_down down = {.reason = WEFT_EXIT_NORMAL};
         bool ended = weft_tag(m) == WEFT_TAG_DOWN && weft_down_read(m, &down) == WEFT_OK && down.ref.id == ref.id;
-        if (weft_tag(m) == WEFT_TAG_STOP) {
-            *stop = true;
-            (void)weft_stop(body);
-        }
+        *stop = *stop || weft_tag(m) == WEFT_TAG_STOP;
+        *moves = *moves || weft_tag(m) == WEFT_TAG_DRAIN;
+        if (weft_tag(m) == WEFT_TAG_STOP || weft_tag(m) == WEFT_TAG_DRAIN) (void)weft_stop(body);
         if (weft_tag(m) == WEFT_TAG_EXCLUSIVE_LOST) (void)weft_kill(body);
         weft_msg_free(m);
         if (ended) return down.reason;
     }
     return WEFT_EXIT_STOPPED;
+}
+
+/* False: the keeper was asked to stop. */
+static bool wait_while_draining(void)
+{
+    while (weft_is_draining(weft_here())) {
+        weft_msg *m;
+        if (weft_recv_tag(&m, WEFT_TAG_UNDRAIN, WEFT_FOREVER) < 0) return false;
+        weft_msg_free(m);
+    }
+    return true;
 }
 
 static void keeper_main(const void *arg, size_t size)
@@ -42,13 +54,21 @@ static void keeper_main(const void *arg, size_t size)
     bool stop = false;
     weft_msg *m;
     (void)size;
+    int watching = weft_watch_drain();
+    if (watching < 0) weft_fail(watching, "singleton %s: %s", k->name, weft_strerror(watching));
     while (!stop) {
         weft_exclusive held;
         weft_pid body;
         weft_monitor_ref ref;
+        bool moves = false;
+        if (!wait_while_draining()) return;
         int rc = weft_exclusive_acquire(k->name, &held, WEFT_FOREVER);
         if (rc == WEFT_ECANCELED) return;
         if (rc < 0) weft_fail(rc, "the exclusive name %s cannot be had: %s", k->name, weft_strerror(rc));
+        if (weft_is_draining(weft_here())) { /* it began while we waited */
+            (void)weft_exclusive_release(k->name);
+            continue;
+        }
         /* From here on what ends this actor ends the body first. */
         (void)weft_trap_exits(true);
         (void)weft_trap_stop(true);
@@ -57,10 +77,11 @@ static void keeper_main(const void *arg, size_t size)
         options.monitor = &ref;
         weft_log(WEFT_INFO, "singleton %s: runs on this node, token %llu", k->name, (unsigned long long)held.token);
         rc = weft_spawn(&body, k->body, k->arg, k->size, &options);
-        int reason = rc < 0 ? rc : see_to_its_end(body, ref, &stop);
+        int reason = rc < 0 ? rc : see_to_its_end(body, ref, &stop, &moves);
         (void)weft_exclusive_release(k->name);
-        if (reason == WEFT_EXIT_NORMAL || stop) return;
-        stop = weft_recv_tag(&m, WEFT_TAG_STOP, weft_after(PAUSE)) != WEFT_ETIMEDOUT;
+        if ((reason == WEFT_EXIT_NORMAL && !moves) || stop) return;
+        if (moves) weft_log(WEFT_INFO, "singleton %s: no longer runs on this node, which drains", k->name);
+        else stop = weft_recv_tag(&m, WEFT_TAG_STOP, weft_after(PAUSE)) != WEFT_ETIMEDOUT;
         (void)weft_trap_stop(false);
     }
 }

@@ -42,7 +42,7 @@ uint32_t wf_links_seen(const struct wf_transport *t, struct wf_link_seen *links,
     pf_mutex_lock(t->lock);
     WF_LIST_EACH(k, &t->cluster->peers) {
         const struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-        states[p->state]++;
+        states[wf_peer_shown(p)]++;
         if (n < WF_LINKS_SHOWN) describe(&links[n++], p);
     }
     pf_mutex_unlock(t->lock);
@@ -248,7 +248,7 @@ static void put_drops(weft_writer *w, const struct wf_transport *t)
 
 static const char *state_of(const weft_node *n)
 {
-    if (atomic_load_explicit(&n->stopping, memory_order_relaxed)) return "draining";
+    if (atomic_load_explicit(&n->stopping, memory_order_relaxed) || wf_node_is_draining(n)) return "draining";
     return wf_node_in_minority(n) ? "minority" : "up";
 }
 

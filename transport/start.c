@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTROL_MODE = 0600 };
 #define LEAVE_TIME WEFT_SEC(2) /* for the outboxes and the good-byes */
 
 static void transport_free(struct wf_transport *t)
@@ -22,9 +21,10 @@ static void transport_free(struct wf_transport *t)
         wf_partition_finish(&t->cluster->partition);
         wf_swim_free(t->cluster->swim);
     }
-    for (int i = 0; i < 2; i++) wf_interest_finish(&t->interest[i]);
+    for (int i = 0; i < 2; i++) wf_patterns_finish(&t->patterns[i]);
     pf_cond_destroy(t->changed);
     pf_mutex_destroy(t->lock);
+    pf_mutex_destroy(t->tls_lock);
     wf_tls_free(t->tls);
     free(t->cluster);
     free(t->url);
@@ -53,30 +53,6 @@ static int copy_seeds(struct wf_transport *t, const weft_node_options *o)
     return WEFT_OK;
 }
 
-/* The folder's certificate of this node, or of `tls_as`. */
-static int load_tls(struct wf_transport *t, const weft_node_options *o)
-{
-    char folder[WF_TLS_PATH], why[WF_TLS_WHY] = "no folder: $HOME is not set, or the path is too long";
-    t->insecure = o->insecure;
-    t->limits = (struct wf_limits){o->peer_frames, o->peer_bytes, o->peer_spawns};
-    if (o->tls == NULL) return WEFT_OK;
-    const char *name = o->tls_as != NULL ? o->tls_as : t->node->name;
-    if (o->client && o->name == NULL && o->tls_as != NULL)
-        snprintf(t->node->name, sizeof t->node->name, "%.54s-%08x", name, (unsigned)(t->node->incarnation >> 32));
-    int rc = WEFT_EINVAL;
-    if (wf_tls_folder(o->tls, folder, sizeof folder)) rc = wf_tls_load(&t->tls, folder, name, why, sizeof why);
-    if (rc == WEFT_OK && !o->client && (t->tls->self.rights & WF_RIGHT_JOIN) == 0) {
-        snprintf(why, sizeof why, "the certificate of %s is for a tool: issue it with --role node", name);
-        rc = WEFT_EACCESS;
-    } else if (rc == WEFT_OK && !wf_identity_may_be(&t->tls->self, t->node->name, o->client)) {
-        snprintf(why, sizeof why, "node %s cannot use the certificate of %s", t->node->name, name);
-        rc = WEFT_EACCESS;
-    }
-    if (rc < 0) weft_log(WEFT_ERROR, "TLS: %s", why);
-    else if (t->tls->warning[0] != '\0') weft_log(WEFT_WARN, "TLS: %s", t->tls->warning);
-    return rc;
-}
-
 static struct wf_carrier *carrier_new(struct wf_world *in, const char *name, const struct wf_carrier_options *options)
 {
     if (in != NULL) return in->carrier(in, options);
@@ -98,7 +74,8 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     t->capabilities = t->wire_version < 2 ? 0 : WF_CAPABILITIES;
     if (t->client) t->capabilities &= ~(uint64_t)WF_CAN_GOSSIP;
     wf_list_init(&t->news);
-    for (int i = 0; i < 2; i++) wf_interest_init(&t->interest[i]);
+    for (int i = 0; i < 2; i++) wf_patterns_init(&t->patterns[i]);
+    t->patterns_max = node->options.patterns_max;
     wf_list_init(&t->table_peers);
     int rc = WEFT_ENOMEM;
     t->cluster = calloc(1, sizeof *t->cluster);
@@ -110,10 +87,13 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
         wf_list_init(&t->cluster->peers);
         rc = pf_mutex_create(&t->lock);
     }
+    if (rc == WEFT_OK) rc = pf_mutex_create(&t->tls_lock);
     if (rc == WEFT_OK) rc = pf_cond_create(&t->changed);
     if (rc == WEFT_OK) rc = copy_seeds(t, o);
     if (rc == WEFT_OK) rc = wf_discover_create(t, o);
-    if (rc == WEFT_OK) rc = load_tls(t, o);
+    t->insecure = o->insecure;
+    t->limits = (struct wf_limits){o->peer_frames, o->peer_bytes, o->peer_spawns};
+    if (rc == WEFT_OK) rc = wf_certs_load(t, o);
     if (rc == WEFT_OK) rc = wf_ports_create(t);
     struct wf_carrier_options co = {.env = node->workers.env,
                                     .workers = &node->workers,
@@ -132,10 +112,16 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     return WEFT_OK;
 }
 
+/* What it was told instead of a URL. */
+static bool listens_nowhere(const weft_node_options *o)
+{
+    return o->listen_count == 1 && o->listen[0] != NULL && strcmp(o->listen[0], "none") == 0;
+}
+
 static int listen_on(struct wf_transport *t, const char *url, int mode, char *bound)
 {
     char why[WF_REASON_TEXT] = "out of memory";
-    int rc = url == NULL ? WEFT_EADDRESS : wf_url_check_listen(url, t->tls != NULL, t->insecure, why);
+    int rc = url == NULL ? WEFT_EADDRESS : wf_url_check_listen(url, t->has_tls, t->insecure, why);
     if (rc == WEFT_OK) rc = t->carrier->ops->listen(t->carrier, url, mode, bound, why);
     if (rc == WEFT_OK && wf_url_inherited(url) != NULL) rc = wf_url_check_inherited(bound, t->insecure, why);
     if (rc < 0) weft_log(WEFT_ERROR, "cannot listen on %s: %s", url == NULL ? "(null)" : url, why);
@@ -148,10 +134,14 @@ static int listen_on_all(struct wf_transport *t, const weft_node_options *o)
         weft_log(WEFT_ERROR, "node option listen: at most %d URLs", WF_FRAME_URLS);
         return WEFT_EINVAL;
     }
-    for (size_t i = 0; i < o->listen_count; i++) {
+    atomic_store_explicit(&t->listens_by_seed, o->listen_count == 0 && !o->client, memory_order_relaxed);
+    if (listens_nowhere(o) && !o->client)
+        weft_log(WEFT_INFO, "node %s listens nowhere, as it was told: it has links with nodes that listen only",
+                 t->node->name);
+    for (size_t i = 0; i < o->listen_count && !listens_nowhere(o); i++) {
         int rc = listen_on(t, o->listen[i], 0, t->url[i]);
         if (rc < 0) return rc;
-        t->url_count++;
+        atomic_fetch_add_explicit(&t->url_count, 1, memory_order_release);
     }
     if (o->control == NULL) return WEFT_OK;
     char url[WF_URL_TEXT], bound[WF_URL_TEXT];
@@ -165,13 +155,15 @@ static int listen_on_all(struct wf_transport *t, const weft_node_options *o)
         weft_log(WEFT_ERROR, "no folder for the control socket %s: %s", o->control, weft_strerror(rc));
         return rc;
     }
-    return listen_on(t, url, CONTROL_MODE, bound);
+    return listen_on(t, url, WF_PRIVATE_SOCKET, bound);
 }
 
 static int spawn_services(struct wf_transport *t)
 {
     int rc = wf_node_spawn_service(t->node, &t->control, wf_control_main, &t, sizeof t, "$node");
+    pf_mutex_lock(t->lock); /* for wf_cluster_ended */
     if (rc == WEFT_OK) rc = wf_node_spawn_service(t->node, &t->service, wf_cluster_main, &t, sizeof t, "$cluster");
+    pf_mutex_unlock(t->lock);
     return rc;
 }
 
@@ -215,13 +207,6 @@ int weft_node_start(weft_node **out, const weft_node_options *options)
     return wf_node_start(out, options, NULL);
 }
 
-/* There was no memory for it, or for its stack: it will not say that it has finished. */
-static bool cluster_is_gone(const struct wf_transport *t)
-{
-    const struct wf_worker *w = t->node->workers.at[wf_id_worker(t->service.actor)];
-    return wf_slab_find(&wf_actors_of(w)->slab, t->service.actor) == NULL;
-}
-
 static void pass_barrier(struct wf_worker *w, struct wf_call *call)
 {
     struct wf_transport *t = wf_transport_of(w);
@@ -253,7 +238,8 @@ static void wait_for_workers(struct wf_transport *t)
     pf_mutex_unlock(t->lock);
 }
 
-/* $cluster says good-bye and closes everything it knows; then the carrier closes the rest. */
+/* $cluster says good-bye and closes everything it knows, at `stop_by` at the latest; then the carrier closes the
+ * rest. What is freed afterwards is $cluster's, so nothing but its end ends the wait. */
 static void leave(struct wf_transport *t, int64_t deadline, bool undrained)
 {
     struct pf_env *env = t->node->workers.env;
@@ -268,8 +254,8 @@ static void leave(struct wf_transport *t, int64_t deadline, bool undrained)
     pf_mutex_unlock(t->lock);
     if (listening) weft_event_set(t->wake);
     pf_mutex_lock(t->lock);
-    for (int64_t now = weft_now(); !t->finished && !cluster_is_gone(t) && now < by + WEFT_SEC(5); now = weft_now())
-        (void)env->cond_wait(env, t->changed, t->lock, now + WEFT_MS(50));
+    bool begun = !weft_pid_is_nobody(t->service); /* else the node has failed to start */
+    while (begun && !t->finished) (void)env->cond_wait(env, t->changed, t->lock, WEFT_FOREVER);
     t->finished = true;
     pf_mutex_unlock(t->lock);
     free_news(t);
@@ -283,6 +269,7 @@ int weft_node_stop(weft_node *node, int64_t deadline)
 {
     if (node == NULL) return WEFT_EINVAL;
     if (wf_here != NULL && wf_node_of(wf_here) == node) return WEFT_EINVAL;
+    wf_node_look_at_deadline(node, "weft_node_stop", deadline);
     int rc = wf_node_drain(node, deadline);
     struct wf_transport *t = node->transport;
     leave(t, deadline, rc < 0);
@@ -296,5 +283,5 @@ int weft_node_stop(weft_node *node, int64_t deadline)
 const char *weft_node_url(const weft_node *node, size_t i)
 {
     const struct wf_transport *t = node->transport;
-    return i < t->url_count ? t->url[i] : NULL;
+    return i < wf_transport_urls(t) ? t->url[i] : NULL;
 }

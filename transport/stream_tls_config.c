@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "stream_tls.h"
+#include "sanitizer.h"
 #include "tls_suites.h"
 
 #include <weft/error.h>
@@ -189,7 +190,7 @@ void wf_tls_hold(weft_tls *tls)
 void wf_tls_let_go(weft_tls *tls)
 {
     /* Release and acquire: with those of the other holders. */
-    if (atomic_fetch_sub_explicit(&tls->holders, 1, memory_order_acq_rel) == 1) free_config(tls);
+    if (WF_LAST_HOLDER(&tls->holders, 1)) free_config(tls);
 }
 
 static weft_tls *make_config(bool server)

@@ -77,7 +77,9 @@ void wf_swim_greet(struct wf_swim *s, uint64_t node)
 {
     if (s->leaving || node == s->self->node) return;
     struct wf_swim_message m = {.kind = WF_SWIM_PING, .digest = s->digest, .flags = WF_SWIM_GREETING};
-    m.sequence = ++s->sequence;
+    /* What the probe of this period has said may be lost with the way before. Its answer is that to this PING. */
+    bool probed = s->target != NULL && s->target->node == node && !WF_MUTANT(swim_probes_the_old_way);
+    m.sequence = probed ? s->probe_sequence : ++s->sequence;
     struct wf_swim_member *first = to_be_told(wf_swim_find(s, node));
     s->pings++;
     (void)say(s, node, &m, first != NULL ? first : s->self);
@@ -267,19 +269,31 @@ static void probe_failed(struct wf_swim *s, int64_t now)
     else accuse(s, m, s->self->node);
 }
 
+/* See note (7). */
+static bool is_quiet(const struct wf_swim *s)
+{
+    if (s->user->heard == NULL || s->news_count > 0 || s->health > 0 || !wf_list_empty(&s->suspects)) return false;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const struct wf_swim_member *m = s->at[i];
+        if (m != s->self && wf_swim_present(m) && !s->user->heard(s->arg, m->node)) return false;
+    }
+    return true;
+}
+
 static void probe_answered(struct wf_swim *s, int64_t now)
 {
     s->target->doubted = false;
     s->target = NULL;
     if (s->health > 0) s->health--;
     if (!wf_list_empty(&s->doubts)) s->period_end = now;
+    else if (is_quiet(s)) s->period_end = s->ordinary_end + (WF_SWIM_QUIET - 1) * s->o.period;
 }
 
 static void probe_next(struct wf_swim *s, int64_t now)
 {
     int64_t slow = 1 + (int64_t)s->health;
     s->target = next_target(s);
-    s->period_end = s->target == NULL ? WEFT_FOREVER : now + s->o.period * slow;
+    s->period_end = s->ordinary_end = s->target == NULL ? WEFT_FOREVER : now + s->o.period * slow;
     s->asked = s->heard_no = 0;
     if (s->target == NULL) return;
     s->probe_sequence = ++s->sequence;
@@ -387,7 +401,7 @@ static void make_up(struct wf_swim *s, int64_t now)
 {
     int64_t by = now - s->due + s->o.period;
     s->target = NULL;
-    s->period_end = now;
+    s->period_end = s->ordinary_end = now;
     for (uint32_t i = 0; i < WF_SWIM_RELAYS; i++) move(&s->relay[i].due, by);
     WF_LIST_EACH(k, &s->suspects) move(&WF_CONTAINER(k, struct wf_swim_member, in_state)->due, by);
 }
@@ -429,7 +443,7 @@ static int64_t tick_probe(struct wf_swim *s, int64_t now)
         return WEFT_FOREVER;
     }
     if (s->period_end == WEFT_FOREVER) {
-        s->period_end = now + (int64_t)(wf_swim_random(s) % (uint64_t)s->o.period);
+        s->period_end = s->ordinary_end = now + (int64_t)(wf_swim_random(s) % (uint64_t)s->o.period);
         s->target = NULL;
     }
     if (now >= s->period_end) {
@@ -506,7 +520,7 @@ struct wf_swim *wf_swim_new(const struct wf_swim_options *o, const struct wf_swi
     s->user = user;
     s->arg = arg;
     s->random = o->seed;
-    s->ask_at = s->period_end = s->due = WEFT_FOREVER;
+    s->ask_at = s->period_end = s->ordinary_end = s->due = WEFT_FOREVER;
     if (wf_swim_table_init(s)) s->self = wf_swim_add(s, self, 0, record, now);
     if (s->self == NULL) {
         wf_swim_free(s);

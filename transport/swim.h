@@ -20,7 +20,10 @@
  *     no longer there, but known, is told so when it talks.
  * (6) A tick that comes a period late (the process was stopped, the machine slept) says nothing about others: all
  *     deadlines move by as much.
- * (7) Only learning of a new member, and of a new record, takes memory. If there is none, that is as if the message
+ * (7) Probes find out who is gone. While the way to each member proves that it lives (wf_swim_user.heard), and there
+ *     is nothing to tell, they only compare digests, and a period is WF_SWIM_QUIET times as long. News, or a doubt,
+ *     end that.
+ * (8) Only learning of a new member, and of a new record, takes memory. If there is none, that is as if the message
  *     had been lost: the digests stay different, so it comes again. */
 #ifndef WF_SWIM_H
 #define WF_SWIM_H
@@ -32,6 +35,7 @@ enum {
     WF_SWIM_ACCUSERS = 4,   /* of one suspect that are remembered */
     WF_SWIM_SENDS_MAX = 63, /* of one piece of news by one member */
     WF_SWIM_RELAYS = 64,    /* PINGs on behalf of others that are under way */
+    WF_SWIM_QUIET = 10,
     WF_SWIM_HEALTH_MAX = 7, /* worst: periods and patience are 8 times as long */
     WF_SWIM_INDIRECT_MAX = 16,
 };
@@ -72,6 +76,9 @@ struct wf_swim_user {
     bool (*send)(void *arg, uint64_t to, const void *frame, size_t size);
     /* A member is new (`before` is its state), in another state or has another record. Must not call back. */
     void (*changed)(void *arg, const struct wf_swim_member *m, enum wf_swim_state before);
+    /* Whether something has come from that one lately: then it lives, whatever is said of it. wf_swim_doubt is called
+     * when that is no longer so. NULL: nobody is heard. */
+    bool (*heard)(void *arg, uint64_t node);
 };
 
 struct wf_swim_relay {
@@ -107,6 +114,7 @@ struct wf_swim {
     struct wf_swim_member *target; /* NULL: none, or it has answered */
     uint64_t sequence, probe_sequence;
     int64_t ask_at, period_end; /* ask_at WEFT_FOREVER: they have been asked */
+    int64_t ordinary_end;       /* period_end of one that is not quiet */
     uint32_t asked, heard_no;   /* how many others; how many of them said that it does not answer them either */
     int64_t due;                /* what the last tick returned */
     int64_t sync_at;            /* no SYNC without being asked before this */
@@ -126,9 +134,9 @@ void wf_swim_free(struct wf_swim *s); /* NULL is fine */
 int wf_swim_receive(struct wf_swim *s, uint64_t from, const void *frame, size_t size, int64_t now);
 /* What is due; returns when to come again, earlier after any other call. */
 int64_t wf_swim_tick(struct wf_swim *s, int64_t now);
-/* There is a new way to that one, which may not be a member yet. */
+/* There is a new way to that one, which may not be a member yet; or it lives, and is to hear what is said of it. */
 void wf_swim_greet(struct wf_swim *s, uint64_t node);
-/* The way to it is broken: it is probed next. */
+/* The way to it is broken, or nothing has come over it for a while: it is probed next. */
 void wf_swim_doubt(struct wf_swim *s, uint64_t node, int64_t now);
 /* It is known from elsewhere: DOWN, or LEFT. */
 void wf_swim_declare(struct wf_swim *s, uint64_t node, enum wf_swim_state state, int64_t now);

@@ -219,6 +219,7 @@ void wf_swim_shuffle(struct wf_swim *s)
 void wf_swim_news(struct wf_swim *s, struct wf_swim_member *m)
 {
     if (!wf_linked(&m->in_news)) s->news_count++;
+    s->period_end = WF_MIN(s->period_end, s->ordinary_end); /* a quiet period ends */
     wf_unlink(&m->in_news);
     m->sends = 0;
     wf_list_push_front(&s->news[0], &m->in_news); /* what is said of the very one that we answer may be just that */

@@ -4,13 +4,18 @@
  * (1) Peers are on the list from just before the workers learn of the link (so that no message overtakes the
  *     snapshot) until just before they learn of its end (so that nobody hears of that sooner than its names vanish).
  *     All of it under the node's tables_lock.
+ *     A snapshot that has no room in the outbox goes on in parts, as there is room; changes are told meanwhile. What
+ *     is set twice is set, and what is taken back before it was set is not there: so in the end the copy is right.
  * (2) What cannot be written down for want of memory makes the peer stale: it gets a new snapshot with the next
  *     change or heartbeat.
  * (3) What is retained is the same on all nodes (actors/topic_retained.h), and may be large. A peer is told of all
  *     that has a number above the last one it was told of, as long as there is room in its outbox; then it goes on
  *     when there is. Each node tells of what was published on it, and of what was published on nodes that are not
  *     linked with it: they may be gone, and then everybody has to.
- * (4) A worker may find a peer's entry before it has learned of the link; then it opens its port at once
+ * (4) Two leaves, which listen nowhere, have no link, and so do not hear of each other's names. A node that both are
+ *     linked with tells the one whose name is the younger that it is taken (WF_TABLE_TAKEN). Groups and topics do not
+ *     pass between leaves.
+ * (5) A worker may find a peer's entry before it has learned of the link; then it opens its port at once
  *     (wf_tables_session). */
 #include "tables.h"
 
@@ -27,6 +32,7 @@ struct peer {
     struct wf_session *session;  /* a reference */
     uint32_t entries;            /* that it has told us of */
     bool stale;                  /* note (2) */
+    struct wf_tables_part part;  /* of the snapshot: the next one to be told */
     bool behind;                 /* it has not been told of all that is retained */
     uint64_t told;               /* note (3) */
 };
@@ -47,6 +53,15 @@ static struct peer *find(struct wf_transport *t, const struct wf_session *s)
     return NULL;
 }
 
+static struct peer *find_node(struct wf_transport *t, uint64_t incarnation)
+{
+    WF_LIST_EACH(k, &t->table_peers) {
+        struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
+        if (p->session->incarnation == incarnation) return p;
+    }
+    return NULL;
+}
+
 /* ---- What we say ----------------------------------------------------------------------------------------------- */
 
 static bool say(struct wf_session *s, enum wf_table_op op, const struct wf_entry *e)
@@ -61,7 +76,7 @@ static bool say(struct wf_session *s, enum wf_table_op op, const struct wf_entry
 
 struct snapshot {
     struct wf_session *session;
-    struct wf_batch *first, *last;
+    struct wf_batch *first, *last; /* of the part */
     bool failed;
 };
 
@@ -93,25 +108,38 @@ static void add_to_snapshot(const struct wf_entry *e, void *arg)
     b->frames++;
 }
 
+static bool push_part(struct snapshot *shot)
+{
+    if (shot->failed) wf_batch_free(shot->first);
+    else if (shot->first != NULL) wf_session_push(shot->session, shot->first);
+    return !shot->failed;
+}
+
+/* As far as there is room. */
+static void say_parts(struct peer *p)
+{
+    while (!p->stale && p->part.next != WF_PART_NONE && wf_session_has_room(p->session, 0)) {
+        struct snapshot shot = {.session = p->session};
+        wf_tables_some(p->session->t->node, &p->part, add_to_snapshot, &shot);
+        p->stale = !push_part(&shot);
+    }
+}
+
 static void say_all(struct peer *p)
 {
     struct snapshot shot = {.session = p->session};
     add_to_snapshot(NULL, &shot);
-    wf_tables_each(p->session->t->node, add_to_snapshot, &shot);
-    p->stale = shot.failed;
-    if (shot.failed) wf_batch_free(shot.first);
-    else wf_session_push(p->session, shot.first);
+    p->part = (struct wf_tables_part){.names = 0};
+    p->stale = !push_part(&shot);
+    say_parts(p);
 }
 
 /* ---- What is retained ------------------------------------------------------------------------------------------ */
 
 static bool is_linked(struct wf_transport *t, uint64_t node)
 {
-    WF_LIST_EACH(k, &t->table_peers) {
-        const struct wf_session *s = WF_CONTAINER(k, struct peer, in_transport)->session;
-        if (s->incarnation == node && wf_session_shares_topics(s)) return true;
-    }
-    return false;
+    const struct peer *p = find_node(t, node);
+    return p != NULL && wf_session_shares_topics(p->session);
 }
 
 /* False: no memory. */
@@ -169,9 +197,10 @@ void wf_tables_retained(weft_node *node, uint64_t number)
 
 void wf_tables_go_on(struct wf_session *s)
 {
-    if (!wf_session_shares_topics(s)) return;
+    if (!wf_session_shares_tables(s)) return;
     wf_tables_begin(s->t->node);
     struct peer *p = find(s->t, s);
+    if (p != NULL) say_parts(p);
     if (p != NULL && p->behind) say_retained(p, 0);
     wf_tables_end(s->t->node);
 }
@@ -185,6 +214,7 @@ void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e)
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
         if (!hears_of(p->session, e)) continue;
+        wf_tables_changed(&p->part, (enum wf_table_op)op, e);
         if (p->stale) say_all(p); /* the change is in there */
         else p->stale = !say(p->session, (enum wf_table_op)op, e);
     }
@@ -196,6 +226,7 @@ void wf_tables_retry(struct wf_transport *t)
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
         if (p->stale) say_all(p);
+        say_parts(p);
         if (p->behind) say_retained(p, 0);
     }
     wf_tables_end(t->node);
@@ -212,6 +243,7 @@ int wf_tables_open(struct wf_session *s)
     wf_session_keep(s);
     wf_tables_begin(s->t->node);
     if (!WF_MUTANT(tables_no_snapshot)) say_all(p);
+    else p->part.next = WF_PART_NONE;
     if (!WF_MUTANT(retained_no_snapshot)) say_retained(p, 0);
     wf_list_push(&s->t->table_peers, &p->in_transport);
     wf_tables_end(s->t->node);
@@ -233,18 +265,44 @@ void wf_tables_close(struct wf_session *s)
 
 struct wf_session *wf_tables_session(struct wf_transport *t, uint64_t incarnation)
 {
-    struct wf_session *found = NULL;
     wf_tables_begin(t->node);
-    WF_LIST_EACH(k, &t->table_peers) {
-        struct wf_session *s = WF_CONTAINER(k, struct peer, in_transport)->session;
-        if (s->incarnation == incarnation) found = s;
-    }
+    struct peer *p = find_node(t, incarnation);
+    struct wf_session *found = p == NULL ? NULL : p->session;
     if (found != NULL) wf_session_keep(found);
     wf_tables_end(t->node);
     return found;
 }
 
 /* ---- What they say --------------------------------------------------------------------------------------------- */
+
+static bool is_leaf(const struct peer *p)
+{
+    return p->session->url_count == 0;
+}
+
+static void say_taken(struct peer *to, weft_text name, weft_pid by, uint64_t stamp)
+{
+    struct wf_entry e = {.table = WF_TABLE_NAMES, .key = name, .actor = by.actor, .stamp = stamp, .node = by.node};
+    if (!say(to->session, WF_TABLE_TAKEN, &e))
+        wf_session_fail(to->session, "out of memory"); /* then it says all anew */
+}
+
+/* The leaf has set a name that other leaves may have: note (4). */
+static void settle_leaves(struct peer *p, const struct wf_entry *set)
+{
+    struct wf_transport *t = p->session->t;
+    uint64_t leaf = p->session->incarnation;
+    if (!is_leaf(p) || wf_names_claims(t->node->names, set->key) < 2) return;
+    WF_LIST_EACH(k, &t->table_peers) {
+        struct peer *other = WF_CONTAINER(k, struct peer, in_transport);
+        weft_pid has;
+        uint64_t stamp;
+        if (other == p || !is_leaf(other)) continue;
+        if (!wf_names_copy_of(t->node->names, set->key, other->session->incarnation, &has, &stamp)) continue;
+        if (wf_name_wins(stamp, has.node, set->stamp, leaf)) say_taken(p, set->key, has, stamp);
+        else say_taken(other, set->key, (weft_pid){leaf, set->actor}, set->stamp);
+    }
+}
 
 /* Under tables_lock. */
 static int apply(struct wf_channel *ch, struct peer *p, const struct wf_frame *f)
@@ -256,9 +314,11 @@ static int apply(struct wf_channel *ch, struct peer *p, const struct wf_frame *f
         return WEFT_OK;
     }
     struct wf_entry e = wf_frame_entry(f);
-    int grown = wf_tables_apply(node, &ch->in, ch->incarnation, (enum wf_table_op)f->number, &e);
-    if (grown < 0 && grown != -1) return grown;
-    p->entries += (uint32_t)grown;
+    if (f->number == WF_TABLE_TAKEN && find_node(ch->t, e.node) != NULL) return WEFT_OK; /* that one says it itself */
+    int more, rc = wf_tables_apply(node, &ch->in, ch->incarnation, (enum wf_table_op)f->number, &e, &more);
+    if (rc < 0) return rc;
+    p->entries += (uint32_t)more;
+    if (f->number == WF_TABLE_SET && e.table == WF_TABLE_NAMES) settle_leaves(p, &e);
     return p->entries > WF_TABLE_ENTRIES_MAX ? WEFT_EFULL : WEFT_OK;
 }
 

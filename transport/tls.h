@@ -18,6 +18,9 @@ enum { WF_TLS_PATH = 4096, WF_TLS_WHY = 4400 };
 struct wf_tls {
     struct wf_identity self;
     char *authority, *certificate, *key;
+    char *folder;      /* where they were found */
+    char serial[64];   /* of the certificate, in hex digits; */
+    char until[16];    /* its last day, "2027-11-22" */
     char warning[256]; /* "" or what is worth a line in the log */
 };
 

@@ -35,6 +35,7 @@ void wf_tls_free(struct wf_tls *tls)
     free_text(tls->authority);
     free_text(tls->certificate);
     free_text(tls->key);
+    free(tls->folder);
     free(tls);
 }
 
@@ -141,12 +142,27 @@ static void warn_of_end(struct loading *l)
              first.mon, first.day, l->name);
 }
 
+static void note_which(struct loading *l)
+{
+    const mbedtls_x509_buf *serial = &l->certificate.serial;
+    const mbedtls_x509_time *end = &l->certificate.valid_to;
+    size_t n = 0;
+    for (size_t i = 0; i < serial->len && n + 3 < sizeof l->tls->serial; i++)
+        n += (size_t)snprintf(l->tls->serial + n, 3, "%02x", serial->p[i]);
+    snprintf(l->tls->until, sizeof l->tls->until, "%04d-%02d-%02d", end->year % 10000, end->mon % 100,
+             end->day % 100);
+}
+
 int wf_tls_load(struct wf_tls **out, const char *folder, const char *name, char *why, size_t why_size)
 {
     struct loading l = {.folder = folder, .name = name, .why = why, .why_size = why_size};
     snprintf(why, why_size, "out of memory");
     l.tls = calloc(1, sizeof *l.tls);
-    if (l.tls == NULL) return WEFT_ENOMEM;
+    if (l.tls != NULL) l.tls->folder = strdup(folder);
+    if (l.tls == NULL || l.tls->folder == NULL) {
+        free(l.tls);
+        return WEFT_ENOMEM;
+    }
     mbedtls_x509_crt_init(&l.authority);
     mbedtls_x509_crt_init(&l.certificate);
     mbedtls_pk_init(&l.key);
@@ -154,7 +170,10 @@ int wf_tls_load(struct wf_tls **out, const char *folder, const char *name, char 
     if (rc == WEFT_OK) rc = load_certificate(&l, name, &l.tls->certificate, &l.certificate);
     if (rc == WEFT_OK) rc = load_key(&l);
     if (rc == WEFT_OK) rc = check_certificate(&l);
-    if (rc == WEFT_OK) warn_of_end(&l);
+    if (rc == WEFT_OK) {
+        note_which(&l);
+        warn_of_end(&l);
+    }
     mbedtls_pk_free(&l.key);
     mbedtls_x509_crt_free(&l.certificate);
     mbedtls_x509_crt_free(&l.authority);

@@ -19,7 +19,7 @@ void wf_tls_free(struct wf_tls *tls)
     (void)tls;
 }
 
-int wf_nng_tls_open(struct nng_tls_config **out, const struct wf_tls *tls, bool server)
+int wf_nng_tls_open(struct wf_nng_tls **out, const struct wf_tls *tls, bool server)
 {
     (void)out;
     (void)tls;
@@ -27,9 +27,22 @@ int wf_nng_tls_open(struct nng_tls_config **out, const struct wf_tls *tls, bool 
     return WEFT_ENOTFOUND;
 }
 
-void wf_nng_tls_close(struct nng_tls_config *config)
+struct nng_tls_config *wf_nng_tls_config(const struct wf_nng_tls *t)
 {
-    (void)config;
+    (void)t;
+    return NULL;
+}
+
+int wf_nng_tls_renew(struct wf_nng_tls *t, const struct wf_tls *tls)
+{
+    (void)t;
+    (void)tls;
+    return WEFT_ENOTFOUND;
+}
+
+void wf_nng_tls_close(struct wf_nng_tls *t)
+{
+    (void)t;
 }
 
 void wf_nng_tls_ask(nng_stream *stream, struct wf_nng_tls_peer *out)

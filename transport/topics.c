@@ -16,39 +16,34 @@
 
 /* ---- What this node wants -------------------------------------------------------------------------------------- */
 
-/* 1: the first, or the last, of that pattern; 0: one of several. WEFT_ENOMEM. */
-static int change_interest(struct wf_interest *i, weft_text pattern, bool add)
+/* In both tables, or in none. Returns whether a link has to hear of it. */
+static int add_pattern(struct wf_transport *t, weft_text pattern, bool queue)
 {
-    return add ? wf_interest_add(i, pattern) : wf_interest_remove(i, pattern);
+    struct wf_patterns *all = &t->patterns[WF_INTEREST_ALL];
+    int of_all = wf_patterns_add(all, pattern);
+    int plain = queue || of_all < 0 ? 0 : wf_patterns_add(&t->patterns[WF_INTEREST_PLAIN], pattern);
+    if (of_all == 1 && all->count > t->patterns_max) plain = plain < 0 ? plain : WEFT_EFULL;
+    if (plain == WEFT_EFULL && !queue) (void)wf_patterns_remove(&t->patterns[WF_INTEREST_PLAIN], pattern);
+    if (plain < 0) (void)wf_patterns_remove(all, pattern);
+    return of_all < 0 ? of_all : plain < 0 ? plain : of_all | plain;
 }
 
-/* Of both tables, or of none. Returns who has to hear of it. */
-static int change_both(struct wf_transport *t, weft_text pattern, bool add, bool queue)
+static bool remove_pattern(struct wf_transport *t, weft_text pattern, bool queue)
 {
-    int all = change_interest(&t->interest[WF_INTEREST_ALL], pattern, add);
-    int plain = queue || all < 0 ? 0 : change_interest(&t->interest[WF_INTEREST_PLAIN], pattern, add);
-    if (plain < 0) (void)wf_interest_remove(&t->interest[WF_INTEREST_ALL], pattern);
-    if (all < 0 || plain < 0) return WEFT_ENOMEM;
-    return all << WF_INTEREST_ALL | plain << WF_INTEREST_PLAIN;
+    bool of_all = wf_patterns_remove(&t->patterns[WF_INTEREST_ALL], pattern);
+    return (!queue && wf_patterns_remove(&t->patterns[WF_INTEREST_PLAIN], pattern)) || of_all;
 }
 
 int wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool queue)
 {
     struct wf_transport *t = wf_transport_of(w);
     weft_text text = weft_cstr(pattern);
-    struct wf_news *n = wf_news_new(WF_NEWS_INTEREST, NULL, pattern, text.size);
-    if (n == NULL && add) return WEFT_ENOMEM;
-    pf_mutex_lock(t->lock); /* news in the order of the changes */
-    int who = change_both(t, text, add, queue);
-    bool changed = who > 0 && !t->finished;
-    if (n != NULL)
-        n->number = (uint32_t)(add ? WF_INTEREST_ADD : WF_INTEREST_REMOVE) << WF_INTEREST_SHIFT | (uint32_t)who;
-    if (changed && n != NULL) wf_news_post_locked(t, n);
-    t->interest_lost |= changed && n == NULL;
+    pf_mutex_lock(t->lock);
+    int rc = add ? add_pattern(t, text, queue) : (int)remove_pattern(t, text, queue);
+    bool told = !wf_list_empty(&t->patterns[0].marks) || !wf_list_empty(&t->patterns[1].marks);
     pf_mutex_unlock(t->lock);
-    if (changed) wf_news_wake(t);
-    else if (n != NULL) wf_news_free(n);
-    return who < 0 ? who : WEFT_OK;
+    if (rc > 0 && told) wf_news_wake(t);
+    return rc < 0 ? rc : WEFT_OK;
 }
 
 /* ---- What comes ------------------------------------------------------------------------------------------------ */

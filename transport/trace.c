@@ -1,8 +1,8 @@
 /* transport/trace.c -- messages as they pass, for tools, on all nodes.
  *
  * Design notes.
- * (1) On each node an actor $trace has a tap (actors/trace.h), looks into it again and again, and sends what is there
- *     to the tool; its guard (relay.c) ends it when the tool is gone.
+ * (1) On each node an actor $trace has a tap (actors/trace.h), is woken when something comes into it, and sends what
+ *     is there to the tool, at most every LOOK_EVERY; its guard (relay.c) ends it when the tool is gone.
  * (2) The tool is linked with one node only. That node's $trace starts an errand for each other node, now and when
  *     one comes up later: it asks $node there for the same, is the tool to the $trace there, and hands on what comes
  *     from it. Errands are linked with the $trace that has started them; each ends with its node.
@@ -14,6 +14,7 @@
 #include "trace.h"
 
 #include <weft/local.h>
+#include <weft/wait.h>
 
 #include <stddef.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@ struct tracer {
     weft_pid tool;
     uint32_t verb;
     struct request asked;
+    uint64_t missed; /* not yet told */
     uint32_t node_count;
     uint64_t nodes[NODES_MAX]; /* those that an errand has gone to */
     struct wf_tap tap;
@@ -114,17 +116,20 @@ static void put_all(weft_writer *w, const struct tracer *t, const struct wf_pass
     for (; count > 0; count--, p = p->next) put_passed(w, p, t->verb == WF_CONTROL_TRACE_BODIES);
 }
 
-/* False: the tool is gone. */
-static bool hand_on(const struct tracer *t, const struct wf_passed *p, uint32_t count, uint64_t missed)
+/* Without memory they are added to t->missed. False: the tool is gone. */
+static bool hand_on(struct tracer *t, const struct wf_passed *p, uint32_t count)
 {
     weft_writer w = weft_writer_on(NULL, 0);
-    put_all(&w, t, p, count, missed);
+    put_all(&w, t, p, count, t->missed);
     weft_msg *m = weft_msg_new(WF_CONTROL_TRACED, w.size);
-    if (m == NULL) return true; /* these are lost to the tool */
+    if (m == NULL) {
+        t->missed += count;
+        return true;
+    }
     w = weft_writer_on(weft_msg_body(m), w.size);
-    put_all(&w, t, p, count, missed);
-    int rc = weft_send_msg(t->tool, m); /* the tap is bounded, and meanwhile waits */
-    return rc != WEFT_ENONODE && rc != WEFT_ENOACTOR && rc != WEFT_ECANCELED;
+    put_all(&w, t, p, count, t->missed);
+    t->missed = 0;
+    return wf_tool_send(t->tool, m); /* the tap is bounded, and meanwhile waits */
 }
 
 static bool look(struct tracer *t)
@@ -132,11 +137,12 @@ static bool look(struct tracer *t)
     uint64_t missed;
     struct wf_passed *p = wf_tap_take(t->node, &t->tap, &missed);
     bool there = true;
+    t->missed += missed;
     while (p != NULL || missed > 0) {
         uint32_t count = 0;
         struct wf_passed *next = p;
         for (; next != NULL && count < AT_ONCE; next = next->next) count++;
-        there = there && hand_on(t, p, count, missed);
+        there = there && hand_on(t, p, count);
         for (missed = 0; p != next;) {
             struct wf_passed *done = p;
             p = p->next;
@@ -171,7 +177,7 @@ static void errand_main(const void *arg, size_t size)
         uint32_t tag = weft_tag(m);
         if (tag == WF_CONTROL_HOLD) continue; /* kept until we end: that ends who traces there */
         there = tag != WEFT_TAG_DOWN;
-        if (tag == WF_CONTROL_TRACED || tag == WF_CONTROL_TRACE) (void)weft_send_msg(e.tool, m);
+        if (tag == WF_CONTROL_TRACED || tag == WF_CONTROL_TRACE) there = wf_tool_send(e.tool, m);
         else weft_msg_free(m);
     }
 }
@@ -187,7 +193,8 @@ static void go_to(struct tracer *t, uint64_t incarnation, const char *node)
     t->nodes[t->node_count++] = incarnation;
     e.size = (uint32_t)put_request(e.request, &t->asked);
     snprintf(e.name, sizeof e.name, "$node@%s", node);
-    (void)weft_spawn(NULL, errand_main, &e, sizeof e, &quiet);
+    int rc = weft_spawn(NULL, errand_main, &e, sizeof e, &quiet);
+    if (rc < 0) weft_log(WEFT_WARN, "what passes on node %s is not traced: %s", node, weft_strerror(rc));
 }
 
 /* ---- On one node ----------------------------------------------------------------------------------------------- */
@@ -212,7 +219,8 @@ static int begin(struct tracer *t)
     t->tap.tag = t->asked.tag;
     t->tap.has_tag = t->asked.has_tag;
     memcpy(t->tap.topic, t->asked.topic, sizeof t->tap.topic);
-    int rc = wf_tap_open(t->node, &t->tap);
+    int rc = weft_event_open(&t->tap.filled);
+    if (rc == WEFT_OK) rc = wf_tap_open(t->node, &t->tap);
     if (rc == WEFT_OK) rc = weft_defer(close_tap, t);
     if (rc == WEFT_OK) rc = wf_guard_begin(t->tool);
     if (rc == WEFT_OK) rc = say_begun(t);
@@ -238,16 +246,21 @@ static void tracer_main(const void *arg, size_t size)
     memcpy(t, arg, size);
     (void)weft_trap_exits(true); /* an errand ends with its node */
     bool there = begin(t) == WEFT_OK;
-    int64_t next = weft_after(LOOK_EVERY);
+    int64_t next = WEFT_FOREVER, looked = WEFT_NOW;
+    const weft_wait sources[] = {weft_on_mailbox(), weft_on_event(t->tap.filled)};
     while (there) {
-        int rc = weft_recv(&m, next);
-        if (rc == WEFT_OK) {
+        int rc = weft_wait_any(sources, next == WEFT_FOREVER ? 2 : 1, next);
+        if (rc == 0 && weft_recv(&m, WEFT_NOW) == WEFT_OK) {
             hear(t, m);
             weft_msg_free(m);
+        } else if (rc == 1) {
+            (void)weft_event_take(t->tap.filled);
+            next = WF_MAX(weft_now(), looked + LOOK_EVERY); /* together with what comes until then */
         } else if (rc == WEFT_ETIMEDOUT) {
             there = look(t);
-            next = weft_after(LOOK_EVERY);
-        } else {
+            looked = weft_now();
+            next = WEFT_FOREVER;
+        } else if (rc != 0) {
             there = false;
         }
     }

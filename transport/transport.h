@@ -26,6 +26,7 @@
 #include "peer_limits.h"
 #include "list.h"
 #include "node.h"
+#include "patterns.h"
 #include "swim_wire.h"
 #include "tls.h"
 #include "topic_trie.h"
@@ -49,7 +50,8 @@ enum {
     WF_APART_BYTES = 32 * 1024,  /* a body of so many is not copied: it is sent from where it is */
     WF_CHUNK_BYTES = 256 * 1024, /* of a longer one go at once; then others have their turn */
     WF_HELD_SLOTS = 256,
-    WF_PATTERNS_MAX = 65536,    /* of one peer */
+    WF_PATTERNS_OLD = 65536,    /* that a node without WF_CAN_PATTERNS takes */
+    WF_PATTERNS_TOOL = 256,     /* that a tool is told: it seldom publishes */
     WF_EVENTS_PER_CHANNEL = 16, /* then its receiving pauses */
     WF_PEERS_MAX = 4096,
 };
@@ -82,8 +84,8 @@ struct wf_room {
     struct wf_session *session;
 };
 
-/* What patterns who is told of: who shares the tables of topics hears there of queue groups. */
-enum wf_interest_kind { WF_INTEREST_PLAIN, WF_INTEREST_ALL, WF_INTEREST_SHIFT };
+/* Which patterns a link is told of: one that shares the tables of topics hears there of queue groups. */
+enum wf_interest_kind { WF_INTEREST_PLAIN, WF_INTEREST_ALL };
 
 /* What a channel has been through. Written by $cluster while the receiving side is paused, read by the receiving
  * side. */
@@ -146,7 +148,8 @@ struct wf_arrival {
     char name[WF_NODE_NAME_MAX + 1]; /* of an actor, of a group */
 };
 
-enum { WF_PING_BEATS = 5 }; /* heartbeats after which a link is asked for its round trip, however much it talks */
+enum { WF_QUIET_BEATS = 2 }; /* heartbeats without a word after which a node is probed */
+enum { WF_PING_BEATS = 5 };  /* heartbeats after which a link is asked for its round trip, however much it talks */
 
 /* Of a session; $cluster only. */
 enum wf_state {
@@ -215,10 +218,10 @@ struct wf_session {
     uint64_t rooms_wanted, rooms_posted;
     /* The receiving side. */
     _Atomic uint64_t received; /* counted frames; relaxed */
-    uint32_t patterns;         /* the other side's */
     struct wf_arrival arrival; /* of which `arrival_left` bytes are to come, to `arrival_at`; 0: of none */
     size_t arrival_left;
     uint8_t *arrival_at;
+    struct wf_pattern_mark mark; /* of its kind of `wf_transport.patterns`; under t->lock */
     /* For `weft nodes`, and heartbeats; relaxed. */
     _Atomic int64_t last_heard, last_sent, rtt;
     _Atomic uint64_t bytes_in, bytes_out, frames_in, frames_out, frames_lost, resumes;
@@ -235,7 +238,10 @@ struct wf_port {
     bool dirty;             /* on wf_ports.dirty */
     struct wf_port *next_dirty;
     struct wf_interest interest; /* of the peer */
-    struct wf_list waiting;      /* wf_waiter.on_source: tasks that wait for room */
+    bool missed;                 /* wf_interest_lose: it is to be told when there is room */
+    struct wf_list changes;      /* of `interest` that are to be made: `more` is armed while there are any */
+    struct wf_timer more;
+    struct wf_list waiting; /* wf_waiter.on_source: tasks that wait for room */
     struct wf_credits credits;
 };
 
@@ -255,10 +261,11 @@ enum wf_news_kind {
     WF_NEWS_FRAME,       /* channel, data: gossip, PEERS or BYE; number: which, it has been checked */
     WF_NEWS_DOWN,        /* channel (may be NULL), dialer (may be NULL), text: reason */
     WF_NEWS_DIAL_FAILED, /* dialer, text */
-    WF_NEWS_INTEREST,    /* number: wf_interest_op << WF_INTEREST_SHIFT | who hears of it, text: pattern */
-    WF_NEWS_WATCH,       /* pid */
+    WF_NEWS_WATCH,       /* pid; number: whether it hears of all nodes, or only of whether this one drains */
+    WF_NEWS_DRAIN,       /* this node drains, or no longer */
     WF_NEWS_LISTED,      /* number: a source's (discover.h); data: its URLs, each with its NUL */
     WF_NEWS_META,        /* this node says something else of itself */
+    WF_NEWS_DIALLED,     /* channel: a dial has reached somebody, and HELLO has not been said yet */
 };
 struct wf_news {
     struct wf_link in_queue; /* wf_transport.news */
@@ -290,17 +297,18 @@ struct wf_transport {
     struct wf_list news;     /* wf_news.in_queue */
     weft_event wake;         /* of $cluster; good once `listening` */
     bool listening;          /* $cluster has opened `wake` */
-    bool interest_lost;      /* there was no memory to tell it of a change of `interest` */
     bool stopping, finished; /* asked for by weft_node_stop; done by $cluster */
     bool undrained;          /* set before `stopping`: not all actors had ended by themselves */
     bool client;
     weft_pid service, control; /* $cluster, $node; fixed when the node has started */
     int64_t stop_by;
     uint32_t barrier;               /* workers that have not passed it yet */
-    struct wf_interest interest[2]; /* wf_interest_kind: of this node, counted per worker */
+    struct wf_patterns patterns[2]; /* wf_interest_kind: of this node, counted per worker; under lock */
+    uint32_t patterns_max;          /* of this node, and of each peer */
     struct wf_list table_peers;     /* of tables.c, under the node's tables_lock */
-    char (*url)[WF_URL_TEXT];       /* what other nodes may dial */
-    uint32_t url_count;
+    char (*url)[WF_URL_TEXT];       /* what other nodes may dial; they stay as they are once they are counted */
+    _Atomic uint32_t url_count;     /* release by who adds one: wf_transport_urls */
+    _Atomic bool listens_by_seed;   /* relaxed: it is to listen where it reaches its first seed (reachable.c) */
     uint32_t seed_count;
     int64_t heartbeat, handshake_time, resume_window;
     int heartbeats_lost;
@@ -308,7 +316,9 @@ struct wf_transport {
     uint64_t capabilities; /* wf_capability: of this node */
     struct wf_meta meta;   /* under lock */
     uint64_t last_number;  /* of a link, as the lower incarnation; $cluster only */
-    struct wf_tls *tls;    /* NULL: this node has no certificates */
+    struct wf_tls *tls;    /* NULL: this node has no certificates; replaced under tls_lock */
+    pf_mutex *tls_lock;
+    bool has_tls; /* as it was started */
     bool insecure;
     struct wf_limits limits;      /* of each peer */
     struct wf_discover *discover; /* NULL: no sources */
@@ -326,9 +336,19 @@ struct wf_transport {
         dropped_lost; /* relaxed: frames refused at the bound; queued or in flight when a link broke */
 };
 
+/* certs.c: the certificate of this node, or of `tls_as`, in the folder of the options; the log says what is wrong. */
+int wf_certs_load(struct wf_transport *t, const weft_node_options *o);
+/* Whether the node was started with certificates. Any thread. */
+bool wf_certs_are_there(const weft_node *node);
+
 static inline struct wf_transport *wf_transport_of(const struct wf_worker *w)
 {
     return wf_node_of(w)->transport;
+}
+/* How many of t->url there are. Acquire: they are written. */
+static inline uint32_t wf_transport_urls(const struct wf_transport *t)
+{
+    return atomic_load_explicit(&t->url_count, memory_order_acquire);
 }
 static inline int64_t wf_transport_now(const struct wf_transport *t)
 {
@@ -349,6 +369,8 @@ static inline uint64_t wf_time_left(const weft_msg *m)
 extern const struct wf_carrier_user wf_channel_carrier_user; /* owner: the transport */
 void wf_channel_keep(struct wf_channel *ch);
 void wf_channel_release(struct wf_channel *ch);
+/* Says HELLO, once, before anything else. */
+void wf_channel_greet(struct wf_channel *ch);
 /* Says one small frame of the handshake. False: no memory, the channel was closed. */
 bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size);
 /* Hands over what has been received so far, if it is not on its way already. */
@@ -363,6 +385,8 @@ void wf_session_release(struct wf_session *s);
 bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size);
 /* Any thread: ends the link, whether or not it could be resumed; $cluster takes it down. */
 void wf_session_fail(struct wf_session *s, const char *reason);
+/* Whether it was ended so, for what the other side has said: not for want of memory here. */
+bool wf_session_at_fault(struct wf_session *s);
 void wf_session_lost(struct wf_channel *ch); /* a message, for want of memory or room: it is counted */
 /* Where `size` bytes of the body of message `f` go. NULL: out of memory, which has been counted. */
 uint8_t *wf_session_arrival(struct wf_channel *ch, const struct wf_frame *f, size_t size, struct wf_arrival *a);
@@ -389,6 +413,11 @@ static inline bool wf_session_shares_topics(const struct wf_session *s)
 /* PUBLISH_TO and RETAINED. */
 void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f);
 void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, struct wf_body *body); /* a PUBLISH */
+/* The patterns that a link is told of. */
+static inline struct wf_patterns *wf_session_patterns(const struct wf_session *s)
+{
+    return &s->t->patterns[wf_session_shares_topics(s) ? WF_INTEREST_PLAIN : WF_INTEREST_ALL];
+}
 /* wf_route.interest */
 int wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool queue);
 
@@ -511,6 +540,8 @@ void wf_tables_go_on(struct wf_session *s);
 
 /* ---- cluster.c ------------------------------------------------------------------------------------------------- */
 weft_actor wf_cluster_main; /* arg: struct wf_transport * */
+/* wf_route.service_ended: when it was $cluster, weft_node_stop goes on. */
+void wf_cluster_ended(weft_node *node, uint64_t actor);
 weft_actor wf_control_main;
 
 /* ---- control.c ------------------------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@ static const char *const net_schemes[] = {"tcp://", "tcp4://",    "tcp6://",    
 
 static bool is_loopback(const char *host, size_t size)
 {
-    static const char *const names[] = {"localhost", "[::1]"};
+    static const char *const names[] = {"localhost", "[::1]", "[0:0:0:0:0:0:0:1]" /* wf_address_text */};
     for (size_t i = 0; i < WF_COUNT(names); i++)
         if (size == strlen(names[i]) && memcmp(host, names[i], size) == 0) return true;
     if (size < 7 || size > 15 || memcmp(host, "127.", 4) != 0) return false;
@@ -129,6 +129,22 @@ void wf_url_with_port(const char *url, int port, char *out)
     }
     size_t digits = strspn(colon + 1, "0123456789");
     snprintf(out, WF_URL_TEXT, "%.*s:%d%s", (int)(colon - url), url, port, colon + 1 + digits);
+}
+
+bool wf_url_beside(const char *seed, const char *local, const char *name, char *out)
+{
+    size_t size;
+    const char *path = local_path(seed), *host = host_of(seed, &size), *port = strrchr(local, ':');
+    int n = -1;
+    if (path != NULL && strncmp(seed, "abstract://", 11) == 0) {
+        n = snprintf(out, WF_URL_TEXT, "abstract://weft.%s", name);
+    } else if (path != NULL && strrchr(path, '/') != NULL) {
+        n = snprintf(out, WF_URL_TEXT, "%.*s/%s.link", (int)(strrchr(path, '/') - seed), seed, name);
+    } else if (host != NULL && port != NULL) {
+        n = snprintf(out, WF_URL_TEXT, "%.*s%.*s:0%s", (int)(host - seed), seed, (int)(port - local), local,
+                     host + strcspn(host, "/"));
+    }
+    return n > 0 && n < WF_URL_TEXT;
 }
 
 void wf_address_text(const void *address, size_t address_size, const void *port, char *out, size_t size)

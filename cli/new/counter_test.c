@@ -18,6 +18,16 @@ static void adds_up(const void *arg, size_t size)
     weft_msg_free(answer);
 }
 
+static void refuses_what_it_cannot_read(const void *arg, size_t size)
+{
+    weft_pid who;
+    weft_msg *answer;
+    (void)arg, (void)size;
+    weft_require(weft_spawn(&who, counter, NULL, 0, NULL) == 0);
+    weft_require(weft_call(who, 99, NULL, 0, &answer, weft_after(WEFT_SEC(1))) == WEFT_ENOREPLY);
+    weft_require(weft_call(who, ASK_TAG, "\xc1", 1, &answer, weft_after(WEFT_SEC(1))) == WEFT_ENOREPLY);
+}
+
 static void ends_when_asked_to(const void *arg, size_t size)
 {
     weft_pid who;
@@ -32,11 +42,13 @@ int main(void)
     static const struct {
         const char *name;
         weft_actor *body;
-    } tests[] = {{"adds_up", adds_up}, {"ends_when_asked_to", ends_when_asked_to}};
+    } tests[] = {{"adds_up", adds_up},
+                 {"refuses_what_it_cannot_read", refuses_what_it_cannot_read},
+                 {"ends_when_asked_to", ends_when_asked_to}};
     int failed = 0;
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
         int ok = weft_test_run(tests[i].body, NULL, 0, NULL) == 0; /* why not is on standard error */
-        printf("%-20s %s\n", tests[i].name, ok ? "ok" : "FAILED");
+        printf("%-30s %s\n", tests[i].name, ok ? "ok" : "FAILED");
         failed += !ok;
     }
     return failed > 0;

@@ -24,7 +24,8 @@ static void first(const void *arg, size_t size)
     weft_pid bob;
     (void)arg, (void)size;
     if (weft_spawn(&bob, listener, NULL, 0, NULL) < 0) return;
-    say_send(bob, &(struct say){.nick = weft_cstr("ann"), .text = weft_cstr("hello, is anybody there?")});
+    struct say hello = {.nick = weft_cstr("ann"), .text = weft_cstr("hello, is anybody there?")};
+    if (say_send(bob, &hello) < 0) weft_exit(WEFT_EXIT_FAILED);
 }
 
 WEFT_MODULE(first)

@@ -12,7 +12,7 @@ static void session(const void *arg, size_t size) /* one for each client */
     (void)size;
     weft_defer_close(s);
     if (!ask_name(s, nick, sizeof nick) || weft_subscribe(ROOM, NULL) < 0) return;
-    weft_printf(s, PATIENCE, "* welcome, %s\n", nick);
+    if (weft_printf(s, PATIENCE, "* welcome, %s\n", nick) < 0) return;
     for (;;) {
         weft_wait on[] = {weft_on_mailbox(), weft_on_readable(s)};
         int which = weft_wait_any(on, 2, WEFT_FOREVER);
@@ -24,7 +24,8 @@ static void session(const void *arg, size_t size) /* one for each client */
         int64_t n = weft_read_until(s, line, sizeof line, '\n', WEFT_NOW);
         if (n == WEFT_ETIMEDOUT) continue; /* half a line so far */
         if (n <= 0) return;                /* gone, or the line has no end */
-        say_publish(ROOM, &(struct say){.nick = weft_cstr(nick), .text = weft_str(line, (size_t)n - 1)});
+        struct say said = {.nick = weft_cstr(nick), .text = weft_str(line, (size_t)n - 1)};
+        if (say_publish(ROOM, &said) < 0) return;
     }
 }
 
@@ -38,7 +39,7 @@ static void first(const void *arg, size_t size)
 {
     const char *port = port_of(arg);
     (void)size;
-    weft_spawn(NULL, door, port, strlen(port) + 1, NULL);
+    if (weft_spawn(NULL, door, port, strlen(port) + 1, NULL) < 0) weft_exit(WEFT_EXIT_FAILED);
 }
 
 WEFT_MODULE(first)

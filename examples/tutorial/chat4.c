@@ -36,9 +36,11 @@ static void answer(const struct past_lines *kept, const weft_msg *m)
         size_t from = past_last(kept, asked.lines);
         weft_reply(m, PAST_TAG, kept->text + from, kept->size - from);
     } else if (weft_tag(m) == RECALL) {
-        old_send(weft_from(m), &(struct old){.text = weft_str(kept->text, kept->size)});
+        struct old known = {.text = weft_str(kept->text, kept->size)};
+        weft_ignore(old_send(weft_from(m), &known)); /* who is gone needs nothing */
     } else if (weft_tag(m) == WEFT_TAG_GROUP_JOIN && weft_group_news_read(m, &news) == 0 && kept->size == 0) {
-        weft_send(news.who, RECALL, NULL, 0); /* a send and no call: it may be asking us */
+        /* A send and no call: it may be asking us. If it is gone another one is asked when it comes. */
+        weft_ignore(weft_send(news.who, RECALL, NULL, 0));
     }
 }
 

@@ -38,7 +38,7 @@ static inline void session(const void *arg, size_t size)
     (void)size;
     weft_defer_close(s);
     if (!ask_name(s, nick, sizeof nick) || weft_subscribe(ROOM, NULL) < 0) return;
-    weft_printf(s, PATIENCE, "* welcome to %s, %s\n", weft_node_name(weft_here()), nick);
+    if (weft_printf(s, PATIENCE, "* welcome to %s, %s\n", weft_node_name(weft_here()), nick) < 0) return;
     for (;;) {
         weft_wait on[] = {weft_on_mailbox(), weft_on_readable(s)};
         int which = weft_wait_any(on, 2, WEFT_FOREVER);

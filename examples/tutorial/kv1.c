@@ -22,7 +22,7 @@ static void store(const void *arg, size_t size)
     struct table t = {.count = 0};
     weft_msg *m;
     (void)arg, (void)size;
-    weft_register("kv");
+    if (weft_register("kv") < 0) return;
     while (weft_recv(&m, WEFT_FOREVER) == 0) { /* until it is asked to stop */
         struct put p;
         struct get g;

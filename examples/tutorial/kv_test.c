@@ -15,7 +15,7 @@ static bool has(const char *key, const char *what)
     struct value v;
     weft_require(get_call_name("kv", &(struct get){.key = weft_cstr(key)}, &m, weft_after(WEFT_SEC(1))) == 0);
     weft_require(value_read(m, &v) == 0);
-    bool same = v.value.size == strlen(what) && memcmp(v.value.data, what, v.value.size) == 0;
+    bool same = weft_text_equal(v.value, what);
     weft_msg_free(m);
     return same;
 }

@@ -17,7 +17,7 @@ struct table {
 static inline int table_find(const struct table *t, weft_text key)
 {
     int i = 0;
-    while (i < t->count && (strlen(t->at[i].key) != key.size || memcmp(t->at[i].key, key.data, key.size) != 0)) i++;
+    while (i < t->count && !weft_text_equal(key, t->at[i].key)) i++;
     return i;
 }
 
@@ -32,10 +32,10 @@ static inline weft_text table_get(const struct table *t, weft_text key)
 static inline bool table_put(struct table *t, weft_text key, weft_text value)
 {
     int i = table_find(t, key);
-    if (key.size > TABLE_KEY || value.size > TABLE_VALUE || i == TABLE_ENTRIES) return false;
-    memset(&t->at[i], 0, sizeof t->at[i]);
-    memcpy(t->at[i].key, key.data, key.size);
-    memcpy(t->at[i].value, value.data, value.size);
+    char copy[TABLE_VALUE + 1];
+    if (i == TABLE_ENTRIES || !weft_text_copy(value, copy, sizeof copy)) return false;
+    if (!weft_text_copy(key, t->at[i].key, sizeof t->at[i].key)) return false;
+    memcpy(t->at[i].value, copy, sizeof copy);
     if (i == t->count) t->count++;
     return true;
 }

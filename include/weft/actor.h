@@ -67,8 +67,8 @@ enum { WEFT_SPREAD = -1, WEFT_BESIDE = -2 };
  * `arg` (at most 64 KiB); the copy is the actor's, and good until its clean-ups have run. `out` (may be NULL) gets
  * the pid.
  * WEFT_EINVAL, WEFT_ENOMEM, WEFT_EFULL (the node's actor limit), WEFT_ECANCELED (the node is stopping). */
-WEFT_API int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size,
-                        const weft_spawn_options *options /* NULL: defaults */);
+WEFT_API WEFT_CHECKED int weft_spawn(weft_pid *out, weft_actor *body, const void *arg, size_t size,
+                                     const weft_spawn_options *options /* NULL: defaults */);
 
 /* [A] The calling actor; weft_nobody() outside of actors. */
 WEFT_API weft_pid weft_self(void);
@@ -101,7 +101,7 @@ WEFT_API int weft_kill(weft_pid target);
 /* [A] Runs `undo(arg)` when this actor ends, in whatever way; last in, first out. `arg` must not point into the
  * body's own variables: they are gone when it has returned. A clean-up may wait, but all of them together no longer
  * than the node's grace period. WEFT_ENOMEM: then `undo(arg)` has already been run. */
-WEFT_API int weft_defer(void (*undo)(void *), void *arg);
+WEFT_API WEFT_CHECKED int weft_defer(void (*undo)(void *), void *arg);
 
 /* [A, W] Lets every other actor of this worker that was ready to go on do so. Those just spawned begin first, up to
  * some 250 of them. */

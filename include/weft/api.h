@@ -1,4 +1,4 @@
-/* weft/api.h -- what every public header needs: export marks and C++ linkage. Nothing here is for users. */
+/* weft/api.h -- what every public header needs: export marks and C++ linkage, and weft_ignore for users. */
 #ifndef WEFT_API_H
 #define WEFT_API_H
 
@@ -31,12 +31,24 @@ _Static_assert(sizeof(void *) == 8, "weft needs a 64-bit processor");
 #endif
 #if defined(__GNUC__)
 #define WEFT_NORETURN __attribute__((noreturn))
-#define WEFT_CHECKED __attribute__((warn_unused_result))
 #else
 #define WEFT_API
 #define WEFT_PRINTF(text, first)
 #define WEFT_NORETURN
+#endif
+
+/* The compiler warns if the result of such a call is not looked at: see weft.h. A program that is compiled with
+ * -DWEFT_CHECKED= gets no such warnings. */
+#if !defined(WEFT_CHECKED) && defined(__GNUC__)
+#define WEFT_CHECKED __attribute__((warn_unused_result))
+#elif !defined(WEFT_CHECKED)
 #define WEFT_CHECKED
 #endif
+
+/* [S] For a result of theirs that does not matter, with a comment that says why. gcc warns of a cast to void, too. */
+static inline void weft_ignore(int64_t result)
+{
+    (void)result;
+}
 
 #endif

@@ -18,10 +18,11 @@ typedef struct weft_msg weft_msg;
  * answer is dropped. WEFT_ENOACTOR if the receiver is gone or ends before it took the request, WEFT_ENOREPLY if it
  * let the request go unanswered (it ended, or freed it), WEFT_ENONODE if its node is lost, WEFT_EDEADLOCK if this
  * call is part of a cycle of calls that wait for each other (see weft_call_cycle), else as weft_send. */
-WEFT_API int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer,
+                                    int64_t deadline);
 /* [A, W] The same to a name, here or "name@node". */
-WEFT_API int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size, weft_msg **answer,
-                            int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size,
+                                         weft_msg **answer, int64_t deadline);
 /* [A] Answers a message for which weft_wants_reply() holds, once (more are dropped); the request stays the caller's.
  * Never suspends: the asker has kept a place for the answer. WEFT_EINVAL if it is no request. */
 WEFT_API int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size);
@@ -51,8 +52,8 @@ struct weft_answer {
  *
  * WEFT_EINVAL (need is 0 or over count, count over WEFT_GATHER_MAX), WEFT_ETOOBIG, WEFT_ENOMEM, WEFT_ECANCELED: then
  * there are no answers. */
-WEFT_API int weft_gather(struct weft_answer *answers, size_t count, size_t need, uint32_t tag, const void *data,
-                         size_t size, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_gather(struct weft_answer *answers, size_t count, size_t need, uint32_t tag,
+                                      const void *data, size_t size, int64_t deadline);
 /* [A] Frees the answers that weft_gather left and sets them to NULL. */
 WEFT_API void weft_answers_free(struct weft_answer *answers, size_t count);
 

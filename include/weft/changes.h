@@ -33,13 +33,13 @@ typedef struct {
  * WEFT_ENOTSUP: not on this system.
  * On BSD and macOS each file of a directory takes a descriptor, and changes close upon each other become one:
  * docs/platforms.md. */
-WEFT_API int weft_changes_open(weft_changes *out, const char *path);
+WEFT_API WEFT_CHECKED int weft_changes_open(weft_changes *out, const char *path);
 WEFT_API int weft_changes_defer_close(weft_changes c);
 /* There is a change to take. */
 WEFT_API weft_wait weft_on_changes(weft_changes c);
 /* [A, W] 1: the next one, in the order they came. 0: nothing more will come: after WEFT_CHANGE_GONE, or
  * without it, where the system gave up a watch whose changes nobody took. WEFT_ECLOSED, WEFT_EBUSY. */
-WEFT_API int weft_changes_next(weft_changes c, weft_change *out, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_changes_next(weft_changes c, weft_change *out, int64_t deadline);
 /* [A] WEFT_ECLOSED if it was closed before. */
 WEFT_API int weft_changes_close(weft_changes c);
 

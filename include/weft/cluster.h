@@ -14,13 +14,13 @@ enum {
     WEFT_META_BYTES_MAX = 512, /* keys and values of one node together */
 };
 
-/* The values are those of the table of peers. */
 typedef enum {
     WEFT_MEMBER_CONNECTING, /* it is there, but there is no link with it yet, or no more */
     WEFT_MEMBER_UP,
     WEFT_MEMBER_DOWN,    /* it has crashed, or cannot be reached by anybody */
     WEFT_MEMBER_SUSPECT, /* its link is broken, or it does not answer others; messages to it wait */
-    WEFT_MEMBER_LEFT     /* it said good-bye */
+    WEFT_MEMBER_LEFT,    /* it said good-bye */
+    WEFT_MEMBER_LEAF     /* it is there, but listens nowhere and has not dialled this node: they have no link */
 } weft_member_state;
 
 struct weft_member {
@@ -49,7 +49,28 @@ WEFT_API const char *weft_member_meta(const struct weft_member *m, const char *k
 /* [T] What this node says of itself from now on; NULL: nothing any more. It reaches all nodes within a few periods.
  * WEFT_EINVAL (an empty key, control characters, a node without network), WEFT_ETOOBIG (see the limits above),
  * WEFT_ENOMEM. */
-WEFT_API int weft_set_meta(weft_node *node, const char *key, const char *value);
+WEFT_API WEFT_CHECKED int weft_set_meta(weft_node *node, const char *key, const char *value);
+
+/* [T] From now on, or (`on` false) no longer, the node takes no new work, as somebody is about to end or mend it. It
+ * goes on with what it has, and its links stay. Until it is undone, or the node ends:
+ * - weft_register_global says WEFT_EDRAINING; so do requests of other nodes to start actors here (weft_spawn_on);
+ * - actors that have called weft_watch_drain hear WEFT_TAG_DRAIN, and hand over what other nodes can go on with;
+ * - singletons (weft_singleton) are stopped here, and run on another node that wants them;
+ * - /readyz of `weft run --metrics` says 503, `weft top` "draining"; other nodes see the metadata
+ *   WEFT_META_DRAINING.
+ * Global names stay with their actors until these give them back: so a name is always somebody's.
+ * To drain twice is to drain once. WEFT_EINVAL (a node without network), WEFT_ENOMEM: nothing has changed;
+ * WEFT_ETOOBIG: the node has 16 entries of metadata of its own, or 512 bytes of them, and there is no room for one
+ * more. */
+WEFT_API WEFT_CHECKED int weft_drain(weft_node *node, bool on);
+/* [T] Whether the node drains. */
+WEFT_API bool weft_is_draining(const weft_node *node);
+/* [A] From now on the calling actor hears WEFT_TAG_DRAIN and WEFT_TAG_UNDRAIN, in its system lane, when its node
+ * begins and ends to drain; at once if it drains now. Their body is a struct weft_node_news about this node. Actors
+ * that have called weft_watch_nodes hear them, too. WEFT_ENOMEM. */
+WEFT_API WEFT_CHECKED int weft_watch_drain(void);
+/* The key under which a draining node is known to the others; its value is "true". */
+#define WEFT_META_DRAINING "weft.draining"
 
 /* [T] Whether the node has a policy for partitions and reaches too few others (WEFT_TAG_MINORITY). */
 WEFT_API bool weft_in_minority(const weft_node *node);

@@ -27,10 +27,10 @@ typedef struct {
 
 /* [A, W] Closed by weft_dir_close or when the actor ends; it is of use to this actor only. WEFT_ENOTFOUND (also if it
  * is no directory), WEFT_EACCESS, WEFT_EFULL (out of descriptors). */
-WEFT_API int weft_dir_open(weft_dir *out, const char *path, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_dir_open(weft_dir *out, const char *path, int64_t deadline);
 /* [A, W] 1: the next entry, in no order, without "." and ".."; 0: there are no more. What is made or removed
  * meanwhile may be among them or not. WEFT_ETIMEDOUT loses nothing: ask again. WEFT_ECLOSED. */
-WEFT_API int weft_dir_next(weft_dir d, weft_dir_entry *out, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_dir_next(weft_dir d, weft_dir_entry *out, int64_t deadline);
 /* [A] WEFT_ECLOSED if it was closed before. */
 WEFT_API int weft_dir_close(weft_dir d);
 

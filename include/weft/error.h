@@ -36,7 +36,9 @@ WEFT_BEGIN
     X(ENOSPC, -27, "no space is left on the device")                                \
     X(EISDIR, -28, "it is a directory")                                             \
     X(ENOHOST, -29, "host name has no address, or no name server answers")          \
-    X(ETLS, -30, "TLS: no agreement, a bad certificate or bad data")
+    X(ETLS, -30, "TLS: no agreement, a bad certificate or bad data")                \
+    X(EDRAINING, -31, "the node drains: it takes no new work")                      \
+    X(ENOBODY, -32, "the pid is nobody's: it was never set, or no actor sent that message")
 
 #define WEFT_ERROR_ENTRY(name, code, text) WEFT_##name = code,
 enum { WEFT_ERRORS(WEFT_ERROR_ENTRY) WEFT_OK = 0 };

@@ -1,7 +1,7 @@
 /* weft/event.h -- a flag that actors wait for and anybody sets: another actor, a foreign thread, a signal handler.
  *
  *                      one set lets go of    and stays set
- *     automatic        one waiter            until one has taken it
+ *     automatic        the longest waiter    until one has taken it
  *     manual           all who wait          until weft_event_reset
  *
  * Setting what is set does nothing. Waiting for what is set does not suspend. For a count see weft/semaphore.h, for
@@ -23,8 +23,8 @@ typedef struct {
 
 /* [A] A cleared event, automatic or manual; closed by weft_event_close or when the actor that opened it ends. Any
  * actor of the node may wait for it. WEFT_ENOMEM. */
-WEFT_API int weft_event_open(weft_event *out);
-WEFT_API int weft_event_open_manual(weft_event *out);
+WEFT_API WEFT_CHECKED int weft_event_open(weft_event *out);
+WEFT_API WEFT_CHECKED int weft_event_open_manual(weft_event *out);
 
 /* [S] Sets it; wakes its waiters. Many sets before one take are one set. From any thread, of the same node, another
  * or none. WEFT_ECLOSED. Neither allocates nor locks. */
@@ -36,9 +36,10 @@ WEFT_API int weft_event_reset(weft_event e);
  * one gets the 1. WEFT_ECLOSED. */
 WEFT_API int weft_event_take(weft_event e);
 
-/* [A, W] Waits until it is set, and takes it. 0, WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ECLOSED (also when closed
- * meanwhile), WEFT_EINVAL (of another node). */
-WEFT_API int weft_event_await(weft_event e, int64_t deadline);
+/* [A, W] Waits until it is set, and takes it. Whoever begins to wait for an automatic one stands behind those who
+ * wait already, with WEFT_NOW too. 0, WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ECLOSED (also when closed meanwhile),
+ * WEFT_EINVAL (of another node). */
+WEFT_API WEFT_CHECKED int weft_event_await(weft_event e, int64_t deadline);
 
 /* [A] Waiters wake with WEFT_ECLOSED. */
 WEFT_API int weft_event_close(weft_event e);

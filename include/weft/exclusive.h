@@ -26,7 +26,7 @@ typedef struct {
  * gives it back, ends, or is told that it has lost it. Nothing polls. While etcd cannot be reached it waits, too.
  * WEFT_EEXIST: it holds it already, or waits for it. WEFT_EFULL: 65,536 actors wait. WEFT_ETIMEDOUT, WEFT_ECANCELED,
  * WEFT_ENOMEM, WEFT_ENOETCD, WEFT_EINVAL. */
-WEFT_API int weft_exclusive_acquire(const char *name, weft_exclusive *out, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_exclusive_acquire(const char *name, weft_exclusive *out, int64_t deadline);
 
 /* [A, W] Gives it back. WEFT_ENOACTOR: the caller does not hold it, perhaps not any more. WEFT_ENOETCD,
  * WEFT_EINVAL. */
@@ -35,7 +35,7 @@ WEFT_API int weft_exclusive_release(const char *name);
 /* [A] Until when nobody else can have it, as far as this node knows now; it grows while etcd answers. WEFT_NOW: it is
  * lost already. What must not happen twice is done before that time: after a pause (a stopped process, a suspended
  * machine) the clock knows before any message does. */
-WEFT_API int64_t weft_exclusive_until(weft_exclusive held);
+WEFT_API WEFT_CHECKED int64_t weft_exclusive_until(weft_exclusive held);
 
 /* [A, W] What some actor of this node holds under that name now. WEFT_ENOACTOR: nobody here does. WEFT_ENOETCD,
  * WEFT_EINVAL. */
@@ -59,8 +59,9 @@ WEFT_API int weft_exclusive_lost_read(const weft_msg *m, struct weft_exclusive_l
  * ends. It ends otherwise: the name is given back, and this node tries for it again after a second. The keeper is
  * asked to stop: so is the body, and the name is given back when it has ended. WEFT_ENOETCD, WEFT_EINVAL, else as
  * weft_spawn. */
-WEFT_API int weft_singleton(weft_pid *out, const char *name, weft_actor *body, const void *arg, size_t size,
-                            const weft_spawn_options *options /* of the body; NULL: defaults */);
+WEFT_API WEFT_CHECKED int weft_singleton(weft_pid *out, const char *name, weft_actor *body, const void *arg,
+                                         size_t size,
+                                         const weft_spawn_options *options /* of the body; NULL: defaults */);
 
 WEFT_END
 #endif

@@ -43,7 +43,7 @@ struct weft_export {
 
 /* [T] Exports an actor; `e` stays where it is for ever. Before its node starts, or later. WEFT_EEXIST if another one
  * has the name, WEFT_EINVAL; the log says why. */
-WEFT_API int weft_export_actor(struct weft_export *e);
+WEFT_API WEFT_CHECKED int weft_export_actor(struct weft_export *e);
 
 /* At file scope: exports `function`, a void (const struct TYPE *), whose arguments are a WEFT_STRUCT or WEFT_MESSAGE
  * called `args_type`. They, and the texts and lists in them, are good until the function returns. */
@@ -59,14 +59,14 @@ WEFT_API int weft_export_actor(struct weft_export *e);
     WEFT_EXPORT_AS(weft_far_##function, exported, args_type##_type)
 /* At file scope: exports `function`, a weft_actor, which gets what bytes the other node gave. */
 #define WEFT_EXPORT_PLAIN(exported, function) WEFT_EXPORT_AS(function, exported, NULL)
-#define WEFT_EXPORT_AS(function, exported, type_function)                 \
-    __attribute__((constructor)) static void function##_is_exported(void) \
-    {                                                                     \
-        static struct weft_export e;                                      \
-        e.name = exported;                                                \
-        e.body = function;                                                \
-        e.type = type_function;                                           \
-        (void)weft_export_actor(&e);                                      \
+#define WEFT_EXPORT_AS(function, exported, type_function)                    \
+    __attribute__((constructor)) static void function##_is_exported(void)    \
+    {                                                                        \
+        static struct weft_export e;                                         \
+        e.name = exported;                                                   \
+        e.body = function;                                                   \
+        e.type = type_function;                                              \
+        weft_ignore(weft_export_actor(&e)); /* the log says what is wrong */ \
     }
 
 /* Zero means the default for every field. */
@@ -86,16 +86,17 @@ typedef struct {
  * exports no such actor), WEFT_EFORMAT (the arguments do not fit), WEFT_ETOOBIG (they take more than
  * WEFT_FAR_ARGS_MAX bytes), WEFT_EACCESS (that node does not let this one start actors), WEFT_EFULL (this one has
  * started as many there as it may), WEFT_ENONODE (not linked with it, or no longer), WEFT_EMINORITY (this node, or
- * that one, is in a minority: weft_node_options.partition), WEFT_ETIMEDOUT, WEFT_ECANCELED (the caller, or that node,
- * is stopping), WEFT_ENOMEM, WEFT_EINVAL. */
-WEFT_API int weft_spawn_on(const char *node, const char *actor, weft_pid *out, const struct weft_type_info *type,
-                           const void *args, const weft_far_options *options);
+ * that one, is in a minority: weft_node_options.partition), WEFT_EDRAINING (that node drains: weft_drain),
+ * WEFT_ETIMEDOUT, WEFT_ECANCELED (the caller, or that node, is stopping), WEFT_ENOMEM, WEFT_EINVAL. */
+WEFT_API WEFT_CHECKED int weft_spawn_on(const char *node, const char *actor, weft_pid *out,
+                                        const struct weft_type_info *type, const void *args,
+                                        const weft_far_options *options);
 #define WEFT_ARGS(args_type, pointer) args_type##_type(), (1 ? (pointer) : (const struct args_type *)NULL)
 #define WEFT_NO_ARGS NULL, NULL
 
 /* [A, W] The same with arguments that are packed already, or that are just bytes. */
-WEFT_API int weft_spawn_packed_on(const char *node, const char *actor, weft_pid *out, const void *packed, size_t size,
-                                  const weft_far_options *options);
+WEFT_API WEFT_CHECKED int weft_spawn_packed_on(const char *node, const char *actor, weft_pid *out, const void *packed,
+                                               size_t size, const weft_far_options *options);
 
 /* ---- Children of supervisors and members of pools on other nodes ----------------------------------------------- */
 

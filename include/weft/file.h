@@ -35,21 +35,24 @@ enum { WEFT_FILE_OP_MAX = 16 * 1024 * 1024 }; /* bytes of one weft_file_*_start,
  * and the like. The file is open until weft_file_close: see weft_file_defer_close. WEFT_ENOTFOUND, WEFT_EACCESS,
  * WEFT_EISDIR, WEFT_EEXIST, WEFT_ENOSPC, WEFT_EFULL (out of descriptors), WEFT_EINVAL (also a pipe or a socket, which
  * has no positions), WEFT_EBUSY. */
-WEFT_API int weft_file_open(weft_file *out, const char *path, unsigned flags, unsigned mode, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_file_open(weft_file *out, const char *path, unsigned flags, unsigned mode,
+                                         int64_t deadline);
 /* [A, W] Reads `size` bytes from `offset` on; fewer only at the end of the file, and a plain 0 there and beyond it.
  * WEFT_NOW: only what is in memory, else WEFT_ETIMEDOUT. WEFT_EACCESS (not opened to read), WEFT_ECLOSED. After an
  * error the buffer may hold a part. */
-WEFT_API int64_t weft_file_read(weft_file f, void *buffer, size_t size, int64_t offset, int64_t deadline);
+WEFT_API WEFT_CHECKED int64_t weft_file_read(weft_file f, void *buffer, size_t size, int64_t offset,
+                                             int64_t deadline);
 /* [A, W] Writes all of it; returns `size`. After an error (the deadline too) an unknown part has been written.
  * WEFT_ENOSPC, WEFT_ETOOBIG (beyond the largest file allowed; more than WEFT_FILE_OP_MAX to append), WEFT_EACCESS.
  * What is written is in the system's memory, not on the disk: see weft_file_sync. */
-WEFT_API int64_t weft_file_write(weft_file f, const void *data, size_t size, int64_t offset, int64_t deadline);
+WEFT_API WEFT_CHECKED int64_t weft_file_write(weft_file f, const void *data, size_t size, int64_t offset,
+                                              int64_t deadline);
 /* [A, W] */
 WEFT_API int64_t weft_file_size(weft_file f, int64_t deadline);
 /* [A, W] Returns when what was written is on the disk, as far as the system can tell. */
-WEFT_API int weft_file_sync(weft_file f, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_file_sync(weft_file f, int64_t deadline);
 /* [A, W] Cuts it, or adds zeroes. */
-WEFT_API int weft_file_truncate(weft_file f, int64_t size, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_file_truncate(weft_file f, int64_t size, int64_t deadline);
 /* [A] Operations under way are carried through. WEFT_ECLOSED if it was closed before. */
 WEFT_API int weft_file_close(weft_file f);
 /* [A] Closes the file when the calling actor ends. WEFT_ENOMEM: then it has been closed. */
@@ -63,16 +66,17 @@ typedef struct {
 
 /* [A, W] Starts reading up to `size` (at most WEFT_FILE_OP_MAX) bytes. Suspends only if the threads' queue is full,
  * until `deadline` at most: WEFT_EFULL. WEFT_ETOOBIG, WEFT_ENOMEM; what else goes wrong is the result of taking. */
-WEFT_API int weft_file_read_start(weft_file_op *out, weft_file f, size_t size, int64_t offset, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_file_read_start(weft_file_op *out, weft_file f, size_t size, int64_t offset,
+                                               int64_t deadline);
 /* [A, W] The same; `data` is copied. */
-WEFT_API int weft_file_write_start(weft_file_op *out, weft_file f, const void *data, size_t size, int64_t offset,
-                                   int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_file_write_start(weft_file_op *out, weft_file f, const void *data, size_t size,
+                                                int64_t offset, int64_t deadline);
 /* Ready once it is done, until it is taken. */
 WEFT_API weft_wait weft_on_file(weft_file_op op);
 /* [A, W] Waits until it is done. The result is that of weft_file_read or weft_file_write; what was read is copied to
  * `buffer`, which has room for `size` bytes, not fewer than were asked for (else WEFT_EINVAL); NULL for a write.
  * WEFT_ETIMEDOUT and WEFT_ECANCELED leave it under way. WEFT_ECLOSED: taken or dropped before, or another actor's. */
-WEFT_API int64_t weft_file_take(weft_file_op op, void *buffer, size_t size, int64_t deadline);
+WEFT_API WEFT_CHECKED int64_t weft_file_take(weft_file_op op, void *buffer, size_t size, int64_t deadline);
 /* [A] Cancels it: the result is not wanted. WEFT_ECLOSED. */
 WEFT_API int weft_file_drop(weft_file_op op);
 

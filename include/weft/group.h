@@ -18,7 +18,7 @@ WEFT_BEGIN
 
 /* [A] The calling actor is a member until it leaves or ends. It may be in many groups, in each once: WEFT_EEXIST.
  * WEFT_ENOMEM; WEFT_EFULL: over a million global names and members of groups on this node. */
-WEFT_API int weft_group_join(const char *group);
+WEFT_API WEFT_CHECKED int weft_group_join(const char *group);
 /* [A] WEFT_ENOACTOR: it is no member. WEFT_ENOMEM: it is one still. */
 WEFT_API int weft_group_leave(const char *group);
 
@@ -32,13 +32,13 @@ WEFT_API int weft_group_members(const char *group, weft_pid *pids, size_t max);
  * nodes: they take it like any message of a node that nobody waits for; a link that is full drops it, counted.
  * Returns how many it was handed to, members on other nodes as far as this node knows. WEFT_EINVAL, WEFT_ETOOBIG,
  * WEFT_ENOMEM. */
-WEFT_API int weft_group_send(const char *group, uint32_t tag, const void *data, size_t size);
+WEFT_API WEFT_CHECKED int weft_group_send(const char *group, uint32_t tag, const void *data, size_t size);
 
 /* [A] From now on the calling actor hears of the group in its system lane: first one WEFT_TAG_GROUP_JOIN for each
  * member there is, then exactly one message for each that joins (WEFT_TAG_GROUP_JOIN) or leaves or ends
  * (WEFT_TAG_GROUP_LEAVE), itself included. What is told of one member comes in the order it happened; so does all
  * that happened on one worker. WEFT_EEXIST: it is watching; WEFT_ENOMEM. */
-WEFT_API int weft_group_watch(const char *group);
+WEFT_API WEFT_CHECKED int weft_group_watch(const char *group);
 /* [A] No news of the group is received after this, not even what was under way. WEFT_ENOACTOR: it does not watch. */
 WEFT_API int weft_group_unwatch(const char *group);
 

@@ -20,8 +20,8 @@ typedef void weft_handler(void *state, weft_msg *m);
  * WEFT_ECANCELED from whatever it waits for, is not called again, and the reason is WEFT_EXIT_STOPPED; or when it is
  * killed. One that traps stops (weft_trap_stop) is called with the WEFT_TAG_STOP message, and ends by
  * weft_exit(WEFT_EXIT_STOPPED). `options->stack_bytes` is the stack that it runs on. */
-WEFT_API int weft_spawn_handler(weft_pid *out, weft_handler *handle, const void *state, size_t size,
-                                const weft_spawn_options *options /* NULL: defaults */);
+WEFT_API WEFT_CHECKED int weft_spawn_handler(weft_pid *out, weft_handler *handle, const void *state, size_t size,
+                                             const weft_spawn_options *options /* NULL: defaults */);
 
 /* [A] In the body of an actor: when the body returns the actor does not end, it goes on as a handler. The way to have
  * handlers that register, subscribe or connect first, that a supervisor starts (weft_ready comes before the body's

@@ -11,7 +11,7 @@ WEFT_BEGIN
 
 /* [A] `size` zeroed bytes (0 is fine), aligned for any type, freed when the calling actor ends. NULL when out of
  * memory or outside of actors. */
-WEFT_API void *weft_alloc(size_t size);
+WEFT_API WEFT_CHECKED void *weft_alloc(size_t size);
 /* [A] Frees a block of weft_alloc early. NULL is fine. WEFT_EINVAL if the block is another actor's or belongs to a
  * key; then it stays. */
 WEFT_API int weft_release(void *block);

@@ -34,6 +34,14 @@ WEFT_API void weft_log_set(weft_log_level level, bool json);
  * letters, digits, '_', '-' and '.'. */
 WEFT_API int weft_log_configure(const char *words, const char **wrong);
 
+/* [T] The same, but what is not said stays as it is: "transport=debug" changes the level of that module and nothing
+ * else, "warn" that of all modules without a level of their own. */
+WEFT_API int weft_log_adjust(const char *words, const char **wrong);
+
+/* [T] Writes what is set now, as words for weft_log_configure, with a NUL: "info,transport=debug". At most `size`
+ * bytes; returns how many it needs, without the NUL. */
+WEFT_API size_t weft_log_words(char *out, size_t size);
+
 /* [T] What weft_log_configure would say, without a change. */
 WEFT_API int weft_log_check(const char *words, const char **wrong);
 

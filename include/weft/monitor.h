@@ -15,7 +15,7 @@ WEFT_BEGIN
 /* [A] From now on the calling actor hears of the end of `target`: one WEFT_TAG_DOWN message for each monitor, in its
  * system lane. An actor may monitor another (or itself, in vain) several times. `out` may be NULL. To miss nothing of
  * a child, spawn it with weft_spawn_options.monitor. WEFT_EINVAL (nobody), WEFT_ENOMEM. */
-WEFT_API int weft_monitor(weft_pid target, weft_monitor_ref *out);
+WEFT_API WEFT_CHECKED int weft_monitor(weft_pid target, weft_monitor_ref *out);
 
 /* [A] Ends a monitor of the calling actor. No DOWN of it is received afterwards, also if it has already come.
  * WEFT_ECLOSED if its DOWN was received, or it was ended before. */
@@ -25,7 +25,7 @@ WEFT_API int weft_demonitor(weft_monitor_ref ref);
  * actor that is told of an end with a reason that is not WEFT_EXIT_NORMAL is asked to stop (as by weft_stop) and ends
  * with that same reason and text. Linking twice is linking once. WEFT_EINVAL (nobody, itself), WEFT_ENOMEM; if the
  * link cannot be made on the other side, that is told like an end, with WEFT_ENOMEM. */
-WEFT_API int weft_link(weft_pid other);
+WEFT_API WEFT_CHECKED int weft_link(weft_pid other);
 
 /* [A] Unties. No end of `other` stops the calling actor, and no WEFT_TAG_EXIT of it is received, after this.
  * WEFT_ECLOSED if there was no link. */

@@ -23,12 +23,12 @@ WEFT_BEGIN
 
 /* [A] Gives the calling actor a name on this node. It may have several; all vanish when it ends, before anybody hears
  * of its end. WEFT_EEXIST: somebody has it, perhaps the caller. WEFT_ENOMEM. */
-WEFT_API int weft_register(const char *name);
+WEFT_API WEFT_CHECKED int weft_register(const char *name);
 /* [A] The same for all nodes: it is a name on this node, and others find it too. It vanishes everywhere when its
  * actor ends or its node is lost, before anybody there hears of that. WEFT_EEXIST: somebody has the name on this
  * node, or a global name that this node knows of. WEFT_EFULL: over a million global names and members of groups on
- * this node. WEFT_EMINORITY: see weft_node_options.partition. */
-WEFT_API int weft_register_global(const char *name);
+ * this node. WEFT_EMINORITY: see weft_node_options.partition. WEFT_EDRAINING: see weft_drain. */
+WEFT_API WEFT_CHECKED int weft_register_global(const char *name);
 /* [A] Gives a name back, of either kind. WEFT_ENOACTOR: the caller has no such name. */
 WEFT_API int weft_unregister(const char *name);
 /* [A] The i-th name of the calling actor, the oldest first; NULL past the last. Lives until it is given back
@@ -36,10 +36,10 @@ WEFT_API int weft_unregister(const char *name);
 WEFT_API const char *weft_own_name(size_t i);
 
 /* [A] The actor of that name: on this node, or else of that global name. WEFT_ENOACTOR. */
-WEFT_API int weft_whereis(const char *name, weft_pid *out);
+WEFT_API WEFT_CHECKED int weft_whereis(const char *name, weft_pid *out);
 /* [A, W] The same, but waits until somebody has the name. Nothing polls: the one who registers wakes all who wait,
  * also if the name is given back at once. WEFT_ENOMEM. */
-WEFT_API int weft_await_name(const char *name, weft_pid *out, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_await_name(const char *name, weft_pid *out, int64_t deadline);
 
 /* What a WEFT_TAG_NAME_LOST message says: the receiver's global name is another actor's, which had it first. */
 struct weft_name_lost {

@@ -22,9 +22,13 @@ typedef struct {
     /* letters, digits, '_', '-', '.', at most 64 bytes; default "weft-" and 8 hex digits */
     const char *name;
     const char *cluster; /* nodes link only within one cluster; default "weft" */
-    /* URLs other nodes may dial: tcp://127.0.0.1:4001, ipc:///path; none: only dial out. inherited://NAME: a TCP
-     * socket that the service manager has opened, as weft_listen_inherited takes them (weft/stream.h), without TLS;
-     * once taken it stays so, also if the node does not start. docs/operations.md */
+    /* URLs that other nodes may dial: tcp://127.0.0.1:4001, ipc:///path. Default: a free port of the address from
+     * which the node has reached its first seed (of `join` or `discover`), with the seed's scheme; beside a seed that
+     * is a local socket the socket NAME.link. On an address that other machines reach that needs `tls` or `insecure`,
+     * as any other listener does. "none", alone: no listener. A node without a listener is a leaf: it has links only
+     * with nodes that have one, and the log says so. docs/clusters.md
+     * inherited://NAME: a TCP socket that the service manager has opened, as weft_listen_inherited takes them
+     * (weft/stream.h), without TLS; once taken it stays so, also if the node does not start. docs/operations.md */
     const char *const *listen;
     size_t listen_count;
     const char *const *join; /* URLs of seeds: dialled for ever, with back-off */
@@ -39,15 +43,20 @@ typedef struct {
     size_t discover_count;
     int workers;               /* default: one per core, at most 64 */
     bool embedded;             /* no thread: a loop of yours turns its one worker. weft/embed.h */
-    size_t stack_bytes;        /* of an actor; default 64 KiB, of which 16 KiB are guard */
+    size_t stack_bytes;        /* of an actor; default 64 KiB */
     uint32_t actors_max;       /* per worker; default and limit 16,777,215 */
     uint32_t far_actors_max;   /* alive at a time that one other node may have started here; default 65,536 */
     size_t mailbox_bytes_max;  /* of all mailboxes of the node together; default 1 GiB */
     uint32_t retained_max;     /* messages kept by weft_publish_retained, here or elsewhere; default 65,536 */
     size_t retained_bytes_max; /* of them together; default 64 MiB. All nodes should have the same */
-    int64_t send_timeout;      /* of weft_send to a full mailbox; default 5 s */
-    int64_t grace;             /* between weft_stop and the kill; default 5 s */
-    int64_t heartbeat;         /* of a quiet link, a fifth as often of others; default 1 s */
+    /* Different topic patterns that actors of this node subscribe to at a time, and that it takes of each other node;
+     * default 1,000,000. One too many is refused by weft_subscribe with WEFT_EFULL; a link with a node that has more
+     * is closed. All nodes should have the same: docs/limits.md */
+    uint32_t patterns_max;
+    uint32_t subscriptions_max; /* of one actor at a time, then WEFT_EFULL; default 100,000 */
+    int64_t send_timeout;       /* of weft_send to a full mailbox; default 5 s */
+    int64_t grace;              /* between weft_stop and the kill; default 5 s */
+    int64_t heartbeat;          /* of a quiet link, a fifth as often of others; default 1 s */
     int heartbeats_lost; /* a connection silent for so many of the other side's is lost; default 5, at most 1000 */
     /* A lost connection is dialled again for so long, and the link goes on without loss; what is sent meanwhile
      * waits. Then the node is down. Default 10 s. */
@@ -96,23 +105,29 @@ typedef struct {
 /* [T] Starts workers and listeners. `*out` is to be ended with weft_node_stop. On failure nothing is left behind, and
  * the log has said which option or URL failed and why. WEFT_EINVAL, WEFT_EADDRESS, WEFT_EINUSE, WEFT_ENOMEM,
  * WEFT_ESYSTEM; of inherited:// URLs also WEFT_ENOTFOUND (there is none of that name) and WEFT_ENOTSUP (Windows). */
-WEFT_API int weft_node_start(weft_node **out, const weft_node_options *options /* NULL: defaults */);
+WEFT_API WEFT_CHECKED int weft_node_start(weft_node **out, const weft_node_options *options /* NULL: defaults */);
 
 /* [T] Asks every actor to stop, waits until they have ended (at the deadline it kills the rest), drains the links,
  * says BYE to the peers, ends the workers and frees the node. Not from one of its own actors. 0, or WEFT_ETIMEDOUT if
  * it had to kill, or if a blocking function (weft_offload) still runs: its thread is left behind and ends with it. */
 WEFT_API int weft_node_stop(weft_node *node, int64_t deadline);
 
+/* [T] Loads the node's certificates anew, from the folder and under the name that it was started with: links that
+ * begin from now on show the new ones, those that are there go on. weft_main does it at SIGHUP, too. WEFT_ENOTFOUND:
+ * the node was started without any, or a file is missing; WEFT_EACCESS: they do not fit together, or not this node;
+ * WEFT_ENOMEM. On an error the old ones stay, and the log says why. Blocks for the file system. */
+WEFT_API int weft_node_renew_certs(weft_node *node);
+
 /* [T] Waits until no user actor is left. WEFT_ETIMEDOUT. Not from one of its own actors. */
 WEFT_API int weft_node_wait(weft_node *node, int64_t deadline);
 
 /* [T] weft_spawn for the first actors and for foreign threads. */
-WEFT_API int weft_node_spawn(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size,
-                             const weft_spawn_options *options);
+WEFT_API WEFT_CHECKED int weft_node_spawn(weft_node *node, weft_pid *out, weft_actor *body, const void *arg,
+                                          size_t size, const weft_spawn_options *options);
 
 /* [T] weft_try_send for foreign threads, to actors of this node: never waits, WEFT_EFULL at the bound, WEFT_ENONODE
  * for an actor of another node. Inside an actor use weft_send. */
-WEFT_API int weft_node_send(weft_node *node, weft_pid to, uint32_t tag, const void *data, size_t size);
+WEFT_API WEFT_CHECKED int weft_node_send(weft_node *node, weft_pid to, uint32_t tag, const void *data, size_t size);
 
 /* [T] The usual main(): starts a node, runs `first` as its first actor and returns when no user actor is left or,
  * after SIGTERM or SIGINT, when the node is drained. The result suits main(): 0; 1 when the node did not start or the
@@ -128,7 +143,7 @@ WEFT_API const char *weft_node_name(const weft_node *node);
 /* [T] The random number of this run of the node; never 0. */
 WEFT_API uint64_t weft_node_incarnation(const weft_node *node);
 /* [T] The URL of the i-th listener with its real port, or NULL past the last; of an inherited one tcp:// and what it
- * is bound to. Lives as long as the node. */
+ * is bound to. Without the option `listen` there is none until a seed has been reached. Lives as long as the node. */
 WEFT_API const char *weft_node_url(const weft_node *node, size_t i);
 
 /* The body of WEFT_TAG_NODE_UP, _SUSPECT and _DOWN, see weft_watch_nodes; of WEFT_TAG_MINORITY and _MAJORITY, too:

@@ -28,7 +28,7 @@ typedef void weft_blocking(void *block);
  * On failure `block` is as it was. WEFT_EFULL: until the deadline there was no place in the queue; it has not run.
  * WEFT_ETIMEDOUT, WEFT_ECANCELED: it had not begun and never will, or is running and its result will be dropped; at
  * WEFT_NOW it does not run. WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM (also when the system gives no thread). */
-WEFT_API int weft_offload(weft_blocking *run, void *block, size_t size, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_offload(weft_blocking *run, void *block, size_t size, int64_t deadline);
 
 /* A job under way; all zeroes: none. */
 typedef struct {
@@ -39,14 +39,14 @@ typedef struct {
  * ends. Waits only while the queue is full: WEFT_EFULL at the deadline. `drop` (may be NULL) is called on a block
  * whose result nobody takes, whether `run` has been called or not, to free what it points to: on the actor's thread
  * or on the job's, so it may call no more of weft than `run` may. Not called if this fails. */
-WEFT_API int weft_offload_start(weft_job *out, weft_blocking *run, weft_blocking *drop, const void *block,
-                                size_t size, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_offload_start(weft_job *out, weft_blocking *run, weft_blocking *drop,
+                                             const void *block, size_t size, int64_t deadline);
 /* Ready once the job is done, until it is taken. */
 WEFT_API weft_wait weft_on_offload(weft_job job);
 /* [A, W] Waits until the job is done and copies its block, whose `size` must be the same, to `block`. WEFT_ETIMEDOUT
  * and WEFT_ECANCELED leave it under way. WEFT_ECLOSED: taken or dropped before, or another actor's. WEFT_EINVAL: the
  * size is not that of the job. */
-WEFT_API int weft_offload_take(weft_job job, void *block, size_t size, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_offload_take(weft_job job, void *block, size_t size, int64_t deadline);
 /* [A] The result is not wanted any more. If the function has not begun it never will. WEFT_ECLOSED. */
 WEFT_API int weft_offload_drop(weft_job job);
 

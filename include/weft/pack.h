@@ -23,6 +23,11 @@ typedef struct {
 /* [S] A view of a C string, of `size` bytes, of nothing. */
 WEFT_API weft_text weft_str(const char *data, size_t size);
 WEFT_API weft_text weft_cstr(const char *text); /* NULL: empty */
+/* [S] Whether it has the same bytes as that C string. */
+WEFT_API bool weft_text_equal(weft_text t, const char *text);
+/* [S] Copies it into a buffer of `size` > 0 bytes, with a NUL behind it. False: it does not fit, or has a NUL inside,
+ * and the buffer holds what comes before the end of the buffer, or before that NUL. */
+WEFT_API WEFT_CHECKED bool weft_text_copy(weft_text t, char *out, size_t size);
 
 typedef struct {
     uint8_t *at, *end; /* where the next byte goes; at == NULL only measures */

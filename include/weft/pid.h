@@ -37,7 +37,7 @@ static inline bool weft_pid_is_nobody(weft_pid p)
 WEFT_API char *weft_pid_format(weft_pid pid, char *out);
 
 /* [S] Reads what weft_pid_format wrote. 0, or WEFT_EFORMAT with `*out` untouched. */
-WEFT_API int weft_pid_parse(const char *text, weft_pid *out);
+WEFT_API WEFT_CHECKED int weft_pid_parse(const char *text, weft_pid *out);
 
 WEFT_END
 #endif

@@ -8,7 +8,7 @@ WEFT_BEGIN
 
 /* [A] What is written to one end is read from the other; one way. Closing the writing end ends the stream: the reader
  * gets 0. Closing the reading end gives the writer WEFT_ERESET. WEFT_EFULL (out of descriptors), WEFT_ENOMEM. */
-WEFT_API int weft_pipe(weft_stream *reading, weft_stream *writing);
+WEFT_API WEFT_CHECKED int weft_pipe(weft_stream *reading, weft_stream *writing);
 
 /* [A] This process's standard input, output or error as a stream of its own: closing it leaves the process's open. A
  * terminal or a pipe is not made non-blocking for others that have it open, such as the shell. Do not mix it with

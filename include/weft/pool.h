@@ -63,8 +63,8 @@ typedef struct {
  * `arg` may have 60 KiB). It takes messages by weft_recv and need not know that it is in a pool. The pool stands on
  * its own; use `link` to end it with the caller. WEFT_EINVAL, WEFT_ENOMEM, WEFT_EEXIST (the name), WEFT_EFULL (the
  * node's actor limit), WEFT_ECANCELED; then there is no pool. */
-WEFT_API int weft_spawn_pool(weft_pid *out, weft_actor *body, const void *arg, size_t size,
-                             const weft_pool_options *options /* NULL: defaults */);
+WEFT_API WEFT_CHECKED int weft_spawn_pool(weft_pid *out, weft_actor *body, const void *arg, size_t size,
+                                          const weft_pool_options *options /* NULL: defaults */);
 
 /* [A, W] Changes the number of members, 1 to WEFT_POOL_MAX. New ones are started at once. Those that are too many,
  * the newest first, get no more messages and are asked to stop when nothing is outstanding to them. The calls below

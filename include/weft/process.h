@@ -48,7 +48,8 @@ enum { WEFT_PROCESS_TEXT_MAX = 2 * 1024 * 1024 }; /* bytes of arguments, environ
  * are as a program expects them. WEFT_ENOTFOUND (the program or the directory), WEFT_EACCESS, WEFT_EFORMAT (it is no
  * program), WEFT_ETOOBIG (arguments), WEFT_ECLOSED (a descriptor is none), WEFT_EINVAL, WEFT_EFULL (out of
  * descriptors or processes), WEFT_ENOTSUP (Linux before 5.3). On failure nothing runs. */
-WEFT_API int weft_process_start(weft_process *out, const weft_process_options *options, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_process_start(weft_process *out, const weft_process_options *options,
+                                             int64_t deadline);
 /* [A] This side of a WEFT_STDIO_PIPE: written to, or read from; all zeroes if it is none. Close the first to say that
  * nothing more comes. They are closed when the process is, that is, with the actor at the latest. */
 WEFT_API weft_stream weft_process_in(weft_process p);

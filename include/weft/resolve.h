@@ -18,7 +18,7 @@ typedef struct {
 } weft_address;
 
 /* [T] "127.0.0.1:80", "[::1]:80", "localhost:80", "unix:/path". Looks no name up. WEFT_EADDRESS. */
-WEFT_API int weft_address_parse(weft_address *out, const char *text);
+WEFT_API WEFT_CHECKED int weft_address_parse(weft_address *out, const char *text);
 /* [T] The same form back, at most `size` bytes with the NUL. WEFT_ETOOBIG, WEFT_EADDRESS (it holds none). */
 WEFT_API int weft_address_text(const weft_address *a, char *out, size_t size);
 /* [T] Family, host, port and interface are the same. */
@@ -30,7 +30,8 @@ WEFT_API bool weft_address_equal(const weft_address *a, const weft_address *b);
  * its end there. WEFT_ENOHOST, WEFT_EADDRESS (no such service, or no form of a name), WEFT_ETIMEDOUT, WEFT_ECANCELED,
  * WEFT_EFULL (until the deadline there was no place in the queue for such functions), WEFT_EINVAL, WEFT_ENOMEM,
  * WEFT_ESYSTEM. */
-WEFT_API int weft_resolve(const char *host, const char *service, weft_address *out, size_t max, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_resolve(const char *host, const char *service, weft_address *out, size_t max,
+                                       int64_t deadline);
 
 WEFT_END
 #endif

@@ -23,7 +23,7 @@ typedef struct {
  *
  * WEFT_EINVAL: no such signal, or one that is the program's own fault (SIGSEGV and the like) or cannot be caught
  * (SIGKILL). Windows has SIGINT (Ctrl-C), SIGBREAK and SIGTERM (the window is closed). */
-WEFT_API int weft_signal_open(weft_signal *out, int number);
+WEFT_API WEFT_CHECKED int weft_signal_open(weft_signal *out, int number);
 /* It has come since the last take. */
 WEFT_API weft_wait weft_on_signal(weft_signal s);
 /* [A] How often it has come since the last take, 0: it has not; signals that come faster than the system delivers

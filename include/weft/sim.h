@@ -39,12 +39,13 @@ WEFT_BEGIN
 enum { WEFT_SIM_CHECKS = 64 };
 
 /* [T] From within WEFT_SIM(): `holds` is called after every step of any node, and must return true each time; it must
- * not call anything of weft that waits. `what` is static text, for the report. WEFT_EFULL: there are WEFT_SIM_CHECKS;
- * WEFT_EINVAL: outside of a simulation. */
+ * not call anything of weft that waits. `what` is static text, for the report. WEFT_EFULL: there are WEFT_SIM_CHECKS,
+ * and the run fails, as this check is not made; WEFT_EINVAL: `what` or `holds` is NULL, or it is called elsewhere. */
 WEFT_API int weft_sim_always(const char *what, bool (*holds)(void *arg), void *arg);
-/* [T] The same for what has to be true at one moment at least after the last fault is over, within --settle. */
+/* [T] The same for what has to be true at one moment at least after the last fault is over, within --settle: from
+ * then on `holds` is called after every step of any node until it has returned true once. */
 WEFT_API int weft_sim_eventually(const char *what, bool (*holds)(void *arg), void *arg);
-/* [T] In a simulation: the run fails, with this text (printf). Elsewhere it does nothing. */
+/* [T] In a simulation: the run fails, with this text (printf; 255 bytes at most). Elsewhere it does nothing. */
 WEFT_API void weft_sim_fail(const char *format, ...) WEFT_PRINTF(1, 2);
 
 WEFT_END

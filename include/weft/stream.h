@@ -32,8 +32,8 @@ typedef struct {
 
 /* [A] WEFT_EADDRESS, WEFT_EINUSE, WEFT_EACCESS, WEFT_ESYSTEM. A Unix socket's file is replaced if nobody listens on
  * it (else WEFT_EINUSE) and removed on close. */
-WEFT_API int weft_listen(weft_listener *out, const char *address,
-                         const weft_listen_options *options /* NULL: defaults */);
+WEFT_API WEFT_CHECKED int weft_listen(weft_listener *out, const char *address,
+                                      const weft_listen_options *options /* NULL: defaults */);
 /* [A] Takes a listener that the service manager has opened and handed to this process, as systemd does for a .socket
  * unit (sd_listen_fds_with_names(3)): the first one named `name` there (FileDescriptorName=), or whatever its name is
  * (NULL). Each is taken once; ask again for the next one of that name. Connections that were made before wait in it.
@@ -41,12 +41,12 @@ WEFT_API int weft_listen(weft_listener *out, const char *address,
  * more, as when the program was started by hand; WEFT_EINVAL: what there is by that name is no listening stream
  * socket; WEFT_ENOMEM; WEFT_ENOTSUP (Windows). Programs that are started with this one's environment (weft/process.h)
  * do not see $LISTEN_FDS and the like. */
-WEFT_API int weft_listen_inherited(weft_listener *out, const char *name);
+WEFT_API WEFT_CHECKED int weft_listen_inherited(weft_listener *out, const char *name);
 /* [A] Writes the address it really listens on (port 0 filled in) into `out`, at most `size` bytes with the NUL. */
 WEFT_API int weft_listener_address(weft_listener l, char *out, size_t size);
 /* [A, W] Out of descriptors is WEFT_EFULL after a short pause, so that a loop over weft_accept neither spins nor
  * ends. */
-WEFT_API int weft_accept(weft_listener l, weft_stream *out, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_accept(weft_listener l, weft_stream *out, int64_t deadline);
 /* [A] WEFT_ECLOSED if it was closed before. */
 WEFT_API int weft_listener_close(weft_listener l);
 /* [A] As weft_defer_close. */
@@ -54,12 +54,13 @@ WEFT_API int weft_listener_defer_close(weft_listener l);
 
 /* [A, W] To an address, or to "host:port" (a port's name will do, too): the name is looked up as by weft_resolve,
  * then its addresses are tried in that order, each for an equal share of the time that is left. The first that
- * answers wins; the error is that of the last one. TCP_NODELAY is set. WEFT_EADDRESS, WEFT_ENOHOST, WEFT_EREFUSED,
+ * answers wins; the error is that of the last one. To wait for it beside other things: weft/connect.h. TCP_NODELAY is
+ * set. WEFT_EADDRESS, WEFT_ENOHOST, WEFT_EREFUSED,
  * WEFT_ENONODE (no way there), WEFT_EFULL (out of descriptors), WEFT_ESYSTEM. */
-WEFT_API int weft_connect(weft_stream *out, const char *address, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_connect(weft_stream *out, const char *address, int64_t deadline);
 /* [A] Around a connected stream socket that something else has made: `fd` is the stream's from here on and
  * non-blocking. WEFT_EINVAL (it is no such socket), WEFT_ENOMEM: it is still the caller's. */
-WEFT_API int weft_stream_from_fd(weft_stream *out, int fd);
+WEFT_API WEFT_CHECKED int weft_stream_from_fd(weft_stream *out, int fd);
 /* [A] The stream's own descriptor, to look at, to pass on or to duplicate; it goes with the stream. Bytes that the
  * stream holds back (see weft_read_until) are not in it. */
 WEFT_API int weft_stream_fd(weft_stream s, int *out);
@@ -68,33 +69,34 @@ WEFT_API int weft_stream_peer(weft_stream s, char *out, size_t size);
 
 /* [A, W] Reads what is there, 1 to `size` bytes; 0 at the end of the stream. WEFT_ERESET, WEFT_ECLOSED,
  * WEFT_EBUSY. */
-WEFT_API int64_t weft_read(weft_stream s, void *buffer, size_t size, int64_t deadline);
+WEFT_API WEFT_CHECKED int64_t weft_read(weft_stream s, void *buffer, size_t size, int64_t deadline);
 /* [A, W] Reads exactly `size` bytes; fewer only at the end of the stream (then the result is what there was). At the
  * deadline the bytes read so far stay readable: nothing is lost. */
-WEFT_API int64_t weft_read_exact(weft_stream s, void *buffer, size_t size, int64_t deadline);
+WEFT_API WEFT_CHECKED int64_t weft_read_exact(weft_stream s, void *buffer, size_t size, int64_t deadline);
 /* [A, W] Reads up to and including the first `delimiter` and returns the length with it. 0 at the end of the stream
  * with nothing left; a last piece without delimiter is returned as it is. WEFT_ETOOBIG if `size` bytes hold no
  * delimiter. Bytes that were not returned stay readable.
  * After WEFT_ETIMEDOUT or WEFT_ECANCELED (of weft_read_exact, too) the bytes kept count as seen: weft_on_readable
  * means new ones, so that a loop around a wait does not spin over half a line. weft_read returns them like any
  * others. */
-WEFT_API int64_t weft_read_until(weft_stream s, void *buffer, size_t size, char delimiter, int64_t deadline);
+WEFT_API WEFT_CHECKED int64_t weft_read_until(weft_stream s, void *buffer, size_t size, char delimiter,
+                                              int64_t deadline);
 /* [A, W] Writes all of it; returns `size`. After an error (the deadline too) an unknown part has been sent, so close
  * the stream. */
-WEFT_API int64_t weft_write(weft_stream s, const void *data, size_t size, int64_t deadline);
+WEFT_API WEFT_CHECKED int64_t weft_write(weft_stream s, const void *data, size_t size, int64_t deadline);
 /* [A, W] Writes all slices (at most 64) in order, in as few system calls as the kernel allows. */
-WEFT_API int64_t weft_writev(weft_stream s, const weft_slice *slices, size_t count, int64_t deadline);
+WEFT_API WEFT_CHECKED int64_t weft_writev(weft_stream s, const weft_slice *slices, size_t count, int64_t deadline);
 /* [A, W] Formats, then writes all of it. WEFT_ETOOBIG over 64 KiB. */
-WEFT_API int64_t weft_printf(weft_stream s, int64_t deadline, const char *format, ...) WEFT_PRINTF(3, 4);
+WEFT_API WEFT_CHECKED int64_t weft_printf(weft_stream s, int64_t deadline, const char *format, ...) WEFT_PRINTF(3, 4);
 /* [A, W] Sends a descriptor over a Unix socket, with one byte of its own. The other process gets a descriptor of the
  * same open file; `fd` stays the caller's and may be closed as soon as this returns. WEFT_EINVAL (no Unix socket, no
  * descriptor), WEFT_EFULL (too many are on their way), WEFT_ERESET, WEFT_ENOTSUP (not on Windows). */
-WEFT_API int weft_send_fd(weft_stream s, int fd, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_send_fd(weft_stream s, int fd, int64_t deadline);
 /* [A, W] 1: `*out` is the next descriptor sent, the caller's, close-on-exec; 0 at the end of the stream. What is a
  * connection becomes a stream by weft_stream_from_fd. WEFT_EFORMAT: what comes next is bytes; one of them may be
  * lost, so close the stream. WEFT_EFULL: this process is out of descriptors and has lost it. WEFT_EINVAL: no Unix
  * socket. A weft_read where a descriptor was sent reads its byte and loses it. */
-WEFT_API int weft_receive_fd(weft_stream s, int *out, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_receive_fd(weft_stream s, int *out, int64_t deadline);
 
 typedef enum {
     WEFT_NODELAY = 1, /* 0 or 1 (the default): small writes go out at once */

@@ -90,7 +90,8 @@ WEFT_API int weft_ready(void);
 /* [A, W] Adds a child behind the others and returns when it has started. `out` (may be NULL) gets its pid.
  * WEFT_EEXIST if there is a child of that name or the name is registered, WEFT_EFULL; if it ended before it had
  * started: its reason if that is a WEFT_E* code, else WEFT_ECHILD. A child that did not start is not added. */
-WEFT_API int weft_start_child(weft_pid supervisor, const weft_child_spec *spec, weft_pid *out, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_start_child(weft_pid supervisor, const weft_child_spec *spec, weft_pid *out,
+                                           int64_t deadline);
 
 /* [A, W] Stops a child, or ends the waiting for its restart, and takes it off the list. Returns when it has ended.
  * WEFT_ENOTFOUND, WEFT_EBUSY if somebody else is stopping it. */

@@ -23,7 +23,7 @@ typedef struct {
 /* [A] A timer of the calling actor; closed by weft_timer_close or when the actor ends. Fires at `first` (a point in
  * time; at once if it has passed, never if WEFT_FOREVER) and, if `period` > 0, at first + n * period: computed from
  * `first`, so it does not drift. Only its actor may use it. WEFT_ENOMEM, WEFT_EINVAL (period < 0). */
-WEFT_API int weft_timer_open(weft_timer *out, int64_t first, int64_t period);
+WEFT_API WEFT_CHECKED int weft_timer_open(weft_timer *out, int64_t first, int64_t period);
 /* [A] Sets it anew, also one that has fired or is cancelled; firings not taken yet are forgotten. WEFT_ECLOSED,
  * WEFT_EINVAL, WEFT_ENOMEM (only if it was not set; it still is not). */
 WEFT_API int weft_timer_set(weft_timer t, int64_t first, int64_t period);
@@ -31,7 +31,7 @@ WEFT_API int weft_timer_set(weft_timer t, int64_t first, int64_t period);
 /* [A, W] Waits until it has fired, and takes that: how often since the last take, more than 1 if the actor came late
  * to a periodic one. One that is not set does not fire. WEFT_ETIMEDOUT (`deadline` came first), WEFT_ECANCELED,
  * WEFT_ECLOSED. To wait for other things as well: weft_on_timer, weft_wait_any. */
-WEFT_API int64_t weft_timer_await(weft_timer t, int64_t deadline);
+WEFT_API WEFT_CHECKED int64_t weft_timer_await(weft_timer t, int64_t deadline);
 /* [A] How often it fired since the last take, 0 if not yet; clears the count. WEFT_ECLOSED. */
 WEFT_API int64_t weft_timer_take(weft_timer t);
 /* [A] The point in time at which it fires next; WEFT_FOREVER if it is not set: cancelled, or to fire once and it has.

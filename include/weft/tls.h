@@ -41,12 +41,12 @@ typedef struct {
 /* [T] Reads files, so it may block for a moment. On failure `why` (may be NULL; 256 bytes are enough) says which
  * certificate or file, and what is wrong with it. WEFT_EINVAL, WEFT_ENOTFOUND (a file cannot be opened),
  * WEFT_EFORMAT (no PEM, or a key that is not that of the certificate), WEFT_ENOMEM, WEFT_ENOTSUP. */
-WEFT_API int weft_tls_open(weft_tls **out, const weft_tls_options *options, char *why, size_t why_size);
+WEFT_API WEFT_CHECKED int weft_tls_open(weft_tls **out, const weft_tls_options *options, char *why, size_t why_size);
 /* [T] A server of several names (SNI): clients that ask for `name` ("shop.example.org", "*.example.org") are shown
  * this certificate instead; others that of the options, or are refused if there is none. Before any stream uses
  * `tls`. */
-WEFT_API int weft_tls_add(weft_tls *tls, const char *name, const char *certificate, const char *key, char *why,
-                          size_t why_size);
+WEFT_API WEFT_CHECKED int weft_tls_add(weft_tls *tls, const char *name, const char *certificate, const char *key,
+                                       char *why, size_t why_size);
 /* [T] It is freed once no stream uses it any more. NULL is fine. */
 WEFT_API void weft_tls_close(weft_tls *tls);
 
@@ -55,8 +55,8 @@ WEFT_API void weft_tls_close(weft_tls *tls);
  * first. Nobody else may be reading or writing: WEFT_EBUSY. On failure `why` (may be NULL; 256 bytes are enough) says
  * in words what was wrong, and the stream is good for nothing but weft_close. WEFT_ETLS, WEFT_ERESET (the other side
  * broke it off without a word), WEFT_EEXIST (is secured), WEFT_EINVAL (a client without `name`), WEFT_ENOMEM. */
-WEFT_API int weft_stream_secure(weft_stream s, weft_tls *tls, const char *name, char *why, size_t why_size,
-                                int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_stream_secure(weft_stream s, weft_tls *tls, const char *name, char *why,
+                                             size_t why_size, int64_t deadline);
 
 typedef struct {
     char version[16], cipher[64]; /* "TLSv1.2" */

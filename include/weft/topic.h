@@ -15,8 +15,9 @@ typedef struct {
 
 /* [A] The calling actor gets every message published under the pattern, until it unsubscribes or ends; first what is
  * retained under it (weft_publish_retained). A message that finds the mailbox full is dropped for this subscriber and
- * counted. `out` may be NULL. WEFT_EINVAL (malformed pattern), WEFT_ENOMEM. */
-WEFT_API int weft_subscribe(const char *pattern, weft_subscription *out);
+ * counted. `out` may be NULL. WEFT_EINVAL (malformed pattern), WEFT_ENOMEM; WEFT_EFULL: the actor has as many
+ * subscriptions as it may (weft_node_options.subscriptions_max), or the node as many patterns (.patterns_max). */
+WEFT_API WEFT_CHECKED int weft_subscribe(const char *pattern, weft_subscription *out);
 
 /* What happens to a message that finds the mailbox of its subscriber full, or `max` messages of its subscription in
  * it. */
@@ -48,7 +49,8 @@ typedef struct {
  * (see below), unless it has a queue. WEFT_EINVAL also for a malformed queue name or options that contradict each
  * other; nothing has happened then. WEFT_EFULL, with a queue: over a million global names, members of groups and
  * queue groups on this node. `options` NULL: as weft_subscribe, without news. */
-WEFT_API int weft_subscribe_with(const char *pattern, const weft_subscribe_options *options, weft_subscription *out);
+WEFT_API WEFT_CHECKED int weft_subscribe_with(const char *pattern, const weft_subscribe_options *options,
+                                              weft_subscription *out);
 /* [A] No news of it come after this. Messages that wait in the mailbox stay. WEFT_ECLOSED: it has ended. */
 WEFT_API int weft_unsubscribe(weft_subscription s);
 
@@ -59,8 +61,10 @@ typedef enum {
 
 /* What a WEFT_TAG_SUBSCRIPTION message says. At most one for each subscription waits to be received: what is lost
  * meanwhile is added to it. All of them together tell of every message that was dropped for this subscription on its
- * worker, by its publishers after they waited, or for want of memory; not of what a full lane between two workers, a
- * full link between two nodes or the mailbox's own policy has dropped. */
+ * worker, by its publishers after they waited, for want of memory, or by another node because the link was full
+ * (WEFT_SLOW_DISCONNECT: with the last news; that node does not know who had subscribed when, so what it has lost
+ * just before counts for a new subscription of the same pattern, too); not of what a full lane between two workers or
+ * the mailbox's own policy has dropped. */
 struct weft_subscription_news {
     weft_subscription subscription;
     weft_subscription_kind kind;
@@ -76,10 +80,11 @@ WEFT_API int weft_subscription_news_read(const weft_msg *m, struct weft_subscrip
  * went to (each as one), and queue groups. Suspends only for WEFT_SLOW_SUSPEND: before it publishes, for such
  * subscribers on other workers that are full; afterwards for those on this worker; both no longer than their longest
  * `wait`. If the actor is asked to stop meanwhile the rest are tried without waiting. Else a mailbox or link that is
- * full drops the copy, counted. WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM. */
-WEFT_API int weft_publish(const char *topic, uint32_t tag, const void *data, size_t size);
+ * full drops the copy, counted: 16 MiB wait for another node, also while its connection is broken and to be resumed.
+ * Its subscribers with options are then told (weft_subscription_news). WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM. */
+WEFT_API WEFT_CHECKED int weft_publish(const char *topic, uint32_t tag, const void *data, size_t size);
 /* [A] The same for a message that was made or received; consumes `m`. */
-WEFT_API int weft_publish_msg(const char *topic, weft_msg *m);
+WEFT_API WEFT_CHECKED int weft_publish_msg(const char *topic, weft_msg *m);
 
 /* What has become of a publication. */
 struct weft_reach {
@@ -90,8 +95,8 @@ struct weft_reach {
 /* [A, W] As weft_publish, and waits until every node that it went to has said to how many it was handed. Returns 0
  * when all have, or the deadline has passed, or they are lost: see `silent`. WEFT_ECANCELED: the actor was asked to
  * stop; `*out` has what is known so far. Otherwise the errors of weft_publish. */
-WEFT_API int weft_publish_reach(const char *topic, uint32_t tag, const void *data, size_t size,
-                                struct weft_reach *out, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_publish_reach(const char *topic, uint32_t tag, const void *data, size_t size,
+                                             struct weft_reach *out, int64_t deadline);
 
 /* [A, W] As weft_publish, and the message is kept as the last one of its topic, by this node and all it is linked
  * with: who subscribes later, on any of them, gets it, flagged (weft_is_retained); subscribers of now get it once, as
@@ -100,7 +105,7 @@ WEFT_API int weft_publish_reach(const char *topic, uint32_t tag, const void *dat
  * published later holds (docs/topics.md), and who is subscribed there gets it then, if it is the one that holds.
  * WEFT_EFULL: the node keeps as much as it may (weft_node_options.retained_max, .retained_bytes_max); nothing was
  * published. Otherwise as weft_publish. */
-WEFT_API int weft_publish_retained(const char *topic, uint32_t tag, const void *data, size_t size);
+WEFT_API WEFT_CHECKED int weft_publish_retained(const char *topic, uint32_t tag, const void *data, size_t size);
 /* [A] Forgets what is kept of that topic, here and on all nodes that are linked, and publishes nothing. 1, or 0 if
  * there was nothing. WEFT_EINVAL, WEFT_ENOMEM. */
 WEFT_API int weft_retained_clear(const char *topic);

@@ -48,7 +48,8 @@
  *                 Its description, see typed_desc.h.
  *
  * WEFT_MESSAGE(say, 1, SAY) gives all that and
- *     enum { SAY_TAG = 1 };                    -- named after the list; 0 to INT32_MAX
+ *     enum { SAY_TAG = 1 };                    -- named after the list; 0 to INT32_MAX. The log warns of two messages
+ *                                                 with one tag in a process, when its first node starts
  *
  *     [A, W]  int say_send(weft_pid to, const struct say *v)
  *     [A]     int say_try_send(weft_pid to, const struct say *v)
@@ -57,6 +58,11 @@
  *     [A, W]  int say_call_name(const char *name, const struct say *v, weft_msg **answer, int64_t deadline)
  *     [A]     int say_reply(const weft_msg *ask, const struct say *v)
  *     [A]     int say_publish(const char *topic, const struct say *v)
+ *     [A, W]  int say_publish_retained(const char *topic, const struct say *v)
+ *     [A]     int say_group_send(const char *group, const struct say *v)
+ *     [A]     int say_send_after(int64_t when, weft_pid to, const struct say *v, weft_later *out)
+ *     [A, W]  int say_gather(struct weft_answer *answers, size_t count, size_t need, const struct say *v,
+ *                            int64_t deadline)
  *                 As weft_send, weft_try_send and so on. Each may also return, before anything is sent, WEFT_ETOOBIG
  *                 (more than WEFT_MESSAGE_MAX bytes, or nested deeper than WEFT_NEST_MAX) and WEFT_ENOMEM.
  *     [T]     weft_msg *say_new(const struct say *v)
@@ -71,6 +77,9 @@
  *     [T]     int64_t say_json_msg(const weft_msg *m, char *out, size_t size)
  *                 A received one as JSON, as say_json; WEFT_EFORMAT if say_read would fail.
  *
+ * A message may have no fields: `#define HELLO(F)` and WEFT_MESSAGE(hello, 2, HELLO). Then `v` may be NULL:
+ * hello_send(to, NULL), and hello_is(m) says all there is to say. Fields can be appended to it later.
+ *
  * On the wire a message is a msgpack array of its fields in order. Nodes with different versions of a list understand
  * each other if lists, those of parts included, change by these rules only:
  *     - append fields; never reorder, retype or remove one; never give a tag to another message;
@@ -84,7 +93,10 @@
 #include <string.h>
 
 #include <weft/api.h>
+#include <weft/call.h>
 #include <weft/error.h>
+#include <weft/group.h>
+#include <weft/later.h>
 #include <weft/message.h>
 #include <weft/pack.h>
 #include <weft/pid.h>
@@ -104,6 +116,7 @@ WEFT_BEGIN
  * the struct, in the function that holds its table. */
 #define WEFT_FIELD_DECLARE(type, field) weft_value_##type field;
 #define WEFT_FIELD_COUNT(type, field) +1
+#define WEFT_FIELD_CHECK(type, field) +WEFT_FIELD_TYPE(type)
 #define WEFT_FIELD_INFO(type, field)                                                                 \
     {#field, weft_type_##type, (enum weft_kind)weft_kind_##type, (enum weft_shape)weft_shape_##type, \
      offsetof(weft_this, field)},
@@ -151,6 +164,7 @@ typedef struct {
     enum { weft_kind_##name = WEFT_KIND_STRUCT };                                                                    \
     WEFT_TYPED_FN const struct weft_type_info *weft_type_##name(void);                                               \
     WEFT_TYPED_BEFORE(name)                                                                                          \
+    enum { weft_fields_of_##name = 0 FIELDS(WEFT_FIELD_CHECK) };                                                     \
     WEFT_EXTENSION struct name {                                                                                     \
         FIELDS(WEFT_FIELD_DECLARE)                                                                                   \
     };                                                                                                               \
@@ -186,111 +200,155 @@ typedef struct {
         return weft_typed_json(weft_type_##name(), v, out, size);                                                    \
     }
 
-#define WEFT_MESSAGE(name, number, FIELDS)                                                                        \
-    enum { FIELDS##_TAG = (number) };                                                                             \
-    WEFT_STATIC_ASSERT((number) >= 0 && (number) <= INT32_MAX, "the tag of " #name " must be 0 to INT32_MAX");    \
-    WEFT_STRUCT(name, FIELDS)                                                                                     \
-    WEFT_TYPED_FN int name##_make(const struct name *v, weft_msg **out)                                           \
-    {                                                                                                             \
-        weft_writer w = weft_writer_on(NULL, 0);                                                                  \
-        name##_put(&w, v);                                                                                        \
-        *out = w.error != 0 ? NULL : weft_msg_new((uint32_t)FIELDS##_TAG, w.size);                                \
-        if (*out == NULL) return weft_typed_refused(&w);                                                          \
-        w = weft_writer_on(weft_msg_body(*out), w.size);                                                          \
-        name##_put(&w, v);                                                                                        \
-        return 0;                                                                                                 \
-    }                                                                                                             \
-    WEFT_TYPED_FN int name##_make_body(const struct name *v, weft_typed_body *b)                                  \
-    {                                                                                                             \
-        weft_writer w = weft_writer_on(b->small, sizeof b->small);                                                \
-        name##_put(&w, v);                                                                                        \
-        b->large = NULL;                                                                                          \
-        b->data = b->small;                                                                                       \
-        b->size = w.size;                                                                                         \
-        if (w.error == 0) return 0;                                                                               \
-        int rc = name##_make(v, &b->large);                                                                       \
-        if (rc != 0) return rc;                                                                                   \
-        b->data = weft_msg_body(b->large);                                                                        \
-        b->size = weft_size(b->large);                                                                            \
-        return 0;                                                                                                 \
-    }                                                                                                             \
-    WEFT_TYPED_FN weft_msg *name##_new(const struct name *v)                                                      \
-    {                                                                                                             \
-        weft_msg *m;                                                                                              \
-        (void)name##_make(v, &m);                                                                                 \
-        return m;                                                                                                 \
-    }                                                                                                             \
-    WEFT_TYPED_FN int name##_send(weft_pid to, const struct name *v)                                              \
-    {                                                                                                             \
-        weft_msg *m;                                                                                              \
-        int rc = name##_make(v, &m);                                                                              \
-        return rc != 0 ? rc : weft_send_msg(to, m);                                                               \
-    }                                                                                                             \
-    WEFT_TYPED_FN int name##_try_send(weft_pid to, const struct name *v)                                          \
-    {                                                                                                             \
-        weft_msg *m;                                                                                              \
-        int rc = name##_make(v, &m);                                                                              \
-        return rc != 0 ? rc : weft_try_send_msg(to, m);                                                           \
-    }                                                                                                             \
-    WEFT_TYPED_FN int name##_publish(const char *topic, const struct name *v)                                     \
-    {                                                                                                             \
-        weft_msg *m;                                                                                              \
-        int rc = name##_make(v, &m);                                                                              \
-        return rc != 0 ? rc : weft_publish_msg(topic, m);                                                         \
-    }                                                                                                             \
-    WEFT_TYPED_FN int name##_send_name(const char *to, const struct name *v)                                      \
-    {                                                                                                             \
-        weft_typed_body b;                                                                                        \
-        int rc = name##_make_body(v, &b);                                                                         \
-        if (rc != 0) return rc;                                                                                   \
-        rc = weft_send_name(to, (uint32_t)FIELDS##_TAG, b.data, b.size);                                          \
-        weft_msg_free(b.large);                                                                                   \
-        return rc;                                                                                                \
-    }                                                                                                             \
-    WEFT_TYPED_FN int name##_call(weft_pid to, const struct name *v, weft_msg **answer, int64_t deadline)         \
-    {                                                                                                             \
-        weft_typed_body b;                                                                                        \
-        int rc = name##_make_body(v, &b);                                                                         \
-        if (rc != 0) return rc;                                                                                   \
-        rc = weft_call(to, (uint32_t)FIELDS##_TAG, b.data, b.size, answer, deadline);                             \
-        weft_msg_free(b.large);                                                                                   \
-        return rc;                                                                                                \
-    }                                                                                                             \
-    WEFT_TYPED_FN int name##_call_name(const char *to, const struct name *v, weft_msg **answer, int64_t deadline) \
-    {                                                                                                             \
-        weft_typed_body b;                                                                                        \
-        int rc = name##_make_body(v, &b);                                                                         \
-        if (rc != 0) return rc;                                                                                   \
-        rc = weft_call_name(to, (uint32_t)FIELDS##_TAG, b.data, b.size, answer, deadline);                        \
-        weft_msg_free(b.large);                                                                                   \
-        return rc;                                                                                                \
-    }                                                                                                             \
-    WEFT_TYPED_FN int name##_reply(const weft_msg *ask, const struct name *v)                                     \
-    {                                                                                                             \
-        weft_typed_body b;                                                                                        \
-        int rc = name##_make_body(v, &b);                                                                         \
-        if (rc != 0) return rc;                                                                                   \
-        rc = weft_reply(ask, (uint32_t)FIELDS##_TAG, b.data, b.size);                                             \
-        weft_msg_free(b.large);                                                                                   \
-        return rc;                                                                                                \
-    }                                                                                                             \
-    WEFT_TYPED_FN bool name##_is(const weft_msg *m)                                                               \
-    {                                                                                                             \
-        return weft_tag(m) == (uint32_t)FIELDS##_TAG;                                                             \
-    }                                                                                                             \
-    WEFT_TYPED_FN int name##_read_why(const weft_msg *m, struct name *out, struct weft_why *why)                  \
-    {                                                                                                             \
-        if (!name##_is(m)) return weft_typed_other_tag(weft_type_##name(), weft_tag(m), out, why);                \
-        return weft_typed_read(weft_type_##name(), weft_data(m), weft_size(m), out, why);                         \
-    }                                                                                                             \
-    WEFT_TYPED_FN int name##_read(const weft_msg *m, struct name *out)                                            \
-    {                                                                                                             \
-        return name##_read_why(m, out, NULL);                                                                     \
-    }                                                                                                             \
-    WEFT_TYPED_FN int64_t name##_json_msg(const weft_msg *m, char *out, size_t size)                              \
-    {                                                                                                             \
-        if (!name##_is(m)) return WEFT_EFORMAT;                                                                   \
-        return weft_packed_json(weft_type_##name(), weft_data(m), weft_size(m), out, size);                       \
+#define WEFT_MESSAGE(name, number, FIELDS)                                                                     \
+    enum { FIELDS##_TAG = (number) };                                                                          \
+    WEFT_STATIC_ASSERT((number) >= 0 && (number) <= INT32_MAX, "the tag of " #name " must be 0 to INT32_MAX"); \
+    WEFT_STRUCT(name, FIELDS)                                                                                  \
+    __attribute__((constructor)) static void weft_has_##name(void)                                             \
+    {                                                                                                          \
+        weft_typed_message(#name, (uint32_t)FIELDS##_TAG);                                                     \
+    }                                                                                                          \
+    WEFT_TYPED_FN int name##_make(const struct name *v, weft_msg **out)                                        \
+    {                                                                                                          \
+        weft_writer w = weft_writer_on(NULL, 0);                                                               \
+        name##_put(&w, v);                                                                                     \
+        *out = w.error != 0 ? NULL : weft_msg_new((uint32_t)FIELDS##_TAG, w.size);                             \
+        if (*out == NULL) return weft_typed_refused(&w);                                                       \
+        w = weft_writer_on(weft_msg_body(*out), w.size);                                                       \
+        name##_put(&w, v);                                                                                     \
+        return 0;                                                                                              \
+    }                                                                                                          \
+    WEFT_TYPED_FN int name##_make_body(const struct name *v, weft_typed_body *b)                               \
+    {                                                                                                          \
+        weft_writer w = weft_writer_on(b->small, sizeof b->small);                                             \
+        name##_put(&w, v);                                                                                     \
+        b->large = NULL;                                                                                       \
+        b->data = b->small;                                                                                    \
+        b->size = w.size;                                                                                      \
+        if (w.error == 0) return 0;                                                                            \
+        int rc = name##_make(v, &b->large);                                                                    \
+        if (rc != 0) return rc;                                                                                \
+        b->data = weft_msg_body(b->large);                                                                     \
+        b->size = weft_size(b->large);                                                                         \
+        return 0;                                                                                              \
+    }                                                                                                          \
+    WEFT_TYPED_FN WEFT_CHECKED weft_msg *name##_new(const struct name *v)                                      \
+    {                                                                                                          \
+        weft_msg *m;                                                                                           \
+        (void)name##_make(v, &m);                                                                              \
+        return m;                                                                                              \
+    }                                                                                                          \
+    WEFT_TYPED_FN WEFT_CHECKED int name##_send(weft_pid to, const struct name *v)                              \
+    {                                                                                                          \
+        weft_msg *m;                                                                                           \
+        int rc = name##_make(v, &m);                                                                           \
+        return rc != 0 ? rc : weft_send_msg(to, m);                                                            \
+    }                                                                                                          \
+    WEFT_TYPED_FN WEFT_CHECKED int name##_try_send(weft_pid to, const struct name *v)                          \
+    {                                                                                                          \
+        weft_msg *m;                                                                                           \
+        int rc = name##_make(v, &m);                                                                           \
+        return rc != 0 ? rc : weft_try_send_msg(to, m);                                                        \
+    }                                                                                                          \
+    WEFT_TYPED_FN WEFT_CHECKED int name##_publish(const char *topic, const struct name *v)                     \
+    {                                                                                                          \
+        weft_msg *m;                                                                                           \
+        int rc = name##_make(v, &m);                                                                           \
+        return rc != 0 ? rc : weft_publish_msg(topic, m);                                                      \
+    }                                                                                                          \
+    WEFT_TYPED_FN WEFT_CHECKED int name##_send_name(const char *to, const struct name *v)                      \
+    {                                                                                                          \
+        weft_typed_body b;                                                                                     \
+        int rc = name##_make_body(v, &b);                                                                      \
+        if (rc != 0) return rc;                                                                                \
+        rc = weft_send_name(to, (uint32_t)FIELDS##_TAG, b.data, b.size);                                       \
+        weft_msg_free(b.large);                                                                                \
+        return rc;                                                                                             \
+    }                                                                                                          \
+    WEFT_TYPED_FN WEFT_CHECKED int name##_call(weft_pid to, const struct name *v, weft_msg **answer,           \
+                                               int64_t deadline)                                               \
+    {                                                                                                          \
+        weft_typed_body b;                                                                                     \
+        int rc = name##_make_body(v, &b);                                                                      \
+        if (rc != 0) return rc;                                                                                \
+        rc = weft_call(to, (uint32_t)FIELDS##_TAG, b.data, b.size, answer, deadline);                          \
+        weft_msg_free(b.large);                                                                                \
+        return rc;                                                                                             \
+    }                                                                                                          \
+    WEFT_TYPED_FN WEFT_CHECKED int name##_call_name(const char *to, const struct name *v, weft_msg **answer,   \
+                                                    int64_t deadline)                                          \
+    {                                                                                                          \
+        weft_typed_body b;                                                                                     \
+        int rc = name##_make_body(v, &b);                                                                      \
+        if (rc != 0) return rc;                                                                                \
+        rc = weft_call_name(to, (uint32_t)FIELDS##_TAG, b.data, b.size, answer, deadline);                     \
+        weft_msg_free(b.large);                                                                                \
+        return rc;                                                                                             \
+    }                                                                                                          \
+    WEFT_TYPED_FN int name##_reply(const weft_msg *ask, const struct name *v)                                  \
+    {                                                                                                          \
+        weft_typed_body b;                                                                                     \
+        int rc = name##_make_body(v, &b);                                                                      \
+        if (rc != 0) return rc;                                                                                \
+        rc = weft_reply(ask, (uint32_t)FIELDS##_TAG, b.data, b.size);                                          \
+        weft_msg_free(b.large);                                                                                \
+        return rc;                                                                                             \
+    }                                                                                                          \
+    WEFT_TYPED_FN WEFT_CHECKED int name##_publish_retained(const char *topic, const struct name *v)            \
+    {                                                                                                          \
+        weft_typed_body b;                                                                                     \
+        int rc = name##_make_body(v, &b);                                                                      \
+        if (rc != 0) return rc;                                                                                \
+        rc = weft_publish_retained(topic, (uint32_t)FIELDS##_TAG, b.data, b.size);                             \
+        weft_msg_free(b.large);                                                                                \
+        return rc;                                                                                             \
+    }                                                                                                          \
+    WEFT_TYPED_FN WEFT_CHECKED int name##_group_send(const char *group, const struct name *v)                  \
+    {                                                                                                          \
+        weft_typed_body b;                                                                                     \
+        int rc = name##_make_body(v, &b);                                                                      \
+        if (rc != 0) return rc;                                                                                \
+        rc = weft_group_send(group, (uint32_t)FIELDS##_TAG, b.data, b.size);                                   \
+        weft_msg_free(b.large);                                                                                \
+        return rc;                                                                                             \
+    }                                                                                                          \
+    WEFT_TYPED_FN WEFT_CHECKED int name##_send_after(int64_t when, weft_pid to, const struct name *v,          \
+                                                     weft_later *out)                                          \
+    {                                                                                                          \
+        weft_typed_body b;                                                                                     \
+        int rc = name##_make_body(v, &b);                                                                      \
+        if (rc != 0) return rc;                                                                                \
+        rc = weft_send_after(when, to, (uint32_t)FIELDS##_TAG, b.data, b.size, out);                           \
+        weft_msg_free(b.large);                                                                                \
+        return rc;                                                                                             \
+    }                                                                                                          \
+    WEFT_TYPED_FN WEFT_CHECKED int name##_gather(struct weft_answer *answers, size_t count, size_t need,       \
+                                                 const struct name *v, int64_t deadline)                       \
+    {                                                                                                          \
+        weft_typed_body b;                                                                                     \
+        int rc = name##_make_body(v, &b);                                                                      \
+        if (rc != 0) return rc;                                                                                \
+        rc = weft_gather(answers, count, need, (uint32_t)FIELDS##_TAG, b.data, b.size, deadline);              \
+        weft_msg_free(b.large);                                                                                \
+        return rc;                                                                                             \
+    }                                                                                                          \
+    WEFT_TYPED_FN bool name##_is(const weft_msg *m)                                                            \
+    {                                                                                                          \
+        return weft_tag(m) == (uint32_t)FIELDS##_TAG;                                                          \
+    }                                                                                                          \
+    WEFT_TYPED_FN WEFT_CHECKED int name##_read_why(const weft_msg *m, struct name *out, struct weft_why *why)  \
+    {                                                                                                          \
+        if (!name##_is(m)) return weft_typed_other_tag(weft_type_##name(), weft_tag(m), out, why);             \
+        return weft_typed_read(weft_type_##name(), weft_data(m), weft_size(m), out, why);                      \
+    }                                                                                                          \
+    WEFT_TYPED_FN WEFT_CHECKED int name##_read(const weft_msg *m, struct name *out)                            \
+    {                                                                                                          \
+        return name##_read_why(m, out, NULL);                                                                  \
+    }                                                                                                          \
+    WEFT_TYPED_FN int64_t name##_json_msg(const weft_msg *m, char *out, size_t size)                           \
+    {                                                                                                          \
+        if (!name##_is(m)) return WEFT_EFORMAT;                                                                \
+        return weft_packed_json(weft_type_##name(), weft_data(m), weft_size(m), out, size);                    \
     }
 
 WEFT_END

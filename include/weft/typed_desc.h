@@ -62,8 +62,10 @@ WEFT_API void weft_typed_put(weft_writer *w, const struct weft_type_info *type, 
 /* [S] Reads one value; `*out` is all zeroes after an error. `why` may be NULL. */
 WEFT_API void weft_typed_get(weft_reader *r, const struct weft_type_info *type, void *out, struct weft_why *why);
 /* [S] The same of `size` bytes that are one value and nothing else. 0 or WEFT_EFORMAT. `out` NULL: only checks. */
-WEFT_API int weft_typed_read(const struct weft_type_info *type, const void *data, size_t size, void *out,
-                             struct weft_why *why);
+WEFT_API WEFT_CHECKED int weft_typed_read(const struct weft_type_info *type, const void *data, size_t size, void *out,
+                                          struct weft_why *why);
+/* [T] This process has a message of that name and tag: WEFT_MESSAGE calls it before main. */
+WEFT_API void weft_typed_message(const char *name, uint32_t tag);
 /* [S] What is said of a message with another tag: WEFT_EFORMAT. */
 WEFT_API int weft_typed_other_tag(const struct weft_type_info *type, uint32_t tag, void *out, struct weft_why *why);
 /* [T] Writes `value` as JSON, as snprintf does: at most size - 1 bytes and a NUL (nothing at all if `size` is 0);
@@ -95,9 +97,13 @@ WEFT_API bool weft_typed_find(const struct weft_type_info *type, const void *map
 
 /* Arguments called `type` are only pasted, so that it does not matter whether `bool` is a macro. */
 
+/* What the compiler says where there is no such type. */
+#define WEFT_FIELD_TYPE(type) weft_field_types_are_str_bin_bool_int_uint_real_pid_list_map_maybe_and_yours_not_##type
+
 /* Before the value's type is complete, so that a struct can hold a list or a map of itself. */
 #define WEFT_TYPED_BEFORE(type)                         \
     enum { weft_shape_##type = WEFT_SHAPE_ONE };        \
+    enum { WEFT_FIELD_TYPE(type) = 0 };                 \
     typedef struct weft_list_##type {                   \
         const weft_value_##type *items;                 \
         size_t count;                                   \
@@ -209,6 +215,12 @@ WEFT_TYPED_LISTS(weft_pid, pid)
 #define weft_kind_list(type) weft_kind_##type
 #define weft_kind_map(type) weft_kind_##type
 #define weft_kind_maybe(type) weft_kind_##type
+#define weft_field_types_are_str_bin_bool_int_uint_real_pid_list_map_maybe_and_yours_not_list(type) \
+    weft_field_types_are_str_bin_bool_int_uint_real_pid_list_map_maybe_and_yours_not_##type
+#define weft_field_types_are_str_bin_bool_int_uint_real_pid_list_map_maybe_and_yours_not_map(type) \
+    weft_field_types_are_str_bin_bool_int_uint_real_pid_list_map_maybe_and_yours_not_##type
+#define weft_field_types_are_str_bin_bool_int_uint_real_pid_list_map_maybe_and_yours_not_maybe(type) \
+    weft_field_types_are_str_bin_bool_int_uint_real_pid_list_map_maybe_and_yours_not_##type
 #define weft_shape_list(type) WEFT_SHAPE_LIST
 #define weft_shape_map(type) WEFT_SHAPE_MAP
 #define weft_shape_maybe(type) WEFT_SHAPE_MAYBE

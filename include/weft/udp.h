@@ -26,7 +26,8 @@ typedef struct {
 
 /* [A] Bound to `address`, "127.0.0.1:4000", "[::]:0" (port 0: any free one). WEFT_EADDRESS, WEFT_EINUSE,
  * WEFT_EACCESS, WEFT_EFULL (out of descriptors), WEFT_EINVAL (an option's value), WEFT_ENOMEM, WEFT_ESYSTEM. */
-WEFT_API int weft_udp_open(weft_udp *out, const char *address, const weft_udp_options *options /* NULL: defaults */);
+WEFT_API WEFT_CHECKED int weft_udp_open(weft_udp *out, const char *address,
+                                        const weft_udp_options *options /* NULL: defaults */);
 /* [A] The address it is bound to, port filled in. */
 WEFT_API int weft_udp_address(weft_udp u, weft_address *out);
 /* [A] Joins or leaves the multicast group; `interface_name`: of one, "eth0"; NULL: the system's choice.
@@ -38,11 +39,13 @@ WEFT_API int weft_udp_leave(weft_udp u, const weft_address *group, const char *i
  * left this socket. 0; WEFT_ETOOBIG (no datagram is so large), WEFT_EREFUSED (an earlier one to the peer: nobody
  * listens there), WEFT_ENONODE, WEFT_EACCESS (broadcast, without the option), WEFT_EINVAL (no `to` and no peer),
  * WEFT_ENOMEM (the interface's queue is full), WEFT_ECLOSED, WEFT_EBUSY. */
-WEFT_API int weft_udp_send(weft_udp u, const weft_address *to, const void *data, size_t size, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_udp_send(weft_udp u, const weft_address *to, const void *data, size_t size,
+                                        int64_t deadline);
 /* [A, W] Receives one datagram, which may have 0 bytes, and its sender's address (`from` may be NULL). Returns its
  * size. WEFT_ETOOBIG: it was longer than `size`; `buffer` holds its beginning, `from` its sender, the rest is lost.
  * WEFT_EREFUSED (nobody listens at the peer's), WEFT_ECLOSED, WEFT_EBUSY. */
-WEFT_API int64_t weft_udp_receive(weft_udp u, void *buffer, size_t size, weft_address *from, int64_t deadline);
+WEFT_API WEFT_CHECKED int64_t weft_udp_receive(weft_udp u, void *buffer, size_t size, weft_address *from,
+                                               int64_t deadline);
 /* A datagram (or an error) to receive; or room to send one. */
 WEFT_API weft_wait weft_on_udp(weft_udp u, bool for_write);
 

@@ -19,12 +19,12 @@ typedef struct {
     int kind;
     int fd;
     uint64_t id;
-    void *node;
+    uint64_t node; /* of an event the node's address, of an actor its node's incarnation */
 } weft_wait;
 
 WEFT_API weft_wait weft_on_mailbox(void);       /* any message, also one of the system lane */
 WEFT_API weft_wait weft_on_timer(weft_timer t); /* it has fired since the last take */
-WEFT_API weft_wait weft_on_event(weft_event e); /* it is set */
+WEFT_API weft_wait weft_on_event(weft_event e); /* it is set; an automatic one: and nobody waits longer */
 /* that actor, of this node or another, has ended, or its node is lost. At once if it had before; on another node that
  * takes a message there and back, so with WEFT_NOW it is not ready. For the reason see weft_monitor */
 WEFT_API weft_wait weft_on_end(weft_pid who);
@@ -36,11 +36,11 @@ WEFT_API weft_wait weft_on_fd(int fd, bool for_write);
 
 /* [A, W] Waits until at least one of `count` (0..WEFT_WAIT_MAX) sources is ready and returns the lowest ready index.
  * WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ECLOSED (a source is closed, or is closed meanwhile), WEFT_EINVAL. */
-WEFT_API int weft_wait_any(const weft_wait *sources, size_t count, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_wait_any(const weft_wait *sources, size_t count, int64_t deadline);
 
 /* [A, W] Waits until each of the sources has been ready once (they need not all be ready at the same time). 0, or as
  * weft_wait_any. */
-WEFT_API int weft_wait_all(const weft_wait *sources, size_t count, int64_t deadline);
+WEFT_API WEFT_CHECKED int weft_wait_all(const weft_wait *sources, size_t count, int64_t deadline);
 
 WEFT_END
 #endif

@@ -51,10 +51,13 @@ enum {
     WF_LOOK_TRIAL = 8 * WF_LOOK, /* ns; if it is idle no longer than that at a time it tries whether it would pay, */
     WF_LOOK_TRIALS = 16,         /* once in so many sleeps */
     WF_INBOX_MAX = 65536,        /* posts on their way to one worker before senders to it wait */
-    WF_STACK_BYTES = 64 * 1024,  /* default slot */
+    WF_STACK_BYTES = 64 * 1024,  /* default of an actor's stack */
     WF_STACK_BYTES_MAX = 8 * 1024 * 1024,
-    WF_GUARD_BYTES = 16 * 1024,
+    WF_GUARD_BYTES = 64 * 1024, /* below each stack: see runtime/stack.h, note (2) */
 };
-_Static_assert(WF_GUARD_BYTES * 2 <= WF_STACK_BYTES, "a slot is mostly stack");
+/* Where weft's clock begins, in nanoseconds: no point in time lies before it, and no span that somebody writes is as
+ * long (146 years). So a span that was given for a deadline is seen to be one. The sum of two points in time does not
+ * fit into int64_t, so that a point given for a span is seen as well. */
+#define WF_CLOCK_BEGIN (INT64_C(1) << 62)
 
 #endif

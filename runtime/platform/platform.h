@@ -29,7 +29,7 @@ struct pf_process;
 struct pf_cond;
 struct pf_mutex;
 struct pf_env {
-    /* Monotonic nanoseconds, > 0. Async-signal-safe. */
+    /* Monotonic nanoseconds, >= WF_CLOCK_BEGIN. Async-signal-safe. */
     int64_t (*now)(struct pf_env *env);
     /* Nanoseconds since 1970, as far as this machine knows; may jump. */
     int64_t (*wall)(struct pf_env *env);
@@ -203,10 +203,23 @@ size_t pf_page_size(void);
 /* As aligned_alloc; what it gives must be freed by pf_aligned_free. */
 void *pf_aligned_alloc(size_t align, size_t size);
 void pf_aligned_free(void *at); /* NULL is fine */
-/* Calls `report(address)` on the alternate stack when a thread faults on an address; report says whether it was the
- * runtime's business (and then does not return). Otherwise the handler that was there before runs. Once per process;
+/* A crash of the calling thread. */
+struct pf_fault {
+    const char *signal;  /* "SIGSEGV" */
+    const void *address; /* that was accessed, or of the instruction where the signal is about that */
+    bool is_access;      /* a memory access has failed: SIGSEGV, SIGBUS */
+    bool fatal;          /* nobody else handles this signal: the process is about to die of it */
+    uintptr_t pc, sp;    /* of the thread; 0: not known on this system */
+};
+/* Whether it was the runtime's business; it then does not return. */
+typedef bool pf_fault_report(const struct pf_fault *f);
+/* Calls `report` on the alternate stack when a thread crashes: by an access, by an instruction, by abort().
+ * Afterwards the handler that was there before runs, or the process dies of the signal. Once per process;
  * async-signal rules apply to report. */
-void pf_fault_watch(bool (*report)(const void *address));
+void pf_fault_watch(pf_fault_report *report);
+/* From within report: the addresses of the innermost calls, `most` of them, the place of the crash first, each inside
+ * of the call. How many; 0 where this system is not known. */
+int pf_fault_frames(const struct pf_fault *f, uintptr_t *out, int most);
 
 /* ---- Sockets: all non-blocking, close-on-exec, no SIGPIPE ------------------------------------------------------ */
 struct pf_address {

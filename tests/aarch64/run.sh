@@ -22,6 +22,6 @@ for optimise in -O0 -O2; do
         runtime/log_levels.c runtime/log_repeats.c \
         runtime/platform/context_aarch64_aapcs.S runtime/platform/linux/pages.c "$posix"/clock.c \
         "$posix"/context_bounds.c "$posix"/fault.c "$posix"/memory.c "$posix"/output.c "$posix"/pages.c \
-        "$posix"/thread.c "$posix"/error.c -pthread
+        "$posix"/thread.c "$posix"/error.c runtime/platform/sanitizer.c -pthread
     qemu-aarch64 "$work/coro"
 done

@@ -32,6 +32,10 @@ CANNOT_FAIL = {
         posix_spawn_file_actions_destroy posix_spawn_file_actions_init posix_spawnattr_destroy posix_spawnattr_init
         posix_spawnattr_setflags posix_spawnattr_setsigdefault posix_spawnattr_setsigmask
         """,
+    "a sanitizer's, if the program has one: they have no result": """
+        __asan_init __tsan_acquire __tsan_init __tsan_release
+        """,
+    "a crash is under way, and what they do not find is not printed": "_Unwind_Backtrace _Unwind_GetIPInfo",
     "nobody looks at its result, or there is nothing to do about it": "fflush getrlimit64 setrlimit64 prctl",
     "without randomness the process ends, by an assertion": "getentropy",
     "a name that there is not is tested by unit/platform/datagram": "if_indextoname if_nametoindex",

@@ -9,10 +9,13 @@ that fails is an error, and so is one of those that does not fail any more.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+import again  # pylint: disable=wrong-import-position
 # Libraries that are not built here.
 OFF = ("-Ddefault_library=shared", "-Dtls=disabled", "-Detcd=disabled", "-Ddns=disabled")
 # An emulator needs code that is fast; elsewhere it takes longer to compile than to run.
@@ -42,6 +45,29 @@ def run_tests(build, names):
         return [json.loads(line) for line in f]
 
 
+def is_fault(result, reasons):
+    """Whether it failed, and with another case than those that cannot pass here."""
+    cases = set(CASE.findall(result.get("stdout", "")))
+    return result["result"] not in ("OK", "SKIP") and (not cases or bool(cases - set(reasons)))
+
+
+def passes_alone(build, result, reasons):
+    """In a run of ./dev test: as tools/again.py does, which counts those that are FLAKY."""
+    notes = os.environ.get("FLAKY_LIST")
+    if not notes or len(again.noted(notes)) >= again.ALLOWED:
+        return False
+    logs = os.path.join(build, "meson-logs")
+    first = os.path.join(logs, "first.txt")
+    if not os.path.exists(first):
+        shutil.copy(os.path.join(logs, "testlog.txt"), first)
+    name = result["name"].split(" / ")[-1]
+    [second] = run_tests(build, [name])
+    if is_fault(second, reasons):
+        return False
+    again.note(notes, name, first, os.path.join(logs, "testlog.txt"))
+    return True
+
+
 def main():
     kind, folder, names = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3:]
     libraries = subprocess.run([os.path.join(ROOT, "tools", "cross.sh"), kind, folder], check=False).returncode
@@ -51,14 +77,15 @@ def main():
     if not os.path.exists(os.path.join(build, "build.ninja")):
         subprocess.run(["meson", "setup", build, ROOT, "--cross-file", os.path.join(folder, "cross.ini"), *OFF,
                         *QUICKLY.get(kind, ())], check=True)
-    if os.path.exists(log):
-        os.remove(log)
+    for old in (log, os.path.join(os.path.dirname(log), "first.txt")):
+        if os.path.exists(old):
+            os.remove(old)
     results, reasons = run_tests(build, names), known(kind)
     faults, failed = [], set()
     for result in results:
         cases = set(CASE.findall(result.get("stdout", "")))
         failed |= cases
-        if result["result"] not in ("OK", "SKIP") and (not cases or cases - set(reasons)):
+        if is_fault(result, reasons) and not passes_alone(build, result, reasons):
             faults.append(f"{result['name']}: {result['result']}: {', '.join(sorted(cases - set(reasons)))}")
     if not names:
         faults += [f"{case} does not fail any more: take it out of tests/cross/{kind}.txt"

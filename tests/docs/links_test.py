@@ -10,7 +10,8 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LINK = re.compile(r"(?<!\\)\[[^\]]*\]\(([^()\s]+)\)")
-MADE = {"weft_entry_str", "weft_str_map", "weft_str_find"}  # by macros of weft/typed.h
+MADE = {"weft_entry_str", "weft_str_map", "weft_str_find",  # by macros of weft/typed.h
+        "weft_field_types_are_str_bin_bool_int_uint_real_pid_list_map_maybe_and_yours_not_string"}
 SOURCES = (".c", ".h", ".py", ".sh", ".S", ".build", ".txt", ".md", ".pml")
 ELSEWHERE = ("http://", "https://", "mailto:")
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { NODES = 8, RUNS = 256, HELLO = 1, DATA = 2 };
 
@@ -36,6 +37,14 @@ static int64_t pause_time;
 #define ADD(field, n) atomic_fetch_add_explicit(&(field), (n), memory_order_relaxed)
 #define SET(field, n) atomic_store_explicit(&(field), (n), memory_order_relaxed)
 #define GET(field) atomic_load_explicit(&(field), memory_order_relaxed)
+
+/* What Python's time.monotonic() shows; weft's clock begins elsewhere. */
+static uint64_t monotonic(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
 
 static uint32_t check_of(const struct body *b, int to)
 {
@@ -171,7 +180,7 @@ static void watcher(const void *arg, size_t size)
         if (i >= nodes) continue;
         struct counts *c = &counts[i][0];
         if (weft_tag(m) == WEFT_TAG_NODE_DOWN) ADD(c->downs, 1);
-        if (weft_tag(m) != WEFT_TAG_NODE_UP && GET(c->bad_at) == 0) SET(c->bad_at, (uint64_t)weft_now());
+        if (weft_tag(m) != WEFT_TAG_NODE_UP && GET(c->bad_at) == 0) SET(c->bad_at, monotonic());
     }
 }
 

@@ -6,7 +6,8 @@
 const struct cli_verb cli_verbs[] = {
     {.name = "run",
      .options = {CLI_NAME, CLI_LISTEN, CLI_JOIN, CLI_WORKERS, CLI_CLUSTER, CLI_LOG, CLI_CARRIER, CLI_PARTITION,
-                 CLI_MINORITY, CLI_PEER_LIMIT, CLI_INSECURE, CLI_RESUME_WINDOW, CLI_CONFIG, CLI_END}},
+                 CLI_MINORITY, CLI_PEER_LIMIT, CLI_MAX_PATTERNS, CLI_MAX_SUBSCRIPTIONS, CLI_INSECURE,
+                 CLI_RESUME_WINDOW, CLI_CONFIG, CLI_END}},
     {.name = "ps", .options = {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TAG, CLI_CONFIG, CLI_END}},
     {.name = "certs init", .options = {CLI_DIR, CLI_CLUSTER, CLI_DAYS, CLI_CONFIG, CLI_END}},
 };

@@ -89,7 +89,7 @@ static void check_frame(struct wf_frame *f, bool within)
         break;
     }
     case WF_FRAME_TABLE: {
-        if (f->number != WF_TABLE_SET && f->number != WF_TABLE_UNSET) break;
+        if (f->number != WF_TABLE_SET && f->number != WF_TABLE_UNSET && f->number != WF_TABLE_TAKEN) break;
         struct wf_entry e = wf_frame_entry(f);
         check_view(e.key);
         if (e.table == WF_TABLE_QUEUES) check_view(e.queue);

@@ -97,6 +97,7 @@ static void put_names(weft_writer *w)
 static void put_tables(weft_writer *w)
 {
     struct wf_entry name = {.table = WF_TABLE_NAMES, .key = weft_cstr("there"), .actor = 9, .stamp = 3};
+    struct wf_entry taken = {.table = WF_TABLE_NAMES, .key = weft_cstr("there"), .actor = 9, .stamp = 3, .node = 7};
     struct wf_entry member = {.table = WF_TABLE_GROUPS, .key = weft_cstr("group"), .actor = 9};
     struct wf_entry queue = {.table = WF_TABLE_QUEUES, .key = weft_cstr("room.>"), .queue = weft_cstr("q")};
     struct wf_chosen chosen = {.node = 1, .pattern = queue.key, .queue = queue.queue};
@@ -118,6 +119,8 @@ static void put_tables(weft_writer *w)
     wf_put_entry(w, WF_TABLE_UNSET, &name);
     wf_put_entry(w, WF_TABLE_UNSET, &member);
     wf_put_entry(w, WF_TABLE_UNSET, &queue);
+    wf_put_entry(w, WF_TABLE_TAKEN, &taken);
+    wf_put_missed(w, weft_cstr("room.>"), 3);
 }
 
 /* A message in three chunks. */

@@ -55,7 +55,7 @@ static void check_table(const struct wf_swim *s)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct wf_swim_user user = {on_send, on_changed};
+    static const struct wf_swim_user user = {.send = on_send, .changed = on_changed};
     struct input in = {data, data + size};
     struct wf_swim_options o = {.seed = 1};
     uint8_t bytes[128];

@@ -74,6 +74,26 @@ awk '/^```c$/ { on = 1; next } /^```$/ { if (on) exit } on' "$root/README.md" >r
 cc -std=c11 "${strict[@]}" readme.c "${flags[@]}" -o readme
 [[ $(timeout 20 ./readme </dev/null) == 'hello from an actor' ]] || { echo "README's first program fails"; exit 1; }
 echo "README's first program runs"
+# What pkg-config says makes a program whose large frames touch the guard.
+cat >large.c <<'C'
+#include <string.h>
+#include <weft.h>
+static void large(const void *arg, size_t size)
+{
+    volatile char text[3000 * 1024];
+    (void)arg, (void)size;
+    text[0] = 1;
+    (void)text[0];
+}
+int main(void)
+{
+    return weft_main(NULL, large, NULL, 0);
+}
+C
+cc -std=c11 "${strict[@]}" large.c "${flags[@]}" -o large
+{ timeout 20 ./large 2>&1 || true; } | grep -q 'overflowed its stack of 64 KiB' ||
+    { echo "an overflow is not named"; exit 1; }
+echo "a frame of 3 MiB is named as an overflow"
 expect 'hello from an actor' ./hello
 cc "${strict[@]}" -std=gnu11 "$examples/hello.c" "${static_flags[@]}" -o hello_static
 LD_LIBRARY_PATH='' expect 'hello from an actor' ./hello_static

@@ -77,6 +77,15 @@ class ChatOnOneNode(ChatCase):
         self.assertEqual(line, "[two] bob: again")
         self.assertEqual(ann.ask("alone"), "[one] ann: alone")
 
+    def test_nobody_opens_rooms_for_ever(self):
+        ann, bob = self.join(self.address, "ann"), self.join(self.address, "bob", "of_bob")
+        for i in range(100):
+            self.assertEqual(ann.ask(f"/join room_{i}"), f"* you are in room_{i}")
+        self.assertEqual(ann.ask("/join one_more"),
+                         "* you have opened 100 rooms, more are not allowed; join one that is there")
+        self.assertEqual(ann.ask("/join of_bob"), "* you are in of_bob")
+        self.assertEqual(bob.ask("still there"), "[of_bob] bob: still there")
+
     def test_bad_input(self):
         ann = self.join(self.address, "ann")
         rule = " is 1 to 24 letters, digits, _ or -"
@@ -180,6 +189,24 @@ class ChatOnOneNode(ChatCase):
                                  list(range(240)))
 
 
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("unshare"), "needs root, for a file system of its own")
+    def test_a_full_disk_is_called_so(self):
+        if not shutil.which("pkg-config") or subprocess.run(["pkg-config", "sqlite3"], check=False).returncode != 0:
+            self.skipTest("no libsqlite3-dev: the chat keeps its lines in memory")
+        with tempfile.TemporaryDirectory() as folder:
+            script = f'mount -t tmpfs -o size=64k none {folder} && exec "$@"'
+            server = Program("unshare", "-m", "sh", "-c", script, "sh", built("examples", "chat"), "--port", "0",
+                             "--history", os.path.join(folder, "lines"))
+            self.addCleanup(server.kill)
+            ann = self.join(server.line().split(": chat on ")[1], "ann")
+            for i in range(150):
+                text = f"{i:04}" * 120
+                self.assertEqual(ann.ask(text), f"[lobby] ann: {text}")
+            server.log("lines: database or disk is full, so it misses the last lines of room.lobby")
+            self.assertEqual(ann.ask("goes on"), "[lobby] ann: goes on")
+            server.stop()
+
+
 class SlowClient(ChatOnOneNode):
     """A client that never reads is dropped; the others notice nothing."""
 
@@ -213,12 +240,13 @@ for name in [n for n in dir(ChatOnOneNode) if n.startswith("test_")]:
 
 
 class ChatOnManyNodes(ChatCase):
-    def cluster(self, names, seed="a"):
+    def cluster(self, names, seed="a", options=()):
         cluster = self.enterContext(Cluster()) if hasattr(self, "enterContext") else Cluster()
         self.addCleanup(cluster.__exit__)
         address = {}
         for name in names:
-            node = cluster.run(name, built("examples", "chat.so"), "--port", "0", join=[seed] if name != seed else [])
+            node = cluster.run(name, built("examples", "chat.so"), "--port", "0", options=options,
+                               join=[seed] if name != seed else [])
             shown, address[name] = node.line().split(": chat on ")
             self.assertEqual(shown, name)
         return cluster, address
@@ -339,6 +367,67 @@ class ChatOnManyNodes(ChatCase):
         self.assertEqual(ann.line(), "[lobby] eve: hello")
         for node in cluster.nodes.values():
             node.stop()
+
+    def test_who_comes_back_before_his_node_is_down(self):
+        """The resume window lasts: nobody knows yet that the node of his old session will not come back."""
+        cluster, address = self.cluster("abc", options=("--resume-window", "4"))
+        ann, bob, eve = (self.join(address[n], nick) for n, nick in (("a", "ann"), ("b", "bob"), ("c", "eve")))
+        self.gather([ann, bob, eve], "lobby", ["ann@a", "bob@b", "eve@c"])
+        self.assertEqual(eve.ask("/watch"), "* you see who comes and goes")
+        cluster.nodes["a"].kill()
+        for n in "bc":
+            cluster.nodes[n].log("connection to node a is lost")
+        self.assertEqual(eve.ask("she is away"), "[lobby] eve: she is away")
+        self.assertEqual(bob.line(), "[lobby] eve: she is away")
+        ann = self.join(address["b"], "ann")
+        self.assertEqual(ann.lines(2), ["[lobby] (earlier) eve: she is away", "* lobby: 1 while you were away"])
+        for n in "bc":
+            cluster.nodes[n].log("node a is down")
+        owners = [cluster.nodes[n].err.seen for n in "bc"]
+        eventually("another node owns the room",
+                   lambda: any("room.lobby is owned here" in line for seen in owners for line in seen))
+        self.gather([ann], "lobby", ["ann@b", "bob@b", "eve@c"])
+        self.assertEqual(ann.ask("back"), "[lobby] ann: back")
+        self.assertEqual(eve.line(), "[lobby] ann: back")  # and nothing of her being gone
+
+    def test_a_room_stays_where_no_other_node_keeps_it(self):
+        cluster, address = self.cluster("a")
+        ann = self.join(address["a"], "ann")
+        cluster.nodes["a"].log("room.lobby is owned here")
+        said = subprocess.run([built("cli", "weft"), "drain", "--node", "a"], env=cluster.env, check=True,
+                              capture_output=True, text=True).stdout
+        self.assertEqual(said, "a takes no new work; 1 global names are its actors': room.lobby\n")
+        self.assertEqual(ann.ask("still here"), "[lobby] ann: still here")
+        self.history(ann, ["ann: still here"])
+
+    def test_rooms_leave_a_draining_node(self):
+        cluster, address = self.cluster("ab")
+        ann, bob = self.join(address["a"], "ann"), self.join(address["b"], "bob")
+        self.gather([ann, bob], "lobby", ["ann@a", "bob@b"])
+        self.assertEqual(ann.ask("before"), "[lobby] ann: before")
+        self.assertEqual(bob.line(), "[lobby] ann: before")
+        owners = {n for n in "ab" if any("room.lobby is owned here" in x for x in cluster.nodes[n].err.seen)}
+        for drains, other in (("a", "b"), ("b", "a")):
+            if drains not in owners:
+                continue
+            weft = [built("cli", "weft"), "drain", "--node", drains]
+            subprocess.run(weft, env=cluster.env, check=True, capture_output=True)
+            cluster.nodes[other].log("room.lobby is owned here")
+            cluster.nodes[drains].log("room.lobby is kept here, too")
+            eventually("no global name is left",
+                       lambda: subprocess.run(weft, env=cluster.env, check=True, capture_output=True,
+                                              text=True).stdout == f"{drains} takes no new work\n")
+            break
+        self.assertEqual(bob.ask("after"), "[lobby] bob: after")
+        self.assertEqual(ann.line(), "[lobby] bob: after")
+        for client in (ann, bob):
+            self.history(client, ["ann: before", "bob: after"])
+        self.assertEqual(ann.ask("/join new"), "* you are in new")  # nobody's, but it works
+        cluster.nodes[drains].log("room.new is nobody's for now: the node drains")
+        self.assertEqual(ann.ask("alone"), "[new] ann: alone")
+        cluster.nodes[drains].stop()
+        self.assertEqual(bob.ask("later"), "[lobby] bob: later")
+        self.history(bob, ["ann: before", "bob: after", "bob: later"])
 
     def test_the_owner_of_a_room_is_killed(self):
         cluster, address = self.cluster("abc")

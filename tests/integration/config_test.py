@@ -106,8 +106,10 @@ class Config(unittest.TestCase):
         self.assertIn("there is no verb 'nothing'", self.weft("config", "show", "nothing", code=2).stderr)
 
     def test_variables_that_nobody_reads(self):
-        done = self.weft("config", "check", WEFT_WORKER="4", WEFT_OF_MY_OWN_PROGRAM="1", WEFT_NODE="a")
+        done = self.weft("config", "check", WEFT_WORKER="4", WEFT_OF_MY_OWN_PROGRAM="1", WEFT_NODE="a",
+                         code=1)
         self.assertEqual(done.stderr, "WEFT_WORKER: no option reads this variable; did you mean WEFT_WORKERS?\n")
+        self.weft("config", "check", WEFT_OF_MY_OWN_PROGRAM="1", WEFT_NODE="a")
 
 
 if __name__ == "__main__":

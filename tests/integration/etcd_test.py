@@ -264,6 +264,19 @@ class Exclusive(WithEtcd):
                 self.send(name, 1, "alone")
 
 
+    def test_a_draining_node_gives_it_away(self):
+        nodes = {"a": self.node("a", "alone", "x")}
+        self.assertIn("runs", [nodes["a"].line().split()[0] for _ in range(2)])
+        nodes["b"] = self.node("b", "alone", "x")
+        nodes["b"].log("linked with node a")
+        all_say = Chorus(nodes)
+        for drains, next_one in ("ab", "ba"):
+            subprocess.run([WEFT, "drain", "--node", drains], env=self.env, check=True, timeout=PATIENCE,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            self.assertEqual(all_say.next("runs")[0], next_one)
+            subprocess.run([WEFT, "drain", "--undo", "--node", drains], env=self.env, check=True, timeout=PATIENCE,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
     def test_keeper_ends_with_its_body(self):
         a = self.node("a", "alone", "x")
         lines = [a.line() for _ in range(2)]  # the body may be first

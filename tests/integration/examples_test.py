@@ -230,10 +230,14 @@ class TutorialChat(unittest.TestCase):
         program.stop()
 
     def test_three_nodes(self):
+        """As the tutorial starts them: b and c are given one URL, that of a."""
         with Cluster() as cluster:
-            clients = {}
-            for name, join in (("a", ()), ("b", ("a",)), ("c", ("a",))):
-                node = cluster.run(name, built("examples", "chat4.so"), "0", join=join)
+            clients, where = {}, ["--listen", "tcp://127.0.0.1:0"]
+            for name in "abc":
+                words = ["run", built("examples", "chat4.so"), "--name", name, *where, "--", "0"]
+                node = cluster.nodes[name] = Program(built("cli", "weft"), *words, env=cluster.env)
+                if name == "a":
+                    where = ["--join", node.log("listens on (tcp://.*)\"")[1]]
                 clients[name] = self.client(node.line().removeprefix("chat on "), f"{name}nn",
                                             f"* welcome to {name}, {name}nn")
             a = clients.pop("a")
@@ -244,10 +248,15 @@ class TutorialChat(unittest.TestCase):
                 while client.line() != "ann: the end":
                     pass
             b = clients["b"]
+            # Its door may have heard that before its history has.
+            eventually("b's past has the end", lambda: "ann: the end" in self.past(b, 20)[0])
             self.assertEqual(self.past(b, 99), ([], "* no past: the request was let go without an answer"))
             # Those of the other nodes know it still.
             eventually("b remembers", lambda: self.past(b, 2)[0] == ["ann: hello", "ann: the end"])
-            for name in ("a", "b", "c"):
+            cluster.nodes["a"].stop()
+            eventually("b is heard without a", lambda: b.ask("still here") and
+                       "bnn: still here" in self.past(clients["c"], 20)[0])
+            for name in "bc":
                 cluster.nodes[name].stop()
 
 

@@ -10,7 +10,7 @@ import unittest
 
 import postgres_test
 import webchat_test
-from harness import Client, Cluster, Program, built
+from harness import Client, Cluster, Program, built, free_port
 
 OBSERVE_SECONDS = float(os.environ.get("WEFT_IDLE_SECONDS", "3"))
 
@@ -109,20 +109,55 @@ class Idle(unittest.TestCase):
             self.assertIn("weft-blocking", [name for _, name in runs(node.pid)])
             node.stop()
 
-    def test_a_link_costs_its_heartbeats_and_nothing_else(self):
+    def test_a_node_with_metrics_sleeps_until_it_is_asked(self):
         with Cluster() as cluster:
-            a = cluster.run("a", built("examples", "echo.so"), "--port", "0")
-            a.line()
-            b = cluster.run("b", built("examples", "echo.so"), "--port", "0", join=["a"])
-            b.line()
-            b.log("linked with node a")
-            observe(a.pid)
-            ran = observe(a.pid)
-            # One heartbeat a second, there and back: a few threads of the carrier and one worker run for each.
-            beats = OBSERVE_SECONDS + 1
-            self.assertLessEqual(sum(ran.values()), 16 * beats, ran)
-            a.stop()
-            b.stop()
+            node = cluster.run("a", built("examples", "echo.so"), "--port", "0",
+                               options=["--metrics", str(free_port())])
+            node.line()
+            settle(node.pid)
+            self.assertEqual(observe(node.pid), {})
+            node.stop()
+
+    def link(self, cluster, listen, join):
+        """Two nodes that are linked and have told each other all they know."""
+        a = cluster.run("a", built("examples", "echo.so"), "--port", "0", options=listen)
+        a.line()
+        b = cluster.run("b", built("examples", "echo.so"), "--port", "0", options=join)
+        b.line()
+        b.log("linked with node a")
+        observe(a.pid)
+        return a, b
+
+    def assert_costs(self, most, *nodes):
+        """So many times in a heartbeat, which is a second, do threads of each of these nodes wake up."""
+        before = [runs(node.pid) for node in nodes]
+        select.select([], [], [], 3 * OBSERVE_SECONDS)
+        for node, was in zip(nodes, before):
+            ran = changed(was, runs(node.pid))
+            self.assertLessEqual(sum(ran.values()), most * (3 * OBSERVE_SECONDS + 1), ran)
+
+    def test_a_link_costs_its_heartbeats_and_nothing_else(self):
+        """One side says PING and wakes for its time and for the answer, the other one for what it hears and to see
+        that it need say nothing itself. Every fifth time it is the other way round as well."""
+        with Cluster() as cluster:
+            url = f"tcp://127.0.0.1:{free_port()}"
+            self.assert_costs(3, *self.link(cluster, ["--listen", url], ["--join", url]))
+
+    def test_a_link_of_nng_costs_its_threads_too(self):
+        """For each message that comes NNG's poller wakes, that wakes a thread of NNG, and that the worker; for each
+        that is sent one thread more."""
+        with Cluster() as cluster:
+            self.assert_costs(8, *self.link(cluster, [], ["--join", cluster.url("a")]))
+
+    def test_who_traces_is_told_when_something_passes(self):
+        with Cluster() as cluster:
+            node = cluster.run("a", built("examples", "echo.so"), "--port", "0")
+            node.line()
+            tool = Program(built("cli", "weft"), "trace", "--node", "a", env=cluster.env)
+            self.addCleanup(tool.kill)
+            tool.log("weft trace: .* on node a")
+            observe(node.pid)
+            self.assert_costs(8, node)
 
 
 if __name__ == "__main__":

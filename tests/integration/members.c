@@ -89,6 +89,11 @@ static int done(const char *none)
     return worked;
 }
 
+static int hear(const char *pattern)
+{
+    return weft_subscribe(pattern, NULL);
+}
+
 /* "VERB WORD" as a request to "do"; the answer is the number that came of it. */
 static const struct {
     const char *verb;
@@ -96,7 +101,7 @@ static const struct {
 } orders[] = {
     {"register ", register_it}, {"whereis ", whereis},   {"spawn ", spawn_on}, {"group ", group},   {"join ", join},
     {"minority ", minority},    {"describe ", describe}, {"leave ", leave},    {"retain ", retain}, {"work ", work},
-    {"publish ", publish},      {"done ", done}};
+    {"publish ", publish},      {"done ", done},         {"hear ", hear}};
 
 static void obey(const weft_msg *m)
 {
@@ -125,6 +130,11 @@ static void watch(const void *arg, size_t size)
         struct weft_node_news news;
         if (weft_wants_reply(m)) obey(m);
         worked += weft_topic(m)[0] != 0;
+        struct weft_name_lost lost;
+        if (weft_name_lost_read(m, &lost) == WEFT_OK) {
+            printf("lost %s\n", lost.name);
+            fflush(stdout);
+        }
         if (weft_node_news_read(m, &news) < 0) continue;
         for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
             if (weft_tag(m) == tags[i])

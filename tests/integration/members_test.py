@@ -29,6 +29,16 @@ class Membership(unittest.TestCase):
     def becomes(self, of, name, *states):
         eventually(f"{name} is {states} for {of}", lambda: self.cluster.states(of).get(name) == sorted(states))
 
+    def test_incarnations_are_text(self):
+        """All 64 bits of them, for readers of JSON whose numbers have 53."""
+        self.three()
+        rows = {row["name"]: row["incarnation"] for row in self.cluster.rows("a")}
+        self.assertEqual(sorted(rows), ["a", "b", "c"])
+        for name, incarnation in rows.items():
+            self.assertRegex(incarnation, "^[0-9a-f]{16}$")
+            self.assertEqual(self.cluster.rows(name)[0]["incarnation"], incarnation)
+            self.assertIn(incarnation, self.cluster.weft("nodes", "--node", "a"))
+
     def test_crash(self):
         a, b, c = self.three()
         c.process.kill()

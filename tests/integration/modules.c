@@ -1,5 +1,6 @@
 /* Modules for cli_test.py, foreign_test.py and others, one file: what it does is its first argument. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <weft.h>
 
@@ -139,12 +140,13 @@ static void ends_never(const void *arg, size_t size)
     (void)weft_sleep(WEFT_FOREVER);
 }
 
-/* Never answers. */
+/* Never answers, and holds two messages beside the request. */
 static void silent(const void *arg, size_t size)
 {
     weft_msg *m;
     (void)arg, (void)size;
     if (weft_register("silent") < 0 || weft_recv_tag(&m, 1, WEFT_FOREVER) < 0) return;
+    if (weft_msg_new(1, 100) == NULL || weft_msg_new(1, 100) == NULL) return;
     puts("ready"); /* it has the request */
     fflush(stdout);
     (void)weft_sleep(WEFT_FOREVER);
@@ -220,6 +222,70 @@ static void hops(const char *to)
     }
 }
 
+/* Publishes so many numbers in one go when it is asked to. */
+static void publishes(const char *count)
+{
+    weft_msg *m;
+    if (weft_register("publisher") < 0) return;
+    puts("ready");
+    fflush(stdout);
+    if (weft_recv(&m, WEFT_FOREVER) < 0) return;
+    for (long i = 0; i < atol(count); i++) {
+        uint8_t number[9];
+        weft_writer w = weft_writer_on(number, sizeof number);
+        weft_put_int(&w, i);
+        if (weft_publish("numbers", 0, number, w.size) < 0) printf("not published: %ld\n", i);
+    }
+    if (weft_wants_reply(m) && weft_reply(m, 0, NULL, 0) < 0) puts("not answered");
+    weft_msg_free(m);
+    echo();
+}
+
+static void rest(void *state, weft_msg *m)
+{
+    (void)state, (void)m;
+}
+
+/* So many handlers, which cost next to nothing, names, patterns and memberships. */
+static void crowd(const char *const *counts)
+{
+    char text[32];
+    for (int i = 0; i < atoi(counts[0]); i++)
+        if (weft_spawn_handler(NULL, rest, NULL, 0, &(weft_spawn_options){.kind = "rests"}) < 0) return;
+    for (int i = 0; i < atoi(counts[1]); i++) {
+        snprintf(text, sizeof text, "name.%d", i);
+        if (weft_register(text) < 0) return;
+    }
+    for (int i = 0; i < atoi(counts[2]); i++) {
+        snprintf(text, sizeof text, "topic.%d", i);
+        if (weft_subscribe(text, NULL) < 0) return;
+    }
+    for (int i = 0; i < atoi(counts[3]); i++) {
+        snprintf(text, sizeof text, "group.%d", i);
+        if (weft_group_join(text) < 0) return;
+    }
+    idle();
+}
+
+/* Adds so many of a kind, and ends, which takes them back. */
+static void adds(const char *what, int count)
+{
+    char text[32];
+    const weft_subscribe_options queue = {.queue = "workers"};
+    int rc = 0;
+    for (int i = 0; i < count && rc >= 0; i++) {
+        snprintf(text, sizeof text, "one.of.many.%06d", i);
+        rc = strcmp(what, "names") == 0      ? weft_register(text)
+             : strcmp(what, "globals") == 0  ? weft_register_global(text)
+             : strcmp(what, "topics") == 0   ? weft_subscribe(text, NULL)
+             : strcmp(what, "queues") == 0   ? weft_subscribe_with(text, &queue, NULL)
+             : strcmp(what, "retained") == 0 ? weft_publish_retained(text, 0, "", 1)
+                                             : WEFT_EINVAL;
+    }
+    printf("added %s: %d\n", what, rc);
+    weft_exit(WEFT_EXIT_NORMAL);
+}
+
 static void first(const void *arg, size_t size)
 {
     const struct weft_args *args = arg;
@@ -232,9 +298,12 @@ static void first(const void *arg, size_t size)
     else if (strcmp(what, "lingers") == 0) lingers();
     else if (strcmp(what, "spins") == 0) spins();
     else if (strcmp(what, "idle") == 0) idle();
+    else if (strcmp(what, "adds") == 0 && args->argc == 4) adds(args->argv[2], atoi(args->argv[3]));
+    else if (strcmp(what, "crowd") == 0 && args->argc == 6) crowd(args->argv + 2);
     else if (strcmp(what, "tied") == 0) tied();
     else if (strcmp(what, "marked-up") == 0) marked_up();
     else if (strcmp(what, "hops") == 0 && args->argc == 3) hops(args->argv[2]);
+    else if (strcmp(what, "publishes") == 0 && args->argc == 3) publishes(args->argv[2]);
     else if (strcmp(what, "inherits") == 0) inherits(args);
     else if (strcmp(what, "recurse") == 0) printf("%d\n", recurse(0));
     else if (strcmp(what, "fail") == 0) weft_exit(WEFT_EINUSE);

@@ -36,13 +36,38 @@ class New(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
 
+    def test_folders_above_are_made_and_the_umask_decides_who_may_read_them(self):
+        for umask, mode in ((0o022, 0o755), (0o027, 0o750)):
+            name = f"deep{umask}/er/tea"
+            before = os.umask(umask)
+            try:
+                self.do(WEFT, "new", name)
+            finally:
+                os.umask(before)
+            for folder in (name, os.path.dirname(name)):
+                self.assertEqual(os.stat(os.path.join(self.folder, folder)).st_mode & 0o777, mode, folder)
+
+    def test_a_source_with_libraries_of_its_own_runs(self):
+        self.write("root.c", "#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <weft.h>\n"
+                   "static void first(const void *arg, size_t size)\n{\n    (void)arg, (void)size;\n"
+                   '    printf("%.3f\\n", sqrt(atof(getenv("SQUARE"))));\n}\nWEFT_MODULE(first)\n')
+        cache = {"XDG_CACHE_HOME": self.folder + "/cache", "SQUARE": "2"}
+        self.assertEqual(self.do(WEFT, "run", "root.c", "--name", "root", **cache).stdout, "1.414\n")
+        made = len(os.listdir(self.folder + "/cache/weft"))
+        self.do(WEFT, "run", "root.c", "--name", "root", LDLIBS="-lpthread", **cache)
+        self.assertEqual(len(os.listdir(self.folder + "/cache/weft")), made + 1, "other libraries, another module")
+        done = subprocess.run([WEFT, "run", "root.c"], capture_output=True, text=True, cwd=self.folder, check=False,
+                              env=dict(self.env, LDLIBS="-lno_such_library", **cache), timeout=4 * PATIENCE)
+        self.assertIn("no_such_library", done.stderr)
+        self.assertNotEqual(done.returncode, 0)
+
     @unittest.skipIf(SANITIZED or not shutil.which("make"), "a sanitizer's library is not the user's, or no make")
     def test_it_builds_passes_and_runs(self):
         said = self.do(WEFT, "new", "tea").stdout
         self.assertEqual(said.splitlines()[1:], ["  cd tea", "  make test", "  make run"])
         project = self.folder + "/tea"
         tested = self.do("make", "test", cwd=project).stdout
-        self.assertRegex(tested, r"adds_up +ok\nends_when_asked_to +ok\n")
+        self.assertRegex(tested, r"adds_up +ok\nrefuses_what_it_cannot_read +ok\nends_when_asked_to +ok\n")
         self.do("make", cwd=project)
         node = Program(WEFT, "run", project + "/tea.so", "--name", "tea", env=self.env)
         self.addCleanup(node.kill)
@@ -62,7 +87,7 @@ class New(unittest.TestCase):
         self.do(WEFT, "new", "tea")
         self.write("tea/counter.c", self.read("tea/counter.c").replace("+= add.amount", "-= add.amount"))
         done = self.do("make", "test", cwd=self.folder + "/tea", code=2)
-        self.assertRegex(done.stdout, r"adds_up +FAILED\nends_when_asked_to +ok\n")
+        self.assertRegex(done.stdout, r"adds_up +FAILED\nrefuses_what_it_cannot_read +ok\nends_when_asked_to +ok\n")
         self.assertIn("total.value == 10", done.stderr)
 
     @unittest.skipUnless(shutil.which("make"), "no make")
@@ -74,7 +99,8 @@ class New(unittest.TestCase):
     def test_names_and_folders(self):
         for name in ("", "/", "1st", "a b", "-", "x" * 65, "caf\u00e9"):
             self.assertIn("is no name for a project", self.do(WEFT, "new", name, code=2).stderr)
-        self.assertIn("No such file or directory", self.do(WEFT, "new", "no/such/tea", code=1).stderr)
+        self.write("file", "")
+        self.assertIn("Not a directory", self.do(WEFT, "new", "file/tea", code=1).stderr)
         made = json.loads(self.do(WEFT, "new", "--json", self.folder + "/tea-2//").stdout)
         self.assertEqual((made["name"], made["files"]), ("tea-2", 7))
         self.assertIn("tea-2.so:", self.read("tea-2/Makefile"))

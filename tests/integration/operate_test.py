@@ -57,6 +57,20 @@ class Logs(Operate):
         self.assertEqual(len(node.err.seen), 1)
         self.assertRegex(node.err.seen[0], r' level=info module=words node=a actor=0\.\d+\.\d+ msg="one"$')
 
+    def test_levels_change_while_it_runs(self):
+        node = self.run_module("says", "--log", "info,words=silent")
+        self.say("one")
+        self.assertEqual(self.weft("log"), ("info,words=silent\n", ""))
+        self.assertEqual(self.weft("log", "words=debug")[0], "info,words=debug\n")
+        self.say("two")
+        node.log("two")
+        self.assertEqual(json.loads(self.weft("log", "json:warn", "--json")[0]),
+                         {"node": "a", "log": "json:warn,words=debug"})
+        self.say("three")
+        self.assertEqual(json.loads(node.log('.*three.*').string)["msg"], "three")
+        self.assertNotIn("one", "".join(node.err.seen))
+        self.assertIn("'words=loud' is not LEVEL", self.weft("log", "words=loud", code=2)[1])
+
     def test_json_names_node_module_and_actor(self):
         node = self.run_module("says", "--log", "json:warn,words=debug")
         self.say('two "words"')
@@ -92,11 +106,14 @@ class Logs(Operate):
         self.assertIn("draining", content(log))
         self.assertEqual(node.err.seen, [])
 
-    def test_hangup_without_a_file_ends(self):
+    def test_hangup_does_not_end_a_node(self):
         self.addCleanup(signal.signal, signal.SIGHUP, signal.signal(signal.SIGHUP, signal.SIG_DFL))  # not nohup's
         node = self.run_module("says")
-        node.process.send_signal(signal.SIGHUP)
-        node.end(-signal.SIGHUP)
+        for _ in range(3):
+            node.process.send_signal(signal.SIGHUP)
+        self.say("still there")
+        node.log("still there")
+        node.stop()
 
     def test_mistakes(self):
         self.assertIn("'warn,loud' is not LEVEL", self.weft("run", MODULE, "--log", "warn,loud", code=2)[1])
@@ -195,6 +212,10 @@ class Manager(Operate):
                               capture_output=True, text=True, timeout=PATIENCE)
         said = [line for line in done.stderr.splitlines() if "weft@" in line]
         self.assertEqual((done.returncode, said), (0, []), done.stderr)
+        # Its own scale: from 0, nothing is exposed, to 10.
+        done = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--threshold=20", unit],
+                              capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 class Metrics(Operate):
@@ -270,6 +291,21 @@ class Metrics(Operate):
         eventually("it says so", lambda: self.get("/readyz") == (503, "draining\n"))
         self.assertEqual(self.get("/healthz")[0], 200)
 
+    def test_drain_and_undo(self):
+        self.serve("echo")
+        self.assertEqual(json.loads(self.weft("drain", "--json")[0]),
+                         {"node": "a", "draining": True, "global_names": 0, "names": []})
+        self.assertEqual(self.get("/readyz"), (503, "draining\n"))
+        self.assertEqual(self.get("/healthz")[0], 200)
+        self.assertEqual(json.loads(self.weft("top", "--once", "--json")[0])["state"], "draining")
+        self.assertIn("weft.draining=true", self.weft("nodes")[0])
+        self.assertEqual(self.weft("call", "echo", "[7]")[0], "[7]\n")  # it goes on with what it has
+        self.assertIn("node a drains", self.weft("spawn", "test.greeter", '["bob", 3]', code=1)[1])
+        self.assertEqual(self.weft("drain")[0], "a takes no new work\n")  # twice is once
+        self.assertEqual(self.weft("drain", "--undo")[0], "a takes new work\n")
+        self.assertEqual(self.get("/readyz"), (200, "ready\n"))
+        self.assertNotIn("weft.draining", self.weft("nodes")[0])
+
     def test_a_draining_node_is_looked_at(self):
         node = self.serve("lingers", "--drain", "600")
         node.process.send_signal(signal.SIGTERM)
@@ -331,7 +367,8 @@ class Metrics(Operate):
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         dashboard = json.loads(content(os.path.join(root, "tools", "grafana.json")))
         asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
-        manual = re.findall(r"`(weft_\w+|process_\w+)", content(os.path.join(root, "docs", "operations.md")))
+        page = content(os.path.join(root, "docs", "operations.md")).split("## Metrics and health")[1]
+        manual = re.findall(r"`(weft_\w+|process_\w+)", page)
         named = set(re.findall(r"\b(?:weft|process)_\w+", " ".join(asked))) | set(manual)
         self.assertGreater(len(named), 15)
         self.assertEqual({name.removesuffix("_bucket") for name in named} - there, set())

@@ -138,12 +138,78 @@ class Proxy(unittest.TestCase):
         self.assertEqual(receive(upstream, 11), b"still there")
         proxy.stop()
 
+    def test_a_reset_stays_a_reset(self):
+        _, server = self.server()
+        for first in range(2):
+            ends = self.pair(server)
+            gone, left = ends[first], ends[1 - first]
+            gone.sendall(b"x")
+            self.assertEqual(receive(left, 1), b"x")
+            gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            gone.close()
+            with self.assertRaises(ConnectionResetError):
+                left.recv(1)
+
     def test_nobody_behind_it(self):
         proxy, server = self.server()
         server.listener.close()
-        self.assertEqual(self.client().rest(), [])
+        with self.assertRaises(ConnectionResetError):
+            self.client().socket.recv(1)
         proxy.log("no connection to .*: connection was refused")
         self.assertEqual(proxy.stop(), [])
+
+    def silent_server(self):
+        """A listener whose queue is full: who connects to it waits until there is room."""
+        listener = socket.create_server(("127.0.0.1", 0), backlog=0)
+        self.addCleanup(listener.close)
+        fill = []
+        while True:
+            s = socket.socket()
+            self.addCleanup(s.close)
+            s.settimeout(1)
+            try:
+                s.connect(listener.getsockname())
+            except TimeoutError:
+                s.close()
+                return listener, fill
+            fill.append(s)
+
+    def test_clients_that_leave_while_it_connects(self):
+        listener, _ = self.silent_server()
+        proxy = self.proxy("127.0.0.1:%d" % listener.getsockname()[1])
+        descriptors = f"/proc/{proxy.pid}/fd"
+        before = len(os.listdir(descriptors))
+        clients = [self.client() for _ in range(20)]
+        eventually("they are not served", lambda: len(os.listdir(descriptors)) >= before + 2 * len(clients))
+        for i, client in enumerate(clients):
+            if i % 2:  # it has said something: only a reset says that it has left
+                client.send("x")
+                client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            client.close()
+        eventually("connections stay open", lambda: len(os.listdir(descriptors)) <= before)
+        proxy.stop()
+
+    def test_what_is_said_while_it_connects(self):
+        """Nothing is lost, neither what was said nor that it was all."""
+        listener, fill = self.silent_server()
+        self.proxy("127.0.0.1:%d" % listener.getsockname()[1])
+        said = os.urandom(100000)
+        clients = [self.client().socket for _ in range(2)]
+        clients[0].sendall(said)
+        clients[1].sendall(b"all")
+        for client in clients:
+            client.shutdown(socket.SHUT_WR)
+        listener.settimeout(PATIENCE)
+        for _ in fill:
+            listener.accept()[0].close()
+        got = []
+        for _ in clients:
+            upstream = listener.accept()[0]
+            self.addCleanup(upstream.close)
+            upstream.settimeout(PATIENCE)
+            with upstream.makefile("rb") as file:
+                got.append(file.read())
+        self.assertEqual(sorted(got, key=len), [b"all", said])
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ class Completion(Shells):
     def test_verbs(self):
         self.assertEqual(set(self.words("")), {verb.split()[0] for verb in self.verbs()} | {"help"})
         self.assertEqual(self.words("in"), ["inspect"])
-        self.assertEqual(self.words("certs", ""), ["init", "issue", "show"])
+        self.assertEqual(self.words("certs", ""), ["init", "issue", "show", "reload"])
         self.assertEqual(self.words("certs", "is"), ["issue"])
         self.assertEqual(self.words("help", "comp"), ["completion"])
         self.assertEqual(self.words("nothing", ""), [])

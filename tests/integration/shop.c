@@ -1,11 +1,12 @@
 /* A shop on three nodes, for shop.py: something to look at. Its figures go up and down, and at times it cannot
  * keep up:
  *
- *   shop     a till that serves 125 customers a second at most and whose mailbox takes 256; a shelf; two customers,
- *            who ask the shelf and go to the till, many times, and then rest for a while. They don't stand in a line
- *            that is full: what they send is dropped then
+ *   shop     a till that serves 125 customers a second at most and takes breaks, and whose mailbox takes 256; a
+ *            shelf; two customers, who ask the shelf and go to the till, many times, and then rest for a while. They
+ *            don't stand in a line that is full: what they send is dropped then
  *   depot    a ledger, which the till tells of each sale; a supplier, who fills the shelf
  *   others   six customers */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <weft.h>
@@ -18,13 +19,25 @@ static uint32_t some(uint32_t *dice, uint32_t from, uint32_t to)
     return from + (*dice >> 8) % (to - from);
 }
 
+static _Atomic uint32_t taken; /* from the shelf */
+
+/* Until so many more have something to pay for, and a second longer: the line is long then, and can be seen to be,
+ * also where a busy machine keeps customers from coming faster than the till serves them. */
+static bool take_a_break(uint32_t customers)
+{
+    uint32_t before = atomic_load(&taken);
+    while (atomic_load(&taken) - before < customers)
+        if (weft_sleep(weft_after(WEFT_MS(8))) < 0) return false;
+    return weft_sleep(weft_after(WEFT_SEC(1))) == WEFT_OK;
+}
+
 static void till(const void *arg, size_t size)
 {
     weft_msg *m;
     (void)arg, (void)size;
     if (weft_register("till") < 0) return;
-    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) {
-        if (weft_sleep(weft_after(WEFT_MS(8))) < 0) return;
+    for (uint32_t served = 0; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; served++, weft_msg_free(m)) {
+        if (weft_sleep(weft_after(WEFT_MS(8))) < 0 || (served % 400 == 0 && !take_a_break(220))) return;
         (void)weft_send_name("ledger@depot", SALE, weft_data(m), weft_size(m));
     }
 }
@@ -36,7 +49,9 @@ static void shelf(const void *arg, size_t size)
     (void)arg, (void)size;
     if (weft_register("shelf") < 0) return;
     for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) {
-        if (weft_tag(m) == TAKE) (void)weft_reply(m, TAKE, goods, sizeof goods);
+        if (weft_tag(m) != TAKE) continue;
+        atomic_fetch_add(&taken, 1);
+        (void)weft_reply(m, TAKE, goods, sizeof goods);
     }
 }
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -27,12 +28,27 @@ class Sim(unittest.TestCase):
         self.logged = done.stderr
         return done.stdout if code < 2 else done.stderr
 
+    def same_again(self, said):
+        """Runs exactly the command that was printed; returns what it says, which begins with the same failure."""
+        command = re.search(r"^Again, with what is logged: (.*?)(\n[0-9]+ turns, |\n\Z)", said, re.M | re.S).group(1)
+        return self.run_again(command, said.splitlines()[0])
+
+    def run_again(self, command, first_line):
+        done = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=4 * PATIENCE, check=False, env=dict(
+                                  os.environ, XDG_CACHE_HOME=self.folder.name,
+                                  PATH=os.path.dirname(WEFT) + os.pathsep + os.environ["PATH"]))
+        self.assertEqual((done.returncode, done.stdout.split("\n")[0]), (1, first_line), command + done.stderr)
+        self.logged = done.stderr
+        return done.stdout
+
     def test_a_bug_is_found_made_short_and_happens_again(self):
         said = self.sim(LEDGER, "--seeds", "100", "--minimise", code=1)
         self.assertIn("not always: no deposit is made twice", said)
-        self.assertRegex(said, r"n1 +[0-9.]+ s  0\.2\.1 receives 1 from")
+        self.assertRegex(said, r"n1 +[0-9.]+ s  "
+                               r"n1/ledger\(0\.2\.1\d+\) receives deposit from n[23]/main\(0\.2\.[23]\d+\)\n")
         faults = re.findall(r"^ +[0-9]+\. at ", said, re.M)
-        self.assertLessEqual(len(faults), 1, said)
+        self.assertLessEqual(len(faults), 2, said)  # of six or so
         again = re.search(r"--replay ([0-9:,]+)", said).group(1)
         first, second = (self.sim(LEDGER, "--replay", again, code=1) for _ in range(2))
         self.assertEqual(first, second)
@@ -42,8 +58,14 @@ class Sim(unittest.TestCase):
         self.assertEqual((told["failed"], len(told["faults"])), (True, len(faults)))
         self.assertIn("no deposit is made twice", told["what"])
         self.assertIn(f"{told['turns']} turns, trace {told['trace']}", first)
+        # Each of them is needed.
+        seed, numbers = again.split(":")
+        for number in numbers.split(","):
+            rest = ",".join(other for other in numbers.split(",") if other != number)
+            if rest:
+                self.sim(LEDGER, "--replay", f"{seed}:{rest}")
         # Without them it is another run, and a good one.
-        other = self.sim(LEDGER, "--replay", again, "--faults", "none")
+        other = self.sim(LEDGER, "--replay", seed, "--faults", "none")
         self.assertNotEqual(first.splitlines()[-1], other.splitlines()[-1])
 
     def test_each_kind_of_fault_happens_again(self):
@@ -80,9 +102,140 @@ class Sim(unittest.TestCase):
             self.assertRegex(self.sim(BROKEN, "--seeds", "2", "--nodes", "2", "--faults", "none", "--settle", "5",
                                       "--", how, code=1), said)
 
+    def test_the_printed_command_fails_in_the_same_way(self):
+        strange = os.path.join(self.folder.name, "it's a $HOME of modules.so")
+        shutil.copy(BROKEN, strange)
+        for module, words in ((BROKEN, ("--nodes", "5", "--", "says")),
+                              (BROKEN, ("--time", "100.25", "--", "after", "70")),
+                              (BROKEN, ("--settle", "150", "--faults", "none", "--", "after", "170")),
+                              (BROKEN, ("--settle", "7.000000001", "--faults", "none", "--", "never")),
+                              (BROKEN, ("--faults", "cut,clock", "--nodes", "2", "--", "says")),
+                              (BROKEN, ("--", "words", "", "two words", "it's", "$HOME", "--once", "a\nb")),
+                              (strange, ("--nodes", "1", "--", "says")),
+                              (LEDGER, ("--faults", "cut")),
+                              (LEDGER, ("--nodes", "4", "--time", "20", "--minimise"))):
+            with self.subTest(words=words):
+                words = ("--seeds", "60", *words)
+                said = self.sim(module, *words, code=1)
+                again = self.same_again(said)
+                # The same again and again, and JSON has the same command and the same trace.
+                self.assertEqual(again.splitlines()[:-1], said.splitlines())
+                self.assertEqual(again, self.same_again(again))
+                told = json.loads(self.sim(module, "--json", *words, code=1))
+                self.assertIn(f": {told['again']}\n", said)
+                self.assertEqual(again.splitlines()[-1], f"{told['turns']} turns, trace {told['trace']}")
+                self.assertEqual(again.splitlines()[0], f"FAILED  seed {told['seed']}, at "
+                                 f"{told['at_ns'] / 1e9:.6f} s: {told['what']}".split("\n", maxsplit=1)[0])
+
+    def test_no_fault_is_needed(self):
+        said = self.sim(BROKEN, "--seeds", "1", "--minimise", "--", "says", code=1)
+        self.assertIn("\nNo fault is needed: it fails without any.\n", said)
+        self.assertNotIn("Faults:", said)
+        self.assertIn("--replay 1: -- says\n", said)
+        self.same_again(said)
+        told = json.loads(self.sim(BROKEN, "--seeds", "1", "--minimise", "--json", "--", "says", code=1))
+        self.assertEqual(told["faults"], [])
+
+    def test_faults_that_did_not_happen(self):
+        said = self.sim(BROKEN, "--seeds", "1", "--", "says", code=1)
+        faults = re.findall(r"^ +[0-9]+\. at ([0-9.]+) s .*?(\(it failed before\))?$", said, re.M)
+        told = json.loads(self.sim(BROKEN, "--seeds", "1", "--json", "--", "says", code=1))["faults"]
+        self.assertEqual([(float(at) <= 1, late == "") for at, late in faults],
+                         [(f["at_ns"] <= 1e9, f["happened"]) for f in told])
+        self.assertIn(False, [f["happened"] for f in told])
+        for f, (at, late) in zip(told, faults):
+            self.assertEqual(f["happened"], float(at) <= 1, f)
+
+    def silent(self, told):
+        return set(told["what"].split()[1:])
+
+    def plan(self, *words):
+        """The faults of a seed, from a run that fails before they happen."""
+        return json.loads(self.sim(*words, "--json", "--", "says", code=1))["faults"]
+
+    def test_faults_name_the_nodes_that_they_befall(self):
+        nodes = ["n1", "n2", "n3", "n4"]
+        for kind in ("cut", "oneway", "split", "freeze", "crash", "power"):
+            seen = 0
+            for seed in range(1, 200):
+                words = (BROKEN, "--nodes", "4", "--time", "10", "--faults", kind, "--replay", f"{seed}:1")
+                if seen == 3:
+                    break
+                # Shorter ones are not heard; after longer ones a link is given up, in both directions.
+                fault = self.plan(*words)[0]
+                if not 2.5e9 < fault["span_ns"] < 4e9 or fault["at_ns"] < 2e9:
+                    continue
+                seen += 1
+                told = json.loads(self.sim(*words, "--json", "--", "hears", code=1))
+                self.assertEqual(told["faults"], [fault | {"happened": True}])
+                a = fault["nodes"][0]
+                if kind in ("cut", "oneway"):
+                    b = fault["nodes"][1]
+                    wanted = {f"{a}>{b}"} | ({f"{b}>{a}"} if kind == "cut" else set())
+                elif kind == "split":
+                    wanted = {f"{x}>{y}" for x in nodes for y in nodes
+                              if (x in fault["nodes"]) != (y in fault["nodes"])}
+                elif kind == "freeze":
+                    wanted = {f"{x}>{y}" for x in nodes for y in nodes if x != y and a in (x, y)}
+                else:  # a new node has no memory of when it heard the others
+                    wanted = {f"{a}>{x}" for x in nodes if x != a}
+                self.assertEqual(self.silent(told), wanted, told)
+                text = self.sim(*words, "--", "says", code=1)
+                names = re.search(rf"^ +1\. at [0-9.]+ s  {kind} (.*), for [0-9.]+ s \(it", text, re.M).group(1)
+                first = fault["nodes"][0] if len(fault["nodes"]) == 1 else f"n1 to {fault['nodes'][-1]}"
+                last = int(fault["nodes"][-1][1:])
+                rest = "n4" if last == 3 else f"n{last + 1} to n4"
+                self.assertEqual(names, {"split": f"{first} from {rest}", "cut": " ".join(fault["nodes"]),
+                                         "oneway": "from " + " to ".join(fault["nodes"])}.get(kind, a))
+            self.assertEqual(seen, 3, kind)
+
+    def test_a_clock_goes_both_ways(self):
+        steps = [json.loads(self.sim(BROKEN, "--nodes", "1", "--faults", "clock", "--replay", f"{seed}:1", "--json",
+                                     "--", "after", "31", code=1))["faults"][0]["step_ns"] for seed in range(1, 12)]
+        self.assertEqual({step > 0 for step in steps}, {True, False})
+        self.assertTrue(all(20e9 <= abs(step) <= 20480e9 for step in steps), steps)
+
+    def test_times_and_pids_of_the_log_are_those_of_the_report(self):
+        said = self.sim(BROKEN, "--replay", "1", "--nodes", "1", "--faults", "none", "--", "says", code=1)
+        logged = re.search(r"time=2001-01-01T00:00:([0-9.]+)\S* .*now it fails", self.logged).group(1)
+        failed = re.search(r", at ([0-9.]+) s", said).group(1)
+        self.assertEqual(logged, f"{float(failed):06.3f}")
+        who = re.search(r" actor=([0-9.]+) .*now it fails", self.logged).group(1)
+        self.assertIn(f"n1/main({who}) goes on", said)
+
+    def test_names_in_the_report(self):
+        said = self.sim(BROKEN, "--replay", "1", "--nodes", "1", "--faults", "none", "--", "child", code=1)
+        self.assertRegex(said, r"n1/main\((\d+\.\d+\.\d+)\) spawns n1/doomed\(\d+\.\d+\.\d+\)\n")
+        self.assertRegex(said, r"n1/doomed\(\d+\.\d+\.\d+\) ends with reason 77\n")
+        hears = self.sim(BROKEN, "--replay", "1", "--faults", "none", "--", "hears", code=1)
+        self.assertRegex(hears, r"n1/ear\(\d+\.\d+\.\d+\) receives tag 1 from n[23]/ear\(\d+\.\d+\.\d+\)\n")
+        self.assertNotIn("another node", said + hears)
+
+    def test_what_is_true_for_a_moment_has_been_true(self):
+        self.sim(BROKEN, "--seeds", "1", "--nodes", "1", "--faults", "none", "--", "blinks")
+
+    def test_a_run_that_dies_says_how_far_it_came(self):
+        first, second = (json.loads(self.sim(BROKEN, "--replay", "1", "--nodes", "2", "--json", "--", "exit", code=1))
+                         for _ in range(2))
+        self.assertEqual(first, second)
+        self.assertTrue(0 < first["at_ns"] < 1e9 and first["turns"] > 10, first)
+        self.assertNotEqual(first["trace"], "0" * 16)
+
+    def test_no_check_is_left_out(self):
+        words = (BROKEN, "--seeds", "1", "--nodes", "1", "--faults", "none", "--", "blinks")
+        os.environ["BROKEN_CHECKS"] = "64"
+        self.addCleanup(os.environ.pop, "BROKEN_CHECKS")
+        self.sim(*words)
+        os.environ["BROKEN_CHECKS"] = "65"
+        self.assertIn("no room for the check 'it happens, too': a module may have 64", self.sim(*words, code=1))
+
     def test_usage(self):
         for words, said in ((("--replay", "x"), "a seed"), (("--replay", "1:0"), "a seed"),
-                            (("--faults", "flood"), "none of"), (("--nodes", "17"), "from 1 to 16")):
+                            (("--replay", "1:16"), "the plan of seed 1 has"),
+                            (("--faults", "flood"), "'flood' is not one of"), (("--faults", ""), "or none"),
+                            (("--faults", "none,cut"), "or none alone"),
+                            (("--nodes", "1", "--faults", "cut,split"), "give --nodes 2"),
+                            (("--nodes", "17"), "from 1 to 16")):
             self.assertIn(said, self.sim(LEDGER, *words, code=2))
 
 

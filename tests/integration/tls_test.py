@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import socket
 import ssl
 import struct
@@ -51,7 +52,7 @@ class Tls(unittest.TestCase):
         return node, url
 
     def ask(self, verb, url, *words, who="boss", tls=None, code=0):
-        return self.weft(verb, *words, "--node", url, "--tls", tls or self.certs, "--as", who, code=code)
+        return self.weft(*verb.split(), *words, "--node", url, "--tls", tls or self.certs, "--as", who, code=code)
 
     def openssl(self, *words, cwd=None):
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=cwd or self.certs, timeout=PATIENCE)
@@ -280,6 +281,96 @@ class Roles(Tls):
         eye.log("all actors on node a")
         self.weft("send", "echo", "[1]", "--tag", "5", "--node", url, "--tls", self.certs, "--as", "boss")
         self.assertRegex(eye.end()[0], r" a \S+ receives 5 from \S+$")
+
+
+class Renewed(Tls):
+    """Certificates that are replaced while nodes run."""
+
+    def own_folder(self, name):
+        folder = self.other_folder()
+        self.copy(folder, "ca.crt", "ca.key", f"{name}.crt", f"{name}.key")
+        return folder
+
+    def issue(self, folder, name):
+        self.weft("certs", "issue", name, "--force", "--dir", folder)
+        return self.serial_in(f"{folder}/{name}.crt")
+
+    @staticmethod
+    def serial_in(path):
+        said = subprocess.run(["openssl", "x509", "-noout", "-serial", "-in", path], check=True, capture_output=True,
+                              text=True, timeout=PATIENCE).stdout
+        return said.strip().removeprefix("serial=").lower()
+
+    def served(self, url):
+        """The serial of the certificate that a connection gets now."""
+        done = subprocess.run(["openssl", "s_client", "-connect", "127.0.0.1:" + url.rsplit(":", 1)[1], "-tls1_2",
+                               "-cert", f"{self.certs}/boss.crt", "-key", f"{self.certs}/boss.key"], input="",
+                              text=True, capture_output=True, timeout=PATIENCE, check=False)
+        path = f"{self.other_folder()}/served.crt"
+        with open(path, "w", encoding="ascii") as file:
+            file.write(re.search("-----BEGIN.*?-----END CERTIFICATE-----\n", done.stdout, re.S).group())
+        return self.serial_in(path)
+
+    def test_new_connections_get_the_new_one(self):
+        folder = self.own_folder("a")
+        a, url = self.run_node("a", tls=folder)
+        b, _ = self.run_node("b", "--join", url)
+        b.log("linked with node a")
+        first = self.serial_in(f"{folder}/a.crt")
+        self.assertEqual(self.served(url), first)
+        second = self.issue(folder, "a")
+        self.assertNotEqual(second, first)
+        self.assertEqual(self.served(url), first)  # it was not told yet
+        said = json.loads(self.ask("certs reload", url, "--json"))
+        self.assertEqual((said["node"], said["serial"]), ("a", second))
+        self.assertEqual(self.served(url), second)
+        third = self.issue(folder, "a")
+        a.process.send_signal(signal.SIGHUP)
+        a.log("loaded its certificates anew: serial " + third)
+        self.assertEqual(self.served(url), third)
+        nodes = [json.loads(line) for line in self.ask("nodes", url, "--json").splitlines()]
+        self.assertEqual([(n["name"], n["state"], n.get("resumes", 0)) for n in nodes if n["name"] == "b"],
+                         [("b", "up", 0)])  # the link that was there goes on
+        c, _ = self.run_node("g", "--join", url)
+        c.log("linked with node a")
+
+    def test_what_dials_shows_the_new_one(self):
+        """A node whose certificate has been replaced by one of another authority is refused where it dials next."""
+        folder = self.own_folder("b")
+        _, url = self.run_node("a")
+        b, other = self.run_node("b", tls=folder)
+        self.assertIn("b shows the certificate", self.ask("certs reload", other))
+        wrong = self.other_authority()
+        for name in ("ca.crt", "b.crt", "b.key"):
+            os.replace(f"{wrong}/{name}", f"{folder}/{name}")
+        b.process.send_signal(signal.SIGHUP)
+        b.log("loaded its certificates anew")
+        self.weft("ps", "--node", url, "--tls", folder, "--as", "b", code=3)
+        self.ask("ps", other, code=3)  # b trusts the other authority now, and no longer boss
+        self.weft("ps", "--node", other, "--tls", folder, "--as", "b")
+
+    def test_wrong_files_change_nothing(self):
+        folder = self.own_folder("a")
+        a, url = self.run_node("a", tls=folder)
+        first = self.served(url)
+        os.rename(f"{folder}/a.key", f"{folder}/gone")
+        self.assertRegex(self.ask("certs reload", url, code=1), "a.key is missing or cannot be read")
+        a.log("keeps its certificates: .*a.key is missing")
+        self.assertEqual(self.served(url), first)
+        os.rename(f"{folder}/gone", f"{folder}/a.key")
+        self.copy(folder, "b.crt", "b.key")
+        for ending in ("crt", "key"):
+            os.replace(f"{folder}/b.{ending}", f"{folder}/a.{ending}")
+        self.assertIn("is the certificate of b, not of a", self.ask("certs reload", url, code=1))
+        self.assertEqual(self.served(url), first)
+        self.assertRegex(self.ask("certs reload", url, who="eye", code=1), "does not grant")
+
+    def test_a_node_without_any(self):
+        node = Program(WEFT, "run", MODULE, "--name", "plain", "--listen", "tcp://127.0.0.1:0", "--", "echo",
+                       env=self.env)
+        self.addCleanup(node.kill)
+        url = node.log(r"listens on (\S+)").group(1).rstrip('",')
+        self.assertIn("it was started without --tls", self.weft("certs", "reload", "--node", url, code=1))
 
 
 class Refused(Tls):

@@ -7,7 +7,9 @@ static weft_node *good;
 static void setup(void)
 {
     forget_all();
-    node = node_up("n", "tcp://127.0.0.1:0", NULL, WEFT_MS(200));
+    weft_node_options o = {
+        .name = "n", .heartbeat = WEFT_MS(200), .resume_window = WEFT_SEC(2), .patterns_max = 65536};
+    node = node_with(o, "tcp://127.0.0.1:0", NULL);
     good = node_with((weft_node_options){.name = "good", .heartbeats_lost = 100}, NULL, weft_node_url(node, 0));
     watch(node);
     watch(good);

@@ -234,10 +234,26 @@ static void expect_the_sink_in_order(void)
     ck_assert_int_lt(place_of("sink got a small one"), place_of("sink hears that one leaves"));
 }
 
+/* Says when an actor of its node has ended and all that it sent, and its end, are on the link. They are put there at
+ * the end of a turn of its worker's loop, which is over when this one has been through a turn of its own. */
+static void waits_for_the_end(const void *arg, size_t arg_size)
+{
+    weft_msg *m;
+    (void)arg_size;
+    ck_assert_int_eq(weft_monitor(*(const weft_pid *)arg, NULL), WEFT_OK);
+    say("small is watched");
+    if (weft_recv(&m, WEFT_FOREVER) < 0) return;
+    weft_msg_free(m);
+    if (weft_sleep(weft_after(1)) == WEFT_OK) say("small is under way");
+}
+
 START_TEST(others_pass_a_large_message)
 {
     weft_pid small = start_small(100), large = start_large();
+    run_actor(a, waits_for_the_end, &small, sizeof small);
+    HEAR("small is watched");
     ck_assert_int_eq(weft_node_send(a, small, ECHO, NULL, 0), WEFT_OK);
+    HEAR("small is under way");    /* else the large one may have used up what passes before it is */
     proxy_allow(&proxy, 13 * MIB); /* with what has been passed less than the large one */
     HEAR("other got a small one");
     HEAR("other hears of the end");

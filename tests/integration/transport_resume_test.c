@@ -1,6 +1,7 @@
 /* Links whose connections break: everything arrives once and in order, and what cannot go on ends with its reason. */
 #include "control.h"
 #include "proxy.h"
+#include "transport.h"
 #include "transport_harness.h"
 
 static struct proxy proxy;
@@ -246,6 +247,83 @@ START_TEST(the_window_has_a_bound_and_senders_wait)
 }
 END_TEST
 
+/* ---- Publications, which never wait ---------------------------------------------------------------------------- */
+
+enum { WARM = 1, POUR = 2, POURED = 500 }; /* of 64 KiB: twice what a link keeps */
+
+/* Says when all publications have come or are known to be lost. */
+static void hears(const void *arg, size_t size)
+{
+    const char *pattern = arg;
+    (void)size;
+    weft_subscribe_options o = {.slow = WEFT_SLOW_DROP};
+    struct weft_subscription_news news;
+    uint64_t came = 0, lost = 0;
+    bool warm = false;
+    weft_msg *m;
+    ck_assert_int_eq(weft_subscribe_with(pattern, &o, NULL), WEFT_OK);
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) {
+        if (weft_tag(m) == WARM && !warm) say("%s is warm", pattern);
+        warm |= weft_tag(m) == WARM;
+        came += weft_tag(m) == POUR;
+        if (weft_subscription_news_read(m, &news) == WEFT_OK) {
+            if (news.kind != WEFT_SUBSCRIPTION_LOST || strcmp(news.pattern, pattern) != 0) say("wrong news");
+            lost += news.lost;
+        }
+        if (came + lost == POURED && weft_tag(m) != WARM)
+            say("%s %s", pattern, lost > 0 ? "has missed some" : "has all");
+        if (came + lost > POURED) say("wrong: %s counts too many", pattern);
+    }
+}
+
+static void pours(const void *arg, size_t size)
+{
+    static uint8_t big[65536];
+    weft_msg *m;
+    (void)arg, (void)size;
+    while (weft_recv(&m, WEFT_NOW) != WEFT_OK) {
+        (void)weft_publish("pour.a", WARM, NULL, 0);
+        weft_yield();
+    }
+    weft_msg_free(m);
+    say("poured once");
+    ck_assert_int_eq(weft_recv(&m, WEFT_FOREVER), WEFT_OK);
+    weft_msg_free(m);
+    for (int i = 0; i < POURED; i++) {
+        (void)weft_publish("pour.a", POUR, big, sizeof big);
+        if (i % 16 == 0) weft_yield();
+    }
+    say("poured all");
+}
+
+START_TEST(subscribers_are_told_of_what_a_broken_link_could_not_keep)
+{
+    static const char *const patterns[] = {"pour.>", "*.a"};
+    weft_pid publisher;
+    for (int i = 0; i < 2; i++) run_actor(b, hears, patterns[i], strlen(patterns[i]) + 1);
+    ck_assert_int_eq(weft_node_spawn(a, &publisher, pours, NULL, 0, NULL), WEFT_OK);
+    HEAR("pour.> is warm");
+    HEAR("*.a is warm");
+    ck_assert_int_eq(weft_node_send(a, publisher, 1, NULL, 0), WEFT_OK);
+    HEAR("poured once");
+    proxy_close_to_all(&proxy, true, NULL);
+    proxy_do(&proxy, PROXY_CUT);
+    HEAR("a suspect b");
+    ck_assert_int_eq(weft_node_send(a, publisher, 1, NULL, 0), WEFT_OK);
+    HEAR("poured all");
+    ck_assert_int_eq(heard("pour.> has", 0), 0);
+    struct wf_drop_count all[WF_ALL_DROPS];
+    uint64_t full = 0;
+    wf_transport_drops(a->transport, all);
+    for (int i = 0; i < WF_ALL_DROPS; i++) full += strcmp(all[i].reason, "outbox-full") == 0 ? all[i].count : 0;
+    ck_assert_uint_gt(full, 100);
+    proxy_close_to_all(&proxy, false, NULL);
+    HEAR("pour.> has missed some");
+    HEAR("*.a has missed some");
+    ck_assert_int_eq(heard("wrong", 0), 0);
+}
+END_TEST
+
 /* ---- Ends ------------------------------------------------------------------------------------------------------ */
 
 static void watches_echo(const void *arg, size_t size)
@@ -432,6 +510,7 @@ int main(void)
     tcase_add_loop_test(t, each_fault_is_survived, 0, 6);
     tcase_add_test(t, a_call_waits_while_the_link_is_resumed);
     tcase_add_test(t, the_window_has_a_bound_and_senders_wait);
+    tcase_add_test(t, subscribers_are_told_of_what_a_broken_link_could_not_keep);
     tcase_add_test(t, good_bye_waits_for_what_was_not_acknowledged);
     suite_add_tcase(s, t);
     t = tcase_create("ends");

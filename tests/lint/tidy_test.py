@@ -16,16 +16,18 @@ def rules_broken(check, *args):
 
 class Rules(unittest.TestCase):
     def test_lengths(self):
-        self.assertEqual(rules_broken(tidy.check_lengths, "a.c", ["x" * 118] * 600), [])
+        self.assertEqual(rules_broken(tidy.check_lengths, "a.c", ["x" * 118] * tidy.FILE_LINES), [])
         self.assertEqual(rules_broken(tidy.check_lengths, "a.c", ["x" * 119]), ["width"])
-        self.assertEqual(rules_broken(tidy.check_lengths, "a.c", ["x"] * 601), ["file-length"])
+        self.assertEqual(rules_broken(tidy.check_lengths, "a.c", ["x"] * (tidy.FILE_LINES + 1)), ["file-length"])
         self.assertEqual(rules_broken(tidy.check_lengths, "a.c", ["x "]), ["blank"])
 
     def test_functions(self):
         def function(body):
             return ["/* Why. */", "static int f(int a,", "             int b)", "{"] + ["    a += b;"] * body + ["}"]
-        self.assertEqual(rules_broken(tidy.check_functions, "a.c", function(66) + [""] + function(66)), [])
-        self.assertEqual(rules_broken(tidy.check_functions, "a.c", function(67)), ["function-length"])
+        longest = function(tidy.FUNCTION_LINES - 4)
+        too_long = function(tidy.FUNCTION_LINES - 3)
+        self.assertEqual(rules_broken(tidy.check_functions, "a.c", longest + [""] + longest), [])
+        self.assertEqual(rules_broken(tidy.check_functions, "a.c", too_long), ["function-length"])
 
     def test_includes(self):
         headers = {"worker.h": ["runtime/worker.h"], "node.h": ["actors/node.h", "include/weft/node.h"]}

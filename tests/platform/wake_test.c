@@ -182,10 +182,10 @@ static void wake_once(void *arg)
     env->poller_wake(poller);
 }
 
-/* Centuries do not overflow on their way to the kernel: only the wake ends this wait. */
+/* A century does not overflow on its way to the kernel: only the wake ends this wait. */
 START_TEST(far_deadlines)
 {
-    static const int64_t SPANS[] = {WEFT_SEC(3600) * 24 * 365 * 100, WEFT_SEC(3600) * 24 * 25, INT64_MAX / 2};
+    static const int64_t SPANS[] = {WEFT_SEC(3600) * 24 * 365 * 100, WEFT_SEC(3600) * 24 * 25, INT64_MAX / 3};
     for (size_t i = 0; i < WF_COUNT(SPANS); i++) {
         struct pf_ready r[4];
         pf_thread *other;

@@ -461,7 +461,7 @@ static void judge_parking(const weft_node *n)
     }
     printf("  parked %llu times\n", (unsigned long long)parked);
     want_int(parked, unparked);
-    want(parked > 0 || park_after == 0 || !WF_PARKING);
+    want(parked > 0 || park_after == 0 || !wf_parks());
 }
 
 static void race(int workers)

@@ -195,7 +195,7 @@ int pf_native_poller_alarm(struct pf_poller *p, int64_t deadline)
     if (rc < 0) return rc;
     struct itimerspec t = {.it_value = {0, 0}}; /* 0: never */
     if (deadline != WEFT_FOREVER) {
-        int64_t at = deadline > 1 ? deadline - 1 : 1; /* as pf_native_now adds one; 0 would be never */
+        int64_t at = WF_MAX(deadline - WF_CLOCK_BEGIN, 1); /* 0 would be never */
         t.it_value.tv_sec = (time_t)(at / 1000000000);
         t.it_value.tv_nsec = (long)(at % 1000000000);
     }

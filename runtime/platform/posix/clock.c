@@ -11,7 +11,7 @@ int64_t pf_native_now(struct pf_env *env)
     (void)env;
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec + 1; /* + 1: never WEFT_NOW, even at boot */
+    return WF_CLOCK_BEGIN + (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 int64_t pf_native_wall(struct pf_env *env)

@@ -1,21 +1,32 @@
-/* runtime/platform/posix/fault.c -- looks at memory faults before anybody else does.
+/* runtime/platform/posix/fault.c -- looks at a crash before anybody else does.
  *
  * Design notes. (1) A thread that has used up its stack cannot run a handler on it: each has an alternate one.
  * Sanitizers bring their own, which is then left alone. (2) What is not ours goes to the handler that was there
  * before; where there was none, the default action is put back and the faulting instruction runs once more, so that
- * the core dump shows the fault and not this file. */
+ * the core dump shows the fault and not this file. (3) While a report is made the other signals of this file are
+ * blocked: a fault in it ends the process instead of beginning another report. (4) The unwinder of the compiler's
+ * library goes from the handler's stack to the one that crashed by what the C library says of signal frames; it takes
+ * no memory. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef PF_UNWINDER
+#include <unwind.h>
+#endif
 
 #include "native.h"
 
 enum { SIGNAL_STACK_BYTES = 64 * 1024 };
 
-typedef bool report_function(const void *address);
-static _Atomic(report_function *) reporter; /* set once, before the handler that reads it is installed */
-static struct sigaction before_segv, before_bus;
+static const struct {
+    int number;
+    const char *name;
+} WATCHED[] = {
+    {SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGABRT, "SIGABRT"}};
+
+static _Atomic(pf_fault_report *) reporter; /* set once, before the handler that reads it is installed */
+static struct sigaction before_us[WF_COUNT(WATCHED)];
 /* Of the thread that called pf_fault_watch, for its life; kept where leak checkers see it. */
 static __attribute__((used)) void *watchers_stack;
 
@@ -39,12 +50,84 @@ void pf_signal_stack_drop(void *memory)
     free(memory);
 }
 
+/* Where the thread was; 0 where this system is not known. */
+static void where(const void *context, uintptr_t *pc, uintptr_t *sp)
+{
+    *pc = *sp = 0;
+    const ucontext_t *u = context;
+    (void)u;
+#if defined(__linux__) && defined(__x86_64__)
+    *pc = (uintptr_t)u->uc_mcontext.gregs[REG_RIP];
+    *sp = (uintptr_t)u->uc_mcontext.gregs[REG_RSP];
+#elif defined(__linux__) && defined(__aarch64__)
+    *pc = (uintptr_t)u->uc_mcontext.pc;
+    *sp = (uintptr_t)u->uc_mcontext.sp;
+#elif defined(__APPLE__) && defined(__x86_64__)
+    *pc = (uintptr_t)u->uc_mcontext->__ss.__rip;
+    *sp = (uintptr_t)u->uc_mcontext->__ss.__rsp;
+#elif defined(__APPLE__) && defined(__aarch64__)
+    *pc = (uintptr_t)u->uc_mcontext->__ss.__pc;
+    *sp = (uintptr_t)u->uc_mcontext->__ss.__sp;
+#elif defined(__FreeBSD__) && defined(__x86_64__)
+    *pc = (uintptr_t)u->uc_mcontext.mc_rip;
+    *sp = (uintptr_t)u->uc_mcontext.mc_rsp;
+#endif
+}
+
+/* ---- Backtrace ------------------------------------------------------------------------------------------------- */
+
+#ifdef PF_UNWINDER
+struct walk {
+    uintptr_t pc; /* of the innermost frame to be taken; those before it are the handler's */
+    uintptr_t *out;
+    int count, most;
+    bool inside;
+};
+
+static _Unwind_Reason_Code take_frame(struct _Unwind_Context *context, void *arg)
+{
+    struct walk *k = arg;
+    int at_next = 0; /* whether it is the instruction itself, and not the one behind a call */
+    uintptr_t pc = _Unwind_GetIPInfo(context, &at_next);
+    k->inside |= pc == k->pc;
+    if (!k->inside || pc == 0) return _URC_NO_REASON;
+    k->out[k->count++] = at_next || pc == k->pc ? pc : pc - 1;
+    return k->count == k->most ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+int pf_fault_frames(const struct pf_fault *f, uintptr_t *out, int most)
+{
+    struct walk k = {.pc = f->pc, .out = out, .most = most};
+    if (f->pc == 0 || most < 1) return 0;
+    (void)_Unwind_Backtrace(take_frame, &k);
+    if (k.count == 0) out[k.count++] = f->pc;
+    return k.count;
+}
+#else
+int pf_fault_frames(const struct pf_fault *f, uintptr_t *out, int most)
+{
+    if (f->pc == 0 || most < 1) return 0;
+    out[0] = f->pc;
+    return 1;
+}
+#endif
+
+/* ---- The handler ----------------------------------------------------------------------------------------------- */
+
 static void on_fault(int signal_number, siginfo_t *info, void *context)
 {
+    size_t i = 0;
+    while (WATCHED[i].number != signal_number) i++;
+    const struct sigaction *before = &before_us[i];
     /* By kill(), not by an access: not positive on Linux, SI_USER (0x10001) and above on BSD and macOS. */
     bool sent = info->si_code <= 0 || info->si_code > 0x10000;
-    if (!sent && atomic_load(&reporter)(info->si_addr)) _exit(128 + signal_number);
-    const struct sigaction *before = signal_number == SIGBUS ? &before_bus : &before_segv;
+    bool by_default = (before->sa_flags & SA_SIGINFO) == 0 && before->sa_handler == SIG_DFL;
+    struct pf_fault f = {.signal = WATCHED[i].name, .fatal = by_default};
+    where(context, &f.pc, &f.sp);
+    if (!sent) f.address = info->si_addr;
+    f.is_access = !sent && (signal_number == SIGSEGV || signal_number == SIGBUS);
+    bool by_us = sent && signal_number == SIGABRT && info->si_pid == getpid();
+    if ((!sent || by_us) && atomic_load(&reporter)(&f)) _exit(128 + signal_number);
     if ((before->sa_flags & SA_SIGINFO) != 0) {
         before->sa_sigaction(signal_number, info, context);
         return;
@@ -58,9 +141,9 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
     if (sent) raise(signal_number); /* blocked until this handler returns */
 }
 
-void pf_fault_watch(bool (*report)(const void *address))
+void pf_fault_watch(pf_fault_report *report)
 {
-    report_function *before = NULL;
+    pf_fault_report *before = NULL;
     if (!atomic_compare_exchange_strong(&reporter, &before, report)) {
         WF_ASSERT(before == report); /* a process may hold many nodes; one watch serves them all */
         return;
@@ -71,6 +154,6 @@ void pf_fault_watch(bool (*report)(const void *address))
     ours.sa_sigaction = on_fault;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&ours.sa_mask);
-    WF_ASSERT(sigaction(SIGSEGV, &ours, &before_segv) == 0);
-    WF_ASSERT(sigaction(SIGBUS, &ours, &before_bus) == 0);
+    for (size_t i = 0; i < WF_COUNT(WATCHED); i++) sigaddset(&ours.sa_mask, WATCHED[i].number);
+    for (size_t i = 0; i < WF_COUNT(WATCHED); i++) WF_ASSERT(sigaction(WATCHED[i].number, &ours, &before_us[i]) == 0);
 }

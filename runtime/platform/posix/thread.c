@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "native.h"
+#include "sanitizer.h"
 
 struct pf_thread {
     pthread_t thread;
@@ -95,6 +96,7 @@ int pf_mutex_create(pf_mutex **out)
         free(m);
         return WEFT_ENOMEM;
     }
+    wf_tsan_release(m); /* what it is part of may be handed over by an atomic operation */
     *out = m;
     return WEFT_OK;
 }
@@ -102,18 +104,21 @@ int pf_mutex_create(pf_mutex **out)
 void pf_mutex_destroy(pf_mutex *m)
 {
     if (m == NULL) return;
+    wf_tsan_acquire(m);
     WF_ASSERT(pthread_mutex_destroy(&m->mutex) == 0);
     free(m);
 }
 
 void pf_mutex_lock(pf_mutex *m)
 {
+    wf_tsan_acquire(m);
     WF_ASSERT(pthread_mutex_lock(&m->mutex) == 0);
 }
 
 void pf_mutex_unlock(pf_mutex *m)
 {
     WF_ASSERT(pthread_mutex_unlock(&m->mutex) == 0);
+    wf_tsan_release(m); /* its address alone: it may be gone */
 }
 
 struct pf_cond {
@@ -149,7 +154,8 @@ static int init_cond(pthread_cond_t *c)
 
 static int wait_until(pthread_cond_t *c, pthread_mutex_t *m, int64_t at)
 {
-    struct timespec t = {.tv_sec = (time_t)(at / 1000000000), .tv_nsec = (long)(at % 1000000000)};
+    int64_t mono = WF_MAX(at - WF_CLOCK_BEGIN, 0);
+    struct timespec t = {.tv_sec = (time_t)(mono / 1000000000), .tv_nsec = (long)(mono % 1000000000)};
     return pthread_cond_timedwait(c, m, &t);
 }
 

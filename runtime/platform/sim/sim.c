@@ -210,6 +210,7 @@ void pf_sim_init(struct pf_sim *s, uint64_t seed)
         .process_unwatch = process_unwatch,
     };
     s->random = seed;
+    s->wall_ahead = -WF_CLOCK_BEGIN;
     atomic_init(&s->now, PF_SIM_START);
     atomic_init(&s->handles, 0);
 }

@@ -24,7 +24,7 @@ struct pf_sim {
     bool (*go_on)(struct pf_sim *s, int64_t deadline);
 };
 
-enum { PF_SIM_START = 1000000000 }; /* what the clock shows at first */
+#define PF_SIM_START (WF_CLOCK_BEGIN + 1000000000) /* what the clock shows at first */
 
 void pf_sim_init(struct pf_sim *s, uint64_t seed);
 static inline struct pf_env *pf_sim_env(struct pf_sim *s)

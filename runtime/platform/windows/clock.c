@@ -20,7 +20,7 @@ int64_t pf_native_now(struct pf_env *env)
         atomic_store_explicit(&frequency, per_second, memory_order_relaxed);
     }
     (void)QueryPerformanceCounter(&t);
-    return t.QuadPart / per_second * 1000000000 + t.QuadPart % per_second * 1000000000 / per_second + 1;
+    return WF_CLOCK_BEGIN + t.QuadPart / per_second * 1000000000 + t.QuadPart % per_second * 1000000000 / per_second;
 }
 
 int64_t pf_native_wall(struct pf_env *env)

@@ -6,8 +6,7 @@
 
 #include "system.h"
 
-typedef bool report_function(const void *address);
-static _Atomic(report_function *) reporter; /* set once, before the handler that reads it is installed */
+static _Atomic(pf_fault_report *) reporter; /* set once, before the handler that reads it is installed */
 
 static LONG CALLBACK on_fault(EXCEPTION_POINTERS *p)
 {
@@ -16,13 +15,25 @@ static LONG CALLBACK on_fault(EXCEPTION_POINTERS *p)
                  r->ExceptionCode == EXCEPTION_GUARD_PAGE;
     if (!fault) return EXCEPTION_CONTINUE_SEARCH;
     uintptr_t at = r->NumberParameters >= 2 ? r->ExceptionInformation[1] : (uintptr_t)p->ContextRecord->Rsp;
-    if (atomic_load(&reporter)((const void *)at)) _Exit(3);
+    struct pf_fault f = {.signal = "access violation",
+                         .address = (const void *)at,
+                         .is_access = true,
+                         .pc = (uintptr_t)p->ContextRecord->Rip,
+                         .sp = (uintptr_t)p->ContextRecord->Rsp};
+    if (atomic_load(&reporter)(&f)) _Exit(3);
     return EXCEPTION_CONTINUE_SEARCH;
 }
 
-void pf_fault_watch(bool (*report)(const void *address))
+int pf_fault_frames(const struct pf_fault *f, uintptr_t *out, int most)
 {
-    report_function *before = NULL;
+    if (most < 1) return 0;
+    out[0] = f->pc;
+    return 1;
+}
+
+void pf_fault_watch(pf_fault_report *report)
+{
+    pf_fault_report *before = NULL;
     pf_report_room(); /* of the calling thread; those the runtime starts do it themselves */
     if (!atomic_compare_exchange_strong(&reporter, &before, report)) {
         WF_ASSERT(before == report); /* a process may hold many nodes; one watch serves them all */

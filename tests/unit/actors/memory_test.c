@@ -69,7 +69,7 @@ static void costs(const void *arg, size_t size)
     before = in_use();
     weft_event e;
     for (int i = 0; i < MANY; i++) want_int(weft_event_open(&e), 0);
-    want_each("an event", before, 128);
+    want_each("an event", before, 144);
     before = in_use();
     for (int i = 0; i < MANY; i++) want_int(weft_defer(free, malloc(1)), 0);
     want_each("a clean-up and a block of 1 byte", before, 64 + 16 + 32 + 2); /* and a magazine */

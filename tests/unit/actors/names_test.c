@@ -72,7 +72,7 @@ END_TEST
 
 enum { MODEL_NAMES = 500, MODEL_ACTORS = 20 };
 
-static void count_name(weft_text name, weft_pid p, uint64_t stamp, bool holds, void *arg)
+static bool count_name(weft_text name, weft_pid p, uint64_t stamp, bool holds, void *arg)
 {
     uint64_t *owner = arg;
     ck_assert(stamp == 0 && holds);
@@ -81,6 +81,7 @@ static void count_name(weft_text name, weft_pid p, uint64_t stamp, bool holds, v
     ck_assert_int_lt(number, MODEL_NAMES);
     ck_assert_uint_eq(owner[number], p.actor);
     owner[MODEL_NAMES]++;
+    return true;
 }
 
 START_TEST(random_changes_against_a_table)
@@ -116,10 +117,67 @@ START_TEST(random_changes_against_a_table)
         }
         ck_assert_uint_eq(wf_names_count(n), held);
     }
-    wf_names_each(n, count_name, owner);
+    uint64_t at = 0;
+    while (wf_names_some(n, &at, count_name, owner)) {}
     ck_assert_uint_eq(owner[MODEL_NAMES], held);
     ck_assert_uint_gt(held, 0);
     for (size_t i = 0; i <= MODEL_ACTORS; i++) wf_names_remove_all(n, &chain[i]);
+    ck_assert_uint_eq(wf_names_count(n), 0);
+    wf_names_destroy(n);
+}
+END_TEST
+
+/* ---- Parts of a table ---- */
+
+enum { STAYING = 500, COMING = 20000 };
+
+struct parts {
+    int seen[STAYING];
+    uint32_t in_part, most;
+};
+
+static bool note_part(weft_text name, weft_pid who, uint64_t stamp, bool holds, void *arg)
+{
+    struct parts *p = arg;
+    int number;
+    (void)who, (void)stamp, (void)holds;
+    if (sscanf(name.data, "stays.%d", &number) == 1) p->seen[number]++;
+    return ++p->in_part < p->most;
+}
+
+/* Each name that is there all the time is in one part, however the table grows, and no part is long. */
+START_TEST(a_table_is_read_in_parts_while_it_grows)
+{
+    struct wf_names *n = names_new();
+    struct wf_name *stay = NULL, *come = NULL;
+    struct parts p = {.most = 10};
+    char text[32];
+    uint64_t at = 0;
+    int next = 0;
+    for (int i = 0; i < STAYING; i++) {
+        snprintf(text, sizeof text, "stays.%d", i);
+        ck_assert_int_eq(wf_names_add(n, weft_cstr(text), pid(1), &stay), 0);
+    }
+    for (bool more = true; more;) {
+        p.in_part = 0;
+        more = wf_names_some(n, &at, note_part, &p);
+        ck_assert_uint_le(p.in_part, 30); /* those that share the last one's place */
+        for (int i = 0; i < 500 && next < COMING; i++, next++) {
+            snprintf(text, sizeof text, "comes.%d", next);
+            ck_assert_int_eq(wf_names_add(n, weft_cstr(text), pid(2), &come), 0);
+        }
+    }
+    ck_assert_int_eq(next, COMING);
+    for (int i = 0; i < STAYING; i++) ck_assert_int_eq(p.seen[i], 1);
+    /* The first and the last of a long chain, and one in its midst. */
+    ck_assert_int_eq(wf_names_remove(n, weft_cstr("comes.0"), &come), 0);
+    ck_assert_int_eq(wf_names_remove(n, weft_cstr("comes.777"), &come), 0);
+    ck_assert_int_eq(wf_names_remove(n, weft_cstr("comes.19999"), &come), 0);
+    ck_assert_int_eq(wf_names_remove(n, weft_cstr("comes.777"), &come), WEFT_ENOACTOR);
+    ck_assert_int_eq(wf_names_remove(n, weft_cstr("stays.1"), &come), WEFT_ENOACTOR); /* another's */
+    ck_assert_uint_eq(wf_names_count(n), STAYING + COMING - 3);
+    wf_names_remove_all(n, &stay);
+    wf_names_remove_all(n, &come);
     ck_assert_uint_eq(wf_names_count(n), 0);
     wf_names_destroy(n);
 }
@@ -167,6 +225,35 @@ static void count_gone(weft_text name, weft_pid p, void *arg)
     (void)name, (void)p;
     ++*(int *)arg;
 }
+
+/* What a node between two others says of the other one's name: there is no copy of that. */
+START_TEST(a_name_gives_way_to_one_that_is_only_heard_of)
+{
+    struct wf_names *n;
+    struct wf_name *chain = NULL;
+    weft_pid found, loser = weft_nobody(), own = {5, 1};
+    uint64_t stamp;
+    ck_assert_int_eq(wf_names_create(&n), WEFT_OK);
+    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), own, 10, &chain), WEFT_OK);
+    ck_assert_int_eq(wf_names_add(n, weft_cstr("local"), own, &chain), WEFT_OK);
+    ck_assert(!wf_names_give_way(n, weft_cstr("boss"), 7, 11, &loser)); /* younger */
+    ck_assert(!wf_names_give_way(n, weft_cstr("boss"), 7, 10, &loser)); /* as old, and a higher node */
+    ck_assert(!wf_names_give_way(n, weft_cstr("local"), 7, 1, &loser)); /* of this node only */
+    ck_assert(!wf_names_give_way(n, weft_cstr("none"), 7, 1, &loser));
+    ck_assert(weft_pid_is_nobody(loser));
+    ck_assert(wf_names_give_way(n, weft_cstr("boss"), 4, 10, &loser));
+    ck_assert(weft_pid_equal(loser, own));
+    ck_assert_int_eq(wf_names_find_any(n, weft_cstr("boss"), &found), WEFT_ENOACTOR);
+    ck_assert(!wf_names_copy_of(n, weft_cstr("boss"), 4, &found, &stamp));
+    ck_assert_uint_eq(wf_names_claims(n, weft_cstr("boss")), 0);
+    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), (weft_pid){4, 2}, 10, &loser), 1);
+    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), (weft_pid){6, 3}, 12, &loser), 1);
+    ck_assert_uint_eq(wf_names_claims(n, weft_cstr("boss")), 2);
+    ck_assert(wf_names_copy_of(n, weft_cstr("boss"), 6, &found, &stamp) && found.actor == 3 && stamp == 12);
+    wf_names_remove_all(n, &chain);
+    wf_names_destroy(n);
+}
+END_TEST
 
 START_TEST(a_global_name_is_lost_to_an_older_one_only)
 {
@@ -273,7 +360,9 @@ int main(void)
     tcase_add_test(t, a_name_has_one_owner);
     tcase_add_test(t, the_older_of_two_copies_holds);
     tcase_add_test(t, a_global_name_is_lost_to_an_older_one_only);
+    tcase_add_test(t, a_name_gives_way_to_one_that_is_only_heard_of);
     tcase_add_test(t, random_changes_against_a_table);
+    tcase_add_test(t, a_table_is_read_in_parts_while_it_grows);
     tcase_add_test(t, each_name_has_one_winner);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -51,6 +51,7 @@ __attribute__((unused)) static void node_finish(weft_node *n)
         want_int(wa->subscription_slab.used, 0);
         want_int(wa->monitors.used, 0);
         want_int(wa->later_slab.used, 0);
+        want_int(wa->connecting.used, 0);
         want_int(wa->topics.subscribers, 0);
         want_int(atomic_load(&wa->subscriptions) + atomic_load(&wa->awaited) + atomic_load(&wa->full_awaited), 0);
         want_int(wa->owes[0] | wa->owes[1] | wa->owes[2] | wa->owes[3], 0);

@@ -570,6 +570,26 @@ START_TEST(random_bytes)
 }
 END_TEST
 
+START_TEST(texts_are_compared_and_copied)
+{
+    char out[4];
+    ck_assert(weft_text_equal(weft_cstr("tea"), "tea"));
+    ck_assert(!weft_text_equal(weft_cstr("tea"), "te") && !weft_text_equal(weft_cstr("tea"), "teas"));
+    ck_assert(!weft_text_equal(weft_cstr("tea"), "Tea"));
+    ck_assert(weft_text_equal((weft_text){NULL, 0}, "") && weft_text_equal(weft_cstr(""), NULL));
+    ck_assert(!weft_text_equal(weft_str("a\0b", 3), "a"));
+    ck_assert(weft_text_copy(weft_cstr("tea"), out, sizeof out));
+    ck_assert_str_eq(out, "tea");
+    ck_assert(!weft_text_copy(weft_cstr("coffee"), out, sizeof out));
+    ck_assert_str_eq(out, "cof");
+    ck_assert(!weft_text_copy(weft_str("a\0b", 3), out, sizeof out));
+    ck_assert_str_eq(out, "a");
+    ck_assert(weft_text_copy((weft_text){NULL, 0}, out, 1));
+    ck_assert_str_eq(out, "");
+    ck_assert(!weft_text_copy(weft_cstr("x"), out, 1) && out[0] == 0 && !weft_text_copy(weft_cstr(""), out, 0));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("pack");
@@ -577,6 +597,7 @@ int main(void)
     tcase_add_loop_test(t, integers_take_the_fewest_bytes, 0, (int)(sizeof ints / sizeof *ints));
     tcase_add_loop_test(t, lengths_take_the_fewest_bytes, 0, (int)(sizeof heads / sizeof *heads));
     tcase_add_test(t, simple_values);
+    tcase_add_test(t, texts_are_compared_and_copied);
     tcase_add_test(t, every_width_of_integer_is_read);
     tcase_add_test(t, errors_stick_and_say_where);
     tcase_add_test(t, writer_neither_overruns_nor_writes_halves);

@@ -40,8 +40,8 @@ static bool is_parked(weft_pid pid)
 /* Nothing is under the sanitizers; what follows is to be as it is without parking, there. */
 static void want_parked(weft_pid pid)
 {
-    want(is_parked(pid) || !WF_PARKING);
-    if (WF_PARKING) want_int(wf_stack_resident(&actor_of(pid)->task.coro.stack), 0);
+    want(is_parked(pid) || !wf_parks());
+    if (wf_parks()) want_int(wf_stack_resident(&actor_of(pid)->task.coro.stack), 0);
 }
 
 /* ---- Frames of many sizes -------------------------------------------------------------------------------------- */
@@ -216,8 +216,8 @@ static void who_body(const void *arg, size_t size)
     int64_t start = weft_now();
     want_int(weft_advance(AFTER - 1), 0);
     want(!is_parked(plain));
-    while (WF_PARKING && !is_parked(plain)) want_int(weft_advance(WEFT_MS(1)), 0);
-    if (WF_PARKING) want(weft_now() - start >= AFTER && weft_now() - start <= 2 * AFTER + WEFT_MS(1));
+    while (wf_parks() && !is_parked(plain)) want_int(weft_advance(WEFT_MS(1)), 0);
+    if (wf_parks()) want(weft_now() - start >= AFTER && weft_now() - start <= 2 * AFTER + WEFT_MS(1));
     want_int(weft_advance(LONG), 0);
     want_parked(keeper);
     want(!is_parked(asker) && !is_parked(any) && !is_parked(sharer));
@@ -277,7 +277,7 @@ static void quiet_body(const void *arg, size_t size)
     for (int round = 0; round < 3; round++) {
         rest(WEFT_SEC(1));
         uint64_t fired = wf_here->count.timers_fired, turns = wf_here->count.turns;
-        for (int i = 0; i < CROWD; i++) want(is_parked(kids[i]) == (i % 10 != 0) || !WF_PARKING);
+        for (int i = 0; i < CROWD; i++) want(is_parked(kids[i]) == (i % 10 != 0) || !wf_parks());
         rest(WEFT_SEC(100000));
         /* The body's own waits have stirred it: two rounds and their slices, and then nobody looks again. */
         want(wf_here->count.timers_fired - fired <= 20 && wf_here->count.turns - turns <= 40);
@@ -482,7 +482,7 @@ START_TEST(sharing_a_stack_has_to_be_said)
     bool share = true;
     ck_assert_int_eq(run_with(borrows, &share, sizeof share, PARKING), 0);
 #ifndef _WIN32
-    if (!WF_PARKING || under_tools()) return;
+    if (!wf_parks() || under_tools()) return;
     int pipe_ends[2], status;
     char said[512] = "";
     ck_assert_int_eq(pipe(pipe_ends), 0);

@@ -326,7 +326,15 @@ static void arguments_body(const void *arg, size_t size)
     want_int(weft_send(me, DATA, "", (size_t)WEFT_MESSAGE_MAX + 1), WEFT_ETOOBIG);
     want_int(weft_send(elsewhere, DATA, NULL, 0), WEFT_ENONODE);
     want_int(weft_stop(elsewhere), WEFT_ENONODE);
-    want_int(weft_send(weft_nobody(), DATA, NULL, 0), WEFT_ENONODE);
+    want_int(weft_send(weft_nobody(), DATA, NULL, 0), WEFT_ENOBODY);
+    want_int(weft_try_send(weft_nobody(), DATA, NULL, 0), WEFT_ENOBODY);
+    want_int(weft_send_msg(weft_nobody(), weft_msg_new(DATA, 0)), WEFT_ENOBODY);
+    want_int(weft_call(weft_nobody(), DATA, NULL, 0, &m, WEFT_FOREVER), WEFT_ENOBODY);
+    want_int(weft_send_after(WEFT_NOW, weft_nobody(), DATA, NULL, 0, NULL), WEFT_ENOBODY);
+    want_int(weft_node_send(weft_here(), weft_nobody(), DATA, NULL, 0), WEFT_ENOBODY);
+    struct weft_answer asked = {.from = weft_nobody()};
+    want_int(weft_gather(&asked, 1, 1, DATA, NULL, 0, WEFT_FOREVER), 0);
+    want_int(asked.error, WEFT_ENOBODY);
     want_int(weft_send_msg(me, NULL), WEFT_EINVAL);
     want(weft_msg_new(WEFT_TAG_SYSTEM, 0) == NULL);
     want(weft_msg_new(DATA, (size_t)WEFT_MESSAGE_MAX + 1) == NULL);

@@ -5,6 +5,9 @@
 #include "../../sockets.h"
 #include <signal.h>
 #include <weft/pipe.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 /* ---- Time ------------------------------------------------------------------------------------------------------ */
 
@@ -393,9 +396,51 @@ START_TEST(a_broken_pipe_is_an_error_and_no_signal)
 }
 END_TEST
 
+/* Read as memory: it is nobody's any more. */
+static void overwritten(weft_msg *m, size_t size)
+{
+    const volatile uint8_t *text = weft_data(m);
+    want_int(weft_size(m), size);
+    want_int(text[size / 2], 'x');
+    weft_msg_free(m);
+    want_int(text[0], 0xDD);
+    want_int(text[size / 2], 0xDD);
+}
+
+static void freed_body(const void *arg, size_t size)
+{
+    static const size_t SIZES[] = {1, 30, 64, 500, 5000};
+    static char text[5000];
+    weft_msg *m;
+    (void)arg, (void)size;
+#ifdef __GLIBC__
+    mallopt(M_PERTURB, 0); /* or malloc fills what is freed with something else */
+#endif
+    memset(text, 'x', sizeof text);
+    want_int(weft_subscribe("news", NULL), 0);
+    for (size_t i = 0; i < WF_COUNT(SIZES); i++) {
+        want_int(weft_send(weft_self(), 1, text, SIZES[i]), 0);
+        want_int(weft_recv(&m, WEFT_FOREVER), 0);
+        overwritten(m, SIZES[i]);
+        want_int(weft_publish("news", 1, text, SIZES[i]), 1);
+        want_int(weft_recv(&m, WEFT_FOREVER), 0);
+        const volatile uint8_t *published = weft_data(m);
+        weft_msg_free(m);
+        weft_yield(); /* references to what is published are dropped at the end of a turn */
+        want_int(published[SIZES[i] / 2], 0xDD);
+    }
+}
+
+START_TEST(a_text_that_is_used_after_its_message_was_freed_is_none)
+{
+    if (under_tools()) return; /* they say so themselves */
+    EXPECT_PASS(freed_body);
+}
+END_TEST
+
 TEST_MAIN("testkit", time_jumps_and_stands_still, advancing_lets_all_that_is_due_happen,
           several_actors_settle_in_turn, a_test_that_hangs_says_who_waits_for_what,
           the_end_of_the_body_ends_the_others, the_reason_of_the_body_is_the_result, what_cannot_be_run_is_refused,
           a_seed_decides_the_course_of_a_test, some_seed_finds_what_depends_on_order,
           descriptors_are_real_and_take_no_time, other_threads_are_heard_while_the_outside_has_time,
-          a_broken_pipe_is_an_error_and_no_signal)
+          a_broken_pipe_is_an_error_and_no_signal, a_text_that_is_used_after_its_message_was_freed_is_none)

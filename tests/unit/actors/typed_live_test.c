@@ -11,6 +11,8 @@
 WEFT_MESSAGE(add, 1, ADD)
 #define SUM(F) F(int, value) F(str, note) F(pid, by)
 WEFT_MESSAGE(sum, 2, SUM)
+#define HELLO(F)
+WEFT_MESSAGE(hello, 3, HELLO)
 
 enum { STEPS = 5 }; /* sent, tried, named, published, and the end */
 
@@ -78,7 +80,42 @@ static void asker(const void *arg, size_t size)
     if (weft_send_msg(to, add_new(&end)) < 0) seen.errors++;
 }
 
-START_TEST(from_actor_to_actor_and_back)
+static void expect_hello(bool retained)
+{
+    weft_msg *m;
+    struct hello v;
+    if (weft_recv(&m, WEFT_FOREVER) < 0 || !hello_is(m) || hello_read(m, &v) < 0 || weft_size(m) != 1 ||
+        weft_is_retained(m) != retained || !weft_pid_equal(weft_from(m), weft_self()))
+        seen.errors++;
+    weft_msg_free(m);
+}
+
+static void answer_hello(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m;
+    if (weft_recv(&m, WEFT_FOREVER) < 0 || !hello_is(m) || hello_reply(m, NULL) < 0) seen.errors++;
+}
+
+static void says_hello(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    struct weft_answer answers[2];
+    if (hello_send(weft_self(), NULL) < 0) seen.errors++;
+    expect_hello(false);
+    if (hello_publish_retained("hello", NULL) != 0 || weft_subscribe("hello", NULL) < 0) seen.errors++;
+    expect_hello(true);
+    if (weft_group_join("hellos") < 0 || hello_group_send("hellos", NULL) != 1) seen.errors++;
+    expect_hello(false);
+    if (hello_send_after(WEFT_NOW, weft_self(), NULL, NULL) < 0) seen.errors++;
+    expect_hello(false);
+    for (int i = 0; i < 2; i++)
+        if (weft_spawn(&answers[i].from, answer_hello, NULL, 0, NULL) < 0) seen.errors++;
+    if (hello_gather(answers, 2, 2, NULL, WEFT_FOREVER) != 2 || !hello_is(answers[1].answer)) seen.errors++;
+    weft_answers_free(answers, 2);
+}
+
+static void run(weft_actor *body)
 {
     weft_node *node = NULL;
     weft_node_options options;
@@ -86,11 +123,22 @@ START_TEST(from_actor_to_actor_and_back)
     options.workers = 1;
     ck_assert_int_eq(wf_node_create(&node, &options, NULL), 0);
     ck_assert_int_eq(wf_node_run(node), 0);
-    ck_assert_int_eq(weft_node_spawn(node, NULL, asker, NULL, 0, NULL), 0);
+    ck_assert_int_eq(weft_node_spawn(node, NULL, body, NULL, 0, NULL), 0);
     ck_assert_int_eq(weft_node_wait(node, WEFT_FOREVER), 0);
     wf_node_finish_actors(node);
     wf_node_destroy(node);
     ck_assert_int_eq(seen.errors, 0);
+}
+
+START_TEST(a_message_without_fields_goes_every_way)
+{
+    run(says_hello);
+}
+END_TEST
+
+START_TEST(from_actor_to_actor_and_back)
+{
+    run(asker);
     ck_assert_int_eq(seen.called, 3);
     ck_assert_int_eq(seen.called_by_name, 12);
     ck_assert(seen.noted);
@@ -110,6 +158,7 @@ int main(void)
     Suite *s = suite_create("typed_live");
     TCase *t = tcase_create("typed_live");
     tcase_add_test(t, from_actor_to_actor_and_back);
+    tcase_add_test(t, a_message_without_fields_goes_every_way);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

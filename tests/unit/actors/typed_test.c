@@ -372,7 +372,7 @@ START_TEST(the_field_at_fault_is_named)
     weft_msg *m = message(SAY_TAG + 1, "\x92\xA1x\xA1y", 5);
     struct say got;
     ck_assert_int_eq(say_read_why(m, &got, &why), WEFT_EFORMAT);
-    ck_assert_str_eq(why.text, "say: the message has another tag, 2");
+    ck_assert_str_eq(why.text, "say: the message has another tag, 2, that of everything");
     weft_msg_free(m);
     m = message(EVERYTHING_TAG, "\x97\xA0\xC4\x00\xC2\x00\x00\x00\x93\x01\x02\x03", 12); /* a pid of three */
     struct everything e;

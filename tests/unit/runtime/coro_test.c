@@ -84,10 +84,10 @@ static __attribute__((noinline)) int eat_stack(volatile int *depth)
     return *depth == 0 ? 0 : eat_stack(depth) + frame[0];
 }
 
-static bool report(const void *address)
+static bool report(const struct pf_fault *f)
 {
     struct wf_stack s;
-    if (!wf_stack_owner(two.arena, address, &s)) return false;
+    if (!wf_stack_owner(two.arena, f->address, &s)) return false;
     _exit(s.base == two.other.stack.base ? 42 : 43);
 }
 

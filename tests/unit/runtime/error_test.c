@@ -17,7 +17,7 @@ static const struct {
     {-17, "WEFT_EACCESS"},   {-18, "WEFT_ENOTACTOR"}, {-19, "WEFT_ENOTFOUND"}, {-20, "WEFT_EBUSY"},
     {-21, "WEFT_ENOREPLY"},  {-22, "WEFT_EDEADLOCK"}, {-23, "WEFT_ECHILD"},    {-24, "WEFT_ENOETCD"},
     {-25, "WEFT_EMINORITY"}, {-26, "WEFT_ENOTSUP"},   {-27, "WEFT_ENOSPC"},    {-28, "WEFT_EISDIR"},
-    {-29, "WEFT_ENOHOST"},   {-30, "WEFT_ETLS"},
+    {-29, "WEFT_ENOHOST"},   {-30, "WEFT_ETLS"},      {-31, "WEFT_EDRAINING"}, {-32, "WEFT_ENOBODY"},
 };
 enum { PINNED_COUNT = (int)(sizeof PINNED / sizeof PINNED[0]) };
 

@@ -202,6 +202,38 @@ START_TEST(words_set_levels_of_modules)
 }
 END_TEST
 
+START_TEST(adjusting_leaves_the_rest_as_it_is)
+{
+    static const struct {
+        const char *words, *set;
+    } STEPS[] = {
+        {"transport=debug", "info,transport=debug"},
+        {"warn", "warn,transport=debug"},
+        {"json", "json:warn,transport=debug"},
+        {"billing=error,transport=info", "json:warn,transport=info,billing=error"},
+        {"logfmt:silent", "silent,transport=info,billing=error"},
+    };
+    char set[WF_LOG_WORDS_MAX];
+    const char *wrong;
+    weft_log_set(WEFT_INFO, false);
+    for (size_t i = 0; i < sizeof STEPS / sizeof STEPS[0]; i++) {
+        ck_assert_int_eq(weft_log_adjust(STEPS[i].words, &wrong), WEFT_OK);
+        ck_assert_uint_eq(weft_log_words(set, sizeof set), strlen(STEPS[i].set));
+        ck_assert_str_eq(set, STEPS[i].set);
+        ck_assert_int_eq(weft_log_check(set, NULL), WEFT_OK);
+    }
+    ck_assert_int_eq(weft_log_adjust("debug,transport=loud", &wrong), WEFT_EINVAL);
+    ck_assert_str_eq(wrong, "transport=loud");
+    ck_assert_uint_eq(weft_log_words(set, 4), strlen(STEPS[4].set));
+    ck_assert_str_eq(set, "sil");
+    /* What weft_log_set has ended does not come back. */
+    weft_log_set(WEFT_WARN, false);
+    ck_assert_int_eq(weft_log_adjust("info", NULL), WEFT_OK);
+    weft_log_words(set, sizeof set);
+    ck_assert_str_eq(set, "info");
+}
+END_TEST
+
 static const struct {
     const char *words, *wrong;
 } WRONG[] = {
@@ -463,6 +495,7 @@ int main(void)
     tcase_add_loop_test(c, long_lines_are_cut_and_say_so, 0, 2);
     tcase_add_test(c, lines_of_a_module_say_so);
     tcase_add_loop_test(c, words_set_levels_of_modules, 0, CONFIGURATIONS);
+    tcase_add_test(c, adjusting_leaves_the_rest_as_it_is);
     tcase_add_loop_test(c, wrong_words_change_nothing_and_are_shown, 0, WRONGS);
     tcase_add_test(c, modules_are_so_many);
     tcase_add_test(c, repeats_are_held_back_and_counted);

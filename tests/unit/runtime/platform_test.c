@@ -192,9 +192,9 @@ END_TEST
 
 /* ---- Faults that are not the runtime's business ---------------------------------------------------------------- */
 
-static bool not_ours(const void *address)
+static bool not_ours(const struct pf_fault *f)
 {
-    return address == NULL && false;
+    return f == NULL;
 }
 
 static void earlier_handler(int number, siginfo_t *info, void *context)

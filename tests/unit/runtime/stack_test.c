@@ -42,7 +42,8 @@ START_TEST(sizes_are_rounded_up_to_a_class)
                  {256 << 10, 256 << 10}, {1 << 20, 1 << 20}, {(1 << 20) + 1, 8 << 20}, {8 << 20, 8 << 20}};
     for (size_t i = 0; i < WF_COUNT(SIZES); i++) {
         struct wf_stack s = take(SIZES[i].asked);
-        ck_assert_uint_eq(s.slot_bytes, SIZES[i].given + pf_page_size());
+        ck_assert_uint_eq(s.slot_bytes, SIZES[i].given + WF_GUARD_BYTES + pf_page_size());
+        ck_assert_uint_eq(wf_stack_bytes(&s), SIZES[i].given);
         ck_assert_uint_eq((uintptr_t)s.base % pf_page_size(), 0);
         ck_assert_uint_eq((uintptr_t)s.top % 16, 0);
         ck_assert(s.top > s.base + s.slot_bytes - 4096 && s.top <= s.base + s.slot_bytes);
@@ -241,12 +242,12 @@ static struct ending run_child(void (*body)(void))
     return e;
 }
 
-static bool report(const void *address)
+static bool report(const struct pf_fault *f)
 {
     struct wf_stack s;
-    if (!wf_stack_owner(arena, address, &s)) return false;
+    if (!wf_stack_owner(arena, f->address, &s)) return false;
     pf_stderr("overflow\n", 9);
-    _exit(s.slot_bytes < 128 << 10 ? 42 : 43);
+    _exit(wf_stack_bytes(&s) == 64 << 10 ? 42 : 43);
 }
 
 static void touch_guard(void)

@@ -62,7 +62,7 @@ static void do_wait(void *arg)
 static bool untouched(weft_event e)
 {
     struct wf_event *ev = wf_slab_find(&wf_here->events, e.id);
-    return ev != NULL && wf_list_empty(&ev->waiters) && wf_list_empty(&ev->tickets) &&
+    return ev != NULL && wf_list_empty(&ev->queue) && wf_list_empty(&ev->called) &&
            (uint32_t)atomic_load(&ev->word) == 0;
 }
 

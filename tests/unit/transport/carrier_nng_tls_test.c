@@ -54,7 +54,7 @@ END_TEST
 int main(void)
 {
     /* No certificates, so no configuration; but from then on the engine is ours. */
-    struct nng_tls_config *none;
+    struct wf_nng_tls *none;
     if (wf_nng_tls_open(&none, &(struct wf_tls){.authority = "", .certificate = "", .key = ""}, false) == 0) return 1;
     Suite *s = suite_create("carrier_nng_tls");
     TCase *t = tcase_create("closing");

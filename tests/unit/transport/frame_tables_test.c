@@ -4,6 +4,9 @@
 static const struct wf_entry boss = {
     .table = WF_TABLE_NAMES, .key = {"boss", 4}, .actor = UINT64_C(1) << 33, .stamp = WF_STAMP_MAX};
 
+static const struct wf_entry taken = {
+    .table = WF_TABLE_NAMES, .key = {"boss", 4}, .actor = 3, .stamp = 1, .node = UINT64_MAX};
+
 static const struct wf_entry member = {
     .table = WF_TABLE_GROUPS, .key = {"room", 4}, .actor = 9, .ended = true, .reason = -7};
 
@@ -36,6 +39,8 @@ static weft_writer all_kinds(void)
     wf_put_to_all(&w, WF_FRAME_GROUP_SEND, weft_cstr("room"), 4, 5, "hello", 5);
     wf_put_entry(&w, WF_TABLE_SET, &group);
     wf_put_entry(&w, WF_TABLE_UNSET, &group);
+    wf_put_entry(&w, WF_TABLE_TAKEN, &taken);
+    wf_put_missed(&w, weft_cstr("room.>"), UINT64_MAX);
     size_t most = wf_publish_to_size(&to), before = w.size;
     wf_put_publish_to(&w, &to);
     ck_assert_uint_eq(to.count, 2);
@@ -77,6 +82,13 @@ START_TEST(what_is_written_is_read)
         ck_assert(f.number == op && e.table == WF_TABLE_QUEUES && text_is(e.key, "job.*"));
         ck_assert(text_is(e.queue, "workers") && e.actor == 0);
     }
+    ck_assert_int_eq(wf_frame_next(&r, &f), 1);
+    struct wf_entry e = wf_frame_entry(&f);
+    ck_assert(f.number == WF_TABLE_TAKEN && e.table == WF_TABLE_NAMES && text_is(e.key, "boss"));
+    ck_assert(e.actor == 3 && e.stamp == 1 && e.node == UINT64_MAX);
+    ck_assert_int_eq(wf_frame_next(&r, &f), 1);
+    ck_assert_str_eq(wf_frame_name(f.kind), "MISSED");
+    ck_assert(text_is(f.name, "room.>") && f.number == UINT64_MAX && f.counted);
     ck_assert_int_eq(wf_frame_next(&r, &f), 1);
     ck_assert_str_eq(wf_frame_name(f.kind), "PUBLISH_TO");
     ck_assert(text_is(f.name, "job.new") && f.to == 3 && f.from == 4 && f.tag == 5 && text_is(f.body, "hello"));
@@ -167,6 +179,9 @@ START_TEST(bad_entries_are_refused_and_unknown_ones_skipped)
     ck_assert_int_eq(read_short(WF_TABLE_UNSET), WEFT_EFORMAT);
     ck_assert_int_eq(read_short(WF_TABLE_BEGIN), 1);
     ck_assert_int_eq(read_short(77), 1);
+    ck_assert_int_eq(read_entry(WF_TABLE_TAKEN, WF_TABLE_NAMES, "boss", 1, 1, &number), WEFT_EFORMAT); /* no node */
+    ck_assert_int_eq(read_entry(WF_TABLE_TAKEN, WF_TABLE_GROUPS, "what ever", 0, 0, &number), 1);
+    ck_assert_uint_eq(number, WF_TABLE_NONE);
     ck_assert_int_eq(read_entry(77, WF_TABLE_NAMES, "what ever", 0, 0, &number), 1);
     ck_assert_uint_eq(number, WF_TABLE_NONE);
 }

@@ -290,6 +290,7 @@ int main(void)
 {
     Suite *s = suite_create("links without memory");
     TCase *t = tcase_create("links");
+    tcase_set_timeout(t, 60);                    /* it computes, for more than the usual 4 s where others do, too */
     const int parts = under_tools() ? 1 : PARTS; /* each begins with one run that looks for the places */
     tcase_add_loop_test(t, each_fails_once, 0, parts);
     tcase_add_loop_test(t, many_fail_at_a_time, 0, parts);

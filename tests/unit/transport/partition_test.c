@@ -18,7 +18,7 @@ static void on_changed(void *arg, const struct wf_swim_member *m, enum wf_swim_s
     wf_partition_review(&p, m);
 }
 
-static const struct wf_swim_user user = {on_send, on_changed};
+static const struct wf_swim_user user = {.send = on_send, .changed = on_changed};
 
 static weft_text record(const char *name, uint8_t out[64])
 {

@@ -126,7 +126,7 @@ static inline void net_on_changed(void *arg, const struct wf_swim_member *m, enu
     if (n->changed != NULL) n->changed(n, (uint32_t)(node - n->node), m, before);
 }
 
-static const struct wf_swim_user net_user = {net_on_send, net_on_changed};
+static const struct wf_swim_user net_user = {.send = net_on_send, .changed = net_on_changed};
 
 static inline void net_tick(struct swim_net *n, uint32_t i)
 {

@@ -47,7 +47,15 @@ static inline void on_changed(void *arg, const struct wf_swim_member *m, enum wf
     changes[change_count++].before = before;
 }
 
-static const struct wf_swim_user user = {on_send, on_changed};
+static uint64_t silent; /* nothing comes from that one; 0: nobody knows who is heard of */
+
+static inline bool hears(void *arg, uint64_t node)
+{
+    (void)arg;
+    return silent != 0 && node != silent;
+}
+
+static const struct wf_swim_user user = {on_send, on_changed, hears};
 
 /* A record of that name with one entry of metadata. Valid until the next but three. */
 static inline weft_text record(const char *name, const char *color)
@@ -180,7 +188,7 @@ static inline void setup_with(struct wf_swim_options o, uint32_t others)
         struct wf_swim_update u = update(2 + i, WF_SWIM_ALIVE, 0, 0);
         wf_swim_learn(s, &u, now);
     }
-    unreachable = 0;
+    unreachable = silent = 0;
     forget_sent();
     tick();
 }

@@ -100,6 +100,52 @@ START_TEST(everybody_is_probed_once_a_round)
 }
 END_TEST
 
+/* All answer at once. */
+static uint32_t probes_in(int64_t span)
+{
+    uint64_t before = s->pings;
+    for (int64_t end = now + span; now < end;) {
+        tick();
+        answer_pings(0);
+        now = WF_MIN(WF_MAX(wf_swim_tick(s, now), now), end);
+    }
+    return (uint32_t)(s->pings - before);
+}
+
+START_TEST(who_is_heard_of_anyway_is_seldom_probed)
+{
+    (void)probes_in(100 * s->o.period); /* all is told */
+    ck_assert_uint_eq(s->news_count, 0);
+    ck_assert_uint_ge(probes_in(100 * s->o.period), 99);
+    silent = 99; /* none of the members */
+    (void)probes_in(s->o.period);
+    ck_assert_uint_le(probes_in(100 * s->o.period), 100 / WF_SWIM_QUIET + 1);
+    /* Whoever is doubted is probed at once, and what is new is told as ever. */
+    wf_swim_doubt(s, 5, now);
+    tick();
+    ck_assert_uint_eq(sent[find_sent(WF_SWIM_PING, 0)].to, 5);
+    answer_pings(0);
+    told(3, update(7, WF_SWIM_ALIVE, 0, 0));
+    ck_assert_uint_ge(probes_in(4 * s->o.period), 3);
+    /* While one of them is not heard of all are probed as ever. */
+    (void)probes_in(100 * s->o.period);
+    silent = 4;
+    (void)probes_in(WF_SWIM_QUIET * s->o.period);
+    ck_assert_uint_ge(probes_in(100 * s->o.period), 99);
+}
+END_TEST
+
+START_TEST(a_quiet_member_that_dies_is_found)
+{
+    silent = 99;
+    (void)probes_in(100 * s->o.period);
+    silent = 4;
+    wf_swim_doubt(s, 4, now); /* its link has been silent for two heartbeats */
+    ck_assert_int_le(run_until(4, WF_SWIM_SUSPECT, WEFT_SEC(60)), s->o.period);
+    ck_assert_int_le(run_until(4, WF_SWIM_DOWN, WEFT_SEC(60)), wf_swim_longest(s));
+}
+END_TEST
+
 START_TEST(others_are_asked_before_anybody_is_suspected)
 {
     int at;
@@ -269,6 +315,8 @@ int main(void)
     tcase_add_test(t, a_member_refutes_what_is_said_of_it);
     tcase_add_test(t, who_is_held_for_gone_is_told_so_when_it_talks);
     tcase_add_test(t, everybody_is_probed_once_a_round);
+    tcase_add_test(t, who_is_heard_of_anyway_is_seldom_probed);
+    tcase_add_test(t, a_quiet_member_that_dies_is_found);
     tcase_add_test(t, others_are_asked_before_anybody_is_suspected);
     tcase_add_test(t, whoever_was_asked_is_not_asked_again_when_the_target_is_doubted);
     tcase_add_test(t, a_member_probes_for_others);

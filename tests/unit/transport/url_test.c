@@ -16,6 +16,7 @@ static const struct {
     int dial;   /* with which it may be dialled; what cannot be dialled at all is the carrier's business */
 } rows[] = {
     {"tcp://127.0.0.1:1", PLAIN | TLS | INSECURE | BOTH, PLAIN | TLS | INSECURE | BOTH},
+    {"tcp://[0:0:0:0:0:0:0:1]:1", PLAIN | TLS | INSECURE | BOTH, PLAIN | TLS | INSECURE | BOTH},
     {"tcp://localhost:1", PLAIN | TLS | INSECURE | BOTH, PLAIN | TLS | INSECURE | BOTH},
     {"tcp6://[::1]:1", PLAIN | TLS | INSECURE | BOTH, PLAIN | TLS | INSECURE | BOTH},
     {"ws://127.0.0.1:1/x", PLAIN | TLS | INSECURE | BOTH, PLAIN | TLS | INSECURE | BOTH},
@@ -150,11 +151,45 @@ START_TEST(what_inherited_ones_are_bound_to)
 }
 END_TEST
 
+/* What the seed's URL is, from which address it was reached, and where that node listens then. */
+static const struct {
+    const char *seed, *local, *there;
+} beside[] = {
+    {"tcp://127.0.0.1:4001", "127.0.0.1:50000", "tcp://127.0.0.1:0"},
+    {"tcp://a.example:4001", "10.0.0.5:50000", "tcp://10.0.0.5:0"},
+    {"tcp6://[2001:db8::1]:4001", "[2001:db8:0:0:0:0:0:2]:50000", "tcp6://[2001:db8:0:0:0:0:0:2]:0"},
+    {"tls+tcp://a:4001", "10.0.0.5:50000", "tls+tcp://10.0.0.5:0"},
+    {"ws://a:4001/deep/path", "10.0.0.5:50000", "ws://10.0.0.5:0/deep/path"},
+    {"wss://a:4001", "10.0.0.5:50000", "wss://10.0.0.5:0"},
+    {"ipc:///run/user/1/weft/a.sock", "local socket", "ipc:///run/user/1/weft/nn.link"},
+    {"unix:///a", "local socket", "unix:///nn.link"},
+    {"abstract://a", "local socket", "abstract://weft.nn"},
+    {"tcp://127.0.0.1:4001", "", NULL},
+    {"tcp://127.0.0.1:4001", "unknown", NULL},
+    {"http://127.0.0.1:4001", "127.0.0.1:50000", NULL},
+};
+
+START_TEST(beside_a_seed)
+{
+    char out[WF_URL_TEXT], why[WF_REASON_TEXT], name[WF_URL_TEXT];
+    bool known = wf_url_beside(beside[_i].seed, beside[_i].local, "nn", out);
+    ck_assert_msg(known == (beside[_i].there != NULL), "%s", beside[_i].seed);
+    if (!known) return;
+    ck_assert_str_eq(out, beside[_i].there);
+    bool open = strstr(out, "//10.") == NULL && strstr(out, "2001:") == NULL && !wf_url_is_tls(out);
+    ck_assert_int_eq(wf_url_check_listen(out, false, false, why) == WEFT_OK, open);
+    memset(name, 'x', sizeof name);
+    name[sizeof name - 1] = '\0';
+    if (wf_url_is_local(out)) ck_assert(!wf_url_beside(beside[_i].seed, beside[_i].local, name, out)); /* too long */
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("url");
     TCase *t = tcase_create("url");
     tcase_add_loop_test(t, each_row, 0, WF_COUNT(rows));
+    tcase_add_loop_test(t, beside_a_seed, 0, WF_COUNT(beside));
     tcase_add_test(t, a_long_one);
     tcase_add_test(t, addresses_as_text);
     tcase_add_test(t, ports_of_urls);

@@ -1,0 +1,34 @@
+/* cli/log.c -- weft log: the levels of a running node's log. */
+#include <string.h>
+
+#include "cli.h"
+#include "control.h"
+
+static int ask(struct cli_client *k)
+{
+    const char *words = k->c->argc == 0 ? "" : k->c->argv[0];
+    char body[1024];
+    weft_writer w = weft_writer_on(body, sizeof body);
+    weft_put_str(&w, weft_cstr(words));
+    if (w.error < 0) return cli_fail(k->c, CLI_USAGE, "'%.40s...' is too long", words);
+    weft_msg *m;
+    int rc = cli_control(k, WF_CONTROL_LOG, body, w.size, &m);
+    if (rc != CLI_OK) return rc;
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    weft_text set = weft_get_str(&r);
+    if (r.error < 0) rc = cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
+    else if (k->c->json) printf("{\"node\": \"%s\", \"log\": \"%.*s\"}\n", k->node, WEFT_STR(set));
+    else printf("%.*s\n", WEFT_STR(set));
+    weft_msg_free(m);
+    return rc;
+}
+
+int cli_log(const struct cli *c)
+{
+    const char *wrong;
+    if (c->argc > 0 && weft_log_check(c->argv[0], &wrong) < 0)
+        return cli_fail(
+            c, CLI_USAGE,
+            "'%s' is not LEVEL (debug, info, warn, error, silent), MODULE=LEVEL, json, logfmt or json:LEVEL", wrong);
+    return cli_ask_node(c, ask);
+}

@@ -1,0 +1,22 @@
+/* cli/sim_show.h -- what weft sim says of one run. */
+#ifndef CLI_SIM_SHOW_H
+#define CLI_SIM_SHOW_H
+
+#include "cli.h"
+#include "sim_run.h"
+
+struct sim_shown {
+    const struct cli *c;
+    const struct wf_sim_job *job; /* but for its seed */
+    const struct wf_sim_result *result;
+    uint64_t seed;
+    uint32_t keep; /* the faults of its plan that there were */
+    bool replayed; /* asked for by its seed: turns and trace are told */
+};
+
+/* On standard output, for people or as JSON: one that failed, with the command that runs it again. */
+void sim_show_failure(const struct sim_shown *s);
+/* One that passed. */
+void sim_show_passed(const struct sim_shown *s);
+
+#endif

@@ -1,0 +1,94 @@
+/* runtime/platform/sanitizer.h -- what ASan and TSan are told, if the program was built with one of them.
+ *
+ * Design notes.
+ * (1) The library itself may have been built without: the functions are weak, and NULL where no sanitizer is in the
+ *     process. A look costs a load and a branch. Where the format of object files has no such symbols (macOS,
+ *     Windows) the library has to be built with the sanitizer, too.
+ * (2) TSan does not see atomic operations of code that was built without it. Where such an operation hands something
+ *     of the program's over to another thread, wf_tsan_release stands before it, wf_tsan_acquire after the operation
+ *     that takes it.
+ * (3) With a sanitizer in the process nothing is pooled, no stack is parked, and what is freed goes to free() at
+ *     once: that is how ASan sees a message that is used after it was freed. */
+#ifndef WF_SANITIZER_H
+#define WF_SANITIZER_H
+
+#include "base.h"
+
+#if defined(__ELF__)
+#define WF_WEAK __attribute__((weak))
+#define WF_IN_PROCESS(function) ((function) != NULL)
+#else
+#define WF_WEAK
+#define WF_IN_PROCESS(function) true
+#endif
+
+#if defined(__ELF__) || defined(WF_ASAN)
+void __asan_init(void) WF_WEAK;
+void __asan_poison_memory_region(void const volatile *at, size_t size) WF_WEAK;
+void __asan_unpoison_memory_region(void const volatile *at, size_t size) WF_WEAK;
+void __sanitizer_start_switch_fiber(void **fake_stack, const void *bottom, size_t size) WF_WEAK;
+void __sanitizer_finish_switch_fiber(void *fake_stack, const void **bottom, size_t *size) WF_WEAK;
+#define WF_HAS_ASAN WF_IN_PROCESS(__asan_init)
+#define WF_IF_ASAN(...)                 \
+    do {                                \
+        if (WF_UNLIKELY(WF_HAS_ASAN)) { \
+            __VA_ARGS__;                \
+        }                               \
+    } while (0)
+#else
+#define WF_HAS_ASAN false
+#define WF_IF_ASAN(...) (void)0
+#endif
+
+#if defined(__ELF__) || defined(WF_TSAN)
+void __tsan_init(void) WF_WEAK;
+void *__tsan_get_current_fiber(void) WF_WEAK;
+void *__tsan_create_fiber(unsigned flags) WF_WEAK;
+void __tsan_destroy_fiber(void *fiber) WF_WEAK;
+void __tsan_switch_to_fiber(void *fiber, unsigned flags) WF_WEAK;
+void __tsan_acquire(void *at) WF_WEAK;
+void __tsan_release(void *at) WF_WEAK;
+#define WF_HAS_TSAN WF_IN_PROCESS(__tsan_init)
+#define WF_IF_TSAN(...)                 \
+    do {                                \
+        if (WF_UNLIKELY(WF_HAS_TSAN)) { \
+            __VA_ARGS__;                \
+        }                               \
+    } while (0)
+#else
+#define WF_HAS_TSAN false
+#define WF_IF_TSAN(...) (void)0
+#endif
+
+/* Set before main: one look for both, where speed counts. */
+extern bool wf_sanitized;
+
+static inline bool wf_is_sanitized(void)
+{
+    return wf_sanitized;
+}
+
+/* What this thread has done is seen by who acquires `at` later; of any type, const and atomic included. */
+static inline void wf_tsan_release(const volatile void *at)
+{
+    (void)at;
+    WF_IF_TSAN(__tsan_release((void *)(uintptr_t)at));
+}
+
+static inline void wf_tsan_acquire(const volatile void *at)
+{
+    (void)at;
+    WF_IF_TSAN(__tsan_acquire((void *)(uintptr_t)at));
+}
+
+/* Takes `n` from an atomic count of holders. Whether they were the last ones: then all that other holders have done
+ * with what they held comes before what the caller does, such as freeing it. */
+#define WF_LAST_HOLDER(count, n)                                                       \
+    __extension__({                                                                    \
+        wf_tsan_release(count);                                                        \
+        bool last_ = atomic_fetch_sub_explicit(count, n, memory_order_acq_rel) == (n); \
+        wf_tsan_acquire(count);                                                        \
+        last_;                                                                         \
+    })
+
+#endif

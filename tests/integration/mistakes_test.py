@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""docs/mistakes.md: each piece of C is compiled and run, and says what stands there. In what is said "..." may be
+anything."""
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+from harness import BUILD, PATIENCE, ROOT, Cluster, built
+
+SANITIZED = os.environ.get("WEFT_SANITIZED") == "1"
+PROGRAM = """#include <stdio.h>
+#include <weft.h>
+#line 1 "mistake.c"
+%s
+int main(void)
+{
+    return weft_main(&(weft_node_options){.name = "a", .workers = 1}, first, NULL, 0);
+}
+"""
+
+
+def mistakes():
+    """[(title, code, [lines that are said])] of the part about C programs."""
+    with open(os.path.join(ROOT, "docs", "mistakes.md"), encoding="utf-8") as file:
+        part = file.read().split("\n## Mistakes of C programs\n")[1]
+    found = []
+    for text in part.split("\n### ")[1:]:
+        title = text.split("\n", 1)[0]
+        code = re.search(r"^```c\n(.*?)^```$", text, re.M | re.S)
+        said = re.findall(r"^    (\S.*)$", text[code.end():], re.M)
+        found.append((title, code[1], said))
+    return found
+
+
+def pattern(line):
+    return ".*".join(re.escape(part) for part in line.split("..."))
+
+
+@unittest.skipIf(SANITIZED or not shutil.which("gcc"), "a sanitizer's library is not the user's, or no gcc")
+class Mistakes(unittest.TestCase):
+    def setUp(self):
+        self.cluster = self.enterContext(Cluster())
+        self.folder = self.cluster.folder.name
+
+    def messages(self, code):
+        """What the compiler says; if it has no objection, the msg fields of the log and what is said of a crash."""
+        source, program = os.path.join(self.folder, "mistake.c"), os.path.join(self.folder, "mistake")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(PROGRAM % code)
+        compiled = subprocess.run(["gcc", "-w", f"-I{ROOT}/include", source, "-o", program, f"-L{BUILD}", "-lweft"],
+                                  capture_output=True, text=True, timeout=PATIENCE, check=False)
+        if compiled.returncode:
+            return compiled.stderr.splitlines()
+        done = subprocess.run([program], capture_output=True, text=True, timeout=PATIENCE, check=False,
+                              env=dict(self.cluster.env, LD_LIBRARY_PATH=built()))
+        logged = re.findall(r'msg="((?:[^"\\]|\\.)*)"', done.stderr)
+        return logged + re.findall(r"^weft: .*", done.stderr, re.M)
+
+    def test_each_is_said(self):
+        all_of_them = mistakes()
+        self.assertGreater(len(all_of_them), 10)
+        for title, code, said in all_of_them:
+            with self.subTest(title):
+                messages = self.messages(code)
+                for line in said:
+                    hits = [m for m in messages if re.search(pattern(line), m)]
+                    self.assertEqual(len(hits), 1, f"{line}\nin\n" + "\n".join(messages))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""A user's program with ASan or TSan, linked with a libweft that was built without: mistakes are found, and nothing
+is found in a program that is in order."""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from harness import BUILD, PATIENCE, ROOT, free_port
+
+SANITIZED = os.environ.get("WEFT_SANITIZED") == "1"
+SOURCE = os.path.join(ROOT, "tests", "integration", "sanitized.c")
+FLAGS = ["-g", "-O1", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fno-omit-frame-pointer"]
+FOUND = {
+    "address": [("freed", "heap-use-after-free"), ("freed-large", "heap-use-after-free"),
+                ("freed-published", "heap-use-after-free"), ("ended", "use-after-poison|stack-use-after"),
+                ("past-the-end", "stack-buffer-overflow")],
+    "thread": [("race", "data race"), ("freed", "heap-use-after-free"), ("freed-published", "heap-use-after-free")],
+}
+
+
+def compile_to(out, compiler, sanitizer, source=SOURCE, libraries=()):
+    return subprocess.run([compiler, *FLAGS, f"-fsanitize={sanitizer}", source, f"-I{ROOT}/include", *libraries, "-o",
+                           out], capture_output=True, text=True, timeout=4 * PATIENCE, check=False)
+
+
+@unittest.skipIf(SANITIZED, "this libweft has a sanitizer in it")
+class Sanitized(unittest.TestCase):
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+
+    def program(self, compiler, sanitizer):
+        """Its path, or None where this compiler has no such sanitizer."""
+        out = os.path.join(self.folder, f"{compiler}-{sanitizer}")
+        if not shutil.which(compiler):
+            return None
+        none = os.path.join(self.folder, "none.c")
+        with open(none, "w", encoding="ascii") as file:
+            file.write("int main(void) { return 0; }\n")
+        if compile_to(out, compiler, sanitizer, none).returncode != 0:
+            return None
+        if subprocess.run([out], check=False).returncode != 0:
+            return None
+        done = compile_to(out, compiler, sanitizer, libraries=(f"-L{BUILD}", "-lweft", f"-Wl,-rpath,{BUILD}"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return out
+
+    def run_program(self, program, *words):
+        return subprocess.run([program, *words], capture_output=True, text=True, timeout=8 * PATIENCE, check=False,
+                              env=dict(os.environ, ASAN_OPTIONS="", TSAN_OPTIONS=""))
+
+    def check(self, sanitizer):
+        programs = [p for p in (self.program(c, sanitizer) for c in ("gcc", "clang")) if p is not None]
+        if not programs:
+            self.skipTest(f"no compiler here has -fsanitize={sanitizer}")
+        for program in programs:
+            for words in (("clean",), ("linked", f"tcp://127.0.0.1:{free_port()}")):
+                done = self.run_program(program, *words)
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("Sanitizer")), (0, "clean\n", 0),
+                                 f"{program} {words}: {done.stdout}{done.stderr}")
+            for word, said in FOUND[sanitizer]:
+                done = self.run_program(program, word)
+                self.assertNotEqual(done.returncode, 0, f"{program} {word}: {done.stdout}{done.stderr}")
+                self.assertRegex(done.stderr, rf"Sanitizer: ({said}) ", f"{program} {word}")
+                self.assertIn("sanitized.c:", done.stderr)
+
+    def test_address_sanitizer(self):
+        self.check("address")
+
+    def test_thread_sanitizer(self):
+        self.check("thread")
+
+
+if __name__ == "__main__":
+    unittest.main()

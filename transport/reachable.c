@@ -1,0 +1,54 @@
+/* Where a node listens that was not told where: on any port of the address from which it has reached a seed. Who
+ * reaches the seed can reach it there, and the rules for a listener of --listen hold for it. A node that cannot, or
+ * must not, is a leaf: it dials others, and two leaves have no link. */
+#include "cluster.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The name of a local socket that somebody else has, perhaps a node of another cluster, gets the incarnation too. */
+static int listen_beside(struct wf_transport *t, const char *seed, const char *local, bool alone, char *bound,
+                         char *why)
+{
+    char url[WF_URL_TEXT], name[WF_NODE_NAME_MAX + 16];
+    if (alone) snprintf(name, sizeof name, "%s", t->node->name);
+    else snprintf(name, sizeof name, "%s-%08x", t->node->name, (unsigned)(t->node->incarnation >> 32));
+    if (!wf_url_beside(seed, local, name, url)) {
+        snprintf(why, WF_REASON_TEXT, "the address from which it has reached %.80s is not known", seed);
+        return WEFT_EADDRESS;
+    }
+    int rc = wf_url_check_listen(url, t->has_tls, t->insecure, why);
+    if (rc == WEFT_OK)
+        rc = t->carrier->ops->listen(t->carrier, url, wf_url_is_local(url) ? WF_PRIVATE_SOCKET : 0, bound, why);
+    return rc;
+}
+
+/* Each seed that is reached gives it another try, until one has succeeded; the log says once that none has. */
+static void be_reachable(struct wf_cluster *c, const char *seed, const char *local)
+{
+    struct wf_transport *t = c->t;
+    char bound[WF_URL_TEXT], why[WF_REASON_TEXT] = "out of memory";
+    int rc = listen_beside(t, seed, local, true, bound, why);
+    if (rc == WEFT_EINUSE && wf_url_is_local(seed)) rc = listen_beside(t, seed, local, false, bound, why);
+    if (rc == WEFT_OK) {
+        snprintf(t->url[0], sizeof t->url[0], "%s", bound);
+        atomic_store_explicit(&t->url_count, 1, memory_order_release);
+        atomic_store_explicit(&t->listens_by_seed, false, memory_order_relaxed);
+        wf_gossip_describe(c);
+        weft_log(WEFT_INFO, "node %s listens on %s, for the nodes that it joins", t->node->name, bound);
+    } else if (!c->leaf_told) {
+        c->leaf_told = true;
+        weft_log(
+            WEFT_WARN,
+            "node %s listens nowhere: %s. It has links with nodes that listen only: between it and others like it "
+            "nothing passes. Give it a URL to listen on (--listen, option listen)",
+            t->node->name, why);
+    }
+}
+
+void wf_reachable_dialled(struct wf_cluster *c, struct wf_channel *ch)
+{
+    bool wanted = atomic_load_explicit(&c->t->listens_by_seed, memory_order_relaxed);
+    if (wanted && !c->leaving && ch->dialer->seed) be_reachable(c, wf_dialers_url(ch->dialer), ch->conn->local);
+    wf_channel_greet(ch);
+}
