@@ -14,7 +14,7 @@ static int await_connected(struct wf_socket *k, struct wf_task *t, int64_t deadl
         wf_socket_stuck(k, true);
         int rc = deadline == WEFT_NOW ? WEFT_ETIMEDOUT : wf_socket_wait(k, t, true, deadline, "connect");
         if (rc < 0) return rc;
-        rc = pf_connect_result(k->handle);
+        rc = wf_socket_error(k) < 0 ? wf_socket_error(k) : pf_connect_result(k->handle);
         if (rc != PF_AGAIN) return rc;
     }
 }

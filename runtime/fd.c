@@ -18,6 +18,7 @@ static struct wf_fd *take_record(struct wf_worker *w, pf_handle h, struct pf_pro
     f->handle = h;
     f->process = process;
     f->hangup = false;
+    f->error = 0;
     f->watch = NULL;
     f->waiting[0] = f->waiting[1] = NULL;
     f->readiness[0] = f->readiness[1] = WF_MAYBE_READY;
@@ -108,7 +109,10 @@ static inline void take_entry(struct wf_worker *w, const struct pf_ready *r)
     }
     struct wf_fd *f = wf_slab_find(&w->fds, r->tag);
     if (f == NULL) return; /* an entry taken before its record went */
-    f->hangup |= r->hangup;
+    if (WF_UNLIKELY(r->hangup)) {
+        f->hangup = true;
+        if (r->error != 0) f->error = r->error;
+    }
     if (f->watch != NULL) {
         f->watch(f->watch_arg, r);
         return;

@@ -22,6 +22,7 @@ enum wf_readiness { WF_NOT_READY, WF_MAYBE_READY, WF_READY };
 struct wf_fd {
     struct wf_slot slot; /* wf_worker.fds */
     bool hangup;
+    int16_t error;                                      /* as pf_ready's */
     uint8_t readiness[2];                               /* [for_write], wf_readiness */
     struct wf_task *waiting[2];                         /* [for_write]; NULL: nobody */
     void (*watch)(void *arg, const struct pf_ready *r); /* not NULL: called for each entry; nobody waits then */

@@ -71,6 +71,11 @@ static inline void wf_socket_moved(struct wf_socket *s, bool for_write, bool emp
 {
     if (s->fd != NULL) s->fd->readiness[for_write] = emptied && !s->fd->hangup ? WF_NOT_READY : WF_MAYBE_READY;
 }
+/* 0, or what its poller has said that it broke of. */
+static inline int wf_socket_error(const struct wf_socket *s)
+{
+    return s->fd != NULL ? s->fd->error : 0;
+}
 /* Somebody looks and will not wait: what came since the last poll counts, though no edge told of it yet. */
 void wf_socket_doubt(struct wf_socket *s, bool for_write);
 /* 1: ready, 0: not, or an error. */

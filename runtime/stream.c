@@ -121,6 +121,7 @@ static int64_t receive(struct wf_stream *s, struct wf_task *t, char *out, size_t
             if (wf_socket_closed(k)) return WEFT_ECLOSED;
             int64_t n = pf_read(k->handle, out, size);
             if (n <= 0 && n != PF_AGAIN && wf_socket_closed(k)) return WEFT_ECLOSED;
+            if (n == 0) n = wf_socket_error(k);
             if (n >= 0) wf_socket_moved(k, false, n > 0 && (size_t)n < size && !s->pieces);
             else if (n != PF_AGAIN) n = s->broken = (int)broken_by(n);
             if (n != PF_AGAIN) return n;

@@ -292,6 +292,7 @@ static void receive(struct tcp_conn *c)
         }
         size_t room = c->sp.capacity - c->sp.end;
         int64_t n = pf_read(c->handle, c->sp.buffer + c->sp.end, room);
+        if (n == 0) n = c->fd->error;
         if (n == PF_AGAIN) {
             c->readable = false;
         } else if (n <= 0) {
@@ -378,7 +379,7 @@ static void on_socket(void *arg, const struct pf_ready *r)
     struct tcp_conn *c = arg;
     conn_keep(&c->base);
     if (c->connecting && r->writable) {
-        int rc = pf_connect_result(c->handle);
+        int rc = r->error != 0 ? r->error : pf_connect_result(c->handle);
         if (rc == WEFT_OK) greet(c);
         else if (rc == PF_AGAIN) ask_for_room(c);
         else conn_close(&c->base, wf_tcp_explain(rc));

@@ -101,6 +101,7 @@ struct pf_ready {
     bool readable, writable; /* an error or hang-up sets both */
     bool hangup;             /* the other side has ended its writing, or the handle is broken */
     bool done;               /* a file operation is done: `tag` is its tag, the rest says nothing */
+    int16_t error; /* WEFT_E* with which the handle broke, of a poller that takes it from the handle; else 0 */
 };
 
 /* One positioned read or write. The caller fills in what stands before `result`; then neither copies nor moves it. */

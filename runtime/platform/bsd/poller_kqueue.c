@@ -11,7 +11,9 @@
  * (4) libkqueue takes up to 512 handles from its epoll at a time, makes up to two entries of each, and drops those
  *     that do not fit: edges that never come back. After a full batch all handles and children are therefore reported
  *     once, ready for everything: too much, but never too little. Native kernels keep what does not fit.
- * (5) udata is the tag, given with every change: some changes overwrite it. */
+ * (5) udata is the tag, given with every change: some changes overwrite it.
+ * (6) libkqueue takes the error of a socket (SO_ERROR) to tell of it in fflags. A read then finds a clean end, so the
+ *     error is handed out with the entry. Native kernels leave it where it is, and the read says it first. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -226,6 +228,7 @@ static struct pf_ready translate(const struct kevent *k)
         .readable = !write || ended || broken,
         .writable = write || broken,
         .hangup = ended || broken,
+        .error = (int16_t)(ended && k->fflags != 0 ? pf_error((int)k->fflags) : 0),
     };
 }
 
@@ -242,6 +245,7 @@ static int hand_out(struct pf_poller *p, struct pf_ready *out, int max)
             out[n - 1].readable |= r.readable;
             out[n - 1].writable |= r.writable;
             out[n - 1].hangup |= r.hangup;
+            if (r.error != 0) out[n - 1].error = r.error;
         } else {
             if (n == max) break;
             out[n++] = r;

@@ -266,6 +266,29 @@ static void broken(void *arg)
     want_int(weft_close(b), 0);
 }
 
+static void broken_while_watched(void *arg)
+{
+    weft_stream a, b;
+    char buffer[16];
+    make_pair(kind_of(arg), &a, &b);
+    put(b, "never read");
+    weft_wait w = weft_on_readable(a);
+    want_int(weft_wait_any(&w, 1, WEFT_FOREVER), 0);
+    want_int(weft_read(b, buffer, 16, weft_after(1)), WEFT_ETIMEDOUT); /* the poller knows b from here on */
+    want_int(weft_close(a), 0);
+    w = weft_on_readable(b);
+    want_int(weft_wait_any(&w, 1, WEFT_FOREVER), 0);
+    want(is_reset(weft_read(b, buffer, 16, WEFT_FOREVER)));
+    want(is_reset(weft_read(b, buffer, 16, WEFT_FOREVER)));
+    want_int(weft_close(b), 0);
+}
+
+START_TEST(a_poller_that_sees_a_reset_does_not_make_it_an_end)
+{
+    EACH_KIND(broken_while_watched);
+}
+END_TEST
+
 START_TEST(a_broken_connection_is_reset)
 {
     EACH_KIND(broken);
@@ -437,6 +460,6 @@ END_TEST
 TEST_MAIN("stream", large_transfers_go_both_ways_at_once, many_slices_arrive_whole_and_in_order,
           lines_are_read_whatever_the_segments, exact_reads_lose_nothing_at_the_deadline,
           readable_means_that_a_read_gets_on, one_side_may_end_its_writing_and_read_on, a_broken_connection_is_reset,
-          printf_formats_then_writes, every_call_ends_at_deadline_cancel_and_kill,
-          closing_wakes_who_waits_and_a_second_waiter_is_refused, stale_handles_say_closed,
-          a_busy_stream_does_not_starve_others)
+          a_poller_that_sees_a_reset_does_not_make_it_an_end, printf_formats_then_writes,
+          every_call_ends_at_deadline_cancel_and_kill, closing_wakes_who_waits_and_a_second_waiter_is_refused,
+          stale_handles_say_closed, a_busy_stream_does_not_starve_others)
