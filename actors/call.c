@@ -308,31 +308,71 @@ bool weft_expired(const weft_msg *ask)
     return deadline != WEFT_FOREVER && weft_now() >= deadline;
 }
 
+/* Whether it can be answered. WEFT_EINVAL: no, and the log says why. */
+static int check_request(const char *call, const weft_msg *ask)
+{
+    if (ask == NULL) return wf_wrong(WEFT_EINVAL, "%s: the request is NULL", call);
+    if (ask->post.flags == WF_MSG_CALL) return WEFT_OK;
+    return wf_wrong(WEFT_EINVAL,
+                    "%s: the message with the tag %u is no request, or is answered already: see weft_wants_reply",
+                    call, ask->post.word);
+}
+
+/* `m` belongs to nobody, or is `ask`. */
+static inline __attribute__((always_inline)) int answer_with(struct wf_actor *self, weft_msg *ask, weft_msg *m)
+{
+    struct wf_worker *w = self->task.worker;
+    weft_pid asker = ask->from;
+    m->ref = ask->ref;
+    m->from = wf_actor_pid(self);
+    ask->post.flags = WF_MSG_SEND; /* freeing it says nothing any more */
+    m->post.flags = WF_MSG_REPLY;
+    if (wf_is_work(ask)) wf_member_let_go(self, ask);
+    if (!wf_is_unrecorded(w, asker)) wf_actor_record(self, WEFT_RECORD_SEND, asker, m->post.word);
+    else WF_PROBE3(send, self->id, asker.actor, m->post.word);
+    if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_trace_out(w, self, asker, NULL, m);
+    return wf_send_signal(w, asker, m);
+}
+
 int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
 {
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
-    if (ask == NULL) return wf_wrong(WEFT_EINVAL, "weft_reply: the request is NULL");
-    if (ask->post.flags != WF_MSG_CALL)
-        return wf_wrong(WEFT_EINVAL,
-                        "weft_reply: the message with the tag %u is no request, or is answered already: see "
-                        "weft_wants_reply",
-                        ask->post.word);
+    int rc = check_request("weft_reply", ask);
+    if (rc < 0) return rc;
     if (WF_UNLIKELY(wf_is_wrong_message(tag, data, size))) return wf_wrong_message("weft_reply", tag, data, size);
-    struct wf_worker *w = self->task.worker;
-    weft_msg *m = wf_msg_new(w, tag, size);
+    weft_msg *m = wf_msg_new(self->task.worker, tag, size);
     if (m == NULL) return WEFT_ENOMEM;
     if (size > 0) memcpy(m + 1, data, size);
-    m->post.flags = WF_MSG_REPLY;
-    m->from = wf_actor_pid(self);
-    m->ref = ask->ref;
-    weft_msg *answered = (weft_msg *)(uintptr_t)ask;
-    answered->post.flags = WF_MSG_SEND; /* freeing it says nothing any more */
-    if (wf_is_work(answered)) wf_member_let_go(self, answered);
-    if (!wf_is_unrecorded(w, ask->from)) wf_actor_record(self, WEFT_RECORD_SEND, ask->from, tag);
-    else WF_PROBE3(send, self->id, ask->from.actor, tag);
-    if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_trace_out(w, self, ask->from, NULL, m);
-    return wf_send_signal(w, ask->from, m);
+    return answer_with(self, (weft_msg *)(uintptr_t)ask, m);
+}
+
+/* Whether `m` can be the answer. */
+static int check_answer(const weft_msg *ask, const weft_msg *m)
+{
+    if (WF_UNLIKELY(m->post.word >= WEFT_TAG_SYSTEM))
+        return wf_wrong_message("weft_reply_msg", m->post.word, NULL, 0);
+    if (m->post.flags != WF_MSG_CALL || m == ask) return WEFT_OK;
+    return wf_wrong(WEFT_EINVAL, "weft_reply_msg: the message with the tag %u is a request itself: answer it first",
+                    m->post.word);
+}
+
+int weft_reply_msg(const weft_msg *ask, weft_msg *m)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (m == NULL) return wf_wrong(WEFT_EINVAL, "weft_reply_msg: the message is NULL");
+    if (self == NULL) {
+        wf_msg_free(wf_here, m);
+        return WEFT_ENOTACTOR;
+    }
+    int rc = check_request("weft_reply_msg", ask);
+    if (rc == WEFT_OK) rc = check_answer(ask, m);
+    if (rc < 0) {
+        weft_msg_free(m);
+        return rc;
+    }
+    wf_release(self, m);
+    return answer_with(self, (weft_msg *)(uintptr_t)ask, m);
 }
 
 void wf_node_lost_here(struct wf_worker *w, uint64_t peer)

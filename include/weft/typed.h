@@ -67,6 +67,9 @@
  *                 (more than WEFT_MESSAGE_MAX bytes, or nested deeper than WEFT_NEST_MAX) and WEFT_ENOMEM.
  *     [T]     weft_msg *say_new(const struct say *v)
  *                 The message, to be sent with weft_send_msg and the like. NULL: too big or out of memory.
+ *     [A]     int say_reply_msg(const weft_msg *ask, weft_msg *m)
+ *                 As weft_reply_msg, with a message from say_new or a received one. WEFT_EFORMAT if its tag is not
+ *                 SAY_TAG: nothing was answered, and `m` is freed.
  *     [T]     bool say_is(const weft_msg *m)
  *                 Whether its tag is SAY_TAG.
  *     [T]     int say_read(const weft_msg *m, struct say *out)
@@ -290,9 +293,8 @@ typedef struct {
         weft_typed_body b;                                                                                     \
         int rc = name##_make_body(v, &b);                                                                      \
         if (rc != 0) return rc;                                                                                \
-        rc = weft_reply(ask, (uint32_t)FIELDS##_TAG, b.data, b.size);                                          \
-        weft_msg_free(b.large);                                                                                \
-        return rc;                                                                                             \
+        return b.large != NULL ? weft_reply_msg(ask, b.large)                                                  \
+                               : weft_reply(ask, (uint32_t)FIELDS##_TAG, b.data, b.size);                      \
     }                                                                                                          \
     WEFT_TYPED_FN WEFT_CHECKED int name##_publish_retained(const char *topic, const struct name *v)            \
     {                                                                                                          \
@@ -335,6 +337,12 @@ typedef struct {
     WEFT_TYPED_FN bool name##_is(const weft_msg *m)                                                            \
     {                                                                                                          \
         return weft_tag(m) == (uint32_t)FIELDS##_TAG;                                                          \
+    }                                                                                                          \
+    WEFT_TYPED_FN int name##_reply_msg(const weft_msg *ask, weft_msg *m)                                       \
+    {                                                                                                          \
+        if (m == NULL || name##_is(m)) return weft_reply_msg(ask, m);                                          \
+        weft_msg_free(m);                                                                                      \
+        return WEFT_EFORMAT;                                                                                   \
     }                                                                                                          \
     WEFT_TYPED_FN WEFT_CHECKED int name##_read_why(const weft_msg *m, struct name *out, struct weft_why *why)  \
     {                                                                                                          \

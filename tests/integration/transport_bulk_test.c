@@ -128,6 +128,53 @@ START_TEST(messages_arrive_whole_and_in_order_however_often_the_connection_break
 }
 END_TEST
 
+/* The request itself, and the answer of another, as an answer: small ones, and those that go in chunks. */
+static void echoes(const void *arg, size_t arg_size)
+{
+    weft_msg *ask, *answer;
+    weft_pid behind;
+    (void)arg_size;
+    weft_register(arg);
+    say("%s ready", (const char *)arg);
+    for (bool front = weft_whereis("behind", &behind) == 0 && !weft_pid_equal(behind, weft_self());
+         weft_recv(&ask, WEFT_FOREVER) == WEFT_OK;) {
+        if (!front) {
+            ck_assert_int_eq(weft_reply_msg(ask, ask), WEFT_OK);
+            continue;
+        }
+        ck_assert_int_eq(weft_call(behind, ECHO, weft_data(ask), weft_size(ask), &answer, patience()), WEFT_OK);
+        ck_assert_int_eq(weft_reply_msg(ask, answer), WEFT_OK);
+        weft_msg_free(ask);
+    }
+}
+
+static void asks_both(const void *arg, size_t arg_size)
+{
+    static const char *const names[] = {"behind@b", "front@b"};
+    uint8_t *bytes = malloc(2 * MIB);
+    (void)arg, (void)arg_size;
+    for (uint32_t n = 0; n < 8; n++) {
+        weft_msg *m = NULL;
+        fill(bytes, size_of(n), n);
+        ck_assert_int_eq(weft_call_name(names[n / 4], ECHO, bytes, size_of(n), &m, patience()), WEFT_OK);
+        ck_assert(is_filled(m, size_of(n), n));
+        weft_msg_free(m);
+    }
+    free(bytes);
+    say("all answered");
+}
+
+START_TEST(answers_are_messages_that_there_are_already)
+{
+    run_actor(b, echoes, "behind", 7);
+    HEAR("behind ready");
+    run_actor(b, echoes, "front", 6);
+    HEAR("front ready");
+    run_actor(a, asks_both, NULL, 0);
+    HEAR("all answered");
+}
+END_TEST
+
 /* ---- What passes ----------------------------------------------------------------------------------------------- */
 
 static void receiver(const void *arg, size_t arg_size)
@@ -473,6 +520,7 @@ int main(void)
     TCase *t = tcase_create("nodes");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, messages_arrive_whole_and_in_order_however_often_the_connection_breaks);
+    tcase_add_test(t, answers_are_messages_that_there_are_already);
     tcase_add_test(t, others_pass_a_large_message);
     tcase_add_test(t, what_its_sender_does_comes_after_a_large_message);
     tcase_add_test(t, good_bye_comes_behind_a_large_message);

@@ -219,6 +219,10 @@ static void handles_nothing(void *state, weft_msg *m)
     X(reply, "weft_reply: the message with the tag 1 is no request, or is answered already: see weft_wants_reply",   \
       WEFT_EINVAL, weft_reply(m, DATA, NULL, 0))                                                                     \
     X(reply_null, "weft_reply: the request is NULL", WEFT_EINVAL, weft_reply(NULL, DATA, NULL, 0))                   \
+    X(reply_msg,                                                                                                     \
+      "weft_reply_msg: the message with the tag 1 is no request, or is answered already: see weft_wants_reply",      \
+      WEFT_EINVAL, weft_reply_msg(m, weft_msg_new(DATA, 0)))                                                         \
+    X(reply_with_null, "weft_reply_msg: the message is NULL", WEFT_EINVAL, weft_reply_msg(m, NULL))                  \
     X(name, "'a room' cannot be a name: a name is 1 to 64 letters, digits, '.', '_', '-' and '$'", WEFT_EINVAL,      \
       weft_register("a room"))                                                                                       \
     X(name_null, "the name is NULL", WEFT_EINVAL, weft_whereis(NULL, &pid))                                          \

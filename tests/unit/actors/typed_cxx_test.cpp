@@ -90,6 +90,7 @@ static bool is_silent()
     return hello_send(weft_nobody(), nullptr) == WEFT_ENOTACTOR &&
            hello_publish_retained("a", nullptr) == WEFT_ENOTACTOR &&
            hello_group_send("a", nullptr) == WEFT_ENOTACTOR &&
+           hello_reply_msg(nullptr, hello_new(nullptr)) == WEFT_ENOTACTOR &&
            hello_send_after(0, weft_nobody(), nullptr, nullptr) == WEFT_ENOTACTOR &&
            hello_gather(&a, 1, 1, nullptr, 0) == WEFT_ENOTACTOR && weft_text_equal(weft_cstr("a"), "a");
 }

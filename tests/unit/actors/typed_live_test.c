@@ -94,7 +94,7 @@ static void answer_hello(const void *arg, size_t size)
 {
     (void)arg, (void)size;
     weft_msg *m;
-    if (weft_recv(&m, WEFT_FOREVER) < 0 || !hello_is(m) || hello_reply(m, NULL) < 0) seen.errors++;
+    if (weft_recv(&m, WEFT_FOREVER) < 0 || !hello_is(m) || hello_reply_msg(m, hello_new(NULL)) < 0) seen.errors++;
 }
 
 static void says_hello(const void *arg, size_t size)

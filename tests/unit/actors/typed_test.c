@@ -12,6 +12,7 @@
 #define weft_call fake_call
 #define weft_call_name fake_call_name
 #define weft_reply fake_reply
+#define weft_reply_msg fake_reply_msg
 #define weft_publish_msg fake_publish_msg
 
 #include <check.h>
@@ -148,6 +149,14 @@ int fake_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
     return WEFT_EINVAL;
 }
 
+int fake_reply_msg(const weft_msg *ask, weft_msg *m)
+{
+    ck_assert_ptr_nonnull(ask);
+    if (m == NULL) return WEFT_EINVAL;
+    note_msg("reply_msg", m);
+    return WEFT_ENONODE;
+}
+
 /* ---- Messages ---- */
 
 #define SAY(F) F(str, nick) F(str, text)
@@ -199,8 +208,15 @@ START_TEST(each_function_sends_its_way)
     ck_assert(!ping_is(ask));
 
     ck_assert_int_eq(say_reply(ask, &v), WEFT_EINVAL);
+    ck_assert_int_eq(seen.alive, 1); /* the request */
+    ck_assert_str_eq(seen.call, "reply");
+    seen.call = "";
+    ck_assert_int_eq(say_reply_msg(ask, ping_new(NULL)), WEFT_EFORMAT);
+    ck_assert_int_eq(say_reply_msg(ask, NULL), WEFT_EINVAL);
+    ck_assert_str_eq(seen.call, "");
+    ck_assert_int_eq(say_reply_msg(ask, say_new(&v)), WEFT_ENONODE);
     weft_msg_free(ask);
-    check_hello("reply");
+    check_hello("reply_msg");
     ck_assert_int_eq(say_send(to, &v), WEFT_ENOACTOR);
     ck_assert(weft_pid_equal(seen.to, to));
     check_hello("send_msg");
@@ -242,6 +258,15 @@ START_TEST(bodies_around_the_small_buffer)
         ck_assert_ptr_eq(r.at, r.end);
         ck_assert_uint_eq(got.text.size, sizes[i]);
         ck_assert(text_is(got.nick, "ann"));
+
+        /* An answer that has got a message of its own is not copied. */
+        weft_msg *ask = say_new(&v);
+        bool large = seen.size > WEFT_TYPED_SMALL;
+        ck_assert_int_eq(say_reply(ask, &v), large ? WEFT_ENONODE : WEFT_EINVAL);
+        ck_assert_int_eq(seen.alive, 1);
+        ck_assert_str_eq(seen.call, large ? "reply_msg" : "reply");
+        ck_assert_uint_eq(seen.tag, SAY_TAG);
+        weft_msg_free(ask);
     }
 }
 END_TEST
