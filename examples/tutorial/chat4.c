@@ -22,8 +22,8 @@ static void remember(struct past_lines *kept, const weft_msg *m)
     if (say_read(m, &said) == 0) {
         snprintf(line, sizeof line, "%.*s: %.*s\n", WEFT_STR(said.nick), WEFT_STR(said.text));
         past_add(kept, line);
-    } else if (old_read(m, &old) == 0 && kept->size == 0 && old.text.size <= sizeof kept->text) {
-        memcpy(kept->text, old.text.data, kept->size = old.text.size);
+    } else if (old_read(m, &old) == 0 && old.text.size <= sizeof kept->text) {
+        past_before(kept, old.text.data, old.text.size);
     }
 }
 
@@ -38,8 +38,9 @@ static void answer(const struct past_lines *kept, const weft_msg *m)
     } else if (weft_tag(m) == RECALL) {
         struct old known = {.text = weft_str(kept->text, kept->size)};
         weft_ignore(old_send(weft_from(m), &known)); /* who is gone needs nothing */
-    } else if (weft_tag(m) == WEFT_TAG_GROUP_JOIN && weft_group_news_read(m, &news) == 0 && kept->size == 0) {
-        /* A send and no call: it may be asking us. If it is gone another one is asked when it comes. */
+    } else if (weft_tag(m) == WEFT_TAG_GROUP_JOIN && weft_group_news_read(m, &news) == 0) {
+        /* Send and do not call: it asks this one, too, and two that call each other would both wait. If it is gone,
+         * another one is asked when that joins. */
         weft_ignore(weft_send(news.who, RECALL, NULL, 0));
     }
 }

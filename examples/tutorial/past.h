@@ -2,6 +2,7 @@
 #ifndef PAST_H
 #define PAST_H
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,17 +11,51 @@ struct past_lines {
     char text[4000];
 };
 
-/* Adds a line, with its newline; the oldest ones make room. */
-static inline void past_add(struct past_lines *p, const char *line)
+/* The bytes of the first line of a text, its newline among them. */
+static inline size_t past_line(const char *text, size_t size)
 {
-    size_t more = strlen(line);
+    const char *end = memchr(text, '\n', size);
+    return end == NULL ? size : (size_t)(end - text) + 1;
+}
+
+/* Adds a line of `more` bytes, its newline among them; the oldest ones make room. */
+static inline void past_append(struct past_lines *p, const char *line, size_t more)
+{
     while (p->size + more > sizeof p->text) {
-        const char *end = memchr(p->text, '\n', p->size);
-        size_t first = end == NULL ? p->size : (size_t)(end - p->text) + 1;
+        size_t first = past_line(p->text, p->size);
         memmove(p->text, p->text + first, p->size -= first);
     }
     memcpy(p->text + p->size, line, more);
     p->size += more;
+}
+
+static inline void past_add(struct past_lines *p, const char *line)
+{
+    past_append(p, line, strlen(line));
+}
+
+static inline bool past_has(const struct past_lines *p, const char *line, size_t size)
+{
+    for (size_t at = 0, n; at < p->size; at += n) {
+        n = past_line(p->text + at, p->size - at);
+        if (n == size && memcmp(p->text + at, line, n) == 0) return true;
+    }
+    return false;
+}
+
+/* Puts those lines of an older text that are not known yet in front of those that are. */
+static inline void past_before(struct past_lines *p, const char *older, size_t size)
+{
+    struct past_lines known = *p;
+    p->size = 0;
+    for (size_t at = 0, n; at < size; at += n) {
+        n = past_line(older + at, size - at);
+        if (!past_has(&known, older + at, n)) past_append(p, older + at, n);
+    }
+    for (size_t at = 0, n; at < known.size; at += n) {
+        n = past_line(known.text + at, known.size - at);
+        past_append(p, known.text + at, n);
+    }
 }
 
 /* Where the last `count` lines begin. */
