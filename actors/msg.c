@@ -102,7 +102,7 @@ static void drop_many(struct wf_worker *w, struct wf_body *b, uint32_t count)
 
 void wf_body_drop(struct wf_worker *w, struct wf_body *b)
 {
-    if (b->owed == 0 || w == NULL) {
+    if (b->owed == 0 || w == NULL || WF_UNLIKELY(w->pool.bypass)) {
         drop_many(w, b, 1);
         return;
     }

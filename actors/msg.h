@@ -7,13 +7,13 @@
  *     point to (fan-out, frames).
  * (3) Bodies are immutable from the moment the message is sent. Only shared bodies have an atomic count.
  * (4) What is published takes one atomic operation for all subscribers of a worker: their references are taken at
- *     once, and those dropped are gathered by body until the end of the turn (wf_owed). */
+ *     once, and those dropped are gathered by body until the end of the turn (wf_owed), but not where what is freed
+ *     has to go at once (wf_pool.bypass). */
 #ifndef WF_MSG_H
 #define WF_MSG_H
 
 #include "base.h"
 #include "pool.h"
-#include "sanitizer.h"
 #include "worker.h"
 
 #include <weft/message.h>
@@ -162,7 +162,7 @@ static inline void wf_body_sign(struct wf_body *b, weft_pid from, uint32_t tag, 
     memcpy(&b->head, &post.kind, sizeof b->head);
     b->from = from;
     b->tag = tag;
-    b->owed = WF_UNLIKELY(wf_is_sanitized()) ? 0 : owed; /* what is freed goes at once */
+    b->owed = owed;
 }
 /* The body of a large envelope that has it inside, with one reference. The envelope is gone. */
 struct wf_body *wf_body_of(weft_msg *m);

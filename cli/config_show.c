@@ -52,8 +52,8 @@ static void print_places(const struct cli *c)
 static int try_environment(void)
 {
     int unread = 0;
-    const char *known[CLI_OPTIONS_ALL];
-    size_t count = 0;
+    const char *known[CLI_OPTIONS_ALL + 1] = {"WEFT_POISON"}; /* the library's own: docs/debugging.md */
+    size_t count = 1;
     for (size_t i = CLI_END + 1; i < cli_option_count; i++)
         if (cli_option((enum cli_option_id)i)->variable != NULL)
             known[count++] = cli_option((enum cli_option_id)i)->variable;

@@ -32,6 +32,12 @@ static bool watched(void)
 #endif
 }
 
+static bool is_poison_wanted(void)
+{
+    const char *value = getenv("WEFT_POISON"); /* NOLINT(concurrency-mt-unsafe): nobody sets it */
+    return value != NULL && value[0] != '\0' && strcmp(value, "0") != 0;
+}
+
 int wf_depot_create(struct wf_depot **out)
 {
     struct wf_depot *d = calloc(1, sizeof *d);
@@ -111,6 +117,9 @@ void wf_pool_init(struct wf_pool *p, struct wf_depot *depot)
     memset(p, 0, sizeof *p);
     p->depot = depot;
     p->bypass = watched();
+    if (p->bypass || !is_poison_wanted()) return;
+    p->bypass = true;
+    p->late = calloc(WF_LATE, sizeof *p->late); /* without it blocks are only used again sooner */
 }
 
 void wf_pool_finish(struct wf_pool *p)
@@ -119,6 +128,8 @@ void wf_pool_finish(struct wf_pool *p)
         if (p->at[i].used != NULL) free_magazine(p->at[i].used, p->at[i].count);
         if (p->at[i].spare != NULL) free_magazine(p->at[i].spare, p->at[i].spare_is_full ? WF_MAGAZINE : 0);
     }
+    for (int i = 0; p->late != NULL && i < WF_LATE; i++) free(p->late[i]);
+    free(p->late);
     memset(p, 0, sizeof *p);
 }
 
@@ -145,12 +156,23 @@ void *wf_pool_refill(struct wf_pool *p, uint16_t class_)
     return p->at[class_].used->round[--p->at[class_].count];
 }
 
+static void free_late(struct wf_pool *p, void *block)
+{
+    if (p->late != NULL) {
+        void *oldest = p->late[p->late_at];
+        p->late[p->late_at] = block;
+        p->late_at = (p->late_at + 1) % WF_LATE;
+        block = oldest;
+    }
+    free(block);
+}
+
 void wf_pool_spill(struct wf_pool *p, uint16_t class_, void *block)
 {
     if (p->bypass) {
         /* Whoever reads a text on finds that it is none; the header says in a core file what it was. */
         memset((char *)block + WF_CACHE_LINE, WF_FREED, ((size_t)64 << class_) - WF_CACHE_LINE);
-        free(block);
+        free_late(p, block);
         return;
     }
     struct wf_magazine *used = p->at[class_].used;

@@ -9,8 +9,11 @@
  *     before it is used, so its cache line can be asked for ahead. A list would cost one miss after the other.
  * (3) Every block comes from malloc on its own, so a thread without a pool may make and free blocks of
  *     the same classes with plain malloc and free.
- * (4) Under ASan, TSan and Valgrind, and in the test kit, nothing is pooled: there is never a magazine, and what is
- *     freed is overwritten. */
+ * (4) Under ASan, TSan and Valgrind, in the test kit, and with WEFT_POISON=1 in the environment nothing is pooled:
+ *     there is never a magazine, so that each block that is given comes to wf_pool_spill, which overwrites it. Blocks
+ *     of magazines need no test for that.
+ * (5) With WEFT_POISON a pool keeps the last WF_LATE blocks that were given, so that a text in one of them reads as
+ *     WF_FREED for a while and not as the text of the next message. The tools must see each free at once. */
 #ifndef WF_POOL_H
 #define WF_POOL_H
 
@@ -22,6 +25,7 @@ enum {
     WF_MAGAZINE = 64,         /* blocks */
     WF_POOL_AHEAD = 4,        /* the block that many takes ahead is fetched into the cache */
     WF_DEPOT_BYTES = 4 << 20, /* per class; more is freed */
+    WF_LATE = 1024,           /* blocks that are freed late, see (5) */
     WF_FREED = 0xDD, /* what is in a block after its first 64 bytes once it was freed, where nothing is pooled */
 };
 
@@ -48,7 +52,9 @@ struct wf_pool {
         uint32_t count;            /* rounds in `used` */
         bool spare_is_full;
     } at[WF_POOL_CLASSES];
-    bool bypass; /* a tool watches memory, or a test its messages: do not reuse */
+    bool bypass;      /* a tool watches memory, or a test its messages: do not reuse */
+    void **late;      /* a ring of WF_LATE blocks or NULLs; may be NULL */
+    uint32_t late_at; /* the oldest one */
 };
 
 void wf_pool_init(struct wf_pool *p, struct wf_depot *depot);

@@ -109,7 +109,9 @@ class Config(unittest.TestCase):
         done = self.weft("config", "check", WEFT_WORKER="4", WEFT_OF_MY_OWN_PROGRAM="1", WEFT_NODE="a",
                          code=1)
         self.assertEqual(done.stderr, "WEFT_WORKER: no option reads this variable; did you mean WEFT_WORKERS?\n")
-        self.weft("config", "check", WEFT_OF_MY_OWN_PROGRAM="1", WEFT_NODE="a")
+        self.weft("config", "check", WEFT_OF_MY_OWN_PROGRAM="1", WEFT_NODE="a", WEFT_POISON="1")
+        done = self.weft("config", "check", WEFT_POISONS="1", code=1)
+        self.assertEqual(done.stderr, "WEFT_POISONS: no option reads this variable; did you mean WEFT_POISON?\n")
 
 
 if __name__ == "__main__":

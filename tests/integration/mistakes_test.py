@@ -44,17 +44,25 @@ class Mistakes(unittest.TestCase):
         self.cluster = self.enterContext(Cluster())
         self.folder = self.cluster.folder.name
 
-    def messages(self, code):
-        """What the compiler says; if it has no objection, the msg fields of the log and what is said of a crash."""
+    def compile(self, code):
         source, program = os.path.join(self.folder, "mistake.c"), os.path.join(self.folder, "mistake")
         with open(source, "w", encoding="utf-8") as file:
             file.write(PROGRAM % code)
         compiled = subprocess.run(["gcc", "-w", f"-I{ROOT}/include", source, "-o", program, f"-L{BUILD}", "-lweft"],
                                   capture_output=True, text=True, timeout=PATIENCE, check=False)
+        return program, compiled
+
+    def run_program(self, program, **variables):
+        return subprocess.run([program], capture_output=True, encoding="utf-8", errors="surrogateescape",
+                              timeout=PATIENCE, check=False,
+                              env=dict(self.cluster.env, LD_LIBRARY_PATH=built(), **variables))
+
+    def messages(self, code):
+        """What the compiler says; if it has no objection, the msg fields of the log and what is said of a crash."""
+        program, compiled = self.compile(code)
         if compiled.returncode:
             return compiled.stderr.splitlines()
-        done = subprocess.run([program], capture_output=True, text=True, timeout=PATIENCE, check=False,
-                              env=dict(self.cluster.env, LD_LIBRARY_PATH=built()))
+        done = self.run_program(program)
         logged = re.findall(r'msg="((?:[^"\\]|\\.)*)"', done.stderr)
         return logged + re.findall(r"^weft: .*", done.stderr, re.M)
 
@@ -67,6 +75,11 @@ class Mistakes(unittest.TestCase):
                 for line in said:
                     hits = [m for m in messages if re.search(pattern(line), m)]
                     self.assertEqual(len(hits), 1, f"{line}\nin\n" + "\n".join(messages))
+
+    def test_a_text_that_outlives_its_message_is_seen_with_poison(self):
+        program, _ = self.compile(next(code for title, code, _ in mistakes() if title.startswith("A text that outlives")))
+        said = self.run_program(program, WEFT_POISON="1").stdout.encode(errors="surrogateescape")
+        self.assertEqual(said[:4], b"\xdd" * 4)
 
 
 if __name__ == "__main__":

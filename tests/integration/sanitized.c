@@ -210,7 +210,7 @@ static void race(const void *arg, size_t size)
     spawn_on(2, counts, NULL, 0);
 }
 
-static void use_after_free(bool published, size_t bytes)
+static void use_after_free(bool published, size_t bytes, int others)
 {
     static char text[4000];
     weft_msg *m;
@@ -219,25 +219,37 @@ static void use_after_free(bool published, size_t bytes)
     must(weft_recv(&m, WEFT_FOREVER));
     const char *data = weft_data(m);
     weft_msg_free(m);
+    for (int i = 0; i < others; i++) {
+        must(weft_send(weft_self(), 1, text, bytes));
+        must(weft_recv(&m, WEFT_FOREVER));
+        weft_msg_free(m);
+    }
     printf("%d\n", data[bytes / 2]);
 }
 
 static void freed(const void *arg, size_t size)
 {
     (void)arg, (void)size;
-    use_after_free(false, 100);
+    use_after_free(false, 100, 0);
 }
 
 static void freed_large(const void *arg, size_t size)
 {
     (void)arg, (void)size;
-    use_after_free(false, 4000);
+    use_after_free(false, 4000, 0);
 }
 
 static void freed_published(const void *arg, size_t size)
 {
     (void)arg, (void)size;
-    use_after_free(true, 100);
+    use_after_free(true, 100, 0);
+}
+
+/* Where nothing watches, one of the others would have its block. */
+static void freed_a_while_ago(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    use_after_free(false, 100, 100);
 }
 
 static __attribute__((noinline)) void keep(const char *text)
@@ -286,6 +298,7 @@ int main(int argc, char **argv)
                {"race", race},
                {"freed", freed},
                {"freed-large", freed_large},
+               {"freed-a-while-ago", freed_a_while_ago},
                {"ended", ended},
                {"freed-published", freed_published},
                {"past-the-end", past_the_end}};

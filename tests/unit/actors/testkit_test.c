@@ -426,7 +426,6 @@ static void freed_body(const void *arg, size_t size)
         want_int(weft_recv(&m, WEFT_FOREVER), 0);
         const volatile uint8_t *published = weft_data(m);
         weft_msg_free(m);
-        weft_yield(); /* references to what is published are dropped at the end of a turn */
         want_int(published[SIZES[i] / 2], 0xDD);
     }
 }

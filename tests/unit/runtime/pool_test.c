@@ -118,6 +118,55 @@ START_TEST(the_depot_is_bounded)
 }
 END_TEST
 
+/* What is given reads as nothing, and is not taken again while WF_LATE others are given. */
+START_TEST(with_poison_what_is_given_is_overwritten_and_kept_for_a_while)
+{
+    static char wanted[] = "WEFT_POISON=1";
+    struct wf_depot *d;
+    struct wf_pool p;
+    ck_assert_int_eq(putenv(wanted), 0);
+    ck_assert_int_eq(wf_depot_create(&d), WEFT_OK);
+    wf_pool_init(&p, d);
+    ck_assert(p.bypass);
+    if (p.late != NULL) { /* not where a tool sees it */
+        unsigned char *block = wf_pool_take(&p, 1, 128);
+        memset(block, 'x', 128);
+        wf_pool_give(&p, 1, block);
+        for (int i = 1; i < WF_LATE; i++) {
+            void *other = wf_pool_take(&p, 1, 128);
+            ck_assert_ptr_ne(other, block);
+            wf_pool_give(&p, 1, other);
+            ck_assert_int_eq(block[0], 'x'); /* the header stays for who looks at a core file */
+            for (int k = WF_CACHE_LINE; k < 128; k++) ck_assert_int_eq(block[k], WF_FREED);
+        }
+        ck_assert_ptr_eq(p.late[p.late_at], block);
+        wf_pool_give(&p, 1, wf_pool_take(&p, 1, 128));
+        ck_assert_ptr_ne(p.late[p.late_at], block);
+    }
+    wf_pool_finish(&p); /* and frees the rest */
+    wf_depot_destroy(d);
+}
+END_TEST
+
+START_TEST(poison_is_for_those_who_want_it)
+{
+    static char no[2][16] = {"WEFT_POISON=", "WEFT_POISON=0"};
+    struct wf_depot *d;
+    struct wf_pool p;
+    ck_assert_int_eq(wf_depot_create(&d), WEFT_OK);
+    wf_pool_init(&p, d);
+    bool watched = p.bypass;
+    wf_pool_finish(&p);
+    for (size_t i = 0; i < WF_COUNT(no); i++) {
+        ck_assert_int_eq(putenv(no[i]), 0);
+        wf_pool_init(&p, d);
+        ck_assert(p.bypass == watched && p.late == NULL);
+        wf_pool_finish(&p);
+    }
+    wf_depot_destroy(d);
+}
+END_TEST
+
 /* One thread makes blocks, the other ends them, as workers do with messages. */
 enum { PASSED = 200000, RING = 512 };
 static struct {
@@ -169,6 +218,8 @@ int main(void)
     tcase_add_test(c, blocks_given_elsewhere_come_back_through_the_depot);
     tcase_add_test(c, the_depot_is_bounded);
     tcase_add_test(c, two_threads_trade_magazines);
+    tcase_add_test(c, poison_is_for_those_who_want_it);
+    tcase_add_test(c, with_poison_what_is_given_is_overwritten_and_kept_for_a_while);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }
