@@ -10,6 +10,7 @@
  *     whether its caller has given up is known exactly on the caller's worker; elsewhere it is known whether the
  *     caller lives. */
 #include "mailbox.h"
+#include "pool_member.h"
 #include "trace.h"
 
 #include <string.h>

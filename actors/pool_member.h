@@ -14,6 +14,9 @@
 #include "base.h"
 
 #include <weft/actor.h>
+#include <weft/message.h>
+
+struct wf_actor;
 
 enum { WF_NOBODY_WAITS = -1 };
 
@@ -36,5 +39,8 @@ int wf_member_spawn(struct wf_member **out, weft_pid *pid, struct wf_member_boot
                     const weft_spawn_options *options);
 /* The pool lets go of one. `ended`: it has been told of its end. NULL is fine. */
 void wf_member_forget(struct wf_member *m, bool ended);
+/* On the owner's thread: the actor `a`, if it is a member of a pool, is done with `m`, a WF_POST_WORK, which it goes
+ * on to free or to send. Otherwise does nothing. */
+void wf_member_let_go(struct wf_actor *a, weft_msg *m);
 
 #endif

@@ -3,7 +3,7 @@
  * Design notes.
  * (1) A message that carries an id has a counted body with `traced` set, and the id in front of its bytes; no other
  *     message has room for one, or costs anything for it. What leaves an actor gets an id here (wf_trace_out,
- *     wf_trace_body) if the actor handles a message that has one, or if a tap wants to see it.
+ *     wf_trace_publish) if the actor handles a message that has one, or if a tap wants to see it.
  * (2) An actor that has taken such a message is `traced` until it takes another message: the id is a keyed block of
  *     its own. Neither sends nor receives of the quick ways: while there is such an actor on a worker, or a tap on
  *     the node, the worker is `tracing`, and all its sends go the way of those that are recorded.

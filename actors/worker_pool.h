@@ -12,8 +12,5 @@ struct wf_actor;
 
 /* Whether it takes WF_MSG_CONTROL. */
 bool wf_is_pool(const struct wf_actor *a);
-/* On the owner's thread: the actor `a`, if it is a member of a pool, is done with `m`, a WF_POST_WORK, which it goes
- * on to free or to send. Otherwise does nothing. */
-void wf_member_let_go(struct wf_actor *a, weft_msg *m);
 
 #endif

@@ -293,7 +293,7 @@ struct wf_transport {
     weft_node *node;
     struct wf_carrier *carrier;
     pf_mutex *lock;
-    pf_cond *changed;        /* `finished`, `barrier`, `up_count` */
+    pf_cond *changed;        /* `finished`, `barrier`; of a client: what it is linked with, and dials that failed */
     struct wf_list news;     /* wf_news.in_queue */
     weft_event wake;         /* of $cluster; good once `listening` */
     bool listening;          /* $cluster has opened `wake` */

@@ -49,8 +49,8 @@ typedef struct {
     size_t mailbox_bytes;
     uint32_t aside_max; /* messages that one selective receive may pass over; default 10,000; see weft_recv_match */
     /* 1..N: that one. WEFT_SPREAD, WEFT_BESIDE. 0: the parent's; but while another one is idle children go there if
-     * the parent's has much to run (64 actors), and every second child of an actor that computes more than it
-     * talks */
+     * the parent's has much to run (64 actors), and every second child while the actors of the parent's have each
+     * run for 20 us or more, on average, in this turn of its loop */
     int worker;
     bool link; /* tie parent and child as weft_link does, before the child first runs */
     /* Others read or write this actor's stack while it waits: it is never parked (weft_node_options.park_after).

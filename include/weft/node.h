@@ -62,8 +62,8 @@ typedef struct {
      * waits. Then the node is down. Default 10 s. */
     int64_t resume_window;
     /* Membership (docs/membership.md): how often this node probes another one, ns, default as `heartbeat`; after how
-     * many periods, times log10 of the number of nodes, a suspect is down, also if the window is still open: at most
-     * 1000, default one more than fit into the window, at least 4. */
+     * many periods, times log10 of the number of nodes if that is more than 1, a suspect is down, also if the window is
+     * still open: at most 1000, default one more than fit into the window, at least 4. */
     int64_t probe_period;
     int suspicion;
     const char *const *meta; /* what this node says of itself, "KEY=VALUE": weft/cluster.h */

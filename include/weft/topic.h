@@ -35,8 +35,9 @@ typedef struct {
     /* A name of 1 to 64 letters, digits, '_', '-' and '.': of all subscriptions with the same pattern and queue, on
      * this node and those it is linked with, exactly one gets each message. Those of the publisher's node come first
      * and take turns; those whose mailbox seems full are passed over. If none of them has room one of another node
-     * gets it, nodes taking turns. If there is nobody the message is dropped for the group and counted. What is
-     * retained is not for them. NULL: every message. */
+     * gets it, nodes taking turns. If there is nobody the message is dropped for the group and counted. A member that
+     * subscribes is not given what is retained; a message that is published retained later goes to one of them, as
+     * any other. NULL: every message. */
     const char *queue;
     weft_slow_policy slow; /* not with a queue */
     uint32_t max; /* messages of this subscription that may wait in the mailbox; 0: the mailbox's own bounds are the

@@ -4,7 +4,7 @@
  * Design notes.
  * (1) The linker puts a function of wrapped.c before each call of the list below (-Wl,--wrap): production code is
  *     untouched. A name that meson.build does not wrap does not link; a call of the platform's that is neither in the
- *     list nor among those that cannot fail is found by calls_test.py.
+ *     list nor among those that cannot fail is found by complete_test.py.
  * (2) A place is a call, where it stands, who called the function it stands in, and for the how many-th time. Which
  *     places there are is counted in a run without faults. Which fault fits a call is in faults.c.
  * (3) A fault is one the kernel could have made: what a call has done stays done (close, an interrupted connect), and
