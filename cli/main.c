@@ -25,6 +25,7 @@ const struct cli_verb cli_verbs[] = {
       CLI_LISTEN,
       CLI_JOIN,
       CLI_DISCOVER,
+      CLI_DIAL_ONLY,
       CLI_WORKERS,
       CLI_CLUSTER,
       CLI_CARRIER,

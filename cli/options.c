@@ -69,6 +69,10 @@ static const struct cli_option options[] = {
         {"discover", 0, CLI_LIST, "SPEC",
          "where nodes are found: dns:HOST:PORT, dns-srv:NAME, etcd:http://HOST:PORT/PREFIX; may be repeated",
          "WEFT_DISCOVER", FIELD(discover), 0, 0, 0, .preset = NULL},
+    [CLI_DIAL_ONLY] =
+        {"dial-only", 0, CLI_LIST, "RANGE",
+         "where nodes may be of which other nodes tell: 10.0.0.0/8, a name, .example.com; may be repeated",
+         "WEFT_DIAL_ONLY", FIELD(dial_only), 0, 0, 0, .preset = "everywhere"},
     [CLI_WORKERS] = {"workers", 'w', CLI_NUMBER, "N", "worker threads", "WEFT_WORKERS", FIELD(workers), 0, 1, 64,
                      .preset = "one per core"},
     [CLI_CLUSTER] = {"cluster", 'c', CLI_WORD, "NAME", "nodes link only within one cluster", "WEFT_CLUSTER",
@@ -572,6 +576,7 @@ void cli_finish(struct cli *c)
     free(c->join.copy);
     free(c->san.copy);
     free(c->discover.copy);
+    free(c->dial_only.copy);
     free(c->meta.copy);
     if (c->file != NULL) free(c->file->text);
     free(c->file);

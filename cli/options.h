@@ -42,7 +42,7 @@ struct cli {
     const struct cli_verb *verb;
     const char *name, *cluster, *carrier, *log, *log_file, *metrics, *node, *text, *dir, *role, *tls, *as,
         *peer_limit, *partition, *minority;
-    struct cli_list listen, join, discover, san, meta;
+    struct cli_list listen, join, discover, dial_only, san, meta;
     int64_t workers, tag, count, days;
     int64_t heartbeats_lost, wire, suspicion;
     int64_t max_patterns, max_subscriptions;
@@ -74,6 +74,7 @@ enum cli_option_id {
     CLI_LISTEN,
     CLI_JOIN,
     CLI_DISCOVER,
+    CLI_DIAL_ONLY,
     CLI_WORKERS,
     CLI_CLUSTER,
     CLI_CARRIER,

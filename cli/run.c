@@ -106,6 +106,8 @@ int cli_run(const struct cli *c)
                                  .join_count = c->join.count,
                                  .discover = c->discover.item,
                                  .discover_count = c->discover.count,
+                                 .dial_only = c->dial_only.item,
+                                 .dial_only_count = c->dial_only.count,
                                  .workers = (int)c->workers,
                                  .probe_period = c->probe,
                                  .suspicion = (int)c->suspicion,

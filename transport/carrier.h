@@ -159,6 +159,9 @@ const char *wf_url_inherited(const char *url);
 int wf_url_check_inherited(const char *bound, bool insecure, char *why);
 bool wf_url_is_known(const char *url); /* its scheme is one that nodes dial */
 bool wf_url_is_tls(const char *url);
+bool wf_url_is_loopback(const char *url); /* of this machine's own network */
+/* Behind the scheme of a network, with the brackets of IPv6; NULL: it has no such scheme. */
+const char *wf_url_host(const char *url, size_t *size);
 bool wf_url_is_local(const char *url);                       /* a socket of this machine's file system or kernel */
 void wf_url_with_port(const char *url, int port, char *out); /* WF_URL_TEXT bytes; port 0: as it is */
 /* Where a node may listen so that all who reach `seed` reach it: any port of `local`, the address from which it has

@@ -4,16 +4,22 @@
 #define WF_CLUSTER_H
 
 #include "burst.h"
+#include "learned.h"
 #include "swim.h"
 #include "transport.h"
 
 enum {
     WF_REJECT_SLOTS = 16,
     WF_PEERS_DOWN_KEPT = 64, /* nodes that are gone and still shown */
+    WF_GUEST_BURST = 64,
+    WF_OWN_SEEDS = 64, /* that say where nodes of this cluster may be */
 };
 #define WF_BACKOFF_FIRST WEFT_MS(50)
 #define WF_BACKOFF_MAX WEFT_SEC(2)
 #define WF_GIVE_UP WEFT_SEC(600)   /* redialling a node that is no seed, and no member any more */
+#define WF_GIVE_UP_NEW 6           /* resume windows: the same of one that has never been linked with */
+#define WF_GUEST_EACH WEFT_SEC(1)  /* all guests may tell of WF_GUEST_BURST new nodes at once, and of one in each */
+#define WF_NOT_OURS WEFT_SEC(30)   /* until an address is looked at again that nodes of this cluster have not */
 #define WF_OTHER_DIALS WEFT_SEC(1) /* the node with the higher incarnation leaves the other one so much time */
 /* A name may be taken by our own predecessor, whose link is about to be lost. Both: whoever refuses us may have been
  * stopped in between. */
@@ -32,10 +38,12 @@ struct wf_dialer {
     struct wf_link in_cluster; /* wf_cluster.dialers */
     struct wf_news *over;      /* for the end of a dial, which needs no memory then */
     bool seed, self, busy;     /* busy: a dial or its session is under way */
+    bool proven;               /* its node has been linked with: the addresses are its own */
     uint32_t source;           /* of discover.h, which lists it at the moment: then it is a seed; 0: none */
     char (*url)[WF_URL_TEXT];
     uint32_t url_count, next_url;
     uint64_t incarnation; /* of the node there, 0: not known */
+    uint64_t learned;     /* wf_learned_key of the dial that is under way; 0: it need not be reported */
     uint32_t attempts;
     int64_t next_at, give_up_at;
     int64_t taken_since;       /* since when it says that our name is taken; 0: it does not */
@@ -124,6 +132,8 @@ struct wf_cluster {
     uint64_t changed[32];   /* members that have changed and were not looked at yet */
     uint32_t changed_count; /* if there are more of them, all are looked at */
     struct wf_bursts bursts;
+    struct wf_learned learned;
+    int64_t guests_until; /* what guests have told of new members is paid for by then */
     struct {
         char remote[48], reason[64];
         int64_t logged_at;
@@ -177,7 +187,7 @@ struct wf_session *wf_links_find(struct wf_cluster *c, uint64_t incarnation);
 bool wf_links_is_up(struct wf_cluster *c, uint64_t incarnation); /* it has a connection */
 
 /* ---- peers.c: who there is, and dialling ----------------------------------------------------------------------- */
-struct wf_peer *wf_peers_find(struct wf_cluster *c, uint64_t incarnation);
+struct wf_peer *wf_peers_find(const struct wf_cluster *c, uint64_t incarnation);
 void wf_peers_up(struct wf_cluster *c, struct wf_session *s);
 /* The link has lost its connection, and is to be dialled. */
 void wf_peers_broken(struct wf_cluster *c, struct wf_session *s, const char *reason);
@@ -190,7 +200,7 @@ struct wf_peer *wf_peers_member(struct wf_cluster *c, const struct wf_swim_membe
 void wf_peers_gone(struct wf_cluster *c, struct wf_peer *p, const char *reason, bool left);
 void wf_dialers_finish(struct wf_cluster *c); /* once the carrier is gone */
 void wf_peers_down(struct wf_cluster *c, struct wf_session *s, const char *reason, bool left);
-void wf_peers_heard_of(struct wf_cluster *c, const struct wf_frame_peer *p);
+void wf_peers_heard_of(struct wf_cluster *c, const struct wf_session *from, const struct wf_frame_peer *p);
 /* Tells `s` of all other nodes, and all other nodes of `s`. */
 void wf_peers_introduce(struct wf_cluster *c, struct wf_session *s);
 int wf_dialers_add_seed(struct wf_cluster *c, const char *url);
@@ -198,17 +208,21 @@ int wf_dialers_add_seed(struct wf_cluster *c, const char *url);
 void wf_dialers_listed(struct wf_cluster *c, uint32_t source, const char *urls, size_t size);
 void wf_dialers_failed(struct wf_cluster *c, struct wf_dialer *d, const char *reason);
 const char *wf_dialers_url(const struct wf_dialer *d); /* that was dialled last */
-void wf_dialers_linked(struct wf_dialer *d, uint64_t incarnation);
+void wf_dialers_linked(struct wf_cluster *c, struct wf_dialer *d, uint64_t incarnation);
 void wf_dialers_free_again(struct wf_cluster *c, struct wf_dialer *d); /* its link is gone */
 int64_t wf_dialers_tick(struct wf_cluster *c, int64_t now);
 void wf_peers_finish(struct wf_cluster *c);
 
 /* ---- gossip.c: membership -------------------------------------------------------------------------------------- */
 int wf_gossip_create(struct wf_transport *t); /* once its URLs are known; WEFT_ENOMEM */
+/* Whether that one may tell of one more node that is new here: guests may of few. */
+bool wf_gossip_may_introduce(struct wf_cluster *c, const struct wf_session *s);
 const struct wf_swim_member *wf_gossip_member(const struct wf_cluster *c, uint64_t incarnation); /* NULL: unknown */
 /* What happens to links: a new one or one that goes on, one that is broken, one that has ended. */
 void wf_gossip_linked(struct wf_cluster *c, struct wf_session *s);
 void wf_gossip_broken(struct wf_cluster *c, const struct wf_session *s);
+/* A member that this node has never been linked with was dialled in vain. */
+void wf_gossip_unreached(struct wf_cluster *c, uint64_t incarnation);
 /* Nothing has come over it for WF_QUIET_BEATS. */
 void wf_gossip_silent(struct wf_cluster *c, const struct wf_session *s);
 void wf_gossip_ended(struct wf_cluster *c, const struct wf_session *s, bool left);

@@ -58,7 +58,21 @@ static bool on_heard(void *arg, uint64_t node)
     return s != NULL && is_heard(s);
 }
 
-static const struct wf_swim_user user = {on_send, on_changed, on_heard};
+bool wf_gossip_may_introduce(struct wf_cluster *c, const struct wf_session *s)
+{
+    if (s == NULL || s->channel == NULL || (s->channel->denied & WF_RIGHT_STOP) == 0) return true;
+    int64_t now = wf_transport_now(c->t);
+    if (c->guests_until - now > WF_GUEST_BURST * WF_GUEST_EACH) return false;
+    c->guests_until = WF_MAX(c->guests_until, now) + WF_GUEST_EACH;
+    return true;
+}
+
+static bool on_introduced(void *arg, uint64_t from)
+{
+    return wf_gossip_may_introduce(arg, wf_links_find(arg, from));
+}
+
+static const struct wf_swim_user user = {on_send, on_changed, on_heard, on_introduced};
 
 /* ---- What it means for links and peers ------------------------------------------------------------------------- */
 
@@ -155,6 +169,11 @@ void wf_gossip_broken(struct wf_cluster *c, const struct wf_session *s)
     if (m == NULL) return;
     if (wf_swim_present(m)) wf_swim_doubt(c->swim, m->node, wf_transport_now(c->t));
     else on_changed(c, m, m->state); /* only what was heard of it has kept the link */
+}
+
+void wf_gossip_unreached(struct wf_cluster *c, uint64_t incarnation)
+{
+    if (c->swim != NULL) wf_swim_accuse(c->swim, incarnation, wf_transport_now(c->t));
 }
 
 void wf_gossip_ended(struct wf_cluster *c, const struct wf_session *s, bool left)

@@ -223,7 +223,7 @@ static void bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t numbe
 {
     struct wf_session *old = wf_links_find(c, ch->incarnation);
     if (old != NULL) wf_links_end(c, old, old->number == 0 ? "replaced by a new connection" : given_up);
-    if (ch->dialer != NULL) wf_dialers_linked(ch->dialer, ch->incarnation);
+    if (ch->dialer != NULL) wf_dialers_linked(c, ch->dialer, ch->incarnation);
     wf_links_bring_up(c, ch, number);
 }
 
@@ -233,9 +233,9 @@ static void give_up(struct wf_cluster *c, struct wf_session *s)
     if (s != NULL && !WF_MUTANT(leaving_waits_in_vain)) wf_links_end(c, s, given_up);
 }
 
-static void go_on(struct wf_channel *ch, struct wf_session *s, uint64_t heard)
+static void go_on(struct wf_cluster *c, struct wf_channel *ch, struct wf_session *s, uint64_t heard)
 {
-    if (ch->dialer != NULL) wf_dialers_linked(ch->dialer, ch->incarnation);
+    if (ch->dialer != NULL) wf_dialers_linked(c, ch->dialer, ch->incarnation);
     wf_links_resume(s, ch, heard);
 }
 
@@ -245,7 +245,7 @@ static void on_decision(struct wf_cluster *c, struct wf_channel *ch, const struc
     struct wf_session *s = wf_links_find(c, ch->incarnation);
     const struct wf_peer *p = wf_peers_find(c, ch->incarnation);
     uint64_t number = resumable(ch) ? f->number : 0;
-    if (number != 0 && s != NULL && s->number == number) go_on(ch, s, f->ref);
+    if (number != 0 && s != NULL && s->number == number) go_on(c, ch, s, f->ref);
     else if (number != 0 && p != NULL && p->last_number == number)
         wf_channel_end(ch, "the link was given up meanwhile");
     else if (name_clashes(c, ch) || has_left(c, ch))
@@ -283,7 +283,7 @@ static void on_offer(struct wf_cluster *c, struct wf_channel *ch, const struct w
         refuse(c, ch, WF_REFUSED_NAME_TAKEN, "the name was taken meanwhile");
     } else if (d == RESUME) {
         say_welcome(ch, s->number, atomic_load_explicit(&s->received, memory_order_relaxed), WF_LINK_BROKEN);
-        if (wf_channel_phase(ch) == WF_PHASE_HEARD) go_on(ch, s, f->number == s->number ? f->ref : 0);
+        if (wf_channel_phase(ch) == WF_PHASE_HEARD) go_on(c, ch, s, f->number == s->number ? f->ref : 0);
     } else if (c->leaving) {
         refuse(c, ch, WF_REFUSED_STOPPING, "the node is stopping");
         give_up(c, s);

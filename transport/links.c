@@ -410,7 +410,7 @@ void wf_links_frame(struct wf_cluster *c, struct wf_channel *ch, const struct wf
         for (uint32_t i = 0; i < f.count; i++) {
             struct wf_frame_peer p;
             wf_frame_next_peer(&f, &p);
-            wf_peers_heard_of(c, &p);
+            wf_peers_heard_of(c, s, &p);
         }
     }
 }

@@ -140,8 +140,15 @@ static void dial_later(struct wf_cluster *c, struct wf_dialer *d, uint32_t attem
     d->next_at = WF_MAX(wf_transport_now(c->t) + backoff(c, attempts), p == NULL ? 0 : p->held_until);
 }
 
+static void report_learned(struct wf_cluster *c, struct wf_dialer *d, bool linked)
+{
+    if (d->learned != 0) wf_learned_end(&c->learned, d->learned, linked, wf_transport_now(c->t));
+    d->learned = 0;
+}
+
 void wf_dialers_failed(struct wf_cluster *c, struct wf_dialer *d, const char *reason)
 {
+    report_learned(c, d, false);
     dial_later(c, d, d->attempts++);
     if (strcmp(d->last, reason) != 0) {
         snprintf(d->last, sizeof d->last, "%s", reason);
@@ -154,9 +161,11 @@ void wf_dialers_failed(struct wf_cluster *c, struct wf_dialer *d, const char *re
     pf_mutex_unlock(c->t->lock);
 }
 
-void wf_dialers_linked(struct wf_dialer *d, uint64_t incarnation)
+void wf_dialers_linked(struct wf_cluster *c, struct wf_dialer *d, uint64_t incarnation)
 {
+    report_learned(c, d, true);
     d->incarnation = incarnation;
+    d->proven = true;
     d->attempts = 0;
     d->taken_since = 0;
     d->taken_said = 0;
@@ -165,13 +174,57 @@ void wf_dialers_linked(struct wf_dialer *d, uint64_t incarnation)
 
 void wf_dialers_free_again(struct wf_cluster *c, struct wf_dialer *d)
 {
+    report_learned(c, d, true);
     dial_later(c, d, 0);
+}
+
+static bool is_allowed(struct wf_cluster *c, const char *url, char *why)
+{
+    const char *own[WF_FRAME_URLS + WF_OWN_SEEDS];
+    uint32_t count = 0;
+    while (count < WF_MIN(wf_transport_urls(c->t), (uint32_t)WF_FRAME_URLS)) {
+        own[count] = c->t->url[count];
+        count++;
+    }
+    WF_LIST_EACH(k, &c->dialers) {
+        const struct wf_dialer *d = WF_CONTAINER(k, struct wf_dialer, in_cluster);
+        if (d->seed && count < WF_COUNT(own)) own[count++] = d->url[0];
+    }
+    return wf_learned_allows(&c->learned, own, count, url, why);
+}
+
+/* Chooses which of its URLs is dialled now, and moves d->next_url behind it. NULL: none before d->next_at. */
+static const char *next_url(struct wf_cluster *c, struct wf_dialer *d)
+{
+    if (d->seed || d->proven) return d->url[d->next_url++ % d->url_count];
+    char why[WF_REASON_TEXT] = "";
+    int64_t now = wf_transport_now(c->t), again = now + WF_NOT_OURS;
+    if ((d->next_at = wf_learned_next(&c->learned, now)) != 0) return NULL;
+    bool ours = false;
+    for (uint32_t i = 0; i < d->url_count; i++) {
+        const char *url = d->url[d->next_url++ % d->url_count];
+        if (!is_allowed(c, url, why)) continue;
+        ours = true;
+        uint64_t key = wf_learned_key(url);
+        int64_t at = wf_learned_begin(&c->learned, key, now);
+        if (at == 0) {
+            d->learned = key;
+            return url;
+        }
+        again = WF_MIN(again, at);
+    }
+    d->next_at = again;
+    if (ours || strcmp(d->last, why) == 0) return NULL;
+    snprintf(d->last, sizeof d->last, "%s", why);
+    say_no_link(c, d, why);
+    return NULL;
 }
 
 static void dial(struct wf_cluster *c, struct wf_dialer *d)
 {
     char why[WF_REASON_TEXT] = "out of memory";
-    const char *url = d->url[d->next_url++ % d->url_count];
+    const char *url = next_url(c, d);
+    if (url == NULL) return;
     d->busy = true;
     if (d->over == NULL) d->over = wf_news_new(WF_NEWS_DIAL_FAILED, NULL, NULL, WF_REASON_TEXT);
     int rc = d->over == NULL ? WEFT_ENOMEM : wf_url_check_dial(url, c->t->has_tls, c->t->insecure, why);
@@ -179,13 +232,20 @@ static void dial(struct wf_cluster *c, struct wf_dialer *d)
     if (rc < 0) wf_dialers_failed(c, d, why);
 }
 
-/* Who is a member is dialled on. */
-static void given_up(struct wf_cluster *c, struct wf_dialer *d)
+static int64_t patience_with(const struct wf_cluster *c, const struct wf_peer *p)
+{
+    return p->linked_at == 0 ? WF_GIVE_UP_NEW * c->t->resume_window : WF_GIVE_UP;
+}
+
+/* A member is dialled as long as it is one. If it was never reached it may be somebody's invention: this node says
+ * that it does not answer, and a member that is there will say that it is. */
+static void given_up(struct wf_cluster *c, struct wf_dialer *d, int64_t now)
 {
     struct wf_peer *p = wf_peers_find(c, d->incarnation);
     const struct wf_swim_member *m = wf_gossip_member(c, d->incarnation);
     if (m != NULL && wf_swim_present(m)) {
-        d->give_up_at += WF_GIVE_UP;
+        d->give_up_at = now + (p == NULL ? WF_GIVE_UP : patience_with(c, p));
+        if (p != NULL && p->linked_at == 0) wf_gossip_unreached(c, d->incarnation);
         return;
     }
     if (p != NULL && p->state == WF_PEER_CONNECTING && p->session == NULL) {
@@ -208,7 +268,7 @@ int64_t wf_dialers_tick(struct wf_cluster *c, int64_t now)
             continue;
         }
         if (now >= d->give_up_at) {
-            given_up(c, d);
+            given_up(c, d, now);
             continue;
         }
         if (now >= d->next_at) dial(c, d);
@@ -219,7 +279,7 @@ int64_t wf_dialers_tick(struct wf_cluster *c, int64_t now)
 
 /* ---- Peers ----------------------------------------------------------------------------------------------------- */
 
-struct wf_peer *wf_peers_find(struct wf_cluster *c, uint64_t incarnation)
+struct wf_peer *wf_peers_find(const struct wf_cluster *c, uint64_t incarnation)
 {
     WF_LIST_EACH(k, &c->peers) {
         struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
@@ -307,8 +367,9 @@ static void dial_peer(struct wf_cluster *c, const struct wf_peer *p)
     int64_t now = wf_transport_now(t);
     bool first = t->node->incarnation < p->incarnation || wf_transport_urls(t) == 0;
     d->incarnation = p->incarnation;
+    d->proven = p->linked_at != 0;
     d->next_at = WF_MAX(now + (first ? 0 : WF_OTHER_DIALS), p->held_until);
-    d->give_up_at = now + WF_GIVE_UP;
+    d->give_up_at = now + patience_with(c, p);
 }
 
 void wf_peers_broken(struct wf_cluster *c, struct wf_session *s, const char *reason)
@@ -343,6 +404,8 @@ void wf_peers_gone(struct wf_cluster *c, struct wf_peer *p, const char *reason, 
     p->since = wf_transport_now(c->t);
     snprintf(p->reason, sizeof p->reason, "%s", reason);
     pf_mutex_unlock(c->t->lock);
+    struct wf_dialer *d = p->linked_at == 0 ? dialer_of(c, p->incarnation) : NULL;
+    if (d != NULL) d->give_up_at = p->since; /* nobody has reached it: it may never have been there */
 }
 
 /* Its link was closed for what it has said on it. */
@@ -428,12 +491,12 @@ static bool name_is_linked(struct wf_cluster *c, weft_text name)
     return false;
 }
 
-void wf_peers_heard_of(struct wf_cluster *c, const struct wf_frame_peer *heard)
+void wf_peers_heard_of(struct wf_cluster *c, const struct wf_session *from, const struct wf_frame_peer *heard)
 {
     if (heard->incarnation == c->t->node->incarnation || name_is_linked(c, heard->name)) return;
     struct wf_peer *p = wf_peers_find(c, heard->incarnation);
     if (p != NULL && (p->session != NULL || p->left || dialer_of(c, p->incarnation) != NULL)) return;
-    if (p == NULL && c->peer_count >= WF_PEERS_MAX) return;
+    if (p == NULL && (c->peer_count >= WF_PEERS_MAX || !wf_gossip_may_introduce(c, from))) return;
     if (p == NULL) p = peer_add(c, heard->name, heard->incarnation, heard->url, heard->url_count);
     if (p == NULL) return;
     pf_mutex_lock(c->t->lock);

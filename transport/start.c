@@ -91,6 +91,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     if (rc == WEFT_OK) rc = pf_cond_create(&t->changed);
     if (rc == WEFT_OK) rc = copy_seeds(t, o);
     if (rc == WEFT_OK) rc = wf_discover_create(t, o);
+    if (rc == WEFT_OK) rc = wf_learned_init(&t->cluster->learned, o);
     t->insecure = o->insecure;
     t->limits = (struct wf_limits){o->peer_frames, o->peer_bytes, o->peer_spawns};
     if (rc == WEFT_OK) rc = wf_certs_load(t, o);

@@ -170,6 +170,8 @@ static void hear_of_self(struct wf_swim *s, const struct wf_swim_update *u, int6
 static void meet(struct wf_swim *s, const struct wf_swim_update *u, int64_t now)
 {
     if (u->state > WF_SWIM_SUSPECT || u->record.size == 0) return;
+    bool of_another = s->speaker != 0 && s->speaker != u->node;
+    if (of_another && s->user->may_introduce != NULL && !s->user->may_introduce(s->arg, s->speaker)) return;
     struct wf_swim_member *m = wf_swim_add(s, u->node, u->number, u->record, now);
     if (m == NULL) return;
     s->user->changed(s->arg, m, WF_SWIM_ALIVE);
@@ -373,11 +375,13 @@ int wf_swim_receive(struct wf_swim *s, uint64_t from, const void *frame, size_t 
     struct wf_swim_message m;
     int rc = wf_swim_read_frame(frame, size, &m);
     if (rc < 0 || s->leaving || from == s->self->node) return rc;
+    s->speaker = from;
     for (uint32_t i = 0; i < m.count; i++) {
         struct wf_swim_update u;
         wf_swim_read_update(&m.items, &u);
         wf_swim_learn(s, &u, now);
     }
+    s->speaker = 0;
     switch (m.kind) {
     case WF_SWIM_PING: on_ping(s, from, &m, now); break;
     case WF_SWIM_ACK: on_ack(s, from, &m, now); break;
@@ -475,6 +479,14 @@ void wf_swim_declare(struct wf_swim *s, uint64_t node, enum wf_swim_state state,
     if (m == NULL || m == s->self || s->leaving) return;
     struct wf_swim_update u = {.node = node, .state = state, .number = m->number, .by = s->self->node};
     wf_swim_learn(s, &u, now);
+}
+
+void wf_swim_accuse(struct wf_swim *s, uint64_t node, int64_t now)
+{
+    struct wf_swim_member *m = wf_swim_find(s, node);
+    if (m == NULL || m == s->self || s->leaving) return;
+    if (m->state == WF_SWIM_ALIVE) suspect(s, m, m->number, s->self->node, now);
+    else if (m->state == WF_SWIM_SUSPECT) accuse(s, m, s->self->node);
 }
 
 int wf_swim_describe(struct wf_swim *s, weft_text record, int64_t now)

@@ -79,6 +79,8 @@ struct wf_swim_user {
     /* Whether something has come from that one lately: then it lives, whatever is said of it. wf_swim_doubt is called
      * when that is no longer so. NULL: nobody is heard. */
     bool (*heard)(void *arg, uint64_t node);
+    /* Whether `from` may tell of a member that is new here. NULL: all may. */
+    bool (*may_introduce)(void *arg, uint64_t from);
 };
 
 struct wf_swim_relay {
@@ -101,6 +103,7 @@ struct wf_swim {
     const struct wf_swim_user *user;
     void *arg;
     uint64_t random;
+    uint64_t speaker; /* whose message is being read; 0: none */
     struct wf_swim_member *self;
     struct wf_swim_member **at; /* all of them, in the order in which they are probed */
     uint32_t count, capacity, next;
@@ -138,6 +141,8 @@ int64_t wf_swim_tick(struct wf_swim *s, int64_t now);
 void wf_swim_greet(struct wf_swim *s, uint64_t node);
 /* The way to it is broken, or nothing has come over it for a while: it is probed next. */
 void wf_swim_doubt(struct wf_swim *s, uint64_t node, int64_t now);
+/* There was never a way to it, and none was found in time: this member suspects it. */
+void wf_swim_accuse(struct wf_swim *s, uint64_t node, int64_t now);
 /* It is known from elsewhere: DOWN, or LEFT. */
 void wf_swim_declare(struct wf_swim *s, uint64_t node, enum wf_swim_state state, int64_t now);
 /* Another record for this member. WEFT_ENOMEM. */

@@ -29,8 +29,7 @@ bool wf_url_is_tls(const char *url)
     return strncmp(url, "tls+", 4) == 0 || strncmp(url, "wss://", 6) == 0;
 }
 
-/* Behind the scheme; NULL: it is none that this network has. */
-static const char *host_of(const char *url, size_t *size)
+const char *wf_url_host(const char *url, size_t *size)
 {
     for (size_t i = 0; i < WF_COUNT(net_schemes); i++) {
         size_t n = strlen(net_schemes[i]);
@@ -55,7 +54,7 @@ static const char *local_path(const char *url)
 bool wf_url_is_known(const char *url)
 {
     size_t size;
-    return local_path(url) != NULL || host_of(url, &size) != NULL;
+    return local_path(url) != NULL || wf_url_host(url, &size) != NULL;
 }
 
 static int refuse(char *why, const char *text)
@@ -77,7 +76,7 @@ int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why)
         return refuse(why, "an inherited socket has no TLS: use tls+tcp://, or inherited:// for one on 127.0.0.1");
     if (path != NULL && path[0] != '\0') return WEFT_OK;
     if (path != NULL) return refuse(why, "no path after ://");
-    const char *host = host_of(url, &size);
+    const char *host = wf_url_host(url, &size);
     if (host == NULL) return refuse(why, "unknown scheme; known are tcp, ws, tls+tcp, wss, ipc, abstract, inherited");
     /* "127.0.0.1:x@0.0.0.0:1" is an address of the whole world with a user and a password. */
     if (strchr(host, '@') != NULL) return refuse(why, "a URL to listen on has no user");
@@ -93,7 +92,7 @@ int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why)
 int wf_url_check_inherited(const char *bound, bool insecure, char *why)
 {
     size_t size = 0;
-    const char *host = host_of(bound, &size);
+    const char *host = wf_url_host(bound, &size);
     if (insecure || (host != NULL && is_loopback(host, size))) return WEFT_OK;
     snprintf(why, WF_REASON_TEXT,
              "%.*s is not a loopback address and an inherited socket has no TLS: "
@@ -105,10 +104,17 @@ int wf_url_check_inherited(const char *bound, bool insecure, char *why)
 int wf_url_check_dial(const char *url, bool tls, bool insecure, char *why)
 {
     size_t size;
-    const char *host = host_of(url, &size);
+    const char *host = wf_url_host(url, &size);
     if (!tls || insecure || host == NULL || wf_url_is_tls(url)) return WEFT_OK;
     if (is_loopback(host, size) && strchr(host, '@') == NULL) return WEFT_OK;
     return refuse(why, "this node uses TLS, so it does not talk plainly to other machines");
+}
+
+bool wf_url_is_loopback(const char *url)
+{
+    size_t size;
+    const char *host = wf_url_host(url, &size);
+    return host != NULL && is_loopback(host, size);
 }
 
 bool wf_url_is_local(const char *url)
@@ -134,7 +140,7 @@ void wf_url_with_port(const char *url, int port, char *out)
 bool wf_url_beside(const char *seed, const char *local, const char *name, char *out)
 {
     size_t size;
-    const char *path = local_path(seed), *host = host_of(seed, &size), *port = strrchr(local, ':');
+    const char *path = local_path(seed), *host = wf_url_host(seed, &size), *port = strrchr(local, ':');
     int n = -1;
     if (path != NULL && strncmp(seed, "abstract://", 11) == 0) {
         n = snprintf(out, WF_URL_TEXT, "abstract://weft.%s", name);

@@ -41,6 +41,11 @@ typedef struct {
      *     tcp://127.0.0.1:4001            a URL, as in `join` */
     const char *const *discover;
     size_t discover_count;
+    /* Where nodes of which other nodes tell may be dialled on networks: "10.0.0.0/8", "fd00::/8", "192.168.1.7", a name,
+     * or ".example.com" for all names that end so; at most 16. Seeds, and what `discover` finds, need not be named.
+     * None: everywhere. docs/security.md, "What a member may say of others" */
+    const char *const *dial_only;
+    size_t dial_only_count;
     int workers;               /* default: one per core, at most 64 */
     bool embedded;             /* no thread: a loop of yours turns its one worker. weft/embed.h */
     size_t stack_bytes;        /* of an actor; default 64 KiB */

@@ -121,3 +121,21 @@ bool pf_address_is_unix(const struct pf_address *a)
     memcpy(&family, a->bytes + offsetof(struct sockaddr, sa_family), sizeof family);
     return family == AF_UNIX;
 }
+
+size_t pf_address_bytes(const struct pf_address *a, uint8_t out[16])
+{
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    sa_family_t family;
+    if (a->size < sizeof family) return 0;
+    memcpy(&family, a->bytes + offsetof(struct sockaddr, sa_family), sizeof family);
+    if (family == AF_INET) {
+        memcpy(&v4, a->bytes, sizeof v4);
+        memcpy(out, &v4.sin_addr, 4);
+        return 4;
+    }
+    if (family != AF_INET6) return 0;
+    memcpy(&v6, a->bytes, sizeof v6);
+    memcpy(out, &v6.sin6_addr, 16);
+    return 16;
+}

@@ -232,6 +232,8 @@ int pf_address_parse(const char *text, struct pf_address *out);
 /* The same form back; at most `size` bytes with the NUL. */
 int pf_address_format(const struct pf_address *a, char *out, size_t size);
 bool pf_address_is_unix(const struct pf_address *a);
+/* The bytes of its IP address, in network order: 4, 16, or 0 if it has none. */
+size_t pf_address_bytes(const struct pf_address *a, uint8_t out[16]);
 
 /* Writes the stream addresses of `host`, at most `max`, in the order the system would try them, and returns how many;
  * `service` is a port's number or name. Blocks: for threads that may. WEFT_ENOHOST, WEFT_EADDRESS (no such service,

@@ -53,11 +53,32 @@ static const struct cli_verb verbs[] = {
      .args_min = 1,
      .args_max = 3,
      .takes_rest = true,
-     .options = {CLI_NAME,     CLI_LISTEN,   CLI_JOIN,       CLI_DISCOVER,        CLI_WORKERS,
-                 CLI_CLUSTER,  CLI_CARRIER,  CLI_HEARTBEAT,  CLI_HEARTBEATS_LOST, CLI_RESUME_WINDOW,
-                 CLI_WIRE,     CLI_META,     CLI_PROBE,      CLI_SUSPICION,       CLI_PARTITION,
-                 CLI_MINORITY, CLI_LOG,      CLI_LOG_FILE,   CLI_METRICS,         CLI_DRAIN,
-                 CLI_TLS,      CLI_INSECURE, CLI_PEER_LIMIT, CLI_MAX_PATTERNS,    CLI_MAX_SUBSCRIPTIONS,
+     .options = {CLI_NAME,
+                 CLI_LISTEN,
+                 CLI_JOIN,
+                 CLI_DISCOVER,
+                 CLI_DIAL_ONLY,
+                 CLI_WORKERS,
+                 CLI_CLUSTER,
+                 CLI_CARRIER,
+                 CLI_HEARTBEAT,
+                 CLI_HEARTBEATS_LOST,
+                 CLI_RESUME_WINDOW,
+                 CLI_WIRE,
+                 CLI_META,
+                 CLI_PROBE,
+                 CLI_SUSPICION,
+                 CLI_PARTITION,
+                 CLI_MINORITY,
+                 CLI_LOG,
+                 CLI_LOG_FILE,
+                 CLI_METRICS,
+                 CLI_DRAIN,
+                 CLI_TLS,
+                 CLI_INSECURE,
+                 CLI_PEER_LIMIT,
+                 CLI_MAX_PATTERNS,
+                 CLI_MAX_SUBSCRIPTIONS,
                  CLI_END}},
     {.name = "two",
      .arguments = "",
@@ -82,8 +103,8 @@ static void check_values(const struct cli *c)
     MUST(c->tag >= 0 && c->tag <= 0xFFFFFEFF && c->days >= 0 && c->days <= 36500 && c->jobs <= 64);
     MUST(c->heartbeat >= 0 && c->heartbeat <= WEFT_SEC(3600) && c->drain >= 0 && c->drain <= WEFT_SEC(86400));
     MUST(c->count >= 0 && (!c->has_count || c->count > 0));
-    const struct cli_list *const lists[] = {&c->listen, &c->join, &c->discover, &c->san, &c->meta};
-    for (size_t i = 0; i < 5; i++) {
+    const struct cli_list *const lists[] = {&c->listen, &c->join, &c->discover, &c->dial_only, &c->san, &c->meta};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         MUST(lists[i]->count <= CLI_LIST_MAX);
         for (size_t k = 0; k < lists[i]->count; k++) MUST(lists[i]->item[k] != NULL);
     }

@@ -55,7 +55,7 @@ static inline bool hears(void *arg, uint64_t node)
     return silent != 0 && node != silent;
 }
 
-static const struct wf_swim_user user = {on_send, on_changed, hears};
+static const struct wf_swim_user user = {.send = on_send, .changed = on_changed, .heard = hears};
 
 /* A record of that name with one entry of metadata. Valid until the next but three. */
 static inline weft_text record(const char *name, const char *color)

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Addresses that a member tells of nodes that there are none: few of them are dialled, seldom, and not for long."""
+import json
+import os
+import socket
+import subprocess
+import threading
+import unittest
+
+from foreign_test import PYTHON
+from harness import Cluster, PATIENCE, Program, built, eventually
+
+WEFT = built("cli", "weft")
+MODULE = built("tests", "test_modules.so")
+LIAR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "liar.py")
+GOSSIP, SYNC = 1 << 2, 53
+
+
+class Stranger:
+    """A server that has nothing to do with the cluster, and counts who comes."""
+
+    def __init__(self, listener):
+        self.listener, self.came = listener, 0
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        while True:
+            try:
+                connection = self.listener.accept()[0]
+            except OSError:
+                return
+            self.came += 1
+            connection.close()
+
+
+@unittest.skipIf(PYTHON is None, "no python3-msgpack")
+class Learned(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Cluster()
+        self.addCleanup(self.cluster.__exit__)
+
+    def node(self, *options):
+        self.node_n = Program(WEFT, "run", MODULE, "--name", "n", "--listen", "tcp://127.0.0.1:0", "--probe", "0.05",
+                              "--suspicion", "1", "--resume-window", "0.2", *options, "--", "idle",
+                              env=self.cluster.env)
+        self.cluster.nodes["n"] = self.node_n
+        self.url = self.node_n.log(r"tcp://127\.0\.0\.1:\d+")[0]
+
+    def liar(self):
+        liar = Program(PYTHON, LIAR, self.url, "liar", str(GOSSIP), env=self.cluster.env, stdin=subprocess.PIPE)
+        self.addCleanup(liar.kill)
+        self.assertEqual(liar.line(), "linked")
+        return liar
+
+    def tell(self, liar, count, url):
+        """Of so many nodes, all of them at `url`."""
+        for first in range(0, count, 100):
+            frame = [SYNC, 0, [[1000 + i, 0, 1, 0, [f"ghost{i}", [url], {}]] for i in range(first, first + 100)]]
+            liar.process.stdin.write(repr(frame).encode() + b"\n")
+        liar.process.stdin.flush()
+
+    def connecting(self):
+        done = subprocess.run([WEFT, "nodes", "--node", "n", "--json"], capture_output=True, text=True, timeout=PATIENCE,
+                              env=self.cluster.env, check=True)
+        states = [json.loads(line)["state"] for line in done.stdout.splitlines()]
+        return sum(state in ("connecting", "suspect") for state in states)
+
+    def stranger(self, family=socket.AF_INET, at=("127.0.0.1", 0)):
+        listener = socket.socket(family)
+        self.addCleanup(listener.close)
+        listener.bind(at)
+        listener.listen(128)
+        return Stranger(listener)
+
+    def test_a_thousand_nodes_at_one_address(self):
+        self.node()
+        stranger, liar = self.stranger(), self.liar()
+        self.tell(liar, 1000, "tcp://127.0.0.1:%d" % stranger.listener.getsockname()[1])
+        eventually("the node knows of them, and dials", lambda: self.connecting() > 500 and stranger.came > 0)
+        liar.process.stdin.close()
+        liar.end()
+        eventually("they are forgotten", lambda: self.connecting() == 0)
+        self.assertLess(stranger.came, 50)
+        self.node_n.stop()
+
+    def test_sockets_of_other_programs(self):
+        self.node()
+        path = os.path.join(self.cluster.folder.name, "elsewhere", "other.sock")
+        os.mkdir(os.path.dirname(path))
+        stranger, liar = self.stranger(socket.AF_UNIX, path), self.liar()
+        self.tell(liar, 100, "ipc://" + path)
+        self.node_n.log("no link to ipc://.*/other.sock: a local socket in a folder where this node has none")
+        eventually("the node knows of them", lambda: self.connecting() > 50)
+        liar.process.stdin.close()
+        liar.end()
+        eventually("they are forgotten", lambda: self.connecting() == 0)
+        self.assertEqual(stranger.came, 0)
+        self.node_n.stop()
+
+    def test_another_machine(self):
+        self.node("--dial-only", "10.0.0.0/8")
+        liar = self.liar()
+        self.tell(liar, 100, "tcp://192.0.2.1:1")
+        self.node_n.log("no link to tcp://192.0.2.1:1: this node has no other address of a network")
+        self.node_n.stop()
+
+    def test_a_range_that_is_none(self):
+        node = Program(WEFT, "run", MODULE, "--dial-only", "10.0.0.0/33", "--", "idle", env=self.cluster.env)
+        self.addCleanup(node.kill)
+        node.log("dial_only: 10.0.0.0/33 is no address, ADDRESS/BITS, name or .DOMAIN")
+        node.end(1)
+
+
+if __name__ == "__main__":
+    unittest.main()
