@@ -9,8 +9,6 @@
 
 #include "round.h"
 
-enum { HELD_LOOKED = 64 }; /* messages that stand for all it holds: a list of many actors takes no longer */
-
 struct census {
     struct wf_round round;
     uint32_t workers;
@@ -79,7 +77,7 @@ void wf_actor_info_of(const struct wf_actor *a, struct wf_actor_info *out)
     out->dropped = a->dropped;
     out->traps_reload = a->traps_reload;
     out->held = wf_held_count(a);
-    out->held_bytes = wf_held_bytes(a, HELD_LOOKED);
+    wf_actor_memory_of(a, &out->memory);
     out->stack_most = stack_most(&wf_actors_of(a->task.worker)->kinds, a->kind);
 }
 
@@ -93,7 +91,9 @@ static void describe_here(struct wf_worker *w, struct wf_call *call)
     WF_ACTORS_EACH(a, wa) look_at_stack(a);
     WF_ACTORS_EACH(a, wa)
     {
-        if (!p->failed && p->count < most) wf_actor_info_of(a, &p->actors[p->count++]);
+        if (p->failed || p->count == most) continue;
+        wf_actor_info_of(a, &p->actors[p->count]);
+        p->actors[p->count++].memory.stack = wf_actor_stack_bytes(a);
     }
     wf_round_answered(&p->census->round);
 }
@@ -150,7 +150,8 @@ static void fill_page(struct wf_worker *w, void *data)
         if (a == NULL || !a->listed) continue;
         if (p->kind[0] != '\0' && strncmp(a->kind, p->kind, sizeof p->kind - 1) != 0) continue;
         look_at_stack(a);
-        wf_actor_info_of(a, &p->at[p->count++]);
+        wf_actor_info_of(a, &p->at[p->count]);
+        p->at[p->count++].memory.stack = wf_actor_stack_bytes(a);
     }
     if (wf_slab_at(slab, p->slot) != NULL) return;
     p->worker++;

@@ -62,6 +62,7 @@ void wf_look_at_actor(struct wf_worker *w, void *actor_detail)
     d->found = a != NULL && a->listed;
     if (!d->found) return;
     wf_actor_info_of(a, &d->info);
+    d->info.memory.stack = wf_actor_stack_bytes(a);
     const struct wf_kind *kind = wf_kind_find(&wf_actors_of(w)->kinds, a->kind);
     bool timed = kind != NULL && kind->mail != NULL;
     d->mail_p50 = timed ? wf_histogram_quantile(kind->mail, 0.5) : -1;

@@ -98,6 +98,15 @@ void wf_node_busy(weft_node *node, bool services, int change);
 int wf_node_spawn_service(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size,
                           const char *kind);
 
+/* What memory an actor takes, in bytes. */
+struct wf_actor_memory {
+    size_t mailbox; /* messages in its mailbox */
+    size_t held;    /* messages that it received or made, and has not freed or sent; of many an estimate */
+    size_t stack;   /* in whole pages; of a parked one, the block that it is packed into. 0: it has none now */
+    /* What the runtime keeps for it: its record, its start argument or state, its blocks of weft/local.h, its
+     * subscriptions. Names, groups, monitors and links are not counted. */
+    size_t heap;
+};
 /* What `weft ps` shows. Collected on each worker's thread and handed to `each` on the calling actor's worker... one
  * line per actor. */
 struct wf_actor_info {
@@ -111,8 +120,8 @@ struct wf_actor_info {
     uint64_t dropped; /* at its mailbox */
     /* bytes of stack, in pages, that an actor of its kind was seen to use on its worker; 0: none */
     size_t stack_most;
-    uint32_t held;     /* messages that it received or made, and has not freed or sent */
-    size_t held_bytes; /* theirs, about */
+    uint32_t held; /* messages that it received or made, and has not freed or sent */
+    struct wf_actor_memory memory;
     bool traps_reload;
 };
 /* [A, W] Lists the actors of this node, all workers. `*out` is malloc'ed, `*count` entries. WEFT_ETIMEDOUT,

@@ -20,6 +20,7 @@ struct wf_pick {
     enum wf_pick_by by;
     uint32_t most;               /* at most WF_PICK_MOST */
     char filter[WF_PICK_FILTER]; /* in kind, name or pid, in lower or upper case; "": all */
+    bool exact;                  /* the stack of every actor is looked at: wf_tally_kind.memory */
 };
 
 struct wf_picked {

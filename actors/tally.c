@@ -1,7 +1,7 @@
 /* actors/tally.c -- see tally.h.
  *
  * Design notes.
- * (1) A million actors take a worker some tens of milliseconds to look at. So it looks at SLICE slots, posts the rest
+ * (1) A million actors take a worker some tenths of a second to look at. So it looks at SLICE slots, posts the rest
  *     to itself, and goes on in a later turn. What comes and goes meanwhile may be missed: figures, not a list.
  * (2) A part belongs to its worker until `done` is true. */
 #include "tally.h"
@@ -14,12 +14,17 @@
 #include "look.h"
 #include "round.h"
 
-enum { SLICE = 4096 };
+enum {
+    SLICE = 4096,
+    SLICE_EXACT = 256,  /* if the system is asked for each of them how large its stack is */
+    STACKS_LOOKED = 256 /* else: stacks of a kind, which stand for all of them */
+};
 
 struct census {
     struct wf_round round;
     uint32_t workers;
     bool actors; /* are looked at */
+    bool exact;  /* all their stacks */
     bool picks;
     int64_t asked;
     struct part {
@@ -30,6 +35,7 @@ struct census {
         uint32_t next; /* slot to look at */
         uint32_t kinds;
         struct wf_tally_kind kind[WF_TALLY_KINDS];
+        uint32_t stacks[WF_TALLY_KINDS]; /* of each kind, that were looked at */
         struct wf_picked picked;
     } part[];
 };
@@ -55,11 +61,39 @@ static struct wf_tally_kind *kind_of(struct wf_tally_kind *all, uint32_t *count,
     return &all[i];
 }
 
-static void add(struct wf_tally_kind *to, uint32_t actors, uint32_t deepest, uint64_t waiting)
+static void add_memory(struct wf_actor_memory *to, const struct wf_actor_memory *m)
 {
-    to->actors += actors;
-    to->deepest = WF_MAX(to->deepest, deepest);
-    to->waiting += waiting;
+    to->mailbox += m->mailbox;
+    to->held += m->held;
+    to->stack += m->stack;
+    to->heap += m->heap;
+}
+
+static void add_actor(struct part *p, const struct wf_actor *a)
+{
+    struct wf_actor_memory memory;
+    struct wf_tally_kind *to = kind_of(p->kind, &p->kinds, a->kind);
+    uint32_t *stacks = &p->stacks[to - p->kind];
+    wf_actor_memory_of(a, &memory);
+    if (p->census->exact || *stacks < STACKS_LOOKED) {
+        memory.stack = wf_actor_stack_bytes(a);
+        ++*stacks;
+    }
+    to->actors++;
+    to->deepest = WF_MAX(to->deepest, a->mail_count);
+    to->waiting += a->mail_count;
+    to->held += wf_held_count(a);
+    add_memory(&to->memory, &memory);
+}
+
+static void add_kind(struct wf_tally_kind *to, const struct wf_tally_kind *k)
+{
+    to->actors += k->actors;
+    to->deepest = WF_MAX(to->deepest, k->deepest);
+    to->waiting += k->waiting;
+    to->held += k->held;
+    add_memory(&to->memory, &k->memory);
+    wf_histogram_merge(&to->mail, &k->mail);
 }
 
 static void begin(const struct wf_worker *w, struct part *p)
@@ -81,15 +115,23 @@ static void begin(const struct wf_worker *w, struct part *p)
 static bool look_at_actors(struct wf_worker *w, struct part *p)
 {
     const struct wf_slab *slab = &wf_actors_of(w)->slab;
-    uint32_t end = p->next + SLICE;
+    uint32_t end = p->next + (p->census->exact ? SLICE_EXACT : SLICE);
     for (; p->next < end && wf_slab_at(slab, p->next) != NULL; p->next++) {
         const struct wf_actor *a = wf_slab_taken_at(slab, p->next);
         if (a == NULL || !a->listed) continue;
         p->count.received += wf_actor_received(a);
-        add(kind_of(p->kind, &p->kinds, a->kind), 1, a->mail_count, a->mail_count);
+        add_actor(p, a);
         if (p->census->picks) wf_picked_offer(&p->picked, a);
     }
     return p->next == end;
+}
+
+static void estimate_stacks(struct part *p)
+{
+    for (uint32_t i = 0; i < p->kinds; i++) {
+        struct wf_tally_kind *k = &p->kind[i];
+        if (p->stacks[i] < k->actors) k->memory.stack = (size_t)((double)k->memory.stack * k->actors / p->stacks[i]);
+    }
 }
 
 static void add_mail_times(const struct wf_actors *wa, struct part *p)
@@ -119,6 +161,7 @@ static void count_here(struct wf_worker *w, struct wf_call *call)
         return;
     }
     look_at_stacks(w, &p->picked);
+    if (c->actors) estimate_stacks(p);
     if (c->actors) add_mail_times(wf_actors_of(w), p);
     p->count.mail_bytes = wf_actors_of(w)->mail_bytes;
     atomic_store_explicit(&p->done, true, memory_order_release);
@@ -132,11 +175,8 @@ static void take(struct census *c, struct wf_tally *out, struct wf_picked *picke
         struct part *p = &c->part[i];
         if (!atomic_load_explicit(&p->done, memory_order_acquire)) continue;
         out->worker[i] = p->count;
-        for (uint32_t k = 0; k < p->kinds; k++) {
-            struct wf_tally_kind *to = kind_of(out->kind, &out->kinds, p->kind[k].kind);
-            add(to, p->kind[k].actors, p->kind[k].deepest, p->kind[k].waiting);
-            wf_histogram_merge(&to->mail, &p->kind[k].mail);
-        }
+        for (uint32_t k = 0; k < p->kinds; k++)
+            add_kind(kind_of(out->kind, &out->kinds, p->kind[k].kind), &p->kind[k]);
         if (picked != NULL) wf_picked_merge(picked, &p->picked);
     }
 }
@@ -163,6 +203,7 @@ static int count_all(weft_node *node, bool actors, struct wf_tally *out, struct 
     if (c == NULL) return WEFT_ENOMEM;
     c->workers = workers;
     c->actors = actors;
+    c->exact = picked != NULL && picked->want.exact;
     int rc = prepare(c, picked);
     if (rc < 0) return rc;
     c->asked = weft_now();

@@ -12,8 +12,11 @@ enum { WF_TALLY_KINDS = 64 }; /* of a node's actors; what is beyond them counts 
 struct wf_tally_kind {
     char kind[32];
     uint32_t actors;
-    uint32_t deepest;         /* mailbox of them, in messages */
-    uint64_t waiting;         /* messages in all of them */
+    uint32_t deepest; /* mailbox of them, in messages */
+    uint64_t waiting; /* messages in all of them */
+    uint64_t held;    /* messages that they hold */
+    /* Of all of them. Of more than 256 on a worker the stacks are estimated from those, unless wf_pick.exact. */
+    struct wf_actor_memory memory;
     struct wf_histogram mail; /* how long messages lay in them before they were received: mail_time.h */
 };
 

@@ -148,6 +148,8 @@ int cli_fail_with(const struct cli *c, int error, const char *what);
 /* [A] For cli_ask_node: one actor; who waits for whom. */
 int cli_inspect_actor(struct cli_client *k);
 int cli_inspect_waits(struct cli_client *k);
+/* [A] kinds.c: what the actors of each kind take together. */
+int cli_actors_by_kind(struct cli_client *k);
 /* [A] Prints what the flight recorder has of an actor, at most the last so many. `*last`: how long before the
  * youngest event of the node its own was, in ns; -1: it has none. CLI_OK or an exit code after a message. */
 int cli_last_events(struct cli_client *k, const char *pid, unsigned most, int64_t *last);

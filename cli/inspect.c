@@ -253,15 +253,19 @@ static int show(struct cli_client *k, const struct list *l)
 
 static int show_actors(struct cli_client *k)
 {
-    static const char *const keys[] = {"pid",         "kind",     "name",    "state",      "waits_for", "mailbox",
-                                       "mailbox_max", "received", "dropped", "stack_most", "held",      "held_bytes"};
+    static const char *const keys[] = {"pid",     "kind",        "name",          "state",       "waits_for",
+                                       "mailbox", "mailbox_max", "received",      "dropped",     "stack_most",
+                                       "held",    "held_bytes",  "mailbox_bytes", "stack_bytes", "heap_bytes"};
     static const struct list list = {WF_CONTROL_PS,
                                      "PID            KIND           NAME           STATE                         "
                                      "MAILBOX     RECEIVED  DROPPED    STACK     HELD",
                                      print_actor,
                                      keys,
-                                     12,
+                                     15,
                                      2};
+    if (k->c->by_kind && k->c->order != NULL && strcmp(k->c->order, "pid") != 0)
+        return cli_fail(k->c, CLI_USAGE, "--sort is for single actors: --by-kind shows what takes most bytes first");
+    if (k->c->by_kind) return cli_actors_by_kind(k);
     return show(k, &list);
 }
 

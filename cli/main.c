@@ -59,10 +59,16 @@ const struct cli_verb cli_verbs[] = {
      "Lists the actors of a node",
      "STACK is the most bytes of stack that an actor of the same kind on the same worker was seen to use, in whole\n"
      "pages: what to go by when choosing stack_bytes. 0: none was looked at yet. The list comes in pages, which are\n"
-     "printed as they come; --sort needs all of them first.",
+     "printed as they come; --sort needs all of them first. With --by-kind a line for each kind, and one for all: "
+     "how\n"
+     "many actors, messages in mailboxes, messages that were received or made and not freed (HELD), their bytes, "
+     "the\n"
+     "memory of stacks, and what the runtime keeps on the heap for them; the kind that takes most comes first. "
+     "Kinds\n"
+     "beyond 63 are counted as one, named other.",
      "weft ps --node a --sort mailbox --limit 20",
-     {CLI_ORDER, CLI_KIND, CLI_LIMIT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG,
-      CLI_END},
+     {CLI_ORDER, CLI_KIND, CLI_BY_KIND, CLI_LIMIT, CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS,
+      CLI_CONFIG, CLI_END},
      0,
      0,
      false,

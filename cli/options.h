@@ -55,7 +55,7 @@ struct cli {
     int64_t interval;                  /* ns; 0: not given */
     bool all, once;
     int64_t seeds, first, nodes, jobs, time, settle; /* of sim; the last two ns */
-    bool json, force, insecure, report, undo, record, trace, minimise, no_body;
+    bool json, force, insecure, report, undo, record, trace, minimise, no_body, by_kind;
     bool has_tag, has_count, has_drain, has_timeout, has_days; /* the value was given */
     int argc;                                                  /* words that are no options */
     const char *const *argv;
@@ -121,6 +121,7 @@ enum cli_option_id {
     CLI_PEER_LIMIT,
     CLI_MAX_PATTERNS,
     CLI_MAX_SUBSCRIPTIONS,
+    CLI_BY_KIND,
     CLI_CONFIG,
     CLI_ACTOR,
     CLI_TOPIC,

@@ -277,6 +277,13 @@ size_t wf_stack_used(const struct wf_stack *s)
     return (size_t)(s->top - pf_pages_first(low, (size_t)(page - low)));
 }
 
+size_t wf_stack_held(const struct wf_stack *s)
+{
+    char *page = (char *)markers(s), *low = s->base + WF_GUARD_BYTES, *end = s->base + s->slot_bytes;
+    if (!grown(s) && !s->used_before) return (size_t)(end - page);
+    return (size_t)(end - pf_pages_first(low, (size_t)(page - low)));
+}
+
 /* Everything below the top page, or below `frame` if that lies on this stack. */
 __attribute__((no_sanitize("address", "thread"))) static bool trim(struct wf_stack *s, char *frame)
 {

@@ -69,6 +69,9 @@ size_t wf_stack_resident(const struct wf_stack *s);
 /* From the top to the end of the lowest page that was ever written, which is more than was used by up to a page. 0:
  * unknown, as the pages may be another's. A system call if it is more than one page. */
 size_t wf_stack_used(const struct wf_stack *s);
+/* How many bytes of memory the slot takes, in whole pages: down to the lowest one that was written since it was last
+ * trimmed, by its coroutine or by one before. A system call if it is more than one page. */
+size_t wf_stack_held(const struct wf_stack *s);
 /* Its coroutine, last suspended at `sp`, has ended and hands its stack on. If use went below the top page, which it
  * guesses from one marker, it is trimmed, and the result is how far; else 0. Runs on that stack. */
 size_t wf_stack_pass_on(struct wf_stack *s, const void *sp);

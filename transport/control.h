@@ -5,7 +5,9 @@
  * WF_CONTROL_ERROR and the text of the error.
  *
  *   PS         Body empty. Answer: array of arrays [pid text, kind, name, state, waits for, mailbox, mailbox max,
- *              received, dropped, most bytes of stack its kind was seen to use].
+ *              received, dropped, most bytes of stack its kind was seen to use, messages that it has received or
+ *              made and not freed or sent, their bytes, about, bytes in its mailbox, bytes of its stack, bytes that
+ *              the runtime keeps on the heap for it].
  *   NODES      Body empty. Answer: array of arrays [name, incarnation, state, reason, [urls], rtt ns, bytes in, bytes
  *              out, frames in, frames out, frames lost, seconds in this state, ns slowed by limits, frames
  *              refused, resumes, not acknowledged, {metadata}]; first the node itself, state "self".
@@ -27,7 +29,7 @@
  *   INSPECT    Body: a pid's text, with or without its node, or a registered name. Answer: a map of what `weft ps`
  *              says of it ("pid", "kind", "name", "state", "waits_for", "mailbox", "mailbox_max", "received",
  *              "dropped", "stack_most", "held" (messages that it has received or made, and has not freed or sent),
- *              "held_bytes" (of those, about)), "mail_p50_ns", "mail_p99_ns" (what half of the messages and 99 of
+ *              "held_bytes" (of those, about), "mailbox_bytes", "stack_bytes", "heap_bytes"), "mail_p50_ns", "mail_p99_ns" (what half of the messages and 99 of
  *              100 to actors of its kind on its worker lie in a mailbox for, since the start; missing: none was
  *              timed),
  *              "waits_ns": how long its call has waited, and arrays of pid texts: "asks" (whose answer it waits for),
@@ -46,7 +48,8 @@
  *              sent, bytes of the body, nil]. Rows that were not asked for are of any message that has a trace id. Of
  *              TRACE_BODIES the same, and in the place of nil the body, at most 4096 bytes of it.
  *   TOP        Body: array [what actors are chosen by: "mailbox", "received" or "dropped", how many at most, a part
- *              of their kind, name or pid or "", whether the other nodes are to be asked, too]. Answer: array of
+ *              of their kind, name or pid or "", whether the other nodes are to be asked, too, whether the stack of
+ *              each actor is looked at (may be missing: no)]. Answer: array of
  *              maps, the node's own first. Counters are since its start. "node", "incarnation" (16 hex digits),
  *              "cluster", "state" ("up", "draining", "minority"), "at_ns" (its clock), "resident_bytes" (0: unknown),
  *              "processor_ns", "actor_count", "actors_matched", "drops": a map of counts by reason; "workers": maps
@@ -56,8 +59,10 @@
  *              "rtt_ns", "bytes_in", "bytes_out", "frames_in", "frames_out", "backlog" (bytes), "unacked" (frames),
  *              "resumes", "refused", "receivers" (actors there that are sent to), "withheld" (those of them that
  *              grant no more credit now), "waiting" (senders here that wait for credit or for room in the backlog);
- *              "kinds": maps of "kind", "actors", "waiting" (messages), "deepest" (mailbox), "mail_ns" (how long
- *              messages lay in mailboxes: array of arrays [below so many ns, how many]); "actors": maps of "pid" ...
+ *              "kinds": maps of "kind", "actors", "waiting" (messages), "deepest" (mailbox), "mailbox_bytes", "held",
+ *              "held_bytes", "stack_bytes" (of more than 256 on a worker an estimate, unless each was looked at),
+ *              "heap_bytes", "mail_ns" (how long messages lay in mailboxes: array of arrays [below so many ns, how
+ *              many]); "actors": maps of "pid" ...
  *              "stack_most", as INSPECT, in no order. Of a node that has not answered "node" and "error".
  *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches
  *              (wf_transport_watch).

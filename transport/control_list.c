@@ -153,7 +153,7 @@ static void add_actor(struct listing *l, const struct wf_actor_info *info)
 {
     char pid[WEFT_PID_TEXT];
     weft_writer w = begin_row(l);
-    weft_put_array(&w, 12);
+    weft_put_array(&w, 15);
     put_text(&w, weft_pid_format(info->pid, pid));
     put_text(&w, info->kind);
     put_text(&w, info->name);
@@ -165,7 +165,10 @@ static void add_actor(struct listing *l, const struct wf_actor_info *info)
     weft_put_uint(&w, info->dropped);
     weft_put_uint(&w, info->stack_most);
     weft_put_uint(&w, info->held);
-    weft_put_uint(&w, info->held_bytes);
+    weft_put_uint(&w, info->memory.held);
+    weft_put_uint(&w, info->memory.mailbox);
+    weft_put_uint(&w, info->memory.stack);
+    weft_put_uint(&w, info->memory.heap);
     (void)end_row(l, &w);
 }
 

@@ -80,7 +80,7 @@ static void put_actor(weft_writer *w, const struct wf_transport *t, const void *
     char pid[WEFT_PID_TEXT];
     (void)t;
     bool timed = d->mail_p50 >= 0;
-    weft_put_map(w, timed ? 20 : 18);
+    weft_put_map(w, timed ? 23 : 21);
     put_word(w, "pid", weft_pid_format(d->info.pid, pid));
     put_word(w, "kind", d->info.kind);
     put_word(w, "name", d->info.name);
@@ -95,7 +95,10 @@ static void put_actor(weft_writer *w, const struct wf_transport *t, const void *
     put_number(w, "dropped", d->info.dropped);
     put_number(w, "stack_most", d->info.stack_most);
     put_number(w, "held", d->info.held);
-    put_number(w, "held_bytes", d->info.held_bytes);
+    put_number(w, "held_bytes", d->info.memory.held);
+    put_number(w, "mailbox_bytes", d->info.memory.mailbox);
+    put_number(w, "stack_bytes", d->info.memory.stack);
+    put_number(w, "heap_bytes", d->info.memory.heap);
     put_pids(w, "asks", &d->asks);
     put_pids(w, "links", &d->links);
     put_pids(w, "monitors", &d->monitors);

@@ -28,7 +28,7 @@ static const char *read_request(const weft_msg *ask, struct request *q)
     uint64_t most = weft_get_uint(&r);
     weft_text filter = weft_get_str(&r);
     bool everywhere = weft_get_bool(&r);
-    *q = (struct request){.everywhere = everywhere};
+    *q = (struct request){.everywhere = everywhere, .pick.exact = fields > 4 && weft_get_bool(&r)};
     if (r.error < 0 || fields < 4 || filter.size >= sizeof q->pick.filter) return "the request is malformed";
     q->pick.by = by.size == 8 && memcmp(by.data, "received", 8) == 0  ? WF_PICK_RECEIVED
                  : by.size == 7 && memcmp(by.data, "dropped", 7) == 0 ? WF_PICK_DROPPED
@@ -43,11 +43,12 @@ static size_t put_request(uint8_t out[REQUEST_MAX], const struct wf_pick *pick)
 {
     static const char *const by[] = {"mailbox", "received", "dropped"};
     weft_writer w = weft_writer_on(out, REQUEST_MAX);
-    weft_put_array(&w, 4);
+    weft_put_array(&w, 5);
     weft_put_str(&w, weft_cstr(by[pick->by]));
     weft_put_uint(&w, pick->most);
     weft_put_str(&w, weft_cstr(pick->filter));
     weft_put_bool(&w, false);
+    weft_put_bool(&w, pick->exact);
     return w.size;
 }
 

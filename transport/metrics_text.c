@@ -96,15 +96,47 @@ static void put_workers(struct wf_out *t, const struct wf_tally *tally)
 
 /* ---- Actors ---------------------------------------------------------------------------------------------------- */
 
+static uint64_t actors(const struct wf_tally_kind *k)
+{
+    return k->actors;
+}
+static uint64_t waiting(const struct wf_tally_kind *k)
+{
+    return k->waiting;
+}
+static uint64_t deepest(const struct wf_tally_kind *k)
+{
+    return k->deepest;
+}
+static uint64_t mailbox_bytes(const struct wf_tally_kind *k)
+{
+    return k->memory.mailbox;
+}
+static uint64_t held(const struct wf_tally_kind *k)
+{
+    return k->held;
+}
+static uint64_t held_bytes(const struct wf_tally_kind *k)
+{
+    return k->memory.held;
+}
+static uint64_t stack_bytes(const struct wf_tally_kind *k)
+{
+    return k->memory.stack;
+}
+static uint64_t heap_bytes(const struct wf_tally_kind *k)
+{
+    return k->memory.heap;
+}
+
 static void put_each_kind(struct wf_out *t, const struct wf_tally *tally, const char *name, const char *help,
-                          int which)
+                          uint64_t (*value)(const struct wf_tally_kind *k))
 {
     char kind[LABEL];
     head(t, name, "gauge", help);
     for (uint32_t i = 0; i < tally->kinds; i++) {
         const struct wf_tally_kind *k = &tally->kind[i];
-        uint64_t value = which == 0 ? k->actors : which == 1 ? k->waiting : k->deepest;
-        wf_out_put(t, "weft_%s{kind=\"%s\"} %" PRIu64 "\n", name, label(kind, k->kind), value);
+        wf_out_put(t, "weft_%s{kind=\"%s\"} %" PRIu64 "\n", name, label(kind, k->kind), value(k));
     }
 }
 
@@ -122,9 +154,17 @@ static void put_mail_times(struct wf_out *t, const struct wf_tally *tally)
 
 static void put_actors(struct wf_out *t, const struct wf_tally *tally)
 {
-    put_each_kind(t, tally, "actors", "Actors that are alive.", 0);
-    put_each_kind(t, tally, "mailbox_messages", "Messages in the mailboxes of all actors of a kind.", 1);
-    put_each_kind(t, tally, "mailbox_deepest_messages", "Messages in the fullest mailbox of a kind.", 2);
+    put_each_kind(t, tally, "actors", "Actors that are alive.", actors);
+    put_each_kind(t, tally, "mailbox_messages", "Messages in the mailboxes of all actors of a kind.", waiting);
+    put_each_kind(t, tally, "mailbox_deepest_messages", "Messages in the fullest mailbox of a kind.", deepest);
+    put_each_kind(t, tally, "actors_mailbox_bytes", "Bytes of the messages in the mailboxes of a kind.",
+                  mailbox_bytes);
+    put_each_kind(t, tally, "actors_held_messages", "Messages that actors have received or made, and not freed.",
+                  held);
+    put_each_kind(t, tally, "actors_held_bytes", "Bytes of those, about.", held_bytes);
+    put_each_kind(t, tally, "actors_stack_bytes", "Memory of the stacks of a kind.", stack_bytes);
+    put_each_kind(t, tally, "actors_heap_bytes", "What the runtime keeps on the heap for actors of a kind.",
+                  heap_bytes);
     put_mail_times(t, tally);
 }
 

@@ -8,6 +8,7 @@
 #include "look.h"
 
 #define LOOK_WITHIN WEFT_SEC(2)
+#define LOOK_AT_ALL_WITHIN WEFT_SEC(4)
 
 /* ---- Links ----------------------------------------------------------------------------------------------------- */
 
@@ -126,7 +127,8 @@ int wf_snapshot_take(struct wf_snapshot *s, struct wf_transport *t, const struct
     uint64_t states[WF_PEER_STATES];
     s->t = t;
     int rc = wf_picked_init(&s->picked, want);
-    if (rc == WEFT_OK) rc = wf_node_pick(t->node, &s->tally, &s->picked, weft_after(LOOK_WITHIN));
+    if (rc == WEFT_OK)
+        rc = wf_node_pick(t->node, &s->tally, &s->picked, weft_after(want->exact ? LOOK_AT_ALL_WITHIN : LOOK_WITHIN));
     if (rc < 0 && rc != WEFT_ETIMEDOUT) return rc;
     s->at = weft_now();
     pf_usage(&s->usage);
@@ -194,11 +196,16 @@ static void put_histogram(weft_writer *w, const char *key, const struct wf_histo
 
 static void put_kind(weft_writer *w, const struct wf_tally_kind *k)
 {
-    weft_put_map(w, 5);
+    weft_put_map(w, 10);
     put_text(w, "kind", k->kind);
     put_number(w, "actors", k->actors);
     put_number(w, "waiting", k->waiting);
     put_number(w, "deepest", k->deepest);
+    put_number(w, "mailbox_bytes", k->memory.mailbox);
+    put_number(w, "held", k->held);
+    put_number(w, "held_bytes", k->memory.held);
+    put_number(w, "stack_bytes", k->memory.stack);
+    put_number(w, "heap_bytes", k->memory.heap);
     put_histogram(w, "mail_ns", &k->mail);
 }
 

@@ -63,6 +63,26 @@ class Look(unittest.TestCase):
         self.assertRegex(text, r"(?m)^ +-?\d+\.\d+  " + short.replace(".", r"\.") + " waits for sleep$")
         self.assertRegex(text, r"its last event was \d")
 
+    def test_memory_by_kind(self):
+        self.node("tied")
+        kinds = {row["kind"]: row for row in self.objects("ps", "--by-kind")}
+        listed = self.objects("ps")
+        self.assertEqual(set(kinds) - {"$top"}, {row["kind"] for row in listed})
+        silent, figures = kinds["silent"], ("mailbox", "mailbox_bytes", "held", "held_bytes", "stack_bytes", "heap_bytes")
+        self.assertEqual((silent["actors"], silent["held"]), (1, 3))
+        for kind in "silent", "main":  # weft's own actors work meanwhile
+            of_it = [row for row in listed if row["kind"] == kind]
+            self.assertEqual({f: kinds[kind][f] for f in figures}, {f: sum(row[f] for row in of_it) for f in figures})
+        for figure in "held_bytes", "stack_bytes", "heap_bytes":
+            self.assertGreater(silent[figure], 200, figure)
+        lines = self.weft("ps", "--by-kind").splitlines()
+        self.assertRegex(lines[0], r"^KIND +ACTORS +MAILBOX +MAIL-BYTES +HELD +HELD-BYTES +STACK +HEAP$")
+        self.assertEqual(lines[-1].split()[:3], ["all", "of", "them"])
+        self.assertEqual(len(lines), len(kinds) + 2)
+        self.assertEqual([row["kind"] for row in self.objects("ps", "--by-kind", "--kind", "silent")], ["silent"])
+        self.assertEqual(len(self.weft("ps", "--by-kind", "--limit", "1").splitlines()), 3)
+        self.assertIn("--by-kind shows", self.weft("ps", "--by-kind", "--sort", "mailbox", code=2))
+
     def test_who_waits_for_whom(self):
         self.node("tied")
         tied, silent = self.objects("inspect", "tied")[0], self.objects("inspect", "silent")[0]

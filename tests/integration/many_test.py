@@ -17,7 +17,7 @@ class Many(Cli):
     def test_many(self):
         """One node for all: it takes some seconds to fill."""
         self.node("a", "crowd", str(ACTORS), str(NAMES), str(PATTERNS), str(GROUPS))
-        for part in (self.all_is_listed_once, self.some_are_listed, self.everything_else_works,
+        for part in (self.all_is_listed_once, self.kinds_are_summed, self.some_are_listed, self.everything_else_works,
                      self.another_node_knows_all):
             with self.subTest(part.__name__):
                 part()
@@ -39,6 +39,13 @@ class Many(Cli):
         self.assertEqual(sum(name.startswith("name.") for name in names), NAMES)
         groups = [row["group"] for row in self.rows("groups")]
         self.assertEqual(sorted(groups), sorted(f"group.{i}" for i in range(GROUPS)))
+
+    def kinds_are_summed(self):
+        kinds = {row["kind"]: row for row in self.rows("ps", "--by-kind")}
+        listed = self.rows("ps", "--kind", "rests")
+        self.assertEqual({f: kinds["rests"][f] for f in ("actors", "mailbox", "held", "heap_bytes", "stack_bytes")},
+                         {"actors": ACTORS, "mailbox": 0, "held": 0, "stack_bytes": 0,
+                          "heap_bytes": sum(row["heap_bytes"] for row in listed)})
 
     def some_are_listed(self):
         self.assertEqual([row["kind"] for row in self.rows("ps", "--kind", "rests", "--limit", "3")], ["rests"] * 3)

@@ -244,6 +244,9 @@ class Metrics(Operate):
             self.weft("call", "echo", "[]", "--node", "a")
         eventually("messages are counted", lambda: self.value("weft_messages_received_total") >= 3)
         self.assertEqual(self.value('weft_actors{kind="main"}'), 1)
+        for figure in "stack_bytes", "heap_bytes":
+            self.assertGreater(self.value(f'weft_actors_{figure}{{kind="main"}}'), 0)
+        self.assertEqual(self.value('weft_actors_held_messages{kind="main"}'), 0)
         self.assertEqual(self.value('weft_mailbox_messages{kind="main"}'), 0)
         self.assertGreater(self.value("process_cpu_seconds_total"), 0)
         self.assertGreater(self.value("process_resident_memory_bytes"), 1 << 20)

@@ -211,6 +211,113 @@ START_TEST(a_tally_counts_all_actors)
 }
 END_TEST
 
+/* ---- Memory of a kind ------------------------------------------------------------------------------------------ */
+
+enum { HOARDERS = 3, HELD = 4, UNREAD = 5, BODY = 1000, BLOCK = 10000, DEEP = 40000 };
+
+static void goes_deep(void)
+{
+    volatile char frame[DEEP];
+    for (size_t i = 0; i < sizeof frame; i++) frame[i] = 1;
+}
+
+static const weft_local_key keyed = {BLOCK, NULL};
+
+/* Holds messages, has others in its mailbox, blocks, a subscription and a deep stack. */
+static void hoards(const void *arg, size_t size)
+{
+    struct kid k;
+    (void)size;
+    memcpy(&k, arg, sizeof k);
+    goes_deep();
+    for (int i = 0; i < HELD; i++) want(weft_msg_new(GO, BODY) != NULL);
+    void *released = weft_alloc(BLOCK);
+    want(released != NULL && weft_alloc(BLOCK) != NULL && weft_local(&keyed) != NULL);
+    want_int(weft_release(released), 0);
+    want_int(weft_subscribe("hoard", NULL), 0);
+    char body[BODY] = "";
+    for (int i = 0; i < UNREAD; i++) want_int(weft_send(weft_self(), GO, body, sizeof body), 0);
+    want_int(say(k.parent, READY, 0), 0);
+    weft_sleep(WEFT_FOREVER);
+}
+
+static void adds_up(const void *arg, size_t size)
+{
+    struct wf_actor_info *all;
+    size_t count;
+    struct wf_actor_memory sum = {0};
+    (void)arg, (void)size;
+    weft_pid kid[HOARDERS];
+    for (int i = 0; i < HOARDERS; i++) {
+        struct kid k = {.parent = weft_self()};
+        weft_spawn_options o = {.kind = "hoarder", .worker = 1 + i % 2};
+        want_int(weft_spawn(&kid[i], hoards, &k, sizeof k, &o), 0);
+        hear(READY);
+    }
+    want_int(wf_node_list_actors(weft_here(), &all, &count, WEFT_FOREVER), 0);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(all[i].kind, "hoarder") != 0) continue;
+        const struct wf_actor_memory *m = &all[i].memory;
+        want_int(all[i].held, HELD);
+        want(m->held >= HELD * BODY && m->held < HELD * (BODY + 200));
+        want(m->mailbox >= UNREAD * BODY && m->mailbox < UNREAD * (BODY + 200));
+        want(under_tools() || (m->stack >= DEEP && m->stack < DEEP + 32768 && m->stack % 4096 == 0));
+        want(m->heap > 2 * BLOCK && m->heap < 2 * BLOCK + 1000);
+        sum.mailbox += m->mailbox;
+        sum.held += m->held;
+        sum.stack += m->stack;
+        sum.heap += m->heap;
+    }
+    free(all);
+    struct wf_tally *t = malloc(sizeof *t);
+    want_int(wf_node_tally(weft_here(), true, t, WEFT_FOREVER), 0);
+    const struct wf_tally_kind *k = tallied(t, "hoarder");
+    want_int(k->actors, HOARDERS);
+    want_int((int)k->held, HOARDERS * HELD);
+    want(memcmp(&k->memory, &sum, sizeof sum) == 0);
+    free(t);
+    for (int i = 0; i < HOARDERS; i++) (void)weft_stop(kid[i]);
+}
+
+START_TEST(the_memory_of_a_kind_is_the_sum_of_its_actors)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 2));
+    node_spawn(n, 1, adds_up);
+    node_end(n);
+}
+END_TEST
+
+static void rests(void *state, weft_msg *m)
+{
+    (void)state, (void)m;
+}
+
+static void looks_at_a_handler(const void *arg, size_t size)
+{
+    char state[5000] = "";
+    struct wf_actor_info *all;
+    size_t count;
+    weft_pid big;
+    (void)arg, (void)size;
+    want_int(weft_spawn_handler(&big, rests, state, sizeof state, &(weft_spawn_options){.kind = "rests"}), 0);
+    want_int(wf_node_list_actors(weft_here(), &all, &count, WEFT_FOREVER), 0);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(all[i].kind, "rests") != 0) continue;
+        want_int((int)all[i].memory.stack, 0);
+        want(all[i].memory.heap > sizeof state && all[i].memory.heap < sizeof state + 1000);
+    }
+    free(all);
+    (void)weft_stop(big);
+}
+
+START_TEST(a_handler_at_rest_has_no_stack_but_state)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 1));
+    node_spawn(n, 1, looks_at_a_handler);
+    node_end(n);
+}
+END_TEST
+
 /* ---- Some of them (pick.h) ------------------------------------------------------------------------------------- */
 
 static int by_mailbox(const void *a, const void *b)
@@ -312,6 +419,7 @@ START_TEST(a_tally_has_a_bound_of_kinds)
 }
 END_TEST
 
-TEST_MAIN("inspect", a_tally_counts_all_actors, the_fullest_mailboxes_are_picked, a_tally_has_a_bound_of_kinds,
+TEST_MAIN("inspect", a_tally_counts_all_actors, the_memory_of_a_kind_is_the_sum_of_its_actors,
+          a_handler_at_rest_has_no_stack_but_state, the_fullest_mailboxes_are_picked, a_tally_has_a_bound_of_kinds,
           an_asker_that_is_killed_leaves_nothing, a_log_line_says_which_actor_of_which_node_speaks,
           the_most_stack_a_kind_has_used)

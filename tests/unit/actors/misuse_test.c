@@ -19,7 +19,7 @@ static void expect_held(uint32_t count, size_t bytes)
 {
     struct wf_actor_info info = info_of(weft_self());
     want_int(info.held, count);
-    want_int(info.held_bytes, bytes);
+    want_int(info.memory.held, bytes);
 }
 
 static void holder(const void *arg, size_t size)
@@ -89,7 +89,7 @@ static void talks_to_both(const void *arg, size_t size)
         until(peek(to)->mail_count == 0);
         struct wf_actor_info info = info_of(to);
         want_int(info.held, i == 0 ? 0 : 2 * WF_HELD_MANY);
-        want_int(info.held_bytes, i == 0 ? 0 : 2 * WF_HELD_MANY * (sizeof(weft_msg) + 8));
+        want_int(info.memory.held, i == 0 ? 0 : 2 * WF_HELD_MANY * (sizeof(weft_msg) + 8));
         want_int(weft_kill(to), 0);
     }
 }
