@@ -49,6 +49,7 @@ struct wf_asking {
     uint64_t first; /* ref of slots[0]; those of the others follow */
     size_t count, need, got, open;
     int64_t since;           /* the worker's clock when the wait began */
+    const char *name;        /* "x@b", of a call to a name; NULL: to a pid */
     struct wf_link on_calls; /* wf_actors.calls or long_calls, while it waits for answers */
     struct wf_actor *actor;
     bool waiting; /* all is sent */
@@ -202,6 +203,13 @@ struct wf_dropped {
     uint64_t to;  /* an actor of this node; 0: no longer known */
     uint32_t tag; /* of a publication, its own */
     enum wf_drop why;
+    const char *kind; /* of the receiver; NULL: not known */
+    char name[65];    /* of a receiver that was ending, or had: its first registered name; else "" */
+};
+/* The last actor of a worker that gave its names back at its end. */
+struct wf_left {
+    uint64_t actor;
+    char name[65]; /* the first of them */
 };
 struct wf_drop_log {
     uint64_t count; /* of those that were ever put here */
@@ -245,6 +253,7 @@ struct wf_actors {
     uint64_t received;                         /* by actors that have ended */
     _Atomic uint64_t dropped[WF_DROP_REASONS]; /* relaxed, written by the owner: see wf_count_drop */
     struct wf_drop_log drops;
+    struct wf_left left;
     /* Owner: relaxed store; publishers elsewhere: relaxed load. Hints. */
     alignas(WF_CACHE_LINE) _Atomic uint32_t subscriptions;
     _Atomic uint32_t awaited;      /* of them, those whose publishers wait */
@@ -312,6 +321,8 @@ static inline void wf_count_drop(struct wf_worker *w, enum wf_drop why)
 }
 /* The same, and notes whose message it was: look.c. */
 void wf_note_drop(struct wf_worker *w, enum wf_drop why, uint64_t to, weft_pid from, uint32_t tag);
+/* Its names are about to be given back: what is dropped from then on for want of it can be told by name. */
+void wf_note_left(const struct wf_actor *a);
 /* The running actor; NULL outside of actors. */
 static inline struct wf_actor *wf_actor_self(void)
 {

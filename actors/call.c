@@ -176,6 +176,7 @@ int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size
     if (m == NULL) return WEFT_ENOMEM;
     struct wf_asking asking;
     wf_asking_begin(self, &asking, &one, 1, 1);
+    asking.name = name;
     if (weft_pid_is_nobody(one.from)) rc = wf_send_named(self, name, m, send_deadline(deadline), &one.from.node);
     else rc = wf_send_or_free(self, one.from, m, send_deadline(deadline));
     return end_one(self, rc, answer, deadline);

@@ -76,7 +76,10 @@ void wf_actor_end(struct wf_actor *a)
     wf_task_close_owned(&a->task);
     if (WF_UNLIKELY(a->more != NULL)) {
         wf_topics_leave(a);
-        if (a->more->names != NULL) wf_actor_leave_names(a);
+        if (a->more->names != NULL) {
+            wf_note_left(a);
+            wf_actor_leave_names(a);
+        }
         wf_groups_leave(a);
         wf_calls_leave(a);
     }

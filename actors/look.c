@@ -1,6 +1,7 @@
 /* actors/look.c -- see look.h. */
 #include "look.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,14 +97,59 @@ void wf_look_at_waits(struct wf_worker *w, void *waits)
     see_calls(w, &wf_actors_of(w)->calls, waits);
 }
 
+/* ---- Who is who ------------------------------------------------------------------------------------------------ */
+
+static void see_asked(const struct wf_worker *w, const struct wf_actor *a, struct wf_who *out)
+{
+    const struct wf_asking *s = a->asking;
+    if (s == NULL || !s->waiting) return;
+    out->waits_ns = WF_MAX(w->now - s->since, 1);
+    out->needs_all = s->open > 0 && s->got + s->open == s->need;
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->slots[i].error != WF_ANSWER_OPEN) continue;
+        if (out->asks++ > 0) continue;
+        out->ask = s->slots[i].from;
+        if (s->name != NULL) snprintf(out->ask_name, sizeof out->ask_name, "%s", s->name);
+    }
+}
+
+void wf_look_at_whos(struct wf_worker *w, void *whos)
+{
+    struct wf_whos *all = whos;
+    for (uint32_t i = 0; i < all->count; i++) {
+        struct wf_who *one = &all->of[i];
+        const struct wf_actor *a = wf_actor_find(w, one->id);
+        one->found = a != NULL && a->listed;
+        if (!one->found) continue;
+        one->service = atomic_load_explicit(&a->service, memory_order_relaxed);
+        wf_actor_info_of(a, &one->info);
+        see_asked(w, a, one);
+    }
+}
+
 /* ---- Drops ----------------------------------------------------------------------------------------------------- */
 
 void wf_note_drop(struct wf_worker *w, enum wf_drop why, uint64_t to, weft_pid from, uint32_t tag)
 {
-    struct wf_drop_log *log = &wf_actors_of(w)->drops;
+    struct wf_actors *wa = wf_actors_of(w);
+    struct wf_dropped *d = &wa->drops.last[wa->drops.count++ % WF_DROPS_KEPT];
+    const struct wf_actor *a = wf_id_worker(to) == w->index ? wf_actor_find(w, to) : NULL;
     wf_count_drop(w, why);
-    log->last[log->count++ % WF_DROPS_KEPT] = (struct wf_dropped){
-        .at = w->now, .from = from, .to = to, .tag = tag, .why = why};
+    d->at = w->now;
+    d->from = from;
+    d->to = to;
+    d->tag = tag;
+    d->why = why;
+    d->kind = a == NULL ? NULL : a->kind;
+    d->name[0] = '\0'; /* who lives is asked for it, by who looks: of many names the first takes time to find */
+    if (WF_UNLIKELY(wa->left.actor == to)) memcpy(d->name, wa->left.name, sizeof d->name);
+}
+
+void wf_note_left(const struct wf_actor *a)
+{
+    struct wf_left *left = &wf_actors_of(a->task.worker)->left;
+    left->actor = a->id;
+    snprintf(left->name, sizeof left->name, "%s", wf_actor_name(a));
 }
 
 void wf_look_at_drops(struct wf_worker *w, void *drops_seen)

@@ -36,6 +36,23 @@ struct wf_waits {
     } of[WF_WAITS_SHOWN];
 };
 
+/* One of some actors of a worker: what it is called, and whose answer it waits for. */
+struct wf_who {
+    uint64_t id; /* of whom: filled in by the asker, the rest zero */
+    bool found, service;
+    struct wf_actor_info info;
+    int64_t waits_ns;      /* how long its call has waited; 0: it is in none */
+    bool needs_all;        /* it goes on only when each of those has answered */
+    uint32_t asks;         /* how many have not answered yet */
+    weft_pid ask;          /* the first of them; its actor is 0: only the name is known */
+    char ask_name[2 * 65]; /* "x@b"; "": it was called by its pid */
+};
+enum { WF_WHOS_MAX = 256 };
+struct wf_whos {
+    uint32_t count;
+    struct wf_who of[];
+};
+
 struct wf_drops_seen {
     int64_t now;
     struct wf_drop_log log;
@@ -48,6 +65,7 @@ int wf_look(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, 
 /* For wf_look. */
 void wf_look_at_actor(struct wf_worker *w, void *actor_detail);
 void wf_look_at_waits(struct wf_worker *w, void *waits);
+void wf_look_at_whos(struct wf_worker *w, void *whos);
 void wf_look_at_drops(struct wf_worker *w, void *drops_seen);
 
 /* inspect.c: on the owner's thread. All but memory.stack. */

@@ -33,6 +33,8 @@ void wf_pack_raw(weft_writer *w, const void *data, size_t size);
 
 /* typed_tags.c. The first message with that tag that this process has; NULL: none. */
 const char *wf_typed_name_of_tag(uint32_t tag);
+/* What a message with that tag is called: WEFT_TAG_..., or the typed message; NULL: it has no name. */
+const char *wf_tag_name(uint32_t tag);
 /* Before a node starts: says which messages have the same tag. Those of modules that come later are said at once. */
 void wf_typed_say_conflicts(void);
 

@@ -5,6 +5,7 @@
 #include "typed.h"
 
 #include <weft/log.h>
+#include <weft/message.h>
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -34,6 +35,34 @@ const char *wf_typed_name_of_tag(uint32_t tag)
     for (; k != NULL; k = k->next)
         if (k->tag == tag) first = k;
     return first == NULL ? NULL : first->name;
+}
+
+static const char *system_tag(uint32_t tag)
+{
+    switch (tag) {
+    case WEFT_TAG_NODE_UP: return "WEFT_TAG_NODE_UP";
+    case WEFT_TAG_NODE_DOWN: return "WEFT_TAG_NODE_DOWN";
+    case WEFT_TAG_DOWN: return "WEFT_TAG_DOWN";
+    case WEFT_TAG_EXIT: return "WEFT_TAG_EXIT";
+    case WEFT_TAG_GROUP_JOIN: return "WEFT_TAG_GROUP_JOIN";
+    case WEFT_TAG_GROUP_LEAVE: return "WEFT_TAG_GROUP_LEAVE";
+    case WEFT_TAG_SUBSCRIPTION: return "WEFT_TAG_SUBSCRIPTION";
+    case WEFT_TAG_STOP: return "WEFT_TAG_STOP";
+    case WEFT_TAG_NODE_SUSPECT: return "WEFT_TAG_NODE_SUSPECT";
+    case WEFT_TAG_MINORITY: return "WEFT_TAG_MINORITY";
+    case WEFT_TAG_MAJORITY: return "WEFT_TAG_MAJORITY";
+    case WEFT_TAG_RELOAD: return "WEFT_TAG_RELOAD";
+    case WEFT_TAG_DRAIN: return "WEFT_TAG_DRAIN";
+    case WEFT_TAG_UNDRAIN: return "WEFT_TAG_UNDRAIN";
+    case WEFT_TAG_NAME_LOST: return "WEFT_TAG_NAME_LOST";
+    case WEFT_TAG_EXCLUSIVE_LOST: return "WEFT_TAG_EXCLUSIVE_LOST";
+    default: return NULL;
+    }
+}
+
+const char *wf_tag_name(uint32_t tag)
+{
+    return tag < WEFT_TAG_SYSTEM ? wf_typed_name_of_tag(tag) : system_tag(tag);
 }
 
 static void say(const struct known *k)

@@ -128,6 +128,8 @@ bool cli_is_local(const struct cli_client *k);
 /* [A] Asks "$node" of that node: a verb of control.h. CLI_OK and the answer, which is well-formed msgpack; else an
  * exit code after a message. */
 int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer);
+/* [A] The same; the answer may also be an error that the node tells, WF_CONTROL_ERROR: of an older version, say. */
+int cli_control_or_error(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer);
 /* What the verbs PS, NAMES and GROUPS list, page by page. */
 struct cli_pages {
     uint32_t verb;

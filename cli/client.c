@@ -116,8 +116,7 @@ bool cli_is_local(const struct cli_client *k)
     return strncmp(k->url, "ipc://", 6) == 0;
 }
 
-/* CLI_OK and an answer that is the node's: what was asked for, or an error. */
-static int ask_control(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer)
+int cli_control_or_error(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer)
 {
     char name[80];
     snprintf(name, sizeof name, "$node@%s", k->node);
@@ -131,7 +130,7 @@ static int ask_control(struct cli_client *k, uint32_t verb, const void *data, si
 
 int cli_control(struct cli_client *k, uint32_t verb, const void *data, size_t size, weft_msg **answer)
 {
-    int rc = ask_control(k, verb, data, size, answer);
+    int rc = cli_control_or_error(k, verb, data, size, answer);
     if (rc != CLI_OK || weft_tag(*answer) == verb) return rc;
     rc = cli_fail(k->c, CLI_FAILED, "%s: %.*s", k->node, (int)weft_size(*answer), (const char *)weft_data(*answer));
     weft_msg_free(*answer);
@@ -181,7 +180,7 @@ int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m)
         return cli_fail(k->c, CLI_USAGE, "'%s' is longer than any kind or name",
                         p->kind != NULL ? p->kind : p->prefix);
     if (!k->c->has_timeout) k->deadline = weft_after(ANSWER_WITHIN); /* for each page */
-    int rc = ask_control(k, WF_CONTROL_PAGE, request, w.size, m);
+    int rc = cli_control_or_error(k, WF_CONTROL_PAGE, request, w.size, m);
     if (rc != CLI_OK) return rc;
     if (weft_tag(*m) == WF_CONTROL_PAGE) {
         rc = read_page(k, p, *m);

@@ -1,46 +1,29 @@
-/* cli/look.c -- weft inspect PID, weft inspect, weft why-dropped: what an actor does, who waits for whom, what was
- * lost. */
+/* cli/look.c -- weft inspect PID, weft inspect: what an actor does, and who waits for whom. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "control.h"
 #include "lacks.h"
+#include "who.h"
 
 enum { EVENTS_SHOWN = 12 };
-
-static const char *within(int64_t ns, char out[32])
-{
-    if (ns < WEFT_MS(1)) snprintf(out, 32, "%.1f us", (double)ns / 1e3);
-    else if (ns < WEFT_SEC(1)) snprintf(out, 32, "%.1f ms", (double)ns / 1e6);
-    else snprintf(out, 32, "%.1f s", (double)ns / 1e9);
-    return out;
-}
 
 static int other_form(const struct cli_client *k)
 {
     return cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
 }
 
-/* Without the part behind '@' if it is the node's own. */
-static void print_pid(weft_text pid, weft_text own)
+/* A line for each, the first one behind the title. */
+static void print_pids(const struct cli_client *k, const char *title, weft_reader *r, const struct cli_whos *whos)
 {
-    const char *at = memchr(pid.data, '@', pid.size), *mine = own.size == 0 ? NULL : memchr(own.data, '@', own.size);
-    size_t tail = at == NULL ? 0 : pid.size - (size_t)(at - pid.data);
-    bool same = at != NULL && mine != NULL && own.size - (size_t)(mine - own.data) == tail &&
-                memcmp(at, mine, tail) == 0;
-    printf("%.*s", (int)(same ? pid.size - tail : pid.size), pid.data);
-}
-
-static void print_pids(const char *title, weft_reader *r, weft_text own)
-{
+    char who[CLI_WHO_TEXT];
     uint32_t count = weft_get_array(r);
-    if (count > 0) printf("%-12s", title);
     for (uint32_t i = 0; i < count && r->error == 0; i++) {
-        if (i > 0) fputs(", ", stdout);
-        print_pid(weft_get_str(r), own);
+        weft_text pid = weft_get_str(r);
+        printf("%-12s%s\n", i == 0 ? title : "",
+               pid.size == 0 ? "a name on another node" : cli_who_text_of(whos, pid, k->node, who));
     }
-    if (count > 0) putchar('\n');
 }
 
 /* Lines of sources are only those of a node on this machine: elsewhere the file may be another one. */
@@ -64,7 +47,8 @@ static void print_callers(const struct cli_client *k, weft_reader *r)
     }
 }
 
-static void print_known(const struct cli_client *k, const char *key, weft_reader *r, weft_text *pid)
+static void print_known(const struct cli_client *k, const char *key, weft_reader *r, const struct cli_whos *whos,
+                        weft_text *pid)
 {
     static const struct {
         const char *key, *title;
@@ -84,6 +68,9 @@ static void print_known(const struct cli_client *k, const char *key, weft_reader
                  {"stack_most", "stack", NUMBER},
                  {"held", "held", NUMBER},
                  {"held_bytes", "held bytes", NUMBER},
+                 {"mailbox_bytes", "mail bytes", NUMBER},
+                 {"stack_bytes", "stack now", NUMBER},
+                 {"heap_bytes", "heap", NUMBER},
                  {"asks", "answer of", PIDS},
                  {"links", "links", PIDS},
                  {"monitors", "monitors", PIDS},
@@ -101,33 +88,174 @@ static void print_known(const struct cli_client *k, const char *key, weft_reader
     } else if (known[i].kind == CALLERS) {
         print_callers(k, r);
     } else if (known[i].kind == PIDS) {
-        print_pids(known[i].title, r, *pid);
+        print_pids(k, known[i].title, r, whos);
     } else {
         uint64_t n = weft_get_uint(r);
         if (known[i].kind == NUMBER) printf("%-12s%" PRIu64 "\n", known[i].title, n);
-        else if (known[i].kind == SPAN) printf("%-12s%s\n", known[i].title, within((int64_t)n, span));
-        else if (n > 0) printf("%-12s%s ago\n", known[i].title, within((int64_t)n, span));
+        else if (known[i].kind == SPAN) printf("%-12s%s\n", known[i].title, cli_span((int64_t)n, span));
+        else if (n > 0) printf("%-12s%s ago\n", known[i].title, cli_span((int64_t)n, span));
     }
 }
 
-static int print_actor(struct cli_client *k, weft_reader *r)
+/* ---- The chain ------------------------------------------------------------------------------------------------- */
+
+struct asking {
+    struct cli_client *k;
+    struct cli_whos *whos;
+};
+
+static int ask_for_one(const char *asked, struct cli_who *out, void *arg)
+{
+    struct asking *a = arg;
+    cli_who_add(a->whos, weft_cstr(asked));
+    int rc = cli_who_ask(a->k, a->whos);
+    const struct cli_who *w = cli_who_of(a->whos, weft_cstr(asked));
+    *out = (struct cli_who){.waits_ns = 0};
+    if (w != NULL) *out = *w;
+    else snprintf(out->asked, sizeof out->asked, "%s", asked);
+    return rc;
+}
+
+/* The members of a circle, each once. */
+static void print_circle(const struct cli_chain *c, const char *here)
+{
+    char who[CLI_WHO_TEXT];
+    fputs(c->deadlock ? "deadlock: " : "", stdout);
+    for (uint32_t i = c->circle; i < c->count; i++)
+        printf("%s%s", i == c->circle ? "" : i + 1 == c->count ? " and " : ", ", cli_who_text(&c->of[i], here, who));
+    puts(c->count - c->circle == 1 ? " waits for itself"
+         : c->deadlock             ? " wait in a circle"
+                                   : " wait in a circle, but not each of them for this answer alone");
+}
+
+static void print_last(const struct cli_chain *c, const struct cli_who *w, const char *here)
+{
+    char who[CLI_WHO_TEXT];
+    switch (c->end) {
+    case CLI_CHAIN_WORKS:
+        if (strcmp(w->state, "waiting") == 0 || strcmp(w->state, "parked") == 0)
+            printf(", which waits for %s\n", w->waits_for);
+        else printf(", which is %s\n", w->state);
+        break;
+    case CLI_CHAIN_UNKNOWN: puts(w->why[0] != '\0' ? "" : ", of which nothing more is known"); break;
+    case CLI_CHAIN_HIDDEN: puts(", which waits for an answer of somebody unknown"); break;
+    case CLI_CHAIN_CIRCLE:
+        printf(", which waits for an answer of %s: it waits in a circle\n",
+               cli_who_text(&c->of[c->circle], here, who));
+        print_circle(c, here);
+        break;
+    case CLI_CHAIN_LONG:
+        printf(", which waits for another one: the chain is longer than %d actors\n", CLI_CHAIN_MAX);
+        break;
+    }
+}
+
+static void print_chain(const struct cli_chain *c, const char *here)
+{
+    char who[CLI_WHO_TEXT], span[32];
+    if (c->count < 2 && c->end != CLI_CHAIN_CIRCLE) return;
+    puts("who waits for whom:");
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct cli_who *w = &c->of[i];
+        printf("%*s%s", (int)(2 * i) + 2, "", cli_who_text(w, here, who));
+        if (i + 1 == c->count) {
+            print_last(c, w, here);
+            return;
+        }
+        printf(" has waited %s", cli_span(w->waits_ns, span));
+        if (w->asks > 1) printf(" for an answer of %" PRIu64 " others and of\n", w->asks - 1);
+        else puts(" for an answer of");
+    }
+}
+
+static void print_chain_json(const struct cli_chain *c)
+{
+    printf(", \"chain\": [");
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct cli_who *w = &c->of[i];
+        printf("%s{\"pid\": ", i == 0 ? "" : ", ");
+        cli_print_string(stdout, w->pid, strlen(w->pid));
+        cli_who_json("", w);
+        printf(", \"asked\": ");
+        cli_print_string(stdout, w->asked, strlen(w->asked));
+        printf(", \"state\": \"%s\", \"waits_for\": \"%s\", \"waits_ns\": %" PRId64 ", \"asks\": %" PRIu64
+               ", \"why\": \"%s\"}",
+               w->state, w->waits_for, w->waits_ns, w->asks, w->why);
+    }
+    printf("], \"chain_end\": \"%s\"", cli_chain_end_name(c->end));
+    if (c->end == CLI_CHAIN_CIRCLE)
+        printf(", \"circle\": %" PRIu32 ", \"deadlock\": %s", c->circle, c->deadlock ? "true" : "false");
+}
+
+/* ---- One actor ------------------------------------------------------------------------------------------------- */
+
+static bool is_key(weft_text key, const char *word)
+{
+    return key.size == strlen(word) && memcmp(key.data, word, key.size) == 0;
+}
+
+/* Notes all pids of others in an answer, and whom it is about. */
+static void collect(weft_reader r, struct cli_whos *whos, weft_text *pid)
+{
+    *pid = weft_str("", 0);
+    for (uint32_t left = weft_get_map(&r); left > 0 && r.error == 0; left--) {
+        weft_text key = weft_get_str(&r);
+        if (is_key(key, "pid")) {
+            *pid = weft_get_str(&r);
+        } else if (is_key(key, "asks") || is_key(key, "links") || is_key(key, "monitors") ||
+                   is_key(key, "watchers")) {
+            for (uint32_t i = weft_get_array(&r); i > 0 && r.error == 0; i--) cli_who_add(whos, weft_get_str(&r));
+        } else {
+            weft_skip(&r);
+        }
+    }
+}
+
+/* What the node has said, and besides what others are called, and the chain. */
+static void print_actor_json(weft_reader *r, const struct cli_whos *whos, const struct cli_chain *c)
+{
+    putchar('{');
+    uint32_t count = weft_get_map(r);
+    for (uint32_t i = 0; i < count && r->error == 0; i++) {
+        weft_text key = weft_get_str(r);
+        const uint8_t *start = r->at;
+        weft_skip(r);
+        if (i > 0) fputs(", ", stdout);
+        cli_print_string(stdout, key.data, key.size);
+        fputs(": ", stdout);
+        cli_print_json(stdout, start, (size_t)(r->at - start));
+    }
+    fputs(", \"names\": {", stdout);
+    for (size_t i = 0; i < whos->count; i++) {
+        const struct cli_who *w = &whos->at[i];
+        printf("%s\"%s\": {\"pid\": \"%s\"", i == 0 ? "" : ", ", w->asked, w->pid);
+        cli_who_json("", w);
+        putchar('}');
+    }
+    putchar('}');
+    print_chain_json(c);
+    puts("}");
+}
+
+static int print_actor(struct cli_client *k, weft_reader *r, const struct cli_whos *whos, const struct cli_chain *c)
 {
     weft_text pid = weft_str("", 0);
     char key[32], full[WEFT_PID_TEXT], span[32];
     for (uint32_t left = weft_get_map(r); left > 0 && r->error == 0; left--) {
         weft_text name = weft_get_str(r);
         snprintf(key, sizeof key, "%.*s", WEFT_STR(name));
-        print_known(k, key, r, &pid);
+        print_known(k, key, r, whos, &pid);
     }
     if (r->error < 0 || pid.size >= sizeof full) return other_form(k);
     snprintf(full, sizeof full, "%.*s", WEFT_STR(pid));
+    print_chain(c, k->node);
     puts("last events, seconds before the node's last one:");
     fflush(stdout);
     int64_t last;
     int rc = cli_last_events(k, full, EVENTS_SHOWN, &last);
     if (rc != CLI_OK) return rc;
     if (last < 0) puts("  none that the recorder still has: it has done nothing for long");
-    else printf("its last event was %s before the node's\n", within(last, span));
+    else printf("its last event was %s before the node's\n", cli_span(last, span));
     return CLI_OK;
 }
 
@@ -140,107 +268,105 @@ int cli_inspect_actor(struct cli_client *k)
     if (w.error != 0) return cli_fail(k->c, CLI_USAGE, "'%s' is longer than any name", k->c->argv[0]);
     int rc = cli_control(k, WF_CONTROL_INSPECT, request, w.size, &m);
     if (rc != CLI_OK) return rc;
-    if (k->c->json) {
-        cli_print_json(stdout, weft_data(m), weft_size(m));
-        putchar('\n');
-    } else {
-        weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
-        rc = print_actor(k, &r);
-    }
+    struct cli_whos whos = {.at = NULL};
+    struct asking asking = {k, &whos};
+    struct cli_chain *chain = malloc(sizeof *chain);
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    weft_text pid;
+    collect(r, &whos, &pid);
+    char self[CLI_WHO_ASKED];
+    snprintf(self, sizeof self, "%.*s", WEFT_STR(pid));
+    rc = chain == NULL ? cli_fail(k->c, CLI_FAILED, "out of memory") : cli_who_ask(k, &whos);
+    if (rc == CLI_OK) rc = cli_chain_follow(chain, self, ask_for_one, &asking);
+    if (rc == CLI_OK && k->c->json) print_actor_json(&r, &whos, chain);
+    else if (rc == CLI_OK) rc = print_actor(k, &r, &whos, chain);
+    free(chain);
+    cli_who_free(&whos);
     weft_msg_free(m);
     return rc;
 }
 
 /* ---- Who waits for whom ---------------------------------------------------------------------------------------- */
 
-int cli_inspect_waits(struct cli_client *k)
+/* Calls `see` for each row; the error is the reader's. */
+static void each_wait(weft_reader r, void (*see)(weft_text who, weft_text whom, int64_t ns, void *arg), void *arg)
 {
-    weft_msg *m;
-    char span[32];
-    int rc = cli_control(k, WF_CONTROL_WAITS, NULL, 0, &m);
-    if (rc != CLI_OK) return rc;
-    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
-    uint32_t count = weft_get_array(&r);
-    if (count == 0 && !k->c->json) puts("nobody waits for an answer");
-    for (uint32_t i = 0; i < count && r.error == 0; i++) {
+    for (uint32_t left = weft_get_array(&r); left > 0; left--) {
         uint32_t fields = weft_get_array(&r);
         weft_text who = weft_get_str(&r), whom = weft_get_str(&r);
         int64_t ns = weft_get_int(&r);
         for (; fields > 3 && r.error == 0; fields--) weft_skip(&r);
-        if (r.error < 0) break;
-        if (k->c->json) {
-            printf("{\"pid\": \"%.*s\", \"waits_for\": \"%.*s\", \"ns\": %" PRId64 "}\n", WEFT_STR(who),
-                   WEFT_STR(whom), ns);
-            continue;
-        }
-        print_pid(who, who);
-        fputs(" waits for ", stdout);
-        if (whom.size == 0) fputs("a name on another node", stdout);
-        else print_pid(whom, who);
-        printf(" for %s\n", within(ns, span));
+        if (r.error < 0) return;
+        see(who, whom, ns, arg);
     }
-    rc = r.error == 0 ? CLI_OK : other_form(k);
-    weft_msg_free(m);
-    return rc;
 }
 
-/* ---- What was dropped ------------------------------------------------------------------------------------------ */
-
-static void print_reason(const struct cli *c, weft_text reason, uint64_t count)
+static void add_both(weft_text who, weft_text whom, int64_t ns, void *arg)
 {
-    if (c->json) printf("{\"reason\": \"%.*s\", \"count\": %" PRIu64 "}\n", WEFT_STR(reason), count);
-    else if (count > 0) printf("%12" PRIu64 "  %.*s\n", count, WEFT_STR(reason));
+    struct asking *a = arg;
+    (void)ns;
+    cli_who_add(a->whos, who);
+    cli_who_add(a->whos, whom);
 }
 
-static void print_drop(const struct cli *c, weft_reader *r)
+/* What a call to a name went to, its caller tells. */
+static weft_text name_of(const struct cli_whos *whos, weft_text who, weft_text whom)
 {
-    char span[32];
-    uint32_t fields = weft_get_array(r);
-    int64_t ns = weft_get_int(r);
-    weft_text reason = weft_get_str(r), to = weft_get_str(r), from = weft_get_str(r);
-    uint64_t tag = weft_get_uint(r);
-    for (; fields > 5 && r->error == 0; fields--) weft_skip(r);
-    if (r->error < 0) return;
-    if (c->json) {
-        printf("{\"ago_ns\": %" PRId64
-               ", \"reason\": \"%.*s\", \"to\": \"%.*s\", \"from\": \"%.*s\", \"tag\": %" PRIu64 "}\n",
-               ns, WEFT_STR(reason), WEFT_STR(to), WEFT_STR(from), tag);
+    const struct cli_who *w = whom.size > 0 ? NULL : cli_who_of(whos, who);
+    return w == NULL ? whom : weft_cstr(w->ask);
+}
+
+static void add_name(weft_text who, weft_text whom, int64_t ns, void *arg)
+{
+    struct asking *a = arg;
+    (void)ns;
+    char name[CLI_WHO_ASKED]; /* adding may move what it is in */
+    snprintf(name, sizeof name, "%.*s", WEFT_STR(name_of(a->whos, who, whom)));
+    cli_who_add(a->whos, weft_cstr(name));
+}
+
+static void print_wait_json(const struct cli_whos *whos, weft_text who, weft_text whom, weft_text name, int64_t ns)
+{
+    const struct cli_who *w = cli_who_of(whos, who), *of = cli_who_of(whos, name);
+    printf("{\"pid\": \"%.*s\", \"waits_for\": \"%.*s\", \"ns\": %" PRId64, WEFT_STR(who), WEFT_STR(whom), ns);
+    if (w != NULL) cli_who_json("", w);
+    if (of != NULL) cli_who_json("waits_for_", of);
+    puts("}");
+}
+
+static void print_wait(weft_text who, weft_text whom, int64_t ns, void *arg)
+{
+    struct asking *a = arg;
+    char text[CLI_WHO_TEXT], span[32];
+    weft_text name = name_of(a->whos, who, whom);
+    if (a->k->c->json) {
+        print_wait_json(a->whos, who, whom, name, ns);
         return;
     }
-    printf("%12s ago  tag %" PRIu64 " from ", within(ns, span), tag);
-    if (from.size == 0) fputs("nobody known", stdout);
-    else print_pid(from, to);
-    fputs(" to ", stdout);
-    if (to.size == 0) fputs("nobody known", stdout);
-    else print_pid(to, to);
-    printf(": %.*s\n", WEFT_STR(reason));
+    printf("%s waits for ", cli_who_text_of(a->whos, who, a->k->node, text));
+    fputs(name.size == 0 ? "a name on another node" : cli_who_text_of(a->whos, name, a->k->node, text), stdout);
+    printf(" for %s\n", cli_span(ns, span));
 }
 
-static int show_drops(struct cli_client *k)
+int cli_inspect_waits(struct cli_client *k)
 {
     weft_msg *m;
-    uint64_t sum = 0;
-    int rc = cli_control(k, WF_CONTROL_DROPS, NULL, 0, &m);
+    int rc = cli_control(k, WF_CONTROL_WAITS, NULL, 0, &m);
     if (rc != CLI_OK) return rc;
-    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
-    (void)weft_get_array(&r);
-    for (uint32_t left = weft_get_array(&r); left > 0 && r.error == 0; left--) {
-        (void)weft_get_array(&r);
-        weft_text reason = weft_get_str(&r);
-        uint64_t count = weft_get_uint(&r);
-        sum += count;
-        if (r.error == 0) print_reason(k->c, reason, count);
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m)), whole = r;
+    weft_skip(&whole);
+    struct cli_whos whos = {.at = NULL};
+    struct asking asking = {k, &whos};
+    if (weft_peek_type(&r) != WEFT_ARRAY || whole.error != 0) rc = other_form(k);
+    if (rc == CLI_OK) {
+        each_wait(r, add_both, &asking);
+        rc = cli_who_ask(k, &whos);
+        each_wait(r, add_name, &asking);
     }
-    if (sum == 0 && !k->c->json) printf("%s has dropped nothing\n", k->node);
-    uint32_t left = weft_get_array(&r);
-    if (left > 0 && !k->c->json) puts("the last ones:");
-    for (; left > 0 && r.error == 0; left--) print_drop(k->c, &r);
-    rc = r.error == 0 ? CLI_OK : other_form(k);
+    if (rc == CLI_OK) rc = cli_who_ask(k, &whos);
+    if (rc == CLI_OK && whos.count == 0 && !k->c->json) puts("nobody waits for an answer");
+    if (rc == CLI_OK) each_wait(r, print_wait, &asking);
+    cli_who_free(&whos);
     weft_msg_free(m);
     return rc;
-}
-
-int cli_why_dropped(const struct cli *c)
-{
-    return cli_ask_node(c, show_drops);
 }

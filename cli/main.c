@@ -95,8 +95,11 @@ const struct cli_verb cli_verbs[] = {
      "[PID|NAME]",
      "Shows what an actor does and waits for, or who waits for whom",
      "Of one actor (0.17.1, or its registered name): what it waits for and since when, in which functions of its\n"
-     "program, whose answer it waits for, its links and monitors, its last events. Without one: all calls under way, "
-     "who waits for whose answer.\n"
+     "program, whose answer it waits for, its links and monitors, its last events; and the chain of those who wait "
+     "for\n"
+     "each other's answers, over all nodes: its end is who holds up the others. Actors of other nodes are "
+     "NODE/NAME.\n"
+     "Without a name: all calls under way, who waits for whose answer.\n"
      "With --record: the last events of the node's flight recorder, of all actors or of one: who started, sent,\n"
      "received, waited, ended. Times are seconds before the last one. What is sent to an actor of the same worker "
      "is\n"
@@ -127,7 +130,8 @@ const struct cli_verb cli_verbs[] = {
     {"why-dropped",
      "",
      "Says how many messages a node has dropped, why, and which were the last",
-     "Each worker remembers its last 32. The sender is not known of all of them.",
+     "Each worker remembers its last 32. The sender is not known of all of them. Actors are shown by name and kind,\n"
+     "those of other nodes as NODE/NAME, messages by the name of their WEFT_MESSAGE.",
      "weft why-dropped --node a",
      {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TLS, CLI_AS, CLI_CONFIG, CLI_END},
      0,

@@ -305,6 +305,7 @@ static bool handle(struct wf_transport *t, weft_msg *ask)
     case WF_CONTROL_TRACE_BODIES:
     case WF_CONTROL_TRACE: why = on_subscribe(ask, wf_trace_begin(ask)); break;
     case WF_CONTROL_TOP: why = wf_top_begin(t, ask, &handed); break;
+    case WF_CONTROL_WHO: why = wf_who_begin(t, ask, &handed); break;
     case WF_CONTROL_INSPECT:
     case WF_CONTROL_WAITS:
     case WF_CONTROL_DROPS: why = wf_control_look(t, ask); break;

@@ -29,16 +29,18 @@
  *   INSPECT    Body: a pid's text, with or without its node, or a registered name. Answer: a map of what `weft ps`
  *              says of it ("pid", "kind", "name", "state", "waits_for", "mailbox", "mailbox_max", "received",
  *              "dropped", "stack_most", "held" (messages that it has received or made, and has not freed or sent),
- *              "held_bytes" (of those, about), "mailbox_bytes", "stack_bytes", "heap_bytes"), "mail_p50_ns", "mail_p99_ns" (what half of the messages and 99 of
- *              100 to actors of its kind on its worker lie in a mailbox for, since the start; missing: none was
- *              timed),
+ *              "held_bytes" (of those, about), "mailbox_bytes", "stack_bytes", "heap_bytes"), "mail_p50_ns",
+ *              "mail_p99_ns" (what half of the messages and 99 of 100 to actors of its kind on its worker lie in a
+ *              mailbox for, since the start; missing: none was timed),
  *              "waits_ns": how long its call has waited, and arrays of pid texts: "asks" (whose answer it waits for),
  *              "links", "monitors" (whom it watches), "watchers"; "callers": where its code goes on and where its
  *              callers do, the innermost first, an array of arrays [file, offset as addr2line takes it, function or
  *              "", offset in it]; empty where there is no stack or it is not known.
- *   WAITS      Body empty. Answer: array of arrays [pid text, pid text of whom it waits for, ns]: all calls. DROPS
- *   Body empty. Answer: array [[[reason, count], ...], [[ns ago, reason, pid text of the receiver or "",
- *              pid text of the sender or "", tag], ...]]: the last ones of each worker, the youngest first.
+ *   WAITS      Body empty. Answer: array of arrays [pid text, pid text of whom it waits for, ns]: all calls.
+ *   DROPS      Body empty. Answer: array [[[reason, count], ...], [[ns ago, reason, pid text of the receiver or "",
+ *              pid text of the sender or "", tag, the receiver's kind or "", its registered name if it had ended or
+ *              was ending, else "", what messages with that tag are called or ""], ...]]: the last ones of each
+ *              worker, the youngest first.
  *   TRACE      Body: array [tag or nil, text of a pid or "", pattern of topics or "", whether the other nodes, too].
  *              Answer: nil. Then the asker gets from each node a message TRACE, array [node, incarnation], when all
  *              is seen that passes there, a request HOLD, as above, and messages TRACED: array [node, incarnation,
@@ -64,6 +66,12 @@
  *              "heap_bytes", "mail_ns" (how long messages lay in mailboxes: array of arrays [below so many ns, how
  *              many]); "actors": maps of "pid" ...
  *              "stack_most", as INSPECT, in no order. Of a node that has not answered "node" and "error".
+ *   WHO        Body: array [whether other nodes are asked for their actors, array of at most 256 texts: of a pid, a
+ *              name, or a name@node]. Answer: array of arrays, in no order [the text, the node's name, "(tool)" or
+ *              "(gone)", "" or why nothing more is known ("has ended", "its node does not answer"), pid text, kind,
+ *              registered name or "", state, what it waits for, ns that its call has waited (0: it is in none), whether
+ *              it needs all the answers it waits for, how many these are, whose the first one is: a pid's text, a
+ *              name@node, or ""]. An actor of which nothing came in time has no row.
  *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches
  *              (wf_transport_watch).
  *   LOG        Body: words for weft_log_adjust, or "" for no change. Answer: what is set then, as weft_log_words.
@@ -112,6 +120,7 @@ enum {
     WF_CONTROL_DRAIN = 22,
     WF_CONTROL_MISSED = 23,
     WF_CONTROL_PAGE = 24,
+    WF_CONTROL_WHO = 26,
 };
 
 /* `what`: WF_NOTIFY_FATAL: this node cannot be part of the cluster (its name is taken), or is to end in a minority;
@@ -170,6 +179,8 @@ const char *wf_list_page(const struct wf_transport *t, const weft_msg *ask);
 const char *wf_list_all(const struct wf_transport *t, const weft_msg *ask);
 /* control_top.c: TOP. */
 const char *wf_top_begin(struct wf_transport *t, weft_msg *ask, bool *handed);
+/* control_who.c: WHO. */
+const char *wf_who_begin(struct wf_transport *t, weft_msg *ask, bool *handed);
 /* Answers INSPECT, WAITS, DROPS. NULL, or the text of an error. */
 const char *wf_control_look(const struct wf_transport *t, const weft_msg *ask);
 /* NULL, or the text of an error. */

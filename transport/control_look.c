@@ -3,6 +3,7 @@
 
 #include "cluster.h"
 #include "look.h"
+#include "typed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,12 +185,17 @@ static void put_waits(weft_writer *w, const struct wf_transport *t, const void *
 
 static void put_drop(weft_writer *w, const struct wf_transport *t, const struct wf_dropped *d, int64_t now)
 {
-    weft_put_array(w, 5);
+    /* What is sent to weft's own actors has tags of their own. */
+    const char *tag = d->kind != NULL && d->kind[0] == '$' ? NULL : wf_tag_name(d->tag);
+    weft_put_array(w, 8);
     weft_put_int(w, now - d->at);
     put_text(w, wf_drop_names[d->why]);
     wf_put_pid(w, (weft_pid){.node = t->node->incarnation, .actor = d->to});
     wf_put_pid(w, d->from);
     weft_put_uint(w, d->tag);
+    put_text(w, d->kind == NULL ? "" : d->kind);
+    put_text(w, d->name);
+    put_text(w, tag == NULL ? "" : tag);
 }
 
 static void put_drops(weft_writer *w, const struct wf_transport *t, const void *data)

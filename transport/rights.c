@@ -58,6 +58,7 @@ static uint32_t right_of_verb(uint32_t verb)
     case WF_CONTROL_INSPECT:
     case WF_CONTROL_WAITS:
     case WF_CONTROL_DROPS:
+    case WF_CONTROL_WHO:
     case WF_CONTROL_TOP:   /* also other nodes: who may look may look everywhere */
     case WF_CONTROL_TRACE: /* who talks to whom, not what is said */
     case WF_CONTROL_SUBSCRIBE: return WF_RIGHT_OBSERVE;

@@ -75,31 +75,9 @@ static const char *name_of(const struct wf_sim_names *n, const struct wf_sim_wor
 
 /* ---- What messages are called ---------------------------------------------------------------------------------- */
 
-static const char *system_tag(uint32_t tag)
-{
-    switch (tag) {
-    case WEFT_TAG_NODE_UP: return "WEFT_TAG_NODE_UP";
-    case WEFT_TAG_NODE_DOWN: return "WEFT_TAG_NODE_DOWN";
-    case WEFT_TAG_DOWN: return "WEFT_TAG_DOWN";
-    case WEFT_TAG_EXIT: return "WEFT_TAG_EXIT";
-    case WEFT_TAG_GROUP_JOIN: return "WEFT_TAG_GROUP_JOIN";
-    case WEFT_TAG_GROUP_LEAVE: return "WEFT_TAG_GROUP_LEAVE";
-    case WEFT_TAG_SUBSCRIPTION: return "WEFT_TAG_SUBSCRIPTION";
-    case WEFT_TAG_STOP: return "WEFT_TAG_STOP";
-    case WEFT_TAG_NODE_SUSPECT: return "WEFT_TAG_NODE_SUSPECT";
-    case WEFT_TAG_MINORITY: return "WEFT_TAG_MINORITY";
-    case WEFT_TAG_MAJORITY: return "WEFT_TAG_MAJORITY";
-    case WEFT_TAG_RELOAD: return "WEFT_TAG_RELOAD";
-    case WEFT_TAG_NAME_LOST: return "WEFT_TAG_NAME_LOST";
-    case WEFT_TAG_EXCLUSIVE_LOST: return "WEFT_TAG_EXCLUSIVE_LOST";
-    default: return NULL;
-    }
-}
-
 static const char *tag_of(uint32_t tag, char out[TAG_TEXT])
 {
-    const char *name = system_tag(tag);
-    if (name == NULL && tag < WEFT_TAG_SYSTEM) name = wf_typed_name_of_tag(tag);
+    const char *name = wf_tag_name(tag);
     if (name != NULL) snprintf(out, TAG_TEXT, "%s", name);
     else if (tag > WEFT_TAG_SYSTEM) snprintf(out, TAG_TEXT, "weft's own tag %" PRIu32, tag - WEFT_TAG_SYSTEM);
     else snprintf(out, TAG_TEXT, "tag %" PRIu32, tag);

@@ -59,7 +59,11 @@ class Look(unittest.TestCase):
             place = r"silent at \S+/modules\.c:\d+" if has_lines(MODULE) else r"silent at modules\.c"
         self.assertRegex(text, rf"(?m)^in +{place}$")
         self.assertEqual([os.path.basename(caller[0]) for caller in silent["callers"]], ["test_modules.so"])
-        self.assertRegex(text, r"(?m)^watched by +" + tied["pid"].split("@")[0].replace(".", r"\.") + "$")
+        named = r"tied \(main " + tied["pid"].split("@")[0].replace(".", r"\.") + r"\)$"
+        self.assertRegex(text, r"(?m)^watched by +" + named)
+        self.assertEqual(tied["names"][silent["pid"]],
+                         {"pid": silent["pid"], "node": "a", "kind": "silent", "name": "silent"})
+        self.assertEqual(([w["name"] for w in tied["chain"]], tied["chain_end"]), (["tied", "silent"], "works"))
         self.assertRegex(text, r"(?m)^ +-?\d+\.\d+  " + short.replace(".", r"\.") + " waits for sleep$")
         self.assertRegex(text, r"its last event was \d")
 
@@ -88,7 +92,87 @@ class Look(unittest.TestCase):
         tied, silent = self.objects("inspect", "tied")[0], self.objects("inspect", "silent")[0]
         waits = self.objects("inspect")
         self.assertEqual([(w["pid"], w["waits_for"]) for w in waits], [(tied["pid"], silent["pid"])])
-        self.assertRegex(self.weft("inspect"), r"^\d+\.\d+\.\d+ waits for \d+\.\d+\.\d+ for [\d.]+ (us|ms|s)\n$")
+        self.assertEqual((waits[0]["name"], waits[0]["waits_for_name"]), ("tied", "silent"))
+        self.assertRegex(self.weft("inspect"), r"^tied \(main \d+\.\d+\.\d+\) waits for silent \(silent \d+\.\d+\.\d+\) for "
+                         r"[\d.]+ (us|ms|s)\n$")
+
+    def chained(self, *links):
+        """Nodes a, b, ..., each with an actor that waits for that one; the first has begun."""
+        for i, (name, to) in enumerate(links):
+            node = self.cluster.run("abc"[i], MODULE, "waits-on", name, to, join=["a"] if i > 0 else [])
+            self.assertEqual(node.line(), "ready")
+        for name in "abc"[:len(links)]:
+            eventually(f"{name} is linked with all", lambda n=name: len(links) - 1 == len(
+                [node for node in self.objects("nodes", "--node", n) if node["state"] == "up"]))
+        self.weft("send", links[0][0], "[]", "--node", "a")
+
+    def chain(self, who, node="a"):
+        return self.objects("inspect", who, "--node", node)[0]
+
+    def test_a_chain_over_three_nodes(self):
+        self.chained(("one", "two@b"), ("two", "three@c"), ("three", "-"))
+        eventually("all wait", lambda: [w["name"] for w in self.chain("one")["chain"]] == ["one", "two", "three"] and
+                   self.chain("one")["chain"][-1]["waits_for"] == "sleep")
+        told = self.chain("one")
+        self.assertEqual([(w["node"], w["kind"]) for w in told["chain"]], [(node, "main") for node in "abc"])
+        self.assertEqual((told["chain_end"], "deadlock" in told), ("works", False))
+        pid = r"\(main \d+\.\d+\.\d+\)"
+        self.assertRegex(self.weft("inspect", "one", "--node", "a"),
+                         rf"(?m)^who waits for whom:\n  one {pid} has waited [\d.]+ (us|ms|s) for an answer of\n"
+                         rf"    b/two {pid} has waited [\d.]+ (us|ms|s) for an answer of\n"
+                         rf"      c/three {pid}, which waits for sleep$")
+        self.assertRegex(self.weft("inspect", "--node", "a"), rf"(?m)^one {pid} waits for b/two {pid} for ")
+        self.assertNotIn("@", self.weft("inspect", "--node", "a"))
+
+    @unittest.skipUnless(hasattr(signal, "SIGSTOP"), "a process cannot be held here")
+    def test_a_chain_to_a_node_that_does_not_answer(self):
+        self.chained(("one", "two@b"), ("two", "three@c"), ("three", "-"))
+        eventually("two waits", lambda: len(self.chain("one")["chain"]) == 3)
+        self.cluster.nodes["c"].process.send_signal(signal.SIGSTOP)
+        try:
+            told = self.chain("one")
+            self.assertEqual((told["chain_end"], told["chain"][-1]["node"]), ("unknown", "c"))
+            self.assertRegex(self.weft("inspect", "one", "--node", "a"),
+                             r"(?m)^      c/three \(its node (does not answer|is not linked)\)$")
+        finally:
+            self.cluster.nodes["c"].process.send_signal(signal.SIGCONT)
+
+    def test_a_circle_over_two_nodes(self):
+        """The runtime ends it, and the actors begin it anew."""
+        self.chained(("one", "two@b"), ("two", "one@a"))
+        told = {}
+
+        def seen():
+            told.update(self.chain("one"))
+            return told["chain_end"] == "circle"
+
+        eventually("they wait for each other", seen)
+        self.assertEqual(([w["name"] for w in told["chain"]], told["circle"], told["deadlock"]), (["one", "two"], 0, True))
+
+        def printed():
+            told["text"] = self.weft("inspect", "one", "--node", "a")
+            return "deadlock" in told["text"]
+
+        eventually("it is printed", printed)
+        pid = r"\(main \d+\.\d+\.\d+\)"
+        self.assertRegex(told["text"], rf"(?m)^    b/two {pid}, which waits for an answer of one {pid}: it waits in a circle\n"
+                         rf"deadlock: one {pid} and b/two {pid} wait in a circle$")
+
+    def test_a_chain_has_a_bound(self):
+        for name, first in ("a", "0"), ("b", "1"):
+            node = self.cluster.run(name, MODULE, "steps", first, "40", "b" if name == "a" else "a",
+                                    join=["a"] if name == "b" else [])
+            for _ in range(int(first), 41, 2):
+                self.assertEqual(node.line(), "ready")
+        for name in "ab":
+            eventually(f"{name} is linked", lambda n=name: any(node["state"] == "up" for node in
+                                                               self.objects("nodes", "--node", n)))
+        self.weft("send", "step.0", "[]", "--node", "a")
+        eventually("the chain is long", lambda: self.chain("step.0")["chain_end"] == "long")
+        self.assertEqual([w["name"] for w in self.chain("step.0")["chain"]], [f"step.{i}" for i in range(32)])
+        self.assertIn("the chain is longer than 32 actors", self.weft("inspect", "step.0", "--node", "a"))
+        eventually("the rest is whole", lambda: self.chain("step.20")["chain_end"] == "works")
+        self.assertEqual(len(self.chain("step.20")["chain"]), 21)
 
     def test_nobody_and_nothing(self):
         self.node("echo")
@@ -139,10 +223,36 @@ class Look(unittest.TestCase):
         self.assertEqual([(d["reason"], d["tag"], d["from"]) for d in drops],
                          [("unread-at-exit", 77, tied["pid"])] * 2)
         self.assertEqual(len({d["to"] for d in drops} - {"", tied["pid"]}), 1)
+        self.assertEqual([(d["tag_name"], d["from_name"], d["from_kind"], d["from_node"], d["to_kind"], d["to_name"])
+                          for d in drops], [("note", "tied", "main", "a", "short", "brief")] * 2)
         text = self.weft("why-dropped")
-        self.assertRegex(text, r"(?m)^ +2  unread-at-exit$")
-        self.assertRegex(text, r"(?m) ago  tag 77 from \d+\.\d+\.\d+ to \d+\.\d+\.\d+: unread-at-exit$")
+        self.assertRegex(text, r"(?m)^ +2  unread-at-exit: the receiver ended before it had read it$")
+        pid = r"\d+\.\d+\.\d+"
+        self.assertRegex(text, rf"(?m) ago  note \(tag 77\) from tied \(main {pid}\) to brief \(short {pid}, has ended\): "
+                         r"the receiver ended before it had read it$")
         self.assertIn("nobody there has that name", self.weft("send", "no-such-name", "[1]", "--tag", "9", code=1))
+
+    def test_a_sender_on_another_node(self):
+        for name, to in ("a", "nobody@nowhere"), ("b", "missing@a"):
+            node = self.cluster.run(name, MODULE, "hops", to, join=["a"] if name == "b" else [])
+            self.assertEqual(node.line(), "ready")
+        eventually("a is linked", lambda: any(n["state"] == "up" for n in self.objects("nodes", "--node", "b")))
+        self.weft("send", "hop", "[1]", "--tag", "76", "--node", "b")
+
+        def dropped():
+            return [row for row in self.objects("why-dropped", "--node", "a") if "ago_ns" in row]
+
+        eventually("it is dropped", lambda: len(dropped()) == 1)
+        drop = dropped()[0]
+        self.assertEqual({key: drop[key] for key in ("reason", "tag", "tag_name", "from_node", "from_name", "to")},
+                         {"reason": "no-name", "tag": 77, "tag_name": "note", "from_node": "b", "from_name": "hop",
+                          "to": ""})
+        hop = drop["from"].split("@")[0].replace(".", r"\.")
+        line = rf" ago  note \(tag 77\) from b/hop \(main {hop}\) to nobody known: nobody had the name that it was sent to$"
+        self.assertRegex(self.weft("why-dropped", "--node", "a"), "(?m)" + line)
+        self.weft("stop", "--node", "b")
+        gone = self.weft("why-dropped", "--node", "a")
+        self.assertRegex(gone, rf"(?m) from b/{hop} \(its node is not linked\) to nobody known")
 
     def traced(self, *words):
         tracer = Program(WEFT, "trace", *words, env=self.cluster.env)

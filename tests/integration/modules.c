@@ -127,11 +127,15 @@ static void says(void)
     }
 }
 
+#define NOTE(F) F(uint, number)
+WEFT_MESSAGE(note, 77, NOTE)
 enum { UNREAD = 77 };
 
-static void ends_at_once(const void *arg, size_t size)
+/* Has a name, and ends at once. */
+static void brief_one(const void *arg, size_t size)
 {
     (void)arg, (void)size;
+    if (weft_register("brief") < 0) return;
 }
 
 static void ends_never(const void *arg, size_t size)
@@ -156,15 +160,56 @@ static void silent(const void *arg, size_t size)
 /* Linked with "silent", whom it watches and calls; before that it has sent two messages that nobody reads. */
 static void tied(void)
 {
-    weft_spawn_options beside = {.worker = WEFT_BESIDE};
+    weft_spawn_options beside = {.worker = WEFT_BESIDE, .kind = "short"};
     weft_pid brief, other;
     weft_msg *m;
-    if (weft_register("tied") < 0 || weft_spawn(&brief, ends_at_once, NULL, 0, &beside) < 0) return;
+    if (weft_register("tied") < 0 || weft_spawn(&brief, brief_one, NULL, 0, &beside) < 0) return;
     for (int i = 0; i < 2; i++)
         if (weft_send(brief, UNREAD, NULL, 0) < 0) return;
     if (weft_spawn(&other, silent, NULL, 0, &(weft_spawn_options){.kind = "silent"}) < 0) return;
     if (weft_link(other) < 0 || weft_monitor(other, NULL) < 0) return;
     if (weft_call(other, 1, NULL, 0, &m, WEFT_FOREVER) == WEFT_OK) weft_msg_free(m);
+}
+
+/* Once it has a message it calls that name, again and again where the runtime ends a cycle; "-": it sleeps. */
+static void waits_on(const char *name, const char *to)
+{
+    weft_msg *m, *answer;
+    if (name[0] != '\0' && weft_register(name) < 0) return;
+    puts("ready");
+    fflush(stdout);
+    if (weft_recv(&m, WEFT_FOREVER) < 0) return;
+    if (strcmp(to, "-") == 0) (void)weft_sleep(WEFT_FOREVER);
+    while (weft_call_name(to, UNREAD, NULL, 0, &answer, WEFT_FOREVER) == WEFT_EDEADLOCK) {}
+    weft_msg_free(m);
+}
+
+struct step {
+    int number, last;
+    char there[65];
+};
+
+/* The first one begins; each of the others has its name before the one who calls it, which is on the other node. */
+static void step(const void *arg, size_t size)
+{
+    struct step s;
+    char name[96];
+    (void)size;
+    memcpy(&s, arg, sizeof s);
+    snprintf(name, sizeof name, "step.%d", s.number);
+    if (weft_register(name) < 0) return;
+    snprintf(name, sizeof name, "step.%d@%s", s.number + 1, s.there);
+    waits_on("", s.number == s.last ? "-" : name);
+}
+
+/* Every second step of a chain that goes to and fro between two nodes. */
+static void steps(const char *first, const char *last, const char *there)
+{
+    for (int i = atoi(first); i <= atoi(last); i += 2) {
+        struct step s = {.number = i, .last = atoi(last)};
+        snprintf(s.there, sizeof s.there, "%s", there);
+        if (weft_spawn(NULL, step, &s, sizeof s, &(weft_spawn_options){.kind = "step"}) < 0) return;
+    }
 }
 
 /* Its child's kind is what no page must take for more than text. */
@@ -301,6 +346,8 @@ static void first(const void *arg, size_t size)
     else if (strcmp(what, "adds") == 0 && args->argc == 4) adds(args->argv[2], atoi(args->argv[3]));
     else if (strcmp(what, "crowd") == 0 && args->argc == 6) crowd(args->argv + 2);
     else if (strcmp(what, "tied") == 0) tied();
+    else if (strcmp(what, "waits-on") == 0 && args->argc == 4) waits_on(args->argv[2], args->argv[3]);
+    else if (strcmp(what, "steps") == 0 && args->argc == 5) steps(args->argv[2], args->argv[3], args->argv[4]);
     else if (strcmp(what, "marked-up") == 0) marked_up();
     else if (strcmp(what, "hops") == 0 && args->argc == 3) hops(args->argv[2]);
     else if (strcmp(what, "publishes") == 0 && args->argc == 3) publishes(args->argv[2]);

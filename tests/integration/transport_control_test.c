@@ -11,6 +11,60 @@ static void on_notice(void *arg, int what, const char *why)
     if (what == WF_NOTIFY_STOP) say("stop in %s ms", why);
 }
 
+/* What is said of each of these, one line for each: whose it is, its name, and why no more is known. */
+static void who(const char *const *asked, uint32_t count, bool everywhere)
+{
+    static uint8_t request[16384];
+    weft_msg *m;
+    weft_writer w = weft_writer_on(request, sizeof request);
+    weft_put_array(&w, 2);
+    weft_put_bool(&w, everywhere);
+    weft_put_array(&w, count);
+    for (uint32_t i = 0; i < count; i++) weft_put_str(&w, weft_cstr(asked[i]));
+    ck_assert_int_eq(w.error, 0);
+    ck_assert_int_eq(weft_call_name("$node@n", WF_CONTROL_WHO, request, w.size, &m, patience()), 0);
+    if (weft_tag(m) != WF_CONTROL_WHO) say("who %.*s", (int)weft_size(m), (const char *)weft_data(m));
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    uint32_t rows = weft_tag(m) == WF_CONTROL_WHO ? weft_get_array(&r) : 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        weft_text text[7];
+        uint32_t fields = weft_get_array(&r);
+        for (int k = 0; k < 7; k++) text[k] = weft_get_str(&r);
+        if (rows > 10) break;
+        say("whose: %.*s", WEFT_STR(text[1]));
+        say("%.*s is %.*s/%.*s %.*s %u", WEFT_STR(text[0]), WEFT_STR(text[1]), WEFT_STR(text[5]), WEFT_STR(text[2]),
+            fields);
+        for (uint32_t k = 7; k < fields; k++) weft_skip(&r);
+    }
+    ck_assert_int_eq(r.error, 0);
+    say("rows %u", rows);
+    weft_msg_free(m);
+}
+
+static void ask_who(const void *arg, size_t size)
+{
+    enum { MANY = 257 };
+    (void)arg, (void)size;
+    const char *many[MANY];
+    char self[WEFT_PID_TEXT];
+    for (int i = 0; i < MANY; i++) many[i] = "x";
+    who((const char *const[]){"$node", "$node@n", "$node@other", "none@other", "x@nowhere", "x"}, 6, true);
+    who((const char *const[]){"$node@other"}, 1, false);
+    who((const char *const[]){"0.77.1@0000000000000007"}, 1, true);
+    weft_pid me = weft_self();
+    ck_assert_ptr_nonnull(weft_pid_format(me, self));
+    weft_msg *m;
+    who(many, MANY - 1, true);
+    who(many, MANY, true);
+    ck_assert_int_eq(weft_call_name("$node@n", WF_CONTROL_WHO, "\x92\xc3\x91", 3, &m, patience()), 0);
+    say("half of it: %u %.*s", weft_tag(m), (int)weft_size(m), (const char *)weft_data(m));
+    weft_msg_free(m);
+    /* Of a tool its node says that it is one. */
+    const char *mine = self;
+    who(&mine, 1, true);
+    say("asked");
+}
+
 static void ask(const void *arg, size_t size)
 {
     (void)arg;
@@ -94,6 +148,40 @@ START_TEST(a_client_asks_over_the_control_socket)
 }
 END_TEST
 
+START_TEST(a_client_asks_who_somebody_is)
+{
+    char folder[] = "/tmp/weft-XXXXXX", path[64], url[80];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/n.sock", folder);
+    snprintf(url, sizeof url, "ipc://%s", path);
+    forget_all();
+    weft_node *n = node_with((weft_node_options){.name = "n", .control = path}, "tcp://127.0.0.1:0", NULL);
+    watch(n);
+    weft_node *other = node_up("other", "tcp://127.0.0.1:0", weft_node_url(n, 0), 0);
+    HEAR("n up other");
+    weft_node *client = node_with((weft_node_options){.client = true, .workers = 1}, NULL, url);
+    ck_assert_int_eq(wf_client_wait_up(client, NULL, NULL, patience(), NULL, 0), 0);
+    run_actor(client, ask_who, NULL, 0);
+    HEAR("asked");
+    HEAR("$node is n/$node  12");
+    HEAR("$node@n is n/$node  12");
+    HEAR("$node@other is other/$node  12");
+    HEAR("none@other is other/ nobody has that name 12");
+    HEAR("x@nowhere is nowhere/ its node is not linked 12");
+    HEAR("x is n/ nobody has that name 12");
+    HEAR("$node@other is other/ is of another node 12");
+    HEAR("0.77.1@0000000000000007 is (gone)/  12");
+    HEAR("who the request is malformed"); /* too many of them */
+    HEAR("half of it: 0 the request is malformed");
+    HEAR("rows 256");
+    HEAR("whose: (tool)");
+    ck_assert_int_eq(weft_node_stop(client, patience()), 0);
+    node_down(n);
+    node_down(other);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+END_TEST
+
 START_TEST(nobody_there_is_said_at_once)
 {
     weft_node *client = node_with((weft_node_options){.client = true, .workers = 1}, NULL,
@@ -131,6 +219,7 @@ int main(void)
     Suite *s = suite_create("transport_control");
     TCase *t = tcase_create("control");
     tcase_add_test(t, a_client_asks_over_the_control_socket);
+    tcase_add_test(t, a_client_asks_who_somebody_is);
     tcase_add_test(t, nobody_there_is_said_at_once);
     tcase_add_test(t, a_stale_control_socket_is_replaced);
     suite_add_tcase(s, t);

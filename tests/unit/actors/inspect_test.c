@@ -1,6 +1,7 @@
 /* Lists of actors whose asker does not live to see them; who a log line says speaks; how much stack actors use. */
 #include "node_harness.h"
 
+#include "look.h"
 #include "tally.h"
 
 #include "../../capture.h"
@@ -207,6 +208,57 @@ START_TEST(a_tally_counts_all_actors)
 {
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2));
     node_spawn(n, 1, counts);
+    node_end(n);
+}
+END_TEST
+
+/* ---- What was dropped, of whom --------------------------------------------------------------------------------- */
+
+static void has_a_name(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    want_int(weft_register("first"), 0);
+    want_int(weft_register("second"), 0);
+    weft_yield(); /* for the messages that it does not read */
+    weft_yield();
+}
+
+static const struct wf_dropped *last_drop(const struct wf_drops_seen *seen, uint64_t before)
+{
+    return &seen->log.last[(seen->log.count - 1 - before) % WF_DROPS_KEPT];
+}
+
+static void look_at_drops(struct wf_drops_seen *seen)
+{
+    want_int(wf_look(weft_here(), 0, wf_look_at_drops, seen, sizeof *seen, WEFT_FOREVER), 0);
+}
+
+static void drops_of_the_named(const void *arg, size_t size)
+{
+    static struct wf_drops_seen seen;
+    weft_pid named, nameless;
+    (void)arg, (void)size;
+    want_int(weft_spawn(&named, has_a_name, NULL, 0, &(weft_spawn_options){.kind = "named", .worker = 1}), 0);
+    want_int(weft_send(named, GO, NULL, 0), 0);
+    await_end(named);
+    look_at_drops(&seen);
+    want_int(seen.log.count, 1);
+    want(strcmp(last_drop(&seen, 0)->kind, "named") == 0 && strcmp(last_drop(&seen, 0)->name, "first") == 0);
+    /* Another one that ended without: it has no part of that. */
+    want_int(weft_spawn(&nameless, waits_for_ever, NULL, 0, &(weft_spawn_options){.kind = "nameless", .worker = 1}),
+             0);
+    want_int(weft_send(nameless, GO, NULL, 0), 0);
+    want_int(weft_stop(nameless), 0);
+    await_end(nameless);
+    look_at_drops(&seen);
+    want_int(seen.log.count, 2);
+    want(strcmp(last_drop(&seen, 0)->kind, "nameless") == 0 && strcmp(last_drop(&seen, 0)->name, "") == 0);
+}
+
+START_TEST(a_drop_tells_the_kind_and_the_name_of_who_has_ended)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 1));
+    node_spawn(n, 1, drops_of_the_named);
     node_end(n);
 }
 END_TEST
@@ -419,7 +471,7 @@ START_TEST(a_tally_has_a_bound_of_kinds)
 }
 END_TEST
 
-TEST_MAIN("inspect", a_tally_counts_all_actors, the_memory_of_a_kind_is_the_sum_of_its_actors,
-          a_handler_at_rest_has_no_stack_but_state, the_fullest_mailboxes_are_picked, a_tally_has_a_bound_of_kinds,
-          an_asker_that_is_killed_leaves_nothing, a_log_line_says_which_actor_of_which_node_speaks,
-          the_most_stack_a_kind_has_used)
+TEST_MAIN("inspect", a_drop_tells_the_kind_and_the_name_of_who_has_ended, a_tally_counts_all_actors,
+          the_memory_of_a_kind_is_the_sum_of_its_actors, a_handler_at_rest_has_no_stack_but_state,
+          the_fullest_mailboxes_are_picked, a_tally_has_a_bound_of_kinds, an_asker_that_is_killed_leaves_nothing,
+          a_log_line_says_which_actor_of_which_node_speaks, the_most_stack_a_kind_has_used)
