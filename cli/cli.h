@@ -152,9 +152,6 @@ int cli_inspect_actor(struct cli_client *k);
 int cli_inspect_waits(struct cli_client *k);
 /* [A] kinds.c: what the actors of each kind take together. */
 int cli_actors_by_kind(struct cli_client *k);
-/* [A] Prints what the flight recorder has of an actor, at most the last so many. `*last`: how long before the
- * youngest event of the node its own was, in ns; -1: it has none. CLI_OK or an exit code after a message. */
-int cli_last_events(struct cli_client *k, const char *pid, unsigned most, int64_t *last);
 /* trace.c: of the bodies of control.h: of a TRACE; of a TRACED, at most so many messages, and how many were shown. */
 void cli_print_tracing(const char *what, weft_reader *r);
 int64_t cli_print_traced(const struct cli *c, weft_reader *r, int64_t most);

@@ -7,8 +7,6 @@
 #include "lacks.h"
 #include "who.h"
 
-enum { EVENTS_SHOWN = 12 };
-
 static int other_form(const struct cli_client *k)
 {
     return cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
@@ -237,7 +235,7 @@ static void print_actor_json(weft_reader *r, const struct cli_whos *whos, const 
     puts("}");
 }
 
-static int print_actor(struct cli_client *k, weft_reader *r, const struct cli_whos *whos, const struct cli_chain *c)
+static int print_actor(struct cli_client *k, weft_reader *r, struct cli_whos *whos, const struct cli_chain *c)
 {
     weft_text pid = weft_str("", 0);
     char key[32], full[WEFT_PID_TEXT], span[32];
@@ -252,7 +250,7 @@ static int print_actor(struct cli_client *k, weft_reader *r, const struct cli_wh
     puts("last events, seconds before the node's last one:");
     fflush(stdout);
     int64_t last;
-    int rc = cli_last_events(k, full, EVENTS_SHOWN, &last);
+    int rc = cli_last_events(k, full, whos, &last);
     if (rc != CLI_OK) return rc;
     if (last < 0) puts("  none that the recorder still has: it has done nothing for long");
     else printf("its last event was %s before the node's\n", cli_span(last, span));

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "control.h"
 #include "record.h"
+#include "who.h"
 
 static const char *const kinds[] = {"?", "spawn", "send", "receive", "wait", "wake", "exit"};
 
@@ -35,9 +35,11 @@ static void get_event(weft_reader *r, struct cli_event *out)
     e->other = get_pid(r);
     e->value = weft_get_int(r);
     weft_text what = weft_get_str(r);
+    weft_text tag = count > 8 ? weft_get_str(r) : weft_str("", 0); /* an older node does not say */
     if (r->error == 0) snprintf(out->what, sizeof out->what, "%.*s", WEFT_STR(what));
+    if (r->error == 0) snprintf(out->tag_name, sizeof out->tag_name, "%.*s", WEFT_STR(tag));
     e->what = out->what;
-    for (; count > 8 && r->error == 0; count--) weft_skip(r); /* a newer node says more */
+    for (; count > 9 && r->error == 0; count--) weft_skip(r); /* a newer node says more */
 }
 
 const char *cli_event_name(const struct weft_record *e)
@@ -142,30 +144,84 @@ static int show_record(struct cli_client *k)
     return rc;
 }
 
-int cli_last_events(struct cli_client *k, const char *pid, unsigned most, int64_t *last)
+/* ---- Of one actor, by name ------------------------------------------------------------------------------------- */
+
+/* Of another node the recorder knows the number alone. */
+static const char *who_is(const struct cli_whos *whos, const char *here, weft_pid pid, char out[CLI_WHO_TEXT])
 {
-    weft_msg *m;
+    char text[WEFT_PID_TEXT];
+    if (pid.actor == 0) return "nobody";
+    weft_pid_format(pid, text);
+    if (pid.node != 0) return cli_who_text_of(whos, weft_cstr(text), here, out);
+    snprintf(out, CLI_WHO_TEXT, "%.*s of another node", (int)strcspn(text, "@"), text);
+    return out;
+}
+
+static void print_named(const struct cli_event *e, const struct cli_whos *whos, const char *here)
+{
+    char actor[CLI_WHO_TEXT], other[CLI_WHO_TEXT], tag[96], reason[32];
+    const struct weft_record *r = &e->r;
+    const char *who = who_is(whos, here, r->actor, actor), *whom = who_is(whos, here, r->other, other);
+    snprintf(tag, sizeof tag, e->tag_name[0] != '\0' ? "%s (tag %" PRId64 ")" : "%stag %" PRId64, e->tag_name,
+             r->value);
+    switch (r->kind) {
+    case WEFT_RECORD_SPAWN: printf("%s spawns %s\n", who, whom); break;
+    case WEFT_RECORD_SEND:
+        if (r->other.actor == 0) printf("%s publishes %s\n", who, tag);
+        else printf("%s sends %s to %s\n", who, tag, whom);
+        break;
+    case WEFT_RECORD_RECEIVE: printf("%s receives %s from %s\n", who, tag, whom); break;
+    case WEFT_RECORD_WAIT: printf("%s waits for %s\n", who, e->what); break;
+    case WEFT_RECORD_WAKE:
+        printf("%s goes on%s%s\n", who, r->value == 0 ? "" : ": ",
+               r->value == 0 ? "" : weft_error_name((int)r->value));
+        break;
+    case WEFT_RECORD_EXIT: printf("%s ends with reason %s\n", who, weft_reason_text((int)r->value, reason)); break;
+    default: puts("?"); break; /* of a newer node */
+    }
+}
+
+static void add_who(struct cli_whos *whos, weft_pid pid)
+{
+    char text[WEFT_PID_TEXT];
+    if (pid.actor != 0 && pid.node != 0) cli_who_add(whos, weft_cstr(weft_pid_format(pid, text)));
+}
+
+/* The last ones of that actor, in a ring; returns how many there were. */
+static uint64_t last_of(weft_reader *r, const char *pid, struct cli_event *ring, unsigned most, int64_t *now)
+{
+    uint64_t its = 0;
     struct cli_event e;
+    for (uint32_t left = weft_get_array(r); left > 0 && r->error == 0; left--) {
+        get_event(r, &e);
+        *now = e.r.at;
+        if (is_wanted(pid, &e.r)) ring[its++ % most] = e;
+    }
+    return its;
+}
+
+int cli_last_events(struct cli_client *k, const char *pid, struct cli_whos *whos, int64_t *last)
+{
+    enum { MOST = 12 };
+    struct cli_event ring[MOST];
+    weft_msg *m;
+    int64_t now = 0;
     int rc = cli_control(k, WF_CONTROL_RECORD, NULL, 0, &m);
     if (rc != CLI_OK) return rc;
-    weft_reader r = weft_reader_on(weft_data(m), weft_size(m)), again;
-    uint32_t count = weft_get_array(&r), its = 0;
-    int64_t now = 0;
-    again = r;
-    for (uint32_t i = 0; i < count && again.error == 0; i++) {
-        get_event(&again, &e);
-        now = e.r.at;
-        its += is_wanted(pid, &e.r);
-    }
-    *last = -1;
-    for (uint32_t i = 0; i < count && r.error == 0; i++) {
-        get_event(&r, &e);
-        if (!is_wanted(pid, &e.r)) continue;
-        *last = now - e.r.at;
-        if (its-- <= most) print_text(&e, now);
-    }
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    uint64_t its = last_of(&r, pid, ring, MOST, &now), first = its < MOST ? 0 : its - MOST;
     weft_msg_free(m);
-    return CLI_OK;
+    for (uint64_t i = first; i < its; i++) {
+        add_who(whos, ring[i % MOST].r.actor);
+        add_who(whos, ring[i % MOST].r.other);
+    }
+    rc = cli_who_ask(k, whos);
+    for (uint64_t i = first; i < its && rc == CLI_OK; i++) {
+        printf("%14.6f  ", (double)(ring[i % MOST].r.at - now) / 1e9);
+        print_named(&ring[i % MOST], whos, k->node);
+    }
+    *last = its == 0 ? -1 : now - ring[(its - 1) % MOST].r.at;
+    return rc;
 }
 
 int cli_inspect(const struct cli *c)

@@ -11,6 +11,7 @@
 struct cli_event {
     struct weft_record r; /* r.what: the text below */
     char what[64];
+    char tag_name[64]; /* of what is sent or received: its WEFT_MESSAGE; "": not known */
 };
 
 /* "spawn", "send", ... */

@@ -46,6 +46,13 @@ const char *cli_who_text_of(const struct cli_whos *all, weft_text asked, const c
 /* For programs, to standard output: , "to_node": "b", "to_kind": "server", "to_name": "till" */
 void cli_who_json(const char *prefix, const struct cli_who *w);
 
+/* ---- record.c -------------------------------------------------------------------------------------------------- */
+
+/* [A] Prints the last events that the flight recorder has of an actor, a dozen at most, with names: `whos` gets those
+ * of all actors in them. `*last`: how long before the youngest event of the node its own was, in ns; -1: it has none.
+ * CLI_OK or an exit code after a message. */
+int cli_last_events(struct cli_client *k, const char *pid, struct cli_whos *whos, int64_t *last);
+
 /* ---- chain.c --------------------------------------------------------------------------------------------------- */
 
 enum cli_chain_end {

@@ -3,6 +3,7 @@
 
 #include "cluster.h"
 #include "log.h"
+#include "typed.h"
 
 #include <weft/cluster.h>
 
@@ -38,7 +39,9 @@ void wf_put_pid(weft_writer *w, weft_pid pid)
 
 static void put_event(weft_writer *w, const struct weft_record *r)
 {
-    weft_put_array(w, 8);
+    bool message = r->kind == WEFT_RECORD_SEND || r->kind == WEFT_RECORD_RECEIVE;
+    const char *tag = message ? wf_tag_name((uint32_t)r->value) : NULL;
+    weft_put_array(w, 9);
     weft_put_int(w, r->at);
     weft_put_int(w, r->worker);
     weft_put_uint(w, r->number);
@@ -47,6 +50,7 @@ static void put_event(weft_writer *w, const struct weft_record *r)
     wf_put_pid(w, r->other);
     weft_put_int(w, r->value);
     put_text(w, r->what);
+    put_text(w, tag == NULL ? "" : tag);
 }
 
 static void put_record(weft_writer *w, const struct wf_transport *t, const void *data)

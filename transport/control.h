@@ -24,8 +24,8 @@
  *              meanwhile perhaps on two or on none. The verbs themselves answer with all rows, if they have less
  *              than 8 MiB, or an error that says so.
  *   RECORD     Body empty. Answer: array of arrays [ns, worker, number, kind, pid text, other's pid text or "",
- *              value, what]: weft_record_read, the last 100,000 events, the time as it was then on the node's
- *              clock.
+ *              value, what, what messages with that tag are called or ""]: weft_record_read, the last 100,000 events,
+ *              the time as it was then on the node's clock.
  *   INSPECT    Body: a pid's text, with or without its node, or a registered name. Answer: a map of what `weft ps`
  *              says of it ("pid", "kind", "name", "state", "waits_for", "mailbox", "mailbox_max", "received",
  *              "dropped", "stack_most", "held" (messages that it has received or made, and has not freed or sent),
@@ -69,9 +69,9 @@
  *   WHO        Body: array [whether other nodes are asked for their actors, array of at most 256 texts: of a pid, a
  *              name, or a name@node]. Answer: array of arrays, in no order [the text, the node's name, "(tool)" or
  *              "(gone)", "" or why nothing more is known ("has ended", "its node does not answer"), pid text, kind,
- *              registered name or "", state, what it waits for, ns that its call has waited (0: it is in none), whether
- *              it needs all the answers it waits for, how many these are, whose the first one is: a pid's text, a
- *              name@node, or ""]. An actor of which nothing came in time has no row.
+ *              registered name or "", state, what it waits for, ns that its call has waited (0: it is in none),
+ *              whether it needs all the answers it waits for, how many these are, whose the first one is: a pid's
+ *              text, a name@node, or ""]. An actor of which nothing came in time has no row.
  *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches
  *              (wf_transport_watch).
  *   LOG        Body: words for weft_log_adjust, or "" for no change. Answer: what is set then, as weft_log_words.

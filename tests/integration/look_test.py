@@ -64,7 +64,9 @@ class Look(unittest.TestCase):
         self.assertEqual(tied["names"][silent["pid"]],
                          {"pid": silent["pid"], "node": "a", "kind": "silent", "name": "silent"})
         self.assertEqual(([w["name"] for w in tied["chain"]], tied["chain_end"]), (["tied", "silent"], "works"))
-        self.assertRegex(text, r"(?m)^ +-?\d+\.\d+  " + short.replace(".", r"\.") + " waits for sleep$")
+        own = r"silent \(silent " + short.replace(".", r"\.") + r"\)"
+        self.assertRegex(text, rf"(?m)^ +-?\d+\.\d+  {own} waits for sleep$")
+        self.assertRegex(text, rf"(?m)^ +-?\d+\.\d+  {own} receives tag 1 from {named}")
         self.assertRegex(text, r"its last event was \d")
 
     def test_memory_by_kind(self):
