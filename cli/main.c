@@ -36,6 +36,8 @@ const struct cli_verb cli_verbs[] = {
       CLI_MINORITY,
       CLI_TLS,
       CLI_INSECURE,
+      CLI_LOOPBACK_CONTROL,
+      CLI_SOCKET_MODE,
       CLI_PEER_LIMIT,
       CLI_MAX_PATTERNS,
       CLI_MAX_SUBSCRIPTIONS,

@@ -24,6 +24,13 @@ static bool check_url(const char *value)
     return strstr(value, "://") != NULL;
 }
 
+static bool check_mode(const char *value)
+{
+    size_t size = strlen(value);
+    return size > 0 && size <= 4 && strspn(value, "01234567") == size && strtol(value, NULL, 8) > 0 &&
+           strtol(value, NULL, 8) <= 0777;
+}
+
 static bool check_listen(const char *value)
 {
     return check_url(value) || strcmp(value, "none") == 0;
@@ -187,6 +194,12 @@ static const struct cli_option options[] = {
     [CLI_MAX_SUBSCRIPTIONS] = {"max-subscriptions", 0, CLI_NUMBER, "N", "subscriptions of one actor",
                                "WEFT_MAX_SUBSCRIPTIONS", FIELD(max_subscriptions), 0, 1, UINT32_MAX - 1,
                                .preset = "100000"},
+    [CLI_LOOPBACK_CONTROL] = {"loopback-control", 0, CLI_FLAG, NULL,
+                              "let every user of this machine control the node, over any plain listener",
+                              "WEFT_LOOPBACK_CONTROL", FIELD(loopback_control), 0, 0, 0, .preset = NULL},
+    [CLI_SOCKET_MODE] = {"socket-mode", 0, CLI_WORD, "MODE", "who may dial ipc:// listeners, in octal",
+                         "WEFT_SOCKET_MODE", FIELD(socket_mode), 0, 0, 0, .check = check_mode,
+                         .wanted = "an octal mode such as 600 or 660", .preset = "600"},
     [CLI_INSECURE] = {"insecure", 0, CLI_FLAG, NULL, "talk with other machines without TLS", "WEFT_INSECURE",
                       FIELD(insecure), 0, 0, 0, .preset = NULL},
     [CLI_ACTOR] = {"actor", 0, CLI_WORD, "PID|NAME", "messages from and to this actor", NULL, FIELD(actor), 0, 0, 0,

@@ -22,7 +22,7 @@ enum cli_exit {
 };
 
 /* CLI_OPTIONS_MAX: of one verb; CLI_OPTIONS_ALL: of all together. */
-enum { CLI_LIST_MAX = 16, CLI_OPTIONS_MAX = 32, CLI_OPTIONS_ALL = 96 };
+enum { CLI_LIST_MAX = 16, CLI_OPTIONS_MAX = 40, CLI_OPTIONS_ALL = 96 };
 
 /* Where the value of an option comes from. */
 enum cli_from { CLI_BY_DEFAULT, CLI_BY_FLAG, CLI_BY_VARIABLE, CLI_BY_FILE };
@@ -47,7 +47,7 @@ struct cli {
     int64_t heartbeats_lost, wire, suspicion;
     int64_t max_patterns, max_subscriptions;
     int64_t drain, timeout, heartbeat, resume_window, probe; /* ns */
-    const char *faults, *replay;
+    const char *faults, *replay, *socket_mode;
     const char *actor, *topic;         /* of trace */
     const char *order, *kind, *prefix; /* of what is listed, as the next one */
     int64_t limit;                     /* 0: none */
@@ -55,7 +55,7 @@ struct cli {
     int64_t interval;                  /* ns; 0: not given */
     bool all, once;
     int64_t seeds, first, nodes, jobs, time, settle; /* of sim; the last two ns */
-    bool json, force, insecure, report, undo, record, trace, minimise, no_body, by_kind;
+    bool json, force, insecure, loopback_control, report, undo, record, trace, minimise, no_body, by_kind;
     bool has_tag, has_count, has_drain, has_timeout, has_days; /* the value was given */
     int argc;                                                  /* words that are no options */
     const char *const *argv;
@@ -82,6 +82,8 @@ enum cli_option_id {
     CLI_HEARTBEATS_LOST,
     CLI_RESUME_WINDOW,
     CLI_WIRE,
+    CLI_LOOPBACK_CONTROL,
+    CLI_SOCKET_MODE,
     CLI_META,
     CLI_PROBE,
     CLI_SUSPICION,

@@ -120,7 +120,10 @@ int cli_run(const struct cli *c)
                                  .wire_version = (int)c->wire,
                                  .control = control[0] == '\0' ? NULL : control,
                                  .tls = c->tls,
-                                 .insecure = c->insecure};
+                                 .insecure = c->insecure,
+                                 .loopback_control = c->loopback_control,
+                                 .socket_mode = c->socket_mode == NULL ? 0
+                                                                       : (uint32_t)strtoul(c->socket_mode, NULL, 8)};
     set_limits(c, &options);
     rc = set_partition(c, &options);
     weft_spawn_options spawn = {.kind = "main"};

@@ -41,6 +41,7 @@ struct wf_conn {
     void *dial_tag;                /* of dial; NULL: accepted */
     struct wf_worker *worker;      /* on whose thread on_up, on_message, on_chunk and on_down run; NULL: on none's */
     const struct wf_identity *who; /* whose certificate the other side has proven; NULL: no TLS. Good from on_up on */
+    bool same_user;                /* accepted on a socket's file that only this user, and root, may open */
     char remote[128];              /* for the log: "127.0.0.1:40022", WF_REMOTE_LOCAL */
     char local[64];                /* of one that was dialled, the address here: "10.0.0.5:40022"; "": it has none */
 };
@@ -89,8 +90,8 @@ static inline int64_t wf_stranger_time(const struct wf_carrier_options *o)
 }
 
 struct wf_carrier_ops {
-    /* Binds; connections are taken after `accept`, at once if that was before. `mode` of an ipc socket's file, 0: as
-     * the umask says. `bound` gets the URL with the real port. WEFT_EADDRESS, WEFT_EINUSE, WEFT_EACCESS, ...; `why`
+    /* Binds; connections are taken after `accept`, at once if that was before. `mode` of an ipc socket's file; 0: it
+     * is none. `bound` gets the URL with the real port. WEFT_EADDRESS, WEFT_EINUSE, WEFT_EACCESS, ...; `why`
      * (WF_REASON_TEXT bytes) gets the reason in words. */
     int (*listen)(struct wf_carrier *k, const char *url, int mode, char *bound, char *why);
     void (*accept)(struct wf_carrier *k);

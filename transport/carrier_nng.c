@@ -390,6 +390,7 @@ static struct stream_conn *conn_new(struct nng_carrier *k, nng_stream *s, const 
     c->base.carrier = &k->base;
     c->base.dial_tag = from->tag;
     c->stream = s;
+    c->base.same_user = from->same_user;
     c->tls = from->tls;
     wf_sp_init(&c->sp, from->local, BUFFER_STRANGER, WF_STRANGER_MESSAGE_MAX);
     c->stranger = c->greeting = true;

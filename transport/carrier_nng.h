@@ -53,7 +53,7 @@ struct stream_end {
     nng_stream_dialer *dialer;
     nng_aio *aio;
     void *tag; /* of a dial */
-    bool local, tls, pausing;
+    bool local, tls, pausing, same_user;
 };
 
 /* The text and the code of an error of NNG. */

@@ -113,6 +113,7 @@ int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *boun
     int error = nng_stream_listener_alloc(&l->listener, url);
     if (error == 0 && l->tls) error = use_tls(k, l);
     if (error != 0) goto failed;
+    l->same_user = mode == WF_PRIVATE_SOCKET;
     if (mode != 0) error = nng_stream_listener_set_int(l->listener, NNG_OPT_IPC_PERMISSIONS, mode);
     /* It is off at first, here and in dial: a small batch behind another would wait for 40 ms. Unknown to ipc. */
     if (error == 0) (void)nng_stream_listener_set_bool(l->listener, NNG_OPT_TCP_NODELAY, true);

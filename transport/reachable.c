@@ -19,7 +19,9 @@ static int listen_beside(struct wf_transport *t, const char *seed, const char *l
     }
     int rc = wf_url_check_listen(url, t->has_tls, t->insecure, why);
     if (rc == WEFT_OK)
-        rc = t->carrier->ops->listen(t->carrier, url, wf_url_is_local(url) ? WF_PRIVATE_SOCKET : 0, bound, why);
+        rc = t->carrier->ops->listen(
+            t->carrier, url, wf_url_is_local(url) && strncmp(url, "abstract://", 11) != 0 ? t->socket_mode : 0, bound,
+            why);
     return rc;
 }
 

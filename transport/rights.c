@@ -17,12 +17,19 @@ static const char *owner_of(struct wf_cluster *c, uint64_t incarnation)
     return p == NULL ? NULL : p->name;
 }
 
+/* It may be any user of this machine. Nodes do to each other's actors what they do over any link. */
+static uint32_t denied_without_certificate(const struct wf_transport *t, const struct wf_channel *ch)
+{
+    if (t->open_control || ch->conn->same_user || ch->conn->dial_tag != NULL) return 0;
+    return ch->client ? WF_RIGHT_OBSERVE | WF_RIGHT_ADMIN | WF_RIGHT_STOP | WF_RIGHT_SPAWN : WF_RIGHT_ADMIN;
+}
+
 bool wf_rights_admit(struct wf_cluster *c, struct wf_channel *ch, char *why)
 {
     const struct wf_identity *who = ch->conn->who;
     const char *owner = owner_of(c, ch->incarnation);
     char roles[WF_ROLE_TEXT];
-    ch->denied = who == NULL ? 0 : WF_RIGHT_ALL & ~who->rights;
+    ch->denied = who == NULL ? denied_without_certificate(c->t, ch) : WF_RIGHT_ALL & ~who->rights;
     ch->guarded = ch->denied != 0 || c->t->limits.spawns != 0;
     if (owner != NULL && strcmp(owner, ch->name) != 0) {
         snprintf(why, WF_REASON_TEXT, "node %.40s says it is the run of node %.40s", ch->name, owner);
@@ -97,15 +104,19 @@ static uint32_t right_for(const struct wf_channel *ch, const struct wf_frame *f)
 
 static void answer(struct wf_channel *ch, const struct wf_frame *f, int error)
 {
-    static const char text[] = "the role of your certificate does not grant this";
+    static const char by_role[] = "the role of your certificate does not grant this";
+    static const char by_way[] =
+        "not by this address, as any user may be there: use --node NAME, as the user of the node; "
+        "or a certificate; or start it with --loopback-control";
+    const char *text = ch->conn->who == NULL ? by_way : by_role;
     bool call = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL;
     bool link = f->kind == LINK;
-    struct wf_batch *b = wf_batch_new(ch->session, WF_FRAME_SPARE + sizeof text);
+    struct wf_batch *b = wf_batch_new(ch->session, WF_FRAME_SPARE + strlen(text));
     if (b == NULL) return;
     weft_writer w = wf_batch_writer(b);
     if (call && is_for_control(ch, f)) {
-        wf_put_to_actor(&w, WF_MSG_REPLY, f->from, ch->t->control.actor, WF_CONTROL_ERROR, f->ref, text,
-                        sizeof text - 1, WF_FRAME_NO_DEADLINE);
+        wf_put_to_actor(&w, WF_MSG_REPLY, f->from, ch->t->control.actor, WF_CONTROL_ERROR, f->ref, text, strlen(text),
+                        WF_FRAME_NO_DEADLINE);
     } else if (link) {
         uint8_t body[4];
         wf_put_u32(body, (uint32_t)error);
@@ -125,7 +136,9 @@ void wf_rights_refuse(struct wf_channel *ch, const struct wf_frame *f, int error
     if (before == 0)
         weft_log(WEFT_WARN, "refused a %s of %s (%s): %s; counted from now on", wf_frame_name(f->kind), ch->name,
                  ch->conn->remote,
-                 error == WEFT_EACCESS ? "no role of its certificate grants it" : "it asks for more than its limit");
+                 error != WEFT_EACCESS   ? "it asks for more than its limit"
+                 : ch->conn->who == NULL ? "it has no certificate, and this is not the node's own socket"
+                                         : "no role of its certificate grants it");
     if (asks) answer(ch, f, error);
 }
 

@@ -93,6 +93,8 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     if (rc == WEFT_OK) rc = wf_discover_create(t, o);
     if (rc == WEFT_OK) rc = wf_learned_init(&t->cluster->learned, o);
     t->insecure = o->insecure;
+    t->open_control = o->insecure || o->loopback_control;
+    t->socket_mode = o->socket_mode == 0 ? (int)WF_PRIVATE_SOCKET : (int)(o->socket_mode & 0777);
     t->limits = (struct wf_limits){o->peer_frames, o->peer_bytes, o->peer_spawns};
     if (rc == WEFT_OK) rc = wf_certs_load(t, o);
     if (rc == WEFT_OK) rc = wf_ports_create(t);
@@ -119,6 +121,12 @@ static bool listens_nowhere(const weft_node_options *o)
     return o->listen_count == 1 && o->listen[0] != NULL && strcmp(o->listen[0], "none") == 0;
 }
 
+static int socket_mode(const struct wf_transport *t, const char *url)
+{
+    bool file = url != NULL && wf_url_is_local(url) && strncmp(url, "abstract://", 11) != 0;
+    return file ? t->socket_mode : 0;
+}
+
 static int listen_on(struct wf_transport *t, const char *url, int mode, char *bound)
 {
     char why[WF_REASON_TEXT] = "out of memory";
@@ -140,7 +148,7 @@ static int listen_on_all(struct wf_transport *t, const weft_node_options *o)
         weft_log(WEFT_INFO, "node %s listens nowhere, as it was told: it has links with nodes that listen only",
                  t->node->name);
     for (size_t i = 0; i < o->listen_count && !listens_nowhere(o); i++) {
-        int rc = listen_on(t, o->listen[i], 0, t->url[i]);
+        int rc = listen_on(t, o->listen[i], socket_mode(t, o->listen[i]), t->url[i]);
         if (rc < 0) return rc;
         atomic_fetch_add_explicit(&t->url_count, 1, memory_order_release);
     }

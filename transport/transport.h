@@ -320,6 +320,8 @@ struct wf_transport {
     pf_mutex *tls_lock;
     bool has_tls; /* as it was started */
     bool insecure;
+    bool open_control; /* to who has no certificate and may be any user */
+    int socket_mode;   /* of the files of sockets that other nodes dial */
     struct wf_limits limits;      /* of each peer */
     struct wf_discover *discover; /* NULL: no sources */
     struct wf_etcd *etcd;         /* one of them; NULL: none */

@@ -74,6 +74,8 @@ int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why)
     if (name != NULL) return name[0] != '\0' ? WEFT_OK : refuse(why, "no name after ://");
     if (strncmp(url, "tls+", 4) == 0 && wf_url_inherited(url + 4) != NULL)
         return refuse(why, "an inherited socket has no TLS: use tls+tcp://, or inherited:// for one on 127.0.0.1");
+    if (path != NULL && path[0] != '\0' && strncmp(url, "abstract://", 11) == 0 && !insecure)
+        return refuse(why, "any user may dial abstract://: use ipc://, or say --insecure (option insecure)");
     if (path != NULL && path[0] != '\0') return WEFT_OK;
     if (path != NULL) return refuse(why, "no path after ://");
     const char *host = wf_url_host(url, &size);

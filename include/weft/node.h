@@ -104,7 +104,12 @@ typedef struct {
     uint64_t peer_frames, peer_bytes, peer_spawns;
     bool insecure;       /* listen without TLS where other machines can reach it, and dial other machines so */
     const char *control; /* path of a 0600 ipc socket for the command line; NULL: none */
-    bool client;         /* join as a tool: not listed as a node, given no topics unless it subscribes */
+    /* Whoever reaches a plain listener on this machine may control this node: list its actors, stop it, load code, as
+     * the command line does. Default: only who comes by `control`, by another socket of mode 0600, or with a certificate
+     * that grants it. `insecure` says the same of other machines, too. docs/security.md */
+    bool loopback_control;
+    uint32_t socket_mode; /* of the files of ipc:// listeners; default 0600 */
+    bool client;          /* join as a tool: not listed as a node, given no topics unless it subscribes */
 } weft_node_options;
 
 /* [T] Starts workers and listeners. `*out` is to be ended with weft_node_stop. On failure nothing is left behind, and

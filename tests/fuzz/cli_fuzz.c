@@ -76,6 +76,8 @@ static const struct cli_verb verbs[] = {
                  CLI_DRAIN,
                  CLI_TLS,
                  CLI_INSECURE,
+                 CLI_LOOPBACK_CONTROL,
+                 CLI_SOCKET_MODE,
                  CLI_PEER_LIMIT,
                  CLI_MAX_PATTERNS,
                  CLI_MAX_SUBSCRIPTIONS,

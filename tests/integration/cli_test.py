@@ -100,12 +100,55 @@ class Verbs(Cli):
         self.assertIn("malformed", self.weft("subscribe", "a.>.b", "--node", "a", code=1)[1])
         self.weft("subscribe", "x", "--node", "a", "--timeout", "0.2", code=4)
 
+    def listening(self, *options):
+        """A node on a port, and its URL."""
+        node = Program(WEFT, "run", MODULE, "--name", "port", "--listen", "tcp://127.0.0.1:0", *options, "--", "echo",
+                       env=self.env)
+        self.addCleanup(node.kill)
+        return node, node.log(r"listens on (tcp://127.0.0.1:\d+)").group(1)
+
+    def test_a_port_is_every_users(self):
+        """Who comes by it may talk to actors, and neither look at the node nor control it."""
+        node, url = self.listening()
+        self.assertEqual(self.weft("call", "echo", "[1]", "--node", url)[0].strip(), "[1]")
+        for verb in (["ps"], ["names"], ["groups"], ["nodes"], ["top", "--once"], ["inspect"], ["why-dropped"], ["stop"],
+                     ["log", "transport=debug"], ["drain"], ["reload", MODULE], ["certs", "reload"], ["subscribe", "x"],
+                     ["trace", "--count", "1"], ["spawn", "test.greeter", '["bob", 3]']):
+            said = self.weft(*verb, "--node", url, code=1)[1]
+            self.assertRegex(said, "not by this address|permission denied", verb)
+        node.log("refused a .* of .*: it has no certificate, and this is not the node's own socket")
+        self.assertIn("echo", self.weft("ps", "--node", "port")[0])  # by its own socket
+        node.stop()
+
+    def test_a_port_that_is_to_control(self):
+        node, url = self.listening("--loopback-control")
+        self.assertIn("echo", self.weft("ps", "--node", url)[0])
+        self.assertIn("port has ended", self.weft("stop", "--node", url)[0])
+        node.end()
+
+    @unittest.skipIf(sys.platform == "win32", "no files of sockets")
+    def test_who_may_dial_a_socket(self):
+        folder = self.cluster.folder.name
+        for mode, words in ((0o600, []), (0o660, ["--socket-mode", "660"])):
+            path = f"{folder}/{mode}.sock"
+            node = Program(WEFT, "run", MODULE, "--name", "s", "--listen", f"ipc://{path}", *words, "--", "echo",
+                           env=self.env)
+            self.addCleanup(node.kill)
+            self.assertEqual(node.line(), "ready")
+            self.assertEqual(os.stat(path).st_mode & 0o777, mode)
+            self.weft("ps", "--node", f"ipc://{path}", code=0 if mode == 0o600 else 1)
+            node.stop()
+        said = self.weft("run", MODULE, "--socket-mode", "8", "--", "echo", code=2)[1]
+        self.assertIn("an octal mode such as 600 or 660", said)
+        said = self.weft("run", MODULE, "--listen", "abstract://weft-test", "--", "echo", code=1)[1]
+        self.assertIn("any user may dial abstract://", said)
+
     def test_stop(self):
         a = self.node("a", "echo")
         self.assertIn("a has ended", self.weft("stop", "--node", "a")[0])
         self.assertEqual(a.end(), ["asked to stop"])
         c = Program(WEFT, "run", MODULE, "--name", "c", "--json", "--listen", "tcp://127.0.0.1:0",
-                    "--", "echo", env=self.env)
+                    "--loopback-control", "--", "echo", env=self.env)
         self.addCleanup(c.kill)
         up = json.loads(c.line())
         self.assertEqual((up["node"], len(up["incarnation"]), up["metrics"]), ("c", 16, ""))

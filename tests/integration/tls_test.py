@@ -366,8 +366,8 @@ class Renewed(Tls):
         self.assertRegex(self.ask("certs reload", url, who="eye", code=1), "does not grant")
 
     def test_a_node_without_any(self):
-        node = Program(WEFT, "run", MODULE, "--name", "plain", "--listen", "tcp://127.0.0.1:0", "--", "echo",
-                       env=self.env)
+        node = Program(WEFT, "run", MODULE, "--name", "plain", "--listen", "tcp://127.0.0.1:0", "--loopback-control",
+                       "--", "echo", env=self.env)
         self.addCleanup(node.kill)
         url = node.log(r"listens on (\S+)").group(1).rstrip('",')
         self.assertIn("it was started without --tls", self.weft("certs", "reload", "--node", url, code=1))
@@ -487,7 +487,8 @@ class Refused(Tls):
         a, url = self.run_node("a", "--listen", "tcp://127.0.0.1:0")
         lines = " ".join(a.err.seen)
         plain = re.search(r"tcp://127.0.0.1:\d+", lines.split(url)[1]).group(0)
-        self.assertIn("echo", self.weft("ps", "--node", plain))  # on this machine, as before
+        self.assertIn("not by this address", self.weft("ps", "--node", plain, code=1))  # whose user may be anybody
+        self.assertEqual(self.weft("call", "echo", "[1]", "--node", plain).strip(), "[1]")
         said = self.weft("ps", "--node", url.replace("tls+", ""), code=3)
         self.assertIn("that port speaks TLS: use tls+tcp:// and --tls", said)
         a.log("it speaks plainly, this port speaks TLS")

@@ -150,8 +150,11 @@ END_TEST
 
 static void carries(const char *listen)
 {
-    weft_node *b = node_up("b", listen, NULL, 0);
-    weft_node *a = node_up("a", NULL, weft_node_url(b, 0), 0);
+    const bool open = strncmp(listen, "abstract://", 11) == 0; /* to any user */
+    weft_node_options o = {.name = "b", .resume_window = WEFT_SEC(2), .insecure = open};
+    weft_node *b = node_with(o, listen, NULL);
+    o.name = "a";
+    weft_node *a = node_with(o, NULL, weft_node_url(b, 0));
     watch(a);
     watch(b);
     run_actor(b, talkative_echo, NULL, 0);

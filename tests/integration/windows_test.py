@@ -29,7 +29,8 @@ class Windows(unittest.TestCase):
     def node(self, name, module, *args, join=(), options=(), listen="tcp://127.0.0.1:0"):
         """A running node, and where it listens."""
         words = [word for url in join for word in ("--join", url)]
-        node = Program(*WEFT, "run", built(*module), "--name", name, "--listen", listen, *words, *options, "--",
+        node = Program(*WEFT, "run", built(*module), "--name", name, "--listen", listen, "--loopback-control", *words,
+                       *options, "--",
                        *args, env=ENV)
         self.addCleanup(node.kill)
         return node, node.log(r"listens on ((tls\+)?tcp://127.0.0.\d:\d+)").group(1)
