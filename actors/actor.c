@@ -35,6 +35,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->monitors, sizeof(struct wf_monitor), WF_SLAB_MAX);
     if (rc == WEFT_OK) rc = wf_subscriptions_init(wa);
+    if (rc == WEFT_OK) rc = wf_group_watches_init(wa);
     if (rc == WEFT_OK) rc = wf_laters_init(wa);
     if (rc == WEFT_OK) rc = wf_connecting_init(wa);
     if (rc == WEFT_OK) rc = wf_heap_set_aside(&w->timers, 2); /* for `patrol` and `grant_timer` */
@@ -50,6 +51,7 @@ void wf_actors_finish(struct wf_worker *w)
     wf_kinds_finish(&wa->kinds);
     wf_owed_settle(wa);
     wf_subscriptions_finish(wa);
+    wf_slab_finish(&wa->watch_slab);
     wf_slab_finish(&wa->connecting);
     wf_slab_finish(&wa->later_slab);
     wf_slab_finish(&wa->monitors);

@@ -36,7 +36,6 @@ struct wf_defer;
 struct wf_keep;
 struct wf_locals;
 struct wf_name;
-struct wf_group_tie;
 
 /* A lane of a mailbox. */
 struct wf_lane {
@@ -82,7 +81,7 @@ struct wf_actor_more {
     uint32_t subscription_count;    /* of them */
     uint32_t awaited_count;         /* and of those whose publishers wait */
     struct wf_name *names;          /* chain of actors/names.h */
-    struct wf_group_tie *groups;    /* chain of actors/group.c: memberships and watches */
+    struct wf_link *groups;         /* a ring of wf_group_tie.on_actor: watches, memberships; NULL: none */
     struct wf_defer *defers;        /* last first */
     struct wf_locals *locals;       /* local.h */
     int64_t latest;                 /* while clean-ups run: the end of the grace period */
@@ -223,6 +222,7 @@ struct wf_actors {
     pf_mutex *lock;      /* of taking and giving slots of `slab`: other threads spawn here, too */
     struct wf_slab slab; /* struct wf_actor */
     struct wf_slab subscription_slab;
+    struct wf_slab watch_slab; /* wf_group_watch */
     struct wf_slab later_slab; /* struct wf_later */
     struct wf_slab monitors;   /* struct wf_monitor */
     struct wf_trie topics;     /* wf_subscription.subscriber */
@@ -557,6 +557,7 @@ void wf_registry_removed(weft_text name, weft_pid pid, void *arg);
 
 /* ---- group.c --------------------------------------------------------------------------------------------------- */
 void wf_groups_leave(struct wf_actor *a); /* at its end: all of them, and what it watches */
+int wf_group_watches_init(struct wf_actors *wa);
 /* On the owner's thread: whether the watch of that number lives; news of others are too late. */
 bool wf_group_watches(const struct wf_actor *a, uint64_t watch);
 

@@ -16,14 +16,14 @@ typedef struct weft_node weft_node;
 int wf_groups_create(struct wf_groups **out); /* WEFT_ENOMEM */
 void wf_groups_destroy(struct wf_groups *g);  /* NULL is fine */
 size_t wf_groups_count(struct wf_groups *g);  /* that have members here or watchers */
-/* Calls `see` for each member of a part of the groups, copies and all, until it says false or the lock has been held
- * for long enough; it must not come back here. Zero `part` at first. False: that was the last part. Who is a member
- * all the time is in one part, unless others of its group come or go meanwhile: then perhaps in two, or in none. */
+/* Calls `see` for each member of a part of the groups, of this node and then of others, until the lock has been held
+ * for long enough or `see` has said false; then perhaps for some more. It must not come back here. Zero `part` at
+ * first. False: that was the last part. Who is a member all the time is seen once. Members of one group may be in
+ * many parts, between those of others. */
 struct wf_groups_part {
-    uint64_t at;      /* wf_hash_part */
-    uint32_t members; /* of groups there, that have been seen */
-    bool own;         /* only members of this node */
-    size_t buckets;   /* there were then: if there are more now, all there are seen again */
+    uint64_t at; /* wf_hash_part */
+    bool own;    /* only members of this node */
+    bool copies; /* those of this node have been seen */
 };
 bool wf_groups_some(struct wf_groups *g, struct wf_groups_part *part,
                     bool (*see)(weft_text group, weft_pid who, void *arg), void *arg);

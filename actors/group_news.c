@@ -13,6 +13,12 @@
 
 #define RETRY WEFT_MS(20)
 
+/* On wf_group.watchers. */
+static const struct wf_group_tie *tie_at(struct wf_link *k)
+{
+    return wf_group_tie_of(WF_CONTAINER(k, struct wf_group_member, in_group));
+}
+
 void wf_group_news_free(struct wf_worker *w, weft_msg *first)
 {
     while (first != NULL) {
@@ -52,7 +58,7 @@ weft_msg *wf_group_news_of(const struct wf_group_voice *v, const struct wf_group
     struct wf_body *body = news_body(v->w, g, who, ended, reason);
     if (body == NULL) return NULL;
     for (struct wf_link *k = g->watchers.head.prev; k != &g->watchers.head; k = k->prev) {
-        if (add_news(v->w, &first, tag, body, who, WF_CONTAINER(k, struct wf_group_tie, in_group))) ++*made;
+        if (add_news(v->w, &first, tag, body, who, tie_at(k))) ++*made;
     }
     wf_body_drop(v->w, body);
     return first;
@@ -71,11 +77,11 @@ static void post(const struct wf_group_voice *v, weft_pid watcher, weft_msg *m)
 void wf_group_news_send(const struct wf_group_voice *v, const struct wf_group *g, weft_msg *first)
 {
     for (struct wf_link *k = g->watchers.head.next; k != &g->watchers.head && first != NULL; k = k->next) {
-        struct wf_group_tie *watch = WF_CONTAINER(k, struct wf_group_tie, in_group);
+        const struct wf_group_tie *watch = tie_at(k);
         if (first->ref != watch->watch) continue;
         weft_msg *m = first;
         first = (weft_msg *)m->post.next;
-        post(v, watch->who, m);
+        post(v, watch->member.who, m);
     }
     WF_ASSERT(first == NULL);
     if (v->in != NULL) wf_inbound_post(v->node, v->in);
@@ -199,9 +205,9 @@ weft_msg *wf_group_news_of_members(struct wf_worker *w, const struct wf_group *g
     weft_msg *first = NULL;
     *failed = false;
     for (struct wf_link *k = g->copies.head.prev; k != &g->copies.head && !*failed; k = k->prev)
-        *failed = !add_member(w, g, &first, WF_CONTAINER(k, struct wf_group_copy, in_group)->who, watch);
+        *failed = !add_member(w, g, &first, WF_CONTAINER(k, struct wf_group_member, in_group)->who, watch);
     for (struct wf_link *k = g->members.head.prev; k != &g->members.head && !*failed; k = k->prev)
-        *failed = !add_member(w, g, &first, WF_CONTAINER(k, struct wf_group_tie, in_group)->who, watch);
+        *failed = !add_member(w, g, &first, WF_CONTAINER(k, struct wf_group_member, in_group)->who, watch);
     if (!*failed) return first;
     wf_group_news_free(w, first);
     return NULL;

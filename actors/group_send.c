@@ -19,12 +19,12 @@ int weft_group_members(const char *group, weft_pid *pids, size_t max)
     if (g != NULL) {
         WF_LIST_EACH(k, &g->members) {
             if (max == 0) break;
-            *pids++ = WF_CONTAINER(k, struct wf_group_tie, in_group)->who;
+            *pids++ = WF_CONTAINER(k, struct wf_group_member, in_group)->who;
             max--;
         }
         WF_LIST_EACH(k, &g->copies) {
             if (max == 0) break;
-            *pids++ = WF_CONTAINER(k, struct wf_group_copy, in_group)->who;
+            *pids++ = WF_CONTAINER(k, struct wf_group_member, in_group)->who;
             max--;
         }
     }
@@ -42,7 +42,7 @@ static struct wf_group_list *list_new(const struct wf_group *g)
     atomic_init(&list->refs, 1);
     list->count = list->node_count = 0;
     list->nodes = (struct wf_group_node *)((char *)list + pids);
-    WF_LIST_EACH(k, &g->members) list->pids[list->count++] = WF_CONTAINER(k, struct wf_group_tie, in_group)->who;
+    WF_LIST_EACH(k, &g->members) list->pids[list->count++] = WF_CONTAINER(k, struct wf_group_member, in_group)->who;
     for (const struct wf_group_node *n = g->nodes; n != NULL; n = n->next) list->nodes[list->node_count++] = *n;
     return list;
 }

@@ -1,5 +1,10 @@
-/* actors/group_table.h -- what the files of groups share: group.c (joining, leaving, watching), group_news.c,
- * group_send.c (members, sending) and group_copy.c (members on other nodes). */
+/* actors/group_table.h -- what the files of groups share: group_table.c (the tables), group.c (joining, leaving,
+ * watching), group_news.c, group_send.c (members, sending) and group_copy.c (members on other nodes).
+ *
+ * Design notes.
+ * (1) Who is in which group is found by the group and the pid, in a table of all members of this node, in one of all
+ *     members on other nodes, and in one of all watchers: so a change costs the same however many members a group
+ *     has and however many groups an actor is in. A group's own lists are in the order of joining, for senders. */
 #ifndef WF_GROUP_TABLE_H
 #define WF_GROUP_TABLE_H
 
@@ -26,8 +31,8 @@ struct wf_group_list {
 
 struct wf_group {
     struct wf_group *next;            /* wf_groups.buckets */
-    struct wf_list members, watchers; /* wf_group_tie.in_group, of this node */
-    struct wf_list copies;            /* wf_group_copy.in_group: members on other nodes, as they were heard of */
+    struct wf_list members, watchers; /* wf_group_member.in_group, of this node */
+    struct wf_list copies;            /* the same: members on other nodes, as they were heard of */
     struct wf_group_node *nodes;      /* of the copies */
     struct wf_group_list *list;       /* NULL: not made since the last change */
     uint32_t member_count, watcher_count, copy_count, node_count;
@@ -35,23 +40,31 @@ struct wf_group {
     char name[]; /* and a NUL */
 };
 
-/* A membership or a watch of an actor of this node. The chain belongs to its actor; the rest is written before it is
- * linked into the group. */
-struct wf_group_tie {
-    struct wf_group_tie *next_of_actor;
-    struct wf_link in_group;
+/* An actor in a group, or watching it. A member on another node is no more than this. */
+struct wf_group_member {
+    struct wf_group_member *next; /* wf_group_places.buckets */
+    struct wf_link in_group;      /* wf_group.members, copies or watchers */
     struct wf_group *group;
     weft_pid who;
-    uint64_t watch; /* its number; 0: a membership */
 };
 
-/* A member on another node. */
-struct wf_group_copy {
-    struct wf_group_copy *next; /* wf_groups.copies */
-    struct wf_link in_group;
-    struct wf_group *group;
-    weft_pid who;
+/* A membership or a watch of an actor of this node. */
+struct wf_group_tie {
+    struct wf_group_member member; /* first: wf_group_end lies where it did */
+    struct wf_link on_actor;       /* wf_actor_more.groups; its actor's thread */
+    uint64_t watch;                /* its number; 0: a membership */
 };
+static inline struct wf_group_tie *wf_group_tie_of(struct wf_group_member *m)
+{
+    return WF_CONTAINER(m, struct wf_group_tie, member);
+}
+
+/* A watch: its number is its place in wf_actors.watch_slab. */
+struct wf_group_watch {
+    struct wf_slot slot;
+    struct wf_group_tie tie;
+};
+
 /* Of a member that is gone, and nobody could be told for want of memory. It lies where its tie or copy did. */
 struct wf_group_end {
     struct wf_group_end *next;
@@ -60,22 +73,26 @@ struct wf_group_end {
     int reason;
     bool ended;
 };
-_Static_assert(sizeof(struct wf_group_end) <= sizeof(struct wf_group_copy), "it needs no memory of its own");
-_Static_assert(sizeof(struct wf_group_end) <= sizeof(struct wf_group_tie), "it needs no memory of its own");
-_Static_assert(sizeof(struct wf_group_tie) <= 56, "docs/names-and-groups.md states the size of a membership");
-_Static_assert(sizeof(struct wf_group_copy) <= 48, "and of a copy of one");
+_Static_assert(sizeof(struct wf_group_end) <= sizeof(struct wf_group_member), "it needs no memory of its own");
+_Static_assert(sizeof(struct wf_group_tie) <= 72, "docs/names-and-groups.md states the size of a membership");
+_Static_assert(sizeof(struct wf_group_watch) <= 80, "and of a watch");
+_Static_assert(sizeof(struct wf_group_member) <= 48, "and of a copy of a membership");
 _Static_assert(sizeof(struct wf_group) <= 96, "and of a group");
+
+/* Actors by group and pid. */
+struct wf_group_places {
+    struct wf_group_member **buckets;
+    size_t count, bucket_count; /* a power of two; 0: none yet */
+};
 
 struct wf_groups {
     pf_mutex *lock; /* after the node's tables_lock */
-    uint64_t last_watch;
     size_t count;
-    struct wf_group **buckets;       /* by name */
-    size_t bucket_count;             /* a power of two; 0: none yet */
-    struct wf_group_copy **copies;   /* by group and member */
-    size_t copy_count, copy_buckets; /* a power of two; 0: none yet */
-    struct wf_group_end *ends;       /* in the order they have to be told */
-    bool trying;                     /* `again` or `timer` is on its way, on worker 0 */
+    struct wf_group **buckets; /* by name */
+    size_t bucket_count;       /* a power of two; 0: none yet */
+    struct wf_group_places members, copies, watches;
+    struct wf_group_end *ends; /* in the order they have to be told */
+    bool trying;               /* `again` or `timer` is on its way, on worker 0 */
     struct wf_call again;
     struct wf_timer timer;
     weft_node *node; /* once there have been ends */
@@ -90,10 +107,16 @@ static inline bool wf_group_is(const struct wf_group *g, weft_text name)
     return g->size == name.size && memcmp(g->name, name.data, name.size) == 0;
 }
 
-/* ---- group.c: the table, under the lock ------------------------------------------------------------------------ */
+/* ---- group_table.c, under the lock ----------------------------------------------------------------------------- */
 struct wf_group *wf_group_find(struct wf_groups *all, weft_text name);
 struct wf_group *wf_group_find_or_make(struct wf_groups *all, weft_text name); /* NULL: no memory */
 void wf_group_free_if_empty(struct wf_groups *all, struct wf_group *g);
+/* NULL: that actor is not in it. */
+struct wf_group_member *wf_group_place_find(const struct wf_group_places *p, const struct wf_group *g, weft_pid who);
+bool wf_group_place_add(struct wf_group_places *p, struct wf_group_member *m); /* by its group and pid. No memory */
+void wf_group_place_remove(struct wf_group_places *p, struct wf_group_member *m);
+
+/* ---- group.c --------------------------------------------------------------------------------------------------- */
 int wf_group_check(const struct wf_actor *self, const char *group);
 
 /* ---- group_news.c: under the lock, too ------------------------------------------------------------------------- */

@@ -318,15 +318,31 @@ static void remove_chain(struct wf_names *n, struct wf_name *chain)
     }
 }
 
+/* Under the lock. NULL: the user of that chain has no such name. */
+static struct wf_name *find_own(struct wf_names *n, weft_text name, const struct wf_name *chain)
+{
+    struct wf_name *e = find(n, name, wf_hash(name.data, name.size, 0));
+    return e != NULL && weft_pid_equal(e->pid, chain->pid) ? e : NULL;
+}
+
+bool wf_names_has_global(struct wf_names *n, weft_text name, const struct wf_name *chain)
+{
+    if (chain == NULL) return false;
+    pf_mutex_lock(n->lock);
+    const struct wf_name *e = find_own(n, name, chain);
+    bool global = e != NULL && e->stamp > 0;
+    pf_mutex_unlock(n->lock);
+    return global;
+}
+
 int wf_names_remove(struct wf_names *n, weft_text name, struct wf_name **chain)
 {
     sweep(n, chain);
     if (*chain == NULL) return WEFT_ENOACTOR;
     pf_mutex_lock(n->lock);
-    struct wf_name *e = find(n, name, wf_hash(name.data, name.size, 0));
-    bool mine = e != NULL && weft_pid_equal(e->pid, (*chain)->pid);
+    struct wf_name *e = find_own(n, name, *chain);
     pf_mutex_unlock(n->lock);
-    if (!mine) return WEFT_ENOACTOR;
+    if (e == NULL) return WEFT_ENOACTOR;
     uint32_t swept = (*chain)->swept;
     take_off_chain(chain, e);
     if (*chain != NULL) (*chain)->swept = swept;

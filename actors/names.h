@@ -69,8 +69,9 @@ void wf_names_remove_all(struct wf_names *n, struct wf_name **chain);
 void wf_names_remove_others(struct wf_names *n, const char *name, struct wf_name **chain);
 /* What the next removals from chains tell of each global name, with tables_lock held. Before others use the table. */
 void wf_names_on_removal(struct wf_names *n, void (*gone)(weft_text name, weft_pid pid, void *arg), void *arg);
-/* Whether there are global names in the chain: then tables_lock is to be held for removals. */
+/* Whether there are global names in the chain, or this one is in it: then tables_lock is to be held for removals. */
 bool wf_names_global(const struct wf_name *chain);
+bool wf_names_has_global(struct wf_names *n, weft_text name, const struct wf_name *chain);
 /* The text of the oldest name in a chain, NUL-terminated; "" if it is empty. By the chain's user. */
 const char *wf_names_first(const struct wf_name *chain);
 /* The i-th, oldest first; NULL past the last. */

@@ -59,7 +59,7 @@ int weft_unregister(const char *name)
     int rc = check(self, name);
     if (rc < 0) return rc;
     if (self->more == NULL) return WEFT_ENOACTOR;
-    bool global = wf_names_global(self->more->names);
+    bool global = wf_names_has_global(names_of(self), weft_cstr(name), self->more->names);
     if (global) wf_tables_begin(wf_node_of(self->task.worker));
     rc = wf_names_remove(names_of(self), weft_cstr(name), &self->more->names);
     if (global) wf_tables_end(wf_node_of(self->task.worker));

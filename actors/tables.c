@@ -26,7 +26,7 @@ void wf_tables_tell(weft_node *node, enum wf_table_op op, const struct wf_entry 
     if (node->route != NULL) node->route->tell(node, (int)op, e);
 }
 
-/* ---- Names ----------------------------------------------------------------------------------------------------- */
+/* ---- Own entries, in parts ------------------------------------------------------------------------------------- */
 
 enum { ENTRIES_AT_ONCE = 1024 };
 
@@ -37,30 +37,35 @@ struct each {
     uint32_t left; /* of this part */
 };
 
+/* Whether there may be more in this part. */
+static bool see_one(struct each *each, const struct wf_entry *e)
+{
+    each->see(e, each->arg);
+    if (each->left > 0) each->left--;
+    return each->left > 0;
+}
+
 static bool see_name(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg)
 {
     struct each *each = arg;
     (void)holds;
     if (stamp == 0 || pid.node != each->node) return true;
     struct wf_entry e = {.table = WF_TABLE_NAMES, .key = name, .actor = pid.actor, .stamp = stamp};
-    each->see(&e, each->arg);
-    if (each->left > 0) each->left--;
-    return each->left > 0;
+    return see_one(each, &e);
 }
 
 static bool see_member(weft_text group, weft_pid who, void *arg)
 {
     struct each *each = arg;
     struct wf_entry e = {.table = WF_TABLE_GROUPS, .key = group, .actor = who.actor};
-    each->see(&e, each->arg);
-    return --each->left > 0;
+    return see_one(each, &e);
 }
 
-static void see_queue(weft_text pattern, weft_text queue, uint64_t node, void *arg)
+static bool see_queue(weft_text pattern, weft_text queue, void *arg)
 {
-    const struct each *each = arg;
+    struct each *each = arg;
     struct wf_entry e = {.table = WF_TABLE_QUEUES, .key = pattern, .queue = queue};
-    if (node == 0) each->see(&e, each->arg);
+    return see_one(each, &e);
 }
 
 void wf_tables_some(weft_node *node, struct wf_tables_part *part, void (*see)(const struct wf_entry *e, void *arg),
@@ -76,17 +81,10 @@ void wf_tables_some(weft_node *node, struct wf_tables_part *part, void (*see)(co
         if (!wf_groups_some(node->groups, &part->groups, see_member, &each)) part->next = WF_PART_QUEUES;
         return;
     case WF_PART_QUEUES:
-        wf_wide_each(node->topics, see_queue, &each);
-        part->next = WF_PART_NONE;
+        if (!wf_wide_some(node->topics, &part->queues, see_queue, &each)) part->next = WF_PART_NONE;
         return;
     case WF_PART_NONE: return;
     }
-}
-
-void wf_tables_changed(struct wf_tables_part *part, enum wf_table_op op, const struct wf_entry *e)
-{
-    bool gone = e->table == WF_TABLE_GROUPS && op == WF_TABLE_UNSET;
-    if (gone && part->groups.members > 0) part->groups.members--;
 }
 
 static void tell_loser(weft_node *node, struct wf_inbound *in, weft_text name, weft_pid loser, weft_pid winner)

@@ -64,15 +64,13 @@ void wf_tables_tell(weft_node *node, enum wf_table_op op, const struct wf_entry 
 /* All of this node are seen in parts, between which they may change. Zero at first. */
 struct wf_tables_part {
     enum wf_tables_next { WF_PART_NAMES, WF_PART_GROUPS, WF_PART_QUEUES, WF_PART_NONE } next;
-    uint64_t names;
+    uint64_t names, queues;
     struct wf_groups_part groups;
 };
-/* Some of them; queue groups at once. `see` must not come back here. WF_PART_NONE: those were the last ones. An entry
+/* Some of them. `see` must not come back here. WF_PART_NONE: those were the last ones. An entry
  * that is there all the time is seen, perhaps twice. */
 void wf_tables_some(weft_node *node, struct wf_tables_part *part, void (*see)(const struct wf_entry *e, void *arg),
                     void *arg);
-/* An entry has changed since; the change is told apart from the parts. */
-void wf_tables_changed(struct wf_tables_part *part, enum wf_table_op op, const struct wf_entry *e);
 /* What the peer `node` says of its entries. `*more`: by how many they have grown, 1, 0 or -1. WEFT_ENOMEM: nothing
  * has changed. News for actors go by `in`, whatever it holds already first. */
 int wf_tables_apply(weft_node *node, struct wf_inbound *in, uint64_t peer, enum wf_table_op op,

@@ -14,10 +14,13 @@
  *     retains a message before it looks for subscribers. The lock puts the two in order: what is retained before the
  *     reading has a number up to the one read, and copies of it that still come are skipped; what is retained after
  *     it finds the subscriber. So nothing is lost and nothing comes twice, whatever the workers do meanwhile.
- * (4) The counter is written under the lock. A publisher that reads an old value published before the subscribe
+ * (4) A group is found by its pattern and its name in a table of their own: any number of them may have one pattern.
+ *     Links are told of it in parts, and what a lost node had is taken out in parts; others take the lock in between.
+ * (5) The counter is written under the lock. A publisher that reads an old value published before the subscribe
  *     returned, or was not told of it by anybody: both are races without a promise. */
 #include "topic_wide.h"
 
+#include "hash.h"
 #include "platform.h"
 
 #include <weft/log.h>
@@ -25,13 +28,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { BUCKETS_AT_ONCE = 1024 };
+
 struct wf_topics {
     pf_mutex *lock;
-    struct wf_trie trie;    /* of queue groups: wf_wide.subscriber */
-    struct wf_trie awaited; /* of those that are waited for */
-    struct wf_list groups;  /* wf_wide.in_groups */
+    struct wf_trie trie;              /* of queue groups: wf_wide.subscriber */
+    struct wf_trie awaited;           /* of those that are waited for */
+    struct wf_wide **groups;          /* queue groups, by pattern and queue */
+    size_t group_count, bucket_count; /* a power of two; 0: none yet */
     uint32_t changes;
-    _Atomic uint32_t any; /* wf_wide_any: relaxed, see note (4) */
+    _Atomic uint32_t any; /* wf_wide_any: relaxed, see note (5) */
     struct wf_retained_table retained;
     bool overflows; /* the last one of another node was too much */
 };
@@ -44,9 +50,10 @@ struct wide_node {
 
 struct wf_wide {
     struct wf_subscriber subscriber;
-    struct wf_link in_groups; /* of a group */
-    struct wf_list members;   /* wf_wide_member.on_wide; whose turn it is comes first */
-    struct wf_list nodes;     /* wide_node.on_wide; the same */
+    struct wf_wide *next; /* wf_topics.groups, of a group */
+    uint32_t hash;
+    struct wf_list members; /* wf_wide_member.on_wide; whose turn it is comes first */
+    struct wf_list nodes;   /* wide_node.on_wide; the same */
     int64_t wait;
     char queue[WF_QUEUE_MAX + 1]; /* "": a subscriber on its own */
 };
@@ -61,7 +68,6 @@ int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retai
     }
     wf_trie_init(&t->trie);
     wf_trie_init(&t->awaited);
-    wf_list_init(&t->groups);
     wf_retained_init(&t->retained, retained_max, retained_bytes_max);
     *out = t;
     return WEFT_OK;
@@ -75,6 +81,7 @@ void wf_topics_destroy(struct wf_topics *t)
     wf_trie_finish(&t->trie);
     wf_trie_finish(&t->awaited);
     wf_retained_finish(&t->retained);
+    free(t->groups);
     pf_mutex_destroy(t->lock);
     free(t);
 }
@@ -84,14 +91,52 @@ uint32_t wf_wide_any(const struct wf_topics *t)
     return atomic_load_explicit(&t->any, memory_order_relaxed);
 }
 
+static uint32_t hash_of(weft_text pattern, weft_text queue)
+{
+    return wf_hash(queue.data, queue.size, wf_hash(pattern.data, pattern.size, 0));
+}
+
+static struct wf_wide **bucket_of(const struct wf_topics *t, uint32_t hash)
+{
+    WF_ASSERT((t->bucket_count & (t->bucket_count - 1)) == 0);
+    return &t->groups[hash & (t->bucket_count - 1)];
+}
+
+static bool is_of(const struct wf_wide *wide, weft_text pattern, weft_text queue)
+{
+    char text[WF_TOPIC_MAX + 1];
+    if (memcmp(wide->queue, queue.data, queue.size) != 0 || wide->queue[queue.size] != 0) return false;
+    weft_text own = wf_trie_pattern(&wide->subscriber, text);
+    return own.size == pattern.size && memcmp(own.data, pattern.data, own.size) == 0;
+}
+
 static struct wf_wide *find(const struct wf_topics *t, weft_text pattern, weft_text queue)
 {
-    struct wf_subscriber *s = wf_trie_find(&t->trie, pattern);
-    for (; s != NULL; s = wf_trie_next(s)) {
-        struct wf_wide *wide = WF_CONTAINER(s, struct wf_wide, subscriber);
-        if (memcmp(wide->queue, queue.data, queue.size) == 0 && wide->queue[queue.size] == 0) return wide;
+    uint32_t hash = hash_of(pattern, queue);
+    struct wf_wide *wide = t->bucket_count == 0 ? NULL : *bucket_of(t, hash);
+    while (wide != NULL && (wide->hash != hash || !is_of(wide, pattern, queue))) wide = wide->next;
+    return wide;
+}
+
+/* False: there is no table. Without memory for a larger one its chains just get longer. */
+static bool grow(struct wf_topics *t)
+{
+    enum { AT_FIRST = 16 };
+    size_t old_count = t->bucket_count, count = old_count == 0 ? AT_FIRST : old_count * 2;
+    struct wf_wide **old = t->groups, **bigger = calloc(count, sizeof(struct wf_wide *));
+    if (bigger == NULL) return old != NULL;
+    t->groups = bigger;
+    t->bucket_count = count;
+    for (size_t i = 0; i < old_count; i++) {
+        for (struct wf_wide *wide = old[i], *next; wide != NULL; wide = next) {
+            next = wide->next;
+            struct wf_wide **at = bucket_of(t, wide->hash);
+            wide->next = *at;
+            *at = wide;
+        }
     }
-    return NULL;
+    free(old);
+    return true;
 }
 
 static struct wf_trie *trie_of(struct wf_topics *t, const struct wf_wide *wide)
@@ -103,7 +148,7 @@ static struct wf_trie *trie_of(struct wf_topics *t, const struct wf_wide *wide)
 static void count_groups(struct wf_topics *t)
 {
     if (++t->changes == 0) t->changes = 1;
-    atomic_store_explicit(&t->any, wf_list_empty(&t->groups) ? 0 : t->changes, memory_order_relaxed);
+    atomic_store_explicit(&t->any, t->group_count == 0 ? 0 : t->changes, memory_order_relaxed);
 }
 
 /* ---- The table, under the lock --------------------------------------------------------------------------------- */
@@ -111,6 +156,7 @@ static void count_groups(struct wf_topics *t)
 /* `queue` empty: a subscriber on its own. */
 static struct wf_wide *make(struct wf_topics *t, weft_text pattern, weft_text queue)
 {
+    if (queue.size > 0 && t->group_count == t->bucket_count && !grow(t)) return NULL;
     struct wf_wide *wide = calloc(1, sizeof *wide);
     if (wide == NULL) return NULL;
     wf_list_init(&wide->members);
@@ -121,7 +167,11 @@ static struct wf_wide *make(struct wf_topics *t, weft_text pattern, weft_text qu
         return NULL;
     }
     if (queue.size == 0) return wide;
-    wf_list_push(&t->groups, &wide->in_groups);
+    wide->hash = hash_of(pattern, queue);
+    struct wf_wide **at = bucket_of(t, wide->hash);
+    wide->next = *at;
+    *at = wide;
+    t->group_count++;
     count_groups(t);
     return wide;
 }
@@ -137,7 +187,10 @@ static void free_if_empty(struct wf_topics *t, struct wf_wide *wide)
     if (!wf_list_empty(&wide->members) || !wf_list_empty(&wide->nodes)) return;
     wf_trie_remove(trie_of(t, wide), &wide->subscriber);
     if (wide->queue[0] != 0) {
-        wf_unlink(&wide->in_groups);
+        struct wf_wide **at = bucket_of(t, wide->hash);
+        while (*at != wide) at = &(*at)->next;
+        *at = wide->next;
+        t->group_count--;
         count_groups(t);
     }
     free(wide);
@@ -311,29 +364,40 @@ bool wf_wide_take_copy(struct wf_topics *t, weft_text pattern, weft_text queue, 
 
 void wf_wide_drop_copies(struct wf_topics *t, uint64_t node)
 {
-    pf_mutex_lock(t->lock);
-    WF_LIST_EACH(k, &t->groups) {
-        struct wf_wide *wide = WF_CONTAINER(k, struct wf_wide, in_groups);
-        struct wide_node *n = node_of(wide, node);
-        if (n == NULL) continue;
-        forget_node(n);
-        free_if_empty(t, wide);
+    bool more = true;
+    for (size_t from = 0; more; from += BUCKETS_AT_ONCE) {
+        pf_mutex_lock(t->lock);
+        size_t end = WF_MIN(from + BUCKETS_AT_ONCE, t->bucket_count);
+        for (size_t i = from; i < end && t->group_count > 0; i++) {
+            for (struct wf_wide *wide = t->groups[i], *next; wide != NULL; wide = next) {
+                next = wide->next;
+                struct wide_node *n = node_of(wide, node);
+                if (n == NULL) continue;
+                forget_node(n);
+                free_if_empty(t, wide);
+            }
+        }
+        more = end < t->bucket_count && t->group_count > 0;
+        pf_mutex_unlock(t->lock);
     }
-    pf_mutex_unlock(t->lock);
 }
 
-void wf_wide_each(struct wf_topics *t, void (*see)(weft_text pattern, weft_text queue, uint64_t node, void *arg),
+bool wf_wide_some(struct wf_topics *t, uint64_t *at, bool (*see)(weft_text pattern, weft_text queue, void *arg),
                   void *arg)
 {
+    bool more = true;
     pf_mutex_lock(t->lock);
-    WF_LIST_EACH(k, &t->groups) {
-        const struct wf_wide *wide = WF_CONTAINER(k, struct wf_wide, in_groups);
-        char text[WF_TOPIC_MAX + 1];
-        weft_text pattern = wf_trie_pattern(&wide->subscriber, text), queue = weft_cstr(wide->queue);
-        if (!wf_list_empty(&wide->members)) see(pattern, queue, 0, arg);
-        WF_LIST_EACH(i, &wide->nodes) see(pattern, queue, WF_CONTAINER(i, struct wide_node, on_wide)->node, arg);
+    if (t->bucket_count == 0) *at = WF_HASH_PARTS_END;
+    for (int i = 0; i < BUCKETS_AT_ONCE && more && *at < WF_HASH_PARTS_END; i++) {
+        for (const struct wf_wide *wide = t->groups[wf_hash_part(at, t->bucket_count)]; wide != NULL;
+             wide = wide->next) {
+            char text[WF_TOPIC_MAX + 1];
+            if (wf_list_empty(&wide->members)) continue;
+            more &= see(wf_trie_pattern(&wide->subscriber, text), weft_cstr(wide->queue), arg);
+        }
     }
     pf_mutex_unlock(t->lock);
+    return *at < WF_HASH_PARTS_END;
 }
 
 /* ---- Retained -------------------------------------------------------------------------------------------------- */

@@ -62,8 +62,10 @@ void wf_wide_choose_in(struct wf_topics *t, weft_text pattern, weft_text queue, 
 int wf_wide_put_copy(struct wf_topics *t, weft_text pattern, weft_text queue, uint64_t node);
 bool wf_wide_take_copy(struct wf_topics *t, weft_text pattern, weft_text queue, uint64_t node);
 void wf_wide_drop_copies(struct wf_topics *t, uint64_t node);
-/* Every group with members on this node (`node` 0), or on another, once for each; under the lock. */
-void wf_wide_each(struct wf_topics *t, void (*see)(weft_text pattern, weft_text queue, uint64_t node, void *arg),
+/* Calls `see` for a part of the groups with members on this node, until the lock has been held for long enough or
+ * `see` has said false; then perhaps for some more. `*at` is 0 at first. False: that was the last part. A group that
+ * is there all the time is seen once. */
+bool wf_wide_some(struct wf_topics *t, uint64_t *at, bool (*see)(weft_text pattern, weft_text queue, void *arg),
                   void *arg);
 
 /* Looks for those to be waited for under a topic that `blocked` is true of, under the lock. 0: none; else the actor

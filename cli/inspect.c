@@ -132,6 +132,42 @@ static void print_row(const struct cli *c, const struct list *l, const uint8_t *
     else l->print(&r);
 }
 
+struct page_row {
+    const uint8_t *at;
+    size_t size;
+};
+
+static weft_text first_text(const struct page_row *row)
+{
+    weft_reader r = weft_reader_on(row->at, row->size);
+    (void)weft_get_array(&r);
+    return weft_get_str(&r);
+}
+
+static int by_first_text(const void *x, const void *y)
+{
+    const struct page_row *one = x, *other = y;
+    weft_text a = first_text(one), b = first_text(other);
+    int order = memcmp(a.data, b.data, a.size < b.size ? a.size : b.size);
+    if (order == 0 && a.size != b.size) order = a.size < b.size ? -1 : 1;
+    return order != 0 ? order : one->at < other->at ? -1 : 1;
+}
+
+/* The rows of a page that are wanted, names and groups in order. NULL: no memory; else to be freed. */
+static struct page_row *rows_of(const struct cli *c, const struct list *l, struct cli_pages *p, size_t *count)
+{
+    struct page_row *rows = malloc((p->count + (size_t)1) * sizeof *rows);
+    *count = 0;
+    for (uint32_t i = 0; rows != NULL && i < p->count && p->rows.error == 0; i++) {
+        const uint8_t *at = p->rows.at;
+        weft_skip(&p->rows);
+        size_t size = (size_t)(p->rows.at - at);
+        if (p->rows.error == 0 && is_wanted(c, l, at, size)) rows[(*count)++] = (struct page_row){at, size};
+    }
+    if (l->verb != WF_CONTROL_PS && *count > 1) qsort(rows, *count, sizeof *rows, by_first_text);
+    return rows;
+}
+
 /* Calls `see` for each row that is wanted, until it says false. */
 static int each_row(struct cli_client *k, const struct list *l,
                     bool (*see)(const struct cli *c, const struct list *l, const uint8_t *row, size_t size,
@@ -144,14 +180,13 @@ static int each_row(struct cli_client *k, const struct list *l,
         weft_msg *m;
         int rc = cli_page(k, &p, &m);
         if (rc != CLI_OK) return rc;
-        for (uint32_t i = 0; more && i < p.count && p.rows.error == 0; i++) {
-            const uint8_t *row = p.rows.at;
-            weft_skip(&p.rows);
-            size_t size = (size_t)(p.rows.at - row);
-            if (p.rows.error == 0 && is_wanted(k->c, l, row, size)) more = see(k->c, l, row, size, arg);
-        }
-        bool bad = p.rows.error != 0;
+        size_t count;
+        struct page_row *rows = rows_of(k->c, l, &p, &count);
+        for (size_t i = 0; more && i < count; i++) more = see(k->c, l, rows[i].at, rows[i].size, arg);
+        bool bad = p.rows.error != 0, none = rows == NULL;
+        free(rows);
         weft_msg_free(m);
+        if (none) return cli_fail(k->c, CLI_FAILED, "out of memory");
         if (bad) return other_form(k);
         fflush(stdout);
     }

@@ -35,10 +35,10 @@ struct listing {
     uint32_t most; /* rows */
     char kind[32];
     char prefix[WF_NODE_NAME_MAX + 1];
-    /* Where it goes on: of actors the worker and the slot, else wf_hash_part and the members of a group. */
+    /* Where it goes on: of actors the worker and the slot, else wf_hash_part, and of groups whether those of this node
+     * have been seen. */
     uint64_t at;
     uint32_t inner;
-    uint64_t buckets; /* of groups, at that time */
     bool last;
     /* Rows, one behind the other. */
     uint32_t count;
@@ -201,11 +201,10 @@ static int look_at_names(struct listing *l)
 
 static int look_at_groups(struct listing *l)
 {
-    struct wf_groups_part part = {.at = l->at, .members = l->inner, .buckets = l->buckets};
+    struct wf_groups_part part = {.at = l->at, .copies = l->inner != 0};
     l->last = !wf_groups_some(l->t->node->groups, &part, add_member, l);
     l->at = part.at;
-    l->inner = part.members;
-    l->buckets = part.buckets;
+    l->inner = part.copies;
     return WEFT_OK;
 }
 
@@ -241,7 +240,6 @@ static const char *answer(const weft_msg *ask, const struct listing *l, bool pag
     weft_writer c = weft_writer_on(cursor, sizeof cursor);
     weft_put_uint(&c, l->at);
     weft_put_uint(&c, l->inner);
-    weft_put_uint(&c, l->buckets);
     WF_ASSERT(c.error == 0);
     uint8_t *body = malloc(HEAD_BYTES + l->size);
     if (body == NULL) return "out of memory";
@@ -285,7 +283,6 @@ static bool read_request(const weft_msg *ask, struct listing *l)
     l->at = weft_get_uint(&c);
     uint64_t inner = weft_get_uint(&c);
     l->inner = (uint32_t)inner;
-    l->buckets = weft_get_uint(&c);
     return c.error == 0 && inner <= UINT32_MAX && l->at <= UINT32_MAX;
 }
 

@@ -214,7 +214,6 @@ void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e)
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
         if (!hears_of(p->session, e)) continue;
-        wf_tables_changed(&p->part, (enum wf_table_op)op, e);
         if (p->stale) say_all(p); /* the change is in there */
         else p->stale = !say(p->session, (enum wf_table_op)op, e);
     }

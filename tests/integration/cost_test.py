@@ -18,7 +18,7 @@ MOST = 1.5  # a quadratic table would have 20
 @unittest.skipIf(os.environ.get("WEFT_SANITIZED", "") == "1", "Valgrind does not run what a sanitizer looks at")
 class Cost(unittest.TestCase):
     def instructions(self, what, count):
-        """Of a node whose first actor adds so many and ends."""
+        """Of a node whose first actor adds so many, takes half of them back, and ends."""
         with Cluster() as cluster:
             done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", WEFT, "run",
                                    MODULE, "--name", "a", "--workers", "1", "--log", "warn", "--", "adds", what,
@@ -30,7 +30,7 @@ class Cost(unittest.TestCase):
         return int(re.search(r"Collected : (\d+)", done.stderr).group(1))
 
     def test_cost_of_one(self):
-        for what in ("names", "globals", "topics", "queues", "retained"):
+        for what in ("names", "globals", "groups", "watches", "topics", "queues", "pattern", "retained"):
             with self.subTest(what):
                 none, few, many = (self.instructions(what, count) for count in (0, FEW, MANY))
                 at_first, in_the_end = (few - none) / FEW, (many - few) / (MANY - FEW)

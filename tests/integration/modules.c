@@ -313,20 +313,45 @@ static void crowd(const char *const *counts)
 }
 
 /* Adds so many of a kind, and ends, which takes them back. */
+/* One more of what `what` names; or one of them is given up again. */
+static int add_one(const char *what, const char *text, weft_subscription *out)
+{
+    const weft_subscribe_options queue = {.queue = "workers"}, one_pattern = {.queue = text};
+    return strcmp(what, "names") == 0      ? weft_register(text)
+           : strcmp(what, "globals") == 0  ? weft_register_global(text)
+           : strcmp(what, "groups") == 0   ? weft_group_join(text)
+           : strcmp(what, "watches") == 0  ? weft_group_watch(text)
+           : strcmp(what, "topics") == 0   ? weft_subscribe(text, out)
+           : strcmp(what, "queues") == 0   ? weft_subscribe_with(text, &queue, out)
+           : strcmp(what, "pattern") == 0  ? weft_subscribe_with("one.pattern", &one_pattern, out)
+           : strcmp(what, "retained") == 0 ? weft_publish_retained(text, 0, "", 1)
+                                           : WEFT_EINVAL;
+}
+
+static int remove_one(const char *what, const char *text, weft_subscription s)
+{
+    return strcmp(what, "names") == 0 || strcmp(what, "globals") == 0 ? weft_unregister(text)
+           : strcmp(what, "groups") == 0                              ? weft_group_leave(text)
+           : strcmp(what, "watches") == 0                             ? weft_group_unwatch(text)
+           : strcmp(what, "retained") == 0                            ? weft_publish_retained(text, 0, NULL, 0)
+                                                                      : weft_unsubscribe(s);
+}
+
+/* Adds so many, takes every other one back, the oldest first, and ends with the rest. */
 static void adds(const char *what, int count)
 {
     char text[32];
-    const weft_subscribe_options queue = {.queue = "workers"};
-    int rc = 0;
+    weft_subscription *s = calloc((size_t)count + 1, sizeof *s);
+    int rc = s == NULL ? WEFT_ENOMEM : 0;
     for (int i = 0; i < count && rc >= 0; i++) {
         snprintf(text, sizeof text, "one.of.many.%06d", i);
-        rc = strcmp(what, "names") == 0      ? weft_register(text)
-             : strcmp(what, "globals") == 0  ? weft_register_global(text)
-             : strcmp(what, "topics") == 0   ? weft_subscribe(text, NULL)
-             : strcmp(what, "queues") == 0   ? weft_subscribe_with(text, &queue, NULL)
-             : strcmp(what, "retained") == 0 ? weft_publish_retained(text, 0, "", 1)
-                                             : WEFT_EINVAL;
+        rc = add_one(what, text, &s[i]);
     }
+    for (int i = 0; i < count && rc >= 0; i += 2) {
+        snprintf(text, sizeof text, "one.of.many.%06d", i);
+        rc = remove_one(what, text, s[i]);
+    }
+    free(s);
     printf("added %s: %d\n", what, rc);
     weft_exit(WEFT_EXIT_NORMAL);
 }

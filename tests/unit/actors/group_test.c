@@ -2,6 +2,7 @@
 #include "node_harness.h"
 
 #include "random.h"
+#include "tables.h"
 
 enum { DATA = 1, GO = 2, DONE = 3 };
 
@@ -440,6 +441,61 @@ START_TEST(no_change_is_lost_or_told_twice)
 }
 END_TEST
 
+/* ---- All of them, in parts ------------------------------------------------------------------------------------- */
+
+enum { MANY = 20000, STEADY = MANY / 2 };
+
+struct parts {
+    unsigned left;                /* of this part */
+    unsigned char seen[2 * MANY]; /* how often, by number */
+};
+
+static weft_pid far_member(uint64_t i)
+{
+    return (weft_pid){.node = 99, .actor = i + 1};
+}
+
+static bool see_one(weft_text group, weft_pid who, void *arg)
+{
+    struct parts *p = arg;
+    want(group.size == 1 && who.node == 99);
+    p->seen[who.actor - 1]++;
+    if (p->left > 0) p->left--;
+    return p->left > 0;
+}
+
+/* Members of one group are seen in parts while others of it go and come. */
+static void parts_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    static struct parts p;
+    weft_node *node = weft_here();
+    struct wf_inbound in = {.here = wf_here};
+    struct wf_groups_part part = {.at = 0};
+    wf_tables_begin(node);
+    for (uint64_t i = 0; i < MANY; i++) want_int(wf_groups_put_copy(node, &in, weft_cstr("g"), far_member(i)), 1);
+    want_int(wf_groups_put_copy(node, &in, weft_cstr("g"), far_member(0)), 0);
+    for (uint64_t i = STEADY, more = 1; more != 0; i++) {
+        p.left = 100;
+        more = wf_groups_some(node->groups, &part, see_one, &p);
+        if (i >= MANY) continue;
+        want(wf_groups_take_copy(node, &in, weft_cstr("g"), far_member(i), true, 0)); /* some have been seen */
+        want_int(wf_groups_put_copy(node, &in, weft_cstr("g"), far_member(MANY + i)), 1);
+    }
+    for (uint64_t i = 0; i < STEADY; i++) want_int(p.seen[i], 1);
+    want_int(weft_group_members("g", NULL, 0), MANY);
+    wf_groups_drop_copies(node, &in, 99);
+    wf_tables_end(node);
+    want_int(weft_group_members("g", NULL, 0), 0);
+    want_int(wf_groups_count(node->groups), 0);
+}
+
+START_TEST(members_of_one_group_are_seen_once_in_parts)
+{
+    run_on(1, parts_body);
+}
+END_TEST
+
 TEST_MAIN("group", members_join_and_leave, bad_arguments, every_member_gets_it_once_in_order,
           a_full_member_holds_nobody_up, each_change_is_told_with_its_reason, a_watch_begins_with_who_is_there,
-          no_change_is_lost_or_told_twice)
+          no_change_is_lost_or_told_twice, members_of_one_group_are_seen_once_in_parts)
