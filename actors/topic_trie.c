@@ -367,6 +367,7 @@ weft_text wf_trie_pattern(const struct wf_subscriber *s, char out[WF_TOPIC_MAX +
 struct wf_interest_entry {
     struct wf_subscriber subscriber; /* wf_interest.trie */
     struct wf_link on_list;          /* wf_interest.patterns */
+    struct wf_link on_lost;          /* wf_interest.lost, if `lost` is not 0 */
     uint32_t count;
     uint32_t size;
     uint64_t lost;  /* wf_interest_lose */
@@ -377,6 +378,7 @@ void wf_interest_init(struct wf_interest *i)
 {
     wf_trie_init(&i->trie);
     wf_list_init(&i->patterns);
+    wf_list_init(&i->lost);
     i->count = 0;
 }
 
@@ -384,6 +386,7 @@ static void entry_free(struct wf_interest *i, struct wf_interest_entry *e)
 {
     wf_trie_remove(&i->trie, &e->subscriber);
     wf_unlink(&e->on_list);
+    wf_unlink(&e->on_lost);
     free(e);
     i->count--;
 }
@@ -440,22 +443,23 @@ bool wf_interest_matches(const struct wf_interest *i, weft_text topic)
 
 static void lose_one(struct wf_subscriber *s, void *arg)
 {
-    (void)arg;
-    WF_CONTAINER(s, struct wf_interest_entry, subscriber)->lost++;
+    struct wf_interest *i = arg;
+    struct wf_interest_entry *e = WF_CONTAINER(s, struct wf_interest_entry, subscriber);
+    if (e->lost++ == 0) wf_list_push(&i->lost, &e->on_lost);
 }
 
 void wf_interest_lose(struct wf_interest *i, weft_text topic)
 {
-    (void)wf_trie_match(&i->trie, topic, lose_one, NULL);
+    (void)wf_trie_match(&i->trie, topic, lose_one, i);
 }
 
 bool wf_interest_take_lost(struct wf_interest *i, bool (*see)(weft_text pattern, uint64_t lost, void *arg), void *arg)
 {
-    WF_LIST_EACH(k, &i->patterns) {
-        struct wf_interest_entry *e = WF_CONTAINER(k, struct wf_interest_entry, on_list);
-        if (e->lost == 0) continue;
+    WF_LIST_EACH(k, &i->lost) {
+        struct wf_interest_entry *e = WF_CONTAINER(k, struct wf_interest_entry, on_lost);
         if (!see(weft_str(e->pattern, e->size), e->lost, arg)) return false;
         e->lost = 0;
+        wf_unlink(k);
     }
     return true;
 }

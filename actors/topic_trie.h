@@ -66,6 +66,7 @@ struct wf_subscriber *wf_trie_next(const struct wf_subscriber *s);
 struct wf_interest {
     struct wf_trie trie;     /* of wf_interest_entry.subscriber */
     struct wf_list patterns; /* wf_interest_entry.on_list, in the order they came */
+    struct wf_list lost;     /* wf_interest_entry.on_lost: those that have missed messages, the first one first */
     size_t count;            /* of different patterns */
 };
 
@@ -79,8 +80,14 @@ bool wf_interest_remove(struct wf_interest *i, weft_text pattern);
 bool wf_interest_matches(const struct wf_interest *i, weft_text topic);
 /* A message under that topic (checked) was not sent: each pattern that means the topic counts it as lost. */
 void wf_interest_lose(struct wf_interest *i, weft_text topic);
-/* Calls `see` for each pattern that has missed messages since it was seen last, until it returns false: of that one
- * and those behind it they stay. True: all were seen. `see` must not change the set. */
+/* Whether any pattern has missed messages that wf_interest_take_lost has not told of. */
+static inline bool wf_interest_has_lost(const struct wf_interest *i)
+{
+    return !wf_list_empty(&i->lost);
+}
+/* Calls `see` for each pattern that has missed messages since it was seen last, in the order in which they began to,
+ * until it returns false: of that one and those behind it they stay. True: all were seen. The work is that for these
+ * patterns, however many others there are. `see` must not change the set. */
 bool wf_interest_take_lost(struct wf_interest *i, bool (*see)(weft_text pattern, uint64_t lost, void *arg),
                            void *arg);
 

@@ -313,9 +313,8 @@ static bool say_one_missed(weft_text pattern, uint64_t lost, void *arg)
 static void say_missed(struct wf_ports *p, struct wf_port *port)
 {
     struct missing missing = {p, port};
-    if (!port->missed || !wf_session_has_room(port->session, p->worker)) return;
-    port->missed = !wf_interest_take_lost(&port->interest, say_one_missed, &missing);
-    if (port->missed) (void)wf_session_has_room(port->session, p->worker);
+    if (!wf_interest_has_lost(&port->interest) || !wf_session_has_room(port->session, p->worker)) return;
+    if (!wf_interest_take_lost(&port->interest, say_one_missed, &missing)) (void)wf_session_has_room(port->session, p->worker);
 }
 
 /* A publication for all who are interested there is lost: they will hear how many were. */
@@ -323,7 +322,6 @@ static bool lose_plain(struct wf_ports *p, struct wf_port *port, weft_text topic
 {
     if (wf_session_shares_topics(port->session)) {
         wf_interest_lose(&port->interest, topic);
-        port->missed = true;
         say_missed(p, port); /* there may be room: there was no memory */
     }
     return lose(p);

@@ -238,7 +238,6 @@ struct wf_port {
     bool dirty;             /* on wf_ports.dirty */
     struct wf_port *next_dirty;
     struct wf_interest interest; /* of the peer */
-    bool missed;                 /* wf_interest_lose: it is to be told when there is room */
     struct wf_list changes;      /* of `interest` that are to be made: `more` is armed while there are any */
     struct wf_timer more;
     struct wf_list waiting; /* wf_waiter.on_source: tasks that wait for room */

@@ -351,6 +351,58 @@ START_TEST(interest_against_a_list)
 }
 END_TEST
 
+struct losses {
+    uint32_t left; /* that may be seen */
+    char text[64];
+};
+
+static bool see_lost(weft_text pattern, uint64_t lost, void *arg)
+{
+    struct losses *l = arg;
+    size_t size = strlen(l->text);
+    if (l->left == 0) return false;
+    l->left--;
+    snprintf(l->text + size, sizeof l->text - size, "%.*s=%d ", WEFT_STR(pattern), (int)lost);
+    return true;
+}
+
+static const char *take_lost(struct wf_interest *i, uint32_t most, bool all)
+{
+    static struct losses l;
+    l = (struct losses){.left = most};
+    ck_assert_int_eq(wf_interest_take_lost(i, see_lost, &l), all);
+    ck_assert_int_eq(wf_interest_has_lost(i), !all);
+    return l.text;
+}
+
+/* Only patterns that have missed something are looked at, in the order in which they began to miss. */
+START_TEST(what_was_lost_is_told_in_order_and_the_rest_later)
+{
+    struct wf_interest i;
+    char text[16];
+    wf_interest_init(&i);
+    for (int k = 0; k < 1000; k++) {
+        snprintf(text, sizeof text, "a.%d", k);
+        ck_assert_int_eq(wf_interest_add(&i, weft_cstr(text)), 1);
+    }
+    ck_assert_int_eq(wf_interest_add(&i, weft_cstr("b.*")), 1);
+    ck_assert_str_eq(take_lost(&i, 9, true), "");
+    wf_interest_lose(&i, weft_cstr("nobody"));
+    ck_assert(!wf_interest_has_lost(&i));
+    for (int k = 0; k < 3; k++) wf_interest_lose(&i, weft_cstr("b.x"));
+    wf_interest_lose(&i, weft_cstr("a.700"));
+    wf_interest_lose(&i, weft_cstr("a.7"));
+    wf_interest_lose(&i, weft_cstr("a.8"));
+    ck_assert_str_eq(take_lost(&i, 1, false), "b.*=3 ");
+    wf_interest_lose(&i, weft_cstr("b.x"));
+    ck_assert(wf_interest_remove(&i, weft_cstr("a.7"))); /* nobody is left to be told */
+    ck_assert_str_eq(take_lost(&i, 9, true), "a.700=1 a.8=1 b.*=1 ");
+    ck_assert_str_eq(take_lost(&i, 9, true), "");
+    wf_interest_lose(&i, weft_cstr("a.8"));
+    wf_interest_finish(&i);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("topic_trie");
@@ -369,6 +421,7 @@ int main(void)
     t = tcase_create("interest");
     tcase_add_test(t, interest_counts);
     tcase_add_test(t, interest_against_a_list);
+    tcase_add_test(t, what_was_lost_is_told_in_order_and_the_rest_later);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
