@@ -16,6 +16,11 @@
 
 enum { BUCKETS_AT_FIRST = 16, CLEARED_MAX = 16384 };
 
+static bool is_mark(const struct wf_retained *r)
+{
+    return r->body == NULL;
+}
+
 void wf_retained_init(struct wf_retained_table *t, uint32_t count_max, size_t bytes_max)
 {
     memset(t, 0, sizeof *t);
@@ -29,6 +34,7 @@ void wf_retained_finish(struct wf_retained_table *t)
 {
     WF_LIST_EACH(k, &t->order) {
         struct wf_retained *r = WF_CONTAINER(k, struct wf_retained, in_order);
+        WF_ASSERT(!is_mark(r));
         wf_unlink(k);
         wf_unlink(&r->in_cleared);
         wf_body_drop(NULL, r->body);
@@ -68,6 +74,7 @@ static bool grow(struct wf_retained_table *t)
     if (bigger == NULL) return t->buckets != NULL;
     WF_LIST_EACH(k, &t->order) {
         struct wf_retained *r = WF_CONTAINER(k, struct wf_retained, in_order);
+        if (is_mark(r)) continue;
         struct wf_retained **at = &bigger[r->hash & (count - 1)];
         r->next = *at;
         *at = r;
@@ -192,17 +199,30 @@ int wf_retained_put(struct wf_retained_table *t, struct wf_body *body, uint64_t 
     return 1;
 }
 
-void wf_retained_after(const struct wf_retained_table *t, uint64_t number,
+void wf_retained_mark(struct wf_retained_table *t, struct wf_retained *mark)
+{
+    WF_ASSERT(is_mark(mark));
+    wf_list_push_front(&t->order, &mark->in_order);
+}
+
+void wf_retained_after(const struct wf_retained_table *t, const struct wf_retained *mark,
                        bool (*see)(const struct wf_retained *r, void *arg), void *arg)
 {
-    const struct wf_link *end = &t->order.head, *k = end;
-    /* Usually it is little or everything. */
-    if (number == 0) k = end->next;
-    else
-        while (k->prev != end && WF_CONTAINER(k->prev, struct wf_retained, in_order)->body->retained > number)
-            k = k->prev;
-    for (; k != end; k = k->next)
-        if (!see(WF_CONTAINER(k, struct wf_retained, in_order), arg)) return;
+    for (const struct wf_link *k = mark->in_order.next; k != &t->order.head; k = k->next) {
+        const struct wf_retained *r = WF_CONTAINER(k, struct wf_retained, in_order);
+        if (!is_mark(r) && !see(r, arg)) return;
+    }
+}
+
+void wf_retained_pass(const struct wf_retained_table *t, struct wf_retained *mark, uint64_t number)
+{
+    struct wf_link *k = mark->in_order.next;
+    for (; k != &t->order.head; k = k->next) {
+        const struct wf_retained *r = WF_CONTAINER(k, struct wf_retained, in_order);
+        if (!is_mark(r) && r->body->retained > number) break;
+    }
+    wf_unlink(&mark->in_order);
+    wf_list_insert_before(k, &mark->in_order);
 }
 
 void wf_retained_each(const struct wf_retained_table *t, weft_text pattern,
@@ -218,8 +238,8 @@ void wf_retained_each(const struct wf_retained_table *t, weft_text pattern,
     }
     WF_LIST_EACH(k, &t->order) {
         const struct wf_retained *r = WF_CONTAINER(k, struct wf_retained, in_order);
+        if (is_mark(r) || wf_retained_is_cleared(r)) continue;
         const char *topic = wf_body_topic(r->body);
-        if (wf_retained_is_cleared(r)) continue;
         if (strncmp(topic, pattern.data, plain) != 0 || !wf_pattern_matches(pattern, weft_cstr(topic))) continue;
         if (!see(r, arg)) return;
     }

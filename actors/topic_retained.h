@@ -11,7 +11,9 @@
  * (3) That a topic was cleared is remembered as an empty message with a stamp, so that no node that has not heard of
  *     it brings the old message back. The last 16,384 are remembered, or as many as messages may be kept.
  * (4) A copy that is newer but too much for the bounds takes the place of the older one as if it were cleared: no
- *     message is better than one that has been replaced. */
+ *     message is better than one that has been replaced.
+ * (5) Who reads all in parts has a mark in the list: the next part begins behind it, whatever has been replaced
+ *     meanwhile, and costs what it has. */
 #ifndef WF_TOPIC_RETAINED_H
 #define WF_TOPIC_RETAINED_H
 
@@ -24,7 +26,7 @@ struct wf_retained {
     struct wf_link in_order;   /* wf_retained_table.order */
     struct wf_link in_cleared; /* wf_retained_table.cleared */
     struct wf_retained *next;  /* wf_retained_table.buckets */
-    struct wf_body *body;      /* its topic inside; empty: cleared */
+    struct wf_body *body;      /* its topic inside; empty: cleared. NULL: a mark, which is in the list alone */
     uint64_t stamp;
     uint32_t hash;
 };
@@ -34,7 +36,7 @@ static inline bool wf_retained_is_cleared(const struct wf_retained *r)
 }
 
 struct wf_retained_table {
-    struct wf_list order;   /* wf_retained.in_order, by wf_body.retained */
+    struct wf_list order;   /* wf_retained.in_order, by wf_body.retained, and marks */
     struct wf_list cleared; /* wf_retained.in_cleared, the same */
     struct wf_retained **buckets;
     uint32_t bucket_count; /* a power of two; 0: none yet */
@@ -59,9 +61,13 @@ int wf_retained_put(struct wf_retained_table *t, struct wf_body *body, uint64_t 
 struct wf_body *wf_retained_take(struct wf_retained_table *t, weft_text topic);
 /* What is kept of that topic; NULL: nothing. */
 const struct wf_retained *wf_retained_find(const struct wf_retained_table *t, weft_text topic);
-/* What has a number above that, cleared or not, in order; until `see` returns false. */
-void wf_retained_after(const struct wf_retained_table *t, uint64_t number,
+/* A mark, zero, before all there is. It ends by wf_unlink of its `in_order`, before the table does. */
+void wf_retained_mark(struct wf_retained_table *t, struct wf_retained *mark);
+/* What is behind the mark, cleared or not, in order; until `see` returns false. */
+void wf_retained_after(const struct wf_retained_table *t, const struct wf_retained *mark,
                        bool (*see)(const struct wf_retained *r, void *arg), void *arg);
+/* The mark goes behind what has that number, or a lower one. */
+void wf_retained_pass(const struct wf_retained_table *t, struct wf_retained *mark, uint64_t number);
 /* What is kept of topics that the pattern (checked) means, the oldest first; until `see` returns false. */
 void wf_retained_each(const struct wf_retained_table *t, weft_text pattern,
                       bool (*see)(const struct wf_retained *r, void *arg), void *arg);

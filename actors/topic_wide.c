@@ -456,13 +456,34 @@ static bool take_kept(const struct wf_retained *r, void *arg)
     return true;
 }
 
-size_t wf_topics_after(struct wf_topics *t, uint64_t number, struct wf_kept *out, size_t max)
+void wf_topics_mark(struct wf_topics *t, struct wf_retained *mark)
+{
+    pf_mutex_lock(t->lock);
+    wf_retained_mark(&t->retained, mark);
+    pf_mutex_unlock(t->lock);
+}
+
+void wf_topics_unmark(struct wf_topics *t, struct wf_retained *mark)
+{
+    pf_mutex_lock(t->lock);
+    wf_unlink(&mark->in_order);
+    pf_mutex_unlock(t->lock);
+}
+
+size_t wf_topics_after(struct wf_topics *t, const struct wf_retained *mark, struct wf_kept *out, size_t max)
 {
     struct taking x = {out, 0, max};
     pf_mutex_lock(t->lock);
-    wf_retained_after(&t->retained, number, take_kept, &x);
+    wf_retained_after(&t->retained, mark, take_kept, &x);
     pf_mutex_unlock(t->lock);
     return x.count;
+}
+
+void wf_topics_pass(struct wf_topics *t, struct wf_retained *mark, uint64_t number)
+{
+    pf_mutex_lock(t->lock);
+    wf_retained_pass(&t->retained, mark, number);
+    pf_mutex_unlock(t->lock);
 }
 
 uint64_t wf_recall(struct wf_topics *t, weft_text pattern, const struct wf_recall *recall)

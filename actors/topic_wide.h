@@ -81,12 +81,17 @@ int wf_topics_retain_copy(struct wf_topics *t, struct wf_body *body, uint64_t st
 bool wf_topics_take(struct wf_topics *t, struct wf_worker *w, weft_text topic);
 /* Whether anything is kept of that topic. */
 bool wf_topics_keeps(struct wf_topics *t, weft_text topic);
-/* What has a number above that, in order: at most `max`, with a reference each. Returns how many. */
+/* A mark before all that is retained, and its end: see topic_retained.h. */
+void wf_topics_mark(struct wf_topics *t, struct wf_retained *mark);
+void wf_topics_unmark(struct wf_topics *t, struct wf_retained *mark); /* fine if it is none */
+/* What is behind the mark, in order: at most `max`, with a reference each. Returns how many. */
 struct wf_kept {
     struct wf_body *body;
     uint64_t stamp;
 };
-size_t wf_topics_after(struct wf_topics *t, uint64_t number, struct wf_kept *out, size_t max);
+size_t wf_topics_after(struct wf_topics *t, const struct wf_retained *mark, struct wf_kept *out, size_t max);
+/* The mark goes behind the publication of that number. */
+void wf_topics_pass(struct wf_topics *t, struct wf_retained *mark, uint64_t number);
 /* For a subscription that is in its worker's trie: calls `see` with what is retained under the pattern and returns
  * the number of the last retained publication. What is published later reaches the trie; copies of what has this
  * number or a lower one are to be skipped there. */

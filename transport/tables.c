@@ -9,8 +9,8 @@
  * (2) What cannot be written down for want of memory makes the peer stale: it gets a new snapshot with the next
  *     change or heartbeat.
  * (3) What is retained is the same on all nodes (actors/topic_retained.h), and may be large. A peer is told of all
- *     that has a number above the last one it was told of, as long as there is room in its outbox; then it goes on
- *     when there is. Each node tells of what was published on it, and of what was published on nodes that are not
+ *     that stands behind its mark in the list of that, as long as there is room in its outbox; then it goes on when
+ *     there is. Each node tells of what was published on it, and of what was published on nodes that are not
  *     linked with it: they may be gone, and then everybody has to.
  * (4) Two leaves, which listen nowhere, have no link, and so do not hear of each other's names. A node that both are
  *     linked with tells the one whose name is the younger that it is taken (WF_TABLE_TAKEN). Groups and topics do not
@@ -34,7 +34,7 @@ struct peer {
     bool stale;                  /* note (2) */
     struct wf_tables_part part;  /* of the snapshot: the next one to be told */
     bool behind;                 /* it has not been told of all that is retained */
-    uint64_t told;               /* note (3) */
+    struct wf_retained told;     /* note (3): a mark behind what it has been told of */
 };
 
 enum { ENTRY_MAX = WF_FRAME_SPARE + WF_TOPIC_MAX + WF_QUEUE_MAX, SOME = 32 /* retained messages at a time */ };
@@ -160,16 +160,19 @@ static bool say_one(struct peer *p, const struct wf_kept *kept, uint64_t live)
 /* `live`: the number of what is published now. */
 static void say_retained(struct peer *p, uint64_t live)
 {
+    struct wf_topics *topics = p->session->t->node->topics;
     struct wf_kept kept[SOME];
     p->behind = wf_session_shares_topics(p->session);
     while (p->behind) {
-        size_t count = wf_topics_after(p->session->t->node->topics, p->told, kept, SOME);
+        size_t count = wf_topics_after(topics, &p->told, kept, SOME);
+        uint64_t told = 0;
         bool ok = true;
         for (size_t i = 0; i < count; i++) {
             ok = ok && wf_session_has_room(p->session, 0) && say_one(p, &kept[i], live);
-            if (ok) p->told = kept[i].body->retained;
+            if (ok) told = kept[i].body->retained;
             wf_body_drop(NULL, kept[i].body);
         }
+        if (told > 0) wf_topics_pass(topics, &p->told, told);
         if (!ok) return;
         p->behind = count > 0;
     }
@@ -241,6 +244,7 @@ int wf_tables_open(struct wf_session *s)
     p->session = s;
     wf_session_keep(s);
     wf_tables_begin(s->t->node);
+    wf_topics_mark(s->t->node->topics, &p->told);
     if (!WF_MUTANT(tables_no_snapshot)) say_all(p);
     else p->part.next = WF_PART_NONE;
     if (!WF_MUTANT(retained_no_snapshot)) say_retained(p, 0);
@@ -255,6 +259,7 @@ void wf_tables_close(struct wf_session *s)
     wf_tables_begin(s->t->node);
     struct peer *p = find(s->t, s);
     if (p != NULL) wf_unlink(&p->in_transport);
+    if (p != NULL) wf_topics_unmark(s->t->node->topics, &p->told);
     if (p != NULL && p->entries > 0) wf_tables_drop(s->t->node, s->incarnation);
     wf_tables_end(s->t->node);
     if (p == NULL) return;

@@ -213,12 +213,18 @@ START_TEST(copies_are_bounded_and_an_old_message_does_not_stay)
     ck_assert_uint_eq(table.cleared_count, 2);
     ck_assert_int_eq(put("s", "1", 1, 4), WEFT_EEXIST);
     ck_assert_int_eq(put("p", "1", 1, 4), 1);
-    uint64_t last = 4; /* a, b, a, p, q, r, s, p: 5 is forgotten */
-    wf_retained_after(&table, last, see_number, &last);
+    struct wf_retained mark = {.body = NULL};
+    uint64_t last = 0;
+    wf_retained_mark(&table, &mark);
+    wf_retained_pass(&table, &mark, 4); /* a, b, a, p, q, r, s, p: 5 is forgotten */
+    wf_retained_after(&table, &mark, see_number, &last);
     ck_assert_uint_eq(last, 6);
+    wf_unlink(&mark.in_order);
+    wf_retained_mark(&table, &mark);
     last = 0;
-    wf_retained_after(&table, last, see_number, &last);
+    wf_retained_after(&table, &mark, see_number, &last);
     ck_assert_uint_eq(last, 6);
+    wf_unlink(&mark.in_order);
     wf_retained_finish(&table);
 }
 END_TEST
@@ -237,6 +243,56 @@ START_TEST(so_many_clearings_are_remembered)
     ck_assert_int_eq(put("t.1", "old", 1, 4), WEFT_EEXIST);
     ck_assert_int_eq(put("t.0", "old", 1, 4), 1);
     ck_assert(is_kept("t.0", "old"));
+    wf_retained_finish(&table);
+}
+END_TEST
+
+struct part {
+    uint32_t left;
+    uint64_t last;
+    char topic[16]; /* the last one */
+};
+
+static bool see_part(const struct wf_retained *r, void *arg)
+{
+    struct part *p = arg;
+    if (p->left == 0) return false;
+    p->left--;
+    ck_assert_uint_gt(r->body->retained, p->last);
+    p->last = r->body->retained;
+    snprintf(p->topic, sizeof p->topic, "%s", wf_body_topic(r->body));
+    return true;
+}
+
+/* Two readers, one slower than the other; what one has seen last is what is replaced next. */
+START_TEST(a_mark_keeps_its_place_while_messages_are_replaced)
+{
+    enum { KEPT = 1000, REPLACED = 100 };
+    struct wf_retained mark[2] = {{.body = NULL}, {.body = NULL}};
+    struct part part[2] = {{.left = 0}, {.left = 0}};
+    char topic[16];
+    int seen[2] = {0, 0}, replaced = 0;
+    wf_retained_init(&table, KEPT, 1 << 20);
+    for (int i = 0; i < 2; i++) wf_retained_mark(&table, &mark[i]);
+    for (int i = 0; i < KEPT; i++) {
+        snprintf(topic, sizeof topic, "t.%d", i);
+        ck_assert_int_eq(put(topic, "1", 1, 1), 1);
+    }
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t i = 0; i < 2; i++) {
+            uint32_t most = part[i].left = i == 0 ? 7 : 3;
+            wf_retained_after(&table, &mark[i], see_part, &part[i]);
+            wf_retained_pass(&table, &mark[i], part[i].last);
+            seen[i] += (int)(most - part[i].left);
+            more |= part[i].left == 0;
+        }
+        if (replaced < REPLACED) ck_assert_int_eq(put(part[0].topic, "2", 1, (uint64_t)(2 + replaced++)), 1);
+    }
+    ck_assert_int_eq(seen[0], KEPT + REPLACED); /* each that it had seen, again */
+    ck_assert_int_ge(seen[1], KEPT);
+    ck_assert_int_lt(seen[1], KEPT + REPLACED); /* some only as they are in the end */
+    for (int i = 0; i < 2; i++) wf_unlink(&mark[i].in_order);
     wf_retained_finish(&table);
 }
 END_TEST
@@ -378,5 +434,5 @@ END_TEST
 TEST_MAIN("topic_retained", a_new_subscriber_gets_the_last_message_of_each_topic,
           what_is_retained_is_bounded_by_count_and_bytes, the_later_stamp_holds_in_any_order,
           a_stamp_is_later_than_all_that_was_seen, copies_are_bounded_and_an_old_message_does_not_stay,
-          so_many_clearings_are_remembered, what_is_published_is_cleared_once_or_kept,
-          nothing_is_lost_and_nothing_comes_twice_in_any_race)
+          so_many_clearings_are_remembered, a_mark_keeps_its_place_while_messages_are_replaced,
+          what_is_published_is_cleared_once_or_kept, nothing_is_lost_and_nothing_comes_twice_in_any_race)
