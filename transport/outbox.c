@@ -588,3 +588,13 @@ void wf_session_room_came(struct wf_session *s, uint32_t worker)
     s->rooms_posted &= ~(UINT64_C(1) << worker);
     pf_mutex_unlock(s->lock);
 }
+
+void wf_session_make_turn(struct wf_session *s, uint32_t worker)
+{
+    uint64_t mask = UINT64_C(1) << worker;
+    pf_mutex_lock(s->lock);
+    bool posted = (s->rooms_posted & mask) != 0;
+    s->rooms_posted |= mask;
+    pf_mutex_unlock(s->lock);
+    if (!posted) post_rooms(s, mask);
+}

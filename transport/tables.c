@@ -4,7 +4,8 @@
  * (1) Peers are on the list from just before the workers learn of the link (so that no message overtakes the
  *     snapshot) until just before they learn of its end (so that nobody hears of that sooner than its names vanish).
  *     All of it under the node's tables_lock.
- *     A snapshot that has no room in the outbox goes on in parts, as there is room; changes are told meanwhile. What
+ *     A snapshot that is more than one turn should say, or that has no room in the outbox, goes on in parts; changes
+ *     are told meanwhile. What
  *     is set twice is set, and what is taken back before it was set is not there: so in the end the copy is right.
  * (2) What cannot be written down for want of memory makes the peer stale: it gets a new snapshot with the next
  *     change or heartbeat.
@@ -37,7 +38,12 @@ struct peer {
     struct wf_retained told;     /* note (3): a mark behind what it has been told of */
 };
 
-enum { ENTRY_MAX = WF_FRAME_SPARE + WF_TOPIC_MAX + WF_QUEUE_MAX, SOME = 32 /* retained messages at a time */ };
+enum {
+    ENTRY_MAX = WF_FRAME_SPARE + WF_TOPIC_MAX + WF_QUEUE_MAX,
+    PARTS_AT_ONCE = 16,  /* of a snapshot, in one turn */
+    SOME = 32,           /* retained messages at a time */
+    SOMES_AT_ONCE = 128, /* in one turn */
+};
 
 static bool hears_of(const struct wf_session *s, const struct wf_entry *e)
 {
@@ -115,10 +121,12 @@ static bool push_part(struct snapshot *shot)
     return !shot->failed;
 }
 
-/* As far as there is room. */
+/* As far as there is room; then wf_tables_go_on. A turn does not say more than some thousand entries. */
 static void say_parts(struct peer *p)
 {
-    while (!p->stale && p->part.next != WF_PART_NONE && wf_session_has_room(p->session, 0)) {
+    for (int i = 0; !p->stale && p->part.next != WF_PART_NONE; i++) {
+        if (i == PARTS_AT_ONCE) wf_session_make_turn(p->session, 0);
+        if (i == PARTS_AT_ONCE || !wf_session_has_room(p->session, 0)) return;
         struct snapshot shot = {.session = p->session};
         wf_tables_some(p->session->t->node, &p->part, add_to_snapshot, &shot);
         p->stale = !push_part(&shot);
@@ -163,7 +171,11 @@ static void say_retained(struct peer *p, uint64_t live)
     struct wf_topics *topics = p->session->t->node->topics;
     struct wf_kept kept[SOME];
     p->behind = wf_session_shares_topics(p->session);
-    while (p->behind) {
+    for (int k = 0; p->behind; k++) {
+        if (k == SOMES_AT_ONCE) {
+            wf_session_make_turn(p->session, 0);
+            return;
+        }
         size_t count = wf_topics_after(topics, &p->told, kept, SOME);
         uint64_t told = 0;
         bool ok = true;

@@ -469,6 +469,8 @@ bool wf_session_confirmed(struct wf_session *s); /* the other side has sent a si
 /* Whether there is room; if not, that worker's room is posted when there is. */
 bool wf_session_has_room(struct wf_session *s, uint32_t worker);
 void wf_session_room_came(struct wf_session *s, uint32_t worker);
+/* That worker's room is posted now, whether there is room or not: it goes on in another turn. */
+void wf_session_make_turn(struct wf_session *s, uint32_t worker);
 static inline weft_writer wf_batch_writer(struct wf_batch *b)
 {
     return weft_writer_on(b->data + b->size, b->capacity - b->size);
