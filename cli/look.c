@@ -50,7 +50,7 @@ static void print_known(const struct cli_client *k, const char *key, weft_reader
 {
     static const struct {
         const char *key, *title;
-        enum { TEXT, NUMBER, AGO, SPAN, PIDS, CALLERS } kind;
+        enum { TEXT, NUMBER, AGO, SPAN, PIDS, MORE, CALLERS } kind;
     } known[] = {{"pid", "pid", TEXT},
                  {"kind", "kind", TEXT},
                  {"name", "name", TEXT},
@@ -71,8 +71,11 @@ static void print_known(const struct cli_client *k, const char *key, weft_reader
                  {"heap_bytes", "heap", NUMBER},
                  {"asks", "answer of", PIDS},
                  {"links", "links", PIDS},
+                 {"links_more", "", MORE},
                  {"monitors", "monitors", PIDS},
+                 {"monitors_more", "", MORE},
                  {"watchers", "watched by", PIDS},
+                 {"watchers_more", "", MORE},
                  {"callers", "", CALLERS}};
     char span[32];
     size_t i = 0, count = sizeof known / sizeof known[0];
@@ -89,7 +92,8 @@ static void print_known(const struct cli_client *k, const char *key, weft_reader
         print_pids(k, known[i].title, r, whos);
     } else {
         uint64_t n = weft_get_uint(r);
-        if (known[i].kind == NUMBER) printf("%-12s%" PRIu64 "\n", known[i].title, n);
+        if (known[i].kind == MORE) printf("%-12sand %" PRIu64 " more\n", "", n);
+        else if (known[i].kind == NUMBER) printf("%-12s%" PRIu64 "\n", known[i].title, n);
         else if (known[i].kind == SPAN) printf("%-12s%s\n", known[i].title, cli_span((int64_t)n, span));
         else if (n > 0) printf("%-12s%s ago\n", known[i].title, cli_span((int64_t)n, span));
     }
@@ -286,6 +290,15 @@ int cli_inspect_actor(struct cli_client *k)
 
 /* ---- Who waits for whom ---------------------------------------------------------------------------------------- */
 
+void cli_say_cut(const weft_msg *m, uint32_t columns, const char *what)
+{
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    if (weft_get_array(&r) == 0 || weft_get_array(&r) <= columns) return; /* none, or an older node */
+    for (uint32_t i = 0; i < columns; i++) weft_skip(&r);
+    uint64_t more = weft_get_uint(&r);
+    if (r.error == 0 && more > 0) fprintf(stderr, "weft: %" PRIu64 " %s are not shown\n", more, what);
+}
+
 /* Calls `see` for each row; the error is the reader's. */
 static void each_wait(weft_reader r, void (*see)(weft_text who, weft_text whom, int64_t ns, void *arg), void *arg)
 {
@@ -364,6 +377,7 @@ int cli_inspect_waits(struct cli_client *k)
     if (rc == CLI_OK) rc = cli_who_ask(k, &whos);
     if (rc == CLI_OK && whos.count == 0 && !k->c->json) puts("nobody waits for an answer");
     if (rc == CLI_OK) each_wait(r, print_wait, &asking);
+    if (rc == CLI_OK) cli_say_cut(m, 3, "other calls");
     cli_who_free(&whos);
     weft_msg_free(m);
     return rc;

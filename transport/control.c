@@ -16,7 +16,7 @@ enum { EVENTS_MAX = 100000 }; /* of the flight recorder: they fit into one messa
 /* What some answers are made of besides the transport. */
 struct listed {
     const struct weft_record *records;
-    size_t record_count;
+    size_t record_count, records_older;
     uint64_t actor_count;
 };
 
@@ -37,11 +37,12 @@ void wf_put_pid(weft_writer *w, weft_pid pid)
     put_text(w, pid.actor == 0 ? "" : weft_pid_format(pid, text));
 }
 
-static void put_event(weft_writer *w, const struct weft_record *r)
+/* `older`: how many events there are before it, if they are left out. */
+static void put_event(weft_writer *w, const struct weft_record *r, size_t older)
 {
     bool message = r->kind == WEFT_RECORD_SEND || r->kind == WEFT_RECORD_RECEIVE;
     const char *tag = message ? wf_tag_name((uint32_t)r->value) : NULL;
-    weft_put_array(w, 9);
+    weft_put_array(w, older > 0 ? 10 : 9);
     weft_put_int(w, r->at);
     weft_put_int(w, r->worker);
     weft_put_uint(w, r->number);
@@ -51,6 +52,7 @@ static void put_event(weft_writer *w, const struct weft_record *r)
     weft_put_int(w, r->value);
     put_text(w, r->what);
     put_text(w, tag == NULL ? "" : tag);
+    if (older > 0) weft_put_uint(w, older);
 }
 
 static void put_record(weft_writer *w, const struct wf_transport *t, const void *data)
@@ -58,7 +60,7 @@ static void put_record(weft_writer *w, const struct wf_transport *t, const void 
     const struct listed *l = data;
     (void)t;
     weft_put_array(w, (uint32_t)l->record_count);
-    for (size_t i = 0; i < l->record_count; i++) put_event(w, &l->records[i]);
+    for (size_t i = 0; i < l->record_count; i++) put_event(w, &l->records[i], i == 0 ? l->records_older : 0);
 }
 
 static void put_counter(weft_writer *w, const _Atomic uint64_t *counter)
@@ -273,7 +275,8 @@ static const char *on_record(const struct wf_transport *t, const weft_msg *ask)
     int64_t count = weft_record_read(t->node, &all);
     if (count < 0) return weft_strerror((int)count);
     size_t shown = WF_MIN((size_t)count, (size_t)EVENTS_MAX);
-    struct listed l = {.records = all + ((size_t)count - shown), .record_count = shown};
+    size_t older = (size_t)count - shown;
+    struct listed l = {.records = all + older, .record_count = shown, .records_older = older};
     const char *why = wf_control_answer(ask, put_record, t, &l);
     free(all);
     return why;

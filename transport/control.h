@@ -20,12 +20,13 @@
  *              many rows at most, only actors of this kind or "", only names or groups that begin so or ""].
  *              Answer: array [where the next page begins, or an empty bin: this was the last one, array of rows].
  *              Rows are those of that verb. A page may have no rows and not be the last one: the node looks at some
- *              thousand places at a time. What is there all the time is on one page; of groups whose members change
- *              meanwhile perhaps on two or on none. The verbs themselves answer with all rows, if they have less
+ *              thousand places at a time. What is there all the time is on one page; members of one group may be on
+ *              many, between those of others. The verbs themselves answer with all rows, if they have less
  *              than 8 MiB, or an error that says so.
  *   RECORD     Body empty. Answer: array of arrays [ns, worker, number, kind, pid text, other's pid text or "",
  *              value, what, what messages with that tag are called or ""]: weft_record_read, the last 100,000 events,
- *              the time as it was then on the node's clock.
+ *              the time as it was then on the node's clock. The first one has a tenth value if there
+ *              are older events: how many.
  *   INSPECT    Body: a pid's text, with or without its node, or a registered name. Answer: a map of what `weft ps`
  *              says of it ("pid", "kind", "name", "state", "waits_for", "mailbox", "mailbox_max", "received",
  *              "dropped", "stack_most", "held" (messages that it has received or made, and has not freed or sent),
@@ -33,10 +34,12 @@
  *              "mail_p99_ns" (what half of the messages and 99 of 100 to actors of its kind on its worker lie in a
  *              mailbox for, since the start; missing: none was timed),
  *              "waits_ns": how long its call has waited, and arrays of pid texts: "asks" (whose answer it waits for),
- *              "links", "monitors" (whom it watches), "watchers"; "callers": where its code goes on and where its
+ *              "links", "monitors" (whom it watches), "watchers", of each 32, and if there are others "links_more" and
+ *              so on: how many; "callers": where its code goes on and where its
  *              callers do, the innermost first, an array of arrays [file, offset as addr2line takes it, function or
  *              "", offset in it]; empty where there is no stack or it is not known.
- *   WAITS      Body empty. Answer: array of arrays [pid text, pid text of whom it waits for, ns]: all calls.
+ *   WAITS      Body empty. Answer: array of arrays [pid text, pid text of whom it waits for, ns]: 256 calls of each
+ *              worker. The first one has a fourth value: how many others there are.
  *   DROPS      Body empty. Answer: array [[[reason, count], ...], [[ns ago, reason, pid text of the receiver or "",
  *              pid text of the sender or "", tag, the receiver's kind or "", its registered name if it had ended or
  *              was ending, else "", what messages with that tag are called or ""], ...]]: the last ones of each

@@ -32,6 +32,16 @@ static void put_number(weft_writer *w, const char *key, uint64_t n)
     weft_put_uint(w, n);
 }
 
+static bool is_cut(const struct wf_pids *p)
+{
+    return p->count > WF_TIES_SHOWN;
+}
+
+static void put_more(weft_writer *w, const char *key, const struct wf_pids *p)
+{
+    if (is_cut(p)) put_number(w, key, p->count - WF_TIES_SHOWN);
+}
+
 static void put_word(weft_writer *w, const char *key, const char *text)
 {
     put_text(w, key);
@@ -81,7 +91,8 @@ static void put_actor(weft_writer *w, const struct wf_transport *t, const void *
     char pid[WEFT_PID_TEXT];
     (void)t;
     bool timed = d->mail_p50 >= 0;
-    weft_put_map(w, timed ? 23 : 21);
+    uint32_t more = (uint32_t)is_cut(&d->links) + is_cut(&d->monitors) + is_cut(&d->watchers);
+    weft_put_map(w, (timed ? 23 : 21) + more);
     put_word(w, "pid", weft_pid_format(d->info.pid, pid));
     put_word(w, "kind", d->info.kind);
     put_word(w, "name", d->info.name);
@@ -102,8 +113,11 @@ static void put_actor(weft_writer *w, const struct wf_transport *t, const void *
     put_number(w, "heap_bytes", d->info.memory.heap);
     put_pids(w, "asks", &d->asks);
     put_pids(w, "links", &d->links);
+    put_more(w, "links_more", &d->links);
     put_pids(w, "monitors", &d->monitors);
+    put_more(w, "monitors_more", &d->monitors);
     put_pids(w, "watchers", &d->watchers);
+    put_more(w, "watchers_more", &d->watchers);
     put_callers(w, d);
 }
 
@@ -170,15 +184,20 @@ static void *look_at_all(weft_node *node, void (*look)(struct wf_worker *w, void
 static void put_waits(weft_writer *w, const struct wf_transport *t, const void *data)
 {
     const struct wf_waits *all = data;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < t->node->workers.count; i++) count += WF_MIN(all[i].count, WF_WAITS_SHOWN);
+    uint32_t count = 0, in_all = 0;
+    for (uint32_t i = 0; i < t->node->workers.count; i++) {
+        count += WF_MIN(all[i].count, WF_WAITS_SHOWN);
+        in_all += all[i].count;
+    }
     weft_put_array(w, count);
     for (uint32_t i = 0; i < t->node->workers.count; i++) {
         for (uint32_t k = 0; k < WF_MIN(all[i].count, WF_WAITS_SHOWN); k++) {
-            weft_put_array(w, 3);
+            weft_put_array(w, in_all > 0 ? 4 : 3);
             wf_put_pid(w, all[i].of[k].who);
             wf_put_pid(w, all[i].of[k].whom);
             weft_put_int(w, all[i].of[k].ns);
+            if (in_all > 0) weft_put_uint(w, in_all - count);
+            in_all = 0; /* it is in the first row */
         }
     }
 }

@@ -314,7 +314,8 @@ static void say_missed(struct wf_ports *p, struct wf_port *port)
 {
     struct missing missing = {p, port};
     if (!wf_interest_has_lost(&port->interest) || !wf_session_has_room(port->session, p->worker)) return;
-    if (!wf_interest_take_lost(&port->interest, say_one_missed, &missing)) (void)wf_session_has_room(port->session, p->worker);
+    if (!wf_interest_take_lost(&port->interest, say_one_missed, &missing))
+        (void)wf_session_has_room(port->session, p->worker);
 }
 
 /* A publication for all who are interested there is lost: they will hear how many were. */

@@ -176,6 +176,18 @@ class Look(unittest.TestCase):
         eventually("the rest is whole", lambda: self.chain("step.20")["chain_end"] == "works")
         self.assertEqual(len(self.chain("step.20")["chain"]), 21)
 
+    def test_what_is_cut_is_counted(self):
+        """256 calls of each worker, 32 ties of an actor."""
+        self.node("besieged", "5000")
+        done = subprocess.run([WEFT, "inspect", "--json", "--node", "a"], capture_output=True, text=True,
+                              timeout=PATIENCE, env=self.cluster.env)
+        shown = len(done.stdout.splitlines())
+        self.assertLessEqual(shown, 256 * 64)
+        self.assertEqual(done.stderr, f"weft: {5000 - shown} other calls are not shown\n")
+        actor = self.objects("inspect", "besieged")[0]
+        self.assertEqual((len(actor["links"]), actor["links_more"]), (32, 5000 - 32))
+        self.assertRegex(self.weft("inspect", "besieged"), r"(?m)^ +and 4968 more$")
+
     def test_nobody_and_nothing(self):
         self.node("echo")
         self.assertEqual(self.weft("inspect"), "nobody waits for an answer\n")

@@ -212,6 +212,30 @@ static void steps(const char *first, const char *last, const char *there)
     }
 }
 
+/* Calls who has started it. */
+static void asks_its_parent(const void *arg, size_t size)
+{
+    weft_pid parent;
+    weft_msg *m;
+    memcpy(&parent, arg, size);
+    if (weft_call(parent, 1, NULL, 0, &m, WEFT_FOREVER) == WEFT_OK) weft_msg_free(m);
+}
+
+/* So many, which it is linked with, wait for its answers. */
+static void besieged(int count)
+{
+    weft_pid self = weft_self(), child;
+    weft_msg *m;
+    if (weft_register("besieged") < 0) return;
+    for (int i = 0; i < count; i++)
+        if (weft_spawn(&child, asks_its_parent, &self, sizeof self, NULL) < 0 || weft_link(child) < 0) return;
+    for (int i = 0; i < count; i++)
+        if (weft_recv_tag(&m, 1, WEFT_FOREVER) < 0) return;
+    puts("ready");
+    fflush(stdout);
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
 /* Its child's kind is what no page must take for more than text. */
 static void marked_up(void)
 {
@@ -373,6 +397,7 @@ static void first(const void *arg, size_t size)
     else if (strcmp(what, "tied") == 0) tied();
     else if (strcmp(what, "waits-on") == 0 && args->argc == 4) waits_on(args->argv[2], args->argv[3]);
     else if (strcmp(what, "steps") == 0 && args->argc == 5) steps(args->argv[2], args->argv[3], args->argv[4]);
+    else if (strcmp(what, "besieged") == 0 && args->argc == 3) besieged(atoi(args->argv[2]));
     else if (strcmp(what, "marked-up") == 0) marked_up();
     else if (strcmp(what, "hops") == 0 && args->argc == 3) hops(args->argv[2]);
     else if (strcmp(what, "publishes") == 0 && args->argc == 3) publishes(args->argv[2]);
