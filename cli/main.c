@@ -39,6 +39,7 @@ const struct cli_verb cli_verbs[] = {
       CLI_LOOPBACK_CONTROL,
       CLI_SOCKET_MODE,
       CLI_PEER_LIMIT,
+      CLI_WS_ORIGIN,
       CLI_MAX_PATTERNS,
       CLI_MAX_SUBSCRIPTIONS,
       CLI_HEARTBEAT,

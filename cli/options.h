@@ -42,7 +42,7 @@ struct cli {
     const struct cli_verb *verb;
     const char *name, *cluster, *carrier, *log, *log_file, *metrics, *node, *text, *dir, *role, *tls, *as,
         *peer_limit, *partition, *minority;
-    struct cli_list listen, join, discover, dial_only, san, meta;
+    struct cli_list listen, join, discover, dial_only, san, meta, ws_origin;
     int64_t workers, tag, count, days;
     int64_t heartbeats_lost, wire, suspicion;
     int64_t max_patterns, max_subscriptions;
@@ -121,6 +121,7 @@ enum cli_option_id {
     CLI_AS,
     CLI_INSECURE,
     CLI_PEER_LIMIT,
+    CLI_WS_ORIGIN,
     CLI_MAX_PATTERNS,
     CLI_MAX_SUBSCRIPTIONS,
     CLI_BY_KIND,

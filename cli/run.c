@@ -123,7 +123,9 @@ int cli_run(const struct cli *c)
                                  .insecure = c->insecure,
                                  .loopback_control = c->loopback_control,
                                  .socket_mode = c->socket_mode == NULL ? 0
-                                                                       : (uint32_t)strtoul(c->socket_mode, NULL, 8)};
+                                                                       : (uint32_t)strtoul(c->socket_mode, NULL, 8),
+                                 .ws_origins = c->ws_origin.item,
+                                 .ws_origin_count = c->ws_origin.count};
     set_limits(c, &options);
     rc = set_partition(c, &options);
     weft_spawn_options spawn = {.kind = "main"};

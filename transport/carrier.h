@@ -42,6 +42,7 @@ struct wf_conn {
     struct wf_worker *worker;      /* on whose thread on_up, on_message, on_chunk and on_down run; NULL: on none's */
     const struct wf_identity *who; /* whose certificate the other side has proven; NULL: no TLS. Good from on_up on */
     bool same_user;                /* accepted on a socket's file that only this user, and root, may open */
+    bool plain_ws;                 /* over ws://, which pages of a browser speak as well */
     char remote[128];              /* for the log: "127.0.0.1:40022", WF_REMOTE_LOCAL */
     char local[64];                /* of one that was dialled, the address here: "10.0.0.5:40022"; "": it has none */
 };
@@ -83,6 +84,8 @@ struct wf_carrier_options {
     void *owner;
     const struct wf_tls *tls; /* of tls+tcp:// and wss://; NULL: there are none; it has to stay until renew_tls */
     int64_t stranger_time;    /* 0: 5 s; how long a connection may take until it is trusted */
+    const char *const *ws_origins; /* pages that ws:// and wss:// let in (ws.h); they have to stay */
+    size_t ws_origin_count;
 };
 static inline int64_t wf_stranger_time(const struct wf_carrier_options *o)
 {

@@ -23,11 +23,6 @@ enum {
     BUFFER_TRUSTED = 128 * 1024,
 };
 
-static struct nng_carrier *carrier_of(struct stream_conn *c)
-{
-    return (struct nng_carrier *)c->base.carrier;
-}
-
 static const struct {
     int nng, weft;
     const char *text;
@@ -86,6 +81,7 @@ static void conn_free(struct stream_conn *c)
     nng_stream_free(c->stream);
     wf_sp_finish(&c->sp);
     free(c->record);
+    free(c->ws);
     free(c);
 }
 
@@ -156,8 +152,12 @@ static void submitted(struct stream_conn *c, nng_aio *aio)
 
 static void submit_send(struct stream_conn *c)
 {
+    nng_iov of_frame[WF_NNG_SLICES];
+    nng_iov *iov = c->iov + c->iov_first;
+    unsigned count = c->iov_count - c->iov_first;
+    if (c->ws != NULL && !c->greeting) count = wf_nng_ws_slices(c, iov = of_frame);
     conn_keep(&c->base);
-    nng_aio_set_iov(c->tx, c->iov_count - c->iov_first, c->iov + c->iov_first);
+    nng_aio_set_iov(c->tx, count, iov);
     nng_stream_send(c->stream, c->tx);
     submitted(c, c->tx);
 }
@@ -217,13 +217,15 @@ static void on_tx(void *arg)
     struct stream_conn *c = arg;
     struct nng_carrier *k = carrier_of(c);
     int error = nng_aio_result(c->tx);
-    if (error == 0 && skip_sent(c, nng_aio_count(c->tx))) {
+    size_t sent = error == 0 ? nng_aio_count(c->tx) : 0;
+    if (error == 0 && skip_sent(c, c->ws != NULL && !c->greeting ? wf_nng_ws_sent(c, sent) : sent)) {
         submit_send(c);
         return;
     }
     if (error != 0) conn_broken(c, wf_nng_explain(error, &(int){0}));
     if (c->greeting) {
         c->greeting = false;
+        if (c->ws != NULL && c->ws->refused) wf_nng_conn_close(&c->base, c->ws->why);
         receive(c);
     } else {
         k->options.user->on_sent(k->options.owner, &c->base, error == 0);
@@ -313,10 +315,26 @@ static void receive(struct stream_conn *c)
         enum wf_receive r = hand_over(c, &wanted);
         if (!pass_gate(c, r)) return;
         if (r == WF_RECEIVE_PAUSE) continue;
-        if (wf_sp_room(&c->sp, wanted)) break;
-        wf_nng_conn_close(&c->base, "out of memory");
+        bool over = c->ws != NULL && c->ws->over != NULL;
+        if (!over && wf_sp_room(&c->sp, wanted)) break;
+        wf_nng_conn_close(&c->base, over ? c->ws->over : "out of memory");
     }
     submit_receive(c);
+}
+
+/* What has come is perhaps not a message's bytes yet. The answer to a request is sent as the greeting is. */
+static void take_read(struct stream_conn *c, size_t size)
+{
+    bool more = false;
+    if (c->ws == NULL) c->sp.end += size;
+    if (c->ws == NULL || wf_nng_ws_received(c, size, &more)) {
+        receive(c);
+    } else if (more) {
+        submit_receive(c);
+    } else {
+        conn_keep(&c->base);
+        submit_send(c);
+    }
 }
 
 static void on_rx(void *arg)
@@ -324,14 +342,16 @@ static void on_rx(void *arg)
     struct stream_conn *c = arg;
     int error = nng_aio_result(c->rx);
     if (error == NNG_ETIMEDOUT) {
-        wf_nng_conn_close(&c->base, c->sp.greeted ? "no HELLO in time" : "silent");
+        bool asks = c->ws != NULL && !c->ws->asked;
+        wf_nng_conn_close(&c->base, asks            ? "no whole request in time"
+                                    : c->sp.greeted ? "no HELLO in time"
+                                                    : "silent");
     } else if (error != 0) {
         conn_broken(c, wf_nng_explain(error, &(int){0}));
     } else if (nng_aio_count(c->rx) == 0) {
         conn_broken(c, "closed by the other side");
     } else {
-        c->sp.end += nng_aio_count(c->rx);
-        receive(c);
+        take_read(c, nng_aio_count(c->rx));
         return;
     }
     end_receiving(c);
@@ -392,15 +412,19 @@ static struct stream_conn *conn_new(struct nng_carrier *k, nng_stream *s, const 
     c->stream = s;
     c->base.same_user = from->same_user;
     c->tls = from->tls;
+    c->base.plain_ws = from->plain_ws;
     wf_sp_init(&c->sp, from->local, BUFFER_STRANGER, WF_STRANGER_MESSAGE_MAX);
     c->stranger = c->greeting = true;
     struct pf_env *env = k->options.env;
     c->trust_by = env->now(env) + wf_stranger_time(&k->options);
     describe(s, NNG_OPT_REMADDR, c->base.remote, sizeof c->base.remote);
     if (from->tag != NULL) describe(s, NNG_OPT_LOCADDR, c->base.local, sizeof c->base.local);
-    atomic_store_explicit(&c->refs, 2, memory_order_relaxed); /* the receiving side, our SP header in flight */
-    bool ok = nng_aio_alloc(&c->rx, on_rx, c) == 0 && nng_aio_alloc(&c->tx, on_tx, c) == 0 &&
-              (!c->tls || tls_parts(c)) && wf_sp_room(&c->sp, 0);
+    bool asks = from->ws[0] != '\0';
+    if (asks) c->ws = wf_nng_ws_new(from->ws);
+    /* The receiving side, our SP header in flight: behind the answer to a request. */
+    atomic_store_explicit(&c->refs, asks ? 1 : 2, memory_order_relaxed);
+    bool ok = (!asks || c->ws != NULL) && nng_aio_alloc(&c->rx, on_rx, c) == 0 &&
+              nng_aio_alloc(&c->tx, on_tx, c) == 0 && (!c->tls || tls_parts(c)) && wf_sp_room(&c->sp, 0);
     if (ok) return c;
     conn_free(c);
     return NULL;
@@ -436,7 +460,8 @@ bool wf_nng_conn_start(struct nng_carrier *k, nng_stream *s, const struct stream
     c->iov[0] = (nng_iov){(void *)(uintptr_t)wf_sp_header, WF_SP_HEADER};
     c->iov_count = 1;
     if (c->tls) start_limit(c);
-    submit_send(c);
+    if (c->ws != NULL) submit_receive(c);
+    else submit_send(c);
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* transport/carrier_nng.h -- between the files of the carrier on NNG: connections, with the design notes
- * (carrier_nng.c), listening and dialling (carrier_nng_ends.c), TLS (carrier_nng_tls.c). */
+ * (carrier_nng.c), listening and dialling (carrier_nng_ends.c), the listening end of WebSockets
+ * (carrier_nng_ws.c), TLS (carrier_nng_tls.c). */
 #ifndef WF_CARRIER_NNG_H
 #define WF_CARRIER_NNG_H
 
@@ -7,6 +8,7 @@
 #include "carrier_nng_tls.h"
 #include "list.h"
 #include "sp.h"
+#include "ws.h"
 
 #include <nng/nng.h>
 
@@ -25,6 +27,27 @@ struct nng_carrier {
     struct wf_nng_tls *tls[2]; /* of dialers, of listeners; made when first needed, of options.tls: under lock */
 };
 
+enum { WF_NNG_SLICES = 8 }; /* NNG takes no more at once */
+
+/* What a connection has that was accepted by a listener of ws:// or wss://. */
+struct ws_side {
+    struct wf_ws in;
+    char url[WF_URL_TEXT]; /* of the listener */
+    bool asked;            /* its request has come whole, and was answered */
+    const char *over;      /* why nothing more is read of it; NULL: it goes on. Static */
+    bool refused;
+    char why[WF_REASON_TEXT];                                           /* it was */
+    uint8_t answer[WF_WS_ANSWER_MAX + WF_WS_HEADER_MAX + WF_SP_HEADER]; /* and the greeting, if it is let in */
+    /* Of the frame that is being sent: the sender's only. */
+    uint8_t header[2 + WF_WS_CONTROL_MAX + WF_WS_HEADER_MAX];
+    unsigned header_at, header_size;
+    uint64_t left; /* bytes behind the header */
+    /* The answer to a ping goes before the next frame. Release by who has written `pong`, and by who has read it. */
+    _Atomic bool has_pong;
+    uint8_t pong[2 + WF_WS_CONTROL_MAX];
+    unsigned pong_size;
+};
+
 struct stream_conn {
     struct wf_conn base;
     struct wf_link in_carrier;
@@ -35,6 +58,7 @@ struct stream_conn {
     _Atomic int gate;      /* enum gate; acquire and release hand the receiving side over */
     bool greeting;         /* our SP header is being sent */
     bool stranger, tls;
+    struct ws_side *ws;     /* NULL: no WebSocket, or NNG's own, which has dialled */
     struct wf_identity who; /* good once greeted, under TLS */
     int64_t trust_by;
     struct wf_sp sp;
@@ -53,8 +77,14 @@ struct stream_end {
     nng_stream_dialer *dialer;
     nng_aio *aio;
     void *tag; /* of a dial */
-    bool local, tls, pausing, same_user;
+    bool local, tls, pausing, same_user, plain_ws;
+    char ws[WF_URL_TEXT]; /* the URL of one of ws:// or wss://; "": it is another one */
 };
+
+static inline struct nng_carrier *carrier_of(struct stream_conn *c)
+{
+    return (struct nng_carrier *)c->base.carrier;
+}
 
 /* The text and the code of an error of NNG. */
 const char *wf_nng_explain(int nng_error, int *code);
@@ -62,6 +92,19 @@ const char *wf_nng_explain(int nng_error, int *code);
 bool wf_nng_conn_start(struct nng_carrier *k, nng_stream *s, const struct stream_end *from);
 void wf_nng_conn_close(struct wf_conn *base, const char *reason);
 void wf_nng_conn_release(struct wf_conn *base);
+
+/* carrier_nng_ws.c. What the connection's URL becomes for NNG, which has the stream under the WebSocket: WF_URL_TEXT
+ * bytes. False: `url` is of another kind. */
+bool wf_nng_ws_url(const char *url, char *out);
+/* NULL: out of memory. */
+struct ws_side *wf_nng_ws_new(const char *url);
+/* `size` bytes were read to the end of the connection's buffer. True: they count, as far as they are not the
+ * WebSocket's own. False: the request is answered, the bytes to send are in c->iov; or `*more` of it has to come. */
+bool wf_nng_ws_received(struct stream_conn *c, size_t size, bool *more);
+/* The next slices of what is being sent; how many. */
+unsigned wf_nng_ws_slices(struct stream_conn *c, nng_iov out[WF_NNG_SLICES]);
+/* So many bytes of them are gone; how many of those were of the message. */
+size_t wf_nng_ws_sent(struct stream_conn *c, size_t count);
 
 /* As in wf_carrier_ops. */
 int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why);

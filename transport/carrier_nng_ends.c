@@ -1,6 +1,8 @@
 /* Listening and dialling with NNG, and the carrier's end. */
 #include "carrier_nng.h"
 
+#include <nng/transport/ws/websocket.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@ static struct stream_end *end_new(struct nng_carrier *k, const char *url, void *
     e->tag = tag;
     e->local = wf_url_is_local(url);
     e->tls = wf_url_is_tls(url);
+    e->plain_ws = strncmp(url, "ws://", 5) == 0;
     return e;
 }
 
@@ -110,7 +113,10 @@ int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *boun
         end_free(l);
         return WEFT_EADDRESS;
     }
-    int error = nng_stream_listener_alloc(&l->listener, url);
+    char under[WF_URL_TEXT];
+    bool ws = wf_nng_ws_url(url, under);
+    if (ws) snprintf(l->ws, sizeof l->ws, "%s", url);
+    int error = nng_stream_listener_alloc(&l->listener, ws ? under : url);
     if (error == 0 && l->tls) error = use_tls(k, l);
     if (error != 0) goto failed;
     l->same_user = mode == WF_PRIVATE_SOCKET;
@@ -176,6 +182,8 @@ int wf_nng_dial(struct wf_carrier *base, const char *url, void *tag, char *why)
     int error = nng_stream_dialer_alloc(&d->dialer, url);
     if (error == 0 && d->tls) error = use_tls(k, d);
     if (error == 0) (void)nng_stream_dialer_set_bool(d->dialer, NNG_OPT_TCP_NODELAY, true);
+    if (error == 0 && strncmp(url, "ws", 2) == 0)
+        error = nng_stream_dialer_set_string(d->dialer, NNG_OPT_WS_PROTOCOL, WF_WS_PROTOCOL);
     if (error == 0) error = nng_aio_alloc(&d->aio, on_dial, d);
     if (error != 0) {
         snprintf(why, WF_REASON_TEXT, "%s", wf_nng_explain(error, &error));

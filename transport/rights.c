@@ -17,6 +17,10 @@ static const char *owner_of(struct wf_cluster *c, uint64_t incarnation)
     return p == NULL ? NULL : p->name;
 }
 
+/* What nobody gets over ws://, which pages of a browser speak as well: ending this node and the like. Nodes do to
+ * each other's actors what they do over any link. */
+enum { OVER_WS = WF_RIGHT_ADMIN, OVER_WS_OF_A_TOOL = WF_RIGHT_ADMIN | WF_RIGHT_STOP | WF_RIGHT_SPAWN };
+
 /* It may be any user of this machine. Nodes do to each other's actors what they do over any link. */
 static uint32_t denied_without_certificate(const struct wf_transport *t, const struct wf_channel *ch)
 {
@@ -30,6 +34,7 @@ bool wf_rights_admit(struct wf_cluster *c, struct wf_channel *ch, char *why)
     const char *owner = owner_of(c, ch->incarnation);
     char roles[WF_ROLE_TEXT];
     ch->denied = who == NULL ? denied_without_certificate(c->t, ch) : WF_RIGHT_ALL & ~who->rights;
+    if (ch->conn->plain_ws) ch->denied |= ch->client ? OVER_WS_OF_A_TOOL : OVER_WS;
     ch->guarded = ch->denied != 0 || c->t->limits.spawns != 0;
     if (owner != NULL && strcmp(owner, ch->name) != 0) {
         snprintf(why, WF_REASON_TEXT, "node %.40s says it is the run of node %.40s", ch->name, owner);
@@ -108,7 +113,9 @@ static void answer(struct wf_channel *ch, const struct wf_frame *f, int error)
     static const char by_way[] =
         "not by this address, as any user may be there: use --node NAME, as the user of the node; "
         "or a certificate; or start it with --loopback-control";
-    const char *text = ch->conn->who == NULL ? by_way : by_role;
+    static const char by_ws[] = "not over ws://: use the node's control socket (--node NAME), or wss:// with a "
+                                "certificate that grants it";
+    const char *text = ch->conn->plain_ws ? by_ws : ch->conn->who == NULL ? by_way : by_role;
     bool call = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL;
     bool link = f->kind == LINK;
     struct wf_batch *b = wf_batch_new(ch->session, WF_FRAME_SPARE + strlen(text));
@@ -137,6 +144,7 @@ void wf_rights_refuse(struct wf_channel *ch, const struct wf_frame *f, int error
         weft_log(WEFT_WARN, "refused a %s of %s (%s): %s; counted from now on", wf_frame_name(f->kind), ch->name,
                  ch->conn->remote,
                  error != WEFT_EACCESS   ? "it asks for more than its limit"
+                 : ch->conn->plain_ws    ? "not over ws://"
                  : ch->conn->who == NULL ? "it has no certificate, and this is not the node's own socket"
                                          : "no role of its certificate grants it");
     if (asks) answer(ch, f, error);

@@ -1,6 +1,6 @@
 /* transport/rights.h -- what the other side of a session may do here: who it may be, and which of its frames are
  * heard. identity.h has the roles. Without TLS a session may do everything, as whoever gets here is of this
- * machine. */
+ * machine; but over ws:// nobody controls the node. */
 #ifndef WF_RIGHTS_H
 #define WF_RIGHTS_H
 

@@ -4,6 +4,7 @@
 #include "control.h"
 #include "discover.h"
 #include "world.h"
+#include "ws.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ static void transport_free(struct wf_transport *t)
     wf_tls_free(t->tls);
     free(t->cluster);
     free(t->url);
+    free(t->ws_origins);
     free(t);
 }
 
@@ -49,6 +51,28 @@ static int copy_seeds(struct wf_transport *t, const weft_node_options *o)
         int rc = wf_dialers_add_seed(t->cluster, o->join[i]);
         if (rc < 0) return rc;
         t->seed_count++;
+    }
+    return WEFT_OK;
+}
+
+static int copy_origins(struct wf_transport *t, const weft_node_options *o)
+{
+    size_t size = o->ws_origin_count * sizeof(char *) + 1;
+    for (size_t i = 0; i < o->ws_origin_count; i++) {
+        if (o->ws_origins[i] == NULL || !wf_ws_is_origin(o->ws_origins[i])) {
+            weft_log(WEFT_ERROR, "node option ws_origins: %s is not an origin like https://board.example",
+                     o->ws_origins[i] == NULL ? "(null)" : o->ws_origins[i]);
+            return WEFT_EINVAL;
+        }
+        size += strlen(o->ws_origins[i]) + 1;
+    }
+    t->ws_origins = malloc(size);
+    if (t->ws_origins == NULL) return WEFT_ENOMEM;
+    char *at = (char *)(t->ws_origins + o->ws_origin_count);
+    for (size_t i = 0; i < o->ws_origin_count; i++) {
+        size_t n = strlen(o->ws_origins[i]) + 1;
+        t->ws_origins[i] = memcpy(at, o->ws_origins[i], n);
+        at += n;
     }
     return WEFT_OK;
 }
@@ -90,6 +114,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     if (rc == WEFT_OK) rc = pf_mutex_create(&t->tls_lock);
     if (rc == WEFT_OK) rc = pf_cond_create(&t->changed);
     if (rc == WEFT_OK) rc = copy_seeds(t, o);
+    if (rc == WEFT_OK) rc = copy_origins(t, o);
     if (rc == WEFT_OK) rc = wf_discover_create(t, o);
     if (rc == WEFT_OK) rc = wf_learned_init(&t->cluster->learned, o);
     t->insecure = o->insecure;
@@ -103,7 +128,9 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
                                     .user = &wf_channel_carrier_user,
                                     .owner = t,
                                     .tls = t->tls,
-                                    .stranger_time = t->handshake_time};
+                                    .stranger_time = t->handshake_time,
+                                    .ws_origins = (const char *const *)t->ws_origins,
+                                    .ws_origin_count = o->ws_origin_count};
     if (rc == WEFT_OK && (t->carrier = carrier_new(in, o->carrier, &co)) == NULL) rc = WEFT_ENOMEM;
     if (rc < 0) {
         transport_free(t);

@@ -114,7 +114,7 @@ struct wf_channel {
     uint32_t url_count;
     bool client;
     bool guarded;          /* frames are looked at by wf_rights_allow */
-    uint32_t denied;       /* rights (wf_right) that its certificate does not grant; 0 without TLS */
+    uint32_t denied;       /* rights (wf_right) that its certificate, or ws://, does not grant */
     uint64_t capabilities; /* wf_capability: of both */
     int64_t heartbeat;
     int64_t handshake_by;
@@ -321,6 +321,7 @@ struct wf_transport {
     bool insecure;
     bool open_control; /* to who has no certificate and may be any user */
     int socket_mode;   /* of the files of sockets that other nodes dial */
+    char **ws_origins;            /* of the options, in one block */
     struct wf_limits limits;      /* of each peer */
     struct wf_discover *discover; /* NULL: no sources */
     struct wf_etcd *etcd;         /* one of them; NULL: none */

@@ -12,6 +12,7 @@
 
 WRAPPED_RC(nng_stream_dialer_set_bool, (nng_stream_dialer * d, const char *name, bool value), d, name, value)
 WRAPPED_RC(nng_stream_dialer_set_ptr, (nng_stream_dialer * d, const char *name, void *value), d, name, value)
+WRAPPED_RC(nng_stream_dialer_set_string, (nng_stream_dialer * d, const char *name, const char *value), d, name, value)
 WRAPPED_RC(nng_stream_get_addr, (nng_stream * s, const char *name, nng_sockaddr *out), s, name, out)
 WRAPPED_RC(nng_stream_get_bool, (nng_stream * s, const char *name, bool *out), s, name, out)
 WRAPPED_RC(nng_stream_listener_get_int, (nng_stream_listener * l, const char *name, int *out), l, name, out)

@@ -1,14 +1,31 @@
 #!/usr/bin/env python3
 """Pages as people see them, in a real browser: the page of a node, and examples/webchat with two people on two
 nodes."""
+import http.server
 import json
 import os
+import threading
 import unittest
 import urllib.request
 
 from browser import CHROMIUM, DESK, PHONE, PICTURES, Chromium
 from harness import PATIENCE, Cluster, built
 from shop import open_shop
+
+
+
+class Site(http.server.BaseHTTPRequestHandler):
+    """A page of nothing."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<title>a site</title>")
+
+    def log_message(self, *words):
+        pass
+
 
 LINES = "[...document.querySelectorAll('#lines p')].map(p => p.textContent)"
 PROGRAM = built("examples", "webchat")
@@ -172,6 +189,46 @@ class ANode(unittest.TestCase):
         self.cluster.nodes["a"].stop()
         page.until("document.querySelector('#state').textContent === 'no answer'")
         self.assertEqual(browser.errors, [])
+
+
+@unittest.skipIf(CHROMIUM is None, "no chromium-headless-shell")
+class APageOfAnotherSite(unittest.TestCase):
+    """It tries the ports of a node on the machine of who looks at it."""
+
+    KNOCK = """new Promise(done => {
+        const s = new WebSocket(%r, %s)
+        s.binaryType = 'arraybuffer'
+        s.onmessage = m => done([...new Uint8Array(m.data)].join())
+        s.onclose = () => done('closed')
+    })"""
+
+    def setUp(self):
+        self.cluster, self.browser = self.enterContext(Cluster()), Chromium()
+        self.addCleanup(self.browser.close)
+        site = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
+        thread = threading.Thread(target=site.serve_forever)
+        thread.start()
+        self.addCleanup(lambda: (site.shutdown(), thread.join(), site.server_close()))
+        self.origin = f"http://127.0.0.1:{site.server_port}"
+        self.page = self.browser.page(self.origin + "/")
+
+    def knock(self, *options, words):
+        node = self.cluster.run("a", built("tests", "test_modules.so"), "echo",
+                                options=["--listen", "ws://127.0.0.1:0/weft", *options])
+        url = node.log(r"(ws://127\.0\.0\.1:\d+/weft)")[1]
+        self.assertEqual(node.line(), "ready")
+        return node, self.page.run(self.KNOCK % (url, words))
+
+    def test_its_web_socket_is_refused(self):
+        for words in '"pair.sp.nanomsg.org"', "[]", '["chat", "pair.sp.nanomsg.org"]':
+            node, got = self.knock(words=words)
+            self.assertEqual(got, "closed")
+            node.log(rf"a page of {self.origin}")
+            node.stop()
+
+    def test_unless_it_is_allowed(self):
+        _, got = self.knock("--ws-origin", self.origin, words='"pair.sp.nanomsg.org"')
+        self.assertEqual(got, "0,83,80,0,0,16,0,0")
 
 
 @unittest.skipIf(CHROMIUM is None, "no chromium-headless-shell")

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Who stands at the door of a node: pages of a browser, clients that take all places, clients that send nothing."""
+import base64
+import hashlib
+import json
+import os
+import socket
+import subprocess
+import unittest
+
+from harness import PATIENCE, Cluster, Program, built, eventually
+
+WEFT, MODULE = built("cli", "weft"), built("tests", "test_modules.so")
+SP, KEY = "pair.sp.nanomsg.org", "dGhlIHNhbXBsZSBub25jZQ=="
+GREETING = bytes([0, ord("S"), ord("P"), 0, 0, 0x10, 0, 0])
+
+
+def connect(port):
+    s = socket.create_connection(("127.0.0.1", port), PATIENCE)
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return s
+
+
+def rest(s):
+    """What comes until the other side closes."""
+    data = b""
+    try:
+        while more := s.recv(65536):
+            data += more
+    except ConnectionResetError:
+        pass
+    return data
+
+
+def request(path, *lines, method="GET"):
+    return "\r\n".join([f"{method} {path} HTTP/1.1", *lines, "", ""]).encode()
+
+
+class Node(unittest.TestCase):
+    def setUp(self):
+        self.cluster = self.enterContext(Cluster())
+
+    def run_node(self, *options, env=None, prefix=()):
+        node = Program(*prefix, WEFT, "run", MODULE, "--name", "a", *options, "--", "echo",
+                       env=dict(self.cluster.env, **(env or {})))
+        self.cluster.nodes["a"] = node
+        self.assertEqual(node.line(), "ready")
+        return node
+
+    def weft(self, *words, code=0):
+        done = subprocess.run([WEFT, *words], env=self.cluster.env, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+
+class WebSocket(Node):
+    """A node that listens on ws://."""
+
+    def listen(self, *options, host="127.0.0.1", **more):
+        node = self.run_node("--listen", f"ws://{host}:0/weft", *options, **more)
+        self.port = int(node.log(r"listens on ws://[^ ]*:(\d+)/weft")[1])
+        return node
+
+    def shake(self, host=None, origin=None, protocol=SP, path="/weft", more=(), method="GET"):
+        """The first line of the answer, and the socket."""
+        lines = ["Upgrade: websocket", "Connection: keep-alive, Upgrade", "Sec-WebSocket-Version: 13",
+                 f"Sec-WebSocket-Key: {KEY}", *more]
+        lines += [f"Host: {host or f'127.0.0.1:{self.port}'}"] if host != "" else []
+        lines += [f"Origin: {origin}"] if origin is not None else []
+        lines += [f"Sec-WebSocket-Protocol: {protocol}"] if protocol is not None else []
+        s = connect(self.port)
+        s.sendall(request(path, *lines, method=method))
+        head = b""
+        while b"\r\n\r\n" not in head and (byte := s.recv(1)):
+            head += byte
+        return head.decode(), s
+
+    def refused(self, status, **how):
+        head, s = self.shake(**how)
+        with s:
+            self.assertTrue(head.startswith(f"HTTP/1.1 {status} "), f"{how}: {head}")
+            self.assertNotIn(GREETING, rest(s))
+
+    def let_in(self, **how):
+        head, s = self.shake(**how)
+        with s:
+            self.assertTrue(head.startswith("HTTP/1.1 101 "), f"{how}: {head}")
+            proof = base64.b64encode(hashlib.sha1((KEY + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest())
+            self.assertIn(f"Sec-WebSocket-Accept: {proof.decode()}\r\n", head)
+            self.assertIn(f"Sec-WebSocket-Protocol: {SP}\r\n", head)
+            self.assertEqual(s.recv(10, socket.MSG_WAITALL), b"\x82\x08" + GREETING)
+
+    def test_pages_are_refused(self):
+        node = self.listen()
+        self.let_in()
+        for origin in ("http://evil.example", "null", f"http://127.0.0.1:{self.port}", "http://localhost", "",
+                       "file://", "chrome-extension://abc"):
+            self.refused(403, origin=origin)
+        node.log(r"127\.0\.0\.1:\d+.*a page of http://evil\.example.*--ws-origin")
+
+    def test_a_page_that_is_allowed(self):
+        self.listen("--ws-origin", "https://board.example", "--ws-origin", "http://127.0.0.1:8000")
+        self.let_in(origin="https://board.example")
+        self.let_in(origin="https://BOARD.example")
+        self.let_in(origin="http://127.0.0.1:8000")
+        for origin in ("https://board.example.evil", "http://board.example", "https://board.example:8443",
+                       "http://127.0.0.1:80", "https://board.example, http://127.0.0.1:8000",
+                       "http://127.0.0.1:80001"):
+            self.refused(403, origin=origin)
+        self.refused(400, origin="https://board.example", more=["Origin: http://evil.example"])
+
+    def test_a_name_that_was_bent(self):
+        """DNS rebinding: the page's own name leads here."""
+        for listen in "127.0.0.1", "0.0.0.0":
+            node = self.listen("--insecure", host=listen)
+            for host in ("127.0.0.1", f"localhost:{self.port}", "LOCALHOST", f"[::1]:{self.port}", "10.1.2.3:80"):
+                self.let_in(host=host)
+            for host in (f"evil.example:{self.port}", "localhost.evil.example", "127.0.0.1.evil.example", "1.2.3",
+                         "127.0.0.1:x", "[::1", "[::1].evil.example", "::1.example"):
+                self.refused(421, host=host)
+            self.refused(400, host="")
+            self.refused(400, more=["Host: evil.example"])
+            self.refused(421, host=f"evil.example:{self.port}", origin=f"http://evil.example:{self.port}")
+            node.stop()
+
+    def test_only_with_the_subprotocol(self):
+        self.listen()
+        self.let_in(protocol=f"chat, {SP}")
+        for protocol in None, "chat", "pair1.sp.nanomsg.org", SP + ".example", "":
+            self.refused(400, protocol=protocol)
+
+    def test_other_requests(self):
+        self.listen()
+        self.refused(404, path="/")
+        self.refused(404, path="/weft2")
+        self.refused(405, method="POST")
+        self.let_in(path="/weft?x=1")
+        for text, status in ((b"GET /weft HTTP/1.0\r\nHost: localhost\r\n\r\n", b"400"), (b"hello\r\n\r\n", b"400"),
+                             (request("/weft", "Host: localhost"), b"426"), (b"x" * 100000, b"431"),
+                             (request("/weft", "Host: localhost", " folded: yes"), b"400"),
+                             (request("/weft", "Host: local\0host"), b"400")):
+            with connect(self.port) as s:
+                try:
+                    s.sendall(text)
+                except ConnectionError:
+                    continue  # it did not even wait for the rest
+                answer = rest(s)
+                gone = answer == b"" and len(text) > 8192
+                self.assertTrue(gone or answer.startswith(b"HTTP/1.1 " + status), answer)
+
+    def test_byte_by_byte(self):
+        self.listen()
+        with connect(self.port) as s:
+            for byte in request("/weft", "Host: localhost", "Upgrade: websocket", "Connection: Upgrade",
+                                "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {KEY}",
+                                f"Sec-WebSocket-Protocol: {SP}"):
+                s.sendall(bytes([byte]))
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += s.recv(1)
+            self.assertTrue(head.startswith(b"HTTP/1.1 101 "), head)
+            self.assertEqual(s.recv(10, socket.MSG_WAITALL), b"\x82\x08" + GREETING)
+            # A ping is answered before what comes next: here, the end, as the greeting is wrong.
+            s.sendall(b"\x82\x84\0\0\0\0oops")
+            self.assertEqual(rest(s), b"")
+
+    def test_tools_look_and_talk_but_do_not_control(self):
+        node = self.listen()
+        url = f"ws://127.0.0.1:{self.port}/weft"
+        self.assertIn("echo", self.weft("ps", "--node", url))
+        self.assertIn("7", self.weft("call", "echo", "[7]", "--node", url))
+        for words in ("stop",), ("drain",), ("reload", MODULE), ("log", "debug"):
+            self.assertIn("ws://", self.weft(*words, "--node", url, code=1))
+        node.log(r"refused a CALL_NAME of .*: .*ws://")
+        self.assertIn("a has ended", self.weft("stop", "--node", "a"))
+
+
+if __name__ == "__main__":
+    unittest.main()
