@@ -1,5 +1,7 @@
 #include "stream.h"
 
+#include "places.h"
+
 #include <weft/stream.h>
 
 enum { BACKLOG = 1024 };
@@ -8,6 +10,7 @@ static const int64_t PAUSE_WHEN_FULL = WEFT_MS(50); /* out of descriptors: give 
 struct wf_listener {
     struct wf_socket socket; /* first: its slot is the slab item's */
     struct pf_address bound;
+    struct wf_places *places; /* NULL: as many as there are */
 };
 
 static struct wf_listener *listener_of(struct wf_socket *s)
@@ -20,8 +23,15 @@ size_t wf_listener_bytes(void)
     return sizeof(struct wf_listener);
 }
 
+static void no_more_places(struct wf_socket *s)
+{
+    wf_places_release(listener_of(s)->places);
+    listener_of(s)->places = NULL;
+}
+
 static void finish_listener(struct wf_socket *s)
 {
+    no_more_places(s);
     pf_listen_close(s->handle, &listener_of(s)->bound);
 }
 
@@ -44,6 +54,7 @@ int weft_listen(weft_listener *out, const char *address, const weft_listen_optio
         return rc < 0 ? rc : WEFT_ENOMEM;
     }
     listener_of(s)->bound = bound;
+    listener_of(s)->places = NULL;
     out->id = wf_socket_id(s);
     return 0;
 }
@@ -51,6 +62,7 @@ int weft_listen(weft_listener *out, const char *address, const weft_listen_optio
 /* It is the service manager's, too, and so is a Unix socket's file. */
 static void finish_inherited(struct wf_socket *s)
 {
+    no_more_places(s);
     pf_close(s->handle);
 }
 
@@ -62,6 +74,7 @@ int weft_listen_inherited(weft_listener *out, const char *name)
     /* First all that can fail for want of memory: what is taken cannot be given back. */
     struct wf_socket *s = wf_socket_open(t->worker, WF_LISTENER, PF_NO_HANDLE, finish_inherited);
     if (s == NULL) return WEFT_ENOMEM;
+    listener_of(s)->places = NULL;
     int rc = pf_manager_listener(name, &s->handle);
     if (rc == WEFT_EINUSE) rc = WEFT_ENOTFOUND; /* no more: who takes all of a name ends with it */
     if (rc == WEFT_OK) rc = pf_local_address(s->handle, &listener_of(s)->bound);
@@ -86,6 +99,37 @@ int weft_listener_address(weft_listener l, char *out, size_t size)
     return rc;
 }
 
+int weft_listener_places(weft_listener l, uint32_t most, uint32_t each)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    if (most < 1 || most > WF_PLACES_MAX) return WEFT_EINVAL;
+    struct wf_places *places;
+    struct wf_socket *s;
+    int rc = wf_places_new(&places, t->worker->set->env, most, each > 0 ? each : WF_MAX(most / 4, 1U));
+    if (rc < 0) return rc;
+    rc = wf_socket_enter(t->worker, WF_LISTENER, l.id, &s);
+    if (rc < 0) {
+        wf_places_release(places);
+        return rc;
+    }
+    no_more_places(s);
+    listener_of(s)->places = places;
+    wf_socket_leave(s);
+    return WEFT_OK;
+}
+
+/* False: it has been closed. */
+static bool has_a_place(const struct wf_listener *l, pf_handle h, uint32_t *place)
+{
+    struct pf_address from;
+    if (l->places == NULL) return true;
+    bool known = pf_peer_address(h, &from) == WEFT_OK;
+    if (wf_places_take(l->places, known ? &from : NULL, place)) return true;
+    pf_close(h);
+    return false;
+}
+
 static int pause_when_full(struct wf_socket *s, int64_t deadline)
 {
     int64_t until = WF_MIN(deadline, weft_after(PAUSE_WHEN_FULL));
@@ -95,7 +139,9 @@ static int pause_when_full(struct wf_socket *s, int64_t deadline)
     return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;
 }
 
-static int accept_one(struct wf_socket *s, struct wf_task *t, pf_handle *out, int64_t deadline)
+enum { REFUSED = 1 };
+
+static int accept_one(struct wf_socket *s, struct wf_task *t, pf_handle *out, uint32_t *place, int64_t deadline)
 {
     if (deadline == WEFT_NOW) wf_socket_doubt(s, false);
     for (;;) {
@@ -104,6 +150,7 @@ static int accept_one(struct wf_socket *s, struct wf_task *t, pf_handle *out, in
             int rc = pf_accept(s->handle, out);
             if (rc == WEFT_EFULL) return pause_when_full(s, deadline);
             if (rc == 0) wf_socket_moved(s, false, false);
+            if (rc == 0 && !has_a_place(listener_of(s), *out, place)) return REFUSED;
             if (rc != PF_AGAIN) return rc;
             wf_socket_stuck(s, false);
         }
@@ -112,29 +159,43 @@ static int accept_one(struct wf_socket *s, struct wf_task *t, pf_handle *out, in
     }
 }
 
+/* REFUSED: one that came has been closed. */
+static int accept_stream(struct wf_task *t, weft_listener l, weft_stream *out, int64_t deadline)
+{
+    struct wf_socket *s;
+    struct wf_stream *stream;
+    pf_handle h;
+    uint32_t place = 0;
+    int rc = t->cancelled ? WEFT_ECANCELED : wf_socket_begin(t, WF_LISTENER, l.id, false, &s);
+    if (rc < 0) return rc;
+    bool pieces = pf_address_is_unix(&listener_of(s)->bound);
+    rc = accept_one(s, t, &h, &place, deadline);
+    struct wf_places *places = listener_of(s)->places;
+    wf_socket_end(s, false);
+    if (rc != WEFT_OK) return rc;
+    rc = wf_stream_open(t->worker, h, &stream);
+    if (rc < 0) {
+        if (places != NULL) wf_places_give(places, place);
+        return rc;
+    }
+    stream->pieces = pieces;
+    stream->places = places;
+    stream->place = place;
+    out->id = wf_socket_id(&stream->socket);
+    return WEFT_OK;
+}
+
 int weft_accept(weft_listener l, weft_stream *out, int64_t deadline)
 {
     struct wf_task *t = wf_task_self();
     if (t == NULL) return WEFT_ENOTACTOR;
     if (out == NULL) return WEFT_EINVAL;
-    wf_task_tick(t); /* now, not at the end: a kill in it would leak the connection */
-    struct wf_socket *s;
-    int rc = t->cancelled ? WEFT_ECANCELED : wf_socket_begin(t, WF_LISTENER, l.id, false, &s);
-    if (rc < 0) return (int)wf_task_settle(rc);
-    pf_handle h;
-    bool pieces = pf_address_is_unix(&listener_of(s)->bound);
-    rc = accept_one(s, t, &h, deadline);
-    wf_socket_end(s, false);
-    if (rc == 0) {
-        struct wf_stream *stream;
-        rc = wf_stream_open(t->worker, h, &stream);
-        if (rc == 0) {
-            stream->pieces = pieces;
-            out->id = wf_socket_id(&stream->socket);
-            return WEFT_OK;
-        }
+    for (int rc = REFUSED; rc == REFUSED;) {
+        wf_task_tick(t); /* now, not at the end: a kill in it would leak the connection */
+        rc = accept_stream(t, l, out, deadline);
+        if (rc < 0) return (int)wf_task_settle(rc);
     }
-    return (int)wf_task_settle(rc);
+    return WEFT_OK;
 }
 
 int weft_listener_defer_close(weft_listener l)

@@ -1,5 +1,7 @@
 #include "stream.h"
 
+#include "places.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,8 @@ void wf_stream_finish(struct wf_socket *socket)
     pf_close(socket->handle);
     free(s->held);
     s->held = NULL;
+    if (s->places != NULL) wf_places_give(s->places, s->place);
+    s->places = NULL;
 }
 
 void wf_stream_begin(struct wf_stream *s)
@@ -27,6 +31,7 @@ void wf_stream_begin(struct wf_stream *s)
     s->held_seen = s->pieces = false;
     s->broken = 0;
     s->layer = NULL;
+    s->places = NULL;
 }
 
 int wf_stream_open(struct wf_worker *w, pf_handle h, struct wf_stream **out)

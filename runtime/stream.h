@@ -36,9 +36,11 @@ struct wf_stream {
     struct wf_socket socket; /* first: its slot is the slab item's */
     char *held;              /* NULL: none */
     size_t held_from, held_size;
-    bool held_seen;         /* see note (2) */
-    bool pieces;            /* see note (3); false unless set after wf_stream_open or wf_stream_begin */
-    int broken;             /* the error that every later read gives */
+    bool held_seen;           /* see note (2) */
+    bool pieces;              /* see note (3); false unless set after wf_stream_open or wf_stream_begin */
+    int broken;               /* the error that every later read gives */
+    struct wf_places *places; /* NULL: it was not accepted by a listener that counts */
+    uint32_t place;
     struct wf_layer *layer; /* NULL: plain */
 };
 

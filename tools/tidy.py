@@ -100,9 +100,9 @@ def check_includes(path, lines, headers):
                 if theirs is not None and theirs > mine and not beside:
                     find("upward", path, number, f"{LAYERS[mine]} must not include {target}", quoted[1])
         if system:
-            free = path.startswith(("transport/carrier_nng", "transport/web_nng.c", "tests/", "bench/peers/"))
+            free = path.startswith(("transport/carrier_nng", "tests/", "bench/peers/"))
             if system[1].startswith("nng/") and not free:
-                find("nng", path, number, "only transport/carrier_nng* and web_nng.c include NNG's headers")
+                find("nng", path, number, "only transport/carrier_nng* include NNG's headers")
             if SYSTEM_CALLS.match(system[1]) and not path.startswith(SYSTEM_ALLOWED):
                 find("system", path, number, f"<{system[1]}> belongs to runtime/platform", system[1])
 

@@ -29,6 +29,7 @@ enum {
     WF_CARRIER_SLICES = 7,          /* of one send; NNG takes 8, one is the length */
     WF_STRANGER_MESSAGE_MAX = 4096, /* bytes of a message before `trust` */
     WF_STRANGERS_MAX = 256,         /* accepted connections that are not trusted yet; more are closed at once */
+    WF_STRANGERS_EACH = 64, /* of one source (places.h); those on sockets of this machine have places of their own */
     WF_REASON_TEXT = 160,
     WF_URL_TEXT = 256,
     WF_PRIVATE_SOCKET = 0600, /* `mode` of listen: for this user alone */

@@ -66,11 +66,12 @@ static void conn_keep(struct wf_conn *base)
     atomic_fetch_add_explicit(&((struct stream_conn *)base)->refs, 1, memory_order_relaxed);
 }
 
-static void no_longer_stranger(struct nng_carrier *k, struct stream_conn *c)
+/* Lock held. */
+static void no_longer_stranger(struct stream_conn *c)
 {
-    if (!c->stranger) return;
     c->stranger = false;
-    if (c->base.dial_tag == NULL) k->strangers--;
+    if (c->places != NULL) wf_places_give(c->places, c->place);
+    c->places = NULL;
 }
 
 static void conn_free(struct stream_conn *c)
@@ -91,7 +92,7 @@ void wf_nng_conn_release(struct wf_conn *base)
     if (!WF_LAST_HOLDER(&c->refs, 1)) return;
     struct nng_carrier *k = carrier_of(c);
     pf_mutex_lock(k->lock);
-    no_longer_stranger(k, c);
+    no_longer_stranger(c);
     wf_unlink(&c->in_carrier);
     pf_mutex_unlock(k->lock);
     conn_free(c);
@@ -105,7 +106,7 @@ static void end_receiving(struct stream_conn *c)
     struct nng_carrier *k = carrier_of(c);
     char reason[WF_REASON_TEXT];
     pf_mutex_lock(k->lock);
-    no_longer_stranger(k, c);
+    no_longer_stranger(c);
     memcpy(reason, c->reason, sizeof reason);
     pf_mutex_unlock(k->lock);
     k->options.user->on_down(k->options.owner, &c->base, reason);
@@ -376,7 +377,7 @@ static void conn_trust(struct wf_conn *base, size_t message_max)
     struct stream_conn *c = (struct stream_conn *)base;
     struct nng_carrier *k = carrier_of(c);
     pf_mutex_lock(k->lock);
-    no_longer_stranger(k, c);
+    no_longer_stranger(c);
     pf_mutex_unlock(k->lock);
     if (c->limit != NULL) nng_aio_cancel(c->limit);
     c->sp.first_capacity = BUFFER_TRUSTED;
@@ -440,15 +441,23 @@ static void start_limit(struct stream_conn *c)
     submitted(c, c->limit);
 }
 
+static bool has_a_place(struct nng_carrier *k, struct stream_conn *c, bool local)
+{
+    struct pf_address from;
+    bool known = pf_address_parse(c->base.remote, &from) == WEFT_OK;
+    if (!wf_places_take(k->strangers[local], known ? &from : NULL, &c->place)) return false;
+    c->places = k->strangers[local];
+    return true;
+}
+
 bool wf_nng_conn_start(struct nng_carrier *k, nng_stream *s, const struct stream_end *from)
 {
     const void *tag = from->tag;
     struct stream_conn *c = conn_new(k, s, from);
     if (c == NULL) return false;
     pf_mutex_lock(k->lock);
-    bool fits = !k->closing && (tag != NULL || k->strangers < WF_STRANGERS_MAX);
+    bool fits = !k->closing && (tag != NULL || has_a_place(k, c, from->local));
     if (fits) {
-        if (tag == NULL) k->strangers++;
         wf_list_push(&k->conns, &c->in_carrier);
         k->conn_count++;
     }
@@ -478,8 +487,11 @@ struct wf_carrier *wf_carrier_nng(const struct wf_carrier_options *options)
     k->has_tls = options->tls != NULL;
     struct wf_list *const lists[] = {&k->conns, &k->listeners, &k->dials, &k->dialled};
     for (size_t i = 0; i < WF_COUNT(lists); i++) wf_list_init(lists[i]);
-    if (pf_mutex_create(&k->lock) == WEFT_OK && pf_cond_create(&k->quiet) == WEFT_OK) return &k->base;
-    pf_mutex_destroy(k->lock);
-    free(k);
+    int rc = pf_mutex_create(&k->lock);
+    if (rc == WEFT_OK) rc = pf_cond_create(&k->quiet);
+    if (rc == WEFT_OK) rc = wf_places_new(&k->strangers[0], options->env, WF_STRANGERS_MAX, WF_STRANGERS_EACH);
+    if (rc == WEFT_OK) rc = wf_places_new(&k->strangers[1], options->env, WF_STRANGERS_MAX, WF_STRANGERS_MAX);
+    if (rc == WEFT_OK) return &k->base;
+    wf_nng_free(k);
     return NULL;
 }

@@ -7,6 +7,7 @@
 #include "carrier.h"
 #include "carrier_nng_tls.h"
 #include "list.h"
+#include "places.h"
 #include "sp.h"
 #include "ws.h"
 
@@ -16,12 +17,13 @@ struct nng_carrier {
     struct wf_carrier base;
     struct wf_carrier_options options;
     pf_mutex *lock;
-    pf_cond *quiet;           /* conns, dials or listeners became 0 */
-    struct wf_list conns;     /* stream_conn.in_carrier */
-    struct wf_list listeners; /* stream_end.in_carrier */
-    struct wf_list dials;     /* stream_end.in_carrier: under way */
-    struct wf_list dialled;   /* stream_end.in_carrier: over, to be freed */
-    uint32_t conn_count, dial_count, accepting, strangers;
+    pf_cond *quiet;                 /* conns, dials or listeners became 0 */
+    struct wf_list conns;           /* stream_conn.in_carrier */
+    struct wf_list listeners;       /* stream_end.in_carrier */
+    struct wf_list dials;           /* stream_end.in_carrier: under way */
+    struct wf_list dialled;         /* stream_end.in_carrier: over, to be freed */
+    struct wf_places *strangers[2]; /* [on a socket of this machine's file system] */
+    uint32_t conn_count, dial_count, accepting;
     bool live; /* listeners begin at once */
     bool closing, has_tls;
     struct wf_nng_tls *tls[2]; /* of dialers, of listeners; made when first needed, of options.tls: under lock */
@@ -58,6 +60,8 @@ struct stream_conn {
     _Atomic int gate;      /* enum gate; acquire and release hand the receiving side over */
     bool greeting;         /* our SP header is being sent */
     bool stranger, tls;
+    struct wf_places *places; /* NULL: it has none, as it has dialled, or gave it back */
+    uint32_t place;
     struct ws_side *ws;     /* NULL: no WebSocket, or NNG's own, which has dialled */
     struct wf_identity who; /* good once greeted, under TLS */
     int64_t trust_by;
@@ -106,6 +110,7 @@ unsigned wf_nng_ws_slices(struct stream_conn *c, nng_iov out[WF_NNG_SLICES]);
 /* So many bytes of them are gone; how many of those were of the message. */
 size_t wf_nng_ws_sent(struct stream_conn *c, size_t count);
 
+void wf_nng_free(struct nng_carrier *k); /* nothing is under way any more */
 /* As in wf_carrier_ops. */
 int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why);
 void wf_nng_accept(struct wf_carrier *base);

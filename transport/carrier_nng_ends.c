@@ -70,6 +70,19 @@ int wf_nng_renew_tls(struct wf_carrier *base, const struct wf_tls *tls)
     return rc;
 }
 
+static void pause_for_a_while(struct stream_end *l)
+{
+    l->pausing = true;
+    nng_sleep_aio(ACCEPT_PAUSE_MS, l->aio);
+}
+
+/* The last descriptors are for sockets of this machine's file system: over one of them operators come. */
+static void accept_next(struct stream_end *l)
+{
+    if (!l->local && pf_handles_scarce()) pause_for_a_while(l);
+    else nng_stream_listener_accept(l->listener, l->aio);
+}
+
 static void on_accept(void *arg)
 {
     struct stream_end *l = arg;
@@ -83,12 +96,8 @@ static void on_accept(void *arg)
     if (over && --k->accepting == 0) k->options.env->cond_broadcast(k->options.env, k->quiet);
     pf_mutex_unlock(k->lock);
     if (over) return;
-    if (error == 0 || slept) {
-        nng_stream_listener_accept(l->listener, l->aio);
-    } else { /* most likely out of descriptors: look again later instead of spinning */
-        l->pausing = true;
-        nng_sleep_aio(ACCEPT_PAUSE_MS, l->aio);
-    }
+    if (error == 0 || slept) accept_next(l);
+    else pause_for_a_while(l); /* most likely out of descriptors */
 }
 
 static void start(struct stream_end *l)
@@ -236,6 +245,17 @@ static void close_all(struct nng_carrier *k)
     free(open);
 }
 
+void wf_nng_free(struct nng_carrier *k)
+{
+    for (int i = 0; i < 2; i++) {
+        wf_nng_tls_close(k->tls[i]);
+        wf_places_release(k->strangers[i]);
+    }
+    pf_cond_destroy(k->quiet);
+    pf_mutex_destroy(k->lock);
+    free(k);
+}
+
 void wf_nng_destroy(struct wf_carrier *base)
 {
     struct nng_carrier *k = (struct nng_carrier *)base;
@@ -247,8 +267,5 @@ void wf_nng_destroy(struct wf_carrier *base)
     while (k->conn_count > 0 || k->dial_count > 0) (void)env->cond_wait(env, k->quiet, k->lock, WEFT_FOREVER);
     pf_mutex_unlock(k->lock);
     free_ends(k, &k->dialled);
-    for (int i = 0; i < 2; i++) wf_nng_tls_close(k->tls[i]);
-    pf_cond_destroy(k->quiet);
-    pf_mutex_destroy(k->lock);
-    free(k);
+    wf_nng_free(k);
 }

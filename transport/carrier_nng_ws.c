@@ -2,6 +2,8 @@
  * Dialling is NNG's own. */
 #include "carrier_nng.h"
 
+#include "http.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,8 +83,8 @@ bool wf_nng_ws_received(struct stream_conn *c, size_t size, bool *more)
         return true;
     }
     c->sp.end += size;
-    size_t head = wf_ws_head(c->sp.buffer, WF_MIN(c->sp.end, (size_t)WF_WS_HEAD_MAX));
-    *more = head == 0 && c->sp.end < WF_WS_HEAD_MAX;
+    size_t head = wf_http_head(c->sp.buffer, WF_MIN(c->sp.end, (size_t)WF_HTTP_HEAD_MAX));
+    *more = head == 0 && c->sp.end < WF_HTTP_HEAD_MAX;
     if (!*more) answer(c, head);
     return false;
 }

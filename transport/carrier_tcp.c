@@ -46,8 +46,9 @@ struct tcp_conn {
     _Atomic bool closed;   /* acq_rel on the exchange of the one who closes; read relaxed, as a hint */
     struct errand start, resume, again, end;
     char reason[WF_REASON_TEXT]; /* under carrier->lock; the first one given */
-    bool counted;                /* under carrier->lock: among its strangers */
-    bool trusted;                /* written while paused, before the call that resumes; read by the owner's thread */
+    bool counted;                /* under carrier->lock: among its strangers, at this place */
+    uint32_t place;
+    bool trusted; /* written while paused, before the call that resumes; read by the owner's thread */
     /* The owner's thread only. */
     struct wf_fd *fd;
     struct wf_timer limit; /* of connecting, and of a stranger's time */
@@ -119,7 +120,7 @@ static void no_longer_stranger(struct tcp_conn *c)
 {
     struct tcp_carrier *k = carrier_of(c);
     pf_mutex_lock(k->lock);
-    if (c->counted) k->strangers--;
+    if (c->counted) wf_places_give(k->strangers, c->place);
     c->counted = false;
     pf_mutex_unlock(k->lock);
 }
@@ -458,10 +459,9 @@ int wf_tcp_conn_new(struct tcp_carrier *k, pf_handle h, void *tag, const struct 
         snprintf(c->base.remote, sizeof c->base.remote, "unknown");
     atomic_store_explicit(&c->refs, 1, memory_order_relaxed);
     pf_mutex_lock(k->lock);
-    bool fits = !k->closing && (tag != NULL || k->strangers < WF_STRANGERS_MAX);
+    bool fits = !k->closing && (tag != NULL || wf_places_take(k->strangers, known ? &remote : NULL, &c->place));
     if (fits) {
         c->counted = tag == NULL;
-        k->strangers += c->counted;
         c->base.worker = wf_tcp_next_worker(k);
         wf_list_push(&k->conns, &c->in_carrier);
         k->count++;
@@ -526,6 +526,7 @@ static void carrier_destroy(struct wf_carrier *base)
     pf_mutex_unlock(k->lock);
     pf_cond_destroy(k->quiet);
     pf_mutex_destroy(k->lock);
+    wf_places_release(k->strangers);
     free(k);
 }
 
@@ -541,7 +542,11 @@ struct wf_carrier *wf_carrier_tcp(const struct wf_carrier_options *options)
     k->options = *options;
     wf_list_init(&k->conns);
     wf_list_init(&k->listeners);
-    if (pf_mutex_create(&k->lock) == WEFT_OK && pf_cond_create(&k->quiet) == WEFT_OK) return &k->base;
+    int rc = pf_mutex_create(&k->lock);
+    if (rc == WEFT_OK) rc = pf_cond_create(&k->quiet);
+    if (rc == WEFT_OK) rc = wf_places_new(&k->strangers, options->env, WF_STRANGERS_MAX, WF_STRANGERS_EACH);
+    if (rc == WEFT_OK) return &k->base;
+    pf_cond_destroy(k->quiet);
     pf_mutex_destroy(k->lock);
     free(k);
     return NULL;

@@ -5,6 +5,7 @@
 
 #include "carrier.h"
 #include "fd.h"
+#include "places.h"
 
 struct tcp_carrier {
     struct wf_carrier base;
@@ -14,7 +15,8 @@ struct tcp_carrier {
     struct wf_list conns;     /* tcp_conn.in_carrier */
     struct wf_list listeners; /* tcp_listener.in_carrier */
     uint32_t count;           /* connections and listeners that are not freed */
-    uint32_t strangers, turn;
+    struct wf_places *strangers;
+    uint32_t turn;
     bool accepting; /* listeners begin at once */
     bool closing;
 };

@@ -1,7 +1,7 @@
 /* transport/metrics.c -- the actor $metrics, which answers what comes over HTTP.
  *
  * Design notes.
- * (1) Requests come on threads of NNG's: they go to a queue, and $metrics is woken by an event. It asks the workers
+ * (1) Requests come on workers: they go to a queue, and $metrics is woken by an event. It asks the workers
  *     (tally.h) and writes the text; nothing is counted for its sake. Idle, it costs nothing.
  * (2) What comes before $metrics has begun waits for it. The queue is bounded: what comes while $metrics is behind is
  *     refused at once. If its own worker is stuck nobody answers, which is what a probe with a time limit takes for
@@ -42,7 +42,7 @@ static void say(struct wf_web_ask *ask, int status, const char *text)
     wf_web_answer(ask, status, "text/plain; charset=utf-8", text, strlen(text));
 }
 
-/* On a thread of NNG's. */
+/* On a worker. */
 static void on_ask(void *arg, struct wf_web_ask *ask)
 {
     struct wf_metrics *m = arg;
@@ -177,7 +177,7 @@ int wf_metrics_start(struct wf_metrics **out, weft_node *node, const char *addre
     if (rc == WEFT_OK) {
         m->node = node;
         wf_list_init(&m->queue);
-        rc = wf_web_start(&m->http, local, paths, PATHS, on_ask, m, bound, &why);
+        rc = wf_web_start(&m->http, node, local, paths, PATHS, on_ask, m, bound, &why);
     }
     if (rc == WEFT_OK) rc = wf_node_spawn_service(node, NULL, metrics_main, &m, sizeof m, "$metrics");
     if (rc < 0) {

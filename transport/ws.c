@@ -1,105 +1,11 @@
 #include "ws.h"
 
 #include "carrier.h"
+#include "http.h"
 #include "text.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* ---- Texts ----------------------------------------------------------------------------------------------------- */
-
-struct span {
-    const char *at; /* NULL: it was not said */
-    size_t size;
-};
-
-static bool same(struct span a, const char *b, size_t size)
-{
-    if (a.size != size) return false;
-    for (size_t i = 0; i < size; i++)
-        if (wf_lower(a.at[i]) != wf_lower(b[i])) return false;
-    return true;
-}
-
-static bool is(struct span a, const char *text)
-{
-    return same(a, text, strlen(text));
-}
-
-static struct span trimmed(struct span s)
-{
-    while (s.size > 0 && (s.at[0] == ' ' || s.at[0] == '\t')) s.at++, s.size--;
-    while (s.size > 0 && (s.at[s.size - 1] == ' ' || s.at[s.size - 1] == '\t')) s.size--;
-    return s;
-}
-
-/* Whether one of the words between commas is `word`. */
-static bool lists(struct span s, const char *word)
-{
-    while (s.size > 0) {
-        const char *comma = memchr(s.at, ',', s.size);
-        size_t n = comma == NULL ? s.size : (size_t)(comma - s.at);
-        if (is(trimmed((struct span){s.at, n}), word)) return true;
-        n += comma != NULL;
-        s = (struct span){s.at + n, s.size - n};
-    }
-    return false;
-}
-
-static size_t digits_of(const char *at, size_t size)
-{
-    size_t n = 0;
-    while (n < size && at[n] >= '0' && at[n] <= '9') n++;
-    return n;
-}
-
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (wf_lower(c) >= 'a' && wf_lower(c) <= 'f');
-}
-
-/* ---- Hosts and origins ----------------------------------------------------------------------------------------- */
-
-/* "host:port" or "host" without the port. `at` NULL: there is something else behind the host. */
-static struct span host_in(struct span s)
-{
-    const char *end = memchr(s.at, s.size > 0 && s.at[0] == '[' ? ']' : ':', s.size);
-    size_t n = end == NULL ? s.size : (size_t)(end - s.at) + (s.at[0] == '[');
-    size_t rest = s.size - n;
-    bool port = rest > 1 && s.at[n] == ':' && digits_of(s.at + n + 1, rest - 1) == rest - 1 && rest <= 6;
-    return (struct span){rest == 0 || port ? s.at : NULL, n};
-}
-
-static bool is_ipv4(struct span s)
-{
-    size_t at = 0;
-    for (int part = 0; part < 4; part++) {
-        size_t n = digits_of(s.at + at, s.size - at);
-        int value = 0;
-        for (size_t i = 0; i < n && n <= 3; i++) value = value * 10 + s.at[at + i] - '0';
-        if (n < 1 || n > 3 || value > 255) return false;
-        at += n;
-        if (part < 3 && (at == s.size || s.at[at++] != '.')) return false;
-    }
-    return at == s.size;
-}
-
-/* It only has to look like one: no name has brackets. */
-static bool is_ipv6(struct span s)
-{
-    if (s.size < 4 || s.at[0] != '[' || s.at[s.size - 1] != ']') return false;
-    for (size_t i = 1; i + 1 < s.size; i++)
-        if (!is_hex(s.at[i]) && s.at[i] != ':' && s.at[i] != '.') return false;
-    return true;
-}
-
-/* Behind "scheme://", up to a slash. */
-static struct span authority(const char *url)
-{
-    const char *from = strstr(url, "://");
-    from = from == NULL ? url : from + 3;
-    return (struct span){from, strcspn(from, "/?#")};
-}
 
 bool wf_ws_is_origin(const char *text)
 {
@@ -107,110 +13,29 @@ bool wf_ws_is_origin(const char *text)
     if (strcmp(text, "null") == 0 || colon == NULL || colon == text) return false;
     for (const char *c = text; *c != '\0'; c++)
         if (*c <= ' ' || *c >= 0x7f || strchr(",@?#\\\"", *c) != NULL) return false;
-    struct span at = authority(text);
-    return at.size > 0 && at.at[at.size] == '\0' && host_in(at).at != NULL && host_in(at).size > 0;
+    struct wf_http_text at = wf_http_authority(text);
+    return at.size > 0 && at.at[at.size] == '\0' && wf_http_host(at).at != NULL && wf_http_host(at).size > 0;
 }
 
 /* A page whose own name has been made to lead here (DNS rebinding) cannot name another host than its own. */
-static bool host_is_ours(const struct wf_ws_door *d, struct span said)
+static bool host_is_ours(const struct wf_ws_door *d, struct wf_http_text said)
 {
-    struct span host = host_in(said), own = host_in(authority(d->url));
+    struct wf_http_text host = wf_http_host(said), own = wf_http_host(wf_http_authority(d->url));
     if (host.at == NULL || host.size == 0) return false;
-    if (is(host, "localhost") || is_ipv4(host) || is_ipv6(host)) return true;
-    if (d->any_host || (own.at != NULL && same(host, own.at, own.size))) return true;
+    if (wf_http_host_is_numeric(host)) return true;
+    if (d->any_host || (own.at != NULL && wf_http_same(host, own))) return true;
     for (size_t i = 0; i < d->origin_count; i++) {
-        struct span allowed = host_in(authority(d->origins[i]));
-        if (same(host, allowed.at, allowed.size)) return true;
+        struct wf_http_text allowed = wf_http_host(wf_http_authority(d->origins[i]));
+        if (wf_http_same(host, allowed)) return true;
     }
     return false;
 }
 
-static bool origin_is_allowed(const struct wf_ws_door *d, struct span origin)
+static bool origin_is_allowed(const struct wf_ws_door *d, struct wf_http_text origin)
 {
     for (size_t i = 0; i < d->origin_count; i++)
-        if (is(origin, d->origins[i])) return true;
+        if (wf_http_is(origin, d->origins[i])) return true;
     return false;
-}
-
-/* ---- Requests -------------------------------------------------------------------------------------------------- */
-
-struct request {
-    struct span method, target, version;
-    struct span host, origin, upgrade, connection, ws_version, key, protocol;
-    bool twice; /* a header that counts once, or one that is no header */
-};
-
-size_t wf_ws_head(const uint8_t *data, size_t size)
-{
-    for (size_t i = 4; i <= size; i++)
-        if (data[i - 1] == '\n' && memcmp(data + i - 4, "\r\n\r\n", 4) == 0) return i;
-    return 0;
-}
-
-static void take_header(struct request *r, struct span name, struct span value)
-{
-    const struct {
-        const char *name;
-        struct span *out;
-    } known[] = {{"Host", &r->host},
-                 {"Origin", &r->origin},
-                 {"Upgrade", &r->upgrade},
-                 {"Connection", &r->connection},
-                 {"Sec-WebSocket-Version", &r->ws_version},
-                 {"Sec-WebSocket-Key", &r->key},
-                 {"Sec-WebSocket-Protocol", &r->protocol}};
-    for (size_t i = 0; i < WF_COUNT(known); i++) {
-        if (!is(name, known[i].name)) continue;
-        r->twice |= known[i].out->at != NULL;
-        *known[i].out = value;
-    }
-}
-
-/* Up to `end` or the end of the line. */
-static struct span word(const char **at, const char *line_end)
-{
-    const char *from = *at, *space = memchr(from, ' ', (size_t)(line_end - from));
-    const char *to = space == NULL ? line_end : space;
-    *at = space == NULL ? line_end : space + 1;
-    return (struct span){from, (size_t)(to - from)};
-}
-
-/* False: it is not HTTP. */
-static bool read_request(struct request *r, const char *head, size_t size)
-{
-    const char *at = head, *end = head + size - 2; /* the empty line */
-    for (const char *c = head; c < end; c++) {
-        bool line = c[0] == '\r' && c[1] == '\n';
-        if (line) c++;
-        else if (((unsigned char)*c < ' ' && *c != '\t') || *c == 0x7f) return false;
-    }
-    for (bool first = true; at < end; first = false) {
-        const char *line_end = at;
-        while (line_end[0] != '\r') line_end++;
-        if (first) {
-            r->method = word(&at, line_end);
-            r->target = word(&at, line_end);
-            r->version = word(&at, line_end);
-            if (at != line_end || r->version.size == 0) return false;
-        } else {
-            const char *colon = memchr(at, ':', (size_t)(line_end - at));
-            if (colon == NULL || colon == at || *at == ' ' || *at == '\t' || colon[-1] == ' ') return false;
-            take_header(r, (struct span){at, (size_t)(colon - at)},
-                        trimmed((struct span){colon + 1, (size_t)(line_end - colon - 1)}));
-        }
-        at = line_end + 2;
-    }
-    return true;
-}
-
-static bool path_is_ours(const struct wf_ws_door *d, struct span target)
-{
-    struct span host = authority(d->url);
-    const char *path = host.at + host.size;
-    const char *query = memchr(target.at, '?', target.size);
-    if (query != NULL) target.size = (size_t)(query - target.at);
-    if (path[0] == '\0') path = "/";
-    return target.size == strlen(path) && memcmp(target.at, path, target.size) == 0;
 }
 
 /* ---- Answers --------------------------------------------------------------------------------------------------- */
@@ -256,7 +81,7 @@ static void prove(const char *key, char out[PROOF_SIZE + 1])
     out[PROOF_SIZE] = '\0';
 }
 
-static bool is_key(struct span key)
+static bool is_key(struct wf_http_text key)
 {
     if (key.size != KEY_SIZE || memcmp(key.at + KEY_SIZE - 2, "==", 2) != 0) return false;
     for (size_t i = 0; i < KEY_SIZE - 2; i++)
@@ -273,7 +98,7 @@ static bool refuse(char out[WF_WS_ANSWER_MAX], const char *status, const char *b
     return false;
 }
 
-static const char *shown(struct span s, char out[48])
+static const char *shown(struct wf_http_text s, char out[48])
 {
     size_t n = WF_MIN(s.size, (size_t)47);
     for (size_t i = 0; i < n; i++) out[i] = (unsigned char)s.at[i] < 0x7f ? s.at[i] : '?';
@@ -282,11 +107,11 @@ static const char *shown(struct span s, char out[48])
 }
 
 /* Why a request that is one is refused: the status, NULL if it is not. */
-static const char *judge(const struct wf_ws_door *d, const struct request *r, char *why)
+static const char *judge(const struct wf_ws_door *d, const struct wf_http_request *r, char *why)
 {
     char text[48];
     snprintf(why, WF_REASON_TEXT, "no request for a WebSocket");
-    if (r->twice || r->host.at == NULL || !is(r->version, "HTTP/1.1")) return "400 Bad Request";
+    if (r->twice || r->host.at == NULL || !wf_http_is(r->version, "HTTP/1.1")) return "400 Bad Request";
     if (!host_is_ours(d, r->host)) {
         snprintf(why, WF_REASON_TEXT,
                  "it asks for host %s, and this node knows no such name of its own; --ws-origin (option ws_origins) "
@@ -300,13 +125,14 @@ static const char *judge(const struct wf_ws_door *d, const struct request *r, ch
                  shown(r->origin, text));
         return "403 Forbidden";
     }
-    if (!is(r->method, "GET")) return "405 Method Not Allowed";
-    if (!path_is_ours(d, r->target)) return "404 Not Found";
-    if (r->upgrade.at == NULL || !lists(r->upgrade, "websocket") || r->connection.at == NULL ||
-        !lists(r->connection, "upgrade") || r->ws_version.at == NULL || !is(r->ws_version, "13"))
+    if (!wf_http_is(r->method, "GET")) return "405 Method Not Allowed";
+    struct wf_http_text at = wf_http_authority(d->url);
+    if (!wf_http_path_is(r, at.at[at.size] == '\0' ? "/" : at.at + at.size)) return "404 Not Found";
+    if (r->upgrade.at == NULL || !wf_http_lists(r->upgrade, "websocket") || r->connection.at == NULL ||
+        !wf_http_lists(r->connection, "upgrade") || r->ws_version.at == NULL || !wf_http_is(r->ws_version, "13"))
         return "426 Upgrade Required";
-    if (r->key.at == NULL || !is_key(r->key)) return "400 Bad Request";
-    if (r->protocol.at != NULL && lists(r->protocol, WF_WS_PROTOCOL)) return NULL;
+    if (r->ws_key.at == NULL || !is_key(r->ws_key)) return "400 Bad Request";
+    if (r->ws_protocol.at != NULL && wf_http_lists(r->ws_protocol, WF_WS_PROTOCOL)) return NULL;
     snprintf(why, WF_REASON_TEXT,
              "it does not ask for the subprotocol " WF_WS_PROTOCOL ": a node of an older version, or none");
     return "400 Bad Request";
@@ -315,15 +141,15 @@ static const char *judge(const struct wf_ws_door *d, const struct request *r, ch
 bool wf_ws_answer(const struct wf_ws_door *door, const uint8_t *head, size_t size, char out[WF_WS_ANSWER_MAX],
                   char *why)
 {
-    struct request r = {.twice = false};
+    struct wf_http_request r;
     char proof[PROOF_SIZE + 1];
-    if (!read_request(&r, (const char *)head, size)) {
+    if (!wf_http_read(&r, head, size)) {
         snprintf(why, WF_REASON_TEXT, "no request for a WebSocket");
         return refuse(out, "400 Bad Request", "not HTTP");
     }
     const char *status = judge(door, &r, why);
     if (status != NULL) return refuse(out, status, why);
-    prove(r.key.at, proof);
+    prove(r.ws_key.at, proof);
     snprintf(out, WF_WS_ANSWER_MAX,
              "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
              "Sec-WebSocket-Accept: %s\r\nSec-WebSocket-Protocol: " WF_WS_PROTOCOL "\r\n\r\n",
@@ -333,7 +159,7 @@ bool wf_ws_answer(const struct wf_ws_door *door, const uint8_t *head, size_t siz
 
 void wf_ws_answer_too_long(char out[WF_WS_ANSWER_MAX], char *why)
 {
-    snprintf(why, WF_REASON_TEXT, "its request has more than %d bytes", WF_WS_HEAD_MAX);
+    snprintf(why, WF_REASON_TEXT, "its request has more than %d bytes", WF_HTTP_HEAD_MAX);
     (void)refuse(out, "431 Request Header Fields Too Large", why);
 }
 

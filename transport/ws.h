@@ -3,7 +3,7 @@
  *
  * Design notes.
  * (1) NNG's own listener answers a request before it shows its headers, waits for requests without a limit, and
- *     takes a whole core when no descriptors are left (docs/decisions.md). So this end is here, on NNG's byte streams.
+ *     takes a whole core when no descriptors are left (docs/decisions.md). So this end is here, on NNG's streams.
  * (2) The bytes are a stream: where frames begin and end means nothing, so payload is handed on as it comes and no
  *     length asks for memory. */
 #ifndef WF_WS_H
@@ -12,8 +12,7 @@
 #include "base.h"
 
 enum {
-    WF_WS_HEAD_MAX = 4096,   /* bytes of a request */
-    WF_WS_ANSWER_MAX = 384,  /* and of the answer, with a NUL */
+    WF_WS_ANSWER_MAX = 384,  /* bytes of the answer to a request, with a NUL */
     WF_WS_HEADER_MAX = 10,   /* before the bytes of a frame that is sent */
     WF_WS_CONTROL_MAX = 125, /* bytes in a ping */
 };
@@ -30,13 +29,11 @@ struct wf_ws_door {
 
 /* Whether `text` is an origin as browsers write it: scheme://host or scheme://host:port, nothing behind. */
 bool wf_ws_is_origin(const char *text);
-/* How many bytes of the `size` are the head of a request; 0: it is not whole yet. */
-size_t wf_ws_head(const uint8_t *data, size_t size);
 /* Writes the answer to a request's head. True: the client is in, and frames follow. False: `why` (WF_REASON_TEXT
  * bytes) says what the log is to say. */
 bool wf_ws_answer(const struct wf_ws_door *door, const uint8_t *head, size_t size, char out[WF_WS_ANSWER_MAX],
                   char *why);
-/* The answer to a request that has no end within WF_WS_HEAD_MAX. */
+/* The answer to a request that has no end within WF_HTTP_HEAD_MAX. */
 void wf_ws_answer_too_long(char out[WF_WS_ANSWER_MAX], char *why);
 
 /* What comes in. All zero at first. */

@@ -104,8 +104,8 @@ typedef struct {
     uint64_t peer_frames, peer_bytes, peer_spawns;
     bool insecure; /* listen without TLS where other machines can reach it, and dial other machines so */
     /* Pages of a browser that ws:// and wss:// listeners let in, as browsers name their sites:
-     * "https://board.example", "http://127.0.0.1:8000". Requests over ws:// may name the hosts in them, besides addresses, localhost and the
-     * host in the listener's own URL. Default: no page. docs/security.md */
+     * "https://board.example", "http://127.0.0.1:8000". Requests over ws:// may be for the hosts in them, besides
+     * addresses, localhost and the host in the listener's own URL. Default: no page. docs/security.md */
     const char *const *ws_origins;
     size_t ws_origin_count;
     const char *control; /* path of a 0600 ipc socket for the command line; NULL: none */

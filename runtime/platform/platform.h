@@ -245,7 +245,10 @@ int pf_listen(pf_handle *out, const struct pf_address *at, int backlog, bool reu
 void pf_listen_close(pf_handle h, const struct pf_address *at);
 int pf_local_address(pf_handle h, struct pf_address *out);
 int pf_peer_address(pf_handle h, struct pf_address *out);
-int pf_accept(pf_handle listener, pf_handle *out); /* PF_AGAIN; WEFT_EFULL: out of descriptors */
+/* PF_AGAIN; WEFT_EFULL: out of descriptors but for PF_RESERVED, which are left for whoever is to set that right. */
+int pf_accept(pf_handle listener, pf_handle *out);
+enum { PF_RESERVED = 8 };     /* at most: an eighth of few */
+bool pf_handles_scarce(void); /* whether only the reserved ones are left; costs a system call or three */
 /* 0: connected; PF_AGAIN: `*out` becomes writable, then ask: */
 int pf_connect(pf_handle *out, const struct pf_address *to);
 int pf_connect_result(pf_handle h);                      /* 0, PF_AGAIN, WEFT_EREFUSED, WEFT_ETIMEDOUT, ... */

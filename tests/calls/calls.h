@@ -34,7 +34,8 @@
     X(shutdown) X(socket) X(stat64) X(strdup) X(syscall) X(timerfd_create) X(unlink) X(waitpid) X(write) X(writev)
 #define CALLS_EACH_NNG(X) \
     X(nng_aio_alloc) X(nng_stream_dialer_alloc) X(nng_stream_dialer_dial) X(nng_stream_dialer_set_bool) \
-    X(nng_stream_dialer_set_ptr) X(nng_stream_get_addr) X(nng_stream_get_bool) X(nng_stream_listener_accept) \
+    X(nng_stream_dialer_set_ptr) X(nng_stream_dialer_set_string) X(nng_stream_get_addr) X(nng_stream_get_bool) \
+    X(nng_stream_listener_accept) \
     X(nng_stream_listener_alloc) X(nng_stream_listener_get_int) X(nng_stream_listener_listen) \
     X(nng_stream_listener_set_bool) X(nng_stream_listener_set_int) X(nng_stream_listener_set_ptr) \
     X(nng_stream_recv) X(nng_stream_send) X(nng_tls_config_alloc) X(nng_tls_config_auth_mode) \

@@ -83,6 +83,7 @@ static const int table[CALL_COUNT][FAULTS_MAX] = {
     [CALL_nng_stream_dialer_dial] = {NNG_ENOMEM, NNG_ECONNREFUSED, NNG_ETIMEDOUT, NNG_EUNREACHABLE, NNG_ECLOSED},
     [CALL_nng_stream_dialer_set_bool] = {NNG_ENOTSUP},
     [CALL_nng_stream_dialer_set_ptr] = {NNG_ENOMEM, NNG_ENOTSUP},
+    [CALL_nng_stream_dialer_set_string] = {NNG_ENOMEM},
     [CALL_nng_stream_get_addr] = {NNG_ECLOSED},
     [CALL_nng_stream_get_bool] = {NNG_ECLOSED},
     [CALL_nng_stream_listener_accept] = {NNG_ENOMEM, NNG_ENOFILES, NNG_ECONNABORTED, NNG_ETIMEDOUT},

@@ -2,6 +2,7 @@
  * same bytes in pieces of any sizes. The first byte: the pieces' sizes. */
 #include "fuzz.h"
 #include "carrier.h"
+#include "http.h"
 #include "ws.h"
 
 struct taken {
@@ -32,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const struct wf_ws_door door = {"ws://127.0.0.1:1/", false, NULL, 0};
     char answer[WF_WS_ANSWER_MAX], why[WF_REASON_TEXT] = "";
     if (size == 0 || size > 4096) return 0;
-    size_t head = wf_ws_head(data + 1, size - 1);
+    size_t head = wf_http_head(data + 1, size - 1);
     MUST(head <= size - 1);
     if (head > 0) {
         bool in = wf_ws_answer(&door, data + 1, head, answer, why);

@@ -2,13 +2,13 @@
 """Who stands at the door of a node: pages of a browser, clients that take all places, clients that send nothing."""
 import base64
 import hashlib
-import json
 import os
 import socket
 import subprocess
+import time
 import unittest
 
-from harness import PATIENCE, Cluster, Program, built, eventually
+from harness import PATIENCE, Cluster, Program, built
 
 WEFT, MODULE = built("cli", "weft"), built("tests", "test_modules.so")
 SP, KEY = "pair.sp.nanomsg.org", "dGhlIHNhbXBsZSBub25jZQ=="
@@ -173,6 +173,122 @@ class WebSocket(Node):
             self.assertIn("ws://", self.weft(*words, "--node", url, code=1))
         node.log(r"refused a CALL_NAME of .*: .*ws://")
         self.assertIn("a has ended", self.weft("stop", "--node", "a"))
+
+
+class Metrics(Node):
+    """The HTTP of --metrics."""
+
+    def serve(self, where="0"):
+        self.node = self.run_node("--metrics", where)
+        self.port = int(self.node.log(r"metrics on http://.*:(\d+)/metrics")[1])
+
+    def ask(self, *lines, path="/metrics", method="GET", source="127.0.0.1"):
+        with socket.create_connection(("127.0.0.1", self.port), PATIENCE, (source, 0)) as s:
+            s.sendall(request(path, *lines, method=method))
+            head, _, body = rest(s).partition(b"\r\n\r\n")
+            return head.decode(), body
+
+    def status(self, *lines, **how):
+        return int(self.ask(*lines, **how)[0].split()[1])
+
+    def test_only_for_its_own_hosts(self):
+        self.serve()
+        for host in (f"127.0.0.1:{self.port}", "localhost", f"LocalHost:{self.port}", "[::1]:1", "10.9.8.7"):
+            for path in "/", "/metrics", "/nodes.json", "/healthz", "/readyz":
+                self.assertEqual(self.status(f"Host: {host}", path=path), 200, (host, path))
+        for host in ("evil.example", f"evil.example:{self.port}", "localhost.evil.example", "127.0.0.1.evil.example",
+                     "127.0.0.1:x", ""):
+            head, body = self.ask(f"Host: {host}")
+            self.assertTrue(head.startswith("HTTP/1.1 421 "), (host, head))
+            self.assertNotIn(b"weft_", body)
+        self.assertEqual(self.status("Host: localhost", "Host: evil.example"), 400)
+        self.assertEqual(self.status(), 400)
+
+    def test_a_name_that_it_was_told(self):
+        name = socket.gethostname()
+        try:
+            socket.getaddrinfo(name, None, socket.AF_INET)
+        except OSError:
+            self.skipTest("this machine's name has no address")
+        node = self.run_node("--metrics", f"{name}:0")
+        host, port = node.log(r"metrics on http://(.*):(\d+)/metrics").groups()
+        with socket.create_connection((host.strip("[]"), int(port)), PATIENCE) as s:
+            s.sendall(request("/readyz", f"Host: {name.upper()}:{port}"))
+            self.assertIn(b"200 OK", rest(s))
+
+    def test_other_requests(self):
+        self.serve()
+        here = "Host: localhost"
+        self.assertEqual(self.status(here, path="/other"), 404)
+        self.assertEqual(self.status(here, method="POST"), 405)
+        self.assertEqual(self.status(here, "X: " + "x" * 5000), 431)
+        head, body = self.ask(here, method="HEAD", path="/readyz")
+        self.assertIn("Content-Length: 6", head)
+        self.assertEqual(body, b"")
+        self.assertIn(b"weft_", self.ask(here, path="/metrics?x=1")[1])
+
+    def test_who_asks_for_nothing_gets_his_share_and_his_time(self):
+        self.serve()
+        idle = [socket.create_connection(("127.0.0.1", self.port), PATIENCE, ("127.0.0.2", 0)) for _ in range(200)]
+        for s in idle:
+            self.addCleanup(s.close)
+        for _ in range(5):
+            self.assertEqual(self.status("Host: localhost", path="/readyz"), 200)
+        idle[0].sendall(b"GET / HTT")  # begun, never whole
+        for s in idle:
+            self.assertEqual(rest(s), b"")  # closed: at once, or when its time is over
+        self.assertEqual(self.status("Host: localhost", path="/readyz", source="127.0.0.2"), 200)
+
+
+def processor_time(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+class Places(Node):
+    """Clients that take what there is."""
+
+    def crowd(self, port, addresses, each):
+        """Connections that say nothing, of other addresses of this machine."""
+        for i in range(each * len(addresses)):
+            s = socket.socket()
+            self.addCleanup(s.close)
+            s.bind((addresses[i % len(addresses)], 0))
+            s.setblocking(False)
+            s.connect_ex(("127.0.0.1", port))
+
+    def test_one_address_leaves_places_to_others(self):
+        for scheme, options in ("tcp", ()), ("tcp", ("--carrier", "nng")), ("ws", ()):
+            with self.subTest(scheme=scheme, options=options):
+                node = self.run_node("--listen", f"{scheme}://127.0.0.1:0", *options)
+                url, port = node.log(rf"listens on ({scheme}://127\.0\.0\.1:(\d+))").groups()
+                self.crowd(int(port), ["127.0.0.2"], 400)
+                for _ in range(5):
+                    self.assertIn("echo", self.weft("ps", "--node", url))
+                node.stop()
+
+    def test_all_places_are_taken_and_an_operator_gets_in(self):
+        node = self.run_node("--listen", "tcp://127.0.0.1:0")
+        port = int(node.log(r"listens on tcp://127\.0\.0\.1:(\d+)")[1])
+        self.crowd(port, [f"127.0.1.{i}" for i in range(1, 10)], 60)
+        for _ in range(5):
+            self.assertIn("echo", self.weft("ps", "--node", "a"))
+
+    def test_without_descriptors_an_operator_gets_in(self):
+        """And nobody spins: what is not accepted costs nothing."""
+        for options in (["--listen", "tcp://127.0.0.1:0"], ["--listen", "tcp://127.0.0.1:0", "--carrier", "nng"],
+                        ["--listen", "ws://127.0.0.1:0"], ["--metrics", "0"]):
+            with self.subTest(options=options):
+                node = self.run_node(*options, prefix=("sh", "-c", 'ulimit -n 64 && exec "$@"', "sh"))
+                port = int(node.log(r"//127\.0\.0\.1:(\d+)")[1])
+                self.crowd(port, [f"127.0.1.{i}" for i in range(1, 10)], 20)
+                # Five tools come, one after the other; meanwhile it does little else than answer them.
+                used, began = processor_time(node.pid), time.monotonic()
+                for _ in range(5):
+                    self.assertIn("echo", self.weft("ps", "--node", "a"))
+                used, took = processor_time(node.pid) - used, time.monotonic() - began
+                self.assertLess(used, took / 2, f"{used:.2f} s of processor time in {took:.2f} s")
+                node.stop()
 
 
 if __name__ == "__main__":

@@ -361,7 +361,7 @@ class Metrics(Operate):
             self.assertIn(f"'{wrong}' is not PORT", self.weft("run", MODULE, "--metrics", wrong, code=2)[1])
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = str(taken.getsockname()[1])
-            self.assertIn("cannot serve metrics on 127.0.0.1:" + port + ": Address in use",
+            self.assertIn("cannot serve metrics on 127.0.0.1:" + port + ": address is in use",
                           self.weft("run", MODULE, "--metrics", port, "--", "echo", code=1)[1])
 
     def test_dashboard_and_manual_name_figures_that_there_are(self):

@@ -105,12 +105,36 @@ int pf_peer_address(pf_handle h, struct pf_address *out)
     return address_of(ask_peer, h, out);
 }
 
+/* A new descriptor is the lowest that is free. So its number says how many are left at least. */
+static bool is_reserved(int fd)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return false;
+    rlim_t reserved = WF_MIN((rlim_t)PF_RESERVED, limit.rlim_cur / 8);
+    return (rlim_t)fd + reserved >= limit.rlim_cur;
+}
+
+bool pf_handles_scarce(void)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (fd < 0) return errno == EMFILE || errno == ENFILE;
+    bool scarce = is_reserved(fd);
+    close(fd);
+    return scarce;
+}
+
 int pf_accept(pf_handle listener, pf_handle *out)
 {
+    static _Atomic bool scarce; /* relaxed, a hint: the last one that was accepted is reserved */
     *out = PF_NO_HANDLE;
+    if (atomic_load_explicit(&scarce, memory_order_relaxed)) {
+        if (pf_handles_scarce()) return WEFT_EFULL;
+        atomic_store_explicit(&scarce, false, memory_order_relaxed);
+    }
     for (;;) {
         int fd = pf_handle_accept((int)listener);
         if (fd >= 0) {
+            if (is_reserved(fd)) atomic_store_explicit(&scarce, true, memory_order_relaxed);
             *out = fd;
             return WEFT_OK;
         }

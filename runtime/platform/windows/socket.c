@@ -91,6 +91,11 @@ int pf_peer_address(pf_handle h, struct pf_address *out)
     return address_of(getpeername, h, out);
 }
 
+bool pf_handles_scarce(void)
+{
+    return false;
+}
+
 int pf_accept(pf_handle listener, pf_handle *out)
 {
     *out = PF_NO_HANDLE;

@@ -152,6 +152,47 @@ START_TEST(connecting_ends_at_deadline_cancel_and_kill)
 }
 END_TEST
 
+/* The one who only connects gets his share, and another one after him. */
+static void places(void *arg)
+{
+    (void)arg;
+    enum { MOST = 8, EACH = 2 };
+    weft_listener l;
+    weft_stream accepted[MOST], out;
+    struct connecting c[MOST];
+    want_int(weft_listen(&l, "127.0.0.1:0", NULL), 0);
+    want_int(weft_listener_places(l, 0, 1), WEFT_EINVAL);
+    want_int(weft_listener_places(l, (1 << 20) + 1, 1), WEFT_EINVAL);
+    want_int(weft_listener_places(l, MOST, 0), 0);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < MOST; i++) {
+            c[i] = (struct connecting){.result = 1};
+            want_int(weft_listener_address(l, c[i].address, sizeof c[i].address), 0);
+            spawn_here(do_connect, &c[i]);
+        }
+        for (int i = 0; i < EACH; i++) want_int(weft_accept(l, &accepted[i], WEFT_FOREVER), 0);
+        for (int i = 0; i < MOST; i++) until(c[i].result != 1);
+        want_int(weft_accept(l, &out, WEFT_NOW), WEFT_ETIMEDOUT);
+        int closed = 0;
+        char byte;
+        for (int i = 0; i < EACH; i++) want_int(weft_write(accepted[i], "x", 1, WEFT_FOREVER), 1);
+        for (int i = 0; i < MOST; i++) {
+            closed += weft_read(c[i].stream, &byte, 1, WEFT_FOREVER) != 1;
+            want_int(weft_close(c[i].stream), 0);
+        }
+        want_int(closed, MOST - EACH);
+        for (int i = 0; i < EACH; i++) want_int(weft_close(accepted[i]), 0);
+    }
+    want_int(weft_listener_close(l), 0);
+    want_int(weft_listener_places(l, 1, 1), WEFT_ECLOSED);
+}
+
+START_TEST(places_are_shared)
+{
+    run_alone(places, NULL);
+}
+END_TEST
+
 #ifndef _WIN32
 static void out_of_descriptors(void *arg)
 {
@@ -265,6 +306,6 @@ START_TEST(a_thousand_connections_on_two_workers)
 END_TEST
 
 TEST_MAIN("listener", addresses_are_parsed_bound_and_told,
-          ON_UNIX(the_file_of_a_unix_socket_goes_with_the_listener, ) listeners_may_share_a_port,
+          ON_UNIX(the_file_of_a_unix_socket_goes_with_the_listener, ) listeners_may_share_a_port, places_are_shared,
           accepting_ends_at_deadline_cancel_kill_and_close, connecting_ends_at_deadline_cancel_and_kill,
           ON_UNIX(out_of_descriptors_pauses_and_loses_nothing, ) a_thousand_connections_on_two_workers)

@@ -1,5 +1,5 @@
 /* Requests over HTTP that come before the actor that answers them has begun. The linker puts the test in the place of
- * NNG's server. */
+ * the server. */
 #include "metrics.h"
 #include "web.h"
 
@@ -20,14 +20,14 @@ static void forget(void)
     no_actor = false;
 }
 
-int __wrap_wf_web_start(struct wf_web **out, const char *address, const char *const *paths, int count,
-                        void (*on_ask)(void *arg, struct wf_web_ask *ask), void *arg, char bound[64],
+int __wrap_wf_web_start(struct wf_web **out, weft_node *node, const char *address, const char *const *paths,
+                        int count, void (*on_ask)(void *arg, struct wf_web_ask *ask), void *arg, char bound[64],
                         const char **why);
-int __wrap_wf_web_start(struct wf_web **out, const char *address, const char *const *paths, int count,
-                        void (*on_ask)(void *arg, struct wf_web_ask *ask), void *arg, char bound[64],
+int __wrap_wf_web_start(struct wf_web **out, weft_node *node, const char *address, const char *const *paths,
+                        int count, void (*on_ask)(void *arg, struct wf_web_ask *ask), void *arg, char bound[64],
                         const char **why)
 {
-    (void)why;
+    (void)why, (void)node;
     ck_assert_str_eq(address, "127.0.0.1:9464");
     ck_assert_int_gt(count, READYZ);
     ck_assert_str_eq(paths[READYZ], "/readyz");

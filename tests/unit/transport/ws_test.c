@@ -1,5 +1,6 @@
 /* The listening end of a WebSocket: who comes in, frames in pieces of any size, both ends of a link. */
 #include "carrier.h"
+#include "http.h"
 #include "worker.h"
 #include "ws.h"
 #include "../../suite.h"
@@ -23,7 +24,7 @@ static const struct wf_ws_door door = {"ws://0.0.0.0:4001/weft", false, origins,
 static bool asked(const struct wf_ws_door *d, const char *head, char out[WF_WS_ANSWER_MAX])
 {
     char why[WF_REASON_TEXT] = "";
-    ck_assert_uint_eq(wf_ws_head((const uint8_t *)head, strlen(head)), strlen(head));
+    ck_assert_uint_eq(wf_http_head((const uint8_t *)head, strlen(head)), strlen(head));
     bool in = wf_ws_answer(d, (const uint8_t *)head, strlen(head), out, why);
     ck_assert(in || why[0] != '\0');
     return in;
@@ -124,7 +125,7 @@ START_TEST(a_head_is_over_at_the_empty_line)
 {
     static const char text[] = "GET / HTTP/1.1\r\nA: b\r\n\r\nmore";
     for (size_t n = 0; n < sizeof text - 1; n++)
-        ck_assert_uint_eq(wf_ws_head((const uint8_t *)text, n), n < sizeof text - 5 ? 0 : sizeof text - 5);
+        ck_assert_uint_eq(wf_http_head((const uint8_t *)text, n), n < sizeof text - 5 ? 0 : sizeof text - 5);
 }
 END_TEST
 

@@ -1,0 +1,91 @@
+#include "places.h"
+
+#include "sanitizer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/error.h>
+
+struct wf_places {
+    _Atomic uint32_t refs; /* acq_rel on decrement: the last one sees what all others did */
+    _Atomic uint32_t used; /* relaxed, as the counters below: they say how many, and order nothing */
+    uint32_t most, each, mask;
+    uint64_t seed;
+    _Atomic uint32_t of_source[];
+};
+
+enum { NO_SOURCE = UINT32_MAX };
+
+int wf_places_new(struct wf_places **out, struct pf_env *env, uint32_t most, uint32_t each)
+{
+    uint32_t counters = 64;
+    WF_ASSERT(most >= 1 && most <= WF_PLACES_MAX && each >= 1);
+    while (counters < 4 * most) counters *= 2;
+    struct wf_places *p = calloc(1, sizeof *p + counters * sizeof p->of_source[0]);
+    if (p == NULL) return WEFT_ENOMEM;
+    atomic_store_explicit(&p->refs, 1, memory_order_relaxed);
+    p->most = most;
+    p->each = each;
+    p->mask = counters - 1;
+    env->random(env, &p->seed, sizeof p->seed);
+    *out = p;
+    return WEFT_OK;
+}
+
+/* Of IPv4 all of it, also if it came as IPv6; of IPv6 the first 64 bits. */
+static bool source_of(const struct pf_address *from, uint8_t out[8])
+{
+    static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
+    uint8_t bytes[16];
+    size_t size = from == NULL ? 0 : pf_address_bytes(from, bytes);
+    bool v4_in_v6 = size == 16 && memcmp(bytes, mapped, sizeof mapped) == 0;
+    memset(out, 0, 8);
+    memcpy(out, v4_in_v6 ? bytes + sizeof mapped : bytes, v4_in_v6 ? 4 : WF_MIN(size, (size_t)8));
+    return size > 0;
+}
+
+static uint32_t counter_of(const struct wf_places *p, const uint8_t source[8])
+{
+    uint64_t x;
+    memcpy(&x, source, sizeof x);
+    x ^= p->seed; /* then the finaliser of SplitMix64 */
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+    x = (x ^ x >> 27) * 0x94D049BB133111EB;
+    return (uint32_t)(x ^ x >> 31) & p->mask;
+}
+
+static bool count_up(_Atomic uint32_t *counter, uint32_t most)
+{
+    if (atomic_fetch_add_explicit(counter, 1, memory_order_relaxed) < most) return true;
+    atomic_fetch_sub_explicit(counter, 1, memory_order_relaxed);
+    return false;
+}
+
+bool wf_places_take(struct wf_places *p, const struct pf_address *from, uint32_t *place)
+{
+    uint8_t source[8];
+    *place = NO_SOURCE;
+    if (!count_up(&p->used, p->most)) return false;
+    if (source_of(from, source)) {
+        *place = counter_of(p, source);
+        if (!count_up(&p->of_source[*place], p->each)) {
+            atomic_fetch_sub_explicit(&p->used, 1, memory_order_relaxed);
+            return false;
+        }
+    }
+    atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+    return true;
+}
+
+void wf_places_give(struct wf_places *p, uint32_t place)
+{
+    if (place != NO_SOURCE) atomic_fetch_sub_explicit(&p->of_source[place], 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&p->used, 1, memory_order_relaxed);
+    wf_places_release(p);
+}
+
+void wf_places_release(struct wf_places *p)
+{
+    if (p != NULL && WF_LAST_HOLDER(&p->refs, 1)) free(p);
+}
