@@ -207,7 +207,7 @@ static void run_server(char *address, size_t size)
     if (option.pid < 0) die("fork");
     if (option.pid == 0) {
         dup2(out[1], 1);
-        execl(option.server, option.server, "--port", "0", (char *)NULL);
+        execl(option.server, option.server, "--port", "0", "--places", "1000000", (char *)NULL);
         die(option.server);
     }
     close(out[1]);

@@ -15,9 +15,10 @@
  *     [lobby] ann: hello
  *
  * Commands: /join ROOM, /nick NAME, /who, /watch, /history, /quit. Options: --port PORT (0: any free one; default
- * 4100), --host ADDRESS (default 127.0.0.1), --patience SECONDS (a client that takes nothing for so long is dropped;
- * default 5), --history FILE. With a port of systemd's (chat.socket) it listens there. Without other nodes `cc chat.c
- * $(pkg-config --cflags --libs weft) && ./a.out` does, too.
+ * 4100), --host ADDRESS (default 127.0.0.1), --patience SECONDS (a client that takes nothing for so long is dropped,
+ * and one that leaves a line without an end for six times as long; default 5), --places N (clients at a time, a
+ * quarter of them from one address; default 4096), --history FILE. With a port of systemd's (chat.socket) it listens
+ * there. Without other nodes `cc chat.c $(pkg-config --cflags --libs weft) && ./a.out` does, too.
  *
  * One actor serves one client. It waits for the client's socket and for its own mailbox in one call, so there is no
  * second thread, no lock and no polling. A room is a topic, "room.lobby": publishing a line hands it to the members
@@ -67,6 +68,8 @@ struct client {
 
 struct session {
     struct client client;
+    bool greeted;    /* it has said a line */
+    int64_t line_by; /* when the line that has begun has to have an end; WEFT_FOREVER: none has */
     char nick[NAME_MAX_BYTES + 1];
     char topic[NAME_MAX_BYTES + 6]; /* "room." and the room's name */
     weft_subscription membership;
@@ -274,12 +277,24 @@ static int64_t obey(struct session *s, char *line)
     return TELL(s, "unknown command; there are " COMMANDS "\n");
 }
 
+/* What a browser begins with. A page of any site may post lines to a port of this machine. */
+static bool is_http(const char *line)
+{
+    size_t verb = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    const char *last = strrchr(line, ' ');
+    return verb > 0 && line[verb] == ' ' && strncmp(last, " HTTP/", 6) == 0;
+}
+
 /* One line of the client, if a whole one is there. Negative: the session is over. */
 static int64_t take_line(struct session *s)
 {
     char line[INPUT_BYTES];
     int64_t n = weft_read_until(s->client.stream, line, sizeof line, '\n', WEFT_NOW);
-    if (n == WEFT_ETIMEDOUT) return 0; /* half a line: weft_on_readable tells of the rest */
+    if (n == WEFT_ETIMEDOUT) { /* half a line: weft_on_readable tells of the rest */
+        if (s->line_by == WEFT_FOREVER) s->line_by = weft_after(6 * s->client.patience);
+        return 0;
+    }
+    s->line_by = WEFT_FOREVER;
     if (n == WEFT_ETOOBIG) {
         weft_ignore(TELL(s, "a line has at most %d bytes\n", INPUT_BYTES - 1)); /* the session is over in any case */
         return n;
@@ -290,6 +305,8 @@ static int64_t take_line(struct session *s)
     else if (size == sizeof line) return WEFT_ETOOBIG;
     if (size > 0 && line[size - 1] == '\r') size--;
     line[size] = 0;
+    if (!s->greeted && is_http(line)) return WEFT_EFORMAT;
+    s->greeted = true;
     return obey(s, line);
 }
 
@@ -310,7 +327,11 @@ static void converse(struct session *s)
     /* The socket first, yet neither starves the other: a turn serves both. */
     const weft_wait sources[] = {weft_on_readable(s->client.stream), weft_on_mailbox()};
     for (;;) {
-        int which = weft_wait_any(sources, 2, s->answers_by);
+        int which = weft_wait_any(sources, 2, s->answers_by < s->line_by ? s->answers_by : s->line_by);
+        if (which == WEFT_ETIMEDOUT && weft_now() >= s->line_by) {
+            weft_ignore(TELL(s, "your line has no end\n")); /* it is closed in any case */
+            return;
+        }
         int64_t rc = which == WEFT_ETIMEDOUT ? show_people(s) : which < 0 ? which : show_mail(s);
         if (rc == WEFT_ECANCELED) {
             weft_ignore(TELL(s, "the server stops\n")); /* it is closed in any case */
@@ -330,7 +351,10 @@ static void converse(struct session *s)
 
 static void session(const void *arg, size_t size)
 {
-    struct session s = {.client = *(const struct client *)arg, .topic = "room.lobby", .answers_by = WEFT_FOREVER};
+    struct session s = {.client = *(const struct client *)arg,
+                        .topic = "room.lobby",
+                        .answers_by = WEFT_FOREVER,
+                        .line_by = WEFT_FOREVER};
     (void)size;
     weft_defer_close(s.client.stream);
     snprintf(s.nick, sizeof s.nick, "guest%u", s.client.number);
@@ -346,7 +370,8 @@ static void session(const void *arg, size_t size)
 
 WEFT_NORETURN static void usage(void)
 {
-    fprintf(stderr, "usage: chat [--port PORT] [--host ADDRESS] [--patience SECONDS] [--history FILE]\n");
+    fprintf(stderr,
+            "usage: chat [--port PORT] [--host ADDRESS] [--patience SECONDS] [--places N] [--history FILE]\n");
     weft_exit(WEFT_EINVAL);
 }
 
@@ -368,6 +393,7 @@ static void server(const void *arg, size_t size)
     const char *port = "4100", *host = "127.0.0.1";
     struct client client = {.patience = WEFT_SEC(5)};
     char address[WEFT_ADDRESS_TEXT];
+    uint32_t places = 4096;
     int rc;
     (void)size;
     for (int i = 1; i < args->argc; i += 2) {
@@ -376,11 +402,16 @@ static void server(const void *arg, size_t size)
         if (strcmp(args->argv[i], "--port") == 0) port = value;
         else if (strcmp(args->argv[i], "--host") == 0) host = value;
         else if (strcmp(args->argv[i], "--history") == 0) history_file = value;
+        else if (strcmp(args->argv[i], "--places") == 0 && atoi(value) > 0) places = (uint32_t)atoi(value);
         else if (strcmp(args->argv[i], "--patience") == 0 && atoi(value) > 0) client.patience = WEFT_SEC(atoi(value));
         else usage();
     }
     snprintf(address, sizeof address, "%s:%s", host, port);
     weft_listener l = listener(address);
+    if ((rc = weft_listener_places(l, places, 0)) < 0) {
+        fprintf(stderr, "chat: --places %u: %s\n", (unsigned)places, weft_strerror(rc));
+        weft_exit(rc);
+    }
     weft_listener_address(l, address, sizeof address);
     printf("%s: chat on %s\n", weft_node_name(weft_here()), address);
     fflush(stdout);

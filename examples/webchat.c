@@ -7,9 +7,10 @@
  *     b: chat on http://127.0.0.1:8002/
  *
  * Open both addresses: who writes on one page is read on the other. Options: --port PORT (0: any free one; default
- * 8000), --host ADDRESS (default 127.0.0.1), --ping SECONDS (a browser that says nothing is asked whether it is
- * there; default 20), --patience SECONDS (and dropped if it does not answer, or takes nothing, for so long; default
- * 10).
+ * 8000), --host ADDRESS (default 127.0.0.1), --site NAME (by which browsers reach it, if not by address or as
+ * localhost), --places N (connections at a time, a quarter of them from one address; default 4096), --ping SECONDS (a
+ * browser that says nothing is asked whether it is there; default 20), --patience SECONDS (and dropped if it does not
+ * answer, or takes nothing, for so long; default 10).
  *
  * One actor serves one browser. It waits for the browser's socket and for its own mailbox, where the room's lines
  * come, in one call. So a line is on its way to the screens as soon as it is published; nothing sleeps in between to
@@ -52,6 +53,7 @@ enum {
 
 struct options {
     int64_t ping, patience;
+    const char *site; /* NULL: none */
 };
 
 struct person {
@@ -341,6 +343,21 @@ static void send_page(weft_stream s, int64_t by, bool with_body)
     if (rc >= 0) part(s);
 }
 
+/* A page whose own name was made to lead here (DNS rebinding) asks for that name, and cannot ask for an address. */
+static bool for_this_site(const struct request *r, const char *site)
+{
+    char host[VALUE_BYTES];
+    const char *said = r->value[HOST];
+    size_t size = said[0] == '[' ? strcspn(said, "]") + 1 : strcspn(said, ":");
+    const char *port = size <= strlen(said) ? said + size : "?";
+    if (*port != 0 && (*port != ':' || port[1] == 0 || port[1 + strspn(port + 1, "0123456789")] != 0)) return false;
+    snprintf(host, sizeof host, "%.*s", (int)size, said);
+    if (strcasecmp(host, "localhost") == 0 || (site != NULL && strcasecmp(host, site) == 0)) return true;
+    if (host[0] == '[') return strspn(host + 1, "0123456789abcdefABCDEF:.") == size - 2;
+    size_t last = strlen(host) - strlen(strrchr(host, '.') != NULL ? strrchr(host, '.') : host);
+    return host[0] != 0 && strspn(host, "0123456789.") == size && host[last] == '.'; /* no name ends in a number */
+}
+
 /* A page of another site may not talk in the name of who looks at it. */
 static bool of_this_site(const struct request *r)
 {
@@ -390,6 +407,7 @@ static void serve(const void *arg, size_t size)
     if (n == WEFT_ETOOBIG) error = "431 Request Header Fields Too Large";
     else if (n == WEFT_EFORMAT) error = "400 Bad Request";
     else if (n < 0) return;
+    else if (!for_this_site(r, v.options.site)) error = "421 Misdirected Request";
     else if (!is_get && !is_head) error = "405 Method Not Allowed";
     else if (strcmp(r->url, "/") == 0) send_page(v.stream, by, is_get);
     else if (strncmp(r->url, "/chat?", 6) != 0) error = "404 Not Found";
@@ -405,7 +423,8 @@ static void serve(const void *arg, size_t size)
 
 WEFT_NORETURN static void usage(void)
 {
-    fprintf(stderr, "usage: webchat [--port PORT] [--host ADDRESS] [--ping SECONDS] [--patience SECONDS]\n");
+    fprintf(stderr, "usage: webchat [--port PORT] [--host ADDRESS] [--site NAME] [--places N] [--ping SECONDS] "
+                    "[--patience SECONDS]\n");
     weft_exit(WEFT_EINVAL);
 }
 
@@ -416,12 +435,15 @@ static void server(const void *arg, size_t size)
     struct start start = {.options = {.ping = WEFT_SEC(20), .patience = WEFT_SEC(10)}};
     char address[WEFT_ADDRESS_TEXT];
     weft_listener l;
+    uint32_t places = 4096;
     (void)size;
     for (int i = 1; i < args->argc; i += 2) {
         const char *value = i + 1 < args->argc ? args->argv[i + 1] : NULL;
         if (value == NULL) usage();
         if (strcmp(args->argv[i], "--port") == 0) port = value;
         else if (strcmp(args->argv[i], "--host") == 0) host = value;
+        else if (strcmp(args->argv[i], "--site") == 0) start.options.site = value;
+        else if (strcmp(args->argv[i], "--places") == 0 && atoi(value) > 0) places = (uint32_t)atoi(value);
         else if (strcmp(args->argv[i], "--ping") == 0 && atoi(value) > 0) start.options.ping = WEFT_SEC(atoi(value));
         else if (strcmp(args->argv[i], "--patience") == 0 && atoi(value) > 0)
             start.options.patience = WEFT_SEC(atoi(value));
@@ -429,6 +451,7 @@ static void server(const void *arg, size_t size)
     }
     snprintf(address, sizeof address, "%s:%s", host, port);
     int rc = weft_listen(&l, address, NULL);
+    if (rc == 0) rc = weft_listener_places(l, places, 0);
     if (rc < 0) {
         fprintf(stderr, "webchat: cannot listen on %s: %s\n", address, weft_strerror(rc));
         weft_exit(rc);

@@ -319,8 +319,8 @@ struct wf_transport {
     pf_mutex *tls_lock;
     bool has_tls; /* as it was started */
     bool insecure;
-    bool open_control; /* to who has no certificate and may be any user */
-    int socket_mode;   /* of the files of sockets that other nodes dial */
+    bool open_control;            /* to who has no certificate and may be any user */
+    int socket_mode;              /* of the files of sockets that other nodes dial */
     char **ws_origins;            /* of the options, in one block */
     struct wf_limits limits;      /* of each peer */
     struct wf_discover *discover; /* NULL: no sources */

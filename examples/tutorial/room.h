@@ -18,14 +18,15 @@ static inline const char *port_of(const struct weft_args *args)
     return args->argc > 1 ? args->argv[1] : "4100";
 }
 
-/* Asks the client for a name, without its newline. False: it has gone, or its name has no end. */
+/* Asks the client for a name, without its newline. False: it has gone, its name has no end, or it is a browser: a
+ * page of any site may post lines to a port of this machine, behind a line like "POST / HTTP/1.1". */
 static inline bool ask_name(weft_stream s, char *nick, size_t room)
 {
     if (weft_printf(s, PATIENCE, "* your name?\n") < 0) return false;
     int64_t n = weft_read_until(s, nick, room, '\n', weft_after(WEFT_SEC(60)));
     if (n <= 1 || nick[n - 1] != '\n') return false;
     nick[n - 1] = '\0';
-    return true;
+    return strstr(nick, " HTTP/") == NULL;
 }
 
 /* Takes a message of the room out of the mailbox and shows it. False: the client does not take it. */
@@ -50,6 +51,8 @@ static inline void open_door(const char *port, weft_actor *session)
     snprintf(address, sizeof address, "127.0.0.1:%s", port);
     int rc = weft_listen(&l, address, NULL);
     if (rc < 0) weft_fail(rc, "cannot listen on %s", address);
+    rc = weft_listener_places(l, 1024, 0); /* clients at a time, a quarter of them from one address */
+    if (rc < 0) weft_fail(rc, "no memory for %s", address);
     weft_listener_address(l, address, sizeof address);
     printf("chat on %s\n", address);
     fflush(stdout);

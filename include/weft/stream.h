@@ -48,9 +48,10 @@ WEFT_API int weft_listener_address(weft_listener l, char *out, size_t size);
  * ends. */
 WEFT_API WEFT_CHECKED int weft_accept(weft_listener l, weft_stream *out, int64_t deadline);
 /* [A] From now on at most `most` streams that weft_accept gives are open at a time (1 to 1,048,576), and at most
- * `each` of one source, an IPv4 address or a network of 64 bits of IPv6; 0: a quarter of `most`. Connections beyond that are
- * closed at once, and weft_accept goes on waiting. Streams that are open do not count. For every port that strangers
- * reach: one who only connects cannot take the places of all others. WEFT_EINVAL, WEFT_ECLOSED, WEFT_ENOMEM. */
+ * `each` of one source, an IPv4 address or a network of 64 bits of IPv6; 0: a quarter of `most`. Connections beyond
+ * that are closed at once, and weft_accept goes on waiting. Streams that are open do not count. For every port that
+ * strangers reach: one who only connects cannot take the places of all others. WEFT_EINVAL, WEFT_ECLOSED,
+ * WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_listener_places(weft_listener l, uint32_t most, uint32_t each);
 /* [A] WEFT_ECLOSED if it was closed before. */
 WEFT_API int weft_listener_close(weft_listener l);

@@ -3,12 +3,13 @@
 import base64
 import hashlib
 import os
+import re
 import socket
 import subprocess
 import time
 import unittest
 
-from harness import PATIENCE, Cluster, Program, built
+from harness import PATIENCE, Client, Cluster, Program, built
 
 WEFT, MODULE = built("cli", "weft"), built("tests", "test_modules.so")
 SP, KEY = "pair.sp.nanomsg.org", "dGhlIHNhbXBsZSBub25jZQ=="
@@ -165,7 +166,7 @@ class WebSocket(Node):
             self.assertEqual(rest(s), b"")
 
     def test_tools_look_and_talk_but_do_not_control(self):
-        node = self.listen()
+        node = self.listen("--loopback-control")  # which does not open this door
         url = f"ws://127.0.0.1:{self.port}/weft"
         self.assertIn("echo", self.weft("ps", "--node", url))
         self.assertIn("7", self.weft("call", "echo", "[7]", "--node", url))
@@ -240,6 +241,69 @@ class Metrics(Node):
         self.assertEqual(self.status("Host: localhost", path="/readyz", source="127.0.0.2"), 200)
 
 
+class Lines(unittest.TestCase):
+    """Ports of examples that take lines."""
+
+    def start(self, *command):
+        program = Program(*command)
+        self.addCleanup(program.kill)
+        return program.line().rsplit(" ", 1)[1]
+
+    def client(self, address):
+        client = Client(address)
+        self.addCleanup(client.close)
+        return client
+
+    def test_a_page_that_posts_lines_to_the_chat(self):
+        address = self.start(built("examples", "chat"), "--port", "0")
+        ann = self.client(address)
+        self.assertIn("welcome", ann.line())
+        for method in "POST", "GET", "PUT", "OPTIONS":
+            with connect(int(address.rsplit(":", 1)[1])) as s:
+                s.sendall(request("/", "Host: x", method=method) + b"hello from a page\r\n/join hall\r\n")
+                self.assertNotIn(b"hello", rest(s))
+        bob = self.client(address)
+        bob.send("GET is a word, HTTP/1.1 too", "GET / HTTP/1.1")
+        for line in "GET is a word, HTTP/1.1 too", "GET / HTTP/1.1":
+            self.assertRegex(ann.line(), rf"^\[lobby\] guest\d+: {line}$")
+
+    def test_a_page_that_posts_lines_to_the_tutorials_chats(self):
+        for n in "2", "3":
+            address = self.start(built("examples", f"tutorial_chat{n}"), "0")
+            with connect(int(address.rsplit(":", 1)[1])) as s:
+                s.sendall(request("/", "Host: x", method="POST") + b"hello from a page\r\n")
+                self.assertNotIn(b"POST", rest(s))
+
+    def test_places_and_half_lines(self):
+        address = self.start(built("examples", "chat"), "--port", "0", "--places", "40", "--patience", "1")
+        port = int(address.rsplit(":", 1)[1])
+        greedy = [socket.create_connection(("127.0.0.1", port), PATIENCE, ("127.0.0.2", 0)) for _ in range(400)]
+        for s in greedy:
+            self.addCleanup(s.close)
+        ann = self.client(address)
+        self.assertIn("welcome", ann.line())
+        open_ones = [s for s in greedy if s.recv(1) == b"*"]
+        self.assertEqual(len(open_ones), 10)
+        open_ones[0].sendall(b"half a li")  # its end does not come
+        self.assertIn(b"line", rest(open_ones[0]))
+        self.assertEqual(ann.ask("still here")[-10:], "still here")
+
+    @unittest.skipUnless(os.path.exists(built("examples", "webchat")), "built without libwslay-dev")
+    def test_webchat_for_its_own_hosts(self):
+        address = self.start(built("examples", "webchat"), "--port", "0", "--site", "chat.example")
+        port = int(re.search(r":(\d+)/$", address)[1])
+        for host, status in ((f"127.0.0.1:{port}", b"200"), ("localhost", b"200"), ("[::1]:80", b"200"),
+                             ("CHAT.example", b"200"), ("evil.example", b"421"), (f"evil.example:{port}", b"421"),
+                             ("127.0.0.1.evil.example", b"421"), ("chat.example.evil", b"421")):
+            for path in "/", "/chat?room=lobby&nick=eve":
+                upgrade = ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
+                           f"Sec-WebSocket-Key: {KEY}", f"Origin: http://{host}"] if path != "/" else []
+                with connect(port) as s:
+                    s.sendall(request(path, f"Host: {host}", *upgrade))
+                    wanted = b"101" if upgrade and status == b"200" else status
+                    self.assertEqual(s.recv(12, socket.MSG_WAITALL), b"HTTP/1.1 " + wanted, (host, path))
+
+
 def processor_time(pid):
     with open(f"/proc/{pid}/stat") as file:
         return sum(map(int, file.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
@@ -264,7 +328,7 @@ class Places(Node):
                 url, port = node.log(rf"listens on ({scheme}://127\.0\.0\.1:(\d+))").groups()
                 self.crowd(int(port), ["127.0.0.2"], 400)
                 for _ in range(5):
-                    self.assertIn("echo", self.weft("ps", "--node", url))
+                    self.assertIn("7", self.weft("call", "echo", "[7]", "--node", url))
                 node.stop()
 
     def test_all_places_are_taken_and_an_operator_gets_in(self):
