@@ -25,7 +25,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     w->actors = wa;
     wa->node = node;
     wa->worker = w;
-    wa->mail_bytes_max = node->options.mailbox_bytes_max / node->workers.count;
+    wa->mail_bytes_max = node->options.mailbox_bytes_max / node->workers.users;
     wf_mail_timer_init(&wa->timer, w->index);
     wf_list_init(&wa->short_of_bytes);
     wf_patrol_init(wa);
@@ -230,7 +230,7 @@ static __attribute__((noinline, cold)) int wrong_birth(const weft_node *node, co
     if ((unsigned)o->policy > WEFT_FULL_FAIL)
         return wf_wrong(WEFT_EINVAL, "weft_spawn: %d is no weft_full_policy", (int)o->policy);
     return wf_wrong(WEFT_EINVAL, "weft_spawn: there is no worker %d: this node has 1 to %u", o->worker,
-                    node->workers.count);
+                    node->workers.users);
 }
 
 int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const struct wf_birth *b)
@@ -239,13 +239,13 @@ int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const
     const weft_spawn_options *o = b->options == NULL ? &defaults : b->options;
     if (WF_UNLIKELY((b->body == NULL && b->handle == NULL) || b->size > WF_SPAWN_ARG_MAX ||
                     (b->arg == NULL && b->size > 0) || o->stack_bytes > WF_STACK_BYTES_MAX ||
-                    o->worker < WEFT_BESIDE || o->worker > (int)node->workers.count ||
+                    o->worker < WEFT_BESIDE || o->worker > (int)node->workers.users ||
                     (unsigned)o->policy > WEFT_FULL_FAIL))
         return wrong_birth(node, b, o);
     if (WF_UNLIKELY(atomic_load_explicit(&node->stopping, memory_order_relaxed) && !b->service))
         return WEFT_ECANCELED;
     bool at_once = false;
-    struct wf_worker *w = wf_place(node, from, o->worker, &at_once);
+    struct wf_worker *w = b->service ? wf_workers_own(&node->workers) : wf_place(node, from, o->worker, &at_once);
     struct wf_actors *wa = wf_actors_of(w);
     struct wf_actor *a;
     int rc = take_slot(wa, &a);

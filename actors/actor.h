@@ -313,6 +313,8 @@ static inline const char *wf_actor_name(const struct wf_actor *a)
 {
     return a->more == NULL ? "" : wf_names_first(a->more->names);
 }
+/* Any thread: the same of an id, for wf_hooks. */
+void wf_actor_name_of(struct wf_workers *set, uint64_t id, char *out, size_t size);
 /* On the owner's thread. A load and a store, no locked instruction. */
 static inline void wf_count_drop(struct wf_worker *w, enum wf_drop why)
 {

@@ -110,7 +110,8 @@ static void post_all(const struct wf_group_voice *v)
 static void rest(struct wf_groups *all)
 {
     struct wf_worker *w = wf_here;
-    if (all->ends != NULL || !all->trying || w != all->node->workers.at[0] || !wf_timer_armed(&all->timer)) return;
+    if (all->ends != NULL || !all->trying || w != wf_workers_own(&all->node->workers) || !wf_timer_armed(&all->timer))
+        return;
     wf_timer_disarm(w, &all->timer);
     all->trying = false;
 }
@@ -160,7 +161,7 @@ static void keep_end(struct wf_groups *all, const struct wf_group_voice *v, stru
     all->node = v->node;
     all->timer.fire = on_timer;
     all->again = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_call};
-    wf_worker_post(v->node->workers.at[0], &all->again.post);
+    wf_worker_post(wf_workers_own(&v->node->workers), &all->again.post);
 }
 
 void wf_group_end_tell(struct wf_groups *all, const struct wf_group_voice *v, struct wf_group *g, weft_pid who,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "round.h"
+#include "stuck.h"
 
 struct census {
     struct wf_round round;
@@ -164,6 +165,11 @@ int wf_node_page_actors(weft_node *node, struct wf_actor_page *page, int64_t dea
     page->most = WF_MIN(page->most, (uint32_t)WF_PAGE_ACTORS);
     int rc = WEFT_OK;
     if (page->worker < node->workers.count) rc = wf_look(node, page->worker, fill_page, page, sizeof *page, deadline);
+    if (rc == WEFT_ETIMEDOUT && wf_stuck_at(&node->workers, page->worker, NULL)) { /* STUCK tells of it */
+        page->worker++;
+        page->slot = page->count = 0;
+        rc = WEFT_OK;
+    }
     page->last = page->worker >= node->workers.count;
     return rc;
 }
@@ -177,8 +183,10 @@ int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t deadline)
 {
     int rc = WEFT_OK;
     *count = 0;
-    for (uint32_t i = 0; i < node->workers.count && rc == WEFT_OK; i++)
+    for (uint32_t i = 0; i < node->workers.count && rc == WEFT_OK; i++) {
         rc = wf_look(node, i, add_alive, count, sizeof *count, deadline);
+        if (rc == WEFT_ETIMEDOUT && wf_stuck_at(&node->workers, i, NULL)) rc = WEFT_OK;
+    }
     return rc;
 }
 
@@ -190,6 +198,34 @@ void wf_actor_describe(const struct wf_task *t, char *out, size_t size)
     char pid[WEFT_PID_TEXT];
     snprintf(out, size, "actor %s (%s%s%s) of node %s", name[0] != 0 ? name : a->kind, name[0] != 0 ? a->kind : "",
              name[0] != 0 ? " " : "", weft_pid_format(wf_actor_pid(a), pid), wf_node_of(t->worker)->name);
+}
+
+struct name_wanted {
+    weft_pid pid;
+    char *out;
+    size_t size;
+    bool found;
+};
+
+static bool take_name(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg)
+{
+    struct name_wanted *n = arg;
+    (void)stamp, (void)holds;
+    if (pid.actor != n->pid.actor || pid.node != n->pid.node) return true;
+    snprintf(n->out, n->size, "%.*s", WEFT_STR(name));
+    n->found = true;
+    return false;
+}
+
+/* Looks at so many parts of the table at most: it is asked for while somebody waits. */
+void wf_actor_name_of(struct wf_workers *set, uint64_t id, char *out, size_t size)
+{
+    enum { PARTS_MAX = 256 };
+    weft_node *node = (weft_node *)set;
+    struct name_wanted n = {{.node = node->incarnation, .actor = id}, out, size, false};
+    uint64_t at = 0;
+    out[0] = '\0';
+    for (int i = 0; i < PARTS_MAX && !n.found && wf_names_some(node->names, &at, take_name, &n); i++) {}
 }
 
 void wf_node_drops(const weft_node *node, uint64_t out[WF_DROP_REASONS])

@@ -7,6 +7,7 @@
 
 #include "park.h"
 #include "round.h"
+#include "stuck.h"
 
 struct look {
     struct wf_round round;
@@ -35,7 +36,7 @@ int wf_look(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, 
     l->look = look;
     memcpy(l->data, data, size);
     wf_round_ask(node, worker, &l->call, look_here);
-    rc = wf_round_await(&l->round, deadline);
+    rc = wf_round_await(&l->round, wf_stuck_at(&node->workers, worker, NULL) ? WEFT_NOW : deadline);
     if (rc == WEFT_OK) memcpy(data, l->data, size);
     wf_round_drop(&l->round);
     return rc;

@@ -41,6 +41,8 @@ static void end_turn(struct wf_worker *w)
 
 static const struct wf_hooks hooks = {
     .task_id_at = (ptrdiff_t)offsetof(struct wf_actor, id) - (ptrdiff_t)offsetof(struct wf_actor, task),
+    .task_kind_at = (ptrdiff_t)offsetof(struct wf_actor, kind) - (ptrdiff_t)offsetof(struct wf_actor, task),
+    .task_name = wf_actor_name_of,
     .task_main = wf_actor_main,
     .task_done = wf_actor_done,
     .task_killed = wf_actor_killed,
@@ -72,7 +74,7 @@ static int check_options(const weft_node_options *o)
         return refuse_option("name", "1 to 64 letters, digits, '_', '-', '.'");
     if (o->cluster != NULL && !wf_is_name(o->cluster))
         return refuse_option("cluster", "1 to 64 letters, digits, '_', '-', '.'");
-    if (o->workers < 0 || o->workers > WF_WORKERS_MAX) return refuse_option("workers", "1 to 64");
+    if (o->workers < 0 || o->workers > WF_USER_WORKERS_MAX) return refuse_option("workers", "1 to 63");
     if (o->embedded && o->workers > 1) return refuse_option("workers", "an embedded node has one");
     if (o->carrier != NULL && strcmp(o->carrier, "tcp") != 0 && strcmp(o->carrier, "nng") != 0)
         return refuse_option("carrier", "tcp or nng");
@@ -82,13 +84,16 @@ static int check_options(const weft_node_options *o)
         return refuse_option("offload_threads", "1 to 256");
     if (o->record_events > WF_RECORD_EVENTS_MAX) return refuse_option("record_events", "at most 1048576");
     if (o->offload_queue < 0) return refuse_option("offload_queue", "not negative");
-    if (o->send_timeout < 0 || o->grace < 0 || o->heartbeat < 0 || o->park_after < 0 || o->resume_window < 0)
-        return refuse_option("send_timeout, grace, heartbeat, park_after, resume_window", "not negative");
-    const int64_t spans[] = {o->send_timeout, o->grace,         o->heartbeat,
-                             o->park_after,   o->resume_window, o->probe_period};
+    if (o->send_timeout < 0 || o->grace < 0 || o->heartbeat < 0 || o->park_after < 0 || o->resume_window < 0 ||
+        o->stuck_after < 0)
+        return refuse_option("send_timeout, grace, heartbeat, park_after, resume_window, stuck_after",
+                             "not negative");
+    const int64_t spans[] = {o->send_timeout,  o->grace,        o->heartbeat,  o->park_after,
+                             o->resume_window, o->probe_period, o->stuck_after};
     for (size_t i = 0; i < WF_COUNT(spans); i++)
         if (wf_is_point(spans[i]))
-            return refuse_option("send_timeout, grace, heartbeat, park_after, resume_window, probe_period",
+            return refuse_option("send_timeout, grace, heartbeat, park_after, resume_window, probe_period, "
+                                 "stuck_after",
                                  "a span such as WEFT_SEC(5), not a point in time");
     if (o->heartbeats_lost < 0 || o->heartbeats_lost > 1000) return refuse_option("heartbeats_lost", "1 to 1000");
     if (o->partition > WEFT_PARTITION_QUORUM || (o->partition == WEFT_PARTITION_QUORUM) != (o->quorum > 0))
@@ -99,7 +104,11 @@ static int check_options(const weft_node_options *o)
     return WEFT_OK;
 }
 
-static void fill_in(weft_node *n, const weft_node_options *o)
+#define STUCK_AFTER_MAX WEFT_SEC(7 * 24 * 3600) /* a longer span is that */
+
+/* `own_worker`: one more for weft's own actors. A node in a loop that is not ours, or in a simulation, has one thread
+ * for all; a tool runs nothing that could hold it up. */
+static void fill_in(weft_node *n, const weft_node_options *o, bool own_worker)
 {
     n->options = *o;
     if (n->options.actors_max == 0) n->options.actors_max = WF_SLAB_MAX;
@@ -120,14 +129,19 @@ static void fill_in(weft_node *n, const weft_node_options *o)
         n->options.suspicion = (int)WF_MAX(WF_MIN(periods, 1000000), 4);
     }
     if (n->options.park_after == 0) n->options.park_after = WEFT_SEC(1);
+    if (n->options.stuck_after == 0) n->options.stuck_after = WEFT_SEC(1);
+    n->workers.stuck_after = n->options.stuck_after == WEFT_FOREVER ? WEFT_FOREVER
+                                                                    : WF_MIN(n->options.stuck_after, STUCK_AFTER_MAX);
     do n->workers.env->random(n->workers.env, &n->incarnation, sizeof n->incarnation);
     while (n->incarnation == 0);
     if (o->name != NULL) snprintf(n->name, sizeof n->name, "%s", o->name);
     else snprintf(n->name, sizeof n->name, "weft-%08x", (unsigned)(n->incarnation >> 32));
     snprintf(n->cluster, sizeof n->cluster, "%s", o->cluster == NULL ? "weft" : o->cluster);
     n->workers.hooks = &hooks;
-    n->workers.count = (uint32_t)(o->workers > 0 ? o->workers : WF_MIN(pf_cpu_count(), WF_WORKERS_MAX));
-    if (o->embedded) n->workers.count = 1;
+    uint32_t users = (uint32_t)(o->workers > 0 ? o->workers : WF_MIN(pf_cpu_count(), WF_USER_WORKERS_MAX));
+    if (o->embedded) users = 1;
+    n->workers.users = users;
+    n->workers.count = own_worker ? users + 1 : users;
     n->workers.blocking_threads = (uint32_t)o->offload_threads;
     n->workers.blocking_queue = (uint32_t)o->offload_queue;
     n->workers.record_sends = o->record_sends;
@@ -171,7 +185,7 @@ int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_
     wf_list_init(&n->taps);
     n->workers.env = env == NULL ? pf_env_native() : env;
     if (options->embedded) wf_embed_init(&n->embed, &n->workers);
-    fill_in(n, options);
+    fill_in(n, options, env == NULL && !options->embedded && !options->client);
     if ((rc = pf_mutex_create(&n->lock)) < 0 || (rc = pf_cond_create(&n->ended)) < 0 ||
         (rc = pf_mutex_create(&n->tables_lock)) < 0 || (rc = pf_mutex_create(&n->taps_lock)) < 0)
         goto failed;

@@ -6,7 +6,9 @@
  *     that compute. Whether they do is asked once in each run of a task that spawns, and only if somebody is idle: it
  *     takes a look at the clock. Then every second child goes there, at once and not at the end of the turn, which
  *     may be far away. Half of them is half of the tree that grows from them. Savina's quicksort of a million numbers
- *     with two workers: 4.7 -> 5.9 M/s (docs/performance.md). */
+ *     with two workers: 4.7 -> 5.9 M/s (docs/performance.md).
+ * (3) What weft's own actors spawn stays beside them, on the worker that no actor of a user is on: see `users` in
+ *     worker.h. */
 #include "actor.h"
 
 enum {
@@ -17,8 +19,8 @@ enum {
 static struct wf_worker *find_idle(const struct wf_worker *from)
 {
     struct wf_workers *set = from->set;
-    for (uint32_t i = 1; i < set->count; i++) {
-        struct wf_worker *w = set->at[(from->index + i) % set->count];
+    for (uint32_t i = 1; i < set->users; i++) {
+        struct wf_worker *w = set->at[(from->index + i) % set->users];
         if (atomic_load_explicit(&w->state, memory_order_relaxed) != WF_RUNNING) return w; /* a hint is enough */
     }
     return NULL;
@@ -53,8 +55,8 @@ struct wf_worker *wf_place(weft_node *node, struct wf_worker *from, int wanted, 
     struct wf_workers *set = &node->workers;
     if (wanted > 0) return set->at[wanted - 1];
     if (from == NULL || wanted == WEFT_SPREAD)
-        return set->at[atomic_fetch_add_explicit(&node->next_worker, 1, memory_order_relaxed) % set->count];
-    if (set->count == 1 || wanted == WEFT_BESIDE) return from;
+        return set->at[atomic_fetch_add_explicit(&node->next_worker, 1, memory_order_relaxed) % set->users];
+    if (set->users == 1 || wanted == WEFT_BESIDE || from->index >= set->users) return from;
     struct wf_worker *lent = from->ready_count >= BUSY ? find_idle(from) : lend(from);
     *at_once = lent != NULL && from->ready_count < BUSY;
     return lent == NULL ? from : lent;

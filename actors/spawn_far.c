@@ -188,8 +188,8 @@ static struct wf_worker *place(weft_node *node, const weft_msg *m)
     const struct weft_export *e = read_order(m, &o) ? wf_export_find(o.actor) : NULL;
     int wanted = e == NULL ? 0 : e->options.worker;
     uint32_t turn = atomic_fetch_add_explicit(&node->next_worker, 1, memory_order_relaxed); /* any order will do */
-    if (wanted > 0 && wanted <= (int)node->workers.count) turn = (uint32_t)wanted - 1;
-    return node->workers.at[turn % node->workers.count];
+    if (wanted > 0 && wanted <= (int)node->workers.users) turn = (uint32_t)wanted - 1;
+    return node->workers.at[turn % node->workers.users];
 }
 
 void wf_spawn_came(struct wf_worker *w, weft_msg *m)

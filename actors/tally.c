@@ -13,6 +13,7 @@
 #include "actor.h"
 #include "look.h"
 #include "round.h"
+#include "stuck.h"
 
 enum {
     SLICE = 4096,
@@ -23,8 +24,9 @@ enum {
 struct census {
     struct wf_round round;
     uint32_t workers;
-    bool actors; /* are looked at */
-    bool exact;  /* all their stacks */
+    uint64_t held_up; /* a bit for each worker that is, and is not asked */
+    bool actors;      /* are looked at */
+    bool exact;       /* all their stacks */
     bool picks;
     int64_t asked;
     struct part {
@@ -189,7 +191,8 @@ static int prepare(struct census *c, const struct wf_picked *picked)
         c->part[i].census = c;
         if (picked != NULL) rc = wf_picked_init(&c->part[i].picked, &picked->want);
     }
-    if (rc == WEFT_OK) rc = wf_round_begin(&c->round, c->workers, free_census);
+    if (rc == WEFT_OK)
+        rc = wf_round_begin(&c->round, c->workers - (uint32_t)__builtin_popcountll(c->held_up), free_census);
     if (rc < 0) free_census(&c->round);
     return rc;
 }
@@ -204,10 +207,13 @@ static int count_all(weft_node *node, bool actors, struct wf_tally *out, struct 
     c->workers = workers;
     c->actors = actors;
     c->exact = picked != NULL && picked->want.exact;
+    for (uint32_t i = 0; i < workers; i++)
+        if (wf_stuck_at(&node->workers, i, NULL)) c->held_up |= UINT64_C(1) << i;
     int rc = prepare(c, picked);
     if (rc < 0) return rc;
     c->asked = weft_now();
-    for (uint32_t i = 0; i < workers; i++) wf_round_ask(node, i, &c->part[i].call, count_here);
+    for (uint32_t i = 0; i < workers; i++)
+        if ((c->held_up >> i & 1) == 0) wf_round_ask(node, i, &c->part[i].call, count_here);
     rc = wf_round_await(&c->round, deadline);
     if (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) take(c, out, picked);
     if (rc < 0) out->kinds = 0;

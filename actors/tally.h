@@ -35,7 +35,8 @@ struct wf_tally {
     struct wf_tally_worker worker[WF_WORKERS_MAX];
     struct wf_tally_kind kind[WF_TALLY_KINDS];
 };
-/* [A, W] Asks all workers of this node; `kinds`: also for their actors. WEFT_OK; WEFT_ETIMEDOUT, then those with
+/* [A, W] Asks all workers of this node but those that are known to be held up (stuck.h), which are not `counted`;
+ * `kinds`: also for their actors. WEFT_OK; WEFT_ETIMEDOUT, then those with
  * `counted` have answered, and there are no kinds; WEFT_ENOMEM and others of weft_event_await. */
 int wf_node_tally(weft_node *node, bool kinds, struct wf_tally *out, int64_t deadline);
 /* The same with kinds, and some of the actors: `picked` was initialised with which ones. After WEFT_ETIMEDOUT they

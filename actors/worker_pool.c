@@ -71,7 +71,7 @@ static int start_member(struct pool *p, uint32_t i)
     struct place *place = &p->places[i];
     weft_spawn_options o = p->boot->options.member;
     if (o.kind == NULL) o.kind = "member";
-    if (o.worker <= 0) o.worker = 1 + (int)((w->index + i) % w->set->count);
+    if (o.worker <= 0) o.worker = 1 + (int)((w->index + i) % w->set->users);
     o.link = true;
     int rc = wf_member_spawn(&place->member, &place->pid, p->member_arg, p->member_arg_size, &o);
     if (rc == WEFT_OK) place->state = ALIVE;
@@ -539,7 +539,7 @@ int weft_spawn_pool(weft_pid *out, weft_actor *body, const void *arg, size_t siz
     struct pool_boot *boot = weft_alloc(sizeof *boot + size);
     if (boot == NULL) return WEFT_ENOMEM;
     boot->body = body;
-    fill_in(boot, o, self->task.worker->set->count);
+    fill_in(boot, o, self->task.worker->set->users);
     if (size > 0) memcpy(boot + 1, arg, size);
     weft_spawn_options mine = {.kind = "pool", .mailbox_max = o->mailbox_max, .link = o->link, .monitor = o->monitor};
     weft_pid pool;

@@ -197,6 +197,48 @@ int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m)
     return ask_for_all(k, p, m);
 }
 
+/* ---- Who holds workers up --------------------------------------------------------------------------------------- */
+
+static bool is(weft_text key, const char *word)
+{
+    return strlen(word) == key.size && memcmp(key.data, word, key.size) == 0;
+}
+
+static void tell_one(const struct cli *c, weft_reader *r)
+{
+    weft_text pid = {"", 0}, kind = pid, name = pid, where = pid;
+    uint64_t worker = 0, ns = 0;
+    for (uint32_t left = weft_get_map(r); left > 0 && r->error == 0; left--) {
+        weft_text key = weft_get_str(r);
+        if (is(key, "worker")) worker = weft_get_uint(r);
+        else if (is(key, "ns")) ns = weft_get_uint(r);
+        else if (is(key, "pid")) pid = weft_get_str(r);
+        else if (is(key, "kind")) kind = weft_get_str(r);
+        else if (is(key, "name")) name = weft_get_str(r);
+        else if (is(key, "where")) where = weft_get_str(r);
+        else weft_skip(r);
+    }
+    if (r->error != 0) return;
+    const char *at = pid.size == 0 ? NULL : memchr(pid.data, '@', pid.size);
+    if (at != NULL) pid.size = (size_t)(at - pid.data);
+    bool named = name.size > 0;
+    (void)cli_fail(c, CLI_OK,
+                   "worker %u is held up by %s%.*s%s%.*s%s%.*s%s for %.1f s%s%.*s: its actors are not shown",
+                   (unsigned)worker, pid.size == 0 ? "a timer or a delivery" : "actor ", WEFT_STR(name),
+                   named ? " (" : "", WEFT_STR(kind), pid.size == 0 ? "" : " ", WEFT_STR(pid), named ? ")" : "",
+                   (double)ns / 1e9, where.size == 0 ? "" : ", in ", WEFT_STR(where));
+}
+
+void cli_tell_stuck(struct cli_client *k)
+{
+    weft_msg *m;
+    if (cli_control_or_error(k, WF_CONTROL_STUCK, NULL, 0, &m) != CLI_OK) return;
+    weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
+    if (weft_tag(m) == WF_CONTROL_STUCK) /* an older node does not know */
+        for (uint32_t left = weft_get_array(&r); left > 0 && r.error == 0; left--) tell_one(k->c, &r);
+    weft_msg_free(m);
+}
+
 int cli_ask_node(const struct cli *c, int (*act)(struct cli_client *k))
 {
     struct cli_client k = {.c = c, .work = act};

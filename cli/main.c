@@ -44,6 +44,7 @@ const struct cli_verb cli_verbs[] = {
       CLI_MAX_SUBSCRIPTIONS,
       CLI_HEARTBEAT,
       CLI_HEARTBEATS_LOST,
+      CLI_STUCK_AFTER,
       CLI_RESUME_WINDOW,
       CLI_WIRE,
       CLI_LOG,

@@ -46,7 +46,7 @@ struct cli {
     int64_t workers, tag, count, days;
     int64_t heartbeats_lost, wire, suspicion;
     int64_t max_patterns, max_subscriptions;
-    int64_t drain, timeout, heartbeat, resume_window, probe; /* ns */
+    int64_t drain, timeout, heartbeat, resume_window, probe, stuck_after; /* ns */
     const char *faults, *replay, *socket_mode;
     const char *actor, *topic;         /* of trace */
     const char *order, *kind, *prefix; /* of what is listed, as the next one */
@@ -80,6 +80,7 @@ enum cli_option_id {
     CLI_CARRIER,
     CLI_HEARTBEAT,
     CLI_HEARTBEATS_LOST,
+    CLI_STUCK_AFTER,
     CLI_RESUME_WINDOW,
     CLI_WIRE,
     CLI_LOOPBACK_CONTROL,

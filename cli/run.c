@@ -116,6 +116,7 @@ int cli_run(const struct cli *c)
                                  .carrier = c->carrier,
                                  .heartbeat = c->heartbeat,
                                  .heartbeats_lost = (int)c->heartbeats_lost,
+                                 .stuck_after = c->stuck_after,
                                  .resume_window = c->resume_window,
                                  .wire_version = (int)c->wire,
                                  .control = control[0] == '\0' ? NULL : control,

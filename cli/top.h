@@ -18,9 +18,16 @@ struct top_actor {
 };
 
 struct top_worker {
-    bool answers;
-    uint64_t answered_ns, turns, sleeps, runnable, received, mailbox_bytes;
-    double rate, turn_rate;
+    bool answers, own; /* own: it runs weft's own actors */
+    uint64_t turns, sleeps, runnable, received, mailbox_bytes, busy_ns, longest_ns;
+    double rate, turn_rate, busy; /* busy: the part of the time that it has run, 0 to 1 */
+    uint32_t index;
+};
+
+/* An actor that holds its worker up. */
+struct top_stuck {
+    uint64_t worker, ns;
+    char pid[56], kind[32], name[65], where[200];
 };
 
 struct top_link {
@@ -54,11 +61,12 @@ struct top_node {
     char name[65], incarnation[20], cluster[65], state[12];
     char error[128]; /* not "": nothing else is known of it */
     uint64_t at_ns, resident_bytes, processor_ns, actor_count, actors_matched;
-    struct top_worker *workers;
+    struct top_worker *workers; /* the one with the longest turn first */
+    struct top_stuck *stucks;
     struct top_link *links;
     struct top_drop *drops;
     struct top_kind *kinds;
-    uint32_t worker_count, link_count, drop_count, kind_count;
+    uint32_t worker_count, stuck_count, link_count, drop_count, kind_count;
     uint32_t place;         /* in the answer */
     double seconds;         /* since the snapshot before; 0: there is none */
     double rate, processor; /* messages received by all of its actors; processors in use: 1 is one of them */

@@ -38,12 +38,20 @@ static const struct field actor_fields[] = {
 
 static const struct field worker_fields[] = {
     FIELD(top_worker, "answers", TRUTH, answers),
-    FIELD(top_worker, "answered_ns", NUMBER, answered_ns),
+    FIELD(top_worker, "own", TRUTH, own),
+    FIELD(top_worker, "busy_ns", NUMBER, busy_ns),
+    FIELD(top_worker, "longest_ns", NUMBER, longest_ns),
     FIELD(top_worker, "turns", NUMBER, turns),
     FIELD(top_worker, "sleeps", NUMBER, sleeps),
     FIELD(top_worker, "runnable", NUMBER, runnable),
     FIELD(top_worker, "received", NUMBER, received),
     FIELD(top_worker, "mailbox_bytes", NUMBER, mailbox_bytes),
+};
+
+static const struct field stuck_fields[] = {
+    FIELD(top_stuck, "worker", NUMBER, worker), FIELD(top_stuck, "ns", NUMBER, ns),
+    FIELD(top_stuck, "pid", TEXT, pid),         FIELD(top_stuck, "kind", TEXT, kind),
+    FIELD(top_stuck, "name", TEXT, name),       FIELD(top_stuck, "where", TEXT, where),
 };
 
 static const struct field link_fields[] = {
@@ -203,6 +211,7 @@ static void read_node(weft_reader *r, struct top_snapshot *s)
         weft_text key = weft_get_str(r);
         if (r->error != 0) return;
         if (is(key, "workers")) ROWS(worker, worker_fields, struct top_worker);
+        else if (is(key, "stuck")) ROWS(stuck, stuck_fields, struct top_stuck);
         else if (is(key, "links")) ROWS(link, link_fields, struct top_link);
         else if (is(key, "kinds")) ROWS(kind, kind_fields, struct top_kind);
         else if (is(key, "drops") && n->drops == NULL) n->drops = read_drops(r, &n->drop_count);
@@ -214,6 +223,13 @@ static void read_node(weft_reader *r, struct top_snapshot *s)
 static int links_by_peer(const void *a, const void *b)
 {
     return strcmp(((const struct top_link *)a)->peer, ((const struct top_link *)b)->peer);
+}
+
+static int workers_by_turn(const void *a, const void *b)
+{
+    const struct top_worker *x = a, *y = b;
+    if (x->longest_ns != y->longest_ns) return x->longest_ns > y->longest_ns ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
 }
 
 static int nodes_by_name(const void *a, const void *b)
@@ -230,6 +246,8 @@ static int sort_nodes(struct top_snapshot *s)
     for (uint32_t i = 0; i < s->node_count; i++) {
         struct top_node *n = &s->nodes[i];
         n->place = i;
+        for (uint32_t k = 0; k < n->worker_count; k++) n->workers[k].index = k;
+        if (n->worker_count > 1) qsort(n->workers, n->worker_count, sizeof *n->workers, workers_by_turn);
         if (n->link_count > 1) qsort(n->links, n->link_count, sizeof *n->links, links_by_peer);
     }
     if (s->node_count > 2) qsort(s->nodes + 1, s->node_count - 1, sizeof *s->nodes, nodes_by_name);
@@ -265,6 +283,7 @@ void top_free(struct top_snapshot *s)
     if (s == NULL) return;
     for (uint32_t i = 0; i < s->node_count; i++) {
         free(s->nodes[i].workers);
+        free(s->nodes[i].stucks);
         free(s->nodes[i].links);
         free(s->nodes[i].drops);
         for (uint32_t k = 0; k < s->nodes[i].kind_count; k++) free(s->nodes[i].kinds[k].mail.row);
@@ -294,17 +313,26 @@ static const struct top_node *same_node(const struct top_snapshot *s, const stru
     return NULL;
 }
 
+static const struct top_worker none;
+
+static const struct top_worker *same_worker(const struct top_node *o, uint32_t index)
+{
+    for (uint32_t i = 0; i < o->worker_count; i++)
+        if (o->workers[i].index == index) return &o->workers[i];
+    return &none;
+}
+
 static void compare_workers(struct top_node *n, const struct top_node *o, double seconds)
 {
-    static const struct top_worker none;
     uint64_t now = 0, before = 0;
     bool whole = true;
     for (uint32_t i = 0; i < n->worker_count; i++) {
         struct top_worker *w = &n->workers[i];
-        const struct top_worker *x = o != NULL && i < o->worker_count ? &o->workers[i] : &none;
+        const struct top_worker *x = o == NULL ? &none : same_worker(o, w->index);
         bool both = w->answers && x->answers;
         w->rate = rate(w->received, x->received, both ? seconds : 0);
         w->turn_rate = rate(w->turns, x->turns, both ? seconds : 0);
+        w->busy = rate(w->busy_ns, x->busy_ns, x == &none ? 0 : seconds * 1e9);
         now += w->received;
         before += x->received;
         whole = whole && both;

@@ -151,8 +151,9 @@ static void draw_keys(void)
         "a                            all nodes of the cluster, or this one only",
         "q                            quit",
         "",
-        "W: workers. ANSWERS: after how long the slowest worker came to the question, so",
-        "long a message may have to wait for its actor's turn. WAITING: messages in",
+        "W: workers. LONGEST: the longest turn of a worker of late, so long a message had",
+        "to wait. BUSY: the part of the time that the busiest one ran. HOLD-UP: an actor",
+        "that does not wait, where it is, and for how long. WAITING: messages in",
         "mailboxes; of a link: senders that wait. CREDIT: actors there that may be sent",
         "to, of those that are sent to. STACK: the most that its kind was seen to use.",
     };

@@ -114,12 +114,15 @@ static double drop_rate(const struct top_node *n)
     return sum;
 }
 
+enum { SLOW_TURN = 100 * 1000 * 1000 }; /* ns: whose actors wait for so long has a reason to be looked at */
+
 static void put_node(struct top_lines *l, const struct top_node *n)
 {
-    char rate[16], waiting[16], memory[16], processor[16] = "-", actors[16], drops[16], answers[16];
+    char rate[16], waiting[16], memory[16], processor[16] = "-", actors[16], drops[16], longest[16], busy[16] = "-";
     uint64_t mail = 0, slowest = 0;
-    bool all_answer = true;
-    int wide = 11 + spare(l, 20);
+    uint32_t users = 0;
+    double busiest = -1;
+    int wide = 10 + spare(l, 20);
     if (n->error[0] != '\0') {
         put(l, TOP_ALARM, "%-*.*s %s", wide, wide, n->name, n->error);
         return;
@@ -127,36 +130,62 @@ static void put_node(struct top_lines *l, const struct top_node *n)
     for (uint32_t i = 0; i < n->kind_count; i++) mail += n->kinds[i].waiting;
     for (uint32_t i = 0; i < n->worker_count; i++) {
         const struct top_worker *w = &n->workers[i];
-        slowest = w->answered_ns > slowest ? w->answered_ns : slowest;
-        all_answer = all_answer && w->answers;
+        slowest = w->longest_ns > slowest ? w->longest_ns : slowest;
+        busiest = w->busy > busiest ? w->busy : busiest;
+        users += !w->own;
     }
+    if (busiest >= 0) snprintf(busy, sizeof busy, "%.0f%%", (busiest > 1 ? 1 : busiest) * 100);
     if (n->processor >= 0) snprintf(processor, sizeof processor, "%.0f%%", n->processor * 100);
     bool loses = drop_rate(n) > 0, up = strcmp(n->state, "up") == 0;
     put(l,
-        !all_answer    ? TOP_ALARM
-        : loses || !up ? TOP_WARN
-                       : TOP_PLAIN,
-        "%-*.*s %-8s %2" PRIu32 " %6s %7s %7s %8s %9s %5s %7s", wide, wide, n->name, n->state, n->worker_count,
+        n->stuck_count > 0                     ? TOP_ALARM
+        : loses || !up || slowest >= SLOW_TURN ? TOP_WARN
+                                               : TOP_PLAIN,
+        "%-*.*s %-8s %2" PRIu32 " %6s %6s %7s %7s %4s %8s %4s %7s", wide, wide, n->name, n->state, users,
         top_number((double)n->actor_count, actors), top_number(n->rate, rate), top_number((double)mail, waiting),
-        all_answer ? top_span((double)slowest, answers) : "stuck",
+        slowest == 0 ? "-" : top_span((double)slowest, longest), busy,
         n->resident_bytes == 0 ? "-" : top_bytes((double)n->resident_bytes, memory), processor,
         top_number(drop_rate(n), drops));
 }
 
+/* Below the nodes: what names an actor that holds its worker up comes first, as lines may be cut. */
+static void put_stuck(struct top_lines *l, const struct top_snapshot *s)
+{
+    char who[160], held[16];
+    for (uint32_t i = 0; i < s->node_count; i++) {
+        for (uint32_t k = 0; k < s->nodes[i].stuck_count; k++) {
+            const struct top_stuck *one = &s->nodes[i].stucks[k];
+            bool named = one->name[0] != '\0';
+            if (one->pid[0] == '\0') snprintf(who, sizeof who, "a timer or a delivery");
+            else
+                snprintf(who, sizeof who, "%s%s%s %.*s%s", one->name, named ? " (" : "", one->kind,
+                         (int)strcspn(one->pid, "@"), one->pid, named ? ")" : "");
+            put(l, TOP_ALARM, "HOLD-UP %.*s: %.*s%s%.*s, %s", 10 + spare(l, 20), s->nodes[i].name, l->width - 40, who,
+                one->where[0] == '\0' ? "" : " in ", spare(l, 100), one->where, top_span((double)one->ns, held));
+        }
+    }
+}
+
 static void put_workers(struct top_lines *l, const struct top_node *n, uint32_t most)
 {
-    char rate[16], turns[16], answers[16], bytes[16];
+    char rate[16], turns[16], longest[16], bytes[16], busy[16], index[16];
     most = fitting(n->worker_count, most);
-    put(l, TOP_HEAD, "%-11s %9s %9s %8s %9s %9s", "WORKER", "MSG/S", "TURNS/S", "RUNNABLE", "ANSWERS", "MAIL");
+    put(l, TOP_HEAD, "%-11s %9s %9s %8s %9s %5s %9s", "WORKER", "MSG/S", "TURNS/S", "RUNNABLE", "LONGEST", "BUSY",
+        "MAIL");
     for (uint32_t i = 0; i < n->worker_count && i < most; i++) {
         const struct top_worker *w = &n->workers[i];
+        snprintf(index, sizeof index, "%" PRIu32 "%s", w->index, w->own ? " (weft)" : "");
+        snprintf(busy, sizeof busy, "-");
+        if (w->busy >= 0) snprintf(busy, sizeof busy, "%.0f%%", (w->busy > 1 ? 1 : w->busy) * 100);
+        snprintf(longest, sizeof longest, "-");
+        if (w->longest_ns > 0) (void)top_span((double)w->longest_ns, longest);
         if (!w->answers) {
-            put(l, TOP_ALARM, "%-11" PRIu32 " has not answered: an actor does not wait, or its thread gets no time",
-                i);
+            put(l, TOP_ALARM, "%-11s %9s %9s %8s %9s %5s has not answered: held up, or no time", index, "-", "-", "-",
+                longest, busy);
             continue;
         }
-        put(l, TOP_PLAIN, "%-11" PRIu32 " %9s %9s %8" PRIu64 " %9s %9s", i, top_number(w->rate, rate),
-            top_number(w->turn_rate, turns), w->runnable, top_span((double)w->answered_ns, answers),
+        put(l, w->longest_ns >= SLOW_TURN ? TOP_WARN : TOP_PLAIN, "%-11s %9s %9s %8" PRIu64 " %9s %5s %9s", index,
+            top_number(w->rate, rate), top_number(w->turn_rate, turns), w->runnable, longest, busy,
             top_bytes((double)w->mailbox_bytes, bytes));
     }
     put_left_out(l, n->worker_count, most, "workers");
@@ -263,11 +292,12 @@ static void put_drops(struct top_lines *l, const struct top_snapshot *s)
 
 void top_put_nodes(struct top_lines *l, const struct top_snapshot *s, uint32_t most)
 {
-    put(l, TOP_HEAD, "%-*s %-8s %2s %6s %7s %7s %8s %9s %5s %7s", 11 + spare(l, 20), "NODE", "STATE", "W", "ACTORS",
-        "MSG/S", "WAITING", "ANSWERS", "MEMORY", "CPU", "DROPS/S");
+    put(l, TOP_HEAD, "%-*s %-8s %2s %6s %6s %7s %7s %4s %8s %4s %7s", 10 + spare(l, 20), "NODE", "STATE", "W",
+        "ACTORS", "MSG/S", "WAITING", "LONGEST", "BUSY", "MEMORY", "CPU", "DROPS/S");
     uint32_t shown = fitting(s->node_count, most);
     for (uint32_t i = 0; i < s->node_count && i < shown; i++) put_node(l, &s->nodes[i]);
     put_left_out(l, s->node_count, shown, "nodes");
+    put_stuck(l, s);
     if (s->node_count == 1) put_workers(l, &s->nodes[0], most);
     put_kinds(l, s, most);
     put_links(l, s, most);

@@ -3,6 +3,7 @@
 #include "file.h"
 #include "log.h"
 #include "offload.h"
+#include "stuck.h"
 #include "worker.h"
 
 #include <stdio.h>
@@ -104,15 +105,74 @@ bool wf_worker_is_at_rest(const struct wf_worker *w)
     return w->ready_count == 0 && w->outbox_mask == 0 && !has_posts(w, memory_order_relaxed);
 }
 
+/* ---- How long a turn is: stuck.h ------------------------------------------------------------------------------- */
+
+static int64_t began_at(const struct wf_worker *w)
+{
+    return atomic_load_explicit(&w->pace.began, memory_order_relaxed);
+}
+
+static __attribute__((noinline)) void next_window(struct wf_pace *p, int64_t now)
+{
+    bool beside = now - atomic_load_explicit(&p->window, memory_order_relaxed) < 2 * WF_PACE_WINDOW;
+    int64_t before = beside ? atomic_load_explicit(&p->longest[0], memory_order_relaxed) : 0;
+    atomic_store_explicit(&p->longest[1], before, memory_order_relaxed);
+    atomic_store_explicit(&p->longest[0], 0, memory_order_relaxed);
+    atomic_store_explicit(&p->window, now, memory_order_relaxed);
+}
+
+static inline void turn_over(struct wf_worker *w, int64_t now)
+{
+    struct wf_pace *p = &w->pace;
+    int64_t began = began_at(w), ns = now - began;
+    int bits = 64 - __builtin_clzll((unsigned long long)ns | 1);
+    _Atomic uint64_t *turns =
+        &p->turns[WF_MIN(WF_MAX(bits, WF_TURN_BITS_MIN), WF_TURN_BITS_MAX + 1) - WF_TURN_BITS_MIN];
+    atomic_store_explicit(turns, atomic_load_explicit(turns, memory_order_relaxed) + 1, memory_order_relaxed);
+    atomic_store_explicit(&p->busy, atomic_load_explicit(&p->busy, memory_order_relaxed) + ns, memory_order_release);
+    if (WF_UNLIKELY(now - atomic_load_explicit(&p->window, memory_order_relaxed) >= WF_PACE_WINDOW))
+        next_window(p, now);
+    if (ns > atomic_load_explicit(&p->longest[0], memory_order_relaxed))
+        atomic_store_explicit(&p->longest[0], ns, memory_order_relaxed);
+    if (WF_UNLIKELY(atomic_load_explicit(&p->seen, memory_order_relaxed) == began)) wf_stuck_over(w, began, now);
+}
+
+static inline void turn_begins(struct wf_worker *w, int64_t now)
+{
+    if (!w->woke) {
+        if (began_at(w) != 0) turn_over(w, now);
+        else wf_stuck_awake(w, now); /* its first one */
+        atomic_store_explicit(&w->pace.began, now, memory_order_release);
+    }
+    w->woke = false;
+}
+
+static void rests(struct wf_worker *w, int64_t now)
+{
+    if (began_at(w) != 0) turn_over(w, now);
+    atomic_store_explicit(&w->pace.began, 0, memory_order_release);
+}
+
+static void awakes(struct wf_worker *w)
+{
+    w->last_poll = w->set->env->now(w->set->env);
+    w->woke = true;
+    atomic_store_explicit(&w->pace.began, w->last_poll, memory_order_release);
+    wf_stuck_awake(w, w->last_poll);
+}
+
 static void poll_until(struct wf_worker *w, int64_t deadline)
 {
     struct pf_ready ready[WF_POLL_BATCH];
     struct pf_env *env = w->set->env;
     int n = env->poller_wait(w->poller, ready, WF_POLL_BATCH, deadline);
+    const bool slept = began_at(w) == 0;
+    if (slept) awakes(w);
     /* Awake, before anything is posted here because of what is ready: nobody need wake us for that. */
     if (atomic_load_explicit(&w->state, memory_order_relaxed) != WF_RUNNING)
         atomic_store_explicit(&w->state, WF_RUNNING, memory_order_seq_cst);
     wf_fds_ready(w, ready, n);
+    if (slept) atomic_store_explicit(&w->pace.polled, w->last_poll, memory_order_relaxed);
 }
 
 /* Whether looking is worth it: if posts came that soon lately. Two workers that talk to each other and both sleep
@@ -120,7 +180,7 @@ static void poll_until(struct wf_worker *w, int64_t deadline)
  * case. */
 static bool may_look(const struct wf_worker *w)
 {
-    return w->set->may_look &&
+    return w->set->may_look && w->index < w->set->users &&
            (w->idle_gap <= WF_LOOK || (w->idle_gap <= WF_LOOK_TRIAL && w->count.sleeps % WF_LOOK_TRIALS == 0));
 }
 
@@ -153,8 +213,8 @@ static void sleep_until(struct wf_worker *w, int64_t deadline)
     atomic_store_explicit(&w->state, WF_ASLEEP, memory_order_seq_cst); /* pairs with wake_if_asleep */
     if (has_posts(w, memory_order_seq_cst)) deadline = WEFT_NOW;
     else w->count.sleeps++;
+    rests(w, idle_since);
     poll_until(w, deadline);
-    w->last_poll = env->now(env);
     w->idle_gap = (3 * w->idle_gap + WF_MIN(w->last_poll - idle_since, 100 * WF_LOOK)) / 4;
 }
 
@@ -163,6 +223,8 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
     struct pf_env *env = w->set->env;
     w->count.turns++;
     w->now = env->now(env);
+    turn_begins(w, w->now);
+    if (WF_UNLIKELY(w->is_own)) wf_stuck_look(w);
     fire_due_timers(w); /* 1 */
     drain_inbox(w);     /* 2 */
     run_ready(w);       /* 3 */
@@ -170,6 +232,7 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
     if (w->stop) return;
     struct wf_timer *first = wf_heap_first(&w->timers); /* 5 */
     if (first != NULL && first->deadline < deadline) deadline = first->deadline;
+    if (WF_UNLIKELY(w->is_own)) deadline = WF_MIN(deadline, wf_stuck_rings_at(w));
     bool idle = w->ready_count == 0 && !has_posts(w, memory_order_relaxed);
     if ((idle || w->count.turns % TRIM_TURNS == 0) && wf_stack_trim_free(w->stacks) && idle) deadline = WEFT_NOW;
     if (idle && !look_for_posts(w, deadline)) {
@@ -177,6 +240,7 @@ void wf_worker_turn(struct wf_worker *w, int64_t deadline)
     } else if (w->now - w->last_poll >= WF_POLL_GAP) {
         w->last_poll = w->now;
         poll_until(w, WEFT_NOW);
+        atomic_store_explicit(&w->pace.polled, w->now, memory_order_relaxed);
     }
 }
 
@@ -188,6 +252,7 @@ static int64_t leave_asleep(struct wf_worker *w)
     int64_t next = first == NULL ? WEFT_FOREVER : first->deadline;
     bool more = w->ready_count > 0 || wf_stack_trim_free(w->stacks);
     atomic_store_explicit(&w->state, WF_ASLEEP, memory_order_seq_cst); /* pairs with wake_if_asleep */
+    rests(w, env->now(env));
     if (more || has_posts(w, memory_order_seq_cst) || next <= w->now) {
         env->poller_wake(w->poller);
         return WEFT_NOW;
@@ -206,6 +271,7 @@ int64_t wf_worker_visit(struct wf_worker *w, int64_t deadline)
     poll_until(w, deadline);
     w->count.turns++;
     w->now = w->last_poll = env->now(env);
+    turn_begins(w, w->now);
     fire_due_timers(w);
     drain_inbox(w);
     run_ready(w);
@@ -312,7 +378,9 @@ static void worker_thread(void *arg)
     struct wf_worker *w = arg;
     wf_here = w;
     wf_coro_adopt_thread(&w->loop);
+    pf_glimpse_allow();
     while (!w->stop) wf_worker_turn(w, WEFT_FOREVER);
+    rests(w, w->now);
     wf_files_drain(w);
     wf_coro_release_thread(&w->loop);
     wf_here = NULL;
@@ -351,6 +419,7 @@ static int worker_create(struct wf_workers *set, uint32_t index)
     set->at[index] = w;
     w->set = set;
     w->index = index;
+    w->is_own = index >= set->users;
     w->unrecorded = set->record_sends ? UINT32_MAX : index;
     w->idle_gap = 100 * WF_LOOK;
     for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) wf_list_init(&w->room[i]);
@@ -361,19 +430,24 @@ static int worker_create(struct wf_workers *set, uint32_t index)
     int rc = w->outbox == NULL ? WEFT_ENOMEM : wf_stack_arena_create(&w->stacks);
     if (rc == WEFT_OK) rc = set->env->poller_create(set->env, &w->poller);
     if (rc == WEFT_OK) rc = wf_sources_init(w);
+    /* Its descriptor is there from the beginning. A poller that has no alarms is woken instead: stuck.c. */
+    if (rc == WEFT_OK && w->is_own && set->env->poller_alarm(w->poller, WEFT_FOREVER - 1) == WEFT_OK)
+        rc = set->env->poller_alarm(w->poller, WEFT_FOREVER);
     if (rc == WEFT_OK) rc = wf_recorder_init(&w->recorder, set->record_events);
     return rc;
 }
 
 int wf_workers_init(struct wf_workers *set)
 {
-    WF_ASSERT(set->count >= 1 && set->count <= WF_WORKERS_MAX);
-    set->may_look = set->count > 1 && (int)set->count <= pf_cpu_count();
+    if (set->users == 0) set->users = set->count;
+    WF_ASSERT(set->users >= 1 && set->users <= set->count && set->count <= WF_WORKERS_MAX);
+    set->may_look = set->users > 1 && (int)set->users <= pf_cpu_count();
     if (set->turn_budget == 0) set->turn_budget = WF_TURN_BUDGET;
     atomic_store_explicit(&wf_last_words, last_words, memory_order_release);
     pf_fault_watch(report_fault);
     int rc = wf_depot_create(&set->depot);
     if (rc == WEFT_OK) rc = wf_offload_create(&set->offload, set->blocking_threads, set->blocking_queue);
+    if (rc == WEFT_OK) rc = wf_stuck_init(set);
     for (uint32_t i = 0; rc == WEFT_OK && i < set->count; i++) rc = worker_create(set, i);
     if (rc < 0) wf_workers_finish(set);
     return rc;
@@ -383,7 +457,8 @@ int wf_workers_start(struct wf_workers *set)
 {
     for (uint32_t i = 0; i < set->count; i++) {
         char name[16];
-        snprintf(name, sizeof name, "weft-%u", i);
+        if (i < set->users) snprintf(name, sizeof name, "weft-%u", i);
+        else snprintf(name, sizeof name, "weft-own");
         int rc = pf_thread_start(&set->at[i]->thread, name, worker_thread, set->at[i]);
         if (rc < 0) {
             wf_workers_stop(set);
@@ -399,19 +474,25 @@ static void stop_here(struct wf_worker *w, struct wf_call *c)
     w->stop = true;
 }
 
-void wf_workers_stop(struct wf_workers *set)
+static void stop_from(struct wf_workers *set, uint32_t first, uint32_t end)
 {
     struct wf_call stops[WF_WORKERS_MAX];
-    for (uint32_t i = 0; i < set->count; i++) {
+    for (uint32_t i = first; i < end; i++) {
         if (set->at[i]->thread == NULL) continue;
         stops[i] = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = stop_here};
         wf_worker_post(set->at[i], &stops[i].post);
     }
-    for (uint32_t i = 0; i < set->count; i++) {
+    for (uint32_t i = first; i < end; i++) {
         if (set->at[i]->thread == NULL) continue;
         pf_thread_join(set->at[i]->thread);
         set->at[i]->thread = NULL;
     }
+}
+
+void wf_workers_stop(struct wf_workers *set)
+{
+    stop_from(set, set->users, set->count); /* it may be glimpsing at the others' threads */
+    stop_from(set, 0, set->users);
 }
 
 void wf_workers_finish(struct wf_workers *set)
@@ -430,5 +511,6 @@ void wf_workers_finish(struct wf_workers *set)
     }
     wf_depot_destroy(set->depot);
     set->depot = NULL;
+    wf_stuck_finish(set);
     pf_standard_drain();
 }

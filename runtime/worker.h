@@ -3,8 +3,8 @@
  * Design notes.
  * (1) A task is a coroutine with a worker, a state and a deadline; actors/ embeds it. It starts and ends on one
  *     worker.
- * (2) Everything in a wf_worker belongs to its thread, but for `inbox`, `inbox_count`, `state` and `room_calls`,
- *     which are atomic and lie on cache lines of their own.
+ * (2) Everything in a wf_worker belongs to its thread, but for `inbox`, `inbox_count`, `state`, `room_calls` and
+ *     `pace`, which are atomic and lie on cache lines of their own.
  * (3) The loop's order, in ARCHITECTURE.md and in wf_worker_turn():
  *         1. due timers   2. inbox   3. runnable tasks, under a budget   4. flush outboxes   5. poll (sleep only if
  *         nothing is left)
@@ -34,6 +34,7 @@
 #include "slab.h"
 
 struct wf_worker;
+struct wf_workers;
 struct wf_task;
 
 /* ---- What crosses threads -------------------------------------------------------------------------------------- */
@@ -139,7 +140,10 @@ struct wf_owned {
 
 /* ---- What the layer above registers ---------------------------------------------------------------------------- */
 struct wf_hooks {
-    ptrdiff_t task_id_at; /* where the uint64_t lies that tells a task from others, from the task: for records */
+    ptrdiff_t task_id_at;   /* where the uint64_t lies that tells a task from others, from the task: for records */
+    ptrdiff_t task_kind_at; /* and where the const char * to the name of its kind does, which is good for its life */
+    /* Any thread: the name of the task with that id, "" if it has none. May be NULL. */
+    void (*task_name)(struct wf_workers *set, uint64_t id, char *out, size_t size);
     enum wf_turn (*task_main)(struct wf_task *t); /* on the task's stack; called again after the latter two */
     void (*task_done)(struct wf_task *t);         /* the last touch: may free the task */
     void (*task_killed)(struct wf_task *t) __attribute__((noreturn)); /* on its stack: end it by wf_task_exit */
@@ -180,6 +184,21 @@ struct wf_outbox {
 
 struct wf_workers;
 
+/* How long a worker's turns are: see stuck.h. Its thread writes, any thread may read; relaxed. */
+enum { WF_TURN_BITS_MIN = 10, WF_TURN_BITS_MAX = 34, WF_TURN_BUCKETS = WF_TURN_BITS_MAX - WF_TURN_BITS_MIN + 2 };
+#define WF_PACE_WINDOW WEFT_SEC(5)
+struct wf_pace {
+    _Atomic int64_t began;      /* the turn it is in; 0: it sleeps */
+    _Atomic int64_t seen;       /* `began` of a turn that was seen to be too long: by who looks, release */
+    _Atomic int64_t polled;     /* all that had come for it by then has been read */
+    _Atomic int64_t busy;       /* ns, of all turns that are over */
+    _Atomic int64_t longest[2]; /* of those that ended in this window, and in the one before */
+    _Atomic int64_t window;     /* when it began */
+    _Atomic uint64_t turns[WF_TURN_BUCKETS]; /* how many were below 2^10 ns, 2^11, ..., 2^34; and the others */
+};
+
+struct wf_watch;
+
 struct wf_worker {
     /* Other threads read these; nothing here is written after the start. */
     struct wf_workers *set;
@@ -206,6 +225,8 @@ struct wf_worker {
     uint64_t lent_in;             /* in this run of a task; */
     struct wf_worker *lent_to;    /* to whom, NULL: nobody */
     int64_t now;                  /* clock at the beginning of this turn */
+    bool is_own;                  /* of weft's own actors: see `users` */
+    bool woke;                    /* its turn has begun, in poll_until */
     struct wf_recorder recorder;
     uint32_t unrecorded; /* actors/send.c: `index`, or UINT32_MAX: every send is recorded */
     int64_t last_poll;   /* busy workers look at the poller every WF_POLL_GAP */
@@ -231,6 +252,8 @@ struct wf_worker {
         uint64_t turns, sleeps, looks, wakes_sent, posts_in, timers_fired, parked, unparked;
     } count; /* its thread only */
 
+    alignas(WF_CACHE_LINE) struct wf_pace pace;
+
     alignas(WF_CACHE_LINE) _Atomic(struct wf_post *) inbox; /* producers: CAS (release); owner: exchange (acquire) */
     _Atomic uint32_t inbox_count;                           /* pushed and not drained; bounds the lane */
     _Atomic(struct wf_post *) room_calls;                   /* wf_calls to run after the next drain; as inbox */
@@ -243,12 +266,18 @@ struct wf_workers {
     const struct wf_hooks *hooks;
     struct wf_depot *depot;
     uint32_t count;
-    bool may_look;        /* there is a core for each worker */
+    /* The first so many are for users' actors. One more, if there is one, is the last: it runs weft's own actors, so
+     * that they answer while all others are busy. wf_workers_init: 0 means `count`. */
+    uint32_t users;
+    bool may_look;        /* there is a core for each of those */
     uint32_t turn_budget; /* tasks run per turn; 0: WF_TURN_BUDGET */
     size_t stack_bytes;
     uint32_t blocking_threads, blocking_queue; /* bounds of `offload`; 0: the defaults */
     uint32_t record_events;                    /* of each worker's recorder; 0: none */
     bool record_sends;
+    int64_t stuck_after;              /* stuck.h: turns of this length are told of; 0, WEFT_FOREVER: none */
+    _Atomic int64_t look_at;          /* relaxed: when somebody looks for them; 0: it is not known to be needed */
+    struct wf_watch *watch;           /* NULL: nobody looks */
     struct wf_offload *offload;       /* threads for blocking functions, see offload.h */
     _Atomic uint32_t files_under_way; /* overlapped operations, see file.h; */
     _Atomic bool files_draining;      /* a worker has ended and waits for their end */
@@ -263,6 +292,12 @@ int wf_workers_start(struct wf_workers *set);
 /* Any thread but theirs: asks each loop to end and joins it. Tasks must have ended. */
 void wf_workers_stop(struct wf_workers *set);
 void wf_workers_finish(struct wf_workers *set);
+
+/* The worker of weft's own actors: one of its own, or, of a node with one thread, the only one. */
+static inline struct wf_worker *wf_workers_own(const struct wf_workers *set)
+{
+    return set->at[set->count - 1];
+}
 
 /* The worker of the calling thread; NULL elsewhere. */
 extern _Thread_local struct wf_worker *wf_here __attribute__((tls_model("initial-exec")));

@@ -99,7 +99,7 @@ bool wf_carrier_tcp_knows(const char *url)
 struct wf_worker *wf_tcp_next_worker(struct tcp_carrier *k)
 {
     const struct wf_workers *set = k->options.workers;
-    return set->at[k->turn++ % set->count];
+    return set->at[k->turn++ % set->users];
 }
 
 void wf_tcp_gone(struct tcp_carrier *k)

@@ -29,6 +29,7 @@ static void unchoked(struct wf_worker *w, struct wf_call *c)
 {
     (void)w;
     struct wf_channel *ch = WF_CONTAINER(c, struct wf_channel, unchoked);
+    atomic_store_explicit(&ch->held_at, 0, memory_order_relaxed);
     wf_conn_resume(ch->conn);
     wf_channel_release(ch);
 }
@@ -203,6 +204,7 @@ static enum wf_receive on_chunk(void *owner, struct wf_conn *conn)
     struct wf_worker *choked = wf_inbound_choked(t->node);
     if (choked == NULL) return WF_RECEIVE_ON;
     wf_channel_keep(ch);
+    atomic_store_explicit(&ch->held_at, wf_transport_now(t), memory_order_relaxed);
     wf_worker_when_room(choked, &ch->unchoked);
     return WF_RECEIVE_PAUSE;
 }

@@ -178,6 +178,8 @@ void wf_links_watch(struct wf_cluster *c, weft_pid who, bool all);
 void wf_links_drain(struct wf_cluster *c);
 /* Heartbeats and time limits; returns when it has to look again. */
 int64_t wf_links_tick(struct wf_cluster *c, int64_t now);
+/* Until when this node can tell whether the other side of that link was silent: `now`, or earlier. */
+int64_t wf_links_heard_until(const struct wf_session *s, int64_t now);
 void wf_links_say_bye(struct wf_session *s);
 /* News for all watchers: of the node of that link; of this node itself. */
 void wf_links_tell(struct wf_cluster *c, uint32_t tag, const struct wf_session *s, const char *reason);

@@ -1,5 +1,6 @@
 /* The actor $node: answers the command line. */
 #include "control.h"
+#include "snapshot.h"
 
 #include "cluster.h"
 #include "log.h"
@@ -159,7 +160,7 @@ static void put_info(weft_writer *w, const struct wf_transport *t, const void *d
     put_text(w, t->node->name);
     weft_put_uint(w, t->node->incarnation);
     put_text(w, t->node->cluster);
-    weft_put_uint(w, t->node->workers.count);
+    weft_put_uint(w, t->node->workers.users);
     weft_put_uint(w, l->actor_count);
     put_urls(w, (const char(*)[WF_URL_TEXT])t->url, wf_transport_urls(t));
     wf_put_drops(w, t);
@@ -312,6 +313,7 @@ static bool handle(struct wf_transport *t, weft_msg *ask)
     case WF_CONTROL_TRACE_BODIES:
     case WF_CONTROL_TRACE: why = on_subscribe(ask, wf_trace_begin(ask)); break;
     case WF_CONTROL_TOP: why = wf_top_begin(t, ask, &handed); break;
+    case WF_CONTROL_STUCK: why = wf_control_answer(ask, wf_put_stuck, t, NULL); break;
     case WF_CONTROL_WHO: why = wf_who_begin(t, ask, &handed); break;
     case WF_CONTROL_INSPECT:
     case WF_CONTROL_WAITS:

@@ -60,7 +60,9 @@
  *              "processor_ns", "actor_count", "actors_matched", "drops": a map of counts by reason; "workers": maps
  *              of "answers" (false: it did not within two seconds, and the rest is 0), "answered_ns" (after how long:
  *              what a message may have to wait for its actor's turn), "turns", "sleeps", "posts", "timers_fired",
- *              "parked", "runnable", "received" (messages), "mailbox_bytes"; "links": maps of "peer", "state",
+ *              "parked", "runnable", "received" (messages), "mailbox_bytes", and also of one that does not answer
+ *              "own" (it runs weft's own actors, no user's), "busy_ns" (that it has run, in all), "longest_ns" (its
+ *              longest turn of the last 5 seconds or more, also one that is not over); "stuck": as STUCK; "links": maps of "peer", "state",
  *              "rtt_ns", "bytes_in", "bytes_out", "frames_in", "frames_out", "backlog" (bytes), "unacked" (frames),
  *              "resumes", "refused", "receivers" (actors there that are sent to), "withheld" (those of them that
  *              grant no more credit now), "waiting" (senders here that wait for credit or for room in the backlog);
@@ -75,6 +77,10 @@
  *              registered name or "", state, what it waits for, ns that its call has waited (0: it is in none),
  *              whether it needs all the answers it waits for, how many these are, whose the first one is: a pid's
  *              text, a name@node, or ""]. An actor of which nothing came in time has no row.
+ *   STUCK      Body empty. Answer: array of maps, one for each worker that an actor holds up at the moment, for longer
+ *              than weft_node_options.stuck_after: "worker", "pid" ("": no actor, but a timer or a delivery), "kind",
+ *              "name", "ns" (for how long), "where" (functions, the innermost first, with " < " between, or "").
+ *              No worker has to answer for that. What PS, WAITS, DROPS and TOP say leaves those workers out.
  *   STOP       Body: an integer, milliseconds for draining. Answer: nil, and WF_NOTIFY_STOP for whoever watches
  *              (wf_transport_watch).
  *   LOG        Body: words for weft_log_adjust, or "" for no change. Answer: what is set then, as weft_log_words.
@@ -123,6 +129,7 @@ enum {
     WF_CONTROL_DRAIN = 22,
     WF_CONTROL_MISSED = 23,
     WF_CONTROL_PAGE = 24,
+    WF_CONTROL_STUCK = 25,
     WF_CONTROL_WHO = 26,
 };
 

@@ -4,6 +4,7 @@
 #include "cluster.h"
 #include "look.h"
 #include "typed.h"
+#include "stuck.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,6 +154,30 @@ static uint64_t find(const weft_node *node, weft_text who)
 
 static const char nobody[] = "there is no such actor; 'weft ps' lists those there are";
 
+/* Its worker does not answer. If it is the one that holds it up, what is known from outside is told. */
+static const char *inspect_stuck(const struct wf_transport *t, const weft_msg *ask, struct wf_actor_detail *d,
+                                 uint32_t worker)
+{
+    static _Thread_local char why[256];
+    struct wf_stuck s;
+    char who[160];
+    if (!wf_stuck_at(&t->node->workers, worker, &s)) return weft_strerror(WEFT_ETIMEDOUT);
+    if (s.actor != d->id) {
+        wf_stuck_who(&s, who, sizeof who);
+        snprintf(why, sizeof why, "worker %u, where it is, is held up by %s for %.1f s", (unsigned)worker, who,
+                 (double)(s.now - s.began) / 1e9);
+        return why;
+    }
+    d->info.pid = (weft_pid){.node = t->node->incarnation, .actor = d->id};
+    snprintf(d->info.kind, sizeof d->info.kind, "%s", s.kind);
+    snprintf(d->info.name, sizeof d->info.name, "%s", s.name);
+    snprintf(d->info.state, sizeof d->info.state, "running");
+    d->waits_ns = 0;
+    d->mail_p50 = d->mail_p99 = -1;
+    for (int i = 0; i < s.calls && i < WF_CALLERS_SHOWN; i++) d->callers[d->caller_count++] = s.call[i] + 1;
+    return wf_control_answer(ask, put_actor, t, d);
+}
+
 static const char *inspect(const struct wf_transport *t, const weft_msg *ask)
 {
     weft_reader r = weft_reader_on(weft_data(ask), weft_size(ask));
@@ -161,6 +186,7 @@ static const char *inspect(const struct wf_transport *t, const weft_msg *ask)
     uint32_t worker = wf_id_worker(d.id);
     if (d.id == 0 || worker >= t->node->workers.count) return nobody;
     int rc = wf_look(t->node, worker, wf_look_at_actor, &d, sizeof d, weft_after(LOOK_WITHIN));
+    if (rc == WEFT_ETIMEDOUT) return inspect_stuck(t, ask, &d, worker);
     if (rc < 0) return weft_strerror(rc);
     return d.found ? wf_control_answer(ask, put_actor, t, &d) : nobody;
 }
@@ -173,8 +199,10 @@ static void *look_at_all(weft_node *node, void (*look)(struct wf_worker *w, void
 {
     char *all = calloc(node->workers.count, size);
     int rc = all == NULL ? WEFT_ENOMEM : WEFT_OK;
-    for (uint32_t i = 0; i < node->workers.count && rc == WEFT_OK; i++)
+    for (uint32_t i = 0; i < node->workers.count && rc == WEFT_OK; i++) {
         rc = wf_look(node, i, look, all + i * size, size, weft_after(LOOK_WITHIN));
+        if (rc == WEFT_ETIMEDOUT && wf_stuck_at(&node->workers, i, NULL)) rc = WEFT_OK; /* STUCK tells of it */
+    }
     if (rc == WEFT_OK) return all;
     *why = weft_strerror(rc);
     free(all);

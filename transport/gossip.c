@@ -49,7 +49,8 @@ static void on_changed(void *arg, const struct wf_swim_member *m, enum wf_swim_s
 static bool is_heard(const struct wf_session *s)
 {
     int64_t heard = atomic_load_explicit(&s->last_heard, memory_order_relaxed);
-    return s->state == WF_STATE_UP && wf_transport_now(s->t) - heard <= WF_QUIET_BEATS * s->heartbeat;
+    return s->state == WF_STATE_UP &&
+           wf_links_heard_until(s, wf_transport_now(s->t)) - heard <= WF_QUIET_BEATS * s->heartbeat;
 }
 
 static bool on_heard(void *arg, uint64_t node)

@@ -6,6 +6,7 @@
 #include "control.h"
 #include "mutant.h"
 #include "rights.h"
+#include "stuck.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -428,6 +429,17 @@ static void silent(struct wf_cluster *c, struct wf_session *s, int64_t silence)
     wf_channel_end(s->channel, why); /* its end breaks the link */
 }
 
+/* Whoever was silent has been so until then, as far as this node can know: what its worker has not read, since an
+ * actor holds it up or others have to take what came before, is not the other side's silence. */
+int64_t wf_links_heard_until(const struct wf_session *s, int64_t now)
+{
+    const struct wf_channel *ch = s->channel;
+    if (ch == NULL) return now;
+    int64_t held = atomic_load_explicit(&ch->held_at, memory_order_relaxed);
+    if (held != 0) now = WF_MIN(now, held);
+    return ch->conn->worker == NULL ? now : wf_pace_read_until(ch->conn->worker, now);
+}
+
 static int64_t tick_up(struct wf_cluster *c, struct wf_session *s, int64_t now)
 {
     if (wf_channel_phase(s->channel) != WF_PHASE_UP) return WEFT_FOREVER; /* it is being closed */
@@ -435,11 +447,13 @@ static int64_t tick_up(struct wf_cluster *c, struct wf_session *s, int64_t now)
     int64_t lost_at = heard + c->t->heartbeats_lost * s->heartbeat;
     if (s->suspect_at != 0 && heard > s->suspect_from) s->suspect_at = 0;
     if (s->suspect_at != 0) lost_at = WF_MIN(lost_at, s->suspect_at);
-    if (now >= lost_at) {
-        silent(c, s, now - heard);
+    int64_t until = wf_links_heard_until(s, now);
+    if (until >= lost_at) {
+        silent(c, s, until - heard);
         return WEFT_FOREVER;
     }
-    if (now - heard > WF_QUIET_BEATS * s->heartbeat) wf_gossip_silent(c, s);
+    if (now >= lost_at) lost_at = now + c->t->heartbeat; /* it has not been read since */
+    if (until - heard > WF_QUIET_BEATS * s->heartbeat) wf_gossip_silent(c, s);
     wf_session_rest(s);
     if (c->leaving) return lost_at;
     wf_gossip_look(c, s);

@@ -17,6 +17,7 @@
 #include "main.h"
 #include "metrics.h"
 #include "signals.h"
+#include "stuck.h"
 #include "transport.h"
 
 enum { DRAIN_DEFAULT = 10 }; /* seconds */
@@ -142,9 +143,11 @@ static void drain_main(void *arg)
 }
 
 /* The node is killing since the deadline. An actor that is stuck in a loop or a system call cannot be killed. */
-static void give_up(const char *name)
+static void give_up(const struct ending *e, const char *name)
 {
-    weft_log(WEFT_ERROR, "node %s: an actor never waits, so it cannot be ended; ending the process", name);
+    if (wf_stuck_tell(&e->stopping->workers, "the end of the node") == 0)
+        weft_log(WEFT_ERROR, "node %s: an actor never waits, so it cannot be ended", name);
+    weft_log(WEFT_ERROR, "node %s: ending the process", name);
     wf_log_tell_repeats();
     /* The stuck actor may hold the lock of standard output. */
     pf_flush_stdout();
@@ -158,11 +161,12 @@ static int drain(struct ending *e, weft_node *node)
     e->stopping = node;
     e->deadline = weft_after(e->drain);
     pf_thread *thread;
+    (void)wf_stuck_tell(&node->workers, "the end of the node");
     if (pf_thread_start(&thread, "weft drain", drain_main, e) < 0) return weft_node_stop(node, e->deadline);
     int64_t last = weft_after(e->drain + WEFT_SEC(5));
     pf_mutex_lock(e->lock);
     while (!e->drained) {
-        if (pf_cond_wait(e->drained_changed, e->lock, last) == WEFT_ETIMEDOUT && !e->drained) give_up(name);
+        if (pf_cond_wait(e->drained_changed, e->lock, last) == WEFT_ETIMEDOUT && !e->drained) give_up(e, name);
     }
     pf_mutex_unlock(e->lock);
     pf_thread_join(thread);

@@ -98,11 +98,14 @@ static void say_health(struct wf_metrics *m, struct wf_web_ask *ask)
 {
     char text[64] = "ok\n";
     int rc = tally(m, false);
-    for (uint32_t i = 0; rc == WEFT_ETIMEDOUT && i < m->tally.workers; i++) {
-        if (!m->tally.worker[i].counted) snprintf(text, sizeof text, "worker %u does not turn\n", (unsigned)i);
+    bool all = rc == WEFT_OK;
+    for (uint32_t i = 0; (rc == WEFT_OK || rc == WEFT_ETIMEDOUT) && i < m->tally.workers; i++) {
+        if (m->tally.worker[i].counted) continue;
+        all = false;
+        snprintf(text, sizeof text, "worker %u does not turn\n", (unsigned)i);
     }
     if (rc < 0 && rc != WEFT_ETIMEDOUT) snprintf(text, sizeof text, "%s\n", weft_strerror(rc));
-    say(ask, rc == WEFT_OK ? 200 : 503, text);
+    say(ask, all ? 200 : 503, text);
 }
 
 static void say_ready(const struct wf_metrics *m, struct wf_web_ask *ask)

@@ -9,6 +9,7 @@
 
 #include "out.h"
 #include "snapshot.h"
+#include "stuck.h"
 
 enum { LABEL = 80 };
 /* Of histograms, powers of two in nanoseconds: 131 us to 4.3 s, and 1 us to 17 s. */
@@ -70,6 +71,33 @@ static void put_each_worker(struct wf_out *t, const struct wf_tally *tally, cons
         uint64_t value;
         memcpy(&value, (const char *)w + field, sizeof value);
         wf_out_put(t, "weft_%s{worker=\"%u\"} %" PRIu64 "\n", name, (unsigned)i, value);
+    }
+}
+
+/* Of all workers, whether they answer or not. */
+static void put_turns(struct wf_out *t, const struct wf_workers *set)
+{
+    head(t, "worker_turn_seconds", "histogram", "Turns of the worker's loop, in which nothing else runs there.");
+    for (uint32_t i = 0; i < set->count; i++) {
+        const struct wf_pace *p = &set->at[i]->pace;
+        uint64_t below = 0;
+        for (int bits = WF_TURN_BITS_MIN; bits <= WF_TURN_BITS_MAX + 1; bits++) {
+            below += atomic_load_explicit(&p->turns[bits - WF_TURN_BITS_MIN], memory_order_relaxed);
+            if (bits > WF_TURN_BITS_MAX) break;
+            wf_out_put(t, "weft_worker_turn_seconds_bucket{worker=\"%u\",le=\"%g\"} %" PRIu64 "\n", (unsigned)i,
+                       seconds(INT64_C(1) << bits), below);
+        }
+        wf_out_put(t, "weft_worker_turn_seconds_bucket{worker=\"%u\",le=\"+Inf\"} %" PRIu64 "\n", (unsigned)i, below);
+        wf_out_put(t, "weft_worker_turn_seconds_sum{worker=\"%u\"} %.9f\n", (unsigned)i,
+                   seconds(atomic_load_explicit(&p->busy, memory_order_relaxed)));
+        wf_out_put(t, "weft_worker_turn_seconds_count{worker=\"%u\"} %" PRIu64 "\n", (unsigned)i, below);
+    }
+    head(t, "worker_held_up_seconds", "gauge",
+         "For how long an actor holds the worker up that does not wait; 0: none.");
+    for (uint32_t i = 0; i < set->users; i++) {
+        struct wf_stuck s;
+        int64_t ns = wf_stuck_at((struct wf_workers *)(uintptr_t)set, i, &s) ? s.now - s.began : 0;
+        wf_out_put(t, "weft_worker_held_up_seconds{worker=\"%u\"} %.3f\n", (unsigned)i, seconds(ns));
     }
 }
 
@@ -254,6 +282,7 @@ int wf_metrics_text(const struct wf_transport *tr, const struct wf_tally *tally,
     struct wf_out t = {.data = NULL};
     put_node(&t, tr);
     put_workers(&t, tally);
+    put_turns(&t, &tr->node->workers);
     head(&t, "worker_response_seconds", "histogram", "How long workers took to come to what they were asked.");
     put_histogram(&t, "worker_response_seconds", "", answers, ANSWER_BITS_MIN, ANSWER_BITS_MAX);
     put_actors(&t, tally);

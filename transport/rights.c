@@ -69,6 +69,7 @@ static uint32_t right_of_verb(uint32_t verb)
     case WF_CONTROL_GROUPS:
     case WF_CONTROL_INSPECT:
     case WF_CONTROL_WAITS:
+    case WF_CONTROL_STUCK:
     case WF_CONTROL_DROPS:
     case WF_CONTROL_WHO:
     case WF_CONTROL_TOP:   /* also other nodes: who may look may look everywhere */

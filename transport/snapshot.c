@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "look.h"
+#include "stuck.h"
 
 #define LOOK_WITHIN WEFT_SEC(2)
 #define LOOK_AT_ALL_WITHIN WEFT_SEC(4)
@@ -164,9 +165,17 @@ static void put_list(weft_writer *w, const char *key, uint32_t values)
     weft_put_array(w, values);
 }
 
-static void put_worker(weft_writer *w, const struct wf_tally_worker *k)
+static void put_worker(weft_writer *w, const struct wf_snapshot *s, uint32_t i)
 {
-    weft_put_map(w, 10);
+    const struct wf_tally_worker *k = &s->tally.worker[i];
+    const struct wf_workers *set = &s->t->node->workers;
+    struct wf_pace_seen pace;
+    wf_pace_see(set->at[i], s->at, &pace);
+    weft_put_map(w, 13);
+    weft_put_str(w, weft_cstr("own"));
+    weft_put_bool(w, i >= set->users);
+    put_number(w, "busy_ns", (uint64_t)pace.busy);
+    put_number(w, "longest_ns", (uint64_t)pace.longest);
     weft_put_str(w, weft_cstr("answers"));
     weft_put_bool(w, k->counted);
     put_number(w, "answered_ns", (uint64_t)WF_MAX(k->answered_in, 0));
@@ -266,7 +275,7 @@ void wf_snapshot_put(weft_writer *w, const struct wf_snapshot *s)
     uint64_t actors = 0;
     for (uint32_t i = 0; i < s->tally.kinds; i++) actors += s->tally.kind[i].actors;
     snprintf(run, sizeof run, "%016llx", (unsigned long long)n->incarnation);
-    weft_put_map(w, 14);
+    weft_put_map(w, 15);
     put_text(w, "node", n->name);
     put_text(w, "incarnation", run);
     put_text(w, "cluster", n->cluster);
@@ -278,7 +287,9 @@ void wf_snapshot_put(weft_writer *w, const struct wf_snapshot *s)
     put_number(w, "actors_matched", s->picked.matched);
     put_drops(w, s->t);
     put_list(w, "workers", s->tally.workers);
-    for (uint32_t i = 0; i < s->tally.workers; i++) put_worker(w, &s->tally.worker[i]);
+    for (uint32_t i = 0; i < s->tally.workers; i++) put_worker(w, s, i);
+    weft_put_str(w, weft_cstr("stuck"));
+    wf_put_stuck(w, s->t, NULL);
     put_list(w, "links", s->link_count);
     for (uint32_t i = 0; i < s->link_count; i++) put_link(w, &s->link[i]);
     put_list(w, "kinds", s->tally.kinds);

@@ -126,6 +126,7 @@ struct wf_channel {
     /* The receiving side. */
     struct wf_inbound in;
     struct wf_call unchoked;
+    _Atomic int64_t held_at; /* relaxed: since when no more is read, for `unchoked`; 0: it is */
     uint64_t at;   /* counted frames of the session that have come, with those that came on channels before */
     bool placed;   /* `at` is known */
     uint8_t *rest; /* PENDING: what came behind WELCOME, to be received when it is up */

@@ -46,7 +46,7 @@ typedef struct {
      * None: everywhere. docs/security.md, "What a member may say of others" */
     const char *const *dial_only;
     size_t dial_only_count;
-    int workers;               /* default: one per core, at most 64 */
+    int workers;               /* for your actors; default: one per core, at most 63. weft's own have one more */
     bool embedded;             /* no thread: a loop of yours turns its one worker. weft/embed.h */
     size_t stack_bytes;        /* of an actor; default 64 KiB */
     uint32_t actors_max;       /* per worker; default and limit 16,777,215 */
@@ -83,6 +83,9 @@ typedef struct {
      * than ten times this. Nobody else may use its stack meanwhile: see weft_spawn_options.shares_stack. Default 1 s;
      * WEFT_FOREVER: never. docs/memory.md */
     int64_t park_after;
+    /* An actor that has held its worker up for so long, without a wait, is named in the log, with where it is, and by
+     * `weft top`, `weft ps` and `weft inspect`. Default 1 s; WEFT_FOREVER: never. docs/looking.md */
+    int64_t stuck_after;
     int offload_threads; /* for blocking functions (weft_offload); default 4, at most 256 */
     int offload_queue;   /* functions that wait for one of them before actors wait; default 1024 */
     /* Events that each worker keeps (weft/record.h), rounded up to a power of two, 32 bytes each; default 2048, at

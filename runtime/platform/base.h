@@ -39,6 +39,7 @@ __attribute__((noreturn, cold)) void wf_assert_failed(const char *condition, con
 
 enum {
     WF_CACHE_LINE = 64,
+    WF_USER_WORKERS_MAX = 63,    /* of those, for users' actors: worker.h */
     WF_WORKERS_MAX = 64,         /* per node: one bit each in a uint64_t */
     WF_TURN_BUDGET = 128,        /* tasks run per loop turn before the poller is looked at again */
     WF_DUE_RUN = 4,              /* tasks that are due run in a row before a fresh one */

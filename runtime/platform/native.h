@@ -32,6 +32,8 @@ void pf_native_process_unwatch(struct pf_poller *p, struct pf_process *c);
 int pf_native_process_possible(void);
 int pf_native_process_open(struct pf_process *c);
 
+/* posix/fault.c: where a thread was when a handler with this ucontext_t began; 0 where this system is not known. */
+void pf_where(const void *context, uintptr_t *pc, uintptr_t *sp);
 /* Gives the calling thread an alternate signal stack if it has none: the memory to free after pf_signal_stack_drop,
  * or NULL. */
 void *pf_signal_stack_add(void);

@@ -63,6 +63,7 @@ static const struct cli_verb verbs[] = {
                  CLI_CARRIER,
                  CLI_HEARTBEAT,
                  CLI_HEARTBEATS_LOST,
+                 CLI_STUCK_AFTER,
                  CLI_RESUME_WINDOW,
                  CLI_WIRE,
                  CLI_META,

@@ -261,7 +261,7 @@ class Mistakes(Cli):
         self.says(2, "needs a value", "run", "x.so", "--name")
         self.says(2, "too few words", "run")
         self.says(2, "one word too many", "ps", "a")
-        self.says(2, "a number from 1 to 64", "run", "x.so", "--workers", "0")
+        self.says(2, "a number from 1 to 63", "run", "x.so", "--workers", "0")
         self.says(2, "seconds", "ps", "--timeout", "soon")
 
     def test_modules(self):

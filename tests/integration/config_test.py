@@ -86,7 +86,7 @@ class Config(unittest.TestCase):
         done = self.weft("config", "check", code=1)
         self.assertEqual(done.stderr.splitlines(),
                          [f"{path}:1: listne: there is no such key; did you mean 'listen'?",
-                          f"{path}:3: workers: '99' is not a number from 1 to 64"])
+                          f"{path}:3: workers: '99' is not a number from 1 to 63"])
         found = [json.loads(line) for line in self.weft("config", "check", "--json", code=1).stdout.splitlines()]
         self.assertEqual([(e["line"], e["key"]) for e in found], [(1, "listne"), (3, "workers")])
         refused = self.weft("ps", code=2)

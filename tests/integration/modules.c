@@ -28,6 +28,47 @@ static void spins(void)
     for (volatile bool ever = true; ever;) {}
 }
 
+static __attribute__((noinline)) void never_waits(void)
+{
+    for (volatile bool ever = true; ever;) {}
+}
+
+static void spinner(const void *arg, size_t size)
+{
+    char name[32];
+    (void)size;
+    snprintf(name, sizeof name, "the-spinner-%d", *(const int *)arg);
+    if (weft_register(name) < 0) return;
+    never_waits();
+    weft_exit(1); /* so that this function is among the callers */
+}
+
+/* No worker turns again; the last one is this actor's. */
+static void spins_everywhere(int workers)
+{
+    for (int i = workers; i > 0; i--) {
+        weft_spawn_options o = {.kind = "spinner", .worker = i};
+        if (weft_spawn(NULL, spinner, &i, sizeof i, &o) < 0) weft_exit(1);
+        char name[32];
+        weft_pid pid;
+        snprintf(name, sizeof name, "the-spinner-%d", i);
+        while (i > 1 && weft_whereis(name, &pid) < 0) weft_yield(); /* what is sent leaves when this worker turns */
+    }
+    printf("ready\n");
+    fflush(stdout);
+}
+
+/* Computes for 700 of each 800 ms. */
+static void computes(void)
+{
+    printf("ready\n");
+    fflush(stdout);
+    for (int rc = 0; rc == 0 || rc == WEFT_ETIMEDOUT; rc = weft_sleep(weft_after(WEFT_MS(100)))) {
+        int64_t until = weft_after(WEFT_MS(700));
+        while (weft_now() < until) {}
+    }
+}
+
 #define GREETER_ARGS(F) F(str, name) F(uint, times)
 WEFT_STRUCT(greeter_args, GREETER_ARGS)
 
@@ -391,6 +432,8 @@ static void first(const void *arg, size_t size)
     else if (strcmp(what, "stubborn") == 0) stubborn();
     else if (strcmp(what, "lingers") == 0) lingers();
     else if (strcmp(what, "spins") == 0) spins();
+    else if (strcmp(what, "spins-everywhere") == 0 && args->argc == 3) spins_everywhere(atoi(args->argv[2]));
+    else if (strcmp(what, "computes") == 0) computes();
     else if (strcmp(what, "idle") == 0) idle();
     else if (strcmp(what, "adds") == 0 && args->argc == 4) adds(args->argv[2], atoi(args->argv[3]));
     else if (strcmp(what, "crowd") == 0 && args->argc == 6) crowd(args->argv + 2);

@@ -50,8 +50,7 @@ void pf_signal_stack_drop(void *memory)
     free(memory);
 }
 
-/* Where the thread was; 0 where this system is not known. */
-static void where(const void *context, uintptr_t *pc, uintptr_t *sp)
+void pf_where(const void *context, uintptr_t *pc, uintptr_t *sp)
 {
     *pc = *sp = 0;
     const ucontext_t *u = context;
@@ -123,7 +122,7 @@ static void on_fault(int signal_number, siginfo_t *info, void *context)
     bool sent = info->si_code <= 0 || info->si_code > 0x10000;
     bool by_default = (before->sa_flags & SA_SIGINFO) == 0 && before->sa_handler == SIG_DFL;
     struct pf_fault f = {.signal = WATCHED[i].name, .fatal = by_default};
-    where(context, &f.pc, &f.sp);
+    pf_where(context, &f.pc, &f.sp);
     if (!sent) f.address = info->si_addr;
     f.is_access = !sent && (signal_number == SIGSEGV || signal_number == SIGBUS);
     bool by_us = sent && signal_number == SIGABRT && info->si_pid == getpid();

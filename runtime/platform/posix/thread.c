@@ -8,13 +8,9 @@
 
 #include "native.h"
 #include "sanitizer.h"
+#include "thread.h"
 
-struct pf_thread {
-    pthread_t thread;
-    char name[16];
-    void (*run)(void *arg);
-    void *arg;
-};
+_Thread_local struct pf_thread *pf_thread_here;
 
 /* Every system has this call, and each has its own form of it. */
 static void name_this(const char *name)
@@ -32,7 +28,7 @@ static void name_this(const char *name)
 
 static void *thread_main(void *arg)
 {
-    struct pf_thread *t = arg;
+    struct pf_thread *t = pf_thread_here = arg;
     name_this(t->name);
     void *signal_stack = pf_signal_stack_add();
     t->run(t->arg);

@@ -326,7 +326,7 @@ static void suspend_body(const void *arg, size_t size)
     (void)arg, (void)size;
     const struct wf_workers *set = wf_here->set;
     for (int64_t i = 0; i < WAITING; i++) {
-        weft_spawn_options o = {.worker = (int)(i % (int64_t)set->count) + 1, .mailbox_max = (uint32_t)(1 + i)};
+        weft_spawn_options o = {.worker = (int)(i % (int64_t)set->users) + 1, .mailbox_max = (uint32_t)(1 + i)};
         kid_with(slow_kid, (struct kid){.n = i}, &o);
         hear_only(READY);
     }

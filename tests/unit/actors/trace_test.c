@@ -62,7 +62,7 @@ static weft_pid hop_on(int worker, int64_t subscribes)
 /* Here if there is one worker, else between two. */
 static void goes_round(const void *arg, size_t size)
 {
-    int worker = (int)wf_here->set->count;
+    int worker = (int)wf_here->set->users;
     (void)arg, (void)size;
     weft_msg *m;
     weft_pid there = hop_on(worker, 1);
@@ -191,7 +191,7 @@ static void taken(struct wf_tap *t, weft_pid me, char out[256])
 
 static void is_tapped(const void *arg, size_t size)
 {
-    int worker = (int)wf_here->set->count;
+    int worker = (int)wf_here->set->users;
     (void)arg, (void)size;
     char text[256];
     int64_t wall;

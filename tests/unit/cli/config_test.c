@@ -161,7 +161,7 @@ START_TEST(values_are_tried)
                      0);
     ck_assert_int_eq(cli_config_try(file, tell, NULL), 5);
     ck_assert_str_eq(
-        said, "1:workers: '65' is not a number from 1 to 64\n"
+        said, "1:workers: '65' is not a number from 1 to 63\n"
               "2:log: 'inof' is not LEVEL (debug, info, warn, error, silent), MODULE=LEVEL, json or json:LEVEL, "
               "with commas between; did you mean 'info'?\n"
               "3:carrier: 'smoke' is not tcp or nng\n"
@@ -229,7 +229,7 @@ START_TEST(a_wrong_value_says_its_line)
     struct cli c;
     ck_assert_int_eq(parse("\n[run]\nworkers = many"), 0);
     ck_assert_int_eq(apply(&c, RUN, 0, NULL), CLI_USAGE);
-    ck_assert_str_eq(said, "weft run: F:3: workers: 'many' is not a number from 1 to 64\nSee 'weft run --help'.\n");
+    ck_assert_str_eq(said, "weft run: F:3: workers: 'many' is not a number from 1 to 63\nSee 'weft run --help'.\n");
     memset(file->path, 'x', CLI_WHERE);
     ck_assert_str_eq(cli_where(&c, CLI_WORKERS, (char[CLI_WHERE]){0}), "line 3: workers");
     cli_finish(&c);

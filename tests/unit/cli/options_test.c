@@ -87,12 +87,12 @@ static const struct {
     const char *words[3];
     const char *said;
 } refused[] = {
-    {{"w", "--workers=", NULL}, "--workers: '' is not a number from 1 to 64"},
+    {{"w", "--workers=", NULL}, "--workers: '' is not a number from 1 to 63"},
     {{"w", "--workers=x", NULL}, "'x' is not a number"},
     {{"w", "--workers= 1", NULL}, "' 1' is not a number"},
     {{"w", "--workers=1x", NULL}, "'1x' is not a number"},
     {{"w", "--workers=0", NULL}, "'0' is not a number"},
-    {{"w", "--workers=65", NULL}, "'65' is not a number"},
+    {{"w", "--workers=64", NULL}, "'64' is not a number"},
     {{"w", "--count", "99999999999999999999"}, "is not a number of at least 1"},
     {{"w", "--heartbeat=", NULL}, "'' is not a number of seconds from 0 to 3600, such as 2.5"},
     {{"w", "--heartbeat=-1", NULL}, "'-1' is not a number of seconds"},
@@ -129,8 +129,8 @@ END_TEST
 
 START_TEST(numbers_at_their_bounds)
 {
-    ck_assert_int_eq(PARSE(plain, "w", "--workers", "64", "--tag", "4294967039", "--heartbeat", "3600"), CLI_OK);
-    ck_assert_int_eq(c.workers, 64);
+    ck_assert_int_eq(PARSE(plain, "w", "--workers", "63", "--tag", "4294967039", "--heartbeat", "3600"), CLI_OK);
+    ck_assert_int_eq(c.workers, 63);
     ck_assert_int_eq(c.tag, 0xFFFFFEFF);
     ck_assert_int_eq(c.heartbeat, WEFT_SEC(3600));
     ck_assert_int_eq(PARSE(plain, "w", "--count", "9223372036854775807", "--heartbeat", "0", "--tag", "0"), CLI_OK);
@@ -180,7 +180,7 @@ START_TEST(the_environment_says_what_no_flag_does)
     finish();
     setenv("WEFT_WORKERS", "many", 1);
     ck_assert_int_eq(PARSE(plain, "w"), CLI_USAGE);
-    ck_assert_ptr_nonnull(strstr(said, "WEFT_WORKERS: 'many' is not a number from 1 to 64"));
+    ck_assert_ptr_nonnull(strstr(said, "WEFT_WORKERS: 'many' is not a number from 1 to 63"));
     finish();
     unsetenv("WEFT_WORKERS");
     setenv("WEFT_LISTEN", "a:// b:// c:// d:// e:// f:// g:// h:// i:// j:// k:// l:// m:// n:// o:// p:// q://", 1);

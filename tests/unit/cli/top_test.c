@@ -72,7 +72,7 @@ static void put_node(weft_writer *w, const struct node *n)
 {
     uint32_t actors = 0;
     while (actors < 4 && n->actor[actors].pid != NULL) actors++;
-    weft_put_map(w, 12);
+    weft_put_map(w, 13);
     text(w, "node", n->name);
     text(w, "incarnation", n->run);
     text(w, "state", "up");
@@ -84,11 +84,22 @@ static void put_node(weft_writer *w, const struct node *n)
     text(w, "a", "b");
     weft_put_nil(w);
     list(w, "workers", 1);
-    weft_put_map(w, 3);
+    weft_put_map(w, 5);
     weft_put_str(w, weft_cstr("answers"));
     weft_put_bool(w, true);
+    weft_put_str(w, weft_cstr("own"));
+    weft_put_bool(w, false);
     number(w, "received", n->received);
-    number(w, "answered_ns", 1500);
+    number(w, "longest_ns", 700000000);
+    number(w, "busy_ns", n->ms * 875000);
+    list(w, "stuck", 1);
+    weft_put_map(w, 6);
+    number(w, "worker", 0);
+    text(w, "pid", "0.7.1@01");
+    text(w, "kind", "spinner");
+    text(w, "name", "wheel");
+    number(w, "ns", 3200000000);
+    text(w, "where", "turn < spin");
     list(w, "links", 1);
     weft_put_map(w, 3);
     text(w, "peer", "other");
@@ -255,6 +266,9 @@ START_TEST(lines_say_it)
     for (uint32_t i = 0; i < l.count; i++) ck_assert_msg(strlen(l.line[i].text) <= 80, "%s", l.line[i].text);
     ck_assert(has_line(&l, "dropped: mailbox-full 9 (4/s)", TOP_WARN));
     ck_assert(has_line(&l, "reader             0        3        0   1.02 us   1.28 ms", TOP_PLAIN));
+    ck_assert(has_line(&l, " LONGEST BUSY ", TOP_HEAD) && has_line(&l, "  700 ms  88% ", TOP_ALARM));
+    ck_assert(has_line(&l, "  700 ms   88% ", TOP_WARN)); /* its worker */
+    ck_assert(has_line(&l, "HOLD-UP a: wheel (spinner 0.7.1) in ", TOP_ALARM) && has_line(&l, ", 3.20 s", TOP_ALARM));
     ck_assert(has_line(&l, "WORKER", TOP_HEAD) && has_line(&l, "*MSG/S", TOP_HEAD));
     ck_assert_str_eq(l.line[l.count - 2].text,
                      "0.2.1     writer    b         on mailbox       0/0    200    120      0  8.0 KiB");
@@ -267,7 +281,7 @@ START_TEST(lines_say_it)
     ck_assert(has_line(&l, "b>other", TOP_PLAIN)); /* in the line that would have said that one is left out */
     top_lines_clear(&l);
     top_put_nodes(&l, now, 3);
-    ck_assert(has_line(&l, "gone        timed out", TOP_ALARM));
+    ck_assert(has_line(&l, "gone       timed out", TOP_ALARM));
     ck_assert(has_line(&l, "a>rea", TOP_PLAIN) && has_line(&l, "  -  ", TOP_PLAIN)); /* with nothing to compare */
     ck_assert(has_line(&l, "a>other", TOP_PLAIN) && has_line(&l, "b>other", TOP_PLAIN));
     top_free(now);

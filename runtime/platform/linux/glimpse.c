@@ -1,0 +1,256 @@
+/* runtime/platform/linux/glimpse.c -- what another thread is doing, without stopping it.
+ *
+ * Design notes.
+ * (1) A realtime signal to that thread alone, PF_GLIMPSE_SIGNAL: its handler notes where the thread is and unwinds its
+ *     stack, by the unwinder that fault.c uses, and takes no memory. Names are found afterwards, on the asking thread.
+ *     A thread is only asked after it has unblocked the signal itself, when the handler is there; if the program
+ *     handles that signal, or ignores it, nothing is ever seen.
+ * (2) One question at a time in a process, `asked`. The handler takes it, or the asker takes it back: whoever changes
+ *     `state` from ASKED has it. A handler that has taken it and does not come back (the thread holds a lock of the
+ *     unwinder) is the last one: `broken`.
+ * (3) A signal must not change what the program does. The kernel goes on with most calls after a handler (SA_RESTART),
+ *     but a sleep, or a poll with a time, would return early with EINTR. So /proc says first which call the thread is
+ *     in. One that sleeps, and keeps what is left of its time where we can find it, is begun anew with that: the
+ *     handler sets the registers back. A thread in another one with a time is left alone: then it is known what call
+ *     that is, and no more. */
+#include <errno.h>
+#include <fcntl.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "native.h"
+#include "thread.h"
+
+#define PF_GLIMPSE_SIGNAL (SIGRTMAX - 3) /* docs/platforms.md */
+
+enum { WAIT_MS = 200, FRAMES = 32 };
+enum { IDLE, ASKED, TAKEN, DONE };
+
+/* The system call a thread is in; `number` < 0: none. */
+struct in_call {
+    long number;
+    unsigned long args[6];
+    uintptr_t sp, pc;
+};
+
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+static bool ready, broken; /* under the mutex; `ready` is set once, before any thread unblocks the signal */
+static _Atomic int state;
+static sem_t answered;
+static struct {
+    pthread_t thread;
+    void (*see)(void *arg);
+    void *arg;
+    uintptr_t frames[FRAMES]; /* not the asker's memory, who may have gone away */
+    int most, count;
+    bool again; /* the call is one that has to be begun anew */
+    struct in_call call;
+} asked; /* of who has it */
+
+/* ---- Calls that a signal would end ----------------------------------------------------------------------------- */
+
+enum ending { GOES_ON, ANEW, ANEW_WITH_REST, ENDS };
+
+/* What becomes of the call when a handler has run: the kernel goes on with it; it can be begun anew, as it is, or
+ * with argument `rest` in the place of argument `time`; it would end. */
+static enum ending ending_of(const struct in_call *c, int *time, int *rest)
+{
+    switch (c->number) {
+    case SYS_nanosleep: *time = 0, *rest = 1; return c->args[1] != 0 ? ANEW_WITH_REST : ENDS;
+    case SYS_clock_nanosleep:
+        *time = 2, *rest = 3;
+        return c->args[1] == TIMER_ABSTIME ? ANEW : c->args[3] != 0 ? ANEW_WITH_REST : ENDS;
+#ifdef SYS_poll
+    case SYS_poll: return (int)c->args[2] < 0 ? ANEW : ENDS;
+    case SYS_select: return ANEW; /* the kernel keeps what is left in their argument; */
+    case SYS_epoll_wait:
+#endif
+    case SYS_epoll_pwait: return (int)c->args[3] < 0 ? ANEW : ENDS;
+    case SYS_ppoll:
+    case SYS_pselect6: return ANEW; /* of these, too */
+    case SYS_semtimedop:
+    case SYS_rt_sigtimedwait: return c->args[c->number == SYS_semtimedop ? 3 : 2] == 0 ? ANEW : ENDS;
+    case SYS_io_getevents: return c->args[4] == 0 ? ANEW : ENDS;
+#ifdef SYS_epoll_pwait2
+    case SYS_epoll_pwait2: return c->args[3] == 0 ? ANEW : ENDS;
+#endif
+#ifdef SYS_pause
+    case SYS_pause:
+#endif
+    case SYS_rt_sigsuspend:
+    case SYS_restart_syscall: return ENDS;
+    default: return GOES_ON;
+    }
+}
+
+/* False: it is not known. */
+static bool look_at_call(int thread, struct in_call *out)
+{
+    char path[64], text[256];
+    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n <= 0) return false;
+    text[n] = '\0';
+    *out = (struct in_call){.number = -1};
+    if (strncmp(text, "running", 7) == 0) return true;
+    char *at = text;
+    out->number = strtol(at, &at, 10);
+    if (out->number >= 0) {
+        for (int i = 0; i < 6; i++) out->args[i] = strtoul(at, &at, 16);
+    }
+    out->sp = strtoul(at, &at, 16);
+    out->pc = strtoul(at, &at, 16);
+    return out->pc != 0;
+}
+
+/* In the handler: the thread's call was ended by it, and has not told the program yet. */
+static void begin_anew(ucontext_t *u, const struct in_call *c)
+{
+    struct in_call again = *c;
+    int time = 0, rest = 0;
+    if (ending_of(c, &time, &rest) == ANEW_WITH_REST) again.args[time] = again.args[rest];
+#if defined(__x86_64__)
+    greg_t *r = u->uc_mcontext.gregs;
+    if ((uintptr_t)r[REG_RIP] != c->pc || (uintptr_t)r[REG_RSP] != c->sp || r[REG_RAX] != -EINTR) return;
+    r[REG_RDI] = (greg_t)again.args[0];
+    r[REG_RDX] = (greg_t)again.args[2];
+    r[REG_RAX] = c->number;
+    r[REG_RIP] -= 2; /* "syscall" */
+#elif defined(__aarch64__)
+    mcontext_t *m = &u->uc_mcontext;
+    if ((uintptr_t)m->pc != c->pc || (uintptr_t)m->sp != c->sp || (long)m->regs[0] != -EINTR) return;
+    m->regs[0] = again.args[0];
+    m->regs[2] = again.args[2];
+    m->regs[8] = (unsigned long)c->number;
+    m->pc -= 4; /* "svc" */
+#else
+    (void)u, (void)again;
+#endif
+}
+
+#if defined(__x86_64__) || defined(__aarch64__)
+enum { CAN_BEGIN_ANEW = true };
+#else
+enum { CAN_BEGIN_ANEW = false };
+#endif
+
+/* ---- The handler ----------------------------------------------------------------------------------------------- */
+
+static void on_glimpse(int number, siginfo_t *info, void *context)
+{
+    int before = errno, expected = ASKED;
+    (void)number, (void)info;
+    /* Acquire: what was asked. One that comes too late, or from elsewhere, finds nothing to do. */
+    if (!atomic_compare_exchange_strong_explicit(&state, &expected, TAKEN, memory_order_acq_rel,
+                                                 memory_order_acquire))
+        return;
+    if (pthread_equal(asked.thread, pthread_self())) {
+        struct pf_fault f = {.signal = "glimpse"};
+        pf_where(context, &f.pc, &f.sp);
+        asked.see(asked.arg);
+        asked.count = pf_fault_frames(&f, asked.frames, asked.most);
+        if (asked.again) begin_anew(context, &asked.call);
+    }
+    atomic_store_explicit(&state, DONE, memory_order_release);
+    (void)sem_post(&answered);
+    errno = before;
+}
+
+/* With the mutex. The handler stays for the life of the process. */
+static bool install(void)
+{
+    struct sigaction now, ours;
+    if (sigaction(PF_GLIMPSE_SIGNAL, NULL, &now) != 0) return false;
+    if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return false;
+    if (sem_init(&answered, 0, 0) != 0) return false;
+    memset(&ours, 0, sizeof ours);
+    ours.sa_sigaction = on_glimpse;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    sigfillset(&ours.sa_mask);
+    return sigaction(PF_GLIMPSE_SIGNAL, &ours, NULL) == 0;
+}
+
+void pf_glimpse_allow(void)
+{
+    struct pf_thread *self = pf_thread_here;
+    sigset_t one;
+    pthread_mutex_lock(&one_at_a_time);
+    if (!ready) ready = install();
+    bool may = ready && self != NULL;
+    pthread_mutex_unlock(&one_at_a_time);
+    if (!may) return;
+    sigemptyset(&one);
+    sigaddset(&one, PF_GLIMPSE_SIGNAL);
+    (void)pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+    atomic_store_explicit(&self->number, (int)syscall(SYS_gettid), memory_order_release);
+}
+
+/* ---- The asking thread ----------------------------------------------------------------------------------------- */
+
+static void wait_for_answer(void)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += WAIT_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    while (sem_timedwait(&answered, &until) != 0 && errno == EINTR) {}
+}
+
+/* With the mutex. */
+static int ask(const pf_thread *t)
+{
+    int expected = ASKED;
+    while (sem_trywait(&answered) == 0) {} /* of one that came too late */
+    atomic_store_explicit(&state, ASKED, memory_order_release);
+    if (pthread_kill(t->thread, PF_GLIMPSE_SIGNAL) == 0) wait_for_answer();
+    if (atomic_compare_exchange_strong_explicit(&state, &expected, IDLE, memory_order_acq_rel, memory_order_acquire))
+        return WEFT_ETIMEDOUT;
+    if (expected == TAKEN) {
+        wait_for_answer();
+        expected = atomic_load_explicit(&state, memory_order_acquire);
+    }
+    broken = expected == TAKEN;
+    if (!broken) atomic_store_explicit(&state, IDLE, memory_order_relaxed);
+    return broken ? WEFT_ETIMEDOUT : WEFT_OK;
+}
+
+int pf_thread_glimpse(const pf_thread *t, void (*see)(void *arg), void *arg, uintptr_t *out, int most)
+{
+    int thread = atomic_load_explicit(&t->number, memory_order_acquire), unused;
+    struct in_call call;
+    if (thread == 0 || !look_at_call(thread, &call)) return WEFT_ENOTSUP;
+    enum ending ending = ending_of(&call, &unused, &unused);
+    if (ending == ENDS || (ending != GOES_ON && !CAN_BEGIN_ANEW)) {
+        out[0] = call.pc - 1; /* in the call */
+        return 1;
+    }
+    pthread_mutex_lock(&one_at_a_time);
+    int rc = WEFT_ENOTSUP;
+    if (ready && !broken) {
+        memset(&asked, 0, sizeof asked);
+        asked.thread = t->thread;
+        asked.see = see;
+        asked.arg = arg;
+        asked.most = WF_MIN(most, (int)FRAMES);
+        asked.again = ending != GOES_ON;
+        asked.call = call;
+        rc = ask(t);
+        if (rc == WEFT_OK) {
+            rc = asked.count;
+            memcpy(out, asked.frames, (size_t)rc * sizeof *out);
+        }
+    }
+    pthread_mutex_unlock(&one_at_a_time);
+    return rc;
+}

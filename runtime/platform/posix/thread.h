@@ -1,0 +1,20 @@
+/* runtime/platform/posix/thread.h -- what thread.c and the glimpse of a thread share. */
+#ifndef PF_POSIX_THREAD_H
+#define PF_POSIX_THREAD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "platform.h"
+
+struct pf_thread {
+    pthread_t thread;
+    _Atomic int number; /* the kernel's, once it allows glimpses; 0: not known */
+    char name[16];
+    void (*run)(void *arg);
+    void *arg;
+};
+
+extern _Thread_local struct pf_thread *pf_thread_here; /* NULL: the calling thread is none of these */
+
+#endif

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""An actor that does not wait: it is named, and the node answers beside it. Which node is slow."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+from harness import Cluster, PATIENCE, built, eventually
+
+WEFT = built("cli", "weft")
+MODULE = built("tests", "test_modules.so")
+# A signal finds the stack only where the thread takes signals at any time; and names need the program's own.
+NAMED = sys.platform == "linux" and os.environ.get("WEFT_SANITIZED") != "1"
+
+
+class Stuck(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Cluster()
+        self.addCleanup(self.cluster.__exit__)
+
+    def weft(self, *words, code=0):
+        done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=PATIENCE, env=self.cluster.env)
+        self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
+        return done.stdout, done.stderr
+
+    def all_held_up(self, *options):
+        node = self.cluster.run("a", MODULE, "spins-everywhere", "2", options=["--workers", "2", *options])
+        self.assertEqual(node.line(), "ready")
+        for _ in range(2):
+            found = node.log(r"worker (\d) is held up by actor the-spinner-(\d) \(spinner (\d)\.\d+\.\d+\) for .*? s(.*?):")
+            self.assertEqual(int(found[1]) + 1, int(found[2]))
+            if NAMED:
+                self.assertEqual(found[4], " in never_waits < spinner")
+        return node
+
+    def test_every_worker_is_held_up(self):
+        node = self.all_held_up("--stuck-after", "0.2")
+        out, err = self.weft("ps", "--node", "a")
+        self.assertIn("$node", out)  # weft's own actors are told of
+        for i in (0, 1):
+            self.assertRegex(err, rf"worker {i} is held up by actor the-spinner-{i + 1} \(spinner {i}\.\d+\.\d+\) for ")
+        self.weft("inspect", "--node", "a")
+        self.assertIn("held up by actor the-spinner-1", self.weft("why-dropped", "--node", "a")[1])
+        said = self.weft("inspect", "the-spinner-2", "--node", "a")[0]
+        self.assertRegex(said, r"(?m)^state +running$")
+        if NAMED:
+            self.assertIn("never_waits", said)
+        self.assertIn("self", self.weft("nodes", "--node", "a")[0])
+        self.assertIn("the-spinner-1", self.weft("names", "--node", "a")[0])
+        top = self.weft("top", "--once", "--node", "a")[0]
+        self.assertRegex(top, r"HOLD-UP a +: the-spinner-1 \(spinner 0\.\d+\.\d+\)|HOLD-UP a: the-spinner-1 \(spinner 0")
+        told = json.loads(self.weft("top", "--once", "--json", "--node", "a")[0].splitlines()[0])
+        self.assertEqual(sorted(one["name"] for one in told["stuck"]), ["the-spinner-1", "the-spinner-2"])
+        self.assertEqual([w["own"] for w in told["workers"]], [False, False, True])
+        self.assertGreater(min(w["longest_ns"] for w in told["workers"][:2]), 200_000_000)
+        # Nothing ends it but the process's end, which says why.
+        self.weft("stop", "--node", "a", "--drain", "0.1", "--timeout", "30", code=5)
+        node.log("the end of the node waits for actor the-spinner-1 .*, which has held worker 0 up for")
+        node.end(5)
+
+    def test_a_signal_says_who_it_waits_for(self):
+        node = self.all_held_up("--stuck-after", "0.2")
+        node.process.send_signal(signal.SIGTERM)
+        node.log("the end of the node waits for actor the-spinner-1 .*, which has held worker 0 up for")
+
+    def test_which_node_is_slow(self):
+        slow = self.cluster.run("slow", MODULE, "computes", options=["--workers", "2"])
+        self.assertEqual(slow.line(), "ready")
+        quick = self.cluster.run("quick", MODULE, "idle", join=["slow"], options=["--workers", "2"])
+        quick.log("linked with node slow")
+
+        def longest():
+            told = self.weft("top", "--once", "--all", "--json", "--node", "quick")[0].splitlines()
+            nodes = {node["node"]: node for node in map(json.loads, told) if "node" in node and "workers" in node}
+            return {name: max(w["longest_ns"] for w in node["workers"]) for name, node in nodes.items()}
+
+        eventually("both are seen", lambda: set(longest()) == {"slow", "quick"})
+        eventually("the slow one", lambda: 500_000_000 < longest()["slow"])
+        self.assertGreater(longest()["slow"], 2 * longest()["quick"])
+        text = self.weft("top", "--once", "--all", "--node", "quick")[0]
+        self.assertRegex(text, r"(?m)^slow +up +2 .* [5-9]\d\d ms ")
+
+
+if __name__ == "__main__":
+    unittest.main()
