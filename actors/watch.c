@@ -65,8 +65,10 @@ static int reason_of(const weft_msg *m)
     return body_reason(weft_data(m), m->size);
 }
 
-static void set_body(weft_msg *m, struct wf_body *b)
+/* In the place of what it has. */
+static void set_body(struct wf_worker *w, weft_msg *m, struct wf_body *b)
 {
+    if (m->shared != NULL) wf_body_drop(w, m->shared);
     wf_body_keep(b);
     m->shared = b;
     m->size = (uint32_t)b->size;
@@ -139,7 +141,7 @@ static void monitor_lost(struct wf_worker *w, struct wf_monitor *mon)
 {
     weft_msg *m = mon->lost;
     mon->lost = NULL;
-    set_body(m, &usual[WEFT_EXIT_NODE_LOST]);
+    set_body(w, m, &usual[WEFT_EXIT_NODE_LOST]);
     m->to_actor = mon->watcher->id;
     wf_deliver(w, m);
 }
@@ -209,7 +211,7 @@ static void watch_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     weft_pid watcher = m->from;
     m->post.flags = WF_MSG_DOWN;
     m->from = wf_actor_pid(a);
-    set_body(m, &usual[NO_MEMORY]);
+    set_body(w, m, &usual[NO_MEMORY]);
     (void)wf_send_signal(w, watcher, m);
 }
 
@@ -286,7 +288,7 @@ static void exit_act(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 static void link_lost(struct wf_worker *w, struct wf_actor *a, weft_msg *e)
 {
     wf_chain_remove(&a->more->ties.links, e);
-    set_body(e, &usual[WEFT_EXIT_NODE_LOST]);
+    set_body(w, e, &usual[WEFT_EXIT_NODE_LOST]);
     exit_act(w, a, e);
 }
 
@@ -355,7 +357,7 @@ static void link_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         weft_pid asker = m->from;
         m->post.flags = WF_MSG_EXIT;
         m->from = wf_actor_pid(a);
-        set_body(m, &usual[NO_MEMORY]);
+        set_body(w, m, &usual[NO_MEMORY]);
         (void)wf_send_signal(w, asker, m);
     }
 }
@@ -420,7 +422,7 @@ void wf_watch_missed(struct wf_worker *w, weft_msg *m)
     weft_pid asker = m->from;
     m->post.flags = m->post.flags == WF_MSG_WATCH ? WF_MSG_DOWN : WF_MSG_EXIT;
     m->from = (weft_pid){wf_node_of(w)->incarnation, m->to_actor};
-    set_body(m, &usual[WEFT_EXIT_NO_ACTOR]);
+    set_body(w, m, &usual[WEFT_EXIT_NO_ACTOR]);
     (void)wf_send_signal(w, asker, m);
 }
 
@@ -431,7 +433,7 @@ static void tell_end(struct wf_actor *a, weft_msg **chain, enum wf_msg_kind kind
         wf_chain_remove(chain, m);
         m->post.flags = (uint8_t)kind;
         m->from = wf_actor_pid(a);
-        set_body(m, end);
+        set_body(a->task.worker, m, end);
         (void)wf_send_signal(a->task.worker, other, m);
     }
 }
@@ -443,7 +445,7 @@ static void tell_keeper(struct wf_actor *a, struct wf_body *end)
     weft_msg *m = wf_keep_take_news(wf_actor_keep(a), &supervisor);
     m->post.flags = WF_MSG_SYSTEM;
     m->from = wf_actor_pid(a);
-    set_body(m, end);
+    set_body(a->task.worker, m, end);
     (void)wf_send_signal(a->task.worker, supervisor, m);
 }
 

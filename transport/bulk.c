@@ -127,7 +127,7 @@ int wf_bulk_send(struct wf_port *port, uint32_t kind, weft_text name, uint64_t k
     f.to = key;
     f.ref = m->ref;
     f.number = wf_time_left(m);
-    f.trace = wf_frame_trace_of(m->shared, trace);
+    f.trace = wf_frame_trace_of(wf_frame_may_trace(kind) ? m->shared : NULL, trace);
     wf_port_push(port);
     struct wf_batch *b = chain_of(port->session, &f, key, wf_msg_bytes(m), size, stays);
     if (b == NULL) return WEFT_ENOMEM;
@@ -250,7 +250,8 @@ static bool begin(struct wf_channel *ch, struct wf_frame *chunk)
         wf_session_fail(s, "a message in chunks begins before the end of the one before");
         return false;
     }
-    if (wf_frame_next(&chunk->items, &f) != 1 || !wf_frame_has_body(f.kind) || f.body.size > whole) {
+    if (wf_frame_next(&chunk->items, &f) != 1 || !wf_frame_has_body(f.kind) || f.body.size > whole ||
+        whole > wf_frame_body_max(f.kind)) {
         wf_session_fail(s, "malformed message in the first of its chunks");
         return false;
     }

@@ -80,6 +80,40 @@ static void get_items(weft_reader *r, struct wf_frame *f)
     }
 }
 
+size_t wf_frame_body_max(uint32_t kind)
+{
+    switch (kind) {
+    case WF_FRAME_TO_ACTOR + WF_MSG_STOP:
+    case WF_FRAME_TIES + WF_MSG_WATCH - WF_MSG_WATCH:
+    case WF_FRAME_TIES + WF_MSG_UNWATCH - WF_MSG_WATCH:
+    case WF_FRAME_TIES + WF_MSG_DOWN - WF_MSG_WATCH:
+    case WF_FRAME_TIES + WF_MSG_LINK - WF_MSG_WATCH:
+    case WF_FRAME_TIES + WF_MSG_UNLINK - WF_MSG_WATCH:
+    case WF_FRAME_TIES + WF_MSG_EXIT - WF_MSG_WATCH:
+    case WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH:
+    case WF_FRAME_FAR + WF_MSG_WANT - WF_MSG_WANT:
+    case WF_FRAME_FAR + WF_MSG_GRANT - WF_MSG_WANT:
+    case WF_FRAME_WANT_NAME: return WF_FRAME_REASON_MAX;
+    case WF_FRAME_TIES + WF_MSG_PROBE - WF_MSG_WATCH: return WF_FRAME_PROBE_MAX;
+    default: return WEFT_MESSAGE_MAX;
+    }
+}
+
+bool wf_frame_may_trace(uint32_t kind)
+{
+    switch (kind) {
+    case WF_FRAME_TO_ACTOR + WF_MSG_SEND:
+    case WF_FRAME_TO_ACTOR + WF_MSG_CALL:
+    case WF_FRAME_TO_ACTOR + WF_MSG_REPLY:
+    case WF_FRAME_SEND_NAME:
+    case WF_FRAME_CALL_NAME:
+    case WF_FRAME_PUBLISH:
+    case WF_FRAME_GROUP_SEND:
+    case WF_FRAME_PUBLISH_TO: return true;
+    default: return false;
+    }
+}
+
 /* to or name, from, tag, ref, body: five values. */
 static void get_message(weft_reader *r, struct wf_frame *f, bool by_name)
 {
@@ -89,6 +123,7 @@ static void get_message(weft_reader *r, struct wf_frame *f, bool by_name)
     f->tag = wf_read_tag(r);
     f->ref = weft_get_uint(r);
     f->body = wf_read_body(r);
+    if (WF_UNLIKELY(f->body.size > WF_FRAME_REASON_MAX) && f->body.size > wf_frame_body_max(f->kind)) wf_read_fault(r);
 }
 
 /* Behind them a request may say how long its caller waits. Returns how many values were there. */
@@ -101,11 +136,11 @@ static uint32_t get_left(weft_reader *r, struct wf_frame *f, uint32_t count)
     return 6;
 }
 
-/* Behind all others there may be a trace id; what is no such thing is of a later version, and skipped. Returns how
- * many values were read. */
+/* Behind all others some kinds may have a trace id; what is no such thing is of a later version, and skipped. Returns
+ * how many values were read. */
 static uint32_t get_trace(weft_reader *r, struct wf_frame *f, uint32_t left)
 {
-    if (WF_LIKELY(left == 0) || weft_peek_type(r) != WEFT_BIN) return 0;
+    if (WF_LIKELY(left == 0) || !wf_frame_may_trace(f->kind) || weft_peek_type(r) != WEFT_BIN) return 0;
     f->trace = weft_get_bin(r);
     return 1;
 }
@@ -192,7 +227,6 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f)
     f->counted = kind > 15 || (UNCOUNTED >> kind & 1) == 0;
     f->trace.size = 0;
     uint32_t read;
-    bool message = true;
     if (wf_frame_message(kind) >= 0) {
         get_message(r, f, false);
         read = get_left(r, f, count - 1);
@@ -209,10 +243,9 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f)
         read = 4;
     } else {
         read = get_control(r, f, count - 1);
-        message = f->kind == WF_FRAME_PUBLISH_TO;
     }
     if (count - 1 < read) wf_read_fault(r);
-    else if (message) read += get_trace(r, f, count - 1 - read);
+    else read += get_trace(r, f, count - 1 - read);
     if (WF_UNLIKELY(count - 1 > read)) wf_read_skip(r, count - 1 - read);
     return r->error < 0 ? r->error : 1;
 }

@@ -22,7 +22,9 @@ enum {
     WF_NODE_NAME_MAX = 64,
     WF_FRAME_TRACE = 17,      /* bytes of a trace id and what is said of it */
     WF_FRAME_SPARE = 72,      /* bytes of a message's frame beyond body and name at most */
-    WF_FRAME_PEERS_MAX = 4096 /* nodes or patterns in one frame */
+    WF_FRAME_REASON_MAX = 4 + 127, /* bytes of the body of DOWN and EXIT, and of those kinds that have none */
+    WF_FRAME_PROBE_MAX = 8192,     /* of that of PROBE */
+    WF_FRAME_PEERS_MAX = 4096      /* nodes or patterns in one frame */
 };
 
 /* The first value of a frame. They travel: append only. */
@@ -240,6 +242,10 @@ static inline void wf_frame_describe(struct wf_frame *f, uint32_t kind, weft_tex
 }
 /* Whether it is a message with a body: what may come in chunks. */
 bool wf_frame_has_body(uint32_t kind);
+/* Bytes of its body at most: little where the receiver may keep the message for as long as an actor lives. */
+size_t wf_frame_body_max(uint32_t kind);
+/* Whether messages of that kind carry trace ids. */
+bool wf_frame_may_trace(uint32_t kind);
 /* What goes before `size` bytes of the body of `f`, all fields of which are set but `body`, and what goes behind. At
  * most WF_FRAME_SPARE and the name, together. */
 void wf_put_before_body(weft_writer *w, const struct wf_frame *f, size_t size);

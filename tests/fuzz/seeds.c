@@ -83,6 +83,30 @@ static void put_messages(weft_writer *w, uint64_t to)
     }
 }
 
+static void put_whole(weft_writer *w, const struct wf_frame *f, const void *body, size_t size)
+{
+    wf_put_before_body(w, f, size);
+    memcpy(w->at, body, size);
+    w->at += size;
+    w->size += size;
+    wf_put_behind_body(w, f);
+}
+
+/* Every kind of a message with a trace id behind it, also those that have none. */
+static void put_traced(weft_writer *w, uint64_t to)
+{
+    static const char id[WF_FRAME_TRACE] = "0123456789abcdef";
+    struct wf_frame f = {.to = to, .from = 5, .tag = 1, .ref = 7, .number = 1500, .trace = {id, sizeof id}};
+    for (f.kind = WF_FRAME_TO_ACTOR; f.kind <= WF_FRAME_WANT_NAME; f.kind++) {
+        bool ends = f.kind == wf_frame_of(WF_MSG_STOP) || f.kind == wf_frame_of(WF_MSG_KILL);
+        bool to_name = f.kind == WF_FRAME_WANT_NAME;
+        f.name = weft_cstr(f.kind == WF_FRAME_PUBLISH       ? "room.a"
+                           : f.kind == WF_FRAME_GROUP_SEND ? "group"
+                                                           : "echo");
+        if (!ends && (to_name || wf_frame_has_body(f.kind))) put_whole(w, &f, "fuzz", 4);
+    }
+}
+
 static void put_names(weft_writer *w)
 {
     weft_text echo = weft_cstr("echo");
@@ -171,6 +195,9 @@ static void frame_seeds(void)
     w = start();
     put_messages(&w, UINT64_C(1) << 40);
     seed("frame", "messages", bytes, w.size);
+    w = start();
+    put_traced(&w, 8);
+    seed("frame", "traced", bytes, w.size);
     w = start();
     put_names(&w);
     seed("frame", "names", bytes, w.size);
@@ -262,6 +289,9 @@ static void link_seeds(void)
     link_seed("chunks", LINK_GREETS | LINK_LOWER, put_chunks, to);
     link_seed("gossip", LINK_GREETS, link_gossip, to);
     link_seed("tool", LINK_GREETS | LINK_CLIENT, link_names, to);
+    link_seed("traced", LINK_GREETS | LINK_LOWER, put_traced, to);
+    link_seed("traced_gone", LINK_GREETS, put_traced, to + (UINT64_C(1) << 32));
+    link_seed("gone", LINK_GREETS, put_messages, to + (UINT64_C(1) << 32));
     link_seed("old", LINK_GREETS | LINK_OLD, put_messages, to);
 }
 

@@ -202,6 +202,13 @@ static void sends_without_credit(weft_writer *w)
     for (int i = 0; i < 100000; i++)
         wf_put_to_name(w, false, weft_cstr("sits"), 5, 1, 0, NULL, 0, WF_FRAME_NO_DEADLINE);
 }
+/* It would be kept for as long as the actor lives. */
+static void links_at_length(weft_writer *w)
+{
+    start(w, 0);
+    wf_put_first_chunk(w, 1 << 20);
+    wf_put_to_actor(w, WF_MSG_LINK, 1, 5, 0, 1, "long", 4, WF_FRAME_NO_DEADLINE);
+}
 
 static const struct {
     void (*says)(weft_writer *w);
@@ -215,6 +222,7 @@ static const struct {
     {does_not_start, "no START on a connection that goes on with a link"},
     {acknowledges_too_much, "acknowledges what was never sent"},
     {subscribes_to_too_much, "too many topic patterns"},
+    {links_at_length, "malformed message in the first of its chunks"},
     {sends_without_credit, "it sends more than it was given credit for"},
 };
 

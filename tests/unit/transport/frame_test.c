@@ -361,6 +361,54 @@ START_TEST(other_values_behind_a_message_are_skipped)
 }
 END_TEST
 
+static weft_writer small_frame(uint32_t kind, size_t size, bool traced)
+{
+    static const char bytes[WF_FRAME_PROBE_MAX + 1];
+    weft_writer w = writer();
+    bool named = kind == WF_FRAME_WANT_NAME || kind == WF_FRAME_SEND_NAME || kind == WF_FRAME_CALL_NAME;
+    weft_put_array(&w, traced ? 7 : 6);
+    weft_put_uint(&w, kind);
+    if (named) weft_put_str(&w, weft_cstr("echo"));
+    else weft_put_uint(&w, 1);
+    for (uint64_t value = 0; value < 3; value++) weft_put_uint(&w, value);
+    weft_put_bin(&w, bytes, size);
+    if (traced) weft_put_bin(&w, "0123456789abcdefg", WF_FRAME_TRACE);
+    return w;
+}
+
+/* The list of docs/wire.md. A CALL has its time in between, see above. */
+START_TEST(only_what_a_program_says_has_a_trace_id)
+{
+    for (uint32_t kind = WF_FRAME_TO_ACTOR; kind <= WF_FRAME_WANT_NAME; kind++) {
+        bool named = kind == WF_FRAME_WANT_NAME || kind == WF_FRAME_SEND_NAME;
+        bool timed = kind == wf_frame_of(WF_MSG_CALL);
+        if ((wf_frame_message(kind) < 0 && !named) || timed) continue;
+        weft_writer w = small_frame(kind, 4, true);
+        struct wf_frame f = read_one(&w);
+        bool may = kind == wf_frame_of(WF_MSG_SEND) || kind == wf_frame_of(WF_MSG_REPLY) || kind == WF_FRAME_SEND_NAME;
+        ck_assert_msg((f.trace.size > 0) == may, "%s", wf_frame_name(kind));
+    }
+}
+END_TEST
+
+/* What the receiver may keep as long as an actor lives. */
+START_TEST(what_carries_no_text_of_a_program_is_small)
+{
+    static const uint32_t reasons[] = {20, 40, 41, 42, 43, 44, 45, 46, 60, 61, WF_FRAME_WANT_NAME};
+    struct wf_frame f;
+    for (size_t i = 0; i <= WF_COUNT(reasons); i++) {
+        bool probe = i == WF_COUNT(reasons);
+        size_t most = probe ? WF_FRAME_PROBE_MAX : 131;
+        for (size_t beyond = 0; beyond < 2; beyond++) {
+            weft_writer w = small_frame(probe ? 48 : reasons[i], most + beyond, false);
+            ck_assert_int_eq(w.error, 0);
+            weft_reader r = weft_reader_on(buffer, w.size);
+            ck_assert_int_eq(wf_frame_next(&r, &f), beyond ? WEFT_EFORMAT : 1);
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("frame");
@@ -376,6 +424,8 @@ int main(void)
     tcase_add_test(t, later_versions_are_understood);
     tcase_add_test(t, a_trace_id_stands_behind_all_else);
     tcase_add_test(t, a_publication_for_queue_groups_has_its_trace_id);
+    tcase_add_test(t, only_what_a_program_says_has_a_trace_id);
+    tcase_add_test(t, what_carries_no_text_of_a_program_is_small);
     tcase_add_test(t, other_values_behind_a_message_are_skipped);
     suite_add_tcase(s, t);
     return run_suite(s);
