@@ -25,6 +25,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     w->actors = wa;
     wa->node = node;
     wa->worker = w;
+    wa->last_ref = (uint64_t)w->index << 56;
     wa->mail_bytes_max = node->options.mailbox_bytes_max / node->workers.users;
     wf_mail_timer_init(&wa->timer, w->index);
     wf_list_init(&wa->short_of_bytes);

@@ -247,7 +247,7 @@ struct wf_actors {
     uint32_t traced;           /* actors that are */
     struct wf_call tap_closed; /* posted by who closes a tap, if it was not on its way: */
     _Atomic bool tap_closing;
-    uint64_t last_ref;                         /* of its actors' requests */
+    uint64_t last_ref;                         /* of its actors' requests; no other worker's has its numbers */
     uint32_t last_link;                        /* of its actors' links */
     uint32_t alive[2];                         /* users, services */
     uint64_t received;                         /* by actors that have ended */

@@ -15,7 +15,9 @@
  *     members, and tell it the number of its call: the second who says so finds it gone.
  * (5) A caller knows to whom it sent its request, not to whom that was passed on, nor who is behind a name elsewhere.
  *     Such requests are marked (wf_terms.moved_on); who has one and waits in a long call tells its asker (HOLDS).
- * (6) A weft_gather waits for one of many only while it needs all that are open. Its probes share one credit, which
+ * (6) Who knows the number of a request can answer it, or say that it is in a cycle. So in a probe numbers are as the
+ *     node that has the request was told them; and if it has not left its node, as only that node can read them.
+ * (7) A weft_gather waits for one of many only while it needs all that are open. Its probes share one credit, which
  *     bounds how many there are. */
 #include "actor.h"
 
@@ -43,7 +45,7 @@ enum probe {
 /* One who waits for the next. */
 struct member {
     weft_pid pid;
-    uint64_t ref; /* of its request to the next */
+    uint64_t ref; /* of its request to the next: in a probe sealed, see (6) */
     uint64_t since;
     char label[LABEL];
 };
@@ -252,6 +254,31 @@ static bool read_path(const weft_msg *m, struct path *p)
     return true;
 }
 
+static uint64_t seal(struct wf_worker *w, uint64_t node, uint64_t ref)
+{
+    const struct wf_route *route = wf_node_of(w)->route;
+    return route == NULL ? ref : route->seal(w, node, ref);
+}
+
+static uint64_t unseal(struct wf_worker *w, uint64_t node, uint64_t ref)
+{
+    const struct wf_route *route = wf_node_of(w)->route;
+    return route == NULL ? ref : route->unseal(w, node, ref);
+}
+
+/* The number of the request of the member `i`, an actor of this node: it went to the node of the next one. */
+static uint64_t own_ref(struct wf_worker *w, const struct path *p, uint32_t i)
+{
+    return unseal(w, p->of[(i + 1) % p->count].pid.node, p->of[i].ref);
+}
+
+/* The number of the request of that member, as an actor of this node has it. */
+static uint64_t ref_here(struct wf_worker *w, const struct member *m)
+{
+    uint64_t here = wf_node_of(w)->incarnation;
+    return m->pid.node == here ? unseal(w, here, m->ref) : m->ref;
+}
+
 /* With `a` added, to all it waits for. */
 static void chase(struct wf_actor *a, struct path *p)
 {
@@ -262,7 +289,7 @@ static void chase(struct wf_actor *a, struct path *p)
     for (size_t i = 0; i < s->count; i++) {
         const struct weft_answer *at = &s->slots[i];
         if (at->error != WF_ANSWER_OPEN || at->from.actor == 0) continue;
-        p->of[p->count - 1] = member_of(a, s->first + i);
+        p->of[p->count - 1] = member_of(a, seal(a->task.worker, at->from.node, s->first + i));
         send_path(a, at->from, SEEK, p);
     }
 }
@@ -290,7 +317,7 @@ static void sought(struct wf_actor *a, struct path *p)
     }
     if (!is_member(a, p, 0)) {
         chase(a, p);
-    } else if (depends_on(a, p->of[0].ref)) {
+    } else if (depends_on(a, own_ref(a->task.worker, p, 0))) {
         p->at = 1;
         send_path(a, p->of[1 % p->count].pid, CONFIRM, p);
     }
@@ -315,8 +342,11 @@ static void asked_to_confirm(struct wf_actor *a, struct path *p)
 {
     if (p->at == 0) return;
     const struct member *before = &p->of[p->at - 1];
+    struct wf_worker *w = a->task.worker;
     uint32_t me = p->at % p->count;
-    if (!is_member(a, p, me) || !depends_on(a, p->of[me].ref) || !has_request(a, before->pid, before->ref)) return;
+    if (!is_member(a, p, me) || !depends_on(a, own_ref(w, p, me)) ||
+        !has_request(a, before->pid, ref_here(w, before)))
+        return;
     if (p->at < p->count) {
         p->at++;
         send_path(a, p->of[p->at % p->count].pid, CONFIRM, p);
@@ -328,9 +358,11 @@ static void asked_to_confirm(struct wf_actor *a, struct path *p)
 
 static void condemned(struct wf_actor *a, const struct path *p)
 {
-    if (p->at >= p->count || !is_member(a, p, p->at) || !depends_on(a, p->of[p->at].ref)) return;
+    if (p->at >= p->count || !is_member(a, p, p->at)) return;
+    uint64_t ref = own_ref(a->task.worker, p, p->at);
+    if (!depends_on(a, ref)) return;
     report(a, p, p->at);
-    wf_answer_fails(a, wf_answer_place(a, p->of[p->at].ref), WEFT_EDEADLOCK);
+    wf_answer_fails(a, wf_answer_place(a, ref), WEFT_EDEADLOCK);
 }
 
 static void heard_of_holder(struct wf_actor *a, const weft_msg *m)

@@ -45,6 +45,10 @@ struct wf_route {
      * counts. Those that keep what is retained have a body that is (`body->retained`) by the next function already.
      * `reach`: of who wants to know how many get it; may be NULL. Returns how many it went to. */
     int (*publish)(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen, struct wf_reach *reach);
+    /* The number of a request to that node, or of one that stays in this node, as others are told it in a probe; and
+     * back. 0: there is no link with that node. */
+    uint64_t (*seal)(struct wf_worker *w, uint64_t node, uint64_t ref);
+    uint64_t (*unseal)(struct wf_worker *w, uint64_t node, uint64_t sealed);
     /* How many peers there are. */
     uint32_t (*peers)(struct wf_worker *w);
     /* Tells every link that shares what is retained of the one with that number, the last one: on any thread, with

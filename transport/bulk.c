@@ -125,7 +125,7 @@ int wf_bulk_send(struct wf_port *port, uint32_t kind, weft_text name, uint64_t k
     if (stays && size > WF_CHUNK_BYTES && m->post.flags <= WF_MSG_CALL && is_bulk_full(port)) return WEFT_EFULL;
     wf_frame_describe(&f, kind, name, m->post.word, from);
     f.to = key;
-    f.ref = m->ref;
+    f.ref = wf_session_ref(port->session, m);
     f.number = wf_time_left(m);
     f.trace = wf_frame_trace_of(wf_frame_may_trace(kind) ? m->shared : NULL, trace);
     wf_port_push(port);

@@ -123,7 +123,8 @@ static void get_message(weft_reader *r, struct wf_frame *f, bool by_name)
     f->tag = wf_read_tag(r);
     f->ref = weft_get_uint(r);
     f->body = wf_read_body(r);
-    if (WF_UNLIKELY(f->body.size > WF_FRAME_REASON_MAX) && f->body.size > wf_frame_body_max(f->kind)) wf_read_fault(r);
+    if (WF_UNLIKELY(f->body.size > WF_FRAME_REASON_MAX) && f->body.size > wf_frame_body_max(f->kind))
+        wf_read_fault(r);
 }
 
 /* Behind them a request may say how long its caller waits. Returns how many values were there. */

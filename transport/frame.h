@@ -20,8 +20,8 @@ enum {
     WF_FRAME_URLS = 8,      /* of one node */
     WF_FRAME_URL_MAX = 255, /* bytes */
     WF_NODE_NAME_MAX = 64,
-    WF_FRAME_TRACE = 17,      /* bytes of a trace id and what is said of it */
-    WF_FRAME_SPARE = 72,      /* bytes of a message's frame beyond body and name at most */
+    WF_FRAME_TRACE = 17,           /* bytes of a trace id and what is said of it */
+    WF_FRAME_SPARE = 72,           /* bytes of a message's frame beyond body and name at most */
     WF_FRAME_REASON_MAX = 4 + 127, /* bytes of the body of DOWN and EXIT, and of those kinds that have none */
     WF_FRAME_PROBE_MAX = 8192,     /* of that of PROBE */
     WF_FRAME_PEERS_MAX = 4096      /* nodes or patterns in one frame */

@@ -233,7 +233,8 @@ static int route_send(struct wf_worker *w, weft_pid to, weft_msg *m)
     } else {
         if (!reserve(port, WF_FRAME_SPARE + size)) return WEFT_ENOMEM;
         weft_writer out = wf_batch_writer(port->batch);
-        wf_put_to_actor(&out, kind, to.actor, from, m->post.word, m->ref, wf_msg_bytes(m), size, wf_time_left(m));
+        wf_put_to_actor(&out, kind, to.actor, from, m->post.word, wf_session_ref(port->session, m), wf_msg_bytes(m),
+                        size, wf_time_left(m));
         commit(p, port, &out);
     }
     if (c != NULL) wf_credit_take(p, port, c, size);
@@ -261,7 +262,8 @@ static int route_send_name(struct wf_worker *w, const char *node, size_t node_si
     } else {
         if (!reserve(port, WF_FRAME_SPARE + to.size + size)) return WEFT_ENOMEM;
         weft_writer out = wf_batch_writer(port->batch);
-        wf_put_to_name(&out, call, to, from, m->post.word, m->ref, wf_msg_bytes(m), size, wf_time_left(m));
+        wf_put_to_name(&out, call, to, from, m->post.word, wf_session_ref(port->session, m), wf_msg_bytes(m), size,
+                       wf_time_left(m));
         commit(p, port, &out);
     }
     if (c != NULL) wf_credit_take(p, port, c, size);
@@ -397,7 +399,8 @@ static int route_publish(struct wf_worker *w, struct wf_body *body, const struct
         }
         bool asks = reach != NULL && wf_session_shares_topics(port->session);
         if ((chosen != NULL && is_chosen(chosen, port->incarnation)) || (plain && asks)) {
-            uint64_t ref = to.ref = asks ? wf_reach_ask(reach, port->incarnation) : 0;
+            uint64_t ref = asks ? wf_reach_ask(reach, port->incarnation) : 0;
+            to.ref = ref == 0 ? 0 : wf_seal(&port->session->seal, ref);
             bool ok = publish_to(w, port, &to, plain);
             if (!ok) wf_reach_lost(reach, ref);
             sent += ok;
@@ -407,6 +410,25 @@ static int route_publish(struct wf_worker *w, struct wf_body *body, const struct
         }
     }
     return sent;
+}
+
+static const struct wf_seal *seal_for(struct wf_worker *w, uint64_t node)
+{
+    const struct wf_port *port = find(ports_of(w), node);
+    if (node == wf_node_of(w)->incarnation) return &ports_of(w)->t->seal;
+    return port == NULL ? NULL : &port->session->seal;
+}
+
+static uint64_t route_seal(struct wf_worker *w, uint64_t node, uint64_t ref)
+{
+    const struct wf_seal *s = seal_for(w, node);
+    return s == NULL ? 0 : wf_seal(s, ref);
+}
+
+static uint64_t route_unseal(struct wf_worker *w, uint64_t node, uint64_t ref)
+{
+    const struct wf_seal *s = seal_for(w, node);
+    return s == NULL ? 0 : wf_unseal(s, ref);
 }
 
 static uint32_t route_peers(struct wf_worker *w)
@@ -476,6 +498,8 @@ const struct wf_route wf_transport_route = {.service_ended = wf_cluster_ended,
                                             .send_name = route_send_name,
                                             .find = route_find,
                                             .publish = route_publish,
+                                            .seal = route_seal,
+                                            .unseal = route_unseal,
                                             .retained = wf_tables_retained,
                                             .reaches = route_reaches,
                                             .peers = route_peers,

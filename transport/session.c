@@ -39,6 +39,14 @@ static void copy_identity(struct wf_session *s, const struct wf_channel *ch)
     s->heartbeat = ch->heartbeat;
 }
 
+void wf_transport_seal(struct wf_transport *t, struct wf_seal *s)
+{
+    uint32_t key[WF_SEAL_KEY];
+    struct pf_env *env = t->node->workers.env;
+    env->random(env, key, sizeof key);
+    wf_seal_init(s, key);
+}
+
 struct wf_session *wf_session_new(struct wf_channel *ch, uint64_t number)
 {
     struct wf_transport *t = ch->t;
@@ -54,6 +62,7 @@ struct wf_session *wf_session_new(struct wf_channel *ch, uint64_t number)
     s->t = t;
     s->number = number;
     copy_identity(s, ch);
+    wf_transport_seal(t, &s->seal);
     for (uint32_t i = 0; i < workers; i++) {
         s->rooms[i].session = s;
         s->rooms[i].call = (struct wf_call){.post.kind = WF_POST_CALL, .call = wf_ports_room_made};
@@ -154,6 +163,13 @@ struct wf_body *wf_session_body(struct wf_channel *ch, const struct wf_frame *f,
     return wf_trace_body_new(ch->in.here, topic.data, topic.size, NULL, size, has ? &t : NULL);
 }
 
+/* Of an answer, or of who says that it has a request: which of this node's requests is meant. */
+static inline uint64_t ref_of(const struct wf_channel *ch, const struct wf_frame *f, unsigned kind)
+{
+    bool answers = kind == WF_MSG_REPLY || kind == WF_MSG_FAILED || kind == WF_MSG_SPAWNED || kind == WF_MSG_PROBE;
+    return answers ? wf_unseal(&ch->session->seal, f->ref) : f->ref;
+}
+
 static inline weft_msg *envelope(struct wf_channel *ch, const struct wf_frame *f, unsigned kind, size_t size)
 {
     struct wf_worker *w = ch->in.here;
@@ -164,7 +180,7 @@ static inline weft_msg *envelope(struct wf_channel *ch, const struct wf_frame *f
     m->post.flags = (uint8_t)kind;
     m->to_actor = f->to;
     m->from = sender(ch, f);
-    m->ref = WF_UNLIKELY(f->from == 0 && kind == WF_MSG_SEND) ? ch->incarnation : f->ref;
+    m->ref = WF_UNLIKELY(f->from == 0 && kind == WF_MSG_SEND) ? ch->incarnation : ref_of(ch, f, kind);
     return m;
 }
 

@@ -89,6 +89,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     struct wf_transport *t = calloc(1, sizeof *t);
     if (t == NULL) return WEFT_ENOMEM;
     t->node = node;
+    wf_transport_seal(t, &t->seal);
     t->client = o->client;
     t->heartbeat = node->options.heartbeat;
     t->handshake_time = WEFT_SEC(5);

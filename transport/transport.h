@@ -27,6 +27,7 @@
 #include "list.h"
 #include "node.h"
 #include "patterns.h"
+#include "seal.h"
 #include "swim_wire.h"
 #include "tls.h"
 #include "topic_trie.h"
@@ -176,6 +177,7 @@ struct wf_session {
     bool client;
     uint64_t capabilities; /* wf_capability: of both */
     int64_t heartbeat;     /* of the other side */
+    struct wf_seal seal;   /* of the numbers of requests that go over this link */
     int64_t suspect_at;    /* 0: no; then it must have been heard since `suspect_from` */
     int64_t suspect_from;
     int64_t pinged_at;
@@ -292,6 +294,7 @@ struct wf_meta {
 struct wf_transport {
     weft_node *node;
     struct wf_carrier *carrier;
+    struct wf_seal seal; /* of numbers of requests that stay in the node, as probes are told them */
     pf_mutex *lock;
     pf_cond *changed;        /* `finished`, `barrier`; of a client: what it is linked with, and dials that failed */
     struct wf_list news;     /* wf_news.in_queue */
@@ -410,6 +413,14 @@ static inline bool wf_session_shares_tables(const struct wf_session *s)
 static inline bool wf_session_shares_topics(const struct wf_session *s)
 {
     return wf_session_shares_tables(s) && wf_session_can(s, WF_CAN_TOPICS);
+}
+
+/* With a new random key. */
+void wf_transport_seal(struct wf_transport *t, struct wf_seal *s);
+/* The number of a message, as the other side is told it: of a request it is sealed. */
+static inline uint64_t wf_session_ref(const struct wf_session *s, const weft_msg *m)
+{
+    return m->post.flags == WF_MSG_CALL || m->post.flags == WF_MSG_SPAWN ? wf_seal(&s->seal, m->ref) : m->ref;
 }
 
 /* ---- topics.c -------------------------------------------------------------------------------------------------- */

@@ -100,9 +100,7 @@ static void put_traced(weft_writer *w, uint64_t to)
     for (f.kind = WF_FRAME_TO_ACTOR; f.kind <= WF_FRAME_WANT_NAME; f.kind++) {
         bool ends = f.kind == wf_frame_of(WF_MSG_STOP) || f.kind == wf_frame_of(WF_MSG_KILL);
         bool to_name = f.kind == WF_FRAME_WANT_NAME;
-        f.name = weft_cstr(f.kind == WF_FRAME_PUBLISH       ? "room.a"
-                           : f.kind == WF_FRAME_GROUP_SEND ? "group"
-                                                           : "echo");
+        f.name = weft_cstr(f.kind == WF_FRAME_PUBLISH ? "room.a" : f.kind == WF_FRAME_GROUP_SEND ? "group" : "echo");
         if (!ends && (to_name || wf_frame_has_body(f.kind))) put_whole(w, &f, "fuzz", 4);
     }
 }

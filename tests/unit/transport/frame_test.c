@@ -385,7 +385,8 @@ START_TEST(only_what_a_program_says_has_a_trace_id)
         if ((wf_frame_message(kind) < 0 && !named) || timed) continue;
         weft_writer w = small_frame(kind, 4, true);
         struct wf_frame f = read_one(&w);
-        bool may = kind == wf_frame_of(WF_MSG_SEND) || kind == wf_frame_of(WF_MSG_REPLY) || kind == WF_FRAME_SEND_NAME;
+        bool may = kind == wf_frame_of(WF_MSG_SEND) || kind == wf_frame_of(WF_MSG_REPLY) ||
+                   kind == WF_FRAME_SEND_NAME;
         ck_assert_msg((f.trace.size > 0) == may, "%s", wf_frame_name(kind));
     }
 }
