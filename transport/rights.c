@@ -35,6 +35,7 @@ bool wf_rights_admit(struct wf_cluster *c, struct wf_channel *ch, char *why)
     char roles[WF_ROLE_TEXT];
     ch->denied = who == NULL ? denied_without_certificate(c->t, ch) : WF_RIGHT_ALL & ~who->rights;
     if (ch->conn->plain_ws) ch->denied |= ch->client ? OVER_WS_OF_A_TOOL : OVER_WS;
+    if (ch->client) ch->denied |= WF_RIGHT_JOIN; /* a tool is not a node, whatever its certificate says */
     ch->guarded = ch->denied != 0 || c->t->limits.spawns != 0;
     if (owner != NULL && strcmp(owner, ch->name) != 0) {
         snprintf(why, WF_REASON_TEXT, "node %.40s says it is the run of node %.40s", ch->name, owner);
@@ -51,9 +52,18 @@ bool wf_rights_admit(struct wf_cluster *c, struct wf_channel *ch, char *why)
 }
 
 enum {
-    SPAWN = WF_FRAME_FAR + WF_MSG_SPAWN - WF_MSG_WANT,
-    WANT = WF_FRAME_FAR,
+    WATCH = WF_FRAME_TIES,
+    UNWATCH = WF_FRAME_TIES + WF_MSG_UNWATCH - WF_MSG_WATCH,
+    DOWN = WF_FRAME_TIES + WF_MSG_DOWN - WF_MSG_WATCH,
     LINK = WF_FRAME_TIES + WF_MSG_LINK - WF_MSG_WATCH,
+    UNLINK = WF_FRAME_TIES + WF_MSG_UNLINK - WF_MSG_WATCH,
+    EXIT = WF_FRAME_TIES + WF_MSG_EXIT - WF_MSG_WATCH,
+    KILL = WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH,
+    PROBE = WF_FRAME_TIES + WF_MSG_PROBE - WF_MSG_WATCH,
+    WANT = WF_FRAME_FAR,
+    GRANT = WF_FRAME_FAR + WF_MSG_GRANT - WF_MSG_WANT,
+    SPAWN = WF_FRAME_FAR + WF_MSG_SPAWN - WF_MSG_WANT,
+    SPAWNED = WF_FRAME_FAR + WF_MSG_SPAWNED - WF_MSG_WANT,
 };
 
 /* ---- Frames ---------------------------------------------------------------------------------------------------- */
@@ -87,6 +97,7 @@ static bool is_for_control(const struct wf_channel *ch, const struct wf_frame *f
     return f->name.size == 5 && memcmp(f->name.data, "$node", 5) == 0;
 }
 
+/* Each kind by name: docs/security.md has the same as a table, and a test compares them. */
 static uint32_t right_for(const struct wf_channel *ch, const struct wf_frame *f)
 {
     switch (f->kind) {
@@ -95,17 +106,49 @@ static uint32_t right_for(const struct wf_channel *ch, const struct wf_frame *f)
     case WF_FRAME_SEND_NAME:
     case WF_FRAME_CALL_NAME: return is_for_control(ch, f) ? right_of_verb(f->tag) : WF_RIGHT_TALK;
     case WF_FRAME_PUBLISH:
+    case PROBE:
+    case WATCH:
     case WANT:
     case WF_FRAME_WANT_NAME: return WF_RIGHT_TALK;
-    case WF_FRAME_PEERS: return WF_RIGHT_JOIN;
+    case WF_FRAME_GROUP_SEND:
+    case WF_FRAME_PUBLISH_TO:
+    case WF_FRAME_RETAINED: return WF_RIGHT_JOIN | WF_RIGHT_TALK;
+    case WF_FRAME_PEERS:
+    case WF_SWIM_PING:
+    case WF_SWIM_ACK:
+    case WF_SWIM_ASK:
+    case WF_SWIM_SYNC:
+    case WF_FRAME_TABLE:
+    case WF_FRAME_MISSED: return WF_RIGHT_JOIN;
     case WF_FRAME_TO_ACTOR + WF_MSG_STOP:
-    case WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH:
-    case LINK: return WF_RIGHT_STOP; /* an EXIT needs a link */
+    case KILL:
+    case LINK: return WF_RIGHT_STOP;
     case SPAWN: return WF_RIGHT_SPAWN;
-    default: break;
+    /* Answers: who was asked may give them, and nobody else's is taken. */
+    case WF_FRAME_TO_ACTOR + WF_MSG_REPLY:
+    case WF_FRAME_TO_ACTOR + WF_MSG_FAILED:
+    case SPAWNED:
+    case GRANT:
+    case DOWN:
+    case EXIT:
+    /* They take back what the same actor has asked for. */
+    case UNWATCH:
+    case UNLINK:
+    /* All roles may hear what is published. */
+    case WF_FRAME_INTEREST:
+    /* Of the link itself; or the frame within it is looked at. */
+    case WF_FRAME_HELLO:
+    case WF_FRAME_WELCOME:
+    case WF_FRAME_REFUSED:
+    case WF_FRAME_BYE:
+    case WF_FRAME_PING:
+    case WF_FRAME_PONG:
+    case WF_FRAME_ACK:
+    case WF_FRAME_START:
+    case WF_FRAME_CHUNK:
+    case WF_FRAME_UNKNOWN: return 0;
+    default: return WF_RIGHT_ALL; /* until somebody has thought about it */
     }
-    if (f->kind >= WF_FRAME_GOSSIP && f->kind <= WF_FRAME_GOSSIP_LAST) return WF_RIGHT_JOIN;
-    return 0;
 }
 
 static void answer(struct wf_channel *ch, const struct wf_frame *f, int error)
@@ -118,17 +161,17 @@ static void answer(struct wf_channel *ch, const struct wf_frame *f, int error)
                                 "certificate that grants it";
     const char *text = ch->conn->plain_ws ? by_ws : ch->conn->who == NULL ? by_way : by_role;
     bool call = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL;
-    bool link = f->kind == LINK;
     struct wf_batch *b = wf_batch_new(ch->session, WF_FRAME_SPARE + strlen(text));
     if (b == NULL) return;
     weft_writer w = wf_batch_writer(b);
     if (call && is_for_control(ch, f)) {
         wf_put_to_actor(&w, WF_MSG_REPLY, f->from, ch->t->control.actor, WF_CONTROL_ERROR, f->ref, text, strlen(text),
                         WF_FRAME_NO_DEADLINE);
-    } else if (link) {
+    } else if (f->kind == LINK || f->kind == WATCH) {
         uint8_t body[4];
         wf_put_u32(body, (uint32_t)error);
-        wf_put_to_actor(&w, WF_MSG_EXIT, f->from, f->to, 0, f->ref, body, sizeof body, WF_FRAME_NO_DEADLINE);
+        wf_put_to_actor(&w, f->kind == LINK ? WF_MSG_EXIT : WF_MSG_DOWN, f->from, f->to, 0, f->ref, body, sizeof body,
+                        WF_FRAME_NO_DEADLINE);
     } else {
         wf_put_to_actor(&w, WF_MSG_FAILED, f->from, f->to, (uint32_t)-error, f->ref, NULL, 0, WF_FRAME_NO_DEADLINE);
     }
@@ -138,7 +181,7 @@ static void answer(struct wf_channel *ch, const struct wf_frame *f, int error)
 void wf_rights_refuse(struct wf_channel *ch, const struct wf_frame *f, int error)
 {
     bool asks = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL || f->kind == LINK ||
-                f->kind == SPAWN;
+                f->kind == WATCH || f->kind == SPAWN;
     uint64_t before = atomic_fetch_add_explicit(&ch->session->refused, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&ch->t->dropped_refused, 1, memory_order_relaxed);
     if (before == 0)
@@ -154,6 +197,6 @@ void wf_rights_refuse(struct wf_channel *ch, const struct wf_frame *f, int error
 bool wf_rights_allow(struct wf_channel *ch, const struct wf_frame *f)
 {
     if ((ch->denied & right_for(ch, f)) == 0) return f->kind != SPAWN || wf_limits_spawn(ch, f);
-    wf_rights_refuse(ch, f, WEFT_EACCESS);
+    if (f->kind != PROBE) wf_rights_refuse(ch, f, WEFT_EACCESS); /* a tool's own calls send some, too */
     return false;
 }

@@ -421,6 +421,72 @@ static void adds(const char *what, int count)
     weft_exit(WEFT_EXIT_NORMAL);
 }
 
+/* ---- For rights_test.py ---------------------------------------------------------------------------------------- */
+
+enum { MAKE_PREY = 7, PUBLISH = 8, GO = 9 };
+
+/* Is there, and answers, until somebody ends it. */
+static void prey(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        if (weft_wants_reply(m)) (void)weft_reply(m, 1, NULL, 0);
+        weft_msg_free(m);
+    }
+}
+
+/* Answers the one request it gets when it is told to. */
+static void holder(const void *arg, size_t size)
+{
+    weft_msg *ask, *m = NULL;
+    (void)arg, (void)size;
+    if (weft_register("holder") < 0 || weft_recv(&ask, WEFT_FOREVER) < 0) return;
+    do weft_msg_free(m);
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK && weft_tag(m) != GO);
+    weft_msg_free(m);
+    (void)weft_reply(ask, 1, "true", 4);
+    weft_msg_free(ask);
+}
+
+static void calls_holder(const void *arg, size_t size)
+{
+    weft_msg *m = NULL;
+    weft_pid holder_pid;
+    (void)size;
+    memcpy(&holder_pid, arg, sizeof holder_pid);
+    printf("caller %llu\n", (unsigned long long)weft_self().actor);
+    fflush(stdout);
+    int rc = weft_call(holder_pid, 1, NULL, 0, &m, WEFT_FOREVER);
+    printf("answer %d %.*s\n", rc, m == NULL ? 0 : (int)weft_size(m), m == NULL ? "" : (const char *)weft_data(m));
+    fflush(stdout);
+    weft_msg_free(m);
+}
+
+/* Hears messages to itself, to a group, to a topic and a queue group, and says with each answer how many came. */
+static void hunted(void)
+{
+    weft_msg *m;
+    weft_pid pid;
+    uint64_t heard = 0;
+    int rc = weft_register("target");
+    if (rc == 0) rc = weft_group_join("group");
+    if (rc == 0) rc = weft_subscribe("room.*", NULL);
+    if (rc == 0) rc = weft_spawn(&pid, holder, NULL, 0, NULL);
+    if (rc == 0) rc = weft_spawn(NULL, calls_holder, &pid, sizeof pid, NULL);
+    printf("ready %d\n", rc);
+    fflush(stdout);
+    while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
+        if (weft_wants_reply(m) && weft_tag(m) == MAKE_PREY && weft_spawn(&pid, prey, NULL, 0, NULL) == 0)
+            (void)weft_reply(m, 1, &pid.actor, sizeof pid.actor);
+        else if (weft_wants_reply(m)) (void)weft_reply(m, 1, &heard, sizeof heard);
+        if (weft_tag(m) == GO) heard++;
+        if (weft_tag(m) == PUBLISH) (void)weft_publish("heard.now", 1, "x", 1);
+        weft_msg_free(m);
+    }
+    printf("hunted down\n");
+}
+
 static void first(const void *arg, size_t size)
 {
     const struct weft_args *args = arg;
@@ -435,6 +501,7 @@ static void first(const void *arg, size_t size)
     else if (strcmp(what, "spins-everywhere") == 0 && args->argc == 3) spins_everywhere(atoi(args->argv[2]));
     else if (strcmp(what, "computes") == 0) computes();
     else if (strcmp(what, "idle") == 0) idle();
+    else if (strcmp(what, "hunted") == 0) hunted();
     else if (strcmp(what, "adds") == 0 && args->argc == 4) adds(args->argv[2], atoi(args->argv[3]));
     else if (strcmp(what, "crowd") == 0 && args->argc == 6) crowd(args->argv + 2);
     else if (strcmp(what, "tied") == 0) tied();

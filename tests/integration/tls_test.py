@@ -139,6 +139,9 @@ class Peer:
         context.load_cert_chain(f"{certs}/{who}.crt", f"{certs}/{who}.key")
         plain = socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), PATIENCE)
         self.socket, self.frames = context.wrap_socket(plain), []
+        self.shake(name, incarnation, flags)
+
+    def shake(self, name, incarnation, flags):
         self.socket.sendall(b"\0SP\0\0\x10\0\0")
         assert self.read(8) == b"\0SP\0\0\x10\0\0"
         self.hello = self.frame(1)
@@ -158,10 +161,14 @@ class Peer:
 
     def frame(self, kind):
         """The next frame of that kind."""
+        return self.frame_of({kind})
+
+    def frame_of(self, kinds):
+        """The next frame of one of these kinds."""
         while True:
             while self.frames:
                 found = self.frames.pop(0)
-                if found[0] == kind:
+                if found[0] in kinds:
                     return found
             data, at = self.read(struct.unpack(">Q", self.read(8))[0]), 0
             while at < len(data):

@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""Who may do what: the table of docs/security.md, row by row, frame by frame, against a node with certificates.
+
+Each kind of frame is sent by each role: as it should be, in the name of an actor of this node, to an actor that is gone, with
+a trace id behind it, and as long as it may be. Whether it was refused says the node's count. All the time an actor waits
+for another one's answer, which nobody else may give."""
+import itertools
+import os
+import re
+import socket
+import ssl
+import struct
+import subprocess
+import unittest
+
+from harness import PATIENCE, ROOT, Program, eventually
+from tls_test import MODULE, WEFT, Peer, Tls, pack, unpack
+
+TOOL = 1
+MAKE_PREY, PUBLISH, GO = 7, 8, 9
+LOOK, DROPS, RELOAD = 2, 14, 17
+EACCESS = 17
+GONE = 0x7F000000
+TRACE = b"0123456789abcdef\0"
+LEAST = 131  # bytes of the body of what carries no text of a program
+ALLOWED, REFUSED, ASKED, OUT = "yes", "no", "asked", "-"
+ROLES = ("stranger", "page", "local user", "`observe`", "`guest`", "`node`", "`admin`")
+CERTIFICATES = {"`observe`": ("eye", TOOL), "`guest`": ("g", 0), "`node`": ("b", 0), "`admin`": ("boss", TOOL)}
+# They would end the link, or are of a connection: what they may be is in wire.md, and transport_bad_peer_test holds it.
+OF_THE_LINK = {1, 2, 3, 4, 5, 6, 9, 10, 11}
+TO_ACTORS = (16, 17, 18, 19, 20, 40, 41, 42, 43, 44, 45, 46, 48, 60, 61, 62, 63)
+
+
+def kinds_of(cell):
+    """"1 to 3, 9": a set of numbers."""
+    found = set()
+    for first, last in re.findall(r"(\d+)(?: to (\d+))?", cell):
+        found |= set(range(int(first), int(last or first) + 1))
+    return found
+
+
+def table():
+    """Rows of the table: what, kinds, and a cell for each role."""
+    with open(os.path.join(ROOT, "docs", "security.md"), encoding="utf-8") as file:
+        lines = file.read().split("## Who may do what", 1)[1].split("\n## ", 1)[0].splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    assert tuple(cells[0][2:]) == ROLES, cells[0]
+    return [(what, kinds_of(frames), dict(zip(ROLES, may))) for what, frames, *may in cells[2:]]
+
+
+def kinds_in_wire():
+    with open(os.path.join(ROOT, "docs", "wire.md"), encoding="utf-8") as file:
+        text = file.read().split("| kind | frame |", 1)[1].split("\n\n", 1)[0]
+    return set().union(*(kinds_of(line.split("|")[1]) for line in text.splitlines() if line.startswith("| ")))
+
+
+class Plain(Peer):
+    """One that dials a port without TLS."""
+
+    def __init__(self, url, name, incarnation, flags):
+        self.socket, self.frames = socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), PATIENCE), []
+        self.shake(name, incarnation, flags)
+
+
+class Rights(Tls):
+    incarnations = itertools.count(1)
+    numbers = itertools.count(1000)
+
+    def setUp(self):
+        self.node = Program(WEFT, "run", MODULE, "--name", "a", "--listen", "tls+tcp://127.0.0.1:0", "--listen",
+                            "tcp://127.0.0.1:0", "--tls", self.certs, "--", "hunted", env=self.env)
+        self.addCleanup(self.node.kill)
+        self.tls, self.plain = self.node.log(r"listens on (tls\+tcp://[0-9.:]+), (tcp://[0-9.:]+)").groups()
+        said = [self.node.line(), self.node.line()]
+        self.assertIn("ready 0", said)
+        self.caller = int(re.search(r"caller (\d+)", " ".join(said))[1])
+        self.boss = self.linked("`admin`")
+        self.target = self.call(self.boss, "target", 1)[2]
+
+    # ---- Peers
+
+    def linked(self, role):
+        number = next(self.incarnations)
+        if role == "local user":
+            peer = Plain(self.plain, f"tool-{number}", number, TOOL)
+        else:
+            name, flags = CERTIFICATES[role]
+            peer = Peer(self.certs, name, self.tls, f"{name}-{number}" if flags else name, number, flags)
+        self.addCleanup(peer.socket.close)
+        peer.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return peer.link()
+
+    def call(self, peer, name, tag, body=b""):
+        """The answer's frame."""
+        ref = next(self.numbers)
+        peer.send([25, name, 5, tag, ref, body])
+        while (got := peer.frame(18))[4] != ref:
+            pass
+        return got
+
+    @staticmethod
+    def fence(peer):
+        """All that it has sent so far has been looked at."""
+        number = next(Rights.numbers)
+        peer.send([5, number])
+        while peer.frame(6)[1] != number:
+            pass
+
+    def refused(self):
+        """How many frames were refused, of all peers."""
+        body, _ = unpack(self.call(self.boss, "$node", DROPS)[5])
+        return dict(body[0])[b"refused"]
+
+    def heard(self):
+        return struct.unpack("<Q", self.call(self.boss, "target", 1)[5])[0]
+
+    def prey(self):
+        return struct.unpack("<Q", self.call(self.boss, "target", MAKE_PREY)[5])[0]
+
+    def is_gone(self, actor):
+        ref = next(self.numbers)
+        self.boss.send([17, actor, 5, 1, ref, b""])
+        while (got := self.boss.frame_of({18, 19}))[4] != ref:
+            pass
+        return got[0] == 19
+
+    # ---- Frames
+
+    def frames(self, kind, to, sender=7, ref=3, body=b"", traced=False):
+        """As docs/wire.md has them."""
+        left = [2 ** 64 - 1] if traced and kind in (17, 25) else []
+        extra = [TRACE] if traced else []
+        member = self.member_incarnation
+        told = {7: [[["ghost", 77, []]]], 8: [1, ["room.*"]], 50: [1, 0, 0, []], 51: [1, 0, 1, []], 52: [1, 77, []],
+                53: [0, []], 54: [1, 2, "group", 9], 58: ["room.*", 1]}
+        if kind in told:
+            return [kind, *told[kind], *extra]
+        if kind in (24, 25, 64):
+            return [kind, "target", sender, GO, ref, body, *left, *extra]
+        if kind == 32:
+            return [32, "room.a", sender, GO, body, *extra]
+        if kind == 55:
+            return [55, "group", sender, GO, body, *extra]
+        if kind == 56:
+            return [56, "room.a", 0, sender, GO, 1, 0, 0, [], body, *extra]
+        if kind == 57:
+            return [57, "room.a", member, sender, GO, 1, next(self.numbers), body, *extra]
+        if kind == 62:
+            return [62, 0, sender, 0, ref, pack(["nothing", b"", 0, 0]), *extra]
+        if kind == 48:
+            body = pack([0, 1, [[self.node_incarnation, self.caller, ref, 0, "liar"]]])
+            return [48, to, sender, 4, ref, body, *extra]
+        if kind in (60, 61):
+            body = body or b"\0\0\0\0"
+        return [kind, to, sender, GO if kind in (16, 17) else 0, ref, body, *left, *extra]
+
+    def variants(self, kind):
+        to = {18: self.caller, 19: self.caller, 63: self.caller, 48: self.caller}.get(kind, self.target)
+        to = self.prey() if kind in (20, 43, 46) else to
+        small = kind in TO_ACTORS and kind not in (16, 17, 18, 19, 48, 62, 63)
+        longest = b"x" * (LEAST if small or kind == 64 else 60000)
+        yield "as it should be", self.frames(kind, to)
+        yield "in the name of an actor of the node", self.frames(kind, to, sender=self.caller)
+        yield "with a trace id", self.frames(kind, to, traced=True)
+        if kind in TO_ACTORS:
+            yield "to one that is gone", self.frames(kind, GONE)
+            yield "to one that is gone, with a trace id", self.frames(kind, GONE, traced=True)
+        if kind not in (60, 61, 64):
+            yield "as long as it may be", self.frames(kind, to, body=longest)
+
+    # ---- Tests
+
+    def test_the_table_has_all_kinds(self):
+        rows = [kinds for _, kinds, _ in table()]
+        self.assertEqual(set().union(*rows), kinds_in_wire())
+        self.assertEqual(sum(map(len, rows)), len(set().union(*rows)), "a kind is in two rows")
+
+    def test_frame_by_frame(self):
+        self.node_incarnation, self.member_incarnation = self.boss.hello[1][4], 77
+        for role in ROLES[2:]:
+            peer = self.linked(role)
+            for what, kinds, may in table():
+                for kind in sorted(kinds - OF_THE_LINK):
+                    for how, frame in self.variants(kind):
+                        with self.subTest(role=role, what=what, kind=kind, how=how):
+                            before = self.refused()
+                            peer.send(frame)
+                            self.fence(peer)
+                            self.assertEqual(self.refused() - before, int(may[role] == REFUSED))
+            self.lie(peer)
+            peer.socket.close()
+        self.assertEqual(self.node.out.queue.qsize(), 0, "somebody else has answered the call")
+        self.boss.send([24, "holder", 5, GO, 0, b""])
+        self.assertEqual(self.node.line(), "answer 0 true")
+
+    def lie(self, peer):
+        """All numbers that a counter may have."""
+        for ref in range(200):
+            peer.send(*[self.frames(kind, self.caller, ref=ref) for kind in (18, 19, 42, 45, 48, 63)])
+        self.fence(peer)
+
+    def test_what_is_allowed_is_done(self):
+        self.node_incarnation, self.member_incarnation = self.boss.hello[1][4], 77
+        for role in ROLES[2:]:
+            peer = self.linked(role)
+            for what, kinds, may in table():
+                for kind in sorted(kinds & {16, 17, 24, 25, 32, 55, 56, 57}):
+                    if may[role] != ALLOWED:
+                        continue
+                    with self.subTest(role=role, kind=kind):
+                        before = self.heard()
+                        peer.send(self.frames(kind, self.target, body=b"x"))
+                        eventually(f"kind {kind} of {role} is heard", lambda at=before: self.heard() == at + 1)
+                for kind in sorted(kinds & {20, 46}):
+                    with self.subTest(role=role, kind=kind):
+                        prey = self.prey()
+                        peer.send(self.frames(kind, prey))
+                        self.fence(peer)
+                        if may[role] == ALLOWED:
+                            eventually(f"kind {kind} of {role} ends an actor", lambda who=prey: self.is_gone(who))
+                        else:
+                            self.assertFalse(self.is_gone(prey))
+                for kind, answer in ((40, 42), (43, 45), (62, 63), (17, 18)):
+                    if kind in kinds:
+                        with self.subTest(role=role, kind=kind):
+                            self.see_answer(peer, kind, answer, may[role])
+            peer.socket.close()
+
+    def see_answer(self, peer, kind, answer, may):
+        ref = next(self.numbers)
+        peer.send(self.frames(kind, self.target if kind == 17 else GONE, ref=ref))
+        failed = answer if kind in (40, 43) else 19
+        while (got := peer.frame(answer if may == ALLOWED else failed))[4] != ref:
+            pass
+        if kind in (40, 43):
+            self.assertEqual(struct.unpack("<i", got[5][:4])[0], 3 if may == ALLOWED else -EACCESS)
+        elif may != ALLOWED:
+            self.assertEqual(got[3], EACCESS)
+
+    def test_looking_and_control(self):
+        rows = {what: may for what, kinds, may in table() if not kinds}
+        for role in ROLES[2:]:
+            peer = self.linked(role)
+            for what, verb in (("look at the node", LOOK), ("control the node", RELOAD)):
+                with self.subTest(role=role, what=what):
+                    before = self.refused()
+                    answer = self.call(peer, "$node", verb)
+                    self.assertEqual(self.refused() - before, int(rows[what][role] == REFUSED))
+                    if rows[what][role] == REFUSED:
+                        self.assertEqual(answer[3], 0)
+                        self.assertRegex(answer[5].decode(), "does not grant this|not by this address")
+            peer.socket.close()
+
+    def test_hearing(self):
+        for role in ROLES[2:]:
+            peer = self.linked(role)
+            with self.subTest(role=role):
+                self.assertEqual(next(may for _, kinds, may in table() if 8 in kinds)[role], ALLOWED)
+                peer.send([8, 1, ["heard.*"]])
+                self.fence(peer)
+
+                def is_heard(by=peer):
+                    self.call(self.boss, "target", PUBLISH)
+                    return self.soon(by)
+                eventually("what is published is heard", is_heard)
+            peer.socket.close()
+
+    @staticmethod
+    def soon(peer):
+        """Whether a publication has come by the time that a PING has gone there and back."""
+        number = next(Rights.numbers)
+        peer.send([5, number])
+        while (got := peer.frame_of({6, 32}))[0] != 32:
+            if got[1] == number:
+                return False
+        return True
+
+    def test_a_stranger(self):
+        for _, _, may in table():
+            self.assertEqual((may["stranger"], may["page"]), (OUT, OUT))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.load_verify_locations(f"{self.certs}/ca.crt")
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        with socket.create_connection(("127.0.0.1", int(self.tls.rsplit(":", 1)[1])), PATIENCE) as plain:
+            with self.assertRaises(OSError):
+                with context.wrap_socket(plain) as wrapped:
+                    wrapped.sendall(b"\0SP\0\0\x10\0\0")
+                    if not wrapped.recv(8):
+                        raise OSError("closed")
+        with socket.create_connection(("127.0.0.1", int(self.tls.rsplit(":", 1)[1])), PATIENCE) as plain:
+            plain.sendall(b"\0SP\0\0\x10\0\0")
+            self.assertEqual(plain.recv(1), b"\x15")  # an alert of TLS, and no header
+
+    @unittest.skipIf(b"--ws-origin" not in subprocess.run([WEFT, "run", "--help"], capture_output=True, check=False,
+                                                          timeout=PATIENCE).stdout, "pages are not told from others")
+    def test_a_page(self):
+        node = Program(WEFT, "run", MODULE, "--name", "w", "--listen", "ws://127.0.0.1:0/weft", "--", "echo", env=self.env)
+        self.addCleanup(node.kill)
+        port = int(node.log(r"listens on ws://127\.0\.0\.1:(\d+)")[1])
+        with socket.create_connection(("127.0.0.1", port), PATIENCE) as page:
+            page.sendall(f"GET /weft HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+                         "Sec-WebSocket-Protocol: pair.sp.nanomsg.org\r\nOrigin: http://example.com\r\n\r\n".encode())
+            self.assertRegex(page.recv(4096), rb"^HTTP/1\.1 403 ")
+
+
+del Tls  # it has no tests of its own
+
+if __name__ == "__main__":
+    unittest.main()
