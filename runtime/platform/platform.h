@@ -33,7 +33,7 @@ struct pf_env {
     int64_t (*now)(struct pf_env *env);
     /* Nanoseconds since 1970, as far as this machine knows; may jump. */
     int64_t (*wall)(struct pf_env *env);
-    /* Fills `out` with random bytes fit for identities (not for keys). */
+    /* Fills `out` with random bytes of the system; in a simulation, of its seed. */
     void (*random)(struct pf_env *env, void *out, size_t size);
     /* A thread that is no worker waits for the node's workers: pf_cond_wait, with a deadline on this clock. In a
      * simulation that thread is also all the workers, and lets their world go on. */

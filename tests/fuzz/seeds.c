@@ -163,6 +163,35 @@ static void put_chunks(weft_writer *w, uint64_t to)
     }
 }
 
+/* In two chunks and with trace ids: a message, and what may be kept as long as an actor lives. */
+static void put_traced_chunks(weft_writer *w, uint64_t to)
+{
+    static const char id[WF_FRAME_TRACE] = "0123456789abcdef";
+    static const enum wf_msg_kind kinds[] = {WF_MSG_SEND, WF_MSG_CALL, WF_MSG_WATCH, WF_MSG_LINK, WF_MSG_SPAWN};
+    for (size_t i = 0; i < WF_COUNT(kinds); i++) {
+        const struct wf_frame f = {
+            .kind = wf_frame_of(kinds[i]), .to = to, .from = 5, .tag = 1, .number = 1500, .trace = {id, sizeof id}};
+        wf_put_first_chunk(w, 8);
+        put_whole(w, &f, "four", 4);
+        wf_put_next_chunk(w, 4);
+        memcpy(w->at, "more", 4);
+        w->at += 4;
+        w->size += 4;
+    }
+}
+
+/* What ends an actor, with a trace id. */
+static void put_ends(weft_writer *w, uint64_t to)
+{
+    static const char id[WF_FRAME_TRACE] = "0123456789abcdef";
+    struct wf_frame f = {.kind = wf_frame_of(WF_MSG_WATCH), .to = to, .from = 5, .ref = 3, .trace = {id, sizeof id}};
+    put_whole(w, &f, "", 0);
+    f.kind = wf_frame_of(WF_MSG_STOP);
+    put_whole(w, &f, "fuzz", 4);
+    f.kind = wf_frame_of(WF_MSG_KILL);
+    put_whole(w, &f, "fuzz", 4);
+}
+
 static void put_swim(weft_writer *w, uint32_t kind, enum wf_swim_state state)
 {
     static uint8_t room[128];
@@ -289,6 +318,9 @@ static void link_seeds(void)
     link_seed("tool", LINK_GREETS | LINK_CLIENT, link_names, to);
     link_seed("traced", LINK_GREETS | LINK_LOWER, put_traced, to);
     link_seed("traced_gone", LINK_GREETS, put_traced, to + (UINT64_C(1) << 32));
+    link_seed("traced_chunks", LINK_GREETS | LINK_LOWER, put_traced_chunks, to);
+    link_seed("traced_chunks_gone", LINK_GREETS, put_traced_chunks, to + (UINT64_C(1) << 32));
+    link_seed("ends", LINK_GREETS, put_ends, to);
     link_seed("gone", LINK_GREETS, put_messages, to + (UINT64_C(1) << 32));
     link_seed("old", LINK_GREETS | LINK_OLD, put_messages, to);
 }
