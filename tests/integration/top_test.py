@@ -137,7 +137,7 @@ class Top(unittest.TestCase):
         t.tmux("resize-window", "-x", "130", "-y", "40")
         t.shows("a and all others", "echo", "q quit")
         t.keys("/", "echo", "Enter", "Enter")
-        t.shows("it is on another node: weft inspect 0.1.1 --node b")
+        t.shows("it is on another node: weft inspect 0.0.1 --node b")
         self.cluster.nodes["b"].stop()
         t.until("it is gone", lambda text: "b>a" not in text and "left" in text)
         self.assertRegex(t.text("-e"), "\x1b\\[([0-9]+;)*31m")
