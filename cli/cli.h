@@ -143,8 +143,8 @@ struct cli_pages {
 /* [A] The next page; `p` is zero but for what is wanted at first. CLI_OK and `*m`, to be freed; else an exit code
  * after a message. */
 int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m);
-/* [A] Says on standard error which actors hold workers of the node up, so that what is shown leaves those out. */
-void cli_tell_stuck(struct cli_client *k);
+/* [A] Says on standard error which actors hold workers of the node up, and what follows from that. */
+void cli_tell_stuck(struct cli_client *k, const char *consequence);
 /* [A] A message about an error of the runtime; the exit code it means. */
 int cli_fail_with(const struct cli *c, int error, const char *what);
 

@@ -204,7 +204,7 @@ static bool is(weft_text key, const char *word)
     return strlen(word) == key.size && memcmp(key.data, word, key.size) == 0;
 }
 
-static void tell_one(const struct cli *c, weft_reader *r)
+static void tell_one(const struct cli *c, weft_reader *r, const char *consequence)
 {
     weft_text pid = {"", 0}, kind = pid, name = pid, where = pid;
     uint64_t worker = 0, ns = 0;
@@ -222,20 +222,19 @@ static void tell_one(const struct cli *c, weft_reader *r)
     const char *at = pid.size == 0 ? NULL : memchr(pid.data, '@', pid.size);
     if (at != NULL) pid.size = (size_t)(at - pid.data);
     bool named = name.size > 0;
-    (void)cli_fail(c, CLI_OK,
-                   "worker %u is held up by %s%.*s%s%.*s%s%.*s%s for %.1f s%s%.*s: its actors are not shown",
-                   (unsigned)worker, pid.size == 0 ? "a timer or a delivery" : "actor ", WEFT_STR(name),
-                   named ? " (" : "", WEFT_STR(kind), pid.size == 0 ? "" : " ", WEFT_STR(pid), named ? ")" : "",
-                   (double)ns / 1e9, where.size == 0 ? "" : ", in ", WEFT_STR(where));
+    (void)cli_fail(c, CLI_OK, "worker %u is held up by %s%.*s%s%.*s%s%.*s%s for %.1f s%s%.*s: %s", (unsigned)worker,
+                   pid.size == 0 ? "a timer or a delivery" : "actor ", WEFT_STR(name), named ? " (" : "",
+                   WEFT_STR(kind), pid.size == 0 ? "" : " ", WEFT_STR(pid), named ? ")" : "", (double)ns / 1e9,
+                   where.size == 0 ? "" : ", in ", WEFT_STR(where), consequence);
 }
 
-void cli_tell_stuck(struct cli_client *k)
+void cli_tell_stuck(struct cli_client *k, const char *consequence)
 {
     weft_msg *m;
     if (cli_control_or_error(k, WF_CONTROL_STUCK, NULL, 0, &m) != CLI_OK) return;
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     if (weft_tag(m) == WF_CONTROL_STUCK) /* an older node does not know */
-        for (uint32_t left = weft_get_array(&r); left > 0 && r.error == 0; left--) tell_one(k->c, &r);
+        for (uint32_t left = weft_get_array(&r); left > 0 && r.error == 0; left--) tell_one(k->c, &r, consequence);
     weft_msg_free(m);
 }
 

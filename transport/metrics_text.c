@@ -61,16 +61,25 @@ static void put_histogram(struct wf_out *t, const char *name, const char *labels
 
 /* ---- Workers --------------------------------------------------------------------------------------------------- */
 
-static void put_each_worker(struct wf_out *t, const struct wf_tally *tally, const char *name, const char *type,
-                            const char *help, size_t field)
+/* The last one may be that of weft's own actors. */
+static const char *worker_label(char out[LABEL], const struct wf_workers *set, uint32_t i)
+{
+    if (i < set->users) snprintf(out, LABEL, "%u", (unsigned)i);
+    else snprintf(out, LABEL, "own");
+    return out;
+}
+
+static void put_each_worker(struct wf_out *t, const struct wf_workers *set, const struct wf_tally *tally,
+                            const char *name, const char *type, const char *help, size_t field)
 {
     head(t, name, type, help);
     for (uint32_t i = 0; i < tally->workers; i++) {
         const struct wf_tally_worker *w = &tally->worker[i];
         if (!w->counted) continue;
+        char worker[LABEL];
         uint64_t value;
         memcpy(&value, (const char *)w + field, sizeof value);
-        wf_out_put(t, "weft_%s{worker=\"%u\"} %" PRIu64 "\n", name, (unsigned)i, value);
+        wf_out_put(t, "weft_%s{worker=\"%s\"} %" PRIu64 "\n", name, worker_label(worker, set, i), value);
     }
 }
 
@@ -81,16 +90,18 @@ static void put_turns(struct wf_out *t, const struct wf_workers *set)
     for (uint32_t i = 0; i < set->count; i++) {
         const struct wf_pace *p = &set->at[i]->pace;
         uint64_t below = 0;
+        char worker[LABEL];
+        (void)worker_label(worker, set, i);
         for (int bits = WF_TURN_BITS_MIN; bits <= WF_TURN_BITS_MAX + 1; bits++) {
             below += atomic_load_explicit(&p->turns[bits - WF_TURN_BITS_MIN], memory_order_relaxed);
             if (bits > WF_TURN_BITS_MAX) break;
-            wf_out_put(t, "weft_worker_turn_seconds_bucket{worker=\"%u\",le=\"%g\"} %" PRIu64 "\n", (unsigned)i,
+            wf_out_put(t, "weft_worker_turn_seconds_bucket{worker=\"%s\",le=\"%g\"} %" PRIu64 "\n", worker,
                        seconds(INT64_C(1) << bits), below);
         }
-        wf_out_put(t, "weft_worker_turn_seconds_bucket{worker=\"%u\",le=\"+Inf\"} %" PRIu64 "\n", (unsigned)i, below);
-        wf_out_put(t, "weft_worker_turn_seconds_sum{worker=\"%u\"} %.9f\n", (unsigned)i,
+        wf_out_put(t, "weft_worker_turn_seconds_bucket{worker=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", worker, below);
+        wf_out_put(t, "weft_worker_turn_seconds_sum{worker=\"%s\"} %.9f\n", worker,
                    seconds(atomic_load_explicit(&p->busy, memory_order_relaxed)));
-        wf_out_put(t, "weft_worker_turn_seconds_count{worker=\"%u\"} %" PRIu64 "\n", (unsigned)i, below);
+        wf_out_put(t, "weft_worker_turn_seconds_count{worker=\"%s\"} %" PRIu64 "\n", worker, below);
     }
     head(t, "worker_held_up_seconds", "gauge",
          "For how long an actor holds the worker up that does not wait; 0: none.");
@@ -101,16 +112,16 @@ static void put_turns(struct wf_out *t, const struct wf_workers *set)
     }
 }
 
-static void put_workers(struct wf_out *t, const struct wf_tally *tally)
+static void put_workers(struct wf_out *t, const struct wf_workers *set, const struct wf_tally *tally)
 {
     uint64_t received = 0, bytes = 0;
     for (uint32_t i = 0; i < tally->workers; i++) {
         received += tally->worker[i].received;
         bytes += tally->worker[i].mail_bytes;
     }
-    single(t, "workers", "gauge", "Worker threads of the node.", tally->workers);
+    single(t, "workers", "gauge", "Worker threads of users' actors.", set->users);
 #define EACH(name, type, help, field) \
-    put_each_worker(t, tally, name, type, help, offsetof(struct wf_tally_worker, field))
+    put_each_worker(t, set, tally, name, type, help, offsetof(struct wf_tally_worker, field))
     EACH("worker_turns_total", "counter", "Turns of the worker's loop.", turns);
     EACH("worker_sleeps_total", "counter", "How often the worker had nothing to do.", sleeps);
     EACH("worker_posts_total", "counter", "What other threads have handed to the worker.", posts);
@@ -281,7 +292,7 @@ int wf_metrics_text(const struct wf_transport *tr, const struct wf_tally *tally,
 {
     struct wf_out t = {.data = NULL};
     put_node(&t, tr);
-    put_workers(&t, tally);
+    put_workers(&t, &tr->node->workers, tally);
     put_turns(&t, &tr->node->workers);
     head(&t, "worker_response_seconds", "histogram", "How long workers took to come to what they were asked.");
     put_histogram(&t, "worker_response_seconds", "", answers, ANSWER_BITS_MIN, ANSWER_BITS_MAX);

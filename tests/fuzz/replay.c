@@ -12,7 +12,7 @@ enum { INPUT_MAX = 1 << 16 };
 
 /* ---- How many blocks there are --------------------------------------------------------------------------------- */
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__GLIBC__) && defined(FUZZ_COUNTS)
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);

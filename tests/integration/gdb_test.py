@@ -123,7 +123,7 @@ class Gdb(unittest.TestCase):
             out, said = gdb(PROGRAM, cores[0], commands=["weft actors", "weft bt sleeper", "weft bt mail.box"])
         self.check_list(out, said, "waiting")
         self.check_stack(out[:out.rindex("#0 ")], said)
-        self.assertRegex(out, r"0\.2\.1 +actor +running +mail 0  \S+", said)
+        self.assertRegex(out, r"0\.0\.1 +actor +running +mail 0  \S+", said)
         self.assertRegex(out, rf"#\d+ +0x\w+ receiver \(\S*debugged\.c:{marks()['receiver']}\)", said)
 
     def test_a_program_without_weft(self):

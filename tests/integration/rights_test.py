@@ -10,7 +10,6 @@ import re
 import socket
 import ssl
 import struct
-import subprocess
 import unittest
 
 from harness import PATIENCE, ROOT, Program, eventually
@@ -292,8 +291,6 @@ class Rights(Tls):
             plain.sendall(b"\0SP\0\0\x10\0\0")
             self.assertEqual(plain.recv(1), b"\x15")  # an alert of TLS, and no header
 
-    @unittest.skipIf(b"--ws-origin" not in subprocess.run([WEFT, "run", "--help"], capture_output=True, check=False,
-                                                          timeout=PATIENCE).stdout, "pages are not told from others")
     def test_a_page(self):
         node = Program(WEFT, "run", MODULE, "--name", "w", "--listen", "ws://127.0.0.1:0/weft", "--", "echo", env=self.env)
         self.addCleanup(node.kill)

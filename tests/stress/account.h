@@ -120,7 +120,7 @@ static int64_t dropped_on(weft_node *n, uint32_t first, uint32_t end)
 
 static void judge(weft_node *n)
 {
-    uint32_t workers = n->workers.count;
+    uint32_t workers = n->workers.users;
     int64_t mail = dropped_on(n, 0, workers == 1 ? 1 : workers - 1);
     if (workers > 1) (void)dropped_on(n, workers - 1, workers);
 #define COUNT(name) printf("  %s %lld\n", #name, (long long)count.name);

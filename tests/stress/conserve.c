@@ -58,7 +58,7 @@ static int give_birth(uint64_t *random)
     static const uint32_t bounds[] = {1, 2, 3, 8, 100};
     weft_spawn_options o = {.mailbox_max = bounds[random_below(random, WF_COUNT(bounds))],
                             .policy = (weft_full_policy)(random_below(random, 7) % 5 % 4),
-                            .worker = (int)random_below(random, weft_here()->workers.count + 1)};
+                            .worker = (int)random_below(random, weft_here()->workers.users + 1)};
     weft_pid pid;
     int rc = weft_spawn(&pid, citizen, NULL, 0, &o);
     if (rc == 0) atomic_store_explicit(&all.peers[random_below(random, PEERS)], pid.actor, memory_order_release);

@@ -28,7 +28,7 @@ static int give_birth(uint32_t place, struct player *parent)
     weft_monitor_ref ref;
     bool watch = parent != NULL && parent->monitor_count < TIES && random_below(&random, 2) == 0;
     bool tie = parent != NULL && parent->link_count < TIES && random_below(&random, 4) == 0;
-    uint32_t workers = weft_here()->workers.count;
+    uint32_t workers = weft_here()->workers.users;
     int worker = is_server(place) || workers == 1 ? (int)workers : 1 + (int)random_below(&random, workers - 1);
     weft_spawn_options o = {.worker = worker,
                             .mailbox_max = 1 + random_below(&random, 12),
@@ -434,7 +434,7 @@ static void listen(const void *arg, size_t size)
 
 static void begin(const void *arg, size_t size)
 {
-    uint32_t workers = weft_here()->workers.count;
+    uint32_t workers = weft_here()->workers.users;
     (void)arg, (void)size;
     all.incarnation = weft_self().node;
     for (uint32_t i = 0; i < PLACES; i++) atomic_store(&all.place[i], 1); /* nobody */

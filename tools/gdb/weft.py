@@ -333,7 +333,7 @@ class Actors(gdb.Command):
         shown = 0
         for node in nodes():
             print(f"node {node['name'].string()} ({int(node['incarnation']):016x}), "
-                  f"{int(node['workers']['count'])} workers")
+                  f"{int(node['workers']['users'])} workers")
             for actor in actors(node):
                 kind, name = text(actor.value["kind"]), actor.name()
                 line = f"  {pid_text(actor.id):<12} {name + ' (' + kind + ')' if name else kind:<24} " \
