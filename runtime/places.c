@@ -15,7 +15,7 @@ struct wf_places {
     _Atomic uint32_t of_source[];
 };
 
-enum { NO_SOURCE = UINT32_MAX };
+#define NO_SOURCE UINT32_MAX /* an enum holds no number beyond int */
 
 int wf_places_new(struct wf_places **out, struct pf_env *env, uint32_t most, uint32_t each)
 {
