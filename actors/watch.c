@@ -402,6 +402,10 @@ int weft_trap_exits(bool on)
 
 void wf_watch_deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
+    if (WF_UNLIKELY(weft_pid_is_nobody(m->from))) { /* a peer has said so: nothing would ever take it back */
+        wf_msg_free(w, m);
+        return;
+    }
     switch (m->post.flags) {
     case WF_MSG_WATCH: watch_came(w, a, m); return;
     case WF_MSG_UNWATCH: unwatch_came(w, a, m); return;

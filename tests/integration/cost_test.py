@@ -11,8 +11,8 @@ from harness import Cluster, PATIENCE, built
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
-FEW, MANY = 1_000, 20_000
-MOST = 1.5  # a quadratic table would have 20
+FEW, MANY = 500, 5_000
+MOST = 1.5  # a quadratic table would have 10
 
 
 @unittest.skipIf(os.environ.get("WEFT_SANITIZED", "") == "1", "Valgrind does not run what a sanitizer looks at")

@@ -17,7 +17,7 @@ from tls_test import MODULE, WEFT, Peer, Tls, pack, unpack
 
 TOOL = 1
 MAKE_PREY, PUBLISH, GO = 7, 8, 9
-LOOK, DROPS, RELOAD = 2, 14, 17
+LOOK, INSPECT, DROPS, RELOAD = 2, 12, 14, 17
 EACCESS = 17
 GONE = 0x7F000000
 TRACE = b"0123456789abcdef\0"
@@ -273,6 +273,16 @@ class Rights(Tls):
             if got[1] == number:
                 return False
         return True
+
+    def test_nobody_watches_and_nobody_is_linked(self):
+        """What names no sender could never be taken back: it would stay as long as the actor does."""
+        peer = self.linked("`node`")
+        peer.send(*([kind, self.target, 0, 0, number, b""] for kind in (40, 43) for number in range(1, 100)))
+        self.fence(peer)
+        pid = f"{self.target >> 24 & 0xFF}.{self.target & 0xFFFFFF}.{self.target >> 32}"
+        seen = self.call(self.boss, "$node", INSPECT, pack(pid))[5]
+        self.assertIn(pack("watchers") + b"\x90", seen)  # an empty array
+        self.assertIn(pack("links") + b"\x90", seen)
 
     def test_a_stranger(self):
         for _, _, may in table():

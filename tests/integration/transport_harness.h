@@ -22,7 +22,7 @@ __attribute__((unused)) static int64_t patience(void)
 /* Lines that actors say; the test waits for the ones it needs. */
 static pf_mutex *said_lock;
 static pf_cond *said_more;
-enum { SAID_MAX = 4096 };
+enum { SAID_MAX = 65536 };
 static char said[SAID_MAX][200];
 static int said_count;
 
