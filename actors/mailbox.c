@@ -491,7 +491,7 @@ static weft_msg *next_signal(const struct wf_actor *a, const struct scan *s)
 }
 
 /* NULL: it has seen all that there is, or as much as it may. */
-static weft_msg *next_mail(struct wf_actor *a, struct wf_backlog *b)
+static inline __attribute__((always_inline)) weft_msg *next_mail(struct wf_actor *a, struct wf_backlog *b)
 {
     while (b != NULL && b->aside < b->aside_max) {
         weft_msg *m = b->scanned == NULL ? a->mail.first : (weft_msg *)b->scanned->post.next;
@@ -505,12 +505,23 @@ static weft_msg *next_mail(struct wf_actor *a, struct wf_backlog *b)
     return NULL;
 }
 
+static bool take_mail(struct wf_actor *a, struct wf_backlog *b, weft_msg *mail, weft_msg **out)
+{
+    (void)take_out(a, b->scanned, b->aside);
+    return receive(a, mail, wf_msg_weight(mail), out) == WEFT_OK;
+}
+
 /* Takes the oldest message that matches. False: there is none. */
 static bool take_match(struct wf_actor *a, struct scan *s, weft_msg **out)
 {
     struct wf_backlog *b = s->mail;
     weft_msg *signal = next_signal(a, s), *mail;
-    uint32_t ahead = b == NULL || signal == NULL ? 0 : wf_signal_mail_ahead(a, s->seen);
+    if (WF_LIKELY(signal == NULL)) {
+        for (; b != NULL && (mail = next_mail(a, b)) != NULL; b->scanned = mail, b->aside++)
+            if (s->match(mail, s->arg)) return take_mail(a, b, mail, out);
+        return false;
+    }
+    uint32_t ahead = b == NULL ? 0 : wf_signal_mail_ahead(a, s->seen);
     while (mail = next_mail(a, b), mail != NULL || signal != NULL) {
         WF_ASSERT(b != NULL || mail == NULL);
         if (signal != NULL && (mail == NULL || ahead + signal->mail_ahead <= b->aside)) {
@@ -519,10 +530,7 @@ static bool take_match(struct wf_actor *a, struct scan *s, weft_msg **out)
             s->seen = signal;
             signal = next_signal(a, s);
         } else {
-            if (s->match(mail, s->arg)) {
-                (void)take_out(a, b->scanned, b->aside);
-                return receive(a, mail, wf_msg_weight(mail), out) == WEFT_OK;
-            }
+            if (s->match(mail, s->arg)) return take_mail(a, b, mail, out);
             b->scanned = mail;
             b->aside++;
         }

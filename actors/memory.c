@@ -1,5 +1,5 @@
-/* actors/memory.c -- what memory one actor takes: its stack, and what the runtime keeps for it. Nothing of it is counted
- * while nobody asks, and no list is walked to its end. */
+/* actors/memory.c -- what memory one actor takes: its stack, and what the runtime keeps for it. Nothing of it is
+ * counted while nobody asks, and no list is walked to its end. */
 #include "actor.h"
 #include "local.h"
 #include "look.h"

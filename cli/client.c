@@ -197,7 +197,7 @@ int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m)
     return ask_for_all(k, p, m);
 }
 
-/* ---- Who holds workers up --------------------------------------------------------------------------------------- */
+/* ---- Who holds workers up -------------------------------------------------------------------------------------- */
 
 static bool is(weft_text key, const char *word)
 {

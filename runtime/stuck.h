@@ -3,14 +3,15 @@
  * Design notes.
  * (1) A worker says when its turn began, in `pace`, with the clock that it reads anyway: two plain stores a turn. Any
  *     thread may read what a pace says: no worker has to answer.
- * (2) Who looks is the worker of weft's own actors (worker.h: `users`), by an alarm of its poller. There is none on an
- *     idle node: a worker that wakes sees to it that one is set, later than the turn that it begins could be too long;
- *     if one is and nobody else runs, it is put off. So while workers wake more often than the alarm takes, it costs a
- *     system call in that time and wakes nobody; and one that rings looks, and is set anew only if somebody runs.
+ * (2) Who looks is the worker of weft's own actors (worker.h: `users`), by an alarm of its poller. There is none on
+ *     an idle node: a worker that wakes sees to it that one is set, later than the turn that it begins could be too
+ *     long; if one is and nobody else runs, it is put off. So while workers wake more often than the alarm takes, it
+ *     costs a system call in that time and wakes nobody; and one that rings looks, and is set anew only if somebody
+ *     runs.
  * (3) A turn that is too long is seen once: in the log, and here until it is over. What its thread does then is asked
  *     of the thread itself (pf_thread_glimpse).
- * (4) A process that was stopped, by a debugger for example, has no long turns: an alarm that comes late by itself only
- *     sets the next one. */
+ * (4) A process that was stopped, by a debugger for example, has no long turns: an alarm that comes late by itself
+ *     only sets the next one. */
 #ifndef WF_STUCK_H
 #define WF_STUCK_H
 
@@ -29,7 +30,8 @@ struct wf_stuck {
     uintptr_t call[WF_STUCK_CALLS];
 };
 
-/* wf_workers_init: `set->stuck_after` is filled in. A set without a worker of weft's own watches nobody. WEFT_ENOMEM. */
+/* wf_workers_init: `set->stuck_after` is filled in. A set without a worker of weft's own watches nobody.
+ * WEFT_ENOMEM. */
 int wf_stuck_init(struct wf_workers *set);
 void wf_stuck_finish(struct wf_workers *set);
 /* Whether that worker is held up, as far as anybody has looked. Any thread. `out` may be NULL. */

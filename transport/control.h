@@ -34,10 +34,10 @@
  *              "mail_p99_ns" (what half of the messages and 99 of 100 to actors of its kind on its worker lie in a
  *              mailbox for, since the start; missing: none was timed),
  *              "waits_ns": how long its call has waited, and arrays of pid texts: "asks" (whose answer it waits for),
- *              "links", "monitors" (whom it watches), "watchers", of each 32, and if there are others "links_more" and
- *              so on: how many; "callers": where its code goes on and where its
- *              callers do, the innermost first, an array of arrays [file, offset as addr2line takes it, function or
- *              "", offset in it]; empty where there is no stack or it is not known.
+ *              "links", "monitors" (whom it watches), "watchers", of each 32, and if there are others "links_more"
+ *              and so on: how many; "callers": where its code goes on and where its callers do, the innermost first,
+ *              an array of arrays [file, offset as addr2line takes it, function or "", offset in it]; empty where
+ *              there is no stack or it is not known.
  *   WAITS      Body empty. Answer: array of arrays [pid text, pid text of whom it waits for, ns]: 256 calls of each
  *              worker. The first one has a fourth value: how many others there are.
  *   DROPS      Body empty. Answer: array [[[reason, count], ...], [[ns ago, reason, pid text of the receiver or "",
@@ -62,22 +62,23 @@
  *              what a message may have to wait for its actor's turn), "turns", "sleeps", "posts", "timers_fired",
  *              "parked", "runnable", "received" (messages), "mailbox_bytes", and also of one that does not answer
  *              "own" (it runs weft's own actors, no user's), "busy_ns" (that it has run, in all), "longest_ns" (its
- *              longest turn of the last 5 seconds or more, also one that is not over); "stuck": as STUCK; "links": maps of "peer", "state",
- *              "rtt_ns", "bytes_in", "bytes_out", "frames_in", "frames_out", "backlog" (bytes), "unacked" (frames),
- *              "resumes", "refused", "receivers" (actors there that are sent to), "withheld" (those of them that
- *              grant no more credit now), "waiting" (senders here that wait for credit or for room in the backlog);
- *              "kinds": maps of "kind", "actors", "waiting" (messages), "deepest" (mailbox), "mailbox_bytes", "held",
- *              "held_bytes", "stack_bytes" (of more than 256 on a worker an estimate, unless each was looked at),
- *              "heap_bytes", "mail_ns" (how long messages lay in mailboxes: array of arrays [below so many ns, how
- *              many]); "actors": maps of "pid" ...
- *              "stack_most", as INSPECT, in no order. Of a node that has not answered "node" and "error".
+ *              longest turn of the last 5 seconds or more, also one that is not over); "stuck": as STUCK; "links":
+ *              maps of "peer", "state", "rtt_ns", "bytes_in", "bytes_out", "frames_in", "frames_out", "backlog"
+ *              (bytes), "unacked" (frames), "resumes", "refused", "receivers" (actors there that are sent to),
+ *              "withheld" (those of them that grant no more credit now), "waiting" (senders here that wait for
+ *              credit or for room in the backlog); "kinds": maps of "kind", "actors", "waiting" (messages),
+ *              "deepest" (mailbox), "mailbox_bytes", "held", "held_bytes", "stack_bytes" (of more than 256 on a
+ *              worker an estimate, unless each was looked at), "heap_bytes", "mail_ns" (how long messages lay in
+ *              mailboxes: array of arrays [below so many ns, how many]); "actors": maps of "pid" ... "stack_most",
+ *              as INSPECT, in no order. Of a node that has not answered "node" and "error".
  *   WHO        Body: array [whether other nodes are asked for their actors, array of at most 256 texts: of a pid, a
  *              name, or a name@node]. Answer: array of arrays, in no order [the text, the node's name, "(tool)" or
  *              "(gone)", "" or why nothing more is known ("has ended", "its node does not answer"), pid text, kind,
  *              registered name or "", state, what it waits for, ns that its call has waited (0: it is in none),
  *              whether it needs all the answers it waits for, how many these are, whose the first one is: a pid's
  *              text, a name@node, or ""]. An actor of which nothing came in time has no row.
- *   STUCK      Body empty. Answer: array of maps, one for each worker that an actor holds up at the moment, for longer
+ *   STUCK      Body empty. Answer: array of maps, one for each worker that an actor holds up at the moment, for
+ *   longer
  *              than weft_node_options.stuck_after: "worker", "pid" ("": no actor, but a timer or a delivery), "kind",
  *              "name", "ns" (for how long), "where" (functions, the innermost first, with " < " between, or "").
  *              No worker has to answer for that. What PS, WAITS, DROPS and TOP say leaves those workers out.

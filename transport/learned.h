@@ -52,7 +52,8 @@ void wf_learned_end(struct wf_learned *l, uint64_t key, bool linked, int64_t now
 
 /* Whether `url` may be dialled; `own` are the URLs where this node listens, and its seeds. A local socket: if one of
  * them is in its folder (or is abstract://, too). An address of this machine: if one of them is on this machine. Any
- * other: if one of them is on another machine, and a range names it. False: `why` (WF_REASON_TEXT bytes) says what speaks against it. */
+ * other: if one of them is on another machine, and a range names it. False: `why` (WF_REASON_TEXT bytes) says what
+ * speaks against it. */
 bool wf_learned_allows(const struct wf_learned *l, const char *const *own, uint32_t own_count, const char *url,
                        char *why);
 

@@ -41,9 +41,9 @@ typedef struct {
      *     tcp://127.0.0.1:4001            a URL, as in `join` */
     const char *const *discover;
     size_t discover_count;
-    /* Where nodes of which other nodes tell may be dialled on networks: "10.0.0.0/8", "fd00::/8", "192.168.1.7", a name,
-     * or ".example.com" for all names that end so; at most 16. Seeds, and what `discover` finds, need not be named.
-     * None: everywhere. docs/security.md, "What a member may say of others" */
+    /* Where nodes of which other nodes tell may be dialled on networks: "10.0.0.0/8", "fd00::/8", "192.168.1.7", a
+     * name, or ".example.com" for all names that end so; at most 16. Seeds, and what `discover` finds, need not be
+     * named. None: everywhere. docs/security.md, "What a member may say of others" */
     const char *const *dial_only;
     size_t dial_only_count;
     int workers;               /* for your actors; default: one per core, at most 63. weft's own have one more */
@@ -67,8 +67,8 @@ typedef struct {
      * waits. Then the node is down. Default 10 s. */
     int64_t resume_window;
     /* Membership (docs/membership.md): how often this node probes another one, ns, default as `heartbeat`; after how
-     * many periods, times log10 of the number of nodes if that is more than 1, a suspect is down, also if the window is
-     * still open: at most 1000, default one more than fit into the window, at least 4. */
+     * many periods, times log10 of the number of nodes if that is more than 1, a suspect is down, also if the window
+     * is still open: at most 1000, default one more than fit into the window, at least 4. */
     int64_t probe_period;
     int suspicion;
     const char *const *meta; /* what this node says of itself, "KEY=VALUE": weft/cluster.h */
@@ -113,8 +113,8 @@ typedef struct {
     size_t ws_origin_count;
     const char *control; /* path of a 0600 ipc socket for the command line; NULL: none */
     /* Whoever reaches a plain listener on this machine may control this node: list its actors, stop it, load code, as
-     * the command line does. Default: only who comes by `control`, by another socket of mode 0600, or with a certificate
-     * that grants it. `insecure` says the same of other machines, too. docs/security.md */
+     * the command line does. Default: only who comes by `control`, by another socket of mode 0600, or with a
+     * certificate that grants it. `insecure` says the same of other machines, too. docs/security.md */
     bool loopback_control;
     uint32_t socket_mode; /* of the files of ipc:// listeners; default 0600 */
     bool client;          /* join as a tool: not listed as a node, given no topics unless it subscribes */

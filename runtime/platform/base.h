@@ -1,4 +1,5 @@
-/* runtime/platform/base.h -- assertions, small macros and every limit of the runtime. Included first by all internal files. */
+/* runtime/platform/base.h -- assertions, small macros and every limit of the runtime. Included first by all internal
+ * files. */
 #ifndef WF_BASE_H
 #define WF_BASE_H
 

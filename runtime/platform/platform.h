@@ -143,11 +143,11 @@ void pf_thread_detach(pf_thread *t);
  * glimpses. */
 void pf_glimpse_allow(void);
 /* What another thread, which has allowed it and has not been joined, is doing now: the addresses of its innermost
- * calls, `most` (> 0) of them, the innermost first, each inside of the call; returns how many. `see` is called once on
- * that thread, if it could be interrupted, under async-signal rules, before this returns. Blocks for 0.2 s at most.
- * What the thread does is not changed by it: a call that the kernel would end for it is left alone, and is then the
- * only address. WEFT_ENOTSUP: not on this system, or it was not allowed; WEFT_ETIMEDOUT: the thread does not get to
- * it. Linux: by a realtime signal, docs/platforms.md; nowhere else. */
+ * calls, `most` (> 0) of them, the innermost first, each inside of the call; returns how many. `see` is called once
+ * on that thread, if it could be interrupted, under async-signal rules, before this returns. Blocks for 0.2 s at
+ * most. What the thread does is not changed by it: a call that the kernel would end for it is left alone, and is
+ * then the only address. WEFT_ENOTSUP: not on this system, or it was not allowed; WEFT_ETIMEDOUT: the thread does
+ * not get to it. Linux: by a realtime signal, docs/platforms.md; nowhere else. */
 int pf_thread_glimpse(const pf_thread *t, void (*see)(void *arg), void *arg, uintptr_t *out, int most);
 int pf_cpu_count(void); /* that this process may use; >= 1 */
 
@@ -374,8 +374,8 @@ struct pf_code {
     uint64_t symbol_offset;
 };
 bool pf_code_at(uintptr_t address, struct pf_code *out);
-/* The function of that place, also one with a name that no other file sees: reads the file it is in, so it blocks, and
- * is not for signal handlers. False: the file does not say, or this system's files are not known. */
+/* The function of that place, also one with a name that no other file sees: reads the file it is in, so it blocks,
+ * and is not for signal handlers. False: the file does not say, or this system's files are not known. */
 bool pf_code_function(const struct pf_code *code, char *out, size_t size);
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */

@@ -111,9 +111,9 @@ class Verbs(Cli):
         """Who comes by it may talk to actors, and neither look at the node nor control it."""
         node, url = self.listening()
         self.assertEqual(self.weft("call", "echo", "[1]", "--node", url)[0].strip(), "[1]")
-        for verb in (["ps"], ["names"], ["groups"], ["nodes"], ["top", "--once"], ["inspect"], ["why-dropped"], ["stop"],
-                     ["log", "transport=debug"], ["drain"], ["reload", MODULE], ["certs", "reload"], ["subscribe", "x"],
-                     ["trace", "--count", "1"], ["spawn", "test.greeter", '["bob", 3]']):
+        for verb in (["ps"], ["names"], ["groups"], ["nodes"], ["top", "--once"], ["inspect"], ["why-dropped"],
+                     ["stop"], ["log", "transport=debug"], ["drain"], ["reload", MODULE], ["certs", "reload"],
+                     ["subscribe", "x"], ["trace", "--count", "1"], ["spawn", "test.greeter", '["bob", 3]']):
             said = self.weft(*verb, "--node", url, code=1)[1]
             self.assertRegex(said, "not by this address|permission denied", verb)
         node.log("refused a .* of .*: it has no certificate, and this is not the node's own socket")

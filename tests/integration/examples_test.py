@@ -270,8 +270,8 @@ class TutorialChat(unittest.TestCase):
             clients, urls = [], [f"tcp://127.0.0.1:{free_port()}" for _ in range(2)]
             for name, where in (("b", ["--listen", urls[0]]), ("c", ["--listen", urls[1]]),
                                 ("a", ["--join", urls[0], "--join", urls[1]])):
-                node = cluster.nodes[name] = Program(built("cli", "weft"), "run", built("examples", "chat4.so"), "--name",
-                                                     name, *where, "--", "0", env=cluster.env)
+                node = cluster.nodes[name] = Program(built("cli", "weft"), "run", built("examples", "chat4.so"),
+                                                     "--name", name, *where, "--", "0", env=cluster.env)
                 clients.append(self.client(node.line().removeprefix("chat on "), f"{name}nn",
                                            f"* welcome to {name}, {name}nn"))
                 if name != "a":

@@ -60,8 +60,8 @@ class Learned(unittest.TestCase):
         liar.process.stdin.flush()
 
     def connecting(self):
-        done = subprocess.run([WEFT, "nodes", "--node", "n", "--json"], capture_output=True, text=True, timeout=PATIENCE,
-                              env=self.cluster.env, check=True)
+        done = subprocess.run([WEFT, "nodes", "--node", "n", "--json"], capture_output=True, text=True,
+                              timeout=PATIENCE, env=self.cluster.env, check=True)
         states = [json.loads(line)["state"] for line in done.stdout.splitlines()]
         return sum(state in ("connecting", "suspect") for state in states)
 

@@ -74,7 +74,8 @@ class Look(unittest.TestCase):
         kinds = {row["kind"]: row for row in self.objects("ps", "--by-kind")}
         listed = self.objects("ps")
         self.assertEqual(set(kinds) - {"$top"}, {row["kind"] for row in listed})
-        silent, figures = kinds["silent"], ("mailbox", "mailbox_bytes", "held", "held_bytes", "stack_bytes", "heap_bytes")
+        silent = kinds["silent"]
+        figures = "mailbox", "mailbox_bytes", "held", "held_bytes", "stack_bytes", "heap_bytes"
         self.assertEqual((silent["actors"], silent["held"]), (1, 3))
         for kind in "silent", "main":  # weft's own actors work meanwhile
             of_it = [row for row in listed if row["kind"] == kind]
@@ -95,8 +96,8 @@ class Look(unittest.TestCase):
         waits = self.objects("inspect")
         self.assertEqual([(w["pid"], w["waits_for"]) for w in waits], [(tied["pid"], silent["pid"])])
         self.assertEqual((waits[0]["name"], waits[0]["waits_for_name"]), ("tied", "silent"))
-        self.assertRegex(self.weft("inspect"), r"^tied \(main \d+\.\d+\.\d+\) waits for silent \(silent \d+\.\d+\.\d+\) for "
-                         r"[\d.]+ (us|ms|s)\n$")
+        self.assertRegex(self.weft("inspect"), r"^tied \(main \d+\.\d+\.\d+\) waits for silent "
+                         r"\(silent \d+\.\d+\.\d+\) for [\d.]+ (us|ms|s)\n$")
 
     def chained(self, *links):
         """Nodes a, b, ..., each with an actor that waits for that one; the first has begun."""
@@ -149,7 +150,8 @@ class Look(unittest.TestCase):
             return told["chain_end"] == "circle"
 
         eventually("they wait for each other", seen)
-        self.assertEqual(([w["name"] for w in told["chain"]], told["circle"], told["deadlock"]), (["one", "two"], 0, True))
+        self.assertEqual(([w["name"] for w in told["chain"]], told["circle"], told["deadlock"]),
+                         (["one", "two"], 0, True))
 
         def printed():
             told["text"] = self.weft("inspect", "one", "--node", "a")
@@ -157,8 +159,8 @@ class Look(unittest.TestCase):
 
         eventually("it is printed", printed)
         pid = r"\(main \d+\.\d+\.\d+\)"
-        self.assertRegex(told["text"], rf"(?m)^    b/two {pid}, which waits for an answer of one {pid}: it waits in a circle\n"
-                         rf"deadlock: one {pid} and b/two {pid} wait in a circle$")
+        self.assertRegex(told["text"], rf"(?m)^    b/two {pid}, which waits for an answer of one {pid}: "
+                         rf"it waits in a circle\ndeadlock: one {pid} and b/two {pid} wait in a circle$")
 
     def test_a_chain_has_a_bound(self):
         for name, first in ("a", "0"), ("b", "1"):
@@ -242,8 +244,8 @@ class Look(unittest.TestCase):
         text = self.weft("why-dropped")
         self.assertRegex(text, r"(?m)^ +2  unread-at-exit: the receiver ended before it had read it$")
         pid = r"\d+\.\d+\.\d+"
-        self.assertRegex(text, rf"(?m) ago  note \(tag 77\) from tied \(main {pid}\) to brief \(short {pid}, has ended\): "
-                         r"the receiver ended before it had read it$")
+        self.assertRegex(text, rf"(?m) ago  note \(tag 77\) from tied \(main {pid}\) to brief "
+                         rf"\(short {pid}, has ended\): the receiver ended before it had read it$")
         self.assertIn("nobody there has that name", self.weft("send", "no-such-name", "[1]", "--tag", "9", code=1))
 
     def test_a_sender_on_another_node(self):
@@ -262,7 +264,8 @@ class Look(unittest.TestCase):
                          {"reason": "no-name", "tag": 77, "tag_name": "note", "from_node": "b", "from_name": "hop",
                           "to": ""})
         hop = drop["from"].split("@")[0].replace(".", r"\.")
-        line = rf" ago  note \(tag 77\) from b/hop \(main {hop}\) to nobody known: nobody had the name that it was sent to$"
+        line = (rf" ago  note \(tag 77\) from b/hop \(main {hop}\) to nobody known: "
+                r"nobody had the name that it was sent to$")
         self.assertRegex(self.weft("why-dropped", "--node", "a"), "(?m)" + line)
         self.weft("stop", "--node", "b")
         gone = self.weft("why-dropped", "--node", "a")

@@ -77,7 +77,8 @@ class Mistakes(unittest.TestCase):
                     self.assertEqual(len(hits), 1, f"{line}\nin\n" + "\n".join(messages))
 
     def test_a_text_that_outlives_its_message_is_seen_with_poison(self):
-        program, _ = self.compile(next(code for title, code, _ in mistakes() if title.startswith("A text that outlives")))
+        program, _ = self.compile(next(code for title, code, _ in mistakes()
+                                       if title.startswith("A text that outlives")))
         said = self.run_program(program, WEFT_POISON="1").stdout.encode(errors="surrogateescape")
         self.assertEqual(said[:4], b"\xdd" * 4)
 

@@ -47,7 +47,8 @@ def hex_address(listener):
 
 def queued(listener):
     """How many connections wait in the queue of a listener on 127.0.0.1 to be accepted."""
-    found = [queues for local, _, state, queues in kernel_sockets() if (local, state) == (hex_address(listener), LISTEN)]
+    found = [queues for local, _, state, queues in kernel_sockets()
+             if (local, state) == (hex_address(listener), LISTEN)]
     return int(found[0].split(":")[1], 16)
 
 

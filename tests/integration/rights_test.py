@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Who may do what: the table of docs/security.md, row by row, frame by frame, against a node with certificates.
 
-Each kind of frame is sent by each role: as it should be, in the name of an actor of this node, to an actor that is gone, with
-a trace id behind it, and as long as it may be. Whether it was refused says the node's count. All the time an actor waits
-for another one's answer, which nobody else may give."""
+Each kind of frame is sent by each role: as it should be, in the name of an actor of this node, to an actor that is
+gone, with a trace id behind it, and as long as it may be. Whether it was refused says the node's count. All the time
+an actor waits for another one's answer, which nobody else may give."""
 import itertools
 import os
 import re
@@ -25,7 +25,7 @@ LEAST = 131  # bytes of the body of what carries no text of a program
 ALLOWED, REFUSED, ASKED, OUT = "yes", "no", "asked", "-"
 ROLES = ("stranger", "page", "local user", "`observe`", "`guest`", "`node`", "`admin`")
 CERTIFICATES = {"`observe`": ("eye", TOOL), "`guest`": ("g", 0), "`node`": ("b", 0), "`admin`": ("boss", TOOL)}
-# They would end the link, or are of a connection: what they may be is in wire.md, and transport_bad_peer_test holds it.
+# They would end the link, or are of a connection: what they may be is in wire.md; transport_bad_peer_test holds it.
 OF_THE_LINK = {1, 2, 3, 4, 5, 6, 9, 10, 11}
 TO_ACTORS = (16, 17, 18, 19, 20, 40, 41, 42, 43, 44, 45, 46, 48, 60, 61, 62, 63)
 
@@ -302,12 +302,14 @@ class Rights(Tls):
             self.assertEqual(plain.recv(1), b"\x15")  # an alert of TLS, and no header
 
     def test_a_page(self):
-        node = Program(WEFT, "run", MODULE, "--name", "w", "--listen", "ws://127.0.0.1:0/weft", "--", "echo", env=self.env)
+        node = Program(WEFT, "run", MODULE, "--name", "w", "--listen", "ws://127.0.0.1:0/weft", "--", "echo",
+                       env=self.env)
         self.addCleanup(node.kill)
         port = int(node.log(r"listens on ws://127\.0\.0\.1:(\d+)")[1])
         with socket.create_connection(("127.0.0.1", port), PATIENCE) as page:
-            page.sendall(f"GET /weft HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
+            page.sendall(f"GET /weft HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
+                         "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                         "Sec-WebSocket-Version: 13\r\n"
                          "Sec-WebSocket-Protocol: pair.sp.nanomsg.org\r\nOrigin: http://example.com\r\n\r\n".encode())
             self.assertRegex(page.recv(4096), rb"^HTTP/1\.1 403 ")
 

@@ -30,7 +30,8 @@ class Stuck(unittest.TestCase):
         node = self.cluster.run("a", MODULE, "spins-everywhere", "2", options=["--workers", "2", *options])
         self.assertEqual(node.line(), "ready")
         for _ in range(2):
-            found = node.log(r"worker (\d) is held up by actor the-spinner-(\d) \(spinner (\d)\.\d+\.\d+\) for .*? s(.*?):")
+            found = node.log(r"worker (\d) is held up by actor the-spinner-(\d) \(spinner (\d)\.\d+\.\d+\) "
+                             r"for .*? s(.*?):")
             self.assertEqual(int(found[1]) + 1, int(found[2]))
             if NAMED:
                 self.assertEqual(found[4], " in never_waits < spinner")
@@ -41,7 +42,7 @@ class Stuck(unittest.TestCase):
         out, err = self.weft("ps", "--node", "a")
         self.assertIn("$node", out)  # weft's own actors are told of
         for i in (0, 1):
-            self.assertRegex(err, rf"worker {i} is held up by actor the-spinner-{i + 1} \(spinner {i}\.\d+\.\d+\) for ")
+            self.assertRegex(err, rf"worker {i} is held up by actor the-spinner-{i + 1} \(spinner {i}\.\d+\.\d+\) ")
         self.weft("inspect", "--node", "a")
         self.assertIn("held up by actor the-spinner-1", self.weft("why-dropped", "--node", "a")[1])
         said = self.weft("inspect", "the-spinner-2", "--node", "a")[0]
@@ -51,7 +52,7 @@ class Stuck(unittest.TestCase):
         self.assertIn("self", self.weft("nodes", "--node", "a")[0])
         self.assertIn("the-spinner-1", self.weft("names", "--node", "a")[0])
         top = self.weft("top", "--once", "--node", "a")[0]
-        self.assertRegex(top, r"HOLD-UP a +: the-spinner-1 \(spinner 0\.\d+\.\d+\)|HOLD-UP a: the-spinner-1 \(spinner 0")
+        self.assertRegex(top, r"HOLD-UP a: the-spinner-1 \(spinner 0")
         told = json.loads(self.weft("top", "--once", "--json", "--node", "a")[0].splitlines()[0])
         self.assertEqual(sorted(one["name"] for one in told["stuck"]), ["the-spinner-1", "the-spinner-2"])
         self.assertEqual([w["own"] for w in told["workers"]], [False, False, True])

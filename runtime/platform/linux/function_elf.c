@@ -1,5 +1,6 @@
 /* runtime/platform/linux/function_elf.c -- the names of functions that only the file itself knows: static ones are in
- * its table of symbols, which nobody loads. Nothing in the file is believed: each place is checked against its size. */
+ * its table of symbols, which nobody loads. Nothing in the file is believed: each place is checked against its size.
+ * */
 #include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>

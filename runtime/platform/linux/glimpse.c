@@ -1,18 +1,18 @@
 /* runtime/platform/linux/glimpse.c -- what another thread is doing, without stopping it.
  *
  * Design notes.
- * (1) A realtime signal to that thread alone, PF_GLIMPSE_SIGNAL: its handler notes where the thread is and unwinds its
- *     stack, by the unwinder that fault.c uses, and takes no memory. Names are found afterwards, on the asking thread.
- *     A thread is only asked after it has unblocked the signal itself, when the handler is there; if the program
- *     handles that signal, or ignores it, nothing is ever seen.
+ * (1) A realtime signal to that thread alone, PF_GLIMPSE_SIGNAL: its handler notes where the thread is and unwinds
+ *     its stack, by the unwinder that fault.c uses, and takes no memory. Names are found afterwards, on the asking
+ *     thread. A thread is only asked after it has unblocked the signal itself, when the handler is there; if the
+ *     program handles that signal, or ignores it, nothing is ever seen.
  * (2) One question at a time in a process, `asked`. The handler takes it, or the asker takes it back: whoever changes
  *     `state` from ASKED has it. A handler that has taken it and does not come back (the thread holds a lock of the
  *     unwinder) is the last one: `broken`.
- * (3) A signal must not change what the program does. The kernel goes on with most calls after a handler (SA_RESTART),
- *     but a sleep, or a poll with a time, would return early with EINTR. So /proc says first which call the thread is
- *     in. One that sleeps, and keeps what is left of its time where we can find it, is begun anew with that: the
- *     handler sets the registers back. A thread in another one with a time is left alone: then it is known what call
- *     that is, and no more. */
+ * (3) A signal must not change what the program does. The kernel goes on with most calls after a handler
+ *     (SA_RESTART), but a sleep, or a poll with a time, would return early with EINTR. So /proc says first which
+ *     call the thread is in. One that sleeps, and keeps what is left of its time where we can find it, is begun anew
+ *     with that: the handler sets the registers back. A thread in another one with a time is left alone: then it is
+ *     known what call that is, and no more. */
 #include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>

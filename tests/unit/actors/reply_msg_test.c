@@ -1,4 +1,5 @@
-/* weft_reply_msg: the answer is a message that was made or received. Who owns it afterwards, and that it is not copied. */
+/* weft_reply_msg: the answer is a message that was made or received. Who owns it afterwards, and that it is not
+ * copied. */
 #include "calls.h"
 
 enum { OTHER = 6, LARGE = 100000 };
