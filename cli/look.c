@@ -273,12 +273,16 @@ int cli_inspect_actor(struct cli_client *k)
     struct cli_whos whos = {.at = NULL};
     struct asking asking = {k, &whos};
     struct cli_chain *chain = malloc(sizeof *chain);
+    if (chain == NULL) {
+        weft_msg_free(m);
+        return cli_fail(k->c, CLI_FAILED, "out of memory");
+    }
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     weft_text pid;
     collect(r, &whos, &pid);
     char self[CLI_WHO_ASKED];
     snprintf(self, sizeof self, "%.*s", WEFT_STR(pid));
-    rc = chain == NULL ? cli_fail(k->c, CLI_FAILED, "out of memory") : cli_who_ask(k, &whos);
+    rc = cli_who_ask(k, &whos);
     if (rc == CLI_OK) rc = cli_chain_follow(chain, self, ask_for_one, &asking);
     if (rc == CLI_OK && k->c->json) print_actor_json(&r, &whos, chain);
     else if (rc == CLI_OK) rc = print_actor(k, &r, &whos, chain);

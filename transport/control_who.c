@@ -249,7 +249,7 @@ static void errand_main(const void *arg, size_t size)
     snprintf(name, sizeof name, "$node@%s", e->node);
     int rc = w.error;
     if (rc == 0) rc = weft_call_name(name, WF_CONTROL_WHO, body, w.size, &answer, weft_after(ANSWER_WITHIN));
-    if (rc < 0) {
+    if (rc != 0) {
         say_silent(e, rc == WEFT_ENONODE ? "its node is not linked" : "its node does not answer", body, room);
         return;
     }
@@ -334,7 +334,7 @@ static void who_main(const void *arg, size_t size)
     struct who *who = calloc(1, sizeof *who);
     int rc = who == NULL ? WEFT_ENOMEM : weft_defer(free_who, who);
     if (weft_recv(&ask, WEFT_FOREVER) < 0) return;
-    const char *why = rc < 0 ? weft_strerror(rc) : NULL;
+    const char *why = who == NULL ? "out of memory" : rc < 0 ? weft_strerror(rc) : NULL;
     if (why == NULL) {
         who->t = t;
         why = read_request(ask, who);

@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned first = input_byte(&in);
     piece = (first & 127) == 127 ? 65535 : first & 127;
     writes = 0;
-    v = (struct visitor){.topic = "room.a", .nick = "a", .options = {1, 1}};
+    v = (struct visitor){.topic = "room.a", .nick = "a", .options = {.ping = 1, .patience = 1}};
     if (first < 128) {
         int64_t n = read_request(&r, v.stream, buffer, 1);
         if (n < 0) return 0;
