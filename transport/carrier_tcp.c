@@ -3,7 +3,9 @@
  *
  * Design notes.
  * (1) Each connection belongs to one worker from birth to end, in turn. That worker's thread alone reads from it and
- *     runs its callbacks, in step 5 of its turn (or 2, for what did not fit into the one before).
+ *     runs its callbacks, in step 5 of its turn (or 2, for what did not fit into the one before). A worker that an
+ *     actor holds up gets no new one; if all are, the worker of weft's own actors does, which also accepts: so a node
+ *     answers over TCP, too, while its users' actors do not wait.
  * (2) Any thread sends: it writes to the socket there and then. What the kernel does not take waits in `left`, and
  *     the worker writes it when the poller says so. `tx` says who has `left`: IDLE nobody, WRITING (or NUDGED) the
  *     thread in write_left, BLOCKED whoever comes first with news of the socket. News that comes while somebody
@@ -17,6 +19,7 @@
 #include "carrier_tcp.h"
 #include "sanitizer.h"
 #include "sp.h"
+#include "stuck.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,8 +101,12 @@ bool wf_carrier_tcp_knows(const char *url)
 
 struct wf_worker *wf_tcp_next_worker(struct tcp_carrier *k)
 {
-    const struct wf_workers *set = k->options.workers;
-    return set->at[k->turn++ % set->users];
+    struct wf_workers *set = k->options.workers;
+    for (uint32_t i = 0; i < set->users; i++) {
+        struct wf_worker *w = set->at[k->turn++ % set->users];
+        if (!wf_stuck_at(set, w->index, NULL)) return w;
+    }
+    return wf_workers_own(set);
 }
 
 void wf_tcp_gone(struct tcp_carrier *k)

@@ -24,7 +24,7 @@ struct tcp_carrier {
 /* What the log says of an error of the platform's. */
 const char *wf_tcp_explain(int64_t error);
 bool wf_tcp_parse(const char *url, struct pf_address *out);
-/* The worker of the next connection or listener. Lock held. */
+/* The worker of the next connection: in turn, those that an actor holds up left out. Lock held. */
 struct wf_worker *wf_tcp_next_worker(struct tcp_carrier *k);
 /* One of those that `count` counts has been freed. The carrier may be, too, from then on. */
 void wf_tcp_gone(struct tcp_carrier *k);

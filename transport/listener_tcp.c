@@ -195,7 +195,7 @@ int wf_tcp_listen(struct wf_carrier *base, const char *url, int mode, char *boun
     l->again = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_more};
     l->end = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_unlisten};
     pf_mutex_lock(k->lock);
-    l->worker = wf_tcp_next_worker(k);
+    l->worker = wf_workers_own(k->options.workers);
     wf_list_push(&k->listeners, &l->in_carrier);
     k->count++;
     if (k->accepting) start(l);

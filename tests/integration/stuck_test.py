@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import Cluster, PATIENCE, built, eventually
+from harness import Cluster, PATIENCE, built, eventually, free_port
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
@@ -61,6 +61,16 @@ class Stuck(unittest.TestCase):
         self.weft("stop", "--node", "a", "--drain", "0.1", "--timeout", "30", code=5)
         node.log("the end of the node waits for actor the-spinner-1 .*, which has held worker 0 up for")
         node.end(5)
+
+    def test_every_worker_is_held_up_and_it_is_asked_over_tcp(self):
+        """Connections of plain TCP are the workers' own: new ones go to one that turns."""
+        url = f"tcp://127.0.0.1:{free_port()}"
+        self.all_held_up("--stuck-after", "0.2", "--listen", url, "--loopback-control")
+        for _ in range(3):  # each worker of users has its turn
+            self.assertIn("$node", self.weft("ps", "--node", url)[0])
+        b = self.cluster.run("b", MODULE, "idle", options=["--join", url])
+        b.log("linked with node a")
+        self.assertIn("the-spinner-1", self.weft("top", "--once", "--all", "--node", "b")[0])
 
     def test_a_signal_says_who_it_waits_for(self):
         node = self.all_held_up("--stuck-after", "0.2")
