@@ -192,7 +192,7 @@ void pf_glimpse_allow(void)
     sigemptyset(&one);
     sigaddset(&one, PF_GLIMPSE_SIGNAL);
     (void)pthread_sigmask(SIG_UNBLOCK, &one, NULL);
-    atomic_store_explicit(&self->number, (int)syscall(SYS_gettid), memory_order_release);
+    atomic_store_explicit(&self->number, (int)gettid(), memory_order_release);
 }
 
 /* ---- The asking thread ----------------------------------------------------------------------------------------- */
