@@ -412,10 +412,13 @@ void wf_peers_gone(struct wf_cluster *c, struct wf_peer *p, const char *reason, 
 static void count_fault(struct wf_cluster *c, struct wf_peer *p, const char *reason)
 {
     int64_t now = wf_transport_now(c->t);
-    p->faults = now - p->linked_at >= WF_FAULT_FORGOTTEN ? 1 : p->faults + 1;
-    if (p->faults == 1) return;
-    int64_t hold = WF_MIN(WF_FAULT_HOLD << WF_MIN(p->faults - 2, 10u), WF_FAULT_HOLD_MAX);
-    p->held_until = now + hold;
+    uint32_t faults = now - p->linked_at >= WF_FAULT_FORGOTTEN ? 1 : p->faults + 1;
+    int64_t hold = faults == 1 ? 0 : WF_MIN(WF_FAULT_HOLD << WF_MIN(faults - 2, 10u), WF_FAULT_HOLD_MAX);
+    pf_mutex_lock(c->t->lock);
+    p->faults = faults;
+    if (hold > 0) p->held_until = now + hold;
+    pf_mutex_unlock(c->t->lock);
+    if (hold == 0) return;
     weft_log(WEFT_WARN, "the link with node %s was closed %u times in a row: %s; the next one in %.1f s", p->name,
              p->faults, reason, (double)hold / 1e9);
 }
