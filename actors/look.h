@@ -17,7 +17,7 @@ struct wf_pids {
 };
 
 struct wf_actor_detail {
-    uint64_t id; /* of whom: filled in by the asker */
+    uint64_t id; /* which actor: the asker fills it in */
     bool found;
     struct wf_actor_info info;
     int64_t mail_p50, mail_p99; /* ns that messages to its kind on its worker lie in mailboxes; -1: not known */
@@ -38,7 +38,7 @@ struct wf_waits {
 
 /* One of some actors of a worker: what it is called, and whose answer it waits for. */
 struct wf_who {
-    uint64_t id; /* of whom: filled in by the asker, the rest zero */
+    uint64_t id; /* which actor: the asker fills it in, and sets the rest to zero */
     bool found, service;
     struct wf_actor_info info;
     int64_t waits_ns;      /* how long its call has waited; 0: it is in none */

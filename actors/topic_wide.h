@@ -83,7 +83,7 @@ bool wf_topics_take(struct wf_topics *t, struct wf_worker *w, weft_text topic);
 bool wf_topics_keeps(struct wf_topics *t, weft_text topic);
 /* A mark before all that is retained, and its end: see topic_retained.h. */
 void wf_topics_mark(struct wf_topics *t, struct wf_retained *mark);
-void wf_topics_unmark(struct wf_topics *t, struct wf_retained *mark); /* fine if it is none */
+void wf_topics_unmark(struct wf_topics *t, struct wf_retained *mark); /* does nothing if `mark` is not set */
 /* What is behind the mark, in order: at most `max`, with a reference each. Returns how many. */
 struct wf_kept {
     struct wf_body *body;

@@ -199,23 +199,18 @@ int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m)
 
 /* ---- Who holds workers up -------------------------------------------------------------------------------------- */
 
-static bool is(weft_text key, const char *word)
-{
-    return strlen(word) == key.size && memcmp(key.data, word, key.size) == 0;
-}
-
 static void tell_one(const struct cli *c, weft_reader *r, const char *consequence)
 {
     weft_text pid = {"", 0}, kind = pid, name = pid, where = pid;
     uint64_t worker = 0, ns = 0;
     for (uint32_t left = weft_get_map(r); left > 0 && r->error == 0; left--) {
         weft_text key = weft_get_str(r);
-        if (is(key, "worker")) worker = weft_get_uint(r);
-        else if (is(key, "ns")) ns = weft_get_uint(r);
-        else if (is(key, "pid")) pid = weft_get_str(r);
-        else if (is(key, "kind")) kind = weft_get_str(r);
-        else if (is(key, "name")) name = weft_get_str(r);
-        else if (is(key, "where")) where = weft_get_str(r);
+        if (weft_text_equal(key, "worker")) worker = weft_get_uint(r);
+        else if (weft_text_equal(key, "ns")) ns = weft_get_uint(r);
+        else if (weft_text_equal(key, "pid")) pid = weft_get_str(r);
+        else if (weft_text_equal(key, "kind")) kind = weft_get_str(r);
+        else if (weft_text_equal(key, "name")) name = weft_get_str(r);
+        else if (weft_text_equal(key, "where")) where = weft_get_str(r);
         else weft_skip(r);
     }
     if (r->error != 0) return;

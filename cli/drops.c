@@ -1,4 +1,4 @@
-/* cli/drops.c -- weft why-dropped: what a node has dropped, why, and of whom. */
+/* cli/drops.c -- weft why-dropped: what a node has dropped, why, and who sent it. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,11 +11,6 @@ struct drop {
     weft_text reason, to, from, kind, name, tag_name;
     uint64_t tag;
 };
-
-static bool is(weft_text text, const char *word)
-{
-    return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
-}
 
 /* The reason for people; "": it is of a newer node. */
 static const char *words_of(weft_text reason)
@@ -35,7 +30,7 @@ static const char *words_of(weft_text reason)
                  {"link-lost", "the link to another node was lost before it had arrived"},
                  {"refused", "another node's role or limits do not allow it"}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (is(reason, known[i].reason)) return known[i].words;
+        if (weft_text_equal(reason, known[i].reason)) return known[i].words;
     return "";
 }
 

@@ -34,19 +34,14 @@ struct kinds {
     struct kind of[KINDS];
 };
 
-static bool is(weft_text text, const char *word)
-{
-    return text.size == strlen(word) && memcmp(text.data, word, text.size) == 0;
-}
-
 static void read_kind(weft_reader *r, struct kind *k)
 {
     *k = (struct kind){.told = 0};
     for (uint32_t left = weft_get_map(r); left > 0 && r->error == 0; left--) {
         weft_text key = weft_get_str(r);
         unsigned i = 0;
-        while (i < FIGURES && !is(key, figures[i].key)) i++;
-        if (is(key, "kind")) k->name = weft_get_str(r);
+        while (i < FIGURES && !weft_text_equal(key, figures[i].key)) i++;
+        if (weft_text_equal(key, "kind")) k->name = weft_get_str(r);
         else if (i == FIGURES) weft_skip(r);
         else k->figure[i] = weft_get_uint(r);
         if (i < FIGURES) k->told |= 1u << i;
@@ -57,7 +52,7 @@ static bool worker_answers(weft_reader *r)
 {
     bool answers = true;
     for (uint32_t left = weft_get_map(r); left > 0 && r->error == 0; left--) {
-        if (is(weft_get_str(r), "answers")) answers = weft_get_bool(r);
+        if (weft_text_equal(weft_get_str(r), "answers")) answers = weft_get_bool(r);
         else weft_skip(r);
     }
     return answers;
@@ -70,8 +65,8 @@ static void read_kinds(weft_reader *r, struct kinds *all)
     (void)weft_get_array(r);
     for (uint32_t left = weft_get_map(r); left > 0 && r->error == 0; left--) {
         weft_text key = weft_get_str(r);
-        bool workers = is(key, "workers");
-        if (!workers && !is(key, "kinds")) {
+        bool workers = weft_text_equal(key, "workers");
+        if (!workers && !weft_text_equal(key, "kinds")) {
             weft_skip(r);
             continue;
         }
@@ -124,7 +119,7 @@ static void print_kinds(const struct cli *c, struct kinds *all)
     int64_t printed = 0;
     for (uint32_t i = 0; i < all->count; i++) {
         const struct kind *k = &all->of[i];
-        if (c->kind != NULL && !is(k->name, c->kind)) continue;
+        if (c->kind != NULL && !weft_text_equal(k->name, c->kind)) continue;
         for (int f = 0; f < FIGURES; f++) sum.figure[f] += k->figure[f];
         if (c->limit != 0 && printed++ >= c->limit) continue;
         if (c->json) print_json(k);

@@ -133,16 +133,11 @@ static void read_field(weft_reader *r, const struct field *f, void *out)
     }
 }
 
-static bool is(weft_text key, const char *name)
-{
-    return strlen(name) == key.size && memcmp(key.data, name, key.size) == 0;
-}
-
 /* The value of `key`, if it is one of them; a newer node says more. */
 static bool read_known(weft_reader *r, weft_text key, const struct field *fields, size_t count, void *out)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!is(key, fields[i].key)) continue;
+        if (!weft_text_equal(key, fields[i].key)) continue;
         read_field(r, &fields[i], out);
         return true;
     }
@@ -210,12 +205,12 @@ static void read_node(weft_reader *r, struct top_snapshot *s)
     for (uint32_t left = weft_get_map(r); left > 0 && r->error == 0; left--) {
         weft_text key = weft_get_str(r);
         if (r->error != 0) return;
-        if (is(key, "workers")) ROWS(worker, worker_fields, struct top_worker);
-        else if (is(key, "stuck")) ROWS(stuck, stuck_fields, struct top_stuck);
-        else if (is(key, "links")) ROWS(link, link_fields, struct top_link);
-        else if (is(key, "kinds")) ROWS(kind, kind_fields, struct top_kind);
-        else if (is(key, "drops") && n->drops == NULL) n->drops = read_drops(r, &n->drop_count);
-        else if (is(key, "actors")) read_actors(r, s, index);
+        if (weft_text_equal(key, "workers")) ROWS(worker, worker_fields, struct top_worker);
+        else if (weft_text_equal(key, "stuck")) ROWS(stuck, stuck_fields, struct top_stuck);
+        else if (weft_text_equal(key, "links")) ROWS(link, link_fields, struct top_link);
+        else if (weft_text_equal(key, "kinds")) ROWS(kind, kind_fields, struct top_kind);
+        else if (weft_text_equal(key, "drops") && n->drops == NULL) n->drops = read_drops(r, &n->drop_count);
+        else if (weft_text_equal(key, "actors")) read_actors(r, s, index);
         else if (!read_known(r, key, node_fields, COUNT(node_fields), n)) weft_skip(r);
     }
 }

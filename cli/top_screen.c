@@ -151,9 +151,9 @@ static void draw_keys(void)
         "a                            all nodes of the cluster, or this one only",
         "q                            quit",
         "",
-        "W: workers. LONGEST: the longest turn of a worker of late, so long a message had",
-        "to wait. BUSY: the part of the time that the busiest one ran. HOLD-UP: an actor",
-        "that does not wait, where it is, and for how long. WAITING: messages in",
+        "W: workers. LONGEST: the longest turn of a worker in the last seconds; a message",
+        "may have waited so long. BUSY: how much of the time the busiest worker ran.",
+        "HOLD-UP: an actor that does not wait, and for how long. WAITING: messages in",
         "mailboxes; of a link: senders that wait. CREDIT: actors there that may be sent",
         "to, of those that are sent to. STACK: the most that its kind was seen to use.",
     };

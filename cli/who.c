@@ -8,15 +8,10 @@
 
 enum { BATCH = 256 }; /* of one question: what a node takes */
 
-static bool is(const char *text, weft_text other)
-{
-    return strlen(text) == other.size && (other.size == 0 || memcmp(text, other.data, other.size) == 0);
-}
-
 static struct cli_who *find(const struct cli_whos *all, weft_text asked)
 {
     for (size_t i = 0; i < all->count; i++)
-        if (is(all->at[i].asked, asked)) return &all->at[i];
+        if (weft_text_equal(asked, all->at[i].asked)) return &all->at[i];
     return NULL;
 }
 

@@ -1,5 +1,6 @@
 #include "places.h"
 
+#include "hash.h"
 #include "sanitizer.h"
 
 #include <stdlib.h>
@@ -49,10 +50,7 @@ static uint32_t counter_of(const struct wf_places *p, const uint8_t source[8])
 {
     uint64_t x;
     memcpy(&x, source, sizeof x);
-    x ^= p->seed; /* then the finaliser of SplitMix64 */
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
-    x = (x ^ x >> 27) * 0x94D049BB133111EB;
-    return (uint32_t)(x ^ x >> 31) & p->mask;
+    return (uint32_t)wf_mix(x ^ p->seed) & p->mask;
 }
 
 static bool count_up(_Atomic uint32_t *counter, uint32_t most)

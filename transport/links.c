@@ -429,8 +429,8 @@ static void silent(struct wf_cluster *c, struct wf_session *s, int64_t silence)
     wf_channel_end(s->channel, why); /* its end breaks the link */
 }
 
-/* Whoever was silent has been so until then, as far as this node can know: what its worker has not read, since an
- * actor holds it up or others have to take what came before, is not the other side's silence. */
+/* Until when this node can know whether the other side was silent. What this node has not read yet, because an actor
+ * holds the worker up or because what came before has not been taken, is not the other side's silence. */
 int64_t wf_links_heard_until(const struct wf_session *s, int64_t now)
 {
     const struct wf_channel *ch = s->channel;

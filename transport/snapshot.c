@@ -253,6 +253,35 @@ static void put_actor(weft_writer *w, const struct wf_actor_info *a)
     put_number(w, "stack_most", a->stack_most);
 }
 
+static void put_stuck(weft_writer *w, const struct wf_transport *t, const struct wf_stuck *s)
+{
+    char pid[WEFT_PID_TEXT], where[WF_STUCK_TEXT];
+    weft_pid who = {.node = t->node->incarnation, .actor = s->actor};
+    wf_stuck_where(s, where);
+    weft_put_map(w, 6);
+    put_number(w, "worker", s->worker);
+    put_text(w, "pid", s->actor == 0 ? "" : weft_pid_format(who, pid));
+    put_text(w, "kind", s->kind);
+    put_text(w, "name", s->name);
+    put_number(w, "ns", (uint64_t)(s->now - s->began));
+    put_text(w, "where", where[0] == '\0' ? "" : where + sizeof " in " - 1);
+}
+
+void wf_put_stuck(weft_writer *w, const struct wf_transport *t, const void *data)
+{
+    struct wf_workers *set = &t->node->workers;
+    struct wf_stuck s;
+    uint64_t held_up = 0;
+    (void)data;
+    for (uint32_t i = 0; i < set->users; i++) held_up |= (uint64_t)wf_stuck_at(set, i, NULL) << i;
+    weft_put_array(w, (uint32_t)__builtin_popcountll(held_up));
+    for (uint32_t i = 0; i < set->users; i++) {
+        if ((held_up >> i & 1) == 0) continue;
+        if (!wf_stuck_at(set, i, &s)) s = (struct wf_stuck){.worker = i}; /* it has just gone on */
+        put_stuck(w, t, &s);
+    }
+}
+
 static void put_drops(weft_writer *w, const struct wf_transport *t)
 {
     struct wf_drop_count drops[WF_ALL_DROPS];

@@ -1,4 +1,4 @@
-/* actors/hash.h -- the hash of names and words: FNV-1a, 32 bits, with a final mix so that the low bits can index a
+/* runtime/hash.h -- the hash of names and words: FNV-1a, 32 bits, with a final mix so that the low bits can index a
  * table; and what spreads keys over places. */
 #ifndef WF_HASH_H
 #define WF_HASH_H
