@@ -56,8 +56,8 @@ struct cli {
     bool all, once;
     int64_t seeds, first, nodes, jobs, time, settle; /* of sim; the last two ns */
     bool json, force, insecure, loopback_control, report, undo, record, trace, minimise, no_body, by_kind;
-    bool has_tag, has_count, has_drain, has_timeout, has_days; /* the value was given */
-    int argc;                                                  /* words that are no options */
+    bool has_tag, has_count, has_drain, has_timeout, has_days, has_stuck_after; /* the value was given */
+    int argc;                                                                   /* words that are no options */
     const char *const *argv;
     int rest_count; /* words behind "--" */
     const char *const *rest;

@@ -66,6 +66,12 @@ static int set_partition(const struct cli *c, weft_node_options *o)
     return CLI_OK;
 }
 
+/* What the option says, as weft_node_options has it: 0 is its default there. */
+static int64_t stuck_after_of(const struct cli *c)
+{
+    return c->has_stuck_after && c->stuck_after == 0 ? WEFT_FOREVER : c->stuck_after;
+}
+
 static void print_ready(const weft_node *node, const char *metrics)
 {
     printf("{\"node\": \"%s\", \"incarnation\": \"%016" PRIx64 "\", \"urls\": [", weft_node_name(node),
@@ -116,7 +122,7 @@ int cli_run(const struct cli *c)
                                  .carrier = c->carrier,
                                  .heartbeat = c->heartbeat,
                                  .heartbeats_lost = (int)c->heartbeats_lost,
-                                 .stuck_after = c->stuck_after,
+                                 .stuck_after = stuck_after_of(c),
                                  .resume_window = c->resume_window,
                                  .wire_version = (int)c->wire,
                                  .control = control[0] == '\0' ? NULL : control,

@@ -62,6 +62,20 @@ class Stuck(unittest.TestCase):
         node.log("the end of the node waits for actor the-spinner-1 .*, which has held worker 0 up for")
         node.end(5)
 
+    def test_nobody_is_named_if_that_is_off(self):
+        node = self.cluster.run("a", MODULE, "spins-everywhere", "2",
+                                options=["--workers", "2", "--stuck-after", "0"])
+        self.assertEqual(node.line(), "ready")
+
+        def told():
+            return json.loads(self.weft("top", "--once", "--json", "--node", "a")[0].splitlines()[0])
+        eventually("a turn is longer than the default would let pass",
+                   lambda: max(w["longest_ns"] for w in told()["workers"][:2]) > 1_500_000_000)
+        self.assertEqual(told()["stuck"], [])
+        self.weft("stop", "--node", "a", "--drain", "0.1", "--timeout", "30", code=5)
+        node.end(5)
+        self.assertNotIn("held up by", " ".join(node.err.seen))
+
     def test_every_worker_is_held_up_and_it_is_asked_over_tcp(self):
         """Connections of plain TCP are the workers' own: new ones go to one that turns."""
         url = f"tcp://127.0.0.1:{free_port()}"
