@@ -1,8 +1,11 @@
 /* runtime/places.h -- how many connections there may be at a time: in all, and from one source. A source is an
  * address; of IPv6 a network of 64 bits, as one machine has all addresses of it.
  *
- * Sources are counted under a hash of theirs with a random seed, in four times as many counters as there are places:
- * two share a counter by chance only, and no memory is asked for while connections come. Any thread. */
+ * Sources are counted under two hashes of theirs with a random seed, in two rows of four times as many counters as
+ * there are places; the smaller counter is believed. So a source is kept out for another one's connections only if
+ * both its counters are taken by chance (one in a million for 256 places), and no memory is asked for while
+ * connections come. Cormode and Muthukrishnan, "An Improved Data Stream Summary: The Count-Min Sketch" (2005).
+ * Any thread. */
 #ifndef WF_PLACES_H
 #define WF_PLACES_H
 

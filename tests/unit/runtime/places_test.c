@@ -66,6 +66,24 @@ START_TEST(one_source_gets_its_share_and_others_the_rest)
 }
 END_TEST
 
+/* Of ten thousand others: with one counter each it would be some ten that are kept out. */
+START_TEST(a_source_that_takes_its_share_keeps_no_other_one_out)
+{
+    uint32_t other;
+    ck_assert_int_eq(wf_places_new(&p, pf_env_native(), MOST, EACH), WEFT_OK);
+    uint32_t mine = take_all(ONE_OF_IPV4, MOST), kept_out = 0;
+    for (uint32_t i = 0; i < 10000; i++) {
+        char from[64];
+        snprintf(from, sizeof from, "10.2.%u.%u:1", (unsigned)i / 250, (unsigned)i % 250);
+        if (take(from, &other)) wf_places_give(p, other);
+        else kept_out++;
+    }
+    ck_assert_uint_le(kept_out, 1);
+    give(mine);
+    wf_places_release(p);
+}
+END_TEST
+
 START_TEST(what_has_no_address_counts_among_all)
 {
     struct pf_address a;
@@ -85,6 +103,7 @@ int main(void)
     Suite *s = suite_create("places");
     TCase *t = tcase_create("places");
     tcase_add_test(t, one_source_gets_its_share_and_others_the_rest);
+    tcase_add_test(t, a_source_that_takes_its_share_keeps_no_other_one_out);
     tcase_add_test(t, what_has_no_address_counts_among_all);
     suite_add_tcase(s, t);
     return run_suite_unforked(s);
