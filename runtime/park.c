@@ -1,12 +1,9 @@
 #include "park.h"
 
 #include "context.h"
+#include "sanitizer.h"
 
 #include <stdlib.h>
-
-#ifdef WF_VALGRIND
-#include <valgrind/valgrind.h>
-#endif
 
 const char wf_waits_for_mail[] = "mailbox", wf_waits_for_time[] = "sleep";
 
@@ -18,20 +15,10 @@ struct parked {
 };
 enum { GROUP = 64 };
 
-/* Valgrind knows which words were never written, and would complain if anything depended on them. */
-static bool all_words_count(void)
-{
-#ifdef WF_VALGRIND
-    return RUNNING_ON_VALGRIND;
-#else
-    return false;
-#endif
-}
-
 static uint64_t mask_of(const uint64_t *words, size_t count)
 {
     uint64_t mask = 0;
-    bool all = all_words_count();
+    bool all = wf_is_on_valgrind(); /* it would complain of what depends on words that were never written */
     for (size_t i = 0; i < count; i++) mask |= (uint64_t)(all || words[i] != 0) << i;
     return mask;
 }

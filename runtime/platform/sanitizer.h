@@ -1,4 +1,5 @@
-/* runtime/platform/sanitizer.h -- what ASan and TSan are told, if the program was built with one of them.
+/* runtime/platform/sanitizer.h -- what ASan and TSan are told, if the program was built with one of them; and whether
+ * Valgrind runs it.
  *
  * Design notes.
  * (1) The library itself may have been built without: the functions are weak, and NULL where no sanitizer is in the
@@ -13,6 +14,10 @@
 #define WF_SANITIZER_H
 
 #include "base.h"
+
+#ifdef WF_VALGRIND
+#include <valgrind/valgrind.h>
+#endif
 
 #if defined(__ELF__)
 #define WF_WEAK __attribute__((weak))
@@ -66,6 +71,15 @@ extern bool wf_sanitized;
 static inline bool wf_is_sanitized(void)
 {
     return wf_sanitized;
+}
+
+static inline bool wf_is_on_valgrind(void)
+{
+#ifdef WF_VALGRIND
+    return RUNNING_ON_VALGRIND;
+#else
+    return false;
+#endif
 }
 
 /* What this thread has done is seen by who acquires `at` later; of any type, const and atomic included. */

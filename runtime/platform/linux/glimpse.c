@@ -4,7 +4,8 @@
  * (1) A realtime signal to that thread alone, PF_GLIMPSE_SIGNAL: its handler notes where the thread is and unwinds
  *     its stack, by the unwinder that fault.c uses, and takes no memory. Names are found afterwards, on the asking
  *     thread. A thread is only asked after it has unblocked the signal itself, when the handler is there; if the
- *     program handles that signal, or ignores it, nothing is ever seen.
+ *     program handles that signal, or ignores it, nothing is ever seen; nor on Valgrind, whose registers are not
+ *     the kernel's.
  * (2) One question at a time in a process, `asked`. The handler takes it, or the asker takes it back: whoever changes
  *     `state` from ASKED has it. A handler that has taken it and does not come back (the thread holds a lock of the
  *     unwinder) is the last one: `broken`.
@@ -26,6 +27,7 @@
 #include <unistd.h>
 
 #include "native.h"
+#include "sanitizer.h"
 #include "thread.h"
 
 #define PF_GLIMPSE_SIGNAL (SIGRTMAX - 3) /* docs/platforms.md */
@@ -170,6 +172,7 @@ static void on_glimpse(int number, siginfo_t *info, void *context)
 static bool install(void)
 {
     struct sigaction now, ours;
+    if (wf_is_on_valgrind()) return false;
     if (sigaction(PF_GLIMPSE_SIGNAL, NULL, &now) != 0) return false;
     if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return false;
     if (sem_init(&answered, 0, 0) != 0) return false;

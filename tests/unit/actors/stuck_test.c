@@ -6,19 +6,25 @@
 #include "node_harness.h"
 #include "stuck.h"
 
-static _Atomic bool let_go;
+static _Atomic bool let_go, let_next_go;
 static _Atomic int64_t slept; /* ns that it had asked for and did not get; 1: not yet */
 
 static void begin(void)
 {
     atomic_store(&let_go, false);
+    atomic_store(&let_next_go, false);
     atomic_store(&slept, 1);
 }
 
 /* Functions that only this file sees. */
+static void computes_until(_Atomic bool *flag)
+{
+    for (volatile uint64_t i = 0; !atomic_load_explicit(flag, memory_order_relaxed); i++) {}
+}
+
 static __attribute__((noinline)) void computes_for_ever(void)
 {
-    for (volatile uint64_t i = 0; !atomic_load_explicit(&let_go, memory_order_relaxed); i++) {}
+    computes_until(&let_go);
 }
 
 static void spinner(const void *arg, size_t size)
@@ -33,6 +39,12 @@ static void nameless(const void *arg, size_t size)
 {
     (void)arg, (void)size;
     computes_for_ever();
+}
+
+static void next_one(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    computes_until(&let_next_go);
 }
 
 enum { NAP = 1500 /* ms */ };
@@ -81,6 +93,7 @@ static void start(int workers, int64_t stuck_after)
 static void finish(void)
 {
     atomic_store(&let_go, true);
+    atomic_store(&let_next_go, true);
     node_end(it.node);
     (void)capture_end(&it.capture, it.said, sizeof it.said);
 }
@@ -169,8 +182,8 @@ START_TEST(the_next_one_on_the_same_worker_is_named_too)
     wait_until(seen(it.node, 0));
     ck_assert(wf_stuck_at(&it.node->workers, 0, &s));
     weft_node *n = it.node;
-    /* Posted while the worker is held up. It is let go when the first one has gone. */
-    ck_assert_int_eq(weft_node_spawn(n, NULL, sleeper, NULL, 0, &(weft_spawn_options){.kind = "second"}), 0);
+    /* Posted while the worker is held up; its turn comes when the first one has gone. */
+    ck_assert_int_eq(weft_node_spawn(n, NULL, next_one, NULL, 0, &(weft_spawn_options){.kind = "second"}), 0);
     atomic_store(&let_go, true);
     wait_until(seen(n, 0) && wf_stuck_at(&n->workers, 0, &next) && next.began != s.began);
     finish();
