@@ -13,6 +13,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 from net import Net, Program, built, why_not
@@ -46,6 +47,25 @@ FAULTS = [
     run.Stopped("SIGSTOP", hold=3.0),
     Worse("loss 5 %", hold=5.0),
 ]
+
+
+class Starved(threading.Thread):
+    """How long this process did not run although it wanted to: its nodes did not fare better."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.longest = 0.0
+        self.start()
+
+    def run(self):
+        while True:
+            before = time.monotonic()
+            time.sleep(0.02)
+            self.longest = max(self.longest, time.monotonic() - before - 0.02)
+
+    def take(self):
+        longest, self.longest = self.longest, 0.0
+        return longest
 
 
 class Host:
@@ -194,6 +214,20 @@ def show(began, title, row, hosts, found):
           flush=True)
 
 
+def lost_though_alive(row, before, starved):
+    """What should not be while all nodes live. A node that does not run for half of the five heartbeats it has, or
+    as long as the window leaves beside a cut, is no different from one that is cut off."""
+    lost = row["lost"] - before["lost"]
+    if lost == 0:
+        return []
+    told = row["ended"] - before["ended"]
+    text = f"{lost} lost though all nodes lived; {told} times one was told that another is down"
+    if starved < 0.5:
+        return [text]
+    print(f"    {text}: the machine let a process wait for {starved:.1f} s", flush=True)
+    return []
+
+
 def faults_of(c, row, hosts, found, first):
     """What should not be, in words."""
     wrong = [f"{field}: {row[field]}" for field in ("doubled", "reordered", "wrong", "untold") if row[field]]
@@ -213,7 +247,7 @@ def faults_of(c, row, hosts, found, first):
 
 def soak(settings, net, c):
     chance, began, any_fault = random.Random(settings.seed), time.monotonic(), run.Fault("rest", lives=False)
-    hosts = []
+    hosts, starved = [], Starved()
     try:
         for node in c.nodes:
             node.start()
@@ -225,6 +259,7 @@ def soak(settings, net, c):
         while time.monotonic() < began + settings.minutes * 60:
             go_on(c, hosts)
             titles, lives, before = [], True, row
+            starved.take()
             for _ in range(settings.faults):
                 fault = chance.choice([f for f in FAULTS if f.title.startswith(settings.only)])
                 fault.victim = None if isinstance(fault, Worse) else chance.randrange(1, HOSTS)
@@ -235,9 +270,8 @@ def soak(settings, net, c):
             row = run.account(c, any_fault)
             show(began, ", ".join(titles), row, hosts, found)
             wrong = faults_of(c, row, hosts, found, first)
-            if lives and row["lost"] > before["lost"]:
-                wrong.append(f"{row['lost'] - before['lost']} lost though all nodes lived; "
-                             f"{row['ended'] - before['ended']} times one was told that another is down")
+            if lives:
+                wrong += lost_though_alive(row, before, starved.take())
             if wrong:
                 print("FAULT: " + "\n    ".join(wrong))
                 return 1
