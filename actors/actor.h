@@ -470,8 +470,11 @@ int wf_await_room(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t d
 void wf_return_room(struct wf_actor *self, weft_pid to);
 /* Counts a message that reaches nobody, answers it if it was a request, frees it. */
 void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why);
-/* Answers a request with an error instead of a reply, and frees it. */
+/* Answers a request with an error instead of a reply, and frees it. Takes no memory of its own. */
 void wf_refuse(struct wf_worker *w, weft_msg *ask, int error);
+/* There is no memory to send an answer, or an error, to another node, and the request is gone. Ends the link with
+ * that node, so that the asker hears WEFT_ENONODE instead of nothing. */
+void wf_answer_lost(struct wf_worker *w, weft_pid asker);
 /* From worker `w` to any actor anywhere, past all bounds: replies and signals. Consumes. */
 int wf_send_signal(struct wf_worker *w, weft_pid to, weft_msg *m);
 enum { WF_SEND_TIMEOUT = -1 }; /* as a deadline: the node's send timeout, counted from the first wait */

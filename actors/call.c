@@ -4,7 +4,9 @@
  * (1) An actor is in one call at a time: `asking` describes it, to one actor or to many, and lies in the frame of
  *     that call. An answer to a request that is not open there is late and dropped. Whoever is killed in a call
  *     leaves `asking` behind; wf_calls_leave and end_actor forget it before anything else happens.
- * (2) A request is answered exactly once: by weft_reply, or by wf_refuse when it reaches nobody or is let go.
+ * (2) A request is answered exactly once: by weft_reply, or by wf_refuse when it reaches nobody or is let go. An
+ *     answer to another node that finds no memory is none: the request stays unanswered; where it is gone, the link
+ *     ends (wf_answer_lost).
  * (3) Answers are held by the asking actor from their arrival, so that killing it leaks nothing.
  * (4) A request says until when its caller waits (wf_terms). One that is dead is dropped by the receiving side:
  *     whether its caller has given up is known exactly on the caller's worker; elsewhere it is known whether the
@@ -320,11 +322,21 @@ static int check_request(const char *call, const weft_msg *ask)
                     call, ask->post.word);
 }
 
+/* Nothing was sent: there is no such node, or no memory. `ask` NULL: it was the answer itself, and is gone. */
+static __attribute__((noinline, cold)) int not_answered(struct wf_worker *w, weft_msg *ask, weft_pid asker, int error)
+{
+    if (error != WEFT_ENOMEM) return error;
+    if (ask != NULL) ask->post.flags = WF_MSG_CALL; /* as it was: freeing it says that there is no answer */
+    else wf_answer_lost(w, asker);
+    return error;
+}
+
 /* `m` belongs to nobody, or is `ask`. */
 static inline __attribute__((always_inline)) int answer_with(struct wf_actor *self, weft_msg *ask, weft_msg *m)
 {
     struct wf_worker *w = self->task.worker;
     weft_pid asker = ask->from;
+    bool itself = m == ask;
     m->ref = ask->ref;
     m->from = wf_actor_pid(self);
     ask->post.flags = WF_MSG_SEND; /* freeing it says nothing any more */
@@ -333,7 +345,8 @@ static inline __attribute__((always_inline)) int answer_with(struct wf_actor *se
     if (!wf_is_unrecorded(w, asker)) wf_actor_record(self, WEFT_RECORD_SEND, asker, m->post.word);
     else WF_PROBE3(send, self->id, asker.actor, m->post.word);
     if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_trace_out(w, self, asker, NULL, m);
-    return wf_send_signal(w, asker, m);
+    int rc = wf_send_signal(w, asker, m);
+    return WF_LIKELY(rc == WEFT_OK) ? WEFT_OK : not_answered(w, itself ? NULL : ask, asker, rc);
 }
 
 int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)

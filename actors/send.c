@@ -22,15 +22,24 @@ const char *const wf_drop_names[WF_DROP_REASONS] = {
     [WF_DROP_MEMORY] = "out-of-memory",    [WF_DROP_EXPIRED] = "expired",       [WF_DROP_TOO_BIG] = "too-big",
 };
 
+/* The request itself becomes the answer, as there may be no memory for another message. */
 void wf_refuse(struct wf_worker *w, weft_msg *ask, int error)
 {
-    weft_msg *no = wf_msg_new(w, (uint32_t)-error, 0);
-    if (no != NULL) {
-        no->post.flags = WF_MSG_FAILED;
-        no->ref = ask->ref;
-        wf_send_signal(w, ask->from, no);
-    }
-    wf_msg_free(w, ask);
+    weft_pid asker = ask->from;
+    if (ask->shared != NULL) wf_body_drop(w, ask->shared);
+    ask->shared = NULL;
+    ask->size = ask->topic_size = 0;
+    ask->from = weft_nobody();
+    ask->post.kind = WF_POST_MESSAGE;
+    ask->post.flags = WF_MSG_FAILED;
+    ask->post.word = (uint32_t)-error;
+    if (WF_UNLIKELY(wf_send_signal(w, asker, ask) == WEFT_ENOMEM)) wf_answer_lost(w, asker);
+}
+
+void wf_answer_lost(struct wf_worker *w, weft_pid asker)
+{
+    const struct wf_route *route = wf_node_of(w)->route;
+    if (route != NULL) route->fault(w, asker.node, "no memory for the answer to a request");
 }
 
 void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)

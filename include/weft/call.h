@@ -25,15 +25,16 @@ WEFT_API WEFT_CHECKED int weft_call_name(const char *name, uint32_t tag, const v
                                          weft_msg **answer, int64_t deadline);
 /* [A] Answers a message for which weft_wants_reply() holds, once; the request stays the caller's, who frees it. Never
  * suspends: the asker has kept a place for the answer. WEFT_EINVAL if it is no request or is answered already,
- * WEFT_ETOOBIG, WEFT_ENOMEM; the caller of a request that is freed without an answer gets WEFT_ENOREPLY.
- * WEFT_ENONODE: the asker's node is lost. */
+ * WEFT_ETOOBIG, WEFT_ENOMEM: nothing was sent, and it can still be answered; the caller of a request that is freed
+ * without an answer gets WEFT_ENOREPLY. WEFT_ENONODE: the asker's node is lost. */
 WEFT_API int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size);
 /* [A] The same with a message that was made by weft_msg_new or received, such as the answer to a call of one's own:
  * its bytes are not copied on this node. It comes from the actor that calls this. `m` may be `ask` itself, which
  * sends the request's bytes back. Consumes `m` whatever happens. `ask` stays the caller's, if it is not `m`. After
  * WEFT_EINVAL it is as it was, and can still be answered if it was a request: `m` is NULL, has a reserved tag, or is
- * another request that nobody has answered (whose caller then gets WEFT_ENOREPLY). To another node also WEFT_ENONODE
- * and WEFT_ENOMEM: nothing was sent, and `ask` counts as answered. */
+ * another request that nobody has answered (whose caller then gets WEFT_ENOREPLY). To another node also WEFT_ENONODE:
+ * nothing was sent, and `ask` counts as answered; and WEFT_ENOMEM: nothing was sent, and `ask` can still be answered.
+ * If `ask` is `m`, that ends the link with the asker's node, as there is nothing left to be answered. */
 WEFT_API int weft_reply_msg(const weft_msg *ask, weft_msg *m);
 
 /* [T] Until when the sender of a request waits, on this node's clock. WEFT_FOREVER if it has no deadline, is answered

@@ -88,11 +88,74 @@ START_TEST(each_call_without_memory)
 }
 END_TEST
 
+/* ---- Answers --------------------------------------------------------------------------------------------------- */
+
+enum { BY_COPY, BY_MESSAGE, BY_ITSELF, NOT_AT_ALL, ENDINGS };
+
+static int answer_in(weft_msg *ask, int how)
+{
+    weft_msg *m = how == BY_MESSAGE ? weft_msg_new(1, 1) : ask;
+    int rc = WEFT_OK;
+    drop_spares();
+    faults_arm(how == BY_COPY, true); /* that has made its copy by then */
+    if (how == BY_COPY) rc = weft_reply(ask, 1, "x", 1);
+    else if (how == NOT_AT_ALL) weft_msg_free(ask);
+    else rc = weft_reply_msg(ask, m);
+    faults_disarm();
+    return rc;
+}
+
+/* One request, without memory first. What can be answered later is. */
+static void answers_late(const void *arg, size_t size)
+{
+    int how = *(const int *)arg;
+    weft_msg *ask;
+    (void)size;
+    ck_assert_int_eq(weft_register("late"), WEFT_OK);
+    ck_assert_int_eq(weft_recv(&ask, WEFT_FOREVER), WEFT_OK);
+    wf_here->pool.bypass = true;
+    result[0] = answer_in(ask, how);
+    if (how < BY_ITSELF) {
+        result[1] = weft_wants_reply(ask);
+        result[2] = weft_reply(ask, 1, "x", 1);
+        weft_msg_free(ask);
+    }
+    over = true;
+}
+
+/* Who asks hears an answer, or that there will be none: at least that the link is over. */
+START_TEST(an_answer_without_memory)
+{
+    faults.concerns = of_the_node;
+    open_with(WF_CAN_CREDIT, false);
+    world.host[NODE].scarce_by = WEFT_FOREVER;
+    ck_assert_int_eq(weft_node_spawn(node, NULL, answers_late, &_i, sizeof _i, NULL), WEFT_OK);
+    pass(WEFT_MS(5));
+    wf_put_to_name(&out, true, weft_cstr("late"), 5, 1, 42, "x", 1, WF_FRAME_NO_DEADLINE);
+    speak(peer);
+    ck_assert(over);
+    ck_assert_int_eq(result[0], _i == NOT_AT_ALL ? WEFT_OK : WEFT_ENOMEM);
+    const struct heard *h = heard(peer, wf_frame_of(WF_MSG_REPLY));
+    if (_i < BY_ITSELF) {
+        ck_assert_int_eq(result[1], true);
+        ck_assert_int_eq(result[2], WEFT_OK);
+        ck_assert(h != NULL && h->ref == 42);
+        ck_assert_ptr_nonnull(wf_links_find(cluster(), there.node));
+    } else {
+        ck_assert_ptr_null(h);
+        ck_assert_ptr_null(wf_links_find(cluster(), there.node));
+    }
+    world.host[NODE].scarce_by = 0;
+    close_script();
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("what goes out, without memory");
     TCase *t = tcase_create("calls");
     tcase_add_loop_test(t, each_call_without_memory, 0, 2);
+    tcase_add_loop_test(t, an_answer_without_memory, 0, ENDINGS);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
