@@ -356,11 +356,14 @@ static void asked_to_confirm(struct wf_actor *a, struct path *p)
     }
 }
 
+/* Says so who began the path, and `a` has the request of the one before it: else it is in no cycle. */
 static void condemned(struct wf_actor *a, const struct path *p)
 {
     if (p->at >= p->count || !is_member(a, p, p->at)) return;
-    uint64_t ref = own_ref(a->task.worker, p, p->at);
-    if (!depends_on(a, ref)) return;
+    struct wf_worker *w = a->task.worker;
+    const struct member *before = &p->of[(p->at + p->count - 1) % p->count];
+    uint64_t ref = own_ref(w, p, p->at);
+    if (!depends_on(a, ref) || !has_request(a, before->pid, ref_here(w, before))) return;
     report(a, p, p->at);
     wf_answer_fails(a, wf_answer_place(a, ref), WEFT_EDEADLOCK);
 }
@@ -374,11 +377,18 @@ static void heard_of_holder(struct wf_actor *a, const weft_msg *m)
     if (a->asking->probed) wf_probe_start(a);
 }
 
+/* Whose turn it is to say that: the last one who was added; who was asked before; the first. */
+static bool is_said_by(const struct path *p, enum probe what, weft_pid who)
+{
+    uint32_t i = what == SEEK ? p->count - 1 : what == CONFIRM ? p->at - 1 : 0;
+    return i < p->count && weft_pid_equal(p->of[i].pid, who);
+}
+
 void wf_probe_came(struct wf_actor *a, weft_msg *m)
 {
     struct path *p = m->post.word == HOLDS ? NULL : wf_block_new(WF_POOL_LARGE, sizeof *p);
     if (m->post.word == HOLDS) heard_of_holder(a, m);
-    else if (p != NULL && read_path(m, p)) {
+    else if (p != NULL && read_path(m, p) && is_said_by(p, (enum probe)m->post.word, m->from)) {
         switch (m->post.word) {
         case SEEK: sought(a, p); break;
         case CONFIRM: asked_to_confirm(a, p); break;

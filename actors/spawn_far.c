@@ -220,7 +220,6 @@ void wf_spawned_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     const struct weft_answer *at = a == NULL ? NULL : wf_answer_place(a, m->ref);
     if (at != NULL && (m->post.word != 0 || at->from.node == m->from.node)) {
         if (m->post.word == 0) wf_tie_bind(a, m->from);
-        m->post.flags = WF_MSG_REPLY;
         wf_answer_came(a, m);
         return;
     }
@@ -253,6 +252,18 @@ static weft_msg *order_new(struct wf_actor *self, const struct order *o)
     return m;
 }
 
+/* Whether it is that of a birth on that node. Consumes. */
+static int take_answer(weft_msg *m, uint64_t peer, weft_pid *out, struct weft_why *why)
+{
+    bool born = m->post.flags == WF_MSG_SPAWNED; /* a peer may also answer with a REPLY */
+    int rc = m->post.word > INT16_MAX ? WEFT_EFORMAT : -(int)m->post.word;
+    if (!born || (rc == WEFT_OK && m->from.node != peer)) rc = WEFT_EFORMAT;
+    if (rc == WEFT_OK) *out = m->from;
+    else if (born) fault(why, rc, "%.*s", (int)WF_MIN(m->size, sizeof why->text), (const char *)weft_data(m));
+    weft_msg_free(m);
+    return rc;
+}
+
 static int spawn_there(struct wf_actor *self, uint64_t peer, struct order *o, weft_pid *out,
                        const weft_far_options *f, struct weft_why *why)
 {
@@ -265,15 +276,8 @@ static int spawn_there(struct wf_actor *self, uint64_t peer, struct order *o, we
     int64_t deadline = f->deadline != 0 ? f->deadline
                                         : weft_after(wf_node_of(self->task.worker)->options.send_timeout);
     if (m != NULL) rc = wf_call_spawn(self, there, m, &answer, deadline);
-    if (rc == WEFT_OK) {
-        rc = answer->post.word > INT16_MAX ? WEFT_EFORMAT : -(int)answer->post.word;
-        *out = answer->from;
-        if (rc == WEFT_OK && answer->from.node != peer) rc = WEFT_EFORMAT;
-        if (rc < 0)
-            fault(why, rc, "%.*s", (int)WF_MIN(answer->size, sizeof why->text), (const char *)weft_data(answer));
-        weft_msg_free(answer);
-    }
-    if (rc < 0) wf_tie_pend_end(self);
+    if (rc == WEFT_OK) rc = take_answer(answer, peer, out, why);
+    wf_tie_pend_end(self); /* what was bound is not pending any more */
     return rc;
 }
 
@@ -298,6 +302,8 @@ static int spawn_on(struct wf_actor *self, const char *node, struct order *o, we
     if (wf_node_in_minority(wf_node_of(w))) return minority(wf_node_of(w), why);
     bool can = false;
     uint64_t peer = route == NULL ? 0 : route->find(w, node, strlen(node), &can);
+    if (o->actor.size > WEFT_FAR_NAME_MAX)
+        return fault(why, WEFT_ENOACTOR, "no actor is exported under a name of %zu bytes", o->actor.size);
     if (peer == 0) return fault(why, WEFT_ENONODE, "not linked with a node %.64s", node);
     if (!can) return fault(why, WEFT_ENOACTOR, "node %.64s is of a version that starts no actors for others", node);
     return spawn_there(self, peer, o, out, f, why);

@@ -83,6 +83,7 @@ static void get_items(weft_reader *r, struct wf_frame *f)
 size_t wf_frame_body_max(uint32_t kind)
 {
     switch (kind) {
+    case WF_FRAME_TO_ACTOR + WF_MSG_FAILED:
     case WF_FRAME_TO_ACTOR + WF_MSG_STOP:
     case WF_FRAME_TIES + WF_MSG_WATCH - WF_MSG_WATCH:
     case WF_FRAME_TIES + WF_MSG_UNWATCH - WF_MSG_WATCH:
@@ -95,6 +96,8 @@ size_t wf_frame_body_max(uint32_t kind)
     case WF_FRAME_FAR + WF_MSG_GRANT - WF_MSG_WANT:
     case WF_FRAME_WANT_NAME: return WF_FRAME_REASON_MAX;
     case WF_FRAME_TIES + WF_MSG_PROBE - WF_MSG_WATCH: return WF_FRAME_PROBE_MAX;
+    case WF_FRAME_FAR + WF_MSG_SPAWN - WF_MSG_WANT: return WF_FRAME_SPAWN_MAX;
+    case WF_FRAME_FAR + WF_MSG_SPAWNED - WF_MSG_WANT: return WF_FRAME_SPAWNED_MAX;
     default: return WEFT_MESSAGE_MAX;
     }
 }

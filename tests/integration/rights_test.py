@@ -157,7 +157,7 @@ class Rights(Tls):
         to = {18: self.caller, 19: self.caller, 63: self.caller, 48: self.caller}.get(kind, self.target)
         to = self.prey() if kind in (20, 43, 46) else to
         small = kind in TO_ACTORS and kind not in (16, 17, 18, 19, 48, 62, 63)
-        longest = b"x" * (LEAST if small or kind == 64 else 60000)
+        longest = b"x" * (LEAST if small or kind in (19, 64) else 512 if kind == 63 else 60000)
         yield "as it should be", self.frames(kind, to)
         yield "in the name of an actor of the node", self.frames(kind, to, sender=self.caller)
         yield "with a trace id", self.frames(kind, to, traced=True)

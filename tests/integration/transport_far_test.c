@@ -117,6 +117,7 @@ static void is_refused(const void *arg, size_t size)
     refused("c", "test.room", WEFT_ARGS(room_args, &good));
     refused("b", "test.room", WEFT_ARGS(room_args, &big));
     refused("b", NULL, WEFT_NO_ARGS);
+    refused("b", "a.name.that.is.longer.than.any.name.that.an.actor.is.exported.under", WEFT_NO_ARGS);
     say("done");
 }
 
@@ -124,8 +125,9 @@ START_TEST(what_is_refused_says_why)
 {
     run_actor(na, is_refused, NULL, 0);
     HEAR("done");
-    ck_assert_int_eq(heard("WEFT_ENOACTOR", 1), 1);
+    ck_assert_int_eq(heard("WEFT_ENOACTOR", 2), 2);
     HEAR("node b exports no actor test.nothing");
+    HEAR("no actor is exported under a name of 67 bytes");
     ck_assert_int_eq(heard("WEFT_EFORMAT", 3), 3);
     ck_assert_int_eq(heard("room_args.places: expected uint, got str", 2), 2);
     ck_assert_int_eq(heard("WEFT_ENONODE", 1), 1);

@@ -90,6 +90,22 @@ static void spawns_there(const void *arg, size_t size)
     say_answer(weft_spawn_packed_on("asked", "anything", &pid, NULL, 0, &f), NULL);
 }
 
+/* The first is to be monitored and linked, the second is not. Whatever the first has left is taken back. */
+static void spawns_two(const void *arg, size_t size)
+{
+    weft_monitor_ref ref;
+    const weft_far_options tied = {.deadline = patience(), .monitor = &ref, .link = true};
+    const weft_far_options plain = {.deadline = patience()};
+    weft_pid pid;
+    (void)arg, (void)size;
+    say_id();
+    say_answer(weft_spawn_packed_on("asked", "anything", &pid, NULL, 0, &tied), NULL);
+    say_answer(weft_spawn_packed_on("asked", "anything", &pid, NULL, 0, &plain), NULL);
+    (void)weft_unlink(pid);
+    (void)weft_demonitor(ref);
+    (void)weft_send(pid, GO, NULL, 0);
+}
+
 static void start_caller(weft_actor *body)
 {
     unsigned long long id = 0;
@@ -231,6 +247,62 @@ START_TEST(an_actor_is_started_by_who_was_asked)
 }
 END_TEST
 
+/* What is no birth ties nobody: nothing is taken back of the second. */
+START_TEST(a_spawn_is_not_answered_by_a_reply)
+{
+    struct wf_frame f;
+    char expected[32];
+    start_caller(spawns_two);
+    answer(WF_MSG_REPLY, 0, hear_request(wf_frame_of(WF_MSG_SPAWN)), "");
+    snprintf(expected, sizeof expected, "answer %d ", WEFT_EFORMAT);
+    HEAR(expected);
+    answer(WF_MSG_SPAWNED, 0, hear_request(wf_frame_of(WF_MSG_SPAWN)), "");
+    HEAR("answer 0 ");
+    do {
+        ck_assert(get_frame(asked, &f));
+        ck_assert_msg(f.kind != wf_frame_of(WF_MSG_UNLINK), "it was linked");
+        ck_assert_msg(f.kind != wf_frame_of(WF_MSG_UNWATCH), "it was monitored");
+    } while (f.kind != wf_frame_of(WF_MSG_SEND));
+}
+END_TEST
+
+/* A verdict about the call with that number: `first` is where the path begins, the caller waits for ASKED. */
+static void judge(weft_pid first, uint64_t sender, uint64_t ref)
+{
+    bool alone = first.node != ASKED;
+    uint8_t body[256], out[512];
+    weft_writer p = weft_writer_on(body, sizeof body), w = weft_writer_on(out, sizeof out);
+    weft_put_array(&p, 3);
+    weft_put_uint(&p, alone ? 0 : 1); /* the caller's place */
+    weft_put_uint(&p, 1);
+    weft_put_array(&p, 2);
+    for (int i = 0; i < 2; i++) {
+        bool caller = (i == 0) == alone;
+        weft_put_array(&p, 5);
+        weft_put_uint(&p, caller ? weft_node_incarnation(node) : ASKED);
+        weft_put_uint(&p, caller ? caller_id : THERE);
+        weft_put_uint(&p, caller ? ref : 1);
+        weft_put_uint(&p, 0);
+        weft_put_str(&p, weft_cstr("x"));
+    }
+    wf_put_to_actor(&w, WF_MSG_PROBE, caller_id, sender, 4, 0, body, p.size, WF_FRAME_NO_DEADLINE);
+    put_batch(asked, &w, out);
+}
+
+/* Even of the one who was asked: the first of the path speaks, and the caller has a request of the one before it. */
+START_TEST(a_verdict_is_said_by_the_first_about_a_cycle)
+{
+    start_caller(calls_there);
+    uint64_t ref = hear_request(wf_frame_of(WF_MSG_CALL));
+    judge((weft_pid){weft_node_incarnation(node), caller_id}, THERE, ref); /* in the caller's name */
+    judge((weft_pid){ASKED, THERE}, THERE + 1, ref);                       /* in another's */
+    judge((weft_pid){ASKED, THERE}, THERE, ref);                           /* it has not called the caller */
+    answer(WF_MSG_REPLY, 1, ref, "true");
+    HEAR("answer");
+    ck_assert_int_eq(heard("answer 0 true", 1), 1);
+}
+END_TEST
+
 /* Two calls of one node: their numbers have nothing in common. */
 START_TEST(numbers_of_requests_are_no_counters)
 {
@@ -258,6 +330,8 @@ int main(void)
     tcase_add_test(t, a_call_of_another_node_is_answered_by_that_node);
     tcase_add_test(t, whom_a_request_was_passed_on_to_answers_it);
     tcase_add_test(t, what_fails_fails_by_who_was_asked);
+    tcase_add_test(t, a_spawn_is_not_answered_by_a_reply);
+    tcase_add_test(t, a_verdict_is_said_by_the_first_about_a_cycle);
     tcase_add_test(t, an_actor_is_started_by_who_was_asked);
     tcase_add_test(t, numbers_of_requests_are_no_counters);
     suite_add_tcase(s, t);

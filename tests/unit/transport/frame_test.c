@@ -363,7 +363,7 @@ END_TEST
 
 static weft_writer small_frame(uint32_t kind, size_t size, bool traced)
 {
-    static const char bytes[WF_FRAME_PROBE_MAX + 1];
+    static const char bytes[WF_FRAME_SPAWN_MAX + 1];
     weft_writer w = writer();
     bool named = kind == WF_FRAME_WANT_NAME || kind == WF_FRAME_SEND_NAME || kind == WF_FRAME_CALL_NAME;
     weft_put_array(&w, traced ? 7 : 6);
@@ -392,19 +392,21 @@ START_TEST(only_what_a_program_says_has_a_trace_id)
 }
 END_TEST
 
-/* What the receiver may keep as long as an actor lives. */
+/* What the receiver may keep as long as an actor lives; and what no program's text makes long. */
 START_TEST(what_carries_no_text_of_a_program_is_small)
 {
-    static const uint32_t reasons[] = {20, 40, 41, 42, 43, 44, 45, 46, 60, 61, WF_FRAME_WANT_NAME};
+    static const struct {
+        uint32_t kind;
+        size_t most;
+    } all[] = {{19, 131}, {20, 131}, {40, 131}, {41, 131},   {42, 131},   {43, 131}, {44, 131}, {45, 131},
+               {46, 131}, {60, 131}, {61, 131}, {48, 8192}, {62, 65536}, {63, 512}, {64, 131}};
     struct wf_frame f;
-    for (size_t i = 0; i <= WF_COUNT(reasons); i++) {
-        bool probe = i == WF_COUNT(reasons);
-        size_t most = probe ? WF_FRAME_PROBE_MAX : 131;
+    for (size_t i = 0; i < WF_COUNT(all); i++) {
         for (size_t beyond = 0; beyond < 2; beyond++) {
-            weft_writer w = small_frame(probe ? 48 : reasons[i], most + beyond, false);
+            weft_writer w = small_frame(all[i].kind, all[i].most + beyond, false);
             ck_assert_int_eq(w.error, 0);
             weft_reader r = weft_reader_on(buffer, w.size);
-            ck_assert_int_eq(wf_frame_next(&r, &f), beyond ? WEFT_EFORMAT : 1);
+            ck_assert_msg(wf_frame_next(&r, &f) == (beyond ? WEFT_EFORMAT : 1), "kind %u", all[i].kind);
         }
     }
 }

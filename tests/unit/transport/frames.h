@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static uint8_t buffer[16384];
+static uint8_t buffer[80 * 1024];
 
 static weft_writer writer(void)
 {
