@@ -419,8 +419,9 @@ static void count_fault(struct wf_cluster *c, struct wf_peer *p, const char *rea
     if (hold > 0) p->held_until = now + hold;
     pf_mutex_unlock(c->t->lock);
     if (hold == 0) return;
-    weft_log(WEFT_WARN, "the link with node %s was closed %u times in a row: %s; the next one in %.1f s", p->name,
-             p->faults, reason, (double)hold / 1e9);
+    wf_peer_log(&c->bursts, now, WEFT_WARN,
+                "the link with node %s was closed %u times in a row: %s; the next one in %.1f s", p->name, p->faults,
+                reason, (double)hold / 1e9);
 }
 
 void wf_peers_down(struct wf_cluster *c, struct wf_session *s, const char *reason, bool left)

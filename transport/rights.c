@@ -185,12 +185,13 @@ void wf_rights_refuse(struct wf_channel *ch, const struct wf_frame *f, int error
     uint64_t before = atomic_fetch_add_explicit(&ch->session->refused, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&ch->t->dropped_refused, 1, memory_order_relaxed);
     if (before == 0)
-        weft_log(WEFT_WARN, "refused a %s of %s (%s): %s; counted from now on", wf_frame_name(f->kind), ch->name,
-                 ch->conn->remote,
-                 error != WEFT_EACCESS   ? "it asks for more than its limit"
-                 : ch->conn->plain_ws    ? "not over ws://"
-                 : ch->conn->who == NULL ? "it has no certificate, and this is not the node's own socket"
-                                         : "no role of its certificate grants it");
+        wf_peer_log(&ch->t->cluster->bursts, wf_transport_now(ch->t), WEFT_WARN,
+                    "refused a %s of %s (%s): %s; counted from now on", wf_frame_name(f->kind), ch->name,
+                    ch->conn->remote,
+                    error != WEFT_EACCESS   ? "it asks for more than its limit"
+                    : ch->conn->plain_ws    ? "not over ws://"
+                    : ch->conn->who == NULL ? "it has no certificate, and this is not the node's own socket"
+                                            : "no role of its certificate grants it");
     if (asks) answer(ch, f, error);
 }
 
