@@ -80,7 +80,7 @@ static void run(struct wf_cluster *c)
         if (stopping && (wf_list_empty(&c->sessions) || now >= stop_by)) return;
         int64_t at = wf_links_tick(c, now), gossip = wf_gossip_tick(c, now), dials = wf_dialers_tick(c, now);
         at = WF_MIN(WF_MIN(at, gossip), WF_MIN(dials, wf_partition_tick(c, now)));
-        at = WF_MIN(at, wf_bursts_tick(&c->bursts, now));
+        at = WF_MIN(WF_MIN(at, wf_bursts_tick(&c->bursts, now)), wf_trim_tick(c, now));
         if (stopping) at = WF_MIN(at, stop_by);
         int rc = more ? weft_yield() : weft_event_await(t->wake, at);
         if (rc == WEFT_ECANCELED || rc == WEFT_ECLOSED) return;

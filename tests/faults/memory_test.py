@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """A peer's process is stopped while 100 MB a second are sent to it: the sender's memory stays bounded, its actors
-wait or are refused, another peer gets all, and in the end nothing is missing."""
+wait or are refused, another peer gets all, and in the end nothing is missing. And what thousands of links have taken
+goes back when they have ended."""
 import os
 import signal
+import socket
 import struct
 import sys
 import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "integration"))
-from harness import Cluster, PATIENCE, built, mapped  # noqa: E402
+from harness import Cluster, PATIENCE, built, eventually, mapped  # noqa: E402
+import tls_test  # noqa: E402
 
 MODULE = built("tests", "faults_pour.so")
 MB = 1024 * 1024
@@ -80,6 +83,49 @@ class Memory(unittest.TestCase):
         self.until("all has come", lambda: all(s.get(way, "sent") == to.get(way, "received") for way, to in ways))
         for way, to in ways:
             self.assertEqual(to.get(way, "wrong"), 0)
+
+
+CLIENT = 1  # it is told of no other peers, so that thousands at a time take no minutes
+
+
+class Peer(tls_test.Peer):
+    """A node by hand, over plain TCP."""
+
+    def __init__(self, port, incarnation):
+        self.socket, self.frames = socket.create_connection(("127.0.0.1", port), PATIENCE), []
+        self.socket.sendall(b"\0SP\0\0\x10\0\0")
+        self.read(8)
+        self.frame(1)
+        self.send([1, [1, 0, "weft", f"peer-{incarnation}", incarnation, CLIENT, 60000, []]])
+        self.link()
+
+
+@unittest.skipIf(os.environ.get("WEFT_SANITIZED") == "1", "a sanitizer keeps what is freed")
+class Links(unittest.TestCase):
+    FEW, MANY, ROUNDS = 200, 900, 2
+    SLACK = 16 * MB  # the heap is never without holes
+
+    @staticmethod
+    def link_and_leave(port, count, first):
+        """Each is told more than it reads."""
+        peers = [Peer(port, first + i) for i in range(count)]
+        for peer in peers:
+            peer.send(*[[25, "nobody", 5, 1, call, b"x" * 500] for call in range(100)])
+        for peer in peers:
+            peer.socket.close()
+
+    def test_memory_of_links_that_have_ended_goes_back(self):
+        with Cluster() as cluster:
+            counts = os.path.join(cluster.folder.name, "n.counts")
+            Counts(counts)
+            node = cluster.run("n", MODULE, counts, "take", options=["--listen", "tcp://127.0.0.1:0"])
+            port = int(node.log(r"tcp://127\.0\.0\.1:(\d+)")[1])
+            self.link_and_leave(port, self.FEW, 1)
+            eventually("all are closed", lambda: len(os.listdir(f"/proc/{node.pid}/fd")) < self.FEW)
+            before = resident(node.pid)
+            for i in range(self.ROUNDS):
+                self.link_and_leave(port, self.MANY, 1000 + i * self.MANY)
+            eventually(f"no more than {before} and some", lambda: resident(node.pid) < before + self.SLACK)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
 /* runtime/platform/posix/memory.c -- blocks at addresses the caller chooses the alignment of. */
 #include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "platform.h"
 
@@ -11,4 +14,11 @@ void *pf_aligned_alloc(size_t align, size_t size)
 void pf_aligned_free(void *at)
 {
     free(at);
+}
+
+void pf_memory_trim(void)
+{
+#ifdef __GLIBC__
+    (void)malloc_trim(0);
+#endif
 }

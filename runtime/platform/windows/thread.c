@@ -149,3 +149,7 @@ void pf_aligned_free(void *at)
 {
     _aligned_free(at);
 }
+
+void pf_memory_trim(void)
+{
+}

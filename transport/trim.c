@@ -1,0 +1,27 @@
+/* transport/trim.c -- the memory of links that have ended goes back to the system.
+ *
+ * A link's batches, tables and buffers are freed when it ends, but the C library keeps what lies between blocks that are
+ * still in use: a node that has had thousands of links would be as large ever after. A few links are not worth it, as
+ * what is given back has to be asked for again. */
+#include "cluster.h"
+
+enum { LINKS = 64 };
+#define QUIET WEFT_SEC(1) /* without another end; */
+#define MOST WEFT_SEC(10) /* but no longer than that after the first one */
+
+void wf_trim_ended(struct wf_cluster *c)
+{
+    int64_t now = wf_transport_now(c->t);
+    if (c->trim.ended++ == 0) c->trim.first_at = now;
+    c->trim.last_at = now;
+}
+
+int64_t wf_trim_tick(struct wf_cluster *c, int64_t now)
+{
+    if (c->trim.ended < LINKS) return WEFT_FOREVER;
+    int64_t at = WF_MIN(c->trim.last_at + QUIET, c->trim.first_at + MOST);
+    if (now < at) return at;
+    c->trim.ended = 0;
+    pf_memory_trim();
+    return WEFT_FOREVER;
+}
