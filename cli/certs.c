@@ -197,11 +197,21 @@ static int set_validity(struct issue *is, const struct cli_ca *ca)
     return CLI_OK;
 }
 
+/* Who can read the authority's key can be any node. */
+static void warn_of_key(const struct cli *c, const char *folder)
+{
+    char warning[256];
+    struct pair ca;
+    pair_of(folder, "ca", &ca);
+    if (wf_tls_key_is_open(ca.key, warning, sizeof warning)) cli_fail(c, 0, "%s", warning);
+}
+
 static int issue_with(struct issue *is, const char *folder, const struct pair *p, struct cli_ca *ca)
 {
     const struct cli *c = is->c;
     char roles[WF_ROLE_TEXT];
     int rc = cli_ca_load(c, folder, ca);
+    if (rc == CLI_OK) warn_of_key(c, folder);
     if (rc == CLI_OK) rc = set_validity(is, ca);
     if (rc == CLI_OK) rc = write_pair(c, p, &is->s, ca);
     if (rc != CLI_OK) return rc;

@@ -121,8 +121,9 @@ struct cli_client {
 int cli_with_node(struct cli_client *k);
 int cli_ask_node(const struct cli *c,
                  int (*work)(struct cli_client *k)); /* the same, where there is no more to say */
-/* Whether the certificate `name` of --tls can be used. CLI_OK or an exit code after a message that says why not. */
-int cli_check_tls(const struct cli *c, const char *name);
+/* Whether the certificate `name` of --tls can be used. CLI_OK or an exit code after a message that says why not. What
+ * a node logs as a warning about it (others can read the key, it expires soon) is a message, too, if `warn`. */
+int cli_check_tls(const struct cli *c, const char *name, bool warn);
 /* Whether the node is on this machine, as its socket is. */
 bool cli_is_local(const struct cli_client *k);
 /* [A] Asks "$node" of that node: a verb of control.h. CLI_OK and the answer, which is well-formed msgpack; else an

@@ -39,12 +39,13 @@ static int ask(struct cli_client *k, weft_node *node)
 static const char no_folder[] =
     "--tls: there is no HOME to look for certificates in, or the path is too long; give --tls DIR";
 
-int cli_check_tls(const struct cli *c, const char *name)
+int cli_check_tls(const struct cli *c, const char *name, bool warn)
 {
     char folder[WF_TLS_PATH], why[WF_TLS_WHY];
     struct wf_tls *tls;
     if (!wf_tls_folder(c->tls, folder, sizeof folder)) return cli_fail(c, CLI_USAGE, no_folder);
     if (wf_tls_load(&tls, folder, name, why, sizeof why) < 0) return cli_fail(c, CLI_FAILED, "--tls: %s", why);
+    if (warn && tls->warning[0] != '\0') cli_fail(c, 0, "--tls: %s", tls->warning);
     wf_tls_free(tls);
     return CLI_OK;
 }
@@ -85,7 +86,7 @@ static int use_tls(const struct cli_client *k, char name[WF_IDENTITY_NAME], weft
     if (k->c->as == NULL) rc = find_identity(k->c, name);
     else if (strlen(k->c->as) >= WF_IDENTITY_NAME) rc = cli_fail(k->c, CLI_USAGE, "--as: no name is so long");
     else snprintf(name, WF_IDENTITY_NAME, "%s", k->c->as);
-    if (rc == CLI_OK) rc = cli_check_tls(k->c, name);
+    if (rc == CLI_OK) rc = cli_check_tls(k->c, name, true);
     o->tls = k->c->tls;
     o->tls_as = name;
     return rc;

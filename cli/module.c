@@ -9,6 +9,55 @@
 
 #include "cli.h"
 
+/* ---- Who may write it ------------------------------------------------------------------------------------------ */
+
+/* Who may write a file, or put another one in its place, may run code as this user: nobody who could not anyway. In a
+ * folder like /tmp, with the sticky bit, nobody replaces what is another's. */
+static bool is_own(const struct stat *info)
+{
+    bool sticky = S_ISDIR(info->st_mode) && (info->st_mode & S_ISVTX) != 0;
+    return (info->st_uid == getuid() || info->st_uid == 0) && ((info->st_mode & S_IWOTH) == 0 || sticky);
+}
+
+/* All folders above the file, up to the root. */
+static bool are_folders_own(const struct cli *c, const char *file)
+{
+    struct stat info;
+    char *path = realpath(file, NULL), *slash;
+    bool own = path != NULL;
+    while (own && (slash = strrchr(path, '/')) != NULL) {
+        slash[slash == path] = '\0'; /* the root keeps its own */
+        own = stat(path, &info) == 0 && is_own(&info);
+        if (slash == path) break;
+    }
+    if (path == NULL) cli_fail(c, 0, "cannot read %s: %s", file, strerror(errno));
+    else if (!own)
+        cli_fail(c, 0,
+                 "%s is in the folder %s, where others may replace it: the folder must belong to the node's user or to "
+                 "root, and not be writable by everybody",
+                 file, path);
+    free(path);
+    return own;
+}
+
+/* `info` is the file's. */
+static bool is_guarded(const struct cli *c, const char *path, const struct stat *info)
+{
+    if (!S_ISREG(info->st_mode)) {
+        cli_fail(c, 0, "%s is no file", path);
+    } else if (!is_own(info)) {
+        cli_fail(c, 0,
+                 "%s holds code that is to run as the node's user: it must belong to that user or to root, and "
+                 "not be writable by everybody",
+                 path);
+    } else {
+        return are_folders_own(c, path);
+    }
+    return false;
+}
+
+/* ---- The first one --------------------------------------------------------------------------------------------- */
+
 static void *open_module(const struct cli *c, const char *path)
 {
     /* Without a slash dlopen would search the library folders. */
@@ -42,8 +91,10 @@ weft_actor *cli_load(const struct cli *c, const char *path)
 {
     const char *end = strrchr(c->argv[0], '.');
     bool source = end != NULL && strcmp(end, ".c") == 0; /* what the user wrote, not what was made of it */
+    struct stat info;
     if (!cli_looks_loadable(c, path)) return NULL;
-    void *module = open_module(c, path);
+    if (stat(path, &info) == 0 && !is_guarded(c, path, &info)) return NULL;
+    void *module = open_module(c, path); /* says what is wrong with one that is not there */
     void *entry = module == NULL ? NULL : find_entry(c, source ? c->argv[0] : path, module);
     if (entry == NULL) {
         if (module != NULL) dlclose(module);
@@ -56,23 +107,12 @@ weft_actor *cli_load(const struct cli *c, const char *path)
 
 /* ---- Beside another one ---------------------------------------------------------------------------------------- */
 
-/* Who may write the file may run code as this user: nobody who could not anyway. */
 static int open_own(const struct cli *c, const char *path)
 {
     struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &info) < 0) {
-        cli_fail(c, 0, "cannot read %s: %s", path, strerror(errno));
-    } else if (!S_ISREG(info.st_mode)) {
-        cli_fail(c, 0, "%s is no file", path);
-    } else if ((info.st_uid != getuid() && info.st_uid != 0) || (info.st_mode & 002) != 0) {
-        cli_fail(c, 0,
-                 "%s holds code that is to run as the node's user: it must belong to that user or to root, and "
-                 "not be writable by everybody",
-                 path);
-    } else {
-        return fd;
-    }
+    if (fd < 0 || fstat(fd, &info) < 0) cli_fail(c, 0, "cannot read %s: %s", path, strerror(errno));
+    else if (is_guarded(c, path, &info)) return fd;
     if (fd >= 0) close(fd);
     return -1;
 }

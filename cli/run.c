@@ -92,7 +92,7 @@ int cli_run(const struct cli *c)
     set_log(c);
     if (c->tls != NULL && c->name == NULL)
         rc = cli_fail(c, CLI_USAGE, "--tls: give the node the --name of its certificate");
-    if (rc == CLI_OK && c->tls != NULL) rc = cli_check_tls(c, name);
+    if (rc == CLI_OK && c->tls != NULL) rc = cli_check_tls(c, name, false); /* the node itself warns */
     if (rc == CLI_OK) rc = open_log(c);
     if (rc == CLI_OK) rc = cli_module(c, &path, module);
     if (rc == CLI_OK) rc = cli_control_socket(c, name, control);

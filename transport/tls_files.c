@@ -83,6 +83,14 @@ static int load_certificate(struct loading *l, const char *name, char **text, mb
     return refuse(l, path, "is no certificate", "");
 }
 
+bool wf_tls_key_is_open(const char *path, char *warning, size_t size)
+{
+    bool open = pf_file_is_shared(path);
+    if (open) snprintf(warning, size, "%.200s can be read by others: chmod 600 it", path);
+    else warning[0] = '\0';
+    return open;
+}
+
 static int load_key(struct loading *l)
 {
     char path[PATH];
@@ -93,8 +101,7 @@ static int load_key(struct loading *l)
         return refuse(l, path, "is no key (or one with a password)", "");
     if (mbedtls_pk_check_pair(&l->certificate.pk, &l->key) != 0)
         return refuse(l, path, "is not the key of the certificate beside it", "issue both again");
-    if (pf_file_is_shared(path))
-        snprintf(l->tls->warning, sizeof l->tls->warning, "%.200s can be read by others: chmod 600 it", path);
+    (void)wf_tls_key_is_open(path, l->tls->warning, sizeof l->tls->warning);
     return WEFT_OK;
 }
 

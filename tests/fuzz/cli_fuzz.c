@@ -39,10 +39,10 @@ void cli_print_string(FILE *out, const char *text, size_t size)
 {
     (void)out, (void)text, (void)size;
 }
-int cli_check_tls(const struct cli *c, const char *name)
+int cli_check_tls(const struct cli *c, const char *name, bool warn)
 {
     (void)c;
-    (void)name;
+    (void)name, (void)warn;
     return CLI_FAILED;
 }
 

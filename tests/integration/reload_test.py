@@ -104,6 +104,26 @@ class Reload(unittest.TestCase):
         self.assertEqual((self.read()["version"], self.read()["missed"]), (2, 0))
         node.stop()
 
+    def test_code_that_others_may_write(self):
+        """Neither run nor reload takes it: the file itself, its folder, a folder above that."""
+        node = self.start(EXAMPLE)
+        folder = self.path("above/inner")
+        os.makedirs(folder)
+        module = os.path.join(folder, "m.so")
+        shutil.copy(built("examples", "reload.so"), module)
+        modes = {module: 0o755, folder: 0o755, self.path("above"): 0o755}
+        for path, mode, says in ((module, 0o757, "not be writable by everybody"),
+                                 (folder, 0o777, "in the folder .*/above/inner, where others may replace it"),
+                                 (self.path("above"), 0o777, "in the folder .*/above, where others may replace it")):
+            os.chmod(path, mode)
+            with self.subTest(path=path):
+                self.assertRegex(self.weft("run", module, "--name", "b", code=1)[1], says)
+                self.assertRegex(self.reload(module, code=1)[1], says)
+            os.chmod(path, modes[path])
+        os.chmod(folder, 0o1777)  # as /tmp
+        self.reload(module)
+        node.stop()
+
     def test_who_wants_no_reload_goes_on(self):
         node = Program(WEFT, "run", built("tests", "test_modules.so"), "--name", "a", "--", "echo", env=self.env)
         self.addCleanup(node.kill)

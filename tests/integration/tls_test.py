@@ -535,8 +535,27 @@ class Refused(Tls):
                        env=self.env)
         self.addCleanup(node.kill)
         node.log("a.key can be read by others: chmod 600 it")
+        url = node.log(r"listens on (tls\+tcp://[0-9.:]+)")[1]
         self.assertEqual(node.line(), "ready")
+        says = "a.key can be read by others: chmod 600 it"
+        self.assertIn(says, self.run_tool("ps", "--node", url, "--tls", folder))
+        os.chmod(folder + "/a.key", 0o600)
+        self.assertNotIn(says, self.run_tool("ps", "--node", url, "--tls", folder))
         node.stop()
+
+    def test_authority_that_others_can_read(self):
+        folder = self.other_folder()
+        self.run_tool("certs", "init", "--dir", folder)
+        self.assertNotIn("can be read", self.run_tool("certs", "issue", "x", "--dir", folder))
+        os.chmod(folder + "/ca.key", 0o640)
+        self.assertIn("ca.key can be read by others: chmod 600 it",
+                      self.run_tool("certs", "issue", "y", "--dir", folder))
+
+    def run_tool(self, *words):
+        """What a verb that succeeds says on its standard error."""
+        done = subprocess.run([WEFT, *words], env=self.env, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stderr
 
 
 if __name__ == "__main__":
