@@ -4,6 +4,8 @@
 
 #include "base.h"
 
+#include "utf8.h"
+
 #include <string.h>
 
 enum { WF_NAME_MAX = 64 };
@@ -20,23 +22,6 @@ static inline bool wf_is_name(const char *name)
 static inline char wf_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-/* The bytes of the well-formed UTF-8 character at `at`, 0: it is none (overlong forms and surrogates are none). */
-static inline size_t wf_utf8_size(const uint8_t *at, size_t left)
-{
-    uint8_t b = at[0], low = 0x80, high = 0xBF;
-    size_t size = b < 0x80 ? 1 : b < 0xC2 ? 0 : b < 0xE0 ? 2 : b < 0xF0 ? 3 : b < 0xF5 ? 4 : 0;
-    if (size < 2) return size;
-    if (b == 0xE0) low = 0xA0;
-    if (b == 0xED) high = 0x9F;
-    if (b == 0xF0) low = 0x90;
-    if (b == 0xF4) high = 0x8F;
-    if (left < size || at[1] < low || at[1] > high) return 0;
-    for (size_t i = 2; i < size; i++) {
-        if (at[i] < 0x80 || at[i] > 0xBF) return 0;
-    }
-    return size;
 }
 
 #define WF_BASE64_DIGITS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"

@@ -27,6 +27,7 @@ static int ask(struct cli_client *k, weft_node *node)
     char why[192] = "";
     int rc = wf_client_wait_up(node, NULL, k->node, weft_after(ANSWER_WITHIN), why, sizeof why);
     if (rc < 0) {
+        cli_plain(why, strlen(why)); /* the other side's words */
         return cli_fail(k->c, rc == WEFT_ETIMEDOUT ? CLI_DEADLINE : CLI_UNREACHABLE, "no link to %s: %s", k->url,
                         why[0] != '\0' ? why : weft_strerror(rc));
     }
@@ -123,6 +124,7 @@ int cli_control_or_error(struct cli_client *k, uint32_t verb, const void *data, 
     snprintf(name, sizeof name, "$node@%s", k->node);
     int rc = weft_call_name(name, verb, data, size, answer, k->deadline);
     if (rc < 0) return cli_fail_with(k->c, rc, k->node);
+    cli_plain_answer(k->c, *answer);
     if (weft_tag(*answer) == WF_CONTROL_ERROR) return CLI_OK;
     if (weft_tag(*answer) == verb && cli_is_pack(weft_data(*answer), weft_size(*answer))) return CLI_OK;
     weft_msg_free(*answer);

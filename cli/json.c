@@ -82,36 +82,55 @@ int cli_body(const struct cli *c, int word, struct cli_body *out)
 
 /* ---- Text ------------------------------------------------------------------------------------------------------ */
 
-/* The bytes of the UTF-8 sequence at `s`, 0 if there is none. Overlong ones, surrogates and what lies behind U+10FFFF
- * are none. */
-static size_t utf8_length(const unsigned char *s, size_t size)
+/* The bytes of the character with that code, which weft_printable has found. */
+static size_t width_of(uint32_t code)
 {
-    static const unsigned char lowest[] = {0, 0, 0, 0xA0, 0x90};
-    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
-    if (n == 0 || n > size) return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xC0) != 0x80) return 0;
-    }
-    if ((s[0] == 0xE0 || s[0] == 0xF0) && s[1] < lowest[n]) return 0;
-    if ((s[0] == 0xED && s[1] > 0x9F) || (s[0] == 0xF4 && s[1] > 0x8F)) return 0;
-    return n;
+    return code < 0x80 || code == 0xFFFD ? 1 : code < 0x800 ? 2 : 3;
 }
 
 void cli_print_string(FILE *out, const char *text, size_t size)
 {
-    const unsigned char *s = (const unsigned char *)text;
     fputc('"', out);
-    for (size_t i = 0; i < size;) {
-        size_t n = utf8_length(s + i, size - i);
-        if (n == 0) fputs("\\ufffd", out);
-        else if (s[i] == '"' || s[i] == '\\') fprintf(out, "\\%c", s[i]);
-        else if (s[i] == '\n') fputs("\\n", out);
-        else if (s[i] == '\t') fputs("\\t", out);
-        else if (s[i] < 0x20 || s[i] == 0x7F) fprintf(out, "\\u%04x", s[i]);
-        else fwrite(s + i, 1, n, out);
-        i += n == 0 ? 1 : n;
+    for (size_t at = 0; at < size;) {
+        uint32_t stop;
+        size_t plain = weft_printable(text + at, size - at, &stop);
+        for (size_t i = 0; i < plain; i++, at++) {
+            if (text[at] == '"' || text[at] == '\\') fputc('\\', out);
+            fputc(text[at], out);
+        }
+        if (at == size) break;
+        if (stop == '\n') fputs("\\n", out);
+        else if (stop == '\t') fputs("\\t", out);
+        else fprintf(out, "\\u%04x", (unsigned)stop);
+        at += width_of(stop);
     }
     fputc('"', out);
+}
+
+/* Within msgpack: bodies are no texts, they are escaped where they are printed. */
+static void plain_texts(uint8_t *data, size_t size)
+{
+    weft_reader r = weft_reader_on(data, size);
+    while (r.error == 0 && r.at < r.end) {
+        weft_text t;
+        switch (weft_peek_type(&r)) {
+        case WEFT_ARRAY: (void)weft_get_array(&r); break;
+        case WEFT_MAP: (void)weft_get_map(&r); break;
+        case WEFT_TEXT:
+            t = weft_get_str(&r);
+            if (t.size > 0) cli_plain((char *)(uintptr_t)t.data, t.size);
+            break;
+        default: weft_skip(&r);
+        }
+    }
+}
+
+void cli_plain_answer(const struct cli *c, const weft_msg *m)
+{
+    uint8_t *data = (uint8_t *)(uintptr_t)weft_data(m); /* this process has it alone */
+    if (c->json) return; /* texts are escaped there */
+    if (cli_is_pack(data, weft_size(m))) plain_texts(data, weft_size(m));
+    else cli_plain((char *)data, weft_size(m));
 }
 
 static void print_hex(FILE *out, const void *data, size_t size)
@@ -243,11 +262,13 @@ void cli_print_body(FILE *out, const void *data, size_t size)
         cli_print_json(out, data, size);
         return;
     }
-    for (size_t i = 0; i < size;) {
-        size_t n = utf8_length(s + i, size - i);
-        if (n == 0 || s[i] < 0x20 || s[i] == 0x7F) fprintf(out, "\\x%02x", s[i]);
-        else if (s[i] == '\\') fputs("\\\\", out);
-        else fwrite(s + i, 1, n, out);
-        i += n == 0 ? 1 : n;
+    for (size_t at = 0; at < size;) {
+        uint32_t stop;
+        size_t plain = weft_printable((const char *)s + at, size - at, &stop);
+        for (size_t i = 0; i < plain; i++, at++) {
+            if (s[at] == '\\') fputc('\\', out);
+            fputc(s[at], out);
+        }
+        for (size_t left = at == size ? 0 : width_of(stop); left > 0; left--, at++) fprintf(out, "\\x%02x", s[at]);
     }
 }

@@ -252,6 +252,20 @@ const struct cli_option *cli_option(enum cli_option_id id)
     return &options[id];
 }
 
+/* A line, of which parts may be a peer's words. A long one is cut. */
+static void put_plain(const char *format, va_list args)
+{
+    char line[8192];
+    int n = vsnprintf(line, sizeof line, format, args);
+    size_t size = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
+    for (size_t at = 0; at < size;) { /* messages of our own have several lines */
+        size_t part = strcspn(line + at, "\n");
+        cli_plain(line + at, part);
+        at += part + 1;
+    }
+    fprintf(stderr, "%s\n", line);
+}
+
 int cli_fail(const struct cli *c, int code, const char *format, ...)
 {
     va_list args;
@@ -261,8 +275,7 @@ int cli_fail(const struct cli *c, int code, const char *format, ...)
     } else {
         if (c != NULL && c->verb != NULL) fprintf(stderr, "weft %s: ", c->verb->name);
         else fputs("weft: ", stderr);
-        vfprintf(stderr, format, args);
-        fputc('\n', stderr);
+        put_plain(format, args);
     }
     va_end(args);
     return code;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <weft/api.h>
+#include <weft/log.h>
 
 /* The exit codes of every verb. */
 enum cli_exit {
@@ -194,6 +195,12 @@ bool cli_has_option(const struct cli_verb *verb, enum cli_option_id id);
 void cli_help(FILE *out, const struct cli_verb *verb);
 /* The entry of `known` (`count` names) closest to `word`, or NULL if none is close. */
 const char *cli_closest(const char *word, const char *const *known, size_t count);
+/* Puts '?' where a terminal would obey the text instead of showing it (weft_printable). */
+static inline void cli_plain(char *text, size_t size)
+{
+    for (size_t at = 0; (at += weft_printable(text + at, size - at, NULL)) < size;) text[at++] = '?';
+}
+
 /* "weft VERB: " and the text, on standard error; returns `code`. */
 int cli_fail(const struct cli *c, int code, const char *format, ...) WEFT_PRINTF(3, 4);
 

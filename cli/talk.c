@@ -102,8 +102,11 @@ static bool print_news(const struct cli *c, const weft_msg *m)
         cli_print_body(stdout, body.data, body.size);
         putchar('\n');
     } else {
-        printf("{\"topic\": \"%.*s\", \"tag\": %llu, \"from\": \"%.*s\", ", WEFT_STR(topic), (unsigned long long)tag,
-               WEFT_STR(from));
+        fputs("{\"topic\": ", stdout);
+        cli_print_string(stdout, topic.data, topic.size);
+        printf(", \"tag\": %llu, \"from\": ", (unsigned long long)tag);
+        cli_print_string(stdout, from.data, from.size);
+        fputs(", ", stdout);
         cli_print_json_body(body.data, body.size);
         puts("}");
     }
@@ -137,6 +140,7 @@ int cli_listen(struct cli_client *k, uint32_t verb, const void *request, size_t 
         if (rc == WEFT_ECANCELED) return CLI_OK;
         if (rc < 0) return cli_fail_with(c, rc, what);
         uint32_t tag = weft_tag(m);
+        if (tag != WEFT_TAG_NODE_DOWN) cli_plain_answer(c, m);
         if (tag == WF_CONTROL_HOLD) continue; /* kept until we end: that tells the node that we have */
         if (tag == WF_CONTROL_NEWS && print_news(c, m)) seen++;
         if (tag == WF_CONTROL_MISSED) print_missed(k, m);

@@ -83,6 +83,12 @@ struct session {
     int opened;                     /* rooms that were not there before he came: ROOMS_EACH at most */
 };
 
+/* Nobody gets to move his neighbours' cursors, whatever node he says it on. */
+static void make_plain(char *text, size_t size)
+{
+    for (size_t at = 0; (at += weft_printable(text + at, size - at, NULL)) < size;) text[at++] = '?';
+}
+
 static const char *room_of(const struct session *s)
 {
     return s->topic + strlen("room.");
@@ -105,7 +111,11 @@ static void note_person(struct session *s, const struct here *h)
 {
     if (h->question != s->question || s->answers_by == WEFT_FOREVER) return; /* too late */
     if (s->people_count == PEOPLE_MAX) s->uncounted++;
-    else snprintf(s->people[s->people_count++], PERSON_BYTES, "%.*s@%.*s", WEFT_STR(h->nick), WEFT_STR(h->node));
+    else {
+        char *person = s->people[s->people_count++];
+        snprintf(person, PERSON_BYTES, "%.*s@%.*s", WEFT_STR(h->nick), WEFT_STR(h->node));
+        make_plain(person, strlen(person));
+    }
 }
 
 /* A message that is not a line: a question, or an answer to ours. */
@@ -158,6 +168,7 @@ static int64_t show_mail(struct session *s)
     for (int i = 0; i < MAIL_PER_TURN && rc >= 0 && weft_recv(&m, WEFT_NOW) == 0; i++) {
         size_t size = format_line(s, m, out + used);
         if (size == 0) take_note(s, m);
+        else make_plain(out + used, size - 1); /* but for its end */
         weft_msg_free(m);
         used += size;
         if (used + OUTPUT_LINE <= sizeof out) continue;
@@ -246,8 +257,7 @@ static int64_t show_people(struct session *s)
 
 static int64_t say_line(struct session *s, char *text)
 {
-    for (char *c = text; *c != 0; c++) /* nobody gets to move his neighbours' cursors */
-        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+    make_plain(text, strlen(text));
     weft_pid self = weft_self();
     uint64_t id = (self.node * 31 + self.actor) * 1000003 + ++s->said; /* of the line, on all nodes */
     int rc = say_publish(s->topic, &(struct say){weft_cstr(s->nick), weft_cstr(text), id});

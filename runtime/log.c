@@ -46,19 +46,44 @@ static void put_text(struct line *l, const char *text)
     put(l, text, strlen(text));
 }
 
+/* As much of it as there is room for. */
+static void put_whole(struct line *l, const char *text, size_t size)
+{
+    size_t room = sizeof l->text - TAIL - l->size;
+    if (size > room) {
+        size = room;
+        while (size > 0 && ((unsigned char)text[size] & 0xC0) == 0x80) size--; /* no half of a character */
+        put(l, text, size);
+        l->truncated = true;
+    } else {
+        put(l, text, size);
+    }
+}
+
+static size_t find_quote(const char *text, size_t size)
+{
+    size_t i = 0;
+    while (i < size && text[i] != '"' && text[i] != '\\') i++;
+    return i;
+}
+
 /* Between quotes, escaped as JSON asks, which logfmt readers take as well. The closing quote always fits, as TAIL
  * is free. */
 static void put_quoted(struct line *l, const char *text, size_t size)
 {
     put_text(l, "\"");
     for (size_t i = 0; i < size && !l->truncated; i++) {
-        unsigned char c = (unsigned char)text[i];
-        char code[8] = {(char)c};
-        if (c == '"' || c == '\\') snprintf(code, sizeof code, "\\%c", c);
-        else if (c == '\n') snprintf(code, sizeof code, "\\n");
-        else if (c == '\t') snprintf(code, sizeof code, "\\t");
-        else if (c < 0x20 || c == 0x7f) snprintf(code, sizeof code, "\\u%04x", c);
+        uint32_t stop = 0;
+        size_t plain = weft_printable(text + i, size - i, &stop), quote = find_quote(text + i, plain);
+        char code[8];
+        put_whole(l, text + i, quote);
+        if (l->truncated || (i += quote) == size) break;
+        if (quote < plain) snprintf(code, sizeof code, "\\%c", text[i]);
+        else if (stop == '\n') snprintf(code, sizeof code, "\\n");
+        else if (stop == '\t') snprintf(code, sizeof code, "\\t");
+        else snprintf(code, sizeof code, "\\u%04x", (unsigned)stop & 0xFFFF);
         put_text(l, code);
+        if (quote == plain && stop != 0xFFFD) i += stop < 0x80 ? 0 : stop < 0x800 ? 1 : 2;
     }
     l->text[l->size++] = '"';
 }

@@ -27,6 +27,11 @@ def paint(colour, text):
     return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m" if coloured() else text
 
 
+def plain(text):
+    """What a client was sent, without what a terminal would obey."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
 def show(text=""):
     print(text, flush=True)
 
@@ -66,7 +71,7 @@ class Person:
 
     def hear(self):
         line = self.client.line()
-        show(f"  {self.label()} {paint('dim', 'sees ')}  {line}")
+        show(f"  {self.label()} {paint('dim', 'sees ')}  {plain(line)}")
         return line
 
 

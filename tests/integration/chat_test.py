@@ -98,9 +98,10 @@ class ChatOnOneNode(ChatCase):
                              "* unknown command; there are /join ROOM, /nick NAME, /who, /watch, /history, /quit")
         ann.send("", "\r")
         self.assertEqual(ann.ask("a\x1b[2J\x07b"), "[lobby] " + "y" * 24 + ": a?[2J?b")
+        self.assertEqual(ann.ask("a\u009b2Jb\u202ec\u2066\u00e4"), "[lobby] " + "y" * 24 + ": a??2Jb???c???\u00e4")
         ann.socket.sendall(b"zero \0 in it\n\xff\xfe\n")
         ann.line()
-        self.assertEqual(ann.line(), "[lobby] " + "y" * 24 + ": \\xff\\xfe")
+        self.assertEqual(ann.line(), "[lobby] " + "y" * 24 + ": ??")
 
     def test_longest_line(self):
         ann = self.join(self.address, "ann")

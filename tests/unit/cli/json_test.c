@@ -189,6 +189,10 @@ START_TEST(text_that_is_no_utf8)
         {"\xf4\x8f\xbf\xbf", "\"\xf4\x8f\xbf\xbf\"", "\xf4\x8f\xbf\xbf"},
         {"\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\"", "\\xf4\\x90\\x80\\x80"},
         {"\xf5", "\"\\ufffd\"", "\\xf5"},
+        {"\xc2\x9b", "\"\\u009b\"", "\\xc2\\x9b"},
+        {"\xc2\xa0", "\"\xc2\xa0\"", "\xc2\xa0"},
+        {"a\xe2\x80\xae" "b", "\"a\\u202eb\"", "a\\xe2\\x80\\xae" "b"},
+        {"\xe2\x81\xa9", "\"\\u2069\"", "\\xe2\\x81\\xa9"},
         {"ab\\\n\x1b\x7f", "\"ab\\\\\\n\\u001b\\u007f\"", "ab\\\\\\x0a\\x1b\\x7f"},
     };
     for (size_t i = 0; i < WF_COUNT(cases); i++) {

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""What peers and actors chose reaches no terminal as it is: verbs of the command line, log lines, the chat."""
+import json
+import os
+import subprocess
+import unittest
+
+from harness import Client, Cluster, PATIENCE, Program, built, eventually
+
+WEFT = built("cli", "weft")
+# A C1 control, as UTF-8 and as a raw byte; an escape; directions of text; a line of its own.
+EVIL = "x\u009b2J\u202ey\u2066z\x1b[2J\x07\ntail"
+OBEYED = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+          if chr(code) != "\n"]
+MODULE = r"""
+#include <string.h>
+#include <weft.h>
+static const char evil[] = "x\xc2\x9b" "2J\x9b" "2J\xe2\x80\xae" "y\xe2\x81\xa6" "z\x1b[2J\x07\n" "tail";
+static void fails(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_log(WEFT_WARN, "said %s", evil);
+    weft_fail(77, "%s", evil);
+}
+static void evils(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    if (weft_register("evil") < 0) return;
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) {
+        if (weft_wants_reply(m)) weft_ignore(weft_reply(m, 1, evil, sizeof evil - 1));
+        weft_ignore(weft_publish("evil.topic", 1, evil, sizeof evil - 1));
+    }
+}
+static void first(const void *arg, size_t size)
+{
+    const weft_spawn_options options = {.kind = evil};
+    weft_pid pid;
+    (void)arg, (void)size;
+    if (weft_spawn(&pid, evils, NULL, 0, &options) < 0 || weft_spawn(NULL, fails, NULL, 0, NULL) < 0) return;
+    (void)weft_send(weft_self(), 9, NULL, 0);
+    (void)weft_sleep(WEFT_FOREVER);
+}
+WEFT_MODULE(first)
+"""
+
+
+class Terminal(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Cluster()
+        self.addCleanup(self.cluster.__exit__)
+        folder = self.cluster.folder.name
+        self.env = dict(self.cluster.env, XDG_CACHE_HOME=os.path.join(folder, "cache"), LC_ALL="C.UTF-8")
+
+    def is_plain(self, data):
+        text = data.decode()  # raw bytes are no UTF-8
+        self.assertEqual([char for char in OBEYED if char in text], [])
+        return text
+
+    def weft(self, *words):
+        done = subprocess.run([WEFT, *words, "--node", "a"], capture_output=True, env=self.env, timeout=PATIENCE)
+        return self.is_plain(done.stdout) + self.is_plain(done.stderr)
+
+    def test_verbs_and_log(self):
+        path = os.path.join(self.cluster.folder.name, "evil.c")
+        log = os.path.join(self.cluster.folder.name, "log")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(MODULE)
+        node = Program(WEFT, "run", path, "--name", "a", "--log-file", log, env=self.env)
+        self.addCleanup(node.kill)
+        eventually("evil is there", lambda: "evil" in self.weft("names"))
+        for words in (["ps"], ["ps", "--json"], ["ps", "--by-kind"], ["inspect", "evil"], ["inspect", "evil", "--json"],
+                      ["inspect", "--record"], ["top", "--once"], ["why-dropped"], ["call", "evil", "[]"], ["nodes"],
+                      ["call", "evil", "[]", "--json"]):
+            with self.subTest(words=words):
+                self.weft(*words)
+        self.assertIn("x??2J", self.weft("ps"))
+        kinds = [json.loads(line)["kind"] for line in self.weft("ps", "--json").splitlines()]
+        self.assertTrue(any(kind.startswith("x\u009b2J") for kind in kinds), kinds)  # a program is told what it was
+        with open(log, "rb") as file:
+            said = self.is_plain(file.read())
+        self.assertIn(r"said x\u009b2J\ufffd2J\u202ey\u2066z\u001b[2J\u0007\ntail", said)
+        node.stop()
+
+    def test_a_chat_of_another_node(self):
+        node = self.cluster.run("a", built("examples", "chat.so"), "--port", "0")
+        client = Client(node.line().split(" on ")[1])
+        self.addCleanup(client.close)
+        client.line()
+        body = json.dumps(["ann\u009b", EVIL.replace("\n", "\u0085"), 1])
+        eventually("the line comes", lambda: "handed to" in self.weft("publish", "room.lobby", body, "--tag", "1"))
+        line = client.line()
+        self.assertEqual([char for char in OBEYED if char in line], [])
+        self.assertEqual(line, "[lobby] ann??: x??2J???y???z?[2J???tail")
+
+
+if __name__ == "__main__":
+    unittest.main()
