@@ -21,7 +21,7 @@ CANNOT_FAIL = {
         sigismember
         snprintf strchr strcmp strcspn strftime strlen strncmp strrchr strspn strtol gmtime_r inet_ntop inet_pton
         stdout ftrylockfile funlockfile abort __stack_chk_fail __popcountdi2 raise signal freeaddrinfo free _exit
-        memchr memcmp getenv strtoull strtoul dladdr getauxval gettid __libc_current_sigrtmax
+        memchr memcmp getenv malloc_trim strtoull strtoul dladdr getauxval gettid __libc_current_sigrtmax
         """,
     "fails only where it is given what does not exist": """
         clock_gettime closedir kill pthread_cond_broadcast pthread_cond_destroy pthread_cond_timedwait
