@@ -128,7 +128,7 @@ static void plain_texts(uint8_t *data, size_t size)
 void cli_plain_answer(const struct cli *c, const weft_msg *m)
 {
     uint8_t *data = (uint8_t *)(uintptr_t)weft_data(m); /* this process has it alone */
-    if (c->json) return; /* texts are escaped there */
+    if (c->json) return;                                /* texts are escaped there */
     if (cli_is_pack(data, weft_size(m))) plain_texts(data, weft_size(m));
     else cli_plain((char *)data, weft_size(m));
 }

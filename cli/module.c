@@ -32,10 +32,11 @@ static bool are_folders_own(const struct cli *c, const char *file)
     }
     if (path == NULL) cli_fail(c, 0, "cannot read %s: %s", file, strerror(errno));
     else if (!own)
-        cli_fail(c, 0,
-                 "%s is in the folder %s, where others may replace it: the folder must belong to the node's user or to "
-                 "root, and not be writable by everybody",
-                 file, path);
+        cli_fail(
+            c, 0,
+            "%s is in the folder %s, where others may replace it: the folder must belong to the node's user or to "
+            "root, and not be writable by everybody",
+            file, path);
     free(path);
     return own;
 }

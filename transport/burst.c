@@ -13,7 +13,7 @@
 
 /* ---- The rate of lines ----------------------------------------------------------------------------------------- */
 
-/* A token comes each second / `rate`, and there is room for `most`: so the bucket is never further than that from being
+/* `rate` tokens come in a second, and there is room for `most`: so the bucket is never further than that from being
  * full. */
 static bool take_token(struct wf_bucket *b, int64_t now, int64_t most, int64_t rate)
 {
@@ -47,8 +47,8 @@ static void tell_held(struct wf_bucket *b, const char *what, int rate)
 {
     uint64_t held = atomic_exchange_explicit(&b->held, 0, memory_order_relaxed);
     if (held > 0)
-        weft_log(WEFT_WARN, "%" PRIu64 " %s about other nodes were not written, as more than %d came in a second", held,
-                 what, rate);
+        weft_log(WEFT_WARN, "%" PRIu64 " %s about other nodes were not written, as more than %d came in a second",
+                 held, what, rate);
 }
 
 /* Returns when there is something to tell; WEFT_FOREVER: there is nothing. */

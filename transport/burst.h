@@ -2,8 +2,8 @@
  *
  * (1) Warnings that come once for each of many nodes, as when a cluster starts or falls apart: of each kind the first
  *     few are written, the others are counted, and one line says how many there were. By $cluster alone.
- * (2) All lines about other nodes pass a token bucket, one for warnings and one for the rest: so many may be written at
- *     once, then so many a second. The others are counted, and said as one number, at most every ten seconds. */
+ * (2) All lines about other nodes pass a token bucket, one for warnings and one for the rest: so many may be written
+ *     at once, then so many a second. The others are counted, and said as one number, at most every ten seconds. */
 #ifndef WF_BURST_H
 #define WF_BURST_H
 
@@ -22,7 +22,7 @@ enum {
     WF_PEER_LINES = 1000, /* the same of other lines */
     WF_PEER_LINES_RATE = 20,
 };
-#define WF_BURST_TIME WEFT_SEC(2)      /* of a burst, from its first line */
+#define WF_BURST_TIME WEFT_SEC(2)       /* of a burst, from its first line */
 #define WF_PEER_LINES_TOLD WEFT_SEC(10) /* from the first that is held back to the line that says how many were */
 
 struct wf_bursts {

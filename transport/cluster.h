@@ -133,7 +133,7 @@ struct wf_cluster {
     uint32_t changed_count; /* if there are more of them, all are looked at */
     struct wf_bursts bursts;
     struct {
-        uint32_t ended;         /* links since memory was given back */
+        uint32_t ended;            /* links since memory was given back */
         int64_t first_at, last_at; /* when those ended */
     } trim;
     struct wf_learned learned;
@@ -163,8 +163,8 @@ void wf_handshakes_down(struct wf_cluster *c, struct wf_news *n);
 int64_t wf_handshakes_tick(struct wf_cluster *c, int64_t now); /* returns when it has to look again */
 void wf_handshakes_end(struct wf_cluster *c);                  /* closes those that carry no link yet */
 
-/* ---- trim.c: memory of links that have ended goes back ---------------------------------------------------------- */
-void wf_trim_ended(struct wf_cluster *c);               /* a link has ended */
+/* ---- trim.c: memory of links that have ended goes back --------------------------------------------------------- */
+void wf_trim_ended(struct wf_cluster *c);                /* a link has ended */
 int64_t wf_trim_tick(struct wf_cluster *c, int64_t now); /* returns when it has to look again */
 
 /* ---- links.c: links come up, are lost, go on and end ----------------------------------------------------------- */

@@ -265,7 +265,8 @@ void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason
         wf_peers_down(c, s, reason, left);
         wf_gossip_ended(c, s, left);
         wf_links_tell(c, WEFT_TAG_NODE_DOWN, s, reason);
-        if (!c->leaving) wf_peer_log(&c->bursts, wf_transport_now(c->t), WEFT_INFO, "node %s is down: %s", s->name, reason);
+        if (!c->leaving)
+            wf_peer_log(&c->bursts, wf_transport_now(c->t), WEFT_INFO, "node %s is down: %s", s->name, reason);
     }
     wf_session_release(s);
 }
@@ -310,7 +311,9 @@ void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t num
     wf_peers_introduce(c, s);
     wf_links_tell(c, WEFT_TAG_NODE_UP, s, "");
     wf_gossip_linked(c, s);
-    if (!c->t->client) wf_peer_log(&c->bursts, wf_transport_now(c->t), WEFT_INFO, "linked with node %s (%s)", s->name, ch->conn->remote);
+    if (!c->t->client)
+        wf_peer_log(&c->bursts, wf_transport_now(c->t), WEFT_INFO, "linked with node %s (%s)", s->name,
+                    ch->conn->remote);
 }
 
 /* Whether the channel that has been waiting for the end of the one before could be taken. */
@@ -323,7 +326,8 @@ static void take_pending(struct wf_cluster *c, struct wf_session *s)
     atomic_fetch_add_explicit(&s->resumes, 1, memory_order_relaxed);
     wf_peers_review(c, s, "");
     wf_gossip_linked(c, s);
-    wf_peer_log(&c->bursts, wf_transport_now(c->t), WEFT_INFO, "the link with node %s goes on (%s)", s->name, ch->conn->remote);
+    wf_peer_log(&c->bursts, wf_transport_now(c->t), WEFT_INFO, "the link with node %s goes on (%s)", s->name,
+                ch->conn->remote);
     if (ch->rest != NULL) {
         wf_session_receive(ch, ch->rest, ch->rest_size);
         wf_channel_post(ch);
@@ -361,7 +365,9 @@ static void break_off(struct wf_cluster *c, struct wf_session *s, const char *re
         take_pending(c, s);
         return;
     }
-    if (!c->leaving) wf_peer_log(&c->bursts, wf_transport_now(c->t), WEFT_INFO, "the connection to node %s is lost: %s; resuming", s->name, reason);
+    if (!c->leaving)
+        wf_peer_log(&c->bursts, wf_transport_now(c->t), WEFT_INFO, "the connection to node %s is lost: %s; resuming",
+                    s->name, reason);
     wf_peers_broken(c, s, reason);
 }
 

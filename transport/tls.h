@@ -28,7 +28,7 @@ struct wf_tls {
  * (`why_size` bytes, WF_TLS_WHY are enough) says which file, what is wrong and what to do. */
 WEFT_API int wf_tls_load(struct wf_tls **out, const char *folder, const char *name, char *why, size_t why_size);
 WEFT_API void wf_tls_free(struct wf_tls *tls); /* NULL is fine */
-/* Whether others can read that file, which is a private key: then `warning` says so, and what to do. Else it is "". */
+/* Whether others can read that file, a private key: then `warning` says so, and what to do. Else it is "". */
 WEFT_API bool wf_tls_key_is_open(const char *path, char *warning, size_t size);
 
 WEFT_END

@@ -1,8 +1,8 @@
 /* transport/trim.c -- the memory of links that have ended goes back to the system.
  *
- * A link's batches, tables and buffers are freed when it ends, but the C library keeps what lies between blocks that are
- * still in use: a node that has had thousands of links would be as large ever after. A few links are not worth it, as
- * what is given back has to be asked for again. */
+ * A link's batches, tables and buffers are freed when it ends, but the C library keeps what lies between blocks that
+ * are still in use: a node that has had thousands of links would be as large ever after. A few links are not worth
+ * it, as what is given back has to be asked for again. */
 #include "cluster.h"
 
 enum { LINKS = 64 };

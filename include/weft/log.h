@@ -58,10 +58,10 @@ WEFT_API int weft_log_reopen(void);
 WEFT_API void weft_log_repeats(int lines, int64_t period);
 
 /* [T] How many bytes from the beginning of a text a terminal may get as they are: whole characters of UTF-8, none of
- * them a control character (below U+0020, U+007F to U+009F), or one that breaks the line or turns its direction (U+061C,
- * U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069, U+FEFF). If that is less than `size`, `*stop` (may be NULL) becomes
- * the code of the character that comes next, U+FFFD where there is none, in bytes that are no UTF-8. What others have
- * chosen goes to a terminal through this function:
+ * them a control character (below U+0020, U+007F to U+009F), or one that breaks the line or turns its direction
+ * (U+061C, U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069, U+FEFF). If that is less than `size`, `*stop` (may be
+ * NULL) becomes the code of the character that comes next; U+FFFD where there is none, in bytes that are no UTF-8.
+ * What others have chosen goes to a terminal through this function:
  *
  *     for (size_t at = 0; (at += weft_printable(text + at, size - at, NULL)) < size;) text[at++] = '?';
  *

@@ -214,8 +214,8 @@ size_t pf_page_size(void);
 /* As aligned_alloc; what it gives must be freed by pf_aligned_free. */
 void *pf_aligned_alloc(size_t align, size_t size);
 void pf_aligned_free(void *at); /* NULL is fine */
-/* Gives memory that was freed back to the system, where the C library keeps it otherwise; elsewhere it does nothing. Any
- * thread. Takes milliseconds where much was freed, and other threads may have to wait for memory as long. */
+/* Gives memory that was freed back to the system, where the C library keeps it otherwise; elsewhere it does nothing.
+ * Any thread. Takes milliseconds where much was freed, and other threads may have to wait for memory as long. */
 void pf_memory_trim(void);
 /* A crash of the calling thread. */
 struct pf_fault {

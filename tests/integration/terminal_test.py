@@ -69,8 +69,9 @@ class Terminal(unittest.TestCase):
         node = Program(WEFT, "run", path, "--name", "a", "--log-file", log, env=self.env)
         self.addCleanup(node.kill)
         eventually("evil is there", lambda: "evil" in self.weft("names"))
-        for words in (["ps"], ["ps", "--json"], ["ps", "--by-kind"], ["inspect", "evil"], ["inspect", "evil", "--json"],
-                      ["inspect", "--record"], ["top", "--once"], ["why-dropped"], ["call", "evil", "[]"], ["nodes"],
+        for words in (["ps"], ["ps", "--json"], ["ps", "--by-kind"], ["inspect", "evil"],
+                      ["inspect", "evil", "--json"], ["inspect", "--record"], ["top", "--once"],
+                      ["why-dropped"], ["call", "evil", "[]"], ["nodes"],
                       ["call", "evil", "[]", "--json"]):
             with self.subTest(words=words):
                 self.weft(*words)

@@ -191,7 +191,11 @@ START_TEST(text_that_is_no_utf8)
         {"\xf5", "\"\\ufffd\"", "\\xf5"},
         {"\xc2\x9b", "\"\\u009b\"", "\\xc2\\x9b"},
         {"\xc2\xa0", "\"\xc2\xa0\"", "\xc2\xa0"},
-        {"a\xe2\x80\xae" "b", "\"a\\u202eb\"", "a\\xe2\\x80\\xae" "b"},
+        {"a\xe2\x80\xae"
+         "b",
+         "\"a\\u202eb\"",
+         "a\\xe2\\x80\\xae"
+         "b"},
         {"\xe2\x81\xa9", "\"\\u2069\"", "\\xe2\\x81\\xa9"},
         {"ab\\\n\x1b\x7f", "\"ab\\\\\\n\\u001b\\u007f\"", "ab\\\\\\x0a\\x1b\\x7f"},
     };

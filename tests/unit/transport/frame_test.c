@@ -398,7 +398,7 @@ START_TEST(what_carries_no_text_of_a_program_is_small)
     static const struct {
         uint32_t kind;
         size_t most;
-    } all[] = {{19, 131}, {20, 131}, {40, 131}, {41, 131},   {42, 131},   {43, 131}, {44, 131}, {45, 131},
+    } all[] = {{19, 131}, {20, 131}, {40, 131}, {41, 131},  {42, 131},   {43, 131}, {44, 131}, {45, 131},
                {46, 131}, {60, 131}, {61, 131}, {48, 8192}, {62, 65536}, {63, 512}, {64, 131}};
     struct wf_frame f;
     for (size_t i = 0; i < WF_COUNT(all); i++) {
