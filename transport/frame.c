@@ -121,7 +121,7 @@ bool wf_frame_may_trace(uint32_t kind)
 static void get_message(weft_reader *r, struct wf_frame *f, bool by_name)
 {
     if (by_name) f->name = wf_read_name(r);
-    else f->to = weft_get_uint(r);
+    f->to = by_name ? 0 : weft_get_uint(r);
     f->from = weft_get_uint(r);
     f->tag = wf_read_tag(r);
     f->ref = weft_get_uint(r);

@@ -111,7 +111,7 @@ START_TEST(what_is_written_is_read)
         } else if (f.kind == WF_FRAME_PUBLISH) {
             ck_assert(text_is(f.name, "room.lobby") && f.from == 4 && f.tag == 5 && text_is(f.body, "hello"));
         } else if (f.kind == WF_FRAME_CALL_NAME) {
-            ck_assert(text_is(f.name, "echo") && f.ref == 3 && f.body.size == 0);
+            ck_assert(text_is(f.name, "echo") && f.to == 0 && f.ref == 3 && f.body.size == 0);
             ck_assert(f.number == (timed ? 0 : WF_FRAME_NO_DEADLINE));
             timed = true;
         } else if (f.kind == WF_FRAME_CHUNK && f.number > 0) {
