@@ -161,7 +161,8 @@ int cli_actors_by_kind(struct cli_client *k);
 /* Says on the standard error how many rows an answer, WAITS or RECORD, has left out: its first row has that behind
  * so many columns. */
 void cli_say_cut(const weft_msg *m, uint32_t columns, const char *what);
-/* trace.c: of the bodies of control.h: of a TRACE; of a TRACED, at most so many messages, and how many were shown. */
+/* trace.c: what bodies of docs/wire.md say: of a TRACE; of a TRACED, at most so many messages, and how many were
+ * shown. */
 void cli_print_tracing(const char *what, weft_reader *r);
 int64_t cli_print_traced(const struct cli *c, weft_reader *r, int64_t most);
 

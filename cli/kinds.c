@@ -11,7 +11,7 @@ enum { KINDS = 256 }; /* a node of this version tells 64 */
 
 enum { ACTORS, MAILBOX, MAILBOX_BYTES, HELD, HELD_BYTES, STACK_BYTES, HEAP_BYTES, FIGURES };
 
-/* As TOP of control.h calls a figure, and as it is called here. */
+/* As TOP of docs/wire.md calls a figure, and as it is called here. */
 static const struct {
     const char *key, *name;
 } figures[FIGURES] = {{"actors", "actors"},

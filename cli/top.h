@@ -1,4 +1,4 @@
-/* cli/top.h -- what `weft top` knows of nodes, without a terminal: read from answers to TOP (control.h), compared
+/* cli/top.h -- what `weft top` knows of nodes, without a terminal: read from answers to TOP (docs/wire.md), compared
  * with the answer before, sorted, filtered, written as lines. top_screen.c shows the lines. */
 #ifndef CLI_TOP_H
 #define CLI_TOP_H

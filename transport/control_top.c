@@ -1,4 +1,5 @@
-/* transport/control_top.c -- TOP of control.h: this node in figures, and if it is wanted all other nodes that are up.
+/* transport/control_top.c -- TOP of docs/wire.md: this node in figures, and if it is wanted all other nodes that
+ * are up.
  *
  * It takes a while, and nodes ask each other, so an actor of its own answers in the place of $node. Another one goes
  * to each node, so that one that does not answer keeps nobody waiting for longer than its own time; in its place the

@@ -1,4 +1,5 @@
-/* transport/control_who.c -- WHO of control.h: what some actors are called, and whose answer each of them waits for.
+/* transport/control_who.c -- WHO of docs/wire.md: what some actors are called, and whose answer each of them waits
+ * for.
  *
  * Those of this node are looked at on their workers. For those of another node an actor goes there, as for TOP, so
  * that a node that does not answer keeps nobody waiting for longer than its own time. Each is asked for its own

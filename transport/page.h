@@ -1,5 +1,5 @@
 /* transport/page.h -- the page at / of --metrics (page.html, embedded by tools/embed_page.py), and what it reads:
- * /nodes.json, what all nodes answer to TOP of control.h, as JSON.
+ * /nodes.json, what all nodes answer to TOP of docs/wire.md, as JSON.
  *
  * Asking all nodes takes a while, so an actor of its own does it for each request, and $metrics goes on with probes
  * and scrapes meanwhile. */

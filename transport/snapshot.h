@@ -38,10 +38,10 @@ struct wf_snapshot {
 /* [A] Looks; `s` is zeroed, and to be cleared whatever comes of it. A worker that does not answer within two seconds
  * is left out (wf_tally_worker.counted). WEFT_ENOMEM, and others of wf_node_pick. */
 int wf_snapshot_take(struct wf_snapshot *s, struct wf_transport *t, const struct wf_pick *want);
-/* The answer to STUCK of control.h: which actors hold workers up. No worker has to answer for it (stuck.h). `data` is
- * not used. */
+/* The answer to STUCK of docs/wire.md: which actors hold workers up. No worker has to answer for it (stuck.h). `data`
+ * is not used. */
 void wf_put_stuck(weft_writer *w, const struct wf_transport *t, const void *data);
-/* One map: TOP of control.h says what is in it. */
+/* One map: TOP of docs/wire.md says what is in it. */
 void wf_snapshot_put(weft_writer *w, const struct wf_snapshot *s);
 /* A clean-up: frees what it holds. */
 void wf_snapshot_clear(void *snapshot);
