@@ -148,6 +148,12 @@ void wf_channel_post(struct wf_channel *ch)
     wf_inbound_post(ch->t->node, &ch->in);
 }
 
+void wf_channel_give_back(struct wf_channel *ch)
+{
+    atomic_store_explicit(&ch->lent, false, memory_order_release);
+    wf_conn_resume(ch->conn);
+}
+
 static enum wf_receive on_message(void *owner, struct wf_conn *conn, const uint8_t *data, size_t size)
 {
     struct wf_channel *ch = conn->user;
@@ -163,6 +169,7 @@ static enum wf_receive on_message(void *owner, struct wf_conn *conn, const uint8
             wf_conn_close(conn, "out of memory");
             return WF_RECEIVE_END;
         }
+        atomic_store_explicit(&ch->lent, true, memory_order_relaxed); /* the news' lock publishes it */
         wf_news_post(owner, n);
         return WF_RECEIVE_PAUSE;
     }
@@ -250,7 +257,7 @@ static void on_down(void *owner, struct wf_conn *conn, const char *reason)
     } else {
         n = ch->over;
         ch->over = NULL;
-        wf_channel_post(ch);
+        if (!atomic_load_explicit(&ch->lent, memory_order_acquire)) wf_channel_post(ch);
         pf_mutex_lock(t->lock);
         struct wf_session *s = ch->session;
         pf_mutex_unlock(t->lock);

@@ -396,7 +396,7 @@ void wf_handshakes_message(struct wf_cluster *c, struct wf_channel *ch, const ui
         wf_session_receive(ch, r.at, (size_t)(r.end - r.at));
         wf_channel_post(ch); /* before anything that the next read brings */
     }
-    wf_conn_resume(ch->conn);
+    wf_channel_give_back(ch);
 }
 
 void wf_handshakes_down(struct wf_cluster *c, struct wf_news *n)

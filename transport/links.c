@@ -332,7 +332,7 @@ static void take_pending(struct wf_cluster *c, struct wf_session *s)
         wf_session_receive(ch, ch->rest, ch->rest_size);
         wf_channel_post(ch);
     }
-    wf_conn_resume(ch->conn);
+    wf_channel_give_back(ch);
     wf_channel_release(ch);
 }
 

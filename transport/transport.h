@@ -126,6 +126,10 @@ struct wf_channel {
     _Atomic bool saying;
     /* The receiving side. */
     struct wf_inbound in;
+    /* $cluster has a message of the handshake, and receives what is behind it: until it resumes the connection the
+     * receiving side, `in` above all, belongs to it. Set by the carrier's thread; release by $cluster, acquire by
+     * on_down. */
+    _Atomic bool lent;
     struct wf_call unchoked;
     _Atomic int64_t held_at; /* relaxed: since when no more is read, for `unchoked`; 0: it is */
     uint64_t at;   /* counted frames of the session that have come, with those that came on channels before */
@@ -381,6 +385,8 @@ void wf_channel_greet(struct wf_channel *ch);
 bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size);
 /* Hands over what has been received so far, if it is not on its way already. */
 void wf_channel_post(struct wf_channel *ch);
+/* $cluster has done with a message of the handshake: the carrier reads on. */
+void wf_channel_give_back(struct wf_channel *ch);
 
 /* ---- session.c ------------------------------------------------------------------------------------------------- */
 struct wf_session *wf_session_new(struct wf_channel *ch, uint64_t number); /* NULL: out of memory */
