@@ -1,0 +1,722 @@
+#!/usr/bin/env python3
+"""docs/wire.md, section by section, against real nodes: bytes, frames, handshakes and links.
+
+wire_messages_test.py beside it goes on.
+
+The peer (wire_peer.py) was written from that page alone. tests/integration/wire.c is what the nodes run."""
+import itertools
+import os
+import random
+import re
+import shutil
+import socket
+import struct
+import unittest
+
+import wire_peer
+from harness import Cluster, ROOT, Program, built, eventually
+from wire_peer import (ACK, BYE, CALL, CALL_NAME, CHUNK, CHUNKS, HELLO, INTEREST, NO_DEADLINE, OVER, PEERS, PING,
+                       PUBLISH, PUBLISH_TO, REPLY, RESUME, RETAINED, SEND, SEND_NAME, START, SWIM_PING, SWIM_SYNC,
+                       TABLE, TOOL, UP, WATCH, WELCOME, Closed, Peer, Refused, pack, unpack)
+
+WEFT = built("cli", "weft")
+MODULE = built("tests", "test_wire.so")
+LOWEST, HIGHEST, COUNT = 1, 2 ** 64 - 1, itertools.count(2)
+(SELF, POUR, WATCH_IT, LINK_IT, UNLINK_IT, CALL_IT, ORDER, GLOBAL, FIND, JOIN, TO_GROUP, SUBSCRIBE, QUEUE, PUBLISH_IT,
+ REACH, RETAIN, COUNTED, LEND, SLOW, FORGET, MAY) = range(1, 22)  # as in wire.c
+NUMBERED = 100
+GONE = 0x7F000000
+ME = 77  # an actor of the peer
+with open(os.path.join(ROOT, "docs", "wire.md"), encoding="utf-8") as page:
+    PAGE = page.read()
+
+
+def both():
+    """Two new incarnations, one below that of any node, one above: one that has left does not come back."""
+    low = next(COUNT)
+    return low, HIGHEST - low
+
+
+def nested(levels):
+    return [nested(levels - 1)] if levels > 0 else None
+
+
+def numbers(*values):
+    return b"".join(struct.pack("<Q", value) for value in values)
+
+
+def number(body):
+    return struct.unpack("<q", body)[0]
+
+
+def reason(body):
+    """Of DOWN and EXIT: the number and the text, without the line."""
+    return struct.unpack("<i", body[:4])[0], re.sub(r":\d+:", ":", body[4:].decode())
+
+
+class Wire(unittest.TestCase):
+    """A node that listens, and peers."""
+    options = ()
+    incarnations = itertools.count(1000)
+
+    def setUp(self):
+        self.cluster = Cluster()
+        self.addCleanup(self.cluster.__exit__)
+        self.node, self.url = self.start("n", *self.options)
+
+    def start(self, name, *options, listen="tcp://127.0.0.1:0"):
+        node = Program(WEFT, "run", MODULE, "--name", name, "--listen", listen, "--workers", "2",
+                       "--loopback-control", *options, env=self.cluster.env)
+        self.cluster.nodes[name] = node
+        url = node.log(r"listens on ([^\s\",]+)")[1]
+        self.assertEqual(node.line(), "ready 0")
+        return node, url
+
+    def peer(self, name="p", incarnation=None, url=None, **more):
+        peer = Peer(url or self.url, name, incarnation, **more)
+        self.addCleanup(peer.close)
+        return peer
+
+    def puppet(self, peer, tag, body=b""):
+        """What the node's actor answers, a number."""
+        got = peer.call("puppet", tag, body if isinstance(body, bytes) else body.encode())
+        self.assertEqual(got[0], REPLY, got)
+        return number(got[5])
+
+    def raw(self, url=None):
+        return Peer(url or self.url, "raw", next(self.incarnations)).connect().connection
+
+    def closes(self, connection, why):
+        """The node closes it, and its log says why."""
+        with self.assertRaises(Closed):
+            while True:
+                connection.batch()
+        self.node.log(why)
+
+    def works(self, **more):
+        """The node has not suffered."""
+        peer = self.peer(f"works-{next(self.incarnations)}", **more).link()
+        self.assertGreater(self.puppet(peer, SELF), 0)
+        peer.close()
+
+
+class Bytes(Wire):
+    def connect(self):
+        s = socket.create_connection(("127.0.0.1", int(self.url.rsplit(":", 1)[1])), wire_peer.PATIENCE)
+        self.addCleanup(s.close)
+        return s
+
+    def test_something_else_than_the_header(self):
+        s = self.connect()
+        s.sendall(b"\0SP\0\0\x11\0\0")
+        self.assertEqual(s.recv(100), wire_peer.SP)
+        self.assertEqual(s.recv(100), b"")
+        self.node.log("does not speak the SP protocol of PAIR")
+
+    def test_byte_by_byte(self):
+        peer = self.peer()
+        hello = pack([HELLO, [1, 0, "weft", "p", HIGHEST, 0, 60000, []]])
+        s = self.connect()
+        for byte in wire_peer.SP + struct.pack(">Q", 0) + struct.pack(">Q", len(hello)) + hello:
+            s.sendall(bytes([byte]))
+        got = b""
+        while len(got) < 16 or len(got) < 16 + struct.unpack(">Q", got[8:16])[0]:
+            got += s.recv(1000)
+        self.assertEqual(got[:8], wire_peer.SP)
+        self.assertEqual(unpack(got, 16)[0][0], HELLO)
+        peer.link()
+        peer.connection.send(b"")  # an empty batch
+        self.assertGreater(self.puppet(peer, SELF), 0)
+
+    def test_a_length_over_the_limit(self):
+        c = self.raw()
+        c.stream.sendall(struct.pack(">Q", 4097))
+        self.closes(c, "a message of 4097 bytes is over the limit of 4096")
+        peer = self.peer().link()
+        peer.connection.stream.sendall(struct.pack(">Q", wire_peer.BATCH_MAX + 1))
+        self.closes(peer.connection, "over the limit of 17040384")
+
+    def test_unix_sockets(self):
+        node, url = self.start("local", listen=f"ipc://{self.cluster.folder.name}/here.sock")
+        peer = self.peer(url=url).link()
+        self.assertGreater(self.puppet(peer, SELF), 0)
+        peer.connection.stream.sendall(b"\2" + struct.pack(">Q", 1))
+        self.assertTrue(peer.closed())
+        node.log("unknown type of message on a local socket")
+
+
+class WebSockets(Wire):
+    def setUp(self):
+        super().setUp()
+        self.node, self.ws = self.start("w", listen="ws://127.0.0.1:0/some/where")
+
+    def test_a_peer(self):
+        for incarnation in both():
+            peer = self.peer("p", incarnation, url=self.ws).link()
+            self.assertGreater(self.puppet(peer, SELF), 0)
+            stream = peer.connection.stream
+            data = peer.connection.wrapped(pack([CALL_NAME, "puppet", 5, SELF, 9, b""]))
+            stream.sendall(b"are you there?", 9)  # a ping
+            stream.sendall(data[:3], 2, False)
+            stream.sendall(data[3:7], 0, False)
+            stream.sendall(data[7:], 0, True)
+            self.assertEqual(peer.frame(REPLY)[4], 9)
+            peer.fence()
+            self.assertEqual(stream.pong, b"are you there?")
+            peer.leave()
+
+    def test_a_broken_link_goes_on(self):
+        peer = self.peer(url=self.ws, capabilities=RESUME).link()
+        peer.send_part(15, [CALL_NAME, "puppet", 5, SELF, 9, b""])
+        peer.resume()
+        self.assertEqual(peer.frame(REPLY)[4], 9)
+
+    def answer(self, old, new):
+        host = self.ws.split("/")[2]
+        lines = ["GET /some/where?this=is&not=read HTTP/1.1", f"Host: {host}", "upgrade: WebSocket",
+                 "CONNECTION: keep-alive, Upgrade", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+                 "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Protocol: chat, {wire_peer.SUBPROTOCOL}", "X-Other: 1"]
+        text = "\r\n".join([*lines, "", ""]).replace(old, new.replace("HOST", host))
+        plain = wire_peer.dial("tcp://" + host)[0]
+        self.addCleanup(plain.close)
+        plain.sendall(text.encode())
+        return plain.recv(12).decode().split()[1]
+
+    def test_requests(self):
+        for old, new, status in (
+                ("", "", "101"), ("Host: HOST", "Host: localhost", "101"),
+                ("HTTP/1.1", "HTTP/1.0", "400"), ("X-Other: 1", "Host: HOST", "400"), ("dGhl", "dG", "400"),
+                ("chat, pair.sp", "pair1.sp", "400"), ("X-Other: 1", "Origin: http://HOST", "403"),
+                ("/some/where", "/elsewhere", "404"), ("GET", "POST", "405"),
+                ("Host: 127.0.0.1", "Host: x.example", "421"),
+                ("Version: 13", "Version: 8", "426"), ("upgrade: WebSocket", "upgrade: h2c", "426"),
+                ("X-Other: 1", "X-Other: " + "1" * 4096, "431")):
+            with self.subTest(old=old, new=new[:40]):
+                self.assertEqual(self.answer(old, new), status)
+
+    def test_frames_that_end_it(self):
+        for data, why in ((b"\x81\x80\0\0\0\0", "not binary"), (b"\x82\x01a", "not masked"),
+                          (b"\xc2\x80\0\0\0\0", "bits that nobody has agreed on"),
+                          (b"\x89\xfe\0\x7e\0\0\0\0", "bad control"),
+                          (b"\x88\x80\0\0\0\0", "closed by the other side")):
+            with self.subTest(why=why):
+                peer = self.peer("p", url=self.ws).link()
+                peer.connection.stream.plain.sendall(data)
+                self.assertTrue(peer.closed())
+                self.node.log(why)
+
+    def test_the_node_dials(self):
+        peer = self.peer("p").listen("ws")
+        node, _ = self.start("d", "--join", peer.urls[0])
+        peer.accept()
+        stream = peer.connection.stream
+        self.assertEqual(stream.request, "GET /peer HTTP/1.1")
+        self.assertEqual(stream.headers["sec-websocket-protocol"], wire_peer.SUBPROTOCOL)
+        self.assertNotIn("origin", stream.headers)
+        peer.link()
+        self.assertGreater(self.puppet(peer, SELF), 0)
+        node.log("linked with node p")
+
+    @unittest.skipIf(shutil.which("nngcat") is None, "no nngcat")
+    def test_sp_over_websocket_is_another_protocol(self):
+        cat = Program("nngcat", "--pair0", "--dial", self.ws, "--data", "hello")
+        self.addCleanup(cat.kill)
+        self.node.log("closed a connection from .*: does not speak the SP protocol of PAIR")
+        self.works(url=self.ws)
+
+
+class Frames(Wire):
+    def test_encodings(self):
+        """Wide numbers, signed ones, wide lengths; more values; frames of unknown kinds, whatever is in them."""
+        peer = self.peer(capabilities=RESUME).link()
+        deep = b"\x91" * 31 + b"\xc0"
+        for kind in (b"\xcd\0\x19", b"\xd0\x19", b"\xd3" + struct.pack(">q", 25), b"\xcf" + struct.pack(">Q", 25)):
+            frame = (b"\xdd\0\0\0\x09" + kind + b"\xdb\0\0\0\x06puppet" + b"\xd1\0\5" + b"\xcc\1" + b"\x07" +
+                     b"\xc6\0\0\0\0" + pack(NO_DEADLINE) + b"\xcb" + bytes(8) + deep)
+            peer.state.sent += 1
+            peer.connection.send(pack([99, "?"]) + pack([12]) + frame + pack([2 ** 64 - 1, {"a": [1.5 and None]}]))
+            peer.state.sent += 2
+            self.assertEqual(peer.frame(REPLY)[4], 7)
+        peer.fence()
+        self.assertEqual(peer.state.sent, 12)  # what the node has acknowledged since: see LinkState.acknowledged
+
+    def test_what_does_not_fit_ends_the_link(self):
+        for frame, says in (
+                ([SEND, "text", 0, 0, 0, b""], "SEND"), ([SEND, 1, 0, 0xFFFFFF00, 0, b""], "SEND"),
+                ([SEND, 1, 0, 0, 0, "text"], "SEND"), ([SEND, 1, 0, 0, 0], "SEND"),
+                ([SEND, -1, 0, 0, 0, b""], "SEND"),
+                ([SEND_NAME, "", 0, 0, 0, b""], "SEND_NAME"), ([SEND_NAME, "a b", 0, 0, 0, b""], "SEND_NAME"),
+                ([SEND_NAME, "n" * 65, 0, 0, 0, b""], "SEND_NAME"), ([WATCH, 1, 1, 0, 0, b"x" * 132], "WATCH"),
+                ([48, 1, 1, 2, 0, b"x" * 8193], "PROBE"), ([PUBLISH, "a..b", 0, 0, b""], "PUBLISH"),
+                ([INTEREST, 1, ["a.>.b"]], "INTEREST"), ([PING], "PING"), ([WELCOME, 0, 0, 3], "WELCOME"),
+                (["text"], "unknown"), ([], "unknown"), ([99, nested(34)], "unknown"),
+                ([CALL, 1, 1, 0, 0, b"", "soon"], "CALL"), ([TABLE, 1, 1, "name", 5, 0], "TABLE"),
+                ([RETAINED, "a", 0, 0, 0, 0, 1, b""], "RETAINED"), ([SWIM_SYNC, 0, [[1, 4, 0, 0]]], "SWIM SYNC"),
+                ([PUBLISH_TO, "a", 0, 0, 0, 0, 0, 0, ["q"] * 3, b""], "PUBLISH_TO")):
+            with self.subTest(frame=str(frame)[:60]):
+                peer = self.peer(f"p{next(self.incarnations)}").link()
+                peer.connection.send(pack(frame))
+                self.closes(peer.connection, f"malformed {says} frame at offset [0-9]+")
+
+    def test_frames_of_the_handshake_at_the_wrong_time(self):
+        peer = self.peer().link()
+        peer.connection.send(pack([HELLO, peer.hello]))
+        self.closes(peer.connection, "a handshake frame on an established link")
+        c = self.raw()
+        c.send(pack([99]) + pack([PING, 1]))
+        self.closes(c, "PING instead of HELLO")
+
+    def test_bounds(self):
+        peer = self.peer().link()
+        peer.send([SEND_NAME, "puppet", 0, 0xFFFFFEFF, 0, b"x" * 16 * 1024 * 1024])
+        self.assertRegex(self.node.line(), f"^got {0xFFFFFEFF} x+$")
+        peer.send([INTEREST, 1, [f"p.{i}" for i in range(4096)]], [INTEREST, 7, ["any.op.is.1"]],
+                  [INTEREST, 1, ["n.*"]], [INTEREST, 1, ["n.*"]], [INTEREST, 2, ["n.*"]])
+        peer.fence()
+        peer.send(*([CALL_NAME, "puppet", 5, PUBLISH_IT, 1, topic] for topic in (b"n.1", b"any.op.is.1")))
+        self.assertEqual(peer.frame(PUBLISH)[1], "any.op.is.1")
+        peer.connection.send(pack([INTEREST, 1, ["x"] * 4097]))
+        self.closes(peer.connection, "malformed INTEREST")
+
+    def test_names_and_topics(self):
+        peer = self.peer().link()
+        for name in ("a", "A.b_c-d$9", "n" * 64):
+            self.assertEqual(peer.call(name, 1)[3], 6, name)
+        word = "w" * 16
+        for pattern in ("*", ">", "a.*.b.>", "$SYS.x-y_z", ".".join("abcdefghijklmnop"), ".".join([word] * 15)):
+            peer.send([INTEREST, 1, [pattern]])
+            peer.fence()
+        for pattern in (".".join("abcdefghijklmnopq"), "w" * 256, "a*", "", ".a", "a.", ">.a", "a b"):
+            with self.subTest(pattern=pattern):
+                peer = self.peer(f"p{next(self.incarnations)}").link()
+                peer.connection.send(pack([INTEREST, 1, [pattern]]))
+                self.closes(peer.connection, "malformed INTEREST")
+
+    def test_the_page_has_all_error_codes(self):
+        with open(os.path.join(ROOT, "include", "weft", "error.h"), encoding="utf-8") as file:
+            codes = dict(re.findall(r'X\(E\w+,\s*-(\d+),\s*"([^"]*)"\)', file.read()))
+        table = PAGE.split("| code | | code | |", 1)[1].split("\n\n", 1)[0]
+        said = {code: text for row in table.splitlines()
+                for code, text in re.findall(r"\| (\d+) \| ([^|]*?) (?=\|)", row)}
+        self.assertEqual(said, codes)
+
+
+class Handshake(Wire):
+    def refused(self, code, reason, **more):
+        peer = self.peer(**more)
+        with self.assertRaises(Refused) as why:
+            peer.link()
+        self.assertEqual(why.exception.code, code)
+        self.assertRegex(why.exception.reason, reason)
+        return peer
+
+    def test_versions(self):
+        for version, newest in ((1, None), (1, 1), (1, 2), (2, None), (1, 9), (0, 1)):
+            for incarnation in both():
+                with self.subTest(version=version, newest=newest, incarnation=incarnation):
+                    peer = self.peer("p", incarnation, version=version, newest=newest).link()
+                    self.assertGreater(self.puppet(peer, SELF), 0)
+                    peer.leave()
+        self.refused(1, "speaks version 2 .*version 3", version=3, newest=9)
+        self.refused(1, "speaks version", version=0, newest=0)
+
+    def test_newest_may_be_nil_and_more_may_follow(self):
+        for last in ([None], [[]], [[2, "later"], "later", {}], []):
+            c = self.raw()
+            c.send(pack([HELLO, [1, 0, "weft", f"p{next(self.incarnations)}", both()[1], 0, 1000, [], *last]]))
+            self.assertEqual(c.batch()[0][0], HELLO)
+            c.send(pack([WELCOME]))
+            self.assertEqual(c.batch()[0][0], WELCOME)
+            c.close()
+
+    def test_refusals(self):
+        self.refused(2, "node n is in cluster weft, node p in cluster other", cluster="other")
+        self.refused(3, "there is another node named n", name="n")
+        peer = self.peer("p", 5).link()
+        self.refused(3, "there is another node named p", name="p", incarnation=6)
+        self.refused(5, "this is the node itself", incarnation=peer.node)
+        self.refused(7, "node q says it is the run of node p", name="q", incarnation=5)
+
+    def test_who_closes(self):
+        """The refused side; the refusing one reads nothing more, and closes some time."""
+        peer = self.peer(cluster="other")
+        with self.assertRaises(Refused):
+            peer.link()
+        peer.connection.send(pack([WELCOME]))
+        self.assertTrue(peer.closed())
+
+    def test_a_second_connection(self):
+        """Without bit 0 the lower one refuses it; with bit 0 it does if both say that the link is up."""
+        high, other = HIGHEST, HIGHEST - 1
+        first = self.peer("p", high).link()
+        self.refused(4, "linked already", incarnation=high)
+        self.assertGreater(self.puppet(first, SELF), 0)
+        first.leave()
+        first = self.peer("q", other, capabilities=RESUME).link()
+        second = self.peer("q", other, capabilities=RESUME).connect().greet()
+        second.connection.send(pack([WELCOME, first.state.number, 0, UP]))
+        with self.assertRaises(Refused) as why:
+            second.during(WELCOME)
+        self.assertEqual(why.exception.code, 4)
+        self.assertGreater(self.puppet(first, SELF), 0)
+
+    def test_faults(self):
+        """The first fault may be a mishap; after the second one the peer has to wait."""
+        for _ in range(2):
+            peer = self.peer("p", 5).link()
+            peer.connection.send(pack([PING]))
+            self.assertTrue(peer.closed())
+            self.node.log("node p is down")
+        self.refused(8, "malformed PING", incarnation=5)
+        eventually("it is let in again", lambda: self.is_let_in(5))
+
+    def is_let_in(self, incarnation):
+        peer = self.peer("p", incarnation)
+        try:
+            peer.link()
+        except Refused as why:
+            self.assertEqual(why.code, 8)
+            peer.close()
+            return False
+        return True
+
+    def test_frames_behind_the_second_welcome(self):
+        """The lower one may send them in the batch of its WELCOME."""
+        for capabilities in 0, RESUME:
+            peer = self.peer("p", both()[0], capabilities=capabilities)
+            peer.link([CALL_NAME, "puppet", 5, SELF, 3, b""])
+            self.assertEqual(peer.frame(REPLY)[4], 3)
+            peer.leave()
+
+    def test_a_tool(self):
+        """No node, and not resumed whatever it says."""
+        tool = self.peer("n", flags=TOOL, capabilities=255).link()
+        self.assertEqual(tool.state.number, 0)
+        self.assertEqual(tool.ask(3)[0], "n")
+        self.assertEqual([row[0] for row in tool.ask(2)], ["n"])
+        tool.send([PEERS, [["ghost", 5, ["tcp://127.0.0.1:1"]]]], [SWIM_PING, 1, 0, 1, []],
+                  [TABLE, 1, 1, "name", 5, 1])
+        tool.fence()
+        self.assertEqual([row[0] for row in tool.ask(2)], ["n"])
+        self.assertNotIn("name", [row[0] for row in tool.ask(9)])
+
+    def test_both_dial(self):
+        """Of two connections at the same time one is the link."""
+        for incarnation in both():
+            name = f"p{incarnation}"
+            peer = self.peer(name, incarnation).listen()
+            node, url = self.start(f"d{incarnation}", "--join", peer.urls[0])
+            peer.accept()
+            other = self.peer(name, incarnation, url=url)
+            other.urls = peer.urls
+            peer.greet()
+            other.connect().greet()
+            made = [0, 0]
+            for i, one in enumerate((peer, other)):
+                try:
+                    one.link()
+                    made[i] = 1
+                except (Refused, Closed):
+                    one.connection.close()
+            self.assertIn(made, ([1, 0], [0, 1], [1, 1]))
+            alive = peer if made == [1, 0] else other  # the new one takes the place of one that cannot be resumed
+            self.assertGreater(self.puppet(alive, SELF), 0)
+
+
+class Heartbeats(Wire):
+    options = "--heartbeat", "0.1"
+
+    def test_the_node_says_something_and_a_silent_peer_is_lost(self):
+        for beats, silent_for in ((100, 0.5), (0, 0.1), (HIGHEST, None)):
+            with self.subTest(heartbeat=beats):
+                peer = self.peer(f"p{beats}", heartbeat=beats).link()
+                for _ in range(3 if beats else 0):
+                    peer.frame(PING)
+                if silent_for is None:
+                    peer.leave()
+                    continue
+                peer.answers_pings = False
+                self.assertTrue(peer.closed())
+                found = self.node.log(f"node p{beats} is down: no heartbeat for ([0-9.]+) s")
+                self.assertGreaterEqual(float(found[1]), silent_for if beats else 0.0)
+
+    def test_all_that_is_said_is_a_sign_of_life(self):
+        """Frames that say nothing do for heartbeats, for longer than silence may last."""
+        peer = self.peer(heartbeat=100).link()
+        peer.answers_pings = False
+        for _ in range(15):
+            peer.frame(PING)
+            peer.send([99])
+        self.assertGreater(self.puppet(peer, SELF), 0)
+
+
+class Links(Wire):
+    options = "--resume-window", "60"
+
+    def counted(self, peer, count):
+        """All numbered messages have come once, in order."""
+        got = peer.call("puppet", COUNTED)
+        self.assertEqual(struct.unpack("<QQ", got[5]), (count + 1, 0))
+
+    def test_nothing_is_lost_and_nothing_comes_twice(self):
+        """Cuts at any byte, while both sides send: numbers both ways."""
+        for incarnation, resend in itertools.product(both(), (False, True)):
+            with self.subTest(incarnation=incarnation, resend=resend):
+                peer = self.peer(f"p{incarnation}-{resend}", incarnation + 2 * resend - 1, capabilities=RESUME).link()
+                self.send_both_ways(peer, random.Random(4711 + resend), resend)
+                peer.leave()
+
+    def send_both_ways(self, peer, chance, resend, there=600, back=20000):
+        before = struct.unpack("<QQ", peer.call("puppet", COUNTED)[5])[0] - 1
+        awaited, sent, cuts = 1, 0, 0
+        self.puppet(peer, POUR, numbers(ME, back, 64))
+        while sent < there or awaited <= back:
+            # So many bytes, and the connection is gone. A batch that has not come to its end comes again, so now and
+            # then it has to be more than a batch has.
+            peer.connection.budget = chance.randrange(150_000)
+            try:
+                while sent < there or awaited <= back:
+                    frames = [[SEND_NAME, "puppet", 0, NUMBERED, 0, numbers(before + sent + i)] for i in (1, 2, 3)]
+                    if sent < there:
+                        sent += 3
+                        if chance.randrange(8) == 0:
+                            peer.send_part(chance.randrange(150), *frames)
+                            raise Closed("cut while sending")
+                        peer.send(*frames)
+                    if awaited <= back:
+                        awaited = self.see_numbered(peer, awaited)
+                    else:
+                        peer.fence()
+            except Closed:
+                if peer.connection is not None:
+                    peer.cut()
+                cuts += 1
+                awaited = self.see_inbox(peer, awaited)
+                peer.resume(resend=resend)
+        peer.connection.budget = None
+        self.counted(peer, before + sent)
+        self.assertEqual(self.node.line(), "poured 0")
+        self.assertGreater(cuts, 10)
+        self.assertGreater(next(row[14] for row in peer.ask(2) if row[0] == peer.name), 10)
+
+    def see_inbox(self, peer, awaited):
+        while peer.inbox:
+            frame = peer.inbox.popleft()
+            if frame[0] == SEND and frame[3] == NUMBERED:
+                self.assertEqual(frame[1], ME)
+                self.assertEqual(number(frame[5][:8]), awaited)
+                awaited += 1
+        return awaited
+
+    def see_numbered(self, peer, awaited):
+        peer.pump()
+        if peer.state.received % 7 == 0:
+            peer.acknowledge()
+        return self.see_inbox(peer, awaited)
+
+    def test_large_messages_are_cut_within_a_chunk(self):
+        """A body of three parts each way; the connection ends in the middle of the second one."""
+        for incarnation in both():
+            peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME | CHUNKS).link()
+            body = b"text" * 192000
+            parts = [body[i:i + 256000] for i in range(0, len(body), 256000)]
+            peer.send([CHUNK, len(body), [SEND_NAME, "puppet", 0, 3, 0, parts[0]]])
+            peer.send_part(100000, [CHUNK, parts[1]])
+            peer.resume()
+            peer.send([CHUNK, parts[2]])
+            self.assertTrue(self.node.line().startswith("got 3 "))
+            peer.send([CALL_NAME, "puppet", 5, POUR, 1, numbers(ME, 2, 700000)])
+            peer.frame(REPLY)
+            peer.connection.budget = 400000
+            with self.assertRaises(Closed):
+                while True:
+                    peer.pump()
+            peer.cut()
+            peer.resume()
+            for expected in 1, 2:
+                got = peer.frame(SEND)
+                self.assertEqual((number(got[5][:8]), len(got[5])), (expected, 700000))
+            self.assertEqual(self.node.line(), "poured 0")
+            peer.leave()
+
+    def test_versions_do_not_matter(self):
+        peer = self.peer(capabilities=RESUME, version=1, newest=None).link()
+        self.assertGreater(peer.state.number, 0)
+        peer.cut()
+        peer.resume()
+        self.node.log("the link with node p goes on")
+        self.assertGreater(self.puppet(peer, SELF), 0)
+
+    def test_what_is_not_resumed(self):
+        for capabilities in 0, 255 & ~RESUME:
+            peer = self.peer(capabilities=capabilities).link()
+            self.assertEqual(peer.state.number, 0)
+            peer.cut()
+            self.node.log("node p is down: connection lost")
+
+    def test_the_node_dials_again(self):
+        """It knows where the peer listens."""
+        for incarnation in both():
+            peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME).listen().link()
+            self.puppet(peer, POUR, numbers(ME, 10, 8))
+            peer.cut()
+            peer.accept().resume()
+            self.node.log(f"the link with node p{incarnation} goes on")
+            self.assertEqual([number(peer.frame(SEND)[5]) for _ in range(10)], list(range(1, 11)))
+            self.assertEqual(self.node.line(), "poured 0")
+            peer.leave()
+
+    def test_a_new_connection_while_the_old_one_is_there(self):
+        """The old one is read to its end first."""
+        for incarnation in both():
+            peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME).link()
+            before = struct.unpack("<QQ", peer.call("puppet", COUNTED)[5])[0] - 1
+            peer.send(*([SEND_NAME, "puppet", 0, NUMBERED, 0, numbers(before + i)] for i in range(1, 101)))
+            old, peer.connection = peer.connection, None
+            peer.resume()
+            self.counted(peer, before + 100)
+            old.close()
+            peer.leave()
+
+    def test_a_link_that_one_side_has_given_up(self):
+        """State 0 of its number, or another number: a new one."""
+        for incarnation in both():
+            peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME).link()
+            self.assertGreater(self.puppet(peer, SELF), 0)
+            first = peer.state.number
+            peer.cut()
+            self.node.log("is lost: .*; resuming")
+            peer.give_up()
+            peer.link()
+            self.node.log("is down: the other side has given the link up")
+            self.assertNotEqual(peer.state.number, first)
+            self.assertGreater(self.puppet(peer, SELF), 0)
+            peer.leave()
+
+    def test_a_welcome_that_was_lost(self):
+        """The higher one never heard of the link: it goes on, as nothing has come from that side."""
+        peer = self.peer("p", HIGHEST, capabilities=RESUME).connect().greet()
+        peer.connection.send(pack([WELCOME, 0, 0, OVER]))
+        peer.during(WELCOME)
+        self.node.log("linked with node p")
+        peer.cut()
+        self.node.log("is lost: .*; resuming")
+        peer.link()
+        self.node.log("the link with node p goes on")
+        self.assertGreater(self.puppet(peer, SELF), 0)
+
+    def test_the_number_0_is_not_resumed(self):
+        peer = self.peer("p", LOWEST, capabilities=RESUME).connect().greet()
+        peer.during(WELCOME)
+        peer.connection.send(pack([WELCOME, 0, 0, 0]) + pack([SEND_NAME, "puppet", 0, 9, 0, b"x"]))
+        self.assertEqual(self.node.line(), "got 9 x")
+        peer.cut()
+        self.node.log("node p is down: connection lost")
+
+    def test_unknown_kinds_are_counted(self):
+        peer = self.peer(capabilities=RESUME).link()
+        peer.send([99], [200, "x"], [12], [0])
+        self.assertEqual(peer.state.sent, 2)
+        peer.fence()
+        self.assertEqual(len(peer.state.kept), 0)
+
+    def fault(self, why, *frames, name=None, **more):
+        peer = self.peer(name or f"p{next(self.incarnations)}", capabilities=RESUME, **more).link()
+        peer.connection.send(b"".join(map(pack, frames)))
+        self.assertTrue(peer.closed())
+        self.node.log(why)
+
+    def test_faults(self):
+        self.fault("acknowledges what was never sent", [ACK, 1000000])
+        self.fault("START in the midst of a connection", [START, 0])
+        self.fault("a chunk of no message", [CHUNK, b"x"])
+        self.fault("a message in chunks begins before the end", *[[CHUNK, 100, [SEND, 1, 0, 0, 0, b""]]] * 2)
+        self.fault("a chunk that does not fit", [CHUNK, 100, [SEND, 1, 0, 0, 0, b""]], [CHUNK, b"x" * 101])
+        self.fault("malformed message in the first of its chunks", [CHUNK, 100, [RETAINED, "a", 1, 0, 0, 0, 1, b""]])
+        self.fault("malformed message in the first of its chunks", [CHUNK, 132, [WATCH, 1, 1, 0, 0, b""]])
+
+    def test_faults_at_the_beginning(self):
+        for second, why in ((pack([SEND, 1, 0, 0, 0, b""]), "no START on a connection"),
+                            (pack([START, 1]), "frames are missing")):
+            peer = self.peer(f"p{next(self.incarnations)}", LOWEST + next(self.incarnations), capabilities=RESUME)
+            peer.connect().greet()
+            peer.during(WELCOME)
+            peer.connection.send(pack([WELCOME, 1, 0, OVER]) + second)
+            self.closes(peer.connection, why)
+
+    def test_a_pong_without_an_ack(self):
+        peer = self.peer(capabilities=RESUME, urls=()).link()
+        peer.acknowledges = False
+        self.puppet(peer, POUR, numbers(ME, 10, 8))
+        self.assertTrue(peer.closed())
+        self.node.log("does not acknowledge what it gets")
+
+    def test_start_and_ack_on_a_link_that_cannot_resume(self):
+        peer = self.peer().link()
+        peer.connection.send(pack([START, 0]))
+        self.closes(peer.connection, "START in the midst of a connection")
+
+
+class WhileLinked(Wire):
+    def test_interest_and_publications(self):
+        peer = self.peer().link()
+        self.assertEqual(self.puppet(peer, SUBSCRIBE, "room.*"), 0)
+        self.assertEqual(peer.frame(INTEREST), [INTEREST, 1, ["room.*"]])
+        peer.send([PUBLISH, "room.a", ME, 3, b"hello"], [PUBLISH, "elsewhere", ME, 3, b"not heard"])
+        self.assertEqual(self.node.line(), "got 3 hello")
+        peer.send([INTEREST, 1, ["news.>"]])
+        peer.fence()
+        peer.send([CALL_NAME, "puppet", 5, PUBLISH_IT, 1, b"news.of.today"])
+        got = peer.frame(PUBLISH)
+        self.assertEqual((got[1], *got[3:5]), ("news.of.today", 7, b"news"))
+        peer.send([INTEREST, 2, ["news.>"]])
+        peer.fence()
+        self.puppet(peer, PUBLISH_IT, "news.of.today")
+        peer.fence()
+        self.assertNotIn(PUBLISH, [frame[0] for frame in peer.inbox])
+
+    def test_too_many_patterns(self):
+        node, url = self.start("few", "--max-patterns", "10")
+        peer = self.peer(url=url).link()
+        peer.send([INTEREST, 1, [f"p.{i}" for i in range(10)]])
+        peer.fence()
+        peer.send([INTEREST, 1, ["one.more"]])
+        self.assertTrue(peer.closed())
+        node.log("too many topic patterns, more than --max-patterns 10")
+
+    def test_peers(self):
+        """Nodes without membership hear of each other so, and each one that comes later is told, too."""
+        first = self.peer("first", urls=["tcp://127.0.0.1:1"]).link()
+        second = self.peer("second").link()
+        self.assertEqual(second.frame(PEERS)[1], [["first", first.incarnation, ["tcp://127.0.0.1:1"]]])
+        self.assertEqual(first.frame(PEERS)[1], [["second", second.incarnation, []]])
+
+    def test_a_node_that_was_told_of_is_dialled(self):
+        peer = self.peer("teller").link()
+        other = self.peer("other", LOWEST).listen()
+        peer.send([PEERS, [["other", LOWEST, other.urls]]])
+        other.accept().link()
+        self.node.log("linked with node other")
+
+    def test_leaving(self):
+        for text, logged in (("left", "left"), ("left, not drained", "left, not drained"), ("anything else", "left")):
+            for capabilities in 0, RESUME:
+                peer = self.peer(capabilities=capabilities).link()
+                peer.send([SEND_NAME, "puppet", 0, 1, 0, b"last"], [BYE, text])
+                self.assertEqual(self.node.line(), "got 1 last")
+                self.assertTrue(peer.closed())
+                self.node.log(f'node p is down: {logged}"')
+                if capabilities:
+                    self.assertFalse(peer.state.kept)
+
+    def test_the_node_leaves(self):
+        peer = self.peer(capabilities=RESUME).link()
+        self.node.process.terminate()
+        self.assertEqual(peer.frame(BYE), [BYE, "left"])
+        peer.acknowledge()
+        peer.close()
+        self.node.end()
+
+
+if __name__ == "__main__":
+    unittest.main()
