@@ -32,7 +32,6 @@ class Refused(Exception):
 
 class Peer:
     """One link. It offers no capabilities, so frames are neither numbered nor sent again: a broken link is over."""
-    CAPABILITIES = 0
 
     def __init__(self, host, port, name, actors, cluster="weft"):
         self.name, self.cluster = name, cluster
@@ -76,8 +75,7 @@ class Peer:
         self.socket.sendall(SP_PAIR)
         if self._exactly(8) != SP_PAIR:
             raise Refused("this is no node")
-        self._send([HELLO, [1, self.CAPABILITIES, self.cluster, self.name, self.incarnation, 0,
-                            int(HEARTBEAT * 1000), []]])
+        self._send([HELLO, [1, 0, self.cluster, self.name, self.incarnation, 0, int(HEARTBEAT * 1000), []]])
         first, linked = True, False  # the node with the higher incarnation says WELCOME, then the other one
         while not linked:
             for frame in self._batch():

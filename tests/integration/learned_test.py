@@ -7,13 +7,11 @@ import subprocess
 import threading
 import unittest
 
-from foreign_test import PYTHON
 from harness import Cluster, PATIENCE, Program, built, eventually
+from wire_peer import GOSSIP, SWIM_SYNC, Peer
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
-LIAR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "liar.py")
-GOSSIP, SYNC = 1 << 2, 53
 
 
 class Stranger:
@@ -33,7 +31,6 @@ class Stranger:
             connection.close()
 
 
-@unittest.skipIf(PYTHON is None, "no python3-msgpack")
 class Learned(unittest.TestCase):
     def setUp(self):
         self.cluster = Cluster()
@@ -47,17 +44,15 @@ class Learned(unittest.TestCase):
         self.url = self.node_n.log(r"tcp://127\.0\.0\.1:\d+")[0]
 
     def liar(self):
-        liar = Program(PYTHON, LIAR, self.url, "liar", str(GOSSIP), env=self.cluster.env, stdin=subprocess.PIPE)
-        self.addCleanup(liar.kill)
-        self.assertEqual(liar.line(), "linked")
-        return liar
+        liar = Peer(self.url, "liar", capabilities=GOSSIP)
+        self.addCleanup(liar.close)
+        return liar.link()
 
     def tell(self, liar, count, url):
         """Of so many nodes, all of them at `url`."""
         for first in range(0, count, 100):
-            frame = [SYNC, 0, [[1000 + i, 0, 1, 0, [f"ghost{i}", [url], {}]] for i in range(first, first + 100)]]
-            liar.process.stdin.write(repr(frame).encode() + b"\n")
-        liar.process.stdin.flush()
+            ghosts = range(first, min(first + 100, count))
+            liar.send([SWIM_SYNC, 0, [[1000 + i, 0, 1, 0, [f"ghost{i}", [url], {}]] for i in ghosts]])
 
     def connecting(self):
         done = subprocess.run([WEFT, "nodes", "--node", "n", "--json"], capture_output=True, text=True,
@@ -77,8 +72,7 @@ class Learned(unittest.TestCase):
         stranger, liar = self.stranger(), self.liar()
         self.tell(liar, 1000, "tcp://127.0.0.1:%d" % stranger.listener.getsockname()[1])
         eventually("the node knows of them, and dials", lambda: self.connecting() > 500 and stranger.came > 0)
-        liar.process.stdin.close()
-        liar.end()
+        liar.leave()
         eventually("they are forgotten", lambda: self.connecting() == 0)
         self.assertLess(stranger.came, 50)
         self.node_n.stop()
@@ -91,8 +85,7 @@ class Learned(unittest.TestCase):
         self.tell(liar, 100, "ipc://" + path)
         self.node_n.log("no link to ipc://.*/other.sock: a local socket in a folder where this node has none")
         eventually("the node knows of them", lambda: self.connecting() > 50)
-        liar.process.stdin.close()
-        liar.end()
+        liar.leave()
         eventually("they are forgotten", lambda: self.connecting() == 0)
         self.assertEqual(stranger.came, 0)
         self.node_n.stop()

@@ -13,7 +13,8 @@ import struct
 import unittest
 
 from harness import PATIENCE, ROOT, Program, eventually
-from tls_test import MODULE, WEFT, Peer, Tls, pack, unpack
+from tls_test import MODULE, WEFT, Tls
+from wire_peer import Peer, pack, unpack
 
 TOOL = 1
 MAKE_PREY, PUBLISH, GO = 7, 8, 9
@@ -53,14 +54,6 @@ def kinds_in_wire():
     return set().union(*(kinds_of(line.split("|")[1]) for line in text.splitlines() if line.startswith("| ")))
 
 
-class Plain(Peer):
-    """One that dials a port without TLS."""
-
-    def __init__(self, url, name, incarnation, flags):
-        self.socket, self.frames = socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), PATIENCE), []
-        self.shake(name, incarnation, flags)
-
-
 class Rights(Tls):
     incarnations = itertools.count(1)
     numbers = itertools.count(1000)
@@ -81,34 +74,27 @@ class Rights(Tls):
     def linked(self, role):
         number = next(self.incarnations)
         if role == "local user":
-            peer = Plain(self.plain, f"tool-{number}", number, TOOL)
+            peer = Peer(self.plain, f"tool-{number}", number, TOOL)
         else:
             name, flags = CERTIFICATES[role]
-            peer = Peer(self.certs, name, self.tls, f"{name}-{number}" if flags else name, number, flags)
-        self.addCleanup(peer.socket.close)
-        peer.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            peer = Peer(self.tls, f"{name}-{number}" if flags else name, number, flags, tls=(self.certs, name))
+        self.addCleanup(peer.close)
         return peer.link()
 
     def call(self, peer, name, tag, body=b""):
         """The answer's frame."""
-        ref = next(self.numbers)
-        peer.send([25, name, 5, tag, ref, body])
-        while (got := peer.frame(18))[4] != ref:
-            pass
-        return got
+        return peer.call(name, tag, body, kinds=(18,))
 
     @staticmethod
     def fence(peer):
-        """All that it has sent so far has been looked at."""
-        number = next(Rights.numbers)
-        peer.send([5, number])
-        while peer.frame(6)[1] != number:
-            pass
+        """All that it has sent so far has been looked at; what has come back is not."""
+        peer.fence()
+        peer.forget()
 
     def refused(self):
         """How many frames were refused, of all peers."""
         body, _ = unpack(self.call(self.boss, "$node", DROPS)[5])
-        return dict(body[0])[b"refused"]
+        return dict(body[0])["refused"]
 
     def heard(self):
         return struct.unpack("<Q", self.call(self.boss, "target", 1)[5])[0]
@@ -117,11 +103,7 @@ class Rights(Tls):
         return struct.unpack("<Q", self.call(self.boss, "target", MAKE_PREY)[5])[0]
 
     def is_gone(self, actor):
-        ref = next(self.numbers)
-        self.boss.send([17, actor, 5, 1, ref, b""])
-        while (got := self.boss.frame_of({18, 19}))[4] != ref:
-            pass
-        return got[0] == 19
+        return self.boss.call(actor, 1)[0] == 19
 
     # ---- Frames
 
@@ -175,7 +157,7 @@ class Rights(Tls):
         self.assertEqual(sum(map(len, rows)), len(set().union(*rows)), "a kind is in two rows")
 
     def test_frame_by_frame(self):
-        self.node_incarnation, self.member_incarnation = self.boss.hello[1][4], 77
+        self.node_incarnation, self.member_incarnation = self.boss.node, 77
         for role in ROLES[2:]:
             peer = self.linked(role)
             for what, kinds, may in table():
@@ -199,7 +181,7 @@ class Rights(Tls):
         self.fence(peer)
 
     def test_what_is_allowed_is_done(self):
-        self.node_incarnation, self.member_incarnation = self.boss.hello[1][4], 77
+        self.node_incarnation, self.member_incarnation = self.boss.node, 77
         for role in ROLES[2:]:
             peer = self.linked(role)
             for what, kinds, may in table():
@@ -229,8 +211,7 @@ class Rights(Tls):
         ref = next(self.numbers)
         peer.send(self.frames(kind, self.target if kind == 17 else GONE, ref=ref))
         failed = answer if kind in (40, 43) else 19
-        while (got := peer.frame(answer if may == ALLOWED else failed))[4] != ref:
-            pass
+        got = peer.frame(answer if may == ALLOWED else failed, where=lambda frame: frame[4] == ref)
         if kind in (40, 43):
             self.assertEqual(struct.unpack("<i", got[5][:4])[0], 3 if may == ALLOWED else -EACCESS)
         elif may != ALLOWED:
@@ -267,12 +248,10 @@ class Rights(Tls):
     @staticmethod
     def soon(peer):
         """Whether a publication has come by the time that a PING has gone there and back."""
-        number = next(Rights.numbers)
-        peer.send([5, number])
-        while (got := peer.frame_of({6, 32}))[0] != 32:
-            if got[1] == number:
-                return False
-        return True
+        peer.fence()
+        heard = any(frame[0] == 32 for frame in peer.inbox)
+        peer.forget()
+        return heard
 
     def test_nobody_watches_and_nobody_is_linked(self):
         """What names no sender could never be taken back: it would stay as long as the actor does."""

@@ -5,13 +5,14 @@ import os
 import re
 import signal
 import socket
-import ssl
 import struct
 import subprocess
 import tempfile
 import unittest
 
+import wire_peer
 from harness import PATIENCE, Program, built
+from wire_peer import Peer, pack
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
@@ -57,10 +58,17 @@ class Tls(unittest.TestCase):
     def openssl(self, *words, cwd=None):
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=cwd or self.certs, timeout=PATIENCE)
 
-    def peer(self, *args, **more):
-        peer = Peer(self.certs, *args, **more)
-        self.addCleanup(peer.socket.close)
+    def peer(self, who, url, name, incarnation=1, flags=0):
+        """A node by hand, with that certificate and any name; not linked yet."""
+        peer = Peer(url, name, incarnation, flags, tls=(self.certs, who))
+        self.addCleanup(peer.close)
         return peer
+
+    def refusal(self, *args, **more):
+        """Of a peer that is not let in: code and reason."""
+        with self.assertRaises(wire_peer.Refused) as why:
+            self.peer(*args, **more).link()
+        return why.exception.code, why.exception.reason
 
     def other_folder(self):
         folder = tempfile.TemporaryDirectory(prefix="weft-")
@@ -80,105 +88,6 @@ class Tls(unittest.TestCase):
             with open(f"{self.certs}/{name}", "rb") as file, open(f"{folder}/{name}", "wb") as out:
                 os.fchmod(out.fileno(), 0o600)
                 out.write(file.read())
-
-
-def pack(value):
-    """As much msgpack as frames need."""
-    if isinstance(value, int):
-        return struct.pack(">BQ", 0xCF, value)
-    if isinstance(value, str):
-        return struct.pack(">BB", 0xD9, len(value)) + value.encode()
-    if isinstance(value, bytes):
-        return struct.pack(">BH", 0xC5, len(value)) + value
-    return struct.pack(">BH", 0xDC, len(value)) + b"".join(map(pack, value))
-
-
-def unpack(data, at=0):
-    """A value and where it ends."""
-    def number(size, signed=False):
-        return int.from_bytes(data[at + 1:at + 1 + size], "big", signed=signed), at + 1 + size
-
-    def items(count, start):
-        values = []
-        for _ in range(count):
-            value, start = unpack(data, start)
-            values.append(value)
-        return values, start
-
-    kind = data[at]
-    if kind < 0x80:
-        return kind, at + 1
-    if kind >= 0xE0:
-        return kind - 256, at + 1
-    if kind & 0xF0 == 0x80:
-        return items(2 * (kind & 0x0F), at + 1)
-    if kind & 0xF0 == 0x90:
-        return items(kind & 0x0F, at + 1)
-    if kind & 0xE0 == 0xA0:
-        return data[at + 1:at + 1 + (kind & 0x1F)], at + 1 + (kind & 0x1F)
-    if kind in (0xC0, 0xC2, 0xC3):
-        return kind == 0xC3, at + 1
-    if 0xCC <= kind <= 0xCF:
-        return number(1 << (kind - 0xCC))
-    if 0xD0 <= kind <= 0xD3:
-        return number(1 << (kind - 0xD0), signed=True)
-    wide = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4, 0xDC: 2, 0xDD: 4, 0xDE: 2}[kind]
-    size, start = number(wide)
-    if kind >= 0xDC:
-        return items(size * (2 if kind == 0xDE else 1), start)
-    return data[start:start + size], start + size
-
-
-class Peer:
-    """A node by hand, with a certificate and any name."""
-
-    def __init__(self, certs, who, url, name, incarnation=1, flags=0):
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.load_verify_locations(f"{certs}/ca.crt")
-        context.load_cert_chain(f"{certs}/{who}.crt", f"{certs}/{who}.key")
-        plain = socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1])), PATIENCE)
-        self.socket, self.frames = context.wrap_socket(plain), []
-        self.shake(name, incarnation, flags)
-
-    def shake(self, name, incarnation, flags):
-        self.socket.sendall(b"\0SP\0\0\x10\0\0")
-        assert self.read(8) == b"\0SP\0\0\x10\0\0"
-        self.hello = self.frame(1)
-        self.send([1, [1, 0, "weft", name, incarnation, flags, 60000, []]])
-
-    def read(self, size):
-        data = b""
-        while len(data) < size:
-            more = self.socket.recv(size - len(data))
-            assert more, "closed"
-            data += more
-        return data
-
-    def send(self, *frames):
-        data = b"".join(map(pack, frames))
-        self.socket.sendall(struct.pack(">Q", len(data)) + data)
-
-    def frame(self, kind):
-        """The next frame of that kind."""
-        return self.frame_of({kind})
-
-    def frame_of(self, kinds):
-        """The next frame of one of these kinds."""
-        while True:
-            while self.frames:
-                found = self.frames.pop(0)
-                if found[0] in kinds:
-                    return found
-            data, at = self.read(struct.unpack(">Q", self.read(8))[0]), 0
-            while at < len(data):
-                found, at = unpack(data, at)
-                self.frames.append(found)
-
-    def link(self):
-        self.frame(2)
-        self.send([2])
-        return self
 
 
 class Members(Tls):
@@ -259,15 +168,15 @@ class Roles(Tls):
                                        ("boss", "b-1", 1, "it says it is node b-1, and has the certificate of boss"),
                                        ("eye", "eye", 0, "the certificate of eye is for a tool (roles: observe)")):
             with self.subTest(who=who, name=name):
-                refused = self.peer(who, url, name, flags=flags).frame(3)
-                self.assertEqual(refused[1], 7)
-                self.assertIn(says, refused[2].decode())
+                code, reason = self.refusal(who, url, name, flags=flags)
+                self.assertEqual(code, 7)
+                self.assertIn(says, reason)
                 a.log(re.escape(says))
         self.peer("b", url, "b-1", incarnation=9, flags=1).link()
         self.peer("b", url, "b", incarnation=10).link()
         a.log("linked with node b")
-        stolen = self.peer("g", url, "g", incarnation=10).frame(3)
-        self.assertIn("node g says it is the run of node b", stolen[2].decode())
+        stolen = self.refusal("g", url, "g", incarnation=10)[1]
+        self.assertIn("node g says it is the run of node b", stolen)
 
     def test_a_tool_is_no_node(self):
         _, url = self.run_node("a")
