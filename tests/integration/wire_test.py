@@ -333,6 +333,7 @@ class Handshake(Wire):
         self.refused(2, "node n is in cluster weft, node p in cluster other", cluster="other")
         self.refused(3, "there is another node named n", name="n")
         peer = self.peer("p", 5).link()
+        peer.fence()  # the node knows, too, that it is linked
         self.refused(3, "there is another node named p", name="p", incarnation=6)
         self.refused(5, "this is the node itself", incarnation=peer.node)
         self.refused(7, "node q says it is the run of node p", name="q", incarnation=5)
