@@ -231,14 +231,15 @@ void wf_session_arrived(struct wf_channel *ch, struct wf_arrival *a)
     a->body = NULL;
 }
 
-/* Any but the most frequent, those to an actor. */
-static void receive_message(struct wf_channel *ch, const struct wf_frame *f)
+/* Any but the most frequent, those to an actor. False: there was no memory for it. */
+static bool receive_message(struct wf_channel *ch, const struct wf_frame *f)
 {
     struct wf_arrival a;
     uint8_t *at = wf_session_arrival(ch, f, f->body.size, &a);
-    if (at == NULL) return;
+    if (at == NULL) return false;
     memcpy(at, f->body.data, f->body.size);
     wf_session_arrived(ch, &a);
+    return true;
 }
 
 /* ---- Frames of the link itself --------------------------------------------------------------------------------- */
@@ -295,6 +296,23 @@ static bool hand_to_cluster(struct wf_channel *ch, uint32_t kind, const uint8_t 
     return false;
 }
 
+/* There was no memory for a message. What the other side sends again, or waits for until a deadline, is counted as
+ * lost. For the others it would wait for ever: the link begins anew, which tells it. */
+static bool lose(struct wf_channel *ch, int kind)
+{
+    switch (kind) {
+    case WF_MSG_WATCH:
+    case WF_MSG_UNWATCH:
+    case WF_MSG_DOWN:
+    case WF_MSG_LINK:
+    case WF_MSG_UNLINK:
+    case WF_MSG_EXIT:
+    case WF_MSG_WANT:
+    case WF_MSG_GRANT: wf_session_fail(ch->session, "out of memory"); return false;
+    default: wf_session_lost(ch); return true;
+    }
+}
+
 /* False: the session was ended. */
 static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8_t *start, const uint8_t *end)
 {
@@ -303,10 +321,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     int kind = wf_frame_message(f->kind);
     if (WF_LIKELY(kind >= 0)) {
         weft_msg *m = envelope(ch, f, (unsigned)kind, f->body.size);
-        if (m == NULL) {
-            wf_session_lost(ch);
-            return true;
-        }
+        if (WF_UNLIKELY(m == NULL)) return lose(ch, kind);
         memcpy(wf_msg_bytes(m), f->body.data, f->body.size);
         wf_inbound_add(ch->t->node, &ch->in, m);
         return true;
@@ -319,9 +334,9 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
         return true;
     case WF_FRAME_PUBLISH:
     case WF_FRAME_SEND_NAME:
-    case WF_FRAME_WANT_NAME:
     case WF_FRAME_GROUP_SEND:
-    case WF_FRAME_CALL_NAME: receive_message(ch, f); return true;
+    case WF_FRAME_CALL_NAME: (void)receive_message(ch, f); return true;
+    case WF_FRAME_WANT_NAME: return receive_message(ch, f) || lose(ch, WF_MSG_WANT);
     case WF_FRAME_CHUNK: return wf_bulk_receive(ch, f);
     case WF_FRAME_PING: wf_session_pong(s, f->number); return true;
     case WF_FRAME_PONG: return receive_pong(s, f);
