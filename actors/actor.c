@@ -26,6 +26,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wa->node = node;
     wa->worker = w;
     wa->last_ref = (uint64_t)w->index << 56;
+    wa->secret = node->secret;
     wa->mail_bytes_max = node->options.mailbox_bytes_max / node->workers.users;
     wf_mail_timer_init(&wa->timer, w->index);
     wf_list_init(&wa->short_of_bytes);
@@ -56,6 +57,7 @@ void wf_actors_finish(struct wf_worker *w)
     wf_slab_finish(&wa->connecting);
     wf_slab_finish(&wa->later_slab);
     wf_slab_finish(&wa->monitors);
+    wf_ties_finish(w);
     wf_slab_finish(&wa->slab);
     pf_mutex_destroy(wa->lock);
     pf_aligned_free(wa);
@@ -80,7 +82,7 @@ struct wf_actor_more *wf_actor_more_from(struct wf_actor *a, struct wf_worker *w
     m = wf_pool_take(w == NULL ? NULL : &w->pool, wf_pool_class(sizeof *m), sizeof *m);
     if (m == NULL) return NULL;
     memset(m, 0, sizeof *m);
-    wf_list_init(&m->ties.monitors);
+    wf_list_init(&m->ties.here.monitors);
     return a->more = m;
 }
 

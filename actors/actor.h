@@ -76,7 +76,7 @@ struct wf_backlog {
 
 /* What few actors ever have, made at the first use and kept until the end of the actor: wf_actor_more(). */
 struct wf_actor_more {
-    struct wf_ties ties;            /* monitors and links */
+    struct wf_ties ties;            /* monitors and links: ties.h */
     struct wf_link *subscriptions;  /* a ring of wf_subscription.on_actor, the oldest; NULL: none */
     uint32_t subscription_count;    /* of them */
     uint32_t awaited_count;         /* and of those whose publishers wait */
@@ -225,6 +225,8 @@ struct wf_actors {
     struct wf_slab watch_slab; /* wf_group_watch */
     struct wf_slab later_slab; /* struct wf_later */
     struct wf_slab monitors;   /* struct wf_monitor */
+    struct wf_hash_table ties, far_ties, tied_nodes; /* ties.h */
+    uint64_t secret;           /* of these tables */
     struct wf_trie topics;     /* wf_subscription.subscriber */
     struct wf_list cut;        /* wf_subscription_more.on_cut */
     struct wf_match *matches;  /* topic_match.h; NULL: none yet */

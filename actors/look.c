@@ -50,11 +50,13 @@ static void add(struct wf_pids *p, weft_pid pid)
     p->count++;
 }
 
-static void see_ties(const struct wf_ties *t, struct wf_actor_detail *d)
+static void see_ties(const struct wf_actor *a, struct wf_actor_detail *d)
 {
-    WF_LIST_EACH(k, &t->monitors) add(&d->monitors, WF_CONTAINER(k, struct wf_monitor, on_actor)->target);
-    for (const weft_msg *m = t->watchers; m != NULL; m = (const weft_msg *)m->post.next) add(&d->watchers, m->from);
-    for (const weft_msg *m = t->links; m != NULL; m = (const weft_msg *)m->post.next) add(&d->links, m->from);
+    for (const struct wf_tie_set *s = NULL; (s = wf_tie_set_next(a, s)) != NULL;) {
+        WF_LIST_EACH(k, &s->monitors) add(&d->monitors, WF_CONTAINER(k, struct wf_monitor, on_set)->target);
+        for (const weft_msg *m = s->ends; m != NULL; m = (const weft_msg *)m->post.next)
+            add(m->post.flags == WF_MSG_WATCH ? &d->watchers : &d->links, m->from);
+    }
 }
 
 void wf_look_at_actor(struct wf_worker *w, void *actor_detail)
@@ -69,7 +71,7 @@ void wf_look_at_actor(struct wf_worker *w, void *actor_detail)
     bool timed = kind != NULL && kind->mail != NULL;
     d->mail_p50 = timed ? wf_histogram_quantile(kind->mail, 0.5) : -1;
     d->mail_p99 = timed ? wf_histogram_quantile(kind->mail, 0.99) : -1;
-    if (a->more != NULL) see_ties(&a->more->ties, d);
+    see_ties(a, d);
     d->caller_count = (uint32_t)wf_task_callers(&a->task, d->callers, WF_CALLERS_SHOWN);
     const struct wf_asking *s = a->asking;
     if (s == NULL || !s->waiting) return;

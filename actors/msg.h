@@ -13,6 +13,7 @@
 #define WF_MSG_H
 
 #include "base.h"
+#include "hash_table.h"
 #include "pool.h"
 #include "worker.h"
 
@@ -86,10 +87,15 @@ struct weft_msg {
         weft_msg *previous; /* held by an actor: see wf_hold */
     };
     weft_pid from;
-    uint64_t ref;           /* of a call, 0: none */
-    struct wf_body *shared; /* NULL: the body is inline */
-    uint32_t size;
-    uint32_t topic_size; /* see wf_body */
+    uint64_t ref; /* of a call, 0: none */
+    union {
+        struct {
+            struct wf_body *shared; /* NULL: the body is inline */
+            uint32_t size;
+            uint32_t topic_size; /* see wf_body */
+        };
+        struct wf_hashed in_ties; /* kept by an actor until its end: wf_actors.ties, see ties.h */
+    };
 };
 _Static_assert(sizeof(struct weft_msg) == 64, "an envelope is one cache line; docs/performance.md says so");
 

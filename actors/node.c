@@ -134,6 +134,7 @@ static void fill_in(weft_node *n, const weft_node_options *o, bool own_worker)
                                                                     : WF_MIN(n->options.stuck_after, STUCK_AFTER_MAX);
     do n->workers.env->random(n->workers.env, &n->incarnation, sizeof n->incarnation);
     while (n->incarnation == 0);
+    n->workers.env->random(n->workers.env, &n->secret, sizeof n->secret);
     if (o->name != NULL) snprintf(n->name, sizeof n->name, "%s", o->name);
     else snprintf(n->name, sizeof n->name, "weft-%08x", (unsigned)(n->incarnation >> 32));
     snprintf(n->cluster, sizeof n->cluster, "%s", o->cluster == NULL ? "weft" : o->cluster);

@@ -38,6 +38,7 @@ struct weft_node {
     struct wf_workers workers; /* first: the runtime takes a weft_node * for a struct wf_workers * */
     struct wf_embed embed;     /* the environment of an embedded one */
     uint64_t incarnation;
+    uint64_t secret; /* of its hash tables: nobody else may choose what shares a bucket */
     char name[65];
     char cluster[65];
     weft_node_options options; /* with defaults filled in; strings are not valid here, see name and transport */

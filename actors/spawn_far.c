@@ -277,7 +277,7 @@ static int spawn_there(struct wf_actor *self, uint64_t peer, struct order *o, we
                                         : weft_after(wf_node_of(self->task.worker)->options.send_timeout);
     if (m != NULL) rc = wf_call_spawn(self, there, m, &answer, deadline);
     if (rc == WEFT_OK) rc = take_answer(answer, peer, out, why);
-    wf_tie_pend_end(self); /* what was bound is not pending any more */
+    wf_tie_pend_end(self, there); /* what was bound is not pending any more */
     return rc;
 }
 

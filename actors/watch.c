@@ -18,7 +18,7 @@ enum { REASON_BYTES = 4 };
                .data = (const uint8_t[REASON_BYTES]){(uint8_t)(code), (code) < 0 ? 255 : 0, (code) < 0 ? 255 : 0, \
                                                      (code) < 0 ? 255 : 0},                                       \
                .size = REASON_BYTES}
-enum { NO_MEMORY = WEFT_EXIT_FAILED + 1 };
+enum { NO_MEMORY = WEFT_EXIT_FAILED + 1, TOO_MANY };
 static struct wf_body usual[] = {
     REASON_BODY(WEFT_EXIT_NORMAL, WEFT_EXIT_NORMAL),
     REASON_BODY(WEFT_EXIT_STOPPED, WEFT_EXIT_STOPPED),
@@ -27,6 +27,7 @@ static struct wf_body usual[] = {
     REASON_BODY(WEFT_EXIT_NODE_LOST, WEFT_EXIT_NODE_LOST),
     REASON_BODY(WEFT_EXIT_FAILED, WEFT_EXIT_FAILED),
     REASON_BODY(NO_MEMORY, WEFT_ENOMEM),
+    REASON_BODY(TOO_MANY, WEFT_EFULL),
 };
 
 struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text)
@@ -87,13 +88,7 @@ int weft_down_read(const weft_msg *m, struct weft_down *out)
     return WEFT_OK;
 }
 
-/* ---- What an actor keeps --------------------------------------------------------------------------------------- */
-
-static struct wf_ties *ties_of(struct wf_actor *a, struct wf_worker *w)
-{
-    struct wf_actor_more *more = wf_actor_more_from(a, w);
-    return more == NULL ? NULL : &more->ties;
-}
+/* ---- Messages -------------------------------------------------------------------------------------------------- */
 
 /* A message from the actor at `from`, for wf_send_signal. */
 static weft_msg *signal_new(struct wf_worker *w, enum wf_msg_kind kind, weft_pid from, uint64_t ref)
@@ -106,11 +101,33 @@ static weft_msg *signal_new(struct wf_worker *w, enum wf_msg_kind kind, weft_pid
     return m;
 }
 
+/* A request of this kind is refused, for one of the usual reasons. Consumes. */
+static void refuse(struct wf_worker *w, weft_msg *m, enum wf_msg_kind answer, int why)
+{
+    weft_pid asker = m->from;
+    m->post.flags = (uint8_t)answer;
+    m->from = (weft_pid){wf_node_of(w)->incarnation, m->to_actor};
+    set_body(w, m, &usual[why]);
+    (void)wf_send_signal(w, asker, m);
+}
+
+/* Of another node that has as many ties here as it may have. */
+static bool has_too_many(const struct wf_worker *w, weft_pid who)
+{
+    return who.node != wf_node_of(w)->incarnation && wf_ties_full(w, who.node);
+}
+
+static void tie_free(struct wf_worker *w, struct wf_actor *a, weft_msg *e)
+{
+    wf_tie_remove(a, e);
+    wf_msg_free(w, e);
+}
+
 /* ---- Monitors -------------------------------------------------------------------------------------------------- */
 
 static void monitor_end(struct wf_worker *w, struct wf_monitor *mon)
 {
-    wf_unlink(&mon->on_actor);
+    wf_tie_remove_monitor(mon);
     if (mon->lost != NULL) wf_msg_free(w, mon->lost);
     wf_slab_give(&wf_actors_of(w)->monitors, mon);
 }
@@ -119,17 +136,19 @@ static void monitor_end(struct wf_worker *w, struct wf_monitor *mon)
 static struct wf_monitor *monitor_new(struct wf_actor *self, weft_pid target, weft_msg **watch)
 {
     struct wf_worker *w = self->task.worker;
-    struct wf_ties *t = ties_of(self, w);
-    struct wf_monitor *mon = t == NULL ? NULL : wf_slab_take(&wf_actors_of(w)->monitors);
+    struct wf_monitor *mon = wf_slab_take(&wf_actors_of(w)->monitors);
     if (mon == NULL) return NULL;
     memset((char *)mon + sizeof mon->slot, 0, sizeof *mon - sizeof mon->slot);
     mon->watcher = self;
     mon->target = target;
+    if (!wf_tie_add_monitor(mon)) {
+        wf_slab_give(&wf_actors_of(w)->monitors, mon);
+        return NULL;
+    }
     uint64_t ref = wf_id_make(&mon->slot, w->index);
     *watch = signal_new(w, WF_MSG_WATCH, wf_actor_pid(self), ref);
     bool remote = target.node != wf_node_of(w)->incarnation;
     if (remote) mon->lost = signal_new(w, WF_MSG_DOWN, target, ref);
-    wf_list_push_front(&t->monitors, &mon->on_actor);
     if (*watch != NULL && (!remote || mon->lost != NULL)) return mon;
     if (*watch != NULL) wf_msg_free(w, *watch);
     monitor_end(w, mon);
@@ -171,12 +190,13 @@ int wf_watch_child(struct wf_actor *parent, struct wf_actor *child, weft_monitor
 {
     struct wf_worker *w = parent->task.worker;
     weft_msg *watch;
-    struct wf_ties *t = ties_of(child, w);
     weft_pid pid = {wf_node_of(w)->incarnation, child->id};
-    if (t == NULL || monitor_new(parent, pid, &watch) == NULL) return WEFT_ENOMEM;
+    if (monitor_new(parent, pid, &watch) == NULL) return WEFT_ENOMEM;
     out->id = watch->ref;
-    wf_chain_add(&t->watchers, watch);
-    return WEFT_OK;
+    if (wf_tie_add(child, w, watch)) return WEFT_OK;
+    monitor_end(w, wf_slab_find(&wf_actors_of(w)->monitors, watch->ref));
+    wf_msg_free(w, watch);
+    return WEFT_ENOMEM;
 }
 
 static bool forget_down(struct wf_actor *a, uint64_t ref)
@@ -203,26 +223,16 @@ int weft_demonitor(weft_monitor_ref ref)
 
 static void watch_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
-    struct wf_ties *t = ties_of(a, w);
-    if (t != NULL) {
-        wf_chain_add(&t->watchers, m);
-        return;
-    }
-    weft_pid watcher = m->from;
-    m->post.flags = WF_MSG_DOWN;
-    m->from = wf_actor_pid(a);
-    set_body(w, m, &usual[NO_MEMORY]);
-    (void)wf_send_signal(w, watcher, m);
+    if (wf_tie_watcher(a, m->from, m->ref) != NULL) wf_msg_free(w, m); /* it would be told twice */
+    else if (has_too_many(w, m->from)) refuse(w, m, WF_MSG_DOWN, TOO_MANY);
+    else if (!wf_tie_add(a, w, m)) refuse(w, m, WF_MSG_DOWN, NO_MEMORY);
 }
 
 static void unwatch_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
-    weft_msg *e = a->more == NULL ? NULL : a->more->ties.watchers;
-    while (e != NULL && (e->ref != m->ref || !weft_pid_equal(e->from, m->from))) e = (weft_msg *)e->post.next;
+    weft_msg *e = wf_tie_watcher(a, m->from, m->ref);
     wf_msg_free(w, m);
-    if (e == NULL) return;
-    wf_chain_remove(&a->more->ties.watchers, e);
-    wf_msg_free(w, e);
+    if (e != NULL) tie_free(w, a, e);
 }
 
 static void down_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
@@ -246,13 +256,6 @@ static void down_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 
 /* ---- Links ----------------------------------------------------------------------------------------------------- */
 
-static weft_msg *link_find(const struct wf_actor *a, weft_pid other)
-{
-    weft_msg *e = a->more == NULL ? NULL : a->more->ties.links;
-    while (e != NULL && !weft_pid_equal(e->from, other)) e = (weft_msg *)e->post.next;
-    return e;
-}
-
 /* Never 0. */
 static uint32_t next_link(struct wf_worker *w)
 {
@@ -263,10 +266,10 @@ static uint32_t next_link(struct wf_worker *w)
 
 static weft_msg *link_add(struct wf_actor *a, struct wf_worker *w, weft_pid other, uint32_t mine, uint32_t theirs)
 {
-    struct wf_ties *t = ties_of(a, w);
-    weft_msg *e = t == NULL ? NULL : signal_new(w, WF_MSG_EXIT, other, (uint64_t)mine << 32 | theirs);
-    if (e != NULL) wf_chain_add(&t->links, e);
-    return e;
+    weft_msg *e = signal_new(w, WF_MSG_EXIT, other, (uint64_t)mine << 32 | theirs);
+    if (e == NULL || wf_tie_add(a, w, e)) return e;
+    wf_msg_free(w, e);
+    return NULL;
 }
 
 /* The end of a linked actor, known from `m`; the link is gone already. Consumes. */
@@ -287,7 +290,7 @@ static void exit_act(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 
 static void link_lost(struct wf_worker *w, struct wf_actor *a, weft_msg *e)
 {
-    wf_chain_remove(&a->more->ties.links, e);
+    wf_tie_remove(a, e);
     set_body(w, e, &usual[WEFT_EXIT_NODE_LOST]);
     exit_act(w, a, e);
 }
@@ -298,10 +301,10 @@ int weft_link(weft_pid other)
     if (self == NULL) return WEFT_ENOTACTOR;
     weft_pid me = wf_actor_pid(self);
     if (weft_pid_is_nobody(other) || weft_pid_equal(other, me)) return WEFT_EINVAL;
-    if (link_find(self, other) != NULL) return WEFT_OK;
+    if (wf_tie_link(self, other) != NULL) return WEFT_OK;
     struct wf_worker *w = self->task.worker;
     uint32_t number = next_link(w);
-    weft_msg *ask = ties_of(self, w) == NULL ? NULL : signal_new(w, WF_MSG_LINK, me, number);
+    weft_msg *ask = signal_new(w, WF_MSG_LINK, me, number);
     if (ask == NULL) return WEFT_ENOMEM;
     weft_msg *e = link_add(self, w, other, number, 0);
     if (e == NULL) {
@@ -327,14 +330,14 @@ int weft_unlink(weft_pid other)
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
     struct wf_worker *w = self->task.worker;
-    weft_msg *e = link_find(self, other);
+    weft_msg *e = wf_tie_link(self, other);
     if (e == NULL) {
         weft_msg *m = wf_signal_take(self, WEFT_TAG_EXIT, 0, other);
         if (m == NULL) return WEFT_ECLOSED;
         wf_msg_free(w, m);
         return WEFT_OK;
     }
-    wf_chain_remove(&self->more->ties.links, e);
+    wf_tie_remove(self, e);
     e->post.flags = WF_MSG_UNLINK;
     e->from = wf_actor_pid(self);
     (void)wf_send_signal(w, other, e);
@@ -344,49 +347,42 @@ int weft_unlink(weft_pid other)
 static void link_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     uint32_t theirs = (uint32_t)m->ref;
-    weft_msg *e = link_find(a, m->from);
-    struct wf_ties *t = ties_of(a, w);
+    weft_msg *e = wf_tie_link(a, m->from);
     if (e != NULL) {
         e->ref = (e->ref & ~(uint64_t)UINT32_MAX) | theirs;
         wf_msg_free(w, m);
-    } else if (t != NULL) { /* the request becomes the envelope of the EXIT that will answer it one day */
-        m->post.flags = WF_MSG_EXIT;
-        m->ref = theirs;
-        wf_chain_add(&t->links, m);
-    } else {
-        weft_pid asker = m->from;
-        m->post.flags = WF_MSG_EXIT;
-        m->from = wf_actor_pid(a);
-        set_body(w, m, &usual[NO_MEMORY]);
-        (void)wf_send_signal(w, asker, m);
+        return;
     }
+    m->ref = theirs;
+    if (has_too_many(w, m->from)) {
+        refuse(w, m, WF_MSG_EXIT, TOO_MANY);
+        return;
+    }
+    m->post.flags = WF_MSG_EXIT; /* the request becomes the envelope of the EXIT that will answer it one day */
+    if (!wf_tie_add(a, w, m)) refuse(w, m, WF_MSG_EXIT, NO_MEMORY);
 }
 
 static void unlink_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
-    weft_msg *e = link_find(a, m->from);
+    weft_msg *e = wf_tie_link(a, m->from);
     if (e != NULL) {
         uint64_t mine = e->ref >> 32, theirs = (uint32_t)e->ref;
         if (theirs == m->ref >> 32) theirs = 0;
         if (mine == (uint32_t)m->ref) mine = 0;
         e->ref = mine << 32 | theirs;
-        if (e->ref == 0) {
-            wf_chain_remove(&a->more->ties.links, e);
-            wf_msg_free(w, e);
-        }
+        if (e->ref == 0) tie_free(w, a, e);
     }
     wf_msg_free(w, m);
 }
 
 static void exit_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
-    weft_msg *e = link_find(a, m->from);
+    weft_msg *e = wf_tie_link(a, m->from);
     if (e == NULL) { /* unlinked meanwhile */
         wf_msg_free(w, m);
         return;
     }
-    wf_chain_remove(&a->more->ties.links, e);
-    wf_msg_free(w, e);
+    tie_free(w, a, e);
     exit_act(w, a, m);
 }
 
@@ -423,19 +419,18 @@ void wf_watch_missed(struct wf_worker *w, weft_msg *m)
         wf_msg_free(w, m);
         return;
     }
-    weft_pid asker = m->from;
-    m->post.flags = m->post.flags == WF_MSG_WATCH ? WF_MSG_DOWN : WF_MSG_EXIT;
-    m->from = (weft_pid){wf_node_of(w)->incarnation, m->to_actor};
-    set_body(w, m, &usual[WEFT_EXIT_NO_ACTOR]);
-    (void)wf_send_signal(w, asker, m);
+    refuse(w, m, m->post.flags == WF_MSG_WATCH ? WF_MSG_DOWN : WF_MSG_EXIT, WEFT_EXIT_NO_ACTOR);
 }
 
-static void tell_end(struct wf_actor *a, weft_msg **chain, enum wf_msg_kind kind, struct wf_body *end)
+/* Those who are linked, or those who watch. */
+static void tell_end(struct wf_actor *a, struct wf_tie_set *s, bool watchers, struct wf_body *end)
 {
-    for (weft_msg *m; (m = *chain) != NULL;) {
+    for (weft_msg *m = s->ends, *next; m != NULL; m = next) {
         weft_pid other = m->from;
-        wf_chain_remove(chain, m);
-        m->post.flags = (uint8_t)kind;
+        next = (weft_msg *)m->post.next;
+        if ((m->post.flags == WF_MSG_WATCH) != watchers) continue;
+        wf_tie_remove(a, m);
+        m->post.flags = watchers ? WF_MSG_DOWN : WF_MSG_EXIT;
         m->from = wf_actor_pid(a);
         set_body(a->task.worker, m, end);
         (void)wf_send_signal(a->task.worker, other, m);
@@ -453,28 +448,34 @@ static void tell_keeper(struct wf_actor *a, struct wf_body *end)
     (void)wf_send_signal(a->task.worker, supervisor, m);
 }
 
-static void end_monitors(struct wf_actor *a, struct wf_ties *t)
+static void end_monitors(struct wf_actor *a, struct wf_tie_set *s)
 {
     struct wf_worker *w = a->task.worker;
-    for (struct wf_link *k; (k = wf_list_first(&t->monitors)) != NULL;) {
-        struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_actor);
+    for (bool more = !wf_list_empty(&s->monitors); more;) {
+        struct wf_link *k = wf_list_first(&s->monitors);
+        struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_set);
         weft_msg *m = signal_new(w, WF_MSG_UNWATCH, wf_actor_pid(a), wf_id_make(&mon->slot, w->index));
         if (m != NULL) (void)wf_send_signal(w, mon->target, m);
+        more = k->next != &s->monitors.head; /* the set may go with its last one */
         monitor_end(w, mon);
     }
 }
+
+/* The body may empty the set. */
+#define EACH_SET(s, a)                                               \
+    for (struct wf_tie_set *s = wf_tie_set_next(a, NULL), *s##_next; \
+         s != NULL && ((s##_next = wf_tie_set_next(a, s)), true); s = s##_next)
 
 void wf_watch_end(struct wf_actor *a, bool last)
 {
     struct wf_actor_more *more = a->more;
     if (more == NULL) return;
-    struct wf_ties *t = &more->ties;
     struct wf_worker *w = a->task.worker;
-    end_monitors(a, t);
-    if (t->links != NULL || t->watchers != NULL || !last) {
+    EACH_SET(s, a) end_monitors(a, s);
+    if (more->ties.here.ends != NULL || more->ties.far != NULL || !last) {
         struct wf_body *end = end_of(a);
-        tell_end(a, &t->links, WF_MSG_EXIT, end);
-        if (last) tell_end(a, &t->watchers, WF_MSG_DOWN, end);
+        EACH_SET(s, a) tell_end(a, s, false, end);
+        if (last) EACH_SET(s, a) tell_end(a, s, true, end);
         if (!last) {
             tell_keeper(a, end);
             more->end = end; /* in case no other life follows */
@@ -491,21 +492,13 @@ void wf_ties_forget(struct wf_actor *parent, struct wf_actor *child)
     struct wf_worker *w = parent->task.worker;
     weft_pid pid = {wf_node_of(w)->incarnation, child->id};
     if (child->more == NULL) return;
-    struct wf_ties *t = &child->more->ties;
-    for (weft_msg *m; (m = t->watchers) != NULL;) {
-        wf_chain_remove(&t->watchers, m);
-        monitor_end(w, wf_slab_find(&wf_actors_of(w)->monitors, m->ref));
+    for (weft_msg *m; (m = child->more->ties.here.ends) != NULL;) {
+        if (m->post.flags == WF_MSG_WATCH) monitor_end(w, wf_slab_find(&wf_actors_of(w)->monitors, m->ref));
+        wf_tie_remove(child, m);
         wf_msg_free(w, m);
     }
-    for (weft_msg *m; (m = t->links) != NULL;) {
-        wf_chain_remove(&t->links, m);
-        wf_msg_free(w, m);
-    }
-    weft_msg *link = link_find(parent, pid);
-    if (link != NULL) {
-        wf_chain_remove(&parent->more->ties.links, link);
-        wf_msg_free(w, link);
-    }
+    weft_msg *link = wf_tie_link(parent, pid);
+    if (link != NULL) tie_free(w, parent, link);
 }
 
 /* ---- Actors that another node starts --------------------------------------------------------------------------- */
@@ -527,70 +520,70 @@ int wf_tie_pend(struct wf_actor *self, weft_pid there, weft_monitor_ref *monitor
         wf_msg_free(w, watch);
     }
     if (ok && link) ok = link_add(self, w, there, (uint32_t)*number, 0) != NULL;
-    if (!ok) wf_tie_pend_end(self);
+    if (!ok) wf_tie_pend_end(self, there);
     return ok ? WEFT_OK : WEFT_ENOMEM;
+}
+
+/* An actor waits for one such answer at a time, and meanwhile makes no other monitor: it is the newest. */
+static struct wf_monitor *pending_monitor(const struct wf_actor *self, weft_pid there)
+{
+    const struct wf_tie_set *s = wf_tie_set_of(self, there.node);
+    struct wf_link *k = s == NULL ? NULL : wf_list_first(&s->monitors);
+    struct wf_monitor *mon = k == NULL ? NULL : WF_CONTAINER(k, struct wf_monitor, on_set);
+    return mon != NULL && is_pending(mon->target) ? mon : NULL;
+}
+
+static weft_msg *pending_link(const struct wf_actor *self, weft_pid there)
+{
+    return wf_tie_link(self, (weft_pid){there.node, 0});
 }
 
 void wf_tie_bind(struct wf_actor *self, weft_pid child)
 {
-    if (self->more == NULL) return;
-    WF_LIST_EACH(k, &self->more->ties.monitors) {
-        struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_actor);
-        if (is_pending(mon->target)) mon->target = mon->lost->from = child;
-    }
-    for (weft_msg *e = self->more->ties.links; e != NULL; e = (weft_msg *)e->post.next)
-        if (is_pending(e->from)) e->from = child;
+    struct wf_monitor *mon = pending_monitor(self, child);
+    weft_msg *link = pending_link(self, child);
+    if (mon != NULL) mon->target = mon->lost->from = child;
+    if (link != NULL) wf_tie_rename(self, link, child);
 }
 
-void wf_tie_pend_end(struct wf_actor *self)
+void wf_tie_pend_end(struct wf_actor *self, weft_pid there)
 {
     struct wf_worker *w = self->task.worker;
-    if (self->more == NULL) return;
-    WF_LIST_EACH(k, &self->more->ties.monitors) {
-        struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_actor);
-        if (is_pending(mon->target)) monitor_end(w, mon);
-    }
-    for (weft_msg *e = self->more->ties.links, *next; e != NULL; e = next) {
-        next = (weft_msg *)e->post.next;
-        if (!is_pending(e->from)) continue;
-        wf_chain_remove(&self->more->ties.links, e);
-        wf_msg_free(w, e);
-    }
+    struct wf_monitor *mon = pending_monitor(self, there);
+    weft_msg *link = pending_link(self, there);
+    if (mon != NULL) monitor_end(w, mon);
+    if (link != NULL) tie_free(w, self, link);
 }
 
 int wf_tie_far(struct wf_worker *w, struct wf_actor *child, weft_pid asker, uint64_t monitor, uint32_t link)
 {
-    struct wf_ties *t = ties_of(child, w);
-    weft_msg *watch = t == NULL || monitor == 0 ? NULL : signal_new(w, WF_MSG_WATCH, asker, monitor);
-    if (watch != NULL) wf_chain_add(&t->watchers, watch);
-    if (t == NULL || (monitor != 0 && watch == NULL)) return WEFT_ENOMEM;
+    if (has_too_many(w, asker)) return WEFT_EFULL;
+    weft_msg *watch = monitor == 0 ? NULL : signal_new(w, WF_MSG_WATCH, asker, monitor);
+    if (watch != NULL && !wf_tie_add(child, w, watch)) {
+        wf_msg_free(w, watch);
+        watch = NULL;
+    }
+    if (monitor != 0 && watch == NULL) return WEFT_ENOMEM;
     return link == 0 || link_add(child, w, asker, 0, link) != NULL ? WEFT_OK : WEFT_ENOMEM;
 }
 
 /* ---- Lost nodes ------------------------------------------------------------------------------------------------ */
 
-static void lost_to(struct wf_worker *w, struct wf_actor *a, uint64_t peer)
+static void lost_to(struct wf_worker *w, struct wf_actor *a, struct wf_tie_set *s)
 {
-    WF_LIST_EACH(k, &a->more->ties.monitors) {
-        struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_actor);
-        if (mon->target.node == peer && !is_pending(mon->target)) monitor_lost(w, mon);
+    WF_LIST_EACH(k, &s->monitors) {
+        struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_set);
+        if (!is_pending(mon->target)) monitor_lost(w, mon);
     }
-    for (weft_msg *e = a->more->ties.links, *next; e != NULL; e = next) {
+    for (weft_msg *e = s->ends, *next; e != NULL; e = next) {
         next = (weft_msg *)e->post.next;
-        if (e->from.node == peer && !is_pending(e->from)) link_lost(w, a, e);
-    }
-    for (weft_msg *e = a->more->ties.watchers, *next; e != NULL; e = next) {
-        next = (weft_msg *)e->post.next;
-        if (e->from.node != peer) continue;
-        wf_chain_remove(&a->more->ties.watchers, e);
-        wf_msg_free(w, e);
+        if (e->post.flags == WF_MSG_WATCH) tie_free(w, a, e);
+        else if (!is_pending(e->from)) link_lost(w, a, e);
     }
 }
 
 void wf_watch_node_lost(struct wf_worker *w, uint64_t peer)
 {
-    WF_ACTORS_EACH(a, wf_actors_of(w))
-    {
-        if (a->more != NULL) lost_to(w, a, peer), wf_credit_node_lost(w, a, peer);
-    }
+    wf_ties_each(w, peer, lost_to);
+    WF_ACTORS_EACH(a, wf_actors_of(w)) wf_credit_node_lost(w, a, peer);
 }

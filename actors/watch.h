@@ -16,31 +16,9 @@
 #ifndef WF_WATCH_H
 #define WF_WATCH_H
 
-#include "msg.h"
-#include "slab.h"
+#include "ties.h"
 
 #include <weft/monitor.h>
-
-struct wf_actor;
-
-/* A monitor, on the watcher's worker: wf_actors.monitors. */
-struct wf_monitor {
-    struct wf_slot slot;
-    struct wf_link on_actor; /* wf_ties.monitors */
-    struct wf_actor *watcher;
-    weft_pid target;
-    struct wf_end_wait *wait; /* not NULL: weft_on_end, which is told instead of the mailbox */
-    weft_msg *lost; /* of a target on another node: the DOWN for the case that the node is lost; else NULL */
-};
-
-/* wf_actor_more.ties. */
-struct wf_ties {
-    struct wf_list monitors; /* wf_monitor.on_actor: of others, by this actor */
-    weft_msg *watchers;      /* WATCH messages: see wf_chain_add */
-    weft_msg *links;         /* EXIT messages to be; `from` is the other, `ref` as in an UNLINK */
-};
-_Static_assert(sizeof(struct wf_monitor) <= 64 && sizeof(struct wf_ties) <= 32,
-               "docs/monitors.md states what monitors and links cost");
 
 /* A body that says why an actor ended; NULL: no memory. */
 struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text);
@@ -60,7 +38,7 @@ int wf_link_child(struct wf_actor *parent, struct wf_actor *child);
  * for the other side. */
 int wf_tie_pend(struct wf_actor *self, weft_pid there, weft_monitor_ref *monitor, bool link, uint64_t *number);
 void wf_tie_bind(struct wf_actor *self, weft_pid child);
-void wf_tie_pend_end(struct wf_actor *self);
+void wf_tie_pend_end(struct wf_actor *self, weft_pid there);
 /* The other side, before the child has run: 0 for none. */
 int wf_tie_far(struct wf_worker *w, struct wf_actor *child, weft_pid asker, uint64_t monitor, uint32_t link);
 /* Undoes both, as far as they were done. */

@@ -4,6 +4,7 @@
 #define WF_HASH_H
 
 #include "base.h"
+#include "hash_table.h"
 
 static inline uint32_t wf_hash(const char *data, size_t size, uint32_t seed)
 {
@@ -12,19 +13,6 @@ static inline uint32_t wf_hash(const char *data, size_t size, uint32_t seed)
     h ^= h >> 16;
     h *= UINT32_C(0x85EBCA6B);
     return h ^ h >> 13;
-}
-
-/* A table of a power of two of buckets, by the low bits of a hash, read in parts while it grows: `*at` begins at 0,
- * and each call returns the next bucket, until it is WF_HASH_PARTS_END. Buckets come in the order of their reversed
- * numbers, in which the two that a bucket becomes when the table grows stand where that one stood: so nothing that is
- * there all the time is missed or comes twice. */
-#define WF_HASH_PARTS_END (UINT64_C(1) << 32)
-static inline size_t wf_hash_part(uint64_t *at, size_t bucket_count)
-{
-    uint64_t reversed = 0, step = WF_HASH_PARTS_END / bucket_count;
-    for (int i = 0; i < 32; i++) reversed |= (*at >> i & 1) << (31 - i);
-    *at = (*at / step + 1) * step;
-    return (size_t)reversed & (bucket_count - 1);
 }
 
 /* 64 bits into 64 others that look random; the end of SplitMix64. */

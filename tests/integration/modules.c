@@ -377,10 +377,31 @@ static void crowd(const char *const *counts)
     idle();
 }
 
-/* Adds so many of a kind, and ends, which takes them back. */
-/* One more of what `what` names; or one of them is given up again. */
-static int add_one(const char *what, const char *text, weft_subscription *out)
+/* One of what `adds` adds. */
+union added {
+    weft_subscription subscription;
+    weft_monitor_ref monitor;
+    weft_pid pid;
+};
+
+/* Of this actor, which is watched by itself; or a link with an actor of its own. */
+static int add_tie(const char *what, union added *out)
 {
+    if (strcmp(what, "monitors") == 0) return weft_monitor(weft_self(), &out->monitor);
+    int rc = weft_spawn_handler(&out->pid, rest, NULL, 0, NULL);
+    return rc < 0 ? rc : weft_link(out->pid);
+}
+
+static bool is_tie(const char *what)
+{
+    return strcmp(what, "monitors") == 0 || strcmp(what, "links") == 0;
+}
+
+/* One more of what `what` names; or one of them is given up again. */
+static int add_one(const char *what, const char *text, union added *added)
+{
+    weft_subscription *out = &added->subscription;
+    if (is_tie(what)) return add_tie(what, added);
     const weft_subscribe_options queue = {.queue = "workers"}, one_pattern = {.queue = text};
     return strcmp(what, "names") == 0      ? weft_register(text)
            : strcmp(what, "globals") == 0  ? weft_register_global(text)
@@ -393,20 +414,21 @@ static int add_one(const char *what, const char *text, weft_subscription *out)
                                            : WEFT_EINVAL;
 }
 
-static int remove_one(const char *what, const char *text, weft_subscription s)
+static int remove_one(const char *what, const char *text, const union added *added)
 {
+    if (is_tie(what)) return strcmp(what, "links") == 0 ? weft_unlink(added->pid) : weft_demonitor(added->monitor);
     return strcmp(what, "names") == 0 || strcmp(what, "globals") == 0 ? weft_unregister(text)
            : strcmp(what, "groups") == 0                              ? weft_group_leave(text)
            : strcmp(what, "watches") == 0                             ? weft_group_unwatch(text)
            : strcmp(what, "retained") == 0                            ? weft_publish_retained(text, 0, NULL, 0)
-                                                                      : weft_unsubscribe(s);
+                                                                      : weft_unsubscribe(added->subscription);
 }
 
 /* Adds so many, takes every other one back, the oldest first, and ends with the rest. */
 static void adds(const char *what, int count)
 {
     char text[32];
-    weft_subscription *s = calloc((size_t)count + 1, sizeof *s);
+    union added *s = calloc((size_t)count + 1, sizeof *s);
     int rc = s == NULL ? WEFT_ENOMEM : 0;
     for (int i = 0; i < count && rc >= 0; i++) {
         snprintf(text, sizeof text, "one.of.many.%06d", i);
@@ -414,8 +436,9 @@ static void adds(const char *what, int count)
     }
     for (int i = 0; i < count && rc >= 0; i += 2) {
         snprintf(text, sizeof text, "one.of.many.%06d", i);
-        rc = remove_one(what, text, s[i]);
+        rc = remove_one(what, text, &s[i]);
     }
+    for (int i = 0; i < count && strcmp(what, "links") == 0 && rc >= 0; i++) rc = weft_kill(s[i].pid);
     free(s);
     printf("added %s: %d\n", what, rc);
     weft_exit(WEFT_EXIT_NORMAL);

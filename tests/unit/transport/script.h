@@ -21,6 +21,7 @@ struct heard {
     uint64_t number, ref, to, from;
     size_t size;
     char text[200]; /* the reason of a REFUSED, a name */
+    int reason;     /* of a DOWN or an EXIT: the first four bytes of its body */
 };
 
 /* A connection, as the peer has it. */
@@ -68,7 +69,9 @@ static enum wf_receive script_message(void *owner, struct wf_conn *c, const uint
     (void)owner;
     while (f.name = weft_str(NULL, 0), (got = wf_frame_next(&r, &f)) == 1) {
         struct heard *h = &l->heard[l->count++ % HEARD];
-        *h = (struct heard){f.kind, f.tag, f.number, f.ref, f.to, f.from, f.body.size, ""};
+        *h = (struct heard){f.kind, f.tag, f.number, f.ref, f.to, f.from, f.body.size, "", 0};
+        if (wf_frame_message(f.kind) >= 0 && f.body.size >= 4)
+            h->reason = (int)wf_get_u32((const uint8_t *)f.body.data);
         if (f.name.data != NULL)
             snprintf(h->text, sizeof h->text, "%.*s", (int)WF_MIN(f.name.size, (size_t)199), f.name.data);
         if (l->hears != NULL) l->hears(l, h);

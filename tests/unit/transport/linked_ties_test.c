@@ -1,0 +1,156 @@
+/* Monitors and links that a peer has here: how many it may have, and that none of them outlives its link. */
+#include "linked.h"
+
+#include "actor.h"
+
+enum {
+    WATCH = WF_FRAME_TIES,
+    DOWN = WF_FRAME_TIES + WF_MSG_DOWN - WF_MSG_WATCH,
+    EXIT = WF_FRAME_TIES + WF_MSG_EXIT - WF_MSG_WATCH,
+    ASKER = 9,
+};
+
+static void stays(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    (void)weft_sleep(WEFT_FOREVER);
+}
+
+static struct wf_worker *home_of(weft_pid pid)
+{
+    return node->workers.at[wf_id_worker(pid.actor)];
+}
+
+static void put(unsigned kind, weft_pid to, uint64_t from, uint64_t ref)
+{
+    wf_put_to_actor(&out, kind, to.actor, from, 0, ref, NULL, 0, WF_FRAME_NO_DEADLINE);
+}
+
+static void say_one(struct line *l, unsigned kind, weft_pid to, uint64_t from, uint64_t ref)
+{
+    put(kind, to, from, ref);
+    speak(l);
+}
+
+static unsigned count_of(const struct line *l, uint32_t kind)
+{
+    unsigned count = 0;
+    for (unsigned i = l->count; i > 0 && l->count - i < HEARD; i--) count += l->heard[(i - 1) % HEARD].kind == kind;
+    return count;
+}
+
+/* The first ref that is not used. */
+static uint64_t watch_many(struct line *l, weft_pid who, uint32_t count)
+{
+    uint64_t ref = 1;
+    for (; ref <= count; ref++) {
+        put(WF_MSG_WATCH, who, ASKER, ref);
+        if (out.size > WORDS - 1024) speak(l);
+    }
+    speak(l);
+    return ref;
+}
+
+START_TEST(a_peer_has_so_many_and_no_more)
+{
+    open_with(0, false);
+    struct line *other = second_peer(3, 0);
+    weft_pid who = run_on_node(stays), another = run_on_node(stays);
+    ck_assert_uint_eq(wf_id_worker(who.actor), wf_id_worker(another.actor)); /* there is one worker */
+    uint64_t next = watch_many(peer, who, WF_TIES_OF_NODE);
+    ck_assert_ptr_null(heard(peer, DOWN));
+
+    say_one(peer, WF_MSG_WATCH, another, ASKER, next);
+    ck_assert_ptr_nonnull(heard(peer, DOWN));
+    ck_assert_int_eq(heard(peer, DOWN)->reason, WEFT_EFULL);
+    ck_assert_uint_eq(heard(peer, DOWN)->ref, next);
+    ck_assert_uint_eq(heard(peer, DOWN)->from, another.actor);
+    ck_assert_uint_eq(heard(peer, DOWN)->to, ASKER);
+    say_one(peer, WF_MSG_LINK, another, ASKER, 1);
+    ck_assert_ptr_nonnull(heard(peer, EXIT));
+    ck_assert_int_eq(heard(peer, EXIT)->reason, WEFT_EFULL);
+
+    say_one(other, WF_MSG_WATCH, who, ASKER, 1); /* it is another's bound */
+    ck_assert_ptr_null(heard(other, DOWN));
+    say_one(peer, WF_MSG_UNWATCH, who, ASKER, next / 2);
+    say_one(peer, WF_MSG_LINK, another, ASKER, 2);
+    ck_assert_uint_eq(count_of(peer, EXIT), 1);
+    say_one(peer, WF_MSG_KILL, another, ASKER, 0);
+    ck_assert_uint_eq(count_of(peer, EXIT), 2); /* of the link */
+    close_script();
+}
+END_TEST
+
+START_TEST(nothing_of_it_outlives_the_link)
+{
+    open_with(0, false);
+    weft_pid who = run_on_node(stays);
+    const struct wf_actors *wa = wf_actors_of(home_of(who));
+    uint32_t before = wa->ties.count;
+    (void)watch_many(peer, who, 10000);
+    for (uint64_t from = 100; from < 200; from++) put(WF_MSG_LINK, who, from, from);
+    speak(peer);
+    ck_assert_uint_gt(wa->ties.count, 10000);
+    wf_put_bye(&out, "left");
+    speak(peer);
+    pass(WEFT_MS(50));
+    ck_assert_uint_eq(wa->ties.count, before);
+    ck_assert_uint_eq(wa->far_ties.count, 0);
+    ck_assert_uint_eq(wa->tied_nodes.count, 0);
+    close_script();
+}
+END_TEST
+
+START_TEST(what_is_said_twice_is_told_once)
+{
+    open_with(0, false);
+    weft_pid who = run_on_node(stays);
+    for (int i = 0; i < 10; i++) {
+        for (uint64_t ref = 1; ref <= 10; ref++) put(WF_MSG_WATCH, who, ASKER, ref);
+        for (uint64_t from = 20; from < 30; from++) put(WF_MSG_LINK, who, from, from);
+    }
+    speak(peer);
+    say_one(peer, WF_MSG_KILL, who, ASKER, 0);
+    ck_assert_uint_eq(count_of(peer, DOWN), 10);
+    ck_assert_uint_eq(count_of(peer, EXIT), 10);
+    close_script();
+}
+END_TEST
+
+/* What is taken back is taken back, wherever it stands among the others. */
+START_TEST(only_what_is_left_is_told)
+{
+    enum { COUNT = 60 };
+    open_with(0, false);
+    weft_pid who = run_on_node(stays);
+    for (uint64_t ref = 1; ref <= COUNT; ref++) {
+        put(WF_MSG_WATCH, who, ASKER, ref);
+        put(WF_MSG_LINK, who, 100 + ref, ref);
+    }
+    for (uint64_t ref = 1; ref <= COUNT; ref += ref % 7 == 0 ? 2 : 1) {
+        put(WF_MSG_UNWATCH, who, ASKER, ref);
+        put(WF_MSG_UNLINK, who, 100 + ref, ref << 32);
+    }
+    put(WF_MSG_UNWATCH, who, ASKER + 1, 8); /* not its own */
+    speak(peer);
+    say_one(peer, WF_MSG_KILL, who, ASKER, 0);
+    unsigned left = 0;
+    for (uint64_t ref = 8; ref <= COUNT; ref += 7) left++;
+    ck_assert_uint_eq(count_of(peer, DOWN), left);
+    ck_assert_uint_eq(count_of(peer, EXIT), left);
+    close_script();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("linked_ties");
+    TCase *c = tcase_create("linked_ties");
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, a_peer_has_so_many_and_no_more);
+    tcase_add_test(c, nothing_of_it_outlives_the_link);
+    tcase_add_test(c, what_is_said_twice_is_told_once);
+    tcase_add_test(c, only_what_is_left_is_told);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}
