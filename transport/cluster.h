@@ -4,6 +4,7 @@
 #define WF_CLUSTER_H
 
 #include "burst.h"
+#include "hash.h"
 #include "learned.h"
 #include "swim.h"
 #include "transport.h"
@@ -35,11 +36,13 @@ enum {
 
 /* Somebody to be dialled: a seed, for ever, or a node heard of, for a while. */
 struct wf_dialer {
-    struct wf_link in_cluster; /* wf_cluster.dialers */
-    struct wf_news *over;      /* for the end of a dial, which needs no memory then */
-    bool seed, self, busy;     /* busy: a dial or its session is under way */
-    bool proven;               /* its node has been linked with: the addresses are its own */
-    uint32_t source;           /* of discover.h, which lists it at the moment: then it is a seed; 0: none */
+    struct wf_link in_cluster;       /* wf_cluster.dialers */
+    struct wf_hashed by_incarnation; /* wf_cluster.dialed, if that is known */
+    bool in_table;
+    struct wf_news *over;  /* for the end of a dial, which needs no memory then */
+    bool seed, self, busy; /* busy: a dial or its session is under way */
+    bool proven;           /* its node has been linked with: the addresses are its own */
+    uint32_t source;       /* of discover.h, which lists it at the moment: then it is a seed; 0: none */
     char (*url)[WF_URL_TEXT];
     uint32_t url_count, next_url;
     uint64_t incarnation; /* of the node there, 0: not known */
@@ -56,7 +59,9 @@ enum wf_peer_state { WF_PEER_CONNECTING, WF_PEER_UP, WF_PEER_DOWN, WF_PEER_SUSPE
 extern const char *const wf_peer_state_names[WF_PEER_STATES];
 
 struct wf_peer {
-    struct wf_link in_cluster; /* wf_cluster.peers, oldest first */
+    struct wf_link in_cluster;       /* wf_cluster.peers, oldest first */
+    struct wf_link in_gone;          /* wf_cluster.gone: it is DOWN, and nobody dials it */
+    struct wf_hashed by_incarnation; /* wf_cluster.known */
     uint64_t incarnation;
     char name[WF_NODE_NAME_MAX + 1];
     enum wf_peer_state state;
@@ -120,7 +125,10 @@ struct wf_cluster {
     struct wf_list sessions; /* wf_session.in_all; a reference each */
     struct wf_list dialers;  /* wf_dialer.in_cluster */
     struct wf_list peers;    /* wf_peer.in_cluster */
-    uint32_t peer_count;
+    struct wf_list gone;     /* wf_peer.in_gone; the one that has been gone for longest first */
+    uint32_t peer_count, gone_count;
+    /* Sessions, dialers and peers by incarnation; sessions with nodes by name. Hashes have the node's secret. */
+    struct wf_hash_table links, dialed, known, link_names;
     struct wf_watcher *watchers;
     uint32_t watcher_count, watcher_capacity;
     bool ever_up, leaving;
@@ -144,6 +152,11 @@ struct wf_cluster {
         uint32_t silent;
     } rejects[WF_REJECT_SLOTS];
 };
+
+static inline uint32_t wf_cluster_hash(const struct wf_cluster *c, uint64_t incarnation)
+{
+    return (uint32_t)wf_mix(incarnation ^ c->t->node->secret);
+}
 
 /* ---- cluster.c ------------------------------------------------------------------------------------------------- */
 /* This node cannot be part of the cluster (`what`, `why`): logged and told once. */
@@ -195,6 +208,8 @@ void wf_links_tell_self(struct wf_cluster *c, uint32_t tag, const char *reason);
 /* The link with that node, also one that is broken and being resumed; NULL. */
 struct wf_session *wf_links_find(struct wf_cluster *c, uint64_t incarnation);
 bool wf_links_is_up(struct wf_cluster *c, uint64_t incarnation); /* it has a connection */
+struct wf_session *wf_links_named(struct wf_cluster *c,
+                                  weft_text name); /* the same of a node of that name, no tool */
 
 /* ---- peers.c: who there is, and dialling ----------------------------------------------------------------------- */
 struct wf_peer *wf_peers_find(const struct wf_cluster *c, uint64_t incarnation);
@@ -218,6 +233,8 @@ int wf_dialers_add_seed(struct wf_cluster *c, const char *url);
 void wf_dialers_listed(struct wf_cluster *c, uint32_t source, const char *urls, size_t size);
 void wf_dialers_failed(struct wf_cluster *c, struct wf_dialer *d, const char *reason);
 const char *wf_dialers_url(const struct wf_dialer *d); /* that was dialled last */
+/* The node that it dials is of that run. */
+void wf_dialers_know(struct wf_cluster *c, struct wf_dialer *d, uint64_t incarnation);
 void wf_dialers_linked(struct wf_cluster *c, struct wf_dialer *d, uint64_t incarnation);
 void wf_dialers_free_again(struct wf_cluster *c, struct wf_dialer *d); /* its link is gone */
 int64_t wf_dialers_tick(struct wf_cluster *c, int64_t now);

@@ -82,22 +82,13 @@ static void refuse(struct wf_cluster *c, struct wf_channel *ch, enum wf_refusal 
     /* The other side closes: if we did, with something of its unread, it might never see why. */
 }
 
-static struct wf_session *find_name(struct wf_cluster *c, const char *name)
-{
-    WF_LIST_EACH(k, &c->sessions) {
-        struct wf_session *s = WF_CONTAINER(k, struct wf_session, in_all);
-        if (!s->client && strcmp(s->name, name) == 0) return s;
-    }
-    return NULL;
-}
-
 /* Who has our name, or a name that is linked already, has to give way, unless the other one turns out to be dead. */
 static bool name_clashes(struct wf_cluster *c, struct wf_channel *ch)
 {
     struct wf_transport *t = c->t;
     if (ch->client) return false;
     if (!t->client && strcmp(ch->name, t->node->name) == 0) return true;
-    struct wf_session *old = find_name(c, ch->name);
+    struct wf_session *old = wf_links_named(c, weft_cstr(ch->name));
     if (old == NULL || old->incarnation == ch->incarnation) return false;
     if (old->state == WF_STATE_BROKEN) {
         wf_links_end(c, old, "connection lost, and another node has its name now");
@@ -322,7 +313,7 @@ static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct
     if (d != NULL && f->number == WF_REFUSED_SELF) d->self = true;
     if (d != NULL && f->number == WF_REFUSED_NAME_TAKEN) check_fatal(c, d, why);
     if (d != NULL && f->number == WF_REFUSED_DUPLICATE) {
-        d->incarnation = ch->incarnation;
+        wf_dialers_know(c, d, ch->incarnation);
         snprintf(d->last, sizeof d->last, "%s", why); /* nothing to log: the two are linked */
     }
     if (d == NULL && f->number != WF_REFUSED_DUPLICATE && f->number != WF_REFUSED_SELF)

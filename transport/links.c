@@ -7,6 +7,7 @@
 #include "mutant.h"
 #include "rights.h"
 #include "stuck.h"
+#include "typed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,11 +15,45 @@
 
 struct wf_session *wf_links_find(struct wf_cluster *c, uint64_t incarnation)
 {
-    WF_LIST_EACH(k, &c->sessions) {
-        struct wf_session *s = WF_CONTAINER(k, struct wf_session, in_all);
+    WF_HASHED_WITH(e, &c->links, wf_cluster_hash(c, incarnation))
+    {
+        struct wf_session *s = WF_CONTAINER(e, struct wf_session, by_incarnation);
         if (s->incarnation == incarnation) return s;
     }
     return NULL;
+}
+
+static uint32_t name_hash(const struct wf_cluster *c, weft_text name)
+{
+    return wf_cluster_hash(c, wf_hash(name.data, name.size, (uint32_t)c->t->node->secret));
+}
+
+struct wf_session *wf_links_named(struct wf_cluster *c, weft_text name)
+{
+    WF_HASHED_WITH(e, &c->link_names, name_hash(c, name))
+    {
+        struct wf_session *s = WF_CONTAINER(e, struct wf_session, by_name);
+        if (wf_text_equal(weft_cstr(s->name), name)) return s;
+    }
+    return NULL;
+}
+
+static bool put_in(struct wf_cluster *c, struct wf_session *s)
+{
+    if (!wf_hash_table_add(&c->links, &s->by_incarnation, wf_cluster_hash(c, s->incarnation))) return false;
+    if (!s->client && !wf_hash_table_add(&c->link_names, &s->by_name, name_hash(c, weft_cstr(s->name)))) {
+        wf_hash_table_remove(&c->links, &s->by_incarnation);
+        return false;
+    }
+    wf_list_push(&c->sessions, &s->in_all);
+    return true;
+}
+
+static void take_out(struct wf_cluster *c, struct wf_session *s)
+{
+    wf_unlink(&s->in_all);
+    wf_hash_table_remove(&c->links, &s->by_incarnation);
+    if (!s->client) wf_hash_table_remove(&c->link_names, &s->by_name);
 }
 
 bool wf_links_is_up(struct wf_cluster *c, uint64_t incarnation)
@@ -260,7 +295,7 @@ void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason
     close_channel(s, reason);
     wf_ports_close(s);
     tell_lost(s);
-    wf_unlink(&s->in_all);
+    take_out(c, s);
     if (!s->client) {
         wf_peers_down(c, s, reason, left);
         wf_gossip_ended(c, s, left);
@@ -293,11 +328,11 @@ static void set_session(struct wf_channel *ch, struct wf_session *s)
 void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t number)
 {
     struct wf_session *s = wf_session_new(ch, number);
-    if (s == NULL) {
+    if (s == NULL || !put_in(c, s)) {
+        if (s != NULL) wf_session_release(s);
         wf_channel_end(ch, "out of memory");
         return;
     }
-    wf_list_push(&c->sessions, &s->in_all);
     set_session(ch, s);
     attach(ch, s, 0);
     if (wf_tables_open(s) < 0 || wf_ports_open(s) < 0) {

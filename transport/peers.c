@@ -39,8 +39,42 @@ static struct wf_dialer *dialer_add(struct wf_cluster *c, const weft_text *urls,
     return d;
 }
 
-static void dialer_free(struct wf_dialer *d)
+static struct wf_dialer *dialer_of(const struct wf_cluster *c, uint64_t incarnation)
 {
+    WF_HASHED_WITH(e, &c->dialed, wf_cluster_hash(c, incarnation))
+    {
+        struct wf_dialer *d = WF_CONTAINER(e, struct wf_dialer, by_incarnation);
+        if (d->incarnation == incarnation) return d;
+    }
+    return NULL;
+}
+
+/* Whether it is DOWN, or dialled, may have changed. */
+static void note_gone(struct wf_cluster *c, struct wf_peer *p)
+{
+    bool gone = p != NULL && p->state == WF_PEER_DOWN && dialer_of(c, p->incarnation) == NULL;
+    if (p == NULL || gone == wf_linked(&p->in_gone)) return;
+    if (gone) wf_list_push(&c->gone, &p->in_gone);
+    else wf_unlink(&p->in_gone);
+    c->gone_count += gone ? 1 : UINT32_MAX;
+}
+
+/* Without memory for a first table it is not found, and its node may be dialled twice. */
+void wf_dialers_know(struct wf_cluster *c, struct wf_dialer *d, uint64_t incarnation)
+{
+    uint64_t before = d->incarnation;
+    if (before == incarnation) return;
+    if (d->in_table) wf_hash_table_remove(&c->dialed, &d->by_incarnation);
+    d->incarnation = incarnation;
+    d->in_table = incarnation != 0 &&
+                  wf_hash_table_add(&c->dialed, &d->by_incarnation, wf_cluster_hash(c, incarnation));
+    note_gone(c, wf_peers_find(c, before));
+    note_gone(c, wf_peers_find(c, incarnation));
+}
+
+static void dialer_free(struct wf_cluster *c, struct wf_dialer *d)
+{
+    wf_dialers_know(c, d, 0);
     wf_unlink(&d->in_cluster);
     if (d->over != NULL) wf_news_free(d->over);
     free(d->url);
@@ -95,15 +129,6 @@ void wf_dialers_listed(struct wf_cluster *c, uint32_t source, const char *urls, 
         d->seed = true;
         d->source = source;
     }
-}
-
-static struct wf_dialer *dialer_of(struct wf_cluster *c, uint64_t incarnation)
-{
-    WF_LIST_EACH(k, &c->dialers) {
-        struct wf_dialer *d = WF_CONTAINER(k, struct wf_dialer, in_cluster);
-        if (d->incarnation == incarnation) return d;
-    }
-    return NULL;
 }
 
 /* Doubles up to the maximum; half of it is chance, so that many nodes do not dial one in step. */
@@ -164,7 +189,7 @@ void wf_dialers_failed(struct wf_cluster *c, struct wf_dialer *d, const char *re
 void wf_dialers_linked(struct wf_cluster *c, struct wf_dialer *d, uint64_t incarnation)
 {
     report_learned(c, d, true);
-    d->incarnation = incarnation;
+    wf_dialers_know(c, d, incarnation);
     d->proven = true;
     d->attempts = 0;
     d->taken_since = 0;
@@ -253,7 +278,7 @@ static void given_up(struct wf_cluster *c, struct wf_dialer *d, int64_t now)
         snprintf(why, sizeof why, "not reached: %.100s", d->last);
         wf_peers_gone(c, p, why, false);
     }
-    dialer_free(d);
+    dialer_free(c, d);
 }
 
 int64_t wf_dialers_tick(struct wf_cluster *c, int64_t now)
@@ -264,7 +289,7 @@ int64_t wf_dialers_tick(struct wf_cluster *c, int64_t now)
         if (d->busy || d->self) continue;
         if (c->leaving && wf_links_find(c, d->incarnation) == NULL) continue; /* only what is to be drained */
         if (d->incarnation != 0 && wf_links_is_up(c, d->incarnation)) {
-            if (!d->seed) dialer_free(d);
+            if (!d->seed) dialer_free(c, d);
             continue;
         }
         if (now >= d->give_up_at) {
@@ -281,8 +306,9 @@ int64_t wf_dialers_tick(struct wf_cluster *c, int64_t now)
 
 struct wf_peer *wf_peers_find(const struct wf_cluster *c, uint64_t incarnation)
 {
-    WF_LIST_EACH(k, &c->peers) {
-        struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
+    WF_HASHED_WITH(e, &c->known, wf_cluster_hash(c, incarnation))
+    {
+        struct wf_peer *p = WF_CONTAINER(e, struct wf_peer, by_incarnation);
         if (p->incarnation == incarnation) return p;
     }
     return NULL;
@@ -292,6 +318,9 @@ struct wf_peer *wf_peers_find(const struct wf_cluster *c, uint64_t incarnation)
 static void forget(struct wf_cluster *c, struct wf_peer *p)
 {
     wf_unlink(&p->in_cluster);
+    wf_hash_table_remove(&c->known, &p->by_incarnation);
+    c->gone_count -= wf_linked(&p->in_gone);
+    wf_unlink(&p->in_gone);
     c->peer_count--;
     if (p->ended != NULL) wf_session_release(p->ended);
     free(p->url);
@@ -302,18 +331,8 @@ static void forget(struct wf_cluster *c, struct wf_peer *p)
 /* With the lock held: of the nodes that are down for good only the latest stay in the table. */
 static void forget_oldest(struct wf_cluster *c)
 {
-    uint32_t down = 0;
-    WF_LIST_EACH(k, &c->peers) {
-        struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-        down += p->state == WF_PEER_DOWN && dialer_of(c, p->incarnation) == NULL;
-    }
-    WF_LIST_EACH(k, &c->peers) {
-        struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-        if (down <= WF_PEERS_DOWN_KEPT) return;
-        if (p->state != WF_PEER_DOWN || dialer_of(c, p->incarnation) != NULL) continue;
-        forget(c, p);
-        down--;
-    }
+    while (c->gone_count > WF_PEERS_DOWN_KEPT)
+        forget(c, WF_CONTAINER(wf_list_first(&c->gone), struct wf_peer, in_gone));
 }
 
 static struct wf_peer *peer_add(struct wf_cluster *c, weft_text name, uint64_t incarnation, const weft_text *urls,
@@ -322,12 +341,13 @@ static struct wf_peer *peer_add(struct wf_cluster *c, weft_text name, uint64_t i
     struct wf_peer *p = calloc(1, sizeof *p);
     if (p == NULL) return NULL;
     p->url = copy_urls(urls, count);
-    if (p->url == NULL) {
+    p->incarnation = incarnation;
+    if (p->url == NULL || !wf_hash_table_add(&c->known, &p->by_incarnation, wf_cluster_hash(c, incarnation))) {
+        free(p->url);
         free(p);
         return NULL;
     }
     p->url_count = count;
-    p->incarnation = incarnation;
     copy_text(p->name, sizeof p->name, name);
     p->since = wf_transport_now(c->t);
     pf_mutex_lock(c->t->lock);
@@ -353,6 +373,7 @@ void wf_peers_up(struct wf_cluster *c, struct wf_session *s)
     p->since = p->linked_at = wf_transport_now(c->t);
     pf_cond_broadcast(c->t->changed);
     pf_mutex_unlock(c->t->lock);
+    note_gone(c, p);
 }
 
 static void dial_peer(struct wf_cluster *c, const struct wf_peer *p)
@@ -366,7 +387,7 @@ static void dial_peer(struct wf_cluster *c, const struct wf_peer *p)
     if (d == NULL || d->seed) return;
     int64_t now = wf_transport_now(t);
     bool first = t->node->incarnation < p->incarnation || wf_transport_urls(t) == 0;
-    d->incarnation = p->incarnation;
+    wf_dialers_know(c, d, p->incarnation);
     d->proven = p->linked_at != 0;
     d->next_at = WF_MAX(now + (first ? 0 : WF_OTHER_DIALS), p->held_until);
     d->give_up_at = now + patience_with(c, p);
@@ -404,6 +425,7 @@ void wf_peers_gone(struct wf_cluster *c, struct wf_peer *p, const char *reason, 
     p->since = wf_transport_now(c->t);
     snprintf(p->reason, sizeof p->reason, "%s", reason);
     pf_mutex_unlock(c->t->lock);
+    note_gone(c, p);
     struct wf_dialer *d = p->linked_at == 0 ? dialer_of(c, p->incarnation) : NULL;
     if (d != NULL) d->give_up_at = p->since; /* nobody has reached it: it may never have been there */
 }
@@ -442,6 +464,7 @@ void wf_peers_down(struct wf_cluster *c, struct wf_session *s, const char *reaso
     p->since = wf_transport_now(c->t);
     snprintf(p->reason, sizeof p->reason, "%s", reason);
     pf_mutex_unlock(c->t->lock);
+    note_gone(c, p);
     if (!left) dial_peer(c, p);
 }
 
@@ -481,23 +504,14 @@ struct wf_peer *wf_peers_member(struct wf_cluster *c, const struct wf_swim_membe
     p->state = WF_PEER_CONNECTING;
     p->left = false;
     pf_mutex_unlock(c->t->lock);
+    note_gone(c, p);
     if (dialer_of(c, p->incarnation) == NULL) dial_peer(c, p);
     return p;
 }
 
-static bool name_is_linked(struct wf_cluster *c, weft_text name)
-{
-    WF_LIST_EACH(k, &c->peers) {
-        struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-        if (p->session != NULL && strlen(p->name) == name.size && memcmp(p->name, name.data, name.size) == 0)
-            return true;
-    }
-    return false;
-}
-
 void wf_peers_heard_of(struct wf_cluster *c, const struct wf_session *from, const struct wf_frame_peer *heard)
 {
-    if (heard->incarnation == c->t->node->incarnation || name_is_linked(c, heard->name)) return;
+    if (heard->incarnation == c->t->node->incarnation || wf_links_named(c, heard->name) != NULL) return;
     struct wf_peer *p = wf_peers_find(c, heard->incarnation);
     if (p != NULL && (p->session != NULL || p->left || dialer_of(c, p->incarnation) != NULL)) return;
     if (p == NULL && (c->peer_count >= WF_PEERS_MAX || !wf_gossip_may_introduce(c, from))) return;
@@ -506,6 +520,7 @@ void wf_peers_heard_of(struct wf_cluster *c, const struct wf_session *from, cons
     pf_mutex_lock(c->t->lock);
     p->state = WF_PEER_CONNECTING;
     pf_mutex_unlock(c->t->lock);
+    note_gone(c, p);
     dial_peer(c, p);
 }
 
@@ -571,5 +586,5 @@ void wf_peers_finish(struct wf_cluster *c)
 void wf_dialers_finish(struct wf_cluster *c)
 {
     for (struct wf_link *k; (k = wf_list_first(&c->dialers)) != NULL;)
-        dialer_free(WF_CONTAINER(k, struct wf_dialer, in_cluster));
+        dialer_free(c, WF_CONTAINER(k, struct wf_dialer, in_cluster));
 }

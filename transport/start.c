@@ -21,6 +21,10 @@ static void transport_free(struct wf_transport *t)
         wf_dialers_finish(t->cluster);
         wf_partition_finish(&t->cluster->partition);
         wf_swim_free(t->cluster->swim);
+        wf_hash_table_finish(&t->cluster->links);
+        wf_hash_table_finish(&t->cluster->link_names);
+        wf_hash_table_finish(&t->cluster->dialed);
+        wf_hash_table_finish(&t->cluster->known);
     }
     for (int i = 0; i < 2; i++) wf_patterns_finish(&t->patterns[i]);
     pf_cond_destroy(t->changed);
@@ -110,6 +114,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
         wf_list_init(&t->cluster->sessions);
         wf_list_init(&t->cluster->dialers);
         wf_list_init(&t->cluster->peers);
+        wf_list_init(&t->cluster->gone);
         rc = pf_mutex_create(&t->lock);
     }
     if (rc == WEFT_OK) rc = pf_mutex_create(&t->tls_lock);

@@ -165,7 +165,8 @@ enum wf_state {
 };
 
 struct wf_session {
-    struct wf_link in_all; /* wf_cluster.sessions, until it is over */
+    struct wf_link in_all;                    /* wf_cluster.sessions, until it is over */
+    struct wf_hashed by_incarnation, by_name; /* wf_cluster.links, and link_names unless it is a tool's */
     struct wf_transport *t;
     _Atomic uint32_t refs;
     enum wf_state state;
