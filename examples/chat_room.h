@@ -42,6 +42,7 @@ struct line {
 #endif
 
 #define ROOM_IDLE WEFT_SEC(3600) /* then nobody keeps its lines in memory any more */
+#define ROOM_EMPTY WEFT_SEC(10)  /* then a room ends in which nothing was said and nobody is */
 
 struct member {
     weft_pid session;
@@ -406,10 +407,28 @@ static void close_room(void *room)
     free(r);
 }
 
+/* Nobody was ever heard of in it. Those without a nick are not: see is_deserted. */
+static bool is_empty(const struct room *r)
+{
+    return r->owner && r->count == 0 && r->member_count == 0 && r->keeper_count == 0;
+}
+
+/* Nobody listens. Whoever joins subscribes before he looks for the room: he is counted here, or finds no room and
+ * opens it anew. */
+static bool is_deserted(const struct room *r, const char *topic)
+{
+    struct weft_reach reach = {0};
+    weft_unregister(topic);
+    int rc = weft_publish_reach(r->name, ROLL_CALL, NULL, 0, &reach, weft_after(WEFT_SEC(1)));
+    bool alone = rc == 0 && reach.silent == 0 && reach.subscribers <= 1; /* this room */
+    return alone || weft_register(topic) < 0;
+}
+
 static void room(const void *arg, size_t size)
 {
     struct room *r = calloc(1, sizeof *r);
     char topic[NAME_MAX_BYTES + 7];
+    bool looked = false;
     int64_t rc = 0;
     weft_msg *m;
     (void)size;
@@ -420,11 +439,13 @@ static void room(const void *arg, size_t size)
     if (weft_watch_nodes() < 0) return;
     claim(r);
     while (rc == 0) {
-        bool unsaved = r->owner && r->saved < r->count;
-        rc = r->count - r->saved > HISTORY / 2 && unsaved ? WEFT_ETIMEDOUT
-                                                          : weft_recv(&m, unsaved ? WEFT_NOW : weft_after(ROOM_IDLE));
+        bool unsaved = r->owner && r->saved < r->count, leaves = is_empty(r) && !looked;
+        rc = r->count - r->saved > HISTORY / 2 && unsaved
+                 ? WEFT_ETIMEDOUT
+                 : weft_recv(&m, unsaved ? WEFT_NOW : weft_after(leaves ? ROOM_EMPTY : ROOM_IDLE));
         if (rc == 0) take_room_mail(r, m), weft_msg_free(m);
         if (rc == WEFT_ETIMEDOUT && unsaved) save(r), rc = 0;
+        else if (rc == WEFT_ETIMEDOUT && leaves && !is_deserted(r, topic)) looked = true, rc = 0;
     }
 }
 

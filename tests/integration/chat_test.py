@@ -13,6 +13,8 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import Client, Cluster, Program, built, eventually  # noqa: E402
 
+WEFT = built("cli", "weft")
+
 
 class ChatCase(unittest.TestCase):
     def join(self, address, nick, room=None):
@@ -251,6 +253,25 @@ class ChatOnManyNodes(ChatCase):
             shown, address[name] = node.line().split(": chat on ")
             self.assertEqual(shown, name)
         return cluster, address
+
+    def test_empty_rooms_end(self):
+        cluster, address = self.cluster("a")
+
+        def rooms():
+            listed = subprocess.run([WEFT, "ps", "--node", "a"], capture_output=True, text=True, check=True,
+                                    env=cluster.env)
+            return sum(" room " in line for line in listed.stdout.splitlines())
+        ann, guest = self.join(address["a"], "ann"), Client(address["a"])
+        self.addCleanup(guest.close)
+        guest.line()
+        for i in range(20):
+            self.assertEqual(ann.ask(f"/join room_{i}"), f"* you are in room_{i}")
+        self.assertEqual(guest.ask("/join quiet"), "* you are in quiet")
+        self.assertGreater(rooms(), 20)
+        eventually("empty rooms stay", lambda: rooms() == 2)  # those of ann and of the guest
+        self.assertEqual(ann.ask("still there"), "[room_19] ann: still there")
+        self.assertEqual(ann.ask("/join room_0"), "* you are in room_0")  # opened anew
+        self.assertEqual(ann.ask("again"), "[room_0] ann: again")
 
     def test_two_nodes(self):
         cluster, address = self.cluster("ab")
