@@ -155,10 +155,12 @@ static void note_group(struct visitor *v, const weft_msg *m)
     if (weft_group_news_read(m, &news) < 0) return;
     bool joins = weft_tag(m) == WEFT_TAG_GROUP_JOIN;
     struct person *p = find_person(v, news.who, joins);
-    v->crowd_changed = true;
+    if (p != NULL) v->crowd_changed = true;
     if (joins && p != NULL) p->joined = true;
     struct here here = {0, weft_cstr(v->nick), weft_cstr(weft_node_name(weft_here()))};
-    if (joins) weft_ignore(here_try_send(news.who, &here)); /* one that has no room asks for the crowd itself */
+    /* All list those who came first: in a large room nobody else has to say who he is, nor is he told. */
+    if (joins && (p != NULL || find_person(v, weft_self(), false) != NULL))
+        weft_ignore(here_try_send(news.who, &here)); /* one that has no room asks for the crowd itself */
     if (!joins && p != NULL) *p = v->people[--v->people_count];
 }
 
