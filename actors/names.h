@@ -18,10 +18,14 @@
 #include <weft/pid.h>
 
 #define WF_STAMP_MAX (UINT64_MAX >> 1) /* of a name, and of what is retained: microseconds */
+static inline uint64_t wf_stamp_of(int64_t wall)
+{
+    return wall > 0 ? (uint64_t)wall / 1000 : 0;
+}
 /* The next one of a node whose clock says `wall`: later than all it has seen. */
 static inline uint64_t wf_stamp_after(uint64_t last, int64_t wall)
 {
-    return WF_MIN(WF_MAX(last + 1, wall > 0 ? (uint64_t)wall / 1000 : 0), WF_STAMP_MAX);
+    return WF_MIN(WF_MAX(last + 1, wf_stamp_of(wall)), WF_STAMP_MAX);
 }
 
 /* Of two registrations of one global name: whether the first is the one that holds. */

@@ -119,6 +119,7 @@ static void fill_in(weft_node *n, const weft_node_options *o, bool own_worker)
     if (n->options.patterns_max == 0) n->options.patterns_max = 1000000;
     if (n->options.subscriptions_max == 0) n->options.subscriptions_max = 100000;
     if (n->options.retained_bytes_max == 0) n->options.retained_bytes_max = (size_t)64 << 20;
+    if (n->options.retained_keep <= 0) n->options.retained_keep = WEFT_SEC(24 * 3600);
     if (n->options.far_actors_max == 0) n->options.far_actors_max = 65536;
     if (n->options.heartbeat == 0) n->options.heartbeat = WEFT_SEC(1);
     if (n->options.probe_period == 0) n->options.probe_period = n->options.heartbeat;
@@ -185,13 +186,15 @@ int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_
     wf_typed_say_conflicts();
     wf_list_init(&n->taps);
     n->workers.env = env == NULL ? pf_env_native() : env;
+    atomic_init(&n->clock_ahead, WF_CLOCK_UNKNOWN);
     if (options->embedded) wf_embed_init(&n->embed, &n->workers);
     fill_in(n, options, env == NULL && !options->embedded && !options->client);
     if ((rc = pf_mutex_create(&n->lock)) < 0 || (rc = pf_cond_create(&n->ended)) < 0 ||
         (rc = pf_mutex_create(&n->tables_lock)) < 0 || (rc = pf_mutex_create(&n->taps_lock)) < 0)
         goto failed;
     if ((rc = wf_names_create(&n->names)) < 0 || (rc = wf_groups_create(&n->groups)) < 0 ||
-        (rc = wf_topics_create(&n->topics, n->options.retained_max, n->options.retained_bytes_max)) < 0 ||
+        (rc = wf_topics_create(&n->topics, n->options.retained_max, n->options.retained_bytes_max,
+                               n->options.retained_keep)) < 0 ||
         (rc = wf_far_create(&n->far, n->options.far_actors_max)) < 0)
         goto failed;
     wf_names_on_removal(n->names, wf_registry_removed, n);

@@ -56,6 +56,7 @@ struct weft_node {
     _Atomic bool draining;        /* weft_drain; as `minority` */
     pf_mutex *tables_lock;        /* tables.h; for the next two as well */
     uint64_t last_stamp;
+    _Atomic int64_t clock_ahead;              /* relaxed, by the transport: see wf_node_wall */
     uint32_t entries;                         /* of its own that others keep copies of */
     pf_mutex *taps_lock;                      /* trace.h; for `taps` */
     struct wf_list taps;                      /* wf_tap.on_node */
@@ -69,6 +70,16 @@ _Static_assert(offsetof(struct weft_node, workers) == 0, "see workers");
 static inline weft_node *wf_node_of(const struct wf_worker *w)
 {
     return (weft_node *)w->set;
+}
+
+/* The time by the wall: this node's, or if that is later the one in the middle of those of all nodes that it is
+ * linked with. So a clock that stands in the past does no harm while there are two others. */
+#define WF_CLOCK_UNKNOWN INT64_MIN
+static inline int64_t wf_node_wall(const weft_node *n)
+{
+    struct pf_env *env = n->workers.env;
+    int64_t ahead = atomic_load_explicit(&n->clock_ahead, memory_order_relaxed);
+    return ahead == WF_CLOCK_UNKNOWN ? env->wall(env) : WF_MAX(env->wall(env), env->now(env) + ahead);
 }
 
 static inline bool wf_node_is_draining(const weft_node *n)

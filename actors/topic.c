@@ -354,11 +354,11 @@ static struct wf_body *body_of(struct wf_actor *self, weft_text topic, uint32_t 
 static int retain_body(struct wf_worker *w, struct wf_body *body, bool instead)
 {
     weft_node *node = wf_node_of(w);
-    struct pf_env *env = node->workers.env;
+    const struct wf_retained_now now = {.wall = wf_node_wall(node), .time = w->now};
     int rc = 0;
     wf_tables_begin(node);
     if (!instead || wf_topics_keeps(node->topics, weft_cstr(wf_body_topic(body))))
-        rc = wf_topics_retain(node->topics, w, body, env->wall(env));
+        rc = wf_topics_retain(node->topics, w, body, &now);
     if (rc > 0 && node->route != NULL) node->route->retained(node, body->retained);
     wf_tables_end(node);
     return rc;

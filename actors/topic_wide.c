@@ -28,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS_AT_ONCE = 1024 };
+enum { BUCKETS_AT_ONCE = 1024, FORGOTTEN_AT_ONCE = 1024 };
 
 struct wf_topics {
     pf_mutex *lock;
@@ -58,7 +58,7 @@ struct wf_wide {
     char queue[WF_QUEUE_MAX + 1]; /* "": a subscriber on its own */
 };
 
-int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retained_bytes_max)
+int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retained_bytes_max, int64_t retained_keep)
 {
     struct wf_topics *t = calloc(1, sizeof *t);
     int rc = t == NULL ? WEFT_ENOMEM : pf_mutex_create(&t->lock);
@@ -68,7 +68,7 @@ int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retai
     }
     wf_trie_init(&t->trie);
     wf_trie_init(&t->awaited);
-    wf_retained_init(&t->retained, retained_max, retained_bytes_max);
+    wf_retained_init(&t->retained, retained_max, retained_bytes_max, retained_keep);
     *out = t;
     return WEFT_OK;
 }
@@ -402,27 +402,52 @@ bool wf_wide_some(struct wf_topics *t, uint64_t *at, bool (*see)(weft_text patte
 
 /* ---- Retained -------------------------------------------------------------------------------------------------- */
 
-int wf_topics_retain(struct wf_topics *t, struct wf_worker *w, struct wf_body *body, int64_t now)
+int wf_topics_retain(struct wf_topics *t, struct wf_worker *w, struct wf_body *body,
+                     const struct wf_retained_now *now)
 {
     struct wf_body *old;
     pf_mutex_lock(t->lock);
-    int rc = wf_retained_put(&t->retained, body, wf_retained_stamp(&t->retained, now), false, &old);
+    int rc = wf_retained_put(&t->retained, body, now, &old);
     pf_mutex_unlock(t->lock);
     if (old != NULL) wf_body_drop(w, old);
     return rc;
 }
 
-int wf_topics_retain_copy(struct wf_topics *t, struct wf_body *body, uint64_t stamp)
+int wf_topics_retain_copy(struct wf_topics *t, const struct wf_retained_copy *c, const struct wf_retained_now *now)
 {
     struct wf_body *old;
     pf_mutex_lock(t->lock);
-    int rc = wf_retained_put(&t->retained, body, stamp, true, &old);
+    int rc = wf_retained_put_copy(&t->retained, c, now, &old);
     bool first = rc == WEFT_EFULL && !t->overflows;
     if (rc == 1 || rc == WEFT_EFULL) t->overflows = rc == WEFT_EFULL;
     pf_mutex_unlock(t->lock);
     if (old != NULL) wf_body_drop(NULL, old);
-    if (first) weft_log(WEFT_WARN, "other nodes retain more than this one may: it has no %s", wf_body_topic(body));
+    if (first)
+        weft_log(WEFT_WARN, "another node retains more than each may: there is no %s here", wf_body_topic(c->body));
     return rc;
+}
+
+int wf_topics_linked(struct wf_topics *t, uint64_t node, struct wf_retained_source *by[WF_RETAINED_KINDS])
+{
+    pf_mutex_lock(t->lock);
+    int rc = wf_retained_open(&t->retained, node, by);
+    pf_mutex_unlock(t->lock);
+    return rc;
+}
+
+void wf_topics_unlinked(struct wf_topics *t, struct wf_retained_source *by[WF_RETAINED_KINDS], int64_t time)
+{
+    pf_mutex_lock(t->lock);
+    wf_retained_close(&t->retained, by, time);
+    pf_mutex_unlock(t->lock);
+}
+
+int64_t wf_topics_expire(struct wf_topics *t, int64_t time)
+{
+    pf_mutex_lock(t->lock);
+    int64_t next = wf_retained_expire(&t->retained, time, FORGOTTEN_AT_ONCE);
+    pf_mutex_unlock(t->lock);
+    return next;
 }
 
 bool wf_topics_take(struct wf_topics *t, struct wf_worker *w, weft_text topic)
@@ -452,7 +477,7 @@ static bool take_kept(const struct wf_retained *r, void *arg)
     struct taking *x = arg;
     if (x->count == x->max) return false;
     wf_body_keep(r->body);
-    x->out[x->count++] = (struct wf_kept){r->body, r->stamp};
+    x->out[x->count++] = (struct wf_kept){r->body, r->stamp, r->source->gone ? r->source->gone_at : WEFT_FOREVER};
     return true;
 }
 

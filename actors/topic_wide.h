@@ -21,7 +21,7 @@ struct wf_wide_member {
 };
 
 /* WEFT_ENOMEM. */
-int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retained_bytes_max);
+int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retained_bytes_max, int64_t retained_keep);
 void wf_topics_destroy(struct wf_topics *t); /* NULL is fine */
 /* 0: there are no queue groups, here or on another node; else a number that changes whenever one comes or goes. Any
  * thread, one load. */
@@ -73,10 +73,16 @@ bool wf_wide_some(struct wf_topics *t, uint64_t *at, bool (*see)(weft_text patte
 uint64_t wf_wide_blocked(struct wf_topics *t, weft_text topic, bool (*blocked)(uint64_t actor, void *arg), void *arg,
                          int64_t *wait);
 
-/* Retains a signed body that nobody has seen yet, and numbers it: as wf_retained_put. `now`: for its stamp. */
-int wf_topics_retain(struct wf_topics *t, struct wf_worker *w, struct wf_body *body, int64_t now);
-/* The same of what another node has published (`copy`); any thread. */
-int wf_topics_retain_copy(struct wf_topics *t, struct wf_body *body, uint64_t stamp);
+/* Retains a signed body that nobody has seen yet, and numbers it: as wf_retained_put. */
+int wf_topics_retain(struct wf_topics *t, struct wf_worker *w, struct wf_body *body,
+                     const struct wf_retained_now *now);
+/* The same of what another node says: as wf_retained_put_copy; any thread. */
+int wf_topics_retain_copy(struct wf_topics *t, const struct wf_retained_copy *c, const struct wf_retained_now *now);
+/* A link that shares topics begins, WEFT_ENOMEM; and ends, fine if it has not begun. `by` is the link's. */
+int wf_topics_linked(struct wf_topics *t, uint64_t node, struct wf_retained_source *by[WF_RETAINED_KINDS]);
+void wf_topics_unlinked(struct wf_topics *t, struct wf_retained_source *by[WF_RETAINED_KINDS], int64_t time);
+/* Forgets what nodes that have gone had published, if it is time, a part of it; returns when to come again. */
+int64_t wf_topics_expire(struct wf_topics *t, int64_t time);
 /* Whether anything was kept of that topic; it is taken out, for a node without others. */
 bool wf_topics_take(struct wf_topics *t, struct wf_worker *w, weft_text topic);
 /* Whether anything is kept of that topic. */
@@ -88,6 +94,7 @@ void wf_topics_unmark(struct wf_topics *t, struct wf_retained *mark); /* does no
 struct wf_kept {
     struct wf_body *body;
     uint64_t stamp;
+    int64_t gone_at; /* its publisher's node; WEFT_FOREVER: it has not */
 };
 size_t wf_topics_after(struct wf_topics *t, const struct wf_retained *mark, struct wf_kept *out, size_t max);
 /* The mark goes behind the publication of that number. */

@@ -28,7 +28,9 @@ static const char *words_of(weft_text reason)
                  {"too-big", "with its topic it is larger than a message may be"},
                  {"outbox-full", "too much waited for another node already"},
                  {"link-lost", "the link to another node was lost before it had arrived"},
-                 {"refused", "another node's role or limits do not allow it"}};
+                 {"refused", "another node's role or limits do not allow it"},
+                 {"unbelieved", "another node retains it with a date, or a publisher, that cannot be true"},
+                 {"retained-full", "another node retains more than is kept of one node"}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (weft_text_equal(reason, known[i].reason)) return known[i].words;
     return "";

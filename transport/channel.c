@@ -109,6 +109,7 @@ bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size)
 void wf_channel_greet(struct wf_channel *ch)
 {
     const struct wf_transport *t = ch->t;
+    struct pf_env *env = t->node->workers.env;
     uint8_t frame[WF_STRANGER_MESSAGE_MAX];
     weft_writer w = weft_writer_on(frame, sizeof frame);
     struct wf_hello h = {.version = WF_WIRE_OLDEST,
@@ -119,6 +120,7 @@ void wf_channel_greet(struct wf_channel *ch)
                          .incarnation = t->node->incarnation,
                          .flags = t->client ? WF_HELLO_CLIENT : 0,
                          .heartbeat_ms = (uint64_t)(t->heartbeat / WEFT_MS(1)),
+                         .clock = wf_stamp_of(env->wall(env)),
                          .url_count = wf_transport_urls(t)};
     for (uint32_t i = 0; i < h.url_count; i++) h.url[i] = weft_cstr(t->url[i]);
     wf_put_hello(&w, &h);

@@ -134,7 +134,9 @@ void wf_transport_drops(const struct wf_transport *t, struct wf_drop_count all[W
     const struct wf_drop_count frames[] = {
         {"outbox-full", atomic_load_explicit(&t->dropped_full, memory_order_relaxed)},
         {"link-lost", atomic_load_explicit(&t->dropped_lost, memory_order_relaxed)},
-        {"refused", atomic_load_explicit(&t->dropped_refused, memory_order_relaxed)}};
+        {"refused", atomic_load_explicit(&t->dropped_refused, memory_order_relaxed)},
+        {"unbelieved", atomic_load_explicit(&t->dropped_unbelieved, memory_order_relaxed)},
+        {"retained-full", atomic_load_explicit(&t->dropped_quota, memory_order_relaxed)}};
     uint64_t messages[WF_DROP_REASONS];
     wf_node_drops(t->node, messages);
     for (int i = 0; i < WF_DROP_REASONS; i++) all[i] = (struct wf_drop_count){wf_drop_names[i], messages[i]};

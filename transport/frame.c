@@ -45,10 +45,12 @@ static void get_hello(weft_reader *r, struct wf_hello *h)
     h->heartbeat_ms = weft_get_uint(r);
     h->url_count = get_urls(r, h->url);
     h->newest = h->version;
+    h->clock = 0;
     if (more > 0) {
         uint32_t values = weft_get_nil(r) ? 0 : weft_get_array(r);
         if (values > 0) h->newest = weft_get_uint(r);
-        if (values > 0) wf_read_skip(r, values - 1);
+        if (values > 1) h->clock = weft_get_uint(r);
+        if (values > 2) wf_read_skip(r, values - 2);
         more--;
     }
     if (h->incarnation == 0 || h->newest < h->version) wf_read_fault(r);
@@ -350,8 +352,9 @@ void wf_put_hello(weft_writer *w, const struct wf_hello *h)
     weft_put_uint(w, h->heartbeat_ms);
     put_urls(w, h->url, h->url_count);
     if (h->newest <= h->version) return;
-    weft_put_array(w, 1);
+    weft_put_array(w, h->clock == 0 ? 1 : 2);
     weft_put_uint(w, h->newest);
+    if (h->clock != 0) weft_put_uint(w, h->clock);
 }
 
 void wf_put_welcome(weft_writer *w)

@@ -121,6 +121,7 @@ struct wf_hello {
     uint64_t capabilities;
     weft_text cluster, name;
     uint64_t incarnation, flags, heartbeat_ms;
+    uint64_t clock; /* microseconds since 1970 on its clock; 0: not said */
     weft_text url[WF_FRAME_URLS];
     uint32_t url_count;
 };
@@ -167,7 +168,7 @@ void wf_frame_fault(const weft_reader *r, const struct wf_frame *f, char *out, s
 /* Of a frame with so many values behind its kind; returns how many it has read. TABLE: `number` is a wf_table_op
  * (or WF_TABLE_NONE: skip it), the rest is wf_frame_entry (of TAKEN `to` is the node). GROUP_SEND: `name` is the
  * group. PUBLISH_TO: `to` is the node of `from`, 0: the one that sends the frame. RETAINED: the same, but never 0;
- * `number` is the stamp. */
+ * `number` is the stamp, `ref` for how many milliseconds that node has been gone. */
 uint32_t wf_get_tables_frame(weft_reader *r, uint32_t values, struct wf_frame *f);
 struct wf_entry wf_frame_entry(const struct wf_frame *f);
 /* At most WF_FRAME_SPARE bytes and the key. */
@@ -194,8 +195,9 @@ struct wf_publish_to {
 size_t wf_publish_to_size(struct wf_publish_to *p);
 void wf_put_publish_to(weft_writer *w, const struct wf_publish_to *p);
 weft_text wf_frame_next_queue(struct wf_frame *f, weft_text *pattern);
-/* What is retained; `live`: it is published now. At most WF_FRAME_SPARE bytes, the topic and the body. */
-void wf_put_retained(weft_writer *w, struct wf_body *body, uint64_t stamp, bool live);
+/* What is retained; `live`: it is published now; `gone`: for so many milliseconds its publisher's node has been gone.
+ * At most WF_FRAME_SPARE bytes, the topic and the body. */
+void wf_put_retained(weft_writer *w, struct wf_body *body, uint64_t stamp, bool live, uint64_t gone);
 
 /* ---- All others ------------------------------------------------------------------------------------------------ */
 void wf_put_hello(weft_writer *w, const struct wf_hello *h);

@@ -79,13 +79,16 @@ static uint32_t get_publish_to(weft_reader *r, struct wf_frame *f)
     return 9;
 }
 
-/* A publication (its stamp), body: seven values. */
-static uint32_t get_retained(weft_reader *r, struct wf_frame *f)
+/* A publication (its stamp), body, and perhaps for how long its node has been gone. */
+static uint32_t get_retained(weft_reader *r, uint32_t values, struct wf_frame *f)
 {
     get_publication(r, f);
     f->body = wf_read_body(r);
+    int type = values > 7 ? weft_peek_type(r) : WEFT_NIL;
+    bool gone = type == WEFT_INT || type == WEFT_UINT; /* anything else, as a trace id, is skipped */
+    f->ref = gone ? weft_get_uint(r) : 0;
     if (f->to == 0 || f->number == 0 || f->number > WF_STAMP_MAX) wf_read_fault(r);
-    return 7;
+    return gone ? 8 : 7;
 }
 
 weft_text wf_frame_next_queue(struct wf_frame *f, weft_text *pattern)
@@ -99,7 +102,7 @@ uint32_t wf_get_tables_frame(weft_reader *r, uint32_t values, struct wf_frame *f
     switch (f->kind) {
     case WF_FRAME_TABLE: return get_table(r, values, f);
     case WF_FRAME_PUBLISH_TO: return get_publish_to(r, f);
-    case WF_FRAME_RETAINED: return get_retained(r, f);
+    case WF_FRAME_RETAINED: return get_retained(r, values, f);
     case WF_FRAME_MISSED:
         f->name = wf_read_pattern(r);
         f->number = weft_get_uint(r);
@@ -214,9 +217,9 @@ void wf_put_publish_to(weft_writer *w, const struct wf_publish_to *p)
     if (p->trace.size > 0) weft_put_bin(w, p->trace.data, p->trace.size);
 }
 
-void wf_put_retained(weft_writer *w, struct wf_body *body, uint64_t stamp, bool live)
+void wf_put_retained(weft_writer *w, struct wf_body *body, uint64_t stamp, bool live, uint64_t gone)
 {
-    weft_put_array(w, 8);
+    weft_put_array(w, gone > 0 ? 9 : 8);
     weft_put_uint(w, WF_FRAME_RETAINED);
     weft_put_str(w, weft_cstr(wf_body_topic(body)));
     weft_put_uint(w, body->from.node);
@@ -225,4 +228,5 @@ void wf_put_retained(weft_writer *w, struct wf_body *body, uint64_t stamp, bool 
     weft_put_uint(w, live ? WF_PUBLISH_PLAIN : 0);
     weft_put_uint(w, stamp);
     weft_put_bin(w, wf_body_bytes(body), body->size);
+    if (gone > 0) weft_put_uint(w, gone);
 }

@@ -136,6 +136,7 @@ static void keep_hello(struct wf_channel *ch, const struct wf_hello *h)
     ch->capabilities = t->capabilities & h->capabilities;
     /* A tool's link is short, and nobody keeps in mind which ones there were. */
     if (ch->client || t->client) ch->capabilities &= ~(uint64_t)WF_CAN_RESUME;
+    ch->clock_ahead = wf_clock_ahead(t, h->clock);
     ch->heartbeat = (int64_t)WF_MIN(WF_MAX(h->heartbeat_ms, (uint64_t)10), (uint64_t)3600000) * WEFT_MS(1);
     for (uint32_t i = 0; i < h->url_count; i++) snprintf(ch->url[i], sizeof ch->url[i], "%.*s", WEFT_STR(h->url[i]));
     ch->url_count = h->url_count;

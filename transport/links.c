@@ -5,6 +5,7 @@
 #include "actor.h"
 #include "control.h"
 #include "mutant.h"
+#include "topic_wide.h"
 #include "rights.h"
 #include "stuck.h"
 #include "typed.h"
@@ -296,6 +297,7 @@ void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason
     wf_ports_close(s);
     tell_lost(s);
     take_out(c, s);
+    wf_clocks_review(c);
     if (!s->client) {
         wf_peers_down(c, s, reason, left);
         wf_gossip_ended(c, s, left);
@@ -333,6 +335,7 @@ void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t num
         wf_channel_end(ch, "out of memory");
         return;
     }
+    wf_clocks_review(c);
     set_session(ch, s);
     attach(ch, s, 0);
     if (wf_tables_open(s) < 0 || wf_ports_open(s) < 0) {
@@ -357,6 +360,8 @@ static void take_pending(struct wf_cluster *c, struct wf_session *s)
     struct wf_channel *ch = s->pending;
     WF_ASSERT(ch != NULL && !s->client); /* a tool's link is over with its connection */
     s->pending = NULL;
+    s->clock_ahead = ch->clock_ahead;
+    wf_clocks_review(c);
     attach(ch, s, ch->heard);
     atomic_fetch_add_explicit(&s->resumes, 1, memory_order_relaxed);
     wf_peers_review(c, s, "");
@@ -525,7 +530,7 @@ static int64_t tick_broken(struct wf_cluster *c, struct wf_session *s, int64_t n
 
 int64_t wf_links_tick(struct wf_cluster *c, int64_t now)
 {
-    int64_t at = wf_handshakes_tick(c, now);
+    int64_t at = WF_MIN(wf_handshakes_tick(c, now), wf_topics_expire(c->t->node->topics, now));
     if (now >= c->tables_at &&
         !WF_MUTANT(tables_never_told_again)) { /* each link has us come by that often, also one that needs no PING */
         c->tables_at = now + c->t->heartbeat;

@@ -37,6 +37,7 @@ static void copy_identity(struct wf_session *s, const struct wf_channel *ch)
     s->client = ch->client;
     s->capabilities = ch->capabilities;
     s->heartbeat = ch->heartbeat;
+    s->clock_ahead = ch->clock_ahead;
 }
 
 void wf_transport_seal(struct wf_transport *t, struct wf_seal *s)

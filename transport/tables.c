@@ -160,7 +160,8 @@ static bool say_one(struct peer *p, const struct wf_kept *kept, uint64_t live)
     struct wf_batch *b = wf_batch_new(s, WF_FRAME_SPARE + strlen(wf_body_topic(body)) + body->size);
     if (b == NULL) return false;
     weft_writer w = wf_batch_writer(b);
-    wf_put_retained(&w, body, kept->stamp, body->retained == live);
+    int64_t gone = kept->gone_at == WEFT_FOREVER ? 0 : wf_transport_now(s->t) - kept->gone_at;
+    wf_put_retained(&w, body, kept->stamp, body->retained == live, (uint64_t)WF_MAX(gone, 0) / WEFT_MS(1));
     wf_session_say_of(s, b, &w, node == s->t->node->incarnation ? body->from.actor : 0);
     return true;
 }
@@ -251,12 +252,16 @@ void wf_tables_retry(struct wf_transport *t)
 int wf_tables_open(struct wf_session *s)
 {
     if (!wf_session_shares_tables(s)) return WEFT_OK;
+    struct wf_topics *topics = s->t->node->topics;
     struct peer *p = calloc(1, sizeof *p);
-    if (p == NULL) return WEFT_ENOMEM;
+    if (p == NULL || (wf_session_shares_topics(s) && wf_topics_linked(topics, s->incarnation, s->retained) < 0)) {
+        free(p);
+        return WEFT_ENOMEM;
+    }
     p->session = s;
     wf_session_keep(s);
     wf_tables_begin(s->t->node);
-    wf_topics_mark(s->t->node->topics, &p->told);
+    wf_topics_mark(topics, &p->told);
     if (!WF_MUTANT(tables_no_snapshot)) say_all(p);
     else p->part.next = WF_PART_NONE;
     if (!WF_MUTANT(retained_no_snapshot)) say_retained(p, 0);
@@ -272,6 +277,7 @@ void wf_tables_close(struct wf_session *s)
     struct peer *p = find(s->t, s);
     if (p != NULL) wf_unlink(&p->in_transport);
     if (p != NULL) wf_topics_unmark(s->t->node->topics, &p->told);
+    wf_topics_unlinked(s->t->node->topics, s->retained, wf_transport_now(s->t));
     if (p != NULL && p->entries > 0) wf_tables_drop(s->t->node, s->incarnation);
     wf_tables_end(s->t->node);
     if (p == NULL) return;

@@ -119,12 +119,46 @@ static void receive_to(struct wf_channel *ch, struct wf_frame *f, struct wf_body
     if (t != NULL && wf_reach_count_done(t, count)) answer(ch, t);
 }
 
+/* Its stamp is of a time to come. */
+static void doubt(struct wf_channel *ch, uint64_t stamp, int64_t wall)
+{
+    if (!ch->session->warned_of_stamp)
+        weft_log(WEFT_WARN,
+                 "node %s says it has published at a time that is %.0f s ahead of this node's clock: one of the two "
+                 "clocks is wrong, and its retained messages may not be kept; counted as unbelieved from now on",
+                 ch->name, (double)(stamp - WF_MIN(stamp, wf_stamp_of(wall))) / 1e6);
+    ch->session->warned_of_stamp = true;
+}
+
+/* As wf_topics_retain_copy. */
+static int retain_copy(struct wf_channel *ch, const struct wf_frame *f, struct wf_body *body)
+{
+    struct wf_transport *t = ch->t;
+    const struct wf_retained_now now = {.wall = wf_node_wall(t->node), .time = wf_transport_now(t)};
+    const struct wf_retained_copy c = {.body = body,
+                                       .stamp = f->number,
+                                       .by = f->to == ch->incarnation ? ch->session->retained : NULL,
+                                       .live = (f->flags & WF_PUBLISH_PLAIN) != 0,
+                                       .gone = (int64_t)WF_MIN(f->ref, (uint64_t)(INT64_MAX / WEFT_MS(2))) *
+                                               WEFT_MS(1)};
+    int rc = wf_topics_retain_copy(t->node->topics, &c, &now);
+    bool believed = wf_stamp_is_believed(c.stamp, now.wall);
+    if (!believed) doubt(ch, c.stamp, now.wall);
+    if (!believed && rc == 0) atomic_fetch_add_explicit(&t->dropped_unbelieved, 1, memory_order_relaxed);
+    if (rc == WEFT_EFULL) atomic_fetch_add_explicit(&t->dropped_quota, 1, memory_order_relaxed);
+    return rc;
+}
+
 /* Who is subscribed hears of it if it replaces what is retained here, and also if it does not but is published now;
  * unless it has come by way of another node, as can be when a link is resumed: then that one was told, or even one
  * behind it. */
 static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, struct wf_body *body)
 {
-    int rc = wf_topics_retain_copy(ch->t->node->topics, body, f->number);
+    if (f->to == ch->t->node->incarnation) { /* what this node has published it knows itself */
+        atomic_fetch_add_explicit(&ch->t->dropped_unbelieved, 1, memory_order_relaxed);
+        return;
+    }
+    int rc = retain_copy(ch, f, body);
     bool live = (f->flags & WF_PUBLISH_PLAIN) != 0;
     if (rc == WEFT_ENOMEM) { /* the next link says it again */
         wf_session_fail(ch->session, "out of memory");

@@ -30,6 +30,7 @@
 #include "seal.h"
 #include "swim_wire.h"
 #include "tls.h"
+#include "topic_retained.h"
 #include "topic_trie.h"
 
 #include <weft/event.h>
@@ -118,6 +119,7 @@ struct wf_channel {
     uint32_t denied;       /* rights (wf_right) that its certificate, or ws://, does not grant */
     uint64_t capabilities; /* wf_capability: of both */
     int64_t heartbeat;
+    int64_t clock_ahead; /* of its clock, before this node's monotonic one; WF_CLOCK_UNKNOWN */
     int64_t handshake_by;
     /* Under t->lock: what is said before it carries a session: HELLO, and WELCOME or REFUSED, so that one waits at
      * most. `saying` is true while something of it is being sent: release when it ends, acquire by who sends for a
@@ -182,6 +184,7 @@ struct wf_session {
     bool client;
     uint64_t capabilities; /* wf_capability: of both */
     int64_t heartbeat;     /* of the other side */
+    int64_t clock_ahead;   /* $cluster only: as its channel's */
     struct wf_seal seal;   /* of the numbers of requests that go over this link */
     int64_t suspect_at;    /* 0: no; then it must have been heard since `suspect_from` */
     int64_t suspect_from;
@@ -229,6 +232,9 @@ struct wf_session {
     struct wf_arrival arrival; /* of which `arrival_left` bytes are to come, to `arrival_at`; 0: of none */
     size_t arrival_left;
     uint8_t *arrival_at;
+    /* Of what it has said that it retains: see actors/topic_retained.h (6); under the lock of the node's topics. */
+    struct wf_retained_source *retained[WF_RETAINED_KINDS];
+    bool warned_of_stamp;
     struct wf_pattern_mark mark; /* of its kind of `wf_transport.patterns`; under t->lock */
     /* For `weft nodes`, and heartbeats; relaxed. */
     _Atomic int64_t last_heard, last_sent, rtt;
@@ -343,6 +349,9 @@ struct wf_transport {
     char dial_reason[WF_REASON_TEXT]; /* of the last one */
     char fatal[WF_REASON_TEXT];       /* "" or why this node cannot be part of the cluster */
     _Atomic uint64_t dropped_refused; /* relaxed: frames that no role of their sender granted */
+    /* relaxed: retained messages of other nodes that are not kept: their stamp, or their node, cannot be theirs; each
+     * node's quota is used up */
+    _Atomic uint64_t dropped_unbelieved, dropped_quota;
     _Atomic uint64_t dropped_full,
         dropped_lost; /* relaxed: frames refused at the bound; queued or in flight when a link broke */
 };
@@ -569,7 +578,7 @@ weft_actor wf_control_main;
 
 /* ---- control.c ------------------------------------------------------------------------------------------------- */
 /* What did not reach an actor, by reason: messages, and frames of links. */
-enum { WF_ALL_DROPS = WF_DROP_REASONS + 3 };
+enum { WF_ALL_DROPS = WF_DROP_REASONS + 5 };
 struct wf_drop_count {
     const char *reason; /* static */
     uint64_t count;

@@ -46,14 +46,18 @@ typedef struct {
      * named. None: everywhere. docs/security.md, "What a member may say of others" */
     const char *const *dial_only;
     size_t dial_only_count;
-    int workers;               /* for your actors; default: one per core, at most 63. weft's own have one more */
-    bool embedded;             /* no thread: a loop of yours turns its one worker. weft/embed.h */
-    size_t stack_bytes;        /* of an actor; default 64 KiB */
-    uint32_t actors_max;       /* per worker; default and limit 16,777,215 */
-    uint32_t far_actors_max;   /* alive at a time that one other node may have started here; default 65,536 */
-    size_t mailbox_bytes_max;  /* of all mailboxes of the node together; default 1 GiB */
-    uint32_t retained_max;     /* messages kept by weft_publish_retained, here or elsewhere; default 65,536 */
-    size_t retained_bytes_max; /* of them together; default 64 MiB. All nodes should have the same */
+    int workers;              /* for your actors; default: one per core, at most 63. weft's own have one more */
+    bool embedded;            /* no thread: a loop of yours turns its one worker. weft/embed.h */
+    size_t stack_bytes;       /* of an actor; default 64 KiB */
+    uint32_t actors_max;      /* per worker; default and limit 16,777,215 */
+    uint32_t far_actors_max;  /* alive at a time that one other node may have started here; default 65,536 */
+    size_t mailbox_bytes_max; /* of all mailboxes of the node together; default 1 GiB */
+    /* What weft_publish_retained keeps of each node, and of all nodes that are gone together: messages, default
+     * 65,536, and bytes, default 64 MiB. How long after its publisher's node has gone a message is kept, ns; default
+     * a day, WEFT_FOREVER: until others that are gone have taken its place. All nodes should have the same. */
+    uint32_t retained_max;
+    size_t retained_bytes_max;
+    int64_t retained_keep;
     /* Different topic patterns that actors of this node subscribe to at a time, and that it takes of each other node;
      * default 1,000,000. One too many is refused by weft_subscribe with WEFT_EFULL; a link with a node that has more
      * is closed. All nodes should have the same: docs/limits.md */

@@ -102,10 +102,11 @@ WEFT_API WEFT_CHECKED int weft_publish_reach(const char *topic, uint32_t tag, co
 /* [A, W] As weft_publish, and the message is kept as the last one of its topic, by this node and all it is linked
  * with: who subscribes later, on any of them, gets it, flagged (weft_is_retained); subscribers of now get it once, as
  * an ordinary message. It replaces the one kept before; an empty one (size 0) only clears that. It outlives its
- * publisher and its node. Nodes that were not linked meanwhile get it when they are; of two messages the one that was
- * published later holds (docs/topics.md), and who is subscribed there gets it then, if it is the one that holds.
- * WEFT_EFULL: the node keeps as much as it may (weft_node_options.retained_max, .retained_bytes_max); nothing was
- * published. Otherwise as weft_publish. */
+ * publisher, and its node for weft_node_options.retained_keep. Nodes that were not linked meanwhile get it when they
+ * are; of two messages the one that was published later holds (docs/topics.md), and who is subscribed there gets it
+ * then, if it is the one that holds.
+ * WEFT_EFULL: this node has published as much as is kept of one node (weft_node_options.retained_max,
+ * .retained_bytes_max); nothing was published. Otherwise as weft_publish. */
 WEFT_API WEFT_CHECKED int weft_publish_retained(const char *topic, uint32_t tag, const void *data, size_t size);
 /* [A] Forgets what is kept of that topic, here and on all nodes that are linked, and publishes nothing. 1, or 0 if
  * there was nothing. WEFT_EINVAL, WEFT_ENOMEM. */

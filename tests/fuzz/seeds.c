@@ -135,7 +135,7 @@ static void put_tables(weft_writer *w)
     wf_put_publish_to(w, &to);
     body->from = (weft_pid){9, 5};
     body->tag = 2;
-    wf_put_retained(w, body, 4, true);
+    wf_put_retained(w, body, 4, true, 0);
     wf_body_drop(NULL, body);
     member.ended = true;
     wf_put_entry(w, WF_TABLE_UNSET, &name);

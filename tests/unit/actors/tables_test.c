@@ -86,7 +86,7 @@ static struct chosen choose(struct wf_topics *t, struct chosen c, bool far)
 static struct wf_topics *topics(void)
 {
     struct wf_topics *t;
-    ck_assert_int_eq(wf_topics_create(&t, 100, 1 << 20), 0);
+    ck_assert_int_eq(wf_topics_create(&t, 100, 1 << 20, WEFT_FOREVER), 0);
     return t;
 }
 

@@ -127,17 +127,77 @@ END_TEST
 
 /* ---- Copies: which of two messages holds ----------------------------------------------------------------------- */
 
-static struct wf_retained_table table;
+enum { NODES = 10, DAY = 24 * 3600 };
 
-static int put(const char *topic, const char *value, uint64_t node, uint64_t stamp)
+static struct wf_retained_table table;
+static struct wf_retained_source *link_of[NODES][WF_RETAINED_KINDS]; /* of nodes that are linked */
+static struct wf_retained_now now;
+
+static void open_table(uint32_t count_max, size_t bytes_max)
 {
-    struct wf_body *old, *body = wf_body_new(NULL, topic, strlen(topic), value, strlen(value));
+    memset(link_of, 0, sizeof link_of);
+    now = (struct wf_retained_now){.wall = WEFT_SEC(1000), .time = WEFT_SEC(100)};
+    wf_retained_init(&table, count_max, bytes_max, WEFT_SEC(DAY));
+    for (uint64_t node = 1; node < NODES; node++) ck_assert_int_eq(wf_retained_open(&table, node, link_of[node]), 0);
+}
+
+static void lose(uint64_t node)
+{
+    wf_retained_close(&table, link_of[node], now.time);
+    ck_assert_ptr_null(link_of[node][0]);
+}
+
+static void close_table(void)
+{
+    for (uint64_t node = 1; node < NODES; node++) lose(node);
+    wf_retained_finish(&table);
+}
+
+static struct wf_body *body_of(const char *topic, const char *value, uint64_t node)
+{
+    struct wf_body *body = wf_body_new(NULL, topic, strlen(topic), value, strlen(value));
     ck_assert_ptr_nonnull(body);
     wf_body_sign(body, (weft_pid){node, 1}, NEWS, 0);
-    int rc = wf_retained_put(&table, body, stamp, true, &old);
+    return body;
+}
+
+static int put_as(const char *topic, const char *value, uint64_t node, struct wf_retained_copy c)
+{
+    struct wf_body *old, *body = body_of(topic, value, node);
+    c.body = body;
+    int rc = wf_retained_put_copy(&table, &c, &now, &old);
     if (old != NULL) wf_body_drop(NULL, old);
     wf_body_drop(NULL, body);
     return rc;
+}
+
+/* The node itself says it, when it publishes it. */
+static int put(const char *topic, const char *value, uint64_t node, uint64_t stamp)
+{
+    return put_as(topic, value, node, (struct wf_retained_copy){.stamp = stamp, .by = link_of[node], .live = true});
+}
+
+/* When the link begins. */
+static int put_later(const char *topic, const char *value, uint64_t node, uint64_t stamp)
+{
+    return put_as(topic, value, node, (struct wf_retained_copy){.stamp = stamp, .by = link_of[node]});
+}
+
+/* Another one says it, to which the publisher has been gone for so long. */
+static int tell(const char *topic, const char *value, uint64_t node, uint64_t stamp, int64_t gone)
+{
+    return put_as(topic, value, node, (struct wf_retained_copy){.stamp = stamp, .gone = gone});
+}
+
+/* This node publishes; returns its stamp, or an error. */
+static int64_t publish_here(const char *topic, const char *value)
+{
+    struct wf_body *old, *body = body_of(topic, value, 100);
+    int rc = wf_retained_put(&table, body, &now, &old);
+    if (old != NULL) wf_body_drop(NULL, old);
+    wf_body_drop(NULL, body);
+    if (rc < 0) return rc;
+    return (int64_t)wf_retained_find(&table, weft_cstr(topic))->stamp;
 }
 
 static bool is_kept(const char *topic, const char *value)
@@ -149,7 +209,7 @@ static bool is_kept(const char *topic, const char *value)
 
 START_TEST(the_later_stamp_holds_in_any_order)
 {
-    wf_retained_init(&table, 10, 10000);
+    open_table(10, 10000);
     ck_assert_int_eq(put("t", "five", 1, 5), 1);
     ck_assert_int_eq(put("t", "four", 9, 4), 0);
     ck_assert(is_kept("t", "five"));
@@ -167,21 +227,223 @@ START_TEST(the_later_stamp_holds_in_any_order)
     ck_assert_int_eq(put("u", "old", 1, 7), WEFT_EEXIST);
     ck_assert_uint_eq(table.count, 1);
     ck_assert_uint_eq(table.cleared_count, 1);
-    wf_retained_finish(&table);
+    close_table();
 }
 END_TEST
 
 START_TEST(a_stamp_is_later_than_all_that_was_seen)
 {
-    wf_retained_init(&table, 10, 10000);
-    ck_assert_uint_eq(wf_retained_stamp(&table, WEFT_SEC(3)), 3000000);
-    ck_assert_uint_eq(wf_retained_stamp(&table, WEFT_SEC(2)), 3000001); /* a clock that was set back */
+    open_table(10, 10000);
+    now.wall = WEFT_SEC(3);
+    ck_assert_int_eq(publish_here("own", "1"), 3000000);
+    now.wall = WEFT_SEC(2); /* a clock that was set back */
+    ck_assert_int_eq(publish_here("own", "2"), 3000001);
     ck_assert_int_eq(put("t", "of a fast clock", 1, 9000000), 1);
-    ck_assert_uint_eq(wf_retained_stamp(&table, WEFT_SEC(4)), 9000001);
-    ck_assert_uint_eq(wf_retained_stamp(&table, WEFT_SEC(10)), 10000000);
-    ck_assert_int_eq(put("t", "of a mad clock", 1, WF_STAMP_MAX), 1);
-    ck_assert_uint_eq(wf_retained_stamp(&table, WEFT_SEC(10)), WF_STAMP_MAX);
-    wf_retained_finish(&table);
+    now.wall = WEFT_SEC(4);
+    ck_assert_int_eq(publish_here("own", "3"), 9000001);
+    now.wall = WEFT_SEC(10);
+    ck_assert_int_eq(publish_here("own", "4"), 10000000);
+    close_table();
+}
+END_TEST
+
+static void disbelieve(uint64_t mad)
+{
+    open_table(10, 10000);
+    uint64_t before = table.last_stamp;
+    ck_assert_int_eq(put("t", "right", 1, 999500000), 1);
+    ck_assert_int_eq(put_later("t", "mad", 2, mad), 0);
+    ck_assert_int_eq(tell("t", "mad", 2, mad, 0), 0);
+    ck_assert(is_kept("t", "right"));
+    ck_assert_int_eq(put_later("u", "mad", 2, mad), 1); /* there is nothing else */
+    ck_assert_int_eq(tell("v", "mad", 2, mad, 0), 1);
+    ck_assert_int_eq(put_later("w", "", 2, mad), 1); /* cleared */
+    ck_assert_uint_lt(table.last_stamp, before + 1000000000);
+    ck_assert_int_eq(put("u", "right", 1, 999000000), 1);
+    ck_assert_int_eq(put("v", "right", 1, 1), 1); /* any other is better */
+    ck_assert_int_eq(put("w", "right", 1, 1), 1);
+    ck_assert(is_kept("u", "right") && is_kept("v", "right") && is_kept("w", "right"));
+    /* what has just been published counts as a second old */
+    ck_assert_int_eq(put("t", "mad", 2, mad), 0);
+    now.wall += WEFT_SEC(1);
+    ck_assert_int_eq(put("t", "mad", 2, mad), 1);
+    ck_assert_int_eq(put("t", "right again", 1, 1000500000), 1);
+    ck_assert(is_kept("t", "right again"));
+    ck_assert_int_eq(put("t", "mad", 2, mad), 0);
+    ck_assert_int_eq(publish_here("t", "own"), 1001000000);
+    ck_assert(is_kept("t", "own"));
+    close_table();
+}
+
+START_TEST(a_stamp_of_a_time_to_come_is_not_believed)
+{
+    disbelieve(UINT64_C(1000000000000));
+    disbelieve(WF_STAMP_MAX);
+}
+END_TEST
+
+START_TEST(a_stamp_is_believed_up_to_five_minutes_ahead)
+{
+    open_table(10, 10000);
+    ck_assert_int_eq(put("t", "ahead", 1, 1300000000), 1);
+    ck_assert_int_eq(publish_here("own", "1"), 1300000001);
+    ck_assert_int_eq(put("u", "too far", 1, 1300000001), 1);
+    ck_assert_int_eq(publish_here("own", "2"), 1300000002);
+    ck_assert_int_eq(put("u", "right", 2, 1000000000), 1);
+    ck_assert_int_eq(put("t", "right", 2, 1000000000), 0);
+    now.wall = -WEFT_SEC(5); /* before 1970 */
+    ck_assert_int_eq(put("v", "of its time", 1, 300000000), 1);
+    ck_assert_int_eq(put("w", "too far", 1, 300000001), 1);
+    ck_assert_int_eq(put("w", "right", 2, 1), 1);
+    close_table();
+}
+END_TEST
+
+/* The clock of its node is broken: what it publishes is still in order, also after what others have published. */
+START_TEST(a_node_with_a_broken_clock_replaces_its_own)
+{
+    open_table(10, 10000);
+    ck_assert_int_eq(put("t", "good clock", 1, 990000000), 1);
+    ck_assert_int_eq(put("t", "an hour ahead", 1, 4600000000), 1);
+    ck_assert_int_eq(put_later("t", "and more", 1, 4600000001), 1);
+    ck_assert_int_eq(put("t", "and back", 1, 4600000000), WEFT_EEXIST);
+    ck_assert_int_eq(put("t", "other", 2, 995000000), 1);
+    ck_assert_int_eq(put("t", "an hour ahead", 1, 4600000002), 1);
+    ck_assert(is_kept("t", "an hour ahead"));
+    /* nobody can say so for it */
+    ck_assert_int_eq(tell("t", "forged", 1, 4600000003, 0), WEFT_EEXIST);
+    ck_assert_int_eq(tell("u", "forged", 1, WF_STAMP_MAX, 0), 1);
+    ck_assert_int_eq(put("u", "true", 1, 4600000004), 1);
+    ck_assert(is_kept("u", "true"));
+    close_table();
+}
+END_TEST
+
+/* ---- Copies: whose they are ------------------------------------------------------------------------------------ */
+
+static int put_many(const char *prefix, int count, uint64_t node)
+{
+    char topic[32];
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        snprintf(topic, sizeof topic, "%s.%d", prefix, i);
+        kept += (node == 0 ? publish_here(topic, "x") > 0 : put(topic, "x", node, 900000000) == 1);
+    }
+    return kept;
+}
+
+static int count_of(const char *prefix, int count)
+{
+    char topic[32];
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+        snprintf(topic, sizeof topic, "%s.%d", prefix, i);
+        kept += wf_retained_find(&table, weft_cstr(topic)) != NULL;
+    }
+    return kept;
+}
+
+START_TEST(each_node_has_its_own_quota)
+{
+    open_table(10, 10000);
+    ck_assert_int_eq(put_many("one", 100, 1), 10);
+    ck_assert_int_eq(put_many("two", 100, 2), 10);
+    ck_assert_int_eq(put_many("own", 100, 0), 10);
+    ck_assert_int_eq(put("one.3", "y", 1, 900000001), 1);
+    ck_assert_int_eq(put("one.3", "y", 2, 900000002), WEFT_EFULL); /* it is another's place */
+    ck_assert(is_kept("one.3", NULL));
+    ck_assert_int_eq(put("one.100", "y", 1, 1), 1);
+    for (int i = 0; i < 1000; i++) { /* what others say of node 2 takes nobody's place */
+        char topic[16];
+        snprintf(topic, sizeof topic, "told.%d", i);
+        ck_assert_int_eq(tell(topic, "x", 3 + (uint64_t)i, 900000000, 0), 1);
+    }
+    ck_assert_int_eq(count_of("told", 1000), 10);
+    ck_assert_int_eq(count_of("two", 10), 10);
+    ck_assert_int_eq(put("one.4", "", 1, 900000001), 1);
+    ck_assert_int_eq(put("one.101", "y", 1, 1), 1);
+    for (int i = 0; i < 100; i++) { /* nor do clearings */
+        char topic[16];
+        snprintf(topic, sizeof topic, "clear.%d", i);
+        ck_assert_int_eq(put(topic, "", 1, 900000001), 1);
+    }
+    ck_assert_uint_eq(table.cleared_count, 10);
+    ck_assert_int_eq(put("clear.2", "", 2, 900000001), 1);
+    ck_assert_int_eq(put("clear.99", "old", 3, 1), 0);
+    close_table();
+}
+END_TEST
+
+START_TEST(what_a_gone_node_has_published_makes_room_and_ends)
+{
+    open_table(10, 10000);
+    ck_assert_int_eq(put_many("one", 8, 1), 8);
+    ck_assert_int_eq(put("gone", "", 1, 900000000), 1);
+    now.time += WEFT_SEC(10);
+    lose(1);
+    now.time += WEFT_SEC(10);
+    ck_assert_int_eq(put_many("two", 8, 2), 8);
+    lose(2);
+    ck_assert_int_eq(count_of("one", 8), 2); /* the last ones of whoever has been gone for longest */
+    ck_assert_ptr_nonnull(wf_retained_find(&table, weft_cstr("one.7")));
+    ck_assert_int_eq(count_of("two", 8), 8);
+    int64_t first = WEFT_SEC(110) + WEFT_SEC(DAY), second = first + WEFT_SEC(10);
+    ck_assert_int_eq(wf_retained_expire(&table, now.time, 100), first);
+    ck_assert_int_eq(wf_retained_expire(&table, first - 1, 100), first);
+    ck_assert_int_eq(wf_retained_expire(&table, first, 1), first); /* there is more */
+    ck_assert_int_eq(wf_retained_expire(&table, first, 100), second);
+    ck_assert_int_eq(count_of("one", 8), 0);
+    ck_assert_uint_eq(table.cleared_count, 0);
+    ck_assert_int_eq(wf_retained_expire(&table, second, 100), WEFT_FOREVER);
+    ck_assert_uint_eq(table.count, 0);
+    close_table();
+}
+END_TEST
+
+/* Who starts, and is told by others, forgets it when they do. */
+START_TEST(how_long_a_node_has_been_gone_is_told)
+{
+    open_table(10, 10000);
+    int64_t hour = WEFT_SEC(3600), end = now.time + WEFT_SEC(DAY) - hour;
+    ck_assert_int_eq(tell("a", "x", 50, 900000000, hour), 1);
+    ck_assert_int_eq(tell("b", "x", 51, 900000000, 0), 1);
+    ck_assert_int_eq(tell("c", "x", 50, 900000000, WEFT_SEC(DAY)), 0); /* its time is over */
+    ck_assert_int_eq(tell("c", "x", 50, 900000000, INT64_MAX), 0);
+    ck_assert(is_kept("c", NULL));
+    ck_assert_int_eq(wf_retained_expire(&table, end, 100), end + hour);
+    ck_assert(is_kept("a", NULL) && is_kept("b", "x"));
+    close_table();
+}
+END_TEST
+
+START_TEST(a_node_that_comes_back_keeps_what_it_says_again)
+{
+    open_table(10, 10000);
+    ck_assert_int_eq(put_many("one", 3, 1), 3);
+    lose(1);
+    ck_assert_int_eq(wf_retained_open(&table, 1, link_of[1]), 0);
+    ck_assert_int_eq(put_later("one.1", "x", 1, 900000000), WEFT_EEXIST);
+    ck_assert_int_eq(tell("one.2", "x", 1, 900000000, 0), WEFT_EEXIST); /* others cannot say it for it */
+    ck_assert_int_eq(wf_retained_expire(&table, now.time + WEFT_SEC(DAY), 100), WEFT_FOREVER);
+    ck_assert_int_eq(count_of("one", 3), 1);
+    ck_assert(is_kept("one.1", "x"));
+    close_table();
+}
+END_TEST
+
+START_TEST(without_an_end_the_longest_gone_make_room)
+{
+    open_table(10, 10000);
+    table.keep = WEFT_FOREVER;
+    ck_assert_int_eq(put_many("one", 8, 1), 8);
+    lose(1);
+    ck_assert_int_eq(tell("told", "x", 50, 900000000, INT64_MAX / 2), 1);
+    ck_assert_int_eq(wf_retained_expire(&table, INT64_MAX - 10, 100), WEFT_FOREVER);
+    ck_assert_int_eq(put_many("two", 3, 2), 3);
+    lose(2);
+    ck_assert_int_eq(count_of("one", 8), 6);
+    ck_assert_int_eq(count_of("two", 3), 3);
+    close_table();
 }
 END_TEST
 
@@ -195,7 +457,7 @@ static bool see_number(const struct wf_retained *r, void *arg)
 
 START_TEST(copies_are_bounded_and_an_old_message_does_not_stay)
 {
-    wf_retained_init(&table, 2, 1000);
+    open_table(2, 1000);
     ck_assert_int_eq(put("a", "1", 1, 1), 1);
     ck_assert_int_eq(put("b", "1", 1, 1), 1);
     ck_assert_int_eq(put("c", "1", 1, 1), WEFT_EFULL);
@@ -225,7 +487,7 @@ START_TEST(copies_are_bounded_and_an_old_message_does_not_stay)
     wf_retained_after(&table, &mark, see_number, &last);
     ck_assert_uint_eq(last, 6);
     wf_unlink(&mark.in_order);
-    wf_retained_finish(&table);
+    close_table();
 }
 END_TEST
 
@@ -234,7 +496,7 @@ START_TEST(so_many_clearings_are_remembered)
 {
     enum { REMEMBERED = 16384 };
     char topic[16];
-    wf_retained_init(&table, 2 * REMEMBERED, 10000);
+    open_table(2 * REMEMBERED, 10000);
     for (int i = 0; i <= REMEMBERED; i++) {
         snprintf(topic, sizeof topic, "t.%d", i);
         ck_assert_int_eq(put(topic, "", 1, 5), 1);
@@ -243,7 +505,7 @@ START_TEST(so_many_clearings_are_remembered)
     ck_assert_int_eq(put("t.1", "old", 1, 4), WEFT_EEXIST);
     ck_assert_int_eq(put("t.0", "old", 1, 4), 1);
     ck_assert(is_kept("t.0", "old"));
-    wf_retained_finish(&table);
+    close_table();
 }
 END_TEST
 
@@ -272,7 +534,7 @@ START_TEST(a_mark_keeps_its_place_while_messages_are_replaced)
     struct part part[2] = {{.left = 0}, {.left = 0}};
     char topic[16];
     int seen[2] = {0, 0}, replaced = 0;
-    wf_retained_init(&table, KEPT, 1 << 20);
+    open_table(KEPT, 1 << 20);
     for (int i = 0; i < 2; i++) wf_retained_mark(&table, &mark[i]);
     for (int i = 0; i < KEPT; i++) {
         snprintf(topic, sizeof topic, "t.%d", i);
@@ -293,7 +555,7 @@ START_TEST(a_mark_keeps_its_place_while_messages_are_replaced)
     ck_assert_int_ge(seen[1], KEPT);
     ck_assert_int_lt(seen[1], KEPT + REPLACED); /* some only as they are in the end */
     for (int i = 0; i < 2; i++) wf_unlink(&mark[i].in_order);
-    wf_retained_finish(&table);
+    close_table();
 }
 END_TEST
 
@@ -433,6 +695,10 @@ END_TEST
 
 TEST_MAIN("topic_retained", a_new_subscriber_gets_the_last_message_of_each_topic,
           what_is_retained_is_bounded_by_count_and_bytes, the_later_stamp_holds_in_any_order,
-          a_stamp_is_later_than_all_that_was_seen, copies_are_bounded_and_an_old_message_does_not_stay,
+          a_stamp_is_later_than_all_that_was_seen, a_stamp_of_a_time_to_come_is_not_believed,
+          a_stamp_is_believed_up_to_five_minutes_ahead, a_node_with_a_broken_clock_replaces_its_own,
+          each_node_has_its_own_quota, what_a_gone_node_has_published_makes_room_and_ends,
+          how_long_a_node_has_been_gone_is_told, a_node_that_comes_back_keeps_what_it_says_again,
+          without_an_end_the_longest_gone_make_room, copies_are_bounded_and_an_old_message_does_not_stay,
           so_many_clearings_are_remembered, a_mark_keeps_its_place_while_messages_are_replaced,
           what_is_published_is_cleared_once_or_kept, nothing_is_lost_and_nothing_comes_twice_in_any_race)

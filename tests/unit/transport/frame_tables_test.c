@@ -47,7 +47,8 @@ static weft_writer all_kinds(void)
     ck_assert_uint_le(w.size - before, most);
     struct wf_body *body = wf_body_new(NULL, "job.new", 7, "hello", 5);
     wf_body_sign(body, (weft_pid){3, 4}, 5, 0);
-    wf_put_retained(&w, body, WF_STAMP_MAX, true);
+    wf_put_retained(&w, body, WF_STAMP_MAX, true, 0);
+    wf_put_retained(&w, body, 1, false, UINT64_MAX);
     wf_body_drop(NULL, body);
     ck_assert_int_eq(w.error, 0);
     return w;
@@ -100,7 +101,9 @@ START_TEST(what_is_written_is_read)
     ck_assert_int_eq(wf_frame_next(&r, &f), 1);
     ck_assert_str_eq(wf_frame_name(f.kind), "RETAINED");
     ck_assert(text_is(f.name, "job.new") && f.to == 3 && f.from == 4 && f.tag == 5 && text_is(f.body, "hello"));
-    ck_assert(f.flags == WF_PUBLISH_PLAIN && f.number == WF_STAMP_MAX);
+    ck_assert(f.flags == WF_PUBLISH_PLAIN && f.number == WF_STAMP_MAX && f.ref == 0);
+    ck_assert_int_eq(wf_frame_next(&r, &f), 1);
+    ck_assert(f.kind == WF_FRAME_RETAINED && f.flags == 0 && f.number == 1 && f.ref == UINT64_MAX);
     ck_assert_int_eq(wf_frame_next(&r, &f), 0);
 }
 END_TEST

@@ -462,7 +462,7 @@ static void say_retained(const char *text, uint64_t stamp)
 {
     struct wf_body *body = wf_body_new(NULL, "race", 4, text, strlen(text));
     wf_body_sign(body, (weft_pid){there.node, 5}, 1, 1);
-    wf_put_retained(&out, body, stamp, false);
+    wf_put_retained(&out, body, stamp, false, 0);
     wf_body_drop(NULL, body);
     speak(peer);
 }
