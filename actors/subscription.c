@@ -101,6 +101,13 @@ static weft_text pattern_of(const struct wf_subscription *s, char out[WF_TOPIC_M
                       : wf_trie_pattern(&s->subscriber, out);
 }
 
+/* Of losses: other nodes say numbers of them, too, and none may come out as none. */
+static uint64_t sum_of(uint64_t a, uint64_t b)
+{
+    const uint64_t most = UINT64_MAX / 2; /* one by one there are never as many more */
+    return a >= most ? a : a + WF_MIN(b, most - a);
+}
+
 /* Without memory it is told with the next loss. */
 static void tell(struct wf_subscription *s, weft_subscription_kind kind)
 {
@@ -110,7 +117,7 @@ static void tell(struct wf_subscription *s, weft_subscription_kind kind)
     if (more->news == NULL) return;
     struct news *n = (struct news *)wf_msg_bytes(more->news);
     n->kind = kind;
-    n->lost += more->lost;
+    n->lost = sum_of(n->lost, more->lost);
     more->lost = 0;
     if (more->news_sent) return;
     more->news_sent = true;
@@ -152,7 +159,7 @@ void wf_subscriptions_missed(struct wf_actors *wa, weft_text pattern, uint64_t c
     for (struct wf_subscriber *at = wf_trie_find(&wa->topics, pattern); at != NULL; at = wf_trie_next(at)) {
         struct wf_subscription *s = WF_CONTAINER(at, struct wf_subscription, subscriber);
         if (s->more == NULL) continue;
-        s->more->lost += count_missed;
+        s->more->lost = sum_of(s->more->lost, count_missed); /* another node says it */
         if (s->more->slow != WEFT_SLOW_DISCONNECT) tell(s, WEFT_SUBSCRIPTION_LOST);
     }
 }

@@ -277,6 +277,8 @@ int64_t wf_partition_tick(struct wf_cluster *c, int64_t now);
 int wf_meta_options(struct wf_meta *m, const weft_node_options *o); /* says in the log what is wrong */
 struct wf_swim_record wf_meta_record(const struct wf_meta *m);      /* without a name; views into `m` */
 
+#define WF_HEARTBEAT_MAX WEFT_SEC(60) /* of another node, that is believed */
+
 /* ---- clocks.c -------------------------------------------------------------------------------------------------- */
 /* What a HELLO says of the other side's clock, before this node's monotonic one; WF_CLOCK_UNKNOWN. */
 int64_t wf_clock_ahead(const struct wf_transport *t, uint64_t said);

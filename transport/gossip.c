@@ -68,12 +68,20 @@ bool wf_gossip_may_introduce(struct wf_cluster *c, const struct wf_session *s)
     return true;
 }
 
+/* Milliseconds since 1970: no member has as much to refute. */
+static uint64_t on_number_max(void *arg)
+{
+    const struct wf_cluster *c = arg;
+    uint64_t most = (wf_stamp_of(wf_node_wall(c->t->node)) + WF_STAMP_AHEAD) / 1000;
+    return WF_MIN(most, WF_SWIM_NUMBER_MAX - 2);
+}
+
 static bool on_introduced(void *arg, uint64_t from)
 {
     return wf_gossip_may_introduce(arg, wf_links_find(arg, from));
 }
 
-static const struct wf_swim_user user = {on_send, on_changed, on_heard, on_introduced};
+static const struct wf_swim_user user = {on_send, on_changed, on_heard, on_number_max, on_introduced};
 
 /* ---- What it means for links and peers ------------------------------------------------------------------------- */
 

@@ -137,7 +137,10 @@ static void keep_hello(struct wf_channel *ch, const struct wf_hello *h)
     /* A tool's link is short, and nobody keeps in mind which ones there were. */
     if (ch->client || t->client) ch->capabilities &= ~(uint64_t)WF_CAN_RESUME;
     ch->clock_ahead = wf_clock_ahead(t, h->clock);
-    ch->heartbeat = (int64_t)WF_MIN(WF_MAX(h->heartbeat_ms, (uint64_t)10), (uint64_t)3600000) * WEFT_MS(1);
+    /* Each side asks at its own heartbeat whether the other one is there: how long one of another node may be silent
+     * is not for that one to say alone. */
+    int64_t most = WF_MAX(WF_HEARTBEAT_MAX, t->heartbeat);
+    ch->heartbeat = (int64_t)WF_MIN(WF_MAX(h->heartbeat_ms, (uint64_t)10), (uint64_t)most / WEFT_MS(1)) * WEFT_MS(1);
     for (uint32_t i = 0; i < h->url_count; i++) snprintf(ch->url[i], sizeof ch->url[i], "%.*s", WEFT_STR(h->url[i]));
     ch->url_count = h->url_count;
 }

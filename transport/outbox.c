@@ -537,7 +537,13 @@ bool wf_session_acked(struct wf_session *s, uint64_t count)
 bool wf_session_ponged(struct wf_session *s, uint64_t number)
 {
     pf_mutex_lock(s->lock);
-    bool ok = !can_resume(s) || number == 0 || number != s->ping || s->acked >= s->ping_mark;
+    bool answers = number != 0 && number == s->ping;
+    bool ok = !answers || !can_resume(s) || s->acked >= s->ping_mark;
+    if (answers) {
+        s->ping = 0;                                             /* it is answered once */
+        int64_t took = wf_transport_now(s->t) - (int64_t)number; /* it is a time of this node's */
+        atomic_store_explicit(&s->rtt, WF_MAX(took, 0), memory_order_relaxed);
+    }
     pf_mutex_unlock(s->lock);
     return ok;
 }

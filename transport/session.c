@@ -247,8 +247,6 @@ static bool receive_message(struct wf_channel *ch, const struct wf_frame *f)
 
 static bool receive_pong(struct wf_session *s, const struct wf_frame *f)
 {
-    int64_t took = wf_transport_now(s->t) - (int64_t)f->number;
-    if (took >= 0) atomic_store_explicit(&s->rtt, took, memory_order_relaxed);
     if (wf_session_ponged(s, f->number)) return true;
     wf_session_fail(s, "does not acknowledge what it gets");
     return false;

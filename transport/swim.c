@@ -207,6 +207,10 @@ static void hear_of_present(struct wf_swim *s, struct wf_swim_member *m, const s
 
 void wf_swim_learn(struct wf_swim *s, const struct wf_swim_update *u, int64_t now)
 {
+    if (s->user->number_max != NULL && u->number > s->user->number_max(s->arg)) {
+        s->unbelieved++; /* note (8) */
+        return;
+    }
     struct wf_swim_member *m = wf_swim_find(s, u->node);
     if (m == NULL) {
         struct wf_swim_member *old = u->record.size == 0 ? NULL : wf_swim_named(s, wf_swim_record_of(u->record).name);
@@ -248,16 +252,15 @@ static struct wf_swim_member *next_target(struct wf_swim *s)
 
 static void ask_others(struct wf_swim *s)
 {
-    uint64_t chosen[WF_SWIM_INDIRECT_MAX];
     struct wf_swim_message m = {.kind = WF_SWIM_ASK, .sequence = s->probe_sequence, .node = s->target->node};
     s->ask_at = WEFT_FOREVER;
     for (uint32_t tries = 0; tries < 4 * s->o.indirect && s->asked < s->o.indirect; tries++) {
         struct wf_swim_member *other = s->at[wf_swim_below(s, s->count)];
         bool again = other == s->self || other == s->target || other->state != WF_SWIM_ALIVE;
-        for (uint32_t i = 0; i < s->asked; i++) again = again || chosen[i] == other->node;
+        for (uint32_t i = 0; i < s->asked; i++) again = again || s->asked_of[i] == other->node;
         if (again || !say(s, other->node, &m, NULL)) continue;
         s->asks++;
-        chosen[s->asked++] = other->node;
+        s->asked_of[s->asked++] = other->node;
     }
 }
 
@@ -332,11 +335,31 @@ static void on_ping(struct wf_swim *s, uint64_t from, const struct wf_swim_messa
     say_sync(s, from, WF_SWIM_ANSWER);
 }
 
+/* Whether `from` was asked to probe the target, and has not said no yet. */
+static uint64_t *asked_place(struct wf_swim *s, uint64_t from)
+{
+    for (uint32_t i = 0; i < s->asked; i++)
+        if (s->asked_of[i] == from) return &s->asked_of[i];
+    return NULL;
+}
+
+/* Sequences are a count, which anybody can guess: only those who were asked can answer. */
+static void on_probe_ack(struct wf_swim *s, uint64_t from, bool there, int64_t now)
+{
+    uint64_t *asked = from == s->target->node ? NULL : asked_place(s, from);
+    if (from != s->target->node && asked == NULL) return;
+    if (there) {
+        probe_answered(s, now);
+    } else if (asked != NULL) {
+        *asked = 0;
+        s->heard_no++;
+    }
+}
+
 static void on_ack(struct wf_swim *s, uint64_t from, const struct wf_swim_message *m, int64_t now)
 {
     if (s->target != NULL && m->sequence == s->probe_sequence) {
-        if (m->flags & 1) probe_answered(s, now);
-        else s->heard_no++;
+        on_probe_ack(s, from, (m->flags & 1) != 0, now);
         return;
     }
     for (uint32_t i = 0; i < WF_SWIM_RELAYS; i++) {

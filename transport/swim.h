@@ -23,7 +23,11 @@
  * (7) Probes find out who is gone. While the way to each member proves that it lives (wf_swim_user.heard), and there
  *     is nothing to tell, they only compare digests, and a period is WF_SWIM_QUIET times as long. News, or a doubt,
  *     end that.
- * (8) Only learning of a new member, and of a new record, takes memory. If there is none, that is as if the message
+ * (8) A number grows by one for each refutation and each new record, and it is whoever has the highest one that is
+ *     believed: nobody else can say that a number is wrong. So there is one that no member can have reached
+ *     (wf_swim_user.number_max), and what is said with a higher one is not heard. It grows with time: whoever is told
+ *     of the highest can refute it, and will be believed a moment later.
+ * (9) Only learning of a new member, and of a new record, takes memory. If there is none, that is as if the message
  *     had been lost: the digests stay different, so it comes again. */
 #ifndef WF_SWIM_H
 #define WF_SWIM_H
@@ -79,6 +83,8 @@ struct wf_swim_user {
     /* Whether something has come from that one lately: then it lives, whatever is said of it. wf_swim_doubt is called
      * when that is no longer so. NULL: nobody is heard. */
     bool (*heard)(void *arg, uint64_t node);
+    /* The highest number of a member that can be true now. NULL: all that fit. */
+    uint64_t (*number_max)(void *arg);
     /* Whether `from` may tell of a member that is new here. NULL: all may. */
     bool (*may_introduce)(void *arg, uint64_t from);
 };
@@ -119,13 +125,14 @@ struct wf_swim {
     int64_t ask_at, period_end; /* ask_at WEFT_FOREVER: they have been asked */
     int64_t ordinary_end;       /* period_end of one that is not quiet */
     uint32_t asked, heard_no;   /* how many others; how many of them said that it does not answer them either */
-    int64_t due;                /* what the last tick returned */
-    int64_t sync_at;            /* no SYNC without being asked before this */
-    uint32_t health;            /* 0: good */
+    uint64_t asked_of[WF_SWIM_INDIRECT_MAX]; /* who they are; 0: it has said so */
+    int64_t due;                             /* what the last tick returned */
+    int64_t sync_at;                         /* no SYNC without being asked before this */
+    uint32_t health;                         /* 0: good */
     bool leaving;
     struct wf_swim_relay relay[WF_SWIM_RELAYS];
     uint32_t relay_count;
-    uint64_t pings, asks, acks, syncs, refuted; /* counted, for who wants to know */
+    uint64_t pings, asks, acks, syncs, refuted, unbelieved; /* counted, for who wants to know */
     uint8_t frame[WF_SWIM_MESSAGE_MAX];
 };
 

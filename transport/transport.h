@@ -479,7 +479,8 @@ void wf_session_pong(struct wf_session *s, uint64_t number);
 void wf_session_acknowledge(struct wf_session *s);
 /* The other side has said that it has `count` frames. False: so many were never sent. */
 bool wf_session_acked(struct wf_session *s, uint64_t count);
-/* PONG has come. False: frames that were sent before the PING have not been acknowledged. */
+/* PONG has come: if it answers the last PING that was sent, this is the round trip, else it says nothing. False:
+ * frames that were sent before that PING have not been acknowledged. */
 bool wf_session_ponged(struct wf_session *s, uint64_t number);
 /* The carrier has done with what was in flight on `ch`. */
 void wf_session_sent(struct wf_session *s, struct wf_channel *ch, bool ok);

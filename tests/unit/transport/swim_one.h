@@ -55,7 +55,15 @@ static inline bool hears(void *arg, uint64_t node)
     return silent != 0 && node != silent;
 }
 
-static const struct wf_swim_user user = {.send = on_send, .changed = on_changed, .heard = hears};
+static uint64_t number_most; /* that is believed */
+
+static inline uint64_t most(void *arg)
+{
+    (void)arg;
+    return number_most;
+}
+
+static const struct wf_swim_user user = {.send = on_send, .changed = on_changed, .heard = hears, .number_max = most};
 
 /* A record of that name with one entry of metadata. Valid until the next but three. */
 static inline weft_text record(const char *name, const char *color)
@@ -181,6 +189,7 @@ static inline int64_t run_until(uint64_t but, enum wf_swim_state state, int64_t 
 static inline void setup_with(struct wf_swim_options o, uint32_t others)
 {
     now = WEFT_SEC(10);
+    number_most = WF_SWIM_NUMBER_MAX - 2;
     o.seed = 42;
     s = wf_swim_new(&o, &user, NULL, ME, record("m1", "red"), now);
     ck_assert_ptr_nonnull(s);

@@ -303,6 +303,58 @@ START_TEST(a_late_tick_accuses_nobody)
 }
 END_TEST
 
+/* Else one who says the highest number of somebody has the last word of it. */
+START_TEST(a_number_that_cannot_be_is_not_heard)
+{
+    number_most = 1000;
+    told(2, update(ME, WF_SWIM_DOWN, 1001, 2));
+    told(2, update(ME, WF_SWIM_DOWN, WF_SWIM_NUMBER_MAX - 1, 2));
+    ck_assert_uint_eq(s->self->number, 0);
+    told(2, update(ME, WF_SWIM_DOWN, 1000, 2));
+    ck_assert_uint_eq(s->self->number, 1001);
+    told(2, update(3, WF_SWIM_DOWN, 1001, 2));
+    told(2, update(4, WF_SWIM_ALIVE, WF_SWIM_NUMBER_MAX - 1, 0));
+    told(2, update(9, WF_SWIM_ALIVE, 1001, 0));
+    ck_assert_int_eq(state_of(3), WF_SWIM_ALIVE);
+    ck_assert_uint_eq(wf_swim_find(s, 4)->number, 0);
+    ck_assert_ptr_null(wf_swim_find(s, 9));
+    ck_assert_uint_eq(s->unbelieved, 5);
+    told(2, update(3, WF_SWIM_DOWN, 1000, 2));
+    ck_assert_int_eq(state_of(3), WF_SWIM_DOWN);
+    told(3, update(3, WF_SWIM_ALIVE, 1001, 0)); /* too early, */
+    ck_assert_int_eq(state_of(3), WF_SWIM_DOWN);
+    number_most++;
+    told(3, update(3, WF_SWIM_ALIVE, 1001, 0)); /* and it says it again */
+    ck_assert_int_eq(state_of(3), WF_SWIM_ALIVE);
+}
+END_TEST
+
+/* Whoever has not been asked cannot keep a dead member alive, nor say that there is no answer. */
+START_TEST(a_probe_is_answered_by_those_who_were_asked)
+{
+    int at;
+    s->o.indirect = 1;
+    while ((at = find_sent(WF_SWIM_PING, 0)) < 0) now = WF_MAX(wf_swim_tick(s, now), now);
+    uint64_t target = sent[at].to;
+    struct wf_swim_message yes = {.kind = WF_SWIM_ACK, .sequence = sent[at].m.sequence, .flags = 1};
+    struct wf_swim_message no = {.kind = WF_SWIM_ACK, .sequence = sent[at].m.sequence};
+    hear(99, yes, NULL, 0);
+    let_pass(s->o.patience);
+    ck_assert_uint_eq(s->asked, 1);
+    uint64_t asked = sent[find_sent(WF_SWIM_ASK, 0)].to;
+    for (uint64_t from = 2; from <= 5; from++)
+        if (from != target && from != asked) hear(from, yes, NULL, 0);
+    ck_assert_ptr_nonnull(s->target);
+    for (uint64_t from = 2; from <= 5; from++)
+        for (int i = 0; i < 3; i++) hear(from, no, NULL, 0);
+    ck_assert_uint_eq(s->heard_no, 1); /* of the one who was asked, once */
+    hear(asked, yes, NULL, 0);
+    ck_assert_ptr_nonnull(s->target);
+    hear(target, yes, NULL, 0);
+    ck_assert_ptr_null(s->target);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("swim");
@@ -327,6 +379,8 @@ int main(void)
     tcase_add_test(t, each_accuser_shortens_the_suspicion);
     tcase_add_test(t, who_gets_no_answers_at_all_becomes_patient);
     tcase_add_test(t, a_late_tick_accuses_nobody);
+    tcase_add_test(t, a_number_that_cannot_be_is_not_heard);
+    tcase_add_test(t, a_probe_is_answered_by_those_who_were_asked);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }
