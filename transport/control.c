@@ -196,11 +196,14 @@ static void say_nothing(const weft_msg *ask)
     (void)weft_reply(ask, weft_tag(ask), &nil, 1);
 }
 
+#define WF_DRAIN_MAX WEFT_SEC(7 * 24 * 3600) /* a longer span is that */
+
 static const char *on_stop(struct wf_transport *t, const weft_msg *ask)
 {
     weft_reader r = weft_reader_on(weft_data(ask), weft_size(ask));
     int64_t ms = weft_get_int(&r);
     if (r.error < 0 || ms < 0) return "the time for draining is missing";
+    ms = WF_MIN(ms, WF_DRAIN_MAX / WEFT_MS(1));
     pf_mutex_lock(t->lock);
     void (*notify)(void *, int, const char *) = t->notify;
     void *arg = t->notify_arg;

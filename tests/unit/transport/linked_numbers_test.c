@@ -113,6 +113,34 @@ START_TEST(losses_that_are_told_do_not_wrap)
 }
 END_TEST
 
+/* ---- Times in requests ----------------------------------------------------------------------------------------- */
+
+static char to_drain[32];
+
+static void on_notify(void *arg, int what, const char *why)
+{
+    (void)arg;
+    if (what == WF_NOTIFY_STOP) snprintf(to_drain, sizeof to_drain, "%s", why);
+}
+
+/* In nanoseconds it is a time, too. */
+START_TEST(a_time_for_draining_is_bounded)
+{
+    uint8_t body[16];
+    weft_writer w = weft_writer_on(body, sizeof body);
+    struct wf_hello h = hello("peer", false);
+    open_script((weft_node_options){.name = "node", .loopback_control = true});
+    wf_transport_watch(node, on_notify, NULL);
+    peer = link_up(&h);
+    to_drain[0] = 0;
+    weft_put_int(&w, INT64_MAX);
+    wf_put_to_name(&out, true, weft_cstr("$node"), 5, WF_CONTROL_STOP, 1, body, w.size, WF_FRAME_NO_DEADLINE);
+    speak(peer);
+    ck_assert_str_eq(to_drain, "604800000");
+    close_script();
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("linked: numbers");
@@ -121,6 +149,7 @@ int main(void)
     tcase_add_loop_test(t, a_heartbeat_is_at_most_a_minute, 0, 3);
     tcase_add_test(t, nobody_has_the_last_word_of_a_member);
     tcase_add_test(t, losses_that_are_told_do_not_wrap);
+    tcase_add_test(t, a_time_for_draining_is_bounded);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
