@@ -222,21 +222,21 @@ struct wf_actors {
     pf_mutex *lock;      /* of taking and giving slots of `slab`: other threads spawn here, too */
     struct wf_slab slab; /* struct wf_actor */
     struct wf_slab subscription_slab;
-    struct wf_slab watch_slab; /* wf_group_watch */
-    struct wf_slab later_slab; /* struct wf_later */
-    struct wf_slab monitors;   /* struct wf_monitor */
+    struct wf_slab watch_slab;                       /* wf_group_watch */
+    struct wf_slab later_slab;                       /* struct wf_later */
+    struct wf_slab monitors;                         /* struct wf_monitor */
     struct wf_hash_table ties, far_ties, tied_nodes; /* ties.h */
-    uint64_t secret;           /* of these tables */
-    struct wf_trie topics;     /* wf_subscription.subscriber */
-    struct wf_list cut;        /* wf_subscription_more.on_cut */
-    struct wf_match *matches;  /* topic_match.h; NULL: none yet */
-    size_t matched;            /* places in all of their lists */
-    uint8_t published;         /* the last wf_body.owed that was given */
-    uint64_t owes[4];          /* which of `owed` are in use; the others are zero */
-    struct wf_owed owed[256];  /* by wf_body.owed, until the end of the turn */
-    struct wf_list calls;      /* wf_asking.on_calls: the youngest last */
-    struct wf_list long_calls; /* those that `patrol` has seen */
-    struct wf_timer patrol;    /* armed while there are calls: actors/cycle.c */
+    uint64_t secret;                                 /* of these tables */
+    struct wf_trie topics;                           /* wf_subscription.subscriber */
+    struct wf_list cut;                              /* wf_subscription_more.on_cut */
+    struct wf_match *matches;                        /* topic_match.h; NULL: none yet */
+    size_t matched;                                  /* places in all of their lists */
+    uint8_t published;                               /* the last wf_body.owed that was given */
+    uint64_t owes[4];                                /* which of `owed` are in use; the others are zero */
+    struct wf_owed owed[256];                        /* by wf_body.owed, until the end of the turn */
+    struct wf_list calls;                            /* wf_asking.on_calls: the youngest last */
+    struct wf_list long_calls;                       /* those that `patrol` has seen */
+    struct wf_timer patrol;                          /* armed while there are calls: actors/cycle.c */
     struct wf_sweep sweep;
     struct wf_kinds kinds;
     weft_msg *grants;            /* that found no memory: credit.c */

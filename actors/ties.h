@@ -78,8 +78,8 @@ bool wf_tie_add_monitor(struct wf_monitor *mon);
 void wf_tie_remove_monitor(struct wf_monitor *mon);
 /* All of `a` with actors of that node; NULL: none. */
 struct wf_tie_set *wf_tie_set_of(const struct wf_actor *a, uint64_t node);
-/* The same for each set of `a`, the first for `before` NULL; NULL: there are no more. Taking out the last that is in a
- * set of another node frees it. */
+/* The same for each set of `a`, the first for `before` NULL; NULL: there are no more. Taking out the last tie of the
+ * set of another node frees that set. */
 struct wf_tie_set *wf_tie_set_next(const struct wf_actor *a, const struct wf_tie_set *before);
 /* Whether that node has WF_TIES_OF_NODE on worker `w`. */
 bool wf_ties_full(const struct wf_worker *w, uint64_t node);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum { WINDOW = 256 * 1024, TO_BE_SENT_LATER = 8 }; /* bytes on the way; one send in so many is done later anyhow */
-#define DIAL_TIME WEFT_SEC(2) /* as carrier_tcp.c */
+#define DIAL_TIME WEFT_SEC(2)                       /* as carrier_tcp.c */
 
 enum kind { UP, DATA, FIN, RESET };
 

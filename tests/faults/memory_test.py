@@ -4,7 +4,6 @@ wait or are refused, another peer gets all, and in the end nothing is missing. A
 goes back when they have ended."""
 import os
 import signal
-import socket
 import struct
 import sys
 import time
@@ -12,7 +11,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "integration"))
 from harness import Cluster, PATIENCE, built, eventually, mapped  # noqa: E402
-import tls_test  # noqa: E402
+from wire_peer import CALL_NAME, TOOL, Peer  # noqa: E402
 
 MODULE = built("tests", "faults_pour.so")
 MB = 1024 * 1024
@@ -85,21 +84,6 @@ class Memory(unittest.TestCase):
             self.assertEqual(to.get(way, "wrong"), 0)
 
 
-CLIENT = 1  # it is told of no other peers, so that thousands at a time take no minutes
-
-
-class Peer(tls_test.Peer):
-    """A node by hand, over plain TCP."""
-
-    def __init__(self, port, incarnation):
-        self.socket, self.frames = socket.create_connection(("127.0.0.1", port), PATIENCE), []
-        self.socket.sendall(b"\0SP\0\0\x10\0\0")
-        self.read(8)
-        self.frame(1)
-        self.send([1, [1, 0, "weft", f"peer-{incarnation}", incarnation, CLIENT, 60000, []]])
-        self.link()
-
-
 @unittest.skipIf(os.environ.get("WEFT_SANITIZED") == "1", "a sanitizer keeps what is freed")
 class Links(unittest.TestCase):
     FEW, MANY, ROUNDS = 200, 900, 2
@@ -107,12 +91,12 @@ class Links(unittest.TestCase):
 
     @staticmethod
     def link_and_leave(port, count, first):
-        """Each is told more than it reads."""
-        peers = [Peer(port, first + i) for i in range(count)]
+        """Each is told more than it reads. They are tools: nodes would be told of each other, which takes minutes."""
+        peers = [Peer(f"tcp://127.0.0.1:{port}", f"peer-{first + i}", flags=TOOL).link() for i in range(count)]
         for peer in peers:
-            peer.send(*[[25, "nobody", 5, 1, call, b"x" * 500] for call in range(100)])
+            peer.send(*[[CALL_NAME, "nobody", 5, 1, call, b"x" * 500] for call in range(100)])
         for peer in peers:
-            peer.socket.close()
+            peer.close()
 
     def test_memory_of_links_that_have_ended_goes_back(self):
         with Cluster() as cluster:

@@ -323,7 +323,7 @@ class Topics(Wire):
     def test_the_node_chooses_a_peer(self):
         peer = self.peer(capabilities=self.ALL).link()
         peer.send([TABLE, 1, 3, "jobs.*", "q"], [INTEREST, 1, ["jobs.*"]])
-        peer.fence()
+        self.in_effect(peer)
         peer.send([CALL_NAME, "puppet", 5, REACH, 1, b"jobs.x"])
         got = peer.frame(PUBLISH_TO)
         self.assertEqual((got[1], got[2], got[4], got[5] & 1, got[6], got[8], got[9]),
@@ -459,10 +459,10 @@ class TracesAndChunks(Wire):
         """A node on which no tool looks carries on what was not begun by a tool."""
         peer = self.peer().link()
         peer.send([INTEREST, 1, ["news.*"]])
-        peer.fence()
+        self.in_effect(peer)
         for kind, tag, body in ((PUBLISH, PUBLISH_IT, b"news.x"), (CALL, CALL_IT, numbers(ME))):
             peer.send([CALL_NAME, "puppet", 5, tag, 1, body, NO_DEADLINE, self.ID + b"\0" + b"later"])
-            got = peer.frame(kind)
+            got = peer.frame(kind, where=lambda frame: not str(frame[1]).startswith("mark."))
             if kind == PUBLISH:
                 self.assertEqual(got[5], self.ID + b"\0")
         for extra in (b"short", "text", None, 5, self.ID + b"\1"):
