@@ -177,8 +177,8 @@ int64_t wf_handshakes_tick(struct wf_cluster *c, int64_t now); /* returns when i
 void wf_handshakes_end(struct wf_cluster *c);                  /* closes those that carry no link yet */
 
 /* ---- trim.c: memory of links that have ended goes back --------------------------------------------------------- */
-void wf_trim_ended(struct wf_cluster *c);                /* a link has ended */
-int64_t wf_trim_tick(struct wf_cluster *c, int64_t now); /* returns when it has to look again */
+void wf_trim_ended(struct wf_cluster *c, const struct wf_session *s); /* that link has ended */
+int64_t wf_trim_tick(struct wf_cluster *c, int64_t now);              /* returns when it has to look again */
 
 /* ---- links.c: links come up, are lost, go on and end ----------------------------------------------------------- */
 void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t number); /* 0: it cannot be resumed */

@@ -288,7 +288,7 @@ void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason
 {
     bool left = c->leaving || strcmp(reason, WF_LEFT) == 0 || strcmp(reason, WF_LEFT_UNDRAINED) == 0;
     s->state = WF_STATE_OVER;
-    wf_trim_ended(c);
+    wf_trim_ended(c, s);
     end_patterns(s);
     wf_tables_close(s);
     drop_pending(s, reason);
