@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    FEW = 4,                 /* of a set: the first of its chain, which are in no table */
-    IN_NO_TABLE = UINT32_MAX /* wf_post.word of these; of the others it is the number of the actor's slot */
-};
+enum { FEW = 4 }; /* of a set: the first of its chain, which are in no table */
+/* wf_post.word of these; of the others it is the number of the actor's slot. An enum holds no number beyond int. */
+#define IN_NO_TABLE UINT32_MAX
 
 static bool is_far(const struct wf_actor *a, uint64_t node)
 {
