@@ -391,9 +391,17 @@ static void entry_free(struct wf_interest *i, struct wf_interest_entry *e)
     i->count--;
 }
 
+bool wf_interest_clear(struct wf_interest *i, uint32_t most)
+{
+    struct wf_link *k;
+    for (; most > 0 && (k = wf_list_first(&i->patterns)) != NULL; most--)
+        entry_free(i, WF_CONTAINER(k, struct wf_interest_entry, on_list));
+    return wf_list_empty(&i->patterns);
+}
+
 void wf_interest_finish(struct wf_interest *i)
 {
-    WF_LIST_EACH(k, &i->patterns) entry_free(i, WF_CONTAINER(k, struct wf_interest_entry, on_list));
+    (void)wf_interest_clear(i, UINT32_MAX);
     WF_ASSERT(i->count == 0);
     wf_trie_finish(&i->trie);
 }

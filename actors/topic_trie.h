@@ -72,6 +72,8 @@ struct wf_interest {
 
 void wf_interest_init(struct wf_interest *i);
 void wf_interest_finish(struct wf_interest *i);
+/* Forgets at most so many patterns. Whether none is left. */
+bool wf_interest_clear(struct wf_interest *i, uint32_t most);
 /* 1: it is new; 0: one more; WEFT_EINVAL, WEFT_ENOMEM. */
 int wf_interest_add(struct wf_interest *i, weft_text pattern);
 /* True: that was the last. False also when it is not in the set. */

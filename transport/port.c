@@ -557,6 +557,20 @@ static void apply_open(struct wf_worker *w, struct wf_call *call)
     change_free(c);
 }
 
+/* A closed port's patterns go as they came, some in each turn. */
+static void free_some(struct wf_worker *w, struct wf_port *port)
+{
+    bool all = wf_interest_clear(&port->interest, PATTERNS_AT_ONCE);
+    if (!all && wf_timer_arm(w, &port->more, w->now) >= 0) return;
+    wf_unlink(&port->in_ports);
+    port_free(port);
+}
+
+static void go_on_freeing(struct wf_worker *w, struct wf_timer *t)
+{
+    free_some(w, WF_CONTAINER(t, struct wf_port, more));
+}
+
 static void apply_close(struct wf_worker *w, struct wf_call *call)
 {
     struct wf_session *s = WF_CONTAINER(call, struct wf_room, close)->session;
@@ -572,7 +586,9 @@ static void apply_close(struct wf_worker *w, struct wf_call *call)
         p->count--;
         WF_ASSERT(rebuild(p)); /* a table of the same size or a smaller one */
         wake_all(port);
-        port_free(port);
+        wf_list_push(&p->closed, &port->in_ports);
+        port->more.fire = go_on_freeing;
+        free_some(w, port);
     }
     wf_session_release(s);
 }
@@ -708,6 +724,7 @@ int wf_ports_create(struct wf_transport *t)
         p->t = t;
         p->worker = i;
         wf_list_init(&p->ports);
+        wf_list_init(&p->closed);
         t->node->workers.at[i]->transport = p;
     }
     return WEFT_OK;
@@ -719,7 +736,7 @@ void wf_ports_destroy(struct wf_transport *t)
         struct wf_ports *p = t->node->workers.at[i]->transport;
         t->node->workers.at[i]->transport = NULL;
         if (p == NULL) continue;
-        for (struct wf_link *k; (k = wf_list_pop(&p->ports)) != NULL;)
+        for (struct wf_link *k; (k = wf_list_pop(&p->ports)) != NULL || (k = wf_list_pop(&p->closed)) != NULL;)
             port_free(WF_CONTAINER(k, struct wf_port, in_ports));
         free(p->table);
         free(p);

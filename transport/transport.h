@@ -245,7 +245,7 @@ struct wf_session {
 
 /* ---- One worker's way to one peer (worker's thread only) ------------------------------------------------------- */
 struct wf_port {
-    struct wf_link in_ports; /* wf_ports.ports */
+    struct wf_link in_ports; /* wf_ports.ports, or `closed` */
     struct wf_session *session;
     uint64_t incarnation;
     struct wf_batch *batch; /* NULL: nothing to flush, and no buffer */
@@ -260,8 +260,9 @@ struct wf_port {
 
 struct wf_ports {
     struct wf_transport *t;
-    struct wf_list ports; /* wf_port.in_ports */
-    struct wf_port *last; /* found last; NULL */
+    struct wf_list ports;  /* wf_port.in_ports */
+    struct wf_list closed; /* the same, of ports whose patterns are still being freed: `more` is armed */
+    struct wf_port *last;  /* found last; NULL */
     struct wf_port *dirty;
     struct wf_port **table; /* by incarnation, open addressing; a power of two, at most half full */
     uint32_t table_size, count;

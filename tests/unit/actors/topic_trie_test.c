@@ -319,6 +319,25 @@ START_TEST(interest_counts)
 }
 END_TEST
 
+START_TEST(interest_goes_in_parts)
+{
+    struct wf_interest i;
+    char pattern[32];
+    wf_interest_init(&i);
+    for (int k = 0; k < 1000; k++) {
+        snprintf(pattern, sizeof pattern, "room.%d", k);
+        ck_assert_int_eq(wf_interest_add(&i, weft_cstr(pattern)), 1);
+    }
+    ck_assert(!wf_interest_clear(&i, 600));
+    ck_assert_uint_eq(i.count, 400);
+    ck_assert(!wf_interest_matches(&i, weft_cstr("room.599")) && wf_interest_matches(&i, weft_cstr("room.600")));
+    ck_assert(wf_interest_clear(&i, 600));
+    ck_assert_uint_eq(i.count, 0);
+    ck_assert(wf_interest_clear(&i, 600));
+    wf_interest_finish(&i);
+}
+END_TEST
+
 START_TEST(interest_against_a_list)
 {
     enum { PATTERNS = 60 };
@@ -420,6 +439,7 @@ int main(void)
     suite_add_tcase(s, t);
     t = tcase_create("interest");
     tcase_add_test(t, interest_counts);
+    tcase_add_test(t, interest_goes_in_parts);
     tcase_add_test(t, interest_against_a_list);
     tcase_add_test(t, what_was_lost_is_told_in_order_and_the_rest_later);
     suite_add_tcase(s, t);
