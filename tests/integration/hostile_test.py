@@ -1,0 +1,353 @@
+#!/usr/bin/env python3
+"""Attacks by a peer that is linked, or by who only reaches the port, and what they cost a node and its friends.
+
+usage: hostile_test.py ATTACK
+       hostile_test.py --table LOG   the rows of all attacks, from meson's log of them in JSON
+
+A node is attacked by a process of its own, while a friend of the node calls one of its actors all the time. Each
+attack is bounded, and stays on 127.0.0.1. Afterwards the friend must have had each of its answers over the link that
+it had at first, no worker may have been held up for a second, and the memory that the attacker has cost must have
+come back. docs/security.md has a table of what was measured.
+"""
+import json
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import wire_peer as wire
+from harness import Cluster, PATIENCE, Program, built, eventually
+
+WEFT, MODULE = built("cli", "weft"), built("tests", "test_modules.so")
+SANITIZED = os.environ.get("WEFT_SANITIZED") == "1"
+TOP, ROUND = 18, 200  # the verb; calls between two looks at the node
+KEPT = 32 << 20  # bytes that may stay: the allocator's, and what the node knows of who has left
+ECHO = "echo"
+
+
+def scaled(count):
+    return count // 20 if SANITIZED else count
+
+
+# ---- Attacks -------------------------------------------------------------------------------------------------------
+
+class Flood:
+    """Frames in batches that are as long as they may be, packed without a look at each."""
+
+    def __init__(self, peer):
+        self.peer, self.parts, self.size = peer, [], 0
+        # What the node says is read, and thrown away: an attacker who does not read is cut off soon.
+        threading.Thread(target=self._drain, daemon=True).start()
+
+    def _drain(self):
+        stream = self.peer.connection.stream
+        stream.settimeout(None)
+        try:
+            while stream.recv(1 << 20):
+                pass
+        except OSError:
+            pass
+
+    def add(self, packed):
+        self.parts.append(packed)
+        self.size += len(packed)
+        if self.size > 200_000:
+            self.flush()
+
+    def flush(self):
+        if self.parts:
+            self.peer.connection.send(b"".join(self.parts))
+        self.parts, self.size = [], 0
+
+
+def linked(url, capabilities=0, name="attacker"):
+    return wire.Peer(url, name, capabilities=capabilities, heartbeat=3_600_000).link()
+
+
+def actor_named(peer, name):
+    return peer.call(name, 1)[2]
+
+
+def head(*values):
+    """The values, packed, for an array that has more."""
+    return b"".join(map(wire.pack, values))
+
+
+def array(count, packed):
+    return bytes([0x90 + count]) + packed
+
+
+def text(prefix, number):
+    data = b"%s%08d" % (prefix, number)
+    return bytes([0xA0 + len(data)]) + data
+
+
+def message(kind, to, sender, tag, ref, body=b"", more=b"", values=6):
+    return array(values, head(kind, to, sender, tag, ref, body) + more)
+
+
+def groups(url):
+    """Each entry a group of its own."""
+    flood = Flood(linked(url, wire.TABLES))
+    for i in range(scaled(400_000)):
+        flood.add(array(5, head(wire.TABLE, 1, 2) + text(b"group.", i) + wire.pack(7)))
+    flood.flush()
+
+
+def names(url):
+    flood = Flood(linked(url, wire.TABLES))
+    stamp = wire.pack(1)
+    for i in range(scaled(400_000)):
+        flood.add(array(6, head(wire.TABLE, 1, 1) + text(b"name.", i) + wire.pack(7) + stamp))
+    flood.flush()
+
+
+def patterns(url):
+    flood = Flood(linked(url, wire.PATTERNS))
+    for i in range(0, scaled(400_000), 1000):
+        flood.add(array(3, head(wire.INTEREST, 1) + b"\xDC" + struct.pack(">H", 1000) +
+                        b"".join(text(b"pattern.", k) for k in range(i, i + 1000))))
+    flood.flush()
+
+
+def watches(url):
+    """Of one actor, then all taken back, the first one first."""
+    peer = linked(url)
+    actor = actor_named(peer, ECHO)
+    flood = Flood(peer)
+    for kind in wire.WATCH, wire.UNWATCH:
+        for i in range(1, scaled(150_000)):
+            flood.add(message(kind, actor, 5, 0, i))
+    flood.flush()
+
+
+def ties(url):
+    """Links of actors, then taken back."""
+    peer = linked(url)
+    actor = actor_named(peer, ECHO)
+    flood = Flood(peer)
+    for kind, shift in (wire.LINK, 0), (wire.UNLINK, 32):
+        for i in range(1, scaled(150_000)):
+            flood.add(message(kind, actor, 100 + i, 0, 1 << shift))
+    flood.flush()
+
+
+def watches_of_the_dead(url):
+    flood = Flood(linked(url))
+    trace = wire.pack(b"0123456789abcdef\0")
+    for i in range(1, scaled(200_000)):
+        kind = wire.WATCH if i % 2 else wire.LINK
+        flood.add(message(kind, 0x7F000000 + i, 5, 0, i, bytes(120), trace, 7))
+    flood.flush()
+
+
+def retained(url):
+    """All there may be, from the end of time."""
+    peer = linked(url, wire.TOPICS)
+    flood, node = Flood(peer), peer.incarnation
+    for i in range(scaled(200_000)):
+        flood.add(array(8, head(wire.RETAINED) + text(b"topic.", i) + head(node, 5, 1, 1, (1 << 63) - 1, b"poison")))
+    flood.flush()
+
+
+def gossip(url):
+    """Of nodes that there are none, at one address, where nobody is."""
+    peer = linked(url, wire.GOSSIP)
+    flood = Flood(peer)
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        where = f"tcp://127.0.0.1:{s.getsockname()[1]}"
+    for i in range(0, scaled(4_000), 50):
+        flood.add(wire.pack([wire.SWIM_SYNC, 0, [[1000 + k, 0, 1, 0, [f"ghost{k}", [where], {}]]
+                                                 for k in range(i, i + 50)]]))
+    flood.flush()
+
+
+def answers(url):
+    """To what was never asked."""
+    flood = Flood(linked(url))
+    for i in range(scaled(400_000)):
+        kind = (wire.REPLY, wire.FAILED, wire.SPAWNED)[i % 3]
+        flood.add(message(kind, 1, 5, 1, i * 0x9E3779B97F4A7C15 % (1 << 64)))
+    flood.flush()
+
+
+def requests(url):
+    """Of nobody, which are all to be answered."""
+    flood = Flood(linked(url))
+    for i in range(scaled(400_000)):
+        flood.add(message(wire.CALL, 0x7F000000 + i, 5, 1, i))
+    flood.flush()
+
+
+def probes(url):
+    """Cycles of calls that there are none: bodies as long as they may be."""
+    peer = linked(url)
+    actor, flood = actor_named(peer, ECHO), Flood(peer)
+    body = wire.pack([0, 1024, [[peer.incarnation, 5 + i, i, i, "x" * 60] for i in range(64)]])
+    for i in range(scaled(20_000)):
+        flood.add(message(wire.PROBE, actor, 5, 2 + i % 3, i, body))
+    flood.flush()
+
+
+def spawns(url):
+    flood = Flood(linked(url, wire.SPAWNS))
+    body = wire.pack(["nothing-here", bytes(1000), 0, 0])
+    for i in range(scaled(100_000)):
+        flood.add(message(wire.SPAWN, 0, 5, 0, i, body))
+    flood.flush()
+
+
+def chunks(url):
+    """The beginning of a long message, on many links, and never its end."""
+    peers = [linked(url, wire.CHUNKS, f"chunks{i}") for i in range(20)]
+    for peer in peers:
+        peer.connection.send(wire.pack([wire.CHUNK, 16 << 20, [wire.SEND_NAME, ECHO, 5, 1, 0, bytes(200_000)]]))
+    for peer in peers:
+        peer.fence()
+
+
+def malformed(url):
+    """Links that end with a fault of the peer's, each with a line in the log."""
+    for i in range(scaled(2_000)):
+        peer = linked(url, name=f"malformed{i}")
+        peer.connection.send(wire.pack([wire.SEND, "no number"]))
+        peer.closed()
+        peer.close()
+
+
+def links(url):
+    for i in range(scaled(2_000)):
+        peer = linked(url, wire.TABLES | wire.TOPICS | wire.CREDIT, f"guest{i}")
+        peer.leave()
+
+
+def doors(url):
+    """Places in the handshake, and at the metrics, taken by who says nothing, or half of something."""
+    ports = [int(url.rsplit(":", 1)[1]), int(os.environ["METRICS"])]
+    taken = []
+    for i in range(600):
+        s = socket.create_connection(("127.0.0.1", ports[i % 2]), PATIENCE, ("127.0.0.2", 0))
+        s.settimeout(PATIENCE)
+        if i % 3 == 0:
+            s.sendall(b"GET / HTTP/1.1\r\n" if i % 2 else b"\0SP\0")
+        taken.append(s)
+    for s in taken:
+        try:
+            while s.recv(4096):
+                pass
+        except OSError:
+            pass  # the node closes it: at once, or when its time is over
+
+
+ATTACKS = {f.__name__: f for f in (groups, names, patterns, watches, ties, watches_of_the_dead, retained, gossip,
+                                   answers, requests, probes, spawns, chunks, malformed, links, doors)}
+
+
+# ---- The node, and its friend --------------------------------------------------------------------------------------
+
+class Hostile(unittest.TestCase):
+    attack = None
+
+    def setUp(self):
+        self.cluster = Cluster()
+        self.addCleanup(self.cluster.__exit__)
+        self.node = Program(WEFT, "run", MODULE, "--name", "victim", "--listen", "tcp://127.0.0.1:0",
+                            "--metrics", "0", "--workers", "2", "--probe", "0.2", "--suspicion", "4",
+                            "--resume-window", "0.5", "--", "echo", env=self.cluster.env)
+        self.cluster.nodes["victim"] = self.node
+        self.url = self.node.log(r"listens on (tcp://[0-9.:]+)")[1]
+        self.metrics = self.node.log(r"metrics on http://.*:(\d+)/metrics")[1]
+        self.assertEqual(self.node.line(), "ready")
+        path = os.path.join(self.cluster.folder.name, "weft", "victim.sock")
+        self.control = wire.Peer("ipc://" + path, "eye", flags=wire.TOOL, heartbeat=3_600_000).link()
+        self.friend = wire.Peer(self.url, "friend", heartbeat=3_600_000).link()
+
+    def look(self):
+        seen = self.control.ask(TOP, ["mailbox", 0, "", False])[0]
+        self.longest = max([self.longest, *(w["longest_ns"] for w in seen["workers"])])
+        self.most = max(self.most, seen["resident_bytes"])
+        return seen
+
+    def call(self):
+        begun = time.monotonic()
+        got = self.friend.call(ECHO, 1, b"hello")
+        self.took.append(time.monotonic() - begun)
+        self.assertEqual((got[0], got[5]), (wire.REPLY, b"hello"))
+
+    def test_attack(self):
+        self.longest = self.most = 0
+        self.took = []
+        for _ in range(ROUND):
+            self.call()  # all is warm
+        before = self.look()
+        self.longest, self.took = 0, []
+        attacker = subprocess.Popen([sys.executable, __file__, "--attack", self.attack, self.url],
+                                    env=dict(self.cluster.env, METRICS=self.metrics), stdout=subprocess.PIPE,
+                                    text=True)
+        self.addCleanup(attacker.stdout.close)
+        self.addCleanup(attacker.kill)
+        until = time.monotonic() + 2 * PATIENCE
+        while attacker.poll() is None or len(self.took) < ROUND:
+            self.assertLess(time.monotonic(), until, "the attack has no end")
+            for _ in range(ROUND):
+                self.call()
+            self.look()
+        attacker.wait()
+        said = attacker.stdout.read().strip()
+        self.assertEqual(attacker.returncode, 0, said)
+
+        def memory_is_back():
+            self.call()
+            return SANITIZED or self.look()["resident_bytes"] < before["resident_bytes"] + KEPT
+        eventually("the memory comes back", memory_is_back)
+        after = self.look()
+        # What it left behind is no burden: the friend's calls still come back, and the node ends as it should.
+        self.call()
+        self.friend.leave()
+        self.node.stop()
+        log = "\n".join(self.node.err.seen)
+        if not SANITIZED:
+            self.assertNotRegex(log, "is held up by")
+        self.took.sort()
+        self.row(float(said), before, after, len(log))
+
+    def row(self, seconds, before, after, logged):
+        processor = (after["processor_ns"] - before["processor_ns"]) / 1e9
+        p50, p99 = (round(1e6 * self.took[len(self.took) * part // 100]) for part in (50, 99))
+        print(json.dumps({
+            "attack": self.attack, "seconds": round(seconds, 1), "processor, s": round(processor, 1),
+            "longest turn, ms": round(self.longest / 1e6, 1), "p50 of a friend, us": p50, "p99, us": p99,
+            "MiB before": before["resident_bytes"] >> 20, "at most": self.most >> 20,
+            "after": after["resident_bytes"] >> 20, "log, KiB": logged >> 10}))
+
+
+def show_table(log):
+    with open(log, encoding="utf-8") as file:
+        said = "\n".join(json.loads(line).get("stdout", "") for line in file)
+    rows = [json.loads(row) for row in said.splitlines() if row.startswith("{")]
+    for row in rows[:1]:
+        print("| " + " | ".join(row) + " |\n|" + "---|" * len(row))
+    for row in rows:
+        print("| " + " | ".join(map(str, row.values())) + " |")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--table":
+        show_table(sys.argv[2])
+        sys.exit(0)
+    if sys.argv[1] == "--attack":
+        began = time.monotonic()
+        try:
+            ATTACKS[sys.argv[2]](sys.argv[3])
+        except (wire.Closed, wire.Refused, ConnectionError):
+            pass  # the node has had enough of it
+        print(round(time.monotonic() - began, 2))
+        sys.stdout.flush()
+        os._exit(0)
+    Hostile.attack = sys.argv.pop(1)
+    unittest.main()
