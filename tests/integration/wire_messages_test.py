@@ -592,7 +592,7 @@ class Control(Wire):
         self.assertEqual(peer.ask(99), "unknown request")
         self.assertIn("malformed", peer.ask(24, "no page"))
         peer.send([SEND_NAME, "$node", ME, 4, 0, pack(0)])  # no CALL: nothing happens
-        self.assertIsNone(peer.ask(4, 0))
+        self.assertIsNone(peer.ask(4, 30_000))
         self.assertEqual(peer.frame(BYE)[0], BYE)
         peer.close()
         self.node.end()

@@ -17,7 +17,7 @@ static void begin(void)
 }
 
 /* Functions that only this file sees. */
-static void computes_until(_Atomic bool *flag)
+static inline __attribute__((always_inline)) void computes_until(_Atomic bool *flag)
 {
     for (volatile uint64_t i = 0; !atomic_load_explicit(flag, memory_order_relaxed); i++) {}
 }
