@@ -435,6 +435,7 @@ class Membership(Wire):
 
     def test_asked_for_another(self):
         first, second = self.greet("first"), self.greet("second")
+        second.frame(SWIM_ACK)  # the node knows of it
         first.send([SWIM_ASK, 41, second.incarnation, []])
 
         def answered():
