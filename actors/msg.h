@@ -131,6 +131,13 @@ static inline weft_msg *wf_msg_new(struct wf_worker *w, uint32_t tag, size_t siz
 weft_msg *wf_request_new(struct wf_worker *w, uint32_t tag, size_t size, struct wf_body *shared, int64_t deadline);
 /* An envelope on a shared body; takes a reference of its own. */
 weft_msg *wf_msg_share(struct wf_worker *w, uint32_t tag, struct wf_body *body);
+/* It has no body then. */
+static inline void wf_msg_drop_body(struct wf_worker *w, weft_msg *m)
+{
+    if (m->shared != NULL) wf_body_drop(w, m->shared);
+    m->shared = NULL;
+    m->size = m->topic_size = 0;
+}
 static inline void wf_msg_free(struct wf_worker *w, weft_msg *m)
 {
     if (m->shared != NULL) wf_body_drop(w, m->shared);

@@ -26,9 +26,7 @@ const char *const wf_drop_names[WF_DROP_REASONS] = {
 void wf_refuse(struct wf_worker *w, weft_msg *ask, int error)
 {
     weft_pid asker = ask->from;
-    if (ask->shared != NULL) wf_body_drop(w, ask->shared);
-    ask->shared = NULL;
-    ask->size = ask->topic_size = 0;
+    wf_msg_drop_body(w, ask);
     ask->from = weft_nobody();
     ask->post.kind = WF_POST_MESSAGE;
     ask->post.flags = WF_MSG_FAILED;

@@ -195,6 +195,7 @@ weft_msg *wf_tie_link(const struct wf_actor *a, weft_pid other)
     return find(a, WF_MSG_EXIT, other, 0);
 }
 
+/* Its place was the table's. */
 static void clear_body(weft_msg *m)
 {
     m->shared = NULL;
@@ -222,8 +223,7 @@ bool wf_tie_add(struct wf_actor *a, struct wf_worker *w, weft_msg *m)
     struct wf_tie_set *s;
     struct wf_far_ties *f;
     if (!enter_set(a, w, m->from.node, &s, &f)) return false;
-    if (m->shared != NULL) wf_body_drop(w, m->shared);
-    clear_body(m);
+    wf_msg_drop_body(w, m);
     weft_msg *last = NULL;
     uint32_t few = 0;
     for (weft_msg *e = s->ends; e != NULL && e->post.word == IN_NO_TABLE; e = next_of(e), few++) last = e;

@@ -1,4 +1,4 @@
-/* actors/topic_retained.h -- the last message of each topic that a node keeps for whoever subscribes later: a table
+/* actors/topic_retained.h -- the last message of each topic that a node keeps for later subscribers: a table
  * by topic and, in the order in which this node has heard of them, a list. One thread at a time; topic_wide.h has the
  * lock.
  *
@@ -10,9 +10,9 @@
  *     has seen a message replaces it, whatever the clocks say (a hybrid logical clock). What counts here is the rank.
  *     It is the stamp, unless that is more than WF_STAMP_AHEAD ahead of this node's clock. Then the publisher's clock
  *     is broken, or it lies: what it publishes now counts as published WF_STAMP_APART before it came; what is told
- *     later has rank 0, and holds only where there is nothing else. So whoever publishes after it replaces it
- *     everywhere, and one whose clock is broken still replaces what it, and others before it, have published. What
- *     one node says itself is in the order of its own stamps in any case.
+ *     later has rank 0, and holds only where there is nothing else. So the next publication of any node replaces it
+ *     everywhere, and a node whose clock is broken still replaces what was published before, by itself or by others.
+ *     Messages of one node are always in the order of that node's stamps.
  * (3) That a topic was cleared is remembered as an empty message with a stamp, so that no node that has not heard of
  *     it brings the old message back. The last 16,384 of each node are remembered, or as many as it may keep
  *     messages.

@@ -88,7 +88,7 @@ int cli_publish(const struct cli *c)
 
 /* ---- subscribe ------------------------------------------------------------------------------------------------- */
 
-/* NEWS of docs/wire.md. False: it is none. */
+/* Reads NEWS of docs/wire.md. False: the message is something else. */
 static bool print_news(const struct cli *c, const weft_msg *m)
 {
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));

@@ -83,12 +83,6 @@ struct session {
     int opened;                     /* rooms that were not there before he came: ROOMS_EACH at most */
 };
 
-/* Nobody gets to move his neighbours' cursors, whatever node he says it on. */
-static void make_plain(char *text, size_t size)
-{
-    for (size_t at = 0; (at += weft_printable(text + at, size - at, NULL)) < size;) text[at++] = '?';
-}
-
 static const char *room_of(const struct session *s)
 {
     return s->topic + strlen("room.");

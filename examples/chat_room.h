@@ -41,6 +41,12 @@ struct line {
 #include "chat_file.h"
 #endif
 
+/* Nobody moves the cursors of others, on whichever node the text was said. */
+static inline void make_plain(char *text, size_t size)
+{
+    for (size_t at = 0; (at += weft_printable(text + at, size - at, NULL)) < size;) text[at++] = '?';
+}
+
 #define ROOM_IDLE WEFT_SEC(3600) /* then nobody keeps its lines in memory any more */
 #define ROOM_EMPTY WEFT_SEC(10)  /* then a room ends in which nothing was said and nobody is */
 
@@ -413,7 +419,7 @@ static bool is_empty(const struct room *r)
     return r->owner && r->count == 0 && r->member_count == 0 && r->keeper_count == 0;
 }
 
-/* Nobody listens. Whoever joins subscribes before he looks for the room: he is counted here, or finds no room and
+/* Nobody listens. Visitors subscribe before they look for the room: so each one is counted here, or finds no room and
  * opens it anew. */
 static bool is_deserted(const struct room *r, const char *topic)
 {

@@ -130,8 +130,7 @@ static void on_message(wslay_event_context_ptr ctx, const struct wslay_event_on_
     (void)ctx;
     if (m->opcode != WSLAY_TEXT_FRAME || m->msg_length == 0 || m->msg_length > TEXT_BYTES) return;
     memcpy(text, m->msg, m->msg_length);
-    for (size_t at = 0; (at += weft_printable(text + at, m->msg_length - at, NULL)) < m->msg_length;)
-        text[at++] = '?'; /* others of the room have terminals */
+    make_plain(text, m->msg_length); /* others of the room have terminals */
     weft_pid self = weft_self();
     uint64_t id = (self.node * 31 + self.actor) * 1000003 + ++v->said;
     int rc = say_publish(v->topic, &(struct say){weft_cstr(v->nick), weft_str(text, m->msg_length), id});

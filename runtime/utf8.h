@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bytes of the well-formed UTF-8 character at `at`, 0: it is none (overlong forms and surrogates are none). */
+/* How many bytes the UTF-8 character at `at` has; 0: it is not well-formed, as overlong forms and surrogates. */
 static inline size_t wf_utf8_size(const uint8_t *at, size_t left)
 {
     uint8_t b = at[0], low = 0x80, high = 0xBF;

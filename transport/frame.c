@@ -49,8 +49,7 @@ static void get_hello(weft_reader *r, struct wf_hello *h)
     if (more > 0) {
         uint32_t values = weft_get_nil(r) ? 0 : weft_get_array(r);
         if (values > 0) h->newest = weft_get_uint(r);
-        int next = values > 1 ? weft_peek_type(r) : WEFT_NIL;
-        bool tells_time = next == WEFT_INT || next == WEFT_UINT; /* another version may say something else */
+        bool tells_time = values > 1 && wf_read_is_number(r); /* another version may say something else */
         if (tells_time) h->clock = weft_get_uint(r);
         if (values > 1U + tells_time) wf_read_skip(r, values - 1 - tells_time);
         more--;

@@ -29,6 +29,13 @@ static inline uint32_t wf_read_array(weft_reader *r, uint32_t least)
     return r->error == 0 ? count : least;
 }
 
+/* Whether an integer is next: where later versions may say something else, which is then skipped. */
+static inline bool wf_read_is_number(const weft_reader *r)
+{
+    int type = weft_peek_type(r);
+    return type == WEFT_INT || type == WEFT_UINT;
+}
+
 static inline weft_text wf_read_checked(weft_reader *r, int (*check)(weft_text))
 {
     weft_text t = weft_get_str(r);

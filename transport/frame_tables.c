@@ -84,8 +84,7 @@ static uint32_t get_retained(weft_reader *r, uint32_t values, struct wf_frame *f
 {
     get_publication(r, f);
     f->body = wf_read_body(r);
-    int type = values > 7 ? weft_peek_type(r) : WEFT_NIL;
-    bool gone = type == WEFT_INT || type == WEFT_UINT; /* anything else, as a trace id, is skipped */
+    bool gone = values > 7 && wf_read_is_number(r); /* anything else, as a trace id, is skipped */
     f->ref = gone ? weft_get_uint(r) : 0;
     if (f->to == 0 || f->number == 0 || f->number > WF_STAMP_MAX) wf_read_fault(r);
     return gone ? 8 : 7;

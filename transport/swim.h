@@ -23,10 +23,10 @@
  * (7) Probes find out who is gone. While the way to each member proves that it lives (wf_swim_user.heard), and there
  *     is nothing to tell, they only compare digests, and a period is WF_SWIM_QUIET times as long. News, or a doubt,
  *     end that.
- * (8) A number grows by one for each refutation and each new record, and it is whoever has the highest one that is
- *     believed: nobody else can say that a number is wrong. So there is one that no member can have reached
- *     (wf_swim_user.number_max), and what is said with a higher one is not heard. It grows with time: whoever is told
- *     of the highest can refute it, and will be believed a moment later.
+ * (8) A number grows by one for each refutation and each new record. The update with the highest number is believed,
+ *     and only the member itself raises its number. So there is a bound that no member can have reached
+ *     (wf_swim_user.number_max), and updates with higher numbers are ignored. The bound grows with time: a member of
+ *     which an update with the highest number was told refutes it, and is believed a moment later.
  * (9) Only learning of a new member, and of a new record, takes memory. If there is none, that is as if the message
  *     had been lost: the digests stay different, so it comes again. */
 #ifndef WF_SWIM_H

@@ -26,7 +26,7 @@ from harness import Cluster, PATIENCE, Program, built, eventually
 WEFT, MODULE = built("cli", "weft"), built("tests", "test_modules.so")
 SANITIZED = os.environ.get("WEFT_SANITIZED") == "1"
 TOP, ROUND = 18, 200  # the verb; calls between two looks at the node
-KEPT = 32 << 20  # bytes that may stay: the allocator's, and what the node knows of who has left
+KEPT = 32 << 20  # bytes that may stay: the allocator's, and what is kept of nodes that have left
 ECHO = "echo"
 
 

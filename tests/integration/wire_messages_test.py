@@ -423,7 +423,7 @@ class Membership(Wire):
         self.assertNotIn(PEERS, [frame[0] for frame in second.inbox])
 
     def test_refuting(self):
-        """Who is suspected raises its number; who is told that it is suspected is told so by the next PING."""
+        """A suspected member raises its number; the next PING tells a suspected member that it is suspected."""
         peer = self.greet()
         peer.frame(SWIM_ACK)
         peer.send([SWIM_PING, 3, 0, 0, [[peer.node, 1, 0, 99]]])

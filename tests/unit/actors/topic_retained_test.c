@@ -384,7 +384,7 @@ START_TEST(what_a_gone_node_has_published_makes_room_and_ends)
     now.time += WEFT_SEC(10);
     ck_assert_int_eq(put_many("two", 8, 2), 8);
     lose(2);
-    ck_assert_int_eq(count_of("one", 8), 2); /* the last ones of whoever has been gone for longest */
+    ck_assert_int_eq(count_of("one", 8), 2); /* that node has been gone for longest */
     ck_assert_ptr_nonnull(wf_retained_find(&table, weft_cstr("one.7")));
     ck_assert_int_eq(count_of("two", 8), 8);
     int64_t first = WEFT_SEC(110) + WEFT_SEC(DAY), second = first + WEFT_SEC(10);

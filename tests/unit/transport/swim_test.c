@@ -329,7 +329,7 @@ START_TEST(a_number_that_cannot_be_is_not_heard)
 }
 END_TEST
 
-/* Whoever has not been asked cannot keep a dead member alive, nor say that there is no answer. */
+/* A member that was not asked cannot keep a dead member alive, nor say that there is no answer. */
 START_TEST(a_probe_is_answered_by_those_who_were_asked)
 {
     int at;
