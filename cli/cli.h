@@ -63,10 +63,6 @@ void (*cli_find(const char *path, const char *name))(void);
 /* What no flag and no variable says, from the file. CLI_OK or an exit code after a message. */
 int cli_configure(struct cli *c);
 
-/* ---- sim_memory_*.c: for simulated nodes ----------------------------------------------------------------------- */
-/* From now on what the runtime and the module allocate may fail in a simulation. False: not on this system. */
-bool cli_sim_memory(weft_actor *body);
-
 /* ---- run.c: names of nodes ------------------------------------------------------------------------------------- */
 enum { CLI_NODE_NAME_MAX = 64 };
 bool cli_is_node_name(const char *name); /* that can also be the name of a file that is seen */

@@ -55,7 +55,7 @@ struct cli {
     const char *sort, *filter;         /* of top, as the next ones */
     int64_t interval;                  /* ns; 0: not given */
     bool all, once;
-    int64_t seeds, first, nodes, jobs, time, settle; /* of sim; the last two ns */
+    int64_t seeds, first, nodes, jobs, heap, time, settle; /* of sim; heap MiB, 0: not given; the last two ns */
     bool json, force, insecure, loopback_control, report, undo, record, trace, minimise, no_body, by_kind;
     bool has_tag, has_count, has_drain, has_timeout, has_days, has_stuck_after; /* the value was given */
     int argc;                                                                   /* words that are no options */
@@ -109,6 +109,7 @@ enum cli_option_id {
     CLI_FAULTS,
     CLI_TIME,
     CLI_SETTLE,
+    CLI_HEAP,
     CLI_REPLAY,
     CLI_MINIMISE,
     CLI_JOBS,

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim_memory.h"
 #include "sim_show.h"
 
 enum { SLOTS = 64, GIVEN_UP = 120 /* s of real time for one run */ };
@@ -84,6 +85,30 @@ static int read_replay(const struct cli *c, uint64_t *seed, uint32_t *keep)
                 : cli_fail(c, CLI_USAGE, "--replay %s: a seed, or one with the faults to keep: 17:1,4", c->replay);
 }
 
+/* ---- Memory ---------------------------------------------------------------------------------------------------- */
+
+static size_t heap_most; /* bytes, of --heap */
+
+static const char *look_at_memory(bool over)
+{
+    static char said[256]; /* as long as a result's */
+    if (over ? sim_memory_blocks() == 0 : sim_memory_bytes() <= heap_most) return NULL;
+    int n = over ? snprintf(said, sizeof said, "not freed in the end: ")
+                 : snprintf(said, sizeof said, "allocated at a moment, more than %zu MiB: ", heap_most >> 20);
+    sim_memory_describe(said + n, sizeof said - (size_t)n);
+    return said;
+}
+
+/* Puts it between the nodes and their allocator, if anything is asked for that needs it. */
+static bool watch_memory(struct campaign *k)
+{
+    if (k->c->heap == 0 && (k->job.kinds >> WF_SIM_MEMORY & 1) == 0) return true;
+    heap_most = (size_t)k->c->heap << 20;
+    if (k->c->heap != 0) k->job.memory = look_at_memory;
+    return sim_memory_watch(dlsym(RTLD_DEFAULT, "weft_sim_fail")) &&
+           sim_memory_watch((const void *)(uintptr_t)k->job.body);
+}
+
 /* ---- One run in a process of its own --------------------------------------------------------------------------- */
 
 static bool begin(const struct campaign *k, struct slot *s, uint64_t seed, uint32_t keep, bool loud)
@@ -105,7 +130,9 @@ static bool begin(const struct campaign *k, struct slot *s, uint64_t seed, uint3
         weft_log_set(WEFT_SILENT, false);
     }
     alarm(GIVEN_UP);
+    if (job.memory != NULL) sim_memory_count(loud);
     wf_sim_run_job(&job, s->result);
+    if (loud && s->result->failed) sim_memory_show();
     fflush(NULL);
     _exit(0);
 }
@@ -297,8 +324,8 @@ int cli_sim(const struct cli *c)
     if (rc != CLI_OK) return rc;
     k.job.body = cli_load(c, path);
     if (k.job.body == NULL) return CLI_FAILED;
-    if ((k.job.kinds >> WF_SIM_MEMORY & 1) != 0 && !cli_sim_memory(k.job.body))
-        return cli_fail(c, CLI_FAILED, "--faults memory: not on this system");
+    if (!watch_memory(&k))
+        return cli_fail(c, CLI_FAILED, "%s: not on this system", c->heap != 0 ? "--heap" : "--faults memory");
     k.job.checks = cli_find(path, WEFT_SIM_ENTRY);
     const char **argv = calloc((size_t)c->rest_count + 2, sizeof *argv);
     if (argv == NULL || !share(&k)) {

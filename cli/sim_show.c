@@ -69,6 +69,7 @@ static void put_command(FILE *out, const struct sim_shown *s)
     }
     if (c->time != 0) put_seconds(out, "time", c->time);
     if (c->settle != 0) put_seconds(out, "settle", c->settle);
+    if (c->heap != 0) fprintf(out, " --heap %" PRId64, c->heap);
     if (c->rest_count > 0) fputs(" --", out);
     for (int i = 0; i < c->rest_count; i++) put_word(out, c->rest[i]);
 }

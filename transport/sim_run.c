@@ -100,6 +100,8 @@ static void after_turn(struct wf_sim_world *w)
     r->out->trace = w->trace;
     wf_sim_names_note(&r->names, w);
     if (r->settling) (void)has_held(r);
+    const char *fault = r->job->memory == NULL ? NULL : r->job->memory(false);
+    if (fault != NULL) fail(r, fault);
     for (size_t i = 0; i < r->check_count; i++) {
         struct check *c = &r->check[i];
         char text[sizeof r->out->what];
@@ -291,6 +293,22 @@ static void settle(struct run *r)
     }
 }
 
+/* As in the life of a node, some stop in order and some are killed. What is said meanwhile is not of the run. */
+static void end_all(struct run *r)
+{
+    uint64_t state = r->job->seed;
+    r->world.after_turn = NULL;
+    run = NULL;
+    for (unsigned i = 0; i < r->job->nodes; i++) {
+        if (r->world.host[i].node == NULL) continue;
+        if (draw(&state, 2) == 0) wf_sim_crash(&r->world, i, draw(&state, 2) == 0);
+        else (void)wf_sim_stop(&r->world, i, wf_sim_now(&r->world) + WEFT_SEC(5));
+    }
+    wf_sim_world_finish(&r->world);
+    const char *fault = r->job->memory(true);
+    if (fault != NULL) fail(r, fault);
+}
+
 void wf_sim_run_job(const struct wf_sim_job *job, struct wf_sim_result *out)
 {
     static struct run one;
@@ -314,5 +332,6 @@ void wf_sim_run_job(const struct wf_sim_job *job, struct wf_sim_result *out)
     out->at = since_start(r);
     out->trace = r->world.trace;
     if (out->failed) wf_sim_report(&r->names, &r->world, out->report, sizeof out->report);
+    else if (job->memory != NULL) end_all(r);
     out->done = true;
 }

@@ -50,6 +50,9 @@ struct wf_sim_job {
     const void *arg;      /* and what it is given */
     size_t size;
     void (*checks)(void); /* NULL: none */
+    /* NULL: memory is not looked at, and nodes are not ended after the run. Else what is wrong with it, or NULL: asked
+     * after each turn of a node and, with `over`, when all have been ended, and nothing is to be left. */
+    const char *(*memory)(bool over);
 };
 
 struct wf_sim_result {
@@ -71,7 +74,7 @@ WEFT_API void wf_sim_draw_plan(const struct wf_sim_job *job, struct wf_sim_resul
 WEFT_API uint32_t wf_sim_split_last(const struct wf_sim_fault *f, uint32_t nodes);
 /* By how much a clock steps: ns, forward or back. */
 WEFT_API int64_t wf_sim_clock_step(const struct wf_sim_fault *f);
-/* Draws the plan, and runs it. Nothing is taken down afterwards: the process is to end. */
+/* Draws the plan, and runs it. The process is to end afterwards. */
 WEFT_API void wf_sim_run_job(const struct wf_sim_job *job, struct wf_sim_result *out);
 
 /* sim_world.c. For who stands between nodes and their allocator: whether this allocation is to fail. */

@@ -127,7 +127,7 @@ static void check_configuration(const struct cli *c)
     weft_log_set(WEFT_INFO, false);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     struct input in = {data, data + size};
     struct cli c = {0};

@@ -45,7 +45,7 @@ static void apply(const struct cli_config *parsed, const char *text, size_t size
     cli_finish(&c);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     static struct cli_config f;
     struct told told = {1, 0};

@@ -46,7 +46,7 @@ static void fuzz_getaddrinfo(ares_channel channel, const char *name, const char 
     callback(arg, ARES_SUCCESS, 0, &found);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     static const struct dns dns = {.host = "x", .scheme = "tcp"};
     more = (struct input){data, data + size};

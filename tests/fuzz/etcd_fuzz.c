@@ -46,7 +46,7 @@ static void check_said(const char *text)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     struct input in = {data, data + size};
     char *text = input_string(&in), why[WF_REASON_TEXT] = "", plain[256];

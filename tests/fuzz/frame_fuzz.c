@@ -102,7 +102,7 @@ static void check_frame(struct wf_frame *f, bool within)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     weft_reader r = weft_reader_on(data, size);
     struct wf_frame f;

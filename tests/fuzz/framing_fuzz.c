@@ -48,7 +48,7 @@ static void run(const uint8_t *data, size_t size, bool local, unsigned pieces, s
     wf_sp_finish(&s);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     static struct cut whole, parts;
     uint8_t prefix[WF_SP_PREFIX_MAX];

@@ -15,7 +15,8 @@ static inline _Noreturn void fuzz_failed(const char *condition, const char *file
     abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* The target itself: conserve.c or replay.c stands before it. */
+int fuzz_one_input(const uint8_t *data, size_t size);
 
 /* What has not been taken of an input. */
 struct input {

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 #include "identity.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     struct wf_identity who;
     char why[128] = "";

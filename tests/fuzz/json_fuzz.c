@@ -51,7 +51,7 @@ static void check_bytes(const uint8_t *data, size_t size)
     free(text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     struct input in = {data, data + size};
     char *text = input_string(&in);

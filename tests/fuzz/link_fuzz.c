@@ -2,7 +2,7 @@
  * with its size before it. The node lives on, and is still there for another peer. */
 #include "link_world.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     struct input in = {data, data + size};
     static struct link_world w;

@@ -65,7 +65,7 @@ static uint8_t *rewrite(const uint8_t *data, size_t *size)
     return out;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     size_t where = 0, fault = 0;
     int checked = weft_pack_check(data, size, SIZE_MAX, &where);

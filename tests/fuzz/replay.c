@@ -91,9 +91,9 @@ static void run(const char *folder, const char *name)
     memcpy(copy, data, size);
     printf("%s, %zu bytes\n", name, size);
     fflush(stdout);
-    MUST(LLVMFuzzerTestOneInput(copy, size) == 0);
+    MUST(fuzz_one_input(copy, size) == 0);
     long before = live_blocks();
-    MUST(LLVMFuzzerTestOneInput(copy, size) == 0);
+    MUST(fuzz_one_input(copy, size) == 0);
     long left = live_blocks() - before;
     if (left > 0) fprintf(stderr, "%s leaves %ld blocks\n", name, left);
     MUST(left <= 0);

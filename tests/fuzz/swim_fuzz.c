@@ -53,7 +53,7 @@ static void check_table(const struct wf_swim *s)
     MUST(s->present == present && s->count <= WF_SWIM_MEMBERS_MAX);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     static const struct wf_swim_user user = {.send = on_send, .changed = on_changed};
     struct input in = {data, data + size};

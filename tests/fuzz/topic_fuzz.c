@@ -79,7 +79,7 @@ static void ask(struct model *m, weft_text topic)
     MUST(wf_interest_matches(&m->interest, topic) == (expected > 0));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     static struct model m;
     memset(&m, 0, sizeof m);

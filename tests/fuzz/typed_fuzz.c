@@ -58,7 +58,7 @@ static void check_json(const struct young *v, const uint8_t *data, size_t size)
     free(b);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     struct young v, again;
     struct old o;

@@ -66,7 +66,7 @@ static void check_source(const char *spec)
     wf_discover_destroy(&t);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     weft_log_set(WEFT_SILENT, false);
     struct input in = {data, data + size};

@@ -58,7 +58,7 @@ static void frames(struct visitor *v)
     wslay_event_context_free(v->frames);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     static struct request r;
     static struct visitor v;

@@ -27,7 +27,7 @@ static void take(const uint8_t *data, size_t size, size_t piece, struct taken *o
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_one_input(const uint8_t *data, size_t size)
 {
     static struct taken whole, parts;
     static const struct wf_ws_door door = {"ws://127.0.0.1:1/", false, NULL, 0};

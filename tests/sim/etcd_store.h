@@ -261,6 +261,15 @@ static void store_step(void)
         }
 }
 
+static void store_finish(void)
+{
+    for (size_t i = 0; i < STORE_KEYS; i++) {
+        free(store.key[i].key);
+        free(store.key[i].value);
+    }
+    for (size_t i = 0; i < store.events; i++) json_decref(store.event[i].line);
+}
+
 /* ---- In the place of etcd_http.c and its thread ---------------------------------------------------------------- */
 
 struct wf_http *__wrap_wf_http_create(const struct wf_http_options *options);

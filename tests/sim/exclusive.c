@@ -222,9 +222,10 @@ static void run(uint64_t seed)
     if (!names_move()) fail("no name changes hands any more", names[0]);
     for (unsigned i = 0; i < all.hosts; i++) crash(i);
     wf_sim_world_finish(&all.world);
+    store_finish();
 }
 
 int main(int argc, char **argv)
 {
-    return run_seeds(&(struct seeds){.count = 50, .limit = 100, .log = WEFT_SILENT, .run = run}, argc, argv);
+    return run_seeds(&(struct seeds){.count = 50, .limit = 100, .heap = 64 << 20, .log = WEFT_SILENT, .run = run}, argc, argv);
 }

@@ -144,6 +144,6 @@ static void run_seed(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    static const struct seeds s = {.count = 20, .limit = 60, .log = WEFT_ERROR, .run = run_seed};
+    static const struct seeds s = {.count = 20, .limit = 60, .heap = 64 << 20, .log = WEFT_ERROR, .run = run_seed};
     return run_seeds(&s, argc, argv);
 }
