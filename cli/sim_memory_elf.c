@@ -6,6 +6,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 #include "sim_memory.h"
 #include "sim_run.h"
 
-enum { TABLE_FIRST = 1 << 11, WAY = 12, GROUPS = 64 };
+enum { TABLE_FIRST = 1 << 11, WAY = 12, GROUPS = 64, LARGE = 2 << 20, LARGE_TOGETHER = 512 << 20 };
 
 typedef void any_function(void);
 
@@ -146,11 +147,20 @@ static void *sim_calloc(size_t number, size_t size)
     return refused() ? NULL : added(real.calloc(number, size), number * size, CALLER);
 }
 
+/* Nodes have large tables that they hardly touch, and to unmap these takes a quarter of the time of a short run, whose
+ * process ends soon. */
+static bool is_left_to_exit(size_t size)
+{
+    static atomic_size_t together;
+    return size >= LARGE && atomic_fetch_add_explicit(&together, size, memory_order_relaxed) < LARGE_TOGETHER;
+}
+
 static void sim_free(void *at)
 {
     struct block b;
     if (removed(at, &b)) real.free(b.way);
-    real.free(at);
+    else b.size = 0;
+    if (!is_left_to_exit(b.size)) real.free(at);
 }
 
 /* Forgotten first: another thread may be given the block as soon as it is free. */
