@@ -242,8 +242,8 @@ const struct cli_verb cli_verbs[] = {
      "with\n"
      "--replay. Ends with code 1 if one fails.",
      "weft sim ledger.c --seeds 1000 --minimise",
-     {CLI_SEEDS, CLI_FIRST, CLI_NODES, CLI_FAULTS, CLI_TIME, CLI_SETTLE, CLI_HEAP, CLI_REPLAY, CLI_MINIMISE, CLI_JOBS, CLI_JSON,
-      CLI_END},
+     {CLI_SEEDS, CLI_FIRST, CLI_NODES, CLI_FAULTS, CLI_TIME, CLI_SETTLE, CLI_HEAP, CLI_REPLAY, CLI_MINIMISE, CLI_JOBS,
+      CLI_JSON, CLI_END},
      1,
      1,
      true,

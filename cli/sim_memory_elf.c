@@ -193,14 +193,10 @@ static void *sim_mmap(void *at, size_t size, int protection, int flags, int fd, 
 static const struct {
     const char *name;
     any_function *instead;
-} turned[] = {{"malloc", (any_function *)sim_malloc},
-              {"calloc", (any_function *)sim_calloc},
-              {"realloc", (any_function *)sim_realloc},
-              {"aligned_alloc", (any_function *)sim_aligned_alloc},
-              {"strdup", (any_function *)sim_strdup},
-              {"free", (any_function *)sim_free},
-              {"mmap", (any_function *)sim_mmap},
-              {"mmap64", (any_function *)sim_mmap}};
+} turned[] = {{"malloc", (any_function *)sim_malloc},   {"calloc", (any_function *)sim_calloc},
+              {"realloc", (any_function *)sim_realloc}, {"aligned_alloc", (any_function *)sim_aligned_alloc},
+              {"strdup", (any_function *)sim_strdup},   {"free", (any_function *)sim_free},
+              {"mmap", (any_function *)sim_mmap},       {"mmap64", (any_function *)sim_mmap}};
 
 /* ---- Tables of addresses --------------------------------------------------------------------------------------- */
 
@@ -231,12 +227,9 @@ static bool find_allocator(void)
     const struct {
         const char *name;
         void *into;
-    } wanted[] = {{"malloc", &real.malloc},
-                  {"calloc", &real.calloc},
-                  {"realloc", &real.realloc},
-                  {"aligned_alloc", &real.aligned_alloc},
-                  {"strdup", &real.strdup},
-                  {"free", &real.free},
+    } wanted[] = {{"malloc", &real.malloc},   {"calloc", &real.calloc},
+                  {"realloc", &real.realloc}, {"aligned_alloc", &real.aligned_alloc},
+                  {"strdup", &real.strdup},   {"free", &real.free},
                   {"mmap", &real.mmap}};
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         void *found = dlsym(RTLD_DEFAULT, wanted[i].name);

@@ -33,4 +33,6 @@ void sim_memory_describe(char *out, size_t size)
     (void)size;
 }
 
-void sim_memory_show(void) {}
+void sim_memory_show(void)
+{
+}
