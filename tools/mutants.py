@@ -58,6 +58,7 @@ MUTANTS = {
     "mailbox_tells_no_room": ("links", 100),
     "mailbox_drops_what_has_credit": ("links", 100),
     "timers_lose_order": ("groups", 100),
+    "link_keeps_lost_bodies": ("links", 100, "--nodes", "2", "--heap", "128"),
     "subscription_stays_untold": ("link_oom",),
     "link_says_one_frame": ("linked",),
     "tables_never_told_again": ("link_oom",),

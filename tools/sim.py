@@ -29,20 +29,28 @@ def command(build, name, seeds, first, *options):
     return [os.path.join(build, "cli", "weft"), "sim", module, "--seeds", str(seeds), "--first", str(first), *options]
 
 
+NODE = 30  # MiB that a node takes which does nothing; most of it is address space of its tables
+
+
 class Scenario:
-    def __init__(self, name, part, proves, *options):
-        self.name, self.part, self.proves, self.options = name, part, proves, options
+    """`under_way`: MiB that all nodes together may have allocated besides, at a moment."""
+
+    def __init__(self, name, part, proves, *options, nodes=3, under_way=8):
+        self.name, self.part, self.proves = name, part, proves
+        self.options = ["--nodes", str(nodes), "--heap", str(nodes * NODE + under_way), *options]
 
     def command(self, build, seeds, first):
         return command(build, self.name, seeds, first, "--jobs", "1", *self.options)
 
 
+# Between two nodes: what two links hold, each way, and what sinks have not taken yet, with copies of it in the network.
+LINKS = 200
 # `part` of all seeds: a run of links takes as long as fifty others.
 SCENARIOS = [Scenario("cluster", 20, "links, membership, global names"),
              Scenario("heal", 20, "what nodes are told when a cut has healed"),
-             Scenario("links", 1, "links that are full: credit, bounds, large messages", "--nodes", "2"),
-             Scenario("links", 1, "the same without memory at times", "--nodes", "2", "--faults", "all,memory", "--",
-                      "scarce"),
+             Scenario("links", 1, "links that are full: credit, bounds, large messages", nodes=2, under_way=LINKS),
+             Scenario("links", 1, "the same without memory at times", "--faults", "all,memory", "--", "scarce", nodes=2,
+                      under_way=LINKS),
              Scenario("topics", 10, "topics, retained messages, beats"),
              Scenario("topics", 4, "the same without memory at times", "--faults", "all,memory"),
              Scenario("topics", 10, "the same, and nobody says it again", "--faults", NO_CLOCK, "--", "rest"),

@@ -239,6 +239,7 @@ static void discard(struct wf_session *s)
         }
         frames += b->frames;
         add_bytes(s, b, false);
+        if (WF_MUTANT(link_keeps_lost_bodies)) b->body = NULL;
         free_one(b);
     }
     s->first = kept == NULL ? NULL : flight;

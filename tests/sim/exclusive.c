@@ -227,6 +227,8 @@ static void run(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    return run_seeds(&(struct seeds){.count = 50, .limit = 100, .heap = 64 << 20, .log = WEFT_SILENT, .run = run},
-                     argc, argv);
+    return run_seeds(
+        &(struct seeds){
+            .count = 50, .limit = 100, .heap = HOSTS * SIM_NODE + (8 << 20), .log = WEFT_SILENT, .run = run},
+        argc, argv);
 }

@@ -15,10 +15,13 @@
 
 #include "sim_memory.h"
 
+/* Bytes that a node takes which does nothing. Most of it is address space of its tables. */
+enum { SIM_NODE = 30 << 20 };
+
 struct seeds {
     uint64_t count;             /* without SEEDS */
     unsigned limit;             /* seconds of real time for one seed */
-    size_t heap;                /* bytes that it may have allocated at a moment */
+    size_t heap;                /* the most bytes it may have allocated at a moment: nodes, and what is under way */
     weft_log_level log;         /* what is shown anyway */
     void (*run)(uint64_t seed); /* ends the process if it fails */
 };
@@ -61,7 +64,8 @@ static inline int run_seeds(const struct seeds *s, int argc, char **argv)
     weft_log_set(getenv("CLUSTER_LOG") == NULL ? s->log : WEFT_INFO, false);
     for (uint64_t seed = from; seed < from + count; seed++) {
         if (seed_passes(&some, seed)) continue;
-        fprintf(stderr, "failed: seed %llu\n", (unsigned long long)seed);
+        fprintf(stderr, "failed: seed %llu\nAgain: %s 1 %llu\n", (unsigned long long)seed, argv[0],
+                (unsigned long long)seed);
         return EXIT_FAILURE;
     }
     printf("%llu seeds from %llu\n", (unsigned long long)count, (unsigned long long)from);

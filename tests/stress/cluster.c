@@ -392,6 +392,7 @@ static void run_checked(uint64_t seed)
 int main(int argc, char **argv)
 {
     return run_seeds(
-        &(struct seeds){.count = 100, .limit = 200, .heap = 64 << 20, .log = WEFT_ERROR, .run = run_checked}, argc,
-        argv);
+        &(struct seeds){
+            .count = 100, .limit = 200, .heap = HOSTS * SIM_NODE + (64 << 20), .log = WEFT_ERROR, .run = run_checked},
+        argc, argv);
 }
