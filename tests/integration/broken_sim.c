@@ -69,6 +69,18 @@ static void child(const void *arg, size_t size)
     weft_exit(77);
 }
 
+/* Three blocks that nobody frees, or one that is there for a second. */
+static void allocate(const char *how)
+{
+    static void *volatile kept;
+    bool leaks = strcmp(how, "leaks") == 0, grows = strcmp(how, "grows") == 0;
+    for (int i = 0; leaks && i < 3; i++) kept = malloc(12345);
+    if (grows) kept = calloc(1, 100 << 20);
+    if (grows) sleep_for(1000);
+    if (grows) free(kept);
+    it_happens |= leaks || grows;
+}
+
 static void body(const void *arg, size_t size)
 {
     static int64_t began; /* of the first node that started */
@@ -76,6 +88,7 @@ static void body(const void *arg, size_t size)
     const char *how = args->argv[1];
     (void)size;
     if (began == 0) began = weft_now();
+    allocate(how);
     if (strcmp(how, "hears") == 0) listen((unsigned)atoi(weft_node_name(weft_here()) + 1) - 1, began);
     if (strcmp(how, "after") == 0) {
         sleep_for(1000 * (int64_t)atoi(args->argv[2]));

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -126,6 +127,25 @@ class Sim(unittest.TestCase):
                 self.assertEqual(again.splitlines()[-1], f"{told['turns']} turns, trace {told['trace']}")
                 self.assertEqual(again.splitlines()[0], f"FAILED  seed {told['seed']}, at "
                                  f"{told['at_ns'] / 1e9:.6f} s: {told['what']}".split("\n", maxsplit=1)[0])
+
+    @unittest.skipUnless(sys.platform == "linux", "nothing stands between a program and its allocator here")
+    def test_memory(self):
+        one = ("--nodes", "1", "--faults", "none", "--seeds", "1", "--time", "1", "--settle", "1")
+        # A leak is seen by --heap only, and where it is from.
+        self.sim(BROKEN, *one, "--", "leaks")
+        said = self.sim(BROKEN, *one, "--heap", "1000", "--", "leaks", code=1)
+        self.assertRegex(said, r"not freed in the end: 37035 bytes: 3 of 12345 bytes from test_broken_sim\.so\+0x")
+        self.assertIn(" --heap 1000 -- leaks\n", said)
+        self.same_again(said)
+        self.assertEqual(len(re.findall(r"^not freed: 12345 bytes, from test_broken_sim\.so\+0x", self.logged, re.M)), 3)
+        # Neither is it too much for a moment, nor is what is freed in the end missed.
+        self.sim(BROKEN, *one, "--heap", "1000", "--", "grows")
+        said = self.sim(BROKEN, *one, "--heap", "90", "--", "grows", code=1)
+        self.assertRegex(said, r"allocated at a moment, more than 90 MiB: \d+ bytes: 1 of 104857600 bytes from test_br")
+        self.same_again(said)
+        # What nodes have is freed, also of those that crash and of those that find no memory.
+        self.assertIn("nothing found", self.sim(LEDGER, "--seeds", "20", "--heap", "100", "--faults", "all,memory", "--",
+                                                "--once"))
 
     def test_no_fault_is_needed(self):
         said = self.sim(BROKEN, "--seeds", "1", "--minimise", "--", "says", code=1)
