@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import Cluster, PATIENCE, Program, built
+from harness import Cluster, PATIENCE, Program, built, patient
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
@@ -25,7 +25,7 @@ class Cli(unittest.TestCase):
     def weft(self, *words, code=0, env=None):
         """Runs a verb to its end; its standard output and error."""
         done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=PATIENCE, env=env or self.env)
+                              timeout=PATIENCE, env=patient(env or self.env))
         self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
         return done.stdout, done.stderr
 

@@ -206,8 +206,8 @@ class TutorialChat(unittest.TestCase):
         """She says it, and they have read that and all before it: what they read next is of the past."""
         ann.send(text)
         for client in (ann, *clients):
-            while client.line() != f"ann: {text}":
-                pass
+            while (line := client.line()) != f"ann: {text}":
+                self.assertIsNotNone(line, "the chat has closed the connection")
 
     def test_a_room(self):
         program, address = self.chat("chat2")

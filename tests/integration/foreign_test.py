@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import Cluster, PATIENCE, Program, ROOT, built
+from harness import Cluster, PATIENCE, Program, ROOT, built, patient
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
@@ -38,7 +38,7 @@ class Foreign(unittest.TestCase):
 
     def weft(self, *words):
         done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=PATIENCE, env=self.cluster.env, check=True)
+                              timeout=PATIENCE, env=patient(self.cluster.env), check=True)
         return done.stdout
 
     @unittest.skipIf(PYTHON is None, "no python3-msgpack")

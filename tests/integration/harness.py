@@ -177,6 +177,11 @@ def mapped(path, size):
         return mmap.mmap(file.fileno(), size)
 
 
+def patient(env):
+    """Of a tool that is asked once: by itself it gives up after 5 s, which a machine with much else to do may take."""
+    return dict(env, WEFT_TIMEOUT=str(PATIENCE / 2))
+
+
 def eventually(what, try_once):
     """Calls try_once, which has to wait by itself for something, until it returns a true value."""
     until = time.monotonic() + PATIENCE

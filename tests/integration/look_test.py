@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from harness import PATIENCE, Cluster, Program, built, eventually
+from harness import PATIENCE, Cluster, Program, built, eventually, patient
 
 WEFT, MODULE = built("cli", "weft"), built("tests", "test_modules.so")
 
@@ -28,7 +28,7 @@ class Look(unittest.TestCase):
 
     def weft(self, *words, code=0):
         done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=PATIENCE, env=self.cluster.env)
+                              timeout=PATIENCE, env=patient(self.cluster.env))
         self.assertEqual(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
         return done.stdout + (done.stderr if code else "")
 

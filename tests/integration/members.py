@@ -2,7 +2,7 @@
 import json
 import subprocess
 
-from harness import PATIENCE, Cluster, built, eventually
+from harness import PATIENCE, Cluster, built, eventually, patient
 
 MODULE = built("tests", "test_members.so")
 WEFT = built("cli", "weft")
@@ -19,7 +19,8 @@ class Members(Cluster):
         return node
 
     def weft(self, *words):
-        done = subprocess.run([WEFT, *words], env=self.env, capture_output=True, text=True, timeout=PATIENCE)
+        done = subprocess.run([WEFT, *words], env=patient(self.env), capture_output=True, text=True,
+                              timeout=PATIENCE)
         assert done.returncode == 0, f"{words}: {done.stderr}"
         return done.stdout
 

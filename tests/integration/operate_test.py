@@ -11,7 +11,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from harness import Cluster, PATIENCE, Program, built, eventually, free_port
+from harness import Cluster, PATIENCE, Program, built, eventually, free_port, patient
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
@@ -29,7 +29,7 @@ class Operate(unittest.TestCase):
     def weft(self, *words, code=0):
         """Runs a verb to its end; its standard output and error."""
         done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=PATIENCE, env=self.env)
+                              timeout=PATIENCE, env=patient(self.env))
         self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
         return done.stdout, done.stderr
 

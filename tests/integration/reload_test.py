@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import unittest
 
-from harness import PATIENCE, ROOT, Cluster, Program, built, eventually
+from harness import PATIENCE, ROOT, Cluster, Program, built, eventually, patient
 
 WEFT = built("cli", "weft")
 EXAMPLE = os.path.join(ROOT, "examples", "reload.c")
@@ -26,7 +26,7 @@ class Reload(unittest.TestCase):
         """Runs a verb to its end; its standard output and error."""
         env = dict(self.env, CFLAGS=f"-DVERSION={version}") if version else self.env
         done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=PATIENCE, env=env)
+                              timeout=PATIENCE, env=patient(env))
         self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
         return done.stdout, done.stderr
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from harness import Cluster, PATIENCE, built, eventually, free_port
+from harness import Cluster, PATIENCE, built, eventually, free_port, patient
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
@@ -22,7 +22,7 @@ class Stuck(unittest.TestCase):
 
     def weft(self, *words, code=0):
         done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=PATIENCE, env=self.cluster.env)
+                              timeout=PATIENCE, env=patient(self.cluster.env))
         self.assertEqual(done.returncode, code, f"weft {' '.join(words)}: {done.stdout}{done.stderr}")
         return done.stdout, done.stderr
 

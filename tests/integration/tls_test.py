@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 import wire_peer
-from harness import PATIENCE, Program, built
+from harness import PATIENCE, Program, built, patient
 from wire_peer import Peer, pack
 
 WEFT = built("cli", "weft")
@@ -39,7 +39,7 @@ class Tls(unittest.TestCase):
     @classmethod
     def weft(cls, *words, code=0, env=None):
         done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=PATIENCE, env=env or cls.env)
+                              timeout=PATIENCE, env=patient(env or cls.env))
         assert done.returncode == code, f"weft {' '.join(words)}: {done.returncode} {done.stdout}{done.stderr}"
         return done.stdout if code == 0 else done.stderr
 

@@ -12,7 +12,7 @@ import time
 import unittest
 
 from browser import CHROMIUM, Chromium
-from harness import PATIENCE, Cluster, built, eventually
+from harness import PATIENCE, Cluster, built, eventually, patient
 from shop import open_shop
 from styled import as_page
 
@@ -75,7 +75,7 @@ class Top(unittest.TestCase):
 
     def weft(self, *words, code=0):
         done = subprocess.run([WEFT, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=PATIENCE, env=self.cluster.env)
+                              timeout=PATIENCE, env=patient(self.cluster.env))
         self.assertEqual(done.returncode, code, f"{words}: {done.stdout}{done.stderr}")
         return done.stdout + (done.stderr if code else "")
 

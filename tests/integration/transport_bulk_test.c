@@ -281,8 +281,8 @@ static void expect_the_sink_in_order(void)
     ck_assert_int_lt(place_of("sink got a small one"), place_of("sink hears that one leaves"));
 }
 
-/* Says when an actor of its node has ended and all that it sent, and its end, are on the link. They are put there at
- * the end of a turn of its worker's loop, which is over when this one has been through a turn of its own. */
+/* Says when an actor of its worker has ended and all that it sent, and its end, are on the link. They are put there at
+ * the end of a turn of the worker's loop, which is over when a later one begins. */
 static void waits_for_the_end(const void *arg, size_t arg_size)
 {
     weft_msg *m;
@@ -297,7 +297,9 @@ static void waits_for_the_end(const void *arg, size_t arg_size)
 START_TEST(others_pass_a_large_message)
 {
     weft_pid small = start_small(100), large = start_large();
-    run_actor(a, waits_for_the_end, &small, sizeof small);
+    /* On another worker it would hear of the end before that is on the link. */
+    const weft_spawn_options beside = {.worker = 1 + (int)wf_id_worker(small.actor)};
+    ck_assert_int_eq(weft_node_spawn(a, NULL, waits_for_the_end, &small, sizeof small, &beside), WEFT_OK);
     HEAR("small is watched");
     ck_assert_int_eq(weft_node_send(a, small, ECHO, NULL, 0), WEFT_OK);
     HEAR("small is under way");    /* else the large one may have used up what passes before it is */

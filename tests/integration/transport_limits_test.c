@@ -13,7 +13,7 @@ static void start(uint64_t frames, uint64_t bytes, uint64_t spawns)
     forget_all();
     limited = node_with(o, "tcp://127.0.0.1:0", NULL);
     watch(limited);
-    other = node_up("m", NULL, weft_node_url(limited, 0), WEFT_MS(500));
+    other = node_up("m", NULL, weft_node_url(limited, 0), WEFT_SEC(5));
     watch(other);
     HEAR("m up n");
     HEAR("n up m");
