@@ -18,7 +18,7 @@ from wire_peer import Peer, pack, unpack
 
 TOOL = 1
 MAKE_PREY, PUBLISH, GO = 7, 8, 9
-LOOK, INSPECT, DROPS, RELOAD = 2, 12, 14, 17
+LOOK, RECORD, INSPECT, DROPS, RELOAD = 2, 11, 12, 14, 17
 EACCESS = 17
 GONE = 0x7F000000
 TRACE = b"0123456789abcdef\0"
@@ -221,8 +221,8 @@ class Rights(Tls):
         rows = {what: may for what, kinds, may in table() if not kinds}
         for role in ROLES[2:]:
             peer = self.linked(role)
-            for what, verb in (("look at the node", LOOK), ("control the node", RELOAD)):
-                with self.subTest(role=role, what=what):
+            for what, verb in (("look at the node", LOOK), ("look at the node", RECORD), ("control the node", RELOAD)):
+                with self.subTest(role=role, what=what, verb=verb):
                     before = self.refused()
                     answer = self.call(peer, "$node", verb)
                     self.assertEqual(self.refused() - before, int(rows[what][role] == REFUSED))
