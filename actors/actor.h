@@ -51,8 +51,12 @@ struct wf_asking {
     const char *name;        /* "x@b", of a call to a name; NULL: to a pid */
     struct wf_link on_calls; /* wf_actors.calls or long_calls, while it waits for answers */
     struct wf_actor *actor;
-    bool waiting; /* all is sent */
-    bool probed;  /* it has waited for so long that cycles are looked for */
+    int64_t look_at;  /* in `calls`: when cycles are looked for */
+    int64_t rested;   /* a gather: no probes before that. actors/cycle.c, note (8) */
+    int64_t pause;    /* before the last round that it owed */
+    size_t looked_at; /* how many were open when the last round began */
+    bool waiting;     /* all is sent */
+    bool probed;      /* it has waited for so long that cycles are looked for */
 };
 enum { WF_SPAWN_ARG_MAX = 64 * 1024 };
 enum { WF_ANSWER_OPEN = 1 }; /* weft_answer.error until there is a result */
@@ -235,7 +239,7 @@ struct wf_actors {
     uint64_t owes[4];                                /* which of `owed` are in use; the others are zero */
     struct wf_owed owed[256];                        /* by wf_body.owed, until the end of the turn */
     struct wf_list calls;                            /* wf_asking.on_calls: the youngest last */
-    struct wf_list long_calls;                       /* those that `patrol` has seen */
+    struct wf_list long_calls;                       /* those that `patrol` has no more to do with */
     struct wf_timer patrol;                          /* armed while there are calls: actors/cycle.c */
     struct wf_sweep sweep;
     struct wf_kinds kinds;
@@ -535,8 +539,8 @@ void wf_patrol_init(struct wf_actors *wa);
 void wf_patrol_add(struct wf_actor *a);
 /* Whether a call of the running actor to `to`, on the same worker, closes a cycle; if so it is reported. */
 bool wf_call_closes_cycle(struct wf_actor *self, struct wf_actor *to);
-/* Asks whether the call it waits in is part of a cycle. */
-void wf_probe_start(struct wf_actor *a);
+/* One answer less is open in its long call: that may close a cycle with those that are left. */
+void wf_probe_rest(struct wf_actor *a);
 void wf_probe_came(struct wf_actor *a, weft_msg *m);
 /* A request has come to `a`, which is itself in a long call. */
 void wf_probe_tell_asker(struct wf_actor *a, weft_msg *ask);

@@ -30,7 +30,7 @@ static void place_closed(struct wf_actor *a)
     s->open--;
     if (!s->waiting) return;
     if (is_over(s)) wf_task_wake(&a->task);
-    else if (s->probed) wf_probe_start(a); /* those that are left may be needed now */
+    else if (s->probed) wf_probe_rest(a);
 }
 
 void wf_answer_fails(struct wf_actor *a, struct weft_answer *place, int error)

@@ -18,7 +18,13 @@
  * (6) Who knows the number of a request can answer it, or say that it is in a cycle. So in a probe numbers are as the
  *     node that has the request was told them; and if it has not left its node, as only that node can read them.
  * (7) A weft_gather waits for one of many only while it needs all that are open. Its probes share one credit, which
- *     bounds how many there are. */
+ *     bounds how many there are. It sends a round of them when it has waited for PATIENCE, when it begins to need
+ *     all, and when half of those that it last sent them to have answered: with fewer open each probe gets further.
+ *     That is twice as many probes as requests.
+ * (8) A gather passes a probe on to all that it waits for. It does so once in as many milliseconds as they are, or else
+ *     each of those who wait for it, and each peer that likes to, would set off as many. A probe that comes too early
+ *     is forgotten: a cycle that leads through the gather is found by a round of the gather's own, which it then owes,
+ *     each time after twice as long. */
 #include "actor.h"
 
 #include <weft/pack.h>
@@ -33,6 +39,8 @@ enum {
     CREDIT = 1024 /* probes that one call sets off at most */
 };
 static const int64_t PATIENCE = WEFT_MS(100);
+static const int64_t PAUSE_MAX = WEFT_SEC(12);
+static const int64_t REST = WEFT_MS(1); /* for each probe of a gather's round, before the next round */
 
 /* The tag of a WF_MSG_PROBE. They travel: append only. */
 enum probe {
@@ -284,6 +292,7 @@ static void chase(struct wf_actor *a, struct path *p)
 {
     struct wf_asking *s = a->asking;
     if (!needs_all(s) || p->count == MEMBERS_MAX || p->credit / s->open == 0) return;
+    s->rested = a->task.worker->now + (int64_t)s->open * REST;
     p->credit = (uint32_t)(p->credit / s->open) - 1;
     p->count++;
     for (size_t i = 0; i < s->count; i++) {
@@ -294,15 +303,47 @@ static void chase(struct wf_actor *a, struct path *p)
     }
 }
 
-void wf_probe_start(struct wf_actor *a)
+static void start(struct wf_actor *a)
 {
-    if (!needs_all(a->asking)) return;
+    struct wf_asking *s = a->asking;
+    if (!needs_all(s)) return;
+    s->looked_at = s->open;
     struct path *p = wf_block_new(WF_POOL_LARGE, sizeof *p);
     if (p == NULL) return;
     p->count = p->at = 0;
     p->credit = CREDIT;
     chase(a, p);
     wf_block_free(p);
+}
+
+/* Of one in a long call. */
+static bool has_rested(const struct wf_actor *a)
+{
+    const struct wf_asking *s = a->asking;
+    return s->count == 1 || (s->look_at == WEFT_FOREVER && s->rested <= a->task.worker->now);
+}
+
+/* Has not rested: it starts a round later. */
+static void owe_round(struct wf_actor *a)
+{
+    struct wf_asking *s = a->asking;
+    struct wf_worker *w = a->task.worker;
+    struct wf_actors *wa = wf_actors_of(w);
+    if (s->look_at != WEFT_FOREVER || !needs_all(s)) return;
+    s->pause = WF_MIN(WF_MAX(2 * s->pause, PATIENCE), PAUSE_MAX);
+    s->rested = WF_MAX(s->rested, w->now + s->pause);
+    s->look_at = w->now + PATIENCE;
+    wf_unlink(&s->on_calls);
+    wf_list_push(&wa->calls, &s->on_calls);
+    if (!wf_timer_armed(&wa->patrol)) wf_timer_arm_surely(w, &wa->patrol, s->look_at);
+}
+
+void wf_probe_rest(struct wf_actor *a)
+{
+    const struct wf_asking *s = a->asking;
+    if (s->looked_at != 0 && s->open > s->looked_at / 2) return;
+    if (has_rested(a)) start(a);
+    else owe_round(a);
 }
 
 static bool is_member(const struct wf_actor *a, const struct path *p, uint32_t i)
@@ -316,7 +357,9 @@ static void sought(struct wf_actor *a, struct path *p)
         if (is_member(a, p, i)) return; /* a cycle without the one who asks: its members find it */
     }
     if (!is_member(a, p, 0)) {
-        chase(a, p);
+        if (a->asking == NULL || !a->asking->probed) return; /* if it waits, it is looked at soon */
+        if (has_rested(a)) chase(a, p);
+        else owe_round(a);
     } else if (depends_on(a, own_ref(a->task.worker, p, 0))) {
         p->at = 1;
         send_path(a, p->of[1 % p->count].pid, CONFIRM, p);
@@ -374,7 +417,7 @@ static void heard_of_holder(struct wf_actor *a, const weft_msg *m)
     /* of many: `from` is what the caller wrote there */
     if (at == NULL || a->asking->count != 1 || at->from.node != m->from.node) return;
     at->from = m->from;
-    if (a->asking->probed) wf_probe_start(a);
+    if (a->asking->probed) start(a);
 }
 
 /* Whose turn it is to say that: the last one who was added; who was asked before; the first. */
@@ -416,11 +459,13 @@ void wf_probe_tell_asker(struct wf_actor *a, weft_msg *ask)
 static void look_at(struct wf_actor *a)
 {
     weft_msg *lanes[] = {a->held, a->mail.first, a->signals.first};
+    bool again = a->asking->probed;
     a->asking->probed = true;
-    for (size_t i = 0; i < WF_COUNT(lanes); i++) {
+    a->asking->look_at = WEFT_FOREVER;
+    for (size_t i = 0; i < WF_COUNT(lanes) && !again; i++) {
         for (weft_msg *m = lanes[i]; m != NULL; m = (weft_msg *)m->post.next) wf_probe_tell_asker(a, m);
     }
-    wf_probe_start(a);
+    start(a);
 }
 
 static void patrol(struct wf_worker *w, struct wf_timer *t)
@@ -428,12 +473,17 @@ static void patrol(struct wf_worker *w, struct wf_timer *t)
     struct wf_actors *wa = WF_CONTAINER(t, struct wf_actors, patrol);
     for (struct wf_link *k; (k = wf_list_first(&wa->calls)) != NULL;) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_asking, on_calls)->actor;
-        int64_t due = a->asking->since + PATIENCE;
-        if (due > w->now) {
-            wf_timer_arm_surely(w, t, due);
+        struct wf_asking *s = a->asking;
+        if (s->look_at > w->now) {
+            wf_timer_arm_surely(w, t, s->look_at);
             return;
         }
         wf_unlink(k);
+        if (s->rested > w->now) {
+            s->look_at = w->now + PATIENCE;
+            wf_list_push(&wa->calls, k);
+            continue;
+        }
         wf_list_push(&wa->long_calls, k);
         look_at(a);
     }
@@ -451,6 +501,7 @@ void wf_patrol_add(struct wf_actor *a)
     struct wf_worker *w = a->task.worker;
     struct wf_actors *wa = wf_actors_of(w);
     a->asking->since = w->now;
+    a->asking->look_at = w->now + PATIENCE;
     wf_list_push(&wa->calls, &a->asking->on_calls);
     if (WF_UNLIKELY(!wf_timer_armed(&wa->patrol))) wf_timer_arm_surely(w, &wa->patrol, w->now + PATIENCE);
 }

@@ -11,12 +11,16 @@ static int reload(struct cli_client *k)
     (void)weft_get_array(&r);
     weft_text serial = weft_get_str(&r), until = weft_get_str(&r);
     if (r.error < 0) rc = cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
-    else if (k->c->json)
-        printf("{\"node\": \"%s\", \"serial\": \"%.*s\", \"valid_until\": \"%.*s\"}\n", k->node, WEFT_STR(serial),
-               WEFT_STR(until));
-    else
+    else if (k->c->json) {
+        printf("{\"node\": \"%s\", ", k->node);
+        cli_print_text("serial", serial);
+        fputs(", ", stdout);
+        cli_print_text("valid_until", until);
+        puts("}");
+    } else {
         printf("%s shows the certificate with serial %.*s, good until %.*s\n", k->node, WEFT_STR(serial),
                WEFT_STR(until));
+    }
     weft_msg_free(m);
     return rc;
 }

@@ -98,6 +98,8 @@ bool cli_is_pack(const void *data, size_t size);
 void cli_print_json(FILE *out, const void *data, size_t size);
 /* A JSON string of any bytes; what is no UTF-8 becomes U+FFFD, and what a terminal would obey an escape. */
 void cli_print_string(FILE *out, const char *text, size_t size);
+/* `"key": "text"`, to standard output; `key` is written as it is. */
+void cli_print_text(const char *key, weft_text text);
 /* A message's body for people: JSON, else text with escapes. */
 void cli_print_body(FILE *out, const void *data, size_t size);
 /* cli_plain for all texts of an answer, or news, of a node, unless --json is to tell what they were: everything that

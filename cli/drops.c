@@ -39,10 +39,13 @@ static const char *words_of(weft_text reason)
 static void print_reason(const struct cli *c, weft_text reason, uint64_t count)
 {
     const char *words = words_of(reason);
-    if (c->json)
-        printf("{\"reason\": \"%.*s\", \"count\": %" PRIu64 ", \"why\": \"%s\"}\n", WEFT_STR(reason), count, words);
-    else if (count > 0)
+    if (c->json) {
+        putchar('{');
+        cli_print_text("reason", reason);
+        printf(", \"count\": %" PRIu64 ", \"why\": \"%s\"}\n", count, words);
+    } else if (count > 0) {
         printf("%12" PRIu64 "  %.*s%s%s\n", count, WEFT_STR(reason), words[0] == '\0' ? "" : ": ", words);
+    }
 }
 
 static bool read_drop(weft_reader *r, struct drop *d)
@@ -78,10 +81,14 @@ static struct cli_who receiver_of(const struct drop *d, const struct cli_whos *w
 
 static void print_json(const struct drop *d, const struct cli_who *to, const struct cli_who *from)
 {
-    printf("{\"ago_ns\": %" PRId64 ", \"reason\": \"%.*s\", \"why\": \"%s\", \"to\": \"%.*s\", \"from\": \"%.*s\", "
-           "\"tag\": %" PRIu64 ", \"tag_name\": ",
-           d->ns, WEFT_STR(d->reason), words_of(d->reason), WEFT_STR(d->to), WEFT_STR(d->from), d->tag);
-    cli_print_string(stdout, d->tag_name.data, d->tag_name.size);
+    printf("{\"ago_ns\": %" PRId64 ", ", d->ns);
+    cli_print_text("reason", d->reason);
+    printf(", \"why\": \"%s\", ", words_of(d->reason));
+    cli_print_text("to", d->to);
+    fputs(", ", stdout);
+    cli_print_text("from", d->from);
+    printf(", \"tag\": %" PRIu64 ", ", d->tag);
+    cli_print_text("tag_name", d->tag_name);
     cli_who_json("to_", to);
     if (from != NULL) cli_who_json("from_", from);
     puts("}");

@@ -107,6 +107,12 @@ void cli_print_string(FILE *out, const char *text, size_t size)
     fputc('"', out);
 }
 
+void cli_print_text(const char *key, weft_text text)
+{
+    printf("\"%s\": ", key);
+    cli_print_string(stdout, text.data, text.size);
+}
+
 /* Within msgpack: bodies are no texts, they are escaped where they are printed. */
 static void plain_texts(uint8_t *data, size_t size)
 {

@@ -17,8 +17,13 @@ static int ask(struct cli_client *k)
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     weft_text set = weft_get_str(&r);
     if (r.error < 0) rc = cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
-    else if (k->c->json) printf("{\"node\": \"%s\", \"log\": \"%.*s\"}\n", k->node, WEFT_STR(set));
-    else printf("%.*s\n", WEFT_STR(set));
+    else if (k->c->json) {
+        printf("{\"node\": \"%s\", ", k->node);
+        cli_print_text("log", set);
+        puts("}");
+    } else {
+        printf("%.*s\n", WEFT_STR(set));
+    }
     weft_msg_free(m);
     return rc;
 }

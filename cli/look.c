@@ -175,14 +175,18 @@ static void print_chain_json(const struct cli_chain *c)
     printf(", \"chain\": [");
     for (uint32_t i = 0; i < c->count; i++) {
         const struct cli_who *w = &c->of[i];
-        printf("%s{\"pid\": ", i == 0 ? "" : ", ");
-        cli_print_string(stdout, w->pid, strlen(w->pid));
+        fputs(i == 0 ? "{" : ", {", stdout);
+        cli_print_text("pid", weft_cstr(w->pid));
         cli_who_json("", w);
-        printf(", \"asked\": ");
-        cli_print_string(stdout, w->asked, strlen(w->asked));
-        printf(", \"state\": \"%s\", \"waits_for\": \"%s\", \"waits_ns\": %" PRId64 ", \"asks\": %" PRIu64
-               ", \"why\": \"%s\"}",
-               w->state, w->waits_for, w->waits_ns, w->asks, w->why);
+        fputs(", ", stdout);
+        cli_print_text("asked", weft_cstr(w->asked));
+        fputs(", ", stdout);
+        cli_print_text("state", weft_cstr(w->state));
+        fputs(", ", stdout);
+        cli_print_text("waits_for", weft_cstr(w->waits_for));
+        printf(", \"waits_ns\": %" PRId64 ", \"asks\": %" PRIu64 ", ", w->waits_ns, w->asks);
+        cli_print_text("why", weft_cstr(w->why));
+        putchar('}');
     }
     printf("], \"chain_end\": \"%s\"", cli_chain_end_name(c->end));
     if (c->end == CLI_CHAIN_CIRCLE)
@@ -230,7 +234,10 @@ static void print_actor_json(weft_reader *r, const struct cli_whos *whos, const 
     fputs(", \"names\": {", stdout);
     for (size_t i = 0; i < whos->count; i++) {
         const struct cli_who *w = &whos->at[i];
-        printf("%s\"%s\": {\"pid\": \"%s\"", i == 0 ? "" : ", ", w->asked, w->pid);
+        if (i > 0) fputs(", ", stdout);
+        cli_print_string(stdout, w->asked, strlen(w->asked));
+        fputs(": {", stdout);
+        cli_print_text("pid", weft_cstr(w->pid));
         cli_who_json("", w);
         putchar('}');
     }
@@ -343,7 +350,11 @@ static void add_name(weft_text who, weft_text whom, int64_t ns, void *arg)
 static void print_wait_json(const struct cli_whos *whos, weft_text who, weft_text whom, weft_text name, int64_t ns)
 {
     const struct cli_who *w = cli_who_of(whos, who), *of = cli_who_of(whos, name);
-    printf("{\"pid\": \"%.*s\", \"waits_for\": \"%.*s\", \"ns\": %" PRId64, WEFT_STR(who), WEFT_STR(whom), ns);
+    putchar('{');
+    cli_print_text("pid", who);
+    fputs(", ", stdout);
+    cli_print_text("waits_for", whom);
+    printf(", \"ns\": %" PRId64, ns);
     if (w != NULL) cli_who_json("", w);
     if (of != NULL) cli_who_json("waits_for_", of);
     puts("}");

@@ -6,12 +6,6 @@
 #include "control.h"
 #include "lacks.h"
 
-static void print_text(const char *key, weft_text t)
-{
-    printf("\"%s\": ", key);
-    cli_print_string(stdout, t.data, t.size);
-}
-
 /* Whether that actor goes on with the new code. */
 static bool print_actor(const struct cli *c, weft_reader *r)
 {
@@ -21,13 +15,13 @@ static bool print_actor(const struct cli *c, weft_reader *r)
     weft_text why = weft_get_str(r);
     if (c->json) {
         putchar('{');
-        print_text("pid", pid);
+        cli_print_text("pid", pid);
         fputs(", ", stdout);
-        print_text("kind", kind);
+        cli_print_text("kind", kind);
         fputs(", ", stdout);
-        print_text("name", name);
+        cli_print_text("name", name);
         printf(", \"moved\": %s, ", moved ? "true" : "false");
-        print_text("why", why);
+        cli_print_text("why", why);
         puts("}");
     } else {
         const weft_text called = name.size > 0 ? name : kind;

@@ -97,12 +97,20 @@ static bool read_row(weft_reader *r, struct passed *p)
 
 static void print_json(const struct passed *p, const char *node)
 {
-    printf("{\"at_ns\": %" PRId64 ", \"node\": \"%s\", \"event\": \"%s\", \"actor\": \"%.*s\", \"other\": \"%.*s\", "
-           "\"tag\": %" PRIu64 ", \"trace\": \"%.*s\", \"asked\": %s, \"name\": ",
-           p->at, node, events[p->what], WEFT_STR(p->actor), WEFT_STR(p->other), p->tag, WEFT_STR(p->trace),
-           p->wanted ? "true" : "false");
-    cli_print_string(stdout, p->name.data, p->name.size);
-    if (p->why.size > 0) printf(", \"why\": \"%.*s\"", WEFT_STR(p->why));
+    printf("{\"at_ns\": %" PRId64 ", ", p->at);
+    cli_print_text("node", weft_cstr(node));
+    printf(", \"event\": \"%s\", ", events[p->what]);
+    cli_print_text("actor", p->actor);
+    fputs(", ", stdout);
+    cli_print_text("other", p->other);
+    printf(", \"tag\": %" PRIu64 ", ", p->tag);
+    cli_print_text("trace", p->trace);
+    printf(", \"asked\": %s, ", p->wanted ? "true" : "false");
+    cli_print_text("name", p->name);
+    if (p->why.size > 0) {
+        fputs(", ", stdout);
+        cli_print_text("why", p->why);
+    }
     printf(", \"bytes\": %" PRIu64, p->size);
     if (p->has_body) {
         fputs(", ", stdout);
@@ -212,6 +220,7 @@ static uint32_t read_node(weft_reader *r, char node[65])
     weft_text name = weft_get_str(r);
     uint64_t incarnation = weft_get_uint(r);
     snprintf(node, 65, "%.*s", WEFT_STR(name));
+    cli_plain(node, strlen(node)); /* it is said on standard error, too */
     if (r->error == 0) learn(incarnation, name);
     return r->error == 0 ? count : 0;
 }

@@ -264,6 +264,7 @@ static void on_down(void *owner, struct wf_conn *conn, const char *reason)
         struct wf_session *s = ch->session;
         pf_mutex_unlock(t->lock);
         if (s != NULL && s->number == 0) wf_session_discard(s);
+        if (s != NULL) wf_session_receives_no_more(s);
     }
     tell_down(t, n, ch, d, conn->remote, reason);
     if (ch != NULL) wf_channel_release(ch);

@@ -210,6 +210,7 @@ static uint32_t get_control(weft_reader *r, struct wf_frame *f, uint32_t count)
     case WF_FRAME_PEERS: get_items(r, f); return 1;
     case WF_FRAME_INTEREST:
         f->number = weft_get_uint(r);
+        if (f->number != WF_INTEREST_ADD && f->number != WF_INTEREST_REMOVE) wf_read_fault(r);
         get_items(r, f);
         return 2;
     case WF_SWIM_PING:

@@ -294,6 +294,7 @@ void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason
     drop_pending(s, reason);
     wf_session_discard(s);
     close_channel(s, reason);
+    wf_session_receives_no_more(s);
     wf_ports_close(s);
     tell_lost(s);
     take_out(c, s);
@@ -322,6 +323,7 @@ static void attach(struct wf_channel *ch, struct wf_session *s, uint64_t heard)
 static void set_session(struct wf_channel *ch, struct wf_session *s)
 {
     wf_session_keep(s);
+    atomic_fetch_add_explicit(&s->receivers, 1, memory_order_relaxed);
     pf_mutex_lock(ch->t->lock);
     ch->session = s;
     pf_mutex_unlock(ch->t->lock);

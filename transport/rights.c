@@ -84,6 +84,7 @@ static uint32_t right_of_verb(uint32_t verb)
     case WF_CONTROL_WHO:
     case WF_CONTROL_TOP:   /* also other nodes: who may look may look everywhere */
     case WF_CONTROL_TRACE: /* who talks to whom, not what is said */
+    case WF_CONTROL_RECORD:
     case WF_CONTROL_SUBSCRIBE: return WF_RIGHT_OBSERVE;
     case WF_CONTROL_TRACE_BODIES: return WF_RIGHT_OBSERVE | WF_RIGHT_TALK;
     case WF_CONTROL_PUBLISH: return WF_RIGHT_TALK;

@@ -15,14 +15,26 @@ void wf_session_keep(struct wf_session *s)
     atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
 }
 
+static void drop_arrival(struct wf_session *s)
+{
+    if (s->arrival.m != NULL) wf_msg_free(NULL, s->arrival.m);
+    if (s->arrival.body != NULL) wf_body_drop(NULL, s->arrival.body);
+    s->arrival.m = NULL;
+    s->arrival.body = NULL;
+}
+
+void wf_session_receives_no_more(struct wf_session *s)
+{
+    if (WF_LAST_HOLDER(&s->receivers, 1)) drop_arrival(s);
+}
+
 /* Releases what this holder did; the last one acquires all of it. One operation: a fence is unknown to TSan. */
 void wf_session_release(struct wf_session *s)
 {
     if (!WF_LAST_HOLDER(&s->refs, 1)) return;
     wf_session_discard(s);
     WF_ASSERT(s->first == NULL && s->channel == NULL && s->pending == NULL);
-    if (s->arrival.m != NULL) wf_msg_free(NULL, s->arrival.m);
-    if (s->arrival.body != NULL) wf_body_drop(NULL, s->arrival.body);
+    drop_arrival(s);
     pf_mutex_destroy(s->lock);
     free(s->rooms);
     free(s);
@@ -69,6 +81,7 @@ struct wf_session *wf_session_new(struct wf_channel *ch, uint64_t number)
         s->rooms[i].call = (struct wf_call){.post.kind = WF_POST_CALL, .call = wf_ports_room_made};
     }
     atomic_store_explicit(&s->refs, 1, memory_order_relaxed);
+    atomic_store_explicit(&s->receivers, 1, memory_order_relaxed);
     int64_t now = wf_transport_now(t);
     atomic_store_explicit(&s->last_heard, now, memory_order_relaxed);
     atomic_store_explicit(&s->last_sent, now, memory_order_relaxed);

@@ -372,6 +372,18 @@ static void on_ack(struct wf_swim *s, uint64_t from, const struct wf_swim_messag
     }
 }
 
+/* NULL: there is none, or `asker` has its share. */
+static struct wf_swim_relay *relay_place(struct wf_swim *s, uint64_t asker)
+{
+    struct wf_swim_relay *place = NULL;
+    uint32_t of_asker = 0;
+    for (uint32_t i = 0; i < WF_SWIM_RELAYS; i++) {
+        if (s->relay[i].sequence == 0) place = &s->relay[i];
+        else of_asker += s->relay[i].asker == asker;
+    }
+    return of_asker < WF_SWIM_RELAYS_OF_ONE ? place : NULL;
+}
+
 /* Without a place for it the asker hears nothing, as if the message had been lost. */
 static void on_ask(struct wf_swim *s, uint64_t from, const struct wf_swim_message *m, int64_t now)
 {
@@ -379,18 +391,15 @@ static void on_ask(struct wf_swim *s, uint64_t from, const struct wf_swim_messag
         say_ack(s, from, m->sequence, true);
         return;
     }
-    for (uint32_t i = 0; i < WF_SWIM_RELAYS; i++) {
-        struct wf_swim_relay *r = &s->relay[i];
-        if (r->sequence != 0) continue;
-        *r = (struct wf_swim_relay){from, m->sequence, ++s->sequence, m->node, now + s->o.patience};
-        if (say_ping(s, m->node, r->sequence)) {
-            s->relay_count++;
-            return;
-        }
-        r->sequence = 0;
-        say_ack(s, from, m->sequence, false);
+    struct wf_swim_relay *r = relay_place(s, from);
+    if (r == NULL) return;
+    *r = (struct wf_swim_relay){from, m->sequence, ++s->sequence, m->node, now + s->o.patience};
+    if (say_ping(s, m->node, r->sequence)) {
+        s->relay_count++;
         return;
     }
+    r->sequence = 0;
+    say_ack(s, from, m->sequence, false);
 }
 
 int wf_swim_receive(struct wf_swim *s, uint64_t from, const void *frame, size_t size, int64_t now)

@@ -36,9 +36,10 @@
 #include "swim_wire.h"
 
 enum {
-    WF_SWIM_ACCUSERS = 4,   /* of one suspect that are remembered */
-    WF_SWIM_SENDS_MAX = 63, /* of one piece of news by one member */
-    WF_SWIM_RELAYS = 64,    /* PINGs on behalf of others that are under way */
+    WF_SWIM_ACCUSERS = 4,      /* of one suspect that are remembered */
+    WF_SWIM_SENDS_MAX = 63,    /* of one piece of news by one member */
+    WF_SWIM_RELAYS = 64,       /* PINGs on behalf of others that are under way; */
+    WF_SWIM_RELAYS_OF_ONE = 4, /* on behalf of one of them, who asks about one member at a time */
     WF_SWIM_QUIET = 10,
     WF_SWIM_HEALTH_MAX = 7, /* worst: periods and patience are 8 times as long */
     WF_SWIM_INDIRECT_MAX = 16,

@@ -232,6 +232,9 @@ struct wf_session {
     struct wf_arrival arrival; /* of which `arrival_left` bytes are to come, to `arrival_at`; 0: of none */
     size_t arrival_left;
     uint8_t *arrival_at;
+    /* Channels on which something may come, and one more until the link is over: without any `arrival` is freed, as
+     * others keep the session for longer. */
+    _Atomic uint32_t receivers;
     /* Of what it has said that it retains: see actors/topic_retained.h (6); under the lock of the node's topics. */
     struct wf_retained_source *retained[WF_RETAINED_KINDS];
     bool warned_of_stamp;
@@ -412,6 +415,7 @@ void wf_session_fail(struct wf_session *s, const char *reason);
 bool wf_session_at_fault(struct wf_session *s);
 void wf_session_lost(struct wf_channel *ch); /* a message, for want of memory or room: it is counted */
 /* Where `size` bytes of the body of message `f` go. NULL: out of memory, which has been counted. */
+void wf_session_receives_no_more(struct wf_session *s); /* one of wf_session.receivers */
 uint8_t *wf_session_arrival(struct wf_channel *ch, const struct wf_frame *f, size_t size, struct wf_arrival *a);
 /* The body of what is for many: `topic` is empty for a group. NULL: out of memory. */
 struct wf_body *wf_session_body(struct wf_channel *ch, const struct wf_frame *f, weft_text topic, size_t size);

@@ -17,7 +17,7 @@ static void history(const void *arg, size_t size)
         struct say said;
         struct past asked;
         if (say_read(m, &said) == 0) {
-            snprintf(line, sizeof line, "%.*s: %.*s\n", WEFT_STR(said.nick), WEFT_STR(said.text));
+            put_line(line, &said);
             past_add(&kept, line);
         } else if (past_read(m, &asked) == 0) {
             weft_require(asked.lines <= 20); /* "nobody wants to know more" */

@@ -20,7 +20,7 @@ static void remember(struct past_lines *kept, const weft_msg *m)
     struct say said;
     struct old old;
     if (say_read(m, &said) == 0) {
-        snprintf(line, sizeof line, "%.*s: %.*s\n", WEFT_STR(said.nick), WEFT_STR(said.text));
+        put_line(line, &said);
         past_add(kept, line);
     } else if (old_read(m, &old) == 0 && old.text.size <= sizeof kept->text) {
         past_before(kept, old.text.data, old.text.size);

@@ -12,10 +12,15 @@ WEFT_MESSAGE(past, 2, PAST) /* to "history": the last lines, please; the answer 
 static inline bool show_past(weft_stream s, int64_t lines)
 {
     weft_msg *m;
+    char text[4000]; /* of another node's history, perhaps: made plain here, too */
     int rc = past_call_name("history", &(struct past){.lines = lines}, &m, weft_after(WEFT_SEC(1)));
     if (rc < 0) return weft_printf(s, PATIENCE, "* no past: %s\n", weft_strerror(rc)) > 0;
-    int64_t n = weft_write(s, weft_data(m), weft_size(m), PATIENCE);
+    size_t size = weft_size(m) < sizeof text ? weft_size(m) : sizeof text;
+    memcpy(text, weft_data(m), size);
     weft_msg_free(m);
+    for (size_t at = 0; (at += weft_printable(text + at, size - at, NULL)) < size; at++)
+        if (text[at] != '\n') text[at] = '?';
+    int64_t n = weft_write(s, text, size, PATIENCE);
     return n >= 0 && weft_printf(s, PATIENCE, "* that was it\n") > 0;
 }
 

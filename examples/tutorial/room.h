@@ -29,15 +29,27 @@ static inline bool ask_name(weft_stream s, char *nick, size_t room)
     return strstr(nick, " HTTP/") == NULL;
 }
 
+/* "ann: hello" and a newline, with '?' for all that a terminal would obey: nobody moves the cursors of others. */
+static inline void put_line(char line[300], const struct say *said)
+{
+    int n = snprintf(line, 299, "%.*s: %.*s", WEFT_STR(said->nick), WEFT_STR(said->text));
+    size_t size = n < 299 ? (size_t)n : 298;
+    for (size_t at = 0; (at += weft_printable(line + at, size - at, NULL)) < size;) line[at++] = '?';
+    memcpy(line + size, "\n", 2);
+}
+
 /* Takes a message of the room out of the mailbox and shows it. False: the client does not take it. */
 static inline bool show_said(weft_stream s)
 {
     weft_msg *m;
     struct say said;
+    char line[300];
     int64_t n = 0;
     if (weft_recv(&m, WEFT_NOW) < 0) return true;
-    if (say_read(m, &said) == 0)
-        n = weft_printf(s, PATIENCE, "%.*s: %.*s\n", WEFT_STR(said.nick), WEFT_STR(said.text));
+    if (say_read(m, &said) == 0) {
+        put_line(line, &said);
+        n = weft_write(s, line, strlen(line), PATIENCE);
+    }
     weft_msg_free(m);
     return n >= 0;
 }

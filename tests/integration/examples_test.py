@@ -220,6 +220,22 @@ class TutorialChat(unittest.TestCase):
         self.assertEqual(bob.ask("still here"), "bob: still here")
         program.stop()
 
+    def test_nobody_moves_the_cursors_of_others(self):
+        for name in ("chat2", "chat3"):
+            program, address = self.chat(name)
+            ann, eve = Client(address), Client(address)
+            self.addCleanup(ann.close)
+            self.addCleanup(eve.close)
+            for client, nick in ((ann, "ann"), (eve, "e\x1bve\u009b")):
+                client.line()
+                client.ask(nick)
+            eve.send("x\x1b[2J\u202e\u009b2J\x07tail")
+            self.assertEqual(ann.line(), "e?ve??: x?[2J?????2J?tail")
+            if name == "chat3":
+                said = eventually("it is kept", lambda to=ann: self.past(to, 9)[0])
+                self.assertEqual(said, ["e?ve??: x?[2J?????2J?tail"])
+            program.stop()
+
     def test_a_past_that_fails_and_comes_back(self):
         program, address = self.chat("chat3")
         client = Client(address)

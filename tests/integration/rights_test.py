@@ -18,7 +18,7 @@ from wire_peer import Peer, pack, unpack
 
 TOOL = 1
 MAKE_PREY, PUBLISH, GO = 7, 8, 9
-LOOK, INSPECT, DROPS, RELOAD = 2, 12, 14, 17
+LOOK, RECORD, INSPECT, DROPS, RELOAD = 2, 11, 12, 14, 17
 EACCESS = 17
 GONE = 0x7F000000
 TRACE = b"0123456789abcdef\0"
@@ -26,6 +26,8 @@ LEAST = 131  # bytes of the body of what carries no text of a program
 ALLOWED, REFUSED, ASKED, OUT = "yes", "no", "asked", "-"
 ROLES = ("stranger", "page", "local user", "`observe`", "`guest`", "`node`", "`admin`")
 CERTIFICATES = {"`observe`": ("eye", TOOL), "`guest`": ("g", 0), "`node`": ("b", 0), "`admin`": ("boss", TOOL)}
+# Who comes, and how. Over ws:// nobody has a certificate: a tool is a local user, a node may do what a node may.
+WAYS = [(role, "") for role in ROLES[2:]] + [("local user", "ws"), ("`node`", "ws")]
 # They would end the link, or are of a connection: what they may be is in wire.md; transport_bad_peer_test holds it.
 OF_THE_LINK = {1, 2, 3, 4, 5, 6, 9, 10, 11}
 TO_ACTORS = (16, 17, 18, 19, 20, 40, 41, 42, 43, 44, 45, 46, 48, 60, 61, 62, 63)
@@ -60,9 +62,10 @@ class Rights(Tls):
 
     def setUp(self):
         self.node = Program(WEFT, "run", MODULE, "--name", "a", "--listen", "tls+tcp://127.0.0.1:0", "--listen",
-                            "tcp://127.0.0.1:0", "--tls", self.certs, "--", "hunted", env=self.env)
+                            "tcp://127.0.0.1:0", "--listen", "ws://127.0.0.1:0/weft", "--tls", self.certs, "--", "hunted", env=self.env)
         self.addCleanup(self.node.kill)
-        self.tls, self.plain = self.node.log(r"listens on (tls\+tcp://[0-9.:]+), (tcp://[0-9.:]+)").groups()
+        self.tls, self.plain, self.ws = self.node.log(
+            r"listens on (tls\+tcp://[0-9.:]+), (tcp://[0-9.:]+), (ws://[0-9.:]+/weft)").groups()
         said = [self.node.line(), self.node.line()]
         self.assertIn("ready 0", said)
         self.caller = int(re.search(r"caller (\d+)", " ".join(said))[1])
@@ -71,10 +74,12 @@ class Rights(Tls):
 
     # ---- Peers
 
-    def linked(self, role):
+    def linked(self, role, way=""):
         number = next(self.incarnations)
         if role == "local user":
-            peer = Peer(self.plain, f"tool-{number}", number, TOOL)
+            peer = Peer(self.ws if way else self.plain, f"tool-{number}", number, TOOL)
+        elif way:
+            peer = Peer(self.ws, f"n{number}", number)
         else:
             name, flags = CERTIFICATES[role]
             peer = Peer(self.tls, f"{name}-{number}" if flags else name, number, flags, tls=(self.certs, name))
@@ -158,12 +163,12 @@ class Rights(Tls):
 
     def test_frame_by_frame(self):
         self.node_incarnation, self.member_incarnation = self.boss.node, 77
-        for role in ROLES[2:]:
-            peer = self.linked(role)
+        for role, way in WAYS:
+            peer = self.linked(role, way)
             for what, kinds, may in table():
                 for kind in sorted(kinds - OF_THE_LINK):
                     for how, frame in self.variants(kind):
-                        with self.subTest(role=role, what=what, kind=kind, how=how):
+                        with self.subTest(role=role, way=way, what=what, kind=kind, how=how):
                             before = self.refused()
                             peer.send(frame)
                             self.fence(peer)
@@ -182,18 +187,18 @@ class Rights(Tls):
 
     def test_what_is_allowed_is_done(self):
         self.node_incarnation, self.member_incarnation = self.boss.node, 77
-        for role in ROLES[2:]:
-            peer = self.linked(role)
+        for role, way in WAYS:
+            peer = self.linked(role, way)
             for what, kinds, may in table():
                 for kind in sorted(kinds & {16, 17, 24, 25, 32, 55, 56, 57}):
                     if may[role] != ALLOWED:
                         continue
-                    with self.subTest(role=role, kind=kind):
+                    with self.subTest(role=role, way=way, kind=kind):
                         before = self.heard()
                         peer.send(self.frames(kind, self.target, body=b"x"))
                         eventually(f"kind {kind} of {role} is heard", lambda at=before: self.heard() == at + 1)
                 for kind in sorted(kinds & {20, 46}):
-                    with self.subTest(role=role, kind=kind):
+                    with self.subTest(role=role, way=way, kind=kind):
                         prey = self.prey()
                         peer.send(self.frames(kind, prey))
                         self.fence(peer)
@@ -203,7 +208,7 @@ class Rights(Tls):
                             self.assertFalse(self.is_gone(prey))
                 for kind, answer in ((40, 42), (43, 45), (62, 63), (17, 18)):
                     if kind in kinds:
-                        with self.subTest(role=role, kind=kind):
+                        with self.subTest(role=role, way=way, kind=kind):
                             self.see_answer(peer, kind, answer, may[role])
             peer.socket.close()
 
@@ -219,22 +224,23 @@ class Rights(Tls):
 
     def test_looking_and_control(self):
         rows = {what: may for what, kinds, may in table() if not kinds}
-        for role in ROLES[2:]:
-            peer = self.linked(role)
-            for what, verb in (("look at the node", LOOK), ("control the node", RELOAD)):
-                with self.subTest(role=role, what=what):
+        for role, way in WAYS:
+            peer = self.linked(role, way)
+            for what, verb in (("look at the node", LOOK), ("look at the node", RECORD), ("control the node", RELOAD)):
+                with self.subTest(role=role, way=way, what=what, verb=verb):
                     before = self.refused()
                     answer = self.call(peer, "$node", verb)
                     self.assertEqual(self.refused() - before, int(rows[what][role] == REFUSED))
                     if rows[what][role] == REFUSED:
                         self.assertEqual(answer[3], 0)
-                        self.assertRegex(answer[5].decode(), "does not grant this|not by this address")
+                        why = "not over ws://" if way else "does not grant this|not by this address"
+                        self.assertRegex(answer[5].decode(), why)
             peer.socket.close()
 
     def test_hearing(self):
-        for role in ROLES[2:]:
-            peer = self.linked(role)
-            with self.subTest(role=role):
+        for role, way in WAYS:
+            peer = self.linked(role, way)
+            with self.subTest(role=role, way=way):
                 self.assertEqual(next(may for _, kinds, may in table() if 8 in kinds)[role], ALLOWED)
                 peer.send([8, 1, ["heard.*"]])
                 self.fence(peer)

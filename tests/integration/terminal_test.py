@@ -3,8 +3,10 @@
 import json
 import os
 import subprocess
+import threading
 import unittest
 
+import wire_peer as wire
 from harness import Client, Cluster, PATIENCE, Program, built, eventually
 
 WEFT = built("cli", "weft")
@@ -44,6 +46,49 @@ static void first(const void *arg, size_t size)
 WEFT_MODULE(first)
 """
 
+INSPECT, WAITS, DROPS, TRACED, BODIES, LOG, CERTS, WHO = 12, 13, 14, 16, 19, 20, 21, 26  # verbs of $node
+LIE = 'x", "y": \x1b[2J\u009b2J\n\\'
+
+
+class Liar:
+    """A node that says the same of everything, whatever asks."""
+
+    def __init__(self):
+        self.peer = wire.Peer(None, "liar", heartbeat=3_600_000).listen()
+        self.url = self.peer.urls[0]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                self.peer.accept()
+                self.peer.state = None
+                self.peer.link()
+                while True:
+                    self.answer(self.peer.frame(wire.CALL, wire.CALL_NAME))
+            except wire.Closed:
+                self.peer.cut()
+                self.peer.inbox.clear()
+            except OSError:
+                return
+
+    def answer(self, call):
+        sender, verb, ref, body = call[2:6]
+        self.peer.send([wire.REPLY, sender, 7, *self.says(verb, body)[:1], ref, wire.pack(self.says(verb, body)[1])])
+        if verb == BODIES:
+            row = [1, 1, LIE, LIE, 5, LIE + "x" * (32 - len(LIE.encode())), True, LIE, LIE, 4, b"body"]
+            self.peer.send([wire.SEND, sender, 7, TRACED, 0, wire.pack([LIE, 7, 1, row])])
+
+    @staticmethod
+    def says(verb, body):
+        who = [LIE, LIE, LIE, LIE, LIE, LIE, LIE, 5, True, 1, ""]
+        if verb == WHO:
+            return verb, [[asked, *who] for asked in wire.unpack(body)[0][1]]
+        known = {DROPS: [[[LIE, 2]], [[5, LIE, LIE, LIE, 9, LIE, LIE, LIE]]], WAITS: [[LIE, LIE + "2", 5]],
+                 INSPECT: {"pid": "0.1.1", "kind": LIE, "asks": [LIE], LIE: LIE}, BODIES: [LIE, 7], LOG: LIE,
+                 CERTS: [LIE, LIE]}
+        return (verb, known[verb]) if verb in known else (0, LIE)
+
 
 class Terminal(unittest.TestCase):
     def setUp(self):
@@ -82,6 +127,21 @@ class Terminal(unittest.TestCase):
             said = self.is_plain(file.read())
         self.assertIn(r"said x\u009b2J\ufffd2J\u202ey\u2066z\u001b[2J\u0007\ntail", said)
         node.stop()
+
+    def test_what_a_lying_node_says(self):
+        """As text it is harmless; as JSON it is proper, and what the node has said."""
+        liar = Liar()
+        for words in (["why-dropped"], ["inspect"], ["inspect", "0.1.1"], ["log"], ["certs", "reload"],
+                      ["trace", "--count", "1"]):
+            for form in ([], ["--json"]):
+                with self.subTest(words=words, form=form):
+                    done = subprocess.run([WEFT, *words, *form, "--node", liar.url], capture_output=True,
+                                          env=self.env, timeout=PATIENCE)
+                    said = self.is_plain(done.stdout)
+                    self.is_plain(done.stderr)
+                    self.assertNotEqual(said, "", done.stderr)
+                    values = [json.loads(line) for line in said.splitlines() if form]
+                    self.assertTrue(not form or any(LIE in value.values() for value in values), values)
 
     def test_a_chat_of_another_node(self):
         node = self.cluster.run("a", built("examples", "chat.so"), "--port", "0")

@@ -205,6 +205,21 @@ START_TEST(a_member_probes_for_others)
 }
 END_TEST
 
+/* It never hears an answer to any of them. */
+START_TEST(nobody_takes_the_places_of_others_who_ask)
+{
+    for (uint64_t i = 0; i < 4 * WF_SWIM_RELAYS; i++) {
+        hear(2, (struct wf_swim_message){.kind = WF_SWIM_ASK, .sequence = i + 1, .node = 4}, NULL, 0);
+        forget_sent();
+    }
+    ck_assert_uint_le(s->relay_count, WF_SWIM_RELAYS_OF_ONE);
+    hear(3, (struct wf_swim_message){.kind = WF_SWIM_ASK, .sequence = 55, .node = 4}, NULL, 0);
+    int at = find_sent(WF_SWIM_PING, 0);
+    ck_assert_int_ge(at, 0);
+    ck_assert_uint_eq(sent[at].to, 4);
+}
+END_TEST
+
 START_TEST(who_is_asked_about_itself_is_there)
 {
     hear(2, (struct wf_swim_message){.kind = WF_SWIM_ASK, .sequence = 57, .node = ME}, NULL, 0);
@@ -372,6 +387,7 @@ int main(void)
     tcase_add_test(t, others_are_asked_before_anybody_is_suspected);
     tcase_add_test(t, whoever_was_asked_is_not_asked_again_when_the_target_is_doubted);
     tcase_add_test(t, a_member_probes_for_others);
+    tcase_add_test(t, nobody_takes_the_places_of_others_who_ask);
     tcase_add_test(t, who_is_asked_about_itself_is_there);
     tcase_add_test(t, without_a_way_others_are_asked_at_once);
     tcase_add_test(t, doubt_brings_a_member_to_the_front);
