@@ -1,4 +1,5 @@
-/* The carrier on NNG's byte streams; only the files carrier_nng* include NNG's headers.
+/* The carrier on NNG's byte streams, with callbacks on NNG's threads: TLS, WebSockets, and all others of which no
+ * descriptor is found (carrier_nng_loop.c has those). Only the files carrier_nng* include NNG's headers.
  *
  * Design notes.
  * (1) On each stream we speak the SP wire format of PAIR (sp.h), so that any SP implementation can connect to us.
@@ -51,8 +52,7 @@ const char *wf_nng_explain(int nng_error, int *code)
     return nng_strerror(nng_error);
 }
 
-/* `which`: NNG_OPT_REMADDR, NNG_OPT_LOCADDR. */
-static void describe(nng_stream *s, const char *which, char *out, size_t size)
+void wf_nng_describe(nng_stream *s, const char *which, char *out, size_t size)
 {
     nng_sockaddr a;
     if (nng_stream_get_addr(s, which, &a) != 0) snprintf(out, size, "unknown");
@@ -414,12 +414,13 @@ static struct stream_conn *conn_new(struct nng_carrier *k, nng_stream *s, const 
     c->base.same_user = from->same_user;
     c->tls = from->tls;
     c->base.plain_ws = from->plain_ws;
+    c->base.form = c->tls ? "nng tls" : "nng callbacks";
     wf_sp_init(&c->sp, from->local, BUFFER_STRANGER, WF_STRANGER_MESSAGE_MAX);
     c->stranger = c->greeting = true;
     struct pf_env *env = k->options.env;
     c->trust_by = env->now(env) + wf_stranger_time(&k->options);
-    describe(s, NNG_OPT_REMADDR, c->base.remote, sizeof c->base.remote);
-    if (from->tag != NULL) describe(s, NNG_OPT_LOCADDR, c->base.local, sizeof c->base.local);
+    wf_nng_describe(s, NNG_OPT_REMADDR, c->base.remote, sizeof c->base.remote);
+    if (from->tag != NULL) wf_nng_describe(s, NNG_OPT_LOCADDR, c->base.local, sizeof c->base.local);
     bool asks = from->ws[0] != '\0';
     if (asks) c->ws = wf_nng_ws_new(from->ws);
     /* The receiving side, our SP header in flight: behind the answer to a request. */
@@ -453,6 +454,8 @@ static bool has_a_place(struct nng_carrier *k, struct stream_conn *c, bool local
 bool wf_nng_conn_start(struct nng_carrier *k, nng_stream *s, const struct stream_end *from)
 {
     const void *tag = from->tag;
+    int rc = wf_nng_loop_start(k, s, from);
+    if (rc != PF_AGAIN) return rc == WEFT_OK;
     struct stream_conn *c = conn_new(k, s, from);
     if (c == NULL) return false;
     pf_mutex_lock(k->lock);
@@ -491,6 +494,7 @@ struct wf_carrier *wf_carrier_nng(const struct wf_carrier_options *options)
     if (rc == WEFT_OK) rc = pf_cond_create(&k->quiet);
     if (rc == WEFT_OK) rc = wf_places_new(&k->strangers[0], options->env, WF_STRANGERS_MAX, WF_STRANGERS_EACH);
     if (rc == WEFT_OK) rc = wf_places_new(&k->strangers[1], options->env, WF_STRANGERS_MAX, WF_STRANGERS_MAX);
+    if (rc == WEFT_OK) rc = wf_nng_loop_init(k);
     if (rc == WEFT_OK) return &k->base;
     wf_nng_free(k);
     return NULL;

@@ -1,14 +1,12 @@
 /* transport/carrier_nng.h -- between the files of the carrier on NNG: connections, with the design notes
- * (carrier_nng.c), listening and dialling (carrier_nng_ends.c), the listening end of WebSockets
- * (carrier_nng_ws.c), TLS (carrier_nng_tls.c). */
+ * (carrier_nng.c), those on the workers' loops (carrier_nng_loop.c), listening and dialling (carrier_nng_ends.c), the
+ * listening end of WebSockets (carrier_nng_ws.c), TLS (carrier_nng_tls.c). */
 #ifndef WF_CARRIER_NNG_H
 #define WF_CARRIER_NNG_H
 
-#include "carrier.h"
+#include "carrier_loop.h"
 #include "carrier_nng_tls.h"
 #include "list.h"
-#include "places.h"
-#include "sp.h"
 #include "ws.h"
 
 #include <nng/nng.h>
@@ -26,6 +24,7 @@ struct nng_carrier {
     uint32_t conn_count, dial_count, accepting;
     bool live; /* listeners begin at once */
     bool closing, has_tls;
+    struct wf_loop loop; /* the connections on the workers' loops */
     struct wf_nng_tls *tls[2]; /* of dialers, of listeners; made when first needed, of options.tls: under lock */
 };
 
@@ -94,8 +93,15 @@ static inline struct nng_carrier *carrier_of(struct stream_conn *c)
 const char *wf_nng_explain(int nng_error, int *code);
 /* Takes the stream over. False: it was refused and freed. */
 bool wf_nng_conn_start(struct nng_carrier *k, nng_stream *s, const struct stream_end *from);
+/* `which`: NNG_OPT_REMADDR, NNG_OPT_LOCADDR. */
+void wf_nng_describe(nng_stream *s, const char *which, char *out, size_t size);
 void wf_nng_conn_close(struct wf_conn *base, const char *reason);
 void wf_nng_conn_release(struct wf_conn *base);
+
+/* carrier_nng_loop.c. Takes the stream over, as a connection on a worker's loop. PF_AGAIN: it is still the caller's, as
+ * only callbacks can carry it; other errors: it was refused and freed. */
+int wf_nng_loop_start(struct nng_carrier *k, nng_stream *s, const struct stream_end *from);
+int wf_nng_loop_init(struct nng_carrier *k); /* as wf_loop_init */
 
 /* carrier_nng_ws.c. What the connection's URL becomes for NNG, which has the stream under the WebSocket: WF_URL_TEXT
  * bytes. False: `url` is of another kind. */

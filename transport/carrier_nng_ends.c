@@ -247,6 +247,7 @@ static void close_all(struct nng_carrier *k)
 
 void wf_nng_free(struct nng_carrier *k)
 {
+    wf_loop_finish(&k->loop);
     for (int i = 0; i < 2; i++) {
         wf_nng_tls_close(k->tls[i]);
         wf_places_release(k->strangers[i]);
@@ -266,6 +267,7 @@ void wf_nng_destroy(struct wf_carrier *base)
     struct pf_env *env = k->options.env;
     while (k->conn_count > 0 || k->dial_count > 0) (void)env->cond_wait(env, k->quiet, k->lock, WEFT_FOREVER);
     pf_mutex_unlock(k->lock);
+    wf_loop_end(&k->loop);
     free_ends(k, &k->dialled);
     wf_nng_free(k);
 }
