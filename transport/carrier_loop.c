@@ -395,7 +395,8 @@ static void on_end(struct wf_worker *w, struct wf_call *call)
     wf_loop_release(&c->base); /* of the call */
 }
 
-static void errand_init(struct wf_errand *e, struct wf_loop_conn *c, void (*call)(struct wf_worker *, struct wf_call *))
+static void errand_init(struct wf_errand *e, struct wf_loop_conn *c,
+                        void (*call)(struct wf_worker *, struct wf_call *))
 {
     *e = (struct wf_errand){.call = {.post.kind = WF_POST_CALL, .call = call}, .conn = c};
 }

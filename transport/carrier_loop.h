@@ -72,12 +72,12 @@ struct wf_loop_made {
     const struct wf_loop_io *io;
     void *arg;
     pf_handle handle;
-    void *tag;                 /* of a dial; NULL: it was accepted */
-    const char *remote;        /* "127.0.0.1:40022", WF_REMOTE_LOCAL */
-    const char *local;         /* NULL: it is asked of the handle, if it was dialled */
-    const char *form;          /* wf_conn.form */
-    bool connecting;           /* the handle becomes writable when it is connected */
-    bool is_local, same_user;  /* on a socket of this machine's file system; see wf_conn */
+    void *tag;                /* of a dial; NULL: it was accepted */
+    const char *remote;       /* "127.0.0.1:40022", WF_REMOTE_LOCAL */
+    const char *local;        /* NULL: it is asked of the handle, if it was dialled */
+    const char *form;         /* wf_conn.form */
+    bool connecting;          /* the handle becomes writable when it is connected */
+    bool is_local, same_user; /* on a socket of this machine's file system; see wf_conn */
 };
 
 /* WEFT_ENOMEM. Whatever it says, wf_loop_finish may follow. */

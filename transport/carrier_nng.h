@@ -24,7 +24,7 @@ struct nng_carrier {
     uint32_t conn_count, dial_count, accepting;
     bool live; /* listeners begin at once */
     bool closing, has_tls;
-    struct wf_loop loop; /* the connections on the workers' loops */
+    struct wf_loop loop;       /* the connections on the workers' loops */
     struct wf_nng_tls *tls[2]; /* of dialers, of listeners; made when first needed, of options.tls: under lock */
 };
 
@@ -54,6 +54,7 @@ struct stream_conn {
     struct wf_link in_carrier;
     nng_stream *stream;
     nng_aio *rx, *tx;
+    nng_aio *now;          /* of what is sent at once, without a callback; NULL: nothing is */
     nng_aio *limit;        /* under TLS: of a stranger's time; NNG's own limits do not reach into a handshake */
     _Atomic uint32_t refs; /* acq_rel on decrement: the last one sees what all others did */
     _Atomic int gate;      /* enum gate; acquire and release hand the receiving side over */
@@ -98,6 +99,9 @@ void wf_nng_describe(nng_stream *s, const char *which, char *out, size_t size);
 void wf_nng_conn_close(struct wf_conn *base, const char *reason);
 void wf_nng_conn_release(struct wf_conn *base);
 
+/* Of an operation without a callback that has been begun: how many bytes it has moved; PF_AGAIN: none, and it is over;
+ * or an error of weft's, `*nng_error` is NNG's. */
+int64_t wf_nng_outcome(nng_aio *aio, int *nng_error);
 /* carrier_nng_loop.c. Takes the stream over, as a connection on a worker's loop. PF_AGAIN: it is still the caller's, as
  * only callbacks can carry it; other errors: it was refused and freed. */
 int wf_nng_loop_start(struct nng_carrier *k, nng_stream *s, const struct stream_end *from);

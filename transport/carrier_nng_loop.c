@@ -23,8 +23,8 @@
 struct on_loop {
     nng_stream *stream;
     nng_aio *rx, *tx;
-    bool filled;   /* the last read filled its buffer: perhaps that was all. The owner's thread */
-    bool cut;      /* the last write was cut short: there is no room. The sender's */
+    bool filled; /* the last read filled its buffer: perhaps that was all. The owner's thread */
+    bool cut;    /* the last write was cut short: there is no room. The sender's */
 };
 
 static struct on_loop *on_loop_of(struct wf_loop_conn *c)
@@ -32,33 +32,33 @@ static struct on_loop *on_loop_of(struct wf_loop_conn *c)
     return c->arg;
 }
 
-/* Of an operation that has been begun: how many bytes, PF_AGAIN, or an error of weft's. */
-static int64_t outcome(nng_aio *aio)
+int64_t wf_nng_outcome(nng_aio *aio, int *nng_error)
 {
     int code;
     if (nng_aio_result(aio) == 0 && nng_aio_count(aio) == 0) nng_aio_cancel(aio);
     nng_aio_wait(aio); /* for NNG's poller, if it was quicker; nothing waits for the network here */
     size_t count = nng_aio_count(aio);
-    int error = nng_aio_result(aio);
+    *nng_error = nng_aio_result(aio);
     if (count > 0) return (int64_t)count;
-    if (error == NNG_ECANCELED || error == 0) return PF_AGAIN;
-    (void)wf_nng_explain(error, &code);
-    return error == NNG_ECLOSED ? WEFT_ERESET : code;
+    if (*nng_error == NNG_ECANCELED || *nng_error == 0) return PF_AGAIN;
+    (void)wf_nng_explain(*nng_error, &code);
+    return *nng_error == NNG_ECLOSED ? WEFT_ERESET : code;
 }
 
 static int64_t stream_read(struct wf_loop_conn *c, void *buffer, size_t size)
 {
     struct on_loop *s = on_loop_of(c);
     nng_iov iov = {buffer, size};
+    int error;
     if (s->filled && c->emptied && pf_is_ready(c->handle, false) == 0) {
         s->filled = false;
         return PF_AGAIN;
     }
     nng_aio_set_iov(s->rx, 1, &iov);
     nng_stream_recv(s->stream, s->rx);
-    int64_t n = outcome(s->rx);
+    int64_t n = wf_nng_outcome(s->rx, &error);
     s->filled = n == (int64_t)size;
-    return nng_aio_result(s->rx) == NNG_ECONNSHUT ? 0 : n;
+    return error == NNG_ECONNSHUT ? 0 : n;
 }
 
 static int64_t stream_write(struct wf_loop_conn *c, const struct pf_slice *slices, unsigned count)
@@ -74,7 +74,7 @@ static int64_t stream_write(struct wf_loop_conn *c, const struct pf_slice *slice
     }
     nng_aio_set_iov(s->tx, count, iov);
     nng_stream_send(s->stream, s->tx);
-    int64_t n = outcome(s->tx);
+    int64_t n = wf_nng_outcome(s->tx, &(int){0});
     s->cut = n < total;
     return n;
 }

@@ -51,12 +51,10 @@ int wf_tcp_conn_new(struct tcp_carrier *k, pf_handle h, void *tag, const struct 
     bool known = to != NULL || pf_peer_address(h, &remote) == WEFT_OK;
     if (!known || pf_address_format(to != NULL ? to : &remote, text, sizeof text) < 0)
         snprintf(text, sizeof text, "unknown");
-    int rc = wf_loop_conn_new(&k->loop, &(struct wf_loop_made){.io = &sockets,
-                                                               .handle = h,
-                                                               .tag = tag,
-                                                               .remote = text,
-                                                               .form = "tcp",
-                                                               .connecting = connecting});
+    int rc = wf_loop_conn_new(
+        &k->loop,
+        &(struct wf_loop_made){
+            .io = &sockets, .handle = h, .tag = tag, .remote = text, .form = "tcp", .connecting = connecting});
     if (rc < 0) pf_close(h);
     return rc;
 }
