@@ -33,6 +33,9 @@ enum {
     WF_REASON_TEXT = 160,
     WF_URL_TEXT = 256,
     WF_PRIVATE_SOCKET = 0600, /* `mode` of listen: for this user alone */
+    /* And for the command line: the worker of weft's own actors has its connections, so that no actor holds them up. */
+    WF_CONTROL_SOCKET = 0600 | 0x10000,
+    WF_MODE_BITS = 0777,
 };
 
 /* One connection. The carrier's own struct begins with it. */
@@ -150,7 +153,7 @@ static inline void wf_conn_release(struct wf_conn *c)
 struct wf_carrier *wf_carrier_nng(const struct wf_carrier_options *options);
 /* tcp:// with numeric addresses, and inherited://. NULL: out of memory. */
 struct wf_carrier *wf_carrier_tcp(const struct wf_carrier_options *options);
-bool wf_carrier_tcp_knows(const char *url); /* whether it can listen there and dial it */
+bool wf_carrier_tcp_knows(const char *url); /* whether it can listen there and dial it: nothing is looked up */
 /* The first, and the second for inherited://; with `own_tcp` for all that it knows. */
 struct wf_carrier *wf_carrier_by_url(const struct wf_carrier_options *options, bool own_tcp);
 

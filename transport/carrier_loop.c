@@ -4,8 +4,8 @@
  * Design notes.
  * (1) Each connection belongs to one worker from birth to end, in turn. That worker's thread alone reads from it and
  *     runs its callbacks, in step 5 of its turn (or 2, for what did not fit into the one before). A worker that an
- *     actor holds up gets no new one; if all are, the worker of weft's own actors does: so a node answers while its
- *     users' actors do not wait.
+ *     actor holds up gets no new one; if all are, the worker of weft's own actors does, which has those of the control
+ *     socket anyway: so a node answers while its users' actors do not wait.
  * (2) Any thread sends: it writes there and then. What the kernel does not take waits in `left`, and the worker writes
  *     it when the poller says so. `tx` says who has `left`: IDLE nobody, WRITING (or NUDGED) the thread in write_left,
  *     BLOCKED the first thread with news of the socket. News that comes during a write makes it NUDGED: that thread
@@ -30,9 +30,7 @@ enum {
     BUFFER_TRUSTED = 64 * 1024,
     READ_TURN = 64 * 1024, /* bytes of one connection in one turn; then the worker's actors run, on a warm cache */
 };
-/* Dials of the worker's own. The kernel asks again after 1, 3 and 7 s. Dials that end before the 3 ask once a second:
- * when a network is whole again, most of a resume window must not go by before anybody asks. */
-#define DIAL_TIME WEFT_SEC(2)
+#define DIAL_TIME WEFT_SEC(2) /* as in carrier_nng_ends.c */
 
 static struct wf_loop *carrier_of(struct wf_loop_conn *c)
 {
@@ -431,7 +429,7 @@ int wf_loop_conn_new(struct wf_loop *k, const struct wf_loop_made *made)
     bool fits = !k->closing && (places == NULL || wf_places_take(places, known ? &from : NULL, &c->place));
     if (fits) {
         c->places = places;
-        c->base.worker = next_worker(k);
+        c->base.worker = made->is_control ? wf_workers_own(k->options.workers) : next_worker(k);
         wf_list_push(&k->conns, &c->in_carrier);
         k->count++;
         run(&c->start);

@@ -78,6 +78,7 @@ struct wf_loop_made {
     const char *form;         /* wf_conn.form */
     bool connecting;          /* the handle becomes writable when it is connected */
     bool is_local, same_user; /* on a socket of this machine's file system; see wf_conn */
+    bool is_control;          /* see WF_CONTROL_SOCKET */
 };
 
 /* WEFT_ENOMEM. Whatever it says, wf_loop_finish may follow. */

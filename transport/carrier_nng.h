@@ -81,7 +81,7 @@ struct stream_end {
     nng_stream_dialer *dialer;
     nng_aio *aio;
     void *tag; /* of a dial */
-    bool local, tls, pausing, same_user, plain_ws;
+    bool local, tls, pausing, same_user, control, plain_ws;
     char ws[WF_URL_TEXT]; /* the URL of one of ws:// or wss://; "": it is another one */
 };
 

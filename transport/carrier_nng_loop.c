@@ -139,7 +139,8 @@ int wf_nng_loop_start(struct nng_carrier *k, nng_stream *s, const struct stream_
                                                            .local = local,
                                                            .form = "nng",
                                                            .is_local = from->local,
-                                                           .same_user = from->same_user});
+                                                           .same_user = from->same_user,
+                                                           .is_control = from->control});
     if (rc == WEFT_OK) return WEFT_OK;
 failed:
     pf_close(h);

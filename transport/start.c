@@ -196,7 +196,7 @@ static int listen_on_all(struct wf_transport *t, const weft_node_options *o)
         weft_log(WEFT_ERROR, "no folder for the control socket %s: %s", o->control, weft_strerror(rc));
         return rc;
     }
-    return listen_on(t, url, WF_PRIVATE_SOCKET, bound);
+    return listen_on(t, url, WF_CONTROL_SOCKET, bound);
 }
 
 static int spawn_services(struct wf_transport *t)

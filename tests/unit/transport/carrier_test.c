@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <weft/error.h>
 #include <weft/time.h>
@@ -445,6 +446,32 @@ START_TEST(without_descriptors_it_neither_spins_nor_gives_up)
 END_TEST
 #endif
 
+#ifndef _WIN32
+/* NNG's poller has seen its end, and nobody reads it: that must not keep a core busy. */
+START_TEST(a_peer_that_has_left_a_paused_connection_costs_nothing)
+{
+    uint8_t bytes[16];
+    start(_i, 0);
+    seen.pause = true;
+    int fd = greeted();
+    put(fd, bytes, message(bytes, 3));
+    AWAIT(seen.messages == 1);
+    wf_conn_trust(seen.conn, BIG);
+    close(fd);
+    clock_t before = clock();
+    int64_t until = pf_env_native()->now(pf_env_native()) + WEFT_MS(300);
+    pf_mutex_lock(lock);
+    while (pf_cond_wait(more, lock, until) == 0) {}
+    pf_mutex_unlock(lock);
+    ck_assert_int_lt(clock() - before, CLOCKS_PER_SEC / 10);
+    SEEN(seen.pause = false);
+    wf_conn_resume(seen.conn);
+    AWAIT(seen.downs == 1);
+    stop();
+}
+END_TEST
+#endif
+
 /* One carrier dials itself, and each side sends what does not fit into a socket while the other one reads. */
 static void both_ways(const char *what)
 {
@@ -538,6 +565,7 @@ int main(void)
     tcase_add_loop_test(t, a_peer_that_never_reads_holds_up_nobody_who_closes, 0, FORMS);
     tcase_add_loop_test(t, strangers_have_little_time, 0, FORMS);
     tcase_add_loop_test(t, dialling_says_what_is_wrong, 0, FORMS);
+    ON_UNIX(tcase_add_loop_test(t, a_peer_that_has_left_a_paused_connection_costs_nothing, 0, FORMS);)
     tcase_add_loop_test(t, both_ends_send_what_does_not_fit_at_once, 0, FORMS);
     tcase_add_test(t, so_they_do_over_a_websocket);
     ON_UNIX(tcase_add_test(t, without_descriptors_it_neither_spins_nor_gives_up);)
