@@ -39,13 +39,26 @@ def add_targets(rows, targets):
                          "met": ours <= limit if less_is_better(metric) else ours >= limit}
 
 
+def add_carried(rows, carried):
+    """Rows of their own for what is to be reached beside the other carrier."""
+    for metric, (what, factor) in carried.items():
+        row = next((r for r in rows if r["metric"] == metric and {"weft", "weft-tcp"} <= r["results"].keys()), None)
+        if row is None:
+            failed.append(f"no result for: {what}")
+            continue
+        again = {**row, "carried": True}
+        add_targets([again], {metric: (what, factor * row["results"]["weft-tcp"]["median"])})
+        rows.append(again)
+
+
 def run_beside(options, chosen, print_row=lambda row: None):
     """Rows, one for each workload, params and metric; our program and theirs take turns."""
     rows = []
     with Peers() as peers:
         for workload in chosen:
             own, found = own_command(options.folder, workload, options.size), {}
-            commands = {n: c for n in workload.peers if (c := peers.command(n, workload, options.size))}
+            commands = {"weft-tcp": ["env", "WEFT_CARRIER=tcp", *own]} if "weft-tcp" in workload.peers else {}
+            commands |= {n: c for n in workload.peers if (c := peers.command(n, workload, options.size))}
             print("running:", *own, workload.setting, "|", *commands, file=sys.stderr, flush=True)
             with set_up(workload.setting):
                 start = time.monotonic()
@@ -60,6 +73,7 @@ def run_beside(options, chosen, print_row=lambda row: None):
             new = [compared(key, values, shown) for key, values in found.items()]
             if options.size == "full":
                 add_targets(new, workload.targets)
+                add_carried(new, workload.carried)
             for row in new:
                 print_row(row)
             rows += new
@@ -92,7 +106,8 @@ def own_cells(s):
 
 
 def print_table(rows):
-    names = [n for n in NAMES if any(n in row["results"] for row in rows)]
+    rows = [row for row in rows if "carried" not in row]
+    names = [n for n in (*NAMES, "weft-tcp") if any(n in row["results"] for row in rows)]
     lines = [["workload params metric", "weft", "min", "max", "slow", *names, "best other", "ratio"]]
     for row in rows:
         cells = [cell(row["results"].get(n)) + ("*" if n in row["floor"] else "") for n in names]
@@ -138,4 +153,4 @@ def print_targets(rows, folder):
         print("| " + " | ".join(cells) + " |")
     runs = max((row["results"]["weft"]["runs"] for row in with_target), default=0)
     print(f"\n{met} of {len(with_target)} met. Medians of {runs} runs; slow: 1.5 times worse than the best run; "
-          "ratio: above 1 weft is better than the best other runtime; the floor has no actors.")
+          "ratio: above 1 weft is better than the best other runtime; the floor has no actors, or is weft itself with its own sockets.")

@@ -26,6 +26,8 @@ def on_first_core():
 def results_of(command, limit, environment=None, setting=""):
     """{(workload, params, metric): value} of one run."""
     pin = on_first_core if setting == "pinned" else None
+    if setting == "apart": # it says so itself
+        environment, setting = {**(environment or os.environ), "WEFT_APART": "1"}, ""
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=limit, env=environment, check=False,
                               preexec_fn=pin)

@@ -1,9 +1,9 @@
 /* bench/remote.c -- two processes on 127.0.0.1: round trip and one-way messages between actors on two nodes.
  *
- *     [WEFT_CARRIER=tcp|nng] remote rtt SIZE N | oneway SIZE N | publish SUBSCRIBERS N
+ *     [WEFT_CARRIER=tcp|nng] [WEFT_APART=1] remote rtt SIZE N | oneway SIZE N | publish SUBSCRIBERS N
  *
  * Starts the other node itself, as `remote serve URL`, and ends it. Publish counts deliveries to subscribers
- * there. */
+ * there. WEFT_APART: each node has two workers, one with the link, one with the actors. */
 #include "bench.h"
 
 #include <signal.h>
@@ -15,6 +15,7 @@
 #endif
 
 static char params[128], url[64];
+static const char *apart; /* "apart," or "" */
 static struct {
     char mode;
     long size, n;
@@ -55,7 +56,7 @@ static void start_subscribers(const weft_msg *m)
         weft_pid boss;
         long n;
     } a = {weft_from(m), counts[1]};
-    weft_spawn_options one = {.kind = "subscriber", .worker = 1};
+    weft_spawn_options one = {.kind = "subscriber", .worker = apart[0] != '\0' ? 2 : 1};
     for (long i = 0; i < counts[0]; i++) must(weft_spawn(NULL, subscriber, &a, sizeof a, &one), "spawn");
 }
 
@@ -86,15 +87,16 @@ static void serve(const void *unused, size_t unused_size)
 static void node_main(const char *name, const char *listen, const char *join, weft_actor *body)
 {
     weft_node *node;
+    int workers = apart[0] != '\0' ? 2 : 1; /* the first link is the first worker's */
     weft_node_options options = {.name = name,
-                                 .workers = 1,
+                                 .workers = workers,
                                  .carrier = getenv("WEFT_CARRIER"),
                                  .listen = &listen,
                                  .listen_count = listen != NULL,
                                  .join = &join,
                                  .join_count = join != NULL};
     must(weft_node_start(&node, &options), "node");
-    must(weft_node_spawn(node, NULL, body, NULL, 0, NULL), "first actor");
+    must(weft_node_spawn(node, NULL, body, NULL, 0, &(weft_spawn_options){.worker = workers}), "first actor");
     if (join == NULL) {
         printf("%s\n", weft_node_url(node, 0));
         fflush(stdout);
@@ -124,7 +126,7 @@ static void round_trips(weft_pid to, const char *body)
         if (i >= 0) took[i] = weft_now() - start;
     }
     qsort(took, (size_t)arg.n, sizeof *took, by_value);
-    snprintf(params, sizeof params, "rtt,size=%ld,n=%ld", arg.size, arg.n);
+    snprintf(params, sizeof params, "%srtt,size=%ld,n=%ld", apart, arg.size, arg.n);
     report("remote", params, "p50_us", (double)took[arg.n / 2] / 1e3);
     report("remote", params, "p99_us", (double)took[arg.n * 99 / 100] / 1e3);
     free(took);
@@ -141,7 +143,7 @@ static void one_way(weft_pid to, const char *body)
     memcpy(&counted, weft_data(m), sizeof counted);
     weft_msg_free(m);
     if (counted != arg.n) fail("oneway: messages were lost");
-    snprintf(params, sizeof params, "oneway,size=%ld,n=%ld", arg.size, arg.n);
+    snprintf(params, sizeof params, "%soneway,size=%ld,n=%ld", apart, arg.size, arg.n);
     report("remote", params, "msgs_per_s", 1e9 * (double)arg.n / ns);
 }
 
@@ -165,7 +167,7 @@ static void publish(weft_pid to)
         weft_msg_free(m);
     }
     double ns = (double)(weft_now() - start);
-    snprintf(params, sizeof params, "publish,size=8,subs=%ld,n=%ld", arg.size, arg.n);
+    snprintf(params, sizeof params, "%spublish,size=8,subs=%ld,n=%ld", apart, arg.size, arg.n);
     report("remote", params, "deliveries_per_s", 1e9 * (double)arg.n * (double)arg.size / ns);
 }
 
@@ -187,6 +189,7 @@ static void client(const void *unused, size_t unused_size)
 int BENCH_MAIN(int argc, char **argv)
 {
     weft_log_set(WEFT_ERROR, false);
+    apart = getenv("WEFT_APART") != NULL ? "apart," : "";
     if (argc == 2 && strcmp(argv[1], "serve") == 0) {
         node_main("server", "tcp://127.0.0.1:0", NULL, serve);
         return 0;

@@ -68,7 +68,7 @@ def run_beside(options, chosen):
     facts = machine(build)
     for fact, text in facts.items():
         print(f"{fact}: {text}")
-    chosen = [w for w in chosen if (w.targets if options.targets else w.peers or w.targets)]
+    chosen = [w for w in chosen if (w.targets or w.carried if options.targets else w.peers or w.targets)]
     rows = beside.run_beside(options, chosen)
     if not options.targets:
         beside.print_table(rows)

@@ -8,15 +8,17 @@ import collections
 # timers), so they are shown and not counted in the ratio.
 LOCAL = ("erlang", "go", "boost-fiber", "caf")
 NO_FIBER = ("erlang", "go", "caf")
-REMOTE = ("erlang", "nng", "go", "libuv", "epoll")
-FLOOR = {"remote": ("epoll", "go", "libuv"), "timers": ("libuv",), "lateness": ("libuv",)}
+REMOTE = ("erlang", "nng", "go", "libuv", "epoll", "weft-tcp")
+FLOOR = {"remote": ("epoll", "go", "libuv", "weft-tcp"), "timers": ("libuv",), "lateness": ("libuv",)}
 
+# weft-tcp: weft with `--carrier tcp`, beside NNG, which carries by default.
 # setting: "" as the machine is; "pinned": all processes on one core; "awake": a thread of the lowest class keeps each
 # core from being halted, since waking a halted core of a virtual machine costs tens of microseconds.
-# targets: {metric: (what it is, what to reach)} for the full size.
+# targets: {metric: (what it is, what to reach)} for the full size; carried: the same, as a multiple of what weft-tcp
+# reaches in the same run.
 # like: (their word, what their results call it, what ours do) where the others have no workload of that name.
-Workload = collections.namedtuple("Workload", "program arguments sizes peers targets setting like",
-                                  defaults=({}, "", None))
+Workload = collections.namedtuple("Workload", "program arguments sizes peers targets setting like carried",
+                                  defaults=({}, "", None, {}))
 
 
 def numbers(full, quick, tiny):
@@ -33,8 +35,9 @@ def apart(arguments, full, quick, tiny):
     return local(arguments, full, quick, tiny, like=like)
 
 
-def remote(arguments, full, quick, tiny, peers, targets=None, setting=""):
-    return Workload("bench_remote", arguments.split(), numbers(full, quick, tiny), peers, targets or {}, setting)
+def remote(arguments, full, quick, tiny, peers, targets=None, setting="", carried=None):
+    return Workload("bench_remote", arguments.split(), numbers(full, quick, tiny), peers, targets or {}, setting, None,
+                    carried or {})
 
 
 def per_message(what, ns):
@@ -103,22 +106,26 @@ WORKLOADS = [
     local("call 2", "300000", "100000", "100", ()),
     local("offload", "100000", "30000", "100", ()),
     remote("rtt", "16 30000", "16 5000", "16 50", REMOTE,
-           {"p50_us": ("remote round trip 16 B, p50, on one core", 9)}, "pinned"),
+           {"p50_us": ("remote round trip 16 B, p50, on one core", 9)}, "pinned",
+           {"p50_us": ("remote round trip, on one core, NNG to tcp", 1.15)}),
     remote("rtt", "16 30000", "16 5000", "16 50", REMOTE,
            {"p50_us": ("remote round trip 16 B, p50, cores kept awake", 10)}, "awake"),
     remote("rtt", "16 30000", "16 5000", "16 50", REMOTE,
            {"p50_us": ("remote round trip 16 B, p50, quiet machine", 60)}),
-    remote("oneway", "16 1000000", "16 300000", "16 1000", ("erlang", "nng", "go", "epoll"),
-           rate("remote one way, 16 B", 10e6)),
-    remote("oneway", "1024 300000", "1024 100000", "1024 500", ("erlang", "nng", "go", "epoll"),
-           rate("remote one way, 1 KiB", 1.8e6)),
+    remote("oneway", "16 1000000", "16 300000", "16 1000", ("erlang", "nng", "go", "epoll", "weft-tcp"),
+           rate("remote one way, 16 B", 10e6), carried=rate("remote one way, 16 B, NNG to tcp", 0.95)),
+    remote("oneway", "1024 300000", "1024 100000", "1024 500", ("erlang", "nng", "go", "epoll", "weft-tcp"),
+           rate("remote one way, 1 KiB", 1.8e6), carried=rate("remote one way, 1 KiB, NNG to tcp", 0.95)),
+    remote("oneway", "16 1000000", "16 300000", "16 1000", ("weft-tcp",), setting="apart",
+           carried=rate("remote one way, 16 B, actors and link on two workers, NNG to tcp", 0.9)),
     # The same clients for both servers, each on one thread; what counts is requests for a second of processor time.
     Workload("bench_echo", [], numbers("1000 64 1000000", "1000 64 200000", "10 64 200"), ("libuv",)),
     Workload("bench_echo", [], numbers("1000 64 1000000 embedded", "1000 64 200000 embedded", "10 64 200 embedded"),
              ("libuv",)),
     Workload("bench_lateness", [], numbers("1000 100 50", "1000 100 10", "10 2 3"), ("libuv",)),
-    remote("publish", "1 500000", "1 200000", "1 500", ("redis",),
-           rate("cluster publish, 1 remote subscriber", 10e6, "deliveries_per_s")),
+    remote("publish", "1 500000", "1 200000", "1 500", ("redis", "weft-tcp"),
+           rate("cluster publish, 1 remote subscriber", 10e6, "deliveries_per_s"),
+           carried=rate("cluster publish, 1 remote subscriber, NNG to tcp", 0.95, "deliveries_per_s")),
     remote("publish", "50 100000", "50 20000", "5 200", ("redis",),
            rate("cluster publish, 50 remote subscribers", 40e6, "deliveries_per_s")),
 ]

@@ -56,6 +56,15 @@ static void print_actor(weft_reader *r)
            pid.data, WEFT_STR(kind), WEFT_STR(name), doing, mail, received, dropped, stack, held);
 }
 
+/* Behind the metadata. An older node does not say it. */
+static weft_text carrier_of(const weft_reader *at_meta, uint32_t count)
+{
+    weft_reader ahead = *at_meta;
+    if (count < 18) return weft_str("", 0);
+    weft_skip(&ahead);
+    return weft_get_str(&ahead);
+}
+
 static void print_node(weft_reader *r)
 {
     uint32_t count = weft_get_array(r);
@@ -77,13 +86,15 @@ static void print_node(weft_reader *r)
     } else {
         skip_rest(r, count > 14 ? count - 14 : count > 12 ? 0 : count - 8);
     }
+    weft_text carrier = carrier_of(r, count);
     char took[24] = "", limits[64] = "";
     if (slowed > 0 || refused > 0)
         snprintf(limits, sizeof limits, "  slowed %.1f s, %" PRIu64 " refused", (double)slowed / 1e9, refused);
     if (rtt > 0) snprintf(took, sizeof took, "%.2f ms", (double)rtt / 1e6);
-    printf("%-16.*s %016" PRIx64 " %-10.*s %10s %12" PRIu64 " %12" PRIu64 " %7" PRIu64 " %7" PRIu64 " %.*s%s%.*s%s",
-           WEFT_STR(name), incarnation, WEFT_STR(state), took, in, out, resumes, unacked, WEFT_STR(url),
-           reason.size > 0 && url.size > 0 ? "  " : "", WEFT_STR(reason), limits);
+    printf("%-16.*s %016" PRIx64 " %-10.*s %-13.*s %10s %12" PRIu64 " %12" PRIu64 " %7" PRIu64 " %7" PRIu64
+           " %.*s%s%.*s%s",
+           WEFT_STR(name), incarnation, WEFT_STR(state), WEFT_STR(carrier), took, in, out, resumes, unacked,
+           WEFT_STR(url), reason.size > 0 && url.size > 0 ? "  " : "", WEFT_STR(reason), limits);
     uint32_t meta = count > 16 ? weft_get_map(r) : 0; /* an older node does not say */
     for (uint32_t i = 0; i < meta; i++) {
         weft_text key = weft_get_str(r), value = weft_get_str(r);
@@ -310,16 +321,17 @@ static int show_nodes(struct cli_client *k)
     static const char *const keys[] = {"name",        "incarnation", "state",     "reason",    "urls",
                                        "rtt_ns",      "bytes_in",    "bytes_out", "frames_in", "frames_out",
                                        "frames_lost", "seconds",     "slowed_ns", "refused",   "resumes",
-                                       "unacked",     "meta"};
+                                       "unacked",     "meta",        "carrier"};
     weft_msg *m;
     int rc = cli_control(k, WF_CONTROL_NODES, NULL, 0, &m); /* they are few: WF_PEERS_MAX */
     if (rc != CLI_OK) return rc;
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     if (!k->c->json)
-        puts("NAME             INCARNATION      STATE             RTT     BYTES IN    BYTES OUT RESUMES UNACKED "
+        puts("NAME             INCARNATION      STATE      CARRIER              RTT     BYTES IN    BYTES OUT "
+             "RESUMES UNACKED "
              "URL, REASON, METADATA");
     for (uint32_t left = weft_get_array(&r); left > 0 && r.error == 0; left--) {
-        if (k->c->json) print_object(&r, keys, 17);
+        if (k->c->json) print_object(&r, keys, 18);
         else print_node(&r);
     }
     rc = r.error == 0 ? CLI_OK : other_form(k);

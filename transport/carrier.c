@@ -1,6 +1,6 @@
-/* Which carrier a URL belongs to: the one on our own reactor takes tcp:// with a numeric address (or localhost), and
- * sockets that are handed over (inherited://), NNG the rest. A connection names its own carrier, so everything but
- * listening and dialling goes straight there. */
+/* Which carrier a URL belongs to: NNG takes them all, but for sockets that are handed over (inherited://), which
+ * NNG 1.5 cannot take; with `--carrier tcp` sockets of our own also take tcp:// with a numeric address (or localhost).
+ * A connection names its own carrier, so everything but listening and dialling goes straight there. */
 #include "carrier.h"
 
 #include <stdlib.h>
@@ -8,17 +8,19 @@
 struct both {
     struct wf_carrier base;
     struct wf_carrier *tcp, *nng;
+    bool own_tcp;
 };
 
 static struct wf_carrier *carrier_for(struct wf_carrier *base, const char *url)
 {
     struct both *b = (struct both *)base;
-    return wf_carrier_tcp_knows(url) ? b->tcp : b->nng;
+    bool own = wf_url_inherited(url) != NULL || (b->own_tcp && wf_carrier_tcp_knows(url));
+    return own ? b->tcp : b->nng;
 }
 
 static int both_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why)
 {
-    struct wf_carrier *k = wf_url_inherited(url) != NULL ? ((struct both *)base)->tcp : carrier_for(base, url);
+    struct wf_carrier *k = carrier_for(base, url);
     return k->ops->listen(k, url, mode, bound, why);
 }
 
@@ -63,11 +65,12 @@ static const struct wf_carrier_ops ops = {.listen = both_listen,
                                           .destroy = both_destroy,
                                           .renew_tls = both_renew_tls};
 
-struct wf_carrier *wf_carrier_by_url(const struct wf_carrier_options *options)
+struct wf_carrier *wf_carrier_by_url(const struct wf_carrier_options *options, bool own_tcp)
 {
     struct both *b = calloc(1, sizeof *b);
     if (b == NULL) return NULL;
     b->base.ops = &ops;
+    b->own_tcp = own_tcp;
     b->tcp = wf_carrier_tcp(options);
     b->nng = wf_carrier_nng(options);
     if (b->tcp != NULL && b->nng != NULL) return &b->base;

@@ -1,5 +1,5 @@
-/* transport/carrier.h -- what moves bytes between two nodes: TCP on our own reactor (carrier_tcp.c), or NNG's streams
- * (carrier_nng.c) for Unix sockets, WebSockets and TLS.
+/* transport/carrier.h -- what moves bytes between two nodes: NNG's streams, on the workers' loops (carrier_nng_loop.c) or
+ * with callbacks (carrier_nng.c); or sockets of our own (carrier_tcp.c).
  *
  * Design notes.
  * (1) A carrier carries messages (of the SP wire format: batches of frames) over connections; it knows neither frames
@@ -33,6 +33,9 @@ enum {
     WF_REASON_TEXT = 160,
     WF_URL_TEXT = 256,
     WF_PRIVATE_SOCKET = 0600, /* `mode` of listen: for this user alone */
+    /* And for the command line: the worker of weft's own actors has its connections, so that no actor holds them up. */
+    WF_CONTROL_SOCKET = 0600 | 0x10000,
+    WF_MODE_BITS = 0777,
 };
 
 /* One connection. The carrier's own struct begins with it. */
@@ -40,6 +43,7 @@ struct wf_conn {
     struct wf_carrier *carrier;
     void *user;                    /* the owner's, set in on_up */
     void *dial_tag;                /* of dial; NULL: accepted */
+    const char *form;              /* what carries it, for people: "tcp", "nng", "nng callbacks", "nng tls"; static */
     struct wf_worker *worker;      /* on whose thread on_up, on_message, on_chunk and on_down run; NULL: on none's */
     const struct wf_identity *who; /* whose certificate the other side has proven; NULL: no TLS. Good from on_up on */
     bool same_user;                /* accepted on a socket's file that only this user, and root, may open */
@@ -80,7 +84,7 @@ struct wf_carrier_user {
 
 struct wf_carrier_options {
     struct pf_env *env;
-    struct wf_workers *workers; /* whose threads run the connections; NNG has its own */
+    struct wf_workers *workers; /* whose threads run the connections; those with callbacks run on NNG's */
     const struct wf_carrier_user *user;
     void *owner;
     const struct wf_tls *tls; /* of tls+tcp:// and wss://; NULL: there are none; it has to stay until renew_tls */
@@ -147,11 +151,11 @@ static inline void wf_conn_release(struct wf_conn *c)
 
 /* NNG 1.5 and up. NULL: out of memory. */
 struct wf_carrier *wf_carrier_nng(const struct wf_carrier_options *options);
-/* tcp:// with numeric addresses, on the workers' reactors. NULL: out of memory. */
+/* tcp:// with numeric addresses, and inherited://. NULL: out of memory. */
 struct wf_carrier *wf_carrier_tcp(const struct wf_carrier_options *options);
-bool wf_carrier_tcp_knows(const char *url); /* whether it can listen there and dial it */
-/* The second where it knows the URL, else the first. */
-struct wf_carrier *wf_carrier_by_url(const struct wf_carrier_options *options);
+bool wf_carrier_tcp_knows(const char *url); /* whether it can listen there and dial it: nothing is looked up */
+/* The first, and the second for inherited://; with `own_tcp` for all that it knows. */
+struct wf_carrier *wf_carrier_by_url(const struct wf_carrier_options *options, bool own_tcp);
 
 /* Whether a node may listen there: on what other machines reach only with TLS, or if its operator has said
  * `insecure`. `tls`: it has certificates. WEFT_EADDRESS and a reason. */

@@ -314,6 +314,7 @@ static struct memory_conn *conn_new(struct wf_memory_carrier *k, void *tag, unsi
     c->base.carrier = &k->base;
     c->base.dial_tag = tag;
     c->base.worker = k->options.workers->at[0];
+    c->base.form = "memory";
     snprintf(c->base.remote, sizeof c->base.remote, "127.0.0.%u:4000", peer + 1);
     c->peer = peer;
     c->refs = 1;

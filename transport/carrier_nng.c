@@ -1,9 +1,13 @@
-/* The carrier on NNG's byte streams; only the files carrier_nng* include NNG's headers.
+/* The carrier on NNG's byte streams, with callbacks on NNG's threads: TLS, WebSockets, and all others of which no
+ * descriptor is found (carrier_nng_loop.c has those). Only the files carrier_nng* include NNG's headers.
  *
  * Design notes.
  * (1) On each stream we speak the SP wire format of PAIR (sp.h), so that any SP implementation can connect to us.
  * (2) One receive aio and one send aio per stream: several receives would be completed out of order. NNG writes
  *     partially, so the send goes on until the last byte is gone.
+ *     What goes out whole is sent by an aio that has no callback, on the calling thread; the rest by one that has. Not
+ *     under TLS and on NNG's own WebSockets, where cancelling what cannot be sent now breaks the connection; nor on
+ *     Windows, where it may have been sent in part.
  * (3) References: one for the receiving side from birth to on_down, one for a send in flight, one for the owner since
  *     on_up. The last one frees, perhaps inside a callback; so aios are given to NNG's reaper, never freed here.
  * (4) Pausing: `gate` is OPEN, PAUSED (the receiving side has stopped; whoever opens the gate runs it), RESUMED
@@ -22,6 +26,12 @@ enum {
     BUFFER_STRANGER = 8 * 1024,
     BUFFER_TRUSTED = 128 * 1024,
 };
+
+#ifdef _WIN32
+enum { SENDS_CAN_BE_CANCELLED = 0 };
+#else
+enum { SENDS_CAN_BE_CANCELLED = 1 };
+#endif
 
 static const struct {
     int nng, weft;
@@ -51,8 +61,7 @@ const char *wf_nng_explain(int nng_error, int *code)
     return nng_strerror(nng_error);
 }
 
-/* `which`: NNG_OPT_REMADDR, NNG_OPT_LOCADDR. */
-static void describe(nng_stream *s, const char *which, char *out, size_t size)
+void wf_nng_describe(nng_stream *s, const char *which, char *out, size_t size)
 {
     nng_sockaddr a;
     if (nng_stream_get_addr(s, which, &a) != 0) snprintf(out, size, "unknown");
@@ -78,6 +87,7 @@ static void conn_free(struct stream_conn *c)
 {
     if (c->rx != NULL) nng_aio_reap(c->rx);
     if (c->tx != NULL) nng_aio_reap(c->tx);
+    if (c->now != NULL) nng_aio_reap(c->now);
     if (c->limit != NULL) nng_aio_reap(c->limit);
     nng_stream_free(c->stream);
     wf_sp_finish(&c->sp);
@@ -151,15 +161,20 @@ static void submitted(struct stream_conn *c, nng_aio *aio)
     wf_nng_conn_release(&c->base);
 }
 
-static void submit_send(struct stream_conn *c)
+static void begin_send(struct stream_conn *c, nng_aio *aio)
 {
     nng_iov of_frame[WF_NNG_SLICES];
     nng_iov *iov = c->iov + c->iov_first;
     unsigned count = c->iov_count - c->iov_first;
     if (c->ws != NULL && !c->greeting) count = wf_nng_ws_slices(c, iov = of_frame);
+    nng_aio_set_iov(aio, count, iov);
+    nng_stream_send(c->stream, aio);
+}
+
+static void submit_send(struct stream_conn *c)
+{
     conn_keep(&c->base);
-    nng_aio_set_iov(c->tx, count, iov);
-    nng_stream_send(c->stream, c->tx);
+    begin_send(c, c->tx);
     submitted(c, c->tx);
 }
 
@@ -182,6 +197,41 @@ static void gather(struct stream_conn *c)
     c->iov[c->iov_first] = (nng_iov){c->record, used};
 }
 
+/* Whether bytes are left to send. */
+static bool skip_sent(struct stream_conn *c, size_t count)
+{
+    while (c->iov_first < c->iov_count && count >= c->iov[c->iov_first].iov_len)
+        count -= c->iov[c->iov_first++].iov_len;
+    if (c->iov_first == c->iov_count) return false;
+    c->iov[c->iov_first].iov_buf = (uint8_t *)c->iov[c->iov_first].iov_buf + count;
+    c->iov[c->iov_first].iov_len -= count;
+    return true;
+}
+
+/* `count` bytes are gone, with those of a WebSocket's frame. */
+static bool sent(struct stream_conn *c, size_t count)
+{
+    return skip_sent(c, c->ws != NULL && !c->greeting ? wf_nng_ws_sent(c, count) : count);
+}
+
+/* As much as goes at once; the rest has a callback, which then has the caller's reference. */
+static enum wf_send send_now(struct stream_conn *c)
+{
+    int64_t n;
+    int error;
+    do {
+        begin_send(c, c->now);
+        n = wf_nng_outcome(c->now, &error);
+    } while (n > 0 && sent(c, (size_t)n));
+    if (n == PF_AGAIN) {
+        submit_send(c);
+        return WF_SEND_LATER;
+    }
+    if (n < 0) conn_broken(c, wf_nng_explain(error, &(int){0}));
+    wf_nng_conn_release(&c->base);
+    return n > 0 ? WF_SEND_DONE : WF_SEND_FAILED;
+}
+
 static enum wf_send conn_send(struct wf_conn *base, const struct pf_slice *slices, unsigned count)
 {
     struct stream_conn *c = (struct stream_conn *)base;
@@ -196,19 +246,9 @@ static enum wf_send conn_send(struct wf_conn *base, const struct pf_slice *slice
     c->iov_count = count + 1;
     if (c->tls) gather(c);
     conn_keep(base);
+    if (c->now != NULL) return send_now(c);
     submit_send(c);
     return WF_SEND_LATER;
-}
-
-/* Whether bytes are left to send. */
-static bool skip_sent(struct stream_conn *c, size_t count)
-{
-    while (c->iov_first < c->iov_count && count >= c->iov[c->iov_first].iov_len)
-        count -= c->iov[c->iov_first++].iov_len;
-    if (c->iov_first == c->iov_count) return false;
-    c->iov[c->iov_first].iov_buf = (uint8_t *)c->iov[c->iov_first].iov_buf + count;
-    c->iov[c->iov_first].iov_len -= count;
-    return true;
 }
 
 static void receive(struct stream_conn *c);
@@ -218,8 +258,7 @@ static void on_tx(void *arg)
     struct stream_conn *c = arg;
     struct nng_carrier *k = carrier_of(c);
     int error = nng_aio_result(c->tx);
-    size_t sent = error == 0 ? nng_aio_count(c->tx) : 0;
-    if (error == 0 && skip_sent(c, c->ws != NULL && !c->greeting ? wf_nng_ws_sent(c, sent) : sent)) {
+    if (error == 0 && sent(c, nng_aio_count(c->tx))) {
         submit_send(c);
         return;
     }
@@ -414,18 +453,21 @@ static struct stream_conn *conn_new(struct nng_carrier *k, nng_stream *s, const 
     c->base.same_user = from->same_user;
     c->tls = from->tls;
     c->base.plain_ws = from->plain_ws;
+    c->base.form = c->tls ? "nng tls" : "nng callbacks";
     wf_sp_init(&c->sp, from->local, BUFFER_STRANGER, WF_STRANGER_MESSAGE_MAX);
     c->stranger = c->greeting = true;
     struct pf_env *env = k->options.env;
     c->trust_by = env->now(env) + wf_stranger_time(&k->options);
-    describe(s, NNG_OPT_REMADDR, c->base.remote, sizeof c->base.remote);
-    if (from->tag != NULL) describe(s, NNG_OPT_LOCADDR, c->base.local, sizeof c->base.local);
+    wf_nng_describe(s, NNG_OPT_REMADDR, c->base.remote, sizeof c->base.remote);
+    if (from->tag != NULL) wf_nng_describe(s, NNG_OPT_LOCADDR, c->base.local, sizeof c->base.local);
     bool asks = from->ws[0] != '\0';
     if (asks) c->ws = wf_nng_ws_new(from->ws);
     /* The receiving side, our SP header in flight: behind the answer to a request. */
     atomic_store_explicit(&c->refs, asks ? 1 : 2, memory_order_relaxed);
-    bool ok = (!asks || c->ws != NULL) && nng_aio_alloc(&c->rx, on_rx, c) == 0 &&
-              nng_aio_alloc(&c->tx, on_tx, c) == 0 && (!c->tls || tls_parts(c)) && wf_sp_room(&c->sp, 0);
+    bool at_once = SENDS_CAN_BE_CANCELLED && !c->tls && (asks || !c->base.plain_ws);
+    bool ok = (!asks || c->ws != NULL) && (!at_once || nng_aio_alloc(&c->now, NULL, NULL) == 0) &&
+              nng_aio_alloc(&c->rx, on_rx, c) == 0 && nng_aio_alloc(&c->tx, on_tx, c) == 0 &&
+              (!c->tls || tls_parts(c)) && wf_sp_room(&c->sp, 0);
     if (ok) return c;
     conn_free(c);
     return NULL;
@@ -453,6 +495,8 @@ static bool has_a_place(struct nng_carrier *k, struct stream_conn *c, bool local
 bool wf_nng_conn_start(struct nng_carrier *k, nng_stream *s, const struct stream_end *from)
 {
     const void *tag = from->tag;
+    int rc = wf_nng_loop_start(k, s, from);
+    if (rc != PF_AGAIN) return rc == WEFT_OK;
     struct stream_conn *c = conn_new(k, s, from);
     if (c == NULL) return false;
     pf_mutex_lock(k->lock);
@@ -491,6 +535,7 @@ struct wf_carrier *wf_carrier_nng(const struct wf_carrier_options *options)
     if (rc == WEFT_OK) rc = pf_cond_create(&k->quiet);
     if (rc == WEFT_OK) rc = wf_places_new(&k->strangers[0], options->env, WF_STRANGERS_MAX, WF_STRANGERS_EACH);
     if (rc == WEFT_OK) rc = wf_places_new(&k->strangers[1], options->env, WF_STRANGERS_MAX, WF_STRANGERS_MAX);
+    if (rc == WEFT_OK) rc = wf_nng_loop_init(k);
     if (rc == WEFT_OK) return &k->base;
     wf_nng_free(k);
     return NULL;

@@ -1,14 +1,12 @@
 /* transport/carrier_nng.h -- between the files of the carrier on NNG: connections, with the design notes
- * (carrier_nng.c), listening and dialling (carrier_nng_ends.c), the listening end of WebSockets
- * (carrier_nng_ws.c), TLS (carrier_nng_tls.c). */
+ * (carrier_nng.c), those on the workers' loops (carrier_nng_loop.c), listening and dialling (carrier_nng_ends.c), the
+ * listening end of WebSockets (carrier_nng_ws.c), TLS (carrier_nng_tls.c). */
 #ifndef WF_CARRIER_NNG_H
 #define WF_CARRIER_NNG_H
 
-#include "carrier.h"
+#include "carrier_loop.h"
 #include "carrier_nng_tls.h"
 #include "list.h"
-#include "places.h"
-#include "sp.h"
 #include "ws.h"
 
 #include <nng/nng.h>
@@ -26,6 +24,7 @@ struct nng_carrier {
     uint32_t conn_count, dial_count, accepting;
     bool live; /* listeners begin at once */
     bool closing, has_tls;
+    struct wf_loop loop;       /* the connections on the workers' loops */
     struct wf_nng_tls *tls[2]; /* of dialers, of listeners; made when first needed, of options.tls: under lock */
 };
 
@@ -55,6 +54,7 @@ struct stream_conn {
     struct wf_link in_carrier;
     nng_stream *stream;
     nng_aio *rx, *tx;
+    nng_aio *now;          /* of what is sent at once, without a callback; NULL: nothing is */
     nng_aio *limit;        /* under TLS: of a stranger's time; NNG's own limits do not reach into a handshake */
     _Atomic uint32_t refs; /* acq_rel on decrement: the last one sees what all others did */
     _Atomic int gate;      /* enum gate; acquire and release hand the receiving side over */
@@ -81,7 +81,7 @@ struct stream_end {
     nng_stream_dialer *dialer;
     nng_aio *aio;
     void *tag; /* of a dial */
-    bool local, tls, pausing, same_user, plain_ws;
+    bool local, tls, pausing, same_user, control, plain_ws;
     char ws[WF_URL_TEXT]; /* the URL of one of ws:// or wss://; "": it is another one */
 };
 
@@ -94,8 +94,18 @@ static inline struct nng_carrier *carrier_of(struct stream_conn *c)
 const char *wf_nng_explain(int nng_error, int *code);
 /* Takes the stream over. False: it was refused and freed. */
 bool wf_nng_conn_start(struct nng_carrier *k, nng_stream *s, const struct stream_end *from);
+/* `which`: NNG_OPT_REMADDR, NNG_OPT_LOCADDR. */
+void wf_nng_describe(nng_stream *s, const char *which, char *out, size_t size);
 void wf_nng_conn_close(struct wf_conn *base, const char *reason);
 void wf_nng_conn_release(struct wf_conn *base);
+
+/* Of an operation without a callback that has been begun: how many bytes it has moved; PF_AGAIN: none, and it is over;
+ * or an error of weft's, `*nng_error` is NNG's. */
+int64_t wf_nng_outcome(nng_aio *aio, int *nng_error);
+/* carrier_nng_loop.c. Takes the stream over, as a connection on a worker's loop. PF_AGAIN: it is still the caller's, as
+ * only callbacks can carry it; other errors: it was refused and freed. */
+int wf_nng_loop_start(struct nng_carrier *k, nng_stream *s, const struct stream_end *from);
+int wf_nng_loop_init(struct nng_carrier *k); /* as wf_loop_init */
 
 /* carrier_nng_ws.c. What the connection's URL becomes for NNG, which has the stream under the WebSocket: WF_URL_TEXT
  * bytes. False: `url` is of another kind. */

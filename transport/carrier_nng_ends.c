@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIAL_MS = 5000, ACCEPT_PAUSE_MS = 100 };
+/* The kernel asks again after 1, 3 and 7 s. Dials that end before the 3 ask once a second: when a network is whole
+ * again, most of a resume window must not go by before anybody asks. A name is perhaps looked up, and TLS shakes hands. */
+enum { DIAL_MS = 2000, DIAL_SLOW_MS = 5000, ACCEPT_PAUSE_MS = 100 };
 
 static struct stream_end *end_new(struct nng_carrier *k, const char *url, void *tag)
 {
@@ -112,7 +114,7 @@ int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *boun
 {
     struct nng_carrier *k = (struct nng_carrier *)base;
     if (wf_url_inherited(url) != NULL) { /* NNG_OPT_LISTEN_FD is younger than the versions that this is built with */
-        snprintf(why, WF_REASON_TEXT, "NNG cannot take an inherited socket: leave the option carrier at tcp");
+        snprintf(why, WF_REASON_TEXT, "NNG cannot take an inherited socket");
         return WEFT_ENOTSUP;
     }
     struct stream_end *l = end_new(k, url, NULL);
@@ -128,6 +130,8 @@ int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *boun
     int error = nng_stream_listener_alloc(&l->listener, ws ? under : url);
     if (error == 0 && l->tls) error = use_tls(k, l);
     if (error != 0) goto failed;
+    l->control = mode == WF_CONTROL_SOCKET;
+    mode &= WF_MODE_BITS;
     l->same_user = mode == WF_PRIVATE_SOCKET;
     if (mode != 0) error = nng_stream_listener_set_int(l->listener, NNG_OPT_IPC_PERMISSIONS, mode);
     /* It is off at first, here and in dial: a small batch behind another would wait for 40 ms. Unknown to ipc. */
@@ -199,7 +203,7 @@ int wf_nng_dial(struct wf_carrier *base, const char *url, void *tag, char *why)
         end_free(d);
         return error;
     }
-    nng_aio_set_timeout(d->aio, DIAL_MS);
+    nng_aio_set_timeout(d->aio, wf_carrier_tcp_knows(url) ? DIAL_MS : DIAL_SLOW_MS);
     pf_mutex_lock(k->lock);
     wf_list_push(&k->dials, &d->in_carrier);
     k->dial_count++;
@@ -247,6 +251,7 @@ static void close_all(struct nng_carrier *k)
 
 void wf_nng_free(struct nng_carrier *k)
 {
+    wf_loop_finish(&k->loop);
     for (int i = 0; i < 2; i++) {
         wf_nng_tls_close(k->tls[i]);
         wf_places_release(k->strangers[i]);
@@ -266,6 +271,7 @@ void wf_nng_destroy(struct wf_carrier *base)
     struct pf_env *env = k->options.env;
     while (k->conn_count > 0 || k->dial_count > 0) (void)env->cond_wait(env, k->quiet, k->lock, WEFT_FOREVER);
     pf_mutex_unlock(k->lock);
+    wf_loop_end(&k->loop);
     free_ends(k, &k->dialled);
     wf_nng_free(k);
 }

@@ -90,7 +90,7 @@ static uint64_t frames_lost(const struct wf_peer *p)
 static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
 {
     const struct wf_session *s = p->session;
-    weft_put_array(w, 17);
+    weft_put_array(w, 18);
     put_text(w, p->name);
     weft_put_uint(w, p->incarnation);
     put_text(w, wf_peer_state_text(p));
@@ -108,6 +108,7 @@ static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
     put_counter(w, s == NULL ? NULL : &s->resumes);
     weft_put_uint(w, s == NULL ? 0 : wf_session_unacked(p->session));
     put_meta(w, wf_peer_record(p));
+    put_text(w, s == NULL ? "" : wf_session_carrier(p->session));
 }
 
 static void put_nodes(weft_writer *w, const struct wf_transport *t, const void *data)
@@ -117,7 +118,7 @@ static void put_nodes(weft_writer *w, const struct wf_transport *t, const void *
     int64_t now = wf_transport_now(t);
     pf_mutex_lock(t->lock);
     weft_put_array(w, c->peer_count + 1);
-    weft_put_array(w, 17);
+    weft_put_array(w, 18);
     put_text(w, t->node->name);
     weft_put_uint(w, t->node->incarnation);
     put_text(w, "self");
@@ -125,6 +126,7 @@ static void put_nodes(weft_writer *w, const struct wf_transport *t, const void *
     put_urls(w, (const char(*)[WF_URL_TEXT])t->url, wf_transport_urls(t));
     for (int i = 0; i < 11; i++) weft_put_uint(w, 0);
     put_meta(w, wf_meta_record(&t->meta));
+    put_text(w, "");
     WF_LIST_EACH(k, &c->peers) put_peer(w, WF_CONTAINER(k, struct wf_peer, in_cluster), now);
     pf_mutex_unlock(t->lock);
 }

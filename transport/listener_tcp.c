@@ -75,7 +75,7 @@ static void watch(struct wf_worker *w, struct tcp_listener *l)
 {
     int rc = wf_fd_add(w, l->handle, &l->fd);
     if (rc < 0) {
-        if (look_later(l)) weft_log(WEFT_ERROR, "cannot accept connections now: %s", wf_tcp_explain(rc));
+        if (look_later(l)) weft_log(WEFT_ERROR, "cannot accept connections now: %s", wf_loop_explain(rc));
         return;
     }
     l->fd->watch = on_listener;
@@ -125,7 +125,7 @@ static void on_unlisten(struct wf_worker *w, struct wf_call *call)
         return;
     }
     listener_free(l);
-    wf_tcp_gone(k);
+    wf_loop_gone(&k->loop);
 }
 
 /* Opens it; `bound` gets its URL. */
@@ -137,7 +137,7 @@ static int open_listener(struct tcp_listener *l, const char *url, char *bound, c
     int rc = pf_listen(&l->handle, &l->address, BACKLOG, false);
     if (rc == WEFT_OK) rc = pf_local_address(l->handle, &real); /* the port, where it was to be any */
     if (rc == WEFT_OK) rc = pf_address_format(&real, text, sizeof text);
-    if (rc < 0) snprintf(why, WF_REASON_TEXT, "%s", wf_tcp_explain(rc));
+    if (rc < 0) snprintf(why, WF_REASON_TEXT, "%s", wf_loop_explain(rc));
     else wf_url_with_port(url, atoi(strrchr(text, ':') + 1), bound);
     return rc;
 }
@@ -150,7 +150,7 @@ static const char *explain_inherited(int error)
     case WEFT_EINUSE: return "that socket is taken already: each is handed over once to a process";
     case WEFT_EINVAL: return "what was handed over by that name is no listening TCP socket";
     case WEFT_ENOTSUP: return "no service manager of this system hands over sockets";
-    default: return wf_tcp_explain(error);
+    default: return wf_loop_explain(error);
     }
 }
 
@@ -194,22 +194,22 @@ int wf_tcp_listen(struct wf_carrier *base, const char *url, int mode, char *boun
     l->start = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_listen};
     l->again = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_more};
     l->end = (struct wf_call){.post.kind = WF_POST_CALL, .call = on_unlisten};
-    pf_mutex_lock(k->lock);
-    l->worker = wf_workers_own(k->options.workers);
+    pf_mutex_lock(k->loop.lock);
+    l->worker = wf_workers_own(k->loop.options.workers);
     wf_list_push(&k->listeners, &l->in_carrier);
-    k->count++;
+    k->loop.count++;
     if (k->accepting) start(l);
-    pf_mutex_unlock(k->lock);
+    pf_mutex_unlock(k->loop.lock);
     return WEFT_OK;
 }
 
 void wf_tcp_accept(struct wf_carrier *base)
 {
     struct tcp_carrier *k = (struct tcp_carrier *)base;
-    pf_mutex_lock(k->lock);
+    pf_mutex_lock(k->loop.lock);
     k->accepting = true;
     WF_LIST_EACH(at, &k->listeners) start(WF_CONTAINER(at, struct tcp_listener, in_carrier));
-    pf_mutex_unlock(k->lock);
+    pf_mutex_unlock(k->loop.lock);
 }
 
 /* One that never accepted is no worker's business yet. */
@@ -218,15 +218,15 @@ void wf_tcp_unlisten(struct wf_carrier *base)
     struct tcp_carrier *k = (struct tcp_carrier *)base;
     struct wf_list unused;
     wf_list_init(&unused);
-    pf_mutex_lock(k->lock);
+    pf_mutex_lock(k->loop.lock);
     for (struct wf_link *at; (at = wf_list_pop(&k->listeners)) != NULL;) {
         struct tcp_listener *l = WF_CONTAINER(at, struct tcp_listener, in_carrier);
         if (l->started) wf_worker_post(l->worker, &l->end.post);
         else wf_list_push(&unused, &l->in_carrier);
     }
-    pf_mutex_unlock(k->lock);
+    pf_mutex_unlock(k->loop.lock);
     for (struct wf_link *at; (at = wf_list_pop(&unused)) != NULL;) {
         listener_free(WF_CONTAINER(at, struct tcp_listener, in_carrier));
-        wf_tcp_gone(k);
+        wf_loop_gone(&k->loop);
     }
 }

@@ -121,6 +121,14 @@ bool wf_session_drained(struct wf_session *s)
     return drained;
 }
 
+const char *wf_session_carrier(struct wf_session *s)
+{
+    pf_mutex_lock(s->lock);
+    const char *form = s->channel != NULL ? s->channel->conn->form : "";
+    pf_mutex_unlock(s->lock);
+    return form;
+}
+
 size_t wf_session_unacked(struct wf_session *s)
 {
     pf_mutex_lock(s->lock);

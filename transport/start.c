@@ -84,8 +84,7 @@ static int copy_origins(struct wf_transport *t, const weft_node_options *o)
 static struct wf_carrier *carrier_new(struct wf_world *in, const char *name, const struct wf_carrier_options *options)
 {
     if (in != NULL) return in->carrier(in, options);
-    bool nng = name != NULL && strcmp(name, "nng") == 0;
-    return nng ? wf_carrier_nng(options) : wf_carrier_by_url(options);
+    return wf_carrier_by_url(options, name != NULL && strcmp(name, "tcp") == 0);
 }
 
 static int transport_new(struct wf_transport **out, weft_node *node, const weft_node_options *o, struct wf_world *in)
@@ -197,7 +196,7 @@ static int listen_on_all(struct wf_transport *t, const weft_node_options *o)
         weft_log(WEFT_ERROR, "no folder for the control socket %s: %s", o->control, weft_strerror(rc));
         return rc;
     }
-    return listen_on(t, url, WF_PRIVATE_SOCKET, bound);
+    return listen_on(t, url, WF_CONTROL_SOCKET, bound);
 }
 
 static int spawn_services(struct wf_transport *t)

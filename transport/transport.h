@@ -499,6 +499,8 @@ void wf_session_detach(struct wf_session *s);
 /* No more is sent; what was not acknowledged is counted as lost. */
 void wf_session_discard(struct wf_session *s);
 bool wf_session_drained(struct wf_session *s);   /* everything has been acknowledged */
+/* What carries it now, as wf_conn.form; "": nothing does. */
+const char *wf_session_carrier(struct wf_session *s);
 size_t wf_session_unacked(struct wf_session *s); /* frames */
 bool wf_session_confirmed(struct wf_session *s); /* the other side has sent a sign that it has the link */
 /* Whether there is room; if not, that worker's room is posted when there is. */

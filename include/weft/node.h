@@ -96,8 +96,8 @@ typedef struct {
      * most 1,048,576; < 0: none. */
     int record_events;
     bool record_sends; /* also each message sent to an actor of the same worker: it costs a tenth more */
-    /* of tcp:// URLs: "tcp", sockets of the workers' own loops; "nng", the library that carries all other URLs.
-     * Default "tcp". The bytes are the same: nodes with one link with nodes with the other. */
+    /* of tcp:// URLs with a numeric address: "nng", the library that carries all other URLs, too; "tcp", sockets of
+     * weft's own. Default "nng". The bytes are the same: nodes with one link with nodes with the other. */
     const char *carrier;
     int wire_version; /* 1: speak to all as a node of the version before; default: the newest that both speak */
     /* A folder with ca.crt, NAME.crt and NAME.key, as `weft certs` makes it, or "auto": where weft certs keeps them.

@@ -2,6 +2,7 @@
  * never right, but where a datagram may have been lost. */
 #include "scenario.h"
 #include "calls.h"
+#include "platform.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -319,6 +320,33 @@ static void udp(void)
     run_one(1, udp_body);
 }
 
+static bool connected(int rc)
+{
+    return rc == PF_AGAIN || ok(rc);
+}
+
+/* The descriptor of a socket that somebody else has made: NNG, in a node. */
+static void find_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    struct pf_address at, from;
+    pf_handle listener, client, server = PF_NO_HANDLE, found;
+    if (pf_address_parse("127.0.0.1:0", &at) < 0 || !ok(pf_listen(&listener, &at, 1, false))) return;
+    if (ok(pf_local_address(listener, &at)) && connected(pf_connect(&client, &at))) {
+        while (pf_accept(listener, &server) == PF_AGAIN && weft_sleep(weft_after(WEFT_MS(1))) == 0) {}
+        if (server != PF_NO_HANDLE && ok(pf_local_address(client, &from)) && ok(pf_find_stream(&from, &at, &found)))
+            pf_close(found);
+        pf_close(server);
+        pf_close(client);
+    }
+    pf_close(listener);
+}
+
+static void find(void)
+{
+    run_one(1, find_body);
+}
+
 static void resolve_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
@@ -492,6 +520,7 @@ const struct scenario scenarios[] = {
     {.name = "unix", .run = unix_sockets},
     {.name = "pipes", .run = pipes},
     {.name = "udp", .run = udp},
+    {.name = "find", .run = find},
     {.name = "resolve", .run = resolve},
     {.name = "files", .run = files},
     {.name = "changes", .run = changes},

@@ -6,7 +6,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sched.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <pthread.h>
@@ -239,6 +241,96 @@ START_TEST(a_signal_that_hits_a_wait_is_never_slept_over)
 }
 END_TEST
 
+#ifdef __linux__
+static pf_handle listen_at(const char *text, struct pf_address *at)
+{
+    pf_handle h;
+    ck_assert_int_eq(pf_address_parse(text, at), WEFT_OK);
+    ck_assert_int_eq(pf_listen(&h, at, 8, false), WEFT_OK);
+    ck_assert_int_eq(pf_local_address(h, at), WEFT_OK);
+    return h;
+}
+
+static pf_handle take_one(pf_handle listener)
+{
+    pf_handle h;
+    int rc;
+    while ((rc = pf_accept(listener, &h)) == PF_AGAIN) (void)sched_yield();
+    ck_assert_int_eq(rc, WEFT_OK);
+    return h;
+}
+
+static bool same_socket(pf_handle a, pf_handle b)
+{
+    struct stat s[2];
+    ck_assert(fstat((int)a, &s[0]) == 0 && fstat((int)b, &s[1]) == 0);
+    return s[0].st_ino == s[1].st_ino;
+}
+
+static void find_tcp(const char *place)
+{
+    struct pf_address at, from, other;
+    pf_handle client, listener, found;
+    ck_assert_int_eq(pf_address_parse(place, &at), WEFT_OK);
+    if (pf_listen(&listener, &at, 8, false) < 0) return; /* no IPv6 here */
+    pf_close(listener);
+    listener = listen_at(place, &at);
+    int rc = pf_connect(&client, &at);
+    ck_assert(rc == WEFT_OK || rc == PF_AGAIN);
+    pf_handle server = take_one(listener);
+    ck_assert_int_eq(pf_local_address(client, &from), WEFT_OK);
+    ck_assert_int_eq(pf_find_stream(&from, &at, &found), WEFT_OK);
+    ck_assert(same_socket(found, client) && found != client);
+    ck_assert_int_eq(fcntl((int)found, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    pf_close(found);
+    ck_assert_int_eq(pf_find_stream(&at, &from, &found), WEFT_OK);
+    ck_assert(same_socket(found, server));
+    pf_close(found);
+    ck_assert_int_eq(pf_address_parse("127.0.0.1:1", &other), WEFT_OK);
+    ck_assert_int_eq(pf_find_stream(&at, &other, &found), WEFT_ENOTFOUND);
+    ck_assert_int_eq(found, PF_NO_HANDLE);
+    pf_close(client), pf_close(server), pf_close(listener);
+}
+
+START_TEST(a_tcp_socket_is_found_by_its_two_addresses)
+{
+    find_tcp("127.0.0.1:0");
+    find_tcp("[::1]:0");
+}
+END_TEST
+
+/* Sockets of one listener are all alike: those that were found have two descriptors. */
+START_TEST(of_unix_sockets_the_one_that_was_not_found_yet)
+{
+    char text[64];
+    struct pf_address at;
+    pf_handle client[3], server[3], found[3], one;
+    snprintf(text, sizeof text, "unix:/tmp/weft-find-%ld.sock", (long)getpid());
+    pf_handle listener = listen_at(text, &at);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(pf_connect(&client[i], &at), WEFT_OK);
+        server[i] = take_one(listener);
+        ck_assert_int_eq(pf_find_stream(&at, NULL, &found[i]), WEFT_OK);
+        ck_assert(same_socket(found[i], server[i]));
+        ck_assert_int_eq(pf_find_stream(&at, NULL, &one), WEFT_ENOTFOUND);
+    }
+    ck_assert_int_eq(pf_find_stream(NULL, &at, &one), WEFT_ENOTFOUND); /* two clients */
+    pf_close(client[0]), pf_close(client[1]);
+    pf_close(found[0]), pf_close(found[1]);
+    /* Those whose peers have left do not count. */
+    ck_assert_int_eq(pf_connect(&client[2], &at), WEFT_OK);
+    server[2] = take_one(listener);
+    ck_assert_int_eq(pf_find_stream(&at, NULL, &found[2]), WEFT_OK);
+    ck_assert(same_socket(found[2], server[2]));
+    ck_assert_int_eq(pf_find_stream(NULL, &at, &one), WEFT_OK);
+    ck_assert(same_socket(one, client[2]));
+    pf_close(one), pf_close(found[2]), pf_close(client[2]);
+    for (int i = 0; i < 3; i++) pf_close(server[i]);
+    pf_listen_close(listener, &at);
+}
+END_TEST
+#endif
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -251,6 +343,10 @@ int main(void)
         an_alarm_does_not_hide_what_is_ready,
         a_signal_handler_may_wake,
         a_signal_that_hits_a_wait_is_never_slept_over,
+#ifdef __linux__
+        a_tcp_socket_is_found_by_its_two_addresses,
+        of_unix_sockets_the_one_that_was_not_found_yet,
+#endif
     };
     Suite *suite = suite_create("conformance: Unix");
     add_cases(suite, tests, WF_COUNT(tests));

@@ -1,5 +1,6 @@
-/* The two carriers on tcp:// as their owner sees them, and a peer that does what it likes with the bytes. Each test
- * runs against both. */
+/* The carriers as their owner sees them, and a peer that does what it likes with the bytes. Each test runs against each
+ * form: sockets of our own, NNG on the workers' loops and with callbacks, over TCP and over a Unix socket. The linker
+ * puts the test's word before what finds descriptors, so that NNG has to use callbacks. */
 #include "carrier.h"
 #include "sp.h"
 #include "worker.h"
@@ -13,11 +14,43 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <weft/error.h>
 #include <weft/time.h>
 
 enum { BIG = 8 * 1024 * 1024 };
+enum form { TCP, NNG, NNG_CALLBACKS, IPC, IPC_CALLBACKS };
+#ifdef _WIN32
+enum { FORMS = NNG_CALLBACKS + 1 };
+#else
+#include <sys/un.h>
+#include <unistd.h>
+enum { FORMS = IPC_CALLBACKS + 1 };
+#endif
+static enum form form;
+
+/* ---- A system that does not say which descriptors there are ---------------------------------------------------- */
+
+#ifndef NO_WRAP
+int __real_pf_find_stream(const struct pf_address *local, const struct pf_address *remote, pf_handle *out);
+int __wrap_pf_find_stream(const struct pf_address *local, const struct pf_address *remote, pf_handle *out);
+int __wrap_pf_find_stream(const struct pf_address *local, const struct pf_address *remote, pf_handle *out)
+{
+    if (form != NNG_CALLBACKS && form != IPC_CALLBACKS) return __real_pf_find_stream(local, remote, out);
+    *out = PF_NO_HANDLE;
+    return WEFT_ENOTFOUND;
+}
+#endif
+
+static const char *form_text(void)
+{
+    if (form == TCP) return "tcp";
+#ifdef __linux__
+    if (form == NNG || form == IPC) return "nng";
+#endif
+    return "nng callbacks";
+}
 
 /* What the carrier said, under `lock`. */
 static pf_mutex *lock;
@@ -29,6 +62,8 @@ static struct {
     struct wf_conn *conn;
     bool text;  /* messages hold something else than counting bytes */
     bool pause; /* each message pauses the receiving side */
+    bool trust; /* connections are, from the beginning */
+    struct wf_conn *ends[2];
     bool looked;
 } seen;
 
@@ -59,7 +94,8 @@ static char url[WF_URL_TEXT];
 static void on_up(void *owner, struct wf_conn *c)
 {
     (void)owner;
-    SEEN((seen.ups++, seen.conn = c));
+    if (seen.trust) wf_conn_trust(c, BIG);
+    SEEN((seen.ends[seen.ups % 2] = c, seen.ups++, seen.conn = c));
 }
 
 static enum wf_receive on_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size)
@@ -98,16 +134,24 @@ static void on_dial_failed(void *owner, void *tag, const char *reason)
 
 static const struct wf_carrier_user user = {on_up, on_message, on_chunk, on_sent, on_down, on_dial_failed};
 
+static bool is_local(void)
+{
+    return form == IPC || form == IPC_CALLBACKS;
+}
+
 static void start(int which, int64_t stranger_time)
 {
+    char wanted[WF_URL_TEXT] = "tcp://127.0.0.1:0";
     char why[WF_REASON_TEXT];
     memset(&seen, 0, sizeof seen);
     set = (struct wf_workers){.env = pf_env_native(), .hooks = &hooks, .count = 2};
     ck_assert_int_eq(wf_workers_init(&set), WEFT_OK);
     ck_assert_int_eq(wf_workers_start(&set), WEFT_OK);
     struct wf_carrier_options o = {.env = set.env, .workers = &set, .user = &user, .stranger_time = stranger_time};
-    carrier = which == 0 ? wf_carrier_tcp(&o) : wf_carrier_nng(&o);
-    ck_assert_int_eq(carrier->ops->listen(carrier, "tcp://127.0.0.1:0", 0, url, why), 0);
+    form = (enum form)which;
+    carrier = form == TCP ? wf_carrier_tcp(&o) : wf_carrier_nng(&o);
+    if (is_local()) snprintf(wanted, sizeof wanted, "ipc:///tmp/weft-carrier-%ld.sock", (long)getpid());
+    ck_assert_int_eq(carrier->ops->listen(carrier, wanted, 0, url, why), 0);
     carrier->ops->accept(carrier);
 }
 
@@ -120,8 +164,21 @@ static void stop(void)
     wf_workers_finish(&set);
 }
 
+#ifndef _WIN32
+static int connect_to_file(void)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    snprintf(at.sun_path, sizeof at.sun_path, "%.100s", url + strlen("ipc://"));
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    socket_patience(fd, 20);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    return fd;
+}
+#endif
+
 static int connect_here(void)
 {
+    ON_UNIX(if (is_local()) return connect_to_file();)
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     at.sin_port = htons((uint16_t)atoi(strrchr(url, ':') + 1));
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -160,7 +217,7 @@ static void expect_end(int fd)
 
 static size_t message(uint8_t *out, size_t size)
 {
-    size_t n = wf_sp_prefix(out, false, size);
+    size_t n = wf_sp_prefix(out, is_local(), size);
     for (size_t i = 0; i < size; i++) out[n + i] = (uint8_t)i;
     return n + size;
 }
@@ -170,6 +227,7 @@ static int greeted(void)
     int fd = connect_here();
     put(fd, wf_sp_header, WF_SP_HEADER);
     AWAIT(seen.conn != NULL);
+    ck_assert_str_eq(seen.conn->form, form_text());
     return fd;
 }
 
@@ -180,7 +238,7 @@ START_TEST(faults_in_the_bytes_end_the_connection_and_say_why)
         size_t size;
         const char *reason;
     } cases[] = {
-        {"GET / HTTP/1.1\r\n\r\n", 18, "does not speak the SP protocol of PAIR"},
+        {"GET / HT", 8, "does not speak the SP protocol of PAIR"},
         {"\0SP\0\0\x11\0\0", 8, "does not speak the SP protocol of PAIR"},
         {"\0SP\0\0\x10\0\0\0\0\0\0\0\0\x10\x01", 16, "a message of 4097 bytes is over the limit of 4096"},
         {"\0SP\0\0\x10\0\0\xff\xff\xff\xff\xff\xff\xff\xff", 16,
@@ -189,7 +247,9 @@ START_TEST(faults_in_the_bytes_end_the_connection_and_say_why)
     for (size_t i = 0; i < WF_COUNT(cases); i++) {
         start(_i, 0);
         int fd = connect_here();
-        put(fd, cases[i].bytes, cases[i].size);
+        put(fd, cases[i].bytes, WF_MIN(cases[i].size, (size_t)WF_SP_HEADER));
+        if (is_local() && cases[i].size == 16) put(fd, "\x01", 1);
+        if (cases[i].size > WF_SP_HEADER) put(fd, cases[i].bytes + WF_SP_HEADER, cases[i].size - WF_SP_HEADER);
         AWAIT(seen.downs == 1);
         ck_assert_str_eq(seen.reason, cases[i].reason);
         ck_assert_uint_eq(seen.messages, 0);
@@ -202,14 +262,14 @@ END_TEST
 START_TEST(one_byte_at_a_time_is_as_good_as_all_at_once)
 {
     uint8_t bytes[WF_SP_HEADER + 2 * 300];
+    start(_i, 0);
     memcpy(bytes, wf_sp_header, WF_SP_HEADER);
     size_t n = WF_SP_HEADER;
     n += message(bytes + n, 200);
     n += message(bytes + n, 0);
     n += message(bytes + n, 77);
-    start(_i, 0);
     int fd = connect_here(), on = 1;
-    setsockopt(fd, IPPROTO_TCP, 1 /* TCP_NODELAY */, &on, sizeof on);
+    if (!is_local()) setsockopt(fd, IPPROTO_TCP, 1 /* TCP_NODELAY */, &on, sizeof on);
     for (size_t i = 0; i < n; i++) put(fd, bytes + i, 1);
     AWAIT(seen.messages == 3);
     ck_assert_uint_eq(seen.bytes, 277);
@@ -239,7 +299,7 @@ START_TEST(a_large_message_comes_whole_once_the_peer_is_trusted)
     put(fd, bytes, message(bytes, 5));
     AWAIT(seen.messages == 3);
     ck_assert_uint_eq(seen.bytes, 3 + BIG + 5);
-    put(fd, bytes, wf_sp_prefix(bytes, false, BIG + 1));
+    put(fd, bytes, wf_sp_prefix(bytes, is_local(), BIG + 1));
     AWAIT(seen.downs == 1);
     ck_assert_str_eq(seen.reason, "a message of 8388609 bytes is over the limit of 8388608");
     expect_end(fd);
@@ -265,8 +325,10 @@ START_TEST(what_the_socket_does_not_take_is_sent_when_it_does)
     bool late;
     send_big(bytes, &late);
     ck_assert(late); /* nobody reads yet */
-    get(fd, before, sizeof before);
-    ck_assert_mem_eq(before + 8, "\0\0\0\0\0\x80\0\0", 8);
+    get(fd, before, WF_SP_HEADER);
+    if (is_local()) get(fd, before, 1);
+    get(fd, before, 8);
+    ck_assert_mem_eq(before, "\0\0\0\0\0\x80\0\0", 8);
     get(fd, got, BIG);
     ck_assert(memcmp(got, bytes, BIG) == 0);
     AWAIT(seen.sent == 1);
@@ -308,7 +370,7 @@ START_TEST(strangers_have_little_time)
     expect_end(fd);
     fd = connect_here();
     put(fd, wf_sp_header, WF_SP_HEADER);
-    put(fd, "\0\0\0\0", 4);
+    put(fd, "\x01\0\0\0\0" + !is_local(), 4);
     AWAIT(seen.downs == 2);
     ck_assert_str_eq(seen.reason, "no HELLO in time");
     expect_end(fd);
@@ -320,7 +382,8 @@ START_TEST(dialling_says_what_is_wrong)
 {
     char why[WF_REASON_TEXT], other[WF_URL_TEXT];
     start(_i, 0);
-    ck_assert_int_eq(carrier->ops->dial(carrier, "tcp://127.0.0.1:1", &set, why), 0);
+    const char *nobody = is_local() ? "ipc:///tmp/weft-carrier-nobody.sock" : "tcp://127.0.0.1:1";
+    ck_assert_int_eq(carrier->ops->dial(carrier, nobody, &set, why), 0);
     AWAIT(seen.downs == 1);
     ck_assert_str_eq(seen.reason, "nobody listens there");
     ck_assert_int_lt(carrier->ops->dial(carrier, "nonsense", &set, why), 0);
@@ -383,6 +446,81 @@ START_TEST(without_descriptors_it_neither_spins_nor_gives_up)
 END_TEST
 #endif
 
+#ifndef _WIN32
+/* NNG's poller has seen its end, and nobody reads it: that must not keep a core busy. */
+START_TEST(a_peer_that_has_left_a_paused_connection_costs_nothing)
+{
+    uint8_t bytes[16];
+    start(_i, 0);
+    seen.pause = true;
+    int fd = greeted();
+    put(fd, bytes, message(bytes, 3));
+    AWAIT(seen.messages == 1);
+    wf_conn_trust(seen.conn, BIG);
+    close(fd);
+    clock_t before = clock();
+    int64_t until = pf_env_native()->now(pf_env_native()) + WEFT_MS(300);
+    pf_mutex_lock(lock);
+    while (pf_cond_wait(more, lock, until) == 0) {}
+    pf_mutex_unlock(lock);
+    ck_assert_int_lt(clock() - before, CLOCKS_PER_SEC / 10);
+    SEEN(seen.pause = false);
+    wf_conn_resume(seen.conn);
+    AWAIT(seen.downs == 1);
+    stop();
+}
+END_TEST
+#endif
+
+/* One carrier dials itself, and each side sends what does not fit into a socket while the other one reads. */
+static void both_ways(const char *what)
+{
+    uint8_t *bytes = malloc(BIG);
+    char why[WF_REASON_TEXT];
+    ck_assert_ptr_nonnull(bytes);
+    for (size_t i = 0; i < BIG; i++) bytes[i] = (uint8_t)i;
+    seen.trust = true;
+    ck_assert_int_eq(carrier->ops->dial(carrier, url, &set, why), 0);
+    AWAIT(seen.ups == 2);
+    struct wf_conn *ends[2] = {seen.ends[0], seen.ends[1]};
+    int at_once = 0;
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < 2; i++) {
+            struct pf_slice slices[2] = {{bytes, BIG / 2}, {bytes + BIG / 2, BIG / 2}};
+            at_once += wf_conn_send(ends[i], slices, 2) == WF_SEND_DONE;
+        }
+        AWAIT(seen.sent + at_once == 4 * round + 2);
+        for (int i = 0; i < 2; i++)
+            at_once += wf_conn_send(ends[i], &(struct pf_slice){bytes, 100}, 1) == WF_SEND_DONE;
+        AWAIT(seen.sent + at_once == 4 * round + 4);
+    }
+    AWAIT(seen.bytes == 8 * (size_t)(BIG + 100));
+    ck_assert_int_eq(seen.failed, 0);
+    for (int i = 0; i < 2; i++) ck_assert_str_eq(ends[i]->form, what);
+    wf_conn_close(ends[0], "enough");
+    AWAIT(seen.downs == 2);
+    for (int i = 0; i < 2; i++) wf_conn_release(ends[i]);
+    seen.conn = NULL;
+    stop();
+    free(bytes);
+}
+
+START_TEST(both_ends_send_what_does_not_fit_at_once)
+{
+    start(_i, WEFT_SEC(60));
+    both_ways(form_text());
+}
+END_TEST
+
+START_TEST(so_they_do_over_a_websocket)
+{
+    char why[WF_REASON_TEXT];
+    start(NNG, WEFT_SEC(60));
+    ck_assert_int_eq(carrier->ops->listen(carrier, "ws://127.0.0.1:0/weft", 0, url, why), 0);
+    both_ways("nng callbacks");
+}
+END_TEST
+
 START_TEST(the_end_of_a_carrier_ends_its_connections)
 {
     start(_i, 0);
@@ -420,16 +558,19 @@ int main(void)
     if (pf_mutex_create(&lock) < 0 || pf_cond_create(&more) < 0) return 1;
     Suite *s = suite_create("carrier");
     TCase *t = tcase_create("carriers");
-    tcase_add_loop_test(t, faults_in_the_bytes_end_the_connection_and_say_why, 0, 2);
-    tcase_add_loop_test(t, one_byte_at_a_time_is_as_good_as_all_at_once, 0, 2);
-    tcase_add_loop_test(t, a_large_message_comes_whole_once_the_peer_is_trusted, 0, 2);
-    tcase_add_loop_test(t, what_the_socket_does_not_take_is_sent_when_it_does, 0, 2);
-    tcase_add_loop_test(t, a_peer_that_never_reads_holds_up_nobody_who_closes, 0, 2);
-    tcase_add_loop_test(t, strangers_have_little_time, 0, 2);
-    tcase_add_loop_test(t, dialling_says_what_is_wrong, 0, 2);
+    tcase_add_loop_test(t, faults_in_the_bytes_end_the_connection_and_say_why, 0, FORMS);
+    tcase_add_loop_test(t, one_byte_at_a_time_is_as_good_as_all_at_once, 0, FORMS);
+    tcase_add_loop_test(t, a_large_message_comes_whole_once_the_peer_is_trusted, 0, FORMS);
+    tcase_add_loop_test(t, what_the_socket_does_not_take_is_sent_when_it_does, 0, FORMS);
+    tcase_add_loop_test(t, a_peer_that_never_reads_holds_up_nobody_who_closes, 0, FORMS);
+    tcase_add_loop_test(t, strangers_have_little_time, 0, FORMS);
+    tcase_add_loop_test(t, dialling_says_what_is_wrong, 0, FORMS);
+    ON_UNIX(tcase_add_loop_test(t, a_peer_that_has_left_a_paused_connection_costs_nothing, 0, FORMS);)
+    tcase_add_loop_test(t, both_ends_send_what_does_not_fit_at_once, 0, FORMS);
+    tcase_add_test(t, so_they_do_over_a_websocket);
     ON_UNIX(tcase_add_test(t, without_descriptors_it_neither_spins_nor_gives_up);)
-    tcase_add_loop_test(t, the_end_of_a_carrier_ends_its_connections, 0, 2);
-    ON_UNIX(tcase_add_loop_test(t, nngcat_is_understood, 0, 2);)
+    tcase_add_loop_test(t, the_end_of_a_carrier_ends_its_connections, 0, FORMS);
+    ON_UNIX(tcase_add_loop_test(t, nngcat_is_understood, 0, FORMS);)
     suite_add_tcase(s, t);
     int failed = run_suite_unforked(s);
     pf_cond_destroy(more);

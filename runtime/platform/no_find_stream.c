@@ -1,0 +1,9 @@
+/* runtime/platform/no_find_stream.c -- where nothing says which descriptors a process has. */
+#include "platform.h"
+
+int pf_find_stream(const struct pf_address *local, const struct pf_address *remote, pf_handle *out)
+{
+    (void)local, (void)remote;
+    *out = PF_NO_HANDLE;
+    return WEFT_ENOTFOUND;
+}
