@@ -1,8 +1,8 @@
 /* cli/sim_memory.h -- what stands between simulated nodes and their allocator: `weft sim --faults memory` and
  * `--heap`, and the programs of ./dev sim (tests/sim/seeds.h).
  *
- * Design notes. Code is as it is anywhere else. Its calls of malloc and its like go through a table of addresses, which
- * the loader has filled in; here those entries are turned to functions that may say no, and that count. Other
+ * Design notes. Code is as it is anywhere else. Its calls of malloc and its like go through a table of addresses,
+ * which the loader has filled in; here those entries are turned to functions that may say no, and that count. Other
  * libraries keep their own tables: what they allocate is neither refused nor counted, nor is it where watched code
  * frees it. */
 #ifndef CLI_SIM_MEMORY_H

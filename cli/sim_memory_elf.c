@@ -147,8 +147,8 @@ static void *sim_calloc(size_t number, size_t size)
     return refused() ? NULL : added(real.calloc(number, size), number * size, CALLER);
 }
 
-/* Nodes have large tables that they hardly touch, and to unmap these takes a quarter of the time of a short run, whose
- * process ends soon. */
+/* Nodes have large tables that they hardly touch, and to unmap these takes a quarter of the time of a short run,
+ * whose process ends soon. */
 static bool is_left_to_exit(size_t size)
 {
     static atomic_size_t together;

@@ -33,6 +33,7 @@ declare -A files=(
     [typed]='actors/typed.c actors/typed_json.c'
     [url]='transport/url.c transport/discover.c runtime/platform/address.c'
     [webchat]='examples/webchat.c examples/webchat_http.h'
+    [ws]='transport/ws.c transport/http.c'
 )
 
 fuzz()

@@ -43,14 +43,14 @@ class Scenario:
         return command(build, self.name, seeds, first, "--jobs", "1", *self.options)
 
 
-# Between two nodes: what two links hold, each way, and what sinks have not taken yet, with copies of it in the network.
+# Between two nodes: what a link holds, each way, what sinks have not taken yet, and copies of it in the network.
 LINKS = 200
 # `part` of all seeds: a run of links takes as long as fifty others.
 SCENARIOS = [Scenario("cluster", 20, "links, membership, global names"),
              Scenario("heal", 20, "what nodes are told when a cut has healed"),
              Scenario("links", 1, "links that are full: credit, bounds, large messages", nodes=2, under_way=LINKS),
-             Scenario("links", 1, "the same without memory at times", "--faults", "all,memory", "--", "scarce", nodes=2,
-                      under_way=LINKS),
+             Scenario("links", 1, "the same without memory at times", "--faults", "all,memory", "--", "scarce",
+                      nodes=2, under_way=LINKS),
              Scenario("topics", 10, "topics, retained messages, beats"),
              Scenario("topics", 4, "the same without memory at times", "--faults", "all,memory"),
              Scenario("topics", 10, "the same, and nobody says it again", "--faults", NO_CLOCK, "--", "rest"),

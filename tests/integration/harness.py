@@ -178,7 +178,7 @@ def mapped(path, size):
 
 
 def patient(env):
-    """Of a tool that is asked once: by itself it gives up after 5 s, which a machine with much else to do may take."""
+    """Of a tool that is asked once: by itself it gives up after 5 s, which a busy machine may take."""
     return dict(env, WEFT_TIMEOUT=str(PATIENCE / 2))
 
 

@@ -137,15 +137,16 @@ class Sim(unittest.TestCase):
         self.assertRegex(said, r"not freed in the end: 37035 bytes: 3 of 12345 bytes from test_broken_sim\.so\+0x")
         self.assertIn(" --heap 1000 -- leaks\n", said)
         self.same_again(said)
-        self.assertEqual(len(re.findall(r"^not freed: 12345 bytes, from test_broken_sim\.so\+0x", self.logged, re.M)), 3)
+        ways = re.findall(r"^not freed: 12345 bytes, from test_broken_sim\.so\+0x", self.logged, re.M)
+        self.assertEqual(len(ways), 3)
         # Neither is it too much for a moment, nor is what is freed in the end missed.
         self.sim(BROKEN, *one, "--heap", "1000", "--", "grows")
         said = self.sim(BROKEN, *one, "--heap", "90", "--", "grows", code=1)
-        self.assertRegex(said, r"allocated at a moment, more than 90 MiB: \d+ bytes: 1 of 104857600 bytes from test_br")
+        self.assertRegex(said, r"allocated at a moment, more than 90 MiB: \d+ bytes: 1 of 104857600 bytes from test")
         self.same_again(said)
         # What nodes have is freed, also of those that crash and of those that find no memory.
-        self.assertIn("nothing found", self.sim(LEDGER, "--seeds", "20", "--heap", "100", "--faults", "all,memory", "--",
-                                                "--once"))
+        self.assertIn("nothing found", self.sim(LEDGER, "--seeds", "20", "--heap", "100", "--faults", "all,memory",
+                                                "--", "--once"))
 
     def test_no_fault_is_needed(self):
         said = self.sim(BROKEN, "--seeds", "1", "--minimise", "--", "says", code=1)

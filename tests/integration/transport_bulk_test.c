@@ -281,8 +281,8 @@ static void expect_the_sink_in_order(void)
     ck_assert_int_lt(place_of("sink got a small one"), place_of("sink hears that one leaves"));
 }
 
-/* Says when an actor of its worker has ended and all that it sent, and its end, are on the link. They are put there at
- * the end of a turn of the worker's loop, which is over when a later one begins. */
+/* Says when an actor of its worker has ended and all that it sent, and its end, are on the link. They are put there
+ * at the end of a turn of the worker's loop, which is over when a later one begins. */
 static void waits_for_the_end(const void *arg, size_t arg_size)
 {
     weft_msg *m;

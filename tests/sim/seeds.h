@@ -1,7 +1,7 @@
 /* tests/sim/seeds.h -- main of a program that is a scenario of its own: [SEEDS [FIRST]]. Each seed has a process of
  * its own, so that whatever becomes of it is told with its seed; it has to free all that it allocates, and never to
- * hold more than a bound. With SEEDS 1 the ways to what it has not freed are shown. CLUSTER_LOG=1 in the environment shows what nodes
- * log. */
+ * hold more than a bound. With SEEDS 1 the ways to what it has not freed are shown. CLUSTER_LOG=1 in the environment
+ * shows what nodes log. */
 #ifndef SIM_SEEDS_H
 #define SIM_SEEDS_H
 
