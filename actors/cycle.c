@@ -21,10 +21,10 @@
  *     bounds how many there are. It sends a round of them when it has waited for PATIENCE, when it begins to need
  *     all, and when half of those that it last sent them to have answered: with fewer open each probe gets further.
  *     That is twice as many probes as requests.
- * (8) A gather passes a probe on to all that it waits for. It does so once in as many milliseconds as they are, or else
- *     each of those who wait for it, and each peer that likes to, would set off as many. A probe that comes too early
- *     is forgotten: a cycle that leads through the gather is found by a round of the gather's own, which it then owes,
- *     each time after twice as long. */
+ * (8) A gather passes a probe on to all that it waits for. It does so once in as many milliseconds as they are, or
+ *     else each of those who wait for it, and each peer that likes to, would set off as many. A probe that comes too
+ *     early is forgotten: a cycle that leads through the gather is found by a round of the gather's own, which it
+ *     then owes, each time after twice as long. */
 #include "actor.h"
 
 #include <weft/pack.h>

@@ -304,7 +304,8 @@ class Hostile(unittest.TestCase):
 
         def memory_is_back():
             self.call()
-            return SANITIZED or self.look()["resident_bytes"] < before["resident_bytes"] + KEPT_OF.get(self.attack, KEPT)
+            kept = KEPT_OF.get(self.attack, KEPT)
+            return SANITIZED or self.look()["resident_bytes"] < before["resident_bytes"] + kept
         eventually("the memory comes back", memory_is_back)
         after = self.look()
         # What it left behind is no burden: the friend's calls still come back, and the node ends as it should.

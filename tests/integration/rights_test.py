@@ -62,7 +62,8 @@ class Rights(Tls):
 
     def setUp(self):
         self.node = Program(WEFT, "run", MODULE, "--name", "a", "--listen", "tls+tcp://127.0.0.1:0", "--listen",
-                            "tcp://127.0.0.1:0", "--listen", "ws://127.0.0.1:0/weft", "--tls", self.certs, "--", "hunted", env=self.env)
+                            "tcp://127.0.0.1:0", "--listen", "ws://127.0.0.1:0/weft", "--tls", self.certs, "--",
+                            "hunted", env=self.env)
         self.addCleanup(self.node.kill)
         self.tls, self.plain, self.ws = self.node.log(
             r"listens on (tls\+tcp://[0-9.:]+), (tcp://[0-9.:]+), (ws://[0-9.:]+/weft)").groups()
@@ -226,7 +227,8 @@ class Rights(Tls):
         rows = {what: may for what, kinds, may in table() if not kinds}
         for role, way in WAYS:
             peer = self.linked(role, way)
-            for what, verb in (("look at the node", LOOK), ("look at the node", RECORD), ("control the node", RELOAD)):
+            for what, verb in (("look at the node", LOOK), ("look at the node", RECORD),
+                               ("control the node", RELOAD)):
                 with self.subTest(role=role, way=way, what=what, verb=verb):
                     before = self.refused()
                     answer = self.call(peer, "$node", verb)
