@@ -1,10 +1,10 @@
 /* actors/msgpack.c -- messages as msgpack-c's packer and objects. See include/weft/msgpack.h.
  *
  * Design notes.
- * (1) A message grows as a packer writes: a larger one takes its place. Its size says how much of it is used; the
+ * (1) A message grows as a packer writes: a larger one takes its place. Its size says how much of it is used. The
  *     block keeps its own, so a message with less in it than it has room for is like any other.
- * (2) An object of a message takes sizeof(msgpack_object) for each value but the outermost, so a bound of bytes is one
- *     of values, and weft_pack_check keeps it before msgpack-c allocates anything.
+ * (2) An object of a message takes sizeof(msgpack_object) for each value but the outermost, so a bound of bytes is
+ *     one of values, and weft_pack_check keeps it before msgpack-c allocates anything.
  * (3) msgpack-c's functions recurse over objects. Actors have small stacks: an object's depth is looked at first. */
 #include <string.h>
 

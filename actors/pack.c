@@ -4,13 +4,13 @@
  * Design notes.
  * (1) Writing is a msgpack_packer of its own for each value, whose bytes go through `append` into the writer. The
  *     compiler makes stores of that.
- * (2) Reading is msgpack-c's template for readers with callbacks of ours, in `decode`: one value at a time, as it ends
- *     at a container instead of going into it. Everything else asks `decode`. It has compared every length with the
- *     bytes left before it says yes, so a body or a count that it reports can be used as it is. msgpack_unpack_next is
- *     not for what others have sent: it reserves what a count says, and 24 bytes for each value.
- * (3) Of a body the template tells the size only; it ends where the value ends. (Where it begins the template does not
- *     know if it is empty.) For an ext of 4 GiB - 1 the template's size is 0, as is none that has a type; nothing is
- *     read of it, as a message has 16 MiB at most.
+ * (2) Reading is msgpack-c's template for readers with callbacks of ours, in `decode`: one value at a time, as it
+ *     ends at a container instead of going into it. Everything else asks `decode`. It has compared every length with
+ *     the bytes left before it says yes, so a body or a count that it reports can be used as it is.
+ *     msgpack_unpack_next is not for what others have sent: it reserves what a count says, and 24 bytes for a value.
+ * (3) Of a body the template tells the size only; it ends where the value ends. (Where it begins the template does
+ *     not know if it is empty.) For an ext of 4 GiB - 1 bytes the template's size overflows to 0, which no other ext
+ *     has, as its type counts as a byte: such an ext is refused. A message has 16 MiB at most.
  * (4) A reader that fails does not move: `at` stays on the value that did not fit.
  * (5) Nothing recurses: nesting is a fixed array of counters, and a count larger than the bytes left is refused when
  *     it is met, so the work is bounded by the size of the input. */

@@ -17,8 +17,8 @@ STORED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instructions.
 STORE = "./dev bench --check --store"
 MAY_DIFFER = 0.05
 HEAD = f"""\
-# Instructions that one unit (a message, a hop, ...) of each workload takes: INSTRUCTIONS in workloads.py. Of "remote",
-# which is two nodes, those of the sending and of the receiving process.
+# Instructions that one unit (a message, a hop, ...) of each workload takes: INSTRUCTIONS in workloads.py. Those of
+# "remote", which is two nodes, are of the sending and of the receiving process.
 # ./dev bench --check compares and fails above +{MAY_DIFFER:.0%}; {STORE} writes this file.
 # A section holds for its compiler, C library and processor only.
 """

@@ -154,8 +154,8 @@ for name, sizes in SAVINA.items():
         WORKLOADS.append(Workload("bench_savina", [name, workers], numbers(*sizes), ()))
 
 # For counting instructions: the difference of two runs, so that starting and ending a node do not count. What a unit
-# is: a message, a hop, an actor, a delivery; of two processes, what it is to the one that starts the other, and to the
-# other.
+# is: a message, a hop, an actor, a delivery. Of two processes: what it is to the one that starts the other, and to
+# the other.
 INSTRUCTIONS = [  # program, arguments, units, arguments of the larger run, units
     ("bench_local", "yield 10000", 20000, "yield 30000", 60000, "switch"),
     ("bench_local", "pingpong 1 5000", 10000, "pingpong 1 15000", 30000, "msg"),

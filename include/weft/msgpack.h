@@ -28,8 +28,8 @@ typedef struct {
     int error; /* 0, or WEFT_ENOMEM, WEFT_ETOOBIG, WEFT_EINVAL */
 } weft_msg_packer;
 
-/* [T] Begins a message with that tag. `room`: how many bytes it will have, if that is known; with more it grows, which
- * copies what there is. A packer that was begun is ended by one of the next three. */
+/* [T] Begins a message with that tag. `room`: how many bytes it will have, if that is known; with more it grows,
+ * which copies what there is. A packer that was begun is ended by one of the next three. */
 WEFT_API void weft_msg_packer_init(weft_msg_packer *p, uint32_t tag, size_t room);
 /* [T] The message, as weft_msg_new makes it: send it or free it. Whether all values are there that an array or a map
  * has announced is not looked at. WEFT_EINVAL (the tag is reserved), WEFT_ETOOBIG (over WEFT_MESSAGE_MAX),
@@ -42,13 +42,13 @@ WEFT_API WEFT_CHECKED int weft_msg_packer_send(weft_msg_packer *p, weft_pid to);
 WEFT_API void weft_msg_packer_drop(weft_msg_packer *p);
 
 /* [T] What a message says, as an object in the caller's zone. Texts and bodies in it are views of the message: they
- * live as long as it does. Arrays and maps live in the zone; end it with msgpack_zone_destroy or _free. That of a
- * text without bytes may be any pointer.
+ * live as long as it does, and the pointer of one without bytes may be any. Arrays and maps live in the zone; end it
+ * with msgpack_zone_destroy or msgpack_zone_free.
  *
  * All of the message is checked before msgpack-c sees it, as msgpack-c reserves whatever a count says. WEFT_EFORMAT:
- * it is not one whole value, or bytes are left over. WEFT_ETOOBIG: more than WEFT_NEST_MAX arrays and maps within each
- * other, more than WEFT_ELEMENTS_MAX values, or they would take more than `bytes_max` of the zone: a value in an array
- * or a map takes sizeof(msgpack_object), which is 24 times the byte that it may have come as. WEFT_ENOMEM. */
+ * it is not one whole value, or bytes are left over. WEFT_ETOOBIG: more than WEFT_NEST_MAX arrays and maps within
+ * each other, more than WEFT_ELEMENTS_MAX values, or they would take more than `bytes_max` of the zone: a value in an
+ * array or a map takes sizeof(msgpack_object), which is 24 times the byte that it may have come as. WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_msg_object(const weft_msg *m, size_t bytes_max, msgpack_zone *zone,
                                           msgpack_object *out);
 
