@@ -1,12 +1,22 @@
-/* actors/pack.c -- msgpack, written and read in place. See include/weft/pack.h.
+/* actors/pack.c -- reading and writing msgpack in place; what msgpack looks like is msgpack-c's business. See
+ * include/weft/pack.h.
  *
  * Design notes.
- * (1) One function, `decode`, looks at untrusted bytes; everything else asks it. It has compared every length with
+ * (1) Writing is a msgpack_packer of its own for each value, whose bytes go through `append` into the writer. The
+ *     compiler makes stores of that.
+ * (2) Reading is msgpack-c's template for readers with callbacks of ours, in `decode`: one value at a time, as it
+ *     ends at a container instead of going into it. Everything else asks `decode`. It has compared every length with
  *     the bytes left before it says yes, so a body or a count that it reports can be used as it is.
- * (2) A reader that fails does not move: `at` stays on the value that did not fit.
- * (3) Nothing recurses: nesting is a fixed array of counters, and a count larger than the bytes left is refused when
+ *     msgpack_unpack_next is not for what others have sent: it reserves what a count says, and 24 bytes for a value.
+ * (3) Of a body the template tells the size only; it ends where the value ends. (Where it begins the template does
+ *     not know if it is empty.) For an ext of 4 GiB - 1 bytes the template's size overflows to 0, which no other ext
+ *     has, as its type counts as a byte: such an ext is refused. A message has 16 MiB at most.
+ * (4) A reader that fails does not move: `at` stays on the value that did not fit.
+ * (5) Nothing recurses: nesting is a fixed array of counters, and a count larger than the bytes left is refused when
  *     it is met, so the work is bounded by the size of the input. */
 #include <string.h>
+
+#include <msgpack/pack.h>
 
 #include "base.h"
 #include "typed.h"
@@ -46,240 +56,228 @@ weft_writer weft_writer_on(void *buffer, size_t size)
     return w;
 }
 
-/* Writes a tag byte, `value` in `width` bytes and `size` bytes of body: all of it or nothing. */
-static void put(weft_writer *w, uint8_t tag, uint32_t width, uint64_t value, const void *body, size_t size)
+static bool has_room(const weft_writer *w, size_t size)
 {
-    WF_ASSERT(width <= 8);
-    if (w->error != 0) return;
-    size_t head = 1 + width;
-    if (w->size > SIZE_MAX - head || size > SIZE_MAX - head - w->size) {
-        w->error = WEFT_ETOOBIG;
-        return;
-    }
+    return w->at != NULL ? (size_t)(w->end - w->at) >= size : size <= SIZE_MAX - w->size;
+}
+
+/* A msgpack_packer_write. All of it or nothing. */
+static inline int append(void *writer, const char *bytes, size_t size)
+{
+    weft_writer *w = writer;
+    if (WF_UNLIKELY(!has_room(w, size))) return w->error = WEFT_ETOOBIG;
     if (w->at != NULL) {
-        if ((size_t)(w->end - w->at) < head + size) {
-            w->error = WEFT_ETOOBIG;
-            return;
-        }
-        *w->at++ = tag;
-        for (uint32_t shift = width * 8; shift > 0; shift -= 8) *w->at++ = (uint8_t)(value >> (shift - 8));
-        if (size > 0) {
-            memcpy(w->at, body, size);
-            w->at += size;
-        }
+        memcpy(w->at, bytes, size);
+        w->at += size;
     }
-    w->size += head + size;
+    w->size += size;
+    return 0;
+}
+
+static inline msgpack_packer packer_on(weft_writer *w)
+{
+    return (msgpack_packer){w, append};
 }
 
 void weft_put_nil(weft_writer *w)
 {
-    put(w, 0xC0, 0, 0, NULL, 0);
+    msgpack_packer p = packer_on(w);
+    if (w->error == 0) msgpack_pack_nil(&p);
 }
 
 void weft_put_bool(weft_writer *w, bool value)
 {
-    put(w, value ? 0xC3 : 0xC2, 0, 0, NULL, 0);
+    msgpack_packer p = packer_on(w);
+    if (w->error != 0) return;
+    value ? msgpack_pack_true(&p) : msgpack_pack_false(&p);
 }
 
 void weft_put_int(weft_writer *w, int64_t value)
 {
-    if (value >= 0) {
-        weft_put_uint(w, (uint64_t)value);
-    } else if (value >= -32) {
-        put(w, (uint8_t)value, 0, 0, NULL, 0);
-    } else if (value >= INT8_MIN) {
-        put(w, 0xD0, 1, (uint64_t)value, NULL, 0);
-    } else if (value >= INT16_MIN) {
-        put(w, 0xD1, 2, (uint64_t)value, NULL, 0);
-    } else if (value >= INT32_MIN) {
-        put(w, 0xD2, 4, (uint64_t)value, NULL, 0);
-    } else {
-        put(w, 0xD3, 8, (uint64_t)value, NULL, 0);
-    }
+    msgpack_packer p = packer_on(w);
+    if (w->error == 0) msgpack_pack_int64(&p, value);
 }
 
 void weft_put_uint(weft_writer *w, uint64_t value)
 {
-    if (value < 0x80) {
-        put(w, (uint8_t)value, 0, 0, NULL, 0);
-    } else if (value <= UINT8_MAX) {
-        put(w, 0xCC, 1, value, NULL, 0);
-    } else if (value <= UINT16_MAX) {
-        put(w, 0xCD, 2, value, NULL, 0);
-    } else if (value <= UINT32_MAX) {
-        put(w, 0xCE, 4, value, NULL, 0);
-    } else {
-        put(w, 0xCF, 8, value, NULL, 0);
-    }
+    msgpack_packer p = packer_on(w);
+    if (w->error == 0) msgpack_pack_uint64(&p, value);
 }
 
 void weft_put_real(weft_writer *w, double value)
 {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    put(w, 0xCB, 8, bits, NULL, 0);
+    msgpack_packer p = packer_on(w);
+    if (w->error == 0) msgpack_pack_double(&p, value);
 }
 
-/* A body with the first of the three tags (8, 16 and 32 bits of length) that can hold its length. */
-static void put_body(weft_writer *w, uint8_t tag8, const void *data, size_t size)
+/* The room for a body is taken before its head is written: all of it or nothing. */
+static inline bool begin_body(weft_writer *w, size_t size)
 {
-    if (size <= UINT8_MAX) {
-        put(w, tag8, 1, size, data, size);
-    } else if (size <= UINT16_MAX) {
-        put(w, (uint8_t)(tag8 + 1), 2, size, data, size);
-    } else if (size <= UINT32_MAX) {
-        put(w, (uint8_t)(tag8 + 2), 4, size, data, size);
-    } else if (w->error == 0) {
+    if (w->error != 0) return false;
+    if (size > UINT32_MAX || !has_room(w, size)) {
         w->error = WEFT_ETOOBIG;
+        return false;
     }
+    if (w->at != NULL) w->end -= size;
+    else w->size += size;
+    return true;
+}
+
+static inline void end_body(weft_writer *w, const void *data, size_t size)
+{
+    if (w->at == NULL) {
+        if (w->error != 0) w->size -= size;
+        return;
+    }
+    w->end += size;
+    if (w->error == 0 && size > 0) (void)append(w, data, size);
 }
 
 void weft_put_str(weft_writer *w, weft_text value)
 {
-    if (value.size < 32) {
-        put(w, (uint8_t)(0xA0 | value.size), 0, 0, value.data, value.size);
-    } else {
-        put_body(w, 0xD9, value.data, value.size);
-    }
+    msgpack_packer p = packer_on(w);
+    if (!begin_body(w, value.size)) return;
+    msgpack_pack_str(&p, value.size);
+    end_body(w, value.data, value.size);
 }
 
 void weft_put_bin(weft_writer *w, const void *data, size_t size)
 {
-    put_body(w, 0xC4, data, size);
-}
-
-/* The head of a container: up to 15 elements in the tag itself, else 16 or 32 bits after it. */
-static void put_count(weft_writer *w, uint8_t tag, uint8_t tag16, uint32_t count)
-{
-    if (count < 16) {
-        put(w, (uint8_t)(tag | count), 0, 0, NULL, 0);
-    } else if (count <= UINT16_MAX) {
-        put(w, tag16, 2, count, NULL, 0);
-    } else {
-        put(w, (uint8_t)(tag16 + 1), 4, count, NULL, 0);
-    }
+    msgpack_packer p = packer_on(w);
+    if (!begin_body(w, size)) return;
+    msgpack_pack_bin(&p, size);
+    end_body(w, data, size);
 }
 
 void weft_put_array(weft_writer *w, uint32_t count)
 {
-    put_count(w, 0x90, 0xDC, count);
+    msgpack_packer p = packer_on(w);
+    if (w->error == 0) msgpack_pack_array(&p, count);
 }
 
 void weft_put_map(weft_writer *w, uint32_t count)
 {
-    put_count(w, 0x80, 0xDE, count);
+    msgpack_packer p = packer_on(w);
+    if (w->error == 0) msgpack_pack_map(&p, count);
 }
 
 void wf_pack_raw(weft_writer *w, const void *data, size_t size)
 {
-    if (w->error != 0 || size == 0) return;
-    if (size > SIZE_MAX - w->size || (w->at != NULL && (size_t)(w->end - w->at) < size)) {
-        w->error = WEFT_ETOOBIG;
-        return;
-    }
-    if (w->at != NULL) {
-        memcpy(w->at, data, size);
-        w->at += size;
-    }
-    w->size += size;
+    if (w->error == 0 && size > 0) (void)append(w, data, size);
 }
 
 /* ---- Reader ---------------------------------------------------------------------------------------------------- */
 
+enum { NOTHING = -1 };
 struct item {
-    weft_type type;
-    uint32_t head;  /* bytes of tag and value */
-    uint64_t value; /* the integer's or the double's bits, the bool, the body's length or the container's count */
-    uint64_t body;  /* bytes after the head that belong to this value alone */
+    int type;       /* a weft_type, or NOTHING */
+    uint32_t size;  /* of the body, or a container's count */
+    uint64_t value; /* the integer's or the double's bits, the bool */
 };
 
-/* How to read the tags 0xC0 to 0xDF: what they start and how many bytes of value follow. */
-enum { BAD = -1 };
-static const struct {
-    int8_t type;
-    uint8_t width;
-} tags[32] = {
-    {WEFT_NIL, 0},   {BAD, 0},        {WEFT_BOOL, 0}, {WEFT_BOOL, 0}, /* c0 */
-    {WEFT_BIN, 1},   {WEFT_BIN, 2},   {WEFT_BIN, 4},  {WEFT_EXT, 1},  /* c4 */
-    {WEFT_EXT, 2},   {WEFT_EXT, 4},   {WEFT_REAL, 4}, {WEFT_REAL, 8}, /* c8 */
-    {WEFT_UINT, 1},  {WEFT_UINT, 2},  {WEFT_UINT, 4}, {WEFT_UINT, 8}, /* cc */
-    {WEFT_INT, 1},   {WEFT_INT, 2},   {WEFT_INT, 4},  {WEFT_INT, 8},  /* d0 */
-    {WEFT_EXT, 0},   {WEFT_EXT, 0},   {WEFT_EXT, 0},  {WEFT_EXT, 0},  /* d4: of 1, 2, 4, 8 bytes */
-    {WEFT_EXT, 0},   {WEFT_TEXT, 1},  {WEFT_TEXT, 2}, {WEFT_TEXT, 4}, /* d8: ext of 16 bytes */
-    {WEFT_ARRAY, 2}, {WEFT_ARRAY, 4}, {WEFT_MAP, 2},  {WEFT_MAP, 4},  /* dc */
-};
-
-static uint64_t bits_of_float(uint32_t bits)
+static inline int found(struct item *it, weft_type type, uint64_t value)
 {
-    float narrow;
-    memcpy(&narrow, &bits, sizeof narrow);
-    double wide = narrow;
-    uint64_t out;
-    memcpy(&out, &wide, sizeof out);
-    return out;
+    it->type = (int)type;
+    it->value = value;
+    return 0;
 }
 
-/* The tags 0xC0 to 0xDF. False if the value's bytes are not all there. */
-static bool decode_long(const uint8_t *at, size_t left, struct item *out)
+static inline int found_real(struct item *it, double value)
 {
-    uint8_t tag = at[0];
-    uint32_t width = tags[tag - 0xC0].width;
-    if (tags[tag - 0xC0].type == BAD || left < 1 + width) return false;
-    out->type = (weft_type)tags[tag - 0xC0].type;
-    out->head = 1 + width;
-    uint64_t value = 0;
-    for (uint32_t i = 1; i <= width; i++) value = value << 8 | at[i];
-    switch (out->type) {
-    case WEFT_BOOL: value = tag & 1; break;
-    case WEFT_REAL:
-        if (width == 4) value = bits_of_float((uint32_t)value);
-        break;
-    case WEFT_INT: /* widen the sign */
-        if (width < 8 && value >> (width * 8 - 1)) value |= ~UINT64_C(0) << (width * 8);
-        break;
-    case WEFT_UINT:
-        if (value <= INT64_MAX) out->type = WEFT_INT;
-        break;
-    case WEFT_EXT:
-        if (width == 0) value = UINT64_C(1) << (tag - 0xD4);
-        out->head++; /* the application's type */
-        break;
-    default: break;
-    }
-    out->value = value;
-    return true;
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return found(it, WEFT_REAL, bits);
 }
 
-/* Reads the head of the value at `at`. True only if its body, or one byte for each value in it, is there as well. */
-static bool decode(const uint8_t *at, const uint8_t *end, struct item *out)
+static inline int found_body(struct item *it, weft_type type, size_t size)
 {
-    size_t left = (size_t)(end - at);
-    if (left == 0) return false;
-    uint8_t tag = at[0];
-    out->head = 1;
-    if (tag < 0x80 || tag >= 0xE0) {
-        out->type = WEFT_INT;
-        out->value = tag < 0x80 ? tag : ~UINT64_C(0xFF) | tag;
-    } else if (tag < 0x90) {
-        out->type = WEFT_MAP;
-        out->value = tag & 0x0F;
-    } else if (tag < 0xA0) {
-        out->type = WEFT_ARRAY;
-        out->value = tag & 0x0F;
-    } else if (tag < 0xC0) {
-        out->type = WEFT_TEXT;
-        out->value = tag & 0x1F;
-    } else if (!decode_long(at, left, out)) {
-        return false;
+    it->type = (int)type;
+    it->size = (uint32_t)size;
+    return 0;
+}
+
+/* With a failure, so that the template does not go into it. */
+static inline int found_container(struct item *it, weft_type type, uint32_t count)
+{
+    (void)found_body(it, type, count);
+    return -1;
+}
+
+/* What the template calls. Its objects, and what it does with a container's values, have no use here. */
+#define ON_VALUE(name, type, ...)                                          \
+    static inline int on_##name(struct item *it, type value, char *object) \
+    {                                                                      \
+        return (void)object, __VA_ARGS__;                                  \
     }
-    if (left < out->head) return false;
-    left -= out->head;
-    out->body = 0;
-    if (out->type == WEFT_TEXT || out->type == WEFT_BIN || out->type == WEFT_EXT) out->body = out->value;
-    uint64_t least = out->body; /* bytes that must follow */
-    if (out->type == WEFT_ARRAY) least = out->value;
-    if (out->type == WEFT_MAP) least = out->value * 2; /* the count has 32 bits */
-    return least <= left;
+#define ON_CONSTANT(name, ...)                                 \
+    static inline int on_##name(struct item *it, char *object) \
+    {                                                          \
+        return (void)object, __VA_ARGS__;                      \
+    }
+#define ON_BODY(name, ...)                                                                                        \
+    static inline int on_##name(struct item *it, const char *data, const char *body, unsigned size, char *object) \
+    {                                                                                                             \
+        return (void)data, (void)body, (void)object, __VA_ARGS__;                                                 \
+    }
+ON_CONSTANT(nil, found(it, WEFT_NIL, 0))
+ON_CONSTANT(true, found(it, WEFT_BOOL, 1))
+ON_CONSTANT(false, found(it, WEFT_BOOL, 0))
+ON_VALUE(uint8, uint8_t, found(it, WEFT_INT, value))
+ON_VALUE(uint16, uint16_t, found(it, WEFT_INT, value))
+ON_VALUE(uint32, uint32_t, found(it, WEFT_INT, value))
+ON_VALUE(uint64, uint64_t, found(it, value <= INT64_MAX ? WEFT_INT : WEFT_UINT, value))
+ON_VALUE(int8, int8_t, found(it, WEFT_INT, (uint64_t)value))
+ON_VALUE(int16, int16_t, found(it, WEFT_INT, (uint64_t)value))
+ON_VALUE(int32, int32_t, found(it, WEFT_INT, (uint64_t)value))
+ON_VALUE(int64, int64_t, found(it, WEFT_INT, (uint64_t)value))
+ON_VALUE(float, float, found_real(it, value))
+ON_VALUE(double, double, found_real(it, value))
+ON_VALUE(array, unsigned, found_container(it, WEFT_ARRAY, value))
+ON_VALUE(map, unsigned, found_container(it, WEFT_MAP, value))
+ON_BODY(str, found_body(it, WEFT_TEXT, size))
+ON_BODY(bin, found_body(it, WEFT_BIN, size))
+ON_BODY(ext, size == 0 ? -1 : found_body(it, WEFT_EXT, size - 1)) /* without the application's type */
+
+static inline char on_root(struct item *it)
+{
+    return it->type = NOTHING, 0;
+}
+
+static inline int on_array_item(struct item *it, char *array, char object)
+{
+    return (void)it, (void)array, (void)object, -1;
+}
+
+static inline int on_map_item(struct item *it, char *map, char key, char object)
+{
+    return (void)it, (void)map, (void)key, (void)object, -1;
+}
+
+#define MSGPACK_EMBED_STACK_SIZE 1
+#include <msgpack/unpack.h>
+#include <msgpack/unpack_define.h>
+#define msgpack_unpack_struct(name) struct template##name
+#define msgpack_unpack_func(type, name) __attribute__((always_inline, unused)) static inline type template##name
+#define msgpack_unpack_callback(name) on##name
+#define msgpack_unpack_object char
+#define msgpack_unpack_user struct item
+#include <msgpack/unpack_template.h>
+
+/* Reads the value at `at`, of a container its head. NULL, or where what follows it begins; of a container only if
+ * there is one byte for each value in it. */
+__attribute__((always_inline)) static inline const uint8_t *decode(const uint8_t *at, const uint8_t *end,
+                                                                   struct item *out)
+{
+    struct template_context c;
+    size_t size = 0;
+    template_init(&c);
+    int rc = template_execute(&c, (const char *)at, (size_t)(end - at), &size);
+    *out = c.user;
+    if (rc > 0) return at + size;
+    if (out->type != WEFT_ARRAY && out->type != WEFT_MAP) return NULL;
+    at += size + 1; /* it stopped at the last byte of the head */
+    uint64_t least = out->type == WEFT_MAP ? (uint64_t)out->size * 2 : out->size; /* a count has 32 bits */
+    return least <= (uint64_t)(end - at) ? at : NULL;
 }
 
 weft_reader weft_reader_on(const void *data, size_t size)
@@ -295,42 +293,44 @@ static void fail(weft_reader *r)
     if (r->error == 0) r->error = WEFT_EFORMAT;
 }
 
-/* Whether the next value is well-formed and of type `want`; moves past its head and body then, else fails. */
-static bool take(weft_reader *r, weft_type want, struct item *out)
+/* Whether the next value is well-formed and one of the types `wanted`, a bit for each; moves past its head and body
+ * then. The compiler leaves out what a constant `wanted` does not ask for. */
+__attribute__((always_inline)) static inline bool is_next(weft_reader *r, unsigned wanted, struct item *out)
 {
     if (r->error != 0) return false;
-    if (!decode(r->at, r->end, out) || out->type != want) {
-        fail(r);
-        return false;
-    }
-    r->at += out->head + out->body;
+    const uint8_t *next = decode(r->at, r->end, out);
+    if (next == NULL || (wanted >> out->type & 1) == 0) return false;
+    r->at = next;
     return true;
 }
 
-static bool is_next(const weft_reader *r, weft_type type, struct item *out)
+/* The same, else the reader fails. */
+__attribute__((always_inline)) static inline bool take(weft_reader *r, unsigned wanted, struct item *out)
 {
-    return r->error == 0 && decode(r->at, r->end, out) && out->type == type;
+    if (WF_LIKELY(is_next(r, wanted, out))) return true;
+    fail(r);
+    return false;
 }
 
 bool weft_get_bool(weft_reader *r)
 {
     struct item it;
-    return take(r, WEFT_BOOL, &it) && it.value != 0;
+    return take(r, 1 << WEFT_BOOL, &it) && it.value != 0;
 }
 
 int64_t weft_get_int(weft_reader *r)
 {
     struct item it;
-    return take(r, WEFT_INT, &it) ? (int64_t)it.value : 0;
+    return take(r, 1 << WEFT_INT, &it) ? (int64_t)it.value : 0;
 }
 
 uint64_t weft_get_uint(weft_reader *r)
 {
+    const uint8_t *start = r->at;
     struct item it;
-    if (is_next(r, WEFT_UINT, &it) || (is_next(r, WEFT_INT, &it) && it.value <= INT64_MAX)) {
-        r->at += it.head;
-        return it.value;
-    }
+    if (!take(r, 1 << WEFT_INT | 1 << WEFT_UINT, &it)) return 0;
+    if (it.type == WEFT_UINT || it.value <= INT64_MAX) return it.value;
+    r->at = start;
     fail(r);
     return 0;
 }
@@ -339,62 +339,50 @@ double weft_get_real(weft_reader *r)
 {
     struct item it;
     double value;
-    if (r->error == 0 && decode(r->at, r->end, &it)) {
-        r->at += it.head;
-        if (it.type == WEFT_INT) return (double)(int64_t)it.value;
-        if (it.type == WEFT_UINT) return (double)it.value;
-        if (it.type == WEFT_REAL) {
-            memcpy(&value, &it.value, sizeof value);
-            return value;
-        }
-        r->at -= it.head;
-    }
-    fail(r);
-    return 0;
-}
-
-static weft_text get_body(weft_reader *r, weft_type type)
-{
-    struct item it;
-    if (!take(r, type, &it)) return weft_str("", 0);
-    return weft_str((const char *)r->at - it.body, (size_t)it.body);
+    if (!take(r, 1 << WEFT_INT | 1 << WEFT_UINT | 1 << WEFT_REAL, &it)) return 0;
+    if (it.type == WEFT_INT) return (double)(int64_t)it.value;
+    if (it.type == WEFT_UINT) return (double)it.value;
+    memcpy(&value, &it.value, sizeof value);
+    return value;
 }
 
 weft_text weft_get_str(weft_reader *r)
 {
-    return get_body(r, WEFT_TEXT);
+    struct item it;
+    if (!take(r, 1 << WEFT_TEXT, &it)) return weft_str("", 0);
+    return weft_str((const char *)r->at - it.size, it.size);
 }
 
 weft_text weft_get_bin(weft_reader *r)
 {
-    return get_body(r, WEFT_BIN);
+    struct item it;
+    if (!take(r, 1 << WEFT_BIN, &it)) return weft_str("", 0);
+    return weft_str((const char *)r->at - it.size, it.size);
 }
 
 uint32_t weft_get_array(weft_reader *r)
 {
     struct item it;
-    return take(r, WEFT_ARRAY, &it) ? (uint32_t)it.value : 0;
+    return take(r, 1 << WEFT_ARRAY, &it) ? it.size : 0;
 }
 
 uint32_t weft_get_map(weft_reader *r)
 {
     struct item it;
-    return take(r, WEFT_MAP, &it) ? (uint32_t)it.value : 0;
+    return take(r, 1 << WEFT_MAP, &it) ? it.size : 0;
 }
 
 bool weft_get_nil(weft_reader *r)
 {
     struct item it;
-    if (!is_next(r, WEFT_NIL, &it)) return false;
-    r->at += it.head;
-    return true;
+    return is_next(r, 1 << WEFT_NIL, &it);
 }
 
 int weft_peek_type(const weft_reader *r)
 {
     struct item it;
-    if (r->error != 0 || !decode(r->at, r->end, &it)) return WEFT_EFORMAT;
-    return (int)it.type;
+    if (r->error != 0 || decode(r->at, r->end, &it) == NULL) return WEFT_EFORMAT;
+    return it.type;
 }
 
 /* Moves past one value with all that is in it, of `levels` at most. On an error r->at is at the fault; r->error is
@@ -406,13 +394,14 @@ static int walk(weft_reader *r, size_t budget, uint32_t levels)
     uint32_t depth = 0;
     do {
         struct item it;
-        if (!decode(r->at, r->end, &it)) return WEFT_EFORMAT;
+        const uint8_t *next = decode(r->at, r->end, &it);
+        if (next == NULL) return WEFT_EFORMAT;
         if (budget-- == 0) return WEFT_ETOOBIG;
-        uint64_t children = it.type == WEFT_ARRAY ? it.value : it.type == WEFT_MAP ? it.value * 2 : 0;
+        uint64_t children = it.type == WEFT_ARRAY ? it.size : it.type == WEFT_MAP ? (uint64_t)it.size * 2 : 0;
         if (it.type == WEFT_ARRAY || it.type == WEFT_MAP) {
             if (depth == levels || children > budget) return WEFT_ETOOBIG;
         }
-        r->at += it.head + it.body;
+        r->at = next;
         if (children > 0) {
             pending[depth++] = children;
         } else {

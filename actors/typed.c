@@ -211,13 +211,6 @@ static void explain(struct reading *rd, const struct step *path, const char *exp
 
 static const char too_deep[] = "nested too deep";
 
-static bool next_is_nil(weft_reader *r)
-{
-    if (r->at == r->end || *r->at != 0xC0) return false;
-    r->at++;
-    return true;
-}
-
 static weft_pid get_pid(weft_reader *r)
 {
     const uint8_t *start = r->at;
@@ -290,7 +283,7 @@ static void get_many(struct reading *rd, const struct step *path, const struct w
             if (r->error != 0) explain(rd, &step, "str as key", NULL);
             step.key = key;
         }
-        if (r->error == 0 && !next_is_nil(r)) get_value(rd, &step, type, f->kind, NULL);
+        if (r->error == 0 && !weft_get_nil(r)) get_value(rd, &step, type, f->kind, NULL);
     }
     rd->depth--;
     many.end = r->at;
@@ -328,7 +321,7 @@ static void get_struct(struct reading *rd, const struct step *path, const struct
     for (size_t i = 0; i < type->count && left > 0 && r->error == 0; i++, left--) {
         const struct weft_field_info *f = &type->fields[i];
         step.name = f->name;
-        if (!next_is_nil(r)) get_field(rd, &step, f, out == NULL ? NULL : out + f->offset);
+        if (!weft_get_nil(r)) get_field(rd, &step, f, out == NULL ? NULL : out + f->offset);
     }
     for (; left > 0 && r->error == 0; left--) {
         wf_pack_skip(r, WEFT_NEST_MAX - rd->depth);
@@ -396,7 +389,7 @@ static bool take(const struct weft_type_info *type, struct wf_many *many, bool m
     weft_reader r = weft_reader_on(many->packed, (size_t)(many->end - many->packed));
     if (map) *(weft_text *)out = weft_get_str(&r);
     memset(value, 0, type->size);
-    if (r.error == 0 && !next_is_nil(&r)) weft_typed_get(&r, type, value, NULL);
+    if (r.error == 0 && !weft_get_nil(&r)) weft_typed_get(&r, type, value, NULL);
     many->packed = r.at;
     if (r.error != 0) many->count = 0;
     return r.error == 0;
@@ -436,7 +429,7 @@ bool weft_typed_find(const struct weft_type_info *type, const void *map, weft_te
             at += type->entry_size;
         } else if (wf_text_equal(weft_get_str(&r), key) && r.error == 0) {
             memset(out, 0, type->size);
-            if (!next_is_nil(&r)) weft_typed_get(&r, type, out, NULL);
+            if (!weft_get_nil(&r)) weft_typed_get(&r, type, out, NULL);
             return r.error == 0;
         } else {
             weft_skip(&r);

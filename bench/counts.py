@@ -1,4 +1,4 @@
-"""Counts the instructions of the local workloads with callgrind, and compares them with stored counts.
+"""Counts the instructions of workloads with callgrind, and compares them with stored counts.
 
 A count is the difference of two runs of different length, divided by what the longer one does more, so that starting
 and ending a node do not count. It hardly changes from run to run, but it belongs to a compiler, a C library and a
@@ -17,20 +17,22 @@ STORED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "instructions.
 STORE = "./dev bench --check --store"
 MAY_DIFFER = 0.05
 HEAD = f"""\
-# Instructions that one unit (a message, a hop, ...) of each local workload takes: INSTRUCTIONS in workloads.py.
+# Instructions that one unit (a message, a hop, ...) of each workload takes: INSTRUCTIONS in workloads.py. Those of
+# "remote", which is two nodes, are of the sending and of the receiving process.
 # ./dev bench --check compares and fails above +{MAY_DIFFER:.0%}; {STORE} writes this file.
 # A section holds for its compiler, C library and processor only.
 """
 
 
 def run_counted(command):
-    """Instructions of one run; raises OSError where it fails."""
-    tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    """Instructions of one run, of each of its processes, the first one first; raises OSError where it fails."""
+    tool = ["valgrind", "--tool=callgrind", "--trace-children=yes", "--callgrind-out-file=/dev/null"]
     done = subprocess.run(tool + command, capture_output=True, text=True, timeout=300, check=False)
-    count = re.search(r"Collected : (\d+)", done.stderr)
-    if done.returncode or not count:
+    begun = re.findall(r"==(\d+)== Callgrind", done.stderr)
+    counted = dict(re.findall(r"==(\d+)== Collected : (\d+)", done.stderr))
+    if done.returncode or not begun or any(process not in counted for process in begun):
         raise OSError(f"{' '.join(command)} under callgrind: exit code {done.returncode}\n{done.stderr[-2000:]}")
-    return int(count[1])
+    return [int(counted[process]) for process in begun]
 
 
 def count(folder, words, failed):
@@ -40,13 +42,15 @@ def count(folder, words, failed):
         runs = [[pool.submit(run_counted, [os.path.join(folder, "bench", program)] + arguments.split())
                  for arguments in (small, large)] for program, small, _, large, _, _ in chosen]
         found = []
-        for (program, _, few, large, many, unit), (first, second) in zip(chosen, runs):
+        for (program, _, few, large, many, units), (first, second) in zip(chosen, runs):
+            units = (units,) if isinstance(units, str) else units
             try:
-                each = (second.result() - first.result()) / (many - few)
-            except (OSError, subprocess.TimeoutExpired) as why:
+                counts = list(zip(units, first.result(), second.result(), strict=True))
+            except (OSError, ValueError, subprocess.TimeoutExpired) as why:
                 failed.append(str(why))
                 continue
-            found.append((program.replace("bench_", ""), large.replace(" ", ","), unit, each))
+            found += [(program.replace("bench_", ""), large.replace(" ", ","), unit, (more - less) / (many - few))
+                      for unit, less, more in counts]
     return found
 
 

@@ -10,7 +10,7 @@ WORD...          only the workloads whose command contains one of the words
 --quick          smaller numbers, one run each
 --peers          beside the programs of other runtimes, run in turns: a table with the ratio to the best of them, and
                  one in Markdown with what was to be reached; --targets: only the workloads of the latter
---instructions   counts instructions of the local workloads with callgrind instead of measuring time
+--instructions   counts instructions with callgrind, also of messages between nodes, instead of measuring time
 --check          compares these counts with the stored ones, fails where one is over 5 % higher; --store stores
 --json FILE      the results as JSON, one object a line; with --peers the first is the machine
 --svg FILE       with --peers: the ratios as a chart

@@ -194,8 +194,10 @@ const char *wf_control_answer(const weft_msg *ask,
 
 static void say_nothing(const weft_msg *ask)
 {
-    static const uint8_t nil = 0xC0;
-    (void)weft_reply(ask, weft_tag(ask), &nil, 1);
+    uint8_t nil[1];
+    weft_writer w = weft_writer_on(nil, sizeof nil);
+    weft_put_nil(&w);
+    (void)weft_reply(ask, weft_tag(ask), nil, w.size);
 }
 
 #define WF_DRAIN_MAX WEFT_SEC(7 * 24 * 3600) /* a longer span is that */

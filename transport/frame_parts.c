@@ -16,7 +16,8 @@ static bool is_timed(const struct wf_frame *f)
     return call && (f->number != WF_FRAME_NO_DEADLINE || f->trace.size > 0);
 }
 
-/* With 32 bits of length, whatever it is. */
+/* With 32 bits of length, whatever it is, so that heads of all bodies have one size. msgpack-c's packer writes a
+ * length in as few bytes as it takes: this head is the only msgpack that weft writes by itself. */
 static void put_bin_head(weft_writer *w, size_t size)
 {
     if (w->error != 0) return;

@@ -111,6 +111,9 @@ class Programs(unittest.TestCase):
             "lines": [{"name": "tea", "price": 3.5, "count": 2}, {"name": "bread", "price": 2.25, "count": 1}]})
         self.assertEqual(lines[2:], ["refused: order.lines[0].price: expected real, got str"])
 
+    def test_msgpack(self):
+        self.assertEqual(self.start("msgpack").end(), promised("msgpack"))
+
     def test_test_kit(self):
         self.assertEqual(self.start("test_kit").end(), ["a session ends half an hour after its last request"])
 

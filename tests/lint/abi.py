@@ -102,7 +102,7 @@ def described(include, names):
     with tempfile.TemporaryDirectory() as folder:
         source, program = os.path.join(folder, "all.c"), os.path.join(folder, "all.o")
         with open(source, "w", encoding="utf-8") as out:
-            out.write("#include <weft.h>\n#include <weft/sim.h>\n#include <weft/test.h>\n")
+            out.write("#include <weft.h>\n#include <weft/msgpack.h>\n#include <weft/sim.h>\n#include <weft/test.h>\n")
             out.writelines(f"__typeof__({name}) *at_{name} = &{name};\n" for name in sorted(names))
         subprocess.run(["cc", "-std=gnu11", "-g", "-c", f"-I{include}", source, "-o", program], check=True)
         env = {**os.environ, "ABI_NAMES": " ".join(sorted(names))}

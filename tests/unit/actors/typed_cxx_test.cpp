@@ -1,5 +1,6 @@
 // The public headers and WEFT_MESSAGE, WEFT_STRUCT and WEFT_ENUM in C++17, where every warning is an error.
 #include <weft.h>
+#include <weft/msgpack.h>
 
 #include <cstring>
 
@@ -95,7 +96,30 @@ static bool is_silent()
            hello_gather(&a, 1, 1, nullptr, 0) == WEFT_ENOTACTOR && weft_text_equal(weft_cstr("a"), "a");
 }
 
+static bool packs()
+{
+    weft_msg_packer p;
+    weft_msg *m = nullptr;
+    msgpack_zone zone;
+    msgpack_object o;
+    char text[20];
+    weft_msg_packer_init(&p, 1, 0);
+    msgpack_pack_array(&p.packer, 1);
+    msgpack_pack_int(&p.packer, 7);
+    if (weft_msg_packer_done(&p, &m) < 0 || !msgpack_zone_init(&zone, 1024)) return false;
+    bool good = weft_msg_object(m, 1000, &zone, &o) == 0 && o.via.array.ptr[0].via.u64 == 7 &&
+                std::strcmp(weft_msg_print(m, text, sizeof text), "[7]") == 0;
+    weft_msg_free(m);
+    good = good && weft_msg_of_object(&m, 2, &o.via.array.ptr[0]) == 0 && weft_size(m) == 1;
+    weft_msg_free(m);
+    msgpack_zone_destroy(&zone);
+    weft_msg_packer_init(&p, 1, 0);
+    good = good && weft_msg_packer_send(&p, weft_nobody()) == WEFT_ENOTACTOR;
+    weft_msg_packer_drop(&p);
+    return good;
+}
+
 int main()
 {
-    return is_silent() && says() && orders() && spawns() == WEFT_ENOTACTOR ? 0 : 1;
+    return packs() && is_silent() && says() && orders() && spawns() == WEFT_ENOTACTOR ? 0 : 1;
 }
