@@ -245,7 +245,8 @@ struct wf_session {
 
 /* ---- One worker's way to one peer (worker's thread only) ------------------------------------------------------- */
 struct wf_port {
-    struct wf_link in_ports; /* wf_ports.ports, or `closed` */
+    struct wf_link in_ports;                  /* wf_ports.ports, or `closed` */
+    struct wf_hashed by_incarnation, by_name; /* wf_ports.nodes, and names unless it is a tool's; not if closed */
     struct wf_session *session;
     uint64_t incarnation;
     struct wf_batch *batch; /* NULL: nothing to flush, and no buffer */
@@ -264,8 +265,7 @@ struct wf_ports {
     struct wf_list closed; /* the same, of ports whose patterns are still being freed: `more` is armed */
     struct wf_port *last;  /* found last; NULL */
     struct wf_port *dirty;
-    struct wf_port **table; /* by incarnation, open addressing; a power of two, at most half full */
-    uint32_t table_size, count;
+    struct wf_hash_table nodes, names; /* by incarnation, and by name */
     uint32_t worker; /* its index */
 };
 
@@ -321,6 +321,7 @@ struct wf_transport {
     struct wf_patterns patterns[2]; /* wf_interest_kind: of this node, counted per worker; under lock */
     uint32_t patterns_max;          /* of this node, and of each peer */
     struct wf_list table_peers;     /* of tables.c, under the node's tables_lock */
+    struct wf_hash_table table_nodes; /* the same ones by incarnation */
     char (*url)[WF_URL_TEXT];       /* what other nodes may dial; they stay as they are once they are counted */
     _Atomic uint32_t url_count;     /* release by who adds one: wf_transport_urls */
     _Atomic bool listens_by_seed;   /* relaxed: it is to listen where it reaches its first seed (reachable.c) */
@@ -556,6 +557,10 @@ void wf_ports_close(struct wf_session *s);
 void wf_ports_room_made(struct wf_worker *w, struct wf_call *c); /* of a wf_room */
 /* Any thread: every worker's interest of that peer changes as the INTEREST frame says. */
 int wf_ports_interest(struct wf_session *s, struct wf_frame *f);
+
+/* ---- cluster.c ------------------------------------------------------------------------------------------------- */
+/* By $cluster, in the middle of long work: the worker's other actors have their turn. */
+void wf_cluster_pause(void);
 
 /* ---- tables.c -------------------------------------------------------------------------------------------------- */
 /* By $cluster: before wf_ports_open (WEFT_ENOMEM), and before anybody hears of the end. */

@@ -83,8 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct model m;
     memset(&m, 0, sizeof m);
-    wf_trie_init(&m.trie);
-    wf_interest_init(&m.interest);
+    wf_trie_init(&m.trie, 7);
+    wf_interest_init(&m.interest, 7);
     const char *at = (const char *)data, *end = at + size;
     while (at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
