@@ -136,8 +136,12 @@ struct wf_channel {
     _Atomic int64_t held_at; /* relaxed: since when no more is read, for `unchoked`; 0: it is */
     uint64_t at;   /* counted frames of the session that have come, with those that came on channels before */
     bool placed;   /* `at` is known */
-    uint8_t *rest; /* PENDING: what came behind WELCOME, to be received when it is up */
+    /* PENDING: what came behind WELCOME, to be received when it is up. UP: the end of a message, to be received in
+     * the next turns; meanwhile no more is read. */
+    uint8_t *rest;
     size_t rest_size;
+    uint32_t work; /* UP: so many entries of tables may be received in this turn */
+    struct wf_call next_turn;
     uint64_t heard; /* PENDING: frames that the other side has said it has */
     /* Of this channel in the queue; changed under t->lock. It is the receiving side that adds to them, and so it may
      * look without (relaxed). */
@@ -405,8 +409,9 @@ struct wf_session *wf_session_new(struct wf_channel *ch, uint64_t number); /* NU
 void wf_session_keep(struct wf_session *s);
 void wf_session_release(struct wf_session *s);
 /* Decodes frames that came on an established channel, for wf_channel_post; the caller has the receiving side.
- * False: the session was ended for a fault in them. */
-bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size);
+ * False: the session was ended for a fault in them. `*left`: so many bytes at the end are to be received in another
+ * turn, as ch->work is used up; NULL: all are received now. */
+bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left);
 /* Any thread: ends the link, whether or not it could be resumed; $cluster takes it down. */
 void wf_session_fail(struct wf_session *s, const char *reason);
 /* Whether it was ended so, for what the other side has said: not for want of memory here. */
