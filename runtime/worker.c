@@ -121,13 +121,8 @@ static __attribute__((noinline)) void next_window(struct wf_pace *p, int64_t now
     atomic_store_explicit(&p->window, now, memory_order_relaxed);
 }
 
-#include <time.h>
-#include <stdio.h>
-static _Thread_local int64_t dbg_cpu; char dbg_what[64];
-static int64_t dbg_now(void){struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID,&t); return t.tv_sec*1000000000LL+t.tv_nsec;}
 static inline void turn_over(struct wf_worker *w, int64_t now)
 {
-    {int64_t c=dbg_now(); if (now-began_at(w) > 4000000 || c-dbg_cpu > 3000000) fprintf(stderr,"TURN w%u wall %.1f cpu %.1f %s\n", w->index, (double)(now-began_at(w))/1e6,(double)(c-dbg_cpu)/1e6, dbg_what); dbg_what[0]=0; dbg_cpu=c;}
     struct wf_pace *p = &w->pace;
     int64_t began = began_at(w), ns = now - began;
     int bits = 64 - __builtin_clzll((unsigned long long)ns | 1);
@@ -160,7 +155,6 @@ static void rests(struct wf_worker *w, int64_t now)
 
 static void awakes(struct wf_worker *w)
 {
-    dbg_cpu=dbg_now();
     w->last_poll = w->set->env->now(w->set->env);
     w->woke = true;
     atomic_store_explicit(&w->pace.began, w->last_poll, memory_order_release);

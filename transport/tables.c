@@ -331,6 +331,7 @@ void wf_tables_close(struct wf_session *s)
         wf_cluster_pause();
     }
     if (p == NULL) return;
+    WF_ASSERT(wf_copies_empty(&p->copies) || WF_MUTANT(group_keeps_the_dead));
     wf_session_release(s);
     free(p);
 }

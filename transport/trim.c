@@ -24,6 +24,6 @@ int64_t wf_trim_tick(struct wf_cluster *c, int64_t now)
     int64_t at = WF_MIN(c->trim.last_at + QUIET, c->trim.first_at + MOST);
     if (now < at) return at;
     c->trim.ended = 0;
-    { extern char dbg_what[]; __builtin_strcpy(dbg_what,"TRIM"); } pf_memory_trim();
+    pf_memory_trim();
     return WEFT_FOREVER;
 }

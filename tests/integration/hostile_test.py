@@ -310,7 +310,7 @@ class Hostile(unittest.TestCase):
         self.call()
         self.friend.leave()
         self.node.stop()
-        log = "\n".join(self.node.err.seen); print("\n".join(l for l in self.node.err.seen if l.startswith("TURN")))
+        log = "\n".join(self.node.err.seen)
         if not SANITIZED:
             self.assertNotRegex(log, "is held up by")
         self.took.sort()
