@@ -117,7 +117,8 @@ static int put(struct wf_groups *all, const struct wf_group_voice *v, struct wf_
     return 1;
 }
 
-int wf_groups_put_copy(weft_node *node, struct wf_inbound *in, struct wf_copies *from, weft_text group, uint64_t actor)
+int wf_groups_put_copy(weft_node *node, struct wf_inbound *in, struct wf_copies *from, weft_text group,
+                       uint64_t actor)
 {
     struct wf_groups *all = node->groups;
     struct wf_group_voice voice = voice_of(node, in);

@@ -86,12 +86,12 @@ _Static_assert(sizeof(struct wf_group_copy) <= 72, "and of a copy of a membershi
 _Static_assert(sizeof(struct wf_group) <= 104, "and of a group");
 
 struct wf_groups {
-    pf_mutex *lock; /* after the node's tables_lock */
-    uint64_t secret;            /* of its hashes */
-    struct wf_hash_table table; /* of groups, by name */
+    pf_mutex *lock;                                /* after the node's tables_lock */
+    uint64_t secret;                               /* of its hashes */
+    struct wf_hash_table table;                    /* of groups, by name */
     struct wf_hash_table members, copies, watches; /* by group and pid */
-    struct wf_group_end *ends; /* in the order they have to be told */
-    bool trying;               /* `again` or `timer` is on its way, on worker 0 */
+    struct wf_group_end *ends;                     /* in the order they have to be told */
+    bool trying;                                   /* `again` or `timer` is on its way, on worker 0 */
     struct wf_call again;
     struct wf_timer timer;
     weft_node *node; /* once there have been ends */

@@ -40,8 +40,8 @@ enum { WAITS = 64, BUCKETS_AT_ONCE = 4096 };
 struct wf_names {
     pf_mutex *lock;
     struct wf_hash_table table;
-    uint64_t secret; /* of its hashes */
-    size_t count;    /* of this node */
+    uint64_t secret;         /* of its hashes */
+    size_t count;            /* of this node */
     _Atomic uint32_t losses; /* how often a name was lost: release behind wf_name.lost, acquire by chains' users */
     void (*gone)(weft_text name, weft_pid pid, void *arg); /* NULL: nobody is told */
     void *gone_arg;

@@ -272,7 +272,8 @@ static enum wf_retained_kind kind_of(const struct wf_body *body)
 static struct wf_retained *make(struct wf_retained_table *t, struct wf_body *body)
 {
     struct wf_retained *r = calloc(1, sizeof *r);
-    if (r != NULL && wf_hash_table_add(&t->topics, &r->in_table, hash_of(t, weft_cstr(wf_body_topic(body))))) return r;
+    if (r != NULL && wf_hash_table_add(&t->topics, &r->in_table, hash_of(t, weft_cstr(wf_body_topic(body)))))
+        return r;
     free(r);
     return NULL;
 }

@@ -32,10 +32,10 @@ enum { BUCKETS_AT_ONCE = 1024, FORGOTTEN_AT_ONCE = 1024 };
 
 struct wf_topics {
     pf_mutex *lock;
-    struct wf_trie trie;              /* of queue groups: wf_wide.subscriber */
-    struct wf_trie awaited;           /* of those that are waited for */
-    struct wf_hash_table groups;      /* queue groups, by pattern and queue */
-    uint64_t secret;                  /* of its hashes */
+    struct wf_trie trie;         /* of queue groups: wf_wide.subscriber */
+    struct wf_trie awaited;      /* of those that are waited for */
+    struct wf_hash_table groups; /* queue groups, by pattern and queue */
+    uint64_t secret;             /* of its hashes */
     uint32_t changes;
     _Atomic uint32_t any; /* wf_wide_any: relaxed, see note (5) */
     struct wf_retained_table retained;
@@ -54,8 +54,8 @@ struct wide_node {
 struct wf_wide {
     struct wf_subscriber subscriber;
     struct wf_hashed in_table; /* wf_topics.groups, of a group */
-    struct wf_list members; /* wf_wide_member.on_wide; whose turn it is comes first */
-    struct wf_list nodes;   /* wide_node.on_wide; the same */
+    struct wf_list members;    /* wf_wide_member.on_wide; whose turn it is comes first */
+    struct wf_list nodes;      /* wide_node.on_wide; the same */
     int64_t wait;
     char queue[WF_QUEUE_MAX + 1]; /* "": a subscriber on its own */
 };

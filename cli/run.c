@@ -7,7 +7,6 @@
 #include "cli.h"
 #include "lacks.h"
 #include "main.h"
-#include "platform.h"
 #include "values.h"
 
 bool cli_is_node_name(const char *name)
@@ -90,7 +89,7 @@ int cli_run(const struct cli *c)
     char made_name[16], module[PATH_MAX], control[PATH_MAX];
     const char *path = c->argv[0], *name = c->name != NULL ? c->name : own_name(made_name);
     int rc = CLI_OK;
-    pf_memory_merge_at_once();
+    cli_merge_memory();
     set_log(c);
     if (c->tls != NULL && c->name == NULL)
         rc = cli_fail(c, CLI_USAGE, "--tls: give the node the --name of its certificate");

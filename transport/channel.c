@@ -209,8 +209,7 @@ static enum wf_receive on_message(void *owner, struct wf_conn *conn, const uint8
     struct wf_channel *ch = conn->user;
     if (ch == NULL) return WF_RECEIVE_END;
     switch (atomic_load_explicit(&ch->phase, memory_order_acquire)) {
-    case WF_PHASE_UP:
-        return receive(ch, data, size);
+    case WF_PHASE_UP: return receive(ch, data, size);
     case WF_PHASE_NEW:
     case WF_PHASE_HEARD: {
         struct wf_news *n = wf_news_new(WF_NEWS_MESSAGE, ch, data, size);

@@ -359,9 +359,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     case WF_SWIM_ASK:
     case WF_SWIM_SYNC:
     case WF_FRAME_PEERS: return hand_to_cluster(ch, f->kind, start, end);
-    case WF_FRAME_TABLE:
-        takes_work(ch);
-        return wf_tables_receive(ch, f);
+    case WF_FRAME_TABLE: takes_work(ch); return wf_tables_receive(ch, f);
     case WF_FRAME_UNKNOWN: return true;
     default: wf_session_fail(s, "a handshake frame on an established link"); return false;
     }

@@ -74,8 +74,8 @@ struct wf_swim_member {
     struct wf_hashed by_node;      /* wf_swim.nodes */
     struct wf_hashed by_name;      /* wf_swim.names */
     bool newest;                   /* of its name: it is there */
-    weft_text name;   /* in `record` */
-    weft_text record; /* malloc'ed */
+    weft_text name;                /* in `record` */
+    weft_text record;              /* malloc'ed */
 };
 
 struct wf_swim;
@@ -108,9 +108,9 @@ struct wf_swim {
     struct wf_swim_member *self;
     struct wf_swim_member **at; /* all of them, in the order in which they are probed */
     uint32_t count, capacity, next;
-    uint32_t present;                      /* ALIVE and SUSPECT, self among them */
-    struct wf_hash_table nodes, names;     /* names: the newest of each name */
-    uint64_t secret;                       /* of their hashes */
+    uint32_t present;                  /* ALIVE and SUSPECT, self among them */
+    struct wf_hash_table nodes, names; /* names: the newest of each name */
+    uint64_t secret;                   /* of their hashes */
     uint64_t digest;
     struct wf_list news[WF_SWIM_SENDS_MAX + 1];
     uint32_t news_count;

@@ -134,8 +134,8 @@ struct wf_channel {
     _Atomic bool lent;
     struct wf_call unchoked;
     _Atomic int64_t held_at; /* relaxed: since when no more is read, for `unchoked`; 0: it is */
-    uint64_t at;   /* counted frames of the session that have come, with those that came on channels before */
-    bool placed;   /* `at` is known */
+    uint64_t at; /* counted frames of the session that have come, with those that came on channels before */
+    bool placed; /* `at` is known */
     /* PENDING: what came behind WELCOME, to be received when it is up. UP: the end of a message, to be received in
      * the next turns; meanwhile no more is read. */
     uint8_t *rest;
@@ -270,7 +270,7 @@ struct wf_ports {
     struct wf_port *last;  /* found last; NULL */
     struct wf_port *dirty;
     struct wf_hash_table nodes, names; /* by incarnation, and by name */
-    uint32_t worker; /* its index */
+    uint32_t worker;                   /* its index */
 };
 
 /* ---- What $cluster hears --------------------------------------------------------------------------------------- */
@@ -321,14 +321,14 @@ struct wf_transport {
     bool client;
     weft_pid service, control; /* $cluster, $node; fixed when the node has started */
     int64_t stop_by;
-    uint32_t barrier;               /* workers that have not passed it yet */
-    struct wf_patterns patterns[2]; /* wf_interest_kind: of this node, counted per worker; under lock */
-    uint32_t patterns_max;          /* of this node, and of each peer */
-    struct wf_list table_peers;     /* of tables.c, under the node's tables_lock */
+    uint32_t barrier;                 /* workers that have not passed it yet */
+    struct wf_patterns patterns[2];   /* wf_interest_kind: of this node, counted per worker; under lock */
+    uint32_t patterns_max;            /* of this node, and of each peer */
+    struct wf_list table_peers;       /* of tables.c, under the node's tables_lock */
     struct wf_hash_table table_nodes; /* the same ones by incarnation */
-    char (*url)[WF_URL_TEXT];       /* what other nodes may dial; they stay as they are once they are counted */
-    _Atomic uint32_t url_count;     /* release by who adds one: wf_transport_urls */
-    _Atomic bool listens_by_seed;   /* relaxed: it is to listen where it reaches its first seed (reachable.c) */
+    char (*url)[WF_URL_TEXT];         /* what other nodes may dial; they stay as they are once they are counted */
+    _Atomic uint32_t url_count;       /* release by who adds one: wf_transport_urls */
+    _Atomic bool listens_by_seed;     /* relaxed: it is to listen where it reaches its first seed (reachable.c) */
     uint32_t seed_count;
     int64_t heartbeat, handshake_time, resume_window;
     int heartbeats_lost;

@@ -217,9 +217,6 @@ void pf_aligned_free(void *at); /* NULL is fine */
 /* Gives memory that was freed back to the system, where the C library keeps it otherwise; elsewhere it does nothing.
  * Any thread. Takes milliseconds where much was freed, and other threads may have to wait for memory as long. */
 void pf_memory_trim(void);
-/* For a process that is a node, and before it has threads: small blocks are merged with their neighbours when they are
- * freed, and large ones go back to the system, where the C library would do that to all of them at once later. */
-void pf_memory_merge_at_once(void);
 /* A crash of the calling thread. */
 struct pf_fault {
     const char *signal;  /* "SIGSEGV" */

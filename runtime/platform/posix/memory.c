@@ -22,10 +22,3 @@ void pf_memory_trim(void)
     (void)malloc_trim(0);
 #endif
 }
-
-void pf_memory_merge_at_once(void)
-{
-#ifdef __GLIBC__
-    (void)mallopt(M_MXFAST, 0);
-#endif
-}

@@ -153,7 +153,3 @@ void pf_aligned_free(void *at)
 void pf_memory_trim(void)
 {
 }
-
-void pf_memory_merge_at_once(void)
-{
-}

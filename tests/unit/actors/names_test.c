@@ -353,7 +353,7 @@ START_TEST(what_a_node_had_goes_in_parts)
     ck_assert_uint_eq(clear(n, 3, 600), 600);
     ck_assert(find_any(n, "name.599", &found) == 0 && found.node == 4);
     ck_assert(find_any(n, "name.600", &found) == 0 && found.node == 3); /* until its turn has come */
-    ck_assert(!take_copy(n, "name.700", 3)); /* it was over; now it is gone */
+    ck_assert(!take_copy(n, "name.700", 3));                            /* it was over; now it is gone */
     ck_assert(find_any(n, "name.700", &found) == 0 && found.node == 4);
     ck_assert_int_eq(put_copy(n, "name.800", (weft_pid){3, 2}, 9, &loser), 1); /* it is set again, and stays */
     ck_assert_int_eq(put_copy(n, "name.800", (weft_pid){3, 2}, 9, &loser), 0);

@@ -187,5 +187,5 @@ START_TEST(queue_groups_of_a_node_go_in_parts)
 }
 END_TEST
 
-TEST_MAIN("tables", queue_groups_of_a_node_go_in_parts, a_node_has_so_many_entries_at_most, members_here_come_first_then_nodes_in_turn,
-          one_group_is_asked_by_its_name)
+TEST_MAIN("tables", queue_groups_of_a_node_go_in_parts, a_node_has_so_many_entries_at_most,
+          members_here_come_first_then_nodes_in_turn, one_group_is_asked_by_its_name)
