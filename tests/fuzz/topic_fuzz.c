@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < SUBS; i++) {
         while (m.pattern[i].size > 0) drop(&m, m.pattern[i]); /* the last of its kind goes first */
     }
-    MUST(m.trie.nodes == 0 && m.interest.count == 0 && m.interest.trie.nodes == 0);
+    MUST(m.trie.nodes.count == 0 && m.interest.count == 0 && m.interest.trie.nodes.count == 0);
     wf_trie_finish(&m.trie);
     wf_interest_finish(&m.interest);
     return 0;
