@@ -45,10 +45,11 @@ static void take_off_actor(struct wf_actor *self, struct wf_group_tie *tie)
 }
 
 /* Under the lock. NULL: it is not in that group, or does not watch it. */
-static struct wf_group_tie *tie_to(const struct wf_group_places *p, struct wf_actor *self, weft_text group)
+static struct wf_group_tie *tie_to(const struct wf_hash_table *p, struct wf_actor *self, weft_text group)
 {
-    const struct wf_group *g = wf_group_find(wf_groups_of(self), group);
-    struct wf_group_member *m = g == NULL ? NULL : wf_group_place_find(p, g, wf_actor_pid(self));
+    const struct wf_groups *all = wf_groups_of(self);
+    const struct wf_group *g = wf_group_find(all, group);
+    struct wf_group_member *m = g == NULL ? NULL : wf_group_place_find(all, p, g, wf_actor_pid(self));
     return m == NULL ? NULL : wf_group_tie_of(m);
 }
 
@@ -57,7 +58,7 @@ static void take_out(struct wf_groups *all, struct wf_group_tie *tie)
 {
     struct wf_group *g = tie->member.group;
     wf_unlink(&tie->member.in_group);
-    wf_group_place_remove(tie->watch != 0 ? &all->watches : &all->members, &tie->member);
+    wf_hash_table_remove(tie->watch != 0 ? &all->watches : &all->members, &tie->member.in_table);
     if (tie->watch != 0) {
         if (--g->watcher_count == 0) wf_group_ends_forget(all, g);
         return;
@@ -75,7 +76,7 @@ static int join_group(struct wf_groups *all, struct wf_group *g, struct wf_group
     uint32_t made;
     weft_msg *news = wf_group_news_of(voice, g, WEFT_TAG_GROUP_JOIN, tie->member.who, false, 0, &made);
     tie->member.group = g;
-    if (made < g->watcher_count || !wf_group_place_add(&all->members, &tie->member)) {
+    if (made < g->watcher_count || !wf_group_place_add(all, &all->members, &tie->member)) {
         wf_group_news_free(voice->w, news);
         return WEFT_ENOMEM;
     }
@@ -250,7 +251,7 @@ static int watch_group(struct wf_actor *self, struct wf_group *g, struct wf_grou
     weft_msg *m = wf_group_news_of_members(w, g, tie, &failed);
     if (failed) return WEFT_ENOMEM;
     tie->member.group = g;
-    if (!wf_group_place_add(&wf_groups_of(self)->watches, &tie->member)) {
+    if (!wf_group_place_add(wf_groups_of(self), &wf_groups_of(self)->watches, &tie->member)) {
         wf_group_news_free(w, m);
         return WEFT_ENOMEM;
     }

@@ -30,22 +30,28 @@ struct wf_group_list {
 };
 
 struct wf_group {
-    struct wf_group *next;            /* wf_groups.buckets */
+    struct wf_hashed in_table;        /* wf_groups.table */
     struct wf_list members, watchers; /* wf_group_member.in_group, of this node */
     struct wf_list copies;            /* the same: members on other nodes, as they were heard of */
     struct wf_group_node *nodes;      /* of the copies */
     struct wf_group_list *list;       /* NULL: not made since the last change */
     uint32_t member_count, watcher_count, copy_count, node_count;
-    uint32_t hash, size;
+    uint32_t size;
     char name[]; /* and a NUL */
 };
 
-/* An actor in a group, or watching it. A member on another node is no more than this. */
+/* An actor in a group, or watching it. */
 struct wf_group_member {
-    struct wf_group_member *next; /* wf_group_places.buckets */
-    struct wf_link in_group;      /* wf_group.members, copies or watchers */
+    struct wf_hashed in_table; /* wf_groups.members, copies or watches; of a copy the mark is its round: copies.h */
+    struct wf_link in_group;   /* wf_group.members, copies or watchers */
     struct wf_group *group;
     weft_pid who;
+};
+
+/* A member on another node. */
+struct wf_group_copy {
+    struct wf_group_member member; /* first: wf_group_end lies where it did */
+    struct wf_link in_copies;      /* wf_copies.groups */
 };
 
 /* A membership or a watch of an actor of this node. */
@@ -74,25 +80,18 @@ struct wf_group_end {
     bool ended;
 };
 _Static_assert(sizeof(struct wf_group_end) <= sizeof(struct wf_group_member), "it needs no memory of its own");
-_Static_assert(sizeof(struct wf_group_tie) <= 72, "docs/names-and-groups.md states the size of a membership");
-_Static_assert(sizeof(struct wf_group_watch) <= 80, "and of a watch");
-_Static_assert(sizeof(struct wf_group_member) <= 48, "and of a copy of a membership");
-_Static_assert(sizeof(struct wf_group) <= 96, "and of a group");
-
-/* Actors by group and pid. */
-struct wf_group_places {
-    struct wf_group_member **buckets;
-    size_t count, bucket_count; /* a power of two; 0: none yet */
-};
+_Static_assert(sizeof(struct wf_group_tie) <= 80, "docs/names-and-groups.md states the size of a membership");
+_Static_assert(sizeof(struct wf_group_watch) <= 88, "and of a watch");
+_Static_assert(sizeof(struct wf_group_copy) <= 72, "and of a copy of a membership");
+_Static_assert(sizeof(struct wf_group) <= 104, "and of a group");
 
 struct wf_groups {
-    pf_mutex *lock; /* after the node's tables_lock */
-    size_t count;
-    struct wf_group **buckets; /* by name */
-    size_t bucket_count;       /* a power of two; 0: none yet */
-    struct wf_group_places members, copies, watches;
-    struct wf_group_end *ends; /* in the order they have to be told */
-    bool trying;               /* `again` or `timer` is on its way, on worker 0 */
+    pf_mutex *lock;                                /* after the node's tables_lock */
+    uint64_t secret;                               /* of its hashes */
+    struct wf_hash_table table;                    /* of groups, by name */
+    struct wf_hash_table members, copies, watches; /* by group and pid */
+    struct wf_group_end *ends;                     /* in the order they have to be told */
+    bool trying;                                   /* `again` or `timer` is on its way, on worker 0 */
     struct wf_call again;
     struct wf_timer timer;
     weft_node *node; /* once there have been ends */
@@ -108,13 +107,14 @@ static inline bool wf_group_is(const struct wf_group *g, weft_text name)
 }
 
 /* ---- group_table.c, under the lock ----------------------------------------------------------------------------- */
-struct wf_group *wf_group_find(struct wf_groups *all, weft_text name);
+struct wf_group *wf_group_find(const struct wf_groups *all, weft_text name);
 struct wf_group *wf_group_find_or_make(struct wf_groups *all, weft_text name); /* NULL: no memory */
 void wf_group_free_if_empty(struct wf_groups *all, struct wf_group *g);
-/* NULL: that actor is not in it. */
-struct wf_group_member *wf_group_place_find(const struct wf_group_places *p, const struct wf_group *g, weft_pid who);
-bool wf_group_place_add(struct wf_group_places *p, struct wf_group_member *m); /* by its group and pid. No memory */
-void wf_group_place_remove(struct wf_group_places *p, struct wf_group_member *m);
+/* In `p`, one of the three tables of members. NULL: that actor is not in it. */
+struct wf_group_member *wf_group_place_find(const struct wf_groups *all, const struct wf_hash_table *p,
+                                            const struct wf_group *g, weft_pid who);
+/* By its group and pid. False: no memory. */
+bool wf_group_place_add(const struct wf_groups *all, struct wf_hash_table *p, struct wf_group_member *m);
 
 /* ---- group.c --------------------------------------------------------------------------------------------------- */
 int wf_group_check(const struct wf_actor *self, const char *group);

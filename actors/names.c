@@ -1,8 +1,7 @@
 /* actors/names.c -- see names.h.
  *
  * Design notes.
- * (1) Buckets of chained entries; the table doubles when there are as many entries as buckets. If there is no memory
- *     for that the chains just get longer: only the entry itself can fail.
+ * (1) One hash table, with the node's secret: peers choose most of the names.
  * (2) `next_of_actor` and what goes with it belong to the actor's chain and are touched by its user alone; everything
  *     else by the thread that holds the lock. The text of an entry never changes, nor the pid of one of this node.
  * (3) A name has at most one entry of each node. Those of others are copies, in the same table, in no chain.
@@ -19,12 +18,16 @@
 #include "platform.h"
 
 struct wf_name {
-    struct wf_name *next;          /* wf_names.buckets */
-    struct wf_name *next_of_actor; /* the actor's chain, newest first */
-    struct wf_name *prev_of_actor; /* NULL: the newest */
+    struct wf_hashed in_table; /* wf_names.table; of a copy the mark is the round in which it came: copies.h */
+    union {
+        struct {
+            struct wf_name *next_of_actor; /* the actor's chain, newest first */
+            struct wf_name *prev_of_actor; /* NULL: the newest */
+        };
+        struct wf_link in_copies; /* of a copy: wf_copies.names */
+    };
     weft_pid pid;
     uint64_t stamp; /* of a global name; 0: of this node only */
-    uint32_t hash;
     uint16_t size;
     bool copy;
     _Atomic bool lost; /* note (5): release by who takes it out, acquire by the chain's user, who then frees it */
@@ -32,47 +35,48 @@ struct wf_name {
     char text[];       /* and a NUL */
 };
 
-enum { BUCKETS_AT_FIRST = 16, WAITS = 64, BUCKETS_AT_ONCE = 4096 };
+enum { WAITS = 64, BUCKETS_AT_ONCE = 4096 };
 
 struct wf_names {
     pf_mutex *lock;
-    struct wf_name **buckets;
-    size_t bucket_count; /* a power of two */
-    size_t count, copies;
+    struct wf_hash_table table;
+    uint64_t secret;         /* of its hashes */
+    size_t count;            /* of this node */
     _Atomic uint32_t losses; /* how often a name was lost: release behind wf_name.lost, acquire by chains' users */
     void (*gone)(weft_text name, weft_pid pid, void *arg); /* NULL: nobody is told */
     void *gone_arg;
     struct wf_list waits[WAITS]; /* wf_name_wait.on_names, by hash */
 };
 
-int wf_names_create(struct wf_names **out)
+int wf_names_create(struct wf_names **out, uint64_t secret)
 {
     struct wf_names *n = calloc(1, sizeof *n);
     if (n == NULL) return WEFT_ENOMEM;
     for (int i = 0; i < WAITS; i++) wf_list_init(&n->waits[i]);
-    n->bucket_count = BUCKETS_AT_FIRST;
-    n->buckets = calloc(n->bucket_count, sizeof *n->buckets);
-    int rc = n->buckets == NULL ? WEFT_ENOMEM : pf_mutex_create(&n->lock);
-    if (rc < 0) {
-        free(n->buckets);
-        free(n);
-        return rc;
-    }
-    *out = n;
-    return WEFT_OK;
+    n->secret = secret;
+    int rc = pf_mutex_create(&n->lock);
+    if (rc == WEFT_OK) *out = n;
+    else free(n);
+    return rc;
+}
+
+static struct wf_name *name_of(struct wf_hashed *e)
+{
+    return WF_CONTAINER(e, struct wf_name, in_table);
 }
 
 void wf_names_destroy(struct wf_names *n)
 {
     if (n == NULL) return;
-    for (size_t i = 0; i < n->bucket_count; i++) {
-        for (struct wf_name *e = n->buckets[i], *next; e != NULL; e = next) {
-            next = e->next;
-            free(e);
+    for (uint32_t i = 0; i < n->table.bucket_count; i++) {
+        WF_HASHED_IN(e, &n->table, i)
+        {
+            wf_hash_table_remove(&n->table, e);
+            free(name_of(e));
         }
     }
+    wf_hash_table_finish(&n->table);
     pf_mutex_destroy(n->lock);
-    free(n->buckets);
     free(n);
 }
 
@@ -86,10 +90,9 @@ int wf_name_check(weft_text name)
     return WEFT_OK;
 }
 
-static struct wf_name **bucket_of(struct wf_names *n, uint32_t hash)
+static uint32_t hash_of(const struct wf_names *n, weft_text name)
 {
-    WF_ASSERT((n->bucket_count & (n->bucket_count - 1)) == 0);
-    return &n->buckets[hash & (n->bucket_count - 1)];
+    return wf_hash(name.data, name.size, n->secret);
 }
 
 static bool same(const struct wf_name *e, weft_text name)
@@ -100,17 +103,21 @@ static bool same(const struct wf_name *e, weft_text name)
 /* Of this node. */
 static struct wf_name *find(struct wf_names *n, weft_text name, uint32_t hash)
 {
-    struct wf_name *e = *bucket_of(n, hash);
-    while (e != NULL && (e->hash != hash || e->copy || !same(e, name))) e = e->next;
-    return e;
+    WF_HASHED_WITH(e, &n->table, hash)
+    {
+        if (!name_of(e)->copy && same(name_of(e), name)) return name_of(e);
+    }
+    return NULL;
 }
 
 /* The one that holds: this node's own, which hides all others, or else the winner of the copies. */
 static struct wf_name *find_any(struct wf_names *n, weft_text name, uint32_t hash)
 {
     struct wf_name *best = NULL;
-    for (struct wf_name *e = *bucket_of(n, hash); e != NULL; e = e->next) {
-        if (e->hash != hash || !same(e, name)) continue;
+    WF_HASHED_WITH(k, &n->table, hash)
+    {
+        struct wf_name *e = name_of(k);
+        if (!same(e, name)) continue;
         if (!e->copy) return e;
         if (best == NULL || wf_name_wins(e->stamp, e->pid.node, best->stamp, best->pid.node)) best = e;
     }
@@ -119,49 +126,35 @@ static struct wf_name *find_any(struct wf_names *n, weft_text name, uint32_t has
 
 static struct wf_name *find_copy(struct wf_names *n, weft_text name, uint32_t hash, uint64_t node)
 {
-    struct wf_name *e = *bucket_of(n, hash);
-    while (e != NULL && (e->hash != hash || !e->copy || e->pid.node != node || !same(e, name))) e = e->next;
-    return e;
-}
-
-static void grow(struct wf_names *n)
-{
-    size_t old_count = n->bucket_count;
-    struct wf_name **old = n->buckets, **bigger = calloc(old_count * 2, sizeof *bigger);
-    if (bigger == NULL) return;
-    n->buckets = bigger;
-    n->bucket_count = old_count * 2;
-    for (size_t i = 0; i < old_count; i++) {
-        for (struct wf_name *e = old[i], *next; e != NULL; e = next) {
-            next = e->next;
-            struct wf_name **bucket = bucket_of(n, e->hash);
-            e->next = *bucket;
-            *bucket = e;
-        }
+    WF_HASHED_WITH(k, &n->table, hash)
+    {
+        struct wf_name *e = name_of(k);
+        if (e->copy && e->pid.node == node && same(e, name)) return e;
     }
-    free(old);
+    return NULL;
 }
 
 /* Under the lock. */
 static void tell_waits(struct wf_names *n, const struct wf_name *e)
 {
-    WF_LIST_EACH(k, &n->waits[e->hash % WAITS]) {
+    WF_LIST_EACH(k, &n->waits[e->in_table.hash % WAITS]) {
         struct wf_name_wait *wait = WF_CONTAINER(k, struct wf_name_wait, on_names);
-        if (wait->hash != e->hash || !same(e, weft_str(wait->text, wait->size))) continue;
+        if (wait->hash != e->in_table.hash || !same(e, weft_str(wait->text, wait->size))) continue;
         wf_unlink(k);
         wait->found = e->pid;
         wait->wake(wait);
     }
 }
 
-static struct wf_name *entry_new(weft_text name, weft_pid pid, uint64_t stamp, bool copy)
+static struct wf_name *entry_new(const struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, bool copy)
 {
     struct wf_name *e = malloc(sizeof *e + name.size + 1);
     if (e == NULL) return NULL;
     e->next_of_actor = e->prev_of_actor = NULL;
+    if (copy) e->in_copies = (struct wf_link){NULL, NULL};
     e->pid = pid;
     e->stamp = stamp;
-    e->hash = wf_hash(name.data, name.size, 0);
+    e->in_table = (struct wf_hashed){.hash = hash_of(n, name)};
     e->size = (uint16_t)name.size;
     e->copy = copy;
     atomic_init(&e->lost, false);
@@ -170,27 +163,21 @@ static struct wf_name *entry_new(weft_text name, weft_pid pid, uint64_t stamp, b
     return e;
 }
 
-/* Under the lock. */
-static void put_in(struct wf_names *n, struct wf_name *e)
+/* Under the lock. False: no memory for the table. */
+static bool put_in(struct wf_names *n, struct wf_name *e)
 {
-    if (n->count + n->copies == n->bucket_count) grow(n);
-    struct wf_name **bucket = bucket_of(n, e->hash);
-    e->next = *bucket;
-    *bucket = e;
-    *(e->copy ? &n->copies : &n->count) += 1;
+    if (!wf_hash_table_add(&n->table, &e->in_table, e->in_table.hash)) return false;
+    n->count += !e->copy;
     tell_waits(n, e);
+    return true;
 }
 
 /* Under the lock. */
 static void take_out(struct wf_names *n, struct wf_name *e)
 {
-    struct wf_name **at = bucket_of(n, e->hash);
-    while (*at != e) {
-        WF_ASSERT(*at != NULL);
-        at = &(*at)->next;
-    }
-    *at = e->next;
-    *(e->copy ? &n->copies : &n->count) -= 1;
+    wf_hash_table_remove(&n->table, &e->in_table);
+    n->count -= !e->copy;
+    if (e->copy) wf_unlink(&e->in_copies);
 }
 
 static bool is_lost(const struct wf_name *e)
@@ -224,16 +211,17 @@ static int add(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp,
     WF_ASSERT(!weft_pid_is_nobody(pid));
     int rc = wf_name_check(name);
     if (rc < 0) return rc;
-    struct wf_name *e = entry_new(name, pid, stamp, false);
+    struct wf_name *e = entry_new(n, name, pid, stamp, false);
     if (e == NULL) return WEFT_ENOMEM;
     uint32_t swept = atomic_load_explicit(&n->losses, memory_order_relaxed);
     pf_mutex_lock(n->lock);
-    bool taken = (stamp == 0 ? find(n, name, e->hash) : find_any(n, name, e->hash)) != NULL;
-    if (!taken) put_in(n, e);
+    uint32_t hash = e->in_table.hash;
+    if ((stamp == 0 ? find(n, name, hash) : find_any(n, name, hash)) != NULL) rc = WEFT_EEXIST;
+    else if (!put_in(n, e)) rc = WEFT_ENOMEM;
     pf_mutex_unlock(n->lock);
-    if (taken) {
+    if (rc < 0) {
         free(e);
-        return WEFT_EEXIST;
+        return rc;
     }
     sweep(n, chain);
     e->next_of_actor = *chain;
@@ -259,7 +247,7 @@ typedef struct wf_name *find_function(struct wf_names *n, weft_text name, uint32
 
 static int pid_of(struct wf_names *n, weft_text name, find_function *which, weft_pid *out)
 {
-    uint32_t hash = wf_hash(name.data, name.size, 0);
+    uint32_t hash = hash_of(n, name);
     pf_mutex_lock(n->lock);
     struct wf_name *e = which(n, name, hash);
     if (e != NULL) *out = e->pid;
@@ -280,7 +268,7 @@ int wf_names_find_any(struct wf_names *n, weft_text name, weft_pid *out)
 int wf_names_await(struct wf_names *n, weft_text name, struct wf_name_wait *wait, weft_pid *out)
 {
     WF_ASSERT(name.size <= sizeof wait->text);
-    wait->hash = wf_hash(name.data, name.size, 0);
+    wait->hash = hash_of(n, name);
     wait->size = (uint32_t)name.size;
     wait->found = weft_nobody();
     wait->on_names = (struct wf_link){NULL, NULL};
@@ -321,7 +309,7 @@ static void remove_chain(struct wf_names *n, struct wf_name *chain)
 /* Under the lock. NULL: the user of that chain has no such name. */
 static struct wf_name *find_own(struct wf_names *n, weft_text name, const struct wf_name *chain)
 {
-    struct wf_name *e = find(n, name, wf_hash(name.data, name.size, 0));
+    struct wf_name *e = find(n, name, hash_of(n, name));
     return e != NULL && weft_pid_equal(e->pid, chain->pid) ? e : NULL;
 }
 
@@ -408,7 +396,7 @@ const char *wf_names_at(const struct wf_name *chain, size_t i)
 /* Under the lock. */
 static bool give_way(struct wf_names *n, weft_text name, uint64_t node, uint64_t stamp, weft_pid *loser)
 {
-    struct wf_name *own = find(n, name, wf_hash(name.data, name.size, 0));
+    struct wf_name *own = find(n, name, hash_of(n, name));
     bool wins = own != NULL && own->stamp > 0 && wf_name_wins(stamp, node, own->stamp, own->pid.node);
     if (!wins || WF_MUTANT(name_never_yields)) return false;
     take_out(n, own);
@@ -429,7 +417,7 @@ bool wf_names_give_way(struct wf_names *n, weft_text name, uint64_t node, uint64
 bool wf_names_copy_of(struct wf_names *n, weft_text name, uint64_t node, weft_pid *pid, uint64_t *stamp)
 {
     pf_mutex_lock(n->lock);
-    const struct wf_name *e = find_copy(n, name, wf_hash(name.data, name.size, 0), node);
+    const struct wf_name *e = find_copy(n, name, hash_of(n, name), node);
     if (e != NULL) {
         *pid = e->pid;
         *stamp = e->stamp;
@@ -440,59 +428,63 @@ bool wf_names_copy_of(struct wf_names *n, weft_text name, uint64_t node, weft_pi
 
 size_t wf_names_claims(struct wf_names *n, weft_text name)
 {
-    uint32_t hash = wf_hash(name.data, name.size, 0);
+    uint32_t hash = hash_of(n, name);
     size_t count = 0;
     pf_mutex_lock(n->lock);
-    for (const struct wf_name *e = *bucket_of(n, hash); e != NULL; e = e->next)
-        count += e->hash == hash && e->copy && same(e, name);
+    WF_HASHED_WITH(e, &n->table, hash) count += name_of(e)->copy && same(name_of(e), name);
     pf_mutex_unlock(n->lock);
     return count;
 }
 
-int wf_names_put_copy(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, weft_pid *loser)
+int wf_names_put_copy(struct wf_names *n, struct wf_copies *from, weft_text name, weft_pid pid, uint64_t stamp,
+                      weft_pid *loser)
 {
     *loser = weft_nobody();
-    struct wf_name *fresh = entry_new(name, pid, stamp, true);
+    struct wf_name *fresh = entry_new(n, name, pid, stamp, true);
     if (fresh == NULL) return WEFT_ENOMEM;
+    fresh->in_table.mark = from->round;
     pf_mutex_lock(n->lock);
-    struct wf_name *e = find_copy(n, name, fresh->hash, pid.node);
-    if (e != NULL) take_out(n, e);
-    put_in(n, fresh);
-    (void)give_way(n, name, pid.node, stamp, loser);
+    struct wf_name *e = find_copy(n, name, fresh->in_table.hash, from->node);
+    bool put = put_in(n, fresh);
+    if (put) wf_list_push(&from->names, &fresh->in_copies);
+    if (put && e != NULL) take_out(n, e);
+    if (put) (void)give_way(n, name, from->node, stamp, loser);
     pf_mutex_unlock(n->lock);
+    if (!put) {
+        free(fresh);
+        return WEFT_ENOMEM;
+    }
+    bool had = e != NULL && e->in_table.mark == from->round;
     free(e);
-    return e == NULL;
+    return !had;
 }
 
-bool wf_names_take_copy(struct wf_names *n, weft_text name, uint64_t node)
+bool wf_names_take_copy(struct wf_names *n, struct wf_copies *from, weft_text name)
 {
     pf_mutex_lock(n->lock);
-    struct wf_name *e = find_copy(n, name, wf_hash(name.data, name.size, 0), node);
+    struct wf_name *e = find_copy(n, name, hash_of(n, name), from->node);
     if (e != NULL) take_out(n, e);
     pf_mutex_unlock(n->lock);
+    bool had = e != NULL && e->in_table.mark == from->round;
     free(e);
-    return e != NULL;
+    return had;
 }
 
-size_t wf_names_drop_copies(struct wf_names *n, uint64_t node)
+static struct wf_name *first_over(const struct wf_copies *from)
 {
-    size_t dropped = 0;
+    struct wf_link *k = wf_list_first(&from->names);
+    struct wf_name *e = k == NULL ? NULL : WF_CONTAINER(k, struct wf_name, in_copies);
+    return e == NULL || e->in_table.mark == from->round ? NULL : e;
+}
+
+void wf_names_clear_copies(struct wf_names *n, struct wf_copies *from, uint32_t *work)
+{
     pf_mutex_lock(n->lock);
-    for (size_t i = 0; i < n->bucket_count && n->copies > 0; i++) {
-        for (struct wf_name **at = &n->buckets[i]; *at != NULL;) {
-            struct wf_name *e = *at;
-            if (!e->copy || e->pid.node != node) {
-                at = &e->next;
-                continue;
-            }
-            *at = e->next;
-            n->copies--;
-            dropped++;
-            free(e);
-        }
+    for (struct wf_name *e; *work > 0 && (e = first_over(from)) != NULL; --*work) {
+        take_out(n, e);
+        free(e);
     }
     pf_mutex_unlock(n->lock);
-    return dropped;
 }
 
 /* ---- For people and tests -------------------------------------------------------------------------------------- */
@@ -521,10 +513,14 @@ bool wf_names_some(struct wf_names *n, uint64_t *at,
 {
     bool more = true;
     pf_mutex_lock(n->lock);
+    if (n->table.bucket_count == 0) *at = WF_HASH_PARTS_END;
     for (int i = 0; i < BUCKETS_AT_ONCE && more && *at < WF_HASH_PARTS_END; i++) {
-        for (struct wf_name *e = n->buckets[wf_hash_part(at, n->bucket_count)]; e != NULL; e = e->next) {
+        uint32_t bucket = wf_hash_part(at, n->table.bucket_count);
+        WF_HASHED_IN(k, &n->table, bucket)
+        {
+            const struct wf_name *e = name_of(k);
             weft_text name = weft_str(e->text, e->size);
-            more &= see(name, e->pid, e->stamp, find_any(n, name, e->hash) == e, arg);
+            more &= see(name, e->pid, e->stamp, find_any(n, name, e->in_table.hash) == e, arg);
         }
     }
     pf_mutex_unlock(n->lock);

@@ -11,6 +11,7 @@
 #define WF_NAMES_H
 
 #include "base.h"
+#include "copies.h"
 #include "list.h"
 #include "text.h"
 
@@ -37,8 +38,9 @@ static inline bool wf_name_wins(uint64_t stamp, uint64_t node, uint64_t other_st
 struct wf_names; /* opaque */
 struct wf_name;  /* opaque: one entry, the head of a chain */
 
-int wf_names_create(struct wf_names **out); /* WEFT_ENOMEM */
-void wf_names_destroy(struct wf_names *n);  /* NULL is fine; entries left in it are freed, their chains dangle */
+/* `secret`: of its hashes. WEFT_ENOMEM. */
+int wf_names_create(struct wf_names **out, uint64_t secret);
+void wf_names_destroy(struct wf_names *n); /* NULL is fine; entries left in it are freed, their chains dangle */
 
 /* 0: a name is 1 to WF_NAME_MAX letters, digits, '.', '_', '-' and '$'. WEFT_ETOOBIG: longer; WEFT_EINVAL. */
 int wf_name_check(weft_text name);
@@ -83,9 +85,10 @@ const char *wf_names_at(const struct wf_name *chain, size_t i);
 
 /* ---- Copies of other nodes' ------------------------------------------------------------------------------------ */
 
-/* That node has given the name to `pid`. 1; 0: it had it before, another actor perhaps; WEFT_ENOMEM. If it takes a
- * global name of this node, which is then no more, `*loser` gets who had it. */
-int wf_names_put_copy(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, weft_pid *loser);
+/* The node of `from` has given the name to `pid`. 1; 0: it had it before, another actor perhaps; WEFT_ENOMEM. If it
+ * takes a global name of this node, which is then no more, `*loser` gets who had it. */
+int wf_names_put_copy(struct wf_names *n, struct wf_copies *from, weft_text name, weft_pid pid, uint64_t stamp,
+                      weft_pid *loser);
 /* Another node has registered the name with that stamp, whether or not there is a copy of it here. True: a global
  * name of this node gives way, and is no more; `*loser` gets who had it. */
 bool wf_names_give_way(struct wf_names *n, weft_text name, uint64_t node, uint64_t stamp, weft_pid *loser);
@@ -93,9 +96,9 @@ bool wf_names_give_way(struct wf_names *n, weft_text name, uint64_t node, uint64
 bool wf_names_copy_of(struct wf_names *n, weft_text name, uint64_t node, weft_pid *pid, uint64_t *stamp);
 size_t wf_names_claims(struct wf_names *n, weft_text name);
 /* Whether that node had it. */
-bool wf_names_take_copy(struct wf_names *n, weft_text name, uint64_t node);
-/* Takes out all of that node; returns how many. */
-size_t wf_names_drop_copies(struct wf_names *n, uint64_t node);
+bool wf_names_take_copy(struct wf_names *n, struct wf_copies *from, weft_text name);
+/* Takes out those that are over, one for each of `*work`, which becomes less. */
+void wf_names_clear_copies(struct wf_names *n, struct wf_copies *from, uint32_t *work);
 
 size_t wf_names_count(struct wf_names *n); /* of this node */
 size_t wf_names_waits(struct wf_names *n); /* how many wait */

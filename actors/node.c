@@ -192,8 +192,8 @@ int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_
     if ((rc = pf_mutex_create(&n->lock)) < 0 || (rc = pf_cond_create(&n->ended)) < 0 ||
         (rc = pf_mutex_create(&n->tables_lock)) < 0 || (rc = pf_mutex_create(&n->taps_lock)) < 0)
         goto failed;
-    if ((rc = wf_names_create(&n->names)) < 0 || (rc = wf_groups_create(&n->groups)) < 0 ||
-        (rc = wf_topics_create(&n->topics, n->options.retained_max, n->options.retained_bytes_max,
+    if ((rc = wf_names_create(&n->names, n->secret)) < 0 || (rc = wf_groups_create(&n->groups, n->secret)) < 0 ||
+        (rc = wf_topics_create(&n->topics, n->secret, n->options.retained_max, n->options.retained_bytes_max,
                                n->options.retained_keep)) < 0 ||
         (rc = wf_far_create(&n->far, n->options.far_actors_max)) < 0)
         goto failed;

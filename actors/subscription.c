@@ -11,7 +11,7 @@
 int wf_subscriptions_init(struct wf_actors *wa)
 {
     wf_list_init(&wa->cut);
-    wf_trie_init(&wa->topics);
+    wf_trie_init(&wa->topics, wa->secret);
     return wf_slab_init(&wa->subscription_slab, sizeof(struct wf_subscription), WF_SLAB_MAX);
 }
 

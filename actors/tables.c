@@ -113,20 +113,20 @@ static void name_lost(weft_node *node, struct wf_inbound *in, weft_text name, we
     if (!WF_MUTANT(name_loser_not_told)) tell_loser(node, in, name, loser, winner);
 }
 
-static int put_name(weft_node *node, struct wf_inbound *in, uint64_t peer, const struct wf_entry *e)
+static int put_name(weft_node *node, struct wf_inbound *in, struct wf_copies *from, const struct wf_entry *e)
 {
-    weft_pid loser, winner = {peer, e->actor};
-    int rc = wf_names_put_copy(node->names, e->key, winner, e->stamp, &loser);
+    weft_pid loser, winner = {from->node, e->actor};
+    int rc = wf_names_put_copy(node->names, from, e->key, winner, e->stamp, &loser);
     if (rc >= 0 && !weft_pid_is_nobody(loser)) name_lost(node, in, e->key, loser, winner);
     return rc;
 }
 
-static int apply_name(weft_node *node, struct wf_inbound *in, uint64_t peer, enum wf_table_op op,
+static int apply_name(weft_node *node, struct wf_inbound *in, struct wf_copies *from, enum wf_table_op op,
                       const struct wf_entry *e)
 {
     weft_pid loser;
-    if (op == WF_TABLE_SET) return put_name(node, in, peer, e);
-    if (op == WF_TABLE_UNSET) return -wf_names_take_copy(node->names, e->key, peer);
+    if (op == WF_TABLE_SET) return put_name(node, in, from, e);
+    if (op == WF_TABLE_UNSET) return -wf_names_take_copy(node->names, from, e->key);
     if (e->node != node->incarnation && wf_names_give_way(node->names, e->key, e->node, e->stamp, &loser))
         name_lost(node, in, e->key, loser, (weft_pid){e->node, e->actor});
     return 0;
@@ -134,31 +134,31 @@ static int apply_name(weft_node *node, struct wf_inbound *in, uint64_t peer, enu
 
 /* ---- What peers say -------------------------------------------------------------------------------------------- */
 
-int wf_tables_apply(weft_node *node, struct wf_inbound *in, uint64_t peer, enum wf_table_op op,
+int wf_tables_apply(weft_node *node, struct wf_inbound *in, struct wf_copies *from, enum wf_table_op op,
                     const struct wf_entry *e, int *more)
 {
-    weft_pid who = {peer, e->actor};
     bool set = op == WF_TABLE_SET;
     int rc = 0;
     switch (e->table) {
-    case WF_TABLE_NAMES: rc = apply_name(node, in, peer, op, e); break;
+    case WF_TABLE_NAMES: rc = apply_name(node, in, from, op, e); break;
     case WF_TABLE_GROUPS:
-        rc = set ? wf_groups_put_copy(node, in, e->key, who)
-                 : -wf_groups_take_copy(node, in, e->key, who, e->ended, e->reason);
+        rc = set ? wf_groups_put_copy(node, in, from, e->key, e->actor)
+                 : -wf_groups_take_copy(node, in, from, e->key, e->actor, e->ended, e->reason);
         break;
     case WF_TABLE_QUEUES:
-        rc = set ? wf_wide_put_copy(node->topics, e->key, e->queue, peer)
-                 : -wf_wide_take_copy(node->topics, e->key, e->queue, peer);
+        rc = set ? wf_wide_put_copy(node->topics, from, e->key, e->queue)
+                 : -wf_wide_take_copy(node->topics, from, e->key, e->queue);
         break;
     }
     *more = set && rc < 0 ? 0 : rc; /* only setting takes memory: of the others -1 is one entry less */
     return set && rc < 0 ? rc : WEFT_OK;
 }
 
-void wf_tables_drop(weft_node *node, uint64_t peer)
+bool wf_tables_clear(weft_node *node, struct wf_copies *from, uint32_t work)
 {
     struct wf_inbound in = {.here = wf_here != NULL && wf_node_of(wf_here) == node ? wf_here : NULL};
-    (void)wf_names_drop_copies(node->names, peer);
-    if (!WF_MUTANT(group_keeps_the_dead)) wf_groups_drop_copies(node, &in, peer);
-    wf_wide_drop_copies(node->topics, peer);
+    wf_names_clear_copies(node->names, from, &work);
+    if (!WF_MUTANT(group_keeps_the_dead)) wf_groups_clear_copies(node, &in, from, &work);
+    wf_wide_clear_copies(node->topics, from, &work);
+    return work == 0;
 }

@@ -14,6 +14,7 @@
 #ifndef WF_TABLES_H
 #define WF_TABLES_H
 
+#include "copies.h"
 #include "node.h"
 
 #include <weft/pack.h>
@@ -71,11 +72,13 @@ struct wf_tables_part {
  * that is there all the time is seen, perhaps twice. */
 void wf_tables_some(weft_node *node, struct wf_tables_part *part, void (*see)(const struct wf_entry *e, void *arg),
                     void *arg);
-/* What the peer `node` says of its entries. `*more`: by how many they have grown, 1, 0 or -1. WEFT_ENOMEM: nothing
+/* What the node of `from` says of its entries. `*more`: by how many they have grown, 1, 0 or -1. WEFT_ENOMEM: nothing
  * has changed. News for actors go by `in`, whatever it holds already first. */
-int wf_tables_apply(weft_node *node, struct wf_inbound *in, uint64_t peer, enum wf_table_op op,
+int wf_tables_apply(weft_node *node, struct wf_inbound *in, struct wf_copies *from, enum wf_table_op op,
                     const struct wf_entry *e, int *more);
-/* All entries of that peer are gone, before anybody hears that it is. */
-void wf_tables_drop(weft_node *node, uint64_t peer);
+/* Takes out some of the copies that are over: about so many, and less where actors are to be told. False: those were
+ * the last ones. */
+enum { WF_TABLES_AT_ONCE = 1024 };
+bool wf_tables_clear(weft_node *node, struct wf_copies *from, uint32_t work);
 
 #endif

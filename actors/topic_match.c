@@ -87,7 +87,7 @@ static void make_list(struct wf_actors *wa, struct wf_match *m)
 struct wf_match *wf_match_find(struct wf_actors *wa, weft_text topic, int *why)
 {
     *why = WEFT_OK;
-    uint32_t hash = wf_hash(topic.data, topic.size, 0);
+    uint32_t hash = wf_hash(topic.data, topic.size, wa->secret);
     struct wf_match *m = wa->matches == NULL ? NULL : &wa->matches[hash % WF_MATCH_PLACES];
     if (m != NULL && topic.size > 0 && m->hash == hash && m->size == topic.size &&
         memcmp(m->topic, topic.data, topic.size) == 0) {

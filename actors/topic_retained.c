@@ -3,8 +3,7 @@
  * Design notes.
  * (1) A pattern without wildcards is one look-up. Others go through the list, comparing first what the pattern has
  *     before its first wildcard: subscribing with those costs some nanoseconds for each topic kept.
- *     Topics that were cleared are passed over there.
- * (2) If there is no memory for a larger table its chains just get longer. */
+ *     Topics that were cleared are passed over there. */
 #include "topic_retained.h"
 
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 #include "hash.h"
 #include "topic_trie.h"
 
-enum { BUCKETS_AT_FIRST = 16, CLEARED_MAX = 16384 };
+enum { CLEARED_MAX = 16384, FORGOTTEN_AT_ONCE = 64 };
 /* Of a source that is gone and has no end of its own: before those of linked nodes. */
 #define WITHOUT_END (WEFT_FOREVER - 1)
 
@@ -98,9 +97,10 @@ static void begin_to_go(struct wf_retained_table *t, struct wf_retained_source *
 
 /* ---- The table ------------------------------------------------------------------------------------------------- */
 
-void wf_retained_init(struct wf_retained_table *t, uint32_t count_max, size_t bytes_max, int64_t keep)
+void wf_retained_init(struct wf_retained_table *t, uint64_t secret, uint32_t count_max, size_t bytes_max,
+                      int64_t keep)
 {
-    memset(t, 0, sizeof *t);
+    *t = (struct wf_retained_table){.secret = secret};
     wf_list_init(&t->order);
     t->keep = keep;
     for (int kind = 0; kind < WF_RETAINED_KINDS; kind++) {
@@ -113,38 +113,9 @@ void wf_retained_init(struct wf_retained_table *t, uint32_t count_max, size_t by
     }
 }
 
-static uint32_t hash_of(weft_text topic)
+static uint32_t hash_of(const struct wf_retained_table *t, weft_text topic)
 {
-    return wf_hash(topic.data, topic.size, 0);
-}
-
-static struct wf_retained **place_of(const struct wf_retained_table *t, weft_text topic)
-{
-    uint32_t hash = hash_of(topic);
-    struct wf_retained **at = &t->buckets[hash & (t->bucket_count - 1)];
-    for (; *at != NULL; at = &(*at)->next) {
-        const char *own = wf_body_topic((*at)->body);
-        if ((*at)->hash == hash && strncmp(own, topic.data, topic.size) == 0 && own[topic.size] == 0) break;
-    }
-    return at;
-}
-
-static bool grow(struct wf_retained_table *t)
-{
-    uint32_t count = t->bucket_count == 0 ? BUCKETS_AT_FIRST : t->bucket_count * 2;
-    struct wf_retained **bigger = calloc(count, sizeof *bigger);
-    if (bigger == NULL) return t->buckets != NULL;
-    WF_LIST_EACH(k, &t->order) {
-        struct wf_retained *r = WF_CONTAINER(k, struct wf_retained, in_order);
-        if (is_mark(r)) continue;
-        struct wf_retained **at = &bigger[r->hash & (count - 1)];
-        r->next = *at;
-        *at = r;
-    }
-    free(t->buckets);
-    t->buckets = bigger;
-    t->bucket_count = count;
-    return true;
+    return wf_hash(topic.data, topic.size, t->secret);
 }
 
 /* Out of the lists, and out of what counts. */
@@ -160,7 +131,7 @@ static void unlist(struct wf_retained_table *t, struct wf_retained *r)
 static struct wf_body *take_out(struct wf_retained_table *t, struct wf_retained *r)
 {
     struct wf_body *body = r->body;
-    *place_of(t, weft_cstr(wf_body_topic(body))) = r->next;
+    wf_hash_table_remove(&t->topics, &r->in_table);
     unlist(t, r);
     free(r);
     return body;
@@ -189,14 +160,18 @@ void wf_retained_finish(struct wf_retained_table *t)
         WF_ASSERT(first_to_go(&t->pool[kind]) == NULL);
         wf_heap_finish(&t->pool[kind].sources);
     }
-    free(t->buckets);
-    t->buckets = NULL;
-    t->bucket_count = 0;
+    wf_hash_table_finish(&t->topics);
 }
 
 static struct wf_retained *find(const struct wf_retained_table *t, weft_text topic)
 {
-    return t->bucket_count == 0 ? NULL : *place_of(t, topic);
+    WF_HASHED_WITH(e, &t->topics, hash_of(t, topic))
+    {
+        struct wf_retained *r = WF_CONTAINER(e, struct wf_retained, in_table);
+        const char *own = wf_body_topic(r->body);
+        if (strncmp(own, topic.data, topic.size) == 0 && own[topic.size] == 0) return r;
+    }
+    return NULL;
 }
 
 const struct wf_retained *wf_retained_find(const struct wf_retained_table *t, weft_text topic)
@@ -224,11 +199,19 @@ int wf_retained_open(struct wf_retained_table *t, uint64_t node, struct wf_retai
     return WEFT_ENOMEM;
 }
 
-/* Nodes that are gone have one bound together. */
-static void keep_bounds(struct wf_retained_table *t, enum wf_retained_kind kind)
+/* Nodes that are gone have one bound together. Forgets at most `most`; returns how many more it might have. */
+static uint32_t keep_bounds(struct wf_retained_table *t, enum wf_retained_kind kind, uint32_t most)
 {
     struct wf_retained_pool *p = &t->pool[kind];
-    while (p->gone_count > p->count_max || p->gone_bytes > p->bytes_max) forget_oldest(t, first_to_go(p));
+    for (; most > 0 && (p->gone_count > p->count_max || p->gone_bytes > p->bytes_max); most--)
+        forget_oldest(t, first_to_go(p));
+    return most;
+}
+
+bool wf_retained_trim(struct wf_retained_table *t, uint32_t most)
+{
+    for (int kind = 0; kind < WF_RETAINED_KINDS; kind++) most = keep_bounds(t, (enum wf_retained_kind)kind, most);
+    return most == 0;
 }
 
 void wf_retained_close(struct wf_retained_table *t, struct wf_retained_source *by[WF_RETAINED_KINDS], int64_t time)
@@ -240,7 +223,6 @@ void wf_retained_close(struct wf_retained_table *t, struct wf_retained_source *b
         s->holders--;
         if (s->count > 0) begin_to_go(t, s, time);
         free_if_unused(t, s);
-        keep_bounds(t, (enum wf_retained_kind)kind);
     }
 }
 
@@ -289,14 +271,11 @@ static enum wf_retained_kind kind_of(const struct wf_body *body)
 /* With the body of its topic, but not in the lists yet. NULL: no memory. */
 static struct wf_retained *make(struct wf_retained_table *t, struct wf_body *body)
 {
-    if (t->count + t->cleared_count == t->bucket_count && !grow(t)) return NULL;
     struct wf_retained *r = calloc(1, sizeof *r);
-    if (r == NULL) return NULL;
-    r->hash = hash_of(weft_cstr(wf_body_topic(body)));
-    struct wf_retained **at = &t->buckets[r->hash & (t->bucket_count - 1)];
-    r->next = *at;
-    *at = r;
-    return r;
+    if (r != NULL && wf_hash_table_add(&t->topics, &r->in_table, hash_of(t, weft_cstr(wf_body_topic(body)))))
+        return r;
+    free(r);
+    return NULL;
 }
 
 /* Whether `body` has a place instead of `r` (NULL: beside all there is) in the quota of `s`; NULL: among those that
@@ -355,7 +334,7 @@ static int keep(struct wf_retained_table *t, struct wf_retained *r, const struct
     *old = replace(t, r, c->body, s);
     r->stamp = c->stamp;
     r->rank = rank;
-    if (s->gone) keep_bounds(t, kind);
+    if (s->gone) (void)keep_bounds(t, kind, FORGOTTEN_AT_ONCE);
     else if (s->count > t->pool[kind].count_max) forget_oldest(t, s); /* only what is cleared */
     return 1;
 }

@@ -29,6 +29,7 @@
 #ifndef WF_TOPIC_RETAINED_H
 #define WF_TOPIC_RETAINED_H
 
+#include "hash_table.h"
 #include "heap.h"
 #include "list.h"
 #include "msg.h"
@@ -39,13 +40,12 @@
 struct wf_retained_source;
 
 struct wf_retained {
-    struct wf_link in_order;  /* wf_retained_table.order */
-    struct wf_link in_source; /* wf_retained_source.all */
-    struct wf_retained *next; /* wf_retained_table.buckets */
-    struct wf_body *body;     /* its topic inside; empty: cleared. NULL: a mark, which is in `order` alone */
+    struct wf_link in_order;   /* wf_retained_table.order */
+    struct wf_link in_source;  /* wf_retained_source.all */
+    struct wf_hashed in_table; /* wf_retained_table.topics */
+    struct wf_body *body;      /* its topic inside; empty: cleared. NULL: a mark, which is in `order` alone */
     struct wf_retained_source *source;
     uint64_t stamp, rank; /* as its publisher says, and what counts here: note (2) */
-    uint32_t hash;
 };
 static inline bool wf_retained_is_cleared(const struct wf_retained *r)
 {
@@ -86,8 +86,8 @@ struct wf_retained_pool {
 
 struct wf_retained_table {
     struct wf_list order; /* wf_retained.in_order, by wf_body.retained, and marks */
-    struct wf_retained **buckets;
-    uint32_t bucket_count; /* a power of two; 0: none yet */
+    struct wf_hash_table topics;
+    uint64_t secret; /* of its hashes */
     uint32_t count, cleared_count;
     struct wf_retained_pool pool[WF_RETAINED_KINDS];
     int64_t keep;
@@ -112,12 +112,15 @@ struct wf_retained_copy {
 
 /* `count_max`, `bytes_max`: see note (6); `keep`: how long after its node has gone, WEFT_FOREVER: until it has to
  * give way. */
-void wf_retained_init(struct wf_retained_table *t, uint32_t count_max, size_t bytes_max, int64_t keep);
+void wf_retained_init(struct wf_retained_table *t, uint64_t secret, uint32_t count_max, size_t bytes_max,
+                      int64_t keep);
 /* All links have been closed. */
 void wf_retained_finish(struct wf_retained_table *t);
 /* A node is linked: its sources, one of each kind. WEFT_ENOMEM. And is no more: `by` becomes NULLs; fine if it is. */
 int wf_retained_open(struct wf_retained_table *t, uint64_t node, struct wf_retained_source *by[WF_RETAINED_KINDS]);
 void wf_retained_close(struct wf_retained_table *t, struct wf_retained_source *by[WF_RETAINED_KINDS], int64_t time);
+/* After that: forgets what is too much of nodes that are gone, at most `most` messages. False: nothing more is. */
+bool wf_retained_trim(struct wf_retained_table *t, uint32_t most);
 /* Keeps a reference of `body`, which is signed, instead of what was kept of its topic, with a stamp of this node, and
  * numbers it: 1. An empty one clears. `*old` gets the body to be dropped, or NULL. WEFT_EFULL, WEFT_ENOMEM: nothing
  * has changed. */

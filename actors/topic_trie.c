@@ -4,10 +4,8 @@
  * (1) A node stands for a prefix of a pattern, one word per level. The edges to children lie in one hash table for
  *     the whole trie, keyed by the parent's serial number and the word; '*' and '>' children also have a pointer of
  *     their own, as each step of a match looks for them.
- * (2) If there is no memory for a larger table its chains just get longer: only a new node can fail, and then nothing
- *     has changed.
- * (3) A node without children and subscribers goes away at once, and so do the parents that were there for it alone.
- * (4) Matching is a depth-first walk with a fixed stack: one path down never leaves more than one open branch behind
+ * (2) A node without children and subscribers goes away at once, and so do the parents that were there for it alone.
+ * (3) Matching is a depth-first walk with a fixed stack: one path down never leaves more than one open branch behind
  *     per word. It visits each node at most once, so no subscriber is met twice. */
 #include "topic_trie.h"
 
@@ -19,11 +17,10 @@
 struct wf_trie_node {
     struct wf_list subscribers; /* wf_subscriber.on_node */
     struct wf_trie_node *parent;
-    struct wf_trie_node *next; /* wf_trie.buckets */
+    struct wf_hashed in_table; /* wf_trie.nodes; not the root */
     struct wf_trie_node *star, *rest;
     uint32_t children; /* star and rest included */
     uint32_t serial;
-    uint32_t hash; /* of parent and word */
     uint8_t size;
     char word[];
 };
@@ -106,11 +103,14 @@ bool wf_pattern_matches(weft_text pattern, weft_text topic)
 
 /* ---- Trie ------------------------------------------------------------------------------------------------------ */
 
-enum { BUCKETS_AT_FIRST = 16 };
-
-void wf_trie_init(struct wf_trie *t)
+void wf_trie_init(struct wf_trie *t, uint64_t secret)
 {
-    memset(t, 0, sizeof *t);
+    *t = (struct wf_trie){.secret = secret};
+}
+
+static struct wf_trie_node *node_of(struct wf_hashed *e)
+{
+    return WF_CONTAINER(e, struct wf_trie_node, in_table);
 }
 
 static void drop_subscribers(struct wf_trie_node *n)
@@ -125,53 +125,35 @@ static void drop_subscribers(struct wf_trie_node *n)
 void wf_trie_finish(struct wf_trie *t)
 {
     WF_ASSERT(!t->matching);
-    for (uint32_t i = 0; i < t->bucket_count; i++) {
-        for (struct wf_trie_node *n = t->buckets[i], *next; n != NULL; n = next) {
-            next = n->next;
-            drop_subscribers(n);
-            free(n);
+    for (uint32_t i = 0; i < t->nodes.bucket_count; i++) {
+        WF_HASHED_IN(e, &t->nodes, i)
+        {
+            wf_hash_table_remove(&t->nodes, e);
+            drop_subscribers(node_of(e));
+            free(node_of(e));
         }
     }
-    free(t->buckets);
+    wf_hash_table_finish(&t->nodes);
     free(t->root);
-    wf_trie_init(t);
+    wf_trie_init(t, t->secret);
 }
 
-static struct wf_trie_node **bucket_of(const struct wf_trie *t, uint32_t hash)
+static uint32_t hash_of(const struct wf_trie *t, const struct wf_trie_node *parent, weft_text word)
 {
-    WF_ASSERT((t->bucket_count & (t->bucket_count - 1)) == 0);
-    return &t->buckets[hash & (t->bucket_count - 1)];
+    return wf_hash(word.data, word.size, t->secret + parent->serial);
 }
 
 static struct wf_trie_node *child(const struct wf_trie *t, const struct wf_trie_node *parent, weft_text word)
 {
     if (is(word, '*')) return parent->star;
     if (is(word, '>')) return parent->rest;
-    if (parent->children == 0 || t->buckets == NULL) return NULL;
-    uint32_t hash = wf_hash(word.data, word.size, parent->serial);
-    for (struct wf_trie_node *n = *bucket_of(t, hash); n != NULL; n = n->next) {
-        if (n->hash == hash && n->parent == parent && same(weft_str(n->word, n->size), word)) return n;
+    if (parent->children == 0) return NULL;
+    WF_HASHED_WITH(e, &t->nodes, hash_of(t, parent, word))
+    {
+        struct wf_trie_node *n = node_of(e);
+        if (n->parent == parent && same(weft_str(n->word, n->size), word)) return n;
     }
     return NULL;
-}
-
-static bool grow(struct wf_trie *t)
-{
-    uint32_t old_count = t->bucket_count, count = old_count == 0 ? BUCKETS_AT_FIRST : old_count * 2;
-    struct wf_trie_node **old = t->buckets, **bigger = calloc(count, sizeof *bigger);
-    if (bigger == NULL) return old != NULL;
-    t->buckets = bigger;
-    t->bucket_count = count;
-    for (uint32_t i = 0; i < old_count; i++) {
-        for (struct wf_trie_node *n = old[i], *next; n != NULL; n = next) {
-            next = n->next;
-            struct wf_trie_node **bucket = bucket_of(t, n->hash);
-            n->next = *bucket;
-            *bucket = n;
-        }
-    }
-    free(old);
-    return true;
 }
 
 static struct wf_trie_node *node_new(struct wf_trie *t, struct wf_trie_node *parent, weft_text word)
@@ -189,17 +171,14 @@ static struct wf_trie_node *node_new(struct wf_trie *t, struct wf_trie_node *par
 
 static struct wf_trie_node *add_child(struct wf_trie *t, struct wf_trie_node *parent, weft_text word)
 {
-    if (t->nodes == t->bucket_count && !grow(t)) return NULL;
     struct wf_trie_node *n = node_new(t, parent, word);
-    if (n == NULL) return NULL;
-    n->hash = wf_hash(word.data, word.size, parent->serial);
-    struct wf_trie_node **bucket = bucket_of(t, n->hash);
-    n->next = *bucket;
-    *bucket = n;
+    if (n == NULL || !wf_hash_table_add(&t->nodes, &n->in_table, hash_of(t, parent, word))) {
+        free(n);
+        return NULL;
+    }
     if (is(word, '*')) parent->star = n;
     if (is(word, '>')) parent->rest = n;
     parent->children++;
-    t->nodes++;
     return n;
 }
 
@@ -207,14 +186,12 @@ static struct wf_trie_node *add_child(struct wf_trie *t, struct wf_trie_node *pa
 static void prune(struct wf_trie *t, struct wf_trie_node *n)
 {
     while (n->parent != NULL && n->children == 0 && wf_list_empty(&n->subscribers)) {
-        struct wf_trie_node *parent = n->parent, **at = bucket_of(t, n->hash);
-        while (*at != n) at = &(*at)->next;
-        *at = n->next;
+        struct wf_trie_node *parent = n->parent;
+        wf_hash_table_remove(&t->nodes, &n->in_table);
         if (parent->star == n) parent->star = NULL;
         if (parent->rest == n) parent->rest = NULL;
         WF_ASSERT(parent->children > 0);
         parent->children--;
-        t->nodes--;
         free(n);
         n = parent;
     }
@@ -374,9 +351,9 @@ struct wf_interest_entry {
     char pattern[]; /* and a NUL */
 };
 
-void wf_interest_init(struct wf_interest *i)
+void wf_interest_init(struct wf_interest *i, uint64_t secret)
 {
-    wf_trie_init(&i->trie);
+    wf_trie_init(&i->trie, secret);
     wf_list_init(&i->patterns);
     wf_list_init(&i->lost);
     i->count = 0;

@@ -5,6 +5,7 @@
 #define WF_TOPIC_TRIE_H
 
 #include "base.h"
+#include "hash_table.h"
 #include "list.h"
 
 #include <weft/pack.h>
@@ -31,17 +32,16 @@ struct wf_subscriber {
 };
 
 struct wf_trie {
-    struct wf_trie_node *root;     /* NULL: empty */
-    struct wf_trie_node **buckets; /* every node but the root, by parent and word; NULL: none yet */
-    uint32_t bucket_count;         /* a power of two */
-    uint32_t nodes;                /* without the root */
-    uint32_t serial;               /* of the next node */
+    struct wf_trie_node *root;  /* NULL: empty */
+    struct wf_hash_table nodes; /* every node but the root, by parent and word */
+    uint64_t secret;            /* of its hashes */
+    uint32_t serial;            /* of the next node */
     size_t subscribers;
     uint64_t changes; /* how often a subscriber came or went */
     bool matching;    /* a match is under way: no changes */
 };
 
-void wf_trie_init(struct wf_trie *t);
+void wf_trie_init(struct wf_trie *t, uint64_t secret);
 /* Subscribers still in it are taken out. */
 void wf_trie_finish(struct wf_trie *t);
 /* WEFT_EINVAL (malformed pattern), WEFT_ENOMEM. `s` must be in no trie. 1 if it is the pattern's first subscriber, 0
@@ -70,7 +70,7 @@ struct wf_interest {
     size_t count;            /* of different patterns */
 };
 
-void wf_interest_init(struct wf_interest *i);
+void wf_interest_init(struct wf_interest *i, uint64_t secret);
 void wf_interest_finish(struct wf_interest *i);
 /* Forgets at most so many patterns. Whether none is left. */
 bool wf_interest_clear(struct wf_interest *i, uint32_t most);

@@ -32,10 +32,10 @@ enum { BUCKETS_AT_ONCE = 1024, FORGOTTEN_AT_ONCE = 1024 };
 
 struct wf_topics {
     pf_mutex *lock;
-    struct wf_trie trie;              /* of queue groups: wf_wide.subscriber */
-    struct wf_trie awaited;           /* of those that are waited for */
-    struct wf_wide **groups;          /* queue groups, by pattern and queue */
-    size_t group_count, bucket_count; /* a power of two; 0: none yet */
+    struct wf_trie trie;         /* of queue groups: wf_wide.subscriber */
+    struct wf_trie awaited;      /* of those that are waited for */
+    struct wf_hash_table groups; /* queue groups, by pattern and queue */
+    uint64_t secret;             /* of its hashes */
     uint32_t changes;
     _Atomic uint32_t any; /* wf_wide_any: relaxed, see note (5) */
     struct wf_retained_table retained;
@@ -45,20 +45,23 @@ struct wf_topics {
 /* Another node with members. */
 struct wide_node {
     struct wf_link on_wide;
+    struct wf_link in_copies; /* wf_copies.queues */
+    struct wf_wide *wide;
     uint64_t node;
+    uint32_t round; /* wf_copies.round, in which it came */
 };
 
 struct wf_wide {
     struct wf_subscriber subscriber;
-    struct wf_wide *next; /* wf_topics.groups, of a group */
-    uint32_t hash;
-    struct wf_list members; /* wf_wide_member.on_wide; whose turn it is comes first */
-    struct wf_list nodes;   /* wide_node.on_wide; the same */
+    struct wf_hashed in_table; /* wf_topics.groups, of a group */
+    struct wf_list members;    /* wf_wide_member.on_wide; whose turn it is comes first */
+    struct wf_list nodes;      /* wide_node.on_wide; the same */
     int64_t wait;
     char queue[WF_QUEUE_MAX + 1]; /* "": a subscriber on its own */
 };
 
-int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retained_bytes_max, int64_t retained_keep)
+int wf_topics_create(struct wf_topics **out, uint64_t secret, uint32_t retained_max, size_t retained_bytes_max,
+                     int64_t retained_keep)
 {
     struct wf_topics *t = calloc(1, sizeof *t);
     int rc = t == NULL ? WEFT_ENOMEM : pf_mutex_create(&t->lock);
@@ -66,9 +69,10 @@ int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retai
         free(t);
         return rc;
     }
-    wf_trie_init(&t->trie);
-    wf_trie_init(&t->awaited);
-    wf_retained_init(&t->retained, retained_max, retained_bytes_max, retained_keep);
+    t->secret = secret;
+    wf_trie_init(&t->trie, secret);
+    wf_trie_init(&t->awaited, secret);
+    wf_retained_init(&t->retained, secret, retained_max, retained_bytes_max, retained_keep);
     *out = t;
     return WEFT_OK;
 }
@@ -81,7 +85,7 @@ void wf_topics_destroy(struct wf_topics *t)
     wf_trie_finish(&t->trie);
     wf_trie_finish(&t->awaited);
     wf_retained_finish(&t->retained);
-    free(t->groups);
+    wf_hash_table_finish(&t->groups);
     pf_mutex_destroy(t->lock);
     free(t);
 }
@@ -91,15 +95,9 @@ uint32_t wf_wide_any(const struct wf_topics *t)
     return atomic_load_explicit(&t->any, memory_order_relaxed);
 }
 
-static uint32_t hash_of(weft_text pattern, weft_text queue)
+static uint32_t hash_of(const struct wf_topics *t, weft_text pattern, weft_text queue)
 {
-    return wf_hash(queue.data, queue.size, wf_hash(pattern.data, pattern.size, 0));
-}
-
-static struct wf_wide **bucket_of(const struct wf_topics *t, uint32_t hash)
-{
-    WF_ASSERT((t->bucket_count & (t->bucket_count - 1)) == 0);
-    return &t->groups[hash & (t->bucket_count - 1)];
+    return wf_hash(queue.data, queue.size, t->secret + wf_hash(pattern.data, pattern.size, t->secret));
 }
 
 static bool is_of(const struct wf_wide *wide, weft_text pattern, weft_text queue)
@@ -112,31 +110,12 @@ static bool is_of(const struct wf_wide *wide, weft_text pattern, weft_text queue
 
 static struct wf_wide *find(const struct wf_topics *t, weft_text pattern, weft_text queue)
 {
-    uint32_t hash = hash_of(pattern, queue);
-    struct wf_wide *wide = t->bucket_count == 0 ? NULL : *bucket_of(t, hash);
-    while (wide != NULL && (wide->hash != hash || !is_of(wide, pattern, queue))) wide = wide->next;
-    return wide;
-}
-
-/* False: there is no table. Without memory for a larger one its chains just get longer. */
-static bool grow(struct wf_topics *t)
-{
-    enum { AT_FIRST = 16 };
-    size_t old_count = t->bucket_count, count = old_count == 0 ? AT_FIRST : old_count * 2;
-    struct wf_wide **old = t->groups, **bigger = calloc(count, sizeof(struct wf_wide *));
-    if (bigger == NULL) return old != NULL;
-    t->groups = bigger;
-    t->bucket_count = count;
-    for (size_t i = 0; i < old_count; i++) {
-        for (struct wf_wide *wide = old[i], *next; wide != NULL; wide = next) {
-            next = wide->next;
-            struct wf_wide **at = bucket_of(t, wide->hash);
-            wide->next = *at;
-            *at = wide;
-        }
+    WF_HASHED_WITH(e, &t->groups, hash_of(t, pattern, queue))
+    {
+        struct wf_wide *wide = WF_CONTAINER(e, struct wf_wide, in_table);
+        if (is_of(wide, pattern, queue)) return wide;
     }
-    free(old);
-    return true;
+    return NULL;
 }
 
 static struct wf_trie *trie_of(struct wf_topics *t, const struct wf_wide *wide)
@@ -148,7 +127,7 @@ static struct wf_trie *trie_of(struct wf_topics *t, const struct wf_wide *wide)
 static void count_groups(struct wf_topics *t)
 {
     if (++t->changes == 0) t->changes = 1;
-    atomic_store_explicit(&t->any, t->group_count == 0 ? 0 : t->changes, memory_order_relaxed);
+    atomic_store_explicit(&t->any, t->groups.count == 0 ? 0 : t->changes, memory_order_relaxed);
 }
 
 /* ---- The table, under the lock --------------------------------------------------------------------------------- */
@@ -156,7 +135,6 @@ static void count_groups(struct wf_topics *t)
 /* `queue` empty: a subscriber on its own. */
 static struct wf_wide *make(struct wf_topics *t, weft_text pattern, weft_text queue)
 {
-    if (queue.size > 0 && t->group_count == t->bucket_count && !grow(t)) return NULL;
     struct wf_wide *wide = calloc(1, sizeof *wide);
     if (wide == NULL) return NULL;
     wf_list_init(&wide->members);
@@ -167,11 +145,11 @@ static struct wf_wide *make(struct wf_topics *t, weft_text pattern, weft_text qu
         return NULL;
     }
     if (queue.size == 0) return wide;
-    wide->hash = hash_of(pattern, queue);
-    struct wf_wide **at = bucket_of(t, wide->hash);
-    wide->next = *at;
-    *at = wide;
-    t->group_count++;
+    if (!wf_hash_table_add(&t->groups, &wide->in_table, hash_of(t, pattern, queue))) {
+        wf_trie_remove(&t->trie, &wide->subscriber);
+        free(wide);
+        return NULL;
+    }
     count_groups(t);
     return wide;
 }
@@ -187,10 +165,7 @@ static void free_if_empty(struct wf_topics *t, struct wf_wide *wide)
     if (!wf_list_empty(&wide->members) || !wf_list_empty(&wide->nodes)) return;
     wf_trie_remove(trie_of(t, wide), &wide->subscriber);
     if (wide->queue[0] != 0) {
-        struct wf_wide **at = bucket_of(t, wide->hash);
-        while (*at != wide) at = &(*at)->next;
-        *at = wide->next;
-        t->group_count--;
+        wf_hash_table_remove(&t->groups, &wide->in_table);
         count_groups(t);
     }
     free(wide);
@@ -205,10 +180,13 @@ static struct wide_node *node_of(const struct wf_wide *wide, uint64_t node)
     return NULL;
 }
 
-static void forget_node(struct wide_node *n)
+static void forget_node(struct wf_topics *t, struct wide_node *n)
 {
+    struct wf_wide *wide = n->wide;
     wf_unlink(&n->on_wide);
+    wf_unlink(&n->in_copies);
     free(n);
+    free_if_empty(t, wide);
 }
 
 /* ---- Members --------------------------------------------------------------------------------------------------- */
@@ -332,54 +310,53 @@ uint64_t wf_wide_blocked(struct wf_topics *t, weft_text topic, bool (*blocked)(u
 
 /* ---- What other nodes tell ------------------------------------------------------------------------------------- */
 
-int wf_wide_put_copy(struct wf_topics *t, weft_text pattern, weft_text queue, uint64_t node)
+/* Whether it had not told of it. */
+static bool put_on(struct wide_node *n, struct wf_copies *from)
+{
+    bool fresh = !wf_linked(&n->in_copies) || n->round != from->round;
+    wf_unlink(&n->in_copies);
+    wf_list_push(&from->queues, &n->in_copies);
+    n->round = from->round;
+    return fresh;
+}
+
+int wf_wide_put_copy(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue)
 {
     int rc = WEFT_ENOMEM;
     pf_mutex_lock(t->lock);
     struct wf_wide *wide = find_or_make(t, pattern, queue);
-    bool known = wide != NULL && node_of(wide, node) != NULL;
-    struct wide_node *n = wide == NULL || known ? NULL : calloc(1, sizeof *n);
-    if (n != NULL) {
-        n->node = node;
+    struct wide_node *n = wide == NULL ? NULL : node_of(wide, from->node);
+    if (n == NULL && wide != NULL && (n = calloc(1, sizeof *n)) != NULL) {
+        n->node = from->node;
+        n->wide = wide;
         wf_list_push(&wide->nodes, &n->on_wide);
     }
-    if (known || n != NULL) rc = !known;
+    if (n != NULL) rc = put_on(n, from);
     else if (wide != NULL) free_if_empty(t, wide);
     pf_mutex_unlock(t->lock);
     return rc;
 }
 
-bool wf_wide_take_copy(struct wf_topics *t, weft_text pattern, weft_text queue, uint64_t node)
+bool wf_wide_take_copy(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue)
 {
     pf_mutex_lock(t->lock);
     struct wf_wide *wide = find(t, pattern, queue);
-    struct wide_node *n = wide == NULL ? NULL : node_of(wide, node);
-    if (n != NULL) {
-        forget_node(n);
-        free_if_empty(t, wide);
-    }
+    struct wide_node *n = wide == NULL ? NULL : node_of(wide, from->node);
+    bool had = n != NULL && n->round == from->round;
+    if (n != NULL) forget_node(t, n);
     pf_mutex_unlock(t->lock);
-    return n != NULL;
+    return had;
 }
 
-void wf_wide_drop_copies(struct wf_topics *t, uint64_t node)
+void wf_wide_clear_copies(struct wf_topics *t, struct wf_copies *from, uint32_t *work)
 {
-    bool more = true;
-    for (size_t from = 0; more; from += BUCKETS_AT_ONCE) {
-        pf_mutex_lock(t->lock);
-        size_t end = WF_MIN(from + BUCKETS_AT_ONCE, t->bucket_count);
-        for (size_t i = from; i < end && t->group_count > 0; i++) {
-            for (struct wf_wide *wide = t->groups[i], *next; wide != NULL; wide = next) {
-                next = wide->next;
-                struct wide_node *n = node_of(wide, node);
-                if (n == NULL) continue;
-                forget_node(n);
-                free_if_empty(t, wide);
-            }
-        }
-        more = end < t->bucket_count && t->group_count > 0;
-        pf_mutex_unlock(t->lock);
+    pf_mutex_lock(t->lock);
+    for (struct wf_link *k; *work > 0 && (k = wf_list_first(&from->queues)) != NULL; --*work) {
+        struct wide_node *n = WF_CONTAINER(k, struct wide_node, in_copies);
+        if (n->round == from->round) break;
+        forget_node(t, n);
     }
+    pf_mutex_unlock(t->lock);
 }
 
 bool wf_wide_some(struct wf_topics *t, uint64_t *at, bool (*see)(weft_text pattern, weft_text queue, void *arg),
@@ -387,10 +364,12 @@ bool wf_wide_some(struct wf_topics *t, uint64_t *at, bool (*see)(weft_text patte
 {
     bool more = true;
     pf_mutex_lock(t->lock);
-    if (t->bucket_count == 0) *at = WF_HASH_PARTS_END;
+    if (t->groups.bucket_count == 0) *at = WF_HASH_PARTS_END;
     for (int i = 0; i < BUCKETS_AT_ONCE && more && *at < WF_HASH_PARTS_END; i++) {
-        for (const struct wf_wide *wide = t->groups[wf_hash_part(at, t->bucket_count)]; wide != NULL;
-             wide = wide->next) {
+        uint32_t bucket = wf_hash_part(at, t->groups.bucket_count);
+        WF_HASHED_IN(e, &t->groups, bucket)
+        {
+            const struct wf_wide *wide = WF_CONTAINER(e, struct wf_wide, in_table);
             char text[WF_TOPIC_MAX + 1];
             if (wf_list_empty(&wide->members)) continue;
             more &= see(wf_trie_pattern(&wide->subscriber, text), weft_cstr(wide->queue), arg);
@@ -440,6 +419,14 @@ void wf_topics_unlinked(struct wf_topics *t, struct wf_retained_source *by[WF_RE
     pf_mutex_lock(t->lock);
     wf_retained_close(&t->retained, by, time);
     pf_mutex_unlock(t->lock);
+}
+
+bool wf_topics_trim(struct wf_topics *t)
+{
+    pf_mutex_lock(t->lock);
+    bool more = wf_retained_trim(&t->retained, FORGOTTEN_AT_ONCE);
+    pf_mutex_unlock(t->lock);
+    return more;
 }
 
 int64_t wf_topics_expire(struct wf_topics *t, int64_t time)

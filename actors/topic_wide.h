@@ -4,6 +4,7 @@
 #ifndef WF_TOPIC_WIDE_H
 #define WF_TOPIC_WIDE_H
 
+#include "copies.h"
 #include "topic_retained.h"
 #include "topic_trie.h"
 
@@ -20,8 +21,9 @@ struct wf_wide_member {
     uint64_t subscription;
 };
 
-/* WEFT_ENOMEM. */
-int wf_topics_create(struct wf_topics **out, uint32_t retained_max, size_t retained_bytes_max, int64_t retained_keep);
+/* `secret`: of its hashes. WEFT_ENOMEM. */
+int wf_topics_create(struct wf_topics **out, uint64_t secret, uint32_t retained_max, size_t retained_bytes_max,
+                     int64_t retained_keep);
 void wf_topics_destroy(struct wf_topics *t); /* NULL is fine */
 /* 0: there are no queue groups, here or on another node; else a number that changes whenever one comes or goes. Any
  * thread, one load. */
@@ -58,10 +60,11 @@ size_t wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide
 void wf_wide_choose_in(struct wf_topics *t, weft_text pattern, weft_text queue, const struct wf_wide_ask *ask);
 
 /* Copies of what other nodes tell, see tables.h: that the group has members there, 1, or 0 if that was known,
- * WEFT_ENOMEM; or none any more, whether there were; or that they are gone altogether. */
-int wf_wide_put_copy(struct wf_topics *t, weft_text pattern, weft_text queue, uint64_t node);
-bool wf_wide_take_copy(struct wf_topics *t, weft_text pattern, weft_text queue, uint64_t node);
-void wf_wide_drop_copies(struct wf_topics *t, uint64_t node);
+ * WEFT_ENOMEM; or that it has no more, whether it had. The third one takes out those that are over, one for each of
+ * `*work`, which becomes less. */
+int wf_wide_put_copy(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue);
+bool wf_wide_take_copy(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue);
+void wf_wide_clear_copies(struct wf_topics *t, struct wf_copies *from, uint32_t *work);
 /* Calls `see` for a part of the groups with members on this node, until the lock has been held for long enough or
  * `see` has said false; then perhaps for some more. `*at` is 0 at first. False: that was the last part. A group that
  * is there all the time is seen once. */
@@ -81,6 +84,8 @@ int wf_topics_retain_copy(struct wf_topics *t, const struct wf_retained_copy *c,
 /* A link that shares topics begins, WEFT_ENOMEM; and ends, fine if it has not begun. `by` is the link's. */
 int wf_topics_linked(struct wf_topics *t, uint64_t node, struct wf_retained_source *by[WF_RETAINED_KINDS]);
 void wf_topics_unlinked(struct wf_topics *t, struct wf_retained_source *by[WF_RETAINED_KINDS], int64_t time);
+/* After that: forgets a part of what is too much now of nodes that have gone. False: nothing is too much. */
+bool wf_topics_trim(struct wf_topics *t);
 /* Forgets what nodes that have gone had published, if it is time, a part of it; returns when to come again. */
 int64_t wf_topics_expire(struct wf_topics *t, int64_t time);
 /* Whether anything was kept of that topic; it is taken out, for a node without others. */

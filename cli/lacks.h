@@ -9,6 +9,9 @@
 
 /* Random bytes, at most 256, fit for keys. False: there are none. */
 bool cli_random(void *data, size_t size);
+/* For a process that is a node, before it has threads: small blocks are merged with their neighbours when they are
+ * freed. Else glibc does that to all of a large table at once, which takes 25 ms, and may keep them for good. */
+void cli_merge_memory(void);
 /* A file to write and read, that is gone when it is closed. NULL: there is no place for it. */
 FILE *cli_scratch(void);
 

@@ -4,6 +4,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -15,6 +18,13 @@
 bool cli_random(void *data, size_t size)
 {
     return getentropy(data, size) == 0;
+}
+
+void cli_merge_memory(void)
+{
+#ifdef M_MXFAST
+    (void)mallopt(M_MXFAST, 0);
+#endif
 }
 
 FILE *cli_scratch(void)

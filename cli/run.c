@@ -89,6 +89,7 @@ int cli_run(const struct cli *c)
     char made_name[16], module[PATH_MAX], control[PATH_MAX];
     const char *path = c->argv[0], *name = c->name != NULL ? c->name : own_name(made_name);
     int rc = CLI_OK;
+    cli_merge_memory();
     set_log(c);
     if (c->tls != NULL && c->name == NULL)
         rc = cli_fail(c, CLI_USAGE, "--tls: give the node the --name of its certificate");

@@ -106,6 +106,10 @@ bool cli_random(void *data, size_t size)
     return RtlGenRandom(data, (ULONG)size);
 }
 
+void cli_merge_memory(void)
+{
+}
+
 FILE *cli_scratch(void)
 {
     char folder[MAX_PATH - 14], path[MAX_PATH]; /* as long as the next call takes */

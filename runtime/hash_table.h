@@ -17,6 +17,7 @@
 struct wf_hashed {
     struct wf_hashed *next; /* in its bucket */
     uint32_t hash;
+    uint32_t mark; /* its owner's, who finds room for it here; the table does not touch it */
 };
 
 /* All zero: empty. */

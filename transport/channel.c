@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WORK_AT_ONCE = 512 }; /* entries of tables in one turn: wf_channel.work */
+
 /* ---- Lifetime -------------------------------------------------------------------------------------------------- */
 
 void wf_channel_keep(struct wf_channel *ch)
@@ -156,14 +158,58 @@ void wf_channel_give_back(struct wf_channel *ch)
     wf_conn_resume(ch->conn);
 }
 
+/* A message may hold 200 KB of small entries for the tables: they are received in parts, so that the worker hears
+ * others in between. The rest of it was kept; the connection is paused, with a reference. */
+static void receive_rest(struct wf_worker *w, struct wf_call *call)
+{
+    struct wf_channel *ch = WF_CONTAINER(call, struct wf_channel, next_turn);
+    size_t left = 0;
+    ch->work = WORK_AT_ONCE;
+    ch->in.here = w;
+    bool up = atomic_load_explicit(&ch->phase, memory_order_acquire) == WF_PHASE_UP;
+    if (up && wf_session_receive(ch, ch->rest, ch->rest_size, &left) && left > 0)
+        memmove(ch->rest, ch->rest + ch->rest_size - left, left);
+    ch->rest_size = left;
+    wf_channel_post(ch);
+    if (left > 0) {
+        wf_worker_post(w, &ch->next_turn.post);
+        return;
+    }
+    free(ch->rest);
+    ch->rest = NULL;
+    wf_conn_resume(ch->conn);
+    wf_channel_release(ch);
+}
+
+static enum wf_receive receive(struct wf_channel *ch, const uint8_t *data, size_t size)
+{
+    struct wf_worker *w = ch->conn->worker;
+    size_t left = 0;
+    ch->in.here = w;
+    ch->work = WORK_AT_ONCE;
+    if (!wf_session_receive(ch, data, size, w == NULL ? NULL : &left)) return WF_RECEIVE_END;
+    if (left == 0) return WF_RECEIVE_ON;
+    free(ch->rest);
+    ch->rest = malloc(left);
+    if (ch->rest == NULL) {
+        wf_conn_close(ch->conn, "out of memory");
+        return WF_RECEIVE_END;
+    }
+    memcpy(ch->rest, data + size - left, left);
+    ch->rest_size = left;
+    ch->next_turn = (struct wf_call){.post.kind = WF_POST_CALL, .call = receive_rest};
+    wf_channel_post(ch);
+    wf_channel_keep(ch);
+    wf_worker_post(w, &ch->next_turn.post);
+    return WF_RECEIVE_PAUSE;
+}
+
 static enum wf_receive on_message(void *owner, struct wf_conn *conn, const uint8_t *data, size_t size)
 {
     struct wf_channel *ch = conn->user;
     if (ch == NULL) return WF_RECEIVE_END;
     switch (atomic_load_explicit(&ch->phase, memory_order_acquire)) {
-    case WF_PHASE_UP:
-        ch->in.here = conn->worker;
-        return wf_session_receive(ch, data, size) ? WF_RECEIVE_ON : WF_RECEIVE_END;
+    case WF_PHASE_UP: return receive(ch, data, size);
     case WF_PHASE_NEW:
     case WF_PHASE_HEARD: {
         struct wf_news *n = wf_news_new(WF_NEWS_MESSAGE, ch, data, size);
@@ -259,6 +305,7 @@ static void on_down(void *owner, struct wf_conn *conn, const char *reason)
     } else {
         n = ch->over;
         ch->over = NULL;
+        ch->rest_size = 0;
         if (!atomic_load_explicit(&ch->lent, memory_order_acquire)) wf_channel_post(ch);
         pf_mutex_lock(t->lock);
         struct wf_session *s = ch->session;

@@ -1,5 +1,6 @@
 /* The actor $cluster: one loop that hears what happened, looks at its timers, and sleeps. A node without peers and
  * seeds has no timers. */
+#include "actor.h"
 #include "cluster.h"
 
 #include <stdio.h>
@@ -31,7 +32,13 @@ static void handle(struct wf_cluster *c, struct wf_news *n)
 
 static void handle_all(struct wf_cluster *c)
 {
-    for (struct wf_news *n; (n = wf_news_take(c->t)) != NULL; wf_news_free(n)) handle(c, n);
+    enum { AT_ONCE = 8 };
+    struct wf_news *n;
+    for (uint32_t i = 1; (n = wf_news_take(c->t)) != NULL; i++) {
+        handle(c, n);
+        wf_news_free(n);
+        if (i % AT_ONCE == 0) wf_cluster_pause();
+    }
     for (weft_msg *m; weft_recv(&m, WEFT_NOW) == WEFT_OK;) weft_msg_free(m); /* nobody has anything to say to us */
 }
 
@@ -82,9 +89,15 @@ static void run(struct wf_cluster *c)
         at = WF_MIN(WF_MIN(at, gossip), WF_MIN(dials, wf_partition_tick(c, now)));
         at = WF_MIN(WF_MIN(at, wf_bursts_tick(&c->bursts, now)), wf_trim_tick(c, now));
         if (stopping) at = WF_MIN(at, stop_by);
-        int rc = more ? weft_yield() : weft_event_await(t->wake, at);
+        int rc = more || at <= now ? weft_yield() : weft_event_await(t->wake, at);
         if (rc == WEFT_ECANCELED || rc == WEFT_ECLOSED) return;
     }
+}
+
+void wf_cluster_pause(void)
+{
+    /* Yielding may go on in the same turn, in which nobody else is heard. */
+    if (wf_actor_self() != NULL) (void)weft_sleep(weft_now() + 1);
 }
 
 void wf_cluster_fail(struct wf_transport *t, const char *what, const char *why)

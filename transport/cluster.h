@@ -137,8 +137,7 @@ struct wf_cluster {
     int64_t tables_at;    /* when it is looked next at who could not be told of the tables: once in a heartbeat */
     struct wf_swim *swim; /* NULL: this is a client */
     struct wf_partition partition;
-    uint64_t changed[32];   /* members that have changed and were not looked at yet */
-    uint32_t changed_count; /* if there are more of them, all are looked at */
+    struct wf_list changed; /* wf_swim_member.in_changed: members that have changed and were not looked at yet */
     struct wf_bursts bursts;
     struct {
         uint32_t ended;            /* links since memory was given back */

@@ -245,7 +245,7 @@ void wf_credit_route_granted(struct wf_worker *w, uint64_t peer, uint64_t key, u
 uint32_t wf_credit_route_grants(struct wf_worker *w, uint64_t peer)
 {
     const struct wf_port *port = wf_port_find(w, peer);
-    return port == NULL || !port->credits.on ? 0 : ((struct wf_ports *)w->transport)->count;
+    return port == NULL || !port->credits.on ? 0 : ((struct wf_ports *)w->transport)->nodes.count;
 }
 
 void wf_credit_route_fault(struct wf_worker *w, uint64_t peer, const char *why)

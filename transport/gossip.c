@@ -8,8 +8,8 @@
  *     been quiet. A node from which something is heard lives, whatever others say: its link is not ended, nor is it
  *     suspect to us. It is told at once what is said of it, and will refute it. After a network was cut and has
  *     healed that is the rule, when each side hears what the other one has thought.
- * (2) swim.c must not be called back from its callbacks, and ending a link calls it. So on_changed only notes who it
- *     was, and `settle` looks at them afterwards. Whoever finds no room among the notes makes it look at all. */
+ * (2) swim.c must not be called back from its callbacks, and ending a link calls it. So on_changed only lists who it
+ *     was, and `settle` looks at them afterwards. */
 #include "cluster.h"
 
 #include "mutant.h"
@@ -17,6 +17,8 @@
 
 #include <stdio.h>
 #include <string.h>
+
+enum { REVIEWS_AT_ONCE = 64 };
 
 static bool can_gossip(const struct wf_cluster *c, const struct wf_session *s)
 {
@@ -42,8 +44,8 @@ static void on_changed(void *arg, const struct wf_swim_member *m, enum wf_swim_s
 {
     struct wf_cluster *c = arg;
     (void)before;
-    if (c->changed_count < WF_COUNT(c->changed)) c->changed[c->changed_count] = m->node;
-    c->changed_count++;
+    struct wf_link *k = (struct wf_link *)(uintptr_t)&m->in_changed; /* which is ours */
+    if (!wf_linked(k)) wf_list_push(&c->changed, k);
 }
 
 static bool is_heard(const struct wf_session *s)
@@ -139,16 +141,10 @@ static void review(struct wf_cluster *c, const struct wf_swim_member *m)
 /* Ending links makes more changes. */
 static void settle(struct wf_cluster *c)
 {
-    while (c->changed_count > 0) {
-        uint64_t changed[WF_COUNT(c->changed)];
-        uint32_t count = c->changed_count;
-        c->changed_count = 0;
-        memcpy(changed, c->changed, sizeof changed);
-        for (uint32_t i = 0; count <= WF_COUNT(changed) && i < count; i++) {
-            const struct wf_swim_member *m = wf_swim_find(c->swim, changed[i]);
-            if (m != NULL) review(c, m);
-        }
-        for (uint32_t i = 0; count > WF_COUNT(changed) && i < c->swim->count; i++) review(c, c->swim->at[i]);
+    struct wf_link *k;
+    for (uint32_t i = 1; (k = wf_list_pop(&c->changed)) != NULL; i++) {
+        review(c, WF_CONTAINER(k, struct wf_swim_member, in_changed));
+        if (i % REVIEWS_AT_ONCE == 0) wf_cluster_pause();
     }
 }
 
@@ -207,7 +203,7 @@ int64_t wf_gossip_tick(struct wf_cluster *c, int64_t now)
     if (c->swim == NULL) return WEFT_FOREVER;
     settle(c);
     int64_t at = wf_swim_tick(c->swim, now);
-    if (c->changed_count == 0) return at;
+    if (wf_list_empty(&c->changed)) return at;
     settle(c);
     return wf_swim_tick(c->swim, now);
 }
@@ -215,7 +211,7 @@ int64_t wf_gossip_tick(struct wf_cluster *c, int64_t now)
 void wf_gossip_leave(struct wf_cluster *c)
 {
     if (c->swim != NULL) wf_swim_leave(c->swim, wf_transport_now(c->t));
-    c->changed_count = 0;
+    while (wf_list_pop(&c->changed) != NULL) {}
 }
 
 /* ---- This node's own record ------------------------------------------------------------------------------------ */

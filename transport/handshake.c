@@ -388,7 +388,7 @@ void wf_handshakes_message(struct wf_cluster *c, struct wf_channel *ch, const ui
         return;
     }
     if (wf_channel_phase(ch) == WF_PHASE_UP) {
-        wf_session_receive(ch, r.at, (size_t)(r.end - r.at));
+        wf_session_receive(ch, r.at, (size_t)(r.end - r.at), NULL);
         wf_channel_post(ch); /* before anything that the next read brings */
     }
     wf_channel_give_back(ch);

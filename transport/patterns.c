@@ -6,14 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS_AT_FIRST = 16, HEAD_BYTES = 3 /* of a text in msgpack */ };
+enum { HEAD_BYTES = 3 /* of a text in msgpack */ };
 
 struct wf_pattern {
     struct wf_pattern_place place;
-    struct wf_link on_gone;  /* wf_patterns.gone */
-    struct wf_pattern *next; /* wf_patterns.buckets; not while it is gone */
-    uint32_t hash;
-    uint32_t count; /* of those who subscribe to it; 0: it is gone */
+    struct wf_link on_gone;    /* wf_patterns.gone */
+    struct wf_hashed in_table; /* wf_patterns.table; not while it is gone */
+    uint32_t count;            /* of those who subscribe to it; 0: it is gone */
     uint8_t size;
     char text[];
 };
@@ -28,9 +27,9 @@ static bool is_mark(const struct wf_link *k)
     return WF_CONTAINER(k, struct wf_pattern_place, on_list)->number == 0;
 }
 
-void wf_patterns_init(struct wf_patterns *p)
+void wf_patterns_init(struct wf_patterns *p, uint64_t secret)
 {
-    memset(p, 0, sizeof *p);
+    *p = (struct wf_patterns){.secret = secret};
     wf_list_init(&p->places);
     wf_list_init(&p->gone);
     wf_list_init(&p->marks);
@@ -40,45 +39,20 @@ void wf_patterns_finish(struct wf_patterns *p)
 {
     WF_ASSERT(wf_list_empty(&p->marks));
     for (struct wf_link *k; (k = wf_list_pop(&p->places)) != NULL;) free(pattern_at(k));
-    free(p->buckets);
-    wf_patterns_init(p);
+    wf_hash_table_finish(&p->table);
+    wf_patterns_init(p, p->secret);
 }
 
 /* ---- The table ------------------------------------------------------------------------------------------------- */
 
-static struct wf_pattern **bucket_of(const struct wf_patterns *p, uint32_t hash)
-{
-    WF_ASSERT((p->bucket_count & (p->bucket_count - 1)) == 0);
-    return &p->buckets[hash & (p->bucket_count - 1)];
-}
-
 static struct wf_pattern *find(const struct wf_patterns *p, weft_text text, uint32_t hash)
 {
-    if (p->bucket_count == 0) return NULL;
-    struct wf_pattern *e = *bucket_of(p, hash);
-    while (e != NULL && (e->hash != hash || e->size != text.size || memcmp(e->text, text.data, text.size) != 0))
-        e = e->next;
-    return e;
-}
-
-/* Without memory the chains just get longer. False: there is no table at all. */
-static bool grow(struct wf_patterns *p)
-{
-    size_t old_count = p->bucket_count, count = old_count == 0 ? BUCKETS_AT_FIRST : old_count * 2;
-    struct wf_pattern **old = p->buckets, **bigger = calloc(count, sizeof(struct wf_pattern *));
-    if (bigger == NULL) return old != NULL;
-    p->buckets = bigger;
-    p->bucket_count = count;
-    for (size_t i = 0; i < old_count; i++) {
-        for (struct wf_pattern *e = old[i], *next; e != NULL; e = next) {
-            next = e->next;
-            struct wf_pattern **bucket = bucket_of(p, e->hash);
-            e->next = *bucket;
-            *bucket = e;
-        }
+    WF_HASHED_WITH(k, &p->table, hash)
+    {
+        struct wf_pattern *e = WF_CONTAINER(k, struct wf_pattern, in_table);
+        if (e->size == text.size && memcmp(e->text, text.data, text.size) == 0) return e;
     }
-    free(old);
-    return true;
+    return NULL;
 }
 
 static void put_last(struct wf_patterns *p, struct wf_pattern *e)
@@ -90,23 +64,20 @@ static void put_last(struct wf_patterns *p, struct wf_pattern *e)
 int wf_patterns_add(struct wf_patterns *p, weft_text pattern)
 {
     WF_ASSERT(pattern.size <= UINT8_MAX);
-    uint32_t hash = wf_hash(pattern.data, pattern.size, 0);
+    uint32_t hash = wf_hash(pattern.data, pattern.size, p->secret);
     struct wf_pattern *e = find(p, pattern, hash);
     if (e != NULL) {
         e->count++;
         return 0;
     }
-    if (p->count == p->bucket_count && !grow(p)) return WEFT_ENOMEM;
     e = calloc(1, sizeof *e + pattern.size);
-    if (e == NULL) return WEFT_ENOMEM;
-    e->hash = hash;
+    if (e == NULL || !wf_hash_table_add(&p->table, &e->in_table, hash)) {
+        free(e);
+        return WEFT_ENOMEM;
+    }
     e->count = 1;
     e->size = (uint8_t)pattern.size;
     memcpy(e->text, pattern.data, pattern.size);
-    struct wf_pattern **bucket = bucket_of(p, hash);
-    e->next = *bucket;
-    *bucket = e;
-    p->count++;
     put_last(p, e);
     return 1;
 }
@@ -120,12 +91,9 @@ static void drop(struct wf_pattern *e)
 
 bool wf_patterns_remove(struct wf_patterns *p, weft_text pattern)
 {
-    struct wf_pattern *e = find(p, pattern, wf_hash(pattern.data, pattern.size, 0));
+    struct wf_pattern *e = find(p, pattern, wf_hash(pattern.data, pattern.size, p->secret));
     if (e == NULL || --e->count > 0) return false;
-    struct wf_pattern **at = bucket_of(p, e->hash);
-    while (*at != e) at = &(*at)->next;
-    *at = e->next;
-    p->count--;
+    wf_hash_table_remove(&p->table, &e->in_table);
     if (wf_list_empty(&p->marks) || e->place.number > p->most_told) {
         drop(e);
         return true;

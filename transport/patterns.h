@@ -15,6 +15,7 @@
 #define WF_PATTERNS_H
 
 #include "base.h"
+#include "hash_table.h"
 #include "list.h"
 
 #include <weft/pack.h>
@@ -25,11 +26,10 @@ struct wf_patterns {
     struct wf_list places; /* wf_pattern_place.on_list, in the order of their numbers, and the marks between them */
     struct wf_list gone;   /* wf_pattern.on_gone: given up, and not told to all yet; the oldest first */
     struct wf_list marks;  /* wf_pattern_mark.on_table */
-    struct wf_pattern **buckets;
-    size_t bucket_count; /* a power of two, or 0 */
-    size_t count;        /* of patterns that are subscribed to */
-    uint64_t last;       /* number of the last place */
-    uint64_t most_told;  /* the highest `told` of any mark there has been */
+    struct wf_hash_table table; /* of patterns that are subscribed to */
+    uint64_t secret;            /* of its hashes */
+    uint64_t last;              /* number of the last place */
+    uint64_t most_told;         /* the highest `told` of any mark there has been */
 };
 
 struct wf_pattern_place {
@@ -54,7 +54,7 @@ struct wf_pattern_part {
     bool all;       /* ">" */
 };
 
-void wf_patterns_init(struct wf_patterns *p);
+void wf_patterns_init(struct wf_patterns *p, uint64_t secret);
 void wf_patterns_finish(struct wf_patterns *p); /* without marks */
 /* 1: it is new; 0: one more subscribes to it; WEFT_ENOMEM. The pattern has been checked. */
 int wf_patterns_add(struct wf_patterns *p, weft_text pattern);

@@ -1,5 +1,6 @@
 /* A worker's ways to the peers, and the functions the actor layer calls. Everything here but the posting functions
  * runs on the worker's thread. */
+#include "hash.h"
 #include "topic_reach.h"
 #include "transport.h"
 
@@ -16,23 +17,44 @@ static struct wf_ports *ports_of(struct wf_worker *w)
     return w->transport;
 }
 
+static uint32_t node_hash(const struct wf_ports *p, uint64_t incarnation)
+{
+    return (uint32_t)wf_mix(incarnation ^ p->t->node->secret);
+}
+
 static struct wf_port *find(struct wf_ports *p, uint64_t incarnation)
 {
     if (p->last != NULL && p->last->incarnation == incarnation) return p->last;
-    if (p->table_size == 0) return NULL;
-    for (uint64_t i = incarnation;; i++) { /* incarnations are random: no hash is needed */
-        struct wf_port *port = p->table[i & (p->table_size - 1)];
-        if (port == NULL) return NULL;
+    WF_HASHED_WITH(e, &p->nodes, node_hash(p, incarnation))
+    {
+        struct wf_port *port = WF_CONTAINER(e, struct wf_port, by_incarnation);
         if (port->incarnation == incarnation) return p->last = port;
     }
+    return NULL;
+}
+
+static struct wf_port *port_of(struct wf_ports *p, const struct wf_session *s)
+{
+    WF_HASHED_WITH(e, &p->nodes, node_hash(p, s->incarnation))
+    {
+        struct wf_port *port = WF_CONTAINER(e, struct wf_port, by_incarnation);
+        if (port->session == s) return port;
+    }
+    return NULL;
+}
+
+static uint32_t name_hash(const struct wf_ports *p, const char *name, size_t size)
+{
+    return wf_hash(name, size, p->t->node->secret);
 }
 
 static struct wf_port *find_name(struct wf_ports *p, const char *name, size_t size)
 {
-    WF_LIST_EACH(k, &p->ports) {
-        struct wf_port *port = WF_CONTAINER(k, struct wf_port, in_ports);
+    WF_HASHED_WITH(e, &p->names, name_hash(p, name, size))
+    {
+        struct wf_port *port = WF_CONTAINER(e, struct wf_port, by_name);
         const char *other = port->session->name;
-        if (!port->session->client && strlen(other) == size && memcmp(other, name, size) == 0) return port;
+        if (strlen(other) == size && memcmp(other, name, size) == 0) return port;
     }
     return NULL;
 }
@@ -41,27 +63,6 @@ static struct wf_port *find_name(struct wf_ports *p, const char *name, size_t si
 static bool is_gone(const struct wf_port *port)
 {
     return port == NULL || atomic_load_explicit(&port->session->closed, memory_order_relaxed);
-}
-
-/* Rebuilt whenever a port comes or goes; without memory in place, as there is room for when one goes. Or false. */
-static bool rebuild(struct wf_ports *p)
-{
-    uint32_t size = 8;
-    while (size < p->count * 2) size *= 2;
-    struct wf_port **table = calloc(size, sizeof(struct wf_port *));
-    if (table == NULL && p->table_size < size) return false;
-    if (table == NULL) memset(table = p->table, 0, (size = p->table_size) * sizeof(struct wf_port *));
-    WF_LIST_EACH(k, &p->ports) {
-        struct wf_port *port = WF_CONTAINER(k, struct wf_port, in_ports);
-        uint64_t i = port->incarnation;
-        while (table[i & (size - 1)] != NULL) i++;
-        table[i & (size - 1)] = port;
-    }
-    if (table != p->table) free(p->table);
-    p->table = table;
-    p->table_size = size;
-    p->last = NULL;
-    return true;
 }
 
 /* A posted change of one worker's ports. */
@@ -100,7 +101,7 @@ static struct wf_port *port_new(struct wf_session *s)
     if (port == NULL) return NULL;
     port->session = s;
     port->incarnation = s->incarnation;
-    wf_interest_init(&port->interest);
+    wf_interest_init(&port->interest, s->t->node->secret);
     wf_list_init(&port->changes);
     port->more.fire = go_on_applying;
     wf_list_init(&port->waiting);
@@ -112,12 +113,23 @@ static struct wf_port *port_new(struct wf_session *s)
 /* False: no memory; nothing has changed. */
 static bool add_port(struct wf_ports *p, struct wf_port *port)
 {
+    const struct wf_session *s = port->session;
+    if (!wf_hash_table_add(&p->nodes, &port->by_incarnation, node_hash(p, port->incarnation))) return false;
+    if (!s->client && !wf_hash_table_add(&p->names, &port->by_name, name_hash(p, s->name, strlen(s->name)))) {
+        wf_hash_table_remove(&p->nodes, &port->by_incarnation);
+        return false;
+    }
     wf_list_push(&p->ports, &port->in_ports);
-    p->count++;
-    if (rebuild(p)) return true;
+    return true;
+}
+
+/* Nobody finds it any more. */
+static void remove_port(struct wf_ports *p, struct wf_port *port)
+{
+    if (p->last == port) p->last = NULL;
+    wf_hash_table_remove(&p->nodes, &port->by_incarnation);
+    if (!port->session->client) wf_hash_table_remove(&p->names, &port->by_name);
     wf_unlink(&port->in_ports);
-    p->count--;
-    return false;
 }
 
 /* The worker has not been told of the link yet, though an actor here has found somebody there: see tables.c. */
@@ -433,7 +445,7 @@ static uint64_t route_unseal(struct wf_worker *w, uint64_t node, uint64_t ref)
 
 static uint32_t route_peers(struct wf_worker *w)
 {
-    return ports_of(w)->count;
+    return ports_of(w)->nodes.count;
 }
 
 static bool route_reaches(struct wf_worker *w, uint64_t node)
@@ -535,15 +547,6 @@ void wf_ports_room_made(struct wf_worker *w, struct wf_call *c)
     wf_session_release(s);
 }
 
-static struct wf_port *port_of(struct wf_ports *p, const struct wf_session *s)
-{
-    WF_LIST_EACH(k, &p->ports) {
-        struct wf_port *port = WF_CONTAINER(k, struct wf_port, in_ports);
-        if (port->session == s) return port;
-    }
-    return NULL;
-}
-
 static void apply_open(struct wf_worker *w, struct wf_call *call)
 {
     struct change *c = WF_CONTAINER(call, struct change, call);
@@ -582,9 +585,7 @@ static void apply_close(struct wf_worker *w, struct wf_call *call)
         if (port->dirty) *at = port->next_dirty;
         wf_port_push(port); /* counts them as lost */
         wf_timer_disarm(w, &port->more);
-        wf_unlink(&port->in_ports);
-        p->count--;
-        WF_ASSERT(rebuild(p)); /* a table of the same size or a smaller one */
+        remove_port(p, port);
         wake_all(port);
         wf_list_push(&p->closed, &port->in_ports);
         port->more.fire = go_on_freeing;
@@ -738,7 +739,8 @@ void wf_ports_destroy(struct wf_transport *t)
         if (p == NULL) continue;
         for (struct wf_link *k; (k = wf_list_pop(&p->ports)) != NULL || (k = wf_list_pop(&p->closed)) != NULL;)
             port_free(WF_CONTAINER(k, struct wf_port, in_ports));
-        free(p->table);
+        wf_hash_table_finish(&p->nodes);
+        wf_hash_table_finish(&p->names);
         free(p);
     }
 }

@@ -333,6 +333,12 @@ static bool lose(struct wf_channel *ch, int kind)
     }
 }
 
+/* Entries of tables cost more than what is passed on to an actor. */
+static void takes_work(struct wf_channel *ch)
+{
+    if (ch->work > 0) ch->work--;
+}
+
 /* False: the session was ended. */
 static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8_t *start, const uint8_t *end)
 {
@@ -348,7 +354,10 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     }
     switch (f->kind) {
     case WF_FRAME_PUBLISH_TO:
-    case WF_FRAME_RETAINED: wf_topics_receive(ch, f); return true;
+    case WF_FRAME_RETAINED:
+        takes_work(ch);
+        wf_topics_receive(ch, f);
+        return true;
     case WF_FRAME_MISSED:
         if (wf_session_shares_topics(s)) wf_inbound_missed(ch->t->node, &ch->in, f->name, f->number);
         return true;
@@ -371,7 +380,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     case WF_SWIM_ASK:
     case WF_SWIM_SYNC:
     case WF_FRAME_PEERS: return hand_to_cluster(ch, f->kind, start, end);
-    case WF_FRAME_TABLE: return wf_tables_receive(ch, f);
+    case WF_FRAME_TABLE: takes_work(ch); return wf_tables_receive(ch, f);
     case WF_FRAME_UNKNOWN: return true;
     default: wf_session_fail(s, "a handshake frame on an established link"); return false;
     }
@@ -386,14 +395,14 @@ static bool is_new(struct wf_channel *ch, struct wf_session *s)
     return true;
 }
 
-bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size)
+bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left)
 {
     struct wf_session *s = ch->session;
     weft_reader r = weft_reader_on(data, size);
     struct wf_frame f;
     uint64_t count = 0;
     bool ok = true;
-    while (ok) {
+    while (ok && (left == NULL || ch->work > 0)) {
         const uint8_t *start = r.at;
         int got = wf_frame_next(&r, &f);
         if (got == 0) break;
@@ -411,6 +420,7 @@ bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size)
         }
     }
     atomic_fetch_add_explicit(&s->frames_in, count, memory_order_relaxed);
-    atomic_fetch_add_explicit(&s->bytes_in, size, memory_order_relaxed);
+    if (left != NULL) *left = (size_t)(r.end - r.at);
+    atomic_fetch_add_explicit(&s->bytes_in, (uint64_t)(r.at - data), memory_order_relaxed);
     return ok;
 }

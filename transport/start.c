@@ -26,6 +26,7 @@ static void transport_free(struct wf_transport *t)
         wf_hash_table_finish(&t->cluster->dialed);
         wf_hash_table_finish(&t->cluster->known);
     }
+    wf_hash_table_finish(&t->table_nodes);
     for (int i = 0; i < 2; i++) wf_patterns_finish(&t->patterns[i]);
     pf_cond_destroy(t->changed);
     pf_mutex_destroy(t->lock);
@@ -102,7 +103,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     t->capabilities = t->wire_version < 2 ? 0 : WF_CAPABILITIES;
     if (t->client) t->capabilities &= ~(uint64_t)WF_CAN_GOSSIP;
     wf_list_init(&t->news);
-    for (int i = 0; i < 2; i++) wf_patterns_init(&t->patterns[i]);
+    for (int i = 0; i < 2; i++) wf_patterns_init(&t->patterns[i], node->secret);
     t->patterns_max = node->options.patterns_max;
     wf_list_init(&t->table_peers);
     int rc = WEFT_ENOMEM;
@@ -111,6 +112,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
         t->cluster->t = t;
         wf_list_init(&t->cluster->channels);
         wf_list_init(&t->cluster->sessions);
+        wf_list_init(&t->cluster->changed);
         wf_list_init(&t->cluster->dialers);
         wf_list_init(&t->cluster->peers);
         wf_list_init(&t->cluster->gone);

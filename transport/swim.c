@@ -1,5 +1,6 @@
 #include "swim.h"
 
+#include "hash.h"
 #include "mutant.h"
 
 #include <stdlib.h>
@@ -564,6 +565,7 @@ struct wf_swim *wf_swim_new(const struct wf_swim_options *o, const struct wf_swi
     s->user = user;
     s->arg = arg;
     s->random = o->seed;
+    s->secret = wf_mix(o->seed);
     s->ask_at = s->period_end = s->ordinary_end = s->due = WEFT_FOREVER;
     if (wf_swim_table_init(s)) s->self = wf_swim_add(s, self, 0, record, now);
     if (s->self == NULL) {

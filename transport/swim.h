@@ -32,6 +32,7 @@
 #ifndef WF_SWIM_H
 #define WF_SWIM_H
 
+#include "hash_table.h"
 #include "list.h"
 #include "swim_wire.h"
 
@@ -70,9 +71,12 @@ struct wf_swim_member {
     struct wf_link in_news;        /* wf_swim.news[sends] */
     struct wf_link in_state;       /* wf_swim.suspects or wf_swim.gone, oldest first */
     struct wf_link in_doubts;      /* wf_swim.doubts */
-    uint64_t name_hash;
-    weft_text name;   /* in `record` */
-    weft_text record; /* malloc'ed */
+    struct wf_link in_changed;     /* the user's, who is not told when the member is forgotten */
+    struct wf_hashed by_node;      /* wf_swim.nodes */
+    struct wf_hashed by_name;      /* wf_swim.names */
+    bool newest;                   /* of its name: it is there */
+    weft_text name;                /* in `record` */
+    weft_text record;              /* malloc'ed */
 };
 
 struct wf_swim;
@@ -96,15 +100,6 @@ struct wf_swim_relay {
     int64_t due; /* then it hears that there is no answer */
 };
 
-/* A table of members, open addressing, at most half full; a place without a member is free. */
-struct wf_swim_index {
-    struct {
-        uint64_t key;
-        struct wf_swim_member *m;
-    } * slot;
-    uint32_t size;
-};
-
 struct wf_swim {
     struct wf_swim_options o;
     const struct wf_swim_user *user;
@@ -114,8 +109,9 @@ struct wf_swim {
     struct wf_swim_member *self;
     struct wf_swim_member **at; /* all of them, in the order in which they are probed */
     uint32_t count, capacity, next;
-    uint32_t present;                      /* ALIVE and SUSPECT, self among them */
-    struct wf_swim_index by_node, by_name; /* by_name: the newest of its name */
+    uint32_t present;                  /* ALIVE and SUSPECT, self among them */
+    struct wf_hash_table nodes, names; /* names: the newest of each name */
+    uint64_t secret;                   /* of their hashes */
     uint64_t digest;
     struct wf_list news[WF_SWIM_SENDS_MAX + 1];
     uint32_t news_count;

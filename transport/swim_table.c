@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_FIRST = 16 };
+enum { TABLE_FIRST = 16, FORGOTTEN_AT_ONCE = 1024 };
 
 /* ---- Chance ---------------------------------------------------------------------------------------------------- */
 
@@ -33,69 +33,66 @@ uint32_t wf_swim_logarithm(uint32_t n)
 
 /* ---- Indexes --------------------------------------------------------------------------------------------------- */
 
-static uint32_t place_of(const struct wf_swim_index *x, uint64_t key)
+static uint32_t node_hash(const struct wf_swim *s, uint64_t node)
 {
-    uint32_t i = (uint32_t)wf_mix(key) & (x->size - 1);
-    while (x->slot[i].m != NULL && x->slot[i].key != key) i = (i + 1) & (x->size - 1);
-    return i;
+    return (uint32_t)wf_mix(node ^ s->secret);
 }
 
-static struct wf_swim_member *index_find(const struct wf_swim_index *x, uint64_t key)
+static uint32_t name_hash(const struct wf_swim *s, weft_text name)
 {
-    return x->slot[place_of(x, key)].m;
-}
-
-static void index_set(struct wf_swim_index *x, uint64_t key, struct wf_swim_member *m)
-{
-    uint32_t i = place_of(x, key);
-    x->slot[i].key = key;
-    x->slot[i].m = m;
-}
-
-/* Those behind it move up, so that nobody who searches stops too early. */
-static void index_remove(struct wf_swim_index *x, uint64_t key)
-{
-    uint32_t hole = place_of(x, key), mask = x->size - 1;
-    if (x->slot[hole].m == NULL) return;
-    x->slot[hole].m = NULL;
-    for (uint32_t i = (hole + 1) & mask; x->slot[i].m != NULL; i = (i + 1) & mask) {
-        uint32_t home = (uint32_t)wf_mix(x->slot[i].key) & mask;
-        if (((i - home) & mask) < ((i - hole) & mask)) continue;
-        x->slot[hole] = x->slot[i];
-        x->slot[i].m = NULL;
-        hole = i;
-    }
-}
-
-static bool index_grow(struct wf_swim_index *x, uint32_t count)
-{
-    if (count * 2 <= x->size) return true;
-    struct wf_swim_index more = {.size = WF_MAX(x->size * 2, (uint32_t)TABLE_FIRST * 2)};
-    more.slot = calloc(more.size, sizeof *more.slot);
-    if (more.slot == NULL) return false;
-    for (uint32_t i = 0; i < x->size; i++)
-        if (x->slot[i].m != NULL) index_set(&more, x->slot[i].key, x->slot[i].m);
-    free(x->slot);
-    *x = more;
-    return true;
+    return wf_hash(name.data, name.size, s->secret);
 }
 
 struct wf_swim_member *wf_swim_find(const struct wf_swim *s, uint64_t node)
 {
-    return index_find(&s->by_node, node);
+    WF_HASHED_WITH(e, &s->nodes, node_hash(s, node))
+    {
+        struct wf_swim_member *m = WF_CONTAINER(e, struct wf_swim_member, by_node);
+        if (m->node == node) return m;
+    }
+    return NULL;
+}
+
+static struct wf_swim_member *newest_named(const struct wf_swim *s, weft_text name)
+{
+    WF_HASHED_WITH(e, &s->names, name_hash(s, name))
+    {
+        struct wf_swim_member *m = WF_CONTAINER(e, struct wf_swim_member, by_name);
+        if (wf_text_equal(m->name, name)) return m;
+    }
+    return NULL;
 }
 
 struct wf_swim_member *wf_swim_named(const struct wf_swim *s, weft_text name)
 {
-    struct wf_swim_member *m = index_find(&s->by_name, weft_hash(name.data, name.size));
-    return m != NULL && wf_swim_present(m) && wf_text_equal(m->name, name) ? m : NULL;
+    struct wf_swim_member *m = newest_named(s, name);
+    return m != NULL && wf_swim_present(m) ? m : NULL;
+}
+
+static void take_name(struct wf_swim *s, struct wf_swim_member *m)
+{
+    if (m->newest) wf_hash_table_remove(&s->names, &m->by_name);
+    m->newest = false;
+}
+
+/* False: no memory; it is in neither. */
+static bool put_in(struct wf_swim *s, struct wf_swim_member *m)
+{
+    if (!wf_hash_table_add(&s->nodes, &m->by_node, node_hash(s, m->node))) return false;
+    struct wf_swim_member *before = newest_named(s, m->name);
+    if (!wf_hash_table_add(&s->names, &m->by_name, name_hash(s, m->name))) {
+        wf_hash_table_remove(&s->nodes, &m->by_node);
+        return false;
+    }
+    m->newest = true;
+    if (before != NULL) take_name(s, before);
+    return true;
 }
 
 /* ---- Members --------------------------------------------------------------------------------------------------- */
 
 static bool make_room(struct wf_swim *s)
 {
-    if (!index_grow(&s->by_node, s->count + 1) || !index_grow(&s->by_name, s->count + 1)) return false;
     if (s->count < s->capacity) return true;
     uint32_t wanted = WF_MAX(s->capacity * 2, (uint32_t)TABLE_FIRST);
     struct wf_swim_member **more = realloc(s->at, wanted * sizeof(struct wf_swim_member *));
@@ -145,13 +142,11 @@ struct wf_swim_member *wf_swim_add(struct wf_swim *s, uint64_t node, uint64_t nu
     m->number = number;
     m->state = WF_SWIM_ALIVE;
     m->since = now;
-    if (wf_swim_set_record(m, record) < 0) {
+    if (wf_swim_set_record(m, record) < 0 || !put_in(s, m)) {
+        free((char *)m->record.data);
         free(m);
         return NULL;
     }
-    index_set(&s->by_node, node, m);
-    m->name_hash = weft_hash(m->name.data, m->name.size);
-    index_set(&s->by_name, m->name_hash, m);
     m->place = s->count;
     s->at[s->count++] = m;
     swap(s, m->place, wf_swim_below(s, s->count));
@@ -169,8 +164,9 @@ static void forget(struct wf_swim *s, struct wf_swim_member *m)
     wf_unlink(&m->in_state);
     wf_unlink(&m->in_doubts);
     if (wf_swim_present(m)) s->present--;
-    index_remove(&s->by_node, m->node);
-    if (index_find(&s->by_name, m->name_hash) == m) index_remove(&s->by_name, m->name_hash);
+    wf_unlink(&m->in_changed);
+    wf_hash_table_remove(&s->nodes, &m->by_node);
+    take_name(s, m);
     swap(s, m->place, s->count - 1);
     s->count--;
     free((char *)m->record.data);
@@ -180,7 +176,7 @@ static void forget(struct wf_swim *s, struct wf_swim_member *m)
 void wf_swim_forget_old(struct wf_swim *s, int64_t now)
 {
     struct wf_link *k;
-    while ((k = wf_list_first(&s->gone)) != NULL) {
+    for (int i = 0; i < FORGOTTEN_AT_ONCE && (k = wf_list_first(&s->gone)) != NULL; i++) {
         struct wf_swim_member *m = WF_CONTAINER(k, struct wf_swim_member, in_state);
         if (now - m->since < s->o.keep) return;
         forget(s, m);
@@ -287,6 +283,6 @@ void wf_swim_table_finish(struct wf_swim *s)
         free(s->at[i]);
     }
     free(s->at);
-    free(s->by_node.slot);
-    free(s->by_name.slot);
+    wf_hash_table_finish(&s->nodes);
+    wf_hash_table_finish(&s->names);
 }

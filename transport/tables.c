@@ -16,10 +16,13 @@
  * (4) Two leaves, which listen nowhere, have no link, and so do not hear of each other's names. A node that both are
  *     linked with tells the one whose name is the younger that it is taken (WF_TABLE_TAKEN). Groups and topics do not
  *     pass between leaves.
- * (5) A worker may find a peer's entry before it has learned of the link; then it opens its port at once
+ * (5) What a peer has told of before its link ended, or before it began anew, is taken out in parts, in turns of their
+ *     own. A link has not ended for anybody before all of it is gone.
+ * (6) A worker may find a peer's entry before it has learned of the link; then it opens its port at once
  *     (wf_tables_session). */
 #include "tables.h"
 
+#include "hash.h"
 #include "mutant.h"
 #include "topic_wide.h"
 #include "transport.h"
@@ -30,8 +33,11 @@
 /* A link whose other side keeps a copy. */
 struct peer {
     struct wf_link in_transport; /* wf_transport.table_peers */
+    struct wf_hashed by_node;    /* wf_transport.table_nodes */
     struct wf_session *session;  /* a reference */
-    uint32_t entries;            /* that it has told us of */
+    struct wf_copies copies;     /* of what it has told us of */
+    uint32_t entries;            /* of them that are not over */
+    bool clearing;               /* some may be over */
     bool stale;                  /* note (2) */
     struct wf_tables_part part;  /* of the snapshot: the next one to be told */
     bool behind;                 /* it has not been told of all that is retained */
@@ -40,9 +46,10 @@ struct peer {
 
 enum {
     ENTRY_MAX = WF_FRAME_SPARE + WF_TOPIC_MAX + WF_QUEUE_MAX,
-    PARTS_AT_ONCE = 16,  /* of a snapshot, in one turn */
+    PARTS_AT_ONCE = 4,   /* of a snapshot, in one turn */
     SOME = 32,           /* retained messages at a time */
     SOMES_AT_ONCE = 128, /* in one turn */
+    CLEARED_AT_ONCE = 2, /* with each entry that a peer tells: fewer are left over than it can tell of */
 };
 
 static bool hears_of(const struct wf_session *s, const struct wf_entry *e)
@@ -50,22 +57,25 @@ static bool hears_of(const struct wf_session *s, const struct wf_entry *e)
     return e->table != WF_TABLE_QUEUES || wf_session_shares_topics(s);
 }
 
-static struct peer *find(struct wf_transport *t, const struct wf_session *s)
+static uint32_t node_hash(const struct wf_transport *t, uint64_t incarnation)
 {
-    WF_LIST_EACH(k, &t->table_peers) {
-        struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
-        if (p->session == s) return p;
-    }
-    return NULL;
+    return (uint32_t)wf_mix(incarnation ^ t->node->secret);
 }
 
 static struct peer *find_node(struct wf_transport *t, uint64_t incarnation)
 {
-    WF_LIST_EACH(k, &t->table_peers) {
-        struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
-        if (p->session->incarnation == incarnation) return p;
+    WF_HASHED_WITH(e, &t->table_nodes, node_hash(t, incarnation))
+    {
+        struct peer *p = WF_CONTAINER(e, struct peer, by_node);
+        if (p->copies.node == incarnation) return p;
     }
     return NULL;
+}
+
+static struct peer *find(struct wf_transport *t, const struct wf_session *s)
+{
+    struct peer *p = find_node(t, s->incarnation);
+    return p != NULL && p->session == s ? p : NULL;
 }
 
 /* ---- What we say ----------------------------------------------------------------------------------------------- */
@@ -211,11 +221,20 @@ void wf_tables_retained(weft_node *node, uint64_t number)
     }
 }
 
+/* Of what is over; the rest has other turns. */
+static void clear_some(struct peer *p, uint32_t most)
+{
+    if (!p->clearing) return;
+    p->clearing = wf_tables_clear(p->session->t->node, &p->copies, most);
+    if (p->clearing) wf_session_make_turn(p->session, 0);
+}
+
 void wf_tables_go_on(struct wf_session *s)
 {
     if (!wf_session_shares_tables(s)) return;
     wf_tables_begin(s->t->node);
     struct peer *p = find(s->t, s);
+    if (p != NULL) clear_some(p, WF_TABLES_AT_ONCE);
     if (p != NULL) say_parts(p);
     if (p != NULL && p->behind) say_retained(p, 0);
     wf_tables_end(s->t->node);
@@ -260,7 +279,14 @@ int wf_tables_open(struct wf_session *s)
     }
     p->session = s;
     wf_session_keep(s);
+    wf_copies_init(&p->copies, s->incarnation);
     wf_tables_begin(s->t->node);
+    if (!wf_hash_table_add(&s->t->table_nodes, &p->by_node, node_hash(s->t, s->incarnation))) {
+        wf_tables_end(s->t->node);
+        wf_session_release(s);
+        free(p);
+        return WEFT_ENOMEM; /* wf_tables_close ends what was begun */
+    }
     wf_topics_mark(topics, &p->told);
     if (!WF_MUTANT(tables_no_snapshot)) say_all(p);
     else p->part.next = WF_PART_NONE;
@@ -270,17 +296,42 @@ int wf_tables_open(struct wf_session *s)
     return WEFT_OK;
 }
 
+/* Nobody finds it any more. */
+static struct peer *take_out(struct wf_session *s)
+{
+    weft_node *node = s->t->node;
+    wf_tables_begin(node);
+    struct peer *p = find(s->t, s);
+    if (p != NULL) {
+        wf_unlink(&p->in_transport);
+        wf_hash_table_remove(&s->t->table_nodes, &p->by_node);
+        wf_topics_unmark(node->topics, &p->told);
+        p->copies.round++;
+    }
+    wf_topics_unlinked(node->topics, s->retained, wf_transport_now(s->t));
+    wf_tables_end(node);
+    return p;
+}
+
+/* A part of what is left of it, NULL: of what it has retained. False: that was the last one. */
+static bool close_some(weft_node *node, struct peer *p)
+{
+    wf_tables_begin(node);
+    bool more = p != NULL && wf_tables_clear(node, &p->copies, WF_TABLES_AT_ONCE);
+    if (!more) more = wf_topics_trim(node->topics);
+    wf_tables_end(node);
+    return more;
+}
+
 void wf_tables_close(struct wf_session *s)
 {
     if (!wf_session_shares_tables(s)) return;
-    wf_tables_begin(s->t->node);
-    struct peer *p = find(s->t, s);
-    if (p != NULL) wf_unlink(&p->in_transport);
-    if (p != NULL) wf_topics_unmark(s->t->node->topics, &p->told);
-    wf_topics_unlinked(s->t->node->topics, s->retained, wf_transport_now(s->t));
-    if (p != NULL && p->entries > 0) wf_tables_drop(s->t->node, s->incarnation);
-    wf_tables_end(s->t->node);
+    struct peer *p = take_out(s);
+    while (close_some(s->t->node, p)) {
+        wf_cluster_pause();
+    }
     if (p == NULL) return;
+    WF_ASSERT(wf_copies_empty(&p->copies) || WF_MUTANT(group_keeps_the_dead));
     wf_session_release(s);
     free(p);
 }
@@ -331,13 +382,16 @@ static int apply(struct wf_channel *ch, struct peer *p, const struct wf_frame *f
 {
     weft_node *node = ch->t->node;
     if (f->number == WF_TABLE_BEGIN) {
-        if (p->entries > 0) wf_tables_drop(node, ch->incarnation);
+        p->clearing = p->clearing || p->entries > 0;
+        p->copies.round++;
         p->entries = 0;
+        clear_some(p, WF_TABLES_AT_ONCE);
         return WEFT_OK;
     }
+    clear_some(p, CLEARED_AT_ONCE);
     struct wf_entry e = wf_frame_entry(f);
     if (f->number == WF_TABLE_TAKEN && find_node(ch->t, e.node) != NULL) return WEFT_OK; /* that one says it itself */
-    int more, rc = wf_tables_apply(node, &ch->in, ch->incarnation, (enum wf_table_op)f->number, &e, &more);
+    int more, rc = wf_tables_apply(node, &ch->in, &p->copies, (enum wf_table_op)f->number, &e, &more);
     if (rc < 0) return rc;
     p->entries += (uint32_t)more;
     if (f->number == WF_TABLE_SET && e.table == WF_TABLE_NAMES) settle_leaves(p, &e);

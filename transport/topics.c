@@ -23,7 +23,7 @@ static int add_pattern(struct wf_transport *t, weft_text pattern, bool queue)
     struct wf_patterns *all = &t->patterns[WF_INTEREST_ALL];
     int of_all = wf_patterns_add(all, pattern);
     int plain = queue || of_all < 0 ? 0 : wf_patterns_add(&t->patterns[WF_INTEREST_PLAIN], pattern);
-    if (of_all == 1 && all->count > t->patterns_max) plain = plain < 0 ? plain : WEFT_EFULL;
+    if (of_all == 1 && all->table.count > t->patterns_max) plain = plain < 0 ? plain : WEFT_EFULL;
     if (plain == WEFT_EFULL && !queue) (void)wf_patterns_remove(&t->patterns[WF_INTEREST_PLAIN], pattern);
     if (plain < 0) (void)wf_patterns_remove(all, pattern);
     return of_all < 0 ? of_all : plain < 0 ? plain : of_all | plain;

@@ -134,10 +134,14 @@ struct wf_channel {
     _Atomic bool lent;
     struct wf_call unchoked;
     _Atomic int64_t held_at; /* relaxed: since when no more is read, for `unchoked`; 0: it is */
-    uint64_t at;   /* counted frames of the session that have come, with those that came on channels before */
-    bool placed;   /* `at` is known */
-    uint8_t *rest; /* PENDING: what came behind WELCOME, to be received when it is up */
+    uint64_t at; /* counted frames of the session that have come, with those that came on channels before */
+    bool placed; /* `at` is known */
+    /* PENDING: what came behind WELCOME, to be received when it is up. UP: the end of a message, to be received in
+     * the next turns; meanwhile no more is read. */
+    uint8_t *rest;
     size_t rest_size;
+    uint32_t work; /* UP: so many entries of tables may be received in this turn */
+    struct wf_call next_turn;
     uint64_t heard; /* PENDING: frames that the other side has said it has */
     /* Of this channel in the queue; changed under t->lock. It is the receiving side that adds to them, and so it may
      * look without (relaxed). */
@@ -248,7 +252,8 @@ struct wf_session {
 
 /* ---- One worker's way to one peer (worker's thread only) ------------------------------------------------------- */
 struct wf_port {
-    struct wf_link in_ports; /* wf_ports.ports, or `closed` */
+    struct wf_link in_ports;                  /* wf_ports.ports, or `closed` */
+    struct wf_hashed by_incarnation, by_name; /* wf_ports.nodes, and names unless it is a tool's; not if closed */
     struct wf_session *session;
     uint64_t incarnation;
     struct wf_batch *batch; /* NULL: nothing to flush, and no buffer */
@@ -267,9 +272,8 @@ struct wf_ports {
     struct wf_list closed; /* the same, of ports whose patterns are still being freed: `more` is armed */
     struct wf_port *last;  /* found last; NULL */
     struct wf_port *dirty;
-    struct wf_port **table; /* by incarnation, open addressing; a power of two, at most half full */
-    uint32_t table_size, count;
-    uint32_t worker; /* its index */
+    struct wf_hash_table nodes, names; /* by incarnation, and by name */
+    uint32_t worker;                   /* its index */
 };
 
 /* ---- What $cluster hears --------------------------------------------------------------------------------------- */
@@ -320,13 +324,14 @@ struct wf_transport {
     bool client;
     weft_pid service, control; /* $cluster, $node; fixed when the node has started */
     int64_t stop_by;
-    uint32_t barrier;               /* workers that have not passed it yet */
-    struct wf_patterns patterns[2]; /* wf_interest_kind: of this node, counted per worker; under lock */
-    uint32_t patterns_max;          /* of this node, and of each peer */
-    struct wf_list table_peers;     /* of tables.c, under the node's tables_lock */
-    char (*url)[WF_URL_TEXT];       /* what other nodes may dial; they stay as they are once they are counted */
-    _Atomic uint32_t url_count;     /* release by who adds one: wf_transport_urls */
-    _Atomic bool listens_by_seed;   /* relaxed: it is to listen where it reaches its first seed (reachable.c) */
+    uint32_t barrier;                 /* workers that have not passed it yet */
+    struct wf_patterns patterns[2];   /* wf_interest_kind: of this node, counted per worker; under lock */
+    uint32_t patterns_max;            /* of this node, and of each peer */
+    struct wf_list table_peers;       /* of tables.c, under the node's tables_lock */
+    struct wf_hash_table table_nodes; /* the same ones by incarnation */
+    char (*url)[WF_URL_TEXT];         /* what other nodes may dial; they stay as they are once they are counted */
+    _Atomic uint32_t url_count;       /* release by who adds one: wf_transport_urls */
+    _Atomic bool listens_by_seed;     /* relaxed: it is to listen where it reaches its first seed (reachable.c) */
     uint32_t seed_count;
     int64_t heartbeat, handshake_time, resume_window;
     int heartbeats_lost;
@@ -407,8 +412,9 @@ struct wf_session *wf_session_new(struct wf_channel *ch, uint64_t number); /* NU
 void wf_session_keep(struct wf_session *s);
 void wf_session_release(struct wf_session *s);
 /* Decodes frames that came on an established channel, for wf_channel_post; the caller has the receiving side.
- * False: the session was ended for a fault in them. */
-bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size);
+ * False: the session was ended for a fault in them. `*left`: so many bytes at the end are to be received in another
+ * turn, as ch->work is used up; NULL: all are received now. */
+bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left);
 /* Any thread: ends the link, whether or not it could be resumed; $cluster takes it down. */
 void wf_session_fail(struct wf_session *s, const char *reason);
 /* Whether it was ended so, for what the other side has said: not for want of memory here. */
@@ -562,6 +568,10 @@ void wf_ports_close(struct wf_session *s);
 void wf_ports_room_made(struct wf_worker *w, struct wf_call *c); /* of a wf_room */
 /* Any thread: every worker's interest of that peer changes as the INTEREST frame says. */
 int wf_ports_interest(struct wf_session *s, struct wf_frame *f);
+
+/* ---- cluster.c ------------------------------------------------------------------------------------------------- */
+/* By $cluster, in the middle of long work: the worker's other actors have their turn. */
+void wf_cluster_pause(void);
 
 /* ---- tables.c -------------------------------------------------------------------------------------------------- */
 /* By $cluster: before wf_ports_open (WEFT_ENOMEM), and before anybody hears of the end. */

@@ -83,8 +83,8 @@ int fuzz_one_input(const uint8_t *data, size_t size)
 {
     static struct model m;
     memset(&m, 0, sizeof m);
-    wf_trie_init(&m.trie);
-    wf_interest_init(&m.interest);
+    wf_trie_init(&m.trie, 7);
+    wf_interest_init(&m.interest, 7);
     const char *at = (const char *)data, *end = at + size;
     while (at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
@@ -99,7 +99,7 @@ int fuzz_one_input(const uint8_t *data, size_t size)
     for (size_t i = 0; i < SUBS; i++) {
         while (m.pattern[i].size > 0) drop(&m, m.pattern[i]); /* the last of its kind goes first */
     }
-    MUST(m.trie.nodes == 0 && m.interest.count == 0 && m.interest.trie.nodes == 0);
+    MUST(m.trie.nodes.count == 0 && m.interest.count == 0 && m.interest.trie.nodes.count == 0);
     wf_trie_finish(&m.trie);
     wf_interest_finish(&m.interest);
     return 0;

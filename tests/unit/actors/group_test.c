@@ -450,11 +450,6 @@ struct parts {
     unsigned char seen[2 * MANY]; /* how often, by number */
 };
 
-static weft_pid far_member(uint64_t i)
-{
-    return (weft_pid){.node = 99, .actor = i + 1};
-}
-
 static bool see_one(weft_text group, weft_pid who, void *arg)
 {
     struct parts *p = arg;
@@ -472,19 +467,27 @@ static void parts_body(const void *arg, size_t size)
     weft_node *node = weft_here();
     struct wf_inbound in = {.here = wf_here};
     struct wf_groups_part part = {.at = 0};
+    struct wf_copies from;
+    wf_copies_init(&from, 99);
     wf_tables_begin(node);
-    for (uint64_t i = 0; i < MANY; i++) want_int(wf_groups_put_copy(node, &in, weft_cstr("g"), far_member(i)), 1);
-    want_int(wf_groups_put_copy(node, &in, weft_cstr("g"), far_member(0)), 0);
+    for (uint64_t i = 0; i < MANY; i++) want_int(wf_groups_put_copy(node, &in, &from, weft_cstr("g"), i + 1), 1);
+    want_int(wf_groups_put_copy(node, &in, &from, weft_cstr("g"), 1), 0);
     for (uint64_t i = STEADY, more = 1; more != 0; i++) {
         p.left = 100;
         more = wf_groups_some(node->groups, &part, see_one, &p);
         if (i >= MANY) continue;
-        want(wf_groups_take_copy(node, &in, weft_cstr("g"), far_member(i), true, 0)); /* some have been seen */
-        want_int(wf_groups_put_copy(node, &in, weft_cstr("g"), far_member(MANY + i)), 1);
+        want(wf_groups_take_copy(node, &in, &from, weft_cstr("g"), i + 1, true, 0)); /* some have been seen */
+        want_int(wf_groups_put_copy(node, &in, &from, weft_cstr("g"), MANY + i + 1), 1);
     }
     for (uint64_t i = 0; i < STEADY; i++) want_int(p.seen[i], 1);
     want_int(weft_group_members("g", NULL, 0), MANY);
-    wf_groups_drop_copies(node, &in, 99);
+    from.round++;
+    uint32_t work = MANY - 1, rest = 2;
+    wf_groups_clear_copies(node, &in, &from, &work);
+    want_int((int)work, 0);
+    want_int(weft_group_members("g", NULL, 0), 1);
+    wf_groups_clear_copies(node, &in, &from, &rest);
+    want_int((int)rest, 1);
     wf_tables_end(node);
     want_int(weft_group_members("g", NULL, 0), 0);
     want_int(wf_groups_count(node->groups), 0);

@@ -18,7 +18,7 @@ static weft_pid pid(uint64_t actor)
 static struct wf_names *names_new(void)
 {
     struct wf_names *n = NULL;
-    ck_assert_int_eq(wf_names_create(&n), 0);
+    ck_assert_int_eq(wf_names_create(&n, 7), 0);
     return n;
 }
 
@@ -183,6 +183,39 @@ START_TEST(a_table_is_read_in_parts_while_it_grows)
 }
 END_TEST
 
+/* What node `node` has told of, at most 9. */
+static struct wf_copies *from(uint64_t node)
+{
+    static struct wf_copies all[10];
+    if (all[node].node == 0) wf_copies_init(&all[node], node);
+    return &all[node];
+}
+
+static int put_copy(struct wf_names *n, const char *name, weft_pid who, uint64_t stamp, weft_pid *loser)
+{
+    return wf_names_put_copy(n, from(who.node), weft_cstr(name), who, stamp, loser);
+}
+
+static bool take_copy(struct wf_names *n, const char *name, uint64_t node)
+{
+    return wf_names_take_copy(n, from(node), weft_cstr(name));
+}
+
+/* How many of that node have been taken out, at most `work`. */
+static uint32_t clear(struct wf_names *n, uint64_t node, uint32_t work)
+{
+    uint32_t left = work;
+    wf_names_clear_copies(n, from(node), &left);
+    return work - left;
+}
+
+/* The same of all of that node. */
+static uint32_t lose(struct wf_names *n, uint64_t node)
+{
+    from(node)->round++;
+    return clear(n, node, UINT32_MAX);
+}
+
 static int find_any(struct wf_names *n, const char *name, weft_pid *out)
 {
     return wf_names_find_any(n, weft_cstr(name), out);
@@ -193,27 +226,27 @@ START_TEST(the_older_of_two_copies_holds)
     struct wf_names *n = names_new();
     weft_pid found = pid(99), loser;
     weft_pid of7 = {7, 1}, of8 = {8, 2}, of9 = {9, 3};
-    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), of8, 20, &loser), 1);
+    ck_assert_int_eq(put_copy(n, "boss", of8, 20, &loser), 1);
     ck_assert_int_eq(find_any(n, "boss", &found), 0);
     ck_assert(weft_pid_equal(found, of8));
     ck_assert_int_eq(wf_names_find(n, weft_cstr("boss"), &found), WEFT_ENOACTOR); /* not of this node */
-    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), of9, 10, &loser), 1);
+    ck_assert_int_eq(put_copy(n, "boss", of9, 10, &loser), 1);
     ck_assert_int_eq(find_any(n, "boss", &found), 0);
     ck_assert(weft_pid_equal(found, of9));
-    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), of7, 10, &loser), 1); /* equal: the lower node */
+    ck_assert_int_eq(put_copy(n, "boss", of7, 10, &loser), 1); /* equal: the lower node */
     ck_assert_int_eq(find_any(n, "boss", &found), 0);
     ck_assert(weft_pid_equal(found, of7) && weft_pid_is_nobody(loser));
-    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), (weft_pid){7, 4}, 30, &loser), 0); /* again */
+    ck_assert_int_eq(put_copy(n, "boss", (weft_pid){7, 4}, 30, &loser), 0); /* again */
     ck_assert_int_eq(find_any(n, "boss", &found), 0);
     ck_assert(weft_pid_equal(found, of9));
-    ck_assert(wf_names_take_copy(n, weft_cstr("boss"), 9) && !wf_names_take_copy(n, weft_cstr("boss"), 9));
+    ck_assert(take_copy(n, "boss", 9) && !take_copy(n, "boss", 9));
     ck_assert_int_eq(find_any(n, "boss", &found), 0);
     ck_assert(weft_pid_equal(found, of8));
-    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("other"), of8, 21, &loser), 1);
-    ck_assert_uint_eq(wf_names_drop_copies(n, 8), 2);
+    ck_assert_int_eq(put_copy(n, "other", of8, 21, &loser), 1);
+    ck_assert_uint_eq(lose(n, 8), 2);
     ck_assert_int_eq(find_any(n, "other", &found), WEFT_ENOACTOR);
     ck_assert_int_eq(find_any(n, "boss", &found), 0);
-    ck_assert_uint_eq(wf_names_drop_copies(n, 7), 1);
+    ck_assert_uint_eq(lose(n, 7), 1);
     ck_assert_int_eq(find_any(n, "boss", &found), WEFT_ENOACTOR);
     ck_assert_uint_eq(wf_names_count(n), 0);
     wf_names_destroy(n);
@@ -233,7 +266,7 @@ START_TEST(a_name_gives_way_to_one_that_is_only_heard_of)
     struct wf_name *chain = NULL;
     weft_pid found, loser = weft_nobody(), own = {5, 1};
     uint64_t stamp;
-    ck_assert_int_eq(wf_names_create(&n), WEFT_OK);
+    ck_assert_int_eq(wf_names_create(&n, 7), WEFT_OK);
     ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), own, 10, &chain), WEFT_OK);
     ck_assert_int_eq(wf_names_add(n, weft_cstr("local"), own, &chain), WEFT_OK);
     ck_assert(!wf_names_give_way(n, weft_cstr("boss"), 7, 11, &loser)); /* younger */
@@ -246,10 +279,11 @@ START_TEST(a_name_gives_way_to_one_that_is_only_heard_of)
     ck_assert_int_eq(wf_names_find_any(n, weft_cstr("boss"), &found), WEFT_ENOACTOR);
     ck_assert(!wf_names_copy_of(n, weft_cstr("boss"), 4, &found, &stamp));
     ck_assert_uint_eq(wf_names_claims(n, weft_cstr("boss")), 0);
-    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), (weft_pid){4, 2}, 10, &loser), 1);
-    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), (weft_pid){6, 3}, 12, &loser), 1);
+    ck_assert_int_eq(put_copy(n, "boss", (weft_pid){4, 2}, 10, &loser), 1);
+    ck_assert_int_eq(put_copy(n, "boss", (weft_pid){6, 3}, 12, &loser), 1);
     ck_assert_uint_eq(wf_names_claims(n, weft_cstr("boss")), 2);
     ck_assert(wf_names_copy_of(n, weft_cstr("boss"), 6, &found, &stamp) && found.actor == 3 && stamp == 12);
+    ck_assert_uint_eq(lose(n, 4) + lose(n, 6), 2);
     wf_names_remove_all(n, &chain);
     wf_names_destroy(n);
 }
@@ -267,13 +301,13 @@ START_TEST(a_global_name_is_lost_to_an_older_one_only)
     ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(1), 10, &chain), 0);
     ck_assert_int_eq(wf_names_add(n, weft_cstr("last"), pid(1), &chain), 0);
     ck_assert(wf_names_global(chain));
-    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("local"), far, 1, &loser), 1); /* hidden */
+    ck_assert_int_eq(put_copy(n, "local", far, 1, &loser), 1); /* hidden */
     ck_assert(weft_pid_is_nobody(loser));
     ck_assert(find_any(n, "local", &found) == 0 && weft_pid_equal(found, pid(1)));
-    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), far, 11, &loser), 1);
+    ck_assert_int_eq(put_copy(n, "boss", far, 11, &loser), 1);
     ck_assert(weft_pid_is_nobody(loser));
     ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, pid(1)));
-    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), far, 9, &loser), 0);
+    ck_assert_int_eq(put_copy(n, "boss", far, 9, &loser), 0);
     ck_assert(weft_pid_equal(loser, pid(1)));
     ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, far));
     ck_assert_uint_eq(wf_names_count(n), 2);
@@ -282,17 +316,52 @@ START_TEST(a_global_name_is_lost_to_an_older_one_only)
     ck_assert_ptr_null(wf_names_at(chain, 2));
     ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(3), 12, &other), WEFT_EEXIST);
     ck_assert_int_eq(wf_names_remove(n, weft_cstr("boss"), &chain), WEFT_ENOACTOR);
-    ck_assert(wf_names_take_copy(n, weft_cstr("boss"), 2));
+    ck_assert(take_copy(n, "boss", 2));
     ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(3), 13, &other), 0);
-    ck_assert_int_eq(wf_names_put_copy(n, weft_cstr("boss"), far, 1, &loser), 1);
+    ck_assert_int_eq(put_copy(n, "boss", far, 1, &loser), 1);
     ck_assert_str_eq(wf_names_first(other), ""); /* its only one */
     wf_names_remove_all(n, &other);
     ck_assert_int_eq(gone, 0); /* the others know that it was lost */
-    ck_assert(wf_names_take_copy(n, weft_cstr("boss"), 2));
+    ck_assert(take_copy(n, "boss", 2));
     ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(1), 14, &chain), 0);
     wf_names_remove_all(n, &chain);
     ck_assert_int_eq(gone, 1);
     ck_assert_uint_eq(wf_names_count(n), 0);
+    ck_assert_uint_eq(lose(n, 2), 1);
+    wf_names_destroy(n);
+}
+END_TEST
+
+static void name_at(char name[16], int i)
+{
+    snprintf(name, 16, "name.%d", i);
+}
+
+START_TEST(what_a_node_had_goes_in_parts)
+{
+    enum { COUNT = 1000 };
+    struct wf_names *n = names_new();
+    weft_pid found, loser;
+    char name[16];
+    for (int i = 0; i < COUNT; i++) {
+        name_at(name, i);
+        ck_assert_int_eq(put_copy(n, name, (weft_pid){3, 1}, 10, &loser), 1);
+        ck_assert_int_eq(put_copy(n, name, (weft_pid){4, 1}, 11, &loser), 1);
+    }
+    ck_assert_uint_eq(clear(n, 3, 10), 0); /* nothing is over */
+    from(3)->round++;
+    ck_assert_uint_eq(clear(n, 3, 600), 600);
+    ck_assert(find_any(n, "name.599", &found) == 0 && found.node == 4);
+    ck_assert(find_any(n, "name.600", &found) == 0 && found.node == 3); /* until its turn has come */
+    ck_assert(!take_copy(n, "name.700", 3));                            /* it was over; now it is gone */
+    ck_assert(find_any(n, "name.700", &found) == 0 && found.node == 4);
+    ck_assert_int_eq(put_copy(n, "name.800", (weft_pid){3, 2}, 9, &loser), 1); /* it is set again, and stays */
+    ck_assert_int_eq(put_copy(n, "name.800", (weft_pid){3, 2}, 9, &loser), 0);
+    ck_assert_uint_eq(clear(n, 3, COUNT), COUNT - 600 - 2);
+    ck_assert(find_any(n, "name.800", &found) == 0 && weft_pid_equal(found, (weft_pid){3, 2}));
+    ck_assert_uint_eq(lose(n, 3), 1);
+    ck_assert_uint_eq(lose(n, 4), COUNT);
+    ck_assert_int_eq(find_any(n, "name.800", &found), WEFT_ENOACTOR);
     wf_names_destroy(n);
 }
 END_TEST
@@ -361,6 +430,7 @@ int main(void)
     tcase_add_test(t, the_older_of_two_copies_holds);
     tcase_add_test(t, a_global_name_is_lost_to_an_older_one_only);
     tcase_add_test(t, a_name_gives_way_to_one_that_is_only_heard_of);
+    tcase_add_test(t, what_a_node_had_goes_in_parts);
     tcase_add_test(t, random_changes_against_a_table);
     tcase_add_test(t, a_table_is_read_in_parts_while_it_grows);
     tcase_add_test(t, each_name_has_one_winner);

@@ -83,10 +83,27 @@ static struct chosen choose(struct wf_topics *t, struct chosen c, bool far)
     return c;
 }
 
+/* What nodes 5 and 6 have told of. */
+static struct wf_copies *from(uint64_t node)
+{
+    static struct wf_copies all[2];
+    struct wf_copies *c = &all[node - 5];
+    if (c->node == 0) wf_copies_init(c, node);
+    return c;
+}
+
+static void lose(struct wf_topics *t, uint64_t node)
+{
+    uint32_t work = 10;
+    from(node)->round++;
+    wf_wide_clear_copies(t, from(node), &work);
+    ck_assert_uint_gt(work, 0);
+}
+
 static struct wf_topics *topics(void)
 {
     struct wf_topics *t;
-    ck_assert_int_eq(wf_topics_create(&t, 100, 1 << 20, WEFT_FOREVER), 0);
+    ck_assert_int_eq(wf_topics_create(&t, 7, 100, 1 << 20, WEFT_FOREVER), 0);
     return t;
 }
 
@@ -96,9 +113,9 @@ START_TEST(members_here_come_first_then_nodes_in_turn)
     struct wf_wide_member member = {.actor = 77};
     char pattern[WF_TOPIC_MAX + 1], queue[WF_QUEUE_MAX + 1];
     ck_assert_int_eq(wf_wide_any(t), 0);
-    ck_assert_int_eq(wf_wide_put_copy(t, PATTERN, QUEUE, 5), 1);
-    ck_assert_int_eq(wf_wide_put_copy(t, PATTERN, QUEUE, 5), 0);
-    ck_assert_int_eq(wf_wide_put_copy(t, PATTERN, QUEUE, 6), 1);
+    ck_assert_int_eq(wf_wide_put_copy(t, from(5), PATTERN, QUEUE), 1);
+    ck_assert_int_eq(wf_wide_put_copy(t, from(5), PATTERN, QUEUE), 0);
+    ck_assert_int_eq(wf_wide_put_copy(t, from(6), PATTERN, QUEUE), 1);
     uint32_t before = wf_wide_any(t);
     ck_assert_uint_ne(before, 0);
     ck_assert_uint_eq(choose(t, (struct chosen){.lost = 0}, true).node, 5);
@@ -110,17 +127,17 @@ START_TEST(members_here_come_first_then_nodes_in_turn)
     ck_assert_uint_eq(choose(t, (struct chosen){.room = true}, true).actor, 77);
     ck_assert_uint_eq(choose(t, (struct chosen){.room = false}, true).node, 6);
     ck_assert_int_eq(choose(t, (struct chosen){.room = false}, false).lost, 1);
-    ck_assert(wf_wide_take_copy(t, PATTERN, QUEUE, 5));
-    ck_assert(!wf_wide_take_copy(t, PATTERN, QUEUE, 5));
+    ck_assert(wf_wide_take_copy(t, from(5), PATTERN, QUEUE));
+    ck_assert(!wf_wide_take_copy(t, from(5), PATTERN, QUEUE));
     ck_assert_int_eq(choose(t, (struct chosen){.missing = 6}, true).lost, 1);
     ck_assert(wf_wide_remove(t, &member, pattern, queue));
     ck_assert_str_eq(pattern, "job.*");
     ck_assert_str_eq(queue, "q");
-    wf_wide_drop_copies(t, 6);
+    lose(t, 6);
     ck_assert_uint_eq(wf_wide_any(t), 0);
-    ck_assert_int_eq(wf_wide_put_copy(t, PATTERN, QUEUE, 6), 1);
+    ck_assert_int_eq(wf_wide_put_copy(t, from(6), PATTERN, QUEUE), 1);
     ck_assert_uint_ne(wf_wide_any(t), before);
-    wf_wide_drop_copies(t, 6);
+    lose(t, 6);
     wf_topics_destroy(t);
 }
 END_TEST
@@ -132,7 +149,7 @@ START_TEST(one_group_is_asked_by_its_name)
     struct wf_wide_ask here = {room, take, NULL, pass, &c}, anywhere = {room, take, reaches, pass, &c};
     wf_wide_choose_in(t, PATTERN, QUEUE, &here);
     ck_assert_int_eq(c.lost, 1); /* there is no such group */
-    ck_assert_int_eq(wf_wide_put_copy(t, PATTERN, QUEUE, 5), 1);
+    ck_assert_int_eq(wf_wide_put_copy(t, from(5), PATTERN, QUEUE), 1);
     wf_wide_choose_in(t, PATTERN, QUEUE, &here);
     ck_assert_int_eq(c.lost, 2); /* its last member here has gone */
     wf_wide_choose_in(t, PATTERN, QUEUE, &anywhere);
@@ -140,10 +157,35 @@ START_TEST(one_group_is_asked_by_its_name)
     c.missing = 5;
     wf_wide_choose_in(t, PATTERN, QUEUE, &anywhere);
     ck_assert_int_eq(c.lost, 3);
-    wf_wide_drop_copies(t, 5);
+    lose(t, 5);
     wf_topics_destroy(t);
 }
 END_TEST
 
-TEST_MAIN("tables", a_node_has_so_many_entries_at_most, members_here_come_first_then_nodes_in_turn,
-          one_group_is_asked_by_its_name)
+START_TEST(queue_groups_of_a_node_go_in_parts)
+{
+    struct wf_topics *t = topics();
+    char queue[16];
+    for (int i = 0; i < 100; i++) {
+        snprintf(queue, sizeof queue, "q%d", i);
+        ck_assert_int_eq(wf_wide_put_copy(t, from(5), PATTERN, weft_cstr(queue)), 1);
+    }
+    from(5)->round++;
+    uint32_t work = 60;
+    wf_wide_clear_copies(t, from(5), &work);
+    ck_assert_uint_eq(work, 0);
+    ck_assert(!wf_wide_take_copy(t, from(5), PATTERN, weft_cstr("q70"))); /* it was over */
+    ck_assert_int_eq(wf_wide_put_copy(t, from(5), PATTERN, weft_cstr("q80")), 1);
+    ck_assert_int_eq(wf_wide_put_copy(t, from(5), PATTERN, weft_cstr("q80")), 0);
+    work = 60;
+    wf_wide_clear_copies(t, from(5), &work);
+    ck_assert_uint_eq(work, 60 - 38);
+    ck_assert_uint_ne(wf_wide_any(t), 0);
+    lose(t, 5);
+    ck_assert_uint_eq(wf_wide_any(t), 0);
+    wf_topics_destroy(t);
+}
+END_TEST
+
+TEST_MAIN("tables", queue_groups_of_a_node_go_in_parts, a_node_has_so_many_entries_at_most,
+          members_here_come_first_then_nodes_in_turn, one_group_is_asked_by_its_name)

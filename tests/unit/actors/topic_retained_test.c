@@ -137,13 +137,14 @@ static void open_table(uint32_t count_max, size_t bytes_max)
 {
     memset(link_of, 0, sizeof link_of);
     now = (struct wf_retained_now){.wall = WEFT_SEC(1000), .time = WEFT_SEC(100)};
-    wf_retained_init(&table, count_max, bytes_max, WEFT_SEC(DAY));
+    wf_retained_init(&table, 7, count_max, bytes_max, WEFT_SEC(DAY));
     for (uint64_t node = 1; node < NODES; node++) ck_assert_int_eq(wf_retained_open(&table, node, link_of[node]), 0);
 }
 
 static void lose(uint64_t node)
 {
     wf_retained_close(&table, link_of[node], now.time);
+    while (wf_retained_trim(&table, 3)) {} /* in parts */
     ck_assert_ptr_null(link_of[node][0]);
 }
 

@@ -101,7 +101,7 @@ START_TEST(which_patterns_mean_which_topics)
     ck_assert_int_eq(wf_pattern_matches(pattern, topic), pairs[_i].match);
     struct wf_trie t;
     struct wf_subscriber s = {0};
-    wf_trie_init(&t);
+    wf_trie_init(&t, 7);
     ck_assert_int_eq(wf_trie_add(&t, pattern, &s), 1);
     ck_assert_int_eq(wf_trie_matches(&t, topic), pairs[_i].match);
     wf_trie_finish(&t);
@@ -134,13 +134,13 @@ START_TEST(subscribers_of_a_pattern_in_order)
     struct sub *subs = calloc(MANY, sizeof *subs);
     static struct hits h;
     struct wf_trie t;
-    wf_trie_init(&t);
+    wf_trie_init(&t, 7);
     h.count = 0;
     for (int i = 0; i < MANY; i++) {
         subs[i].number = i;
         ck_assert_int_eq(wf_trie_add(&t, weft_cstr("room.lobby"), &subs[i].subscriber), i == 0);
     }
-    ck_assert_uint_eq(t.nodes, 2);
+    ck_assert_uint_eq(t.nodes.count, 2);
     ck_assert_uint_eq(wf_trie_match(&t, weft_cstr("room.lobby"), note, &h), MANY);
     ck_assert_uint_eq(h.count, MANY);
     for (int i = 0; i < MANY; i++) ck_assert_int_eq(h.numbers[i], i);
@@ -149,7 +149,7 @@ START_TEST(subscribers_of_a_pattern_in_order)
     ck_assert_ptr_null(wf_trie_find(&t, weft_cstr("room.*")));
     for (int i = 0; i < MANY; i++) ck_assert_int_eq(wf_trie_remove(&t, &subs[i].subscriber), i == MANY - 1);
     ck_assert(!wf_trie_remove(&t, &subs[0].subscriber));
-    ck_assert_uint_eq(t.nodes, 0);
+    ck_assert_uint_eq(t.nodes.count, 0);
     ck_assert_uint_eq(wf_trie_match(&t, weft_cstr("room.lobby"), note, &h), 0);
     wf_trie_finish(&t);
     free(subs);
@@ -160,11 +160,11 @@ START_TEST(malformed_patterns_change_nothing)
 {
     struct wf_trie t;
     struct wf_subscriber s = {0};
-    wf_trie_init(&t);
+    wf_trie_init(&t, 7);
     ck_assert_int_eq(wf_trie_add(&t, weft_cstr("a..b"), &s), WEFT_EINVAL);
     ck_assert_int_eq(wf_trie_add(&t, weft_cstr("a.>.b"), &s), WEFT_EINVAL);
     ck_assert_ptr_null(s.node);
-    ck_assert_uint_eq(t.nodes, 0);
+    ck_assert_uint_eq(t.nodes.count, 0);
     ck_assert_uint_eq(wf_trie_match(&t, weft_cstr("a"), note, NULL), 0);
     wf_trie_finish(&t);
 }
@@ -175,18 +175,18 @@ START_TEST(branches_go_when_nobody_needs_them)
     struct wf_trie t;
     struct wf_subscriber s[4];
     memset(s, 0, sizeof s);
-    wf_trie_init(&t);
+    wf_trie_init(&t, 7);
     ck_assert_int_eq(wf_trie_add(&t, weft_cstr("a.b.c"), &s[0]), 1);
     ck_assert_int_eq(wf_trie_add(&t, weft_cstr("a.b"), &s[1]), 1);
     ck_assert_int_eq(wf_trie_add(&t, weft_cstr("a.*.>"), &s[2]), 1);
-    ck_assert_uint_eq(t.nodes, 5);
+    ck_assert_uint_eq(t.nodes.count, 5);
     ck_assert(wf_trie_remove(&t, &s[1])); /* a.b still leads to c */
-    ck_assert_uint_eq(t.nodes, 5);
+    ck_assert_uint_eq(t.nodes.count, 5);
     ck_assert(wf_trie_remove(&t, &s[0]));
-    ck_assert_uint_eq(t.nodes, 3);
+    ck_assert_uint_eq(t.nodes.count, 3);
     ck_assert(wf_trie_matches(&t, weft_cstr("a.b.c")));
     ck_assert(wf_trie_remove(&t, &s[2]));
-    ck_assert_uint_eq(t.nodes, 0);
+    ck_assert_uint_eq(t.nodes.count, 0);
     ck_assert_int_eq(wf_trie_add(&t, weft_cstr("a.*.>"), &s[3]), 1);
     ck_assert(wf_trie_matches(&t, weft_cstr("a.b.c")));
     wf_trie_finish(&t);
@@ -201,7 +201,7 @@ START_TEST(many_branches_at_once)
     static struct hits h;
     static bool met[MANY];
     struct wf_trie t;
-    wf_trie_init(&t);
+    wf_trie_init(&t, 7);
     for (int i = 0; i < MANY; i++) {
         char pattern[2 * WORDS + 1] = "";
         for (int word = 0; word < WORDS; word++) {
@@ -260,7 +260,7 @@ START_TEST(random_changes_against_a_list)
     static struct hits h, expected;
     struct wf_trie t;
     uint64_t seed = 11;
-    wf_trie_init(&t);
+    wf_trie_init(&t, 7);
     for (int step = 0; step < repeats(2000); step++) {
         uint32_t i = random_below(&seed, SUBS);
         if (subs[i].subscriber.node == NULL) {
@@ -287,7 +287,7 @@ START_TEST(random_changes_against_a_list)
         for (size_t k = 0; k < h.count; k++) ck_assert_int_eq(h.numbers[k], expected.numbers[k]);
     }
     for (int k = 0; k < SUBS; k++) wf_trie_remove(&t, &subs[k].subscriber);
-    ck_assert_uint_eq(t.nodes, 0);
+    ck_assert_uint_eq(t.nodes.count, 0);
     ck_assert_uint_eq(t.subscribers, 0);
     wf_trie_finish(&t);
 }
@@ -298,7 +298,7 @@ END_TEST
 START_TEST(interest_counts)
 {
     struct wf_interest i;
-    wf_interest_init(&i);
+    wf_interest_init(&i, 7);
     ck_assert(!wf_interest_matches(&i, weft_cstr("room.a")));
     ck_assert_int_eq(wf_interest_add(&i, weft_cstr("room.*")), 1);
     ck_assert_int_eq(wf_interest_add(&i, weft_cstr("room.*")), 0);
@@ -323,7 +323,7 @@ START_TEST(interest_goes_in_parts)
 {
     struct wf_interest i;
     char pattern[32];
-    wf_interest_init(&i);
+    wf_interest_init(&i, 7);
     for (int k = 0; k < 1000; k++) {
         snprintf(pattern, sizeof pattern, "room.%d", k);
         ck_assert_int_eq(wf_interest_add(&i, weft_cstr(pattern)), 1);
@@ -345,7 +345,7 @@ START_TEST(interest_against_a_list)
     uint32_t count[PATTERNS] = {0};
     struct wf_interest i;
     uint64_t seed = 5;
-    wf_interest_init(&i);
+    wf_interest_init(&i, 7);
     for (int k = 0; k < PATTERNS; k++) {
         random_text(&seed, patterns[k], true);
         for (int j = 0; j < k; j++) {
@@ -399,7 +399,7 @@ START_TEST(what_was_lost_is_told_in_order_and_the_rest_later)
 {
     struct wf_interest i;
     char text[16];
-    wf_interest_init(&i);
+    wf_interest_init(&i, 7);
     for (int k = 0; k < 1000; k++) {
         snprintf(text, sizeof text, "a.%d", k);
         ck_assert_int_eq(wf_interest_add(&i, weft_cstr(text)), 1);

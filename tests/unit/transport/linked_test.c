@@ -102,7 +102,7 @@ START_TEST(a_new_link_hears_of_all_patterns)
     say_welcome(l, &h, 7, 0, WF_LINK_OVER);
     pass(WEFT_MS(50));
     ck_assert_uint_eq(interest_frames, 3);
-    ck_assert_uint_eq(cluster()->t->patterns[WF_INTEREST_PLAIN].count, MANY_PATTERNS);
+    ck_assert_uint_eq(cluster()->t->patterns[WF_INTEREST_PLAIN].table.count, MANY_PATTERNS);
     close_script();
 }
 END_TEST

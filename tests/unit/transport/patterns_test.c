@@ -26,7 +26,7 @@ static weft_text text_of(int i, char out[16])
 
 static void setup(void)
 {
-    wf_patterns_init(&table);
+    wf_patterns_init(&table, 7);
     memset(links, 0, sizeof links);
 }
 
@@ -75,10 +75,10 @@ START_TEST(a_pattern_is_there_as_long_as_anybody_subscribes_to_it)
     ck_assert_int_eq(wf_patterns_add(&table, text_of(1, text)), 1);
     ck_assert_int_eq(wf_patterns_add(&table, text_of(1, text)), 0);
     ck_assert(!wf_patterns_remove(&table, text_of(1, text)));
-    ck_assert_uint_eq(table.count, 1);
+    ck_assert_uint_eq(table.table.count, 1);
     ck_assert(wf_patterns_remove(&table, text_of(1, text)));
     ck_assert(!wf_patterns_remove(&table, text_of(1, text)));
-    ck_assert_uint_eq(table.count, 0);
+    ck_assert_uint_eq(table.table.count, 0);
     ck_assert(wf_list_empty(&table.places)); /* nobody was told */
 }
 END_TEST
