@@ -3,7 +3,7 @@
  *
  * Design notes.
  * (1) Same worker: found, checked and linked into the mailbox at once; no atomic operation. The flight recorder
- *     (runtime/record.h) does not see it, as what is received tells of it; with weft_node_options.record_sends no
+ *     (runtime/log/record.h) does not see it, as what is received tells of it; with weft_node_options.record_sends no
  *     message goes this way.
  * (2) Another worker: looked up there (a read of its first cache line), then put into this worker's outbox for it,
  *     which is handed over once a turn.

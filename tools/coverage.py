@@ -25,7 +25,7 @@ FILES = {
     "HTTP, WebSocket": ["examples/webchat_http.h"],
     "link": ["transport/channel.c", "transport/links.c", "transport/outbox.c", "transport/port.c",
              "transport/session.c", "transport/tables.c"],
-    "mailbox": ["actors/mailbox.c", "actors/msg.c", "actors/room.c", "runtime/post.c"],
+    "mailbox": ["actors/mailbox.c", "actors/msg.c", "actors/room.c", "runtime/sched/post.c"],
 }
 
 

@@ -55,7 +55,7 @@ enum {
     WF_INBOX_MAX = 65536,        /* posts on their way to one worker before senders to it wait */
     WF_STACK_BYTES = 64 * 1024,  /* default of an actor's stack */
     WF_STACK_BYTES_MAX = 8 * 1024 * 1024,
-    WF_GUARD_BYTES = 64 * 1024, /* below each stack: see runtime/stack.h, note (2) */
+    WF_GUARD_BYTES = 64 * 1024, /* below each stack: see runtime/coro/stack.h, note (2) */
 };
 /* Where weft's clock begins, in nanoseconds: no point in time lies before it, and no span that somebody writes is as
  * long (146 years). So a span that was given for a deadline is seen to be one. The sum of two points in time does not

@@ -1,4 +1,4 @@
-/* tests/litmus/interleave.c -- the very code of runtime/post.c and of the loop in runtime/worker.c, in every order
+/* tests/litmus/interleave.c -- the very code of runtime/sched/post.c and of the loop in runtime/sched/worker.c, in every order
  * of the steps of a worker and of those who post to it: nothing is lost, nothing comes twice, each sender's posts
  * come in order, and no wake is lost: a worker that sleeps for ever with a post in its inbox ends the order early.
  * models/ has the same protocol with more threads, but as a model.
@@ -7,8 +7,8 @@
 #include "search.h"
 #include "steps.h"
 
-#include "../../runtime/post.c"
-#include "../../runtime/worker.c"
+#include "../../runtime/sched/post.c"
+#include "../../runtime/sched/worker.c"
 
 enum { INBOX, ROOM_CALLS, STATE, EDGE, ITEMS_MAX = 12, SENDERS = THREADS_MAX };
 
