@@ -23,7 +23,7 @@
 #include "slab.h"
 #include "topic_trie.h"
 #include "watch.h"
-#include "worker.h"
+#include "task.h"
 
 #include <weft/actor.h>
 #include <weft/call.h>
@@ -445,6 +445,7 @@ void wf_mailbox_unpack(struct wf_actor *a);
 /* Whether it has subscriptions whose publishers wait. */
 void wf_mailbox_awaited(struct wf_actor *a, bool awaited);
 bool wf_mailbox_ready(const struct wf_task *t);
+extern const struct wf_wait_kind wf_mailbox_wait_kind; /* weft_on_mailbox */
 /* weft_recv for the running actor, without waiting: NULL if there is nothing. */
 weft_msg *wf_mailbox_next(struct wf_actor *a);
 /* SEND or CALL, by the mailbox's policy; a sender that can wait has looked at wf_mailbox_full. False: it was

@@ -8,7 +8,7 @@
 #define WF_ROUTE_H
 
 #include "msg.h"
-#include "worker.h"
+#include "task.h"
 
 #include <weft/node.h>
 #include <weft/pack.h>

@@ -9,7 +9,7 @@
  *     under way. */
 #include "sim_world.h"
 
-#include "worker.h"
+#include "task.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,6 +14,7 @@
 #include "actor.h"
 #include "control.h"
 #include "log.h"
+#include "log_file.h"
 #include "main.h"
 #include "metrics.h"
 #include "signals.h"

@@ -1,9 +1,9 @@
 /* runtime/io/datagram.c -- UDP: a socket that sends and receives whole datagrams. */
+#include "datagram.h"
+
 #include <string.h>
 
 #include <weft/udp.h>
-
-#include "socket.h"
 
 static void finish_udp(struct wf_socket *s)
 {
@@ -169,3 +169,47 @@ int weft_udp_defer_close(weft_udp u)
 {
     return wf_socket_defer_close(WF_UDP, u.id);
 }
+
+/* ---- Waiting for any of several -------------------------------------------------------------------------------- */
+
+weft_wait weft_on_udp(weft_udp u, bool for_write)
+{
+    return (weft_wait){.kind = for_write ? WF_ON_UDP_WRITABLE : WF_ON_UDP_READABLE, .fd = -1, .id = u.id};
+}
+
+static int wait_open(struct wf_wait *s, const weft_wait *from)
+{
+    return wf_socket_wait_open(s, WF_UDP, from->id);
+}
+
+static const struct wf_wait_kind readable = {.number = WF_ON_UDP_READABLE,
+                                             .name = "datagram",
+                                             .open = wait_open,
+                                             .recheck = wf_socket_wait_recheck,
+                                             .look = wf_socket_wait_look,
+                                             .attach = wf_socket_wait_attach,
+                                             .close = wf_socket_wait_close};
+static const struct wf_wait_kind writable = {.number = WF_ON_UDP_WRITABLE,
+                                             .for_write = true,
+                                             .name = "datagram to send",
+                                             .open = wait_open,
+                                             .recheck = wf_socket_wait_recheck,
+                                             .look = wf_socket_wait_look,
+                                             .attach = wf_socket_wait_attach,
+                                             .close = wf_socket_wait_close};
+
+/* ---- The worker's part ----------------------------------------------------------------------------------------- */
+
+static int part_begin(struct wf_worker *w)
+{
+    return wf_slab_init(&w->datagrams, sizeof(struct wf_socket), WF_SLAB_MAX);
+}
+
+static void part_end(struct wf_worker *w)
+{
+    wf_socket_finish_all(w, WF_UDP);
+    wf_slab_finish(&w->datagrams);
+}
+
+static const struct wf_wait_kind *const wait_kinds[] = {&readable, &writable, NULL};
+const struct wf_part wf_udp_part = {.worker_begin = part_begin, .worker_end = part_end, .wait_kinds = wait_kinds};

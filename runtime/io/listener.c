@@ -1,4 +1,5 @@
-#include "stream.h"
+/* runtime/io/listener.c -- see listener.h. */
+#include "listener.h"
 
 #include "places.h"
 
@@ -16,11 +17,6 @@ struct wf_listener {
 static struct wf_listener *listener_of(struct wf_socket *s)
 {
     return WF_CONTAINER(s, struct wf_listener, socket);
-}
-
-size_t wf_listener_bytes(void)
-{
-    return sizeof(struct wf_listener);
 }
 
 static void no_more_places(struct wf_socket *s)
@@ -209,3 +205,40 @@ int weft_listener_close(weft_listener l)
     if (t == NULL) return WEFT_ENOTACTOR;
     return wf_socket_close(t->worker, WF_LISTENER, l.id);
 }
+
+/* ---- Waiting for any of several -------------------------------------------------------------------------------- */
+
+weft_wait weft_on_listener(weft_listener l)
+{
+    return (weft_wait){.kind = WF_ON_LISTENER, .fd = -1, .id = l.id};
+}
+
+static int wait_open(struct wf_wait *s, const weft_wait *from)
+{
+    return wf_socket_wait_open(s, WF_LISTENER, from->id);
+}
+
+static const struct wf_wait_kind wait_kind = {.number = WF_ON_LISTENER,
+                                              .name = "connection",
+                                              .open = wait_open,
+                                              .recheck = wf_socket_wait_recheck,
+                                              .look = wf_socket_wait_look,
+                                              .attach = wf_socket_wait_attach,
+                                              .close = wf_socket_wait_close};
+
+/* ---- The worker's part ----------------------------------------------------------------------------------------- */
+
+static int part_begin(struct wf_worker *w)
+{
+    return wf_slab_init(&w->listeners, sizeof(struct wf_listener), WF_SLAB_MAX);
+}
+
+static void part_end(struct wf_worker *w)
+{
+    wf_socket_finish_all(w, WF_LISTENER);
+    wf_slab_finish(&w->listeners);
+}
+
+static const struct wf_wait_kind *const wait_kinds[] = {&wait_kind, NULL};
+const struct wf_part wf_listener_part = {
+    .worker_begin = part_begin, .worker_end = part_end, .wait_kinds = wait_kinds};

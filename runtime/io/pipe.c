@@ -1,3 +1,4 @@
+/* runtime/io/pipe.c -- pipes within the process, and its standard streams (weft/pipe.h). */
 #include "stream.h"
 
 #include <weft/pipe.h>

@@ -1,3 +1,4 @@
+/* runtime/io/places.c -- see places.h. */
 #include "places.h"
 
 #include "hash.h"

@@ -6,6 +6,7 @@
 #include <weft/resolve.h>
 
 #include "resolve.h"
+#include "task.h"
 
 _Static_assert(sizeof(weft_address) == sizeof(struct pf_address) &&
                    offsetof(weft_address, size) == offsetof(struct pf_address, size),

@@ -2,7 +2,7 @@
 #ifndef WF_RESOLVE_H
 #define WF_RESOLVE_H
 
-#include "worker.h"
+#include "platform.h"
 
 enum { WF_HOST_BYTES = 256, WF_SERVICE_BYTES = 32 }; /* of a name, with the NUL */
 

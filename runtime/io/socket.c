@@ -1,3 +1,4 @@
+/* runtime/io/socket.c -- see socket.h. */
 #include "socket.h"
 
 #include <stdlib.h>
@@ -159,4 +160,48 @@ void wf_socket_finish_all(struct wf_worker *w, enum wf_socket_kind kind)
         if (s->finish != NULL) s->finish(s);
         s->finish = NULL;
     }
+}
+
+/* ---- As a source of waits -------------------------------------------------------------------------------------- */
+
+struct wait_state {
+    struct wf_socket *socket;
+    bool claimed; /* this source entered first and ends the claim */
+};
+
+int wf_socket_wait_open(struct wf_wait *s, enum wf_socket_kind kind, uint64_t id)
+{
+    struct wait_state *k = WF_WAIT_STATE_OF(struct wait_state, s);
+    int rc = wf_socket_begin(s->task, kind, id, s->kind->for_write, &k->socket);
+    k->claimed = rc == 0;
+    return WF_MIN(rc, 0);
+}
+
+struct wf_socket *wf_socket_wait_of(struct wf_wait *s)
+{
+    return WF_WAIT_STATE_OF(struct wait_state, s)->socket;
+}
+
+void wf_socket_wait_recheck(struct wf_wait *s)
+{
+    wf_socket_doubt(wf_socket_wait_of(s), s->kind->for_write);
+}
+
+int wf_socket_wait_look(struct wf_wait *s)
+{
+    return wf_socket_look(wf_socket_wait_of(s), s->kind->for_write);
+}
+
+int wf_socket_wait_attach(struct wf_wait *s, struct wf_wait *first)
+{
+    (void)first;
+    return wf_socket_attach(wf_socket_wait_of(s), s->kind->for_write, s->task);
+}
+
+void wf_socket_wait_close(struct wf_wait *s)
+{
+    const struct wait_state *k = WF_WAIT_STATE_OF(struct wait_state, s);
+    if (s->attached) wf_socket_detach(k->socket, s->kind->for_write);
+    if (k->claimed) wf_socket_end(k->socket, s->kind->for_write);
+    else wf_socket_leave(k->socket);
 }

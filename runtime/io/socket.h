@@ -1,4 +1,4 @@
-/* runtime/io/socket.h -- what streams and listeners have in common: a handle with an owner that may change, and a
+/* runtime/io/socket.h -- what streams, listeners and UDP sockets have in common: a handle with an owner that may change, and a
  * safe end.
  *
  * Design notes.
@@ -19,6 +19,7 @@
 
 #include "fd.h"
 #include "sanitizer.h"
+#include "wait.h"
 
 enum wf_socket_kind { WF_STREAM, WF_LISTENER, WF_UDP };
 
@@ -97,6 +98,15 @@ int wf_socket_close(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id);
 int wf_socket_defer_close(enum wf_socket_kind kind, uint64_t id);
 /* At the end of the worker: closes what is left in a slab. */
 void wf_socket_finish_all(struct wf_worker *w, enum wf_socket_kind kind);
+
+/* ---- As a source of waits: what the rows of all kinds share ---------------------------------------------------- */
+/* On behalf of a row's `open`; the row's for_write says which direction. */
+int wf_socket_wait_open(struct wf_wait *s, enum wf_socket_kind kind, uint64_t id);
+struct wf_socket *wf_socket_wait_of(struct wf_wait *s);
+void wf_socket_wait_recheck(struct wf_wait *s);
+int wf_socket_wait_look(struct wf_wait *s);
+int wf_socket_wait_attach(struct wf_wait *s, struct wf_wait *first);
+void wf_socket_wait_close(struct wf_wait *s);
 
 /* ---- Entering and leaving, inline, for every call on a stream does both ---------------------------------------- */
 enum { WF_SOCKET_USER = 1 << 8 };

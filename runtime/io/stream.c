@@ -1,3 +1,4 @@
+/* runtime/io/stream.c -- see stream.h. */
 #include "stream.h"
 
 #include "places.h"
@@ -427,3 +428,57 @@ int weft_defer_close(weft_stream stream)
 {
     return wf_socket_defer_close(WF_STREAM, stream.id);
 }
+
+/* ---- Waiting for any of several -------------------------------------------------------------------------------- */
+
+weft_wait weft_on_readable(weft_stream s)
+{
+    return (weft_wait){.kind = WF_ON_READABLE, .fd = -1, .id = s.id};
+}
+
+weft_wait weft_on_writable(weft_stream s)
+{
+    return (weft_wait){.kind = WF_ON_WRITABLE, .fd = -1, .id = s.id};
+}
+
+static int wait_open(struct wf_wait *s, const weft_wait *from)
+{
+    return wf_socket_wait_open(s, WF_STREAM, from->id);
+}
+
+static int wait_look(struct wf_wait *s)
+{
+    return wf_stream_look(wf_stream_of(wf_socket_wait_of(s)), s->kind->for_write);
+}
+
+static const struct wf_wait_kind readable = {.number = WF_ON_READABLE,
+                                             .name = "stream to read",
+                                             .open = wait_open,
+                                             .recheck = wf_socket_wait_recheck,
+                                             .look = wait_look,
+                                             .attach = wf_socket_wait_attach,
+                                             .close = wf_socket_wait_close};
+static const struct wf_wait_kind writable = {.number = WF_ON_WRITABLE,
+                                             .for_write = true,
+                                             .name = "stream to write",
+                                             .open = wait_open,
+                                             .recheck = wf_socket_wait_recheck,
+                                             .look = wait_look,
+                                             .attach = wf_socket_wait_attach,
+                                             .close = wf_socket_wait_close};
+
+/* ---- The worker's part ----------------------------------------------------------------------------------------- */
+
+static int part_begin(struct wf_worker *w)
+{
+    return wf_slab_init(&w->streams, sizeof(struct wf_stream), WF_SLAB_MAX);
+}
+
+static void part_end(struct wf_worker *w)
+{
+    wf_socket_finish_all(w, WF_STREAM);
+    wf_slab_finish(&w->streams);
+}
+
+static const struct wf_wait_kind *const wait_kinds[] = {&readable, &writable, NULL};
+const struct wf_part wf_stream_part = {.worker_begin = part_begin, .worker_end = part_end, .wait_kinds = wait_kinds};

@@ -56,10 +56,11 @@ void wf_stream_begin(struct wf_stream *s);
 void wf_stream_finish(struct wf_socket *socket);
 /* Puts bytes that were read back before those to come. WEFT_ENOMEM: the stream is broken from then on. */
 int wf_stream_unread(uint64_t stream, const void *data, size_t size);
-size_t wf_listener_bytes(void); /* runtime/io/listener.c */
 /* Between begin and end of writing: waits until the layer has nothing left to flush. */
 int wf_stream_flush(struct wf_stream *s, struct wf_task *t, int64_t deadline);
 /* 1: ready, 0: not, or an error. Between begin and end. */
 int wf_stream_look(struct wf_stream *s, bool for_write);
+
+extern const struct wf_part wf_stream_part;
 
 #endif

@@ -1,18 +1,17 @@
-/* runtime/log/log.c -- one line per event, put together on the caller's stack and written at once. */
+/* runtime/log/log.c -- see log.h. */
 #include "log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "log_levels.h"
+#include "log_repeats.h"
 #include "platform.h"
 
 #undef weft_log /* here it is the function */
 
 _Atomic(wf_log_context_fn *) wf_log_context;
-_Atomic(wf_last_words_fn *) wf_last_words;
-
 _Atomic(wf_log_sink_fn *) wf_log_sink;
 
 /* Relaxed: -1 until somebody has looked whether standard error is the journal, and then the same for all. */
@@ -236,14 +235,4 @@ void weft_log_in(const char *module, weft_log_level level, const char *format, .
     va_start(args, format);
     say(module, level, format, args);
     va_end(args);
-}
-
-void wf_assert_failed(const char *condition, const char *file, int line)
-{
-    char text[512];
-    int n = snprintf(text, sizeof text, "%s:%d: assertion failed: %s\n", file, line, condition);
-    if (n > 0) pf_stderr(text, WF_MIN((size_t)n, sizeof text - 1));
-    wf_last_words_fn *last = atomic_load_explicit(&wf_last_words, memory_order_acquire);
-    if (last != NULL) last();
-    abort();
 }

@@ -1,4 +1,6 @@
 /* runtime/log/log_file.c -- log lines in a file that may be renamed under way. */
+#include "log_file.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
-/* runtime/log/log_levels.c -- which lines are wanted: a level for all modules, others for some. */
+/* runtime/log/log_levels.c -- see log_levels.h. */
+#include "log_levels.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "log.h"
 #include "once.h"
 
 const char *const wf_log_levels[] = {"debug", "info", "warn", "error", "silent"};

@@ -1,15 +1,8 @@
-/* runtime/log/log_repeats.c -- lines that come again and again are held back, and counted.
- *
- * Design notes.
- * (1) Two lines are the same if level, module, node and text are: actors that fail one after the other say the same,
- *     each under another pid. What has a number in it that changes is another line, and never held back: nothing
- *     that is said once is lost.
- * (2) A line has a slot from its first to the end of the period that begins then. Where all slots are taken lines are
- *     written as they come.
- * (3) No timer: an idle process stays idle. Counts are told with the next line after the period. */
+/* runtime/log/log_repeats.c -- see log_repeats.h. */
+#include "log_repeats.h"
+
 #include <string.h>
 
-#include "log.h"
 #include "once.h"
 
 enum { SLOTS = 32 };

@@ -1,7 +1,7 @@
 /* runtime/log/record.c -- reading the flight recorder; writing it is in record.h. */
 #include "record.h"
+#include "platform.h"
 #include "slab.h"
-#include "worker.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -99,22 +99,21 @@ char *weft_record_format(const struct weft_record *r, char *out)
                               out, WEFT_RECORD_TEXT);
 }
 
-void wf_record_dump(struct wf_worker *w, uint64_t most)
+void wf_recorder_dump(const struct wf_recorder *r, uint32_t worker, int64_t now, uint64_t most)
 {
     uint64_t number, next;
-    struct weft_record r;
+    struct weft_record event;
     char line[WEFT_RECORD_TEXT + 64], text[WEFT_RECORD_TEXT];
-    if (w == NULL) return;
-    wf_recorder_span(&w->recorder, &number, &next);
+    wf_recorder_span(r, &number, &next);
     if (next == 0) return;
     if (next - number > most) number = next - most;
     int n = snprintf(line, sizeof line, "weft: the last %" PRIu64 " events on worker %" PRIu32 ":\n", next - number,
-                     w->index);
+                     worker);
     pf_stderr(line, (size_t)n);
     for (; number != next; number++) {
-        if (!wf_recorder_get(&w->recorder, number, &r)) continue;
-        n = snprintf(line, sizeof line, "weft:   %.6f s  %s\n", (double)(r.at - w->now) / 1e9,
-                     weft_record_format(&r, text));
+        if (!wf_recorder_get(r, number, &event)) continue;
+        n = snprintf(line, sizeof line, "weft:   %.6f s  %s\n", (double)(event.at - now) / 1e9,
+                     weft_record_format(&event, text));
         pf_stderr(line, WF_MIN((size_t)n, sizeof line - 1));
     }
 }

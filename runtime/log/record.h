@@ -60,6 +60,10 @@ bool wf_recorder_get(const struct wf_recorder *r, uint64_t number, struct weft_r
 /* The numbers of the oldest entry that may be there, and of the one to come. */
 void wf_recorder_span(const struct wf_recorder *r, uint64_t *oldest, uint64_t *next);
 
+/* Writes the last `most` events of worker `worker` to standard error, as a fault handler may. `now`: what their times
+ * are counted from. */
+void wf_recorder_dump(const struct wf_recorder *r, uint32_t worker, int64_t now, uint64_t most);
+
 /* What an event's actors are called, and its tag, error or reason. */
 struct wf_record_names {
     const char *actor, *other, *value;

@@ -1,5 +1,7 @@
 /* runtime/os/file.c -- open files, and reads and writes that are done at once. The rules are in file.h; operations under
  * way are in file_op.c. */
+#include "file.h"
+
 #include "file_op.h"
 #include "sanitizer.h"
 
@@ -27,25 +29,7 @@ struct file_slot {
     struct wf_call give; /* takes the slot home */
 };
 
-size_t wf_file_bytes(void)
-{
-    return sizeof(struct file_slot);
-}
-
 /* ---- Open files ------------------------------------------------------------------------------------------------ */
-
-void wf_open_file_hold(struct wf_open_file *f)
-{
-    atomic_fetch_add_explicit(&f->holders, 1, memory_order_relaxed);
-}
-
-void wf_open_file_let_go(struct wf_open_file *f)
-{
-    /* Release: what this holder did; acquire: the last one closes after all have done. */
-    if (!WF_LAST_HOLDER(&f->holders, 1)) return;
-    pf_file_close(f->handle);
-    free(f);
-}
 
 static void give_slot(struct wf_worker *w, struct wf_call *c)
 {
@@ -107,15 +91,6 @@ static int close_file(struct wf_task *t, weft_file f)
                                                                    memory_order_relaxed, memory_order_relaxed));
     leave(s);
     return rc;
-}
-
-void wf_files_finish(struct wf_worker *w)
-{
-    WF_SLAB_EACH(struct file_slot, s, &w->files)
-    {
-        if (s->file != NULL) wf_open_file_let_go(s->file);
-        s->file = NULL;
-    }
 }
 
 /* ---- What has to block: opening, asking, syncing --------------------------------------------------------------- */
@@ -423,3 +398,23 @@ int weft_file_write_start(weft_file_op *out, weft_file f, const void *data, size
                                        .write = true},
                     deadline);
 }
+
+/* ---- The worker's part ----------------------------------------------------------------------------------------- */
+
+static int part_begin(struct wf_worker *w)
+{
+    return wf_slab_init(&w->files, sizeof(struct file_slot), WF_SLAB_MAX);
+}
+
+static void part_end(struct wf_worker *w)
+{
+    WF_SLAB_EACH(struct file_slot, s, &w->files)
+    {
+        if (s->file != NULL) wf_open_file_let_go(s->file);
+        s->file = NULL;
+    }
+    wf_slab_finish(&w->files);
+}
+
+const struct wf_part wf_file_part = {
+    .worker_begin = part_begin, .worker_drain = wf_files_drain, .worker_end = part_end, .on_done = wf_file_done};

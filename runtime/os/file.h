@@ -1,4 +1,4 @@
-/* runtime/os/file.h -- files, as the worker's loop and its end see them.
+/* runtime/os/file.h -- open files (weft/file.h): their slots, what is done at once, what has to block.
  *
  * Design notes.
  * (1) An open file is a block of its own that its slot and each operation under way hold; the last to let go closes
@@ -16,14 +16,8 @@
 #ifndef WF_FILE_H
 #define WF_FILE_H
 
-#include "worker.h"
+#include "part.h"
 
-size_t wf_file_bytes(void); /* of a slot of wf_worker.files */
-/* What the worker's loop calls for an entry that is `done`. */
-void wf_file_done(struct wf_worker *w, uint64_t tag);
-/* A worker's last step, after all tasks have ended: returns when no operation is under way in the node. */
-void wf_files_drain(struct wf_worker *w);
-/* At the end of the worker: closes what is open. */
-void wf_files_finish(struct wf_worker *w);
+extern const struct wf_part wf_file_part;
 
 #endif

@@ -2,8 +2,12 @@
  * file.h. */
 #include "file_op.h"
 
+#include "sanitizer.h"
+
 #include <stdlib.h>
 #include <string.h>
+
+#include <weft/wait.h>
 
 enum state { UNDER_WAY, DONE, GIVEN_UP };
 
@@ -30,6 +34,19 @@ struct wf_file_wait {
     size_t size;
     bool write;
 };
+
+void wf_open_file_hold(struct wf_open_file *f)
+{
+    atomic_fetch_add_explicit(&f->holders, 1, memory_order_relaxed);
+}
+
+void wf_open_file_let_go(struct wf_open_file *f)
+{
+    /* Release: what this holder did; acquire: the last one closes after all have done. */
+    if (!WF_LAST_HOLDER(&f->holders, 1)) return;
+    pf_file_close(f->handle);
+    free(f);
+}
 
 int64_t wf_file_try(struct wf_worker *w, struct wf_open_file *f, void *data, size_t size, int64_t offset, bool write)
 {

@@ -1,8 +1,8 @@
-/* runtime/os/file_op.h -- between file.c and file_op.c: reads and writes under way. The rules are in file.h. */
+/* runtime/os/file_op.h -- open files, and reads and writes under way: on a thread that may block, or overlapped. The
+ * rules are in file.h. */
 #ifndef WF_FILE_OP_H
 #define WF_FILE_OP_H
 
-#include "file.h"
 #include "offload.h"
 
 #include <weft/file.h>
@@ -36,5 +36,10 @@ int wf_file_await(struct wf_file_wait *wait, int64_t deadline);
 /* Of one that is done: copies what was read (`buffer` has room for all of it) and frees it. Its result. */
 int64_t wf_file_end(struct wf_file_wait *wait, void *buffer);
 void wf_file_give_up(struct wf_file_wait *wait);
+
+/* For the worker's part. An overlapped operation is done. */
+void wf_file_done(struct wf_worker *w, uint64_t tag);
+/* A worker's last step, after all tasks have ended: returns when no operation is under way in the node. */
+void wf_files_drain(struct wf_worker *w);
 
 #endif

@@ -365,7 +365,14 @@ int weft_process_close(weft_process p)
 
 /* ---- The node's end -------------------------------------------------------------------------------------------- */
 
-void wf_processes_finish(struct wf_worker *w)
+static int part_begin(struct wf_worker *w)
+{
+    wf_list_init(&w->children);
+    return WEFT_OK;
+}
+
+/* Reaps those that were killed; detached ones get a thread that does when they end. */
+static void part_end(struct wf_worker *w)
 {
     struct wf_link *k;
     while ((k = wf_list_pop(&w->children)) != NULL) {
@@ -376,3 +383,5 @@ void wf_processes_finish(struct wf_worker *w)
         free(c);
     }
 }
+
+const struct wf_part wf_process_part = {.worker_begin = part_begin, .worker_end = part_end};

@@ -1,4 +1,4 @@
-/* runtime/os/process.h -- child processes, as a worker's end sees them.
+/* runtime/os/process.h -- child processes (weft/process.h).
  *
  * Design notes.
  * (1) A child is a block of its own, on the list of the worker of the actor that started it until the system has told
@@ -10,9 +10,8 @@
 #ifndef WF_PROCESS_H
 #define WF_PROCESS_H
 
-#include "worker.h"
+#include "part.h"
 
-/* At the end of the worker: reaps those that were killed; detached ones get a thread that does when they end. */
-void wf_processes_finish(struct wf_worker *w);
+extern const struct wf_part wf_process_part;
 
 #endif

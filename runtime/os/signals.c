@@ -4,9 +4,11 @@
 #include <stdlib.h>
 
 #include "once.h"
-#include "worker.h"
+#include "list.h"
+#include "task.h"
 
 #include <weft/signal.h>
+#include <weft/wait.h>
 
 enum { NUMBERS = 65 };
 

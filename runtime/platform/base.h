@@ -22,6 +22,10 @@
 /* Kept in release builds: a broken invariant ends the process with its place, it does not corrupt other actors. */
 #define WF_ASSERT(condition) (WF_LIKELY(condition) ? (void)0 : wf_assert_failed(#condition, __FILE__, __LINE__))
 __attribute__((noreturn, cold)) void wf_assert_failed(const char *condition, const char *file, int line);
+/* What else is said of a broken invariant before the process ends; NULL: nothing. Release by the one who registers,
+ * acquire by the one who reads. */
+typedef void wf_last_words_fn(void);
+extern _Atomic(wf_last_words_fn *) wf_last_words;
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)

@@ -2,9 +2,8 @@
  * thread drives, else the machine's. */
 #include <weft/time.h>
 
-#include "worker.h"
-
-_Thread_local struct pf_env *wf_env_here;
+#include "here.h"
+#include "task.h"
 
 int64_t weft_now(void)
 {

@@ -1,4 +1,7 @@
+/* runtime/sched/embed.c -- see embed.h. */
 #include "embed.h"
+
+#include "here.h"
 
 static int embedded_wait(struct pf_env *env, pf_cond *c, pf_mutex *m, int64_t deadline)
 {

@@ -12,7 +12,7 @@
 #ifndef WF_EMBED_H
 #define WF_EMBED_H
 
-#include "worker.h"
+#include "workers.h"
 
 struct wf_embed {
     struct pf_env env; /* first */

@@ -16,7 +16,7 @@
 #define WF_PARK_H
 
 #include "sanitizer.h"
-#include "worker.h"
+#include "task.h"
 
 /* As `what` of wf_task_wait. Known by their addresses. */
 extern const char wf_waits_for_mail[], wf_waits_for_time[];

@@ -1,7 +1,9 @@
 /* runtime/sched/post.c -- what passes between workers: pushing, waking, batching, and waiting for a worker that has too
- * much. The rules are in worker.h. */
+ * much. The rules are in post.h. */
+#include "post.h"
+
 #include "sanitizer.h"
-#include "worker.h"
+#include "task.h"
 
 #include <stdlib.h>
 #include <string.h>

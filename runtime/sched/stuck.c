@@ -5,29 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "here.h"
 #include "log.h"
-
-/* ---- Paces ----------------------------------------------------------------------------------------------------- */
-
-void wf_pace_see(const struct wf_worker *w, int64_t now, struct wf_pace_seen *out)
-{
-    const struct wf_pace *p = &w->pace;
-    int64_t began, again = atomic_load_explicit(&p->began, memory_order_acquire);
-    int tries = 3; /* the turn ended meanwhile; after some times it may be counted twice for once */
-    do {
-        began = again;
-        out->busy = atomic_load_explicit(&p->busy, memory_order_acquire);
-        again = atomic_load_explicit(&p->began, memory_order_acquire);
-    } while (again != began && --tries > 0);
-    out->turn = began == 0 ? 0 : WF_MAX(now - began, 0);
-    out->busy += out->turn;
-    out->longest = out->turn;
-    int64_t window = atomic_load_explicit(&p->window, memory_order_relaxed);
-    for (int i = 0; i < 2; i++) {
-        if (now - window > (i + 1) * WF_PACE_WINDOW) continue;
-        out->longest = WF_MAX(out->longest, atomic_load_explicit(&p->longest[i], memory_order_relaxed));
-    }
-}
+#include "task.h"
 
 /* ---- Seeing one ------------------------------------------------------------------------------------------------ */
 

@@ -1,8 +1,7 @@
-/* runtime/sched/stuck.h -- how long the turns of workers are, and who holds one up.
+/* runtime/sched/stuck.h -- which actor holds a worker up.
  *
  * Design notes.
- * (1) A worker says when its turn began, in `pace`, with the clock that it reads anyway: two plain stores a turn. Any
- *     thread may read what a pace says: no worker has to answer.
+ * (1) A worker says when its turn began, in its pace (pace.h).
  * (2) Who looks is the worker of weft's own actors (worker.h: `users`), by an alarm of its poller. There is none on
  *     an idle node: a worker that wakes sees to it that one is set, later than the turn that it begins could be too
  *     long; if one is and nobody else runs, it is put off. So while workers wake more often than the alarm takes, it
@@ -15,7 +14,7 @@
 #ifndef WF_STUCK_H
 #define WF_STUCK_H
 
-#include "worker.h"
+#include "workers.h"
 
 enum { WF_STUCK_CALLS = 16, WF_STUCK_TEXT = 512 };
 
@@ -44,7 +43,7 @@ void wf_stuck_where(const struct wf_stuck *s, char out[WF_STUCK_TEXT]);
 /* Logs, as an error, who holds the workers up that `what` waits for: "node a: the stop". How many. Any thread. */
 uint32_t wf_stuck_tell(struct wf_workers *set, const char *what);
 
-/* ---- Between worker.c and stuck.c ------------------------------------------------------------------------------ */
+/* ---- For the loop ------------------------------------------------------------------------------ */
 /* A turn begins, of a worker that has slept. */
 void wf_stuck_arm(struct wf_worker *w);
 static inline void wf_stuck_awake(struct wf_worker *w, int64_t now)
@@ -63,21 +62,5 @@ static inline void wf_stuck_look(struct wf_worker *own)
 int64_t wf_stuck_rings_at(const struct wf_worker *own);
 /* A turn that was seen to be too long is over. */
 void wf_stuck_over(struct wf_worker *w, int64_t began, int64_t now);
-
-/* ---- Paces: any thread ----------------------------------------------------------------------------------------- */
-struct wf_pace_seen {
-    int64_t busy;    /* ns that it has run, since the start, the turn it is in included */
-    int64_t longest; /* turn of the last WF_PACE_WINDOW, at least; the same */
-    int64_t turn;    /* how long the turn is that it is in; 0: it sleeps */
-};
-/* Until when it has read what came for it, as far as is known: now, if it sleeps. With one thread who asks has read
- * before. */
-static inline int64_t wf_pace_read_until(const struct wf_worker *w, int64_t now)
-{
-    if (w->set->users == w->set->count) return now;
-    if (atomic_load_explicit(&w->pace.began, memory_order_acquire) == 0) return now;
-    return WF_MIN(now, atomic_load_explicit(&w->pace.polled, memory_order_relaxed));
-}
-void wf_pace_see(const struct wf_worker *w, int64_t now, struct wf_pace_seen *out);
 
 #endif

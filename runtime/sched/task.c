@@ -1,5 +1,7 @@
-/* runtime/sched/task.c -- the queue of runnable tasks, switching between them, and their timers. The rules are in
- * worker.h. */
+/* runtime/sched/task.c -- the queue of runnable tasks, switching between them. The rules are in
+ * task.h. */
+#include "task.h"
+
 #include "park.h"
 #include "probe.h"
 
@@ -59,7 +61,7 @@ static inline struct wf_task *take_ready(struct wf_worker *w)
     return t;
 }
 
-/* There are fresh tasks: see worker.h, note (7). */
+/* There are fresh tasks: see task.h, note (4). */
 static __attribute__((noinline)) struct wf_task *next_of_both(struct wf_worker *w)
 {
     if (w->due > 0 && w->due_run < WF_DUE_RUN && w->ready_first != NULL) {
@@ -480,22 +482,4 @@ void wf_task_close_owned(struct wf_task *t)
         struct wf_owned *o = WF_CONTAINER(k, struct wf_owned, on_task);
         o->close(o);
     }
-}
-
-/* Never before this turn: one that arms itself in the past sorts behind all that are due, not before them. */
-int wf_timer_arm(struct wf_worker *w, struct wf_timer *t, int64_t deadline)
-{
-    t->deadline = WF_MAX(deadline, w->now);
-    return wf_heap_add(&w->timers, t);
-}
-
-void wf_timer_arm_surely(struct wf_worker *w, struct wf_timer *t, int64_t deadline)
-{
-    t->deadline = WF_MAX(deadline, w->now);
-    wf_heap_add_surely(&w->timers, t);
-}
-
-void wf_timer_disarm(struct wf_worker *w, struct wf_timer *t)
-{
-    wf_heap_remove(&w->timers, t);
 }

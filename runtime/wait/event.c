@@ -1,10 +1,23 @@
+/* runtime/wait/event.c -- see event.h. */
 #include "event.h"
+
 #include "sanitizer.h"
+#include "wait.h"
 
 #include <stdlib.h>
 
 enum { SET = 1, WAITED = 2, POSTED = 4, SHOWN = 8, KIND = 4, COUNT = 8 }; /* wf_event.word: flags, then shifts */
 #define COUNT_MASK ((uint64_t)WF_EVENT_COUNT_MAX << COUNT)
+
+/* One task waiting for one event; stays where it is while attached. */
+struct event_wait {
+    struct wf_task *task;
+    weft_event event;
+    uint32_t mark; /* manual: how often it had been set when the wait began */
+    bool attached;
+    struct wf_event_place place; /* the event is at home here */
+    struct wf_ticket *ticket;    /* it is not */
+};
 
 static enum wf_event_kind kind_of(uint64_t word)
 {
@@ -80,7 +93,7 @@ static void send_hint(struct wf_worker *home, struct wf_ticket *k)
 static void wake(struct wf_worker *home, struct wf_event_place *p)
 {
     if (p->remote) send_hint(home, WF_CONTAINER(p, struct wf_ticket, place));
-    else wf_task_wake(WF_CONTAINER(p, struct wf_event_wait, place)->task);
+    else wf_task_wake(WF_CONTAINER(p, struct event_wait, place)->task);
 }
 
 static void call_up(struct wf_worker *home, struct wf_event *ev, struct wf_event_place *p)
@@ -215,7 +228,7 @@ static struct wf_call make_call(void (*call)(struct wf_worker *, struct wf_call 
     return (struct wf_call){.post = {.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, .call = call};
 }
 
-static int take_ticket(struct wf_event_wait *wait, struct wf_worker *home)
+static int take_ticket(struct event_wait *wait, struct wf_worker *home)
 {
     struct wf_worker *w = wait->task->worker;
     struct wf_ticket *k = wf_slab_take(&w->tickets);
@@ -421,13 +434,13 @@ int64_t wf_event_count(weft_event e, enum wf_event_kind kind)
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------------------------- */
-void wf_event_begin(struct wf_event_wait *wait, struct wf_task *t, weft_event e)
+static void begin_wait(struct event_wait *wait, struct wf_task *t, weft_event e)
 {
-    *wait = (struct wf_event_wait){.task = t, .event = e, .mark = count_of(read_word(set_of(e), e.id))};
+    *wait = (struct event_wait){.task = t, .event = e, .mark = count_of(read_word(set_of(e), e.id))};
 }
 
 /* Also of one that was not called. */
-static void called_in_vain(struct wf_event_wait *wait)
+static void called_in_vain(struct event_wait *wait)
 {
     struct wf_ticket *k = wait->ticket;
     if (k == NULL) {
@@ -438,7 +451,9 @@ static void called_in_vain(struct wf_event_wait *wait)
     }
 }
 
-int wf_event_look(struct wf_event_wait *wait)
+/* 1: there is something for this wait: it is its turn, or nobody else waits; 0: not, WEFT_ECLOSED. An attached one
+ * that was called in vain queues again. */
+static int look_wait(struct event_wait *wait)
 {
     uint64_t word = read_word(set_of(wait->event), wait->event.id);
     if (word == 0) return WEFT_ECLOSED;
@@ -452,7 +467,9 @@ int wf_event_look(struct wf_event_wait *wait)
     return wait->ticket == NULL ? wait->place.called : wait->ticket->held;
 }
 
-int wf_event_attach(struct wf_event_wait *wait)
+/* From now until detach the task is woken when it is its turn, or the event is closed; look after attaching.
+ * WEFT_EINVAL (of another node), WEFT_ECLOSED, WEFT_ENOMEM. */
+static int attach_wait(struct event_wait *wait)
 {
     struct wf_worker *w = wait->task->worker;
     const weft_event e = wait->event;
@@ -467,7 +484,8 @@ int wf_event_attach(struct wf_event_wait *wait)
     return rc;
 }
 
-void wf_event_detach(struct wf_event_wait *wait)
+/* Fine if it is not attached. */
+static void detach_wait(struct event_wait *wait)
 {
     struct wf_ticket *k = wait->ticket;
     if (k != NULL) {
@@ -483,11 +501,11 @@ void wf_event_detach(struct wf_event_wait *wait)
 }
 
 /* 1: it is ours. */
-static int take_in_turn(struct wf_event_wait *wait, uint32_t kinds)
+static int take_in_turn(struct event_wait *wait, uint32_t kinds)
 {
     int rc;
     do {
-        if ((rc = wf_event_look(wait)) != 1) return rc;
+        if ((rc = look_wait(wait)) != 1) return rc;
         rc = wf_event_take(wait->event, kinds);
         if (rc == 0) rc = was_set_since(read_word(set_of(wait->event), wait->event.id), wait->mark);
     } while (rc == 0); /* somebody who does not wait was faster */
@@ -498,15 +516,15 @@ int wf_event_await(weft_event e, uint32_t kinds, int64_t deadline, const char *w
 {
     struct wf_task *t = wf_task_self();
     if (t == NULL) return WEFT_ENOTACTOR;
-    struct wf_event_wait wait;
-    wf_event_begin(&wait, t, e);
+    struct event_wait wait;
+    begin_wait(&wait, t, e);
     uint64_t word = read_word(set_of(e), e.id);
     int rc = t->cancelled ? WEFT_ECANCELED : word != 0 && (kinds >> kind_of(word) & 1) == 0 ? WEFT_EINVAL : 0;
     while (rc == 0 && (rc = take_in_turn(&wait, kinds)) == 0) {
         if (wait.attached) rc = wf_task_wait(deadline, what);
-        else rc = deadline == WEFT_NOW ? WEFT_ETIMEDOUT : wf_event_attach(&wait);
+        else rc = deadline == WEFT_NOW ? WEFT_ETIMEDOUT : attach_wait(&wait);
     }
-    wf_event_detach(&wait);
+    detach_wait(&wait);
     if (rc == 1) wf_task_tick(t);
     return (int)wf_task_settle(rc == 1 ? 0 : rc);
 }
@@ -590,7 +608,55 @@ int weft_event_fd(weft_event e, int *fd)
     return 0;
 }
 
-void wf_events_finish(struct wf_worker *w)
+/* ---- The source ------------------------------------------------------------------------------------------------ */
+
+weft_wait weft_on_event(weft_event e)
+{
+    return (weft_wait){.kind = WF_ON_EVENT, .fd = -1, .id = e.id, .node = (uintptr_t)e.node};
+}
+
+static int source_open(struct wf_wait *s, const weft_wait *from)
+{
+    if (from->node != 0 && from->node != (uintptr_t)s->task->worker->set) return WEFT_EINVAL;
+    begin_wait(WF_WAIT_STATE_OF(struct event_wait, s), s->task,
+               (weft_event){.node = (void *)(uintptr_t)from->node, .id = from->id});
+    return 0;
+}
+
+static int source_look(struct wf_wait *s)
+{
+    return look_wait(WF_WAIT_STATE_OF(struct event_wait, s));
+}
+
+static int source_attach(struct wf_wait *s, struct wf_wait *first)
+{
+    (void)first;
+    return attach_wait(WF_WAIT_STATE_OF(struct event_wait, s));
+}
+
+/* Also when it was ready and the wait goes on: it has been its turn, and others may be ready later. */
+static void source_detach(struct wf_wait *s)
+{
+    detach_wait(WF_WAIT_STATE_OF(struct event_wait, s));
+}
+
+static const struct wf_wait_kind wait_kind = {.number = WF_ON_EVENT,
+                                              .name = "event",
+                                              .open = source_open,
+                                              .look = source_look,
+                                              .attach = source_attach,
+                                              .was_ready = source_detach,
+                                              .close = source_detach};
+
+/* ---- The worker's part ----------------------------------------------------------------------------------------- */
+
+static int part_begin(struct wf_worker *w)
+{
+    int rc = wf_slab_init(&w->events, sizeof(struct wf_event), WF_SLAB_MAX);
+    return rc < 0 ? rc : wf_slab_init(&w->tickets, sizeof(struct wf_ticket), WF_SLAB_MAX);
+}
+
+static void part_end(struct wf_worker *w)
 {
     for (uint32_t i = 0; i < w->events.chunk_count * WF_SLAB_CHUNK; i++) {
         struct wf_event *ev = wf_slab_at(&w->events, i);
@@ -599,4 +665,9 @@ void wf_events_finish(struct wf_worker *w)
         pf_flag_close(f);
         free(f);
     }
+    wf_slab_finish(&w->events);
+    wf_slab_finish(&w->tickets);
 }
+
+static const struct wf_wait_kind *const wait_kinds[] = {&wait_kind, NULL};
+const struct wf_part wf_event_part = {.worker_begin = part_begin, .worker_end = part_end, .wait_kinds = wait_kinds};

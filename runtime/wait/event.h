@@ -1,4 +1,4 @@
-/* runtime/wait/event.h -- events, semaphores and latches, as weft_wait_any sees them. All three are events here: a word
+/* runtime/wait/event.h -- events, semaphores and latches. All three are events here: a word
  * that is set or not, with a kind that says what a taker does to it.
  *
  * Design notes.
@@ -36,7 +36,7 @@
 #ifndef WF_EVENT_H
 #define WF_EVENT_H
 
-#include "fd.h"
+#include "task.h"
 
 #include <weft/event.h>
 
@@ -61,13 +61,13 @@ struct wf_event_place {
     struct wf_link on_event; /* wf_event.queue or .called */
     uint64_t number;         /* of its arrival */
     bool called;
-    bool remote; /* it lies in a wf_ticket; else in a wf_event_wait */
+    bool remote; /* it lies in a wf_ticket; else in an event_wait */
 };
 
 struct wf_ticket {
     struct wf_slot slot; /* wf_worker.tickets of the waiter's worker W */
     uint64_t event;      /* fixed while the slot is taken, as are the next three */
-    uint32_t mark;       /* wf_event_wait.mark */
+    uint32_t mark;       /* event_wait.mark */
     struct wf_worker *home, *waits_on;
     struct wf_task *task;        /* W: NULL once the wait has ended */
     bool held;                   /* W: the hint node lies here, the task has been called; H: once CANCEL is there */
@@ -91,26 +91,6 @@ int wf_event_count_down(weft_event e, uint32_t n);
 /* Of a semaphore or a latch. WEFT_ECLOSED, WEFT_EINVAL. */
 int64_t wf_event_count(weft_event e, enum wf_event_kind kind);
 
-/* At the end of the worker: closes the flags. */
-void wf_events_finish(struct wf_worker *w);
-
-/* One task waiting for one event; stays where it is while attached. */
-struct wf_event_wait {
-    struct wf_task *task;
-    weft_event event;
-    uint32_t mark; /* manual: how often it had been set when the wait began */
-    bool attached;
-    struct wf_event_place place; /* the event is at home here */
-    struct wf_ticket *ticket;    /* it is not */
-};
-void wf_event_begin(struct wf_event_wait *wait, struct wf_task *t, weft_event e);
-/* 1: there is something for this wait: it is its turn, or nobody else waits; 0: not, WEFT_ECLOSED. An attached one
- * that was called in vain queues again. */
-int wf_event_look(struct wf_event_wait *wait);
-/* From now until detach the task is woken when it is its turn, or the event is closed; look after attaching.
- * WEFT_EINVAL (of another node), WEFT_ECLOSED, WEFT_ENOMEM. */
-int wf_event_attach(struct wf_event_wait *wait);
-/* Fine if it is not attached. */
-void wf_event_detach(struct wf_event_wait *wait);
+extern const struct wf_part wf_event_part;
 
 #endif

@@ -1,6 +1,7 @@
+/* runtime/wait/fd.c -- see fd.h. */
 #include "fd.h"
 
-#include "file.h"
+#include "wait.h"
 
 static void release_fd(struct wf_worker *w, struct wf_call *c)
 {
@@ -104,7 +105,7 @@ static inline void side_ready(struct wf_fd *f, bool for_write)
 static inline void take_entry(struct wf_worker *w, const struct pf_ready *r)
 {
     if (WF_UNLIKELY(r->done)) {
-        wf_file_done(w, r->tag);
+        w->set->on_done(w, r->tag);
         return;
     }
     struct wf_fd *f = wf_slab_find(&w->fds, r->tag);
@@ -141,8 +142,99 @@ static void fetch_ahead(struct wf_worker *w, const struct pf_ready *entries, int
     }
 }
 
-void wf_fds_ready(struct wf_worker *w, const struct pf_ready *entries, int count)
+static void on_ready(struct wf_worker *w, const struct pf_ready *entries, int count)
 {
     if (count > 1) fetch_ahead(w, entries, count);
     for (int i = 0; i < count; i++) take_entry(w, &entries[i]);
 }
+
+/* ---- A descriptor of the program's own ------------------------------------------------------------------------- */
+
+struct wait_state {
+    int fd;
+    struct wf_fd *record; /* NULL: none yet, or there is none */
+    bool borrowed;        /* the record is an earlier source's of this wait */
+    bool always;          /* it cannot be polled, so it is always ready */
+};
+
+weft_wait weft_on_fd(int fd, bool for_write)
+{
+    return (weft_wait){.kind = for_write ? WF_ON_FD_WRITABLE : WF_ON_FD_READABLE, .fd = fd};
+}
+
+static int wait_open(struct wf_wait *s, const weft_wait *from)
+{
+    *WF_WAIT_STATE_OF(struct wait_state, s) = (struct wait_state){.fd = from->fd};
+    return from->fd < 0 ? WEFT_EINVAL : 0;
+}
+
+static int wait_look(struct wf_wait *s)
+{
+    const struct wait_state *k = WF_WAIT_STATE_OF(struct wait_state, s);
+    if (k->always) return 1;
+    return k->record != NULL ? wf_fd_look(k->record, s->kind->for_write) : pf_is_ready(k->fd, s->kind->for_write);
+}
+
+/* A second source on the same descriptor borrows the record of the first one. */
+static void borrow(struct wait_state *k, const struct wf_wait *s, struct wf_wait *first)
+{
+    for (struct wf_wait *other = first; other != s; other++) {
+        if (other->kind->open != wait_open || !other->attached) continue;
+        const struct wait_state *its = WF_WAIT_STATE_OF(struct wait_state, other);
+        if (its->fd != k->fd) continue;
+        k->always = its->always;
+        k->record = its->record;
+        k->borrowed = true;
+        return;
+    }
+}
+
+/* A record for the length of this wait. */
+static int wait_attach(struct wf_wait *s, struct wf_wait *first)
+{
+    struct wait_state *k = WF_WAIT_STATE_OF(struct wait_state, s);
+    borrow(k, s, first);
+    if (k->record == NULL && !k->always) {
+        int rc = wf_fd_add(s->task->worker, k->fd, &k->record);
+        k->always = rc == WEFT_EINVAL;
+        if (rc == WEFT_EEXIST) return WEFT_EBUSY;
+        if (rc < 0 && !k->always) return rc;
+    }
+    return k->always ? 0 : wf_fd_wait(k->record, s->kind->for_write, s->task);
+}
+
+static void wait_close(struct wf_wait *s)
+{
+    const struct wait_state *k = WF_WAIT_STATE_OF(struct wait_state, s);
+    if (k->record != NULL && !k->borrowed) wf_fd_remove(k->record);
+}
+
+static const struct wf_wait_kind readable = {.number = WF_ON_FD_READABLE,
+                                             .name = "descriptor",
+                                             .open = wait_open,
+                                             .look = wait_look,
+                                             .attach = wait_attach,
+                                             .close = wait_close};
+static const struct wf_wait_kind writable = {.number = WF_ON_FD_WRITABLE,
+                                             .for_write = true,
+                                             .name = "descriptor",
+                                             .open = wait_open,
+                                             .look = wait_look,
+                                             .attach = wait_attach,
+                                             .close = wait_close};
+
+/* ---- The worker's part ----------------------------------------------------------------------------------------- */
+
+static int part_begin(struct wf_worker *w)
+{
+    return wf_slab_init(&w->fds, sizeof(struct wf_fd), WF_SLAB_MAX);
+}
+
+static void part_end(struct wf_worker *w)
+{
+    wf_slab_finish(&w->fds);
+}
+
+static const struct wf_wait_kind *const wait_kinds[] = {&readable, &writable, NULL};
+const struct wf_part wf_fd_part = {
+    .worker_begin = part_begin, .worker_end = part_end, .on_ready = on_ready, .wait_kinds = wait_kinds};

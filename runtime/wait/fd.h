@@ -14,7 +14,7 @@
 #ifndef WF_FD_H
 #define WF_FD_H
 
-#include "worker.h"
+#include "task.h"
 
 enum wf_readiness { WF_NOT_READY, WF_MAYBE_READY, WF_READY };
 
@@ -55,5 +55,7 @@ static inline void wf_fd_stop_waiting(struct wf_fd *f, bool for_write)
 void wf_fd_wake(struct wf_fd *f);
 /* 1 if a call in this direction would not have to wait, 0 if it would, WEFT_ECLOSED if the handle is none. */
 int wf_fd_look(struct wf_fd *f, bool for_write);
+
+extern const struct wf_part wf_fd_part; /* takes the poller's entries, and lets actors wait for descriptors */
 
 #endif

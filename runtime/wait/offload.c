@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <weft/log.h>
+#include <weft/wait.h>
 
 enum { WHO = 96 }; /* bytes of an actor's description */
 
@@ -475,3 +476,18 @@ int wf_work_run(struct wf_work *work, int64_t deadline)
     if (rc < 0) (void)weft_offload_drop(job);
     return rc;
 }
+
+/* ---- The node's part ------------------------------------------------------------------------------------------- */
+
+static int part_begin(struct wf_workers *set)
+{
+    return wf_offload_create(&set->offload, set->blocking_threads, set->blocking_queue);
+}
+
+static void part_end(struct wf_workers *set)
+{
+    wf_offload_destroy(set->offload);
+    set->offload = NULL;
+}
+
+const struct wf_part wf_offload_part = {.set_begin = part_begin, .set_end = part_end};

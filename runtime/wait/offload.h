@@ -14,7 +14,7 @@
 #ifndef WF_OFFLOAD_H
 #define WF_OFFLOAD_H
 
-#include "worker.h"
+#include "task.h"
 
 #include <weft/offload.h>
 
@@ -56,5 +56,7 @@ int wf_work_start(weft_job *out, struct wf_work *work, int64_t deadline);
  * none until its deadline. WEFT_ENOMEM: `work` is still the caller's. */
 int wf_work_submit(weft_job *out, struct wf_work *work);
 int wf_work_take(weft_job job, struct wf_work **out, int64_t deadline);
+
+extern const struct wf_part wf_offload_part;
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <weft/latch.h>
 #include <weft/semaphore.h>
+#include <weft/wait.h>
 
 enum { OF_SEMAPHORES = 1 << WF_SEMAPHORE, OF_LATCHES = 1 << WF_LATCH };
 _Static_assert((int)WEFT_SEMAPHORE_MAX == (int)WF_EVENT_COUNT_MAX && (int)WEFT_LATCH_MAX == (int)WF_EVENT_COUNT_MAX,

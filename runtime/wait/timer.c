@@ -1,7 +1,9 @@
+/* runtime/wait/timer.c -- see timer.h. */
 #include "timer.h"
 
+#include "wait.h"
+
 #include <weft/timer.h>
-#include <weft/wait.h>
 
 struct wf_user_timer *wf_user_timer_find(struct wf_task *t, uint64_t id)
 {
@@ -120,3 +122,62 @@ int weft_timer_close(weft_timer timer)
     close_timer(u);
     return 0;
 }
+
+/* ---- Waiting --------------------------------------------------------------------------------------------------- */
+
+struct wait_state {
+    struct wf_user_timer *timer;
+    struct wf_waiter waiter;
+};
+
+weft_wait weft_on_timer(weft_timer t)
+{
+    return (weft_wait){.kind = WF_ON_TIMER, .fd = -1, .id = t.id};
+}
+
+static int wait_open(struct wf_wait *s, const weft_wait *from)
+{
+    struct wait_state *k = WF_WAIT_STATE_OF(struct wait_state, s);
+    *k = (struct wait_state){.timer = wf_user_timer_find(s->task, from->id), .waiter = {.task = s->task}};
+    return k->timer == NULL ? WEFT_ECLOSED : 0;
+}
+
+static int wait_look(struct wf_wait *s)
+{
+    return WF_WAIT_STATE_OF(struct wait_state, s)->timer->fired > 0;
+}
+
+static int wait_attach(struct wf_wait *s, struct wf_wait *first)
+{
+    struct wait_state *k = WF_WAIT_STATE_OF(struct wait_state, s);
+    (void)first;
+    wf_list_push(&k->timer->waiters, &k->waiter.on_source);
+    return 0;
+}
+
+static void wait_close(struct wf_wait *s)
+{
+    wf_unlink(&WF_WAIT_STATE_OF(struct wait_state, s)->waiter.on_source);
+}
+
+static const struct wf_wait_kind wait_kind = {.number = WF_ON_TIMER,
+                                              .name = "timer",
+                                              .open = wait_open,
+                                              .look = wait_look,
+                                              .attach = wait_attach,
+                                              .close = wait_close};
+
+/* ---- The worker's part ----------------------------------------------------------------------------------------- */
+
+static int part_begin(struct wf_worker *w)
+{
+    return wf_slab_init(&w->user_timers, sizeof(struct wf_user_timer), WF_SLAB_MAX);
+}
+
+static void part_end(struct wf_worker *w)
+{
+    wf_slab_finish(&w->user_timers);
+}
+
+static const struct wf_wait_kind *const wait_kinds[] = {&wait_kind, NULL};
+const struct wf_part wf_timer_part = {.worker_begin = part_begin, .worker_end = part_end, .wait_kinds = wait_kinds};

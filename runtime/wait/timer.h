@@ -1,9 +1,9 @@
-/* runtime/wait/timer.h -- the timers an actor can wait for, as weft_wait_any sees them. Each belongs to one task; all on
+/* runtime/wait/timer.h -- the timers an actor can wait for (weft/timer.h). Each belongs to one task; all on
  * its worker's thread. */
 #ifndef WF_TIMER_H
 #define WF_TIMER_H
 
-#include "fd.h"
+#include "task.h"
 
 struct wf_user_timer {
     struct wf_slot slot; /* wf_worker.user_timers */
@@ -17,5 +17,7 @@ struct wf_user_timer {
 
 /* The timer of that id if it is one of task `t`, else NULL. */
 struct wf_user_timer *wf_user_timer_find(struct wf_task *t, uint64_t id);
+
+extern const struct wf_part wf_timer_part;
 
 #endif

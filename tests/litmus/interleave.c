@@ -4,11 +4,16 @@
  * models/ has the same protocol with more threads, but as a model.
  *
  * Mutants change one operation each, and have to be found: a search that finds nothing proves nothing. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "search.h"
 #include "steps.h"
 
 #include "../../runtime/sched/post.c"
 #include "../../runtime/sched/worker.c"
+#include "parts.h"
 
 enum { INBOX, ROOM_CALLS, STATE, EDGE, ITEMS_MAX = 12, SENDERS = THREADS_MAX };
 
@@ -296,6 +301,7 @@ int main(void)
     env.poller_wake = make_edge;
     set.env = &env;
     set.hooks = &hooks;
+    set.parts = wf_runtime_parts;
     if (wf_workers_init(&set) < 0) abort();
     set.may_look = false; /* looking before sleeping is a time to read the inbox in, again and again */
     worker = set.at[0];

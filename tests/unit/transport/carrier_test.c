@@ -2,7 +2,8 @@
  * runs against both. */
 #include "carrier.h"
 #include "sp.h"
-#include "worker.h"
+#include "parts.h"
+#include "task.h"
 #include "../../sockets.h"
 #include "../../suite.h"
 #ifndef _WIN32
@@ -102,7 +103,7 @@ static void start(int which, int64_t stranger_time)
 {
     char why[WF_REASON_TEXT];
     memset(&seen, 0, sizeof seen);
-    set = (struct wf_workers){.env = pf_env_native(), .hooks = &hooks, .count = 2};
+    set = (struct wf_workers){.env = pf_env_native(), .hooks = &hooks, .parts = wf_runtime_parts, .count = 2};
     ck_assert_int_eq(wf_workers_init(&set), WEFT_OK);
     ck_assert_int_eq(wf_workers_start(&set), WEFT_OK);
     struct wf_carrier_options o = {.env = set.env, .workers = &set, .user = &user, .stranger_time = stranger_time};

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "log.h"
+#include "log_file.h"
+#include "log_levels.h"
+#include "log_repeats.h"
 #include "platform.h"
 #include "../../../capture.h"
 #include "../../../suite.h"

@@ -436,6 +436,7 @@ START_TEST(an_embedded_worker_has_one_alarm)
     want_int(pf_mutex_create(&h.lock), 0);
     want_int(pf_cond_create(&h.ended), 0);
     h.set.hooks = &test_hooks;
+    h.set.parts = wf_runtime_parts;
     h.set.count = 1;
     h.set.stack_bytes = WF_STACK_BYTES;
     want_int(wf_workers_init(&h.set), 0);
