@@ -1,7 +1,8 @@
 /* cli/log.c -- weft log: the levels of a running node's log. */
 #include <string.h>
 
-#include "cli.h"
+#include "log.h"
+#include "client.h"
 #include "control.h"
 
 static int ask(struct cli_client *k)

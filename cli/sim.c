@@ -11,6 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim.h"
+#include "compile.h"
+#include "module.h"
+#include "sim_memory.h"
 #include "sim_show.h"
 
 enum { SLOTS = 64, GIVEN_UP = 120 /* s of real time for one run */ };

@@ -1,4 +1,4 @@
-/* cli/certs.c -- weft certs init and issue: from nothing to a cluster whose nodes know each other.
+/* cli/certs/certs.c -- weft certs init and issue: from nothing to a cluster whose nodes know each other.
  *
  * A folder holds it all: ca.crt and ca.key, and NAME.crt and NAME.key for each node. ca.key stays where it is; the
  * other machines get ca.crt and their own two files. */
@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "certs.h"
-#include "cli.h"
+#include "certs_show.h"
 #include "lacks.h"
 #include "tls.h"
+#include "values.h"
 #include "x509.h"
 
 enum { DAY = 86400, SKEW = 600, CA_DAYS = 3650, NODE_DAYS = 365, WHY = 160 };

@@ -1,4 +1,4 @@
-/* cli/certs.h -- between the two files of weft certs. */
+/* cli/certs/certs.h -- weft certs init, weft certs issue. */
 #ifndef CLI_CERTS_H
 #define CLI_CERTS_H
 
@@ -8,7 +8,7 @@
 
 /* --dir, or where certificates are kept. */
 int cli_certs_folder(const struct cli *c, char out[PATH_MAX]);
-/* What a certificate says, for people or as JSON. An exit code. */
-int cli_certs_print(const struct cli *c, const char *path);
+int cli_certs_init(const struct cli *c);
+int cli_certs_issue(const struct cli *c);
 
 #endif

@@ -1,5 +1,6 @@
-/* cli/certs_reload.c -- weft certs reload: new certificates for a running node. */
-#include "cli.h"
+/* cli/certs/certs_reload.c -- weft certs reload: new certificates for a running node. */
+#include "certs_reload.h"
+#include "client.h"
 #include "control.h"
 
 static int reload(struct cli_client *k)

@@ -1,4 +1,4 @@
-/* cli/certs_show.c -- weft certs show: what a certificate says, in plain words. */
+/* cli/certs/certs_show.c -- weft certs show: what a certificate says, in plain words. */
 #include <errno.h>
 #include <mbedtls/oid.h>
 #include <mbedtls/sha256.h>
@@ -6,9 +6,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "certs_show.h"
 #include "certs.h"
-#include "cli.h"
 #include "identity_tls.h"
+#include "json.h"
 #include "lacks.h"
 #include "x509.h"
 

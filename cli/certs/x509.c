@@ -1,6 +1,7 @@
-/* cli/x509.c -- see x509.h. Keys are on P-256, signatures ECDSA with SHA-256: small, quick, and in every TLS library.
+/* cli/certs/x509.c -- see x509.h. Keys are on P-256, signatures ECDSA with SHA-256: small, quick, and in every TLS library.
  */
 #include "x509.h"
+#include "lacks.h"
 
 #include <mbedtls/asn1write.h>
 #include <mbedtls/ecp.h>
@@ -9,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "lacks.h"
 
 enum { SERIAL_BYTES = 16, EXTENSION_MAX = 4096 };
 

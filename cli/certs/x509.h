@@ -1,4 +1,4 @@
-/* cli/x509.h -- making keys and certificates, with mbed TLS. All messages go to standard error; results are exit
+/* cli/certs/x509.h -- making keys and certificates, with mbed TLS. All messages go to standard error; results are exit
  * codes. */
 #ifndef CLI_X509_H
 #define CLI_X509_H

@@ -1,10 +1,11 @@
-/* cli/client.c -- asking a node: this process becomes a client node for as long as it takes. */
+/* cli/client/client.c -- asking a node: this process becomes a client node for as long as it takes. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "client.h"
 #include "control.h"
+#include "sockets.h"
 #include "tls.h"
 
 #define ANSWER_WITHIN WEFT_SEC(5)

@@ -1,11 +1,11 @@
-/* cli/json.c -- between JSON and msgpack. Reading JSON is Jansson's work; writing is ours, because msgpack has values
+/* cli/client/json.c -- between JSON and msgpack. Reading JSON is Jansson's work; writing is ours, because msgpack has values
  * that Jansson's have no place for. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "json.h"
 #include "lacks.h"
 
 /* ---- JSON to msgpack ------------------------------------------------------------------------------------------- */

@@ -1,8 +1,12 @@
-/* cli/complete.c -- weft completion: what may stand for the word that is being typed. A shell's script only passes
+/* cli/config/complete.c -- weft completion: what may stand for the word that is being typed. A shell's script only passes
  * its words on and shows what comes back, so that verbs and options are said once, in their tables. */
 #include <string.h>
 
-#include "cli.h"
+#include "complete.h"
+#include "config_show.h"
+#include "manual.h"
+#include "sockets.h"
+#include "verbs.h"
 
 /* Instead of a candidate: the shell completes the names of files itself. */
 static const char FILES[] = ":files", FOLDERS[] = ":folders";

@@ -1,4 +1,4 @@
-/* cli/config.c -- the text of a configuration file; see config.h. */
+/* cli/config/config.c -- the text of a configuration file; see config.h. */
 #include "config.h"
 
 #include <ctype.h>

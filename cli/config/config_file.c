@@ -1,9 +1,9 @@
-/* cli/config_file.c -- where the configuration file is; see config.h. */
+/* cli/config/config_file.c -- where the configuration file is; see config.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
+#include "config_file.h"
 #include "lacks.h"
 
 size_t cli_config_places(char out[CLI_CONFIG_PLACES][PATH_MAX])

@@ -1,8 +1,10 @@
-/* cli/config_show.c -- weft config check and show: whether the file is right, and where each value comes from. */
+/* cli/config/config_show.c -- weft config check and show: whether the file is right, and where each value comes from. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
+#include "config_show.h"
+#include "config_file.h"
+#include "json.h"
 #include "lacks.h"
 
 /* ---- check ----------------------------------------------------------------------------------------------------- */

@@ -1,7 +1,8 @@
-/* cli/manual.c -- weft manual: pages of the manual in the language of scdoc, from the tables that --help shows. */
+/* cli/config/manual.c -- weft manual: pages of the manual in the language of scdoc, from the tables that --help shows. */
 #include <ctype.h>
 #include <string.h>
 
+#include "manual.h"
 #include "config.h"
 
 /* Text in which nothing is markup. */

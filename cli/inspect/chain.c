@@ -1,8 +1,8 @@
-/* cli/chain.c -- who waits for whose answer, from one actor to the next, over any number of nodes. */
+/* cli/inspect/chain.c -- who waits for whose answer, from one actor to the next, over any number of nodes. */
 #include <stdio.h>
 #include <string.h>
 
-#include "who.h"
+#include "chain.h"
 
 /* The member of the chain before the last one that it is; `count` - 1: none. */
 static uint32_t seen_at(const struct cli_chain *c)

@@ -1,7 +1,8 @@
-/* cli/drops.c -- weft why-dropped: what a node has dropped, why, and who sent it. */
+/* cli/inspect/drops.c -- weft why-dropped: what a node has dropped, why, and who sent it. */
 #include <inttypes.h>
 #include <string.h>
 
+#include "drops.h"
 #include "control.h"
 #include "who.h"
 

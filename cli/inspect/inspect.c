@@ -1,10 +1,11 @@
-/* cli/inspect.c -- weft ps, nodes, names and groups: what a node says of itself, as a table or as JSON. */
+/* cli/inspect/inspect.c -- weft ps, nodes, names and groups: what a node says of itself, as a table or as JSON. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "inspect.h"
 #include "control.h"
+#include "kinds.h"
 
 /* An incarnation has 64 bits, and numbers of JSON are exact up to 2^53 for many who read them: it is text, as in the
  * table and in pids. */

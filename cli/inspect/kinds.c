@@ -1,10 +1,10 @@
-/* cli/kinds.c -- weft ps --by-kind: what the actors of each kind take together. The node counts, a part of its actors
+/* cli/inspect/kinds.c -- weft ps --by-kind: what the actors of each kind take together. The node counts, a part of its actors
  * at a time, so that its answer is of one size however many they are. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "kinds.h"
 #include "control.h"
 
 enum { KINDS = 256 }; /* a node of this version tells 64 */

@@ -1,11 +1,13 @@
-/* cli/look.c -- weft inspect PID, weft inspect: what an actor does, and who waits for whom. */
+/* cli/inspect/look.c -- weft inspect PID, weft inspect: what an actor does, and who waits for whom. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "look.h"
+#include "chain.h"
 #include "control.h"
 #include "lacks.h"
-#include "who.h"
+#include "record.h"
 
 static int other_form(const struct cli_client *k)
 {

@@ -1,11 +1,13 @@
-/* cli/record.c -- weft inspect --record: the flight recorder of a node as text, as JSON, or for a trace viewer; and
+/* cli/inspect/record.c -- weft inspect --record: the flight recorder of a node as text, as JSON, or for a trace viewer; and
  * what weft inspect PID shows of it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "control.h"
 #include "record.h"
+#include "control.h"
+#include "look.h"
+#include "record_trace.h"
 #include "who.h"
 
 static const char *const kinds[] = {"?", "spawn", "send", "receive", "wait", "wake", "exit"};

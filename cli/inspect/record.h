@@ -1,6 +1,8 @@
-/* cli/record.h -- between the files of weft inspect --record. */
+/* cli/inspect/record.h -- between the files of weft inspect --record. */
 #ifndef CLI_RECORD_H
 #define CLI_RECORD_H
+
+#include "who.h"
 
 #include <weft/pack.h>
 #include <weft/record.h>
@@ -17,10 +19,11 @@ struct cli_event {
 /* "spawn", "send", ... */
 const char *cli_event_name(const struct weft_record *e);
 
-/* As JSON for trace viewers, oldest event first. `name_all` calls cli_record_trace_name(to, ...) for each actor of
- * which more is known than its pid. False: out of memory. */
-bool cli_print_record_trace(const struct cli_event *events, size_t count, const char *node,
-                            void (*name_all)(void *to, void *arg), void *arg);
-void cli_record_trace_name(void *to, weft_pid pid, weft_text kind, weft_text name);
+/* weft inspect. */
+int cli_inspect(const struct cli *c);
+/* [A] Prints the last events that the flight recorder has of an actor, a dozen at most, with names: `whos` gets those
+ * of all actors in them. `*last`: how long before the youngest event of the node its own was, in ns; -1: it has none.
+ * CLI_OK or an exit code after a message. */
+int cli_last_events(struct cli_client *k, const char *pid, struct cli_whos *whos, int64_t *last);
 
 #endif

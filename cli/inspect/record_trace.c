@@ -1,4 +1,4 @@
-/* cli/record_trace.c -- weft inspect --trace: the flight recorder of a node in the form that Perfetto and
+/* cli/inspect/record_trace.c -- weft inspect --trace: the flight recorder of a node in the form that Perfetto and
  * chrome://tracing read.
  *
  * The node is the process, each actor a thread with its name. A wait is a slice from its beginning to its end; all
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "record_trace.h"
 #include "control.h"
-#include "record.h"
+#include "json.h"
 
 struct track {
     weft_pid pid;

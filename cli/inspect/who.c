@@ -1,10 +1,10 @@
-/* cli/who.c -- see who.h. */
+/* cli/inspect/who.c -- see who.h. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "control.h"
 #include "who.h"
+#include "control.h"
 
 enum { BATCH = 256 }; /* of one question: what a node takes */
 

@@ -1,4 +1,4 @@
-/* cli/compile.c -- a source file becomes a module: compiled once, then found in the cache.
+/* cli/module/compile.c -- a source file becomes a module: compiled once, then found in the cache.
  *
  * Design notes.
  * (1) The key is a hash of the preprocessed source, the compiler, its flags and its libraries: a changed header, of
@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "compile.h"
 #include "child.h"
-#include "cli.h"
 
 enum { WORDS_MAX = 64 };
 /* A function with large variables must touch the guard below an actor's stack; crashes are told with their frames. */

@@ -1,4 +1,5 @@
-/* cli/module.c -- loading a module: every way it can go wrong has a text that says what to do. */
+/* cli/module/module.c -- loading a module: every way it can go wrong has a text that says what to do. */
+#include <limits.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "module.h"
+#include "module_file.h"
 
 /* ---- Who may write it ------------------------------------------------------------------------------------------ */
 

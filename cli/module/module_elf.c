@@ -1,9 +1,9 @@
-/* cli/module_elf.c -- what a file that is no module of ours is, where dlopen's own word would say less. */
+/* cli/module/module_elf.c -- what a file that is no module of ours is, where dlopen's own word would say less. */
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
 
-#include "cli.h"
+#include "module_file.h"
 
 static const char *processor(unsigned machine)
 {

@@ -1,12 +1,13 @@
-/* cli/new.c -- weft new: a project that builds, runs and has a test. */
+/* cli/new/new.c -- weft new: a project that builds, runs and has a test. */
 #include "new.h"
+#include "json.h"
+#include "lacks.h"
+#include "values.h"
 
+#include <limits.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "cli.h"
-#include "lacks.h"
 
 static const char mark[] = "@NAME@";
 

@@ -1,4 +1,4 @@
-/* cli/new.h -- the files of a new project: those of cli/new, which tools/embed.py puts into the command. */
+/* cli/new/new.h -- weft new: the files of a new project are those of cli/new/project, which tools/embed.py puts into the command. */
 #ifndef CLI_NEW_H
 #define CLI_NEW_H
 
@@ -10,5 +10,8 @@ struct cli_new_file {
 };
 extern const struct cli_new_file cli_new_files[];
 extern const size_t cli_new_file_count;
+
+struct cli;
+int cli_new(const struct cli *c);
 
 #endif

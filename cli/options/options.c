@@ -1,5 +1,6 @@
-/* cli/options.c -- see options.h. */
+/* cli/options/options.c -- see options.h. */
 #include "options.h"
+#include "values.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
-#include "values.h"
+#include <weft/error.h>
 
 #define FIELD(name) offsetof(struct cli, name)
 

@@ -1,10 +1,11 @@
-/* cli/options.h -- one parser for all verbs, driven by tables: what is parsed is what --help shows.
+/* cli/options/options.h -- one parser for all verbs, driven by tables: what is parsed is what --help shows.
  *
  * A verb names the options it takes; an option is described once, whatever verbs take it. A value comes from the
  * flag, else from the environment, else from the configuration file (config.h), else the field stays as it was. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -143,6 +144,23 @@ enum cli_option_id {
 };
 
 enum cli_option_kind { CLI_FLAG, CLI_WORD, CLI_LIST, CLI_NUMBER, CLI_SECONDS };
+
+/* ---- The configuration file: config.h reads it ------------------------------------------------------------------ */
+enum { CLI_CONFIG_BYTES = 65536, CLI_CONFIG_LINES = 256 };
+enum { CLI_CONFIG_EVERY = -1 }; /* a section: in front of all of them */
+
+struct cli_config_line {
+    int number;  /* 1 is the first of the file */
+    int section; /* CLI_CONFIG_EVERY, or which of cli_verbs (verbs.h) */
+    enum cli_option_id id;
+    char *value; /* in the text */
+};
+struct cli_config {
+    char path[PATH_MAX];
+    char *text; /* NULL: there is no file */
+    size_t count;
+    struct cli_config_line line[CLI_CONFIG_LINES];
+};
 
 struct cli_option {
     const char *name;

@@ -1,4 +1,4 @@
-/* cli/values.c -- see values.h. */
+/* cli/options/values.c -- see values.h. */
 #include "values.h"
 
 #include <stdlib.h>
@@ -41,4 +41,18 @@ bool cli_read_partition(const char *value, struct cli_partition *out)
     if (*value < '1' || *value > '9' || *end != '\0' || quorum > 4096) return false;
     *out = (struct cli_partition){WEFT_PARTITION_QUORUM, (uint32_t)quorum};
     return true;
+}
+
+bool cli_is_node_name(const char *name)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    size_t n = strlen(name);
+    return n > 0 && n <= CLI_NODE_NAME_MAX && strspn(name, letters) == n && name[0] != '.';
+}
+
+int cli_check_node_name(const struct cli *c, const char *name)
+{
+    if (cli_is_node_name(name)) return CLI_OK;
+    return cli_fail(c, CLI_USAGE, "'%s' is no node name: 1 to %d letters, digits, '_', '-' and '.', no leading dot",
+                    name, CLI_NODE_NAME_MAX);
 }

@@ -1,6 +1,8 @@
-/* cli/values.h -- values of options that are more than a word: how they are written. */
+/* cli/options/values.h -- values of options that are more than a word: how they are written. */
 #ifndef CLI_VALUES_H
 #define CLI_VALUES_H
+
+#include "options.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +19,11 @@ struct cli_partition {
     uint32_t quorum;
 };
 bool cli_read_partition(const char *value, struct cli_partition *out);
+
+/* Names of nodes. */
+enum { CLI_NODE_NAME_MAX = 64 };
+bool cli_is_node_name(const char *name); /* that can also be the name of a file that is seen */
+/* CLI_OK or an exit code after a message. */
+int cli_check_node_name(const struct cli *c, const char *name);
 
 #endif

@@ -1,5 +1,6 @@
-/* cli/child.c -- see child.h; and what only another program knows: lines of sources. */
+/* cli/os/child.c -- see child.h; and what only another program knows: lines of sources. */
 #include "child.h"
+#include "lacks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +10,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "lacks.h"
 
 static int open_pipe(int ends[2])
 {

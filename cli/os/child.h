@@ -1,4 +1,4 @@
-/* cli/child.h -- another program, and what it prints. Not on Windows. */
+/* cli/os/child.h -- another program, and what it prints. Not on Windows. */
 #ifndef CLI_CHILD_H
 #define CLI_CHILD_H
 

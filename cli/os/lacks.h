@@ -1,4 +1,4 @@
-/* cli/lacks.h -- what C libraries have under different names, or not at all: posix.c, windows.c. */
+/* cli/os/lacks.h -- what C libraries have under different names, or not at all: posix.c, windows.c. */
 #ifndef CLI_LACKS_H
 #define CLI_LACKS_H
 

@@ -1,6 +1,7 @@
-/* cli/posix.c -- see lacks.h. */
+/* cli/os/posix.c -- see lacks.h. */
 #include "lacks.h"
 
+#include <limits.h>
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +10,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "cli.h"
 
 bool cli_random(void *data, size_t size)
 {

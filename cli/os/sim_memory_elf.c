@@ -1,4 +1,4 @@
-/* cli/sim_memory_elf.c -- allocations of a simulated node that fail: `weft sim --faults memory`.
+/* cli/os/sim_memory_elf.c -- allocations of a simulated node that fail: `weft sim --faults memory`.
  *
  * Design notes. libweft and the module are as they are anywhere else. Their calls of malloc and its like go through a
  * table of addresses, which the loader has filled in; here those entries are turned to functions that may say no. It
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "sim_memory.h"
 #include "sim_run.h"
 
 static bool refused(void)

@@ -1,5 +1,5 @@
-/* cli/sim_memory_none.c -- where nothing stands between a library and its allocator: see sim_memory_elf.c. */
-#include "cli.h"
+/* cli/os/sim_memory_none.c -- where nothing stands between a library and its allocator: see sim_memory_elf.c. */
+#include "sim_memory.h"
 
 bool cli_sim_memory(weft_actor *body)
 {

@@ -1,4 +1,4 @@
-/* cli/sockets.c -- the control sockets of the nodes that this user runs on this machine: one file each, in a folder
+/* cli/os/sockets.c -- the control sockets of the nodes that this user runs on this machine: one file each, in a folder
  * that nobody else may enter. */
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "sockets.h"
+#include "values.h"
 
 enum { NODES_MAX = 64 };
 

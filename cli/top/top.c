@@ -1,4 +1,4 @@
-/* cli/top.c -- weft top: asks a node again and again, and hands what it says to the screen, or prints it.
+/* cli/top/top.c -- weft top: asks a node again and again, and hands what it says to the screen, or prints it.
  *
  * With a screen there are two threads: the first one has the terminal (top_screen.c), the other one is a client node
  * with an actor that asks. They share a struct top_feed, under its lock. A pipe wakes the screen, an event the
@@ -10,9 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
-#include "control.h"
 #include "top.h"
+#include "client.h"
+#include "control.h"
+#include "top_text.h"
 
 struct top_feed {
     struct cli_client client; /* first: what the actor gets */

@@ -1,11 +1,11 @@
-/* cli/top_model.c -- see top.h. */
+/* cli/top/top_model.c -- see top.h. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <weft/error.h>
 #include <weft/pack.h>
 
-#include "top.h"
+#include "top_model.h"
 
 /* ---- Reading: maps into structs, by the names of their keys ---------------------------------------------------- */
 

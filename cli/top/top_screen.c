@@ -1,4 +1,4 @@
-/* cli/top_screen.c -- weft top on a terminal, with ncurses. It decides nothing about nodes: lines come from
+/* cli/top/top_screen.c -- weft top on a terminal, with ncurses. It decides nothing about nodes: lines come from
  * top_text.c.
  *
  * Signals are blocked in all threads and let in only while this one waits, so that none comes at a bad moment:
@@ -12,7 +12,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "top_screen.h"
 #include "top.h"
+#include "top_text.h"
 
 enum mode { LIST, DETAIL, KEYS };
 

@@ -1,4 +1,4 @@
-/* cli/top_text.c -- see top.h: snapshots as lines. */
+/* cli/top/top_text.c -- see top.h: snapshots as lines. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <weft/pack.h>
 
-#include "top.h"
+#include "top_text.h"
 
 void top_lines_clear(struct top_lines *l)
 {

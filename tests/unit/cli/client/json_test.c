@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "json.h"
 #include "lacks.h"
 
-#include "../../capture.h"
-#include "../../suite.h"
-#include "../alloc_faults.h"
+#include "../../../capture.h"
+#include "../../../suite.h"
+#include "../../alloc_faults.h"
 
 /* ---- What it needs of the rest of the command ------------------------------------------------------------------ */
 

@@ -4,17 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../capture.h"
-#include "../../suite.h"
+#include "../../../capture.h"
+#include "../../../suite.h"
 
-const struct cli_verb cli_verbs[] = {
+static const struct cli_verb verbs[] = {
     {.name = "run",
      .options = {CLI_NAME, CLI_LISTEN, CLI_WORKERS, CLI_CLUSTER, CLI_LOG, CLI_CARRIER, CLI_INSECURE,
                  CLI_RESUME_WINDOW, CLI_CONFIG, CLI_END}},
     {.name = "ps", .options = {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TAG, CLI_CONFIG, CLI_END}},
     {.name = "certs init", .options = {CLI_DIR, CLI_CLUSTER, CLI_CONFIG, CLI_END}},
 };
-const size_t cli_verb_count = 3;
 enum { RUN, PS };
 
 static struct cli_config *file;
@@ -238,6 +237,8 @@ END_TEST
 
 int main(void)
 {
+    cli_verbs = verbs;
+    cli_verb_count = WF_COUNT(verbs);
     Suite *s = suite_create("config");
     TCase *t = tcase_create("config");
     tcase_add_test(t, lines_of_all_kinds);

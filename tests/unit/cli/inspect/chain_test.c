@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "who.h"
+#include "chain.h"
 
-#include "../../suite.h"
+#include "../../../suite.h"
 
 /* Actors 1, 2, ...: `asks` is whom each waits for, 0: nobody. */
 struct world {

@@ -7,8 +7,8 @@
 #include <weft.h>
 
 #include "values.h"
-#include "../../capture.h"
-#include "../../suite.h"
+#include "../../../capture.h"
+#include "../../../suite.h"
 
 /* strdup is the C library's own affair: the linker puts this before it. */
 static bool no_memory;

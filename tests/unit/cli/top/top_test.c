@@ -1,13 +1,13 @@
 /* What weft top makes of a node's answers, without a terminal: what is read, rates, order, lines; memory that is not
  * there. */
-#include "top.h"
+#include "top_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <weft/pack.h>
 
-#include "../../suite.h"
-#include "../alloc_faults.h"
+#include "../../../suite.h"
+#include "../../alloc_faults.h"
 
 /* ---- Answers --------------------------------------------------------------------------------------------------- */
 
