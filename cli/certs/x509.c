@@ -1,4 +1,5 @@
-/* cli/certs/x509.c -- see x509.h. Keys are on P-256, signatures ECDSA with SHA-256: small, quick, and in every TLS library.
+/* cli/certs/x509.c -- see x509.h. Keys are on P-256, signatures ECDSA with SHA-256: small, quick, and in every TLS
+ * library.
  */
 #include "x509.h"
 #include "lacks.h"

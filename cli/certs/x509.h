@@ -1,5 +1,5 @@
-/* cli/certs/x509.h -- making keys and certificates, with mbed TLS. All messages go to standard error; results are exit
- * codes. */
+/* cli/certs/x509.h -- making keys and certificates, with mbed TLS. All messages go to standard error; results are
+ * exit codes. */
 #ifndef CLI_X509_H
 #define CLI_X509_H
 

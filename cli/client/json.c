@@ -1,5 +1,5 @@
-/* cli/client/json.c -- between JSON and msgpack. Reading JSON is Jansson's work; writing is ours, because msgpack has values
- * that Jansson's have no place for. */
+/* cli/client/json.c -- between JSON and msgpack. Reading JSON is Jansson's work; writing is ours, because msgpack
+ * has values that Jansson's have no place for. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>

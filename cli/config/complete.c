@@ -1,5 +1,5 @@
-/* cli/config/complete.c -- weft completion: what may stand for the word that is being typed. A shell's script only passes
- * its words on and shows what comes back, so that verbs and options are said once, in their tables. */
+/* cli/config/complete.c -- weft completion: what may stand for the word that is being typed. A shell's script only
+ * passes its words on and shows what comes back, so that verbs and options are said once, in their tables. */
 #include <string.h>
 
 #include "complete.h"

@@ -1,4 +1,5 @@
-/* cli/config/config_show.c -- weft config check and show: whether the file is right, and where each value comes from. */
+/* cli/config/config_show.c -- weft config check and show: whether the file is right, and where each value comes
+ * from. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* cli/config/manual.c -- weft manual: pages of the manual in the language of scdoc, from the tables that --help shows. */
+/* cli/config/manual.c -- weft manual: pages of the manual in the language of scdoc, from the tables that --help
+ * shows. */
 #include <ctype.h>
 #include <string.h>
 

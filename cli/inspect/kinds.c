@@ -1,5 +1,5 @@
-/* cli/inspect/kinds.c -- weft ps --by-kind: what the actors of each kind take together. The node counts, a part of its actors
- * at a time, so that its answer is of one size however many they are. */
+/* cli/inspect/kinds.c -- weft ps --by-kind: what the actors of each kind take together. The node counts, a part of
+ * its actors at a time, so that its answer is of one size however many they are. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* cli/inspect/record.c -- weft inspect --record: the flight recorder of a node as text, as JSON, or for a trace viewer; and
- * what weft inspect PID shows of it. */
+/* cli/inspect/record.c -- weft inspect --record: the flight recorder of a node as text, as JSON, or for a trace
+ * viewer; and what weft inspect PID shows of it. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

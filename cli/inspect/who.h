@@ -1,5 +1,5 @@
-/* cli/inspect/who.h -- actors by their names: what the node that is asked, and others through it, say of a pid (WHO of
- * docs/wire.md); and the chain of those who wait for each other's answers. */
+/* cli/inspect/who.h -- actors by their names: what the node that is asked, and others through it, say of a pid
+ * (WHO of docs/wire.md); and the chain of those who wait for each other's answers. */
 #ifndef CLI_WHO_H
 #define CLI_WHO_H
 

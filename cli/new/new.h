@@ -1,4 +1,5 @@
-/* cli/new/new.h -- weft new: the files of a new project are those of cli/new/project, which tools/embed.py puts into the command. */
+/* cli/new/new.h -- weft new: the files of a new project are those of cli/new/project, which tools/embed.py puts
+ * into the command. */
 #ifndef CLI_NEW_H
 #define CLI_NEW_H
 

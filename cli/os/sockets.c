@@ -1,5 +1,5 @@
-/* cli/os/sockets.c -- the control sockets of the nodes that this user runs on this machine: one file each, in a folder
- * that nobody else may enter. */
+/* cli/os/sockets.c -- the control sockets of the nodes that this user runs on this machine: one file each, in a
+ * folder that nobody else may enter. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* cli/top/top_model.h -- what `weft top` knows of nodes, without a terminal: read from answers to TOP (docs/wire.md), compared
- * with the answer before, sorted, filtered. */
+/* cli/top/top_model.h -- what `weft top` knows of nodes, without a terminal: read from answers to TOP
+ * (docs/wire.md), compared with the answer before, sorted, filtered. */
 #ifndef CLI_TOP_MODEL_H
 #define CLI_TOP_MODEL_H
 

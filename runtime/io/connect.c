@@ -1,4 +1,5 @@
-/* runtime/io/connect.c -- connections made by this side: to an address, or to the first address of a name that answers.
+/* runtime/io/connect.c -- connections made by this side: to an address, or to the first address of a name that
+ * answers.
  */
 #include <string.h>
 

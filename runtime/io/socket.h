@@ -1,5 +1,5 @@
-/* runtime/io/socket.h -- what streams, listeners and UDP sockets have in common: a handle with an owner that may change, and a
- * safe end.
+/* runtime/io/socket.h -- what streams, listeners and UDP sockets have in common: a handle with an owner that may
+ * change, and a safe end.
  *
  * Design notes.
  * (1) A socket lies in a slab of the worker that opened it (its home) and belongs to the worker that used it

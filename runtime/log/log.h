@@ -1,5 +1,5 @@
-/* runtime/log/log.h -- log lines: put together on the caller's stack and written at once. What the layers above add to
- * a line, and where lines go. */
+/* runtime/log/log.h -- log lines: put together on the caller's stack and written at once. What the layers above
+ * add to a line, and where lines go. */
 #ifndef WF_LOG_H
 #define WF_LOG_H
 

@@ -1,5 +1,5 @@
-/* runtime/memory/hash.h -- the hash of names and words: FNV-1a, 32 bits, with a final mix so that the low bits can index a
- * table; and what spreads keys over places. */
+/* runtime/memory/hash.h -- the hash of names and words: FNV-1a, 32 bits, with a final mix so that the low bits can
+ * index a table; and what spreads keys over places. */
 #ifndef WF_HASH_H
 #define WF_HASH_H
 

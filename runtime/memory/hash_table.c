@@ -35,6 +35,7 @@ static void grow(struct wf_hash_table *t)
     uint32_t count = t->bucket_count == 0 ? BUCKETS_AT_FIRST : t->bucket_count * 2;
     struct wf_hashed **bigger = calloc(count, sizeof(struct wf_hashed *));
     if (bigger == NULL) return;
+    WF_ASSERT(t->old == NULL);
     t->old = t->buckets;
     t->moved = 0;
     t->buckets = bigger;

@@ -91,6 +91,7 @@ static uint32_t take_ticket(struct wf_heap *h)
 {
     if (h->free == 0) return h->tickets++;
     uint32_t ticket = h->free - 1;
+    WF_ASSERT(ticket < h->tickets);
     h->free = h->where[ticket];
     return ticket;
 }
@@ -132,6 +133,7 @@ void wf_heap_add_surely(struct wf_heap *h, struct wf_timer *t)
 /* All tickets anew, without gaps. */
 static void renumber(struct wf_heap *h)
 {
+    WF_ASSERT(h->count <= h->tickets);
     for (uint32_t i = 0; i < h->count; i++) {
         h->entries[i].ticket = h->where[i] = i;
         h->entries[i].timer->place = i + 1;

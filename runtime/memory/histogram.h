@@ -1,6 +1,6 @@
-/* runtime/memory/histogram.h -- how often spans of time were so long: buckets whose width grows with what they hold, four to
- * each power of two, as in an HdrHistogram of one digit. A span is told from one a quarter longer, between 256 ns and
- * 69 s; what is shorter is counted in the first bucket, what is longer in the last. */
+/* runtime/memory/histogram.h -- how often spans of time were so long: buckets whose width grows with what they
+ * hold, four to each power of two, as in an HdrHistogram of one digit. A span is told from one a quarter longer,
+ * between 256 ns and 69 s; what is shorter is counted in the first bucket, what is longer in the last. */
 #ifndef WF_HISTOGRAM_H
 #define WF_HISTOGRAM_H
 

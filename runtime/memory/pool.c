@@ -100,6 +100,7 @@ static struct wf_magazine *fetch(struct wf_depot *d, uint16_t class_, struct wf_
     pf_mutex_lock(d->lock);
     struct wf_magazine *full = d->at[class_].full;
     if (full != NULL) {
+        WF_ASSERT(d->at[class_].count > 0);
         d->at[class_].full = full->next;
         d->at[class_].count--;
         if (empty != NULL) {
@@ -144,7 +145,7 @@ static void change_magazines(struct wf_pool *p, uint16_t class_)
 
 void *wf_pool_refill(struct wf_pool *p, uint16_t class_)
 {
-    WF_ASSERT(p->at[class_].count == 0);
+    WF_ASSERT(class_ < WF_POOL_CLASSES && p->at[class_].count == 0);
     if (p->at[class_].spare != NULL && p->at[class_].spare_is_full) {
         change_magazines(p, class_);
     } else {
@@ -169,6 +170,7 @@ static void free_late(struct wf_pool *p, void *block)
 
 void wf_pool_spill(struct wf_pool *p, uint16_t class_, void *block)
 {
+    WF_ASSERT(class_ < WF_POOL_CLASSES && block != NULL);
     if (p->bypass) {
         /* Whoever reads a text on finds that it is none; the header says in a core file what it was. */
         memset((char *)block + WF_CACHE_LINE, WF_FREED, ((size_t)64 << class_) - WF_CACHE_LINE);

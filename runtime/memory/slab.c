@@ -1,5 +1,5 @@
-/* runtime/memory/slab.c -- see slab.h. A slot whose generations are used up (2^31 lives) is retired instead of beginning
- * anew, so that no id ever means two things. */
+/* runtime/memory/slab.c -- see slab.h. A slot whose generations are used up (2^31 lives) is retired instead of
+ * beginning anew, so that no id ever means two things. */
 #include "slab.h"
 
 #include "platform.h"
@@ -64,6 +64,7 @@ static bool add_chunk(struct wf_slab *s)
 void *wf_slab_reserve(struct wf_slab *s)
 {
     if (s->free_count == 0 && !add_chunk(s)) return NULL;
+    WF_ASSERT(s->used < s->used_max);
     s->used++;
     return wf_slab_at(s, s->free[--s->free_count]);
 }
@@ -91,6 +92,7 @@ void wf_slab_give(struct wf_slab *s, void *item)
     WF_ASSERT(s->used > 0 && wf_slab_at(s, slot->index) == item);
     /* Pairs with the acquire in wf_slab_find. */
     if (generation % 2 == 1) atomic_store_explicit(&slot->generation, generation + 1, memory_order_release);
+    WF_ASSERT(s->free_count < s->free_capacity);
     s->used--;
     if (generation != UINT32_MAX) s->free[s->free_count++] = slot->index;
 }

@@ -1,5 +1,5 @@
-/* runtime/os/file.c -- open files, and reads and writes that are done at once. The rules are in file.h; operations under
- * way are in file_op.c. */
+/* runtime/os/file.c -- open files, and reads and writes that are done at once. The rules are in file.h; operations
+ * under way are in file_op.c. */
 #include "file.h"
 
 #include "file_op.h"

@@ -46,7 +46,7 @@ int64_t wf_embed_turn(struct wf_workers *set, int64_t deadline)
 {
     struct wf_worker *w = set->at[0], *outer = wf_here;
     struct pf_held_off held; /* the thread is the user's: an actor's write must not end the process */
-    WF_ASSERT(outer != w);
+    WF_ASSERT(set->count == 1 && outer != w && w->thread == NULL);
     pf_signals_hold_off(&held);
     wf_here = w;
     wf_coro_adopt_thread(&w->loop);

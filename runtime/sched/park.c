@@ -40,6 +40,7 @@ static bool copy_out(struct wf_task *t)
 {
     const uint64_t *words = (const uint64_t *)(const void *)pf_context_low(t->coro.sp);
     size_t count = words_of(t, t->coro.sp);
+    WF_ASSERT((const char *)t->coro.sp >= wf_stack_low(&t->coro.stack) && (char *)t->coro.sp < t->coro.stack.top);
     struct parked *p = malloc(sizeof *p + packed_words(words, count) * sizeof *p->packed);
     if (p == NULL) return false;
     p->sp = t->coro.sp;
@@ -75,6 +76,7 @@ int wf_tasks_park(struct wf_worker *w, struct wf_task *const *tasks, int count)
 
 void wf_task_unpark(struct wf_worker *w, struct wf_task *t)
 {
+    WF_ASSERT(t->state == WF_TASK_UNPARKED && t->worker == w);
     struct parked *p = t->coro.sp;
     size_t count = words_of(t, p->sp);
     uint64_t *words = (uint64_t *)(void *)pf_context_low(p->sp);
@@ -91,6 +93,7 @@ void wf_task_unpark(struct wf_worker *w, struct wf_task *t)
 
 size_t wf_task_parked_bytes(const struct wf_task *t)
 {
+    WF_ASSERT(t->state == WF_TASK_PARKED || t->state == WF_TASK_UNPARKED);
     const struct parked *p = t->coro.sp;
     size_t at = 0;
     for (size_t left = words_of(t, p->sp); left > 0; left -= WF_MIN(left, GROUP))

@@ -1,5 +1,5 @@
-/* runtime/sched/post.c -- what passes between workers: pushing, waking, batching, and waiting for a worker that has too
- * much. The rules are in post.h. */
+/* runtime/sched/post.c -- what passes between workers: pushing, waking, batching, and waiting for a worker that
+ * has too much. The rules are in post.h. */
 #include "post.h"
 
 #include "sanitizer.h"
@@ -50,6 +50,7 @@ struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from)
 
 void wf_worker_post_chain(struct wf_worker *w, struct wf_post *newest, struct wf_post *oldest, uint32_t count)
 {
+    WF_ASSERT(count > 0 && newest != NULL && oldest != NULL);
     atomic_fetch_add_explicit(&w->inbox_count, count, memory_order_relaxed); /* a bound, orders nothing */
     push_chain(&w->inbox, newest, oldest);
     wake_if_asleep(w);
@@ -70,6 +71,7 @@ void wf_outbox_flush(struct wf_worker *w, uint32_t target)
 {
     struct wf_outbox *o = &w->outbox[target];
     struct wf_worker *to = w->set->at[target];
+    WF_ASSERT(o->count > 0 && o->count <= WF_BUNDLE);
     const uint16_t class_ = wf_pool_class(sizeof(struct wf_bundle));
     struct wf_bundle *b = o->count < 3 ? NULL : wf_pool_take(&w->pool, class_, sizeof *b);
     if (b == NULL) {
@@ -106,6 +108,7 @@ void wf_worker_when_room(struct wf_worker *target, struct wf_call *c)
 static void room_came_back(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_room_call *r = WF_CONTAINER(c, struct wf_room_call, call);
+    WF_ASSERT(r->from == w && r->under_way);
     r->under_way = false;
     struct wf_link *k;
     while ((k = wf_list_pop(&w->room[r->target])) != NULL)
@@ -114,8 +117,8 @@ static void room_came_back(struct wf_worker *w, struct wf_call *c)
 
 static void room_at_target(struct wf_worker *target, struct wf_call *c)
 {
-    (void)target;
     struct wf_room_call *r = WF_CONTAINER(c, struct wf_room_call, call);
+    WF_ASSERT(r->target == target->index && r->under_way);
     c->call = room_came_back;
     c->post.kind = WF_POST_CALL;
     wf_worker_post(r->from, &c->post);
@@ -123,6 +126,7 @@ static void room_at_target(struct wf_worker *target, struct wf_call *c)
 
 int wf_worker_wait_room(struct wf_worker *w, uint32_t target, int64_t deadline)
 {
+    WF_ASSERT(w == wf_here && w->current != NULL && target < w->set->count);
     struct wf_room_call *r = w->room_call[target];
     if (r == NULL) {
         r = w->room_call[target] = calloc(1, sizeof *r);

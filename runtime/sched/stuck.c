@@ -119,6 +119,7 @@ void wf_stuck_over(struct wf_worker *w, int64_t began, int64_t now)
 {
     struct wf_watch *all = w->set->watch;
     char who[160];
+    WF_ASSERT(all != NULL && w->index < w->set->users);
     pf_mutex_lock(all->lock);
     struct wf_stuck s = all->seen[w->index];
     pf_mutex_unlock(all->lock);
@@ -165,6 +166,7 @@ static void look_at_one(struct wf_workers *set, struct wf_worker *w, int64_t beg
 {
     struct wf_watch *all = set->watch;
     struct wf_stuck *s = &all->look;
+    WF_ASSERT(w->index < set->users && began <= now);
     *s = (struct wf_stuck){.worker = w->index, .began = began, .now = now};
     glimpse(all, w);
     if (atomic_load_explicit(&w->pace.began, memory_order_relaxed) != began) return; /* it has gone on meanwhile */
@@ -178,6 +180,7 @@ static void look_at_one(struct wf_workers *set, struct wf_worker *w, int64_t beg
 void wf_stuck_look_now(struct wf_worker *own)
 {
     struct wf_workers *set = own->set;
+    WF_ASSERT(own->is_own && set->watch != NULL);
     int64_t now = own->now, next = WEFT_FOREVER, at = atomic_load_explicit(&set->look_at, memory_order_relaxed);
     bool late = now - at > set->stuck_after / 2;
     atomic_store_explicit(&set->look_at, 0, memory_order_relaxed);
@@ -207,6 +210,7 @@ int wf_stuck_init(struct wf_workers *set)
         atomic_store_explicit(&set->look_at, WEFT_FOREVER, memory_order_relaxed);
         return WEFT_OK;
     }
+    WF_ASSERT(set->watch == NULL);
     set->watch = calloc(1, sizeof *set->watch);
     return set->watch == NULL ? WEFT_ENOMEM : pf_mutex_create(&set->watch->lock);
 }

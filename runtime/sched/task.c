@@ -33,6 +33,7 @@ static void put_fresh(struct wf_worker *w, struct wf_task *before, struct wf_tas
 static void take_fresh(struct wf_worker *w, struct wf_task *t)
 {
     struct wf_task *before = older(t), *after = t->next_ready;
+    WF_ASSERT(w->fresh_count > 0 && w->fresh_count <= w->ready_count);
     if (before == NULL) w->fresh_first = after;
     else before->next_ready = after;
     if (after == NULL) w->fresh_last = before;
@@ -70,6 +71,7 @@ static __attribute__((noinline)) struct wf_task *next_of_both(struct wf_worker *
         return take_ready(w);
     }
     struct wf_task *t = w->fresh_first;
+    WF_ASSERT(t != NULL && t->state == WF_TASK_NEW);
     take_fresh(w, t);
     w->fresh_at = NULL; /* children of one that begins now stand before all others */
     w->begun++;
@@ -103,6 +105,7 @@ static uint32_t help_oldest(struct wf_worker *w)
  * budget has lost; while no task was fresh nobody had to count. */
 void wf_task_begin_turn(struct wf_worker *w)
 {
+    WF_ASSERT(w->current == NULL && w->fresh_count <= w->ready_count && w->budget <= w->set->turn_budget);
     uint32_t run = w->set->turn_budget - w->budget - (w->begun - w->begun_before);
     uint32_t left = w->ready_before > run ? w->ready_before - run : 0, ready = w->ready_count - w->fresh_count;
     w->due = WF_MIN(left, ready);
@@ -120,6 +123,7 @@ void wf_task_begin_turn(struct wf_worker *w)
 static void prefer_fresh(struct wf_worker *w, uint32_t place)
 {
     struct wf_task *t = w->fresh_first;
+    WF_ASSERT(place < w->fresh_count);
     while (place-- > 0) t = t->next_ready;
     take_fresh(w, t);
     put_fresh(w, NULL, t);
@@ -128,6 +132,7 @@ static void prefer_fresh(struct wf_worker *w, uint32_t place)
 
 static void prefer_ready(struct wf_worker *w, uint32_t place)
 {
+    WF_ASSERT(place < w->ready_count - w->fresh_count);
     if (place > 0) {
         struct wf_task *before = w->ready_first;
         while (--place > 0) before = before->next_ready;
@@ -164,6 +169,7 @@ static void trampoline(void *arg);
 static __attribute__((noinline)) bool give_stack(struct wf_worker *w, struct wf_task *t)
 {
     struct wf_stack stack;
+    WF_ASSERT(t->worker == w && (t->state == WF_TASK_NEW || t->state == WF_TASK_UNPARKED));
     if (t->state == WF_TASK_UNPARKED) {
         wf_task_unpark(w, t);
         return true;
@@ -227,6 +233,7 @@ static void tell_used(struct wf_worker *w, struct wf_task *t, size_t used)
  * goes back: else it might be given this very stack. */
 static __attribute__((noreturn)) void leave(struct wf_worker *w, struct wf_task *t, struct wf_task *next, bool over)
 {
+    WF_ASSERT(w->leaving.stack.base != NULL && next != t);
     wf_stack_seen(&w->leaving.stack, w->leaving.sp);
     tell_used(w, t, wf_stack_give(w->stacks, &w->leaving.stack));
     if (over) w->set->hooks->task_done(t);
@@ -287,6 +294,7 @@ static void deadline_passed(struct wf_worker *w, struct wf_timer *timer)
 
 void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes)
 {
+    WF_ASSERT(w != NULL && (stack_bytes + 1023) / 1024 <= UINT16_MAX);
     memset(t, 0, sizeof *t);
     t->worker = w;
     t->state = WF_TASK_NEW;
@@ -469,6 +477,8 @@ void wf_task_exit(void)
 {
     struct wf_worker *w = wf_here;
     struct wf_task *t = w->current;
+    WF_ASSERT(t != NULL && t->state == WF_TASK_RUNNING);
+    WF_ASSERT(wf_list_empty(&t->owned)); /* what it owns is closed on its own stack */
     t->state = WF_TASK_DONE;
     struct wf_task *next = wf_task_next(w);
     w->leaving = t->coro;

@@ -25,6 +25,7 @@ static void fire_due_timers(struct wf_worker *w)
 static void take_call(struct wf_worker *w, struct wf_post *p)
 {
     struct wf_call *c = WF_CONTAINER(p, struct wf_call, post);
+    WF_ASSERT(c->call != NULL);
     c->call(w, c);
 }
 
@@ -72,6 +73,7 @@ static void drain_inbox(struct wf_worker *w)
 
 void wf_worker_drop_posts(struct wf_worker *w)
 {
+    WF_ASSERT(w->thread == NULL);
     for (struct wf_post *p = wf_posts_take(&w->inbox), *next; p != NULL; p = next) {
         next = p->next;
         if (p->kind == WF_POST_BUNDLE)
@@ -154,6 +156,7 @@ static void poll_until(struct wf_worker *w, int64_t deadline)
     struct pf_ready ready[WF_POLL_BATCH];
     struct pf_env *env = w->set->env;
     int n = env->poller_wait(w->poller, ready, WF_POLL_BATCH, deadline);
+    WF_ASSERT(n <= WF_POLL_BATCH && (n <= 0 || w->set->on_ready != NULL));
     const bool slept = began_at(w) == 0;
     if (slept) awakes(w);
     /* Awake, before anything is posted here because of what is ready: nobody need wake us for that. */
@@ -198,6 +201,7 @@ static void sleep_until(struct wf_worker *w, int64_t deadline)
 {
     struct pf_env *env = w->set->env;
     int64_t idle_since = env->now(env);
+    WF_ASSERT(w->ready_count == 0 && w->outbox_mask == 0);
     atomic_store_explicit(&w->state, WF_ASLEEP, memory_order_seq_cst); /* pairs with wake_if_asleep */
     if (has_posts(w, memory_order_seq_cst)) deadline = WEFT_NOW;
     else w->count.sleeps++;
@@ -209,6 +213,7 @@ static void sleep_until(struct wf_worker *w, int64_t deadline)
 void wf_worker_turn(struct wf_worker *w, int64_t deadline)
 {
     struct pf_env *env = w->set->env;
+    WF_ASSERT(w->current == NULL);
     w->count.turns++;
     w->now = env->now(env);
     turn_begins(w, w->now);
@@ -252,6 +257,7 @@ static int64_t leave_asleep(struct wf_worker *w)
 int64_t wf_worker_visit(struct wf_worker *w, int64_t deadline)
 {
     struct pf_env *env = w->set->env;
+    WF_ASSERT(w == wf_here && w->current == NULL);
     struct wf_timer *first = wf_heap_first(&w->timers);
     if (first != NULL && first->deadline < deadline) deadline = first->deadline;
     if (!wf_worker_is_at_rest(w)) deadline = WEFT_NOW;

@@ -80,6 +80,7 @@ static void worker_thread(void *arg)
 static void worker_destroy(struct wf_worker *w)
 {
     if (w == NULL) return;
+    WF_ASSERT(w->thread == NULL);
     for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) free(w->room_call[i]);
     free(w->outbox);
     end_parts(w);
@@ -93,6 +94,7 @@ static void worker_destroy(struct wf_worker *w)
 
 static int worker_create(struct wf_workers *set, uint32_t index)
 {
+    WF_ASSERT(index < set->count && set->at[index] == NULL);
     struct wf_worker *w = pf_aligned_alloc(WF_CACHE_LINE, sizeof *w);
     if (w == NULL) return WEFT_ENOMEM;
     memset(w, 0, sizeof *w);
@@ -118,6 +120,7 @@ static int worker_create(struct wf_workers *set, uint32_t index)
 
 int wf_workers_init(struct wf_workers *set)
 {
+    WF_ASSERT(set->env != NULL && set->hooks != NULL);
     if (set->users == 0) set->users = set->count;
     WF_ASSERT(set->users >= 1 && set->users <= set->count && set->count <= WF_WORKERS_MAX);
     set->may_look = set->users > 1 && (int)set->users <= pf_cpu_count();
@@ -135,6 +138,7 @@ int wf_workers_start(struct wf_workers *set)
 {
     for (uint32_t i = 0; i < set->count; i++) {
         char name[16];
+        WF_ASSERT(set->at[i] != NULL && set->at[i]->thread == NULL);
         if (i < set->users) snprintf(name, sizeof name, "weft-%u", i);
         else snprintf(name, sizeof name, "weft-own");
         int rc = pf_thread_start(&set->at[i]->thread, name, worker_thread, set->at[i]);
@@ -169,6 +173,7 @@ static void stop_from(struct wf_workers *set, uint32_t first, uint32_t end)
 
 void wf_workers_stop(struct wf_workers *set)
 {
+    WF_ASSERT(wf_here == NULL || wf_here->set != set);
     stop_from(set, set->users, set->count); /* it may be glimpsing at the others' threads */
     stop_from(set, 0, set->users);
 }

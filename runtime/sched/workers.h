@@ -39,8 +39,8 @@ struct wf_workers {
     struct wf_worker *at[WF_WORKERS_MAX];
 };
 
-/* Makes `count` workers (set->env, hooks, parts, stack_bytes, count and the bounds are filled in by the caller); none runs
- * yet. */
+/* Makes `count` workers (set->env, hooks, parts, stack_bytes, count and the bounds are filled in by the caller);
+ * none runs yet. */
 int wf_workers_init(struct wf_workers *set);
 /* Starts their threads, named "weft-0", ... */
 int wf_workers_start(struct wf_workers *set);

@@ -98,6 +98,7 @@ static void wake(struct wf_worker *home, struct wf_event_place *p)
 
 static void call_up(struct wf_worker *home, struct wf_event *ev, struct wf_event_place *p)
 {
+    WF_ASSERT(!p->called);
     wf_unlink(&p->on_event);
     wf_list_push(&ev->called, &p->on_event);
     ev->called_count++;
@@ -130,6 +131,7 @@ static void enter(struct wf_worker *home, struct wf_event *ev, struct wf_event_p
 /* Behind those that came before it. Of these there are only some that were called in vain, too. */
 static void queue_again(struct wf_event *ev, struct wf_event_place *p)
 {
+    WF_ASSERT(ev->called_count > 0);
     wf_unlink(&p->on_event);
     ev->called_count--;
     p->called = false;
@@ -141,6 +143,7 @@ static void queue_again(struct wf_event *ev, struct wf_event_place *p)
 static void leave(struct wf_event *ev, struct wf_event_place *p)
 {
     wf_unlink(&p->on_event);
+    WF_ASSERT(!p->called || ev->called_count > 0);
     if (p->called) ev->called_count--;
     if (wf_list_empty(&ev->queue) && wf_list_empty(&ev->called))
         atomic_fetch_and_explicit(&ev->word, ~(uint64_t)WAITED, memory_order_relaxed); /* only home turns it on */
@@ -158,7 +161,9 @@ static void pass_on(struct wf_worker *home, struct wf_event *ev)
 /* ---- Tickets of waiters on other workers: see note (5) --------------------------------------------------------- */
 static void give_ticket(struct wf_worker *w, struct wf_call *c)
 {
-    wf_slab_give(&w->tickets, WF_CONTAINER(c, struct wf_ticket, cancel));
+    struct wf_ticket *k = WF_CONTAINER(c, struct wf_ticket, cancel);
+    WF_ASSERT(k->waits_on == w && k->task == NULL);
+    wf_slab_give(&w->tickets, k);
 }
 
 /* At home: nothing is out any more, so the slot may go back where it came from. */
@@ -172,6 +177,7 @@ static void return_ticket(struct wf_worker *home, struct wf_ticket *k)
 static void hint_returns(struct wf_worker *home, struct wf_call *c)
 {
     struct wf_ticket *k = WF_CONTAINER(c, struct wf_ticket, hint);
+    WF_ASSERT(k->home == home && k->hint_out);
     k->hint_out = false;
     if (k->cancelled) {
         return_ticket(home, k);
@@ -193,7 +199,7 @@ static void send_hint_back(struct wf_ticket *k)
 static void hint_arrives(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_ticket *k = WF_CONTAINER(c, struct wf_ticket, hint);
-    (void)w;
+    WF_ASSERT(k->waits_on == w && !k->held);
     if (k->task == NULL) {
         send_hint_back(k);
     } else {
@@ -206,6 +212,7 @@ static void join_arrives(struct wf_worker *home, struct wf_call *c)
 {
     struct wf_ticket *k = WF_CONTAINER(c, struct wf_ticket, join);
     struct wf_event *ev = slot_of(home->set, k->event);
+    WF_ASSERT(k->home == home && ev != NULL);
     if (lives(atomic_load_explicit(&ev->word, memory_order_relaxed), k->event)) enter(home, ev, &k->place, k->mark);
     else send_hint(home, k);
 }
@@ -213,6 +220,7 @@ static void join_arrives(struct wf_worker *home, struct wf_call *c)
 static void cancel_arrives(struct wf_worker *home, struct wf_call *c)
 {
     struct wf_ticket *k = WF_CONTAINER(c, struct wf_ticket, cancel);
+    WF_ASSERT(k->home == home && !k->cancelled);
     if (wf_linked(&k->place.on_event)) {
         struct wf_event *ev = slot_of(home->set, k->event);
         leave(ev, &k->place);
@@ -231,6 +239,7 @@ static struct wf_call make_call(void (*call)(struct wf_worker *, struct wf_call 
 static int take_ticket(struct event_wait *wait, struct wf_worker *home)
 {
     struct wf_worker *w = wait->task->worker;
+    WF_ASSERT(wait->ticket == NULL && home != w);
     struct wf_ticket *k = wf_slab_take(&w->tickets);
     if (k == NULL) return WEFT_ENOMEM;
     k->event = wait->event.id;
@@ -262,6 +271,7 @@ static void finish_event(struct wf_worker *home, struct wf_event *ev)
 static void notice_arrives(struct wf_worker *home, struct wf_call *c)
 {
     struct wf_event *ev = WF_CONTAINER(c, struct wf_event, notice);
+    WF_ASSERT(wf_slab_at(&home->events, ev->slot.index) == ev);
     /* Acquire: pairs with the release of the set or close that posted. From here on a new set posts again. */
     uint64_t word = atomic_fetch_and_explicit(&ev->word, ~(uint64_t)POSTED, memory_order_acq_rel);
     if (word >> 32 == 0) finish_event(home, ev);
@@ -473,6 +483,7 @@ static int attach_wait(struct event_wait *wait)
 {
     struct wf_worker *w = wait->task->worker;
     const weft_event e = wait->event;
+    WF_ASSERT(!wait->attached && wait->task == w->current);
     if (set_of(e) != w->set) return WEFT_EINVAL;
     struct wf_event *ev = slot_of(w->set, e.id);
     if (ev == NULL || !lives(atomic_load_explicit(&ev->word, memory_order_relaxed), e.id)) return WEFT_ECLOSED;

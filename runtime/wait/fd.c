@@ -32,6 +32,7 @@ static int add_record(struct wf_worker *w, struct wf_fd *f, struct wf_fd **out)
     if (f == NULL) return WEFT_ENOMEM;
     struct pf_env *env = w->set->env;
     uint64_t tag = wf_id_make(&f->slot, w->index);
+    WF_ASSERT(f->worker == w && (f->process != NULL) == (f->handle == PF_NO_HANDLE));
     int rc = f->process != NULL ? env->process_watch(w->poller, f->process, tag)
                                 : env->poller_add(w->poller, f->handle, tag);
     if (rc < 0) wf_slab_give(&w->fds, f);
@@ -61,6 +62,8 @@ void wf_fd_remove(struct wf_fd *f)
 void wf_fd_abandon(struct wf_fd *f)
 {
     struct wf_worker *w = f->worker;
+    WF_ASSERT(wf_here != NULL && wf_here != w && f->process == NULL);
+    WF_ASSERT(f->waiting[0] == NULL && f->waiting[1] == NULL);
     w->set->env->poller_remove(w->poller, f->handle);
     wf_worker_send(wf_here, w->index, &f->release.post);
 }
@@ -144,6 +147,7 @@ static void fetch_ahead(struct wf_worker *w, const struct pf_ready *entries, int
 
 static void on_ready(struct wf_worker *w, const struct pf_ready *entries, int count)
 {
+    WF_ASSERT(w == wf_here && count <= WF_POLL_BATCH);
     if (count > 1) fetch_ahead(w, entries, count);
     for (int i = 0; i < count; i++) take_entry(w, &entries[i]);
 }

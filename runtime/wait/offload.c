@@ -95,6 +95,7 @@ int wf_offload_drain(struct wf_offload *o, int64_t deadline)
 static void let_go(struct wf_offload *o)
 {
     pf_mutex_lock(o->lock);
+    WF_ASSERT(o->holders > 0);
     bool last = --o->holders == 0;
     pf_mutex_unlock(o->lock);
     if (last) free_set(o);
@@ -147,6 +148,7 @@ bool wf_offload_is_awaited(struct wf_offload *o)
 
 static void push_job(struct wf_offload *o, struct job *j)
 {
+    WF_ASSERT(j->state == WAITING && o->queued < o->queue_max);
     j->state = QUEUED;
     o->queued++;
     wf_list_push(&o->queue, &j->in_line);
@@ -158,6 +160,7 @@ static void admit(struct wf_offload *o)
     struct wf_link *k = wf_list_pop(&o->overflow);
     if (k == NULL) return;
     struct job *j = WF_CONTAINER(k, struct job, in_line);
+    WF_ASSERT(o->waiting > 0 && j->state == WAITING);
     o->waiting--;
     push_job(o, j);
     (void)weft_event_set(j->done);
@@ -169,6 +172,7 @@ static struct job *next_job(struct wf_offload *o, struct blocking_thread *t)
     for (;;) {
         struct wf_link *k = wf_list_pop(&o->queue);
         if (k != NULL) {
+            WF_ASSERT(o->queued > 0);
             o->queued--;
             admit(o);
             return WF_CONTAINER(k, struct job, in_line);
@@ -189,6 +193,7 @@ static void free_job(struct job *j)
 /* With the lock, which it gives up while the function runs. */
 static void run_job(struct wf_offload *o, struct blocking_thread *t, struct job *j)
 {
+    WF_ASSERT(j->state == RUNNING && t->job == j && o->running > 0);
     pf_mutex_unlock(o->lock);
     j->run(j->block);
     pf_mutex_lock(o->lock);
@@ -225,6 +230,7 @@ static void thread_main(void *arg)
 
 static int start_thread(struct wf_offload *o)
 {
+    WF_ASSERT(o->started < o->threads_max);
     struct blocking_thread *t = &o->threads[o->started];
     *t = (struct blocking_thread){.set = o};
     int rc = pf_cond_create(&t->wake);
@@ -466,6 +472,7 @@ int wf_work_take(weft_job job, struct wf_work **out, int64_t deadline)
 int wf_work_run(struct wf_work *work, int64_t deadline)
 {
     weft_job job;
+    WF_ASSERT(work->run != NULL && work->free != NULL);
     if (wf_task_self()->cancelled || deadline == WEFT_NOW) {
         work->free(work);
         return (int)wf_task_settle(wf_task_self()->cancelled ? WEFT_ECANCELED : WEFT_ETIMEDOUT);

@@ -17,6 +17,7 @@ struct wf_user_timer *wf_user_timer_find(struct wf_task *t, uint64_t id)
 static void fire(struct wf_worker *w, struct wf_timer *t)
 {
     struct wf_user_timer *u = WF_CONTAINER(t, struct wf_user_timer, timer);
+    WF_ASSERT(u->task != NULL && u->task->worker == w);
     int64_t late = w->now > u->due ? w->now - u->due : 0;
     int64_t passed = u->period > 0 ? late / u->period + 1 : 1;
     u->fired += passed;
@@ -31,6 +32,7 @@ static void fire(struct wf_worker *w, struct wf_timer *t)
 
 static void close_timer(struct wf_user_timer *u)
 {
+    WF_ASSERT(u->task != NULL);
     struct wf_worker *w = u->task->worker;
     wf_timer_disarm(w, &u->timer);
     wf_unlink(&u->owned.on_task);

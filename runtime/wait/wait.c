@@ -61,6 +61,7 @@ static int open_source(struct wf_wait *s, const weft_wait *from, struct wf_task 
     const unsigned number = (unsigned)from->kind;
     const struct wf_wait_kind *kind = number < WF_WAIT_KINDS_MAX ? t->worker->set->wait_kinds[number] : NULL;
     if (kind == NULL) return WEFT_EINVAL;
+    WF_ASSERT((unsigned)kind->number == number);
     s->kind = kind;
     s->task = t;
     s->attached = s->done = false;
@@ -90,6 +91,7 @@ __attribute__((noinline)) static int wait_on_few(const weft_wait *sources, size_
                                                  struct wf_task *t)
 {
     struct wf_wait s[FEW];
+    WF_ASSERT(count <= FEW);
     return wait_on(s, sources, count, all, deadline, t);
 }
 

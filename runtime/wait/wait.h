@@ -1,14 +1,14 @@
 /* runtime/wait/wait.h -- waiting for any or all of several sources, and what a source has to bring.
  *
  * Design notes.
- * (1) Each kind of source has a row of functions, a struct wf_wait_kind, beside its own code. A room registers its rows
- *     in its part (part.h), the layer above in its hooks. wait.c runs the rows and knows none of the kinds: a new thing
- *     to wait for is a number below, a row, and a line where rows are registered.
+ * (1) Each kind of source has a row of functions, a struct wf_wait_kind, beside its own code. A room registers its
+ *     rows in its part (part.h), the layer above in its hooks. wait.c runs the rows and knows none of the kinds: a
+ *     new thing to wait for is a number below, a row, and a line where rows are registered.
  * (2) A wait looks at each source; if none is ready it attaches to each of them, suspends, and looks again. Looking
  *     consumes nothing, so a wake is only a reason to look again, and sources that lose are as they were.
  * (3) All that a wait needs lies on the waiting task's stack. The small array serves nearly every wait, so that a few
- *     sources do not touch a second page of the stack. Everything is undone before settling, as a killed task does not
- *     come back from that. */
+ *     sources do not touch a second page of the stack. Everything is undone before settling, as a killed task does
+ *     not come back from that. */
 #ifndef WF_WAIT_H
 #define WF_WAIT_H
 
@@ -59,8 +59,8 @@ struct wf_wait_kind {
     void (*recheck)(struct wf_wait *s);
     /* 1: it is ready; 0: it is not; or an error. */
     int (*look)(struct wf_wait *s);
-    /* From now until the end the task is woken when it may be ready; look after attaching. `first` is the first source
-     * of the same wait. WEFT_ENOMEM, ... */
+    /* From now until the end the task is woken when it may be ready; look after attaching. `first` is the first
+     * source of the same wait. WEFT_ENOMEM, ... */
     int (*attach)(struct wf_wait *s, struct wf_wait *first);
     /* weft_wait_all: it was ready, and the wait goes on for others. May be NULL. */
     void (*was_ready)(struct wf_wait *s);

@@ -1,4 +1,5 @@
-/* tests/unit/runtime/coro/stack_test.c -- the arena: reuse, colours, memory given back, guards on kernels new and old. */
+/* tests/unit/runtime/coro/stack_test.c -- the arena: reuse, colours, memory given back, guards on kernels new and
+ * old. */
 #include <check.h>
 #include <fcntl.h>
 #include <linux/filter.h>

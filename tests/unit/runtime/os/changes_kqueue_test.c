@@ -1,5 +1,5 @@
-/* tests/unit/runtime/os/changes_kqueue_test.c -- changes with kqueue, turn by turn: the waits of the thread that looks
- * go through a gate, and can be made to fail; so can a worker's.
+/* tests/unit/runtime/os/changes_kqueue_test.c -- changes with kqueue, turn by turn: the waits of the thread that
+ * looks go through a gate, and can be made to fail; so can a worker's.
  *
  * Design notes. (1) A turn is one wait of that thread and all it does then. The gate lets it through without waiting
  * for the kernel, as what a test has changed is there by then. (2) What fills the pipe are folders: they are told as

@@ -1,4 +1,5 @@
-/* tests/unit/runtime/os/file_end_test.c -- files: operations that are given up, waited for with others, and faults. */
+/* tests/unit/runtime/os/file_end_test.c -- files: operations that are given up, waited for with others, and
+ * faults. */
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

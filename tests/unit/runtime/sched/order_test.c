@@ -1,4 +1,4 @@
-/* runtime/sched/task.c: in which order tasks run, and that nobody starves: see worker.h, note (7). */
+/* runtime/sched/task.c: in which order tasks run, and that nobody starves: see task.h, note (4). */
 #include "../harness.h"
 
 enum { LOG_MAX = 64 };
@@ -208,8 +208,12 @@ static void prefer(uint32_t place, char *out)
 {
     struct harness h;
     memset(&h, 0, sizeof h);
-    h.set = (struct wf_workers){
-        .env = pf_env_native(), .hooks = &test_hooks, .parts = wf_runtime_parts, .count = 1, .turn_budget = 1, .stack_bytes = WF_STACK_BYTES};
+    h.set = (struct wf_workers){.env = pf_env_native(),
+                                .hooks = &test_hooks,
+                                .parts = wf_runtime_parts,
+                                .count = 1,
+                                .turn_budget = 1,
+                                .stack_bytes = WF_STACK_BYTES};
     want_int(pf_mutex_create(&h.lock), 0);
     want_int(pf_cond_create(&h.ended), 0);
     want_int(wf_workers_init(&h.set), 0);
