@@ -335,7 +335,7 @@ static void owe_round(struct wf_actor *a)
     s->look_at = w->now + PATIENCE;
     wf_unlink(&s->on_calls);
     wf_list_push(&wa->calls, &s->on_calls);
-    if (!wf_timer_armed(&wa->patrol)) wf_timer_arm_surely(w, &wa->patrol, s->look_at);
+    if (!wf_timer_armed(&wa->patrol)) wf_timer_arm_reserved(w, &wa->patrol, s->look_at);
 }
 
 void wf_probe_rest(struct wf_actor *a)
@@ -471,11 +471,11 @@ static void look_at(struct wf_actor *a)
 static void patrol(struct wf_worker *w, struct wf_timer *t)
 {
     struct wf_actors *wa = WF_CONTAINER(t, struct wf_actors, patrol);
-    for (struct wf_link *k; (k = wf_list_first(&wa->calls)) != NULL;) {
+    for (struct wf_list_node *k; (k = wf_list_first(&wa->calls)) != NULL;) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_asking, on_calls)->actor;
         struct wf_asking *s = a->asking;
         if (s->look_at > w->now) {
-            wf_timer_arm_surely(w, t, s->look_at);
+            wf_timer_arm_reserved(w, t, s->look_at);
             return;
         }
         wf_unlink(k);
@@ -503,5 +503,5 @@ void wf_patrol_add(struct wf_actor *a)
     a->asking->since = w->now;
     a->asking->look_at = w->now + PATIENCE;
     wf_list_push(&wa->calls, &a->asking->on_calls);
-    if (WF_UNLIKELY(!wf_timer_armed(&wa->patrol))) wf_timer_arm_surely(w, &wa->patrol, w->now + PATIENCE);
+    if (WF_UNLIKELY(!wf_timer_armed(&wa->patrol))) wf_timer_arm_reserved(w, &wa->patrol, w->now + PATIENCE);
 }

@@ -15,7 +15,7 @@
 #include "base.h"
 #include "hash_table.h"
 #include "pool.h"
-#include "worker.h"
+#include "task.h"
 
 #include <weft/message.h>
 

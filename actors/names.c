@@ -24,7 +24,7 @@ struct wf_name {
             struct wf_name *next_of_actor; /* the actor's chain, newest first */
             struct wf_name *prev_of_actor; /* NULL: the newest */
         };
-        struct wf_link in_copies; /* of a copy: wf_copies.names */
+        struct wf_list_node in_copies; /* of a copy: wf_copies.names */
     };
     weft_pid pid;
     uint64_t stamp; /* of a global name; 0: of this node only */
@@ -151,7 +151,7 @@ static struct wf_name *entry_new(const struct wf_names *n, weft_text name, weft_
     struct wf_name *e = malloc(sizeof *e + name.size + 1);
     if (e == NULL) return NULL;
     e->next_of_actor = e->prev_of_actor = NULL;
-    if (copy) e->in_copies = (struct wf_link){NULL, NULL};
+    if (copy) e->in_copies = (struct wf_list_node){NULL, NULL};
     e->pid = pid;
     e->stamp = stamp;
     e->in_table = (struct wf_hashed){.hash = hash_of(n, name)};
@@ -271,7 +271,7 @@ int wf_names_await(struct wf_names *n, weft_text name, struct wf_name_wait *wait
     wait->hash = hash_of(n, name);
     wait->size = (uint32_t)name.size;
     wait->found = weft_nobody();
-    wait->on_names = (struct wf_link){NULL, NULL};
+    wait->on_names = (struct wf_list_node){NULL, NULL};
     memcpy(wait->text, name.data, name.size);
     pf_mutex_lock(n->lock);
     struct wf_name *e = find_any(n, name, wait->hash);
@@ -472,7 +472,7 @@ bool wf_names_take_copy(struct wf_names *n, struct wf_copies *from, weft_text na
 
 static struct wf_name *first_over(const struct wf_copies *from)
 {
-    struct wf_link *k = wf_list_first(&from->names);
+    struct wf_list_node *k = wf_list_first(&from->names);
     struct wf_name *e = k == NULL ? NULL : WF_CONTAINER(k, struct wf_name, in_copies);
     return e == NULL || e->in_table.mark == from->round ? NULL : e;
 }
@@ -502,7 +502,7 @@ size_t wf_names_waits(struct wf_names *n)
     size_t count = 0;
     pf_mutex_lock(n->lock);
     for (int i = 0; i < WAITS; i++) {
-        for (struct wf_link *k = n->waits[i].head.next; k != &n->waits[i].head; k = k->next) count++;
+        for (struct wf_list_node *k = n->waits[i].head.next; k != &n->waits[i].head; k = k->next) count++;
     }
     pf_mutex_unlock(n->lock);
     return count;

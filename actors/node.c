@@ -3,6 +3,7 @@
 #include "supervisor.h"
 #include "log.h"
 #include "offload.h"
+#include "parts.h"
 #include "sanitizer.h"
 #include "topic_reach.h"
 #include "trace.h"
@@ -39,6 +40,8 @@ static void end_turn(struct wf_worker *w)
     wf_mail_timer_turn(&wf_actors_of(w)->timer, w->now);
 }
 
+static const struct wf_wait_kind *const wait_kinds[] = {&wf_mailbox_wait_kind, &wf_end_wait_kind, NULL};
+
 static const struct wf_hooks hooks = {
     .task_id_at = (ptrdiff_t)offsetof(struct wf_actor, id) - (ptrdiff_t)offsetof(struct wf_actor, task),
     .task_kind_at = (ptrdiff_t)offsetof(struct wf_actor, kind) - (ptrdiff_t)offsetof(struct wf_actor, task),
@@ -50,15 +53,12 @@ static const struct wf_hooks hooks = {
     .task_unstarted = wf_actor_unstarted,
     .wrong_time = wf_actor_wrong_time,
     .task_describe = wf_actor_describe,
-    .mail_ready = wf_mailbox_ready,
-    .end_look = wf_end_look,
-    .end_attach = wf_end_attach,
-    .end_detach = wf_end_detach,
-    .task_stirs = wf_actor_stirs,
+    .task_woken = wf_actor_stirs,
     .task_stack_used = wf_actor_stack_used,
     .parked_describe = wf_actor_describe_parked,
     .on_post = {[WF_POST_MESSAGE] = take_message, [WF_POST_WORK] = take_message},
     .drop_post = drop_post,
+    .wait_kinds = wait_kinds,
     .flush = end_turn,
 };
 
@@ -140,6 +140,7 @@ static void fill_in(weft_node *n, const weft_node_options *o, bool own_worker)
     else snprintf(n->name, sizeof n->name, "weft-%08x", (unsigned)(n->incarnation >> 32));
     snprintf(n->cluster, sizeof n->cluster, "%s", o->cluster == NULL ? "weft" : o->cluster);
     n->workers.hooks = &hooks;
+    n->workers.parts = wf_runtime_parts;
     uint32_t users = (uint32_t)(o->workers > 0 ? o->workers : WF_MIN(pf_cpu_count(), WF_USER_WORKERS_MAX));
     if (o->embedded) users = 1;
     n->workers.users = users;
@@ -377,7 +378,7 @@ int weft_node_send(weft_node *node, weft_pid to, uint32_t tag, const void *data,
     struct wf_worker *target = node->workers.at[index];
     struct wf_actor *a = wf_slab_find(&wf_actors_of(target)->slab, to.actor);
     if (a == NULL) return WEFT_ENOACTOR;
-    if (wf_worker_is_choked(target) || wf_actor_is_full(a)) return WEFT_EFULL;
+    if (wf_worker_is_congested(target) || wf_actor_is_full(a)) return WEFT_EFULL;
     weft_msg *m = wf_msg_new(NULL, tag, size);
     if (m == NULL) return WEFT_ENOMEM;
     if (size > 0) memcpy(m + 1, data, size);

@@ -13,7 +13,7 @@
 #include "names.h"
 #include "route.h"
 #include "topic_wide.h"
-#include "worker.h"
+#include "task.h"
 #include "embed.h"
 
 #include <weft/node.h>

@@ -1,5 +1,5 @@
 /* actors/park.c -- who is parked: the hand that goes round over a worker's actors. How it is done is in
- * runtime/park.h.
+ * runtime/sched/park.h.
  *
  * Design notes.
  * (1) A round looks at every actor once. One that waits becomes IDLE; one that is still IDLE in the next round has

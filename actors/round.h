@@ -9,7 +9,7 @@
 
 #include <weft/event.h>
 
-#include "worker.h"
+#include "task.h"
 
 struct wf_round {
     _Atomic uint32_t refs; /* acq_rel on the way down: what a worker wrote comes before what the last one does */

@@ -8,7 +8,7 @@
 #define WF_ROUTE_H
 
 #include "msg.h"
-#include "worker.h"
+#include "task.h"
 
 #include <weft/node.h>
 #include <weft/pack.h>
@@ -117,7 +117,7 @@ void wf_inbound_post(weft_node *node, struct wf_inbound *in);
  * come. */
 void wf_inbound_missed(weft_node *node, struct wf_inbound *in, weft_text pattern, uint64_t count);
 /* The first worker whose inbox is at its bound, NULL if none: stop reading from the network and use
- * wf_worker_when_room (runtime/worker.h). */
+ * wf_worker_when_room (runtime/sched/worker.h). */
 struct wf_worker *wf_inbound_choked(weft_node *node);
 
 /* What tells a worker of it; `done` is called there, behind everything. */

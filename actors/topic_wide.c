@@ -44,8 +44,8 @@ struct wf_topics {
 
 /* Another node with members. */
 struct wide_node {
-    struct wf_link on_wide;
-    struct wf_link in_copies; /* wf_copies.queues */
+    struct wf_list_node on_wide;
+    struct wf_list_node in_copies; /* wf_copies.queues */
     struct wf_wide *wide;
     uint64_t node;
     uint32_t round; /* wf_copies.round, in which it came */
@@ -351,7 +351,7 @@ bool wf_wide_take_copy(struct wf_topics *t, struct wf_copies *from, weft_text pa
 void wf_wide_clear_copies(struct wf_topics *t, struct wf_copies *from, uint32_t *work)
 {
     pf_mutex_lock(t->lock);
-    for (struct wf_link *k; *work > 0 && (k = wf_list_first(&from->queues)) != NULL; --*work) {
+    for (struct wf_list_node *k; *work > 0 && (k = wf_list_first(&from->queues)) != NULL; --*work) {
         struct wide_node *n = WF_CONTAINER(k, struct wide_node, in_copies);
         if (n->round == from->round) break;
         forget_node(t, n);

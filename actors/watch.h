@@ -23,12 +23,17 @@
 /* A body that says why an actor ended; NULL: no memory. */
 struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text);
 
+/* One task waiting for the end of an actor. */
+struct wf_end_wait {
+    struct wf_task *task;
+    uint64_t node, actor;
+    uint64_t monitor; /* while there is one */
+    bool ended;
+};
+
 /* A monitor; with `wait` it is that which is told, not the mailbox. WEFT_ENOMEM. */
 int wf_monitor(struct wf_actor *self, weft_pid target, struct wf_end_wait *wait, uint64_t *ref);
-/* weft_on_end: wf_hooks.end_*. */
-int wf_end_look(const struct wf_end_wait *e);
-int wf_end_attach(struct wf_end_wait *e);
-void wf_end_detach(struct wf_end_wait *e);
+extern const struct wf_wait_kind wf_end_wait_kind; /* weft_on_end */
 
 /* For a child that has not started: a monitor of it, or a link, by its parent. WEFT_ENOMEM. */
 int wf_watch_child(struct wf_actor *parent, struct wf_actor *child, weft_monitor_ref *out);

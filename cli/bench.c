@@ -5,8 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench.h"
 #include "child.h"
-#include "cli.h"
 
 /* bench/local.c and bench/remote.c. */
 int bench_local(int argc, char **argv);

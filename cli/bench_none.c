@@ -1,5 +1,5 @@
 /* cli/bench_none.c -- weft bench where its workloads are not built: they read what Linux says of a process. */
-#include "cli.h"
+#include "bench.h"
 
 int cli_bench(const struct cli *c)
 {

@@ -1,7 +1,8 @@
 /* cli/drain.c -- weft drain: a node takes no new work, and takes some again. */
 #include <string.h>
 
-#include "cli.h"
+#include "drain.h"
+#include "client.h"
 #include "control.h"
 
 enum { SHOWN = 32 };

@@ -1,7 +1,9 @@
 /* cli/log.c -- weft log: the levels of a running node's log. */
 #include <string.h>
 
-#include "cli.h"
+#include "log.h"
+#include "client.h"
+#include "json.h"
 #include "control.h"
 
 static int ask(struct cli_client *k)

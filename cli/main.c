@@ -1,7 +1,27 @@
 /* cli/main.c -- weft: the table of verbs. */
 #include <string.h>
 
-#include "cli.h"
+#include "bench.h"
+#include "certs.h"
+#include "certs_reload.h"
+#include "certs_show.h"
+#include "complete.h"
+#include "config_file.h"
+#include "config_show.h"
+#include "drain.h"
+#include "drops.h"
+#include "inspect.h"
+#include "log.h"
+#include "manual.h"
+#include "new.h"
+#include "record.h"
+#include "reload.h"
+#include "run.h"
+#include "sim.h"
+#include "stop.h"
+#include "talk.h"
+#include "top.h"
+#include "trace.h"
 
 static int version(const struct cli *c)
 {
@@ -10,7 +30,7 @@ static int version(const struct cli *c)
     return CLI_OK;
 }
 
-const struct cli_verb cli_verbs[] = {
+static const struct cli_verb verbs[] = {
     {"run",
      "MODULE.so|FILE.c",
      "Starts a node and runs the module's first actor in it",
@@ -426,34 +446,14 @@ const struct cli_verb cli_verbs[] = {
      cli_manual},
     {"version", "", "Prints the version", NULL, NULL, {CLI_JSON, CLI_END}, 0, 0, false, version},
 };
-enum { VERBS = sizeof cli_verbs / sizeof cli_verbs[0] };
-const size_t cli_verb_count = VERBS;
+enum { VERBS = sizeof verbs / sizeof verbs[0] };
 
 static int help(FILE *out, int code)
 {
     fputs("weft runs actors: nodes, and what one asks of them.\n\nusage: weft VERB [OPTIONS]\n\n", out);
-    for (int i = 0; i < VERBS; i++) fprintf(out, "  %-12s %s\n", cli_verbs[i].name, cli_verbs[i].summary);
+    for (int i = 0; i < VERBS; i++) fprintf(out, "  %-12s %s\n", verbs[i].name, verbs[i].summary);
     fputs("  help         This text; 'weft VERB --help' says more\n", out);
     return code;
-}
-
-/* "certs" is followed by a second word. */
-static int words_of(const struct cli_verb *v, const char *word, const char *next)
-{
-    size_t n = strlen(word);
-    if (strchr(v->name, ' ') == NULL) return strcmp(v->name, word) == 0;
-    bool both = strncmp(v->name, word, n) == 0 && v->name[n] == ' ' && next != NULL &&
-                strcmp(v->name + n + 1, next) == 0;
-    return both ? 2 : 0;
-}
-
-const struct cli_verb *cli_find_verb(const char *word, const char *next, int *words)
-{
-    for (int i = 0; i < VERBS; i++) {
-        *words = words_of(&cli_verbs[i], word, next);
-        if (*words > 0) return &cli_verbs[i];
-    }
-    return NULL;
 }
 
 /* The first word of verbs with two, without the right second one. */
@@ -464,10 +464,10 @@ static int half_a_verb(const char *word, const char *next)
     size_t n = strlen(word);
     bool any = false;
     for (int i = 0; i < VERBS; i++) {
-        if (strncmp(cli_verbs[i].name, word, n) != 0 || cli_verbs[i].name[n] != ' ') continue;
+        if (strncmp(verbs[i].name, word, n) != 0 || verbs[i].name[n] != ' ') continue;
         if (!any && next != NULL && !asked) fprintf(out, "weft %s: there is no '%s'; there is:\n", word, next);
         else if (!any) fprintf(out, "weft %s needs one more word:\n", word);
-        fprintf(out, "  weft %-12s %s\n", cli_verbs[i].name, cli_verbs[i].summary);
+        fprintf(out, "  weft %-12s %s\n", verbs[i].name, verbs[i].summary);
         any = true;
     }
     return !any ? -1 : asked ? CLI_OK : CLI_USAGE;
@@ -489,7 +489,7 @@ static int unknown_verb(const char *word)
     }
 #endif
     const char *names[VERBS + 1];
-    for (int i = 0; i < VERBS; i++) names[i] = cli_verbs[i].name;
+    for (int i = 0; i < VERBS; i++) names[i] = verbs[i].name;
     names[VERBS] = "help";
     const char *close = cli_closest(word, names, VERBS + 1);
     if (close != NULL) fprintf(stderr, "weft: there is no verb '%s'; did you mean '%s'?\n", word, close);
@@ -500,6 +500,8 @@ static int unknown_verb(const char *word)
 
 int main(int argc, char **argv)
 {
+    cli_verbs = verbs;
+    cli_verb_count = VERBS;
     if (argc < 2) return help(stderr, CLI_USAGE);
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return help(stdout, CLI_OK);

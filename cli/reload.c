@@ -2,7 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "reload.h"
+#include "client.h"
+#include "json.h"
+#include "compile.h"
 #include "control.h"
 #include "lacks.h"
 

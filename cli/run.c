@@ -4,24 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "run.h"
+#include "client.h"
+#include "compile.h"
 #include "lacks.h"
 #include "main.h"
+#include "module.h"
+#include "sockets.h"
 #include "values.h"
-
-bool cli_is_node_name(const char *name)
-{
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    size_t n = strlen(name);
-    return n > 0 && n <= CLI_NODE_NAME_MAX && strspn(name, letters) == n && name[0] != '.';
-}
-
-int cli_check_node_name(const struct cli *c, const char *name)
-{
-    if (cli_is_node_name(name)) return CLI_OK;
-    return cli_fail(c, CLI_USAGE, "'%s' is no node name: 1 to %d letters, digits, '_', '-' and '.', no leading dot",
-                    name, CLI_NODE_NAME_MAX);
-}
 
 /* The node has to have a name before it starts: its control socket is called after it. */
 static const char *own_name(char out[16])

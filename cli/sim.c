@@ -11,6 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim.h"
+#include "compile.h"
+#include "module.h"
 #include "sim_memory.h"
 #include "sim_show.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim_show.h"
+#include "json.h"
 
 static uint32_t all_of(const struct wf_sim_result *r)
 {

@@ -2,7 +2,7 @@
 #ifndef CLI_SIM_SHOW_H
 #define CLI_SIM_SHOW_H
 
-#include "cli.h"
+#include "options.h"
 #include "sim_run.h"
 
 struct sim_shown {

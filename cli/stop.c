@@ -1,8 +1,10 @@
 /* cli/stop.c -- weft stop: the orderly end of a node, from outside. */
 #include <string.h>
 
-#include "cli.h"
+#include "stop.h"
+#include "client.h"
 #include "control.h"
+#include "sockets.h"
 
 /* `why` (a reason of NODE_DOWN): in order, or not. */
 static int ended(const struct cli_client *k, const char *why)

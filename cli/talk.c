@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "talk.h"
 #include "control.h"
+#include "trace.h"
 
 static uint32_t tag_of(const struct cli *c)
 {

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli.h"
+#include "trace.h"
 #include "control.h"
+#include "json.h"
 #include "lacks.h"
+#include "talk.h"
 
 enum { IDS = 4096, WAITING = 4096, NODES = 1024 };
 

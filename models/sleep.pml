@@ -1,8 +1,8 @@
 /* models/sleep.pml -- a worker falls asleep while others post to it. No wake is lost, and a sleep costs one wake at
  * most.
  *
- * Stands for: push_chain, wake_if_asleep, wf_worker_post_chain, wf_worker_when_room, wf_posts_take (runtime/post.c);
- * drain_inbox, has_posts, look_for_posts, sleep_until, wf_worker_turn (runtime/worker.c); pf_native_poller_wake and
+ * Stands for: push_chain, wake_if_asleep, wf_worker_post_chain, wf_worker_when_room, wf_posts_take (runtime/sched/post.c);
+ * drain_inbox, has_posts, look_for_posts, sleep_until, wf_worker_turn (runtime/sched/worker.c); pf_native_poller_wake and
  * pf_native_poller_wait (runtime/platform/linux/poller_epoll.c), whose eventfd is edge-triggered and never read: a
  * write makes an edge, a wait takes it.
  *

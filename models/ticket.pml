@@ -4,7 +4,7 @@
  *
  * Stands for: take_ticket, join_arrives, cancel_arrives, send_hint, hint_arrives, hint_returns, return_ticket,
  * give_ticket, call_next, consider, queue_again, leave, wf_event_look, wf_event_detach, and what finish_event and
- * notice_arrives do with tickets (runtime/event.c). The word of the event is models/event.pml's matter: here a post
+ * notice_arrives do with tickets (runtime/wait/event.c). The word of the event is models/event.pml's matter: here a post
  * is one step, and its notice arrives later. Between two workers posts come in order. Each worker does one arrival at
  * a time, in one step. The waiters are on two workers; the home is a third.
  *

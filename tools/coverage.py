@@ -21,11 +21,12 @@ FILES = {
     "topics": ["actors/topic_trie.c", "actors/topic_match.c"],
     "URLs, DNS, etcd": ["runtime/platform/address.c", "transport/url.c", "transport/discover.c",
                         "transport/discover_dns.c", "transport/etcd_json.c", "transport/etcd_spec.c"],
-    "command line": ["cli/options.c", "cli/config.c", "cli/values.c", "cli/json.c"],
+    "command line": ["cli/options/options.c", "cli/config/config.c", "cli/options/values.c",
+                     "cli/client/json.c"],
     "HTTP, WebSocket": ["examples/webchat_http.h"],
     "link": ["transport/channel.c", "transport/links.c", "transport/outbox.c", "transport/port.c",
              "transport/session.c", "transport/tables.c"],
-    "mailbox": ["actors/mailbox.c", "actors/msg.c", "actors/room.c", "runtime/post.c"],
+    "mailbox": ["actors/mailbox.c", "actors/msg.c", "actors/room.c", "runtime/sched/post.c"],
 }
 
 

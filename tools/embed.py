@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes files as a C table: embed.py OUT FILE... The table is declared in cli/new.h."""
+"""Writes files as a C table: embed.py OUT FILE... The table is declared in cli/new/new.h."""
 import pathlib
 import sys
 

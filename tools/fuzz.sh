@@ -18,14 +18,14 @@ export LLVM_PROFILE_FILE=/dev/null
 
 # What each of them is about.
 declare -A files=(
-    [cli]='cli/options.c cli/run.c cli/values.c'
-    [config]='cli/config.c'
+    [cli]='cli/options/options.c cli/run.c cli/options/values.c'
+    [config]='cli/config/config.c'
     [dns]='transport/discover_dns.c'
     [etcd]='transport/etcd_json.c transport/etcd_spec.c'
     [frame]='transport/frame.c transport/frame_tables.c transport/frame_parts.c'
     [framing]='transport/sp.c'
     [identity]='transport/identity.c transport/roles.c'
-    [json]='cli/json.c'
+    [json]='cli/client/json.c'
     [link]='transport/channel.c transport/handshake.c transport/session.c transport/links.c transport/tables.c'
     [pack]='actors/pack.c'
     [swim]='transport/swim.c transport/swim_table.c transport/swim_wire.c'

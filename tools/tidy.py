@@ -31,6 +31,7 @@ FOR_WINDOWS = "x86_64-w64-mingw32-gcc"
 SLEEPS = re.compile(r"(?<![\w.>])(sleep|usleep|nanosleep|clock_nanosleep|thrd_sleep)\s*\(")
 
 WARN_ONLY = ["unused"]
+ROOMS = {}
 findings = []  # (key, text); the key is what the ratchet knows a finding by, without line numbers
 
 
@@ -94,10 +95,10 @@ def check_includes(path, lines, headers):
         quoted = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
         system = re.match(r"\s*#\s*include\s+<([^>]+)>", line)
         if quoted and mine is not None:
-            for target in headers.get(os.path.basename(quoted[1]), []):
-                theirs = layer(target)
-                beside = (ROOT / path).parent.joinpath(quoted[1]).is_file()
-                if theirs is not None and theirs > mine and not beside:
+            targets = headers.get(os.path.basename(quoted[1]), [])
+            beside = (ROOT / path).parent.joinpath(quoted[1]).is_file()
+            if not beside and not any(0 < (layer(target) or 0) <= mine for target in targets):
+                for target in (x for x in targets if (layer(x) or 0) > mine):
                     find("upward", path, number, f"{LAYERS[mine]} must not include {target}", quoted[1])
         if system:
             free = path.startswith(("transport/carrier_nng", "tests/", "bench/peers/"))
@@ -170,7 +171,7 @@ def compile_header(header, language):
     flags = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-fsyntax-only", "-Iinclude"]
     if not public:
         flags += ["-D_GNU_SOURCE", "-Itests", "-Iruntime/platform/" + ("windows" if windows else "posix")]
-        flags += ["-I" + folder for folder in LAYERS[1:]]
+        flags += ["-I" + folder for folder in ROOMS[layer(header)]]
     command = {"c": [compiler, "-xc", "-std=c11"], "c++": ["g++", "-xc++", "-std=c++17"]}[language]
     if not public:
         command[2] = "-std=gnu11"
@@ -182,7 +183,17 @@ def compile_header(header, language):
     return header, language, done
 
 
+def rooms_of(files):
+    """Of each layer the folders whose headers it may include: those of the layers below, too."""
+    rooms = collections.defaultdict(list)
+    folders = {os.path.dirname(p) for p in files if p.endswith(".h") and layer(p) is not None}
+    for mine in range(len(LAYERS)):
+        rooms[mine] = [LAYERS[1]] + sorted(f for f in folders if 2 <= layer(f + "/") <= mine)
+    return rooms
+
+
 def check_headers(files):
+    ROOMS.update(rooms_of(files))
     headers = [p for p in files if p.endswith(".h") and layer(p) is not None]
     if shutil.which(FOR_WINDOWS) is None:
         headers = [p for p in headers if not p.startswith("runtime/platform/windows/")]

@@ -40,7 +40,7 @@ struct wf_errand {
 
 struct wf_loop_conn {
     struct wf_conn base;
-    struct wf_link in_carrier;
+    struct wf_list_node in_carrier;
     const struct wf_loop_io *io;
     void *arg;             /* of `io` */
     pf_handle handle;      /* what the worker's poller watches; closed with the connection */

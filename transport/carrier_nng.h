@@ -51,7 +51,7 @@ struct ws_side {
 
 struct stream_conn {
     struct wf_conn base;
-    struct wf_link in_carrier;
+    struct wf_list_node in_carrier;
     nng_stream *stream;
     nng_aio *rx, *tx;
     nng_aio *now;          /* of what is sent at once, without a callback; NULL: nothing is */
@@ -75,7 +75,7 @@ struct stream_conn {
 
 /* A listener, or a dial under way. */
 struct stream_end {
-    struct wf_link in_carrier;
+    struct wf_list_node in_carrier;
     struct nng_carrier *carrier;
     nng_stream_listener *listener;
     nng_stream_dialer *dialer;

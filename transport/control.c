@@ -3,7 +3,7 @@
 #include "snapshot.h"
 
 #include "cluster.h"
-#include "log.h"
+#include "log_levels.h"
 #include "typed.h"
 
 #include <weft/cluster.h>

@@ -38,7 +38,7 @@ struct wf_credit *wf_credit_known(const struct wf_credits *c, uint64_t key)
 
 static void wake_first(struct wf_credit *e)
 {
-    struct wf_link *k = wf_list_pop(&e->waiting);
+    struct wf_list_node *k = wf_list_pop(&e->waiting);
     if (k != NULL) wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
 }
 
@@ -231,7 +231,7 @@ int wf_credit_wait(struct wf_worker *w, struct wf_port *port, struct wf_credit *
         if ((rc < 0 || waiter.task->killed) && e->left > 0) wake_first(e);
         set_low(e);
     }
-    return (int)wf_task_settle(rc);
+    return (int)wf_task_finish_wait(rc);
 }
 
 /* ---- Of wf_route ----------------------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@
 
 #include "route.h"
 #include "list.h"
-#include "worker.h"
+#include "task.h"
 
 enum {
     WF_CREDIT_KIB = 10,              /* bytes of a body >> this */

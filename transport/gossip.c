@@ -44,7 +44,7 @@ static void on_changed(void *arg, const struct wf_swim_member *m, enum wf_swim_s
 {
     struct wf_cluster *c = arg;
     (void)before;
-    struct wf_link *k = (struct wf_link *)(uintptr_t)&m->in_changed; /* which is ours */
+    struct wf_list_node *k = (struct wf_list_node *)(uintptr_t)&m->in_changed; /* which is ours */
     if (!wf_linked(k)) wf_list_push(&c->changed, k);
 }
 
@@ -141,7 +141,7 @@ static void review(struct wf_cluster *c, const struct wf_swim_member *m)
 /* Ending links makes more changes. */
 static void settle(struct wf_cluster *c)
 {
-    struct wf_link *k;
+    struct wf_list_node *k;
     for (uint32_t i = 1; (k = wf_list_pop(&c->changed)) != NULL; i++) {
         review(c, WF_CONTAINER(k, struct wf_swim_member, in_changed));
         if (i % REVIEWS_AT_ONCE == 0) wf_cluster_pause();

@@ -6,7 +6,7 @@
 #ifndef WF_PEER_LIMITS_H
 #define WF_PEER_LIMITS_H
 
-#include "worker.h"
+#include "task.h"
 
 struct wf_channel;
 struct wf_frame;

@@ -5,7 +5,7 @@
 #include "hash.h"
 #include "sim_run.h"
 #include "transport.h"
-#include "worker.h"
+#include "task.h"
 
 #include <stdio.h>
 #include <string.h>

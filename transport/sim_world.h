@@ -12,7 +12,7 @@
  * (4) A node that crashes says nothing any more; it is then ended as every node is, cut off from all others.
  * (5) A node that is slow takes time for each step; a frozen one is one that takes long for its next.
  * (6) Memory of a node runs out where its own code asks for some: whoever stands between it and the allocator
- *     (cli/sim_memory_elf.c, tests/unit/alloc_faults.h) asks wf_sim_is_scarce (sim_run.h).
+ *     (cli/os/sim_memory_elf.c, tests/unit/alloc_faults.h) asks wf_sim_is_scarce (sim_run.h).
  *     What the world needs itself is there.
  * (7) Whoever waits for a worker from outside (weft_node_stop, say) makes the world go on meanwhile:
  *     pf_env.cond_wait.

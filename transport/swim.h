@@ -64,19 +64,19 @@ struct wf_swim_member {
     bool doubted;  /* there is reason to look at it soon; good until it has answered */
     uint8_t sends; /* how often its entry has been told */
     uint8_t accuser_count;
-    uint32_t place;                /* index in wf_swim.at */
-    int64_t since;                 /* in this state */
-    int64_t due;                   /* SUSPECT: then it is down */
-    uint64_t by[WF_SWIM_ACCUSERS]; /* SUSPECT: who says so, the first one first; DOWN: [0], who found it so */
-    struct wf_link in_news;        /* wf_swim.news[sends] */
-    struct wf_link in_state;       /* wf_swim.suspects or wf_swim.gone, oldest first */
-    struct wf_link in_doubts;      /* wf_swim.doubts */
-    struct wf_link in_changed;     /* the user's, who is not told when the member is forgotten */
-    struct wf_hashed by_node;      /* wf_swim.nodes */
-    struct wf_hashed by_name;      /* wf_swim.names */
-    bool newest;                   /* of its name: it is there */
-    weft_text name;                /* in `record` */
-    weft_text record;              /* malloc'ed */
+    uint32_t place;                 /* index in wf_swim.at */
+    int64_t since;                  /* in this state */
+    int64_t due;                    /* SUSPECT: then it is down */
+    uint64_t by[WF_SWIM_ACCUSERS];  /* SUSPECT: who says so, the first one first; DOWN: [0], who found it so */
+    struct wf_list_node in_news;    /* wf_swim.news[sends] */
+    struct wf_list_node in_state;   /* wf_swim.suspects or wf_swim.gone, oldest first */
+    struct wf_list_node in_doubts;  /* wf_swim.doubts */
+    struct wf_list_node in_changed; /* the user's, who is not told when the member is forgotten */
+    struct wf_hashed by_node;       /* wf_swim.nodes */
+    struct wf_hashed by_name;       /* wf_swim.names */
+    bool newest;                    /* of its name: it is there */
+    weft_text name;                 /* in `record` */
+    weft_text record;               /* malloc'ed */
 };
 
 struct wf_swim;

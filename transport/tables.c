@@ -32,16 +32,16 @@
 
 /* A link whose other side keeps a copy. */
 struct peer {
-    struct wf_link in_transport; /* wf_transport.table_peers */
-    struct wf_hashed by_node;    /* wf_transport.table_nodes */
-    struct wf_session *session;  /* a reference */
-    struct wf_copies copies;     /* of what it has told us of */
-    uint32_t entries;            /* of them that are not over */
-    bool clearing;               /* some may be over */
-    bool stale;                  /* note (2) */
-    struct wf_tables_part part;  /* of the snapshot: the next one to be told */
-    bool behind;                 /* it has not been told of all that is retained */
-    struct wf_retained told;     /* note (3): a mark behind what it has been told of */
+    struct wf_list_node in_transport; /* wf_transport.table_peers */
+    struct wf_hashed by_node;         /* wf_transport.table_nodes */
+    struct wf_session *session;       /* a reference */
+    struct wf_copies copies;          /* of what it has told us of */
+    uint32_t entries;                 /* of them that are not over */
+    bool clearing;                    /* some may be over */
+    bool stale;                       /* note (2) */
+    struct wf_tables_part part;       /* of the snapshot: the next one to be told */
+    bool behind;                      /* it has not been told of all that is retained */
+    struct wf_retained told;          /* note (3): a mark behind what it has been told of */
 };
 
 enum {

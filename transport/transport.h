@@ -101,7 +101,7 @@ enum wf_phase {
 };
 
 struct wf_channel {
-    struct wf_link in_all; /* wf_cluster.channels */
+    struct wf_list_node in_all; /* wf_cluster.channels */
     struct wf_transport *t;
     struct wf_conn *conn;
     _Atomic uint32_t refs;
@@ -171,7 +171,7 @@ enum wf_state {
 };
 
 struct wf_session {
-    struct wf_link in_all;                    /* wf_cluster.sessions, until it is over */
+    struct wf_list_node in_all;               /* wf_cluster.sessions, until it is over */
     struct wf_hashed by_incarnation, by_name; /* wf_cluster.links, and link_names unless it is a tool's */
     struct wf_transport *t;
     _Atomic uint32_t refs;
@@ -252,7 +252,7 @@ struct wf_session {
 
 /* ---- One worker's way to one peer (worker's thread only) ------------------------------------------------------- */
 struct wf_port {
-    struct wf_link in_ports;                  /* wf_ports.ports, or `closed` */
+    struct wf_list_node in_ports;             /* wf_ports.ports, or `closed` */
     struct wf_hashed by_incarnation, by_name; /* wf_ports.nodes, and names unless it is a tool's; not if closed */
     struct wf_session *session;
     uint64_t incarnation;
@@ -289,7 +289,7 @@ enum wf_news_kind {
     WF_NEWS_DIALLED,     /* channel: a dial has reached somebody, and HELLO has not been said yet */
 };
 struct wf_news {
-    struct wf_link in_queue; /* wf_transport.news */
+    struct wf_list_node in_queue; /* wf_transport.news */
     enum wf_news_kind kind;
     struct wf_channel *channel; /* a reference */
     struct wf_dialer *dialer;
@@ -504,7 +504,7 @@ void wf_session_attach(struct wf_session *s, struct wf_channel *ch, uint64_t cou
 void wf_session_detach(struct wf_session *s);
 /* No more is sent; what was not acknowledged is counted as lost. */
 void wf_session_discard(struct wf_session *s);
-bool wf_session_drained(struct wf_session *s);   /* everything has been acknowledged */
+bool wf_session_drained(struct wf_session *s); /* everything has been acknowledged */
 /* What carries it now, as wf_conn.form; "": nothing does. */
 const char *wf_session_carrier(struct wf_session *s);
 size_t wf_session_unacked(struct wf_session *s); /* frames */

@@ -22,6 +22,10 @@
 /* Kept in release builds: a broken invariant ends the process with its place, it does not corrupt other actors. */
 #define WF_ASSERT(condition) (WF_LIKELY(condition) ? (void)0 : wf_assert_failed(#condition, __FILE__, __LINE__))
 __attribute__((noreturn, cold)) void wf_assert_failed(const char *condition, const char *file, int line);
+/* What else is said of a broken invariant before the process ends; NULL: nothing. Release by the one who registers,
+ * acquire by the one who reads. */
+typedef void wf_last_words_fn(void);
+extern _Atomic(wf_last_words_fn *) wf_last_words;
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -55,7 +59,7 @@ enum {
     WF_INBOX_MAX = 65536,        /* posts on their way to one worker before senders to it wait */
     WF_STACK_BYTES = 64 * 1024,  /* default of an actor's stack */
     WF_STACK_BYTES_MAX = 8 * 1024 * 1024,
-    WF_GUARD_BYTES = 64 * 1024, /* below each stack: see runtime/stack.h, note (2) */
+    WF_GUARD_BYTES = 64 * 1024, /* below each stack: see runtime/coro/stack.h, note (2) */
 };
 /* Where weft's clock begins, in nanoseconds: no point in time lies before it, and no span that somebody writes is as
  * long (146 years). So a span that was given for a deadline is seen to be one. The sum of two points in time does not

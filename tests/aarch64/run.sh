@@ -17,11 +17,12 @@ cd "$root"
 posix=runtime/platform/posix
 for optimise in -O0 -O2; do
     aarch64-linux-gnu-gcc -static -std=gnu11 -D_GNU_SOURCE -Wall -Wextra "$optimise" -g -fstack-clash-protection \
-        -Iinclude -Iruntime -Iruntime/platform -Itests/unit/runtime -o "$work/coro" \
-        tests/aarch64/coro_main.c runtime/coro.c runtime/stack.c runtime/log.c \
-        runtime/log_levels.c runtime/log_repeats.c runtime/printable.c \
+        -Iinclude -Iruntime/memory -Iruntime/log -Iruntime/coro -Iruntime/platform -Itests/unit/runtime/coro \
+        -o "$work/coro" \
+        tests/aarch64/coro_main.c runtime/coro/coro.c runtime/coro/stack.c runtime/log/log.c \
+        runtime/log/log_levels.c runtime/log/log_repeats.c runtime/log/printable.c \
         runtime/platform/context_aarch64_aapcs.S runtime/platform/linux/pages.c "$posix"/clock.c \
         "$posix"/context_bounds.c "$posix"/fault.c "$posix"/memory.c "$posix"/output.c "$posix"/pages.c \
-        "$posix"/thread.c "$posix"/error.c runtime/platform/sanitizer.c -pthread
+        "$posix"/thread.c "$posix"/error.c runtime/platform/assert.c runtime/platform/sanitizer.c -pthread
     qemu-aarch64 "$work/coro"
 done

@@ -1,9 +1,9 @@
 /* The text of a configuration file. */
 #include "fuzz.h"
 
-#include "../../cli/config.h"
+#include "../../cli/config/config.h"
 
-const struct cli_verb cli_verbs[] = {
+static const struct cli_verb verbs[] = {
     {.name = "run",
      .options = {CLI_NAME, CLI_LISTEN, CLI_JOIN, CLI_WORKERS, CLI_CLUSTER, CLI_LOG, CLI_CARRIER, CLI_PARTITION,
                  CLI_MINORITY, CLI_PEER_LIMIT, CLI_MAX_PATTERNS, CLI_MAX_SUBSCRIPTIONS, CLI_INSECURE,
@@ -11,7 +11,6 @@ const struct cli_verb cli_verbs[] = {
     {.name = "ps", .options = {CLI_NODE, CLI_JSON, CLI_TIMEOUT, CLI_CLUSTER, CLI_TAG, CLI_CONFIG, CLI_END}},
     {.name = "certs init", .options = {CLI_DIR, CLI_CLUSTER, CLI_DAYS, CLI_CONFIG, CLI_END}},
 };
-const size_t cli_verb_count = 3;
 
 struct told {
     int last, count;
@@ -47,6 +46,8 @@ static void apply(const struct cli_config *parsed, const char *text, size_t size
 
 int fuzz_one_input(const uint8_t *data, size_t size)
 {
+    cli_verbs = verbs;
+    cli_verb_count = sizeof verbs / sizeof *verbs;
     static struct cli_config f;
     struct told told = {1, 0};
     char *text = malloc(size + 1), *copy = malloc(size + 1);

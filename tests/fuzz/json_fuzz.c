@@ -1,6 +1,6 @@
 /* Any text as the body of `weft send`: JSON that is read is printed as JSON that says the same. Any bytes as a body
  * that is shown: what is printed of msgpack is JSON, and of anything else text without control characters. */
-#include "cli.h"
+#include "json.h"
 #include "fuzz.h"
 
 #include <jansson.h>

@@ -1,35 +1,50 @@
 #!/usr/bin/env python3
-"""Proves that includes point downward: with the flags of a lower layer, a header of a higher one is not found, and
-the layer's own headers are. usage: upward.py BUILD_FOLDER SOURCE_FOLDER"""
+"""Proves that includes point downward, between layers and between the rooms of a layer: with the flags of a lower
+room, a header of a higher one is not found, and the room's own headers are.
+usage: upward.py BUILD_FOLDER SOURCE_FOLDER
+
+A room is a folder of source files. What stands below what is read from the flags of the build: the folders that a
+room is given are below it. That has to be an order, in which each layer is above the one before."""
 import json
 import pathlib
 import shlex
 import subprocess
 import sys
 
-LAYERS = ["runtime/platform", "runtime", "actors", "transport"]  # from the bottom up
-build, source = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
+LAYERS = ["runtime/platform", "runtime", "actors", "transport", "cli"]  # from the bottom up
 
 
-def layer_of(path):
+def layer_of(path, source):
     below = [l for l in LAYERS if path.is_relative_to(source / l)]
     return max(below, key=len) if below else None
 
 
-def flags_by_layer():
-    """The compiler and its -I and -D flags, from the first source file of each layer."""
+def room_of(path, source):
+    """The folder; the platform's folders are one room, as each system has its own ones."""
+    layer = layer_of(path, source)
+    return layer if layer == "runtime/platform" else str(path.parent.relative_to(source))
+
+
+def flags_by_room(build, source):
+    """The compiler and its -I and -D flags, from the first source file of each room."""
     found = {}
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         path = (build / entry["file"]).resolve()
-        layer = layer_of(path)
-        if layer and path.suffix == ".c":
-            words = shlex.split(entry["command"])
-            compiler = words[: next(i for i, w in enumerate(words) if w.startswith("-"))]
-            found.setdefault(layer, compiler + [w for w in words if w.startswith(("-I", "-D"))])
+        if path.suffix != ".c" or layer_of(path, source) is None or not path.is_relative_to(source):
+            continue
+        if entry["output"].split("/")[0] != path.relative_to(source).parts[0]:
+            continue  # a test that compiles the file again
+        words = shlex.split(entry["command"])
+        compiler = words[: next(i for i, w in enumerate(words) if w.startswith("-"))]
+        found.setdefault(room_of(path, source), compiler + [w for w in words if w.startswith(("-I", "-D"))])
     return found
 
 
-def reaches(command, header):
+def folders_of(command, build):
+    return {(build / w[2:]).resolve() for w in command if w.startswith("-I")}
+
+
+def reaches(command, header, build):
     """Whether `#include "name"` finds this very header (and not one of the system's with the same name)."""
     # -MG: what the header includes itself may be in a folder of one system, which only that system's files see.
     done = subprocess.run(command + ["-xc", "-M", "-MG", "-"], cwd=build, text=True, capture_output=True,
@@ -38,14 +53,43 @@ def reaches(command, header):
     return done.returncode == 0 and any(f.resolve() == header for f in found)
 
 
-faults = checked = 0
-for layer, command in flags_by_layer().items():
-    for header in sorted(h for l in LAYERS for h in (source / l).glob("*.h")):
-        theirs = layer_of(header)
-        upward = LAYERS.index(theirs) > LAYERS.index(layer)
-        checked += 1
-        if upward == reaches(command, header):
-            print(f"{layer} {'can' if upward else 'cannot'} include {header.relative_to(source)}")
-            faults += 1
-print(f"{checked} includes tried, {faults} faults")
-sys.exit(77 if checked == 0 else 1 if faults else 0)
+def rank(room):
+    """The layer of a room, as a number."""
+    return max(i for i, l in enumerate(LAYERS) if room == l or room.startswith(l + "/"))
+
+
+def order_faults(rooms, sees):
+    """What is wrong with who sees whom: a layer above, or each other."""
+    faults = []
+    for a in rooms:
+        for b in sees[a]:
+            if rank(b) > rank(a):
+                faults.append(f"{a} sees {b}, which is of a layer above")
+            if a < b and a in sees[b]:
+                faults.append(f"{a} and {b} see each other")
+    return faults
+
+
+def main():
+    build, source = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
+    flags = flags_by_room(build, source)
+    sees = {room: {r for r in flags if r != room and (source / r) in folders_of(command, build)}
+            for room, command in flags.items()}
+    problems = order_faults(flags, sees)
+    checked = 0
+    for room, command in sorted(flags.items()):
+        for other in sorted(flags):
+            below = other == room or other in sees[room]
+            for header in sorted((source / other).glob("*.h")):
+                if rank(other) < rank(room) and below:
+                    continue  # that lower layers can be seen is proved by compiling
+                checked += 1
+                if below != reaches(command, header, build):
+                    problems.append(f"{room} {'cannot' if below else 'can'} include {header.relative_to(source)}")
+    print("\n".join(problems))
+    print(f"{len(flags)} rooms, {checked} includes tried, {len(problems)} faults")
+    return 77 if checked == 0 else 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,14 +1,19 @@
-/* tests/litmus/interleave.c -- the very code of runtime/post.c and of the loop in runtime/worker.c, in every order
- * of the steps of a worker and of those who post to it: nothing is lost, nothing comes twice, each sender's posts
- * come in order, and no wake is lost: a worker that sleeps for ever with a post in its inbox ends the order early.
- * models/ has the same protocol with more threads, but as a model.
+/* tests/litmus/interleave.c -- the very code of runtime/sched/post.c and of the loop in runtime/sched/worker.c, in
+ * every order of the steps of a worker and of those who post to it: nothing is lost, nothing comes twice, each
+ * sender's posts come in order, and no wake is lost: a worker that sleeps for ever with a post in its inbox ends
+ * the order early. models/ has the same protocol with more threads, but as a model.
  *
  * Mutants change one operation each, and have to be found: a search that finds nothing proves nothing. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "search.h"
 #include "steps.h"
 
-#include "../../runtime/post.c"
-#include "../../runtime/worker.c"
+#include "../../runtime/sched/post.c"
+#include "../../runtime/sched/worker.c"
+#include "parts.h"
 
 enum { INBOX, ROOM_CALLS, STATE, EDGE, ITEMS_MAX = 12, SENDERS = THREADS_MAX };
 
@@ -168,8 +173,8 @@ static void begin(void)
     *(int *)(uintptr_t)&worker->state = WF_RUNNING;
     *(uint32_t *)(uintptr_t)&worker->inbox_count = 0;
     worker->last_poll = worker->now = 1;
-    set.at[1]->outbox[0].count = 0;
-    set.at[1]->outbox_mask = 0;
+    set.at[1]->batches[0].count = 0;
+    set.at[1]->batch_mask = 0;
     worker->stop = edge = said_asleep = delayed.is = false;
     handled = slept = woken = 0;
     memset(last, 0, sizeof last);
@@ -209,7 +214,7 @@ static void post_three(int self)
 static void send_batch(int self, int count)
 {
     for (int i = 1; i <= count; i++) wf_worker_send(set.at[1], 0, &item_of(self, i)->call.post);
-    wf_outbox_flush(set.at[1], 0);
+    wf_post_batch_flush(set.at[1], 0);
 }
 
 static void send_list(int self)
@@ -296,6 +301,7 @@ int main(void)
     env.poller_wake = make_edge;
     set.env = &env;
     set.hooks = &hooks;
+    set.parts = wf_runtime_parts;
     if (wf_workers_init(&set) < 0) abort();
     set.may_look = false; /* looking before sleeping is a time to read the inbox in, again and again */
     worker = set.at[0];

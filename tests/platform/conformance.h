@@ -3,9 +3,9 @@
  *
  * Design notes. (1) These tests are platform.h in executable form. They run on every poller there is, so they make no
  * call of an operating system and take nothing from it but what the contract says: readiness may be reported too
- * often, but never not at all. (2) A test arms, waits and tries again, as runtime/fd.h does. Each wait has PATIENCE
- * to succeed; no test measures time. (3) The simulated environment lets no time pass by itself, so it is told how
- * long in real time a wait may take. */
+ * often, but never not at all. (2) A test arms, waits and tries again, as runtime/wait/fd.h does. Each wait has
+ * PATIENCE to succeed; no test measures time. (3) The simulated environment lets no time pass by itself, so it is
+ * told how long in real time a wait may take. */
 #ifndef WF_CONFORMANCE_H
 #define WF_CONFORMANCE_H
 

@@ -14,9 +14,9 @@ their slabs of actors. A suspended actor stands at pf_context_parked with its re
 has unwind information for that place: an unwinder says that the caller of the thread's innermost frame is that place,
 with that stack pointer, and gdb goes on from there. No register is written, so a core file will do.
 
-An actor that has been idle for long is `parked`: its stack has been packed into a block (runtime/park.c), and its
-pages are gone. gdb cannot read them, so its stack is unpacked here and followed by frame pointers: weft is compiled
-with them, what is compiled without is left out of the list.
+An actor that has been idle for long is `parked`: its stack has been packed into a block (runtime/sched/park.c), and
+its pages are gone. gdb cannot read them, so its stack is unpacked here and followed by frame pointers: weft is
+compiled with them, what is compiled without is left out of the list.
 """
 import struct
 
@@ -219,7 +219,7 @@ class Place:
 
 def sources():
     """How the names of weft's own files begin."""
-    file = "runtime/worker.c"
+    file = "runtime/sched/worker.c"
     name = gdb.decode_line("wf_worker_turn")[1][0].symtab.filename
     root = name[:-len(file)] if name.endswith(file) else "/nowhere/"
     return tuple(root + folder for folder in ("runtime/", "actors/", "transport/"))

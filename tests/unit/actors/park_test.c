@@ -1,4 +1,4 @@
-/* actors/park.c and runtime/park.c: actors that wait for long are parked, come back with all that was on their
+/* actors/park.c and runtime/sched/park.c: actors that wait for long are parked, come back with all that was on their
  * stacks, and whoever looks for them stops looking. In virtual time, so that nothing here waits. */
 #include "node_harness.h"
 #include "park.h"

@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "../../suite.h"
-#include "worker.h"
+#include "parts.h"
+#include "task.h"
+#include "wait.h"
 
 #include <weft/time.h>
 
@@ -70,7 +72,7 @@ struct test_task {
     struct harness *harness;
     void (*run)(void *arg);
     void *arg;
-    bool mail; /* what hooks->mail_ready says */
+    bool mail; /* what its mailbox says to weft_on_mailbox */
     bool done; /* its worker's thread only, while that runs */
     bool was_killed;
     uint32_t worker;
@@ -128,10 +130,36 @@ static void test_describe(const struct wf_task *t, char *out, size_t size)
     snprintf(out, size, "a test's task");
 }
 
-static bool test_mail_ready(const struct wf_task *t)
+static int mail_open(struct wf_wait *s, const weft_wait *from)
 {
-    return test_of(t)->mail;
+    (void)s, (void)from;
+    return 0;
 }
+
+static int mail_look(struct wf_wait *s)
+{
+    return test_of(s->task)->mail;
+}
+
+static int mail_attach(struct wf_wait *s, struct wf_wait *first)
+{
+    (void)first;
+    s->task->wants_mail = true;
+    return 0;
+}
+
+static void mail_close(struct wf_wait *s)
+{
+    s->task->wants_mail = false;
+}
+
+static const struct wf_wait_kind test_mailbox = {.number = WF_ON_MAILBOX,
+                                                 .name = "mailbox",
+                                                 .open = mail_open,
+                                                 .look = mail_look,
+                                                 .attach = mail_attach,
+                                                 .close = mail_close};
+static const struct wf_wait_kind *const test_wait_kinds[] = {&test_mailbox, NULL};
 
 static void test_post(struct wf_worker *w, struct wf_post *p)
 {
@@ -150,7 +178,7 @@ static const struct wf_hooks test_hooks = {
     .task_killed = test_killed,
     .task_unstarted = test_unstarted,
     .task_describe = test_describe,
-    .mail_ready = test_mail_ready,
+    .wait_kinds = test_wait_kinds,
     .on_post = {NULL, test_post},
     .drop_post = test_drop,
 };
@@ -162,6 +190,7 @@ __attribute__((unused)) static void harness_start_in(struct harness *h, uint32_t
     want_int(pf_cond_create(&h->ended), 0);
     h->set.env = env;
     h->set.hooks = &test_hooks;
+    h->set.parts = wf_runtime_parts;
     h->set.count = workers;
     h->set.stack_bytes = WF_STACK_BYTES;
     want_int(wf_workers_init(&h->set), 0);

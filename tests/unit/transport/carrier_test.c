@@ -3,7 +3,8 @@
  * puts the test's word before what finds descriptors, so that NNG has to use callbacks. */
 #include "carrier.h"
 #include "sp.h"
-#include "worker.h"
+#include "parts.h"
+#include "task.h"
 #include "../../sockets.h"
 #include "../../suite.h"
 #ifndef _WIN32
@@ -144,7 +145,7 @@ static void start(int which, int64_t stranger_time)
     char wanted[WF_URL_TEXT] = "tcp://127.0.0.1:0";
     char why[WF_REASON_TEXT];
     memset(&seen, 0, sizeof seen);
-    set = (struct wf_workers){.env = pf_env_native(), .hooks = &hooks, .count = 2};
+    set = (struct wf_workers){.env = pf_env_native(), .hooks = &hooks, .parts = wf_runtime_parts, .count = 2};
     ck_assert_int_eq(wf_workers_init(&set), WEFT_OK);
     ck_assert_int_eq(wf_workers_start(&set), WEFT_OK);
     struct wf_carrier_options o = {.env = set.env, .workers = &set, .user = &user, .stranger_time = stranger_time};

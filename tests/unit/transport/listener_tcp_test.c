@@ -3,7 +3,8 @@
 #include "carrier.h"
 #include "fd.h"
 #include "sp.h"
-#include "worker.h"
+#include "parts.h"
+#include "task.h"
 
 #include "../../sockets.h"
 #include "../../suite.h"
@@ -100,7 +101,7 @@ static void start(void)
     char url[WF_URL_TEXT], why[WF_REASON_TEXT];
     weft_log_set(WEFT_SILENT, false);
     refused = 0;
-    set = (struct wf_workers){.env = pf_env_native(), .hooks = &hooks, .count = 1};
+    set = (struct wf_workers){.env = pf_env_native(), .hooks = &hooks, .parts = wf_runtime_parts, .count = 1};
     ck_assert_int_eq(wf_workers_init(&set), WEFT_OK);
     ck_assert_int_eq(wf_workers_start(&set), WEFT_OK);
     carrier = wf_carrier_tcp(&(struct wf_carrier_options){.env = set.env, .workers = &set, .user = &user});

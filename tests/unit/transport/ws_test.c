@@ -1,7 +1,7 @@
 /* The listening end of a WebSocket: who comes in, frames in pieces of any size, both ends of a link. */
 #include "carrier.h"
 #include "http.h"
-#include "worker.h"
+#include "task.h"
 #include "ws.h"
 #include "../../suite.h"
 

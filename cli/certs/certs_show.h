@@ -1,0 +1,11 @@
+/* cli/certs/certs_show.h -- weft certs show. */
+#ifndef CLI_CERTS_SHOW_H
+#define CLI_CERTS_SHOW_H
+
+#include "options.h"
+
+int cli_certs_show(const struct cli *c);
+/* What a certificate says, for people or as JSON. An exit code. */
+int cli_certs_print(const struct cli *c, const char *path);
+
+#endif

@@ -1,0 +1,29 @@
+/* cli/inspect/record.h -- between the files of weft inspect --record. */
+#ifndef CLI_RECORD_H
+#define CLI_RECORD_H
+
+#include "who.h"
+
+#include <weft/pack.h>
+#include <weft/record.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cli_event {
+    struct weft_record r; /* r.what: the text below */
+    char what[64];
+    char tag_name[64]; /* of what is sent or received: its WEFT_MESSAGE; "": not known */
+};
+
+/* "spawn", "send", ... */
+const char *cli_event_name(const struct weft_record *e);
+
+/* weft inspect. */
+int cli_inspect(const struct cli *c);
+/* [A] Prints the last events that the flight recorder has of an actor, a dozen at most, with names: `whos` gets those
+ * of all actors in them. `*last`: how long before the youngest event of the node its own was, in ns; -1: it has none.
+ * CLI_OK or an exit code after a message. */
+int cli_last_events(struct cli_client *k, const char *pid, struct cli_whos *whos, int64_t *last);
+
+#endif

@@ -1,0 +1,49 @@
+/* cli/inspect/who.h -- actors by their names: what the node that is asked, and others through it, say of a pid
+ * (WHO of docs/wire.md); and the chain of those who wait for each other's answers. */
+#ifndef CLI_WHO_H
+#define CLI_WHO_H
+
+#include "client.h"
+
+enum { CLI_WHO_ASKED = 132, CLI_WHO_TEXT = 360, CLI_WHOS_MAX = 4096, CLI_CHAIN_MAX = 32 };
+
+/* One actor, as it is known. Texts are "" where nothing is known. */
+struct cli_who {
+    char asked[CLI_WHO_ASKED]; /* a pid, a name, or name@node */
+    char node[68];             /* "(tool)": the weft command; "(gone)": one that nobody knows any more */
+    char why[64];              /* why no more is known */
+    char pid[WEFT_PID_TEXT], kind[32], name[68], state[16], waits_for[32];
+    char ask[CLI_WHO_ASKED]; /* whose answer it waits for, the first of `asks` */
+    int64_t waits_ns;        /* how long already; 0: for nobody's */
+    uint64_t asks;
+    bool needs_all; /* of those answers */
+};
+
+/* "3.2 s" */
+const char *cli_span(int64_t ns, char out[32]);
+
+/* ---- who.c ----------------------------------------------------------------------------------------------------- */
+
+/* Zero at first. */
+struct cli_whos {
+    struct cli_who *at;
+    size_t count, room;
+    size_t asked; /* so many of them were asked for */
+};
+/* One more to ask for, unless it is there or "". Beyond CLI_WHOS_MAX, and without memory, it stays unknown. */
+void cli_who_add(struct cli_whos *all, weft_text asked);
+/* [A] Asks for those that were added since. Of those that stay unknown only `asked` is told; so of all of them if the
+ * node is of an older version. CLI_OK, or an exit code after a message. */
+int cli_who_ask(struct cli_client *k, struct cli_whos *all);
+/* NULL: it was not added. */
+const struct cli_who *cli_who_of(const struct cli_whos *all, weft_text asked);
+void cli_who_free(struct cli_whos *all);
+/* For people: "till (server 0.3.1)", or "0.3.1 (server)" if it has no name; of another node than `here` "b/till
+ * (server 0.3.1)". Nobody is "nobody known". */
+const char *cli_who_text(const struct cli_who *w, const char *here, char out[CLI_WHO_TEXT]);
+/* The same for one of them. */
+const char *cli_who_text_of(const struct cli_whos *all, weft_text asked, const char *here, char out[CLI_WHO_TEXT]);
+/* For programs, to standard output: , "to_node": "b", "to_kind": "server", "to_name": "till" */
+void cli_who_json(const char *prefix, const struct cli_who *w);
+
+#endif

@@ -1,0 +1,620 @@
+/* cli/options/options.c -- see options.h. */
+#include "options.h"
+#include "values.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/error.h>
+
+#define FIELD(name) offsetof(struct cli, name)
+
+static bool check_any(const char *value)
+{
+    (void)value;
+    return true;
+}
+
+static bool check_url(const char *value)
+{
+    return strstr(value, "://") != NULL;
+}
+
+static bool check_mode(const char *value)
+{
+    size_t size = strlen(value);
+    return size > 0 && size <= 4 && strspn(value, "01234567") == size && strtol(value, NULL, 8) > 0 &&
+           strtol(value, NULL, 8) <= 0777;
+}
+
+static bool check_listen(const char *value)
+{
+    return check_url(value) || strcmp(value, "none") == 0;
+}
+
+static bool check_log(const char *value)
+{
+    return weft_log_check(value, NULL) == WEFT_OK;
+}
+
+/* "9464", "127.0.0.1:9464", "[::1]:0" */
+static bool check_address(const char *value)
+{
+    const char *colon = strrchr(value, ':'), *port = colon == NULL ? value : colon + 1;
+    size_t digits = strspn(port, "0123456789"), size = strlen(value);
+    return digits > 0 && digits <= 5 && port[digits] == '\0' && strtol(port, NULL, 10) <= 65535 && colon != value &&
+           size < 60 && strcspn(value, " /?#@") == size;
+}
+
+static bool check_limits(const char *value)
+{
+    return cli_read_limits(value, &(struct cli_limits){0});
+}
+
+static bool check_partition(const char *value)
+{
+    return cli_read_partition(value, &(struct cli_partition){0});
+}
+
+static const struct cli_option options[] = {
+    [CLI_NAME] = {"name", 'n', CLI_WORD, "NAME", "the node's name", "WEFT_NAME", FIELD(name), 0, 0, 0,
+                  .preset = "weft- and 8 hex digits"},
+    [CLI_LISTEN] =
+        {"listen", 'l', CLI_LIST, "URL",
+         "where other nodes may dial, tcp://127.0.0.1:4001, or inherited://NAME, a socket of systemd's, or "
+         "none; may be repeated",
+         "WEFT_LISTEN", FIELD(listen), 0, 0, 0, .check = check_listen,
+         .wanted = "a URL, such as tcp://127.0.0.1:4001, or none", .preset = "any port, where it reaches a seed"},
+    [CLI_JOIN] = {"join", 'j', CLI_LIST, "URL", "a node to dial, for ever until it answers; may be repeated",
+                  "WEFT_JOIN", FIELD(join), 0, 0, 0, .check = check_url,
+                  .wanted = "a URL, such as tcp://127.0.0.1:4001"},
+    [CLI_DISCOVER] =
+        {"discover", 0, CLI_LIST, "SPEC",
+         "where nodes are found: dns:HOST:PORT, dns-srv:NAME, etcd:http://HOST:PORT/PREFIX; may be repeated",
+         "WEFT_DISCOVER", FIELD(discover), 0, 0, 0, .preset = NULL},
+    [CLI_DIAL_ONLY] =
+        {"dial-only", 0, CLI_LIST, "RANGE",
+         "where nodes may be of which other nodes tell: 10.0.0.0/8, a name, .example.com; may be repeated",
+         "WEFT_DIAL_ONLY", FIELD(dial_only), 0, 0, 0, .preset = "everywhere"},
+    [CLI_WORKERS] = {"workers", 'w', CLI_NUMBER, "N", "worker threads", "WEFT_WORKERS", FIELD(workers), 0, 1, 63,
+                     .preset = "one per core"},
+    [CLI_CLUSTER] = {"cluster", 'c', CLI_WORD, "NAME", "nodes link only within one cluster", "WEFT_CLUSTER",
+                     FIELD(cluster), 0, 0, 0, .preset = "weft"},
+    [CLI_CARRIER] = {"carrier", 0, CLI_WORD, "NAME", "what carries tcp:// links: nng, or tcp, sockets of weft's own",
+                     "WEFT_CARRIER", FIELD(carrier), 0, 0, 0, .preset = "nng", .choices = "nng tcp"},
+    [CLI_HEARTBEAT] = {"heartbeat", 0, CLI_SECONDS, "SECONDS", "how often a quiet link says something",
+                       "WEFT_HEARTBEAT", FIELD(heartbeat), 0, 0, 3600, .preset = "1"},
+    [CLI_HEARTBEATS_LOST] = {"heartbeats-lost", 0, CLI_NUMBER, "N",
+                             "a connection silent for so many of the other side's is lost", "WEFT_HEARTBEATS_LOST",
+                             FIELD(heartbeats_lost), 0, 1, 1000, .preset = "5"},
+    [CLI_STUCK_AFTER] = {"stuck-after", 0, CLI_SECONDS, "SECONDS",
+                         "an actor that runs for so long without waiting is named in the log; 0: never",
+                         "WEFT_STUCK_AFTER", FIELD(stuck_after), FIELD(has_stuck_after), 0, 86400, .preset = "1"},
+    [CLI_RESUME_WINDOW] = {"resume-window", 0, CLI_SECONDS, "SECONDS",
+                           "how long a lost connection is dialled again before the node is down",
+                           "WEFT_RESUME_WINDOW", FIELD(resume_window), 0, 0, 86400, .preset = "10"},
+    [CLI_WIRE] = {"wire", 0, CLI_NUMBER, "N", "1: speak as a node of the version before", "WEFT_WIRE", FIELD(wire), 0,
+                  1, 2, .preset = "2, the newest"},
+    [CLI_META] = {"meta", 0, CLI_LIST, "KEY=VALUE", "what this node says of itself to all others; may be repeated",
+                  "WEFT_META", FIELD(meta), 0, 0, 0, .preset = NULL},
+    [CLI_PROBE] = {"probe", 0, CLI_SECONDS, "SECONDS", "how often it looks whether another node is there",
+                   "WEFT_PROBE", FIELD(probe), 0, 0, 3600, .preset = "as --heartbeat"},
+    [CLI_SUSPICION] =
+        {"suspicion", 0, CLI_NUMBER, "N",
+         "after so many --probe periods, times log10 of the number of nodes if that is over 1, a suspect is down",
+         "WEFT_SUSPICION", FIELD(suspicion), 0, 1, 1000,
+         .preset = "one more than fit into --resume-window, at least 4"},
+    [CLI_PARTITION] = {"partition", 0, CLI_WORD, "POLICY",
+                       "none; majority: the side with more than half of all nodes goes on; N: a side with at least N",
+                       "WEFT_PARTITION", FIELD(partition), 0, 0, 0, .preset = "none", .choices = "none majority",
+                       .check = check_partition, .wanted = "none, majority, or a number of nodes from 1 to 4096"},
+    [CLI_MINORITY] = {"minority", 0, CLI_WORD, "ACTION",
+                      "with --partition, what a node on another side does: refuse some calls, or also end",
+                      "WEFT_MINORITY", FIELD(minority), 0, 0, 0, .preset = "refuse", .choices = "refuse end"},
+    [CLI_LOG] =
+        {"log", 0, CLI_WORD, "LEVEL,...",
+         "debug, info, warn, error or silent; MODULE=LEVEL for lines of runtime, actors, transport, app or a "
+         "module of yours; json, or json:LEVEL, for JSON lines",
+         "WEFT_LOG", FIELD(log), 0, 0, 0, .preset = "info", .choices = "debug info warn error silent json",
+         .check = check_log,
+         .wanted = "LEVEL (debug, info, warn, error, silent), MODULE=LEVEL, json or json:LEVEL, with commas between"},
+    [CLI_LOG_FILE] = {"log-file", 0, CLI_WORD, "FILE", "append log lines to it; SIGHUP opens it anew",
+                      "WEFT_LOG_FILE", FIELD(log_file), 0, 0, 0, .preset = "standard error"},
+    [CLI_METRICS] =
+        {"metrics", 0, CLI_WORD, "[HOST:]PORT",
+         "serve a page at /, /metrics for Prometheus, /healthz and /readyz over HTTP; HOST is 127.0.0.1 if left out, "
+         "PORT 0: any",
+         "WEFT_METRICS", FIELD(metrics), 0, 0, 0, .preset = NULL, .check = check_address,
+         .wanted = "PORT, 127.0.0.1:PORT or [::1]:PORT"},
+    [CLI_DRAIN] = {"drain", 0, CLI_SECONDS, "SECONDS", "how long actors may take to end", "WEFT_DRAIN", FIELD(drain),
+                   FIELD(has_drain), 0, 86400, .preset = "10"},
+    [CLI_NODE] = {"node", 'N', CLI_WORD, "NAME|URL", "which node to ask; may be left out if one runs here",
+                  "WEFT_NODE", FIELD(node), 0, 0, 0, .preset = NULL},
+    [CLI_JSON] = {"json", 0, CLI_FLAG, NULL, "one JSON object a line", "WEFT_JSON", FIELD(json), 0, 0, 0,
+                  .preset = NULL},
+    [CLI_TAG] = {"tag", 't', CLI_NUMBER, "N", "the message's tag; left out, it is 0, and for trace any", NULL,
+                 FIELD(tag), FIELD(has_tag), 0, 0xFFFFFEFF, .preset = NULL},
+    [CLI_TEXT] = {"text", 0, CLI_WORD, "TEXT", "the body is these bytes, instead of JSON", NULL, FIELD(text), 0, 0, 0,
+                  .preset = NULL},
+    [CLI_COUNT] = {"count", 0, CLI_NUMBER, "N", "end after so many messages", NULL, FIELD(count), FIELD(has_count), 1,
+                   INT64_MAX, .preset = NULL},
+    [CLI_TIMEOUT] = {"timeout", 0, CLI_SECONDS, "SECONDS", "give up after so long, with exit code 4", "WEFT_TIMEOUT",
+                     FIELD(timeout), FIELD(has_timeout), 0, 86400, .preset = NULL},
+    [CLI_DIR] = {"dir", 0, CLI_WORD, "DIR", "where the certificates are", "WEFT_CERTS", FIELD(dir), 0, 0, 0,
+                 .preset = "~/.config/weft/certs"},
+    [CLI_ROLE] = {"role", 0, CLI_WORD, "ROLE,...", "node, guest, observe or admin", NULL, FIELD(role), 0, 0, 0,
+                  .preset = "node", .choices = "node guest observe admin", .check = check_any},
+    [CLI_SAN] = {"san", 0, CLI_LIST, "HOST|ADDRESS", "another name of its machine; may be repeated", NULL, FIELD(san),
+                 0, 0, 0, .preset = NULL},
+    [CLI_DAYS] = {"days", 0, CLI_NUMBER, "N", "how long it is good", NULL, FIELD(days), FIELD(has_days), 1, 36500,
+                  .preset = "365, an authority 3650"},
+    [CLI_REPORT] = {"report", 0, CLI_FLAG, NULL, "wait until each node has said how many got it", NULL, FIELD(report),
+                    0, 0, 0, .preset = NULL},
+    [CLI_UNDO] = {"undo", 0, CLI_FLAG, NULL, "the node takes new work again", NULL, FIELD(undo), 0, 0, 0,
+                  .preset = NULL},
+    [CLI_RECORD] = {"record", 0, CLI_FLAG, NULL, "its last events: the flight recorder", NULL, FIELD(record), 0, 0, 0,
+                    .preset = NULL},
+    [CLI_TRACE] = {"trace", 0, CLI_FLAG, NULL, "the same as a trace for Perfetto or chrome://tracing", NULL,
+                   FIELD(trace), 0, 0, 0, .preset = NULL},
+    [CLI_SEEDS] = {"seeds", 0, CLI_NUMBER, "N", "how many runs", NULL, FIELD(seeds), 0, 1, INT64_MAX / 2,
+                   .preset = "100"},
+    [CLI_FIRST] = {"first", 0, CLI_NUMBER, "SEED", "the seed of the first run", NULL, FIELD(first), 0, 1,
+                   INT64_MAX / 2, .preset = "1"},
+    [CLI_NODES] = {"nodes", 0, CLI_NUMBER, "N", "how many nodes each cluster has", NULL, FIELD(nodes), 0, 1, 16,
+                   .preset = "3"},
+    [CLI_FAULTS] =
+        {"faults", 0, CLI_WORD, "KINDS",
+         "none, all, or some of reset,cut,oneway,split,freeze,crash,power,late,clock,slow; memory is not in all",
+         NULL, FIELD(faults), 0, 0, 0, .preset = "all",
+         .choices = "none all reset cut oneway split freeze crash power late clock slow memory", .check = check_any},
+    [CLI_TIME] = {"time", 0, CLI_SECONDS, "SECONDS", "of virtual time in which faults begin", NULL, FIELD(time), 0, 1,
+                  86400, .preset = "30"},
+    [CLI_SETTLE] = {"settle", 0, CLI_SECONDS, "SECONDS", "after the last fault, for what is to be true in the end",
+                    NULL, FIELD(settle), 0, 1, 86400, .preset = "60"},
+    [CLI_HEAP] = {"heap", 0, CLI_NUMBER, "MIB",
+                  "the most that all nodes together have allocated, and nothing is left at the end", NULL,
+                  FIELD(heap), 0, 1, 1 << 20, .preset = NULL},
+    [CLI_REPLAY] = {"replay", 0, CLI_WORD, "SEED[:N,...]", "this run once more, with its log; only with these faults",
+                    NULL, FIELD(replay), 0, 0, 0, .preset = NULL},
+    [CLI_MINIMISE] = {"minimise", 0, CLI_FLAG, NULL, "leave out faults that a failure does not need", NULL,
+                      FIELD(minimise), 0, 0, 0, .preset = NULL},
+    [CLI_JOBS] = {"jobs", 0, CLI_NUMBER, "N", "runs at a time", NULL, FIELD(jobs), 0, 1, 64,
+                  .preset = "one for each core"},
+    [CLI_FORCE] = {"force", 0, CLI_FLAG, NULL, "replace files that are there already", NULL, FIELD(force), 0, 0, 0,
+                   .preset = NULL},
+    [CLI_TLS] = {"tls", 0, CLI_WORD, "DIR|auto", "certificates, as weft certs makes them; auto: where it keeps them",
+                 "WEFT_TLS", FIELD(tls), 0, 0, 0, .choices = "auto", .check = check_any},
+    [CLI_AS] = {"as", 0, CLI_WORD, "NAME", "which certificate of --tls", "WEFT_AS", FIELD(as), 0, 0, 0,
+                .preset = "admin, or the only one"},
+    [CLI_PEER_LIMIT] = {"peer-limit", 0, CLI_WORD, "LIMITS",
+                        "what each peer may send a second: frames=N,bytes=N,spawns=N", "WEFT_PEER_LIMIT",
+                        FIELD(peer_limit), 0, 0, 0, .check = check_limits,
+                        .wanted = "like frames=100k,bytes=20M,spawns=100"},
+    [CLI_MAX_PATTERNS] = {"max-patterns", 0, CLI_NUMBER, "N",
+                          "different topic patterns of this node's actors, and of each peer", "WEFT_MAX_PATTERNS",
+                          FIELD(max_patterns), 0, 1, UINT32_MAX - 1, .preset = "1000000"},
+    [CLI_MAX_SUBSCRIPTIONS] = {"max-subscriptions", 0, CLI_NUMBER, "N", "subscriptions of one actor",
+                               "WEFT_MAX_SUBSCRIPTIONS", FIELD(max_subscriptions), 0, 1, UINT32_MAX - 1,
+                               .preset = "100000"},
+    [CLI_LOOPBACK_CONTROL] = {"loopback-control", 0, CLI_FLAG, NULL,
+                              "let every user of this machine control the node, over any plain listener",
+                              "WEFT_LOOPBACK_CONTROL", FIELD(loopback_control), 0, 0, 0, .preset = NULL},
+    [CLI_SOCKET_MODE] = {"socket-mode", 0, CLI_WORD, "MODE", "who may dial ipc:// listeners, in octal",
+                         "WEFT_SOCKET_MODE", FIELD(socket_mode), 0, 0, 0, .check = check_mode,
+                         .wanted = "an octal mode such as 600 or 660", .preset = "600"},
+    [CLI_INSECURE] = {"insecure", 0, CLI_FLAG, NULL, "talk with other machines without TLS", "WEFT_INSECURE",
+                      FIELD(insecure), 0, 0, 0, .preset = NULL},
+    [CLI_WS_ORIGIN] = {"ws-origin", 0, CLI_LIST, "URL",
+                       "let pages of that site in over ws:// and wss://, and requests for its host; may be repeated",
+                       "WEFT_WS_ORIGIN", FIELD(ws_origin), 0, 0, 0, .preset = "none"},
+    [CLI_ACTOR] = {"actor", 0, CLI_WORD, "PID|NAME", "messages from and to this actor", NULL, FIELD(actor), 0, 0, 0,
+                   .preset = NULL},
+    [CLI_TOPIC] = {"topic", 0, CLI_WORD, "PATTERN", "what is published under it", NULL, FIELD(topic), 0, 0, 0,
+                   .preset = NULL},
+    [CLI_NO_BODY] = {"no-body", 0, CLI_FLAG, NULL, "without what is in the messages: for the role observe", NULL,
+                     FIELD(no_body), 0, 0, 0, .preset = NULL},
+    [CLI_ALL] = {"all", 0, CLI_FLAG, NULL, "also the other nodes of its cluster", NULL, FIELD(all), 0, 0, 0,
+                 .preset = NULL},
+    [CLI_SORT] = {"sort", 0, CLI_WORD, "ORDER",
+                  "what actors are sorted by: mailbox, rate, received, dropped, stack, name, kind, state or pid",
+                  "WEFT_TOP_SORT", FIELD(sort), 0, 0, 0, .preset = "mailbox",
+                  .choices = "mailbox rate received dropped stack name kind state pid"},
+    [CLI_ORDER] = {"sort", 0, CLI_WORD, "ORDER",
+                   "pid, kind, name, state, or the most first: mailbox, received, dropped or stack", NULL,
+                   FIELD(order), 0, 0, 0, .preset = "pid",
+                   .choices = "pid kind name state mailbox received dropped stack"},
+    [CLI_LIMIT] = {"limit", 0, CLI_NUMBER, "N", "only the first so many", NULL, FIELD(limit), 0, 1, INT64_MAX,
+                   .preset = NULL},
+    [CLI_KIND] = {"kind", 0, CLI_WORD, "KIND", "only actors of this kind", NULL, FIELD(kind), 0, 0, 0,
+                  .preset = NULL},
+    [CLI_BY_KIND] = {"by-kind", 0, CLI_FLAG, NULL, "a line for each kind: what its actors take together", NULL,
+                     FIELD(by_kind), 0, 0, 0, .preset = NULL},
+    [CLI_PREFIX] = {"prefix", 0, CLI_WORD, "TEXT", "only those whose name begins so", NULL, FIELD(prefix), 0, 0, 0,
+                    .preset = NULL},
+    [CLI_FILTER] = {"filter", 0, CLI_WORD, "TEXT", "only actors with it in kind, name, pid or node", NULL,
+                    FIELD(filter), 0, 0, 0, .preset = NULL},
+    [CLI_INTERVAL] = {"interval", 0, CLI_SECONDS, "SECONDS", "how often the node is asked", "WEFT_TOP_INTERVAL",
+                      FIELD(interval), 0, 0, 3600, .preset = "1"},
+    [CLI_ONCE] = {"once", 0, CLI_FLAG, NULL, "print once what there is, and end", NULL, FIELD(once), 0, 0, 0,
+                  .preset = NULL},
+    [CLI_CONFIG] = {"config", 0, CLI_WORD, "FILE|none", "the configuration file, weft.conf(5); none: no file",
+                    "WEFT_CONFIG", FIELD(config), 0, 0, 0,
+                    .preset = "~/.config/weft/weft.conf, else /etc/weft/weft.conf", .choices = "none",
+                    .check = check_any},
+};
+
+const size_t cli_option_count = sizeof options / sizeof options[0];
+_Static_assert(sizeof options / sizeof options[0] <= CLI_OPTIONS_ALL, "struct cli has a place for each origin");
+
+const struct cli_option *cli_option(enum cli_option_id id)
+{
+    return &options[id];
+}
+
+/* A line, of which parts may be a peer's words. A long one is cut. */
+static void put_plain(const char *format, va_list args)
+{
+    char line[8192];
+    int n = vsnprintf(line, sizeof line, format, args);
+    size_t size = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
+    for (size_t at = 0; at < size;) { /* messages of our own have several lines */
+        size_t part = strcspn(line + at, "\n");
+        cli_plain(line + at, part);
+        at += part + 1;
+    }
+    fprintf(stderr, "%s\n", line);
+}
+
+int cli_fail(const struct cli *c, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (c != NULL && c->said != NULL) {
+        vsnprintf(c->said, c->said_size, format, args);
+    } else {
+        if (c != NULL && c->verb != NULL) fprintf(stderr, "weft %s: ", c->verb->name);
+        else fputs("weft: ", stderr);
+        put_plain(format, args);
+    }
+    va_end(args);
+    return code;
+}
+
+static int fail_with_help(const struct cli *c)
+{
+    if (c->said == NULL) fprintf(stderr, "See 'weft %s --help'.\n", c->verb->name);
+    return CLI_USAGE;
+}
+
+/* ---- Did you mean ---------------------------------------------------------------------------------------------- */
+
+static size_t smallest(size_t a, size_t b, size_t c)
+{
+    size_t ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+/* How many letters have to be changed, put in, left out or swapped; words above 31 letters are never close. */
+static size_t distance(const char *a, const char *b)
+{
+    enum { WORD = 32 };
+    size_t na = strlen(a), nb = strlen(b), row[3][WORD];
+    if (na >= WORD || nb >= WORD) return WORD;
+    for (size_t j = 0; j <= nb; j++) row[0][j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t *before = row[(i + 1) % 3], *last = row[(i - 1) % 3], *now = row[i % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            now[j] = smallest(last[j] + 1, now[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && before[j - 2] + 1 < now[j]) now[j] = before[j - 2] + 1;
+        }
+    }
+    return row[na % 3][nb];
+}
+
+const char *cli_closest(const char *word, const char *const *known, size_t count)
+{
+    const char *best = NULL;
+    size_t limit = strlen(word) < 4 ? 1 : 2, least = limit + 1;
+    for (size_t i = 0; i < count; i++) {
+        size_t d = distance(word, known[i]);
+        if (d < least) {
+            least = d;
+            best = known[i];
+        }
+    }
+    return best;
+}
+
+/* ---- Values ---------------------------------------------------------------------------------------------------- */
+
+/* `where` says which flag, variable or line the value comes from. */
+static int bad_value(const struct cli *c, const char *where, const char *value, const char *wanted)
+{
+    cli_fail(c, 0, "%s: '%s' is not %s", where, value, wanted);
+    return fail_with_help(c);
+}
+
+/* The choices of an option, one by one. */
+struct choices {
+    size_t count;
+    const char *word[16];
+    char text[128];
+};
+
+static void split_choices(const struct cli_option *o, struct choices *out)
+{
+    char *rest;
+    out->count = 0;
+    snprintf(out->text, sizeof out->text, "%s", o->choices == NULL ? "" : o->choices);
+    for (char *at = strtok_r(out->text, " ", &rest); at != NULL && out->count < 16; at = strtok_r(NULL, " ", &rest))
+        out->word[out->count++] = at;
+}
+
+static int set_word(struct cli *c, const struct cli_option *o, const char *where, const char *value)
+{
+    struct choices choices;
+    char wanted[192];
+    size_t n = 0;
+    *(const char **)((char *)c + o->field) = value;
+    split_choices(o, &choices);
+    for (size_t i = 0; i < choices.count; i++)
+        if (strcmp(value, choices.word[i]) == 0) return CLI_OK;
+    if (o->check == NULL ? choices.count == 0 : o->check(value)) return CLI_OK;
+    const char *close = cli_closest(value, choices.word, choices.count);
+    for (size_t i = 0; o->wanted == NULL && i < choices.count; i++)
+        n += (size_t)snprintf(wanted + n, sizeof wanted - n, "%s%s",
+                              i == 0                   ? ""
+                              : i + 1 == choices.count ? " or "
+                                                       : ", ",
+                              choices.word[i]);
+    if (o->wanted != NULL) n = (size_t)snprintf(wanted, sizeof wanted, "%s", o->wanted);
+    if (close != NULL) snprintf(wanted + n, sizeof wanted - n, "; did you mean '%s'?", close);
+    return bad_value(c, where, value, wanted);
+}
+
+static int set_number(struct cli *c, const struct cli_option *o, const char *where, const char *value)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(value, &end, 10);
+    bool read = value[0] != '\0' && *end == '\0' && errno == 0 && !isspace((unsigned char)value[0]);
+    if (!read || n < o->min || n > o->max) {
+        char wanted[96];
+        if (o->max == INT64_MAX) snprintf(wanted, sizeof wanted, "a number of at least %lld", (long long)o->min);
+        else snprintf(wanted, sizeof wanted, "a number from %lld to %lld", (long long)o->min, (long long)o->max);
+        return bad_value(c, where, value, wanted);
+    }
+    *(int64_t *)((char *)c + o->field) = n;
+    return CLI_OK;
+}
+
+static int set_seconds(struct cli *c, const struct cli_option *o, const char *where, const char *value)
+{
+    char *end;
+    double seconds = strtod(value, &end);
+    bool read = (isdigit((unsigned char)value[0]) || value[0] == '.') && *end == '\0' && isfinite(seconds);
+    if (!read || seconds < (double)o->min || seconds > (double)o->max) {
+        char wanted[96];
+        snprintf(wanted, sizeof wanted, "a number of seconds from %lld to %lld, such as 2.5", (long long)o->min,
+                 (long long)o->max);
+        return bad_value(c, where, value, wanted);
+    }
+    *(int64_t *)((char *)c + o->field) = llround(seconds * 1e9);
+    return CLI_OK;
+}
+
+static int set_item(struct cli *c, const struct cli_option *o, const char *where, const char *value)
+{
+    struct cli_list *list = (struct cli_list *)((char *)c + o->field);
+    if (list->count == CLI_LIST_MAX)
+        return cli_fail(c, CLI_USAGE, "%s: more than %d of them; leave some out", where, CLI_LIST_MAX);
+    if (o->check != NULL && !o->check(value)) return bad_value(c, where, value, o->wanted);
+    list->item[list->count++] = value;
+    return CLI_OK;
+}
+
+static int set_value(struct cli *c, const struct cli_option *o, const char *where, const char *value)
+{
+    if (o->given != 0) *(bool *)((char *)c + o->given) = true;
+    switch (o->kind) {
+    case CLI_FLAG: *(bool *)((char *)c + o->field) = true; return CLI_OK;
+    case CLI_WORD: return set_word(c, o, where, value);
+    case CLI_LIST: return set_item(c, o, where, value);
+    case CLI_NUMBER: return set_number(c, o, where, value);
+    case CLI_SECONDS: return set_seconds(c, o, where, value);
+    }
+    return CLI_USAGE;
+}
+
+/* ---- The environment and the file ------------------------------------------------------------------------------ */
+
+static int set_flag_text(struct cli *c, const struct cli_option *o, const char *where, const char *value)
+{
+    static const char *const yes[] = {"1", "true", "yes", "on"}, *const no[] = {"0", "false", "no", "off"};
+    for (size_t i = 0; i < 4; i++) {
+        if (strcmp(value, yes[i]) == 0) return set_value(c, o, where, value);
+        if (strcmp(value, no[i]) == 0) return CLI_OK;
+    }
+    return bad_value(c, where, value, "1 or 0");
+}
+
+int cli_set_text(struct cli *c, enum cli_option_id id, struct cli_origin origin, const char *where, char *value)
+{
+    const struct cli_option *o = &options[id];
+    c->origin[id] = origin;
+    if (o->kind == CLI_FLAG) return set_flag_text(c, o, where, value);
+    if (o->kind != CLI_LIST) return set_value(c, o, where, value);
+    char *rest;
+    int rc = CLI_OK;
+    for (char *item = strtok_r(value, " ,\t", &rest); item != NULL && rc == CLI_OK;
+         item = strtok_r(NULL, " ,\t", &rest))
+        rc = set_value(c, o, where, item);
+    return rc;
+}
+
+/* Options that no flag gave. */
+static int from_environment(struct cli *c)
+{
+    for (const enum cli_option_id *id = c->verb->options; *id != CLI_END; id++) {
+        const struct cli_option *o = &options[*id];
+        char *value = o->variable == NULL || c->origin[*id].from != CLI_BY_DEFAULT ? NULL : getenv(o->variable);
+        if (value == NULL || value[0] == '\0') continue;
+        if (o->kind == CLI_LIST) {
+            struct cli_list *list = (struct cli_list *)((char *)c + o->field);
+            value = list->copy = strdup(value);
+            if (value == NULL) return cli_fail(c, CLI_FAILED, "out of memory");
+        }
+        int rc = cli_set_text(c, *id, (struct cli_origin){CLI_BY_VARIABLE, 0}, o->variable, value);
+        if (rc != CLI_OK) return rc;
+    }
+    return CLI_OK;
+}
+
+const char *cli_where(const struct cli *c, enum cli_option_id id, char out[CLI_WHERE])
+{
+    const struct cli_origin *origin = &c->origin[id];
+    const struct cli_option *o = &options[id];
+    if (origin->from == CLI_BY_VARIABLE) snprintf(out, CLI_WHERE, "%s", o->variable);
+    else if (origin->from != CLI_BY_FILE) snprintf(out, CLI_WHERE, "--%s", o->name);
+    else if (snprintf(out, CLI_WHERE, "%s:%d: %s", c->file->path, origin->line, o->name) >= CLI_WHERE)
+        snprintf(out, CLI_WHERE, "line %d: %s", origin->line, o->name); /* a path of that length */
+    return out;
+}
+
+/* ---- The words ------------------------------------------------------------------------------------------------- */
+
+struct words {
+    char **word;
+    int count, next;
+};
+
+static int unknown_option(const struct cli *c, const char *word)
+{
+    const char *names[CLI_OPTIONS_MAX];
+    size_t count = 0;
+    for (const enum cli_option_id *id = c->verb->options; *id != CLI_END; id++) names[count++] = options[*id].name;
+    const char *close = word[1] == '-' ? cli_closest(word + 2, names, count) : NULL;
+    if (close != NULL) cli_fail(c, 0, "there is no option '%s'; did you mean '--%s'?", word, close);
+    else cli_fail(c, 0, "there is no option '%s'", word);
+    return fail_with_help(c);
+}
+
+enum cli_option_id cli_find_option(const struct cli_verb *verb, const char *word, size_t size)
+{
+    for (const enum cli_option_id *id = verb->options; *id != CLI_END; id++) {
+        const struct cli_option *o = &options[*id];
+        if (word[1] != '-' && size == 2 && o->letter != 0 && o->letter == word[1]) return *id;
+        if (word[1] == '-' && strlen(o->name) == size - 2 && memcmp(o->name, word + 2, size - 2) == 0) return *id;
+    }
+    return CLI_END;
+}
+
+bool cli_has_option(const struct cli_verb *verb, enum cli_option_id id)
+{
+    const enum cli_option_id *at = verb->options;
+    while (*at != CLI_END && *at != id) at++;
+    return *at == id;
+}
+
+/* --name VALUE, --name=VALUE, -n VALUE, --flag. */
+static int parse_option(struct cli *c, struct words *w)
+{
+    const char *word = w->word[w->next++], *equals = word[1] == '-' ? strchr(word, '=') : NULL;
+    size_t size = equals == NULL ? strlen(word) : (size_t)(equals - word);
+    enum cli_option_id id = cli_find_option(c->verb, word, size);
+    if (id == CLI_END) return unknown_option(c, word);
+    const struct cli_option *o = &options[id];
+    char where[32];
+    snprintf(where, sizeof where, "--%s", o->name);
+    if (o->kind == CLI_FLAG && equals != NULL) return cli_fail(c, CLI_USAGE, "%s takes no value", where);
+    if (o->kind != CLI_FLAG && equals == NULL && w->next == w->count)
+        return cli_fail(c, CLI_USAGE, "%s needs a value: %s %s", where, where, o->value);
+    const char *value = equals != NULL ? equals + 1 : o->kind == CLI_FLAG ? "" : w->word[w->next++];
+    c->origin[id] = (struct cli_origin){CLI_BY_FLAG, 0};
+    return set_value(c, o, where, value);
+}
+
+static int check_words(const struct cli *c)
+{
+    const struct cli_verb *v = c->verb;
+    if (c->argc < v->args_min) cli_fail(c, 0, "too few words: weft %s %s", v->name, v->arguments);
+    else if (c->argc > v->args_max) cli_fail(c, 0, "'%s' is one word too many", c->argv[v->args_max]);
+    else if (c->rest_count > 0 && !v->takes_rest) cli_fail(c, 0, "'%s' is one word too many", c->rest[0]);
+    else return CLI_OK;
+    return fail_with_help(c);
+}
+
+int cli_parse_options(struct cli *out, const struct cli_verb *verb, int count, char **words)
+{
+    struct words w = {words, count, 0};
+    int kept = 0;
+    out->verb = verb;
+    while (w.next < count) {
+        char *word = words[w.next];
+        int rc = CLI_OK;
+        if (strcmp(word, "--") == 0) {
+            out->rest = (const char *const *)words + w.next + 1;
+            out->rest_count = count - w.next - 1;
+            break;
+        }
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) return -1;
+        if (word[0] == '-' && word[1] != '\0' && !isdigit((unsigned char)word[1])) {
+            rc = parse_option(out, &w);
+        } else {
+            words[kept++] = word;
+            w.next++;
+        }
+        if (rc != CLI_OK) return rc;
+    }
+    out->argv = (const char *const *)words;
+    out->argc = kept;
+    return from_environment(out);
+}
+
+int cli_parse(struct cli *out, const struct cli_verb *verb, int count, char **words)
+{
+    int rc = cli_parse_options(out, verb, count, words);
+    return rc != CLI_OK ? rc : check_words(out);
+}
+
+/* ---- Help ------------------------------------------------------------------------------------------------------ */
+
+void cli_help(FILE *out, const struct cli_verb *v)
+{
+    fprintf(out, "usage: weft %s%s%s%s%s\n\n%s.\n", v->name, v->arguments[0] != '\0' ? " " : "", v->arguments,
+            v->options[0] != CLI_END ? " [OPTIONS]" : "", v->takes_rest ? " [-- ARGS]" : "", v->summary);
+    if (v->about != NULL) fprintf(out, "\n%s\n", v->about);
+    fputs("\noptions:\n", out);
+    for (const enum cli_option_id *id = v->options; *id != CLI_END; id++) {
+        const struct cli_option *o = &options[*id];
+        char left[64], letter[8] = "    ";
+        if (o->letter != 0) snprintf(letter, sizeof letter, "-%c, ", o->letter);
+        snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->value == NULL ? "" : " ",
+                 o->value == NULL ? "" : o->value);
+        fprintf(out, "  %-24s %s", left, o->help);
+        if (o->preset != NULL) fprintf(out, " (default: %s)", o->preset);
+        if (o->variable != NULL) fprintf(out, " [%s]", o->variable);
+        fputc('\n', out);
+    }
+    fprintf(out, "  %-24s %s\n", "-h, --help", "this text");
+    if (v->example != NULL) fprintf(out, "\nexample:\n  %s\n", v->example);
+    fputs("\nexit codes: 0 ok, 1 failed, 2 usage, 3 node unreachable, 4 deadline, 5 not drained\n", out);
+}
+
+void cli_finish(struct cli *c)
+{
+    free(c->listen.copy);
+    free(c->join.copy);
+    free(c->san.copy);
+    free(c->discover.copy);
+    free(c->dial_only.copy);
+    free(c->meta.copy);
+    if (c->file != NULL) free(c->file->text);
+    free(c->file);
+}

@@ -1,0 +1,58 @@
+/* cli/options/values.c -- see values.h. */
+#include "values.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <weft.h>
+
+bool cli_read_limits(const char *value, struct cli_limits *out)
+{
+    const struct {
+        const char *name;
+        uint64_t *value;
+    } limits[] = {{"frames=", &out->frames}, {"bytes=", &out->bytes}, {"spawns=", &out->spawns}};
+    for (const char *at = value; at[0] != '\0';) {
+        size_t i = 0;
+        while (i < 3 && strncmp(at, limits[i].name, strlen(limits[i].name)) != 0) i++;
+        if (i == 3) return false;
+        const char *digits = at + strlen(limits[i].name);
+        char *end;
+        uint64_t n = strtoull(digits, &end, 10);
+        uint64_t unit = *end == 'k' ? 1000 : *end == 'M' ? 1000000 : *end == 'G' ? 1000000000 : 1;
+        if (unit > 1) end++;
+        if (digits[0] < '0' || digits[0] > '9' || (*end != ',' && *end != '\0')) return false;
+        if (n > 999999999999 / unit) return false; /* twelve digits, written out */
+        *limits[i].value = n * unit;
+        at = *end == ',' ? end + 1 : end;
+    }
+    return true;
+}
+
+bool cli_read_partition(const char *value, struct cli_partition *out)
+{
+    char *end;
+    unsigned long quorum = strtoul(value, &end, 10);
+    *out = (struct cli_partition){WEFT_PARTITION_NONE, 0};
+    if (strcmp(value, "none") == 0) return true;
+    if (strcmp(value, "majority") == 0) {
+        out->policy = WEFT_PARTITION_MAJORITY;
+        return true;
+    }
+    if (*value < '1' || *value > '9' || *end != '\0' || quorum > 4096) return false;
+    *out = (struct cli_partition){WEFT_PARTITION_QUORUM, (uint32_t)quorum};
+    return true;
+}
+
+bool cli_is_node_name(const char *name)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    size_t n = strlen(name);
+    return n > 0 && n <= CLI_NODE_NAME_MAX && strspn(name, letters) == n && name[0] != '.';
+}
+
+int cli_check_node_name(const struct cli *c, const char *name)
+{
+    if (cli_is_node_name(name)) return CLI_OK;
+    return cli_fail(c, CLI_USAGE, "'%s' is no node name: 1 to %d letters, digits, '_', '-' and '.', no leading dot",
+                    name, CLI_NODE_NAME_MAX);
+}

@@ -1,0 +1,29 @@
+/* cli/options/values.h -- values of options that are more than a word: how they are written. */
+#ifndef CLI_VALUES_H
+#define CLI_VALUES_H
+
+#include "options.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* "frames=100000,bytes=20M,spawns=100"; what is not named stays as it was. */
+struct cli_limits {
+    uint64_t frames, bytes, spawns; /* a second */
+};
+bool cli_read_limits(const char *value, struct cli_limits *out);
+
+/* "none", "majority", "3". `policy` is one of WEFT_PARTITION_*. */
+struct cli_partition {
+    int policy;
+    uint32_t quorum;
+};
+bool cli_read_partition(const char *value, struct cli_partition *out);
+
+/* Names of nodes. */
+enum { CLI_NODE_NAME_MAX = 64 };
+bool cli_is_node_name(const char *name); /* that can also be the name of a file that is seen */
+/* CLI_OK or an exit code after a message. */
+int cli_check_node_name(const struct cli *c, const char *name);
+
+#endif

@@ -1,0 +1,20 @@
+/* cli/os/child.h -- another program, and what it prints. Not on Windows. */
+#ifndef CLI_CHILD_H
+#define CLI_CHILD_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct cli_child {
+    pid_t pid;
+    FILE *out; /* what it prints; NULL: that goes where this command's output goes */
+};
+
+/* `words`, up to a NULL: the program, looked for in PATH unless it has a slash, and its arguments. `read`: its output
+ * is for k->out; `mute`: its errors are for nobody. 0, or an errno. */
+int cli_child_start(struct cli_child *k, char *const words[], bool read, bool mute);
+/* Closes k->out, then waits for its end: the status of waitpid(2). */
+int cli_child_end(struct cli_child *k);
+
+#endif

@@ -1,0 +1,15 @@
+/* cli/trace.h -- weft trace, and what bodies of docs/wire.md say of messages that are traced. */
+#ifndef CLI_TRACE_H
+#define CLI_TRACE_H
+
+#include "options.h"
+
+#include <weft.h>
+
+int cli_trace(const struct cli *c);
+/* Of a TRACE; of a TRACED, at most so many messages, and how many were
+ * shown. */
+void cli_print_tracing(const char *what, weft_reader *r);
+int64_t cli_print_traced(const struct cli *c, weft_reader *r, int64_t most);
+
+#endif

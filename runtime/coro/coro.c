@@ -1,0 +1,140 @@
+/* runtime/coro/coro.c -- see coro.h.
+ *
+ * Design notes: what each tool must hear, if it is in the process.
+ * (1) ASan keeps the bounds of the stack in use, and for detect_stack_use_after_return a fake stack per coroutine.
+ *     Before a switch we name the target's bounds and say where to keep our fake stack (nowhere when we leave for
+ *     good, which frees it); after it, the one who arrives takes its own back. The bounds of a thread's own stack
+ *     are learnt from its first switch. A stack that was left for good is poisoned until it is taken again.
+ * (2) TSan keeps a call stack and a clock per fiber. A fiber cannot destroy itself, so whoever arrives after
+ *     wf_coro_leave does it.
+ * (3) What they need of a coroutine stands at the top of its stack; of a thread's own stack, in the thread. A
+ *     coroutine's stack pointer says which of the two it has.
+ * (4) Valgrind knows stacks by their address: runtime/coro/stack.c registers them, a switch needs nothing.
+ * (5) Succession keeps the stack, and with it what the tools know. Without tools the switch is a tail call into
+ *     platform/context_*.S. */
+#include "coro.h"
+
+#include "context.h"
+#include "sanitizer.h"
+
+struct known {
+    void *fake_stack, *fiber;
+    const void *bottom;
+    size_t size;
+    void (*entry)(void *arg); /* for the first run */
+    void *arg;
+};
+_Static_assert(sizeof(struct known) % 16 == 0, "what is below it on the stack is aligned to 16");
+
+static _Thread_local struct {
+    struct known *running; /* NULL: the thread's own stack, before the first switch */
+    struct known *left;    /* who has just left this thread's processor; NULL: for good, */
+    struct known dead;     /* and this is what was known of it */
+    struct known own;      /* of the thread's own stack */
+} here;
+
+static struct known *running(void)
+{
+    if (here.running != NULL) return here.running;
+    WF_IF_TSAN(here.own.fiber = __tsan_get_current_fiber());
+    return here.running = &here.own;
+}
+
+/* A coroutine without a stack stands for what has adopted the thread: wf_coro_adopt_thread. */
+static struct known *known_of(const struct wf_coro *c)
+{
+    struct known *k = (struct known *)(void *)c->stack.top;
+    return c->stack.base == NULL ? k : k - 1;
+}
+
+static __attribute__((noinline)) void departing(const struct wf_coro *to, bool for_good)
+{
+    struct known *from = running(), *next = known_of(to);
+    here.left = for_good ? NULL : from;
+    if (for_good) here.dead = *from;
+    here.running = next;
+    WF_IF_ASAN(__sanitizer_start_switch_fiber(for_good ? NULL : &from->fake_stack, next->bottom, next->size));
+    WF_IF_TSAN(__tsan_switch_to_fiber(next->fiber, 0));
+}
+
+static __attribute__((noinline)) void arrived(void *fake_stack)
+{
+    const void *bottom = NULL;
+    size_t size = 0;
+    (void)fake_stack;
+    WF_IF_ASAN(__sanitizer_finish_switch_fiber(fake_stack, &bottom, &size));
+    if (here.left != NULL) {
+        here.left->bottom = bottom;
+        here.left->size = size;
+        return;
+    }
+    WF_IF_ASAN(__asan_poison_memory_region(here.dead.bottom, here.dead.size));
+    WF_IF_TSAN(__tsan_destroy_fiber(here.dead.fiber));
+}
+
+static void first_run(void *arg)
+{
+    struct known *k = arg;
+    arrived(NULL);
+    k->entry(k->arg);
+}
+
+static __attribute__((noinline)) void prepare_sanitized(struct wf_coro *c, void (*entry)(void *arg), void *arg)
+{
+    struct known *k = known_of(c);
+    const char *low = wf_stack_low(&c->stack);
+    *k = (struct known){
+        .bottom = low, .size = (size_t)(c->stack.base + c->stack.slot_bytes - low), .entry = entry, .arg = arg};
+    WF_IF_TSAN(k->fiber = __tsan_create_fiber(0));
+    c->sp = pf_context_make((char *)k, first_run, k);
+}
+
+void wf_coro_prepare(struct wf_coro *c, struct wf_stack stack, void (*entry)(void *arg), void *arg)
+{
+    c->stack = stack;
+    if (WF_UNLIKELY(wf_is_sanitized())) prepare_sanitized(c, entry, arg);
+    else c->sp = pf_context_make(stack.top, entry, arg);
+    pf_context_bounds(c->sp, stack.base, stack.top);
+}
+
+static __attribute__((noinline)) void switch_sanitized(struct wf_coro *from, struct wf_coro *to)
+{
+    struct known *self = running();
+    departing(to, false);
+    pf_context_switch(&from->sp, to->sp);
+    arrived(self->fake_stack);
+}
+
+void wf_coro_switch(struct wf_coro *from, struct wf_coro *to)
+{
+    if (WF_UNLIKELY(wf_is_sanitized())) switch_sanitized(from, to);
+    else pf_context_switch(&from->sp, to->sp);
+}
+
+void wf_coro_leave(struct wf_coro *from, struct wf_coro *to)
+{
+    (void)from;
+    if (WF_UNLIKELY(wf_is_sanitized())) departing(to, true);
+    pf_context_jump(to->sp);
+}
+
+void wf_coro_adopt_thread(struct wf_coro *c)
+{
+    *c = (struct wf_coro){.sp = NULL};
+    if (WF_UNLIKELY(wf_is_sanitized())) c->stack.top = (char *)running();
+}
+
+void wf_coro_release_thread(struct wf_coro *c)
+{
+    *c = (struct wf_coro){.sp = NULL};
+}
+
+size_t wf_coro_succeed(struct wf_coro *from, struct wf_coro *to)
+{
+    WF_ASSERT(from->stack.base != NULL && to->stack.base == NULL);
+    size_t used = wf_stack_pass_on(&from->stack, from->sp);
+    to->stack = from->stack;
+    to->sp = NULL;
+    from->stack = (struct wf_stack){.base = NULL};
+    return used;
+}

@@ -1,0 +1,418 @@
+/* runtime/coro/stack.c -- see stack.h.
+ *
+ * Design notes.
+ * (1) Per class: segments (fixed table, so that the fault handler may read it), and one array of free slots, as
+ *     large as all segments have slots, so that giving back cannot fail. Slots of the newest segment that were
+ *     never used stand at its end, behind `used`.
+ * (2) Growth below the top page cannot be asked of the kernel for less than trimming costs, so it is guessed: marker
+ *     words at the top page's lower end, which calls that reach further down overwrite, and the lowest stack pointer
+ *     seen at a suspension (wf_stack_seen), as an unwritten buffer may lie over the markers. A wrong guess costs one
+ *     call, or a few pages until the slot is used again or cold.
+ *     Slots under FREE_KEPT others will not be used soon: they become cold and give all their memory back, so that a
+ *     node is small again after a peak. The worker sees to that in batches, when it has nothing to run and now and
+ *     then else, as each call stops all cores. Taking and giving at the top of a long free list costs no call.
+ * (3) wf_stack_give may run on the stack it gives back. All it writes there are the markers, and those only if they
+ *     lie well below its own frame; the same holds for what it trims. The next taker is therefore safe only after
+ *     the giver has left.
+ * (4) Where the kernel has no guard left, CANARY words stand where the guard would end, and are looked at when the
+ *     slot comes back: late, and only said by ending the process, but never silently. */
+#include "stack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/log.h>
+
+#include "sanitizer.h"
+
+#ifdef WF_VALGRIND
+#include <valgrind/memcheck.h>
+#endif
+
+enum {
+    CLASSES = 4,
+    SEGMENTS = 2048, /* per class: 1 TiB of small slots */
+    COLOURS = 48,
+    MARKERS = 8,
+    CANARIES = 8,
+    UNTRIMMED = 1,    /* in a free slot's address */
+    FREE_KEPT = 1024, /* free slots of a class that keep their memory */
+    SLOT_MASK = (1 << 30) - 1,
+    MARGIN = 1024, /* below a running frame, for the calls it makes itself */
+};
+static const uint64_t MARKER = 0x6b72616d20666577;
+static const uint64_t CANARY = 0x7972616e61632066;
+
+/* Sanitizers keep shadow memory for what is reserved, too. */
+static const struct {
+    uint32_t bytes, slots, slots_sanitized;
+} CLASS[CLASSES] = {{64 << 10, 4096, 256}, {256 << 10, 512, 16}, {1 << 20, 64, 4}, {8 << 20, 8, 1}};
+_Static_assert(WF_STACK_BYTES == 64 << 10 && WF_STACK_BYTES_MAX == 8 << 20, "the smallest and the largest class");
+
+struct segment {
+    char *base;
+    uint32_t used;    /* slots that were ever taken; they lie first */
+    uint32_t guarded; /* of them, those with a guard; they lie first, as guards once exhausted do not come back */
+};
+
+struct slot_class {
+    struct segment *segments; /* SEGMENTS of them: lazily committed */
+    uint32_t segment_count;
+    uint32_t free_count;
+    uint32_t cold; /* free slots whose memory went back to the system; they lie first */
+    char **free;   /* bases, with UNTRIMMED for those that could not be trimmed; the last is taken first */
+};
+
+struct wf_stack_arena {
+    struct slot_class classes[CLASSES];
+    enum pf_guard_kind guard;
+    bool closed; /* some were closed with a guard */
+    size_t in_use, ever;
+};
+
+size_t wf_stack_bytes(const struct wf_stack *s)
+{
+    return s->slot_bytes - WF_GUARD_BYTES - pf_page_size();
+}
+
+const char *wf_stack_low(const struct wf_stack *s)
+{
+    return s->base + WF_GUARD_BYTES;
+}
+
+int wf_stack_arena_create(struct wf_stack_arena **out)
+{
+    struct wf_stack_arena *a = calloc(1, sizeof *a);
+    if (a == NULL) return WEFT_ENOMEM;
+    for (int i = 0; i < CLASSES; i++) {
+        a->classes[i].segments = calloc(SEGMENTS, sizeof *a->classes[i].segments);
+        if (a->classes[i].segments == NULL) {
+            wf_stack_arena_destroy(a);
+            return WEFT_ENOMEM;
+        }
+    }
+    WF_ASSERT(WF_GUARD_BYTES % pf_page_size() == 0); /* the largest pages have 64 KiB */
+    a->guard = PF_GUARD_BEST;
+    *out = a;
+    return WEFT_OK;
+}
+
+/* The page on top spreads the tops over the sets of the translation cache: see stack.h, note (4). */
+static uint32_t slot_size(int index)
+{
+    return (uint32_t)WF_GUARD_BYTES + CLASS[index].bytes + (uint32_t)pf_page_size();
+}
+
+static uint32_t slots_of_segment(int index)
+{
+    return WF_UNLIKELY(wf_is_sanitized()) ? CLASS[index].slots_sanitized : CLASS[index].slots;
+}
+
+static size_t segment_bytes(int index)
+{
+    return (size_t)slot_size(index) * slots_of_segment(index);
+}
+
+void wf_stack_arena_destroy(struct wf_stack_arena *a)
+{
+    if (a == NULL) return;
+    WF_ASSERT(a->in_use == 0);
+    for (int i = 0; i < CLASSES; i++) {
+        struct slot_class *c = &a->classes[i];
+        for (uint32_t s = 0; s < c->segment_count; s++) {
+            const struct segment *g = &c->segments[s];
+            /* Something else may be mapped there next, such as the stack of a thread. */
+            WF_IF_ASAN(__asan_unpoison_memory_region(g->base, (size_t)g->used * slot_size(i)));
+            pf_pages_release(g->base, segment_bytes(i));
+        }
+        free(c->segments);
+        free(c->free);
+    }
+    free(a);
+}
+
+static int class_for(size_t bytes)
+{
+    int i = 0;
+    while (i < CLASSES && bytes > CLASS[i].bytes) i++;
+    return i;
+}
+
+static struct segment *add_segment(struct slot_class *c, int index)
+{
+    if (c->segment_count == SEGMENTS) return NULL;
+    size_t slots = (size_t)(c->segment_count + 1) * slots_of_segment(index);
+    char **room = realloc(c->free, slots * sizeof *room);
+    if (room == NULL) return NULL;
+    c->free = room;
+    char *base = pf_pages_reserve(segment_bytes(index), pf_page_size());
+    if (base == NULL) return NULL;
+    struct segment *s = &c->segments[c->segment_count++];
+    s->base = base;
+    return s;
+}
+
+static char *page_floor(const void *at)
+{
+    return (char *)((uintptr_t)at & ~((uintptr_t)pf_page_size() - 1));
+}
+
+static uint64_t *markers(const struct wf_stack *s)
+{
+    return (uint64_t *)(void *)(s->base + s->slot_bytes - pf_page_size());
+}
+
+__attribute__((no_sanitize("address", "thread"))) static void mark(const struct wf_stack *s)
+{
+#ifdef WF_VALGRIND
+    (void)VALGRIND_MAKE_MEM_UNDEFINED(markers(s), MARKERS * sizeof MARKER); /* perhaps below the stack pointer */
+#endif
+    for (int i = 0; i < MARKERS; i++) markers(s)[i] = MARKER;
+}
+
+static uint64_t *canaries(const struct wf_stack *s)
+{
+    return (uint64_t *)(void *)(s->base + WF_GUARD_BYTES) - CANARIES;
+}
+
+/* One more slot that was never used. */
+static char *fresh_slot(struct wf_stack_arena *a, int index)
+{
+    struct slot_class *c = &a->classes[index];
+    struct segment *s = c->segment_count == 0 ? NULL : &c->segments[c->segment_count - 1];
+    if (s == NULL || s->used == slots_of_segment(index)) s = add_segment(c, index);
+    if (s == NULL) return NULL;
+    struct wf_stack slot = {.base = s->base + (size_t)s->used * slot_size(index),
+                            .slot_bytes = slot_size(index) & SLOT_MASK};
+    if (!pf_pages_stack(slot.base, slot.slot_bytes, slot.base + slot.slot_bytes - pf_page_size())) return NULL;
+    if (pf_pages_guard(slot.base, WF_GUARD_BYTES, &a->guard)) {
+        s->guarded++;
+    } else {
+        static _Atomic bool said; /* relaxed: once for the process is enough */
+        if (!atomic_exchange_explicit(&said, true, memory_order_relaxed))
+            weft_log(WEFT_WARN, "the kernel has no guard pages left: stack overflows are noticed late, by a canary");
+        for (int i = 0; i < CANARIES; i++) canaries(&slot)[i] = CANARY;
+    }
+    s->used++;
+    mark(&slot);
+    a->ever++;
+    return slot.base;
+}
+
+int wf_stack_take(struct wf_stack_arena *a, size_t bytes, struct wf_stack *out)
+{
+    int index = class_for(bytes);
+    if (index == CLASSES) return WEFT_EINVAL;
+    struct slot_class *c = &a->classes[index];
+    uint32_t slot_bytes = slot_size(index);
+    char *base = c->free_count > 0 ? c->free[--c->free_count] : fresh_slot(a, index);
+    if (base == NULL) return WEFT_ENOMEM;
+    bool used_before = ((uintptr_t)base & UNTRIMMED) != 0;
+    base -= used_before ? UNTRIMMED : 0;
+    bool cold = c->cold > c->free_count;
+    if (cold) {
+        c->cold = c->free_count;
+        if (!pf_pages_stack(base, slot_bytes, base + slot_bytes - pf_page_size())) {
+            c->free[c->free_count++] = base;
+            c->cold++;
+            return WEFT_ENOMEM;
+        }
+    }
+    size_t colour = (size_t)(base - c->segments[0].base) / slot_bytes * 7 % COLOURS;
+    *out = (struct wf_stack){.base = base,
+                             .top = base + slot_bytes - colour * WF_CACHE_LINE,
+                             .slot_bytes = slot_bytes & SLOT_MASK,
+                             .used_before = used_before};
+    if (cold) mark(out);
+    a->in_use++;
+    WF_IF_ASAN(__asan_unpoison_memory_region(base + WF_GUARD_BYTES, slot_bytes - WF_GUARD_BYTES));
+#ifdef WF_VALGRIND
+    out->valgrind_id = VALGRIND_STACK_REGISTER(base + WF_GUARD_BYTES, base + slot_bytes - 1);
+    (void)VALGRIND_MAKE_MEM_DEFINED(markers(out), MARKERS * sizeof MARKER);
+#endif
+    return WEFT_OK;
+}
+
+/* The segment a slot lies in; NULL if `address` is in none of this class. */
+static const struct segment *segment_of(const struct wf_stack_arena *a, int index, const void *address)
+{
+    const struct slot_class *c = &a->classes[index];
+    for (uint32_t i = 0; i < c->segment_count; i++)
+        if ((uintptr_t)address - (uintptr_t)c->segments[i].base < segment_bytes(index)) return &c->segments[i];
+    return NULL;
+}
+
+static void check_canaries(const struct wf_stack_arena *a, int index, const struct wf_stack *s)
+{
+    const struct segment *in = segment_of(a, index, s->base);
+    WF_ASSERT(in != NULL);
+    if ((size_t)(s->base - in->base) / s->slot_bytes < in->guarded) return;
+    for (int i = 0; i < CANARIES; i++) {
+        bool stack_did_not_overflow = canaries(s)[i] == CANARY;
+        WF_ASSERT(stack_did_not_overflow);
+    }
+}
+
+void wf_stack_seen(struct wf_stack *s, const void *sp)
+{
+    if (sp != NULL && (const char *)sp < s->base + s->slot_bytes - pf_page_size()) s->grown = true;
+}
+
+__attribute__((no_sanitize("address", "thread"))) static bool grown(const struct wf_stack *s)
+{
+    const uint64_t *m = markers(s);
+#ifdef WF_VALGRIND
+    (void)VALGRIND_MAKE_MEM_DEFINED(m, MARKERS * sizeof MARKER);
+#endif
+    uint64_t difference = 0;
+    for (int i = 0; i < MARKERS; i++) difference |= m[i] ^ MARKER;
+    return s->grown || difference != 0;
+}
+
+size_t wf_stack_used(const struct wf_stack *s)
+{
+    if (s->used_before) return 0;
+    char *page = (char *)markers(s), *low = s->base + WF_GUARD_BYTES;
+    if (!grown(s)) return (size_t)(s->top - page);
+    return (size_t)(s->top - pf_pages_first(low, (size_t)(page - low)));
+}
+
+size_t wf_stack_held(const struct wf_stack *s)
+{
+    char *page = (char *)markers(s), *low = s->base + WF_GUARD_BYTES, *end = s->base + s->slot_bytes;
+    if (!grown(s) && !s->used_before) return (size_t)(end - page);
+    return (size_t)(end - pf_pages_first(low, (size_t)(page - low)));
+}
+
+/* Everything below the top page, or below `frame` if that lies on this stack. */
+__attribute__((no_sanitize("address", "thread"))) static bool trim(struct wf_stack *s, char *frame)
+{
+    char *low = s->base + WF_GUARD_BYTES, *high = (char *)markers(s);
+    bool inside = frame >= s->base && frame < s->base + s->slot_bytes;
+    bool may_mark = !inside || frame - MARGIN > high + MARKERS * sizeof MARKER;
+    if (inside && page_floor(frame - MARGIN) < high) high = page_floor(frame - MARGIN);
+    if (high > low) pf_pages_trim(low, (size_t)(high - low));
+    /* If not, they stay broken, and the slot is trimmed when it comes back the next time. */
+    if (may_mark) mark(s);
+    return may_mark;
+}
+
+__attribute__((no_sanitize("address", "thread"))) size_t wf_stack_pass_on(struct wf_stack *s, const void *sp)
+{
+    wf_stack_seen(s, sp);
+#ifdef WF_VALGRIND
+    (void)VALGRIND_MAKE_MEM_DEFINED(markers(s) + MARKERS - 1, sizeof MARKER); /* perhaps below the stack pointer */
+#endif
+    if (WF_LIKELY(!s->grown && markers(s)[MARKERS - 1] == MARKER)) return 0;
+    size_t used = wf_stack_used(s);
+    s->grown = s->used_before = !trim(s, __builtin_frame_address(0));
+    return used;
+}
+
+size_t wf_stack_give(struct wf_stack_arena *a, struct wf_stack *s)
+{
+    int index = class_for(wf_stack_bytes(s));
+    WF_ASSERT(s->base != NULL && index < CLASSES && a->in_use > 0);
+    struct slot_class *c = &a->classes[index];
+    if (WF_UNLIKELY(a->guard == PF_GUARD_NONE)) check_canaries(a, index, s);
+    size_t used = 0;
+    uintptr_t untrimmed = 0;
+    if (WF_UNLIKELY(grown(s))) {
+        used = wf_stack_used(s);
+        untrimmed = trim(s, __builtin_frame_address(0)) ? 0 : UNTRIMMED;
+    }
+#ifdef WF_VALGRIND
+    VALGRIND_STACK_DEREGISTER(s->valgrind_id);
+#endif
+    c->free[c->free_count++] = s->base + untrimmed;
+    a->in_use--;
+    *s = (struct wf_stack){.base = NULL};
+    return used;
+}
+
+bool wf_stack_trim_free(struct wf_stack_arena *a)
+{
+    bool more = false;
+    for (int i = 0; i < CLASSES; i++) {
+        struct slot_class *c = &a->classes[i];
+        struct pf_range ranges[PF_RANGES_MAX];
+        int n = 0;
+        for (; c->free_count - c->cold > FREE_KEPT && n < PF_RANGES_MAX; n++) {
+            char **cold = &c->free[c->cold++];
+            *cold -= (uintptr_t)*cold & UNTRIMMED;
+            ranges[n] = (struct pf_range){*cold + WF_GUARD_BYTES, slot_size(i) - WF_GUARD_BYTES};
+        }
+        if (n > 0) pf_pages_close(ranges, n, PF_GUARD_NONE);
+        more |= n == PF_RANGES_MAX;
+    }
+    return more;
+}
+
+/* ---- Parking --------------------------------------------------------------------------------------------------- */
+
+void wf_stacks_close(struct wf_stack_arena *a, const struct wf_stack *const *stacks, int count)
+{
+    struct pf_range ranges[PF_RANGES_MAX];
+    struct pf_range *last = NULL;
+    int n = 0;
+    WF_ASSERT(count <= PF_RANGES_MAX);
+    for (int i = 0; i < count; i++) {
+        const struct wf_stack *s = stacks[i];
+        char *low = s->base + WF_GUARD_BYTES, *end = s->base + s->slot_bytes;
+        /* Neighbours become one range. Guards between them may be part of it, canaries must not. */
+        if (last != NULL && s->base == (char *)last->at + last->size) {
+            last->size += s->slot_bytes;
+        } else if (last != NULL && end + WF_GUARD_BYTES == (char *)last->at) {
+            *last = (struct pf_range){low, last->size + s->slot_bytes};
+        } else {
+            ranges[n++] = (struct pf_range){low, (size_t)(end - low)};
+            if (a->guard == PF_GUARD_BEST) last = &ranges[n - 1];
+        }
+    }
+    a->closed |= a->guard == PF_GUARD_BEST;
+    if (n > 0) pf_pages_close(ranges, n, a->guard);
+}
+
+void wf_stack_open(struct wf_stack_arena *a, struct wf_stack *s, const char *low)
+{
+    if (a->closed) pf_pages_open(s->base + WF_GUARD_BYTES, s->slot_bytes - WF_GUARD_BYTES);
+    bool has_memory = pf_pages_stack(s->base, s->slot_bytes, low);
+    WF_ASSERT(has_memory);             /* as when a page cannot be given that was promised */
+    s->grown = s->used_before = false; /* the whole slot is clean */
+    if (low >= (char *)(markers(s) + MARKERS)) mark(s);
+}
+
+bool wf_stack_slot(const struct wf_stack_arena *a, const void *address, struct wf_stack *out)
+{
+    for (int i = 0; i < CLASSES; i++) {
+        const struct segment *s = segment_of(a, i, address);
+        if (s == NULL) continue;
+        size_t offset = (size_t)((const char *)address - s->base), slot = offset / slot_size(i);
+        if (slot >= s->used) return false;
+        *out = (struct wf_stack){.base = s->base + slot * slot_size(i), .slot_bytes = slot_size(i) & SLOT_MASK};
+        out->top = out->base + out->slot_bytes;
+        return true;
+    }
+    return false;
+}
+
+bool wf_stack_owner(const struct wf_stack_arena *a, const void *address, struct wf_stack *out)
+{
+    return wf_stack_slot(a, address, out) && (size_t)((const char *)address - out->base) < WF_GUARD_BYTES;
+}
+
+size_t wf_stack_resident(const struct wf_stack *s)
+{
+    return pf_pages_resident(s->base + WF_GUARD_BYTES, s->slot_bytes - WF_GUARD_BYTES);
+}
+
+void wf_stacks_do_without_guards(struct wf_stack_arena *a)
+{
+    a->guard = PF_GUARD_NONE;
+}
+
+void wf_stack_counts(const struct wf_stack_arena *a, size_t *in_use, size_t *ever)
+{
+    *in_use = a->in_use;
+    *ever = a->ever;
+}

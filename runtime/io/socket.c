@@ -1,0 +1,207 @@
+/* runtime/io/socket.c -- see socket.h. */
+#include "socket.h"
+
+#include <stdlib.h>
+
+struct wf_socket *wf_socket_open(struct wf_worker *w, enum wf_socket_kind kind, pf_handle h,
+                                 void (*finish)(struct wf_socket *))
+{
+    struct wf_socket *s = wf_slab_take(wf_socket_slab(w, kind));
+    if (s == NULL) return NULL;
+    s->kind = (uint8_t)kind;
+    s->handle = h;
+    s->fd = NULL;
+    s->user[0] = s->user[1] = NULL;
+    s->home = w;
+    s->finish = finish;
+    uint64_t generation = atomic_load_explicit(&s->slot.generation, memory_order_relaxed);
+    /* Release: pairs with the acquire in enter. */
+    atomic_store_explicit(&s->state, generation << 32 | w->index, memory_order_release);
+    return s;
+}
+
+void wf_socket_adopt(struct wf_socket *s)
+{
+    if (s->fd != NULL) wf_fd_abandon(s->fd);
+    s->fd = NULL;
+}
+
+static void give_slot(struct wf_worker *w, struct wf_call *c)
+{
+    struct wf_socket *s = WF_CONTAINER(c, struct wf_socket, call);
+    WF_ASSERT(s->home == w);
+    wf_slab_give(wf_socket_slab(w, s->kind), s);
+}
+
+void wf_socket_destroy(struct wf_socket *s)
+{
+    if (s->fd != NULL) wf_fd_remove(s->fd);
+    s->fd = NULL;
+    s->finish(s);
+    s->finish = NULL;
+    s->handle = PF_NO_HANDLE;
+    s->call = (struct wf_call){.post = {.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE}, .call = give_slot};
+    if (s->home == wf_here) give_slot(s->home, &s->call);
+    else wf_worker_send(wf_here, s->home->index, &s->call.post);
+}
+
+void wf_socket_recheck(struct wf_socket *s, bool for_write)
+{
+    if (!wf_socket_worth(s, for_write)) s->fd->readiness[for_write] = WF_MAYBE_READY;
+}
+
+int wf_socket_look(struct wf_socket *s, bool for_write)
+{
+    if (wf_socket_closed(s)) return WEFT_ECLOSED;
+    return s->fd != NULL ? wf_fd_look(s->fd, for_write) : pf_is_ready(s->handle, for_write);
+}
+
+static __attribute__((noinline)) int register_handle(struct wf_socket *s, bool for_write)
+{
+    int rc = wf_fd_add(wf_here, s->handle, &s->fd);
+    /* The caller has just been told that it would have to wait; what came since is reported as an edge. */
+    if (rc == 0) s->fd->readiness[for_write] = WF_NOT_READY;
+    return rc;
+}
+
+int wf_socket_attach(struct wf_socket *s, bool for_write, struct wf_task *t)
+{
+    int rc = s->fd != NULL ? 0 : register_handle(s, for_write);
+    return rc < 0 ? rc : wf_fd_wait(s->fd, for_write, t);
+}
+
+int wf_socket_wait(struct wf_socket *s, struct wf_task *t, bool for_write, int64_t deadline, const char *what)
+{
+    if (wf_socket_closed(s)) return WEFT_ECLOSED;
+    if (deadline == WEFT_NOW) return t->cancelled ? WEFT_ECANCELED : WEFT_ETIMEDOUT;
+    int rc = wf_socket_attach(s, for_write, t);
+    if (rc < 0) return rc;
+    while (!wf_socket_worth(s, for_write)) {
+        rc = wf_task_wait(deadline, what);
+        if (wf_socket_closed(s)) rc = WEFT_ECLOSED;
+        if (rc < 0) break;
+    }
+    wf_socket_detach(s, for_write);
+    if (rc == WEFT_ETIMEDOUT && wf_socket_worth(s, for_write)) rc = 0; /* both came in one turn */
+    return rc;
+}
+
+static void wake_both(struct wf_socket *s)
+{
+    if (s->fd != NULL) wf_fd_wake(s->fd);
+}
+
+static void owner_closes(struct wf_worker *w, struct wf_call *c)
+{
+    (void)w;
+    struct wf_socket *s = WF_CONTAINER(c, struct wf_socket, call);
+    wake_both(s);
+    wf_socket_leave(s);
+}
+
+int wf_socket_close(struct wf_worker *w, enum wf_socket_kind kind, uint64_t id)
+{
+    struct wf_socket *s = wf_socket_slot(w, kind, id);
+    if (s == NULL) return WEFT_ECLOSED;
+    uint64_t state = atomic_load_explicit(&s->state, memory_order_relaxed), next;
+    bool foreign;
+    do {
+        if (wf_id_generation(state) != wf_id_generation(id) || wf_id_generation(state) == 0) return WEFT_ECLOSED;
+        foreign = (state & WF_SOCKET_OWNER) != w->index && (state & WF_SOCKET_USERS) != 0;
+        uint64_t owner = foreign ? state & WF_SOCKET_OWNER : w->index;
+        next = ((state & WF_SOCKET_USERS) | owner) + WF_SOCKET_USER; /* generation 0 */
+        /* As in enter. */
+    } while (
+        !atomic_compare_exchange_weak_explicit(&s->state, &state, next, memory_order_acquire, memory_order_relaxed));
+    if (foreign) {
+        s->call = (struct wf_call){.post = {.kind = WF_POST_CALL, .block_class = WF_POOL_LARGE},
+                                   .call = owner_closes};
+        wf_worker_send(w, (uint32_t)(state & WF_SOCKET_OWNER), &s->call.post);
+        return 0;
+    }
+    if ((state & WF_SOCKET_OWNER) != w->index) wf_socket_adopt(s);
+    wake_both(s);
+    wf_socket_leave(s);
+    return 0;
+}
+
+struct deferred {
+    struct wf_owned owned;
+    enum wf_socket_kind kind;
+    uint64_t id;
+};
+
+static void close_deferred(struct wf_owned *o)
+{
+    struct deferred *d = WF_CONTAINER(o, struct deferred, owned);
+    (void)wf_socket_close(wf_here, d->kind, d->id);
+    free(d);
+}
+
+int wf_socket_defer_close(enum wf_socket_kind kind, uint64_t id)
+{
+    struct wf_task *t = wf_task_self();
+    if (t == NULL) return WEFT_ENOTACTOR;
+    struct deferred *d = malloc(sizeof *d);
+    if (d == NULL) {
+        (void)wf_socket_close(t->worker, kind, id);
+        return WEFT_ENOMEM;
+    }
+    *d = (struct deferred){.owned = {.close = close_deferred}, .kind = kind, .id = id};
+    wf_list_push(&t->owned, &d->owned.on_task);
+    return WEFT_OK;
+}
+
+void wf_socket_finish_all(struct wf_worker *w, enum wf_socket_kind kind)
+{
+    struct wf_slab *slab = wf_socket_slab(w, kind);
+    for (uint32_t i = 0; i < slab->chunk_count * WF_SLAB_CHUNK; i++) {
+        struct wf_socket *s = wf_slab_at(slab, i);
+        if (s->finish != NULL) s->finish(s);
+        s->finish = NULL;
+    }
+}
+
+/* ---- As a source of waits -------------------------------------------------------------------------------------- */
+
+struct wait_state {
+    struct wf_socket *socket;
+    bool claimed; /* this source entered first and ends the claim */
+};
+
+int wf_socket_wait_open(struct wf_wait *s, enum wf_socket_kind kind, uint64_t id)
+{
+    struct wait_state *k = WF_WAIT_STATE_OF(struct wait_state, s);
+    int rc = wf_socket_begin(s->task, kind, id, s->kind->for_write, &k->socket);
+    k->claimed = rc == 0;
+    return WF_MIN(rc, 0);
+}
+
+struct wf_socket *wf_socket_wait_of(struct wf_wait *s)
+{
+    return WF_WAIT_STATE_OF(struct wait_state, s)->socket;
+}
+
+void wf_socket_wait_recheck(struct wf_wait *s)
+{
+    wf_socket_recheck(wf_socket_wait_of(s), s->kind->for_write);
+}
+
+int wf_socket_wait_look(struct wf_wait *s)
+{
+    return wf_socket_look(wf_socket_wait_of(s), s->kind->for_write);
+}
+
+int wf_socket_wait_attach(struct wf_wait *s, struct wf_wait *first)
+{
+    (void)first;
+    return wf_socket_attach(wf_socket_wait_of(s), s->kind->for_write, s->task);
+}
+
+void wf_socket_wait_close(struct wf_wait *s)
+{
+    const struct wait_state *k = WF_WAIT_STATE_OF(struct wait_state, s);
+    if (s->attached) wf_socket_detach(k->socket, s->kind->for_write);
+    if (k->claimed) wf_socket_end(k->socket, s->kind->for_write);
+    else wf_socket_leave(k->socket);
+}

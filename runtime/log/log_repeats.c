@@ -1,0 +1,99 @@
+/* runtime/log/log_repeats.c -- see log_repeats.h. */
+#include "log_repeats.h"
+
+#include <string.h>
+
+#include "once.h"
+
+enum { SLOTS = 32 };
+
+static _Atomic(pf_mutex *) lock;
+/* Under lock: */
+static struct wf_repeat slots[SLOTS];
+static int lines_most = 20;
+static int64_t period = WEFT_SEC(10);
+
+static uint64_t mix(uint64_t hash, const void *data, size_t size)
+{
+    const unsigned char *at = data;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ at[i]) * UINT64_C(0x100000001B3);
+    return (hash ^ size) * UINT64_C(0x100000001B3);
+}
+
+static uint64_t key_of(const char *module, weft_log_level level, const char *node, const char *text, size_t size)
+{
+    uint64_t hash = mix(UINT64_C(0xCBF29CE484222325), &level, sizeof level);
+    hash = mix(hash, module, strlen(module));
+    hash = mix(hash, node, strlen(node));
+    hash = mix(hash, text, size);
+    return hash == 0 ? 1 : hash;
+}
+
+static void copy(char *to, size_t room, const char *from, size_t size)
+{
+    size = WF_MIN(size, room - 1);
+    memcpy(to, from, size);
+    to[size] = '\0';
+}
+
+/* The line's slot, else a free one; NULL: there is neither. */
+static struct wf_repeat *slot_of(uint64_t key, int64_t now)
+{
+    struct wf_repeat *unused = NULL;
+    for (int i = 0; i < SLOTS; i++) {
+        struct wf_repeat *r = &slots[i];
+        if (r->key == key) return r;
+        if (r->key == 0 || (r->until <= now && r->held == 0)) unused = r;
+    }
+    return unused;
+}
+
+bool wf_log_may_repeat(const char *module, weft_log_level level, const char *node, const char *text, size_t size,
+                       int64_t now)
+{
+    pf_mutex *m = wf_mutex_once(&lock);
+    if (m == NULL) return true;
+    if (module == NULL) module = "";
+    uint64_t key = key_of(module, level, node, text, size);
+    bool may = true;
+    pf_mutex_lock(m);
+    struct wf_repeat *r = lines_most == 0 ? NULL : slot_of(key, now);
+    if (r != NULL && (r->key != key || r->until <= now)) {
+        *r = (struct wf_repeat){.key = key, .until = now + period, .level = level};
+        copy(r->module, sizeof r->module, module, strlen(module));
+        copy(r->node, sizeof r->node, node, strlen(node));
+        copy(r->text, sizeof r->text, text, size);
+    }
+    if (r != NULL) may = r->written < lines_most;
+    if (r != NULL && may) r->written++;
+    else if (r != NULL) r->held++;
+    pf_mutex_unlock(m);
+    return may;
+}
+
+bool wf_log_take_repeat(int64_t now, struct wf_repeat *out)
+{
+    pf_mutex *m = atomic_load_explicit(&lock, memory_order_acquire); /* pairs with wf_mutex_once */
+    bool found = false;
+    if (m == NULL) return false;
+    pf_mutex_lock(m);
+    for (int i = 0; i < SLOTS && !found; i++) {
+        found = slots[i].held > 0 && slots[i].until <= now;
+        if (!found) continue;
+        *out = slots[i];
+        slots[i].key = 0;
+        slots[i].held = 0;
+    }
+    pf_mutex_unlock(m);
+    return found;
+}
+
+void weft_log_repeats(int lines, int64_t span)
+{
+    pf_mutex *m = wf_mutex_once(&lock);
+    if (m == NULL) return;
+    pf_mutex_lock(m);
+    lines_most = WF_MAX(lines, 0);
+    period = WF_MIN(WF_MAX(span, 0), WEFT_SEC(86400));
+    pf_mutex_unlock(m);
+}

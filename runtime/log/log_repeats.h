@@ -1,0 +1,30 @@
+/* runtime/log/log_repeats.h -- lines that come again and again are held back, and counted.
+ *
+ * Design notes.
+ * (1) Two lines are the same if level, module, node and text are: actors that fail one after the other say the same,
+ *     each under another pid. What has a number in it that changes is another line, and never held back: nothing
+ *     that is said once is lost.
+ * (2) A line has a slot from its first to the end of the period that begins then. Where all slots are taken lines are
+ *     written as they come.
+ * (3) No timer: an idle process stays idle. Counts are told with the next line after the period. */
+#ifndef WF_LOG_REPEATS_H
+#define WF_LOG_REPEATS_H
+
+#include "log_levels.h"
+
+/* A line that is held back: what of it is said again. */
+struct wf_repeat {
+    uint64_t key;  /* a hash of all that makes it the same line; 0: this slot is free */
+    int64_t until; /* when the period is over that began with its first */
+    int written;
+    uint64_t held;
+    weft_log_level level;
+    char module[WF_LOG_MODULE_MAX], node[80], text[160]; /* text may be cut */
+};
+/* Whether that line may be written at `now`; else it is counted. `node`: the field "node=a", or "". */
+bool wf_log_may_repeat(const char *module, weft_log_level level, const char *node, const char *text, size_t size,
+                       int64_t now);
+/* One whose period is over at `now`, or until which lines have been held back; false: there is none. */
+bool wf_log_take_repeat(int64_t now, struct wf_repeat *out);
+
+#endif

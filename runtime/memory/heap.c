@@ -1,0 +1,177 @@
+/* runtime/memory/heap.c -- see heap.h. */
+#include "heap.h"
+
+#include "mutant.h"
+
+#include <stdlib.h>
+
+enum { CHILDREN = 4, CAPACITY_MIN = 16 };
+
+struct wf_heap_entry {
+    int64_t deadline;
+    uint64_t serial;
+    struct wf_timer *timer;
+    uint32_t ticket; /* index in wf_heap.where */
+};
+
+static bool sooner(const struct wf_heap_entry *a, const struct wf_heap_entry *b)
+{
+    return a->deadline != b->deadline ? a->deadline < b->deadline : a->serial < b->serial;
+}
+
+static void put(struct wf_heap *h, uint32_t at, struct wf_heap_entry e)
+{
+    h->entries[at] = e;
+    h->where[e.ticket] = at;
+}
+
+static void sift_up(struct wf_heap *h, uint32_t at, struct wf_heap_entry e)
+{
+    while (at > 0) {
+        uint32_t parent = (at - 1) / CHILDREN;
+        if (!sooner(&e, &h->entries[parent])) break;
+        put(h, at, h->entries[parent]);
+        at = parent;
+    }
+    put(h, at, e);
+}
+
+static void sift_down(struct wf_heap *h, uint32_t at, struct wf_heap_entry e)
+{
+    for (;;) {
+        uint64_t first = (uint64_t)at * CHILDREN + 1;
+        if (first >= h->count) break;
+        uint32_t least = (uint32_t)first, end = (uint32_t)WF_MIN(first + CHILDREN, (uint64_t)h->count);
+        for (uint32_t i = least + 1; i < end - WF_MUTANT(timers_lose_order); i++)
+            if (sooner(&h->entries[i], &h->entries[least])) least = i;
+        if (!sooner(&h->entries[least], &e)) break;
+        put(h, at, h->entries[least]);
+        at = least;
+    }
+    put(h, at, e);
+}
+
+static int resize(struct wf_heap *h, uint32_t capacity)
+{
+    struct wf_heap_entry *entries = realloc(h->entries, capacity * sizeof *entries);
+    if (entries == NULL) return WEFT_ENOMEM;
+    h->entries = entries;
+    uint32_t *where = realloc(h->where, capacity * sizeof *where);
+    if (where == NULL) {
+        h->capacity = WF_MIN(h->capacity, capacity);
+        return WEFT_ENOMEM;
+    }
+    h->where = where;
+    h->capacity = capacity;
+    return WEFT_OK;
+}
+
+void wf_heap_init(struct wf_heap *h)
+{
+    *h = (struct wf_heap){.entries = NULL};
+}
+
+void wf_heap_finish(struct wf_heap *h)
+{
+    free(h->entries);
+    free(h->where);
+    wf_heap_init(h);
+}
+
+int wf_heap_reserve(struct wf_heap *h)
+{
+    if (h->count + h->aside < h->capacity) return WEFT_OK;
+    if (h->capacity > UINT32_MAX / 2 / sizeof *h->entries) return WEFT_ENOMEM;
+    return resize(h, h->capacity == 0 ? CAPACITY_MIN : h->capacity * 2);
+}
+
+/* Of those that were given out before and are free, the last; or a new one. There are as many as timers armed at the
+ * same time, ever since none was. */
+static uint32_t take_ticket(struct wf_heap *h)
+{
+    if (h->free == 0) return h->tickets++;
+    uint32_t ticket = h->free - 1;
+    WF_ASSERT(ticket < h->tickets);
+    h->free = h->where[ticket];
+    return ticket;
+}
+
+static void give_ticket(struct wf_heap *h, uint32_t ticket)
+{
+    h->where[ticket] = h->free;
+    h->free = ticket + 1;
+}
+
+static void add(struct wf_heap *h, struct wf_timer *t)
+{
+    WF_ASSERT(t->place == 0 && h->count < h->capacity);
+    struct wf_heap_entry e = {.deadline = t->deadline, .serial = h->serial++, .timer = t, .ticket = take_ticket(h)};
+    t->place = e.ticket + 1;
+    sift_up(h, h->count++, e);
+}
+
+int wf_heap_add(struct wf_heap *h, struct wf_timer *t)
+{
+    int rc = wf_heap_reserve(h);
+    if (rc == WEFT_OK) add(h, t);
+    return rc;
+}
+
+int wf_heap_set_aside(struct wf_heap *h, uint32_t more)
+{
+    WF_ASSERT(h->aside + more < CAPACITY_MIN / 2); /* so that there is room for others whenever it shrinks */
+    h->aside += more;
+    return wf_heap_reserve(h);
+}
+
+void wf_heap_add_reserved(struct wf_heap *h, struct wf_timer *t)
+{
+    WF_ASSERT(h->aside > 0);
+    add(h, t);
+}
+
+/* All tickets anew, without gaps. */
+static void renumber(struct wf_heap *h)
+{
+    WF_ASSERT(h->count <= h->tickets);
+    for (uint32_t i = 0; i < h->count; i++) {
+        h->entries[i].ticket = h->where[i] = i;
+        h->entries[i].timer->place = i + 1;
+    }
+    h->tickets = h->count;
+    h->free = 0;
+}
+
+/* What a peak has taken goes back; failing to shrink harms nobody. */
+static void shrink(struct wf_heap *h)
+{
+    if (h->tickets > h->capacity / 2) renumber(h);
+    (void)resize(h, h->capacity / 2);
+}
+
+void wf_heap_remove(struct wf_heap *h, struct wf_timer *t)
+{
+    if (t->place == 0) return;
+    uint32_t ticket = t->place - 1;
+    WF_ASSERT(ticket < h->tickets);
+    uint32_t at = h->where[ticket];
+    WF_ASSERT(at < h->count && h->entries[at].timer == t);
+    t->place = 0;
+    give_ticket(h, ticket);
+    struct wf_heap_entry last = h->entries[--h->count];
+    if (at < h->count) { /* the last one fills the hole */
+        if (at > 0 && sooner(&last, &h->entries[(at - 1) / CHILDREN])) sift_up(h, at, last);
+        else sift_down(h, at, last);
+    }
+    if (h->capacity > CAPACITY_MIN && h->count < h->capacity / 8) shrink(h);
+}
+
+struct wf_timer *wf_heap_first(const struct wf_heap *h)
+{
+    return h->count == 0 ? NULL : h->entries[0].timer;
+}
+
+uint64_t wf_heap_first_serial(const struct wf_heap *h)
+{
+    return h->count == 0 ? 0 : h->entries[0].serial;
+}

@@ -1,0 +1,50 @@
+/* runtime/memory/heap.h -- the timers of one worker: a 4-ary heap ordered by deadline, then by age.
+ *
+ * The key lies in the heap's own array, and so does what says where in the heap a timer is (`where`), so that sifting
+ * touches no timer: with a million of them each would be a miss in all caches, and moving one up or down takes ten.
+ * Equal deadlines fire in the order they were armed, which makes a run repeatable. Owner's thread only. */
+#ifndef WF_HEAP_H
+#define WF_HEAP_H
+
+#include "base.h"
+
+struct wf_worker;
+
+struct wf_timer {
+    int64_t deadline;
+    uint32_t place; /* its ticket + 1: index in wf_heap.where; 0: not armed */
+    /* already off the heap: it may arm itself again or be freed */
+    void (*fire)(struct wf_worker *w, struct wf_timer *t);
+};
+
+struct wf_heap {
+    struct wf_heap_entry *entries;
+    uint32_t *where; /* by ticket: index in entries; of free tickets: the next free one + 1 */
+    uint32_t count, capacity;
+    uint32_t tickets, free; /* given out so far; the first free one + 1 */
+    uint32_t aside;         /* places that are kept for those armed by wf_heap_add_reserved */
+    uint64_t serial;        /* of the next timer armed */
+};
+
+void wf_heap_init(struct wf_heap *h);
+void wf_heap_finish(struct wf_heap *h);
+/* Makes room for one more: 0 or WEFT_ENOMEM. After it the next wf_heap_add cannot fail. */
+int wf_heap_reserve(struct wf_heap *h);
+/* Arms `t` (which must not be armed) for t->deadline. WEFT_ENOMEM. */
+int wf_heap_add(struct wf_heap *h, struct wf_timer *t);
+/* Keeps places for so many timers more, which are armed by wf_heap_add_reserved and by nothing else: that cannot fail.
+ * WEFT_ENOMEM. */
+int wf_heap_set_aside(struct wf_heap *h, uint32_t more);
+void wf_heap_add_reserved(struct wf_heap *h, struct wf_timer *t);
+/* Disarms; fine when it is not armed. */
+void wf_heap_remove(struct wf_heap *h, struct wf_timer *t);
+/* The next to fire; NULL if none. */
+struct wf_timer *wf_heap_first(const struct wf_heap *h);
+/* The serial number it was armed with; 0 if none. Serials grow by one with each wf_heap_add. */
+uint64_t wf_heap_first_serial(const struct wf_heap *h);
+static inline bool wf_timer_armed(const struct wf_timer *t)
+{
+    return t->place != 0;
+}
+
+#endif

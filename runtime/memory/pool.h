@@ -1,0 +1,109 @@
+/* runtime/memory/pool.h -- blocks for messages and other short-lived things, per worker, without locks.
+ *
+ * Design notes.
+ * (1) Magazines after Bonwick and Adams, "Magazines and Vmem" (USENIX 2001): each worker keeps up to two magazines
+ *     per size class, the one in use and one that is full or empty; when both are full (or empty) it trades one with
+ *     the node's depot under a mutex, so a block that is made on one worker and freed on another finds its way back
+ *     at one lock per WF_MAGAZINE blocks.
+ * (2) A magazine is an array, not a list through the blocks: a block that comes back from another core is not touched
+ *     before it is used, so its cache line can be asked for ahead. A list would cost one miss after the other.
+ * (3) Every block comes from malloc on its own, so a thread without a pool may make and free blocks of
+ *     the same classes with plain malloc and free.
+ * (4) Under ASan, TSan and Valgrind, in the test kit, and with WEFT_POISON=1 in the environment nothing is pooled:
+ *     there is never a magazine, so that each block that is given comes to wf_pool_spill, which overwrites it. Blocks
+ *     of magazines need no test for that.
+ * (5) With WEFT_POISON a pool keeps the last WF_LATE blocks that were given, so that a text in one of them reads as
+ *     WF_FREED for a while and not as the text of the next message. The tools must see each free at once. */
+#ifndef WF_POOL_H
+#define WF_POOL_H
+
+#include "base.h"
+
+enum {
+    WF_POOL_CLASSES = 5,      /* 64, 128, 256, 512, 1024 bytes */
+    WF_POOL_LARGE = 0xFFFF,   /* class of a block that is not pooled */
+    WF_MAGAZINE = 64,         /* blocks */
+    WF_POOL_AHEAD = 4,        /* the block that many takes ahead is fetched into the cache */
+    WF_DEPOT_BYTES = 4 << 20, /* per class; more is freed */
+    WF_LATE = 1024,           /* blocks that are freed late, see (5) */
+    WF_FREED = 0xDD, /* what is in a block after its first 64 bytes once it was freed, where nothing is pooled */
+};
+
+struct wf_magazine {
+    struct wf_magazine *next; /* in the depot */
+    void *round[WF_MAGAZINE];
+};
+
+/* How many the depot keeps of a class. */
+static inline uint32_t wf_depot_magazines(uint16_t class_)
+{
+    return (uint32_t)WF_DEPOT_BYTES / (WF_MAGAZINE * (UINT32_C(64) << class_));
+}
+
+struct wf_depot; /* shared by a node's workers */
+int wf_depot_create(struct wf_depot **out);
+void wf_depot_destroy(struct wf_depot *d); /* NULL is fine */
+
+struct wf_pool {
+    struct wf_depot *depot;
+    struct {
+        struct wf_magazine *used;  /* NULL before the first give */
+        struct wf_magazine *spare; /* full or empty; may be NULL */
+        uint32_t count;            /* rounds in `used` */
+        bool spare_is_full;
+    } at[WF_POOL_CLASSES];
+    bool bypass;      /* a tool watches memory, or a test its messages: do not reuse */
+    void **late;      /* a ring of WF_LATE blocks or NULLs; may be NULL */
+    uint32_t late_at; /* the oldest one */
+};
+
+void wf_pool_init(struct wf_pool *p, struct wf_depot *depot);
+void wf_pool_finish(struct wf_pool *p);
+
+/* The class for `size` bytes, WF_POOL_LARGE if none holds it. */
+static inline uint16_t wf_pool_class(size_t size)
+{
+    if (size <= 64) return 0;
+    if (size > 1024) return WF_POOL_LARGE;
+    return (uint16_t)(64 - 6 - __builtin_clzll((unsigned long long)(size - 1)));
+}
+
+void *wf_pool_refill(struct wf_pool *p, uint16_t class_); /* slow path of take */
+/* Slow path of give: where there is no room in `used`. */
+void wf_pool_spill(struct wf_pool *p, uint16_t class_, void *block);
+void *wf_block_new(uint16_t class_, size_t size); /* any thread: malloc of the class's size */
+void wf_block_free(void *block);                  /* any thread */
+
+/* Aligned to 16; NULL when out of memory. `p` may be NULL (a thread without a pool). */
+static inline void *wf_pool_take(struct wf_pool *p, uint16_t class_, size_t size)
+{
+    if (WF_UNLIKELY(class_ == WF_POOL_LARGE || p == NULL)) return wf_block_new(class_, size);
+    if (WF_UNLIKELY(p->at[class_].count == 0)) return wf_pool_refill(p, class_);
+    void *const *rounds = p->at[class_].used->round;
+    uint32_t last = --p->at[class_].count;
+    if (last >= WF_POOL_AHEAD) __builtin_prefetch(rounds[last - WF_POOL_AHEAD], 1);
+    return rounds[last];
+}
+
+/* The same without a call; NULL: wf_pool_take has to refill. */
+static inline void *wf_pool_take_quickly(struct wf_pool *p, uint16_t class_)
+{
+    if (WF_UNLIKELY(p->at[class_].count == 0)) return NULL;
+    return p->at[class_].used->round[--p->at[class_].count];
+}
+
+/* Whether wf_pool_give need not spill. */
+static inline bool wf_pool_has_room(const struct wf_pool *p, uint16_t class_)
+{
+    return class_ != WF_POOL_LARGE && p->at[class_].used != NULL && p->at[class_].count < WF_MAGAZINE;
+}
+
+static inline void wf_pool_give(struct wf_pool *p, uint16_t class_, void *block)
+{
+    if (WF_UNLIKELY(class_ == WF_POOL_LARGE || p == NULL)) wf_block_free(block);
+    else if (WF_UNLIKELY(p->at[class_].used == NULL || p->at[class_].count == WF_MAGAZINE))
+        wf_pool_spill(p, class_, block);
+    else p->at[class_].used->round[p->at[class_].count++] = block;
+}
+
+#endif

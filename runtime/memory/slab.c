@@ -1,0 +1,98 @@
+/* runtime/memory/slab.c -- see slab.h. A slot whose generations are used up (2^31 lives) is retired instead of
+ * beginning anew, so that no id ever means two things. */
+#include "slab.h"
+
+#include "platform.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max)
+{
+    WF_ASSERT(max > 0 && max <= WF_SLAB_MAX && item_bytes >= sizeof(struct wf_slot));
+    memset(s, 0, sizeof *s);
+    s->item_bytes = (item_bytes + 15) / 16 * 16;
+    s->used_max = max;
+    const uint32_t chunks = (max - 1) / WF_SLAB_CHUNK + 1;
+    s->chunks = calloc(chunks, sizeof *s->chunks);
+    if (s->chunks == NULL) return WEFT_ENOMEM; /* it has no slots, and may be looked through and finished */
+    s->chunks_max = chunks;
+    return WEFT_OK;
+}
+
+void wf_slab_finish(struct wf_slab *s)
+{
+    for (uint32_t i = 0; i < s->chunk_count; i++)
+        pf_aligned_free(atomic_load_explicit(&s->chunks[i], memory_order_relaxed));
+    free(s->chunks);
+    free(s->free);
+    memset(s, 0, sizeof *s);
+}
+
+/* Room for all slots there are, so that giving back cannot fail. */
+static bool reserve_free(struct wf_slab *s, uint32_t count)
+{
+    if (count <= s->free_capacity) return true;
+    uint32_t capacity = WF_MAX(count, s->free_capacity * 2);
+    uint32_t *room = realloc(s->free, capacity * sizeof *room);
+    if (room == NULL) return false;
+    s->free = room;
+    s->free_capacity = capacity;
+    return true;
+}
+
+static bool add_chunk(struct wf_slab *s)
+{
+    if (s->chunk_count == s->chunks_max) return false;
+    uint32_t first = s->chunk_count * WF_SLAB_CHUNK, count = WF_MIN(WF_SLAB_CHUNK, s->used_max - first);
+    if (!reserve_free(s, first + count)) return false;
+    size_t bytes = (WF_SLAB_CHUNK * s->item_bytes + WF_CACHE_LINE - 1) / WF_CACHE_LINE * WF_CACHE_LINE;
+    char *chunk = pf_aligned_alloc(WF_CACHE_LINE, bytes);
+    if (chunk == NULL) return false;
+    memset(chunk, 0, bytes);
+    for (uint32_t i = 0; i < WF_SLAB_CHUNK; i++) {
+        struct wf_slot *slot = (struct wf_slot *)(void *)(chunk + i * s->item_bytes);
+        slot->index = first + i;
+        atomic_init(&slot->generation, s->begin);
+    }
+    for (uint32_t i = count; i-- > 0;) s->free[s->free_count++] = first + i; /* the lowest is taken first */
+    /* Pairs with the acquire in wf_slab_at: who sees the chunk sees its indices and even generations. */
+    atomic_store_explicit(&s->chunks[s->chunk_count++], chunk, memory_order_release);
+    return true;
+}
+
+void *wf_slab_reserve(struct wf_slab *s)
+{
+    if (s->free_count == 0 && !add_chunk(s)) return NULL;
+    WF_ASSERT(s->used < s->used_max);
+    s->used++;
+    return wf_slab_at(s, s->free[--s->free_count]);
+}
+
+void wf_slab_publish(void *item)
+{
+    struct wf_slot *slot = item;
+    uint32_t generation = atomic_load_explicit(&slot->generation, memory_order_relaxed);
+    WF_ASSERT(generation % 2 == 0);
+    /* Pairs with the acquire in wf_slab_find: who finds it sees what was written before. */
+    atomic_store_explicit(&slot->generation, generation + 1, memory_order_release);
+}
+
+void *wf_slab_take(struct wf_slab *s)
+{
+    struct wf_slot *slot = wf_slab_reserve(s);
+    if (slot != NULL) wf_slab_publish(slot);
+    return slot;
+}
+
+void wf_slab_give(struct wf_slab *s, void *item)
+{
+    struct wf_slot *slot = item;
+    uint32_t generation = atomic_load_explicit(&slot->generation, memory_order_relaxed);
+    WF_ASSERT(s->used > 0 && wf_slab_at(s, slot->index) == item);
+    /* Pairs with the acquire in wf_slab_find. */
+    if (generation % 2 == 1) atomic_store_explicit(&slot->generation, generation + 1, memory_order_release);
+    WF_ASSERT(s->free_count < s->free_capacity);
+    s->used--;
+    if (generation != UINT32_MAX) s->free[s->free_count++] = slot->index;
+}

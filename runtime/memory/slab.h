@@ -1,0 +1,100 @@
+/* runtime/memory/slab.h -- type-stable slots with a number and a generation, behind every public handle and pid.
+ *
+ * Design notes. (1) One worker owns a slab: only it takes and gives. (2) Any thread may look a slot up by number:
+ * chunks are published with release and never move or go away before the slab, so a stale handle leads to a slot of
+ * the same type, never to a crash. (3) The first 8 bytes of each item are a struct wf_slot, whose generation says
+ * which life of the slot a handle meant; it is odd while taken. */
+#ifndef WF_SLAB_H
+#define WF_SLAB_H
+
+#include "base.h"
+
+struct wf_slot {
+    _Atomic uint32_t generation; /* written by the owner (release), read by any thread (acquire); odd: taken */
+    uint32_t index;              /* fixed */
+};
+
+struct wf_slab {
+    _Atomic(char *) *chunks; /* release by the owner, acquire by readers */
+    size_t item_bytes;
+    uint32_t chunk_count, chunks_max;
+    uint32_t *free; /* stack of free indices */
+    uint32_t free_count, free_capacity;
+    uint32_t used, used_max;
+    uint32_t begin; /* generation of a slot before its first life: even; set before the first is taken */
+};
+
+enum {
+    WF_SLAB_MAX = (1 << 24) - 1,
+    WF_SLAB_CHUNK = 64, /* slots: a constant power of two, so that looking up takes a shift and a mask */
+};
+
+/* `item_bytes` is rounded up to 16; `max` slots, at most WF_SLAB_MAX. WEFT_ENOMEM. */
+int wf_slab_init(struct wf_slab *s, size_t item_bytes, uint32_t max);
+void wf_slab_finish(struct wf_slab *s);
+/* A slot with a new odd generation. What is after its wf_slot is zero the first time and what was left there later.
+ * NULL: WEFT_EFULL or no memory. */
+void *wf_slab_take(struct wf_slab *s);
+/* The same in two steps, where other threads might guess the handle: reserved, it is found by nobody; what is written
+ * before it is published is seen by all who find it. */
+void *wf_slab_reserve(struct wf_slab *s);
+void wf_slab_publish(void *item);
+/* One that was taken, or reserved and never published. */
+void wf_slab_give(struct wf_slab *s, void *item);
+
+/* The slot of that number, taken or not; NULL if there was never one. Any thread. */
+static inline void *wf_slab_at(const struct wf_slab *s, uint32_t index)
+{
+    uint32_t chunk = index / WF_SLAB_CHUNK;
+    if (WF_UNLIKELY(chunk >= s->chunks_max)) return NULL;
+    char *base = atomic_load_explicit(&s->chunks[chunk], memory_order_acquire);
+    return base == NULL ? NULL : base + (size_t)(index % WF_SLAB_CHUNK) * s->item_bytes;
+}
+
+/* Calls the body for each slot that is taken, on the owner's thread, which may take and give meanwhile. */
+#define WF_SLAB_EACH(type, item, s)                                             \
+    for (uint32_t item##_at = 0; wf_slab_at(s, item##_at) != NULL; item##_at++) \
+        for (type *item = wf_slab_taken_at(s, item##_at); item != NULL; item = NULL)
+static inline void *wf_slab_taken_at(const struct wf_slab *s, uint32_t index)
+{
+    struct wf_slot *slot = wf_slab_at(s, index);
+    return atomic_load_explicit(&slot->generation, memory_order_acquire) % 2 == 0 ? NULL : slot;
+}
+
+/* Ids: generation << 32 | worker << 24 | slot. Never 0, as a taken slot's generation is odd. */
+static inline uint64_t wf_id_make(const struct wf_slot *slot, uint32_t worker)
+{
+    return (uint64_t)atomic_load_explicit(&slot->generation, memory_order_relaxed) << 32 | (uint64_t)worker << 24 |
+           slot->index;
+}
+/* The id a reserved slot will have. */
+static inline uint64_t wf_id_reserved(const struct wf_slot *slot, uint32_t worker)
+{
+    return wf_id_make(slot, worker) + (UINT64_C(1) << 32);
+}
+static inline uint32_t wf_id_worker(uint64_t id)
+{
+    return (uint32_t)(id >> 24) & 0xFF;
+}
+static inline uint32_t wf_id_slot(uint64_t id)
+{
+    return (uint32_t)id & 0xFFFFFF;
+}
+static inline uint32_t wf_id_generation(uint64_t id)
+{
+    return (uint32_t)(id >> 32);
+}
+
+/* The item an id means, or NULL if that life is over. Any thread; only on the owner's thread it stays true. */
+static inline void *wf_slab_find(const struct wf_slab *s, uint64_t id)
+{
+    struct wf_slot *slot = wf_slab_at(s, wf_id_slot(id));
+    if (WF_UNLIKELY(slot == NULL)) return NULL;
+    uint32_t generation = wf_id_generation(id); /* an even one was never given: somebody made it up */
+    if (WF_UNLIKELY(atomic_load_explicit(&slot->generation, memory_order_acquire) != generation ||
+                    generation % 2 == 0))
+        return NULL;
+    return slot;
+}
+
+#endif

@@ -1,0 +1,58 @@
+/* runtime/sched/embed.c -- see embed.h. */
+#include "embed.h"
+
+#include "here.h"
+
+static int embedded_wait(struct pf_env *env, pf_cond *c, pf_mutex *m, int64_t deadline)
+{
+    struct wf_workers *set = ((struct wf_embed *)env)->set;
+    if (wf_here == set->at[0]) return pf_cond_wait(c, m, deadline); /* from within a turn: for other threads */
+    pf_mutex_unlock(m);
+    (void)wf_embed_turn(set, deadline);
+    pf_mutex_lock(m);
+    return deadline != WEFT_FOREVER && env->now(env) >= deadline ? WEFT_ETIMEDOUT : WEFT_OK;
+}
+
+/* Another thread: the one that waits may be in the poller. */
+static void embedded_broadcast(struct pf_env *env, pf_cond *c)
+{
+    struct wf_workers *set = ((struct wf_embed *)env)->set;
+    pf_cond_broadcast(c);
+    if (wf_here != set->at[0]) env->poller_wake(set->at[0]->poller);
+}
+
+void wf_embed_init(struct wf_embed *e, struct wf_workers *set)
+{
+    e->env = *pf_env_native();
+    e->env.cond_wait = embedded_wait;
+    e->env.cond_broadcast = embedded_broadcast;
+    e->set = set;
+    set->env = &e->env;
+}
+
+int wf_embed_start(struct wf_workers *set)
+{
+    struct wf_worker *w = set->at[0];
+    struct pf_env *env = set->env;
+    WF_ASSERT(set->count == 1);
+    if (env->poller_handle(w->poller) == PF_NO_HANDLE) return WEFT_ENOTSUP;
+    int rc = env->poller_alarm(w->poller, WEFT_FOREVER - 1); /* from here on it does not fail */
+    if (rc < 0) return rc;
+    atomic_store_explicit(&w->state, WF_ASLEEP, memory_order_seq_cst); /* pairs with wake_if_asleep */
+    return env->poller_alarm(w->poller, WEFT_FOREVER);
+}
+
+int64_t wf_embed_turn(struct wf_workers *set, int64_t deadline)
+{
+    struct wf_worker *w = set->at[0], *outer = wf_here;
+    struct pf_held_off held; /* the thread is the user's: an actor's write must not end the process */
+    WF_ASSERT(set->count == 1 && outer != w && w->thread == NULL);
+    pf_signals_hold_off(&held);
+    wf_here = w;
+    wf_coro_adopt_thread(&w->loop);
+    int64_t next = wf_worker_visit(w, deadline);
+    wf_coro_release_thread(&w->loop);
+    wf_here = outer;
+    pf_signals_let_go(&held);
+    return next;
+}

@@ -1,0 +1,147 @@
+/* runtime/sched/post.c -- what passes between workers: pushing, waking, batching, and waiting for a worker that
+ * has too much. The rules are in post.h. */
+#include "post.h"
+
+#include "sanitizer.h"
+#include "task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Under way from a worker whose tasks wait for room to the choked worker and back. */
+struct wf_room_call {
+    struct wf_call call;
+    struct wf_worker *from;
+    uint32_t target;
+    bool under_way;
+};
+
+/* Pairs with sleep_until: the push before and the ASLEEP there are sequentially consistent, so one of us sees the
+ * other. */
+static void wake_if_asleep(struct wf_worker *w)
+{
+    if (atomic_load_explicit(&w->state, memory_order_seq_cst) != WF_ASLEEP) return;
+    if (atomic_exchange_explicit(&w->state, WF_RUNNING, memory_order_seq_cst) != WF_ASLEEP) return; /* another paid */
+    w->set->env->poller_wake(w->poller);
+}
+
+static void push_chain(_Atomic(struct wf_post *) *to, struct wf_post *newest, struct wf_post *oldest)
+{
+    struct wf_post *head = atomic_load_explicit(to, memory_order_relaxed);
+    wf_tsan_release(to);
+    do oldest->next = head; /* release below: pairs with the acquire in take_all */
+    while (!atomic_compare_exchange_weak_explicit(to, &head, newest, memory_order_seq_cst, memory_order_relaxed));
+}
+
+/* All posts, oldest first. */
+struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from)
+{
+    if (atomic_load_explicit(from, memory_order_relaxed) == NULL) return NULL;
+    struct wf_post *newest = atomic_exchange_explicit(from, NULL, memory_order_acquire), *first = NULL;
+    wf_tsan_acquire(from);
+    while (newest != NULL) {
+        struct wf_post *older = newest->next;
+        newest->next = first;
+        first = newest;
+        newest = older;
+    }
+    return first;
+}
+
+void wf_worker_post_chain(struct wf_worker *w, struct wf_post *newest, struct wf_post *oldest, uint32_t count)
+{
+    WF_ASSERT(count > 0 && newest != NULL && oldest != NULL);
+    atomic_fetch_add_explicit(&w->inbox_count, count, memory_order_relaxed); /* a bound, orders nothing */
+    push_chain(&w->inbox, newest, oldest);
+    wake_if_asleep(w);
+}
+
+void wf_worker_post(struct wf_worker *w, struct wf_post *p)
+{
+    wf_worker_post_chain(w, p, p, 1);
+}
+
+static void hand_over_as_list(struct wf_worker *to, const struct wf_post_batch *o)
+{
+    for (uint32_t i = o->count - 1; i > 0; i--) o->at[i]->next = o->at[i - 1];
+    wf_worker_post_chain(to, o->at[o->count - 1], o->at[0], o->count);
+}
+
+void wf_post_batch_flush(struct wf_worker *w, uint32_t target)
+{
+    struct wf_post_batch *o = &w->batches[target];
+    struct wf_worker *to = w->set->at[target];
+    WF_ASSERT(o->count > 0 && o->count <= WF_BUNDLE);
+    const uint16_t class_ = wf_pool_class(sizeof(struct wf_bundle));
+    struct wf_bundle *b = o->count < 3 ? NULL : wf_pool_take(&w->pool, class_, sizeof *b);
+    if (b == NULL) {
+        hand_over_as_list(to, o);
+    } else {
+        b->post = (struct wf_post){.kind = WF_POST_BUNDLE, .block_class = class_, .word = o->count};
+        memcpy(b->at, o->at, o->count * sizeof *o->at);
+        wf_worker_post_chain(to, &b->post, &b->post, o->count);
+    }
+    o->count = 0;
+    w->batch_mask &= ~(UINT64_C(1) << target);
+}
+
+void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p)
+{
+    WF_ASSERT(target < w->set->count);
+    struct wf_post_batch *o = &w->batches[target];
+    o->at[o->count++] = p;
+    w->batch_mask |= UINT64_C(1) << target;
+    if (o->count == WF_BUNDLE) wf_post_batch_flush(w, target);
+}
+
+bool wf_worker_is_congested(const struct wf_worker *target)
+{
+    return atomic_load_explicit(&target->inbox_count, memory_order_relaxed) >= WF_INBOX_MAX;
+}
+
+void wf_worker_when_room(struct wf_worker *target, struct wf_call *c)
+{
+    push_chain(&target->room_calls, &c->post, &c->post);
+    wake_if_asleep(target);
+}
+
+static void room_came_back(struct wf_worker *w, struct wf_call *c)
+{
+    struct wf_room_call *r = WF_CONTAINER(c, struct wf_room_call, call);
+    WF_ASSERT(r->from == w && r->under_way);
+    r->under_way = false;
+    struct wf_list_node *k;
+    while ((k = wf_list_pop(&w->room[r->target])) != NULL)
+        wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
+}
+
+static void room_at_target(struct wf_worker *target, struct wf_call *c)
+{
+    struct wf_room_call *r = WF_CONTAINER(c, struct wf_room_call, call);
+    WF_ASSERT(r->target == target->index && r->under_way);
+    c->call = room_came_back;
+    c->post.kind = WF_POST_CALL;
+    wf_worker_post(r->from, &c->post);
+}
+
+int wf_worker_wait_room(struct wf_worker *w, uint32_t target, int64_t deadline)
+{
+    WF_ASSERT(w == wf_here && w->current != NULL && target < w->set->count);
+    struct wf_room_call *r = w->room_call[target];
+    if (r == NULL) {
+        r = w->room_call[target] = calloc(1, sizeof *r);
+        if (r == NULL) return WEFT_ENOMEM;
+        r->from = w;
+        r->target = target;
+    }
+    struct wf_waiter me = {.task = w->current};
+    wf_list_push(&w->room[target], &me.on_source);
+    if (!r->under_way) {
+        r->under_way = true;
+        r->call.call = room_at_target;
+        wf_worker_when_room(w->set->at[target], &r->call);
+    }
+    int rc = wf_task_wait(deadline, "room at a worker");
+    wf_unlink(&me.on_source);
+    return rc;
+}

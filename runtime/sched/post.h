@@ -1,0 +1,73 @@
+/* runtime/sched/post.h -- what passes between workers: posts, batches of them, and waiting for a worker that has too
+ * much. The rules of sleeping and waking are note (3) of worker.h. */
+#ifndef WF_POST_H
+#define WF_POST_H
+
+#include "base.h"
+
+struct wf_worker;
+
+/* WORK: a MESSAGE that a pool of actors has passed on, until its member lets go of it. */
+enum wf_post_kind {
+    WF_POST_CALL,
+    WF_POST_MESSAGE,
+    WF_POST_WORK,
+    WF_POST_KINDS,
+    WF_POST_BUNDLE = WF_POST_KINDS,
+    WF_POST_HANDLED, /* a MESSAGE or WORK that a handler was called with: on no way to anywhere */
+    WF_POST_HANDLED_WORK,
+};
+
+/* Anything handed to another worker begins with this. */
+struct wf_post {
+    struct wf_post *next; /* outbox and inbox: the one pushed before this one */
+    uint8_t kind;         /* wf_post_kind: wf_hooks.on_post[kind] takes it */
+    uint8_t flags;        /* for the kind */
+    uint16_t block_class; /* of the block it lies in, for wf_pool_give */
+    uint32_t word;        /* for the kind */
+};
+
+/* WF_POST_BUNDLE: many posts in an array, oldest first, so that their cache lines can be asked for ahead; along a
+ * list each would be waited for in turn. `word` counts them. Made by wf_post_batch_flush. */
+enum { WF_BUNDLE = 62 };
+struct wf_bundle {
+    struct wf_post post;
+    struct wf_post *at[WF_BUNDLE];
+};
+_Static_assert(sizeof(struct wf_bundle) == 512, "a block of the pool");
+
+/* WF_POST_CALL: runs `call` on the target's thread between tasks; the callee frees or reuses it. It must not
+ * suspend. */
+struct wf_call {
+    struct wf_post post;
+    void (*call)(struct wf_worker *w, struct wf_call *c);
+};
+
+/* What goes to one worker at the end of the turn, or when it is full. */
+struct wf_post_batch {
+    uint32_t count;
+    struct wf_post *at[WF_BUNDLE]; /* oldest first */
+};
+
+/* Any thread, signal handlers: pushes one post and wakes the worker if it sleeps. Never fails: bounded by the
+ * callers. */
+void wf_worker_post(struct wf_worker *w, struct wf_post *p);
+/* Any thread: pushes a chain (newest first, `oldest` its end) of `count` posts with one atomic operation and at most
+ * one wake. */
+void wf_worker_post_chain(struct wf_worker *w, struct wf_post *newest, struct wf_post *oldest, uint32_t count);
+/* From worker `w`'s thread to another worker: batched until the end of the turn. */
+void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p);
+/* Whether so much is on its way to `target` that senders should wait. Any thread. */
+bool wf_worker_is_congested(const struct wf_worker *target);
+/* Any thread: runs `c` on `target`'s thread when its inbox has been drained, at once if it is. The way to wait for a
+ * choked worker. */
+void wf_worker_when_room(struct wf_worker *target, struct wf_call *c);
+/* Task on worker `w`: waits until `target` is no longer choked. As wf_task_wait. */
+int wf_worker_wait_room(struct wf_worker *w, uint32_t target, int64_t deadline);
+
+/* For the loop. All posts, oldest first. */
+struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from);
+/* Hands over what has been batched for worker `target`. */
+void wf_post_batch_flush(struct wf_worker *w, uint32_t target);
+
+#endif

@@ -1,0 +1,166 @@
+/* runtime/sched/task.h -- what runs on a worker: a coroutine with a state, a deadline, and what it owns.
+ *
+ * Design notes.
+ * (1) actors/ embeds a task in each actor. A task starts and ends on one worker, and all of it belongs to that
+ *     worker's thread.
+ * (2) wf_task_wait suspends the running task by switching straight to the next runnable one. Wakes are hints: a task
+ *     that was woken looks again.
+ * (3) Cancel sets `cancelled` and wakes; from then on wf_task_wait returns WEFT_ECANCELED without suspending. Kill
+ *     sets `killed` too; the waiting call takes its waiters off their sources first and then calls wf_task_finish_wait,
+ *     which does not return for a killed task.
+ * (4) Fresh tasks, which have never run, stand in a list of their own: before older ones, behind those the same task
+ *     has started. They run before tasks that are ready again, so that a tree of tasks runs depth first and few of
+ *     them have a stack at a time. Nobody starves: a task that is ready again is due two turns later at most and
+ *     then goes first, but for one in WF_DUE_RUN + 1, which is a fresh one; and the oldest fresh task joins the
+ *     others when WF_FRESH_RUN have begun since it was the oldest. */
+#ifndef WF_TASK_H
+#define WF_TASK_H
+
+#include "here.h"
+#include "timers.h"
+#include "workers.h"
+
+/* The first two stand in the queue of the runnable, but have to be given a stack, or its contents, before they run.
+ * STACKLESS: it waits and has none; woken it is NEW. A task is PARKED from IDLE only, and IDLE is WAITING, but seen
+ * by who looks for idle tasks: see park.h. */
+enum wf_task_state {
+    WF_TASK_NEW,
+    WF_TASK_UNPARKED,
+    WF_TASK_READY,
+    WF_TASK_RUNNING,
+    WF_TASK_WAITING,
+    WF_TASK_STACKLESS,
+    WF_TASK_IDLE,
+    WF_TASK_PARKED,
+    WF_TASK_DONE
+};
+
+/* What switching and waking touch comes first; then what only some waits do. */
+struct wf_task {
+    union {
+        struct wf_task *next_ready; /* READY: wf_worker.ready_first */
+        const char *waits_for;      /* WAITING: static text, "mailbox", "read", "event, timer" */
+    };
+    struct wf_worker *worker;
+    uint8_t state; /* wf_task_state */
+    bool cancelled;
+    bool killed;
+    bool timed_out;
+    bool wants_mail;       /* wake it when its mailbox gets something */
+    bool bounded : 1;      /* no wait goes beyond hooks->task_latest */
+    bool shares_stack : 1; /* others use its stack while it waits: it is never parked */
+    bool handling : 1;     /* an actor that was called with a message, which it has not let go of */
+    uint16_t stack_kib;    /* asked for */
+    uint32_t ops;          /* operations left in this turn */
+    uint32_t above;        /* the layer above counts something here; 0 at the beginning */
+    union {
+        struct wf_coro coro;
+        struct wf_call start; /* until it is started: how it gets to its worker */
+    };
+    struct wf_timer deadline; /* of the wait it is in; once it was asked to end, of its grace period */
+    struct wf_list owned;     /* wf_owned.on_task: closed when the task ends */
+};
+
+/* One task waiting at one source; lives on the waiting task's stack for the length of one wait. */
+struct wf_waiter {
+    struct wf_list_node on_source; /* wf_event.waiters, wf_user_timer.waiters or wf_worker.room */
+    struct wf_task *task;
+};
+
+/* A resource that ends with its task: embed, link, and give a close. */
+struct wf_owned {
+    struct wf_list_node on_task; /* wf_task.owned */
+    void (*close)(struct wf_owned *o);
+};
+
+/* The running task; NULL outside of tasks. */
+static inline struct wf_task *wf_task_self(void)
+{
+    return wf_here == NULL ? NULL : wf_here->current;
+}
+
+void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes);
+/* Makes a NEW task runnable for the first time. It gets its stack when it first runs. */
+void wf_task_start(struct wf_task *t);
+/* The same for one that has nothing to do before it is woken by mail. */
+void wf_task_start_stackless(struct wf_task *t);
+/* What it waits for; "": it does not. */
+static inline const char *wf_task_waits_for(const struct wf_task *t)
+{
+    return t->state >= WF_TASK_WAITING && t->state <= WF_TASK_PARKED ? t->waits_for : "";
+}
+/* To the end of the queue of those that have run before. */
+static inline void wf_task_push_ready(struct wf_worker *w, struct wf_task *t)
+{
+    t->next_ready = NULL;
+    if (w->ready_last == NULL) w->ready_first = t;
+    else w->ready_last->next_ready = t;
+    w->ready_last = t;
+    w->ready_count++;
+}
+/* STACKLESS, IDLE or PARKED, otherwise it does nothing. */
+void wf_task_wake_idle(struct wf_task *t);
+/* Makes a task that waits runnable; otherwise does nothing. Asks for the lines of its stack that it needs first, so
+ * that they come while it is still queued: a hop around 100,000 actors takes 105 ns instead of 274 (four lines; with
+ * two it is 160, six are no better). */
+static inline void wf_task_wake(struct wf_task *t)
+{
+    if (t->state != WF_TASK_WAITING) {
+        if (WF_UNLIKELY(t->state > WF_TASK_WAITING)) wf_task_wake_idle(t);
+        return;
+    }
+    const char *frames = t->coro.sp;
+    for (int i = 0; i < 4; i++) __builtin_prefetch(frames + i * WF_CACHE_LINE);
+    t->state = WF_TASK_READY;
+    wf_task_push_ready(t->worker, t);
+}
+/* Wakes all wf_waiters of a list; they stay linked. */
+void wf_waiters_wake(struct wf_list *waiters);
+/* Wakes all and takes them off: the source goes away. */
+void wf_waiters_dismiss(struct wf_list *waiters);
+/* The running task waits for a wake. 0: woken (look whether it is what you wait for); WEFT_ETIMEDOUT; WEFT_ECANCELED,
+ * at once if it was cancelled before. Deadline WEFT_NOW: WEFT_ETIMEDOUT at once. `what` is static text for people. */
+int wf_task_wait(int64_t deadline, const char *what);
+/* The same without a record: what it waits for leaves one. */
+int wf_task_wait_quietly(int64_t deadline, const char *what);
+/* Ends every waiting call: returns `result`, or, if the running task was killed, does not return. */
+int64_t wf_task_finish_wait(int64_t result);
+/* The running task goes to the end of the queue. */
+void wf_task_yield(void);
+/* Counts one operation of the running task; yields when its budget is used up, so that one that never waits cannot
+ * starve others. */
+static inline void wf_task_tick(struct wf_task *t)
+{
+    if (WF_UNLIKELY(--t->ops == 0)) wf_task_yield();
+}
+/* What tells a span from a point in time, see WF_CLOCK_BEGIN. WEFT_NOW and WEFT_FOREVER may stand for either. */
+static inline bool wf_is_span(int64_t time)
+{
+    return time < WF_CLOCK_BEGIN && time != WEFT_NOW;
+}
+static inline bool wf_is_point(int64_t time)
+{
+    return time >= WF_CLOCK_BEGIN && time != WEFT_FOREVER;
+}
+/* The running task gave one for the other. */
+void wf_task_wrong_time(struct wf_task *t, const char *what, int64_t time);
+void wf_task_cancel(struct wf_task *t);
+void wf_task_kill(struct wf_task *t);
+/* For one that is to be cancelled: at the deadline it is killed. WEFT_ENOMEM. */
+int wf_task_grace(struct wf_task *t, int64_t deadline);
+/* It has begun to end. Returns when its grace period would have been over; WEFT_FOREVER: it had none. */
+int64_t wf_task_end_grace(struct wf_task *t);
+/* The running task is over: gives back its stack, calls hooks->task_done, runs others. */
+__attribute__((noreturn)) void wf_task_exit(void);
+void wf_task_close_owned(struct wf_task *t);
+
+/* For the loop. The next to run in this turn, with its stack; NULL: back to the loop. */
+struct wf_task *wf_task_next(struct wf_worker *w);
+void wf_task_run_here(struct wf_worker *w, struct wf_task *t);
+/* At the beginning of a turn: which tasks are due, see note (4). */
+void wf_task_begin_turn(struct wf_worker *w);
+/* Between two turns: the runnable task that stands at `place` (0: next) is run next, if there are so many; those of
+ * both lists are counted in turns. For tests. */
+void wf_task_prefer(struct wf_worker *w, uint32_t place);
+
+#endif

@@ -1,0 +1,274 @@
+/* runtime/sched/worker.c -- the loop of a worker. The rules are in worker.h. */
+#include "worker.h"
+
+#include "stuck.h"
+#include "task.h"
+
+enum { TRIM_TURNS = 16 }; /* after which a busy worker, too, sees to free stacks */
+
+/* ---- The loop: its order is the contract of worker.h, note (2) ------------------------------------------------- */
+
+static void fire_due_timers(struct wf_worker *w)
+{
+    /* Timers armed by those that fire now wait for the next turn, so a timer that arms itself cannot hold up the
+     * loop. */
+    struct wf_timer *t;
+    uint64_t serial = w->timers.serial;
+    while ((t = wf_heap_first(&w->timers)) != NULL && t->deadline <= w->now &&
+           wf_heap_first_serial(&w->timers) < serial) {
+        wf_heap_remove(&w->timers, t);
+        w->count.timers_fired++;
+        t->fire(w, t);
+    }
+}
+
+static void take_call(struct wf_worker *w, struct wf_post *p)
+{
+    struct wf_call *c = WF_CONTAINER(p, struct wf_call, post);
+    WF_ASSERT(c->call != NULL);
+    c->call(w, c);
+}
+
+static inline void take_one(struct wf_worker *w, struct wf_post *p)
+{
+    if (p->kind == WF_POST_CALL) take_call(w, p);
+    else w->set->hooks->on_post[p->kind](w, p);
+}
+
+/* Gives the block back. */
+static inline void for_each_in(struct wf_worker *w, struct wf_bundle *b,
+                               void (*each)(struct wf_worker *w, struct wf_post *p))
+{
+    enum { AHEAD = 6 };
+    for (uint32_t i = 0; i < b->post.word && i < AHEAD; i++) __builtin_prefetch(b->at[i], 1);
+    for (uint32_t i = 0; i < b->post.word; i++) {
+        if (i + AHEAD < b->post.word) __builtin_prefetch(b->at[i + AHEAD], 1);
+        each(w, b->at[i]);
+    }
+    wf_pool_give(&w->pool, b->post.block_class, b);
+}
+
+static void drain_inbox(struct wf_worker *w)
+{
+    uint32_t count = 0;
+    for (struct wf_post *p = wf_posts_take(&w->inbox), *next; p != NULL; p = next) {
+        next = p->next; /* the handler owns p */
+        if (p->kind == WF_POST_BUNDLE) {
+            count += p->word;
+            for_each_in(w, WF_CONTAINER(p, struct wf_bundle, post), take_one);
+        } else {
+            count++;
+            take_one(w, p);
+        }
+    }
+    if (count > 0) {
+        atomic_fetch_sub_explicit(&w->inbox_count, count, memory_order_relaxed);
+        w->count.posts_in += count;
+    }
+    for (struct wf_post *p = wf_posts_take(&w->room_calls), *next; p != NULL; p = next) {
+        next = p->next;
+        take_call(w, p);
+    }
+}
+
+void wf_worker_drop_posts(struct wf_worker *w)
+{
+    WF_ASSERT(w->thread == NULL);
+    for (struct wf_post *p = wf_posts_take(&w->inbox), *next; p != NULL; p = next) {
+        next = p->next;
+        if (p->kind == WF_POST_BUNDLE)
+            for_each_in(w, WF_CONTAINER(p, struct wf_bundle, post), w->set->hooks->drop_post);
+        else w->set->hooks->drop_post(w, p);
+    }
+}
+
+static void run_ready(struct wf_worker *w)
+{
+    wf_task_begin_turn(w);
+    struct wf_task *t = wf_task_next(w);
+    if (t == NULL) return;
+    wf_task_run_here(w, t);
+    wf_coro_switch(&w->loop, &t->coro); /* comes back when none is left or the budget is used up */
+}
+
+static void flush(struct wf_worker *w)
+{
+    if (w->set->hooks->flush != NULL) w->set->hooks->flush(w);
+    while (w->batch_mask != 0) wf_post_batch_flush(w, (uint32_t)__builtin_ctzll(w->batch_mask));
+}
+
+static bool has_posts(const struct wf_worker *w, memory_order order)
+{
+    return atomic_load_explicit(&w->inbox, order) != NULL || atomic_load_explicit(&w->room_calls, order) != NULL;
+}
+
+bool wf_worker_is_at_rest(const struct wf_worker *w)
+{
+    /* Relaxed: what other threads post is heard sooner or later; what this one does, at once. */
+    return w->ready_count == 0 && w->batch_mask == 0 && !has_posts(w, memory_order_relaxed);
+}
+
+/* ---- How long a turn is: stuck.h ------------------------------------------------------------------------------- */
+
+static int64_t began_at(const struct wf_worker *w)
+{
+    return atomic_load_explicit(&w->pace.began, memory_order_relaxed);
+}
+
+static inline void turn_over(struct wf_worker *w, int64_t now)
+{
+    const int64_t began = began_at(w);
+    wf_pace_turn_over(&w->pace, began, now);
+    if (WF_UNLIKELY(atomic_load_explicit(&w->pace.seen, memory_order_relaxed) == began)) wf_stuck_over(w, began, now);
+}
+
+static inline void turn_begins(struct wf_worker *w, int64_t now)
+{
+    if (!w->woke) {
+        if (began_at(w) != 0) turn_over(w, now);
+        else wf_stuck_awake(w, now); /* its first one */
+        atomic_store_explicit(&w->pace.began, now, memory_order_release);
+    }
+    w->woke = false;
+}
+
+static void rests(struct wf_worker *w, int64_t now)
+{
+    if (began_at(w) != 0) turn_over(w, now);
+    atomic_store_explicit(&w->pace.began, 0, memory_order_release);
+}
+
+void wf_worker_rest(struct wf_worker *w)
+{
+    rests(w, w->now);
+}
+
+static void awakes(struct wf_worker *w)
+{
+    w->last_poll = w->set->env->now(w->set->env);
+    w->woke = true;
+    atomic_store_explicit(&w->pace.began, w->last_poll, memory_order_release);
+    wf_stuck_awake(w, w->last_poll);
+}
+
+static void poll_until(struct wf_worker *w, int64_t deadline)
+{
+    struct pf_ready ready[WF_POLL_BATCH];
+    struct pf_env *env = w->set->env;
+    int n = env->poller_wait(w->poller, ready, WF_POLL_BATCH, deadline);
+    WF_ASSERT(n <= WF_POLL_BATCH && (n <= 0 || w->set->on_ready != NULL));
+    const bool slept = began_at(w) == 0;
+    if (slept) awakes(w);
+    /* Awake, before anything is posted here because of what is ready: nobody need wake us for that. */
+    if (atomic_load_explicit(&w->state, memory_order_relaxed) != WF_RUNNING)
+        atomic_store_explicit(&w->state, WF_RUNNING, memory_order_seq_cst);
+    if (n > 0) w->set->on_ready(w, ready, n);
+    if (slept) atomic_store_explicit(&w->pace.polled, w->last_poll, memory_order_relaxed);
+}
+
+/* Whether looking is worth it: if posts came that soon lately. Two workers that talk to each other and both sleep
+ * never see that: each measures the other's waking up. So one that is woken often enough looks now and then in any
+ * case. */
+static bool may_look(const struct wf_worker *w)
+{
+    return w->set->may_look && w->index < w->set->users &&
+           (w->idle_gap <= WF_LOOK || (w->idle_gap <= WF_LOOK_TRIAL && w->count.sleeps % WF_LOOK_TRIALS == 0));
+}
+
+/* Posts come within microseconds while two workers talk: then looking for them beats sleeping, which costs the
+ * sleeper 6-26 us and the producer 2-12 us. Only if every worker can have a core. Most come before the first look at
+ * the clock. */
+static bool look_for_posts(struct wf_worker *w, int64_t deadline)
+{
+    struct pf_env *env = w->set->env;
+    if (!may_look(w) || deadline <= w->now) return false;
+    w->count.looks++;
+    int64_t until = 0;
+    do {
+        for (int i = 0; i < 64; i++) {
+            if (has_posts(w, memory_order_relaxed)) {
+                w->idle_gap -= w->idle_gap / 2;
+                return true;
+            }
+            pf_cpu_relax();
+        }
+        if (until == 0) until = WF_MIN(deadline, env->now(env) + WF_LOOK);
+    } while (env->now(env) < until);
+    return false;
+}
+
+static void sleep_until(struct wf_worker *w, int64_t deadline)
+{
+    struct pf_env *env = w->set->env;
+    int64_t idle_since = env->now(env);
+    WF_ASSERT(w->ready_count == 0 && w->batch_mask == 0);
+    atomic_store_explicit(&w->state, WF_ASLEEP, memory_order_seq_cst); /* pairs with wake_if_asleep */
+    if (has_posts(w, memory_order_seq_cst)) deadline = WEFT_NOW;
+    else w->count.sleeps++;
+    rests(w, idle_since);
+    poll_until(w, deadline);
+    w->idle_gap = (3 * w->idle_gap + WF_MIN(w->last_poll - idle_since, 100 * WF_LOOK)) / 4;
+}
+
+void wf_worker_turn(struct wf_worker *w, int64_t deadline)
+{
+    struct pf_env *env = w->set->env;
+    WF_ASSERT(w->current == NULL);
+    w->count.turns++;
+    w->now = env->now(env);
+    turn_begins(w, w->now);
+    if (WF_UNLIKELY(w->is_own)) wf_stuck_look(w);
+    fire_due_timers(w); /* 1 */
+    drain_inbox(w);     /* 2 */
+    run_ready(w);       /* 3 */
+    flush(w);           /* 4 */
+    if (w->stop) return;
+    struct wf_timer *first = wf_heap_first(&w->timers); /* 5 */
+    if (first != NULL && first->deadline < deadline) deadline = first->deadline;
+    if (WF_UNLIKELY(w->is_own)) deadline = WF_MIN(deadline, wf_stuck_rings_at(w));
+    bool idle = w->ready_count == 0 && !has_posts(w, memory_order_relaxed);
+    if ((idle || w->count.turns % TRIM_TURNS == 0) && wf_stack_trim_free(w->stacks) && idle) deadline = WEFT_NOW;
+    if (idle && !look_for_posts(w, deadline)) {
+        sleep_until(w, deadline);
+    } else if (w->now - w->last_poll >= WF_POLL_GAP) {
+        w->last_poll = w->now;
+        poll_until(w, WEFT_NOW);
+        atomic_store_explicit(&w->pace.polled, w->now, memory_order_relaxed);
+    }
+}
+
+/* See embed.h. Whoever posts from the store on wakes the poller; who posted before is seen by the look after it. */
+static int64_t leave_asleep(struct wf_worker *w)
+{
+    struct pf_env *env = w->set->env;
+    struct wf_timer *first = wf_heap_first(&w->timers);
+    int64_t next = first == NULL ? WEFT_FOREVER : first->deadline;
+    bool more = w->ready_count > 0 || wf_stack_trim_free(w->stacks);
+    atomic_store_explicit(&w->state, WF_ASLEEP, memory_order_seq_cst); /* pairs with wake_if_asleep */
+    rests(w, env->now(env));
+    if (more || has_posts(w, memory_order_seq_cst) || next <= w->now) {
+        env->poller_wake(w->poller);
+        return WEFT_NOW;
+    }
+    WF_ASSERT(env->poller_alarm(w->poller, next) == WEFT_OK);
+    return next;
+}
+
+int64_t wf_worker_visit(struct wf_worker *w, int64_t deadline)
+{
+    struct pf_env *env = w->set->env;
+    WF_ASSERT(w == wf_here && w->current == NULL);
+    struct wf_timer *first = wf_heap_first(&w->timers);
+    if (first != NULL && first->deadline < deadline) deadline = first->deadline;
+    if (!wf_worker_is_at_rest(w)) deadline = WEFT_NOW;
+    else if (deadline > WEFT_NOW) w->count.sleeps++;
+    poll_until(w, deadline);
+    w->count.turns++;
+    w->now = w->last_poll = env->now(env);
+    turn_begins(w, w->now);
+    fire_due_timers(w);
+    drain_inbox(w);
+    run_ready(w);
+    flush(w);
+    return leave_asleep(w);
+}

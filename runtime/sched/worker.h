@@ -1,0 +1,112 @@
+/* runtime/sched/worker.h -- one OS thread with its reactor, and the tasks that live on it.
+ *
+ * Design notes.
+ * (1) Everything in a wf_worker belongs to its thread, but for `inbox`, `inbox_count`, `state`, `room_calls` and
+ *     `pace`, which are atomic and lie on cache lines of their own.
+ * (2) The loop's order, in ARCHITECTURE.md and in wf_worker_turn():
+ *         1. due timers   2. inbox   3. runnable tasks, under a budget   4. flush batches   5. poll (sleep only if
+ *         nothing is left)
+ * (3) Sleeping: the worker stores ASLEEP, then looks at its inbox again; a producer pushes, then reads the state.
+ *     Both are sequentially consistent, so at least one sees the other: no wake is lost. The producer that turns
+ *     ASLEEP into RUNNING pays for the wake, once.
+ * What tasks are, and in which order they run, is in task.h. */
+#ifndef WF_WORKER_H
+#define WF_WORKER_H
+
+#include "base.h"
+#include "coro.h"
+#include "heap.h"
+#include "list.h"
+#include "pace.h"
+#include "platform.h"
+#include "pool.h"
+#include "post.h"
+#include "record.h"
+#include "slab.h"
+
+struct wf_task;
+struct wf_workers;
+
+enum wf_worker_state { WF_RUNNING, WF_ASLEEP };
+
+struct wf_worker {
+    /* Other threads read these; nothing here is written after the start. */
+    struct wf_workers *set;
+    uint32_t index;
+    void *actors;    /* struct of actors/ */
+    void *transport; /* struct of transport/ */
+    struct pf_poller *poller;
+    pf_thread *thread;
+
+    alignas(WF_CACHE_LINE) struct wf_task *current; /* NULL in the loop itself */
+    struct wf_task *ready_first, *ready_last;       /* those that have run before, see task.h, note (4) */
+    struct wf_task *fresh_first, *fresh_last;       /* those that have not; the one before in coro.sp */
+    struct wf_task *fresh_at; /* the last that `fresh_by` has started; the next goes behind it */
+    const struct wf_task *fresh_by;
+    uint32_t ready_count, fresh_count; /* all runnable ones, and the fresh ones among them */
+    uint32_t budget;
+    uint32_t ready_before;        /* those that were ready again at the beginning of this turn */
+    uint32_t begun, begun_before; /* fresh ones that have been run, ever, and until this turn */
+    const struct wf_task *oldest; /* fresh_last, */
+    uint32_t oldest_since;        /* since so many had begun */
+    uint32_t due, due_run;        /* ready since before the last turn; and run since the last fresh one */
+    uint8_t preferred;            /* wf_task_prefer: from which of the two lists */
+    bool lends;                   /* actors/place.c: the last child was; */
+    uint64_t lent_in;             /* in this run of a task; */
+    struct wf_worker *lent_to;    /* to whom, NULL: nobody */
+    int64_t now;                  /* clock at the beginning of this turn */
+    bool is_own;                  /* of weft's own actors: see `users` */
+    bool woke;                    /* its turn has begun, in poll_until */
+    struct wf_recorder recorder;
+    uint32_t unrecorded; /* actors/send.c: `index`, or UINT32_MAX: every send is recorded */
+    int64_t last_poll;   /* busy workers look at the poller every WF_POLL_GAP */
+    uint64_t turn;
+    struct wf_heap timers;
+    struct wf_pool pool;
+    struct wf_stack_arena *stacks;
+    struct wf_coro loop;           /* the thread's own stack */
+    uint64_t batch_mask;           /* bit i: batches[i] holds something */
+    struct wf_post_batch *batches; /* one for each worker */
+    /* what one can wait for: a part makes each (part.h) */
+    struct wf_slab fds, streams, listeners, datagrams, events, user_timers, tickets, files;
+    struct wf_list children; /* os/process.c: those that run */
+    struct wf_coro leaving;  /* what is left of a task between its end and the switch away from its stack */
+    bool stop;
+    struct wf_list room[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a choked worker */
+    /* under way to that worker while tasks wait; NULL before the first use */
+    struct wf_room_call *room_call[WF_WORKERS_MAX];
+    int64_t
+        /* moving average of how long this worker lay idle before a post came: whether looking for posts pays */
+        idle_gap;
+    struct {
+        uint64_t turns, sleeps, looks, wakes_sent, posts_in, timers_fired, parked, unparked;
+    } count; /* its thread only */
+
+    alignas(WF_CACHE_LINE) struct wf_pace pace;
+
+    alignas(WF_CACHE_LINE) _Atomic(struct wf_post *) inbox; /* producers: CAS (release); owner: exchange (acquire) */
+    _Atomic uint32_t inbox_count;                           /* pushed and not drained; bounds the lane */
+    _Atomic(struct wf_post *) room_calls;                   /* wf_calls to run after the next drain; as inbox */
+    alignas(WF_CACHE_LINE) _Atomic int state;               /* wf_worker_state, see note (3) */
+};
+
+/* Nothing can run before time goes on or somebody else posts. */
+bool wf_worker_is_at_rest(const struct wf_worker *w);
+
+static inline void wf_worker_record(struct wf_worker *w, unsigned kind, uint64_t who, uint64_t other, uint32_t value)
+{
+    wf_record_put(&w->recorder, w->now, kind, who, other, value);
+}
+
+/* One turn of the loop; sleeps at step 5 until `deadline` at most. For tests and embedding; threads run it for
+ * ever. */
+void wf_worker_turn(struct wf_worker *w, int64_t deadline);
+/* The same the other way round, for embed.c: looks, for as long as `deadline` and its timers allow if there is
+ * nothing to do, and then runs what is there. Leaves it asleep. When it is to be called next. */
+int64_t wf_worker_visit(struct wf_worker *w, int64_t deadline);
+/* Its last turn is over. */
+void wf_worker_rest(struct wf_worker *w);
+/* All threads have ended: gives what is still in its inbox to hooks->drop_post. */
+void wf_worker_drop_posts(struct wf_worker *w);
+
+#endif

@@ -1,0 +1,96 @@
+/* runtime/wait/event.h -- events, semaphores and latches. All three are events here: a word
+ * that is set or not, with a kind that says what a taker does to it.
+ *
+ * Design notes.
+ * (1) An event is a slot on the worker of the actor that opened it (its home). `word` holds the generation, the kind,
+ *     a count and four flags; setting, taking and closing are one compare-and-swap on it, so they work from any
+ *     thread and, but for closing, from a signal handler, and never touch another life of the slot. The count is that
+ *     of a semaphore or a latch; SET says whether there is something to take. Of a MANUAL event it counts how often
+ *     it was set: one that is set and reset at once still lets go everybody who waited, as they remember the count.
+ * (2) Who turns SET on and finds WAITED on and POSTED off, turns POSTED on in the same step and pushes the
+ *     embedded `notice` home. So the node is in an inbox at most once. Home turns POSTED off before it wakes
+ *     anybody: a set that comes later posts again, one that came earlier is seen by those it wakes. A wake is a
+ *     hint; taking is the truth.
+ * (3) Closing sets the generation to 0 and posts the notice likewise (or runs it at home). The slot goes back
+ *     in the notice that finds generation 0; as POSTED is on from the deciding step to then, no setter still holds
+ *     the node.
+ * (4) Those who wait stand in one queue at the home, in the order of their arrival there, whichever worker they are
+ *     on. The home calls as many of them as there is to take: it wakes them, and they stand aside (`called`) until
+ *     they leave or find nothing; then they stand where they stood before. So a post wakes as many as it frees. Who
+ *     begins to wait takes nothing past those who wait already; only a take that does not wait may. A wait that was
+ *     called and leaves, whatever for, passes on what it has not taken. If it runs at home, in a notice: that arrives
+ *     when the task has suspended, until when it may still take.
+ * (5) A waiter on another worker has a ticket: a slot on its own worker W, made of posts. JOIN travels to the home H,
+ *     where the ticket queues. When it is called, H sends the hint node to W; W wakes the task and holds the node
+ *     until the task has looked. The node goes back if it found nothing. When the wait ends W sends CANCEL, and with
+ *     it the node, if it holds it; H takes the ticket off the queue and, once it has the hint node, returns CANCEL to
+ *     W, which alone gives the slot back. W knows whether the wait lives, H whether a node is out; what H reads of
+ *     W's, `held`, W does not change once CANCEL is under way.
+ * (6) A signal handler may run on the home's own thread in the middle of anything, so even there a set only
+ *     posts.
+ * (7) For a loop that is not ours the state is shown by a flag (platform.h). Who turns SET on or off raises or lowers
+ *     it himself, so it follows whatever the home is busy with. Lowering may hit the raise of a set that came
+ *     between: who lowers looks at the word once more and raises again. The flag stays with the slot as long as the
+ *     node lives, so nobody who still holds a word of another life can hit a descriptor that is somebody else's by
+ *     now. */
+#ifndef WF_EVENT_H
+#define WF_EVENT_H
+
+#include "task.h"
+
+#include <weft/event.h>
+
+enum wf_event_kind { WF_EVENT_AUTO, WF_EVENT_MANUAL, WF_SEMAPHORE, WF_LATCH };
+enum { WF_EVENT_COUNT_MAX = (1 << 24) - 1 };
+
+struct wf_event {
+    struct wf_slot slot;            /* wf_worker.events of the home */
+    _Atomic uint64_t word;          /* generation << 32 | count << 8 | kind << 4 | flags, see note (1) */
+    _Atomic(struct pf_flag *) flag; /* NULL: none yet; written once, by the home: release; any thread: acquire */
+    struct wf_call notice;
+    /* The home's thread only: */
+    struct wf_list queue;  /* wf_event_place.on_event: who waits longest comes first */
+    struct wf_list called; /* likewise: those for whom there is something, see note (4) */
+    uint32_t called_count;
+    uint64_t arrivals;
+    struct wf_owned owned; /* of the task that opened it */
+};
+
+/* One who waits, at the home of the event. */
+struct wf_event_place {
+    struct wf_list_node on_event; /* wf_event.queue or .called */
+    uint64_t number;              /* of its arrival */
+    bool called;
+    bool remote; /* it lies in a wf_ticket; else in an event_wait */
+};
+
+struct wf_ticket {
+    struct wf_slot slot; /* wf_worker.tickets of the waiter's worker W */
+    uint64_t event;      /* fixed while the slot is taken, as are the next three */
+    uint32_t mark;       /* event_wait.mark */
+    struct wf_worker *home, *waits_on;
+    struct wf_task *task;        /* W: NULL once the wait has ended */
+    bool held;                   /* W: the hint node lies here, the task has been called; H: once CANCEL is there */
+    struct wf_call join;         /* W -> H */
+    struct wf_call hint;         /* H -> W -> H */
+    struct wf_call cancel;       /* W -> H -> W, after `join`: posts of one worker arrive in order */
+    struct wf_event_place place; /* H */
+    bool hint_out;               /* H: the hint node has not come back */
+    bool cancelled;              /* H */
+};
+
+/* The caller's task opens one of that kind. WEFT_ENOTACTOR, WEFT_EINVAL, WEFT_ENOMEM. */
+int wf_event_open(weft_event *out, enum wf_event_kind kind, uint32_t count);
+/* Takes from it as its kind says: 1, 0: there is nothing. Bit i of `kinds`: it may be of kind i. WEFT_ECLOSED,
+ * WEFT_EINVAL (it is of another kind). */
+int wf_event_take(weft_event e, uint32_t kinds);
+int wf_event_await(weft_event e, uint32_t kinds, int64_t deadline, const char *what);
+/* Semaphore: adds n, WEFT_EFULL if that is too many. Latch: takes n away. WEFT_ECLOSED, WEFT_EINVAL. */
+int wf_event_count_up(weft_event e, uint32_t n);
+int wf_event_count_down(weft_event e, uint32_t n);
+/* Of a semaphore or a latch. WEFT_ECLOSED, WEFT_EINVAL. */
+int64_t wf_event_count(weft_event e, enum wf_event_kind kind);
+
+extern const struct wf_part wf_event_part;
+
+#endif

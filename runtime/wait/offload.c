@@ -1,0 +1,500 @@
+/* runtime/wait/offload.c -- blocking functions on threads of their own. The rules are in offload.h. */
+#include "offload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/log.h>
+#include <weft/wait.h>
+
+enum { WHO = 96 }; /* bytes of an actor's description */
+
+enum state { WAITING, QUEUED, RUNNING, DONE }; /* WAITING: for a place in the queue */
+
+struct job {
+    struct wf_owned owned; /* of the task that started it */
+    weft_event done;
+    weft_blocking *run, *drop;
+    size_t size;
+    struct wf_offload *set;
+    /* Under set->lock: */
+    struct wf_list_node in_line; /* wf_offload.queue or .overflow */
+    enum state state;
+    bool abandoned; /* while it runs: the thread frees it */
+    char who[WHO];  /* the actor, for the log */
+    alignas(16) uint8_t block[];
+};
+
+struct blocking_thread {
+    struct wf_offload *set;
+    pf_thread *thread; /* NULL: not started */
+    pf_cond *wake;
+    struct wf_list_node idle; /* wf_offload.idle */
+    struct job *job;          /* NULL: none runs */
+    bool dropping;            /* nobody wants the job any more: only the thread may look at it */
+    bool left_behind;         /* the node is gone */
+    char who[WHO];            /* the job's actor: outlives an abandoned job */
+};
+
+struct wf_offload {
+    pf_mutex *lock; /* of everything below */
+    pf_cond *quiet; /* `running` has become 0 */
+    struct wf_list queue, overflow, idle;
+    uint32_t queued, queue_max, waiting, running;
+    uint32_t started, threads_max;
+    uint32_t holders; /* the node and each thread left behind: the last frees it */
+    bool closed;
+    struct blocking_thread threads[];
+};
+
+/* ---- Birth and death ------------------------------------------------------------------------------------------- */
+
+static void free_set(struct wf_offload *o)
+{
+    for (uint32_t i = 0; i < o->started; i++) pf_cond_destroy(o->threads[i].wake);
+    pf_cond_destroy(o->quiet);
+    pf_mutex_destroy(o->lock);
+    free(o);
+}
+
+int wf_offload_create(struct wf_offload **out, uint32_t threads_max, uint32_t queue_max)
+{
+    if (threads_max == 0) threads_max = WF_OFFLOAD_THREADS;
+    struct wf_offload *o = calloc(1, sizeof *o + threads_max * sizeof o->threads[0]);
+    if (o == NULL) return WEFT_ENOMEM;
+    o->holders = 1;
+    o->threads_max = threads_max;
+    o->queue_max = queue_max == 0 ? WF_OFFLOAD_QUEUE : queue_max;
+    wf_list_init(&o->queue);
+    wf_list_init(&o->overflow);
+    wf_list_init(&o->idle);
+    int rc = pf_mutex_create(&o->lock);
+    if (rc == WEFT_OK) rc = pf_cond_create(&o->quiet);
+    if (rc < 0) {
+        free_set(o);
+        return rc;
+    }
+    *out = o;
+    return WEFT_OK;
+}
+
+int wf_offload_drain(struct wf_offload *o, int64_t deadline)
+{
+    int rc = WEFT_OK;
+    pf_mutex_lock(o->lock);
+    while (o->running > 0 && rc == WEFT_OK) rc = pf_cond_wait(o->quiet, o->lock, deadline);
+    rc = o->running > 0 ? WEFT_ETIMEDOUT : WEFT_OK;
+    for (uint32_t i = 0; i < o->started; i++) {
+        if (o->threads[i].job == NULL) continue;
+        weft_log(WEFT_WARN, "a blocking function of %s has not returned in time", o->threads[i].who);
+    }
+    pf_mutex_unlock(o->lock);
+    return rc;
+}
+
+static void let_go(struct wf_offload *o)
+{
+    pf_mutex_lock(o->lock);
+    WF_ASSERT(o->holders > 0);
+    bool last = --o->holders == 0;
+    pf_mutex_unlock(o->lock);
+    if (last) free_set(o);
+}
+
+void wf_offload_destroy(struct wf_offload *o)
+{
+    if (o == NULL) return;
+    pf_mutex_lock(o->lock);
+    WF_ASSERT(wf_list_empty(&o->queue) && wf_list_empty(&o->overflow)); /* they belonged to tasks */
+    o->closed = true;
+    for (uint32_t i = 0; i < o->started; i++) {
+        struct blocking_thread *t = &o->threads[i];
+        t->left_behind = t->job != NULL;
+        if (t->left_behind) {
+            o->holders++;
+            pf_thread_detach(t->thread);
+        } else {
+            pf_cond_broadcast(t->wake);
+        }
+    }
+    pf_mutex_unlock(o->lock);
+    for (uint32_t i = 0; i < o->started; i++) {
+        if (!o->threads[i].left_behind) pf_thread_join(o->threads[i].thread);
+    }
+    let_go(o);
+}
+
+struct wf_offload_counts wf_offload_count(struct wf_offload *o)
+{
+    pf_mutex_lock(o->lock);
+    struct wf_offload_counts counts = {o->running, o->queued, o->waiting, o->started};
+    pf_mutex_unlock(o->lock);
+    return counts;
+}
+
+bool wf_offload_is_awaited(struct wf_offload *o)
+{
+    pf_mutex_lock(o->lock);
+    bool awaited = o->queued > 0;
+    for (uint32_t i = 0; i < o->started && !awaited; i++) {
+        const struct blocking_thread *t = &o->threads[i];
+        awaited = t->job != NULL && !t->dropping && !t->job->abandoned && t->job->state == RUNNING;
+    }
+    pf_mutex_unlock(o->lock);
+    return awaited;
+}
+
+/* ---- Threads --------------------------------------------------------------------------------------------------- */
+
+static void push_job(struct wf_offload *o, struct job *j)
+{
+    WF_ASSERT(j->state == WAITING && o->queued < o->queue_max);
+    j->state = QUEUED;
+    o->queued++;
+    wf_list_push(&o->queue, &j->in_line);
+}
+
+/* A place in the queue has become free. */
+static void admit(struct wf_offload *o)
+{
+    struct wf_list_node *k = wf_list_pop(&o->overflow);
+    if (k == NULL) return;
+    struct job *j = WF_CONTAINER(k, struct job, in_line);
+    WF_ASSERT(o->waiting > 0 && j->state == WAITING);
+    o->waiting--;
+    push_job(o, j);
+    (void)weft_event_set(j->done);
+}
+
+/* The next job for a thread, with the lock held; NULL: the node ends. */
+static struct job *next_job(struct wf_offload *o, struct blocking_thread *t)
+{
+    for (;;) {
+        struct wf_list_node *k = wf_list_pop(&o->queue);
+        if (k != NULL) {
+            WF_ASSERT(o->queued > 0);
+            o->queued--;
+            admit(o);
+            return WF_CONTAINER(k, struct job, in_line);
+        }
+        if (o->closed) return NULL;
+        wf_list_push_front(&o->idle, &t->idle);
+        while (wf_linked(&t->idle) && !o->closed) (void)pf_cond_wait(t->wake, o->lock, WEFT_FOREVER);
+        wf_unlink(&t->idle);
+    }
+}
+
+static void free_job(struct job *j)
+{
+    if (j->drop != NULL) j->drop(j->block);
+    free(j);
+}
+
+/* With the lock, which it gives up while the function runs. */
+static void run_job(struct wf_offload *o, struct blocking_thread *t, struct job *j)
+{
+    WF_ASSERT(j->state == RUNNING && t->job == j && o->running > 0);
+    pf_mutex_unlock(o->lock);
+    j->run(j->block);
+    pf_mutex_lock(o->lock);
+    if (j->abandoned) {
+        t->dropping = true; /* t->job stays until the thread is free: the node's end leaves it behind till then */
+        pf_mutex_unlock(o->lock);
+        free_job(j);
+        pf_mutex_lock(o->lock);
+        t->dropping = false;
+    } else {
+        j->state = DONE; /* its task's from here on */
+        (void)weft_event_set(j->done);
+    }
+    t->job = NULL;
+    if (--o->running == 0) pf_cond_broadcast(o->quiet);
+}
+
+static void thread_main(void *arg)
+{
+    struct blocking_thread *t = arg;
+    struct wf_offload *o = t->set;
+    pf_mutex_lock(o->lock);
+    for (struct job *j; !t->left_behind && (j = next_job(o, t)) != NULL;) {
+        j->state = RUNNING;
+        t->job = j;
+        memcpy(t->who, j->who, sizeof t->who);
+        o->running++;
+        run_job(o, t, j);
+    }
+    bool left_behind = t->left_behind;
+    pf_mutex_unlock(o->lock);
+    if (left_behind) let_go(o);
+}
+
+static int start_thread(struct wf_offload *o)
+{
+    WF_ASSERT(o->started < o->threads_max);
+    struct blocking_thread *t = &o->threads[o->started];
+    *t = (struct blocking_thread){.set = o};
+    int rc = pf_cond_create(&t->wake);
+    if (rc == WEFT_OK) rc = pf_thread_start(&t->thread, "weft-blocking", thread_main, t);
+    if (rc == WEFT_OK) o->started++;
+    else pf_cond_destroy(t->wake);
+    return rc;
+}
+
+/* ---- Jobs ------------------------------------------------------------------------------------------------------ */
+
+/* Its task does not want it any more. */
+static void abandon(struct job *j)
+{
+    struct wf_offload *o = j->set;
+    wf_unlink(&j->owned.on_task);
+    pf_mutex_lock(o->lock);
+    enum state state = j->state;
+    if (state == RUNNING) j->abandoned = true;
+    wf_unlink(&j->in_line);
+    if (state == WAITING) o->waiting--;
+    if (state == QUEUED) {
+        o->queued--;
+        admit(o);
+    }
+    pf_mutex_unlock(o->lock);
+    if (state != RUNNING) free_job(j);
+}
+
+static void close_owned(struct wf_owned *owned)
+{
+    abandon(WF_CONTAINER(owned, struct job, owned));
+}
+
+static int check(weft_blocking *run, const void *block, size_t size)
+{
+    if (wf_task_self() == NULL) return WEFT_ENOTACTOR;
+    if (run == NULL || (block == NULL && size > 0)) return WEFT_EINVAL;
+    return size > WEFT_OFFLOAD_MAX ? WEFT_ETOOBIG : WEFT_OK;
+}
+
+static int make_job(struct job **out, weft_blocking *run, const void *block, size_t size)
+{
+    struct wf_task *t = wf_task_self();
+    struct job *j = malloc(sizeof *j + size);
+    if (j == NULL) return WEFT_ENOMEM;
+    *j = (struct job){.owned = {.close = close_owned}, .run = run, .size = size, .set = t->worker->set->offload};
+    int rc = weft_event_open(&j->done);
+    if (rc < 0) {
+        free(j);
+        return rc;
+    }
+    t->worker->set->hooks->task_describe(t, j->who, sizeof j->who);
+    if (size > 0) memcpy(j->block, block, size);
+    wf_list_push_front(&t->owned, &j->owned.on_task);
+    *out = j;
+    return WEFT_OK;
+}
+
+static void end_job(struct job *j)
+{
+    (void)weft_event_close(j->done);
+    abandon(j);
+}
+
+/* Into the queue or, if that is full, behind those that wait for a place. */
+static int submit(struct job *j)
+{
+    struct wf_offload *o = j->set;
+    int rc = WEFT_OK;
+    pf_mutex_lock(o->lock);
+    if (o->queued < o->queue_max) {
+        push_job(o, j);
+        struct wf_list_node *idle = wf_list_pop(&o->idle);
+        if (idle != NULL) pf_cond_broadcast(WF_CONTAINER(idle, struct blocking_thread, idle)->wake);
+        else if (o->started < o->threads_max && start_thread(o) < 0 && o->started == 0) rc = WEFT_ENOMEM;
+    } else {
+        o->waiting++;
+        wf_list_push(&o->overflow, &j->in_line);
+    }
+    pf_mutex_unlock(o->lock);
+    return rc;
+}
+
+static enum state state_of(struct job *j)
+{
+    pf_mutex_lock(j->set->lock);
+    enum state state = j->state;
+    pf_mutex_unlock(j->set->lock);
+    return state;
+}
+
+/* Until the job has come as far as that. Its task may be killed here: the job is on its list. */
+static int await(struct job *j, enum state wanted, int64_t deadline)
+{
+    enum state state;
+    int rc = WEFT_OK;
+    while ((state = state_of(j)) < wanted && rc == WEFT_OK) rc = weft_event_await(j->done, deadline);
+    if (state >= wanted) return WEFT_OK;
+    return rc == WEFT_ETIMEDOUT && state == WAITING ? WEFT_EFULL : rc;
+}
+
+int weft_offload(weft_blocking *run, void *block, size_t size, int64_t deadline)
+{
+    struct job *j;
+    int rc = check(run, block, size);
+    if (rc < 0) return rc;
+    if (wf_task_self()->cancelled) return (int)wf_task_finish_wait(WEFT_ECANCELED);
+    if (deadline == WEFT_NOW) return (int)wf_task_finish_wait(WEFT_ETIMEDOUT);
+    rc = make_job(&j, run, block, size);
+    if (rc < 0) return rc;
+    rc = submit(j);
+    if (rc == WEFT_OK) rc = await(j, DONE, deadline);
+    if (rc == WEFT_OK && size > 0) memcpy(block, j->block, size);
+    end_job(j);
+    return rc;
+}
+
+/* `own`: the block is the job's from here on; else only if this succeeds. */
+static int start_job(weft_job *out, weft_blocking *run, weft_blocking *drop, bool own, const void *block, size_t size,
+                     int64_t deadline)
+{
+    struct job *j;
+    int rc = make_job(&j, run, block, size);
+    if (rc < 0) {
+        if (own) drop((void *)(uintptr_t)block);
+        return rc;
+    }
+    if (own) j->drop = drop;
+    rc = submit(j);
+    if (rc == WEFT_OK) rc = await(j, QUEUED, deadline);
+    if (rc < 0) {
+        end_job(j);
+        return rc;
+    }
+    (void)weft_event_take(j->done); /* it may say that there was a place */
+    pf_mutex_lock(j->set->lock);
+    j->drop = drop;
+    if (j->state == DONE) (void)weft_event_set(j->done);
+    pf_mutex_unlock(j->set->lock);
+    *out = (weft_job){j->done};
+    return WEFT_OK;
+}
+
+int weft_offload_start(weft_job *out, weft_blocking *run, weft_blocking *drop, const void *block, size_t size,
+                       int64_t deadline)
+{
+    int rc = check(run, block, size);
+    if (rc == WEFT_OK && out == NULL) rc = WEFT_EINVAL;
+    return rc < 0 ? rc : start_job(out, run, drop, false, block, size, deadline);
+}
+
+int wf_offload_start(weft_job *out, weft_blocking *run, weft_blocking *drop, const void *block, size_t size,
+                     int64_t deadline)
+{
+    return start_job(out, run, drop, true, block, size, deadline);
+}
+
+weft_wait weft_on_offload(weft_job job)
+{
+    return weft_on_event(job.done);
+}
+
+/* Among what the running task owns: a handle of another task, or a stale one, leads nowhere. */
+static struct job *find_job(weft_job handle)
+{
+    WF_LIST_EACH(k, &wf_task_self()->owned) {
+        struct wf_owned *owned = WF_CONTAINER(k, struct wf_owned, on_task);
+        if (owned->close != close_owned) continue;
+        struct job *j = WF_CONTAINER(owned, struct job, owned);
+        if (j->done.id == handle.done.id) return j;
+    }
+    return NULL;
+}
+
+int weft_offload_take(weft_job job, void *block, size_t size, int64_t deadline)
+{
+    if (wf_task_self() == NULL) return WEFT_ENOTACTOR;
+    struct job *j = find_job(job);
+    if (j == NULL) return WEFT_ECLOSED;
+    if (size != j->size || (block == NULL && size > 0)) return WEFT_EINVAL;
+    int rc = await(j, DONE, deadline);
+    if (rc < 0) return rc;
+    if (size > 0) memcpy(block, j->block, size);
+    j->drop = NULL; /* what the block points to is the caller's now */
+    end_job(j);
+    return WEFT_OK;
+}
+
+int weft_offload_drop(weft_job job)
+{
+    if (wf_task_self() == NULL) return WEFT_ENOTACTOR;
+    struct job *j = find_job(job);
+    if (j == NULL) return WEFT_ECLOSED;
+    end_job(j);
+    return WEFT_OK;
+}
+
+/* ---- The runtime's own ----------------------------------------------------------------------------------------- */
+
+static void run_work(void *block)
+{
+    struct wf_work *work = *(struct wf_work **)block;
+    work->run(work);
+}
+
+static void drop_work(void *block)
+{
+    struct wf_work *work = *(struct wf_work **)block;
+    work->free(work);
+}
+
+int wf_work_start(weft_job *out, struct wf_work *work, int64_t deadline)
+{
+    return wf_offload_start(out, run_work, drop_work, &work, sizeof work, deadline);
+}
+
+int wf_work_submit(weft_job *out, struct wf_work *work)
+{
+    struct job *j;
+    int rc = make_job(&j, run_work, &work, sizeof work);
+    if (rc < 0) return rc;
+    j->drop = drop_work;
+    rc = submit(j);
+    if (rc == WEFT_OK) {
+        *out = (weft_job){j->done};
+        return rc;
+    }
+    j->drop = NULL; /* no thread has it: there is none */
+    end_job(j);
+    return rc;
+}
+
+int wf_work_take(weft_job job, struct wf_work **out, int64_t deadline)
+{
+    return weft_offload_take(job, out, sizeof *out, deadline);
+}
+
+int wf_work_run(struct wf_work *work, int64_t deadline)
+{
+    weft_job job;
+    WF_ASSERT(work->run != NULL && work->free != NULL);
+    if (wf_task_self()->cancelled || deadline == WEFT_NOW) {
+        work->free(work);
+        return (int)wf_task_finish_wait(wf_task_self()->cancelled ? WEFT_ECANCELED : WEFT_ETIMEDOUT);
+    }
+    int rc = wf_work_start(&job, work, deadline);
+    if (rc < 0) return rc;
+    rc = wf_work_take(job, &work, deadline);
+    if (rc < 0) (void)weft_offload_drop(job);
+    return rc;
+}
+
+/* ---- The node's part ------------------------------------------------------------------------------------------- */
+
+static int part_begin(struct wf_workers *set)
+{
+    return wf_offload_create(&set->offload, set->blocking_threads, set->blocking_queue);
+}
+
+static void part_end(struct wf_workers *set)
+{
+    wf_offload_destroy(set->offload);
+    set->offload = NULL;
+}
+
+const struct wf_part wf_offload_part = {.set_begin = part_begin, .set_end = part_end};

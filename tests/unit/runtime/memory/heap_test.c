@@ -1,0 +1,176 @@
+/* tests/unit/runtime/memory/heap_test.c -- the timer heap against a naive model. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "heap.h"
+#include "../../../suite.h"
+
+enum { TIMERS = 300, STEPS = 20000 };
+
+/* A model: armed timers with the step they were armed at; the first is found by looking at all. */
+struct model {
+    struct wf_timer timer;
+    uint64_t armed_at; /* 0: not */
+};
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525 + 1013904223;
+    return *state >> 8;
+}
+
+static struct model *model_first(struct model *all)
+{
+    struct model *best = NULL;
+    for (int i = 0; i < TIMERS; i++) {
+        struct model *m = &all[i];
+        if (m->armed_at == 0) continue;
+        if (best == NULL || m->timer.deadline < best->timer.deadline ||
+            (m->timer.deadline == best->timer.deadline && m->armed_at < best->armed_at))
+            best = m;
+    }
+    return best;
+}
+
+START_TEST(random_operations_agree_with_a_naive_model)
+{
+    struct wf_heap h;
+    struct model *all = calloc(TIMERS, sizeof *all);
+    uint32_t seed = 12345u + (uint32_t)_i, armed = 0;
+    wf_heap_init(&h);
+    for (uint64_t step = 1; step <= STEPS / 4; step++) {
+        struct model *m = &all[next_random(&seed) % TIMERS];
+        switch (next_random(&seed) % 4) {
+        case 0:
+        case 1:
+            if (m->armed_at != 0) break;
+            m->timer.deadline = next_random(&seed) % 50; /* many ties */
+            ck_assert_int_eq(wf_heap_add(&h, &m->timer), WEFT_OK);
+            m->armed_at = step;
+            armed++;
+            break;
+        case 2:
+            armed -= m->armed_at != 0;
+            m->armed_at = 0;
+            wf_heap_remove(&h, &m->timer);
+            break;
+        default:
+            m = model_first(all);
+            if (m == NULL) break;
+            ck_assert_ptr_eq(wf_heap_first(&h), &m->timer);
+            wf_heap_remove(&h, &m->timer);
+            m->armed_at = 0;
+            armed--;
+        }
+        ck_assert_uint_eq(h.count, armed);
+        struct model *first = model_first(all);
+        ck_assert_ptr_eq(wf_heap_first(&h), first == NULL ? NULL : &first->timer);
+    }
+    wf_heap_finish(&h);
+    free(all);
+}
+END_TEST
+
+START_TEST(equal_deadlines_fire_in_the_order_armed)
+{
+    enum { COUNT = 1000 };
+    static struct wf_timer timers[COUNT];
+    struct wf_heap h;
+    wf_heap_init(&h);
+    for (int i = 0; i < COUNT; i++) {
+        timers[i] = (struct wf_timer){.deadline = 7};
+        ck_assert_int_eq(wf_heap_add(&h, &timers[i]), WEFT_OK);
+    }
+    /* One armed again is the youngest. */
+    wf_heap_remove(&h, &timers[0]);
+    ck_assert_int_eq(wf_heap_add(&h, &timers[0]), WEFT_OK);
+    for (int i = 1; i <= COUNT; i++) {
+        ck_assert_ptr_eq(wf_heap_first(&h), &timers[i % COUNT]);
+        wf_heap_remove(&h, &timers[i % COUNT]);
+    }
+    ck_assert_ptr_null(wf_heap_first(&h));
+    wf_heap_finish(&h);
+}
+END_TEST
+
+START_TEST(an_armed_timer_knows_it)
+{
+    struct wf_heap h;
+    struct wf_timer t = {.deadline = 1};
+    wf_heap_init(&h);
+    ck_assert(!wf_timer_armed(&t));
+    wf_heap_remove(&h, &t); /* fine */
+    ck_assert_uint_eq(wf_heap_first_serial(&h), 0);
+    ck_assert_int_eq(wf_heap_add(&h, &t), WEFT_OK);
+    uint64_t serial = wf_heap_first_serial(&h);
+    ck_assert(wf_timer_armed(&t));
+    wf_heap_remove(&h, &t);
+    ck_assert(!wf_timer_armed(&t));
+    ck_assert_int_eq(wf_heap_add(&h, &t), WEFT_OK);
+    ck_assert_uint_eq(wf_heap_first_serial(&h), serial + 1);
+    wf_heap_finish(&h);
+}
+END_TEST
+
+START_TEST(memory_of_a_peak_is_given_back)
+{
+    enum { COUNT = 100000 };
+    struct wf_heap h;
+    struct wf_timer *timers = calloc(COUNT, sizeof *timers);
+    wf_heap_init(&h);
+    for (int i = 0; i < COUNT; i++) {
+        timers[i].deadline = COUNT - i;
+        if (wf_heap_add(&h, &timers[i]) < 0) ck_abort(); /* an assertion takes longer than what it asserts */
+    }
+    for (int i = COUNT; i-- > 0;) {
+        if (wf_heap_first(&h) != &timers[i]) ck_abort();
+        wf_heap_remove(&h, &timers[i]);
+    }
+    ck_assert_uint_le(h.capacity, 1024);
+    ck_assert_int_eq(wf_heap_reserve(&h), WEFT_OK);
+    ck_assert_uint_gt(h.capacity, h.count);
+    wf_heap_finish(&h);
+    free(timers);
+}
+END_TEST
+
+/* Shrinking numbers the timers that are left anew. */
+START_TEST(those_left_of_a_peak_are_found)
+{
+    enum { COUNT = 10007, LEFT = 50 };
+    struct wf_heap h;
+    struct wf_timer *timers = calloc(COUNT, sizeof *timers);
+    wf_heap_init(&h);
+    for (int i = 0; i < COUNT; i++) {
+        timers[i].deadline = (int64_t)i * 31 % COUNT;
+        ck_assert_int_eq(wf_heap_add(&h, &timers[i]), WEFT_OK);
+    }
+    for (int i = 0; i < COUNT - LEFT; i++) wf_heap_remove(&h, &timers[(int64_t)i * 7919 % COUNT]);
+    ck_assert_uint_eq(h.count, LEFT);
+    ck_assert_uint_le(h.capacity, 8 * LEFT * 2);
+    for (int i = 0; i < COUNT - LEFT; i++) {
+        ck_assert(!wf_timer_armed(&timers[(int64_t)i * 7919 % COUNT]));
+        ck_assert_int_eq(wf_heap_add(&h, &timers[(int64_t)i * 7919 % COUNT]), WEFT_OK);
+    }
+    for (int64_t deadline = 0; h.count > 0; deadline++) {
+        struct wf_timer *t = wf_heap_first(&h);
+        ck_assert_int_eq(t->deadline, deadline);
+        wf_heap_remove(&h, t);
+    }
+    wf_heap_finish(&h);
+    free(timers);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("heap");
+    TCase *c = tcase_create("heap");
+    tcase_add_loop_test(c, random_operations_agree_with_a_naive_model, 0, 4);
+    tcase_add_test(c, equal_deadlines_fire_in_the_order_armed);
+    tcase_add_test(c, an_armed_timer_knows_it);
+    tcase_add_test(c, memory_of_a_peak_is_given_back);
+    tcase_add_test(c, those_left_of_a_peak_are_found);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}

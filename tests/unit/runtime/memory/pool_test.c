@@ -1,0 +1,225 @@
+/* tests/unit/runtime/memory/pool_test.c -- classes, magazines, and the trade between workers through the depot. */
+#include <check.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "platform.h"
+#include "pool.h"
+#include "../../../suite.h"
+
+START_TEST(every_size_has_the_smallest_class_that_holds_it)
+{
+    for (size_t size = 1; size <= 1024; size++) {
+        uint16_t class_ = wf_pool_class(size);
+        ck_assert_uint_lt(class_, WF_POOL_CLASSES);
+        ck_assert_uint_ge((size_t)64 << class_, size);
+        if (class_ > 0) ck_assert_uint_lt((size_t)32 << class_, size);
+    }
+    ck_assert_uint_eq(wf_pool_class(0), 0);
+    ck_assert_uint_eq(wf_pool_class(1025), WF_POOL_LARGE);
+    ck_assert_uint_eq(wf_pool_class(SIZE_MAX), WF_POOL_LARGE);
+}
+END_TEST
+
+START_TEST(blocks_are_whole_aligned_and_distinct)
+{
+    enum { COUNT = 1000 };
+    static unsigned char *blocks[COUNT];
+    static size_t sizes[COUNT];
+    struct wf_depot *d;
+    struct wf_pool p;
+    ck_assert_int_eq(wf_depot_create(&d), WEFT_OK);
+    wf_pool_init(&p, d);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < COUNT; i++) {
+            sizes[i] = (size_t)(i * 37 % 1500 + 1);
+            blocks[i] = wf_pool_take(&p, wf_pool_class(sizes[i]), sizes[i]);
+            ck_assert_uint_eq((uintptr_t)blocks[i] % 16, 0);
+            memset(blocks[i], i & 0xFF, sizes[i]);
+        }
+        for (int i = 0; i < COUNT; i++) {
+            ck_assert_int_eq(blocks[i][0], i & 0xFF);
+            ck_assert_int_eq(blocks[i][sizes[i] - 1], i & 0xFF);
+            wf_pool_give(&p, wf_pool_class(sizes[i]), blocks[i]);
+        }
+    }
+    wf_pool_finish(&p);
+    wf_depot_destroy(d);
+    wf_depot_destroy(NULL);
+}
+END_TEST
+
+START_TEST(threads_without_a_pool_may_join_in)
+{
+    struct wf_depot *d;
+    struct wf_pool p;
+    ck_assert_int_eq(wf_depot_create(&d), WEFT_OK);
+    wf_pool_init(&p, d);
+    void *from_outside = wf_pool_take(NULL, 1, 100), *from_pool = wf_pool_take(&p, 1, 100);
+    memset(from_outside, 1, 128);
+    memset(from_pool, 2, 128);
+    wf_pool_give(&p, 1, from_outside);
+    wf_pool_give(NULL, 1, from_pool);
+    wf_pool_finish(&p);
+    wf_depot_destroy(d);
+}
+END_TEST
+
+START_TEST(blocks_given_elsewhere_come_back_through_the_depot)
+{
+    enum { COUNT = WF_MAGAZINE * 8 };
+    static void *blocks[COUNT];
+    struct wf_depot *d;
+    struct wf_pool maker, taker;
+    ck_assert_int_eq(wf_depot_create(&d), WEFT_OK);
+    wf_pool_init(&maker, d);
+    wf_pool_init(&taker, d);
+    for (int i = 0; i < COUNT; i++) blocks[i] = wf_pool_take(&maker, 0, 64);
+    for (int i = 0; i < COUNT; i++) wf_pool_give(&taker, 0, blocks[i]);
+    ck_assert_uint_le(taker.at[0].count, WF_MAGAZINE);
+    int known = 0;
+    for (int i = 0; i < COUNT; i++) {
+        void *again = wf_pool_take(&maker, 0, 64);
+        for (int k = 0; k < COUNT; k++)
+            if (again == blocks[k]) known++;
+        wf_block_free(again);
+    }
+    /* All but the two magazines the other one may keep. Where memory is watched, nothing is pooled at all. */
+    if (!maker.bypass) ck_assert_int_ge(known, COUNT - 2 * WF_MAGAZINE);
+    wf_pool_finish(&maker);
+    wf_pool_finish(&taker);
+    wf_depot_destroy(d);
+}
+END_TEST
+
+START_TEST(the_depot_is_bounded)
+{
+    enum { COUNT = WF_DEPOT_BYTES / 64 + 50 * WF_MAGAZINE };
+    void **blocks = calloc(COUNT, sizeof *blocks);
+    struct wf_depot *d;
+    struct wf_pool p;
+    ck_assert_int_eq(wf_depot_create(&d), WEFT_OK);
+    wf_pool_init(&p, d);
+    for (int i = 0; i < COUNT; i++) blocks[i] = wf_pool_take(&p, 0, 64);
+    for (int i = 0; i < COUNT; i++) wf_pool_give(&p, 0, blocks[i]);
+    int pooled = 0;
+    for (;;) {
+        bool empty = p.at[0].count == 0;
+        wf_block_free(wf_pool_take(&p, 0, 64));
+        if (empty && p.at[0].count == 0) break; /* it came from malloc */
+        pooled++;
+    }
+    ck_assert_int_le(pooled, WF_DEPOT_BYTES / 64 + 2 * WF_MAGAZINE);
+    if (!p.bypass) ck_assert_int_ge(pooled, WF_DEPOT_BYTES / 64);
+    wf_pool_finish(&p);
+    wf_depot_destroy(d);
+    free(blocks);
+}
+END_TEST
+
+/* What is given reads as nothing, and is not taken again while WF_LATE others are given. */
+START_TEST(with_poison_what_is_given_is_overwritten_and_kept_for_a_while)
+{
+    static char wanted[] = "WEFT_POISON=1";
+    struct wf_depot *d;
+    struct wf_pool p;
+    ck_assert_int_eq(putenv(wanted), 0);
+    ck_assert_int_eq(wf_depot_create(&d), WEFT_OK);
+    wf_pool_init(&p, d);
+    ck_assert(p.bypass);
+    if (p.late != NULL) { /* not where a tool sees it */
+        unsigned char *block = wf_pool_take(&p, 1, 128);
+        memset(block, 'x', 128);
+        wf_pool_give(&p, 1, block);
+        for (int i = 1; i < WF_LATE; i++) {
+            void *other = wf_pool_take(&p, 1, 128);
+            ck_assert_ptr_ne(other, block);
+            wf_pool_give(&p, 1, other);
+            ck_assert_int_eq(block[0], 'x'); /* the header stays for who looks at a core file */
+            for (int k = WF_CACHE_LINE; k < 128; k++) ck_assert_int_eq(block[k], WF_FREED);
+        }
+        ck_assert_ptr_eq(p.late[p.late_at], block);
+        wf_pool_give(&p, 1, wf_pool_take(&p, 1, 128));
+        ck_assert_ptr_ne(p.late[p.late_at], block);
+    }
+    wf_pool_finish(&p); /* and frees the rest */
+    wf_depot_destroy(d);
+}
+END_TEST
+
+START_TEST(poison_is_for_those_who_want_it)
+{
+    static char no[2][16] = {"WEFT_POISON=", "WEFT_POISON=0"};
+    struct wf_depot *d;
+    struct wf_pool p;
+    ck_assert_int_eq(wf_depot_create(&d), WEFT_OK);
+    wf_pool_init(&p, d);
+    bool watched = p.bypass;
+    wf_pool_finish(&p);
+    for (size_t i = 0; i < WF_COUNT(no); i++) {
+        ck_assert_int_eq(putenv(no[i]), 0);
+        wf_pool_init(&p, d);
+        ck_assert(p.bypass == watched && p.late == NULL);
+        wf_pool_finish(&p);
+    }
+    wf_depot_destroy(d);
+}
+END_TEST
+
+/* One thread makes blocks, the other ends them, as workers do with messages. */
+enum { PASSED = 200000, RING = 512 };
+static struct {
+    struct wf_depot *depot;
+    _Atomic(uint64_t *) ring[RING];
+} passage;
+
+static void end_blocks(void *arg)
+{
+    struct wf_pool p;
+    (void)arg;
+    wf_pool_init(&p, passage.depot);
+    for (uint64_t i = 0; i < PASSED; i++) {
+        uint64_t *b;
+        while ((b = atomic_exchange(&passage.ring[i % RING], NULL)) == NULL) sched_yield();
+        WF_ASSERT(b[0] == i && b[7] == ~i);
+        wf_pool_give(&p, 0, b);
+    }
+    wf_pool_finish(&p);
+}
+
+START_TEST(two_threads_trade_magazines)
+{
+    pf_thread *other;
+    struct wf_pool p;
+    ck_assert_int_eq(wf_depot_create(&passage.depot), WEFT_OK);
+    wf_pool_init(&p, passage.depot);
+    ck_assert_int_eq(pf_thread_start(&other, "ender", end_blocks, NULL), WEFT_OK);
+    for (uint64_t i = 0; i < PASSED; i++) {
+        uint64_t *b = wf_pool_take(&p, 0, 64);
+        b[0] = i;
+        b[7] = ~i;
+        while (atomic_load(&passage.ring[i % RING]) != NULL) sched_yield();
+        atomic_store(&passage.ring[i % RING], b);
+    }
+    pf_thread_join(other);
+    wf_pool_finish(&p);
+    wf_depot_destroy(passage.depot);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("pool");
+    TCase *c = tcase_create("pool");
+    tcase_add_test(c, every_size_has_the_smallest_class_that_holds_it);
+    tcase_add_test(c, blocks_are_whole_aligned_and_distinct);
+    tcase_add_test(c, threads_without_a_pool_may_join_in);
+    tcase_add_test(c, blocks_given_elsewhere_come_back_through_the_depot);
+    tcase_add_test(c, the_depot_is_bounded);
+    tcase_add_test(c, two_threads_trade_magazines);
+    tcase_add_test(c, poison_is_for_those_who_want_it);
+    tcase_add_test(c, with_poison_what_is_given_is_overwritten_and_kept_for_a_while);
+    suite_add_tcase(suite, c);
+    return run_suite(suite);
+}

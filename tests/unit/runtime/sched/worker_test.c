@@ -1,0 +1,283 @@
+/* runtime/sched/worker.c, task.c, post.c: posts between workers, wakes, order, fairness, and that idle means idle. */
+#include "../harness.h"
+
+#ifndef _WIN32
+#include <dirent.h>
+#endif
+
+static void rest(int64_t ns)
+{
+    pf_mutex *lock;
+    pf_cond *never;
+    want_int(pf_mutex_create(&lock), 0);
+    want_int(pf_cond_create(&never), 0);
+    struct pf_env *env = pf_env_native();
+    int64_t until = env->now(env) + ns;
+    pf_mutex_lock(lock);
+    while (pf_cond_wait(never, lock, until) == 0) {}
+    pf_mutex_unlock(lock);
+    pf_cond_destroy(never);
+    pf_mutex_destroy(lock);
+}
+
+/* ---- Ping-pong: a wake that is lost is a hang ------------------------------------------------------------------ */
+
+struct ball {
+    struct wf_call call;
+    uint32_t from, to;
+    int64_t left;
+    _Atomic bool over;
+    bool direct; /* by wf_worker_post instead of the outbox */
+};
+
+static void bounce(struct wf_worker *w, struct wf_call *c)
+{
+    struct ball *b = WF_CONTAINER(c, struct ball, call);
+    if (--b->left <= 0) {
+        atomic_store_explicit(&b->over, true, memory_order_release);
+        return;
+    }
+    uint32_t next = w->index == b->to ? b->from : b->to;
+    if (b->direct) wf_worker_post(w->set->at[next], &c->post);
+    else wf_worker_send(w, next, &c->post);
+}
+
+static void play(struct harness *h, struct ball *balls, size_t count, int64_t rounds)
+{
+    for (size_t i = 0; i < count; i++) {
+        balls[i] = (struct ball){.call = {.post = {.kind = WF_POST_CALL}, .call = bounce},
+                                 .from = (uint32_t)(i % h->set.count),
+                                 .to = (uint32_t)((i + 1 + i / 3) % h->set.count),
+                                 .left = rounds,
+                                 .direct = i % 2 == 0};
+        wf_worker_post(h->set.at[balls[i].from], &balls[i].call.post);
+    }
+    for (size_t i = 0; i < count; i++) {
+        while (!atomic_load_explicit(&balls[i].over, memory_order_acquire)) rest(WEFT_MS(1));
+    }
+}
+
+START_TEST(no_wake_is_lost)
+{
+    for (uint32_t workers = 2; workers <= 4; workers++) {
+        struct harness h;
+        struct ball balls[8];
+        harness_start(&h, workers);
+        play(&h, balls, 1, 20000); /* both sides sleep between the strokes */
+        play(&h, balls, 8, 5000);
+        harness_stop(&h);
+    }
+}
+END_TEST
+
+/* Posts of a foreign thread at every moment of the loop, each after the worker may have gone to sleep. */
+struct knock {
+    struct wf_call call;
+    _Atomic int64_t heard;
+};
+
+static void hear_knock(struct wf_worker *w, struct wf_call *c)
+{
+    (void)w;
+    atomic_fetch_add_explicit(&WF_CONTAINER(c, struct knock, call)->heard, 1, memory_order_release);
+}
+
+START_TEST(a_sleeping_worker_hears_every_knock)
+{
+    struct harness h;
+    struct knock k = {.call = {.post = {.kind = WF_POST_CALL}, .call = hear_knock}};
+    harness_start(&h, 1);
+    for (int64_t i = 1; i <= 30000; i++) {
+        wf_worker_post(h.set.at[0], &k.call.post);
+        while (atomic_load_explicit(&k.heard, memory_order_acquire) < i) pf_cpu_relax();
+        for (int64_t j = 0; j < i % 200; j++) pf_cpu_relax();
+    }
+    harness_stop(&h);
+}
+END_TEST
+
+/* ---- Order ----------------------------------------------------------------------------------------------------- */
+
+enum { POSTS = 2000 };
+
+struct numbered {
+    struct wf_call call;
+    int n;
+};
+
+static struct numbered *numbered[2];
+static int next_of[2];
+
+static void take_numbered(struct wf_worker *w, struct wf_call *c)
+{
+    struct numbered *p = WF_CONTAINER(c, struct numbered, call);
+    int from = p - numbered[0] >= 0 && p - numbered[0] < POSTS ? 0 : 1;
+    want_int(w->index, 1);
+    want_int(p->n, next_of[from]++);
+}
+
+static void send_numbered(void *arg)
+{
+    struct numbered *all = arg;
+    for (int i = 0; i < POSTS; i++) {
+        all[i] = (struct numbered){{{.kind = WF_POST_CALL}, take_numbered}, i};
+        wf_worker_send(wf_here, 1, &all[i].call.post);
+        if (i % 100 == 0) wf_task_yield();
+    }
+}
+
+static void await_all(void *arg)
+{
+    (void)arg;
+    until(next_of[0] == POSTS && next_of[1] == POSTS);
+}
+
+START_TEST(posts_arrive_in_order)
+{
+    struct harness h;
+    for (int i = 0; i < 2; i++) numbered[i] = calloc(POSTS, sizeof *numbered[i]);
+    harness_start(&h, 2);
+    harness_spawn(&h, 0, send_numbered, numbered[0]);
+    harness_spawn(&h, 1, send_numbered, numbered[1]); /* to oneself, through the outbox too */
+    harness_spawn(&h, 1, await_all, NULL); /* a worker stops with what others have not flushed yet unread */
+    harness_stop(&h);
+    for (int i = 0; i < 2; i++) free(numbered[i]);
+}
+END_TEST
+
+/* ---- Fairness -------------------------------------------------------------------------------------------------- */
+
+static bool other_ran;
+
+static void run_other(void *arg)
+{
+    (void)arg;
+    other_ran = true;
+}
+
+/* A task whose waits all end at once still lets others run: cancelled, and with a deadline long past. */
+static void never_waits(void *arg)
+{
+    (void)arg;
+    spawn_here(run_other, NULL);
+    for (int64_t i = 0; !other_ran; i++) {
+        want(i < 1000 * 1000);
+        want_int(wf_task_finish_wait(wf_task_wait(WEFT_NOW, "nothing")), WEFT_ETIMEDOUT);
+    }
+    other_ran = false;
+    wf_task_cancel(wf_task_self());
+    spawn_here(run_other, NULL);
+    for (int64_t i = 0; !other_ran; i++) {
+        want(i < 1000 * 1000);
+        want_int(wf_task_finish_wait(wf_task_wait(WEFT_FOREVER, "nothing")), WEFT_ECANCELED);
+    }
+}
+
+START_TEST(waits_that_end_at_once_starve_nobody)
+{
+    run_alone(never_waits, NULL);
+}
+END_TEST
+
+static void sleep_until_killed(void *arg)
+{
+    for (;;) {
+        (void)wf_task_finish_wait(wf_task_wait(WEFT_FOREVER, "its end"));
+        ++*(int64_t *)arg;
+    }
+}
+
+static void kill_sleeper(void *arg)
+{
+    (void)arg;
+    int64_t waits = 0;
+    struct test_task *t = spawn_here(sleep_until_killed, &waits);
+    until(is_waiting(t));
+    wf_task_wake(&t->task);
+    wf_task_wake(&t->task); /* twice is once */
+    until(waits == 1 && is_waiting(t));
+    wf_task_cancel(&t->task);
+    until(waits > 1000); /* it does not end by itself */
+    wf_task_kill(&t->task);
+    until(t->done);
+    want(t->was_killed);
+}
+
+START_TEST(a_kill_ends_a_task_that_ignores_its_cancellation)
+{
+    run_alone(kill_sleeper, NULL);
+}
+END_TEST
+
+/* ---- Idle means idle ------------------------------------------------------------------------------------------- */
+
+#ifndef _WIN32 /* there integration/windows looks on, from Linux */
+/* Context switches of all threads of this process that are named weft-N; a sleeping thread has none. */
+static int64_t switches(void)
+{
+    int64_t sum = 0;
+    int threads = 0;
+    DIR *d = opendir("/proc/self/task");
+    want(d != NULL);
+    for (struct dirent *e; (e = readdir(d)) != NULL;) {
+        char path[300], line[128];
+        bool ours = false;
+        snprintf(path, sizeof path, "/proc/self/task/%s/status", e->d_name);
+        FILE *f = e->d_name[0] == '.' ? NULL : fopen(path, "r");
+        while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+            long long n = 0;
+            if (strncmp(line, "Name:\tweft-", 11) == 0) ours = true;
+            if (sscanf(line, "voluntary_ctxt_switches: %lld", &n) == 1 ||
+                sscanf(line, "nonvoluntary_ctxt_switches: %lld", &n) == 1)
+                sum += ours ? n : 0;
+        }
+        threads += ours;
+        if (f != NULL) fclose(f);
+    }
+    closedir(d);
+    want_int(threads, 3);
+    return sum;
+}
+
+static void wait_long(void *arg)
+{
+    (void)arg;
+    (void)wf_task_wait(weft_after(WEFT_SEC(1000)), "the end of the test");
+}
+
+static struct {
+    struct wf_call call;
+    struct test_task *task;
+} waking;
+
+static void wake_waiter(struct wf_worker *w, struct wf_call *c)
+{
+    (void)w, (void)c;
+    wf_task_wake(&waking.task->task);
+}
+
+START_TEST(idle_means_idle)
+{
+    struct harness h;
+    struct ball balls[8];
+    harness_start(&h, 3);
+    play(&h, balls, 8, 1000); /* they have been busy */
+    waking.task = harness_spawn(&h, 1, wait_long, NULL);
+    int64_t before, after = switches();
+    do { /* until they have gone to sleep */
+        before = after;
+        rest(WEFT_MS(20));
+        after = switches();
+    } while (after != before);
+    rest(WEFT_SEC(1));
+    ck_assert_int_eq(switches(), after);
+    waking.call = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = wake_waiter};
+    wf_worker_post(h.set.at[1], &waking.call.post);
+    harness_stop(&h);
+}
+END_TEST
+#endif
+
+TEST_MAIN("worker", no_wake_is_lost, a_sleeping_worker_hears_every_knock, posts_arrive_in_order,
+          waits_that_end_at_once_starve_nobody,
+          a_kill_ends_a_task_that_ignores_its_cancellation ON_UNIX(, idle_means_idle))
