@@ -47,9 +47,9 @@ struct wf_asking {
     struct weft_answer *slots;
     uint64_t first; /* ref of slots[0]; those of the others follow */
     size_t count, need, got, open;
-    int64_t since;           /* the worker's clock when the wait began */
-    const char *name;        /* "x@b", of a call to a name; NULL: to a pid */
-    struct wf_link on_calls; /* wf_actors.calls or long_calls, while it waits for answers */
+    int64_t since;                /* the worker's clock when the wait began */
+    const char *name;             /* "x@b", of a call to a name; NULL: to a pid */
+    struct wf_list_node on_calls; /* wf_actors.calls or long_calls, while it waits for answers */
     struct wf_actor *actor;
     bool waiting; /* all is sent */
     bool probed;  /* it has waited for so long that cycles are looked for */
@@ -65,8 +65,8 @@ struct wf_handling {
 
 /* What few mailboxes need: wf_actor_more.backlog. */
 struct wf_backlog {
-    struct wf_lane room;     /* WF_MSG_ROOM requests of senders that wait for room here */
-    struct wf_link on_short; /* wf_actors.short_of_bytes */
+    struct wf_lane room;          /* WF_MSG_ROOM requests of senders that wait for room here */
+    struct wf_list_node on_short; /* wf_actors.short_of_bytes */
     struct wf_actor *actor;
     weft_msg *mark;    /* a signal, not the first: mail_order.h; NULL: none */
     weft_msg *scanned; /* weft_recv_match: the last message it has seen */
@@ -76,20 +76,20 @@ struct wf_backlog {
 
 /* What few actors ever have, made at the first use and kept until the end of the actor: wf_actor_more(). */
 struct wf_actor_more {
-    struct wf_ties ties;            /* monitors and links: ties.h */
-    struct wf_link *subscriptions;  /* a ring of wf_subscription.on_actor, the oldest; NULL: none */
-    uint32_t subscription_count;    /* of them */
-    uint32_t awaited_count;         /* and of those whose publishers wait */
-    struct wf_name *names;          /* chain of actors/names.h */
-    struct wf_link *groups;         /* a ring of wf_group_tie.on_actor: watches, memberships; NULL: none */
-    struct wf_defer *defers;        /* last first */
-    struct wf_locals *locals;       /* local.h */
-    int64_t latest;                 /* while clean-ups run: the end of the grace period */
-    struct wf_keep *keep;           /* of its supervisor, which keeps its mailbox from life to life */
-    const struct wf_charge *charge; /* of a supervised child while its body runs */
-    struct wf_body *end;            /* reason and text, if there is a text: wf_end_body */
-    struct wf_cycle *cycle;         /* weft_call_cycle */
-    struct wf_backlog *backlog;     /* wf_backlog() */
+    struct wf_ties ties;                /* monitors and links: ties.h */
+    struct wf_list_node *subscriptions; /* a ring of wf_subscription.on_actor, the oldest; NULL: none */
+    uint32_t subscription_count;        /* of them */
+    uint32_t awaited_count;             /* and of those whose publishers wait */
+    struct wf_name *names;              /* chain of actors/names.h */
+    struct wf_list_node *groups;        /* a ring of wf_group_tie.on_actor: watches, memberships; NULL: none */
+    struct wf_defer *defers;            /* last first */
+    struct wf_locals *locals;           /* local.h */
+    int64_t latest;                     /* while clean-ups run: the end of the grace period */
+    struct wf_keep *keep;               /* of its supervisor, which keeps its mailbox from life to life */
+    const struct wf_charge *charge;     /* of a supervised child while its body runs */
+    struct wf_body *end;                /* reason and text, if there is a text: wf_end_body */
+    struct wf_cycle *cycle;             /* weft_call_cycle */
+    struct wf_backlog *backlog;         /* wf_backlog() */
 };
 
 /* Four cache lines: what other threads read; what sending and receiving write; what those read and switching

@@ -54,7 +54,7 @@ struct wf_child *wf_children_find(const struct wf_children *all, weft_pid pid)
 /* In order: usually as the last, or, when a group stops, as the first. */
 static void insert(struct wf_list *turn, struct wf_child *c)
 {
-    struct wf_link *before = &turn->head;
+    struct wf_list_node *before = &turn->head;
     if (!wf_list_empty(turn) && wf_child_on_turn(before->next)->serial > c->serial) before = before->next;
     else
         while (before->prev != &turn->head && wf_child_on_turn(before->prev)->serial > c->serial)

@@ -11,10 +11,10 @@
 enum wf_child_phase { WF_DOWN, WF_STARTING, WF_UP, WF_STOPPING };
 
 struct wf_child {
-    struct wf_link on_turn;  /* wf_children.stops or downs, which is `turn` */
-    struct wf_link on_clock; /* wf_children.clock */
-    struct wf_list *turn;    /* NULL: neither */
-    uint64_t serial;         /* rises in the order of `children` */
+    struct wf_list_node on_turn;  /* wf_children.stops or downs, which is `turn` */
+    struct wf_list_node on_clock; /* wf_children.clock */
+    struct wf_list *turn;         /* NULL: neither */
+    uint64_t serial;              /* rises in the order of `children` */
     weft_child_spec spec;
     uint8_t state; /* wf_child_phase */
     bool wanted, must_stop;
@@ -60,11 +60,11 @@ struct wf_child *wf_children_find(const struct wf_children *all, weft_pid pid); 
 size_t wf_children_index(const struct wf_children *all, const struct wf_child *c);
 /* To be called after each change of `state`, `wanted` or `must_stop`. */
 void wf_children_changed(struct wf_children *all, struct wf_child *c);
-static inline struct wf_child *wf_child_on_turn(struct wf_link *k)
+static inline struct wf_child *wf_child_on_turn(struct wf_list_node *k)
 {
     return WF_CONTAINER(k, struct wf_child, on_turn);
 }
-static inline struct wf_child *wf_child_on_clock(struct wf_link *k)
+static inline struct wf_child *wf_child_on_clock(struct wf_list_node *k)
 {
     return WF_CONTAINER(k, struct wf_child, on_clock);
 }

@@ -426,7 +426,7 @@ static void look_at(struct wf_actor *a)
 static void patrol(struct wf_worker *w, struct wf_timer *t)
 {
     struct wf_actors *wa = WF_CONTAINER(t, struct wf_actors, patrol);
-    for (struct wf_link *k; (k = wf_list_first(&wa->calls)) != NULL;) {
+    for (struct wf_list_node *k; (k = wf_list_first(&wa->calls)) != NULL;) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_asking, on_calls)->actor;
         int64_t due = a->asking->since + PATIENCE;
         if (due > w->now) {

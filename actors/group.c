@@ -31,7 +31,7 @@ int wf_group_check(const struct wf_actor *self, const char *group)
 /* Watches come first, so that they end first: an actor does not hear of its own end. */
 static void put_on_actor(struct wf_actor *self, struct wf_group_tie *tie)
 {
-    struct wf_link **ring = &self->more->groups;
+    struct wf_list_node **ring = &self->more->groups;
     if (*ring != NULL) wf_list_insert_before(*ring, &tie->on_actor);
     else tie->on_actor.next = tie->on_actor.prev = &tie->on_actor;
     if (*ring == NULL || tie->watch != 0) *ring = &tie->on_actor;
@@ -39,7 +39,7 @@ static void put_on_actor(struct wf_actor *self, struct wf_group_tie *tie)
 
 static void take_off_actor(struct wf_actor *self, struct wf_group_tie *tie)
 {
-    struct wf_link **ring = &self->more->groups, *next = tie->on_actor.next;
+    struct wf_list_node **ring = &self->more->groups, *next = tie->on_actor.next;
     if (*ring == &tie->on_actor) *ring = next == &tie->on_actor ? NULL : next;
     wf_unlink(&tie->on_actor);
 }

@@ -14,7 +14,7 @@
 #define RETRY WEFT_MS(20)
 
 /* On wf_group.watchers. */
-static const struct wf_group_tie *tie_at(struct wf_link *k)
+static const struct wf_group_tie *tie_at(struct wf_list_node *k)
 {
     return wf_group_tie_of(WF_CONTAINER(k, struct wf_group_member, in_group));
 }
@@ -57,7 +57,7 @@ weft_msg *wf_group_news_of(const struct wf_group_voice *v, const struct wf_group
     if (g->watcher_count == 0) return NULL;
     struct wf_body *body = news_body(v->w, g, who, ended, reason);
     if (body == NULL) return NULL;
-    for (struct wf_link *k = g->watchers.head.prev; k != &g->watchers.head; k = k->prev) {
+    for (struct wf_list_node *k = g->watchers.head.prev; k != &g->watchers.head; k = k->prev) {
         if (add_news(v->w, &first, tag, body, who, tie_at(k))) ++*made;
     }
     wf_body_drop(v->w, body);
@@ -76,7 +76,7 @@ static void post(const struct wf_group_voice *v, weft_pid watcher, weft_msg *m)
 
 void wf_group_news_send(const struct wf_group_voice *v, const struct wf_group *g, weft_msg *first)
 {
-    for (struct wf_link *k = g->watchers.head.next; k != &g->watchers.head && first != NULL; k = k->next) {
+    for (struct wf_list_node *k = g->watchers.head.next; k != &g->watchers.head && first != NULL; k = k->next) {
         const struct wf_group_tie *watch = tie_at(k);
         if (first->ref != watch->watch) continue;
         weft_msg *m = first;
@@ -205,9 +205,9 @@ weft_msg *wf_group_news_of_members(struct wf_worker *w, const struct wf_group *g
 {
     weft_msg *first = NULL;
     *failed = false;
-    for (struct wf_link *k = g->copies.head.prev; k != &g->copies.head && !*failed; k = k->prev)
+    for (struct wf_list_node *k = g->copies.head.prev; k != &g->copies.head && !*failed; k = k->prev)
         *failed = !add_member(w, g, &first, WF_CONTAINER(k, struct wf_group_member, in_group)->who, watch);
-    for (struct wf_link *k = g->members.head.prev; k != &g->members.head && !*failed; k = k->prev)
+    for (struct wf_list_node *k = g->members.head.prev; k != &g->members.head && !*failed; k = k->prev)
         *failed = !add_member(w, g, &first, WF_CONTAINER(k, struct wf_group_member, in_group)->who, watch);
     if (!*failed) return first;
     wf_group_news_free(w, first);

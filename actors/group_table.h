@@ -43,7 +43,7 @@ struct wf_group {
 /* An actor in a group, or watching it. A member on another node is no more than this. */
 struct wf_group_member {
     struct wf_group_member *next; /* wf_group_places.buckets */
-    struct wf_link in_group;      /* wf_group.members, copies or watchers */
+    struct wf_list_node in_group; /* wf_group.members, copies or watchers */
     struct wf_group *group;
     weft_pid who;
 };
@@ -51,7 +51,7 @@ struct wf_group_member {
 /* A membership or a watch of an actor of this node. */
 struct wf_group_tie {
     struct wf_group_member member; /* first: wf_group_end lies where it did */
-    struct wf_link on_actor;       /* wf_actor_more.groups; its actor's thread */
+    struct wf_list_node on_actor;  /* wf_actor_more.groups; its actor's thread */
     uint64_t watch;                /* its number; 0: a membership */
 };
 static inline struct wf_group_tie *wf_group_tie_of(struct wf_group_member *m)

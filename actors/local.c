@@ -7,9 +7,9 @@
 
 /* In front of each block. */
 struct header {
-    struct wf_link on_actor; /* wf_locals.keyed or .blocks */
-    struct wf_locals *set;   /* of the actor it belongs to; NULL once its destructor has begun */
-    uintptr_t key_or_size;   /* of a keyed block the address of its key; of others twice the size, plus 1 */
+    struct wf_list_node on_actor; /* wf_locals.keyed or .blocks */
+    struct wf_locals *set;        /* of the actor it belongs to; NULL once its destructor has begun */
+    uintptr_t key_or_size;        /* of a keyed block the address of its key; of others twice the size, plus 1 */
 };
 _Static_assert(sizeof(struct header) % alignof(max_align_t) == 0, "what follows is aligned for any type");
 
@@ -18,7 +18,7 @@ struct wf_locals {
     size_t bytes;                 /* of all blocks, headers included */
 };
 
-static struct header *header_of(struct wf_link *k)
+static struct header *header_of(struct wf_list_node *k)
 {
     return WF_CONTAINER(k, struct header, on_actor);
 }
@@ -122,7 +122,7 @@ void wf_locals_finish(struct wf_actor *a)
         if (fresh && key_of(h)->drop != NULL) key_of(h)->drop(h + 1);
         free_block(set, h);
     }
-    for (struct wf_link *k; (k = wf_list_first(&set->blocks)) != NULL;) free_block(set, header_of(k));
+    for (struct wf_list_node *k; (k = wf_list_first(&set->blocks)) != NULL;) free_block(set, header_of(k));
     a->more->locals = NULL;
     free(set);
 }

@@ -283,7 +283,7 @@ int wf_names_await(struct wf_names *n, weft_text name, struct wf_name_wait *wait
     wait->hash = wf_hash(name.data, name.size, 0);
     wait->size = (uint32_t)name.size;
     wait->found = weft_nobody();
-    wait->on_names = (struct wf_link){NULL, NULL};
+    wait->on_names = (struct wf_list_node){NULL, NULL};
     memcpy(wait->text, name.data, name.size);
     pf_mutex_lock(n->lock);
     struct wf_name *e = find_any(n, name, wait->hash);
@@ -510,7 +510,7 @@ size_t wf_names_waits(struct wf_names *n)
     size_t count = 0;
     pf_mutex_lock(n->lock);
     for (int i = 0; i < WAITS; i++) {
-        for (struct wf_link *k = n->waits[i].head.next; k != &n->waits[i].head; k = k->next) count++;
+        for (struct wf_list_node *k = n->waits[i].head.next; k != &n->waits[i].head; k = k->next) count++;
     }
     pf_mutex_unlock(n->lock);
     return count;

@@ -54,7 +54,7 @@ int wf_names_find_any(struct wf_names *n, weft_text name, weft_pid *out);
 /* Somebody who waits for a name: lives where its waiter likes, and is on the table from wf_names_await to
  * wf_names_forget. */
 struct wf_name_wait {
-    struct wf_link on_names;
+    struct wf_list_node on_names;
     weft_pid found; /* nobody: not yet */
     /* With the lock held, from the registering thread, once: `found` is filled in. It must not come back here. */
     void (*wake)(struct wf_name_wait *wait);

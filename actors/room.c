@@ -131,7 +131,7 @@ void wf_room_bytes_came(struct wf_actors *wa)
 {
     if (wf_over_bytes(wa)) return;
     size_t budget = wa->mail_bytes_max - wa->mail_bytes;
-    struct wf_link *k;
+    struct wf_list_node *k;
     while (budget > 0 && (k = wf_list_pop(&wa->short_of_bytes)) != NULL) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_backlog, on_short)->actor;
         if (wf_mailbox_own_full(a)) continue; /* what it takes itself makes room */

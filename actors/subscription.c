@@ -435,7 +435,7 @@ static void end_subscription(struct wf_actors *wa, struct wf_subscription *s)
 
 void wf_subscriptions_cut(struct wf_actors *wa)
 {
-    for (struct wf_link *k; (k = wf_list_pop(&wa->cut)) != NULL;) {
+    for (struct wf_list_node *k; (k = wf_list_pop(&wa->cut)) != NULL;) {
         struct wf_subscription_more *more = WF_CONTAINER(k, struct wf_subscription_more, on_cut);
         struct wf_subscription *s = wf_slab_find(&wa->subscription_slab, more->wide.subscription);
         WF_ASSERT(s != NULL);
@@ -461,7 +461,7 @@ int weft_unsubscribe(weft_subscription s)
 
 void wf_topics_leave(struct wf_actor *a)
 {
-    struct wf_link *k;
+    struct wf_list_node *k;
     if (a->more == NULL) return;
     while ((k = a->more->subscriptions) != NULL)
         end_subscription(wf_actors_of(a->task.worker), WF_CONTAINER(k, struct wf_subscription, on_actor));

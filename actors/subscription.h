@@ -18,7 +18,7 @@
 
 struct wf_subscription_more {
     struct wf_wide_member wide; /* of a queue: instead of the trie; of one that is waited for: besides it */
-    struct wf_link on_cut;      /* wf_actors.cut */
+    struct wf_list_node on_cut; /* wf_actors.cut */
     weft_msg *news;             /* in the system lane, or (disconnect) made for later; NULL: none */
     uint64_t lost;              /* not told yet */
     int64_t wait;               /* of WEFT_SLOW_SUSPEND */
@@ -31,7 +31,7 @@ struct wf_subscription_more {
 struct wf_subscription {
     struct wf_slot slot;
     struct wf_subscriber subscriber; /* wf_actors.topics */
-    struct wf_link on_actor;         /* wf_actor_more.subscriptions */
+    struct wf_list_node on_actor;    /* wf_actor_more.subscriptions */
     struct wf_actor *actor;
     uint64_t seen;  /* retained publications up to this number are not for it any more: wf_recall */
     uint64_t order; /* of those in the trie: later ones have more */

@@ -118,7 +118,7 @@ static bool hear_outside(struct wf_test *t)
 
 static bool wake_settler(struct wf_test *t)
 {
-    struct wf_link *k = wf_list_pop(&t->settlers);
+    struct wf_list_node *k = wf_list_pop(&t->settlers);
     if (k == NULL) return false;
     wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
     return true;

@@ -292,7 +292,7 @@ void wf_ties_each(struct wf_worker *w, uint64_t node,
     if (n == NULL) return;
     struct wf_far_ties last = {.node = n}; /* holds the list */
     wf_list_push(&n->sets, &last.on_node);
-    for (struct wf_link *k; (k = n->sets.head.next) != &last.on_node;) {
+    for (struct wf_list_node *k; (k = n->sets.head.next) != &last.on_node;) {
         struct wf_far_ties *f = WF_CONTAINER(k, struct wf_far_ties, on_node);
         wf_unlink(k);
         wf_list_push(&n->sets, k); /* behind the last: what is left of it stays */

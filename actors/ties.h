@@ -26,7 +26,7 @@ enum {
 /* A monitor, on the watcher's worker: wf_actors.monitors. */
 struct wf_monitor {
     struct wf_slot slot;
-    struct wf_link on_set; /* wf_tie_set.monitors */
+    struct wf_list_node on_set; /* wf_tie_set.monitors */
     struct wf_actor *watcher;
     weft_pid target;
     struct wf_end_wait *wait; /* not NULL: weft_on_end, which is told instead of the mailbox */
@@ -49,7 +49,7 @@ struct wf_tied_node {
 struct wf_far_ties {
     struct wf_hashed in_table;           /* wf_actors.far_ties, by actor and node */
     struct wf_far_ties *next, *previous; /* wf_ties.far */
-    struct wf_link on_node;
+    struct wf_list_node on_node;
     struct wf_tied_node *node;
     struct wf_actor *actor;
     struct wf_tie_set set;

@@ -413,7 +413,7 @@ void wf_retained_mark(struct wf_retained_table *t, struct wf_retained *mark)
 void wf_retained_after(const struct wf_retained_table *t, const struct wf_retained *mark,
                        bool (*see)(const struct wf_retained *r, void *arg), void *arg)
 {
-    for (const struct wf_link *k = mark->in_order.next; k != &t->order.head; k = k->next) {
+    for (const struct wf_list_node *k = mark->in_order.next; k != &t->order.head; k = k->next) {
         const struct wf_retained *r = WF_CONTAINER(k, struct wf_retained, in_order);
         if (!is_mark(r) && !see(r, arg)) return;
     }
@@ -421,7 +421,7 @@ void wf_retained_after(const struct wf_retained_table *t, const struct wf_retain
 
 void wf_retained_pass(const struct wf_retained_table *t, struct wf_retained *mark, uint64_t number)
 {
-    struct wf_link *k = mark->in_order.next;
+    struct wf_list_node *k = mark->in_order.next;
     for (; k != &t->order.head; k = k->next) {
         const struct wf_retained *r = WF_CONTAINER(k, struct wf_retained, in_order);
         if (!is_mark(r) && r->body->retained > number) break;

@@ -39,10 +39,10 @@
 struct wf_retained_source;
 
 struct wf_retained {
-    struct wf_link in_order;  /* wf_retained_table.order */
-    struct wf_link in_source; /* wf_retained_source.all */
-    struct wf_retained *next; /* wf_retained_table.buckets */
-    struct wf_body *body;     /* its topic inside; empty: cleared. NULL: a mark, which is in `order` alone */
+    struct wf_list_node in_order;  /* wf_retained_table.order */
+    struct wf_list_node in_source; /* wf_retained_source.all */
+    struct wf_retained *next;      /* wf_retained_table.buckets */
+    struct wf_body *body;          /* its topic inside; empty: cleared. NULL: a mark, which is in `order` alone */
     struct wf_retained_source *source;
     uint64_t stamp, rank; /* as its publisher says, and what counts here: note (2) */
     uint32_t hash;

@@ -344,7 +344,7 @@ struct wf_subscriber *wf_trie_find(const struct wf_trie *t, weft_text pattern)
 
 struct wf_subscriber *wf_trie_next(const struct wf_subscriber *s)
 {
-    struct wf_link *k = s->on_node.next;
+    struct wf_list_node *k = s->on_node.next;
     return k == &s->node->subscribers.head ? NULL : WF_CONTAINER(k, struct wf_subscriber, on_node);
 }
 
@@ -366,8 +366,8 @@ weft_text wf_trie_pattern(const struct wf_subscriber *s, char out[WF_TOPIC_MAX +
 
 struct wf_interest_entry {
     struct wf_subscriber subscriber; /* wf_interest.trie */
-    struct wf_link on_list;          /* wf_interest.patterns */
-    struct wf_link on_lost;          /* wf_interest.lost, if `lost` is not 0 */
+    struct wf_list_node on_list;     /* wf_interest.patterns */
+    struct wf_list_node on_lost;     /* wf_interest.lost, if `lost` is not 0 */
     uint32_t count;
     uint32_t size;
     uint64_t lost;  /* wf_interest_lose */
@@ -393,7 +393,7 @@ static void entry_free(struct wf_interest *i, struct wf_interest_entry *e)
 
 bool wf_interest_clear(struct wf_interest *i, uint32_t most)
 {
-    struct wf_link *k;
+    struct wf_list_node *k;
     for (; most > 0 && (k = wf_list_first(&i->patterns)) != NULL; most--)
         entry_free(i, WF_CONTAINER(k, struct wf_interest_entry, on_list));
     return wf_list_empty(&i->patterns);

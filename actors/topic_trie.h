@@ -26,8 +26,8 @@ struct wf_trie_node;
 
 /* Embedded in what subscribes; zero it first. */
 struct wf_subscriber {
-    struct wf_link on_node;    /* wf_trie_node.subscribers, in the order they were added */
-    struct wf_trie_node *node; /* NULL: in no trie */
+    struct wf_list_node on_node; /* wf_trie_node.subscribers, in the order they were added */
+    struct wf_trie_node *node;   /* NULL: in no trie */
 };
 
 struct wf_trie {

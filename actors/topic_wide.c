@@ -44,7 +44,7 @@ struct wf_topics {
 
 /* Another node with members. */
 struct wide_node {
-    struct wf_link on_wide;
+    struct wf_list_node on_wide;
     uint64_t node;
 };
 

@@ -14,7 +14,7 @@ enum { WF_QUEUE_MAX = 64 }; /* bytes of a queue's name */
 
 /* Embedded in a subscription; zero it first. Under the table's lock, but `wide`, which only its owner changes. */
 struct wf_wide_member {
-    struct wf_link on_wide;
+    struct wf_list_node on_wide;
     struct wf_wide *wide; /* NULL: in none */
     uint64_t actor;
     uint64_t subscription;

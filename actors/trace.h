@@ -57,7 +57,7 @@ struct wf_passed {
 
 /* What a tool wants to see: all that is filled in here has to fit. */
 struct wf_tap {
-    struct wf_link on_node;       /* weft_node.taps */
+    struct wf_list_node on_node;  /* weft_node.taps */
     weft_pid actor;               /* sends or gets it; nobody: any */
     char topic[WF_TOPIC_MAX + 1]; /* a pattern; "": any */
     uint32_t tag;

@@ -452,7 +452,7 @@ static void end_monitors(struct wf_actor *a, struct wf_tie_set *s)
 {
     struct wf_worker *w = a->task.worker;
     for (bool more = !wf_list_empty(&s->monitors); more;) {
-        struct wf_link *k = wf_list_first(&s->monitors);
+        struct wf_list_node *k = wf_list_first(&s->monitors);
         struct wf_monitor *mon = WF_CONTAINER(k, struct wf_monitor, on_set);
         weft_msg *m = signal_new(w, WF_MSG_UNWATCH, wf_actor_pid(a), wf_id_make(&mon->slot, w->index));
         if (m != NULL) (void)wf_send_signal(w, mon->target, m);
@@ -528,7 +528,7 @@ int wf_tie_pend(struct wf_actor *self, weft_pid there, weft_monitor_ref *monitor
 static struct wf_monitor *pending_monitor(const struct wf_actor *self, weft_pid there)
 {
     const struct wf_tie_set *s = wf_tie_set_of(self, there.node);
-    struct wf_link *k = s == NULL ? NULL : wf_list_first(&s->monitors);
+    struct wf_list_node *k = s == NULL ? NULL : wf_list_first(&s->monitors);
     struct wf_monitor *mon = k == NULL ? NULL : WF_CONTAINER(k, struct wf_monitor, on_set);
     return mon != NULL && is_pending(mon->target) ? mon : NULL;
 }

@@ -21,7 +21,7 @@ enum { WINDOW = 256 * 1024, TO_BE_SENT_LATER = 8 }; /* bytes on the way; one sen
 enum kind { UP, DATA, FIN, RESET };
 
 struct packet {
-    struct wf_link link;
+    struct wf_list_node link;
     enum kind kind;
     int64_t at;
     size_t size;
@@ -39,7 +39,7 @@ struct wf_memory_carrier {
 
 struct memory_conn {
     struct wf_conn base;
-    struct wf_link in_carrier;
+    struct wf_list_node in_carrier;
     struct memory_conn *other; /* NULL: there is none yet, or no more */
     unsigned refs, peer;       /* the other's host */
     bool dialing, closed, paused;
@@ -107,7 +107,7 @@ static void leave(struct memory_conn *c)
 
 static void drop_packets(struct memory_conn *c)
 {
-    for (struct wf_link *k; (k = wf_list_pop(&c->in)) != NULL;) free(WF_CONTAINER(k, struct packet, link));
+    for (struct wf_list_node *k; (k = wf_list_pop(&c->in)) != NULL;) free(WF_CONTAINER(k, struct packet, link));
     c->in_bytes = 0;
     wf_heap_remove(&world_of(c)->events, &c->arrive);
 }
@@ -204,7 +204,7 @@ static void take(struct memory_conn *c, const struct packet *p)
 
 static void await_next(struct memory_conn *c)
 {
-    struct wf_link *first = wf_list_first(&c->in);
+    struct wf_list_node *first = wf_list_first(&c->in);
     if (!c->paused && first != NULL) arm(c, &c->arrive, WF_CONTAINER(first, struct packet, link)->at);
 }
 

@@ -52,7 +52,7 @@ struct ws_side {
 
 struct stream_conn {
     struct wf_conn base;
-    struct wf_link in_carrier;
+    struct wf_list_node in_carrier;
     nng_stream *stream;
     nng_aio *rx, *tx;
     nng_aio *limit;        /* under TLS: of a stranger's time; NNG's own limits do not reach into a handshake */
@@ -75,7 +75,7 @@ struct stream_conn {
 
 /* A listener, or a dial under way. */
 struct stream_end {
-    struct wf_link in_carrier;
+    struct wf_list_node in_carrier;
     struct nng_carrier *carrier;
     nng_stream_listener *listener;
     nng_stream_dialer *dialer;

@@ -37,7 +37,7 @@ static void free_ends(struct nng_carrier *k, struct wf_list *ends)
     pf_mutex_lock(k->lock);
     wf_list_append(&over, ends);
     pf_mutex_unlock(k->lock);
-    for (struct wf_link *at; (at = wf_list_pop(&over)) != NULL;)
+    for (struct wf_list_node *at; (at = wf_list_pop(&over)) != NULL;)
         end_free(WF_CONTAINER(at, struct stream_end, in_carrier));
 }
 

@@ -45,7 +45,7 @@ struct errand {
 
 struct tcp_conn {
     struct wf_conn base;
-    struct wf_link in_carrier;
+    struct wf_list_node in_carrier;
     pf_handle handle;
     _Atomic uint32_t refs; /* acq_rel on decrement: the last one sees what all others did */
     _Atomic bool closed;   /* acq_rel on the exchange of the one who closes; read relaxed, as a hint */

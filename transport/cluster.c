@@ -57,9 +57,9 @@ static void leave(struct wf_cluster *c)
 static void end_all(struct wf_cluster *c)
 {
     wf_handshakes_end(c);
-    for (struct wf_link *k; (k = wf_list_first(&c->sessions)) != NULL;)
+    for (struct wf_list_node *k; (k = wf_list_first(&c->sessions)) != NULL;)
         wf_links_end(c, WF_CONTAINER(k, struct wf_session, in_all), "this node stops");
-    for (struct wf_link *k; (k = wf_list_pop(&c->channels)) != NULL;)
+    for (struct wf_list_node *k; (k = wf_list_pop(&c->channels)) != NULL;)
         wf_channel_release(WF_CONTAINER(k, struct wf_channel, in_all));
     wf_peers_finish(c);
     (void)wf_bursts_tick(&c->bursts, WEFT_FOREVER);

@@ -36,7 +36,7 @@ enum {
 
 /* Somebody to be dialled: a seed, for ever, or a node heard of, for a while. */
 struct wf_dialer {
-    struct wf_link in_cluster;       /* wf_cluster.dialers */
+    struct wf_list_node in_cluster;  /* wf_cluster.dialers */
     struct wf_hashed by_incarnation; /* wf_cluster.dialed, if that is known */
     bool in_table;
     struct wf_news *over;  /* for the end of a dial, which needs no memory then */
@@ -59,8 +59,8 @@ enum wf_peer_state { WF_PEER_CONNECTING, WF_PEER_UP, WF_PEER_DOWN, WF_PEER_SUSPE
 extern const char *const wf_peer_state_names[WF_PEER_STATES];
 
 struct wf_peer {
-    struct wf_link in_cluster;       /* wf_cluster.peers, oldest first */
-    struct wf_link in_gone;          /* wf_cluster.gone: it is DOWN, and nobody dials it */
+    struct wf_list_node in_cluster;  /* wf_cluster.peers, oldest first */
+    struct wf_list_node in_gone;     /* wf_cluster.gone: it is DOWN, and nobody dials it */
     struct wf_hashed by_incarnation; /* wf_cluster.known */
     uint64_t incarnation;
     char name[WF_NODE_NAME_MAX + 1];

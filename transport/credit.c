@@ -38,7 +38,7 @@ struct wf_credit *wf_credit_known(const struct wf_credits *c, uint64_t key)
 
 static void wake_first(struct wf_credit *e)
 {
-    struct wf_link *k = wf_list_pop(&e->waiting);
+    struct wf_list_node *k = wf_list_pop(&e->waiting);
     if (k != NULL) wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
 }
 

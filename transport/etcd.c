@@ -13,7 +13,7 @@
 enum phase { PHASE_SIGN_ON, PHASE_GRANT, PHASE_REGISTER, PHASE_LIST, PHASE_READY };
 
 struct ask {
-    struct wf_link in_queue;
+    struct wf_list_node in_queue;
     enum wf_ask_kind kind;
     char name[WF_NAME_MAX + 1];
     int64_t token;
@@ -21,7 +21,7 @@ struct ask {
 
 /* Another node that is registered. */
 struct entry {
-    struct wf_link in_nodes;
+    struct wf_list_node in_nodes;
     char id[17]; /* its incarnation */
     struct wf_url_list urls;
 };
@@ -167,7 +167,8 @@ static void forget(struct entry *n)
 
 static void forget_all(struct wf_etcd *e)
 {
-    for (struct wf_link *k; (k = wf_list_first(&e->nodes)) != NULL;) forget(WF_CONTAINER(k, struct entry, in_nodes));
+    for (struct wf_list_node *k; (k = wf_list_first(&e->nodes)) != NULL;)
+        forget(WF_CONTAINER(k, struct entry, in_nodes));
 }
 
 static void forget_node(struct wf_etcd *e, const char *id)
@@ -390,7 +391,7 @@ static void take_asks(struct wf_etcd *e)
 {
     for (;;) {
         pf_mutex_lock(e->lock);
-        struct wf_link *k = wf_list_pop(&e->asks);
+        struct wf_list_node *k = wf_list_pop(&e->asks);
         pf_mutex_unlock(e->lock);
         if (k == NULL) return;
         struct ask *a = WF_CONTAINER(k, struct ask, in_queue);
@@ -520,7 +521,7 @@ void wf_etcd_listen(struct wf_etcd *e, weft_event wake)
 struct wf_tell *wf_etcd_told(struct wf_etcd *e)
 {
     pf_mutex_lock(e->lock);
-    struct wf_link *k = wf_list_pop(&e->tells);
+    struct wf_list_node *k = wf_list_pop(&e->tells);
     pf_mutex_unlock(e->lock);
     return k == NULL ? NULL : WF_CONTAINER(k, struct wf_tell, in_queue);
 }
@@ -531,8 +532,9 @@ static void etcd_close(struct wf_source *s)
     if (e == NULL) return;
     s->t->etcd = NULL;
     forget_all(e);
-    for (struct wf_link *k; (k = wf_list_pop(&e->asks)) != NULL;) free(WF_CONTAINER(k, struct ask, in_queue));
-    for (struct wf_link *k; (k = wf_list_pop(&e->tells)) != NULL;) free(WF_CONTAINER(k, struct wf_tell, in_queue));
+    for (struct wf_list_node *k; (k = wf_list_pop(&e->asks)) != NULL;) free(WF_CONTAINER(k, struct ask, in_queue));
+    for (struct wf_list_node *k; (k = wf_list_pop(&e->tells)) != NULL;)
+        free(WF_CONTAINER(k, struct wf_tell, in_queue));
     wf_http_destroy(e->http);
     pf_mutex_destroy(e->lock);
     memset(e->spec.password, 0, sizeof e->spec.password);

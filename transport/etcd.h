@@ -29,7 +29,7 @@ enum wf_tell_kind {
     WF_TELL_LOST,     /* the lease is over, and with it all names */
 };
 struct wf_tell {
-    struct wf_link in_queue;
+    struct wf_list_node in_queue;
     enum wf_tell_kind kind;
     char name[WF_NAME_MAX + 1];
     int64_t number, lease;

@@ -23,7 +23,7 @@ struct wf_http {
 /* A request with what curl needs. */
 struct exchange {
     struct wf_request r;
-    struct wf_link in_http;
+    struct wf_list_node in_http;
     struct wf_http *http;
     CURL *easy;
     struct curl_slist *headers;
@@ -95,7 +95,7 @@ static void exchange_free(struct exchange *x)
 
 void wf_http_end_all(struct wf_http *h)
 {
-    for (struct wf_link *k; (k = wf_list_first(&h->requests)) != NULL;)
+    for (struct wf_list_node *k; (k = wf_list_first(&h->requests)) != NULL;)
         exchange_free(WF_CONTAINER(k, struct exchange, in_http));
 }
 

@@ -37,13 +37,13 @@ enum state {
 };
 
 struct waiter {
-    struct wf_link in_claim;
+    struct wf_list_node in_claim;
     weft_msg *ask;
     weft_monitor_ref ref;
 };
 
 struct claim {
-    struct wf_link in_all;
+    struct wf_list_node in_all;
     char name[WF_NAME_MAX + 1];
     enum state state;
     bool unsure;    /* LEAVING: to be asked again once etcd can be reached */
@@ -149,7 +149,7 @@ static void lost(struct claim *c)
 static void on_acquired(struct service *s, struct claim *c, const struct wf_tell *t)
 {
     c->held = (weft_exclusive){(uint64_t)t->number, (uint64_t)t->lease};
-    for (struct wf_link *k; (k = wf_list_first(&c->waiters)) != NULL;) {
+    for (struct wf_list_node *k; (k = wf_list_first(&c->waiters)) != NULL;) {
         struct waiter *w = WF_CONTAINER(k, struct waiter, in_claim);
         bool late = weft_expired(w->ask);
         if (late) {
@@ -323,9 +323,9 @@ static bool on_message(struct service *s, weft_msg *m)
 static void free_all(void *arg)
 {
     struct service *s = arg;
-    for (struct wf_link *k; (k = wf_list_pop(&s->claims)) != NULL;) {
+    for (struct wf_list_node *k; (k = wf_list_pop(&s->claims)) != NULL;) {
         struct claim *c = WF_CONTAINER(k, struct claim, in_all);
-        for (struct wf_link *l; (l = wf_list_first(&c->waiters)) != NULL;)
+        for (struct wf_list_node *l; (l = wf_list_first(&c->waiters)) != NULL;)
             waiter_end(s, WF_CONTAINER(l, struct waiter, in_claim));
         free(c);
     }

@@ -17,7 +17,7 @@ enum {
 #define ACCEPT_PAUSE WEFT_MS(100)
 
 struct tcp_listener {
-    struct wf_link in_carrier;
+    struct wf_list_node in_carrier;
     struct tcp_carrier *carrier;
     struct wf_worker *worker;
     struct pf_address address; /* what pf_listen_close is to know; an inherited one has no file to remove */
@@ -219,13 +219,13 @@ void wf_tcp_unlisten(struct wf_carrier *base)
     struct wf_list unused;
     wf_list_init(&unused);
     pf_mutex_lock(k->lock);
-    for (struct wf_link *at; (at = wf_list_pop(&k->listeners)) != NULL;) {
+    for (struct wf_list_node *at; (at = wf_list_pop(&k->listeners)) != NULL;) {
         struct tcp_listener *l = WF_CONTAINER(at, struct tcp_listener, in_carrier);
         if (l->started) wf_worker_post(l->worker, &l->end.post);
         else wf_list_push(&unused, &l->in_carrier);
     }
     pf_mutex_unlock(k->lock);
-    for (struct wf_link *at; (at = wf_list_pop(&unused)) != NULL;) {
+    for (struct wf_list_node *at; (at = wf_list_pop(&unused)) != NULL;) {
         listener_free(WF_CONTAINER(at, struct tcp_listener, in_carrier));
         wf_tcp_gone(k);
     }

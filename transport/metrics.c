@@ -60,7 +60,7 @@ static void on_ask(void *arg, struct wf_web_ask *ask)
 static struct wf_web_ask *take(struct wf_metrics *m)
 {
     pf_mutex_lock(m->lock);
-    struct wf_link *k = wf_list_pop(&m->queue);
+    struct wf_list_node *k = wf_list_pop(&m->queue);
     if (k != NULL) m->queued--;
     pf_mutex_unlock(m->lock);
     return k == NULL ? NULL : WF_CONTAINER(k, struct wf_web_ask, in_queue);

@@ -49,7 +49,7 @@ void wf_news_post(struct wf_transport *t, struct wf_news *n)
 struct wf_news *wf_news_take(struct wf_transport *t)
 {
     pf_mutex_lock(t->lock);
-    struct wf_link *k = wf_list_pop(&t->news);
+    struct wf_list_node *k = wf_list_pop(&t->news);
     pf_mutex_unlock(t->lock);
     return k == NULL ? NULL : WF_CONTAINER(k, struct wf_news, in_queue);
 }

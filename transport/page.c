@@ -18,7 +18,7 @@
 enum { PAGES_MAX = 8, ACTORS_OF_EACH = 50 };
 
 struct page {
-    struct wf_link in_asked;
+    struct wf_list_node in_asked;
     struct wf_pages *all;
     struct wf_web_ask *ask; /* NULL: it has been answered */
     struct wf_out json;
@@ -58,7 +58,7 @@ static void let_go(void *arg)
 
 void wf_pages_finish(struct wf_pages *p)
 {
-    struct wf_link *k;
+    struct wf_list_node *k;
     if (p->lock == NULL) return;
     while ((k = wf_list_first(&p->asked)) != NULL) let_go(WF_CONTAINER(k, struct page, in_asked)); /* killed early */
     pf_mutex_destroy(p->lock);

@@ -10,20 +10,20 @@ enum { BUCKETS_AT_FIRST = 16, HEAD_BYTES = 3 /* of a text in msgpack */ };
 
 struct wf_pattern {
     struct wf_pattern_place place;
-    struct wf_link on_gone;  /* wf_patterns.gone */
-    struct wf_pattern *next; /* wf_patterns.buckets; not while it is gone */
+    struct wf_list_node on_gone; /* wf_patterns.gone */
+    struct wf_pattern *next;     /* wf_patterns.buckets; not while it is gone */
     uint32_t hash;
     uint32_t count; /* of those who subscribe to it; 0: it is gone */
     uint8_t size;
     char text[];
 };
 
-static struct wf_pattern *pattern_at(struct wf_link *k)
+static struct wf_pattern *pattern_at(struct wf_list_node *k)
 {
     return WF_CONTAINER(WF_CONTAINER(k, struct wf_pattern_place, on_list), struct wf_pattern, place);
 }
 
-static bool is_mark(const struct wf_link *k)
+static bool is_mark(const struct wf_list_node *k)
 {
     return WF_CONTAINER(k, struct wf_pattern_place, on_list)->number == 0;
 }
@@ -39,7 +39,7 @@ void wf_patterns_init(struct wf_patterns *p)
 void wf_patterns_finish(struct wf_patterns *p)
 {
     WF_ASSERT(wf_list_empty(&p->marks));
-    for (struct wf_link *k; (k = wf_list_pop(&p->places)) != NULL;) free(pattern_at(k));
+    for (struct wf_list_node *k; (k = wf_list_pop(&p->places)) != NULL;) free(pattern_at(k));
     free(p->buckets);
     wf_patterns_init(p);
 }
@@ -168,9 +168,9 @@ void wf_patterns_end(struct wf_patterns *p, struct wf_pattern_mark *m)
 }
 
 /* The first pattern behind a place; NULL: there is none. */
-static struct wf_pattern *pattern_after(const struct wf_patterns *p, const struct wf_link *k)
+static struct wf_pattern *pattern_after(const struct wf_patterns *p, const struct wf_list_node *k)
 {
-    struct wf_link *next = k->next;
+    struct wf_list_node *next = k->next;
     while (next != &p->places.head && is_mark(next)) next = next->next;
     return next == &p->places.head ? NULL : pattern_at(next);
 }

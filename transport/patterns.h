@@ -33,17 +33,17 @@ struct wf_patterns {
 };
 
 struct wf_pattern_place {
-    struct wf_link on_list; /* wf_patterns.places */
-    uint64_t number;        /* 0: this is a mark */
+    struct wf_list_node on_list; /* wf_patterns.places */
+    uint64_t number;             /* 0: this is a mark */
 };
 
 /* One link's; zero it first. */
 struct wf_pattern_mark {
     struct wf_pattern_place place;
-    struct wf_link on_table; /* wf_patterns.marks; unlinked: it is told nothing (more) */
-    uint64_t told;           /* number of the last place before it */
-    uint64_t begun;          /* wf_patterns.last when it began */
-    uint32_t said, most;     /* patterns that the other side has; how many it takes */
+    struct wf_list_node on_table; /* wf_patterns.marks; unlinked: it is told nothing (more) */
+    uint64_t told;                /* number of the last place before it */
+    uint64_t begun;               /* wf_patterns.last when it began */
+    uint32_t said, most;          /* patterns that the other side has; how many it takes */
 };
 
 /* What is to be said next: `count` patterns which came, or went. */

@@ -578,13 +578,13 @@ void wf_peers_introduce(struct wf_cluster *c, struct wf_session *s)
 void wf_peers_finish(struct wf_cluster *c)
 {
     pf_mutex_lock(c->t->lock);
-    for (struct wf_link *k; (k = wf_list_first(&c->peers)) != NULL;)
+    for (struct wf_list_node *k; (k = wf_list_first(&c->peers)) != NULL;)
         forget(c, WF_CONTAINER(k, struct wf_peer, in_cluster));
     pf_mutex_unlock(c->t->lock);
 }
 
 void wf_dialers_finish(struct wf_cluster *c)
 {
-    for (struct wf_link *k; (k = wf_list_first(&c->dialers)) != NULL;)
+    for (struct wf_list_node *k; (k = wf_list_first(&c->dialers)) != NULL;)
         dialer_free(c, WF_CONTAINER(k, struct wf_dialer, in_cluster));
 }

@@ -68,9 +68,9 @@ static bool rebuild(struct wf_ports *p)
 struct change {
     struct wf_call call;
     struct wf_session *session;
-    struct wf_port *port;   /* of an opening */
-    struct wf_link in_port; /* wf_port.changes */
-    uint32_t op, count;     /* of a change of interest: which are still to be made, from `at` on */
+    struct wf_port *port;        /* of an opening */
+    struct wf_list_node in_port; /* wf_port.changes */
+    uint32_t op, count;          /* of a change of interest: which are still to be made, from `at` on */
     size_t size, at;
     uint8_t data[];
 };
@@ -85,7 +85,7 @@ static void go_on_applying(struct wf_worker *w, struct wf_timer *t);
 
 static void port_free(struct wf_port *port)
 {
-    for (struct wf_link *k; (k = wf_list_pop(&port->changes)) != NULL;)
+    for (struct wf_list_node *k; (k = wf_list_pop(&port->changes)) != NULL;)
         change_free(WF_CONTAINER(k, struct change, in_port));
     wf_credits_finish(&port->credits);
     wf_interest_finish(&port->interest);
@@ -517,7 +517,7 @@ const struct wf_route wf_transport_route = {.service_ended = wf_cluster_ended,
 
 static void wake_all(struct wf_port *port)
 {
-    for (struct wf_link *k; (k = wf_list_pop(&port->waiting)) != NULL;)
+    for (struct wf_list_node *k; (k = wf_list_pop(&port->waiting)) != NULL;)
         wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
 }
 
@@ -623,7 +623,7 @@ static bool apply_pattern(struct wf_port *port, const struct change *c, weft_tex
 static void apply_some(struct wf_worker *w, struct wf_port *port)
 {
     uint32_t left = PATTERNS_AT_ONCE;
-    for (struct wf_link *k; left > 0 && (k = wf_list_first(&port->changes)) != NULL;) {
+    for (struct wf_list_node *k; left > 0 && (k = wf_list_first(&port->changes)) != NULL;) {
         struct change *c = WF_CONTAINER(k, struct change, in_port);
         weft_reader r = weft_reader_on(c->data + c->at, c->size - c->at);
         for (; left > 0 && c->count > 0; left--) {
@@ -736,7 +736,7 @@ void wf_ports_destroy(struct wf_transport *t)
         struct wf_ports *p = t->node->workers.at[i]->transport;
         t->node->workers.at[i]->transport = NULL;
         if (p == NULL) continue;
-        for (struct wf_link *k; (k = wf_list_pop(&p->ports)) != NULL || (k = wf_list_pop(&p->closed)) != NULL;)
+        for (struct wf_list_node *k; (k = wf_list_pop(&p->ports)) != NULL || (k = wf_list_pop(&p->closed)) != NULL;)
             port_free(WF_CONTAINER(k, struct wf_port, in_ports));
         free(p->table);
         free(p);

@@ -234,7 +234,7 @@ void wf_swim_learn(struct wf_swim *s, const struct wf_swim_update *u, int64_t no
 
 static struct wf_swim_member *next_target(struct wf_swim *s)
 {
-    struct wf_link *k;
+    struct wf_list_node *k;
     while ((k = wf_list_pop(&s->doubts)) != NULL) {
         struct wf_swim_member *m = WF_CONTAINER(k, struct wf_swim_member, in_doubts);
         if (wf_swim_present(m)) return m;
@@ -489,7 +489,7 @@ int64_t wf_swim_tick(struct wf_swim *s, int64_t now)
     at = WF_MIN(at, tick_probe(s, now));
     at = WF_MIN(at, tick_suspects(s, now));
     wf_swim_forget_old(s, now);
-    struct wf_link *k = wf_list_first(&s->gone);
+    struct wf_list_node *k = wf_list_first(&s->gone);
     if (k != NULL) at = WF_MIN(at, WF_CONTAINER(k, struct wf_swim_member, in_state)->since + s->o.keep);
     return s->due = at;
 }

@@ -66,9 +66,9 @@ struct wf_swim_member {
     int64_t since;                 /* in this state */
     int64_t due;                   /* SUSPECT: then it is down */
     uint64_t by[WF_SWIM_ACCUSERS]; /* SUSPECT: who says so, the first one first; DOWN: [0], who found it so */
-    struct wf_link in_news;        /* wf_swim.news[sends] */
-    struct wf_link in_state;       /* wf_swim.suspects or wf_swim.gone, oldest first */
-    struct wf_link in_doubts;      /* wf_swim.doubts */
+    struct wf_list_node in_news;   /* wf_swim.news[sends] */
+    struct wf_list_node in_state;  /* wf_swim.suspects or wf_swim.gone, oldest first */
+    struct wf_list_node in_doubts; /* wf_swim.doubts */
     uint64_t name_hash;
     weft_text name;   /* in `record` */
     weft_text record; /* malloc'ed */

@@ -179,7 +179,7 @@ static void forget(struct wf_swim *s, struct wf_swim_member *m)
 
 void wf_swim_forget_old(struct wf_swim *s, int64_t now)
 {
-    struct wf_link *k;
+    struct wf_list_node *k;
     while ((k = wf_list_first(&s->gone)) != NULL) {
         struct wf_swim_member *m = WF_CONTAINER(k, struct wf_swim_member, in_state);
         if (now - m->since < s->o.keep) return;

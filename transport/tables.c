@@ -29,13 +29,13 @@
 
 /* A link whose other side keeps a copy. */
 struct peer {
-    struct wf_link in_transport; /* wf_transport.table_peers */
-    struct wf_session *session;  /* a reference */
-    uint32_t entries;            /* that it has told us of */
-    bool stale;                  /* note (2) */
-    struct wf_tables_part part;  /* of the snapshot: the next one to be told */
-    bool behind;                 /* it has not been told of all that is retained */
-    struct wf_retained told;     /* note (3): a mark behind what it has been told of */
+    struct wf_list_node in_transport; /* wf_transport.table_peers */
+    struct wf_session *session;       /* a reference */
+    uint32_t entries;                 /* that it has told us of */
+    bool stale;                       /* note (2) */
+    struct wf_tables_part part;       /* of the snapshot: the next one to be told */
+    bool behind;                      /* it has not been told of all that is retained */
+    struct wf_retained told;          /* note (3): a mark behind what it has been told of */
 };
 
 enum {

@@ -101,7 +101,7 @@ enum wf_phase {
 };
 
 struct wf_channel {
-    struct wf_link in_all; /* wf_cluster.channels */
+    struct wf_list_node in_all; /* wf_cluster.channels */
     struct wf_transport *t;
     struct wf_conn *conn;
     _Atomic uint32_t refs;
@@ -167,7 +167,7 @@ enum wf_state {
 };
 
 struct wf_session {
-    struct wf_link in_all;                    /* wf_cluster.sessions, until it is over */
+    struct wf_list_node in_all;               /* wf_cluster.sessions, until it is over */
     struct wf_hashed by_incarnation, by_name; /* wf_cluster.links, and link_names unless it is a tool's */
     struct wf_transport *t;
     _Atomic uint32_t refs;
@@ -245,7 +245,7 @@ struct wf_session {
 
 /* ---- One worker's way to one peer (worker's thread only) ------------------------------------------------------- */
 struct wf_port {
-    struct wf_link in_ports; /* wf_ports.ports, or `closed` */
+    struct wf_list_node in_ports; /* wf_ports.ports, or `closed` */
     struct wf_session *session;
     uint64_t incarnation;
     struct wf_batch *batch; /* NULL: nothing to flush, and no buffer */
@@ -282,7 +282,7 @@ enum wf_news_kind {
     WF_NEWS_DIALLED,     /* channel: a dial has reached somebody, and HELLO has not been said yet */
 };
 struct wf_news {
-    struct wf_link in_queue; /* wf_transport.news */
+    struct wf_list_node in_queue; /* wf_transport.news */
     enum wf_news_kind kind;
     struct wf_channel *channel; /* a reference */
     struct wf_dialer *dialer;

@@ -11,9 +11,9 @@ struct wf_web;
 
 /* One request. Whoever got it answers it, once, on any thread. */
 struct wf_web_ask {
-    struct wf_link in_queue; /* for who got it */
-    int path;                /* index in `paths` */
-    const char *policy;      /* the answer's Content-Security-Policy, static; NULL: nothing may be run or loaded */
+    struct wf_list_node in_queue; /* for who got it */
+    int path;                     /* index in `paths` */
+    const char *policy; /* the answer's Content-Security-Policy, static; NULL: nothing may be run or loaded */
 };
 
 /* Listens on "127.0.0.1:9464" ("[::1]:0": the kernel chooses the port; a name is looked up, which blocks) with a

@@ -4,12 +4,12 @@
 
 #include "base.h"
 
-struct wf_link {
-    struct wf_link *next, *prev; /* both NULL: on no list */
+struct wf_list_node {
+    struct wf_list_node *next, *prev; /* both NULL: on no list */
 };
 
 struct wf_list {
-    struct wf_link head; /* head.next: first; head.prev: last */
+    struct wf_list_node head; /* head.next: first; head.prev: last */
 };
 
 static inline void wf_list_init(struct wf_list *l)
@@ -22,12 +22,12 @@ static inline bool wf_list_empty(const struct wf_list *l)
     return l->head.next == &l->head;
 }
 
-static inline bool wf_linked(const struct wf_link *k)
+static inline bool wf_linked(const struct wf_list_node *k)
 {
     return k->next != NULL;
 }
 
-static inline void wf_list_insert_before(struct wf_link *place, struct wf_link *k)
+static inline void wf_list_insert_before(struct wf_list_node *place, struct wf_list_node *k)
 {
     WF_ASSERT(!wf_linked(k));
     k->prev = place->prev;
@@ -36,18 +36,18 @@ static inline void wf_list_insert_before(struct wf_link *place, struct wf_link *
     place->prev = k;
 }
 
-static inline void wf_list_push(struct wf_list *l, struct wf_link *k)
+static inline void wf_list_push(struct wf_list *l, struct wf_list_node *k)
 {
     wf_list_insert_before(&l->head, k);
 }
 
-static inline void wf_list_push_front(struct wf_list *l, struct wf_link *k)
+static inline void wf_list_push_front(struct wf_list *l, struct wf_list_node *k)
 {
     wf_list_insert_before(l->head.next, k);
 }
 
 /* Takes a link off whatever list it is on; fine when it is on none. */
-static inline void wf_unlink(struct wf_link *k)
+static inline void wf_unlink(struct wf_list_node *k)
 {
     if (k->next == NULL) return;
     k->prev->next = k->next;
@@ -55,14 +55,14 @@ static inline void wf_unlink(struct wf_link *k)
     k->next = k->prev = NULL;
 }
 
-static inline struct wf_link *wf_list_first(const struct wf_list *l)
+static inline struct wf_list_node *wf_list_first(const struct wf_list *l)
 {
     return wf_list_empty(l) ? NULL : l->head.next;
 }
 
-static inline struct wf_link *wf_list_pop(struct wf_list *l)
+static inline struct wf_list_node *wf_list_pop(struct wf_list *l)
 {
-    struct wf_link *k = wf_list_first(l);
+    struct wf_list_node *k = wf_list_first(l);
     if (k != NULL) wf_unlink(k);
     return k;
 }
@@ -79,7 +79,8 @@ static inline void wf_list_append(struct wf_list *to, struct wf_list *from)
 }
 
 /* The body may unlink `k` itself, nothing else. */
-#define WF_LIST_EACH(k, l) \
-    for (struct wf_link *k = (l)->head.next, *k##_next = k->next; k != &(l)->head; k = k##_next, k##_next = k->next)
+#define WF_LIST_EACH(k, l)                                                              \
+    for (struct wf_list_node *k = (l)->head.next, *k##_next = k->next; k != &(l)->head; \
+         k = k##_next, k##_next = k->next)
 
 #endif

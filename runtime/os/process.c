@@ -11,8 +11,8 @@
 #include <weft/process.h>
 
 struct child {
-    struct wf_owned owned;    /* of its actor; off any list: the actor has gone */
-    struct wf_link on_worker; /* wf_worker.children, until it has ended */
+    struct wf_owned owned;         /* of its actor; off any list: the actor has gone */
+    struct wf_list_node on_worker; /* wf_worker.children, until it has ended */
     struct pf_process process;
     struct wf_fd *watch; /* NULL: it has ended */
     weft_event ended;
@@ -374,7 +374,7 @@ static int part_begin(struct wf_worker *w)
 /* Reaps those that were killed; detached ones get a thread that does when they end. */
 static void part_end(struct wf_worker *w)
 {
-    struct wf_link *k;
+    struct wf_list_node *k;
     while ((k = wf_list_pop(&w->children)) != NULL) {
         struct child *c = WF_CONTAINER(k, struct child, on_worker);
         wf_fd_remove(c->watch);

@@ -14,7 +14,7 @@ enum { NUMBERS = 65 };
 
 struct source {
     struct wf_owned owned;
-    struct wf_link in_table; /* sources, under table.lock */
+    struct wf_list_node in_table; /* sources, under table.lock */
     weft_event came;
     int number;
     int count; /* under table.lock */

@@ -110,7 +110,7 @@ static void room_came_back(struct wf_worker *w, struct wf_call *c)
     struct wf_room_call *r = WF_CONTAINER(c, struct wf_room_call, call);
     WF_ASSERT(r->from == w && r->under_way);
     r->under_way = false;
-    struct wf_link *k;
+    struct wf_list_node *k;
     while ((k = wf_list_pop(&w->room[r->target])) != NULL)
         wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
 }

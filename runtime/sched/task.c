@@ -325,7 +325,7 @@ void wf_waiters_wake(struct wf_list *waiters)
 
 void wf_waiters_dismiss(struct wf_list *waiters)
 {
-    struct wf_link *k;
+    struct wf_list_node *k;
     while ((k = wf_list_pop(waiters)) != NULL) wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
 }
 
@@ -487,7 +487,7 @@ void wf_task_exit(void)
 
 void wf_task_close_owned(struct wf_task *t)
 {
-    struct wf_link *k;
+    struct wf_list_node *k;
     while ((k = wf_list_pop(&t->owned)) != NULL) {
         struct wf_owned *o = WF_CONTAINER(k, struct wf_owned, on_task);
         o->close(o);

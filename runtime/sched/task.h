@@ -63,13 +63,13 @@ struct wf_task {
 
 /* One task waiting at one source; lives on the waiting task's stack for the length of one wait. */
 struct wf_waiter {
-    struct wf_link on_source; /* wf_event.waiters, wf_user_timer.waiters or wf_worker.room */
+    struct wf_list_node on_source; /* wf_event.waiters, wf_user_timer.waiters or wf_worker.room */
     struct wf_task *task;
 };
 
 /* A resource that ends with its task: embed, link, and give a close. */
 struct wf_owned {
-    struct wf_link on_task; /* wf_task.owned */
+    struct wf_list_node on_task; /* wf_task.owned */
     void (*close)(struct wf_owned *o);
 };
 

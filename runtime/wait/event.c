@@ -68,7 +68,7 @@ static void show(struct wf_event *ev, bool set)
 }
 
 /* ---- The queue: at home, see note (4) -------------------------------------------------------------------------- */
-static struct wf_event_place *place_of(struct wf_link *k)
+static struct wf_event_place *place_of(struct wf_list_node *k)
 {
     return WF_CONTAINER(k, struct wf_event_place, on_event);
 }
@@ -135,7 +135,7 @@ static void queue_again(struct wf_event *ev, struct wf_event_place *p)
     wf_unlink(&p->on_event);
     ev->called_count--;
     p->called = false;
-    struct wf_link *before = ev->queue.head.next;
+    struct wf_list_node *before = ev->queue.head.next;
     while (before != &ev->queue.head && place_of(before)->number < p->number) before = before->next;
     wf_list_insert_before(before, &p->on_event);
 }
@@ -261,7 +261,7 @@ static int take_ticket(struct event_wait *wait, struct wf_worker *home)
 /* Those that were called look anyway. */
 static void finish_event(struct wf_worker *home, struct wf_event *ev)
 {
-    struct wf_link *link;
+    struct wf_list_node *link;
     while (wf_list_pop(&ev->called) != NULL) {}
     while ((link = wf_list_pop(&ev->queue)) != NULL) wake(home, place_of(link));
     wf_unlink(&ev->owned.on_task);

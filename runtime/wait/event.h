@@ -58,8 +58,8 @@ struct wf_event {
 
 /* One who waits, at the home of the event. */
 struct wf_event_place {
-    struct wf_link on_event; /* wf_event.queue or .called */
-    uint64_t number;         /* of its arrival */
+    struct wf_list_node on_event; /* wf_event.queue or .called */
+    uint64_t number;              /* of its arrival */
     bool called;
     bool remote; /* it lies in a wf_ticket; else in an event_wait */
 };

@@ -18,7 +18,7 @@ struct job {
     size_t size;
     struct wf_offload *set;
     /* Under set->lock: */
-    struct wf_link in_line; /* wf_offload.queue or .overflow */
+    struct wf_list_node in_line; /* wf_offload.queue or .overflow */
     enum state state;
     bool abandoned; /* while it runs: the thread frees it */
     char who[WHO];  /* the actor, for the log */
@@ -29,11 +29,11 @@ struct blocking_thread {
     struct wf_offload *set;
     pf_thread *thread; /* NULL: not started */
     pf_cond *wake;
-    struct wf_link idle; /* wf_offload.idle */
-    struct job *job;     /* NULL: none runs */
-    bool dropping;       /* nobody wants the job any more: only the thread may look at it */
-    bool left_behind;    /* the node is gone */
-    char who[WHO];       /* the job's actor: outlives an abandoned job */
+    struct wf_list_node idle; /* wf_offload.idle */
+    struct job *job;          /* NULL: none runs */
+    bool dropping;            /* nobody wants the job any more: only the thread may look at it */
+    bool left_behind;         /* the node is gone */
+    char who[WHO];            /* the job's actor: outlives an abandoned job */
 };
 
 struct wf_offload {
@@ -157,7 +157,7 @@ static void push_job(struct wf_offload *o, struct job *j)
 /* A place in the queue has become free. */
 static void admit(struct wf_offload *o)
 {
-    struct wf_link *k = wf_list_pop(&o->overflow);
+    struct wf_list_node *k = wf_list_pop(&o->overflow);
     if (k == NULL) return;
     struct job *j = WF_CONTAINER(k, struct job, in_line);
     WF_ASSERT(o->waiting > 0 && j->state == WAITING);
@@ -170,7 +170,7 @@ static void admit(struct wf_offload *o)
 static struct job *next_job(struct wf_offload *o, struct blocking_thread *t)
 {
     for (;;) {
-        struct wf_link *k = wf_list_pop(&o->queue);
+        struct wf_list_node *k = wf_list_pop(&o->queue);
         if (k != NULL) {
             WF_ASSERT(o->queued > 0);
             o->queued--;
@@ -304,7 +304,7 @@ static int submit(struct job *j)
     pf_mutex_lock(o->lock);
     if (o->queued < o->queue_max) {
         push_job(o, j);
-        struct wf_link *idle = wf_list_pop(&o->idle);
+        struct wf_list_node *idle = wf_list_pop(&o->idle);
         if (idle != NULL) pf_cond_broadcast(WF_CONTAINER(idle, struct blocking_thread, idle)->wake);
         else if (o->started < o->threads_max && start_thread(o) < 0 && o->started == 0) rc = WEFT_ENOMEM;
     } else {
