@@ -276,7 +276,7 @@ int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const
     wf_node_busy(node, b->service, 1);
     if (from == NULL) wf_worker_post(w, &a->task.start.post);
     else wf_worker_send(from, w->index, &a->task.start.post);
-    if (at_once && from->outbox[w->index].count > 0) wf_outbox_flush(from, w->index);
+    if (at_once && from->batches[w->index].count > 0) wf_post_batch_flush(from, w->index);
     return WEFT_OK;
 }
 

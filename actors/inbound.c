@@ -70,7 +70,7 @@ void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *
 void wf_inbound_post(weft_node *node, struct wf_inbound *in)
 {
     struct wf_worker *w = in->here;
-    while (w != NULL && w->outbox_mask != 0) wf_outbox_flush(w, (uint32_t)__builtin_ctzll(w->outbox_mask));
+    while (w != NULL && w->batch_mask != 0) wf_post_batch_flush(w, (uint32_t)__builtin_ctzll(w->batch_mask));
     while (in->mask != 0) {
         uint32_t i = (uint32_t)__builtin_ctzll(in->mask);
         wf_worker_post_chain(node->workers.at[i], in->to[i].newest, in->to[i].oldest, in->to[i].count);

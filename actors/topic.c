@@ -185,7 +185,7 @@ static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool i
         m->reached = reached;
         if (WF_UNLIKELY(reached != NULL)) wf_reach_count_keep(reached);
         wf_worker_send(w, i, &m->post);
-        if (now && w->outbox[i].count > 0) wf_outbox_flush(w, i);
+        if (now && w->batches[i].count > 0) wf_post_batch_flush(w, i);
         handed += !in_vain || all > atomic_load_explicit(&there->awaited, memory_order_relaxed);
     }
     return handed;

@@ -61,15 +61,15 @@ void wf_worker_post(struct wf_worker *w, struct wf_post *p)
     wf_worker_post_chain(w, p, p, 1);
 }
 
-static void hand_over_as_list(struct wf_worker *to, const struct wf_outbox *o)
+static void hand_over_as_list(struct wf_worker *to, const struct wf_post_batch *o)
 {
     for (uint32_t i = o->count - 1; i > 0; i--) o->at[i]->next = o->at[i - 1];
     wf_worker_post_chain(to, o->at[o->count - 1], o->at[0], o->count);
 }
 
-void wf_outbox_flush(struct wf_worker *w, uint32_t target)
+void wf_post_batch_flush(struct wf_worker *w, uint32_t target)
 {
-    struct wf_outbox *o = &w->outbox[target];
+    struct wf_post_batch *o = &w->batches[target];
     struct wf_worker *to = w->set->at[target];
     WF_ASSERT(o->count > 0 && o->count <= WF_BUNDLE);
     const uint16_t class_ = wf_pool_class(sizeof(struct wf_bundle));
@@ -82,16 +82,16 @@ void wf_outbox_flush(struct wf_worker *w, uint32_t target)
         wf_worker_post_chain(to, &b->post, &b->post, o->count);
     }
     o->count = 0;
-    w->outbox_mask &= ~(UINT64_C(1) << target);
+    w->batch_mask &= ~(UINT64_C(1) << target);
 }
 
 void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p)
 {
     WF_ASSERT(target < w->set->count);
-    struct wf_outbox *o = &w->outbox[target];
+    struct wf_post_batch *o = &w->batches[target];
     o->at[o->count++] = p;
-    w->outbox_mask |= UINT64_C(1) << target;
-    if (o->count == WF_BUNDLE) wf_outbox_flush(w, target);
+    w->batch_mask |= UINT64_C(1) << target;
+    if (o->count == WF_BUNDLE) wf_post_batch_flush(w, target);
 }
 
 bool wf_worker_is_choked(const struct wf_worker *target)

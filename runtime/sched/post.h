@@ -20,7 +20,7 @@ enum wf_post_kind {
 
 /* Anything handed to another worker begins with this. */
 struct wf_post {
-    struct wf_post *next; /* outbox and inbox: the one pushed before this one */
+    struct wf_post *next; /* batch and inbox: the one pushed before this one */
     uint8_t kind;         /* wf_post_kind: wf_hooks.on_post[kind] takes it */
     uint8_t flags;        /* for the kind */
     uint16_t block_class; /* of the block it lies in, for wf_pool_give */
@@ -28,7 +28,7 @@ struct wf_post {
 };
 
 /* WF_POST_BUNDLE: many posts in an array, oldest first, so that their cache lines can be asked for ahead; along a
- * list each would be waited for in turn. `word` counts them. Made by wf_outbox_flush. */
+ * list each would be waited for in turn. `word` counts them. Made by wf_post_batch_flush. */
 enum { WF_BUNDLE = 62 };
 struct wf_bundle {
     struct wf_post post;
@@ -44,7 +44,7 @@ struct wf_call {
 };
 
 /* What goes to one worker at the end of the turn, or when it is full. */
-struct wf_outbox {
+struct wf_post_batch {
     uint32_t count;
     struct wf_post *at[WF_BUNDLE]; /* oldest first */
 };
@@ -68,6 +68,6 @@ int wf_worker_wait_room(struct wf_worker *w, uint32_t target, int64_t deadline);
 /* For the loop. All posts, oldest first. */
 struct wf_post *wf_posts_take(_Atomic(struct wf_post *) *from);
 /* Hands over what has been batched for worker `target`. */
-void wf_outbox_flush(struct wf_worker *w, uint32_t target);
+void wf_post_batch_flush(struct wf_worker *w, uint32_t target);
 
 #endif

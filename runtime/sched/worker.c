@@ -94,7 +94,7 @@ static void run_ready(struct wf_worker *w)
 static void flush(struct wf_worker *w)
 {
     if (w->set->hooks->flush != NULL) w->set->hooks->flush(w);
-    while (w->outbox_mask != 0) wf_outbox_flush(w, (uint32_t)__builtin_ctzll(w->outbox_mask));
+    while (w->batch_mask != 0) wf_post_batch_flush(w, (uint32_t)__builtin_ctzll(w->batch_mask));
 }
 
 static bool has_posts(const struct wf_worker *w, memory_order order)
@@ -105,7 +105,7 @@ static bool has_posts(const struct wf_worker *w, memory_order order)
 bool wf_worker_is_at_rest(const struct wf_worker *w)
 {
     /* Relaxed: what other threads post is heard sooner or later; what this one does, at once. */
-    return w->ready_count == 0 && w->outbox_mask == 0 && !has_posts(w, memory_order_relaxed);
+    return w->ready_count == 0 && w->batch_mask == 0 && !has_posts(w, memory_order_relaxed);
 }
 
 /* ---- How long a turn is: stuck.h ------------------------------------------------------------------------------- */
@@ -201,7 +201,7 @@ static void sleep_until(struct wf_worker *w, int64_t deadline)
 {
     struct pf_env *env = w->set->env;
     int64_t idle_since = env->now(env);
-    WF_ASSERT(w->ready_count == 0 && w->outbox_mask == 0);
+    WF_ASSERT(w->ready_count == 0 && w->batch_mask == 0);
     atomic_store_explicit(&w->state, WF_ASLEEP, memory_order_seq_cst); /* pairs with wake_if_asleep */
     if (has_posts(w, memory_order_seq_cst)) deadline = WEFT_NOW;
     else w->count.sleeps++;

@@ -64,9 +64,9 @@ struct wf_worker {
     struct wf_heap timers;
     struct wf_pool pool;
     struct wf_stack_arena *stacks;
-    struct wf_coro loop;      /* the thread's own stack */
-    uint64_t outbox_mask;     /* bit i: outbox[i] holds something */
-    struct wf_outbox *outbox; /* one for each worker */
+    struct wf_coro loop;           /* the thread's own stack */
+    uint64_t batch_mask;           /* bit i: batches[i] holds something */
+    struct wf_post_batch *batches; /* one for each worker */
     /* what one can wait for: a part makes each (part.h) */
     struct wf_slab fds, streams, listeners, datagrams, events, user_timers, tickets, files;
     struct wf_list children; /* os/process.c: those that run */

@@ -82,7 +82,7 @@ static void worker_destroy(struct wf_worker *w)
     if (w == NULL) return;
     WF_ASSERT(w->thread == NULL);
     for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) free(w->room_call[i]);
-    free(w->outbox);
+    free(w->batches);
     end_parts(w);
     w->set->env->poller_destroy(w->poller);
     wf_stack_arena_destroy(w->stacks);
@@ -107,8 +107,8 @@ static int worker_create(struct wf_workers *set, uint32_t index)
     for (uint32_t i = 0; i < WF_WORKERS_MAX; i++) wf_list_init(&w->room[i]);
     wf_heap_init(&w->timers);
     wf_pool_init(&w->pool, set->depot);
-    w->outbox = calloc(set->count, sizeof *w->outbox);
-    int rc = w->outbox == NULL ? WEFT_ENOMEM : wf_stack_arena_create(&w->stacks);
+    w->batches = calloc(set->count, sizeof *w->batches);
+    int rc = w->batches == NULL ? WEFT_ENOMEM : wf_stack_arena_create(&w->stacks);
     if (rc == WEFT_OK) rc = set->env->poller_create(set->env, &w->poller);
     if (rc == WEFT_OK) rc = begin_parts(w);
     /* Its descriptor is there from the beginning. A poller that has no alarms is woken instead: stuck.c. */

@@ -173,8 +173,8 @@ static void begin(void)
     *(int *)(uintptr_t)&worker->state = WF_RUNNING;
     *(uint32_t *)(uintptr_t)&worker->inbox_count = 0;
     worker->last_poll = worker->now = 1;
-    set.at[1]->outbox[0].count = 0;
-    set.at[1]->outbox_mask = 0;
+    set.at[1]->batches[0].count = 0;
+    set.at[1]->batch_mask = 0;
     worker->stop = edge = said_asleep = delayed.is = false;
     handled = slept = woken = 0;
     memset(last, 0, sizeof last);
@@ -214,7 +214,7 @@ static void post_three(int self)
 static void send_batch(int self, int count)
 {
     for (int i = 1; i <= count; i++) wf_worker_send(set.at[1], 0, &item_of(self, i)->call.post);
-    wf_outbox_flush(set.at[1], 0);
+    wf_post_batch_flush(set.at[1], 0);
 }
 
 static void send_list(int self)
