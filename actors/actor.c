@@ -556,5 +556,5 @@ int weft_sleep(int64_t deadline)
     if (wf_actor_self() == NULL) return WEFT_ENOTACTOR;
     int rc;
     while ((rc = wf_task_wait(deadline, wf_waits_for_time)) == WEFT_OK) {} /* wakes are hints */
-    return (int)wf_task_settle(rc == WEFT_ETIMEDOUT ? WEFT_OK : rc);
+    return (int)wf_task_finish_wait(rc == WEFT_ETIMEDOUT ? WEFT_OK : rc);
 }

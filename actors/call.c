@@ -105,12 +105,12 @@ static int end_one(struct wf_actor *self, int sent, weft_msg **answer, int64_t d
     struct weft_answer *one = self->asking->slots;
     if (sent < 0) {
         self->asking = NULL;
-        return (int)wf_task_settle(sent);
+        return (int)wf_task_finish_wait(sent);
     }
     int rc = wf_asking_await(self, deadline);
-    if (one->error == WF_ANSWER_OPEN) return (int)wf_task_settle(rc);
-    if (one->error < 0) return (int)wf_task_settle(one->error);
-    if (self->task.killed) wf_task_settle(0);
+    if (one->error == WF_ANSWER_OPEN) return (int)wf_task_finish_wait(rc);
+    if (one->error < 0) return (int)wf_task_finish_wait(one->error);
+    if (self->task.killed) wf_task_finish_wait(0);
     *answer = one->answer;
     return WEFT_OK;
 }
@@ -152,7 +152,7 @@ int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg
     if (rc < 0) return rc;
     if (answer == NULL) return wf_wrong(WEFT_EINVAL, "weft_call: there is no place for the answer: it is NULL");
     wf_task_tick(&self->task);
-    if (closes_cycle(self, to)) return (int)wf_task_settle(WEFT_EDEADLOCK);
+    if (closes_cycle(self, to)) return (int)wf_task_finish_wait(WEFT_EDEADLOCK);
     weft_msg *m = request(self, tag, data, size, deadline);
     if (m == NULL) return WEFT_ENOMEM;
     struct weft_answer one = {.from = to};
@@ -173,7 +173,7 @@ int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size
     struct weft_answer one = {.from = weft_nobody()};
     rc = wf_resolve(self->task.worker, name, &one.from);
     if (rc < 0) return rc;
-    if (closes_cycle(self, one.from)) return (int)wf_task_settle(WEFT_EDEADLOCK);
+    if (closes_cycle(self, one.from)) return (int)wf_task_finish_wait(WEFT_EDEADLOCK);
     weft_msg *m = request(self, tag, data, size, deadline);
     if (m == NULL) return WEFT_ENOMEM;
     struct wf_asking asking;
@@ -254,9 +254,9 @@ static int gather(struct wf_actor *self, struct weft_answer *answers, size_t cou
     }
     if (asking.got < need && rc < 0 && rc != WEFT_ETIMEDOUT) {
         weft_answers_free(answers, count);
-        return (int)wf_task_settle(rc);
+        return (int)wf_task_finish_wait(rc);
     }
-    return (int)wf_task_settle((int64_t)asking.got);
+    return (int)wf_task_finish_wait((int64_t)asking.got);
 }
 
 int weft_gather(struct weft_answer *answers, size_t count, size_t need, uint32_t tag, const void *data, size_t size,

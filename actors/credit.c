@@ -33,7 +33,8 @@ static void try_later(struct wf_actors *wa, weft_msg *m)
 {
     m->post.next = wa->grants == NULL ? NULL : &wa->grants->post;
     wa->grants = m;
-    if (!wf_timer_armed(&wa->grant_timer)) wf_timer_arm_surely(wa->worker, &wa->grant_timer, wa->worker->now + RETRY);
+    if (!wf_timer_armed(&wa->grant_timer))
+        wf_timer_arm_reserved(wa->worker, &wa->grant_timer, wa->worker->now + RETRY);
 }
 
 static void try_all(struct wf_worker *w, struct wf_timer *t)

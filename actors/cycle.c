@@ -430,7 +430,7 @@ static void patrol(struct wf_worker *w, struct wf_timer *t)
         struct wf_actor *a = WF_CONTAINER(k, struct wf_asking, on_calls)->actor;
         int64_t due = a->asking->since + PATIENCE;
         if (due > w->now) {
-            wf_timer_arm_surely(w, t, due);
+            wf_timer_arm_reserved(w, t, due);
             return;
         }
         wf_unlink(k);
@@ -452,5 +452,5 @@ void wf_patrol_add(struct wf_actor *a)
     struct wf_actors *wa = wf_actors_of(w);
     a->asking->since = w->now;
     wf_list_push(&wa->calls, &a->asking->on_calls);
-    if (WF_UNLIKELY(!wf_timer_armed(&wa->patrol))) wf_timer_arm_surely(w, &wa->patrol, w->now + PATIENCE);
+    if (WF_UNLIKELY(!wf_timer_armed(&wa->patrol))) wf_timer_arm_reserved(w, &wa->patrol, w->now + PATIENCE);
 }

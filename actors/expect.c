@@ -18,7 +18,7 @@ static int settle(struct wf_test *t)
     wf_list_push(&t->settlers, &me.on_source);
     while (rc == WEFT_OK && wf_linked(&me.on_source)) rc = wf_task_wait(WEFT_FOREVER, "the others to come to rest");
     wf_unlink(&me.on_source);
-    return (int)wf_task_settle(rc);
+    return (int)wf_task_finish_wait(rc);
 }
 
 int weft_settle(void)
@@ -262,7 +262,7 @@ static int probe_recv(struct wf_probe *p, uint32_t tag, weft_msg **out, int64_t 
         wf_hold(wf_actor_self(), *out);
         rc = WEFT_OK;
     }
-    return (int)wf_task_settle(rc);
+    return (int)wf_task_finish_wait(rc);
 }
 
 void weft_probe_expect_at(const char *file, int line, weft_probe probe, uint32_t tag, int64_t within, weft_msg **out)

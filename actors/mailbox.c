@@ -384,7 +384,7 @@ static int wait_for_mail(struct wf_actor *a, int64_t deadline)
 static __attribute__((noinline)) int recv_slowly(struct wf_actor *a, weft_msg **out, int64_t deadline)
 {
     for (;;) {
-        if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_settle(WEFT_ECANCELED);
+        if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_finish_wait(WEFT_ECANCELED);
         if (WF_UNLIKELY(a->signals.first != NULL) && wf_signal_is_next(a)) return take_signal(a, NULL, out);
         if (a->mail.first != NULL) {
             if (drop_if_dead(a, NULL, 0, a->mail.first)) continue;
@@ -398,7 +398,7 @@ static __attribute__((noinline)) int recv_slowly(struct wf_actor *a, weft_msg **
         }
         int rc = wait_for_mail(a, deadline);
         if (rc == WEFT_ETIMEDOUT && wf_mailbox_ready(&a->task)) continue; /* both came in one turn */
-        if (WF_UNLIKELY(rc < 0)) return (int)wf_task_settle(rc);
+        if (WF_UNLIKELY(rc < 0)) return (int)wf_task_finish_wait(rc);
     }
 }
 
@@ -552,7 +552,7 @@ static int refuse_aside(struct wf_actor *a, const struct wf_backlog *b)
                  a->kind, b->aside,
                  b->aside >= b->aside_max ? "as many as it may" : "and the mailbox is full of them");
     a->aside_told = true;
-    return (int)wf_task_settle(WEFT_EFULL);
+    return (int)wf_task_finish_wait(WEFT_EFULL);
 }
 
 enum { SIGNALS = 1, MAIL = 2 };
@@ -571,12 +571,12 @@ static int recv_matching(weft_msg **out, bool (*match)(const weft_msg *m, void *
         s.mail->scanned = NULL, s.mail->aside = 0;
     }
     for (int rc = WEFT_OK;;) {
-        if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_settle(WEFT_ECANCELED);
+        if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_finish_wait(WEFT_ECANCELED);
         if (take_match(a, &s, out)) return WEFT_OK;
         if (s.mail != NULL && WF_UNLIKELY(has_too_much_aside(a, s.mail))) return refuse_aside(a, s.mail);
-        if (rc < 0) return (int)wf_task_settle(rc);
+        if (rc < 0) return (int)wf_task_finish_wait(rc);
         rc = wait_for_mail(a, deadline);
-        if (rc < 0 && rc != WEFT_ETIMEDOUT) return (int)wf_task_settle(rc); /* at the deadline: a last look */
+        if (rc < 0 && rc != WEFT_ETIMEDOUT) return (int)wf_task_finish_wait(rc); /* at the deadline: a last look */
     }
 }
 

@@ -53,7 +53,7 @@ static const struct wf_hooks hooks = {
     .task_unstarted = wf_actor_unstarted,
     .wrong_time = wf_actor_wrong_time,
     .task_describe = wf_actor_describe,
-    .task_stirs = wf_actor_stirs,
+    .task_woken = wf_actor_stirs,
     .task_stack_used = wf_actor_stack_used,
     .parked_describe = wf_actor_describe_parked,
     .on_post = {[WF_POST_MESSAGE] = take_message, [WF_POST_WORK] = take_message},
@@ -378,7 +378,7 @@ int weft_node_send(weft_node *node, weft_pid to, uint32_t tag, const void *data,
     struct wf_worker *target = node->workers.at[index];
     struct wf_actor *a = wf_slab_find(&wf_actors_of(target)->slab, to.actor);
     if (a == NULL) return WEFT_ENOACTOR;
-    if (wf_worker_is_choked(target) || wf_actor_is_full(a)) return WEFT_EFULL;
+    if (wf_worker_is_congested(target) || wf_actor_is_full(a)) return WEFT_EFULL;
     weft_msg *m = wf_msg_new(NULL, tag, size);
     if (m == NULL) return WEFT_ENOMEM;
     if (size > 0) memcpy(m + 1, data, size);

@@ -147,9 +147,9 @@ int weft_await_name(const char *name, weft_pid *out, int64_t deadline)
     if (rc < 0) return rc;
     if (out == NULL) return WEFT_EINVAL;
     wf_task_tick(&self->task);
-    if (self->task.cancelled) return (int)wf_task_settle(WEFT_ECANCELED);
+    if (self->task.cancelled) return (int)wf_task_finish_wait(WEFT_ECANCELED);
     rc = wf_names_find_any(names_of(self), weft_cstr(name), out);
     if (rc == WEFT_OK) return rc;
-    if (deadline == WEFT_NOW) return (int)wf_task_settle(WEFT_ETIMEDOUT);
+    if (deadline == WEFT_NOW) return (int)wf_task_finish_wait(WEFT_ETIMEDOUT);
     return await(self, name, out, deadline);
 }

@@ -133,9 +133,9 @@ int wf_await_room(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t d
     struct wf_worker *w = self->task.worker;
     uint32_t index = wf_id_worker(to.actor);
     if (deadline == WEFT_NOW) return WEFT_EFULL;
-    int rc = wf_worker_is_choked(w->set->at[index]) ? wf_worker_wait_room(w, index, deadline)
-                                                    : wait_for_mailbox(self, to, weight, deadline);
-    wf_task_settle(rc);
+    int rc = wf_worker_is_congested(w->set->at[index]) ? wf_worker_wait_room(w, index, deadline)
+                                                       : wait_for_mailbox(self, to, weight, deadline);
+    wf_task_finish_wait(rc);
     return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;
 }
 
@@ -161,7 +161,7 @@ static int wait_for_room(struct wf_actor *self, weft_pid to, const char *name, w
              : where == LINK  ? wf_node_of(w)->route->wait_room(w, to, name, *deadline)
                               : wf_worker_wait_room(w, wf_id_worker(to.actor), *deadline);
     if (where == PLACE && (rc < 0 || self->task.killed)) (void)ask_room(self, to, 0, 1); /* as in wait_for_mailbox */
-    wf_task_settle(rc);
+    wf_task_finish_wait(rc);
     wf_release(self, m);
     return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;
 }
@@ -178,7 +178,7 @@ static int send_across(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
         struct wf_actor *there = wf_slab_find(&wf_actors_of(target)->slab, to.actor);
         if (WF_UNLIKELY(there == NULL)) return WEFT_ENOACTOR;
         enum where where;
-        if (WF_UNLIKELY(wf_worker_is_choked(target))) where = told ? PLACE : LANE;
+        if (WF_UNLIKELY(wf_worker_is_congested(target))) where = told ? PLACE : LANE;
         else if (WF_UNLIKELY(wf_actor_is_full(there) && !told)) {
             if (wf_actor_policy(there) == WEFT_FULL_FAIL) return WEFT_EFULL;
             where = MAILBOX;
@@ -290,7 +290,7 @@ int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
         return WEFT_ENOACTOR;
     }
     if (target != w) {
-        bool full = wf_worker_is_choked(target) || wf_actor_is_full(a);
+        bool full = wf_worker_is_congested(target) || wf_actor_is_full(a);
         if (full) wf_drop(w, m, WF_DROP_FULL);
         else wf_worker_send(w, index, &m->post);
         return full ? WEFT_EFULL : WEFT_OK;

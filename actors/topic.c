@@ -174,9 +174,9 @@ static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool i
         const struct wf_actors *there = wf_actors_of(other);
         uint32_t all = atomic_load_explicit(&there->subscriptions, memory_order_relaxed);
         if (other == w || all == 0) continue;
-        weft_msg *m = wf_worker_is_choked(other) ? NULL : wf_msg_share(w, body->tag, body);
+        weft_msg *m = wf_worker_is_congested(other) ? NULL : wf_msg_share(w, body->tag, body);
         if (m == NULL) {
-            wf_count_drop(w, wf_worker_is_choked(other) ? WF_DROP_SLOW_READER : WF_DROP_MEMORY);
+            wf_count_drop(w, wf_worker_is_congested(other) ? WF_DROP_SLOW_READER : WF_DROP_MEMORY);
             continue;
         }
         m->post.flags = WF_MSG_PUBLISH;
@@ -214,7 +214,7 @@ static bool has_room(weft_node *node, uint64_t id)
     if (a == NULL) return false;
     struct wf_worker *there = node->workers.at[wf_id_worker(id)];
     if (there == wf_here) return !wf_mailbox_full(a);
-    return !wf_worker_is_choked(there) && !atomic_load_explicit(&a->full, memory_order_relaxed);
+    return !wf_worker_is_congested(there) && !atomic_load_explicit(&a->full, memory_order_relaxed);
 }
 
 static bool publisher_room(uint64_t actor, void *arg)

@@ -21,7 +21,7 @@ static bool may_be_blocked(const struct wf_worker *w)
 {
     const struct wf_actors *wa = wf_actors_of(w);
     return atomic_load_explicit(&wa->awaited, memory_order_relaxed) > 0 &&
-           (atomic_load_explicit(&wa->full_awaited, memory_order_relaxed) > 0 || wf_worker_is_choked(w));
+           (atomic_load_explicit(&wa->full_awaited, memory_order_relaxed) > 0 || wf_worker_is_congested(w));
 }
 
 static bool somebody_may_be_blocked(const struct wf_worker *w)
@@ -36,7 +36,7 @@ static bool is_blocked(uint64_t actor, void *arg)
 {
     const struct wf_worker *w = arg, *there = w->set->at[wf_id_worker(actor)];
     if (there == w) return false;
-    if (wf_worker_is_choked(there)) return true;
+    if (wf_worker_is_congested(there)) return true;
     const struct wf_actor *a = wf_slab_find(&wf_actors_of(there)->slab, actor);
     return a != NULL && wf_actor_is_full(a) && wf_actor_policy(a) == WEFT_FULL_SUSPEND;
 }

@@ -109,5 +109,5 @@ int wf_reach_end(struct wf_reach *r, struct weft_reach *out, int64_t deadline)
     sum_up(r, out);
     wf_release(r->self, r->held);
     wf_msg_free(r->self->task.worker, r->held);
-    return (int)wf_task_settle(rc == WEFT_ETIMEDOUT ? WEFT_OK : rc);
+    return (int)wf_task_finish_wait(rc == WEFT_ETIMEDOUT ? WEFT_OK : rc);
 }

@@ -231,7 +231,7 @@ int wf_credit_wait(struct wf_worker *w, struct wf_port *port, struct wf_credit *
         if ((rc < 0 || waiter.task->killed) && e->left > 0) wake_first(e);
         set_low(e);
     }
-    return (int)wf_task_settle(rc);
+    return (int)wf_task_finish_wait(rc);
 }
 
 /* ---- Of wf_route ----------------------------------------------------------------------------------------------- */

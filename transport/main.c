@@ -146,10 +146,10 @@ static void drain_main(void *arg)
 /* The node is killing since the deadline. An actor that is stuck in a loop or a system call cannot be killed. */
 static void give_up(const struct ending *e, const char *name)
 {
-    if (wf_stuck_tell(&e->stopping->workers, "the end of the node") == 0)
+    if (wf_stuck_report(&e->stopping->workers, "the end of the node") == 0)
         weft_log(WEFT_ERROR, "node %s: an actor never waits, so it cannot be ended", name);
     weft_log(WEFT_ERROR, "node %s: ending the process", name);
-    wf_log_tell_repeats();
+    wf_log_write_repeats();
     /* The stuck actor may hold the lock of standard output. */
     pf_flush_stdout();
     _Exit(5);
@@ -162,7 +162,7 @@ static int drain(struct ending *e, weft_node *node)
     e->stopping = node;
     e->deadline = weft_after(e->drain);
     pf_thread *thread;
-    (void)wf_stuck_tell(&node->workers, "the end of the node");
+    (void)wf_stuck_report(&node->workers, "the end of the node");
     if (pf_thread_start(&thread, "weft drain", drain_main, e) < 0) return weft_node_stop(node, e->deadline);
     int64_t last = weft_after(e->drain + WEFT_SEC(5));
     pf_mutex_lock(e->lock);
@@ -258,7 +258,7 @@ int wf_main_run(const struct wf_main *m)
     }
     pf_cond_destroy(e.drained_changed);
     pf_mutex_destroy(e.lock);
-    wf_log_tell_repeats();
+    wf_log_write_repeats();
     return result;
 }
 

@@ -480,7 +480,7 @@ static int route_wait_room(struct wf_worker *w, weft_pid to, const char *name, i
     int r = wf_task_wait(deadline, "outbox");
     wf_unlink(&waiter.on_source);
     if (r < 0) wf_credit_pass_on(w, to.node, key); /* others may have waited for it to use its credit */
-    return (int)wf_task_settle(r);
+    return (int)wf_task_finish_wait(r);
 }
 
 static int route_watch_nodes(struct wf_worker *w, weft_pid who, bool all)

@@ -287,7 +287,7 @@ static void layer_finish(struct wf_layer *base)
 {
     struct layer *l = layer_of(base);
     if (l->failed == 0 && layer_end(base) == 0) {
-        wf_socket_doubt(&l->stream->socket, true);
+        wf_socket_recheck(&l->stream->socket, true);
         (void)flush(base);
     }
     mbedtls_ssl_free(&l->ssl);
@@ -396,7 +396,7 @@ int weft_stream_secure(weft_stream stream, weft_tls *tls, const char *name, char
     if (why != NULL && why_size > 0) why[0] = '\0';
     if (t == NULL) return WEFT_ENOTACTOR;
     if (tls == NULL || (!tls->server && !tls->unverified && name == NULL)) return WEFT_EINVAL;
-    if (t->cancelled) return (int)wf_task_settle(WEFT_ECANCELED);
+    if (t->cancelled) return (int)wf_task_finish_wait(WEFT_ECANCELED);
     int rc = wf_socket_begin(t, WF_STREAM, stream.id, false, &socket);
     if (rc < 0) return rc;
     rc = wf_socket_begin(t, WF_STREAM, stream.id, true, &socket);
@@ -408,7 +408,7 @@ int weft_stream_secure(weft_stream stream, weft_tls *tls, const char *name, char
         wf_socket_end(socket, true);
     }
     wf_socket_end(socket, false);
-    return (int)wf_task_settle(rc);
+    return (int)wf_task_finish_wait(rc);
 }
 
 static int describe(const struct layer *l, weft_tls_info *out)

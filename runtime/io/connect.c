@@ -80,9 +80,9 @@ int weft_connect(weft_stream *out, const char *address, int64_t deadline)
     if (t == NULL) return WEFT_ENOTACTOR;
     if (out == NULL || address == NULL) return WEFT_EINVAL;
     wf_task_tick(t); /* now, not at the end: a kill in it would leak the connection */
-    if (t->cancelled) return (int)wf_task_settle(WEFT_ECANCELED);
+    if (t->cancelled) return (int)wf_task_finish_wait(WEFT_ECANCELED);
     struct pf_address to;
     int rc = pf_address_parse(address, &to) == WEFT_OK ? connect_stream(t, out, &to, deadline)
                                                        : connect_by_name(t, out, address, deadline);
-    return rc == 0 ? rc : (int)wf_task_settle(rc);
+    return rc == 0 ? rc : (int)wf_task_finish_wait(rc);
 }

@@ -110,7 +110,7 @@ static int64_t attempt(struct wf_socket *s, bool for_write, const struct datagra
 static int64_t pass(struct wf_socket *s, struct wf_task *t, bool for_write, const struct datagram *d,
                     int64_t deadline)
 {
-    if (deadline == WEFT_NOW) wf_socket_doubt(s, for_write);
+    if (deadline == WEFT_NOW) wf_socket_recheck(s, for_write);
     for (;;) {
         if (wf_socket_worth(s, for_write)) {
             if (wf_socket_closed(s)) return WEFT_ECLOSED;
@@ -131,11 +131,11 @@ static int64_t call(weft_udp u, bool for_write, const struct datagram *d, int64_
     struct wf_task *t = wf_task_self();
     struct wf_socket *s;
     int64_t n = t->cancelled ? WEFT_ECANCELED : wf_socket_begin(t, WF_UDP, u.id, for_write, &s);
-    if (n < 0) return wf_task_settle(n);
+    if (n < 0) return wf_task_finish_wait(n);
     n = pass(s, t, for_write, d, deadline);
     wf_socket_end(s, for_write);
     wf_task_tick(t);
-    return wf_task_settle(n);
+    return wf_task_finish_wait(n);
 }
 
 int weft_udp_send(weft_udp u, const weft_address *to, const void *data, size_t size, int64_t deadline)

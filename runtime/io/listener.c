@@ -139,7 +139,7 @@ enum { REFUSED = 1 };
 
 static int accept_one(struct wf_socket *s, struct wf_task *t, pf_handle *out, uint32_t *place, int64_t deadline)
 {
-    if (deadline == WEFT_NOW) wf_socket_doubt(s, false);
+    if (deadline == WEFT_NOW) wf_socket_recheck(s, false);
     for (;;) {
         if (wf_socket_worth(s, false)) {
             if (wf_socket_closed(s)) return WEFT_ECLOSED;
@@ -189,7 +189,7 @@ int weft_accept(weft_listener l, weft_stream *out, int64_t deadline)
     for (int rc = REFUSED; rc == REFUSED;) {
         wf_task_tick(t); /* now, not at the end: a kill in it would leak the connection */
         rc = accept_stream(t, l, out, deadline);
-        if (rc < 0) return (int)wf_task_settle(rc);
+        if (rc < 0) return (int)wf_task_finish_wait(rc);
     }
     return WEFT_OK;
 }

@@ -45,7 +45,7 @@ void wf_socket_destroy(struct wf_socket *s)
     else wf_worker_send(wf_here, s->home->index, &s->call.post);
 }
 
-void wf_socket_doubt(struct wf_socket *s, bool for_write)
+void wf_socket_recheck(struct wf_socket *s, bool for_write)
 {
     if (!wf_socket_worth(s, for_write)) s->fd->readiness[for_write] = WF_MAYBE_READY;
 }
@@ -184,7 +184,7 @@ struct wf_socket *wf_socket_wait_of(struct wf_wait *s)
 
 void wf_socket_wait_recheck(struct wf_wait *s)
 {
-    wf_socket_doubt(wf_socket_wait_of(s), s->kind->for_write);
+    wf_socket_recheck(wf_socket_wait_of(s), s->kind->for_write);
 }
 
 int wf_socket_wait_look(struct wf_wait *s)

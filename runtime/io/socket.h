@@ -78,7 +78,7 @@ static inline int wf_socket_error(const struct wf_socket *s)
     return s->fd != NULL ? s->fd->error : 0;
 }
 /* Somebody looks and will not wait: what came since the last poll counts, though no edge told of it yet. */
-void wf_socket_doubt(struct wf_socket *s, bool for_write);
+void wf_socket_recheck(struct wf_socket *s, bool for_write);
 /* 1: ready, 0: not, or an error. */
 int wf_socket_look(struct wf_socket *s, bool for_write);
 /* From now on `t` is woken when this direction is ready. Registers the handle if it is not. WEFT_ENOMEM. */

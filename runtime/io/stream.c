@@ -103,7 +103,7 @@ static int64_t broken_by(int64_t error)
 static int64_t receive_layered(struct wf_stream *s, struct wf_task *t, char *out, size_t size, int64_t deadline)
 {
     struct wf_socket *k = &s->socket;
-    if (deadline == WEFT_NOW) wf_socket_doubt(k, false);
+    if (deadline == WEFT_NOW) wf_socket_recheck(k, false);
     for (;;) {
         if (wf_socket_closed(k)) return WEFT_ECLOSED;
         int64_t n = s->layer->ops->read(s->layer, out, size);
@@ -121,7 +121,7 @@ static int64_t receive(struct wf_stream *s, struct wf_task *t, char *out, size_t
     struct wf_socket *k = &s->socket;
     if (s->broken < 0) return s->broken;
     if (s->layer != NULL) return receive_layered(s, t, out, size, deadline);
-    if (deadline == WEFT_NOW) wf_socket_doubt(k, false);
+    if (deadline == WEFT_NOW) wf_socket_recheck(k, false);
     for (;;) {
         if (wf_socket_worth(k, false)) {
             if (wf_socket_closed(k)) return WEFT_ECLOSED;
@@ -156,7 +156,7 @@ static inline int64_t finish_call(struct wf_task *t, int64_t result)
 {
     if (WF_UNLIKELY(t == NULL)) return result;
     if (result >= 0) wf_task_tick(t);
-    return WF_LIKELY(result > 0 && !t->killed) ? result : wf_task_settle(result);
+    return WF_LIKELY(result > 0 && !t->killed) ? result : wf_task_finish_wait(result);
 }
 
 int64_t weft_read(weft_stream stream, void *buffer, size_t size, int64_t deadline)
@@ -246,7 +246,7 @@ static int send_layered(struct wf_stream *s, struct wf_task *t, struct pf_slice 
 {
     enum { COLLECTED = 16 * 1024 };
     size_t collected = 0;
-    if (deadline == WEFT_NOW) wf_socket_doubt(&s->socket, true);
+    if (deadline == WEFT_NOW) wf_socket_recheck(&s->socket, true);
     int rc = wf_stream_flush(s, t, deadline); /* of a call before, which ended at its deadline */
     while (rc == 0) {
         while (count > 0 && left->size == 0) left++, count--;
@@ -279,7 +279,7 @@ static int send_all(struct wf_stream *s, struct wf_task *t, struct pf_slice *lef
 {
     struct wf_socket *k = &s->socket;
     if (s->layer != NULL) return send_layered(s, t, left, count, deadline);
-    if (deadline == WEFT_NOW) wf_socket_doubt(k, true);
+    if (deadline == WEFT_NOW) wf_socket_recheck(k, true);
     for (;;) {
         while (count > 0 && left->size == 0) left++, count--;
         if (count == 0) return 0;
@@ -391,7 +391,7 @@ static int shutdown_layered(struct wf_task *t, weft_stream stream)
     if (rc == 0) rc = wf_stream_flush(s, t, weft_after(LAST_WORD));
     if (rc == 0) rc = pf_shutdown(socket->handle);
     wf_socket_end(socket, true);
-    return (int)wf_task_settle(rc);
+    return (int)wf_task_finish_wait(rc);
 }
 
 int wf_stream_unread(uint64_t stream, const void *data, size_t size)

@@ -108,7 +108,7 @@ static int attempt(struct wf_stream *s, bool for_write, pf_handle *h)
 static int pass(struct wf_stream *s, struct wf_task *t, bool for_write, pf_handle *h, int64_t deadline)
 {
     struct wf_socket *k = &s->socket;
-    if (deadline == WEFT_NOW) wf_socket_doubt(k, for_write);
+    if (deadline == WEFT_NOW) wf_socket_recheck(k, for_write);
     for (;;) {
         if (wf_socket_worth(k, for_write)) {
             if (wf_socket_closed(k)) return WEFT_ECLOSED;
@@ -130,10 +130,10 @@ static int call(weft_stream stream, bool for_write, pf_handle *h, int64_t deadli
     struct wf_socket *s;
     wf_task_tick(t); /* now, not at the end: a kill in it would leak the descriptor */
     int rc = t->cancelled ? WEFT_ECANCELED : wf_socket_begin(t, WF_STREAM, stream.id, for_write, &s);
-    if (rc < 0) return (int)wf_task_settle(rc);
+    if (rc < 0) return (int)wf_task_finish_wait(rc);
     rc = pass(wf_stream_of(s), t, for_write, h, deadline);
     wf_socket_end(s, for_write);
-    return rc >= 0 ? rc : (int)wf_task_settle(rc);
+    return rc >= 0 ? rc : (int)wf_task_finish_wait(rc);
 }
 
 int weft_send_fd(weft_stream stream, int fd, int64_t deadline)

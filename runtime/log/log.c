@@ -196,7 +196,7 @@ static void tell_repeats(int64_t now)
     }
 }
 
-void wf_log_tell_repeats(void)
+void wf_log_write_repeats(void)
 {
     tell_repeats(INT64_MAX);
 }

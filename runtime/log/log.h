@@ -19,6 +19,6 @@ extern _Atomic(wf_log_context_fn *) wf_log_context; /* release by who registers,
 typedef bool wf_log_sink_fn(const char *line, size_t size);
 extern _Atomic(wf_log_sink_fn *) wf_log_sink;
 /* Writes what is still held back: the process is about to end. */
-void wf_log_tell_repeats(void);
+void wf_log_write_repeats(void);
 
 #endif

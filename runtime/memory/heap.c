@@ -124,7 +124,7 @@ int wf_heap_set_aside(struct wf_heap *h, uint32_t more)
     return wf_heap_reserve(h);
 }
 
-void wf_heap_add_surely(struct wf_heap *h, struct wf_timer *t)
+void wf_heap_add_reserved(struct wf_heap *h, struct wf_timer *t)
 {
     WF_ASSERT(h->aside > 0);
     add(h, t);

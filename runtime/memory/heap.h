@@ -22,7 +22,7 @@ struct wf_heap {
     uint32_t *where; /* by ticket: index in entries; of free tickets: the next free one + 1 */
     uint32_t count, capacity;
     uint32_t tickets, free; /* given out so far; the first free one + 1 */
-    uint32_t aside;         /* places that are kept for those armed by wf_heap_add_surely */
+    uint32_t aside;         /* places that are kept for those armed by wf_heap_add_reserved */
     uint64_t serial;        /* of the next timer armed */
 };
 
@@ -32,10 +32,10 @@ void wf_heap_finish(struct wf_heap *h);
 int wf_heap_reserve(struct wf_heap *h);
 /* Arms `t` (which must not be armed) for t->deadline. WEFT_ENOMEM. */
 int wf_heap_add(struct wf_heap *h, struct wf_timer *t);
-/* Keeps places for so many timers more, which are armed by wf_heap_add_surely and by nothing else: that cannot fail.
+/* Keeps places for so many timers more, which are armed by wf_heap_add_reserved and by nothing else: that cannot fail.
  * WEFT_ENOMEM. */
 int wf_heap_set_aside(struct wf_heap *h, uint32_t more);
-void wf_heap_add_surely(struct wf_heap *h, struct wf_timer *t);
+void wf_heap_add_reserved(struct wf_heap *h, struct wf_timer *t);
 /* Disarms; fine when it is not armed. */
 void wf_heap_remove(struct wf_heap *h, struct wf_timer *t);
 /* The next to fire; NULL if none. */

@@ -102,7 +102,7 @@ int weft_dir_open(weft_dir *out, const char *path, int64_t deadline)
     struct wf_task *t = wf_task_self();
     if (t == NULL) return WEFT_ENOTACTOR;
     if (out == NULL || path == NULL) return WEFT_EINVAL;
-    if (t->cancelled) return (int)wf_task_settle(WEFT_ECANCELED);
+    if (t->cancelled) return (int)wf_task_finish_wait(WEFT_ECANCELED);
     struct directory *d;
     int rc = make_directory(&d, path);
     if (rc < 0) return rc;
@@ -147,7 +147,7 @@ int weft_dir_next(weft_dir dir, weft_dir_entry *out, int64_t deadline)
     out->kind = (weft_dir_kind)e->kind;
     memcpy(out->name, e->name, sizeof out->name);
     wf_task_tick(t);
-    return (int)wf_task_settle(1);
+    return (int)wf_task_finish_wait(1);
 }
 
 int weft_dir_close(weft_dir dir)

@@ -343,7 +343,7 @@ static int64_t start_transfer(struct transfer x, int64_t deadline)
     if (x.data == NULL && x.size > 0) return WEFT_EINVAL;
     int64_t n = transfer(t, &x, deadline);
     if (n >= 0) wf_task_tick(t);
-    return wf_task_settle(n);
+    return wf_task_finish_wait(n);
 }
 
 int64_t weft_file_read(weft_file f, void *buffer, size_t size, int64_t offset, int64_t deadline)

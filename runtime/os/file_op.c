@@ -242,7 +242,7 @@ int wf_file_begin(struct wf_task *t, struct wf_file_operation *op, bool tried, i
     struct wf_file_wait *wait = t->cancelled ? NULL : malloc(sizeof *wait);
     if (wait == NULL) {
         free_operation(op);
-        return (int)wf_task_settle(t->cancelled ? WEFT_ECANCELED : WEFT_ENOMEM);
+        return (int)wf_task_finish_wait(t->cancelled ? WEFT_ECANCELED : WEFT_ENOMEM);
     }
     *wait = (struct wf_file_wait){
         .owned = {.close = close_owned}, .how = AT_ONCE, .op = op, .size = op->size, .write = op->op.write};

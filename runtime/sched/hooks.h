@@ -29,7 +29,7 @@ struct wf_hooks {
     /* async-signal-safe: "actor chat 0.17.1" */
     void (*task_describe)(const struct wf_task *t, char *out, size_t size);
     /* One that was IDLE or PARKED has been woken; or that was STACKLESS begins to wait on a stack. May be NULL. */
-    void (*task_stirs)(struct wf_task *t);
+    void (*task_woken)(struct wf_task *t);
     /* of the stack it has or had, as wf_stack_used says, beyond one page; may be NULL */
     void (*task_stack_used)(struct wf_task *t, size_t used);
     /* async-signal-safe: the parked task of worker `w` whose stack begins there, if there is one; may be NULL */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Under way from a worker whose tasks wait for room to the choked worker and back. */
+/* Under way from a worker whose tasks wait for room to the congested worker and back. */
 struct wf_room_call {
     struct wf_call call;
     struct wf_worker *from;
@@ -94,7 +94,7 @@ void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p)
     if (o->count == WF_BUNDLE) wf_post_batch_flush(w, target);
 }
 
-bool wf_worker_is_choked(const struct wf_worker *target)
+bool wf_worker_is_congested(const struct wf_worker *target)
 {
     return atomic_load_explicit(&target->inbox_count, memory_order_relaxed) >= WF_INBOX_MAX;
 }

@@ -58,11 +58,11 @@ void wf_worker_post_chain(struct wf_worker *w, struct wf_post *newest, struct wf
 /* From worker `w`'s thread to another worker: batched until the end of the turn. */
 void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p);
 /* Whether so much is on its way to `target` that senders should wait. Any thread. */
-bool wf_worker_is_choked(const struct wf_worker *target);
+bool wf_worker_is_congested(const struct wf_worker *target);
 /* Any thread: runs `c` on `target`'s thread when its inbox has been drained, at once if it is. The way to wait for a
- * choked worker. */
+ * congested worker. */
 void wf_worker_when_room(struct wf_worker *target, struct wf_call *c);
-/* Task on worker `w`: waits until `target` is no longer choked. As wf_task_wait. */
+/* Task on worker `w`: waits until `target` is no longer congested. As wf_task_wait. */
 int wf_worker_wait_room(struct wf_worker *w, uint32_t target, int64_t deadline);
 
 /* For the loop. All posts, oldest first. */

@@ -99,7 +99,7 @@ bool wf_stuck_at(struct wf_workers *set, uint32_t worker, struct wf_stuck *out)
     return out->began == began;
 }
 
-uint32_t wf_stuck_tell(struct wf_workers *set, const char *what)
+uint32_t wf_stuck_report(struct wf_workers *set, const char *what)
 {
     struct wf_stuck s;
     char who[160], where[WF_STUCK_TEXT];

@@ -41,7 +41,7 @@ void wf_stuck_who(const struct wf_stuck *s, char *out, size_t size);
  * WF_STUCK_TEXT bytes. Reads files. */
 void wf_stuck_where(const struct wf_stuck *s, char out[WF_STUCK_TEXT]);
 /* Logs, as an error, who holds the workers up that `what` waits for: "node a: the stop". How many. Any thread. */
-uint32_t wf_stuck_tell(struct wf_workers *set, const char *what);
+uint32_t wf_stuck_report(struct wf_workers *set, const char *what);
 
 /* ---- For the loop ------------------------------------------------------------------------------ */
 /* A turn begins, of a worker that has slept. */

@@ -314,8 +314,8 @@ void wf_task_wake_idle(struct wf_task *t)
     if (t->state != WF_TASK_IDLE && t->state != WF_TASK_PARKED) return;
     t->state = t->state == WF_TASK_IDLE ? WF_TASK_READY : WF_TASK_UNPARKED;
     wf_task_push_ready(t->worker, t);
-    void (*task_stirs)(struct wf_task *) = t->worker->set->hooks->task_stirs;
-    if (task_stirs != NULL) task_stirs(t);
+    void (*task_woken)(struct wf_task *) = t->worker->set->hooks->task_woken;
+    if (task_woken != NULL) task_woken(t);
 }
 
 void wf_waiters_wake(struct wf_list *waiters)
@@ -353,7 +353,7 @@ static inline __attribute__((always_inline)) void wait_for_wake(struct wf_worker
 {
     t->state = WF_TASK_WAITING;
     t->waits_for = what;
-    if (WF_UNLIKELY(t->handling) && w->set->hooks->task_stirs != NULL) w->set->hooks->task_stirs(t);
+    if (WF_UNLIKELY(t->handling) && w->set->hooks->task_woken != NULL) w->set->hooks->task_woken(t);
     suspend(w, t);
 }
 
@@ -413,7 +413,7 @@ void wf_task_start_stackless(struct wf_task *t)
     t->waits_for = wf_waits_for_mail;
 }
 
-int64_t wf_task_settle(int64_t result)
+int64_t wf_task_finish_wait(int64_t result)
 {
     struct wf_worker *w = wf_here;
     struct wf_task *t = w->current;

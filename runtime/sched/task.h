@@ -6,7 +6,7 @@
  * (2) wf_task_wait suspends the running task by switching straight to the next runnable one. Wakes are hints: a task
  *     that was woken looks again.
  * (3) Cancel sets `cancelled` and wakes; from then on wf_task_wait returns WEFT_ECANCELED without suspending. Kill
- *     sets `killed` too; the waiting call takes its waiters off their sources first and then calls wf_task_settle,
+ *     sets `killed` too; the waiting call takes its waiters off their sources first and then calls wf_task_finish_wait,
  *     which does not return for a killed task.
  * (4) Fresh tasks, which have never run, stand in a list of their own: before older ones, behind those the same task
  *     has started. They run before tasks that are ready again, so that a tree of tasks runs depth first and few of
@@ -124,7 +124,7 @@ int wf_task_wait(int64_t deadline, const char *what);
 /* The same without a record: what it waits for leaves one. */
 int wf_task_wait_quietly(int64_t deadline, const char *what);
 /* Ends every waiting call: returns `result`, or, if the running task was killed, does not return. */
-int64_t wf_task_settle(int64_t result);
+int64_t wf_task_finish_wait(int64_t result);
 /* The running task goes to the end of the queue. */
 void wf_task_yield(void);
 /* Counts one operation of the running task; yields when its budget is used up, so that one that never waits cannot

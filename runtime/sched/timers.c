@@ -11,11 +11,11 @@ int wf_timer_arm(struct wf_worker *w, struct wf_timer *t, int64_t deadline)
     return wf_heap_add(&w->timers, t);
 }
 
-void wf_timer_arm_surely(struct wf_worker *w, struct wf_timer *t, int64_t deadline)
+void wf_timer_arm_reserved(struct wf_worker *w, struct wf_timer *t, int64_t deadline)
 {
     WF_ASSERT(t->fire != NULL);
     t->deadline = WF_MAX(deadline, w->now);
-    wf_heap_add_surely(&w->timers, t);
+    wf_heap_add_reserved(&w->timers, t);
 }
 
 void wf_timer_disarm(struct wf_worker *w, struct wf_timer *t)

@@ -537,7 +537,7 @@ int wf_event_await(weft_event e, uint32_t kinds, int64_t deadline, const char *w
     }
     detach_wait(&wait);
     if (rc == 1) wf_task_tick(t);
-    return (int)wf_task_settle(rc == 1 ? 0 : rc);
+    return (int)wf_task_finish_wait(rc == 1 ? 0 : rc);
 }
 
 /* ---- What actors call ------------------------------------------------------------------------------------------ */

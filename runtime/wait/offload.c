@@ -338,8 +338,8 @@ int weft_offload(weft_blocking *run, void *block, size_t size, int64_t deadline)
     struct job *j;
     int rc = check(run, block, size);
     if (rc < 0) return rc;
-    if (wf_task_self()->cancelled) return (int)wf_task_settle(WEFT_ECANCELED);
-    if (deadline == WEFT_NOW) return (int)wf_task_settle(WEFT_ETIMEDOUT);
+    if (wf_task_self()->cancelled) return (int)wf_task_finish_wait(WEFT_ECANCELED);
+    if (deadline == WEFT_NOW) return (int)wf_task_finish_wait(WEFT_ETIMEDOUT);
     rc = make_job(&j, run, block, size);
     if (rc < 0) return rc;
     rc = submit(j);
@@ -475,7 +475,7 @@ int wf_work_run(struct wf_work *work, int64_t deadline)
     WF_ASSERT(work->run != NULL && work->free != NULL);
     if (wf_task_self()->cancelled || deadline == WEFT_NOW) {
         work->free(work);
-        return (int)wf_task_settle(wf_task_self()->cancelled ? WEFT_ECANCELED : WEFT_ETIMEDOUT);
+        return (int)wf_task_finish_wait(wf_task_self()->cancelled ? WEFT_ECANCELED : WEFT_ETIMEDOUT);
     }
     int rc = wf_work_start(&job, work, deadline);
     if (rc < 0) return rc;

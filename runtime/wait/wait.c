@@ -109,7 +109,7 @@ static int wait_for(const weft_wait *sources, size_t count, bool all, int64_t de
     if (count > WEFT_WAIT_MAX || (sources == NULL && count > 0)) return WEFT_EINVAL;
     int rc = (count <= FEW ? wait_on_few : wait_on_many)(sources, count, all, deadline, t);
     if (rc >= 0) wf_task_tick(t);
-    return (int)wf_task_settle(rc);
+    return (int)wf_task_finish_wait(rc);
 }
 
 int weft_wait_any(const weft_wait *sources, size_t count, int64_t deadline)

@@ -183,7 +183,7 @@ static void place_body(const void *arg, size_t size)
     await_stage(2); /* `one` is told */
     hold_worker(1);
     int64_t sent = 0;
-    while (!wf_worker_is_choked(first)) {
+    while (!wf_worker_is_congested(first)) {
         want_int(try_say(sink, DATA, 0), 0);
         if (++sent % 64 == 0) wf_task_yield();
     }

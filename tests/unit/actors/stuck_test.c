@@ -164,7 +164,7 @@ START_TEST(two_at_once_are_both_named)
                                          &(weft_spawn_options){.kind = i == 1 ? "first" : "second", .worker = i}),
                          0);
     wait_until(seen(it.node, 0) && seen(it.node, 1));
-    ck_assert_uint_eq(wf_stuck_tell(&it.node->workers, "the test"), 2);
+    ck_assert_uint_eq(wf_stuck_report(&it.node->workers, "the test"), 2);
     finish();
     want_said("worker 0 is held up by actor first 0.", 1);
     want_said("worker 1 is held up by actor second 1.", 1);

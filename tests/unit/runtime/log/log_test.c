@@ -348,7 +348,7 @@ START_TEST(what_is_held_back_is_told_at_the_end)
     weft_log_repeats(1, WEFT_SEC(60));
     capture(thrice);
     ck_assert_int_eq(count_of("\n"), 1);
-    capture(wf_log_tell_repeats);
+    capture(wf_log_write_repeats);
     ck_assert_ptr_nonnull(strstr(got, "\"level\":\"error\",\"node\":\"a\",\"repeated\":2,\"msg\":\"again\"}\n"));
     weft_log_repeats(0, WEFT_SEC(60));
     capture(thrice);
@@ -478,7 +478,7 @@ END_TEST
 /* As if nothing had ever been logged, also where there is one process for all of them (Windows). */
 static void setup(void)
 {
-    capture(wf_log_tell_repeats);
+    capture(wf_log_write_repeats);
     weft_log_set(WEFT_INFO, false);
     weft_log_repeats(20, WEFT_SEC(10));
     atomic_store(&wf_log_context, NULL);

@@ -162,14 +162,14 @@ static void never_waits(void *arg)
     spawn_here(run_other, NULL);
     for (int64_t i = 0; !other_ran; i++) {
         want(i < 1000 * 1000);
-        want_int(wf_task_settle(wf_task_wait(WEFT_NOW, "nothing")), WEFT_ETIMEDOUT);
+        want_int(wf_task_finish_wait(wf_task_wait(WEFT_NOW, "nothing")), WEFT_ETIMEDOUT);
     }
     other_ran = false;
     wf_task_cancel(wf_task_self());
     spawn_here(run_other, NULL);
     for (int64_t i = 0; !other_ran; i++) {
         want(i < 1000 * 1000);
-        want_int(wf_task_settle(wf_task_wait(WEFT_FOREVER, "nothing")), WEFT_ECANCELED);
+        want_int(wf_task_finish_wait(wf_task_wait(WEFT_FOREVER, "nothing")), WEFT_ECANCELED);
     }
 }
 
@@ -182,7 +182,7 @@ END_TEST
 static void sleep_until_killed(void *arg)
 {
     for (;;) {
-        (void)wf_task_settle(wf_task_wait(WEFT_FOREVER, "its end"));
+        (void)wf_task_finish_wait(wf_task_wait(WEFT_FOREVER, "its end"));
         ++*(int64_t *)arg;
     }
 }
