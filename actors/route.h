@@ -117,7 +117,7 @@ void wf_inbound_post(weft_node *node, struct wf_inbound *in);
  * come. */
 void wf_inbound_missed(weft_node *node, struct wf_inbound *in, weft_text pattern, uint64_t count);
 /* The first worker whose inbox is at its bound, NULL if none: stop reading from the network and use
- * wf_worker_when_room (runtime/sched/worker.h). */
+ * wf_worker_when_room (runtime/sched/post.h). */
 struct wf_worker *wf_inbound_choked(weft_node *node);
 
 /* What tells a worker of it; `done` is called there, behind everything. */

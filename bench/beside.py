@@ -153,4 +153,5 @@ def print_targets(rows, folder):
         print("| " + " | ".join(cells) + " |")
     runs = max((row["results"]["weft"]["runs"] for row in with_target), default=0)
     print(f"\n{met} of {len(with_target)} met. Medians of {runs} runs; slow: 1.5 times worse than the best run; "
-          "ratio: above 1 weft is better than the best other runtime; the floor has no actors, or is weft itself with its own sockets.")
+          "ratio: above 1 weft is better than the best other runtime; the floor has no actors, or is "
+          "weft with sockets of its own.")

@@ -36,8 +36,8 @@ def apart(arguments, full, quick, tiny):
 
 
 def remote(arguments, full, quick, tiny, peers, targets=None, setting="", carried=None):
-    return Workload("bench_remote", arguments.split(), numbers(full, quick, tiny), peers, targets or {}, setting, None,
-                    carried or {})
+    return Workload("bench_remote", arguments.split(), numbers(full, quick, tiny), peers, targets or {}, setting,
+                    carried=carried or {})
 
 
 def per_message(what, ns):

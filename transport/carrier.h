@@ -1,5 +1,5 @@
-/* transport/carrier.h -- what moves bytes between two nodes: NNG's streams, on the workers' loops (carrier_nng_loop.c) or
- * with callbacks (carrier_nng.c); or sockets of our own (carrier_tcp.c).
+/* transport/carrier.h -- what moves bytes between two nodes: NNG's streams, on the workers' loops
+ * (carrier_nng_loop.c) or with callbacks (carrier_nng.c); or sockets of our own (carrier_tcp.c).
  *
  * Design notes.
  * (1) A carrier carries messages (of the SP wire format: batches of frames) over connections; it knows neither frames
@@ -33,7 +33,8 @@ enum {
     WF_REASON_TEXT = 160,
     WF_URL_TEXT = 256,
     WF_PRIVATE_SOCKET = 0600, /* `mode` of listen: for this user alone */
-    /* And for the command line: the worker of weft's own actors has its connections, so that no actor holds them up. */
+    /* And for the command line: the worker of weft's own actors has its connections, so that no actor holds them up.
+     * */
     WF_CONTROL_SOCKET = 0600 | 0x10000,
     WF_MODE_BITS = 0777,
 };

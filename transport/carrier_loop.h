@@ -1,5 +1,5 @@
-/* transport/carrier_loop.h -- connections on the workers' own loops: what the carrier of plain sockets (carrier_tcp.c)
- * and NNG's streams (carrier_nng_loop.c) have in common. The design notes are in carrier_loop.c. */
+/* transport/carrier_loop.h -- connections on the workers' own loops: what the carrier of plain sockets
+ * (carrier_tcp.c) and NNG's streams (carrier_nng_loop.c) have in common. The design notes are in carrier_loop.c. */
 #ifndef WF_CARRIER_LOOP_H
 #define WF_CARRIER_LOOP_H
 

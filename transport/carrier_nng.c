@@ -4,10 +4,9 @@
  * Design notes.
  * (1) On each stream we speak the SP wire format of PAIR (sp.h), so that any SP implementation can connect to us.
  * (2) One receive aio and one send aio per stream: several receives would be completed out of order. NNG writes
- *     partially, so the send goes on until the last byte is gone.
- *     What goes out whole is sent by an aio that has no callback, on the calling thread; the rest by one that has. Not
- *     under TLS and on NNG's own WebSockets, where cancelling what cannot be sent now breaks the connection; nor on
- *     Windows, where it may have been sent in part.
+ *     partially, so the send goes on until the last byte is gone. What goes out whole is sent by an aio that has no
+ *     callback, on the calling thread; the rest by one that has. Not under TLS and on NNG's own WebSockets, where
+ *     cancelling what cannot be sent now breaks the connection; nor on Windows, where it may have been sent in part.
  * (3) References: one for the receiving side from birth to on_down, one for a send in flight, one for the owner since
  *     on_up. The last one frees, perhaps inside a callback; so aios are given to NNG's reaper, never freed here.
  * (4) Pausing: `gate` is OPEN, PAUSED (the receiving side has stopped; whoever opens the gate runs it), RESUMED
@@ -26,12 +25,6 @@ enum {
     BUFFER_STRANGER = 8 * 1024,
     BUFFER_TRUSTED = 128 * 1024,
 };
-
-#ifdef _WIN32
-enum { SENDS_CAN_BE_CANCELLED = 0 };
-#else
-enum { SENDS_CAN_BE_CANCELLED = 1 };
-#endif
 
 static const struct {
     int nng, weft;
@@ -464,7 +457,7 @@ static struct stream_conn *conn_new(struct nng_carrier *k, nng_stream *s, const 
     if (asks) c->ws = wf_nng_ws_new(from->ws);
     /* The receiving side, our SP header in flight: behind the answer to a request. */
     atomic_store_explicit(&c->refs, asks ? 1 : 2, memory_order_relaxed);
-    bool at_once = SENDS_CAN_BE_CANCELLED && !c->tls && (asks || !c->base.plain_ws);
+    bool at_once = WF_NNG_CANCELS_SENDS && !c->tls && (asks || !c->base.plain_ws);
     bool ok = (!asks || c->ws != NULL) && (!at_once || nng_aio_alloc(&c->now, NULL, NULL) == 0) &&
               nng_aio_alloc(&c->rx, on_rx, c) == 0 && nng_aio_alloc(&c->tx, on_tx, c) == 0 &&
               (!c->tls || tls_parts(c)) && wf_sp_room(&c->sp, 0);

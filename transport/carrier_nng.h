@@ -99,11 +99,11 @@ void wf_nng_describe(nng_stream *s, const char *which, char *out, size_t size);
 void wf_nng_conn_close(struct wf_conn *base, const char *reason);
 void wf_nng_conn_release(struct wf_conn *base);
 
-/* Of an operation without a callback that has been begun: how many bytes it has moved; PF_AGAIN: none, and it is over;
- * or an error of weft's, `*nng_error` is NNG's. */
+/* Of an operation without a callback that has been begun: how many bytes it has moved; PF_AGAIN: none, and it is
+ * over; or an error of weft's, `*nng_error` is NNG's. */
 int64_t wf_nng_outcome(nng_aio *aio, int *nng_error);
-/* carrier_nng_loop.c. Takes the stream over, as a connection on a worker's loop. PF_AGAIN: it is still the caller's, as
- * only callbacks can carry it; other errors: it was refused and freed. */
+/* carrier_nng_loop.c. Takes the stream over, as a connection on a worker's loop. PF_AGAIN: it is still the caller's,
+ * as only callbacks can carry it; other errors: it was refused and freed. */
 int wf_nng_loop_start(struct nng_carrier *k, nng_stream *s, const struct stream_end *from);
 int wf_nng_loop_init(struct nng_carrier *k); /* as wf_loop_init */
 

@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* The kernel asks again after 1, 3 and 7 s. Dials that end before the 3 ask once a second: when a network is whole
- * again, most of a resume window must not go by before anybody asks. A name is perhaps looked up, and TLS shakes hands. */
+ * again, most of a resume window must not go by before anybody asks. A name is perhaps looked up, and TLS shakes
+ * hands. */
 enum { DIAL_MS = 2000, DIAL_SLOW_MS = 5000, ACCEPT_PAUSE_MS = 100 };
 
 static struct stream_end *end_new(struct nng_carrier *k, const char *url, void *tag)

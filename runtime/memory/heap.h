@@ -32,8 +32,8 @@ void wf_heap_finish(struct wf_heap *h);
 int wf_heap_reserve(struct wf_heap *h);
 /* Arms `t` (which must not be armed) for t->deadline. WEFT_ENOMEM. */
 int wf_heap_add(struct wf_heap *h, struct wf_timer *t);
-/* Keeps places for so many timers more, which are armed by wf_heap_add_reserved and by nothing else: that cannot fail.
- * WEFT_ENOMEM. */
+/* Keeps places for so many timers more, which are armed by wf_heap_add_reserved and by nothing else: that cannot
+ * fail. WEFT_ENOMEM. */
 int wf_heap_set_aside(struct wf_heap *h, uint32_t more);
 void wf_heap_add_reserved(struct wf_heap *h, struct wf_timer *t);
 /* Disarms; fine when it is not armed. */

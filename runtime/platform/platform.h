@@ -274,10 +274,11 @@ int64_t pf_write(pf_handle h, const struct pf_slice *slices, int count); /* may 
 /* A socket that others have made becomes one of ours: non-blocking, close-on-exec, no SIGPIPE. WEFT_EINVAL: no
  * connected stream socket. */
 int pf_adopt(pf_handle h);
-/* A duplicate of the descriptor of a connected stream socket that a library has made and does not show: the only one of
- * this process with these addresses, of which it has one descriptor so far. NULL: any address, for one of the two. The
- * duplicate is close-on-exec, and for waiting: what is done to it is done to the library's socket. WEFT_ENOTFOUND: there
- * is none, or more than one, or this system does not say. Any thread; takes as long as there are descriptors. */
+/* A duplicate of the descriptor of a connected stream socket that a library has made and does not show: the only one
+ * of this process with these addresses, of which it has one descriptor so far. NULL: any address, for one of the two.
+ * The duplicate is close-on-exec, and for waiting: what is done to it is done to the library's socket.
+ * WEFT_ENOTFOUND: there is none, or more than one, or this system does not say. Any thread; takes as long as there
+ * are descriptors. */
 int pf_find_stream(const struct pf_address *local, const struct pf_address *remote, pf_handle *out);
 /* Options of a socket. Times are whole seconds, sizes are bytes; the system may round sizes. WEFT_EINVAL: this socket
  * has no such option (a Unix socket no PF_NODELAY), or no such value. */

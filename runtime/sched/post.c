@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Under way from a worker whose tasks wait for room to the choked worker and back. */
+/* Under way from a worker whose tasks wait for room to the congested worker and back. */
 struct wf_room_call {
     struct wf_call call;
     struct wf_worker *from;

@@ -20,7 +20,7 @@ enum wf_post_kind {
 
 /* Anything handed to another worker begins with this. */
 struct wf_post {
-    struct wf_post *next; /* outbox and inbox: the one pushed before this one */
+    struct wf_post *next; /* batch and inbox: the one pushed before this one */
     uint8_t kind;         /* wf_post_kind: wf_hooks.on_post[kind] takes it */
     uint8_t flags;        /* for the kind */
     uint16_t block_class; /* of the block it lies in, for wf_pool_give */
@@ -60,9 +60,9 @@ void wf_worker_send(struct wf_worker *w, uint32_t target, struct wf_post *p);
 /* Whether so much is on its way to `target` that senders should wait. Any thread. */
 bool wf_worker_is_congested(const struct wf_worker *target);
 /* Any thread: runs `c` on `target`'s thread when its inbox has been drained, at once if it is. The way to wait for a
- * choked worker. */
+ * congested worker. */
 void wf_worker_when_room(struct wf_worker *target, struct wf_call *c);
-/* Task on worker `w`: waits until `target` is no longer choked. As wf_task_wait. */
+/* Task on worker `w`: waits until `target` is no longer congested. As wf_task_wait. */
 int wf_worker_wait_room(struct wf_worker *w, uint32_t target, int64_t deadline);
 
 /* For the loop. All posts, oldest first. */

@@ -2,7 +2,7 @@
  *
  * Design notes.
  * (1) A worker says when its turn began, in its pace (pace.h).
- * (2) Who looks is the worker of weft's own actors (worker.h: `users`), by an alarm of its poller. There is none on
+ * (2) Who looks is the worker of weft's own actors (workers.h: `users`), by an alarm of its poller. There is none on
  *     an idle node: a worker that wakes sees to it that one is set, later than the turn that it begins could be too
  *     long; if one is and nobody else runs, it is put off. So while workers wake more often than the alarm takes, it
  *     costs a system call in that time and wakes nobody; and one that rings looks, and is set anew only if somebody

@@ -33,7 +33,6 @@ static void put_fresh(struct wf_worker *w, struct wf_task *before, struct wf_tas
 static void take_fresh(struct wf_worker *w, struct wf_task *t)
 {
     struct wf_task *before = older(t), *after = t->next_ready;
-    WF_ASSERT(w->fresh_count > 0 && w->fresh_count <= w->ready_count);
     if (before == NULL) w->fresh_first = after;
     else before->next_ready = after;
     if (after == NULL) w->fresh_last = before;
@@ -233,7 +232,7 @@ static void tell_used(struct wf_worker *w, struct wf_task *t, size_t used)
  * goes back: else it might be given this very stack. */
 static __attribute__((noreturn)) void leave(struct wf_worker *w, struct wf_task *t, struct wf_task *next, bool over)
 {
-    WF_ASSERT(w->leaving.stack.base != NULL && next != t);
+    WF_ASSERT(w->leaving.stack.base != NULL);
     wf_stack_seen(&w->leaving.stack, w->leaving.sp);
     tell_used(w, t, wf_stack_give(w->stacks, &w->leaving.stack));
     if (over) w->set->hooks->task_done(t);

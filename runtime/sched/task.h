@@ -6,8 +6,8 @@
  * (2) wf_task_wait suspends the running task by switching straight to the next runnable one. Wakes are hints: a task
  *     that was woken looks again.
  * (3) Cancel sets `cancelled` and wakes; from then on wf_task_wait returns WEFT_ECANCELED without suspending. Kill
- *     sets `killed` too; the waiting call takes its waiters off their sources first and then calls wf_task_finish_wait,
- *     which does not return for a killed task.
+ *     sets `killed` too; the waiting call takes its waiters off their sources first and then calls
+ *     wf_task_finish_wait, which does not return for a killed task.
  * (4) Fresh tasks, which have never run, stand in a list of their own: before older ones, behind those the same task
  *     has started. They run before tasks that are ready again, so that a tree of tasks runs depth first and few of
  *     them have a stack at a time. Nobody starves: a task that is ready again is due two turns later at most and

@@ -72,7 +72,7 @@ struct wf_worker {
     struct wf_list children; /* os/process.c: those that run */
     struct wf_coro leaving;  /* what is left of a task between its end and the switch away from its stack */
     bool stop;
-    struct wf_list room[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a choked worker */
+    struct wf_list room[WF_WORKERS_MAX]; /* wf_waiter.on_source: tasks here that wait for a congested worker */
     /* under way to that worker while tasks wait; NULL before the first use */
     struct wf_room_call *room_call[WF_WORKERS_MAX];
     int64_t

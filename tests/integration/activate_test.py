@@ -229,10 +229,9 @@ class Links(Case):
             a.log(r"listens on tcp://(0\.0\.0\.0|\[::\]):%d" % s.getsockname()[1])
             a.stop()
 
-    def test_no_tls_and_no_nng(self):
+    def test_no_tls(self):
         s = self.listener()
         self.refused([s], "links", "tls+inherited://links", "an inherited socket has no TLS")
-        self.refused([s], "links", "inherited://links", "option carrier", "--carrier", "nng")
 
     @unittest.skipUnless(shutil.which("systemd-socket-activate"), "no systemd-socket-activate (Debian: systemd)")
     def test_by_systemd(self):

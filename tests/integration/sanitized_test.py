@@ -52,7 +52,7 @@ class Sanitized(unittest.TestCase):
         return self.build(out, compiler, sanitizer)
 
     def run_program(self, program, *words, **variables):
-        env = dict(os.environ, ASAN_OPTIONS="", TSAN_OPTIONS="", **variables)
+        env = {**os.environ, "ASAN_OPTIONS": "", "TSAN_OPTIONS": "", **variables}
         env.pop("MALLOC_PERTURB_", None)  # or malloc itself fills what is freed
         return subprocess.run([program, *words], capture_output=True, text=True, timeout=8 * PATIENCE, check=False,
                               env=env)
@@ -63,7 +63,9 @@ class Sanitized(unittest.TestCase):
             self.skipTest(f"no compiler here has -fsanitize={sanitizer}")
         for program in programs:
             for words in (("clean",), ("linked", f"tcp://127.0.0.1:{free_port()}")):
-                done = self.run_program(program, *words)
+                # TSan does not see how NNG, which carries links, keeps its own threads apart: docs/debugging.md
+                of_nng = {"TSAN_OPTIONS": f"suppressions={ROOT}/tools/tsan.supp"} if words[0] == "linked" else {}
+                done = self.run_program(program, *words, **of_nng)
                 self.assertEqual((done.returncode, done.stdout, done.stderr.count("Sanitizer")), (0, "clean\n", 0),
                                  f"{program} {words}: {done.stdout}{done.stderr}")
             for word, said in FOUND[sanitizer]:

@@ -54,7 +54,7 @@ class Completion(Shells):
             self.assertEqual(sorted(self.words(*verb.split(), "-")), sorted(options), verb)
 
     def test_values(self):
-        self.assertEqual(self.words("run", "--carrier", ""), ["tcp", "nng"])
+        self.assertEqual(self.words("run", "--carrier", ""), ["nng", "tcp"])
         self.assertEqual(self.words("run", "--log", "d"), ["debug"])
         self.assertEqual(self.words("run", "-w", ""), [])
         self.assertEqual(self.words("run", ""), [":files"])

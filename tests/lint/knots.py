@@ -27,24 +27,27 @@ def objects(build, source):
     return found
 
 
-def symbols(path):
-    """What it defines, and what it wants."""
-    defined, wanted = set(), set()
-    out = subprocess.run(["nm", "-g", path], capture_output=True, text=True, check=True).stdout
+def symbols(files):
+    """{file: (what it defines, what it wants)}, by one run of nm."""
+    names = {str(path): name for name, path in files.items()}
+    found = {name: (set(), set()) for name in files}
+    out = subprocess.run(["nm", "-gA", *names], capture_output=True, text=True, check=True).stdout
     for line in out.splitlines():
-        words = line.split()
-        if len(words) == 2 and words[0] in "Uwv":
-            wanted.add(words[1])
-        elif len(words) == 3:
-            defined.add(words[2])
-    return defined, wanted
+        path, _, rest = line.partition(":")
+        words = rest.split()
+        defined, wanted = found[names[path]]
+        if words[-2] in "Uwv":
+            wanted.add(words[-1])
+        else:
+            defined.add(words[-1])
+    return found
 
 
 def calls_of(files):
     """{file: {file it calls: symbols}}."""
     where, wants = {}, {}
-    for name, path in files.items():
-        defined, wants[name] = symbols(path)
+    for name, (defined, wanted) in symbols(files).items():
+        wants[name] = wanted
         where.update({symbol: name for symbol in defined})
     calls = {}
     for name, wanted in wants.items():
