@@ -66,7 +66,8 @@ def parts(header):
 def page_of(header):
     name = page_name(header)
     title, pieces = parts(header)
-    out = [f"{name[:-2]}(3)", "# NAME", f"{name[:-2]} - {plain(title)}", *use(header), "# DESCRIPTION"]
+    out = [f"{name[:-2]}(3)", "# NAME", f"{name[:-2]} - {plain(title)}", *use(header),
+           "# DESCRIPTION"]
     for number, (comment, code) in enumerate(pieces):
         names = headers_of.declared(code)
         if names and number > 0:
@@ -79,7 +80,8 @@ def page_of(header):
 
 def overview():
     _, pieces = parts("weft.h")
-    out = ["weft(3)", "# NAME", "weft - actors in C", *use("weft.h"), "# DESCRIPTION", *text_of(pieces[0][0]), "# PAGES"]
+    out = ["weft(3)", "# NAME", "weft - actors in C", *use("weft.h"), "# DESCRIPTION",
+           *text_of(pieces[0][0]), "# PAGES"]
     for header in headers_of.headers()[1:]:
         names = [name for _, code in parts(header)[1] for name in headers_of.declared(code)]
         functions = [name for name in names if name.startswith("weft_")]
