@@ -175,10 +175,10 @@ INSTRUCTIONS = [  # program, arguments, units, arguments of the larger run, unit
     ("bench_local", "tree 1 1000", 1111, "tree 1 10000", 11111, "actor"),
     ("bench_local", "call 1 2000", 4000, "call 1 6000", 12000, "call"),
     ("bench_local", "fanout 1 1000 10", 10000, "fanout 1 1000 30", 30000, "delivery"),
-    ("bench_remote", "oneway 16 20000", 20000, "oneway 16 60000", 60000, ("sent", "received")),
     ("bench_savina", "chameneos 1 100 2000", 8000, "chameneos 1 100 6000", 24000, "msg"),
     ("bench_savina", "dictionary 1 20 500 10", 20000, "dictionary 1 20 1500 10", 60000, "msg"),
     ("bench_savina", "bank 1 100 2000", 8000, "bank 1 100 6000", 24000, "msg"),
+    ("bench_remote", "oneway 16 20000", 20000, "oneway 16 60000", 60000, ("sent", "received")),
 ]
 
 

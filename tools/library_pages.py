@@ -15,7 +15,12 @@ SPEC = importlib.util.spec_from_file_location("weft_site", os.path.join(HERE, "s
 headers_of = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(headers_of)
 
-USE = ["# SYNOPSIS", "*#include <weft.h>*", r"cc FILE.c $(pkg\-config \-\-cflags \-\-libs weft)"]
+
+def use(header):
+    """What a program includes for it: some headers are not part of weft.h."""
+    own = [] if header == "weft.h" or f"#include <{header}>" in headers_of.read("include", "weft.h") else [header]
+    included = [f"*#include <{plain(name)}>*" for name in ["weft.h"] + own]
+    return ["# SYNOPSIS", *included, r"cc FILE.c $(pkg\-config \-\-cflags \-\-libs weft)"]
 
 
 def page_name(header):
@@ -61,7 +66,8 @@ def parts(header):
 def page_of(header):
     name = page_name(header)
     title, pieces = parts(header)
-    out = [f"{name[:-2]}(3)", "# NAME", f"{name[:-2]} - {plain(title)}", *USE, "# DESCRIPTION"]
+    out = [f"{name[:-2]}(3)", "# NAME", f"{name[:-2]} - {plain(title)}", *use(header),
+           "# DESCRIPTION"]
     for number, (comment, code) in enumerate(pieces):
         names = headers_of.declared(code)
         if names and number > 0:
@@ -74,7 +80,8 @@ def page_of(header):
 
 def overview():
     _, pieces = parts("weft.h")
-    out = ["weft(3)", "# NAME", "weft - actors in C", *USE, "# DESCRIPTION", *text_of(pieces[0][0]), "# PAGES"]
+    out = ["weft(3)", "# NAME", "weft - actors in C", *use("weft.h"), "# DESCRIPTION",
+           *text_of(pieces[0][0]), "# PAGES"]
     for header in headers_of.headers()[1:]:
         names = [name for _, code in parts(header)[1] for name in headers_of.declared(code)]
         functions = [name for name in names if name.startswith("weft_")]

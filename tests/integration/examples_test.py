@@ -22,7 +22,7 @@ def source(*path):
 def promised(name):
     """The output that the comment at the top of an example promises."""
     comment = source("examples", name + ".c").split("*/")[0]
-    return [line.removeprefix(" *     ") for line in comment.splitlines() if line.startswith(" *     ")][1:]
+    return [line.removeprefix(" *     ").rstrip() for line in comment.splitlines() if line.startswith(" *     ")][1:]
 
 
 class Programs(unittest.TestCase):
