@@ -50,7 +50,7 @@ struct wf_sim_job {
     const void *arg;      /* and what it is given */
     size_t size;
     void (*checks)(void); /* NULL: none */
-    /* NULL: memory is not looked at, and nodes are not ended after the run. Else it says what is wrong, or NULL: asked
+    /* NULL: memory is not looked at, and nodes are not ended after the run. Else says what is wrong, or NULL: asked
      * after each turn of a node and, with `over`, when all have been ended, and nothing is to be left. */
     const char *(*memory)(bool over);
 };
