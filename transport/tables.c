@@ -14,8 +14,8 @@
  *     there is. Each node tells of what was published on it, and of what was published on nodes that are not
  *     linked with it: they may be gone, and then everybody has to.
  * (4) Two leaves, which listen nowhere, have no link, and so do not hear of each other's names. A node that both are
- *     linked with tells the one whose name is the younger that it is taken (WF_TABLE_TAKEN). Groups and topics do not
- *     pass between leaves.
+ *     linked with tells the one whose name is the younger that it is taken (WF_TABLE_TAKEN). Groups and topics do
+ *     not pass between leaves.
  * (5) What a peer has told of before its link ended, or before it began anew, is taken out in parts, in turns of
  *     their own. A link has not ended for anybody before all of it is gone.
  * (6) A worker may find a peer's entry before it has learned of the link; then it opens its port at once

@@ -23,8 +23,8 @@ static inline uint64_t wf_hash_word(const char *data, size_t size)
 }
 
 /* Eight bytes at a time, all mixed with `seed`: if that is a secret, nobody else can choose texts of one hash. (Of
- * FNV with a secret seed one can, as only the seed's lowest byte counts for that.) The last eight bytes may overlap
- * those before them. */
+ * FNV with a secret seed one can, as only the seed's lowest byte counts for that.) The last eight bytes may
+ * overlap those before them. */
 static inline uint32_t wf_hash(const char *data, size_t size, uint64_t seed)
 {
     uint64_t h = seed + size;
