@@ -128,8 +128,8 @@ START_TEST(a_client_asks_over_the_control_socket)
     ck_assert(peer == weft_node_incarnation(n));
     run_actor(client, ask, NULL, 0);
     HEAR("asked");
-    HEAR("node n ok self 17");
-    HEAR("node other ok up 17");
+    HEAR("node n ok self 18");
+    HEAR("node other ok up 18");
     HEAR("nodes 2 error 0 left 0"); /* the client is none */
     HEAR("ps 0");
     HEAR("info 0");

@@ -163,7 +163,7 @@ START_TEST(values_are_tried)
         said, "1:workers: '65' is not a number from 1 to 63\n"
               "2:log: 'inof' is not LEVEL (debug, info, warn, error, silent), MODULE=LEVEL, json or json:LEVEL, "
               "with commas between; did you mean 'info'?\n"
-              "3:carrier: 'smoke' is not tcp or nng\n"
+              "3:carrier: 'smoke' is not nng or tcp\n"
               "4:insecure: 'perhaps' is not 1 or 0\n"
               "7:timeout: 'soon' is not a number of seconds from 0 to 86400, such as 2.5\n");
     forget();
