@@ -4,7 +4,7 @@
  * used is passed on, and the flag for other loops is up while the event is set.
  *
  * Stands for: change and the steps, show, close_event, notice_arrives, finish_event, call_next, enter, consider,
- * queue_again, leave, pass_on, wf_event_look, wf_event_attach, wf_event_detach, wf_event_await (runtime/wait/event.c), for
+ * queue_again, leave, pass_on, source_look, source_attach, source_detach, wf_event_await (runtime/wait/event.c), for
  * waiters at home; models/ticket.pml has those on other workers. That what is posted arrives is the matter of models/sleep.pml.
  *
  * A setter in a signal handler on the home's own thread is one whose steps all come between two of the home's. A

@@ -3,7 +3,7 @@
  * once, when none of its three nodes is under way.
  *
  * Stands for: take_ticket, join_arrives, cancel_arrives, send_hint, hint_arrives, hint_returns, return_ticket,
- * give_ticket, call_next, consider, queue_again, leave, wf_event_look, wf_event_detach, and what finish_event and
+ * give_ticket, call_next, consider, queue_again, leave, source_look, source_detach, and what finish_event and
  * notice_arrives do with tickets (runtime/wait/event.c). The word of the event is models/event.pml's matter: here a post
  * is one step, and its notice arrives later. Between two workers posts come in order. Each worker does one arrival at
  * a time, in one step. The waiters are on two workers; the home is a third.
