@@ -278,17 +278,21 @@ static struct wf_retained *make(struct wf_retained_table *t, struct wf_body *bod
     return NULL;
 }
 
-/* Whether `body` has a place instead of `r` (NULL: beside all there is) in the quota of `s`; NULL: among those that
- * are gone, where others give way. */
+/* Whether `body` may be kept at all; what others than its publisher tell makes those that are gone give way. */
+static bool could_fit(const struct wf_retained_table *t, const struct wf_body *body)
+{
+    return body->size == 0 || weight(body) <= t->pool[kind_of(body)].bytes_max;
+}
+
+/* Whether `body` has a place in the quota of `s`, instead of `r` (NULL: beside all that `s` has). */
 static bool fits(const struct wf_retained_table *t, const struct wf_retained_source *s, const struct wf_body *body,
                  const struct wf_retained *r)
 {
     const struct wf_retained_pool *p = &t->pool[kind_of(body)];
     if (body->size == 0) return true;
-    bool instead = s != NULL && r != NULL && r->source == s;
-    size_t bytes = s == NULL ? 0 : s->bytes - (instead ? weight(r->body) : 0);
-    return weight(body) <= p->bytes_max - WF_MIN(bytes, p->bytes_max) &&
-           (s == NULL ? 0 : s->count - instead) < p->count_max;
+    bool instead = r != NULL && r->source == s;
+    size_t bytes = s->bytes - (instead ? weight(r->body) : 0);
+    return weight(body) <= p->bytes_max - WF_MIN(bytes, p->bytes_max) && s->count - instead < p->count_max;
 }
 
 /* What others than its publisher tell; a row of messages of one node has one. NULL: no memory. */
@@ -375,7 +379,7 @@ int wf_retained_put_copy(struct wf_retained_table *t, const struct wf_retained_c
         if (same_node && !told && c->stamp == r->stamp) bring_home(t, r, rank, s);
         return same_node ? WEFT_EEXIST : 0;
     }
-    if (late || !fits(t, s, body, r)) {
+    if (late || !(told ? could_fit(t, body) : fits(t, s, body, r))) {
         if (r != NULL) *old = take_out(t, r);
         return late ? 0 : WEFT_EFULL;
     }

@@ -91,7 +91,7 @@ def run_counted(options):
 
 
 def parse():
-    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1], add_help=False)
+    parser = argparse.ArgumentParser(usage=__doc__.split("usage: ")[1].replace("%", "%%"), add_help=False)
     parser.add_argument("folder")
     parser.add_argument("words", nargs="*")
     for flag in ("quick", "tiny", "peers", "targets", "instructions", "check", "store"):

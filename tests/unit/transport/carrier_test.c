@@ -371,7 +371,7 @@ START_TEST(strangers_have_little_time)
     expect_end(fd);
     fd = connect_here();
     put(fd, wf_sp_header, WF_SP_HEADER);
-    put(fd, "\x01\0\0\0\0" + !is_local(), 4);
+    put(fd, is_local() ? "\x01\0\0\0" : "\0\0\0\0", 4);
     AWAIT(seen.downs == 2);
     ck_assert_str_eq(seen.reason, "no HELLO in time");
     expect_end(fd);
