@@ -392,7 +392,7 @@ static void asked_to_confirm(struct wf_actor *a, struct path *p)
         return;
     if (p->at < p->count) {
         p->at++;
-        send_path(a, p->of[p->at % p->count].pid, CONFIRM, p);
+        send_path(a, p->of[p->at < p->count ? p->at : 0].pid, CONFIRM, p); /* around the cycle */
     } else {
         p->at = victim(p);
         send_path(a, p->of[p->at].pid, VERDICT, p);
