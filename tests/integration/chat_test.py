@@ -392,7 +392,7 @@ class ChatOnManyNodes(ChatCase):
 
     def test_who_comes_back_before_his_node_is_down(self):
         """The resume window lasts: nobody knows yet that the node of his old session will not come back."""
-        cluster, address = self.cluster("abc", options=("--resume-window", "4"))
+        cluster, address = self.cluster("abc", options=("--resume-window", "10"))
         ann, bob, eve = (self.join(address[n], nick) for n, nick in (("a", "ann"), ("b", "bob"), ("c", "eve")))
         self.gather([ann, bob, eve], "lobby", ["ann@a", "bob@b", "eve@c"])
         self.assertEqual(eve.ask("/watch"), "* you see who comes and goes")

@@ -33,7 +33,7 @@ class Stranger:
 
 class Learned(unittest.TestCase):
     def setUp(self):
-        self.cluster = Cluster()
+        self.cluster, self.number = Cluster(), 0
         self.addCleanup(self.cluster.__exit__)
 
     def node(self, *options):
@@ -49,10 +49,12 @@ class Learned(unittest.TestCase):
         return liar.link()
 
     def tell(self, liar, count, url):
-        """Of so many nodes, all of them at `url`."""
+        """Of so many nodes, all of them at `url`. What is told again is news: a slow machine forgets between looks."""
+        self.number += 1
         for first in range(0, count, 100):
             ghosts = range(first, min(first + 100, count))
-            liar.send([SWIM_SYNC, 0, [[1000 + i, 0, 1, 0, [f"ghost{i}", [url], {}]] for i in ghosts]])
+            liar.send([SWIM_SYNC, 0, [[1000 + i, 0, self.number, 0, [f"ghost{i}", [url], {}]] for i in ghosts]])
+        return True
 
     def connecting(self):
         done = subprocess.run([WEFT, "nodes", "--node", "n", "--json"], capture_output=True, text=True,
@@ -70,8 +72,9 @@ class Learned(unittest.TestCase):
     def test_a_thousand_nodes_at_one_address(self):
         self.node()
         stranger, liar = self.stranger(), self.liar()
-        self.tell(liar, 1000, "tcp://127.0.0.1:%d" % stranger.listener.getsockname()[1])
-        eventually("the node knows of them, and dials", lambda: self.connecting() > 500 and stranger.came > 0)
+        url = "tcp://127.0.0.1:%d" % stranger.listener.getsockname()[1]
+        eventually("the node knows of them, and dials",
+                   lambda: self.tell(liar, 1000, url) and self.connecting() > 500 and stranger.came > 0)
         liar.leave()
         eventually("they are forgotten", lambda: self.connecting() == 0)
         self.assertLess(stranger.came, 50)
@@ -82,9 +85,9 @@ class Learned(unittest.TestCase):
         path = os.path.join(self.cluster.folder.name, "elsewhere", "other.sock")
         os.mkdir(os.path.dirname(path))
         stranger, liar = self.stranger(socket.AF_UNIX, path), self.liar()
-        self.tell(liar, 100, "ipc://" + path)
+        eventually("the node knows of them",
+                   lambda: self.tell(liar, 100, "ipc://" + path) and self.connecting() > 50)
         self.node_n.log("no link to ipc://.*/other.sock: a local socket in a folder where this node has none")
-        eventually("the node knows of them", lambda: self.connecting() > 50)
         liar.leave()
         eventually("they are forgotten", lambda: self.connecting() == 0)
         self.assertEqual(stranger.came, 0)

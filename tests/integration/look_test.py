@@ -22,7 +22,9 @@ class Look(unittest.TestCase):
         self.cluster = self.enterContext(Cluster())
 
     def node(self, what, *args):
-        node = self.cluster.run("a", MODULE, what, *args, options=("--workers", "1") if args else ())
+        # A reader that is held, on a slow machine for long, keeps its link.
+        options = ("--workers", "1", "--heartbeats-lost", "60") if args else ()
+        node = self.cluster.run("a", MODULE, what, *args, options=options)
         self.assertEqual(node.line(), "ready")
         return node
 
