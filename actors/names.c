@@ -13,7 +13,8 @@
  *     same is doubted: a name of this node does not give way to it, and of two copies the one that is doubted does
  *     not hold. Its node may claim in good faith, as its clock is slow. So this node defends its name: it says it
  *     again, with a stamp that is lower than the claim's, to which an honest node gives way. It does so
- *     DEFENCES times, as each time all others are told, too. */
+ *     DEFENCES times, as each time all others are told, too.
+ *     Who may not end an actor here may not take its name either: what a guest claims is doubted more. */
 #include "names.h"
 
 #include <stdlib.h>
@@ -37,14 +38,14 @@ struct wf_name {
     int64_t since;  /* the same: when it was registered, or when this node heard of it; monotonic */
     uint16_t size;
     bool global, copy;
-    bool doubted;      /* of a copy: note (6) */
+    uint8_t doubt;     /* of a copy: note (6); the one with less holds */
     uint8_t defences;  /* of the others: note (6) */
     _Atomic bool lost; /* note (5): release by who takes it out, acquire by the chain's user, who then frees it */
     uint32_t swept;    /* of the newest: wf_names.losses when its chain was last looked through */
     char text[];       /* and a NUL */
 };
 
-enum { WAITS = 64, BUCKETS_AT_ONCE = 4096, DEFENCES = 16 };
+enum { WAITS = 64, BUCKETS_AT_ONCE = 4096, DEFENCES = 16, DOUBTED = 1, OF_A_GUEST = 2 };
 
 struct wf_names {
     pf_mutex *lock;
@@ -121,7 +122,7 @@ static struct wf_name *find(struct wf_names *n, weft_text name, uint32_t hash)
 
 static struct wf_name_claim claim_of(const struct wf_name *e)
 {
-    return (struct wf_name_claim){e->pid, e->stamp, e->doubted};
+    return (struct wf_name_claim){e->pid, e->stamp, e->doubt};
 }
 
 static bool holds_before(const struct wf_name *e, const struct wf_name *other)
@@ -179,7 +180,7 @@ static struct wf_name *entry_new(const struct wf_names *n, weft_text name, weft_
     e->size = (uint16_t)name.size;
     e->global = stamp > 0;
     e->copy = copy;
-    e->doubted = false;
+    e->doubt = 0;
     e->defences = 0;
     atomic_init(&e->lost, false);
     memcpy(e->text, name.data, name.size);
@@ -429,7 +430,7 @@ static bool is_settled(const struct wf_name *e, const struct wf_copies *from)
 static bool is_doubtful(const struct wf_names *n, const struct wf_name *claim, const struct wf_name *before,
                         const struct wf_copies *from)
 {
-    if (before != NULL && claim->stamp >= before->stamp) return before->doubted;
+    if (before != NULL && claim->stamp >= before->stamp) return (before->doubt & DOUBTED) != 0;
     WF_HASHED_WITH(k, &n->table, claim->in_table.hash)
     {
         const struct wf_name *e = name_of(k);
@@ -440,11 +441,11 @@ static bool is_doubtful(const struct wf_names *n, const struct wf_name *claim, c
 }
 
 /* Under the lock. */
-static void defend(struct wf_names *n, const struct wf_name *claim, const struct wf_copies *from,
-                   struct wf_name_clash *clash)
+static void defend(struct wf_names *n, const struct wf_name *claim, struct wf_name_clash *clash)
 {
     struct wf_name *own = find(n, weft_str(claim->text, claim->size), claim->in_table.hash);
-    if (own == NULL || !is_settled(own, from) || own->stamp < claim->stamp || own->defences == DEFENCES) return;
+    bool claimed = own != NULL && own->global && own->stamp >= claim->stamp;
+    if (!claimed || own->defences == DEFENCES) return;
     own->defences++;
     own->stamp = WF_MAX(claim->stamp - 1, 1);
     clash->defender = own->pid;
@@ -501,12 +502,12 @@ int wf_names_put_copy(struct wf_names *n, struct wf_copies *from, weft_text name
     pf_mutex_lock(n->lock);
     struct wf_name *e = find_copy(n, name, fresh->in_table.hash, from->node);
     fresh->since = e == NULL ? now : e->since;
-    fresh->doubted = is_doubtful(n, fresh, e, from);
+    fresh->doubt = (uint8_t)((from->guest ? OF_A_GUEST : 0) | (is_doubtful(n, fresh, e, from) ? DOUBTED : 0));
     bool put = put_in(n, fresh);
     if (put) wf_list_push(&from->names, &fresh->in_copies);
     if (put && e != NULL) take_out(n, e);
-    if (put && !fresh->doubted) (void)give_way(n, name, from->node, stamp, &clash->loser);
-    if (put && fresh->doubted) defend(n, fresh, from, clash);
+    if (put && fresh->doubt == 0) (void)give_way(n, name, from->node, stamp, &clash->loser);
+    if (put && fresh->doubt != 0) defend(n, fresh, clash);
     pf_mutex_unlock(n->lock);
     if (!put) {
         free(fresh);

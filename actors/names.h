@@ -102,11 +102,11 @@ bool wf_names_give_way(struct wf_names *n, weft_text name, uint64_t node, uint64
 struct wf_name_claim {
     weft_pid pid;
     uint64_t stamp;
-    bool doubted; /* it does not hold if another one does that is not */
+    uint8_t doubt; /* the one with less holds */
 };
 static inline bool wf_claim_wins(const struct wf_name_claim *a, const struct wf_name_claim *b)
 {
-    return a->doubted != b->doubted ? b->doubted : wf_name_wins(a->stamp, a->pid.node, b->stamp, b->pid.node);
+    return a->doubt != b->doubt ? a->doubt < b->doubt : wf_name_wins(a->stamp, a->pid.node, b->stamp, b->pid.node);
 }
 bool wf_names_copy_of(struct wf_names *n, weft_text name, uint64_t node, struct wf_name_claim *out);
 size_t wf_names_claims(struct wf_names *n, weft_text name);

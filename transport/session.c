@@ -47,6 +47,7 @@ static void copy_identity(struct wf_session *s, const struct wf_channel *ch)
     memcpy(s->url, ch->url, sizeof s->url);
     s->url_count = ch->url_count;
     s->client = ch->client;
+    s->guest = (ch->denied & WF_RIGHT_STOP) != 0;
     s->capabilities = ch->capabilities;
     s->heartbeat = ch->heartbeat;
     s->clock_ahead = ch->clock_ahead;

@@ -357,6 +357,7 @@ int wf_tables_open(struct wf_session *s)
     wf_session_keep(s);
     p->since = wf_transport_now(s->t);
     wf_copies_init(&p->copies, s->incarnation);
+    p->copies.guest = s->guest && !atomic_load_explicit(&s->t->guest, memory_order_relaxed);
     wf_tables_begin(s->t->node);
     const struct acquaintance *before = find_past(s->t, s->name);
     if (before != NULL) p->copies.known = before->known;

@@ -186,6 +186,7 @@ struct wf_session {
     char url[WF_FRAME_URLS][WF_URL_TEXT];
     uint32_t url_count;
     bool client;
+    bool guest;            /* it may not end actors here */
     uint64_t capabilities; /* wf_capability: of both */
     int64_t heartbeat;     /* of the other side */
     int64_t clock_ahead;   /* $cluster only: as its channel's */
@@ -343,7 +344,8 @@ struct wf_transport {
     uint64_t last_number;  /* of a link, as the lower incarnation; $cluster only */
     struct wf_tls *tls;    /* NULL: this node has no certificates; replaced under tls_lock */
     pf_mutex *tls_lock;
-    bool has_tls; /* as it was started */
+    bool has_tls;       /* as it was started */
+    _Atomic bool guest; /* relaxed: its certificate does not let it end actors of others */
     bool insecure;
     bool open_control;            /* to who has no certificate and may be any user */
     int socket_mode;              /* of the files of sockets that other nodes dial */

@@ -350,16 +350,39 @@ START_TEST(of_two_copies_the_one_that_is_doubted_does_not_hold)
     ck_assert_int_eq(put_copy_at(n, "boss", liar, 1001, 200, &clash), 1); /* as an honest one would */
     ck_assert_int_eq(put_copy_at(n, "boss", liar, 500, 200, &clash), 0);
     ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, holder));
-    ck_assert(wf_names_copy_of(n, weft_cstr("boss"), 7, &claim) && claim.doubted);
+    ck_assert(wf_names_copy_of(n, weft_cstr("boss"), 7, &claim) && claim.doubt > 0);
     ck_assert_int_eq(put_copy_at(n, "boss", liar, 500, 200, &clash), 0); /* again, as in a snapshot */
     from(8)->known = 300;
     ck_assert_int_eq(put_copy_at(n, "boss", holder, 499, 400, &clash), 0); /* who defends it is not doubted */
-    ck_assert(wf_names_copy_of(n, weft_cstr("boss"), 8, &claim) && !claim.doubted);
+    ck_assert(wf_names_copy_of(n, weft_cstr("boss"), 8, &claim) && claim.doubt == 0);
     ck_assert_int_eq(put_copy_at(n, "boss", liar, 1, 400, &clash), 0);
     ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, holder));
     ck_assert(weft_pid_is_nobody(clash.loser) && weft_pid_is_nobody(clash.defender));
     from(7)->known = from(8)->known = INT64_MIN;
     ck_assert_uint_eq(lose(n, 7) + lose(n, 8), 2);
+    wf_names_destroy(n);
+}
+END_TEST
+
+/* Whatever it was told of; among guests as among others. */
+START_TEST(a_guest_takes_no_name_of_others)
+{
+    struct wf_names *n = names_new();
+    struct wf_name *chain = NULL;
+    struct wf_name_clash clash;
+    weft_pid found, guest = {6, 1}, other = {7, 2}, member = {8, 3}, own = pid(1);
+    from(6)->guest = from(7)->guest = true;
+    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), own, 1000, 100, &chain), 0);
+    ck_assert_int_eq(put_copy_at(n, "boss", guest, 500, 101, &clash), 1);
+    ck_assert(weft_pid_is_nobody(clash.loser) && weft_pid_equal(clash.defender, own) && clash.stamp == 499);
+    ck_assert_int_eq(put_copy_at(n, "boss", other, 600, 102, &clash), 1);
+    ck_assert(weft_pid_is_nobody(clash.loser) && weft_pid_is_nobody(clash.defender)); /* its own is lower already */
+    wf_names_remove_all(n, &chain);
+    ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, guest));
+    ck_assert_int_eq(put_copy_at(n, "boss", member, 2000, 103, &clash), 1);
+    ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, member));
+    from(6)->guest = from(7)->guest = false;
+    ck_assert_uint_eq(lose(n, 6) + lose(n, 7) + lose(n, 8), 3);
     wf_names_destroy(n);
 }
 END_TEST
@@ -507,6 +530,7 @@ int main(void)
     tcase_add_test(t, a_name_gives_way_to_one_that_is_only_heard_of);
     tcase_add_test(t, who_was_told_of_a_name_cannot_have_had_it_first);
     tcase_add_test(t, of_two_copies_the_one_that_is_doubted_does_not_hold);
+    tcase_add_test(t, a_guest_takes_no_name_of_others);
     tcase_add_test(t, what_a_node_had_goes_in_parts);
     tcase_add_test(t, random_changes_against_a_table);
     tcase_add_test(t, a_table_is_read_in_parts_while_it_grows);
