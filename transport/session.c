@@ -360,6 +360,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
         wf_topics_receive(ch, f);
         return true;
     case WF_FRAME_MISSED:
+        takes_work(ch);
         if (wf_session_shares_topics(s)) wf_inbound_missed(ch->t->node, &ch->in, f->name, f->number);
         return true;
     case WF_FRAME_PUBLISH:
@@ -372,7 +373,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     case WF_FRAME_PONG: return receive_pong(s, f);
     case WF_FRAME_ACK: return receive_ack(s, f);
     case WF_FRAME_START: return receive_start(ch, f);
-    case WF_FRAME_INTEREST: return receive_interest(ch, f);
+    case WF_FRAME_INTEREST: takes_work(ch); return receive_interest(ch, f);
     case WF_FRAME_BYE:
         wf_channel_post(ch); /* else the end of the node could overtake what its actors sent before */
         return hand_to_cluster(ch, f->kind, start, end);
