@@ -426,11 +426,12 @@ static bool is_settled(const struct wf_name *e, const struct wf_copies *from)
     return (!e->copy || e->pid.node != from->node) && e->stamp > 0 && e->since <= from->known;
 }
 
-/* Under the lock. Whether the claim, which takes the place of `before` (NULL: of none), cannot have been the first. */
+/* Under the lock. Whether the claim, which takes the place of `before` (NULL: of none), cannot have been first. */
 static bool is_doubtful(const struct wf_names *n, const struct wf_name *claim, const struct wf_name *before,
                         const struct wf_copies *from)
 {
-    if (before != NULL && claim->stamp >= before->stamp) return (before->doubt & DOUBTED) != 0;
+    bool doubted = before != NULL && (before->doubt & DOUBTED) != 0;
+    if (doubted || (before != NULL && claim->stamp >= before->stamp)) return doubted;
     WF_HASHED_WITH(k, &n->table, claim->in_table.hash)
     {
         const struct wf_name *e = name_of(k);

@@ -5,8 +5,8 @@
  * back at once, and nobody can take away the name of another. A chain is used by one thread at a time.
  *
  * A global name has a stamp, and other nodes keep copies of it; here are the copies of theirs. Who of two nodes has a
- * global name is decided by wf_name_wins, everywhere alike, unless one of them cannot have had it first: names.c (6). Global names are added and removed with the node's
- * tables_lock held (tables.h). */
+ * global name is decided by wf_name_wins, everywhere alike, unless one of them cannot have had it first: names.c
+ * (6). Global names are added and removed with the node's tables_lock held (tables.h). */
 #ifndef WF_NAMES_H
 #define WF_NAMES_H
 

@@ -31,7 +31,8 @@ enum wf_table_op {
     WF_TABLE_TAKEN = 4 /* of NAMES: a node that the receiver is not linked with has it */
 };
 
-/* So long it takes at most, in the ordinary course of things, until a node that is linked has been told of an entry. */
+/* So long it takes at most, in the ordinary course of things, until a node that is linked has been told of an
+ * entry. */
 #define WF_TABLE_KNOWN WEFT_SEC(60)
 
 /* One entry, or what became of it. */

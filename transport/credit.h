@@ -16,8 +16,9 @@
  *     no memory here is tried again by the next sender, a GRANT there by a timer. models/credit.pml
  * (4) When the link ends so do all entries. A WANT that the old link left parked is thrown away there; a GRANT with
  *     another number than that of the last WANT is not for us.
- * (5) An entry is forgotten when nothing of it is spent. A hand goes round over the table, a little with each entry that
- *     is new: what it finds with something spent asks for more, and goes next time unless it is used meanwhile. */
+ * (5) An entry is forgotten when nothing of it is spent. A hand goes round over the table, a little with each entry
+ *     that is new: what it finds with something spent asks for more, and goes next time unless it is used
+ *     meanwhile. */
 #ifndef WF_CREDIT_H
 #define WF_CREDIT_H
 

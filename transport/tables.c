@@ -21,8 +21,8 @@
  * (6) A worker may find a peer's entry before it has learned of the link; then it opens its port at once
  *     (wf_tables_session).
  * (7) What a node has been told of, and so may not claim (actors/names.c (6)), is said by times of this node's: all
- *     that was there WF_TABLE_KNOWN before it was heard last, if it was linked by then and the snapshot is told. By its
- *     name that is kept when its link has ended, of the nodes that were linked last. */
+ *     that was there WF_TABLE_KNOWN before it was heard last, if it was linked by then and the snapshot is told. That
+ *     is kept by its name when its link has ended, for the nodes that were linked last. */
 #include "tables.h"
 
 #include "hash.h"
@@ -271,7 +271,7 @@ void wf_tables_retry(struct wf_transport *t)
     wf_tables_end(t->node);
 }
 
-/* ---- What a node knows: note (7) -------------------------------------------------------------------------------- */
+/* ---- What a node knows: note (7) ------------------------------------------------------------------------------- */
 
 /* What there was so long before it was heard it has been told of. */
 static void has_heard(struct peer *p, int64_t now)

@@ -8,7 +8,7 @@
 
 enum {
     ENTRIES = 20000,
-    MOST = 6000, /* blocks in a turn: of 512 entries that come, of 1,024 places of a table from which some leave */
+    MOST = 4096, /* blocks in a turn: of 512 entries that come, of 1,024 places of a table from which some leave */
     BATCH = 200000
 };
 
