@@ -7,7 +7,14 @@
  * (3) A name has at most one entry of each node. Those of others are copies, in the same table, in no chain.
  * (4) Parts of the table are those of wf_hash_part: they fit together also if it has grown in between.
  * (5) A global name that is lost to another node leaves the table at once, on whatever thread that is heard of. In
- *     its chain it stays, marked, until the chain's user comes by. */
+ *     its chain it stays, marked, until the chain's user comes by.
+ * (6) The lower stamp holds, and anybody can say a low one. But a node that has been told who has a name registers it
+ *     only after it has been told that the name is free; so it cannot have had it before. What it claims all the
+ *     same is doubted: a name of this node does not give way to it, and of two copies the one that is doubted does
+ *     not hold. Its node may claim in good faith, as its clock is slow. So this node defends its name: it says it
+ *     again, with a stamp that is lower than the claim's, to which an honest node gives way. It does so
+ *     DEFENCES times, as each time all others are told, too.
+ *     Who may not end an actor here may not take its name either: what a guest claims is doubted more. */
 #include "names.h"
 
 #include <stdlib.h>
@@ -28,14 +35,17 @@ struct wf_name {
     };
     weft_pid pid;
     uint64_t stamp; /* of a global name; 0: of this node only */
+    int64_t since;  /* the same: when it was registered, or when this node heard of it; monotonic */
     uint16_t size;
-    bool copy;
+    bool global, copy;
+    uint8_t doubt;     /* of a copy: note (6); the one with less holds */
+    uint8_t defences;  /* of the others: note (6) */
     _Atomic bool lost; /* note (5): release by who takes it out, acquire by the chain's user, who then frees it */
     uint32_t swept;    /* of the newest: wf_names.losses when its chain was last looked through */
     char text[];       /* and a NUL */
 };
 
-enum { WAITS = 64, BUCKETS_AT_ONCE = 4096 };
+enum { WAITS = 64, BUCKETS_AT_ONCE = 4096, DEFENCES = 16, DOUBTED = 1, OF_A_GUEST = 2 };
 
 struct wf_names {
     pf_mutex *lock;
@@ -110,6 +120,17 @@ static struct wf_name *find(struct wf_names *n, weft_text name, uint32_t hash)
     return NULL;
 }
 
+static struct wf_name_claim claim_of(const struct wf_name *e)
+{
+    return (struct wf_name_claim){e->pid, e->stamp, e->doubt};
+}
+
+static bool holds_before(const struct wf_name *e, const struct wf_name *other)
+{
+    struct wf_name_claim a = claim_of(e), b = claim_of(other);
+    return wf_claim_wins(&a, &b);
+}
+
 /* The one that holds: this node's own, which hides all others, or else the winner of the copies. */
 static struct wf_name *find_any(struct wf_names *n, weft_text name, uint32_t hash)
 {
@@ -119,7 +140,7 @@ static struct wf_name *find_any(struct wf_names *n, weft_text name, uint32_t has
         struct wf_name *e = name_of(k);
         if (!same(e, name)) continue;
         if (!e->copy) return e;
-        if (best == NULL || wf_name_wins(e->stamp, e->pid.node, best->stamp, best->pid.node)) best = e;
+        if (best == NULL || holds_before(e, best)) best = e;
     }
     return best;
 }
@@ -154,9 +175,13 @@ static struct wf_name *entry_new(const struct wf_names *n, weft_text name, weft_
     if (copy) e->in_copies = (struct wf_list_node){NULL, NULL};
     e->pid = pid;
     e->stamp = stamp;
+    e->since = 0;
     e->in_table = (struct wf_hashed){.hash = hash_of(n, name)};
     e->size = (uint16_t)name.size;
+    e->global = stamp > 0;
     e->copy = copy;
+    e->doubt = 0;
+    e->defences = 0;
     atomic_init(&e->lost, false);
     memcpy(e->text, name.data, name.size);
     e->text[name.size] = '\0';
@@ -206,13 +231,14 @@ static void sweep(struct wf_names *n, struct wf_name **chain)
     if (*chain != NULL) (*chain)->swept = losses;
 }
 
-static int add(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, struct wf_name **chain)
+static int add(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, int64_t now, struct wf_name **chain)
 {
     WF_ASSERT(!weft_pid_is_nobody(pid));
     int rc = wf_name_check(name);
     if (rc < 0) return rc;
     struct wf_name *e = entry_new(n, name, pid, stamp, false);
     if (e == NULL) return WEFT_ENOMEM;
+    e->since = now;
     uint32_t swept = atomic_load_explicit(&n->losses, memory_order_relaxed);
     pf_mutex_lock(n->lock);
     uint32_t hash = e->in_table.hash;
@@ -234,13 +260,14 @@ static int add(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp,
 
 int wf_names_add(struct wf_names *n, weft_text name, weft_pid pid, struct wf_name **chain)
 {
-    return add(n, name, pid, 0, chain);
+    return add(n, name, pid, 0, 0, chain);
 }
 
-int wf_names_add_global(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, struct wf_name **chain)
+int wf_names_add_global(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, int64_t now,
+                        struct wf_name **chain)
 {
     WF_ASSERT(stamp > 0);
-    return add(n, name, pid, stamp, chain);
+    return add(n, name, pid, stamp, now, chain);
 }
 
 typedef struct wf_name *find_function(struct wf_names *n, weft_text name, uint32_t hash);
@@ -368,7 +395,7 @@ void wf_names_on_removal(struct wf_names *n, void (*gone)(weft_text name, weft_p
 
 bool wf_names_global(const struct wf_name *chain)
 {
-    while (chain != NULL && chain->stamp == 0) chain = chain->next_of_actor;
+    while (chain != NULL && !chain->global) chain = chain->next_of_actor;
     return chain != NULL;
 }
 
@@ -393,6 +420,39 @@ const char *wf_names_at(const struct wf_name *chain, size_t i)
 
 /* ---- Copies of other nodes' ------------------------------------------------------------------------------------ */
 
+/* Under the lock: note (6). Of a node's own global name, or a copy of another node's. */
+static bool is_settled(const struct wf_name *e, const struct wf_copies *from)
+{
+    return (!e->copy || e->pid.node != from->node) && e->stamp > 0 && e->since <= from->known;
+}
+
+/* Under the lock. Whether the claim, which takes the place of `before` (NULL: of none), cannot have been first. */
+static bool is_doubtful(const struct wf_names *n, const struct wf_name *claim, const struct wf_name *before,
+                        const struct wf_copies *from)
+{
+    bool doubted = before != NULL && (before->doubt & DOUBTED) != 0;
+    if (doubted || (before != NULL && claim->stamp >= before->stamp)) return doubted;
+    WF_HASHED_WITH(k, &n->table, claim->in_table.hash)
+    {
+        const struct wf_name *e = name_of(k);
+        if (!same(e, weft_str(claim->text, claim->size)) || !is_settled(e, from) || e->since > claim->since) continue;
+        if (wf_name_wins(claim->stamp, claim->pid.node, e->stamp, e->pid.node)) return true;
+    }
+    return false;
+}
+
+/* Under the lock. */
+static void defend(struct wf_names *n, const struct wf_name *claim, struct wf_name_clash *clash)
+{
+    struct wf_name *own = find(n, weft_str(claim->text, claim->size), claim->in_table.hash);
+    bool claimed = own != NULL && own->global && own->stamp >= claim->stamp;
+    if (!claimed || own->defences == DEFENCES) return;
+    own->defences++;
+    own->stamp = WF_MAX(claim->stamp - 1, 1);
+    clash->defender = own->pid;
+    clash->stamp = own->stamp;
+}
+
 /* Under the lock. */
 static bool give_way(struct wf_names *n, weft_text name, uint64_t node, uint64_t stamp, weft_pid *loser)
 {
@@ -414,14 +474,11 @@ bool wf_names_give_way(struct wf_names *n, weft_text name, uint64_t node, uint64
     return gives;
 }
 
-bool wf_names_copy_of(struct wf_names *n, weft_text name, uint64_t node, weft_pid *pid, uint64_t *stamp)
+bool wf_names_copy_of(struct wf_names *n, weft_text name, uint64_t node, struct wf_name_claim *out)
 {
     pf_mutex_lock(n->lock);
     const struct wf_name *e = find_copy(n, name, hash_of(n, name), node);
-    if (e != NULL) {
-        *pid = e->pid;
-        *stamp = e->stamp;
-    }
+    if (e != NULL) *out = claim_of(e);
     pf_mutex_unlock(n->lock);
     return e != NULL;
 }
@@ -437,18 +494,21 @@ size_t wf_names_claims(struct wf_names *n, weft_text name)
 }
 
 int wf_names_put_copy(struct wf_names *n, struct wf_copies *from, weft_text name, weft_pid pid, uint64_t stamp,
-                      weft_pid *loser)
+                      int64_t now, struct wf_name_clash *clash)
 {
-    *loser = weft_nobody();
+    *clash = (struct wf_name_clash){.loser = weft_nobody(), .defender = weft_nobody()};
     struct wf_name *fresh = entry_new(n, name, pid, stamp, true);
     if (fresh == NULL) return WEFT_ENOMEM;
     fresh->in_table.mark = from->round;
     pf_mutex_lock(n->lock);
     struct wf_name *e = find_copy(n, name, fresh->in_table.hash, from->node);
+    fresh->since = e == NULL ? now : e->since;
+    fresh->doubt = (uint8_t)((from->guest ? OF_A_GUEST : 0) | (is_doubtful(n, fresh, e, from) ? DOUBTED : 0));
     bool put = put_in(n, fresh);
     if (put) wf_list_push(&from->names, &fresh->in_copies);
     if (put && e != NULL) take_out(n, e);
-    if (put) (void)give_way(n, name, from->node, stamp, loser);
+    if (put && fresh->doubt == 0) (void)give_way(n, name, from->node, stamp, &clash->loser);
+    if (put && fresh->doubt != 0) defend(n, fresh, clash);
     pf_mutex_unlock(n->lock);
     if (!put) {
         free(fresh);

@@ -5,8 +5,8 @@
  * back at once, and nobody can take away the name of another. A chain is used by one thread at a time.
  *
  * A global name has a stamp, and other nodes keep copies of it; here are the copies of theirs. Who of two nodes has a
- * global name is decided by wf_name_wins, everywhere alike. Global names are added and removed with the node's
- * tables_lock held (tables.h). */
+ * global name is decided by wf_name_wins, everywhere alike, unless one of them cannot have had it first: names.c
+ * (6). Global names are added and removed with the node's tables_lock held (tables.h). */
 #ifndef WF_NAMES_H
 #define WF_NAMES_H
 
@@ -48,7 +48,8 @@ int wf_name_check(weft_text name);
 /* WEFT_EINVAL, WEFT_ETOOBIG, WEFT_EEXIST (also when it is this actor's own), WEFT_ENOMEM. */
 int wf_names_add(struct wf_names *n, weft_text name, weft_pid pid, struct wf_name **chain);
 /* The same with a stamp > 0. WEFT_EEXIST also for a global name of another node. */
-int wf_names_add_global(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, struct wf_name **chain);
+int wf_names_add_global(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, int64_t now,
+                        struct wf_name **chain);
 /* A name of this node. WEFT_ENOACTOR; then `*out` is untouched. */
 int wf_names_find(struct wf_names *n, weft_text name, weft_pid *out);
 /* The same, or else the one who has that global name. */
@@ -85,15 +86,29 @@ const char *wf_names_at(const struct wf_name *chain, size_t i);
 
 /* ---- Copies of other nodes' ------------------------------------------------------------------------------------ */
 
-/* The node of `from` has given the name to `pid`. 1; 0: it had it before, another actor perhaps; WEFT_ENOMEM. If it
- * takes a global name of this node, which is then no more, `*loser` gets who had it. */
+/* What a copy does to a global name of this node. */
+struct wf_name_clash {
+    weft_pid loser;    /* who had it: it is taken, and no more; nobody */
+    weft_pid defender; /* who keeps it, with this stamp from now on, which all are to be told; nobody */
+    uint64_t stamp;
+};
+/* The node of `from` has given the name to `pid`. 1; 0: it had it before, another actor perhaps; WEFT_ENOMEM. */
 int wf_names_put_copy(struct wf_names *n, struct wf_copies *from, weft_text name, weft_pid pid, uint64_t stamp,
-                      weft_pid *loser);
+                      int64_t now, struct wf_name_clash *clash);
 /* Another node has registered the name with that stamp, whether or not there is a copy of it here. True: a global
  * name of this node gives way, and is no more; `*loser` gets who had it. */
 bool wf_names_give_way(struct wf_names *n, weft_text name, uint64_t node, uint64_t stamp, weft_pid *loser);
 /* What that node has registered, and how many nodes have registered the name, this one not counted. */
-bool wf_names_copy_of(struct wf_names *n, weft_text name, uint64_t node, weft_pid *pid, uint64_t *stamp);
+struct wf_name_claim {
+    weft_pid pid;
+    uint64_t stamp;
+    uint8_t doubt; /* the one with less holds */
+};
+static inline bool wf_claim_wins(const struct wf_name_claim *a, const struct wf_name_claim *b)
+{
+    return a->doubt != b->doubt ? a->doubt < b->doubt : wf_name_wins(a->stamp, a->pid.node, b->stamp, b->pid.node);
+}
+bool wf_names_copy_of(struct wf_names *n, weft_text name, uint64_t node, struct wf_name_claim *out);
 size_t wf_names_claims(struct wf_names *n, weft_text name);
 /* Whether that node had it. */
 bool wf_names_take_copy(struct wf_names *n, struct wf_copies *from, weft_text name);

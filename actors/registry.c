@@ -41,7 +41,9 @@ int weft_register_global(const char *name)
     wf_tables_begin(node);
     e.stamp = wf_tables_stamp(node);
     rc = wf_tables_room(node);
-    if (rc == WEFT_OK) rc = wf_names_add_global(node->names, e.key, wf_actor_pid(self), e.stamp, &self->more->names);
+    if (rc == WEFT_OK)
+        rc = wf_names_add_global(node->names, e.key, wf_actor_pid(self), e.stamp, wf_tables_now(node),
+                                 &self->more->names);
     if (rc == WEFT_OK) wf_tables_tell(node, WF_TABLE_SET, &e);
     wf_tables_end(node);
     return rc;

@@ -14,6 +14,12 @@ uint64_t wf_tables_stamp(weft_node *node)
     return node->last_stamp = wf_stamp_after(node->last_stamp, env->wall(env));
 }
 
+int64_t wf_tables_now(weft_node *node)
+{
+    struct pf_env *env = node->workers.env;
+    return env->now(env);
+}
+
 int wf_tables_room(weft_node *node)
 {
     return node->entries < WF_TABLE_ENTRIES_MAX ? WEFT_OK : WEFT_EFULL;
@@ -113,11 +119,24 @@ static void name_lost(weft_node *node, struct wf_inbound *in, weft_text name, we
     if (!WF_MUTANT(name_loser_not_told)) tell_loser(node, in, name, loser, winner);
 }
 
+static void name_kept(weft_node *node, weft_text name, const struct wf_name_clash *clash, weft_pid claimant)
+{
+    char text[WEFT_PID_TEXT];
+    struct wf_entry e = {.table = WF_TABLE_NAMES, .key = name, .actor = clash->defender.actor, .stamp = clash->stamp};
+    weft_log(WEFT_WARN,
+             "the name %.*s stays where it is: %s claims to have had it first, but its node knew who has it",
+             WEFT_STR(name), weft_pid_format(claimant, text));
+    if (node->route != NULL) node->route->tell(node, WF_TABLE_SET, &e); /* it is counted already */
+}
+
 static int put_name(weft_node *node, struct wf_inbound *in, struct wf_copies *from, const struct wf_entry *e)
 {
-    weft_pid loser, winner = {from->node, e->actor};
-    int rc = wf_names_put_copy(node->names, from, e->key, winner, e->stamp, &loser);
-    if (rc >= 0 && !weft_pid_is_nobody(loser)) name_lost(node, in, e->key, loser, winner);
+    weft_pid claimant = {from->node, e->actor};
+    struct wf_name_clash clash;
+    int rc = wf_names_put_copy(node->names, from, e->key, claimant, e->stamp, wf_tables_now(node), &clash);
+    if (rc < 0) return rc;
+    if (!weft_pid_is_nobody(clash.loser)) name_lost(node, in, e->key, clash.loser, claimant);
+    if (!weft_pid_is_nobody(clash.defender)) name_kept(node, e->key, &clash, claimant);
     return rc;
 }
 

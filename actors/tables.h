@@ -31,6 +31,10 @@ enum wf_table_op {
     WF_TABLE_TAKEN = 4 /* of NAMES: a node that the receiver is not linked with has it */
 };
 
+/* So long it takes at most, in the ordinary course of things, until a node that is linked has been told of an
+ * entry. */
+#define WF_TABLE_KNOWN WEFT_SEC(60)
+
 /* One entry, or what became of it. */
 struct wf_entry {
     enum wf_table table;
@@ -54,7 +58,8 @@ static inline void wf_tables_end(weft_node *node)
 {
     pf_mutex_unlock(node->tables_lock);
 }
-/* In between: the next stamp, and whether there is room for one more entry. WEFT_EFULL. */
+/* In between: the monotonic time, the next stamp, and whether there is room for one more entry. WEFT_EFULL. */
+int64_t wf_tables_now(weft_node *node);
 uint64_t wf_tables_stamp(weft_node *node);
 int wf_tables_room(weft_node *node);
 /* In between, on any thread: tells the links. Entries that are set are counted. */

@@ -119,7 +119,7 @@ static uint32_t rotate(uint32_t x, int n)
     return x << n | x >> (32 - n);
 }
 
-/* SHA-1 (RFC 3174) of one block. */
+/* SHA-1 (RFC 3174) of one block. That of the library, for ws://, is not public, and examples use only what is. */
 static void sha1_block(uint32_t h[5], const unsigned char *block)
 {
     static const uint32_t k[4] = {0x5A827999, 0x6ED9EBA1, 0x8F1BBCDC, 0xCA62C1D6};

@@ -20,6 +20,13 @@ static int check_identity(const struct wf_transport *t, const struct wf_tls *tls
     return WEFT_EACCESS;
 }
 
+/* It goes by these from now on. */
+static void take(struct wf_transport *t, struct wf_tls *tls)
+{
+    t->tls = tls;
+    atomic_store_explicit(&t->guest, (tls->self.rights & WF_RIGHT_STOP) == 0, memory_order_relaxed);
+}
+
 int wf_certs_load(struct wf_transport *t, const weft_node_options *o)
 {
     char folder[WF_TLS_PATH], why[WF_TLS_WHY] = "no folder: $HOME is not set, or the path is too long";
@@ -30,6 +37,7 @@ int wf_certs_load(struct wf_transport *t, const weft_node_options *o)
     int rc = WEFT_EINVAL;
     if (wf_tls_folder(o->tls, folder, sizeof folder)) rc = wf_tls_load(&t->tls, folder, name, why, sizeof why);
     if (rc == WEFT_OK) rc = check_identity(t, t->tls, why, sizeof why);
+    if (rc == WEFT_OK) take(t, t->tls);
     t->has_tls = rc == WEFT_OK;
     if (rc < 0) weft_log(WEFT_ERROR, "TLS: %s", why);
     else if (t->tls->warning[0] != '\0') weft_log(WEFT_WARN, "TLS: %s", t->tls->warning);
@@ -51,7 +59,7 @@ static int renew(struct wf_transport *t, char *why, size_t size)
         rc = t->carrier->ops->renew_tls(t->carrier, fresh);
         if (rc < 0) snprintf(why, size, "%s", weft_strerror(rc));
     }
-    if (rc == WEFT_OK) t->tls = fresh;
+    if (rc == WEFT_OK) take(t, fresh);
     wf_tls_free(rc == WEFT_OK ? old : fresh);
     return rc;
 }

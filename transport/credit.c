@@ -9,11 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS_LEAST = 64 };
+enum {
+    ENTRIES_FEW = 64, /* nobody looks at so many */
+    /* With each entry that is new: more than one, so that they become fewer. */
+    ENTRIES_AT_ONCE = 4,
+    BUCKETS_AT_ONCE = 256, /* empty ones for the most part, if there were more entries once */
+};
 
-void wf_credits_init(struct wf_credits *c, bool on)
+void wf_credits_init(struct wf_credits *c, bool on, uint64_t secret)
 {
-    *c = (struct wf_credits){.on = on};
+    *c = (struct wf_credits){.on = on, .secret = secret};
     wf_list_init(&c->spill.waiting);
 }
 
@@ -24,16 +29,23 @@ uint64_t wf_credit_name(const char *name)
     return weft_hash(name, strlen(name)) | 1; /* not 0 */
 }
 
-static struct wf_credit **bucket(const struct wf_credits *c, uint64_t key)
+static uint32_t hash_of(const struct wf_credits *c, uint64_t key)
 {
-    return &c->table[wf_mix(key) & (c->buckets - 1)];
+    return (uint32_t)wf_mix(key ^ c->secret);
+}
+
+static struct wf_credit *credit_of(struct wf_hashed *e)
+{
+    return WF_CONTAINER(e, struct wf_credit, in_table);
 }
 
 struct wf_credit *wf_credit_known(const struct wf_credits *c, uint64_t key)
 {
-    struct wf_credit *e = c->buckets == 0 ? NULL : *bucket(c, key);
-    while (e != NULL && e->key != key) e = e->next;
-    return e;
+    WF_HASHED_WITH(e, &c->table, hash_of(c, key))
+    {
+        if (credit_of(e)->key == key) return credit_of(e);
+    }
+    return NULL;
 }
 
 static void wake_first(struct wf_credit *e)
@@ -47,34 +59,32 @@ static void wake_all(struct wf_credit *e)
     while (!wf_list_empty(&e->waiting)) wake_first(e);
 }
 
-static void entry_free(struct wf_credits *c, struct wf_credit *e)
+static void drop(struct wf_credits *c, struct wf_credit *e)
 {
     wake_all(e);
     if (c->last == e) c->last = NULL;
-    c->count--;
+    wf_hash_table_remove(&c->table, &e->in_table);
     free(e->name);
     free(e);
 }
 
-void wf_credits_finish(struct wf_credits *c)
+bool wf_credits_clear(struct wf_credits *c, uint32_t most)
 {
-    for (uint32_t i = 0; i < c->buckets; i++)
-        for (struct wf_credit *e; (e = c->table[i]) != NULL;) {
-            c->table[i] = e->next;
-            entry_free(c, e);
+    for (uint32_t seen = 0; c->table.count > 0; c->hand++) {
+        WF_HASHED_IN(e, &c->table, c->hand & (c->table.bucket_count - 1))
+        {
+            drop(c, credit_of(e));
+            seen++;
         }
-    free(c->table);
-    c->table = NULL;
-    c->buckets = 0;
+        if (++seen >= most) return false;
+    }
+    return true;
 }
 
-static void drop(struct wf_credits *c, const struct wf_credit *gone)
+void wf_credits_finish(struct wf_credits *c)
 {
-    struct wf_credit **at = bucket(c, gone->key), *e;
-    while (*at != gone) at = &(*at)->next;
-    e = *at;
-    *at = e->next;
-    entry_free(c, e);
+    (void)wf_credits_clear(c, UINT32_MAX);
+    wf_hash_table_finish(&c->table);
 }
 
 /* What it has to look at when it is taken from. */
@@ -95,49 +105,26 @@ static bool ask(struct wf_ports *p, struct wf_port *port, struct wf_credit *e)
 }
 
 /* What has nothing spent goes; the others ask, so that they can go next time unless they are used meanwhile. */
-static void sweep(struct wf_ports *p, struct wf_port *port)
+static void look_at(struct wf_ports *p, struct wf_port *port, struct wf_credit *e)
+{
+    if (e->number != 0 || !wf_list_empty(&e->waiting)) return;
+    if (e->left == e->given) drop(&port->credits, e);
+    else if (ask(p, port, e)) set_low(e);
+}
+
+/* Note (5). */
+static void go_round(struct wf_ports *p, struct wf_port *port)
 {
     struct wf_credits *c = &port->credits;
-    for (uint32_t i = 0; i < c->buckets; i++) {
-        struct wf_credit *next;
-        for (struct wf_credit *e = c->table[i]; e != NULL; e = next) {
-            next = e->next;
-            if (e->number != 0 || !wf_list_empty(&e->waiting)) continue;
-            if (e->left == e->given) drop(c, e);
-            else if (ask(p, port, e)) set_low(e);
+    int entries = 0;
+    for (int i = 0; i < BUCKETS_AT_ONCE && entries < ENTRIES_AT_ONCE && c->table.count > ENTRIES_FEW;
+         i++, c->hand++) {
+        WF_HASHED_IN(e, &c->table, c->hand & (c->table.bucket_count - 1))
+        {
+            look_at(p, port, credit_of(e));
+            entries++;
         }
     }
-}
-
-static bool resize(struct wf_credits *c, uint32_t buckets)
-{
-    struct wf_credits old = *c;
-    struct wf_credit **table = calloc(buckets, sizeof(struct wf_credit *));
-    if (table == NULL) return old.buckets > 0;
-    c->table = table;
-    c->buckets = buckets;
-    for (uint32_t i = 0; i < old.buckets; i++)
-        for (struct wf_credit *e; (e = old.table[i]) != NULL;) {
-            old.table[i] = e->next;
-            struct wf_credit **at = bucket(c, e->key);
-            e->next = *at;
-            *at = e;
-        }
-    free(old.table);
-    return true;
-}
-
-static bool make_room(struct wf_ports *p, struct wf_port *port)
-{
-    struct wf_credits *c = &port->credits;
-    if (c->count < c->sweep_at && c->buckets > 0) return true; /* 0: there was no memory for the first */
-    sweep(p, port);
-    if (c->count >= WF_CREDIT_ENTRIES_MAX) return false;
-    /* The walk is paid for by those that are added until the next one. */
-    c->sweep_at = WF_MAX(c->count + c->count / 2, (uint32_t)BUCKETS_LEAST);
-    uint32_t buckets = BUCKETS_LEAST;
-    while (buckets < c->sweep_at) buckets *= 2;
-    return buckets > c->buckets || buckets < c->buckets / 4 ? resize(c, buckets) : true;
 }
 
 static struct wf_credit *spill(struct wf_credits *c)
@@ -152,8 +139,11 @@ struct wf_credit *wf_credit_find(struct wf_ports *p, struct wf_port *port, uint6
     struct wf_credits *c = &port->credits;
     struct wf_credit *e = wf_credit_known(c, key);
     if (e != NULL) return c->last = e;
-    if (!make_room(p, port) || (e = calloc(1, sizeof *e)) == NULL) return spill(c);
-    if (name != NULL && (e->name = strdup(name)) == NULL) {
+    go_round(p, port);
+    if (c->table.count >= WF_CREDIT_ENTRIES_MAX || (e = calloc(1, sizeof *e)) == NULL) return spill(c);
+    bool named = name == NULL || (e->name = strdup(name)) != NULL;
+    if (!named || !wf_hash_table_add(&c->table, &e->in_table, hash_of(c, key))) {
+        free(e->name);
         free(e);
         return spill(c);
     }
@@ -161,10 +151,6 @@ struct wf_credit *wf_credit_find(struct wf_ports *p, struct wf_port *port, uint6
     e->left = e->given = WF_CREDIT_FIRST;
     wf_list_init(&e->waiting);
     set_low(e);
-    struct wf_credit **at = bucket(c, key);
-    e->next = *at;
-    *at = e;
-    c->count++;
     return c->last = e;
 }
 

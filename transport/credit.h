@@ -16,12 +16,14 @@
  *     no memory here is tried again by the next sender, a GRANT there by a timer. models/credit.pml
  * (4) When the link ends so do all entries. A WANT that the old link left parked is thrown away there; a GRANT with
  *     another number than that of the last WANT is not for us.
- * (5) An entry is forgotten when nothing of it is spent. Each time their number has grown by half, all others ask for
- *     that, and those that are not used meanwhile go next time: see sweep. */
+ * (5) An entry is forgotten when nothing of it is spent. A hand goes round over the table, a little with each entry
+ *     that is new: what it finds with something spent asks for more, and goes next time unless it is used
+ *     meanwhile. */
 #ifndef WF_CREDIT_H
 #define WF_CREDIT_H
 
 #include "route.h"
+#include "hash_table.h"
 #include "list.h"
 #include "task.h"
 
@@ -35,7 +37,7 @@ struct wf_ports;
 struct wf_port;
 
 struct wf_credit {
-    struct wf_credit *next; /* of its bucket */
+    struct wf_hashed in_table;
     uint64_t key;           /* the actor, or wf_credit_name */
     char *name;             /* the name that is sent to; NULL: an actor */
     int32_t left;           /* units; a large message may make it negative */
@@ -48,16 +50,20 @@ struct wf_credit {
 
 /* Of a port. */
 struct wf_credits {
-    bool on;                  /* the peer grants */
-    struct wf_credit *last;   /* found last; NULL */
-    struct wf_credit **table; /* a power of two of buckets */
-    uint32_t buckets, count, sweep_at, last_number;
+    bool on;                    /* the peer grants */
+    struct wf_credit *last;     /* found last; NULL */
+    struct wf_hash_table table; /* actors are chosen by peers: with the node's secret */
+    uint64_t secret;
+    uint32_t hand; /* the next bucket that is looked at */
+    uint32_t last_number;
     struct wf_credit spill; /* counts nothing: for want of memory */
 };
 
-void wf_credits_init(struct wf_credits *c, bool on);
+void wf_credits_init(struct wf_credits *c, bool on, uint64_t secret);
 /* Wakes all who wait. */
 void wf_credits_finish(struct wf_credits *c);
+/* The same, of about so many entries, and those of a bucket that are left. True: those were the last ones. */
+bool wf_credits_clear(struct wf_credits *c, uint32_t most);
 
 /* A key for a name. */
 uint64_t wf_credit_name(const char *name);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATTERNS_AT_ONCE = 512 };
+enum { PATTERNS_AT_ONCE = 512, CREDITS_AT_ONCE = 1024 };
 
 /* ---- Finding a port -------------------------------------------------------------------------------------------- */
 
@@ -105,7 +105,7 @@ static struct wf_port *port_new(struct wf_session *s)
     wf_list_init(&port->changes);
     port->more.fire = go_on_applying;
     wf_list_init(&port->waiting);
-    wf_credits_init(&port->credits, wf_session_can(s, WF_CAN_CREDIT));
+    wf_credits_init(&port->credits, wf_session_can(s, WF_CAN_CREDIT), s->t->node->secret);
     wf_session_keep(s);
     return port;
 }
@@ -560,10 +560,11 @@ static void apply_open(struct wf_worker *w, struct wf_call *call)
     change_free(c);
 }
 
-/* A closed port's patterns go as they came, some in each turn. */
+/* A closed port's patterns go as they came, some in each turn; so does what is known of its actors. */
 static void free_some(struct wf_worker *w, struct wf_port *port)
 {
-    bool all = wf_interest_clear(&port->interest, PATTERNS_AT_ONCE);
+    bool all = wf_credits_clear(&port->credits, CREDITS_AT_ONCE);
+    all = wf_interest_clear(&port->interest, PATTERNS_AT_ONCE) && all;
     if (!all && wf_timer_arm(w, &port->more, w->now) >= 0) return;
     wf_unlink(&port->in_ports);
     port_free(port);

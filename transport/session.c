@@ -47,6 +47,7 @@ static void copy_identity(struct wf_session *s, const struct wf_channel *ch)
     memcpy(s->url, ch->url, sizeof s->url);
     s->url_count = ch->url_count;
     s->client = ch->client;
+    s->guest = (ch->denied & WF_RIGHT_STOP) != 0;
     s->capabilities = ch->capabilities;
     s->heartbeat = ch->heartbeat;
     s->clock_ahead = ch->clock_ahead;
@@ -359,6 +360,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
         wf_topics_receive(ch, f);
         return true;
     case WF_FRAME_MISSED:
+        takes_work(ch);
         if (wf_session_shares_topics(s)) wf_inbound_missed(ch->t->node, &ch->in, f->name, f->number);
         return true;
     case WF_FRAME_PUBLISH:
@@ -371,7 +373,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     case WF_FRAME_PONG: return receive_pong(s, f);
     case WF_FRAME_ACK: return receive_ack(s, f);
     case WF_FRAME_START: return receive_start(ch, f);
-    case WF_FRAME_INTEREST: return receive_interest(ch, f);
+    case WF_FRAME_INTEREST: takes_work(ch); return receive_interest(ch, f);
     case WF_FRAME_BYE:
         wf_channel_post(ch); /* else the end of the node could overtake what its actors sent before */
         return hand_to_cluster(ch, f->kind, start, end);

@@ -70,9 +70,11 @@ static uint64_t length(const struct wf_list *l)
 static void look_at_credits(struct way *way, const struct wf_credits *c)
 {
     enum { BUCKETS = 16384 }; /* a worker with more receivers has other work to do: what is beyond is not seen */
-    way->receivers += c->count;
-    for (uint32_t i = 0; i < WF_MIN(c->buckets, BUCKETS); i++) {
-        for (const struct wf_credit *e = c->table[i]; e != NULL; e = e->next) {
+    way->receivers += c->table.count;
+    for (uint32_t i = 0; i < WF_MIN(c->table.bucket_count, BUCKETS); i++) {
+        WF_HASHED_IN(k, &c->table, i)
+        {
+            const struct wf_credit *e = WF_CONTAINER(k, struct wf_credit, in_table);
             way->withheld += e->left <= 0;
             way->waiting += length(&e->waiting);
         }

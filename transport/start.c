@@ -26,7 +26,7 @@ static void transport_free(struct wf_transport *t)
         wf_hash_table_finish(&t->cluster->dialed);
         wf_hash_table_finish(&t->cluster->known);
     }
-    wf_hash_table_finish(&t->table_nodes);
+    wf_tables_finish(t);
     for (int i = 0; i < 2; i++) wf_patterns_finish(&t->patterns[i]);
     pf_cond_destroy(t->changed);
     pf_mutex_destroy(t->lock);
@@ -106,6 +106,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     for (int i = 0; i < 2; i++) wf_patterns_init(&t->patterns[i], node->secret);
     t->patterns_max = node->options.patterns_max;
     wf_list_init(&t->table_peers);
+    wf_list_init(&t->table_past);
     int rc = WEFT_ENOMEM;
     t->cluster = calloc(1, sizeof *t->cluster);
     if (t->cluster != NULL) {

@@ -19,7 +19,10 @@
  * (5) What a peer has told of before its link ended, or before it began anew, is taken out in parts, in turns of
  *     their own. A link has not ended for anybody before all of it is gone.
  * (6) A worker may find a peer's entry before it has learned of the link; then it opens its port at once
- *     (wf_tables_session). */
+ *     (wf_tables_session).
+ * (7) What a node has been told of, and so may not claim (actors/names.c (6)), is said by times of this node's: all
+ *     that was there WF_TABLE_KNOWN before it was heard last, if it was linked by then and the snapshot is told. That
+ *     is kept by its name when its link has ended, for the nodes that were linked last. */
 #include "tables.h"
 
 #include "hash.h"
@@ -38,6 +41,7 @@ struct peer {
     struct wf_copies copies;          /* of what it has told us of */
     uint32_t entries;                 /* of them that are not over */
     bool clearing;                    /* some may be over */
+    int64_t since;                    /* when it was linked */
     bool stale;                       /* note (2) */
     struct wf_tables_part part;       /* of the snapshot: the next one to be told */
     bool behind;                      /* it has not been told of all that is retained */
@@ -49,6 +53,7 @@ enum {
     PARTS_AT_ONCE = 4,   /* of a snapshot, in one turn */
     SOME = 32,           /* retained messages at a time */
     SOMES_AT_ONCE = 128, /* in one turn */
+    PAST_MAX = 1024,     /* nodes that were linked */
     CLEARED_AT_ONCE = 2, /* with each entry that a peer tells: fewer are left over than it can tell of */
 };
 
@@ -266,6 +271,77 @@ void wf_tables_retry(struct wf_transport *t)
     wf_tables_end(t->node);
 }
 
+/* ---- What a node knows: note (7) ------------------------------------------------------------------------------- */
+
+/* What there was so long before it was heard it has been told of. */
+static void has_heard(struct peer *p, int64_t now)
+{
+    int64_t known = now - WF_TABLE_KNOWN;
+    if (p->stale || p->part.next != WF_PART_NONE || known < p->since) return;
+    p->copies.known = WF_MAX(p->copies.known, known);
+}
+
+/* A node that was linked. */
+struct acquaintance {
+    struct wf_list_node in_order; /* wf_transport.table_past, who was linked last behind */
+    struct wf_hashed by_name;     /* wf_transport.table_past_names */
+    int64_t known;                /* wf_copies.known */
+    char name[WF_NODE_NAME_MAX + 1];
+};
+
+static uint32_t name_hash(const struct wf_transport *t, const char *name)
+{
+    return wf_hash(name, strlen(name), t->node->secret);
+}
+
+static struct acquaintance *find_past(const struct wf_transport *t, const char *name)
+{
+    WF_HASHED_WITH(e, &t->table_past_names, name_hash(t, name))
+    {
+        struct acquaintance *a = WF_CONTAINER(e, struct acquaintance, by_name);
+        if (strcmp(a->name, name) == 0) return a;
+    }
+    return NULL;
+}
+
+static void forget(struct wf_transport *t, struct acquaintance *a)
+{
+    wf_unlink(&a->in_order);
+    wf_hash_table_remove(&t->table_past_names, &a->by_name);
+    free(a);
+}
+
+/* No memory: it is a stranger, as it was before its first link. */
+static void remember(struct wf_transport *t, const struct peer *p)
+{
+    struct acquaintance *a = find_past(t, p->session->name);
+    if (p->copies.known == INT64_MIN) return;
+    if (a != NULL) {
+        wf_unlink(&a->in_order);
+        a->known = WF_MAX(a->known, p->copies.known);
+    } else {
+        if (t->table_past_names.count == PAST_MAX)
+            forget(t, WF_CONTAINER(wf_list_first(&t->table_past), struct acquaintance, in_order));
+        a = calloc(1, sizeof *a);
+        if (a == NULL) return;
+        memcpy(a->name, p->session->name, sizeof a->name);
+        a->known = p->copies.known;
+        if (!wf_hash_table_add(&t->table_past_names, &a->by_name, name_hash(t, a->name))) {
+            free(a);
+            return;
+        }
+    }
+    wf_list_push(&t->table_past, &a->in_order);
+}
+
+void wf_tables_finish(struct wf_transport *t)
+{
+    for (struct wf_list_node *k; (k = wf_list_first(&t->table_past)) != NULL;)
+        forget(t, WF_CONTAINER(k, struct acquaintance, in_order));
+    wf_hash_table_finish(&t->table_nodes);
+    wf_hash_table_finish(&t->table_past_names);
+}
+
 /* ---- Links come and go ----------------------------------------------------------------------------------------- */
 
 int wf_tables_open(struct wf_session *s)
@@ -279,8 +355,12 @@ int wf_tables_open(struct wf_session *s)
     }
     p->session = s;
     wf_session_keep(s);
+    p->since = wf_transport_now(s->t);
     wf_copies_init(&p->copies, s->incarnation);
+    p->copies.guest = s->guest && !atomic_load_explicit(&s->t->guest, memory_order_relaxed);
     wf_tables_begin(s->t->node);
+    const struct acquaintance *before = find_past(s->t, s->name);
+    if (before != NULL) p->copies.known = before->known;
     if (!wf_hash_table_add(&s->t->table_nodes, &p->by_node, node_hash(s->t, s->incarnation))) {
         wf_tables_end(s->t->node);
         wf_session_release(s);
@@ -307,6 +387,8 @@ static struct peer *take_out(struct wf_session *s)
         wf_hash_table_remove(&s->t->table_nodes, &p->by_node);
         wf_topics_unmark(node->topics, &p->told);
         p->copies.round++;
+        has_heard(p, atomic_load_explicit(&s->last_heard, memory_order_relaxed));
+        remember(s->t, p);
     }
     wf_topics_unlinked(node->topics, s->retained, wf_transport_now(s->t));
     wf_tables_end(node);
@@ -364,16 +446,17 @@ static void say_taken(struct peer *to, weft_text name, weft_pid by, uint64_t sta
 static void settle_leaves(struct peer *p, const struct wf_entry *set)
 {
     struct wf_transport *t = p->session->t;
-    uint64_t leaf = p->session->incarnation;
+    struct wf_name_claim claim;
     if (!is_leaf(p) || wf_names_claims(t->node->names, set->key) < 2) return;
+    if (!wf_names_copy_of(t->node->names, set->key, p->session->incarnation, &claim)) return;
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *other = WF_CONTAINER(k, struct peer, in_transport);
-        weft_pid has;
-        uint64_t stamp;
+        struct wf_name_claim has;
         if (other == p || !is_leaf(other)) continue;
-        if (!wf_names_copy_of(t->node->names, set->key, other->session->incarnation, &has, &stamp)) continue;
-        if (wf_name_wins(stamp, has.node, set->stamp, leaf)) say_taken(p, set->key, has, stamp);
-        else say_taken(other, set->key, (weft_pid){leaf, set->actor}, set->stamp);
+        if (!wf_names_copy_of(t->node->names, set->key, other->session->incarnation, &has)) continue;
+        if (wf_claim_wins(&has, &claim))
+            say_taken(p, set->key, has.pid, WF_MIN(has.stamp, WF_MAX(set->stamp - 1, 1)));
+        else say_taken(other, set->key, claim.pid, WF_MIN(claim.stamp, WF_MAX(has.stamp - 1, 1)));
     }
 }
 
@@ -390,7 +473,10 @@ static int apply(struct wf_channel *ch, struct peer *p, const struct wf_frame *f
     }
     clear_some(p, CLEARED_AT_ONCE);
     struct wf_entry e = wf_frame_entry(f);
-    if (f->number == WF_TABLE_TAKEN && find_node(ch->t, e.node) != NULL) return WEFT_OK; /* that one says it itself */
+    /* That one says it itself; and a node that listens has links with all others. */
+    if (f->number == WF_TABLE_TAKEN && (find_node(ch->t, e.node) != NULL || wf_transport_urls(ch->t) > 0))
+        return WEFT_OK;
+    if (f->number == WF_TABLE_SET && e.table == WF_TABLE_NAMES) has_heard(p, wf_transport_now(ch->t));
     int more, rc = wf_tables_apply(node, &ch->in, &p->copies, (enum wf_table_op)f->number, &e, &more);
     if (rc < 0) return rc;
     p->entries += (uint32_t)more;

@@ -186,6 +186,7 @@ struct wf_session {
     char url[WF_FRAME_URLS][WF_URL_TEXT];
     uint32_t url_count;
     bool client;
+    bool guest;            /* it may not end actors here */
     uint64_t capabilities; /* wf_capability: of both */
     int64_t heartbeat;     /* of the other side */
     int64_t clock_ahead;   /* $cluster only: as its channel's */
@@ -329,9 +330,11 @@ struct wf_transport {
     uint32_t patterns_max;            /* of this node, and of each peer */
     struct wf_list table_peers;       /* of tables.c, under the node's tables_lock */
     struct wf_hash_table table_nodes; /* the same ones by incarnation */
-    char (*url)[WF_URL_TEXT];         /* what other nodes may dial; they stay as they are once they are counted */
-    _Atomic uint32_t url_count;       /* release by who adds one: wf_transport_urls */
-    _Atomic bool listens_by_seed;     /* relaxed: it is to listen where it reaches its first seed (reachable.c) */
+    struct wf_list table_past;        /* of tables.c, under the same lock: who was linked */
+    struct wf_hash_table table_past_names;
+    char (*url)[WF_URL_TEXT];     /* what other nodes may dial; they stay as they are once they are counted */
+    _Atomic uint32_t url_count;   /* release by who adds one: wf_transport_urls */
+    _Atomic bool listens_by_seed; /* relaxed: it is to listen where it reaches its first seed (reachable.c) */
     uint32_t seed_count;
     int64_t heartbeat, handshake_time, resume_window;
     int heartbeats_lost;
@@ -341,7 +344,8 @@ struct wf_transport {
     uint64_t last_number;  /* of a link, as the lower incarnation; $cluster only */
     struct wf_tls *tls;    /* NULL: this node has no certificates; replaced under tls_lock */
     pf_mutex *tls_lock;
-    bool has_tls; /* as it was started */
+    bool has_tls;       /* as it was started */
+    _Atomic bool guest; /* relaxed: its certificate does not let it end actors of others */
     bool insecure;
     bool open_control;            /* to who has no certificate and may be any user */
     int socket_mode;              /* of the files of sockets that other nodes dial */
@@ -577,6 +581,7 @@ void wf_cluster_pause(void);
 /* By $cluster: before wf_ports_open (WEFT_ENOMEM), and before anybody hears of the end. */
 int wf_tables_open(struct wf_session *s);
 void wf_tables_close(struct wf_session *s);
+void wf_tables_finish(struct wf_transport *t); /* there are no links */
 /* at each heartbeat: for want of memory some may have missed something */
 void wf_tables_retry(struct wf_transport *t);
 /* A TABLE frame came. False: the session was closed. */

@@ -10,7 +10,9 @@
  * Two nodes may register the same global name, if neither has heard of the other's yet, or while there is no link
  * between them. When they hear of each other every node decides alike: the older registration holds, by the clocks of
  * the two nodes, or if these are equal that of the node with the lower incarnation. The other actor loses the name
- * and is told so by WEFT_TAG_NAME_LOST. Never do both lose it. Where two must never have a name at a time, not even
+ * and is told so by WEFT_TAG_NAME_LOST. Never do both lose it. A node that knew who has a name cannot have had it
+ * first, whatever its clock says, and one that may not end actors of others takes no name from them
+ * (docs/names-and-groups.md). Where two must never have a name at a time, not even
  * while the network is cut, global names are not enough. */
 #ifndef WEFT_NAMES_H
 #define WEFT_NAMES_H

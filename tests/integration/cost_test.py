@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What one entry of a table costs does not grow with how many there are: counted in instructions, by callgrind.
+"""What one entry of a table costs does not grow with how many there are: counted in instructions, by callgrind. Of
+what actors of the node add, and of what another node tells it.
 
 WEFT_COST=100000 counts so many, which takes some minutes; docs/limits.md has the figures.
 """
@@ -10,7 +11,8 @@ import subprocess
 import sys
 import unittest
 
-from harness import Cluster, PATIENCE, built
+import wire_peer as wire
+from harness import Cluster, PATIENCE, Program, built
 
 WEFT = built("cli", "weft")
 MODULE = built("tests", "test_modules.so")
@@ -19,30 +21,84 @@ MANY_RETAINED = min(MANY, 50_000)  # a node retains 65,536
 MOST = 1.5  # a quadratic table would have 10, or as many times as there are more
 
 
+CALLGRIND = "valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"
+COLLECTED = r"Collected : (\d+)"
+NODE, QUEUE, AT_ONCE = 77, "workers", 200_000
+
+
+def entry(table, *key):
+    """Of a TABLE: what sets it, and what takes it back."""
+    behind = (1000,) if table == 1 else ()
+    return [wire.TABLE, 1, table, *key, *behind], [wire.TABLE, 2, table, *key]
+
+
+# What a peer says of the i-th: at first, and to take it back.
+TOLD = {
+    "names": lambda i: entry(1, f"one.of.many.{i}", 7),
+    "groups": lambda i: entry(2, f"one.of.many.{i}", 7),
+    "members": lambda i: entry(2, "one.group", i + 1),
+    "queues": lambda i: entry(3, f"one.of.many.{i}", QUEUE),
+    "queues of one pattern": lambda i: entry(3, "one.pattern", f"one.of.many.{i}"),
+    "patterns": lambda i: ([wire.INTEREST, op, [f"one.of.many.{i}"]] for op in (1, 2)),
+    "retained": lambda i: ([wire.RETAINED, f"one.of.many.{i}", NODE, 7, 1, 0, at + i, body]
+                           for at, body in ((1000, b"x"), (1_000_000, b""))),
+}
+
+
 @unittest.skipIf(os.environ.get("WEFT_SANITIZED", "") == "1", "Valgrind does not run what a sanitizer looks at")
 class Cost(unittest.TestCase):
     def instructions(self, what, count):
         """Of a node whose first actor adds so many, takes half of them back, and ends."""
         with Cluster() as cluster:
-            done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", WEFT, "run",
-                                   MODULE, "--name", "a", "--workers", "1", "--log", "warn", "--", "adds", what,
-                                   str(count)],
+            done = subprocess.run([*CALLGRIND, WEFT, "run", MODULE, "--name", "a", "--workers", "1", "--log", "warn",
+                                   "--", "adds", what, str(count)],
                                   capture_output=True, text=True, timeout=10 * PATIENCE, env=cluster.env)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(f"added {what}: ", done.stdout)
         self.assertNotIn(f"added {what}: -", done.stdout)
-        return int(re.search(r"Collected : (\d+)", done.stderr).group(1))
+        return int(re.search(COLLECTED, done.stderr).group(1))
+
+    def instructions_of_peer(self, what, count):
+        """Of a node that a peer tells of so many, of which it takes half back; then it leaves."""
+        with Cluster() as cluster:
+            node = Program(*CALLGRIND, WEFT, "run", MODULE, "--name", "a", "--workers", "1", "--listen",
+                           "tcp://127.0.0.1:0", "--", "echo", env=cluster.env)
+            self.addCleanup(node.kill)
+            url = node.log(r"listens on (tcp://[0-9.:]+)")[1]
+            self.assertEqual(node.line(), "ready")
+            peer = wire.Peer(url, "b", NODE, capabilities=wire.PATTERNS | wire.TABLES | wire.TOPICS,
+                             heartbeat=3_600_000).link()
+            self.addCleanup(peer.close)
+            said = b""
+            for back in (False, True):
+                for i in range(0, count, 1 + back):
+                    said += wire.pack(list(TOLD[what](i))[back])
+                    if len(said) > AT_ONCE:
+                        peer.connection.send(said)
+                        said = b""
+            if said:
+                peer.connection.send(said)
+            peer.fence()
+            peer.leave()
+            node.stop()
+            return int(re.search(COLLECTED, "\n".join(node.err.seen)).group(1))
+
+    def ratio(self, what, most, instructions):
+        none, few, many = (instructions(what, count) for count in (0, FEW, most))
+        at_first, in_the_end = (few - none) / FEW, (many - few) / (most - FEW)
+        print(f"{what}: {at_first:.0f} instructions each at first, {in_the_end:.0f} in the end")
+        self.assertLess(in_the_end / at_first, MOST)
 
     def test_cost_of_one(self):
-        none = self.instructions("names", 0)
         for what in ("names", "globals", "groups", "watches", "topics", "queues", "pattern", "retained",
                      "monitors", "links"):
             with self.subTest(what):
-                most = MANY_RETAINED if what == "retained" else MANY
-                few, many = (self.instructions(what, count) for count in (FEW, most))
-                at_first, in_the_end = (few - none) / FEW, (many - few) / (most - FEW)
-                print(f"{what}: {at_first:.0f} instructions each at first, {in_the_end:.0f} in the end")
-                self.assertLess(in_the_end / at_first, MOST)
+                self.ratio(what, MANY_RETAINED if what == "retained" else MANY, self.instructions)
+
+    def test_cost_of_what_a_peer_tells(self):
+        for what in TOLD:
+            with self.subTest(what):
+                self.ratio(what, MANY_RETAINED if what == "retained" else MANY, self.instructions_of_peer)
 
 
 if __name__ == "__main__":

@@ -493,6 +493,7 @@ static void hunted(void)
     weft_pid pid;
     uint64_t heard = 0;
     int rc = weft_register("target");
+    if (rc == 0) rc = weft_register_global("prize");
     if (rc == 0) rc = weft_group_join("group");
     if (rc == 0) rc = weft_subscribe("room.*", NULL);
     if (rc == 0) rc = weft_spawn(&pid, holder, NULL, 0, NULL);
@@ -504,6 +505,10 @@ static void hunted(void)
             (void)weft_reply(m, 1, &pid.actor, sizeof pid.actor);
         else if (weft_wants_reply(m)) (void)weft_reply(m, 1, &heard, sizeof heard);
         if (weft_tag(m) == GO) heard++;
+        if (weft_tag(m) == WEFT_TAG_NAME_LOST) {
+            printf("lost a name\n");
+            fflush(stdout);
+        }
         if (weft_tag(m) == PUBLISH) (void)weft_publish("heard.now", 1, "x", 1);
         weft_msg_free(m);
     }

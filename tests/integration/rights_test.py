@@ -14,7 +14,7 @@ import unittest
 
 from harness import PATIENCE, ROOT, Program, eventually
 from tls_test import MODULE, WEFT, Tls
-from wire_peer import Peer, pack, unpack
+from wire_peer import Peer, TABLES, pack, unpack
 
 TOOL = 1
 MAKE_PREY, PUBLISH, GO = 7, 8, 9
@@ -238,6 +238,19 @@ class Rights(Tls):
                         why = "not over ws://" if way else "does not grant this|not by this address"
                         self.assertRegex(answer[5].decode(), why)
             peer.socket.close()
+
+    def test_a_guest_takes_no_name(self):
+        """Who may not end an actor may not take its global name either, however low a stamp it says."""
+        for name, takes in ("g", False), ("b", True):
+            peer = Peer(self.tls, name, next(self.incarnations), capabilities=TABLES, tls=(self.certs, name)).link()
+            self.addCleanup(peer.close)
+            peer.send([54, 1, 1, "prize", 9, 1000 if takes else 2000])
+            if takes:
+                self.assertEqual(self.node.line(), "lost a name")
+                peer.frame(54, where=lambda frame: frame[1:4] == [2, 1, "prize"])
+            else:
+                peer.frame(54, where=lambda frame: frame[1:4] == [1, 1, "prize"] and frame[5] == 1999)
+                self.assertEqual(self.node.out.queue.qsize(), 0)
 
     def test_hearing(self):
         for role, way in WAYS:

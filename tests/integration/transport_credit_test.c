@@ -357,11 +357,11 @@ static void scatters(const void *arg, size_t size)
     for (int i = 0; i < MANY; i++)
         if (weft_send(many[i], DATA, "x", 1) < 0) say("not sent");
     int64_t by = patience();
-    while (port_here()->credits.count > MANY / 20 && weft_now() < by) {
+    while (port_here()->credits.table.count > MANY / 20 && weft_now() < by) {
         if (weft_spawn_on("r", "test.counts_one", &next, WEFT_NO_ARGS, NULL) < 0) say("not started");
         else if (weft_send(next, DATA, "x", 1) < 0) say("not sent");
     }
-    say("scattered, %s", port_here()->credits.count > MANY / 20 ? "and all is kept" : "little is kept");
+    say("scattered, %s", port_here()->credits.table.count > MANY / 20 ? "and all is kept" : "little is kept");
 }
 
 START_TEST(few_entries_are_kept)

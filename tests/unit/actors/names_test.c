@@ -191,9 +191,19 @@ static struct wf_copies *from(uint64_t node)
     return &all[node];
 }
 
+static int put_copy_at(struct wf_names *n, const char *name, weft_pid who, uint64_t stamp, int64_t now,
+                       struct wf_name_clash *clash)
+{
+    return wf_names_put_copy(n, from(who.node), weft_cstr(name), who, stamp, now, clash);
+}
+
 static int put_copy(struct wf_names *n, const char *name, weft_pid who, uint64_t stamp, weft_pid *loser)
 {
-    return wf_names_put_copy(n, from(who.node), weft_cstr(name), who, stamp, loser);
+    struct wf_name_clash clash;
+    int rc = put_copy_at(n, name, who, stamp, 0, &clash);
+    ck_assert(weft_pid_is_nobody(clash.defender));
+    *loser = clash.loser;
+    return rc;
 }
 
 static bool take_copy(struct wf_names *n, const char *name, uint64_t node)
@@ -265,9 +275,9 @@ START_TEST(a_name_gives_way_to_one_that_is_only_heard_of)
     struct wf_names *n;
     struct wf_name *chain = NULL;
     weft_pid found, loser = weft_nobody(), own = {5, 1};
-    uint64_t stamp;
+    struct wf_name_claim claim;
     ck_assert_int_eq(wf_names_create(&n, 7), WEFT_OK);
-    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), own, 10, &chain), WEFT_OK);
+    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), own, 10, 0, &chain), WEFT_OK);
     ck_assert_int_eq(wf_names_add(n, weft_cstr("local"), own, &chain), WEFT_OK);
     ck_assert(!wf_names_give_way(n, weft_cstr("boss"), 7, 11, &loser)); /* younger */
     ck_assert(!wf_names_give_way(n, weft_cstr("boss"), 7, 10, &loser)); /* as old, and a higher node */
@@ -277,14 +287,102 @@ START_TEST(a_name_gives_way_to_one_that_is_only_heard_of)
     ck_assert(wf_names_give_way(n, weft_cstr("boss"), 4, 10, &loser));
     ck_assert(weft_pid_equal(loser, own));
     ck_assert_int_eq(wf_names_find_any(n, weft_cstr("boss"), &found), WEFT_ENOACTOR);
-    ck_assert(!wf_names_copy_of(n, weft_cstr("boss"), 4, &found, &stamp));
+    ck_assert(!wf_names_copy_of(n, weft_cstr("boss"), 4, &claim));
     ck_assert_uint_eq(wf_names_claims(n, weft_cstr("boss")), 0);
     ck_assert_int_eq(put_copy(n, "boss", (weft_pid){4, 2}, 10, &loser), 1);
     ck_assert_int_eq(put_copy(n, "boss", (weft_pid){6, 3}, 12, &loser), 1);
     ck_assert_uint_eq(wf_names_claims(n, weft_cstr("boss")), 2);
-    ck_assert(wf_names_copy_of(n, weft_cstr("boss"), 6, &found, &stamp) && found.actor == 3 && stamp == 12);
+    ck_assert(wf_names_copy_of(n, weft_cstr("boss"), 6, &claim) && claim.pid.actor == 3 && claim.stamp == 12);
     ck_assert_uint_eq(lose(n, 4) + lose(n, 6), 2);
     wf_names_remove_all(n, &chain);
+    wf_names_destroy(n);
+}
+END_TEST
+
+/* Node 7 has been told of what there was at 100. */
+START_TEST(who_was_told_of_a_name_cannot_have_had_it_first)
+{
+    struct wf_names *n = names_new();
+    struct wf_name *chain = NULL;
+    struct wf_name_clash clash;
+    weft_pid found, liar = {7, 1}, stranger = {6, 2}, own = pid(1);
+    from(7)->known = 100;
+    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), own, 1000, 100, &chain), 0);
+    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("young"), own, 1001, 101, &chain), 0);
+    ck_assert_int_eq(put_copy_at(n, "boss", liar, 500, 200, &clash), 1);
+    ck_assert(weft_pid_is_nobody(clash.loser) && weft_pid_equal(clash.defender, own));
+    ck_assert_uint_eq(clash.stamp, 499);
+    ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, own));
+    /* A stamp of 1 is as low as its own gets, and it stays all the same; it says so only so often. */
+    int defended = 0;
+    for (int i = 0; i < 100; i++) {
+        ck_assert_int_eq(put_copy_at(n, "boss", liar, (uint64_t)(i < 50 ? 400 - i : 1), 200, &clash), 0);
+        ck_assert(weft_pid_is_nobody(clash.loser));
+        defended += !weft_pid_is_nobody(clash.defender);
+    }
+    ck_assert_int_eq(defended, 15);
+    ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, own));
+    /* It may not have been told of that one, and the other node not of this one. */
+    ck_assert_int_eq(put_copy_at(n, "young", liar, 500, 200, &clash), 1);
+    ck_assert(weft_pid_equal(clash.loser, own) && weft_pid_is_nobody(clash.defender));
+    ck_assert_int_eq(put_copy_at(n, "boss", stranger, 3, 200, &clash), 1);
+    ck_assert(weft_pid_equal(clash.loser, own));
+    ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, stranger)); /* the liar's is still doubted */
+    ck_assert(take_copy(n, "boss", 6));
+    ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, liar)); /* nobody else has it */
+    from(7)->known = INT64_MIN;
+    ck_assert_uint_eq(lose(n, 7), 2);
+    wf_names_remove_all(n, &chain);
+    wf_names_destroy(n);
+}
+END_TEST
+
+/* A third node, between who has a name and who claims it. */
+START_TEST(of_two_copies_the_one_that_is_doubted_does_not_hold)
+{
+    struct wf_names *n = names_new();
+    struct wf_name_clash clash;
+    struct wf_name_claim claim;
+    weft_pid found, liar = {7, 1}, holder = {8, 2};
+    from(7)->known = 100;
+    from(8)->known = 100;
+    ck_assert_int_eq(put_copy_at(n, "boss", holder, 1000, 100, &clash), 1);
+    ck_assert_int_eq(put_copy_at(n, "boss", liar, 1001, 200, &clash), 1); /* as an honest one would */
+    ck_assert_int_eq(put_copy_at(n, "boss", liar, 500, 200, &clash), 0);
+    ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, holder));
+    ck_assert(wf_names_copy_of(n, weft_cstr("boss"), 7, &claim) && claim.doubt > 0);
+    ck_assert_int_eq(put_copy_at(n, "boss", liar, 500, 200, &clash), 0); /* again, as in a snapshot */
+    from(8)->known = 300;
+    ck_assert_int_eq(put_copy_at(n, "boss", holder, 499, 400, &clash), 0); /* who defends it is not doubted */
+    ck_assert(wf_names_copy_of(n, weft_cstr("boss"), 8, &claim) && claim.doubt == 0);
+    ck_assert_int_eq(put_copy_at(n, "boss", liar, 1, 400, &clash), 0);
+    ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, holder));
+    ck_assert(weft_pid_is_nobody(clash.loser) && weft_pid_is_nobody(clash.defender));
+    from(7)->known = from(8)->known = INT64_MIN;
+    ck_assert_uint_eq(lose(n, 7) + lose(n, 8), 2);
+    wf_names_destroy(n);
+}
+END_TEST
+
+/* Whatever it was told of; among guests as among others. */
+START_TEST(a_guest_takes_no_name_of_others)
+{
+    struct wf_names *n = names_new();
+    struct wf_name *chain = NULL;
+    struct wf_name_clash clash;
+    weft_pid found, guest = {6, 1}, other = {7, 2}, member = {8, 3}, own = pid(1);
+    from(6)->guest = from(7)->guest = true;
+    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), own, 1000, 100, &chain), 0);
+    ck_assert_int_eq(put_copy_at(n, "boss", guest, 500, 101, &clash), 1);
+    ck_assert(weft_pid_is_nobody(clash.loser) && weft_pid_equal(clash.defender, own) && clash.stamp == 499);
+    ck_assert_int_eq(put_copy_at(n, "boss", other, 600, 102, &clash), 1);
+    ck_assert(weft_pid_is_nobody(clash.loser) && weft_pid_is_nobody(clash.defender)); /* its own is lower already */
+    wf_names_remove_all(n, &chain);
+    ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, guest));
+    ck_assert_int_eq(put_copy_at(n, "boss", member, 2000, 103, &clash), 1);
+    ck_assert(find_any(n, "boss", &found) == 0 && weft_pid_equal(found, member));
+    from(6)->guest = from(7)->guest = false;
+    ck_assert_uint_eq(lose(n, 6) + lose(n, 7) + lose(n, 8), 3);
     wf_names_destroy(n);
 }
 END_TEST
@@ -298,7 +396,7 @@ START_TEST(a_global_name_is_lost_to_an_older_one_only)
     wf_names_on_removal(n, count_gone, &gone);
     ck_assert_int_eq(wf_names_add(n, weft_cstr("local"), pid(1), &chain), 0);
     ck_assert(!wf_names_global(chain));
-    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(1), 10, &chain), 0);
+    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(1), 10, 0, &chain), 0);
     ck_assert_int_eq(wf_names_add(n, weft_cstr("last"), pid(1), &chain), 0);
     ck_assert(wf_names_global(chain));
     ck_assert_int_eq(put_copy(n, "local", far, 1, &loser), 1); /* hidden */
@@ -314,16 +412,16 @@ START_TEST(a_global_name_is_lost_to_an_older_one_only)
     ck_assert_str_eq(wf_names_at(chain, 0), "local"); /* what is lost is passed over */
     ck_assert_str_eq(wf_names_at(chain, 1), "last");
     ck_assert_ptr_null(wf_names_at(chain, 2));
-    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(3), 12, &other), WEFT_EEXIST);
+    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(3), 12, 0, &other), WEFT_EEXIST);
     ck_assert_int_eq(wf_names_remove(n, weft_cstr("boss"), &chain), WEFT_ENOACTOR);
     ck_assert(take_copy(n, "boss", 2));
-    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(3), 13, &other), 0);
+    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(3), 13, 0, &other), 0);
     ck_assert_int_eq(put_copy(n, "boss", far, 1, &loser), 1);
     ck_assert_str_eq(wf_names_first(other), ""); /* its only one */
     wf_names_remove_all(n, &other);
     ck_assert_int_eq(gone, 0); /* the others know that it was lost */
     ck_assert(take_copy(n, "boss", 2));
-    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(1), 14, &chain), 0);
+    ck_assert_int_eq(wf_names_add_global(n, weft_cstr("boss"), pid(1), 14, 0, &chain), 0);
     wf_names_remove_all(n, &chain);
     ck_assert_int_eq(gone, 1);
     ck_assert_uint_eq(wf_names_count(n), 0);
@@ -430,6 +528,9 @@ int main(void)
     tcase_add_test(t, the_older_of_two_copies_holds);
     tcase_add_test(t, a_global_name_is_lost_to_an_older_one_only);
     tcase_add_test(t, a_name_gives_way_to_one_that_is_only_heard_of);
+    tcase_add_test(t, who_was_told_of_a_name_cannot_have_had_it_first);
+    tcase_add_test(t, of_two_copies_the_one_that_is_doubted_does_not_hold);
+    tcase_add_test(t, a_guest_takes_no_name_of_others);
     tcase_add_test(t, what_a_node_had_goes_in_parts);
     tcase_add_test(t, random_changes_against_a_table);
     tcase_add_test(t, a_table_is_read_in_parts_while_it_grows);

@@ -12,7 +12,7 @@ START_TEST(nth_fails)
 {
     const struct wf_credit *found[KEYS];
     struct wf_port port = {0};
-    wf_credits_init(&port.credits, true);
+    wf_credits_init(&port.credits, true, 7);
     faults_arm(_i, false);
     for (uint64_t i = 0; i < KEYS; i++) found[i] = wf_credit_find(NULL, &port, i + 1, i % 2 == 0 ? "name" : NULL);
     long failed = faults_disarm();

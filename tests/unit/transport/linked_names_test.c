@@ -1,0 +1,194 @@
+/* Who has a global name keeps it, whatever stamp another node says: of nodes that knew of it nobody can have had it
+ * first. */
+#include "linked.h"
+
+static weft_pid found;
+static int looked, lost;
+
+static void holds(const void *arg, size_t size)
+{
+    weft_msg *m;
+    struct weft_name_lost l;
+    (void)arg, (void)size;
+    result[0] = weft_register_global("boss");
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) lost += weft_name_lost_read(m, &l) == WEFT_OK;
+}
+
+static void looks(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    looked = weft_whereis("boss", &found);
+}
+
+static weft_pid whose(void)
+{
+    (void)run_on_node(looks);
+    return looked < 0 ? weft_nobody() : found;
+}
+
+static struct wf_entry boss(uint64_t actor, uint64_t stamp)
+{
+    return (struct wf_entry){.table = WF_TABLE_NAMES, .key = weft_cstr("boss"), .actor = actor, .stamp = stamp};
+}
+
+static weft_pid holder(void)
+{
+    lost = 0;
+    weft_pid pid = run_on_node(holds);
+    ck_assert_int_eq(result[0], WEFT_OK);
+    return pid;
+}
+
+static void leaves(struct line *l)
+{
+    wf_put_bye(&out, "left");
+    speak(l);
+    ck_assert(is_over(l));
+}
+
+/* A link that goes on for so long. */
+static void keep_up(struct line *l, int64_t span)
+{
+    for (int64_t done = 0; done < span; done += WEFT_SEC(5)) {
+        say_number(l, WF_FRAME_PING, 1);
+        pass(WEFT_SEC(5));
+    }
+}
+
+START_TEST(who_says_a_low_stamp_takes_no_name_that_it_knew_of)
+{
+    open_with(0, false);
+    struct line *other = second_peer(2, 0);
+    weft_pid own = holder();
+    keep_up(peer, WEFT_SEC(61));
+    say_entry(peer, WF_TABLE_SET, boss(5, 1000));
+    ck_assert(weft_pid_equal(whose(), own));
+    ck_assert_int_eq(lost, 0);
+    for (int i = 0; i < 2; i++) { /* all are told of a lower one, to which an honest node gives way */
+        const struct heard *h = heard(i == 0 ? peer : other, WF_FRAME_TABLE);
+        ck_assert_ptr_nonnull(h);
+        ck_assert_uint_eq(h->number, WF_TABLE_SET);
+        ck_assert_uint_eq(h->ref, 999);
+    }
+    say_entry(peer, WF_TABLE_SET, boss(5, 1));
+    ck_assert(weft_pid_equal(whose(), own));
+    ck_assert_int_eq(lost, 0);
+    close_script();
+}
+END_TEST
+
+/* By its name, as it is another run of the node. */
+START_TEST(what_a_node_knew_it_knows_when_it_is_linked_again)
+{
+    struct wf_hello h = hello("peer", false);
+    h.incarnation = 2;
+    open_with(0, false);
+    weft_pid own = holder();
+    keep_up(peer, WEFT_SEC(61));
+    leaves(peer);
+    pass(WEFT_SEC(3600));
+    peer = link_up(&h);
+    say_entry(peer, WF_TABLE_SET, boss(5, 1));
+    ck_assert(weft_pid_equal(whose(), own));
+    ck_assert_int_eq(lost, 0);
+    close_script();
+}
+END_TEST
+
+/* What nobody can tell from a race, or from two parts of a cluster that hear of each other. */
+enum { IN_TIME, BEFORE_IT_WAS_THERE, NEVER_SEEN, CASES };
+
+START_TEST(an_older_registration_holds_where_nobody_knew)
+{
+    open_with(0, false);
+    struct line *by = peer;
+    weft_pid own = holder(), other = there;
+    if (_i == IN_TIME) {
+        pass(WEFT_SEC(1));
+    } else if (_i == BEFORE_IT_WAS_THERE) {
+        leaves(peer);
+        pass(WEFT_SEC(100));
+        struct wf_hello h = hello("peer", false);
+        h.incarnation = other.node = 2;
+        by = link_up(&h);
+    } else {
+        keep_up(peer, WEFT_SEC(61));
+        by = second_peer(2, 0);
+        other.node = 2;
+    }
+    ck_assert(weft_pid_equal(whose(), own));
+    say_entry(by, WF_TABLE_SET, boss(5, 1000));
+    ck_assert(weft_pid_equal(whose(), other));
+    ck_assert_int_eq(lost, 1);
+    close_script();
+}
+END_TEST
+
+START_TEST(a_third_node_is_not_fooled)
+{
+    open_with(0, false);
+    struct line *other = second_peer(2, 0);
+    say_entry(other, WF_TABLE_SET, boss(5, 2000));
+    keep_up(peer, WEFT_SEC(61));
+    say_entry(peer, WF_TABLE_SET, boss(5, 1000));
+    ck_assert_uint_eq(whose().node, 2);
+    say_entry(other, WF_TABLE_SET, boss(5, 999)); /* it defends it */
+    say_entry(peer, WF_TABLE_SET, boss(5, 1));
+    ck_assert_uint_eq(whose().node, 2);
+    say_entry(other, WF_TABLE_UNSET, boss(5, 0));
+    ck_assert_uint_eq(whose().node, there.node);
+    close_script();
+}
+END_TEST
+
+/* A node that listens has links with all others: nobody speaks for them. */
+START_TEST(a_name_is_not_lost_by_hearsay)
+{
+    open_with(0, false);
+    weft_pid own = holder();
+    struct wf_entry e = boss(5, 1);
+    e.node = 77;
+    say_entry(peer, WF_TABLE_TAKEN, e);
+    ck_assert(weft_pid_equal(whose(), own));
+    ck_assert_int_eq(lost, 0);
+    close_script();
+}
+END_TEST
+
+START_TEST(only_who_was_linked_for_long_is_remembered)
+{
+    struct wf_hello h = hello("", false);
+    char name[16];
+    open_with(0, false);
+    weft_pid own = holder();
+    keep_up(peer, WEFT_SEC(61));
+    leaves(peer);
+    for (uint64_t i = 0; i < 4; i++) {
+        snprintf(name, sizeof name, "short-%d", (int)i);
+        h.name = weft_cstr(name);
+        h.incarnation = 2 + i;
+        leaves(link_up(&h)); /* they were not linked for long, and are not remembered */
+    }
+    ck_assert_uint_eq(((struct wf_transport *)node->transport)->table_past_names.count, 1);
+    h = hello("peer", false);
+    h.incarnation = 9;
+    peer = link_up(&h);
+    say_entry(peer, WF_TABLE_SET, boss(5, 1));
+    ck_assert(weft_pid_equal(whose(), own));
+    close_script();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("linked: names");
+    TCase *t = tcase_create("names");
+    tcase_add_test(t, who_says_a_low_stamp_takes_no_name_that_it_knew_of);
+    tcase_add_test(t, what_a_node_knew_it_knows_when_it_is_linked_again);
+    tcase_add_loop_test(t, an_older_registration_holds_where_nobody_knew, 0, CASES);
+    tcase_add_test(t, a_third_node_is_not_fooled);
+    tcase_add_test(t, a_name_is_not_lost_by_hearsay);
+    tcase_add_test(t, only_who_was_linked_for_long_is_remembered);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
