@@ -35,7 +35,8 @@ static void on_timer(uv_timer_t *handle)
     app.ticks++;
     printf("libuv's timer: %d\n", app.ticks);
     if (app.ticks == TICKS) uv_timer_stop(handle);
-    (void)weft_node_send(app.node, app.listener, TICK, &app.ticks, sizeof app.ticks);
+    int rc = weft_node_send(app.node, app.listener, TICK, &app.ticks, sizeof app.ticks);
+    if (rc < 0) fprintf(stderr, "a tick is lost: %s\n", weft_strerror(rc));
 }
 
 static void listener(const void *arg, size_t size)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Fails where the files of a layer call each other in a knot: a cycle of calls that is larger than the bound below,
-or two rooms (folders) that call each other. Calls are read from the objects of the build, by their symbols.
+or rooms (folders) that call each other, beyond the few below. Calls are read from the objects of the build, by their
+symbols.
 usage: knots.py BUILD_FOLDER SOURCE_FOLDER [-v]"""
 import collections
 import json
@@ -11,6 +12,8 @@ import sys
 
 # The largest cycle that a layer may have. A bound may only fall: who unties a knot lowers it here.
 BOUNDS = {"runtime": 6, "actors": 44, "transport": 19, "cli": 6}
+# Pairs of rooms that still call each other: these numbers may only fall, too.
+PAIRS = {"actors": 12}
 
 
 def objects(build, source):
@@ -121,10 +124,11 @@ def main():
             print("  cycle:", " ".join(largest))
         if len(largest) > BOUNDS[layer]:
             print(f"  at most {BOUNDS[layer]} files: register what is called upward (ARCHITECTURE.md, Rooms)")
-        for _, _, there, back in both:
+        too_many = len(both) > PAIRS.get(layer, 0)
+        for _, _, there, back in both if too_many or "-v" in sys.argv else []:
             print(f"  {there}; {back}")
         problems += len(largest) > BOUNDS[layer]
-        problems += len(both)
+        problems += too_many
     return 77 if not layers else 1 if problems else 0
 
 
