@@ -12,7 +12,6 @@
  *     whether its caller has given up is known exactly on the caller's worker; elsewhere it is known whether the
  *     caller lives. */
 #include "mailbox.h"
-#include "pool_member.h"
 #include "trace.h"
 
 #include <string.h>
@@ -30,7 +29,7 @@ static void place_closed(struct wf_actor *a)
     s->open--;
     if (!s->waiting) return;
     if (is_over(s)) wf_task_wake(&a->task);
-    else if (s->probed) wf_probe_rest(a);
+    else if (s->probed != NULL) wf_probe_rest(a);
 }
 
 void wf_answer_fails(struct wf_actor *a, struct weft_answer *place, int error)
@@ -290,17 +289,6 @@ void weft_answers_free(struct weft_answer *answers, size_t count)
 
 /* ---- Answering ------------------------------------------------------------------------------------------------- */
 
-bool wf_request_is_dead(struct wf_worker *w, const weft_msg *m)
-{
-    int64_t deadline = wf_terms(m)->deadline;
-    if (deadline != WEFT_FOREVER && weft_now() >= deadline) return true;
-    if (m->from.node != wf_node_of(w)->incarnation) return false;
-    uint32_t index = wf_id_worker(m->from.actor);
-    if (index >= w->set->count) return false; /* nobody's */
-    struct wf_actor *asker = wf_slab_find(&wf_actors_of(w->set->at[index])->slab, m->from.actor);
-    return asker == NULL || (index == w->index && wf_answer_place(asker, m->ref) == NULL);
-}
-
 int64_t weft_deadline(const weft_msg *ask)
 {
     return ask->post.flags == WF_MSG_CALL ? wf_terms(ask)->deadline : WEFT_FOREVER;
@@ -341,7 +329,7 @@ static inline __attribute__((always_inline)) int answer_with(struct wf_actor *se
     m->from = wf_actor_pid(self);
     ask->post.flags = WF_MSG_SEND; /* freeing it says nothing any more */
     m->post.flags = WF_MSG_REPLY;
-    if (wf_is_work(ask)) wf_member_let_go(self, ask);
+    if (wf_is_work(ask)) wf_node_of(self->task.worker)->features.work_let_go(self, ask);
     if (!wf_is_unrecorded(w, asker)) wf_actor_record(self, WEFT_RECORD_SEND, asker, m->post.word);
     else WF_PROBE3(send, self->id, asker.actor, m->post.word);
     if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_trace_out(w, self, asker, NULL, m);
@@ -403,3 +391,40 @@ void wf_node_lost_here(struct wf_worker *w, uint64_t peer)
         }
     }
 }
+
+/* ---- What the feature registers -------------------------------------------------------------------------------- */
+
+static void deliver_answer(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    (void)w;
+    wf_answer_came(a, m);
+}
+
+static void deliver_probe(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    (void)w;
+    wf_probe_came(a, m);
+}
+
+static int worker_init(struct wf_actors *wa)
+{
+    wf_patrol_init(wa);
+    return WEFT_OK;
+}
+
+static void drop_probe(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+{
+    (void)why;
+    wf_msg_free(w, m); /* its cycle is broken */
+}
+
+static const struct wf_message_row messages[] = {
+    {.kind = WF_MSG_REPLY, .deliver = deliver_answer},
+    {.kind = WF_MSG_FAILED, .deliver = deliver_answer},
+    {.kind = WF_MSG_PROBE, .deliver = deliver_probe, .drop = drop_probe}};
+const struct wf_feature wf_calls_feature = {.name = "calls",
+                                            .worker_init = worker_init,
+                                            .actor_leave = wf_calls_leave,
+                                            .node_lost = wf_node_lost_here,
+                                            .messages = messages,
+                                            .message_count = WF_COUNT(messages)};

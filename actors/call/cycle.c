@@ -357,7 +357,7 @@ static void sought(struct wf_actor *a, struct path *p)
         if (is_member(a, p, i)) return; /* a cycle without the one who asks: its members find it */
     }
     if (!is_member(a, p, 0)) {
-        if (a->asking == NULL || !a->asking->probed) return; /* if it waits, it is looked at soon */
+        if (a->asking == NULL || a->asking->probed == NULL) return; /* if it waits, it is looked at soon */
         if (has_rested(a)) chase(a, p);
         else owe_round(a);
     } else if (depends_on(a, own_ref(a->task.worker, p, 0))) {
@@ -417,7 +417,7 @@ static void heard_of_holder(struct wf_actor *a, const weft_msg *m)
     /* of many: `from` is what the caller wrote there */
     if (at == NULL || a->asking->count != 1 || at->from.node != m->from.node) return;
     at->from = m->from;
-    if (a->asking->probed) start(a);
+    if (a->asking->probed != NULL) start(a);
 }
 
 /* Whose turn it is to say that: the last one who was added; who was asked before; the first. */
@@ -459,8 +459,8 @@ void wf_probe_tell_asker(struct wf_actor *a, weft_msg *ask)
 static void look_at(struct wf_actor *a)
 {
     weft_msg *lanes[] = {a->held, a->mail.first, a->signals.first};
-    bool again = a->asking->probed;
-    a->asking->probed = true;
+    bool again = a->asking->probed != NULL;
+    a->asking->probed = wf_probe_tell_asker;
     a->asking->look_at = WEFT_FOREVER;
     for (size_t i = 0; i < WF_COUNT(lanes) && !again; i++) {
         for (weft_msg *m = lanes[i]; m != NULL; m = (weft_msg *)m->post.next) wf_probe_tell_asker(a, m);

@@ -28,11 +28,6 @@ struct wf_later {
 _Static_assert(sizeof(struct wf_later) <= 112,
                "docs/mailboxes.md states the size of a pending message before its body");
 
-int wf_laters_init(struct wf_actors *wa)
-{
-    return wf_slab_init(&wa->later_slab, sizeof(struct wf_later), WF_SLAB_MAX);
-}
-
 /* What it holds has been sent or freed. */
 static void end_later(struct wf_worker *w, struct wf_later *l)
 {
@@ -176,3 +171,18 @@ int weft_later_cancel(weft_later later)
     drop_later(w, l);
     return WEFT_OK;
 }
+
+/* ---- What the feature registers -------------------------------------------------------------------------------- */
+
+static int worker_init(struct wf_actors *wa)
+{
+    return wf_slab_init(&wa->later_slab, sizeof(struct wf_later), WF_SLAB_MAX);
+}
+
+static void worker_finish(struct wf_worker *w)
+{
+    wf_slab_finish(&wf_actors_of(w)->later_slab);
+}
+
+const struct wf_feature wf_send_after_feature = {
+    .name = "send after", .worker_init = worker_init, .worker_finish = worker_finish};

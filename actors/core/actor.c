@@ -30,16 +30,11 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wa->mail_bytes_max = node->options.mailbox_bytes_max / node->workers.users;
     wf_mail_timer_init(&wa->timer, w->index);
     wf_list_init(&wa->short_of_bytes);
-    wf_patrol_init(wa);
     wf_credit_init(wa);
     wf_sweep_init(wa, node->options.park_after);
     int rc = pf_mutex_create(&wa->lock);
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
-    if (rc == WEFT_OK) rc = wf_slab_init(&wa->monitors, sizeof(struct wf_monitor), WF_SLAB_MAX);
-    if (rc == WEFT_OK) rc = wf_subscriptions_init(wa);
-    if (rc == WEFT_OK) rc = wf_group_watches_init(wa);
-    if (rc == WEFT_OK) rc = wf_laters_init(wa);
-    if (rc == WEFT_OK) rc = wf_connecting_init(wa);
+    WF_FEATURES_EACH(f, node) if (rc == WEFT_OK && (*f)->worker_init != NULL) rc = (*f)->worker_init(wa);
     if (rc == WEFT_OK) rc = wf_heap_set_aside(&w->timers, 2); /* for `patrol` and `grant_timer` */
     return rc;
 }
@@ -52,12 +47,7 @@ void wf_actors_finish(struct wf_worker *w)
     wf_credit_finish(wa);
     wf_kinds_finish(&wa->kinds);
     wf_owed_settle(wa);
-    wf_subscriptions_finish(wa);
-    wf_slab_finish(&wa->watch_slab);
-    wf_slab_finish(&wa->connecting);
-    wf_slab_finish(&wa->later_slab);
-    wf_slab_finish(&wa->monitors);
-    wf_ties_finish(w);
+    WF_FEATURES_EACH(f, wa->node) if ((*f)->worker_finish != NULL)(*f)->worker_finish(w);
     wf_slab_finish(&wa->slab);
     pf_mutex_destroy(wa->lock);
     pf_aligned_free(wa);
@@ -194,11 +184,12 @@ static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker 
 
 static int tie_to_parent(struct wf_actor *a, const weft_spawn_options *o)
 {
-    struct wf_actor *parent = wf_actor_self();
-    if (parent == NULL) return WEFT_ENOTACTOR;
-    int rc = o->monitor == NULL ? WEFT_OK : wf_watch_child(parent, a, o->monitor);
-    if (rc == WEFT_OK && o->link) rc = wf_link_child(parent, a);
-    if (rc < 0) wf_ties_forget(parent, a);
+    int rc = WEFT_OK;
+    if (wf_actor_self() == NULL) return WEFT_ENOTACTOR;
+    WF_FEATURES_EACH(f, wf_node_of(a->task.worker))
+    {
+        if (rc == WEFT_OK && (*f)->actor_birth != NULL) rc = (*f)->actor_birth(a, o);
+    }
     return rc;
 }
 
@@ -327,7 +318,7 @@ enum wf_turn wf_actor_main(struct wf_task *t)
         if (weft_defer(free, arg) == WEFT_OK) a->body(arg, size); /* every block comes from malloc */
         else weft_log(WEFT_ERROR, "no memory for the clean-ups of actor %s: it ends without having run", a->kind);
     }
-    while (WF_UNLIKELY(a->handing) && !t->killed) wf_go_on(a);
+    while (WF_UNLIKELY(a->handing) && !t->killed) wf_node_of(t->worker)->features.goes_on(a);
     if (WF_UNLIKELY(a->handles)) { /* or has become one */
         enum wf_turn turn = wf_handler_turn(a);
         if (turn != WF_TURN_OVER) return turn;
@@ -376,7 +367,8 @@ void wf_actor_restart(struct wf_actor *a, void *arg, size_t size)
 void wf_actor_end_kept(struct wf_actor *a)
 {
     WF_ASSERT(wf_actor_keep(a) == NULL && a->task.state == WF_TASK_DONE);
-    wf_actor_leave_names(a);
+    for (void (**leave)(struct wf_actor *) = wf_node_of(a->task.worker)->features.leave; *leave != NULL; leave++)
+        (*leave)(a);
     wf_actor_end_tail(a);
     wf_actor_done(&a->task);
 }

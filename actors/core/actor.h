@@ -56,7 +56,8 @@ struct wf_asking {
     int64_t pause;    /* before the last round that it owed */
     size_t looked_at; /* how many were open when the last round began */
     bool waiting;     /* all is sent */
-    bool probed;      /* it has waited for so long that cycles are looked for */
+    /* It has waited for so long that cycles are looked for: who hears of a request in the mailbox. NULL: not yet */
+    void (*probed)(struct wf_actor *a, weft_msg *m);
 };
 enum { WF_SPAWN_ARG_MAX = 64 * 1024 };
 enum { WF_ANSWER_OPEN = 1 }; /* weft_answer.error until there is a result */
@@ -76,6 +77,11 @@ struct wf_backlog {
     weft_msg *scanned; /* weft_recv_match: the last message it has seen */
     uint32_t aside;    /* and how many of mail it has passed over */
     uint32_t aside_max;
+};
+
+/* What a struct wf_keep begins with (lifecycle/kept_actor.c). */
+struct wf_keep_head {
+    char name[WF_NAME_MAX + 1]; /* that stays; "": none */
 };
 
 /* What few actors ever have, made at the first use and kept until the end of the actor: wf_actor_more(). */
@@ -317,17 +323,16 @@ static inline struct wf_keep *wf_actor_keep(const struct wf_actor *a)
 /* Its first name; "": none. */
 static inline const char *wf_actor_name(const struct wf_actor *a)
 {
-    return a->more == NULL ? "" : wf_names_first(a->more->names);
+    const struct wf_naming *naming = wf_node_of(a->task.worker)->naming;
+    return a->more == NULL || naming == NULL ? "" : naming->first(a);
 }
-/* Any thread: the same of an id, for wf_hooks. */
-void wf_actor_name_of(struct wf_workers *set, uint64_t id, char *out, size_t size);
 /* On the owner's thread. A load and a store, no locked instruction. */
 static inline void wf_count_drop(struct wf_worker *w, enum wf_drop why)
 {
     _Atomic uint64_t *n = &wf_actors_of(w)->dropped[why];
     atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed);
 }
-/* The same, and notes whose message it was: inspect_worker.c. */
+/* The same, and notes whose message it was: describe.c. */
 void wf_note_drop(struct wf_worker *w, enum wf_drop why, uint64_t to, weft_pid from, uint32_t tag);
 /* Its names are about to be given back: what is dropped from then on for want of it can be told by name. */
 void wf_note_left(const struct wf_actor *a);
@@ -417,7 +422,6 @@ void wf_actor_stack_used(struct wf_task *t, size_t used);
 void wf_actor_end(struct wf_actor *a);
 /* The last part of it, on any stack. A kept actor keeps its mail and those who monitor it. */
 void wf_actor_end_tail(struct wf_actor *a);
-void wf_actor_leave_names(struct wf_actor *a);
 /* weft_defer for an actor of the calling worker; and what was given to it, last first. */
 int wf_actor_defer(struct wf_actor *a, void (*undo)(void *), void *arg);
 void wf_run_defers(struct wf_actor *a);
@@ -425,6 +429,10 @@ static inline bool wf_has_clean_ups(const struct wf_actor *a)
 {
     return a->more != NULL && (a->more->defers != NULL || a->more->locals != NULL);
 }
+
+/* A body that says why an actor ended: its reason in 4 bytes, and the text. NULL: no memory. */
+enum { WF_REASON_BYTES = 4 };
+struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text);
 
 /* ---- handler.c ------------------------------------------------------------------------------------------------- */
 /* Makes `a`, which has no body, a handler with a copy of that state. WEFT_ENOMEM. */
@@ -559,19 +567,11 @@ void wf_sweep_wanted(struct wf_actors *wa);
 void wf_actor_stirs(struct wf_task *t);
 bool wf_actor_describe_parked(const struct wf_worker *w, const char *base, char *out, size_t size);
 
-/* ---- send_after.c ---------------------------------------------------------------------------------------------- */
-int wf_laters_init(struct wf_actors *wa);
-int wf_connecting_init(struct wf_actors *wa); /* connecting.c */
-
 /* ---- registry.c ------------------------------------------------------------------------------------------------ */
-void wf_registry_leave(struct wf_actor *a, const char *stays); /* at its end: all names but that (NULL: none) */
 void wf_registry_removed(weft_text name, weft_pid pid, void *arg);
 
 /* ---- group.c --------------------------------------------------------------------------------------------------- */
 void wf_groups_leave(struct wf_actor *a); /* at its end: all of them, and what it watches */
-int wf_group_watches_init(struct wf_actors *wa);
-/* On the owner's thread: whether the watch of that number lives; news of others are too late. */
-bool wf_group_watches(const struct wf_actor *a, uint64_t watch);
 
 /* ---- msg.c ----------------------------------------------------------------------------------------------------- */
 /* One more reference of `b`, whose `owed` is not 0, to be dropped at the end of the turn. False: another body is in

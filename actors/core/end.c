@@ -2,7 +2,11 @@
 #include "local.h"
 #include "mail_order.h"
 #include "mailbox.h"
-#include "supervisor.h"
+
+#include <weft/monitor.h>
+
+#include <stdio.h>
+#include <string.h>
 
 struct wf_defer {
     struct wf_defer *next;
@@ -42,18 +46,14 @@ void wf_run_defers(struct wf_actor *a)
     }
 }
 
-void wf_actor_leave_names(struct wf_actor *a)
-{
-    const struct wf_keep *keep = a->more->keep;
-    wf_registry_leave(a, keep == NULL ? NULL : wf_keep_name(keep));
-}
-
 void wf_actor_end_tail(struct wf_actor *a)
 {
     bool last = wf_actor_keep(a) == NULL;
     if (WF_LIKELY(last)) wf_mailbox_close(a);
     else wf_mailbox_leave(a);
-    wf_watch_end(a, last);
+    if (WF_LIKELY(a->more == NULL)) return;
+    for (void (**end)(struct wf_actor *, bool) = wf_node_of(a->task.worker)->features.end; *end != NULL; end++)
+        (*end)(a, last);
 }
 
 void wf_actor_end(struct wf_actor *a)
@@ -75,13 +75,8 @@ void wf_actor_end(struct wf_actor *a)
     }
     wf_task_close_owned(&a->task);
     if (WF_UNLIKELY(a->more != NULL)) {
-        wf_topics_leave(a);
-        if (a->more->names != NULL) {
-            wf_note_left(a);
-            wf_actor_leave_names(a);
-        }
-        wf_groups_leave(a);
-        wf_calls_leave(a);
+        if (a->more->names != NULL) wf_note_left(a);
+        for (void (**leave)(struct wf_actor *) = wf_node_of(w)->features.leave; *leave != NULL; leave++) (*leave)(a);
     }
     wf_actor_end_tail(a);
     wf_actor_record(a, WEFT_RECORD_EXIT, weft_nobody(), (uint32_t)a->reason);
@@ -105,4 +100,27 @@ void wf_mailbox_leave(struct wf_actor *a)
         if (m->post.flags == WF_MSG_CALL) wf_refuse(w, m, WEFT_ENOACTOR);
         else wf_msg_free(w, m);
     }
+}
+
+/* ---- Why ------------------------------------------------------------------------------------------------------- */
+
+struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text)
+{
+    size_t size = strnlen(text, sizeof((struct weft_down *)0)->text - 1);
+    struct wf_body *b = wf_body_new(w, NULL, 0, NULL, WF_REASON_BYTES + size);
+    if (b == NULL) return NULL;
+    uint8_t *out = wf_body_bytes(b);
+    wf_put_u32(out, (uint32_t)reason);
+    memcpy(out + WF_REASON_BYTES, text, size);
+    return b;
+}
+
+const char *weft_reason_text(int reason, char out[32])
+{
+    static const char *const words[] = {"normal",    "asked to stop", "killed",           "no such actor",
+                                        "node lost", "failed",        "too many restarts"};
+    if (reason < 0 && strcmp(weft_error_name(reason), "WEFT_UNKNOWN") != 0) return weft_strerror(reason);
+    if (reason >= 0 && (size_t)reason < WF_COUNT(words)) return words[reason];
+    snprintf(out, 32, "reason %d", reason);
+    return out;
 }

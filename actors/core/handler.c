@@ -52,7 +52,7 @@ static void handled(struct wf_actor *a, weft_msg *m)
 void wf_let_go(struct wf_actor *a, weft_msg *m)
 {
     if (wf_is_handling(a, m)) handled(a, m);
-    if (m->post.kind == WF_POST_WORK) wf_member_let_go(a, m);
+    if (m->post.kind == WF_POST_WORK) wf_node_of(a->task.worker)->features.work_let_go(a, m);
 }
 
 static void call_with(struct wf_actor *a, weft_msg *m)
@@ -78,7 +78,7 @@ enum wf_turn wf_handler_turn(struct wf_actor *a)
             return WF_TURN_IDLE;
         }
         call_with(a, m);
-        if (WF_UNLIKELY(a->handing)) wf_go_on(a);
+        if (WF_UNLIKELY(a->handing)) wf_node_of(t->worker)->features.goes_on(a);
     }
     return WF_TURN_OVER;
 }

@@ -1,8 +1,6 @@
 /* actors/core/inbound.c -- what comes from other nodes, on whatever thread the carrier runs: sorted by worker,
  * posted once per worker. */
 #include "actor.h"
-#include "subscription.h"
-#include "publish_report.h"
 #include "trace.h"
 
 #include <weft/cluster.h>
@@ -10,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add(struct wf_inbound *in, uint32_t worker, struct wf_post *p)
+void wf_inbound_put(struct wf_inbound *in, uint32_t worker, struct wf_post *p)
 {
     if (in->here != NULL) {
         if (worker == in->here->index) wf_deliver(in->here, WF_CONTAINER(p, weft_msg, post));
@@ -27,15 +25,15 @@ static void add(struct wf_inbound *in, uint32_t worker, struct wf_post *p)
 void wf_inbound_add(weft_node *node, struct wf_inbound *in, weft_msg *m)
 {
     uint32_t worker = wf_id_worker(m->to_actor);
-    if (wf_is_tapped(node)) m = wf_trace_in(node, in->here, m);
+    if (wf_is_tapped(node)) m = node->tracing->in(node, in->here, m);
     /* An id this node never gave goes to worker 0, which finds no such actor, counts it and answers a request. */
-    add(in, worker < node->workers.count ? worker : 0, &m->post);
+    wf_inbound_put(in, worker < node->workers.count ? worker : 0, &m->post);
 }
 
 int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name, size_t name_size, weft_msg *m)
 {
     weft_pid pid = {0, 0};
-    int rc = wf_names_find(node->names, weft_str(name, name_size), &pid);
+    int rc = node->naming == NULL ? WEFT_ENOACTOR : node->naming->find(node, weft_str(name, name_size), false, &pid);
     m->to_actor = pid.actor; /* 0: nobody has the name */
     wf_inbound_add(node, in, m);
     return rc;
@@ -45,26 +43,6 @@ void wf_inbound_sign(struct wf_inbound *in, uint32_t tag, weft_pid from, struct 
 {
     if (++in->published == 0) in->published = 1;
     wf_body_sign(body, from, tag, in->published);
-}
-
-void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *body, bool queues,
-                        struct wf_reach_count *reached)
-{
-    for (uint32_t i = 0; i < node->workers.count; i++) {
-        if (atomic_load_explicit(&wf_actors_of(node->workers.at[i])->subscriptions, memory_order_relaxed) == 0)
-            continue;
-        weft_msg *m = wf_msg_share(in->here, body->tag, body);
-        if (m == NULL) {
-            weft_log(WEFT_ERROR, "no memory for a message published under %s: dropped", wf_body_topic(body));
-            continue;
-        }
-        m->post.flags = WF_MSG_PUBLISH;
-        m->from = body->from;
-        m->reached = reached;
-        if (reached != NULL) wf_reach_count_keep(reached);
-        add(in, i, &m->post);
-    }
-    if (queues) wf_topics_choose_inbound(node, in, body);
 }
 
 void wf_inbound_post(weft_node *node, struct wf_inbound *in)
@@ -77,39 +55,6 @@ void wf_inbound_post(weft_node *node, struct wf_inbound *in)
         in->to[i].newest = in->to[i].oldest = NULL;
         in->to[i].count = 0;
         in->mask &= in->mask - 1;
-    }
-}
-
-struct missed {
-    struct wf_call call;
-    uint64_t count;
-    size_t size;
-    char pattern[];
-};
-
-static void missed_here(struct wf_worker *w, struct wf_call *c)
-{
-    struct missed *m = WF_CONTAINER(c, struct missed, call);
-    wf_subscriptions_missed(wf_actors_of(w), weft_str(m->pattern, m->size), m->count);
-    free(m);
-}
-
-void wf_inbound_missed(weft_node *node, struct wf_inbound *in, weft_text pattern, uint64_t count)
-{
-    wf_inbound_post(node, in);
-    for (uint32_t i = 0; i < node->workers.count; i++) {
-        struct wf_worker *w = node->workers.at[i];
-        if (atomic_load_explicit(&wf_actors_of(w)->subscriptions, memory_order_relaxed) == 0) continue;
-        struct missed *m = malloc(sizeof *m + pattern.size);
-        if (m == NULL) {
-            weft_log(WEFT_ERROR, "no memory to tell subscribers of %.*s that they have missed %llu messages",
-                     WEFT_STR(pattern), (unsigned long long)count);
-            return;
-        }
-        *m = (struct missed){.call = {.post.kind = WF_POST_CALL, .call = missed_here}, .count = count};
-        m->size = pattern.size;
-        memcpy(m->pattern, pattern.data, pattern.size);
-        wf_worker_post(w, &m->call.post);
     }
 }
 
@@ -126,8 +71,7 @@ struct wf_worker *wf_inbound_choked(weft_node *node)
 static void lost_here(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_lost_node *lost = WF_CONTAINER(c, struct wf_lost_node, call);
-    wf_node_lost_here(w, lost->peer);
-    wf_watch_node_lost(w, lost->peer);
+    WF_FEATURES_EACH(f, wf_node_of(w)) if ((*f)->node_lost != NULL)(*f)->node_lost(w, lost->peer);
     lost->done(lost);
 }
 

@@ -51,3 +51,9 @@ void wf_kinds_finish(struct wf_kinds *k)
     free(k->at);
     *k = (struct wf_kinds){.count = 0};
 }
+
+void wf_actor_stack_used(struct wf_task *t, size_t used)
+{
+    struct wf_kind *k = wf_kind_noted(&wf_actors_of(t->worker)->kinds, wf_actor_of(t)->kind);
+    if (k != NULL) k->stack_most = WF_MAX(k->stack_most, used);
+}

@@ -36,12 +36,18 @@ static inline bool is_counted(const weft_msg *m)
     return m->post.flags == WF_MSG_RETAINED || m->post.flags == WF_MSG_COUNTED;
 }
 
+/* Its subscription hears that it has left the mailbox. */
+static void uncount(struct wf_actor *a, weft_msg *m)
+{
+    wf_node_of(a->task.worker)->features.messages[m->post.flags].leave(a, m);
+}
+
 /* It has left the lane. */
 static void drop_at(struct wf_actor *a, weft_msg *m, enum wf_drop why)
 {
     wf_actor_dropped(a);
-    if (is_counted(m)) wf_subscription_uncount(wf_actors_of(a->task.worker), m);
-    if (m->post.kind == WF_POST_WORK) wf_member_let_go(a, m);
+    if (is_counted(m)) uncount(a, m);
+    if (m->post.kind == WF_POST_WORK) wf_node_of(a->task.worker)->features.work_let_go(a, m);
     m->to_actor = a->id;
     wf_drop(a->task.worker, m, why);
 }
@@ -203,13 +209,6 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
     return false;
 }
 
-static void take_publication(struct wf_worker *w, weft_msg *m)
-{
-    uint32_t count = wf_topics_arrived(w, m->shared, m->ref != 0);
-    if (WF_UNLIKELY(m->reached != NULL)) wf_reach_count_end(w, m->reached, count);
-    wf_msg_free(w, m);
-}
-
 /* STOP or KILL. */
 static void stop_or_kill(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
@@ -219,10 +218,28 @@ static void stop_or_kill(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     else wf_actor_kill(a);
 }
 
+static bool takes_control(const struct wf_actor *a, uint32_t tag)
+{
+    WF_FEATURES_EACH(f, wf_node_of(a->task.worker))
+    {
+        if ((*f)->takes_control != NULL && (*f)->takes_control(a, tag)) return true;
+    }
+    return false;
+}
+
+/* A kind that belongs to a feature. */
+static void deliver_row(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    WF_ASSERT(m->post.flags < WF_MSG_KINDS);
+    const struct wf_message_row *row = &wf_node_of(w)->features.messages[m->post.flags];
+    WF_ASSERT(row->deliver != NULL);
+    row->deliver(w, a, m);
+}
+
 void wf_deliver(struct wf_worker *w, weft_msg *m)
 {
     if (m->post.flags == WF_MSG_PUBLISH) {
-        take_publication(w, m);
+        deliver_row(w, NULL, m);
         return;
     }
     struct wf_actor *a = wf_actor_find(w, m->to_actor);
@@ -234,21 +251,11 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
     case WF_MSG_SEND:
     case WF_MSG_CALL:
     case WF_MSG_RETAINED: (void)wf_mailbox_put(a, m); return;
-    case WF_MSG_REPLY:
-    case WF_MSG_FAILED: wf_answer_came(a, m); return;
-    case WF_MSG_PROBE: wf_probe_came(a, m); return;
     case WF_MSG_WANT: wf_want_came(w, a, m); return;
     case WF_MSG_GRANT: wf_grant_came(w, m); return;
-    case WF_MSG_SPAWN: wf_spawn_came(w, m); return;
-    case WF_MSG_SPAWNED: wf_spawned_came(w, a, m); return;
-    case WF_MSG_SYSTEM:
-        if ((m->post.word == WEFT_TAG_GROUP_JOIN || m->post.word == WEFT_TAG_GROUP_LEAVE) &&
-            !wf_group_watches(a, m->ref))
-            wf_msg_free(w, m);
-        else wf_signal_put(a, m, m->post.word);
-        return;
+    case WF_MSG_SYSTEM: wf_signal_put(a, m, m->post.word); return;
     case WF_MSG_CONTROL:
-        if (m->post.word == WEFT_TAG_RELOAD ? !a->traps_reload || a->cleaning : !wf_is_pool(a)) {
+        if (!takes_control(a, m->post.word)) {
             wf_refuse(w, m, WEFT_EINVAL);
             return;
         }
@@ -257,16 +264,9 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
         return;
     case WF_MSG_STOP:
     case WF_MSG_KILL:
-    case WF_MSG_LINK:
         if (WF_UNLIKELY(a->lasts)) wf_drop(w, m, WF_DROP_NO_ACTOR);
-        else if (m->post.flags == WF_MSG_LINK) wf_watch_deliver(w, a, m);
         else stop_or_kill(w, a, m);
         return;
-    case WF_MSG_WATCH:
-    case WF_MSG_UNWATCH:
-    case WF_MSG_DOWN:
-    case WF_MSG_UNLINK:
-    case WF_MSG_EXIT: wf_watch_deliver(w, a, m); return;
     case WF_MSG_ROOM:
         if (m->ref != 0) { /* the news came back to the sender */
             if ((uint16_t)m->size == a->room_asked) {
@@ -279,13 +279,19 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
             wf_room_asked(w, a, m);
         }
         return;
-    case WF_MSG_PUBLISH: /* above */
-    case WF_MSG_COUNTED:
-    case WF_MSG_LOST: /* to no actor: above */
-    case WF_MSG_BUNCH:
-    case WF_MSG_TIMED: break;
+    default: deliver_row(w, a, m); return;
     }
-    wf_assert_failed("a known message kind", __FILE__, __LINE__);
+}
+
+bool wf_request_is_dead(struct wf_worker *w, const weft_msg *m)
+{
+    int64_t deadline = wf_terms(m)->deadline;
+    if (deadline != WEFT_FOREVER && weft_now() >= deadline) return true;
+    if (m->from.node != wf_node_of(w)->incarnation) return false;
+    uint32_t index = wf_id_worker(m->from.actor);
+    if (index >= w->set->count) return false; /* nobody's */
+    struct wf_actor *asker = wf_slab_find(&wf_actors_of(w->set->at[index])->slab, m->from.actor);
+    return asker == NULL || (index == w->index && wf_answer_place(asker, m->ref) == NULL);
 }
 
 /* ---- Receiving ------------------------------------------------------------------------------------------------- */
@@ -317,8 +323,9 @@ bool wf_mailbox_ready(const struct wf_task *t)
 static int take_signal(struct wf_actor *a, weft_msg *previous, weft_msg **out)
 {
     *out = wf_signals_take(a, previous);
-    if ((*out)->post.word == WEFT_TAG_SUBSCRIPTION) wf_subscription_told(wf_actors_of(a->task.worker), *out);
-    if (WF_UNLIKELY(a->traced)) wf_trace_took(a, *out);
+    if ((*out)->post.word == WEFT_TAG_SUBSCRIPTION)
+        wf_node_of(a->task.worker)->features.messages[WF_MSG_SYSTEM].leave(a, *out);
+    if (WF_UNLIKELY(a->traced)) wf_node_of(a->task.worker)->tracing->took(a, *out);
     wf_actor_record(a, WEFT_RECORD_RECEIVE, (*out)->from, (*out)->post.word);
     wf_hold(a, *out);
     return WEFT_OK;
@@ -339,7 +346,7 @@ weft_msg *wf_signal_take(struct wf_actor *a, uint32_t tag, uint64_t ref, weft_pi
 static inline void received_other(struct wf_actor *a, weft_msg *m)
 {
     if (WF_LIKELY(m->post.flags == WF_MSG_CALL && !wf_terms(m)->timed)) return;
-    if (is_counted(m)) wf_subscription_uncount(wf_actors_of(a->task.worker), m);
+    if (is_counted(m)) uncount(a, m);
     if (m->post.flags != WF_MSG_RETAINED) wf_mail_received(a, m);
 }
 
@@ -350,7 +357,7 @@ static inline __attribute__((always_inline)) int receive(struct wf_actor *a, wef
     a->gone++;
     if (WF_UNLIKELY(m->post.flags != WF_MSG_SEND)) received_other(a, m);
     if (WF_UNLIKELY(a->crowded)) wf_room_eighth_came(a, weight);
-    if (WF_UNLIKELY(a->traced || wf_is_traced(m))) wf_trace_took(a, m);
+    if (WF_UNLIKELY(a->traced || wf_is_traced(m))) wf_node_of(a->task.worker)->tracing->took(a, m);
     wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
     wf_hold(a, m);
     *out = m;

@@ -71,8 +71,8 @@ static inline void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
     a->mail_bytes += weight;
     a->mail_count++;
     if (WF_UNLIKELY(--wa->timer.left == 0 || wf_mailbox_full(a))) wf_mailbox_added_specially(a, m);
-    if (WF_UNLIKELY(m->post.flags == WF_MSG_CALL) && a->asking != NULL && a->asking->probed)
-        wf_probe_tell_asker(a, m);
+    if (WF_UNLIKELY(m->post.flags == WF_MSG_CALL) && a->asking != NULL && a->asking->probed != NULL)
+        a->asking->probed(a, m);
     if (a->task.wants_mail) wf_task_wake(&a->task);
 }
 

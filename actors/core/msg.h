@@ -51,12 +51,30 @@ enum wf_msg_kind {
     WF_MSG_SPAWNED = 20,
     /* Of this node's topics, see subscription.h; they never leave the node. From here on `ref` is the subscription
      * that counts the message as long as it is in the mailbox, or 0. */
-    WF_MSG_RETAINED = 64, /* as SEND: was published before its receiver subscribed */
-    WF_MSG_COUNTED = 65,  /* as SEND, until it leaves the mailbox */
-    WF_MSG_LOST = 66,     /* to no actor: a queue group of this node had no room for it */
-    WF_MSG_BUNCH = 67,    /* no message, but a struct wf_bunch of them */
-    WF_MSG_TIMED = 68,    /* as SEND, until it leaves the mailbox; `ref` is a SEND's */
+    WF_MSG_RETAINED = 64,   /* as SEND: was published before its receiver subscribed */
+    WF_MSG_COUNTED = 65,    /* as SEND, until it leaves the mailbox */
+    WF_MSG_LOST = 66,       /* to no actor: a queue group of this node had no room for it */
+    WF_MSG_BUNCH = 67,      /* no message, but a struct wf_bunch of them */
+    WF_MSG_TIMED = 68,      /* as SEND, until it leaves the mailbox; `ref` is a SEND's */
+    WF_MSG_GROUP_NEWS = 69, /* SYSTEM for the watch `ref` of a group, as long as that lives */
+    WF_MSG_KINDS
 };
+
+/* Why a message did not reach an actor. Counted per worker, summed for `weft ps`. */
+enum wf_drop {
+    WF_DROP_NO_ACTOR, /* the receiver was gone when it arrived */
+    WF_DROP_NO_NAME,  /* the name was not registered */
+    /* mailbox at its bound and the sender could not wait: policy, another node, a foreign thread */
+    WF_DROP_FULL,
+    WF_DROP_SLOW_READER, /* a subscriber's mailbox was full */
+    WF_DROP_LATE_REPLY,  /* nobody waits for it any more */
+    WF_DROP_UNREAD,      /* in the mailbox of an actor that ended */
+    WF_DROP_MEMORY,      /* no memory for the envelope */
+    WF_DROP_EXPIRED,     /* a request that nobody waits for any more */
+    WF_DROP_TOO_BIG,     /* with what has to be said of it, it is over WEFT_MESSAGE_MAX */
+    WF_DROP_REASONS
+};
+extern const char *const wf_drop_names[WF_DROP_REASONS];
 
 /* A counted body; its bytes stand behind it. */
 struct wf_body {

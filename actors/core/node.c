@@ -26,9 +26,9 @@ static void take_message(struct wf_worker *w, struct wf_post *p)
 static void drop_post(struct wf_worker *w, struct wf_post *p)
 {
     weft_msg *m = WF_CONTAINER(p, weft_msg, post);
-    (void)w;
     if (p->kind == WF_POST_CALL) return;
-    if (m->post.flags == WF_MSG_PUBLISH && wf_reach_count_done(m->reached, 0)) free(m->reached);
+    const struct wf_message_row *row = &wf_node_of(w)->features.messages[m->post.flags];
+    if (row->discard != NULL) row->discard(m);
     wf_msg_free(NULL, m);
 }
 
@@ -40,12 +40,17 @@ static void end_turn(struct wf_worker *w)
     wf_mail_timer_turn(&wf_actors_of(w)->timer, w->now);
 }
 
-static const struct wf_wait_kind *const wait_kinds[] = {&wf_mailbox_wait_kind, &wf_end_wait_kind, NULL};
+static void name_of(struct wf_workers *set, uint64_t id, char *out, size_t size)
+{
+    weft_node *n = (weft_node *)set;
+    out[0] = '\0';
+    if (n->naming != NULL) n->naming->of_id(n, id, out, size);
+}
 
 static const struct wf_hooks hooks = {
     .task_id_at = (ptrdiff_t)offsetof(struct wf_actor, id) - (ptrdiff_t)offsetof(struct wf_actor, task),
     .task_kind_at = (ptrdiff_t)offsetof(struct wf_actor, kind) - (ptrdiff_t)offsetof(struct wf_actor, task),
-    .task_name = wf_actor_name_of,
+    .task_name = name_of,
     .task_main = wf_actor_main,
     .task_done = wf_actor_done,
     .task_killed = wf_actor_killed,
@@ -58,7 +63,6 @@ static const struct wf_hooks hooks = {
     .parked_describe = wf_actor_describe_parked,
     .on_post = {[WF_POST_MESSAGE] = take_message, [WF_POST_WORK] = take_message},
     .drop_post = drop_post,
-    .wait_kinds = wait_kinds,
     .flush = end_turn,
 };
 
@@ -139,7 +143,9 @@ static void fill_in(weft_node *n, const weft_node_options *o, bool own_worker)
     if (o->name != NULL) snprintf(n->name, sizeof n->name, "%s", o->name);
     else snprintf(n->name, sizeof n->name, "weft-%08x", (unsigned)(n->incarnation >> 32));
     snprintf(n->cluster, sizeof n->cluster, "%s", o->cluster == NULL ? "weft" : o->cluster);
-    n->workers.hooks = &hooks;
+    n->hooks = hooks;
+    n->hooks.wait_kinds = n->features.wait_kinds;
+    n->workers.hooks = &n->hooks;
     n->workers.parts = wf_runtime_parts;
     uint32_t users = (uint32_t)(o->workers > 0 ? o->workers : WF_MIN(pf_cpu_count(), WF_USER_WORKERS_MAX));
     if (o->embedded) users = 1;
@@ -161,20 +167,31 @@ static int64_t log_context(char *out, size_t size, int64_t *wall)
     struct pf_env *env = w != NULL ? w->set->env : wf_env_here, *native = pf_env_native();
     if (w != NULL) {
         const struct wf_actor *self = wf_actor_self();
-        const weft_trace id = weft_trace_now();
-        bool traced = id.high != 0 || id.low != 0;
-        char trace[WEFT_TRACE_TEXT];
+        const struct wf_tracing *tracing = wf_node_of(w)->tracing;
+        char trace[8 + WEFT_TRACE_TEXT] = "";
+        if (tracing != NULL) tracing->text(trace, sizeof trace);
         if (self == NULL) snprintf(out, size, "node=%s", wf_node_of(w)->name);
         else
-            snprintf(out, size, "node=%s actor=%u.%u.%u%s%s", wf_node_of(w)->name, w->index, wf_id_slot(self->id),
-                     wf_id_generation(self->id), traced ? " trace=" : "", traced ? weft_trace_format(id, trace) : "");
+            snprintf(out, size, "node=%s actor=%u.%u.%u%s", wf_node_of(w)->name, w->index, wf_id_slot(self->id),
+                     wf_id_generation(self->id), trace);
     }
     if (env == NULL || env == native) return native->now(native);
     *wall = env->wall(env);
     return 0;
 }
 
-int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_env *env)
+static int init_features(weft_node *n)
+{
+    WF_FEATURES_EACH(f, n)
+    {
+        int rc = (*f)->node_init == NULL ? WEFT_OK : (*f)->node_init(n);
+        if (rc < 0) return rc;
+    }
+    return WEFT_OK;
+}
+
+int wf_node_make(weft_node **out, const weft_node_options *options, struct pf_env *env,
+                 const struct wf_feature *const *features)
 {
     static const weft_node_options defaults;
     if (options == NULL) options = &defaults;
@@ -188,18 +205,13 @@ int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_
     wf_list_init(&n->taps);
     n->workers.env = env == NULL ? pf_env_native() : env;
     atomic_init(&n->clock_ahead, WF_CLOCK_UNKNOWN);
+    wf_features_init(&n->features, features);
     if (options->embedded) wf_embed_init(&n->embed, &n->workers);
     fill_in(n, options, env == NULL && !options->embedded && !options->client);
     if ((rc = pf_mutex_create(&n->lock)) < 0 || (rc = pf_cond_create(&n->ended)) < 0 ||
         (rc = pf_mutex_create(&n->tables_lock)) < 0 || (rc = pf_mutex_create(&n->taps_lock)) < 0)
         goto failed;
-    if ((rc = wf_names_create(&n->names, n->secret)) < 0 || (rc = wf_groups_create(&n->groups, n->secret)) < 0 ||
-        (rc = wf_topics_create(&n->topics, n->secret, n->options.retained_max, n->options.retained_bytes_max,
-                               n->options.retained_keep)) < 0 ||
-        (rc = wf_far_create(&n->far, n->options.far_actors_max)) < 0)
-        goto failed;
-    wf_names_on_removal(n->names, wf_registry_removed, n);
-    if ((rc = wf_workers_init(&n->workers)) < 0) goto failed;
+    if ((rc = init_features(n)) < 0 || (rc = wf_workers_init(&n->workers)) < 0) goto failed;
     for (uint32_t i = 0; i < n->workers.count; i++) {
         if ((rc = wf_actors_init(n, n->workers.at[i])) < 0) goto failed;
     }
@@ -226,10 +238,7 @@ void wf_node_destroy(weft_node *n)
         if (n->workers.at[i] != NULL) wf_actors_finish(n->workers.at[i]);
     }
     wf_workers_finish(&n->workers);
-    wf_groups_destroy(n->groups);
-    wf_topics_destroy(n->topics);
-    wf_far_destroy(n->far);
-    wf_names_destroy(n->names);
+    WF_FEATURES_EACH(f, n) if ((*f)->node_finish != NULL)(*f)->node_finish(n);
     pf_cond_destroy(n->ended);
     pf_mutex_destroy(n->tables_lock);
     pf_mutex_destroy(n->taps_lock);
@@ -308,13 +317,22 @@ static void on_each_worker(weft_node *node, void (*act)(struct wf_worker *w, int
 
 enum { CANCEL = 1, KILL = 2, SERVICES = 4 };
 
+static bool is_stopped_by_other(const struct wf_actor *a)
+{
+    WF_FEATURES_EACH(f, wf_node_of(a->task.worker))
+    {
+        if ((*f)->actor_is_stopped_by_other != NULL && (*f)->actor_is_stopped_by_other(a)) return true;
+    }
+    return false;
+}
+
 static void end_actors_here(struct wf_worker *w, int how)
 {
     WF_ACTORS_EACH(a, wf_actors_of(w))
     {
         if (a->service != ((how & SERVICES) != 0)) continue;
         /* A supervised one is stopped by its supervisor, in order. */
-        if ((how & KILL) == 0 && a->body == wf_child_main) continue;
+        if ((how & KILL) == 0 && is_stopped_by_other(a)) continue;
         if ((how & KILL) == 0) wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
         else wf_actor_kill(a);
     }

@@ -6,6 +6,7 @@
 #ifndef WF_NODE_H
 #define WF_NODE_H
 
+#include "feature.h"
 #include "remote.h"
 #include "group.h"
 #include "misuse.h"
@@ -17,22 +18,6 @@
 #include "embed.h"
 
 #include <weft/node.h>
-
-/* Why a message did not reach an actor. Counted per worker, summed for `weft ps`. */
-enum wf_drop {
-    WF_DROP_NO_ACTOR, /* the receiver was gone when it arrived */
-    WF_DROP_NO_NAME,  /* the name was not registered */
-    /* mailbox at its bound and the sender could not wait: policy, another node, a foreign thread */
-    WF_DROP_FULL,
-    WF_DROP_SLOW_READER, /* a subscriber's mailbox was full */
-    WF_DROP_LATE_REPLY,  /* nobody waits for it any more */
-    WF_DROP_UNREAD,      /* in the mailbox of an actor that ended */
-    WF_DROP_MEMORY,      /* no memory for the envelope */
-    WF_DROP_EXPIRED,     /* a request that nobody waits for any more */
-    WF_DROP_TOO_BIG,     /* with what has to be said of it, it is over WEFT_MESSAGE_MAX */
-    WF_DROP_REASONS
-};
-extern const char *const wf_drop_names[WF_DROP_REASONS];
 
 struct weft_node {
     struct wf_workers workers; /* first: the runtime takes a weft_node * for a struct wf_workers * */
@@ -46,6 +31,11 @@ struct weft_node {
     struct wf_groups *groups;
     struct wf_topics *topics;
     struct wf_far *far;
+    struct wf_features features;
+    const struct wf_naming *naming;             /* NULL: actors have no names */
+    const struct wf_tracing *tracing;           /* NULL: no message carries a trace id */
+    const struct wf_queue_tables *queue_tables; /* tables.h */
+    struct wf_hooks hooks;
     const struct wf_route *route; /* NULL: no network. Set once before the workers start */
     void *transport;              /* of transport/, reached by the route's functions through the worker's set */
     struct weft_args *args;       /* of weft_main and `weft run`; may be NULL */
@@ -94,6 +84,9 @@ static inline bool wf_node_in_minority(const weft_node *n)
 
 /* Checks options (logging what is wrong), picks a name and an incarnation, makes the workers; none runs. `env` NULL:
  * the native one. */
+int wf_node_make(weft_node **out, const weft_node_options *options, struct pf_env *env,
+                 const struct wf_feature *const *features);
+/* The same with all features of actors. */
 int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_env *env);
 int wf_node_run(weft_node *node); /* starts the workers' threads, if it is to have any */
 /* Asks every user actor to stop and waits; at the deadline kills. WEFT_OK or WEFT_ETIMEDOUT. */

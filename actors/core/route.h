@@ -97,6 +97,8 @@ struct wf_inbound {
 /* Consumes `m`, whose to_actor, from, ref, kind and tag are filled in. A worker index that this node has not got is
  * dropped and counted. */
 void wf_inbound_add(weft_node *node, struct wf_inbound *in, weft_msg *m);
+/* For that worker, as it is. */
+void wf_inbound_put(struct wf_inbound *in, uint32_t worker, struct wf_post *p);
 /* The same to a name of this node; without such a name: dropped and counted, returns WEFT_ENOACTOR (a CALL should
  * then be answered by FAILED). */
 int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name, size_t name_size, weft_msg *m);

@@ -43,7 +43,7 @@ void wf_answer_lost(struct wf_worker *w, weft_pid asker)
 void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     static const int error[WF_DROP_REASONS] = {[WF_DROP_FULL] = WEFT_EFULL, [WF_DROP_MEMORY] = WEFT_ENOMEM};
-    if (WF_UNLIKELY(wf_is_traced(m))) wf_trace_dropped(w, m, why);
+    if (WF_UNLIKELY(wf_is_traced(m))) wf_node_of(w)->tracing->dropped(w, m, why);
     switch ((enum wf_msg_kind)m->post.flags) {
     case WF_MSG_ROOM:
         if (m->ref == 0 && m->post.word == 0) { /* nobody to wait for any more: the sender finds out by trying */
@@ -57,28 +57,22 @@ void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
         break;
     case WF_MSG_FAILED: /* no answer that is late is no loss */
     case WF_MSG_STOP:   /* it is gone, as it should be */
-    case WF_MSG_PROBE:  /* its cycle is broken */
     case WF_MSG_KILL: break;
-    case WF_MSG_LOST:
-        if (m->ref == 0) wf_count_drop(w, WF_DROP_SLOW_READER); /* a queue group's: nobody else knows of it */
-        break;
-    case WF_MSG_WATCH:
-    case WF_MSG_UNWATCH:
-    case WF_MSG_DOWN:
-    case WF_MSG_LINK:
-    case WF_MSG_UNLINK:
-    case WF_MSG_EXIT: wf_watch_missed(w, m); return;
     case WF_MSG_WANT: wf_want_came(w, NULL, m); return;
     case WF_MSG_GRANT: wf_grant_came(w, m); return;
-    case WF_MSG_SPAWN: wf_spawn_came(w, m); return; /* to a worker, not to an actor */
-    case WF_MSG_SPAWNED: wf_spawned_came(w, NULL, m); return;
     case WF_MSG_CONTROL:
     case WF_MSG_CALL:
         wf_note_drop(w, why, m->to_actor, m->from, m->post.word);
         if (why == WF_DROP_EXPIRED) break;
         wf_refuse(w, m, error[why] != 0 ? error[why] : WEFT_ENOACTOR);
         return;
-    default: wf_note_drop(w, why, m->to_actor, m->from, m->post.word); break;
+    default:
+        if (wf_node_of(w)->features.messages[m->post.flags].drop != NULL) {
+            wf_node_of(w)->features.messages[m->post.flags].drop(w, m, why);
+            return;
+        }
+        wf_note_drop(w, why, m->to_actor, m->from, m->post.word);
+        break;
     }
     wf_msg_free(w, m);
 }
@@ -250,12 +244,12 @@ static __attribute__((noinline)) int send_or_free(struct wf_actor *self, weft_pi
 {
     struct wf_worker *w = self->task.worker;
     uint32_t tag = m->post.word;
-    if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_trace_out(w, self, to, NULL, m);
+    if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_node_of(w)->tracing->out(w, self, to, NULL, m);
     int rc = to.node != wf_node_of(w)->incarnation ? send_remote(self, to, m, deadline)
              : wf_id_worker(to.actor) == w->index  ? send_here(self, to, m, deadline)
                                                    : send_across(self, to, m, deadline);
     if (WF_UNLIKELY(rc < 0)) {
-        if (wf_is_traced(m)) wf_trace_failed(w, self, to, NULL, m, rc);
+        if (wf_is_traced(m)) wf_node_of(w)->tracing->failed(w, self, to, NULL, m, rc);
         /* That this actor is asked to stop is nothing to the asker. */
         if (m->post.flags == WF_MSG_CALL && is_passed_on(self, m))
             wf_refuse(w, m, rc == WEFT_ECANCELED ? WEFT_ENOREPLY : rc);
@@ -381,14 +375,19 @@ static bool split_name(const char *whole, char name[65], const char **node)
     return at != NULL;
 }
 
+static int find_name(weft_node *n, weft_text name, bool any, weft_pid *to)
+{
+    return n->naming == NULL ? WEFT_ENOACTOR : n->naming->find(n, name, any, to);
+}
+
 int wf_resolve(struct wf_worker *w, const char *whole, weft_pid *to)
 {
     const char *node_name;
     char name[65];
     *to = weft_nobody();
-    if (!split_name(whole, name, &node_name)) return wf_names_find_any(wf_node_of(w)->names, weft_cstr(name), to);
+    if (!split_name(whole, name, &node_name)) return find_name(wf_node_of(w), weft_cstr(name), true, to);
     if (strcmp(node_name, wf_node_of(w)->name) != 0) return WEFT_OK;
-    return wf_names_find(wf_node_of(w)->names, weft_cstr(name), to);
+    return find_name(wf_node_of(w), weft_cstr(name), false, to);
 }
 
 int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t deadline, uint64_t *node)
@@ -403,7 +402,7 @@ int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t
     if (rc == WEFT_OK && to.node != 0) return wf_send_or_free(self, to, m, deadline);
     if (rc == WEFT_OK && route == NULL) rc = WEFT_ENONODE;
     if (rc == WEFT_OK && split_name(whole, name, &node_name)) {
-        if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_trace_out(w, self, weft_nobody(), whole, m);
+        if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_node_of(w)->tracing->out(w, self, weft_nobody(), whole, m);
         while ((rc = route->send_name(w, node_name, strlen(node_name), name, m, node)) == WEFT_EFULL) {
             weft_pid peer = {*node, 0};
             rc = wait_for_room(self, peer, name, m, LINK, &deadline);
@@ -411,7 +410,7 @@ int wf_send_named(struct wf_actor *self, const char *whole, weft_msg *m, int64_t
         }
     }
     if (rc == WF_ROUTE_KEPT) return WEFT_OK;
-    if (WF_UNLIKELY(rc < 0 && wf_is_traced(m))) wf_trace_failed(w, self, weft_nobody(), whole, m, rc);
+    if (WF_UNLIKELY(rc < 0 && wf_is_traced(m))) wf_node_of(w)->tracing->failed(w, self, weft_nobody(), whole, m, rc);
     wf_msg_free(w, m);
     return rc;
 }

@@ -31,12 +31,6 @@ static void free_census(struct wf_round *r)
 
 /* ---- Stacks ---------------------------------------------------------------------------------------------------- */
 
-void wf_actor_stack_used(struct wf_task *t, size_t used)
-{
-    struct wf_kind *k = wf_kind_noted(&wf_actors_of(t->worker)->kinds, wf_actor_of(t)->kind);
-    if (k != NULL) k->stack_most = WF_MAX(k->stack_most, used);
-}
-
 static size_t stack_most(const struct wf_kinds *all, const char *kind)
 {
     const struct wf_kind *k = wf_kind_find(all, kind);
@@ -188,44 +182,6 @@ int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t deadline)
         if (rc == WEFT_ETIMEDOUT && wf_stuck_at(&node->workers, i, NULL)) rc = WEFT_OK;
     }
     return rc;
-}
-
-/* In a signal handler of the actor's own thread: reads what was written at birth, formats without locks. */
-void wf_actor_describe(const struct wf_task *t, char *out, size_t size)
-{
-    const struct wf_actor *a = wf_actor_of((struct wf_task *)(uintptr_t)t);
-    const char *name = wf_actor_name(a);
-    char pid[WEFT_PID_TEXT];
-    snprintf(out, size, "actor %s (%s%s%s) of node %s", name[0] != 0 ? name : a->kind, name[0] != 0 ? a->kind : "",
-             name[0] != 0 ? " " : "", weft_pid_format(wf_actor_pid(a), pid), wf_node_of(t->worker)->name);
-}
-
-struct name_wanted {
-    weft_pid pid;
-    char *out;
-    size_t size;
-    bool found;
-};
-
-static bool take_name(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg)
-{
-    struct name_wanted *n = arg;
-    (void)stamp, (void)holds;
-    if (pid.actor != n->pid.actor || pid.node != n->pid.node) return true;
-    snprintf(n->out, n->size, "%.*s", WEFT_STR(name));
-    n->found = true;
-    return false;
-}
-
-/* Looks at so many parts of the table at most: it is asked for while somebody waits. */
-void wf_actor_name_of(struct wf_workers *set, uint64_t id, char *out, size_t size)
-{
-    enum { PARTS_MAX = 256 };
-    weft_node *node = (weft_node *)set;
-    struct name_wanted n = {{.node = node->incarnation, .actor = id}, out, size, false};
-    uint64_t at = 0;
-    out[0] = '\0';
-    for (int i = 0; i < PARTS_MAX && !n.found && wf_names_some(node->names, &at, take_name, &n); i++) {}
 }
 
 void wf_node_drops(const weft_node *node, uint64_t out[WF_DROP_REASONS])

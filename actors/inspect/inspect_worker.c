@@ -9,39 +9,6 @@
 #include "worker_query.h"
 #include "stuck.h"
 
-struct look {
-    struct wf_round round;
-    struct wf_call call;
-    void (*look)(struct wf_worker *w, void *data);
-    alignas(max_align_t) unsigned char data[];
-};
-
-static void look_here(struct wf_worker *w, struct wf_call *call)
-{
-    struct look *l = WF_CONTAINER(call, struct look, call);
-    l->look(w, l->data);
-    wf_round_answered(&l->round);
-}
-
-int wf_look(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, void *data), void *data, size_t size,
-            int64_t deadline)
-{
-    struct look *l = calloc(1, sizeof *l + size);
-    if (l == NULL) return WEFT_ENOMEM;
-    int rc = wf_round_begin(&l->round, 1, NULL);
-    if (rc < 0) {
-        free(l);
-        return rc;
-    }
-    l->look = look;
-    memcpy(l->data, data, size);
-    wf_round_ask(node, worker, &l->call, look_here);
-    rc = wf_round_await(&l->round, wf_stuck_at(&node->workers, worker, NULL) ? WEFT_NOW : deadline);
-    if (rc == WEFT_OK) memcpy(data, l->data, size);
-    wf_round_drop(&l->round);
-    return rc;
-}
-
 /* ---- What is seen ---------------------------------------------------------------------------------------------- */
 
 static void add(struct wf_pids *p, weft_pid pid)
@@ -131,29 +98,6 @@ void wf_look_at_whos(struct wf_worker *w, void *whos)
 }
 
 /* ---- Drops ----------------------------------------------------------------------------------------------------- */
-
-void wf_note_drop(struct wf_worker *w, enum wf_drop why, uint64_t to, weft_pid from, uint32_t tag)
-{
-    struct wf_actors *wa = wf_actors_of(w);
-    struct wf_dropped *d = &wa->drops.last[wa->drops.count++ % WF_DROPS_KEPT];
-    const struct wf_actor *a = wf_id_worker(to) == w->index ? wf_actor_find(w, to) : NULL;
-    wf_count_drop(w, why);
-    d->at = w->now;
-    d->from = from;
-    d->to = to;
-    d->tag = tag;
-    d->why = why;
-    d->kind = a == NULL ? NULL : a->kind;
-    d->name[0] = '\0'; /* who lives is asked for it, by who looks: of many names the first takes time to find */
-    if (WF_UNLIKELY(wa->left.actor == to)) memcpy(d->name, wa->left.name, sizeof d->name);
-}
-
-void wf_note_left(const struct wf_actor *a)
-{
-    struct wf_left *left = &wf_actors_of(a->task.worker)->left;
-    left->actor = a->id;
-    snprintf(left->name, sizeof left->name, "%s", wf_actor_name(a));
-}
 
 void wf_look_at_drops(struct wf_worker *w, void *drops_seen)
 {

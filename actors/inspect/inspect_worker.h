@@ -7,6 +7,7 @@
 #define WF_INSPECT_WORKER_H
 
 #include "actor.h"
+#include "worker_query.h"
 
 enum { WF_TIES_SHOWN = 32, WF_WAITS_SHOWN = 256, WF_CALLERS_SHOWN = 16 };
 
@@ -58,10 +59,6 @@ struct wf_drops_seen {
     struct wf_drop_log log;
 };
 
-/* [A, W] Runs `look` on that worker with a copy of `data`, and copies the result back. WEFT_ETIMEDOUT, WEFT_ENOMEM,
- * WEFT_ECANCELED: then `data` is as it was. */
-int wf_look(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, void *data), void *data, size_t size,
-            int64_t deadline);
 /* For wf_look. */
 void wf_look_at_actor(struct wf_worker *w, void *actor_detail);
 void wf_look_at_waits(struct wf_worker *w, void *waits);

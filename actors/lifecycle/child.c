@@ -145,3 +145,14 @@ int weft_children(weft_pid supervisor, struct weft_child_info *out, size_t max, 
     weft_msg_free(m);
     return (int)count;
 }
+
+/* ---- What the feature registers -------------------------------------------------------------------------------- */
+
+/* A supervised one is stopped by its supervisor, in order. */
+static bool is_stopped_by_other(const struct wf_actor *a)
+{
+    return a->body == wf_child_main;
+}
+
+const struct wf_feature wf_supervision_feature = {.name = "supervision",
+                                                  .actor_is_stopped_by_other = is_stopped_by_other};

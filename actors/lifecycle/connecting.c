@@ -31,11 +31,6 @@ struct attempt {
     char address[ADDRESS_MAX];
 };
 
-int wf_connecting_init(struct wf_actors *wa)
-{
-    return wf_slab_init(&wa->connecting, sizeof(struct connecting), WF_SLAB_MAX);
-}
-
 static void give_back(struct connecting *c)
 {
     if (c->result == WEFT_OK) (void)wf_socket_close(wf_here, WF_STREAM, c->stream.id);
@@ -145,3 +140,18 @@ int weft_connect_drop(weft_connecting handle)
     drop(c);
     return WEFT_OK;
 }
+
+/* ---- What the feature registers -------------------------------------------------------------------------------- */
+
+static int worker_init(struct wf_actors *wa)
+{
+    return wf_slab_init(&wa->connecting, sizeof(struct connecting), WF_SLAB_MAX);
+}
+
+static void worker_finish(struct wf_worker *w)
+{
+    wf_slab_finish(&wf_actors_of(w)->connecting);
+}
+
+const struct wf_feature wf_connecting_feature = {
+    .name = "connecting", .worker_init = worker_init, .worker_finish = worker_finish};

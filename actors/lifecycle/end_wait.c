@@ -47,13 +47,3 @@ const struct wf_wait_kind wf_end_wait_kind = {.number = WF_ON_END,
                                               .look = wait_look,
                                               .attach = wait_attach,
                                               .close = wait_close};
-
-const char *weft_reason_text(int reason, char out[32])
-{
-    static const char *const words[] = {"normal",    "asked to stop", "killed",           "no such actor",
-                                        "node lost", "failed",        "too many restarts"};
-    if (reason < 0 && strcmp(weft_error_name(reason), "WEFT_UNKNOWN") != 0) return weft_strerror(reason);
-    if (reason >= 0 && (size_t)reason < WF_COUNT(words)) return words[reason];
-    snprintf(out, 32, "reason %d", reason);
-    return out;
-}

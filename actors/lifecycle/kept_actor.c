@@ -16,12 +16,12 @@
 #include <string.h>
 
 struct wf_keep {
+    struct wf_keep_head head; /* first */
     struct wf_call next_life, let_go;
     weft_pid supervisor;
-    char name[WF_NAME_MAX + 1]; /* that stays; "": none */
-    weft_pid actor;             /* nobody before its first life */
-    weft_msg *news;             /* of the end of this life */
-    void *arg;                  /* of the next one */
+    weft_pid actor; /* nobody before its first life */
+    weft_msg *news; /* of the end of this life */
+    void *arg;      /* of the next one */
     size_t arg_size;
 };
 
@@ -34,11 +34,6 @@ weft_msg *wf_keep_take_news(struct wf_keep *k, weft_pid *to)
     k->news = NULL;
     *to = k->supervisor;
     return m;
-}
-
-const char *wf_keep_name(const struct wf_keep *k)
-{
-    return k->name;
 }
 
 static struct wf_actor *actor_of(struct wf_worker *w, const struct wf_keep *k)
@@ -81,7 +76,7 @@ struct wf_keep *wf_keep_new(weft_pid supervisor, const char *name)
     k->next_life = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = next_life_here};
     k->let_go = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = let_go_here};
     k->supervisor = supervisor;
-    snprintf(k->name, sizeof k->name, "%s", name);
+    snprintf(k->head.name, sizeof k->head.name, "%s", name);
     return k;
 }
 

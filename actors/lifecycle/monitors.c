@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { REASON_BYTES = 4 };
+enum { REASON_BYTES = WF_REASON_BYTES };
 
 /* ---- Reasons --------------------------------------------------------------------------------------------------- */
 
@@ -29,17 +29,6 @@ static struct wf_body usual[] = {
     REASON_BODY(NO_MEMORY, WEFT_ENOMEM),
     REASON_BODY(TOO_MANY, WEFT_EFULL),
 };
-
-struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text)
-{
-    size_t size = strnlen(text, sizeof((struct weft_down *)0)->text - 1);
-    struct wf_body *b = wf_body_new(w, NULL, 0, NULL, REASON_BYTES + size);
-    if (b == NULL) return NULL;
-    uint8_t *out = wf_body_bytes(b);
-    wf_put_u32(out, (uint32_t)reason);
-    memcpy(out + REASON_BYTES, text, size);
-    return b;
-}
 
 static int body_reason(const uint8_t *b, size_t size)
 {
@@ -402,6 +391,10 @@ void wf_watch_deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         wf_msg_free(w, m);
         return;
     }
+    if (WF_UNLIKELY(m->post.flags == WF_MSG_LINK && a->lasts)) { /* nobody but its node ends it */
+        wf_drop(w, m, WF_DROP_NO_ACTOR);
+        return;
+    }
     switch (m->post.flags) {
     case WF_MSG_WATCH: watch_came(w, a, m); return;
     case WF_MSG_UNWATCH: unwatch_came(w, a, m); return;
@@ -587,3 +580,47 @@ void wf_watch_node_lost(struct wf_worker *w, uint64_t peer)
     wf_ties_each(w, peer, lost_to);
     WF_ACTORS_EACH(a, wf_actors_of(w)) wf_credit_node_lost(w, a, peer);
 }
+
+/* ---- What the feature registers -------------------------------------------------------------------------------- */
+
+static int worker_init(struct wf_actors *wa)
+{
+    return wf_slab_init(&wa->monitors, sizeof(struct wf_monitor), WF_SLAB_MAX);
+}
+
+static void worker_finish(struct wf_worker *w)
+{
+    wf_slab_finish(&wf_actors_of(w)->monitors);
+    wf_ties_finish(w);
+}
+
+static int actor_birth(struct wf_actor *a, const weft_spawn_options *o)
+{
+    struct wf_actor *parent = wf_actor_self();
+    int rc = o->monitor == NULL ? WEFT_OK : wf_watch_child(parent, a, o->monitor);
+    if (rc == WEFT_OK && o->link) rc = wf_link_child(parent, a);
+    if (rc < 0) wf_ties_forget(parent, a);
+    return rc;
+}
+
+static void drop_tie(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+{
+    (void)why;
+    wf_watch_missed(w, m);
+}
+
+#define TIE(kind_)                                                   \
+    {                                                                \
+        .kind = kind_, .deliver = wf_watch_deliver, .drop = drop_tie \
+    }
+static const struct wf_message_row messages[] = {TIE(WF_MSG_WATCH), TIE(WF_MSG_UNWATCH), TIE(WF_MSG_DOWN),
+                                                 TIE(WF_MSG_LINK),  TIE(WF_MSG_UNLINK),  TIE(WF_MSG_EXIT)};
+const struct wf_feature wf_monitors_feature = {.name = "monitors and links",
+                                               .worker_init = worker_init,
+                                               .worker_finish = worker_finish,
+                                               .actor_birth = actor_birth,
+                                               .actor_end = wf_watch_end,
+                                               .node_lost = wf_watch_node_lost,
+                                               .wait_kind = &wf_end_wait_kind,
+                                               .messages = messages,
+                                               .message_count = WF_COUNT(messages)};

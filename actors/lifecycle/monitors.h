@@ -20,9 +20,6 @@
 
 #include <weft/monitor.h>
 
-/* A body that says why an actor ended; NULL: no memory. */
-struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text);
-
 /* One task waiting for the end of an actor. */
 struct wf_end_wait {
     struct wf_task *task;

@@ -55,7 +55,5 @@ int wf_keep_start(struct wf_worker *w, struct wf_keep *k, weft_pid *out, weft_ac
 void wf_keep_let_go(struct wf_worker *w, struct wf_keep *k);
 /* On the actor's worker: the envelope for the news of this life's end, and who gets it. */
 weft_msg *wf_keep_take_news(struct wf_keep *k, weft_pid *to);
-/* The name that the actor keeps; "": none. */
-const char *wf_keep_name(const struct wf_keep *k);
 
 #endif

@@ -222,17 +222,6 @@ void wf_groups_leave(struct wf_actor *a)
 
 /* ---- Watching -------------------------------------------------------------------------------------------------- */
 
-int wf_group_watches_init(struct wf_actors *wa)
-{
-    return wf_slab_init(&wa->watch_slab, sizeof(struct wf_group_watch), WF_SLAB_MAX);
-}
-
-bool wf_group_watches(const struct wf_actor *a, uint64_t watch)
-{
-    const struct wf_group_watch *at = wf_slab_find(&wf_actors_of(a->task.worker)->watch_slab, watch);
-    return at != NULL && at->tie.member.who.actor == a->id;
-}
-
 /* NULL: no memory. */
 static struct wf_group_tie *new_watch(struct wf_actor *self)
 {
@@ -315,3 +304,43 @@ int weft_group_unwatch(const char *group)
     }
     return WEFT_OK;
 }
+
+/* ---- What the feature registers -------------------------------------------------------------------------------- */
+
+/* News of a group for a watch that is over are too late. */
+static void deliver_news(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    const struct wf_group_watch *at = wf_slab_find(&wf_actors_of(w)->watch_slab, m->ref);
+    if (at != NULL && at->tie.member.who.actor == a->id) wf_signal_put(a, m, m->post.word);
+    else wf_msg_free(w, m);
+}
+
+static int node_init(weft_node *n)
+{
+    return wf_groups_create(&n->groups, n->secret);
+}
+
+static void node_finish(weft_node *n)
+{
+    wf_groups_destroy(n->groups);
+}
+
+static int worker_init(struct wf_actors *wa)
+{
+    return wf_slab_init(&wa->watch_slab, sizeof(struct wf_group_watch), WF_SLAB_MAX);
+}
+
+static void worker_finish(struct wf_worker *w)
+{
+    wf_slab_finish(&wf_actors_of(w)->watch_slab);
+}
+
+static const struct wf_message_row messages[] = {{.kind = WF_MSG_GROUP_NEWS, .deliver = deliver_news}};
+const struct wf_feature wf_groups_feature = {.name = "groups",
+                                             .node_init = node_init,
+                                             .node_finish = node_finish,
+                                             .worker_init = worker_init,
+                                             .worker_finish = worker_finish,
+                                             .actor_leave = wf_groups_leave,
+                                             .messages = messages,
+                                             .message_count = WF_COUNT(messages)};

@@ -41,7 +41,7 @@ static bool add_news(struct wf_worker *w, weft_msg **first, uint32_t tag, struct
 {
     weft_msg *m = wf_msg_share(w, tag, body);
     if (m == NULL) return false;
-    m->post.flags = WF_MSG_SYSTEM;
+    m->post.flags = WF_MSG_GROUP_NEWS;
     m->from = who;
     m->ref = watch->watch;
     m->post.next = *first == NULL ? NULL : &(*first)->post;

@@ -2,6 +2,7 @@
 #include "actor.h"
 #include "tables.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <weft/event.h>
@@ -64,16 +65,6 @@ int weft_unregister(const char *name)
     rc = wf_names_remove(names_of(self), weft_cstr(name), &self->more->names);
     if (global) wf_tables_end(wf_node_of(self->task.worker));
     return rc;
-}
-
-void wf_registry_leave(struct wf_actor *a, const char *stays)
-{
-    weft_node *node = wf_node_of(a->task.worker);
-    bool global = wf_names_global(a->more->names);
-    if (global) wf_tables_begin(node);
-    if (stays == NULL) wf_names_remove_all(node->names, &a->more->names);
-    else wf_names_remove_others(node->names, stays, &a->more->names);
-    if (global) wf_tables_end(node);
 }
 
 int weft_name_lost_read(const weft_msg *m, struct weft_name_lost *out)
@@ -153,3 +144,73 @@ int weft_await_name(const char *name, weft_pid *out, int64_t deadline)
     if (deadline == WEFT_NOW) return (int)wf_task_finish_wait(WEFT_ETIMEDOUT);
     return await(self, name, out, deadline);
 }
+
+/* ---- What the feature registers -------------------------------------------------------------------------------- */
+
+struct name_wanted {
+    weft_pid pid;
+    char *out;
+    size_t size;
+    bool found;
+};
+
+static bool take_name(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg)
+{
+    struct name_wanted *n = arg;
+    (void)stamp, (void)holds;
+    if (pid.actor != n->pid.actor || pid.node != n->pid.node) return true;
+    snprintf(n->out, n->size, "%.*s", WEFT_STR(name));
+    n->found = true;
+    return false;
+}
+
+/* Looks at so many parts of the table at most: it is asked for while somebody waits. */
+static void name_of_id(weft_node *node, uint64_t id, char *out, size_t size)
+{
+    enum { PARTS_MAX = 256 };
+    struct name_wanted n = {{.node = node->incarnation, .actor = id}, out, size, false};
+    uint64_t at = 0;
+    out[0] = '\0';
+    for (int i = 0; i < PARTS_MAX && !n.found && wf_names_some(node->names, &at, take_name, &n); i++) {}
+}
+
+static int find_name(weft_node *n, weft_text name, bool any, weft_pid *out)
+{
+    return any ? wf_names_find_any(n->names, name, out) : wf_names_find(n->names, name, out);
+}
+
+static const char *first_name(const struct wf_actor *a)
+{
+    return wf_names_first(a->more->names);
+}
+
+/* All names but the one that a kept actor keeps. */
+static void leave(struct wf_actor *a)
+{
+    if (a->more->names == NULL) return;
+    weft_node *node = wf_node_of(a->task.worker);
+    const struct wf_keep_head *keep = (const struct wf_keep_head *)a->more->keep;
+    bool global = wf_names_global(a->more->names);
+    if (global) wf_tables_begin(node);
+    if (keep == NULL) wf_names_remove_all(node->names, &a->more->names);
+    else wf_names_remove_others(node->names, keep->name, &a->more->names);
+    if (global) wf_tables_end(node);
+}
+
+static int node_init(weft_node *n)
+{
+    static const struct wf_naming naming = {.find = find_name, .first = first_name, .of_id = name_of_id};
+    int rc = wf_names_create(&n->names, n->secret);
+    if (rc < 0) return rc;
+    wf_names_on_removal(n->names, wf_registry_removed, n);
+    n->naming = &naming;
+    return WEFT_OK;
+}
+
+static void node_finish(weft_node *n)
+{
+    wf_names_destroy(n->names);
+}
+
+const struct wf_feature wf_names_feature = {
+    .name = "names", .node_init = node_init, .node_finish = node_finish, .actor_leave = leave};

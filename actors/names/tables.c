@@ -81,7 +81,7 @@ void wf_tables_some(weft_node *node, struct wf_tables_part *part, void (*see)(co
         if (!wf_groups_some(node->groups, &part->groups, see_member, &each)) part->next = WF_PART_QUEUES;
         return;
     case WF_PART_QUEUES:
-        if (!wf_wide_some(node->topics, &part->queues, see_queue, &each)) part->next = WF_PART_NONE;
+        if (!node->queue_tables->some(node->topics, &part->queues, see_queue, &each)) part->next = WF_PART_NONE;
         return;
     case WF_PART_NONE: return;
     }
@@ -146,8 +146,8 @@ int wf_tables_apply(weft_node *node, struct wf_inbound *in, struct wf_copies *fr
                  : -wf_groups_take_copy(node, in, from, e->key, e->actor, e->ended, e->reason);
         break;
     case WF_TABLE_QUEUES:
-        rc = set ? wf_wide_put_copy(node->topics, from, e->key, e->queue)
-                 : -wf_wide_take_copy(node->topics, from, e->key, e->queue);
+        rc = set ? node->queue_tables->put(node->topics, from, e->key, e->queue)
+                 : -node->queue_tables->take(node->topics, from, e->key, e->queue);
         break;
     }
     *more = set && rc < 0 ? 0 : rc; /* only setting takes memory: of the others -1 is one entry less */
@@ -159,6 +159,6 @@ bool wf_tables_clear(weft_node *node, struct wf_copies *from, uint32_t work)
     struct wf_inbound in = {.here = wf_here != NULL && wf_node_of(wf_here) == node ? wf_here : NULL};
     wf_names_clear_copies(node->names, from, &work);
     if (!WF_MUTANT(group_keeps_the_dead)) wf_groups_clear_copies(node, &in, from, &work);
-    wf_wide_clear_copies(node->topics, from, &work);
+    node->queue_tables->clear(node->topics, from, &work);
     return work == 0;
 }

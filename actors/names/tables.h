@@ -19,6 +19,15 @@
 
 #include <weft/pack.h>
 
+/* Queue groups of topics in the tables: what topics/ registers, see queue_groups.h. */
+struct wf_queue_tables {
+    bool (*some)(struct wf_topics *t, uint64_t *at, bool (*see)(weft_text pattern, weft_text queue, void *arg),
+                 void *arg);
+    int (*put)(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue);
+    bool (*take)(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue);
+    void (*clear)(struct wf_topics *t, struct wf_copies *from, uint32_t *work);
+};
+
 enum { WF_TABLE_ENTRIES_MAX = 1 << 20 }; /* of one node, in all tables */
 
 /* They travel: append only. */

@@ -489,11 +489,6 @@ static void pool_main(const void *arg, size_t size)
     if (p->end_reason != 0) weft_exit(p->end_reason);
 }
 
-bool wf_is_pool(const struct wf_actor *a)
-{
-    return a->body == pool_main;
-}
-
 /* ---- weft/pool.h ----------------------------------------------------------------------------------------------- */
 
 static bool options_are_good(const weft_pool_options *o, size_t size)
@@ -585,3 +580,13 @@ uint64_t weft_hash(const void *data, size_t size)
     for (size_t i = 0; i < size; i++) h = (h ^ ((const uint8_t *)data)[i]) * UINT64_C(0x100000001B3);
     return wf_mix(h);
 }
+
+/* ---- What the feature registers -------------------------------------------------------------------------------- */
+
+static bool takes_control(const struct wf_actor *a, uint32_t tag)
+{
+    return tag == WF_TAG_POOL_CONTROL && a->body == pool_main;
+}
+
+const struct wf_feature wf_pools_feature = {
+    .name = "pools", .takes_control = takes_control, .work_let_go = wf_member_let_go};

@@ -5,13 +5,8 @@
 
 #include <weft/message.h>
 
-struct wf_actor;
-
 /* In a pool's system lane; never sent by anybody else. */
 #define WF_TAG_POOL_CONTROL (WEFT_TAG_SYSTEM + 0xF0) /* a request of weft_pool_*, by WF_MSG_CONTROL */
 #define WF_TAG_POOL_ROOM (WEFT_TAG_SYSTEM + 0xF1)    /* a member has let go of as much as was asked for */
-
-/* Whether it takes WF_MSG_CONTROL. */
-bool wf_is_pool(const struct wf_actor *a);
 
 #endif

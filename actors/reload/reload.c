@@ -236,3 +236,13 @@ int wf_reload_actors(weft_node *node, weft_migrate *hook, struct wf_reloaded **o
     if (rc < 0) free(*out);
     return rc;
 }
+
+/* ---- What the feature registers -------------------------------------------------------------------------------- */
+
+static bool takes_control(const struct wf_actor *a, uint32_t tag)
+{
+    return tag == WEFT_TAG_RELOAD && a->traps_reload && !a->cleaning;
+}
+
+const struct wf_feature wf_reload_feature = {
+    .name = "reload", .actor_goes_on = wf_go_on, .takes_control = takes_control};

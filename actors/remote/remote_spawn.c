@@ -353,3 +353,42 @@ int weft_spawn_on(const char *node, const char *actor, weft_pid *out, const stru
     weft_msg_free(m);
     return rc;
 }
+
+/* ---- What the feature registers -------------------------------------------------------------------------------- */
+
+static int node_init(weft_node *n)
+{
+    return wf_far_create(&n->far, n->options.far_actors_max);
+}
+
+static void node_finish(weft_node *n)
+{
+    wf_far_destroy(n->far);
+}
+
+static void deliver_spawn(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    (void)a;
+    wf_spawn_came(w, m);
+}
+
+static void drop_spawn(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+{
+    (void)why;
+    wf_spawn_came(w, m); /* it is for a worker, not for an actor */
+}
+
+static void drop_spawned(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+{
+    (void)why;
+    wf_spawned_came(w, NULL, m);
+}
+
+static const struct wf_message_row messages[] = {
+    {.kind = WF_MSG_SPAWN, .deliver = deliver_spawn, .drop = drop_spawn},
+    {.kind = WF_MSG_SPAWNED, .deliver = wf_spawned_came, .drop = drop_spawned}};
+const struct wf_feature wf_remote_feature = {.name = "remote",
+                                             .node_init = node_init,
+                                             .node_finish = node_finish,
+                                             .messages = messages,
+                                             .message_count = WF_COUNT(messages)};

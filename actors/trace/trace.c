@@ -1,12 +1,12 @@
 /* actors/trace/trace.c -- see trace.h. */
 #include "trace.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "local.h"
 #include "worker_query.h"
-#include "inspect_worker.h"
 #include "mailbox.h"
 #include "stuck.h"
 
@@ -387,3 +387,26 @@ bool wf_trace_in_for_all(weft_node *node, weft_pid from, uint32_t tag, weft_text
     struct passage p = {.what = WF_PASSED_SENT, .actor = from, .tag = tag, .name = topic, .topic = topic};
     return choose(node, NULL, &p, out);
 }
+
+/* ---- What the feature registers -------------------------------------------------------------------------------- */
+
+static void text(char *out, size_t size)
+{
+    char hex[WEFT_TRACE_TEXT];
+    const weft_trace id = weft_trace_now();
+    if (!is_none(id)) snprintf(out, size, " trace=%s", weft_trace_format(id, hex));
+}
+
+static int node_init(weft_node *n)
+{
+    static const struct wf_tracing tracing = {.out = wf_trace_out,
+                                              .failed = wf_trace_failed,
+                                              .took = wf_trace_took,
+                                              .dropped = wf_trace_dropped,
+                                              .in = wf_trace_in,
+                                              .text = text};
+    n->tracing = &tracing;
+    return WEFT_OK;
+}
+
+const struct wf_feature wf_tracing_feature = {.name = "tracing", .node_init = node_init};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "node.h"
+#include "stuck.h"
 #include "sanitizer.h"
 
 void wf_round_drop(struct wf_round *r)
@@ -46,5 +47,38 @@ int wf_round_await(struct wf_round *r, int64_t deadline)
     int rc = weft_event_await(r->ready, deadline);
     wf_unlink(&r->asker.on_task);
     (void)weft_event_close(r->ready);
+    return rc;
+}
+
+struct look {
+    struct wf_round round;
+    struct wf_call call;
+    void (*look)(struct wf_worker *w, void *data);
+    alignas(max_align_t) unsigned char data[];
+};
+
+static void look_here(struct wf_worker *w, struct wf_call *call)
+{
+    struct look *l = WF_CONTAINER(call, struct look, call);
+    l->look(w, l->data);
+    wf_round_answered(&l->round);
+}
+
+int wf_look(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, void *data), void *data, size_t size,
+            int64_t deadline)
+{
+    struct look *l = calloc(1, sizeof *l + size);
+    if (l == NULL) return WEFT_ENOMEM;
+    int rc = wf_round_begin(&l->round, 1, NULL);
+    if (rc < 0) {
+        free(l);
+        return rc;
+    }
+    l->look = look;
+    memcpy(l->data, data, size);
+    wf_round_ask(node, worker, &l->call, look_here);
+    rc = wf_round_await(&l->round, wf_stuck_at(&node->workers, worker, NULL) ? WEFT_NOW : deadline);
+    if (rc == WEFT_OK) memcpy(data, l->data, size);
+    wf_round_drop(&l->round);
     return rc;
 }

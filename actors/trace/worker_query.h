@@ -30,4 +30,9 @@ void wf_round_answered(struct wf_round *r);
 int wf_round_await(struct wf_round *r, int64_t deadline);
 void wf_round_drop(struct wf_round *r);
 
+/* [A, W] Runs `look` on that worker with a copy of `data`, and copies the result back. WEFT_ETIMEDOUT, WEFT_ENOMEM,
+ * WEFT_ECANCELED: then `data` is as it was. */
+int wf_look(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, void *data), void *data, size_t size,
+            int64_t deadline);
+
 #endif

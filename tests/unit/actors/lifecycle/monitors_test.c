@@ -59,7 +59,7 @@ static void reasons_body(const void *arg, size_t size)
             want_news(WEFT_TAG_DOWN, p, reasons[how], &d);
             want(d.ref.id == ref.id);
             if (how == FAILS)
-                want(strncmp(d.text, "watch_test.c:", 13) == 0 && strstr(d.text, ": byte 7 of the header"));
+                want(strncmp(d.text, "monitors_test.c:", 16) == 0 && strstr(d.text, ": byte 7 of the header"));
             else if (how == REQUIRES) want(strstr(d.text, "size == 0 does not hold") != NULL);
             else want(d.text[0] == 0);
             want_int(weft_demonitor(ref), WEFT_ECLOSED);
