@@ -17,8 +17,8 @@ FILES = {
     "frames, framing": ["transport/frame.c", "transport/frame_parts.c", "transport/frame_read.h",
                         "transport/frame_tables.c", "transport/sp.c", "transport/swim_wire.c"],
     "HELLO, identity": ["transport/handshake.c", "transport/identity.c", "transport/roles.c"],
-    "msgpack, typed messages": ["actors/pack.c", "actors/typed.c", "actors/typed_json.c"],
-    "topics": ["actors/topic_trie.c", "actors/topic_match.c"],
+    "msgpack, typed messages": ["actors/data/pack.c", "actors/data/typed.c", "actors/data/typed_json.c"],
+    "topics": ["actors/data/topic_trie.c", "actors/topics/topic_match.c"],
     "URLs, DNS, etcd": ["runtime/platform/address.c", "transport/url.c", "transport/discover.c",
                         "transport/discover_dns.c", "transport/etcd_json.c", "transport/etcd_spec.c"],
     "command line": ["cli/options/options.c", "cli/config/config.c", "cli/options/values.c",
@@ -26,7 +26,7 @@ FILES = {
     "HTTP, WebSocket": ["examples/webchat_http.h"],
     "link": ["transport/channel.c", "transport/links.c", "transport/outbox.c", "transport/port.c",
              "transport/session.c", "transport/tables.c"],
-    "mailbox": ["actors/mailbox.c", "actors/msg.c", "actors/room.c", "runtime/sched/post.c"],
+    "mailbox": ["actors/core/mailbox.c", "actors/core/msg.c", "actors/core/backpressure.c", "runtime/sched/post.c"],
 }
 
 

@@ -2,7 +2,7 @@
 #include "control.h"
 
 #include "cluster.h"
-#include "look.h"
+#include "inspect_worker.h"
 #include "typed.h"
 #include "stuck.h"
 

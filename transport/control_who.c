@@ -7,7 +7,7 @@
 #include "control.h"
 
 #include "cluster.h"
-#include "look.h"
+#include "inspect_worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,8 @@
  * (1) A message takes units: one, and one more for each KiB of its body. For each actor that this worker sends to
  *     there is an entry with the units that are left. A new one begins with WF_CREDIT_FIRST. When half is spent a
  *     WANT goes behind the last message; the answer, a GRANT, says how much may be sent after that WANT. An actor
- *     with a full mailbox answers when there is room again, in turn with the senders of its own node (actors/room.c).
+ *     with a full mailbox answers when there is room again, in turn with the senders of its own node
+ *     (actors/core/backpressure.c).
  *     So the normal path counts on this side only, and the other side keeps nothing but WANTs it has not answered.
  * (2) With nothing left a sender waits, first come, first served: one is woken, and each that has sent wakes the
  *     next.

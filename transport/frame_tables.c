@@ -1,4 +1,4 @@
-/* transport/frame_tables.c -- the frames of what all nodes know of each other: see actors/tables.h. */
+/* transport/frame_tables.c -- the frames of what all nodes know of each other: see actors/names/tables.h. */
 #include "frame.h"
 
 #include "frame_read.h"

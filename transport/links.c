@@ -5,7 +5,7 @@
 #include "actor.h"
 #include "control.h"
 #include "mutant.h"
-#include "topic_wide.h"
+#include "queue_groups.h"
 #include "rights.h"
 #include "stuck.h"
 #include "typed.h"

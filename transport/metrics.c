@@ -2,7 +2,7 @@
  *
  * Design notes.
  * (1) Requests come on workers: they go to a queue, and $metrics is woken by an event. It asks the workers
- *     (tally.h) and writes the text; nothing is counted for its sake. Idle, it costs nothing.
+ *     (node_stats.h) and writes the text; nothing is counted for its sake. Idle, it costs nothing.
  * (2) What comes before $metrics has begun waits for it. The queue is bounded: what comes while $metrics is behind is
  *     refused at once. If its own worker is stuck nobody answers, which is what a probe with a time limit takes for
  *     sick.
@@ -16,7 +16,7 @@
 
 #include "page.h"
 #include "web.h"
-#include "tally.h"
+#include "node_stats.h"
 
 enum { QUEUE_MAX = 64 };
 enum path { PAGE, NODES, METRICS, HEALTHZ, READYZ, PATHS };

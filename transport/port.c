@@ -1,7 +1,7 @@
 /* A worker's ways to the peers, and the functions the actor layer calls. Everything here but the posting functions
  * runs on the worker's thread. */
 #include "hash.h"
-#include "topic_reach.h"
+#include "publish_report.h"
 #include "transport.h"
 
 #include <stdio.h>

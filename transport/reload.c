@@ -1,6 +1,6 @@
 /* transport/reload.c -- $node is asked to replace the module it runs: loads the new one on a thread for what may
- * block, asks the actors that want it to go on with its code, and says which do. actors/reload.h has what happens in
- * them.
+ * block, asks the actors that want it to go on with its code, and says which do. actors/reload/reload.h has what
+ * happens in them.
  *
  * What has been loaded stays, also if nobody goes on with it: its hook has run, and may have left pointers. */
 #include "control.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "look.h"
+#include "inspect_worker.h"
 #include "stuck.h"
 
 #define LOOK_WITHIN WEFT_SEC(2)

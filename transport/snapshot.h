@@ -5,7 +5,7 @@
 #define WF_SNAPSHOT_H
 
 #include "cluster.h"
-#include "tally.h"
+#include "node_stats.h"
 
 enum { WF_LINKS_SHOWN = 100 };
 

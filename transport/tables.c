@@ -1,4 +1,5 @@
-/* transport/tables.c -- the links' side of actors/tables.h: who gets snapshots and changes, and what comes from them.
+/* transport/tables.c -- the links' side of actors/names/tables.h: who gets snapshots and changes, and what comes
+ * from them.
  *
  * Design notes.
  * (1) Peers are on the list from just before the workers learn of the link (so that no message overtakes the
@@ -9,7 +10,8 @@
  *     is set twice is set, and what is taken back before it was set is not there: so in the end the copy is right.
  * (2) What cannot be written down for want of memory makes the peer stale: it gets a new snapshot with the next
  *     change or heartbeat.
- * (3) What is retained is the same on all nodes (actors/topic_retained.h), and may be large. A peer is told of all
+ * (3) What is retained is the same on all nodes (actors/topics/topic_retained.h), and may be large. A peer is told
+ *     of all
  *     that stands behind its mark in the list of that, as long as there is room in its outbox; then it goes on when
  *     there is. Each node tells of what was published on it, and of what was published on nodes that are not
  *     linked with it: they may be gone, and then everybody has to.
@@ -27,7 +29,7 @@
 
 #include "hash.h"
 #include "mutant.h"
-#include "topic_wide.h"
+#include "queue_groups.h"
 #include "transport.h"
 
 #include <stdlib.h>

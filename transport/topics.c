@@ -1,15 +1,15 @@
 /* transport/topics.c -- which publications this node wants from others, and what becomes of them.
  *
  * Design notes.
- * (1) The publisher's node has chosen a node for each queue group (actors/topic_wide.h). If nobody here has room any
- *     more, or the last member has gone meanwhile, it is passed on to another node that has members: at most
+ * (1) The publisher's node has chosen a node for each queue group (actors/topics/queue_groups.h). If nobody here has
+ *     room any more, or the last member has gone meanwhile, it is passed on to another node that has members: at most
  *     WF_PUBLISH_PASSED_MAX times, and not to where it comes from. So a group loses nothing because members come and
  *     go, and a message that nobody has room for ends soon.
  * (2) Nodes that do not share the tables of topics say PUBLISH, and every node's queue groups then get it, as
  *     before. */
 #include "cluster.h"
 #include "mutant.h"
-#include "topic_reach.h"
+#include "publish_report.h"
 #include "transport.h"
 
 #include <stdlib.h>

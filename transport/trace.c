@@ -1,8 +1,8 @@
 /* transport/trace.c -- messages as they pass, for tools, on all nodes.
  *
  * Design notes.
- * (1) On each node an actor $trace has a tap (actors/trace.h), is woken when something comes into it, and sends what
- *     is there to the tool, at most every LOOK_EVERY; its guard (relay.c) ends it when the tool is gone.
+ * (1) On each node an actor $trace has a tap (actors/trace/trace.h), is woken when something comes into it, and
+ *     sends what is there to the tool, at most every LOOK_EVERY; its guard (relay.c) ends it when the tool is gone.
  * (2) The tool is linked with one node only. That node's $trace starts an errand for each other node, now and when
  *     one comes up later: it asks $node there for the same, is the tool to the $trace there, and hands on what comes
  *     from it. Errands are linked with the $trace that has started them; each ends with its node.

@@ -240,7 +240,8 @@ struct wf_session {
     /* Channels on which something may come, and one more until the link is over: without any `arrival` is freed, as
      * others keep the session for longer. */
     _Atomic uint32_t receivers;
-    /* Of what it has said that it retains: see actors/topic_retained.h (6); under the lock of the node's topics. */
+    /* Of what it has said that it retains: see actors/topics/topic_retained.h (6); under the lock of the node's
+     * topics. */
     struct wf_retained_source *retained[WF_RETAINED_KINDS];
     bool warned_of_stamp;
     struct wf_pattern_mark mark; /* of its kind of `wf_transport.patterns`; under t->lock */

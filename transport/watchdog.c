@@ -6,7 +6,7 @@
 #include <weft/local.h>
 
 #include "main.h"
-#include "tally.h"
+#include "node_stats.h"
 #include "transport.h"
 
 struct watch {

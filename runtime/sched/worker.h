@@ -51,14 +51,14 @@ struct wf_worker {
     uint32_t oldest_since;        /* since so many had begun */
     uint32_t due, due_run;        /* ready since before the last turn; and run since the last fresh one */
     uint8_t preferred;            /* wf_task_prefer: from which of the two lists */
-    bool lends;                   /* actors/place.c: the last child was; */
+    bool lends;                   /* actors/core/placement.c: the last child was; */
     uint64_t lent_in;             /* in this run of a task; */
     struct wf_worker *lent_to;    /* to whom, NULL: nobody */
     int64_t now;                  /* clock at the beginning of this turn */
     bool is_own;                  /* of weft's own actors: see `users` */
     bool woke;                    /* its turn has begun, in poll_until */
     struct wf_recorder recorder;
-    uint32_t unrecorded; /* actors/send.c: `index`, or UINT32_MAX: every send is recorded */
+    uint32_t unrecorded; /* actors/core/send.c: `index`, or UINT32_MAX: every send is recorded */
     int64_t last_poll;   /* busy workers look at the poller every WF_POLL_GAP */
     uint64_t turn;
     struct wf_heap timers;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every function of include/weft that takes a point in time stands in the table of
-tests/unit/actors/misuse_time_test.c, or here with the reason why not."""
+tests/unit/actors/core/misuse_time_test.c, or here with the reason why not."""
 import pathlib
 import re
 import sys
@@ -17,7 +17,7 @@ ELSEWHERE = {
 
 
 def main():
-    source = (ROOT / "tests/unit/actors/misuse_time_test.c").read_text()
+    source = (ROOT / "tests/unit/actors/core/misuse_time_test.c").read_text()
     tested = set(re.findall(r"^ROW\((\w+)", source, re.M)) | set(re.findall(r"\b(weft_node_\w+)\(", source))
     points = {}
     for header in sorted((ROOT / "include/weft").glob("*.h")):

@@ -30,7 +30,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(rules_broken(tidy.check_functions, "a.c", too_long), ["function-length"])
 
     def test_includes(self):
-        headers = {"worker.h": ["runtime/sched/worker.h"], "node.h": ["actors/node.h", "include/weft/node.h"]}
+        headers = {"worker.h": ["runtime/sched/worker.h"], "node.h": ["actors/core/node.h", "include/weft/node.h"]}
         def broken(path, line):
             return rules_broken(tidy.check_includes, path, [line], headers)
         self.assertEqual(broken("actors/a.c", '#include "worker.h"'), [])

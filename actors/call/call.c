@@ -1,0 +1,430 @@
+/* actors/call/call.c -- requests and their answers, which come past the mailbox.
+ *
+ * Design notes.
+ * (1) An actor is in one call at a time: `asking` describes it, to one actor or to many, and lies in the frame of
+ *     that call. An answer to a request that is not open there is late and dropped. Whoever is killed in a call
+ *     leaves `asking` behind; wf_calls_leave and end_actor forget it before anything else happens.
+ * (2) A request is answered exactly once: by weft_reply, or by wf_refuse when it reaches nobody or is let go. An
+ *     answer to another node that finds no memory is none: the request stays unanswered; where it is gone, the link
+ *     ends (wf_answer_lost).
+ * (3) Answers are held by the asking actor from their arrival, so that killing it leaks nothing.
+ * (4) A request says until when its caller waits (wf_terms). One that is dead is dropped by the receiving side:
+ *     whether its caller has given up is known exactly on the caller's worker; elsewhere it is known whether the
+ *     caller lives. */
+#include "mailbox.h"
+#include "trace.h"
+
+#include <string.h>
+
+/* ---- Answers --------------------------------------------------------------------------------------------------- */
+
+static bool is_over(const struct wf_asking *s)
+{
+    return s->got >= s->need || s->got + s->open < s->need;
+}
+
+static void place_closed(struct wf_actor *a)
+{
+    struct wf_asking *s = a->asking;
+    s->open--;
+    if (!s->waiting) return;
+    if (is_over(s)) wf_task_wake(&a->task);
+    else if (s->probed != NULL) wf_probe_rest(a);
+}
+
+void wf_answer_fails(struct wf_actor *a, struct weft_answer *place, int error)
+{
+    place->error = error;
+    place_closed(a);
+}
+
+void wf_answer_came(struct wf_actor *a, weft_msg *m)
+{
+    struct weft_answer *place = wf_answer_place(a, m->ref);
+    if (place == NULL) {
+        wf_drop(a->task.worker, m, WF_DROP_LATE_REPLY);
+    } else if (m->post.flags == WF_MSG_FAILED) {
+        int64_t error = -(int64_t)m->post.word;
+        wf_msg_free(a->task.worker, m);
+        wf_answer_fails(a, place, error < 0 && error > INT16_MIN ? (int)error : WEFT_EFORMAT);
+    } else {
+        wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
+        if (WF_UNLIKELY(wf_is_traced(m))) wf_trace_arrived(a, m);
+        wf_hold(a, m);
+        place->answer = m;
+        place->error = WEFT_OK;
+        a->asking->got++;
+        place_closed(a);
+    }
+}
+
+void wf_calls_leave(struct wf_actor *a)
+{
+    wf_asking_leave(a);
+    if (a->more == NULL || a->more->cycle == NULL) return;
+    wf_block_free(a->more->cycle);
+    a->more->cycle = NULL;
+}
+
+/* ---- Asking ---------------------------------------------------------------------------------------------------- */
+
+void wf_asking_begin(struct wf_actor *self, struct wf_asking *s, struct weft_answer *slots, size_t count, size_t need)
+{
+    struct wf_actors *wa = wf_actors_of(self->task.worker);
+    *s = (struct wf_asking){
+        .slots = slots, .first = wa->last_ref + 1, .count = count, .need = need, .open = count, .actor = self};
+    wa->last_ref += count;
+    for (size_t i = 0; i < count; i++) {
+        slots[i].answer = NULL;
+        slots[i].error = WF_ANSWER_OPEN;
+    }
+    self->asking = s;
+}
+
+int wf_asking_await(struct wf_actor *self, int64_t deadline)
+{
+    struct wf_asking *s = self->asking;
+    int rc = WEFT_OK;
+    if (!is_over(s)) {
+        s->waiting = true;
+        wf_patrol_add(self);
+        WF_PROBE2(wait, self->id, (const char *)"an answer");
+        while (!is_over(s) && (rc = wf_task_wait_quietly(deadline, "an answer")) == WEFT_OK) {}
+        WF_PROBE2(wake, self->id, rc);
+        if (rc < 0) wf_actor_record(self, WEFT_RECORD_WAKE, weft_nobody(), (uint32_t)rc);
+        wf_unlink(&s->on_calls);
+    }
+    self->asking = NULL;
+    return rc;
+}
+
+/* After the request was sent, or was not: `sent`. */
+static int end_one(struct wf_actor *self, int sent, weft_msg **answer, int64_t deadline)
+{
+    struct weft_answer *one = self->asking->slots;
+    if (sent < 0) {
+        self->asking = NULL;
+        return (int)wf_task_finish_wait(sent);
+    }
+    int rc = wf_asking_await(self, deadline);
+    if (one->error == WF_ANSWER_OPEN) return (int)wf_task_finish_wait(rc);
+    if (one->error < 0) return (int)wf_task_finish_wait(one->error);
+    if (self->task.killed) wf_task_finish_wait(0);
+    *answer = one->answer;
+    return WEFT_OK;
+}
+
+static int64_t send_deadline(int64_t deadline)
+{
+    return deadline == WEFT_FOREVER ? WF_SEND_TIMEOUT : WF_MAX(deadline, WEFT_NOW);
+}
+
+static inline bool closes_cycle(struct wf_actor *self, weft_pid to)
+{
+    struct wf_worker *w = self->task.worker;
+    if (to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->index) return false;
+    struct wf_actor *a = wf_actor_find(w, to.actor);
+    return WF_UNLIKELY(a == self || (a != NULL && a->asking != NULL)) && wf_call_closes_cycle(self, a);
+}
+
+static weft_msg *request(struct wf_actor *self, uint32_t tag, const void *data, size_t size, int64_t deadline)
+{
+    weft_msg *m = wf_request_new(self->task.worker, tag, size, NULL, deadline);
+    if (m == NULL) return NULL;
+    if (size > 0) memcpy(m + 1, data, size);
+    m->from = wf_actor_pid(self);
+    m->ref = wf_actors_of(self->task.worker)->last_ref + 1; /* as wf_asking_begin will count */
+    return m;
+}
+
+static int check(const struct wf_actor *self, uint32_t tag, const void *data, size_t size)
+{
+    if (self == NULL) return WEFT_ENOTACTOR;
+    return WF_UNLIKELY(wf_is_wrong_message(tag, data, size)) ? wf_wrong_message("weft_call", tag, data, size)
+                                                             : WEFT_OK;
+}
+
+int weft_call(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
+{
+    struct wf_actor *self = wf_actor_self();
+    int rc = check(self, tag, data, size);
+    if (rc < 0) return rc;
+    if (answer == NULL) return wf_wrong(WEFT_EINVAL, "weft_call: there is no place for the answer: it is NULL");
+    wf_task_tick(&self->task);
+    if (closes_cycle(self, to)) return (int)wf_task_finish_wait(WEFT_EDEADLOCK);
+    weft_msg *m = request(self, tag, data, size, deadline);
+    if (m == NULL) return WEFT_ENOMEM;
+    struct weft_answer one = {.from = to};
+    struct wf_asking asking;
+    wf_asking_begin(self, &asking, &one, 1, 1);
+    rc = wf_send_or_free(self, to, m, send_deadline(deadline));
+    return end_one(self, rc, answer, deadline);
+}
+
+int weft_call_name(const char *name, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
+{
+    struct wf_actor *self = wf_actor_self();
+    int rc = check(self, tag, data, size);
+    if (rc < 0) return rc;
+    if (name == NULL) return wf_wrong_name(WEFT_EINVAL, NULL);
+    if (answer == NULL) return wf_wrong(WEFT_EINVAL, "weft_call_name: there is no place for the answer: it is NULL");
+    wf_task_tick(&self->task);
+    struct weft_answer one = {.from = weft_nobody()};
+    rc = wf_resolve(self->task.worker, name, &one.from);
+    if (rc < 0) return rc;
+    if (closes_cycle(self, one.from)) return (int)wf_task_finish_wait(WEFT_EDEADLOCK);
+    weft_msg *m = request(self, tag, data, size, deadline);
+    if (m == NULL) return WEFT_ENOMEM;
+    struct wf_asking asking;
+    wf_asking_begin(self, &asking, &one, 1, 1);
+    asking.name = name;
+    if (weft_pid_is_nobody(one.from)) rc = wf_send_named(self, name, m, send_deadline(deadline), &one.from.node);
+    else rc = wf_send_or_free(self, one.from, m, send_deadline(deadline));
+    return end_one(self, rc, answer, deadline);
+}
+
+int wf_call_control(weft_pid to, uint32_t tag, const void *data, size_t size, weft_msg **answer, int64_t deadline)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    struct wf_worker *w = self->task.worker;
+    if (to.node != wf_node_of(w)->incarnation) return WEFT_EINVAL;
+    weft_msg *m = request(self, tag, data, size, deadline);
+    if (m == NULL) return WEFT_ENOMEM;
+    struct weft_answer one = {.from = to};
+    struct wf_asking asking;
+    wf_asking_begin(self, &asking, &one, 1, 1);
+    m->post.flags = WF_MSG_CONTROL;
+    int rc = wf_send_signal(w, to, m);
+    return end_one(self, rc, answer, deadline);
+}
+
+int wf_call_spawn(struct wf_actor *self, weft_pid to, weft_msg *m, weft_msg **answer, int64_t deadline)
+{
+    struct weft_answer one = {.from = to};
+    struct wf_asking asking;
+    m->ref = wf_actors_of(self->task.worker)->last_ref + 1; /* as wf_asking_begin will count */
+    wf_asking_begin(self, &asking, &one, 1, 1);
+    int rc = wf_send_or_free(self, to, m, send_deadline(deadline));
+    return end_one(self, rc, answer, deadline);
+}
+
+/* ---- To many --------------------------------------------------------------------------------------------------- */
+
+static int ask_one(struct wf_actor *self, weft_pid to, weft_msg *m, enum wf_msg_kind kind)
+{
+    if (kind != WF_MSG_CONTROL) return wf_send_or_free(self, to, m, WEFT_NOW); /* never waits */
+    m->post.flags = WF_MSG_CONTROL;
+    return wf_send_signal(self->task.worker, to, m);
+}
+
+static void ask_all(struct wf_actor *self, struct wf_asking *s, enum wf_msg_kind kind, uint32_t tag,
+                    struct wf_body *body, int64_t deadline)
+{
+    struct wf_worker *w = self->task.worker;
+    for (size_t i = 0; i < s->count; i++) {
+        struct weft_answer *at = &s->slots[i];
+        int rc = WEFT_EDEADLOCK;
+        if (!weft_pid_equal(at->from, wf_actor_pid(self))) {
+            weft_msg *m = wf_request_new(w, tag, 0, body, deadline);
+            rc = WEFT_ENOMEM;
+            if (m != NULL) {
+                m->from = wf_actor_pid(self);
+                m->ref = s->first + i;
+                rc = ask_one(self, at->from, m, kind);
+            }
+        } else {
+            (void)wf_call_closes_cycle(self, self);
+        }
+        if (rc < 0) wf_answer_fails(self, at, rc);
+    }
+}
+
+static int gather(struct wf_actor *self, struct weft_answer *answers, size_t count, size_t need,
+                  enum wf_msg_kind kind, uint32_t tag, struct wf_body *body, int64_t deadline)
+{
+    struct wf_asking asking;
+    wf_asking_begin(self, &asking, answers, count, need);
+    ask_all(self, &asking, kind, tag, body, deadline);
+    wf_body_drop(self->task.worker, body);
+    int rc = wf_asking_await(self, deadline);
+    for (size_t i = 0; i < count; i++) {
+        if (answers[i].error == WF_ANSWER_OPEN) answers[i].error = WEFT_ETIMEDOUT;
+    }
+    if (asking.got < need && rc < 0 && rc != WEFT_ETIMEDOUT) {
+        weft_answers_free(answers, count);
+        return (int)wf_task_finish_wait(rc);
+    }
+    return (int)wf_task_finish_wait((int64_t)asking.got);
+}
+
+int weft_gather(struct weft_answer *answers, size_t count, size_t need, uint32_t tag, const void *data, size_t size,
+                int64_t deadline)
+{
+    struct wf_actor *self = wf_actor_self();
+    int rc = check(self, tag, data, size);
+    if (rc < 0) return rc;
+    if (answers == NULL || need == 0 || need > count || count > WEFT_GATHER_MAX) return WEFT_EINVAL;
+    wf_task_tick(&self->task);
+    struct wf_body *body = wf_body_new(self->task.worker, NULL, 0, data, size);
+    return body == NULL ? WEFT_ENOMEM : gather(self, answers, count, need, WF_MSG_CALL, tag, body, deadline);
+}
+
+int wf_gather_control(struct weft_answer *answers, size_t count, uint32_t tag, const void *data, size_t size,
+                      int64_t deadline)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    struct wf_body *body = wf_body_new(self->task.worker, NULL, 0, data, size);
+    return body == NULL ? WEFT_ENOMEM : gather(self, answers, count, count, WF_MSG_CONTROL, tag, body, deadline);
+}
+
+void weft_answers_free(struct weft_answer *answers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        weft_msg_free(answers[i].answer);
+        answers[i].answer = NULL;
+    }
+}
+
+/* ---- Answering ------------------------------------------------------------------------------------------------- */
+
+int64_t weft_deadline(const weft_msg *ask)
+{
+    return ask->post.flags == WF_MSG_CALL ? wf_terms(ask)->deadline : WEFT_FOREVER;
+}
+
+bool weft_expired(const weft_msg *ask)
+{
+    int64_t deadline = weft_deadline(ask);
+    return deadline != WEFT_FOREVER && weft_now() >= deadline;
+}
+
+/* Whether it can be answered. WEFT_EINVAL: no, and the log says why. */
+static int check_request(const char *call, const weft_msg *ask)
+{
+    if (ask == NULL) return wf_wrong(WEFT_EINVAL, "%s: the request is NULL", call);
+    if (ask->post.flags == WF_MSG_CALL) return WEFT_OK;
+    return wf_wrong(WEFT_EINVAL,
+                    "%s: the message with the tag %u is no request, or is answered already: see weft_wants_reply",
+                    call, ask->post.word);
+}
+
+/* Nothing was sent: there is no such node, or no memory. `ask` NULL: it was the answer itself, and is gone. */
+static __attribute__((noinline, cold)) int not_answered(struct wf_worker *w, weft_msg *ask, weft_pid asker, int error)
+{
+    if (error != WEFT_ENOMEM) return error;
+    if (ask != NULL) ask->post.flags = WF_MSG_CALL; /* as it was: freeing it says that there is no answer */
+    else wf_answer_lost(w, asker);
+    return error;
+}
+
+/* `m` belongs to nobody, or is `ask`. */
+static inline __attribute__((always_inline)) int answer_with(struct wf_actor *self, weft_msg *ask, weft_msg *m)
+{
+    struct wf_worker *w = self->task.worker;
+    weft_pid asker = ask->from;
+    bool itself = m == ask;
+    m->ref = ask->ref;
+    m->from = wf_actor_pid(self);
+    ask->post.flags = WF_MSG_SEND; /* freeing it says nothing any more */
+    m->post.flags = WF_MSG_REPLY;
+    if (wf_is_work(ask)) wf_node_of(self->task.worker)->features.work_let_go(self, ask);
+    if (!wf_is_unrecorded(w, asker)) wf_actor_record(self, WEFT_RECORD_SEND, asker, m->post.word);
+    else WF_PROBE3(send, self->id, asker.actor, m->post.word);
+    if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_trace_out(w, self, asker, NULL, m);
+    int rc = wf_send_signal(w, asker, m);
+    return WF_LIKELY(rc == WEFT_OK) ? WEFT_OK : not_answered(w, itself ? NULL : ask, asker, rc);
+}
+
+int weft_reply(const weft_msg *ask, uint32_t tag, const void *data, size_t size)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    int rc = check_request("weft_reply", ask);
+    if (rc < 0) return rc;
+    if (WF_UNLIKELY(wf_is_wrong_message(tag, data, size))) return wf_wrong_message("weft_reply", tag, data, size);
+    weft_msg *m = wf_msg_new(self->task.worker, tag, size);
+    if (m == NULL) return WEFT_ENOMEM;
+    if (size > 0) memcpy(m + 1, data, size);
+    return answer_with(self, (weft_msg *)(uintptr_t)ask, m);
+}
+
+/* Whether `m` can be the answer. */
+static int check_answer(const weft_msg *ask, const weft_msg *m)
+{
+    if (WF_UNLIKELY(m->post.word >= WEFT_TAG_SYSTEM))
+        return wf_wrong_message("weft_reply_msg", m->post.word, NULL, 0);
+    if (m->post.flags != WF_MSG_CALL || m == ask) return WEFT_OK;
+    return wf_wrong(WEFT_EINVAL, "weft_reply_msg: the message with the tag %u is a request itself: answer it first",
+                    m->post.word);
+}
+
+int weft_reply_msg(const weft_msg *ask, weft_msg *m)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (m == NULL) return wf_wrong(WEFT_EINVAL, "weft_reply_msg: the message is NULL");
+    if (self == NULL) {
+        wf_msg_free(wf_here, m);
+        return WEFT_ENOTACTOR;
+    }
+    int rc = check_request("weft_reply_msg", ask);
+    if (rc == WEFT_OK) rc = check_answer(ask, m);
+    if (rc < 0) {
+        weft_msg_free(m);
+        return rc;
+    }
+    wf_release(self, m);
+    return answer_with(self, (weft_msg *)(uintptr_t)ask, m);
+}
+
+void wf_node_lost_here(struct wf_worker *w, uint64_t peer)
+{
+    struct wf_list *lists[] = {&wf_actors_of(w)->calls, &wf_actors_of(w)->long_calls};
+    for (size_t l = 0; l < WF_COUNT(lists); l++) {
+        WF_LIST_EACH(k, lists[l]) {
+            struct wf_actor *a = WF_CONTAINER(k, struct wf_asking, on_calls)->actor;
+            for (size_t i = 0; i < a->asking->count; i++) {
+                struct weft_answer *at = &a->asking->slots[i];
+                if (at->error == WF_ANSWER_OPEN && at->from.node == peer) wf_answer_fails(a, at, WEFT_ENONODE);
+            }
+        }
+    }
+}
+
+/* ---- What the feature registers -------------------------------------------------------------------------------- */
+
+static void deliver_answer(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    (void)w;
+    wf_answer_came(a, m);
+}
+
+static void deliver_probe(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    (void)w;
+    wf_probe_came(a, m);
+}
+
+static int worker_init(struct wf_actors *wa)
+{
+    wf_patrol_init(wa);
+    return WEFT_OK;
+}
+
+static void drop_probe(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+{
+    (void)why;
+    wf_msg_free(w, m); /* its cycle is broken */
+}
+
+static const struct wf_message_row messages[] = {
+    {.kind = WF_MSG_REPLY, .deliver = deliver_answer},
+    {.kind = WF_MSG_FAILED, .deliver = deliver_answer},
+    {.kind = WF_MSG_PROBE, .deliver = deliver_probe, .drop = drop_probe}};
+const struct wf_feature wf_calls_feature = {.name = "calls",
+                                            .worker_init = worker_init,
+                                            .actor_leave = wf_calls_leave,
+                                            .node_lost = wf_node_lost_here,
+                                            .messages = messages,
+                                            .message_count = WF_COUNT(messages)};

@@ -1,0 +1,181 @@
+/* actors/core/backpressure.c -- senders that wait for room in a mailbox, and publishers that wait for somebody's.
+ * The rules are in mailbox.c, notes (2) and (4). */
+#include "mailbox.h"
+
+#include "mutant.h"
+
+static void count_full_awaited(struct wf_actor *a, uint32_t change)
+{
+    _Atomic uint32_t *n = &wf_actors_of(a->task.worker)->full_awaited; /* only this thread writes */
+    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + change, memory_order_relaxed);
+}
+
+static void set_full(struct wf_actor *a, bool full)
+{
+    if (WF_UNLIKELY(a->awaited) && full != atomic_load_explicit(&a->full, memory_order_relaxed))
+        count_full_awaited(a, full ? 1 : UINT32_MAX);
+    atomic_store_explicit(&a->full, full, memory_order_relaxed);
+}
+
+void wf_mailbox_awaited(struct wf_actor *a, bool awaited)
+{
+    if (a->awaited == awaited) return;
+    a->awaited = awaited;
+    if (atomic_load_explicit(&a->full, memory_order_relaxed)) count_full_awaited(a, awaited ? 1 : UINT32_MAX);
+}
+
+static struct wf_backlog *backlog(struct wf_actor *a)
+{
+    return wf_backlog_from(a, a->task.worker);
+}
+
+/* Those that wait for room here; NULL: nobody. */
+static weft_msg *first_for_room(const struct wf_actor *a)
+{
+    return a->more == NULL || a->more->backlog == NULL ? NULL : a->more->backlog->room.first;
+}
+
+/* Without memory nobody would tell its senders: `full` must not keep them, then. */
+static void note_short(struct wf_actor *a)
+{
+    struct wf_backlog *b = backlog(a);
+    if (b == NULL) set_full(a, false);
+    else if (!wf_linked(&b->on_short)) wf_list_push(&wf_actors_of(a->task.worker)->short_of_bytes, &b->on_short);
+}
+
+void wf_mailbox_filled(struct wf_actor *a)
+{
+    set_full(a, true);
+    a->crowded = true;
+    if (!wf_mailbox_own_full(a)) note_short(a);
+}
+
+void wf_mailbox_added_specially(struct wf_actor *a, weft_msg *m)
+{
+    struct wf_actors *wa = wf_actors_of(a->task.worker);
+    if (wa->timer.left == 0) wf_mail_time(wa, m);
+    if (wf_mailbox_full(a)) wf_mailbox_filled(a);
+}
+
+/* ---- Room for senders ------------------------------------------------------------------------------------------ */
+
+/* Room, in messages and in bytes. */
+struct room {
+    uint32_t places;
+    size_t bytes;
+};
+
+static struct room room_of(const struct wf_actor *a)
+{
+    return (struct room){a->mailbox_max - WF_MIN(a->mail_count, a->mailbox_max),
+                         a->mailbox_bytes_max - WF_MIN(a->mail_bytes, a->mailbox_bytes_max)};
+}
+
+/* One that waits gets its share: a sender of this node room for its message, a worker of another one some credit. */
+static void tell_one(struct wf_actor *a, weft_msg *m, struct room *room, size_t *budget)
+{
+    uint32_t places = 1;
+    size_t bytes = m->topic_size;
+    if (m->post.flags == WF_MSG_WANT) {
+        places = wf_grant_units(a, room->places, WF_MIN(room->bytes, *budget));
+        bytes = wf_grant_bytes(places);
+    }
+    room->places -= WF_MIN(places, room->places);
+    room->bytes -= WF_MIN(bytes, room->bytes);
+    *budget -= WF_MIN(bytes, *budget);
+    if (m->post.flags == WF_MSG_WANT) wf_grant(a->task.worker, m, places);
+    else wf_send_signal(a->task.worker, m->from, m);
+}
+
+/* There is room: tells as many as it is enough for, of its own and of `budget`. */
+static void tell_room(struct wf_actor *a, struct room room, size_t *budget)
+{
+    set_full(a, false); /* before any of them looks */
+    struct wf_lane none = {NULL, NULL}, *waiting = first_for_room(a) == NULL ? &none : &a->more->backlog->room;
+    while (room.places > 0 && room.bytes > 0 && *budget > 0) {
+        weft_msg *m = WF_MUTANT(mailbox_tells_no_room) ? NULL : wf_lane_take_after(waiting, NULL);
+        if (m == NULL) break;
+        tell_one(a, m, &room, budget);
+    }
+    a->crowded = waiting->first != NULL;
+    if (a->crowded && *budget == 0) note_short(a);
+}
+
+void wf_room_tell_all(struct wf_actor *a)
+{
+    while (first_for_room(a) != NULL) {
+        weft_msg *m = wf_lane_shift(&a->more->backlog->room);
+        if (m->post.flags == WF_MSG_WANT) wf_grant(a->task.worker, m, 0);
+        else wf_send_signal(a->task.worker, m->from, m);
+    }
+}
+
+static void room_came_for(struct wf_actor *a, struct room room)
+{
+    struct wf_actors *wa = wf_actors_of(a->task.worker);
+    if (WF_UNLIKELY(wf_mailbox_full(a))) {
+        if (!wf_mailbox_own_full(a)) note_short(a);
+        return;
+    }
+    size_t budget = wf_over_bytes(wa) ? 1 : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox takes one */
+    tell_room(a, room, &budget);
+}
+
+void wf_room_came(struct wf_actor *a)
+{
+    room_came_for(a, room_of(a));
+}
+
+/* Bytes of this worker's share came free: they are for whoever has none, in turn. */
+void wf_room_bytes_came(struct wf_actors *wa)
+{
+    if (wf_over_bytes(wa)) return;
+    size_t budget = wa->mail_bytes_max - wa->mail_bytes;
+    struct wf_list_node *k;
+    while (budget > 0 && (k = wf_list_pop(&wa->short_of_bytes)) != NULL) {
+        struct wf_actor *a = WF_CONTAINER(k, struct wf_backlog, on_short)->actor;
+        if (wf_mailbox_own_full(a)) continue; /* what it takes itself makes room */
+        tell_room(a, room_of(a), &budget);
+    }
+}
+
+/* A sender asks for room here, or takes its request back (word != 0), perhaps after it was told: then the room is
+ * another's. */
+void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    bool forget = m->post.flags == WF_MSG_ROOM && m->post.word != 0;
+    weft_msg *previous = NULL;
+    for (weft_msg *r = first_for_room(a); r != NULL && forget; previous = r, r = (weft_msg *)r->post.next) {
+        if (!weft_pid_equal(r->from, m->from)) continue;
+        wf_msg_free(w, wf_lane_take_after(&a->more->backlog->room, previous));
+        break;
+    }
+    if (forget) {
+        wf_msg_free(w, m);
+        wf_room_came(a);
+        wf_room_bytes_came(wf_actors_of(w));
+    } else if (wf_mailbox_full(a) && backlog(a) != NULL) { /* without memory it asks again at once */
+        wf_lane_push(&a->more->backlog->room, m);
+        wf_mailbox_filled(a);
+    } else if (first_for_room(a) != NULL) { /* nobody overtakes those that wait */
+        wf_lane_push(&a->more->backlog->room, m);
+    } else {
+        set_full(a, false);
+        struct room room = room_of(a);
+        size_t budget = wf_actors_of(w)->mail_bytes_max;
+        tell_one(a, m, &room, &budget);
+    }
+}
+
+/* Telling a sender costs a wake, often of another core: not for each place, but for an eighth of the mailbox, each
+ * time another eighth has come free. Those told before are on their way and do not ask again: told each time of all
+ * that is free, all senders would come at once. */
+void wf_room_eighth_came(struct wf_actor *a, size_t weight)
+{
+    struct room free = room_of(a);
+    struct room eighth = {WF_MAX(a->mailbox_max / 8, 1), WF_MAX(a->mailbox_bytes_max / 8, 1)};
+    if (free.places < eighth.places || free.bytes < eighth.bytes) return;
+    bool of_places = free.places % eighth.places == 0;
+    bool of_bytes = free.bytes / eighth.bytes != (free.bytes - WF_MIN(weight, free.bytes)) / eighth.bytes;
+    if (of_places || of_bytes) room_came_for(a, eighth);
+}

@@ -1,0 +1,38 @@
+/* actors/core/mail_wait.c -- weft_on_mailbox: the running actor's mailbox as one of several sources of a wait. */
+#include "actor.h"
+#include "wait.h"
+
+weft_wait weft_on_mailbox(void)
+{
+    return (weft_wait){.kind = WF_ON_MAILBOX, .fd = -1};
+}
+
+static int wait_open(struct wf_wait *s, const weft_wait *from)
+{
+    (void)s, (void)from;
+    return 0;
+}
+
+static int wait_look(struct wf_wait *s)
+{
+    return wf_mailbox_ready(s->task);
+}
+
+static int wait_attach(struct wf_wait *s, struct wf_wait *first)
+{
+    (void)first;
+    s->task->wants_mail = true;
+    return 0;
+}
+
+static void wait_close(struct wf_wait *s)
+{
+    s->task->wants_mail = false;
+}
+
+const struct wf_wait_kind wf_mailbox_wait_kind = {.number = WF_ON_MAILBOX,
+                                                  .name = "mailbox",
+                                                  .open = wait_open,
+                                                  .look = wait_look,
+                                                  .attach = wait_attach,
+                                                  .close = wait_close};

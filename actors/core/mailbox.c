@@ -1,0 +1,629 @@
+/* actors/core/mailbox.c -- what arrives for an actor, and how it takes it.
+ *
+ * Design notes.
+ * (1) Two lanes: signals (system news, never refused, bounded by what the actor asked for) and mail (bounded by count
+ *     and by the worker's share of the node's byte budget). They are received in the order of their arrival, also by
+ *     a selective receive, and whatever else leaves the mailbox meanwhile: mail_order.h.
+ * (2) At the bound a sender that can wait asks for room: a WF_MSG_ROOM request, kept here in arrival order. As many
+ *     are told as there are places; who then does not use the place takes its request back, and the next is told.
+ *     `full` tells senders on other threads in advance; it is a hint: a message of this node that was under way when
+ *     the mailbox filled up is still taken (the lane between two workers is bounded itself). One from another node
+ *     is taken if it was sent on credit (credit.c); of nodes that know nothing of that up to twice the bound.
+ * (3) Wakes are hints: who receives looks again.
+ * (4) An actor whose mailbox is full only because the worker's share of the byte budget is used up is on
+ *     wf_actors.short_of_bytes: whoever takes mail on this worker tells its senders.
+ * (5) What was published may stand in the lane of mail as a struct wf_bunch instead of as messages. */
+#include "mailbox.h"
+#include "mail_order.h"
+#include "pool_member.h"
+#include "trace.h"
+#include "publish_report.h"
+#include "published_block.h"
+#include "mutant.h"
+
+/* ---- Lanes ----------------------------------------------------------------------------------------------------- */
+
+static void wake_for_mail(struct wf_actor *a)
+{
+    if (a->task.wants_mail) wf_task_wake(&a->task);
+}
+
+/* ---- Arrival --------------------------------------------------------------------------------------------------- */
+
+/* By a subscription, as `ref` says. */
+static inline bool is_counted(const weft_msg *m)
+{
+    return m->post.flags == WF_MSG_RETAINED || m->post.flags == WF_MSG_COUNTED;
+}
+
+/* Its subscription hears that it has left the mailbox. */
+static void uncount(struct wf_actor *a, weft_msg *m)
+{
+    wf_node_of(a->task.worker)->features.messages[m->post.flags].leave(a, m);
+}
+
+/* It has left the lane. */
+static void drop_at(struct wf_actor *a, weft_msg *m, enum wf_drop why)
+{
+    wf_actor_dropped(a);
+    if (is_counted(m)) uncount(a, m);
+    if (m->post.kind == WF_POST_WORK) wf_node_of(a->task.worker)->features.work_let_go(a, m);
+    m->to_actor = a->id;
+    wf_drop(a->task.worker, m, why);
+}
+
+static void count_evicted(struct wf_actor *a)
+{
+    a->gone++;
+    a->evicted += a->evicted != UINT32_MAX;
+}
+
+/* Mail has left the lane, where `place` others stood before it. */
+static inline void count_out(struct wf_actor *a, uint32_t place, size_t weight)
+{
+    struct wf_actors *wa = wf_actors_of(a->task.worker);
+    wa->mail_bytes -= weight;
+    a->mail_bytes -= weight;
+    a->mail_count--;
+    wf_mail_left(a, place);
+    if (WF_UNLIKELY(!wf_list_empty(&wa->short_of_bytes))) wf_room_bytes_came(wa);
+}
+
+static void drop_bunched(struct wf_actor *a, weft_msg *previous, uint32_t place, enum wf_drop why)
+{
+    struct wf_worker *w = a->task.worker;
+    size_t freed;
+    wf_body_drop(w, wf_bunch_take(a, previous, &freed));
+    wf_count_drop(w, why);
+    count_out(a, place, freed);
+}
+
+/* For the first message of the bunch after `previous`, which has that place. NULL: there is no memory, that message
+ * is dropped. */
+static weft_msg *envelope_for_one(struct wf_actor *a, weft_msg *previous, uint32_t place)
+{
+    weft_msg *m = wf_pool_take(&a->task.worker->pool, 0, sizeof *m);
+    if (WF_LIKELY(m != NULL)) return m;
+    wf_actor_dropped(a);
+    count_evicted(a);
+    drop_bunched(a, previous, place, WF_DROP_MEMORY);
+    return NULL;
+}
+
+/* The first message of the bunch after `previous`, which has that place, gets an envelope, and stands there instead.
+ * False: it is dropped. */
+static bool unpack_one(struct wf_actor *a, weft_msg *previous, uint32_t place)
+{
+    weft_msg *m = envelope_for_one(a, previous, place);
+    size_t freed;
+    if (m == NULL) return false;
+    wf_bunch_envelope(m, wf_bunch_take(a, previous, &freed));
+    a->mail_bytes += sizeof *m - freed;
+    wf_actors_of(a->task.worker)->mail_bytes += sizeof *m - freed;
+    weft_msg **at = previous == NULL ? &a->mail.first : (weft_msg **)(void *)&previous->post.next;
+    m->post.next = *at == NULL ? NULL : &(*at)->post;
+    *at = m;
+    if (a->mail.last == previous) a->mail.last = m;
+    return true;
+}
+
+void wf_mailbox_unpack(struct wf_actor *a)
+{
+    weft_msg *previous = NULL, *m;
+    uint32_t place = 0;
+    while ((m = previous == NULL ? a->mail.first : (weft_msg *)previous->post.next) != NULL) {
+        if (!wf_is_bunch(m)) previous = m, place++;
+        else (void)unpack_one(a, previous, place);
+    }
+}
+
+/* Takes mail out of the lane: after `previous`, which is the last of `place` messages; or the oldest. */
+static weft_msg *take_out(struct wf_actor *a, weft_msg *previous, uint32_t place)
+{
+    weft_msg *m = wf_lane_take_after(&a->mail, previous);
+    count_out(a, place, wf_msg_weight(m));
+    return m;
+}
+
+static void drop_oldest(struct wf_actor *a)
+{
+    if (wf_is_bunch(a->mail.first)) { /* which no scan has come to */
+        count_evicted(a);
+        wf_actor_dropped(a);
+        drop_bunched(a, NULL, 0, WF_DROP_FULL);
+        return;
+    }
+    weft_msg *oldest = take_out(a, NULL, 0);
+    struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
+    if (b != NULL && oldest == b->scanned) b->scanned = NULL;
+    if (b != NULL && b->aside > 0) b->aside--; /* a scan begins with the oldest */
+    count_evicted(a);
+    drop_at(a, oldest, WF_DROP_FULL);
+}
+
+void wf_mailbox_make_room(struct wf_actor *a)
+{
+    do drop_oldest(a); /* it is full, so there is one */
+    while (a->mail_count > 0 && wf_mailbox_own_full(a));
+}
+
+void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
+{
+    uint32_t place = 0;
+    weft_msg *previous = NULL, *m = a->mail.first;
+    while (wf_is_bunch(m) || m->ref != subscription || !is_counted(m)) {
+        place += wf_is_bunch(m) ? wf_bunch_count(m) : 1;
+        previous = m;
+        m = (weft_msg *)m->post.next;
+        WF_ASSERT(m != NULL); /* one of its own waits */
+    }
+    struct wf_backlog *b = a->more->backlog; /* it has a subscription, so there is a->more */
+    if (b != NULL && m == b->scanned) b->scanned = previous;
+    if (b != NULL && place < b->aside) b->aside--;
+    count_evicted(a);
+    drop_at(a, take_out(a, previous, place), WF_DROP_SLOW_READER);
+}
+
+void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag)
+{
+    m->post.flags = WF_MSG_SYSTEM;
+    m->post.word = tag;
+    wf_signals_push(a, m);
+    wake_for_mail(a);
+}
+
+static bool is_of_this_node(const struct wf_actor *a, const weft_msg *m)
+{
+    /* What no actor of another node has sent has that node in `ref`. */
+    if (weft_pid_is_nobody(m->from)) return m->post.flags != WF_MSG_SEND || m->ref == 0;
+    return m->from.node == wf_node_of(a->task.worker)->incarnation;
+}
+
+bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
+{
+    if (WF_LIKELY(!wf_mailbox_full(a))) {
+        wf_mailbox_add(a, m);
+        return true;
+    }
+    switch (wf_actor_policy(a)) {
+    case WEFT_FULL_DROP_OLDEST:
+        wf_mailbox_make_room(a);
+        wf_mailbox_add(a, m);
+        return true;
+    case WEFT_FULL_FAIL:
+        if (!is_of_this_node(a, m)) break;
+        wf_mailbox_add(a, m); /* it was under way: note (2) */
+        return true;
+    case WEFT_FULL_SUSPEND:
+        /* it was under way: note (2) */
+        if (is_of_this_node(a, m) ||
+            (a->mail_count < 2 * (uint64_t)a->mailbox_max && a->mail_bytes / 2 < a->mailbox_bytes_max) ||
+            (wf_credit_covers(a, m) && !WF_MUTANT(mailbox_drops_what_has_credit))) {
+            wf_mailbox_add(a, m);
+            return true;
+        }
+        break;
+    default: break;
+    }
+    drop_at(a, m, WF_DROP_FULL);
+    return false;
+}
+
+/* STOP or KILL. */
+static void stop_or_kill(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    bool stop = m->post.flags == WF_MSG_STOP;
+    wf_msg_free(w, m);
+    if (stop) wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
+    else wf_actor_kill(a);
+}
+
+static bool takes_control(const struct wf_actor *a, uint32_t tag)
+{
+    WF_FEATURES_EACH(f, wf_node_of(a->task.worker))
+    {
+        if ((*f)->takes_control != NULL && (*f)->takes_control(a, tag)) return true;
+    }
+    return false;
+}
+
+/* A kind that belongs to a feature. */
+static void deliver_row(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    WF_ASSERT(m->post.flags < WF_MSG_KINDS);
+    const struct wf_message_row *row = &wf_node_of(w)->features.messages[m->post.flags];
+    WF_ASSERT(row->deliver != NULL);
+    row->deliver(w, a, m);
+}
+
+void wf_deliver(struct wf_worker *w, weft_msg *m)
+{
+    if (m->post.flags == WF_MSG_PUBLISH) {
+        deliver_row(w, NULL, m);
+        return;
+    }
+    struct wf_actor *a = wf_actor_find(w, m->to_actor);
+    if (WF_UNLIKELY(a == NULL || (a->task.state == WF_TASK_DONE && wf_actor_keep(a) == NULL))) {
+        wf_drop(w, m, m->to_actor == 0 ? WF_DROP_NO_NAME : WF_DROP_NO_ACTOR); /* 0: wf_inbound_add_name */
+        return;
+    }
+    switch ((enum wf_msg_kind)m->post.flags) {
+    case WF_MSG_SEND:
+    case WF_MSG_CALL:
+    case WF_MSG_RETAINED: (void)wf_mailbox_put(a, m); return;
+    case WF_MSG_WANT: wf_want_came(w, a, m); return;
+    case WF_MSG_GRANT: wf_grant_came(w, m); return;
+    case WF_MSG_SYSTEM: wf_signal_put(a, m, m->post.word); return;
+    case WF_MSG_CONTROL:
+        if (!takes_control(a, m->post.word)) {
+            wf_refuse(w, m, WEFT_EINVAL);
+            return;
+        }
+        wf_signal_put(a, m, m->post.word);
+        m->post.flags = WF_MSG_CALL; /* from here on: to be answered */
+        return;
+    case WF_MSG_STOP:
+    case WF_MSG_KILL:
+        if (WF_UNLIKELY(a->lasts)) wf_drop(w, m, WF_DROP_NO_ACTOR);
+        else stop_or_kill(w, a, m);
+        return;
+    case WF_MSG_ROOM:
+        if (m->ref != 0) { /* the news came back to the sender */
+            if ((uint16_t)m->size == a->room_asked) {
+                a->room_news = true;
+                if (a->wants_room) wf_task_wake(&a->task);
+            }
+            wf_msg_free(w, m);
+        } else {
+            m->ref = 1;
+            wf_room_asked(w, a, m);
+        }
+        return;
+    default: deliver_row(w, a, m); return;
+    }
+}
+
+bool wf_request_is_dead(struct wf_worker *w, const weft_msg *m)
+{
+    int64_t deadline = wf_terms(m)->deadline;
+    if (deadline != WEFT_FOREVER && weft_now() >= deadline) return true;
+    if (m->from.node != wf_node_of(w)->incarnation) return false;
+    uint32_t index = wf_id_worker(m->from.actor);
+    if (index >= w->set->count) return false; /* nobody's */
+    struct wf_actor *asker = wf_slab_find(&wf_actors_of(w->set->at[index])->slab, m->from.actor);
+    return asker == NULL || (index == w->index && wf_answer_place(asker, m->ref) == NULL);
+}
+
+/* ---- Receiving ------------------------------------------------------------------------------------------------- */
+
+static __attribute__((noinline, cold)) void drop_dead(struct wf_actor *a, weft_msg *previous, uint32_t place)
+{
+    weft_msg *dead = take_out(a, previous, place);
+    count_evicted(a);
+    drop_at(a, dead, WF_DROP_EXPIRED);
+    if (a->crowded) wf_room_came(a); /* weft_wait_any waits without receiving */
+}
+
+/* `m` comes after `previous`, which is the last of `place` messages; NULL and 0: it is the oldest. */
+static inline __attribute__((always_inline)) bool drop_if_dead(struct wf_actor *a, weft_msg *previous, uint32_t place,
+                                                               const weft_msg *m)
+{
+    if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || !wf_request_is_dead(a->task.worker, m)) return false;
+    drop_dead(a, previous, place);
+    return true;
+}
+
+bool wf_mailbox_ready(const struct wf_task *t)
+{
+    struct wf_actor *a = wf_actor_of((struct wf_task *)(uintptr_t)t);
+    while (a->mail.first != NULL && drop_if_dead(a, NULL, 0, a->mail.first)) {}
+    return a->mail.first != NULL || a->signals.first != NULL;
+}
+
+static int take_signal(struct wf_actor *a, weft_msg *previous, weft_msg **out)
+{
+    *out = wf_signals_take(a, previous);
+    if ((*out)->post.word == WEFT_TAG_SUBSCRIPTION)
+        wf_node_of(a->task.worker)->features.messages[WF_MSG_SYSTEM].leave(a, *out);
+    if (WF_UNLIKELY(a->traced)) wf_node_of(a->task.worker)->tracing->took(a, *out);
+    wf_actor_record(a, WEFT_RECORD_RECEIVE, (*out)->from, (*out)->post.word);
+    wf_hold(a, *out);
+    return WEFT_OK;
+}
+
+weft_msg *wf_signal_take(struct wf_actor *a, uint32_t tag, uint64_t ref, weft_pid from)
+{
+    weft_msg *previous = NULL;
+    for (weft_msg *m = a->signals.first; m != NULL; previous = m, m = (weft_msg *)m->post.next) {
+        if (m->post.word == tag && (ref == 0 || m->ref == ref) &&
+            (weft_pid_is_nobody(from) || weft_pid_equal(m->from, from)))
+            return wf_signals_take(a, previous);
+    }
+    return NULL;
+}
+
+/* What is no plain WF_MSG_SEND. */
+static inline void received_other(struct wf_actor *a, weft_msg *m)
+{
+    if (WF_LIKELY(m->post.flags == WF_MSG_CALL && !wf_terms(m)->timed)) return;
+    if (is_counted(m)) uncount(a, m);
+    if (m->post.flags != WF_MSG_RETAINED) wf_mail_received(a, m);
+}
+
+/* The receiver has `m`, which was taken out and has made room for so many bytes. */
+static inline __attribute__((always_inline)) int receive(struct wf_actor *a, weft_msg *m, size_t weight,
+                                                         weft_msg **out)
+{
+    a->gone++;
+    if (WF_UNLIKELY(m->post.flags != WF_MSG_SEND)) received_other(a, m);
+    if (WF_UNLIKELY(a->crowded)) wf_room_eighth_came(a, weight);
+    if (WF_UNLIKELY(a->traced || wf_is_traced(m))) wf_node_of(a->task.worker)->tracing->took(a, m);
+    wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
+    wf_hold(a, m);
+    *out = m;
+    return WEFT_OK;
+}
+
+/* The first of a bunch. False: it is dropped. */
+static bool receive_bunched(struct wf_actor *a, weft_msg **out)
+{
+    weft_msg *m = envelope_for_one(a, NULL, 0);
+    size_t freed;
+    if (m == NULL) return false;
+    wf_bunch_envelope(m, wf_bunch_take(a, NULL, &freed));
+    count_out(a, 0, freed);
+    (void)receive(a, m, freed, out);
+    return true;
+}
+
+static int wait_for_mail(struct wf_actor *a, int64_t deadline)
+{
+    if (WF_UNLIKELY(a->crowded)) wf_room_came(a);
+    a->task.wants_mail = true;
+    WF_PROBE2(wait, a->id, (const char *)wf_waits_for_mail);
+    int rc = wf_task_wait_quietly(deadline, wf_waits_for_mail);
+    WF_PROBE2(wake, a->id, rc);
+    a->task.wants_mail = false;
+    if (WF_UNLIKELY(rc < 0) && deadline > WEFT_NOW) wf_actor_record(a, WEFT_RECORD_WAKE, weft_nobody(), (uint32_t)rc);
+    return rc;
+}
+
+static __attribute__((noinline)) int recv_slowly(struct wf_actor *a, weft_msg **out, int64_t deadline)
+{
+    for (;;) {
+        if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_finish_wait(WEFT_ECANCELED);
+        if (WF_UNLIKELY(a->signals.first != NULL) && wf_signal_is_next(a)) return take_signal(a, NULL, out);
+        if (a->mail.first != NULL) {
+            if (drop_if_dead(a, NULL, 0, a->mail.first)) continue;
+            if (wf_is_bunch(a->mail.first)) {
+                if (receive_bunched(a, out)) return WEFT_OK;
+                continue;
+            }
+            weft_msg *m = wf_lane_shift(&a->mail);
+            count_out(a, 0, wf_msg_weight(m));
+            return receive(a, m, wf_msg_weight(m), out);
+        }
+        int rc = wait_for_mail(a, deadline);
+        if (rc == WEFT_ETIMEDOUT && wf_mailbox_ready(&a->task)) continue; /* both came in one turn */
+        if (WF_UNLIKELY(rc < 0)) return (int)wf_task_finish_wait(rc);
+    }
+}
+
+weft_msg *wf_mailbox_next(struct wf_actor *a)
+{
+    weft_msg *m = NULL;
+    while (m == NULL) {
+        if (WF_UNLIKELY(a->signals.first != NULL) && wf_signal_is_next(a)) {
+            (void)take_signal(a, NULL, &m);
+        } else if (a->mail.first == NULL) {
+            if (WF_UNLIKELY(a->crowded)) wf_room_came(a);
+            return NULL;
+        } else if (drop_if_dead(a, NULL, 0, a->mail.first)) {
+            continue;
+        } else if (wf_is_bunch(a->mail.first)) {
+            (void)receive_bunched(a, &m);
+        } else {
+            m = take_out(a, NULL, 0);
+            (void)receive(a, m, wf_msg_weight(m), &m);
+        }
+    }
+    return m;
+}
+
+static __attribute__((noinline)) int recv_after_yield(struct wf_actor *a, weft_msg **out, int64_t deadline)
+{
+    wf_task_yield();
+    return recv_slowly(a, out, deadline);
+}
+
+/* Where somebody waits for room, of what is traced, or beside others that are held, at the end of weft_recv. */
+static __attribute__((noinline)) int receive_with_care(struct wf_actor *a, weft_msg *m, size_t weight, weft_msg **out)
+{
+    return receive(a, m, weight, out);
+}
+
+/* What is done most of the time, without a call but in the end, and so without a frame. */
+int weft_recv(weft_msg **out, int64_t deadline)
+{
+    struct wf_actor *a = wf_actor_self();
+    if (WF_UNLIKELY(a == NULL)) return WEFT_ENOTACTOR;
+    if (WF_UNLIKELY(--a->task.ops == 0)) return recv_after_yield(a, out, deadline);
+    weft_msg *m = a->mail.first;
+    if (WF_UNLIKELY(m == NULL || a->signals.first != NULL || a->task.cancelled)) return recv_slowly(a, out, deadline);
+    struct wf_worker *w = a->task.worker;
+    size_t weight = 0;
+    if (m->post.flags == WF_MSG_BUNCH) {
+        struct wf_bunch *b = (struct wf_bunch *)m;
+        uint32_t first = b->first, next = first + 1;
+        m = next == b->end ? NULL : wf_pool_take_quickly(&w->pool, 0);
+        if (WF_UNLIKELY(m == NULL)) return recv_slowly(a, out, deadline);
+        b->first = (uint16_t)next;
+        wf_bunch_envelope(m, b->at[first]);
+    } else {
+        struct wf_actors *wa = wf_actors_of(w);
+        if (WF_UNLIKELY(m->post.flags != WF_MSG_SEND || !wf_list_empty(&wa->short_of_bytes)))
+            return recv_slowly(a, out, deadline);
+        (void)wf_lane_shift(&a->mail);
+        weight = wf_msg_weight(m);
+        wa->mail_bytes -= weight;
+        a->mail_bytes -= weight;
+    }
+    a->mail_count--;
+    if (WF_UNLIKELY(a->crowded || a->traced || wf_is_traced(m) || a->held != NULL))
+        return receive_with_care(a, m, weight, out);
+    a->gone++;
+    wf_hold(a, m);
+    *out = m;
+    /* Not what was published to many here: that would fill the recorder with one publication. */
+    if (weight > 0) wf_actor_record(a, WEFT_RECORD_RECEIVE, m->from, m->post.word);
+    else WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
+    return WEFT_OK;
+}
+
+/* What a selective receive looks for, and how far it has come in the system lane; in that of mail: wf_backlog. It
+ * goes on after the last messages it has seen, so that each is seen once. Nobody but us takes signals; mail may be
+ * dropped meanwhile: drop_oldest, wf_mailbox_evict. */
+struct scan {
+    bool (*match)(const weft_msg *m, void *arg);
+    void *arg;
+    struct wf_backlog *mail; /* NULL: it looks at signals alone */
+    bool signals;
+    weft_msg *seen; /* the last signal; NULL: none yet */
+};
+
+static weft_msg *next_signal(const struct wf_actor *a, const struct scan *s)
+{
+    if (!s->signals) return NULL;
+    return s->seen == NULL ? a->signals.first : (weft_msg *)s->seen->post.next;
+}
+
+/* NULL: it has seen all that there is, or as much as it may. */
+static inline __attribute__((always_inline)) weft_msg *next_mail(struct wf_actor *a, struct wf_backlog *b)
+{
+    while (b != NULL && b->aside < b->aside_max) {
+        weft_msg *m = b->scanned == NULL ? a->mail.first : (weft_msg *)b->scanned->post.next;
+        if (m == NULL) break;
+        if (wf_is_bunch(m)) {
+            (void)unpack_one(a, b->scanned, b->aside);
+            continue;
+        }
+        if (!drop_if_dead(a, b->scanned, b->aside, m)) return m;
+    }
+    return NULL;
+}
+
+static bool take_mail(struct wf_actor *a, struct wf_backlog *b, weft_msg *mail, weft_msg **out)
+{
+    (void)take_out(a, b->scanned, b->aside);
+    return receive(a, mail, wf_msg_weight(mail), out) == WEFT_OK;
+}
+
+/* Takes the oldest message that matches. False: there is none. */
+static bool take_match(struct wf_actor *a, struct scan *s, weft_msg **out)
+{
+    struct wf_backlog *b = s->mail;
+    weft_msg *signal = next_signal(a, s), *mail;
+    if (WF_LIKELY(signal == NULL)) {
+        for (; b != NULL && (mail = next_mail(a, b)) != NULL; b->scanned = mail, b->aside++)
+            if (s->match(mail, s->arg)) return take_mail(a, b, mail, out);
+        return false;
+    }
+    uint32_t ahead = b == NULL ? 0 : wf_signal_mail_ahead(a, s->seen);
+    while (mail = next_mail(a, b), mail != NULL || signal != NULL) {
+        WF_ASSERT(b != NULL || mail == NULL);
+        if (signal != NULL && (mail == NULL || ahead + signal->mail_ahead <= b->aside)) {
+            if (s->match(signal, s->arg)) return take_signal(a, s->seen, out) == WEFT_OK;
+            ahead += signal->mail_ahead;
+            s->seen = signal;
+            signal = next_signal(a, s);
+        } else {
+            if (s->match(mail, s->arg)) return take_mail(a, b, mail, out);
+            b->scanned = mail;
+            b->aside++;
+        }
+    }
+    return false;
+}
+
+/* After a scan of all there is: whether waiting for more would be in vain, or against the bound. */
+static bool has_too_much_aside(const struct wf_actor *a, const struct wf_backlog *b)
+{
+    return b->aside >= b->aside_max || (wf_mailbox_own_full(a) && wf_actor_policy(a) != WEFT_FULL_DROP_OLDEST);
+}
+
+static int refuse_aside(struct wf_actor *a, const struct wf_backlog *b)
+{
+    if (!a->aside_told)
+        weft_log(WEFT_WARN,
+                 "actor %s: a selective receive passed over %u messages, %s: WEFT_EFULL (said once for this actor)",
+                 a->kind, b->aside,
+                 b->aside >= b->aside_max ? "as many as it may" : "and the mailbox is full of them");
+    a->aside_told = true;
+    return (int)wf_task_finish_wait(WEFT_EFULL);
+}
+
+enum { SIGNALS = 1, MAIL = 2 };
+
+static int recv_matching(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg, int64_t deadline,
+                         int lanes)
+{
+    struct wf_actor *a = wf_actor_self();
+    if (a == NULL) return WEFT_ENOTACTOR;
+    if (out == NULL || match == NULL) return WEFT_EINVAL;
+    wf_task_tick(&a->task);
+    struct scan s = {.match = match, .arg = arg, .signals = (lanes & SIGNALS) != 0};
+    if (lanes & MAIL) {
+        s.mail = wf_backlog_from(a, a->task.worker);
+        if (s.mail == NULL) return WEFT_ENOMEM;
+        s.mail->scanned = NULL, s.mail->aside = 0;
+    }
+    for (int rc = WEFT_OK;;) {
+        if (WF_UNLIKELY(a->task.cancelled)) return (int)wf_task_finish_wait(WEFT_ECANCELED);
+        if (take_match(a, &s, out)) return WEFT_OK;
+        if (s.mail != NULL && WF_UNLIKELY(has_too_much_aside(a, s.mail))) return refuse_aside(a, s.mail);
+        if (rc < 0) return (int)wf_task_finish_wait(rc);
+        rc = wait_for_mail(a, deadline);
+        if (rc < 0 && rc != WEFT_ETIMEDOUT) return (int)wf_task_finish_wait(rc); /* at the deadline: a last look */
+    }
+}
+
+int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg, int64_t deadline)
+{
+    return recv_matching(out, match, arg, deadline, SIGNALS | MAIL);
+}
+
+static bool has_tag(const weft_msg *m, void *tag)
+{
+    return m->post.word == *(const uint32_t *)tag;
+}
+
+int weft_recv_tag(weft_msg **out, uint32_t tag, int64_t deadline)
+{
+    return recv_matching(out, has_tag, &tag, deadline, tag < WEFT_TAG_SYSTEM ? MAIL : SIGNALS);
+}
+
+static bool any(const weft_msg *m, void *arg)
+{
+    (void)m, (void)arg;
+    return true;
+}
+
+int wf_recv_signal(weft_msg **out, int64_t deadline)
+{
+    return recv_matching(out, any, NULL, deadline, SIGNALS);
+}
+
+/* ---- The end --------------------------------------------------------------------------------------------------- */
+
+void wf_mailbox_close(struct wf_actor *a)
+{
+    struct wf_worker *w = a->task.worker;
+    wf_mailbox_leave(a);
+    while (a->mail.first != NULL) {
+        weft_msg *m = wf_is_bunch(a->mail.first) ? NULL : take_out(a, NULL, 0);
+        if (m == NULL) drop_bunched(a, NULL, 0, WF_DROP_UNREAD);
+        else m->to_actor = a->id, wf_drop(w, m, WF_DROP_UNREAD);
+    }
+    if (a->more != NULL && a->more->backlog != NULL) wf_unlink(&a->more->backlog->on_short);
+    wf_room_tell_all(a);
+}

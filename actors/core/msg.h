@@ -1,0 +1,229 @@
+/* actors/core/msg.h -- the envelope of a message, 64 bytes, and its body.
+ *
+ * Design notes.
+ * (1) An envelope belongs to exactly one holder: a sender, an outbox or inbox, a mailbox, or the actor that received
+ *     it. Whoever holds it frees it.
+ * (2) The body is either inline, behind the envelope in the same block, or shared: a counted body that many envelopes
+ *     point to (fan-out, frames).
+ * (3) Bodies are immutable from the moment the message is sent. Only shared bodies have an atomic count.
+ * (4) What is published takes one atomic operation for all subscribers of a worker: their references are taken at
+ *     once, and those dropped are gathered by body until the end of the turn (wf_owed), but not where what is freed
+ *     has to go at once (wf_pool.bypass). */
+#ifndef WF_MSG_H
+#define WF_MSG_H
+
+#include "base.h"
+#include "hash_table.h"
+#include "pool.h"
+#include "task.h"
+
+#include <weft/message.h>
+
+#include <string.h>
+
+/* wf_post.flags of a message. The values travel between nodes (transport/frame.h): append only. */
+enum wf_msg_kind {
+    WF_MSG_SEND = 0,    /* user lane */
+    WF_MSG_CALL = 1,    /* user lane, wants a reply to `ref` */
+    WF_MSG_REPLY = 2,   /* past the mailbox to the actor waiting for `ref` */
+    WF_MSG_FAILED = 3,  /* the same, but instead of an answer: tag holds -(WEFT_E*) */
+    WF_MSG_STOP = 4,    /* signal: weft_stop */
+    WF_MSG_PUBLISH = 5, /* to all subscribers on the target worker: body is shared, topic before the data */
+    WF_MSG_SYSTEM = 6,  /* system lane: tags from WEFT_TAG_SYSTEM up */
+    /* never leaves the node: actor `from` wants to know when the mailbox of `to_actor` has room; and the news of
+     * it */
+    WF_MSG_ROOM = 7,
+    /* Monitors and links: actors/lifecycle/monitors.c says what their fields mean. */
+    WF_MSG_WATCH = 8,
+    WF_MSG_UNWATCH = 9,
+    WF_MSG_DOWN = 10,
+    WF_MSG_LINK = 11,
+    WF_MSG_UNLINK = 12,
+    WF_MSG_EXIT = 13,
+    WF_MSG_KILL = 14, /* signal: weft_kill */
+    /* never leaves the node: a request in the system lane: to a pool itself, or to go on with other code */
+    WF_MSG_CONTROL = 15,
+    WF_MSG_PROBE = 16, /* looks for cycles of calls: actors/call/cycle.c */
+    /* credit between nodes: credit.c. To a mailbox; and back, to a worker */
+    WF_MSG_WANT = 17,
+    WF_MSG_GRANT = 18,
+    WF_MSG_SPAWN = 19, /* actors that other nodes start: actors/remote/remote.h */
+    WF_MSG_SPAWNED = 20,
+    /* Of this node's topics, see subscription.h; they never leave the node. From here on `ref` is the subscription
+     * that counts the message as long as it is in the mailbox, or 0. */
+    WF_MSG_RETAINED = 64,   /* as SEND: was published before its receiver subscribed */
+    WF_MSG_COUNTED = 65,    /* as SEND, until it leaves the mailbox */
+    WF_MSG_LOST = 66,       /* to no actor: a queue group of this node had no room for it */
+    WF_MSG_BUNCH = 67,      /* no message, but a struct wf_bunch of them */
+    WF_MSG_TIMED = 68,      /* as SEND, until it leaves the mailbox; `ref` is a SEND's */
+    WF_MSG_GROUP_NEWS = 69, /* SYSTEM for the watch `ref` of a group, as long as that lives */
+    WF_MSG_KINDS
+};
+
+/* Why a message did not reach an actor. Counted per worker, summed for `weft ps`. */
+enum wf_drop {
+    WF_DROP_NO_ACTOR, /* the receiver was gone when it arrived */
+    WF_DROP_NO_NAME,  /* the name was not registered */
+    /* mailbox at its bound and the sender could not wait: policy, another node, a foreign thread */
+    WF_DROP_FULL,
+    WF_DROP_SLOW_READER, /* a subscriber's mailbox was full */
+    WF_DROP_LATE_REPLY,  /* nobody waits for it any more */
+    WF_DROP_UNREAD,      /* in the mailbox of an actor that ended */
+    WF_DROP_MEMORY,      /* no memory for the envelope */
+    WF_DROP_EXPIRED,     /* a request that nobody waits for any more */
+    WF_DROP_TOO_BIG,     /* with what has to be said of it, it is over WEFT_MESSAGE_MAX */
+    WF_DROP_REASONS
+};
+extern const char *const wf_drop_names[WF_DROP_REASONS];
+
+/* A counted body; its bytes stand behind it. */
+struct wf_body {
+    _Atomic uint32_t refs; /* release on decrement, acquire by the one that frees */
+    uint16_t block_class;
+    uint16_t topic_size; /* bytes of the topic and its NUL at the beginning of data, padded to 8; 0: none */
+    const uint8_t *data; /* aligned to 8 */
+    size_t size;         /* after the topic */
+    uint64_t retained;   /* its number among the retained publications of this node; 0: it was none */
+    weft_pid from;       /* of what is published: by whom */
+    uint64_t head;       /* and what its envelopes have in wf_post, from `kind` on: one store, read by parts */
+    uint32_t tag;
+    uint8_t owed; /* wf_actors.owed: where workers gather references to drop; 0: nowhere */
+    bool traced;  /* a trace id stands before `data`: trace.h */
+};
+
+struct wf_reach_count;
+
+struct weft_msg {
+    struct wf_post post; /* .flags: wf_msg_kind, .word: the tag */
+    union {
+        uint64_t to_actor;              /* on its way: the receiver, on this node */
+        struct wf_reach_count *reached; /* of a PUBLISH: who wants to know how many get it; NULL: nobody */
+        uint64_t came; /* in a mailbox: the stamp of one that is timed (mail_time.h); of a COUNTED: or 0 */
+        struct {       /* in the system lane: mail_order.h */
+            uint32_t mail_ahead, mail_total;
+        };
+        weft_msg *previous; /* held by an actor: see wf_hold */
+    };
+    weft_pid from;
+    uint64_t ref; /* of a call, 0: none */
+    union {
+        struct {
+            struct wf_body *shared; /* NULL: the body is inline */
+            uint32_t size;
+            uint32_t topic_size; /* see wf_body */
+        };
+        struct wf_hashed in_ties; /* kept by an actor until its end: wf_actors.ties, see ties.h */
+    };
+};
+_Static_assert(sizeof(struct weft_msg) == 64, "an envelope is one cache line; docs/performance.md says so");
+
+void wf_body_keep(struct wf_body *b);
+void wf_body_drop(struct wf_worker *w, struct wf_body *b);
+
+/* Behind the body of a request, aligned to 8. */
+struct wf_terms {
+    int64_t deadline;  /* of its caller, on this node's clock */
+    uint32_t timed;    /* 1: it lies in a mailbox, and its `came` is a stamp */
+    uint32_t moved_on; /* 1: its caller does not know in whose hands it is: passed on, or sent to a name elsewhere */
+};
+/* Only of a WF_MSG_CALL. */
+static inline struct wf_terms *wf_terms(const weft_msg *m)
+{
+    size_t inside = m->shared != NULL ? 0 : ((size_t)m->size + 7) & ~(size_t)7;
+    return (struct wf_terms *)((uintptr_t)(m + 1) + inside);
+}
+
+/* `w` is the calling worker or NULL (any other thread). The body's bytes are at wf_msg_bytes(). NULL: out of memory.
+ * No limits are checked. */
+static inline weft_msg *wf_msg_new(struct wf_worker *w, uint32_t tag, size_t size)
+{
+    size_t whole = sizeof(weft_msg) + size;
+    uint16_t class_ = wf_pool_class(whole);
+    weft_msg *m = (weft_msg *)wf_pool_take(w == NULL ? NULL : &w->pool, class_, whole);
+    if (WF_UNLIKELY(m == NULL)) return NULL;
+    *m = (weft_msg){.post = {.kind = WF_POST_MESSAGE, .flags = WF_MSG_SEND, .block_class = class_, .word = tag},
+                    .size = (uint32_t)size};
+    return m;
+}
+/* A WF_MSG_CALL. With `shared` (a reference is taken) the body is that, and `size` is not looked at. */
+weft_msg *wf_request_new(struct wf_worker *w, uint32_t tag, size_t size, struct wf_body *shared, int64_t deadline);
+/* An envelope on a shared body; takes a reference of its own. */
+weft_msg *wf_msg_share(struct wf_worker *w, uint32_t tag, struct wf_body *body);
+/* It has no body then. */
+static inline void wf_msg_drop_body(struct wf_worker *w, weft_msg *m)
+{
+    if (m->shared != NULL) wf_body_drop(w, m->shared);
+    m->shared = NULL;
+    m->size = m->topic_size = 0;
+}
+static inline void wf_msg_free(struct wf_worker *w, weft_msg *m)
+{
+    if (m->shared != NULL) wf_body_drop(w, m->shared);
+    wf_pool_give(w == NULL ? NULL : &w->pool, m->post.block_class, m);
+}
+static inline uint8_t *wf_msg_bytes(weft_msg *m)
+{
+    return m->shared != NULL ? (uint8_t *)(uintptr_t)m->shared->data + m->topic_size : (uint8_t *)(m + 1);
+}
+
+/* Numbers in bodies that this runtime makes: little endian. */
+static inline void wf_put_u32(uint8_t out[4], uint32_t value)
+{
+    for (int i = 0; i < 4; i++) out[i] = (uint8_t)(value >> 8 * i);
+}
+static inline uint32_t wf_get_u32(const uint8_t in[4])
+{
+    return (uint32_t)in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
+}
+
+/* What it counts for in a mailbox bounded by bytes. */
+static inline size_t wf_msg_weight(const weft_msg *m)
+{
+    return sizeof *m + (m->shared == NULL ? m->size : 0);
+}
+
+/* A body with one reference, holding topic and NUL (if topic_length > 0) and a copy of `size` bytes (data may be
+ * NULL: uninitialised). */
+struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
+                            size_t size);
+/* Of what is published, before anybody else has it. */
+static inline void wf_body_sign(struct wf_body *b, weft_pid from, uint32_t tag, uint8_t owed)
+{
+    struct wf_post post = {.kind = WF_POST_MESSAGE, .flags = WF_MSG_SEND, .block_class = 0, .word = tag};
+    memcpy(&b->head, &post.kind, sizeof b->head);
+    b->from = from;
+    b->tag = tag;
+    b->owed = owed;
+}
+/* The body of a large envelope that has it inside, with one reference. The envelope is gone. */
+struct wf_body *wf_body_of(weft_msg *m);
+static inline uint8_t *wf_body_bytes(struct wf_body *b)
+{
+    return (uint8_t *)(uintptr_t)b->data + b->topic_size;
+}
+static inline const char *wf_body_topic(const struct wf_body *b)
+{
+    return b->topic_size == 0 ? "" : (const char *)b->data;
+}
+
+/* A doubly linked chain of messages: next by post.next, previous by `previous`. */
+static inline void wf_chain_add(weft_msg **first, weft_msg *m)
+{
+    m->post.next = *first == NULL ? NULL : &(*first)->post;
+    if (*first != NULL) (*first)->previous = m;
+    m->previous = NULL;
+    *first = m;
+}
+static inline void wf_chain_remove(weft_msg **first, weft_msg *m)
+{
+    weft_msg *next = (weft_msg *)m->post.next, *previous = m->previous;
+    if (next != NULL) next->previous = previous;
+    if (previous != NULL) {
+        previous->post.next = m->post.next;
+    } else {
+        WF_ASSERT(*first == m);
+        *first = next;
+    }
+}
+
+#endif

@@ -1,0 +1,153 @@
+/* actors/core/node.h -- one runtime instance: workers, names, actors, and the way to other nodes.
+ *
+ * wf_node_create ... wf_node_destroy make a complete node without network. transport/start.c wraps them into the
+ * public weft_node_start and weft_node_stop: create, register its route, start; stop: drain actors, then links, then
+ * finish. */
+#ifndef WF_NODE_H
+#define WF_NODE_H
+
+#include "feature.h"
+#include "remote.h"
+#include "group.h"
+#include "misuse.h"
+#include "msg.h"
+#include "names.h"
+#include "route.h"
+#include "queue_groups.h"
+#include "task.h"
+#include "embed.h"
+
+#include <weft/node.h>
+
+struct weft_node {
+    struct wf_workers workers; /* first: the runtime takes a weft_node * for a struct wf_workers * */
+    struct wf_embed embed;     /* the environment of an embedded one */
+    uint64_t incarnation;
+    uint64_t secret; /* of its hash tables: nobody else may choose what shares a bucket */
+    char name[65];
+    char cluster[65];
+    weft_node_options options; /* with defaults filled in; strings are not valid here, see name and transport */
+    struct wf_names *names;
+    struct wf_groups *groups;
+    struct wf_topics *topics;
+    struct wf_far *far;
+    struct wf_features features;
+    const struct wf_naming *naming;             /* NULL: actors have no names */
+    const struct wf_tracing *tracing;           /* NULL: no message carries a trace id */
+    const struct wf_queue_tables *queue_tables; /* tables.h */
+    struct wf_hooks hooks;
+    const struct wf_route *route; /* NULL: no network. Set once before the workers start */
+    void *transport;              /* of transport/, reached by the route's functions through the worker's set */
+    struct weft_args *args;       /* of weft_main and `weft run`; may be NULL */
+    _Atomic uint32_t busy[2];     /* workers with actors, plus spawns under way: users, services. See wf_node_busy */
+    _Atomic uint32_t next_worker; /* of spawns by foreign threads and with WEFT_SPREAD: relaxed, a hint */
+    _Atomic bool stopping;        /* no new user actors */
+    _Atomic bool minority;        /* of a partitioned cluster; relaxed, set by the transport: see WEFT_EMINORITY */
+    _Atomic bool draining;        /* weft_drain; as `minority` */
+    pf_mutex *tables_lock;        /* tables.h; for the next two as well */
+    uint64_t last_stamp;
+    _Atomic int64_t clock_ahead;              /* relaxed, by the transport: see wf_node_wall */
+    uint32_t entries;                         /* of its own that others keep copies of */
+    pf_mutex *taps_lock;                      /* trace.h; for `taps` */
+    struct wf_list taps;                      /* wf_tap.on_node */
+    _Atomic uint32_t tap_count;               /* relaxed: workers are told of a change by a post */
+    _Atomic uint64_t misuses[WF_MISUSES_MAX]; /* that the log has told of: misuse.c */
+    pf_mutex *lock;                           /* for `ended` */
+    pf_cond *ended;                           /* a `busy` has become 0, or a round over the workers is done */
+};
+_Static_assert(offsetof(struct weft_node, workers) == 0, "see workers");
+
+static inline weft_node *wf_node_of(const struct wf_worker *w)
+{
+    return (weft_node *)w->set;
+}
+
+/* The time by the wall: this node's, or if that is later the one in the middle of those of all nodes that it is
+ * linked with. So a clock that stands in the past does no harm while there are two others. */
+#define WF_CLOCK_UNKNOWN INT64_MIN
+static inline int64_t wf_node_wall(const weft_node *n)
+{
+    struct pf_env *env = n->workers.env;
+    int64_t ahead = atomic_load_explicit(&n->clock_ahead, memory_order_relaxed);
+    return ahead == WF_CLOCK_UNKNOWN ? env->wall(env) : WF_MAX(env->wall(env), env->now(env) + ahead);
+}
+
+static inline bool wf_node_is_draining(const weft_node *n)
+{
+    return atomic_load_explicit(&n->draining, memory_order_relaxed);
+}
+
+static inline bool wf_node_in_minority(const weft_node *n)
+{
+    return atomic_load_explicit(&n->minority, memory_order_relaxed);
+}
+
+/* Checks options (logging what is wrong), picks a name and an incarnation, makes the workers; none runs. `env` NULL:
+ * the native one. */
+int wf_node_make(weft_node **out, const weft_node_options *options, struct pf_env *env,
+                 const struct wf_feature *const *features);
+/* The same with all features of actors. */
+int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_env *env);
+int wf_node_run(weft_node *node); /* starts the workers' threads, if it is to have any */
+/* Asks every user actor to stop and waits; at the deadline kills. WEFT_OK or WEFT_ETIMEDOUT. */
+int wf_node_drain(weft_node *node, int64_t deadline);
+/* Ends service actors (options of wf_node_spawn_service) and workers; frees. */
+void wf_node_finish_actors(weft_node *node);
+void wf_node_destroy(weft_node *node);
+
+/* Any thread: one more or less that keeps the node busy; wakes who waits for none. */
+void wf_node_busy(weft_node *node, bool services, int change);
+
+/* An actor of weft's own: not counted as a user actor, stopped after them, and by nobody else: whoever stops it,
+ * kills it or links with it, here or on another node, finds that there is no such actor. */
+int wf_node_spawn_service(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size,
+                          const char *kind);
+
+/* What memory an actor takes, in bytes. */
+struct wf_actor_memory {
+    size_t mailbox; /* messages in its mailbox */
+    size_t held;    /* messages that it received or made, and has not freed or sent; of many an estimate */
+    size_t stack;   /* in whole pages; of a parked one, the block that it is packed into. 0: it has none now */
+    /* What the runtime keeps for it: its record, its start argument or state, its blocks of weft/local.h, its
+     * subscriptions. Names, groups, monitors and links are not counted. */
+    size_t heap;
+};
+/* What `weft ps` shows. Collected on each worker's thread and handed to `each` on the calling actor's worker... one
+ * line per actor. */
+struct wf_actor_info {
+    weft_pid pid;
+    char kind[32];
+    char name[65];      /* its first registered name, or "" */
+    char state[12];     /* "running", "ready", "waiting" */
+    char waits_for[24]; /* "mailbox", "read", "" */
+    uint32_t mailbox, mailbox_max;
+    uint64_t received;
+    uint64_t dropped; /* at its mailbox */
+    /* bytes of stack, in pages, that an actor of its kind was seen to use on its worker; 0: none */
+    size_t stack_most;
+    uint32_t held; /* messages that it received or made, and has not freed or sent */
+    struct wf_actor_memory memory;
+    bool traps_reload;
+};
+/* [A, W] Lists the actors of this node, all workers. `*out` is malloc'ed, `*count` entries. WEFT_ETIMEDOUT,
+ * WEFT_ENOMEM. */
+int wf_node_list_actors(weft_node *node, struct wf_actor_info **out, size_t *count, int64_t deadline);
+/* Some of them. An actor that is there while pages are asked for, one after the other, is on one of them. */
+enum { WF_PAGE_ACTORS = 512, WF_PAGE_SLOTS = 4096 };
+struct wf_actor_page {
+    uint32_t worker, slot; /* where it begins; afterwards, where the next one does */
+    bool last;             /* there is no next one */
+    char kind[32];         /* only actors of this kind; "": of any */
+    uint32_t most;         /* at most so many, and WF_PAGE_ACTORS */
+    uint32_t count;
+    struct wf_actor_info at[WF_PAGE_ACTORS];
+};
+/* [A, W] Looks at WF_PAGE_SLOTS places of one worker at most, so a page may be empty and not the last one.
+ * WEFT_ETIMEDOUT, WEFT_ENOMEM, WEFT_ECANCELED. */
+int wf_node_page_actors(weft_node *node, struct wf_actor_page *page, int64_t deadline);
+/* [A, W] How many there are, weft's own included. The same errors. */
+int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t deadline);
+/* Sums over workers; any thread, approximate while they run. */
+void wf_node_drops(const weft_node *node, uint64_t out[WF_DROP_REASONS]);
+
+#endif

@@ -1,0 +1,78 @@
+/* actors/inspect/inspect_worker.h -- a look at one actor, or at all calls and drops of a worker: what `weft inspect`
+ * and `weft why-dropped` show.
+ *
+ * It is taken on the worker's own thread between two tasks, so that nothing of an actor needs a lock, and costs those
+ * who are not looked at nothing. The asking actor waits meanwhile. */
+#ifndef WF_INSPECT_WORKER_H
+#define WF_INSPECT_WORKER_H
+
+#include "actor.h"
+#include "worker_query.h"
+
+enum { WF_TIES_SHOWN = 32, WF_WAITS_SHOWN = 256, WF_CALLERS_SHOWN = 16 };
+
+/* A list of pids, cut where it is longer. */
+struct wf_pids {
+    uint32_t count; /* how many there are */
+    weft_pid of[WF_TIES_SHOWN];
+};
+
+struct wf_actor_detail {
+    uint64_t id; /* which actor: the asker fills it in */
+    bool found;
+    struct wf_actor_info info;
+    int64_t mail_p50, mail_p99; /* ns that messages to its kind on its worker lie in mailboxes; -1: not known */
+    int64_t waits_ns;           /* how long its call has waited; 0: it is in none */
+    struct wf_pids asks, links, monitors, watchers;
+    uint32_t caller_count; /* where its code goes on, and where its callers do: wf_task_callers */
+    uintptr_t callers[WF_CALLERS_SHOWN];
+};
+
+/* The calls under way on a worker. */
+struct wf_waits {
+    uint32_t count; /* how many there are */
+    struct {
+        weft_pid who, whom;
+        int64_t ns;
+    } of[WF_WAITS_SHOWN];
+};
+
+/* One of some actors of a worker: what it is called, and whose answer it waits for. */
+struct wf_who {
+    uint64_t id; /* which actor: the asker fills it in, and sets the rest to zero */
+    bool found, service;
+    struct wf_actor_info info;
+    int64_t waits_ns;      /* how long its call has waited; 0: it is in none */
+    bool needs_all;        /* it goes on only when each of those has answered */
+    uint32_t asks;         /* how many have not answered yet */
+    weft_pid ask;          /* the first of them; its actor is 0: only the name is known */
+    char ask_name[2 * 65]; /* "x@b"; "": it was called by its pid */
+};
+enum { WF_WHOS_MAX = 256 };
+struct wf_whos {
+    uint32_t count;
+    struct wf_who of[];
+};
+
+struct wf_drops_seen {
+    int64_t now;
+    struct wf_drop_log log;
+};
+
+/* For wf_look. */
+void wf_look_at_actor(struct wf_worker *w, void *actor_detail);
+void wf_look_at_waits(struct wf_worker *w, void *waits);
+void wf_look_at_whos(struct wf_worker *w, void *whos);
+void wf_look_at_drops(struct wf_worker *w, void *drops_seen);
+
+/* inspect.c: on the owner's thread. All but memory.stack. */
+void wf_actor_info_of(const struct wf_actor *a, struct wf_actor_info *out);
+/* memory.c: on the owner's thread, between two tasks. All but the stack. */
+enum { WF_HELD_LOOKED = 64 }; /* messages that stand for all it holds: a list of many actors takes no longer */
+void wf_actor_memory_of(const struct wf_actor *a, struct wf_actor_memory *out);
+/* The stack, which takes a system call, some microseconds, if it has more than a page. */
+size_t wf_actor_stack_bytes(const struct wf_actor *a);
+/* Looks at its stack; the most bytes that actors of its kind were seen to use on this worker. */
+size_t wf_actor_stack_most(struct wf_actor *a);
+
+#endif

@@ -1,0 +1,59 @@
+/* actors/lifecycle/monitors.h -- monitors and links of one actor: who hears of its end, and of whose end it hears.
+ *
+ * Design notes.
+ * (1) Everything is on the owner's thread. An actor that has to do with neither pays nothing.
+ * (2) News of an end cannot fail for want of memory: what is sent at the end was allocated when the tie was made. A
+ *     WATCH message stays with the watched actor and goes back as the DOWN; a link is, on either side, the envelope
+ *     of the EXIT that will be sent. Reason and text are one shared body for all.
+ * (3) Exactly one DOWN: the watcher's worker keeps a struct wf_monitor per monitor. The first DOWN ends it; one that
+ *     comes for a monitor that was ended meanwhile is freed.
+ * (4) Links are numbered by the side that made them, because both sides may link and unlink at the same time. A side
+ *     knows its own number and the other's, either may be 0; an UNLINK takes back just the two numbers its sender
+ *     knew, so a link made meanwhile by the receiver stays. An EXIT counts if there is a link, whatever its numbers.
+ * (5) Fields of the messages: `from` is the actor that says it. WATCH, UNWATCH, DOWN: `ref` is the monitor's id.
+ *     LINK: `ref` is the number of the link. UNLINK: `ref` is own number << 32 | the other's. DOWN, EXIT: the body is
+ *     the reason (4 bytes, little-endian) and the text. */
+#ifndef WF_MONITORS_H
+#define WF_MONITORS_H
+
+#include "ties.h"
+
+#include <weft/monitor.h>
+
+/* One task waiting for the end of an actor. */
+struct wf_end_wait {
+    struct wf_task *task;
+    uint64_t node, actor;
+    uint64_t monitor; /* while there is one */
+    bool ended;
+};
+
+/* A monitor; with `wait` it is that which is told, not the mailbox. WEFT_ENOMEM. */
+int wf_monitor(struct wf_actor *self, weft_pid target, struct wf_end_wait *wait, uint64_t *ref);
+extern const struct wf_wait_kind wf_end_wait_kind; /* weft_on_end */
+
+/* For a child that has not started: a monitor of it, or a link, by its parent. WEFT_ENOMEM. */
+int wf_watch_child(struct wf_actor *parent, struct wf_actor *child, weft_monitor_ref *out);
+int wf_link_child(struct wf_actor *parent, struct wf_actor *child);
+/* The same for an actor that another node is asked to start. The asker: with the pid `there`, whose actor is 0 until
+ * it is known; wf_tie_pend_end undoes it if there will be none. `monitor` may be NULL; `*number` is 0 or the link's,
+ * for the other side. */
+int wf_tie_pend(struct wf_actor *self, weft_pid there, weft_monitor_ref *monitor, bool link, uint64_t *number);
+void wf_tie_bind(struct wf_actor *self, weft_pid child);
+void wf_tie_pend_end(struct wf_actor *self, weft_pid there);
+/* The other side, before the child has run: 0 for none. */
+int wf_tie_far(struct wf_worker *w, struct wf_actor *child, weft_pid asker, uint64_t monitor, uint32_t link);
+/* Undoes both, as far as they were done. */
+void wf_ties_forget(struct wf_actor *parent, struct wf_actor *child);
+
+/* A message of one of these kinds for `a`. Consumes. */
+void wf_watch_deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
+/* A message of one of these kinds for an actor that is not there. Consumes. */
+void wf_watch_missed(struct wf_worker *w, weft_msg *m);
+/* The last thing an actor does: tells everyone. At the end of a life that is not its last (see kept_actor.c) its
+ * monitors are not told and stay. */
+void wf_watch_end(struct wf_actor *a, bool last);
+/* The link to that node is gone for good: to all here who are tied to actors there its actors have ended. */
+void wf_watch_node_lost(struct wf_worker *w, uint64_t peer);
+
+#endif

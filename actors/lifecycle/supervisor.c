@@ -1,0 +1,564 @@
+/* actors/lifecycle/supervisor.c -- supervisors: see weft/supervisor.h.
+ *
+ * Design notes.
+ * (1) A supervisor is an actor like any other. It traps exits and stops, and all it does is receive: a message
+ *     changes the state of one child (take), then `advance` does what has become possible: it stops one child that
+ *     must stop, the last first, or starts those whose turn it is, the first first. Nothing waits but the loop's
+ *     weft_recv, whose deadline is the earliest of all that is pending. So a back-off or a slow start keeps nothing
+ *     else waiting.
+ * (2) Children are linked to the supervisor, and the EXIT message is what tells of their end, once for each life.
+ *     With `keep_mailbox` kept_actor.c sends it.
+ * (3) A child is `wanted` or not, and up or not. A restart of a group marks those that are up as `must_stop`; they
+ *     stay wanted, and start again in their turn. One that is not wanted leaves the list when it is down; but a
+ *     transient one that has ended well stays, as its group may start again.
+ * (4) Ending (asked to stop, gave up, a linked actor failed): nobody is wanted, and when the last is down the actor
+ *     ends with the reason it has noted. If it is killed, clean_up asks all to stop at once, and waits for nobody.
+ * (5) That there is no memory to start a child is no failure of the child, and no reason to give up all the others:
+ *     the start goes on, by trying again, until it is overdue. Only who asks for a child is told at once. */
+#include "children.h"
+#include "mutant.h"
+
+#include <weft/monitor.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RETRY WEFT_MS(20) /* for memory */
+
+struct supervisor {
+    struct wf_actor *actor;
+    weft_strategy strategy;
+    struct wf_children all;
+    uint32_t max_restarts;
+    int64_t period, backoff_min, backoff_max;
+    bool jitter;
+    bool started; /* all of the spec were up once */
+    bool ending;
+    bool leave; /* at once, with children left */
+    int reason; /* of its own end, when `ending` */
+    char text[128];
+    int64_t wake; /* when something becomes possible or is overdue */
+    uint32_t restart_next, restart_count;
+    int64_t restarted[]; /* ring of max_restarts: when */
+};
+
+/* ---- Requests that wait, and children that leave --------------------------------------------------------------- */
+
+static void answer(struct wf_child *c, int rc)
+{
+    struct wf_child_answer a = {rc, c->pid};
+    if (c->asker == NULL) return;
+    (void)weft_reply(c->asker, 0, &a, sizeof a);
+    weft_msg_free(c->asker);
+    c->asker = NULL;
+}
+
+static void free_child(struct supervisor *s, struct wf_child *c)
+{
+    if (c->keep != NULL) wf_keep_let_go(s->actor->task.worker, c->keep);
+    free(c);
+}
+
+static void drop(struct supervisor *s, struct wf_child *c)
+{
+    wf_children_remove(&s->all, c);
+    answer(c, WEFT_ECANCELED);
+    free_child(s, c);
+}
+
+/* ---- Its own end ----------------------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 3, 4))) static void begin_end(struct supervisor *s, int reason, const char *format, ...)
+{
+    if (s->ending) return;
+    s->ending = true;
+    s->reason = reason;
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(s->text, sizeof s->text, format, args);
+    va_end(args);
+    for (size_t i = 0; i < s->all.count; i++) {
+        struct wf_child *c = s->all.at[i];
+        c->wanted = false;
+        c->must_stop = c->state != WF_DOWN;
+        wf_children_changed(&s->all, c);
+        answer(c, WEFT_ECANCELED);
+    }
+}
+
+/* Also the end of a killed supervisor: then children are left. */
+static void clean_up(void *arg)
+{
+    struct supervisor *s = arg;
+    for (size_t i = s->all.count; i-- > 0;) {
+        struct wf_child *c = s->all.at[i];
+        if (c->state != WF_DOWN && c->keep == NULL) (void)weft_stop(c->pid); /* if it should trap exits */
+        free_child(s, c);
+    }
+    wf_children_finish(&s->all);
+    free(s);
+}
+
+/* ---- Starting and stopping one --------------------------------------------------------------------------------- */
+
+static const char *why(int reason, const char *text)
+{
+    static _Thread_local char words[32];
+    return text[0] != 0 ? text : weft_reason_text(reason, words);
+}
+
+static void ended(struct supervisor *s, struct wf_child *c, int reason, const char *text);
+
+static void start(struct supervisor *s, struct wf_child *c)
+{
+    struct wf_worker *w = s->actor->task.worker;
+    size_t size = sizeof c->charge + c->spec.arg_size;
+    c->state = WF_STARTING;
+    c->late = false;
+    c->up_since = 0;
+    if (!c->starved) c->deadline = weft_after(c->spec.start_timeout);
+    int rc;
+    if (c->spec.keep_mailbox) {
+        if (c->keep == NULL) c->keep = wf_keep_new(weft_self(), c->spec.unregistered ? "" : c->charge.name);
+        rc = c->keep == NULL ? WEFT_ENOMEM
+                             : wf_keep_start(w, c->keep, &c->pid, wf_child_main, &c->charge, size, &c->spec.options);
+    } else {
+        rc = weft_spawn(&c->pid, wf_child_main, &c->charge, size, &c->spec.options);
+    }
+    if (rc == WEFT_ECANCELED) begin_end(s, WEFT_EXIT_STOPPED, "%s", ""); /* the node is stopping */
+    if (rc < 0) {
+        ended(s, c, rc, "");
+        return;
+    }
+    wf_children_changed(&s->all, c);
+    s->wake = WF_MIN(s->wake, c->deadline);
+}
+
+/* Without memory even for that it is tried again; but who is ending leaves it to the links, which need none. */
+static void kill_child(struct supervisor *s, struct wf_child *c)
+{
+    bool failed = weft_kill(c->pid) == WEFT_ENOMEM;
+    c->deadline = failed ? weft_after(WEFT_MS(10)) : WEFT_FOREVER;
+    if (failed && s->ending) s->leave = true;
+}
+
+static void stop(struct supervisor *s, struct wf_child *c)
+{
+    int64_t timeout = c->spec.stop_timeout;
+    if (timeout == 0) timeout = c->is_supervisor ? WEFT_FOREVER : wf_node_of(s->actor->task.worker)->options.grace;
+    c->state = WF_STOPPING;
+    wf_children_changed(&s->all, c);
+    c->deadline = weft_stop(c->pid) == WEFT_ENOMEM ? WEFT_NOW : weft_after(timeout);
+}
+
+static void overdue(struct supervisor *s, struct wf_child *c)
+{
+    char timeout[32];
+    snprintf(timeout, sizeof timeout, "%.3g s",
+             (double)(c->state == WF_STARTING ? c->spec.start_timeout : c->spec.stop_timeout) / 1e9);
+    if (c->state == WF_STARTING) {
+        c->late = true;
+        weft_log(WEFT_WARN, "child %s is not ready within %s and is killed", c->charge.name, timeout);
+    } else if (c->spec.stop_timeout > 0) {
+        weft_log(WEFT_WARN, "child %s has not stopped within %s and is killed", c->charge.name, timeout);
+    }
+    kill_child(s, c);
+}
+
+/* ---- Restarts -------------------------------------------------------------------------------------------------- */
+
+static bool may_restart(struct supervisor *s, int64_t now)
+{
+    if (s->max_restarts == 0) return false;
+    if (WF_MUTANT(supervisor_counts_nothing)) return true;
+    if (s->restart_count == s->max_restarts && now - s->restarted[s->restart_next] <= s->period) return false;
+    s->restarted[s->restart_next] = now;
+    s->restart_next = (s->restart_next + 1) % s->max_restarts;
+    if (s->restart_count < s->max_restarts) s->restart_count++;
+    return true;
+}
+
+static int64_t back_off(struct supervisor *s, uint32_t failures)
+{
+    int64_t wait = s->backoff_min;
+    for (uint32_t i = 1; i < failures && wait < s->backoff_max; i++)
+        wait = wait > s->backoff_max / 2 ? s->backoff_max : 2 * wait;
+    if (!s->jitter || wait == 0) return wait;
+    uint64_t random;
+    struct pf_env *env = s->actor->task.worker->set->env;
+    env->random(env, &random, sizeof random);
+    return wait - (int64_t)(random % ((uint64_t)wait / 2 + 1));
+}
+
+static void restart(struct supervisor *s, struct wf_child *c, int reason, const char *text)
+{
+    int64_t now = weft_now();
+    if (!may_restart(s, now)) {
+        weft_log(WEFT_ERROR, "child %s has ended (%s), which is one restart too many: stopping", c->charge.name,
+                 why(reason, text));
+        begin_end(s, WEFT_EXIT_GAVE_UP, "more than %u restarts in %.3g s, the last of %s: %s", s->max_restarts,
+                  (double)s->period / 1e9, c->charge.name, why(reason, text));
+        return;
+    }
+    c->failures = c->up_since != 0 && now - c->up_since >= s->period ? 1 : c->failures + 1;
+    c->restarts++;
+    int64_t wait = back_off(s, c->failures);
+    weft_log(WEFT_WARN, "child %s has ended (%s), to be restarted in %.3g s", c->charge.name, why(reason, text),
+             (double)wait / 1e9);
+    size_t first = s->strategy == WEFT_ONE_FOR_ALL ? 0 : wf_children_index(&s->all, c);
+    size_t end = s->strategy == WEFT_ONE_FOR_ONE ? first + 1 : s->all.count;
+    for (size_t i = first; i < end; i++) {
+        struct wf_child *d = s->all.at[i];
+        d->not_before = WF_MAX(d->not_before, now + wait);
+        d->starved = false;
+        if (d->state == WF_DOWN) d->wanted = true; /* perhaps it had ended well */
+        else d->must_stop = d->wanted;             /* else it is being stopped for good */
+        wf_children_changed(&s->all, d);
+    }
+}
+
+/* Whether its start goes on when there is memory. */
+static bool waits_for_memory(struct wf_child *c, int reason)
+{
+    int64_t next = weft_after(RETRY);
+    if (reason != WEFT_ENOMEM || c->asked || next >= c->deadline) return false;
+    if (WF_MUTANT(supervisor_counts_starved)) return false;
+    if (!c->starved) weft_log(WEFT_WARN, "no memory to start child %s, which is tried again", c->charge.name);
+    c->starved = true;
+    c->not_before = next;
+    return true;
+}
+
+/* A child is down, for whatever reason, or could not be spawned. */
+static void ended(struct supervisor *s, struct wf_child *c, int reason, const char *text)
+{
+    uint8_t was = c->state;
+    bool stopped = c->must_stop;
+    c->state = WF_DOWN;
+    c->must_stop = c->is_supervisor = false;
+    c->reason = reason;
+    c->pid = weft_nobody();
+    wf_children_changed(&s->all, c);
+    if (s->ending) return;
+    if (!c->wanted) { /* weft_stop_child */
+        answer(c, WEFT_OK);
+        drop(s, c);
+        return;
+    }
+    if (stopped) { /* with its group */
+        if (c->spec.restart == WEFT_TEMPORARY || WF_MUTANT(supervisor_forgets_child)) drop(s, c);
+        return;
+    }
+    if (was == WF_STARTING) {
+        if (waits_for_memory(c, reason)) return;
+        if (c->late) text = "it was not ready in time";
+        weft_log(WEFT_ERROR, "child %s did not start: %s", c->charge.name, why(reason, text));
+        if (c->asked) {
+            answer(c, c->late ? WEFT_ETIMEDOUT : reason < 0 ? reason : WEFT_ECHILD);
+            drop(s, c);
+        } else if (!s->started) {
+            begin_end(s, reason == WEFT_EXIT_NORMAL ? WEFT_EXIT_FAILED : reason, "child %s did not start: %s",
+                      c->charge.name, why(reason, text));
+        } else {
+            restart(s, c, reason, text);
+        }
+        return;
+    }
+    bool well = reason == WEFT_EXIT_NORMAL || reason == WEFT_EXIT_STOPPED;
+    if (c->spec.restart == WEFT_PERMANENT || (c->spec.restart == WEFT_TRANSIENT && !well))
+        restart(s, c, reason, text);
+    else if (c->spec.restart == WEFT_TEMPORARY || s->strategy == WEFT_ONE_FOR_ONE) drop(s, c);
+    else {
+        c->wanted = false;
+        wf_children_changed(&s->all, c);
+    }
+}
+
+/* ---- What to do next ------------------------------------------------------------------------------------------- */
+
+/* Kills those that are overdue. */
+static void look_at_clock(struct supervisor *s, int64_t now)
+{
+    s->wake = WEFT_FOREVER;
+    WF_LIST_EACH(k, &s->all.clock) {
+        struct wf_child *c = wf_child_on_clock(k);
+        if (c->deadline <= now) overdue(s, c);
+        s->wake = WF_MIN(s->wake, c->deadline);
+    }
+}
+
+/* The last of those that must stop. True: there is one, and nothing may start before it is down. */
+static bool stop_one(struct supervisor *s)
+{
+    if (wf_list_empty(&s->all.stops)) return false;
+    struct wf_child *c = wf_child_on_turn(s->all.stops.head.prev);
+    if (c->state != WF_STOPPING) stop(s, c);
+    s->wake = WF_MIN(s->wake, c->deadline);
+    return true;
+}
+
+/* Whether one of its elders is starting; NULL: whether anyone is. */
+static bool is_starting_before(const struct supervisor *s, const struct wf_child *c)
+{
+    WF_LIST_EACH(k, &s->all.clock) {
+        const struct wf_child *d = wf_child_on_clock(k);
+        if (d->state == WF_STARTING && (c == NULL || d->serial < c->serial)) return true;
+    }
+    return false;
+}
+
+/* Starts the first whose turn it is. True: it was tried, and all may have changed. */
+static bool start_one(struct supervisor *s, int64_t now)
+{
+    bool in_order = (!s->started || s->strategy != WEFT_ONE_FOR_ONE) && !WF_MUTANT(supervisor_any_order);
+    WF_LIST_EACH(k, &s->all.downs) {
+        struct wf_child *c = wf_child_on_turn(k);
+        if (in_order && is_starting_before(s, c)) return false;
+        if (c->not_before <= now) {
+            start(s, c);
+            return true;
+        }
+        s->wake = WF_MIN(s->wake, c->not_before);
+        if (in_order) return false;
+    }
+    if (!s->started && !is_starting_before(s, NULL)) {
+        s->started = true;
+        (void)weft_ready();
+    }
+    return false;
+}
+
+static void advance(struct supervisor *s)
+{
+    int64_t now = weft_now();
+    look_at_clock(s, now);
+    while ((!stop_one(s) || WF_MUTANT(supervisor_starts_too_soon)) && !s->ending && start_one(s, now)) {}
+}
+
+/* ---- Messages -------------------------------------------------------------------------------------------------- */
+
+static void take_exit(struct supervisor *s, const weft_msg *m)
+{
+    struct weft_down down;
+    if (weft_down_read(m, &down) < 0) return;
+    struct wf_child *c = wf_children_find(&s->all, down.who);
+    if (c != NULL) ended(s, c, down.reason, down.text);
+    else if (down.reason != WEFT_EXIT_NORMAL) begin_end(s, down.reason, "%s", down.text);
+}
+
+static void take_started(struct supervisor *s, struct wf_child *c)
+{
+    if (c == NULL || c->state != WF_STARTING || c->late) return;
+    c->state = WF_UP;
+    c->asked = c->starved = false;
+    c->deadline = WEFT_FOREVER;
+    c->up_since = weft_now();
+    wf_children_changed(&s->all, c);
+    answer(c, WEFT_OK);
+}
+
+static int take_start_request(struct supervisor *s, weft_msg *m)
+{
+    if (weft_size(m) < sizeof(struct wf_start_request)) return WEFT_EFORMAT;
+    const struct wf_start_request *r = weft_data(m);
+    if (wf_children_named(&s->all, r->name) != NULL) return WEFT_EEXIST;
+    struct wf_child *c;
+    int rc = wf_children_add(&s->all, &r->spec, r->name, r + 1, &c);
+    if (rc < 0) return rc;
+    c->asked = true;
+    c->asker = m;
+    return WEFT_OK;
+}
+
+static int take_stop_request(struct supervisor *s, weft_msg *m)
+{
+    const char *name = weft_data(m);
+    if (weft_size(m) == 0 || name[weft_size(m) - 1] != '\0') return WEFT_EFORMAT;
+    struct wf_child *c = wf_children_named(&s->all, name);
+    if (c == NULL) return WEFT_ENOTFOUND;
+    if (c->state != WF_DOWN && !c->wanted) return WEFT_EBUSY;
+    answer(c, WEFT_ECANCELED);
+    c->asker = m;
+    c->wanted = false;
+    if (c->state == WF_DOWN) {
+        answer(c, WEFT_OK);
+        drop(s, c);
+    } else if (c->state != WF_STOPPING) {
+        c->must_stop = false;
+        stop(s, c); /* at once: not in its turn */
+    }
+    return WEFT_OK;
+}
+
+static void describe(const struct wf_child *c, struct weft_child_info *out)
+{
+    static const weft_child_state states[] = {
+        [WF_STARTING] = WEFT_CHILD_STARTING, [WF_UP] = WEFT_CHILD_RUNNING, [WF_STOPPING] = WEFT_CHILD_STOPPING};
+    memset(out, 0, sizeof *out);
+    memcpy(out->name, c->charge.name, sizeof out->name);
+    out->state = c->state != WF_DOWN ? states[c->state] : c->wanted ? WEFT_CHILD_WAITING : WEFT_CHILD_ENDED;
+    out->is_supervisor = c->is_supervisor;
+    out->pid = c->pid;
+    out->restarts = c->restarts;
+    out->reason = c->reason;
+}
+
+static void take_list_request(struct supervisor *s, const weft_msg *m)
+{
+    /* freed also if this actor is killed */
+    weft_msg *box = weft_msg_new(0, s->all.count * sizeof(struct weft_child_info));
+    if (box == NULL) {
+        weft_log(WEFT_ERROR, "no memory to list %zu children", s->all.count);
+        return;
+    }
+    struct weft_child_info *infos = weft_msg_body(box);
+    for (size_t i = 0; i < s->all.count; i++) describe(s->all.at[i], &infos[i]);
+    (void)weft_reply(m, 0, infos, s->all.count * sizeof *infos);
+    weft_msg_free(box);
+}
+
+/* Starts and stops are answered when they are done, or now if they have failed. */
+static void take_request(struct supervisor *s, weft_msg *m)
+{
+    uint32_t tag = weft_tag(m);
+    bool known = tag == WF_TAG_START_CHILD || tag == WF_TAG_STOP_CHILD || tag == WF_TAG_LIST_CHILDREN;
+    int rc = WEFT_OK;
+    if (!known || !weft_wants_reply(m) || weft_from(m).node != weft_self().node) {
+        weft_log(WEFT_WARN, "message with tag %u, which means nothing to a supervisor, is dropped", tag);
+        rc = WEFT_EINVAL;
+    } else if (s->ending) {
+        rc = WEFT_ECANCELED;
+    } else if (tag == WF_TAG_LIST_CHILDREN) {
+        take_list_request(s, m);
+        weft_msg_free(m);
+        return;
+    } else {
+        rc = tag == WF_TAG_START_CHILD ? take_start_request(s, m) : take_stop_request(s, m);
+    }
+    if (rc == WEFT_OK) return;
+    if (known && weft_wants_reply(m)) {
+        struct wf_child_answer no = {rc, weft_nobody()};
+        (void)weft_reply(m, 0, &no, sizeof no);
+    }
+    weft_msg_free(m);
+}
+
+static void take(struct supervisor *s, weft_msg *m)
+{
+    struct wf_child *c;
+    switch (weft_tag(m)) {
+    case WEFT_TAG_EXIT: take_exit(s, m); break;
+    case WEFT_TAG_STOP: begin_end(s, WEFT_EXIT_STOPPED, "%s", ""); break;
+    case WF_TAG_CHILD_STARTED: take_started(s, wf_children_find(&s->all, weft_from(m))); break;
+    case WF_TAG_CHILD_SUPERVISES:
+        c = wf_children_find(&s->all, weft_from(m));
+        if (c != NULL) c->is_supervisor = true;
+        break;
+    default: take_request(s, m); return;
+    }
+    weft_msg_free(m);
+}
+
+/* ---- The supervisor -------------------------------------------------------------------------------------------- */
+
+static bool all_down(const struct supervisor *s)
+{
+    return wf_list_empty(&s->all.stops) && wf_list_empty(&s->all.clock);
+}
+
+__attribute__((noreturn)) static void run(struct supervisor *s)
+{
+    for (;;) {
+        advance(s);
+        if (s->ending && (s->leave || all_down(s))) wf_actor_fail(s->actor, s->reason, s->text);
+        weft_msg *m;
+        int rc = weft_recv(&m, s->wake);
+        if (rc == WEFT_OK) take(s, m);
+        /* no memory for a timer */
+        else if (rc != WEFT_ETIMEDOUT) weft_exit(rc == WEFT_ECANCELED ? WEFT_EXIT_STOPPED : rc);
+    }
+}
+
+static const char *wrong_field(const weft_supervisor_spec *spec)
+{
+    if ((unsigned)spec->strategy > WEFT_REST_FOR_ONE) return "strategy is no weft_strategy";
+    if (spec->children == NULL && spec->child_count > 0) return "children is NULL but child_count is not 0";
+    if (spec->child_count > WEFT_CHILDREN_MAX) return "child_count is over 65536";
+    if (spec->max_restarts < WEFT_NO_RESTARTS) return "max_restarts is negative";
+    if (spec->max_restarts > WEFT_RESTARTS_MAX) return "max_restarts is over 10000";
+    if (spec->period < 0) return "period is negative";
+    if (wf_is_point(spec->period)) return "period is a point in time, not a span";
+    if (spec->backoff_min < 0) return "backoff_min is negative";
+    if (wf_is_point(spec->backoff_min)) return "backoff_min is a point in time, not a span";
+    if (spec->backoff_max < 0) return "backoff_max is negative";
+    if (wf_is_point(spec->backoff_max)) return "backoff_max is a point in time, not a span";
+    if (spec->backoff_max > 0 && spec->backoff_max < spec->backoff_min) return "backoff_max is less than backoff_min";
+    return NULL;
+}
+
+static int check(const weft_supervisor_spec *spec)
+{
+    const char *wrong = spec == NULL ? "spec is NULL" : wrong_field(spec);
+    if (wrong != NULL) {
+        weft_log(WEFT_ERROR, "weft_supervise: %s", wrong);
+        return WEFT_EINVAL;
+    }
+    for (size_t i = 0; i < spec->child_count; i++) {
+        if (wf_child_check(&spec->children[i], "weft_supervise") < 0) return WEFT_EINVAL;
+    }
+    return WEFT_OK;
+}
+
+static int add_all(struct supervisor *s, const weft_supervisor_spec *spec)
+{
+    for (size_t i = 0; i < spec->child_count; i++) {
+        const weft_child_spec *of = &spec->children[i];
+        if (wf_children_named(&s->all, of->name) != NULL) {
+            weft_log(WEFT_ERROR, "weft_supervise: two children have the name %s", of->name);
+            return WEFT_EINVAL;
+        }
+        struct wf_child *c;
+        int rc = wf_children_add(&s->all, of, of->name, of->arg, &c);
+        if (rc < 0) return rc;
+    }
+    return WEFT_OK;
+}
+
+static struct supervisor *make(const weft_supervisor_spec *spec)
+{
+    uint32_t max = spec->max_restarts == 0 ? 3 : spec->max_restarts < 0 ? 0 : (uint32_t)spec->max_restarts;
+    struct supervisor *s = calloc(1, sizeof *s + max * sizeof s->restarted[0]);
+    if (s == NULL) return NULL;
+    s->actor = wf_actor_self();
+    wf_children_init(&s->all);
+    s->strategy = spec->strategy;
+    s->max_restarts = max;
+    s->period = spec->period == 0 ? WEFT_SEC(5) : spec->period;
+    s->backoff_min = spec->backoff_min;
+    s->backoff_max = spec->backoff_max == 0 ? WF_MAX(WEFT_SEC(60), spec->backoff_min) : spec->backoff_max;
+    s->jitter = spec->jitter;
+    return s;
+}
+
+int weft_supervise(const weft_supervisor_spec *spec)
+{
+    if (wf_actor_self() == NULL) return WEFT_ENOTACTOR;
+    int rc = check(spec);
+    if (rc < 0) return rc;
+    struct supervisor *s = make(spec);
+    if (s == NULL) return WEFT_ENOMEM;
+    rc = add_all(s, spec);
+    if (rc == WEFT_OK) rc = weft_trap_exits(true);
+    if (rc == WEFT_OK) rc = weft_trap_stop(true);
+    if (rc == WEFT_OK && s->actor->task.cancelled) rc = WEFT_ECANCELED;
+    if (rc == WEFT_OK) rc = wf_child_tell(WF_TAG_CHILD_SUPERVISES);
+    if (rc < 0) {
+        clean_up(s);
+        return rc;
+    }
+    rc = weft_defer(clean_up, s); /* which has run if that fails */
+    if (rc < 0) return rc;
+    run(s);
+}

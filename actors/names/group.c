@@ -1,0 +1,346 @@
+/* actors/names/group.c -- groups: joining, leaving, watching.
+ *
+ * Design notes.
+ * (1) One table under one lock. A change and the posting of its news are one step under it, and so are the beginning
+ *     of a watch and the reading of who is there: so each watcher is told of each change once.
+ * (2) News travel from the worker where they happen: all of one member's from its own, in order. What a watcher is
+ *     told at first comes from its own worker at once, before anything that is posted later.
+ * (3) Each watch has a number, its place in a slab of its worker, and news carry it: those that arrive when the watch
+ *     is over are freed (mailbox.c), so that a new watch of the same group is not told of what came before it.
+ * (4) The news of a join or a leave are allocated before anything is changed. An end cannot fail: group_news.c.
+ * (5) Senders share a list of pids and nodes that is made when it is first wanted after a change; it outlives the
+ *     change for as long as somebody sends.
+ * (6) Members of this node are entries of tables.h: other nodes keep copies of them, and we of theirs
+ *     (group_copy.c). Changes of them are made with the node's tables_lock held; watches are of this node alone. */
+#include "group_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mutant.h"
+
+/* ---- Joining and leaving --------------------------------------------------------------------------------------- */
+
+int wf_group_check(const struct wf_actor *self, const char *group)
+{
+    if (self == NULL) return WEFT_ENOTACTOR;
+    int rc = group == NULL ? WEFT_EINVAL : wf_name_check(weft_cstr(group));
+    return rc < 0 ? wf_wrong_name(rc, group) : rc;
+}
+
+/* Watches come first, so that they end first: an actor does not hear of its own end. */
+static void put_on_actor(struct wf_actor *self, struct wf_group_tie *tie)
+{
+    struct wf_list_node **ring = &self->more->groups;
+    if (*ring != NULL) wf_list_insert_before(*ring, &tie->on_actor);
+    else tie->on_actor.next = tie->on_actor.prev = &tie->on_actor;
+    if (*ring == NULL || tie->watch != 0) *ring = &tie->on_actor;
+}
+
+static void take_off_actor(struct wf_actor *self, struct wf_group_tie *tie)
+{
+    struct wf_list_node **ring = &self->more->groups, *next = tie->on_actor.next;
+    if (*ring == &tie->on_actor) *ring = next == &tie->on_actor ? NULL : next;
+    wf_unlink(&tie->on_actor);
+}
+
+/* Under the lock. NULL: it is not in that group, or does not watch it. */
+static struct wf_group_tie *tie_to(const struct wf_hash_table *p, struct wf_actor *self, weft_text group)
+{
+    const struct wf_groups *all = wf_groups_of(self);
+    const struct wf_group *g = wf_group_find(all, group);
+    struct wf_group_member *m = g == NULL ? NULL : wf_group_place_find(all, p, g, wf_actor_pid(self));
+    return m == NULL ? NULL : wf_group_tie_of(m);
+}
+
+/* Under the lock. The group lives on until free_if_empty. */
+static void take_out(struct wf_groups *all, struct wf_group_tie *tie)
+{
+    struct wf_group *g = tie->member.group;
+    wf_unlink(&tie->member.in_group);
+    wf_hash_table_remove(tie->watch != 0 ? &all->watches : &all->members, &tie->member.in_table);
+    if (tie->watch != 0) {
+        if (--g->watcher_count == 0) wf_group_ends_forget(all, g);
+        return;
+    }
+    g->member_count--;
+    wf_group_changed(g);
+}
+
+/* ---- Joining and leaving --------------------------------------------------------------------------------------- */
+
+/* Under the lock. */
+static int join_group(struct wf_groups *all, struct wf_group *g, struct wf_group_tie *tie,
+                      const struct wf_group_voice *voice)
+{
+    uint32_t made;
+    weft_msg *news = wf_group_news_of(voice, g, WEFT_TAG_GROUP_JOIN, tie->member.who, false, 0, &made);
+    tie->member.group = g;
+    if (made < g->watcher_count || !wf_group_place_add(all, &all->members, &tie->member)) {
+        wf_group_news_free(voice->w, news);
+        return WEFT_ENOMEM;
+    }
+    wf_list_push(&g->members, &tie->member.in_group);
+    g->member_count++;
+    wf_group_changed(g);
+    wf_group_news_send(voice, g, news);
+    return WEFT_OK;
+}
+
+/* Under the lock. */
+static int join(struct wf_actor *self, struct wf_group_tie *tie, weft_text name)
+{
+    struct wf_groups *all = wf_groups_of(self);
+    struct wf_group_voice voice = wf_group_voice_of(self);
+    if (!wf_group_ends_told(all, &voice)) return WEFT_ENOMEM;
+    struct wf_group *g = wf_group_find_or_make(all, name);
+    if (g == NULL) return WEFT_ENOMEM;
+    int rc = join_group(all, g, tie, &voice);
+    wf_group_free_if_empty(all, g);
+    return rc;
+}
+
+static int join_and_tell(struct wf_actor *self, struct wf_group_tie *tie, weft_text name)
+{
+    weft_node *node = wf_node_of(self->task.worker);
+    struct wf_entry e = {.table = WF_TABLE_GROUPS, .key = name, .actor = self->id};
+    wf_tables_begin(node);
+    int room = wf_tables_room(node);
+    pf_mutex_lock(node->groups->lock);
+    bool there = tie_to(&node->groups->members, self, name) != NULL;
+    int rc = there ? WEFT_EEXIST : room < 0 ? room : join(self, tie, name);
+    pf_mutex_unlock(node->groups->lock);
+    if (rc == WEFT_OK) wf_tables_tell(node, WF_TABLE_SET, &e);
+    wf_tables_end(node);
+    return rc;
+}
+
+int weft_group_join(const char *group)
+{
+    struct wf_actor *self = wf_actor_self();
+    int rc = wf_group_check(self, group);
+    if (rc < 0) return rc;
+    wf_task_tick(&self->task);
+    struct wf_group_tie *tie = wf_actor_more(self) == NULL ? NULL : calloc(1, sizeof *tie);
+    if (tie == NULL) return WEFT_ENOMEM;
+    tie->member.who = wf_actor_pid(self);
+    rc = join_and_tell(self, tie, weft_cstr(group));
+    if (rc == WEFT_OK) put_on_actor(self, tie);
+    else free(tie);
+    return rc;
+}
+
+/* Under the lock. The group may be gone then. */
+static int leave(struct wf_actor *self, struct wf_group_tie *tie)
+{
+    struct wf_group *g = tie->member.group;
+    struct wf_group_voice voice = wf_group_voice_of(self);
+    if (!wf_group_ends_told(wf_groups_of(self), &voice)) return WEFT_ENOMEM;
+    uint32_t made;
+    weft_msg *news = wf_group_news_of(&voice, g, WEFT_TAG_GROUP_LEAVE, tie->member.who, false, 0, &made);
+    if (made < g->watcher_count) {
+        wf_group_news_free(voice.w, news);
+        return WEFT_ENOMEM;
+    }
+    take_out(wf_groups_of(self), tie);
+    wf_group_news_send(&voice, g, news);
+    wf_group_free_if_empty(wf_groups_of(self), g);
+    return WEFT_OK;
+}
+
+int weft_group_leave(const char *group)
+{
+    struct wf_actor *self = wf_actor_self();
+    int rc = wf_group_check(self, group);
+    if (rc < 0) return rc;
+    wf_task_tick(&self->task);
+    if (self->more == NULL || self->more->groups == NULL) return WEFT_ENOACTOR;
+    weft_node *node = wf_node_of(self->task.worker);
+    struct wf_entry e = {.table = WF_TABLE_GROUPS, .key = weft_cstr(group), .actor = self->id};
+    wf_tables_begin(node);
+    pf_mutex_lock(node->groups->lock);
+    struct wf_group_tie *tie = tie_to(&node->groups->members, self, e.key);
+    rc = tie == NULL ? WEFT_ENOACTOR : leave(self, tie);
+    pf_mutex_unlock(node->groups->lock);
+    if (rc == WEFT_OK) wf_tables_tell(node, WF_TABLE_UNSET, &e);
+    wf_tables_end(node);
+    if (rc < 0) return rc;
+    take_off_actor(self, tie);
+    free(tie);
+    return WEFT_OK;
+}
+
+static void free_watch(struct wf_actor *self, struct wf_group_tie *tie)
+{
+    wf_slab_give(&wf_actors_of(self->task.worker)->watch_slab, WF_CONTAINER(tie, struct wf_group_watch, tie));
+}
+
+/* Consumes the tie. */
+static void end_watch(struct wf_actor *a, struct wf_group_tie *tie)
+{
+    struct wf_groups *all = wf_groups_of(a);
+    struct wf_group *g = tie->member.group;
+    pf_mutex_lock(all->lock);
+    take_out(all, tie);
+    wf_group_free_if_empty(all, g);
+    pf_mutex_unlock(all->lock);
+    take_off_actor(a, tie);
+    free_watch(a, tie);
+}
+
+/* Other nodes are told when it is not in the table any more, for they may be told all of that. The lock is not held
+ * from one membership to the next: there may be very many. Consumes the tie. */
+static void end_membership(struct wf_actor *a, struct wf_group_tie *tie)
+{
+    struct wf_groups *all = wf_groups_of(a);
+    struct wf_group *g = tie->member.group; /* there as long as the tie is */
+    struct wf_group_voice voice = wf_group_voice_of(a);
+    char name[WF_NAME_MAX + 1];
+    memcpy(name, g->name, g->size);
+    struct wf_entry e = {
+        .table = WF_TABLE_GROUPS, .key = weft_str(name, g->size), .actor = a->id, .ended = true, .reason = a->reason};
+    take_off_actor(a, tie);
+    wf_tables_begin(voice.node);
+    if (WF_MUTANT(group_tells_too_soon)) wf_tables_tell(voice.node, WF_TABLE_UNSET, &e);
+    pf_mutex_lock(all->lock);
+    take_out(all, tie);
+    wf_group_end_tell(all, &voice, g, tie->member.who, true, a->reason, tie);
+    wf_group_free_if_empty(all, g);
+    pf_mutex_unlock(all->lock);
+    if (!WF_MUTANT(group_tells_too_soon)) wf_tables_tell(voice.node, WF_TABLE_UNSET, &e);
+    wf_tables_end(voice.node);
+}
+
+void wf_groups_leave(struct wf_actor *a)
+{
+    while (a->more != NULL && a->more->groups != NULL) {
+        struct wf_group_tie *tie = WF_CONTAINER(a->more->groups, struct wf_group_tie, on_actor);
+        if (tie->watch != 0) end_watch(a, tie);
+        else end_membership(a, tie);
+    }
+}
+
+/* ---- Watching -------------------------------------------------------------------------------------------------- */
+
+/* NULL: no memory. */
+static struct wf_group_tie *new_watch(struct wf_actor *self)
+{
+    struct wf_worker *w = self->task.worker;
+    struct wf_group_watch *watch = wf_actor_more(self) == NULL ? NULL : wf_slab_take(&wf_actors_of(w)->watch_slab);
+    if (watch == NULL) return NULL;
+    watch->tie = (struct wf_group_tie){.member.who = wf_actor_pid(self), .watch = wf_id_make(&watch->slot, w->index)};
+    return &watch->tie;
+}
+
+/* Under the lock. */
+static int watch_group(struct wf_actor *self, struct wf_group *g, struct wf_group_tie *tie)
+{
+    struct wf_worker *w = self->task.worker;
+    bool failed;
+    weft_msg *m = wf_group_news_of_members(w, g, tie, &failed);
+    if (failed) return WEFT_ENOMEM;
+    tie->member.group = g;
+    if (!wf_group_place_add(wf_groups_of(self), &wf_groups_of(self)->watches, &tie->member)) {
+        wf_group_news_free(w, m);
+        return WEFT_ENOMEM;
+    }
+    wf_list_push(&g->watchers, &tie->member.in_group);
+    g->watcher_count++;
+    put_on_actor(self, tie);
+    while (m != NULL) {
+        weft_msg *next = (weft_msg *)m->post.next;
+        wf_send_signal(w, tie->member.who, m);
+        m = next;
+    }
+    return WEFT_OK;
+}
+
+/* Under the lock. */
+static int watch(struct wf_actor *self, struct wf_group_tie *tie, weft_text name)
+{
+    struct wf_groups *all = wf_groups_of(self);
+    struct wf_group_voice voice = wf_group_voice_of(self);
+    if (tie_to(&all->watches, self, name) != NULL) return WEFT_EEXIST;
+    if (!wf_group_ends_told(all, &voice)) return WEFT_ENOMEM; /* of which this watch must not hear */
+    struct wf_group *g = wf_group_find_or_make(all, name);
+    if (g == NULL) return WEFT_ENOMEM;
+    int rc = watch_group(self, g, tie);
+    wf_group_free_if_empty(all, g);
+    return rc;
+}
+
+int weft_group_watch(const char *group)
+{
+    struct wf_actor *self = wf_actor_self();
+    int rc = wf_group_check(self, group);
+    if (rc < 0) return rc;
+    wf_task_tick(&self->task);
+    struct wf_group_tie *tie = new_watch(self);
+    if (tie == NULL) return WEFT_ENOMEM;
+    struct wf_groups *all = wf_groups_of(self);
+    pf_mutex_lock(all->lock);
+    rc = watch(self, tie, weft_cstr(group));
+    pf_mutex_unlock(all->lock);
+    if (rc < 0) free_watch(self, tie);
+    return rc;
+}
+
+int weft_group_unwatch(const char *group)
+{
+    struct wf_actor *self = wf_actor_self();
+    int rc = wf_group_check(self, group);
+    if (rc < 0) return rc;
+    if (self->more == NULL || self->more->groups == NULL) return WEFT_ENOACTOR;
+    struct wf_groups *all = wf_groups_of(self);
+    pf_mutex_lock(all->lock);
+    struct wf_group_tie *tie = tie_to(&all->watches, self, weft_cstr(group));
+    pf_mutex_unlock(all->lock);
+    if (tie == NULL) return WEFT_ENOACTOR;
+    uint64_t number = tie->watch;
+    end_watch(self, tie);
+    for (uint32_t tag = WEFT_TAG_GROUP_JOIN; tag <= WEFT_TAG_GROUP_LEAVE; tag++) {
+        weft_msg *m;
+        while ((m = wf_signal_take(self, tag, number, weft_nobody())) != NULL) wf_msg_free(self->task.worker, m);
+    }
+    return WEFT_OK;
+}
+
+/* ---- What the feature registers -------------------------------------------------------------------------------- */
+
+/* News of a group for a watch that is over are too late. */
+static void deliver_news(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    const struct wf_group_watch *at = wf_slab_find(&wf_actors_of(w)->watch_slab, m->ref);
+    if (at != NULL && at->tie.member.who.actor == a->id) wf_signal_put(a, m, m->post.word);
+    else wf_msg_free(w, m);
+}
+
+static int node_init(weft_node *n)
+{
+    return wf_groups_create(&n->groups, n->secret);
+}
+
+static void node_finish(weft_node *n)
+{
+    wf_groups_destroy(n->groups);
+}
+
+static int worker_init(struct wf_actors *wa)
+{
+    return wf_slab_init(&wa->watch_slab, sizeof(struct wf_group_watch), WF_SLAB_MAX);
+}
+
+static void worker_finish(struct wf_worker *w)
+{
+    wf_slab_finish(&wf_actors_of(w)->watch_slab);
+}
+
+static const struct wf_message_row messages[] = {{.kind = WF_MSG_GROUP_NEWS, .deliver = deliver_news}};
+const struct wf_feature wf_groups_feature = {.name = "groups",
+                                             .node_init = node_init,
+                                             .node_finish = node_finish,
+                                             .worker_init = worker_init,
+                                             .worker_finish = worker_finish,
+                                             .actor_leave = wf_groups_leave,
+                                             .messages = messages,
+                                             .message_count = WF_COUNT(messages)};

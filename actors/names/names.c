@@ -1,0 +1,588 @@
+/* actors/names/names.c -- see names.h.
+ *
+ * Design notes.
+ * (1) One hash table, with the node's secret: peers choose most of the names.
+ * (2) `next_of_actor` and what goes with it belong to the actor's chain and are touched by its user alone; everything
+ *     else by the thread that holds the lock. The text of an entry never changes, nor the pid of one of this node.
+ * (3) A name has at most one entry of each node. Those of others are copies, in the same table, in no chain.
+ * (4) Parts of the table are those of wf_hash_part: they fit together also if it has grown in between.
+ * (5) A global name that is lost to another node leaves the table at once, on whatever thread that is heard of. In
+ *     its chain it stays, marked, until the chain's user comes by.
+ * (6) The lower stamp holds, and anybody can say a low one. But a node that has been told who has a name registers it
+ *     only after it has been told that the name is free; so it cannot have had it before. What it claims all the
+ *     same is doubted: a name of this node does not give way to it, and of two copies the one that is doubted does
+ *     not hold. Its node may claim in good faith, as its clock is slow. So this node defends its name: it says it
+ *     again, with a stamp that is lower than the claim's, to which an honest node gives way. It does so
+ *     DEFENCES times, as each time all others are told, too.
+ *     Who may not end an actor here may not take its name either: what a guest claims is doubted more. */
+#include "names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+#include "mutant.h"
+#include "platform.h"
+
+struct wf_name {
+    struct wf_hashed in_table; /* wf_names.table; of a copy the mark is the round in which it came: copies.h */
+    union {
+        struct {
+            struct wf_name *next_of_actor; /* the actor's chain, newest first */
+            struct wf_name *prev_of_actor; /* NULL: the newest */
+        };
+        struct wf_list_node in_copies; /* of a copy: wf_copies.names */
+    };
+    weft_pid pid;
+    uint64_t stamp; /* of a global name; 0: of this node only */
+    int64_t since;  /* the same: when it was registered, or when this node heard of it; monotonic */
+    uint16_t size;
+    bool global, copy;
+    uint8_t doubt;     /* of a copy: note (6); the one with less holds */
+    uint8_t defences;  /* of the others: note (6) */
+    _Atomic bool lost; /* note (5): release by who takes it out, acquire by the chain's user, who then frees it */
+    uint32_t swept;    /* of the newest: wf_names.losses when its chain was last looked through */
+    char text[];       /* and a NUL */
+};
+
+enum { WAITS = 64, BUCKETS_AT_ONCE = 4096, DEFENCES = 16, DOUBTED = 1, OF_A_GUEST = 2 };
+
+struct wf_names {
+    pf_mutex *lock;
+    struct wf_hash_table table;
+    uint64_t secret;         /* of its hashes */
+    size_t count;            /* of this node */
+    _Atomic uint32_t losses; /* how often a name was lost: release behind wf_name.lost, acquire by chains' users */
+    void (*gone)(weft_text name, weft_pid pid, void *arg); /* NULL: nobody is told */
+    void *gone_arg;
+    struct wf_list waits[WAITS]; /* wf_name_wait.on_names, by hash */
+};
+
+int wf_names_create(struct wf_names **out, uint64_t secret)
+{
+    struct wf_names *n = calloc(1, sizeof *n);
+    if (n == NULL) return WEFT_ENOMEM;
+    for (int i = 0; i < WAITS; i++) wf_list_init(&n->waits[i]);
+    n->secret = secret;
+    int rc = pf_mutex_create(&n->lock);
+    if (rc == WEFT_OK) *out = n;
+    else free(n);
+    return rc;
+}
+
+static struct wf_name *name_of(struct wf_hashed *e)
+{
+    return WF_CONTAINER(e, struct wf_name, in_table);
+}
+
+void wf_names_destroy(struct wf_names *n)
+{
+    if (n == NULL) return;
+    for (uint32_t i = 0; i < n->table.bucket_count; i++) {
+        WF_HASHED_IN(e, &n->table, i)
+        {
+            wf_hash_table_remove(&n->table, e);
+            free(name_of(e));
+        }
+    }
+    wf_hash_table_finish(&n->table);
+    pf_mutex_destroy(n->lock);
+    free(n);
+}
+
+int wf_name_check(weft_text name)
+{
+    if (name.size > WF_NAME_MAX) return WEFT_ETOOBIG;
+    if (name.size == 0) return WEFT_EINVAL;
+    for (size_t i = 0; i < name.size; i++) {
+        if (name.data[i] != '.' && !wf_is_word_char(name.data[i])) return WEFT_EINVAL;
+    }
+    return WEFT_OK;
+}
+
+static uint32_t hash_of(const struct wf_names *n, weft_text name)
+{
+    return wf_hash(name.data, name.size, n->secret);
+}
+
+static bool same(const struct wf_name *e, weft_text name)
+{
+    return e->size == name.size && memcmp(e->text, name.data, name.size) == 0;
+}
+
+/* Of this node. */
+static struct wf_name *find(struct wf_names *n, weft_text name, uint32_t hash)
+{
+    WF_HASHED_WITH(e, &n->table, hash)
+    {
+        if (!name_of(e)->copy && same(name_of(e), name)) return name_of(e);
+    }
+    return NULL;
+}
+
+static struct wf_name_claim claim_of(const struct wf_name *e)
+{
+    return (struct wf_name_claim){e->pid, e->stamp, e->doubt};
+}
+
+static bool holds_before(const struct wf_name *e, const struct wf_name *other)
+{
+    struct wf_name_claim a = claim_of(e), b = claim_of(other);
+    return wf_claim_wins(&a, &b);
+}
+
+/* The one that holds: this node's own, which hides all others, or else the winner of the copies. */
+static struct wf_name *find_any(struct wf_names *n, weft_text name, uint32_t hash)
+{
+    struct wf_name *best = NULL;
+    WF_HASHED_WITH(k, &n->table, hash)
+    {
+        struct wf_name *e = name_of(k);
+        if (!same(e, name)) continue;
+        if (!e->copy) return e;
+        if (best == NULL || holds_before(e, best)) best = e;
+    }
+    return best;
+}
+
+static struct wf_name *find_copy(struct wf_names *n, weft_text name, uint32_t hash, uint64_t node)
+{
+    WF_HASHED_WITH(k, &n->table, hash)
+    {
+        struct wf_name *e = name_of(k);
+        if (e->copy && e->pid.node == node && same(e, name)) return e;
+    }
+    return NULL;
+}
+
+/* Under the lock. */
+static void tell_waits(struct wf_names *n, const struct wf_name *e)
+{
+    WF_LIST_EACH(k, &n->waits[e->in_table.hash % WAITS]) {
+        struct wf_name_wait *wait = WF_CONTAINER(k, struct wf_name_wait, on_names);
+        if (wait->hash != e->in_table.hash || !same(e, weft_str(wait->text, wait->size))) continue;
+        wf_unlink(k);
+        wait->found = e->pid;
+        wait->wake(wait);
+    }
+}
+
+static struct wf_name *entry_new(const struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, bool copy)
+{
+    struct wf_name *e = malloc(sizeof *e + name.size + 1);
+    if (e == NULL) return NULL;
+    e->next_of_actor = e->prev_of_actor = NULL;
+    if (copy) e->in_copies = (struct wf_list_node){NULL, NULL};
+    e->pid = pid;
+    e->stamp = stamp;
+    e->since = 0;
+    e->in_table = (struct wf_hashed){.hash = hash_of(n, name)};
+    e->size = (uint16_t)name.size;
+    e->global = stamp > 0;
+    e->copy = copy;
+    e->doubt = 0;
+    e->defences = 0;
+    atomic_init(&e->lost, false);
+    memcpy(e->text, name.data, name.size);
+    e->text[name.size] = '\0';
+    return e;
+}
+
+/* Under the lock. False: no memory for the table. */
+static bool put_in(struct wf_names *n, struct wf_name *e)
+{
+    if (!wf_hash_table_add(&n->table, &e->in_table, e->in_table.hash)) return false;
+    n->count += !e->copy;
+    tell_waits(n, e);
+    return true;
+}
+
+/* Under the lock. */
+static void take_out(struct wf_names *n, struct wf_name *e)
+{
+    wf_hash_table_remove(&n->table, &e->in_table);
+    n->count -= !e->copy;
+    if (e->copy) wf_unlink(&e->in_copies);
+}
+
+static bool is_lost(const struct wf_name *e)
+{
+    return atomic_load_explicit(&e->lost, memory_order_acquire);
+}
+
+static void take_off_chain(struct wf_name **chain, struct wf_name *e)
+{
+    *(e->prev_of_actor == NULL ? chain : &e->prev_of_actor->next_of_actor) = e->next_of_actor;
+    if (e->next_of_actor != NULL) e->next_of_actor->prev_of_actor = e->prev_of_actor;
+    e->next_of_actor = e->prev_of_actor = NULL;
+}
+
+/* Frees what the chain has lost: note (5). A chain is looked through only if any name was lost since it last was. */
+static void sweep(struct wf_names *n, struct wf_name **chain)
+{
+    uint32_t losses = atomic_load_explicit(&n->losses, memory_order_acquire);
+    if (*chain == NULL || (*chain)->swept == losses) return;
+    for (struct wf_name *e = *chain, *next; e != NULL; e = next) {
+        next = e->next_of_actor;
+        if (!is_lost(e)) continue;
+        take_off_chain(chain, e);
+        free(e);
+    }
+    if (*chain != NULL) (*chain)->swept = losses;
+}
+
+static int add(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, int64_t now, struct wf_name **chain)
+{
+    WF_ASSERT(!weft_pid_is_nobody(pid));
+    int rc = wf_name_check(name);
+    if (rc < 0) return rc;
+    struct wf_name *e = entry_new(n, name, pid, stamp, false);
+    if (e == NULL) return WEFT_ENOMEM;
+    e->since = now;
+    uint32_t swept = atomic_load_explicit(&n->losses, memory_order_relaxed);
+    pf_mutex_lock(n->lock);
+    uint32_t hash = e->in_table.hash;
+    if ((stamp == 0 ? find(n, name, hash) : find_any(n, name, hash)) != NULL) rc = WEFT_EEXIST;
+    else if (!put_in(n, e)) rc = WEFT_ENOMEM;
+    pf_mutex_unlock(n->lock);
+    if (rc < 0) {
+        free(e);
+        return rc;
+    }
+    sweep(n, chain);
+    e->next_of_actor = *chain;
+    if (*chain != NULL) (*chain)->prev_of_actor = e;
+    /* before it was in the table nobody could lose it */
+    e->swept = *chain != NULL ? (*chain)->swept : swept;
+    *chain = e;
+    return WEFT_OK;
+}
+
+int wf_names_add(struct wf_names *n, weft_text name, weft_pid pid, struct wf_name **chain)
+{
+    return add(n, name, pid, 0, 0, chain);
+}
+
+int wf_names_add_global(struct wf_names *n, weft_text name, weft_pid pid, uint64_t stamp, int64_t now,
+                        struct wf_name **chain)
+{
+    WF_ASSERT(stamp > 0);
+    return add(n, name, pid, stamp, now, chain);
+}
+
+typedef struct wf_name *find_function(struct wf_names *n, weft_text name, uint32_t hash);
+
+static int pid_of(struct wf_names *n, weft_text name, find_function *which, weft_pid *out)
+{
+    uint32_t hash = hash_of(n, name);
+    pf_mutex_lock(n->lock);
+    struct wf_name *e = which(n, name, hash);
+    if (e != NULL) *out = e->pid;
+    pf_mutex_unlock(n->lock);
+    return e != NULL ? WEFT_OK : WEFT_ENOACTOR;
+}
+
+int wf_names_find(struct wf_names *n, weft_text name, weft_pid *out)
+{
+    return pid_of(n, name, find, out);
+}
+
+int wf_names_find_any(struct wf_names *n, weft_text name, weft_pid *out)
+{
+    return pid_of(n, name, find_any, out);
+}
+
+int wf_names_await(struct wf_names *n, weft_text name, struct wf_name_wait *wait, weft_pid *out)
+{
+    WF_ASSERT(name.size <= sizeof wait->text);
+    wait->hash = hash_of(n, name);
+    wait->size = (uint32_t)name.size;
+    wait->found = weft_nobody();
+    wait->on_names = (struct wf_list_node){NULL, NULL};
+    memcpy(wait->text, name.data, name.size);
+    pf_mutex_lock(n->lock);
+    struct wf_name *e = find_any(n, name, wait->hash);
+    if (e != NULL) *out = e->pid;
+    else wf_list_push(&n->waits[wait->hash % WAITS], &wait->on_names);
+    pf_mutex_unlock(n->lock);
+    return e != NULL ? WEFT_OK : WEFT_ENOACTOR;
+}
+
+void wf_names_forget(struct wf_names *n, struct wf_name_wait *wait)
+{
+    pf_mutex_lock(n->lock);
+    wf_unlink(&wait->on_names);
+    pf_mutex_unlock(n->lock);
+}
+
+/* Takes a whole chain out of the table and frees it. */
+static void remove_chain(struct wf_names *n, struct wf_name *chain)
+{
+    sweep(n, &chain);
+    if (chain == NULL) return;
+    pf_mutex_lock(n->lock);
+    for (struct wf_name *e = chain; e != NULL; e = e->next_of_actor) {
+        if (!atomic_load_explicit(&e->lost, memory_order_relaxed)) take_out(n, e);
+        else e->stamp = 0; /* the others know */
+    }
+    pf_mutex_unlock(n->lock);
+    for (struct wf_name *e = chain, *next; e != NULL; e = next) {
+        next = e->next_of_actor;
+        if (e->stamp > 0 && n->gone != NULL) n->gone(weft_str(e->text, e->size), e->pid, n->gone_arg);
+        free(e);
+    }
+}
+
+/* Under the lock. NULL: the user of that chain has no such name. */
+static struct wf_name *find_own(struct wf_names *n, weft_text name, const struct wf_name *chain)
+{
+    struct wf_name *e = find(n, name, hash_of(n, name));
+    return e != NULL && weft_pid_equal(e->pid, chain->pid) ? e : NULL;
+}
+
+bool wf_names_has_global(struct wf_names *n, weft_text name, const struct wf_name *chain)
+{
+    if (chain == NULL) return false;
+    pf_mutex_lock(n->lock);
+    const struct wf_name *e = find_own(n, name, chain);
+    bool global = e != NULL && e->stamp > 0;
+    pf_mutex_unlock(n->lock);
+    return global;
+}
+
+int wf_names_remove(struct wf_names *n, weft_text name, struct wf_name **chain)
+{
+    sweep(n, chain);
+    if (*chain == NULL) return WEFT_ENOACTOR;
+    pf_mutex_lock(n->lock);
+    struct wf_name *e = find_own(n, name, *chain);
+    pf_mutex_unlock(n->lock);
+    if (e == NULL) return WEFT_ENOACTOR;
+    uint32_t swept = (*chain)->swept;
+    take_off_chain(chain, e);
+    if (*chain != NULL) (*chain)->swept = swept;
+    e->swept = swept;
+    remove_chain(n, e);
+    return WEFT_OK;
+}
+
+void wf_names_remove_all(struct wf_names *n, struct wf_name **chain)
+{
+    remove_chain(n, *chain);
+    *chain = NULL;
+}
+
+void wf_names_remove_others(struct wf_names *n, const char *name, struct wf_name **chain)
+{
+    struct wf_name **at = chain;
+    while (*at != NULL && !same(*at, weft_cstr(name))) at = &(*at)->next_of_actor;
+    struct wf_name *stays = *at;
+    uint32_t swept = stays == NULL ? 0 : (*chain)->swept;
+    if (stays != NULL) take_off_chain(chain, stays);
+    if (*chain != NULL) (*chain)->swept = swept;
+    wf_names_remove_all(n, chain);
+    if (stays != NULL) stays->swept = swept;
+    *chain = stays;
+}
+
+void wf_names_on_removal(struct wf_names *n, void (*gone)(weft_text name, weft_pid pid, void *arg), void *arg)
+{
+    n->gone = gone;
+    n->gone_arg = arg;
+}
+
+/* ---- Chains ---------------------------------------------------------------------------------------------------- */
+
+bool wf_names_global(const struct wf_name *chain)
+{
+    while (chain != NULL && !chain->global) chain = chain->next_of_actor;
+    return chain != NULL;
+}
+
+const char *wf_names_first(const struct wf_name *chain)
+{
+    const char *first = "";
+    for (; chain != NULL; chain = chain->next_of_actor) {
+        if (!is_lost(chain)) first = chain->text;
+    }
+    return first;
+}
+
+const char *wf_names_at(const struct wf_name *chain, size_t i)
+{
+    size_t count = 0;
+    for (const struct wf_name *e = chain; e != NULL; e = e->next_of_actor) count += !is_lost(e);
+    for (const struct wf_name *e = chain; e != NULL; e = e->next_of_actor) {
+        if (!is_lost(e) && --count == i) return e->text;
+    }
+    return NULL;
+}
+
+/* ---- Copies of other nodes' ------------------------------------------------------------------------------------ */
+
+/* Under the lock: note (6). Of a node's own global name, or a copy of another node's. */
+static bool is_settled(const struct wf_name *e, const struct wf_copies *from)
+{
+    return (!e->copy || e->pid.node != from->node) && e->stamp > 0 && e->since <= from->known;
+}
+
+/* Under the lock. Whether the claim, which takes the place of `before` (NULL: of none), cannot have been first. */
+static bool is_doubtful(const struct wf_names *n, const struct wf_name *claim, const struct wf_name *before,
+                        const struct wf_copies *from)
+{
+    bool doubted = before != NULL && (before->doubt & DOUBTED) != 0;
+    if (doubted || (before != NULL && claim->stamp >= before->stamp)) return doubted;
+    WF_HASHED_WITH(k, &n->table, claim->in_table.hash)
+    {
+        const struct wf_name *e = name_of(k);
+        if (!same(e, weft_str(claim->text, claim->size)) || !is_settled(e, from) || e->since > claim->since) continue;
+        if (wf_name_wins(claim->stamp, claim->pid.node, e->stamp, e->pid.node)) return true;
+    }
+    return false;
+}
+
+/* Under the lock. */
+static void defend(struct wf_names *n, const struct wf_name *claim, struct wf_name_clash *clash)
+{
+    struct wf_name *own = find(n, weft_str(claim->text, claim->size), claim->in_table.hash);
+    bool claimed = own != NULL && own->global && own->stamp >= claim->stamp;
+    if (!claimed || own->defences == DEFENCES) return;
+    own->defences++;
+    own->stamp = WF_MAX(claim->stamp - 1, 1);
+    clash->defender = own->pid;
+    clash->stamp = own->stamp;
+}
+
+/* Under the lock. */
+static bool give_way(struct wf_names *n, weft_text name, uint64_t node, uint64_t stamp, weft_pid *loser)
+{
+    struct wf_name *own = find(n, name, hash_of(n, name));
+    bool wins = own != NULL && own->stamp > 0 && wf_name_wins(stamp, node, own->stamp, own->pid.node);
+    if (!wins || WF_MUTANT(name_never_yields)) return false;
+    take_out(n, own);
+    *loser = own->pid;
+    atomic_store_explicit(&own->lost, true, memory_order_release); /* nothing of it is touched after this */
+    atomic_fetch_add_explicit(&n->losses, 1, memory_order_release);
+    return true;
+}
+
+bool wf_names_give_way(struct wf_names *n, weft_text name, uint64_t node, uint64_t stamp, weft_pid *loser)
+{
+    pf_mutex_lock(n->lock);
+    bool gives = give_way(n, name, node, stamp, loser);
+    pf_mutex_unlock(n->lock);
+    return gives;
+}
+
+bool wf_names_copy_of(struct wf_names *n, weft_text name, uint64_t node, struct wf_name_claim *out)
+{
+    pf_mutex_lock(n->lock);
+    const struct wf_name *e = find_copy(n, name, hash_of(n, name), node);
+    if (e != NULL) *out = claim_of(e);
+    pf_mutex_unlock(n->lock);
+    return e != NULL;
+}
+
+size_t wf_names_claims(struct wf_names *n, weft_text name)
+{
+    uint32_t hash = hash_of(n, name);
+    size_t count = 0;
+    pf_mutex_lock(n->lock);
+    WF_HASHED_WITH(e, &n->table, hash) count += name_of(e)->copy && same(name_of(e), name);
+    pf_mutex_unlock(n->lock);
+    return count;
+}
+
+int wf_names_put_copy(struct wf_names *n, struct wf_copies *from, weft_text name, weft_pid pid, uint64_t stamp,
+                      int64_t now, struct wf_name_clash *clash)
+{
+    *clash = (struct wf_name_clash){.loser = weft_nobody(), .defender = weft_nobody()};
+    struct wf_name *fresh = entry_new(n, name, pid, stamp, true);
+    if (fresh == NULL) return WEFT_ENOMEM;
+    fresh->in_table.mark = from->round;
+    pf_mutex_lock(n->lock);
+    struct wf_name *e = find_copy(n, name, fresh->in_table.hash, from->node);
+    fresh->since = e == NULL ? now : e->since;
+    fresh->doubt = (uint8_t)((from->guest ? OF_A_GUEST : 0) | (is_doubtful(n, fresh, e, from) ? DOUBTED : 0));
+    bool put = put_in(n, fresh);
+    if (put) wf_list_push(&from->names, &fresh->in_copies);
+    if (put && e != NULL) take_out(n, e);
+    if (put && fresh->doubt == 0) (void)give_way(n, name, from->node, stamp, &clash->loser);
+    if (put && fresh->doubt != 0) defend(n, fresh, clash);
+    pf_mutex_unlock(n->lock);
+    if (!put) {
+        free(fresh);
+        return WEFT_ENOMEM;
+    }
+    bool had = e != NULL && e->in_table.mark == from->round;
+    free(e);
+    return !had;
+}
+
+bool wf_names_take_copy(struct wf_names *n, struct wf_copies *from, weft_text name)
+{
+    pf_mutex_lock(n->lock);
+    struct wf_name *e = find_copy(n, name, hash_of(n, name), from->node);
+    if (e != NULL) take_out(n, e);
+    pf_mutex_unlock(n->lock);
+    bool had = e != NULL && e->in_table.mark == from->round;
+    free(e);
+    return had;
+}
+
+static struct wf_name *first_over(const struct wf_copies *from)
+{
+    struct wf_list_node *k = wf_list_first(&from->names);
+    struct wf_name *e = k == NULL ? NULL : WF_CONTAINER(k, struct wf_name, in_copies);
+    return e == NULL || e->in_table.mark == from->round ? NULL : e;
+}
+
+void wf_names_clear_copies(struct wf_names *n, struct wf_copies *from, uint32_t *work)
+{
+    pf_mutex_lock(n->lock);
+    for (struct wf_name *e; *work > 0 && (e = first_over(from)) != NULL; --*work) {
+        take_out(n, e);
+        free(e);
+    }
+    pf_mutex_unlock(n->lock);
+}
+
+/* ---- For people and tests -------------------------------------------------------------------------------------- */
+
+size_t wf_names_count(struct wf_names *n)
+{
+    pf_mutex_lock(n->lock);
+    size_t count = n->count;
+    pf_mutex_unlock(n->lock);
+    return count;
+}
+
+size_t wf_names_waits(struct wf_names *n)
+{
+    size_t count = 0;
+    pf_mutex_lock(n->lock);
+    for (int i = 0; i < WAITS; i++) {
+        for (struct wf_list_node *k = n->waits[i].head.next; k != &n->waits[i].head; k = k->next) count++;
+    }
+    pf_mutex_unlock(n->lock);
+    return count;
+}
+
+bool wf_names_some(struct wf_names *n, uint64_t *at,
+                   bool (*see)(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg), void *arg)
+{
+    bool more = true;
+    pf_mutex_lock(n->lock);
+    if (n->table.bucket_count == 0) *at = WF_HASH_PARTS_END;
+    for (int i = 0; i < BUCKETS_AT_ONCE && more && *at < WF_HASH_PARTS_END; i++) {
+        uint32_t bucket = wf_hash_part(at, n->table.bucket_count);
+        WF_HASHED_IN(k, &n->table, bucket)
+        {
+            const struct wf_name *e = name_of(k);
+            weft_text name = weft_str(e->text, e->size);
+            more &= see(name, e->pid, e->stamp, find_any(n, name, e->in_table.hash) == e, arg);
+        }
+    }
+    pf_mutex_unlock(n->lock);
+    return *at < WF_HASH_PARTS_END;
+}

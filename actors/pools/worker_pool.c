@@ -1,0 +1,592 @@
+/* actors/pools/worker_pool.c -- pools of actors behind one pid.
+ *
+ * Design notes.
+ * (1) The pool is an actor. It owns a row of places; a member in a place is an actor that is linked to the pool,
+ *     which traps exits: it hears of each end, and if it fails or is killed itself its members are stopped by their
+ *     links.
+ * (2) Requests to the pool itself (resize, inspect, stop) come to its system lane, past the mail, which it does not
+ *     look at while no member has room. */
+#include "worker_pool.h"
+
+#include "hash.h"
+#include "mailbox.h"
+#include "pool_member.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/local.h>
+#include <weft/monitor.h>
+#include <weft/pool.h>
+
+enum { ARG_MAX = 60 * 1024, OUTSTANDING = 256, REPLACEMENTS = 10, PROBES = 64 };
+#define REPLACEMENT_PERIOD WEFT_SEC(10)
+
+enum place_state { EMPTY, ALIVE, ENDING }; /* ENDING: it was asked to stop */
+
+struct place {
+    enum place_state state;
+    weft_pid pid;
+    struct wf_member *member;
+};
+
+/* What a pool is started with: the arguments of its members follow. */
+struct pool_boot {
+    alignas(16) weft_pool_options options; /* with defaults filled in; name, monitor: not valid */
+    weft_actor *body;
+    char name[65];
+};
+
+struct pool {
+    struct wf_actor *self;
+    const struct pool_boot *boot; /* on the stack of the pool: not for clean-ups */
+    struct wf_member_boot *member_arg;
+    size_t member_arg_size;
+    struct place *places;
+    uint32_t count, length; /* places that should be filled; places there are, of which the others retire */
+    uint32_t next;          /* whose turn it is */
+    int64_t *replaced_at;   /* ring of replacements_max times */
+    uint64_t replaced;
+    uint64_t passed_on, refused;
+    bool stop;         /* ends as soon as it can */
+    bool stopping;     /* its members end, none is replaced */
+    int failed;        /* why it could not start */
+    bool told;         /* and whoever started it was told so */
+    int end_reason;    /* of an actor linked to it; 0: none */
+    weft_msg *drain;   /* the request to end in order */
+    uint64_t drain_at; /* when so many mails have been received */
+    int64_t deadline;  /* then the members that are left are killed */
+};
+
+static int32_t outstanding_to(const struct place *p)
+{
+    return atomic_load(&p->member->outstanding);
+}
+
+/* ---- Members --------------------------------------------------------------------------------------------------- */
+
+static int start_member(struct pool *p, uint32_t i)
+{
+    struct wf_worker *w = p->self->task.worker;
+    struct place *place = &p->places[i];
+    weft_spawn_options o = p->boot->options.member;
+    if (o.kind == NULL) o.kind = "member";
+    if (o.worker <= 0) o.worker = 1 + (int)((w->index + i) % w->set->users);
+    o.link = true;
+    int rc = wf_member_spawn(&place->member, &place->pid, p->member_arg, p->member_arg_size, &o);
+    if (rc == WEFT_OK) place->state = ALIVE;
+    return rc;
+}
+
+static void clear_place(struct place *place)
+{
+    wf_member_forget(place->member, true);
+    *place = (struct place){.state = EMPTY};
+}
+
+static void ask_to_end(struct place *place)
+{
+    if (place->state != ALIVE) return;
+    place->state = ENDING;
+    (void)weft_stop(place->pid); /* if it has ended meanwhile, news of that are on their way */
+}
+
+/* Members in places that are too many end once nothing is outstanding to them. */
+static void retire(struct pool *p)
+{
+    for (uint32_t i = p->count; i < p->length; i++) {
+        struct place *place = &p->places[i];
+        if (place->state != ALIVE) continue;
+        atomic_store(&place->member->wake_at, 0);
+        if (outstanding_to(place) <= 0) ask_to_end(place);
+    }
+}
+
+/* ---- Replacing ------------------------------------------------------------------------------------------------- */
+
+static bool is_wanted_again(const struct pool *p, int reason)
+{
+    switch (p->boot->options.replace) {
+    case WEFT_POOL_REPLACE_NEVER: return false;
+    case WEFT_POOL_REPLACE_FAILED: return reason != WEFT_EXIT_NORMAL && reason != WEFT_EXIT_STOPPED;
+    default: return true;
+    }
+}
+
+/* Notes one more; false: there were too many of late. */
+static bool may_replace(struct pool *p)
+{
+    const weft_pool_options *o = &p->boot->options;
+    int64_t *slot = &p->replaced_at[p->replaced % o->replacements_max];
+    int64_t now = weft_now();
+    if (p->replaced >= o->replacements_max && now - *slot < o->period) return false;
+    *slot = now;
+    p->replaced++;
+    return true;
+}
+
+static void replace(struct pool *p, uint32_t i, int reason, const char *text)
+{
+    char buffer[32];
+    int rc;
+    do {
+        if (!may_replace(p))
+            weft_fail(WEFT_EXIT_FAILED, "members of the pool end too often, the last with %s%s%s",
+                      weft_reason_text(reason, buffer), text[0] != 0 ? ": " : "", text);
+        rc = start_member(p, i);
+        reason = rc;
+        text = "";
+    } while (rc < 0 && rc != WEFT_ECANCELED);
+    if (rc == WEFT_ECANCELED) p->stop = true; /* the node ends */
+}
+
+static void member_ended(struct pool *p, uint32_t i, const struct weft_down *d)
+{
+    bool asked = p->places[i].state == ENDING;
+    clear_place(&p->places[i]);
+    if (p->stopping || i >= p->count) return;
+    if (!asked && !is_wanted_again(p, d->reason)) return;
+    if (asked) { /* the pool has grown again meanwhile */
+        int rc = start_member(p, i);
+        if (rc < 0 && rc != WEFT_ECANCELED) replace(p, i, rc, "");
+        return;
+    }
+    replace(p, i, d->reason, d->text);
+}
+
+static void on_exit_of(struct pool *p, const weft_msg *m)
+{
+    struct weft_down d;
+    if (weft_down_read(m, &d) < 0) return;
+    for (uint32_t i = 0; i < p->length; i++) {
+        if (p->places[i].state == EMPTY || !weft_pid_equal(p->places[i].pid, d.who)) continue;
+        member_ended(p, i, &d);
+        return;
+    }
+    if (d.reason == WEFT_EXIT_NORMAL) return;
+    p->end_reason = d.reason; /* of somebody the pool is linked to */
+    p->stop = true;
+}
+
+/* ---- Requests to the pool itself ------------------------------------------------------------------------------- */
+
+enum control { START, RESIZE, INSPECT, STOP };
+
+struct ask {
+    enum control what;
+    uint32_t number; /* RESIZE: members; INSPECT: how many to describe at most */
+    int64_t deadline;
+};
+
+struct reply {
+    int rc;
+    struct weft_pool_info info;
+    struct weft_pool_member members[];
+};
+
+static void answer(weft_msg *ask, int rc)
+{
+    struct reply r = {.rc = rc};
+    (void)weft_reply(ask, 0, &r, sizeof r);
+    weft_msg_free(ask);
+}
+
+/* Fills the places from `count` on as far as it goes. */
+static int resize(struct pool *p, uint32_t count)
+{
+    if (count > p->length) {
+        struct place *places = realloc(p->places, count * sizeof *places);
+        if (places == NULL) return WEFT_ENOMEM;
+        memset(places + p->length, 0, (count - p->length) * sizeof *places);
+        p->places = places;
+        p->length = count;
+    }
+    uint32_t old = p->count;
+    p->count = count;
+    int rc = WEFT_OK;
+    for (uint32_t i = old; i < count && rc == WEFT_OK; i++) {
+        if (p->places[i].state == EMPTY) rc = start_member(p, i);
+        if (rc < 0) p->count = i;
+    }
+    retire(p);
+    return rc;
+}
+
+static void describe(const struct pool *p, weft_msg *ask, uint32_t most)
+{
+    size_t size = sizeof(struct reply) + WF_MIN(most, p->length) * sizeof(struct weft_pool_member);
+    struct reply *r = calloc(1, size);
+    if (r == NULL) {
+        answer(ask, WEFT_ENOMEM);
+        return;
+    }
+    r->info = (struct weft_pool_info){.count = p->count,
+                                      .waiting = p->self->mail_count,
+                                      .passed_on = p->passed_on,
+                                      .refused = p->refused,
+                                      .replaced = p->replaced};
+    uint32_t described = 0;
+    for (uint32_t i = 0; i < p->length; i++) {
+        const struct place *place = &p->places[i];
+        if (place->state == EMPTY) continue;
+        uint32_t outstanding = (uint32_t)WF_MAX(outstanding_to(place), 0);
+        if (place->state == ALIVE && i < p->count) r->info.alive++;
+        else r->info.retiring++;
+        r->info.outstanding += outstanding;
+        if (described == WF_MIN(most, p->length)) continue;
+        uint64_t done = atomic_load_explicit(&place->member->done, memory_order_relaxed);
+        r->members[described++] = (struct weft_pool_member){place->pid, outstanding, done};
+    }
+    r->rc = (int)described;
+    (void)weft_reply(ask, 0, r, size);
+    weft_msg_free(ask);
+    free(r);
+}
+
+static void on_control(struct pool *p, weft_msg *m)
+{
+    struct ask ask;
+    memcpy(&ask, weft_data(m), sizeof ask);
+    if (p->stopping) {
+        if (ask.what == START) answer(m, p->failed);
+        else weft_msg_free(m); /* WEFT_ENOREPLY, which the caller makes WEFT_ENOACTOR of */
+        p->told |= ask.what == START;
+        return;
+    }
+    switch (ask.what) {
+    case START: answer(m, WEFT_OK); return;
+    case RESIZE: answer(m, resize(p, ask.number)); return;
+    case INSPECT: describe(p, m, ask.number); return;
+    case STOP: break;
+    }
+    p->deadline = WF_MIN(p->deadline, ask.deadline);
+    if (p->drain != NULL) weft_msg_free(p->drain);
+    p->drain = m;
+    p->drain_at = p->self->gone + p->self->mail_count;
+}
+
+static int64_t grace_of(const struct pool *p)
+{
+    return weft_after(wf_node_of(p->self->task.worker)->options.grace);
+}
+
+static void on_signal(struct pool *p, weft_msg *m)
+{
+    switch (weft_tag(m)) {
+    case WF_TAG_POOL_CONTROL: on_control(p, m); return;
+    case WF_TAG_POOL_ROOM: retire(p); break;
+    case WEFT_TAG_EXIT: on_exit_of(p, m); break;
+    case WEFT_TAG_STOP:
+        p->stop = true;
+        p->deadline = WF_MIN(p->deadline, grace_of(p));
+        break;
+    default: break;
+    }
+    weft_msg_free(m);
+}
+
+/* Waits for the next news. WEFT_ETIMEDOUT at the pool's deadline. */
+static int hear(struct pool *p)
+{
+    weft_msg *m;
+    int rc = wf_recv_signal(&m, p->deadline);
+    if (rc == WEFT_OK) on_signal(p, m);
+    else p->stop = true;
+    return rc;
+}
+
+/* ---- Choosing a member ----------------------------------------------------------------------------------------- */
+
+enum { NONE = -1, NO_ROOM = -2 };
+
+/* The number of its place, NO_ROOM if it has to be waited for, NONE if there is no such member. */
+static int try_place(const struct pool *p, uint32_t i)
+{
+    const struct place *place = &p->places[i];
+    if (place->state == EMPTY) return NONE;
+    if (place->state == ENDING || outstanding_to(place) >= (int32_t)p->boot->options.outstanding_max) return NO_ROOM;
+    const struct wf_workers *set = p->self->task.worker->set;
+    const struct wf_worker *w = set->at[wf_id_worker(place->pid.actor)];
+    /* It has ended: that will be heard in a moment. */
+    return wf_slab_find(&wf_actors_of(w)->slab, place->pid.actor) == NULL ? NO_ROOM : (int)i;
+}
+
+static int choose_by_key(const struct pool *p, uint64_t key)
+{
+    for (int probe = 0; probe < PROBES; probe++) { /* places stay empty only if members are not replaced */
+        int i = try_place(p, wf_jump(key, p->count));
+        if (i != NONE) return i;
+        key = wf_mix(key + UINT64_C(0x9E3779B97F4A7C15));
+    }
+    int found = NONE;
+    for (uint32_t i = 0; i < p->count && found == NONE; i++) found = try_place(p, i);
+    return found;
+}
+
+static int choose(struct pool *p, uint64_t key)
+{
+    const weft_pool_policy policy = p->boot->options.policy;
+    if (policy == WEFT_POOL_BY_KEY) return choose_by_key(p, key);
+    int best = NONE;
+    for (uint32_t k = 0; k < p->count; k++) {
+        int i = try_place(p, (p->next + k) % p->count);
+        if (i < 0) best = best == NONE ? i : best;
+        else if (best < 0 || outstanding_to(&p->places[i]) < outstanding_to(&p->places[best])) best = i;
+        if (best >= 0 && policy == WEFT_POOL_ROUND_ROBIN) break;
+    }
+    if (best >= 0) p->next = ((uint32_t)best + 1) % p->count;
+    return best;
+}
+
+/* News will come when any member has room for one more. */
+static void ask_for_room(struct pool *p)
+{
+    for (uint32_t i = 0; i < p->count; i++) {
+        if (p->places[i].state == ALIVE)
+            atomic_store(&p->places[i].member->wake_at, (int32_t)p->boot->options.outstanding_max - 1);
+    }
+}
+
+/* ---- Passing on ------------------------------------------------------------------------------------------------ */
+
+static void refuse(struct pool *p, weft_msg *m)
+{
+    p->refused++;
+    wf_release(p->self, m);
+    m->to_actor = p->self->id;
+    wf_drop(p->self->task.worker, m, WF_DROP_NO_ACTOR);
+}
+
+static void hand_over(struct pool *p, struct place *place, weft_msg *m)
+{
+    wf_release(p->self, m);
+    m->post.kind = WF_POST_WORK;
+    if (m->post.flags == WF_MSG_CALL) wf_terms(m)->moved_on = 1;
+    atomic_fetch_add(&place->member->outstanding, 1);
+    struct wf_member *member = place->member;
+    if (wf_send_or_free(p->self, place->pid, m, WF_SEND_TIMEOUT) == WEFT_OK) {
+        p->passed_on++;
+    } else {
+        atomic_fetch_sub(&member->outstanding, 1);
+        p->refused++;
+    }
+}
+
+static void pass_on(struct pool *p, weft_msg *m)
+{
+    uint64_t key = p->boot->options.policy == WEFT_POOL_BY_KEY ? wf_mix(p->boot->options.key(m)) : 0;
+    for (bool asked = false; !p->stop;) {
+        int i = choose(p, key);
+        if (i == NONE) break;
+        if (i >= 0) {
+            hand_over(p, &p->places[i], m);
+            return;
+        }
+        if (asked) (void)hear(p);
+        else ask_for_room(p);
+        asked = !asked; /* looks again after asking: note (3) */
+    }
+    refuse(p, m);
+}
+
+/* ---- The life of a pool ---------------------------------------------------------------------------------------- */
+
+/* A pool that fails, or is killed, outlives its members, too, if they end within the grace period. */
+static void forget(void *block)
+{
+    struct pool *p = block;
+    p->stopping = true;
+    p->deadline = WEFT_FOREVER; /* the grace period bounds it */
+    bool waits = true;
+    for (uint32_t i = 0; i < p->length; i++) ask_to_end(&p->places[i]);
+    for (uint32_t i = 0; i < p->length; i++) {
+        while (waits && p->places[i].state != EMPTY) waits = hear(p) == WEFT_OK;
+        wf_member_forget(p->places[i].member, false); /* one that did not end in time: it may go on and use it */
+    }
+    free(p->places);
+}
+
+static const weft_local_key pool_key = {sizeof(struct pool), forget};
+
+static int set_up(struct pool *p, const struct pool_boot *boot, size_t size)
+{
+    p->self = wf_actor_self();
+    p->boot = boot;
+    p->deadline = WEFT_FOREVER;
+    size_t arg_size = size - sizeof *boot;
+    p->member_arg_size = sizeof *p->member_arg + arg_size;
+    p->member_arg = weft_alloc(p->member_arg_size);
+    p->replaced_at = weft_alloc(boot->options.replacements_max * sizeof *p->replaced_at);
+    if (p->member_arg == NULL || p->replaced_at == NULL) return WEFT_ENOMEM;
+    p->member_arg->body = boot->body;
+    memcpy(p->member_arg + 1, boot + 1, arg_size);
+    int rc = weft_trap_exits(true);
+    if (rc == WEFT_OK) rc = weft_trap_stop(true);
+    if (rc == WEFT_OK && boot->name[0] != 0) rc = weft_register(boot->name);
+    return rc == WEFT_OK ? resize(p, boot->options.count) : rc;
+}
+
+static void serve(struct pool *p)
+{
+    while (!p->stop && (p->drain == NULL || p->self->gone < p->drain_at)) {
+        weft_msg *m;
+        if (weft_recv(&m, WEFT_FOREVER) < 0) return; /* asked to stop before it could trap that */
+        if (weft_tag(m) >= WEFT_TAG_SYSTEM) on_signal(p, m);
+        else pass_on(p, m);
+    }
+}
+
+/* Each member in turn finishes what is outstanding to it, is asked to stop, and ends. */
+static bool end_in_turn(struct pool *p)
+{
+    for (uint32_t i = 0; i < p->length; i++) {
+        struct place *place = &p->places[i];
+        while (place->state == ALIVE) {
+            atomic_store(&place->member->wake_at, 0);
+            if (outstanding_to(place) <= 0) ask_to_end(place);
+            else if (hear(p) < 0) return false;
+        }
+        while (place->state != EMPTY) {
+            if (hear(p) < 0) return false;
+        }
+    }
+    return true;
+}
+
+static bool end_members(struct pool *p)
+{
+    p->stopping = true;
+    p->deadline = p->drain == NULL ? WF_MIN(p->deadline, grace_of(p)) : p->deadline;
+    if (end_in_turn(p)) return true;
+    for (uint32_t i = 0; i < p->length; i++) {
+        if (p->places[i].state != EMPTY) (void)weft_kill(p->places[i].pid);
+    }
+    p->deadline = grace_of(p); /* of their clean-ups */
+    (void)end_in_turn(p);
+    return false;
+}
+
+static void refuse_to_start(struct pool *p, int why)
+{
+    p->failed = why;
+    (void)end_members(p);
+    p->deadline = grace_of(p);
+    while (!p->told && hear(p) == WEFT_OK) {}
+}
+
+static void pool_main(const void *arg, size_t size)
+{
+    struct pool *p = weft_local(&pool_key);
+    if (p == NULL) weft_exit(WEFT_ENOMEM);
+    int rc = set_up(p, arg, size);
+    if (rc < 0) {
+        refuse_to_start(p, rc);
+        return;
+    }
+    serve(p);
+    bool in_time = end_members(p);
+    if (p->drain != NULL) answer(p->drain, in_time ? WEFT_OK : WEFT_ETIMEDOUT);
+    if (p->end_reason != 0) weft_exit(p->end_reason);
+}
+
+/* ---- weft/pool.h ----------------------------------------------------------------------------------------------- */
+
+static bool options_are_good(const weft_pool_options *o, size_t size)
+{
+    return size <= ARG_MAX && o->count <= WEFT_POOL_MAX && (unsigned)o->policy <= WEFT_POOL_BY_KEY &&
+           (unsigned)o->replace <= WEFT_POOL_REPLACE_NEVER && (o->policy != WEFT_POOL_BY_KEY || o->key != NULL) &&
+           o->outstanding_max <= INT32_MAX && o->replacements_max <= WEFT_POOL_MAX && o->period >= 0 &&
+           !wf_is_point(o->period) && (o->name == NULL || strnlen(o->name, 65) <= 64) && !o->member.link &&
+           o->member.monitor == NULL && (o->member.policy == WEFT_FULL_SUSPEND || o->member.policy == WEFT_FULL_FAIL);
+}
+
+static void fill_in(struct pool_boot *boot, const weft_pool_options *o, uint32_t workers)
+{
+    weft_pool_options *mine = &boot->options;
+    *mine = *o;
+    if (mine->count == 0) mine->count = workers;
+    if (mine->outstanding_max == 0) mine->outstanding_max = OUTSTANDING;
+    if (mine->member.mailbox_max > 0) mine->outstanding_max = WF_MIN(mine->outstanding_max, mine->member.mailbox_max);
+    if (mine->replacements_max == 0) mine->replacements_max = REPLACEMENTS;
+    if (mine->period == 0) mine->period = REPLACEMENT_PERIOD;
+    if (o->name != NULL) memcpy(boot->name, o->name, strlen(o->name));
+}
+
+/* WEFT_ENOREPLY: it was ending. */
+static int control(weft_pid pool, struct ask ask, weft_msg **out, int64_t deadline)
+{
+    weft_msg *m;
+    int rc = wf_call_control(pool, WF_TAG_POOL_CONTROL, &ask, sizeof ask, &m, deadline);
+    if (rc < 0) return rc == WEFT_ENOREPLY ? WEFT_ENOACTOR : rc;
+    memcpy(&rc, weft_data(m), sizeof rc);
+    if (out != NULL) *out = m;
+    else weft_msg_free(m);
+    return rc;
+}
+
+int weft_spawn_pool(weft_pid *out, weft_actor *body, const void *arg, size_t size, const weft_pool_options *options)
+{
+    static const weft_pool_options defaults;
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    const weft_pool_options *o = options == NULL ? &defaults : options;
+    if (body == NULL || (arg == NULL && size > 0) || !options_are_good(o, size)) return WEFT_EINVAL;
+    struct pool_boot *boot = weft_alloc(sizeof *boot + size);
+    if (boot == NULL) return WEFT_ENOMEM;
+    boot->body = body;
+    fill_in(boot, o, self->task.worker->set->users);
+    if (size > 0) memcpy(boot + 1, arg, size);
+    weft_spawn_options mine = {.kind = "pool", .mailbox_max = o->mailbox_max, .link = o->link, .monitor = o->monitor};
+    weft_pid pool;
+    int rc = weft_spawn(&pool, pool_main, boot, sizeof *boot + size, &mine);
+    (void)weft_release(boot);
+    if (rc < 0) return rc;
+    rc = control(pool, (struct ask){.what = START}, NULL, WEFT_FOREVER);
+    if (rc == WEFT_ECANCELED) (void)weft_stop(pool);
+    if (rc == WEFT_OK && out != NULL) *out = pool;
+    return rc;
+}
+
+int weft_pool_resize(weft_pid pool, uint32_t count, int64_t deadline)
+{
+    if (count == 0 || count > WEFT_POOL_MAX) return wf_actor_self() == NULL ? WEFT_ENOTACTOR : WEFT_EINVAL;
+    return control(pool, (struct ask){.what = RESIZE, .number = count}, NULL, deadline);
+}
+
+int weft_pool_stop(weft_pid pool, int64_t deadline)
+{
+    return control(pool, (struct ask){.what = STOP, .deadline = wf_is_span(deadline) ? WEFT_NOW : deadline}, NULL,
+                   deadline);
+}
+
+int weft_pool_inspect(weft_pid pool, struct weft_pool_info *out, struct weft_pool_member *members, size_t max,
+                      int64_t deadline)
+{
+    weft_msg *m = NULL;
+    if (members == NULL && max > 0) return wf_actor_self() == NULL ? WEFT_ENOTACTOR : WEFT_EINVAL;
+    uint32_t most = (uint32_t)WF_MIN(max, (size_t)WEFT_POOL_MAX);
+    int count = control(pool, (struct ask){.what = INSPECT, .number = most}, &m, deadline);
+    if (m == NULL) return count;
+    const struct reply *r = weft_data(m);
+    if (out != NULL) *out = r->info;
+    if (members != NULL && count > 0) memcpy(members, r->members, (size_t)count * sizeof *members);
+    weft_msg_free(m);
+    return count;
+}
+
+uint64_t weft_hash(const void *data, size_t size)
+{
+    uint64_t h = UINT64_C(0xCBF29CE484222325); /* FNV-1a, mixed */
+    for (size_t i = 0; i < size; i++) h = (h ^ ((const uint8_t *)data)[i]) * UINT64_C(0x100000001B3);
+    return wf_mix(h);
+}
+
+/* ---- What the feature registers -------------------------------------------------------------------------------- */
+
+static bool takes_control(const struct wf_actor *a, uint32_t tag)
+{
+    return tag == WF_TAG_POOL_CONTROL && a->body == pool_main;
+}
+
+const struct wf_feature wf_pools_feature = {
+    .name = "pools", .takes_control = takes_control, .work_let_go = wf_member_let_go};

@@ -1,0 +1,508 @@
+/* actors/topics/queue_groups.c -- see queue_groups.h.
+ *
+ * Design notes.
+ * (1) Queue groups are in one trie for the node, under one lock: a choice between members on different workers must
+ *     be made once. Who publishes on a node without them reads one counter and takes no lock. Subscribers that are
+ *     waited for are in their worker's trie, and here only to be found by publishers on other workers, which look
+ *     when one of these workers says that somebody there is full.
+ * (2) A group's members are in a circle: whoever is chosen goes to its end. Members without room are passed over and
+ *     keep their turn. So are the nodes that have told of members of theirs (tables.h); they are asked when nobody
+ *     here has room. A member here costs nothing to reach and its room is known; of a node it is only known that it
+ *     has members. So work spreads over nodes when it is more than those can do who are where it comes from, and
+ *     publishers without members on their node give each node its turn.
+ * (3) A new subscriber is in the table, or in its worker's trie, before it reads what is retained; a publisher
+ *     retains a message before it looks for subscribers. The lock puts the two in order: what is retained before the
+ *     reading has a number up to the one read, and copies of it that still come are skipped; what is retained after
+ *     it finds the subscriber. So nothing is lost and nothing comes twice, whatever the workers do meanwhile.
+ * (4) A group is found by its pattern and its name in a table of their own: any number of them may have one pattern.
+ *     Links are told of it in parts, and what a lost node had is taken out in parts; others take the lock in between.
+ * (5) The counter is written under the lock. A publisher that reads an old value published before the subscribe
+ *     returned, or was not told of it by anybody: both are races without a promise. */
+#include "queue_groups.h"
+
+#include "hash.h"
+#include "platform.h"
+
+#include <weft/log.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS_AT_ONCE = 1024, FORGOTTEN_AT_ONCE = 1024 };
+
+struct wf_topics {
+    pf_mutex *lock;
+    struct wf_trie trie;         /* of queue groups: wf_wide.subscriber */
+    struct wf_trie awaited;      /* of those that are waited for */
+    struct wf_hash_table groups; /* queue groups, by pattern and queue */
+    uint64_t secret;             /* of its hashes */
+    uint32_t changes;
+    _Atomic uint32_t any; /* wf_wide_any: relaxed, see note (5) */
+    struct wf_retained_table retained;
+    bool overflows; /* the last one of another node was too much */
+};
+
+/* Another node with members. */
+struct wide_node {
+    struct wf_list_node on_wide;
+    struct wf_list_node in_copies; /* wf_copies.queues */
+    struct wf_wide *wide;
+    uint64_t node;
+    uint32_t round; /* wf_copies.round, in which it came */
+};
+
+struct wf_wide {
+    struct wf_subscriber subscriber;
+    struct wf_hashed in_table; /* wf_topics.groups, of a group */
+    struct wf_list members;    /* wf_wide_member.on_wide; whose turn it is comes first */
+    struct wf_list nodes;      /* wide_node.on_wide; the same */
+    int64_t wait;
+    char queue[WF_QUEUE_MAX + 1]; /* "": a subscriber on its own */
+};
+
+int wf_topics_create(struct wf_topics **out, uint64_t secret, uint32_t retained_max, size_t retained_bytes_max,
+                     int64_t retained_keep)
+{
+    struct wf_topics *t = calloc(1, sizeof *t);
+    int rc = t == NULL ? WEFT_ENOMEM : pf_mutex_create(&t->lock);
+    if (rc < 0) {
+        free(t);
+        return rc;
+    }
+    t->secret = secret;
+    wf_trie_init(&t->trie, secret);
+    wf_trie_init(&t->awaited, secret);
+    wf_retained_init(&t->retained, secret, retained_max, retained_bytes_max, retained_keep);
+    *out = t;
+    return WEFT_OK;
+}
+
+void wf_topics_destroy(struct wf_topics *t)
+{
+    if (t == NULL) return;
+    /* actors leave before they end, and links before the node does */
+    WF_ASSERT(t->trie.subscribers == 0 && t->awaited.subscribers == 0);
+    wf_trie_finish(&t->trie);
+    wf_trie_finish(&t->awaited);
+    wf_retained_finish(&t->retained);
+    wf_hash_table_finish(&t->groups);
+    pf_mutex_destroy(t->lock);
+    free(t);
+}
+
+uint32_t wf_wide_any(const struct wf_topics *t)
+{
+    return atomic_load_explicit(&t->any, memory_order_relaxed);
+}
+
+static uint32_t hash_of(const struct wf_topics *t, weft_text pattern, weft_text queue)
+{
+    return wf_hash(queue.data, queue.size, t->secret + wf_hash(pattern.data, pattern.size, t->secret));
+}
+
+static bool is_of(const struct wf_wide *wide, weft_text pattern, weft_text queue)
+{
+    char text[WF_TOPIC_MAX + 1];
+    if (memcmp(wide->queue, queue.data, queue.size) != 0 || wide->queue[queue.size] != 0) return false;
+    weft_text own = wf_trie_pattern(&wide->subscriber, text);
+    return own.size == pattern.size && memcmp(own.data, pattern.data, own.size) == 0;
+}
+
+static struct wf_wide *find(const struct wf_topics *t, weft_text pattern, weft_text queue)
+{
+    WF_HASHED_WITH(e, &t->groups, hash_of(t, pattern, queue))
+    {
+        struct wf_wide *wide = WF_CONTAINER(e, struct wf_wide, in_table);
+        if (is_of(wide, pattern, queue)) return wide;
+    }
+    return NULL;
+}
+
+static struct wf_trie *trie_of(struct wf_topics *t, const struct wf_wide *wide)
+{
+    return wide->queue[0] == 0 ? &t->awaited : &t->trie;
+}
+
+/* Groups have come or gone. */
+static void count_groups(struct wf_topics *t)
+{
+    if (++t->changes == 0) t->changes = 1;
+    atomic_store_explicit(&t->any, t->groups.count == 0 ? 0 : t->changes, memory_order_relaxed);
+}
+
+/* ---- The table, under the lock --------------------------------------------------------------------------------- */
+
+/* `queue` empty: a subscriber on its own. */
+static struct wf_wide *make(struct wf_topics *t, weft_text pattern, weft_text queue)
+{
+    struct wf_wide *wide = calloc(1, sizeof *wide);
+    if (wide == NULL) return NULL;
+    wf_list_init(&wide->members);
+    wf_list_init(&wide->nodes);
+    if (queue.size > 0) memcpy(wide->queue, queue.data, queue.size);
+    if (wf_trie_add(trie_of(t, wide), pattern, &wide->subscriber) < 0) {
+        free(wide);
+        return NULL;
+    }
+    if (queue.size == 0) return wide;
+    if (!wf_hash_table_add(&t->groups, &wide->in_table, hash_of(t, pattern, queue))) {
+        wf_trie_remove(&t->trie, &wide->subscriber);
+        free(wide);
+        return NULL;
+    }
+    count_groups(t);
+    return wide;
+}
+
+static struct wf_wide *find_or_make(struct wf_topics *t, weft_text pattern, weft_text queue)
+{
+    struct wf_wide *wide = queue.size == 0 ? NULL : find(t, pattern, queue);
+    return wide == NULL ? make(t, pattern, queue) : wide;
+}
+
+static void free_if_empty(struct wf_topics *t, struct wf_wide *wide)
+{
+    if (!wf_list_empty(&wide->members) || !wf_list_empty(&wide->nodes)) return;
+    wf_trie_remove(trie_of(t, wide), &wide->subscriber);
+    if (wide->queue[0] != 0) {
+        wf_hash_table_remove(&t->groups, &wide->in_table);
+        count_groups(t);
+    }
+    free(wide);
+}
+
+static struct wide_node *node_of(const struct wf_wide *wide, uint64_t node)
+{
+    WF_LIST_EACH(k, &wide->nodes) {
+        struct wide_node *n = WF_CONTAINER(k, struct wide_node, on_wide);
+        if (n->node == node) return n;
+    }
+    return NULL;
+}
+
+static void forget_node(struct wf_topics *t, struct wide_node *n)
+{
+    struct wf_wide *wide = n->wide;
+    wf_unlink(&n->on_wide);
+    wf_unlink(&n->in_copies);
+    free(n);
+    free_if_empty(t, wide);
+}
+
+/* ---- Members --------------------------------------------------------------------------------------------------- */
+
+int wf_wide_add(struct wf_topics *t, weft_text pattern, const char *queue, int64_t wait, struct wf_wide_member *m)
+{
+    int rc = WEFT_ENOMEM;
+    pf_mutex_lock(t->lock);
+    struct wf_wide *wide = find_or_make(t, pattern, queue == NULL ? weft_str("", 0) : weft_cstr(queue));
+    if (wide != NULL) {
+        rc = wf_list_empty(&wide->members);
+        if (queue == NULL) wide->wait = wait;
+        m->wide = wide;
+        wf_list_push(&wide->members, &m->on_wide);
+    }
+    pf_mutex_unlock(t->lock);
+    return rc;
+}
+
+bool wf_wide_remove(struct wf_topics *t, struct wf_wide_member *m, char pattern[WF_TOPIC_MAX + 1],
+                    char queue[WF_QUEUE_MAX + 1])
+{
+    struct wf_wide *wide = m->wide;
+    pf_mutex_lock(t->lock);
+    (void)wf_trie_pattern(&wide->subscriber, pattern);
+    memcpy(queue, wide->queue, sizeof wide->queue);
+    wf_unlink(&m->on_wide);
+    m->wide = NULL;
+    bool last = wf_list_empty(&wide->members);
+    free_if_empty(t, wide);
+    pf_mutex_unlock(t->lock);
+    return last;
+}
+
+weft_text wf_wide_pattern(struct wf_topics *t, const struct wf_wide_member *m, char out[WF_TOPIC_MAX + 1])
+{
+    pf_mutex_lock(t->lock);
+    weft_text pattern = wf_trie_pattern(&m->wide->subscriber, out);
+    pf_mutex_unlock(t->lock);
+    return pattern;
+}
+
+static bool pass_to_node(struct wf_wide *wide, const struct wf_wide_ask *ask)
+{
+    WF_LIST_EACH(k, &wide->nodes) {
+        uint64_t node = WF_CONTAINER(k, struct wide_node, on_wide)->node;
+        if (!ask->reaches(node, ask->arg)) continue;
+        char pattern[WF_TOPIC_MAX + 1];
+        wf_unlink(k);
+        wf_list_push(&wide->nodes, k);
+        ask->pass(node, wf_trie_pattern(&wide->subscriber, pattern), weft_cstr(wide->queue), ask->arg);
+        return true;
+    }
+    return false;
+}
+
+static void choose_in(struct wf_wide *wide, const struct wf_wide_ask *ask)
+{
+    if (ask->reaches == NULL && wf_list_empty(&wide->members)) return;
+    WF_LIST_EACH(k, &wide->members) {
+        struct wf_wide_member *m = WF_CONTAINER(k, struct wf_wide_member, on_wide);
+        if (!ask->room(m->actor, ask->arg)) continue;
+        wf_unlink(k);
+        wf_list_push(&wide->members, k);
+        ask->take(m, ask->arg);
+        return;
+    }
+    if (ask->reaches == NULL || !pass_to_node(wide, ask)) ask->take(NULL, ask->arg);
+}
+
+static void choose(struct wf_subscriber *s, void *arg)
+{
+    choose_in(WF_CONTAINER(s, struct wf_wide, subscriber), arg);
+}
+
+size_t wf_wide_choose(struct wf_topics *t, weft_text topic, const struct wf_wide_ask *ask)
+{
+    pf_mutex_lock(t->lock);
+    size_t groups = wf_trie_match(&t->trie, topic, choose, (void *)(uintptr_t)ask);
+    pf_mutex_unlock(t->lock);
+    return groups;
+}
+
+void wf_wide_choose_in(struct wf_topics *t, weft_text pattern, weft_text queue, const struct wf_wide_ask *ask)
+{
+    pf_mutex_lock(t->lock);
+    struct wf_wide *wide = find(t, pattern, queue);
+    bool here = wide != NULL && !wf_list_empty(&wide->members);
+    if (here || (wide != NULL && ask->reaches != NULL)) choose_in(wide, ask);
+    else ask->take(NULL, ask->arg);
+    pf_mutex_unlock(t->lock);
+}
+
+struct looking {
+    bool (*blocked)(uint64_t actor, void *arg);
+    void *arg;
+    uint64_t found;
+    int64_t wait;
+};
+
+static void look(struct wf_subscriber *s, void *arg)
+{
+    struct looking *l = arg;
+    struct wf_wide *wide = WF_CONTAINER(s, struct wf_wide, subscriber);
+    struct wf_wide_member *m = WF_CONTAINER(wf_list_first(&wide->members), struct wf_wide_member, on_wide);
+    if (!l->blocked(m->actor, l->arg)) return;
+    l->found = m->actor;
+    l->wait = WF_MAX(l->wait, wide->wait);
+}
+
+uint64_t wf_wide_blocked(struct wf_topics *t, weft_text topic, bool (*blocked)(uint64_t actor, void *arg), void *arg,
+                         int64_t *wait)
+{
+    struct looking l = {blocked, arg, 0, 0};
+    pf_mutex_lock(t->lock);
+    wf_trie_match(&t->awaited, topic, look, &l);
+    pf_mutex_unlock(t->lock);
+    *wait = l.wait;
+    return l.found;
+}
+
+/* ---- What other nodes tell ------------------------------------------------------------------------------------- */
+
+/* Whether it had not told of it. */
+static bool put_on(struct wide_node *n, struct wf_copies *from)
+{
+    bool fresh = !wf_linked(&n->in_copies) || n->round != from->round;
+    wf_unlink(&n->in_copies);
+    wf_list_push(&from->queues, &n->in_copies);
+    n->round = from->round;
+    return fresh;
+}
+
+int wf_wide_put_copy(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue)
+{
+    int rc = WEFT_ENOMEM;
+    pf_mutex_lock(t->lock);
+    struct wf_wide *wide = find_or_make(t, pattern, queue);
+    struct wide_node *n = wide == NULL ? NULL : node_of(wide, from->node);
+    if (n == NULL && wide != NULL && (n = calloc(1, sizeof *n)) != NULL) {
+        n->node = from->node;
+        n->wide = wide;
+        wf_list_push(&wide->nodes, &n->on_wide);
+    }
+    if (n != NULL) rc = put_on(n, from);
+    else if (wide != NULL) free_if_empty(t, wide);
+    pf_mutex_unlock(t->lock);
+    return rc;
+}
+
+bool wf_wide_take_copy(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue)
+{
+    pf_mutex_lock(t->lock);
+    struct wf_wide *wide = find(t, pattern, queue);
+    struct wide_node *n = wide == NULL ? NULL : node_of(wide, from->node);
+    bool had = n != NULL && n->round == from->round;
+    if (n != NULL) forget_node(t, n);
+    pf_mutex_unlock(t->lock);
+    return had;
+}
+
+void wf_wide_clear_copies(struct wf_topics *t, struct wf_copies *from, uint32_t *work)
+{
+    pf_mutex_lock(t->lock);
+    for (struct wf_list_node *k; *work > 0 && (k = wf_list_first(&from->queues)) != NULL; --*work) {
+        struct wide_node *n = WF_CONTAINER(k, struct wide_node, in_copies);
+        if (n->round == from->round) break;
+        forget_node(t, n);
+    }
+    pf_mutex_unlock(t->lock);
+}
+
+bool wf_wide_some(struct wf_topics *t, uint64_t *at, bool (*see)(weft_text pattern, weft_text queue, void *arg),
+                  void *arg)
+{
+    bool more = true;
+    pf_mutex_lock(t->lock);
+    if (t->groups.bucket_count == 0) *at = WF_HASH_PARTS_END;
+    for (int i = 0; i < BUCKETS_AT_ONCE && more && *at < WF_HASH_PARTS_END; i++) {
+        uint32_t bucket = wf_hash_part(at, t->groups.bucket_count);
+        WF_HASHED_IN(e, &t->groups, bucket)
+        {
+            const struct wf_wide *wide = WF_CONTAINER(e, struct wf_wide, in_table);
+            char text[WF_TOPIC_MAX + 1];
+            if (wf_list_empty(&wide->members)) continue;
+            more &= see(wf_trie_pattern(&wide->subscriber, text), weft_cstr(wide->queue), arg);
+        }
+    }
+    pf_mutex_unlock(t->lock);
+    return *at < WF_HASH_PARTS_END;
+}
+
+/* ---- Retained -------------------------------------------------------------------------------------------------- */
+
+int wf_topics_retain(struct wf_topics *t, struct wf_worker *w, struct wf_body *body,
+                     const struct wf_retained_now *now)
+{
+    struct wf_body *old;
+    pf_mutex_lock(t->lock);
+    int rc = wf_retained_put(&t->retained, body, now, &old);
+    pf_mutex_unlock(t->lock);
+    if (old != NULL) wf_body_drop(w, old);
+    return rc;
+}
+
+int wf_topics_retain_copy(struct wf_topics *t, const struct wf_retained_copy *c, const struct wf_retained_now *now)
+{
+    struct wf_body *old;
+    pf_mutex_lock(t->lock);
+    int rc = wf_retained_put_copy(&t->retained, c, now, &old);
+    bool first = rc == WEFT_EFULL && !t->overflows;
+    if (rc == 1 || rc == WEFT_EFULL) t->overflows = rc == WEFT_EFULL;
+    pf_mutex_unlock(t->lock);
+    if (old != NULL) wf_body_drop(NULL, old);
+    if (first)
+        weft_log(WEFT_WARN, "another node retains more than each may: there is no %s here", wf_body_topic(c->body));
+    return rc;
+}
+
+int wf_topics_linked(struct wf_topics *t, uint64_t node, struct wf_retained_source *by[WF_RETAINED_KINDS])
+{
+    pf_mutex_lock(t->lock);
+    int rc = wf_retained_open(&t->retained, node, by);
+    pf_mutex_unlock(t->lock);
+    return rc;
+}
+
+void wf_topics_unlinked(struct wf_topics *t, struct wf_retained_source *by[WF_RETAINED_KINDS], int64_t time)
+{
+    pf_mutex_lock(t->lock);
+    wf_retained_close(&t->retained, by, time);
+    pf_mutex_unlock(t->lock);
+}
+
+bool wf_topics_trim(struct wf_topics *t)
+{
+    pf_mutex_lock(t->lock);
+    bool more = wf_retained_trim(&t->retained, FORGOTTEN_AT_ONCE);
+    pf_mutex_unlock(t->lock);
+    return more;
+}
+
+int64_t wf_topics_expire(struct wf_topics *t, int64_t time)
+{
+    pf_mutex_lock(t->lock);
+    int64_t next = wf_retained_expire(&t->retained, time, FORGOTTEN_AT_ONCE);
+    pf_mutex_unlock(t->lock);
+    return next;
+}
+
+bool wf_topics_take(struct wf_topics *t, struct wf_worker *w, weft_text topic)
+{
+    pf_mutex_lock(t->lock);
+    struct wf_body *old = wf_retained_take(&t->retained, topic);
+    pf_mutex_unlock(t->lock);
+    if (old != NULL) wf_body_drop(w, old);
+    return old != NULL;
+}
+
+bool wf_topics_keeps(struct wf_topics *t, weft_text topic)
+{
+    pf_mutex_lock(t->lock);
+    bool keeps = wf_retained_find(&t->retained, topic) != NULL;
+    pf_mutex_unlock(t->lock);
+    return keeps;
+}
+
+struct taking {
+    struct wf_kept *out;
+    size_t count, max;
+};
+
+static bool take_kept(const struct wf_retained *r, void *arg)
+{
+    struct taking *x = arg;
+    if (x->count == x->max) return false;
+    wf_body_keep(r->body);
+    x->out[x->count++] = (struct wf_kept){r->body, r->stamp, r->source->gone ? r->source->gone_at : WEFT_FOREVER};
+    return true;
+}
+
+void wf_topics_mark(struct wf_topics *t, struct wf_retained *mark)
+{
+    pf_mutex_lock(t->lock);
+    wf_retained_mark(&t->retained, mark);
+    pf_mutex_unlock(t->lock);
+}
+
+void wf_topics_unmark(struct wf_topics *t, struct wf_retained *mark)
+{
+    pf_mutex_lock(t->lock);
+    wf_unlink(&mark->in_order);
+    pf_mutex_unlock(t->lock);
+}
+
+size_t wf_topics_after(struct wf_topics *t, const struct wf_retained *mark, struct wf_kept *out, size_t max)
+{
+    struct taking x = {out, 0, max};
+    pf_mutex_lock(t->lock);
+    wf_retained_after(&t->retained, mark, take_kept, &x);
+    pf_mutex_unlock(t->lock);
+    return x.count;
+}
+
+void wf_topics_pass(struct wf_topics *t, struct wf_retained *mark, uint64_t number)
+{
+    pf_mutex_lock(t->lock);
+    wf_retained_pass(&t->retained, mark, number);
+    pf_mutex_unlock(t->lock);
+}
+
+uint64_t wf_recall(struct wf_topics *t, weft_text pattern, const struct wf_recall *recall)
+{
+    pf_mutex_lock(t->lock);
+    uint64_t seen = t->retained.last;
+    wf_retained_each(&t->retained, pattern, recall->see, recall->arg);
+    pf_mutex_unlock(t->lock);
+    return seen;
+}

@@ -1,0 +1,472 @@
+/* actors/topics/topic.c -- publish and subscribe on one node.
+ *
+ * Design notes.
+ * (1) Each worker has a trie of its own actors' subscriptions, so neither subscribing nor publishing takes a lock,
+ *     and lists of who gets what is published again and again (topic_match.h). A publish is handed as one shared body
+ *     to each other worker that has subscriptions at all, and to the route, which makes one wire copy for each node
+ *     with a matching interest; then it goes to this worker's own. All receivers of a node share the one body.
+ * (2) Within a worker there is no atomic operation for each delivery: references of the body are taken for all of a
+ *     list at once and dropped as wf_body_drop says.
+ * (3) Queue groups are in the node's table: queue_groups.h. Publishers wait for slow subscribers in topic_await.c. */
+#include "published_block.h"
+#include "mailbox.h"
+#include "subscription.h"
+#include "tables.h"
+#include "topic_match.h"
+#include "publish_report.h"
+#include "trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    AHEAD = 8,      /* places, see come_into_cache */
+    FAR = 4096,     /* subscribers that are more than the cache holds */
+    MANY_HERE = 64, /* subscribers: other workers need not wait until they have got it */
+};
+
+struct delivery {
+    struct wf_actors *wa;
+    struct wf_body *body;
+    struct wf_awaiting *awaiting; /* NULL: its publisher is not here to wait */
+    bool in_vain;                 /* it has waited */
+    uint32_t most;                /* so many more may follow */
+    uint32_t delivered;
+};
+
+/* ---- To one subscriber ----------------------------------------------------------------------------------------- */
+
+/* In an envelope, as the mailbox decides. */
+static bool put_by_policy(struct wf_subscription *s, const struct delivery *d)
+{
+    weft_msg *m = wf_msg_share(d->wa->worker, d->body->tag, d->body);
+    if (m == NULL) {
+        wf_actor_dropped(s->actor);
+        wf_count_drop(d->wa->worker, WF_DROP_MEMORY);
+    } else {
+        m->from = d->body->from;
+        if (wf_mailbox_put(s->actor, m)) return true;
+    }
+    wf_subscription_lost(s);
+    return false;
+}
+
+/* Of one whose publishers wait. */
+static bool put_full(struct wf_subscription *s, struct delivery *d)
+{
+    weft_full_policy policy = wf_actor_policy(s->actor);
+    if (d->in_vain) return wf_subscription_refuse(s);
+    if (d->awaiting == NULL) return put_by_policy(s, d); /* it was under way */
+    if (policy == WEFT_FULL_FAIL) return wf_subscription_refuse(s);
+    if (policy != WEFT_FULL_SUSPEND) return put_by_policy(s, d);
+    return wf_awaiting_add(d->awaiting, s, d->most) ? false : wf_subscription_refuse(s);
+}
+
+/* Takes no reference over. */
+static bool put(struct wf_subscription *s, struct delivery *d)
+{
+    if (d->body->retained != 0 && d->body->retained <= s->seen) return false; /* it was told when it subscribed */
+    if (s->more != NULL && !wf_is_awaited(s)) return wf_subscription_put(s, d->body);
+    if (s->more != NULL && wf_mailbox_full(s->actor)) return put_full(s, d);
+    wf_body_keep(d->body);
+    if (wf_mailbox_put_shared(s->actor, d->body)) return true;
+    wf_body_drop(NULL, d->body);
+    if (s->more != NULL) wf_subscription_lost(s);
+    return false;
+}
+
+static void deliver_one(struct wf_subscriber *s, void *arg)
+{
+    struct delivery *d = arg;
+    d->delivered += put(WF_CONTAINER(s, struct wf_subscription, subscriber), d);
+}
+
+/* ---- To all of a list ------------------------------------------------------------------------------------------ */
+
+static void deliver_otherwise(const struct wf_match_place *p, struct delivery *d, uint32_t *given)
+{
+    if ((p->to & WF_MATCH_KIND) == WF_MATCH_PLAIN) *given += wf_mailbox_put_shared(wf_match_actor(p), d->body);
+    else d->delivered += put(p->subscription, d);
+}
+
+/* So many that each delivery would wait for memory: what the next ones touch comes into the cache, first the actors,
+ * then their bunches, then the places in these. */
+static inline void come_into_cache(const struct wf_match *m, uint32_t i)
+{
+    if (WF_UNLIKELY(i + 3 * AHEAD >= m->count)) return;
+    __builtin_prefetch(&wf_match_actor(&m->places[i + 3 * AHEAD])->mail, 1);
+    __builtin_prefetch(wf_match_actor(&m->places[i + 2 * AHEAD])->mail.last, 1);
+    const struct wf_bunch *b = (struct wf_bunch *)wf_match_actor(&m->places[i + AHEAD])->mail.last;
+    if (b != NULL && b->post.flags == WF_MSG_BUNCH) __builtin_prefetch(&b->at[b->end], 1);
+}
+
+/* From place `from` to before `end`; how many did not go the quick way. `*given`: those of them that took a
+ * reference. */
+static inline uint32_t deliver_each(const struct wf_match *m, struct delivery *d, uint32_t from, uint32_t end,
+                                    uint32_t *given, bool far)
+{
+    struct wf_body *body = d->body;
+    uint32_t others = 0;
+    for (uint32_t i = from; i < end; i++) {
+        const struct wf_match_place *p = &m->places[i];
+        if (far) come_into_cache(m, i);
+        if (WF_LIKELY((p->to & WF_MATCH_CARE) == 0 && wf_bunch_add(wf_match_actor(p), body))) continue;
+        others++;
+        d->most = m->count - i;
+        deliver_otherwise(p, d, given);
+    }
+    return others;
+}
+
+/* Most go the quick way: see published_block.h. The one that is to be timed does not; those before it are counted at
+ * once. */
+static void deliver_list(const struct wf_match *m, struct delivery *d)
+{
+    struct wf_mail_timer *timer = &d->wa->timer;
+    uint32_t given = 0; /* of the references */
+    /* Relaxed: the caller has one. */
+    atomic_fetch_add_explicit(&d->body->refs, m->count, memory_order_relaxed);
+    for (uint32_t i = 0, end; i < m->count; i = end) {
+        end = WF_MIN(m->count, i + timer->left - 1);
+        uint32_t quick = end - i;
+        quick -= m->count >= FAR ? deliver_each(m, d, i, end, &given, true)
+                                 : deliver_each(m, d, i, end, &given, false);
+        given += quick;
+        WF_ASSERT(quick < timer->left);
+        timer->left -= quick;
+        if (end < m->count) {
+            d->most = m->count - end;
+            deliver_otherwise(&m->places[end++], d, &given);
+        }
+    }
+    d->delivered += given;
+    if (given < m->count) atomic_fetch_sub_explicit(&d->body->refs, m->count - given, memory_order_relaxed);
+}
+
+/* `m`: of its topic; NULL: there is none. */
+static void deliver(struct delivery *d, const struct wf_match *m)
+{
+    struct wf_trie *t = &d->wa->topics;
+    if (t->subscribers > 0 && m != NULL && m->places != NULL && d->body->retained == 0) {
+        t->matching = true;
+        deliver_list(m, d);
+        t->matching = false;
+    } else {
+        wf_trie_match(t, weft_cstr(wf_body_topic(d->body)), deliver_one, d);
+    }
+    if (WF_UNLIKELY(!wf_list_empty(&d->wa->cut))) wf_subscriptions_cut(d->wa);
+}
+
+uint32_t wf_topics_arrived(struct wf_worker *w, struct wf_body *body, bool in_vain)
+{
+    struct delivery d = {.wa = wf_actors_of(w), .body = body, .in_vain = in_vain};
+    int why;
+    deliver(&d, wf_match_find(d.wa, weft_cstr(wf_body_topic(body)), &why));
+    return d.delivered;
+}
+
+/* To the other workers of this node that have any subscription. A loss that is told there counts for nothing here. */
+static uint32_t publish_across(struct wf_worker *w, struct wf_body *body, bool in_vain, bool now,
+                               struct wf_reach_count *reached)
+{
+    uint32_t handed = 0;
+    for (uint32_t i = 0; i < w->set->count; i++) {
+        struct wf_worker *other = w->set->at[i];
+        const struct wf_actors *there = wf_actors_of(other);
+        uint32_t all = atomic_load_explicit(&there->subscriptions, memory_order_relaxed);
+        if (other == w || all == 0) continue;
+        weft_msg *m = wf_worker_is_congested(other) ? NULL : wf_msg_share(w, body->tag, body);
+        if (m == NULL) {
+            wf_count_drop(w, wf_worker_is_congested(other) ? WF_DROP_SLOW_READER : WF_DROP_MEMORY);
+            continue;
+        }
+        m->post.flags = WF_MSG_PUBLISH;
+        m->from = body->from;
+        m->ref = in_vain;
+        m->reached = reached;
+        if (WF_UNLIKELY(reached != NULL)) wf_reach_count_keep(reached);
+        wf_worker_send(w, i, &m->post);
+        if (now && w->batches[i].count > 0) wf_post_batch_flush(w, i);
+        handed += !in_vain || all > atomic_load_explicit(&there->awaited, memory_order_relaxed);
+    }
+    return handed;
+}
+
+/* ---- Queue groups: queue_groups.h ------------------------------------------------------------------------------ */
+
+struct choice {
+    struct wf_actor *self;
+    struct wf_body *body;
+    const struct wf_route *route;
+    struct wf_chosen *far; /* one at most for each group */
+    uint32_t handed;
+};
+
+static struct wf_actor *find_anywhere(weft_node *node, uint64_t id)
+{
+    uint32_t i = wf_id_worker(id);
+    return i < node->workers.count ? wf_slab_find(&wf_actors_of(node->workers.at[i])->slab, id) : NULL;
+}
+
+/* A hint, and exact on its own worker. */
+static bool has_room(weft_node *node, uint64_t id)
+{
+    struct wf_actor *a = find_anywhere(node, id);
+    if (a == NULL) return false;
+    struct wf_worker *there = node->workers.at[wf_id_worker(id)];
+    if (there == wf_here) return !wf_mailbox_full(a);
+    return !wf_worker_is_congested(there) && !atomic_load_explicit(&a->full, memory_order_relaxed);
+}
+
+static bool publisher_room(uint64_t actor, void *arg)
+{
+    return has_room(wf_node_of(((struct choice *)arg)->self->task.worker), actor);
+}
+
+static void publisher_take(const struct wf_wide_member *to, void *arg)
+{
+    struct choice *c = arg;
+    struct wf_worker *w = c->self->task.worker;
+    weft_msg *m = to == NULL ? NULL : wf_msg_share(w, c->body->tag, c->body);
+    if (m == NULL) {
+        wf_count_drop(w, to == NULL ? WF_DROP_SLOW_READER : WF_DROP_MEMORY);
+        return;
+    }
+    m->from = c->body->from;
+    c->handed += wf_send_or_drop(w, (weft_pid){m->from.node, to->actor}, m) == WEFT_OK;
+}
+
+static bool publisher_reaches(uint64_t node, void *arg)
+{
+    const struct choice *c = arg;
+    return c->route->reaches(c->self->task.worker, node);
+}
+
+static void publisher_pass(uint64_t node, weft_text pattern, weft_text queue, void *arg)
+{
+    struct choice *c = arg;
+    struct wf_chosen *far = malloc(sizeof *far + pattern.size + queue.size);
+    if (far == NULL) {
+        wf_count_drop(c->self->task.worker, WF_DROP_MEMORY);
+        return;
+    }
+    char *text = (char *)(far + 1);
+    memcpy(text, pattern.data, pattern.size);
+    memcpy(text + pattern.size, queue.data, queue.size);
+    *far = (struct wf_chosen){c->far, node, weft_str(text, pattern.size), weft_str(text + pattern.size, queue.size)};
+    c->far = far;
+}
+
+/* `m`: of its topic, as the caller knows it; it remembers that there are no groups. */
+static void choose(struct choice *c, struct wf_match *m)
+{
+    weft_node *node = wf_node_of(c->self->task.worker);
+    uint32_t groups = wf_wide_any(node->topics);
+    if (WF_LIKELY(groups == 0 || (m != NULL && m->no_groups == groups))) return;
+    c->route = node->route;
+    struct wf_wide_ask ask = {publisher_room, publisher_take, c->route == NULL ? NULL : publisher_reaches,
+                              publisher_pass, c};
+    if (wf_wide_choose(node->topics, weft_cstr(wf_body_topic(c->body)), &ask) == 0 && m != NULL)
+        m->no_groups = groups;
+}
+
+static void choice_free(struct choice *c)
+{
+    for (struct wf_chosen *next; c->far != NULL; c->far = next) {
+        next = c->far->next;
+        free(c->far);
+    }
+}
+
+struct arrival {
+    weft_node *node;
+    struct wf_inbound *in;
+    struct wf_body *body;
+    uint64_t peer; /* where it came from */
+    uint64_t next; /* where it goes; 0: nowhere */
+    bool taken;    /* by a member here */
+};
+
+static bool arrival_room(uint64_t actor, void *arg)
+{
+    return has_room(((struct arrival *)arg)->node, actor);
+}
+
+static void arrival_take(const struct wf_wide_member *to, void *arg)
+{
+    struct arrival *a = arg;
+    /* Without a receiver the loss goes to worker 0, which counts it. */
+    weft_msg *m = to == NULL ? wf_msg_new(NULL, a->body->tag, 0) : wf_msg_share(NULL, a->body->tag, a->body);
+    if (m == NULL) {
+        weft_log(WEFT_ERROR, "no memory for a message published under %s: dropped", wf_body_topic(a->body));
+        return;
+    }
+    m->from = a->body->from;
+    m->to_actor = to == NULL ? 0 : to->actor;
+    a->taken = to != NULL;
+    if (to == NULL) m->post.flags = WF_MSG_LOST;
+    wf_inbound_add(a->node, a->in, m);
+}
+
+void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, struct wf_body *body)
+{
+    struct arrival a = {.node = node, .in = in, .body = body};
+    struct wf_wide_ask ask = {arrival_room, arrival_take, NULL, NULL, &a};
+    if (wf_wide_any(node->topics) != 0) wf_wide_choose(node->topics, weft_cstr(wf_body_topic(body)), &ask);
+}
+
+static bool arrival_reaches(uint64_t node, void *arg)
+{
+    return node != ((struct arrival *)arg)->peer;
+}
+
+static void arrival_pass(uint64_t node, weft_text pattern, weft_text queue, void *arg)
+{
+    (void)pattern, (void)queue;
+    ((struct arrival *)arg)->next = node;
+}
+
+uint64_t wf_inbound_queue(weft_node *node, struct wf_inbound *in, struct wf_body *body, weft_text pattern,
+                          weft_text queue, uint64_t peer, bool pass, bool *taken)
+{
+    struct arrival a = {.node = node, .in = in, .body = body, .peer = peer};
+    struct wf_wide_ask ask = {arrival_room, arrival_take, pass ? arrival_reaches : NULL, arrival_pass, &a};
+    wf_wide_choose_in(node->topics, pattern, queue, &ask);
+    *taken = a.taken;
+    return a.next;
+}
+
+/* ---- Publish --------------------------------------------------------------------------------------------------- */
+
+static struct wf_body *body_of(struct wf_actor *self, weft_text topic, uint32_t tag, const void *data, size_t size)
+{
+    struct wf_actors *wa = wf_actors_of(self->task.worker);
+    struct wf_body *body = WF_UNLIKELY(wa->tracing) ? wf_trace_publish(self, topic, true, tag, data, size) : NULL;
+    if (body == NULL) body = wf_body_new(wa->worker, topic.data, topic.size, data, size);
+    if (body == NULL) return NULL;
+    /* Messages that are in mailboxes at the same time should have places of their own, of one publisher at least. */
+    if (++wa->published == 0) wa->published = 1;
+    wf_body_sign(body, wf_actor_pid(self), tag, wa->published);
+    return body;
+}
+
+/* Here, and on every node that is linked: those that are not yet get it with all the rest. `instead`: only if
+ * something is kept. */
+static int retain_body(struct wf_worker *w, struct wf_body *body, bool instead)
+{
+    weft_node *node = wf_node_of(w);
+    const struct wf_retained_now now = {.wall = wf_node_wall(node), .time = w->now};
+    int rc = 0;
+    wf_tables_begin(node);
+    if (!instead || wf_topics_keeps(node->topics, weft_cstr(wf_body_topic(body))))
+        rc = wf_topics_retain(node->topics, w, body, &now);
+    if (rc > 0 && node->route != NULL) node->route->retained(node, body->retained);
+    wf_tables_end(node);
+    return rc;
+}
+
+/* The publisher wants to know; what is counted is of the other workers. */
+static int begin_reach(struct wf_reach *reach, struct wf_actor *self, struct wf_reach_count **reached)
+{
+    struct wf_worker *w = self->task.worker;
+    const struct wf_route *route = wf_node_of(w)->route;
+    int rc = wf_reach_begin(reach, self, route == NULL ? 0 : route->peers(w));
+    if (rc < 0) return rc;
+    uint64_t ref = wf_reach_ask(reach, wf_node_of(w)->incarnation);
+    *reached = wf_reach_count_new(wf_actor_pid(self), ref);
+    if (*reached == NULL) wf_reach_lost(reach, ref);
+    return WEFT_OK;
+}
+
+/* What has to be there before anybody gets it. */
+static int prepare(struct wf_actor *self, struct wf_body *body, bool retain, struct wf_reach *reach,
+                   struct wf_reach_count **reached)
+{
+    if (WF_LIKELY(!retain && reach == NULL)) return WEFT_OK;
+    return retain ? retain_body(self->task.worker, body, false) : begin_reach(reach, self, reached);
+}
+
+static int publish(const char *name, uint32_t tag, const void *data, size_t size, bool retain, struct wf_reach *reach)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    weft_text topic = weft_cstr(name);
+    int rc;
+    if (WF_UNLIKELY(wf_is_wrong_message(tag, data, size))) return wf_wrong_message("weft_publish", tag, data, size);
+    wf_task_tick(&self->task);
+    struct wf_worker *w = self->task.worker;
+    bool in_vain = !wf_await_others(self, name);
+    struct wf_match *m = wf_match_find(wf_actors_of(w), topic, &rc);
+    if (WF_UNLIKELY(rc < 0)) return rc == WEFT_EINVAL ? wf_wrong_topic(name, false) : rc;
+    struct wf_body *body = body_of(self, topic, tag, data, size);
+    if (body == NULL) return WEFT_ENOMEM;
+    wf_actor_record(self, WEFT_RECORD_SEND, weft_nobody(), tag);
+    struct wf_reach_count *reached = NULL;
+    if ((rc = prepare(self, body, retain, reach, &reached)) < 0) {
+        wf_body_drop(NULL, body);
+        return rc;
+    }
+    struct wf_awaiting awaiting = {.list = NULL};
+    struct delivery d = {.wa = wf_actors_of(w), .body = body, .awaiting = &awaiting};
+    struct choice c = {.self = self, .body = body};
+    uint32_t handed = publish_across(w, body, in_vain, m != NULL && m->count >= MANY_HERE, reached), waited_for = 0;
+    /* Here and not at the end: who is killed while he waits for room does not come back. */
+    if (WF_UNLIKELY(reached != NULL)) wf_reach_count_end(w, reached, 0);
+    deliver(&d, m);
+    choose(&c, m);
+    const struct wf_route *route = wf_node_of(w)->route;
+    int nodes = route == NULL ? 0 : route->publish(w, body, c.far, reach);
+    if (WF_UNLIKELY(c.far != NULL)) choice_free(&c);
+    if (WF_UNLIKELY(awaiting.count > 0)) waited_for = wf_awaiting_give(self, &awaiting, body);
+    else wf_body_drop(w, body);
+    if (WF_UNLIKELY(reach != NULL)) reach->here = d.delivered + c.handed + waited_for;
+    return (int)(handed + d.delivered + c.handed + waited_for + (nodes > 0 ? (uint32_t)nodes : 0));
+}
+
+int weft_publish_reach(const char *topic, uint32_t tag, const void *data, size_t size, struct weft_reach *out,
+                       int64_t deadline)
+{
+    struct wf_reach reach;
+    if (out == NULL) return WEFT_EINVAL;
+    int rc = publish(topic, tag, data, size, false, &reach);
+    return rc < 0 ? rc : wf_reach_end(&reach, out, deadline);
+}
+
+int weft_publish(const char *topic, uint32_t tag, const void *data, size_t size)
+{
+    return publish(topic, tag, data, size, false, NULL);
+}
+
+int weft_publish_retained(const char *topic, uint32_t tag, const void *data, size_t size)
+{
+    return publish(topic, tag, data, size, true, NULL);
+}
+
+int weft_retained_clear(const char *topic)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) return WEFT_ENOTACTOR;
+    if (wf_topic_check(weft_cstr(topic)) < 0) return WEFT_EINVAL;
+    struct wf_worker *w = self->task.worker;
+    const weft_node *node = wf_node_of(w);
+    if (node->route == NULL) return wf_topics_take(node->topics, w, weft_cstr(topic));
+    struct wf_body *empty = body_of(self, weft_cstr(topic), 0, NULL, 0);
+    if (empty == NULL) return WEFT_ENOMEM;
+    int rc = retain_body(w, empty, true);
+    wf_body_drop(w, empty);
+    return rc;
+}
+
+int weft_publish_msg(const char *topic, weft_msg *m)
+{
+    if (m == NULL) return WEFT_EINVAL;
+    int rc = publish(topic, weft_tag(m), weft_data(m), weft_size(m), false, NULL);
+    if (wf_actor_self() == NULL) wf_msg_free(wf_here, m);
+    else weft_msg_free(m);
+    return rc;
+}
+
+bool weft_is_retained(const weft_msg *m)
+{
+    return m->post.flags == WF_MSG_RETAINED;
+}

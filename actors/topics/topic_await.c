@@ -1,0 +1,127 @@
+/* actors/topics/topic_await.c -- publishers wait for subscribers with WEFT_SLOW_SUSPEND.
+ *
+ * Design notes.
+ * (1) Such a subscriber is in its worker's trie as any other, and gets a message as any other while it has room.
+ * (2) On the publisher's own worker those that are full are noted by their ids, and get the message when they have
+ *     room; everybody else has it by then. The note is on the publisher's held list, with a reference of the body, so
+ *     that nothing leaks if it is killed meanwhile.
+ * (3) Another worker says how many actors with such subscriptions are full there (wf_actors.full_awaited). Only if
+ *     there are some a publisher looks who they are, and waits before it publishes. A message that was under way when
+ *     the mailbox filled up is still taken, as after weft_send. After a wait in vain the message says so, and those
+ *     who are still full lose it.
+ * (4) One waits for the last of those who are full: the others are likely to have room by then. */
+#include "mailbox.h"
+#include "subscription.h"
+
+#include <string.h>
+
+/* ---- On other workers ------------------------------------------------------------------------------------------ */
+
+static bool may_be_blocked(const struct wf_worker *w)
+{
+    const struct wf_actors *wa = wf_actors_of(w);
+    return atomic_load_explicit(&wa->awaited, memory_order_relaxed) > 0 &&
+           (atomic_load_explicit(&wa->full_awaited, memory_order_relaxed) > 0 || wf_worker_is_congested(w));
+}
+
+static bool somebody_may_be_blocked(const struct wf_worker *w)
+{
+    for (uint32_t i = 0; i < w->set->count; i++) {
+        if (i != w->index && WF_UNLIKELY(may_be_blocked(w->set->at[i]))) return true;
+    }
+    return false;
+}
+
+static bool is_blocked(uint64_t actor, void *arg)
+{
+    const struct wf_worker *w = arg, *there = w->set->at[wf_id_worker(actor)];
+    if (there == w) return false;
+    if (wf_worker_is_congested(there)) return true;
+    const struct wf_actor *a = wf_slab_find(&wf_actors_of(there)->slab, actor);
+    return a != NULL && wf_actor_is_full(a) && wf_actor_policy(a) == WEFT_FULL_SUSPEND;
+}
+
+bool wf_await_others(struct wf_actor *self, const char *topic)
+{
+    struct wf_worker *w = self->task.worker;
+    if (WF_LIKELY(!somebody_may_be_blocked(w))) return true;
+    int64_t start = weft_now(), longest = 0, wait;
+    for (uint64_t actor;
+         (actor = wf_wide_blocked(wf_node_of(w)->topics, weft_cstr(topic), is_blocked, w, &wait)) != 0;) {
+        longest = WF_MAX(longest, wait);
+        weft_pid to = {wf_node_of(w)->incarnation, actor};
+        int64_t deadline = longest > WEFT_FOREVER - start ? WEFT_FOREVER : start + longest;
+        if (wf_await_room(self, to, sizeof(weft_msg), deadline) < 0) return false;
+        wf_return_room(self, to); /* what is published may come in spite of the bound: note (3) */
+    }
+    return true;
+}
+
+/* ---- On this worker -------------------------------------------------------------------------------------------- */
+
+/* Behind the envelope, whose body is the one that is published. */
+static char *ids_of(weft_msg *list)
+{
+    return (char *)(list + 1);
+}
+
+bool wf_awaiting_add(struct wf_awaiting *x, const struct wf_subscription *s, uint32_t most)
+{
+    struct wf_worker *w = s->actor->task.worker;
+    uint64_t id = wf_id_make(&s->slot, w->index);
+    uint32_t room = x->list == NULL ? 0 : x->list->size / (uint32_t)sizeof id;
+    if (x->count == room) {
+        room = room == 0 ? WF_MAX(most, 1) : room * 2;
+        weft_msg *bigger = wf_msg_new(w, 0, room * sizeof id);
+        if (bigger == NULL) return false;
+        if (x->list != NULL) {
+            memcpy(ids_of(bigger), ids_of(x->list), x->count * sizeof id);
+            wf_msg_free(w, x->list);
+        }
+        x->list = bigger;
+    }
+    memcpy(ids_of(x->list) + x->count++ * sizeof id, &id, sizeof id);
+    x->wait = WF_MAX(x->wait, s->more->wait);
+    return true;
+}
+
+static bool must_wait(const struct wf_actor *a)
+{
+    return wf_mailbox_full(a) && wf_actor_policy(a) == WEFT_FULL_SUSPEND;
+}
+
+/* It may end meanwhile, which is no loss. */
+static bool give_one(struct wf_actor *self, uint64_t id, struct wf_body *body, int64_t *deadline)
+{
+    struct wf_actors *wa = wf_actors_of(self->task.worker);
+    struct wf_subscription *s;
+    while ((s = wf_slab_find(&wa->subscription_slab, id)) != NULL && must_wait(s->actor)) {
+        int rc = wf_await_room(self, wf_actor_pid(s->actor), sizeof(weft_msg), *deadline);
+        if (rc == WEFT_ECANCELED) *deadline = WEFT_NOW;
+        if (rc < 0) break;
+    }
+    if (s == NULL || (s = wf_slab_find(&wa->subscription_slab, id)) == NULL) return false;
+    if (must_wait(s->actor)) return wf_subscription_refuse(s);
+    wf_body_keep(body);
+    if (wf_mailbox_put_shared(s->actor, body)) return true;
+    wf_body_drop(NULL, body);
+    wf_subscription_lost(s);
+    return false;
+}
+
+uint32_t wf_awaiting_give(struct wf_actor *self, struct wf_awaiting *x, struct wf_body *body)
+{
+    struct wf_worker *w = self->task.worker;
+    uint32_t given = 0;
+    int64_t deadline = weft_after(x->wait);
+    x->list->shared = body;
+    wf_hold(self, x->list);
+    while (x->count > 0) {
+        uint64_t id;
+        memcpy(&id, ids_of(x->list) + --x->count * sizeof id, sizeof id);
+        given += give_one(self, id, body, &deadline);
+    }
+    wf_release(self, x->list);
+    wf_msg_free(w, x->list);
+    return given;
+}

@@ -1,0 +1,116 @@
+/* actors/topics/topic_match.c -- see topic_match.h. */
+#include "topic_match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+
+static void give_up(struct wf_actors *wa, struct wf_match *m)
+{
+    wa->matched -= m->room;
+    free(m->places);
+    m->places = NULL;
+    m->count = m->room = 0;
+}
+
+static void give_up_all(struct wf_actors *wa)
+{
+    for (int i = 0; i < WF_MATCH_PLACES; i++) give_up(wa, &wa->matches[i]);
+}
+
+void wf_match_finish(struct wf_actors *wa)
+{
+    if (wa->matches == NULL) return;
+    give_up_all(wa);
+    free(wa->matches);
+    wa->matches = NULL;
+}
+
+struct making {
+    struct wf_actors *wa;
+    struct wf_match *m;
+    bool failed, sorted;
+};
+
+static bool make_room(struct making *x)
+{
+    struct wf_match *m = x->m;
+    uint32_t room = m->room == 0 ? 8 : m->room * 2;
+    if (x->wa->matched + room - m->room > 4 * x->wa->topics.subscribers + 64) return false;
+    struct wf_match_place *places = realloc(m->places, room * sizeof *places);
+    if (places == NULL) return false;
+    x->wa->matched += room - m->room;
+    m->places = places;
+    m->room = room;
+    return true;
+}
+
+static enum wf_match_kind kind_of(const struct wf_subscription *s)
+{
+    if (s->more == NULL) return WF_MATCH_PLAIN;
+    return s->more->slow == WEFT_SLOW_SUSPEND ? WF_MATCH_AWAITED : WF_MATCH_CARE;
+}
+
+/* Those of one actor in the order it subscribed: qsort need not keep the order of equals. */
+static int compare(const void *a, const void *b)
+{
+    const struct wf_match_place *x = a, *y = b;
+    if (x->to != y->to) return x->to > y->to ? 1 : -1;
+    uint64_t first = x->subscription->order, second = y->subscription->order;
+    return (first > second) - (first < second);
+}
+
+static void add(struct wf_subscriber *subscriber, void *arg)
+{
+    struct making *x = arg;
+    struct wf_match *m = x->m;
+    struct wf_subscription *s = WF_CONTAINER(subscriber, struct wf_subscription, subscriber);
+    if (x->failed || (m->count == m->room && !make_room(x))) {
+        x->failed = true;
+        return;
+    }
+    struct wf_match_place place = {(uintptr_t)s->actor | (uintptr_t)kind_of(s), s};
+    if (m->count > 0 && compare(&m->places[m->count - 1], &place) > 0) x->sorted = false;
+    m->places[m->count++] = place;
+}
+
+static void make_list(struct wf_actors *wa, struct wf_match *m)
+{
+    struct making x = {.wa = wa, .m = m, .sorted = true};
+    if (make_room(&x)) wf_trie_match(&wa->topics, weft_str(m->topic, m->size), add, &x);
+    else x.failed = true;
+    if (x.failed) give_up_all(wa);
+    else if (!x.sorted) qsort(m->places, m->count, sizeof *m->places, compare);
+}
+
+struct wf_match *wf_match_find(struct wf_actors *wa, weft_text topic, int *why)
+{
+    *why = WEFT_OK;
+    uint32_t hash = wf_hash(topic.data, topic.size, wa->secret);
+    struct wf_match *m = wa->matches == NULL ? NULL : &wa->matches[hash % WF_MATCH_PLACES];
+    if (m != NULL && topic.size > 0 && m->hash == hash && m->size == topic.size &&
+        memcmp(m->topic, topic.data, topic.size) == 0) {
+        if (WF_UNLIKELY(m->changes != wa->topics.changes)) {
+            give_up(wa, m);
+            m->changes = wa->topics.changes;
+        } else if (WF_UNLIKELY(m->places == NULL)) {
+            make_list(wa, m);
+        }
+        return m;
+    }
+    *why = wf_topic_check(topic);
+    if (*why < 0) return NULL;
+    if (m == NULL) {
+        wa->matches = calloc(WF_MATCH_PLACES, sizeof *wa->matches);
+        if (wa->matches == NULL) return NULL;
+        m = &wa->matches[hash % WF_MATCH_PLACES];
+    }
+    give_up(wa, m);
+    m->changes = wa->topics.changes;
+    m->no_groups = 0;
+    m->hash = hash;
+    m->size = (uint32_t)topic.size;
+    memcpy(m->topic, topic.data, topic.size);
+    return m;
+}

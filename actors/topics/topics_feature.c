@@ -1,0 +1,71 @@
+/* actors/topics/topics_feature.c -- what topics add to each node, worker and actor. */
+#include "actor.h"
+#include "publish_report.h"
+#include "tables.h"
+
+#include <stdlib.h>
+
+static void deliver_publication(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    uint32_t count = wf_topics_arrived(w, m->shared, m->ref != 0);
+    (void)a;
+    if (WF_UNLIKELY(m->reached != NULL)) wf_reach_count_end(w, m->reached, count);
+    wf_msg_free(w, m);
+}
+
+static void discard_publication(weft_msg *m)
+{
+    if (wf_reach_count_done(m->reached, 0)) free(m->reached);
+}
+
+static void drop_lost(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+{
+    (void)why;
+    if (m->ref == 0) wf_count_drop(w, WF_DROP_SLOW_READER); /* a queue group's: nobody else knows of it */
+    wf_msg_free(w, m);
+}
+
+static void leave_mailbox(struct wf_actor *a, weft_msg *m)
+{
+    wf_subscription_uncount(wf_actors_of(a->task.worker), m);
+}
+
+static void leave_signals(struct wf_actor *a, weft_msg *m)
+{
+    wf_subscription_told(wf_actors_of(a->task.worker), m);
+}
+
+static const struct wf_queue_tables queue_tables = {
+    .some = wf_wide_some, .put = wf_wide_put_copy, .take = wf_wide_take_copy, .clear = wf_wide_clear_copies};
+
+static int node_init(weft_node *n)
+{
+    n->queue_tables = &queue_tables;
+    return wf_topics_create(&n->topics, n->secret, n->options.retained_max, n->options.retained_bytes_max,
+                            n->options.retained_keep);
+}
+
+static void node_finish(weft_node *n)
+{
+    wf_topics_destroy(n->topics);
+}
+
+static void worker_finish(struct wf_worker *w)
+{
+    wf_subscriptions_finish(wf_actors_of(w));
+}
+
+static const struct wf_message_row messages[] = {
+    {.kind = WF_MSG_PUBLISH, .deliver = deliver_publication, .discard = discard_publication},
+    {.kind = WF_MSG_RETAINED, .leave = leave_mailbox},
+    {.kind = WF_MSG_COUNTED, .leave = leave_mailbox},
+    {.kind = WF_MSG_LOST, .drop = drop_lost},
+    {.kind = WF_MSG_SYSTEM, .leave = leave_signals}};
+const struct wf_feature wf_topics_feature = {.name = "topics",
+                                             .node_init = node_init,
+                                             .node_finish = node_finish,
+                                             .worker_init = wf_subscriptions_init,
+                                             .worker_finish = worker_finish,
+                                             .actor_leave = wf_topics_leave,
+                                             .messages = messages,
+                                             .message_count = WF_COUNT(messages)};

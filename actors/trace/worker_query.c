@@ -1,0 +1,84 @@
+/* actors/trace/worker_query.c -- see worker_query.h. */
+#include "worker_query.h"
+
+#include <stdlib.h>
+
+#include "node.h"
+#include "stuck.h"
+#include "sanitizer.h"
+
+void wf_round_drop(struct wf_round *r)
+{
+    if (!WF_LAST_HOLDER(&r->refs, 1)) return;
+    if (r->free != NULL) r->free(r);
+    else free(r);
+}
+
+static void asker_ended(struct wf_owned *o)
+{
+    wf_round_drop(WF_CONTAINER(o, struct wf_round, asker));
+}
+
+int wf_round_begin(struct wf_round *r, uint32_t workers, void (*free)(struct wf_round *r))
+{
+    atomic_init(&r->refs, workers + 1);
+    atomic_init(&r->left, workers);
+    r->asker.close = asker_ended;
+    r->free = free;
+    return weft_event_open(&r->ready);
+}
+
+void wf_round_ask(weft_node *node, uint32_t worker, struct wf_call *c,
+                  void (*answer)(struct wf_worker *w, struct wf_call *c))
+{
+    *c = (struct wf_call){.post = {.kind = WF_POST_CALL}, .call = answer};
+    wf_worker_post(node->workers.at[worker], &c->post);
+}
+
+void wf_round_answered(struct wf_round *r)
+{
+    if (WF_LAST_HOLDER(&r->left, 1)) (void)weft_event_set(r->ready);
+    wf_round_drop(r);
+}
+
+int wf_round_await(struct wf_round *r, int64_t deadline)
+{
+    wf_list_push(&wf_here->current->owned, &r->asker.on_task);
+    int rc = weft_event_await(r->ready, deadline);
+    wf_unlink(&r->asker.on_task);
+    (void)weft_event_close(r->ready);
+    return rc;
+}
+
+struct look {
+    struct wf_round round;
+    struct wf_call call;
+    void (*look)(struct wf_worker *w, void *data);
+    alignas(max_align_t) unsigned char data[];
+};
+
+static void look_here(struct wf_worker *w, struct wf_call *call)
+{
+    struct look *l = WF_CONTAINER(call, struct look, call);
+    l->look(w, l->data);
+    wf_round_answered(&l->round);
+}
+
+int wf_look(weft_node *node, uint32_t worker, void (*look)(struct wf_worker *w, void *data), void *data, size_t size,
+            int64_t deadline)
+{
+    struct look *l = calloc(1, sizeof *l + size);
+    if (l == NULL) return WEFT_ENOMEM;
+    int rc = wf_round_begin(&l->round, 1, NULL);
+    if (rc < 0) {
+        free(l);
+        return rc;
+    }
+    l->look = look;
+    memcpy(l->data, data, size);
+    wf_round_ask(node, worker, &l->call, look_here);
+    rc = wf_round_await(&l->round, wf_stuck_at(&node->workers, worker, NULL) ? WEFT_NOW : deadline);
+    if (rc == WEFT_OK) memcpy(data, l->data, size);
+    wf_round_drop(&l->round);
+    return rc;
+}

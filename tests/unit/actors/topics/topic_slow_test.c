@@ -1,0 +1,424 @@
+/* actors/topics/subscription.c: slow readers of topics, what becomes of their messages and what they are told. */
+#include "../node_harness.h"
+
+enum { NEWS = 1, READY = 2, GO = 3 };
+
+static int publish_value(int64_t value)
+{
+    return weft_publish("room.a", NEWS, &value, sizeof value);
+}
+
+static void expect(uint32_t tag, int64_t value)
+{
+    weft_msg *m;
+    want_int(weft_recv(&m, WEFT_NOW), 0);
+    want_int(weft_tag(m), tag);
+    want_int(value_of(m), value);
+    weft_msg_free(m);
+}
+
+static void expect_news(weft_subscription s, weft_subscription_kind kind, uint64_t lost)
+{
+    weft_msg *m;
+    struct weft_subscription_news news;
+    want_int(weft_recv_tag(&m, WEFT_TAG_SUBSCRIPTION, WEFT_NOW), 0);
+    want_int(weft_subscription_news_read(m, &news), 0);
+    want_int(news.subscription.id, s.id);
+    want_int(news.kind, kind);
+    want_int(news.lost, lost);
+    want(strcmp(news.pattern, "room.*") == 0);
+    weft_msg_free(m);
+}
+
+static void expect_nothing(void)
+{
+    weft_msg *m;
+    want_int(weft_recv(&m, WEFT_NOW), WEFT_ETIMEDOUT);
+}
+
+static uint64_t slow_drops(void)
+{
+    return drops(weft_here(), WF_DROP_SLOW_READER);
+}
+
+static weft_subscription subscribe(weft_slow_policy slow, uint32_t max)
+{
+    weft_subscription s;
+    want_int(weft_subscribe_with("room.*", &(weft_subscribe_options){.slow = slow, .max = max}, &s), 0);
+    return s;
+}
+
+static void newest_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    const weft_slow_policy ways[] = {WEFT_SLOW_DROP, WEFT_SLOW_DROP_NEWEST};
+    for (int i = 0; i < 2; i++) {
+        uint64_t before = slow_drops();
+        weft_subscription s = subscribe(ways[i], 3);
+        for (int64_t n = 0; n < 5; n++) want_int(publish_value(n), n < 3);
+        want_int(slow_drops() - before, 2);
+        expect(NEWS, 0);
+        expect_news(s, WEFT_SUBSCRIPTION_LOST, 2);
+        want_int(publish_value(5), 1); /* there is a place again */
+        expect(NEWS, 1), expect(NEWS, 2), expect(NEWS, 5);
+        expect_nothing();
+        for (int64_t n = 0; n < 4; n++) want_int(publish_value(n), n < 3);
+        want_int(weft_unsubscribe(s), 0); /* no more news of it */
+        for (int64_t n = 0; n < 3; n++) expect(NEWS, n);
+        expect_nothing();
+    }
+}
+
+START_TEST(a_subscription_has_a_bound_of_its_own)
+{
+    run_on(1, newest_body);
+}
+END_TEST
+
+/* The mark of a signal stays right whatever goes out of turn before and after it. */
+static void oldest_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_subscription s = subscribe(WEFT_SLOW_DROP_OLDEST, 2);
+    want_int(try_say(weft_self(), GO, 100), 0);
+    for (int64_t n = 0; n < 3; n++) want_int(publish_value(n), 1); /* 0 goes; the news come before 2 */
+    want_int(try_say(weft_self(), GO, 101), 0);
+    for (int64_t n = 3; n < 6; n++) want_int(publish_value(n), 1); /* 1, 2, 3 go */
+    weft_msg *m;
+    expect(GO, 100);
+    want_int(weft_recv(&m, WEFT_NOW), 0); /* it came after what is gone now */
+    want_int(weft_tag(m), WEFT_TAG_SUBSCRIPTION);
+    struct weft_subscription_news news;
+    want_int(weft_subscription_news_read(m, &news), 0);
+    want_int(news.lost, 4);
+    weft_msg_free(m);
+    expect(GO, 101), expect(NEWS, 4), expect(NEWS, 5);
+    expect_nothing();
+    want_int(slow_drops(), 4);
+    (void)s;
+}
+
+START_TEST(the_oldest_makes_room_and_signals_keep_their_place)
+{
+    run_on(1, oldest_body);
+}
+END_TEST
+
+static void expect_mail_then_signal(int64_t mail)
+{
+    expect(GO, mail);
+    weft_msg *m;
+    want_int(weft_recv(&m, WEFT_NOW), 0);
+    want_int(weft_tag(m), WEFT_TAG_DOWN);
+    weft_msg_free(m);
+}
+
+static void nothing(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+}
+
+static void take_down(void)
+{
+    weft_pid kid;
+    want_int(weft_spawn(&kid, nothing, NULL, 0, &(weft_spawn_options){.worker = 1}), 0);
+    await_end(kid);
+    want_int(weft_monitor(kid, NULL), 0);
+}
+
+/* A signal between mails: one that goes before it, and one that goes behind it. */
+static void marks_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_subscription s;
+    weft_subscribe_options o = {.slow = WEFT_SLOW_DROP_OLDEST, .max = 1};
+    want_int(weft_subscribe_with("room.*", &o, &s), 0);
+    want_int(publish_value(0), 1);
+    want_int(try_say(weft_self(), GO, 1), 0);
+    take_down();
+    want_int(publish_value(1), 1); /* 0 goes */
+    weft_msg *m;
+    expect_mail_then_signal(1);
+    want_int(weft_recv(&m, WEFT_NOW), 0); /* DOWN came before this */
+    want_int(weft_tag(m), WEFT_TAG_SUBSCRIPTION);
+    weft_msg_free(m);
+    expect(NEWS, 1);
+    want_int(try_say(weft_self(), GO, 2), 0);
+    take_down();
+    want_int(publish_value(2), 1);
+    want_int(publish_value(3), 1); /* 2 goes: it came after DOWN */
+    expect_mail_then_signal(2);
+    expect_news(s, WEFT_SUBSCRIPTION_LOST, 1);
+    expect(NEWS, 3);
+    expect_nothing();
+}
+
+START_TEST(order_marks_are_moved_only_by_what_came_before)
+{
+    run_on(1, marks_body);
+}
+END_TEST
+
+/* What stands before it in one block was published, too, and has places of its own. */
+static void behind_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_subscription s;
+    weft_msg *m;
+    int64_t value;
+    want_int(weft_subscribe("plain", NULL), 0);
+    want_int(weft_subscribe_with("room.*", &(weft_subscribe_options){.slow = WEFT_SLOW_DROP_OLDEST, .max = 1}, &s),
+             0);
+    want_int(try_say(weft_self(), GO, 5), 0);
+    want_int(hear_only(GO), 5); /* a scan that has passed over nothing */
+    m = wf_msg_new(wf_here, GO, sizeof value);
+    memcpy(m + 1, &(int64_t){6}, sizeof value);
+    m->ref = s.id; /* of another node, whose number happens to be that */
+    m->to_actor = weft_self().actor;
+    wf_deliver(wf_here, m);
+    for (value = 0; value < 3; value++) want_int(weft_publish("plain", NEWS, &value, sizeof value), 1);
+    want_int(publish_value(10), 1);
+    want_int(try_say(weft_self(), GO, 1), 0);
+    take_down();                    /* the seventh */
+    want_int(publish_value(11), 1); /* 10 goes, the fifth */
+    expect(GO, 6);
+    for (value = 0; value < 3; value++) expect(NEWS, value);
+    expect_mail_then_signal(1);
+    want_int(weft_recv(&m, WEFT_NOW), 0); /* DOWN came before this */
+    want_int(weft_tag(m), WEFT_TAG_SUBSCRIPTION);
+    weft_msg_free(m);
+    expect(NEWS, 11);
+    expect_nothing();
+}
+
+START_TEST(the_oldest_goes_from_behind_what_others_published)
+{
+    run_on(1, behind_body);
+}
+END_TEST
+
+static bool is_go(const weft_msg *m, void *arg)
+{
+    (void)arg;
+    return weft_tag(m) == GO;
+}
+
+static void scans(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    weft_subscription s;
+    weft_subscribe_options o = {.slow = WEFT_SLOW_DROP_OLDEST, .max = 2};
+    weft_msg *m;
+    want_int(weft_subscribe_with("room.*", &o, &s), 0);
+    want_int(say(k.parent, READY, 0), 0);
+    want_int(weft_recv_match(&m, is_go, NULL, WEFT_FOREVER), 0);
+    want_int(peek(weft_self())->more->backlog->aside, 2);
+    weft_msg_free(m);
+    expect_news(s, WEFT_SUBSCRIPTION_LOST, 3);
+    expect(NEWS, 3), expect(NEWS, 4);
+    expect_nothing();
+}
+
+static void scans_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_pid kid = kid_on(1, scans, 0);
+    hear(READY);
+    for (int64_t n = 0; n < 5; n++) {
+        want_int(publish_value(n), 1);
+        await_wait(kid, "mailbox"); /* each one seen before the next */
+    }
+    want_int(say(kid, GO, 0), 0);
+    await_end(kid);
+}
+
+START_TEST(the_oldest_goes_in_the_middle_of_a_selective_receive)
+{
+    run_on(1, scans_body);
+}
+END_TEST
+
+static void cut_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_subscription s[2], other;
+    for (int i = 0; i < 2; i++) s[i] = subscribe(WEFT_SLOW_DISCONNECT, 2);
+    want_int(weft_subscribe("room.*", &other), 0);
+    for (int64_t n = 0; n < 5; n++) want_int(publish_value(n), n < 2 ? 3 : 1); /* both end in one match */
+    want_int(slow_drops(), 2);
+    want_int(weft_unsubscribe(s[0]), WEFT_ECLOSED);
+    expect_news(s[0], WEFT_SUBSCRIPTION_ENDED, 1);
+    expect_news(s[1], WEFT_SUBSCRIPTION_ENDED, 1);
+    for (int64_t n = 0; n < 2; n++) expect(NEWS, n), expect(NEWS, n), expect(NEWS, n);
+    for (int64_t n = 2; n < 5; n++) expect(NEWS, n);
+    expect_nothing();
+    want_int(weft_unsubscribe(other), 0);
+    /* What is retained may be too much at once. */
+    int64_t value = 1;
+    for (const char *t = "abc"; *t != 0; t++) {
+        char topic[] = {'r', 'o', 'o', 'm', '.', *t, 0};
+        want_int(weft_publish_retained(topic, NEWS, &value, sizeof value), 0);
+    }
+    s[0] = subscribe(WEFT_SLOW_DISCONNECT, 2);
+    expect_news(s[0], WEFT_SUBSCRIPTION_ENDED, 1);
+    expect(NEWS, 1), expect(NEWS, 1);
+    expect_nothing();
+    s[0] = subscribe(WEFT_SLOW_DROP_OLDEST, 2);
+    expect_news(s[0], WEFT_SUBSCRIPTION_LOST, 1);
+    expect(NEWS, 1), expect(NEWS, 1);
+    want_int(weft_unsubscribe(s[0]), 0);
+    want_int(wf_actors_of(wf_here)->subscription_slab.used, 0);
+}
+
+START_TEST(a_slow_reader_is_disconnected_and_told)
+{
+    run_on(1, cut_body);
+}
+END_TEST
+
+static _Atomic bool all_published;
+
+/* The mailbox itself is full: of other things, and with each policy of its own. */
+static void full_kid(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    weft_subscription s = subscribe((weft_slow_policy)k.n, 0);
+    want_int(try_say(weft_self(), GO, 7), 0);
+    want_int(try_say(weft_self(), GO, 8), 0);
+    want_int(say(k.parent, READY, 0), 0);
+    weft_msg *m;
+    want_int(weft_recv_tag(&m, WEFT_TAG_SUBSCRIPTION, WEFT_FOREVER), 0);
+    struct weft_subscription_news news;
+    want_int(weft_subscription_news_read(m, &news), 0);
+    want_int(news.subscription.id, s.id);
+    want_int(news.kind, k.n == WEFT_SLOW_DISCONNECT ? WEFT_SUBSCRIPTION_ENDED : WEFT_SUBSCRIPTION_LOST);
+    weft_msg_free(m);
+    until(atomic_load(&all_published));
+    expect(GO, 7), expect(GO, 8);
+    expect(NEWS, k.n == WEFT_SLOW_DROP_OLDEST ? 4 : 0);
+    expect_nothing();
+}
+
+static void full_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int worker = 1; worker <= 2; worker++) {
+        for (int64_t slow = WEFT_SLOW_DROP_NEWEST; slow <= WEFT_SLOW_DISCONNECT; slow++) {
+            uint64_t before = slow_drops();
+            weft_spawn_options o = {.worker = worker, .mailbox_max = 3};
+            if (slow == WEFT_SLOW_DROP_NEWEST) o.policy = WEFT_FULL_DROP_NEWEST;
+            weft_pid kid = kid_with(full_kid, (struct kid){.n = slow}, &o);
+            hear(READY);
+            for (int64_t n = 0; n < 5; n++) (void)publish_value(n);
+            uint64_t lost = slow == WEFT_SLOW_DISCONNECT ? 1 : 4;
+            until(slow_drops() - before == lost);
+            atomic_store(&all_published, true);
+            await_end(kid);
+            atomic_store(&all_published, false);
+        }
+    }
+}
+
+START_TEST(a_full_mailbox_is_dealt_with_by_the_subscription)
+{
+    run_on(2, full_body);
+}
+END_TEST
+
+/* A publisher that waited in vain tells whom it waited for. */
+static void waited_for(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    weft_subscription s;
+    weft_subscribe_options o = {.slow = WEFT_SLOW_SUSPEND, .wait = WEFT_MS(1)};
+    want_int(weft_subscribe_with("room.*", &o, &s), 0);
+    want_int(say(k.parent, READY, 0), 0);
+    weft_msg *m;
+    struct weft_subscription_news news;
+    for (uint64_t lost = 0; lost < 2; lost += news.lost) {
+        want_int(weft_recv_tag(&m, WEFT_TAG_SUBSCRIPTION, WEFT_FOREVER), 0);
+        want_int(weft_subscription_news_read(m, &news), 0);
+        want(news.kind == WEFT_SUBSCRIPTION_LOST && news.subscription.id == s.id);
+        want(strcmp(news.pattern, "room.*") == 0);
+        weft_msg_free(m);
+    }
+    for (int64_t n = 0; n < 3; n++) expect(NEWS, n);
+    expect_nothing();
+}
+
+static void waits_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_msg *m = weft_msg_new(NEWS, 0);
+    want_int(weft_subscription_news_read(m, &(struct weft_subscription_news){.lost = 0}), WEFT_EFORMAT);
+    weft_msg_free(m);
+    for (int worker = 1; worker <= 2; worker++) {
+        weft_pid kid = kid_with(waited_for, (struct kid){0},
+                                &(weft_spawn_options){.worker = worker, .mailbox_max = 3});
+        hear(READY);
+        struct wf_actor *a = wf_slab_find(&wf_actors_of(wf_node_of(wf_here)->workers.at[worker - 1])->slab,
+                                          kid.actor);
+        for (int64_t n = 0; n < 5; n++) {
+            if (n == 3) until(wf_actor_is_full(a)); /* another worker learns of it a little later */
+            want_int(publish_value(n), n < 3);
+        }
+        await_end(kid);
+    }
+    want_int(slow_drops(), 4);
+}
+
+START_TEST(who_was_waited_for_in_vain_is_told)
+{
+    run_on(2, waits_body);
+}
+END_TEST
+
+/* Two subscriptions are waited for: one that ends leaves the other. */
+static void waited_for_twice(const void *arg, size_t size)
+{
+    (void)size;
+    struct kid k = *(const struct kid *)arg;
+    weft_subscription s[2];
+    weft_subscribe_options o = {.slow = WEFT_SLOW_SUSPEND, .wait = WEFT_SEC(1000)};
+    for (int i = 0; i < 2; i++) want_int(weft_subscribe_with(i == 0 ? "room.b" : "room.a", &o, &s[i]), 0);
+    want_int(weft_unsubscribe(s[0]), 0);
+    want_int(say(k.parent, READY, 0), 0);
+    await_news();
+    for (int64_t n = 0; n < 3; n++) hear(NEWS);
+}
+
+static void publishes_three(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    for (int64_t n = 0; n < 3; n++) want_int(publish_value(n), 1);
+}
+
+static void twice_body(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_spawn_options here = {.worker = 1, .mailbox_max = 1};
+    weft_pid kid = kid_with(waited_for_twice, (struct kid){0}, &here);
+    hear(READY);
+    weft_pid from = kid_with(publishes_three, (struct kid){0}, &here);
+    await_wait(from, "room in a mailbox");
+    want_int(atomic_load(&wf_actors_of(wf_here)->full_awaited), 1);
+    tell_news(kid);
+    await_end(from);
+    await_end(kid);
+    want_int(slow_drops(), 0);
+}
+
+START_TEST(who_is_waited_for_twice_is_waited_for_to_the_last)
+{
+    run_on(1, twice_body);
+}
+END_TEST
+
+TEST_MAIN("topic_slow", a_subscription_has_a_bound_of_its_own, the_oldest_makes_room_and_signals_keep_their_place,
+          order_marks_are_moved_only_by_what_came_before, the_oldest_goes_from_behind_what_others_published,
+          the_oldest_goes_in_the_middle_of_a_selective_receive, a_slow_reader_is_disconnected_and_told,
+          a_full_mailbox_is_dealt_with_by_the_subscription, who_was_waited_for_in_vain_is_told,
+          who_is_waited_for_twice_is_waited_for_to_the_last)
