@@ -49,7 +49,7 @@ class Learned(unittest.TestCase):
         return liar.link()
 
     def tell(self, liar, count, url):
-        """Of so many nodes, all of them at `url`. What is told again is news: a slow machine forgets between looks."""
+        """Of so many nodes, all at `url`. What is told again is news, as a slow machine forgets between looks."""
         self.number += 1
         for first in range(0, count, 100):
             ghosts = range(first, min(first + 100, count))

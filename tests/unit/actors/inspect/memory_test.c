@@ -116,8 +116,8 @@ static void subscriptions(const void *arg, size_t size)
 START_TEST(everything_costs_what_the_page_says)
 {
     if (!is_counted()) return;
-    /* On a slow machine an actor is found to hold its worker up, and its name is read from symbols, into memory of this
-     * process; and children that ran already sleep for so long that their stacks are put aside. */
+    /* On a slow machine an actor is found to hold its worker up, and its name is read from symbols, into memory of
+     * this process; and children that ran already sleep for so long that their stacks are put aside. */
     const weft_node_options options = {.workers = 1, .stuck_after = WEFT_FOREVER, .park_after = WEFT_FOREVER};
     weft_node *n = node_start(&options);
     node_spawn(n, 1, costs);
