@@ -17,7 +17,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get("WEFT_BUILD", os.path.join(ROOT, "build-gcc")))
-PATIENCE = 30.0 * float(os.environ.get("CK_TIMEOUT_MULTIPLIER", "1"))
+PATIENCE = 60.0 * float(os.environ.get("CK_TIMEOUT_MULTIPLIER", "1"))
 os.environ["WEFT_CONFIG"] = "none"  # not the file of who runs the tests
 # A thousand clients are more descriptors than a shell usually allows; what is run here inherits the limit.
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)

@@ -275,10 +275,12 @@ class Tables(Wire):
         self.assertEqual(told, [TABLE, 4, 1, "only", ME, 5, first.incarnation])
 
     def test_being_told_by_another_node(self):
+        """A node that listens has links with all others, and takes no other one's word for them."""
         peer = self.link()
-        self.puppet(peer, GLOBAL, "taken")
-        peer.send([TABLE, 4, 1, "taken", 9, 5, 12345])
-        self.assertEqual(peer.frame(TABLE, where=lambda f: f[1] == 2)[3], "taken")
+        self.puppet(peer, GLOBAL, "kept")
+        peer.send([TABLE, 4, 1, "kept", 9, 5, 12345])
+        peer.fence()
+        self.assertEqual(self.puppet(peer, FIND, "kept"), self.puppet(peer, SELF))
 
     def test_groups(self):
         peer = self.link()
