@@ -5,8 +5,8 @@
  *
  * A secured stream differs in these points:
  * - Readable means that there are decrypted bytes (or the end, or an error), not that the socket has bytes.
- * - The end of the stream (0) is an authenticated notice from the other side, which nobody can forge. If the connection ends
- *   without it, reads return WEFT_ERESET: some data may be missing.
+ * - The end of the stream (0) is an authenticated notice from the other side, which nobody can forge. If the
+ *   connection ends without it, reads return WEFT_ERESET: some data may be missing.
  * - weft_shutdown sends this notice, and waits (10 s at most, then WEFT_ETIMEDOUT) until it is on its way. weft_close
  *   sends it, too, but does not wait, so a peer that reads slowly may not get it. Call weft_shutdown before
  *   weft_close.
