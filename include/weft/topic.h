@@ -96,7 +96,7 @@ WEFT_API int weft_subscription_news_read(const weft_msg *m, struct weft_subscrip
  * and is to be resumed. Subscribers with options then get a report (weft_subscription_news).
  * Errors: WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_publish(const char *topic, uint32_t tag, const void *data, size_t size);
-/* [A] As weft_publish, for a message that was made by weft_msg_new or received; consumes `m`, also on an error. */
+/* [A, W] As weft_publish, for a message that was made by weft_msg_new or received; consumes `m`, also on an error. */
 WEFT_API WEFT_CHECKED int weft_publish_msg(const char *topic, weft_msg *m);
 
 /* Who got a publication. */
