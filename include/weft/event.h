@@ -46,10 +46,10 @@ WEFT_API WEFT_CHECKED int weft_event_await(weft_event e, int64_t deadline);
 /* [A] Closes the event; waiters wake with WEFT_ECLOSED. */
 WEFT_API int weft_event_close(weft_event e);
 
-/* [T] `*fd` receives a descriptor that is readable while the event is set, for an event loop that is not weft's: poll,
+/* [T] `*fd` receives a descriptor that is readable while the event is set, for a loop that is not weft's: poll,
  * epoll, libuv. When it is readable, call weft_event_take in that loop's thread; do not read the descriptor. The
- * result is 1, or 0 if another caller took the event first. Each event has one descriptor. It belongs to weft: do not
- * close it. When the event is closed, the descriptor becomes permanently readable and weft_event_take returns
+ * result is 1, or 0 if another caller took the event first. Each event has one descriptor. It belongs to weft: do
+ * not close it. When the event is closed, the descriptor becomes permanently readable and weft_event_take returns
  * WEFT_ECLOSED. Remove it from the loop then, because weft may use it for another event. It is closed with the node.
  * Errors: WEFT_ECLOSED, WEFT_EFULL (out of descriptors), WEFT_ENOMEM, WEFT_ENOTSUP (Windows). */
 WEFT_API int weft_event_fd(weft_event e, int *fd);
