@@ -144,10 +144,10 @@ typedef struct {
  * WEFT_ENOTFOUND (there is no socket of that name) and WEFT_ENOTSUP (Windows). */
 WEFT_API WEFT_CHECKED int weft_node_start(weft_node **out, const weft_node_options *options /* NULL: defaults */);
 
-/* [T] Stops a node: asks every actor to stop and waits until they have ended; at the deadline it kills the rest. Then
- * it sends what is left on the links, tells the peers that the node leaves, ends the workers and frees the node. An
- * actor of the node must not call it. Returns 0; or WEFT_ETIMEDOUT if actors had to be killed, or if a blocking
- * function (weft_offload) still runs: its thread is left behind and ends with the function. */
+/* [T] Stops a node: asks every actor to stop and waits until they have ended; at the deadline it kills the rest.
+ * Then it sends what is left on the links, tells the peers that the node leaves, ends the workers and frees the
+ * node. Returns 0; WEFT_ETIMEDOUT if actors had to be killed, or if a blocking function (weft_offload) still runs:
+ * its thread is left behind and ends with the function; or WEFT_EINVAL if an actor of the node calls it. */
 WEFT_API int weft_node_stop(weft_node *node, int64_t deadline);
 
 /* [T] Loads the node's certificates again, from the folder and under the name with which it was started. New links
@@ -156,7 +156,8 @@ WEFT_API int weft_node_stop(weft_node *node, int64_t deadline);
  * certificates, or a file is missing), WEFT_EACCESS (they do not match each other or this node), WEFT_ENOMEM. */
 WEFT_API int weft_node_renew_certs(weft_node *node);
 
-/* [T] Waits until no user actor is left. Returns 0 or WEFT_ETIMEDOUT. An actor of the node must not call it. */
+/* [T] Waits until no user actor is left. Returns 0, WEFT_ETIMEDOUT, or WEFT_EINVAL if an actor of the node calls
+ * it. */
 WEFT_API int weft_node_wait(weft_node *node, int64_t deadline);
 
 /* [T] As weft_spawn, for the first actors and for threads that are not weft's. */

@@ -44,11 +44,13 @@ WEFT_API WEFT_CHECKED int weft_listen(weft_listener *out, const char *address,
  * Errors: WEFT_ENOTFOUND (there is none, or no more, as when the program was started by hand), WEFT_EINVAL (the
  * descriptor of that name is not a listening stream socket), WEFT_ENOMEM, WEFT_ENOTSUP (Windows). */
 WEFT_API WEFT_CHECKED int weft_listen_inherited(weft_listener *out, const char *name);
-/* [A] Writes the address on which it really listens (port 0 filled in) into `out`, at most `size` bytes with the
- * NUL. */
+/* [A] Writes the address on which it really listens (port 0 filled in) into `out`, at most `size` bytes with the NUL.
+ * Errors: WEFT_EINVAL, WEFT_ECLOSED, WEFT_ETOOBIG. */
 WEFT_API int weft_listener_address(weft_listener l, char *out, size_t size);
-/* [A, W] Accepts a connection. When the process is out of descriptors, it returns WEFT_EFULL after a short pause, so
- * that a loop over weft_accept neither spins nor ends. */
+/* [A, W] Accepts a connection. `*out` belongs to the caller. When the process is out of descriptors, it returns
+ * WEFT_EFULL after a short pause, so that a loop over weft_accept neither spins nor ends.
+ * Errors: WEFT_EFULL, WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ECLOSED (also if it is closed during the wait),
+ * WEFT_EBUSY, WEFT_EINVAL, WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_accept(weft_listener l, weft_stream *out, int64_t deadline);
 /* [A] Limits the streams that weft_accept returns: from now on at most `most` (1 to 1,048,576) of them are open at a
  * time, and at most `each` from one source, that is, an IPv4 address or an IPv6 network of 64 bits; `each` 0: a
@@ -93,11 +95,13 @@ WEFT_API WEFT_CHECKED int64_t weft_read_exact(weft_stream s, void *buffer, size_
 WEFT_API WEFT_CHECKED int64_t weft_read_until(weft_stream s, void *buffer, size_t size, char delimiter,
                                               int64_t deadline);
 /* [A, W] Writes all of it and returns `size`. After an error (also WEFT_ETIMEDOUT) an unknown part has been sent, so
- * close the stream. */
+ * close the stream. Errors: WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ERESET, WEFT_ECLOSED, WEFT_EBUSY. */
 WEFT_API WEFT_CHECKED int64_t weft_write(weft_stream s, const void *data, size_t size, int64_t deadline);
-/* [A, W] Writes all slices (at most 64) in order, in as few system calls as the kernel allows. */
+/* [A, W] Writes all slices (at most 64, else WEFT_EINVAL) in order, in as few system calls as the kernel allows.
+ * Otherwise as weft_write; returns the sum of their sizes. */
 WEFT_API WEFT_CHECKED int64_t weft_writev(weft_stream s, const weft_slice *slices, size_t count, int64_t deadline);
-/* [A, W] Formats, then writes all of it. WEFT_ETOOBIG over 64 KiB. */
+/* [A, W] Formats as printf does, then writes all of it, as weft_write. Returns the number of bytes.
+ * Errors: those of weft_write; WEFT_ETOOBIG (over 64 KiB), WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int64_t weft_printf(weft_stream s, int64_t deadline, const char *format, ...) WEFT_PRINTF(3, 4);
 /* [A, W] Sends a descriptor over a Unix socket, together with one byte. The other process gets a descriptor of the
  * same open file; `fd` stays yours and may be closed as soon as this returns.
@@ -132,7 +136,8 @@ typedef enum {
 WEFT_API int weft_stream_set(weft_stream s, weft_stream_option option, int64_t value);
 WEFT_API int weft_stream_get(weft_stream s, weft_stream_option option, int64_t *value);
 
-/* [A] Ends the writing side: the peer reads the end of the stream. Reading is still possible. */
+/* [A] Ends the writing side: the peer reads the end of the stream. Reading is still possible. On a secured stream it
+ * may suspend: see weft/tls.h. */
 WEFT_API int weft_shutdown(weft_stream s);
 /* [A] Closes the stream; an actor that waits on it wakes with WEFT_ECLOSED. WEFT_ECLOSED: it was closed before. */
 WEFT_API int weft_close(weft_stream s);
