@@ -1,23 +1,27 @@
-/* weft.h -- actors in C. An actor is one coroutine with one mailbox on one worker thread. It reads like
- * blocking code, waits for its mailbox, timers, sockets and events in one call, and has the same address
- * whether it lives in this process or on another machine.
+/* weft.h -- actors in C. An actor is one coroutine with one mailbox on one worker thread. Its code reads like
+ * blocking code. It waits for its mailbox, timers, sockets and events in one call. It has the same address whether it
+ * lives in this process or on another machine.
  *
  * Errors     An int result is >= 0 or a negative WEFT_E* code. errno is never used: actors share a thread, so
- *            another actor's system call would overwrite it before you looked.
- * Results    The compiler warns if you do not look at the result of a call that may have refused what you would miss:
- *            a message that is not sent, an actor that is not started, a handle that is not open, bytes that are not
- *            read. weft_ignore(call) says that it does not matter here. Calls that end, close, cancel or leave
- *            something do not warn: after them it is gone in any case. Nor does weft_reply: its caller is told.
+ *            another actor's system call would overwrite it before you read it.
+ * Results    The compiler warns if you ignore the result of a call that may have refused something you need: a
+ *            message was not sent, an actor was not started, a handle is not open, bytes were not read. Where the
+ *            result does not matter, write weft_ignore(call). Calls that end, close, cancel or leave something do
+ *            not warn, because the thing is gone afterwards in any case. weft_reply does not warn either, because
+ *            the caller of the request gets an error.
  * Time       int64_t nanoseconds on the monotonic clock. A `deadline` is a point in time, not a span: WEFT_NOW
  *            polls, WEFT_FOREVER waits, weft_after(WEFT_MS(250)) is 250 ms from now.
- * Ownership  A call that takes a weft_msg * consumes it, also when it fails. A call that fills a weft_msg **
- *            gives it to you: send it on or weft_msg_free() it. Everything else is copied or borrowed.
- * Handles    Small values; all zeroes mean none. A closed or stale one yields WEFT_ECLOSED, never a crash.
- * Marks      [A] inside an actor only (elsewhere: WEFT_ENOTACTOR)   [T] any thread   [S] signal handlers too
- *            [W] may suspend the actor: WEFT_ETIMEDOUT at the deadline, WEFT_ECANCELED once it was asked to stop
+ * Ownership  A call that takes a weft_msg * consumes the message, also when the call fails. A call that fills a
+ *            weft_msg ** gives the message to you: forward it or free it with weft_msg_free(). All other arguments
+ *            are copied, or are used only during the call, unless their comment says otherwise.
+ * Handles    Small values. All zeroes mean no handle. A closed or stale handle yields WEFT_ECLOSED, never a crash.
+ * Marks      They say where a call is allowed and what it may do:
+ *            [A] only inside an actor (elsewhere: WEFT_ENOTACTOR)   [T] in any thread   [S] also in signal handlers
+ *            [W] may suspend the actor: WEFT_ETIMEDOUT at the deadline, WEFT_ECANCELED once the actor was asked
+ *            to stop
  *
- * A call marked [W] gives other actors of the same worker a turn only when it has to wait, or when the caller
- * has used up its budget for this turn. Between two such calls nothing else runs on the worker. */
+ * A call marked [W] lets other actors of the same worker run only when it has to wait, or when the caller has used up
+ * its budget for this iteration of the worker's loop. Between two such calls no other actor runs on the worker. */
 #ifndef WEFT_H
 #define WEFT_H
 

@@ -42,7 +42,7 @@ def text_of(comment):
     out, block, kept = [], [], False
     for line in [re.sub(r"^\s*\* ?", "", line) for line in body.split("\n")] + [""]:
         # Only weft.h has a table without an indent.
-        keep = bool(line.startswith("    ") or re.match(r"(Errors|Time|Ownership|Handles|Marks) {2,}", line))
+        keep = bool(line.startswith("    ") or re.match(r"(Errors|Results|Time|Ownership|Handles|Marks) {2,}", line))
         if (keep != kept or not line.strip()) and block:
             out.append(literal(block) if kept else "\n".join(plain(word.strip()) for word in block))
             block = []

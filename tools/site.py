@@ -37,7 +37,7 @@ def comment_text(comment):
     lines = [re.sub(r"^\s*\* ?", "", line) for line in body.split("\n")]
     out, code = [], False
     for line in lines:
-        indented = line.startswith("    ") or re.match(r"(Errors|Time|Ownership|Handles|Marks) {2,}", line)
+        indented = line.startswith("    ") or re.match(r"(Errors|Results|Time|Ownership|Handles|Marks) {2,}", line)
         if bool(indented) != code and out:
             out.append("")
         code = bool(indented)

@@ -1,9 +1,9 @@
-/* weft/api.h -- what every public header needs: export marks and C++ linkage, and weft_ignore for users. */
+/* weft/api.h -- what every public header needs: export marks and C++ linkage; and weft_ignore for programs. */
 #ifndef WEFT_API_H
 #define WEFT_API_H
 
-/* Actors' ids, sizes and times are 64 bits, and actors' stacks take their address space. Before any other header, so
- * that this is the first thing a compiler for 32 bits says. */
+/* Ids of actors, sizes and times have 64 bits, and the stacks of actors need a large address space. This check stands
+ * before any other header, so that it is the first error that a compiler for 32 bits reports. */
 #ifdef __cplusplus
 static_assert(sizeof(void *) == 8, "weft needs a 64-bit processor");
 #else
@@ -37,7 +37,7 @@ _Static_assert(sizeof(void *) == 8, "weft needs a 64-bit processor");
 #define WEFT_NORETURN
 #endif
 
-/* The compiler warns if the result of such a call is not looked at: see weft.h. A program that is compiled with
+/* The compiler warns if the result of such a call is ignored: see weft.h. A program that is compiled with
  * -DWEFT_CHECKED= gets no such warnings. */
 #if !defined(WEFT_CHECKED) && defined(__GNUC__)
 #define WEFT_CHECKED __attribute__((warn_unused_result))
@@ -45,7 +45,8 @@ _Static_assert(sizeof(void *) == 8, "weft needs a 64-bit processor");
 #define WEFT_CHECKED
 #endif
 
-/* [S] For a result of theirs that does not matter, with a comment that says why. gcc warns of a cast to void, too. */
+/* [S] Ignores a result that does not matter; write a comment beside it that says why. (gcc also warns about a cast to
+ * void.) */
 static inline void weft_ignore(int64_t result)
 {
     (void)result;

@@ -1,5 +1,5 @@
-/* weft/cluster.h -- who is in the cluster: its nodes, their states, and what each says of itself. docs/membership.md
- * says how they find out. News of them: weft_watch_nodes. */
+/* weft/cluster.h -- the members of the cluster: its nodes, their states, and the metadata that each gives about
+ * itself. docs/membership.md explains how nodes find this out. For notifications see weft_watch_nodes. */
 #ifndef WEFT_CLUSTER_H
 #define WEFT_CLUSTER_H
 
@@ -15,12 +15,12 @@ enum {
 };
 
 typedef enum {
-    WEFT_MEMBER_CONNECTING, /* it is there, but there is no link with it yet, or no more */
+    WEFT_MEMBER_CONNECTING, /* it runs, but there is no link with it yet, or no longer */
     WEFT_MEMBER_UP,
-    WEFT_MEMBER_DOWN,    /* it has crashed, or cannot be reached by anybody */
-    WEFT_MEMBER_SUSPECT, /* its link is broken, or it does not answer others; messages to it wait */
-    WEFT_MEMBER_LEFT,    /* it said good-bye */
-    WEFT_MEMBER_LEAF     /* it is there, but listens nowhere and has not dialled this node: they have no link */
+    WEFT_MEMBER_DOWN,    /* it has crashed, or no node can reach it */
+    WEFT_MEMBER_SUSPECT, /* its link is broken, or it does not answer other nodes; messages to it wait */
+    WEFT_MEMBER_LEFT,    /* it has left the cluster and said so */
+    WEFT_MEMBER_LEAF     /* it runs, but has no listener and has not dialled this node, so they have no link */
 } weft_member_state;
 
 struct weft_member {
@@ -28,10 +28,10 @@ struct weft_member {
     char name[65];
     weft_member_state state;
     bool self;
-    /* of SUSPECT, DOWN and LEFT, and of CONNECTING if there was a link: why; of this node: "in a minority: 2 of 5
+    /* why, for SUSPECT, DOWN and LEFT, and for CONNECTING if there was a link; for this node: "in a minority: 2 of 5
      * nodes are there", or "" */
     char reason[128];
-    int64_t since; /* ns in this state; 0 of this node */
+    int64_t since; /* ns in this state; 0 for this node */
     uint32_t meta_count;
     struct {
         char key[WEFT_META_KEY_MAX + 1];
@@ -39,40 +39,42 @@ struct weft_member {
     } meta[WEFT_META_MAX];
 };
 
-/* [T] All nodes that this one knows of, itself first, also some of those that are gone. `*out` is malloc'ed: free()
- * it. WEFT_ENOMEM, WEFT_EINVAL (a node without network: the test kit's). */
+/* [T] Returns all nodes that this one knows of, itself first, including some nodes that are gone. `*out` is allocated
+ * with malloc: free it with free().
+ * Errors: WEFT_ENOMEM, WEFT_EINVAL (a node without a network, such as the test kit's). */
 WEFT_API int weft_members(weft_node *node, struct weft_member **out, size_t *count);
 
-/* [S] What the member says of itself under `key`; NULL: nothing. Lives as long as `m`. */
+/* [S] Returns the member's metadata value for `key`; NULL: it has none. The text lives as long as `m`. */
 WEFT_API const char *weft_member_meta(const struct weft_member *m, const char *key);
 
-/* [T] What this node says of itself from now on; NULL: nothing any more. It reaches all nodes within a few periods.
- * WEFT_EINVAL (an empty key, control characters, a node without network), WEFT_ETOOBIG (see the limits above),
- * WEFT_ENOMEM. */
+/* [T] Sets a metadata entry of this node; NULL: removes it. The change reaches all nodes within a few periods.
+ * Errors: WEFT_EINVAL (an empty key, control characters, or a node without a network), WEFT_ETOOBIG (see the limits
+ * above), WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_set_meta(weft_node *node, const char *key, const char *value);
 
-/* [T] From now on, or (`on` false) no longer, the node takes no new work, as somebody is about to end or mend it. It
- * goes on with what it has, and its links stay. Until it is undone, or the node ends:
- * - weft_register_global says WEFT_EDRAINING; so do requests of other nodes to start actors here (weft_spawn_on);
- * - actors that have called weft_watch_drain hear WEFT_TAG_DRAIN, and hand over what other nodes can go on with;
- * - singletons (weft_singleton) are stopped here, and run on another node that wants them;
- * - /readyz of `weft run --metrics` says 503, `weft top` "draining"; other nodes see the metadata
+/* [T] With `on`, the node drains: it takes no new work, because an operator is about to stop or repair it; with `on`
+ * false, it takes new work again. It continues with the work it has, and its links stay. Until draining is undone, or
+ * the node ends:
+ * - weft_register_global returns WEFT_EDRAINING; so do requests of other nodes to start actors here (weft_spawn_on);
+ * - actors that have called weft_watch_drain get WEFT_TAG_DRAIN, and hand over work that other nodes can continue;
+ * - singletons (weft_singleton) are stopped here, and run on another node that has started a keeper for them;
+ * - /readyz of `weft run --metrics` returns 503 and `weft top` shows "draining"; other nodes see the metadata
  *   WEFT_META_DRAINING.
- * Global names stay with their actors until these give them back: so a name is always somebody's.
- * To drain twice is to drain once. WEFT_EINVAL (a node without network), WEFT_ENOMEM: nothing has changed;
- * WEFT_ETOOBIG: the node has 16 entries of metadata of its own, or 512 bytes of them, and there is no room for one
- * more. */
+ *
+ * Global names stay with their actors until these unregister them, so a name always belongs to an actor. A second
+ * call changes nothing. Errors, after which nothing has changed: WEFT_EINVAL (a node without a network), WEFT_ENOMEM,
+ * WEFT_ETOOBIG (the node has 16 entries or 512 bytes of metadata of its own, so there is no space for one more). */
 WEFT_API WEFT_CHECKED int weft_drain(weft_node *node, bool on);
-/* [T] Whether the node drains. */
+/* [T] Returns true if the node drains. */
 WEFT_API bool weft_is_draining(const weft_node *node);
-/* [A] From now on the calling actor hears WEFT_TAG_DRAIN and WEFT_TAG_UNDRAIN, in its system lane, when its node
- * begins and ends to drain; at once if it drains now. Their body is a struct weft_node_news about this node. Actors
- * that have called weft_watch_nodes hear them, too. WEFT_ENOMEM. */
+/* [A] From now on the calling actor gets WEFT_TAG_DRAIN and WEFT_TAG_UNDRAIN in its system queue when its node starts
+ * and stops draining; WEFT_TAG_DRAIN at once if it drains now. The body is a struct weft_node_news about this node.
+ * Actors that have called weft_watch_nodes get them, too. WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_watch_drain(void);
-/* The key under which a draining node is known to the others; its value is "true". */
+/* The metadata key by which other nodes recognize a draining node; its value is "true". */
 #define WEFT_META_DRAINING "weft.draining"
 
-/* [T] Whether the node has a policy for partitions and reaches too few others (WEFT_TAG_MINORITY). */
+/* [T] Returns true if the node has a policy for partitions and reaches too few other nodes (WEFT_TAG_MINORITY). */
 WEFT_API bool weft_in_minority(const weft_node *node);
 
 WEFT_END

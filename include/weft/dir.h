@@ -1,4 +1,4 @@
-/* weft/dir.h -- what is in a directory. */
+/* weft/dir.h -- the entries of a directory. */
 #ifndef WEFT_DIR_H
 #define WEFT_DIR_H
 
@@ -11,7 +11,7 @@ typedef struct {
 } weft_dir;
 
 typedef enum {
-    WEFT_DIR_UNKNOWN, /* the system does not say; so do some file systems */
+    WEFT_DIR_UNKNOWN, /* the system, or this file system, does not tell */
     WEFT_DIR_FILE,
     WEFT_DIR_DIRECTORY,
     WEFT_DIR_LINK,
@@ -22,16 +22,18 @@ enum { WEFT_DIR_NAME = 1024 }; /* bytes of a name at most, with its NUL */
 
 typedef struct {
     weft_dir_kind kind;
-    char name[WEFT_DIR_NAME]; /* without the directory's */
+    char name[WEFT_DIR_NAME]; /* without the name of the directory */
 } weft_dir_entry;
 
-/* [A, W] Closed by weft_dir_close or when the actor ends; it is of use to this actor only. WEFT_ENOTFOUND (also if it
- * is no directory), WEFT_EACCESS, WEFT_EFULL (out of descriptors). */
+/* [A, W] Opens a directory. It is closed by weft_dir_close or when the actor ends; only this actor can use it.
+ * Errors: WEFT_ENOTFOUND (also if it is not a directory), WEFT_EACCESS, WEFT_EFULL (out of descriptors),
+ * WEFT_ETIMEDOUT, WEFT_ECANCELED. */
 WEFT_API WEFT_CHECKED int weft_dir_open(weft_dir *out, const char *path, int64_t deadline);
-/* [A, W] 1: the next entry, in no order, without "." and ".."; 0: there are no more. What is made or removed
- * meanwhile may be among them or not. WEFT_ETIMEDOUT loses nothing: ask again. WEFT_ECLOSED. */
+/* [A, W] Reads the next entry, in no particular order, without "." and "..". Returns 1, or 0 if there are no more. An
+ * entry that is created or removed meanwhile may or may not be among them. After WEFT_ETIMEDOUT nothing is lost: call
+ * it again. WEFT_ECLOSED. */
 WEFT_API WEFT_CHECKED int weft_dir_next(weft_dir d, weft_dir_entry *out, int64_t deadline);
-/* [A] WEFT_ECLOSED if it was closed before. */
+/* [A] Closes the directory. WEFT_ECLOSED: it was closed before. */
 WEFT_API int weft_dir_close(weft_dir d);
 
 WEFT_END

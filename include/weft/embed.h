@@ -1,19 +1,19 @@
-/* weft/embed.h -- a node inside a loop that is not weft's: libuv, GLib, Qt, a game's, or a plain poll().
+/* weft/embed.h -- a node inside an event loop that is not weft's: libuv, GLib, Qt, a game's, or a plain poll().
  *
  * With weft_node_options.embedded the node has one worker and no thread. Its actors run when weft_node_turn is
- * called, in the thread that calls it, so they may use what belongs to that thread's loop. A program needs no more
- * than this:
+ * called, in the thread that calls it, so they may use what belongs to that thread's loop. A program needs only this:
  *
- *     watch weft_node_fd(node) for reading          the only descriptor there is; timers make it readable, too
+ *     watch weft_node_fd(node) for reading          the only descriptor; timers make it readable, too
  *     when it is readable: weft_node_turn(node, WEFT_NOW)
  *
- * While all actors wait the descriptor is not readable and the program sleeps: the node makes no wake-ups of its own,
- * but for heartbeats if it has links. An actor that computes for long holds up the loop: see weft_offload.
+ * While all actors wait, the descriptor is not readable and the program sleeps: the node causes no wake-ups, except
+ * heartbeats if it has links. An actor that computes for long blocks the loop: see weft_offload.
  *
- * weft_node_start, _turn, _wait and _stop of one node are called in one thread; weft_node_spawn, weft_node_send and
- * everything marked [S] as ever in any. weft_node_wait and weft_node_stop turn the node themselves until they are
- * done: they do not return to your loop meanwhile. A thread may have several such nodes. weft_offload and links other
- * than tcp:// have threads of their own, in which none of your code runs but the functions given to weft_offload. */
+ * Call weft_node_start, _turn, _wait and _stop of one node in one thread; weft_node_spawn, weft_node_send and
+ * everything marked [S] may be called in any thread, as always. weft_node_wait and weft_node_stop run the node
+ * themselves until they are done; they do not return to your loop meanwhile. A thread may have several such nodes.
+ * weft_offload, and links other than tcp://, have threads of their own; the only code of yours that runs there is the
+ * functions given to weft_offload. */
 #ifndef WEFT_EMBED_H
 #define WEFT_EMBED_H
 
@@ -22,20 +22,20 @@
 #include <weft/time.h>
 WEFT_BEGIN
 
-/* [T] The descriptor, the same as long as the node lives; weft's: do not read or close it. Watch it level-triggered
- * (poll, epoll without EPOLLET, uv_poll_t). WEFT_EINVAL: the node is not embedded. Where the system has no such
- * descriptor (Windows) weft_node_start says WEFT_ENOTSUP. */
+/* [T] Returns the node's descriptor, the same one as long as the node lives. It belongs to weft: do not read or close
+ * it. Watch it level-triggered (poll, epoll without EPOLLET, uv_poll_t). WEFT_EINVAL: the node is not embedded. On a
+ * system without such a descriptor (Windows) weft_node_start returns WEFT_ENOTSUP. */
 WEFT_API int weft_node_fd(weft_node *node);
 
-/* Runs what there is to run, once: timers that are due, what has arrived, actors that can go on, each at most once or
- * a few times. If there is nothing it waits for something until `deadline`; WEFT_NOW: it does not wait. Returns when
- * it should be called again, unless the descriptor becomes readable before: WEFT_NOW (at once: not all has run), a
- * point in time (the next timer), or WEFT_FOREVER. The descriptor says all of this, too: the result is for loops that
- * rather set timers of their own, and for programs without a loop:
+/* Runs one iteration: timers that are due, messages and input that have arrived, and actors that are ready, each at
+ * most once or a few times. If there is nothing to run, it waits until there is, or until `deadline`; with WEFT_NOW
+ * it does not wait. Returns when to call it again, unless the descriptor becomes readable before: WEFT_NOW (at once:
+ * not everything has run), a point in time (the next timer), or WEFT_FOREVER. The descriptor reports all of this,
+ * too: the result is for loops that prefer to set their own timers, and for programs without a loop:
  *
  *     while (running) (void)weft_node_turn(node, WEFT_FOREVER);
  *
- * WEFT_EINVAL: not embedded, or called by one of its own actors. */
+ * WEFT_EINVAL: the node is not embedded, or one of its own actors makes the call. */
 WEFT_API int64_t weft_node_turn(weft_node *node, int64_t deadline);
 
 WEFT_END

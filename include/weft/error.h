@@ -1,11 +1,11 @@
-/* weft/error.h -- every error weft can return. One list makes the codes, their names and their texts. */
+/* weft/error.h -- every error that weft can return. One list defines the codes, their names and their texts. */
 #ifndef WEFT_ERROR_H
 #define WEFT_ERROR_H
 
 #include <weft/api.h>
 WEFT_BEGIN
 
-/* Values travel between nodes of different versions: append, never renumber. */
+/* Nodes of different versions exchange these values: append new ones, never renumber. */
 #define WEFT_ERRORS(X)                                                              \
     X(EINVAL, -1, "invalid argument")                                               \
     X(ENOMEM, -2, "out of memory")                                                  \
@@ -44,10 +44,10 @@ WEFT_BEGIN
 enum { WEFT_ERRORS(WEFT_ERROR_ENTRY) WEFT_OK = 0 };
 #undef WEFT_ERROR_ENTRY
 
-/* [S] The text of an error code: "mailbox or queue is full". Never NULL; static storage. */
+/* [S] Returns the text of an error code: "mailbox or queue is full". Never NULL; static storage. */
 WEFT_API const char *weft_strerror(int error);
 
-/* [S] The name of an error code: "WEFT_EFULL". Never NULL; static storage. */
+/* [S] Returns the name of an error code: "WEFT_EFULL". Never NULL; static storage. */
 WEFT_API const char *weft_error_name(int error);
 
 WEFT_END

@@ -1,4 +1,4 @@
-/* weft/far.h -- actors that other nodes start by name. docs/far.md shows it at work.
+/* weft/far.h -- actors that other nodes start by name. docs/far.md has examples.
  *
  *     #define ROOM_ARGS(F) F(str, topic) F(uint, places)
  *     WEFT_STRUCT(room_args, ROOM_ARGS)
@@ -9,13 +9,13 @@
  *     struct room_args args = {weft_cstr("tea"), 40};
  *     rc = weft_spawn_on("b", "chat.room", &pid, WEFT_ARGS(room_args, &args), NULL);
  *
- * The arguments travel as messages do (weft/typed.h), so both nodes may have different versions of the struct as long
- * as its list of fields changes by the rules that stand there. They are checked where they arrive, before anything is
- * started.
+ * The arguments travel as messages do (weft/typed.h), so the two nodes may have different versions of the struct, as
+ * long as its list of fields changes by the rules given there. The receiving node checks the arguments before it
+ * starts anything.
  *
- * What is exported belongs to the process: all of its nodes have it. A module that `weft run` loads, a program and a
- * shared library export when they are loaded; a static library only if the linker takes the object file, so put
- * WEFT_EXPORT_ACTOR where something else is needed as well, or call weft_export_actor. */
+ * Exports belong to the process: all of its nodes have them. A module that `weft run` loads, a program and a shared
+ * library export when they are loaded. A static library exports only if the linker includes the object file, so put
+ * WEFT_EXPORT_ACTOR into a file that the program needs anyway, or call weft_export_actor. */
 #ifndef WEFT_FAR_H
 #define WEFT_FAR_H
 
@@ -33,20 +33,20 @@ enum {
 
 /* An exported actor. Zero means the default for every field but `name` and `body`. */
 struct weft_export {
-    const char *name; /* static storage */
-    weft_actor *body; /* gets the packed arguments */
-    /* What the arguments are checked to be; NULL: the body gets any bytes and looks itself. */
+    const char *name; /* static storage, not copied */
+    weft_actor *body; /* receives the packed arguments */
+    /* The type that the arguments are checked against; NULL: the body receives any bytes and checks them itself. */
     const struct weft_type_info *(*type)(void);
-    weft_spawn_options options; /* `kind` is `name` by default; `link` and `monitor` are not looked at */
+    weft_spawn_options options; /* `kind` is `name` by default; `link` and `monitor` are ignored */
     struct weft_export *next;   /* weft's own */
 };
 
-/* [T] Exports an actor; `e` stays where it is for ever. Before its node starts, or later. WEFT_EEXIST if another one
- * has the name, WEFT_EINVAL; the log says why. */
+/* [T] Exports an actor, before its node starts or later. `*e` is not copied and must stay valid as long as the
+ * process runs. Errors: WEFT_EEXIST (another actor is exported under that name), WEFT_EINVAL; the log says why. */
 WEFT_API WEFT_CHECKED int weft_export_actor(struct weft_export *e);
 
-/* At file scope: exports `function`, a void (const struct TYPE *), whose arguments are a WEFT_STRUCT or WEFT_MESSAGE
- * called `args_type`. They, and the texts and lists in them, are good until the function returns. */
+/* At file scope: exports `function`, a void (const struct TYPE *), whose argument is a WEFT_STRUCT or WEFT_MESSAGE
+ * called `args_type`. The arguments, and the texts and lists in them, are valid until the function returns. */
 #define WEFT_EXPORT_ACTOR(exported, function, args_type)                        \
     static void weft_far_##function(const void *packed, size_t size)            \
     {                                                                           \
@@ -57,7 +57,7 @@ WEFT_API WEFT_CHECKED int weft_export_actor(struct weft_export *e);
         function(&args);                                                        \
     }                                                                           \
     WEFT_EXPORT_AS(weft_far_##function, exported, args_type##_type)
-/* At file scope: exports `function`, a weft_actor, which gets what bytes the other node gave. */
+/* At file scope: exports `function`, a weft_actor, which receives the bytes that the other node gave, unchecked. */
 #define WEFT_EXPORT_PLAIN(exported, function) WEFT_EXPORT_AS(function, exported, NULL)
 #define WEFT_EXPORT_AS(function, exported, type_function)                    \
     __attribute__((constructor)) static void function##_is_exported(void)    \
@@ -71,30 +71,36 @@ WEFT_API WEFT_CHECKED int weft_export_actor(struct weft_export *e);
 
 /* Zero means the default for every field. */
 typedef struct {
-    bool link; /* tie both as weft_link does */
-    /* Gets a monitor of the new actor. As with weft_spawn there is no moment at which its end could be missed. */
+    bool link; /* link the caller and the new actor, as weft_link does */
+    /* Receives a monitor of the new actor. As with weft_spawn, its end cannot be missed. */
     weft_monitor_ref *monitor;
-    int64_t deadline;     /* for the answer of the other node; default: the node's send timeout from now */
-    struct weft_why *why; /* gets the reason of an error in words: "room_args.places: expected uint, got str" */
+    /* when to stop waiting for the other node's answer; default: the node's send timeout from now */
+    int64_t deadline;
+    struct weft_why *why; /* receives the reason of an error in words: "room_args.places: expected uint, got str" */
 } weft_far_options;
 
-/* [A, W] Starts the actor that the node called `node` exports as `actor`; NULL, or this node's own name: here. `out`
- * (may be NULL) gets its pid. `type` and `args`: its arguments, by WEFT_ARGS(room_args, &args), or WEFT_NO_ARGS for
- * one that takes bytes. `options` may be NULL.
+/* [A, W] Starts the actor that the node called `node` exports as `actor`. NULL, or this node's own name, starts it on
+ * this node. `out` (may be NULL) receives its pid. `type` and `args` are its arguments: WEFT_ARGS(room_args, &args),
+ * or WEFT_NO_ARGS for an actor that takes bytes. `options` may be NULL.
  *
- * On an error there is no new actor, or it is killed as soon as this node hears of it: WEFT_ENOACTOR (that node
- * exports no such actor), WEFT_EFORMAT (the arguments do not fit), WEFT_ETOOBIG (they take more than
- * WEFT_FAR_ARGS_MAX bytes), WEFT_EACCESS (that node does not let this one start actors), WEFT_EFULL (this one has
- * started as many there as it may), WEFT_ENONODE (not linked with it, or no longer), WEFT_EMINORITY (this node, or
- * that one, is in a minority: weft_node_options.partition), WEFT_EDRAINING (that node drains: weft_drain),
- * WEFT_ETIMEDOUT, WEFT_ECANCELED (the caller, or that node, is stopping), WEFT_ENOMEM, WEFT_EINVAL. */
+ * On an error there is no new actor, or it is killed as soon as this node hears of it.
+ *     WEFT_ENOACTOR   that node exports no such actor
+ *     WEFT_EFORMAT    the arguments do not match
+ *     WEFT_ETOOBIG    the arguments take more than WEFT_FAR_ARGS_MAX bytes
+ *     WEFT_EACCESS    that node does not let this one start actors
+ *     WEFT_EFULL      this node has reached its limit of actors started on that node
+ *     WEFT_ENONODE    this node is not, or is no longer, linked with that node
+ *     WEFT_EMINORITY  this node or that one is in a minority: weft_node_options.partition
+ *     WEFT_EDRAINING  that node drains: weft_drain
+ *     WEFT_ECANCELED  the caller, or that node, is stopping
+ *     WEFT_ETIMEDOUT, WEFT_ENOMEM, WEFT_EINVAL */
 WEFT_API WEFT_CHECKED int weft_spawn_on(const char *node, const char *actor, weft_pid *out,
                                         const struct weft_type_info *type, const void *args,
                                         const weft_far_options *options);
 #define WEFT_ARGS(args_type, pointer) args_type##_type(), (1 ? (pointer) : (const struct args_type *)NULL)
 #define WEFT_NO_ARGS NULL, NULL
 
-/* [A, W] The same with arguments that are packed already, or that are just bytes. */
+/* [A, W] As weft_spawn_on, with arguments that are packed already, or with plain bytes. */
 WEFT_API WEFT_CHECKED int weft_spawn_packed_on(const char *node, const char *actor, weft_pid *out, const void *packed,
                                                size_t size, const weft_far_options *options);
 
@@ -102,16 +108,17 @@ WEFT_API WEFT_CHECKED int weft_spawn_packed_on(const char *node, const char *act
 
 enum { WEFT_FAR_NODES_MAX = 64 };
 
-/* [S] Packs where an actor is to live, for weft_far_child: the nodes to try, the first one first, the exported actor
- * and its arguments. Returns how many bytes of `out` it takes; WEFT_ETOOBIG (`size` is too small, or the arguments
- * are too large), WEFT_EINVAL, WEFT_ENOMEM. */
+/* [S] Packs the place of an actor, for weft_far_child: the nodes to try, the first one first, the exported actor and
+ * its arguments. Returns the number of bytes used of `out`.
+ * Errors: WEFT_ETOOBIG (`size` is too small, or the arguments are too large), WEFT_EINVAL, WEFT_ENOMEM. */
 WEFT_API int64_t weft_far_place(void *out, size_t size, const char *const *nodes, size_t node_count,
                                 const char *actor, const struct weft_type_info *type, const void *args);
 
-/* A weft_actor: the body of a child or a member that stands for an actor on another node; its argument is what
- * weft_far_place has packed. It starts that actor on the first node that does it, calls weft_ready, passes on what it
- * is sent, stops it when it is stopped itself, kills it when it is killed, and ends when and how it ends; with
- * WEFT_EXIT_NODE_LOST if its node is lost. Started again, it begins with the first node again.
+/* A weft_actor: the body of a child or a pool member that represents an actor on another node. Its argument is what
+ * weft_far_place has packed. It starts that actor on the first node that can start it, calls weft_ready, and forwards
+ * its messages to that actor. When it is stopped or killed, it stops or kills that actor. It ends when that actor
+ * ends, with the same reason; with WEFT_EXIT_NODE_LOST if the actor's node is lost. When it is restarted, it begins
+ * with the first node again.
  *     const char *nodes[] = {"b", "c"};
  *     int64_t size = weft_far_place(place, sizeof place, nodes, 2, "chat.room", WEFT_ARGS(room_args, &args));
  *     weft_child_spec room = {.name = "room", .body = weft_far_child, .arg = place, .arg_size = (size_t)size,

@@ -1,8 +1,9 @@
-/* weft/later.h -- messages that are sent at a point in time, once or again and again.
+/* weft/later.h -- messages that are sent at a point in time, once or repeatedly.
  *
- * The message is copied when it is armed and comes from the arming actor, whatever that does meanwhile; nothing waits
- * for it. It goes the way of every other message, but never waits for room: at the receiver's bound it is dropped and
- * counted, by the policy of its mailbox (WEFT_FULL_SUSPEND: dropped). What an actor has armed ends with it. */
+ * The message is copied when it is scheduled. It comes from the actor that scheduled it, whatever that actor does
+ * meanwhile, and no actor waits for it. It is delivered like any other message but never waits for space: if the
+ * receiver's mailbox is full, its policy decides what is dropped and counted (WEFT_FULL_SUSPEND: this message). The
+ * scheduled messages of an actor end with it. */
 #ifndef WEFT_LATER_H
 #define WEFT_LATER_H
 
@@ -15,20 +16,23 @@ typedef struct {
     uint64_t id;
 } weft_later;
 
-/* [A] Sends a copy of `size` bytes to `to` (perhaps the caller) at `when`; at once (in the worker's next turn) if
- * that is past; never at WEFT_FOREVER. `out` may be NULL. Whether the receiver is there is seen at that time; if not,
- * the message is counted. WEFT_EINVAL, WEFT_ENOBODY, WEFT_ETOOBIG, WEFT_ENOMEM. */
+/* [A] Sends a copy of `size` bytes to `to` (which may be the caller) at `when`, a point in time; in the next
+ * iteration of the worker's loop if that has passed; never at WEFT_FOREVER. `out` may be NULL. Only at that time is
+ * it known whether the receiver exists; if it does not, the message is dropped and counted.
+ * Errors: WEFT_EINVAL, WEFT_ENOBODY, WEFT_ETOOBIG, WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_send_after(int64_t when, weft_pid to, uint32_t tag, const void *data, size_t size,
                                           weft_later *out);
 
-/* [A] The same at `first` and then every `period` nanoseconds (> 0): at first + n * period, computed from `first`, so
- * that it does not drift. A receiver that does not keep up gets no backlog: while it has not freed the last one (on
- * another node: while the link is full), firings are left out. It ends when the receiver is found gone. */
+/* [A] As weft_send_after, at `first` and then every `period` nanoseconds (> 0): at first + n * period, each time
+ * computed from `first`, so it does not drift. A slow receiver gets no backlog: a firing is skipped while the
+ * receiver has not freed the previous message (for another node: while the link is full). It ends when the receiver
+ * no longer exists. */
 WEFT_API WEFT_CHECKED int weft_send_every(int64_t first, int64_t period, weft_pid to, uint32_t tag, const void *data,
                                           size_t size, weft_later *out);
 
-/* [A] 0: it was pending, and nothing is sent any more. WEFT_ECLOSED: it was sent already, has ended or was cancelled,
- * or another actor armed it. What was sent before may still be in the receiver's mailbox. */
+/* [A] Cancels it. Returns 0 if it was pending: nothing more is sent. WEFT_ECLOSED: it was sent already, has ended or
+ * was cancelled, or another actor scheduled it. Messages that were sent before may still be in the receiver's
+ * mailbox. */
 WEFT_API int weft_later_cancel(weft_later l);
 
 WEFT_END

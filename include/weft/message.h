@@ -1,4 +1,8 @@
-/* weft/message.h -- messages: a tag and immutable bytes, sent at most once, in order between any two actors. */
+/* weft/message.h -- messages: a tag and immutable bytes, sent at most once, in order between any two actors.
+ *
+ * A mailbox has two queues. The user messages are what other actors send; their number is limited. The system queue
+ * holds what weft tells the actor (WEFT_TAG_*); it is never full. weft_recv takes from both in the order of
+ * arrival. */
 #ifndef WEFT_MESSAGE_H
 #define WEFT_MESSAGE_H
 
@@ -10,9 +14,9 @@ WEFT_BEGIN
 typedef struct weft_msg weft_msg;
 
 enum {
-    WEFT_MESSAGE_MAX = 16 * 1024 * 1024, /* bytes of one message's body */
+    WEFT_MESSAGE_MAX = 16 * 1024 * 1024, /* bytes of the body of one message */
 };
-/* Tags from here up are weft's own; sending one is WEFT_EINVAL. */
+/* Tags from this one up are weft's own; sending one returns WEFT_EINVAL. */
 #define WEFT_TAG_SYSTEM UINT32_C(0xFFFFFF00)
 #define WEFT_TAG_NODE_UP (WEFT_TAG_SYSTEM + 1)         /* see weft_watch_nodes */
 #define WEFT_TAG_NODE_DOWN (WEFT_TAG_SYSTEM + 2)       /* see weft_watch_nodes */
@@ -31,65 +35,79 @@ enum {
 #define WEFT_TAG_NAME_LOST (WEFT_TAG_SYSTEM + 16)      /* see weft_register_global */
 #define WEFT_TAG_EXCLUSIVE_LOST (WEFT_TAG_SYSTEM + 32) /* see weft/exclusive.h */
 
-/* [T] A message of `size` bytes to be filled in place through weft_msg_body before it is sent. NULL when out of
- * memory, when size is over WEFT_MESSAGE_MAX, or when the tag is reserved. */
+/* [T] Makes a message of `size` bytes. Fill it in place through weft_msg_body, then send it. Returns NULL when out of
+ * memory, when `size` is over WEFT_MESSAGE_MAX, or when the tag is reserved. */
 WEFT_API WEFT_CHECKED weft_msg *weft_msg_new(uint32_t tag, size_t size);
-/* [T] The bytes of a message made by weft_msg_new and not sent yet. Aligned for any type. */
+/* [T] Returns the bytes of a message that was made by weft_msg_new and has not been sent. Aligned for any type. */
 WEFT_API void *weft_msg_body(weft_msg *m);
-/* [T] Gives the message back. NULL is fine. A received one is freed (or sent on) by the actor that received it; what
- * an actor still holds when it ends is freed with it. A request freed without weft_reply fails its caller:
+/* [T] Frees a message. `m` may be NULL. The actor that received a message frees it, or forwards it; messages that an
+ * actor still holds when it ends are freed with it. If a request is freed without weft_reply, its caller gets
  * WEFT_ENOREPLY. */
 WEFT_API void weft_msg_free(weft_msg *m);
 
-/* [T] What a message says. Views live as long as the message. */
+/* [T] The parts of a message. Pointers that these functions return are valid as long as the message. */
 WEFT_API uint32_t weft_tag(const weft_msg *m);
-/* The sending actor; weft_nobody() if sent by no actor. Of a message that was sent on it is the actor that did so; of
- * a request that was sent on, its asker. */
+/* The sending actor; weft_nobody() if no actor sent it. If a plain message was forwarded, this is the actor that
+ * forwarded it; if a request was forwarded, it is still the original caller. */
 WEFT_API weft_pid weft_from(const weft_msg *m);
 WEFT_API const void *weft_data(const weft_msg *m); /* aligned for any type */
 WEFT_API size_t weft_size(const weft_msg *m);
-WEFT_API const char *weft_topic(const weft_msg *m); /* "" unless it was published */
-WEFT_API bool weft_wants_reply(const weft_msg *m);  /* whether it is a weft_call waiting for weft_reply */
+WEFT_API const char *weft_topic(const weft_msg *m); /* "" unless the message was published */
+/* whether it is a request (weft_call) that waits for weft_reply */
+WEFT_API bool weft_wants_reply(const weft_msg *m);
 
-/* [A, W] Sends a copy of `size` bytes. Suspends only while the receiver's mailbox (or the link to its node) is full,
- * for at most the node's send timeout (5 s), then WEFT_EFULL; at once if the receiver's policy is WEFT_FULL_FAIL.
- * WEFT_ENOACTOR if the receiver is known to be gone (not knowing is no promise that it is there), WEFT_ENONODE,
- * WEFT_ENOBODY if `to` is weft_nobody(), WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM, WEFT_ECANCELED. */
+/* [A, W] Sends a copy of `size` bytes. Suspends only while the receiver's mailbox, or the link to its node, is full:
+ * for at most the node's send timeout (weft_node_options.send_timeout, 5 s), then returns WEFT_EFULL. If the policy
+ * of the receiver is WEFT_FULL_FAIL, WEFT_EFULL comes at once.
+ * Errors: WEFT_EFULL, WEFT_ENOACTOR (the receiver is known to have ended; 0 does not prove that the receiver exists),
+ * WEFT_ENONODE, WEFT_ENOBODY (`to` is weft_nobody()), WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM, WEFT_ECANCELED. */
 WEFT_API WEFT_CHECKED int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size);
-/* [A] The same, but WEFT_EFULL at once instead of waiting. To an actor of another node at most 256 can be sent before
- * it has answered, that is before the caller, or another actor of its worker, has waited. */
+/* [A] As weft_send, but never waits: returns WEFT_EFULL at once. To an actor on another node, 256 units can be sent
+ * before more is granted (a message costs 1 unit, plus 1 for each KiB of its body). A grant is received only when an
+ * actor on the caller's worker waits. */
 WEFT_API WEFT_CHECKED int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size);
-/* [A, W] / [A] The same without the copy; consumes `m` whatever happens. A received message may be sent on: a plain
- * one comes from the actor that sends it on; a request still comes from its asker, who gets the answer, or the error
- * if it cannot be sent. WEFT_EINVAL: a request from another node, to another node. */
+/* [A, W] / [A] As weft_send and weft_try_send, without the copy. Consumes `m`, also on an error. A received message
+ * may be forwarded. A plain message then comes from the actor that forwards it. A request still comes from its
+ * original caller, who gets the reply, or the error if the request cannot be sent.
+ * Errors: as weft_send and weft_try_send; also WEFT_EINVAL: a request from another node cannot be forwarded to
+ * another node. */
 WEFT_API WEFT_CHECKED int weft_send_msg(weft_pid to, weft_msg *m);
 WEFT_API WEFT_CHECKED int weft_try_send_msg(weft_pid to, weft_msg *m);
-/* [A, W] Sends to a registered name: "room" on this node or else the global one, "room@b" on node b. For another node
- * success means the message is on its way; a name that is not there is counted on that node. Who has the name when
- * there is room gets it: if node b ends meanwhile, that may be the next node b. */
+/* [A, W] Sends to a registered name: "room" is that name on this node, or else the global name; "room@b" is the name
+ * on node b. For a name on another node, 0 means that the message is on its way; if the name is not registered there,
+ * that node drops and counts the message. If the sender has to wait for free space, the message goes to the actor
+ * that has the name at the end of the wait. If node b ends meanwhile, that may be an actor on the next node named b.
+ * Errors: as weft_send. */
 WEFT_API WEFT_CHECKED int weft_send_name(const char *name, uint32_t tag, const void *data, size_t size);
 
-/* [A, W] Takes the oldest message, be it mail or of the system lane. If a message and the deadline come together, the
- * message wins. */
+/* [A, W] Takes the oldest message, be it a user message or one in the system queue. The caller owns `*out`. If a
+ * message arrives and the deadline passes at the same time, the message is returned.
+ * Errors: WEFT_ETIMEDOUT, WEFT_ECANCELED. */
 WEFT_API WEFT_CHECKED int weft_recv(weft_msg **out, int64_t deadline);
-/* [A, W] Takes the oldest message with this tag; the others stay, in order. A tag of weft's own is looked for in the
- * system lane only, which mail cannot fill. Else WEFT_EFULL and WEFT_ENOMEM as below. */
+/* [A, W] Takes the oldest message with this tag; the other messages stay, in order. A tag of weft's own is searched
+ * for in the system queue only, which user messages cannot fill. For other tags also WEFT_EFULL and WEFT_ENOMEM, as
+ * for weft_recv_match. */
 WEFT_API WEFT_CHECKED int weft_recv_tag(weft_msg **out, uint32_t tag, int64_t deadline);
-/* [A, W] Takes the oldest message, be it mail or of the system lane, that `match` accepts; it sees each message once,
- * must not wait and must not keep the pointer. WEFT_EFULL if it has passed over as many messages as the actor's
- * aside_max without a match, or if the mailbox is full of messages that do not match (unless its policy drops the
- * oldest): waiting on would be for ever. The messages stay; take some with weft_recv. The log warns once per actor.
- * WEFT_ENOMEM, at an actor's first call. */
+/* [A, W] Takes the oldest message that `match` accepts, be it a user message or one in the system queue. `match` sees
+ * each message once; it must not wait and must not keep the pointer.
+ * Errors: WEFT_ETIMEDOUT, WEFT_ECANCELED. WEFT_EFULL: the call has skipped as many messages as
+ * weft_spawn_options.aside_max without a match, or the mailbox is full of messages that do not match (unless its
+ * policy drops the oldest), so the wait would never end. The messages stay; take some with weft_recv. The log warns
+ * once per actor. WEFT_ENOMEM: only possible at the first such call of an actor. */
 WEFT_API WEFT_CHECKED int weft_recv_match(weft_msg **out, bool (*match)(const weft_msg *m, void *arg), void *arg,
                                           int64_t deadline);
 
-/* [A] From now on the calling actor gets WEFT_TAG_NODE_UP, WEFT_TAG_NODE_SUSPECT and WEFT_TAG_NODE_DOWN messages in
- * its system lane, first one NODE_UP for each node that is linked already, behind it NODE_SUSPECT if it is one, and
- * MINORITY if that is so. A suspect is a node whose link is broken
- * and being resumed, or that does not answer others: what is sent to it waits. Then comes NODE_UP again, and nothing
- * was lost, or NODE_DOWN. With a policy for partitions (weft_node_options.partition) WEFT_TAG_MINORITY says that this
- * node has lost the others, `reason` how many, and WEFT_TAG_MAJORITY that they are back. Their body is a struct
- * weft_node_news; read it with weft_node_news_read. WEFT_ENOMEM. */
+/* [A] From now on the calling actor gets messages about other nodes in its system queue. First come one NODE_UP for
+ * each node that is linked already, followed by NODE_SUSPECT if that node is a suspect, and MINORITY if this node is
+ * in a minority. The body of each is a struct weft_node_news; read it with weft_node_news_read.
+ *     NODE_UP       a node is linked; or a suspect is reachable again, and nothing was lost
+ *     NODE_SUSPECT  the link to the node is broken and being resumed, or the node does not answer others; messages to
+ *                   it wait; NODE_UP or NODE_DOWN follows
+ *     NODE_DOWN     the node is lost, or has left
+ *     MINORITY      with a policy for partitions (weft_node_options.partition): this node has lost so many nodes that
+ *                   it is in a minority; `reason` says how many
+ *     MAJORITY      this node is no longer in a minority
+ * Errors: WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_watch_nodes(void);
 
 WEFT_END

@@ -1,7 +1,7 @@
 /* weft/pack.h -- reading and writing msgpack without allocating. The reader never trusts a length; the writer never
- * overruns.
+ * overruns its buffer.
  *
- * Both stick at their first error: later calls do nothing, and one check at the end is enough. */
+ * Reader and writer keep their first error: later calls do nothing, so one check at the end is enough. */
 #ifndef WEFT_PACK_H
 #define WEFT_PACK_H
 
@@ -9,7 +9,7 @@
 WEFT_BEGIN
 
 enum {
-    WEFT_NEST_MAX = 32,         /* arrays and maps within each other */
+    WEFT_NEST_MAX = 32,         /* depth of arrays and maps within each other */
     WEFT_ELEMENTS_MAX = 1 << 20 /* values in one message, all levels together */
 };
 
@@ -20,22 +20,23 @@ typedef struct {
 } weft_text;
 #define WEFT_STR(t) (int)(t).size, (t).data
 
-/* [S] A view of a C string, of `size` bytes, of nothing. */
+/* [S] Make a view of `size` bytes, or of a C string. No bytes are copied. */
 WEFT_API weft_text weft_str(const char *data, size_t size);
 WEFT_API weft_text weft_cstr(const char *text); /* NULL: empty */
-/* [S] Whether it has the same bytes as that C string. */
+/* [S] Returns true if `t` has the same bytes as that C string. */
 WEFT_API bool weft_text_equal(weft_text t, const char *text);
-/* [S] Copies it into a buffer of `size` > 0 bytes, with a NUL behind it. False: it does not fit, or has a NUL inside,
- * and the buffer holds what comes before the end of the buffer, or before that NUL. */
+/* [S] Copies the text into a buffer of `size` > 0 bytes and adds a NUL. Returns false if the text does not fit or has
+ * a NUL inside; the buffer then holds the part that fits, or the part before that NUL. */
 WEFT_API WEFT_CHECKED bool weft_text_copy(weft_text t, char *out, size_t size);
 
 typedef struct {
-    uint8_t *at, *end; /* where the next byte goes; at == NULL only measures */
+    uint8_t *at, *end; /* where the next byte goes; at == NULL: only measure */
     size_t size;       /* bytes written, or needed when only measuring */
     int error;         /* 0, or the first error: WEFT_ETOOBIG */
 } weft_writer;
 
-/* [S] Writes into `size` bytes at `buffer`; a NULL buffer only measures: afterwards w.size says what is needed. */
+/* [S] Makes a writer into `size` bytes at `buffer`. With a NULL buffer it only measures: afterwards w.size is the
+ * number of bytes needed. */
 WEFT_API weft_writer weft_writer_on(void *buffer, size_t size);
 WEFT_API void weft_put_nil(weft_writer *w);
 WEFT_API void weft_put_bool(weft_writer *w, bool value);
@@ -63,10 +64,11 @@ typedef enum {
 
 typedef struct {
     const uint8_t *at, *end, *start;
-    int error; /* 0, or the first error: WEFT_EFORMAT. Then `at` stays on the value at fault, at - start says where */
+    /* 0, or the first error: WEFT_EFORMAT. Then `at` stays on the faulty value; at - start is its offset */
+    int error;
 } weft_reader;
 
-/* [S] Reads `size` bytes at `data`, which must outlive the reader and every view taken from it. */
+/* [S] Makes a reader of `size` bytes at `data`. The bytes must outlive the reader and every view taken from it. */
 WEFT_API weft_reader weft_reader_on(const void *data, size_t size);
 WEFT_API bool weft_get_bool(weft_reader *r);   /* false after an error */
 WEFT_API int64_t weft_get_int(weft_reader *r); /* 0 after an error; an error if it does not fit */
@@ -76,14 +78,16 @@ WEFT_API weft_text weft_get_str(weft_reader *r);
 WEFT_API weft_text weft_get_bin(weft_reader *r);
 WEFT_API uint32_t weft_get_array(weft_reader *r); /* the count; an error if fewer bytes than values are left */
 WEFT_API uint32_t weft_get_map(weft_reader *r);
-WEFT_API bool weft_get_nil(weft_reader *r);        /* true and past it if a nil is next; else false, nothing read */
+/* true if a nil is next, which is then read; else false, and nothing is read */
+WEFT_API bool weft_get_nil(weft_reader *r);
 WEFT_API int weft_peek_type(const weft_reader *r); /* a weft_type, or WEFT_EFORMAT at the end or after an error */
-WEFT_API void weft_skip(weft_reader *r); /* one value and all in it; an error if it nests deeper than WEFT_NEST_MAX */
+/* skips one value and everything in it; an error if it nests deeper than WEFT_NEST_MAX */
+WEFT_API void weft_skip(weft_reader *r);
 
-/* [S] Walks the whole of `data`, which must be one value, without allocating. 0; WEFT_EFORMAT if something in it is
- * malformed or cut off, or bytes are left over; WEFT_ETOOBIG if arrays and maps nest deeper than WEFT_NEST_MAX or
- * there are more than `elements_max` values, containers and all that is in them counted. On an error `where` (may be
- * NULL) gets the offset of the fault. */
+/* [S] Checks the whole of `data`, which must be one value, without allocating. Returns 0.
+ * Errors: WEFT_EFORMAT (something in it is malformed or cut off, or bytes are left over); WEFT_ETOOBIG (arrays and
+ * maps nest deeper than WEFT_NEST_MAX, or there are more than `elements_max` values; containers and the values in
+ * them both count). On an error `where` (may be NULL) receives the offset of the fault. */
 WEFT_API int weft_pack_check(const void *data, size_t size, size_t elements_max, size_t *where);
 
 WEFT_END

@@ -5,7 +5,7 @@
 #include <weft/api.h>
 WEFT_BEGIN
 
-/* A value, 16 bytes. It names one actor of one run of one node for ever: neither part is used again. */
+/* A value of 16 bytes. It identifies one actor of one run of one node permanently: neither number is used again. */
 typedef struct {
     uint64_t node;  /* the node's incarnation: random, never 0 */
     uint64_t actor; /* generation (32 bits), worker (8 bits), slot (24 bits) */
@@ -13,20 +13,20 @@ typedef struct {
 
 enum { WEFT_PID_TEXT = 48 }; /* bytes that weft_pid_format needs at most */
 
-/* [S] No actor at all. */
+/* [S] Returns the pid of no actor. */
 static inline weft_pid weft_nobody(void)
 {
     weft_pid none = {0, 0};
     return none;
 }
 
-/* [S] Whether both name the same actor. */
+/* [S] Returns true if both are the same actor. */
 static inline bool weft_pid_equal(weft_pid a, weft_pid b)
 {
     return a.node == b.node && a.actor == b.actor;
 }
 
-/* [S] Whether it names no actor. */
+/* [S] Returns true if `p` is no actor. */
 static inline bool weft_pid_is_nobody(weft_pid p)
 {
     return p.node == 0;
@@ -36,7 +36,7 @@ static inline bool weft_pid_is_nobody(weft_pid p)
  * which has WEFT_PID_TEXT bytes. Returns `out`. */
 WEFT_API char *weft_pid_format(weft_pid pid, char *out);
 
-/* [S] Reads what weft_pid_format wrote. 0, or WEFT_EFORMAT with `*out` untouched. */
+/* [S] Parses the text that weft_pid_format writes. Returns 0, or WEFT_EFORMAT with `*out` unchanged. */
 WEFT_API WEFT_CHECKED int weft_pid_parse(const char *text, weft_pid *out);
 
 WEFT_END

@@ -1,5 +1,5 @@
-/* weft/semaphore.h -- a number of things to have: anybody adds some, each waiter takes one. For permits (at most 10
- * at a time) and for counting what a foreign thread has made ready. */
+/* weft/semaphore.h -- a counting semaphore: any thread adds units, each waiter takes one unit. Use it for permits (at
+ * most 10 at a time) and to count what a thread that is not weft's has made ready. */
 #ifndef WEFT_SEMAPHORE_H
 #define WEFT_SEMAPHORE_H
 
@@ -10,33 +10,35 @@ WEFT_BEGIN
 
 enum { WEFT_SEMAPHORE_MAX = 16777215 };
 
-/* Good while its node lives. */
+/* A handle. It is valid while its node lives. */
 typedef struct {
     weft_node *node;
     uint64_t id;
 } weft_semaphore;
 
-/* [A] Closed by weft_semaphore_close or when the actor that opened it ends. Any actor of the node may wait for it.
- * WEFT_ENOMEM, WEFT_EINVAL (initial > WEFT_SEMAPHORE_MAX). */
+/* [A] Opens a semaphore with `initial` units. It is closed by weft_semaphore_close or when the actor that opened it
+ * ends. Any actor of the node may wait for it. Errors: WEFT_ENOMEM, WEFT_EINVAL (initial > WEFT_SEMAPHORE_MAX). */
 WEFT_API WEFT_CHECKED int weft_semaphore_open(weft_semaphore *out, uint32_t initial);
-/* [S] Adds `n`. From any thread. WEFT_EFULL: it would be more than WEFT_SEMAPHORE_MAX, nothing was added.
- * WEFT_ECLOSED. Neither allocates nor locks. */
+/* [S] Adds `n` units, in any thread. Neither allocates nor locks.
+ * Errors: WEFT_EFULL (there would be more than WEFT_SEMAPHORE_MAX; nothing was added), WEFT_ECLOSED. */
 WEFT_API int weft_semaphore_post(weft_semaphore s, uint32_t n);
-/* [S] 1 if there was one, which is yours, whoever waits; 0 if not. WEFT_ECLOSED. */
+/* [S] Takes a unit if there is one, even if actors are waiting. Returns 1 if the caller got a unit, 0 if there was
+ * none. WEFT_ECLOSED. */
 WEFT_API int weft_semaphore_take(weft_semaphore s);
-/* [S] How many there are now. WEFT_ECLOSED. */
+/* [S] Returns the number of units. WEFT_ECLOSED. */
 WEFT_API int64_t weft_semaphore_count(weft_semaphore s);
-/* [A, W] Waits until there is one, and takes it. Who waits longest is served first, on whichever worker it runs; a
- * post wakes as many as it adds. Whoever begins to wait stands behind those who wait already, with WEFT_NOW too. 0,
- * WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ECLOSED, WEFT_EINVAL (of another node). What a killed actor had taken is not
- * given back: weft_defer does it. */
+/* [A, W] Waits until there is a unit, and takes it. The actor that has waited longest is served first, on whichever
+ * worker it runs; a post wakes as many actors as it adds units. A new waiter queues behind the actors that wait
+ * already, also with WEFT_NOW. A unit that a killed actor had taken is not given back; use weft_defer to do that.
+ * Returns 0.
+ * Errors: WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ECLOSED, WEFT_EINVAL (a semaphore of another node). */
 WEFT_API WEFT_CHECKED int weft_semaphore_await(weft_semaphore s, int64_t deadline);
-/* [A] Waiters wake with WEFT_ECLOSED. */
+/* [A] Closes the semaphore; waiters wake with WEFT_ECLOSED. */
 WEFT_API int weft_semaphore_close(weft_semaphore s);
-/* [T] As weft_event_fd: readable while there is one; call weft_semaphore_take then. */
+/* [T] As weft_event_fd: the descriptor is readable while there is a unit; call weft_semaphore_take then. */
 WEFT_API int weft_semaphore_fd(weft_semaphore s, int *fd);
-/* Ready when there is one to take and nobody else waits longer for it. The turn is yours until you suspend: take
- * before, or the next one that waits has it. */
+/* Ready when there is a unit to take and no other actor has waited longer for it. Your turn lasts until you suspend:
+ * take the unit before that, or the next waiter gets it. */
 WEFT_API weft_wait weft_on_semaphore(weft_semaphore s);
 
 WEFT_END

@@ -1,15 +1,16 @@
-/* weft/tls.h -- TLS for streams: one call turns a connected or accepted stream into a secured one, and weft_read,
- * weft_read_until, weft_write, weft_on_readable, weft_shutdown and the rest do what they did before. TLS 1.2, with
- * keys that are thrown away afterwards (ECDHE); by mbed TLS. A weft built without it gives WEFT_ENOTSUP.
+/* weft/tls.h -- TLS for streams: one call secures a connected or accepted stream; after that weft_read,
+ * weft_read_until, weft_write, weft_on_readable, weft_shutdown and the other calls work as before. It is TLS 1.2 with
+ * keys that are discarded afterwards (ECDHE), by mbed TLS. If weft was built without TLS, the calls return
+ * WEFT_ENOTSUP.
  *
- * What a secured stream adds:
- * - Readable means that there are decrypted bytes (or the end, or an error), not that the socket has some.
- * - The end of the stream (0) is the other side's word, which nobody can forge. If the connection ends without it,
- *   reads give WEFT_ERESET: what was read may not be all.
- * - weft_shutdown says that word, and waits (10 s at most, then WEFT_ETIMEDOUT) until it is on its way. weft_close
- * says
- *   it, too, but does not wait: where the other side reads slowly it may not get it. So end with weft_shutdown.
- * - After a failed handshake, or bad data, every read and write gives WEFT_ETLS. */
+ * A secured stream differs in these points:
+ * - Readable means that there are decrypted bytes (or the end, or an error), not that the socket has bytes.
+ * - The end of the stream (0) is an authenticated notice from the other side, which nobody can forge. If the
+ *   connection ends without it, reads return WEFT_ERESET: some data may be missing.
+ * - weft_shutdown sends this notice, and waits (10 s at most, then WEFT_ETIMEDOUT) until it is on its way. weft_close
+ *   sends it, too, but does not wait, so a peer that reads slowly may not get it. Call weft_shutdown before
+ *   weft_close.
+ * - After a failed handshake, or bad data, every read and write returns WEFT_ETLS. */
 #ifndef WEFT_TLS_H
 #define WEFT_TLS_H
 
@@ -18,53 +19,57 @@
 #include <weft/time.h>
 WEFT_BEGIN
 
-/* A configuration: certificates, keys, whom to trust. Any number of streams, on any node, may use one. */
+/* A configuration: certificates, keys, and the authorities to trust. Many streams, on any node, may share one. */
 typedef struct weft_tls weft_tls;
 
 enum weft_tls_clients {
-    WEFT_TLS_NO_CLIENT_CERTIFICATE, /* is not asked for */
-    WEFT_TLS_CLIENT_MAY,            /* may show one; a bad one is refused */
+    WEFT_TLS_NO_CLIENT_CERTIFICATE, /* the client is not asked for a certificate */
+    WEFT_TLS_CLIENT_MAY,            /* the client may show one; an invalid one is refused */
     WEFT_TLS_CLIENT_MUST,
 };
 
-/* Certificates and keys are PEM: the text itself, beginning with "-----BEGIN", or the path of a file. */
+/* Certificates and keys are PEM: the text itself, which begins with "-----BEGIN", or the path of a file. */
 typedef struct {
-    bool server;             /* this side answers: for accepted streams */
-    const char *certificate; /* this side's, with those between it and the authority behind it; */
-    const char *key;         /* its key. A client may have neither */
-    const char *authority;   /* who signs certificates that we trust. NULL: for a client, those this system trusts */
-    bool unverified;         /* a client: takes any certificate, of anybody. For tests */
+    bool server;             /* true: this side is the server: for accepted streams */
+    const char *certificate; /* this side's certificate, followed by those between it and its authority; */
+    const char *key;         /* its key. A client may leave out both */
+    /* authority whose certificates are trusted. NULL: for a client, those that this system trusts */
+    const char *authority;
+    bool unverified;               /* a client: takes any certificate, of anybody. For tests */
     enum weft_tls_clients clients; /* a server: certificates of clients; needs an authority */
-    const char *const *protocols;  /* ALPN: up to 8 names and a NULL, the favourite first; NULL: none */
+    const char *const *protocols;  /* ALPN: up to 8 names and a NULL, the preferred one first; NULL: none */
 } weft_tls_options;
 
-/* [T] Reads files, so it may block for a moment. On failure `why` (may be NULL; 256 bytes are enough) says which
- * certificate or file, and what is wrong with it. WEFT_EINVAL, WEFT_ENOTFOUND (a file cannot be opened),
- * WEFT_EFORMAT (no PEM, or a key that is not that of the certificate), WEFT_ENOMEM, WEFT_ENOTSUP. */
+/* [T] Makes a configuration. It reads files, so it may block for a moment. On an error `why` (may be NULL; 256 bytes
+ * are enough) receives a text that says which certificate or file is wrong, and why.
+ * Errors: WEFT_EINVAL, WEFT_ENOTFOUND (a file cannot be opened), WEFT_EFORMAT (not PEM, or the key does not match the
+ * certificate), WEFT_ENOMEM, WEFT_ENOTSUP. */
 WEFT_API WEFT_CHECKED int weft_tls_open(weft_tls **out, const weft_tls_options *options, char *why, size_t why_size);
-/* [T] A server of several names (SNI): clients that ask for `name` ("shop.example.org", "*.example.org") are shown
- * this certificate instead; others that of the options, or are refused if there is none. Before any stream uses
- * `tls`. */
+/* [T] Adds a certificate, for a server with several names (SNI): clients that ask for `name` ("shop.example.org",
+ * "*.example.org") are shown this certificate. Other clients are shown that of the options, or are refused if there
+ * is none. Call it before any stream uses `tls`. */
 WEFT_API WEFT_CHECKED int weft_tls_add(weft_tls *tls, const char *name, const char *certificate, const char *key,
                                        char *why, size_t why_size);
-/* [T] It is freed once no stream uses it any more. NULL is fine. */
+/* [T] Releases the configuration; it is freed once no stream uses it. NULL is allowed. */
 WEFT_API void weft_tls_close(weft_tls *tls);
 
-/* [A, W] The handshake. `name`: for a client, whom to expect; the server's certificate has to name it (a host name,
- * not an IP address). Bytes that the stream holds back (weft_read_until, before a STARTTLS) count as the other side's
- * first. Nobody else may be reading or writing: WEFT_EBUSY. On failure `why` (may be NULL; 256 bytes are enough) says
- * in words what was wrong, and the stream is good for nothing but weft_close. WEFT_ETLS, WEFT_ERESET (the other side
- * broke it off without a word), WEFT_EEXIST (is secured), WEFT_EINVAL (a client without `name`), WEFT_ENOMEM. */
+/* [A, W] Does the handshake. `name`: for a client, the expected server; the server's certificate must have this name
+ * (a host name, not an IP address). Bytes that the stream holds back (weft_read_until, before a STARTTLS) count as
+ * the first bytes of the other side. No other actor may be reading or writing: WEFT_EBUSY. On an error `why` (may be
+ * NULL; 256 bytes are enough) receives the reason in words, and the only call left for the stream is weft_close.
+ * Errors: WEFT_ETLS, WEFT_ERESET (the other side broke the connection off without a notice), WEFT_EEXIST (the stream
+ * is secured already), WEFT_EINVAL (a client without `name`), WEFT_EBUSY, WEFT_ENOMEM, WEFT_ETIMEDOUT,
+ * WEFT_ECANCELED. */
 WEFT_API WEFT_CHECKED int weft_stream_secure(weft_stream s, weft_tls *tls, const char *name, char *why,
                                              size_t why_size, int64_t deadline);
 
 typedef struct {
     char version[16], cipher[64]; /* "TLSv1.2" */
-    char protocol[64];            /* agreed on by ALPN; "": none */
-    char name[256];               /* whom the client asked for */
-    char peer[256];               /* whose certificate the other side has shown: "CN=alice, O=Example"; "": none */
+    char protocol[64];            /* protocol agreed on by ALPN; "": none */
+    char name[256];               /* the server name that the client asked for */
+    char peer[256]; /* subject of the other side's certificate: "CN=alice, O=Example"; "": it has shown none */
 } weft_tls_info;
-/* [A] WEFT_EINVAL: it is not secured. */
+/* [A] Describes the security of a stream. WEFT_EINVAL: the stream is not secured. */
 WEFT_API int weft_stream_tls(weft_stream s, weft_tls_info *out);
 
 WEFT_END

@@ -1,7 +1,7 @@
 /* weft/topic.h -- publish and subscribe, on this node and on every node it is connected to.
  *
- * A topic is words of letters, digits, '_', '-' and '$' joined by dots: "room.lobby"; at most 255 bytes and 16 words.
- * A pattern may use '*' for one word and, at the end, '>' for one or more words. */
+ * A topic consists of words joined by dots: "room.lobby". A word has letters, digits, '_', '-' and '$'; a topic has
+ * at most 255 bytes and 16 words. In a pattern, '*' stands for one word, and '>' at the end for one or more words. */
 #ifndef WEFT_TOPIC_H
 #define WEFT_TOPIC_H
 
@@ -13,105 +13,119 @@ typedef struct {
     uint64_t id;
 } weft_subscription;
 
-/* [A] The calling actor gets every message published under the pattern, until it unsubscribes or ends; first what is
- * retained under it (weft_publish_retained). A message that finds the mailbox full is dropped for this subscriber and
- * counted. `out` may be NULL. WEFT_EINVAL (malformed pattern), WEFT_ENOMEM; WEFT_EFULL: the actor has as many
- * subscriptions as it may (weft_node_options.subscriptions_max), or the node as many patterns (.patterns_max). */
+/* [A] Subscribes the calling actor: it gets every message that is published to a topic that matches the pattern,
+ * until it unsubscribes or ends. First it gets the retained messages that match (weft_publish_retained). A message
+ * that finds the mailbox full is dropped for this subscriber and counted. `out` may be NULL.
+ * Errors: WEFT_EINVAL (malformed pattern), WEFT_ENOMEM, WEFT_EFULL (the actor has reached
+ * weft_node_options.subscriptions_max subscriptions, or the node .patterns_max patterns). */
 WEFT_API WEFT_CHECKED int weft_subscribe(const char *pattern, weft_subscription *out);
 
-/* What happens to a message that finds the mailbox of its subscriber full, or `max` messages of its subscription in
- * it. */
+/* What happens to a message when the subscriber's mailbox is full, or already holds `max` messages of the
+ * subscription. */
 typedef enum {
-    WEFT_SLOW_DROP,        /* it is dropped; or if the mailbox's own policy is to drop the oldest, that is done */
-    WEFT_SLOW_SUSPEND,     /* its publisher waits for room; see `wait` */
-    WEFT_SLOW_DROP_NEWEST, /* it is dropped, whatever the mailbox's own policy */
-    WEFT_SLOW_DROP_OLDEST, /* the oldest message of this subscription in the mailbox makes room; without one it is
-                              dropped. Finding that passes over what else waits in the mailbox */
-    WEFT_SLOW_DISCONNECT,  /* it is dropped and the subscription ends */
+    /* the message is dropped; if the mailbox's own policy is WEFT_FULL_DROP_OLDEST, the oldest message is */
+    WEFT_SLOW_DROP,
+    WEFT_SLOW_SUSPEND,     /* the publisher waits for free space; see `wait` */
+    WEFT_SLOW_DROP_NEWEST, /* the message is dropped, whatever the mailbox's own policy is */
+    /* the oldest message of this subscription in the mailbox is dropped; if there is none, the new message is. The
+     * search skips the other messages in the mailbox */
+    WEFT_SLOW_DROP_OLDEST,
+    WEFT_SLOW_DISCONNECT, /* the message is dropped and the subscription ends */
 } weft_slow_policy;
 
 /* Zero means the default for every field. */
 typedef struct {
-    /* A name of 1 to 64 letters, digits, '_', '-' and '.': of all subscriptions with the same pattern and queue, on
-     * this node and those it is linked with, exactly one gets each message. Those of the publisher's node come first
-     * and take turns; those whose mailbox seems full are passed over. If none of them has room one of another node
-     * gets it, nodes taking turns. If there is nobody the message is dropped for the group and counted. A member that
-     * subscribes is not given what is retained; a message that is published retained later goes to one of them, as
-     * any other. NULL: every message. */
+    /* A queue group: a name of 1 to 64 letters, digits, '_', '-' and '.'. The subscriptions with the same pattern and
+     * queue, on this node and on the nodes it is linked with, form a group; exactly one of them gets each message.
+     * The members on the publisher's node take turns; a member whose mailbox seems full is skipped. If all members on
+     * that node are full, or there are none, a member on another node gets the message; these nodes take turns. If no
+     * member can get it, the message is dropped for the group and counted. A new member does not get the messages
+     * that were retained before; one that is published retained later goes to one member, like any other. NULL: no
+     * group, so the subscriber gets every message. */
     const char *queue;
-    weft_slow_policy slow; /* not with a queue */
-    uint32_t max; /* messages of this subscription that may wait in the mailbox; 0: the mailbox's own bounds are the
-                     only ones. Not with a queue, nor with WEFT_SLOW_SUSPEND */
-    int64_t wait; /* of WEFT_SLOW_SUSPEND: nanoseconds; 0: the node's send timeout. Then it is dropped, counted. A
-                     message from another node does not wait */
+    weft_slow_policy slow; /* not allowed with a queue */
+    /* messages of this subscription that may wait in the mailbox; 0: only the mailbox's own limits hold. Not allowed
+     * with a queue or with WEFT_SLOW_SUSPEND */
+    uint32_t max;
+    /* for WEFT_SLOW_SUSPEND: how long the publisher waits, in nanoseconds; 0: the node's send timeout. After that the
+     * message is dropped and counted. A message from another node does not wait */
+    int64_t wait;
 } weft_subscribe_options;
 
-/* [A] As weft_subscribe. The subscriber is told of what it loses by WEFT_TAG_SUBSCRIPTION messages in its system lane
- * (see below), unless it has a queue. WEFT_EINVAL also for a malformed queue name or options that contradict each
- * other; nothing has happened then. WEFT_EFULL, with a queue: over a million global names, members of groups and
- * queue groups on this node. `options` NULL: as weft_subscribe, without news. */
+/* [A] As weft_subscribe. WEFT_TAG_SUBSCRIPTION messages in the subscriber's system queue report what it loses (see
+ * below), unless it has a queue. `options` NULL: as weft_subscribe, without these reports.
+ * Errors: those of weft_subscribe; WEFT_EINVAL also for a malformed queue name or options that contradict each other;
+ * WEFT_EFULL also, with a queue, if this node has over a million global names, members of groups and queue groups.
+ * After an error nothing has changed. */
 WEFT_API WEFT_CHECKED int weft_subscribe_with(const char *pattern, const weft_subscribe_options *options,
                                               weft_subscription *out);
-/* [A] No news of it come after this. Messages that wait in the mailbox stay. WEFT_ECLOSED: it has ended. */
+/* [A] Ends a subscription. No report about it is received after this call. Messages that are in the mailbox already
+ * stay there. WEFT_ECLOSED: the subscription has ended before. */
 WEFT_API int weft_unsubscribe(weft_subscription s);
 
 typedef enum {
-    WEFT_SUBSCRIPTION_LOST,  /* messages were dropped; it goes on */
-    WEFT_SUBSCRIPTION_ENDED, /* it was cut off: WEFT_SLOW_DISCONNECT */
+    WEFT_SUBSCRIPTION_LOST,  /* messages were dropped; the subscription continues */
+    WEFT_SUBSCRIPTION_ENDED, /* the subscription has ended: WEFT_SLOW_DISCONNECT */
 } weft_subscription_kind;
 
-/* What a WEFT_TAG_SUBSCRIPTION message says. At most one for each subscription waits to be received: what is lost
- * meanwhile is added to it. All of them together tell of every message that was dropped for this subscription on its
- * worker, by its publishers after they waited, for want of memory, or by another node because the link was full
- * (WEFT_SLOW_DISCONNECT: with the last news; that node does not know who had subscribed when, so what it has lost
- * just before counts for a new subscription of the same pattern, too); not of what a full lane between two workers or
- * the mailbox's own policy has dropped. */
+/* The content of a WEFT_TAG_SUBSCRIPTION message. At most one such message for each subscription waits to be
+ * received; further losses are added to it. Together the messages count every message that was dropped for this
+ * subscription: on its worker; by its publishers, after they had waited; for lack of memory; or by another node,
+ * because the link was full. (With WEFT_SLOW_DISCONNECT the last report includes what the other node has lost. The
+ * other node does not know when an actor subscribed, so what it lost shortly before also counts for a new
+ * subscription of the same pattern.)
+ * They do not count what a full queue between two workers, or the mailbox's own policy, has dropped. */
 struct weft_subscription_news {
     weft_subscription subscription;
     weft_subscription_kind kind;
-    uint64_t lost; /* messages, since the last news */
+    uint64_t lost; /* messages, since the last report */
     char pattern[256];
 };
-/* [T] 0, or WEFT_EFORMAT if `m` is no such message. */
+/* [T] Reads such a message into `out`. Returns 0, or WEFT_EFORMAT if `m` is another kind of message. */
 WEFT_API int weft_subscription_news_read(const weft_msg *m, struct weft_subscription_news *out);
 
-/* [A, W] Hands a copy of `size` bytes to every subscriber here, to one member of each queue group, and one wire
- * copy to each connected node with a matching subscription or a member of a queue group that is to get it; order
- * per publisher is kept. Returns how many it was handed to: subscribers on this worker, other workers and nodes it
- * went to (each as one), and queue groups. Suspends only for WEFT_SLOW_SUSPEND: before it publishes, for such
- * subscribers on other workers that are full; afterwards for those on this worker; both no longer than their longest
- * `wait`. If the actor is asked to stop meanwhile the rest are tried without waiting. Else a mailbox or link that is
- * full drops the copy, counted: 16 MiB wait for another node, also while its connection is broken and to be resumed.
- * Its subscribers with options are then told (weft_subscription_news). WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM. */
+/* [A, W] Publishes a copy of `size` bytes: to every subscriber on this node, to one member of each queue group, and
+ * as one copy on the wire to each connected node that has a matching subscription, or a member of a queue group that
+ * is to get it. Messages of one publisher keep their order. Returns the number of receivers: subscribers on this
+ * worker, the other workers and the nodes to which it went (each counts as one), and queue groups.
+ *
+ * Suspends only for subscribers with WEFT_SLOW_SUSPEND: before it publishes, for those on other workers that are
+ * full; afterwards, for those on this worker. Both waits take no longer than the longest `wait` of these subscribers.
+ * If the actor is asked to stop meanwhile, the rest are tried without waiting. For all others a full mailbox or link
+ * loses its copy, and the drop is counted: up to 16 MiB wait for another node, also while its connection is broken
+ * and is to be resumed. Subscribers with options then get a report (weft_subscription_news).
+ * Errors: WEFT_EINVAL, WEFT_ETOOBIG, WEFT_ENOMEM. */
 WEFT_API WEFT_CHECKED int weft_publish(const char *topic, uint32_t tag, const void *data, size_t size);
-/* [A] The same for a message that was made or received; consumes `m`. */
+/* [A, W] As weft_publish, for a message that was made by weft_msg_new or received; consumes `m`, also on an error. */
 WEFT_API WEFT_CHECKED int weft_publish_msg(const char *topic, weft_msg *m);
 
-/* What has become of a publication. */
+/* Who got a publication. */
 struct weft_reach {
-    uint32_t nodes;       /* with somebody who got it, this one included */
-    uint32_t silent;      /* nodes that it went to, and that have not said what became of it */
-    uint64_t subscribers; /* on all those nodes: who got it, one member of each queue group included */
+    uint32_t nodes;       /* nodes with at least one receiver, this node included */
+    uint32_t silent;      /* nodes to which it went and that have not reported the result */
+    uint64_t subscribers; /* receivers on all those nodes; a queue group counts as one */
 };
-/* [A, W] As weft_publish, and waits until every node that it went to has said to how many it was handed. Returns 0
- * when all have, or the deadline has passed, or they are lost: see `silent`. WEFT_ECANCELED: the actor was asked to
- * stop; `*out` has what is known so far. Otherwise the errors of weft_publish. */
+/* [A, W] As weft_publish, and waits until every node to which the message went has reported how many receivers got
+ * it. Returns 0 when all have reported, when the deadline has passed, or when the missing nodes are lost: see
+ * `silent`.
+ * Errors: those of weft_publish; WEFT_ECANCELED: the actor was asked to stop; `*out` holds what is known so far. */
 WEFT_API WEFT_CHECKED int weft_publish_reach(const char *topic, uint32_t tag, const void *data, size_t size,
                                              struct weft_reach *out, int64_t deadline);
 
-/* [A, W] As weft_publish, and the message is kept as the last one of its topic, by this node and all it is linked
- * with: who subscribes later, on any of them, gets it, flagged (weft_is_retained); subscribers of now get it once, as
- * an ordinary message. It replaces the one kept before; an empty one (size 0) only clears that. It outlives its
- * publisher, and its node for weft_node_options.retained_keep. Nodes that were not linked meanwhile get it when they
- * are; of two messages the one that was published later holds (docs/topics.md), and who is subscribed there gets it
- * then, if it is the one that holds.
- * WEFT_EFULL: this node has published as much as is kept of one node (weft_node_options.retained_max,
- * .retained_bytes_max); nothing was published. Otherwise as weft_publish. */
+/* [A, W] As weft_publish, and the message is also kept (retained) as the last one of its topic, by this node and all
+ * nodes it is linked with. An actor that subscribes later, on any of these nodes, gets it, marked as retained
+ * (weft_is_retained). Present subscribers get it once, as an ordinary message. It replaces the message retained
+ * before; an empty message (size 0) only deletes that one. A retained message outlives its publisher, and the
+ * publisher's node for weft_node_options.retained_keep. A node that was not linked gets it when it is linked. Of two
+ * messages of one topic the one that was published later wins (docs/topics.md); subscribers on a newly linked node
+ * get it then, if it is the one that wins.
+ * Errors: those of weft_publish; WEFT_EFULL: this node has reached the limit of what is retained for one node
+ * (weft_node_options.retained_max, .retained_bytes_max); nothing was published. */
 WEFT_API WEFT_CHECKED int weft_publish_retained(const char *topic, uint32_t tag, const void *data, size_t size);
-/* [A] Forgets what is kept of that topic, here and on all nodes that are linked, and publishes nothing. 1, or 0 if
- * there was nothing. WEFT_EINVAL, WEFT_ENOMEM. */
+/* [A] Deletes the retained message of that topic, on this node and on all linked nodes, and publishes nothing.
+ * Returns 1, or 0 if there was none. Errors: WEFT_EINVAL, WEFT_ENOMEM. */
 WEFT_API int weft_retained_clear(const char *topic);
-/* [T] Whether the message was kept by this node when its receiver subscribed. */
+/* [T] Returns true if the message was retained by this node at the time its receiver subscribed. */
 WEFT_API bool weft_is_retained(const weft_msg *m);
 
 WEFT_END

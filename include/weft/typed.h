@@ -1,14 +1,14 @@
-/* weft/typed.h -- messages as C structs: one list of fields makes the struct, its tag, and what sends, reads,
- * compares and prints it. docs/typed-messages.md shows all of it at work.
+/* weft/typed.h -- messages as C structs: one list of fields makes the struct, its tag, and functions that
+ * send, read, compare and print it. docs/typed-messages.md has examples.
  *
  *     #define STATE(E) E(STATE_OPEN, 0, "open") E(STATE_PAID, 1, "paid")
  *     WEFT_ENUM(state, STATE)                  -- at file scope, without a semicolon
  *     #define ITEM(F) F(str, name) F(real, price)
- *     WEFT_STRUCT(item, ITEM)                  -- part of messages
+ *     WEFT_STRUCT(item, ITEM)                  -- a part of messages
  *     #define ORDER(F) F(uint, id) F(state, now) F(list(item), items) F(map(int), stock) F(maybe(str), note)
- *     WEFT_MESSAGE(order, 1, ORDER)            -- a message of its own; can be part of others as well
+ *     WEFT_MESSAGE(order, 1, ORDER)            -- a message; it can also be a part of others
  *
- * Field types, what they are in the struct, and what they are in msgpack:
+ * Field types, their types in the struct, and their form in msgpack:
  *     str   weft_text  str                     int   int64_t   an integer that fits
  *     bin   weft_text  bin                     uint  uint64_t  an integer >= 0
  *     bool  bool       bool                    real  double    a float or an integer
@@ -18,11 +18,11 @@
  *     list(T)   weft_list_T         an array; T is one of the above
  *     map(T)    weft_map_T          a map from str
  *     maybe(T)  weft_maybe_T        nil or the value: struct { bool present; T value; }
- * A list of lists, or a maybe(list(..)), takes a struct in between.
+ * For a list of lists, or a maybe(list(..)), put a struct in between.
  *
- * Lists and maps never allocate. To send one, point it at an array of yours; `count` is how many it holds. A received
- * one is a view into the message, checked already, that is taken apart from the front: it shrinks, so copy it first
- * to go through it twice. It can be sent on as it is, while its message lives.
+ * Lists and maps never allocate. To send one, point it at an array of yours; `count` is the number of entries. A
+ * received list or map is a view of the message, which has been checked. Reading removes its entries from the front,
+ * so copy the view first if you want to read it twice. It can be sent unchanged while its message lives.
  *     struct item two[2] = {...};
  *     v.items = item_list(two, 2);
  *     for (struct item i; item_next(&got.items, &i);) ...
@@ -30,7 +30,7 @@
  *     v.stock = weft_int_map(e, 1);
  *     for (weft_entry_int e; weft_int_next_entry(&got.stock, &e);) ...
  *     int64_t n;
- *     if (weft_int_find(&got.stock, weft_cstr("tea"), &n)) ... the first with that key; else n stays as it is
+ *     if (weft_int_find(&got.stock, weft_cstr("tea"), &n)) ... the first entry with that key; else n is unchanged
  * The functions' prefix is the type's name: item_ for a struct item, state_ for an enumeration, weft_int_ for an int.
  *
  * WEFT_ENUM(state, STATE) gives the constants, the functions for lists and maps, and
@@ -39,17 +39,18 @@
  * WEFT_STRUCT(item, ITEM) gives struct item, the functions for lists and maps, and
  *     [S]     void item_put(weft_writer *w, const struct item *v)
  *     [S]     void item_get(weft_reader *r, struct item *out, struct weft_why *why)
- *                 Write and read it as one value of something larger; the error is the writer's or the reader's.
- *                 `why` may be NULL.
+ *                 Write and read it as one value within something larger; an error is kept in the writer or the
+ *                 reader. `why` may be NULL.
  *     [S]     bool item_equal(const struct item *a, const struct item *b)
  *     [T]     size_t item_json(const struct item *v, char *out, size_t size)
- *                 Writes it as JSON, as snprintf does; returns how many bytes the whole has.
+ *                 Writes it as JSON, as snprintf does; returns the number of bytes of the whole text.
  *     [S]     const struct weft_type_info *item_type(void)
- *                 Its description, see typed_desc.h.
+ *                 Returns its description, see typed_desc.h.
  *
- * WEFT_MESSAGE(say, 1, SAY) gives all that and
- *     enum { SAY_TAG = 1 };                    -- named after the list; 0 to INT32_MAX. The log warns of two messages
- *                                                 with one tag in a process, when its first node starts
+ * WEFT_MESSAGE(say, 1, SAY) gives all of that and
+ *     enum { SAY_TAG = 1 };                    -- named after the list; 0 to INT32_MAX. When the first node
+ *                                                 of a process starts, the log warns if two messages have
+ *                                                 the same tag
  *
  *     [A, W]  int say_send(weft_pid to, const struct say *v)
  *     [A]     int say_try_send(weft_pid to, const struct say *v)
@@ -57,39 +58,41 @@
  *     [A, W]  int say_call(weft_pid to, const struct say *v, weft_msg **answer, int64_t deadline)
  *     [A, W]  int say_call_name(const char *name, const struct say *v, weft_msg **answer, int64_t deadline)
  *     [A]     int say_reply(const weft_msg *ask, const struct say *v)
- *     [A]     int say_publish(const char *topic, const struct say *v)
+ *     [A, W]  int say_publish(const char *topic, const struct say *v)
  *     [A, W]  int say_publish_retained(const char *topic, const struct say *v)
  *     [A]     int say_group_send(const char *group, const struct say *v)
  *     [A]     int say_send_after(int64_t when, weft_pid to, const struct say *v, weft_later *out)
  *     [A, W]  int say_gather(struct weft_answer *answers, size_t count, size_t need, const struct say *v,
  *                            int64_t deadline)
- *                 As weft_send, weft_try_send and so on. Each may also return, before anything is sent, WEFT_ETOOBIG
+ *                 As weft_send, weft_try_send and so on. Each may also fail before anything is sent: WEFT_ETOOBIG
  *                 (more than WEFT_MESSAGE_MAX bytes, or nested deeper than WEFT_NEST_MAX) and WEFT_ENOMEM.
  *     [T]     weft_msg *say_new(const struct say *v)
- *                 The message, to be sent with weft_send_msg and the like. NULL: too big or out of memory.
+ *                 Makes the message, to be sent with weft_send_msg and the like. NULL: too big or out of memory.
  *     [A]     int say_reply_msg(const weft_msg *ask, weft_msg *m)
  *                 As weft_reply_msg, with a message from say_new or a received one. WEFT_EFORMAT if its tag is not
- *                 SAY_TAG: nothing was answered, and `m` is freed.
+ *                 SAY_TAG: no reply was sent, and `m` is freed.
  *     [T]     bool say_is(const weft_msg *m)
- *                 Whether its tag is SAY_TAG.
+ *                 Returns true if its tag is SAY_TAG.
  *     [T]     int say_read(const weft_msg *m, struct say *out)
- *                 0; WEFT_EFORMAT, with `*out` all zeroes, if the tag is another one, the body is malformed, or a
- *                 field has another type. Texts, lists and maps are views that live as long as the message.
+ *                 Reads it into `*out`. Returns 0; or WEFT_EFORMAT, with `*out` all zeroes, if the tag is another
+ *                 one, the body is malformed, or a field has another type. Texts, lists and maps in `*out` are views
+ *                 that live as long as the message.
  *     [T]     int say_read_why(const weft_msg *m, struct say *out, struct weft_why *why)
- *                 The same; why->text says what did not fit, and where: "say.nick: expected str, got int".
+ *                 As say_read; on an error why->text says what did not match, and where:
+ *                 "say.nick: expected str, got int".
  *     [T]     int64_t say_json_msg(const weft_msg *m, char *out, size_t size)
- *                 A received one as JSON, as say_json; WEFT_EFORMAT if say_read would fail.
+ *                 Writes a received message as JSON, as say_json; WEFT_EFORMAT if say_read would fail.
  *
  * A message may have no fields: `#define HELLO(F)` and WEFT_MESSAGE(hello, 2, HELLO). Then `v` may be NULL:
- * hello_send(to, NULL), and hello_is(m) says all there is to say. Fields can be appended to it later.
+ * hello_send(to, NULL), and hello_is(m) is enough to read it. Fields can be appended to it later.
  *
  * On the wire a message is a msgpack array of its fields in order. Nodes with different versions of a list understand
  * each other if lists, those of parts included, change by these rules only:
  *     - append fields; never reorder, retype or remove one; never give a tag to another message;
- *     - a reader gives zero to the fields the sender did not know, so zero must mean "not said" (or it is a maybe());
- *     - a reader skips fields at the end that it does not know;
- *     - a field nobody uses any more stays in the list; who does not care sends nil for it, which reads as zero;
- *     - names of an enumeration are appended with new numbers; who does not know one keeps the number. */
+ *     - a reader sets fields that the sender did not know to zero, so zero must mean "not given" (or use a maybe());
+ *     - a reader skips the fields at the end that it does not know;
+ *     - a field that is no longer used stays in the list; a sender may send nil for it, which reads as zero;
+ *     - names of an enumeration are appended with new numbers; a reader that does not know one keeps the number. */
 #ifndef WEFT_TYPED_H
 #define WEFT_TYPED_H
 
@@ -107,7 +110,7 @@
 #include <weft/typed_desc.h>
 WEFT_BEGIN
 
-/* ---- The rest of this file is how it is done ------------------------------------------------------------------- */
+/* ---- The implementation ---------------------------------------------------------------------------------------- */
 
 #ifdef __cplusplus
 #define WEFT_STATIC_ASSERT(condition, text) static_assert(condition, text)
@@ -115,8 +118,8 @@ WEFT_BEGIN
 #define WEFT_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
 #endif
 
-/* What the lists are applied to. `type` is only pasted, so that a macro called `bool` does not matter. `weft_this` is
- * the struct, in the function that holds its table. */
+/* The macros to which the lists are applied. `type` is only pasted, so that a macro called `bool` does not matter.
+ * `weft_this` is the struct, in the function that holds its table. */
 #define WEFT_FIELD_DECLARE(type, field) weft_value_##type field;
 #define WEFT_FIELD_COUNT(type, field) +1
 #define WEFT_FIELD_CHECK(type, field) +WEFT_FIELD_TYPE(type)
@@ -127,13 +130,13 @@ WEFT_BEGIN
 #define WEFT_ENUM_INFO(constant, number, text) {text, number},
 #define WEFT_ENUM_COUNT(constant, number, text) +1
 
-/* Why a message of `w.size` measured bytes was not made. */
+/* The error if a message of `w.size` measured bytes was not made. */
 WEFT_TYPED_FN int weft_typed_refused(const weft_writer *w)
 {
     return w->error != 0 || w->size > (size_t)WEFT_MESSAGE_MAX ? WEFT_ETOOBIG : WEFT_ENOMEM;
 }
 
-/* Calls copy, so a small one is packed on the stack. A body that does not fit is packed in a message of its own. */
+/* Calls copy the body, so a small body is packed on the stack. A larger one is packed in a message of its own. */
 enum { WEFT_TYPED_SMALL = 256 };
 typedef struct {
     weft_msg *large;

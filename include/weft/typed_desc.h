@@ -1,7 +1,9 @@
-/* weft/typed_desc.h -- what WEFT_MESSAGE, WEFT_STRUCT and WEFT_ENUM describe, and what works on any description.
+/* weft/typed_desc.h -- the descriptions that WEFT_MESSAGE, WEFT_STRUCT and WEFT_ENUM make, and functions that work on
+ * any description.
  *
- * A list of fields becomes a constant table (names, types, offsets); one interpreter packs, reads, compares and
- * prints whatever a table describes. `say_type()` of a struct say gives its table to code that works on all. */
+ * A list of fields becomes a constant table (names, types, offsets). One interpreter packs, reads, compares and
+ * prints any value that a table describes. `say_type()` of a struct say returns its table, for code that works on all
+ * types. */
 #ifndef WEFT_TYPED_DESC_H
 #define WEFT_TYPED_DESC_H
 
@@ -24,14 +26,14 @@ enum weft_kind {
     WEFT_KIND_STRUCT /* an array of fields */
 };
 
-/* What a field holds of its type: the value itself, or it or nothing, or many. */
+/* How often a field holds its type: one value, one value or nothing, or many. */
 enum weft_shape { WEFT_SHAPE_ONE, WEFT_SHAPE_MAYBE, WEFT_SHAPE_LIST, WEFT_SHAPE_MAP };
 
 struct weft_type_info;
 struct weft_field_info {
     const char *name;
     const struct weft_type_info *(*type)(void); /* a function, so that a type can hold lists of itself */
-    enum weft_kind kind;                        /* the type's */
+    enum weft_kind kind;                        /* kind of the type */
     enum weft_shape shape;
     size_t offset;
 };
@@ -42,46 +44,52 @@ struct weft_enum_info {
 struct weft_type_info {
     const char *name; /* "int", "item" */
     enum weft_kind kind;
-    size_t size;                          /* of the value */
-    size_t maybe_at;                      /* where the value is in a maybe(): its flag is at 0 */
-    size_t entry_at, entry_size;          /* where the value is in an entry of a map(): its key is at 0; the whole */
+    size_t size;     /* of the value */
+    size_t maybe_at; /* offset of the value in a maybe(); its flag is at 0 */
+    /* offset of the value in an entry of a map(), whose key is at 0; size of an entry */
+    size_t entry_at, entry_size;
     const struct weft_field_info *fields; /* of a struct */
     const struct weft_enum_info *names;   /* of an enumeration */
     size_t count;                         /* of fields or names */
 };
 
-/* Why something could not be read. */
+/* Why a value could not be read. */
 struct weft_why {
     int error;      /* 0 or WEFT_EFORMAT */
-    size_t offset;  /* of the fault, from the reader's start */
-    char text[160]; /* "order.items[3].price: expected real, got str"; "" without error; cut off if longer */
+    size_t offset;  /* offset of the fault, from the reader's start */
+    char text[160]; /* "order.items[3].price: expected real, got str"; "" without an error; cut off if longer */
 };
 
-/* [S] Writes `value`, which is a `type`. Sets w->error to WEFT_ETOOBIG where it nests deeper than WEFT_NEST_MAX. */
+/* [S] Writes `value`, whose type is `type`. Sets w->error to WEFT_ETOOBIG if it nests deeper than WEFT_NEST_MAX. */
 WEFT_API void weft_typed_put(weft_writer *w, const struct weft_type_info *type, const void *value);
-/* [S] Reads one value; `*out` is all zeroes after an error. `why` may be NULL. */
+/* [S] Reads one value into `*out`, which is all zeroes after an error. `why` may be NULL. */
 WEFT_API void weft_typed_get(weft_reader *r, const struct weft_type_info *type, void *out, struct weft_why *why);
-/* [S] The same of `size` bytes that are one value and nothing else. 0 or WEFT_EFORMAT. `out` NULL: only checks. */
+/* [S] As weft_typed_get, for `size` bytes that must be exactly one value. Returns 0 or WEFT_EFORMAT. `out` NULL: only
+ * checks the bytes. */
 WEFT_API WEFT_CHECKED int weft_typed_read(const struct weft_type_info *type, const void *data, size_t size, void *out,
                                           struct weft_why *why);
-/* [T] This process has a message of that name and tag: WEFT_MESSAGE calls it before main. */
+/* [T] Registers the name and tag of a message of this process; WEFT_MESSAGE calls it before main. */
 WEFT_API void weft_typed_message(const char *name, uint32_t tag);
-/* [S] What is said of a message with another tag: WEFT_EFORMAT. */
+/* [S] For a message with another tag: zeroes `*out`, fills in `why` (may be NULL) and returns WEFT_EFORMAT. */
 WEFT_API int weft_typed_other_tag(const struct weft_type_info *type, uint32_t tag, void *out, struct weft_why *why);
-/* [T] Writes `value` as JSON, as snprintf does: at most size - 1 bytes and a NUL (nothing at all if `size` is 0);
- * returns how many bytes the whole has. docs/typed-messages.md says how each type is written. */
+/* [T] Writes `value` as JSON, as snprintf does: at most size - 1 bytes and a NUL (nothing at all if `size` is 0).
+ * Returns the number of bytes of the whole text. docs/typed-messages.md says how each type is written. */
 WEFT_API size_t weft_typed_json(const struct weft_type_info *type, const void *value, char *out, size_t size);
-/* [T] The same of packed bytes, without unpacking them into a struct. WEFT_EFORMAT: they do not fit `type`. */
+/* [T] As weft_typed_json, for packed bytes, without unpacking them into a struct. WEFT_EFORMAT: they do not match
+ * `type`. */
 WEFT_API int64_t weft_packed_json(const struct weft_type_info *type, const void *data, size_t data_size, char *out,
                                   size_t size);
-/* [S] Whether two values are the same: lists and maps in the same order, a NaN the same as another, text by bytes. */
+/* [S] Returns true if two values are equal: lists and maps in the same order, any NaN equals any other, text by
+ * bytes. */
 WEFT_API bool weft_typed_equal(const struct weft_type_info *type, const void *a, const void *b);
-/* [S] The name of a number of an enumeration; NULL: it has none. */
+/* [S] Returns the name of a number of an enumeration; NULL: it has none. */
 WEFT_API const char *weft_typed_name(const struct weft_type_info *type, int64_t number);
-/* [S] Takes the first item of a list, or the first entry of a map. False: none is left. Use item_next instead. */
+/* [S] Removes the first item of a list, or the first entry of a map, into `*out`. Returns false if none is left. In
+ * programs use item_next instead. */
 WEFT_API bool weft_typed_next(const struct weft_type_info *type, void *list, void *out);
 WEFT_API bool weft_typed_next_entry(const struct weft_type_info *type, void *map, void *out);
-/* [S] Finds the first entry with `key`. False: there is none, and `*out` is as it was. Use item_find instead. */
+/* [S] Finds the first entry with `key`. Returns false if there is none; `*out` is then unchanged. In programs use
+ * item_find instead. */
 WEFT_API bool weft_typed_find(const struct weft_type_info *type, const void *map, weft_text key, void *out);
 
 /* ---- What the types are in C ----------------------------------------------------------------------------------- */
@@ -97,10 +105,10 @@ WEFT_API bool weft_typed_find(const struct weft_type_info *type, const void *map
 
 /* Arguments called `type` are only pasted, so that it does not matter whether `bool` is a macro. */
 
-/* What the compiler says where there is no such type. */
+/* The name that appears in the compiler's error if there is no such type. */
 #define WEFT_FIELD_TYPE(type) weft_field_types_are_str_bin_bool_int_uint_real_pid_list_map_maybe_and_yours_not_##type
 
-/* Before the value's type is complete, so that a struct can hold a list or a map of itself. */
+/* To be expanded before the value's type is complete, so that a struct can hold a list or a map of itself. */
 #define WEFT_TYPED_BEFORE(type)                         \
     enum { weft_shape_##type = WEFT_SHAPE_ONE };        \
     enum { WEFT_FIELD_TYPE(type) = 0 };                 \
@@ -205,7 +213,7 @@ WEFT_TYPED_LISTS(weft_uint, uint)
 WEFT_TYPED_LISTS(weft_real, real)
 WEFT_TYPED_LISTS(weft_pid, pid)
 
-/* A list of fields says list(item), map(item) and maybe(item) for what holds items. */
+/* A list of fields uses list(item), map(item) and maybe(item) for containers of items. */
 #define weft_value_list(type) weft_list_##type
 #define weft_value_map(type) weft_map_##type
 #define weft_value_maybe(type) weft_maybe_##type

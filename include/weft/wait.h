@@ -1,7 +1,9 @@
-/* weft/wait.h -- waiting for any of several things, or for all of them. The one primitive under every other wait.
+/* weft/wait.h -- waiting for any of several sources, or for all of them. Every other wait is built on this.
  *
- * Waiting consumes nothing: it says what is ready, then one receives, reads or takes. The sources that lost are
- * exactly as they were. A source is ready while the call that consumes it would not have to wait. */
+ * A wait only reports what is ready and consumes nothing: receive, read or take afterwards. The other sources stay
+ * exactly as they were. A source is ready while the call that consumes it would not have to wait. Further weft_on_*()
+ * functions are in the headers of their sources: semaphore.h, latch.h, offload.h, file.h, process.h, signal.h,
+ * connect.h, changes.h, udp.h. */
 #ifndef WEFT_WAIT_H
 #define WEFT_WAIT_H
 
@@ -14,32 +16,37 @@ WEFT_BEGIN
 
 enum { WEFT_WAIT_MAX = 64 }; /* sources in one wait */
 
-/* Made by the weft_on_*() functions; a value, good for one or many waits. */
+/* Made by the weft_on_*() functions; a value that can be used for one wait or for many. */
 typedef struct {
     int kind;
     int fd;
     uint64_t id;
-    uint64_t node; /* of an event the node's address, of an actor its node's incarnation */
+    uint64_t node; /* of an event: the address of the node; of an actor: the incarnation of its node */
 } weft_wait;
 
-WEFT_API weft_wait weft_on_mailbox(void);       /* any message, also one of the system lane */
-WEFT_API weft_wait weft_on_timer(weft_timer t); /* it has fired since the last take */
-WEFT_API weft_wait weft_on_event(weft_event e); /* it is set; an automatic one: and nobody waits longer */
-/* that actor, of this node or another, has ended, or its node is lost. At once if it had before; on another node that
- * takes a message there and back, so with WEFT_NOW it is not ready. For the reason see weft_monitor */
+WEFT_API weft_wait weft_on_mailbox(void);       /* a message has arrived, also in the system queue */
+WEFT_API weft_wait weft_on_timer(weft_timer t); /* the timer has fired since the last take */
+/* the event is set; an automatic one: and no other actor has waited longer */
+WEFT_API weft_wait weft_on_event(weft_event e);
+/* The actor, on this node or another, has ended, or its node is lost. The source is ready at once if the actor had
+ * ended before. For an actor on another node this takes a network round trip, so it is not ready with WEFT_NOW. For
+ * the reason of the end see weft_monitor */
 WEFT_API weft_wait weft_on_end(weft_pid who);
-WEFT_API weft_wait weft_on_readable(weft_stream s); /* bytes (new ones, see weft_read_until), end of stream, error */
-WEFT_API weft_wait weft_on_writable(weft_stream s); /* room for bytes, or an error */
+/* bytes (new ones, see weft_read_until), the end of the stream, or an error */
+WEFT_API weft_wait weft_on_readable(weft_stream s);
+WEFT_API weft_wait weft_on_writable(weft_stream s);   /* space for bytes, or an error */
 WEFT_API weft_wait weft_on_listener(weft_listener l); /* a connection to accept */
-/* a descriptor of your own, pollable, open during the wait */
+/* Your own file descriptor. It must be pollable and stay open during the wait. */
 WEFT_API weft_wait weft_on_fd(int fd, bool for_write);
 
-/* [A, W] Waits until at least one of `count` (0..WEFT_WAIT_MAX) sources is ready and returns the lowest ready index.
- * WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ECLOSED (a source is closed, or is closed meanwhile), WEFT_EINVAL. */
+/* [A, W] Waits until at least one of `count` (0..WEFT_WAIT_MAX) sources is ready. Returns the lowest index of a ready
+ * source.
+ * Errors: WEFT_ETIMEDOUT, WEFT_ECANCELED, WEFT_ECLOSED (a source is closed, or is closed during the wait),
+ * WEFT_EINVAL. */
 WEFT_API WEFT_CHECKED int weft_wait_any(const weft_wait *sources, size_t count, int64_t deadline);
 
-/* [A, W] Waits until each of the sources has been ready once (they need not all be ready at the same time). 0, or as
- * weft_wait_any. */
+/* [A, W] Waits until each of the sources has been ready once; they need not all be ready at the same time. Returns 0,
+ * or an error of weft_wait_any. */
 WEFT_API WEFT_CHECKED int weft_wait_all(const weft_wait *sources, size_t count, int64_t deadline);
 
 WEFT_END
