@@ -4,7 +4,8 @@
 import json
 import sys
 
-KINDS = {"OK": "passed", "EXPECTEDFAIL": "passed", "SKIP": "skipped"}
+KINDS = {"OK": "passed", "EXPECTEDFAIL": "passed", "SKIP": "skipped",
+         "INTERRUPT": "skipped"}  # the run ended before
 SHOWN = 40  # lines of each that failed
 
 
