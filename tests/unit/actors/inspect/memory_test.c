@@ -92,7 +92,7 @@ static void costs(const void *arg, size_t size)
         snprintf(name, sizeof name, "some.name.%d", i);
         want_int(weft_register(name), 0);
     }
-    want_each("a registered name", before, 128);
+    want_each("a registered name", before, 144);
     for (int i = 0; i < MANY; i++) want_int(weft_unlink(p[i]), 0);
     for (int i = 0; i < MANY; i++) want_int(weft_kill(p[i]), 0);
 }
