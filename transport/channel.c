@@ -1,6 +1,7 @@
 /* One connection to another node, from its first byte to its last: what the carrier's callbacks do. */
 #include "cluster.h"
 #include "sanitizer.h"
+#include "names.h"
 
 #include <stdio.h>
 #include <stdlib.h>

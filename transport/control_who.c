@@ -8,6 +8,7 @@
 
 #include "cluster.h"
 #include "inspect_worker.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

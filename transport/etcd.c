@@ -2,6 +2,7 @@
 #include "etcd.h"
 #include "etcd_http.h"
 #include "mutant.h"
+#include "text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 #define WF_ETCD_HTTP_H
 
 #include "etcd.h"
+#include "text.h"
 
 struct wf_http;
 

@@ -1,6 +1,7 @@
 /* What is said to etcd's JSON gateway, and how its answers are read. Keys and values travel as base64, numbers of 64
  * bits as strings. */
 #include "etcd.h"
+#include "text.h"
 
 #include <inttypes.h>
 #include <jansson.h>

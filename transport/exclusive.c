@@ -11,6 +11,7 @@
 #include "actor.h"
 #include "etcd.h"
 #include "mutant.h"
+#include "text.h"
 
 #include <weft/exclusive.h>
 #include <weft/monitor.h>

@@ -2,6 +2,7 @@
 #include "frame.h"
 
 #include "frame_read.h"
+#include "names.h"
 
 /* Of an entry, behind operation and table. */
 static uint32_t get_entry(weft_reader *r, uint32_t values, struct wf_frame *f)

@@ -14,6 +14,7 @@
 
 #include "mutant.h"
 #include "typed.h"
+#include "names.h"
 
 #include <stdio.h>
 #include <string.h>

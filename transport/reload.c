@@ -7,6 +7,7 @@
 #include "reload.h"
 
 #include "transport.h"
+#include "remote.h"
 
 #include <weft/local.h>
 #include <weft/offload.h>

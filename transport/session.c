@@ -3,6 +3,7 @@
 #include "rights.h"
 #include "sanitizer.h"
 #include "trace.h"
+#include "group.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* weft_singleton: a keeper that runs an actor while it holds an exclusive name. */
 #include "etcd.h"
+#include "text.h"
 
 #include <weft/cluster.h>
 #include <weft/exclusive.h>

@@ -11,6 +11,8 @@
 #include "mutant.h"
 #include "publish_report.h"
 #include "transport.h"
+#include "names.h"
+#include "queue_groups.h"
 
 #include <stdlib.h>
 #include <string.h>

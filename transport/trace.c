@@ -14,6 +14,7 @@
 #include "trace.h"
 
 #include <weft/local.h>
+#include <weft/monitor.h>
 #include <weft/wait.h>
 
 #include <stddef.h>

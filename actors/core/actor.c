@@ -1,8 +1,9 @@
 /* actors/core/actor.c -- the life of an actor: spawn, run, stop, kill, end. The rules are in actor.h. */
+#include "actor.h"
 #include "local.h"
 #include "park.h"
-#include "reload.h"
-#include "supervisor.h"
+
+#include <weft/monitor.h>
 
 #include <stdarg.h>
 #include <stdio.h>

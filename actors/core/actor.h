@@ -22,8 +22,8 @@
 #include "probe.h"
 #include "slab.h"
 #include "topic_trie.h"
-#include "monitors.h"
 #include "task.h"
+#include "text.h"
 
 #include <weft/actor.h>
 #include <weft/call.h>
@@ -77,6 +77,17 @@ struct wf_backlog {
     weft_msg *scanned; /* weft_recv_match: the last message it has seen */
     uint32_t aside;    /* and how many of mail it has passed over */
     uint32_t aside_max;
+};
+
+/* Monitors and links of one actor with those of one node: lifecycle/ties.h. */
+struct wf_tie_set {
+    struct wf_list monitors; /* wf_monitor.on_set: of others, by this actor; the newest first */
+    weft_msg *ends;          /* a wf_chain of WATCH and of EXIT messages to be; `from` is the other */
+};
+struct wf_far_ties;
+struct wf_ties {
+    struct wf_tie_set here;  /* with actors of this node */
+    struct wf_far_ties *far; /* with those of others */
 };
 
 /* What a struct wf_keep begins with (lifecycle/kept_actor.c). */

@@ -11,8 +11,6 @@
  * (3) It starts idle: one that gets no message never has a stack. Without memory for a stack it stays at the end of
  *     the run queue. */
 #include "mailbox.h"
-#include "pool_member.h"
-#include "reload.h"
 
 #include <weft/handler.h>
 

@@ -1,7 +1,6 @@
 /* actors/core/inbound.c -- what comes from other nodes, on whatever thread the carrier runs: sorted by worker,
  * posted once per worker. */
 #include "actor.h"
-#include "trace.h"
 
 #include <weft/cluster.h>
 

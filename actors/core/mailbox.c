@@ -15,9 +15,6 @@
  * (5) What was published may stand in the lane of mail as a struct wf_bunch instead of as messages. */
 #include "mailbox.h"
 #include "mail_order.h"
-#include "pool_member.h"
-#include "trace.h"
-#include "publish_report.h"
 #include "published_block.h"
 #include "mutant.h"
 

@@ -1,7 +1,6 @@
 /* actors/core/msg.c -- envelopes and bodies: allocation, counting, and the views of weft/message.h. */
 #include "mailbox.h"
 #include "sanitizer.h"
-#include "trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,6 +18,7 @@
 #include "task.h"
 
 #include <weft/message.h>
+#include <weft/trace.h>
 
 #include <string.h>
 
@@ -116,6 +117,24 @@ struct weft_msg {
     };
 };
 _Static_assert(sizeof(struct weft_msg) == 64, "an envelope is one cache line; docs/performance.md says so");
+
+/* In front of the bytes, or the topic, of a body that is traced. */
+struct wf_trace {
+    weft_trace id;
+    uint64_t flags;
+};
+
+static inline bool wf_is_traced(const weft_msg *m)
+{
+    return m->shared != NULL && m->shared->traced;
+}
+static inline const struct wf_trace *wf_trace_of(const struct wf_body *b)
+{
+    return (const struct wf_trace *)(const void *)(b + 1);
+}
+/* A body as wf_body_new makes it, with that id. */
+struct wf_body *wf_trace_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
+                                  size_t size, const struct wf_trace *trace);
 
 void wf_body_keep(struct wf_body *b);
 void wf_body_drop(struct wf_worker *w, struct wf_body *b);

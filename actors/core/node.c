@@ -1,12 +1,10 @@
 /* actors/core/node.c -- a node without its network: options, workers, the count of actors, arrivals from elsewhere,
  * and the orderly end. */
-#include "supervisor.h"
+#include "actor.h"
 #include "log.h"
 #include "offload.h"
 #include "parts.h"
 #include "sanitizer.h"
-#include "publish_report.h"
-#include "trace.h"
 #include "text.h"
 #include "typed.h"
 

@@ -7,17 +7,19 @@
 #define WF_NODE_H
 
 #include "feature.h"
-#include "remote.h"
-#include "group.h"
 #include "misuse.h"
 #include "msg.h"
-#include "names.h"
 #include "route.h"
-#include "queue_groups.h"
 #include "task.h"
 #include "embed.h"
 
 #include <weft/node.h>
+
+struct wf_far;          /* remote/: who has started how many actors here */
+struct wf_groups;       /* names/ */
+struct wf_names;        /* names/ */
+struct wf_queue_tables; /* names/ */
+struct wf_topics;       /* topics/ */
 
 struct weft_node {
     struct wf_workers workers; /* first: the runtime takes a weft_node * for a struct wf_workers * */
@@ -80,6 +82,12 @@ static inline bool wf_node_is_draining(const weft_node *n)
 static inline bool wf_node_in_minority(const weft_node *n)
 {
     return atomic_load_explicit(&n->minority, memory_order_relaxed);
+}
+
+/* Whether a tool looks at messages that pass: trace/trace.h. */
+static inline bool wf_is_tapped(const weft_node *node)
+{
+    return WF_UNLIKELY(atomic_load_explicit(&node->tap_count, memory_order_relaxed) > 0);
 }
 
 /* Checks options (logging what is wrong), picks a name and an incarnation, makes the workers; none runs. `env` NULL:

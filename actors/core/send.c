@@ -12,7 +12,6 @@
  * (4) Where there is no room the sender waits: it asks for news (WF_MSG_ROOM to the mailbox, wf_worker_wait_room for
  *     a choked lane, the route for a full link or for credit), waits, and tries again, until its send timeout. */
 #include "mailbox.h"
-#include "trace.h"
 
 #include <string.h>
 

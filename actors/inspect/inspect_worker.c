@@ -8,6 +8,7 @@
 #include "park.h"
 #include "worker_query.h"
 #include "stuck.h"
+#include "ties.h"
 
 /* ---- What is seen ---------------------------------------------------------------------------------------------- */
 

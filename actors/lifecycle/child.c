@@ -1,5 +1,6 @@
 /* actors/lifecycle/child.c -- the child's side of supervision, and that of those who ask a supervisor. */
 #include "supervisor.h"
+#include "names.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #define WF_SUPERVISOR_H
 
 #include "actor.h"
+#include "text.h"
 
 #include <weft/supervisor.h>
 

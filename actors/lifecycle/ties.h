@@ -14,10 +14,9 @@
 #define WF_TIES_H
 
 #include "hash_table.h"
-#include "msg.h"
+#include "actor.h"
 #include "slab.h"
-
-struct wf_actor;
+#include "monitors.h"
 
 enum {
     /* Watchers and links that one other node may have on one worker: 16 MiB of messages. */
@@ -32,12 +31,6 @@ struct wf_monitor {
     weft_pid target;
     struct wf_end_wait *wait; /* not NULL: weft_on_end, which is told instead of the mailbox */
     weft_msg *lost; /* of a target on another node: the DOWN for the case that the node is lost; else NULL */
-};
-
-/* Of one actor, with those of one node. */
-struct wf_tie_set {
-    struct wf_list monitors; /* wf_monitor.on_set: of others, by this actor; the newest first */
-    weft_msg *ends;          /* a wf_chain of WATCH and of EXIT messages to be; `from` is the other */
 };
 
 struct wf_tied_node {
@@ -57,11 +50,6 @@ struct wf_far_ties {
     uint32_t count; /* of monitors and messages in it, and of who looks at it; never 0 */
 };
 
-/* wf_actor_more.ties. */
-struct wf_ties {
-    struct wf_tie_set here;  /* with actors of this node */
-    struct wf_far_ties *far; /* with those of others */
-};
 _Static_assert(sizeof(struct wf_monitor) <= 64 && sizeof(struct wf_ties) <= 32 && sizeof(struct wf_far_ties) <= 104,
                "docs/monitors.md states what monitors and links cost");
 

@@ -18,6 +18,8 @@
 #include <string.h>
 
 #include "mutant.h"
+#include "names.h"
+#include "group.h"
 
 /* ---- Joining and leaving --------------------------------------------------------------------------------------- */
 

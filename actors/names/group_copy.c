@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "mutant.h"
+#include "group.h"
 
 /* ---- The table, under the lock --------------------------------------------------------------------------------- */
 

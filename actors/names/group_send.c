@@ -2,6 +2,7 @@
 #include "group_table.h"
 #include "sanitizer.h"
 #include "trace.h"
+#include "group.h"
 
 #include <stdlib.h>
 #include <string.h>

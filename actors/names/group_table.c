@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "group.h"
 
 int wf_groups_create(struct wf_groups **out, uint64_t secret)
 {

@@ -1,6 +1,7 @@
 /* actors/names/registry.c -- weft/names.h: names as actors see them. The table is names.c. */
 #include "actor.h"
 #include "tables.h"
+#include "names.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,6 +3,8 @@
 
 #include "actor.h"
 #include "mutant.h"
+#include "names.h"
+#include "group.h"
 
 #include <weft/names.h>
 

@@ -16,6 +16,7 @@
 
 #include "copies.h"
 #include "node.h"
+#include "group.h"
 
 #include <weft/pack.h>
 

@@ -2,6 +2,7 @@
 #include "remote.h"
 
 #include "actor.h"
+#include "monitors.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
  * worker, so one may look into another. */
 #include "mailbox.h"
 #include "testing.h"
+#include "names.h"
 
 #include <weft/monitor.h>
 

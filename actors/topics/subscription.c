@@ -4,6 +4,8 @@
 #include "subscription.h"
 #include "tables.h"
 #include "topic_match.h"
+#include "names.h"
+#include "queue_groups.h"
 
 #include <stdlib.h>
 #include <string.h>

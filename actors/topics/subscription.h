@@ -13,6 +13,7 @@
 #define WF_SUBSCRIPTION_H
 
 #include "actor.h"
+#include "queue_groups.h"
 
 #include <weft/topic.h>
 

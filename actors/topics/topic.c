@@ -15,6 +15,7 @@
 #include "topic_match.h"
 #include "publish_report.h"
 #include "trace.h"
+#include "queue_groups.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,6 +12,7 @@
  * (4) One waits for the last of those who are full: the others are likely to have room by then. */
 #include "mailbox.h"
 #include "subscription.h"
+#include "queue_groups.h"
 
 #include <string.h>
 

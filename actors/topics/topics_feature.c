@@ -2,6 +2,7 @@
 #include "actor.h"
 #include "publish_report.h"
 #include "tables.h"
+#include "queue_groups.h"
 
 #include <stdlib.h>
 

@@ -24,21 +24,6 @@
 
 enum { WF_TRACE_BY_TOOL = 1 }; /* it was begun for somebody who looks */
 
-/* In front of the bytes, or the topic, of a body that is traced. */
-struct wf_trace {
-    weft_trace id;
-    uint64_t flags;
-};
-
-static inline bool wf_is_traced(const weft_msg *m)
-{
-    return m->shared != NULL && m->shared->traced;
-}
-static inline const struct wf_trace *wf_trace_of(const struct wf_body *b)
-{
-    return (const struct wf_trace *)(const void *)(b + 1);
-}
-
 enum wf_passing { WF_PASSED_SENT = 1, WF_PASSED_RECEIVED = 2, WF_PASSED_DROPPED = 3, WF_PASSED_FAILED = 4 };
 enum { WF_PASSED_BYTES = 4096 /* of a body */, WF_TAP_BYTES = 4 << 20 /* that wait in a tap */ };
 
@@ -77,10 +62,6 @@ void wf_tap_close(weft_node *node, struct wf_tap *tap);
 /* Any thread: what has come since, oldest first, each to be freed; NULL: nothing. `*missed`: how many have not. */
 struct wf_passed *wf_tap_take(weft_node *node, struct wf_tap *tap, uint64_t *missed);
 
-/* A body as wf_body_new makes it, with that id. */
-struct wf_body *wf_trace_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
-                                  size_t size, const struct wf_trace *trace);
-
 /* Those that follow are called where the worker is `tracing`, or the message traced. */
 
 /* `self` (NULL: nobody) is about to send `m` to an actor, or to a name on another node: gives it an id if it should
@@ -103,9 +84,5 @@ void wf_trace_dropped(struct wf_worker *w, const weft_msg *m, enum wf_drop why);
 weft_msg *wf_trace_in(weft_node *node, struct wf_worker *w, weft_msg *m);
 /* The same of a publication, or of what is for a group. Whether it is to have `*out`. */
 bool wf_trace_in_for_all(weft_node *node, weft_pid from, uint32_t tag, weft_text topic, struct wf_trace *out);
-static inline bool wf_is_tapped(const weft_node *node)
-{
-    return WF_UNLIKELY(atomic_load_explicit(&node->tap_count, memory_order_relaxed) > 0);
-}
 
 #endif

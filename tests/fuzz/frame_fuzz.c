@@ -2,7 +2,9 @@
  * message that is written again is the same. */
 #include "fuzz.h"
 #include "frame.h"
+#include "names.h"
 #include "swim_wire.h"
+#include "topic_trie.h"
 
 static const char *from, *to;
 

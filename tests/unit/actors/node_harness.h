@@ -5,6 +5,8 @@
 
 #include "../runtime/harness.h"
 #include "actor.h"
+#include "names.h"
+#include "group.h"
 
 #include <weft.h>
 #include <weft/test.h>

@@ -1,5 +1,6 @@
 /* Tests of transport/frame_tables.c. */
 #include "frames.h"
+#include "names.h"
 
 static const struct wf_entry boss = {
     .table = WF_TABLE_NAMES, .key = {"boss", 4}, .actor = UINT64_C(1) << 33, .stamp = WF_STAMP_MAX};

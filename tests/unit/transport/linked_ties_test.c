@@ -2,6 +2,7 @@
 #include "linked.h"
 
 #include "actor.h"
+#include "ties.h"
 
 enum {
     WATCH = WF_FRAME_TIES,

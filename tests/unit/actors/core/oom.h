@@ -4,6 +4,8 @@
 
 #include "../../alloc_faults.h"
 #include "../node_harness.h"
+#include "names.h"
+#include "group.h"
 
 #include <weft/test.h>
 

@@ -3,6 +3,7 @@
 
 #include "../random.h"
 #include "tables.h"
+#include "group.h"
 
 enum { DATA = 1, GO = 2, DONE = 3 };
 

@@ -1,5 +1,6 @@
 /* actors/names/registry.c: names as actors use them; waiting for one. */
 #include "../node_harness.h"
+#include "names.h"
 
 #include <weft/test.h>
 

@@ -2,6 +2,7 @@
 #include "../node_harness.h"
 
 #include "tables.h"
+#include "queue_groups.h"
 
 enum { READY = 1 };
 

@@ -1,5 +1,6 @@
 /* actors/topics/queue_groups.c: queue groups, and subscribers whose publishers wait. */
 #include "../node_harness.h"
+#include "queue_groups.h"
 
 enum { NEWS = 1, READY = 2, GO = 3, MESSAGES = 100 };
 
