@@ -35,8 +35,8 @@ static void on_timer(uv_timer_t *handle)
     app.ticks++;
     printf("libuv's timer: %d\n", app.ticks);
     if (app.ticks == TICKS) uv_timer_stop(handle);
-    if (weft_node_send(app.node, app.listener, TICK, &app.ticks, sizeof app.ticks) < 0)
-        fprintf(stderr, "a tick is lost\n");
+    int rc = weft_node_send(app.node, app.listener, TICK, &app.ticks, sizeof app.ticks);
+    if (rc < 0) fprintf(stderr, "the listener misses a tick: %s\n", weft_strerror(rc));
 }
 
 static void listener(const void *arg, size_t size)

@@ -20,7 +20,7 @@ static int check_identity(const struct wf_transport *t, const struct wf_tls *tls
     return WEFT_EACCESS;
 }
 
-/* It goes by these from now on. */
+/* The node uses these certificates from now on. */
 static void take(struct wf_transport *t, struct wf_tls *tls)
 {
     t->tls = tls;

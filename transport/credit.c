@@ -10,10 +10,9 @@
 #include <string.h>
 
 enum {
-    ENTRIES_FEW = 64, /* nobody looks at so many */
-    /* With each entry that is new: more than one, so that they become fewer. */
-    ENTRIES_AT_ONCE = 4,
-    BUCKETS_AT_ONCE = 256, /* empty ones for the most part, if there were more entries once */
+    ENTRIES_FEW = 64,      /* so many stay without being looked at */
+    ENTRIES_AT_ONCE = 4,   /* that the hand looks at for each new entry: more than one, so that their number falls */
+    BUCKETS_AT_ONCE = 256, /* the same; most are empty if there were more entries once */
 };
 
 void wf_credits_init(struct wf_credits *c, bool on, uint64_t secret)

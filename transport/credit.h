@@ -6,8 +6,8 @@
  *     there is an entry with the units that are left. A new one begins with WF_CREDIT_FIRST. When half is spent a
  *     WANT goes behind the last message; the answer, a GRANT, says how much may be sent after that WANT. An actor
  *     with a full mailbox answers when there is room again, in turn with the senders of its own node
- *     (actors/core/backpressure.c).
- *     So the normal path counts on this side only, and the other side keeps nothing but WANTs it has not answered.
+ *     (actors/core/backpressure.c). So the normal path counts on this side only, and the other side keeps nothing but
+ *     WANTs it has not answered.
  * (2) With nothing left a sender waits, first come, first served: one is woken, and each that has sent wakes the
  *     next.
  * (3) No grant is lost: WANT and GRANT are frames of a link that loses and reorders nothing. WANT travels behind the
@@ -17,9 +17,9 @@
  *     no memory here is tried again by the next sender, a GRANT there by a timer. models/credit.pml
  * (4) When the link ends so do all entries. A WANT that the old link left parked is thrown away there; a GRANT with
  *     another number than that of the last WANT is not for us.
- * (5) An entry is forgotten when nothing of it is spent. A hand goes round over the table, a little with each entry
- *     that is new: what it finds with something spent asks for more, and goes next time unless it is used
- *     meanwhile. */
+ * (5) An entry is forgotten when nothing of it is spent. With each new entry a hand moves on over a few entries of
+ *     the table. An entry of which something is spent then asks for credit, so that it can go when the hand comes
+ *     again, unless it is used meanwhile. */
 #ifndef WF_CREDIT_H
 #define WF_CREDIT_H
 
@@ -63,7 +63,7 @@ struct wf_credits {
 void wf_credits_init(struct wf_credits *c, bool on, uint64_t secret);
 /* Wakes all who wait. */
 void wf_credits_finish(struct wf_credits *c);
-/* The same, of about so many entries, and those of a bucket that are left. True: those were the last ones. */
+/* The same in parts: frees about `most` entries, and the rest of the last bucket. True: the table is empty. */
 bool wf_credits_clear(struct wf_credits *c, uint32_t most);
 
 /* A key for a name. */

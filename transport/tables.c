@@ -6,14 +6,13 @@
  *     snapshot) until just before they learn of its end (so that nobody hears of that sooner than its names vanish).
  *     All of it under the node's tables_lock.
  *     A snapshot that is more than one turn should say, or that has no room in the outbox, goes on in parts; changes
- *     are told meanwhile. What
- *     is set twice is set, and what is taken back before it was set is not there: so in the end the copy is right.
+ *     are told meanwhile. What is set twice is set, and what is taken back before it was set is not there: so in the
+ *     end the copy is right.
  * (2) What cannot be written down for want of memory makes the peer stale: it gets a new snapshot with the next
  *     change or heartbeat.
  * (3) What is retained is the same on all nodes (actors/topics/topic_retained.h), and may be large. A peer is told
- *     of all
- *     that stands behind its mark in the list of that, as long as there is room in its outbox; then it goes on when
- *     there is. Each node tells of what was published on it, and of what was published on nodes that are not
+ *     of all that stands behind its mark in the list of that, as long as there is room in its outbox; then it goes on
+ *     when there is. Each node tells of what was published on it, and of what was published on nodes that are not
  *     linked with it: they may be gone, and then everybody has to.
  * (4) Two leaves, which listen nowhere, have no link, and so do not hear of each other's names. A node that both are
  *     linked with tells the one whose name is the younger that it is taken (WF_TABLE_TAKEN). Groups and topics do
@@ -22,9 +21,9 @@
  *     their own. A link has not ended for anybody before all of it is gone.
  * (6) A worker may find a peer's entry before it has learned of the link; then it opens its port at once
  *     (wf_tables_session).
- * (7) What a node has been told of, and so may not claim (actors/names.c (6)), is said by times of this node's: all
- *     that was there WF_TABLE_KNOWN before it was heard last, if it was linked by then and the snapshot is told. That
- *     is kept by its name when its link has ended, for the nodes that were linked last. */
+ * (7) A node may not claim a name that it knew to be taken (actors/names/names.c (6)). It knew all that was here
+ *     WF_TABLE_KNOWN before this node heard it last, if it was linked by then and has been sent the snapshot. That
+ *     time is kept under the node's name when its link ends, for the last PAST_MAX such nodes. */
 #include "tables.h"
 
 #include "hash.h"
@@ -275,7 +274,7 @@ void wf_tables_retry(struct wf_transport *t)
 
 /* ---- What a node knows: note (7) ------------------------------------------------------------------------------- */
 
-/* What there was so long before it was heard it has been told of. */
+/* Something has come from it, so it has received what was sent WF_TABLE_KNOWN ago. */
 static void has_heard(struct peer *p, int64_t now)
 {
     int64_t known = now - WF_TABLE_KNOWN;
@@ -313,11 +312,11 @@ static void forget(struct wf_transport *t, struct acquaintance *a)
     free(a);
 }
 
-/* No memory: it is a stranger, as it was before its first link. */
+/* Without memory the node counts as one that was never linked. */
 static void remember(struct wf_transport *t, const struct peer *p)
 {
-    struct acquaintance *a = find_past(t, p->session->name);
     if (p->copies.known == INT64_MIN) return;
+    struct acquaintance *a = find_past(t, p->session->name);
     if (a != NULL) {
         wf_unlink(&a->in_order);
         a->known = WF_MAX(a->known, p->copies.known);

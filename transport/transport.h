@@ -186,7 +186,7 @@ struct wf_session {
     char url[WF_FRAME_URLS][WF_URL_TEXT];
     uint32_t url_count;
     bool client;
-    bool guest;            /* it may not end actors here */
+    bool guest;            /* the peer may not end actors of this node */
     uint64_t capabilities; /* wf_capability: of both */
     int64_t heartbeat;     /* of the other side */
     int64_t clock_ahead;   /* $cluster only: as its channel's */
@@ -331,7 +331,7 @@ struct wf_transport {
     uint32_t patterns_max;            /* of this node, and of each peer */
     struct wf_list table_peers;       /* of tables.c, under the node's tables_lock */
     struct wf_hash_table table_nodes; /* the same ones by incarnation */
-    struct wf_list table_past;        /* of tables.c, under the same lock: who was linked */
+    struct wf_list table_past;        /* of tables.c, under the same lock: nodes whose link has ended */
     struct wf_hash_table table_past_names;
     char (*url)[WF_URL_TEXT];     /* what other nodes may dial; they stay as they are once they are counted */
     _Atomic uint32_t url_count;   /* release by who adds one: wf_transport_urls */
@@ -582,7 +582,7 @@ void wf_cluster_pause(void);
 /* By $cluster: before wf_ports_open (WEFT_ENOMEM), and before anybody hears of the end. */
 int wf_tables_open(struct wf_session *s);
 void wf_tables_close(struct wf_session *s);
-void wf_tables_finish(struct wf_transport *t); /* there are no links */
+void wf_tables_finish(struct wf_transport *t); /* after the last link has ended */
 /* at each heartbeat: for want of memory some may have missed something */
 void wf_tables_retry(struct wf_transport *t);
 /* A TABLE frame came. False: the session was closed. */

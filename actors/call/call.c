@@ -3,7 +3,7 @@
  * Design notes.
  * (1) An actor is in one call at a time: `asking` describes it, to one actor or to many, and lies in the frame of
  *     that call. An answer to a request that is not open there is late and dropped. Whoever is killed in a call
- *     leaves `asking` behind; wf_calls_leave and end_actor forget it before anything else happens.
+ *     leaves `asking` behind; calls_leave and wf_actor_end forget it before anything else happens.
  * (2) A request is answered exactly once: by weft_reply, or by wf_refuse when it reaches nobody or is let go. An
  *     answer to another node that finds no memory is none: the request stays unanswered; where it is gone, the link
  *     ends (wf_answer_lost).
@@ -58,7 +58,7 @@ void wf_answer_came(struct wf_actor *a, weft_msg *m)
     }
 }
 
-void wf_calls_leave(struct wf_actor *a)
+static void calls_leave(struct wf_actor *a)
 {
     wf_asking_leave(a);
     if (a->more == NULL || a->more->cycle == NULL) return;
@@ -329,7 +329,7 @@ static inline __attribute__((always_inline)) int answer_with(struct wf_actor *se
     m->from = wf_actor_pid(self);
     ask->post.flags = WF_MSG_SEND; /* freeing it says nothing any more */
     m->post.flags = WF_MSG_REPLY;
-    if (wf_is_work(ask)) wf_node_of(self->task.worker)->features.work_let_go(self, ask);
+    if (wf_is_work(ask)) wf_work_let_go(self, ask);
     if (!wf_is_unrecorded(w, asker)) wf_actor_record(self, WEFT_RECORD_SEND, asker, m->post.word);
     else WF_PROBE3(send, self->id, asker.actor, m->post.word);
     if (WF_UNLIKELY(wf_actors_of(w)->tracing)) m = wf_trace_out(w, self, asker, NULL, m);
@@ -378,7 +378,8 @@ int weft_reply_msg(const weft_msg *ask, weft_msg *m)
     return answer_with(self, (weft_msg *)(uintptr_t)ask, m);
 }
 
-void wf_node_lost_here(struct wf_worker *w, uint64_t peer)
+/* Calls of this worker's actors that wait for an answer from that node fail. */
+static void node_lost(struct wf_worker *w, uint64_t peer)
 {
     struct wf_list *lists[] = {&wf_actors_of(w)->calls, &wf_actors_of(w)->long_calls};
     for (size_t l = 0; l < WF_COUNT(lists); l++) {
@@ -424,7 +425,7 @@ static const struct wf_message_row messages[] = {
     {.kind = WF_MSG_PROBE, .deliver = deliver_probe, .drop = drop_probe}};
 const struct wf_feature wf_calls_feature = {.name = "calls",
                                             .worker_init = worker_init,
-                                            .actor_leave = wf_calls_leave,
-                                            .node_lost = wf_node_lost_here,
+                                            .actor_leave = calls_leave,
+                                            .node_lost = node_lost,
                                             .messages = messages,
                                             .message_count = WF_COUNT(messages)};

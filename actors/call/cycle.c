@@ -443,7 +443,8 @@ void wf_probe_came(struct wf_actor *a, weft_msg *m)
     wf_msg_free(a->task.worker, m);
 }
 
-void wf_probe_tell_asker(struct wf_actor *a, weft_msg *ask)
+/* A request has come to `a`, which is itself in a long call. */
+static void tell_asker(struct wf_actor *a, weft_msg *ask)
 {
     if (ask->post.flags != WF_MSG_CALL || !wf_terms(ask)->moved_on) return;
     weft_msg *m = wf_msg_new(a->task.worker, HOLDS, 0);
@@ -460,10 +461,10 @@ static void look_at(struct wf_actor *a)
 {
     weft_msg *lanes[] = {a->held, a->mail.first, a->signals.first};
     bool again = a->asking->probed != NULL;
-    a->asking->probed = wf_probe_tell_asker;
+    a->asking->probed = tell_asker;
     a->asking->look_at = WEFT_FOREVER;
     for (size_t i = 0; i < WF_COUNT(lanes) && !again; i++) {
-        for (weft_msg *m = lanes[i]; m != NULL; m = (weft_msg *)m->post.next) wf_probe_tell_asker(a, m);
+        for (weft_msg *m = lanes[i]; m != NULL; m = (weft_msg *)m->post.next) tell_asker(a, m);
     }
     start(a);
 }

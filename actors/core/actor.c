@@ -35,7 +35,10 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wf_sweep_init(wa, node->options.park_after);
     int rc = pf_mutex_create(&wa->lock);
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
-    WF_FEATURES_EACH(f, node) if (rc == WEFT_OK && (*f)->worker_init != NULL) rc = (*f)->worker_init(wa);
+    WF_FEATURES_EACH(f, node)
+    {
+        if (rc == WEFT_OK && (*f)->worker_init != NULL) rc = (*f)->worker_init(wa);
+    }
     if (rc == WEFT_OK) rc = wf_heap_set_aside(&w->timers, 2); /* for `patrol` and `grant_timer` */
     return rc;
 }
@@ -48,7 +51,10 @@ void wf_actors_finish(struct wf_worker *w)
     wf_credit_finish(wa);
     wf_kinds_finish(&wa->kinds);
     wf_owed_settle(wa);
-    WF_FEATURES_EACH(f, wa->node) if ((*f)->worker_finish != NULL)(*f)->worker_finish(w);
+    WF_FEATURES_EACH(f, wa->node)
+    {
+        if ((*f)->worker_finish != NULL) (*f)->worker_finish(w);
+    }
     wf_slab_finish(&wa->slab);
     pf_mutex_destroy(wa->lock);
     pf_aligned_free(wa);
@@ -368,8 +374,7 @@ void wf_actor_restart(struct wf_actor *a, void *arg, size_t size)
 void wf_actor_end_kept(struct wf_actor *a)
 {
     WF_ASSERT(wf_actor_keep(a) == NULL && a->task.state == WF_TASK_DONE);
-    for (void (**leave)(struct wf_actor *) = wf_node_of(a->task.worker)->features.leave; *leave != NULL; leave++)
-        (*leave)(a);
+    wf_actor_leave(a);
     wf_actor_end_tail(a);
     wf_actor_done(&a->task);
 }

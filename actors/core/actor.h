@@ -331,6 +331,17 @@ static inline struct wf_keep *wf_actor_keep(const struct wf_actor *a)
 {
     return a->more == NULL ? NULL : a->more->keep;
 }
+/* What a feature does with messages of this kind. */
+static inline const struct wf_message_row *wf_message_row(struct wf_worker *w, const weft_msg *m)
+{
+    WF_ASSERT(m->post.flags < WF_MSG_KINDS);
+    return &wf_node_of(w)->features.messages[m->post.flags];
+}
+/* The actor lets go of a message that it was given as work. */
+static inline void wf_work_let_go(struct wf_actor *a, weft_msg *m)
+{
+    wf_node_of(a->task.worker)->features.work_let_go(a, m);
+}
 /* Its first name; "": none. */
 static inline const char *wf_actor_name(const struct wf_actor *a)
 {
@@ -431,7 +442,9 @@ void wf_actor_stack_used(struct wf_task *t, size_t used);
 /* On the actor's own stack. When this returns nothing is left but the task. A clean-up that calls weft_exit comes
  * here again, and the rest of the clean-ups run. */
 void wf_actor_end(struct wf_actor *a);
-/* The last part of it, on any stack. A kept actor keeps its mail and those who monitor it. */
+/* Of an actor that has wf_actor_more: each feature takes back what it has given to it. */
+void wf_actor_leave(struct wf_actor *a);
+/* The last part of its end, on any stack. A kept actor keeps its mail and those who monitor it. */
 void wf_actor_end_tail(struct wf_actor *a);
 /* weft_defer for an actor of the calling worker; and what was given to it, last first. */
 int wf_actor_defer(struct wf_actor *a, void (*undo)(void *), void *arg);
@@ -535,8 +548,6 @@ int wf_gather_control(struct weft_answer *answers, size_t count, uint32_t tag, c
                       int64_t deadline);
 /* The running actor asks a node to start one: `m` is a WF_MSG_SPAWN, consumed; the answer its WF_MSG_SPAWNED. */
 int wf_call_spawn(struct wf_actor *self, weft_pid to, weft_msg *m, weft_msg **answer, int64_t deadline);
-/* Calls of this worker's actors that wait for an answer from that node fail. */
-void wf_node_lost_here(struct wf_worker *w, uint64_t peer);
 /* Where the answer to that request of `a` belongs; NULL: nobody waits for it. */
 static inline struct weft_answer *wf_answer_place(const struct wf_actor *a, uint64_t ref)
 {
@@ -549,9 +560,6 @@ static inline struct weft_answer *wf_answer_place(const struct wf_actor *a, uint
 void wf_answer_came(struct wf_actor *a, weft_msg *m);
 /* There will be no answer. */
 void wf_answer_fails(struct wf_actor *a, struct weft_answer *place, int error);
-/* Whether a WF_MSG_CALL need not be received any more. */
-bool wf_request_is_dead(struct wf_worker *w, const weft_msg *m);
-void wf_calls_leave(struct wf_actor *a); /* at its end */
 
 /* ---- cycle.c --------------------------------------------------------------------------------------------------- */
 void wf_patrol_init(struct wf_actors *wa);
@@ -562,8 +570,6 @@ bool wf_call_closes_cycle(struct wf_actor *self, struct wf_actor *to);
 /* One answer less is open in its long call: that may close a cycle with those that are left. */
 void wf_probe_rest(struct wf_actor *a);
 void wf_probe_came(struct wf_actor *a, weft_msg *m);
-/* A request has come to `a`, which is itself in a long call. */
-void wf_probe_tell_asker(struct wf_actor *a, weft_msg *ask);
 
 /* ---- credit.c: the rest is in mailbox.h ------------------------------------------------------------------------ */
 void wf_credit_init(struct wf_actors *wa);
@@ -577,12 +583,6 @@ void wf_sweep_wanted(struct wf_actors *wa);
 /* It was IDLE or PARKED, and has been woken. */
 void wf_actor_stirs(struct wf_task *t);
 bool wf_actor_describe_parked(const struct wf_worker *w, const char *base, char *out, size_t size);
-
-/* ---- registry.c ------------------------------------------------------------------------------------------------ */
-void wf_registry_removed(weft_text name, weft_pid pid, void *arg);
-
-/* ---- group.c --------------------------------------------------------------------------------------------------- */
-void wf_groups_leave(struct wf_actor *a); /* at its end: all of them, and what it watches */
 
 /* ---- msg.c ----------------------------------------------------------------------------------------------------- */
 /* One more reference of `b`, whose `owed` is not 0, to be dropped at the end of the turn. False: another body is in

@@ -46,6 +46,12 @@ void wf_run_defers(struct wf_actor *a)
     }
 }
 
+void wf_actor_leave(struct wf_actor *a)
+{
+    for (void (**leave)(struct wf_actor *) = wf_node_of(a->task.worker)->features.leave; *leave != NULL; leave++)
+        (*leave)(a);
+}
+
 void wf_actor_end_tail(struct wf_actor *a)
 {
     bool last = wf_actor_keep(a) == NULL;
@@ -76,7 +82,7 @@ void wf_actor_end(struct wf_actor *a)
     wf_task_close_owned(&a->task);
     if (WF_UNLIKELY(a->more != NULL)) {
         if (a->more->names != NULL) wf_note_left(a);
-        for (void (**leave)(struct wf_actor *) = wf_node_of(w)->features.leave; *leave != NULL; leave++) (*leave)(a);
+        wf_actor_leave(a);
     }
     wf_actor_end_tail(a);
     wf_actor_record(a, WEFT_RECORD_EXIT, weft_nobody(), (uint32_t)a->reason);

@@ -70,13 +70,18 @@ struct wf_naming {
     void (*of_id)(weft_node *n, uint64_t id, char *out, size_t size);
 };
 
-/* Trace ids, if the node carries any: weft_node.tracing. trace.h says what the functions do. */
+/* Trace ids, if the node carries any: weft_node.tracing. Called where the worker is `tracing`, or the message has an
+ * id. */
 struct wf_tracing {
+    /* `self` (NULL: no actor) is about to send `m` to an actor, or to a name on another node: gives it an id if it
+     * should have one. Returns it, or the envelope that has taken its place. */
     weft_msg *(*out)(struct wf_worker *w, struct wf_actor *self, weft_pid to, const char *name, weft_msg *m);
+    /* It was not sent after all, as `error` says. */
     void (*failed)(struct wf_worker *w, const struct wf_actor *self, weft_pid to, const char *name, const weft_msg *m,
                    int error);
-    void (*took)(struct wf_actor *a, const weft_msg *m);
+    void (*took)(struct wf_actor *a, const weft_msg *m); /* out of its mailbox */
     void (*dropped)(struct wf_worker *w, const weft_msg *m, enum wf_drop why);
+    /* As `out`, of a message that has come from another node. Any thread. */
     weft_msg *(*in)(weft_node *node, struct wf_worker *w, weft_msg *m);
     /* " trace=..." of the running actor, for a log line; "": it handles nothing that is traced. */
     void (*text)(char *out, size_t size);

@@ -50,7 +50,7 @@ static void handled(struct wf_actor *a, weft_msg *m)
 void wf_let_go(struct wf_actor *a, weft_msg *m)
 {
     if (wf_is_handling(a, m)) handled(a, m);
-    if (m->post.kind == WF_POST_WORK) wf_node_of(a->task.worker)->features.work_let_go(a, m);
+    if (m->post.kind == WF_POST_WORK) wf_work_let_go(a, m);
 }
 
 static void call_with(struct wf_actor *a, weft_msg *m)

@@ -1,6 +1,6 @@
 /* actors/core/inbound.c -- what comes from other nodes, on whatever thread the carrier runs: sorted by worker,
  * posted once per worker. */
-#include "actor.h"
+#include "mailbox.h"
 
 #include <weft/cluster.h>
 
@@ -70,7 +70,11 @@ struct wf_worker *wf_inbound_choked(weft_node *node)
 static void lost_here(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_lost_node *lost = WF_CONTAINER(c, struct wf_lost_node, call);
-    WF_FEATURES_EACH(f, wf_node_of(w)) if ((*f)->node_lost != NULL)(*f)->node_lost(w, lost->peer);
+    WF_FEATURES_EACH(f, wf_node_of(w))
+    {
+        if ((*f)->node_lost != NULL) (*f)->node_lost(w, lost->peer);
+    }
+    WF_ACTORS_EACH(a, wf_actors_of(w)) wf_credit_node_lost(w, a, lost->peer);
     lost->done(lost);
 }
 

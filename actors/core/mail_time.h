@@ -17,8 +17,8 @@
  *     wait for as long as the other actors run.
  * (5) A stamp is modulo 2^53 times 16 ns, more than four years.
  * (6) What is published to an actor that has mail waits as a pointer, as long as it is not timed
- *     (published_block.h). So that
- *     mailboxes of slow subscribers stay small, at most one of PUBLISHED_LEAST (mail_time.c) of these is timed.
+ *     (published_block.h). So that mailboxes of slow subscribers stay small, at most one of PUBLISHED_LEAST
+ *     (mail_time.c) of these is timed.
  * (7) Not timed: what was retained, which may be passed on as such; the system lane, which has no bound to wait at,
  *     and what passes no mailbox (answers). Dropped messages are not counted. One from another worker or node comes
  *     when its worker takes it into the mailbox. */

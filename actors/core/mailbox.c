@@ -33,10 +33,10 @@ static inline bool is_counted(const weft_msg *m)
     return m->post.flags == WF_MSG_RETAINED || m->post.flags == WF_MSG_COUNTED;
 }
 
-/* Its subscription hears that it has left the mailbox. */
+/* Tells its subscription that the message has left the mailbox. */
 static void uncount(struct wf_actor *a, weft_msg *m)
 {
-    wf_node_of(a->task.worker)->features.messages[m->post.flags].leave(a, m);
+    wf_message_row(a->task.worker, m)->leave(a, m);
 }
 
 /* It has left the lane. */
@@ -44,7 +44,7 @@ static void drop_at(struct wf_actor *a, weft_msg *m, enum wf_drop why)
 {
     wf_actor_dropped(a);
     if (is_counted(m)) uncount(a, m);
-    if (m->post.kind == WF_POST_WORK) wf_node_of(a->task.worker)->features.work_let_go(a, m);
+    if (m->post.kind == WF_POST_WORK) wf_work_let_go(a, m);
     m->to_actor = a->id;
     wf_drop(a->task.worker, m, why);
 }
@@ -224,11 +224,10 @@ static bool takes_control(const struct wf_actor *a, uint32_t tag)
     return false;
 }
 
-/* A kind that belongs to a feature. */
+/* A message of a kind that belongs to a feature. */
 static void deliver_row(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
-    WF_ASSERT(m->post.flags < WF_MSG_KINDS);
-    const struct wf_message_row *row = &wf_node_of(w)->features.messages[m->post.flags];
+    const struct wf_message_row *row = wf_message_row(w, m);
     WF_ASSERT(row->deliver != NULL);
     row->deliver(w, a, m);
 }
@@ -280,7 +279,8 @@ void wf_deliver(struct wf_worker *w, weft_msg *m)
     }
 }
 
-bool wf_request_is_dead(struct wf_worker *w, const weft_msg *m)
+/* Whether a WF_MSG_CALL need not be received any more. */
+static bool request_is_dead(struct wf_worker *w, const weft_msg *m)
 {
     int64_t deadline = wf_terms(m)->deadline;
     if (deadline != WEFT_FOREVER && weft_now() >= deadline) return true;
@@ -305,7 +305,7 @@ static __attribute__((noinline, cold)) void drop_dead(struct wf_actor *a, weft_m
 static inline __attribute__((always_inline)) bool drop_if_dead(struct wf_actor *a, weft_msg *previous, uint32_t place,
                                                                const weft_msg *m)
 {
-    if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || !wf_request_is_dead(a->task.worker, m)) return false;
+    if (WF_LIKELY(m->post.flags != WF_MSG_CALL) || !request_is_dead(a->task.worker, m)) return false;
     drop_dead(a, previous, place);
     return true;
 }

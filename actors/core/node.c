@@ -25,8 +25,7 @@ static void drop_post(struct wf_worker *w, struct wf_post *p)
 {
     weft_msg *m = WF_CONTAINER(p, weft_msg, post);
     if (p->kind == WF_POST_CALL) return;
-    const struct wf_message_row *row = &wf_node_of(w)->features.messages[m->post.flags];
-    if (row->discard != NULL) row->discard(m);
+    if (wf_message_row(w, m)->discard != NULL) wf_message_row(w, m)->discard(m);
     wf_msg_free(NULL, m);
 }
 
@@ -236,7 +235,10 @@ void wf_node_destroy(weft_node *n)
         if (n->workers.at[i] != NULL) wf_actors_finish(n->workers.at[i]);
     }
     wf_workers_finish(&n->workers);
-    WF_FEATURES_EACH(f, n) if ((*f)->node_finish != NULL)(*f)->node_finish(n);
+    WF_FEATURES_EACH(f, n)
+    {
+        if ((*f)->node_finish != NULL) (*f)->node_finish(n);
+    }
     pf_cond_destroy(n->ended);
     pf_mutex_destroy(n->tables_lock);
     pf_mutex_destroy(n->taps_lock);

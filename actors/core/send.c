@@ -66,8 +66,8 @@ void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
         wf_refuse(w, m, error[why] != 0 ? error[why] : WEFT_ENOACTOR);
         return;
     default:
-        if (wf_node_of(w)->features.messages[m->post.flags].drop != NULL) {
-            wf_node_of(w)->features.messages[m->post.flags].drop(w, m, why);
+        if (wf_message_row(w, m)->drop != NULL) {
+            wf_message_row(w, m)->drop(w, m, why);
             return;
         }
         wf_note_drop(w, why, m->to_actor, m->from, m->post.word);

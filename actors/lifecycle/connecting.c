@@ -1,7 +1,6 @@
 /* actors/lifecycle/connecting.c -- connecting beside other things: an actor of its own, beside the one that has
- * started it,
- * calls weft_connect, and its end is what the other one waits for. So names, several addresses, shares of the time,
- * cancelling and its clean-up are those of weft_connect.
+ * started it, calls weft_connect, and its end is what the other one waits for. So names, several addresses, shares of
+ * the time, cancelling and its clean-up are those of weft_connect.
  *
  * Design notes.
  * (1) A slot is touched by these two only, which live on one worker. It goes back when the result was taken or

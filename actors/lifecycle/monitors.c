@@ -6,18 +6,16 @@
 
 #include <string.h>
 
-enum { REASON_BYTES = WF_REASON_BYTES };
-
 /* ---- Reasons --------------------------------------------------------------------------------------------------- */
 
 /* Bodies for the usual reasons, and for when there is no memory for another one. They begin with one reference and so
  * never end. */
-#define REASON_BODY(index, code)                                                                                  \
-    [index] = {.refs = 1,                                                                                         \
-               .block_class = WF_POOL_LARGE,                                                                      \
-               .data = (const uint8_t[REASON_BYTES]){(uint8_t)(code), (code) < 0 ? 255 : 0, (code) < 0 ? 255 : 0, \
-                                                     (code) < 0 ? 255 : 0},                                       \
-               .size = REASON_BYTES}
+#define REASON_BODY(index, code)                                                                                     \
+    [index] = {.refs = 1,                                                                                            \
+               .block_class = WF_POOL_LARGE,                                                                         \
+               .data = (const uint8_t[WF_REASON_BYTES]){(uint8_t)(code), (code) < 0 ? 255 : 0, (code) < 0 ? 255 : 0, \
+                                                        (code) < 0 ? 255 : 0},                                       \
+               .size = WF_REASON_BYTES}
 enum { NO_MEMORY = WEFT_EXIT_FAILED + 1, TOO_MANY };
 static struct wf_body usual[] = {
     REASON_BODY(WEFT_EXIT_NORMAL, WEFT_EXIT_NORMAL),
@@ -32,7 +30,7 @@ static struct wf_body usual[] = {
 
 static int body_reason(const uint8_t *b, size_t size)
 {
-    return size < REASON_BYTES ? WEFT_EFORMAT : (int)wf_get_u32(b);
+    return size < WF_REASON_BYTES ? WEFT_EFORMAT : (int)wf_get_u32(b);
 }
 
 /* What everyone is told of the end of `a`; the caller gets a reference. */
@@ -71,9 +69,9 @@ int weft_down_read(const weft_msg *m, struct weft_down *out)
         return WEFT_EFORMAT;
     *out = (struct weft_down){.who = m->from, .reason = reason_of(m)};
     if (weft_tag(m) == WEFT_TAG_DOWN) out->ref.id = m->ref;
-    if (m->size > REASON_BYTES)
-        memcpy(out->text, (const char *)weft_data(m) + REASON_BYTES,
-               WF_MIN(m->size - REASON_BYTES, sizeof out->text - 1));
+    if (m->size > WF_REASON_BYTES)
+        memcpy(out->text, (const char *)weft_data(m) + WF_REASON_BYTES,
+               WF_MIN(m->size - WF_REASON_BYTES, sizeof out->text - 1));
     return WEFT_OK;
 }
 
@@ -175,7 +173,8 @@ int weft_monitor(weft_pid target, weft_monitor_ref *out)
     return wf_monitor(self, target, NULL, out == NULL ? &unused.id : &out->id);
 }
 
-int wf_watch_child(struct wf_actor *parent, struct wf_actor *child, weft_monitor_ref *out)
+/* Of a child that has not started: a monitor by its parent. WEFT_ENOMEM. */
+static int watch_child(struct wf_actor *parent, struct wf_actor *child, weft_monitor_ref *out)
 {
     struct wf_worker *w = parent->task.worker;
     weft_msg *watch;
@@ -304,7 +303,8 @@ int weft_link(weft_pid other)
     return WEFT_OK;
 }
 
-int wf_link_child(struct wf_actor *parent, struct wf_actor *child)
+/* The same: a link. */
+static int link_child(struct wf_actor *parent, struct wf_actor *child)
 {
     struct wf_worker *w = parent->task.worker;
     weft_pid pid = {wf_node_of(w)->incarnation, child->id};
@@ -385,7 +385,8 @@ int weft_trap_exits(bool on)
 
 /* ---- Arrival and end ------------------------------------------------------------------------------------------- */
 
-void wf_watch_deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+/* A message of one of these kinds for `a`. Consumes. */
+static void deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     if (WF_UNLIKELY(weft_pid_is_nobody(m->from))) { /* a peer has said so: nothing would ever take it back */
         wf_msg_free(w, m);
@@ -406,8 +407,10 @@ void wf_watch_deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     }
 }
 
-void wf_watch_missed(struct wf_worker *w, weft_msg *m)
+/* The same for an actor that is not there. */
+static void drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
+    (void)why;
     if (m->post.flags != WF_MSG_WATCH && m->post.flags != WF_MSG_LINK) {
         wf_msg_free(w, m);
         return;
@@ -459,10 +462,11 @@ static void end_monitors(struct wf_actor *a, struct wf_tie_set *s)
     for (struct wf_tie_set *s = wf_tie_set_next(a, NULL), *s##_next; \
          s != NULL && ((s##_next = wf_tie_set_next(a, s)), true); s = s##_next)
 
-void wf_watch_end(struct wf_actor *a, bool last)
+/* Tells everybody of the end. At the end of a life that is not the last one (see kept_actor.c) monitors are not told,
+ * and stay. */
+static void actor_end(struct wf_actor *a, bool last)
 {
     struct wf_actor_more *more = a->more;
-    if (more == NULL) return;
     struct wf_worker *w = a->task.worker;
     EACH_SET(s, a) end_monitors(a, s);
     if (more->ties.here.ends != NULL || more->ties.far != NULL || !last) {
@@ -480,7 +484,8 @@ void wf_watch_end(struct wf_actor *a, bool last)
     more->end = NULL;
 }
 
-void wf_ties_forget(struct wf_actor *parent, struct wf_actor *child)
+/* Undoes watch_child and link_child, as far as they were done. */
+static void forget_ties(struct wf_actor *parent, struct wf_actor *child)
 {
     struct wf_worker *w = parent->task.worker;
     weft_pid pid = {wf_node_of(w)->incarnation, child->id};
@@ -575,10 +580,9 @@ static void lost_to(struct wf_worker *w, struct wf_actor *a, struct wf_tie_set *
     }
 }
 
-void wf_watch_node_lost(struct wf_worker *w, uint64_t peer)
+static void node_lost(struct wf_worker *w, uint64_t peer)
 {
     wf_ties_each(w, peer, lost_to);
-    WF_ACTORS_EACH(a, wf_actors_of(w)) wf_credit_node_lost(w, a, peer);
 }
 
 /* ---- What the feature registers -------------------------------------------------------------------------------- */
@@ -597,21 +601,15 @@ static void worker_finish(struct wf_worker *w)
 static int actor_birth(struct wf_actor *a, const weft_spawn_options *o)
 {
     struct wf_actor *parent = wf_actor_self();
-    int rc = o->monitor == NULL ? WEFT_OK : wf_watch_child(parent, a, o->monitor);
-    if (rc == WEFT_OK && o->link) rc = wf_link_child(parent, a);
-    if (rc < 0) wf_ties_forget(parent, a);
+    int rc = o->monitor == NULL ? WEFT_OK : watch_child(parent, a, o->monitor);
+    if (rc == WEFT_OK && o->link) rc = link_child(parent, a);
+    if (rc < 0) forget_ties(parent, a);
     return rc;
 }
 
-static void drop_tie(struct wf_worker *w, weft_msg *m, enum wf_drop why)
-{
-    (void)why;
-    wf_watch_missed(w, m);
-}
-
-#define TIE(kind_)                                                   \
-    {                                                                \
-        .kind = kind_, .deliver = wf_watch_deliver, .drop = drop_tie \
+#define TIE(kind_)                                      \
+    {                                                   \
+        .kind = kind_, .deliver = deliver, .drop = drop \
     }
 static const struct wf_message_row messages[] = {TIE(WF_MSG_WATCH), TIE(WF_MSG_UNWATCH), TIE(WF_MSG_DOWN),
                                                  TIE(WF_MSG_LINK),  TIE(WF_MSG_UNLINK),  TIE(WF_MSG_EXIT)};
@@ -619,8 +617,8 @@ const struct wf_feature wf_monitors_feature = {.name = "monitors and links",
                                                .worker_init = worker_init,
                                                .worker_finish = worker_finish,
                                                .actor_birth = actor_birth,
-                                               .actor_end = wf_watch_end,
-                                               .node_lost = wf_watch_node_lost,
+                                               .actor_end = actor_end,
+                                               .node_lost = node_lost,
                                                .wait_kind = &wf_end_wait_kind,
                                                .messages = messages,
                                                .message_count = WF_COUNT(messages)};

@@ -32,28 +32,13 @@ struct wf_end_wait {
 int wf_monitor(struct wf_actor *self, weft_pid target, struct wf_end_wait *wait, uint64_t *ref);
 extern const struct wf_wait_kind wf_end_wait_kind; /* weft_on_end */
 
-/* For a child that has not started: a monitor of it, or a link, by its parent. WEFT_ENOMEM. */
-int wf_watch_child(struct wf_actor *parent, struct wf_actor *child, weft_monitor_ref *out);
-int wf_link_child(struct wf_actor *parent, struct wf_actor *child);
-/* The same for an actor that another node is asked to start. The asker: with the pid `there`, whose actor is 0 until
- * it is known; wf_tie_pend_end undoes it if there will be none. `monitor` may be NULL; `*number` is 0 or the link's,
- * for the other side. */
+/* A monitor and a link of an actor that another node is asked to start, before it runs. WEFT_ENOMEM. The asker calls
+ * them with the pid `there`, whose actor is 0 until it is known; wf_tie_pend_end undoes it if there will be no actor.
+ * `monitor` may be NULL; `*number` is 0 or the link's, for the other side. */
 int wf_tie_pend(struct wf_actor *self, weft_pid there, weft_monitor_ref *monitor, bool link, uint64_t *number);
 void wf_tie_bind(struct wf_actor *self, weft_pid child);
 void wf_tie_pend_end(struct wf_actor *self, weft_pid there);
 /* The other side, before the child has run: 0 for none. */
 int wf_tie_far(struct wf_worker *w, struct wf_actor *child, weft_pid asker, uint64_t monitor, uint32_t link);
-/* Undoes both, as far as they were done. */
-void wf_ties_forget(struct wf_actor *parent, struct wf_actor *child);
-
-/* A message of one of these kinds for `a`. Consumes. */
-void wf_watch_deliver(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
-/* A message of one of these kinds for an actor that is not there. Consumes. */
-void wf_watch_missed(struct wf_worker *w, weft_msg *m);
-/* The last thing an actor does: tells everyone. At the end of a life that is not its last (see kept_actor.c) its
- * monitors are not told and stay. */
-void wf_watch_end(struct wf_actor *a, bool last);
-/* The link to that node is gone for good: to all here who are tied to actors there its actors have ended. */
-void wf_watch_node_lost(struct wf_worker *w, uint64_t peer);
 
 #endif

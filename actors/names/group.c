@@ -213,9 +213,9 @@ static void end_membership(struct wf_actor *a, struct wf_group_tie *tie)
     wf_tables_end(voice.node);
 }
 
-void wf_groups_leave(struct wf_actor *a)
+static void leave_all(struct wf_actor *a)
 {
-    while (a->more != NULL && a->more->groups != NULL) {
+    while (a->more->groups != NULL) {
         struct wf_group_tie *tie = WF_CONTAINER(a->more->groups, struct wf_group_tie, on_actor);
         if (tie->watch != 0) end_watch(a, tie);
         else end_membership(a, tie);
@@ -343,6 +343,6 @@ const struct wf_feature wf_groups_feature = {.name = "groups",
                                              .node_finish = node_finish,
                                              .worker_init = worker_init,
                                              .worker_finish = worker_finish,
-                                             .actor_leave = wf_groups_leave,
+                                             .actor_leave = leave_all,
                                              .messages = messages,
                                              .message_count = WF_COUNT(messages)};

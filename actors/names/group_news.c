@@ -1,4 +1,5 @@
-/* actors/names/group_news.c -- who is told of a group: see group.c. All of it under the groups' lock.
+/* actors/names/group_news.c -- tells the watchers of a group which members join and leave: see group.c. All functions
+ * run under the groups' lock.
  *
  * Design notes.
  * (1) All watchers of a group are told of a change, or none. A join for which there is no memory fails. An end cannot

@@ -8,13 +8,13 @@
  * (4) Parts of the table are those of wf_hash_part: they fit together also if it has grown in between.
  * (5) A global name that is lost to another node leaves the table at once, on whatever thread that is heard of. In
  *     its chain it stays, marked, until the chain's user comes by.
- * (6) The lower stamp holds, and anybody can say a low one. But a node that has been told who has a name registers it
- *     only after it has been told that the name is free; so it cannot have had it before. What it claims all the
- *     same is doubted: a name of this node does not give way to it, and of two copies the one that is doubted does
- *     not hold. Its node may claim in good faith, as its clock is slow. So this node defends its name: it says it
- *     again, with a stamp that is lower than the claim's, to which an honest node gives way. It does so
- *     DEFENCES times, as each time all others are told, too.
- *     Who may not end an actor here may not take its name either: what a guest claims is doubted more. */
+ * (6) Of two claims to a name the one with the lower stamp holds, and a peer can say any stamp. But a node that knew
+ *     the holder of a name registers the name only after the holder has given it up, so an older claim of that node
+ *     is false. Such a claim is doubted: a name of this node does not give way to it, and of two copies the doubted
+ *     one does not hold. A node with a slow clock may make such a claim in good faith. So this node defends its name:
+ *     it announces the name again with a stamp that is lower than that of the claim, and an honest node then gives
+ *     way. Each defence goes to all peers, so a name is defended DEFENCES times at most.
+ *     A guest may not end actors of this node, and so may not take their names: its claims are doubted more. */
 #include "names.h"
 
 #include <stdlib.h>
@@ -37,7 +37,8 @@ struct wf_name {
     uint64_t stamp; /* of a global name; 0: of this node only */
     int64_t since;  /* the same: when it was registered, or when this node heard of it; monotonic */
     uint16_t size;
-    bool global, copy;
+    bool global; /* the chain's user reads it without the lock; a stamp may change: note (6) */
+    bool copy;
     uint8_t doubt;     /* of a copy: note (6); the one with less holds */
     uint8_t defences;  /* of the others: note (6) */
     _Atomic bool lost; /* note (5): release by who takes it out, acquire by the chain's user, who then frees it */
@@ -423,7 +424,7 @@ const char *wf_names_at(const struct wf_name *chain, size_t i)
 /* Under the lock: note (6). Of a node's own global name, or a copy of another node's. */
 static bool is_settled(const struct wf_name *e, const struct wf_copies *from)
 {
-    return (!e->copy || e->pid.node != from->node) && e->stamp > 0 && e->since <= from->known;
+    return (!e->copy || e->pid.node != from->node) && e->global && e->since <= from->known;
 }
 
 /* Under the lock. Whether the claim, which takes the place of `before` (NULL: of none), cannot have been first. */
@@ -457,7 +458,7 @@ static void defend(struct wf_names *n, const struct wf_name *claim, struct wf_na
 static bool give_way(struct wf_names *n, weft_text name, uint64_t node, uint64_t stamp, weft_pid *loser)
 {
     struct wf_name *own = find(n, name, hash_of(n, name));
-    bool wins = own != NULL && own->stamp > 0 && wf_name_wins(stamp, node, own->stamp, own->pid.node);
+    bool wins = own != NULL && own->global && wf_name_wins(stamp, node, own->stamp, own->pid.node);
     if (!wins || WF_MUTANT(name_never_yields)) return false;
     take_out(n, own);
     *loser = own->pid;

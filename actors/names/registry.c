@@ -52,7 +52,7 @@ int weft_register_global(const char *name)
 }
 
 /* Of a global name of this node, with tables_lock held. */
-void wf_registry_removed(weft_text name, weft_pid pid, void *arg)
+static void removed(weft_text name, weft_pid pid, void *arg)
 {
     wf_tables_tell(arg, WF_TABLE_UNSET, &(struct wf_entry){.table = WF_TABLE_NAMES, .key = name, .actor = pid.actor});
 }
@@ -205,7 +205,7 @@ static int node_init(weft_node *n)
     static const struct wf_naming naming = {.find = find_name, .first = first_name, .of_id = name_of_id};
     int rc = wf_names_create(&n->names, n->secret);
     if (rc < 0) return rc;
-    wf_names_on_removal(n->names, wf_registry_removed, n);
+    wf_names_on_removal(n->names, removed, n);
     n->naming = &naming;
     return WEFT_OK;
 }

@@ -125,9 +125,11 @@ static void name_kept(weft_node *node, weft_text name, const struct wf_name_clas
 {
     char text[WEFT_PID_TEXT];
     struct wf_entry e = {.table = WF_TABLE_NAMES, .key = name, .actor = clash->defender.actor, .stamp = clash->stamp};
-    weft_log(WEFT_WARN,
-             "the name %.*s stays where it is: %s claims to have had it first, but its node knew who has it",
-             WEFT_STR(name), weft_pid_format(claimant, text));
+    weft_log(
+        WEFT_WARN,
+        "the global name %.*s stays here: %s claims it with an older stamp, but its node knew that it was taken; if "
+        "this repeats look at the clock of that node",
+        WEFT_STR(name), weft_pid_format(claimant, text));
     if (node->route != NULL) node->route->tell(node, WF_TABLE_SET, &e); /* it is counted already */
 }
 

@@ -1,5 +1,5 @@
-/* actors/names/tables.h -- what nodes know of each other: who has which global name, who is in which group, which
- * queue groups of topics have members there.
+/* actors/names/tables.h -- the tables that nodes tell each other: the holders of global names, the members of groups,
+ * and the queue groups of topics.
  *
  * Design notes.
  * (1) Each node owns its entries; every other node it is linked with keeps a copy of them, which it may only read. A
@@ -41,8 +41,7 @@ enum wf_table_op {
     WF_TABLE_TAKEN = 4 /* of NAMES: a node that the receiver is not linked with has it */
 };
 
-/* So long it takes at most, in the ordinary course of things, until a node that is linked has been told of an
- * entry. */
+/* A linked node is taken to have received an entry after this time. It usually takes milliseconds. */
 #define WF_TABLE_KNOWN WEFT_SEC(60)
 
 /* One entry, or what became of it. */

@@ -162,7 +162,9 @@ int weft_hand_over(weft_msg *reload, uint32_t version, const void *state, size_t
     return rc;
 }
 
-void wf_go_on(struct wf_actor *a)
+/* The running actor, between two bodies or two calls of its handler: it has handed over. Returns when the next body
+ * has, or when it is the handler it is to be. */
+static void go_on(struct wf_actor *a)
 {
     struct life *l = last_life(a);
     WF_ASSERT(l != NULL);
@@ -245,4 +247,4 @@ static bool takes_control(const struct wf_actor *a, uint32_t tag)
 }
 
 const struct wf_feature wf_reload_feature = {
-    .name = "reload", .actor_goes_on = wf_go_on, .takes_control = takes_control};
+    .name = "reload", .actor_goes_on = go_on, .takes_control = takes_control};

@@ -15,10 +15,6 @@
 
 #include <weft/reload.h>
 
-/* The running actor, between two bodies or two calls of its handler: it has handed over. Returns when the next body
- * has, or when it is the handler it is to be. */
-void wf_go_on(struct wf_actor *a);
-
 /* What became of one actor that was asked. */
 struct wf_reloaded {
     struct wf_actor_info info;

@@ -17,12 +17,6 @@
 
 #include <weft/far.h>
 
-struct wf_far; /* of a node: who has started how many here */
-struct wf_actor;
-
-int wf_far_create(struct wf_far **out, uint32_t limit);
-void wf_far_destroy(struct wf_far *f);
-
 /* The exported actor of that name; NULL. Any thread. */
 const struct weft_export *wf_export_find(weft_text name);
 /* What the calling thread exports from now on goes into `*list`, which begins with NULL, and does not count yet: it
@@ -30,10 +24,5 @@ const struct weft_export *wf_export_find(weft_text name);
 void wf_exports_aside(struct weft_export **list);
 /* It counts from now on, before what has the same names. Any thread. */
 void wf_exports_replace(struct weft_export *list);
-
-/* A SPAWN has come. Consumes. */
-void wf_spawn_came(struct wf_worker *w, weft_msg *m);
-/* A SPAWNED has come for `a`; NULL: it is gone. Consumes. */
-void wf_spawned_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
 
 #endif

@@ -1,6 +1,6 @@
 /* actors/remote/remote_child.c -- a child, or a member of a pool, that lives on another node: an actor here stands
- * for it. To a
- * supervisor or a pool it is like any other child; what it is sent it passes on, how the other ends it ends too. */
+ * for it. To a supervisor or a pool that actor is like any other child. It passes on each message, and ends as the
+ * remote actor ends. */
 #include "remote.h"
 
 #include "actor.h"

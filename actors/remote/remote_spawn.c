@@ -23,28 +23,6 @@ struct wf_far {
     uint32_t limit; /* for each of them */
 };
 
-int wf_far_create(struct wf_far **out, uint32_t limit)
-{
-    struct wf_far *f = calloc(1, sizeof *f);
-    if (f == NULL) return WEFT_ENOMEM;
-    int rc = pf_mutex_create(&f->lock);
-    if (rc < 0) {
-        free(f);
-        return rc;
-    }
-    f->limit = limit;
-    *out = f;
-    return WEFT_OK;
-}
-
-void wf_far_destroy(struct wf_far *f)
-{
-    if (f == NULL) return;
-    for (struct peer *p; (p = f->peers) != NULL; free(p)) f->peers = p->next; /* of actors that never ended */
-    pf_mutex_destroy(f->lock);
-    free(f);
-}
-
 static struct peer **find_peer(struct wf_far *f, uint64_t incarnation)
 {
     struct peer **at = &f->peers;
@@ -193,7 +171,8 @@ static struct wf_worker *place(weft_node *node, const weft_msg *m)
     return node->workers.at[turn % node->workers.users];
 }
 
-void wf_spawn_came(struct wf_worker *w, weft_msg *m)
+/* A SPAWN has come, for a worker and not for an actor. Consumes. */
+static void spawn_came(struct wf_worker *w, weft_msg *m)
 {
     weft_node *node = wf_node_of(w);
     if (m->to_actor == 0 && !weft_pid_is_nobody(m->from)) {
@@ -216,7 +195,8 @@ void wf_spawn_came(struct wf_worker *w, weft_msg *m)
 
 /* ---- By others ------------------------------------------------------------------------------------------------- */
 
-void wf_spawned_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+/* A SPAWNED has come for `a`; NULL: it is gone. Consumes. */
+static void spawned_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     const struct weft_answer *at = a == NULL ? NULL : wf_answer_place(a, m->ref);
     if (at != NULL && (m->post.word != 0 || at->from.node == m->from.node)) {
@@ -359,35 +339,48 @@ int weft_spawn_on(const char *node, const char *actor, weft_pid *out, const stru
 
 static int node_init(weft_node *n)
 {
-    return wf_far_create(&n->far, n->options.far_actors_max);
+    struct wf_far *f = calloc(1, sizeof *f);
+    if (f == NULL) return WEFT_ENOMEM;
+    int rc = pf_mutex_create(&f->lock);
+    if (rc < 0) {
+        free(f);
+        return rc;
+    }
+    f->limit = n->options.far_actors_max;
+    n->far = f;
+    return WEFT_OK;
 }
 
 static void node_finish(weft_node *n)
 {
-    wf_far_destroy(n->far);
+    struct wf_far *f = n->far;
+    if (f == NULL) return;
+    for (struct peer *p; (p = f->peers) != NULL; free(p)) f->peers = p->next; /* of actors that never ended */
+    pf_mutex_destroy(f->lock);
+    free(f);
 }
 
 static void deliver_spawn(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     (void)a;
-    wf_spawn_came(w, m);
+    spawn_came(w, m);
 }
 
 static void drop_spawn(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     (void)why;
-    wf_spawn_came(w, m); /* it is for a worker, not for an actor */
+    spawn_came(w, m);
 }
 
 static void drop_spawned(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     (void)why;
-    wf_spawned_came(w, NULL, m);
+    spawned_came(w, NULL, m);
 }
 
 static const struct wf_message_row messages[] = {
     {.kind = WF_MSG_SPAWN, .deliver = deliver_spawn, .drop = drop_spawn},
-    {.kind = WF_MSG_SPAWNED, .deliver = wf_spawned_came, .drop = drop_spawned}};
+    {.kind = WF_MSG_SPAWNED, .deliver = spawned_came, .drop = drop_spawned}};
 const struct wf_feature wf_remote_feature = {.name = "remote",
                                              .node_init = node_init,
                                              .node_finish = node_finish,

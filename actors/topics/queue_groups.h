@@ -1,7 +1,6 @@
-/* actors/topics/queue_groups.h -- what all workers of a node share of its topics, under one lock: queue groups, of
- * which one
- * member in the whole cluster gets a message; where subscribers are whose publishers wait for room; and the retained
- * messages. */
+/* actors/topics/queue_groups.h -- the part of a node's topics that all its workers share, under one lock: queue
+ * groups, of which one member in the whole cluster gets a message; the workers with subscribers whose publishers wait
+ * for space; and the retained messages. */
 #ifndef WF_QUEUE_GROUPS_H
 #define WF_QUEUE_GROUPS_H
 

@@ -1,5 +1,5 @@
-/* actors/topics/subscription.h -- one actor's subscription to a pattern: what it costs, how a slow reader is dealt
- * with, and what the reader is told of it.
+/* actors/topics/subscription.h -- one actor's subscription to a pattern: its memory, its policy for a slow reader,
+ * and the notifications that the reader gets.
  *
  * Design notes.
  * (1) One without options is 80 bytes. `more` is there for those made with weft_subscribe_with.

@@ -310,8 +310,8 @@ weft_msg *wf_trace_out(struct wf_worker *w, struct wf_actor *self, weft_pid to, 
     return m;
 }
 
-void wf_trace_failed(struct wf_worker *w, const struct wf_actor *self, weft_pid to, const char *name,
-                     const weft_msg *m, int error)
+static void failed(struct wf_worker *w, const struct wf_actor *self, weft_pid to, const char *name, const weft_msg *m,
+                   int error)
 {
     struct passage p = {.what = WF_PASSED_FAILED,
                         .why = error,
@@ -349,7 +349,7 @@ void wf_trace_arrived(struct wf_actor *a, const weft_msg *m)
     if (!a->service) tell_taps(wf_node_of(a->task.worker), &p, m->shared);
 }
 
-void wf_trace_took(struct wf_actor *a, const weft_msg *m)
+static void took(struct wf_actor *a, const weft_msg *m)
 {
     if (!wf_is_traced(m) || a->service || !lives_on(wf_node_of(a->task.worker), wf_trace_of(m->shared))) {
         leave(a);
@@ -359,7 +359,7 @@ void wf_trace_took(struct wf_actor *a, const weft_msg *m)
     wf_trace_arrived(a, m);
 }
 
-void wf_trace_dropped(struct wf_worker *w, const weft_msg *m, enum wf_drop why)
+static void dropped(struct wf_worker *w, const weft_msg *m, enum wf_drop why)
 {
     weft_node *node = wf_node_of(w);
     struct passage p = {.what = WF_PASSED_DROPPED,
@@ -373,7 +373,7 @@ void wf_trace_dropped(struct wf_worker *w, const weft_msg *m, enum wf_drop why)
 
 /* ---- From other nodes ------------------------------------------------------------------------------------------ */
 
-weft_msg *wf_trace_in(weft_node *node, struct wf_worker *w, weft_msg *m)
+static weft_msg *in(weft_node *node, struct wf_worker *w, weft_msg *m)
 {
     struct wf_trace t;
     struct passage p = {
@@ -399,12 +399,8 @@ static void text(char *out, size_t size)
 
 static int node_init(weft_node *n)
 {
-    static const struct wf_tracing tracing = {.out = wf_trace_out,
-                                              .failed = wf_trace_failed,
-                                              .took = wf_trace_took,
-                                              .dropped = wf_trace_dropped,
-                                              .in = wf_trace_in,
-                                              .text = text};
+    static const struct wf_tracing tracing = {
+        .out = wf_trace_out, .failed = failed, .took = took, .dropped = dropped, .in = in, .text = text};
     n->tracing = &tracing;
     return WEFT_OK;
 }

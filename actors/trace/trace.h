@@ -1,5 +1,5 @@
-/* actors/trace/trace.h -- messages that carry a trace id: which do, who has it next, and who looks at them (`weft
- * trace`).
+/* actors/trace/trace.h -- trace ids: which messages get one, how actors pass it on, and the taps by which tools see
+ * such messages (`weft trace`).
  *
  * Design notes.
  * (1) A message that carries an id has a counted body with `traced` set, and the id in front of its bytes; no other
@@ -67,22 +67,15 @@ struct wf_passed *wf_tap_take(weft_node *node, struct wf_tap *tap, uint64_t *mis
 /* `self` (NULL: nobody) is about to send `m` to an actor, or to a name on another node: gives it an id if it should
  * have one. Returns it, or the envelope that has taken its place. */
 weft_msg *wf_trace_out(struct wf_worker *w, struct wf_actor *self, weft_pid to, const char *name, weft_msg *m);
-/* It was not sent after all, as `error` says. */
-void wf_trace_failed(struct wf_worker *w, const struct wf_actor *self, weft_pid to, const char *name,
-                     const weft_msg *m, int error);
 /* `self` is traced: the same as wf_trace_out, of what is sent some time. */
 weft_msg *wf_trace_carry(struct wf_actor *self, weft_msg *m);
 /* What it publishes, or sends to a group of that name. NULL: it is to have no id. */
 struct wf_body *wf_trace_publish(struct wf_actor *self, weft_text name, bool topic, uint32_t tag, const void *data,
                                  size_t size);
-/* It has taken `m` out of its mailbox. */
-void wf_trace_took(struct wf_actor *a, const weft_msg *m);
-/* The same for an answer: what comes next is not of its id. */
+/* An answer has come to `a`: what it does next is not of the answer's id. */
 void wf_trace_arrived(struct wf_actor *a, const weft_msg *m);
-void wf_trace_dropped(struct wf_worker *w, const weft_msg *m, enum wf_drop why);
-/* From another node, on any thread, without an id: as wf_trace_out. */
-weft_msg *wf_trace_in(weft_node *node, struct wf_worker *w, weft_msg *m);
-/* The same of a publication, or of what is for a group. Whether it is to have `*out`. */
+/* A publication, or a message for a group, has come from another node without an id. Any thread. Whether it is to
+ * have `*out`. */
 bool wf_trace_in_for_all(weft_node *node, weft_pid from, uint32_t tag, weft_text topic, struct wf_trace *out);
 
 #endif

@@ -179,6 +179,40 @@ START_TEST(only_who_was_linked_for_long_is_remembered)
 }
 END_TEST
 
+/* The bound of what is remembered: the node that was linked first is forgotten first. */
+START_TEST(so_many_are_remembered)
+{
+    enum { REMEMBERED = 1024 };
+    const struct wf_hash_table *past;
+    struct wf_hello h = hello("", false);
+    char name[16];
+    open_with(0, false);
+    weft_pid own = holder(), other = there;
+    past = &((struct wf_transport *)node->transport)->table_past_names;
+    for (uint64_t i = 0; i <= REMEMBERED; i++) {
+        snprintf(name, sizeof name, "past-%d", (int)i);
+        h.name = weft_cstr(name);
+        h.incarnation = 2 + i;
+        peer = link_up(&h);
+        keep_up(peer, WEFT_SEC(61));
+        leaves(peer);
+        *peer = (struct line){.conn = NULL}; /* the last one: the next node has the same */
+        lines--;
+        ck_assert_uint_eq(past->count, WF_MIN(i + 1, REMEMBERED));
+    }
+    for (int i = 1; i >= 0; i--) {
+        snprintf(name, sizeof name, "past-%d", i);
+        h.name = weft_cstr(name);
+        h.incarnation = other.node = 10000 + (uint64_t)i;
+        peer = link_up(&h);
+        say_entry(peer, WF_TABLE_SET, boss(5, 1));
+        ck_assert(weft_pid_equal(whose(), i == 1 ? own : other));
+        leaves(peer);
+    }
+    close_script();
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("linked: names");
@@ -189,6 +223,7 @@ int main(void)
     tcase_add_test(t, a_third_node_is_not_fooled);
     tcase_add_test(t, a_name_is_not_lost_by_hearsay);
     tcase_add_test(t, only_who_was_linked_for_long_is_remembered);
+    tcase_add_test(t, so_many_are_remembered);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -337,7 +337,7 @@ START_TEST(who_was_told_of_a_name_cannot_have_had_it_first)
 }
 END_TEST
 
-/* A third node, between who has a name and who claims it. */
+/* This node neither has the name nor claims it: it knows the holder and a claimant. */
 START_TEST(of_two_copies_the_one_that_is_doubted_does_not_hold)
 {
     struct wf_names *n = names_new();

@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""The steps of ./dev test: what each counts as, and that one which would outlast the run is stopped."""
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+DEV = pathlib.Path(__file__).resolve().parent.parent.parent / "dev"
+# The functions of `dev` that run steps, and steps of our own.
+SCRIPT = r"""
+set -uo pipefail
+logs=. flaky=./flaky passed=0 failed=0 skipped=0 last_start=100 last_end=$LAST_END
+source <(sed -n '/^flaky_count()/,/^}/p; /^until_late()/,/^}/p; /^step()/,/^}/p' "$DEV")
+good() { echo it is good; }
+bad() { echo it is bad; return 1; }
+skips() { echo no tool for it; return 77; }
+never_ends() { echo "$BASHPID" >never; tail -f /dev/null; }
+for name in "$@"; do step "$name" - "$name"; done
+echo "$passed $failed $skipped"
+"""
+
+
+class Steps(unittest.TestCase):
+    def run_steps(self, *names, last_end="1000"):
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        done = subprocess.run(["bash", "-c", SCRIPT, "steps", *names], cwd=folder, capture_output=True, text=True,
+                              env={"PATH": "/usr/bin:/bin", "DEV": str(DEV), "LAST_END": last_end}, check=True)
+        *lines, total = done.stdout.splitlines()
+        return lines, [int(number) for number in total.split()], pathlib.Path(folder)
+
+    def test_what_each_counts_as(self):
+        lines, total, _ = self.run_steps("good", "bad", "skips")
+        self.assertEqual(total, [1, 1, 1])
+        self.assertIn("it is bad", lines)
+        self.assertIn("-- skips: skipped: no tool for it", lines)
+
+    def test_a_step_does_not_outlast_the_run(self):
+        lines, total, folder = self.run_steps("never_ends", last_end="1")
+        self.assertEqual(total, [0, 0, 1])
+        self.assertIn("-- never_ends: stopped, 0 passed", lines[-1])
+        group = (folder / "never").read_text(encoding="utf-8").strip()
+        left = subprocess.run(["ps", "-o", "stat=", "--pid", group], capture_output=True, text=True, check=False)
+        self.assertIn(left.stdout.strip()[:1], ("", "Z"))
+
+
+if __name__ == "__main__":
+    unittest.main()
