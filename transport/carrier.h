@@ -55,8 +55,8 @@ struct wf_conn {
 
 enum wf_receive {
     WF_RECEIVE_ON,
-    WF_RECEIVE_PAUSE /* until wf_conn_resume */,
-    WF_RECEIVE_END /* wf_conn_close was called */
+    WF_RECEIVE_PAUSE, /* until wf_conn_resume */
+    WF_RECEIVE_END    /* wf_conn_close was called */
 };
 
 #define WF_REMOTE_LOCAL "local socket" /* wf_conn.remote of one that has no address */
@@ -74,7 +74,9 @@ enum wf_send {
 
 struct wf_carrier_user {
     void (*on_up)(void *owner, struct wf_conn *c);
-    enum wf_receive (*on_message)(void *owner, struct wf_conn *c, const uint8_t *data, size_t size);
+    /* `*left`, 0 before: with WF_RECEIVE_PAUSE, how many bytes at the end were not taken. They are handed over again,
+     * as a message, when the connection is resumed. */
+    enum wf_receive (*on_message)(void *owner, struct wf_conn *c, const uint8_t *data, size_t size, size_t *left);
     /* All messages that one read brought have been handed over. */
     enum wf_receive (*on_chunk)(void *owner, struct wf_conn *c);
     void (*on_sent)(void *owner, struct wf_conn *c, bool ok);

@@ -215,14 +215,17 @@ static bool hand_over(struct wf_loop_conn *c)
     enum wf_receive r = WF_RECEIVE_ON;
     while (r == WF_RECEIVE_ON && !is_closed(c)) {
         const uint8_t *data;
-        size_t size;
+        size_t size, left = 0;
         char why[WF_REASON_TEXT];
         switch (wf_sp_next(&c->sp, &data, &size, &c->wanted, why, sizeof why)) {
         case WF_SP_GREETED:
             conn_keep(&c->base);
             o->user->on_up(o->owner, &c->base);
             break;
-        case WF_SP_MESSAGE: r = o->user->on_message(o->owner, &c->base, data, size); break;
+        case WF_SP_MESSAGE:
+            r = o->user->on_message(o->owner, &c->base, data, size, &left);
+            wf_sp_unread(&c->sp, left);
+            break;
         case WF_SP_MORE:
             r = c->sp.greeted ? o->user->on_chunk(o->owner, &c->base) : WF_RECEIVE_ON;
             if (r == WF_RECEIVE_ON) return true;

@@ -24,7 +24,8 @@ struct packet {
     struct wf_list_node link;
     enum kind kind;
     int64_t at;
-    size_t size;
+    size_t size, taken; /* `taken` of them have been handed over; */
+    bool read;          /* some or all: it does not lie in the socket any more */
     uint8_t data[];
 };
 
@@ -176,30 +177,39 @@ static void on_down(struct wf_worker *none, struct wf_timer *t)
 
 /* ---- Receiving ------------------------------------------------------------------------------------------------- */
 
-/* Hands one packet over; says in `paused` whether the next may follow. */
-static void take(struct memory_conn *c, const struct packet *p)
+/* Hands one packet over; says in `paused` whether the next may follow. Consumes it, unless a part is left. */
+static void take(struct memory_conn *c, struct packet *p)
 {
     char why[WF_REASON_TEXT];
     if (p->kind == FIN || p->kind == RESET) {
         conn_close(&c->base, p->kind == FIN ? "closed by the other side" : "connection reset");
+        free(p);
         return;
     }
     if (p->size > c->message_max) {
         snprintf(why, sizeof why, "a message of %zu bytes, at most %zu are allowed", p->size, c->message_max);
         conn_close(&c->base, why);
+        free(p);
         return;
     }
-    const struct wf_carrier_options *o = enter(c, 'm', p->size);
+    const struct wf_carrier_options *o = enter(c, 'm', p->size - p->taken);
     enum wf_receive r = WF_RECEIVE_ON;
+    size_t left = 0;
     if (p->kind == UP) {
         c->refs++;
         o->user->on_up(o->owner, &c->base);
     } else {
-        r = o->user->on_message(o->owner, &c->base, p->data, p->size);
+        r = o->user->on_message(o->owner, &c->base, p->data + p->taken, p->size - p->taken, &left);
         if (r == WF_RECEIVE_ON) r = o->user->on_chunk(o->owner, &c->base);
     }
     leave(c);
     c->paused = r == WF_RECEIVE_PAUSE;
+    if (c->paused && left > 0) {
+        p->taken = p->size - left;
+        wf_list_push_front(&c->in, &p->link);
+    } else {
+        free(p);
+    }
 }
 
 static void await_next(struct memory_conn *c)
@@ -220,10 +230,10 @@ static void on_arrive(struct wf_worker *none, struct wf_timer *t)
         return;
     }
     struct packet *p = WF_CONTAINER(wf_list_pop(&c->in), struct packet, link);
-    c->in_bytes -= p->size;
+    c->in_bytes -= p->read ? 0 : p->size;
+    p->read = true;
     c->refs++;
     take(c, p);
-    free(p);
     struct memory_conn *other = c->other;
     if (other != NULL && other->stalled && c->in_bytes <= WINDOW) {
         other->stalled = false;

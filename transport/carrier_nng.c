@@ -286,7 +286,7 @@ static enum wf_receive hand_over(struct stream_conn *c, size_t *wanted)
     const struct wf_carrier_options *o = &carrier_of(c)->options;
     for (;;) {
         const uint8_t *data;
-        size_t size;
+        size_t size, left = 0;
         char why[WF_REASON_TEXT];
         switch (wf_sp_next(&c->sp, &data, &size, wanted, why, sizeof why)) {
         case WF_SP_GREETED:
@@ -295,7 +295,8 @@ static enum wf_receive hand_over(struct stream_conn *c, size_t *wanted)
             o->user->on_up(o->owner, &c->base);
             break;
         case WF_SP_MESSAGE: {
-            enum wf_receive r = o->user->on_message(o->owner, &c->base, data, size);
+            enum wf_receive r = o->user->on_message(o->owner, &c->base, data, size, &left);
+            wf_sp_unread(&c->sp, left);
             if (r != WF_RECEIVE_ON) return r;
             break;
         }

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORK_AT_ONCE = 512 }; /* entries of tables in one turn: wf_channel.work */
+/* In one turn: entries of tables (wf_channel.work), and messages made for members of groups. */
+enum { WORK_AT_ONCE = 512, COPIES_AT_ONCE = 4096 };
 
 /* ---- Lifetime -------------------------------------------------------------------------------------------------- */
 
@@ -24,7 +25,6 @@ void wf_channel_release(struct wf_channel *ch)
     wf_batch_free(ch->next);
     if (ch->session != NULL) wf_session_release(ch->session);
     wf_conn_release(ch->conn);
-    free(ch->rest);
     free(ch);
 }
 
@@ -153,64 +153,58 @@ void wf_channel_post(struct wf_channel *ch)
     wf_inbound_post(ch->t->node, &ch->in);
 }
 
-void wf_channel_give_back(struct wf_channel *ch)
+/* What is owed to the other side for what this read has brought. */
+static void acknowledge(struct wf_session *s)
 {
-    atomic_store_explicit(&ch->lent, false, memory_order_release);
-    wf_conn_resume(ch->conn);
+    uint64_t in = atomic_load_explicit(&s->bytes_in, memory_order_relaxed);
+    if (in - atomic_load_explicit(&s->acked_bytes, memory_order_relaxed) >= WF_ACK_BYTES) wf_session_acknowledge(s);
 }
 
-/* A message may hold 200 KB of small entries for the tables: they are received in parts, so that the worker hears
- * others in between. The rest of it was kept; the connection is paused, with a reference. */
-static void receive_rest(struct wf_worker *w, struct wf_call *call)
-{
-    struct wf_channel *ch = WF_CONTAINER(call, struct wf_channel, next_turn);
-    size_t left = 0;
-    ch->work = WORK_AT_ONCE;
-    ch->in.here = w;
-    bool up = atomic_load_explicit(&ch->phase, memory_order_acquire) == WF_PHASE_UP;
-    if (up && wf_session_receive(ch, ch->rest, ch->rest_size, &left) && left > 0)
-        memmove(ch->rest, ch->rest + ch->rest_size - left, left);
-    ch->rest_size = left;
-    wf_channel_post(ch);
-    if (left > 0) {
-        wf_worker_post(w, &ch->next_turn.post);
-        return;
-    }
-    free(ch->rest);
-    ch->rest = NULL;
-    wf_conn_resume(ch->conn);
-    wf_channel_release(ch);
-}
-
-static enum wf_receive receive(struct wf_channel *ch, const uint8_t *data, size_t size)
+/* Reads on when that worker has room, or in the next turn. */
+static void read_on_later(struct wf_channel *ch, struct wf_worker *choked)
 {
     struct wf_worker *w = ch->conn->worker;
-    size_t left = 0;
-    ch->in.here = w;
-    ch->work = WORK_AT_ONCE;
-    if (!wf_session_receive(ch, data, size, w == NULL ? NULL : &left)) return WF_RECEIVE_END;
-    if (left == 0) return WF_RECEIVE_ON;
-    free(ch->rest);
-    ch->rest = malloc(left);
-    if (ch->rest == NULL) {
-        wf_conn_close(ch->conn, "out of memory");
-        return WF_RECEIVE_END;
-    }
-    memcpy(ch->rest, data + size - left, left);
-    ch->rest_size = left;
-    ch->next_turn = (struct wf_call){.post.kind = WF_POST_CALL, .call = receive_rest};
-    wf_channel_post(ch);
     wf_channel_keep(ch);
-    wf_worker_post(w, &ch->next_turn.post);
+    atomic_store_explicit(&ch->held_at, wf_transport_now(ch->t), memory_order_relaxed);
+    if (choked != NULL) wf_worker_when_room(choked, &ch->unchoked);
+    else wf_worker_post(w != NULL ? w : ch->t->node->workers.at[0], &ch->unchoked.post);
+}
+
+bool wf_channel_may_go_on(const struct wf_channel *ch)
+{
+    const struct wf_worker *w = ch->in.here;
+    return ch->work > 0 && ch->in.copies < COPIES_AT_ONCE && (w == NULL || !wf_worker_is_spent(w));
+}
+
+/* A message may hold 250 KiB of small entries for the tables, or of publications to very many: it is received in
+ * parts, so that the worker hears others in between. Tables are no work of a worker on a thread of NNG's. */
+static enum wf_receive receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left)
+{
+    ch->in.here = ch->conn->worker;
+    ch->in.copies = 0;
+    ch->work = ch->in.here == NULL ? UINT32_MAX : WORK_AT_ONCE;
+    if (!wf_session_receive(ch, data, size, left)) return WF_RECEIVE_END;
+    if (*left == 0) return WF_RECEIVE_ON;
+    atomic_store_explicit(&ch->session->last_heard, wf_transport_now(ch->t), memory_order_relaxed);
+    acknowledge(ch->session);
+    wf_channel_post(ch);
+    read_on_later(ch, wf_inbound_choked(ch->t->node));
     return WF_RECEIVE_PAUSE;
 }
 
-static enum wf_receive on_message(void *owner, struct wf_conn *conn, const uint8_t *data, size_t size)
+static enum wf_receive on_message(void *owner, struct wf_conn *conn, const uint8_t *data, size_t size, size_t *left)
 {
     struct wf_channel *ch = conn->user;
     if (ch == NULL) return WF_RECEIVE_END;
+    if (ch->skip > 0) {
+        WF_ASSERT(ch->skip <= size);
+        data += ch->skip;
+        size -= ch->skip;
+        ch->skip = 0;
+        if (size == 0) return WF_RECEIVE_ON;
+    }
     switch (atomic_load_explicit(&ch->phase, memory_order_acquire)) {
-    case WF_PHASE_UP: return receive(ch, data, size);
+    case WF_PHASE_UP: return receive(ch, data, size, left);
     case WF_PHASE_NEW:
     case WF_PHASE_HEARD: {
         struct wf_news *n = wf_news_new(WF_NEWS_MESSAGE, ch, data, size);
@@ -218,19 +212,12 @@ static enum wf_receive on_message(void *owner, struct wf_conn *conn, const uint8
             wf_conn_close(conn, "out of memory");
             return WF_RECEIVE_END;
         }
-        atomic_store_explicit(&ch->lent, true, memory_order_relaxed); /* the news' lock publishes it */
+        *left = size; /* $cluster says in `skip` how much of it belongs to the handshake */
         wf_news_post(owner, n);
         return WF_RECEIVE_PAUSE;
     }
     default: return WF_RECEIVE_ON;
     }
-}
-
-/* What is owed to the other side for what this read has brought. */
-static void acknowledge(struct wf_session *s)
-{
-    uint64_t in = atomic_load_explicit(&s->bytes_in, memory_order_relaxed);
-    if (in - atomic_load_explicit(&s->acked_bytes, memory_order_relaxed) >= WF_ACK_BYTES) wf_session_acknowledge(s);
 }
 
 /* Whether $cluster has to catch up first with what this channel has brought; it resumes it then. */
@@ -259,9 +246,7 @@ static enum wf_receive on_chunk(void *owner, struct wf_conn *conn)
     if (wait_for_cluster(ch) || (up && wf_limits_pause(ch))) return WF_RECEIVE_PAUSE;
     struct wf_worker *choked = wf_inbound_choked(t->node);
     if (choked == NULL) return WF_RECEIVE_ON;
-    wf_channel_keep(ch);
-    atomic_store_explicit(&ch->held_at, wf_transport_now(t), memory_order_relaxed);
-    wf_worker_when_room(choked, &ch->unchoked);
+    read_on_later(ch, choked);
     return WF_RECEIVE_PAUSE;
 }
 
@@ -306,8 +291,7 @@ static void on_down(void *owner, struct wf_conn *conn, const char *reason)
     } else {
         n = ch->over;
         ch->over = NULL;
-        ch->rest_size = 0;
-        if (!atomic_load_explicit(&ch->lent, memory_order_acquire)) wf_channel_post(ch);
+        wf_channel_post(ch);
         pf_mutex_lock(t->lock);
         struct wf_session *s = ch->session;
         pf_mutex_unlock(t->lock);

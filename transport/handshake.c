@@ -351,16 +351,6 @@ static void on_handshake(struct wf_cluster *c, struct wf_channel *ch, struct wf_
     }
 }
 
-/* What came behind WELCOME is received when the channel before it has ended. */
-static void keep_rest(struct wf_channel *ch, const uint8_t *data, size_t size)
-{
-    if (size == 0) return;
-    ch->rest = malloc(size);
-    ch->rest_size = size;
-    if (ch->rest != NULL) memcpy(ch->rest, data, size);
-    else wf_conn_close(ch->conn, "out of memory");
-}
-
 void wf_handshakes_message(struct wf_cluster *c, struct wf_channel *ch, const uint8_t *data, size_t size)
 {
     if (!wf_linked(&ch->in_all)) {
@@ -382,16 +372,9 @@ void wf_handshakes_message(struct wf_cluster *c, struct wf_channel *ch, const ui
             on_handshake(c, ch, &f);
         }
     }
-    if (wf_channel_phase(ch) == WF_PHASE_PENDING) {
-        keep_rest(ch, r.at, (size_t)(r.end - r.at));
-        wf_links_go_on(c, ch->session); /* it resumes the receiving side, now or later */
-        return;
-    }
-    if (wf_channel_phase(ch) == WF_PHASE_UP) {
-        wf_session_receive(ch, r.at, (size_t)(r.end - r.at), NULL);
-        wf_channel_post(ch); /* before anything that the next read brings */
-    }
-    wf_channel_give_back(ch);
+    ch->skip = (size_t)(r.at - data); /* what is behind it comes when the channel is up */
+    if (wf_channel_phase(ch) == WF_PHASE_PENDING) wf_links_go_on(c, ch->session); /* reads on, now or later */
+    else wf_conn_resume(ch->conn);
 }
 
 void wf_handshakes_down(struct wf_cluster *c, struct wf_news *n)

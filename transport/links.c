@@ -370,11 +370,7 @@ static void take_pending(struct wf_cluster *c, struct wf_session *s)
     wf_gossip_linked(c, s);
     wf_peer_log(&c->bursts, wf_transport_now(c->t), WEFT_INFO, "the link with node %s goes on (%s)", s->name,
                 ch->conn->remote);
-    if (ch->rest != NULL) {
-        wf_session_receive(ch, ch->rest, ch->rest_size, NULL);
-        wf_channel_post(ch);
-    }
-    wf_channel_give_back(ch);
+    wf_conn_resume(ch->conn);
     wf_channel_release(ch);
 }
 

@@ -405,7 +405,7 @@ bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size,
     struct wf_frame f;
     uint64_t count = 0;
     bool ok = true;
-    while (ok && (left == NULL || ch->work > 0)) {
+    while (ok && wf_channel_may_go_on(ch)) {
         const uint8_t *start = r.at;
         int got = wf_frame_next(&r, &f);
         if (got == 0) break;
@@ -423,7 +423,7 @@ bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size,
         }
     }
     atomic_fetch_add_explicit(&s->frames_in, count, memory_order_relaxed);
-    if (left != NULL) *left = (size_t)(r.end - r.at);
+    *left = (size_t)(r.end - r.at);
     atomic_fetch_add_explicit(&s->bytes_in, (uint64_t)(r.at - data), memory_order_relaxed);
     return ok;
 }

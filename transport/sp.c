@@ -66,6 +66,13 @@ enum wf_sp_result wf_sp_next(struct wf_sp *s, const uint8_t **data, size_t *size
                              size_t why_size)
 {
     if (!s->greeted) return next_header(s, wanted, why, why_size);
+    if (s->unread > 0) {
+        *data = s->buffer + s->start;
+        *size = s->unread;
+        s->start += s->unread;
+        s->unread = 0;
+        return WF_SP_MESSAGE;
+    }
     size_t prefix = s->local ? 9 : 8;
     size_t have = s->end - s->start;
     const uint8_t *at = s->buffer + s->start;
@@ -88,6 +95,13 @@ enum wf_sp_result wf_sp_next(struct wf_sp *s, const uint8_t **data, size_t *size
     *size = (size_t)length;
     s->start += *wanted;
     return WF_SP_MESSAGE;
+}
+
+void wf_sp_unread(struct wf_sp *s, size_t left)
+{
+    WF_ASSERT(left <= s->start && s->unread == 0);
+    s->start -= left;
+    s->unread = left;
 }
 
 size_t wf_sp_prefix(uint8_t out[WF_SP_PREFIX_MAX], bool local, uint64_t size)

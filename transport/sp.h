@@ -15,7 +15,8 @@ extern const uint8_t wf_sp_header[WF_SP_HEADER];
 
 struct wf_sp {
     uint8_t *buffer;
-    size_t capacity, start, end; /* [start, end) is received and not handed over */
+    size_t capacity, start, end; /* [start, end) is received and not handed over; */
+    size_t unread;               /* and begins with so much of the message before. See wf_sp_unread */
     size_t first_capacity;       /* as small as it becomes */
     uint64_t message_max;
     bool local;
@@ -31,6 +32,8 @@ enum wf_sp_result { WF_SP_MORE, WF_SP_GREETED, WF_SP_MESSAGE, WF_SP_BROKEN };
  * (`why_size` bytes) says how. */
 enum wf_sp_result wf_sp_next(struct wf_sp *s, const uint8_t **data, size_t *size, size_t *wanted, char *why,
                              size_t why_size);
+/* The last `left` bytes of the message that wf_sp_next gave last are the next message. Before wf_sp_room. */
+void wf_sp_unread(struct wf_sp *s, size_t left);
 /* Makes room for a message of `wanted` bytes in all, and for a decent read. False: out of memory. */
 bool wf_sp_room(struct wf_sp *s, size_t wanted);
 /* Writes what goes before a message of `size` bytes; returns its length. */

@@ -128,20 +128,14 @@ struct wf_channel {
     _Atomic bool saying;
     /* The receiving side. */
     struct wf_inbound in;
-    /* $cluster has a message of the handshake, and receives what is behind it: until it resumes the connection the
-     * receiving side, `in` above all, belongs to it. Set by the carrier's thread; release by $cluster, acquire by
-     * on_down. */
-    _Atomic bool lent;
-    struct wf_call unchoked;
+    struct wf_call unchoked; /* reads on */
     _Atomic int64_t held_at; /* relaxed: since when no more is read, for `unchoked`; 0: it is */
     uint64_t at; /* counted frames of the session that have come, with those that came on channels before */
     bool placed; /* `at` is known */
-    /* PENDING: what came behind WELCOME, to be received when it is up. UP: the end of a message, to be received in
-     * the next turns; meanwhile no more is read. */
-    uint8_t *rest;
-    size_t rest_size;
-    uint32_t work; /* UP: so many entries of tables may be received in this turn */
-    struct wf_call next_turn;
+    /* Bytes at the beginning of the message that is handed over next: the handshake has had them. Written by $cluster
+     * while the connection is paused. */
+    size_t skip;
+    uint32_t work;  /* UP: so many entries of tables may be received in this turn */
     uint64_t heard; /* PENDING: frames that the other side has said it has */
     /* Of this channel in the queue; changed under t->lock. It is the receiving side that adds to them, and so it may
      * look without (relaxed). */
@@ -407,18 +401,18 @@ void wf_channel_release(struct wf_channel *ch);
 void wf_channel_greet(struct wf_channel *ch);
 /* Says one small frame of the handshake. False: no memory, the channel was closed. */
 bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size);
+/* Whether another frame may be received in this turn. */
+bool wf_channel_may_go_on(const struct wf_channel *ch);
 /* Hands over what has been received so far, if it is not on its way already. */
 void wf_channel_post(struct wf_channel *ch);
-/* $cluster has done with a message of the handshake: the carrier reads on. */
-void wf_channel_give_back(struct wf_channel *ch);
 
 /* ---- session.c ------------------------------------------------------------------------------------------------- */
 struct wf_session *wf_session_new(struct wf_channel *ch, uint64_t number); /* NULL: out of memory */
 void wf_session_keep(struct wf_session *s);
 void wf_session_release(struct wf_session *s);
-/* Decodes frames that came on an established channel, for wf_channel_post; the caller has the receiving side.
- * False: the session was ended for a fault in them. `*left`: so many bytes at the end are to be received in another
- * turn, as ch->work is used up; NULL: all are received now. */
+/* Decodes frames that came on an established channel, for wf_channel_post, on its receiving side. False: the session
+ * was ended for a fault in them. `*left`: so many bytes at the end are to be received in another turn, as this one
+ * has done enough. */
 bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left);
 /* Any thread: ends the link, whether or not it could be resumed; $cluster takes it down. */
 void wf_session_fail(struct wf_session *s, const char *reason);

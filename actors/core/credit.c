@@ -71,11 +71,12 @@ size_t wf_grant_bytes(uint32_t units)
 /* A new WANT takes the place of an older one of the same asker. False: that peer has too many here. */
 static bool take_place(struct wf_worker *w, struct wf_actor *a, const weft_msg *m)
 {
-    uint32_t parked = 0;
+    uint32_t parked = 0, looked_at = 0;
     struct wf_lane *lane = a->more == NULL || a->more->backlog == NULL ? NULL : &a->more->backlog->room;
     weft_msg *previous = NULL, *next;
     for (weft_msg *r = lane == NULL ? NULL : lane->first; r != NULL; r = next) {
         next = (weft_msg *)r->post.next;
+        looked_at++;
         if (r->post.flags == WF_MSG_WANT && r->ref == m->ref && weft_pid_equal(r->from, m->from)) {
             wf_msg_free(w, wf_lane_take_after(lane, previous));
             continue;
@@ -83,6 +84,7 @@ static bool take_place(struct wf_worker *w, struct wf_actor *a, const weft_msg *
         parked += r->post.flags == WF_MSG_WANT && r->from.node == m->from.node;
         previous = r;
     }
+    wf_worker_charge(w, looked_at); /* many peers may have many here */
     return parked < PARKED_MAX;
 }
 

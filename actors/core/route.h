@@ -89,6 +89,7 @@ struct wf_inbound {
     struct wf_worker *here; /* NULL: some other thread */
     uint64_t mask;
     uint8_t published; /* the last wf_body.owed that was given */
+    uint32_t copies;   /* messages that were made for members of groups; the caller bounds them */
     struct {
         struct wf_post *newest, *oldest; /* newest -> ... -> oldest by next */
         uint32_t count;

@@ -127,6 +127,7 @@ void wf_groups_arrived(weft_node *node, struct wf_inbound *in, weft_text group, 
         m->to_actor = list->pids[i].actor;
         wf_inbound_add(node, in, m);
     }
+    if (list != NULL) in->copies += list->count;
     if (lost) weft_log(WEFT_ERROR, "no memory for a message to group %.*s: some do not get it", WEFT_STR(group));
     wf_group_list_drop(list);
     wf_body_drop(in->here, body);

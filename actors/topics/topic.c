@@ -32,7 +32,7 @@ struct delivery {
     struct wf_awaiting *awaiting; /* NULL: its publisher is not here to wait */
     bool in_vain;                 /* it has waited */
     uint32_t most;                /* so many more may follow */
-    uint32_t delivered;
+    uint32_t delivered, tried;
 };
 
 /* ---- To one subscriber ----------------------------------------------------------------------------------------- */
@@ -79,6 +79,7 @@ static bool put(struct wf_subscription *s, struct delivery *d)
 static void deliver_one(struct wf_subscriber *s, void *arg)
 {
     struct delivery *d = arg;
+    d->tried++;
     d->delivered += put(WF_CONTAINER(s, struct wf_subscription, subscriber), d);
 }
 
@@ -141,6 +142,7 @@ static void deliver_list(const struct wf_match *m, struct delivery *d)
         }
     }
     d->delivered += given;
+    d->tried += m->count;
     if (given < m->count) atomic_fetch_sub_explicit(&d->body->refs, m->count - given, memory_order_relaxed);
 }
 
@@ -163,6 +165,7 @@ uint32_t wf_topics_arrived(struct wf_worker *w, struct wf_body *body, bool in_va
     struct delivery d = {.wa = wf_actors_of(w), .body = body, .in_vain = in_vain};
     int why;
     deliver(&d, wf_match_find(d.wa, weft_cstr(wf_body_topic(body)), &why));
+    wf_worker_charge(w, d.tried);
     return d.delivered;
 }
 

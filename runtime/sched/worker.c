@@ -35,51 +35,71 @@ static inline void take_one(struct wf_worker *w, struct wf_post *p)
     else w->set->hooks->on_post[p->kind](w, p);
 }
 
-/* Gives the block back. */
-static inline void for_each_in(struct wf_worker *w, struct wf_bundle *b,
-                               void (*each)(struct wf_worker *w, struct wf_post *p))
+/* Gives the block back. How many were taken; `*rest`: those that were not, before what it was. */
+static inline uint32_t take_bundle(struct wf_worker *w, struct wf_bundle *b, struct wf_post **rest)
 {
     enum { AHEAD = 6 };
+    uint32_t taken = 0;
     for (uint32_t i = 0; i < b->post.word && i < AHEAD; i++) __builtin_prefetch(b->at[i], 1);
-    for (uint32_t i = 0; i < b->post.word; i++) {
-        if (i + AHEAD < b->post.word) __builtin_prefetch(b->at[i + AHEAD], 1);
-        each(w, b->at[i]);
+    while (taken < b->post.word && !wf_worker_is_spent(w)) {
+        if (taken + AHEAD < b->post.word) __builtin_prefetch(b->at[taken + AHEAD], 1);
+        take_one(w, b->at[taken++]);
+    }
+    for (uint32_t i = b->post.word; i > taken; i--) {
+        b->at[i - 1]->next = *rest;
+        *rest = b->at[i - 1];
     }
     wf_pool_give(&w->pool, b->post.block_class, b);
+    return taken;
 }
 
 static void drain_inbox(struct wf_worker *w)
 {
     uint32_t count = 0;
-    for (struct wf_post *p = wf_posts_take(&w->inbox), *next; p != NULL; p = next) {
+    w->work = 0;
+    struct wf_post *p = w->undrained != NULL ? w->undrained : wf_posts_take(&w->inbox), *next;
+    for (; p != NULL && !wf_worker_is_spent(w); p = next) {
         next = p->next; /* the handler owns p */
         if (p->kind == WF_POST_BUNDLE) {
-            count += p->word;
-            for_each_in(w, WF_CONTAINER(p, struct wf_bundle, post), take_one);
+            count += take_bundle(w, WF_CONTAINER(p, struct wf_bundle, post), &next);
         } else {
             count++;
             take_one(w, p);
         }
     }
+    w->undrained = p;
     if (count > 0) {
         atomic_fetch_sub_explicit(&w->inbox_count, count, memory_order_relaxed);
         w->count.posts_in += count;
     }
-    for (struct wf_post *p = wf_posts_take(&w->room_calls), *next; p != NULL; p = next) {
+    if (p != NULL) return; /* those who wait for room go on when all is taken */
+    for (p = wf_posts_take(&w->room_calls); p != NULL; p = next) {
         next = p->next;
         take_call(w, p);
+    }
+}
+
+static void drop_bundle(struct wf_worker *w, struct wf_bundle *b)
+{
+    for (uint32_t i = 0; i < b->post.word; i++) w->set->hooks->drop_post(w, b->at[i]);
+    wf_pool_give(&w->pool, b->post.block_class, b);
+}
+
+static void drop_list(struct wf_worker *w, struct wf_post *p)
+{
+    for (struct wf_post *next; p != NULL; p = next) {
+        next = p->next;
+        if (p->kind == WF_POST_BUNDLE) drop_bundle(w, WF_CONTAINER(p, struct wf_bundle, post));
+        else w->set->hooks->drop_post(w, p);
     }
 }
 
 void wf_worker_drop_posts(struct wf_worker *w)
 {
     WF_ASSERT(w->thread == NULL);
-    for (struct wf_post *p = wf_posts_take(&w->inbox), *next; p != NULL; p = next) {
-        next = p->next;
-        if (p->kind == WF_POST_BUNDLE)
-            for_each_in(w, WF_CONTAINER(p, struct wf_bundle, post), w->set->hooks->drop_post);
-        else w->set->hooks->drop_post(w, p);
-    }
+    drop_list(w, w->undrained);
+    w->undrained = NULL;
+    drop_list(w, wf_posts_take(&w->inbox));
 }
 
 static void run_ready(struct wf_worker *w)
@@ -99,7 +119,8 @@ static void flush(struct wf_worker *w)
 
 static bool has_posts(const struct wf_worker *w, memory_order order)
 {
-    return atomic_load_explicit(&w->inbox, order) != NULL || atomic_load_explicit(&w->room_calls, order) != NULL;
+    return w->undrained != NULL || atomic_load_explicit(&w->inbox, order) != NULL ||
+           atomic_load_explicit(&w->room_calls, order) != NULL;
 }
 
 bool wf_worker_is_at_rest(const struct wf_worker *w)

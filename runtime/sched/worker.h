@@ -54,6 +54,8 @@ struct wf_worker {
     bool lends;                   /* actors/core/placement.c: the last child was; */
     uint64_t lent_in;             /* in this run of a task; */
     struct wf_worker *lent_to;    /* to whom, NULL: nobody */
+    struct wf_post *undrained;    /* what the last drain left, oldest first */
+    uint32_t work;                /* of this turn */
     int64_t now;                  /* clock at the beginning of this turn */
     bool is_own;                  /* of weft's own actors: see `users` */
     bool woke;                    /* its turn has begun, in poll_until */
@@ -96,6 +98,18 @@ bool wf_worker_is_at_rest(const struct wf_worker *w);
 static inline void wf_worker_record(struct wf_worker *w, unsigned kind, uint64_t who, uint64_t other, uint32_t value)
 {
     wf_record_put(&w->recorder, w->now, kind, who, other, value);
+}
+
+/* A post, or a message of a peer, has been `work`: deliveries, or entries of a list that were looked at. When a turn
+ * has had WF_TURN_WORK of it, what is left of the inbox waits for the next turn, and so does what a peer has sent. */
+enum { WF_TURN_WORK = 65536 };
+static inline void wf_worker_charge(struct wf_worker *w, uint32_t work)
+{
+    w->work += work;
+}
+static inline bool wf_worker_is_spent(const struct wf_worker *w)
+{
+    return w->work >= WF_TURN_WORK;
 }
 
 /* One turn of the loop; sleeps at step 5 until `deadline` at most. For tests and embedding; threads run it for

@@ -73,8 +73,9 @@ static void peer_up(void *owner, struct wf_conn *c)
     ((struct link_world *)owner)->conn = c;
 }
 
-static enum wf_receive peer_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size)
+static enum wf_receive peer_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size, size_t *left)
 {
+    (void)left;
     struct link_world *w = owner;
     weft_reader r = weft_reader_on(data, size);
     struct wf_frame f;

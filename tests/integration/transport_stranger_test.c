@@ -278,9 +278,9 @@ static void no_up(void *owner, struct wf_conn *c)
     c->carrier->ops->release(c);
     say("carrier up");
 }
-static enum wf_receive no_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size)
+static enum wf_receive no_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size, size_t *left)
 {
-    (void)owner, (void)c, (void)data, (void)size;
+    (void)owner, (void)c, (void)data, (void)size, (void)left;
     return WF_RECEIVE_ON;
 }
 static enum wf_receive no_chunk(void *owner, struct wf_conn *c)

@@ -61,9 +61,11 @@ static struct {
     size_t messages, bytes;
     char reason[WF_REASON_TEXT];
     struct wf_conn *conn;
-    bool text;  /* messages hold something else than counting bytes */
-    bool pause; /* each message pauses the receiving side */
-    bool trust; /* connections are, from the beginning */
+    bool text;    /* messages hold something else than counting bytes */
+    bool pause;   /* each message pauses the receiving side */
+    size_t most;  /* bytes that are taken of a message at once; 0: all */
+    uint8_t next; /* byte, of a message that comes in parts */
+    bool trust;   /* connections are, from the beginning */
     struct wf_conn *ends[2];
     bool looked;
 } seen;
@@ -99,14 +101,17 @@ static void on_up(void *owner, struct wf_conn *c)
     SEEN((seen.ends[seen.ups % 2] = c, seen.ups++, seen.conn = c));
 }
 
-static enum wf_receive on_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size)
+static enum wf_receive on_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size, size_t *left)
 {
-    (void)owner, (void)c;
+    (void)owner;
     bool pause;
     int wrong = 0; /* Check's own functions are for the main thread */
-    for (size_t i = 0; i < size; i++) wrong += data[i] != (uint8_t)i && !seen.text;
-    SEEN((seen.messages++, seen.wrong += wrong, seen.bytes += size, pause = seen.pause));
-    return pause ? WF_RECEIVE_PAUSE : WF_RECEIVE_ON;
+    if (seen.most > 0 && size > seen.most) *left = size - seen.most;
+    for (size_t i = 0; i < size - *left; i++) wrong += data[i] != (uint8_t)(i + seen.next) && !seen.text;
+    seen.next = *left > 0 ? (uint8_t)(seen.next + seen.most) : 0;
+    SEEN((seen.messages++, seen.wrong += wrong, seen.bytes += size - *left, pause = seen.pause));
+    if (*left > 0) wf_conn_resume(c);
+    return pause || *left > 0 ? WF_RECEIVE_PAUSE : WF_RECEIVE_ON;
 }
 
 static enum wf_receive on_chunk(void *owner, struct wf_conn *c)
@@ -280,6 +285,27 @@ START_TEST(one_byte_at_a_time_is_as_good_as_all_at_once)
     AWAIT(seen.downs == 1);
     ck_assert_uint_eq(seen.messages, 3);
     ck_assert_str_eq(seen.reason, "closed by the other side");
+    stop();
+}
+END_TEST
+
+/* Who takes a part of it gets the rest when it resumes, before what comes behind it. */
+START_TEST(a_message_may_be_taken_in_parts)
+{
+    uint8_t bytes[3 * 1024 + 64];
+    size_t size = 0;
+    start(_i, 0);
+    seen.most = 100;
+    int fd = greeted();
+    size += message(bytes, 1024);
+    size += message(bytes + size, 7);
+    size += message(bytes + size, 1000);
+    put(fd, bytes, size);
+    AWAIT(seen.messages == 11 + 1 + 10);
+    ck_assert_uint_eq(seen.bytes, 1024 + 7 + 1000);
+    ck_assert_int_eq(seen.wrong, 0);
+    close(fd);
+    AWAIT(seen.downs == 1);
     stop();
 }
 END_TEST
@@ -562,6 +588,7 @@ int main(void)
     tcase_add_loop_test(t, faults_in_the_bytes_end_the_connection_and_say_why, 0, FORMS);
     tcase_add_loop_test(t, one_byte_at_a_time_is_as_good_as_all_at_once, 0, FORMS);
     tcase_add_loop_test(t, a_large_message_comes_whole_once_the_peer_is_trusted, 0, FORMS);
+    tcase_add_loop_test(t, a_message_may_be_taken_in_parts, 0, FORMS);
     tcase_add_loop_test(t, what_the_socket_does_not_take_is_sent_when_it_does, 0, FORMS);
     tcase_add_loop_test(t, a_peer_that_never_reads_holds_up_nobody_who_closes, 0, FORMS);
     tcase_add_loop_test(t, strangers_have_little_time, 0, FORMS);

@@ -309,7 +309,9 @@ START_TEST(who_found_no_memory_is_not_heard)
     struct wf_conn none = {.user = NULL};
     open_plainly();
     struct wf_transport *t = cluster()->t;
-    ck_assert_int_eq(wf_channel_carrier_user.on_message(t, &none, (const uint8_t *)"x", 1), WF_RECEIVE_END);
+    size_t left = 0;
+    const uint8_t *x = (const uint8_t *)"x";
+    ck_assert_int_eq(wf_channel_carrier_user.on_message(t, &none, x, 1, &left), WF_RECEIVE_END);
     ck_assert_int_eq(wf_channel_carrier_user.on_chunk(t, &none), WF_RECEIVE_END);
     close_script();
 }

@@ -63,9 +63,9 @@ static void on_up(void *owner, struct wf_conn *c)
     wf_conn_release(c);
 }
 
-static enum wf_receive on_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size)
+static enum wf_receive on_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size, size_t *left)
 {
-    (void)owner, (void)c, (void)data, (void)size;
+    (void)owner, (void)c, (void)data, (void)size, (void)left;
     return WF_RECEIVE_ON;
 }
 

@@ -60,13 +60,13 @@ static void script_up(void *owner, struct wf_conn *c)
     l->was_up = true;
 }
 
-static enum wf_receive script_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size)
+static enum wf_receive script_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size, size_t *left)
 {
     struct line *l = c->user;
     weft_reader r = weft_reader_on(data, size);
     struct wf_frame f;
     int got;
-    (void)owner;
+    (void)left, (void)owner;
     while (f.name = weft_str(NULL, 0), (got = wf_frame_next(&r, &f)) == 1) {
         struct heard *h = &l->heard[l->count++ % HEARD];
         *h = (struct heard){f.kind, f.tag, f.number, f.ref, f.to, f.from, f.body.size, "", 0};

@@ -119,12 +119,66 @@ START_TEST(no_turn_is_long)
 }
 END_TEST
 
+/* ---- Messages to many ------------------------------------------------------------------------------------------ */
+
+enum { MANY = 4000, SAID = 1000 };
+
+static struct {
+    uint64_t received, before, most, turns; /* by one of them: in all, before this turn, in a turn */
+} ear;
+
+static void hold_all(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    if (weft_subscribe("topic", NULL) == WEFT_OK && weft_group_join("group") == WEFT_OK)
+        (void)weft_sleep(WEFT_FOREVER);
+}
+
+static void count_all(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    if (weft_subscribe("topic", NULL) < 0 || weft_group_join("group") < 0) return;
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) ear.received++;
+}
+
+static void after_hearing(struct wf_sim_world *w)
+{
+    (void)w;
+    ear.most = WF_MAX(ear.most, ear.received - ear.before);
+    ear.before = ear.received;
+    ear.turns++;
+}
+
+/* One message of a peer holds a thousand publications, each for thousands of actors: an actor hears others meanwhile,
+ * and gets all of them. */
+START_TEST(no_turn_is_long_for_what_goes_to_many)
+{
+    bool topic = _i == 0;
+    open_with(0, false);
+    for (int i = 1; i < MANY; i++) run_on_node(hold_all);
+    run_on_node(count_all);
+    ear.received = ear.before = ear.most = ear.turns = 0;
+    world.after_turn = after_hearing;
+    for (int i = 0; i < SAID; i++)
+        wf_put_to_all(&out, topic ? WF_FRAME_PUBLISH : WF_FRAME_GROUP_SEND, weft_cstr(topic ? "topic" : "group"), 5,
+                      1, "x", 1);
+    speak(peer);
+    pass(WEFT_SEC(1));
+    ck_assert_uint_eq(ear.received, SAID);
+    ck_assert_uint_le(ear.most, topic ? WF_TURN_WORK / MANY + 1 : 4096 / MANY + 1);
+    world.after_turn = NULL;
+    close_script();
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("turns");
     TCase *t = tcase_create("turns");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, no_turn_is_long, 0, KINDS);
+    tcase_add_loop_test(t, no_turn_is_long_for_what_goes_to_many, 0, 2);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -254,9 +254,9 @@ static void on_up(void *owner, struct wf_conn *c)
     SEEN(ends[c->dial_tag != NULL] = c);
 }
 
-static enum wf_receive on_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size)
+static enum wf_receive on_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size, size_t *left)
 {
-    (void)owner;
+    (void)owner, (void)left;
     size_t bad = size != BIG;
     for (size_t i = 0; i < size; i++) bad += data[i] != (uint8_t)i;
     SEEN((messages[c->dial_tag != NULL]++, wrong += bad));

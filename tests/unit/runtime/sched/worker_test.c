@@ -107,6 +107,9 @@ struct numbered {
 
 static struct numbered *numbered[2];
 static int next_of[2];
+static uint32_t copies; /* that each post becomes */
+static uint64_t turn;   /* in which the last one was taken */
+static uint32_t in_turn;
 
 static void take_numbered(struct wf_worker *w, struct wf_call *c)
 {
@@ -114,6 +117,10 @@ static void take_numbered(struct wf_worker *w, struct wf_call *c)
     int from = p - numbered[0] >= 0 && p - numbered[0] < POSTS ? 0 : 1;
     want_int(w->index, 1);
     want_int(p->n, next_of[from]++);
+    in_turn = turn == w->count.turns ? in_turn + 1 : 1;
+    turn = w->count.turns;
+    want(copies == 0 || in_turn <= 2);
+    wf_worker_charge(w, copies);
 }
 
 static void send_numbered(void *arg)
@@ -132,7 +139,7 @@ static void await_all(void *arg)
     until(next_of[0] == POSTS && next_of[1] == POSTS);
 }
 
-START_TEST(posts_arrive_in_order)
+static void see_the_order(void)
 {
     struct harness h;
     for (int i = 0; i < 2; i++) numbered[i] = calloc(POSTS, sizeof *numbered[i]);
@@ -142,6 +149,18 @@ START_TEST(posts_arrive_in_order)
     harness_spawn(&h, 1, await_all, NULL); /* a worker stops with what others have not flushed yet unread */
     harness_stop(&h);
     for (int i = 0; i < 2; i++) free(numbered[i]);
+}
+
+START_TEST(posts_arrive_in_order)
+{
+    see_the_order();
+}
+END_TEST
+
+START_TEST(posts_that_are_much_work_wait_for_their_turn_in_order)
+{
+    copies = WF_TURN_WORK / 2;
+    see_the_order();
 }
 END_TEST
 
@@ -279,5 +298,5 @@ END_TEST
 #endif
 
 TEST_MAIN("worker", no_wake_is_lost, a_sleeping_worker_hears_every_knock, posts_arrive_in_order,
-          waits_that_end_at_once_starve_nobody,
+          posts_that_are_much_work_wait_for_their_turn_in_order, waits_that_end_at_once_starve_nobody,
           a_kill_ends_a_task_that_ignores_its_cancellation ON_UNIX(, idle_means_idle))
