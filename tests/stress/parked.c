@@ -1,6 +1,6 @@
-/* tests/stress/parked.c -- a million actors that wait, parked as they come, so that all of them together take well
- * under a gigabyte; then each is woken, some by a message, some by their timer, some by a stop, some by a kill, and
- * has what was on its stack.
+/* tests/stress/parked.c -- a million actors that wait, or as many as it is told, parked as they come, so that a
+ * million of them takes well under a gigabyte; then each is woken, some by a message, some by their timer, some by a
+ * stop, some by a kill, and has what was on its stack.
  *
  *     parked [ACTORS] */
 #include "../unit/actors/node_harness.h"
