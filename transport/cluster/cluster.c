@@ -2,6 +2,7 @@
  * seeds has no timers. */
 #include "actor.h"
 #include "cluster.h"
+#include "requests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +70,7 @@ static void end_all(struct wf_cluster *c)
     for (struct wf_list_node *k; (k = wf_list_pop(&c->channels)) != NULL;)
         wf_channel_release(WF_CONTAINER(k, struct wf_channel, in_all));
     wf_peers_finish(c);
-    (void)wf_bursts_tick(&c->bursts, WEFT_FOREVER);
+    (void)wf_bursts_tick(&c->t->bursts, WEFT_FOREVER);
     free(c->watchers);
     c->watchers = NULL;
     c->watcher_count = c->watcher_capacity = 0;
@@ -87,17 +88,11 @@ static void run(struct wf_cluster *c)
         if (stopping && (wf_list_empty(&c->sessions) || now >= stop_by)) return;
         int64_t at = wf_links_tick(c, now), gossip = wf_gossip_tick(c, now), dials = wf_dialers_tick(c, now);
         at = WF_MIN(WF_MIN(at, gossip), WF_MIN(dials, wf_partition_tick(c, now)));
-        at = WF_MIN(WF_MIN(at, wf_bursts_tick(&c->bursts, now)), wf_trim_tick(c, now));
+        at = WF_MIN(WF_MIN(at, wf_bursts_tick(&c->t->bursts, now)), wf_trim_tick(c, now));
         if (stopping) at = WF_MIN(at, stop_by);
         int rc = more || at <= now ? weft_yield() : weft_event_await(t->wake, at);
         if (rc == WEFT_ECANCELED || rc == WEFT_ECLOSED) return;
     }
-}
-
-void wf_cluster_pause(void)
-{
-    /* Yielding may go on in the same turn, in which nobody else is heard. */
-    if (wf_actor_self() != NULL) (void)weft_sleep(weft_now() + 1);
 }
 
 void wf_cluster_fail(struct wf_transport *t, const char *what, const char *why)
@@ -112,18 +107,6 @@ void wf_cluster_fail(struct wf_transport *t, const char *what, const char *why)
     if (!first) return;
     weft_log(WEFT_ERROR, "node %s %s: %s", t->node->name, what, why);
     if (notify != NULL) notify(arg, WF_NOTIFY_FATAL, why);
-}
-
-void wf_cluster_ended(weft_node *node, uint64_t actor)
-{
-    struct wf_transport *t = node->transport;
-    pf_mutex_lock(t->lock);
-    if (actor == t->service.actor) {
-        t->finished = true;
-        t->listening = false;
-        pf_cond_broadcast(t->changed);
-    }
-    pf_mutex_unlock(t->lock);
 }
 
 void wf_cluster_main(const void *arg, size_t size)

@@ -4,7 +4,6 @@
 #ifndef WF_CLUSTER_H
 #define WF_CLUSTER_H
 
-#include "burst.h"
 #include "hash.h"
 #include "learned.h"
 #include "swim.h"
@@ -37,10 +36,10 @@ enum {
 
 /* Somebody to be dialled: a seed, for ever, or a node heard of, for a while. */
 struct wf_dialer {
+    struct wf_dial dial;             /* first: see there */
     struct wf_list_node in_cluster;  /* wf_cluster.dialers */
     struct wf_hashed by_incarnation; /* wf_cluster.dialed, if that is known */
     bool in_table;
-    struct wf_news *over;  /* for the end of a dial, which needs no memory then */
     bool seed, self, busy; /* busy: a dial or its session is under way */
     bool proven;           /* its node has been linked with: the addresses are its own */
     uint32_t source;       /* of discover.h, which lists it at the moment: then it is a seed; 0: none */
@@ -139,7 +138,6 @@ struct wf_cluster {
     struct wf_swim *swim; /* NULL: this is a client */
     struct wf_partition partition;
     struct wf_list changed; /* wf_swim_member.in_changed: members that have changed and were not looked at yet */
-    struct wf_bursts bursts;
     struct {
         uint32_t ended;            /* links since memory was given back */
         int64_t first_at, last_at; /* when those ended */
@@ -159,12 +157,18 @@ static inline uint32_t wf_cluster_hash(const struct wf_cluster *c, uint64_t inca
 }
 
 /* ---- cluster.c ------------------------------------------------------------------------------------------------- */
+weft_actor wf_cluster_main; /* arg: struct wf_transport * */
 /* This node cannot be part of the cluster (`what`, `why`): logged and told once. */
 void wf_cluster_fail(struct wf_transport *t, const char *what, const char *why);
 
 /* ---- reachable.c: where a node listens that was not told where ------------------------------------------------- */
 /* The dial of `ch` has reached somebody: listens where it has reached a seed, then says HELLO. */
 void wf_reachable_dialled(struct wf_cluster *c, struct wf_channel *ch);
+
+/* ---- admission.c ----------------------------------------------------------------------------------------------- */
+/* Whether the session may be who its HELLO says. False: `why` (WF_REASON_TEXT bytes) is for both sides' logs. Without
+ * TLS it may do everything, as all that get here are of this machine; but over ws:// nobody controls the node. */
+bool wf_rights_admit(struct wf_cluster *c, struct wf_channel *ch, char *why);
 
 /* ---- handshake.c: connections become links --------------------------------------------------------------------- */
 int wf_channel_phase(const struct wf_channel *ch);

@@ -1,8 +1,8 @@
 /* How a connection becomes the channel of a link, or of one that goes on: HELLO, WELCOME, REFUSED. The state machine
  * is drawn in docs/wire.md. */
-#include "control.h"
+#include "cluster.h"
 #include "mutant.h"
-#include "rights.h"
+#include "requests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,9 +48,9 @@ static void log_reject(struct wf_cluster *c, const char *remote, const char *wha
     bool same = strcmp(c->rejects[slot].remote, host) == 0 && strcmp(c->rejects[slot].reason, kind) == 0;
     uint32_t silent = same ? c->rejects[slot].silent : 0;
     if (silent > 0)
-        wf_burst_warn(&c->bursts, now, what, "closed a connection from %s: %s (and %u more like it)", remote, reason,
-                      silent);
-    else wf_burst_warn(&c->bursts, now, what, "closed a connection from %s: %s", remote, reason);
+        wf_burst_warn(&c->t->bursts, now, what, "closed a connection from %s: %s (and %u more like it)", remote,
+                      reason, silent);
+    else wf_burst_warn(&c->t->bursts, now, what, "closed a connection from %s: %s", remote, reason);
     memcpy(c->rejects[slot].remote, host, sizeof host);
     memcpy(c->rejects[slot].reason, kind, sizeof kind);
     c->rejects[slot].logged_at = now;
@@ -321,7 +321,7 @@ static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct
         snprintf(d->last, sizeof d->last, "%s", why); /* nothing to log: the two are linked */
     }
     if (d == NULL && f->number != WF_REFUSED_DUPLICATE && f->number != WF_REFUSED_SELF)
-        wf_burst_warn(&c->bursts, wf_transport_now(c->t), "refused by node", "%s", why);
+        wf_burst_warn(&c->t->bursts, wf_transport_now(c->t), "refused by node", "%s", why);
     wf_channel_enter(ch, WF_PHASE_REFUSED);
     wf_conn_close(ch->conn, why);
     struct wf_session *s = wf_links_find(c, ch->incarnation);

@@ -3,12 +3,11 @@
 #include "cluster.h"
 
 #include "actor.h"
-#include "control.h"
 #include "mutant.h"
 #include "queue_groups.h"
-#include "rights.h"
 #include "stuck.h"
 #include "typed.h"
+#include "requests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -304,7 +303,7 @@ void wf_links_end(struct wf_cluster *c, struct wf_session *s, const char *reason
         wf_gossip_ended(c, s, left);
         wf_links_tell(c, WEFT_TAG_NODE_DOWN, s, reason);
         if (!c->leaving)
-            wf_peer_log(&c->bursts, wf_transport_now(c->t), WEFT_INFO, "node %s is down: %s", s->name, reason);
+            wf_peer_log(&c->t->bursts, wf_transport_now(c->t), WEFT_INFO, "node %s is down: %s", s->name, reason);
     }
     wf_session_release(s);
 }
@@ -352,7 +351,7 @@ void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t num
     wf_links_tell(c, WEFT_TAG_NODE_UP, s, "");
     wf_gossip_linked(c, s);
     if (!c->t->client)
-        wf_peer_log(&c->bursts, wf_transport_now(c->t), WEFT_INFO, "linked with node %s (%s)", s->name,
+        wf_peer_log(&c->t->bursts, wf_transport_now(c->t), WEFT_INFO, "linked with node %s (%s)", s->name,
                     ch->conn->remote);
 }
 
@@ -368,7 +367,7 @@ static void take_pending(struct wf_cluster *c, struct wf_session *s)
     atomic_fetch_add_explicit(&s->resumes, 1, memory_order_relaxed);
     wf_peers_review(c, s, "");
     wf_gossip_linked(c, s);
-    wf_peer_log(&c->bursts, wf_transport_now(c->t), WEFT_INFO, "the link with node %s goes on (%s)", s->name,
+    wf_peer_log(&c->t->bursts, wf_transport_now(c->t), WEFT_INFO, "the link with node %s goes on (%s)", s->name,
                 ch->conn->remote);
     if (ch->rest != NULL) {
         wf_session_receive(ch, ch->rest, ch->rest_size, NULL);
@@ -408,8 +407,8 @@ static void break_off(struct wf_cluster *c, struct wf_session *s, const char *re
         return;
     }
     if (!c->leaving)
-        wf_peer_log(&c->bursts, wf_transport_now(c->t), WEFT_INFO, "the connection to node %s is lost: %s; resuming",
-                    s->name, reason);
+        wf_peer_log(&c->t->bursts, wf_transport_now(c->t), WEFT_INFO,
+                    "the connection to node %s is lost: %s; resuming", s->name, reason);
     wf_peers_broken(c, s, reason);
 }
 

@@ -76,7 +76,7 @@ static void dialer_free(struct wf_cluster *c, struct wf_dialer *d)
 {
     wf_dialers_know(c, d, 0);
     wf_unlink(&d->in_cluster);
-    if (d->over != NULL) wf_news_free(d->over);
+    if (d->dial.over != NULL) wf_news_free(d->dial.over);
     free(d->url);
     free(d);
 }
@@ -153,7 +153,7 @@ static void say_no_link(struct wf_cluster *c, const struct wf_dialer *d, const c
     snprintf(kind, sizeof kind, "no link: %.16s", reason);
     if (c->t->client) weft_log(WEFT_DEBUG, "no link to %s: %s; trying on", wf_dialers_url(d), reason);
     else
-        wf_burst_warn(&c->bursts, wf_transport_now(c->t), kind, "no link to %s: %s; trying on", wf_dialers_url(d),
+        wf_burst_warn(&c->t->bursts, wf_transport_now(c->t), kind, "no link to %s: %s; trying on", wf_dialers_url(d),
                       reason);
 }
 
@@ -251,8 +251,8 @@ static void dial(struct wf_cluster *c, struct wf_dialer *d)
     const char *url = next_url(c, d);
     if (url == NULL) return;
     d->busy = true;
-    if (d->over == NULL) d->over = wf_news_new(WF_NEWS_DIAL_FAILED, NULL, NULL, WF_REASON_TEXT);
-    int rc = d->over == NULL ? WEFT_ENOMEM : wf_url_check_dial(url, c->t->has_tls, c->t->insecure, why);
+    if (d->dial.over == NULL) d->dial.over = wf_news_new(WF_NEWS_DIAL_FAILED, NULL, NULL, WF_REASON_TEXT);
+    int rc = d->dial.over == NULL ? WEFT_ENOMEM : wf_url_check_dial(url, c->t->has_tls, c->t->insecure, why);
     if (rc == WEFT_OK) rc = c->t->carrier->ops->dial(c->t->carrier, url, d, why);
     if (rc < 0) wf_dialers_failed(c, d, why);
 }
@@ -441,7 +441,7 @@ static void count_fault(struct wf_cluster *c, struct wf_peer *p, const char *rea
     if (hold > 0) p->held_until = now + hold;
     pf_mutex_unlock(c->t->lock);
     if (hold == 0) return;
-    wf_peer_log(&c->bursts, now, WEFT_WARN,
+    wf_peer_log(&c->t->bursts, now, WEFT_WARN,
                 "the link with node %s was closed %u times in a row: %s; the next one in %.1f s", p->name, p->faults,
                 reason, (double)hold / 1e9);
 }

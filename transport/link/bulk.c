@@ -15,6 +15,7 @@
  *     once, in order. */
 #include "mutant.h"
 #include "rights.h"
+#include "transport.h"
 
 #include "hash.h"
 

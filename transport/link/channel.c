@@ -1,5 +1,5 @@
 /* One connection to another node, from its first byte to its last: what the carrier's callbacks do. */
-#include "cluster.h"
+#include "transport.h"
 #include "sanitizer.h"
 #include "names.h"
 
@@ -287,7 +287,7 @@ static void tell_down(struct wf_transport *t, struct wf_news *n, struct wf_chann
 }
 
 /* Of the dial that is under way. */
-static struct wf_news *over_of(struct wf_dialer *d, enum wf_news_kind kind)
+static struct wf_news *over_of(struct wf_dial *d, enum wf_news_kind kind)
 {
     struct wf_news *n = d->over;
     d->over = NULL;
@@ -299,7 +299,7 @@ static void on_down(void *owner, struct wf_conn *conn, const char *reason)
 {
     struct wf_transport *t = owner;
     struct wf_channel *ch = conn->user;
-    struct wf_dialer *d = conn->dial_tag;
+    struct wf_dial *d = conn->dial_tag;
     struct wf_news *n;
     if (ch == NULL) {
         n = d != NULL ? over_of(d, WF_NEWS_DOWN) : wf_news_new(WF_NEWS_DOWN, NULL, NULL, WF_REASON_TEXT);

@@ -1,3 +1,4 @@
+#include "actor.h"
 #include "transport.h"
 
 #include <stdlib.h>
@@ -52,4 +53,10 @@ struct wf_news *wf_news_take(struct wf_transport *t)
     struct wf_list_node *k = wf_list_pop(&t->news);
     pf_mutex_unlock(t->lock);
     return k == NULL ? NULL : WF_CONTAINER(k, struct wf_news, in_queue);
+}
+
+void wf_cluster_pause(void)
+{
+    /* Yielding may go on in the same turn, in which nobody else is heard. */
+    if (wf_actor_self() != NULL) (void)weft_sleep(weft_now() + 1);
 }

@@ -2,6 +2,7 @@
 #include "peer_limits.h"
 
 #include "rights.h"
+#include "transport.h"
 
 #include <stdio.h>
 

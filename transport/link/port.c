@@ -505,7 +505,20 @@ static int route_watch_nodes(struct wf_worker *w, weft_pid who, bool all)
     return WEFT_OK;
 }
 
-const struct wf_route wf_transport_route = {.service_ended = wf_cluster_ended,
+/* When it was $cluster, weft_node_stop goes on. */
+static void route_service_ended(weft_node *node, uint64_t actor)
+{
+    struct wf_transport *t = node->transport;
+    pf_mutex_lock(t->lock);
+    if (actor == t->service.actor) {
+        t->finished = true;
+        t->listening = false;
+        pf_cond_broadcast(t->changed);
+    }
+    pf_mutex_unlock(t->lock);
+}
+
+const struct wf_route wf_transport_route = {.service_ended = route_service_ended,
                                             .send = route_send,
                                             .send_name = route_send_name,
                                             .find = route_find,

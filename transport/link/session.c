@@ -3,6 +3,7 @@
 #include "rights.h"
 #include "sanitizer.h"
 #include "trace.h"
+#include "transport.h"
 #include "group.h"
 
 #include <stdio.h>

@@ -7,7 +7,6 @@
  *     go, and a message that nobody has room for ends soon.
  * (2) Nodes that do not share the tables of topics say PUBLISH, and every node's queue groups then get it, as
  *     before. */
-#include "cluster.h"
 #include "mutant.h"
 #include "publish_report.h"
 #include "transport.h"
@@ -127,7 +126,7 @@ static void doubt(struct wf_channel *ch, uint64_t stamp, int64_t wall)
 {
     if (!ch->session->warned_of_stamp)
         wf_peer_log(
-            &ch->t->cluster->bursts, wf_transport_now(ch->t), WEFT_WARN,
+            &ch->t->bursts, wf_transport_now(ch->t), WEFT_WARN,
             "node %s says it has published at a time that is %.0f s ahead of this node's clock: one of the two "
             "clocks is wrong, and its retained messages may not be kept; counted as unbelieved from now on",
             ch->name, (double)(stamp - WF_MIN(stamp, wf_stamp_of(wall))) / 1e6);

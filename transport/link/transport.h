@@ -19,8 +19,8 @@
 #ifndef WF_TRANSPORT_H
 #define WF_TRANSPORT_H
 
+#include "burst.h"
 #include "carrier.h"
-#include "control.h"
 #include "credit.h"
 #include "frame.h"
 #include "peer_limits.h"
@@ -35,6 +35,7 @@
 
 #include <weft/event.h>
 #include <weft/log.h>
+#include <weft/reload.h>
 
 enum {
     /* What is read is decoded and received while the core's cache still holds it: docs/performance.md */
@@ -98,6 +99,11 @@ enum wf_phase {
     WF_PHASE_PENDING, /* agreed; waits for the end of the channel that it replaces */
     WF_PHASE_UP,
     WF_PHASE_OVER,
+};
+
+/* What a channel knows of a dial; a wf_dialer begins with it, and is the tag of its dials. */
+struct wf_dial {
+    struct wf_news *over; /* for the end of a dial, which needs no memory then */
 };
 
 struct wf_channel {
@@ -358,7 +364,7 @@ struct wf_transport {
     struct wf_cluster *cluster;   /* of $cluster; its tables change under lock, so that $node may read them */
     void (*notify)(void *arg, int what, const char *why); /* wf_transport_watch */
     void *notify_arg;
-    wf_load_module *load;             /* wf_transport_set_loader */
+    int (*load)(const char *path, weft_migrate **hook, char *why, size_t why_size); /* wf_transport_set_loader */
     uint32_t dials_failed;            /* under lock, like the next two; for wf_client_wait_up */
     char dial_reason[WF_REASON_TEXT]; /* of the last one */
     char fatal[WF_REASON_TEXT];       /* "" or why this node cannot be part of the cluster */
@@ -367,13 +373,9 @@ struct wf_transport {
      * node's quota is used up */
     _Atomic uint64_t dropped_unbelieved, dropped_quota;
     _Atomic uint64_t dropped_full,
-        dropped_lost; /* relaxed: frames refused at the bound; queued or in flight when a link broke */
+        dropped_lost;        /* relaxed: frames refused at the bound; queued or in flight when a link broke */
+    struct wf_bursts bursts; /* of log lines about other nodes */
 };
-
-/* certs.c: the certificate of this node, or of `tls_as`, in the folder of the options; the log says what is wrong. */
-int wf_certs_load(struct wf_transport *t, const weft_node_options *o);
-/* Whether the node was started with certificates. Any thread. */
-bool wf_certs_are_there(const weft_node *node);
 
 static inline struct wf_transport *wf_transport_of(const struct wf_worker *w)
 {
@@ -557,6 +559,8 @@ void wf_news_wake(struct wf_transport *t);
 /* Puts it into the queue and wakes $cluster. NULL is fine (no memory: the session is closed by its time limits). */
 void wf_news_post(struct wf_transport *t, struct wf_news *n);
 struct wf_news *wf_news_take(struct wf_transport *t);
+/* By $cluster, in the middle of long work: the worker's other actors have their turn. */
+void wf_cluster_pause(void);
 
 /* ---- port.c ---------------------------------------------------------------------------------------------------- */
 extern const struct wf_route wf_transport_route;
@@ -574,10 +578,6 @@ void wf_ports_room_made(struct wf_worker *w, struct wf_call *c); /* of a wf_room
 /* Any thread: every worker's interest of that peer changes as the INTEREST frame says. */
 int wf_ports_interest(struct wf_session *s, struct wf_frame *f);
 
-/* ---- cluster.c ------------------------------------------------------------------------------------------------- */
-/* By $cluster, in the middle of long work: the worker's other actors have their turn. */
-void wf_cluster_pause(void);
-
 /* ---- tables.c -------------------------------------------------------------------------------------------------- */
 /* By $cluster: before wf_ports_open (WEFT_ENOMEM), and before anybody hears of the end. */
 int wf_tables_open(struct wf_session *s);
@@ -593,20 +593,5 @@ void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e); /*
 void wf_tables_retained(weft_node *node, uint64_t number);                    /* wf_route.retained */
 /* There is room in the outbox, for which what is retained may have waited. */
 void wf_tables_go_on(struct wf_session *s);
-
-/* ---- cluster.c ------------------------------------------------------------------------------------------------- */
-weft_actor wf_cluster_main; /* arg: struct wf_transport * */
-/* wf_route.service_ended: when it was $cluster, weft_node_stop goes on. */
-void wf_cluster_ended(weft_node *node, uint64_t actor);
-weft_actor wf_control_main;
-
-/* ---- control.c ------------------------------------------------------------------------------------------------- */
-/* What did not reach an actor, by reason: messages, and frames of links. */
-enum { WF_ALL_DROPS = WF_DROP_REASONS + 5 };
-struct wf_drop_count {
-    const char *reason; /* static */
-    uint64_t count;
-};
-void wf_transport_drops(const struct wf_transport *t, struct wf_drop_count all[WF_ALL_DROPS]);
 
 #endif

@@ -1,6 +1,7 @@
 /* transport/security/tls.h -- a node's certificates, and who is at the other end of a connection under TLS.
  *
- * tls_files.c reads them, carrier_nng_tls.c uses them; without mbed TLS both are tls_none.c. */
+ * tls_files.c reads them, carrier_nng_tls.c uses them; without mbed TLS they are tls_none.c and
+ * carrier_nng_tls_none.c. */
 #ifndef WF_TLS_H
 #define WF_TLS_H
 

@@ -1,5 +1,6 @@
 /* Numbers that a peer says and this node goes by: the highest there are, and those that nobody has asked for. */
 #include "linked.h"
+#include "control.h"
 #include "names.h"
 
 static struct wf_session *session(void)

@@ -1,5 +1,6 @@
 /* What other nodes say is retained: who tells of it, and that no subscriber hears of it twice. */
 #include "linked.h"
+#include "snapshot.h"
 
 /* Of what was published on a third node: if it is linked here, and tells of it itself, we do not. */
 START_TEST(what_is_retained_is_told_by_its_node_or_by_all)
