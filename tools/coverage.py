@@ -27,7 +27,8 @@ FILES = {
                      "cli/client/json.c"],
     "HTTP, WebSocket": ["examples/webchat_http.h"],
     "link": ["transport/link/channel.c", "transport/cluster/links.c", "transport/link/outbox.c",
-             "transport/link/port.c", "transport/link/session.c", "transport/link/tables.c"],
+             "transport/link/port.c", "transport/link/receive.c", "transport/link/session.c",
+             "transport/link/tables.c"],
     "mailbox": ["actors/core/mailbox.c", "actors/core/msg.c", "actors/core/backpressure.c", "runtime/sched/post.c"],
 }
 

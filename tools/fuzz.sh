@@ -26,7 +26,7 @@ declare -A files=(
     [framing]='transport/wire/sp.c'
     [identity]='transport/security/identity.c transport/security/roles.c'
     [json]='cli/client/json.c'
-    [link]='transport/link/channel.c transport/cluster/handshake.c transport/link/session.c
+    [link]='transport/link/channel.c transport/cluster/handshake.c transport/link/receive.c transport/link/session.c
         transport/cluster/links.c transport/link/tables.c'
     [pack]='actors/data/pack.c'
     [swim]='transport/cluster/swim.c transport/cluster/swim_table.c transport/wire/swim_wire.c'

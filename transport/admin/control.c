@@ -32,12 +32,6 @@ static void put_urls(weft_writer *w, const char (*url)[WF_URL_TEXT], uint32_t co
     for (uint32_t i = 0; i < count; i++) put_text(w, url[i]);
 }
 
-void wf_put_pid(weft_writer *w, weft_pid pid)
-{
-    char text[WEFT_PID_TEXT];
-    put_text(w, pid.actor == 0 ? "" : weft_pid_format(pid, text));
-}
-
 /* `older`: how many events there are before it, if they are left out. */
 static void put_event(weft_writer *w, const struct weft_record *r, size_t older)
 {
@@ -131,32 +125,6 @@ static void put_nodes(weft_writer *w, const struct wf_transport *t, const void *
     pf_mutex_unlock(t->lock);
 }
 
-void wf_transport_drops(const struct wf_transport *t, struct wf_drop_count all[WF_ALL_DROPS])
-{
-    const struct wf_drop_count frames[] = {
-        {"outbox-full", atomic_load_explicit(&t->dropped_full, memory_order_relaxed)},
-        {"link-lost", atomic_load_explicit(&t->dropped_lost, memory_order_relaxed)},
-        {"refused", atomic_load_explicit(&t->dropped_refused, memory_order_relaxed)},
-        {"unbelieved", atomic_load_explicit(&t->dropped_unbelieved, memory_order_relaxed)},
-        {"retained-full", atomic_load_explicit(&t->dropped_quota, memory_order_relaxed)}};
-    uint64_t messages[WF_DROP_REASONS];
-    wf_node_drops(t->node, messages);
-    for (int i = 0; i < WF_DROP_REASONS; i++) all[i] = (struct wf_drop_count){wf_drop_names[i], messages[i]};
-    memcpy(all + WF_DROP_REASONS, frames, sizeof frames);
-}
-
-void wf_put_drops(weft_writer *w, const struct wf_transport *t)
-{
-    struct wf_drop_count all[WF_ALL_DROPS];
-    wf_transport_drops(t, all);
-    weft_put_array(w, WF_ALL_DROPS);
-    for (int i = 0; i < WF_ALL_DROPS; i++) {
-        weft_put_array(w, 2);
-        put_text(w, all[i].reason);
-        weft_put_uint(w, all[i].count);
-    }
-}
-
 static void put_info(weft_writer *w, const struct wf_transport *t, const void *data)
 {
     const struct listed *l = data;
@@ -171,26 +139,6 @@ static void put_info(weft_writer *w, const struct wf_transport *t, const void *d
 }
 
 /* ---- Requests -------------------------------------------------------------------------------------------------- */
-
-const char *wf_control_answer(const weft_msg *ask,
-                              void (*put)(weft_writer *w, const struct wf_transport *t, const void *data),
-                              const struct wf_transport *t, const void *data)
-{
-    for (int tries = 0; tries < 5; tries++) {
-        weft_writer measure = weft_writer_on(NULL, 0);
-        put(&measure, t, data);
-        size_t room = measure.size + 4096;
-        uint8_t *buffer = malloc(room);
-        if (buffer == NULL) return "out of memory";
-        weft_writer w = weft_writer_on(buffer, room);
-        put(&w, t, data);
-        if (w.error == 0) (void)weft_reply(ask, weft_tag(ask), buffer, w.size);
-        free(buffer);
-        if (w.error == 0) return NULL;
-        if (w.error == WEFT_ENOMEM) return "out of memory";
-    }
-    return "it changes faster than it can be listed; ask again";
-}
 
 static void say_nothing(const weft_msg *ask)
 {
@@ -217,16 +165,6 @@ static const char *on_stop(struct wf_transport *t, const weft_msg *ask)
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)ms);
     notify(arg, WF_NOTIFY_STOP, text);
-    return NULL;
-}
-
-const char *wf_hand_to(weft_actor *body, const char *kind, const void *arg, size_t size, weft_msg *ask, bool *handed)
-{
-    weft_pid taker;
-    int rc = weft_spawn(&taker, body, arg, size, &(weft_spawn_options){.kind = kind});
-    if (rc < 0) return weft_strerror(rc);
-    *handed = true;
-    weft_ignore(weft_send_msg(taker, ask)); /* a request that cannot be sent on is answered with the error */
     return NULL;
 }
 

@@ -1,8 +1,8 @@
 /* transport/admin/control.h -- what the command line asks of a running node, and how it gets there.
  *
  * Each node has an actor named "$node". A request is a weft_call to "$node@NAME" with one of the tags of requests.h;
- * the answer has the same tag and a msgpack body. An unknown verb, or a body that cannot be read, is answered with tag
- * WF_CONTROL_ERROR and the text of the error.
+ * the answer has the same tag and a msgpack body. An unknown verb, or a body that cannot be read, is answered with
+ * tag WF_CONTROL_ERROR and the text of the error.
  *
  * docs/wire.md ("Control requests") says what each verb takes and answers. */
 #ifndef WF_CONTROL_H
@@ -34,10 +34,23 @@ WEFT_API int wf_client_wait_up(weft_node *node, uint64_t *peer, char *name, int6
 struct wf_transport;
 weft_actor wf_control_main; /* $node; arg: struct wf_transport * */
 
-/* ---- relay.c, for $node: NULL, or the text of an error --------------------------------------------------------- */
+/* ---- answer.c -------------------------------------------------------------------------------------------------- */
+/* Answers with what `put` makes of `data`; tables may grow between measuring and writing: then once more. NULL, or
+ * the text of an error. */
+const char *wf_control_answer(const weft_msg *ask,
+                              void (*put)(weft_writer *w, const struct wf_transport *t, const void *data),
+                              const struct wf_transport *t, const void *data);
+/* "0.17.1@..."; nobody is "". */
+void wf_put_pid(weft_writer *w, weft_pid pid);
+/* What was dropped, as INFO and DROPS say it: [reason, count]. */
+void wf_put_drops(weft_writer *w, const struct wf_transport *t);
 /* Who takes long has an actor of its own, which gets `ask` as its first message, and answers it: `*handed`. */
 WEFT_CHECKED const char *wf_hand_to(weft_actor *body, const char *kind, const void *arg, size_t size, weft_msg *ask,
                                     bool *handed);
+/* [A] Who that is: a pid, "0.17.1@NODE" or, of this node, "0.17.1", or a registered name. False: nobody. */
+bool wf_read_actor(weft_text who, weft_pid *out);
+
+/* ---- relay.c, for $node: NULL, or the text of an error --------------------------------------------------------- */
 const char *wf_relay_subscribe(const weft_msg *ask);
 /* Answers, or hands one that waits to another actor. */
 const char *wf_relay_publish(weft_msg *ask, bool *handed);
@@ -49,7 +62,7 @@ WEFT_CHECKED bool wf_tool_send(weft_pid tool, weft_msg *m);
 /* [A] The calling actor will be stopped when the tool is gone, or lets the request HOLD go that it gets now. */
 WEFT_CHECKED int wf_guard_begin(weft_pid tool);
 
-/* ---- certs.c ---------------------------------------------------------------------------------------------------- */
+/* ---- certs.c --------------------------------------------------------------------------------------------------- */
 /* The certificate of this node, or of `tls_as`, in the folder of the options; the log says what is wrong. */
 int wf_certs_load(struct wf_transport *t, const weft_node_options *o);
 /* Whether the node was started with certificates. Any thread. */
@@ -57,15 +70,6 @@ bool wf_certs_are_there(const weft_node *node);
 const char *wf_certs_begin(struct wf_transport *t, weft_msg *ask, bool *handed);
 
 /* ---- control.c, control_look.c and trace.c, for $node ---------------------------------------------------------- */
-/* Answers with what `put` makes of `data`; tables may grow between measuring and writing: then once more. NULL, or
- * the text of an error. */
-const char *wf_control_answer(const weft_msg *ask,
-                              void (*put)(weft_writer *w, const struct wf_transport *t, const void *data),
-                              const struct wf_transport *t, const void *data);
-/* "0.17.1@..."; nobody is "". */
-void wf_put_pid(weft_writer *w, weft_pid pid);
-/* What was dropped, as INFO and DROPS say it: [reason, count]. */
-void wf_put_drops(weft_writer *w, const struct wf_transport *t);
 /* control_list.c: PAGE; PS, NAMES and GROUPS, all of it. NULL, or the text of an error. */
 const char *wf_list_page(const struct wf_transport *t, const weft_msg *ask);
 const char *wf_list_all(const struct wf_transport *t, const weft_msg *ask);
@@ -77,7 +81,5 @@ const char *wf_who_begin(struct wf_transport *t, weft_msg *ask, bool *handed);
 const char *wf_control_look(const struct wf_transport *t, const weft_msg *ask);
 /* NULL, or the text of an error. */
 const char *wf_trace_begin(const weft_msg *ask);
-/* [A] Who that is: a pid, "0.17.1@NODE" or, of this node, "0.17.1", or a registered name. False: nobody. */
-bool wf_read_actor(weft_text who, weft_pid *out);
 
 #endif

@@ -122,29 +122,6 @@ static void put_actor(weft_writer *w, const struct wf_transport *t, const void *
     put_callers(w, d);
 }
 
-static bool read_pid(weft_text text, weft_pid *out)
-{
-    char copy[WEFT_PID_TEXT + 1], rest;
-    unsigned worker, slot, generation;
-    if (text.size >= sizeof copy) return false;
-    if (text.size > 0) memcpy(copy, text.data, text.size);
-    copy[text.size] = '\0';
-    if (weft_pid_parse(copy, out) == WEFT_OK) return true;
-    if (sscanf(copy, "%3u.%8u.%10u%c", &worker, &slot, &generation, &rest) != 3) return false;
-    *out = (weft_pid){.node = weft_self().node, .actor = (uint64_t)generation << 32 | (uint64_t)worker << 24 | slot};
-    return worker < 256 && slot < 1 << 24;
-}
-
-bool wf_read_actor(weft_text who, weft_pid *out)
-{
-    char name[128];
-    if (read_pid(who, out)) return true;
-    if (who.size == 0 || who.size >= sizeof name) return false;
-    memcpy(name, who.data, who.size);
-    name[who.size] = '\0';
-    return weft_whereis(name, out) == WEFT_OK;
-}
-
 /* 0: it is none of this node's. */
 static uint64_t find(const weft_node *node, weft_text who)
 {

@@ -2,7 +2,6 @@
  * seeds has no timers. */
 #include "actor.h"
 #include "cluster.h"
-#include "requests.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,27 +85,14 @@ static void run(struct wf_cluster *c)
         bool stopping = is_stopping(t, &stop_by);
         if (stopping && !c->leaving) leave(c);
         if (stopping && (wf_list_empty(&c->sessions) || now >= stop_by)) return;
-        int64_t at = wf_links_tick(c, now), gossip = wf_gossip_tick(c, now), dials = wf_dialers_tick(c, now);
-        at = WF_MIN(WF_MIN(at, gossip), WF_MIN(dials, wf_partition_tick(c, now)));
+        int64_t at = wf_handshakes_tick(c, now), links = wf_links_tick(c, now), gossip = wf_gossip_tick(c, now),
+                dials = wf_dialers_tick(c, now);
+        at = WF_MIN(WF_MIN(WF_MIN(at, links), gossip), WF_MIN(dials, wf_partition_tick(c, now)));
         at = WF_MIN(WF_MIN(at, wf_bursts_tick(&c->t->bursts, now)), wf_trim_tick(c, now));
         if (stopping) at = WF_MIN(at, stop_by);
         int rc = more || at <= now ? weft_yield() : weft_event_await(t->wake, at);
         if (rc == WEFT_ECANCELED || rc == WEFT_ECLOSED) return;
     }
-}
-
-void wf_cluster_fail(struct wf_transport *t, const char *what, const char *why)
-{
-    pf_mutex_lock(t->lock);
-    bool first = t->fatal[0] == '\0';
-    if (first) snprintf(t->fatal, sizeof t->fatal, "%s", why);
-    void (*notify)(void *, int, const char *) = t->notify;
-    void *arg = t->notify_arg;
-    pf_cond_broadcast(t->changed);
-    pf_mutex_unlock(t->lock);
-    if (!first) return;
-    weft_log(WEFT_ERROR, "node %s %s: %s", t->node->name, what, why);
-    if (notify != NULL) notify(arg, WF_NOTIFY_FATAL, why);
 }
 
 void wf_cluster_main(const void *arg, size_t size)

@@ -158,6 +158,8 @@ static inline uint32_t wf_cluster_hash(const struct wf_cluster *c, uint64_t inca
 
 /* ---- cluster.c ------------------------------------------------------------------------------------------------- */
 weft_actor wf_cluster_main; /* arg: struct wf_transport * */
+
+/* ---- fatal.c --------------------------------------------------------------------------------------------------- */
 /* This node cannot be part of the cluster (`what`, `why`): logged and told once. */
 void wf_cluster_fail(struct wf_transport *t, const char *what, const char *why);
 
@@ -171,10 +173,6 @@ void wf_reachable_dialled(struct wf_cluster *c, struct wf_channel *ch);
 bool wf_rights_admit(struct wf_cluster *c, struct wf_channel *ch, char *why);
 
 /* ---- handshake.c: connections become links --------------------------------------------------------------------- */
-int wf_channel_phase(const struct wf_channel *ch);
-void wf_channel_enter(struct wf_channel *ch, enum wf_phase phase);
-/* It is over, and closed; one that was refused stays so. */
-void wf_channel_end(struct wf_channel *ch, const char *reason);
 void wf_handshakes_message(struct wf_cluster *c, struct wf_channel *ch, const uint8_t *data, size_t size);
 void wf_handshakes_down(struct wf_cluster *c, struct wf_news *n);
 int64_t wf_handshakes_tick(struct wf_cluster *c, int64_t now); /* returns when it has to look again */

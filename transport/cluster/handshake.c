@@ -8,23 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int wf_channel_phase(const struct wf_channel *ch)
-{
-    return atomic_load_explicit(&ch->phase, memory_order_relaxed);
-}
-
-/* Release: what was written about the channel before is there for the receiving side, which acquires. */
-void wf_channel_enter(struct wf_channel *ch, enum wf_phase phase)
-{
-    atomic_store_explicit(&ch->phase, phase, memory_order_release);
-}
-
-void wf_channel_end(struct wf_channel *ch, const char *reason)
-{
-    if (wf_channel_phase(ch) != WF_PHASE_REFUSED) wf_channel_enter(ch, WF_PHASE_OVER);
-    wf_conn_close(ch->conn, reason);
-}
-
 /* One line per remote host and reason and `window`: neither a port scan nor a node that dials for ever may fill the
  * disk. `what`: what lines of many hosts have in common. */
 static void log_reject(struct wf_cluster *c, const char *remote, const char *what, const char *reason, int64_t window)

@@ -330,7 +330,7 @@ static void set_session(struct wf_channel *ch, struct wf_session *s)
 
 void wf_links_bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t number)
 {
-    struct wf_session *s = wf_session_new(ch, number);
+    struct wf_session *s = wf_session_new(ch, number, wf_ports_room_made);
     if (s == NULL || !put_in(c, s)) {
         if (s != NULL) wf_session_release(s);
         wf_channel_end(ch, "out of memory");
@@ -531,7 +531,7 @@ static int64_t tick_broken(struct wf_cluster *c, struct wf_session *s, int64_t n
 
 int64_t wf_links_tick(struct wf_cluster *c, int64_t now)
 {
-    int64_t at = WF_MIN(wf_handshakes_tick(c, now), wf_topics_expire(c->t->node->topics, now));
+    int64_t at = wf_topics_expire(c->t->node->topics, now);
     if (now >= c->tables_at &&
         !WF_MUTANT(tables_never_told_again)) { /* each link has us come by that often, also one that needs no PING */
         c->tables_at = now + c->t->heartbeat;

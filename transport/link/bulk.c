@@ -1,5 +1,5 @@
-/* Large messages, and those that are traced: sent from where they are, in chunks that others may go between, and put
- * together where they are to be in the end.
+/* Large messages, and those that are traced: sent from where they are, in chunks that others may go between
+ * (held.c), and put together where they are to be in the end (receive.c).
  *
  * Design notes.
  * (1) A message that goes in chunks is a chain of batches, and waits in `held`. One chunk at a time goes from there
@@ -13,29 +13,12 @@
  * (4) Receiving: one message at a time comes in chunks on a link. Its envelope is made when the first one comes, and
  *     belongs to the session: the next chunk may come on another channel. Chunks are counted frames, so each comes
  *     once, in order. */
-#include "mutant.h"
-#include "rights.h"
 #include "transport.h"
-
-#include "hash.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { CHUNK_HEAD = 16 };
-
-/* ---- Sending --------------------------------------------------------------------------------------------------- */
-
-uint16_t wf_order_slot(uint64_t actor)
-{
-    return wf_mix(actor) % WF_HELD_SLOTS;
-}
-
-/* Actors of two nodes often have the same numbers. */
-uint16_t wf_order_slot_to(uint64_t key)
-{
-    return wf_mix(~key) % WF_HELD_SLOTS;
-}
 
 static struct wf_batch *batch(size_t room)
 {
@@ -176,102 +159,5 @@ bool wf_bulk_want(struct wf_port *port, const struct wf_frame *f)
     if (b == NULL) return false;
     b->slot = b->other_slot;
     wf_session_push(port->session, b);
-    return true;
-}
-
-/* ---- What waits in an outbox: with its lock held --------------------------------------------------------------- */
-
-static void count_held(struct wf_session *s, const struct wf_batch *b, uint32_t one)
-{
-    uint32_t count = atomic_load_explicit(&s->held_count, memory_order_relaxed);
-    atomic_store_explicit(&s->held_count, count + one, memory_order_relaxed);
-    if (b->order != WF_ORDER_ACTOR) {
-        s->held_all += one;
-    } else {
-        s->held_by[b->slot] += one;
-        s->held_by[b->other_slot] += one;
-    }
-}
-
-static bool must_wait(const struct wf_session *s, const struct wf_batch *b)
-{
-    if (s->held == NULL) return b->chunk;
-    return b->chunk || s->held_all > 0 || b->order == WF_ORDER_ALL ||
-           (b->order == WF_ORDER_ACTOR && s->held_by[b->slot] > 0 && !WF_MUTANT(link_lets_overtake));
-}
-
-bool wf_bulk_hold(struct wf_session *s, struct wf_batch *b)
-{
-    if (!must_wait(s, b)) return false;
-    count_held(s, b, 1);
-    if (s->held == NULL) s->held = b;
-    else s->held_last->next = b;
-    s->held_last = b;
-    return true;
-}
-
-struct wf_batch *wf_bulk_next(struct wf_session *s)
-{
-    struct wf_batch *b = s->chunk == NULL ? s->held : NULL;
-    if (b == NULL) return NULL;
-    s->held = b->next;
-    count_held(s, b, UINT32_MAX);
-    if (b->chunk) s->chunk = b;
-    return b;
-}
-
-bool wf_session_holds_slot(struct wf_session *s, uint16_t slot)
-{
-    pf_mutex_lock(s->lock);
-    bool holds = s->held_by[slot] > 0;
-    pf_mutex_unlock(s->lock);
-    return holds;
-}
-
-/* ---- Receiving ------------------------------------------------------------------------------------------------- */
-
-static void take_part(struct wf_channel *ch, weft_text part)
-{
-    struct wf_session *s = ch->session;
-    bool kept = s->arrival.m != NULL || s->arrival.body != NULL;
-    if (kept && part.size > 0) {
-        memcpy(s->arrival_at, part.data, part.size);
-        s->arrival_at += part.size;
-    }
-    s->arrival_left -= part.size;
-    if (s->arrival_left == 0 && kept) wf_session_arrived(ch, &s->arrival);
-}
-
-static bool begin(struct wf_channel *ch, struct wf_frame *chunk)
-{
-    struct wf_session *s = ch->session;
-    struct wf_frame f;
-    size_t whole = (size_t)chunk->number;
-    if (s->arrival_left > 0) {
-        wf_session_fail(s, "a message in chunks begins before the end of the one before");
-        return false;
-    }
-    if (wf_frame_next(&chunk->items, &f) != 1 || !wf_frame_has_body(f.kind) || f.body.size > whole ||
-        whole > wf_frame_body_max(f.kind)) {
-        wf_session_fail(s, "malformed message in the first of its chunks");
-        return false;
-    }
-    s->arrival_left = whole;
-    if (WF_LIKELY(!ch->guarded) || wf_rights_allow(ch, &f))
-        s->arrival_at = wf_session_arrival(ch, &f, whole, &s->arrival);
-    else s->arrival.m = NULL, s->arrival.body = NULL;
-    take_part(ch, f.body);
-    return true;
-}
-
-bool wf_bulk_receive(struct wf_channel *ch, struct wf_frame *f)
-{
-    struct wf_session *s = ch->session;
-    if (f->number > 0) return begin(ch, f);
-    if (f->body.size == 0 || f->body.size > s->arrival_left) {
-        wf_session_fail(s, s->arrival_left == 0 ? "a chunk of no message" : "a chunk that does not fit its message");
-        return false;
-    }
-    take_part(ch, f->body);
     return true;
 }

@@ -11,23 +11,6 @@ enum { WORK_AT_ONCE = 512 }; /* entries of tables in one turn: wf_channel.work *
 
 /* ---- Lifetime -------------------------------------------------------------------------------------------------- */
 
-void wf_channel_keep(struct wf_channel *ch)
-{
-    atomic_fetch_add_explicit(&ch->refs, 1, memory_order_relaxed);
-}
-
-/* Releases what this holder did; the last one acquires all of it. One operation: a fence is unknown to TSan. */
-void wf_channel_release(struct wf_channel *ch)
-{
-    if (!WF_LAST_HOLDER(&ch->refs, 1)) return;
-    WF_ASSERT(ch->flight == NULL && ch->over == NULL);
-    wf_batch_free(ch->next);
-    if (ch->session != NULL) wf_session_release(ch->session);
-    wf_conn_release(ch->conn);
-    free(ch->rest);
-    free(ch);
-}
-
 static void unchoked(struct wf_worker *w, struct wf_call *c)
 {
     (void)w;
@@ -52,6 +35,23 @@ static struct wf_channel *channel_new(struct wf_transport *t, struct wf_conn *co
     ch->unchoked = (struct wf_call){.post.kind = WF_POST_CALL, .call = unchoked};
     atomic_store_explicit(&ch->refs, 1, memory_order_relaxed);
     return ch;
+}
+
+int wf_channel_phase(const struct wf_channel *ch)
+{
+    return atomic_load_explicit(&ch->phase, memory_order_relaxed);
+}
+
+/* Release: what was written about the channel before is there for the receiving side, which acquires. */
+void wf_channel_enter(struct wf_channel *ch, enum wf_phase phase)
+{
+    atomic_store_explicit(&ch->phase, phase, memory_order_release);
+}
+
+void wf_channel_end(struct wf_channel *ch, const char *reason)
+{
+    if (wf_channel_phase(ch) != WF_PHASE_REFUSED) wf_channel_enter(ch, WF_PHASE_OVER);
+    wf_conn_close(ch->conn, reason);
 }
 
 /* ---- What is said in the handshake ----------------------------------------------------------------------------- */
@@ -146,11 +146,6 @@ static void on_up(void *owner, struct wf_conn *conn)
     struct wf_news *n = first ? wf_news_new(WF_NEWS_DIALLED, ch, NULL, 0) : NULL;
     if (n != NULL) wf_news_post(ch->t, n); /* HELLO is to say where this node listens */
     else wf_channel_greet(ch);
-}
-
-void wf_channel_post(struct wf_channel *ch)
-{
-    wf_inbound_post(ch->t->node, &ch->in);
 }
 
 void wf_channel_give_back(struct wf_channel *ch)

@@ -410,30 +410,31 @@ void wf_channel_greet(struct wf_channel *ch);
 /* Says one small frame of the handshake. False: no memory, the channel was closed. */
 bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size);
 /* Hands over what has been received so far, if it is not on its way already. */
-void wf_channel_post(struct wf_channel *ch);
+static inline void wf_channel_post(struct wf_channel *ch)
+{
+    wf_inbound_post(ch->t->node, &ch->in);
+}
+int wf_channel_phase(const struct wf_channel *ch);
+void wf_channel_enter(struct wf_channel *ch, enum wf_phase phase);
+/* It is over, and closed; one that was refused stays so. */
+void wf_channel_end(struct wf_channel *ch, const char *reason);
 /* $cluster has done with a message of the handshake: the carrier reads on. */
 void wf_channel_give_back(struct wf_channel *ch);
 
 /* ---- session.c ------------------------------------------------------------------------------------------------- */
-struct wf_session *wf_session_new(struct wf_channel *ch, uint64_t number); /* NULL: out of memory */
+typedef void wf_room_made(struct wf_worker *w, struct wf_call *c); /* of a wf_room */
+/* NULL: out of memory. */
+struct wf_session *wf_session_new(struct wf_channel *ch, uint64_t number, wf_room_made *room_made);
 void wf_session_keep(struct wf_session *s);
 void wf_session_release(struct wf_session *s);
-/* Decodes frames that came on an established channel, for wf_channel_post; the caller has the receiving side.
- * False: the session was ended for a fault in them. `*left`: so many bytes at the end are to be received in another
- * turn, as ch->work is used up; NULL: all are received now. */
-bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left);
 /* Any thread: ends the link, whether or not it could be resumed; $cluster takes it down. */
 void wf_session_fail(struct wf_session *s, const char *reason);
 /* Whether it was ended so, for what the other side has said: not for want of memory here. */
 bool wf_session_at_fault(struct wf_session *s);
-void wf_session_lost(struct wf_channel *ch); /* a message, for want of memory or room: it is counted */
-/* Where `size` bytes of the body of message `f` go. NULL: out of memory, which has been counted. */
+void wf_session_lost(struct wf_channel *ch);            /* a message, for want of memory or room: it is counted */
 void wf_session_receives_no_more(struct wf_session *s); /* one of wf_session.receivers */
-uint8_t *wf_session_arrival(struct wf_channel *ch, const struct wf_frame *f, size_t size, struct wf_arrival *a);
 /* The body of what is for many: `topic` is empty for a group. NULL: out of memory. */
 struct wf_body *wf_session_body(struct wf_channel *ch, const struct wf_frame *f, weft_text topic, size_t size);
-/* They are there: it goes to whom it is for. */
-void wf_session_arrived(struct wf_channel *ch, struct wf_arrival *a);
 static inline bool wf_session_can(const struct wf_session *s, uint64_t capability)
 {
     return (s->capabilities & capability) != 0;
@@ -457,6 +458,12 @@ static inline uint64_t wf_session_ref(const struct wf_session *s, const weft_msg
     return m->post.flags == WF_MSG_CALL || m->post.flags == WF_MSG_SPAWN ? wf_seal(&s->seal, m->ref) : m->ref;
 }
 
+/* ---- receive.c ------------------------------------------------------------------------------------------------- */
+/* Decodes frames that came on an established channel, for wf_channel_post; the caller has the receiving side.
+ * False: the session was ended for a fault in them. `*left`: so many bytes at the end are to be received in another
+ * turn, as ch->work is used up; NULL: all are received now. */
+bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left);
+
 /* ---- topics.c -------------------------------------------------------------------------------------------------- */
 /* PUBLISH_TO and RETAINED. */
 void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f);
@@ -474,13 +481,6 @@ struct wf_batch *wf_batch_new(struct wf_session *s, size_t at_least);
 void wf_batch_free(struct wf_batch *b); /* a chain; NULL is fine */
 /* Takes a chain of batches over; sends it now if nothing is in flight. Any thread. */
 void wf_session_push(struct wf_session *s, struct wf_batch *b);
-/* Whether something waits that a frame with this slot has to go behind: then it needs a batch of its own. */
-bool wf_session_holds_slot(struct wf_session *s, uint16_t slot);
-static inline bool wf_session_holds(struct wf_session *s, uint16_t slot)
-{
-    return WF_UNLIKELY(atomic_load_explicit(&s->held_count, memory_order_relaxed) > 0) &&
-           wf_session_holds_slot(s, slot);
-}
 /* `b` with one frame written by `w` = wf_batch_writer(b): push. */
 void wf_session_say(struct wf_session *s, struct wf_batch *b, const weft_writer *w);
 /* The same, behind what that actor has sent before. */
@@ -526,9 +526,22 @@ static inline weft_writer wf_batch_writer(struct wf_batch *b)
     return weft_writer_on(b->data + b->size, b->capacity - b->size);
 }
 
-/* ---- bulk.c ---------------------------------------------------------------------------------------------------- */
+/* ---- held.c ---------------------------------------------------------------------------------------------------- */
 uint16_t wf_order_slot(uint64_t actor);  /* of what an actor says */
 uint16_t wf_order_slot_to(uint64_t key); /* of what is for an actor, or a name: see wf_credit.key */
+/* With the session's lock held: false: it can be sent. Else it waits until wf_bulk_next gives it back; NULL: nothing
+ * can go on now. */
+bool wf_bulk_hold(struct wf_session *s, struct wf_batch *b);
+struct wf_batch *wf_bulk_next(struct wf_session *s);
+/* Whether something waits that a frame with this slot has to go behind: then it needs a batch of its own. */
+bool wf_session_holds_slot(struct wf_session *s, uint16_t slot);
+static inline bool wf_session_holds(struct wf_session *s, uint16_t slot)
+{
+    return WF_UNLIKELY(atomic_load_explicit(&s->held_count, memory_order_relaxed) > 0) &&
+           wf_session_holds_slot(s, slot);
+}
+
+/* ---- bulk.c ---------------------------------------------------------------------------------------------------- */
 /* What is large, traced, or from somebody whose last message is still waiting, has batches of its own. */
 static inline bool wf_goes_apart(const struct wf_port *port, uint64_t from, size_t size, const struct wf_body *shared)
 {
@@ -544,12 +557,6 @@ int wf_bulk_send_body(struct wf_port *port, struct wf_frame *f, struct wf_body *
 bool wf_bulk_publish_to(struct wf_port *port, const struct wf_publish_to *to, size_t size);
 /* A WANT behind large messages to whom it is for. False: no memory. */
 bool wf_bulk_want(struct wf_port *port, const struct wf_frame *f);
-/* With the session's lock held: false: it can be sent. Else it waits until wf_bulk_next gives it back; NULL: nothing
- * can go on now. */
-bool wf_bulk_hold(struct wf_session *s, struct wf_batch *b);
-struct wf_batch *wf_bulk_next(struct wf_session *s);
-/* A CHUNK came. False: the session was ended. */
-bool wf_bulk_receive(struct wf_channel *ch, struct wf_frame *f);
 
 /* ---- news.c ---------------------------------------------------------------------------------------------------- */
 struct wf_news *wf_news_new(enum wf_news_kind kind, struct wf_channel *ch, const void *data, size_t size);
@@ -574,7 +581,7 @@ bool wf_port_say_want(struct wf_ports *p, struct wf_port *port, uint64_t key, co
 /* By $cluster: tells every worker. */
 int wf_ports_open(struct wf_session *s);
 void wf_ports_close(struct wf_session *s);
-void wf_ports_room_made(struct wf_worker *w, struct wf_call *c); /* of a wf_room */
+wf_room_made wf_ports_room_made;
 /* Any thread: every worker's interest of that peer changes as the INTEREST frame says. */
 int wf_ports_interest(struct wf_session *s, struct wf_frame *f);
 

@@ -1,5 +1,6 @@
 /* transport/wire/requests.h -- what $node is asked: the tags of requests to it (control.h), and what the program
- * around a node and its peers are told of its end. docs/wire.md ("Control requests") says what each verb takes and answers. */
+ * around a node and its peers are told of its end. docs/wire.md ("Control requests") says what each verb takes and
+ * answers. */
 #ifndef WF_REQUESTS_H
 #define WF_REQUESTS_H
 
