@@ -2,8 +2,8 @@
  * however often and whenever a connection ends, and whatever of it was on the way.
  *
  * Stands for: one direction of a link: wf_session_push, take, land, trim, rewind_all, wf_session_attach,
- * wf_session_acked (transport/outbox.c), is_new, receive_start, wf_session_receive (transport/session.c),
- * wf_links_resume, break_off, take_pending (transport/links.c). The other direction is the same with the sides
+ * wf_session_acked (transport/link/outbox.c), is_new, receive_start, wf_session_receive (transport/link/receive.c),
+ * wf_links_resume, break_off, take_pending (transport/cluster/links.c). The other direction is the same with the sides
  * exchanged; its acknowledgements are here.
  *
  * Each connection has two ways that lose what is on them when it ends. The sides hear of the end at different times,

@@ -14,18 +14,21 @@ import sys
 ASSERTIONS = r".*(WF_ASSERT|_Static_assert)\b.*"
 FOLDERS = ["runtime/platform", "runtime", "actors", "transport", "cli"]
 FILES = {
-    "frames, framing": ["transport/frame.c", "transport/frame_parts.c", "transport/frame_read.h",
-                        "transport/frame_tables.c", "transport/sp.c", "transport/swim_wire.c"],
-    "HELLO, identity": ["transport/handshake.c", "transport/identity.c", "transport/roles.c"],
+    "frames, framing": ["transport/wire/frame.c", "transport/wire/frame_parts.c", "transport/wire/frame_read.h",
+                        "transport/wire/frame_tables.c", "transport/wire/sp.c", "transport/wire/swim_wire.c"],
+    "HELLO, identity": ["transport/cluster/handshake.c", "transport/security/identity.c",
+                        "transport/security/roles.c"],
     "msgpack, typed messages": ["actors/data/pack.c", "actors/data/typed.c", "actors/data/typed_json.c"],
     "topics": ["actors/data/topic_trie.c", "actors/topics/topic_match.c"],
-    "URLs, DNS, etcd": ["runtime/platform/address.c", "transport/url.c", "transport/discover.c",
-                        "transport/discover_dns.c", "transport/etcd_json.c", "transport/etcd_spec.c"],
+    "URLs, DNS, etcd": ["runtime/platform/address.c", "transport/carrier/url.c", "transport/discover/discover.c",
+                        "transport/discover/discover_dns.c", "transport/discover/etcd_json.c",
+                        "transport/discover/etcd_spec.c"],
     "command line": ["cli/options/options.c", "cli/config/config.c", "cli/options/values.c",
                      "cli/client/json.c"],
     "HTTP, WebSocket": ["examples/webchat_http.h"],
-    "link": ["transport/channel.c", "transport/links.c", "transport/outbox.c", "transport/port.c",
-             "transport/session.c", "transport/tables.c"],
+    "link": ["transport/link/channel.c", "transport/cluster/links.c", "transport/link/outbox.c",
+             "transport/link/port.c", "transport/link/receive.c", "transport/link/session.c",
+             "transport/link/tables.c"],
     "mailbox": ["actors/core/mailbox.c", "actors/core/msg.c", "actors/core/backpressure.c", "runtime/sched/post.c"],
 }
 

@@ -20,20 +20,21 @@ export LLVM_PROFILE_FILE=/dev/null
 declare -A files=(
     [cli]='cli/options/options.c cli/run.c cli/options/values.c'
     [config]='cli/config/config.c'
-    [dns]='transport/discover_dns.c'
-    [etcd]='transport/etcd_json.c transport/etcd_spec.c'
-    [frame]='transport/frame.c transport/frame_tables.c transport/frame_parts.c'
-    [framing]='transport/sp.c'
-    [identity]='transport/identity.c transport/roles.c'
+    [dns]='transport/discover/discover_dns.c'
+    [etcd]='transport/discover/etcd_json.c transport/discover/etcd_spec.c'
+    [frame]='transport/wire/frame.c transport/wire/frame_tables.c transport/wire/frame_parts.c'
+    [framing]='transport/wire/sp.c'
+    [identity]='transport/security/identity.c transport/security/roles.c'
     [json]='cli/client/json.c'
-    [link]='transport/channel.c transport/handshake.c transport/session.c transport/links.c transport/tables.c'
+    [link]='transport/link/channel.c transport/cluster/handshake.c transport/link/receive.c transport/link/session.c
+        transport/cluster/links.c transport/link/tables.c'
     [pack]='actors/data/pack.c'
-    [swim]='transport/swim.c transport/swim_table.c transport/swim_wire.c'
+    [swim]='transport/cluster/swim.c transport/cluster/swim_table.c transport/wire/swim_wire.c'
     [topic]='actors/data/topic_trie.c'
     [typed]='actors/data/typed.c actors/data/typed_json.c'
-    [url]='transport/url.c transport/discover.c runtime/platform/address.c'
+    [url]='transport/carrier/url.c transport/discover/discover.c runtime/platform/address.c'
     [webchat]='examples/webchat.c examples/webchat_http.h'
-    [ws]='transport/ws.c transport/http.c'
+    [ws]='transport/carrier/ws.c transport/carrier/http.c'
 )
 
 fuzz()

@@ -65,8 +65,14 @@ MUTANTS = {
     "leaving_waits_in_vain": ("handshake",),
     "retained_twice": ("linked_retained",),
 }
-UNITS = ("handshake", "link_oom", "linked", "linked_retained")  # tests/unit/transport, for what no seed meets
+# tests/unit/transport, by room, for what no seed meets
+UNITS = {"handshake": "cluster", "link_oom": "link", "linked": "link", "linked_retained": "link"}
+
 OPTIONS = {"links": ["--nodes", "2"], "topics": ["--faults", NO_CLOCK, "--", "rest"]}
+
+
+def unit_of(name):
+    return f"transport_{UNITS[name]}_{name}_test"
 
 
 def in_sources():
@@ -84,7 +90,7 @@ def in_sources():
 
 def try_unit(build, mutant):
     """Whether the test has failed, and what it said."""
-    done = subprocess.run([os.path.join(build, "tests", f"transport_{MUTANTS[mutant][0]}_test")], timeout=TIME,
+    done = subprocess.run([os.path.join(build, "tests", unit_of(MUTANTS[mutant][0]))], timeout=TIME,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           env=dict(os.environ, WEFT_MUTANT=mutant), check=False)
     why = re.search(r"_test\.c:\d+:[FE]:[^:]*:([^\n]*)", done.stdout)
@@ -108,7 +114,7 @@ def main():
     build, words = sys.argv[1], sys.argv[2:]
     if words == ["--targets"]:  # what has to be built
         modules = sorted({m[0] for m in MUTANTS.values()} - set(PROGRAMS) - set(UNITS))
-        programs = [f"tests/{p}" for p in PROGRAMS.values()] + [f"tests/transport_{u}_test" for u in UNITS]
+        programs = [f"tests/{p}" for p in PROGRAMS.values()] + [f"tests/{unit_of(u)}" for u in UNITS]
         print("\n".join(["cli/weft", *programs, *(f"tests/sim_{m}.so" for m in modules)]))
         return
     chosen = words or list(MUTANTS)

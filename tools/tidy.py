@@ -101,9 +101,9 @@ def check_includes(path, lines, headers):
                 for target in (x for x in targets if (layer(x) or 0) > mine):
                     find("upward", path, number, f"{LAYERS[mine]} must not include {target}", quoted[1])
         if system:
-            free = path.startswith(("transport/carrier_nng", "tests/", "bench/peers/"))
+            free = path.startswith(("transport/carrier/carrier_nng", "tests/", "bench/peers/"))
             if system[1].startswith("nng/") and not free:
-                find("nng", path, number, "only transport/carrier_nng* include NNG's headers")
+                find("nng", path, number, "only transport/carrier/carrier_nng* include NNG's headers")
             if SYSTEM_CALLS.match(system[1]) and not path.startswith(SYSTEM_ALLOWED):
                 find("system", path, number, f"<{system[1]}> belongs to runtime/platform", system[1])
 

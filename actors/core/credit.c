@@ -1,5 +1,5 @@
 /* actors/core/credit.c -- the receiving side of credit: what an actor tells the nodes that send to it.
- * transport/credit.h has the whole picture.
+ * transport/link/credit.h has the whole picture.
  *
  * A WANT (WF_MSG_WANT) says that a worker of another node has sent much to an actor, and wants to know how much more
  * it may send. It waits with the senders of this node if the mailbox is full, and becomes the GRANT that answers it,

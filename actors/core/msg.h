@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-/* wf_post.flags of a message. The values travel between nodes (transport/frame.h): append only. */
+/* wf_post.flags of a message. The values travel between nodes (transport/wire/frame.h): append only. */
 enum wf_msg_kind {
     WF_MSG_SEND = 0,    /* user lane */
     WF_MSG_CALL = 1,    /* user lane, wants a reply to `ref` */

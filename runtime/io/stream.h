@@ -16,9 +16,9 @@
 
 struct wf_stream;
 
-/* What lies between a stream and its socket once it is secured (transport/stream_tls.c); see weft/tls.h. None of
- * these waits. They are called between begin and end of either direction, and by `finish` at the end. A layer calls
- * pf_read and pf_write itself, and tells the socket: wf_socket_stuck, wf_socket_moved. */
+/* What lies between a stream and its socket once it is secured (transport/security/stream_tls.c); see weft/tls.h.
+ * None of these waits. They are called between begin and end of either direction, and by `finish` at the end. A layer
+ * calls pf_read and pf_write itself, and tells the socket: wf_socket_stuck, wf_socket_moved. */
 struct wf_layer {
     const struct wf_layer_ops *ops;
 };

@@ -20,7 +20,8 @@ import again  # pylint: disable=wrong-import-position
 OFF = ("-Ddefault_library=shared", "-Dtls=disabled", "-Detcd=disabled", "-Ddns=disabled")
 # An emulator needs code that is fast; elsewhere it takes longer to compile than to run.
 QUICKLY = {"musl": ("-Doptimization=0", "-Ddebug=false")}
-LONG = ("unit/transport/swim_net",)  # thousands of members in virtual time: minutes where each step costs ten times
+# thousands of members in virtual time: minutes where each step costs ten times
+LONG = ("unit/transport/cluster/swim_net",)
 CASE = re.compile(r"_test\.c:\d+:[FE]:[^:]*:(\w+):")
 
 

@@ -16,7 +16,7 @@ static void fuzz_freeaddrinfo(struct ares_addrinfo *found);
 #define ares_freeaddrinfo fuzz_freeaddrinfo
 #define wf_source_dns fuzz_source_dns
 #define wf_source_dns_srv fuzz_source_dns_srv
-#include "../../transport/discover_dns.c"
+#include "../../transport/discover/discover_dns.c"
 
 static void fuzz_freeaddrinfo(struct ares_addrinfo *found)
 {

@@ -1,6 +1,6 @@
-/* tests/sim/etcd_store.h -- etcd in a simulated world: what transport/etcd_http.h has is answered here, from a store
- * in virtual time. The linker puts it in the place of libcurl (--wrap), and an actor in the place of the thread that
- * asks; all the rest of the session is the product's own.
+/* tests/sim/etcd_store.h -- etcd in a simulated world: what transport/discover/etcd_http.h has is answered here, from
+ * a store in virtual time. The linker puts it in the place of libcurl (--wrap), and an actor in the place of the
+ * thread that asks; all the rest of the session is the product's own.
  *
  * A request takes its time to the store, the answer takes its time back; either may be lost, then the request ends
  * when its time is over, done or not. The store knows leases, keys, compare-and-set and watches. */

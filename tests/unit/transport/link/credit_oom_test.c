@@ -1,0 +1,33 @@
+/* Credit without memory: what is sent is not counted then, and is as soon as there is some. */
+#include "../../../suite.h"
+#include "../../alloc_faults.h"
+
+#include "credit.h"
+#include "transport.h"
+
+enum { KEYS = 40 };
+
+/* Check allocates, too: so nothing is compared meanwhile. */
+START_TEST(nth_fails)
+{
+    const struct wf_credit *found[KEYS];
+    struct wf_port port = {0};
+    wf_credits_init(&port.credits, true, 7);
+    faults_arm(_i, false);
+    for (uint64_t i = 0; i < KEYS; i++) found[i] = wf_credit_find(NULL, &port, i + 1, i % 2 == 0 ? "name" : NULL);
+    long failed = faults_disarm();
+    ck_assert_int_eq(failed, 1);
+    for (uint64_t i = 0; i < KEYS; i++) ck_assert(found[i] == &port.credits.spill || found[i]->key == i + 1);
+    for (uint64_t i = 0; i < KEYS; i++) ck_assert_uint_eq(wf_credit_find(NULL, &port, i + 1, NULL)->key, i + 1);
+    wf_credits_finish(&port.credits);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("credit without memory");
+    TCase *t = tcase_create("find");
+    tcase_add_loop_test(t, nth_fails, 0, 20);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}

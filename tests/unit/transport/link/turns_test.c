@@ -1,0 +1,184 @@
+/* No turn of a worker is long because of what a peer says, or leaves behind: work is counted in blocks of memory that
+ * are taken or given back in one turn, which each entry of a table needs some of. */
+#include "linked.h"
+
+#include "../../alloc_faults.h"
+
+#include <limits.h>
+
+enum {
+    ENTRIES = 20000,
+    MOST = 4096, /* blocks in a turn: of 512 entries that come, of 1,024 places of a table from which some leave */
+    BATCH = 200000
+};
+
+static struct {
+    long taken, last_taken, last_live, most, turns;
+} work;
+
+static bool counts(void)
+{
+    work.taken++;
+    return true;
+}
+
+static void after_turn(struct wf_sim_world *w)
+{
+    (void)w;
+    long taken = work.taken - work.last_taken, given = taken - (faults.live - work.last_live);
+    work.last_taken = work.taken;
+    work.last_live = faults.live;
+    work.most = WF_MAX(work.most, taken + given);
+    work.turns++;
+}
+
+/* What the test itself has taken is not counted. */
+static void go_on_counting(void)
+{
+    work.last_taken = work.taken;
+    work.last_live = faults.live;
+    world.after_turn = after_turn;
+}
+
+static void begin_to_count(void)
+{
+    work.most = work.turns = 0;
+    go_on_counting();
+}
+
+enum kind { NAMES, GROUPS, MEMBERS, QUEUES, PATTERNS, RETAINED, KINDS };
+
+static void put(enum kind kind, unsigned i, bool back)
+{
+    static uint64_t stamp;
+    char text[32];
+    snprintf(text, sizeof text, "one.of.many.%u", i);
+    struct wf_entry e = {.key = weft_cstr(text), .actor = 7, .stamp = 1000};
+    switch (kind) {
+    case NAMES: e.table = WF_TABLE_NAMES; break;
+    case GROUPS: e.table = WF_TABLE_GROUPS; break;
+    case MEMBERS: e = (struct wf_entry){.table = WF_TABLE_GROUPS, .key = weft_cstr("group"), .actor = i + 1}; break;
+    case QUEUES:
+        e = (struct wf_entry){.table = WF_TABLE_QUEUES, .key = weft_cstr(text), .queue = weft_cstr("queue")};
+        break;
+    case PATTERNS:
+        wf_put_interest(&out, back ? WF_INTEREST_REMOVE : WF_INTEREST_ADD, 1);
+        weft_put_str(&out, weft_cstr(text));
+        return;
+    case RETAINED: {
+        struct wf_body *body = wf_body_new(NULL, text, (uint32_t)strlen(text), "x", back ? 0 : 1);
+        wf_body_sign(body, there, 1, 1);
+        wf_put_retained(&out, body, ++stamp, true, 0);
+        wf_body_drop(NULL, body);
+        return;
+    }
+    default: return;
+    }
+    wf_put_entry(&out, back ? WF_TABLE_UNSET : WF_TABLE_SET, &e);
+}
+
+static void say_all(enum kind kind, bool back)
+{
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        put(kind, i, back);
+        if (out.size < BATCH && i < ENTRIES - 1) continue;
+        go_on_counting();
+        speak(peer);
+    }
+    pass(WEFT_SEC(1));
+}
+
+/* It comes, half of it is taken back, and what is left goes with the link. */
+START_TEST(no_turn_is_long)
+{
+    enum kind kind = (enum kind)_i;
+    faults.concerns = counts;
+    faults_arm(LONG_MAX, false); /* none fails */
+    open_with(0, false);
+    begin_to_count();
+    say_all(kind, false);
+    long came = work.most, turns = work.turns;
+    ck_assert_int_ge(turns, ENTRIES / 512);
+    ck_assert_int_le(came, MOST);
+    begin_to_count();
+    say_all(kind, true);
+    long back = work.most;
+    ck_assert_int_le(back, MOST);
+    begin_to_count();
+    say_all(kind, false);
+    wf_put_bye(&out, "left");
+    speak(peer);
+    pass(WEFT_SEC(5));
+    if (getenv("SAY") != NULL) printf("%d: %ld, %ld, %ld of %ld turns\n", kind, came, back, work.most, work.turns);
+    ck_assert_int_le(work.most, MOST);
+    NEWS("down peer: left");
+    world.after_turn = NULL;
+    ck_assert_int_eq(faults_disarm(), 0);
+    faults.concerns = NULL;
+    close_script();
+}
+END_TEST
+
+/* ---- Messages to many ------------------------------------------------------------------------------------------ */
+
+enum { MANY = 4000, SAID = 1000 };
+
+static struct {
+    uint64_t received, before, most, turns; /* by one of them: in all, before this turn, in a turn */
+} ear;
+
+static void hold_all(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    if (weft_subscribe("topic", NULL) == WEFT_OK && weft_group_join("group") == WEFT_OK)
+        (void)weft_sleep(WEFT_FOREVER);
+}
+
+static void count_all(const void *arg, size_t size)
+{
+    weft_msg *m;
+    (void)arg, (void)size;
+    if (weft_subscribe("topic", NULL) < 0 || weft_group_join("group") < 0) return;
+    for (; weft_recv(&m, WEFT_FOREVER) == WEFT_OK; weft_msg_free(m)) ear.received++;
+}
+
+static void after_hearing(struct wf_sim_world *w)
+{
+    (void)w;
+    ear.most = WF_MAX(ear.most, ear.received - ear.before);
+    ear.before = ear.received;
+    ear.turns++;
+}
+
+/* One message of a peer holds a thousand publications, each for thousands of actors: an actor hears others meanwhile,
+ * and gets all of them. */
+START_TEST(no_turn_is_long_for_what_goes_to_many)
+{
+    bool topic = _i == 0;
+    open_with(0, false);
+    for (int i = 1; i < MANY; i++) run_on_node(hold_all);
+    run_on_node(count_all);
+    ear.received = ear.before = ear.most = ear.turns = 0;
+    world.after_turn = after_hearing;
+    for (int i = 0; i < SAID; i++)
+        wf_put_to_all(&out, topic ? WF_FRAME_PUBLISH : WF_FRAME_GROUP_SEND, weft_cstr(topic ? "topic" : "group"), 5,
+                      1, "x", 1);
+    speak(peer);
+    pass(WEFT_SEC(1));
+    ck_assert_uint_eq(ear.received, SAID);
+    ck_assert_uint_le(ear.most, topic ? WF_TURN_WORK / MANY + 1 : 4096 / MANY + 1);
+    world.after_turn = NULL;
+    close_script();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("turns");
+    TCase *t = tcase_create("turns");
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, no_turn_is_long, 0, KINDS);
+    tcase_add_loop_test(t, no_turn_is_long_for_what_goes_to_many, 0, 2);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}

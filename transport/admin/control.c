@@ -1,0 +1,345 @@
+/* The actor $node: answers the command line. */
+#include "control.h"
+#include "snapshot.h"
+
+#include "cluster.h"
+#include "log_levels.h"
+#include "typed.h"
+
+#include <weft/cluster.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EVENTS_MAX = 100000 }; /* of the flight recorder: they fit into one message */
+
+/* What some answers are made of besides the transport. */
+struct listed {
+    const struct weft_record *records;
+    size_t record_count, records_older;
+    uint64_t actor_count;
+};
+
+static void put_text(weft_writer *w, const char *text)
+{
+    weft_put_str(w, weft_cstr(text));
+}
+
+static void put_urls(weft_writer *w, const char (*url)[WF_URL_TEXT], uint32_t count)
+{
+    weft_put_array(w, count);
+    for (uint32_t i = 0; i < count; i++) put_text(w, url[i]);
+}
+
+/* `older`: how many events there are before it, if they are left out. */
+static void put_event(weft_writer *w, const struct weft_record *r, size_t older)
+{
+    bool message = r->kind == WEFT_RECORD_SEND || r->kind == WEFT_RECORD_RECEIVE;
+    const char *tag = message ? wf_tag_name((uint32_t)r->value) : NULL;
+    weft_put_array(w, older > 0 ? 10 : 9);
+    weft_put_int(w, r->at);
+    weft_put_int(w, r->worker);
+    weft_put_uint(w, r->number);
+    weft_put_uint(w, r->kind);
+    wf_put_pid(w, r->actor);
+    wf_put_pid(w, r->other);
+    weft_put_int(w, r->value);
+    put_text(w, r->what);
+    put_text(w, tag == NULL ? "" : tag);
+    if (older > 0) weft_put_uint(w, older);
+}
+
+static void put_record(weft_writer *w, const struct wf_transport *t, const void *data)
+{
+    const struct listed *l = data;
+    (void)t;
+    weft_put_array(w, (uint32_t)l->record_count);
+    for (size_t i = 0; i < l->record_count; i++) put_event(w, &l->records[i], i == 0 ? l->records_older : 0);
+}
+
+static void put_counter(weft_writer *w, const _Atomic uint64_t *counter)
+{
+    weft_put_uint(w, counter == NULL ? 0 : atomic_load_explicit(counter, memory_order_relaxed));
+}
+
+static void put_meta(weft_writer *w, struct wf_swim_record r)
+{
+    weft_put_map(w, r.meta_count);
+    for (uint32_t i = 0; i < r.meta_count; i++) {
+        weft_put_str(w, r.key[i]);
+        weft_put_str(w, r.value[i]);
+    }
+}
+
+/* On all links with that node. */
+static uint64_t frames_lost(const struct wf_peer *p)
+{
+    uint64_t n = p->frames_lost;
+    if (p->session != NULL) n += atomic_load_explicit(&p->session->frames_lost, memory_order_relaxed);
+    if (p->ended != NULL) n += atomic_load_explicit(&p->ended->frames_lost, memory_order_relaxed);
+    return n;
+}
+
+static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
+{
+    const struct wf_session *s = p->session;
+    weft_put_array(w, 18);
+    put_text(w, p->name);
+    weft_put_uint(w, p->incarnation);
+    put_text(w, wf_peer_state_text(p));
+    put_text(w, p->reason);
+    put_urls(w, (const char(*)[WF_URL_TEXT])p->url, p->url_count);
+    weft_put_int(w, s == NULL ? 0 : atomic_load_explicit(&s->rtt, memory_order_relaxed));
+    put_counter(w, s == NULL ? NULL : &s->bytes_in);
+    put_counter(w, s == NULL ? NULL : &s->bytes_out);
+    put_counter(w, s == NULL ? NULL : &s->frames_in);
+    put_counter(w, s == NULL ? NULL : &s->frames_out);
+    weft_put_uint(w, frames_lost(p));
+    weft_put_int(w, (now - p->since) / WEFT_SEC(1));
+    weft_put_int(w, s == NULL ? 0 : atomic_load_explicit(&s->usage.slowed, memory_order_relaxed));
+    put_counter(w, s == NULL ? NULL : &s->refused);
+    put_counter(w, s == NULL ? NULL : &s->resumes);
+    weft_put_uint(w, s == NULL ? 0 : wf_session_unacked(p->session));
+    put_meta(w, wf_peer_record(p));
+    put_text(w, s == NULL ? "" : wf_session_carrier(p->session));
+}
+
+static void put_nodes(weft_writer *w, const struct wf_transport *t, const void *data)
+{
+    (void)data;
+    struct wf_cluster *c = t->cluster;
+    int64_t now = wf_transport_now(t);
+    pf_mutex_lock(t->lock);
+    weft_put_array(w, c->peer_count + 1);
+    weft_put_array(w, 18);
+    put_text(w, t->node->name);
+    weft_put_uint(w, t->node->incarnation);
+    put_text(w, "self");
+    put_text(w, c->partition.text);
+    put_urls(w, (const char(*)[WF_URL_TEXT])t->url, wf_transport_urls(t));
+    for (int i = 0; i < 11; i++) weft_put_uint(w, 0);
+    put_meta(w, wf_meta_record(&t->meta));
+    put_text(w, "");
+    WF_LIST_EACH(k, &c->peers) put_peer(w, WF_CONTAINER(k, struct wf_peer, in_cluster), now);
+    pf_mutex_unlock(t->lock);
+}
+
+static void put_info(weft_writer *w, const struct wf_transport *t, const void *data)
+{
+    const struct listed *l = data;
+    weft_put_array(w, 7);
+    put_text(w, t->node->name);
+    weft_put_uint(w, t->node->incarnation);
+    put_text(w, t->node->cluster);
+    weft_put_uint(w, t->node->workers.users);
+    weft_put_uint(w, l->actor_count);
+    put_urls(w, (const char(*)[WF_URL_TEXT])t->url, wf_transport_urls(t));
+    wf_put_drops(w, t);
+}
+
+/* ---- Requests -------------------------------------------------------------------------------------------------- */
+
+static void say_nothing(const weft_msg *ask)
+{
+    uint8_t nil[1];
+    weft_writer w = weft_writer_on(nil, sizeof nil);
+    weft_put_nil(&w);
+    (void)weft_reply(ask, weft_tag(ask), nil, w.size);
+}
+
+#define WF_DRAIN_MAX WEFT_SEC(7 * 24 * 3600) /* a longer span is that */
+
+static const char *on_stop(struct wf_transport *t, const weft_msg *ask)
+{
+    weft_reader r = weft_reader_on(weft_data(ask), weft_size(ask));
+    int64_t ms = weft_get_int(&r);
+    if (r.error < 0 || ms < 0) return "the time for draining is missing";
+    ms = WF_MIN(ms, WF_DRAIN_MAX / WEFT_MS(1));
+    pf_mutex_lock(t->lock);
+    void (*notify)(void *, int, const char *) = t->notify;
+    void *arg = t->notify_arg;
+    pf_mutex_unlock(t->lock);
+    if (notify == NULL) return "this node cannot be stopped from outside";
+    say_nothing(ask);
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)ms);
+    notify(arg, WF_NOTIFY_STOP, text);
+    return NULL;
+}
+
+/* News will come, unless there is a reason why not. */
+static const char *on_subscribe(const weft_msg *ask, const char *why)
+{
+    if (why == NULL) say_nothing(ask);
+    return why;
+}
+
+/* Levels are the process's; whoever reads the log is told who changed it. */
+static const char *on_log(const weft_msg *ask)
+{
+    char words[WF_LOG_WORDS_MAX], set[WF_LOG_WORDS_MAX], from[WEFT_PID_TEXT];
+    weft_reader r = weft_reader_on(weft_data(ask), weft_size(ask));
+    weft_text text = weft_get_str(&r);
+    if (r.error < 0 || text.size >= sizeof words) return "the levels are malformed, or too long";
+    memcpy(words, text.data, text.size);
+    words[text.size] = '\0';
+    if (words[0] != '\0') {
+        int rc = weft_log_adjust(words, NULL);
+        if (rc < 0) return rc == WEFT_EFULL ? "there are levels of 16 modules already" : weft_strerror(rc);
+    }
+    weft_log_words(set, sizeof set);
+    if (words[0] != '\0')
+        weft_log(WEFT_INFO, "levels of the log changed to %s, as %s asked", set,
+                 weft_pid_format(weft_from(ask), from));
+    uint8_t answer[WF_LOG_WORDS_MAX + 8];
+    weft_writer w = weft_writer_on(answer, sizeof answer);
+    put_text(&w, set);
+    (void)weft_reply(ask, WF_CONTROL_LOG, answer, w.size);
+    return NULL;
+}
+
+static const char *on_drain(struct wf_transport *t, const weft_msg *ask)
+{
+    weft_reader r = weft_reader_on(weft_data(ask), weft_size(ask));
+    bool on = weft_get_bool(&r);
+    int rc = r.error < 0 ? WEFT_EFORMAT : weft_drain(t->node, on);
+    if (rc < 0) return weft_strerror(rc);
+    say_nothing(ask);
+    return NULL;
+}
+
+static const char *on_reload(struct wf_transport *t, weft_msg *ask, bool *handed)
+{
+    pf_mutex_lock(t->lock);
+    wf_load_module *load = t->load;
+    pf_mutex_unlock(t->lock);
+    return wf_reload_begin(load, ask, handed);
+}
+
+static const char *on_record(const struct wf_transport *t, const weft_msg *ask)
+{
+    struct weft_record *all;
+    int64_t count = weft_record_read(t->node, &all);
+    if (count < 0) return weft_strerror((int)count);
+    size_t shown = WF_MIN((size_t)count, (size_t)EVENTS_MAX);
+    size_t older = (size_t)count - shown;
+    struct listed l = {.records = all + older, .record_count = shown, .records_older = older};
+    const char *why = wf_control_answer(ask, put_record, t, &l);
+    free(all);
+    return why;
+}
+
+static const char *on_info(const struct wf_transport *t, const weft_msg *ask)
+{
+    struct listed l = {.actor_count = 0};
+    int rc = wf_node_count_actors(t->node, &l.actor_count, weft_after(WEFT_SEC(2)));
+    return rc < 0 ? weft_strerror(rc) : wf_control_answer(ask, put_info, t, &l);
+}
+
+/* Whether another actor has taken `ask`. */
+static bool handle(struct wf_transport *t, weft_msg *ask)
+{
+    bool handed = false;
+    const char *why;
+    switch (weft_tag(ask)) {
+    case WF_CONTROL_PS:
+    case WF_CONTROL_NAMES:
+    case WF_CONTROL_GROUPS: why = wf_list_all(t, ask); break;
+    case WF_CONTROL_PAGE: why = wf_list_page(t, ask); break;
+    case WF_CONTROL_INFO: why = on_info(t, ask); break;
+    case WF_CONTROL_RECORD: why = on_record(t, ask); break;
+    case WF_CONTROL_NODES: why = wf_control_answer(ask, put_nodes, t, NULL); break;
+    case WF_CONTROL_STOP: why = on_stop(t, ask); break;
+    case WF_CONTROL_PUBLISH: why = wf_relay_publish(ask, &handed); break;
+    case WF_CONTROL_LOG: why = on_log(ask); break;
+    case WF_CONTROL_DRAIN: why = on_drain(t, ask); break;
+    case WF_CONTROL_CERTS: why = wf_certs_begin(t, ask, &handed); break;
+    case WF_CONTROL_RELOAD: why = on_reload(t, ask, &handed); break;
+    case WF_CONTROL_SUBSCRIBE: why = on_subscribe(ask, wf_relay_subscribe(ask)); break;
+    case WF_CONTROL_TRACE_BODIES:
+    case WF_CONTROL_TRACE: why = on_subscribe(ask, wf_trace_begin(ask)); break;
+    case WF_CONTROL_TOP: why = wf_top_begin(t, ask, &handed); break;
+    case WF_CONTROL_STUCK: why = wf_control_answer(ask, wf_put_stuck, t, NULL); break;
+    case WF_CONTROL_WHO: why = wf_who_begin(t, ask, &handed); break;
+    case WF_CONTROL_INSPECT:
+    case WF_CONTROL_WAITS:
+    case WF_CONTROL_DROPS: why = wf_control_look(t, ask); break;
+    default: why = "unknown request"; break;
+    }
+    if (why != NULL) (void)weft_reply(ask, WF_CONTROL_ERROR, why, strlen(why));
+    return handed;
+}
+
+void wf_control_main(const void *arg, size_t size)
+{
+    (void)size;
+    struct wf_transport *t = *(struct wf_transport *const *)arg;
+    int rc = weft_register("$node");
+    if (rc < 0) weft_log(WEFT_ERROR, "the command line will not reach this node: %s", weft_strerror(rc));
+    weft_msg *m;
+    while (rc == WEFT_OK && (rc = weft_recv(&m, WEFT_FOREVER)) == WEFT_OK) {
+        if (!weft_wants_reply(m) || !handle(t, m)) weft_msg_free(m);
+    }
+}
+
+/* ---- For the program around the node --------------------------------------------------------------------------- */
+
+void wf_transport_watch(weft_node *node, void (*notify)(void *arg, int what, const char *why), void *arg)
+{
+    struct wf_transport *t = node->transport;
+    pf_mutex_lock(t->lock);
+    t->notify = notify;
+    t->notify_arg = arg;
+    bool fatal = t->fatal[0] != '\0';
+    pf_mutex_unlock(t->lock);
+    if (fatal && notify != NULL) notify(arg, WF_NOTIFY_FATAL, t->fatal);
+}
+
+void wf_transport_set_loader(weft_node *node, wf_load_module *load)
+{
+    struct wf_transport *t = node->transport;
+    pf_mutex_lock(t->lock);
+    t->load = load;
+    pf_mutex_unlock(t->lock);
+}
+
+int wf_transport_fatal(weft_node *node, char *why, size_t size)
+{
+    struct wf_transport *t = node->transport;
+    pf_mutex_lock(t->lock);
+    bool fatal = t->fatal[0] != '\0';
+    if (fatal && size > 0) snprintf(why, size, "%s", t->fatal);
+    pf_mutex_unlock(t->lock);
+    return fatal;
+}
+
+static const struct wf_peer *first_up(const struct wf_cluster *c)
+{
+    WF_LIST_EACH(k, &c->peers) {
+        struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
+        if (p->state == WF_PEER_UP) return p;
+    }
+    return NULL;
+}
+
+int wf_client_wait_up(weft_node *node, uint64_t *peer, char *name, int64_t deadline, char *why, size_t why_size)
+{
+    struct wf_transport *t = node->transport;
+    int rc = WEFT_OK;
+    const struct wf_peer *p;
+    pf_mutex_lock(t->lock);
+    while ((p = first_up(t->cluster)) == NULL && rc == WEFT_OK) {
+        if (t->dials_failed >= t->seed_count) rc = WEFT_ENONODE;
+        else rc = pf_cond_wait(t->changed, t->lock, deadline);
+    }
+    if (p != NULL) {
+        rc = WEFT_OK;
+        if (peer != NULL) *peer = p->incarnation;
+        if (name != NULL) memcpy(name, p->name, sizeof p->name);
+    } else if (why != NULL && why_size > 0) {
+        snprintf(why, why_size, "%s", t->dial_reason);
+    }
+    pf_mutex_unlock(t->lock);
+    return rc;
+}

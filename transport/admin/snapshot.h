@@ -1,0 +1,57 @@
+/* transport/admin/snapshot.h -- a node at one moment, in figures: itself, its workers, its links, what it has
+ * dropped, and some of its actors. `weft top`, the page at / and /metrics show it. Counters are told as they stand:
+ * rates are computed by who compares two of them. */
+#ifndef WF_SNAPSHOT_H
+#define WF_SNAPSHOT_H
+
+#include "cluster.h"
+#include "node_stats.h"
+
+enum { WF_LINKS_SHOWN = 100 };
+
+struct wf_link_seen {
+    uint64_t incarnation;
+    char peer[WF_NODE_NAME_MAX + 1];
+    const char *state; /* "connecting", "up", "down", "suspect", "left" */
+    bool linked;       /* else what follows is 0 */
+    int64_t round_trip;
+    uint64_t bytes_in, bytes_out, frames_in, frames_out, resumes, refused, backlog, unacked;
+    /* What it takes to send to its actors: how many of them are being sent to, how many of these grant no more at the
+     * moment, and how many senders here wait for that, or for room in the backlog. */
+    uint64_t receivers, withheld, waiting;
+};
+
+/* Other nodes, at most WF_LINKS_SHOWN, without the last three; `states`: how many there are, by wf_peer_state. */
+uint32_t wf_links_seen(const struct wf_transport *t, struct wf_link_seen *links, uint64_t states[WF_PEER_STATES]);
+
+/* What did not reach an actor, by reason: messages, and frames of links. */
+enum { WF_ALL_DROPS = WF_DROP_REASONS + 5 };
+struct wf_drop_count {
+    const char *reason; /* static */
+    uint64_t count;
+};
+void wf_transport_drops(const struct wf_transport *t, struct wf_drop_count all[WF_ALL_DROPS]);
+
+struct wf_snapshot {
+    struct wf_transport *t;
+    int64_t at; /* on the node's clock */
+    struct pf_usage usage;
+    struct wf_tally tally;
+    struct wf_picked picked;
+    uint32_t link_count;
+    struct wf_link_seen link[WF_LINKS_SHOWN];
+    struct wf_ways *ways; /* while it looks */
+};
+
+/* [A] Looks; `s` is zeroed, and to be cleared whatever comes of it. A worker that does not answer within two seconds
+ * is left out (wf_tally_worker.counted). WEFT_ENOMEM, and others of wf_node_pick. */
+int wf_snapshot_take(struct wf_snapshot *s, struct wf_transport *t, const struct wf_pick *want);
+/* The answer to STUCK of docs/wire.md: which actors hold workers up. No worker has to answer for it (stuck.h). `data`
+ * is not used. */
+void wf_put_stuck(weft_writer *w, const struct wf_transport *t, const void *data);
+/* One map: TOP of docs/wire.md says what is in it. */
+void wf_snapshot_put(weft_writer *w, const struct wf_snapshot *s);
+/* A clean-up: frees what it holds. */
+void wf_snapshot_clear(void *snapshot);
+
+#endif

@@ -1,0 +1,186 @@
+/* transport/carrier/carrier.h -- what moves bytes between two nodes: NNG's streams, on the workers' loops
+ * (carrier_nng_loop.c) or with callbacks (carrier_nng.c); or sockets of our own (carrier_tcp.c).
+ *
+ * Design notes.
+ * (1) A carrier carries messages (of the SP wire format: batches of frames) over connections; it knows neither frames
+ *     nor nodes.
+ * (2) Its callbacks run on its own threads or on a worker's, between tasks; they must not block, and for one
+ *     connection come one at a time: on_up, on_message..., on_down. on_sent may run beside them. They may call any
+ *     function of the connection.
+ * (3) A connection is counted: on_up hands one reference to the owner, who gives it back with release. on_down comes
+ *     exactly once for each connection that was accepted or dialled, with user == NULL if there was no on_up.
+ * (4) Until `trust` a connection is held to a short time and small messages: a stranger costs us 4 KiB and a few
+ *     seconds at most. */
+#ifndef WF_CARRIER_H
+#define WF_CARRIER_H
+
+#include "base.h"
+#include "platform.h"
+
+#include <string.h>
+
+struct wf_carrier;
+struct wf_identity;
+struct wf_tls;
+struct wf_worker;
+struct wf_workers;
+
+enum {
+    WF_CARRIER_SLICES = 7,          /* of one send; NNG takes 8, one is the length */
+    WF_STRANGER_MESSAGE_MAX = 4096, /* bytes of a message before `trust` */
+    WF_STRANGERS_MAX = 256,         /* accepted connections that are not trusted yet; more are closed at once */
+    WF_STRANGERS_EACH = 64, /* of one source (places.h); those on sockets of this machine have places of their own */
+    WF_REASON_TEXT = 160,
+    WF_URL_TEXT = 256,
+    WF_PRIVATE_SOCKET = 0600, /* `mode` of listen: for this user alone */
+    /* And for the command line: the worker of weft's own actors has its connections, so that no actor holds them up.
+     * */
+    WF_CONTROL_SOCKET = 0600 | 0x10000,
+    WF_MODE_BITS = 0777,
+};
+
+/* One connection. The carrier's own struct begins with it. */
+struct wf_conn {
+    struct wf_carrier *carrier;
+    void *user;                    /* the owner's, set in on_up */
+    void *dial_tag;                /* of dial; NULL: accepted */
+    const char *form;              /* what carries it, for people: "tcp", "nng", "nng callbacks", "nng tls"; static */
+    struct wf_worker *worker;      /* on whose thread on_up, on_message, on_chunk and on_down run; NULL: on none's */
+    const struct wf_identity *who; /* whose certificate the other side has proven; NULL: no TLS. Good from on_up on */
+    bool same_user;                /* accepted on a socket's file that only this user, and root, may open */
+    bool plain_ws;                 /* over ws://, which pages of a browser speak as well */
+    char remote[128];              /* for the log: "127.0.0.1:40022", WF_REMOTE_LOCAL */
+    char local[64];                /* of one that was dialled, the address here: "10.0.0.5:40022"; "": it has none */
+};
+
+enum wf_receive {
+    WF_RECEIVE_ON,
+    WF_RECEIVE_PAUSE, /* until wf_conn_resume */
+    WF_RECEIVE_END    /* wf_conn_close was called */
+};
+
+#define WF_REMOTE_LOCAL "local socket" /* wf_conn.remote of one that has no address */
+static inline bool wf_remote_is_local(const char *remote)
+{
+    return strcmp(remote, WF_REMOTE_LOCAL) == 0;
+}
+
+/* What became of a send. */
+enum wf_send {
+    WF_SEND_LATER, /* on_sent will say */
+    WF_SEND_DONE,  /* there will be no on_sent: all bytes are gone */
+    WF_SEND_FAILED /* nor here: the connection is closed */
+};
+
+struct wf_carrier_user {
+    void (*on_up)(void *owner, struct wf_conn *c);
+    /* `*left`, 0 before: with WF_RECEIVE_PAUSE, how many bytes at the end were not taken. They are handed over again,
+     * as a message, when the connection is resumed. */
+    enum wf_receive (*on_message)(void *owner, struct wf_conn *c, const uint8_t *data, size_t size, size_t *left);
+    /* All messages that one read brought have been handed over. */
+    enum wf_receive (*on_chunk)(void *owner, struct wf_conn *c);
+    void (*on_sent)(void *owner, struct wf_conn *c, bool ok);
+    void (*on_down)(void *owner, struct wf_conn *c, const char *reason);
+    /* A dial came to nothing; no connection was made. */
+    void (*on_dial_failed)(void *owner, void *dial_tag, const char *reason);
+};
+
+struct wf_carrier_options {
+    struct pf_env *env;
+    struct wf_workers *workers; /* whose threads run the connections; those with callbacks run on NNG's */
+    const struct wf_carrier_user *user;
+    void *owner;
+    const struct wf_tls *tls; /* of tls+tcp:// and wss://; NULL: there are none; it has to stay until renew_tls */
+    int64_t stranger_time;    /* 0: 5 s; how long a connection may take until it is trusted */
+    const char *const *ws_origins; /* pages that ws:// and wss:// let in (ws.h); they have to stay */
+    size_t ws_origin_count;
+};
+static inline int64_t wf_stranger_time(const struct wf_carrier_options *o)
+{
+    return o->stranger_time > 0 ? o->stranger_time : WEFT_SEC(5);
+}
+
+struct wf_carrier_ops {
+    /* Binds; connections are taken after `accept`, at once if that was before. `mode` of an ipc socket's file; 0: it
+     * is none. `bound` gets the URL with the real port. WEFT_EADDRESS, WEFT_EINUSE, WEFT_EACCESS, ...; `why`
+     * (WF_REASON_TEXT bytes) gets the reason in words. */
+    int (*listen)(struct wf_carrier *k, const char *url, int mode, char *bound, char *why);
+    void (*accept)(struct wf_carrier *k);
+    /* Ends with on_up or on_dial_failed, unless it fails at once (then `why` says so). */
+    int (*dial)(struct wf_carrier *k, const char *url, void *tag, char *why);
+    /* One message of `count` slices, one in flight per connection; the bytes must stay until on_sent. */
+    enum wf_send (*send)(struct wf_conn *c, const struct pf_slice *slices, unsigned count);
+    /* Exactly one for each PAUSE. NNG's may deliver messages before it returns. */
+    void (*resume)(struct wf_conn *c);
+    /* While paused: from now on messages may have `message_max` bytes and take their time. */
+    void (*trust)(struct wf_conn *c, size_t message_max);
+    /* The first reason given wins. May call on_down before it returns. Idempotent. */
+    void (*close)(struct wf_conn *c, const char *reason);
+    void (*release)(struct wf_conn *c);
+    /* Listeners stop, their files go; connections stay. */
+    void (*unlisten)(struct wf_carrier *k);
+    /* Closes all that is left and waits until no callback runs any more. Not from a callback. */
+    void (*destroy)(struct wf_carrier *k);
+    /* Any thread, for a carrier that was made with certificates: connections that begin from now on have those of
+     * `tls`, which has to stay as the ones before had to. WEFT_ENOMEM: the ones before still have to stay, too. NULL:
+     * this carrier knows no TLS. */
+    int (*renew_tls)(struct wf_carrier *k, const struct wf_tls *tls);
+};
+
+struct wf_carrier {
+    const struct wf_carrier_ops *ops;
+};
+
+static inline enum wf_send wf_conn_send(struct wf_conn *c, const struct pf_slice *slices, unsigned count)
+{
+    return c->carrier->ops->send(c, slices, count);
+}
+static inline void wf_conn_resume(struct wf_conn *c)
+{
+    c->carrier->ops->resume(c);
+}
+static inline void wf_conn_trust(struct wf_conn *c, size_t message_max)
+{
+    c->carrier->ops->trust(c, message_max);
+}
+static inline void wf_conn_close(struct wf_conn *c, const char *reason)
+{
+    c->carrier->ops->close(c, reason);
+}
+static inline void wf_conn_release(struct wf_conn *c)
+{
+    c->carrier->ops->release(c);
+}
+
+/* NNG 1.5 and up. NULL: out of memory. */
+struct wf_carrier *wf_carrier_nng(const struct wf_carrier_options *options);
+/* tcp:// with numeric addresses, and inherited://. NULL: out of memory. */
+struct wf_carrier *wf_carrier_tcp(const struct wf_carrier_options *options);
+bool wf_carrier_tcp_knows(const char *url); /* whether it can listen there and dial it: nothing is looked up */
+/* The first, and the second for inherited://; with `own_tcp` for all that it knows. */
+struct wf_carrier *wf_carrier_by_url(const struct wf_carrier_options *options, bool own_tcp);
+
+/* Whether a node may listen there: on what other machines reach only with TLS, or if its operator has said
+ * `insecure`. `tls`: it has certificates. WEFT_EADDRESS and a reason. */
+int wf_url_check_listen(const char *url, bool tls, bool insecure, char *why);
+/* Whether it may dial: a node with certificates does not talk plainly to other machines, whoever gave it the URL. */
+int wf_url_check_dial(const char *url, bool tls, bool insecure, char *why);
+/* A listener that the service manager hands over, "inherited://NAME": NAME. NULL: another URL. */
+const char *wf_url_inherited(const char *url);
+/* As wf_url_check_listen, of such a one and what it is bound to: its links have no TLS, whatever the node has. */
+int wf_url_check_inherited(const char *bound, bool insecure, char *why);
+bool wf_url_is_known(const char *url); /* its scheme is one that nodes dial */
+bool wf_url_is_tls(const char *url);
+bool wf_url_is_loopback(const char *url); /* of this machine's own network */
+/* Behind the scheme of a network, with the brackets of IPv6; NULL: it has no such scheme. */
+const char *wf_url_host(const char *url, size_t *size);
+bool wf_url_is_local(const char *url);                       /* a socket of this machine's file system or kernel */
+void wf_url_with_port(const char *url, int port, char *out); /* WF_URL_TEXT bytes; port 0: as it is */
+/* Where a node may listen so that all who reach `seed` reach it: any port of `local`, the address from which it has
+ * dialled the seed, with the seed's scheme and path; beside a seed that is a local socket one that is called `name`.
+ * `out`: WF_URL_TEXT bytes. False: there is no such place, or its URL is too long. */
+bool wf_url_beside(const char *seed, const char *local, const char *name, char *out);
+/* "127.0.0.1:80", "[0:0:0:0:0:0:0:1]:80"; address and port in network order. */
+void wf_address_text(const void *address, size_t address_size, const void *port, char *out, size_t size);
+
+#endif

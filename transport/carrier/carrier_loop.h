@@ -1,0 +1,104 @@
+/* transport/carrier/carrier_loop.h -- connections on the workers' own loops: what the carrier of plain sockets
+ * (carrier_tcp.c) and NNG's streams (carrier_nng_loop.c) have in common. The design notes are in carrier_loop.c. */
+#ifndef WF_CARRIER_LOOP_H
+#define WF_CARRIER_LOOP_H
+
+#include "carrier.h"
+#include "fd.h"
+#include "places.h"
+#include "sp.h"
+
+struct wf_loop {
+    struct wf_carrier base;
+    struct wf_carrier_options options;
+    pf_mutex *lock;
+    pf_cond *quiet;                 /* `count` became 0 */
+    struct wf_list conns;           /* wf_loop_conn.in_carrier */
+    uint32_t count;                 /* connections, and what else of the carrier's own is not freed */
+    struct wf_places *strangers[2]; /* [on a socket of this machine's file system] */
+    uint32_t turn;                  /* of the workers: whose the next connection is */
+    bool closing;
+};
+
+struct wf_loop_conn;
+
+/* What moves a connection's bytes. */
+struct wf_loop_io {
+    /* The owner's thread: how many bytes came; 0 at the end, PF_AGAIN, WEFT_E*. */
+    int64_t (*read)(struct wf_loop_conn *c, void *buffer, size_t size);
+    /* One thread at a time: how many bytes are gone, perhaps not all; PF_AGAIN, WEFT_E*. */
+    int64_t (*write)(struct wf_loop_conn *c, const struct pf_slice *slices, unsigned count);
+    void (*abort)(struct wf_loop_conn *c);  /* any thread, once: reads and writes fail from now on */
+    void (*finish)(struct wf_loop_conn *c); /* the last reference is gone */
+};
+
+/* A call on the owner's thread; one at a time is under way for each. */
+struct wf_errand {
+    struct wf_call call;
+    struct wf_loop_conn *conn;
+};
+
+struct wf_loop_conn {
+    struct wf_conn base;
+    struct wf_list_node in_carrier;
+    const struct wf_loop_io *io;
+    void *arg;             /* of `io` */
+    pf_handle handle;      /* what the worker's poller watches; closed with the connection */
+    _Atomic uint32_t refs; /* acq_rel on decrement: the last one sees what all others did */
+    _Atomic bool closed;   /* acq_rel on the exchange of the thread that closes; read relaxed, as a hint */
+    struct wf_errand start, resume, again, end;
+    char reason[WF_REASON_TEXT]; /* under carrier->lock; the first one given */
+    struct wf_places *places;    /* under carrier->lock: it is a stranger, at this place; NULL: it is none */
+    uint32_t place;
+    bool trusted; /* written while paused, before the call that resumes; read by the owner's thread */
+    /* The owner's thread only. */
+    struct wf_fd *fd;
+    struct wf_timer limit; /* of connecting, and of a stranger's time */
+    struct wf_sp sp;
+    size_t wanted;       /* bytes of the next message in all */
+    uint64_t registered; /* the poller's tag; from `start` on nobody changes it */
+    bool connecting, readable, paused, over;
+    bool emptied; /* it has been read until PF_AGAIN once */
+    bool more;    /* `again` is under way: it reads on */
+    /* The sender's, see note (2). */
+    alignas(WF_CACHE_LINE) _Atomic int tx; /* enum tx; acquire to take `left`, release to let it go */
+    struct pf_slice left[WF_CARRIER_SLICES + 1];
+    unsigned left_first, left_count;
+    uint8_t prefix[WF_SP_PREFIX_MAX];
+};
+
+/* What a connection is made of. */
+struct wf_loop_made {
+    const struct wf_loop_io *io;
+    void *arg;
+    pf_handle handle;
+    void *tag;                /* of a dial; NULL: it was accepted */
+    const char *remote;       /* "127.0.0.1:40022", WF_REMOTE_LOCAL */
+    const char *local;        /* NULL: it is asked of the handle, if it was dialled */
+    const char *form;         /* wf_conn.form */
+    bool connecting;          /* the handle becomes writable when it is connected */
+    bool is_local, same_user; /* on a socket of this machine's file system; see wf_conn */
+    bool is_control;          /* see WF_CONTROL_SOCKET */
+};
+
+/* WEFT_ENOMEM. Whatever it says, wf_loop_finish may follow. */
+int wf_loop_init(struct wf_loop *k, const struct wf_carrier_options *options);
+/* Closes all that is left and waits until `count` is 0. */
+void wf_loop_end(struct wf_loop *k);
+void wf_loop_finish(struct wf_loop *k);
+/* WEFT_ENOMEM; WEFT_ECLOSED: too many strangers, or the carrier ends. On errors handle and `arg` are still the
+ * caller's. */
+int wf_loop_conn_new(struct wf_loop *k, const struct wf_loop_made *made);
+/* One of those that `count` counts has been freed. The carrier may be, too, from then on. */
+void wf_loop_gone(struct wf_loop *k);
+/* What the log says of an error of the platform's. */
+const char *wf_loop_explain(int64_t error);
+
+/* As in wf_carrier_ops. */
+enum wf_send wf_loop_send(struct wf_conn *base, const struct pf_slice *slices, unsigned count);
+void wf_loop_resume(struct wf_conn *base);
+void wf_loop_trust(struct wf_conn *base, size_t message_max);
+void wf_loop_close(struct wf_conn *base, const char *reason);
+void wf_loop_release(struct wf_conn *base);
+
+#endif

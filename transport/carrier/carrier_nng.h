@@ -1,0 +1,132 @@
+/* transport/carrier/carrier_nng.h -- between the files of the carrier on NNG: connections, with the design notes
+ * (carrier_nng.c), those on the workers' loops (carrier_nng_loop.c), listening and dialling (carrier_nng_ends.c), the
+ * listening end of WebSockets (carrier_nng_ws.c), TLS (carrier_nng_tls.c). */
+#ifndef WF_CARRIER_NNG_H
+#define WF_CARRIER_NNG_H
+
+#include "carrier_loop.h"
+#include "carrier_nng_tls.h"
+#include "list.h"
+#include "ws.h"
+
+#include <nng/nng.h>
+
+struct nng_carrier {
+    struct wf_carrier base;
+    struct wf_carrier_options options;
+    pf_mutex *lock;
+    pf_cond *quiet;                 /* conns, dials or listeners became 0 */
+    struct wf_list conns;           /* stream_conn.in_carrier */
+    struct wf_list listeners;       /* stream_end.in_carrier */
+    struct wf_list dials;           /* stream_end.in_carrier: under way */
+    struct wf_list dialled;         /* stream_end.in_carrier: over, to be freed */
+    struct wf_places *strangers[2]; /* [on a socket of this machine's file system] */
+    uint32_t conn_count, dial_count, accepting;
+    bool live; /* listeners begin at once */
+    bool closing, has_tls;
+    struct wf_loop loop;       /* the connections on the workers' loops */
+    struct wf_nng_tls *tls[2]; /* of dialers, of listeners; made when first needed, of options.tls: under lock */
+};
+
+enum { WF_NNG_SLICES = 8 }; /* NNG takes no more at once */
+
+/* What a connection has that was accepted by a listener of ws:// or wss://. */
+struct ws_side {
+    struct wf_ws in;
+    char url[WF_URL_TEXT]; /* of the listener */
+    bool asked;            /* its request has come whole, and was answered */
+    const char *over;      /* why nothing more is read of it; NULL: it goes on. Static */
+    bool refused;
+    char why[WF_REASON_TEXT];                                           /* it was */
+    uint8_t answer[WF_WS_ANSWER_MAX + WF_WS_HEADER_MAX + WF_SP_HEADER]; /* and the greeting, if it is let in */
+    /* Of the frame that is being sent: the sender's only. */
+    uint8_t header[2 + WF_WS_CONTROL_MAX + WF_WS_HEADER_MAX];
+    unsigned header_at, header_size;
+    uint64_t left; /* bytes behind the header */
+    /* The answer to a ping goes before the next frame. Release by who has written `pong`, and by who has read it. */
+    _Atomic bool has_pong;
+    uint8_t pong[2 + WF_WS_CONTROL_MAX];
+    unsigned pong_size;
+};
+
+struct stream_conn {
+    struct wf_conn base;
+    struct wf_list_node in_carrier;
+    nng_stream *stream;
+    nng_aio *rx, *tx;
+    nng_aio *now;          /* of what is sent at once, without a callback; NULL: nothing is */
+    nng_aio *limit;        /* under TLS: of a stranger's time; NNG's own limits do not reach into a handshake */
+    _Atomic uint32_t refs; /* acq_rel on decrement: the last one sees what all others did */
+    _Atomic int gate;      /* enum gate; acquire and release hand the receiving side over */
+    bool greeting;         /* our SP header is being sent */
+    bool stranger, tls;
+    struct wf_places *places; /* NULL: it has none, as it has dialled, or gave it back */
+    uint32_t place;
+    struct ws_side *ws;     /* NULL: no WebSocket, or NNG's own, which has dialled */
+    struct wf_identity who; /* good once greeted, under TLS */
+    int64_t trust_by;
+    struct wf_sp sp;
+    nng_iov iov[WF_CARRIER_SLICES + 1]; /* what is left to send */
+    unsigned iov_first, iov_count;
+    uint8_t prefix[WF_SP_PREFIX_MAX];
+    uint8_t *record;             /* under TLS: the begin of what is being sent, in one piece */
+    char reason[WF_REASON_TEXT]; /* under carrier->lock; the first one given */
+};
+
+/* A listener, or a dial under way. */
+struct stream_end {
+    struct wf_list_node in_carrier;
+    struct nng_carrier *carrier;
+    nng_stream_listener *listener;
+    nng_stream_dialer *dialer;
+    nng_aio *aio;
+    void *tag; /* of a dial */
+    bool local, tls, pausing, same_user, control, plain_ws;
+    char ws[WF_URL_TEXT]; /* the URL of one of ws:// or wss://; "": it is another one */
+};
+
+static inline struct nng_carrier *carrier_of(struct stream_conn *c)
+{
+    return (struct nng_carrier *)c->base.carrier;
+}
+
+/* The text and the code of an error of NNG. */
+const char *wf_nng_explain(int nng_error, int *code);
+/* Takes the stream over. False: it was refused and freed. */
+bool wf_nng_conn_start(struct nng_carrier *k, nng_stream *s, const struct stream_end *from);
+/* `which`: NNG_OPT_REMADDR, NNG_OPT_LOCADDR. */
+void wf_nng_describe(nng_stream *s, const char *which, char *out, size_t size);
+void wf_nng_conn_close(struct wf_conn *base, const char *reason);
+void wf_nng_conn_release(struct wf_conn *base);
+
+/* Of an operation without a callback that has been begun: how many bytes it has moved; PF_AGAIN: none, and it is
+ * over; or an error of weft's, `*nng_error` is NNG's. */
+int64_t wf_nng_outcome(nng_aio *aio, int *nng_error);
+/* carrier_nng_loop.c. Takes the stream over, as a connection on a worker's loop. PF_AGAIN: it is still the caller's,
+ * as only callbacks can carry it; other errors: it was refused and freed. */
+int wf_nng_loop_start(struct nng_carrier *k, nng_stream *s, const struct stream_end *from);
+int wf_nng_loop_init(struct nng_carrier *k); /* as wf_loop_init */
+
+/* carrier_nng_ws.c. What the connection's URL becomes for NNG, which has the stream under the WebSocket: WF_URL_TEXT
+ * bytes. False: `url` is of another kind. */
+bool wf_nng_ws_url(const char *url, char *out);
+/* NULL: out of memory. */
+struct ws_side *wf_nng_ws_new(const char *url);
+/* `size` bytes were read to the end of the connection's buffer. True: they count, as far as they are not the
+ * WebSocket's own. False: the request is answered, the bytes to send are in c->iov; or `*more` of it has to come. */
+bool wf_nng_ws_received(struct stream_conn *c, size_t size, bool *more);
+/* The next slices of what is being sent; how many. */
+unsigned wf_nng_ws_slices(struct stream_conn *c, nng_iov out[WF_NNG_SLICES]);
+/* So many bytes of them are gone; how many of those were of the message. */
+size_t wf_nng_ws_sent(struct stream_conn *c, size_t count);
+
+void wf_nng_free(struct nng_carrier *k); /* nothing is under way any more */
+/* As in wf_carrier_ops. */
+int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why);
+void wf_nng_accept(struct wf_carrier *base);
+int wf_nng_dial(struct wf_carrier *base, const char *url, void *tag, char *why);
+void wf_nng_unlisten(struct wf_carrier *base);
+void wf_nng_destroy(struct wf_carrier *base);
+int wf_nng_renew_tls(struct wf_carrier *base, const struct wf_tls *tls);
+
+#endif

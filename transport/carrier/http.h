@@ -1,0 +1,42 @@
+/* transport/carrier/http.h -- the head of an HTTP request, read and judged, for the listeners that speak it: ws.c,
+ * web.c. */
+#ifndef WF_HTTP_H
+#define WF_HTTP_H
+
+#include "base.h"
+
+enum { WF_HTTP_HEAD_MAX = 4096 }; /* bytes of a request that anybody here takes */
+
+/* Some bytes of a request. `at` NULL: what it does not say. */
+struct wf_http_text {
+    const char *at;
+    size_t size;
+};
+
+struct wf_http_request {
+    struct wf_http_text method, target, version;
+    struct wf_http_text host, origin, upgrade, connection, ws_version, ws_key, ws_protocol;
+    bool twice; /* a header of these was there twice */
+};
+
+/* How many bytes of the `size` are the head of a request, with its empty line; 0: it is not whole yet. */
+size_t wf_http_head(const uint8_t *data, size_t size);
+/* False: it is none. The texts lie in `head`. */
+bool wf_http_read(struct wf_http_request *out, const uint8_t *head, size_t size);
+/* Whether the target is `path`, whatever stands behind a '?'. */
+bool wf_http_path_is(const struct wf_http_request *r, const char *path);
+
+/* Whether they are the same but for upper and lower case. */
+bool wf_http_is(struct wf_http_text a, const char *text);
+bool wf_http_same(struct wf_http_text a, struct wf_http_text b);
+/* Whether one of the words between commas is `word`. */
+bool wf_http_lists(struct wf_http_text s, const char *word);
+/* What stands between "://" and the path. */
+struct wf_http_text wf_http_authority(const char *url);
+/* "host:port" or "host", without the port; `at` NULL: it is neither. */
+struct wf_http_text wf_http_host(struct wf_http_text authority);
+/* Whether it is localhost or an IP address. A page that has made its own name lead here (DNS rebinding) cannot ask
+ * for such a host. */
+bool wf_http_host_is_numeric(struct wf_http_text host);
+
+#endif

@@ -1,0 +1,49 @@
+/* transport/cluster/admission.c -- whether the other side of a connection may be who its HELLO says, and what it may
+ * not do here. */
+#include "cluster.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* An incarnation is one node's for ever. Pids hold it, so nobody else may take it over. */
+static const char *owner_of(struct wf_cluster *c, uint64_t incarnation)
+{
+    const struct wf_session *s = wf_links_find(c, incarnation);
+    if (s != NULL) return s->name;
+    const struct wf_peer *p = wf_peers_find(c, incarnation);
+    return p == NULL ? NULL : p->name;
+}
+
+/* What nobody gets over ws://, which pages of a browser speak as well: ending this node and the like. Nodes do to
+ * each other's actors what they do over any link. */
+enum { OVER_WS = WF_RIGHT_ADMIN, OVER_WS_OF_A_TOOL = WF_RIGHT_ADMIN | WF_RIGHT_STOP | WF_RIGHT_SPAWN };
+
+/* It may be any user of this machine. Nodes do to each other's actors what they do over any link. */
+static uint32_t denied_without_certificate(const struct wf_transport *t, const struct wf_channel *ch)
+{
+    if (t->open_control || ch->conn->same_user || ch->conn->dial_tag != NULL) return 0;
+    return ch->client ? WF_RIGHT_OBSERVE | WF_RIGHT_ADMIN | WF_RIGHT_STOP | WF_RIGHT_SPAWN : WF_RIGHT_ADMIN;
+}
+
+bool wf_rights_admit(struct wf_cluster *c, struct wf_channel *ch, char *why)
+{
+    const struct wf_identity *who = ch->conn->who;
+    const char *owner = owner_of(c, ch->incarnation);
+    char roles[WF_ROLE_TEXT];
+    ch->denied = who == NULL ? denied_without_certificate(c->t, ch) : WF_RIGHT_ALL & ~who->rights;
+    if (ch->conn->plain_ws) ch->denied |= ch->client ? OVER_WS_OF_A_TOOL : OVER_WS;
+    if (ch->client) ch->denied |= WF_RIGHT_JOIN; /* a tool is not a node, whatever its certificate says */
+    ch->guarded = ch->denied != 0 || c->t->limits.spawns != 0;
+    if (owner != NULL && strcmp(owner, ch->name) != 0) {
+        snprintf(why, WF_REASON_TEXT, "node %.40s says it is the run of node %.40s", ch->name, owner);
+    } else if (who != NULL && !wf_identity_may_be(who, ch->name, ch->client)) {
+        snprintf(why, WF_REASON_TEXT, "it says it is node %.50s, and has the certificate of %.50s", ch->name,
+                 who->name);
+    } else if (!ch->client && (ch->denied & WF_RIGHT_JOIN) != 0) {
+        snprintf(why, WF_REASON_TEXT, "the certificate of %.50s is for a tool (roles: %s), not for a node", who->name,
+                 wf_roles_text(who->roles, roles));
+    } else {
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,41 @@
+/* transport/cluster/clocks.c -- what time it is, if this node's clock is wrong: see wf_node_wall.
+ *
+ * Each node says its time in HELLO. Of all these, and its own, a node takes the middle one, of two middle ones the
+ * earlier: less than half of the nodes that it is linked with cannot move it forward beyond a clock that is right,
+ * and one that is moved back does no harm, as the node's own clock holds if that is later. */
+#include "cluster.h"
+
+#include <stdlib.h>
+
+/* Nanoseconds: half of what there is, so that time may be added to it. */
+#define CLOCK_MAX (INT64_MAX / 2)
+
+int64_t wf_clock_ahead(const struct wf_transport *t, uint64_t said)
+{
+    if (said == 0 || said > (uint64_t)CLOCK_MAX / 1000) return WF_CLOCK_UNKNOWN;
+    return (int64_t)said * 1000 - wf_transport_now(t);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void wf_clocks_review(struct wf_cluster *c)
+{
+    struct pf_env *env = c->t->node->workers.env;
+    size_t count = 1;
+    WF_LIST_EACH(k, &c->sessions) count++;
+    int64_t *ahead = calloc(count, sizeof *ahead);
+    if (ahead == NULL) return; /* the next link comes to it */
+    count = 0;
+    ahead[count++] = env->wall(env) - env->now(env);
+    WF_LIST_EACH(k, &c->sessions) {
+        const struct wf_session *s = WF_CONTAINER(k, struct wf_session, in_all);
+        if (!s->client && s->clock_ahead != WF_CLOCK_UNKNOWN) ahead[count++] = s->clock_ahead;
+    }
+    qsort(ahead, count, sizeof *ahead, by_value);
+    atomic_store_explicit(&c->t->node->clock_ahead, ahead[(count - 1) / 2], memory_order_relaxed);
+    free(ahead);
+}

@@ -1,0 +1,117 @@
+/* The actor $cluster: one loop that hears what happened, looks at its timers, and sleeps. A node without peers and
+ * seeds has no timers. */
+#include "actor.h"
+#include "cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void handle(struct wf_cluster *c, struct wf_news *n)
+{
+    struct wf_channel *ch = n->channel;
+    switch (n->kind) {
+    case WF_NEWS_MESSAGE: wf_handshakes_message(c, ch, n->data, n->size); break;
+    case WF_NEWS_FRAME: wf_links_frame(c, ch, n); break;
+    case WF_NEWS_DOWN: wf_handshakes_down(c, n); break;
+    case WF_NEWS_DIAL_FAILED: wf_dialers_failed(c, n->dialer, (const char *)n->data); break;
+    case WF_NEWS_WATCH: wf_links_watch(c, n->pid, n->number != 0); break;
+    case WF_NEWS_DRAIN: wf_links_drain(c); break;
+    case WF_NEWS_LISTED: wf_dialers_listed(c, n->number, (const char *)n->data, n->size); break;
+    case WF_NEWS_META: wf_gossip_describe(c); break;
+    case WF_NEWS_DIALLED: wf_reachable_dialled(c, ch); break;
+    }
+    if (ch == NULL) return;
+    pf_mutex_lock(c->t->lock);
+    uint32_t left = atomic_fetch_sub_explicit(&ch->events, 1, memory_order_relaxed) - 1;
+    bool resume = left <= WF_EVENTS_PER_CHANNEL / 2 && ch->events_pause;
+    if (resume) ch->events_pause = false;
+    pf_mutex_unlock(c->t->lock);
+    if (resume) wf_conn_resume(ch->conn);
+}
+
+static void handle_all(struct wf_cluster *c)
+{
+    enum { AT_ONCE = 8 };
+    struct wf_news *n;
+    for (uint32_t i = 1; (n = wf_news_take(c->t)) != NULL; i++) {
+        handle(c, n);
+        wf_news_free(n);
+        if (i % AT_ONCE == 0) wf_cluster_pause();
+    }
+    for (weft_msg *m; weft_recv(&m, WEFT_NOW) == WEFT_OK;) weft_msg_free(m); /* nobody has anything to say to us */
+}
+
+/* Whether weft_node_stop has asked us to end. */
+static bool is_stopping(struct wf_transport *t, int64_t *by)
+{
+    pf_mutex_lock(t->lock);
+    bool stopping = t->stopping;
+    *by = t->stop_by;
+    pf_mutex_unlock(t->lock);
+    return stopping;
+}
+
+static void leave(struct wf_cluster *c)
+{
+    c->leaving = true;
+    c->t->carrier->ops->unlisten(c->t->carrier);
+    wf_handshakes_end(c);
+    wf_gossip_leave(c);
+    WF_LIST_EACH(k, &c->sessions) wf_links_say_bye(WF_CONTAINER(k, struct wf_session, in_all));
+}
+
+static void end_all(struct wf_cluster *c)
+{
+    wf_handshakes_end(c);
+    for (struct wf_list_node *k; (k = wf_list_first(&c->sessions)) != NULL;)
+        wf_links_end(c, WF_CONTAINER(k, struct wf_session, in_all), "this node stops");
+    for (struct wf_list_node *k; (k = wf_list_pop(&c->channels)) != NULL;)
+        wf_channel_release(WF_CONTAINER(k, struct wf_channel, in_all));
+    wf_peers_finish(c);
+    (void)wf_bursts_tick(&c->t->bursts, WEFT_FOREVER);
+    free(c->watchers);
+    c->watchers = NULL;
+    c->watcher_count = c->watcher_capacity = 0;
+}
+
+static void run(struct wf_cluster *c)
+{
+    struct wf_transport *t = c->t;
+    for (;;) {
+        handle_all(c);
+        bool more = wf_links_say_patterns(c);
+        int64_t stop_by, now = wf_transport_now(t);
+        bool stopping = is_stopping(t, &stop_by);
+        if (stopping && !c->leaving) leave(c);
+        if (stopping && (wf_list_empty(&c->sessions) || now >= stop_by)) return;
+        int64_t at = wf_handshakes_tick(c, now), links = wf_links_tick(c, now), gossip = wf_gossip_tick(c, now),
+                dials = wf_dialers_tick(c, now);
+        at = WF_MIN(WF_MIN(WF_MIN(at, links), gossip), WF_MIN(dials, wf_partition_tick(c, now)));
+        at = WF_MIN(WF_MIN(at, wf_bursts_tick(&c->t->bursts, now)), wf_trim_tick(c, now));
+        if (stopping) at = WF_MIN(at, stop_by);
+        int rc = more || at <= now ? weft_yield() : weft_event_await(t->wake, at);
+        if (rc == WEFT_ECANCELED || rc == WEFT_ECLOSED) return;
+    }
+}
+
+void wf_cluster_main(const void *arg, size_t size)
+{
+    (void)size;
+    struct wf_transport *t = *(struct wf_transport *const *)arg;
+    struct wf_cluster *c = t->cluster;
+    weft_event wake;
+    int rc = weft_event_open(&wake);
+    if (rc == WEFT_OK) rc = weft_register("$cluster");
+    if (rc < 0) {
+        wf_cluster_fail(t, "cannot link to others", weft_strerror(rc));
+        return;
+    }
+    pf_mutex_lock(t->lock);
+    t->wake = wake;
+    t->listening = true;
+    pf_mutex_unlock(t->lock);
+    t->carrier->ops->accept(t->carrier);
+    run(c);
+    end_all(c);
+}

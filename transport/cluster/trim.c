@@ -1,0 +1,29 @@
+/* transport/cluster/trim.c -- the memory of links that have ended goes back to the system.
+ *
+ * A link's batches, tables and buffers are freed when it ends, but the C library keeps what lies between blocks that
+ * are still in use: a node that has had thousands of links, or one link with a large table, would be as large ever
+ * after. A few small links are not worth it, as what is given back has to be asked for again. */
+#include "cluster.h"
+
+enum { LINKS = 64, A_LINK = 65536 }; /* so many links, or what brought as many times so many bytes */
+#define QUIET WEFT_SEC(1)            /* without another end; */
+#define MOST WEFT_SEC(10)            /* but no longer than that after the first one */
+
+void wf_trim_ended(struct wf_cluster *c, const struct wf_session *s)
+{
+    int64_t now = wf_transport_now(c->t);
+    uint64_t brought = atomic_load_explicit(&s->bytes_in, memory_order_relaxed) / A_LINK;
+    if (c->trim.ended == 0) c->trim.first_at = now;
+    c->trim.ended += 1 + (uint32_t)WF_MIN(brought, (uint64_t)LINKS);
+    c->trim.last_at = now;
+}
+
+int64_t wf_trim_tick(struct wf_cluster *c, int64_t now)
+{
+    if (c->trim.ended < LINKS) return WEFT_FOREVER;
+    int64_t at = WF_MIN(c->trim.last_at + QUIET, c->trim.first_at + MOST);
+    if (now < at) return at;
+    c->trim.ended = 0;
+    pf_memory_trim();
+    return WEFT_FOREVER;
+}

@@ -1,0 +1,59 @@
+/* transport/discover/etcd_http.h -- requests to etcd's JSON gateway over libcurl. One thread, but for
+ * wf_http_wake. */
+#ifndef WF_ETCD_HTTP_H
+#define WF_ETCD_HTTP_H
+
+#include "etcd.h"
+#include "text.h"
+
+struct wf_http;
+
+enum wf_request_kind {
+    WF_REQUEST_SIGN_ON,
+    WF_REQUEST_GRANT,
+    WF_REQUEST_REGISTER,
+    WF_REQUEST_LIST,
+    WF_REQUEST_WATCH,
+    WF_REQUEST_KEEP,
+    WF_REQUEST_REVOKE,
+    WF_REQUEST_ACQUIRE,
+    WF_REQUEST_RELEASE,
+};
+
+struct wf_request {
+    enum wf_request_kind kind;
+    int64_t lease; /* the session's when it was sent */
+    int64_t sent_at;
+    char name[WF_NAME_MAX + 1];
+    int64_t token;
+    /* Once it is over: */
+    const struct json_t *answer; /* or NULL, and then */
+    const char *error;           /* why */
+    bool denied;                 /* etcd wants to know who we are, again */
+    bool not_found;
+};
+
+struct wf_http_options {
+    const char *base;            /* "http://127.0.0.1:2379"; copied, like all of these */
+    const char *ca, *cert, *key; /* files; "": none */
+    int64_t time;                /* a request may take, but for the watch */
+    /* From wf_http_turn: a request is over, and freed afterwards. */
+    void (*done)(void *arg, struct wf_request *r);
+    /* One line of the watch. */
+    void (*line)(void *arg, struct wf_request *r, const struct json_t *line);
+    void *arg;
+};
+
+struct wf_http *wf_http_create(const struct wf_http_options *options); /* NULL: out of memory */
+void wf_http_destroy(struct wf_http *h);                               /* NULL is fine */
+/* Takes `body` over (NULL: there was no memory for it). NULL: out of memory, and `done` will not be called. */
+struct wf_request *wf_http_start(struct wf_http *h, enum wf_request_kind kind, char *body, int64_t lease);
+/* It will be over in the next turn, for that reason. */
+void wf_http_end(struct wf_request *r, const char *why);
+void wf_http_end_all(struct wf_http *h); /* without calling anybody */
+/* waits for news, until then at most, and handles what there is */
+void wf_http_turn(struct wf_http *h, int64_t until);
+void wf_http_wake(struct wf_http *h); /* any thread */
+void wf_http_token(struct wf_http *h, const char *token);
+
+#endif

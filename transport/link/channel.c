@@ -1,0 +1,304 @@
+/* One connection to another node, from its first byte to its last: what the carrier's callbacks do. */
+#include "transport.h"
+#include "sanitizer.h"
+#include "names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORK_AT_ONCE = 512 }; /* entries of tables in one turn: wf_channel.work */
+
+/* ---- Lifetime -------------------------------------------------------------------------------------------------- */
+
+static void unchoked(struct wf_worker *w, struct wf_call *c)
+{
+    (void)w;
+    struct wf_channel *ch = WF_CONTAINER(c, struct wf_channel, unchoked);
+    atomic_store_explicit(&ch->held_at, 0, memory_order_relaxed);
+    wf_conn_resume(ch->conn);
+    wf_channel_release(ch);
+}
+
+static struct wf_channel *channel_new(struct wf_transport *t, struct wf_conn *conn)
+{
+    struct wf_channel *ch = calloc(1, sizeof *ch);
+    if (ch == NULL) return NULL;
+    ch->over = wf_news_new(WF_NEWS_DOWN, NULL, NULL, WF_REASON_TEXT);
+    if (ch->over == NULL) {
+        free(ch);
+        return NULL;
+    }
+    ch->t = t;
+    ch->conn = conn;
+    ch->dialer = conn->dial_tag;
+    ch->unchoked = (struct wf_call){.post.kind = WF_POST_CALL, .call = unchoked};
+    atomic_store_explicit(&ch->refs, 1, memory_order_relaxed);
+    return ch;
+}
+
+int wf_channel_phase(const struct wf_channel *ch)
+{
+    return atomic_load_explicit(&ch->phase, memory_order_relaxed);
+}
+
+/* Release: what was written about the channel before is there for the receiving side, which acquires. */
+void wf_channel_enter(struct wf_channel *ch, enum wf_phase phase)
+{
+    atomic_store_explicit(&ch->phase, phase, memory_order_release);
+}
+
+void wf_channel_end(struct wf_channel *ch, const char *reason)
+{
+    if (wf_channel_phase(ch) != WF_PHASE_REFUSED) wf_channel_enter(ch, WF_PHASE_OVER);
+    wf_conn_close(ch->conn, reason);
+}
+
+/* ---- What is said in the handshake ----------------------------------------------------------------------------- */
+
+/* Takes the next frame; NULL: there is none. With t->lock. */
+static struct wf_batch *take(struct wf_channel *ch)
+{
+    struct wf_batch *b = ch->flight = ch->next;
+    ch->next = NULL;
+    atomic_store_explicit(&ch->saying, b != NULL, memory_order_release);
+    return b;
+}
+
+/* What was in flight is gone. Goes on until nothing is left or something is under way. Consumes the reference of
+ * what is in flight. */
+static void send_on(struct wf_channel *ch)
+{
+    struct wf_transport *t = ch->t;
+    enum wf_send r = WF_SEND_DONE;
+    while (r != WF_SEND_LATER) {
+        pf_mutex_lock(t->lock);
+        struct wf_batch *done = ch->flight, *b = take(ch);
+        struct wf_session *s = ch->session;
+        pf_mutex_unlock(t->lock);
+        free(done);
+        if (b != NULL) {
+            r = wf_conn_send(ch->conn, &(struct pf_slice){b->data, b->size}, 1);
+            continue;
+        }
+        if (s != NULL) wf_session_kick(s); /* it may have waited for this */
+        wf_channel_release(ch);
+        return;
+    }
+}
+
+bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size)
+{
+    struct wf_batch *b = malloc(sizeof *b + size);
+    if (b == NULL) {
+        wf_conn_close(ch->conn, "out of memory");
+        return false;
+    }
+    *b = (struct wf_batch){.size = size, .capacity = size};
+    memcpy(b->data, frame, size);
+    pf_mutex_lock(ch->t->lock);
+    WF_ASSERT(ch->next == NULL);
+    ch->next = b;
+    b = NULL;
+    if (ch->flight == NULL) {
+        b = take(ch);
+        wf_channel_keep(ch);
+    }
+    pf_mutex_unlock(ch->t->lock);
+    if (b != NULL && wf_conn_send(ch->conn, &(struct pf_slice){b->data, b->size}, 1) != WF_SEND_LATER) send_on(ch);
+    return true;
+}
+
+void wf_channel_greet(struct wf_channel *ch)
+{
+    const struct wf_transport *t = ch->t;
+    struct pf_env *env = t->node->workers.env;
+    uint8_t frame[WF_STRANGER_MESSAGE_MAX];
+    weft_writer w = weft_writer_on(frame, sizeof frame);
+    struct wf_hello h = {.version = WF_WIRE_OLDEST,
+                         .newest = t->wire_version,
+                         .capabilities = t->capabilities,
+                         .cluster = weft_cstr(t->node->cluster),
+                         .name = weft_cstr(t->node->name),
+                         .incarnation = t->node->incarnation,
+                         .flags = t->client ? WF_HELLO_CLIENT : 0,
+                         .heartbeat_ms = (uint64_t)(t->heartbeat / WEFT_MS(1)),
+                         .clock = wf_stamp_of(env->wall(env)),
+                         .url_count = wf_transport_urls(t)};
+    for (uint32_t i = 0; i < h.url_count; i++) h.url[i] = weft_cstr(t->url[i]);
+    wf_put_hello(&w, &h);
+    WF_ASSERT(w.error == 0);
+    (void)wf_channel_say(ch, frame, w.size);
+}
+
+/* ---- The carrier's callbacks ----------------------------------------------------------------------------------- */
+
+static void on_up(void *owner, struct wf_conn *conn)
+{
+    struct wf_channel *ch = channel_new(owner, conn);
+    if (ch == NULL) {
+        wf_conn_close(conn, "out of memory");
+        wf_conn_release(conn);
+        return;
+    }
+    conn->user = ch;
+    bool first = ch->dialer != NULL && atomic_load_explicit(&ch->t->listens_by_seed, memory_order_relaxed);
+    struct wf_news *n = first ? wf_news_new(WF_NEWS_DIALLED, ch, NULL, 0) : NULL;
+    if (n != NULL) wf_news_post(ch->t, n); /* HELLO is to say where this node listens */
+    else wf_channel_greet(ch);
+}
+
+/* What is owed to the other side for what this read has brought. */
+static void acknowledge(struct wf_session *s)
+{
+    uint64_t in = atomic_load_explicit(&s->bytes_in, memory_order_relaxed);
+    if (in - atomic_load_explicit(&s->acked_bytes, memory_order_relaxed) >= WF_ACK_BYTES) wf_session_acknowledge(s);
+}
+
+/* Reads on when that worker has room, or in the next turn. */
+static void read_on_later(struct wf_channel *ch, struct wf_worker *choked)
+{
+    struct wf_worker *w = ch->conn->worker;
+    wf_channel_keep(ch);
+    atomic_store_explicit(&ch->held_at, wf_transport_now(ch->t), memory_order_relaxed);
+    if (choked != NULL) wf_worker_when_room(choked, &ch->unchoked);
+    else wf_worker_post(w != NULL ? w : ch->t->node->workers.at[0], &ch->unchoked.post);
+}
+
+/* A message may hold 250 KiB of small entries for the tables, or of publications to very many: it is received in
+ * parts, so that the worker hears others in between. Tables are no work of a worker on a thread of NNG's. */
+static enum wf_receive receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left)
+{
+    ch->in.here = ch->conn->worker;
+    ch->in.copies = 0;
+    ch->work = ch->in.here == NULL ? UINT32_MAX : WORK_AT_ONCE;
+    if (!wf_session_receive(ch, data, size, left)) return WF_RECEIVE_END;
+    if (*left == 0) return WF_RECEIVE_ON;
+    atomic_store_explicit(&ch->session->last_heard, wf_transport_now(ch->t), memory_order_relaxed);
+    acknowledge(ch->session);
+    wf_channel_post(ch);
+    read_on_later(ch, wf_inbound_choked(ch->t->node));
+    return WF_RECEIVE_PAUSE;
+}
+
+static enum wf_receive on_message(void *owner, struct wf_conn *conn, const uint8_t *data, size_t size, size_t *left)
+{
+    struct wf_channel *ch = conn->user;
+    if (ch == NULL) return WF_RECEIVE_END;
+    if (ch->skip > 0) {
+        WF_ASSERT(ch->skip <= size);
+        data += ch->skip;
+        size -= ch->skip;
+        ch->skip = 0;
+        if (size == 0) return WF_RECEIVE_ON;
+    }
+    switch (atomic_load_explicit(&ch->phase, memory_order_acquire)) {
+    case WF_PHASE_UP: return receive(ch, data, size, left);
+    case WF_PHASE_NEW:
+    case WF_PHASE_HEARD: {
+        struct wf_news *n = wf_news_new(WF_NEWS_MESSAGE, ch, data, size);
+        if (n == NULL) {
+            wf_conn_close(conn, "out of memory");
+            return WF_RECEIVE_END;
+        }
+        *left = size; /* $cluster says in `skip` how much of it belongs to the handshake */
+        wf_news_post(owner, n);
+        return WF_RECEIVE_PAUSE;
+    }
+    default: return WF_RECEIVE_ON;
+    }
+}
+
+/* Whether $cluster has to catch up first with what this channel has brought; it resumes it then. */
+static bool wait_for_cluster(struct wf_channel *ch)
+{
+    struct wf_transport *t = ch->t;
+    if (WF_LIKELY(atomic_load_explicit(&ch->events, memory_order_relaxed) <= WF_EVENTS_PER_CHANNEL)) return false;
+    pf_mutex_lock(t->lock);
+    bool wait = atomic_load_explicit(&ch->events, memory_order_relaxed) > WF_EVENTS_PER_CHANNEL;
+    if (wait) ch->events_pause = true;
+    pf_mutex_unlock(t->lock);
+    return wait;
+}
+
+static enum wf_receive on_chunk(void *owner, struct wf_conn *conn)
+{
+    struct wf_transport *t = owner;
+    struct wf_channel *ch = conn->user;
+    if (ch == NULL) return WF_RECEIVE_END;
+    bool up = atomic_load_explicit(&ch->phase, memory_order_acquire) == WF_PHASE_UP;
+    if (up) {
+        atomic_store_explicit(&ch->session->last_heard, wf_transport_now(t), memory_order_relaxed);
+        acknowledge(ch->session);
+    }
+    wf_channel_post(ch);
+    if (wait_for_cluster(ch) || (up && wf_limits_pause(ch))) return WF_RECEIVE_PAUSE;
+    struct wf_worker *choked = wf_inbound_choked(t->node);
+    if (choked == NULL) return WF_RECEIVE_ON;
+    read_on_later(ch, choked);
+    return WF_RECEIVE_PAUSE;
+}
+
+static void on_sent(void *owner, struct wf_conn *conn, bool ok)
+{
+    (void)owner;
+    struct wf_channel *ch = conn->user;
+    /* Acquire: pairs with the end of the handshake's sending; a session sends only after it. */
+    if (atomic_load_explicit(&ch->saying, memory_order_acquire)) send_on(ch);
+    else wf_session_sent(ch->session, ch, ok);
+}
+
+static void tell_down(struct wf_transport *t, struct wf_news *n, struct wf_channel *ch, void *dialer,
+                      const char *remote, const char *reason)
+{
+    if (n == NULL) return; /* of one who came and is no channel yet, for want of memory: nobody waits for it */
+    n->channel = ch;
+    if (ch != NULL) wf_channel_keep(ch);
+    n->dialer = dialer;
+    snprintf((char *)n->data, WF_REASON_TEXT, "%s", reason);
+    snprintf(n->remote, sizeof n->remote, "%.63s", remote); /* the path of a socket may be longer */
+    wf_news_post(t, n);
+}
+
+/* Of the dial that is under way. */
+static struct wf_news *over_of(struct wf_dial *d, enum wf_news_kind kind)
+{
+    struct wf_news *n = d->over;
+    d->over = NULL;
+    n->kind = kind;
+    return n;
+}
+
+static void on_down(void *owner, struct wf_conn *conn, const char *reason)
+{
+    struct wf_transport *t = owner;
+    struct wf_channel *ch = conn->user;
+    struct wf_dial *d = conn->dial_tag;
+    struct wf_news *n;
+    if (ch == NULL) {
+        n = d != NULL ? over_of(d, WF_NEWS_DOWN) : wf_news_new(WF_NEWS_DOWN, NULL, NULL, WF_REASON_TEXT);
+    } else {
+        n = ch->over;
+        ch->over = NULL;
+        wf_channel_post(ch);
+        pf_mutex_lock(t->lock);
+        struct wf_session *s = ch->session;
+        pf_mutex_unlock(t->lock);
+        if (s != NULL && s->number == 0) wf_session_discard(s);
+        if (s != NULL) wf_session_receives_no_more(s);
+    }
+    tell_down(t, n, ch, d, conn->remote, reason);
+    if (ch != NULL) wf_channel_release(ch);
+}
+
+static void on_dial_failed(void *owner, void *dial_tag, const char *reason)
+{
+    tell_down(owner, over_of(dial_tag, WF_NEWS_DIAL_FAILED), NULL, dial_tag, "", reason);
+}
+
+const struct wf_carrier_user wf_channel_carrier_user = {.on_up = on_up,
+                                                        .on_message = on_message,
+                                                        .on_chunk = on_chunk,
+                                                        .on_sent = on_sent,
+                                                        .on_down = on_down,
+                                                        .on_dial_failed = on_dial_failed};

@@ -1,0 +1,324 @@
+/* transport/link/receive.c -- what comes on a link: frames are read, messages for actors put together. */
+#include "group.h"
+#include "mutant.h"
+#include "rights.h"
+#include "trace.h"
+#include "transport.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Messages for actors --------------------------------------------------------------------------------------- */
+
+static weft_pid sender(const struct wf_channel *ch, const struct wf_frame *f)
+{
+    return f->from == 0 ? weft_nobody() : (weft_pid){ch->incarnation, f->from};
+}
+
+/* Of a request: on this node's clock, counted from now. */
+static int64_t deadline_of(const struct wf_channel *ch, const struct wf_frame *f)
+{
+    int64_t now = wf_transport_now(ch->t);
+    return f->number >= (uint64_t)(WEFT_FOREVER - now) / 1000 ? WEFT_FOREVER : now + (int64_t)f->number * 1000;
+}
+
+/* Of a message that carries a trace id. */
+static __attribute__((noinline)) weft_msg *traced_envelope(struct wf_channel *ch, const struct wf_frame *f,
+                                                           unsigned kind, size_t size)
+{
+    struct wf_worker *w = ch->in.here;
+    struct wf_trace t;
+    bool has = wf_frame_trace(f, &t);
+    struct wf_body *b = wf_trace_body_new(w, NULL, 0, NULL, size, has ? &t : NULL);
+    if (b == NULL) return NULL;
+    weft_msg *m = kind == WF_MSG_CALL ? wf_request_new(w, f->tag, 0, b, deadline_of(ch, f))
+                                      : wf_msg_share(w, f->tag, b);
+    wf_body_drop(w, b);
+    return m;
+}
+
+/* Of an answer, or of who says that it has a request: which of this node's requests is meant. */
+static inline uint64_t ref_of(const struct wf_channel *ch, const struct wf_frame *f, unsigned kind)
+{
+    bool answers = kind == WF_MSG_REPLY || kind == WF_MSG_FAILED || kind == WF_MSG_SPAWNED || kind == WF_MSG_PROBE;
+    return answers ? wf_unseal(&ch->session->seal, f->ref) : f->ref;
+}
+
+static inline weft_msg *envelope(struct wf_channel *ch, const struct wf_frame *f, unsigned kind, size_t size)
+{
+    struct wf_worker *w = ch->in.here;
+    weft_msg *m = WF_UNLIKELY(f->trace.size > 0) ? traced_envelope(ch, f, kind, size)
+                  : kind == WF_MSG_CALL          ? wf_request_new(w, f->tag, size, NULL, deadline_of(ch, f))
+                                                 : wf_msg_new(w, f->tag, size);
+    if (WF_UNLIKELY(m == NULL)) return NULL;
+    m->post.flags = (uint8_t)kind;
+    m->to_actor = f->to;
+    m->from = sender(ch, f);
+    m->ref = WF_UNLIKELY(f->from == 0 && kind == WF_MSG_SEND) ? ch->incarnation : ref_of(ch, f, kind);
+    return m;
+}
+
+static weft_msg *named_envelope(struct wf_channel *ch, const struct wf_frame *f, size_t size)
+{
+    bool call = f->kind == WF_FRAME_CALL_NAME;
+    unsigned kind = call ? WF_MSG_CALL : f->kind == WF_FRAME_WANT_NAME ? WF_MSG_WANT : WF_MSG_SEND;
+    weft_msg *m = envelope(ch, f, kind, size); /* its receiver is looked up when it goes there */
+    if (m != NULL && call) wf_terms(m)->moved_on = 1;
+    return m;
+}
+
+/* Where `size` bytes of the body of message `f` go. NULL: out of memory, which has been counted. */
+static uint8_t *arrival(struct wf_channel *ch, const struct wf_frame *f, size_t size, struct wf_arrival *a)
+{
+    int kind = wf_frame_message(f->kind);
+    bool topic = f->kind == WF_FRAME_PUBLISH;
+    a->kind = f->kind;
+    a->tag = f->tag;
+    a->from = sender(ch, f);
+    a->m = NULL;
+    a->body = NULL;
+    a->name[0] = '\0';
+    if (topic || f->kind == WF_FRAME_GROUP_SEND)
+        a->body = wf_session_body(ch, f, weft_str(f->name.data, topic ? f->name.size : 0), size);
+    else a->m = kind >= 0 ? envelope(ch, f, (unsigned)kind, size) : named_envelope(ch, f, size);
+    if (kind < 0 && !topic) snprintf(a->name, sizeof a->name, "%.*s", WEFT_STR(f->name));
+    if (a->m != NULL) return wf_msg_bytes(a->m);
+    if (a->body != NULL) return wf_body_bytes(a->body);
+    wf_session_lost(ch);
+    return NULL;
+}
+
+/* All its bytes have come: it is delivered. */
+static void arrived(struct wf_channel *ch, struct wf_arrival *a)
+{
+    weft_node *node = ch->t->node;
+    struct wf_inbound *in = &ch->in;
+    if (a->kind == WF_FRAME_PUBLISH) wf_topics_published(ch, a->tag, a->from, a->body);
+    else if (a->body != NULL) wf_groups_arrived(node, in, weft_cstr(a->name), a->tag, a->from, a->body);
+    else if (a->name[0] == '\0') wf_inbound_add(node, in, a->m);
+    /* Without such an actor the worker it goes to counts it, and answers a request. */
+    else (void)wf_inbound_add_name(node, in, a->name, strlen(a->name), a->m);
+    a->m = NULL;
+    a->body = NULL;
+}
+
+/* Any but the most frequent, those to an actor. False: there was no memory for it. */
+static bool receive_message(struct wf_channel *ch, const struct wf_frame *f)
+{
+    struct wf_arrival a;
+    uint8_t *at = arrival(ch, f, f->body.size, &a);
+    if (at == NULL) return false;
+    memcpy(at, f->body.data, f->body.size);
+    arrived(ch, &a);
+    return true;
+}
+
+/* ---- Large messages: bulk.c (4) -------------------------------------------------------------------------------- */
+
+static void take_part(struct wf_channel *ch, weft_text part)
+{
+    struct wf_session *s = ch->session;
+    bool kept = s->arrival.m != NULL || s->arrival.body != NULL;
+    if (kept && part.size > 0) {
+        memcpy(s->arrival_at, part.data, part.size);
+        s->arrival_at += part.size;
+    }
+    s->arrival_left -= part.size;
+    if (s->arrival_left == 0 && kept) arrived(ch, &s->arrival);
+}
+
+static bool begin(struct wf_channel *ch, struct wf_frame *chunk)
+{
+    struct wf_session *s = ch->session;
+    struct wf_frame f;
+    size_t whole = (size_t)chunk->number;
+    if (s->arrival_left > 0) {
+        wf_session_fail(s, "a message in chunks begins before the end of the one before");
+        return false;
+    }
+    if (wf_frame_next(&chunk->items, &f) != 1 || !wf_frame_has_body(f.kind) || f.body.size > whole ||
+        whole > wf_frame_body_max(f.kind)) {
+        wf_session_fail(s, "malformed message in the first of its chunks");
+        return false;
+    }
+    s->arrival_left = whole;
+    if (WF_LIKELY(!ch->guarded) || wf_rights_allow(ch, &f)) s->arrival_at = arrival(ch, &f, whole, &s->arrival);
+    else s->arrival.m = NULL, s->arrival.body = NULL;
+    take_part(ch, f.body);
+    return true;
+}
+
+static bool receive_chunk(struct wf_channel *ch, struct wf_frame *f)
+{
+    struct wf_session *s = ch->session;
+    if (f->number > 0) return begin(ch, f);
+    if (f->body.size == 0 || f->body.size > s->arrival_left) {
+        wf_session_fail(s, s->arrival_left == 0 ? "a chunk of no message" : "a chunk that does not fit its message");
+        return false;
+    }
+    take_part(ch, f->body);
+    return true;
+}
+
+/* ---- Frames of the link itself --------------------------------------------------------------------------------- */
+
+static bool receive_pong(struct wf_session *s, const struct wf_frame *f)
+{
+    if (wf_session_ponged(s, f->number)) return true;
+    wf_session_fail(s, "does not acknowledge what it gets");
+    return false;
+}
+
+static bool receive_ack(struct wf_session *s, const struct wf_frame *f)
+{
+    if (wf_session_acked(s, f->number)) return true;
+    wf_session_fail(s, "acknowledges what was never sent");
+    return false;
+}
+
+/* Where what comes on this channel goes on: perhaps with frames that came on the one before, too. */
+static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
+{
+    struct wf_session *s = ch->session;
+    if (WF_MUTANT(link_believes_start)) atomic_store_explicit(&s->received, f->number, memory_order_relaxed);
+    if (f->number <= atomic_load_explicit(&s->received, memory_order_relaxed) && !ch->placed) {
+        ch->at = f->number;
+        ch->placed = true;
+        return true;
+    }
+    wf_session_fail(s, ch->placed ? "START in the midst of a connection" : "frames are missing");
+    return false;
+}
+
+static bool receive_interest(struct wf_channel *ch, struct wf_frame *f)
+{
+    if (wf_ports_interest(ch->session, f) == 0) return true;
+    wf_session_fail(ch->session, "out of memory");
+    return false;
+}
+
+static bool is_gossip(uint32_t kind)
+{
+    return kind >= WF_SWIM_PING && kind <= WF_SWIM_SYNC;
+}
+
+static bool hand_to_cluster(struct wf_channel *ch, uint32_t kind, const uint8_t *start, const uint8_t *end)
+{
+    struct wf_news *n = wf_news_new(WF_NEWS_FRAME, ch, start, (size_t)(end - start));
+    if (n != NULL) n->number = kind;
+    wf_news_post(ch->t, n);
+    if (n != NULL || is_gossip(kind)) return true; /* gossip may be lost */
+    wf_session_fail(ch->session, "out of memory");
+    return false;
+}
+
+/* There was no memory for a message. What the other side sends again, or waits for until a deadline, is counted as
+ * lost. For the others it would wait for ever: the link begins anew, which tells it. */
+static bool lose(struct wf_channel *ch, int kind)
+{
+    switch (kind) {
+    case WF_MSG_WATCH:
+    case WF_MSG_UNWATCH:
+    case WF_MSG_DOWN:
+    case WF_MSG_LINK:
+    case WF_MSG_UNLINK:
+    case WF_MSG_EXIT:
+    case WF_MSG_WANT:
+    case WF_MSG_GRANT: wf_session_fail(ch->session, "out of memory"); return false;
+    default: wf_session_lost(ch); return true;
+    }
+}
+
+/* Entries of tables cost more than what is passed on to an actor. */
+static void takes_work(struct wf_channel *ch)
+{
+    if (ch->work > 0) ch->work--;
+}
+
+/* False: the session was ended. */
+static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8_t *start, const uint8_t *end)
+{
+    if (WF_UNLIKELY(ch->guarded) && !wf_rights_allow(ch, f)) return true;
+    struct wf_session *s = ch->session;
+    int kind = wf_frame_message(f->kind);
+    if (WF_LIKELY(kind >= 0)) {
+        weft_msg *m = envelope(ch, f, (unsigned)kind, f->body.size);
+        if (WF_UNLIKELY(m == NULL)) return lose(ch, kind);
+        memcpy(wf_msg_bytes(m), f->body.data, f->body.size);
+        wf_inbound_add(ch->t->node, &ch->in, m);
+        return true;
+    }
+    switch (f->kind) {
+    case WF_FRAME_PUBLISH_TO:
+    case WF_FRAME_RETAINED:
+        takes_work(ch);
+        wf_topics_receive(ch, f);
+        return true;
+    case WF_FRAME_MISSED:
+        takes_work(ch);
+        if (wf_session_shares_topics(s)) wf_inbound_missed(ch->t->node, &ch->in, f->name, f->number);
+        return true;
+    case WF_FRAME_PUBLISH:
+    case WF_FRAME_SEND_NAME:
+    case WF_FRAME_GROUP_SEND:
+    case WF_FRAME_CALL_NAME: (void)receive_message(ch, f); return true;
+    case WF_FRAME_WANT_NAME: return receive_message(ch, f) || lose(ch, WF_MSG_WANT);
+    case WF_FRAME_CHUNK: return receive_chunk(ch, f);
+    case WF_FRAME_PING: wf_session_pong(s, f->number); return true;
+    case WF_FRAME_PONG: return receive_pong(s, f);
+    case WF_FRAME_ACK: return receive_ack(s, f);
+    case WF_FRAME_START: return receive_start(ch, f);
+    case WF_FRAME_INTEREST: takes_work(ch); return receive_interest(ch, f);
+    case WF_FRAME_BYE:
+        wf_channel_post(ch); /* else the end of the node could overtake what its actors sent before */
+        return hand_to_cluster(ch, f->kind, start, end);
+    case WF_SWIM_PING:
+    case WF_SWIM_ACK:
+    case WF_SWIM_ASK:
+    case WF_SWIM_SYNC:
+    case WF_FRAME_PEERS: return hand_to_cluster(ch, f->kind, start, end);
+    case WF_FRAME_TABLE: takes_work(ch); return wf_tables_receive(ch, f);
+    case WF_FRAME_UNKNOWN: return true;
+    default: wf_session_fail(s, "a handshake frame on an established link"); return false;
+    }
+}
+
+/* Counts a frame. False: it has come already, on a channel before this one. */
+static bool is_new(struct wf_channel *ch, struct wf_session *s)
+{
+    uint64_t received = atomic_load_explicit(&s->received, memory_order_relaxed);
+    if (++ch->at <= received) return WF_MUTANT(link_takes_twice);
+    atomic_store_explicit(&s->received, ch->at, memory_order_relaxed);
+    return true;
+}
+
+bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left)
+{
+    struct wf_session *s = ch->session;
+    weft_reader r = weft_reader_on(data, size);
+    struct wf_frame f;
+    uint64_t count = 0;
+    bool ok = true;
+    while (ok && wf_channel_may_go_on(ch)) {
+        const uint8_t *start = r.at;
+        int got = wf_frame_next(&r, &f);
+        if (got == 0) break;
+        if (got < 0) {
+            char why[WF_REASON_TEXT];
+            wf_frame_fault(&r, &f, why, sizeof why);
+            wf_session_fail(s, why);
+            ok = false;
+        } else if (WF_UNLIKELY(f.counted && !ch->placed)) {
+            wf_session_fail(s, "no START on a connection that goes on with a link");
+            ok = false;
+        } else if (!f.counted || is_new(ch, s)) {
+            ok = receive_frame(ch, &f, start, r.at);
+            count++;
+        }
+    }
+    atomic_fetch_add_explicit(&s->frames_in, count, memory_order_relaxed);
+    *left = (size_t)(r.end - r.at);
+    atomic_fetch_add_explicit(&s->bytes_in, (uint64_t)(r.at - data), memory_order_relaxed);
+    return ok;
+}

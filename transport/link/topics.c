@@ -1,0 +1,198 @@
+/* transport/link/topics.c -- which publications this node wants from others, and what becomes of them.
+ *
+ * Design notes.
+ * (1) The publisher's node has chosen a node for each queue group (actors/topics/queue_groups.h). If nobody here has
+ *     room any more, or the last member has gone meanwhile, it is passed on to another node that has members: at most
+ *     WF_PUBLISH_PASSED_MAX times, and not to where it comes from. So a group loses nothing because members come and
+ *     go, and a message that nobody has room for ends soon.
+ * (2) Nodes that do not share the tables of topics say PUBLISH, and every node's queue groups then get it, as
+ *     before. */
+#include "mutant.h"
+#include "publish_report.h"
+#include "transport.h"
+#include "names.h"
+#include "queue_groups.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What this node wants -------------------------------------------------------------------------------------- */
+
+/* In both tables, or in none. Returns whether a link has to hear of it. */
+static int add_pattern(struct wf_transport *t, weft_text pattern, bool queue)
+{
+    struct wf_patterns *all = &t->patterns[WF_INTEREST_ALL];
+    int of_all = wf_patterns_add(all, pattern);
+    int plain = queue || of_all < 0 ? 0 : wf_patterns_add(&t->patterns[WF_INTEREST_PLAIN], pattern);
+    if (of_all == 1 && all->table.count > t->patterns_max) plain = plain < 0 ? plain : WEFT_EFULL;
+    if (plain == WEFT_EFULL && !queue) (void)wf_patterns_remove(&t->patterns[WF_INTEREST_PLAIN], pattern);
+    if (plain < 0) (void)wf_patterns_remove(all, pattern);
+    return of_all < 0 ? of_all : plain < 0 ? plain : of_all | plain;
+}
+
+static bool remove_pattern(struct wf_transport *t, weft_text pattern, bool queue)
+{
+    bool of_all = wf_patterns_remove(&t->patterns[WF_INTEREST_ALL], pattern);
+    return (!queue && wf_patterns_remove(&t->patterns[WF_INTEREST_PLAIN], pattern)) || of_all;
+}
+
+int wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool queue)
+{
+    struct wf_transport *t = wf_transport_of(w);
+    weft_text text = weft_cstr(pattern);
+    pf_mutex_lock(t->lock);
+    int rc = add ? add_pattern(t, text, queue) : (int)remove_pattern(t, text, queue);
+    bool told = !wf_list_empty(&t->patterns[0].marks) || !wf_list_empty(&t->patterns[1].marks);
+    pf_mutex_unlock(t->lock);
+    if (rc > 0 && told) wf_news_wake(t);
+    return rc < 0 ? rc : WEFT_OK;
+}
+
+/* ---- What comes ------------------------------------------------------------------------------------------------ */
+
+static weft_pid publisher(const struct wf_channel *ch, const struct wf_frame *f)
+{
+    if (f->from == 0 && f->kind != WF_FRAME_RETAINED) return weft_nobody();
+    return (weft_pid){f->to == 0 ? ch->incarnation : f->to, f->from};
+}
+
+static void pass_on(struct wf_channel *ch, const struct wf_frame *f, uint64_t node, weft_text pattern,
+                    weft_text queue)
+{
+    struct wf_session *s = wf_tables_session(ch->t, node);
+    struct wf_chosen chosen = {NULL, node, pattern, queue};
+    struct wf_publish_to to = {.topic = f->name,
+                               .from = publisher(ch, f),
+                               .tag = f->tag,
+                               .passed = (uint32_t)f->number + 1,
+                               .chosen = &chosen,
+                               .node = node,
+                               .body = f->body.data,
+                               .size = f->body.size,
+                               .trace = f->trace};
+    size_t size = wf_publish_to_size(&to);
+    bool room = s != NULL && atomic_load_explicit(&s->bytes, memory_order_relaxed) < WF_OUTBOX_MAX;
+    struct wf_batch *b = room ? wf_batch_new(s, size) : NULL;
+    if (b != NULL) {
+        weft_writer w = wf_batch_writer(b);
+        wf_put_publish_to(&w, &to);
+        wf_session_say(s, b, &w);
+    } else {
+        wf_session_lost(ch);
+    }
+    if (s != NULL) wf_session_release(s);
+}
+
+/* How many members get it. */
+static uint32_t receive_queues(struct wf_channel *ch, struct wf_frame *f, struct wf_body *body)
+{
+    uint32_t count = 0;
+    bool pass = f->number < WF_PUBLISH_PASSED_MAX;
+    for (uint32_t i = 0; i < f->count; i++) {
+        weft_text pattern, queue = wf_frame_next_queue(f, &pattern);
+        bool taken = false;
+        uint64_t next = wf_inbound_queue(ch->t->node, &ch->in, body, pattern, queue, ch->incarnation, pass, &taken);
+        if (next != 0) pass_on(ch, f, next, pattern, queue);
+        count += taken || next != 0; /* the other node will not say */
+    }
+    return count;
+}
+
+/* By whoever counts last, if that is the receiving side. */
+static void answer(struct wf_channel *ch, struct wf_reach_count *t)
+{
+    uint8_t body[4];
+    wf_put_u32(body, atomic_load_explicit(&t->count, memory_order_relaxed));
+    struct wf_batch *b = wf_batch_new(ch->session, WF_FRAME_SPARE + sizeof body);
+    if (b != NULL) {
+        weft_writer w = wf_batch_writer(b);
+        wf_put_to_actor(&w, WF_MSG_REPLY, t->to.actor, 0, 0, t->ref, body, sizeof body, 0);
+        wf_session_say(ch->session, b, &w);
+    }
+    free(t);
+}
+
+static void receive_to(struct wf_channel *ch, struct wf_frame *f, struct wf_body *body)
+{
+    bool asked = f->ref != 0 && f->from != 0 && f->to == 0 && f->number == 0;
+    struct wf_reach_count *t = asked ? wf_reach_count_new((weft_pid){ch->incarnation, f->from}, f->ref) : NULL;
+    if ((f->flags & WF_PUBLISH_PLAIN) != 0) wf_inbound_publish(ch->t->node, &ch->in, body, false, t);
+    uint32_t count = receive_queues(ch, f, body);
+    if (t != NULL && wf_reach_count_done(t, count)) answer(ch, t);
+}
+
+/* Its stamp is of a time to come. */
+static void doubt(struct wf_channel *ch, uint64_t stamp, int64_t wall)
+{
+    if (!ch->session->warned_of_stamp)
+        wf_peer_log(
+            &ch->t->bursts, wf_transport_now(ch->t), WEFT_WARN,
+            "node %s says it has published at a time that is %.0f s ahead of this node's clock: one of the two "
+            "clocks is wrong, and its retained messages may not be kept; counted as unbelieved from now on",
+            ch->name, (double)(stamp - WF_MIN(stamp, wf_stamp_of(wall))) / 1e6);
+    ch->session->warned_of_stamp = true;
+}
+
+/* As wf_topics_retain_copy. */
+static int retain_copy(struct wf_channel *ch, const struct wf_frame *f, struct wf_body *body)
+{
+    struct wf_transport *t = ch->t;
+    const struct wf_retained_now now = {.wall = wf_node_wall(t->node), .time = wf_transport_now(t)};
+    const struct wf_retained_copy c = {.body = body,
+                                       .stamp = f->number,
+                                       .by = f->to == ch->incarnation ? ch->session->retained : NULL,
+                                       .live = (f->flags & WF_PUBLISH_PLAIN) != 0,
+                                       .gone = (int64_t)WF_MIN(f->ref, (uint64_t)(INT64_MAX / WEFT_MS(2))) *
+                                               WEFT_MS(1)};
+    int rc = wf_topics_retain_copy(t->node->topics, &c, &now);
+    bool believed = wf_stamp_is_believed(c.stamp, now.wall);
+    if (!believed) doubt(ch, c.stamp, now.wall);
+    if (!believed && rc == 0) atomic_fetch_add_explicit(&t->dropped_unbelieved, 1, memory_order_relaxed);
+    if (rc == WEFT_EFULL) atomic_fetch_add_explicit(&t->dropped_quota, 1, memory_order_relaxed);
+    return rc;
+}
+
+/* Who is subscribed hears of it if it replaces what is retained here, and also if it does not but is published now;
+ * unless it has come by way of another node, as can be when a link is resumed: then that one was told, or even one
+ * behind it. */
+static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, struct wf_body *body)
+{
+    if (f->to == ch->t->node->incarnation) { /* what this node has published it knows itself */
+        atomic_fetch_add_explicit(&ch->t->dropped_unbelieved, 1, memory_order_relaxed);
+        return;
+    }
+    int rc = retain_copy(ch, f, body);
+    bool live = (f->flags & WF_PUBLISH_PLAIN) != 0;
+    if (rc == WEFT_ENOMEM) { /* the next link says it again */
+        wf_session_fail(ch->session, "out of memory");
+        return;
+    }
+    bool replaces = rc > 0 || WF_MUTANT(retained_told_again);
+    bool again = rc == WEFT_EEXIST && !WF_MUTANT(retained_twice);
+    if ((live && !again) || (replaces && body->size > 0)) wf_inbound_publish(ch->t->node, &ch->in, body, false, NULL);
+}
+
+void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, struct wf_body *body)
+{
+    wf_inbound_sign(&ch->in, tag, from, body);
+    wf_inbound_publish(ch->t->node, &ch->in, body, !wf_session_shares_topics(ch->session), NULL);
+    wf_body_drop(NULL, body);
+}
+
+void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f)
+{
+    struct wf_body *body = wf_session_body(ch, f, f->name, f->body.size);
+    if (body != NULL) memcpy(wf_body_bytes(body), f->body.data, f->body.size);
+    if (body == NULL) {
+        if (f->kind == WF_FRAME_RETAINED) wf_session_fail(ch->session, "out of memory");
+        wf_session_lost(ch);
+        return;
+    }
+    wf_inbound_sign(&ch->in, f->tag, publisher(ch, f), body);
+    if (f->kind == WF_FRAME_RETAINED) {
+        receive_retained(ch, f, body);
+    } else {
+        receive_to(ch, f, body);
+    }
+    wf_body_drop(NULL, body);
+}

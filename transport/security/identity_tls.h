@@ -1,0 +1,12 @@
+/* transport/security/identity_tls.h -- the part of identity.h that needs mbed TLS. */
+#ifndef WF_IDENTITY_TLS_H
+#define WF_IDENTITY_TLS_H
+
+#include "identity.h"
+
+#include <mbedtls/x509_crt.h>
+
+/* As wf_identity_read, from one that has been parsed. */
+WEFT_API bool wf_identity_of(struct wf_identity *out, const mbedtls_x509_crt *crt, char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,337 @@
+/* transport/sim/sim_run.c -- see sim_run.h. */
+#include "sim_run.h"
+#include "sim_report.h"
+
+#include "hash.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const wf_sim_fault_names[WF_SIM_KINDS] = {"reset", "cut",  "oneway", "split", "freeze", "crash",
+                                                      "power", "late", "clock",  "slow",  "memory"};
+
+struct check {
+    const char *what;
+    bool (*holds)(void *arg);
+    void *arg;
+    bool eventually, held;
+};
+
+/* The one run of this process. */
+static struct run {
+    const struct wf_sim_job *job;
+    struct wf_sim_result *out;
+    struct wf_sim_world world;
+    struct check check[WEFT_SIM_CHECKS];
+    size_t check_count;
+    struct wf_sim_names names;
+    bool checking;                 /* WEFT_SIM() runs */
+    bool settling;                 /* the last fault is over */
+    uint32_t stepped;              /* whose clocks have */
+    int64_t back_at[WF_SIM_NODES]; /* when a node that has crashed comes back; 0: it has not */
+} * run;
+
+/* ---- Checks ---------------------------------------------------------------------------------------------------- */
+
+static int64_t since_start(const struct run *r)
+{
+    return wf_sim_now(&r->world) - PF_SIM_START;
+}
+
+static void fail(struct run *r, const char *what)
+{
+    if (r->out->failed) return; /* the first one counts */
+    r->out->failed = true;
+    r->world.halted = true;
+    snprintf(r->out->what, sizeof r->out->what, "%s", what);
+}
+
+static int add_check(const char *what, bool (*holds)(void *arg), void *arg, bool eventually)
+{
+    if (run == NULL || !run->checking || what == NULL || holds == NULL) return WEFT_EINVAL;
+    if (run->check_count == WEFT_SIM_CHECKS) {
+        weft_sim_fail("no room for the check '%s': a module may have %d", what, WEFT_SIM_CHECKS);
+        return WEFT_EFULL;
+    }
+    run->check[run->check_count++] = (struct check){what, holds, arg, eventually, false};
+    return WEFT_OK;
+}
+
+int weft_sim_always(const char *what, bool (*holds)(void *arg), void *arg)
+{
+    return add_check(what, holds, arg, false);
+}
+
+int weft_sim_eventually(const char *what, bool (*holds)(void *arg), void *arg)
+{
+    return add_check(what, holds, arg, true);
+}
+
+void weft_sim_fail(const char *format, ...)
+{
+    if (run == NULL) return;
+    char text[sizeof run->out->what];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fail(run, text);
+}
+
+/* Whether all that has to be true in the end has been, at some moment of this phase. */
+static bool has_held(struct run *r)
+{
+    bool all = true;
+    for (size_t i = 0; i < r->check_count; i++) {
+        struct check *c = &r->check[i];
+        if (c->eventually && !c->held) c->held = c->holds(c->arg);
+        all &= !c->eventually || c->held;
+    }
+    return all;
+}
+
+static void after_turn(struct wf_sim_world *w)
+{
+    struct run *r = WF_CONTAINER(w, struct run, world);
+    r->out->turns++;
+    r->out->at = since_start(r);
+    r->out->trace = w->trace;
+    wf_sim_names_note(&r->names, w);
+    if (r->settling) (void)has_held(r);
+    const char *fault = r->job->memory == NULL ? NULL : r->job->memory(false);
+    if (fault != NULL) fail(r, fault);
+    for (size_t i = 0; i < r->check_count; i++) {
+        struct check *c = &r->check[i];
+        char text[sizeof r->out->what];
+        if (c->eventually || c->holds(c->arg)) continue;
+        snprintf(text, sizeof text, "not always: %s", c->what);
+        fail(r, text);
+    }
+}
+
+/* ---- The plan -------------------------------------------------------------------------------------------------- */
+
+static uint64_t draw(uint64_t *state, uint64_t below)
+{
+    *state += UINT64_C(0x9E3779B97F4A7C15);
+    return wf_mix(*state) % below;
+}
+
+/* Between 20 ms and 20 s, as often below as above 0.6 s. */
+static int64_t draw_span(uint64_t *state)
+{
+    int64_t span = WEFT_MS(20) << draw(state, 10);
+    return span + (int64_t)draw(state, (uint64_t)span);
+}
+
+static int by_time(const void *x, const void *y)
+{
+    const struct wf_sim_fault *a = x, *b = y;
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+void wf_sim_draw_plan(const struct wf_sim_job *job, struct wf_sim_result *out)
+{
+    uint64_t state = wf_mix(job->seed ^ UINT64_C(0x66617561746C7473));
+    uint8_t kinds[WF_SIM_KINDS];
+    unsigned count = 0;
+    for (unsigned k = 0; k < WF_SIM_KINDS; k++)
+        if ((job->kinds >> k & 1) != 0 && (job->nodes > 1 || k == WF_SIM_FREEZE || k >= WF_SIM_CRASH))
+            kinds[count++] = (uint8_t)k;
+    if (count == 0) return;
+    out->fault_count = 1 + (uint32_t)draw(&state, 6);
+    for (uint32_t i = 0; i < out->fault_count; i++) {
+        struct wf_sim_fault *f = &out->fault[i];
+        f->at = (int64_t)draw(&state, (uint64_t)job->time);
+        f->kind = kinds[draw(&state, count)];
+        f->a = (uint8_t)draw(&state, job->nodes);
+        f->b = (uint8_t)((f->a + 1 + draw(&state, WF_MAX(job->nodes, 2) - 1)) % job->nodes);
+        f->span = draw_span(&state);
+    }
+    qsort(out->fault, out->fault_count, sizeof out->fault[0], by_time);
+}
+
+/* ---- Nodes and faults ------------------------------------------------------------------------------------------ */
+
+static void start_node(struct run *r, unsigned host)
+{
+    char url[WF_URL_TEXT], seeds[2][WF_URL_TEXT], name[16];
+    const char *listen[] = {url}, *join[] = {seeds[0], seeds[1]};
+    wf_sim_url(host, url);
+    wf_sim_url(0, seeds[0]);
+    wf_sim_url(1, seeds[1]);
+    snprintf(name, sizeof name, "n%u", host + 1);
+    weft_node_options o = {.name = name,
+                           .listen = listen,
+                           .listen_count = 1,
+                           .join = join + (host == 0),
+                           .join_count = r->job->nodes == 1 ? 0
+                                         : host < 2         ? 1
+                                                            : 2,
+                           .record_sends = true};
+    int rc = wf_sim_start(&r->world, host, &o);
+    if (rc == WEFT_OK) {
+        weft_spawn_options main = {.kind = "main"};
+        rc = weft_node_spawn(r->world.host[host].node, NULL, r->job->body, r->job->arg, r->job->size, &main);
+    }
+    if (rc < 0) weft_sim_fail("node %s does not start: %s", name, weft_strerror(rc));
+}
+
+static void crash(struct run *r, const struct wf_sim_fault *f)
+{
+    wf_sim_crash(&r->world, f->a, f->kind == WF_SIM_POWER);
+    r->back_at[f->a] = wf_sim_now(&r->world) + f->span;
+}
+
+static void cut(struct run *r, unsigned a, unsigned b, int64_t span)
+{
+    wf_sim_cut(&r->world, a, b, span);
+    wf_sim_cut(&r->world, b, a, span);
+}
+
+uint32_t wf_sim_split_last(const struct wf_sim_fault *f, uint32_t nodes)
+{
+    return f->a == nodes - 1 ? 0 : f->a;
+}
+
+static void split(struct run *r, const struct wf_sim_fault *f)
+{
+    unsigned last = wf_sim_split_last(f, r->job->nodes);
+    for (unsigned i = 0; i <= last; i++)
+        for (unsigned k = last + 1; k < r->job->nodes; k++) cut(r, i, k, f->span);
+}
+
+int64_t wf_sim_clock_step(const struct wf_sim_fault *f)
+{
+    return f->span % 2 == 0 ? f->span * 1000 : -f->span * 1000;
+}
+
+/* Most clocks are right: retained messages of nodes that were apart are in the order of their clocks. */
+static bool may_step(struct run *r, unsigned host)
+{
+    unsigned others = (unsigned)__builtin_popcount(r->stepped & ~(UINT32_C(1) << host));
+    if (others > 0 && (others + 1) * 2 >= r->job->nodes) return false;
+    r->stepped |= UINT32_C(1) << host;
+    return true;
+}
+
+/* Whether there is anything that it can change. */
+static bool finds_somebody(struct run *r, const struct wf_sim_fault *f)
+{
+    if (f->kind == WF_SIM_CLOCK && !may_step(r, f->a)) return false;
+    bool needs_node = f->kind == WF_SIM_FREEZE || f->kind == WF_SIM_CRASH || f->kind == WF_SIM_POWER ||
+                      f->kind == WF_SIM_SLOW || f->kind == WF_SIM_MEMORY;
+    return !needs_node || r->world.host[f->a].node != NULL;
+}
+
+static void happens(struct run *r, uint32_t number)
+{
+    const struct wf_sim_fault *f = &r->out->fault[number];
+    if (!finds_somebody(r, f)) return;
+    r->out->happened |= UINT32_C(1) << number;
+    switch ((enum wf_sim_fault_kind)f->kind) {
+    case WF_SIM_RESET: wf_sim_reset(&r->world, f->a, f->b); break;
+    case WF_SIM_CUT: cut(r, f->a, f->b, f->span); break;
+    case WF_SIM_ONEWAY: wf_sim_cut(&r->world, f->a, f->b, f->span); break;
+    case WF_SIM_SPLIT: split(r, f); break;
+    case WF_SIM_FREEZE: wf_sim_freeze(&r->world, f->a, f->span); break;
+    case WF_SIM_CRASH:
+    case WF_SIM_POWER: crash(r, f); break;
+    case WF_SIM_LATE:
+        r->world.late = WEFT_MS(200);
+        r->world.late_permille = 100;
+        break;
+    case WF_SIM_CLOCK: wf_sim_step_clock(&r->world, f->a, wf_sim_clock_step(f)); break;
+    case WF_SIM_SLOW: wf_sim_slow(&r->world, f->a, WEFT_MS(10), f->span); break;
+    case WF_SIM_MEMORY: wf_sim_starve(&r->world, f->a, f->span); break;
+    case WF_SIM_KINDS:
+    case WF_SIM_ALL: break;
+    }
+}
+
+/* ---- The run --------------------------------------------------------------------------------------------------- */
+
+/* Until then, with the nodes that come back meanwhile. */
+static void go_to(struct run *r, int64_t until)
+{
+    while (!r->world.halted && wf_sim_now(&r->world) < until) {
+        int64_t next = until;
+        unsigned who = WF_SIM_NODES;
+        for (unsigned i = 0; i < r->job->nodes; i++) {
+            if (r->back_at[i] == 0 || r->back_at[i] >= next) continue;
+            next = r->back_at[i];
+            who = i;
+        }
+        if (next > wf_sim_now(&r->world)) wf_sim_run(&r->world, next - wf_sim_now(&r->world));
+        if (who == WF_SIM_NODES || r->world.halted) continue;
+        r->back_at[who] = 0;
+        start_node(r, who);
+    }
+}
+
+static int64_t end_of(const struct wf_sim_job *job, const struct wf_sim_result *out)
+{
+    int64_t end = job->time;
+    for (uint32_t i = 0; i < out->fault_count; i++)
+        if ((job->keep >> i & 1) != 0) end = WF_MAX(end, out->fault[i].at + out->fault[i].span + WEFT_MS(1));
+    return PF_SIM_START + end;
+}
+
+static void settle(struct run *r)
+{
+    int64_t until = wf_sim_now(&r->world) + r->job->settle;
+    r->world.late_permille = 0;
+    r->settling = true;
+    while (!r->world.halted && !has_held(r) && wf_sim_now(&r->world) < until)
+        go_to(r, WF_MIN(until, wf_sim_now(&r->world) + WEFT_MS(50)));
+    for (size_t i = 0; i < r->check_count && !r->world.halted; i++) {
+        struct check *c = &r->check[i];
+        if (c->eventually && !c->held)
+            weft_sim_fail("not within %.0f s after the last fault: %s", (double)r->job->settle / 1e9, c->what);
+    }
+}
+
+/* As in the life of a node, some stop in order and some are killed. What is said meanwhile is not of the run. */
+static void end_all(struct run *r)
+{
+    uint64_t state = r->job->seed;
+    r->world.after_turn = NULL;
+    run = NULL;
+    for (unsigned i = 0; i < r->job->nodes; i++) {
+        if (r->world.host[i].node == NULL) continue;
+        if (draw(&state, 2) == 0) wf_sim_crash(&r->world, i, draw(&state, 2) == 0);
+        else (void)wf_sim_stop(&r->world, i, wf_sim_now(&r->world) + WEFT_SEC(5));
+    }
+    wf_sim_world_finish(&r->world);
+    const char *fault = r->job->memory(true);
+    if (fault != NULL) fail(r, fault);
+}
+
+void wf_sim_run_job(const struct wf_sim_job *job, struct wf_sim_result *out)
+{
+    static struct run one;
+    struct run *r = run = &one;
+    r->job = job;
+    r->out = out;
+    wf_sim_draw_plan(job, out);
+    wf_sim_world_init(&r->world, job->seed);
+    r->world.after_turn = after_turn;
+    r->checking = true;
+    if (job->checks != NULL) job->checks();
+    r->checking = false;
+    for (unsigned i = 0; i < job->nodes; i++) start_node(r, i);
+    for (uint32_t i = 0; i < out->fault_count; i++) {
+        if ((job->keep >> i & 1) == 0) continue;
+        go_to(r, PF_SIM_START + out->fault[i].at);
+        if (!r->world.halted) happens(r, i);
+    }
+    go_to(r, end_of(job, out));
+    settle(r);
+    out->at = since_start(r);
+    out->trace = r->world.trace;
+    if (out->failed) wf_sim_report(&r->names, &r->world, out->report, sizeof out->report);
+    else if (job->memory != NULL) end_all(r);
+    out->done = true;
+}

@@ -1,0 +1,262 @@
+/* transport/wire/frame.h -- what nodes say to each other. docs/wire.md describes every frame byte by byte.
+ *
+ * One message of the carrier is one batch: frames, one behind the other. A frame is a msgpack array [kind, ...].
+ * Unknown kinds are skipped, and so are fields behind the known ones, so that nodes of two versions talk. Everything
+ * else that does not fit ends the link. */
+#ifndef WF_FRAME_H
+#define WF_FRAME_H
+
+#include "base.h"
+#include "msg.h"
+#include "route.h"
+#include "tables.h"
+
+#include <weft/pack.h>
+#include <weft/pid.h>
+
+enum {
+    WF_WIRE_OLDEST = 1, /* versions that this node speaks; wire.md says what they are */
+    WF_WIRE_NEWEST = 2,
+    WF_FRAME_URLS = 8,      /* of one node */
+    WF_FRAME_URL_MAX = 255, /* bytes */
+    WF_NODE_NAME_MAX = 64,
+    WF_FRAME_TRACE = 17,           /* bytes of a trace id and what is said of it */
+    WF_FRAME_SPARE = 72,           /* bytes of a message's frame beyond body and name at most */
+    WF_FRAME_REASON_MAX = 4 + 127, /* bytes of the body of DOWN and EXIT, and of those kinds that have none */
+    WF_FRAME_PROBE_MAX = 8192,     /* of that of PROBE */
+    WF_FRAME_SPAWN_MAX = 65536,    /* of that of SPAWN: WEFT_FAR_ARGS_MAX, a name, and what later versions add */
+    WF_FRAME_SPAWNED_MAX = 512,    /* of that of SPAWNED: struct weft_why has 160 */
+    WF_FRAME_PEERS_MAX = 4096      /* nodes or patterns in one frame */
+};
+
+/* The first value of a frame. They travel: append only. */
+enum wf_frame_kind {
+    WF_FRAME_UNKNOWN = 0,
+    WF_FRAME_HELLO = 1,
+    WF_FRAME_WELCOME = 2,
+    WF_FRAME_REFUSED = 3,
+    WF_FRAME_BYE = 4,
+    WF_FRAME_PING = 5,
+    WF_FRAME_PONG = 6,
+    WF_FRAME_PEERS = 7,
+    WF_FRAME_INTEREST = 8,
+    WF_FRAME_ACK = 9,
+    WF_FRAME_START = 10,
+    WF_FRAME_CHUNK = 11,
+    WF_FRAME_TO_ACTOR = 16, /* + wf_msg_kind SEND .. STOP */
+    WF_FRAME_SEND_NAME = 24,
+    WF_FRAME_CALL_NAME = 25,
+    WF_FRAME_PUBLISH = 32,
+    WF_FRAME_TIES = 40, /* + wf_msg_kind - WF_MSG_WATCH: WATCH .. KILL, PROBE */
+    /* what only nodes say to each other: gossip, tables of names, groups and topics */
+    WF_FRAME_GOSSIP = 50,
+    WF_FRAME_TABLE = 54, /* up to 59: frame_tables.c */
+    WF_FRAME_GROUP_SEND = 55,
+    WF_FRAME_PUBLISH_TO = 56,
+    WF_FRAME_RETAINED = 57,
+    WF_FRAME_MISSED = 58,
+    WF_FRAME_GOSSIP_LAST = 59,
+    WF_FRAME_FAR = 60, /* + wf_msg_kind - WF_MSG_WANT: WANT, GRANT, SPAWN, SPAWNED */
+    WF_FRAME_WANT_NAME = 64,
+};
+
+/* A message to an actor: its frame, and back. -1: some other frame. */
+static inline uint32_t wf_frame_of(enum wf_msg_kind kind)
+{
+    if (kind <= WF_MSG_STOP) return WF_FRAME_TO_ACTOR + (uint32_t)kind;
+    if (kind >= WF_MSG_WANT) return WF_FRAME_FAR + (uint32_t)kind - WF_MSG_WANT;
+    return WF_FRAME_TIES + (uint32_t)kind - WF_MSG_WATCH;
+}
+static inline int wf_frame_message(uint64_t frame)
+{
+    if (frame >= WF_FRAME_TO_ACTOR && frame <= WF_FRAME_TO_ACTOR + WF_MSG_STOP)
+        return (int)(frame - WF_FRAME_TO_ACTOR);
+    if (frame >= WF_FRAME_TIES && frame <= WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH)
+        return (int)(frame - WF_FRAME_TIES) + WF_MSG_WATCH;
+    if (frame == WF_FRAME_TIES + WF_MSG_PROBE - WF_MSG_WATCH) return WF_MSG_PROBE;
+    if (frame >= WF_FRAME_FAR && frame <= WF_FRAME_FAR + WF_MSG_SPAWNED - WF_MSG_WANT)
+        return (int)(frame - WF_FRAME_FAR) + WF_MSG_WANT;
+    return -1;
+}
+
+/* Why a HELLO was refused. They travel: append only. */
+enum wf_refusal {
+    WF_REFUSED_VERSION = 1,
+    WF_REFUSED_CLUSTER = 2,
+    WF_REFUSED_NAME_TAKEN = 3,
+    WF_REFUSED_DUPLICATE = 4, /* there is a link between these two already */
+    WF_REFUSED_SELF = 5,      /* it dialled itself */
+    WF_REFUSED_STOPPING = 6,
+    WF_REFUSED_IDENTITY = 7, /* it is not whom its certificate names, or may not be a node */
+    WF_REFUSED_FAULT = 8,    /* its last links were closed for a fault of its own: later */
+};
+
+enum { WF_HELLO_CLIENT = 1 }; /* wf_hello.flags: a tool, not a node */
+
+/* What a node can do beyond the oldest version: wf_hello.capabilities. A frame that needs one goes only to peers that
+ * have said it. They travel: append only. */
+enum wf_capability {
+    WF_CAN_RESUME = 1 << 0,
+    WF_CAN_CHUNKS = 1 << 1,
+    WF_CAN_GOSSIP = 1 << 2, /* the frames of swim_wire.h */
+    WF_CAN_TABLES = 1 << 3,
+    WF_CAN_CREDIT = 1 << 4,   /* WANT, GRANT */
+    WF_CAN_SPAWN = 1 << 5,    /* SPAWN, SPAWNED */
+    WF_CAN_TOPICS = 1 << 6,   /* tables of topics: queue groups and what is retained */
+    WF_CAN_PATTERNS = 1 << 7, /* takes more than 65,536 patterns */
+};
+/* Of this version. */
+enum {
+    WF_CAPABILITIES = WF_CAN_RESUME | WF_CAN_CHUNKS | WF_CAN_GOSSIP | WF_CAN_TABLES | WF_CAN_CREDIT | WF_CAN_SPAWN |
+                      WF_CAN_TOPICS | WF_CAN_PATTERNS
+};
+
+/* What a WELCOME says of the link that it names. */
+enum wf_link_state { WF_LINK_OVER = 0, WF_LINK_BROKEN = 1, WF_LINK_UP = 2 };
+
+enum wf_interest_op { WF_INTEREST_ADD = 1, WF_INTEREST_REMOVE = 2 };
+
+struct wf_hello {
+    uint64_t version, newest; /* the oldest and the newest version that it speaks */
+    uint64_t capabilities;
+    weft_text cluster, name;
+    uint64_t incarnation, flags, heartbeat_ms;
+    uint64_t clock; /* microseconds since 1970 on its clock; 0: not said */
+    weft_text url[WF_FRAME_URLS];
+    uint32_t url_count;
+};
+
+/* One node in PEERS. */
+struct wf_frame_peer {
+    weft_text name;
+    uint64_t incarnation;
+    weft_text url[WF_FRAME_URLS];
+    uint32_t url_count;
+};
+
+/* A decoded frame; texts are views into the batch. */
+struct wf_frame {
+    uint32_t kind; /* wf_frame_kind; UNKNOWN: skip it */
+    bool counted;  /* it has a number on its link: see docs/wire.md */
+    uint32_t tag;
+    uint64_t to, from, ref;
+    weft_text name; /* a name, a topic, or the reason of REFUSED and BYE */
+    weft_text body;
+    weft_text trace; /* WF_FRAME_TRACE bytes of a message that carries a trace id: wf_frame_trace; else empty */
+    /* CALL, CALL_NAME: microseconds left, WF_FRAME_NO_DEADLINE; PING, PONG: the time; REFUSED: wf_refusal; INTEREST:
+     * wf_interest_op; ACK, START: counted frames; MISSED: publications; WELCOME: number of the last link, its `ref`
+     * of frames received, its `tag` wf_link_state; PUBLISH_TO: how often it was passed on; CHUNK: bytes of the body
+     * that begins, 0: `body` is the next part of the one before */
+    uint64_t number;
+    uint32_t flags; /* PUBLISH_TO, RETAINED: wf_publish_flag */
+    uint32_t count; /* PEERS, INTEREST, PUBLISH_TO: of items */
+    /* of the same: checked, to be read by wf_frame_next_peer, _pattern and _queue; CHUNK: the message's frame with
+     * the first part of its body, for wf_frame_next */
+    weft_reader items;
+    struct wf_hello hello; /* HELLO only; untouched by other frames, which come by the million */
+};
+
+/* The next frame of a batch. 1; 0 at the end; WEFT_EFORMAT: `f->kind` and wf_frame_fault() say what and where. */
+int wf_frame_next(weft_reader *r, struct wf_frame *f);
+void wf_frame_next_peer(struct wf_frame *f, struct wf_frame_peer *out);
+weft_text wf_frame_next_pattern(struct wf_frame *f);
+const char *wf_frame_name(uint32_t kind);
+/* "malformed SEND frame at offset 17" */
+void wf_frame_fault(const weft_reader *r, const struct wf_frame *f, char *out, size_t size);
+
+/* ---- frame_tables.c: kinds 54 to 59 ---------------------------------------------------------------------------- */
+/* Of a frame with so many values behind its kind; returns how many it has read. TABLE: `number` is a wf_table_op
+ * (or WF_TABLE_NONE: skip it), the rest is wf_frame_entry (of TAKEN `to` is the node). GROUP_SEND: `name` is the
+ * group. PUBLISH_TO: `to` is the node of `from`, 0: the one that sends the frame. RETAINED: the same, but never 0;
+ * `number` is the stamp, `ref` for how many milliseconds that node has been gone. */
+uint32_t wf_get_tables_frame(weft_reader *r, uint32_t values, struct wf_frame *f);
+struct wf_entry wf_frame_entry(const struct wf_frame *f);
+/* At most WF_FRAME_SPARE bytes and the key. */
+void wf_put_entry(weft_writer *w, enum wf_table_op op, const struct wf_entry *e);
+void wf_put_table_begin(weft_writer *w);
+
+enum wf_publish_flag { WF_PUBLISH_PLAIN = 1 /* for subscribers without a queue, whatever is retained */ };
+enum { WF_PUBLISH_QUEUES = 32, /* in one frame */ WF_PUBLISH_PASSED_MAX = 2 };
+/* A publication for one member of each of some queue groups. */
+struct wf_publish_to {
+    weft_text topic;
+    weft_pid from; /* .node 0: of the node that sends it */
+    uint32_t tag, flags, passed;
+    uint64_t ref; /* of who wants to know how many it has reached; 0: nobody */
+    const struct wf_chosen *chosen;
+    uint64_t node;  /* of the chosen that are meant */
+    uint32_t skip;  /* so many of them are in other frames */
+    uint32_t count; /* of those in this one: by wf_publish_to_size */
+    const void *body;
+    size_t size;
+    weft_text trace; /* as wf_frame.trace */
+};
+/* How many bytes it takes at most; comes first. */
+size_t wf_publish_to_size(struct wf_publish_to *p);
+void wf_put_publish_to(weft_writer *w, const struct wf_publish_to *p);
+weft_text wf_frame_next_queue(struct wf_frame *f, weft_text *pattern);
+/* What is retained; `live`: it is published now; `gone`: for so many milliseconds its publisher's node has been gone.
+ * At most WF_FRAME_SPARE bytes, the topic and the body. */
+void wf_put_retained(weft_writer *w, struct wf_body *body, uint64_t stamp, bool live, uint64_t gone);
+
+/* ---- All others ------------------------------------------------------------------------------------------------ */
+void wf_put_hello(weft_writer *w, const struct wf_hello *h);
+void wf_put_welcome(weft_writer *w);
+/* To who can resume a link. */
+void wf_put_welcome_link(weft_writer *w, uint64_t number, uint64_t received, enum wf_link_state state);
+void wf_put_refused(weft_writer *w, enum wf_refusal code, const char *reason);
+void wf_put_bye(weft_writer *w, const char *reason);
+void wf_put_number(weft_writer *w, uint32_t kind /* PING, PONG, ACK, START */, uint64_t number);
+/* PEERS and INTEREST: the head; `count` items follow. */
+void wf_put_peers(weft_writer *w, uint32_t count);
+void wf_put_peer(weft_writer *w, weft_text name, uint64_t incarnation, const weft_text *urls, uint32_t url_count);
+void wf_put_interest(weft_writer *w, enum wf_interest_op op, uint32_t count);
+/* wf_frame.number of a request without a deadline. */
+#define WF_FRAME_NO_DEADLINE UINT64_MAX
+/* At most WF_FRAME_SPARE + size bytes. `from` 0: nobody. `left`: of a CALL, as wf_frame.number; of others it is not
+ * looked at. */
+void wf_put_to_actor(weft_writer *w, unsigned kind /* wf_msg_kind */, uint64_t to, uint64_t from, uint32_t tag,
+                     uint64_t ref, const void *body, size_t size, uint64_t left);
+/* At most WF_FRAME_SPARE + name.size + size bytes. */
+void wf_put_to_name(weft_writer *w, bool call, weft_text name, uint64_t from, uint32_t tag, uint64_t ref,
+                    const void *body, size_t size, uint64_t left);
+/* A WANT to a name. */
+void wf_put_want_name(weft_writer *w, weft_text name, uint64_t from, uint32_t number, uint64_t key);
+/* MISSED: so many publications for that pattern were not sent. At most WF_FRAME_SPARE and the pattern. */
+void wf_put_missed(weft_writer *w, weft_text pattern, uint64_t count);
+/* PUBLISH and GROUP_SEND: to a topic or a group. At most WF_FRAME_SPARE + name.size + size bytes. */
+void wf_put_to_all(weft_writer *w, enum wf_frame_kind kind, weft_text name, uint64_t from, uint32_t tag,
+                   const void *body, size_t size);
+
+/* ---- frame_parts.c: messages whose body stays where it is, or is traced ---------------------------------------- */
+struct wf_trace;
+/* The trace of a body as a frame has it, in `out`; empty if it has none. */
+weft_text wf_frame_trace_of(const struct wf_body *b, uint8_t out[WF_FRAME_TRACE]);
+/* And back. False: the frame has none. */
+bool wf_frame_trace(const struct wf_frame *f, struct wf_trace *out);
+/* What all of them have. */
+static inline void wf_frame_describe(struct wf_frame *f, uint32_t kind, weft_text name, uint32_t tag, uint64_t from)
+{
+    f->kind = kind;
+    f->name = name;
+    f->tag = tag;
+    f->from = from;
+    f->number = 0;
+    f->trace.size = 0;
+}
+/* Whether it is a message with a body: what may come in chunks. */
+bool wf_frame_has_body(uint32_t kind);
+/* Bytes of its body at most: little where the receiver may keep the message for as long as an actor lives. */
+size_t wf_frame_body_max(uint32_t kind);
+/* Whether messages of that kind carry trace ids. */
+bool wf_frame_may_trace(uint32_t kind);
+/* What goes before `size` bytes of the body of `f`, all fields of which are set but `body`, and what goes behind. At
+ * most WF_FRAME_SPARE and the name, together. */
+void wf_put_before_body(weft_writer *w, const struct wf_frame *f, size_t size);
+void wf_put_behind_body(weft_writer *w, const struct wf_frame *f);
+/* The head of the first CHUNK of a body of `whole` bytes: a frame with its first part follows. At most 16 bytes. */
+void wf_put_first_chunk(weft_writer *w, size_t whole);
+/* Of another one: `size` bytes of the body follow. At most 16 bytes. */
+void wf_put_next_chunk(weft_writer *w, size_t size);
+
+#endif
