@@ -397,8 +397,6 @@ static inline uint64_t wf_time_left(const weft_msg *m)
 
 /* ---- channel.c ------------------------------------------------------------------------------------------------- */
 extern const struct wf_carrier_user wf_channel_carrier_user; /* owner: the transport */
-void wf_channel_keep(struct wf_channel *ch);
-void wf_channel_release(struct wf_channel *ch);
 /* Says HELLO, once, before anything else. */
 void wf_channel_greet(struct wf_channel *ch);
 /* Says one small frame of the handshake. False: no memory, the channel was closed. */
@@ -421,6 +419,8 @@ void wf_channel_enter(struct wf_channel *ch, enum wf_phase phase);
 void wf_channel_end(struct wf_channel *ch, const char *reason);
 
 /* ---- session.c ------------------------------------------------------------------------------------------------- */
+void wf_channel_keep(struct wf_channel *ch);
+void wf_channel_release(struct wf_channel *ch);
 typedef void wf_room_made(struct wf_worker *w, struct wf_call *c); /* of a wf_room */
 /* NULL: out of memory. */
 struct wf_session *wf_session_new(struct wf_channel *ch, uint64_t number, wf_room_made *room_made);
