@@ -61,7 +61,7 @@ def called():
     objects = glob.glob(os.path.join(BUILD, "runtime", "platform", "*.a.p", "*.o"))
     if not objects:
         raise AssertionError("no objects of the platform in " + BUILD)
-    carrier = glob.glob(os.path.join(BUILD, "transport", "*.a.p", "carrier_nng*.o"))
+    carrier = glob.glob(os.path.join(BUILD, "transport", "*.a.p", "*carrier_nng*.o"))
     if not carrier:
         raise AssertionError("no objects of the carrier in " + BUILD)
     return {name for name in undefined(objects) if not re.match(r"pf_|wf_|weft_", name)} | {
