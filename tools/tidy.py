@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 """Style as a test. Every rule is a function below; what it finds is printed as `file:line: text`.
 
+What breaks the house is a fault: includes that point upward, unfinished marks, tests that sleep, files that do not say
+what they are. Lengths are hints, which `tools/tidy.py --list` shows: a file is split where an idea ends, not where a
+limit is.
+
 tools/tidy-allowed.txt is the ratchet: what stands there is let through, and a line that is no longer needed is an
 error, so that the list can only get shorter. `tools/tidy.py --shrink` removes such lines.
 """
@@ -30,7 +34,7 @@ UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 FOR_WINDOWS = "x86_64-w64-mingw32-gcc"
 SLEEPS = re.compile(r"(?<![\w.>])(sleep|usleep|nanosleep|clock_nanosleep|thrd_sleep)\s*\(")
 
-WARN_ONLY = ["unused"]
+HINTS = ["unused", "file-length", "function-length", "width"]
 ROOMS = {}
 findings = []  # (key, text); the key is what the ratchet knows a finding by, without line numbers
 
@@ -87,6 +91,15 @@ def check_functions(path, lines):
                 length = number - start + 1
                 find("function-length", path, start, f"{name} has {length} lines, at most {FUNCTION_LINES}", name)
             start = None
+
+
+def check_head(path, lines):
+    """A file of the product says first where it stands and what it is; files of a new project are the user's."""
+    if path.startswith("cli/new/project/") or layer(path) is None:
+        return
+    name = path.removeprefix("include/")  # as users write it
+    if not lines or not lines[0].startswith(f"/* {name} -- "):
+        find("head", path, 1, f"the first line is `/* {name} -- ` and what the file is")
 
 
 def check_includes(path, lines, headers):
@@ -212,19 +225,19 @@ def settle(shrink):
     for line in lines:
         if line and not line.startswith("#"):
             allowed[line] += 1
-    faults, warnings = 0, 0
+    faults, hints = 0, 0
     left = collections.Counter(allowed)
     for key, text in findings:
         if left[key] > 0:
             left[key] -= 1
-        elif key.split()[0] in WARN_ONLY:
-            warnings += 1
+        elif key.split()[0] in HINTS:
+            hints += 1
         else:
             print(text)
             faults += 1
     stale = +left
-    if warnings:
-        print(f"{warnings} warnings ({', '.join(WARN_ONLY)}); tools/tidy.py --list shows them")
+    if hints:
+        print(f"{hints} hints ({', '.join(HINTS)}); tools/tidy.py --list shows them")
     if shrink:
         for line in reversed(lines):
             if stale[line] > 0:
@@ -251,6 +264,7 @@ def main():
         check_lengths(path, text.splitlines())
         if path.endswith((".c", ".h")):
             check_functions(path, text.splitlines())
+            check_head(path, text.splitlines())
             check_includes(path, text.splitlines(), headers)
             check_words(path, text, without_comments(text))
     check_error_codes()

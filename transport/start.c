@@ -1,4 +1,4 @@
-/* Starting and stopping a node with its network. */
+/* transport/start.c -- starts and stops a node with its network. */
 #include "actor.h"
 #include "cluster.h"
 #include "control.h"

@@ -1,3 +1,4 @@
+/* runtime/sched/park.c -- parking: the rules are in park.h. */
 #include "park.h"
 
 #include "context.h"

@@ -29,6 +29,19 @@ class Rules(unittest.TestCase):
         self.assertEqual(rules_broken(tidy.check_functions, "a.c", longest + [""] + longest), [])
         self.assertEqual(rules_broken(tidy.check_functions, "a.c", too_long), ["function-length"])
 
+    def test_lengths_are_hints(self):
+        self.assertLess({"width", "file-length", "function-length"}, set(tidy.HINTS))
+
+    def test_heads(self):
+        def broken(path, line):
+            return rules_broken(tidy.check_head, path, [line])
+        self.assertEqual(broken("actors/core/a.c", "/* actors/core/a.c -- an actor. */"), [])
+        self.assertEqual(broken("actors/core/a.c", "/* actors/a.c -- an actor. */"), ["head"])
+        self.assertEqual(broken("actors/core/a.c", '#include "a.h"'), ["head"])
+        self.assertEqual(broken("include/weft/a.h", "/* weft/a.h -- actors. */"), [])
+        self.assertEqual(broken("tests/unit/a.c", '#include "a.h"'), [])
+        self.assertEqual(broken("cli/new/project/main.c", "/* main.c -- what `weft run` starts. */"), [])
+
     def test_includes(self):
         headers = {"worker.h": ["runtime/sched/worker.h"], "node.h": ["actors/core/node.h", "include/weft/node.h"]}
         def broken(path, line):

@@ -1,4 +1,4 @@
-/* The actor $node: answers the command line. */
+/* transport/admin/control.c -- the actor $node answers the command line. */
 #include "control.h"
 #include "snapshot.h"
 

@@ -1,6 +1,7 @@
-/* Which carrier a URL belongs to: NNG takes them all, but for sockets that are handed over (inherited://), which NNG
- * 1.5 cannot take; with `--carrier tcp` sockets of our own also take tcp:// with a numeric address (or localhost). A
- * connection names its own carrier, so everything but listening and dialling goes straight there. */
+/* transport/carrier/carrier.c -- which carrier a URL belongs to: NNG takes them all, but for sockets that are handed
+ * over (inherited://), which NNG 1.5 cannot take. With `--carrier tcp` sockets of our own also take tcp:// with a
+ * numeric address (or localhost). A connection names its own carrier, so everything but listening and dialling goes
+ * straight there. */
 #include "carrier.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Connections on the workers' own loops, whatever makes and moves them (struct wf_loop_io): no thread of their own
- * and no hop between the socket and the actors of its worker.
+/* transport/carrier/carrier_loop.c -- connections on the workers' own loops, whatever makes and moves them (struct
+ * wf_loop_io): no thread of their own and no hop between the socket and the actors of its worker.
  *
  * Design notes.
  * (1) Each connection belongs to one worker from birth to end, in turn. That worker's thread alone reads from it and

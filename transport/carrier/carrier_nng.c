@@ -1,5 +1,6 @@
-/* The carrier on NNG's byte streams, with callbacks on NNG's threads: TLS, WebSockets, and all others of which no
- * descriptor is found (carrier_nng_loop.c has those). Only the files carrier_nng* include NNG's headers.
+/* transport/carrier/carrier_nng.c -- the carrier on NNG's byte streams, with callbacks on NNG's threads: TLS,
+ * WebSockets, and all others of which no descriptor is found (carrier_nng_loop.c has those). Only the files
+ * carrier_nng* include NNG's headers.
  *
  * Design notes.
  * (1) On each stream we speak the SP wire format of PAIR (sp.h), so that any SP implementation can connect to us.

@@ -1,4 +1,4 @@
-/* Listening and dialling with NNG, and the carrier's end. */
+/* transport/carrier/carrier_nng_ends.c -- listens and dials with NNG, and ends the carrier. */
 #include "carrier_nng.h"
 
 #include <nng/transport/ws/websocket.h>

@@ -1,4 +1,5 @@
-/* NNG's plain streams on the workers' own loops: NNG reads and writes, the worker's poller says when to try again.
+/* transport/carrier/carrier_nng_loop.c -- NNG's plain streams on the workers' own loops: NNG reads and writes, the
+ * worker's poller says when to try again.
  *
  * Design notes.
  * (1) nng_stream_recv and _send try at once, on the calling thread. If their aio has no callback, that thread has the

@@ -1,4 +1,4 @@
-/* An engine for NNG's TLS, on mbed TLS.
+/* transport/carrier/carrier_nng_tls.c -- an engine for NNG's TLS, on mbed TLS.
  *
  * Design notes.
  * (1) Why not the engine NNG brings: of the other side's certificate it tells only that it was good, not whose it is

@@ -1,4 +1,4 @@
-/* Without mbed TLS: no TLS under NNG's streams. */
+/* transport/carrier/carrier_nng_tls_none.c -- a build without mbed TLS: no TLS under NNG's streams. */
 #include "carrier_nng_tls.h"
 
 #include <weft/error.h>

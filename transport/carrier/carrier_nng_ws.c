@@ -1,5 +1,5 @@
-/* The listening end of ws:// and wss:// on NNG's streams of TCP and TLS: ws.h around the bytes of a connection.
- * Dialling is NNG's own. */
+/* transport/carrier/carrier_nng_ws.c -- the listening end of ws:// and wss:// on NNG's streams of TCP and TLS: ws.h
+ * around the bytes of a connection. Dialling is NNG's own. */
 #include "carrier_nng.h"
 
 #include "http.h"

@@ -1,5 +1,6 @@
-/* The carrier on sockets of our own, over plain TCP: `--carrier tcp`, and all sockets that a service manager hands
- * over. Names are not looked up here, that would block: carrier.c gives such URLs to NNG. */
+/* transport/carrier/carrier_tcp.c -- the carrier on sockets of our own, over plain TCP: `--carrier tcp`, and all
+ * sockets that a service manager hands over. It looks up no names, which would block: carrier.c gives such URLs to
+ * NNG. */
 #include "carrier_tcp.h"
 
 #include <weft/resolve.h>

@@ -1,3 +1,4 @@
+/* transport/carrier/http.c -- reads the head of an HTTP request, and judges its Origin and Host. */
 #include "http.h"
 
 #include "text.h"

@@ -1,6 +1,6 @@
-/* Listening for the carrier on plain TCP: each listener belongs to one worker, which accepts in its turns. One that
- * the service manager handed over is that one's, too: at the end only our descriptor is closed, and who dials waits
- * in it for the next process. */
+/* transport/carrier/listener_tcp.c -- listening for the carrier on plain TCP. Each listener belongs to one worker,
+ * which accepts in its turns, also a listener that the service manager handed over: at the end only our descriptor of
+ * it is closed, and connections wait in it for the next process. */
 #include "carrier_tcp.h"
 
 #include <weft/log.h>

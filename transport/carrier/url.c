@@ -1,3 +1,5 @@
+/* transport/carrier/url.c -- what a URL of a node may be: which ones one can listen on and dial, and what a plain one
+ * is refused for. */
 #include "carrier.h"
 
 #include <stdio.h>

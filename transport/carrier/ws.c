@@ -1,3 +1,4 @@
+/* transport/carrier/ws.c -- the handshake and the frames of a WebSocket: the rules are in ws.h. */
 #include "ws.h"
 
 #include "carrier.h"

@@ -1,5 +1,5 @@
-/* The actor $cluster: one loop that hears what happened, looks at its timers, and sleeps. A node without peers and
- * seeds has no timers. */
+/* transport/cluster/cluster.c -- the actor $cluster: one loop that hears what happened, looks at its timers, and
+ * sleeps. A node without peers and seeds has no timers. */
 #include "actor.h"
 #include "cluster.h"
 

@@ -1,5 +1,5 @@
-/* Membership in a node: what swim.c says is sent over links, what it learns decides who is dialled, whose link is
- * given up and who counts as suspect.
+/* transport/cluster/gossip.c -- membership in a node: what swim.c sends goes over links, and what it learns decides
+ * which nodes are dialled, which links are given up and which nodes count as suspect.
  *
  * Design notes.
  * (1) Links watch connections, swim.c watches nodes. While all links are heard of, swim.c hardly has to look. A link

@@ -1,5 +1,5 @@
-/* How a connection becomes the channel of a link, or of one that goes on: HELLO, WELCOME, REFUSED. The state machine
- * is drawn in docs/wire.md. */
+/* transport/cluster/handshake.c -- how a connection becomes the channel of a link, or goes on with one: HELLO,
+ * WELCOME, REFUSED. The state machine is drawn in docs/wire.md. */
 #include "cluster.h"
 #include "mutant.h"
 #include "requests.h"

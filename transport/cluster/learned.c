@@ -1,3 +1,4 @@
+/* transport/cluster/learned.c -- which learned addresses this node dials: the rules are in learned.h. */
 #include "learned.h"
 
 #include "carrier.h"

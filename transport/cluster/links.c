@@ -1,5 +1,5 @@
-/* The links of this node: who hears of them, what is said when one comes up, and how it is lost, resumed and ended.
- * handshake.c says how one begins. */
+/* transport/cluster/links.c -- the links of this node: which actors hear of them, what is sent when one comes up, and
+ * how it is lost, resumed and ended. handshake.c says how one begins. */
 #include "cluster.h"
 
 #include "actor.h"

@@ -1,4 +1,4 @@
-/* What others may know of the members: include/weft/cluster.h. */
+/* transport/cluster/members.c -- what other nodes may know of the members: include/weft/cluster.h. */
 #include "cluster.h"
 #include "typed.h"
 

@@ -1,4 +1,4 @@
-/* What a node does when it can reach only a part of its cluster: docs/membership.md.
+/* transport/cluster/partition.c -- what a node does when it can reach only a part of its cluster: docs/membership.md.
  *
  * Design notes.
  * (1) `base` is who there should be: every member that was ever there, less those that have left, and less those that

@@ -1,4 +1,4 @@
-/* Who else there is, how we know of them, and dialling them. */
+/* transport/cluster/peers.c -- which other nodes there are, how this node knows of them, and dialling them. */
 #include "cluster.h"
 #include "typed.h"
 

@@ -1,6 +1,7 @@
-/* Where a node listens that was not told where: on any port of the address from which it has reached a seed. Who
- * reaches the seed can reach it there, and the rules for a listener of --listen hold for it. A node that cannot, or
- * must not, is a leaf: it dials others, and two leaves have no link. */
+/* transport/cluster/reachable.c -- where a node listens that was not told where: on any port of the address from
+ * which it has reached a seed. A node that reaches the seed can reach this one there, and the rules for a listener of
+ * --listen hold for it. A node that cannot listen, or must not, is a leaf: it dials others, and two leaves have no
+ * link. */
 #include "cluster.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* transport/cluster/swim.c -- the protocol of membership: the rules are in swim.h. */
 #include "swim.h"
 
 #include "hash.h"

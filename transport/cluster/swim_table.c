@@ -1,4 +1,5 @@
-/* The table of members: where they are found, in which order they are probed, what is to be told of them. */
+/* transport/cluster/swim_table.c -- the table of members: where they are found, in which order they are probed, and
+ * what is to be sent about them. */
 #include "swim.h"
 
 #include "hash.h"

@@ -1,4 +1,5 @@
-/* Sources of URLs: their specs, what they report, and when the log hears of it. See discover.h. */
+/* transport/discover/discover.c -- sources of URLs: their specs, what they report, and when the log hears of it. See
+ * discover.h. */
 #include "discover.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* dns:HOST:PORT and dns-srv:NAME: nodes found by their DNS records, looked up with c-ares.
+/* transport/discover/discover_dns.c -- dns:HOST:PORT and dns-srv:NAME: nodes found by their DNS records, looked up
+ * with c-ares.
  *
  * Design notes.
  * (1) Each source is an actor: it looks up, reports, sleeps until the records have outlived their TTL. It waits for

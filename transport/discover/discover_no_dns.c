@@ -1,4 +1,4 @@
-/* A build without c-ares. */
+/* transport/discover/discover_no_dns.c -- a build without c-ares. */
 #include "discover.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* The session with etcd, on a thread of its own. See etcd.h for the notes. */
+/* transport/discover/etcd.c -- the session with etcd, on a thread of its own. See etcd.h for the notes. */
 #include "etcd.h"
 #include "etcd_http.h"
 #include "mutant.h"

@@ -1,4 +1,4 @@
-/* Requests over libcurl's multi interface; the only file that knows it. */
+/* transport/discover/etcd_http.c -- requests over libcurl's multi interface; the only file that knows it. */
 #include "etcd_http.h"
 
 #include <curl/curl.h>

@@ -1,5 +1,5 @@
-/* What is said to etcd's JSON gateway, and how its answers are read. Keys and values travel as base64, numbers of 64
- * bits as strings. */
+/* transport/discover/etcd_json.c -- what this node sends to etcd's JSON gateway, and how it reads the answers. Keys
+ * and values travel as base64, numbers of 64 bits as strings. */
 #include "etcd.h"
 #include "text.h"
 

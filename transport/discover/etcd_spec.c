@@ -1,4 +1,4 @@
-/* What an etcd: spec says. */
+/* transport/discover/etcd_spec.c -- reads an etcd: spec. */
 #include "etcd.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Exclusive names: the actor $exclusive, which asks etcd (etcd.h) on behalf of all actors of its node.
+/* transport/discover/exclusive.c -- exclusive names: the actor $exclusive, which asks etcd (etcd.h) on behalf of all
+ * actors of its node.
  *
  * Design notes.
  * (1) Of each name at most one question is under way, so answers need no numbers.

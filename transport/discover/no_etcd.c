@@ -1,4 +1,4 @@
-/* A build without libcurl. */
+/* transport/discover/no_etcd.c -- a build without libcurl. */
 #include "etcd.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* weft_singleton: a keeper that runs an actor while it holds an exclusive name. */
+/* transport/discover/singleton.c -- weft_singleton: a keeper that runs an actor while it holds an exclusive name. */
 #include "etcd.h"
 #include "text.h"
 

@@ -1,5 +1,5 @@
-/* Large messages, and those that are traced: sent from where they are, in chunks that others may go between
- * (held.c), and put together where they are to be in the end (receive.c).
+/* transport/link/bulk.c -- large messages, and those that are traced: they are sent from where they are, in chunks
+ * that other messages may go between (held.c), and are put together in their final place (receive.c).
  *
  * Design notes.
  * (1) A message that goes in chunks is a chain of batches, and waits in `held`. One chunk at a time goes from there

@@ -1,4 +1,5 @@
-/* One connection to another node, from its first byte to its last: what the carrier's callbacks do. */
+/* transport/link/channel.c -- one connection to another node, from its first byte to its last: what the carrier's
+ * callbacks do. */
 #include "transport.h"
 #include "sanitizer.h"
 #include "names.h"

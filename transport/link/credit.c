@@ -1,3 +1,4 @@
+/* transport/link/credit.c -- the sending side of credit: the rules are in credit.h. */
 #include "credit.h"
 
 #include "hash.h"

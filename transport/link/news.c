@@ -1,3 +1,4 @@
+/* transport/link/news.c -- the queue of events from which $cluster learns what happened on other threads. */
 #include "actor.h"
 #include "transport.h"
 

@@ -1,4 +1,5 @@
-/* The sending half of a link: batches queue up, one carrier message is in flight, its completion takes the next.
+/* transport/link/outbox.c -- the sending half of a link: batches queue up, one carrier message is in flight, its
+ * completion takes the next.
  *
  * Design notes.
  * (1) One list in the order of the wire, cut by two pointers: what has been sent and not been acknowledged (first to

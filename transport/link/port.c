@@ -1,5 +1,5 @@
-/* A worker's ways to the peers, and the functions the actor layer calls. Everything here but the posting functions
- * runs on the worker's thread. */
+/* transport/link/port.c -- a worker's ways to the peers, and the functions the actor layer calls. Everything here but
+ * the posting functions runs on the worker's thread. */
 #include "hash.h"
 #include "publish_report.h"
 #include "transport.h"

@@ -1,5 +1,5 @@
-/* The link with another node, and the connections that carry it: how long they live, and what they are asked. What
- * comes on them is for receive.c. */
+/* transport/link/session.c -- the link with another node, and the connections that carry it: how long they live, and
+ * what others may ask of them. receive.c takes what comes on them. */
 #include "sanitizer.h"
 #include "trace.h"
 #include "transport.h"

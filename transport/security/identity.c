@@ -1,4 +1,4 @@
-/* Reading the name and the roles out of a certificate, with mbed TLS. */
+/* transport/security/identity.c -- reads the name and the roles out of a certificate, with mbed TLS. */
 #include "identity_tls.h"
 
 #include "base.h"

@@ -1,4 +1,5 @@
-/* Reading a node's certificates, and finding at the start what would else be found at the first handshake. */
+/* transport/security/tls_files.c -- reads a node's certificates, and finds at the start what else would be found at
+ * the first handshake. */
 #include "base.h"
 #include "identity_tls.h"
 #include "platform.h"

@@ -1,3 +1,4 @@
+/* transport/security/tls_folder.c -- finds the folder of certificates that a node uses. */
 #include "tls.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Without mbed TLS: no certificates. */
+/* transport/security/tls_none.c -- a build without mbed TLS: no certificates. */
 #include "tls.h"
 
 #include <stdio.h>

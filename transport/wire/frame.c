@@ -1,3 +1,4 @@
+/* transport/wire/frame.c -- writes and reads frames: frame.h describes them. */
 #include "frame.h"
 
 #include "frame_read.h"

@@ -1,3 +1,4 @@
+/* transport/wire/sp.c -- cuts a stream of SP into messages: the format is in sp.h. */
 #include "sp.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* transport/wire/swim_wire.c -- writes and reads the frames of membership. */
 #include "swim_wire.h"
 
 #include "frame.h"

@@ -1,3 +1,4 @@
+/* runtime/platform/posix/directory.c -- reads and changes directories: platform.h says what each function does. */
 #include "platform.h"
 
 #include <errno.h>

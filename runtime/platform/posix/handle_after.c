@@ -1,3 +1,5 @@
+/* runtime/platform/posix/handle_after.c -- marks a descriptor as closed on exec after it was made, for systems that
+ * cannot do both at once (macOS). */
 #include "handle.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* runtime/platform/posix/handle_atomic.c -- makes descriptors that are closed on exec from the beginning. */
 #include "handle.h"
 
 #include <stddef.h>
