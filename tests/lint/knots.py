@@ -120,7 +120,7 @@ def main():
         if len(largest) > BOUNDS[layer] or "-v" in sys.argv:
             print("  cycle:", " ".join(largest))
         if len(largest) > BOUNDS[layer]:
-            print(f"  at most {BOUNDS[layer]} files: register what is called upward (ARCHITECTURE.md, Rooms)")
+            print(f"  at most {BOUNDS[layer]} files: register what is called upward (ARCHITECTURE.md, doors)")
         for _, _, there, back in both:
             print(f"  {there}; {back}")
         problems += len(largest) > BOUNDS[layer]
