@@ -3,12 +3,15 @@
 that need a peer, or a lack of memory, as no seed brings it, a unit test.
 
     ./dev mutants [NAME...]
+    mutants.py --tree FOLDER     a copy of the source that has all of them, each behind its switch
+    mutants.py BUILD --targets   what has to be built of it
+    mutants.py --check           whether what they replace stands in the source
 
-WF_MUTANT in the sources says what each of them is (runtime/platform/mutant.h); here it says which scenario has to
-find it and within how many seeds. A mutant that is not found, or is in one of the two places only, is a failure.
-See docs/testing.md."""
+tests/mutants/sites.py says what each of them is; here it says which scenario has to find it and within how many
+seeds. A mutant that is not found, or is in one of the two places only, is a failure. See docs/testing.md."""
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -16,7 +19,11 @@ import time
 from sim import NO_CLOCK, PROGRAMS, command
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FOLDERS = ("runtime", "actors", "transport")
+HERE = os.path.join(ROOT, "tests", "mutants")
+sys.path.insert(0, HERE)
+from sites import SITES  # noqa: E402  (beside the header it needs)
+
+NOT_SOURCE = re.compile(r"build-|\.")  # folders and files at the top
 TIME = 600  # s for one mutant
 
 # name: (scenario, within how many seeds, more options); tests/stress/cluster.c, or tests/sim. Or (test,).
@@ -75,17 +82,59 @@ def unit_of(name):
     return f"transport_{UNITS[name]}_{name}_test"
 
 
-def in_sources():
-    found = {}
-    for folder in FOLDERS:
-        for path, _, names in os.walk(os.path.join(ROOT, folder)):
-            for name in names:
-                if not name.endswith(".c"):
-                    continue
-                with open(os.path.join(path, name), encoding="utf-8") as f:
-                    for mutant in re.findall(r"WF_MUTANT\((\w+)\)", f.read()):
-                        found[mutant] = os.path.relpath(os.path.join(path, name), ROOT)
-    return found
+def in_sites():
+    """All names; SystemExit if a text is not there exactly once."""
+    for path, text, _ in SITES:
+        with open(os.path.join(ROOT, path), encoding="utf-8") as f:
+            times = f.read().count(text)
+        if times != 1:
+            sys.exit(f"tests/mutants/sites.py: this stands {times} times in {path}, and has to stand there once:\n{text}")
+    return {name for _, _, bug in SITES for name in re.findall(r'wf_mutant\("(\w+)"\)', bug)}
+
+
+def with_bugs(path, data):
+    """What the file is in the tree."""
+    bugs = [(text, bug) for where, text, bug in SITES if where == path]
+    if not bugs:
+        return data
+    code = data.decode()
+    for text, bug in bugs:
+        code = code.replace(text, bug)
+    return ('#include "mutant.h"\n' + code).encode()
+
+
+def put(path, data):
+    """Only if it is another one: else all would be compiled again."""
+    if os.path.exists(path):
+        with open(path, "rb") as f:
+            if f.read() == data:
+                return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as f:
+        f.write(data)
+
+
+def make_tree(tree):
+    in_sites()
+    wanted = {os.path.join("runtime", "platform", "mutant.h"): os.path.join(HERE, "mutant.h")}
+    for top in os.listdir(ROOT):
+        start = os.path.join(ROOT, top)
+        if NOT_SOURCE.match(top):
+            continue
+        if os.path.isfile(start):
+            wanted[top] = start
+        for folder, below, files in os.walk(start):
+            below[:] = [b for b in below if b != "__pycache__"]
+            wanted.update({os.path.relpath(p, ROOT): p for p in (os.path.join(folder, f) for f in files)})
+    for path, source in wanted.items():
+        with open(source, "rb") as f:
+            put(os.path.join(tree, path), with_bugs(path, f.read()))
+        shutil.copymode(source, os.path.join(tree, path))
+    for folder, _, files in os.walk(tree):
+        for name in files:
+            path = os.path.join(folder, name)
+            if os.path.relpath(path, tree) not in wanted:
+                os.remove(path)
 
 
 def try_unit(build, mutant):
@@ -112,16 +161,21 @@ def try_one(build, mutant):
 
 def main():
     build, words = sys.argv[1], sys.argv[2:]
+    if build == "--check":
+        sys.exit("\n".join(sorted(in_sites() ^ set(MUTANTS))) or 0)
+    if build == "--tree":
+        make_tree(words[0])
+        return
     if words == ["--targets"]:  # what has to be built
         modules = sorted({m[0] for m in MUTANTS.values()} - set(PROGRAMS) - set(UNITS))
         programs = [f"tests/{p}" for p in PROGRAMS.values()] + [f"tests/{unit_of(u)}" for u in UNITS]
         print("\n".join(["cli/weft", *programs, *(f"tests/sim_{m}.so" for m in modules)]))
         return
     chosen = words or list(MUTANTS)
-    here = in_sources()
+    here = in_sites()
     good = True
-    for name in sorted(set(here) ^ set(MUTANTS)) + [w for w in chosen if w not in MUTANTS]:
-        print(f"{name}: {'not in tools/mutants.py' if name in here else 'not in the sources'}")
+    for name in sorted(here ^ set(MUTANTS)) + [w for w in chosen if w not in MUTANTS]:
+        print(f"{name}: {'not in tools/mutants.py' if name in here else 'not in tests/mutants/sites.py'}")
         good = False
     print(f"{'mutant':30} {'scenario':12} {'seeds':>6} {'s':>6}  what was found")
     for mutant in [c for c in chosen if c in MUTANTS]:

@@ -2,8 +2,6 @@
  * The rules are in mailbox.c, notes (2) and (4). */
 #include "mailbox.h"
 
-#include "mutant.h"
-
 static void count_full_awaited(struct wf_actor *a, uint32_t change)
 {
     _Atomic uint32_t *n = &wf_actors_of(a->task.worker)->full_awaited; /* only this thread writes */
@@ -93,7 +91,7 @@ static void tell_room(struct wf_actor *a, struct room room, size_t *budget)
     set_full(a, false); /* before any of them looks */
     struct wf_lane none = {NULL, NULL}, *waiting = first_for_room(a) == NULL ? &none : &a->more->backlog->room;
     while (room.places > 0 && room.bytes > 0 && *budget > 0) {
-        weft_msg *m = WF_MUTANT(mailbox_tells_no_room) ? NULL : wf_lane_take_after(waiting, NULL);
+        weft_msg *m = wf_lane_take_after(waiting, NULL);
         if (m == NULL) break;
         tell_one(a, m, &room, budget);
     }

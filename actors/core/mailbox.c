@@ -16,7 +16,6 @@
 #include "mailbox.h"
 #include "mail_order.h"
 #include "published_block.h"
-#include "mutant.h"
 
 /* ---- Lanes ----------------------------------------------------------------------------------------------------- */
 
@@ -195,7 +194,7 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
         /* it was under way: note (2) */
         if (is_of_this_node(a, m) ||
             (a->mail_count < 2 * (uint64_t)a->mailbox_max && a->mail_bytes / 2 < a->mailbox_bytes_max) ||
-            (wf_credit_covers(a, m) && !WF_MUTANT(mailbox_drops_what_has_credit))) {
+            wf_credit_covers(a, m)) {
             wf_mailbox_add(a, m);
             return true;
         }

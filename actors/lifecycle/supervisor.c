@@ -16,7 +16,6 @@
  * (5) That there is no memory to start a child is no failure of the child, and no reason to give up all the others:
  *     the start goes on, by trying again, until it is overdue. Only who asks for a child is told at once. */
 #include "children.h"
-#include "mutant.h"
 
 #include <weft/monitor.h>
 
@@ -172,7 +171,6 @@ static void overdue(struct supervisor *s, struct wf_child *c)
 static bool may_restart(struct supervisor *s, int64_t now)
 {
     if (s->max_restarts == 0) return false;
-    if (WF_MUTANT(supervisor_counts_nothing)) return true;
     if (s->restart_count == s->max_restarts && now - s->restarted[s->restart_next] <= s->period) return false;
     s->restarted[s->restart_next] = now;
     s->restart_next = (s->restart_next + 1) % s->max_restarts;
@@ -224,7 +222,6 @@ static bool waits_for_memory(struct wf_child *c, int reason)
 {
     int64_t next = weft_after(RETRY);
     if (reason != WEFT_ENOMEM || c->asked || next >= c->deadline) return false;
-    if (WF_MUTANT(supervisor_counts_starved)) return false;
     if (!c->starved) weft_log(WEFT_WARN, "no memory to start child %s, which is tried again", c->charge.name);
     c->starved = true;
     c->not_before = next;
@@ -248,7 +245,7 @@ static void ended(struct supervisor *s, struct wf_child *c, int reason, const ch
         return;
     }
     if (stopped) { /* with its group */
-        if (c->spec.restart == WEFT_TEMPORARY || WF_MUTANT(supervisor_forgets_child)) drop(s, c);
+        if (c->spec.restart == WEFT_TEMPORARY) drop(s, c);
         return;
     }
     if (was == WF_STARTING) {
@@ -312,7 +309,7 @@ static bool is_starting_before(const struct supervisor *s, const struct wf_child
 /* Starts the first whose turn it is. True: it was tried, and all may have changed. */
 static bool start_one(struct supervisor *s, int64_t now)
 {
-    bool in_order = (!s->started || s->strategy != WEFT_ONE_FOR_ONE) && !WF_MUTANT(supervisor_any_order);
+    bool in_order = !s->started || s->strategy != WEFT_ONE_FOR_ONE;
     WF_LIST_EACH(k, &s->all.downs) {
         struct wf_child *c = wf_child_on_turn(k);
         if (in_order && is_starting_before(s, c)) return false;
@@ -334,7 +331,7 @@ static void advance(struct supervisor *s)
 {
     int64_t now = weft_now();
     look_at_clock(s, now);
-    while ((!stop_one(s) || WF_MUTANT(supervisor_starts_too_soon)) && !s->ending && start_one(s, now)) {}
+    while (!stop_one(s) && !s->ending && start_one(s, now)) {}
 }
 
 /* ---- Messages -------------------------------------------------------------------------------------------------- */

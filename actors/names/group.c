@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mutant.h"
 #include "names.h"
 #include "group.h"
 
@@ -203,13 +202,12 @@ static void end_membership(struct wf_actor *a, struct wf_group_tie *tie)
         .table = WF_TABLE_GROUPS, .key = weft_str(name, g->size), .actor = a->id, .ended = true, .reason = a->reason};
     take_off_actor(a, tie);
     wf_tables_begin(voice.node);
-    if (WF_MUTANT(group_tells_too_soon)) wf_tables_tell(voice.node, WF_TABLE_UNSET, &e);
     pf_mutex_lock(all->lock);
     take_out(all, tie);
     wf_group_end_tell(all, &voice, g, tie->member.who, true, a->reason, tie);
     wf_group_free_if_empty(all, g);
     pf_mutex_unlock(all->lock);
-    if (!WF_MUTANT(group_tells_too_soon)) wf_tables_tell(voice.node, WF_TABLE_UNSET, &e);
+    wf_tables_tell(voice.node, WF_TABLE_UNSET, &e);
     wf_tables_end(voice.node);
 }
 

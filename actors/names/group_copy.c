@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mutant.h"
 #include "group.h"
 
 /* ---- The table, under the lock --------------------------------------------------------------------------------- */
@@ -79,8 +78,7 @@ static void end_copy(struct wf_groups *all, const struct wf_group_voice *v, stru
     count_down(g, who.node);
     g->copy_count--;
     wf_group_changed(g);
-    if (WF_MUTANT(group_tells_no_end) && !(ended && reason == WEFT_EXIT_NODE_LOST)) free(c);
-    else wf_group_end_tell(all, v, g, who, ended, reason, c);
+    wf_group_end_tell(all, v, g, who, ended, reason, c);
     wf_group_free_if_empty(all, g);
 }
 

@@ -21,7 +21,6 @@
 #include <string.h>
 
 #include "hash.h"
-#include "mutant.h"
 #include "platform.h"
 
 struct wf_name {
@@ -459,7 +458,7 @@ static bool give_way(struct wf_names *n, weft_text name, uint64_t node, uint64_t
 {
     struct wf_name *own = find(n, name, hash_of(n, name));
     bool wins = own != NULL && own->global && wf_name_wins(stamp, node, own->stamp, own->pid.node);
-    if (!wins || WF_MUTANT(name_never_yields)) return false;
+    if (!wins) return false;
     take_out(n, own);
     *loser = own->pid;
     atomic_store_explicit(&own->lost, true, memory_order_release); /* nothing of it is touched after this */

@@ -2,7 +2,6 @@
 #include "tables.h"
 
 #include "actor.h"
-#include "mutant.h"
 #include "names.h"
 #include "group.h"
 
@@ -118,7 +117,7 @@ static void name_lost(weft_node *node, struct wf_inbound *in, weft_text name, we
 {
     wf_tables_tell(node, WF_TABLE_UNSET,
                    &(struct wf_entry){.table = WF_TABLE_NAMES, .key = name, .actor = loser.actor});
-    if (!WF_MUTANT(name_loser_not_told)) tell_loser(node, in, name, loser, winner);
+    tell_loser(node, in, name, loser, winner);
 }
 
 static void name_kept(weft_node *node, weft_text name, const struct wf_name_clash *clash, weft_pid claimant)
@@ -181,7 +180,7 @@ bool wf_tables_clear(weft_node *node, struct wf_copies *from, uint32_t work)
 {
     struct wf_inbound in = {.here = wf_here != NULL && wf_node_of(wf_here) == node ? wf_here : NULL};
     wf_names_clear_copies(node->names, from, &work);
-    if (!WF_MUTANT(group_keeps_the_dead)) wf_groups_clear_copies(node, &in, from, &work);
+    wf_groups_clear_copies(node, &in, from, &work);
     node->queue_tables->clear(node->topics, from, &work);
     return work == 0;
 }

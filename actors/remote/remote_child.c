@@ -4,7 +4,6 @@
 #include "remote.h"
 
 #include "actor.h"
-#include "mutant.h"
 
 #include <stdlib.h>
 
@@ -46,7 +45,7 @@ static weft_pid start(const void *arg, size_t size)
     weft_reader r = weft_reader_on(arg, size), behind;
     struct weft_why why = {.text = "the place is malformed"};
     char node[WEFT_FAR_NAME_MAX + 1], actor[WEFT_FAR_NAME_MAX + 1];
-    weft_far_options options = {.link = !WF_MUTANT(far_child_not_linked), .why = &why};
+    weft_far_options options = {.link = true, .why = &why};
     weft_pid pid = weft_nobody();
     int rc = WEFT_EFORMAT;
     uint32_t fields = weft_get_array(&r), count = weft_get_array(&r);

@@ -1,6 +1,5 @@
 /* actors/topics/subscription.c -- see subscription.h. */
 #include "mailbox.h"
-#include "mutant.h"
 #include "subscription.h"
 #include "tables.h"
 #include "topic_match.h"
@@ -382,7 +381,6 @@ static int tell_others(struct wf_actors *wa, struct wf_subscription *s, const ch
     const struct wf_route *route = wa->node->route;
     char unused[WF_TOPIC_MAX + 1];
     int rc = route == NULL ? WEFT_OK : route->interest(wa->worker, pattern, true, is_queued(s));
-    if (rc < 0 && WF_MUTANT(subscription_stays_untold)) return WEFT_OK;
     if (rc < 0) (void)leave(wa, s, unused);
     return rc;
 }

@@ -5,7 +5,7 @@
  *     buckets at a time, with each entry that is added: no call takes longer because of how much the table holds.
  *     If there is no memory for a larger table the chains just get longer: only the first entry can fail.
  * (2) An empty table gives its buckets back. Otherwise it does not shrink, so that parts of it fit together.
- * (3) Who fills a table with what others choose makes the hash with a secret (actors/hash.h), so that nobody can
+ * (3) Who fills a table with what others choose makes the hash with a secret (runtime/memory/hash.h), so that nobody can
  *     choose keys that share a bucket.
  * (4) A table belongs to one thread, or is used under its user's lock. */
 #ifndef WF_HASH_TABLE_H

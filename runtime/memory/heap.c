@@ -1,8 +1,6 @@
 /* runtime/memory/heap.c -- see heap.h. */
 #include "heap.h"
 
-#include "mutant.h"
-
 #include <stdlib.h>
 
 enum { CHILDREN = 4, CAPACITY_MIN = 16 };
@@ -42,7 +40,7 @@ static void sift_down(struct wf_heap *h, uint32_t at, struct wf_heap_entry e)
         uint64_t first = (uint64_t)at * CHILDREN + 1;
         if (first >= h->count) break;
         uint32_t least = (uint32_t)first, end = (uint32_t)WF_MIN(first + CHILDREN, (uint64_t)h->count);
-        for (uint32_t i = least + 1; i < end - WF_MUTANT(timers_lose_order); i++)
+        for (uint32_t i = least + 1; i < end; i++)
             if (sooner(&h->entries[i], &h->entries[least])) least = i;
         if (!sooner(&h->entries[least], &e)) break;
         put(h, at, h->entries[least]);

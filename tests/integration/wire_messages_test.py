@@ -516,8 +516,9 @@ class TracesAndChunks(Wire):
 
 class Control(Wire):
     def test_every_verb_has_its_number(self):
-        with open(os.path.join(ROOT, "transport", "control.h"), encoding="utf-8") as file:
+        with open(os.path.join(ROOT, "transport", "wire", "requests.h"), encoding="utf-8") as file:
             verbs = dict(re.findall(r"WF_CONTROL_(\w+) = (\d+)", file.read()))
+        self.assertIn("PS", verbs)
         for verb, tag in verbs.items():
             if verb == "ERROR":
                 continue

@@ -12,7 +12,6 @@
  *     was, and `settle` looks at them afterwards. */
 #include "cluster.h"
 
-#include "mutant.h"
 #include "typed.h"
 #include "names.h"
 
@@ -105,7 +104,7 @@ static void explain(const struct wf_cluster *c, const struct wf_swim_member *m, 
 bool wf_gossip_accused(const struct wf_cluster *c, const struct wf_session *s)
 {
     const struct wf_swim_member *m = wf_gossip_member(c, s->incarnation);
-    return m != NULL && m->state == WF_SWIM_SUSPECT && (!is_heard(s) || WF_MUTANT(gossip_believes_all));
+    return m != NULL && m->state == WF_SWIM_SUSPECT && !is_heard(s);
 }
 
 static void review_gone(struct wf_cluster *c, const struct wf_swim_member *m, struct wf_peer *p, const char *why)

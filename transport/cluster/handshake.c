@@ -1,7 +1,6 @@
 /* transport/cluster/handshake.c -- how a connection becomes the channel of a link, or goes on with one: HELLO,
  * WELCOME, REFUSED. The state machine is drawn in docs/wire.md. */
 #include "cluster.h"
-#include "mutant.h"
 #include "requests.h"
 
 #include <stdio.h>
@@ -208,7 +207,7 @@ static void bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t numbe
 /* This node leaves and makes no new link, and the other side has given the old one up: nothing to wait for. */
 static void give_up(struct wf_cluster *c, struct wf_session *s)
 {
-    if (s != NULL && !WF_MUTANT(leaving_waits_in_vain)) wf_links_end(c, s, given_up);
+    if (s != NULL) wf_links_end(c, s, given_up);
 }
 
 static void go_on(struct wf_cluster *c, struct wf_channel *ch, struct wf_session *s, uint64_t heard)

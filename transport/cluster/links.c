@@ -3,7 +3,6 @@
 #include "cluster.h"
 
 #include "actor.h"
-#include "mutant.h"
 #include "queue_groups.h"
 #include "stuck.h"
 #include "typed.h"
@@ -192,9 +191,6 @@ static struct wf_batch *next_patterns(struct wf_session *s)
         b->size += w.size;
         b->frames++;
     }
-    bool lost = (part.count > 0 && b == NULL && WF_MUTANT(link_begins_without_patterns)) ||
-                (b != NULL && WF_MUTANT(link_says_one_frame));
-    if (lost) wf_patterns_end(p, &s->mark);
     pf_mutex_unlock(s->t->lock);
     return b;
 }
@@ -528,8 +524,7 @@ static int64_t tick_broken(struct wf_cluster *c, struct wf_session *s, int64_t n
 int64_t wf_links_tick(struct wf_cluster *c, int64_t now)
 {
     int64_t at = wf_topics_expire(c->t->node->topics, now);
-    if (now >= c->tables_at &&
-        !WF_MUTANT(tables_never_told_again)) { /* each link has us come by that often, also one that needs no PING */
+    if (now >= c->tables_at) { /* each link has us come by that often, also one that needs no PING */
         c->tables_at = now + c->t->heartbeat;
         wf_tables_retry(c->t);
     }

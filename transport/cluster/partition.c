@@ -10,8 +10,6 @@
  *     many whom they have held for gone. Those refute it at once, and nobody is in a minority for that. */
 #include "cluster.h"
 
-#include "mutant.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +66,7 @@ static bool sooner(const struct wf_base_member *a, const struct wf_base_member *
 
 static bool is_heard(const struct wf_swim *s, uint64_t node)
 {
-    return s->user->heard != NULL && s->user->heard(s->arg, node) && !WF_MUTANT(gossip_believes_all);
+    return s->user->heard != NULL && s->user->heard(s->arg, node);
 }
 
 /* `strict`: suspects count as gone, but for those who are heard all the same. */

@@ -2,7 +2,6 @@
 #include "swim.h"
 
 #include "hash.h"
-#include "mutant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +79,7 @@ void wf_swim_greet(struct wf_swim *s, uint64_t node)
     if (s->leaving || node == s->self->node) return;
     struct wf_swim_message m = {.kind = WF_SWIM_PING, .digest = s->digest, .flags = WF_SWIM_GREETING};
     /* What the probe of this period has said may be lost with the way before. Its answer is that to this PING. */
-    bool probed = s->target != NULL && s->target->node == node && !WF_MUTANT(swim_probes_the_old_way);
+    bool probed = s->target != NULL && s->target->node == node;
     m.sequence = probed ? s->probe_sequence : ++s->sequence;
     struct wf_swim_member *first = to_be_told(wf_swim_find(s, node));
     s->pings++;
@@ -125,7 +124,7 @@ static void accuse(struct wf_swim *s, struct wf_swim_member *m, uint64_t by)
         if (m->by[i] == by) return;
     if (m->accuser_count == WF_SWIM_ACCUSERS) return;
     m->by[m->accuser_count++] = by;
-    m->due = m->since + suspicion_time(s, m) + (WF_MUTANT(swim_suspects_for_ever) ? WEFT_SEC(1000000) : 0);
+    m->due = m->since + suspicion_time(s, m);
     wf_swim_news(s, m); /* each new accuser is news, as it shortens the time everywhere */
 }
 
@@ -153,13 +152,13 @@ static void worsen(struct wf_swim *s, uint32_t by)
 static void raise_own(struct wf_swim *s, uint64_t above, int64_t now)
 {
     if (above + 1 >= WF_SWIM_NUMBER_MAX) return;
-    wf_swim_enter(s, s->self, WF_SWIM_ALIVE, above + !WF_MUTANT(swim_keeps_number), now);
+    wf_swim_enter(s, s->self, WF_SWIM_ALIVE, above + 1, now);
     wf_swim_news(s, s->self);
 }
 
 static void hear_of_self(struct wf_swim *s, const struct wf_swim_update *u, int64_t now)
 {
-    if (s->leaving || u->number < s->self->number || WF_MUTANT(swim_refutes_nothing)) return;
+    if (s->leaving || u->number < s->self->number) return;
     if (u->state == WF_SWIM_ALIVE) {
         if (u->number > s->self->number) raise_own(s, u->number, now);
         return;

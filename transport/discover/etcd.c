@@ -1,7 +1,6 @@
 /* transport/discover/etcd.c -- the session with etcd, on a thread of its own. See etcd.h for the notes. */
 #include "etcd.h"
 #include "etcd_http.h"
-#include "mutant.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -48,8 +47,7 @@ struct wf_etcd {
     bool here; /* the list has this node, too */
     uint32_t failures;
     int64_t retry_at, keep_at, lost_at;
-    int64_t wall_ahead; /* of a mutant: wall_step */
-    int64_t again_at;   /* names that could not be asked for are asked for again; 0: there are none */
+    int64_t again_at; /* names that could not be asked for are asked for again; 0: there are none */
     uint32_t ask_failures;
     char ask_reason[WF_REASON_TEXT]; /* logged last */
     int64_t granted;                 /* the lease's time, ns */
@@ -117,21 +115,10 @@ static void revoke(struct wf_etcd *e, int64_t lease)
     request(e, WF_REQUEST_REVOKE, wf_etcd_say_number("ID", lease), NULL);
 }
 
-/* How far the wall clock has stepped, for a mutant. */
-static int64_t wall_step(struct wf_etcd *e)
-{
-    struct pf_env *env = e->source->t->node->workers.env;
-    int64_t ahead = env->wall(env) - weft_now();
-    if (e->wall_ahead == 0) e->wall_ahead = ahead;
-    return ahead - e->wall_ahead;
-}
-
 /* It is good for its time from when it was asked for. */
 static void keep_until(struct wf_etcd *e, int64_t sent_at)
 {
     int64_t margin = WF_MAX(e->granted / 5, MARGIN_LEAST);
-    if (WF_MUTANT(lease_by_wall_clock)) sent_at += wall_step(e);
-    if (WF_MUTANT(lease_never_over)) margin = -WEFT_SEC(1000000);
     e->lost_at = sent_at + e->granted - margin;
     e->keep_at = sent_at + e->granted / 3;
     set_sure(e, e->lease, e->lost_at);
@@ -376,7 +363,7 @@ static void on_acquired(struct wf_etcd *e, const struct wf_request *r)
     }
     ask_went_well(e);
     if (wf_etcd_true(r->answer, "succeeded")) {
-        tell(e, WF_TELL_ACQUIRED, r->name, WF_MUTANT(token_of_lease) ? e->lease : revision);
+        tell(e, WF_TELL_ACQUIRED, r->name, revision);
     } else {
         /* Ours, if the answer to an earlier request was lost. */
         const struct json_t *kvs = wf_etcd_member(wf_etcd_member(wf_etcd_item(responses, 0), "response_range"),

@@ -11,7 +11,6 @@
  *     node lives. It is conditional on the token, so it never takes what is somebody else's by then. */
 #include "actor.h"
 #include "etcd.h"
-#include "mutant.h"
 #include "text.h"
 
 #include <weft/exclusive.h>
@@ -181,14 +180,14 @@ static void on_lost(struct service *s)
 {
     WF_LIST_EACH(k, &s->claims) {
         struct claim *c = WF_CONTAINER(k, struct claim, in_all);
-        if ((c->state == HELD || c->state == LEAVING) && !WF_MUTANT(exclusive_forgets_lost)) lost(c);
+        if (c->state == HELD || c->state == LEAVING) lost(c);
     }
 }
 
 static void on_freed(struct service *s, struct claim *c, int64_t revision)
 {
     c->freed = WF_MAX(c->freed, revision);
-    if (c->state == TAKEN && !WF_MUTANT(exclusive_misses_freed)) settle(s, c);
+    if (c->state == TAKEN) settle(s, c);
     else if (c->state == HELD && revision > (int64_t)c->held.token) {
         lost(c); /* not by us: somebody has deleted the key */
         settle(s, c);
@@ -285,7 +284,7 @@ static void on_down(struct service *s, const weft_msg *m)
     if (weft_down_read(m, &down) < 0) return;
     WF_LIST_EACH(k, &s->claims) {
         struct claim *c = WF_CONTAINER(k, struct claim, in_all);
-        if (c->state == HELD && c->ref.id == down.ref.id && !WF_MUTANT(name_not_given_back)) {
+        if (c->state == HELD && c->ref.id == down.ref.id) {
             ask(s, c, WF_ASK_RELEASE);
             return;
         }

@@ -1,7 +1,6 @@
 /* transport/link/held.c -- what waits in an outbox behind a large message: bulk.c (1) and (2). All but the slots are
  * called with the outbox's lock held. */
 #include "hash.h"
-#include "mutant.h"
 #include "transport.h"
 
 uint16_t wf_order_slot(uint64_t actor)
@@ -31,7 +30,7 @@ static bool must_wait(const struct wf_session *s, const struct wf_batch *b)
 {
     if (s->held == NULL) return b->chunk;
     return b->chunk || s->held_all > 0 || b->order == WF_ORDER_ALL ||
-           (b->order == WF_ORDER_ACTOR && s->held_by[b->slot] > 0 && !WF_MUTANT(link_lets_overtake));
+           (b->order == WF_ORDER_ACTOR && s->held_by[b->slot] > 0);
 }
 
 bool wf_bulk_hold(struct wf_session *s, struct wf_batch *b)

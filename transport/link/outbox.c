@@ -13,7 +13,6 @@
  * (4) What is being sent belongs to the carrier until wf_session_sent, also when the channel is lost meanwhile: then
  *     the list is rewound afterwards, and only then the next channel begins.
  * (5) Before anything is taken, what goes in chunks adds its next one to the end of the list: bulk.c. */
-#include "mutant.h"
 #include "transport.h"
 
 #include <stdlib.h>
@@ -176,7 +175,6 @@ static void insert_urgent(struct wf_session *s)
 
 static void rewind_all(struct wf_session *s)
 {
-    while (WF_MUTANT(link_forgets_flight) && s->first != s->unsent) s->base -= s->first->frames, free_one(pop(s));
     s->unsent = s->first;
     s->landed = NULL;
     s->chunk = NULL;
@@ -214,7 +212,7 @@ static void land(struct wf_session *s)
     s->landed = before;
     atomic_fetch_add_explicit(&s->frames_out, frames, memory_order_relaxed);
     atomic_fetch_add_explicit(&s->bytes_out, bytes, memory_order_relaxed);
-    if (!can_resume(s) || WF_MUTANT(link_takes_sent_for_acked)) s->acked = s->taken;
+    if (!can_resume(s)) s->acked = s->taken;
     trim(s);
 }
 
@@ -240,7 +238,6 @@ static void discard(struct wf_session *s)
         }
         frames += b->frames;
         add_bytes(s, b, false);
-        if (WF_MUTANT(link_keeps_lost_bodies)) b->body = NULL;
         free_one(b);
     }
     s->first = kept == NULL ? NULL : flight;
@@ -317,7 +314,7 @@ static bool take(struct wf_session *s, struct flight *f)
     /* Acquire: pairs with the end of the handshake's sending. */
     if (s->sending || s->stuck || s->closed || ch == NULL || atomic_load_explicit(&ch->saying, memory_order_acquire))
         return false;
-    if (s->taken >= s->most_taken || WF_MUTANT(link_renumbers)) insert_urgent(s);
+    if (s->taken >= s->most_taken) insert_urgent(s);
     let_go(s);
     size_t total = put_head(s);
     if (total > 0) f->slices[f->count++] = (struct pf_slice){s->head, total};
@@ -350,7 +347,7 @@ static bool has_room(const struct wf_session *s)
 static uint64_t take_rooms(struct wf_session *s)
 {
     uint64_t mask = s->rooms_wanted & ~s->rooms_posted;
-    if (WF_LIKELY(mask == 0) || !has_room(s) || WF_MUTANT(link_forgets_room)) return 0;
+    if (WF_LIKELY(mask == 0) || !has_room(s)) return 0;
     s->rooms_wanted &= ~mask;
     s->rooms_posted |= mask;
     return mask;

@@ -27,7 +27,6 @@
 #include "tables.h"
 
 #include "hash.h"
-#include "mutant.h"
 #include "queue_groups.h"
 #include "transport.h"
 
@@ -369,9 +368,8 @@ int wf_tables_open(struct wf_session *s)
         return WEFT_ENOMEM; /* wf_tables_close ends what was begun */
     }
     wf_topics_mark(topics, &p->told);
-    if (!WF_MUTANT(tables_no_snapshot)) say_all(p);
-    else p->part.next = WF_PART_NONE;
-    if (!WF_MUTANT(retained_no_snapshot)) say_retained(p, 0);
+    say_all(p);
+    say_retained(p, 0);
     wf_list_push(&s->t->table_peers, &p->in_transport);
     wf_tables_end(s->t->node);
     return WEFT_OK;
@@ -414,7 +412,7 @@ void wf_tables_close(struct wf_session *s)
         wf_cluster_pause();
     }
     if (p == NULL) return;
-    WF_ASSERT(wf_copies_empty(&p->copies) || WF_MUTANT(group_keeps_the_dead));
+    WF_ASSERT(wf_copies_empty(&p->copies));
     wf_session_release(s);
     free(p);
 }

@@ -7,7 +7,6 @@
  *     go, and a message that nobody has room for ends soon.
  * (2) Nodes that do not share the tables of topics say PUBLISH, and every node's queue groups then get it, as
  *     before. */
-#include "mutant.h"
 #include "publish_report.h"
 #include "transport.h"
 #include "names.h"
@@ -167,8 +166,8 @@ static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, st
         wf_session_fail(ch->session, "out of memory");
         return;
     }
-    bool replaces = rc > 0 || WF_MUTANT(retained_told_again);
-    bool again = rc == WEFT_EEXIST && !WF_MUTANT(retained_twice);
+    bool replaces = rc > 0;
+    bool again = rc == WEFT_EEXIST;
     if ((live && !again) || (replaces && body->size > 0)) wf_inbound_publish(ch->t->node, &ch->in, body, false, NULL);
 }
 

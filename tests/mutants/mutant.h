@@ -1,0 +1,15 @@
+/* Whether WEFT_MUTANT in the environment names that bug: see sites.py. Only in the tree that tools/mutants.py makes. */
+#ifndef WF_MUTANT_H
+#define WF_MUTANT_H
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static inline bool wf_mutant(const char *name)
+{
+    const char *chosen = getenv("WEFT_MUTANT");
+    return chosen != NULL && strcmp(chosen, name) == 0;
+}
+
+#endif

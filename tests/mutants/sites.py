@@ -1,0 +1,262 @@
+"""Known bugs, as replacements in the source of the product: tools/mutants.py makes a tree that has all of them, each
+behind its switch, wf_mutant("name") in mutant.h. The text of each stands exactly once in its file; `house/mutants` says
+where that is no longer so."""
+
+# (file, what stands there, what stands there instead)
+SITES = [
+    ("actors/core/backpressure.c", '''\
+        weft_msg *m = wf_lane_take_after(waiting, NULL);
+''', '''\
+        weft_msg *m = wf_mutant("mailbox_tells_no_room") ? NULL : wf_lane_take_after(waiting, NULL);
+'''),
+    ("actors/core/mailbox.c", '''\
+            wf_credit_covers(a, m)) {
+''', '''\
+            (wf_credit_covers(a, m) && !wf_mutant("mailbox_drops_what_has_credit"))) {
+'''),
+    ("actors/lifecycle/supervisor.c", '''\
+    bool in_order = !s->started || s->strategy != WEFT_ONE_FOR_ONE;
+''', '''\
+    bool in_order = (!s->started || s->strategy != WEFT_ONE_FOR_ONE) && !wf_mutant("supervisor_any_order");
+'''),
+    ("actors/lifecycle/supervisor.c", '''\
+    if (s->max_restarts == 0) return false;
+''', '''\
+    if (s->max_restarts == 0) return false;
+    if (wf_mutant("supervisor_counts_nothing")) return true;
+'''),
+    ("actors/lifecycle/supervisor.c", '''\
+    if (reason != WEFT_ENOMEM || c->asked || next >= c->deadline) return false;
+''', '''\
+    if (reason != WEFT_ENOMEM || c->asked || next >= c->deadline) return false;
+    if (wf_mutant("supervisor_counts_starved")) return false;
+'''),
+    ("actors/lifecycle/supervisor.c", '''\
+        if (c->spec.restart == WEFT_TEMPORARY) drop(s, c);
+''', '''\
+        if (c->spec.restart == WEFT_TEMPORARY || wf_mutant("supervisor_forgets_child")) drop(s, c);
+'''),
+    ("actors/lifecycle/supervisor.c", '''\
+    while (!stop_one(s) && !s->ending && start_one(s, now)) {}
+''', '''\
+    while ((!stop_one(s) || wf_mutant("supervisor_starts_too_soon")) && !s->ending && start_one(s, now)) {}
+'''),
+    ("actors/names/group.c", '''\
+    wf_tables_begin(voice.node);
+''', '''\
+    wf_tables_begin(voice.node);
+    if (wf_mutant("group_tells_too_soon")) wf_tables_tell(voice.node, WF_TABLE_UNSET, &e);
+'''),
+    ("actors/names/group.c", '''\
+    wf_tables_tell(voice.node, WF_TABLE_UNSET, &e);
+''', '''\
+    if (!wf_mutant("group_tells_too_soon")) wf_tables_tell(voice.node, WF_TABLE_UNSET, &e);
+'''),
+    ("actors/names/group_copy.c", '''\
+    wf_group_end_tell(all, v, g, who, ended, reason, c);
+''', '''\
+    if (wf_mutant("group_tells_no_end") && !(ended && reason == WEFT_EXIT_NODE_LOST)) free(c);
+    else wf_group_end_tell(all, v, g, who, ended, reason, c);
+'''),
+    ("actors/names/names.c", '''\
+    if (!wins) return false;
+''', '''\
+    if (!wins || wf_mutant("name_never_yields")) return false;
+'''),
+    ("actors/names/tables.c", '''\
+    wf_groups_clear_copies(node, &in, from, &work);
+''', '''\
+    if (!wf_mutant("group_keeps_the_dead")) wf_groups_clear_copies(node, &in, from, &work);
+'''),
+    ("actors/names/tables.c", '''\
+    tell_loser(node, in, name, loser, winner);
+''', '''\
+    if (!wf_mutant("name_loser_not_told")) tell_loser(node, in, name, loser, winner);
+'''),
+    ("actors/remote/remote_child.c", '''\
+    weft_far_options options = {.link = true, .why = &why};
+''', '''\
+    weft_far_options options = {.link = !wf_mutant("far_child_not_linked"), .why = &why};
+'''),
+    ("actors/topics/subscription.c", '''\
+    int rc = route == NULL ? WEFT_OK : route->interest(wa->worker, pattern, true, is_queued(s));
+''', '''\
+    int rc = route == NULL ? WEFT_OK : route->interest(wa->worker, pattern, true, is_queued(s));
+    if (rc < 0 && wf_mutant("subscription_stays_untold")) return WEFT_OK;
+'''),
+    ("runtime/memory/heap.c", '''\
+        for (uint32_t i = least + 1; i < end; i++)
+''', '''\
+        for (uint32_t i = least + 1; i < end - wf_mutant("timers_lose_order"); i++)
+'''),
+    ("transport/cluster/gossip.c", '''\
+    return m != NULL && m->state == WF_SWIM_SUSPECT && !is_heard(s);
+''', '''\
+    return m != NULL && m->state == WF_SWIM_SUSPECT && (!is_heard(s) || wf_mutant("gossip_believes_all"));
+'''),
+    ("transport/cluster/handshake.c", '''\
+    if (s != NULL) wf_links_end(c, s, given_up);
+''', '''\
+    if (s != NULL && !wf_mutant("leaving_waits_in_vain")) wf_links_end(c, s, given_up);
+'''),
+    ("transport/cluster/links.c", '''\
+        b->frames++;
+    }
+''', '''\
+        b->frames++;
+    }
+    bool lost = (part.count > 0 && b == NULL && wf_mutant("link_begins_without_patterns")) ||
+                (b != NULL && wf_mutant("link_says_one_frame"));
+    if (lost) wf_patterns_end(p, &s->mark);
+'''),
+    ("transport/cluster/links.c", '''\
+    if (now >= c->tables_at) { /* each link has us come by that often, also one that needs no PING */
+''', '''\
+    if (now >= c->tables_at && !wf_mutant("tables_never_told_again")) {
+'''),
+    ("transport/cluster/partition.c", '''\
+    return s->user->heard != NULL && s->user->heard(s->arg, node);
+''', '''\
+    return s->user->heard != NULL && s->user->heard(s->arg, node) && !wf_mutant("gossip_believes_all");
+'''),
+    ("transport/cluster/swim.c", '''\
+    wf_swim_enter(s, s->self, WF_SWIM_ALIVE, above + 1, now);
+''', '''\
+    wf_swim_enter(s, s->self, WF_SWIM_ALIVE, above + !wf_mutant("swim_keeps_number"), now);
+'''),
+    ("transport/cluster/swim.c", '''\
+    bool probed = s->target != NULL && s->target->node == node;
+''', '''\
+    bool probed = s->target != NULL && s->target->node == node && !wf_mutant("swim_probes_the_old_way");
+'''),
+    ("transport/cluster/swim.c", '''\
+    if (s->leaving || u->number < s->self->number) return;
+''', '''\
+    if (s->leaving || u->number < s->self->number || wf_mutant("swim_refutes_nothing")) return;
+'''),
+    ("transport/cluster/swim.c", '''\
+    m->due = m->since + suspicion_time(s, m);
+''', '''\
+    m->due = m->since + suspicion_time(s, m) + (wf_mutant("swim_suspects_for_ever") ? WEFT_SEC(1000000) : 0);
+'''),
+    ("transport/discover/etcd.c", '''\
+    int64_t retry_at, keep_at, lost_at;
+''', '''\
+    int64_t retry_at, keep_at, lost_at;
+    int64_t wall_ahead; /* at the first lease */
+'''),
+    ("transport/discover/etcd.c", '''\
+    int64_t margin = WF_MAX(e->granted / 5, MARGIN_LEAST);
+''', '''\
+    int64_t margin = WF_MAX(e->granted / 5, MARGIN_LEAST);
+    struct pf_env *env = e->source->t->node->workers.env;
+    int64_t ahead = env->wall(env) - weft_now();
+    if (e->wall_ahead == 0) e->wall_ahead = ahead;
+    if (wf_mutant("lease_by_wall_clock")) sent_at += ahead - e->wall_ahead;
+'''),
+    ("transport/discover/etcd.c", '''\
+    e->lost_at = sent_at + e->granted - margin;
+''', '''\
+    if (wf_mutant("lease_never_over")) margin = -WEFT_SEC(1000000);
+    e->lost_at = sent_at + e->granted - margin;
+'''),
+    ("transport/discover/etcd.c", '''\
+        tell(e, WF_TELL_ACQUIRED, r->name, revision);
+''', '''\
+        tell(e, WF_TELL_ACQUIRED, r->name, wf_mutant("token_of_lease") ? e->lease : revision);
+'''),
+    ("transport/discover/exclusive.c", '''\
+        if (c->state == HELD || c->state == LEAVING) lost(c);
+''', '''\
+        if ((c->state == HELD || c->state == LEAVING) && !wf_mutant("exclusive_forgets_lost")) lost(c);
+'''),
+    ("transport/discover/exclusive.c", '''\
+    c->freed = WF_MAX(c->freed, revision);
+    if (c->state == TAKEN) settle(s, c);
+''', '''\
+    c->freed = WF_MAX(c->freed, revision);
+    if (c->state == TAKEN && !wf_mutant("exclusive_misses_freed")) settle(s, c);
+'''),
+    ("transport/discover/exclusive.c", '''\
+        if (c->state == HELD && c->ref.id == down.ref.id) {
+''', '''\
+        if (c->state == HELD && c->ref.id == down.ref.id && !wf_mutant("name_not_given_back")) {
+'''),
+    ("transport/link/credit.c", '''\
+    if (e == NULL || e->number != number) return;
+''', '''\
+    if (e == NULL || e->number != number || wf_mutant("credit_forgets_grant")) return;
+'''),
+    ("transport/link/held.c", '''\
+           (b->order == WF_ORDER_ACTOR && s->held_by[b->slot] > 0);
+''', '''\
+           (b->order == WF_ORDER_ACTOR && s->held_by[b->slot] > 0 && !wf_mutant("link_lets_overtake"));
+'''),
+    ("transport/link/outbox.c", '''\
+static void rewind_all(struct wf_session *s)
+{
+''', '''\
+static void rewind_all(struct wf_session *s)
+{
+    while (wf_mutant("link_forgets_flight") && s->first != s->unsent) s->base -= s->first->frames, free_one(pop(s));
+'''),
+    ("transport/link/outbox.c", '''\
+    if (WF_LIKELY(mask == 0) || !has_room(s)) return 0;
+''', '''\
+    if (WF_LIKELY(mask == 0) || !has_room(s) || wf_mutant("link_forgets_room")) return 0;
+'''),
+    ("transport/link/outbox.c", '''\
+        add_bytes(s, b, false);
+''', '''\
+        add_bytes(s, b, false);
+        if (wf_mutant("link_keeps_lost_bodies")) b->body = NULL;
+'''),
+    ("transport/link/outbox.c", '''\
+    if (s->taken >= s->most_taken) insert_urgent(s);
+''', '''\
+    if (s->taken >= s->most_taken || wf_mutant("link_renumbers")) insert_urgent(s);
+'''),
+    ("transport/link/outbox.c", '''\
+    if (!can_resume(s)) s->acked = s->taken;
+''', '''\
+    if (!can_resume(s) || wf_mutant("link_takes_sent_for_acked")) s->acked = s->taken;
+'''),
+    ("transport/link/receive.c", '''\
+static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
+{
+    struct wf_session *s = ch->session;
+''', '''\
+static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
+{
+    struct wf_session *s = ch->session;
+    if (wf_mutant("link_believes_start")) atomic_store_explicit(&s->received, f->number, memory_order_relaxed);
+'''),
+    ("transport/link/receive.c", '''\
+    if (++ch->at <= received) return false;
+''', '''\
+    if (++ch->at <= received) return wf_mutant("link_takes_twice");
+'''),
+    ("transport/link/tables.c", '''\
+    WF_ASSERT(wf_copies_empty(&p->copies));
+''', '''\
+    WF_ASSERT(wf_copies_empty(&p->copies) || wf_mutant("group_keeps_the_dead"));
+'''),
+    ("transport/link/tables.c", '''\
+    say_all(p);
+    say_retained(p, 0);
+''', '''\
+    if (!wf_mutant("tables_no_snapshot")) say_all(p);
+    else p->part.next = WF_PART_NONE;
+    if (!wf_mutant("retained_no_snapshot")) say_retained(p, 0);
+'''),
+    ("transport/link/topics.c", '''\
+    bool replaces = rc > 0;
+''', '''\
+    bool replaces = rc > 0 || wf_mutant("retained_told_again");
+'''),
+    ("transport/link/topics.c", '''\
+    bool again = rc == WEFT_EEXIST;
+''', '''\
+    bool again = rc == WEFT_EEXIST && !wf_mutant("retained_twice");
+'''),
+]
