@@ -104,12 +104,14 @@ static void on_up(void *owner, struct wf_conn *c)
 static enum wf_receive on_message(void *owner, struct wf_conn *c, const uint8_t *data, size_t size, size_t *left)
 {
     (void)owner;
-    bool pause;
+    bool pause, text;
+    uint8_t next;
     int wrong = 0; /* Check's own functions are for the main thread */
+    SEEN((text = seen.text, next = seen.next));
     if (seen.most > 0 && size > seen.most) *left = size - seen.most;
-    for (size_t i = 0; i < size - *left; i++) wrong += data[i] != (uint8_t)(i + seen.next) && !seen.text;
-    seen.next = *left > 0 ? (uint8_t)(seen.next + seen.most) : 0;
-    SEEN((seen.messages++, seen.wrong += wrong, seen.bytes += size - *left, pause = seen.pause));
+    for (size_t i = 0; i < size - *left; i++) wrong += data[i] != (uint8_t)(i + next) && !text;
+    next = *left > 0 ? (uint8_t)(next + seen.most) : 0;
+    SEEN((seen.messages++, seen.wrong += wrong, seen.bytes += size - *left, seen.next = next, pause = seen.pause));
     if (*left > 0) wf_conn_resume(c);
     return pause || *left > 0 ? WF_RECEIVE_PAUSE : WF_RECEIVE_ON;
 }
