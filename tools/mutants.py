@@ -23,7 +23,7 @@ HERE = os.path.join(ROOT, "tests", "mutants")
 sys.path.insert(0, HERE)
 from sites import SITES  # noqa: E402  (beside the header it needs)
 
-NOT_SOURCE = re.compile(r"build-|\.")  # folders and files at the top
+NOT_SOURCE = re.compile(r"build|\.")  # folders and files at the top
 TIME = 600  # s for one mutant
 
 # name: (scenario, within how many seeds, more options); tests/stress/cluster.c, or tests/sim. Or (test,).

@@ -57,7 +57,7 @@ void wf_inbound_post(weft_node *node, struct wf_inbound *in)
     }
 }
 
-struct wf_worker *wf_inbound_choked(weft_node *node)
+struct wf_worker *wf_inbound_congested(weft_node *node)
 {
     for (uint32_t i = 0; i < node->workers.count; i++) {
         if (wf_worker_is_congested(node->workers.at[i])) return node->workers.at[i];

@@ -50,8 +50,8 @@ enum wf_msg_kind {
     WF_MSG_GRANT = 18,
     WF_MSG_SPAWN = 19, /* actors that other nodes start: actors/remote/remote.h */
     WF_MSG_SPAWNED = 20,
-    /* Of this node's topics, see subscription.h; they never leave the node. From here on `ref` is the subscription
-     * that counts the message as long as it is in the mailbox, or 0. */
+    /* Of this node's topics, see subscription.h; they never leave the node. `ref` of these, and of SYSTEM, is the
+     * subscription that counts the message as long as it is in the mailbox, or 0. */
     WF_MSG_RETAINED = 64,   /* as SEND: was published before its receiver subscribed */
     WF_MSG_COUNTED = 65,    /* as SEND, until it leaves the mailbox */
     WF_MSG_LOST = 66,       /* to no actor: a queue group of this node had no room for it */

@@ -98,7 +98,7 @@ struct wf_inbound {
 /* Consumes `m`, whose to_actor, from, ref, kind and tag are filled in. A worker index that this node has not got is
  * dropped and counted. */
 void wf_inbound_add(weft_node *node, struct wf_inbound *in, weft_msg *m);
-/* For that worker, as it is. */
+/* Posts `p`, unchanged, to that worker. */
 void wf_inbound_put(struct wf_inbound *in, uint32_t worker, struct wf_post *p);
 /* The same to a name of this node; without such a name: dropped and counted, returns WEFT_ENOACTOR (a CALL should
  * then be answered by FAILED). */
@@ -121,7 +121,7 @@ void wf_inbound_post(weft_node *node, struct wf_inbound *in);
 void wf_inbound_missed(weft_node *node, struct wf_inbound *in, weft_text pattern, uint64_t count);
 /* The first worker whose inbox is at its bound, NULL if none: stop reading from the network and use
  * wf_worker_when_room (runtime/sched/post.h). */
-struct wf_worker *wf_inbound_choked(weft_node *node);
+struct wf_worker *wf_inbound_congested(weft_node *node);
 
 /* What tells a worker of it; `done` is called there, behind everything. */
 struct wf_lost_node {

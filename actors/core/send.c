@@ -10,7 +10,7 @@
  * (3) Another node: encoded by the route, then freed; a large one is kept by the route, which sends its bytes from
  *     where they are.
  * (4) Where there is no room the sender waits: it asks for news (WF_MSG_ROOM to the mailbox, wf_worker_wait_room for
- *     a choked lane, the route for a full link or for credit), waits, and tries again, until its send timeout. */
+ *     a congested lane, the route for a full link or for credit), waits, and tries again, until its send timeout. */
 #include "mailbox.h"
 
 #include <string.h>

@@ -7,15 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_text(weft_writer *w, const char *text)
-{
-    weft_put_str(w, weft_cstr(text));
-}
-
 void wf_put_pid(weft_writer *w, weft_pid pid)
 {
     char text[WEFT_PID_TEXT];
-    put_text(w, pid.actor == 0 ? "" : weft_pid_format(pid, text));
+    wf_put_text(w, pid.actor == 0 ? "" : weft_pid_format(pid, text));
 }
 
 void wf_transport_drops(const struct wf_transport *t, struct wf_drop_count all[WF_ALL_DROPS])
@@ -39,7 +34,7 @@ void wf_put_drops(weft_writer *w, const struct wf_transport *t)
     weft_put_array(w, WF_ALL_DROPS);
     for (int i = 0; i < WF_ALL_DROPS; i++) {
         weft_put_array(w, 2);
-        put_text(w, all[i].reason);
+        wf_put_text(w, all[i].reason);
         weft_put_uint(w, all[i].count);
     }
 }

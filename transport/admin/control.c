@@ -21,15 +21,10 @@ struct listed {
     uint64_t actor_count;
 };
 
-static void put_text(weft_writer *w, const char *text)
-{
-    weft_put_str(w, weft_cstr(text));
-}
-
 static void put_urls(weft_writer *w, const char (*url)[WF_URL_TEXT], uint32_t count)
 {
     weft_put_array(w, count);
-    for (uint32_t i = 0; i < count; i++) put_text(w, url[i]);
+    for (uint32_t i = 0; i < count; i++) wf_put_text(w, url[i]);
 }
 
 /* `older`: how many events there are before it, if they are left out. */
@@ -45,8 +40,8 @@ static void put_event(weft_writer *w, const struct weft_record *r, size_t older)
     wf_put_pid(w, r->actor);
     wf_put_pid(w, r->other);
     weft_put_int(w, r->value);
-    put_text(w, r->what);
-    put_text(w, tag == NULL ? "" : tag);
+    wf_put_text(w, r->what);
+    wf_put_text(w, tag == NULL ? "" : tag);
     if (older > 0) weft_put_uint(w, older);
 }
 
@@ -85,10 +80,10 @@ static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
 {
     const struct wf_session *s = p->session;
     weft_put_array(w, 18);
-    put_text(w, p->name);
+    wf_put_text(w, p->name);
     weft_put_uint(w, p->incarnation);
-    put_text(w, wf_peer_state_text(p));
-    put_text(w, p->reason);
+    wf_put_text(w, wf_peer_state_text(p));
+    wf_put_text(w, p->reason);
     put_urls(w, (const char(*)[WF_URL_TEXT])p->url, p->url_count);
     weft_put_int(w, s == NULL ? 0 : atomic_load_explicit(&s->rtt, memory_order_relaxed));
     put_counter(w, s == NULL ? NULL : &s->bytes_in);
@@ -102,7 +97,7 @@ static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
     put_counter(w, s == NULL ? NULL : &s->resumes);
     weft_put_uint(w, s == NULL ? 0 : wf_session_unacked(p->session));
     put_meta(w, wf_peer_record(p));
-    put_text(w, s == NULL ? "" : wf_session_carrier(p->session));
+    wf_put_text(w, s == NULL ? "" : wf_session_carrier(p->session));
 }
 
 static void put_nodes(weft_writer *w, const struct wf_transport *t, const void *data)
@@ -113,14 +108,14 @@ static void put_nodes(weft_writer *w, const struct wf_transport *t, const void *
     pf_mutex_lock(t->lock);
     weft_put_array(w, c->peer_count + 1);
     weft_put_array(w, 18);
-    put_text(w, t->node->name);
+    wf_put_text(w, t->node->name);
     weft_put_uint(w, t->node->incarnation);
-    put_text(w, "self");
-    put_text(w, c->partition.text);
+    wf_put_text(w, "self");
+    wf_put_text(w, c->partition.text);
     put_urls(w, (const char(*)[WF_URL_TEXT])t->url, wf_transport_urls(t));
     for (int i = 0; i < 11; i++) weft_put_uint(w, 0);
     put_meta(w, wf_meta_record(&t->meta));
-    put_text(w, "");
+    wf_put_text(w, "");
     WF_LIST_EACH(k, &c->peers) put_peer(w, WF_CONTAINER(k, struct wf_peer, in_cluster), now);
     pf_mutex_unlock(t->lock);
 }
@@ -129,9 +124,9 @@ static void put_info(weft_writer *w, const struct wf_transport *t, const void *d
 {
     const struct listed *l = data;
     weft_put_array(w, 7);
-    put_text(w, t->node->name);
+    wf_put_text(w, t->node->name);
     weft_put_uint(w, t->node->incarnation);
-    put_text(w, t->node->cluster);
+    wf_put_text(w, t->node->cluster);
     weft_put_uint(w, t->node->workers.users);
     weft_put_uint(w, l->actor_count);
     put_urls(w, (const char(*)[WF_URL_TEXT])t->url, wf_transport_urls(t));
@@ -194,7 +189,7 @@ static const char *on_log(const weft_msg *ask)
                  weft_pid_format(weft_from(ask), from));
     uint8_t answer[WF_LOG_WORDS_MAX + 8];
     weft_writer w = weft_writer_on(answer, sizeof answer);
-    put_text(&w, set);
+    wf_put_text(&w, set);
     (void)weft_reply(ask, WF_CONTROL_LOG, answer, w.size);
     return NULL;
 }

@@ -40,6 +40,10 @@ weft_actor wf_control_main; /* $node; arg: struct wf_transport * */
 const char *wf_control_answer(const weft_msg *ask,
                               void (*put)(weft_writer *w, const struct wf_transport *t, const void *data),
                               const struct wf_transport *t, const void *data);
+static inline void wf_put_text(weft_writer *w, const char *text)
+{
+    weft_put_str(w, weft_cstr(text));
+}
 /* "0.17.1@..."; nobody is "". */
 void wf_put_pid(weft_writer *w, weft_pid pid);
 /* What was dropped, as INFO and DROPS say it: [reason, count]. */

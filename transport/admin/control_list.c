@@ -50,11 +50,6 @@ struct listing {
     size_t node_count, last_node; /* that was asked for */
 };
 
-static void put_text(weft_writer *w, const char *text)
-{
-    weft_put_str(w, weft_cstr(text));
-}
-
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
 static weft_writer begin_row(struct listing *l)
@@ -124,8 +119,8 @@ static void put_who(weft_writer *w, struct listing *l, weft_text name, weft_pid 
 {
     char text[WEFT_PID_TEXT];
     weft_put_str(w, name);
-    put_text(w, weft_pid_format(pid, text));
-    put_text(w, node_of(l, pid.node));
+    wf_put_text(w, weft_pid_format(pid, text));
+    wf_put_text(w, node_of(l, pid.node));
 }
 
 static bool add_name(weft_text name, weft_pid pid, uint64_t stamp, bool holds, void *arg)
@@ -155,11 +150,11 @@ static void add_actor(struct listing *l, const struct wf_actor_info *info)
     char pid[WEFT_PID_TEXT];
     weft_writer w = begin_row(l);
     weft_put_array(&w, 15);
-    put_text(&w, weft_pid_format(info->pid, pid));
-    put_text(&w, info->kind);
-    put_text(&w, info->name);
-    put_text(&w, info->state);
-    put_text(&w, info->waits_for);
+    wf_put_text(&w, weft_pid_format(info->pid, pid));
+    wf_put_text(&w, info->kind);
+    wf_put_text(&w, info->name);
+    wf_put_text(&w, info->state);
+    wf_put_text(&w, info->waits_for);
     weft_put_uint(&w, info->mailbox);
     weft_put_uint(&w, info->mailbox_max);
     weft_put_uint(&w, info->received);

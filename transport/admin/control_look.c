@@ -12,24 +12,19 @@
 
 #define LOOK_WITHIN WEFT_SEC(2)
 
-static void put_text(weft_writer *w, const char *text)
-{
-    weft_put_str(w, weft_cstr(text));
-}
-
 /* ---- One actor ------------------------------------------------------------------------------------------------- */
 
 static void put_pids(weft_writer *w, const char *key, const struct wf_pids *p)
 {
     uint32_t shown = WF_MIN(p->count, WF_TIES_SHOWN);
-    put_text(w, key);
+    wf_put_text(w, key);
     weft_put_array(w, shown);
     for (uint32_t i = 0; i < shown; i++) wf_put_pid(w, p->of[i]);
 }
 
 static void put_number(weft_writer *w, const char *key, uint64_t n)
 {
-    put_text(w, key);
+    wf_put_text(w, key);
     weft_put_uint(w, n);
 }
 
@@ -45,8 +40,8 @@ static void put_more(weft_writer *w, const char *key, const struct wf_pids *p)
 
 static void put_word(weft_writer *w, const char *key, const char *text)
 {
-    put_text(w, key);
-    put_text(w, text);
+    wf_put_text(w, key);
+    wf_put_text(w, text);
 }
 
 static bool is_of(uintptr_t address, const void *base)
@@ -74,14 +69,14 @@ static void put_callers(weft_writer *w, const struct wf_actor_detail *d)
         first = 0;
         end = known;
     }
-    put_text(w, "callers");
+    wf_put_text(w, "callers");
     weft_put_array(w, end - first);
     for (; first < end; first++) {
         (void)pf_code_at(d->callers[first] - 1, &code); /* in the call, not behind it */
         weft_put_array(w, 4);
-        put_text(w, code.file);
+        wf_put_text(w, code.file);
         weft_put_uint(w, code.offset);
-        put_text(w, code.symbol);
+        wf_put_text(w, code.symbol);
         weft_put_uint(w, code.symbol_offset);
     }
 }
@@ -213,13 +208,13 @@ static void put_drop(weft_writer *w, const struct wf_transport *t, const struct 
     const char *tag = d->kind != NULL && d->kind[0] == '$' ? NULL : wf_tag_name(d->tag);
     weft_put_array(w, 8);
     weft_put_int(w, now - d->at);
-    put_text(w, wf_drop_names[d->why]);
+    wf_put_text(w, wf_drop_names[d->why]);
     wf_put_pid(w, (weft_pid){.node = t->node->incarnation, .actor = d->to});
     wf_put_pid(w, d->from);
     weft_put_uint(w, d->tag);
-    put_text(w, d->kind == NULL ? "" : d->kind);
-    put_text(w, d->name);
-    put_text(w, tag == NULL ? "" : tag);
+    wf_put_text(w, d->kind == NULL ? "" : d->kind);
+    wf_put_text(w, d->name);
+    wf_put_text(w, tag == NULL ? "" : tag);
 }
 
 static void put_drops(weft_writer *w, const struct wf_transport *t, const void *data)

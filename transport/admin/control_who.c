@@ -46,11 +46,6 @@ struct who {
     uint32_t row_count;
 };
 
-static void put_text(weft_writer *w, const char *text)
-{
-    weft_put_str(w, weft_cstr(text));
-}
-
 /* ---- Rows ------------------------------------------------------------------------------------------------------ */
 
 static int add_rows(struct who *who, const void *rows, size_t size, uint32_t count)
@@ -69,7 +64,7 @@ static int add_rows(struct who *who, const void *rows, size_t size, uint32_t cou
 
 static void put_ask(weft_writer *w, const struct wf_who *one)
 {
-    if (one->asks > 0 && one->ask.actor == 0) put_text(w, one->ask_name);
+    if (one->asks > 0 && one->ask.actor == 0) wf_put_text(w, one->ask_name);
     else wf_put_pid(w, one->asks > 0 ? one->ask : weft_nobody());
 }
 
@@ -79,14 +74,14 @@ static int put_row(weft_writer *w, const char *asked, const char *node, const ch
     static const struct wf_who nothing;
     const struct wf_who *k = one == NULL ? &nothing : one;
     weft_put_array(w, 12);
-    put_text(w, asked);
-    put_text(w, node);
-    put_text(w, why);
+    wf_put_text(w, asked);
+    wf_put_text(w, node);
+    wf_put_text(w, why);
     wf_put_pid(w, k->info.pid);
-    put_text(w, k->info.kind);
-    put_text(w, k->info.name);
-    put_text(w, k->info.state);
-    put_text(w, k->info.waits_for);
+    wf_put_text(w, k->info.kind);
+    wf_put_text(w, k->info.name);
+    wf_put_text(w, k->info.state);
+    wf_put_text(w, k->info.waits_for);
     weft_put_int(w, k->waits_ns);
     weft_put_bool(w, k->needs_all);
     weft_put_uint(w, k->asks);
@@ -247,7 +242,7 @@ static void errand_main(const void *arg, size_t size)
     weft_put_array(&w, 2);
     weft_put_bool(&w, false);
     weft_put_array(&w, e->count);
-    for (uint32_t i = 0; i < e->count; i++) put_text(&w, e->asked[i]);
+    for (uint32_t i = 0; i < e->count; i++) wf_put_text(&w, e->asked[i]);
     snprintf(name, sizeof name, "$node@%s", e->node);
     int rc = w.error;
     if (rc == 0) rc = weft_call_name(name, WF_CONTROL_WHO, body, w.size, &answer, weft_after(ANSWER_WITHIN));

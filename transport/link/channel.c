@@ -12,10 +12,10 @@ enum { WORK_AT_ONCE = 512 }; /* entries of tables in one turn: wf_channel.work *
 
 /* ---- Lifetime -------------------------------------------------------------------------------------------------- */
 
-static void unchoked(struct wf_worker *w, struct wf_call *c)
+static void read_on(struct wf_worker *w, struct wf_call *c)
 {
     (void)w;
-    struct wf_channel *ch = WF_CONTAINER(c, struct wf_channel, unchoked);
+    struct wf_channel *ch = WF_CONTAINER(c, struct wf_channel, read_on);
     atomic_store_explicit(&ch->held_at, 0, memory_order_relaxed);
     wf_conn_resume(ch->conn);
     wf_channel_release(ch);
@@ -33,7 +33,7 @@ static struct wf_channel *channel_new(struct wf_transport *t, struct wf_conn *co
     ch->t = t;
     ch->conn = conn;
     ch->dialer = conn->dial_tag;
-    ch->unchoked = (struct wf_call){.post.kind = WF_POST_CALL, .call = unchoked};
+    ch->read_on = (struct wf_call){.post.kind = WF_POST_CALL, .call = read_on};
     atomic_store_explicit(&ch->refs, 1, memory_order_relaxed);
     return ch;
 }
@@ -156,18 +156,19 @@ static void acknowledge(struct wf_session *s)
     if (in - atomic_load_explicit(&s->acked_bytes, memory_order_relaxed) >= WF_ACK_BYTES) wf_session_acknowledge(s);
 }
 
-/* Reads on when that worker has room, or in the next turn. */
-static void read_on_later(struct wf_channel *ch, struct wf_worker *choked)
+/* Until that worker has room (NULL: until the next turn) no more is read. */
+static void read_on_later(struct wf_channel *ch, struct wf_worker *congested)
 {
     struct wf_worker *w = ch->conn->worker;
     wf_channel_keep(ch);
     atomic_store_explicit(&ch->held_at, wf_transport_now(ch->t), memory_order_relaxed);
-    if (choked != NULL) wf_worker_when_room(choked, &ch->unchoked);
-    else wf_worker_post(w != NULL ? w : ch->t->node->workers.at[0], &ch->unchoked.post);
+    if (congested != NULL) wf_worker_when_room(congested, &ch->read_on);
+    else wf_worker_post(w != NULL ? w : ch->t->node->workers.at[0], &ch->read_on.post);
 }
 
-/* A message may hold 250 KiB of small entries for the tables, or of publications to very many: it is received in
- * parts, so that the worker hears others in between. Tables are no work of a worker on a thread of NNG's. */
+/* A message may hold 250 KiB of small entries for the tables, or of publications to very many subscribers. It is
+ * received in parts, between which other tasks of the worker run. A thread of NNG's runs no tasks, so there entries of
+ * tables are not counted. */
 static enum wf_receive receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left)
 {
     ch->in.here = ch->conn->worker;
@@ -178,7 +179,7 @@ static enum wf_receive receive(struct wf_channel *ch, const uint8_t *data, size_
     atomic_store_explicit(&ch->session->last_heard, wf_transport_now(ch->t), memory_order_relaxed);
     acknowledge(ch->session);
     wf_channel_post(ch);
-    read_on_later(ch, wf_inbound_choked(ch->t->node));
+    read_on_later(ch, wf_inbound_congested(ch->t->node));
     return WF_RECEIVE_PAUSE;
 }
 
@@ -234,9 +235,9 @@ static enum wf_receive on_chunk(void *owner, struct wf_conn *conn)
     }
     wf_channel_post(ch);
     if (wait_for_cluster(ch) || (up && wf_limits_pause(ch))) return WF_RECEIVE_PAUSE;
-    struct wf_worker *choked = wf_inbound_choked(t->node);
-    if (choked == NULL) return WF_RECEIVE_ON;
-    read_on_later(ch, choked);
+    struct wf_worker *congested = wf_inbound_congested(t->node);
+    if (congested == NULL) return WF_RECEIVE_ON;
+    read_on_later(ch, congested);
     return WF_RECEIVE_PAUSE;
 }
 

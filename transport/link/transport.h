@@ -134,8 +134,8 @@ struct wf_channel {
     _Atomic bool saying;
     /* The receiving side. */
     struct wf_inbound in;
-    struct wf_call unchoked; /* reads on */
-    _Atomic int64_t held_at; /* relaxed: since when no more is read, for `unchoked`; 0: it is */
+    struct wf_call read_on;  /* posted while no more is read */
+    _Atomic int64_t held_at; /* relaxed: since when no more is read, until `read_on`; 0: it is */
     uint64_t at; /* counted frames of the session that have come, with those that came on channels before */
     bool placed; /* `at` is known */
     /* Bytes at the beginning of the message that is handed over next: the handshake has had them. Written by $cluster
@@ -401,8 +401,8 @@ extern const struct wf_carrier_user wf_channel_carrier_user; /* owner: the trans
 void wf_channel_greet(struct wf_channel *ch);
 /* Says one small frame of the handshake. False: no memory, the channel was closed. */
 bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size);
+enum { WF_COPIES_AT_ONCE = 4096 }; /* messages made for members of groups in one turn */
 /* Whether another frame may be received in this turn. */
-enum { WF_COPIES_AT_ONCE = 4096 }; /* messages made for members of groups */
 static inline bool wf_channel_may_go_on(const struct wf_channel *ch)
 {
     const struct wf_worker *w = ch->in.here;

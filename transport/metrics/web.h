@@ -1,4 +1,5 @@
-/* transport/metrics/web.h -- a small HTTP server: some paths, each answered whenever whoever is asked comes to it. */
+/* transport/metrics/web.h -- a small HTTP server. It hands each request to its user, who may answer it at any later
+ * time. */
 #ifndef WF_WEB_H
 #define WF_WEB_H
 
@@ -9,7 +10,7 @@
 
 struct wf_web;
 
-/* One request. Whoever got it answers it, once, on any thread. */
+/* One request. The function that gets it answers it once, then or later, on any thread. */
 struct wf_web_ask {
     struct wf_list_node in_queue; /* for who got it */
     int path;                     /* index in `paths` */

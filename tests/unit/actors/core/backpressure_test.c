@@ -436,18 +436,18 @@ static void choke(void)
     hear(DONE);
 }
 
-static void choked_body(const void *arg, size_t size)
+static void congested_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
     choke();
     choke();
 }
 
-START_TEST(senders_wait_for_a_choked_worker)
+START_TEST(senders_wait_for_a_congested_worker)
 {
     atomic_store(&ends, 0);
     weft_node *n = node_start(RUN_OPTIONS(.workers = 2, .send_timeout = WEFT_FOREVER));
-    node_spawn(n, 1, choked_body);
+    node_spawn(n, 1, congested_body);
     node_end(n);
 }
 END_TEST
@@ -507,5 +507,5 @@ TEST_MAIN("room", a_full_mailbox_suspends_its_senders_and_loses_nothing, a_burst
           the_send_timeout_ends_in_efull, a_call_with_a_deadline_long_past_waits_for_no_room,
           one_message_taken_is_no_room_while_the_byte_budget_is_used_up,
           waiting_senders_are_stopped_killed_and_told_of_the_receivers_end, many_senders_share_a_mailbox_of_one,
-          room_that_a_stopped_sender_leaves_goes_to_the_next, senders_wait_for_a_choked_worker,
+          room_that_a_stopped_sender_leaves_goes_to_the_next, senders_wait_for_a_congested_worker,
           what_was_looked_at_may_be_dropped)

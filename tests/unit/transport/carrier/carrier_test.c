@@ -6,6 +6,7 @@
 #include "parts.h"
 #include "task.h"
 #include "../../../sockets.h"
+#include "seen.h"
 #include "../../../suite.h"
 #ifndef _WIN32
 #include <sys/resource.h>
@@ -54,8 +55,6 @@ static const char *form_text(void)
 }
 
 /* What the carrier said, under `lock`. */
-static pf_mutex *lock;
-static pf_cond *more;
 static struct {
     int ups, downs, sent, failed, wrong;
     size_t messages, bytes;
@@ -74,25 +73,6 @@ static struct wf_workers set;
 static struct wf_hooks hooks;
 static struct wf_carrier *carrier;
 static char url[WF_URL_TEXT];
-
-#define SEEN(change)             \
-    do {                         \
-        pf_mutex_lock(lock);     \
-        change;                  \
-        pf_cond_broadcast(more); \
-        pf_mutex_unlock(lock);   \
-    } while (0)
-
-/* Waits until `condition` holds, 20 s at most. */
-#define AWAIT(condition)                                                             \
-    do {                                                                             \
-        int64_t by = pf_env_native()->now(pf_env_native()) + WEFT_SEC(20);           \
-        int overdue = 0;                                                             \
-        pf_mutex_lock(lock);                                                         \
-        while (!(condition) && overdue == 0) overdue = pf_cond_wait(more, lock, by); \
-        pf_mutex_unlock(lock);                                                       \
-        ck_assert_msg(overdue == 0, "waited in vain for " #condition);               \
-    } while (0)
 
 static void on_up(void *owner, struct wf_conn *c)
 {

@@ -3,6 +3,7 @@
 #include "http.h"
 #include "task.h"
 #include "ws.h"
+#include "seen.h"
 #include "../../../suite.h"
 
 #include <check.h>
@@ -223,29 +224,10 @@ END_TEST
 
 enum { BIG = 3000000, SLICES = WF_CARRIER_SLICES };
 
-static pf_mutex *lock;
-static pf_cond *more;
 static struct wf_conn *ends[2]; /* accepted, dialled; under lock, like the next ones */
 static int sent, downs;
 static size_t messages[2], wrong;
 static char reason[WF_REASON_TEXT];
-
-#define SEEN(change)             \
-    do {                         \
-        pf_mutex_lock(lock);     \
-        change;                  \
-        pf_cond_broadcast(more); \
-        pf_mutex_unlock(lock);   \
-    } while (0)
-#define AWAIT(condition)                                                             \
-    do {                                                                             \
-        int64_t by = pf_env_native()->now(pf_env_native()) + WEFT_SEC(20);           \
-        int overdue = 0;                                                             \
-        pf_mutex_lock(lock);                                                         \
-        while (!(condition) && overdue == 0) overdue = pf_cond_wait(more, lock, by); \
-        pf_mutex_unlock(lock);                                                       \
-        ck_assert_msg(overdue == 0, "waited in vain for " #condition);               \
-    } while (0)
 
 static void on_up(void *owner, struct wf_conn *c)
 {

@@ -40,7 +40,7 @@ START_TEST(a_worker_that_is_held_up_has_read_until_its_last_look)
 }
 END_TEST
 
-START_TEST(a_channel_that_waits_for_a_choked_worker_has_read_until_it_began_to_wait)
+START_TEST(a_channel_that_waits_for_a_congested_worker_has_read_until_it_began_to_wait)
 {
     begin(NULL); /* of NNG's threads */
     ck_assert_int_eq(wf_links_heard_until(&session, AT(9)), AT(9));
@@ -66,7 +66,7 @@ int main(void)
     TCase *c = tcase_create("reader");
     tcase_add_test(c, a_worker_that_sleeps_has_read_all);
     tcase_add_test(c, a_worker_that_is_held_up_has_read_until_its_last_look);
-    tcase_add_test(c, a_channel_that_waits_for_a_choked_worker_has_read_until_it_began_to_wait);
+    tcase_add_test(c, a_channel_that_waits_for_a_congested_worker_has_read_until_it_began_to_wait);
     tcase_add_test(c, a_worker_that_judges_itself_is_not_late);
     suite_add_tcase(s, c);
     return run_suite(s);

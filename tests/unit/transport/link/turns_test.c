@@ -121,10 +121,11 @@ END_TEST
 
 /* ---- Messages to many ------------------------------------------------------------------------------------------ */
 
-enum { MANY = 4000, SAID = 1000 };
+enum { MANY = 4000, SAID = 1000, ASKED = 1500 };
 
 static struct {
-    uint64_t received, before, most, turns; /* by one of them: in all, before this turn, in a turn */
+    uint64_t received, before, most; /* by one of them: in all, before this turn, in a turn */
+    uint64_t turns;                  /* in which it has received any */
 } ear;
 
 static void hold_all(const void *arg, size_t size)
@@ -146,8 +147,14 @@ static void after_hearing(struct wf_sim_world *w)
 {
     (void)w;
     ear.most = WF_MAX(ear.most, ear.received - ear.before);
+    ear.turns += ear.received > ear.before;
     ear.before = ear.received;
-    ear.turns++;
+}
+
+static void begin_to_hear(void)
+{
+    memset(&ear, 0, sizeof ear);
+    world.after_turn = after_hearing;
 }
 
 /* One message of a peer holds a thousand publications, each for thousands of actors: an actor hears others meanwhile,
@@ -158,15 +165,45 @@ START_TEST(no_turn_is_long_for_what_goes_to_many)
     open_with(0, false);
     for (int i = 1; i < MANY; i++) run_on_node(hold_all);
     run_on_node(count_all);
-    ear.received = ear.before = ear.most = ear.turns = 0;
-    world.after_turn = after_hearing;
+    begin_to_hear();
     for (int i = 0; i < SAID; i++)
         wf_put_to_all(&out, topic ? WF_FRAME_PUBLISH : WF_FRAME_GROUP_SEND, weft_cstr(topic ? "topic" : "group"), 5,
                       1, "x", 1);
     speak(peer);
     pass(WEFT_SEC(1));
     ck_assert_uint_eq(ear.received, SAID);
-    ck_assert_uint_le(ear.most, topic ? WF_TURN_WORK / MANY + 1 : 4096 / MANY + 1);
+    ck_assert_uint_le(ear.most, (topic ? WF_TURN_WORK : WF_COPIES_AT_ONCE) / MANY + 1);
+    world.after_turn = NULL;
+    close_script();
+}
+END_TEST
+
+static void hold_one(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    if (weft_register("full") == WEFT_OK) (void)weft_sleep(WEFT_FOREVER);
+}
+
+/* A peer asks again and again, each time as another sender, for credit with an actor whose mailbox is full: each
+ * request is compared with all that wait there. */
+START_TEST(no_turn_is_long_for_requests_of_credit)
+{
+    weft_pid full;
+    open_with(0, false);
+    weft_spawn_options one = {.mailbox_max = 1};
+    ck_assert_int_eq(weft_node_spawn(node, &full, hold_one, NULL, 0, &one), WEFT_OK);
+    weft_pid listener = run_on_node(count_all);
+    wf_put_to_actor(&out, WF_MSG_SEND, full.actor, 5, 1, 0, "x", 1, 0);
+    speak(peer);
+    begin_to_hear();
+    for (uint32_t i = 0; i < ASKED; i++) {
+        wf_put_want_name(&out, weft_cstr("full"), 1 << 24 | 1, i + 1, i);
+        wf_put_to_actor(&out, WF_MSG_SEND, listener.actor, 5, 1, 0, "x", 1, 0);
+    }
+    speak(peer);
+    pass(WEFT_SEC(1));
+    ck_assert_uint_eq(ear.received, ASKED);
+    ck_assert_uint_ge(ear.turns, (uint64_t)ASKED * (ASKED - 1) / 2 / WF_TURN_WORK);
     world.after_turn = NULL;
     close_script();
 }
@@ -179,6 +216,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, no_turn_is_long, 0, KINDS);
     tcase_add_loop_test(t, no_turn_is_long_for_what_goes_to_many, 0, 2);
+    tcase_add_test(t, no_turn_is_long_for_requests_of_credit);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
