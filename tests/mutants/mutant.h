@@ -1,4 +1,5 @@
-/* Whether WEFT_MUTANT in the environment names that bug: see sites.py. Only in the tree that tools/mutants.py makes. */
+/* Whether WEFT_MUTANT in the environment names that bug: see sites.py. It is only in the tree that tools/mutants.py
+ * makes. */
 #ifndef WF_MUTANT_H
 #define WF_MUTANT_H
 

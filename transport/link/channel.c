@@ -167,8 +167,8 @@ static void read_on_later(struct wf_channel *ch, struct wf_worker *congested)
 }
 
 /* A message may hold 250 KiB of small entries for the tables, or of publications to very many subscribers. It is
- * received in parts, between which other tasks of the worker run. A thread of NNG's runs no tasks, so there entries of
- * tables are not counted. */
+ * received in parts, between which other tasks of the worker run. A thread of NNG's runs no tasks, so there the
+ * entries of tables are not counted. */
 static enum wf_receive receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left)
 {
     ch->in.here = ch->conn->worker;

@@ -1,5 +1,5 @@
-/* tests/unit/transport/carrier/seen.h -- what the callbacks of a carrier have noted, on whatever thread they ran: changed
- * and waited for under one lock. */
+/* tests/unit/transport/carrier/seen.h -- what the callbacks of a carrier have noted, on whatever thread they ran: it is
+ * changed and waited for under one lock. */
 #ifndef SEEN_H
 #define SEEN_H
 
