@@ -11,6 +11,7 @@ import re
 import shutil
 import socket
 import struct
+import sys
 import unittest
 
 import wire_peer
@@ -63,6 +64,13 @@ class Wire(unittest.TestCase):
         self.cluster = Cluster()
         self.addCleanup(self.cluster.__exit__)
         self.node, self.url = self.start("n", *self.options)
+
+    def run(self, result=None):
+        """Of a test that fails, what its node has said is printed, too."""
+        before = len(result.failures) + len(result.errors)
+        super().run(result)
+        if len(result.failures) + len(result.errors) > before and hasattr(self, "node"):
+            print(f"{self}: {self.node} wrote:", *self.node.err.seen, sep="\n  ", file=sys.stderr)
 
     def start(self, name, *options, listen="tcp://127.0.0.1:0"):
         node = Program(WEFT, "run", MODULE, "--name", name, "--listen", listen, "--workers", "2",
