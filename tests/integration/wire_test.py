@@ -544,6 +544,7 @@ class Links(Wire):
         """A body of three parts each way; the connection ends in the middle of the second one."""
         for incarnation in both():
             peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME | CHUNKS).link()
+            peer.fence()
             body = b"text" * 192000
             parts = [body[i:i + 256000] for i in range(0, len(body), 256000)]
             peer.send([CHUNK, len(body), [SEND_NAME, "puppet", 0, 3, 0, parts[0]]])
