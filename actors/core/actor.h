@@ -77,6 +77,8 @@ struct wf_backlog {
     weft_msg *scanned; /* weft_recv_match: the last message it has seen */
     uint32_t aside;    /* and how many of mail it has passed over */
     uint32_t aside_max;
+    uint32_t promised;     /* senders of this worker that were told of room and have not used it yet: it is theirs; */
+    size_t promised_bytes; /* so much of it */
 };
 
 /* Monitors and links of one actor with those of one node: lifecycle/ties.h. */
@@ -166,7 +168,7 @@ struct wf_actor {
     struct wf_task task;
 };
 _Static_assert(sizeof(struct wf_actor) <= 256, "docs/memory.md states the size of an actor before its stack");
-_Static_assert(sizeof(struct wf_actor_more) <= 128 && sizeof(struct wf_backlog) <= 64, "and of what few have");
+_Static_assert(sizeof(struct wf_actor_more) <= 128 && sizeof(struct wf_backlog) <= 128, "and of what few have");
 
 /* The hand over a worker's actors: actors/core/park.c. */
 struct wf_sweep {

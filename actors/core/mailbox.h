@@ -85,6 +85,13 @@ void wf_room_came(struct wf_actor *a);
 void wf_room_eighth_came(struct wf_actor *a, size_t weight);
 /* Bytes of this worker's share came free. */
 void wf_room_bytes_came(struct wf_actors *wa);
+/* Whether it is full for one that was promised nothing. */
+bool wf_mailbox_is_taken(const struct wf_actor *a);
+/* A sender of this worker uses the room for so many bytes that it was promised. */
+void wf_room_used(struct wf_actor *a, size_t weight);
+/* The tag of a WF_MSG_ROOM: news of room are wanted, or no more. PROMISE and RELEASE: by a sender of this worker, for
+ * which the room is kept from the news until it has used it. */
+enum wf_room_wish { WF_ROOM_TELL, WF_ROOM_FORGET, WF_ROOM_PROMISE, WF_ROOM_RELEASE };
 /* A WF_MSG_ROOM has come. Consumes. */
 void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
 

@@ -45,7 +45,9 @@ void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
     if (WF_UNLIKELY(wf_is_traced(m))) wf_node_of(w)->tracing->dropped(w, m, why);
     switch ((enum wf_msg_kind)m->post.flags) {
     case WF_MSG_ROOM:
-        if (m->ref == 0 && m->post.word == 0) { /* nobody to wait for any more: the sender finds out by trying */
+        if (m->ref == 0 &&
+            (m->post.word == WF_ROOM_TELL ||
+             m->post.word == WF_ROOM_PROMISE)) { /* nobody to wait for any more: the sender finds out by trying */
             m->ref = 1;
             wf_send_signal(w, m->from, m);
             return;
@@ -96,28 +98,31 @@ int wf_send_signal(struct wf_worker *w, weft_pid to, weft_msg *m)
 /* ---- Waiting for room ------------------------------------------------------------------------------------------ */
 
 /* `weight`: the room its message takes, in bytes. */
-static int ask_room(struct wf_actor *self, weft_pid to, uint32_t weight, uint32_t forget)
+static int ask_room(struct wf_actor *self, weft_pid to, uint32_t weight, enum wf_room_wish wish)
 {
     struct wf_worker *w = self->task.worker;
-    weft_msg *ask = wf_msg_new(w, forget, 0);
+    weft_msg *ask = wf_msg_new(w, wish, 0);
     if (ask == NULL) return WEFT_ENOMEM;
     ask->post.flags = WF_MSG_ROOM;
     ask->from = wf_actor_pid(self);
-    ask->size = forget ? 0 : ++self->room_asked;
+    ask->size = wish == WF_ROOM_TELL || wish == WF_ROOM_PROMISE ? ++self->room_asked : 0;
     ask->topic_size = weight;
     return wf_send_signal(w, to, ask);
 }
 
-static int wait_for_mailbox(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t deadline)
+/* `promise`: the room is kept for it, as it is a sender of that worker. */
+static int wait_for_mailbox(struct wf_actor *self, weft_pid to, uint32_t weight, bool promise, int64_t deadline)
 {
     self->wants_room = true;
     self->room_news = false;
-    int rc = ask_room(self, to, weight, 0);
+    int rc = ask_room(self, to, weight, promise ? WF_ROOM_PROMISE : WF_ROOM_TELL);
+    const bool asked = rc == WEFT_OK;
     /* Asked of our own worker, the answer may have come before the wait. */
     while (rc == WEFT_OK && !self->room_news) rc = wf_task_wait(deadline, "room in a mailbox");
     self->wants_room = false;
     /* Who will not use the room passes it on. */
-    if (rc < 0 || self->task.killed) (void)ask_room(self, to, 0, 1);
+    if (asked && (rc < 0 || self->task.killed))
+        (void)ask_room(self, to, weight, promise ? WF_ROOM_RELEASE : WF_ROOM_FORGET);
     return rc;
 }
 
@@ -127,14 +132,14 @@ int wf_await_room(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t d
     uint32_t index = wf_id_worker(to.actor);
     if (deadline == WEFT_NOW) return WEFT_EFULL;
     int rc = wf_worker_is_congested(w->set->at[index]) ? wf_worker_wait_room(w, index, deadline)
-                                                       : wait_for_mailbox(self, to, weight, deadline);
+                                                       : wait_for_mailbox(self, to, weight, false, deadline);
     wf_task_finish_wait(rc);
     return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;
 }
 
 void wf_return_room(struct wf_actor *self, weft_pid to)
 {
-    (void)ask_room(self, to, 0, 1);
+    (void)ask_room(self, to, 0, WF_ROOM_FORGET);
 }
 
 /* PLACE: the lane again, by one who has been told of a place in the mailbox. */
@@ -150,10 +155,12 @@ static int wait_for_room(struct wf_actor *self, weft_pid to, const char *name, w
     if (*deadline == WEFT_NOW) return WEFT_EFULL;
     if (*deadline == WF_SEND_TIMEOUT) *deadline = weft_after(wf_node_of(w)->options.send_timeout);
     wf_hold(self, m);
-    int rc = where == MAILBOX ? wait_for_mailbox(self, to, (uint32_t)wf_msg_weight(m), *deadline)
+    const bool near = where == MAILBOX && wf_id_worker(to.actor) == w->index;
+    int rc = where == MAILBOX ? wait_for_mailbox(self, to, (uint32_t)wf_msg_weight(m), near, *deadline)
              : where == LINK  ? wf_node_of(w)->route->wait_room(w, to, name, *deadline)
                               : wf_worker_wait_room(w, wf_id_worker(to.actor), *deadline);
-    if (where == PLACE && (rc < 0 || self->task.killed)) (void)ask_room(self, to, 0, 1); /* as in wait_for_mailbox */
+    if (where == PLACE && (rc < 0 || self->task.killed))
+        (void)ask_room(self, to, 0, WF_ROOM_FORGET); /* as in wait_for_mailbox */
     wf_task_finish_wait(rc);
     wf_release(self, m);
     return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;
@@ -188,10 +195,11 @@ static int send_across(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
 static int send_here(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
-    for (bool told = false;;) { /* as in send_across: others may have filled the mailbox since */
+    for (bool promised = false;;) {
         struct wf_actor *a = wf_actor_find(w, to.actor);
         if (WF_UNLIKELY(a == NULL)) return WEFT_ENOACTOR;
-        bool full = wf_mailbox_full(a) && !told;
+        if (promised) wf_room_used(a, wf_msg_weight(m));
+        bool full = !promised && (wf_mailbox_full(a) || (a->crowded && wf_mailbox_is_taken(a)));
         if (WF_UNLIKELY(full) && wf_actor_policy(a) == WEFT_FULL_FAIL) return WEFT_EFULL;
         if (WF_LIKELY(!full || wf_actor_policy(a) != WEFT_FULL_SUSPEND)) {
             m->to_actor = to.actor;
@@ -200,7 +208,7 @@ static int send_here(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t de
         }
         int rc = wait_for_room(self, to, NULL, m, MAILBOX, &deadline);
         if (rc < 0) return rc;
-        told = true;
+        promised = true;
     }
 }
 
@@ -233,7 +241,8 @@ static inline bool send_at_once(struct wf_worker *w, weft_pid to, weft_msg *m)
 {
     if (WF_UNLIKELY(to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->unrecorded)) return false;
     struct wf_actor *a = wf_actor_find(w, to.actor);
-    if (WF_UNLIKELY(a == NULL || wf_mailbox_full(a))) return false;
+    if (WF_UNLIKELY(a == NULL || wf_mailbox_full(a) || a->crowded))
+        return false; /* others may have been promised room */
     m->to_actor = to.actor;
     WF_PROBE3(send, m->from.actor, to.actor, m->post.word);
     wf_mailbox_add(a, m);
