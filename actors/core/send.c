@@ -188,10 +188,10 @@ static int send_across(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
 static int send_here(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
-    for (;;) {
+    for (bool told = false;;) { /* as in send_across: others may have filled the mailbox since */
         struct wf_actor *a = wf_actor_find(w, to.actor);
         if (WF_UNLIKELY(a == NULL)) return WEFT_ENOACTOR;
-        bool full = wf_mailbox_full(a);
+        bool full = wf_mailbox_full(a) && !told;
         if (WF_UNLIKELY(full) && wf_actor_policy(a) == WEFT_FULL_FAIL) return WEFT_EFULL;
         if (WF_LIKELY(!full || wf_actor_policy(a) != WEFT_FULL_SUSPEND)) {
             m->to_actor = to.actor;
@@ -200,6 +200,7 @@ static int send_here(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t de
         }
         int rc = wait_for_room(self, to, NULL, m, MAILBOX, &deadline);
         if (rc < 0) return rc;
+        told = true;
     }
 }
 
