@@ -21,7 +21,9 @@ class Members(Cluster):
     def weft(self, *words):
         done = subprocess.run([WEFT, *words], env=patient(self.env), capture_output=True, text=True,
                               timeout=PATIENCE)
-        assert done.returncode == 0, f"{words}: {done.stderr}"
+        ended = {name: (node.process.returncode, node.err.rest()) for name, node in self.nodes.items()
+                 if done.returncode != 0 and node.process.poll() is not None}
+        assert done.returncode == 0, f"{words}: {done.stderr}; nodes that have ended, and what they said: {ended}"
         return done.stdout
 
     def rows(self, of):
