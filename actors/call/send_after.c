@@ -6,6 +6,7 @@
  * (2) An interval keeps one counted body that all its messages share. While somebody else holds a reference the last
  *     message has not been freed, and a firing is left out: so at most one is pending, without a word from the
  *     receiver. */
+#include "send.h"
 #include "trace.h"
 
 #include <weft/later.h>

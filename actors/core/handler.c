@@ -10,6 +10,9 @@
  *     after the call.
  * (3) It starts idle: one that gets no message never has a stack. Without memory for a stack it stays at the end of
  *     the run queue. */
+#include "handler.h"
+
+#include "held.h"
 #include "mailbox.h"
 
 #include <weft/handler.h>
@@ -38,19 +41,6 @@ int wf_handler_init(struct wf_actor *a, weft_handler *handle, const void *state,
     if (size > 0) memcpy(a->state, state, size);
     a->in_place = a->handles = true;
     return WEFT_OK;
-}
-
-/* It may be called with another: this one is held as any other from now on. */
-static void handled(struct wf_actor *a, weft_msg *m)
-{
-    a->task.handling = false;
-    m->post.kind = m->post.kind == WF_POST_HANDLED ? WF_POST_MESSAGE : WF_POST_WORK;
-}
-
-void wf_let_go(struct wf_actor *a, weft_msg *m)
-{
-    if (wf_is_handling(a, m)) handled(a, m);
-    if (m->post.kind == WF_POST_WORK) wf_work_let_go(a, m);
 }
 
 static void call_with(struct wf_actor *a, weft_msg *m)
@@ -111,6 +101,6 @@ int weft_msg_keep(weft_msg *m)
     if (self == NULL) return WEFT_ENOTACTOR;
     if (m == NULL || !wf_is_handling(self, m))
         return wf_wrong(WEFT_EINVAL, "weft_msg_keep: it is not the message that this handler was called with");
-    handled(self, m);
+    wf_handled(self, m);
     return WEFT_OK;
 }

@@ -1,5 +1,8 @@
 /* actors/core/inbound.c -- what comes from other nodes, on whatever thread the carrier runs: sorted by worker,
  * posted once per worker. */
+#include "inbound.h"
+
+#include "deliver.h"
 #include "mailbox.h"
 
 #include <weft/cluster.h>
@@ -74,7 +77,6 @@ static void lost_here(struct wf_worker *w, struct wf_call *c)
     {
         if ((*f)->node_lost != NULL) (*f)->node_lost(w, lost->peer);
     }
-    WF_ACTORS_EACH(a, wf_actors_of(w)) wf_credit_node_lost(w, a, lost->peer);
     lost->done(lost);
 }
 

@@ -1,5 +1,8 @@
 /* actors/core/mail_wait.c -- weft_on_mailbox: the running actor's mailbox as one of several sources of a wait. */
+#include "mail_wait.h"
+
 #include "actor.h"
+#include "mailbox.h"
 #include "wait.h"
 
 weft_wait weft_on_mailbox(void)

@@ -1,6 +1,8 @@
 /* actors/inspect/inspect.c -- what a node tells about its actors. Each worker describes its own, on its own thread,
  * while the asking actor waits. */
 #include "actor.h"
+#include "actor_list.h"
+#include "held.h"
 #include "inspect_worker.h"
 
 #include <stdio.h>

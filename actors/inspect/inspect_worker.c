@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asking.h"
+#include "monitors.h"
 #include "park.h"
 #include "worker_query.h"
 #include "stuck.h"

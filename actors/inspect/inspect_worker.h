@@ -7,6 +7,7 @@
 #define WF_INSPECT_WORKER_H
 
 #include "actor.h"
+#include "actor_list.h"
 #include "worker_query.h"
 
 enum { WF_TIES_SHOWN = 32, WF_WAITS_SHOWN = 256, WF_CALLERS_SHOWN = 16 };

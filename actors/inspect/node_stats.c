@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "held.h"
 #include "actor.h"
 #include "inspect_worker.h"
 #include "worker_query.h"

@@ -6,7 +6,9 @@
  * (1) A slot is touched by these two only, which live on one worker. It goes back when the result was taken or
  *     dropped and the actor that connects has ended, whichever comes last. */
 #include "actor.h"
+#include "end.h"
 #include "socket.h"
+#include "stopping.h"
 
 #include <weft/connect.h>
 

@@ -1,7 +1,10 @@
 /* actors/lifecycle/monitors.c -- monitors and links: see monitors.h. */
 #include "monitors.h"
 
+#include "deliver.h"
+#include "end.h"
 #include "mailbox.h"
+#include "stopping.h"
 #include "supervisor.h"
 
 #include <string.h>

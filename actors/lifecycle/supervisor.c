@@ -16,6 +16,7 @@
  * (5) That there is no memory to start a child is no failure of the child, and no reason to give up all the others:
  *     the start goes on, by trying again, until it is overdue. Only who asks for a child is told at once. */
 #include "children.h"
+#include "end.h"
 
 #include <weft/monitor.h>
 

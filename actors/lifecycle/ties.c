@@ -3,6 +3,7 @@
 
 #include "actor.h"
 #include "hash.h"
+#include "monitors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,9 @@
  *     change for as long as somebody sends.
  * (6) Members of this node are entries of tables.h: other nodes keep copies of them, and we of theirs
  *     (group_copy.c). Changes of them are made with the node's tables_lock held; watches are of this node alone. */
+#include "deliver.h"
 #include "group_table.h"
+#include "mailbox.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +23,6 @@
 #include "group.h"
 
 /* ---- Joining and leaving --------------------------------------------------------------------------------------- */
-
-int wf_group_check(const struct wf_actor *self, const char *group)
-{
-    if (self == NULL) return WEFT_ENOTACTOR;
-    int rc = group == NULL ? WEFT_EINVAL : wf_name_check(weft_cstr(group));
-    return rc < 0 ? wf_wrong_name(rc, group) : rc;
-}
 
 /* Watches come first, so that they end first: an actor does not hear of its own end. */
 static void put_on_actor(struct wf_actor *self, struct wf_group_tie *tie)

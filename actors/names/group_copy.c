@@ -5,6 +5,7 @@
  * (2) News of them are posted under the groups' lock: those of one member come in the order it was told, whatever
  *     thread tells. */
 #include "group_table.h"
+#include "inbound.h"
 
 #include <stdlib.h>
 #include <string.h>

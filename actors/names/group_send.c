@@ -1,8 +1,10 @@
 /* actors/names/group_send.c -- the members of a group, and messages to all of them: see group.c. */
-#include "group_table.h"
-#include "sanitizer.h"
-#include "trace.h"
 #include "group.h"
+#include "group_table.h"
+#include "inbound.h"
+#include "sanitizer.h"
+#include "send.h"
+#include "trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,11 +57,6 @@ static struct wf_group_list *list_of(struct wf_group *g)
     if (g->list == NULL) return NULL;
     atomic_fetch_add_explicit(&g->list->refs, 1, memory_order_relaxed); /* the group holds one */
     return g->list;
-}
-
-void wf_group_list_drop(struct wf_group_list *list)
-{
-    if (list != NULL && WF_LAST_HOLDER(&list->refs, 1)) free(list);
 }
 
 static int send_to(struct wf_actor *self, weft_text group, const struct wf_group_list *list, uint32_t tag,

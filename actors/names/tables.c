@@ -2,8 +2,9 @@
 #include "tables.h"
 
 #include "actor.h"
-#include "names.h"
 #include "group.h"
+#include "inbound.h"
+#include "names.h"
 
 #include <weft/names.h>
 

@@ -1,8 +1,11 @@
 /* actors/remote/remote_spawn.c -- starting actors on other nodes, and for them: see remote.h. */
-#include "remote.h"
-
 #include "actor.h"
+#include "call.h"
+#include "deliver.h"
+#include "end.h"
 #include "monitors.h"
+#include "remote.h"
+#include "stopping.h"
 
 #include <stdarg.h>
 #include <stdio.h>

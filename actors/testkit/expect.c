@@ -1,8 +1,11 @@
 /* actors/testkit/expect.c -- what a test's actors call: time, expectations, probes. All actors of a test live on one
  * worker, so one may look into another. */
+#include "deliver.h"
+#include "held.h"
 #include "mailbox.h"
-#include "testing.h"
 #include "names.h"
+#include "send.h"
+#include "testing.h"
 
 #include <weft/monitor.h>
 

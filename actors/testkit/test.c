@@ -10,7 +10,9 @@
  *     is at rest for good, or after CLEAN_UP, are killed. Services, probes among them, come last. As an actor that
  *     does not heed a stop may run on and on, time passes then, whether or not somebody can run: grace periods
  *     end. */
+#include "all_features.h"
 #include "offload.h"
+#include "stopping.h"
 #include "supervisor.h"
 #include "testing.h"
 

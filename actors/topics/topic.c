@@ -8,14 +8,18 @@
  * (2) Within a worker there is no atomic operation for each delivery: references of the body are taken for all of a
  *     list at once and dropped as wf_body_drop says.
  * (3) Queue groups are in the node's table: queue_groups.h. Publishers wait for slow subscribers in topic_await.c. */
-#include "published_block.h"
+#include "topic.h"
+
 #include "mailbox.h"
+#include "publish_report.h"
+#include "published_block.h"
+#include "queue_groups.h"
+#include "send.h"
 #include "subscription.h"
 #include "tables.h"
+#include "topic_await.h"
 #include "topic_match.h"
-#include "publish_report.h"
 #include "trace.h"
-#include "queue_groups.h"
 
 #include <stdlib.h>
 #include <string.h>

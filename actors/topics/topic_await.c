@@ -10,9 +10,14 @@
  *     the mailbox filled up is still taken, as after weft_send. After a wait in vain the message says so, and those
  *     who are still full lose it.
  * (4) One waits for the last of those who are full: the others are likely to have room by then. */
+#include "topic_await.h"
+
+#include "held.h"
 #include "mailbox.h"
-#include "subscription.h"
+#include "published_block.h"
 #include "queue_groups.h"
+#include "send.h"
+#include "subscription.h"
 
 #include <string.h>
 

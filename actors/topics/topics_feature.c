@@ -1,8 +1,11 @@
 /* actors/topics/topics_feature.c -- what topics add to each node, worker and actor. */
 #include "actor.h"
+#include "deliver.h"
 #include "publish_report.h"
-#include "tables.h"
 #include "queue_groups.h"
+#include "subscription.h"
+#include "tables.h"
+#include "topic.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deliver.h"
 #include "local.h"
 #include "worker_query.h"
 #include "mailbox.h"

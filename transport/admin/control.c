@@ -1,4 +1,5 @@
 /* transport/admin/control.c -- the actor $node answers the command line. */
+#include "actor_list.h"
 #include "control.h"
 #include "snapshot.h"
 

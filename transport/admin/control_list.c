@@ -6,6 +6,7 @@
  * places. A page says where the next one begins; the node keeps nothing. */
 #include "control.h"
 
+#include "actor_list.h"
 #include "cluster.h"
 #include "group.h"
 #include "names.h"

@@ -2,6 +2,7 @@
 #include "control.h"
 
 #include "cluster.h"
+#include "deliver.h"
 #include "inspect_worker.h"
 #include "typed.h"
 #include "stuck.h"

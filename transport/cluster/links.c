@@ -3,6 +3,7 @@
 #include "cluster.h"
 
 #include "actor.h"
+#include "inbound.h"
 #include "queue_groups.h"
 #include "stuck.h"
 #include "typed.h"

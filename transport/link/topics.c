@@ -7,7 +7,9 @@
  *     go, and a message that nobody has room for ends soon.
  * (2) Nodes that do not share the tables of topics say PUBLISH, and every node's queue groups then get it, as
  *     before. */
+#include "inbound_topics.h"
 #include "publish_report.h"
+#include "topic.h"
 #include "transport.h"
 #include "names.h"
 #include "queue_groups.h"

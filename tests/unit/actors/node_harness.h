@@ -3,6 +3,10 @@
 #ifndef WF_NODE_HARNESS_H
 #define WF_NODE_HARNESS_H
 
+#include "actor_list.h"
+#include "deliver.h"
+#include "all_features.h"
+#include "inbound.h"
 #include "../runtime/harness.h"
 #include "actor.h"
 #include "names.h"
@@ -56,7 +60,7 @@ __attribute__((unused)) static void node_finish(weft_node *n)
         want_int(wa->connecting.used, 0);
         want_int(wa->topics.subscribers, 0);
         want_int(atomic_load(&wa->subscriptions) + atomic_load(&wa->awaited) + atomic_load(&wa->full_awaited), 0);
-        want_int(wa->owes[0] | wa->owes[1] | wa->owes[2] | wa->owes[3], 0);
+        want_int(wa->owing.used[0] | wa->owing.used[1] | wa->owing.used[2] | wa->owing.used[3], 0);
         want_int(wa->mail_bytes, 0);
         want_int(wa->traced, 0);
         want_int(wa->alive[0] + wa->alive[1], 0);

@@ -1,4 +1,6 @@
-/* actors/core/kinds.c -- what a worker notes of each kind of its actors, living or ended. */
+/* actors/core/actor_kinds.c -- see actor_kinds.h. */
+#include "actor_kinds.h"
+
 #include "actor.h"
 
 #include <stdlib.h>

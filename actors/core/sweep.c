@@ -1,4 +1,4 @@
-/* actors/core/park.c -- who is parked: the hand that goes round over a worker's actors. How it is done is in
+/* actors/core/sweep.c -- who is parked: the hand that goes round over a worker's actors. How it is done is in
  * runtime/sched/park.h.
  *
  * Design notes.
@@ -14,7 +14,10 @@
  *     are 16,000 words to pass over, not a million cache lines.
  * (5) Actors of weft's own (wf_actor.service) are few and are left alone: the heartbeat of a link starts no
  *     rounds. */
+#include "sweep.h"
+
 #include "actor.h"
+#include "describe.h"
 #include "park.h"
 
 #include <stdlib.h>

@@ -1,0 +1,28 @@
+/* actors/core/busy.c -- see busy.h. */
+#include "busy.h"
+
+#include "node.h"
+#include "sanitizer.h"
+
+void wf_node_busy(weft_node *node, bool services, int change)
+{
+    /* Release: what the last actor did comes before what a waiter does. */
+    wf_tsan_release(&node->busy[services]);
+    uint32_t before = atomic_fetch_add_explicit(&node->busy[services], (uint32_t)change, memory_order_acq_rel);
+    if (change > 0 || before != 1) return;
+    pf_mutex_lock(node->lock);
+    pf_cond_broadcast(node->ended);
+    pf_mutex_unlock(node->lock);
+}
+
+int wf_node_wait_idle(weft_node *node, bool services, int64_t deadline)
+{
+    struct pf_env *env = node->workers.env;
+    int rc = WEFT_OK;
+    pf_mutex_lock(node->lock);
+    while (atomic_load_explicit(&node->busy[services], memory_order_acquire) != 0 && rc == WEFT_OK)
+        rc = env->cond_wait(env, node->ended, node->lock, deadline);
+    pf_mutex_unlock(node->lock);
+    wf_tsan_acquire(&node->busy[services]);
+    return rc;
+}
