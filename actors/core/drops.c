@@ -28,3 +28,12 @@ void wf_note_left(const struct wf_actor *a)
     left->actor = a->id;
     snprintf(left->name, sizeof left->name, "%s", wf_actor_name(a));
 }
+
+void wf_node_drops(const weft_node *node, uint64_t out[WF_DROP_REASONS])
+{
+    for (int r = 0; r < WF_DROP_REASONS; r++) {
+        out[r] = 0;
+        for (uint32_t i = 0; i < node->workers.count; i++)
+            out[r] += atomic_load_explicit(&wf_actors_of(node->workers.at[i])->dropped[r], memory_order_relaxed);
+    }
+}

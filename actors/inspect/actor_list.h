@@ -48,7 +48,5 @@ struct wf_actor_page {
 int wf_node_page_actors(weft_node *node, struct wf_actor_page *page, int64_t deadline);
 /* [A, W] How many there are, weft's own included. The same errors. */
 int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t deadline);
-/* Sums over workers; any thread, approximate while they run. */
-void wf_node_drops(const weft_node *node, uint64_t out[WF_DROP_REASONS]);
 
 #endif

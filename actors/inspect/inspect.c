@@ -185,12 +185,3 @@ int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t deadline)
     }
     return rc;
 }
-
-void wf_node_drops(const weft_node *node, uint64_t out[WF_DROP_REASONS])
-{
-    for (int r = 0; r < WF_DROP_REASONS; r++) {
-        out[r] = 0;
-        for (uint32_t i = 0; i < node->workers.count; i++)
-            out[r] += atomic_load_explicit(&wf_actors_of(node->workers.at[i])->dropped[r], memory_order_relaxed);
-    }
-}
