@@ -20,6 +20,12 @@ enum { MAILBOX_DEFAULT = 65536 };
 
 /* ---- What a worker keeps --------------------------------------------------------------------------------------- */
 
+static int init_feature(struct wf_actors *wa, const struct wf_feature *f)
+{
+    if (f->worker_bytes > 0 && (wa->slots[f->slot] = calloc(1, f->worker_bytes)) == NULL) return WEFT_ENOMEM;
+    return f->worker_init == NULL ? WEFT_OK : f->worker_init(wa);
+}
+
 int wf_actors_init(weft_node *node, struct wf_worker *w)
 {
     struct wf_actors *wa = pf_aligned_alloc(WF_CACHE_LINE,
@@ -39,7 +45,7 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
     WF_FEATURES_EACH(f, node)
     {
-        if (rc == WEFT_OK && (*f)->worker_init != NULL) rc = (*f)->worker_init(wa);
+        if (rc == WEFT_OK) rc = init_feature(wa, *f);
     }
     return rc;
 }
@@ -53,7 +59,10 @@ void wf_actors_finish(struct wf_worker *w)
     wf_owed_settle(w);
     WF_FEATURES_EACH(f, wa->node)
     {
-        if ((*f)->worker_finish != NULL) (*f)->worker_finish(w);
+        bool has_slot = (*f)->worker_bytes == 0 || wa->slots[(*f)->slot] != NULL;
+        if (has_slot && (*f)->worker_finish != NULL) (*f)->worker_finish(w);
+        free(wa->slots[(*f)->slot]);
+        wa->slots[(*f)->slot] = NULL;
     }
     wf_slab_finish(&wa->slab);
     pf_mutex_destroy(wa->lock);
@@ -330,7 +339,6 @@ void wf_actor_restart(struct wf_actor *a, void *arg, size_t size)
     a->traps_exits = a->traps_reload = a->handing = false;
     a->reason = WEFT_EXIT_NORMAL;
     struct wf_actor_more *more = a->more;
-    more->charge = NULL;
     if (more->backlog != NULL) more->backlog->scanned = NULL;
     if (more->end != NULL) wf_body_drop(w, more->end);
     more->end = NULL;

@@ -122,21 +122,8 @@ struct wf_actors {
     struct wf_worker *worker;
     pf_mutex *lock;      /* of taking and giving slots of `slab`: other threads spawn here, too */
     struct wf_slab slab; /* struct wf_actor */
-    struct wf_slab subscription_slab;
-    struct wf_slab watch_slab;                       /* wf_group_watch */
-    struct wf_slab later_slab;                       /* struct wf_later */
-    struct wf_slab monitors;                         /* struct wf_monitor */
-    struct wf_hash_table ties, far_ties, tied_nodes; /* ties.h */
-    uint64_t secret;                                 /* of these tables */
-    struct wf_trie topics;                           /* wf_subscription.subscriber */
-    struct wf_list cut;                              /* wf_subscription_more.on_cut */
-    struct wf_match *matches;                        /* topic_match.h; NULL: none yet */
-    size_t matched;                                  /* places in all of their lists */
-    uint8_t published;                               /* the last wf_body.owed that was given */
+    uint64_t secret;     /* of the hash tables of features */
     struct wf_owing owing;
-    struct wf_list calls;      /* wf_asking.on_calls: the youngest last */
-    struct wf_list long_calls; /* those that `patrol` has no more to do with */
-    struct wf_timer patrol;    /* armed while there are calls: actors/call/cycle.c */
     struct wf_sweep sweep;
     struct wf_kinds kinds;
     void *slots[WF_FEATURE_SLOTS]; /* feature.h */
@@ -144,22 +131,28 @@ struct wf_actors {
     struct wf_mail_timer timer; /* which messages are timed */
     /* wf_backlog.on_short: full for want of bytes of this worker's share */
     struct wf_list short_of_bytes;
-    bool tracing;              /* trace.h: something is traced here, or may have to be */
-    uint32_t traced;           /* actors that are */
-    struct wf_call tap_closed; /* posted by who closes a tap, if it was not on its way: */
-    _Atomic bool tap_closing;
-    uint64_t last_ref;                         /* of its actors' requests; no other worker's has its numbers */
-    uint32_t last_link;                        /* of its actors' links */
     uint32_t alive[2];                         /* users, services */
     uint64_t received;                         /* by actors that have ended */
     _Atomic uint64_t dropped[WF_DROP_REASONS]; /* relaxed, written by the owner: see wf_count_drop */
     struct wf_drop_log drops;
     struct wf_left left;
+    /* What tracing, calls and topics keep here and not in slots: each message, call or publication reads it, and would
+     * have to load the address of a slot first. */
+    bool tracing;              /* trace.h: something is traced here, or may have to be */
+    struct wf_list calls;      /* wf_asking.on_calls: the youngest last */
+    struct wf_list long_calls; /* those that `patrol` has no more to do with */
+    struct wf_timer patrol;    /* armed while there are calls: actors/call/cycle.c */
+    uint64_t last_ref;         /* of its actors' requests; no other worker's has its numbers */
+    struct wf_slab subscription_slab;
+    struct wf_trie topics;    /* wf_subscription.subscriber */
+    struct wf_list cut;       /* wf_subscription_more.on_cut */
+    struct wf_match *matches; /* topic_match.h; NULL: none yet */
+    size_t matched;           /* places in all of their lists */
+    uint8_t published;        /* the last wf_body.owed that was given */
     /* Owner: relaxed store; publishers elsewhere: relaxed load. Hints. */
     alignas(WF_CACHE_LINE) _Atomic uint32_t subscriptions;
     _Atomic uint32_t awaited;      /* of them, those whose publishers wait */
     _Atomic uint32_t full_awaited; /* actors with such subscriptions and a full mailbox */
-    struct wf_slab connecting;     /* connecting.c */
 };
 
 static inline struct wf_actors *wf_actors_of(const struct wf_worker *w)

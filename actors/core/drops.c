@@ -25,8 +25,10 @@ void wf_note_drop(struct wf_worker *w, enum wf_drop why, uint64_t to, weft_pid f
 void wf_note_left(const struct wf_actor *a)
 {
     struct wf_left *left = &wf_actors_of(a->task.worker)->left;
+    const char *name = wf_actor_name(a);
+    if (name[0] == '\0') return;
     left->actor = a->id;
-    snprintf(left->name, sizeof left->name, "%s", wf_actor_name(a));
+    snprintf(left->name, sizeof left->name, "%s", name);
 }
 
 void wf_node_drops(const weft_node *node, uint64_t out[WF_DROP_REASONS])

@@ -84,7 +84,7 @@ void wf_actor_end(struct wf_actor *a)
     }
     wf_task_close_owned(&a->task);
     if (WF_UNLIKELY(a->more != NULL)) {
-        if (a->more->names != NULL) wf_note_left(a);
+        wf_note_left(a);
         wf_actor_leave(a);
     }
     wf_actor_end_tail(a);

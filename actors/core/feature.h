@@ -45,11 +45,13 @@ enum { WF_FEATURE_SLOTS = 16 };
 struct wf_feature {
     const char *name;
     uint8_t slot;
+    size_t
+        worker_bytes; /* in wf_actors.slots, zeroed, from before worker_init until after worker_finish; 0: nothing */
     int (*node_init)(weft_node *n);
     void (*node_finish)(weft_node *n); /* also after a node_init that failed, or was not called */
     int (*worker_init)(struct wf_actors *wa);
     void (*worker_stop)(struct wf_worker *w);   /* it runs no more: no timer of the feature is armed from then on */
-    void (*worker_finish)(struct wf_worker *w); /* as node_finish */
+    void (*worker_finish)(struct wf_worker *w); /* as node_finish, but not where there was no memory for the slot */
     /* A new actor, before it runs, whose options ask for a monitor or a link by its parent. */
     int (*actor_birth)(struct wf_actor *a, const weft_spawn_options *o);
     /* Its clean-ups have run: it gives back what it has. */

@@ -97,7 +97,7 @@ struct weft_msg {
             uint32_t size;
             uint32_t topic_size; /* see wf_body */
         };
-        struct wf_hashed in_ties; /* kept by an actor until its end: wf_actors.ties, see ties.h */
+        struct wf_hashed in_ties; /* kept by an actor until its end: wf_worker_ties.ties, see ties.h */
     };
 };
 _Static_assert(sizeof(struct weft_msg) == 64, "an envelope is one cache line; docs/performance.md says so");

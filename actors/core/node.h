@@ -16,11 +16,7 @@
 
 #include <weft/node.h>
 
-struct wf_far;          /* remote/: who has started how many actors here */
-struct wf_groups;       /* names/ */
-struct wf_names;        /* names/ */
 struct wf_queue_tables; /* names/ */
-struct wf_topics;       /* topics/ */
 
 struct weft_node {
     struct wf_workers workers; /* first: the runtime takes a weft_node * for a struct wf_workers * */
@@ -29,13 +25,10 @@ struct weft_node {
     uint64_t secret; /* of its hash tables: nobody else may choose what shares a bucket */
     char name[65];
     char cluster[65];
-    weft_node_options options; /* with defaults filled in; strings are not valid here, see name and transport */
-    struct wf_names *names;
-    struct wf_groups *groups;
-    struct wf_topics *topics;
-    struct wf_far *far;
+    weft_node_options options;     /* with defaults filled in; strings are not valid here, see name and transport */
     void *slots[WF_FEATURE_SLOTS]; /* feature.h */
     struct wf_features features;
+    /* Functions of features that core/ and names/ call where the node has them: feature.h. */
     const struct wf_naming *naming;             /* NULL: actors have no names */
     const struct wf_tracing *tracing;           /* NULL: no message carries a trace id */
     const struct wf_queue_tables *queue_tables; /* tables.h */

@@ -8,8 +8,6 @@
 #include "deliver.h"
 #include "mailbox.h"
 
-#include <stdlib.h>
-
 enum {
     PARKED_MAX = 4096, /* of one peer at one actor: an honest one has one for each worker and name */
     UNITS_MAX = 16384,
@@ -186,9 +184,7 @@ static void node_lost(struct wf_worker *w, uint64_t peer)
 
 static int worker_init(struct wf_actors *wa)
 {
-    struct credit *c = calloc(1, sizeof *c);
-    if (c == NULL) return WEFT_ENOMEM;
-    wa->slots[SLOT] = c;
+    struct credit *c = wa->slots[SLOT];
     c->worker = wa->worker;
     c->timer.fire = try_all;
     return wf_heap_set_aside(&wa->worker->timers, 1);
@@ -202,12 +198,10 @@ static void worker_stop(struct wf_worker *w)
 static void worker_finish(struct wf_worker *w)
 {
     struct credit *c = credit_of(w);
-    if (c == NULL) return;
     for (weft_msg *m; (m = c->grants) != NULL;) {
         c->grants = (weft_msg *)m->post.next;
         wf_msg_free(NULL, m);
     }
-    free(c);
 }
 
 static const struct wf_message_row messages[] = {
@@ -215,6 +209,7 @@ static const struct wf_message_row messages[] = {
     {.kind = WF_MSG_GRANT, .deliver = deliver_grant, .drop = drop_grant}};
 const struct wf_feature wf_credit_feature = {.name = "credit",
                                              .slot = SLOT,
+                                             .worker_bytes = sizeof(struct credit),
                                              .worker_init = worker_init,
                                              .worker_stop = worker_stop,
                                              .worker_finish = worker_finish,

@@ -3,7 +3,7 @@
 #ifndef WF_GROUP_H
 #define WF_GROUP_H
 
-#include "base.h"
+#include "node.h"
 
 #include <weft/pack.h>
 #include <weft/pid.h>
@@ -12,7 +12,13 @@ struct wf_groups; /* opaque */
 struct wf_copies;
 struct wf_inbound;
 struct wf_body;
-typedef struct weft_node weft_node;
+
+/* Those of a node. */
+enum { WF_GROUPS_SLOT = 3 };
+static inline struct wf_groups *wf_groups_of(const weft_node *node)
+{
+    return node->slots[WF_GROUPS_SLOT];
+}
 
 /* `secret`: of its hashes. WEFT_ENOMEM. */
 int wf_groups_create(struct wf_groups **out, uint64_t secret);

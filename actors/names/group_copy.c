@@ -120,7 +120,7 @@ static int put(struct wf_groups *all, const struct wf_group_voice *v, struct wf_
 int wf_groups_put_copy(weft_node *node, struct wf_inbound *in, struct wf_copies *from, weft_text group,
                        uint64_t actor)
 {
-    struct wf_groups *all = node->groups;
+    struct wf_groups *all = wf_groups_of(node);
     struct wf_group_voice voice = voice_of(node, in);
     weft_pid who = {from->node, actor};
     pf_mutex_lock(all->lock);
@@ -142,7 +142,7 @@ int wf_groups_put_copy(weft_node *node, struct wf_inbound *in, struct wf_copies 
 bool wf_groups_take_copy(weft_node *node, struct wf_inbound *in, struct wf_copies *from, weft_text group,
                          uint64_t actor, bool ended, int reason)
 {
-    struct wf_groups *all = node->groups;
+    struct wf_groups *all = wf_groups_of(node);
     struct wf_group_voice voice = voice_of(node, in);
     pf_mutex_lock(all->lock);
     struct wf_group_copy *c = find_copy(all, group, (weft_pid){from->node, actor});
@@ -154,7 +154,7 @@ bool wf_groups_take_copy(weft_node *node, struct wf_inbound *in, struct wf_copie
 
 void wf_groups_clear_copies(weft_node *node, struct wf_inbound *in, struct wf_copies *from, uint32_t *work)
 {
-    struct wf_groups *all = node->groups;
+    struct wf_groups *all = wf_groups_of(node);
     struct wf_group_voice voice = voice_of(node, in);
     pf_mutex_lock(all->lock);
     for (struct wf_list_node *k; *work > 0 && (k = wf_list_first(&from->groups)) != NULL;) {

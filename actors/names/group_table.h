@@ -65,7 +65,7 @@ static inline struct wf_group_tie *wf_group_tie_of(struct wf_group_member *m)
     return WF_CONTAINER(m, struct wf_group_tie, member);
 }
 
-/* A watch: its number is its place in wf_actors.watch_slab. */
+/* A watch: its number is its place in the slab of its worker. */
 struct wf_group_watch {
     struct wf_slot slot;
     struct wf_group_tie tie;
@@ -97,9 +97,9 @@ struct wf_groups {
     weft_node *node; /* once there have been ends */
 };
 
-static inline struct wf_groups *wf_groups_of(const struct wf_actor *self)
+static inline struct wf_groups *wf_groups_here(const struct wf_actor *self)
 {
-    return wf_node_of(self->task.worker)->groups;
+    return wf_groups_of(wf_node_of(self->task.worker));
 }
 static inline bool wf_group_is(const struct wf_group *g, weft_text name)
 {

@@ -20,6 +20,8 @@ struct peer {
     uint32_t alive; /* never 0 */
 };
 
+enum { SLOT = 5 }; /* of a node: struct wf_far */
+
 struct wf_far {
     pf_mutex *lock;
     struct peer *peers;
@@ -131,9 +133,10 @@ static int carry_out(struct wf_worker *w, const weft_msg *m, weft_pid *out, stru
     if (!read_order(m, &o)) return fault(why, WEFT_EFORMAT, "malformed order");
     const struct weft_export *e = check(node, o.actor, o.args.data, o.args.size, why);
     if (e == NULL) return why->error;
-    int rc = count_one(node->far, m->from.node, &counted);
+    struct wf_far *far = node->slots[SLOT];
+    int rc = count_one(far, m->from.node, &counted);
     if (rc == WEFT_EFULL)
-        return fault(why, rc, "%u actors that it has started live on node %.40s", node->far->limit, node->name);
+        return fault(why, rc, "%u actors that it has started live on node %.40s", far->limit, node->name);
     if (rc < 0) return rc;
     weft_spawn_options options = e->options;
     options.worker = (int)w->index + 1;
@@ -350,13 +353,13 @@ static int node_init(weft_node *n)
         return rc;
     }
     f->limit = n->options.far_actors_max;
-    n->far = f;
+    n->slots[SLOT] = f;
     return WEFT_OK;
 }
 
 static void node_finish(weft_node *n)
 {
-    struct wf_far *f = n->far;
+    struct wf_far *f = n->slots[SLOT];
     if (f == NULL) return;
     for (struct peer *p; (p = f->peers) != NULL; free(p)) f->peers = p->next; /* of actors that never ended */
     pf_mutex_destroy(f->lock);
@@ -385,6 +388,7 @@ static const struct wf_message_row messages[] = {
     {.kind = WF_MSG_SPAWN, .deliver = deliver_spawn, .drop = drop_spawn},
     {.kind = WF_MSG_SPAWNED, .deliver = spawned_came, .drop = drop_spawned}};
 const struct wf_feature wf_remote_feature = {.name = "remote",
+                                             .slot = SLOT,
                                              .node_init = node_init,
                                              .node_finish = node_finish,
                                              .messages = messages,
