@@ -22,12 +22,14 @@ enum { MAILBOX_DEFAULT = 65536 };
 
 static int init_feature(struct wf_actors *wa, const struct wf_feature *f)
 {
+    WF_ASSERT(f->worker_bytes == 0 || (f->slot != 0 && wa->slots[f->slot] == NULL));
     if (f->worker_bytes > 0 && (wa->slots[f->slot] = calloc(1, f->worker_bytes)) == NULL) return WEFT_ENOMEM;
     return f->worker_init == NULL ? WEFT_OK : f->worker_init(wa);
 }
 
 int wf_actors_init(weft_node *node, struct wf_worker *w)
 {
+    WF_ASSERT(w->actors == NULL && node->workers.users > 0);
     struct wf_actors *wa = pf_aligned_alloc(WF_CACHE_LINE,
                                             (sizeof *wa + WF_CACHE_LINE - 1) & ~(size_t)(WF_CACHE_LINE - 1));
     if (wa == NULL) return WEFT_ENOMEM;
@@ -54,6 +56,7 @@ void wf_actors_finish(struct wf_worker *w)
 {
     struct wf_actors *wa = w->actors;
     if (wa == NULL) return;
+    WF_ASSERT(wa->worker == w && wf_node_of(w) == wa->node);
     wf_sweep_finish(wa);
     wf_kinds_finish(&wa->kinds);
     wf_owed_settle(w);
@@ -121,6 +124,7 @@ static inline void start_task(struct wf_actor *a)
 static void start_here(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_actor *a = WF_CONTAINER(c, struct wf_actor, task.start);
+    WF_ASSERT(a->task.worker == w);
     a->task.coro = (struct wf_coro){.sp = NULL};
     enlist(wf_actors_of(w), a);
     wf_node_busy(wf_node_of(w), a->service, -1); /* it is no longer under way */
@@ -170,6 +174,7 @@ static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker 
 static int tie_to_parent(struct wf_actor *a, const weft_spawn_options *o)
 {
     int rc = WEFT_OK;
+    WF_ASSERT(!a->listed); /* its parent knows it before it runs */
     if (wf_actor_self() == NULL) return WEFT_ENOTACTOR;
     WF_FEATURES_EACH(f, wf_node_of(a->task.worker))
     {
@@ -266,6 +271,7 @@ int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_
 int wf_actor_spawn_kept(struct wf_worker *from, struct wf_keep *keep, weft_pid *out, weft_actor *body,
                         const void *arg, size_t size, const weft_spawn_options *options)
 {
+    WF_ASSERT(keep != NULL);
     struct wf_birth b = {.body = body, .arg = arg, .size = size, .options = options, .keep = keep};
     return wf_actor_birth(wf_node_of(from), from, out, &b);
 }
@@ -331,6 +337,7 @@ void wf_actor_done(struct wf_task *t)
 
 void wf_actor_restart(struct wf_actor *a, void *arg, size_t size)
 {
+    WF_ASSERT(wf_actor_keep(a) != NULL && a->listed);
     struct wf_worker *w = a->task.worker;
     WF_ASSERT(a->task.state == WF_TASK_DONE && a->held == NULL && !wf_has_clean_ups(a) && a->asking == NULL);
     a->arg = arg;
@@ -361,6 +368,7 @@ bool wf_actor_unstarted(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
     if (a->handles) return false;
+    WF_ASSERT(!a->cleaning && t->worker == wf_here);
     weft_log(WEFT_ERROR, "no memory for the stack of actor %s: it ends without having run", a->kind);
     wf_actor_free_arg(a, t->worker);
     wf_run_defers(a); /* weft's own: its body never ran */

@@ -20,6 +20,7 @@ static void set_full(struct wf_actor *a, bool full)
 
 void wf_mailbox_awaited(struct wf_actor *a, bool awaited)
 {
+    WF_ASSERT(a->task.worker == wf_here);
     if (a->awaited == awaited) return;
     a->awaited = awaited;
     if (atomic_load_explicit(&a->full, memory_order_relaxed)) count_full_awaited(a, awaited ? 1 : UINT32_MAX);
@@ -69,6 +70,7 @@ static struct wf_room room_of(const struct wf_actor *a)
 /* One that waits gets its share; NULL: the actor ends. */
 static void tell_one(struct wf_actor *a, weft_msg *m, struct wf_room *room)
 {
+    WF_ASSERT(wf_message_row(a->task.worker, m)->room != NULL);
     wf_message_row(a->task.worker, m)->room(a, m, room);
 }
 
@@ -115,6 +117,7 @@ void wf_room_bytes_came(struct wf_actors *wa)
     struct wf_list_node *k;
     while (budget > 0 && (k = wf_list_pop(&wa->short_of_bytes)) != NULL) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_backlog, on_short)->actor;
+        WF_ASSERT(a->task.worker == wa->worker);
         if (wf_mailbox_own_full(a)) continue; /* what it takes itself makes room */
         struct wf_room room = room_of(a);
         room.budget = budget;
@@ -127,6 +130,7 @@ void wf_room_bytes_came(struct wf_actors *wa)
  * another's. */
 void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
+    WF_ASSERT(a->task.worker == w && w == wf_here);
     bool forget = m->post.flags == WF_MSG_ROOM && m->post.word != 0;
     weft_msg *previous = NULL;
     for (weft_msg *r = first_for_room(a); r != NULL && forget; previous = r, r = (weft_msg *)r->post.next) {
@@ -169,6 +173,7 @@ void wf_room_eighth_came(struct wf_actor *a, size_t weight)
 /* A sender of this node asks for room here; or the news of it has come back to the sender. */
 static void deliver_room(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
+    WF_ASSERT(m->ref <= 1);
     if (m->ref == 0) {
         m->ref = 1;
         wf_room_asked(w, a, m);

@@ -14,6 +14,7 @@ struct wf_body *wf_trace_body_new(struct wf_worker *w, const char *topic, size_t
 {
     size_t before = trace == NULL ? 0 : sizeof *trace;
     size_t topic_size = topic_length == 0 ? 0 : (topic_length + 1 + 7) & ~(size_t)7;
+    WF_ASSERT(topic_size <= UINT16_MAX && (topic_length == 0 || topic != NULL));
     size_t whole = sizeof(struct wf_body) + before + topic_size + size;
     uint16_t class_ = wf_pool_class(whole);
     struct wf_body *b = wf_pool_take(pool_of(w), class_, whole);
@@ -90,6 +91,7 @@ void wf_owed_settle(struct wf_worker *w)
     for (uint32_t i = 0; i < WF_COUNT(owing->used); i++) {
         for (; owing->used[i] != 0; owing->used[i] &= owing->used[i] - 1) {
             struct wf_owed *o = &owing->of[i * 64 + (uint32_t)__builtin_ctzll(owing->used[i])];
+            WF_ASSERT(o->body != NULL && o->count > 0);
             drop_many(w, o->body, o->count);
             o->body = NULL;
         }

@@ -12,6 +12,7 @@ const char *const wf_drop_names[WF_DROP_REASONS] = {
 /* The request itself becomes the answer, as there may be no memory for another message. */
 void wf_refuse(struct wf_worker *w, weft_msg *ask, int error)
 {
+    WF_ASSERT(error < 0);
     weft_pid asker = ask->from;
     wf_msg_drop_body(w, ask);
     ask->from = weft_nobody();
@@ -23,12 +24,14 @@ void wf_refuse(struct wf_worker *w, weft_msg *ask, int error)
 
 void wf_answer_lost(struct wf_worker *w, weft_pid asker)
 {
+    WF_ASSERT(asker.node != 0);
     const struct wf_route *route = wf_node_of(w)->route;
     if (route != NULL) route->fault(w, asker.node, "no memory for the answer to a request");
 }
 
 void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
+    WF_ASSERT(why < WF_DROP_REASONS && m->post.flags != WF_MSG_BUNCH);
     static const int error[WF_DROP_REASONS] = {[WF_DROP_FULL] = WEFT_EFULL, [WF_DROP_MEMORY] = WEFT_ENOMEM};
     if (WF_UNLIKELY(wf_is_traced(m))) wf_node_of(w)->tracing->dropped(w, m, why);
     if (wf_message_row(w, m)->drop != NULL) {

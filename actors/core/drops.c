@@ -8,6 +8,7 @@
 
 void wf_note_drop(struct wf_worker *w, enum wf_drop why, uint64_t to, weft_pid from, uint32_t tag)
 {
+    WF_ASSERT(why < WF_DROP_REASONS);
     struct wf_actors *wa = wf_actors_of(w);
     struct wf_dropped *d = &wa->drops.last[wa->drops.count++ % WF_DROPS_KEPT];
     const struct wf_actor *a = wf_id_worker(to) == w->index ? wf_actor_find(w, to) : NULL;

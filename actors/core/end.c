@@ -19,6 +19,7 @@ struct wf_defer {
 
 int wf_actor_defer(struct wf_actor *a, void (*undo)(void *), void *arg)
 {
+    WF_ASSERT(undo != NULL && a->task.worker == wf_here);
     struct wf_pool *pool = &a->task.worker->pool;
     struct wf_defer *d = wf_actor_more(a) == NULL ? NULL : wf_pool_take(pool, wf_pool_class(sizeof *d), sizeof *d);
     if (d == NULL) {
@@ -51,6 +52,7 @@ void wf_run_defers(struct wf_actor *a)
 
 void wf_actor_leave(struct wf_actor *a)
 {
+    WF_ASSERT(a->more != NULL);
     for (void (**leave)(struct wf_actor *) = wf_node_of(a->task.worker)->features.leave; *leave != NULL; leave++)
         (*leave)(a);
 }
@@ -120,6 +122,7 @@ void weft_exit(int reason)
 
 void wf_actor_fail(struct wf_actor *self, int reason, const char *text)
 {
+    WF_ASSERT(self == wf_actor_self());
     wf_actor_set_end(self, text[0] == 0 ? NULL : wf_end_body(self->task.worker, reason, text));
     weft_exit(reason);
 }
@@ -148,6 +151,7 @@ void weft_fail_at(const char *file, int line, int reason, const char *format, ..
 
 struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text)
 {
+    WF_ASSERT(text != NULL);
     size_t size = strnlen(text, sizeof((struct weft_down *)0)->text - 1);
     struct wf_body *b = wf_body_new(w, NULL, 0, NULL, WF_REASON_BYTES + size);
     if (b == NULL) return NULL;
@@ -160,6 +164,7 @@ struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text)
 /* Takes a reference. Without memory the text is lost. */
 void wf_actor_set_end(struct wf_actor *a, struct wf_body *end)
 {
+    WF_ASSERT(a->task.worker == wf_here);
     struct wf_worker *w = a->task.worker;
     if (a->more != NULL && a->more->end != NULL) {
         wf_body_drop(w, a->more->end);

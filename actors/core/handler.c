@@ -24,6 +24,7 @@ enum { TURN_OPS = WF_TASK_BUDGET / 2 }; /* what is left of a turn is for the las
 /* WEFT_ENOMEM, and nothing is changed. */
 static int init_with_block(struct wf_actor *a, weft_handler *handle, const void *state, size_t size)
 {
+    WF_ASSERT(!a->handles && !a->in_place);
     struct wf_handling *h = wf_block_new(WF_POOL_LARGE, sizeof *h + size);
     if (h == NULL) return WEFT_ENOMEM;
     h->handle = handle;

@@ -67,11 +67,13 @@ size_t wf_held_bytes(const struct wf_actor *a, uint32_t most)
     uint32_t looked = 0, count = wf_held_count(a);
     for (const weft_msg *m = a->held; m != NULL && looked < most; m = (const weft_msg *)m->post.next, looked++)
         bytes += sizeof *m + m->size;
+    WF_ASSERT(looked <= count);
     return looked == count ? bytes : (size_t)((double)bytes * count / looked);
 }
 
 __attribute__((noinline, cold)) void wf_holds_many(struct wf_actor *a)
 {
+    WF_ASSERT(a->held != NULL && a->task.worker == wf_here);
     if (a->service || !wf_misuse_is_new(wf_node_of(a->task.worker), a->kind, "held")) return;
     uint32_t count, tag = most_frequent_tag(a->held, &count);
     weft_log(WEFT_WARN,

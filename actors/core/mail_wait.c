@@ -30,6 +30,7 @@ static int wait_attach(struct wf_wait *s, struct wf_wait *first)
 
 static void wait_close(struct wf_wait *s)
 {
+    WF_ASSERT(s->task->worker == wf_here);
     s->task->wants_mail = false;
 }
 

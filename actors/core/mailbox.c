@@ -70,6 +70,7 @@ static inline void count_out(struct wf_actor *a, uint32_t place, size_t weight)
 
 static void drop_bunched(struct wf_actor *a, weft_msg *previous, uint32_t place, enum wf_drop why)
 {
+    WF_ASSERT(a->mail_count > 0);
     struct wf_worker *w = a->task.worker;
     size_t freed;
     wf_body_drop(w, wf_bunch_take(a, previous, &freed));
@@ -93,6 +94,7 @@ static weft_msg *envelope_for_one(struct wf_actor *a, weft_msg *previous, uint32
  * False: it is dropped. */
 static bool unpack_one(struct wf_actor *a, weft_msg *previous, uint32_t place)
 {
+    WF_ASSERT(a->task.worker == wf_here);
     weft_msg *m = envelope_for_one(a, previous, place);
     size_t freed;
     if (m == NULL) return false;
@@ -126,6 +128,7 @@ static weft_msg *take_out(struct wf_actor *a, weft_msg *previous, uint32_t place
 
 static void drop_oldest(struct wf_actor *a)
 {
+    WF_ASSERT(a->mail.first != NULL);
     if (wf_is_bunch(a->mail.first)) { /* which no scan has come to */
         count_evicted(a);
         wf_actor_dropped(a);
@@ -142,6 +145,7 @@ static void drop_oldest(struct wf_actor *a)
 
 void wf_mailbox_make_room(struct wf_actor *a)
 {
+    WF_ASSERT(a->mail_count > 0);
     do drop_oldest(a); /* it is full, so there is one */
     while (a->mail_count > 0 && wf_mailbox_own_full(a));
 }
@@ -150,6 +154,7 @@ void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
 {
     uint32_t place = 0;
     weft_msg *previous = NULL, *m = a->mail.first;
+    WF_ASSERT(a->more != NULL && m != NULL);
     while (wf_is_bunch(m) || m->ref != subscription || !is_counted(m)) {
         place += wf_is_bunch(m) ? wf_bunch_count(m) : 1;
         previous = m;
@@ -174,6 +179,7 @@ void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag)
 /* Whether a message of another node that finds the mailbox full is taken all the same. */
 static bool is_taken_past_bound(struct wf_actor *a, const weft_msg *m)
 {
+    WF_ASSERT(m->from.node != wf_node_of(a->task.worker)->incarnation);
     WF_FEATURES_EACH(f, wf_node_of(a->task.worker))
     {
         if ((*f)->takes_past_bound != NULL && (*f)->takes_past_bound(a, m)) return true;
@@ -489,6 +495,7 @@ static bool has_too_much_aside(const struct wf_actor *a, const struct wf_backlog
 
 static int refuse_aside(struct wf_actor *a, const struct wf_backlog *b)
 {
+    WF_ASSERT(b->actor == a);
     if (!a->aside_told)
         weft_log(WEFT_WARN,
                  "actor %s: a selective receive passed over %u messages, %s: WEFT_EFULL (said once for this actor)",

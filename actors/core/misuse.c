@@ -11,6 +11,7 @@
 
 bool wf_misuse_is_new(weft_node *node, const char *kind, const char *what)
 {
+    WF_ASSERT(what != NULL);
     uint32_t first = kind == NULL ? 0 : wf_hash(kind, strlen(kind), 0);
     uint64_t key = (uint64_t)wf_hash(what, strlen(what), first) << 32 | first | 1;
     for (size_t i = 0; i < WF_MISUSES_MAX; i++) {

@@ -25,6 +25,7 @@ weft_msg *wf_request_new(struct wf_worker *w, uint32_t tag, size_t size, struct 
 
 weft_msg *wf_msg_share(struct wf_worker *w, uint32_t tag, struct wf_body *body)
 {
+    WF_ASSERT(body->size <= WEFT_MESSAGE_MAX);
     weft_msg *m = wf_msg_new(w, tag, 0);
     if (m == NULL) return NULL;
     wf_body_keep(body);

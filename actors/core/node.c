@@ -194,6 +194,7 @@ static int init_features(weft_node *n)
 int wf_node_make(weft_node **out, const weft_node_options *options, struct pf_env *env,
                  const struct wf_feature *const *features)
 {
+    WF_ASSERT(out != NULL && features != NULL);
     static const weft_node_options defaults;
     if (options == NULL) options = &defaults;
     int rc = check_options(options);
@@ -277,6 +278,7 @@ static void round_here(struct wf_worker *w, struct wf_call *c)
     struct round *r = WF_CONTAINER(c, struct round_call, call)->round;
     r->act(w, r->argument);
     pf_mutex_lock(r->lock);
+    WF_ASSERT(r->left > 0);
     r->left--;
     pf_cond_broadcast(r->done);
     pf_mutex_unlock(r->lock);
@@ -284,6 +286,7 @@ static void round_here(struct wf_worker *w, struct wf_call *c)
 
 static void on_each_worker(weft_node *node, void (*act)(struct wf_worker *w, int argument), int argument)
 {
+    WF_ASSERT(wf_here == NULL || wf_node_of(wf_here) != node); /* a worker would wait for itself */
     struct round r = {
         .act = act, .argument = argument, .lock = node->lock, .done = node->ended, .left = node->workers.count};
     for (uint32_t i = 0; i < node->workers.count; i++) {
@@ -309,6 +312,7 @@ static bool is_stopped_by_other(const struct wf_actor *a)
 
 static void end_actors_here(struct wf_worker *w, int how)
 {
+    WF_ASSERT(w == wf_here);
     WF_ACTORS_EACH(a, wf_actors_of(w))
     {
         if (a->service != ((how & SERVICES) != 0)) continue;
@@ -334,6 +338,7 @@ int wf_node_drain(weft_node *node, int64_t deadline)
 
 static void stop_timers(struct wf_worker *w)
 {
+    WF_ASSERT(w->thread == NULL); /* it runs no more */
     wf_timer_disarm(w, &wf_actors_of(w)->sweep.timer);
     WF_FEATURES_EACH(f, wf_node_of(w))
     {
@@ -365,6 +370,7 @@ int weft_node_spawn(weft_node *node, weft_pid *out, weft_actor *body, const void
 int wf_node_spawn_service(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size,
                           const char *kind)
 {
+    WF_ASSERT(body != NULL && kind != NULL);
     weft_spawn_options options = {.kind = kind};
     struct wf_birth b = {.body = body, .arg = arg, .size = size, .options = &options, .service = true, .lasts = true};
     return wf_actor_birth(node, NULL, out, &b);

@@ -25,6 +25,7 @@
 static int ask_room(struct wf_actor *self, weft_pid to, uint32_t weight, uint32_t forget)
 {
     struct wf_worker *w = self->task.worker;
+    WF_ASSERT(w == wf_here && w->current == &self->task);
     weft_msg *ask = wf_msg_new(w, forget, 0);
     if (ask == NULL) return WEFT_ENOMEM;
     ask->post.flags = WF_MSG_ROOM;
@@ -36,6 +37,7 @@ static int ask_room(struct wf_actor *self, weft_pid to, uint32_t weight, uint32_
 
 static int wait_for_mailbox(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t deadline)
 {
+    WF_ASSERT(!self->wants_room); /* an actor waits for one thing */
     self->wants_room = true;
     self->room_news = false;
     int rc = ask_room(self, to, weight, 0);
@@ -51,6 +53,7 @@ int wf_await_room(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t d
 {
     struct wf_worker *w = self->task.worker;
     uint32_t index = wf_id_worker(to.actor);
+    WF_ASSERT(to.node == wf_node_of(w)->incarnation && index < w->set->count);
     if (deadline == WEFT_NOW) return WEFT_EFULL;
     int rc = wf_worker_is_congested(w->set->at[index]) ? wf_worker_wait_room(w, index, deadline)
                                                        : wait_for_mailbox(self, to, weight, deadline);
@@ -73,6 +76,7 @@ static int wait_for_room(struct wf_actor *self, weft_pid to, const char *name, w
                          int64_t *deadline)
 {
     struct wf_worker *w = self->task.worker;
+    WF_ASSERT(where != LINK || wf_node_of(w)->route != NULL);
     if (*deadline == WEFT_NOW) return WEFT_EFULL;
     if (*deadline == WF_SEND_TIMEOUT) *deadline = weft_after(wf_node_of(w)->options.send_timeout);
     wf_hold(self, m);
@@ -91,6 +95,7 @@ static int send_across(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
 {
     struct wf_worker *w = self->task.worker;
     uint32_t index = wf_id_worker(to.actor);
+    WF_ASSERT(index != w->index);
     if (WF_UNLIKELY(index >= w->set->count)) return WEFT_ENOACTOR;
     struct wf_worker *target = w->set->at[index];
     for (bool told = false;;) { /* of a place in the mailbox, which is its own until it is used or given up */
@@ -192,6 +197,7 @@ int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t dea
 
 int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
 {
+    WF_ASSERT(w == wf_here);
     weft_node *node = wf_node_of(w);
     uint32_t index = wf_id_worker(to.actor);
     m->to_actor = to.actor;
@@ -291,6 +297,7 @@ int weft_try_send_msg(weft_pid to, weft_msg *m)
 /* Splits "name@node". False: there is no node in it. */
 static bool split_name(const char *whole, char name[65], const char **node)
 {
+    WF_ASSERT(whole != NULL);
     const char *at = strchr(whole, '@');
     size_t size = at == NULL ? strlen(whole) : (size_t)(at - whole);
     if (size > 64) size = 0; /* too long: no such name */

@@ -12,6 +12,7 @@
 /* True: it is told by a message and takes its time. */
 static bool tell_stop(struct wf_actor *a)
 {
+    WF_ASSERT(a->traps_stop);
     weft_msg *m = wf_msg_new(a->task.worker, WEFT_TAG_STOP, 0);
     if (m == NULL) return false; /* no memory: its waits fail */
     wf_signal_put(a, m, WEFT_TAG_STOP);
@@ -20,6 +21,7 @@ static bool tell_stop(struct wf_actor *a)
 
 void wf_actor_cancel(struct wf_actor *a, int reason, struct wf_body *end)
 {
+    WF_ASSERT(a->task.worker == wf_here);
     if (a->cleaning || a->task.state == WF_TASK_DONE || a->stop_asked) return;
     struct wf_worker *w = a->task.worker;
     a->stop_asked = true;
@@ -34,6 +36,7 @@ void wf_actor_cancel(struct wf_actor *a, int reason, struct wf_body *end)
 
 void wf_actor_kill(struct wf_actor *a)
 {
+    WF_ASSERT(a->task.worker == wf_here);
     if (!a->cleaning && a->task.state != WF_TASK_DONE) wf_task_kill(&a->task);
 }
 
@@ -49,6 +52,7 @@ int weft_trap_stop(bool on)
 
 static int signal_end(weft_pid target, enum wf_msg_kind kind)
 {
+    WF_ASSERT(kind == WF_MSG_STOP || kind == WF_MSG_KILL);
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
     if (weft_pid_is_nobody(target)) return WEFT_EINVAL;
