@@ -1,5 +1,5 @@
-/* actors/core/actor.h -- an actor: a task with an identity, a mailbox and clean-ups; and what a worker keeps for its
- * actors.
+/* actors/core/actor.h -- an actor: a task with an identity, a mailbox and clean-ups; and what a worker keeps for
+ * its actors.
  *
  * Design notes.
  * (1) An actor belongs to one worker. Only that worker's thread touches it, but for its first cache line, which
@@ -136,8 +136,8 @@ struct wf_actors {
     _Atomic uint64_t dropped[WF_DROP_REASONS]; /* relaxed, written by the owner: see wf_count_drop */
     struct wf_drop_log drops;
     struct wf_left left;
-    /* What tracing, calls and topics keep here and not in slots: each message, call or publication reads it, and would
-     * have to load the address of a slot first. */
+    /* What tracing, calls and topics keep here and not in slots: each message, call or publication reads it, and
+     * would have to load the address of a slot first. */
     bool tracing;              /* trace.h: something is traced here, or may have to be */
     struct wf_list calls;      /* wf_asking.on_calls: the youngest last */
     struct wf_list long_calls; /* those that `patrol` has no more to do with */

@@ -41,9 +41,9 @@ struct wf_keep_head {
     char name[WF_NAME_MAX + 1]; /* that stays; "": none */
 };
 
-/* What few actors ever have, made at the first use and kept until the end of the actor: wf_actor_more(). What features
- * keep for an actor is here by name, and not in numbered slots as for a node or a worker: it costs the same, 128 bytes
- * have no place for a slot of each, and core/ does not look behind these pointers. */
+/* What few actors ever have, made at the first use and kept until the end of the actor: wf_actor_more(). What
+ * features keep for an actor is here by name, and not in numbered slots as for a node or a worker: it costs the
+ * same, 128 bytes have no place for a slot of each, and core/ does not look behind these pointers. */
 struct wf_actor_more {
     struct wf_ties ties;                /* monitors and links: ties.h */
     struct wf_list_node *subscriptions; /* a ring of wf_subscription.on_actor, the oldest; NULL: none */

@@ -1,4 +1,5 @@
-/* actors/core/asking.h -- a call under way, as its actor and the mailboxes of others see it; actors/call has the rest. */
+/* actors/core/asking.h -- a call under way, as its actor and the mailboxes of others see it; actors/call has the
+ * rest. */
 #ifndef WF_ASKING_H
 #define WF_ASKING_H
 
@@ -20,7 +21,8 @@ struct wf_asking {
     int64_t pause;    /* before the last round that it owed */
     size_t looked_at; /* how many were open when the last round began */
     bool waiting;     /* all is sent */
-    /* It has waited for so long that cycles are looked for: who hears of a request in the mailbox. NULL: not yet */
+    /* It has waited for so long that cycles are looked for: who hears of a request in the mailbox. NULL: not yet
+     * */
     void (*probed)(struct wf_actor *a, weft_msg *m);
 };
 enum { WF_ANSWER_OPEN = 1 }; /* weft_answer.error until there is a result */

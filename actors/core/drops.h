@@ -31,7 +31,8 @@ struct wf_drop_log {
 
 /* wf_count_drop, and notes whose message it was. */
 void wf_note_drop(struct wf_worker *w, enum wf_drop why, uint64_t to, weft_pid from, uint32_t tag);
-/* Its names, if it has any, are about to be given back: what is dropped from then on for want of it can be told by name. */
+/* Its names, if it has any, are about to be given back: what is dropped from then on for want of it can be told
+ * by name. */
 void wf_note_left(const struct wf_actor *a);
 /* Of all workers together; any thread, approximate while they run. */
 void wf_node_drops(const weft_node *node, uint64_t out[WF_DROP_REASONS]);

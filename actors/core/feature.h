@@ -114,9 +114,6 @@ struct wf_features {
 };
 #define WF_FEATURES_EACH(f, node) for (const struct wf_feature *const *f = (node)->features.all; *f != NULL; f++)
 
-/* The features of core/. */
-extern const struct wf_feature wf_stopping_feature, wf_backpressure_feature;
-
 /* Sorts the rows of `list`, whose last is NULL. */
 void wf_features_init(struct wf_features *f, const struct wf_feature *const *list);
 

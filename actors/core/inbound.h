@@ -1,5 +1,5 @@
-/* actors/core/inbound.h -- what the actor layer offers to whatever connects nodes: what comes from other nodes, and news
- * of them. */
+/* actors/core/inbound.h -- what the actor layer offers to whatever connects nodes: what comes from other nodes,
+ * and news of them. */
 #ifndef WF_INBOUND_H
 #define WF_INBOUND_H
 
@@ -9,9 +9,10 @@
 #include <weft/node.h>
 #include <weft/pack.h>
 
-/* Collects messages that arrived for actors of this node and posts them, one push and at most one wake per worker.
- * Any thread, one at a time per wf_inbound: zero it first. On a worker's thread, between tasks, it may be told so by
- * `here`: what is for actors of that worker is then delivered at once, and the rest goes by its outboxes. */
+/* Collects messages that arrived for actors of this node and posts them, one push and at most one wake per
+ * worker. Any thread, one at a time per wf_inbound: zero it first. On a worker's thread, between tasks, it may be
+ * told so by `here`: what is for actors of that worker is then delivered at once, and the rest goes by its
+ * outboxes. */
 struct wf_inbound {
     struct wf_worker *here; /* NULL: some other thread */
     uint64_t mask;
@@ -22,8 +23,8 @@ struct wf_inbound {
         uint32_t count;
     } to[WF_WORKERS_MAX];
 };
-/* Consumes `m`, whose to_actor, from, ref, kind and tag are filled in. A worker index that this node has not got is
- * dropped and counted. */
+/* Consumes `m`, whose to_actor, from, ref, kind and tag are filled in. A worker index that this node has not got
+ * is dropped and counted. */
 void wf_inbound_add(weft_node *node, struct wf_inbound *in, weft_msg *m);
 /* Posts `p`, unchanged, to that worker. */
 void wf_inbound_put(struct wf_inbound *in, uint32_t worker, struct wf_post *p);
@@ -44,8 +45,8 @@ struct wf_lost_node {
     uint64_t peer;
     void (*done)(struct wf_lost_node *lost);
 };
-/* Any thread, for each worker: the link to that peer is gone for good; calls waiting for an answer from it fail with
- * WEFT_ENONODE, monitors and links are told. */
+/* Any thread, for each worker: the link to that peer is gone for good; calls waiting for an answer from it fail
+ * with WEFT_ENONODE, monitors and links are told. */
 void wf_node_lost(struct wf_worker *w, struct wf_lost_node *lost);
 /* Any thread: puts a WEFT_TAG_NODE_UP or _DOWN message into the system lane of one watcher. */
 void wf_node_tell(weft_node *node, weft_pid watcher, uint32_t tag, const struct weft_node_news *news);

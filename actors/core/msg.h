@@ -48,7 +48,7 @@ enum wf_msg_kind {
     /* credit between nodes: actors/credit. To a mailbox; and back, to a worker */
     WF_MSG_WANT = 17,
     WF_MSG_GRANT = 18,
-    WF_MSG_SPAWN = 19, /* actors that other nodes start: actors/remote/remote.h */
+    WF_MSG_SPAWN = 19, /* actors that other nodes start: actors/remote/remote_spawn.c */
     WF_MSG_SPAWNED = 20,
     /* Of this node's topics, see subscription.h; they never leave the node. `ref` of these, and of SYSTEM, is the
      * subscription that counts the message as long as it is in the mailbox, or 0. */

@@ -11,6 +11,7 @@
 #include "stopping.h"
 #include "text.h"
 #include "typed.h"
+#include "typed_tags.h"
 
 #include <weft/embed.h>
 

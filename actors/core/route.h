@@ -1,5 +1,6 @@
-/* actors/core/route.h -- what the actor layer asks of whatever connects nodes; inbound.h is what it offers to it. transport/
- * fills in a struct wf_route; the actor layer is complete without one (every other node is then WEFT_ENONODE).
+/* actors/core/route.h -- what the actor layer asks of whatever connects nodes; inbound.h is what it offers to it.
+ * transport/ fills in a struct wf_route; the actor layer is complete without one (every other node is then
+ * WEFT_ENONODE).
  *
  * Outbound functions run on a worker's thread, called by a running actor, and borrow the message: the caller frees it
  * afterwards. Their frames are batched per worker and peer; `flush` at the end of each turn hands the batches to the
@@ -25,7 +26,8 @@ struct wf_chosen {
 };
 
 enum { WF_CREDIT_FIRST = 256 }; /* units that may be sent to an actor of another node before its first GRANT */
-/* It has been sent, and the route has kept the message: it is the caller's no more. Only of SEND, CALL and REPLY. */
+/* It has been sent, and the route has kept the message: it is the caller's no more. Only of SEND, CALL and REPLY.
+ * */
 enum { WF_ROUTE_KEPT = 1 };
 
 struct wf_route {
@@ -41,12 +43,12 @@ struct wf_route {
                      uint64_t *peer);
     /* The incarnation of the peer of that name; 0: none is connected. `*spawns`: it starts actors for others. */
     uint64_t (*find)(struct wf_worker *w, const char *name, size_t size, bool *spawns);
-    /* What was published: one copy for each peer with a matching interest, or that is chosen; a full one drops and
-     * counts. Those that keep what is retained have a body that is (`body->retained`) by the next function already.
-     * `reach`: of who wants to know how many get it; may be NULL. Returns how many it went to. */
+    /* What was published: one copy for each peer with a matching interest, or that is chosen; a full one drops
+     * and counts. Those that keep what is retained have a body that is (`body->retained`) by the next function
+     * already. `reach`: of who wants to know how many get it; may be NULL. Returns how many it went to. */
     int (*publish)(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen, struct wf_reach *reach);
-    /* The number of a request to that node, or of one that stays in this node, as others are told it in a probe; and
-     * back. 0: there is no link with that node. */
+    /* The number of a request to that node, or of one that stays in this node, as others are told it in a probe;
+     * and back. 0: there is no link with that node. */
     uint64_t (*seal)(struct wf_worker *w, uint64_t node, uint64_t ref);
     uint64_t (*unseal)(struct wf_worker *w, uint64_t node, uint64_t sealed);
     /* How many peers there are. */
@@ -75,8 +77,8 @@ struct wf_route {
     void (*flush)(struct wf_worker *w);
     /* Tells every link that keeps copies of this node's tables: tables.h. On any thread, with tables_lock held. */
     void (*tell)(weft_node *node, int op /* wf_table_op */, const struct wf_entry *e);
-    /* The actor `who` wants news of `all` nodes, first one NODE_UP for each peer that is up, by wf_node_tell; or only
-     * of whether this node drains. WEFT_ENOMEM. */
+    /* The actor `who` wants news of `all` nodes, first one NODE_UP for each peer that is up, by wf_node_tell; or
+     * only of whether this node drains. WEFT_ENOMEM. */
     int (*watch_nodes)(struct wf_worker *w, weft_pid who, bool all);
 };
 

@@ -1,6 +1,8 @@
 /* actors/inspect/inspect_worker.c -- see inspect_worker.h. */
 #include "inspect_worker.h"
 
+#include "actor_memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

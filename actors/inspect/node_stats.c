@@ -6,6 +6,8 @@
  * (2) A part belongs to its worker until `done` is true. */
 #include "node_stats.h"
 
+#include "actor_memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

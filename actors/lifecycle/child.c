@@ -1,4 +1,6 @@
 /* actors/lifecycle/child.c -- the child's side of supervision, and that of those who ask a supervisor. */
+#include "child.h"
+
 #include "deliver.h"
 #include "names.h"
 #include "supervisor.h"

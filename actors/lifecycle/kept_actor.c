@@ -9,6 +9,8 @@
  *     reads it from then until it has told of the end of that life. Orders go as posts, in order: `next_life`, once
  *     after each such news, and `let_go`, once, after which `k` is the actor's worker's to free.
  * (3) The news of an end needs no memory at that time: its envelope is made with the life. */
+#include "kept_actor.h"
+
 #include "stopping.h"
 #include "supervisor.h"
 

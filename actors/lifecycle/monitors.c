@@ -3,6 +3,8 @@
 
 #include "deliver.h"
 #include "end.h"
+#include "end_wait.h"
+#include "kept_actor.h"
 #include "mailbox.h"
 #include "stopping.h"
 #include "supervisor.h"

@@ -13,6 +13,7 @@
  * (6) Members of this node are entries of tables.h: other nodes keep copies of them, and we of theirs
  *     (group_copy.c). Changes of them are made with the node's tables_lock held; watches are of this node alone. */
 #include "deliver.h"
+#include "group_news.h"
 #include "group_table.h"
 #include "mailbox.h"
 
@@ -20,7 +21,6 @@
 #include <string.h>
 
 #include "names.h"
-#include "group.h"
 
 /* ---- Joining and leaving --------------------------------------------------------------------------------------- */
 

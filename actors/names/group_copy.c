@@ -4,13 +4,14 @@
  * (1) Each group counts its copies by node, for senders.
  * (2) News of them are posted under the groups' lock: those of one member come in the order it was told, whatever
  *     thread tells. */
+#include "group_copy.h"
+
+#include "group_news.h"
 #include "group_table.h"
 #include "inbound.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "group.h"
 
 /* ---- The table, under the lock --------------------------------------------------------------------------------- */
 

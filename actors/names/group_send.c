@@ -1,5 +1,6 @@
 /* actors/names/group_send.c -- the members of a group, and messages to all of them: see group.c. */
-#include "group.h"
+#include "group_send.h"
+
 #include "group_table.h"
 #include "inbound.h"
 #include "sanitizer.h"

@@ -2,7 +2,6 @@
  * lock. */
 #include "group_table.h"
 
-#include "group.h"
 #include "hash.h"
 #include "names.h"
 #include "sanitizer.h"

@@ -2,7 +2,8 @@
 #include "tables.h"
 
 #include "actor.h"
-#include "group.h"
+#include "group_copy.h"
+#include "group_table.h"
 #include "inbound.h"
 #include "names.h"
 

@@ -16,9 +16,17 @@
 
 #include "copies.h"
 #include "node.h"
-#include "group.h"
 
 #include <weft/pack.h>
+
+struct wf_inbound;
+
+/* How far a walk through the groups has come: wf_groups_some. */
+struct wf_groups_part {
+    uint64_t at; /* wf_hash_part */
+    bool own;    /* only members of this node */
+    bool copies; /* those of this node have been seen */
+};
 
 /* Queue groups of topics in the tables: what topics/ registers, see queue_groups.h. */
 struct wf_queue_tables {

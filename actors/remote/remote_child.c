@@ -3,7 +3,7 @@
  * remote actor ends. */
 #include "actor.h"
 #include "end.h"
-#include "remote.h"
+#include "export.h"
 #include "send.h"
 
 #include <stdlib.h>

@@ -1,10 +1,21 @@
-/* actors/remote/remote_spawn.c -- starting actors on other nodes, and for them: see remote.h. */
+/* actors/remote/remote_spawn.c -- starting actors on other nodes, and for them.
+ *
+ * Design notes.
+ * (1) A request to start an actor (WF_MSG_SPAWN) is a call: its answer (WF_MSG_SPAWNED) fills the place of an answer.
+ *     It is carried out on the worker the actor will live on, so what the actor says later goes the same way behind
+ *     the answer: nobody hears of an actor's end before its birth.
+ * (2) Monitor and link are made on both sides before the actor first runs: here the asker keeps them with an
+ *     incomplete pid (actor 0), which the arriving answer completes, on the asker's worker, before anything that
+ *     follows is delivered; there they are tied to the new actor before its worker turns to it.
+ * (3) An answer that nobody waits for kills its actor: whoever gave up, or ended, does not leave one behind.
+ * (4) Fields: SPAWN: `from` asks, `ref` as in a request, body [name, arguments, monitor, link]; SPAWNED: `from` is
+ *     the new actor, the tag 0 or an error code without its sign, the body a text that says why. */
 #include "actor.h"
 #include "call.h"
 #include "deliver.h"
 #include "end.h"
+#include "export.h"
 #include "monitors.h"
-#include "remote.h"
 #include "stopping.h"
 
 #include <stdarg.h>

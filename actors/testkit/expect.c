@@ -1,11 +1,13 @@
 /* actors/testkit/expect.c -- what a test's actors call: time, expectations, probes. All actors of a test live on one
  * worker, so one may look into another. */
+#include "expect.h"
+
 #include "deliver.h"
 #include "held.h"
 #include "mailbox.h"
 #include "names.h"
 #include "send.h"
-#include "testing.h"
+#include "test.h"
 
 #include <weft/monitor.h>
 

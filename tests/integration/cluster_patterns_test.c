@@ -1,4 +1,5 @@
 /* Nodes with more topic patterns, names and groups than go into one frame, one outbox, or one older node. */
+#include "group_table.h"
 #include "cluster.h"
 #include "transport_harness.h"
 

@@ -2,6 +2,7 @@
 #include "actor_list.h"
 #include "control.h"
 #include "snapshot.h"
+#include "typed_tags.h"
 
 #include "cluster.h"
 #include "log_levels.h"

@@ -8,7 +8,7 @@
 
 #include "actor_list.h"
 #include "cluster.h"
-#include "group.h"
+#include "group_table.h"
 #include "names.h"
 
 #include <stdio.h>

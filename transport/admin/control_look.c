@@ -6,6 +6,7 @@
 #include "inspect_worker.h"
 #include "typed.h"
 #include "stuck.h"
+#include "typed_tags.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include "../runtime/harness.h"
 #include "actor.h"
 #include "names.h"
-#include "group.h"
+#include "group_table.h"
 
 #include <weft.h>
 #include <weft/test.h>

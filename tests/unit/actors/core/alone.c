@@ -1,8 +1,10 @@
 /* tests/unit/actors/core/alone.c -- in place of actors/all_features.c: a node that has core/ and none of the features
  * above it; and what the harness counts of those. */
 #include "all_features.h"
-#include "group.h"
+#include "group_table.h"
 #include "names.h"
+
+extern const struct wf_feature wf_stopping_feature, wf_backpressure_feature;
 
 static const struct wf_feature *const features[] = {&wf_stopping_feature, &wf_backpressure_feature, NULL};
 

@@ -7,7 +7,7 @@
 #include "../../alloc_faults.h"
 #include "../node_harness.h"
 #include "names.h"
-#include "group.h"
+#include "group_table.h"
 
 #include <weft/test.h>
 

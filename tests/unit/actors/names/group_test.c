@@ -1,9 +1,10 @@
 /* actors/names/group.c: members, sending to all, news: one for each change, in any race. */
+#include "group_copy.h"
 #include "../node_harness.h"
 
 #include "../random.h"
 #include "tables.h"
-#include "group.h"
+#include "group_table.h"
 
 enum { DATA = 1, GO = 2, DONE = 3 };
 

@@ -1,7 +1,9 @@
-/* actors/inspect/inspect.c -- what a node tells about its actors. Each worker describes its own, on its own thread,
- * while the asking actor waits. */
-#include "actor.h"
+/* actors/inspect/actor_list.c -- what a node tells about its actors. Each worker describes its own, on its own
+ * thread, while the asking actor waits. */
 #include "actor_list.h"
+
+#include "actor.h"
+#include "actor_memory.h"
 #include "held.h"
 #include "inspect_worker.h"
 
