@@ -62,23 +62,24 @@ struct wf_actor {
     _Atomic uint8_t policy; /* weft_full_policy; as `full` */
     _Atomic bool service;   /* weft's own; as `full`, but written at birth only */
     bool listed;            /* it is on its worker: see WF_ACTORS_EACH */
-    bool cleaning : 1;      /* wf_actor_end runs */
-    bool traps_stop : 1;    /* weft_trap_stop */
-    bool traps_exits : 1;   /* weft_trap_exits */
-    bool stop_asked : 1;    /* and it was: it has, or had, a WEFT_TAG_STOP */
-    bool told_ready : 1;    /* weft_ready */
-    bool aside_told : 1;    /* the log has said that a selective receive came to its bound */
-    bool wants_room : 1;    /* waits for room in another's mailbox */
-    bool room_news : 1;     /* and was told that there is some */
-    bool handles : 1;       /* it is a handler: see handler.c */
-    bool in_place : 1;      /* and its state lies in here */
-    bool crowded : 1;       /* senders wait for room here, or think that there is none */
-    bool awaited : 1;       /* has subscriptions whose publishers wait */
-    bool lasts : 1;         /* nobody but its node ends it */
-    bool traps_reload : 1;  /* weft_trap_reload */
-    bool traced : 1;        /* what it sends carries a trace id: trace.h */
-    bool handing : 1;       /* it has handed over, and goes on with other code when its own returns: reload.h */
-    uint16_t room_asked;    /* how often it asked: news of an earlier time say nothing */
+    /* Some are of features. They stay here: a bit takes less room than the way to a slot. */
+    bool cleaning : 1;     /* wf_actor_end runs */
+    bool traps_stop : 1;   /* weft_trap_stop */
+    bool traps_exits : 1;  /* weft_trap_exits */
+    bool stop_asked : 1;   /* and it was: it has, or had, a WEFT_TAG_STOP */
+    bool told_ready : 1;   /* weft_ready */
+    bool aside_told : 1;   /* the log has said that a selective receive came to its bound */
+    bool wants_room : 1;   /* waits for room in another's mailbox */
+    bool room_news : 1;    /* and was told that there is some */
+    bool handles : 1;      /* it is a handler: see handler.c */
+    bool in_place : 1;     /* and its state lies in here */
+    bool crowded : 1;      /* senders wait for room here, or think that there is none */
+    bool awaited : 1;      /* has subscriptions whose publishers wait */
+    bool lasts : 1;        /* nobody but its node ends it */
+    bool traps_reload : 1; /* weft_trap_reload */
+    bool traced : 1;       /* what it sends carries a trace id: trace.h */
+    bool handing : 1;      /* it has handed over, and goes on with other code when its own returns: reload.h */
+    uint16_t room_asked;   /* how often it asked: news of an earlier time say nothing */
     /* Owner's thread only, from here on. */
     alignas(WF_CACHE_LINE) struct wf_lane mail;
     struct wf_lane signals;

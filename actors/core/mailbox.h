@@ -1,5 +1,5 @@
-/* actors/core/mailbox.h -- the part of mailbox.c that every message passes through, inline: a message inside a
- * worker is to cost tens of instructions, and calls between files would double them. The rules are in mailbox.c. */
+/* actors/core/mailbox.h -- the mailbox of an actor: the rules are in mailbox.c. What every message passes through is
+ * inline: a message inside a worker is to cost tens of instructions, and calls between files would double them. */
 #ifndef WF_MAILBOX_H
 #define WF_MAILBOX_H
 
@@ -47,7 +47,7 @@ static inline void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
  * dropped. */
 bool wf_mailbox_put(struct wf_actor *a, weft_msg *m);
 
-/* ---- mailbox.c: on the owner's thread -------------------------------------------------------------------------- */
+/* ---- On the owner's thread ------------------------------------------------------------------------------------- */
 
 /* Gives each message in the mailbox an envelope, for who looks at the lane. */
 void wf_mailbox_unpack(struct wf_actor *a);

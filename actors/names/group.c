@@ -6,7 +6,7 @@
  * (2) News travel from the worker where they happen: all of one member's from its own, in order. What a watcher is
  *     told at first comes from its own worker at once, before anything that is posted later.
  * (3) Each watch has a number, its place in a slab of its worker, and news carry it: those that arrive when the watch
- *     is over are freed (mailbox.c), so that a new watch of the same group is not told of what came before it.
+ *     is over are freed (deliver_news), so that a new watch of the same group is not told of what came before it.
  * (4) The news of a join or a leave are allocated before anything is changed. An end cannot fail: group_news.c.
  * (5) Senders share a list of pids and nodes that is made when it is first wanted after a change; it outlives the
  *     change for as long as somebody sends.
