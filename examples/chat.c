@@ -15,26 +15,26 @@
  *     [lobby] ann: hello
  *
  * Commands: /join ROOM, /nick NAME, /who, /watch, /history, /quit. Options: --port PORT (0: any free one; default
- * 4100), --host ADDRESS (default 127.0.0.1), --patience SECONDS (a client that takes nothing for so long is dropped,
+ * 4100), --host ADDRESS (default 127.0.0.1), --patience SECONDS (a client that does not read for so long is dropped,
  * and one that leaves a line without an end for six times as long; default 5), --places N (clients at a time, a
- * quarter of them from one address; default 4096), --history FILE. With a port of systemd's (chat.socket) it listens
- * there. Without other nodes `cc chat.c $(pkg-config --cflags --libs weft) && ./a.out` does, too.
+ * quarter of them from one address; default 4096), --history FILE. If systemd has opened a port (chat.socket) it
+ * listens there. For a chat without other nodes: `cc chat.c $(pkg-config --cflags --libs weft) && ./a.out`.
  *
  * One actor serves one client. It waits for the client's socket and for its own mailbox in one call, so there is no
- * second thread, no lock and no polling. A room is a topic, "room.lobby": publishing a line hands it to the members
- * on this node and sends one copy to each other node that has members.
+ * second thread, no lock and no polling. A room is a topic, "room.lobby": publishing a line delivers it to the
+ * members on this node and sends one copy to each other node that has members.
  *
- * The last 100 lines of a room are kept by an actor on each node that has had members. One of these owns the room:
- * the one with its name for all nodes, "room.lobby". It answers /history, and when somebody who has left takes his
- * nick again, on any node, it shows him what he missed. To those who /watch it tells who comes and goes. When its
- * node dies another takes the name, and has the lines. Lost is then what the owner alone knew: lines on their way,
- * and who had left before the other began (he can ask for /history). A node counts as dead when its link has not come
- * back in time; until then its rooms do not answer. After a cut the older owner stays, and does not have what was
- * said on the other side. Rooms stay, and so one client may open 100 of them.
+ * An actor on each node that has had members keeps the last 100 lines of a room. One of these actors owns the room:
+ * the one with its global name, "room.lobby". It answers /history. When a client that has left takes its nick again,
+ * on any node, the owner shows it the lines that it missed. It notifies clients that /watch of those that come and
+ * go. When its node crashes another actor takes the name, and has the lines. Only data that the owner alone had is
+ * lost: lines on their way, and clients that had left before the other began (they can ask for /history). A node
+ * counts as lost when its link is not resumed in time; until then its rooms do not answer. After a cut the older
+ * owner stays, and does not have the lines of the other side. Rooms stay, so one client may open 100 of them.
  *
  * Built with SQLite (meson does if it is there; else CFLAGS='-DCHAT_SQLITE -Wl,--no-as-needed -lsqlite3' weft run
  * chat.c) and with --history FILE the owner also writes the lines there, on another thread (weft_offload), and begins
- * with those it finds. Nodes of one machine may share the file. */
+ * with the lines in the file. Nodes of one machine may share the file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,16 +45,16 @@
 #define WHO(F) F(uint, question)
 WEFT_MESSAGE(who, 2, WHO) /* published in a room: who is here? */
 #define HERE(F) F(uint, question) F(str, nick) F(str, node)
-WEFT_MESSAGE(here, 3, HERE) /* the answer, straight to who asked */
+WEFT_MESSAGE(here, 3, HERE) /* the answer, directly to the asking actor */
 
 enum {
     INPUT_BYTES = 512,   /* the longest line a client may send, with its newline */
-    OUTPUT_BYTES = 4096, /* lines for a client are gathered into writes of at most so much */
+    OUTPUT_BYTES = 4096, /* lines for a client are joined into writes of at most this size */
     OUTPUT_LINE = TEXT_BYTES + 2 * NAME_MAX_BYTES + 20,
-    MAIL_PER_TURN = 64, /* then the client's own input has its turn */
+    MAIL_PER_TURN = 64, /* after so many, the client's own input is handled */
     PEOPLE_MAX = 40,    /* listed by /who; the others are counted */
     PERSON_BYTES = 96,
-    ROOMS_EACH = 100, /* opened by one client: each stays, and has patterns that other nodes have to be told */
+    ROOMS_EACH = 100, /* opened by one client: each stays, and has patterns that are announced to other nodes */
 };
 
 #define ANSWERS_WITHIN WEFT_MS(300)
@@ -69,18 +69,18 @@ struct client {
 struct session {
     struct client client;
     bool greeted;    /* it has said a line */
-    int64_t line_by; /* when the line that has begun has to have an end; WEFT_FOREVER: none has */
+    int64_t line_by; /* until when the begun line has to end; WEFT_FOREVER: no line has begun */
     char nick[NAME_MAX_BYTES + 1];
     char topic[NAME_MAX_BYTES + 6]; /* "room." and the room's name */
     weft_subscription membership;
     bool named;                     /* by the client */
-    bool watching;                  /* is told who comes and goes */
-    uint64_t said, changes;         /* lines; and what was announced of who he is and where */
+    bool watching;                  /* it is notified of members that come and go */
+    uint64_t said, changes;         /* lines; and its announced changes of nick and room */
     uint64_t question;              /* the number of the last /who */
-    int64_t answers_by;             /* when its answers are shown; WEFT_FOREVER: nothing was asked */
-    char (*people)[PERSON_BYTES];   /* who answered; made at the first /who */
+    int64_t answers_by;             /* when its answers are shown; WEFT_FOREVER: there is no /who */
+    char (*people)[PERSON_BYTES];   /* the members that answered; allocated at the first /who */
     size_t people_count, uncounted; /* listed, and beyond the list */
-    int opened;                     /* rooms that were not there before he came: ROOMS_EACH at most */
+    int opened;                     /* rooms that this client has opened: ROOMS_EACH at most */
 };
 
 static const char *room_of(const struct session *s)
@@ -88,7 +88,7 @@ static const char *room_of(const struct session *s)
     return s->topic + strlen("room.");
 }
 
-/* Nicks and rooms: letters, digits, '_' and '-', so that they fit into topics and on everybody's terminal. */
+/* Nicks and rooms: letters, digits, '_' and '-', so that they fit into topics and on every terminal. */
 static bool is_name(const char *text)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -96,10 +96,10 @@ static bool is_name(const char *text)
     return size >= 1 && size <= NAME_MAX_BYTES && strspn(text, allowed) == size;
 }
 
-/* A line for this client alone. Negative: it does not take it in time, or is gone. */
+/* Writes a line to this client alone. Negative: the client does not read in time, or is gone. */
 #define TELL(s, ...) weft_printf((s)->client.stream, weft_after((s)->client.patience), "* " __VA_ARGS__)
 
-/* ---- What the mailbox brings ----------------------------------------------------------------------------------- */
+/* ---- Messages from the mailbox --------------------------------------------------------------------------------- */
 
 static void note_person(struct session *s, const struct here *h)
 {
@@ -119,16 +119,16 @@ static void take_note(struct session *s, const weft_msg *m)
     struct here answer;
     if (who_is(m) && who_read(m, &asked) == 0) {
         answer = (struct here){asked.question, weft_cstr(s->nick), weft_cstr(weft_node_name(weft_here()))};
-        weft_ignore(here_try_send(weft_from(m), &answer)); /* who asked counts those that answered in time */
+        weft_ignore(here_try_send(weft_from(m), &answer)); /* the asking actor counts the answers that came in time */
     } else if (here_is(m) && here_read(m, &answer) == 0) {
         note_person(s, &answer);
     } else if (weft_tag(m) == ROLL_CALL && s->named && strcmp(weft_topic(m), s->topic) == 0) {
         struct came came = {weft_cstr(s->nick), s->changes};
-        weft_ignore(came_try_send(weft_from(m), &came)); /* a room that has no time calls the roll again */
+        weft_ignore(came_try_send(weft_from(m), &came)); /* a room that is busy asks again */
     }
 }
 
-/* Writes the line into `out`, which has room for OUTPUT_LINE, and returns its length; 0: not for this client. */
+/* Writes the line into `out`, which holds OUTPUT_LINE, and returns its length; 0: it is not for this client. */
 static size_t format_line(const struct session *s, const weft_msg *m, char *out)
 {
     struct say said;
@@ -152,7 +152,7 @@ static size_t format_line(const struct session *s, const weft_msg *m, char *out)
                             WEFT_STR(said.text));
 }
 
-/* Shows what has come in, many lines in one write. Negative: the client does not take it. */
+/* Shows the lines that have arrived, many in one write. Negative: the client does not read. */
 static int64_t show_mail(struct session *s)
 {
     char out[OUTPUT_BYTES];
@@ -162,7 +162,7 @@ static int64_t show_mail(struct session *s)
     for (int i = 0; i < MAIL_PER_TURN && rc >= 0 && weft_recv(&m, WEFT_NOW) == 0; i++) {
         size_t size = format_line(s, m, out + used);
         if (size == 0) take_note(s, m);
-        else make_plain(out + used, size - 1); /* but for its end */
+        else make_plain(out + used, size - 1); /* except for its end */
         weft_msg_free(m);
         used += size;
         if (used + OUTPUT_LINE <= sizeof out) continue;
@@ -173,9 +173,9 @@ static int64_t show_mail(struct session *s)
     return rc;
 }
 
-/* ---- What the client asks for ---------------------------------------------------------------------------------- */
+/* ---- Commands of the client ------------------------------------------------------------------------------------ */
 
-/* Tells those who keep the room, but not of guests. */
+/* Notifies the keepers of the room, but not of guests. */
 static void announce(struct session *s, const char *nick)
 {
     char topic[NAME_MAX_BYTES + 7];
@@ -218,8 +218,9 @@ static int64_t rename_to(struct session *s, const char *nick)
     return TELL(s, "you are %s\n", s->nick);
 }
 
-/* Nobody knows all members. So the question is published like a line, each member on every node answers, and what has
- * come until the deadline is shown. The session goes on meanwhile: the deadline is one more thing it waits for. */
+/* No actor knows all members. So the question is published like a line, each member on every node answers, and the
+ * answers that arrive until the deadline are shown. Meanwhile the session continues: it also waits for the deadline.
+ * */
 static int64_t ask_who(struct session *s)
 {
     if (s->people == NULL) {
@@ -281,7 +282,7 @@ static int64_t obey(struct session *s, char *line)
     return TELL(s, "unknown command; there are " COMMANDS "\n");
 }
 
-/* What a browser begins with. A page of any site may post lines to a port of this machine. */
+/* The first word of a browser's request. A page of any site may post lines to a port of this machine. */
 static bool is_http(const char *line)
 {
     size_t verb = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
@@ -289,12 +290,12 @@ static bool is_http(const char *line)
     return verb > 0 && line[verb] == ' ' && strncmp(last, " HTTP/", 6) == 0;
 }
 
-/* One line of the client, if a whole one is there. Negative: the session is over. */
+/* Handles one line of the client, if a whole one is there. Negative: the session is over. */
 static int64_t take_line(struct session *s)
 {
     char line[INPUT_BYTES];
     int64_t n = weft_read_until(s->client.stream, line, sizeof line, '\n', WEFT_NOW);
-    if (n == WEFT_ETIMEDOUT) { /* half a line: weft_on_readable tells of the rest */
+    if (n == WEFT_ETIMEDOUT) { /* half a line: weft_on_readable reports the rest */
         if (s->line_by == WEFT_FOREVER) s->line_by = weft_after(6 * s->client.patience);
         return 0;
     }
@@ -316,8 +317,8 @@ static int64_t take_line(struct session *s)
 
 /* ---- Sessions -------------------------------------------------------------------------------------------------- */
 
-/* What was said before the client left is shown, then he has a second to read it: closing at once while input is
- * unread would reset the connection and might destroy it. */
+/* Lines from before the client left are shown, then the client has a second to read them: closing at once while input
+ * is unread would reset the connection and might destroy them. */
 static void part(struct session *s)
 {
     char rest[INPUT_BYTES];
@@ -328,7 +329,7 @@ static void part(struct session *s)
 
 static void converse(struct session *s)
 {
-    /* The socket first, yet neither starves the other: a turn serves both. */
+    /* The socket comes first, but neither starves the other: each pass serves both. */
     const weft_wait sources[] = {weft_on_readable(s->client.stream), weft_on_mailbox()};
     for (;;) {
         int which = weft_wait_any(sources, 2, s->answers_by < s->line_by ? s->answers_by : s->line_by);
@@ -379,7 +380,7 @@ WEFT_NORETURN static void usage(void)
     weft_exit(WEFT_EINVAL);
 }
 
-/* A listener that systemd has opened (chat.socket) goes before an address, which may then be left out. */
+/* A listener that systemd has opened (chat.socket) is preferred to an address, which may then be left out. */
 static weft_listener listener(const char *address)
 {
     weft_listener l;

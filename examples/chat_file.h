@@ -1,10 +1,10 @@
-/* chat_file.h -- chat.c's rooms in a file of SQLite. What is here blocks, and runs on a thread of weft_offload. */
+/* chat_file.h -- chat.c's rooms in a file of SQLite. These functions block, and run on a thread of weft_offload. */
 #ifndef CHAT_FILE_H
 #define CHAT_FILE_H
 
 #include <sqlite3.h>
 
-/* A job for weft_offload, which has a copy of it. */
+/* A job for weft_offload, which works on a copy of it. */
 struct rows {
     char file[512], room[NAME_MAX_BYTES + 6];
     int count, rc;

@@ -1,5 +1,5 @@
-/* chat_room.h -- the rooms of chat.c and webchat.c: what was said before, who is there. One actor on each node that
- * has had members; chat.c says how they agree. */
+/* chat_room.h -- the rooms of chat.c and webchat.c: the history and the members. Each node that has had members has
+ * one such actor, the keeper of the room; chat.c describes how they agree. */
 #ifndef CHAT_ROOM_H
 #define CHAT_ROOM_H
 
@@ -9,27 +9,25 @@
 #include <weft.h>
 
 #define SAY(F) F(str, nick) F(str, text) F(uint, id)
-WEFT_MESSAGE(say, 1, SAY) /* published in a room: somebody said something */
+WEFT_MESSAGE(say, 1, SAY) /* published in a room: a line of a member */
 #define CAME(F) F(str, nick) F(uint, change)
-WEFT_MESSAGE(came, 4, CAME) /* published to those who keep a room: the sender goes by that nick; "": he leaves. His
-                               changes are counted, for the news of them takes more than one way */
+WEFT_MESSAGE(came, 4, CAME) /* published to the keepers of a room: the sender has that nick; "": it leaves. Its
+                               changes have numbers, because they arrive on more than one way */
 #define OLD(F) F(str, nick) F(str, text) F(uint, id) F(str, room)
-WEFT_MESSAGE(old, 5, OLD) /* a line of the past, from the owner of a room; without a nick: what these were */
+WEFT_MESSAGE(old, 5, OLD) /* a line of the history, from the owner of a room; without a nick: a summary of them */
 #define MOVE(F) F(str, nick) F(str, what)
-WEFT_MESSAGE(move, 8, MOVE) /* published in a room by its owner: somebody came, left, or goes by another nick now */
+WEFT_MESSAGE(move, 8, MOVE) /* published in a room by its owner: a member came, left, or has another nick now */
 #define ROLL(F) F(pid, session) F(str, nick) F(uint, change)
-WEFT_MESSAGE(
-    roll, 9,
-    ROLL) /* between the owner of a room and who keeps it, too: one who is there; without a nick: not any more */
+WEFT_MESSAGE(roll, 9, ROLL) /* between the owner and the other keepers: a member; without a nick: it has left */
 
 enum {
-    PAST = 6,            /* to the owner of a room: tell the sender all that is kept */
-    ROLL_CALL,           /* published in a room: tell the sender your nick */
-    KEEP = 10,           /* to the owner: the sender keeps the room, too; tell it the lines and who is there */
-    TAKE,                /* to those who keep the room: its owner gives it up, one of them is to own it */
+    PAST = 6,            /* to the owner of a room: send the sender all lines */
+    ROLL_CALL,           /* published in a room: send the sender your nick */
+    KEEP = 10,           /* to the owner: the sender keeps the room, too; send it the lines and the members */
+    TAKE,                /* to the keepers of the room: its owner gives it up, one of them is to own it */
     HISTORY = 100,       /* lines kept of a room */
     NAME_MAX_BYTES = 24, /* of a nick or a room */
-    TEXT_BYTES = 1600,   /* of what is said at a time */
+    TEXT_BYTES = 1600,   /* of one line */
 };
 
 struct line {
@@ -41,28 +39,28 @@ struct line {
 #include "chat_file.h"
 #endif
 
-/* Nobody moves the cursors of others, on whichever node the text was said. */
+/* A client cannot move the cursors of others, whichever node the text comes from. */
 static inline void make_plain(char *text, size_t size)
 {
     for (size_t at = 0; (at += weft_printable(text + at, size - at, NULL)) < size;) text[at++] = '?';
 }
 
-#define ROOM_IDLE WEFT_SEC(3600) /* then nobody keeps its lines in memory any more */
-#define ROOM_EMPTY WEFT_SEC(10)  /* then a room ends in which nothing was said and nobody is */
+#define ROOM_IDLE WEFT_SEC(3600) /* after this time its lines are not kept in memory any more */
+#define ROOM_EMPTY WEFT_SEC(10)  /* after this time a room without lines and members ends */
 
 struct member {
     weft_pid session;
     weft_monitor_ref ref;
-    uint64_t change; /* the number of the last one heard of */
-    bool away;       /* its node is suspect: nothing reaches it for now, */
+    uint64_t change; /* the number of its last known change */
+    bool away;       /* its node is a suspect: nothing reaches it for now, */
     uint64_t since;  /* from the line of that number on */
     char nick[NAME_MAX_BYTES + 1];
 };
 
 struct absent {
     char nick[NAME_MAX_BYTES + 1];
-    uint64_t since;   /* the number of the line that he did not hear any more */
-    weft_pid session; /* news of it up to this change are from before he left */
+    uint64_t since;   /* the number of the first line that it did not get */
+    weft_pid session; /* its changes up to this number are from before it left */
     uint64_t change;
 };
 
@@ -72,22 +70,22 @@ struct keeper {
 };
 
 struct room {
-    char name[NAME_MAX_BYTES + 6]; /* its topic, and of its owner the name on all nodes */
+    char name[NAME_MAX_BYTES + 6]; /* its topic, which is also the global name of its owner */
     bool owner;
-    weft_pid owner_pid; /* the actor that owns it instead; nobody: the room has no owner now */
+    weft_pid owner_pid; /* the actor that owns it instead; no actor: the room has no owner now */
     weft_monitor_ref owner_ref;
-    bool owner_away;              /* its node is suspect */
-    uint64_t count, saved, heard; /* lines there ever were; of them those in the file; and not from an owner */
+    bool owner_away;              /* the owner's node is a suspect */
+    uint64_t count, saved, heard; /* the number of all lines; of those in the file; and of those not from an owner */
     size_t member_count, member_room;
-    struct member *members; /* those who have a nick */
+    struct member *members; /* the members that have a nick */
     size_t keeper_count;
-    struct keeper *keepers; /* those on other nodes who keep the room, too: they are told of members */
+    struct keeper *keepers; /* the keepers on other nodes: they are notified of members */
     struct absent absent[HISTORY];
     uint64_t absent_count;
     struct line lines[HISTORY]; /* number i at i % HISTORY */
 };
 
-__attribute__((unused)) static const char *history_file; /* NULL: none. Set before there are rooms */
+__attribute__((unused)) static const char *history_file; /* NULL: there is no file. Set before the first room */
 #ifdef CHAT_SQLITE
 static struct rows *run_rows(const struct room *r, weft_blocking *job)
 {
@@ -107,7 +105,7 @@ static struct rows *run_rows(const struct room *r, weft_blocking *job)
 static void save(struct room *r)
 {
     if (history_file != NULL) free(run_rows(r, save_rows));
-    r->saved = r->count; /* or it is in the log that they are not */
+    r->saved = r->count; /* otherwise the log says that they are not */
 }
 
 static void load(struct room *r)
@@ -122,13 +120,13 @@ static void load(struct room *r)
 #define load(r) (void)(r)
 #endif
 
-/* Behind all but the last `newer` lines. */
+/* Inserts it after all but the last `newer` lines. */
 static void keep(struct room *r, weft_text nick, weft_text text, uint64_t id, uint64_t newer)
 {
     uint64_t at = r->count;
     if (nick.size == 0 || nick.size > NAME_MAX_BYTES || text.size > TEXT_BYTES) return;
     for (uint64_t i = 0; i < r->count && i < HISTORY; i++)
-        if (r->lines[i].id == id) return; /* from the owner, and heard as well */
+        if (r->lines[i].id == id) return; /* it came from the owner, and was also received directly */
     for (; newer > 0 && at > 0; newer--, at--) r->lines[at % HISTORY] = r->lines[(at - 1) % HISTORY];
     struct line *l = &r->lines[at % HISTORY];
     l->id = id;
@@ -137,7 +135,7 @@ static void keep(struct room *r, weft_text nick, weft_text text, uint64_t id, ui
     r->count++;
 }
 
-/* The lines from that number on, then how many there were. */
+/* Sends the lines from that number on, then their count. */
 static void tell_past(const struct room *r, weft_pid to, uint64_t from, const char *what)
 {
     const weft_text name = weft_cstr(r->name + strlen("room."));
@@ -146,7 +144,7 @@ static void tell_past(const struct room *r, weft_pid to, uint64_t from, const ch
     snprintf(end, sizeof end, "%d %s", (int)(r->count - from), what);
     for (; from < r->count; from++) {
         const struct line *l = &r->lines[from % HISTORY];
-        /* A session that has no room for the past, or has ended, goes without: the room does not wait for it. */
+        /* A session that has no space for the history, or has ended, gets nothing: the room does not wait for it. */
         weft_ignore(old_try_send(to, &(struct old){weft_cstr(l->nick), weft_cstr(l->text), l->id, name}));
     }
     weft_ignore(old_try_send(to, &(struct old){weft_cstr(""), weft_cstr(end), 0, name}));
@@ -154,7 +152,7 @@ static void tell_past(const struct room *r, weft_pid to, uint64_t from, const ch
 
 static void note_absent(struct room *r, const struct member *who, uint64_t change)
 {
-    struct absent *a = &r->absent[r->absent_count++ % HISTORY]; /* the one who left first is forgotten */
+    struct absent *a = &r->absent[r->absent_count++ % HISTORY]; /* the member that left first is forgotten */
     *a = (struct absent){.since = who->away ? who->since : r->count, .session = who->session, .change = change};
     memcpy(a->nick, who->nick, sizeof a->nick);
 }
@@ -166,7 +164,7 @@ static bool had_left(const struct room *r, weft_pid session, uint64_t change)
     return false;
 }
 
-/* It is the owner who says so, once for all nodes. */
+/* Only the owner publishes this, once for all nodes. */
 static void tell_move(const struct room *r, const char *nick, const char *what)
 {
     if (!r->owner) return;
@@ -181,7 +179,7 @@ static struct member *find_member(const struct room *r, weft_pid session)
     return NULL;
 }
 
-/* One who has a nick, and is not known yet. NULL: he cannot be noted. */
+/* Adds a member that has a nick and is not known yet. NULL: it cannot be added. */
 static struct member *add_member(struct room *r, weft_pid session)
 {
     if (r->member_count == r->member_room) {
@@ -202,8 +200,8 @@ static void tell_roll(weft_pid to, const struct member *who)
         weft_log(WEFT_WARN, "who keeps the room elsewhere is not told of %s: %s", who->nick, weft_strerror(rc));
 }
 
-/* What the session itself publishes misses a node whose link is new. Between a node and the owner there is no such
- * gap. Only news from the session's own node go on, so they go nowhere twice. */
+/* A publication of the session itself does not reach a node whose link is new. Between a node and the owner there is
+ * no such gap. Only changes from the session's own node are forwarded, so they go nowhere twice. */
 static void pass_on(const struct room *r, const struct member *who)
 {
     uint64_t here = weft_self().node, home = who->session.node;
@@ -212,7 +210,7 @@ static void pass_on(const struct room *r, const struct member *who)
         if (r->keepers[i].pid.node != home) tell_roll(r->keepers[i].pid, who);
 }
 
-/* Somebody takes the nick, perhaps not for the first time. */
+/* A session takes the nick, perhaps not for the first time. */
 static void tell_missed(struct room *r, const struct member *who)
 {
     for (struct absent *a = r->absent; a < r->absent + HISTORY; a++) {
@@ -223,8 +221,9 @@ static void tell_missed(struct room *r, const struct member *who)
     }
 }
 
-/* Somebody is here under the nick of a session whose node is suspect: he has come back by another node, before that
- * one is known to be down. The old session is forgotten, so that its end is no news. False: there is none. */
+/* A session has the nick of another one whose node is a suspect: the client has come back on another node, before
+ * that one is known to be down. Forgets the old session, so that its end is not reported. False: there is no such
+ * session. */
 static bool came_back(struct room *r, const struct member *who)
 {
     for (size_t i = 0; i < r->member_count; i++) {
@@ -238,7 +237,7 @@ static bool came_back(struct room *r, const struct member *who)
     return false;
 }
 
-/* `nick` "": he leaves. What is not newer than what is known has come by a longer way. */
+/* `nick` "": the session leaves. A change that is not newer than the known one has come on a longer way. */
 static void note_member(struct room *r, weft_pid from, weft_pid session, weft_text nick, uint64_t change)
 {
     char now[NAME_MAX_BYTES + 16];
@@ -287,11 +286,11 @@ static void add_keeper(struct room *r, weft_pid pid)
     if (weft_monitor(pid, &more[r->keeper_count].ref) == 0) r->keeper_count++;
 }
 
-/* It owns the room, or hears of the end of who does; then the two tell each other whom they know. In a minority, or
- * on a node that drains, the room may be nobody's for now: lines are heard as ever, and nobody tells the past. */
+/* This actor owns the room, or monitors the owner; then the two exchange their members. In a minority, or on a node
+ * that drains, the room may have no owner for now: lines arrive as usual, and no actor sends the history. */
 static void claim(struct room *r)
 {
-    int rc = WEFT_EEXIST; /* somebody has the name who may be gone before he is found */
+    int rc = WEFT_EEXIST; /* another actor has the name, and may end before it is found */
     if (!weft_pid_is_nobody(r->owner_pid)) weft_demonitor(r->owner_ref);
     r->owner_away = false;
     for (int tries = 0; tries < 10 && rc == WEFT_EEXIST; tries++) {
@@ -304,7 +303,7 @@ static void claim(struct room *r)
     if (r->owner) {
         load(r);
     } else if (rc == 0) {
-        weft_ignore(weft_send(r->owner_pid, KEEP, NULL, 0)); /* if it is gone the monitor says so */
+        weft_ignore(weft_send(r->owner_pid, KEEP, NULL, 0)); /* if it has ended the monitor reports that */
         tell_members(r, r->owner_pid);
     }
     weft_ignore(weft_publish(r->name, ROLL_CALL, NULL, 0)); /* without memory: sessions ask by themselves, later */
@@ -312,7 +311,7 @@ static void claim(struct room *r)
     else weft_log(WEFT_WARN, "%s is nobody's for now: %s", r->name, weft_strerror(rc));
 }
 
-/* This node drains: one of those who keep the room elsewhere is to own it. Without them it stays. */
+/* This node drains: a keeper on another node is to own the room. If there is none, this actor keeps it. */
 static void give_up(struct room *r)
 {
     if (!r->owner || r->keeper_count == 0) return;
@@ -320,7 +319,7 @@ static void give_up(struct room *r)
     weft_unregister(r->name);
     for (size_t i = 0; i < r->keeper_count; i++) {
         weft_demonitor(r->keepers[i].ref);
-        weft_ignore(weft_send(r->keepers[i].pid, TAKE, NULL, 0)); /* one that is gone takes nothing */
+        weft_ignore(weft_send(r->keepers[i].pid, TAKE, NULL, 0)); /* a keeper that has ended gets nothing */
     }
     r->keeper_count = 0;
     weft_log(WEFT_INFO, "%s goes to another node, as this one drains", r->name);
@@ -345,7 +344,7 @@ static void note_end(struct room *r, const weft_msg *m)
     }
 }
 
-/* A node is suspect, or it is not any more: what was said meanwhile reaches its members then. */
+/* A node is a suspect, or is not any more: then its members get the lines of the meantime. */
 static void note_node(struct room *r, const weft_msg *m, bool suspect)
 {
     struct weft_node_news news;
@@ -359,7 +358,7 @@ static void note_node(struct room *r, const weft_msg *m, bool suspect)
     }
 }
 
-/* Of nodes, and of who may own the room. */
+/* Notifications about nodes, and about the owner of the room. */
 static void take_change(struct room *r, const weft_msg *m)
 {
     switch (weft_tag(m)) {
@@ -389,7 +388,7 @@ static void take_room_mail(struct room *r, const weft_msg *m)
     else if (came_is(m) && came_read(m, &came) == 0)
         note_member(r, weft_from(m), weft_from(m), came.nick, came.change);
     else if (roll_is(m) && roll_read(m, &roll) == 0) {
-        if (roll.session.node != weft_self().node) /* of one of this node he has told himself */
+        if (roll.session.node != weft_self().node) /* a member on this node has reported it itself */
             note_member(r, weft_from(m), roll.session, roll.nick, roll.change);
     } else if (weft_tag(m) == PAST) tell_past(r, weft_from(m), 0, "in all");
     else if (weft_tag(m) == KEEP) {
@@ -398,7 +397,7 @@ static void take_room_mail(struct room *r, const weft_msg *m)
         add_keeper(r, weft_from(m));
         if (weft_is_draining(weft_here())) give_up(r);
     } else if (weft_tag(m) == WEFT_TAG_DOWN) note_end(r, m);
-    else if (weft_tag(m) == WEFT_TAG_NAME_LOST) claim(r); /* after a cut: another has it for longer */
+    else if (weft_tag(m) == WEFT_TAG_NAME_LOST) claim(r); /* after a cut: another actor has had it for longer */
     else if (weft_tag(m) == WEFT_TAG_DRAIN) give_up(r);
     else take_change(r, m);
 }
@@ -406,21 +405,21 @@ static void take_room_mail(struct room *r, const weft_msg *m)
 static void close_room(void *room)
 {
     struct room *r = room;
-    r->saved = r->count > HISTORY ? r->count - HISTORY : 0; /* what was under way may not have been written */
+    r->saved = r->count > HISTORY ? r->count - HISTORY : 0; /* the latest may not be in the file */
     if (r->owner) save(r);
     free(r->members);
     free(r->keepers);
     free(r);
 }
 
-/* Nobody was ever heard of in it. Those without a nick are not: see is_deserted. */
+/* No member was ever known. Members without a nick are not known: see is_deserted. */
 static bool is_empty(const struct room *r)
 {
     return r->owner && r->count == 0 && r->member_count == 0 && r->keeper_count == 0;
 }
 
-/* Nobody listens. Visitors subscribe before they look for the room: so each one is counted here, or finds no room and
- * opens it anew. */
+/* The room has no subscribers. Visitors subscribe before they look for the room: so each one is counted here, or
+ * finds no room and opens it again. */
 static bool is_deserted(const struct room *r, const char *topic)
 {
     struct weft_reach reach = {0};
@@ -455,7 +454,7 @@ static void room(const void *arg, size_t size)
     }
 }
 
-/* Whether somebody keeps the room on this node. */
+/* Returns whether an actor keeps the room on this node. */
 static bool room_is_open(const char *name)
 {
     char topic[NAME_MAX_BYTES + 7];
@@ -464,7 +463,7 @@ static bool room_is_open(const char *name)
     return weft_whereis(topic, &pid) == 0;
 }
 
-/* Somebody keeps the room on this node, and has heard of it when this returns. */
+/* Makes sure that an actor keeps the room on this node, and has subscribed when this returns. */
 static void open_room(const char *name)
 {
     char topic[NAME_MAX_BYTES + 7];
@@ -472,7 +471,7 @@ static void open_room(const char *name)
     snprintf(topic, sizeof topic, "rooms.%s", name);
     if (room_is_open(name)) return;
     if (weft_spawn(NULL, room, name, strlen(name) + 1, &(weft_spawn_options){.kind = "room"}) == 0)
-        weft_ignore(weft_await_name(topic, &pid, weft_after(WEFT_SEC(1)))); /* who needs it looks it up */
+        weft_ignore(weft_await_name(topic, &pid, weft_after(WEFT_SEC(1)))); /* actors that need it look it up */
 }
 
 #endif

@@ -8,12 +8,12 @@
  *     $ echo hello | nc -N 127.0.0.1 4000
  *     hello
  *
- * Port 0 takes any free one. Ends at Ctrl-C. */
+ * Port 0 takes any free one. The program ends at Ctrl-C. */
 #include <stdio.h>
 #include <string.h>
 #include <weft.h>
 
-/* What a client does not read within this time it does not get: its actor ends instead of waiting for ever. */
+/* If a client does not read its bytes within this time, its actor ends instead of waiting forever. */
 #define PATIENCE WEFT_SEC(10)
 
 static void client(const void *arg, size_t size)
@@ -45,7 +45,7 @@ static void server(const void *arg, size_t size)
         fprintf(stderr, "echo: cannot listen on %s: %s\n", address, weft_strerror(rc));
         weft_exit(rc);
     }
-    /* Clients at a time, a quarter of them from one address: the one who only connects leaves places to others. */
+    /* Clients at a time, a quarter of them from one address: a client that only connects leaves places to others. */
     if ((rc = weft_listener_places(l, 8192, 0)) < 0) weft_exit(rc);
     weft_listener_address(l, address, sizeof address);
     printf("echo on %s\n", address);

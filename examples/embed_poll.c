@@ -14,7 +14,7 @@
 #include <weft.h>
 
 enum { LINE = 1, TICKS = 3 };
-static int ticked, lines; /* of the loop and of the actors: all in one thread */
+static int ticked, lines; /* used by the loop and by the actors, all in one thread */
 
 static void ticker(const void *arg, size_t size)
 {
@@ -39,7 +39,7 @@ static void shouter(const void *arg, size_t size)
     }
 }
 
-/* Whole lines of what has come go to the actor. False at the end. */
+/* Sends the whole lines that were read to the actor. Returns false at the end. */
 static bool read_input(weft_node *node, weft_pid to)
 {
     static char buffer[4096];
@@ -72,7 +72,7 @@ int main(void)
         if (p[1].revents != 0 && !read_input(node, who)) p[1].fd = -1;
         if (p[0].revents != 0) (void)weft_node_turn(node, WEFT_NOW);
     }
-    while (weft_node_turn(node, WEFT_NOW) == WEFT_NOW) {} /* what was sent last */
+    while (weft_node_turn(node, WEFT_NOW) == WEFT_NOW) {} /* the last message has been sent */
     int rc = weft_node_stop(node, weft_after(WEFT_SEC(5)));
     printf("%d lines, %s\n", lines, rc == 0 ? "stopped" : weft_strerror(rc));
     return rc != 0;

@@ -15,7 +15,7 @@
 
 enum { TICK = 1, TICKS = 3 };
 
-/* What the loop's callbacks and the actor share without a lock: it is all one thread. */
+/* Shared by the loop's callbacks and the actor without a lock, because all run in one thread. */
 static struct {
     weft_node *node;
     weft_pid listener;
@@ -45,7 +45,7 @@ static void listener(const void *arg, size_t size)
     (void)arg, (void)size;
     for (; weft_recv(&m, WEFT_FOREVER) == 0; weft_msg_free(m)) {
         int tick = *(const int *)weft_data(m);
-        if (weft_sleep(weft_after(WEFT_MS(1))) < 0) continue; /* weft's timers are the loop's, too */
+        if (weft_sleep(weft_after(WEFT_MS(1))) < 0) continue; /* weft's timers wake this loop, too */
         printf("an actor has heard of %d\n", tick);
         if (tick < TICKS) continue;
         uv_close((uv_handle_t *)&app.timer, NULL); /* an actor may use the loop */

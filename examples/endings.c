@@ -1,4 +1,4 @@
-/* endings.c -- the ways an actor can end, and what those who monitor it hear. Its clean-ups run in each of them.
+/* endings.c -- the ways an actor can end, and the reasons that its monitors get. Its clean-ups run in each case.
  *
  *     $ weft run endings.c
  *     returns: normal
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <weft.h>
 
-static int cleaned; /* all of them live on one worker here */
+static int cleaned; /* all actors are on one worker here */
 
 static void clean_up(void *arg)
 {
@@ -34,7 +34,7 @@ static void parent(const void *arg, size_t size)
     (void)arg, (void)size;
     for (int how = 0; how < 5; how++) {
         weft_pid pid;
-        weft_monitor_ref ref; /* made before the child first runs: nothing is missed */
+        weft_monitor_ref ref; /* made before the child first runs, so its end is never missed */
         if (weft_spawn(&pid, child, &how, sizeof how, &(weft_spawn_options){.worker = 1, .monitor = &ref}) < 0)
             return;
         weft_yield(); /* the child runs until it waits or ends */

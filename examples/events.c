@@ -18,14 +18,14 @@
 #include <stdio.h>
 #include <weft.h>
 
-/* What several actors share; handles are values and may be copied anywhere. */
+/* Shared by several actors; handles are values and may be copied anywhere. */
 struct shared {
     weft_event go;
     weft_latch passed;
     weft_semaphore permits;
 };
 static weft_event from_outside;
-static _Atomic int inside, most; /* in the part that the semaphore guards */
+static _Atomic int inside, most; /* in the section that the semaphore guards */
 
 static void *other_thread(void *arg)
 {
@@ -56,7 +56,7 @@ static void one_waiter(void)
     sigset_t mine;
     sigemptyset(&mine);
     sigaddset(&mine, SIGUSR1);
-    (void)pthread_sigmask(SIG_UNBLOCK, &mine, NULL); /* weft's threads leave signals to others: it comes now */
+    (void)pthread_sigmask(SIG_UNBLOCK, &mine, NULL); /* weft's threads leave signals to others, so it arrives now */
     if (weft_event_await(from_outside, WEFT_FOREVER) == 0) printf("set by a signal handler\n");
 }
 
@@ -67,7 +67,7 @@ static void wait_for_go(const void *arg, size_t size)
     if (weft_event_await(s->go, WEFT_FOREVER) == 0) (void)weft_semaphore_post(s->permits, 1);
 }
 
-/* Three wait; the kind of the event says how many one set lets go. */
+/* Three actors wait; the kind of the event decides how many of them one set wakes. */
 static int let_go(bool manual)
 {
     struct shared s;
@@ -75,12 +75,12 @@ static int let_go(bool manual)
     if (weft_semaphore_open(&s.permits, 0) < 0) return -1;
     for (int i = 0; i < 3; i++)
         if (weft_spawn(NULL, wait_for_go, &s, sizeof s, NULL) < 0) return -1;
-    weft_yield(); /* they wait now */
+    weft_yield(); /* they all wait now */
     (void)weft_event_set(s.go);
     int passed = 0, expected = manual ? 3 : 1;
     while (passed < expected && weft_semaphore_await(s.permits, WEFT_FOREVER) == 0) passed++;
-    while (weft_semaphore_await(s.permits, weft_after(WEFT_MS(20))) == 0) passed++; /* nobody else */
-    (void)weft_event_close(s.go); /* whoever still waits gets WEFT_ECLOSED */
+    while (weft_semaphore_await(s.permits, weft_after(WEFT_MS(20))) == 0) passed++; /* no other actor is woken */
+    (void)weft_event_close(s.go); /* actors that still wait get WEFT_ECLOSED */
     return passed;
 }
 
@@ -127,7 +127,7 @@ struct foreign {
     weft_event heard;
 };
 
-/* A loop that knows nothing of weft but a descriptor. */
+/* A loop that knows nothing of weft except a descriptor. */
 static void *foreign_loop(void *arg)
 {
     const struct foreign *f = arg;
@@ -149,7 +149,7 @@ static void tell_another_loop(void)
     if (weft_semaphore_open(&f.things, 0) < 0 || weft_event_open(&f.heard) < 0) return;
     if (pthread_create(&thread, NULL, foreign_loop, &f) != 0) return;
     for (int i = 0; i < 3; i++) (void)weft_semaphore_post(f.things, 1);
-    weft_ignore(weft_event_await(f.heard, WEFT_FOREVER)); /* asked to stop: the thread is joined all the same */
+    weft_ignore(weft_event_await(f.heard, WEFT_FOREVER)); /* asked to stop: the thread is joined nevertheless */
     (void)pthread_join(thread, NULL);
 }
 

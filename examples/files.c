@@ -1,4 +1,4 @@
-/* files.c -- reads files side by side, each at a position of its own, and ends in good order on Ctrl-C.
+/* files.c -- reads files side by side, each at a position of its own, and ends in order on Ctrl-C.
  *
  *     $ weft run files.c -- a.txt b.txt     or: cc files.c $(pkg-config --cflags --libs weft) && ./a.out a.txt b.txt
  *     [1] 1024 bytes at 0
@@ -7,7 +7,7 @@
  *     [1] the end: a.txt has 1480 bytes, 2 of 3 reads at once
  *     ...
  *
- * With -f first it stays and reads what is added, until Ctrl-C: then every reader's clean-up runs.
+ * With -f as the first argument it keeps reading added bytes until Ctrl-C; then every reader's clean-up runs.
  *
  *     [1] closed a.txt at 1480 */
 #include <inttypes.h>
@@ -38,8 +38,8 @@ static void say_closed(void *arg)
     fflush(stdout);
 }
 
-/* What the system has in memory comes at once; for the rest the reader is suspended, and others read on. One call,
- * one result: a read that did not have to wait is not reported a second time. */
+/* Data that the system has in memory is read at once; for the rest the reader is suspended, and others continue. Each
+ * call has one result: a read that did not have to wait is not reported a second time. */
 static int64_t read_block(struct progress *p, char *block)
 {
     int64_t n = weft_file_read(p->file, block, BLOCK, p->at, WEFT_NOW);
@@ -51,7 +51,7 @@ static int64_t read_block(struct progress *p, char *block)
     return weft_file_read(p->file, block, BLOCK, p->at, weft_after(WEFT_SEC(10)));
 }
 
-/* 0 at the end of the file, which is no error. */
+/* 0 at the end of the file, which is not an error. */
 static int64_t read_on(struct progress *p)
 {
     char block[BLOCK];
@@ -71,7 +71,7 @@ static int64_t follow(struct progress *p)
     int64_t rc = weft_changes_open(&changes, p->r.path);
     if (rc < 0) return rc;
     (void)weft_changes_defer_close(changes);
-    do rc = read_on(p); /* also what was added before the watch began */
+    do rc = read_on(p); /* also reads bytes that were added before the watch began */
     while (rc == 0 && (rc = weft_changes_next(changes, &change, WEFT_FOREVER)) == 1 &&
            change.kind != WEFT_CHANGE_GONE);
     return rc;
@@ -92,7 +92,7 @@ static int64_t read_file(struct progress *p)
 
 static void reader(const void *arg, size_t size)
 {
-    struct progress *p = weft_alloc(sizeof *p); /* outlives this function, for the clean-up */
+    struct progress *p = weft_alloc(sizeof *p); /* it outlives this function, for the clean-up */
     if (p == NULL) return;
     *p = (struct progress){0};
     memcpy(&p->r, arg, size);

@@ -1,4 +1,4 @@
-/* gather.c -- asks many at once: three shops for a price, one of which is closed. And a cycle of calls.
+/* gather.c -- calls many actors at once: three shops, one of which is closed. Then a cycle of calls.
  *
  *     $ cc gather.c $(pkg-config --cflags --libs weft) && ./a.out
  *     a majority: 2 of 3 shops
@@ -16,7 +16,7 @@ static void shop(const void *arg, size_t size)
     (void)size;
     while (weft_recv(&m, WEFT_FOREVER) == 0) {
         if (price != CLOSED && !weft_expired(m)) weft_reply(m, PRICE, &price, sizeof price);
-        weft_msg_free(m); /* a request that is not answered fails: WEFT_ENOREPLY */
+        weft_msg_free(m); /* a call without a reply fails: WEFT_ENOREPLY */
     }
 }
 
@@ -25,7 +25,7 @@ static void call_back(const void *arg, size_t size)
     weft_msg *m, *answer;
     (void)arg, (void)size;
     if (weft_recv_tag(&m, MEET, WEFT_FOREVER) < 0) return;
-    /* Who asked waits for us, and now we wait for it. */
+    /* The caller waits for this actor, and now this actor waits for the caller. */
     int rc = weft_call(weft_from(m), MEET, NULL, 0, &answer, WEFT_FOREVER);
     weft_pid members[8];
     printf("two that call each other: %s (%zu actors)\n", weft_strerror(rc), weft_call_cycle(members, 8));

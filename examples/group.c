@@ -1,4 +1,4 @@
-/* group.c -- a boss whose helpers come and go: a name to wait for, a group to send to, news of its members.
+/* group.c -- a boss whose helpers come and go: a name to wait for, a group to send to, notifications of its members.
  *
  *     $ weft run group.c
  *     3 helpers are here
@@ -33,7 +33,7 @@ static void boss_body(const void *arg, size_t size)
     if (weft_group_watch("helpers") < 0) return;
     for (int i = 0; i < 3; i++)
         if (weft_spawn(NULL, helper, &i, sizeof i, NULL) < 0) return;
-    if (weft_register("boss") < 0) return; /* wakes those who wait for it */
+    if (weft_register("boss") < 0) return; /* wakes the actors that wait for the name */
     while (gone < 3 && weft_recv(&m, WEFT_FOREVER) == 0) {
         struct weft_group_news news;
         if (weft_group_news_read(m, &news) < 0) printf("a message that is no news\n");

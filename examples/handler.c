@@ -8,7 +8,7 @@
 
 enum { COUNTERS = 100000, ADD = 1, READ = 2 };
 
-/* Called once for each message. `state` is this actor's own; the message is freed when it returns. */
+/* Called once for each message. `state` belongs to this actor; the message is freed when the function returns. */
 static void counter(void *state, weft_msg *m)
 {
     long *count = state;

@@ -1,4 +1,4 @@
-/* hello.c -- the shortest program: one actor asks another one and prints the answer.
+/* hello.c -- the shortest program: one actor calls another one and prints the reply.
  *
  *     $ cc hello.c $(pkg-config --cflags --libs weft) && ./a.out        or: weft run hello.c
  *     hello from an actor

@@ -1,11 +1,11 @@
-/* examples/ledger.c -- deposits that are asked for again until they are confirmed, and what simulation finds in that.
+/* examples/ledger.c -- deposits that are requested again until they are confirmed, and the bug that simulation finds.
  *
  *     weft sim examples/ledger.c --seeds 1000 --minimise                 finds a deposit that is made twice
  *     weft sim examples/ledger.c --seeds 1000 -- --once                  finds nothing
  *
- * On node n1 an actor keeps a ledger. On all others a client makes deposits: a call, and if no answer comes the same
- * call again. An answer that is lost is the difference: the deposit was made, and is made once more. With --once each
- * deposit has a number that the ledger remembers. */
+ * On node n1 an actor keeps a ledger. On all others a client makes deposits by a call; if no reply comes, it makes
+ * the same call again. If the reply was lost, the deposit was made, and is made once more: that is the bug. With
+ * --once each deposit has a number that the ledger remembers. */
 #include <stdio.h>
 #include <string.h>
 #include <weft.h>
@@ -16,11 +16,11 @@ enum { DEPOSITS = 20, CLIENTS = 16 };
 #define DEPOSIT(F) F(uint, client) F(uint, number)
 WEFT_MESSAGE(deposit, 1, DEPOSIT)
 
-/* The disk of n1: what is here outlives the node. In a simulation all nodes share it, so the checks can see it. */
+/* The disk of n1: it outlives the node. In a simulation all nodes share it, so the checks can read it. */
 static struct {
     uint32_t times[CLIENTS][DEPOSITS];
 } disk;
-static uint32_t confirmed[CLIENTS]; /* deposits that the client knows to be made */
+static uint32_t confirmed[CLIENTS]; /* deposits that were confirmed to the client */
 static bool finished[CLIENTS];
 static bool once;
 
@@ -67,7 +67,7 @@ static void first(const void *arg, size_t size)
     else client(number - 1);
 }
 
-/* ---- What has to be true --------------------------------------------------------------------------------------- */
+/* ---- Conditions that must hold --------------------------------------------------------------------------------- */
 
 static bool none_is_made_twice(void *arg)
 {

@@ -1,5 +1,5 @@
 /* links.c -- actors that end together. A parser and its reader are linked, so when the parser fails the reader ends,
- * too; their parent traps exits: it is linked as well, but told instead.
+ * too. Their parent is linked as well, but traps exits, so it gets a message instead.
  *
  *     $ weft run links.c
  *     parser ended: failed (links.c:21: line 3 is too long)
@@ -30,7 +30,7 @@ static void reader(const void *arg, size_t size)
     static const char *const lines[] = {"one", "two", "three and more"};
     for (int i = 0; i < 3; i++)
         if (weft_send(*to, LINE, lines[i], strlen(lines[i])) < 0) return;
-    weft_sleep(WEFT_FOREVER); /* WEFT_ECANCELED when the parser has failed; it ends with the parser's reason */
+    weft_sleep(WEFT_FOREVER); /* WEFT_ECANCELED once the parser has failed; the reader gets its reason */
 }
 
 static void parent(const void *arg, size_t size)

@@ -1,5 +1,5 @@
-/* msgpack.c -- messages with msgpack-c's own functions: a sensor packs its readings straight into messages, and who
- * gets them looks at them as objects, without a description of what there is.
+/* msgpack.c -- messages with msgpack-c's own functions: a sensor packs its readings directly into messages, and the
+ * receiver reads them as objects, without a description of their fields.
  *
  *     $ weft run msgpack.c          or: cc msgpack.c $(pkg-config --cflags --libs weft) && ./a.out
  *     {"sensor"=>"kitchen", "celsius"=>21.500000}: kitchen has 21.5 degrees
@@ -18,7 +18,7 @@ static void pack_text(msgpack_packer *p, const char *text)
     msgpack_pack_str_with_body(p, text, strlen(text));
 }
 
-/* The value of a key of a map, or NULL. */
+/* Returns the value of a key of a map, or NULL. */
 static const msgpack_object *find(const msgpack_object *o, const char *key)
 {
     if (o->type != MSGPACK_OBJECT_MAP) return NULL;
@@ -39,14 +39,14 @@ static void display(const void *arg, size_t size)
         msgpack_zone zone;
         msgpack_object o;
         if (!msgpack_zone_init(&zone, 1024)) return;
-        int rc = weft_msg_object(m, ZONE_MAX, &zone, &o); /* it has been sent by anybody: checked first */
+        int rc = weft_msg_object(m, ZONE_MAX, &zone, &o); /* it may come from any sender, so it is checked first */
         const msgpack_object *name = rc < 0 ? NULL : find(&o, "sensor"), *value = rc < 0 ? NULL : find(&o, "celsius");
         if (name != NULL && name->type == MSGPACK_OBJECT_STR && value != NULL && value->type == MSGPACK_OBJECT_FLOAT)
             printf("%s: %.*s has %.1f degrees\n", weft_msg_print(m, text, sizeof text), (int)name->via.str.size,
                    name->via.str.ptr, value->via.f64);
         else printf("refused: %s\n", rc < 0 ? weft_strerror(rc) : weft_msg_print(m, text, sizeof text));
         msgpack_zone_destroy(&zone);
-        if (rc < 0) return; /* what an actor still holds is freed with it */
+        if (rc < 0) return; /* messages that an actor still holds are freed with it */
     }
 }
 
@@ -68,7 +68,7 @@ static void sensors(const void *arg, size_t size)
     (void)arg, (void)size;
     if (weft_spawn(&to, display, NULL, 0, NULL) < 0) return;
     if (send_reading(to, "kitchen", 21.5) < 0 || send_reading(to, "cellar", 9.25) < 0) return;
-    static const char bomb[] = "\xDD\xFF\xFF\xFF\xFF"; /* an array of 4 thousand million values that are not there */
+    static const char bomb[] = "\xDD\xFF\xFF\xFF\xFF"; /* an array of 4 thousand million values that do not exist */
     if (weft_send(to, READING, bomb, sizeof bomb - 1) < 0) return;
 }
 

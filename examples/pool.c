@@ -14,7 +14,7 @@
 enum { SQUARE = 1, JOB };
 static _Atomic int jobs;
 
-/* A member is an actor like any other; it answers whoever asked, and need not know of the pool. */
+/* A member is an actor like any other; it replies to the caller, and does not need to know of the pool. */
 static void worker(const void *arg, size_t size)
 {
     weft_msg *m;
@@ -22,7 +22,7 @@ static void worker(const void *arg, size_t size)
     while (weft_recv(&m, WEFT_FOREVER) == 0) {
         if (weft_tag(m) == SQUARE) {
             int n = *(const int *)weft_data(m), answer = n * n;
-            if (n == 13) weft_fail(WEFT_EXIT_FAILED, "unlucky"); /* ends this member; another takes its place */
+            if (n == 13) weft_fail(WEFT_EXIT_FAILED, "unlucky"); /* ends this member; another one takes its place */
             weft_reply(m, SQUARE, &answer, sizeof answer);
         } else {
             jobs++;

@@ -11,14 +11,14 @@
  *     $ psql -h /var/run/postgresql shop -c "NOTIFY orders, '7 tea'"
  *                                                     the first one says: orders: 7 tea
  *
- * The words after "--" are libpq's connection string and the channels to LISTEN to. A query is a call to the actor
- * "db", from any node; what comes on a channel is published under "pg.CHANNEL", to all nodes.
+ * The arguments after "--" are libpq's connection string and the channels to LISTEN to. A query is a call to the
+ * actor "db", from any node; notifications of a channel are published under "pg.CHANNEL", to all nodes.
  *
- * libpq says when it wants its socket to be readable or writable, and the actor waits for that as for anything else:
+ * libpq reports when it needs its socket to be readable or writable, and the actor waits for that as for any source:
  * for the socket and its mailbox in one call, with a deadline. Nothing polls; there is no thread for the database.
  * The one call of libpq that blocks, PQcancel, runs on a thread of weft_offload. A query is given up when its caller
- * gives up. When the connection breaks there is a new one; what was notified meanwhile is lost, as with any LISTEN.
- * However the actor ends, a deferred clean-up takes leave of the server.
+ * gives up. When the connection breaks the actor makes a new one; notifications of the meantime are lost, as with any
+ * LISTEN. However the actor ends, a deferred clean-up closes the session at the server.
  *
  * Host names would be looked up by libpq, which blocks the worker: give a folder of Unix sockets, or hostaddr=. */
 #include <libpq-fe.h>
@@ -41,10 +41,10 @@ enum {
     TEXT_MAX_BYTES = 8192,
 };
 #define PATIENCE WEFT_SEC(10)  /* for a connection; for a query whose caller sets no deadline */
-#define QUIET_MAX WEFT_SEC(60) /* then the connection is tried */
+#define QUIET_MAX WEFT_SEC(60) /* after this time without traffic the connection is tested */
 #define PAUSE WEFT_SEC(1)      /* between attempts to connect */
 
-/* Of the actor "db"; its clean-up gives it back. */
+/* The state of the actor "db"; its clean-up frees it. */
 struct store {
     PGconn *db;
     PGresult *result;
@@ -83,7 +83,7 @@ static int connect_store(struct store *s, bool again)
     return PQsetnonblocking(s->db, 1) == 0 ? 0 : WEFT_EREFUSED;
 }
 
-/* Until what was asked is on its way: a server that is busy sending may have to be read first. */
+/* Waits until the query has been sent: a server that is busy sending may have to be read first. */
 static int flush(struct store *s, int64_t deadline)
 {
     int left;
@@ -96,7 +96,7 @@ static int flush(struct store *s, int64_t deadline)
     return left < 0 ? WEFT_ERESET : 0;
 }
 
-/* Until nothing more comes of the query. The first result is kept in s->result. */
+/* Waits until the query has no more results. The first result is kept in s->result. */
 static int collect(struct store *s, int64_t deadline)
 {
     for (;;) {
@@ -129,14 +129,14 @@ static void drop_cancel(void *block)
     PQfreeCancel(((struct cancel *)block)->of);
 }
 
-/* The caller has given up: so shall the server. The connection is good for the next query when this returns 0. */
+/* The caller has given up, so the server is asked to cancel. If this returns 0 the connection can be used again. */
 static int abandon(struct store *s)
 {
     int64_t deadline = weft_after(WEFT_SEC(10));
     struct cancel c = {.of = PQgetCancel(s->db)};
     weft_job job;
     if (c.of == NULL) return WEFT_ENOMEM;
-    s->cancel = c.of; /* ours until the job has it */
+    s->cancel = c.of; /* it belongs to this actor until the job has it */
     int rc = weft_offload_start(&job, run_cancel, drop_cancel, &c, sizeof c, deadline);
     if (rc == 0) s->cancel = NULL;
     PQfreeCancel(s->cancel);
@@ -146,7 +146,7 @@ static int abandon(struct store *s)
     return rc == 0 ? collect(s, deadline) : rc;
 }
 
-/* Leaves the result, good or bad, in s->result. */
+/* Leaves the result, also a failed one, in s->result. */
 static int ask(struct store *s, const char *text, int count, const char *const *values, int64_t deadline)
 {
     PQclear(s->result);
@@ -156,7 +156,7 @@ static int ask(struct store *s, const char *text, int count, const char *const *
     return rc == 0 && s->result == NULL ? WEFT_ERESET : rc;
 }
 
-/* ---- What other actors ask ------------------------------------------------------------------------------------- */
+/* ---- Queries of other actors ----------------------------------------------------------------------------------- */
 
 static void reply_error(const weft_msg *m, const char *why)
 {
@@ -183,7 +183,7 @@ static void reply_rows(const weft_msg *m, const PGresult *result)
     weft_release(rows);
 }
 
-/* Copies the query into `buffer`, each text with the NUL that libpq wants. The number of values, or negative. */
+/* Copies the query into `buffer`, with a NUL after each text for libpq. Returns the number of values, or an error. */
 static int unpack(const weft_msg *m, char *buffer, size_t size, const char *values[VALUES_MAX])
 {
     struct query q;
@@ -200,7 +200,7 @@ static int unpack(const weft_msg *m, char *buffer, size_t size, const char *valu
     return count;
 }
 
-/* Negative: the connection is of no use any more, or the actor is to end. */
+/* Negative: the connection cannot be used any more, or the actor is to end. */
 static int answer(struct store *s, const weft_msg *m)
 {
     char buffer[TEXT_MAX_BYTES];
@@ -248,7 +248,7 @@ static int listen_to_channels(struct store *s)
     return rc;
 }
 
-/* Until the connection is lost, or the actor is asked to stop. */
+/* Serves until the connection is lost, or the actor is asked to stop. */
 static int serve(struct store *s)
 {
     int rc = listen_to_channels(s);
@@ -283,7 +283,7 @@ static void store(const void *arg, size_t size)
         }
         if (rc == WEFT_ECANCELED) return;
         weft_log(WEFT_WARN, "no connection: %s; %s", weft_strerror(rc), problem(s));
-        if (weft_sleep(weft_after(PAUSE)) < 0) return; /* who asks meanwhile waits in the mailbox */
+        if (weft_sleep(weft_after(PAUSE)) < 0) return; /* queries of the meantime wait in the mailbox */
     }
 }
 
@@ -297,7 +297,7 @@ static void first(const void *arg, size_t size)
         weft_exit(WEFT_EINVAL);
     }
     if (weft_subscribe("pg.*", NULL) < 0) weft_exit(WEFT_EXIT_FAILED);
-    /* libpq, and what it uses in turn, was not written for small stacks. */
+    /* libpq, and the libraries that it uses, were not written for small stacks. */
     const weft_spawn_options options = {.kind = "store", .stack_bytes = 256 * 1024, .link = true};
     if (weft_spawn(NULL, store, args, sizeof *args, &options) < 0) weft_exit(WEFT_EXIT_FAILED);
     while (weft_recv(&m, WEFT_FOREVER) == 0) {

@@ -1,4 +1,4 @@
-/* processes.c -- child processes: written to and read from, waited for, given a deadline.
+/* processes.c -- child processes: writing to them, reading from them, waiting for them, with a deadline.
  *
  *     $ weft run processes.c        or: cc processes.c $(pkg-config --cflags --libs weft) && ./a.out
  *     apple
@@ -12,15 +12,14 @@
 #include <stdio.h>
 #include <weft.h>
 
-/* Two actors, as a program may write before it has read everything: one feeds it, one reads. */
+/* Two actors, because a program may write before it has read everything: one writes to it, one reads from it. */
 static void feed(const void *arg, size_t size)
 {
     static const char text[] = "cherry\nbanana\napple\nbanana\n";
     weft_stream in = *(const weft_stream *)arg;
     (void)size;
-    weft_ignore(
-        weft_write(in, text, sizeof text - 1, WEFT_FOREVER)); /* it may end without reading all: its own affair */
-    (void)weft_close(in);                                     /* nothing more comes */
+    weft_ignore(weft_write(in, text, sizeof text - 1, WEFT_FOREVER)); /* it may end without reading everything */
+    (void)weft_close(in);                                             /* the end of its input */
 }
 
 static int sort_lines(void)
@@ -43,7 +42,7 @@ static int sort_lines(void)
     return rc;
 }
 
-/* It could as well just return: a child ends with its actor. */
+/* The actor could also simply return: a child ends with its actor. */
 static int sleep_too_long(void)
 {
     const char *const argv[] = {"sleep", "1000", NULL};

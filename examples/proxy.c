@@ -1,4 +1,4 @@
-/* proxy.c -- a TCP proxy: what comes from a client goes to a server and back, in code that reads from top to bottom.
+/* proxy.c -- a TCP proxy: it passes bytes between a client and a server, in code that reads from top to bottom.
  *
  *     $ weft run echo.c -- --port 4000 &
  *     $ weft run proxy.c -- --port 4200 --to 127.0.0.1:4000
@@ -10,13 +10,13 @@
  *     hello
  *
  * Options: --port PORT (0: any free one; default 4200), --host ADDRESS (default 127.0.0.1), --to ADDRESS (also
- * unix:/path/to/socket), --idle SECONDS (a connection on which nothing moves for so long is closed; default 60).
+ * unix:/path/to/socket), --idle SECONDS (a connection without traffic is closed after so long; default 60).
  *
- * Each direction is an actor: read, write, again. Who does not take what is written to it holds up who sends it, in
- * that direction only: nothing more is read, and the kernel tells the sender. The end of one direction is passed on
- * and the other goes on. A reset, or that nobody answers behind the proxy, is passed on as a reset. While the proxy
- * connects it listens to the client: who leaves meanwhile is not kept. Both actors live on one worker
- * (WEFT_BESIDE), so they never run at the same time and share what they know of the connection without a lock; the
+ * Each direction is an actor: it reads, writes, and begins again. If one side does not read, the proxy stops reading
+ * from the other side in that direction only, and the kernel slows the sender. The end of one direction is passed on,
+ * and the other direction continues. A reset, or a server that does not answer, is passed on as a reset. While the
+ * proxy connects it also reads from the client, and closes the connection of a client that leaves. Both actors are on
+ * one worker (WEFT_BESIDE), so they never run at the same time and share the connection's record without a lock; the
  * clean-up of the last one closes it. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ struct options {
 struct pair {
     weft_stream side[2];
     int users;     /* actors */
-    int64_t moved; /* when bytes last went in either direction */
+    int64_t moved; /* when bytes were last passed in either direction */
     int64_t idle;
 };
 
@@ -47,8 +47,8 @@ static void leave(void *arg)
     free(p);
 }
 
-/* Both directions end: who waits for the other one wakes with WEFT_ECLOSED. What was broken off is no end of a
- * stream: the other side reads WEFT_ERESET. */
+/* Ends both directions: the actor that waits for the other one wakes with WEFT_ECLOSED. If the connection was broken
+ * off, the other side reads WEFT_ERESET and not the end of a stream. */
 static void give_up(struct pair *p, int from, int64_t why)
 {
     weft_log(WEFT_DEBUG, "from %s: %s", from == CLIENT ? "client" : "server", weft_strerror((int)why));
@@ -58,7 +58,7 @@ static void give_up(struct pair *p, int from, int64_t why)
     }
 }
 
-/* As weft_read. The deadline moves on while the other direction does. */
+/* As weft_read, but the deadline is extended while the other direction has traffic. */
 static int64_t read_side(struct pair *p, int from, void *buffer, size_t size)
 {
     int64_t n;
@@ -68,7 +68,7 @@ static int64_t read_side(struct pair *p, int from, void *buffer, size_t size)
     return n;
 }
 
-/* Passes on `n` bytes that are in `buffer` already, and then what comes. `n` 0: the end. */
+/* Passes on `n` bytes that are in `buffer` already, and then all later bytes. `n` is 0 at the end. */
 static void copy(struct pair *p, int from, char *buffer, int64_t n)
 {
     while (n > 0) {
@@ -90,8 +90,8 @@ static void back(const void *arg, size_t size)
     if (weft_defer(leave, p) == 0) copy(p, SERVER, buffer, read_side(p, SERVER, buffer, BLOCK));
 }
 
-/* Connects, and takes what the client says meanwhile. How many bytes that were, *ended: and no more will come; or why
- * there is no connection. A client that ends without having said a word has left. */
+/* Connects, and reads what the client sends meanwhile. Returns the number of these bytes, or an error if there is no
+ * connection; *ended is set if the client sends no more. A client that ends without having sent a byte has left. */
 static int64_t connect_server(struct pair *p, const char *to, char *buffer, bool *ended)
 {
     weft_connecting c;
@@ -101,7 +101,7 @@ static int64_t connect_server(struct pair *p, const char *to, char *buffer, bool
     const weft_wait sources[] = {weft_on_connect(c), weft_on_readable(p->side[CLIENT])};
     while ((rc = weft_wait_any(sources, have < BLOCK && !*ended ? 2 : 1, WEFT_FOREVER)) == 1) {
         int64_t n = weft_read(p->side[CLIENT], buffer + have, BLOCK - have, WEFT_NOW);
-        if (n == WEFT_ETIMEDOUT) continue; /* it was a false alarm */
+        if (n == WEFT_ETIMEDOUT) continue; /* there was nothing to read after all */
         *ended = n == 0;
         if (n < 0 || (n == 0 && have == 0)) {
             weft_connect_drop(c);

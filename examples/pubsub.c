@@ -1,4 +1,4 @@
-/* pubsub.c -- a market-data feed: readers choose by wildcard, and say what is to happen when they are too slow.
+/* pubsub.c -- a market-data feed: readers choose by wildcard, and choose a policy for when they are too slow.
  *
  *     $ weft run pubsub.c          or: cc pubsub.c $(pkg-config --cflags --libs weft) && ./a.out
  *     ticker (quote.oslo.EQNR): 4 quotes, the last 304 for EQNR; lost 0
@@ -8,9 +8,9 @@
  *     robot (quote.oslo.*): 2 quotes, the last 201 for DNB; lost 1, cut off
  *     late (quote.>): 3 quotes, known from before: EQNR 304, DNB 204, VOD 104; lost 0
  *
- * ticker and london keep up. audit must see every quote: when its mailbox is full the feed waits for it. screen wants
- * the newest: what it is too slow for is dropped, the oldest first, and it is told how many. robot would rather be
- * cut off than act on old prices. late comes when the day is over and is given the last price of each share.
+ * ticker and london keep up. audit must get every quote: when its mailbox is full the feed waits for it. screen wants
+ * the newest quotes: when it is too slow the oldest are dropped, and it learns how many. robot prefers to be cut off
+ * rather than to act on old prices. late subscribes when the day is over and gets the last price of each share.
  * Nothing in the feed would change if its readers were on other nodes. */
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ enum { READY = 2, CLOSE = 3, ROUNDS = 4 };
 struct reader {
     const char *name, *pattern;
     weft_subscribe_options options;
-    bool slow; /* begins to read when the market has closed */
+    bool slow; /* it begins to read when the market has closed */
     weft_pid feed;
 };
 static const struct reader readers[] = {
@@ -81,7 +81,7 @@ static void reader(const void *arg, size_t size)
 
 static weft_pid start(struct reader r)
 {
-    const uint32_t room = r.options.slow == WEFT_SLOW_SUSPEND ? 4 : 0; /* messages; 0: as many as usual */
+    const uint32_t room = r.options.slow == WEFT_SLOW_SUSPEND ? 4 : 0; /* messages; 0: the default */
     const weft_spawn_options options = {.kind = r.name, .mailbox_max = room, .monitor = &(weft_monitor_ref){0}};
     weft_pid pid;
     weft_msg *m;
@@ -91,12 +91,12 @@ static weft_pid start(struct reader r)
     return pid;
 }
 
-/* Each has had all that was published before this. */
+/* Each reader has received everything that was published before this. */
 static void close_and_wait(weft_pid to)
 {
     weft_msg *m;
-    weft_ignore(weft_send(to, CLOSE, NULL, 0)); /* if it has ended: the monitor says so as well */
-    if (weft_recv_tag(&m, WEFT_TAG_DOWN, WEFT_FOREVER) == 0) weft_msg_free(m); /* the monitor says: it has ended */
+    weft_ignore(weft_send(to, CLOSE, NULL, 0)); /* if it has ended, the monitor reports that as well */
+    if (weft_recv_tag(&m, WEFT_TAG_DOWN, WEFT_FOREVER) == 0) weft_msg_free(m); /* the monitor reports its end */
 }
 
 static void feed(const void *arg, size_t size)

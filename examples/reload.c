@@ -17,7 +17,7 @@
 
 enum { NUMBER = 1, READ = 2, ENOUGH = 3 };
 
-/* What goes from one version to the next; version 1 has no `largest`. */
+/* The state that is passed from one version to the next; version 1 has no `largest`. */
 struct tally {
     uint64_t count, missed, last, largest;
 };
@@ -52,8 +52,8 @@ static void tally(struct tally *t)
     weft_msg *m;
     while (weft_recv(&m, WEFT_FOREVER) == WEFT_OK) {
         if (weft_tag(m) == WEFT_TAG_RELOAD) {
-            if (weft_hand_over(m, VERSION, t, sizeof *t) == WEFT_OK) return; /* and the other code goes on */
-            continue;                                                        /* it did not want to: so do we */
+            if (weft_hand_over(m, VERSION, t, sizeof *t) == WEFT_OK) return; /* and the new code continues */
+            continue;                                                        /* it refused: the old code continues */
         }
         if (weft_tag(m) == READ) answer(m, t);
         else if (weft_size(m) == sizeof(uint64_t)) note(t, m);
@@ -61,7 +61,7 @@ static void tally(struct tally *t)
     }
 }
 
-/* Where a tally of an earlier version goes on. */
+/* Continues a tally of an earlier version. */
 static void go_on(const void *arg, size_t size)
 {
     struct tally t = *(const struct tally *)arg;
@@ -81,7 +81,7 @@ static int migrate(struct weft_handover *h)
     return weft_handover_state(h, &t, sizeof t);
 }
 
-/* Sends 1, 2, 3, ... until it is asked how many that were. It traps no reloads: its code stays what it is. */
+/* Sends 1, 2, 3, ... until it is asked how many it has sent. It does not trap reloads, so it keeps its code. */
 static void source(const void *arg, size_t size)
 {
     weft_pid to = *(const weft_pid *)arg;

@@ -9,7 +9,7 @@
  *     HELLO
  *
  * The other side may as well be `openssl s_client -connect localhost:4433 -CAfile cert.pem` or `openssl s_server`.
- * Between weft_stream_secure and the end nothing differs from a plain stream. */
+ * After weft_stream_secure the stream is used like a plain one. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

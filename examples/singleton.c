@@ -1,12 +1,12 @@
-/* singleton.c -- a clock of which one ticks in the whole cluster; when its node goes, another one's goes on.
+/* singleton.c -- one clock ticks in the whole cluster; when its node ends, the clock of another node continues.
  *
  *   etcd &
  *   weft run examples/singleton.c --name a --listen tcp://127.0.0.1:4001 --discover etcd:http://127.0.0.1:2379 &
  *   weft run examples/singleton.c --name b --listen tcp://127.0.0.1:4002 --discover etcd:http://127.0.0.1:2379 &
  *   kill -9 %2      # within ten seconds, the time of the lease, b ticks
  *
- * Whoever is told of a tick refuses one with a token that is lower than one it has seen: it comes from a clock that
- * was stopped for a while and has not noticed yet that it is not the one any more. */
+ * A receiver of ticks refuses a tick whose token is lower than one it has seen: it comes from a clock that was
+ * stopped for a while and has not noticed yet that another one runs now. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <weft.h>

@@ -1,4 +1,4 @@
-/* state_machine.c -- a turnstile: a state is a function that waits for what it understands and returns the next one.
+/* state_machine.c -- a turnstile: a state is a function that waits for its messages and returns the next state.
  *     $ weft run state_machine.c
  *     locked after 0 / pushed in vain / a coin / somebody passes / locked after 1 / a coin / nobody came / ...
  */
@@ -11,7 +11,7 @@ struct state {
     struct state (*run)(int *passed); /* NULL: the end */
 };
 
-/* The tag of the next message, or an error. */
+/* Returns the tag of the next message, or an error. */
 static int64_t next_event(int64_t deadline)
 {
     weft_msg *m;
@@ -46,7 +46,7 @@ static void turnstile(const void *arg, size_t size)
 {
     int passed = 0;
     (void)arg, (void)size;
-    for (int i = 0; i < 4; i++) /* what happens in a day, 10 ms apart; real events come from others */
+    for (int i = 0; i < 4; i++) /* the events of a day, 10 ms apart; real events come from other actors */
         if (weft_send_after(weft_after(WEFT_MS(10 * i + 10)), weft_self(), i % 2 == 0 ? PUSH : COIN, NULL, 0, NULL) <
             0)
             return;

@@ -1,4 +1,4 @@
-/* supervisor.c -- an actor that fails is started again, under its name, and finds the mail it had not yet read.
+/* supervisor.c -- a failed actor is started again, under its name, and finds the messages that it had not read.
  *
  *     $ weft run supervisor.c       or: cc supervisor.c $(pkg-config --cflags --libs weft) && ./a.out
  *     adder starts
@@ -25,7 +25,7 @@ static void adder(const void *arg, size_t size)
         if (weft_tag(m) == DONE) weft_reply(m, DONE, NULL, 0);
         if (weft_tag(m) != ADD) continue;
         int n = *(const int *)weft_data(m);
-        weft_require(n != 3); /* a bug: this actor ends here, and what it knew is gone */
+        weft_require(n != 3); /* a bug: this actor ends here, and its state is lost */
         printf("%d, in all %d\n", n, sum += n);
     }
 }
@@ -36,10 +36,10 @@ static void feeder(const void *arg, size_t size)
     weft_pid root;
     (void)arg, (void)size;
     for (int n = 1; n <= 5; n++)
-        if (weft_send_name("adder", ADD, &n, sizeof n) < 0) weft_exit(WEFT_EXIT_FAILED); /* and is started anew */
+        if (weft_send_name("adder", ADD, &n, sizeof n) < 0) weft_exit(WEFT_EXIT_FAILED); /* and is started again */
     if (weft_call_name("adder", DONE, NULL, 0, &answer, weft_after(WEFT_SEC(5))) < 0) return;
     printf("all has been added\n");
-    if (weft_whereis("root", &root) == 0) weft_stop(root); /* which stops its children, the last first */
+    if (weft_whereis("root", &root) == 0) weft_stop(root); /* which stops its children, the last one first */
 }
 
 static void root_body(const void *arg, size_t size)

@@ -1,4 +1,4 @@
-/* test_kit.c -- an actor and its test, which covers an hour and a half in no time: nothing here sleeps.
+/* test_kit.c -- an actor and its test, which covers an hour and a half of virtual time: nothing here sleeps.
  *
  *     $ cc test_kit.c $(pkg-config --cflags --libs weft) && ./a.out
  *     a session ends half an hour after its last request
@@ -9,7 +9,7 @@
 
 enum { HIT = 1, SAVE = 2 };
 
-/* Counts hits. Half an hour after the last one it has the count saved by whoever is called "store", and ends. */
+/* Counts hits. Half an hour after the last one it sends the count to the actor named "store", and ends. */
 static void session(const void *arg, size_t size)
 {
     int64_t hits = 0;
@@ -27,7 +27,7 @@ static void session(const void *arg, size_t size)
 static void ends_after_half_an_hour(const void *arg, size_t size)
 {
     weft_pid who;
-    weft_probe store; /* stands in for the real one */
+    weft_probe store; /* stands in for the real store */
     weft_msg *ask;
     (void)arg, (void)size;
     weft_require(weft_probe_open(&store, "store") == 0);

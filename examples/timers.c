@@ -1,5 +1,5 @@
-/* timers.c -- one-shot, periodic and absolute timers, cancelled and set anew; thousands at once; and several of them
- * in one wait with the mailbox. All of it in code that reads from top to bottom.
+/* timers.c -- one-shot, periodic and absolute timers, cancelled and set again; thousands at once; and several timers
+ * in one wait with the mailbox, in code that reads from top to bottom.
  *
  *     $ weft run timers.c          or: cc timers.c $(pkg-config --cflags --libs weft) && ./a.out
  *     one shot: fired, once
@@ -46,7 +46,7 @@ static int one_shot(void)
     return weft_timer_close(t);
 }
 
-/* Now and then the actor is late; the deadlines stay where they were. */
+/* Now and then the actor is late; the deadlines do not move. */
 static int periodic(void)
 {
     const int64_t period = WEFT_MS(5), first = weft_after(period);
@@ -57,13 +57,13 @@ static int periodic(void)
         if (count % 10 == 3) (void)weft_sleep(weft_after(WEFT_MS(12)));
         int64_t n = weft_timer_await(t, WEFT_FOREVER);
         if (n < 0) return -1;
-        count += n; /* more than 1: late, and none is lost */
+        count += n; /* more than 1 if the actor is late; no firing is lost */
     }
     printf("periodic: %s\n", weft_timer_next(t) == first + count * period ? "no drift" : "drifts");
     return weft_timer_close(t);
 }
 
-/* All its timers at once, the latest first. They cost the kernel nothing: it knows only the next one of a worker. */
+/* Sets all its timers at once, the latest first. They cost the kernel nothing: it knows only a worker's next one. */
 static void one_of_many(const void *arg, size_t size)
 {
     const weft_pid *parent = arg;
@@ -76,7 +76,7 @@ static void one_of_many(const void *arg, size_t size)
     for (int i = 0; i < TIMERS; i++) {
         if (weft_timer_await(t[i], WEFT_FOREVER) < 0) return;
     }
-    weft_ignore(weft_send(*parent, ALL_FIRED, NULL, 0)); /* if nobody listens any more, nobody misses it */
+    weft_ignore(weft_send(*parent, ALL_FIRED, NULL, 0)); /* if the receiver has ended, the message is not needed */
 }
 
 static int thousands(void)
@@ -101,7 +101,7 @@ static void friend_of(const void *arg, size_t size)
     const weft_pid *who = arg;
     (void)size;
     if (weft_sleep(weft_after(WEFT_MS(250))) < 0) return;
-    weft_ignore(weft_send(*who, HALF_TIME, "half time", 9)); /* the game may be over: nobody misses it */
+    weft_ignore(weft_send(*who, HALF_TIME, "half time", 9)); /* not needed if the game is over */
 }
 
 static void ticks_and_mail(void)
@@ -124,11 +124,11 @@ static void ticks_and_mail(void)
             printf("another actor says: %.*s\n", (int)weft_size(m), (const char *)weft_data(m));
             weft_msg_free(m);
         } else if (which == 1) {
-            /* Several periods may have passed since the last look; none is lost. */
+            /* Several periods may have passed since the last take; none is lost. */
             for (int64_t n = weft_timer_take(ticks); n > 0; n--) printf("tick %d\n", ++count);
         } else {
             printf("time is up\n");
-            return; /* what an actor has opened ends with it */
+            return; /* timers that an actor has opened end with it */
         }
     }
 }

@@ -18,7 +18,7 @@ static void worker(const void *arg, size_t size)
     (void)size;
     if (weft_subscribe_with("job.*", &(weft_subscribe_options){.queue = "workers"}, NULL) < 0) return;
     if (weft_send(boss, DONE, NULL, 0) < 0) return;                   /* ready */
-    for (int i = 0; i < 5 && weft_recv(&m, WEFT_FOREVER) == 0; i++) { /* they take turns: five of ten */
+    for (int i = 0; i < 5 && weft_recv(&m, WEFT_FOREVER) == 0; i++) { /* the workers take turns: five of ten each */
         weft_msg_free(m);
         if (weft_send(boss, DONE, NULL, 0) < 0) return;
     }
@@ -48,7 +48,7 @@ static void first(const void *arg, size_t size)
     }
     printf("two workers got 10 jobs, each job once\n");
     if (weft_publish_retained("weather.oslo", TEMPERATURE, &(int){21}, sizeof(int)) < 0) return;
-    if (weft_subscribe("weather.*", NULL) < 0) return; /* later than what it is told */
+    if (weft_subscribe("weather.*", NULL) < 0) return; /* it subscribes after the publication that it gets */
     next("late, and told that the temperature is");
     weft_subscribe_options last_two = {.slow = WEFT_SLOW_DROP_OLDEST, .max = 2};
     if (weft_subscribe_with("tick", &last_two, NULL) < 0) return;

@@ -23,7 +23,7 @@ static void till(const void *arg, size_t size)
     for (; weft_recv(&m, WEFT_FOREVER) == 0; weft_msg_free(m)) {
         if (order_read_why(m, &o, &why) < 0) {
             printf("refused: %s\n", why.text);
-            return; /* what an actor still holds is freed with it */
+            return; /* messages that an actor still holds are freed with it */
         }
         double sum = 0;
         weft_text how = weft_cstr("cash");

@@ -6,20 +6,20 @@
  *     $ weft run webchat.c --name b --join tcp://127.0.0.1:4001 -- --port 8002
  *     b: chat on http://127.0.0.1:8002/
  *
- * Open both addresses: who writes on one page is read on the other. Options: --port PORT (0: any free one; default
+ * Open both addresses: lines written on one page appear on the other. Options: --port PORT (0: any free one; default
  * 8000), --host ADDRESS (default 127.0.0.1), --site NAME (by which browsers reach it, if not by address or as
  * localhost), --places N (connections at a time, a quarter of them from one address; default 4096), --ping SECONDS (a
- * browser that says nothing is asked whether it is there; default 20), --patience SECONDS (and dropped if it does not
- * answer, or takes nothing, for so long; default 10).
+ * browser that sends nothing gets a ping after so long; default 20), --patience SECONDS (a browser that does not
+ * answer, or does not read, for so long is dropped; default 10).
  *
  * One actor serves one browser. It waits for the browser's socket and for its own mailbox, where the room's lines
- * come, in one call. So a line is on its way to the screens as soon as it is published; nothing sleeps in between to
- * see whether there is something. The library for the frames, wslay, knows nothing of actors: it calls back for
- * bytes, and these calls read and write a weft stream, which suspends only this actor. http_parser reads the request.
+ * arrive, in one call. So a line is sent to the screens as soon as it is published; nothing polls. The library for
+ * the frames, wslay, knows nothing of actors: it calls back for bytes, and these callbacks read and write a weft
+ * stream, which suspends only this actor. http_parser reads the request.
  *
- * A room is a topic, "room.lobby": those of chat.c in the same cluster are in the same rooms. Who is there is a group
- * of the same name; its members tell each newcomer their names, and the room's keeper what was said before
- * (chat_room.h). A browser that is too slow loses the oldest lines that wait for it, and is told how many. */
+ * A room is a topic, "room.lobby": clients of chat.c in the same cluster are in the same rooms. The members are a
+ * group of the same name. They send each newcomer their names, and the room's keeper sends it the history
+ * (chat_room.h). A browser that is too slow loses the oldest lines that wait for it, and learns how many. */
 #include <sys/types.h>
 #include <wslay/wslay.h>
 
@@ -28,8 +28,8 @@
 #define ASKED(F) F(uint, question)
 WEFT_MESSAGE(asked, 2, ASKED) /* published in a room by chat.c: who is here? */
 #define HERE(F) F(uint, question) F(str, nick) F(str, node)
-WEFT_MESSAGE(here, 3, HERE) /* the answer; and what members of the group tell a new one */
-/* What only the browser is told, as JSON. */
+WEFT_MESSAGE(here, 3, HERE) /* the answer; members of the group also send it to a new one */
+/* Messages for the browser only, as JSON. */
 #define LIVE(F) F(str, nick) F(str, text)
 WEFT_STRUCT(live, LIVE)
 #define EARLIER(F) F(str, nick) F(str, earlier)
@@ -42,8 +42,8 @@ WEFT_STRUCT(note, NOTE)
 enum {
     JSON_BYTES = 32768,
     PEOPLE_MAX = 200,   /* listed; more are not */
-    LINES_MAX = 256,    /* that wait for a slow browser */
-    MAIL_PER_TURN = 64, /* then the browser's own input has its turn */
+    LINES_MAX = 256,    /* lines that wait for a slow browser */
+    MAIL_PER_TURN = 64, /* after so many, the browser's own input is handled */
     READS_PER_TURN = 16,
     PERSON_BYTES = NAME_MAX_BYTES + 1 + 64 + 1, /* nick@node */
 };
@@ -58,22 +58,22 @@ struct options {
 
 struct person {
     weft_pid pid;
-    bool joined;             /* the group says so */
-    char name[PERSON_BYTES]; /* "": not told yet */
+    bool joined;             /* known from the group */
+    char name[PERSON_BYTES]; /* "": not known yet */
 };
 
 struct visitor {
     weft_stream stream;
     struct options options;
     wslay_event_context_ptr frames;
-    const char *early; /* what came right behind the request */
+    const char *early; /* bytes that came right after the request */
     size_t early_size;
     int reads;      /* of this turn */
-    int64_t failed; /* why a callback did */
+    int64_t failed; /* why a callback failed */
     int64_t heard;  /* when bytes last came */
-    bool asked;     /* by a ping, since then */
+    bool asked;     /* a ping was sent since then */
     bool crowd_changed;
-    bool past_over; /* it has come, and may have held some of these: */
+    bool past_over; /* it has arrived, and may have contained some of these: */
     uint64_t live[HISTORY], heard_live;
     uint64_t lost, said;
     char nick[NAME_MAX_BYTES + 1], topic[NAME_MAX_BYTES + 6];
@@ -81,7 +81,7 @@ struct visitor {
     struct person *people;
 };
 
-/* ---- Frames: wslay asks for bytes and has bytes ---------------------------------------------------------------- */
+/* ---- Frames: wslay asks for bytes and provides bytes ----------------------------------------------------------- */
 
 static ssize_t take_bytes(wslay_event_context_ptr ctx, uint8_t *buffer, size_t size, int flags, void *arg)
 {
@@ -104,7 +104,7 @@ static ssize_t take_bytes(wslay_event_context_ptr ctx, uint8_t *buffer, size_t s
     return -1;
 }
 
-/* Waits for a browser that is slow. What is published meanwhile waits in the mailbox, up to LINES_MAX. */
+/* Waits for a slow browser. Publications of the meantime wait in the mailbox, up to LINES_MAX. */
 static ssize_t put_bytes(wslay_event_context_ptr ctx, const uint8_t *data, size_t size, int flags, void *arg)
 {
     struct visitor *v = arg;
@@ -122,7 +122,7 @@ static void tell(struct visitor *v, const char *json, size_t size)
     if (size < JSON_BYTES) wslay_event_queue_msg(v->frames, &m);
 }
 
-/* A whole message of the browser: a line that it says. */
+/* Handles a whole message of the browser: a line. */
 static void on_message(wslay_event_context_ptr ctx, const struct wslay_event_on_msg_recv_arg *m, void *arg)
 {
     struct visitor *v = arg;
@@ -130,14 +130,14 @@ static void on_message(wslay_event_context_ptr ctx, const struct wslay_event_on_
     (void)ctx;
     if (m->opcode != WSLAY_TEXT_FRAME || m->msg_length == 0 || m->msg_length > TEXT_BYTES) return;
     memcpy(text, m->msg, m->msg_length);
-    make_plain(text, m->msg_length); /* others of the room have terminals */
+    make_plain(text, m->msg_length); /* other members of the room have terminals */
     weft_pid self = weft_self();
     uint64_t id = (self.node * 31 + self.actor) * 1000003 + ++v->said;
     int rc = say_publish(v->topic, &(struct say){weft_cstr(v->nick), weft_str(text, m->msg_length), id});
     if (rc < 0) weft_log(WEFT_WARN, "%s: not said: %s", v->nick, weft_strerror(rc));
 }
 
-/* ---- What the mailbox brings ----------------------------------------------------------------------------------- */
+/* ---- Messages from the mailbox --------------------------------------------------------------------------------- */
 
 static struct person *find_person(struct visitor *v, weft_pid pid, bool make)
 {
@@ -157,9 +157,9 @@ static void note_group(struct visitor *v, const weft_msg *m)
     if (p != NULL) v->crowd_changed = true;
     if (joins && p != NULL) p->joined = true;
     struct here here = {0, weft_cstr(v->nick), weft_cstr(weft_node_name(weft_here()))};
-    /* All list those who came first: in a large room nobody else has to say who he is, nor is he told. */
+    /* All list the members that came first: in a large room the others do not send their names, and get none. */
     if (joins && (p != NULL || find_person(v, weft_self(), false) != NULL))
-        weft_ignore(here_try_send(news.who, &here)); /* one that has no room asks for the crowd itself */
+        weft_ignore(here_try_send(news.who, &here)); /* a newcomer that has no space asks for the members itself */
     if (!joins && p != NULL) *p = v->people[--v->people_count];
 }
 
@@ -181,7 +181,7 @@ static void tell_live(struct visitor *v, const struct say *said)
     tell(v, json, live_json(&(struct live){said->nick, said->text}, json, sizeof json));
 }
 
-/* What was said between the subscription and the answer is in the past of it, too. */
+/* Lines between the subscription and the answer are in the history of the answer, too. */
 static void tell_earlier(struct visitor *v, const struct old *o)
 {
     char json[8 * TEXT_BYTES];
@@ -204,7 +204,7 @@ static void take_mail(struct visitor *v, const weft_msg *m)
         tell_earlier(v, &old);
     } else if (asked_is(m) && asked_read(m, &asked) == 0) {
         struct here here = {asked.question, weft_cstr(v->nick), weft_cstr(weft_node_name(weft_here()))};
-        weft_ignore(here_try_send(weft_from(m), &here)); /* who asked counts those that answered */
+        weft_ignore(here_try_send(weft_from(m), &here)); /* the asking actor counts the answers */
     } else if (here_is(m)) {
         note_here(v, m);
     } else if (weft_subscription_news_read(m, &news) == 0) {
@@ -249,7 +249,7 @@ static void show_mail(struct visitor *v)
 
 /* ---- A visit --------------------------------------------------------------------------------------------------- */
 
-/* When the browser has said nothing for too long it is asked, and then it is gone. */
+/* A browser that has sent nothing for too long gets a ping; without an answer it counts as gone. */
 static int64_t check_pulse(struct visitor *v)
 {
     const struct wslay_event_msg ping = {WSLAY_PING, NULL, 0};
@@ -259,7 +259,7 @@ static int64_t check_pulse(struct visitor *v)
     return 0;
 }
 
-/* Negative: why it is over. 0: as the browser wished. */
+/* Negative: the reason why it is over. 0: the browser has left. */
 static int64_t converse(struct visitor *v)
 {
     const weft_wait sources[] = {weft_on_readable(v->stream), weft_on_mailbox()};
@@ -292,7 +292,7 @@ static bool is_name(const char *text)
     return size >= 1 && size <= NAME_MAX_BYTES && strspn(text, allowed) == size;
 }
 
-/* Reads what still comes, for a second: closing while input is unread would reset the connection. */
+/* Reads the remaining input, for a second: closing while input is unread would reset the connection. */
 static void part(weft_stream s)
 {
     char rest[512];
@@ -328,7 +328,7 @@ static void refuse(weft_stream s, int64_t by, const char *status)
 {
     static const char answer[] =
         "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s\n";
-    weft_ignore(weft_printf(s, by, answer, status, strlen(status) + 1, status)); /* the client may be gone: we part */
+    weft_ignore(weft_printf(s, by, answer, status, strlen(status) + 1, status)); /* the client may be gone */
     part(s);
 }
 
@@ -345,7 +345,7 @@ static void send_page(weft_stream s, int64_t by, bool with_body)
     if (rc >= 0) part(s);
 }
 
-/* A page whose own name was made to lead here (DNS rebinding) asks for that name, and cannot ask for an address. */
+/* A page whose own name was made to lead to this server (DNS rebinding) asks for that name, not for an address. */
 static bool for_this_site(const struct request *r, const char *site)
 {
     char host[VALUE_BYTES];
@@ -360,7 +360,7 @@ static bool for_this_site(const struct request *r, const char *site)
     return host[0] != 0 && strspn(host, "0123456789.") == size && host[last] == '.'; /* no name ends in a number */
 }
 
-/* A page of another site may not talk in the name of who looks at it. */
+/* A page of another site may not send lines in the name of its visitor. */
 static bool of_this_site(const struct request *r)
 {
     const char *host = strstr(r->value[ORIGIN], "://");
@@ -462,7 +462,7 @@ static void server(const void *arg, size_t size)
     printf("%s: chat on http://%s/\n", weft_node_name(weft_here()), address);
     fflush(stdout);
 
-    /* A list of all who are there is made on the stack. */
+    /* The list of all members is made on the stack. */
     const weft_spawn_options options = {.kind = "visitor", .worker = WEFT_SPREAD, .stack_bytes = 128 * 1024};
     /* WEFT_EFULL: out of descriptors; weft_accept has waited a little for browsers to leave. */
     while ((rc = weft_accept(l, &start.stream, WEFT_FOREVER)) == 0 || rc == WEFT_EFULL)

@@ -1,5 +1,5 @@
-/* webchat_http.h -- webchat.c's HTTP: one request is read with http_parser; what a WebSocket's handshake is made
- * of. */
+/* webchat_http.h -- webchat.c's HTTP: reads one request with http_parser, and makes the answer of a WebSocket's
+ * handshake. */
 #ifndef WEBCHAT_HTTP_H
 #define WEBCHAT_HTTP_H
 
@@ -9,7 +9,7 @@
 
 enum { REQUEST_BYTES = 8192, VALUE_BYTES = 256 };
 
-/* The headers that matter here. */
+/* The headers that are needed here. */
 #define HEADERS(X)                         \
     X(HOST, "Host")                        \
     X(ORIGIN, "Origin")                    \
@@ -23,12 +23,12 @@ enum { HEADERS(HEADER_CONSTANT) HEADER_COUNT };
 struct request {
     char url[VALUE_BYTES], name[VALUE_BYTES], value[HEADER_COUNT][VALUE_BYTES];
     bool whole, in_value;
-    int header;  /* that of the value that comes; HEADER_COUNT: none of ours */
-    size_t body; /* of what has been read, where that begins which is not the request any more */
+    int header;  /* the header of the next value; HEADER_COUNT: one that is not needed */
+    size_t body; /* the position in the buffer at which the request ends */
     struct http_parser parser;
 };
 
-/* What does not fit is cut off; no value that is asked for here is so long. */
+/* A value that does not fit is cut off; no value that is needed here is so long. */
 static int append(char to[VALUE_BYTES], const char *data, size_t size)
 {
     size_t used = strlen(to), room = VALUE_BYTES - 1 - used;
@@ -58,7 +58,7 @@ static int on_header_value(http_parser *p, const char *data, size_t size)
     if (!r->in_value) {
         r->header = 0;
         while (r->header < HEADER_COUNT && strcasecmp(names[r->header], r->name) != 0) r->header++;
-        if (r->header < HEADER_COUNT && r->value[r->header][0] != 0) return 1; /* said twice */
+        if (r->header < HEADER_COUNT && r->value[r->header][0] != 0) return 1; /* given twice */
     }
     r->in_value = true;
     return r->header < HEADER_COUNT ? append(r->value[r->header], data, size) : 0;
@@ -71,7 +71,7 @@ static int on_message_complete(http_parser *p)
     return 0;
 }
 
-/* Reads a request into `buffer`; how much there is in it, negative if there is none. */
+/* Reads a request into `buffer`. Returns the number of bytes in it, negative if there is no request. */
 static int64_t read_request(struct request *r, weft_stream s, char buffer[REQUEST_BYTES], int64_t deadline)
 {
     static const http_parser_settings settings = {.on_url = on_url,
@@ -94,8 +94,8 @@ static int64_t read_request(struct request *r, weft_stream s, char buffer[REQUES
     return (int64_t)used;
 }
 
-/* The value of `name` in the part of the url after '?'; "" if it is not there. Letters and digits need no decoding,
- * and nothing else is wanted. */
+/* Returns the value of `name` in the part of the url after '?', or "". Letters and digits need no decoding, and
+ * other characters are not accepted. */
 static void query_value(const char *url, const char *name, char *out, size_t size)
 {
     size_t length = strlen(name);
@@ -119,7 +119,7 @@ static uint32_t rotate(uint32_t x, int n)
     return x << n | x >> (32 - n);
 }
 
-/* SHA-1 (RFC 3174) of one block. That of the library, for ws://, is not public, and examples use only what is. */
+/* SHA-1 (RFC 3174) of one block. The library's own, for ws://, is not public, so an example cannot use it. */
 static void sha1_block(uint32_t h[5], const unsigned char *block)
 {
     static const uint32_t k[4] = {0x5A827999, 0x6ED9EBA1, 0x8F1BBCDC, 0xCA62C1D6};
@@ -136,8 +136,8 @@ static void sha1_block(uint32_t h[5], const unsigned char *block)
     h[0] += a, h[1] += b, h[2] += c, h[3] += d, h[4] += e;
 }
 
-/* What the server answers to a key: proof that it has understood. `key` has 24 bytes: two blocks, with what is
- * added. */
+/* Makes the server's answer to a key, which proves that it knows the protocol. `key` has 24 bytes: two blocks, with
+ * the added text. */
 static void accept_key(const char *key, char out[29])
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -114,7 +114,7 @@ static void give_slot(struct wf_actors *wa, struct wf_actor *a)
 static inline void start_task(struct wf_actor *a)
 {
     if (WF_UNLIKELY(a->handles) && !wf_mailbox_ready(&a->task) && !a->task.cancelled) {
-        a->task.wants_mail = true;
+        a->task.wants_mail = WF_MAIL_WAKE;
         wf_task_start_stackless(&a->task);
     } else {
         wf_task_start(&a->task);

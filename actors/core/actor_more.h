@@ -23,6 +23,8 @@ struct wf_backlog {
     weft_msg *scanned; /* weft_recv_match: the last message it has seen */
     uint32_t aside;    /* and how many of mail it has passed over */
     uint32_t aside_max;
+    uint32_t promised;     /* senders of this worker that were told of room and have not used it yet: it is theirs; */
+    size_t promised_bytes; /* so much of it */
 };
 
 /* Monitors and links of one actor with those of one node: lifecycle/ties.h. */
@@ -61,7 +63,7 @@ struct wf_actor_more {
     struct wf_backlog *backlog;         /* wf_backlog() */
 };
 
-_Static_assert(sizeof(struct wf_actor_more) <= 128 && sizeof(struct wf_backlog) <= 64, "docs/memory.md states them");
+_Static_assert(sizeof(struct wf_actor_more) <= 128 && sizeof(struct wf_backlog) <= 128, "docs/memory.md states them");
 
 /* What few actors have, made if there is none yet. Blocks come from worker `w`, that of the calling thread; NULL:
  * malloc. NULL: no memory; the actor is as it was. */

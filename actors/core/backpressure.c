@@ -37,6 +37,42 @@ static weft_msg *first_for_room(const struct wf_actor *a)
     return a->more == NULL || a->more->backlog == NULL ? NULL : a->more->backlog->room.first;
 }
 
+/* What is promised already. */
+static struct wf_room promised(const struct wf_actor *a)
+{
+    const struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
+    return b == NULL ? (struct wf_room){.places = 0}
+                     : (struct wf_room){.places = b->promised, .bytes = b->promised_bytes};
+}
+
+static struct wf_room room_of(const struct wf_actor *a)
+{
+    struct wf_room taken = promised(a);
+    taken.places += a->mail_count;
+    taken.bytes += a->mail_bytes;
+    return (struct wf_room){.places = a->mailbox_max - WF_MIN(taken.places, a->mailbox_max),
+                            .bytes = a->mailbox_bytes_max - WF_MIN(taken.bytes, a->mailbox_bytes_max)};
+}
+
+static bool is_own_taken(const struct wf_actor *a)
+{
+    struct wf_room room = room_of(a);
+    return room.places == 0 || room.bytes == 0;
+}
+
+bool wf_mailbox_is_taken(const struct wf_actor *a)
+{
+    return is_own_taken(a) || (wf_over_bytes(wf_actors_of(a->task.worker)) && a->mail_count + promised(a).places > 0);
+}
+
+void wf_room_used(struct wf_actor *a, size_t weight)
+{
+    struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
+    if (b == NULL || b->promised == 0) return; /* there was no memory to keep it */
+    b->promised--;
+    b->promised_bytes -= WF_MIN(weight, b->promised_bytes);
+}
+
 /* Without memory nobody would tell its senders: `full` must not keep them, then. */
 static void note_short(struct wf_actor *a)
 {
@@ -49,7 +85,7 @@ void wf_mailbox_filled(struct wf_actor *a)
 {
     set_full(a, true);
     a->crowded = true;
-    if (!wf_mailbox_own_full(a)) note_short(a);
+    if (!is_own_taken(a)) note_short(a);
 }
 
 void wf_mailbox_added_specially(struct wf_actor *a, weft_msg *m)
@@ -60,12 +96,6 @@ void wf_mailbox_added_specially(struct wf_actor *a, weft_msg *m)
 }
 
 /* ---- Room for senders ------------------------------------------------------------------------------------------ */
-
-static struct wf_room room_of(const struct wf_actor *a)
-{
-    return (struct wf_room){.places = a->mailbox_max - WF_MIN(a->mail_count, a->mailbox_max),
-                            .bytes = a->mailbox_bytes_max - WF_MIN(a->mail_bytes, a->mailbox_bytes_max)};
-}
 
 /* One that waits gets its share; NULL: the actor ends. */
 static void tell_one(struct wf_actor *a, weft_msg *m, struct wf_room *room)
@@ -84,8 +114,10 @@ static void tell_room(struct wf_actor *a, struct wf_room *room)
         if (m == NULL) break;
         tell_one(a, m, room);
     }
-    a->crowded = waiting->first != NULL;
-    if (a->crowded && room->budget == 0) note_short(a);
+    const bool taken = wf_mailbox_is_taken(a);
+    if (taken) set_full(a, true);
+    a->crowded = taken || waiting->first != NULL || promised(a).places > 0;
+    if (waiting->first != NULL && room->budget == 0) note_short(a);
 }
 
 void wf_room_tell_all(struct wf_actor *a)
@@ -96,8 +128,8 @@ void wf_room_tell_all(struct wf_actor *a)
 static void room_came_for(struct wf_actor *a, struct wf_room room)
 {
     struct wf_actors *wa = wf_actors_of(a->task.worker);
-    if (WF_UNLIKELY(wf_mailbox_full(a))) {
-        if (!wf_mailbox_own_full(a)) note_short(a);
+    if (WF_UNLIKELY(wf_mailbox_is_taken(a))) {
+        if (!is_own_taken(a)) note_short(a);
         return;
     }
     room.budget = wf_over_bytes(wa) ? 1 : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox takes one */
@@ -118,7 +150,7 @@ void wf_room_bytes_came(struct wf_actors *wa)
     while (budget > 0 && (k = wf_list_pop(&wa->short_of_bytes)) != NULL) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_backlog, on_short)->actor;
         WF_ASSERT(a->task.worker == wa->worker);
-        if (wf_mailbox_own_full(a)) continue; /* what it takes itself makes room */
+        if (is_own_taken(a)) continue; /* what it takes itself makes room */
         struct wf_room room = room_of(a);
         room.budget = budget;
         tell_room(a, &room);
@@ -126,32 +158,38 @@ void wf_room_bytes_came(struct wf_actors *wa)
     }
 }
 
-/* A sender asks for room here, or takes its request back (word != 0), perhaps after it was told: then the room is
- * another's. */
+/* Takes the request of `from` back. False: there is none, as it was told. */
+static bool forget(struct wf_worker *w, struct wf_actor *a, weft_pid from)
+{
+    weft_msg *previous = NULL;
+    for (weft_msg *r = first_for_room(a); r != NULL; previous = r, r = (weft_msg *)r->post.next) {
+        if (!weft_pid_equal(r->from, from)) continue;
+        wf_msg_free(w, wf_lane_take_after(&a->more->backlog->room, previous));
+        return true;
+    }
+    return false;
+}
+
+/* A sender asks for room here, or takes its request back, perhaps after it was told: then the room is another's. */
 void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     WF_ASSERT(a->task.worker == w && w == wf_here);
-    bool forget = m->post.flags == WF_MSG_ROOM && m->post.word != 0;
-    weft_msg *previous = NULL;
-    for (weft_msg *r = first_for_room(a); r != NULL && forget; previous = r, r = (weft_msg *)r->post.next) {
-        if (!weft_pid_equal(r->from, m->from)) continue;
-        wf_msg_free(w, wf_lane_take_after(&a->more->backlog->room, previous));
-        break;
-    }
-    if (forget) {
+    const bool room = m->post.flags == WF_MSG_ROOM;
+    if (room && (m->post.word == WF_ROOM_FORGET || m->post.word == WF_ROOM_RELEASE)) {
+        if (!forget(w, a, m->from) && m->post.word == WF_ROOM_RELEASE) wf_room_used(a, m->topic_size);
         wf_msg_free(w, m);
         wf_room_came(a);
         wf_room_bytes_came(wf_actors_of(w));
-    } else if (wf_mailbox_full(a) && backlog(a) != NULL) { /* without memory it asks again at once */
+    } else if (wf_mailbox_is_taken(a) && backlog(a) != NULL) { /* without memory it asks again at once */
         wf_lane_push(&a->more->backlog->room, m);
         wf_mailbox_filled(a);
     } else if (first_for_room(a) != NULL) { /* nobody overtakes those that wait */
         wf_lane_push(&a->more->backlog->room, m);
     } else {
         set_full(a, false);
-        struct wf_room room = room_of(a);
-        room.budget = wf_actors_of(w)->mail_bytes_max;
-        tell_one(a, m, &room);
+        struct wf_room left = room_of(a);
+        left.budget = wf_actors_of(w)->mail_bytes_max;
+        tell_one(a, m, &left);
     }
 }
 
@@ -189,7 +227,7 @@ static void deliver_room(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 static void drop_room(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     (void)why;
-    if (m->ref != 0 || m->post.word != 0) {
+    if (m->ref != 0 || (m->post.word != WF_ROOM_TELL && m->post.word != WF_ROOM_PROMISE)) {
         wf_msg_free(w, m);
         return;
     }
@@ -199,7 +237,13 @@ static void drop_room(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 
 static void tell_sender(struct wf_actor *a, weft_msg *m, struct wf_room *room)
 {
+    struct wf_backlog *b = room != NULL && m->post.word == WF_ROOM_PROMISE ? backlog(a) : NULL;
     if (room != NULL) wf_room_use(room, 1, m->topic_size);
+    if (b != NULL) {
+        b->promised++;
+        b->promised_bytes += m->topic_size;
+        a->crowded = true; /* so that others look at what is promised */
+    }
     wf_send_signal(a->task.worker, m->from, m);
 }
 

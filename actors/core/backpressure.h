@@ -1,5 +1,5 @@
-/* actors/core/backpressure.h -- senders that wait for room in a mailbox, and publishers that wait for somebody's. The
- * rules are in mailbox.c, notes (2) and (4). */
+/* actors/core/backpressure.h -- senders that wait for room in a mailbox, and publishers that wait for somebody's.
+ * The rules are in mailbox.c, notes (2) and (4). */
 #ifndef WF_BACKPRESSURE_H
 #define WF_BACKPRESSURE_H
 
@@ -32,6 +32,13 @@ void wf_room_came(struct wf_actor *a);
 void wf_room_eighth_came(struct wf_actor *a, size_t weight);
 /* Bytes of this worker's share came free. */
 void wf_room_bytes_came(struct wf_actors *wa);
+/* Whether it is full for one that was promised nothing. */
+bool wf_mailbox_is_taken(const struct wf_actor *a);
+/* A sender of this worker uses the room for so many bytes that it was promised. */
+void wf_room_used(struct wf_actor *a, size_t weight);
+/* The tag of a WF_MSG_ROOM: news of room are wanted, or no more. PROMISE and RELEASE: by a sender of this worker,
+ * for which the room is kept from the news until it has used it. */
+enum wf_room_wish { WF_ROOM_TELL, WF_ROOM_FORGET, WF_ROOM_PROMISE, WF_ROOM_RELEASE };
 /* A request for room in it has come: WF_MSG_ROOM, or of a kind whose row has `room`. Consumes. */
 void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
 /* It ends: all that wait are told. */

@@ -51,19 +51,22 @@ static void call_with(struct wf_actor *a, weft_msg *m)
     m->post.kind = WF_LIKELY(m->post.kind == WF_POST_MESSAGE) ? WF_POST_HANDLED : WF_POST_HANDLED_WORK;
     a->task.handling = true;
     (h == NULL ? a->handle : h->handle)(state, m);
-    if (a->task.handling) weft_msg_free(m);
+    if (!a->task.handling) return;
+    wf_handled(a, m); /* as any other: weft_msg_free is quick then */
+    weft_msg_free(m);
 }
 
 enum wf_turn wf_handler_turn(struct wf_actor *a)
 {
     struct wf_task *t = &a->task;
-    t->wants_mail = false;
-    while (!t->cancelled) {
-        if (t->ops <= TURN_OPS) return WF_TURN_AGAIN;
+    weft_msg *m = t->wants_mail == WF_MAIL_HANDED ? wf_mailbox_handed(t->worker, a) : NULL;
+    t->wants_mail = WF_MAIL_NONE;
+    for (; !t->cancelled; m = NULL) {
+        if (m == NULL && t->ops <= TURN_OPS) return WF_TURN_AGAIN;
         t->ops--;
-        weft_msg *m = wf_mailbox_next(a);
+        if (m == NULL) m = wf_mailbox_next(a);
         if (m == NULL) {
-            t->wants_mail = true;
+            t->wants_mail = a->held == NULL && !a->traced ? WF_MAIL_HAND : WF_MAIL_WAKE;
             return WF_TURN_IDLE;
         }
         call_with(a, m);

@@ -6,12 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void wf_handled(struct wf_actor *a, weft_msg *m)
-{
-    a->task.handling = false;
-    m->post.kind = m->post.kind == WF_POST_HANDLED ? WF_POST_MESSAGE : WF_POST_WORK;
-}
-
 void wf_let_go(struct wf_actor *a, weft_msg *m)
 {
     if (wf_is_handling(a, m)) wf_handled(a, m);

@@ -33,7 +33,11 @@ static inline void wf_work_let_go(struct wf_actor *a, weft_msg *m)
 }
 
 /* A handler lets go of the message that it was called with, or keeps it (weft_msg_keep): it is as any other now. */
-void wf_handled(struct wf_actor *a, weft_msg *m);
+static inline void wf_handled(struct wf_actor *a, weft_msg *m)
+{
+    a->task.handling = false;
+    m->post.kind = m->post.kind == WF_POST_HANDLED ? WF_POST_MESSAGE : WF_POST_WORK;
+}
 /* A message that its pool, or the loop of a handler, is to hear about. */
 void wf_let_go(struct wf_actor *a, weft_msg *m);
 

@@ -39,6 +39,14 @@ uint32_t wf_signal_mail_ahead(const struct wf_actor *a, const weft_msg *signal)
     return ahead;
 }
 
+void wf_mail_put_back(struct wf_actor *a)
+{
+    struct wf_backlog *b = backlog_of(a);
+    a->signals.first->mail_ahead++;
+    a->signals.first->mail_total++;
+    if (b != NULL && b->mark != NULL) b->mark->mail_total++;
+}
+
 void wf_mail_left_between(struct wf_actor *a, uint32_t place)
 {
     struct wf_backlog *b = backlog_of(a);

@@ -27,6 +27,8 @@ weft_msg *wf_signals_take(struct wf_actor *a, weft_msg *previous);
 /* How much mail waits ahead of that signal (NULL: 0). A walk through the lane. */
 uint32_t wf_signal_mail_ahead(const struct wf_actor *a, const weft_msg *signal);
 
+/* Mail that had left is the first again, while a signal waits. */
+void wf_mail_put_back(struct wf_actor *a);
 void wf_mail_left_between(struct wf_actor *a, uint32_t place);
 /* Mail has left its lane, where `place` others stood before it. */
 static inline void wf_mail_left(struct wf_actor *a, uint32_t place)

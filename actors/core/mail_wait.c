@@ -24,14 +24,14 @@ static int wait_look(struct wf_wait *s)
 static int wait_attach(struct wf_wait *s, struct wf_wait *first)
 {
     (void)first;
-    s->task->wants_mail = true;
+    s->task->wants_mail = WF_MAIL_WAKE;
     return 0;
 }
 
 static void wait_close(struct wf_wait *s)
 {
     WF_ASSERT(s->task->worker == wf_here);
-    s->task->wants_mail = false;
+    s->task->wants_mail = WF_MAIL_NONE;
 }
 
 const struct wf_wait_kind wf_mailbox_wait_kind = {.number = WF_ON_MAILBOX,

@@ -28,19 +28,66 @@ static inline bool wf_mailbox_full(const struct wf_actor *a)
 
 /* ---- Arrival --------------------------------------------------------------------------------------------------- */
 
-/* Past all bounds. */
-static inline void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
+/* Something has come to it. What comes next is behind that: it is not handed over. */
+static inline void wf_mail_came(struct wf_actor *a)
 {
-    struct wf_actors *wa = wf_actors_of(a->task.worker);
-    size_t weight = wf_msg_weight(m);
+    if (a->task.wants_mail < WF_MAIL_WAKE) return;
+    if (a->task.wants_mail == WF_MAIL_HAND) a->task.wants_mail = WF_MAIL_NONE;
+    wf_task_wake(&a->task);
+}
+
+/* Whether it is not full with one more message of that weight. */
+static inline bool wf_mailbox_has_room_beyond(const struct wf_actors *wa, const struct wf_actor *a, size_t weight)
+{
+    return a->mail_count + 1 < a->mailbox_max && a->mail_bytes + weight < a->mailbox_bytes_max &&
+           wa->mail_bytes + weight < wa->mail_bytes_max;
+}
+
+/* To the end of its mail. */
+static inline void wf_mailbox_push(struct wf_actors *wa, struct wf_actor *a, weft_msg *m, size_t weight)
+{
     wf_lane_push(&a->mail, m);
     wa->mail_bytes += weight;
     a->mail_bytes += weight;
     a->mail_count++;
+}
+
+/* Past all bounds. */
+static inline void wf_mailbox_add(struct wf_actor *a, weft_msg *m)
+{
+    struct wf_actors *wa = wf_actors_of(a->task.worker);
+    wf_mailbox_push(wa, a, m, wf_msg_weight(m));
     if (WF_UNLIKELY(--wa->timer.left == 0 || wf_mailbox_full(a))) wf_mailbox_added_specially(a, m);
     if (WF_UNLIKELY(m->post.flags == WF_MSG_CALL) && a->asking != NULL && a->asking->probed != NULL)
         a->asking->probed(a, m);
-    if (a->task.wants_mail) wf_task_wake(&a->task);
+    wf_mail_came(a);
+}
+
+/* An actor that waits for mail and nothing else, with an empty mailbox and no other message, need not find a message
+ * of its worker in the mailbox: it holds it at once, as if it had received it. WF_MAIL_HAND says so, until something
+ * comes. `m` is a WF_MSG_SEND or WF_MSG_CALL of this worker that is neither traced nor to be timed. The caller wakes
+ * it. */
+static inline void wf_mailbox_hand_over(struct wf_actor *a, weft_msg *m)
+{
+    WF_ASSERT(a->mail.first == NULL); /* else it would overtake */
+    a->task.wants_mail = WF_MAIL_HANDED;
+    a->gone++;
+    m->post.next = NULL;
+    m->previous = NULL;
+    a->held = m;
+}
+/* Takes it back, before all that has come since; and whether a HANDED actor that runs must not have the message: it is
+ * to end, or the message is a request that nobody waits for any more. */
+bool wf_mailbox_takes_back(struct wf_actor *a);
+/* A HANDED actor runs: the message; NULL: it was taken back. */
+static inline weft_msg *wf_mailbox_handed(struct wf_worker *w, struct wf_actor *a)
+{
+    weft_msg *m = a->held;
+    a->task.wants_mail = WF_MAIL_NONE;
+    if (WF_UNLIKELY((a->task.cancelled || m->post.flags == WF_MSG_CALL) && wf_mailbox_takes_back(a))) return NULL;
+    wf_worker_record(w, WEFT_RECORD_RECEIVE, a->id, m->from.actor, m->post.word);
+    WF_PROBE3(receive, a->id, m->from.actor, m->post.word);
+    return m;
 }
 
 /* SEND or CALL, by the mailbox's policy; a sender that can wait has looked at wf_mailbox_full. False: it was

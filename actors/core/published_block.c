@@ -44,7 +44,7 @@ static bool bunch_put(struct wf_actor *a, struct wf_body *body)
     a->mail_count++;
     b->limit = (uint16_t)WF_MIN(b->capacity, b->end + places(a));
     if (WF_UNLIKELY(wf_mailbox_full(a))) wf_mailbox_filled(a);
-    if (a->task.wants_mail) wf_task_wake(&a->task);
+    wf_mail_came(a);
     return true;
 }
 

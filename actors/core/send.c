@@ -22,30 +22,33 @@
 /* ---- Waiting for room ------------------------------------------------------------------------------------------ */
 
 /* `weight`: the room its message takes, in bytes. */
-static int ask_room(struct wf_actor *self, weft_pid to, uint32_t weight, uint32_t forget)
+static int ask_room(struct wf_actor *self, weft_pid to, uint32_t weight, enum wf_room_wish wish)
 {
     struct wf_worker *w = self->task.worker;
     WF_ASSERT(w == wf_here && w->current == &self->task);
-    weft_msg *ask = wf_msg_new(w, forget, 0);
+    weft_msg *ask = wf_msg_new(w, wish, 0);
     if (ask == NULL) return WEFT_ENOMEM;
     ask->post.flags = WF_MSG_ROOM;
     ask->from = wf_actor_pid(self);
-    ask->size = forget ? 0 : ++self->room_asked;
+    ask->size = wish == WF_ROOM_TELL || wish == WF_ROOM_PROMISE ? ++self->room_asked : 0;
     ask->topic_size = weight;
     return wf_send_signal(w, to, ask);
 }
 
-static int wait_for_mailbox(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t deadline)
+/* `promise`: the room is kept for it, as it is a sender of that worker. */
+static int wait_for_mailbox(struct wf_actor *self, weft_pid to, uint32_t weight, bool promise, int64_t deadline)
 {
     WF_ASSERT(!self->wants_room); /* an actor waits for one thing */
     self->wants_room = true;
     self->room_news = false;
-    int rc = ask_room(self, to, weight, 0);
+    int rc = ask_room(self, to, weight, promise ? WF_ROOM_PROMISE : WF_ROOM_TELL);
+    const bool asked = rc == WEFT_OK;
     /* Asked of our own worker, the answer may have come before the wait. */
     while (rc == WEFT_OK && !self->room_news) rc = wf_task_wait(deadline, "room in a mailbox");
     self->wants_room = false;
     /* Who will not use the room passes it on. */
-    if (rc < 0 || self->task.killed) (void)ask_room(self, to, 0, 1);
+    if (asked && (rc < 0 || self->task.killed))
+        (void)ask_room(self, to, weight, promise ? WF_ROOM_RELEASE : WF_ROOM_FORGET);
     return rc;
 }
 
@@ -56,14 +59,14 @@ int wf_await_room(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t d
     WF_ASSERT(to.node == wf_node_of(w)->incarnation && index < w->set->count);
     if (deadline == WEFT_NOW) return WEFT_EFULL;
     int rc = wf_worker_is_congested(w->set->at[index]) ? wf_worker_wait_room(w, index, deadline)
-                                                       : wait_for_mailbox(self, to, weight, deadline);
+                                                       : wait_for_mailbox(self, to, weight, false, deadline);
     wf_task_finish_wait(rc);
     return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;
 }
 
 void wf_return_room(struct wf_actor *self, weft_pid to)
 {
-    (void)ask_room(self, to, 0, 1);
+    (void)ask_room(self, to, 0, WF_ROOM_FORGET);
 }
 
 /* PLACE: the lane again, by one who has been told of a place in the mailbox. */
@@ -80,10 +83,12 @@ static int wait_for_room(struct wf_actor *self, weft_pid to, const char *name, w
     if (*deadline == WEFT_NOW) return WEFT_EFULL;
     if (*deadline == WF_SEND_TIMEOUT) *deadline = weft_after(wf_node_of(w)->options.send_timeout);
     wf_hold(self, m);
-    int rc = where == MAILBOX ? wait_for_mailbox(self, to, (uint32_t)wf_msg_weight(m), *deadline)
+    const bool near = where == MAILBOX && wf_id_worker(to.actor) == w->index;
+    int rc = where == MAILBOX ? wait_for_mailbox(self, to, (uint32_t)wf_msg_weight(m), near, *deadline)
              : where == LINK  ? wf_node_of(w)->route->wait_room(w, to, name, *deadline)
                               : wf_worker_wait_room(w, wf_id_worker(to.actor), *deadline);
-    if (where == PLACE && (rc < 0 || self->task.killed)) (void)ask_room(self, to, 0, 1); /* as in wait_for_mailbox */
+    if (where == PLACE && (rc < 0 || self->task.killed))
+        (void)ask_room(self, to, 0, WF_ROOM_FORGET); /* as in wait_for_mailbox */
     wf_task_finish_wait(rc);
     wf_release(self, m);
     return rc == WEFT_ETIMEDOUT ? WEFT_EFULL : rc;
@@ -119,10 +124,11 @@ static int send_across(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
 static int send_here(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
     struct wf_worker *w = self->task.worker;
-    for (;;) {
+    for (bool promised = false;;) {
         struct wf_actor *a = wf_actor_find(w, to.actor);
         if (WF_UNLIKELY(a == NULL)) return WEFT_ENOACTOR;
-        bool full = wf_mailbox_full(a);
+        if (promised) wf_room_used(a, wf_msg_weight(m));
+        bool full = !promised && (wf_mailbox_full(a) || (a->crowded && wf_mailbox_is_taken(a)));
         if (WF_UNLIKELY(full) && wf_actor_policy(a) == WEFT_FULL_FAIL) return WEFT_EFULL;
         if (WF_LIKELY(!full || wf_actor_policy(a) != WEFT_FULL_SUSPEND)) {
             m->to_actor = to.actor;
@@ -131,6 +137,7 @@ static int send_here(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t de
         }
         int rc = wait_for_room(self, to, NULL, m, MAILBOX, &deadline);
         if (rc < 0) return rc;
+        promised = true;
     }
 }
 
@@ -158,16 +165,11 @@ static bool is_passed_on(const struct wf_actor *self, const weft_msg *m)
     return m->from.actor != self->id || wf_answer_place(self, m->ref) == NULL;
 }
 
-/* The way of most messages: to an actor of the same worker that has room. */
-static inline bool send_at_once(struct wf_worker *w, weft_pid to, weft_msg *m)
+/* The actor of this worker to which most messages go; NULL: another way is needed. */
+static inline struct wf_actor *find_near(struct wf_worker *w, weft_pid to)
 {
-    if (WF_UNLIKELY(to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->unrecorded)) return false;
-    struct wf_actor *a = wf_actor_find(w, to.actor);
-    if (WF_UNLIKELY(a == NULL || wf_mailbox_full(a))) return false;
-    m->to_actor = to.actor;
-    WF_PROBE3(send, m->from.actor, to.actor, m->post.word);
-    wf_mailbox_add(a, m);
-    return true;
+    if (WF_UNLIKELY(to.node != wf_node_of(w)->incarnation || wf_id_worker(to.actor) != w->unrecorded)) return NULL;
+    return wf_actor_find(w, to.actor);
 }
 
 static __attribute__((noinline)) int send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
@@ -192,7 +194,20 @@ static __attribute__((noinline)) int send_or_free(struct wf_actor *self, weft_pi
 
 int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t deadline)
 {
-    return send_at_once(self->task.worker, to, m) ? WEFT_OK : send_or_free(self, to, m, deadline);
+    struct wf_worker *w = self->task.worker;
+    struct wf_actor *a = find_near(w, to);
+    if (WF_UNLIKELY(a == NULL || wf_mailbox_full(a) || a->crowded)) /* others may have been promised room */
+        return send_or_free(self, to, m, deadline);
+    WF_PROBE3(send, m->from.actor, to.actor, m->post.word);
+    if (a->task.wants_mail == WF_MAIL_HAND && m->shared == NULL && m->from.node == to.node &&
+        wf_actors_of(w)->timer.left > 1) {
+        wf_actors_of(w)->timer.left--;
+        wf_mailbox_hand_over(a, m);
+        wf_task_wake(&a->task);
+    } else {
+        wf_mailbox_add(a, m);
+    }
+    return WEFT_OK;
 }
 
 int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
@@ -230,24 +245,156 @@ int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
     return WEFT_OK;
 }
 
-static inline __attribute__((always_inline)) int send_copy(weft_pid to, uint32_t tag, const void *data, size_t size,
-                                                           int64_t deadline)
+/* A message with a copy of `data`; NULL: `*why`. */
+static inline weft_msg *copy_of(struct wf_actor *self, uint32_t tag, const void *data, size_t size, int *why)
+{
+    if (WF_UNLIKELY(wf_is_wrong_message(tag, data, size))) {
+        *why = wf_wrong_message("weft_send", tag, data, size);
+        return NULL;
+    }
+    struct wf_worker *w = self->task.worker;
+    wf_task_tick(&self->task);
+    *why = WEFT_ENOMEM;
+    weft_msg *m = wf_msg_new(w, tag, size);
+    if (WF_UNLIKELY(m == NULL)) return NULL;
+    if (size > 0) memcpy(m + 1, data, size);
+    m->from = (weft_pid){wf_node_of(w)->incarnation, self->id};
+    return m;
+}
+
+static __attribute__((noinline)) int send_copy(weft_pid to, uint32_t tag, const void *data, size_t size,
+                                               int64_t deadline)
 {
     struct wf_actor *self = wf_actor_self();
     if (WF_UNLIKELY(self == NULL)) return WEFT_ENOTACTOR;
-    struct wf_worker *w = self->task.worker;
-    if (WF_UNLIKELY(wf_is_wrong_message(tag, data, size))) return wf_wrong_message("weft_send", tag, data, size);
-    wf_task_tick(&self->task);
-    weft_msg *m = wf_msg_new(w, tag, size);
-    if (WF_UNLIKELY(m == NULL)) return WEFT_ENOMEM;
-    if (size > 0) memcpy(m + 1, data, size);
-    m->from = (weft_pid){wf_node_of(w)->incarnation, self->id};
-    return WF_LIKELY(send_at_once(w, to, m)) ? WEFT_OK : send_or_free(self, to, m, deadline);
+    int why;
+    weft_msg *m = copy_of(self, tag, data, size, &why);
+    return WF_LIKELY(m != NULL) ? wf_send_or_free(self, to, m, deadline) : why;
+}
+
+/* As weft_send, to one that is not near, or full. */
+static __attribute__((noinline)) int send_away(weft_pid to, uint32_t tag, const void *data, size_t size)
+{
+    struct wf_actor *self = wf_actor_self();
+    int why;
+    weft_msg *m = copy_of(self, tag, data, size, &why);
+    return WF_LIKELY(m != NULL) ? send_or_free(self, to, m, WF_SEND_TIMEOUT) : why;
+}
+
+enum {
+    SMALL = sizeof(weft_msg)
+}; /* bodies up to this lie in blocks of class 1, and empty ones in those of class 0 */
+
+/* At most SMALL bytes. */
+static inline void copy_small(unsigned char *to, const unsigned char *from, size_t size)
+{
+    if (size >= 32) {
+        memcpy(to, from, 16), memcpy(to + 16, from + 16, 16);
+        memcpy(to + size - 32, from + size - 32, 16), memcpy(to + size - 16, from + size - 16, 16);
+    } else if (size >= 16) {
+        memcpy(to, from, 16), memcpy(to + size - 16, from + size - 16, 16);
+    } else if (size >= 8) {
+        memcpy(to, from, 8), memcpy(to + size - 8, from + size - 8, 8);
+    } else {
+        for (size_t i = 0; i < size; i++) to[i] = from[i];
+    }
+}
+
+/* A small message to an actor of this worker, in steps that each end in a call, so that none has a frame or keeps
+ * what only another one needs. All checks of a step come before its first change: what does not pass is left to
+ * send_copy, which begins anew. */
+static __attribute__((noinline)) int send_again(struct wf_actor *a, uint32_t tag, const void *data, size_t size)
+{
+    return send_copy(wf_actor_pid(a), tag, data, size, WF_SEND_TIMEOUT);
+}
+
+/* Whether the running task may go on, there is a block of that class, and the message is not to be timed. */
+static inline bool may_be_small(const struct wf_worker *w, uint32_t class_)
+{
+    return w->current->ops != 1 && w->pool.at[class_].count != 0 && wf_actors_of(w)->timer.left != 1;
+}
+
+static inline weft_msg *make_small(struct wf_worker *w, uint32_t class_, uint32_t tag, const void *data, size_t size)
+{
+    w->current->ops--;
+    wf_actors_of(w)->timer.left--;
+    weft_msg *m = wf_pool_take_ready(&w->pool, class_);
+    m->post.kind = WF_POST_MESSAGE;
+    m->post.flags = WF_MSG_SEND;
+    m->post.block_class = (uint16_t)class_;
+    m->post.word = tag;
+    m->from.node = wf_node_of(w)->incarnation;
+    m->from.actor = wf_actor_of(w->current)->id;
+    m->ref = 0;
+    m->shared = NULL;
+    m->size = (uint32_t)size;
+    m->topic_size = 0;
+    if (size > 0) copy_small((unsigned char *)(m + 1), data, size);
+    return m;
+}
+
+/* `a` waits, and gets it at once. */
+static __attribute__((noinline)) int hand_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                const void *data, size_t size)
+{
+    const uint32_t class_ = size > 0;
+    if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(a, tag, data, size);
+    weft_msg *m = make_small(w, class_, tag, data, size);
+    WF_PROBE3(send, m->from.actor, a->id, tag);
+    wf_mailbox_hand_over(a, m);
+    wf_task_wake_waiting(w, &a->task);
+    return WEFT_OK;
+}
+
+/* The same for a handler that has no stack. */
+static __attribute__((noinline)) int hand_small_to_handler(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                           const void *data, size_t size)
+{
+    const uint32_t class_ = size > 0;
+    if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(a, tag, data, size);
+    weft_msg *m = make_small(w, class_, tag, data, size);
+    WF_PROBE3(send, m->from.actor, a->id, tag);
+    wf_mailbox_hand_over(a, m);
+    wf_task_wake_stackless(w, &a->task);
+    return WEFT_OK;
+}
+
+static __attribute__((noinline)) int came(struct wf_actor *a)
+{
+    wf_mail_came(a);
+    return WEFT_OK;
+}
+
+static __attribute__((noinline)) int push_small(struct wf_worker *w, struct wf_actor *a, uint32_t tag,
+                                                const void *data, size_t size)
+{
+    const uint32_t class_ = size > 0;
+    if (WF_UNLIKELY(a->crowded || !wf_mailbox_has_room_beyond(wf_actors_of(w), a, sizeof(weft_msg) + size)))
+        return a->crowded || wf_mailbox_full(a) ? send_away(wf_actor_pid(a), tag, data, size)
+                                                : send_again(a, tag, data, size);
+    if (WF_UNLIKELY(!may_be_small(w, class_))) return send_again(a, tag, data, size);
+    weft_msg *m = make_small(w, class_, tag, data, size);
+    WF_PROBE3(send, m->from.actor, a->id, tag);
+    wf_mailbox_push(wf_actors_of(w), a, m, sizeof *m + size);
+    if (a->task.wants_mail < WF_MAIL_WAKE) return WEFT_OK;
+    if (a->task.state != WF_TASK_WAITING) return came(a);
+    wf_task_wake_waiting(w, &a->task);
+    return WEFT_OK;
 }
 
 int weft_send(weft_pid to, uint32_t tag, const void *data, size_t size)
 {
-    return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
+    struct wf_worker *w = wf_here;
+    if (WF_UNLIKELY(w == NULL || w->current == NULL || tag >= WEFT_TAG_SYSTEM || size > SMALL ||
+                    (size > 0 && data == NULL)))
+        return send_copy(to, tag, data, size, WF_SEND_TIMEOUT);
+    struct wf_actor *a = find_near(w, to);
+    if (WF_UNLIKELY(a == NULL)) return send_away(to, tag, data, size);
+    if (a->task.wants_mail == WF_MAIL_HAND) {
+        if (a->task.state == WF_TASK_WAITING) return hand_small(w, a, tag, data, size);
+        if (a->task.state == WF_TASK_STACKLESS) return hand_small_to_handler(w, a, tag, data, size);
+    }
+    return push_small(w, a, tag, data, size);
 }
 
 int weft_try_send(weft_pid to, uint32_t tag, const void *data, size_t size)

@@ -198,6 +198,20 @@ static void close_feed(void *arg)
     pthread_mutex_unlock(&f->lock);
 }
 
+static int say_gone(const struct top_feed *f)
+{
+    return cli_fail(f->client.c, CLI_UNREACHABLE, "node %s is gone", f->client.node);
+}
+
+/* A question has failed. A node that ends refuses questions before its link ends: then its end is what is said. */
+static int explain(const struct top_feed *f, int rc)
+{
+    weft_msg *m;
+    if (weft_recv_tag(&m, WEFT_TAG_NODE_DOWN, weft_after(WEFT_SEC(1))) < 0) return rc;
+    weft_msg_free(m);
+    return say_gone(f);
+}
+
 /* Until the next question. */
 static int pause_for(const struct top_feed *f, int64_t until)
 {
@@ -209,7 +223,7 @@ static int pause_for(const struct top_feed *f, int64_t until)
     if (which != 1 || weft_recv(&m, WEFT_NOW) < 0) return CLI_OK;
     bool gone = weft_tag(m) == WEFT_TAG_NODE_DOWN;
     weft_msg_free(m);
-    return gone ? cli_fail(f->client.c, CLI_UNREACHABLE, "node %s is gone", f->client.node) : CLI_OK;
+    return gone ? say_gone(f) : CLI_OK;
 }
 
 static int feed(struct cli_client *k)
@@ -232,7 +246,7 @@ static int feed(struct cli_client *k)
         pthread_mutex_unlock(&f->lock);
         if (quit) break;
         rc = ask_once(f, &wish);
-        if (rc == CLI_OK) rc = pause_for(f, weft_after(interval_of(k->c)));
+        rc = rc != CLI_OK ? explain(f, rc) : pause_for(f, weft_after(interval_of(k->c)));
     }
     return rc;
 }

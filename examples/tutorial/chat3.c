@@ -1,4 +1,4 @@
-/* chat3.c -- step 3 of docs/tutorial-chat.md: the room has a past, kept by an actor that fails and comes back.
+/* chat3.c -- step 3 of docs/tutorial-chat.md: the room has a history, kept by an actor that fails and comes back.
  *
  *     $ weft run chat3.c -- 4100
  *     chat on 127.0.0.1:4100

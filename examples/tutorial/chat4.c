@@ -1,4 +1,4 @@
-/* chat4.c -- step 4 of docs/tutorial-chat.md: the chat on three nodes, whose pasts help each other.
+/* chat4.c -- step 4 of docs/tutorial-chat.md: the chat on three nodes, whose histories copy lines from each other.
  *
  *     $ weft run chat4.c --name a --listen tcp://127.0.0.1:4001 -- 4101
  *     chat on 127.0.0.1:4101
@@ -11,8 +11,8 @@
 #include "past.h"
 
 #define OLD(F) F(str, text)
-WEFT_MESSAGE(old, 3, OLD) /* from one history to another: what it knows */
-enum { RECALL = 4 };      /* the question */
+WEFT_MESSAGE(old, 3, OLD) /* from one history to another: its lines */
+enum { RECALL = 4 };      /* asks for these lines */
 
 static void remember(struct past_lines *kept, const weft_msg *m)
 {
@@ -37,10 +37,10 @@ static void answer(const struct past_lines *kept, const weft_msg *m)
         weft_reply(m, PAST_TAG, kept->text + from, kept->size - from);
     } else if (weft_tag(m) == RECALL) {
         struct old known = {.text = weft_str(kept->text, kept->size)};
-        weft_ignore(old_send(weft_from(m), &known)); /* who is gone needs nothing */
+        weft_ignore(old_send(weft_from(m), &known)); /* a history that has ended needs no lines */
     } else if (weft_tag(m) == WEFT_TAG_GROUP_JOIN && weft_group_news_read(m, &news) == 0) {
-        /* Send and do not call: it asks this one, too, and two that call each other would both wait. If it is gone,
-         * another one is asked when that joins. */
+        /* A send and not a call: it asks this history, too, and two that call each other would both wait. If it has
+         * ended, another one is asked when that joins. */
         weft_ignore(weft_send(news.who, RECALL, NULL, 0));
     }
 }

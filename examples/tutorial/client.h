@@ -1,4 +1,4 @@
-/* client.h -- the client of steps 3 and 4 of docs/tutorial-chat.md: that of step 2, and /past. */
+/* client.h -- the client of steps 3 and 4 of docs/tutorial-chat.md: the client of step 2 with the command /past. */
 #ifndef CLIENT_H
 #define CLIENT_H
 
@@ -7,12 +7,12 @@
 #include <stdlib.h>
 
 #define PAST(F) F(int, lines)
-WEFT_MESSAGE(past, 2, PAST) /* to "history": the last lines, please; the answer is their text */
+WEFT_MESSAGE(past, 2, PAST) /* to "history": asks for the last lines; the reply is their text */
 
 static inline bool show_past(weft_stream s, int64_t lines)
 {
     weft_msg *m;
-    char text[4000]; /* of another node's history, perhaps: made plain here, too */
+    char text[4000]; /* it may come from another node's history, so it is made printable here, too */
     int rc = past_call_name("history", &(struct past){.lines = lines}, &m, weft_after(WEFT_SEC(1)));
     if (rc < 0) return weft_printf(s, PATIENCE, "* no past: %s\n", weft_strerror(rc)) > 0;
     size_t size = weft_size(m) < sizeof text ? weft_size(m) : sizeof text;
@@ -24,7 +24,7 @@ static inline bool show_past(weft_stream s, int64_t lines)
     return n >= 0 && weft_printf(s, PATIENCE, "* that was it\n") > 0;
 }
 
-/* What the client has typed. False: he has gone, or does not read. */
+/* Handles a line that the client has typed. Returns false if the client has gone, or does not read. */
 static inline bool take_line(weft_stream s, const char *nick)
 {
     char line[200];

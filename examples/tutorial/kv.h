@@ -1,4 +1,4 @@
-/* kv.h -- what the store understands, and how to ask it. */
+/* kv.h -- the messages of the store, and functions that call it. */
 #ifndef KV_H
 #define KV_H
 

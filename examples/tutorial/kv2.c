@@ -1,4 +1,4 @@
-/* kv2.c -- step 2 of docs/tutorial.md: the store has a bug; only the store ends, and whoever wants to know hears why.
+/* kv2.c -- step 2 of docs/tutorial.md: the store has a bug; only the store ends, and its monitor gets the reason.
  *
  *     $ weft run kv2.c
  *     color is blue

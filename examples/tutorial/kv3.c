@@ -1,4 +1,4 @@
-/* kv3.c -- step 3 of docs/tutorial.md: a supervisor starts the store again. It has forgotten everything, though.
+/* kv3.c -- step 3 of docs/tutorial.md: a supervisor starts the store again. But its table was lost.
  *
  *     $ weft run kv3.c
  *     color is blue
@@ -41,7 +41,7 @@ static void first(const void *arg, size_t size)
     save("color", "blue");
     show("color");
     save("", "nothing");
-    if (weft_await_name("kv", &kv, WEFT_FOREVER) < 0) return; /* its successor's: a name goes before its actor does */
+    if (weft_await_name("kv", &kv, WEFT_FOREVER) < 0) return; /* that of the new store */
     show("color");
     weft_stop(top);
 }

@@ -1,5 +1,5 @@
-/* kv4.c -- step 4 of docs/tutorial.md: what must not be lost lives in an actor that does nothing that can fail. The
- * one that faces clients may fail as it likes: it comes back with its name, its pid and the requests it had not
+/* kv4.c -- step 4 of docs/tutorial.md: data that must not be lost is in an actor that does nothing that can fail. The
+ * actor that serves clients may fail: it comes back with its name, its pid and the requests that it had not
  * read.
  *
  *     $ weft run kv4.c
@@ -18,7 +18,7 @@ static void first(const void *arg, size_t size)
     save("color", "blue");
     show("color");
     save("", "nothing");
-    show("color"); /* waits in the mailbox until the store is back */
+    show("color"); /* this request waits in the mailbox until the store is back */
     weft_stop(top);
 }
 

@@ -54,7 +54,7 @@ static void fails_for_an_hour(const void *arg, size_t size)
     weft_require(put_name("color", "blue") == 0);
     for (int i = 0; i < 600; i++) {
         weft_require(put_name("", "") == WEFT_ENOREPLY);
-        weft_advance(WEFT_MS(6100)); /* takes no time at all */
+        weft_advance(WEFT_MS(6100)); /* takes no real time */
     }
     weft_require(has("color", "blue"));
 }

@@ -1,4 +1,4 @@
-/* past.h -- the last lines of a room as one text, in plain C. */
+/* past.h -- the last lines of a chat room as one text, in plain C. */
 #ifndef PAST_H
 #define PAST_H
 
@@ -11,14 +11,14 @@ struct past_lines {
     char text[4000];
 };
 
-/* The bytes of the first line of a text, its newline among them. */
+/* Returns the size of the first line of a text, with its newline. */
 static inline size_t past_line(const char *text, size_t size)
 {
     const char *end = memchr(text, '\n', size);
     return end == NULL ? size : (size_t)(end - text) + 1;
 }
 
-/* Adds a line of `more` bytes, its newline among them; the oldest ones make room. */
+/* Adds a line of `more` bytes, with its newline; the oldest lines are removed if there is no space. */
 static inline void past_append(struct past_lines *p, const char *line, size_t more)
 {
     while (p->size + more > sizeof p->text) {
@@ -43,7 +43,7 @@ static inline bool past_has(const struct past_lines *p, const char *line, size_t
     return false;
 }
 
-/* Puts those lines of an older text that are not known yet in front of those that are. */
+/* Puts the lines of an older text that are not known yet before the known ones. */
 static inline void past_before(struct past_lines *p, const char *older, size_t size)
 {
     struct past_lines known = *p;
@@ -58,7 +58,7 @@ static inline void past_before(struct past_lines *p, const char *older, size_t s
     }
 }
 
-/* Where the last `count` lines begin. */
+/* Returns the position at which the last `count` lines begin. */
 static inline size_t past_last(const struct past_lines *p, int64_t count)
 {
     size_t at = p->size;

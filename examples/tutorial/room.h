@@ -1,4 +1,4 @@
-/* room.h -- what the chats of docs/tutorial-chat.md share: what is said, and what a client needs. */
+/* room.h -- shared by the chats of docs/tutorial-chat.md: the message, and functions for a client. */
 #ifndef ROOM_H
 #define ROOM_H
 
@@ -10,16 +10,17 @@
 WEFT_MESSAGE(say, 1, SAY) /* published in the room */
 
 #define ROOM "room.lobby"
-#define PATIENCE weft_after(WEFT_SEC(5)) /* with a client that does not read */
+#define PATIENCE weft_after(WEFT_SEC(5)) /* how long to wait for a client that does not read */
 
-/* The words behind `--`: the port. */
+/* The arguments after `--`: the port. */
 static inline const char *port_of(const struct weft_args *args)
 {
     return args->argc > 1 ? args->argv[1] : "4100";
 }
 
-/* Asks the client for a name, without its newline. False: it has gone, its name has no end, or it is a browser: a
- * page of any site may post lines to a port of this machine, behind a line like "POST / HTTP/1.1". */
+/* Asks the client for a name, and returns it without its newline. False: the client has gone, its name has no end, or
+ * it is a browser: a page of any site may post lines to a port of this machine, after a line like "POST / HTTP/1.1".
+ * */
 static inline bool ask_name(weft_stream s, char *nick, size_t room)
 {
     if (weft_printf(s, PATIENCE, "* your name?\n") < 0) return false;
@@ -29,7 +30,7 @@ static inline bool ask_name(weft_stream s, char *nick, size_t room)
     return strstr(nick, " HTTP/") == NULL;
 }
 
-/* "ann: hello" and a newline, with '?' for all that a terminal would obey: nobody moves the cursors of others. */
+/* "ann: hello" and a newline, with '?' for control characters, so that a client cannot move the cursors of others. */
 static inline void put_line(char line[300], const struct say *said)
 {
     int n = snprintf(line, 299, "%.*s: %.*s", WEFT_STR(said->nick), WEFT_STR(said->text));
@@ -38,7 +39,7 @@ static inline void put_line(char line[300], const struct say *said)
     memcpy(line + size, "\n", 2);
 }
 
-/* Takes a message of the room out of the mailbox and shows it. False: the client does not take it. */
+/* Receives a message of the room and shows it. Returns false if the client does not read. */
 static inline bool show_said(weft_stream s)
 {
     weft_msg *m;
@@ -54,7 +55,7 @@ static inline bool show_said(weft_stream s)
     return n >= 0;
 }
 
-/* Takes clients; each gets an actor. Returns when the caller is asked to stop. */
+/* Accepts clients; each gets an actor. Returns when the caller is asked to stop. */
 static inline void open_door(const char *port, weft_actor *session)
 {
     char address[WEFT_ADDRESS_TEXT];

@@ -27,7 +27,7 @@ static inline void front(const void *arg, size_t size)
     while (weft_recv(&m, WEFT_FOREVER) == 0) {
         struct put p;
         if (put_read(m, &p) == 0) weft_require(p.key.size > 0); /* the bug is still there */
-        /* A request sent on is answered straight to its asker; if it cannot be sent the asker hears why. */
+        /* The reply to a forwarded request goes to the original caller; so does an error if it cannot be sent. */
         weft_ignore(weft_send_msg(table, m));
     }
 }
@@ -39,7 +39,7 @@ static inline void service(const void *arg, size_t size)
         {.name = "kv", .body = front, .keep_mailbox = true},
     };
     (void)arg, (void)size;
-    /* If the table were to fail the front, which knows its pid, is started anew after it; not the other way round. */
+    /* If the table fails, `front`, which holds its pid, restarts too. If `front` fails, the table keeps running. */
     weft_supervise(&(weft_supervisor_spec){.strategy = WEFT_REST_FOR_ONE,
                                            .children = children,
                                            .child_count = 2,

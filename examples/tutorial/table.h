@@ -21,14 +21,14 @@ static inline int table_find(const struct table *t, weft_text key)
     return i;
 }
 
-/* An empty text if there is none. */
+/* Returns an empty text if there is no such key. */
 static inline weft_text table_get(const struct table *t, weft_text key)
 {
     int i = table_find(t, key);
     return weft_cstr(i < t->count ? t->at[i].value : "");
 }
 
-/* False: too long, or no place left. */
+/* Returns false if a text is too long, or no place is left. */
 static inline bool table_put(struct table *t, weft_text key, weft_text value)
 {
     int i = table_find(t, key);

@@ -143,6 +143,19 @@ static void change_magazines(struct wf_pool *p, uint16_t class_)
     p->at[class_].spare_is_full = !p->at[class_].spare_is_full;
 }
 
+enum { MADE = 16 }; /* small blocks at once: one look at the depot for as many, where messages pile up */
+
+/* Into the empty magazine in use. NULL: no memory. */
+static void *make_blocks(struct wf_pool *p, uint16_t class_)
+{
+    struct wf_magazine *used = p->at[class_].used;
+    void *block = wf_block_new(class_, 0), *more;
+    for (int i = 1; block != NULL && used != NULL && i < MADE >> class_ && (more = wf_block_new(class_, 0)) != NULL;
+         i++)
+        used->round[p->at[class_].count++] = more;
+    return block;
+}
+
 void *wf_pool_refill(struct wf_pool *p, uint16_t class_)
 {
     WF_ASSERT(class_ < WF_POOL_CLASSES && p->at[class_].count == 0);
@@ -150,7 +163,7 @@ void *wf_pool_refill(struct wf_pool *p, uint16_t class_)
         change_magazines(p, class_);
     } else {
         struct wf_magazine *full = p->bypass ? NULL : fetch(p->depot, class_, p->at[class_].used);
-        if (full == NULL) return wf_block_new(class_, 0);
+        if (full == NULL) return p->bypass ? wf_block_new(class_, 0) : make_blocks(p, class_);
         p->at[class_].used = full;
         p->at[class_].count = WF_MAGAZINE;
     }

@@ -74,15 +74,21 @@ void wf_pool_spill(struct wf_pool *p, uint16_t class_, void *block);
 void *wf_block_new(uint16_t class_, size_t size); /* any thread: malloc of the class's size */
 void wf_block_free(void *block);                  /* any thread */
 
+/* Where at[class_].count is not 0. */
+static inline void *wf_pool_take_ready(struct wf_pool *p, uint32_t class_)
+{
+    void *const *rounds = p->at[class_].used->round;
+    uint32_t last = --p->at[class_].count;
+    if (last >= WF_POOL_AHEAD) __builtin_prefetch(rounds[last - WF_POOL_AHEAD], 1);
+    return rounds[last];
+}
+
 /* Aligned to 16; NULL when out of memory. `p` may be NULL (a thread without a pool). */
 static inline void *wf_pool_take(struct wf_pool *p, uint16_t class_, size_t size)
 {
     if (WF_UNLIKELY(class_ == WF_POOL_LARGE || p == NULL)) return wf_block_new(class_, size);
     if (WF_UNLIKELY(p->at[class_].count == 0)) return wf_pool_refill(p, class_);
-    void *const *rounds = p->at[class_].used->round;
-    uint32_t last = --p->at[class_].count;
-    if (last >= WF_POOL_AHEAD) __builtin_prefetch(rounds[last - WF_POOL_AHEAD], 1);
-    return rounds[last];
+    return wf_pool_take_ready(p, class_);
 }
 
 /* The same without a call; NULL: wf_pool_take has to refill. */

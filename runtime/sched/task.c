@@ -223,6 +223,11 @@ static inline __attribute__((always_inline)) void suspend(struct wf_worker *w, s
     wf_coro_switch(&t->coro, &next->coro);
 }
 
+static __attribute__((noinline)) void suspend_slowly(struct wf_worker *w, struct wf_task *t)
+{
+    suspend(w, t);
+}
+
 static void tell_used(struct wf_worker *w, struct wf_task *t, size_t used)
 {
     if (WF_UNLIKELY(used > 0) && w->set->hooks->task_stack_used != NULL) w->set->hooks->task_stack_used(t, used);
@@ -306,8 +311,7 @@ void wf_task_init(struct wf_task *t, struct wf_worker *w, size_t stack_bytes)
 void wf_task_wake_idle(struct wf_task *t)
 {
     if (WF_LIKELY(t->state == WF_TASK_STACKLESS)) {
-        t->state = WF_TASK_NEW;
-        wf_task_push_ready(t->worker, t);
+        wf_task_wake_stackless(t->worker, t);
         return;
     }
     if (t->state != WF_TASK_IDLE && t->state != WF_TASK_PARKED) return;
@@ -403,6 +407,22 @@ int wf_task_wait_quietly(int64_t deadline, const char *what)
 {
     struct wf_worker *w = wf_here;
     return wait_for_any(w, w->current, deadline, what);
+}
+
+void wf_task_wait_plainly(struct wf_worker *w, struct wf_task *t, const char *what)
+{
+    WF_ASSERT(t->state == WF_TASK_RUNNING);
+    t->state = WF_TASK_WAITING;
+    t->waits_for = what;
+    struct wf_task *next = w->ready_first;
+    if (WF_UNLIKELY(next == NULL || w->budget == 0 || w->fresh_first != NULL || next->state < WF_TASK_READY)) {
+        suspend_slowly(w, t);
+        return;
+    }
+    w->budget--;
+    (void)take_ready(w);
+    wf_task_run_here(w, next);
+    wf_coro_switch(&t->coro, &next->coro);
 }
 
 void wf_task_start_stackless(struct wf_task *t)

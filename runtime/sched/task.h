@@ -35,6 +35,9 @@ enum wf_task_state {
     WF_TASK_DONE
 };
 
+/* HAND: wake it, or better give it the message itself, which makes it HANDED; actors/core/mailbox.h says how. */
+enum wf_mail_wish { WF_MAIL_NONE, WF_MAIL_HANDED, WF_MAIL_WAKE, WF_MAIL_HAND };
+
 /* What switching and waking touch comes first; then what only some waits do. */
 struct wf_task {
     union {
@@ -46,7 +49,7 @@ struct wf_task {
     bool cancelled;
     bool killed;
     bool timed_out;
-    bool wants_mail;       /* wake it when its mailbox gets something */
+    uint8_t wants_mail;    /* wf_mail_wish: when its mailbox gets something */
     bool bounded : 1;      /* no wait goes beyond hooks->task_latest */
     bool shares_stack : 1; /* others use its stack while it waits: it is never parked */
     bool handling : 1;     /* an actor that was called with a message, which it has not let go of */
@@ -100,19 +103,27 @@ static inline void wf_task_push_ready(struct wf_worker *w, struct wf_task *t)
 }
 /* STACKLESS, IDLE or PARKED, otherwise it does nothing. */
 void wf_task_wake_idle(struct wf_task *t);
-/* Makes a task that waits runnable; otherwise does nothing. Asks for the lines of its stack that it needs first, so
- * that they come while it is still queued: a hop around 100,000 actors takes 105 ns instead of 274 (four lines; with
- * two it is 160, six are no better). */
-static inline void wf_task_wake(struct wf_task *t)
+/* Makes a WAITING task of this worker runnable. Asks for the lines of its stack that it needs first, so that they come
+ * while it is still queued: a hop around 100,000 actors takes 105 ns instead of 274 (four lines; with two it is 160,
+ * six are no better). */
+static inline void wf_task_wake_waiting(struct wf_worker *w, struct wf_task *t)
 {
-    if (t->state != WF_TASK_WAITING) {
-        if (WF_UNLIKELY(t->state > WF_TASK_WAITING)) wf_task_wake_idle(t);
-        return;
-    }
     const char *frames = t->coro.sp;
     for (int i = 0; i < 4; i++) __builtin_prefetch(frames + i * WF_CACHE_LINE);
     t->state = WF_TASK_READY;
-    wf_task_push_ready(t->worker, t);
+    wf_task_push_ready(w, t);
+}
+/* The same for one that is STACKLESS. */
+static inline void wf_task_wake_stackless(struct wf_worker *w, struct wf_task *t)
+{
+    t->state = WF_TASK_NEW;
+    wf_task_push_ready(w, t);
+}
+/* Makes a task that waits runnable; otherwise does nothing. */
+static inline void wf_task_wake(struct wf_task *t)
+{
+    if (t->state == WF_TASK_WAITING) wf_task_wake_waiting(t->worker, t);
+    else if (WF_UNLIKELY(t->state > WF_TASK_WAITING)) wf_task_wake_idle(t);
 }
 /* Wakes all wf_waiters of a list; they stay linked. */
 void wf_waiters_wake(struct wf_list *waiters);
@@ -123,6 +134,14 @@ void wf_waiters_dismiss(struct wf_list *waiters);
 int wf_task_wait(int64_t deadline, const char *what);
 /* The same without a record: what it waits for leaves one. */
 int wf_task_wait_quietly(int64_t deadline, const char *what);
+/* Whether nothing is special about the running task's next wait, so that wf_task_wait_plainly may do it. */
+static inline bool wf_task_is_plain(const struct wf_task *t)
+{
+    return !(t->cancelled | t->bounded | t->handling);
+}
+/* As wf_task_wait_quietly(WEFT_FOREVER, what) for a plain task, in a few instructions: every receive passes here. It
+ * may be cancelled afterwards. */
+void wf_task_wait_plainly(struct wf_worker *w, struct wf_task *t, const char *what);
 /* Ends every waiting call: returns `result`, or, if the running task was killed, does not return. */
 int64_t wf_task_finish_wait(int64_t result);
 /* The running task goes to the end of the queue. */

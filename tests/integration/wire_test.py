@@ -11,6 +11,7 @@ import re
 import shutil
 import socket
 import struct
+import sys
 import unittest
 
 import wire_peer
@@ -63,6 +64,13 @@ class Wire(unittest.TestCase):
         self.cluster = Cluster()
         self.addCleanup(self.cluster.__exit__)
         self.node, self.url = self.start("n", *self.options)
+
+    def run(self, result=None):
+        """Of a test that fails, what its node has said is printed, too."""
+        before = len(result.failures) + len(result.errors)
+        super().run(result)
+        if len(result.failures) + len(result.errors) > before and hasattr(self, "node"):
+            print(f"{self}: {self.node} wrote:", *self.node.err.seen, sep="\n  ", file=sys.stderr)
 
     def start(self, name, *options, listen="tcp://127.0.0.1:0"):
         node = Program(WEFT, "run", MODULE, "--name", name, "--listen", listen, "--workers", "2",
@@ -536,6 +544,7 @@ class Links(Wire):
         """A body of three parts each way; the connection ends in the middle of the second one."""
         for incarnation in both():
             peer = self.peer(f"p{incarnation}", incarnation, capabilities=RESUME | CHUNKS).link()
+            peer.fence()
             body = b"text" * 192000
             parts = [body[i:i + 256000] for i in range(0, len(body), 256000)]
             peer.send([CHUNK, len(body), [SEND_NAME, "puppet", 0, 3, 0, parts[0]]])
@@ -560,6 +569,7 @@ class Links(Wire):
     def test_versions_do_not_matter(self):
         peer = self.peer(capabilities=RESUME, version=1, newest=None).link()
         self.assertGreater(peer.state.number, 0)
+        peer.fence()  # or the link may come to the next connection first, then to this one, which is closed
         peer.cut()
         peer.resume()
         self.node.log("the link with node p goes on")
@@ -569,6 +579,7 @@ class Links(Wire):
         for capabilities in 0, 255 & ~RESUME:
             peer = self.peer(capabilities=capabilities).link()
             self.assertEqual(peer.state.number, 0)
+            peer.fence()
             peer.cut()
             self.node.log("node p is down: connection lost")
 

@@ -144,13 +144,13 @@ static int mail_look(struct wf_wait *s)
 static int mail_attach(struct wf_wait *s, struct wf_wait *first)
 {
     (void)first;
-    s->task->wants_mail = true;
+    s->task->wants_mail = WF_MAIL_WAKE;
     return 0;
 }
 
 static void mail_close(struct wf_wait *s)
 {
-    s->task->wants_mail = false;
+    s->task->wants_mail = WF_MAIL_NONE;
 }
 
 static const struct wf_wait_kind test_mailbox = {.number = WF_ON_MAILBOX,

@@ -398,6 +398,57 @@ START_TEST(room_that_a_stopped_sender_leaves_goes_to_the_next)
 }
 END_TEST
 
+/* The receiver, its sender and others that always find the place first share a worker: who was told of room has it. */
+enum { TURNS = 6 };
+
+static void takes_turns(const void *arg, size_t size)
+{
+    (void)size;
+    int64_t turn = 0;
+    await_news();
+    for (uint32_t tag = DATA; tag == DATA && turn < 10 * TURNS; turn++) {
+        weft_msg *m;
+        want_int(weft_recv(&m, WEFT_FOREVER), 0);
+        tag = weft_tag(m);
+        weft_msg_free(m);
+    }
+    (void)say(((const struct kid *)arg)->parent, DONE, turn);
+}
+
+static void pushes_in(const void *arg, size_t size)
+{
+    (void)size;
+    weft_pid to = ((const struct kid *)arg)->other;
+    for (int rc = 0; rc != WEFT_ENOACTOR; (void)weft_yield()) rc = try_say(to, DATA, 0);
+}
+
+static void send_other(const void *arg, size_t size)
+{
+    (void)size;
+    want_int(say(((const struct kid *)arg)->other, OTHER, 0), 0);
+}
+
+static void pushed_aside(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    weft_spawn_options here = {.worker = 1, .mailbox_max = 1};
+    weft_pid to = kid_with(takes_turns, (struct kid){.n = 0}, &here);
+    kid_with(pushes_in, (struct kid){.other = to}, &here);
+    weft_pid sender = kid_with(send_other, (struct kid){.other = to}, &here);
+    await_wait(sender, "room in a mailbox");
+    tell_news(to);
+    int64_t turns = hear(DONE);
+    want(turns <= TURNS);
+}
+
+START_TEST(a_sender_that_was_told_of_room_has_it)
+{
+    weft_node *n = node_start(RUN_OPTIONS(.workers = 1, .send_timeout = WEFT_FOREVER));
+    node_spawn(n, 1, pushed_aside);
+    node_end(n);
+}
+END_TEST
+
 /* A worker whose actor does not yield: the lane to it fills up, senders wait for it, and then all of it arrives. */
 static _Atomic bool hold_worker, held_worker;
 
@@ -507,5 +558,5 @@ TEST_MAIN("room", a_full_mailbox_suspends_its_senders_and_loses_nothing, a_burst
           the_send_timeout_ends_in_efull, a_call_with_a_deadline_long_past_waits_for_no_room,
           one_message_taken_is_no_room_while_the_byte_budget_is_used_up,
           waiting_senders_are_stopped_killed_and_told_of_the_receivers_end, many_senders_share_a_mailbox_of_one,
-          room_that_a_stopped_sender_leaves_goes_to_the_next, senders_wait_for_a_congested_worker,
-          what_was_looked_at_may_be_dropped)
+          room_that_a_stopped_sender_leaves_goes_to_the_next, a_sender_that_was_told_of_room_has_it,
+          senders_wait_for_a_congested_worker, what_was_looked_at_may_be_dropped)
