@@ -2,8 +2,8 @@
  * and the mailbox holds never more than its bound or, before the first answer, what may be sent without one.
  *
  * Stands for: wf_credit_take (transport/link/credit.h); wf_credit_stir, wf_credit_wait, wf_credit_granted, ask
- * (transport/link/credit.c);
- * wf_want_came, wf_grant (actors/core/credit.c); tell_one, wf_room_tell_all (actors/core/backpressure.c). A message is one unit.
+ * (transport/link/credit.c); deliver_want, grant_share (actors/credit/credit.c); tell_one, wf_room_tell_all
+ * (actors/core/backpressure.c). A message is one unit.
  *
  * The link loses and reorders nothing. What a worker does between two waits of its tasks is one step, as is all that it
  * does with one arrival. A sender that is killed gives up.

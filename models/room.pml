@@ -1,9 +1,10 @@
 /* models/room.pml -- senders wait for room in the mailbox of an actor on another worker. None waits for ever while
  * there is room, also if others give up, or the receiver ends.
  *
- * Stands for: send_across, wait_for_room, wait_for_mailbox, ask_room (actors/core/send.c); wf_room_asked, wf_room_came,
- * tell_room, wf_room_tell_all (actors/core/backpressure.c); receive, drop_if_dead, wait_for_mail, wf_deliver (actors/core/mailbox.c);
- * WF_MSG_ROOM in wf_drop (actors/core/send.c). Bounds by count; those by bytes take the same ways.
+ * Stands for: send_across, wait_for_room, wait_for_mailbox, ask_room (actors/core/send.c); wf_room_asked,
+ * wf_room_came, tell_room, wf_room_tell_all, deliver_room, drop_room (actors/core/backpressure.c); receive,
+ * drop_if_dead, wait_for_mail (actors/core/mailbox.c); wf_deliver (actors/core/deliver.c). Bounds by count; those
+ * by bytes take the same ways.
  *
  * What is between two workers comes in order (outbox and inbox are queues) and WF_MSG_ROOM is never refused. All that
  * the home worker does with an arrival, and each step of the receiver, is one step, as its thread does one at a time.

@@ -29,7 +29,8 @@ FILES = {
     "link": ["transport/link/channel.c", "transport/cluster/links.c", "transport/link/outbox.c",
              "transport/link/port.c", "transport/link/receive.c", "transport/link/session.c",
              "transport/link/tables.c"],
-    "mailbox": ["actors/core/mailbox.c", "actors/core/msg.c", "actors/core/backpressure.c", "runtime/sched/post.c"],
+    "mailbox": ["actors/core/mailbox.c", "actors/core/deliver.c", "actors/core/held.c", "actors/core/msg.c",
+                "actors/core/body.c", "actors/core/backpressure.c", "runtime/sched/post.c"],
 }
 
 

@@ -1,5 +1,6 @@
 /* transport/start.c -- starts and stops a node with its network. */
 #include "actor.h"
+#include "all_features.h"
 #include "cluster.h"
 #include "control.h"
 #include "discover.h"

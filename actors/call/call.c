@@ -11,7 +11,13 @@
  * (4) A request says until when its caller waits (wf_terms). One that is dead is dropped by the receiving side:
  *     whether its caller has given up is known exactly on the caller's worker; elsewhere it is known whether the
  *     caller lives. */
+#include "call.h"
+
+#include "cycle.h"
+#include "deliver.h"
+#include "held.h"
 #include "mailbox.h"
+#include "send.h"
 #include "trace.h"
 
 #include <string.h>
@@ -410,21 +416,36 @@ static void deliver_probe(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 static int worker_init(struct wf_actors *wa)
 {
     wf_patrol_init(wa);
-    return WEFT_OK;
+    return wf_heap_set_aside(&wa->worker->timers, 1); /* for its patrol */
 }
 
-static void drop_probe(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+static void worker_stop(struct wf_worker *w)
+{
+    wf_timer_disarm(w, &wf_actors_of(w)->patrol);
+}
+
+/* Whoever asked waits no more, or is gone. */
+static void drop_reply(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     (void)why;
-    wf_msg_free(w, m); /* its cycle is broken */
+    wf_note_drop(w, WF_DROP_LATE_REPLY, m->to_actor, m->from, m->post.word);
+    wf_msg_free(w, m);
+}
+
+/* No answer that is late is no loss, and the cycle of a probe is broken. */
+static void drop_free(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+{
+    (void)why;
+    wf_msg_free(w, m);
 }
 
 static const struct wf_message_row messages[] = {
-    {.kind = WF_MSG_REPLY, .deliver = deliver_answer},
-    {.kind = WF_MSG_FAILED, .deliver = deliver_answer},
-    {.kind = WF_MSG_PROBE, .deliver = deliver_probe, .drop = drop_probe}};
+    {.kind = WF_MSG_REPLY, .deliver = deliver_answer, .drop = drop_reply},
+    {.kind = WF_MSG_FAILED, .deliver = deliver_answer, .drop = drop_free},
+    {.kind = WF_MSG_PROBE, .deliver = deliver_probe, .drop = drop_free}};
 const struct wf_feature wf_calls_feature = {.name = "calls",
                                             .worker_init = worker_init,
+                                            .worker_stop = worker_stop,
                                             .actor_leave = calls_leave,
                                             .node_lost = node_lost,
                                             .messages = messages,

@@ -25,7 +25,10 @@
  *     else each of those who wait for it, and each peer that likes to, would set off as many. A probe that comes too
  *     early is forgotten: a cycle that leads through the gather is found by a round of the gather's own, which it
  *     then owes, each time after twice as long. */
+#include "cycle.h"
+
 #include "actor.h"
+#include "call.h"
 
 #include <weft/pack.h>
 

@@ -6,6 +6,9 @@
  * (2) An interval keeps one counted body that all its messages share. While somebody else holds a reference the last
  *     message has not been freed, and a firing is left out: so at most one is pending, without a word from the
  *     receiver. */
+#include "send_after.h"
+
+#include "send.h"
 #include "trace.h"
 
 #include <weft/later.h>
@@ -13,7 +16,7 @@
 #include <string.h>
 
 struct wf_later {
-    struct wf_slot slot; /* wf_actors.later_slab */
+    struct wf_slot slot; /* wf_laters_of */
     struct wf_actor *actor;
     struct wf_owned owned;
     struct wf_timer timer;
@@ -33,7 +36,7 @@ static void end_later(struct wf_worker *w, struct wf_later *l)
 {
     wf_timer_disarm(w, &l->timer);
     wf_unlink(&l->owned.on_task);
-    wf_slab_give(&wf_actors_of(w)->later_slab, l);
+    wf_slab_give(wf_laters_of(wf_actors_of(w)), l);
 }
 
 static void drop_later(struct wf_worker *w, struct wf_later *l)
@@ -100,7 +103,7 @@ static struct wf_later *arm(struct wf_actor *self, int64_t when, int64_t period,
     const char *call = period > 0 ? "weft_send_every" : "weft_send_after";
     if (WF_UNLIKELY(wf_is_span(when))) wf_task_wrong_time(&self->task, call, when);
     if (WF_UNLIKELY(wf_is_point(period))) wf_task_wrong_time(&self->task, call, period);
-    struct wf_later *l = wf_slab_take(&wf_actors_of(w)->later_slab);
+    struct wf_later *l = wf_slab_take(wf_laters_of(wf_actors_of(w)));
     if (l == NULL) return NULL;
     memset((char *)l + sizeof l->slot, 0, sizeof *l - sizeof l->slot);
     l->actor = self;
@@ -111,7 +114,7 @@ static struct wf_later *arm(struct wf_actor *self, int64_t when, int64_t period,
     l->timer.fire = period > 0 ? fire_again : fire_once;
     l->owned.close = close_owned;
     if (when != WEFT_FOREVER && wf_timer_arm(w, &l->timer, l->due) < 0) {
-        wf_slab_give(&wf_actors_of(w)->later_slab, l);
+        wf_slab_give(wf_laters_of(wf_actors_of(w)), l);
         return NULL;
     }
     wf_list_push(&self->task.owned, &l->owned.on_task);
@@ -166,7 +169,8 @@ int weft_later_cancel(weft_later later)
     if (self == NULL) return WEFT_ENOTACTOR;
     struct wf_worker *w = self->task.worker;
     struct wf_later *l = NULL;
-    if (later.id != 0 && wf_id_worker(later.id) == w->index) l = wf_slab_find(&wf_actors_of(w)->later_slab, later.id);
+    if (later.id != 0 && wf_id_worker(later.id) == w->index)
+        l = wf_slab_find(wf_laters_of(wf_actors_of(w)), later.id);
     if (l == NULL || l->actor != self) return WEFT_ECLOSED;
     drop_later(w, l);
     return WEFT_OK;
@@ -176,13 +180,16 @@ int weft_later_cancel(weft_later later)
 
 static int worker_init(struct wf_actors *wa)
 {
-    return wf_slab_init(&wa->later_slab, sizeof(struct wf_later), WF_SLAB_MAX);
+    return wf_slab_init(wf_laters_of(wa), sizeof(struct wf_later), WF_SLAB_MAX);
 }
 
 static void worker_finish(struct wf_worker *w)
 {
-    wf_slab_finish(&wf_actors_of(w)->later_slab);
+    wf_slab_finish(wf_laters_of(wf_actors_of(w)));
 }
 
-const struct wf_feature wf_send_after_feature = {
-    .name = "send after", .worker_init = worker_init, .worker_finish = worker_finish};
+const struct wf_feature wf_send_after_feature = {.name = "send after",
+                                                 .slot = WF_SEND_AFTER_SLOT,
+                                                 .worker_bytes = sizeof(struct wf_slab),
+                                                 .worker_init = worker_init,
+                                                 .worker_finish = worker_finish};

@@ -1,7 +1,13 @@
 /* actors/core/actor.c -- the life of an actor: spawn, run, stop, kill, end. The rules are in actor.h. */
 #include "actor.h"
+
+#include "end.h"
+#include "handler.h"
 #include "local.h"
+#include "mailbox.h"
 #include "park.h"
+#include "placement.h"
+#include "stopping.h"
 
 #include <weft/monitor.h>
 
@@ -10,15 +16,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MAILBOX_DEFAULT = 65536,
-    ASIDE_DEFAULT = 10000, /* docs/mailboxes.md says why */
-};
+enum { MAILBOX_DEFAULT = 65536 };
 
 /* ---- What a worker keeps --------------------------------------------------------------------------------------- */
 
+static int init_feature(struct wf_actors *wa, const struct wf_feature *f)
+{
+    WF_ASSERT(f->worker_bytes == 0 || (f->slot != 0 && wa->slots[f->slot] == NULL));
+    if (f->worker_bytes > 0 && (wa->slots[f->slot] = calloc(1, f->worker_bytes)) == NULL) return WEFT_ENOMEM;
+    return f->worker_init == NULL ? WEFT_OK : f->worker_init(wa);
+}
+
 int wf_actors_init(weft_node *node, struct wf_worker *w)
 {
+    WF_ASSERT(w->actors == NULL && node->workers.users > 0);
     struct wf_actors *wa = pf_aligned_alloc(WF_CACHE_LINE,
                                             (sizeof *wa + WF_CACHE_LINE - 1) & ~(size_t)(WF_CACHE_LINE - 1));
     if (wa == NULL) return WEFT_ENOMEM;
@@ -31,15 +42,13 @@ int wf_actors_init(weft_node *node, struct wf_worker *w)
     wa->mail_bytes_max = node->options.mailbox_bytes_max / node->workers.users;
     wf_mail_timer_init(&wa->timer, w->index);
     wf_list_init(&wa->short_of_bytes);
-    wf_credit_init(wa);
     wf_sweep_init(wa, node->options.park_after);
     int rc = pf_mutex_create(&wa->lock);
     if (rc == WEFT_OK) rc = wf_slab_init(&wa->slab, sizeof(struct wf_actor), node->options.actors_max);
     WF_FEATURES_EACH(f, node)
     {
-        if (rc == WEFT_OK && (*f)->worker_init != NULL) rc = (*f)->worker_init(wa);
+        if (rc == WEFT_OK) rc = init_feature(wa, *f);
     }
-    if (rc == WEFT_OK) rc = wf_heap_set_aside(&w->timers, 2); /* for `patrol` and `grant_timer` */
     return rc;
 }
 
@@ -47,13 +56,16 @@ void wf_actors_finish(struct wf_worker *w)
 {
     struct wf_actors *wa = w->actors;
     if (wa == NULL) return;
+    WF_ASSERT(wa->worker == w && wf_node_of(w) == wa->node);
     wf_sweep_finish(wa);
-    wf_credit_finish(wa);
     wf_kinds_finish(&wa->kinds);
-    wf_owed_settle(wa);
+    wf_owed_settle(w);
     WF_FEATURES_EACH(f, wa->node)
     {
-        if ((*f)->worker_finish != NULL) (*f)->worker_finish(w);
+        bool has_slot = (*f)->worker_bytes == 0 || wa->slots[(*f)->slot] != NULL;
+        if (has_slot && (*f)->worker_finish != NULL) (*f)->worker_finish(w);
+        free(wa->slots[(*f)->slot]);
+        wa->slots[(*f)->slot] = NULL;
     }
     wf_slab_finish(&wa->slab);
     pf_mutex_destroy(wa->lock);
@@ -72,43 +84,12 @@ static void enlist(struct wf_actors *wa, struct wf_actor *a)
 
 /* ---- What few actors have -------------------------------------------------------------------------------------- */
 
-struct wf_actor_more *wf_actor_more_from(struct wf_actor *a, struct wf_worker *w)
-{
-    struct wf_actor_more *m = a->more;
-    if (m != NULL) return m;
-    m = wf_pool_take(w == NULL ? NULL : &w->pool, wf_pool_class(sizeof *m), sizeof *m);
-    if (m == NULL) return NULL;
-    memset(m, 0, sizeof *m);
-    wf_list_init(&m->ties.here.monitors);
-    return a->more = m;
-}
-
-struct wf_backlog *wf_backlog_from(struct wf_actor *a, struct wf_worker *w)
-{
-    struct wf_actor_more *m = wf_actor_more_from(a, w);
-    if (m == NULL || m->backlog != NULL) return m == NULL ? NULL : m->backlog;
-    struct wf_backlog *b = wf_pool_take(w == NULL ? NULL : &w->pool, wf_pool_class(sizeof *b), sizeof *b);
-    if (b == NULL) return NULL;
-    *b = (struct wf_backlog){.actor = a, .aside_max = ASIDE_DEFAULT};
-    return m->backlog = b;
-}
-
 void wf_actor_free_arg(struct wf_actor *a, struct wf_worker *w)
 {
     if (!a->in_place && a->arg != NULL)
         wf_pool_give(w == NULL ? NULL : &w->pool, a->handles ? WF_POOL_LARGE : wf_pool_class(a->arg_size), a->arg);
     a->arg = NULL;
     a->handles = a->in_place = false;
-}
-
-static void free_more(struct wf_actor *a, struct wf_worker *w)
-{
-    struct wf_actor_more *m = a->more;
-    if (WF_LIKELY(m == NULL)) return;
-    struct wf_pool *pool = w == NULL ? NULL : &w->pool;
-    if (m->backlog != NULL) wf_pool_give(pool, wf_pool_class(sizeof *m->backlog), m->backlog);
-    wf_pool_give(pool, wf_pool_class(sizeof *m), m);
-    a->more = NULL;
 }
 
 /* ---- Spawn ----------------------------------------------------------------------------------------------------- */
@@ -143,6 +124,7 @@ static inline void start_task(struct wf_actor *a)
 static void start_here(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_actor *a = WF_CONTAINER(c, struct wf_actor, task.start);
+    WF_ASSERT(a->task.worker == w);
     a->task.coro = (struct wf_coro){.sp = NULL};
     enlist(wf_actors_of(w), a);
     wf_node_busy(wf_node_of(w), a->service, -1); /* it is no longer under way */
@@ -192,6 +174,7 @@ static int init_actor(struct wf_actor *a, struct wf_worker *w, struct wf_worker 
 static int tie_to_parent(struct wf_actor *a, const weft_spawn_options *o)
 {
     int rc = WEFT_OK;
+    WF_ASSERT(!a->listed); /* its parent knows it before it runs */
     if (wf_actor_self() == NULL) return WEFT_ENOTACTOR;
     WF_FEATURES_EACH(f, wf_node_of(a->task.worker))
     {
@@ -255,7 +238,7 @@ int wf_actor_birth(weft_node *node, struct wf_worker *from, weft_pid *out, const
     if (rc == WEFT_OK && WF_UNLIKELY(o->link || o->monitor != NULL || o->aside_max != 0 || b->keep != NULL))
         rc = init_more(a, from, b->keep, o);
     if (WF_UNLIKELY(rc < 0)) {
-        free_more(a, from);
+        if (a->more != NULL) wf_actor_more_free(a, from);
         wf_actor_free_arg(a, from);
         give_slot(wa, a);
         return rc;
@@ -288,6 +271,7 @@ int wf_actor_spawn(weft_node *node, struct wf_worker *from, weft_pid *out, weft_
 int wf_actor_spawn_kept(struct wf_worker *from, struct wf_keep *keep, weft_pid *out, weft_actor *body,
                         const void *arg, size_t size, const weft_spawn_options *options)
 {
+    WF_ASSERT(keep != NULL);
     struct wf_birth b = {.body = body, .arg = arg, .size = size, .options = options, .keep = keep};
     return wf_actor_birth(wf_node_of(from), from, out, &b);
 }
@@ -345,7 +329,7 @@ void wf_actor_done(struct wf_task *t)
     bool service = a->service;
     a->listed = false;
     wa->received += wf_actor_received(a);
-    free_more(a, t->worker);
+    if (WF_UNLIKELY(a->more != NULL)) wf_actor_more_free(a, t->worker);
     if (WF_UNLIKELY(service) && wa->node->route != NULL) wa->node->route->service_ended(wa->node, a->id);
     give_slot(wa, a);
     if (--wa->alive[service] == 0) wf_node_busy(wa->node, service, -1);
@@ -353,6 +337,7 @@ void wf_actor_done(struct wf_task *t)
 
 void wf_actor_restart(struct wf_actor *a, void *arg, size_t size)
 {
+    WF_ASSERT(wf_actor_keep(a) != NULL && a->listed);
     struct wf_worker *w = a->task.worker;
     WF_ASSERT(a->task.state == WF_TASK_DONE && a->held == NULL && !wf_has_clean_ups(a) && a->asking == NULL);
     a->arg = arg;
@@ -361,7 +346,6 @@ void wf_actor_restart(struct wf_actor *a, void *arg, size_t size)
     a->traps_exits = a->traps_reload = a->handing = false;
     a->reason = WEFT_EXIT_NORMAL;
     struct wf_actor_more *more = a->more;
-    more->charge = NULL;
     if (more->backlog != NULL) more->backlog->scanned = NULL;
     if (more->end != NULL) wf_body_drop(w, more->end);
     more->end = NULL;
@@ -384,6 +368,7 @@ bool wf_actor_unstarted(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
     if (a->handles) return false;
+    WF_ASSERT(!a->cleaning && t->worker == wf_here);
     weft_log(WEFT_ERROR, "no memory for the stack of actor %s: it ends without having run", a->kind);
     wf_actor_free_arg(a, t->worker);
     wf_run_defers(a); /* weft's own: its body never ran */
@@ -394,137 +379,9 @@ bool wf_actor_unstarted(struct wf_task *t)
     return true;
 }
 
-void wf_actor_killed(struct wf_task *t)
-{
-    struct wf_actor *a = wf_actor_of(t);
-    WF_ASSERT(!a->cleaning); /* task_latest bounds the waits of clean-ups; nothing kills twice */
-    a->reason = WEFT_EXIT_KILLED;
-    wf_actor_end(a);
-    wf_task_exit();
-}
-
-void weft_exit(int reason)
-{
-    struct wf_actor *self = wf_actor_self();
-    if (self == NULL) {
-        weft_log(WEFT_ERROR, "weft_exit(%d) was called outside of an actor", reason);
-        abort();
-    }
-    self->reason = reason;
-    wf_actor_end(self);
-    wf_task_exit();
-}
-
 int64_t wf_actor_latest(const struct wf_task *t)
 {
     return wf_actor_of((struct wf_task *)(uintptr_t)t)->more->latest;
-}
-
-/* Takes a reference. Without memory the text is lost. */
-static void set_end(struct wf_actor *a, struct wf_body *end)
-{
-    struct wf_worker *w = a->task.worker;
-    if (a->more != NULL && a->more->end != NULL) {
-        wf_body_drop(w, a->more->end);
-        a->more->end = NULL;
-    }
-    if (end == NULL) return;
-    if (wf_actor_more(a) == NULL) wf_body_drop(w, end);
-    else a->more->end = end;
-}
-
-void wf_actor_fail(struct wf_actor *self, int reason, const char *text)
-{
-    set_end(self, text[0] == 0 ? NULL : wf_end_body(self->task.worker, reason, text));
-    weft_exit(reason);
-}
-
-void weft_fail_at(const char *file, int line, int reason, const char *format, ...)
-{
-    char text[sizeof((struct weft_down *)0)->text];
-    const char *slash = strrchr(file, '/');
-    int size = snprintf(text, sizeof text, "%.60s:%d: ", slash == NULL ? file : slash + 1, line);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + size, sizeof text - (size_t)size, format, arguments);
-    va_end(arguments);
-    struct wf_actor *self = wf_actor_self();
-    if (self != NULL) {
-        char words[32];
-        weft_log(WEFT_ERROR, "%s failed (%s): %s", self->kind, weft_reason_text(reason, words), text);
-        set_end(self, wf_end_body(self->task.worker, reason, text));
-    } else {
-        weft_log(WEFT_ERROR, "weft_fail was called outside of an actor: %s", text);
-    }
-    weft_exit(reason);
-}
-
-/* ---- Stop ------------------------------------------------------------------------------------------------------ */
-
-/* True: it is told by a message and takes its time. */
-static bool tell_stop(struct wf_actor *a)
-{
-    weft_msg *m = wf_msg_new(a->task.worker, WEFT_TAG_STOP, 0);
-    if (m == NULL) return false; /* no memory: its waits fail */
-    wf_signal_put(a, m, WEFT_TAG_STOP);
-    return true;
-}
-
-void wf_actor_cancel(struct wf_actor *a, int reason, struct wf_body *end)
-{
-    if (a->cleaning || a->task.state == WF_TASK_DONE || a->stop_asked) return;
-    struct wf_worker *w = a->task.worker;
-    a->stop_asked = true;
-    a->reason = reason;
-    if (end != NULL) wf_body_keep(end);
-    set_end(a, end);
-    if (a->traps_stop && tell_stop(a)) return;
-    if (wf_task_grace(&a->task, weft_after(wf_node_of(w)->options.grace)) < 0)
-        weft_log(WEFT_ERROR, "no memory for the grace period of actor %s: it may take as long as it likes", a->kind);
-    wf_task_cancel(&a->task);
-}
-
-void wf_actor_kill(struct wf_actor *a)
-{
-    if (!a->cleaning && a->task.state != WF_TASK_DONE) wf_task_kill(&a->task);
-}
-
-int weft_trap_stop(bool on)
-{
-    struct wf_actor *self = wf_actor_self();
-    if (self == NULL) return WEFT_ENOTACTOR;
-    self->traps_stop = on;
-    return WEFT_OK;
-}
-
-static int signal_end(weft_pid target, enum wf_msg_kind kind)
-{
-    struct wf_actor *self = wf_actor_self();
-    if (self == NULL) return WEFT_ENOTACTOR;
-    if (weft_pid_is_nobody(target)) return WEFT_EINVAL;
-    struct wf_worker *w = self->task.worker;
-    weft_node *node = wf_node_of(w);
-    if (target.node == node->incarnation) {
-        uint32_t index = wf_id_worker(target.actor);
-        if (index >= node->workers.count ||
-            wf_slab_find(&wf_actors_of(node->workers.at[index])->slab, target.actor) == NULL)
-            return WEFT_ENOACTOR;
-    }
-    weft_msg *m = wf_msg_new(w, 0, 0);
-    if (m == NULL) return WEFT_ENOMEM;
-    m->post.flags = (uint8_t)kind;
-    m->from = wf_actor_pid(self);
-    return wf_send_signal(w, target, m);
-}
-
-int weft_stop(weft_pid target)
-{
-    return signal_end(target, WF_MSG_STOP);
-}
-
-int weft_kill(weft_pid target)
-{
-    return signal_end(target, WF_MSG_KILL);
 }
 
 /* ---- Small calls ----------------------------------------------------------------------------------------------- */

@@ -1,5 +1,8 @@
 /* actors/core/backpressure.c -- senders that wait for room in a mailbox, and publishers that wait for somebody's.
  * The rules are in mailbox.c, notes (2) and (4). */
+#include "backpressure.h"
+
+#include "deliver.h"
 #include "mailbox.h"
 
 static void count_full_awaited(struct wf_actor *a, uint32_t change)
@@ -17,6 +20,7 @@ static void set_full(struct wf_actor *a, bool full)
 
 void wf_mailbox_awaited(struct wf_actor *a, bool awaited)
 {
+    WF_ASSERT(a->task.worker == wf_here);
     if (a->awaited == awaited) return;
     a->awaited = awaited;
     if (atomic_load_explicit(&a->full, memory_order_relaxed)) count_full_awaited(a, awaited ? 1 : UINT32_MAX);
@@ -33,31 +37,26 @@ static weft_msg *first_for_room(const struct wf_actor *a)
     return a->more == NULL || a->more->backlog == NULL ? NULL : a->more->backlog->room.first;
 }
 
-/* Room, in messages and in bytes. */
-struct room {
-    uint32_t places;
-    size_t bytes;
-};
-
 /* What is promised already. */
-static struct room promised(const struct wf_actor *a)
+static struct wf_room promised(const struct wf_actor *a)
 {
     const struct wf_backlog *b = a->more == NULL ? NULL : a->more->backlog;
-    return b == NULL ? (struct room){0, 0} : (struct room){b->promised, b->promised_bytes};
+    return b == NULL ? (struct wf_room){.places = 0}
+                     : (struct wf_room){.places = b->promised, .bytes = b->promised_bytes};
 }
 
-static struct room room_of(const struct wf_actor *a)
+static struct wf_room room_of(const struct wf_actor *a)
 {
-    struct room taken = promised(a);
+    struct wf_room taken = promised(a);
     taken.places += a->mail_count;
     taken.bytes += a->mail_bytes;
-    return (struct room){a->mailbox_max - WF_MIN(taken.places, a->mailbox_max),
-                         a->mailbox_bytes_max - WF_MIN(taken.bytes, a->mailbox_bytes_max)};
+    return (struct wf_room){.places = a->mailbox_max - WF_MIN(taken.places, a->mailbox_max),
+                            .bytes = a->mailbox_bytes_max - WF_MIN(taken.bytes, a->mailbox_bytes_max)};
 }
 
 static bool is_own_taken(const struct wf_actor *a)
 {
-    struct room room = room_of(a);
+    struct wf_room room = room_of(a);
     return room.places == 0 || room.bytes == 0;
 }
 
@@ -98,65 +97,43 @@ void wf_mailbox_added_specially(struct wf_actor *a, weft_msg *m)
 
 /* ---- Room for senders ------------------------------------------------------------------------------------------ */
 
-/* One that waits gets its share: a sender of this node room for its message, a worker of another one some credit. */
-static void tell_one(struct wf_actor *a, weft_msg *m, struct room *room, size_t *budget)
+/* One that waits gets its share; NULL: the actor ends. */
+static void tell_one(struct wf_actor *a, weft_msg *m, struct wf_room *room)
 {
-    uint32_t places = 1;
-    size_t bytes = m->topic_size;
-    if (m->post.flags == WF_MSG_WANT) {
-        places = wf_grant_units(a, room->places, WF_MIN(room->bytes, *budget));
-        bytes = wf_grant_bytes(places);
-    }
-    room->places -= WF_MIN(places, room->places);
-    room->bytes -= WF_MIN(bytes, room->bytes);
-    *budget -= WF_MIN(bytes, *budget);
-    if (m->post.flags == WF_MSG_WANT) {
-        wf_grant(a->task.worker, m, places);
-        return;
-    }
-    struct wf_backlog *b = m->post.word == WF_ROOM_PROMISE ? backlog(a) : NULL;
-    if (b != NULL) {
-        b->promised++;
-        b->promised_bytes += m->topic_size;
-        a->crowded = true; /* so that others look at what is promised */
-    }
-    wf_send_signal(a->task.worker, m->from, m);
+    WF_ASSERT(wf_message_row(a->task.worker, m)->room != NULL);
+    wf_message_row(a->task.worker, m)->room(a, m, room);
 }
 
-/* There is room: tells as many as it is enough for, of its own and of `budget`. */
-static void tell_room(struct wf_actor *a, struct room room, size_t *budget)
+/* There is room: tells as many as it is enough for. */
+static void tell_room(struct wf_actor *a, struct wf_room *room)
 {
     set_full(a, false); /* before any of them looks */
     struct wf_lane none = {NULL, NULL}, *waiting = first_for_room(a) == NULL ? &none : &a->more->backlog->room;
-    while (room.places > 0 && room.bytes > 0 && *budget > 0) {
+    while (room->places > 0 && room->bytes > 0 && room->budget > 0) {
         weft_msg *m = wf_lane_take_after(waiting, NULL);
         if (m == NULL) break;
-        tell_one(a, m, &room, budget);
+        tell_one(a, m, room);
     }
     const bool taken = wf_mailbox_is_taken(a);
     if (taken) set_full(a, true);
     a->crowded = taken || waiting->first != NULL || promised(a).places > 0;
-    if (waiting->first != NULL && *budget == 0) note_short(a);
+    if (waiting->first != NULL && room->budget == 0) note_short(a);
 }
 
 void wf_room_tell_all(struct wf_actor *a)
 {
-    while (first_for_room(a) != NULL) {
-        weft_msg *m = wf_lane_shift(&a->more->backlog->room);
-        if (m->post.flags == WF_MSG_WANT) wf_grant(a->task.worker, m, 0);
-        else wf_send_signal(a->task.worker, m->from, m);
-    }
+    while (first_for_room(a) != NULL) tell_one(a, wf_lane_shift(&a->more->backlog->room), NULL);
 }
 
-static void room_came_for(struct wf_actor *a, struct room room)
+static void room_came_for(struct wf_actor *a, struct wf_room room)
 {
     struct wf_actors *wa = wf_actors_of(a->task.worker);
     if (WF_UNLIKELY(wf_mailbox_is_taken(a))) {
         if (!is_own_taken(a)) note_short(a);
         return;
     }
-    size_t budget = wf_over_bytes(wa) ? 1 : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox takes one */
-    tell_room(a, room, &budget);
+    room.budget = wf_over_bytes(wa) ? 1 : wa->mail_bytes_max - wa->mail_bytes; /* an empty mailbox takes one */
+    tell_room(a, &room);
 }
 
 void wf_room_came(struct wf_actor *a)
@@ -172,8 +149,12 @@ void wf_room_bytes_came(struct wf_actors *wa)
     struct wf_list_node *k;
     while (budget > 0 && (k = wf_list_pop(&wa->short_of_bytes)) != NULL) {
         struct wf_actor *a = WF_CONTAINER(k, struct wf_backlog, on_short)->actor;
+        WF_ASSERT(a->task.worker == wa->worker);
         if (is_own_taken(a)) continue; /* what it takes itself makes room */
-        tell_room(a, room_of(a), &budget);
+        struct wf_room room = room_of(a);
+        room.budget = budget;
+        tell_room(a, &room);
+        budget = room.budget;
     }
 }
 
@@ -192,6 +173,7 @@ static bool forget(struct wf_worker *w, struct wf_actor *a, weft_pid from)
 /* A sender asks for room here, or takes its request back, perhaps after it was told: then the room is another's. */
 void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
+    WF_ASSERT(a->task.worker == w && w == wf_here);
     const bool room = m->post.flags == WF_MSG_ROOM;
     if (room && (m->post.word == WF_ROOM_FORGET || m->post.word == WF_ROOM_RELEASE)) {
         if (!forget(w, a, m->from) && m->post.word == WF_ROOM_RELEASE) wf_room_used(a, m->topic_size);
@@ -205,9 +187,9 @@ void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
         wf_lane_push(&a->more->backlog->room, m);
     } else {
         set_full(a, false);
-        struct room left = room_of(a);
-        size_t budget = wf_actors_of(w)->mail_bytes_max;
-        tell_one(a, m, &left, &budget);
+        struct wf_room left = room_of(a);
+        left.budget = wf_actors_of(w)->mail_bytes_max;
+        tell_one(a, m, &left);
     }
 }
 
@@ -216,10 +198,56 @@ void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
  * that is free, all senders would come at once. */
 void wf_room_eighth_came(struct wf_actor *a, size_t weight)
 {
-    struct room free = room_of(a);
-    struct room eighth = {WF_MAX(a->mailbox_max / 8, 1), WF_MAX(a->mailbox_bytes_max / 8, 1)};
+    struct wf_room free = room_of(a);
+    struct wf_room eighth = {.places = WF_MAX(a->mailbox_max / 8, 1), .bytes = WF_MAX(a->mailbox_bytes_max / 8, 1)};
     if (free.places < eighth.places || free.bytes < eighth.bytes) return;
     bool of_places = free.places % eighth.places == 0;
     bool of_bytes = free.bytes / eighth.bytes != (free.bytes - WF_MIN(weight, free.bytes)) / eighth.bytes;
     if (of_places || of_bytes) room_came_for(a, eighth);
 }
+
+/* ---- WF_MSG_ROOM ----------------------------------------------------------------------------------------------- */
+
+/* A sender of this node asks for room here; or the news of it has come back to the sender. */
+static void deliver_room(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    WF_ASSERT(m->ref <= 1);
+    if (m->ref == 0) {
+        m->ref = 1;
+        wf_room_asked(w, a, m);
+        return;
+    }
+    if ((uint16_t)m->size == a->room_asked) {
+        a->room_news = true;
+        if (a->wants_room) wf_task_wake(&a->task);
+    }
+    wf_msg_free(w, m);
+}
+
+static void drop_room(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+{
+    (void)why;
+    if (m->ref != 0 || (m->post.word != WF_ROOM_TELL && m->post.word != WF_ROOM_PROMISE)) {
+        wf_msg_free(w, m);
+        return;
+    }
+    m->ref = 1; /* nobody to wait for any more: the sender finds out by trying */
+    wf_send_signal(w, m->from, m);
+}
+
+static void tell_sender(struct wf_actor *a, weft_msg *m, struct wf_room *room)
+{
+    struct wf_backlog *b = room != NULL && m->post.word == WF_ROOM_PROMISE ? backlog(a) : NULL;
+    if (room != NULL) wf_room_use(room, 1, m->topic_size);
+    if (b != NULL) {
+        b->promised++;
+        b->promised_bytes += m->topic_size;
+        a->crowded = true; /* so that others look at what is promised */
+    }
+    wf_send_signal(a->task.worker, m->from, m);
+}
+
+static const struct wf_message_row messages[] = {
+    {.kind = WF_MSG_ROOM, .deliver = deliver_room, .drop = drop_room, .room = tell_sender}};
+const struct wf_feature wf_backpressure_feature = {
+    .name = "backpressure", .messages = messages, .message_count = WF_COUNT(messages)};

@@ -1,11 +1,14 @@
 /* actors/core/end.c -- the end of an actor's life: its clean-ups, and what it leaves. The rules are in actor.h. */
+#include "end.h"
+
 #include "local.h"
-#include "mail_order.h"
 #include "mailbox.h"
 
 #include <weft/monitor.h>
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct wf_defer {
@@ -16,6 +19,7 @@ struct wf_defer {
 
 int wf_actor_defer(struct wf_actor *a, void (*undo)(void *), void *arg)
 {
+    WF_ASSERT(undo != NULL && a->task.worker == wf_here);
     struct wf_pool *pool = &a->task.worker->pool;
     struct wf_defer *d = wf_actor_more(a) == NULL ? NULL : wf_pool_take(pool, wf_pool_class(sizeof *d), sizeof *d);
     if (d == NULL) {
@@ -48,6 +52,7 @@ void wf_run_defers(struct wf_actor *a)
 
 void wf_actor_leave(struct wf_actor *a)
 {
+    WF_ASSERT(a->more != NULL);
     for (void (**leave)(struct wf_actor *) = wf_node_of(a->task.worker)->features.leave; *leave != NULL; leave++)
         (*leave)(a);
 }
@@ -81,7 +86,7 @@ void wf_actor_end(struct wf_actor *a)
     }
     wf_task_close_owned(&a->task);
     if (WF_UNLIKELY(a->more != NULL)) {
-        if (a->more->names != NULL) wf_note_left(a);
+        wf_note_left(a);
         wf_actor_leave(a);
     }
     wf_actor_end_tail(a);
@@ -92,26 +97,61 @@ void wf_actor_end(struct wf_actor *a)
     }
 }
 
-void wf_mailbox_leave(struct wf_actor *a)
+/* ---- By itself, or killed ---------------------------------------------------------------------------------------- */
+
+void wf_actor_killed(struct wf_task *t)
 {
-    struct wf_worker *w = a->task.worker;
-    for (weft_msg *m; (m = a->held) != NULL;) {
-        wf_release(a, m);
-        /* Its own request is here if it was killed while that waited for room: nobody is to be told. */
-        if (m->post.flags == WF_MSG_CALL && !weft_pid_equal(m->from, wf_actor_pid(a))) wf_refuse(w, m, WEFT_ENOREPLY);
-        else wf_msg_free(w, m);
+    struct wf_actor *a = wf_actor_of(t);
+    WF_ASSERT(!a->cleaning); /* task_latest bounds the waits of clean-ups; nothing kills twice */
+    a->reason = WEFT_EXIT_KILLED;
+    wf_actor_end(a);
+    wf_task_exit();
+}
+
+void weft_exit(int reason)
+{
+    struct wf_actor *self = wf_actor_self();
+    if (self == NULL) {
+        weft_log(WEFT_ERROR, "weft_exit(%d) was called outside of an actor", reason);
+        abort();
     }
-    while (a->signals.first != NULL) {
-        weft_msg *m = wf_signals_take(a, NULL);
-        if (m->post.flags == WF_MSG_CALL) wf_refuse(w, m, WEFT_ENOACTOR);
-        else wf_msg_free(w, m);
+    self->reason = reason;
+    wf_actor_end(self);
+    wf_task_exit();
+}
+
+void wf_actor_fail(struct wf_actor *self, int reason, const char *text)
+{
+    WF_ASSERT(self == wf_actor_self());
+    wf_actor_set_end(self, text[0] == 0 ? NULL : wf_end_body(self->task.worker, reason, text));
+    weft_exit(reason);
+}
+
+void weft_fail_at(const char *file, int line, int reason, const char *format, ...)
+{
+    char text[sizeof((struct weft_down *)0)->text];
+    const char *slash = strrchr(file, '/');
+    int size = snprintf(text, sizeof text, "%.60s:%d: ", slash == NULL ? file : slash + 1, line);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + size, sizeof text - (size_t)size, format, arguments);
+    va_end(arguments);
+    struct wf_actor *self = wf_actor_self();
+    if (self != NULL) {
+        char words[32];
+        weft_log(WEFT_ERROR, "%s failed (%s): %s", self->kind, weft_reason_text(reason, words), text);
+        wf_actor_set_end(self, wf_end_body(self->task.worker, reason, text));
+    } else {
+        weft_log(WEFT_ERROR, "weft_fail was called outside of an actor: %s", text);
     }
+    weft_exit(reason);
 }
 
 /* ---- Why ------------------------------------------------------------------------------------------------------- */
 
 struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text)
 {
+    WF_ASSERT(text != NULL);
     size_t size = strnlen(text, sizeof((struct weft_down *)0)->text - 1);
     struct wf_body *b = wf_body_new(w, NULL, 0, NULL, WF_REASON_BYTES + size);
     if (b == NULL) return NULL;
@@ -119,6 +159,20 @@ struct wf_body *wf_end_body(struct wf_worker *w, int reason, const char *text)
     wf_put_u32(out, (uint32_t)reason);
     memcpy(out + WF_REASON_BYTES, text, size);
     return b;
+}
+
+/* Takes a reference. Without memory the text is lost. */
+void wf_actor_set_end(struct wf_actor *a, struct wf_body *end)
+{
+    WF_ASSERT(a->task.worker == wf_here);
+    struct wf_worker *w = a->task.worker;
+    if (a->more != NULL && a->more->end != NULL) {
+        wf_body_drop(w, a->more->end);
+        a->more->end = NULL;
+    }
+    if (end == NULL) return;
+    if (wf_actor_more(a) == NULL) wf_body_drop(w, end);
+    else a->more->end = end;
 }
 
 const char *weft_reason_text(int reason, char out[32])

@@ -1,13 +1,22 @@
 /* actors/core/feature.c -- see feature.h. */
+#include "feature.h"
+
 #include "actor.h"
+#include "mail_wait.h"
 
 void wf_features_init(struct wf_features *f, const struct wf_feature *const *list)
 {
     size_t count = 0, leave = 0, end = 0, kinds = 0;
+    uint32_t slots = 0;
     f->wait_kinds[kinds++] = &wf_mailbox_wait_kind;
     for (; *list != NULL; list++) {
         const struct wf_feature *one = *list;
-        WF_ASSERT(count < WF_FEATURES_MAX);
+        WF_ASSERT(one->worker_bytes == 0 || one->slot != 0);
+        WF_ASSERT(one->work_let_go == NULL || f->work_let_go == NULL); /* one feature has it */
+        WF_ASSERT(one->actor_goes_on == NULL || f->goes_on == NULL);
+        WF_ASSERT(count < WF_FEATURES_MAX && one->slot < WF_FEATURE_SLOTS);
+        WF_ASSERT(one->slot == 0 || (slots >> one->slot & 1) == 0); /* a slot belongs to one */
+        slots |= UINT32_C(1) << one->slot;
         f->all[count++] = one;
         if (one->actor_leave != NULL) f->leave[leave++] = one->actor_leave;
         if (one->actor_end != NULL) f->end[end++] = one->actor_end;

@@ -1,11 +1,11 @@
 /* actors/core/feature.h -- what a feature of actors (calls, names, topics, pools, ...) adds to every node, worker and
- * actor. core/ runs these rows and knows none of the features: actors/features.c lists them.
+ * actor. core/ runs these rows and knows none of the features: actors/all_features.c lists them.
  *
  * Design notes.
  * (1) A function that a feature does not need is NULL. Rows run in the order of the list.
- * (2) The kinds of messages that core/ delivers itself are SEND, CALL, RETAINED, SYSTEM, STOP, KILL, ROOM, WANT and
- *     GRANT: those of a mailbox and its space. Each other kind belongs to one feature, whose row is found by the
- *     kind as an index: it costs what the switch did.
+ * (2) The kinds of messages that core/ delivers itself are SEND, CALL, RETAINED, SYSTEM and CONTROL: those that wait
+ *     in a mailbox. Each other kind belongs to one feature, whose row is found by the kind as an index: it costs what
+ *     the switch did. core/ has two features of its own, in the same list: stopping and backpressure.
  * (3) What most actors go through (spawn, send, receive, end) runs no row: only an actor that has wf_actor_more,
  *     which any feature makes at its first use, is offered to `actor_leave` and `actor_end`. */
 #ifndef WF_FEATURE_H
@@ -18,6 +18,7 @@
 
 struct wf_actor;
 struct wf_actors;
+struct wf_room;
 struct wf_wait_kind;
 typedef struct weft_node weft_node;
 
@@ -28,18 +29,29 @@ struct wf_message_row {
     void (*deliver)(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
     /* There is no such actor. Consumes. NULL: it is counted as dropped. */
     void (*drop)(struct wf_worker *w, weft_msg *m, enum wf_drop why);
+    /* It waits for room in the mailbox of `a` (wf_room_asked) and gets its share of what there is; NULL: `a` ends and
+     * nobody will tell it any more. Consumes. */
+    void (*room)(struct wf_actor *a, weft_msg *m, struct wf_room *room);
     /* It leaves the mailbox of `a`, received or not. */
     void (*leave)(struct wf_actor *a, weft_msg *m);
     /* The node ends before it has come; the caller frees it. Any thread. */
     void (*discard)(weft_msg *m);
 };
 
+/* What a feature keeps for a node and for each worker: core/ has a place for it (weft_node.slots, wf_actors.slots) that
+ * only the feature knows the meaning of. Each feature has a number of its own, beside its code; 0: it keeps nothing. */
+enum { WF_FEATURE_SLOTS = 16 };
+
 struct wf_feature {
     const char *name;
+    uint8_t slot;
+    size_t
+        worker_bytes; /* in wf_actors.slots, zeroed, from before worker_init until after worker_finish; 0: nothing */
     int (*node_init)(weft_node *n);
     void (*node_finish)(weft_node *n); /* also after a node_init that failed, or was not called */
     int (*worker_init)(struct wf_actors *wa);
-    void (*worker_finish)(struct wf_worker *w); /* as node_finish */
+    void (*worker_stop)(struct wf_worker *w);   /* it runs no more: no timer of the feature is armed from then on */
+    void (*worker_finish)(struct wf_worker *w); /* as node_finish, but not where there was no memory for the slot */
     /* A new actor, before it runs, whose options ask for a monitor or a link by its parent. */
     int (*actor_birth)(struct wf_actor *a, const weft_spawn_options *o);
     /* Its clean-ups have run: it gives back what it has. */
@@ -52,6 +64,8 @@ struct wf_feature {
     bool (*actor_is_stopped_by_other)(const struct wf_actor *a);
     /* Whether it takes a WF_MSG_CONTROL with that tag. */
     bool (*takes_control)(const struct wf_actor *a, uint32_t tag);
+    /* A message of another node finds the mailbox full: whether it is taken all the same. */
+    bool (*takes_past_bound)(struct wf_actor *a, const weft_msg *m);
     /* The actor lets go of a message that it was given as work (WF_POST_WORK). */
     void (*work_let_go)(struct wf_actor *a, weft_msg *m);
     /* The link to that node is gone for good. */

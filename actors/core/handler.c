@@ -10,6 +10,9 @@
  *     after the call.
  * (3) It starts idle: one that gets no message never has a stack. Without memory for a stack it stays at the end of
  *     the run queue. */
+#include "handler.h"
+
+#include "held.h"
 #include "mailbox.h"
 
 #include <weft/handler.h>
@@ -21,6 +24,7 @@ enum { TURN_OPS = WF_TASK_BUDGET / 2 }; /* what is left of a turn is for the las
 /* WEFT_ENOMEM, and nothing is changed. */
 static int init_with_block(struct wf_actor *a, weft_handler *handle, const void *state, size_t size)
 {
+    WF_ASSERT(!a->handles && !a->in_place);
     struct wf_handling *h = wf_block_new(WF_POOL_LARGE, sizeof *h + size);
     if (h == NULL) return WEFT_ENOMEM;
     h->handle = handle;
@@ -40,19 +44,6 @@ int wf_handler_init(struct wf_actor *a, weft_handler *handle, const void *state,
     return WEFT_OK;
 }
 
-/* It may be called with another: this one is held as any other from now on. */
-static void handled(struct wf_actor *a, weft_msg *m)
-{
-    a->task.handling = false;
-    m->post.kind = m->post.kind == WF_POST_HANDLED ? WF_POST_MESSAGE : WF_POST_WORK;
-}
-
-void wf_let_go(struct wf_actor *a, weft_msg *m)
-{
-    if (wf_is_handling(a, m)) handled(a, m);
-    if (m->post.kind == WF_POST_WORK) wf_work_let_go(a, m);
-}
-
 static void call_with(struct wf_actor *a, weft_msg *m)
 {
     struct wf_handling *h = a->in_place ? NULL : a->arg;
@@ -61,7 +52,7 @@ static void call_with(struct wf_actor *a, weft_msg *m)
     a->task.handling = true;
     (h == NULL ? a->handle : h->handle)(state, m);
     if (!a->task.handling) return;
-    handled(a, m); /* as any other: weft_msg_free is quick then */
+    wf_handled(a, m); /* as any other: weft_msg_free is quick then */
     weft_msg_free(m);
 }
 
@@ -114,6 +105,6 @@ int weft_msg_keep(weft_msg *m)
     if (self == NULL) return WEFT_ENOTACTOR;
     if (m == NULL || !wf_is_handling(self, m))
         return wf_wrong(WEFT_EINVAL, "weft_msg_keep: it is not the message that this handler was called with");
-    handled(self, m);
+    wf_handled(self, m);
     return WEFT_OK;
 }

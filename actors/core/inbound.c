@@ -1,5 +1,8 @@
 /* actors/core/inbound.c -- what comes from other nodes, on whatever thread the carrier runs: sorted by worker,
  * posted once per worker. */
+#include "inbound.h"
+
+#include "deliver.h"
 #include "mailbox.h"
 
 #include <weft/cluster.h>
@@ -13,6 +16,7 @@ void wf_inbound_put(struct wf_inbound *in, uint32_t worker, struct wf_post *p)
         if (worker == in->here->index) wf_deliver(in->here, WF_CONTAINER(p, weft_msg, post));
         else wf_worker_send(in->here, worker, p);
         return;
+        WF_ASSERT(worker < WF_WORKERS_MAX);
     }
     p->next = in->to[worker].newest;
     in->to[worker].newest = p;
@@ -50,6 +54,7 @@ void wf_inbound_post(weft_node *node, struct wf_inbound *in)
     while (w != NULL && w->batch_mask != 0) wf_post_batch_flush(w, (uint32_t)__builtin_ctzll(w->batch_mask));
     while (in->mask != 0) {
         uint32_t i = (uint32_t)__builtin_ctzll(in->mask);
+        WF_ASSERT(in->to[i].oldest != NULL && in->to[i].count > 0);
         wf_worker_post_chain(node->workers.at[i], in->to[i].newest, in->to[i].oldest, in->to[i].count);
         in->to[i].newest = in->to[i].oldest = NULL;
         in->to[i].count = 0;
@@ -70,11 +75,11 @@ struct wf_worker *wf_inbound_congested(weft_node *node)
 static void lost_here(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_lost_node *lost = WF_CONTAINER(c, struct wf_lost_node, call);
+    WF_ASSERT(lost->done != NULL && lost->peer != wf_node_of(w)->incarnation);
     WF_FEATURES_EACH(f, wf_node_of(w))
     {
         if ((*f)->node_lost != NULL) (*f)->node_lost(w, lost->peer);
     }
-    WF_ACTORS_EACH(a, wf_actors_of(w)) wf_credit_node_lost(w, a, lost->peer);
     lost->done(lost);
 }
 
@@ -86,6 +91,7 @@ void wf_node_lost(struct wf_worker *w, struct wf_lost_node *lost)
 
 void wf_node_tell(weft_node *node, weft_pid watcher, uint32_t tag, const struct weft_node_news *news)
 {
+    WF_ASSERT(tag >= WEFT_TAG_SYSTEM);
     weft_msg *m = wf_msg_new(NULL, tag, sizeof *news);
     if (m == NULL) {
         weft_log(WEFT_ERROR, "no memory for news of node %s", news->name);

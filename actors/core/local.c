@@ -63,6 +63,7 @@ static struct header *new_block(struct wf_actor *a, size_t size, const weft_loca
 
 static void free_block(struct wf_locals *set, struct header *h)
 {
+    WF_ASSERT(set->bytes >= bytes_of(h));
     set->bytes -= bytes_of(h);
     wf_unlink(&h->on_actor);
     free(h);
@@ -124,6 +125,7 @@ void wf_locals_finish(struct wf_actor *a)
         free_block(set, h);
     }
     for (struct wf_list_node *k; (k = wf_list_first(&set->blocks)) != NULL;) free_block(set, header_of(k));
+    WF_ASSERT(set->bytes == 0);
     a->more->locals = NULL;
     free(set);
 }

@@ -9,6 +9,7 @@ static struct wf_backlog *backlog_of(const struct wf_actor *a)
 void wf_signals_push(struct wf_actor *a, weft_msg *m)
 {
     weft_msg *first = a->signals.first;
+    WF_ASSERT(first == NULL || first->mail_total <= a->mail_count);
     m->mail_ahead = a->mail_count - (first == NULL ? 0 : first->mail_total);
     m->mail_total = 0;
     wf_lane_push(&a->signals, m);
@@ -60,6 +61,7 @@ void wf_mail_left_between(struct wf_actor *a, uint32_t place)
         mark->mail_total--;
     }
     for (; ahead + s->mail_ahead <= place; before = s, s = (weft_msg *)s->post.next) ahead += s->mail_ahead;
+    WF_ASSERT(s != NULL && s->mail_ahead > 0);
     s->mail_ahead--;
     if (b == NULL || before == NULL || before == first) return;
     b->mark = before;

@@ -37,6 +37,7 @@ static uint32_t draw(struct wf_mail_timer *t, uint32_t below)
 /* On average `period` of them. */
 static void choose(struct wf_mail_timer *t)
 {
+    WF_ASSERT(t->period > 0 && t->period <= WF_MAIL_PERIOD_MAX);
     t->left = t->weight = 1 + draw(t, 2 * t->period - 1);
 }
 
@@ -60,6 +61,7 @@ static int64_t now_of(const struct wf_actors *wa)
 void wf_mail_time(struct wf_actors *wa, weft_msg *m)
 {
     struct wf_mail_timer *t = &wa->timer;
+    WF_ASSERT(t->left == 0);
     int64_t now = now_of(wa), gap = now - t->last;
     if (m->post.flags != WF_MSG_RETAINED) m->came = wf_mail_stamp(now, t->weight);
     if (m->post.flags == WF_MSG_SEND) m->post.flags = WF_MSG_TIMED;

@@ -1,5 +1,8 @@
 /* actors/core/mail_wait.c -- weft_on_mailbox: the running actor's mailbox as one of several sources of a wait. */
+#include "mail_wait.h"
+
 #include "actor.h"
+#include "mailbox.h"
 #include "wait.h"
 
 weft_wait weft_on_mailbox(void)
@@ -27,6 +30,7 @@ static int wait_attach(struct wf_wait *s, struct wf_wait *first)
 
 static void wait_close(struct wf_wait *s)
 {
+    WF_ASSERT(s->task->worker == wf_here);
     s->task->wants_mail = WF_MAIL_NONE;
 }
 

@@ -8,7 +8,7 @@
  *     are told as there are places; who then does not use the place takes its request back, and the next is told.
  *     `full` tells senders on other threads in advance; it is a hint: a message of this node that was under way when
  *     the mailbox filled up is still taken (the lane between two workers is bounded itself). One from another node
- *     is taken if it was sent on credit (credit.c); of nodes that know nothing of that up to twice the bound.
+ *     is taken if it was sent on credit (actors/credit); of nodes that know nothing of that up to twice the bound.
  * (3) Wakes are hints: who receives looks again.
  * (4) An actor whose mailbox is full only because the worker's share of the byte budget is used up is on
  *     wf_actors.short_of_bytes: whoever takes mail on this worker tells its senders.
@@ -18,6 +18,9 @@
  *     is asked to end before it runs, the message goes back to the head of the mailbox (wf_mailbox_takes_back).
  * (6) What was published may stand in the lane of mail as a struct wf_bunch instead of as messages. */
 #include "mailbox.h"
+
+#include "deliver.h"
+#include "held.h"
 #include "mail_order.h"
 #include "published_block.h"
 
@@ -64,6 +67,7 @@ static inline void count_out(struct wf_actor *a, uint32_t place, size_t weight)
 
 static void drop_bunched(struct wf_actor *a, weft_msg *previous, uint32_t place, enum wf_drop why)
 {
+    WF_ASSERT(a->mail_count > 0);
     struct wf_worker *w = a->task.worker;
     size_t freed;
     wf_body_drop(w, wf_bunch_take(a, previous, &freed));
@@ -87,6 +91,7 @@ static weft_msg *envelope_for_one(struct wf_actor *a, weft_msg *previous, uint32
  * False: it is dropped. */
 static bool unpack_one(struct wf_actor *a, weft_msg *previous, uint32_t place)
 {
+    WF_ASSERT(a->task.worker == wf_here);
     weft_msg *m = envelope_for_one(a, previous, place);
     size_t freed;
     if (m == NULL) return false;
@@ -120,6 +125,7 @@ static weft_msg *take_out(struct wf_actor *a, weft_msg *previous, uint32_t place
 
 static void drop_oldest(struct wf_actor *a)
 {
+    WF_ASSERT(a->mail.first != NULL);
     if (wf_is_bunch(a->mail.first)) { /* which no scan has come to */
         count_evicted(a);
         wf_actor_dropped(a);
@@ -136,6 +142,7 @@ static void drop_oldest(struct wf_actor *a)
 
 void wf_mailbox_make_room(struct wf_actor *a)
 {
+    WF_ASSERT(a->mail_count > 0);
     do drop_oldest(a); /* it is full, so there is one */
     while (a->mail_count > 0 && wf_mailbox_own_full(a));
 }
@@ -144,6 +151,7 @@ void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription)
 {
     uint32_t place = 0;
     weft_msg *previous = NULL, *m = a->mail.first;
+    WF_ASSERT(a->more != NULL && m != NULL);
     while (wf_is_bunch(m) || m->ref != subscription || !is_counted(m)) {
         place += wf_is_bunch(m) ? wf_bunch_count(m) : 1;
         previous = m;
@@ -163,6 +171,17 @@ void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag)
     m->post.word = tag;
     wf_signals_push(a, m);
     wf_mail_came(a);
+}
+
+/* Whether a message of another node that finds the mailbox full is taken all the same. */
+static bool is_taken_past_bound(struct wf_actor *a, const weft_msg *m)
+{
+    WF_ASSERT(m->from.node != wf_node_of(a->task.worker)->incarnation);
+    WF_FEATURES_EACH(f, wf_node_of(a->task.worker))
+    {
+        if ((*f)->takes_past_bound != NULL && (*f)->takes_past_bound(a, m)) return true;
+    }
+    return false;
 }
 
 static bool is_of_this_node(const struct wf_actor *a, const weft_msg *m)
@@ -191,7 +210,7 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
         /* it was under way: note (2) */
         if (is_of_this_node(a, m) ||
             (a->mail_count < 2 * (uint64_t)a->mailbox_max && a->mail_bytes / 2 < a->mailbox_bytes_max) ||
-            wf_credit_covers(a, m)) {
+            is_taken_past_bound(a, m)) {
             wf_mailbox_add(a, m);
             return true;
         }
@@ -200,79 +219,6 @@ bool wf_mailbox_put(struct wf_actor *a, weft_msg *m)
     }
     drop_at(a, m, WF_DROP_FULL);
     return false;
-}
-
-/* STOP or KILL. */
-static void stop_or_kill(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
-{
-    bool stop = m->post.flags == WF_MSG_STOP;
-    wf_msg_free(w, m);
-    if (stop) wf_actor_cancel(a, WEFT_EXIT_STOPPED, NULL);
-    else wf_actor_kill(a);
-}
-
-static bool takes_control(const struct wf_actor *a, uint32_t tag)
-{
-    WF_FEATURES_EACH(f, wf_node_of(a->task.worker))
-    {
-        if ((*f)->takes_control != NULL && (*f)->takes_control(a, tag)) return true;
-    }
-    return false;
-}
-
-/* A message of a kind that belongs to a feature. */
-static void deliver_row(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
-{
-    const struct wf_message_row *row = wf_message_row(w, m);
-    WF_ASSERT(row->deliver != NULL);
-    row->deliver(w, a, m);
-}
-
-void wf_deliver(struct wf_worker *w, weft_msg *m)
-{
-    if (m->post.flags == WF_MSG_PUBLISH) {
-        deliver_row(w, NULL, m);
-        return;
-    }
-    struct wf_actor *a = wf_actor_find(w, m->to_actor);
-    if (WF_UNLIKELY(a == NULL || (a->task.state == WF_TASK_DONE && wf_actor_keep(a) == NULL))) {
-        wf_drop(w, m, m->to_actor == 0 ? WF_DROP_NO_NAME : WF_DROP_NO_ACTOR); /* 0: wf_inbound_add_name */
-        return;
-    }
-    switch ((enum wf_msg_kind)m->post.flags) {
-    case WF_MSG_SEND:
-    case WF_MSG_CALL:
-    case WF_MSG_RETAINED: (void)wf_mailbox_put(a, m); return;
-    case WF_MSG_WANT: wf_want_came(w, a, m); return;
-    case WF_MSG_GRANT: wf_grant_came(w, m); return;
-    case WF_MSG_SYSTEM: wf_signal_put(a, m, m->post.word); return;
-    case WF_MSG_CONTROL:
-        if (!takes_control(a, m->post.word)) {
-            wf_refuse(w, m, WEFT_EINVAL);
-            return;
-        }
-        wf_signal_put(a, m, m->post.word);
-        m->post.flags = WF_MSG_CALL; /* from here on: to be answered */
-        return;
-    case WF_MSG_STOP:
-    case WF_MSG_KILL:
-        if (WF_UNLIKELY(a->lasts)) wf_drop(w, m, WF_DROP_NO_ACTOR);
-        else stop_or_kill(w, a, m);
-        return;
-    case WF_MSG_ROOM:
-        if (m->ref != 0) { /* the news came back to the sender */
-            if ((uint16_t)m->size == a->room_asked) {
-                a->room_news = true;
-                if (a->wants_room) wf_task_wake(&a->task);
-            }
-            wf_msg_free(w, m);
-        } else {
-            m->ref = 1;
-            wf_room_asked(w, a, m);
-        }
-        return;
-    default: deliver_row(w, a, m); return;
-    }
 }
 
 /* Whether a WF_MSG_CALL need not be received any more. */
@@ -596,6 +542,7 @@ static bool has_too_much_aside(const struct wf_actor *a, const struct wf_backlog
 
 static int refuse_aside(struct wf_actor *a, const struct wf_backlog *b)
 {
+    WF_ASSERT(b->actor == a);
     if (!a->aside_told)
         weft_log(WEFT_WARN,
                  "actor %s: a selective receive passed over %u messages, %s: WEFT_EFULL (said once for this actor)",
@@ -657,6 +604,22 @@ int wf_recv_signal(weft_msg **out, int64_t deadline)
 }
 
 /* ---- The end --------------------------------------------------------------------------------------------------- */
+
+void wf_mailbox_leave(struct wf_actor *a)
+{
+    struct wf_worker *w = a->task.worker;
+    for (weft_msg *m; (m = a->held) != NULL;) {
+        wf_release(a, m);
+        /* Its own request is here if it was killed while that waited for room: nobody is to be told. */
+        if (m->post.flags == WF_MSG_CALL && !weft_pid_equal(m->from, wf_actor_pid(a))) wf_refuse(w, m, WEFT_ENOREPLY);
+        else wf_msg_free(w, m);
+    }
+    while (a->signals.first != NULL) {
+        weft_msg *m = wf_signals_take(a, NULL);
+        if (m->post.flags == WF_MSG_CALL) wf_refuse(w, m, WEFT_ENOACTOR);
+        else wf_msg_free(w, m);
+    }
+}
 
 void wf_mailbox_close(struct wf_actor *a)
 {

@@ -1,41 +1,12 @@
-/* actors/core/mailbox.h -- the part of mailbox.c that every message passes through, inline: a message inside a
- * worker is to cost tens of instructions, and calls between files would double them. The rules are in mailbox.c. */
+/* actors/core/mailbox.h -- the mailbox of an actor: the rules are in mailbox.c. What every message passes through is
+ * inline: a message inside a worker is to cost tens of instructions, and calls between files would double them. */
 #ifndef WF_MAILBOX_H
 #define WF_MAILBOX_H
 
 #include "actor.h"
+#include "asking.h"
+#include "backpressure.h"
 #include "park.h"
-
-/* ---- Lanes ----------------------------------------------------------------------------------------------------- */
-
-static inline void wf_lane_push(struct wf_lane *l, weft_msg *m)
-{
-    m->post.next = NULL;
-    if (l->last == NULL) l->first = m;
-    else l->last->post.next = &m->post;
-    l->last = m;
-}
-
-/* The oldest; the lane is not empty. */
-static inline weft_msg *wf_lane_shift(struct wf_lane *l)
-{
-    weft_msg *m = l->first;
-    l->first = (weft_msg *)m->post.next;
-    if (l->first == NULL) l->last = NULL;
-    return m;
-}
-
-/* What comes after `previous`, NULL: the oldest. NULL: nothing. */
-static inline weft_msg *wf_lane_take_after(struct wf_lane *l, weft_msg *previous)
-{
-    weft_msg *m = previous == NULL ? l->first : (weft_msg *)previous->post.next;
-    if (m == NULL) return NULL;
-    weft_msg *next = (weft_msg *)m->post.next;
-    if (previous == NULL) l->first = next;
-    else previous->post.next = m->post.next;
-    if (next == NULL) l->last = previous;
-    return m;
-}
 
 /* ---- Bounds ---------------------------------------------------------------------------------------------------- */
 
@@ -64,9 +35,6 @@ static inline void wf_mail_came(struct wf_actor *a)
     if (a->task.wants_mail == WF_MAIL_HAND) a->task.wants_mail = WF_MAIL_NONE;
     wf_task_wake(&a->task);
 }
-
-/* It has become full, or `m` is to be timed. */
-void wf_mailbox_added_specially(struct wf_actor *a, weft_msg *m);
 
 /* Whether it is not full with one more message of that weight. */
 static inline bool wf_mailbox_has_room_beyond(const struct wf_actors *wa, const struct wf_actor *a, size_t weight)
@@ -122,77 +90,28 @@ static inline weft_msg *wf_mailbox_handed(struct wf_worker *w, struct wf_actor *
     return m;
 }
 
-/* ---- backpressure.c -------------------------------------------------------------------------------------------- */
+/* SEND or CALL, by the mailbox's policy; a sender that can wait has looked at wf_mailbox_full. False: it was
+ * dropped. */
+bool wf_mailbox_put(struct wf_actor *a, weft_msg *m);
 
-/* It has become full. */
-void wf_mailbox_filled(struct wf_actor *a);
-/* There may be room: tells those that wait for it. */
-void wf_room_came(struct wf_actor *a);
-/* The same after a receive that made room for so many bytes, where somebody may wait. */
-void wf_room_eighth_came(struct wf_actor *a, size_t weight);
-/* Bytes of this worker's share came free. */
-void wf_room_bytes_came(struct wf_actors *wa);
-/* Whether it is full for one that was promised nothing. */
-bool wf_mailbox_is_taken(const struct wf_actor *a);
-/* A sender of this worker uses the room for so many bytes that it was promised. */
-void wf_room_used(struct wf_actor *a, size_t weight);
-/* The tag of a WF_MSG_ROOM: news of room are wanted, or no more. PROMISE and RELEASE: by a sender of this worker, for
- * which the room is kept from the news until it has used it. */
-enum wf_room_wish { WF_ROOM_TELL, WF_ROOM_FORGET, WF_ROOM_PROMISE, WF_ROOM_RELEASE };
-/* A WF_MSG_ROOM has come. Consumes. */
-void wf_room_asked(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
+/* ---- On the owner's thread ------------------------------------------------------------------------------------- */
 
-/* ---- credit.c: senders of other nodes -------------------------------------------------------------------------- */
-
-/* A WF_MSG_WANT has come; `a` NULL: for an actor that is not there. Consumes. */
-void wf_want_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m);
-/* Answers it: 0 units: the actor is gone. Consumes. */
-void wf_grant(struct wf_worker *w, weft_msg *m, uint32_t units);
-/* How much to give of so much room, and the bytes it stands for. */
-uint32_t wf_grant_units(const struct wf_actor *a, size_t places, size_t bytes);
-size_t wf_grant_bytes(uint32_t units);
-/* A WF_MSG_GRANT has come. Consumes. */
-void wf_grant_came(struct wf_worker *w, weft_msg *m);
-/* Whether a message of another node was sent on credit, and so is taken although the mailbox is full. */
-bool wf_credit_covers(struct wf_actor *a, const weft_msg *m);
-void wf_credit_node_lost(struct wf_worker *w, struct wf_actor *a, uint64_t peer);
-
-/* ---- Held messages --------------------------------------------------------------------------------------------- */
-
-/* A message that its pool, or the loop of a handler, is to hear about. */
-void wf_let_go(struct wf_actor *a, weft_msg *m);
-
-/* It holds WF_HELD_MANY: misuse.c. */
-void wf_holds_many(struct wf_actor *a);
-
-static inline void wf_hold(struct wf_actor *a, weft_msg *m)
-{
-    bool more = a->held != NULL;
-    wf_chain_add(&a->held, m);
-    if (WF_UNLIKELY(more) && WF_UNLIKELY(++a->task.above == WF_HELD_MANY - 1)) wf_holds_many(a);
-}
-
-/* Ends the process: the actor does not hold this message, and says so in words. */
-__attribute__((noreturn, cold)) void wf_not_held(const struct wf_actor *a, const weft_msg *m);
-
-/* Whether an actor holds a message. Only the first few are looked at, as an actor may hold thousands: among more than
- * those a mistake may be found late. */
-static inline bool wf_is_held(const struct wf_actor *a, const weft_msg *m)
-{
-    const weft_msg *at = a->held;
-    for (int i = 0; i < 8 && at != m; i++) {
-        if (at == NULL) return false;
-        at = (const weft_msg *)at->post.next;
-    }
-    return true;
-}
-
-static inline void wf_release(struct wf_actor *a, weft_msg *m)
-{
-    if (WF_UNLIKELY(!wf_is_held(a, m))) wf_not_held(a, m);
-    if (m->post.next != NULL || m->previous != NULL) a->task.above--;
-    wf_chain_remove(&a->held, m);
-    if (WF_UNLIKELY(m->post.kind != WF_POST_MESSAGE)) wf_let_go(a, m);
-}
+/* Gives each message in the mailbox an envelope, for who looks at the lane. */
+void wf_mailbox_unpack(struct wf_actor *a);
+bool wf_mailbox_ready(const struct wf_task *t);
+/* weft_recv for the running actor, without waiting: NULL if there is nothing. */
+weft_msg *wf_mailbox_next(struct wf_actor *a);
+/* The oldest go: at least one, and as many as its own bounds want. */
+void wf_mailbox_make_room(struct wf_actor *a);
+/* Drops the oldest message that this subscription counts. */
+void wf_mailbox_evict(struct wf_actor *a, uint64_t subscription);
+void wf_mailbox_leave(struct wf_actor *a); /* at the end of a life: what it held, and the system lane */
+void wf_mailbox_close(struct wf_actor *a); /* at its end: that and everything still in it */
+/* Into the system lane, as a message with that tag. Consumes. */
+void wf_signal_put(struct wf_actor *a, weft_msg *m, uint32_t tag);
+/* Takes the first one with that tag, ref (0: any) and sender (nobody: any) out of the system lane; NULL: none. */
+weft_msg *wf_signal_take(struct wf_actor *a, uint32_t tag, uint64_t ref, weft_pid from);
+/* weft_recv of the system lane only, also before mail that came earlier. */
+int wf_recv_signal(weft_msg **out, int64_t deadline);
 
 #endif

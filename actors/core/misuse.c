@@ -11,6 +11,7 @@
 
 bool wf_misuse_is_new(weft_node *node, const char *kind, const char *what)
 {
+    WF_ASSERT(what != NULL);
     uint32_t first = kind == NULL ? 0 : wf_hash(kind, strlen(kind), 0);
     uint64_t key = (uint64_t)wf_hash(what, strlen(what), first) << 32 | first | 1;
     for (size_t i = 0; i < WF_MISUSES_MAX; i++) {
@@ -137,49 +138,4 @@ void wf_node_look_at_deadline(weft_node *node, const char *call, int64_t deadlin
 {
     if (WF_LIKELY(!wf_is_span(deadline)) || !wf_misuse_is_new(node, NULL, call)) return;
     say_span(call, "over", deadline);
-}
-
-/* ---- Messages that nobody frees -------------------------------------------------------------------------------- */
-
-/* The tag that most of them have, if one in TAGS has it: Misra and Gries, "Finding repeated elements" (1982). */
-static uint32_t most_frequent_tag(const weft_msg *first, uint32_t *count)
-{
-    enum { TAGS = 16 };
-    struct {
-        uint32_t tag, count;
-    } seen[TAGS] = {{0, 0}};
-    for (const weft_msg *m = first; m != NULL; m = (const weft_msg *)m->post.next) {
-        size_t at = 0, place = TAGS;
-        for (; at < TAGS && (seen[at].count == 0 || seen[at].tag != m->post.word); at++)
-            if (seen[at].count == 0) place = at;
-        if (at < TAGS) seen[at].count++;
-        else if (place < TAGS) seen[place].tag = m->post.word, seen[place].count = 1;
-        else
-            for (at = 0; at < TAGS; at++) seen[at].count--;
-    }
-    size_t most = 0;
-    for (size_t i = 1; i < TAGS; i++) most = seen[i].count > seen[most].count ? i : most;
-    *count = 0;
-    for (const weft_msg *m = first; m != NULL; m = (const weft_msg *)m->post.next)
-        *count += m->post.word == seen[most].tag;
-    return seen[most].tag;
-}
-
-size_t wf_held_bytes(const struct wf_actor *a, uint32_t most)
-{
-    size_t bytes = 0;
-    uint32_t looked = 0, count = wf_held_count(a);
-    for (const weft_msg *m = a->held; m != NULL && looked < most; m = (const weft_msg *)m->post.next, looked++)
-        bytes += sizeof *m + m->size;
-    return looked == count ? bytes : (size_t)((double)bytes * count / looked);
-}
-
-__attribute__((noinline, cold)) void wf_holds_many(struct wf_actor *a)
-{
-    if (a->service || !wf_misuse_is_new(wf_node_of(a->task.worker), a->kind, "held")) return;
-    uint32_t count, tag = most_frequent_tag(a->held, &count);
-    weft_log(WEFT_WARN,
-             "actor %s: holds %u messages that it received or made and has not freed, %zu bytes; %u of them have the "
-             "tag %u: write weft_msg_free(m) where it is done with a message",
-             a->kind, wf_held_count(a), wf_held_bytes(a, WF_HELD_MANY), count, tag);
 }

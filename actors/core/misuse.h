@@ -11,10 +11,7 @@
 struct wf_actor;
 struct wf_task;
 
-enum {
-    WF_MISUSES_MAX = 64,  /* that one node says */
-    WF_HELD_MANY = 10000, /* messages; an actor that holds so many has forgotten them */
-};
+enum { WF_MISUSES_MAX = 64 }; /* that one node says */
 
 /* Whether this is to be said: no actor of that kind on this node did the same before. `kind` NULL: no actor did it.
  * Any thread. */
@@ -40,8 +37,5 @@ int wf_wrong_topic(const char *topic, bool pattern) __attribute__((cold));
 void wf_actor_wrong_time(struct wf_task *t, const char *what, int64_t time);
 /* The same of a thread that is no actor, which called `call` with a deadline. Silent if that is none of the two. */
 void wf_node_look_at_deadline(weft_node *node, const char *call, int64_t deadline);
-
-/* Bytes of the messages it holds, with their bodies, from at most `most` of them, which stand for the others. */
-size_t wf_held_bytes(const struct wf_actor *a, uint32_t most);
 
 #endif

@@ -13,12 +13,12 @@
 #define WF_MSG_H
 
 #include "base.h"
+#include "body.h"
 #include "hash_table.h"
 #include "pool.h"
 #include "task.h"
 
 #include <weft/message.h>
-#include <weft/trace.h>
 
 #include <string.h>
 
@@ -45,10 +45,10 @@ enum wf_msg_kind {
     /* never leaves the node: a request in the system lane: to a pool itself, or to go on with other code */
     WF_MSG_CONTROL = 15,
     WF_MSG_PROBE = 16, /* looks for cycles of calls: actors/call/cycle.c */
-    /* credit between nodes: credit.c. To a mailbox; and back, to a worker */
+    /* credit between nodes: actors/credit. To a mailbox; and back, to a worker */
     WF_MSG_WANT = 17,
     WF_MSG_GRANT = 18,
-    WF_MSG_SPAWN = 19, /* actors that other nodes start: actors/remote/remote.h */
+    WF_MSG_SPAWN = 19, /* actors that other nodes start: actors/remote/remote_spawn.c */
     WF_MSG_SPAWNED = 20,
     /* Of this node's topics, see subscription.h; they never leave the node. `ref` of these, and of SYSTEM, is the
      * subscription that counts the message as long as it is in the mailbox, or 0. */
@@ -75,22 +75,6 @@ enum wf_drop {
     WF_DROP_TOO_BIG,     /* with what has to be said of it, it is over WEFT_MESSAGE_MAX */
     WF_DROP_REASONS
 };
-extern const char *const wf_drop_names[WF_DROP_REASONS];
-
-/* A counted body; its bytes stand behind it. */
-struct wf_body {
-    _Atomic uint32_t refs; /* release on decrement, acquire by the one that frees */
-    uint16_t block_class;
-    uint16_t topic_size; /* bytes of the topic and its NUL at the beginning of data, padded to 8; 0: none */
-    const uint8_t *data; /* aligned to 8 */
-    size_t size;         /* after the topic */
-    uint64_t retained;   /* its number among the retained publications of this node; 0: it was none */
-    weft_pid from;       /* of what is published: by whom */
-    uint64_t head;       /* and what its envelopes have in wf_post, from `kind` on: one store, read by parts */
-    uint32_t tag;
-    uint8_t owed; /* wf_actors.owed: where workers gather references to drop; 0: nowhere */
-    bool traced;  /* a trace id stands before `data`: trace.h */
-};
 
 struct wf_reach_count;
 
@@ -113,32 +97,15 @@ struct weft_msg {
             uint32_t size;
             uint32_t topic_size; /* see wf_body */
         };
-        struct wf_hashed in_ties; /* kept by an actor until its end: wf_actors.ties, see ties.h */
+        struct wf_hashed in_ties; /* kept by an actor until its end: wf_worker_ties.ties, see ties.h */
     };
 };
 _Static_assert(sizeof(struct weft_msg) == 64, "an envelope is one cache line; docs/performance.md says so");
-
-/* In front of the bytes, or the topic, of a body that is traced. */
-struct wf_trace {
-    weft_trace id;
-    uint64_t flags;
-};
 
 static inline bool wf_is_traced(const weft_msg *m)
 {
     return m->shared != NULL && m->shared->traced;
 }
-static inline const struct wf_trace *wf_trace_of(const struct wf_body *b)
-{
-    return (const struct wf_trace *)(const void *)(b + 1);
-}
-/* A body as wf_body_new makes it, with that id. */
-struct wf_body *wf_trace_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
-                                  size_t size, const struct wf_trace *trace);
-
-void wf_body_keep(struct wf_body *b);
-void wf_body_drop(struct wf_worker *w, struct wf_body *b);
-
 /* Behind the body of a request, aligned to 8. */
 struct wf_terms {
     int64_t deadline;  /* of its caller, on this node's clock */
@@ -201,10 +168,6 @@ static inline size_t wf_msg_weight(const weft_msg *m)
     return sizeof *m + (m->shared == NULL ? m->size : 0);
 }
 
-/* A body with one reference, holding topic and NUL (if topic_length > 0) and a copy of `size` bytes (data may be
- * NULL: uninitialised). */
-struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
-                            size_t size);
 /* Of what is published, before anybody else has it. */
 static inline void wf_body_sign(struct wf_body *b, weft_pid from, uint32_t tag, uint8_t owed)
 {
@@ -213,16 +176,6 @@ static inline void wf_body_sign(struct wf_body *b, weft_pid from, uint32_t tag, 
     b->from = from;
     b->tag = tag;
     b->owed = owed;
-}
-/* The body of a large envelope that has it inside, with one reference. The envelope is gone. */
-struct wf_body *wf_body_of(weft_msg *m);
-static inline uint8_t *wf_body_bytes(struct wf_body *b)
-{
-    return (uint8_t *)(uintptr_t)b->data + b->topic_size;
-}
-static inline const char *wf_body_topic(const struct wf_body *b)
-{
-    return b->topic_size == 0 ? "" : (const char *)b->data;
 }
 
 /* A doubly linked chain of messages: next by post.next, previous by `previous`. */

@@ -1,12 +1,17 @@
 /* actors/core/node.c -- a node without its network: options, workers, the count of actors, arrivals from elsewhere,
  * and the orderly end. */
 #include "actor.h"
+#include "deliver.h"
+#include "describe.h"
+#include "end.h"
 #include "log.h"
 #include "offload.h"
 #include "parts.h"
 #include "sanitizer.h"
+#include "stopping.h"
 #include "text.h"
 #include "typed.h"
+#include "typed_tags.h"
 
 #include <weft/embed.h>
 
@@ -33,7 +38,7 @@ static void end_turn(struct wf_worker *w)
 {
     const struct wf_route *route = wf_node_of(w)->route;
     if (route != NULL) route->flush(w);
-    wf_owed_settle(wf_actors_of(w));
+    wf_owed_settle(w);
     wf_mail_timer_turn(&wf_actors_of(w)->timer, w->now);
 }
 
@@ -190,6 +195,7 @@ static int init_features(weft_node *n)
 int wf_node_make(weft_node **out, const weft_node_options *options, struct pf_env *env,
                  const struct wf_feature *const *features)
 {
+    WF_ASSERT(out != NULL && features != NULL);
     static const weft_node_options defaults;
     if (options == NULL) options = &defaults;
     int rc = check_options(options);
@@ -248,34 +254,11 @@ void wf_node_destroy(weft_node *n)
 
 /* ---- Who is alive ---------------------------------------------------------------------------------------------- */
 
-void wf_node_busy(weft_node *node, bool services, int change)
-{
-    /* Release: what the last actor did comes before what a waiter does. */
-    wf_tsan_release(&node->busy[services]);
-    uint32_t before = atomic_fetch_add_explicit(&node->busy[services], (uint32_t)change, memory_order_acq_rel);
-    if (change > 0 || before != 1) return;
-    pf_mutex_lock(node->lock);
-    pf_cond_broadcast(node->ended);
-    pf_mutex_unlock(node->lock);
-}
-
-static int wait_for_end(weft_node *node, bool services, int64_t deadline)
-{
-    struct pf_env *env = node->workers.env;
-    int rc = WEFT_OK;
-    pf_mutex_lock(node->lock);
-    while (atomic_load_explicit(&node->busy[services], memory_order_acquire) != 0 && rc == WEFT_OK)
-        rc = env->cond_wait(env, node->ended, node->lock, deadline);
-    pf_mutex_unlock(node->lock);
-    wf_tsan_acquire(&node->busy[services]);
-    return rc;
-}
-
 int weft_node_wait(weft_node *node, int64_t deadline)
 {
     if (node == NULL || (wf_here != NULL && wf_node_of(wf_here) == node)) return WEFT_EINVAL;
     wf_node_look_at_deadline(node, "weft_node_wait", deadline);
-    return wait_for_end(node, false, deadline);
+    return wf_node_wait_idle(node, false, deadline);
 }
 
 /* Something that is done once on each worker, while the caller, no actor, waits. */
@@ -296,6 +279,7 @@ static void round_here(struct wf_worker *w, struct wf_call *c)
     struct round *r = WF_CONTAINER(c, struct round_call, call)->round;
     r->act(w, r->argument);
     pf_mutex_lock(r->lock);
+    WF_ASSERT(r->left > 0);
     r->left--;
     pf_cond_broadcast(r->done);
     pf_mutex_unlock(r->lock);
@@ -303,6 +287,7 @@ static void round_here(struct wf_worker *w, struct wf_call *c)
 
 static void on_each_worker(weft_node *node, void (*act)(struct wf_worker *w, int argument), int argument)
 {
+    WF_ASSERT(wf_here == NULL || wf_node_of(wf_here) != node); /* a worker would wait for itself */
     struct round r = {
         .act = act, .argument = argument, .lock = node->lock, .done = node->ended, .left = node->workers.count};
     for (uint32_t i = 0; i < node->workers.count; i++) {
@@ -328,6 +313,7 @@ static bool is_stopped_by_other(const struct wf_actor *a)
 
 static void end_actors_here(struct wf_worker *w, int how)
 {
+    WF_ASSERT(w == wf_here);
     WF_ACTORS_EACH(a, wf_actors_of(w))
     {
         if (a->service != ((how & SERVICES) != 0)) continue;
@@ -342,29 +328,34 @@ int wf_node_drain(weft_node *node, int64_t deadline)
 {
     atomic_store_explicit(&node->stopping, true, memory_order_relaxed);
     on_each_worker(node, end_actors_here, CANCEL);
-    int rc = wait_for_end(node, false, deadline);
+    int rc = wf_node_wait_idle(node, false, deadline);
     if (rc == WEFT_OK) return wf_offload_drain(node->workers.offload, deadline);
     weft_log(WEFT_WARN, "node %s: actors have not ended in time, killing them", node->name);
     on_each_worker(node, end_actors_here, KILL);
-    (void)wait_for_end(node, false, weft_after(node->options.grace + WEFT_SEC(1)));
+    (void)wf_node_wait_idle(node, false, weft_after(node->options.grace + WEFT_SEC(1)));
     (void)wf_offload_drain(node->workers.offload, deadline); /* says whose functions still run */
     return WEFT_ETIMEDOUT;
+}
+
+static void stop_timers(struct wf_worker *w)
+{
+    WF_ASSERT(w->thread == NULL); /* it runs no more */
+    wf_timer_disarm(w, &wf_actors_of(w)->sweep.timer);
+    WF_FEATURES_EACH(f, wf_node_of(w))
+    {
+        if ((*f)->worker_stop != NULL) (*f)->worker_stop(w);
+    }
 }
 
 void wf_node_finish_actors(weft_node *node)
 {
     on_each_worker(node, end_actors_here, CANCEL | SERVICES);
-    if (wait_for_end(node, true, weft_after(node->options.grace)) < 0) {
+    if (wf_node_wait_idle(node, true, weft_after(node->options.grace)) < 0) {
         on_each_worker(node, end_actors_here, KILL | SERVICES);
-        (void)wait_for_end(node, true, weft_after(node->options.grace));
+        (void)wf_node_wait_idle(node, true, weft_after(node->options.grace));
     }
     wf_workers_stop(&node->workers);
-    for (uint32_t i = 0; i < node->workers.count; i++) {
-        struct wf_worker *w = node->workers.at[i];
-        wf_timer_disarm(w, &wf_actors_of(w)->patrol);
-        wf_timer_disarm(w, &wf_actors_of(w)->grant_timer);
-        wf_timer_disarm(w, &wf_actors_of(w)->sweep.timer);
-    }
+    for (uint32_t i = 0; i < node->workers.count; i++) stop_timers(node->workers.at[i]);
 }
 
 /* ---- From threads that run no actor ---------------------------------------------------------------------------- */
@@ -380,6 +371,7 @@ int weft_node_spawn(weft_node *node, weft_pid *out, weft_actor *body, const void
 int wf_node_spawn_service(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size,
                           const char *kind)
 {
+    WF_ASSERT(body != NULL && kind != NULL);
     weft_spawn_options options = {.kind = kind};
     struct wf_birth b = {.body = body, .arg = arg, .size = size, .options = &options, .service = true, .lasts = true};
     return wf_actor_birth(node, NULL, out, &b);

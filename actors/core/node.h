@@ -6,20 +6,17 @@
 #ifndef WF_NODE_H
 #define WF_NODE_H
 
+#include "busy.h"
+#include "embed.h"
 #include "feature.h"
 #include "misuse.h"
 #include "msg.h"
 #include "route.h"
 #include "task.h"
-#include "embed.h"
 
 #include <weft/node.h>
 
-struct wf_far;          /* remote/: who has started how many actors here */
-struct wf_groups;       /* names/ */
-struct wf_names;        /* names/ */
 struct wf_queue_tables; /* names/ */
-struct wf_topics;       /* topics/ */
 
 struct weft_node {
     struct wf_workers workers; /* first: the runtime takes a weft_node * for a struct wf_workers * */
@@ -28,12 +25,10 @@ struct weft_node {
     uint64_t secret; /* of its hash tables: nobody else may choose what shares a bucket */
     char name[65];
     char cluster[65];
-    weft_node_options options; /* with defaults filled in; strings are not valid here, see name and transport */
-    struct wf_names *names;
-    struct wf_groups *groups;
-    struct wf_topics *topics;
-    struct wf_far *far;
+    weft_node_options options;     /* with defaults filled in; strings are not valid here, see name and transport */
+    void *slots[WF_FEATURE_SLOTS]; /* feature.h */
     struct wf_features features;
+    /* Functions of features that core/ and names/ call where the node has them: feature.h. */
     const struct wf_naming *naming;             /* NULL: actors have no names */
     const struct wf_tracing *tracing;           /* NULL: no message carries a trace id */
     const struct wf_queue_tables *queue_tables; /* tables.h */
@@ -94,8 +89,6 @@ static inline bool wf_is_tapped(const weft_node *node)
  * the native one. */
 int wf_node_make(weft_node **out, const weft_node_options *options, struct pf_env *env,
                  const struct wf_feature *const *features);
-/* The same with all features of actors. */
-int wf_node_create(weft_node **out, const weft_node_options *options, struct pf_env *env);
 int wf_node_run(weft_node *node); /* starts the workers' threads, if it is to have any */
 /* Asks every user actor to stop and waits; at the deadline kills. WEFT_OK or WEFT_ETIMEDOUT. */
 int wf_node_drain(weft_node *node, int64_t deadline);
@@ -103,59 +96,9 @@ int wf_node_drain(weft_node *node, int64_t deadline);
 void wf_node_finish_actors(weft_node *node);
 void wf_node_destroy(weft_node *node);
 
-/* Any thread: one more or less that keeps the node busy; wakes who waits for none. */
-void wf_node_busy(weft_node *node, bool services, int change);
-
 /* An actor of weft's own: not counted as a user actor, stopped after them, and by nobody else: whoever stops it,
  * kills it or links with it, here or on another node, finds that there is no such actor. */
 int wf_node_spawn_service(weft_node *node, weft_pid *out, weft_actor *body, const void *arg, size_t size,
                           const char *kind);
-
-/* What memory an actor takes, in bytes. */
-struct wf_actor_memory {
-    size_t mailbox; /* messages in its mailbox */
-    size_t held;    /* messages that it received or made, and has not freed or sent; of many an estimate */
-    size_t stack;   /* in whole pages; of a parked one, the block that it is packed into. 0: it has none now */
-    /* What the runtime keeps for it: its record, its start argument or state, its blocks of weft/local.h, its
-     * subscriptions. Names, groups, monitors and links are not counted. */
-    size_t heap;
-};
-/* What `weft ps` shows. Collected on each worker's thread and handed to `each` on the calling actor's worker... one
- * line per actor. */
-struct wf_actor_info {
-    weft_pid pid;
-    char kind[32];
-    char name[65];      /* its first registered name, or "" */
-    char state[12];     /* "running", "ready", "waiting" */
-    char waits_for[24]; /* "mailbox", "read", "" */
-    uint32_t mailbox, mailbox_max;
-    uint64_t received;
-    uint64_t dropped; /* at its mailbox */
-    /* bytes of stack, in pages, that an actor of its kind was seen to use on its worker; 0: none */
-    size_t stack_most;
-    uint32_t held; /* messages that it received or made, and has not freed or sent */
-    struct wf_actor_memory memory;
-    bool traps_reload;
-};
-/* [A, W] Lists the actors of this node, all workers. `*out` is malloc'ed, `*count` entries. WEFT_ETIMEDOUT,
- * WEFT_ENOMEM. */
-int wf_node_list_actors(weft_node *node, struct wf_actor_info **out, size_t *count, int64_t deadline);
-/* Some of them. An actor that is there while pages are asked for, one after the other, is on one of them. */
-enum { WF_PAGE_ACTORS = 512, WF_PAGE_SLOTS = 4096 };
-struct wf_actor_page {
-    uint32_t worker, slot; /* where it begins; afterwards, where the next one does */
-    bool last;             /* there is no next one */
-    char kind[32];         /* only actors of this kind; "": of any */
-    uint32_t most;         /* at most so many, and WF_PAGE_ACTORS */
-    uint32_t count;
-    struct wf_actor_info at[WF_PAGE_ACTORS];
-};
-/* [A, W] Looks at WF_PAGE_SLOTS places of one worker at most, so a page may be empty and not the last one.
- * WEFT_ETIMEDOUT, WEFT_ENOMEM, WEFT_ECANCELED. */
-int wf_node_page_actors(weft_node *node, struct wf_actor_page *page, int64_t deadline);
-/* [A, W] How many there are, weft's own included. The same errors. */
-int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t deadline);
-/* Sums over workers; any thread, approximate while they run. */
-void wf_node_drops(const weft_node *node, uint64_t out[WF_DROP_REASONS]);
 
 #endif

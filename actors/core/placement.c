@@ -9,6 +9,8 @@
  *     with two workers: 4.7 -> 5.9 M/s (docs/performance.md).
  * (3) What weft's own actors spawn stays beside them, on the worker that no actor of a user is on: see `users` in
  *     worker.h. */
+#include "placement.h"
+
 #include "actor.h"
 
 enum {

@@ -13,6 +13,7 @@ static struct wf_bunch *bunch_new(struct wf_worker *w, const weft_msg *last)
     b->post = (struct wf_post){.kind = WF_POST_MESSAGE, .flags = WF_MSG_BUNCH, .block_class = class_};
     b->first = b->end = 0;
     b->capacity = (uint16_t)((bytes - sizeof *b) / sizeof *b->at);
+    WF_ASSERT(b->capacity > 0);
     return b;
 }
 
@@ -50,6 +51,7 @@ static bool bunch_put(struct wf_actor *a, struct wf_body *body)
 struct wf_body *wf_bunch_take(struct wf_actor *a, weft_msg *previous, size_t *freed)
 {
     struct wf_bunch *b = (struct wf_bunch *)(previous == NULL ? a->mail.first : (weft_msg *)previous->post.next);
+    WF_ASSERT(b->post.flags == WF_MSG_BUNCH && b->first < b->end);
     struct wf_body *body = b->at[b->first++];
     *freed = 0;
     if (b->first < b->end) return body;

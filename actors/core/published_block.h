@@ -48,6 +48,9 @@ static inline uint32_t wf_bunch_count(const weft_msg *bunch)
     const struct wf_bunch *b = (const struct wf_bunch *)bunch;
     return (uint32_t)b->end - b->first;
 }
+/* A published body for a subscriber; takes over a reference. False: the mailbox was full, or
+ * there was no memory; it is counted, and the reference still the caller's. */
+bool wf_mailbox_put_shared(struct wf_actor *a, struct wf_body *body);
 /* A block of class 0 becomes an envelope on that body, and takes over a reference. */
 static inline void wf_bunch_envelope(weft_msg *m, struct wf_body *body)
 {

@@ -1,5 +1,6 @@
-/* actors/core/route.h -- what the actor layer asks of whatever connects nodes, and what it offers to it. transport/
- * fills in a struct wf_route; the actor layer is complete without one (every other node is then WEFT_ENONODE).
+/* actors/core/route.h -- what the actor layer asks of whatever connects nodes; inbound.h is what it offers to it.
+ * transport/ fills in a struct wf_route; the actor layer is complete without one (every other node is then
+ * WEFT_ENONODE).
  *
  * Outbound functions run on a worker's thread, called by a running actor, and borrow the message: the caller frees it
  * afterwards. Their frames are batched per worker and peer; `flush` at the end of each turn hands the batches to the
@@ -25,7 +26,8 @@ struct wf_chosen {
 };
 
 enum { WF_CREDIT_FIRST = 256 }; /* units that may be sent to an actor of another node before its first GRANT */
-/* It has been sent, and the route has kept the message: it is the caller's no more. Only of SEND, CALL and REPLY. */
+/* It has been sent, and the route has kept the message: it is the caller's no more. Only of SEND, CALL and REPLY.
+ * */
 enum { WF_ROUTE_KEPT = 1 };
 
 struct wf_route {
@@ -41,12 +43,12 @@ struct wf_route {
                      uint64_t *peer);
     /* The incarnation of the peer of that name; 0: none is connected. `*spawns`: it starts actors for others. */
     uint64_t (*find)(struct wf_worker *w, const char *name, size_t size, bool *spawns);
-    /* What was published: one copy for each peer with a matching interest, or that is chosen; a full one drops and
-     * counts. Those that keep what is retained have a body that is (`body->retained`) by the next function already.
-     * `reach`: of who wants to know how many get it; may be NULL. Returns how many it went to. */
+    /* What was published: one copy for each peer with a matching interest, or that is chosen; a full one drops
+     * and counts. Those that keep what is retained have a body that is (`body->retained`) by the next function
+     * already. `reach`: of who wants to know how many get it; may be NULL. Returns how many it went to. */
     int (*publish)(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen, struct wf_reach *reach);
-    /* The number of a request to that node, or of one that stays in this node, as others are told it in a probe; and
-     * back. 0: there is no link with that node. */
+    /* The number of a request to that node, or of one that stays in this node, as others are told it in a probe;
+     * and back. 0: there is no link with that node. */
     uint64_t (*seal)(struct wf_worker *w, uint64_t node, uint64_t ref);
     uint64_t (*unseal)(struct wf_worker *w, uint64_t node, uint64_t sealed);
     /* How many peers there are. */
@@ -65,7 +67,7 @@ struct wf_route {
     /* Suspends the running task until the outbox of that peer may have room again, and the actor there, or the one
      * of that name, may have given credit. As wf_task_wait. */
     int (*wait_room)(struct wf_worker *w, weft_pid to, const char *name, int64_t deadline);
-    /* The next three belong to credit.c. A GRANT has come. */
+    /* The next three belong to actors/credit. A GRANT has come. */
     void (*granted)(struct wf_worker *w, uint64_t peer, uint64_t key, uint32_t number, uint32_t units);
     /* How many peers there are if that one sends on credit, else 0. */
     uint32_t (*grants)(struct wf_worker *w, uint64_t peer);
@@ -75,64 +77,9 @@ struct wf_route {
     void (*flush)(struct wf_worker *w);
     /* Tells every link that keeps copies of this node's tables: tables.h. On any thread, with tables_lock held. */
     void (*tell)(weft_node *node, int op /* wf_table_op */, const struct wf_entry *e);
-    /* The actor `who` wants news of `all` nodes, first one NODE_UP for each peer that is up, by wf_node_tell; or only
-     * of whether this node drains. WEFT_ENOMEM. */
+    /* The actor `who` wants news of `all` nodes, first one NODE_UP for each peer that is up, by wf_node_tell; or
+     * only of whether this node drains. WEFT_ENOMEM. */
     int (*watch_nodes)(struct wf_worker *w, weft_pid who, bool all);
 };
-
-/* ---- Offered to transport -------------------------------------------------------------------------------------- */
-
-/* Collects messages that arrived for actors of this node and posts them, one push and at most one wake per worker.
- * Any thread, one at a time per wf_inbound: zero it first. On a worker's thread, between tasks, it may be told so by
- * `here`: what is for actors of that worker is then delivered at once, and the rest goes by its outboxes. */
-struct wf_inbound {
-    struct wf_worker *here; /* NULL: some other thread */
-    uint64_t mask;
-    uint8_t published; /* the last wf_body.owed that was given */
-    uint32_t copies;   /* messages that were made for members of groups; the caller bounds them */
-    struct {
-        struct wf_post *newest, *oldest; /* newest -> ... -> oldest by next */
-        uint32_t count;
-    } to[WF_WORKERS_MAX];
-};
-/* Consumes `m`, whose to_actor, from, ref, kind and tag are filled in. A worker index that this node has not got is
- * dropped and counted. */
-void wf_inbound_add(weft_node *node, struct wf_inbound *in, weft_msg *m);
-/* Posts `p`, unchanged, to that worker. */
-void wf_inbound_put(struct wf_inbound *in, uint32_t worker, struct wf_post *p);
-/* The same to a name of this node; without such a name: dropped and counted, returns WEFT_ENOACTOR (a CALL should
- * then be answered by FAILED). */
-int wf_inbound_add_name(weft_node *node, struct wf_inbound *in, const char *name, size_t name_size, weft_msg *m);
-/* Says of a body that has come, with its topic inside, who published it; before the next two, which keep
- * references. */
-void wf_inbound_sign(struct wf_inbound *in, uint32_t tag, weft_pid from, struct wf_body *body);
-/* To the subscribers of this node; `queues`: also to one member of each queue group that has members here. `reached`
- * (may be NULL, see publish_report.h) counts those without a queue. */
-void wf_inbound_publish(weft_node *node, struct wf_inbound *in, struct wf_body *body, bool queues,
-                        struct wf_reach_count *reached);
-/* To one member of that queue group. If nobody here has room and `pass` is true it is for another node, but not for
- * `peer`, where it came from: returns which. 0: done; if there is nobody at all it is counted as dropped.
- * `*taken`: whether a member gets it. */
-uint64_t wf_inbound_queue(weft_node *node, struct wf_inbound *in, struct wf_body *body, weft_text pattern,
-                          weft_text queue, uint64_t peer, bool pass, bool *taken);
-void wf_inbound_post(weft_node *node, struct wf_inbound *in);
-/* The other node has not sent so many messages to subscribers of that pattern: they are told, behind all that has
- * come. */
-void wf_inbound_missed(weft_node *node, struct wf_inbound *in, weft_text pattern, uint64_t count);
-/* The first worker whose inbox is at its bound, NULL if none: stop reading from the network and use
- * wf_worker_when_room (runtime/sched/post.h). */
-struct wf_worker *wf_inbound_congested(weft_node *node);
-
-/* What tells a worker of it; `done` is called there, behind everything. */
-struct wf_lost_node {
-    struct wf_call call;
-    uint64_t peer;
-    void (*done)(struct wf_lost_node *lost);
-};
-/* Any thread, for each worker: the link to that peer is gone for good; calls waiting for an answer from it fail with
- * WEFT_ENONODE, monitors and links are told. */
-void wf_node_lost(struct wf_worker *w, struct wf_lost_node *lost);
-/* Any thread: puts a WEFT_TAG_NODE_UP or _DOWN message into the system lane of one watcher. */
-void wf_node_tell(weft_node *node, weft_pid watcher, uint32_t tag, const struct weft_node_news *news);
 
 #endif

@@ -11,89 +11,13 @@
  *     where they are.
  * (4) Where there is no room the sender waits: it asks for news (WF_MSG_ROOM to the mailbox, wf_worker_wait_room for
  *     a congested lane, the route for a full link or for credit), waits, and tries again, until its send timeout. */
+#include "send.h"
+
+#include "deliver.h"
+#include "held.h"
 #include "mailbox.h"
 
 #include <string.h>
-
-const char *const wf_drop_names[WF_DROP_REASONS] = {
-    [WF_DROP_NO_ACTOR] = "no-actor",       [WF_DROP_NO_NAME] = "no-name",       [WF_DROP_FULL] = "mailbox-full",
-    [WF_DROP_SLOW_READER] = "slow-reader", [WF_DROP_LATE_REPLY] = "late-reply", [WF_DROP_UNREAD] = "unread-at-exit",
-    [WF_DROP_MEMORY] = "out-of-memory",    [WF_DROP_EXPIRED] = "expired",       [WF_DROP_TOO_BIG] = "too-big",
-};
-
-/* The request itself becomes the answer, as there may be no memory for another message. */
-void wf_refuse(struct wf_worker *w, weft_msg *ask, int error)
-{
-    weft_pid asker = ask->from;
-    wf_msg_drop_body(w, ask);
-    ask->from = weft_nobody();
-    ask->post.kind = WF_POST_MESSAGE;
-    ask->post.flags = WF_MSG_FAILED;
-    ask->post.word = (uint32_t)-error;
-    if (WF_UNLIKELY(wf_send_signal(w, asker, ask) == WEFT_ENOMEM)) wf_answer_lost(w, asker);
-}
-
-void wf_answer_lost(struct wf_worker *w, weft_pid asker)
-{
-    const struct wf_route *route = wf_node_of(w)->route;
-    if (route != NULL) route->fault(w, asker.node, "no memory for the answer to a request");
-}
-
-void wf_drop(struct wf_worker *w, weft_msg *m, enum wf_drop why)
-{
-    static const int error[WF_DROP_REASONS] = {[WF_DROP_FULL] = WEFT_EFULL, [WF_DROP_MEMORY] = WEFT_ENOMEM};
-    if (WF_UNLIKELY(wf_is_traced(m))) wf_node_of(w)->tracing->dropped(w, m, why);
-    switch ((enum wf_msg_kind)m->post.flags) {
-    case WF_MSG_ROOM:
-        if (m->ref == 0 &&
-            (m->post.word == WF_ROOM_TELL ||
-             m->post.word == WF_ROOM_PROMISE)) { /* nobody to wait for any more: the sender finds out by trying */
-            m->ref = 1;
-            wf_send_signal(w, m->from, m);
-            return;
-        }
-        break;
-    case WF_MSG_REPLY: /* whoever asked waits no more, or is gone */
-        wf_note_drop(w, WF_DROP_LATE_REPLY, m->to_actor, m->from, m->post.word);
-        break;
-    case WF_MSG_FAILED: /* no answer that is late is no loss */
-    case WF_MSG_STOP:   /* it is gone, as it should be */
-    case WF_MSG_KILL: break;
-    case WF_MSG_WANT: wf_want_came(w, NULL, m); return;
-    case WF_MSG_GRANT: wf_grant_came(w, m); return;
-    case WF_MSG_CONTROL:
-    case WF_MSG_CALL:
-        wf_note_drop(w, why, m->to_actor, m->from, m->post.word);
-        if (why == WF_DROP_EXPIRED) break;
-        wf_refuse(w, m, error[why] != 0 ? error[why] : WEFT_ENOACTOR);
-        return;
-    default:
-        if (wf_message_row(w, m)->drop != NULL) {
-            wf_message_row(w, m)->drop(w, m, why);
-            return;
-        }
-        wf_note_drop(w, why, m->to_actor, m->from, m->post.word);
-        break;
-    }
-    wf_msg_free(w, m);
-}
-
-int wf_send_signal(struct wf_worker *w, weft_pid to, weft_msg *m)
-{
-    weft_node *node = wf_node_of(w);
-    m->to_actor = to.actor;
-    if (to.node == node->incarnation) {
-        uint32_t index = wf_id_worker(to.actor);
-        if (index == w->index) wf_deliver(w, m);
-        else if (index < node->workers.count) wf_worker_send(w, index, &m->post);
-        else wf_drop(w, m, WF_DROP_NO_ACTOR);
-        return WEFT_OK;
-    }
-    int rc = node->route == NULL ? WEFT_ENONODE : node->route->send(w, to, m);
-    if (rc == WF_ROUTE_KEPT) return WEFT_OK;
-    wf_msg_free(w, m);
-    return rc;
-}
 
 /* ---- Waiting for room ------------------------------------------------------------------------------------------ */
 
@@ -101,6 +25,7 @@ int wf_send_signal(struct wf_worker *w, weft_pid to, weft_msg *m)
 static int ask_room(struct wf_actor *self, weft_pid to, uint32_t weight, enum wf_room_wish wish)
 {
     struct wf_worker *w = self->task.worker;
+    WF_ASSERT(w == wf_here && w->current == &self->task);
     weft_msg *ask = wf_msg_new(w, wish, 0);
     if (ask == NULL) return WEFT_ENOMEM;
     ask->post.flags = WF_MSG_ROOM;
@@ -113,6 +38,7 @@ static int ask_room(struct wf_actor *self, weft_pid to, uint32_t weight, enum wf
 /* `promise`: the room is kept for it, as it is a sender of that worker. */
 static int wait_for_mailbox(struct wf_actor *self, weft_pid to, uint32_t weight, bool promise, int64_t deadline)
 {
+    WF_ASSERT(!self->wants_room); /* an actor waits for one thing */
     self->wants_room = true;
     self->room_news = false;
     int rc = ask_room(self, to, weight, promise ? WF_ROOM_PROMISE : WF_ROOM_TELL);
@@ -130,6 +56,7 @@ int wf_await_room(struct wf_actor *self, weft_pid to, uint32_t weight, int64_t d
 {
     struct wf_worker *w = self->task.worker;
     uint32_t index = wf_id_worker(to.actor);
+    WF_ASSERT(to.node == wf_node_of(w)->incarnation && index < w->set->count);
     if (deadline == WEFT_NOW) return WEFT_EFULL;
     int rc = wf_worker_is_congested(w->set->at[index]) ? wf_worker_wait_room(w, index, deadline)
                                                        : wait_for_mailbox(self, to, weight, false, deadline);
@@ -152,6 +79,7 @@ static int wait_for_room(struct wf_actor *self, weft_pid to, const char *name, w
                          int64_t *deadline)
 {
     struct wf_worker *w = self->task.worker;
+    WF_ASSERT(where != LINK || wf_node_of(w)->route != NULL);
     if (*deadline == WEFT_NOW) return WEFT_EFULL;
     if (*deadline == WF_SEND_TIMEOUT) *deadline = weft_after(wf_node_of(w)->options.send_timeout);
     wf_hold(self, m);
@@ -172,6 +100,7 @@ static int send_across(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t 
 {
     struct wf_worker *w = self->task.worker;
     uint32_t index = wf_id_worker(to.actor);
+    WF_ASSERT(index != w->index);
     if (WF_UNLIKELY(index >= w->set->count)) return WEFT_ENOACTOR;
     struct wf_worker *target = w->set->at[index];
     for (bool told = false;;) { /* of a place in the mailbox, which is its own until it is used or given up */
@@ -283,6 +212,7 @@ int wf_send_or_free(struct wf_actor *self, weft_pid to, weft_msg *m, int64_t dea
 
 int wf_send_or_drop(struct wf_worker *w, weft_pid to, weft_msg *m)
 {
+    WF_ASSERT(w == wf_here);
     weft_node *node = wf_node_of(w);
     uint32_t index = wf_id_worker(to.actor);
     m->to_actor = to.actor;
@@ -514,6 +444,7 @@ int weft_try_send_msg(weft_pid to, weft_msg *m)
 /* Splits "name@node". False: there is no node in it. */
 static bool split_name(const char *whole, char name[65], const char **node)
 {
+    WF_ASSERT(whole != NULL);
     const char *at = strchr(whole, '@');
     size_t size = at == NULL ? strlen(whole) : (size_t)(at - whole);
     if (size > 64) size = 0; /* too long: no such name */

@@ -18,6 +18,8 @@
 
 #include <msgpack/pack.h>
 
+#include "pack.h"
+
 #include "base.h"
 #include "typed.h"
 #include <weft/pack.h>

@@ -11,8 +11,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base.h"
 #include "typed.h"
+
+#include "base.h"
+#include "pack.h"
+#include "typed_tags.h"
 #include <weft/error.h>
 
 #define SCALAR(type, KIND)                                                                              \

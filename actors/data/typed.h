@@ -28,19 +28,6 @@ union wf_scalar {
 /* Reads what is no struct; the error is the reader's. */
 void wf_typed_get_scalar(weft_reader *r, enum weft_kind kind, void *out);
 
-/* Writes `size` bytes that are msgpack already (actors/data/pack.c). */
-void wf_pack_raw(weft_writer *w, const void *data, size_t size);
-
-/* typed_tags.c. The first message with that tag that this process has; NULL: none. */
-const char *wf_typed_name_of_tag(uint32_t tag);
-/* What a message with that tag is called: WEFT_TAG_..., or the typed message; NULL: it has no name. */
-const char *wf_tag_name(uint32_t tag);
-/* Before a node starts: says which messages have the same tag. Those of modules that come later are said at once. */
-void wf_typed_say_conflicts(void);
-
-/* weft_skip, but of arrays and maps within each other only `levels` (actors/data/pack.c). */
-void wf_pack_skip(weft_reader *r, uint32_t levels);
-
 static inline bool wf_text_equal(weft_text a, weft_text b)
 {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);

@@ -1,6 +1,8 @@
 /* actors/data/typed_tags.c -- which messages of include/weft/typed.h this process has, by their tags. Each file that
  * has a WEFT_MESSAGE says so before main(), or when its module is loaded; a file that is unloaded leaves its entries,
  * which are copies. The table only grows. */
+#include "typed_tags.h"
+
 #include "hash.h"
 #include "typed.h"
 

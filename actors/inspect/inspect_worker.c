@@ -1,10 +1,14 @@
 /* actors/inspect/inspect_worker.c -- see inspect_worker.h. */
 #include "inspect_worker.h"
 
+#include "actor_memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "asking.h"
+#include "monitors.h"
 #include "park.h"
 #include "worker_query.h"
 #include "stuck.h"

@@ -7,6 +7,7 @@
 #define WF_INSPECT_WORKER_H
 
 #include "actor.h"
+#include "actor_list.h"
 #include "worker_query.h"
 
 enum { WF_TIES_SHOWN = 32, WF_WAITS_SHOWN = 256, WF_CALLERS_SHOWN = 16 };
@@ -64,15 +65,5 @@ void wf_look_at_actor(struct wf_worker *w, void *actor_detail);
 void wf_look_at_waits(struct wf_worker *w, void *waits);
 void wf_look_at_whos(struct wf_worker *w, void *whos);
 void wf_look_at_drops(struct wf_worker *w, void *drops_seen);
-
-/* inspect.c: on the owner's thread. All but memory.stack. */
-void wf_actor_info_of(const struct wf_actor *a, struct wf_actor_info *out);
-/* memory.c: on the owner's thread, between two tasks. All but the stack. */
-enum { WF_HELD_LOOKED = 64 }; /* messages that stand for all it holds: a list of many actors takes no longer */
-void wf_actor_memory_of(const struct wf_actor *a, struct wf_actor_memory *out);
-/* The stack, which takes a system call, some microseconds, if it has more than a page. */
-size_t wf_actor_stack_bytes(const struct wf_actor *a);
-/* Looks at its stack; the most bytes that actors of its kind were seen to use on this worker. */
-size_t wf_actor_stack_most(struct wf_actor *a);
 
 #endif

@@ -6,10 +6,13 @@
  * (2) A part belongs to its worker until `done` is true. */
 #include "node_stats.h"
 
+#include "actor_memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "held.h"
 #include "actor.h"
 #include "inspect_worker.h"
 #include "worker_query.h"

@@ -3,6 +3,7 @@
 #ifndef WF_NODE_STATS_H
 #define WF_NODE_STATS_H
 
+#include "actor_list.h"
 #include "histogram.h"
 #include "top_actors.h"
 

@@ -3,6 +3,7 @@
 #ifndef WF_TOP_ACTORS_H
 #define WF_TOP_ACTORS_H
 
+#include "actor_list.h"
 #include "node.h"
 
 struct wf_actor;

@@ -1,6 +1,9 @@
 /* actors/lifecycle/child.c -- the child's side of supervision, and that of those who ask a supervisor. */
-#include "supervisor.h"
+#include "child.h"
+
+#include "deliver.h"
 #include "names.h"
+#include "supervisor.h"
 
 #include <string.h>
 

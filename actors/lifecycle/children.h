@@ -7,6 +7,7 @@
 #ifndef WF_CHILDREN_H
 #define WF_CHILDREN_H
 
+#include "child.h"
 #include "supervisor.h"
 
 enum wf_child_phase { WF_DOWN, WF_STARTING, WF_UP, WF_STOPPING };

@@ -5,8 +5,12 @@
  * Design notes.
  * (1) A slot is touched by these two only, which live on one worker. It goes back when the result was taken or
  *     dropped and the actor that connects has ended, whichever comes last. */
+#include "connecting.h"
+
 #include "actor.h"
+#include "end.h"
 #include "socket.h"
+#include "stopping.h"
 
 #include <weft/connect.h>
 
@@ -15,7 +19,7 @@
 enum { ADDRESS_MAX = 1024 };
 
 struct connecting {
-    struct wf_slot slot; /* wf_actors.connecting */
+    struct wf_slot slot; /* wf_connecting_of */
     struct wf_owned owned;
     const struct wf_task *starter;
     weft_stream stream;
@@ -33,7 +37,7 @@ struct attempt {
 static void give_back(struct connecting *c)
 {
     if (c->result == WEFT_OK) (void)wf_socket_close(wf_here, WF_STREAM, c->stream.id);
-    wf_slab_give(&wf_actors_of(wf_here)->connecting, c);
+    wf_slab_give(wf_connecting_of(wf_actors_of(wf_here)), c);
 }
 
 /* However the actor ends, also if it has not run. */
@@ -85,7 +89,7 @@ int weft_connect_start(weft_connecting *out, const char *address, int64_t deadli
     if (t == NULL) return WEFT_ENOTACTOR;
     if (out == NULL || address == NULL) return WEFT_EINVAL;
     if (strlen(address) >= ADDRESS_MAX) return WEFT_EADDRESS;
-    struct wf_slab *slab = &wf_actors_of(t->worker)->connecting;
+    struct wf_slab *slab = wf_connecting_of(wf_actors_of(t->worker));
     struct connecting *c = wf_slab_take(slab);
     if (c == NULL) return WEFT_ENOMEM;
     c->owned = (struct wf_owned){.close = close_owned};
@@ -111,7 +115,7 @@ weft_wait weft_on_connect(weft_connecting c)
 static struct connecting *find(weft_connecting handle, const struct wf_task *t)
 {
     if (handle.id == 0 || wf_id_worker(handle.id) != t->worker->index) return NULL;
-    struct connecting *c = wf_slab_find(&wf_actors_of(t->worker)->connecting, handle.id);
+    struct connecting *c = wf_slab_find(wf_connecting_of(wf_actors_of(t->worker)), handle.id);
     return c == NULL || c->starter != t || c->dropped ? NULL : c;
 }
 
@@ -144,13 +148,16 @@ int weft_connect_drop(weft_connecting handle)
 
 static int worker_init(struct wf_actors *wa)
 {
-    return wf_slab_init(&wa->connecting, sizeof(struct connecting), WF_SLAB_MAX);
+    return wf_slab_init(wf_connecting_of(wa), sizeof(struct connecting), WF_SLAB_MAX);
 }
 
 static void worker_finish(struct wf_worker *w)
 {
-    wf_slab_finish(&wf_actors_of(w)->connecting);
+    wf_slab_finish(wf_connecting_of(wf_actors_of(w)));
 }
 
-const struct wf_feature wf_connecting_feature = {
-    .name = "connecting", .worker_init = worker_init, .worker_finish = worker_finish};
+const struct wf_feature wf_connecting_feature = {.name = "connecting",
+                                                 .slot = WF_CONNECTING_SLOT,
+                                                 .worker_bytes = sizeof(struct wf_slab),
+                                                 .worker_init = worker_init,
+                                                 .worker_finish = worker_finish};

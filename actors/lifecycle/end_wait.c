@@ -1,8 +1,10 @@
 /* actors/lifecycle/end_wait.c -- weft_on_end: a wait for another actor's end is a monitor for the length of the
  * wait. Of an actor of this node it is known without one whether it has ended. */
+#include "end_wait.h"
+
 #include "actor.h"
-#include "wait.h"
 #include "monitors.h"
+#include "wait.h"
 
 #include <stdio.h>
 #include <string.h>

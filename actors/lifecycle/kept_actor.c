@@ -9,6 +9,9 @@
  *     reads it from then until it has told of the end of that life. Orders go as posts, in order: `next_life`, once
  *     after each such news, and `let_go`, once, after which `k` is the actor's worker's to free.
  * (3) The news of an end needs no memory at that time: its envelope is made with the life. */
+#include "kept_actor.h"
+
+#include "stopping.h"
 #include "supervisor.h"
 
 #include <stdio.h>
@@ -46,7 +49,9 @@ static struct wf_actor *actor_of(struct wf_worker *w, const struct wf_keep *k)
 static void next_life_here(struct wf_worker *w, struct wf_call *c)
 {
     struct wf_keep *k = WF_CONTAINER(c, struct wf_keep, next_life);
-    wf_actor_restart(actor_of(w, k), k->arg, k->arg_size);
+    struct wf_actor *a = actor_of(w, k);
+    a->more->charge = NULL; /* it lay in the frame of the last life, which may have left it by weft_exit */
+    wf_actor_restart(a, k->arg, k->arg_size);
 }
 
 static void let_go_here(struct wf_worker *w, struct wf_call *c)

@@ -1,7 +1,12 @@
 /* actors/lifecycle/monitors.c -- monitors and links: see monitors.h. */
 #include "monitors.h"
 
+#include "deliver.h"
+#include "end.h"
+#include "end_wait.h"
+#include "kept_actor.h"
 #include "mailbox.h"
+#include "stopping.h"
 #include "supervisor.h"
 
 #include <string.h>
@@ -116,20 +121,20 @@ static void monitor_end(struct wf_worker *w, struct wf_monitor *mon)
 {
     wf_tie_remove_monitor(mon);
     if (mon->lost != NULL) wf_msg_free(w, mon->lost);
-    wf_slab_give(&wf_actors_of(w)->monitors, mon);
+    wf_slab_give(&wf_ties_of(w)->monitors, mon);
 }
 
 /* A monitor and its WATCH message. */
 static struct wf_monitor *monitor_new(struct wf_actor *self, weft_pid target, weft_msg **watch)
 {
     struct wf_worker *w = self->task.worker;
-    struct wf_monitor *mon = wf_slab_take(&wf_actors_of(w)->monitors);
+    struct wf_monitor *mon = wf_slab_take(&wf_ties_of(w)->monitors);
     if (mon == NULL) return NULL;
     memset((char *)mon + sizeof mon->slot, 0, sizeof *mon - sizeof mon->slot);
     mon->watcher = self;
     mon->target = target;
     if (!wf_tie_add_monitor(mon)) {
-        wf_slab_give(&wf_actors_of(w)->monitors, mon);
+        wf_slab_give(&wf_ties_of(w)->monitors, mon);
         return NULL;
     }
     uint64_t ref = wf_id_make(&mon->slot, w->index);
@@ -182,7 +187,7 @@ static int watch_child(struct wf_actor *parent, struct wf_actor *child, weft_mon
     if (monitor_new(parent, pid, &watch) == NULL) return WEFT_ENOMEM;
     out->id = watch->ref;
     if (wf_tie_add(child, w, watch)) return WEFT_OK;
-    monitor_end(w, wf_slab_find(&wf_actors_of(w)->monitors, watch->ref));
+    monitor_end(w, wf_slab_find(&wf_ties_of(w)->monitors, watch->ref));
     wf_msg_free(w, watch);
     return WEFT_ENOMEM;
 }
@@ -199,8 +204,7 @@ int weft_demonitor(weft_monitor_ref ref)
     struct wf_actor *self = wf_actor_self();
     if (self == NULL) return WEFT_ENOTACTOR;
     struct wf_worker *w = self->task.worker;
-    struct wf_monitor *mon = wf_id_worker(ref.id) == w->index ? wf_slab_find(&wf_actors_of(w)->monitors, ref.id)
-                                                              : NULL;
+    struct wf_monitor *mon = wf_id_worker(ref.id) == w->index ? wf_slab_find(&wf_ties_of(w)->monitors, ref.id) : NULL;
     if (mon == NULL || mon->watcher != self) return forget_down(self, ref.id) ? WEFT_OK : WEFT_ECLOSED;
     /* Without memory for it the other side keeps its entry, and one day sends a DOWN that nobody waits for. */
     weft_msg *m = signal_new(w, WF_MSG_UNWATCH, wf_actor_pid(self), ref.id);
@@ -225,8 +229,7 @@ static void unwatch_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 
 static void down_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
-    struct wf_monitor *mon = wf_id_worker(m->ref) == w->index ? wf_slab_find(&wf_actors_of(w)->monitors, m->ref)
-                                                              : NULL;
+    struct wf_monitor *mon = wf_id_worker(m->ref) == w->index ? wf_slab_find(&wf_ties_of(w)->monitors, m->ref) : NULL;
     if (mon == NULL || mon->watcher != a || !weft_pid_equal(mon->target, m->from)) {
         wf_msg_free(w, m); /* ended meanwhile, or invented by another node */
         return;
@@ -247,9 +250,9 @@ static void down_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 /* Never 0. */
 static uint32_t next_link(struct wf_worker *w)
 {
-    struct wf_actors *wa = wf_actors_of(w);
-    if (++wa->last_link == 0) wa->last_link = 1;
-    return wa->last_link;
+    struct wf_worker_ties *t = wf_ties_of(w);
+    if (++t->last_link == 0) t->last_link = 1;
+    return t->last_link;
 }
 
 static weft_msg *link_add(struct wf_actor *a, struct wf_worker *w, weft_pid other, uint32_t mine, uint32_t theirs)
@@ -491,7 +494,7 @@ static void forget_ties(struct wf_actor *parent, struct wf_actor *child)
     weft_pid pid = {wf_node_of(w)->incarnation, child->id};
     if (child->more == NULL) return;
     for (weft_msg *m; (m = child->more->ties.here.ends) != NULL;) {
-        if (m->post.flags == WF_MSG_WATCH) monitor_end(w, wf_slab_find(&wf_actors_of(w)->monitors, m->ref));
+        if (m->post.flags == WF_MSG_WATCH) monitor_end(w, wf_slab_find(&wf_ties_of(w)->monitors, m->ref));
         wf_tie_remove(child, m);
         wf_msg_free(w, m);
     }
@@ -589,12 +592,12 @@ static void node_lost(struct wf_worker *w, uint64_t peer)
 
 static int worker_init(struct wf_actors *wa)
 {
-    return wf_slab_init(&wa->monitors, sizeof(struct wf_monitor), WF_SLAB_MAX);
+    return wf_slab_init(&wf_ties_of(wa->worker)->monitors, sizeof(struct wf_monitor), WF_SLAB_MAX);
 }
 
 static void worker_finish(struct wf_worker *w)
 {
-    wf_slab_finish(&wf_actors_of(w)->monitors);
+    wf_slab_finish(&wf_ties_of(w)->monitors);
     wf_ties_finish(w);
 }
 
@@ -614,6 +617,8 @@ static int actor_birth(struct wf_actor *a, const weft_spawn_options *o)
 static const struct wf_message_row messages[] = {TIE(WF_MSG_WATCH), TIE(WF_MSG_UNWATCH), TIE(WF_MSG_DOWN),
                                                  TIE(WF_MSG_LINK),  TIE(WF_MSG_UNLINK),  TIE(WF_MSG_EXIT)};
 const struct wf_feature wf_monitors_feature = {.name = "monitors and links",
+                                               .slot = WF_TIES_SLOT,
+                                               .worker_bytes = sizeof(struct wf_worker_ties),
                                                .worker_init = worker_init,
                                                .worker_finish = worker_finish,
                                                .actor_birth = actor_birth,

@@ -30,7 +30,6 @@ struct wf_end_wait {
 
 /* A monitor; with `wait` it is that which is told, not the mailbox. WEFT_ENOMEM. */
 int wf_monitor(struct wf_actor *self, weft_pid target, struct wf_end_wait *wait, uint64_t *ref);
-extern const struct wf_wait_kind wf_end_wait_kind; /* weft_on_end */
 
 /* A monitor and a link of an actor that another node is asked to start, before it runs. WEFT_ENOMEM. The asker calls
  * them with the pid `there`, whose actor is 0 until it is known; wf_tie_pend_end undoes it if there will be no actor.

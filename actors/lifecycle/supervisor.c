@@ -15,7 +15,10 @@
  *     ends with the reason it has noted. If it is killed, clean_up asks all to stop at once, and waits for nobody.
  * (5) That there is no memory to start a child is no failure of the child, and no reason to give up all the others:
  *     the start goes on, by trying again, until it is overdue. Only who asks for a child is told at once. */
+#include "child.h"
 #include "children.h"
+#include "end.h"
+#include "kept_actor.h"
 
 #include <weft/monitor.h>
 

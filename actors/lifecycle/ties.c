@@ -3,6 +3,7 @@
 
 #include "actor.h"
 #include "hash.h"
+#include "monitors.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static uint32_t far_hash(const struct wf_actors *wa, const struct wf_actor *a, u
 
 static struct wf_tied_node *find_node(const struct wf_actors *wa, uint64_t node)
 {
-    WF_HASHED_WITH(e, &wa->tied_nodes, node_hash(wa, node))
+    WF_HASHED_WITH(e, &wf_ties_of(wa->worker)->tied_nodes, node_hash(wa, node))
     {
         struct wf_tied_node *n = WF_CONTAINER(e, struct wf_tied_node, in_table);
         if (n->node == node) return n;
@@ -41,7 +42,7 @@ static struct wf_tied_node *find_node(const struct wf_actors *wa, uint64_t node)
 static void free_node_if_empty(struct wf_actors *wa, struct wf_tied_node *n)
 {
     if (!wf_list_empty(&n->sets)) return;
-    wf_hash_table_remove(&wa->tied_nodes, &n->in_table);
+    wf_hash_table_remove(&wf_ties_of(wa->worker)->tied_nodes, &n->in_table);
     free(n);
 }
 
@@ -51,7 +52,7 @@ static struct wf_tied_node *find_or_make_node(struct wf_actors *wa, uint64_t nod
     if (n != NULL || (n = calloc(1, sizeof *n)) == NULL) return n;
     n->node = node;
     wf_list_init(&n->sets);
-    if (wf_hash_table_add(&wa->tied_nodes, &n->in_table, node_hash(wa, node))) return n;
+    if (wf_hash_table_add(&wf_ties_of(wa->worker)->tied_nodes, &n->in_table, node_hash(wa, node))) return n;
     free(n);
     return NULL;
 }
@@ -60,7 +61,7 @@ static struct wf_far_ties *find_far(const struct wf_actor *a, uint64_t node)
 {
     const struct wf_actors *wa = wf_actors_of(a->task.worker);
     if (a->more == NULL || a->more->ties.far == NULL) return NULL;
-    WF_HASHED_WITH(e, &wa->far_ties, far_hash(wa, a, node))
+    WF_HASHED_WITH(e, &wf_ties_of(wa->worker)->far_ties, far_hash(wa, a, node))
     {
         struct wf_far_ties *f = WF_CONTAINER(e, struct wf_far_ties, in_table);
         if (f->actor == a && f->node->node == node) return f;
@@ -84,7 +85,7 @@ static struct wf_far_ties *make_far(struct wf_actors *wa, struct wf_actor *a, ui
 {
     struct wf_tied_node *n = find_or_make_node(wa, node);
     struct wf_far_ties *f = n == NULL ? NULL : far_new(wa);
-    if (f == NULL || !wf_hash_table_add(&wa->far_ties, &f->in_table, far_hash(wa, a, node))) {
+    if (f == NULL || !wf_hash_table_add(&wf_ties_of(wa->worker)->far_ties, &f->in_table, far_hash(wa, a, node))) {
         if (f != NULL) far_free(wa, f);
         if (n != NULL) free_node_if_empty(wa, n);
         return NULL;
@@ -112,7 +113,7 @@ static void count_down(struct wf_far_ties *f)
     *(f->previous == NULL ? &f->actor->more->ties.far : &f->previous->next) = f->next;
     if (f->next != NULL) f->next->previous = f->previous;
     wf_unlink(&f->on_node);
-    wf_hash_table_remove(&wa->far_ties, &f->in_table);
+    wf_hash_table_remove(&wf_ties_of(wa->worker)->far_ties, &f->in_table);
     free_node_if_empty(wa, f->node);
     far_free(wa, f);
 }
@@ -177,7 +178,7 @@ static weft_msg *find(const struct wf_actor *a, unsigned kind, weft_pid other, u
     weft_msg *e = s == NULL ? NULL : s->ends;
     while (e != NULL && e->post.word == IN_NO_TABLE && !is_tie(e, kind, other, ref)) e = next_of(e);
     if (e == NULL || e->post.word == IN_NO_TABLE) return e;
-    WF_HASHED_WITH(k, &wf_actors_of(a->task.worker)->ties, tie_hash(a, kind, other, ref))
+    WF_HASHED_WITH(k, &wf_ties_of(a->task.worker)->ties, tie_hash(a, kind, other, ref))
     {
         e = WF_CONTAINER(k, weft_msg, in_ties);
         if (e->post.word == a->slot.index && is_tie(e, kind, other, ref)) return e;
@@ -206,7 +207,7 @@ static void clear_body(weft_msg *m)
 static bool put_in_table(struct wf_actor *a, weft_msg *few, weft_msg *m)
 {
     uint32_t hash = tie_hash(a, m->post.flags, m->from, m->ref);
-    if (!wf_hash_table_add(&wf_actors_of(a->task.worker)->ties, &m->in_ties, hash)) {
+    if (!wf_hash_table_add(&wf_ties_of(a->task.worker)->ties, &m->in_ties, hash)) {
         clear_body(m);
         return false;
     }
@@ -242,7 +243,7 @@ void wf_tie_remove(struct wf_actor *a, weft_msg *m)
 {
     struct wf_far_ties *f = is_far(a, m->from.node) ? find_far(a, m->from.node) : NULL;
     WF_ASSERT(f != NULL || !is_far(a, m->from.node));
-    if (m->post.word != IN_NO_TABLE) wf_hash_table_remove(&wf_actors_of(a->task.worker)->ties, &m->in_ties);
+    if (m->post.word != IN_NO_TABLE) wf_hash_table_remove(&wf_ties_of(a->task.worker)->ties, &m->in_ties);
     clear_body(m);
     m->post.word = 0;
     wf_chain_remove(f == NULL ? &a->more->ties.here.ends : &f->set.ends, m);
@@ -255,7 +256,7 @@ void wf_tie_rename(struct wf_actor *a, weft_msg *m, weft_pid other)
     WF_ASSERT(m->from.node == other.node);
     m->from = other;
     if (m->post.word == IN_NO_TABLE) return;
-    wf_hash_table_move(&wf_actors_of(a->task.worker)->ties, &m->in_ties, tie_hash(a, m->post.flags, m->from, m->ref));
+    wf_hash_table_move(&wf_ties_of(a->task.worker)->ties, &m->in_ties, tie_hash(a, m->post.flags, m->from, m->ref));
 }
 
 /* ---- Monitors -------------------------------------------------------------------------------------------------- */
@@ -306,9 +307,9 @@ void wf_ties_each(struct wf_worker *w, uint64_t node,
 
 void wf_ties_finish(struct wf_worker *w)
 {
-    struct wf_actors *wa = wf_actors_of(w);
-    WF_ASSERT(wa->ties.count == 0 && wa->far_ties.count == 0 && wa->tied_nodes.count == 0);
-    wf_hash_table_finish(&wa->ties);
-    wf_hash_table_finish(&wa->far_ties);
-    wf_hash_table_finish(&wa->tied_nodes);
+    struct wf_worker_ties *t = wf_ties_of(w);
+    WF_ASSERT(t->ties.count == 0 && t->far_ties.count == 0 && t->tied_nodes.count == 0);
+    wf_hash_table_finish(&t->ties);
+    wf_hash_table_finish(&t->far_ties);
+    wf_hash_table_finish(&t->tied_nodes);
 }

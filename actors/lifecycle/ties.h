@@ -23,7 +23,7 @@ enum {
     WF_TIES_OF_NODE = 262144
 };
 
-/* A monitor, on the watcher's worker: wf_actors.monitors. */
+/* A monitor, on the watcher's worker: wf_worker_ties.monitors. */
 struct wf_monitor {
     struct wf_slot slot;
     struct wf_list_node on_set; /* wf_tie_set.monitors */
@@ -34,14 +34,14 @@ struct wf_monitor {
 };
 
 struct wf_tied_node {
-    struct wf_hashed in_table; /* wf_actors.tied_nodes, by `node` */
+    struct wf_hashed in_table; /* wf_worker_ties.tied_nodes, by `node` */
     uint64_t node;
     struct wf_list sets; /* wf_far_ties.on_node */
     uint32_t count;      /* of messages in them */
 };
 
 struct wf_far_ties {
-    struct wf_hashed in_table;           /* wf_actors.far_ties, by actor and node */
+    struct wf_hashed in_table;           /* wf_worker_ties.far_ties, by actor and node */
     struct wf_far_ties *next, *previous; /* wf_ties.far */
     struct wf_list_node on_node;
     struct wf_tied_node *node;
@@ -52,6 +52,18 @@ struct wf_far_ties {
 
 _Static_assert(sizeof(struct wf_monitor) <= 64 && sizeof(struct wf_ties) <= 32 && sizeof(struct wf_far_ties) <= 104,
                "docs/monitors.md states what monitors and links cost");
+
+/* Of a worker. */
+enum { WF_TIES_SLOT = 7 };
+struct wf_worker_ties {
+    struct wf_slab monitors; /* struct wf_monitor */
+    struct wf_hash_table ties, far_ties, tied_nodes;
+    uint32_t last_link; /* of its actors' links */
+};
+static inline struct wf_worker_ties *wf_ties_of(const struct wf_worker *w)
+{
+    return wf_actors_of(w)->slots[WF_TIES_SLOT];
+}
 
 /* NULL: there is none. */
 weft_msg *wf_tie_watcher(const struct wf_actor *a, weft_pid watcher, uint64_t ref);

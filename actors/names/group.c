@@ -6,28 +6,23 @@
  * (2) News travel from the worker where they happen: all of one member's from its own, in order. What a watcher is
  *     told at first comes from its own worker at once, before anything that is posted later.
  * (3) Each watch has a number, its place in a slab of its worker, and news carry it: those that arrive when the watch
- *     is over are freed (mailbox.c), so that a new watch of the same group is not told of what came before it.
+ *     is over are freed (deliver_news), so that a new watch of the same group is not told of what came before it.
  * (4) The news of a join or a leave are allocated before anything is changed. An end cannot fail: group_news.c.
  * (5) Senders share a list of pids and nodes that is made when it is first wanted after a change; it outlives the
  *     change for as long as somebody sends.
  * (6) Members of this node are entries of tables.h: other nodes keep copies of them, and we of theirs
  *     (group_copy.c). Changes of them are made with the node's tables_lock held; watches are of this node alone. */
+#include "deliver.h"
+#include "group_news.h"
 #include "group_table.h"
+#include "mailbox.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "names.h"
-#include "group.h"
 
 /* ---- Joining and leaving --------------------------------------------------------------------------------------- */
-
-int wf_group_check(const struct wf_actor *self, const char *group)
-{
-    if (self == NULL) return WEFT_ENOTACTOR;
-    int rc = group == NULL ? WEFT_EINVAL : wf_name_check(weft_cstr(group));
-    return rc < 0 ? wf_wrong_name(rc, group) : rc;
-}
 
 /* Watches come first, so that they end first: an actor does not hear of its own end. */
 static void put_on_actor(struct wf_actor *self, struct wf_group_tie *tie)
@@ -48,7 +43,7 @@ static void take_off_actor(struct wf_actor *self, struct wf_group_tie *tie)
 /* Under the lock. NULL: it is not in that group, or does not watch it. */
 static struct wf_group_tie *tie_to(const struct wf_hash_table *p, struct wf_actor *self, weft_text group)
 {
-    const struct wf_groups *all = wf_groups_of(self);
+    const struct wf_groups *all = wf_groups_here(self);
     const struct wf_group *g = wf_group_find(all, group);
     struct wf_group_member *m = g == NULL ? NULL : wf_group_place_find(all, p, g, wf_actor_pid(self));
     return m == NULL ? NULL : wf_group_tie_of(m);
@@ -91,7 +86,7 @@ static int join_group(struct wf_groups *all, struct wf_group *g, struct wf_group
 /* Under the lock. */
 static int join(struct wf_actor *self, struct wf_group_tie *tie, weft_text name)
 {
-    struct wf_groups *all = wf_groups_of(self);
+    struct wf_groups *all = wf_groups_here(self);
     struct wf_group_voice voice = wf_group_voice_of(self);
     if (!wf_group_ends_told(all, &voice)) return WEFT_ENOMEM;
     struct wf_group *g = wf_group_find_or_make(all, name);
@@ -107,10 +102,10 @@ static int join_and_tell(struct wf_actor *self, struct wf_group_tie *tie, weft_t
     struct wf_entry e = {.table = WF_TABLE_GROUPS, .key = name, .actor = self->id};
     wf_tables_begin(node);
     int room = wf_tables_room(node);
-    pf_mutex_lock(node->groups->lock);
-    bool there = tie_to(&node->groups->members, self, name) != NULL;
+    pf_mutex_lock(wf_groups_of(node)->lock);
+    bool there = tie_to(&wf_groups_of(node)->members, self, name) != NULL;
     int rc = there ? WEFT_EEXIST : room < 0 ? room : join(self, tie, name);
-    pf_mutex_unlock(node->groups->lock);
+    pf_mutex_unlock(wf_groups_of(node)->lock);
     if (rc == WEFT_OK) wf_tables_tell(node, WF_TABLE_SET, &e);
     wf_tables_end(node);
     return rc;
@@ -136,16 +131,16 @@ static int leave(struct wf_actor *self, struct wf_group_tie *tie)
 {
     struct wf_group *g = tie->member.group;
     struct wf_group_voice voice = wf_group_voice_of(self);
-    if (!wf_group_ends_told(wf_groups_of(self), &voice)) return WEFT_ENOMEM;
+    if (!wf_group_ends_told(wf_groups_here(self), &voice)) return WEFT_ENOMEM;
     uint32_t made;
     weft_msg *news = wf_group_news_of(&voice, g, WEFT_TAG_GROUP_LEAVE, tie->member.who, false, 0, &made);
     if (made < g->watcher_count) {
         wf_group_news_free(voice.w, news);
         return WEFT_ENOMEM;
     }
-    take_out(wf_groups_of(self), tie);
+    take_out(wf_groups_here(self), tie);
     wf_group_news_send(&voice, g, news);
-    wf_group_free_if_empty(wf_groups_of(self), g);
+    wf_group_free_if_empty(wf_groups_here(self), g);
     return WEFT_OK;
 }
 
@@ -159,10 +154,10 @@ int weft_group_leave(const char *group)
     weft_node *node = wf_node_of(self->task.worker);
     struct wf_entry e = {.table = WF_TABLE_GROUPS, .key = weft_cstr(group), .actor = self->id};
     wf_tables_begin(node);
-    pf_mutex_lock(node->groups->lock);
-    struct wf_group_tie *tie = tie_to(&node->groups->members, self, e.key);
+    pf_mutex_lock(wf_groups_of(node)->lock);
+    struct wf_group_tie *tie = tie_to(&wf_groups_of(node)->members, self, e.key);
     rc = tie == NULL ? WEFT_ENOACTOR : leave(self, tie);
-    pf_mutex_unlock(node->groups->lock);
+    pf_mutex_unlock(wf_groups_of(node)->lock);
     if (rc == WEFT_OK) wf_tables_tell(node, WF_TABLE_UNSET, &e);
     wf_tables_end(node);
     if (rc < 0) return rc;
@@ -171,15 +166,21 @@ int weft_group_leave(const char *group)
     return WEFT_OK;
 }
 
+/* struct wf_group_watch. */
+static struct wf_slab *watches_of(const struct wf_actors *wa)
+{
+    return wa->slots[WF_GROUPS_SLOT];
+}
+
 static void free_watch(struct wf_actor *self, struct wf_group_tie *tie)
 {
-    wf_slab_give(&wf_actors_of(self->task.worker)->watch_slab, WF_CONTAINER(tie, struct wf_group_watch, tie));
+    wf_slab_give(watches_of(wf_actors_of(self->task.worker)), WF_CONTAINER(tie, struct wf_group_watch, tie));
 }
 
 /* Consumes the tie. */
 static void end_watch(struct wf_actor *a, struct wf_group_tie *tie)
 {
-    struct wf_groups *all = wf_groups_of(a);
+    struct wf_groups *all = wf_groups_here(a);
     struct wf_group *g = tie->member.group;
     pf_mutex_lock(all->lock);
     take_out(all, tie);
@@ -193,7 +194,7 @@ static void end_watch(struct wf_actor *a, struct wf_group_tie *tie)
  * from one membership to the next: there may be very many. Consumes the tie. */
 static void end_membership(struct wf_actor *a, struct wf_group_tie *tie)
 {
-    struct wf_groups *all = wf_groups_of(a);
+    struct wf_groups *all = wf_groups_here(a);
     struct wf_group *g = tie->member.group; /* there as long as the tie is */
     struct wf_group_voice voice = wf_group_voice_of(a);
     char name[WF_NAME_MAX + 1];
@@ -226,7 +227,7 @@ static void leave_all(struct wf_actor *a)
 static struct wf_group_tie *new_watch(struct wf_actor *self)
 {
     struct wf_worker *w = self->task.worker;
-    struct wf_group_watch *watch = wf_actor_more(self) == NULL ? NULL : wf_slab_take(&wf_actors_of(w)->watch_slab);
+    struct wf_group_watch *watch = wf_actor_more(self) == NULL ? NULL : wf_slab_take(watches_of(wf_actors_of(w)));
     if (watch == NULL) return NULL;
     watch->tie = (struct wf_group_tie){.member.who = wf_actor_pid(self), .watch = wf_id_make(&watch->slot, w->index)};
     return &watch->tie;
@@ -240,7 +241,7 @@ static int watch_group(struct wf_actor *self, struct wf_group *g, struct wf_grou
     weft_msg *m = wf_group_news_of_members(w, g, tie, &failed);
     if (failed) return WEFT_ENOMEM;
     tie->member.group = g;
-    if (!wf_group_place_add(wf_groups_of(self), &wf_groups_of(self)->watches, &tie->member)) {
+    if (!wf_group_place_add(wf_groups_here(self), &wf_groups_here(self)->watches, &tie->member)) {
         wf_group_news_free(w, m);
         return WEFT_ENOMEM;
     }
@@ -258,7 +259,7 @@ static int watch_group(struct wf_actor *self, struct wf_group *g, struct wf_grou
 /* Under the lock. */
 static int watch(struct wf_actor *self, struct wf_group_tie *tie, weft_text name)
 {
-    struct wf_groups *all = wf_groups_of(self);
+    struct wf_groups *all = wf_groups_here(self);
     struct wf_group_voice voice = wf_group_voice_of(self);
     if (tie_to(&all->watches, self, name) != NULL) return WEFT_EEXIST;
     if (!wf_group_ends_told(all, &voice)) return WEFT_ENOMEM; /* of which this watch must not hear */
@@ -277,7 +278,7 @@ int weft_group_watch(const char *group)
     wf_task_tick(&self->task);
     struct wf_group_tie *tie = new_watch(self);
     if (tie == NULL) return WEFT_ENOMEM;
-    struct wf_groups *all = wf_groups_of(self);
+    struct wf_groups *all = wf_groups_here(self);
     pf_mutex_lock(all->lock);
     rc = watch(self, tie, weft_cstr(group));
     pf_mutex_unlock(all->lock);
@@ -291,7 +292,7 @@ int weft_group_unwatch(const char *group)
     int rc = wf_group_check(self, group);
     if (rc < 0) return rc;
     if (self->more == NULL || self->more->groups == NULL) return WEFT_ENOACTOR;
-    struct wf_groups *all = wf_groups_of(self);
+    struct wf_groups *all = wf_groups_here(self);
     pf_mutex_lock(all->lock);
     struct wf_group_tie *tie = tie_to(&all->watches, self, weft_cstr(group));
     pf_mutex_unlock(all->lock);
@@ -310,33 +311,38 @@ int weft_group_unwatch(const char *group)
 /* News of a group for a watch that is over are too late. */
 static void deliver_news(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
-    const struct wf_group_watch *at = wf_slab_find(&wf_actors_of(w)->watch_slab, m->ref);
+    const struct wf_group_watch *at = wf_slab_find(watches_of(wf_actors_of(w)), m->ref);
     if (at != NULL && at->tie.member.who.actor == a->id) wf_signal_put(a, m, m->post.word);
     else wf_msg_free(w, m);
 }
 
 static int node_init(weft_node *n)
 {
-    return wf_groups_create(&n->groups, n->secret);
+    struct wf_groups *groups = NULL;
+    int rc = wf_groups_create(&groups, n->secret);
+    n->slots[WF_GROUPS_SLOT] = groups;
+    return rc;
 }
 
 static void node_finish(weft_node *n)
 {
-    wf_groups_destroy(n->groups);
+    wf_groups_destroy(wf_groups_of(n));
 }
 
 static int worker_init(struct wf_actors *wa)
 {
-    return wf_slab_init(&wa->watch_slab, sizeof(struct wf_group_watch), WF_SLAB_MAX);
+    return wf_slab_init(watches_of(wa), sizeof(struct wf_group_watch), WF_SLAB_MAX);
 }
 
 static void worker_finish(struct wf_worker *w)
 {
-    wf_slab_finish(&wf_actors_of(w)->watch_slab);
+    wf_slab_finish(watches_of(wf_actors_of(w)));
 }
 
 static const struct wf_message_row messages[] = {{.kind = WF_MSG_GROUP_NEWS, .deliver = deliver_news}};
 const struct wf_feature wf_groups_feature = {.name = "groups",
+                                             .slot = WF_GROUPS_SLOT,
+                                             .worker_bytes = sizeof(struct wf_slab),
                                              .node_init = node_init,
                                              .node_finish = node_finish,
                                              .worker_init = worker_init,

@@ -4,12 +4,14 @@
  * (1) Each group counts its copies by node, for senders.
  * (2) News of them are posted under the groups' lock: those of one member come in the order it was told, whatever
  *     thread tells. */
+#include "group_copy.h"
+
+#include "group_news.h"
 #include "group_table.h"
+#include "inbound.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "group.h"
 
 /* ---- The table, under the lock --------------------------------------------------------------------------------- */
 
@@ -119,7 +121,7 @@ static int put(struct wf_groups *all, const struct wf_group_voice *v, struct wf_
 int wf_groups_put_copy(weft_node *node, struct wf_inbound *in, struct wf_copies *from, weft_text group,
                        uint64_t actor)
 {
-    struct wf_groups *all = node->groups;
+    struct wf_groups *all = wf_groups_of(node);
     struct wf_group_voice voice = voice_of(node, in);
     weft_pid who = {from->node, actor};
     pf_mutex_lock(all->lock);
@@ -141,7 +143,7 @@ int wf_groups_put_copy(weft_node *node, struct wf_inbound *in, struct wf_copies 
 bool wf_groups_take_copy(weft_node *node, struct wf_inbound *in, struct wf_copies *from, weft_text group,
                          uint64_t actor, bool ended, int reason)
 {
-    struct wf_groups *all = node->groups;
+    struct wf_groups *all = wf_groups_of(node);
     struct wf_group_voice voice = voice_of(node, in);
     pf_mutex_lock(all->lock);
     struct wf_group_copy *c = find_copy(all, group, (weft_pid){from->node, actor});
@@ -153,7 +155,7 @@ bool wf_groups_take_copy(weft_node *node, struct wf_inbound *in, struct wf_copie
 
 void wf_groups_clear_copies(weft_node *node, struct wf_inbound *in, struct wf_copies *from, uint32_t *work)
 {
-    struct wf_groups *all = node->groups;
+    struct wf_groups *all = wf_groups_of(node);
     struct wf_group_voice voice = voice_of(node, in);
     pf_mutex_lock(all->lock);
     for (struct wf_list_node *k; *work > 0 && (k = wf_list_first(&from->groups)) != NULL;) {

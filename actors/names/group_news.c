@@ -7,7 +7,11 @@
  *     tries as well, from time to time. Until all is told nothing new is: news of one member stay in order.
  * (2) So that they do also where they come from different workers, each posts what it has before it leaves the rest
  *     to another. */
+#include "group_news.h"
+
+#include "deliver.h"
 #include "group_table.h"
+#include "inbound.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,11 @@
 /* actors/names/group_send.c -- the members of a group, and messages to all of them: see group.c. */
+#include "group_send.h"
+
 #include "group_table.h"
+#include "inbound.h"
 #include "sanitizer.h"
+#include "send.h"
 #include "trace.h"
-#include "group.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +16,7 @@ int weft_group_members(const char *group, weft_pid *pids, size_t max)
     int rc = wf_group_check(self, group);
     if (rc < 0) return rc;
     if (pids == NULL && max > 0) return WEFT_EINVAL;
-    struct wf_groups *all = wf_groups_of(self);
+    struct wf_groups *all = wf_groups_here(self);
     pf_mutex_lock(all->lock);
     struct wf_group *g = wf_group_find(all, weft_cstr(group));
     int count = g == NULL ? 0 : (int)(g->member_count + g->copy_count);
@@ -57,11 +60,6 @@ static struct wf_group_list *list_of(struct wf_group *g)
     return g->list;
 }
 
-void wf_group_list_drop(struct wf_group_list *list)
-{
-    if (list != NULL && WF_LAST_HOLDER(&list->refs, 1)) free(list);
-}
-
 static int send_to(struct wf_actor *self, weft_text group, const struct wf_group_list *list, uint32_t tag,
                    struct wf_body *body)
 {
@@ -93,7 +91,7 @@ int weft_group_send(const char *group, uint32_t tag, const void *data, size_t si
     if (rc < 0) return rc;
     if (wf_is_wrong_message(tag, data, size)) return wf_wrong_message("weft_group_send", tag, data, size);
     wf_task_tick(&self->task);
-    struct wf_groups *all = wf_groups_of(self);
+    struct wf_groups *all = wf_groups_here(self);
     weft_text name = weft_cstr(group);
     pf_mutex_lock(all->lock);
     struct wf_group *g = wf_group_find(all, name);
@@ -113,7 +111,7 @@ int weft_group_send(const char *group, uint32_t tag, const void *data, size_t si
 void wf_groups_arrived(weft_node *node, struct wf_inbound *in, weft_text group, uint32_t tag, weft_pid from,
                        struct wf_body *body)
 {
-    struct wf_groups *all = node->groups;
+    struct wf_groups *all = wf_groups_of(node);
     pf_mutex_lock(all->lock);
     struct wf_group *g = wf_group_find(all, group);
     struct wf_group_list *list = g == NULL || g->member_count == 0 ? NULL : list_of(g);

@@ -2,11 +2,12 @@
  * lock. */
 #include "group_table.h"
 
+#include "hash.h"
+#include "names.h"
+#include "sanitizer.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "hash.h"
-#include "group.h"
 
 int wf_groups_create(struct wf_groups **out, uint64_t secret)
 {
@@ -40,6 +41,13 @@ size_t wf_groups_count(struct wf_groups *g)
 }
 
 /* ---- Groups ---------------------------------------------------------------------------------------------------- */
+
+int wf_group_check(const struct wf_actor *self, const char *group)
+{
+    if (self == NULL) return WEFT_ENOTACTOR;
+    int rc = group == NULL ? WEFT_EINVAL : wf_name_check(weft_cstr(group));
+    return rc < 0 ? wf_wrong_name(rc, group) : rc;
+}
 
 static struct wf_group *find(const struct wf_groups *all, weft_text name, uint32_t hash)
 {
@@ -133,4 +141,9 @@ bool wf_groups_some(struct wf_groups *g, struct wf_groups_part *part,
     part->copies = true;
     part->at = 0;
     return true;
+}
+
+void wf_group_list_drop(struct wf_group_list *list)
+{
+    if (list != NULL && WF_LAST_HOLDER(&list->refs, 1)) free(list);
 }

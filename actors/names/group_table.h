@@ -1,5 +1,5 @@
-/* actors/names/group_table.h -- what the files of groups share: group_table.c (the tables), group.c (joining,
- * leaving, watching), group_news.c, group_send.c (members, sending) and group_copy.c (members on other nodes).
+/* actors/names/group_table.h -- the groups that one node knows, see include/weft/group.h: its own members, and
+ * copies of those of other nodes. One lock, held for the length of a change and its news.
  *
  * Design notes.
  * (1) Who is in which group is found by the group and the pid, in a table of all members of this node, in one of all
@@ -65,7 +65,7 @@ static inline struct wf_group_tie *wf_group_tie_of(struct wf_group_member *m)
     return WF_CONTAINER(m, struct wf_group_tie, member);
 }
 
-/* A watch: its number is its place in wf_actors.watch_slab. */
+/* A watch: its number is its place in the slab of its worker. */
 struct wf_group_watch {
     struct wf_slot slot;
     struct wf_group_tie tie;
@@ -97,16 +97,35 @@ struct wf_groups {
     weft_node *node; /* once there have been ends */
 };
 
-static inline struct wf_groups *wf_groups_of(const struct wf_actor *self)
+/* Those of a node. */
+enum { WF_GROUPS_SLOT = 3 };
+static inline struct wf_groups *wf_groups_of(const weft_node *node)
 {
-    return wf_node_of(self->task.worker)->groups;
+    return node->slots[WF_GROUPS_SLOT];
+}
+
+static inline struct wf_groups *wf_groups_here(const struct wf_actor *self)
+{
+    return wf_groups_of(wf_node_of(self->task.worker));
 }
 static inline bool wf_group_is(const struct wf_group *g, weft_text name)
 {
     return g->size == name.size && memcmp(g->name, name.data, name.size) == 0;
 }
 
-/* ---- group_table.c, under the lock ----------------------------------------------------------------------------- */
+/* ---- Any thread ------------------------------------------------------------------------------------------------ */
+/* `secret`: of its hashes. WEFT_ENOMEM. */
+int wf_groups_create(struct wf_groups **out, uint64_t secret);
+void wf_groups_destroy(struct wf_groups *g); /* NULL is fine */
+size_t wf_groups_count(struct wf_groups *g); /* that have members here or watchers */
+/* Calls `see` for each member of a part of the groups, of this node and then of others, until the lock has been
+ * held for long enough or `see` has said false; then perhaps for some more. It must not come back here. Zero
+ * `part` at first. False: that was the last part. Who is a member all the time is seen once. Members of one group
+ * may be in many parts, between those of others. */
+bool wf_groups_some(struct wf_groups *g, struct wf_groups_part *part,
+                    bool (*see)(weft_text group, weft_pid who, void *arg), void *arg);
+
+/* ---- Under the lock -------------------------------------------------------------------------------------------- */
 struct wf_group *wf_group_find(const struct wf_groups *all, weft_text name);
 struct wf_group *wf_group_find_or_make(struct wf_groups *all, weft_text name); /* NULL: no memory */
 void wf_group_free_if_empty(struct wf_groups *all, struct wf_group *g);
@@ -116,40 +135,8 @@ struct wf_group_member *wf_group_place_find(const struct wf_groups *all, const s
 /* By its group and pid. False: no memory. */
 bool wf_group_place_add(const struct wf_groups *all, struct wf_hash_table *p, struct wf_group_member *m);
 
-/* ---- group.c --------------------------------------------------------------------------------------------------- */
 int wf_group_check(const struct wf_actor *self, const char *group);
 
-/* ---- group_news.c: under the lock, too ------------------------------------------------------------------------- */
-/* Who makes and posts news: worker `w`, or who has the receiving side `in`, for then `w` may be NULL. */
-struct wf_group_voice {
-    weft_node *node;
-    struct wf_worker *w;
-    struct wf_inbound *in;
-};
-static inline struct wf_group_voice wf_group_voice_of(const struct wf_actor *a)
-{
-    return (struct wf_group_voice){wf_node_of(a->task.worker), a->task.worker, NULL};
-}
-/* Messages that are made but not sent: by post.next. */
-void wf_group_news_free(struct wf_worker *w, weft_msg *first);
-/* News of one member for each watcher, in the order of the watchers; `*made` says how many there was memory for. */
-weft_msg *wf_group_news_of(const struct wf_group_voice *v, const struct wf_group *g, uint32_t tag, weft_pid who,
-                           bool ended, int reason, uint32_t *made);
-/* `first` was made of the group's watchers of this moment, in their order. Some may be missing. */
-void wf_group_news_send(const struct wf_group_voice *v, const struct wf_group *g, weft_msg *first);
-/* A member is gone, which cannot be undone: watchers are told now, or when there is memory. `block` is what `malloc`
- * gave for its tie or copy; consumed. */
-void wf_group_end_tell(struct wf_groups *all, const struct wf_group_voice *v, struct wf_group *g, weft_pid who,
-                       bool ended, int reason, void *block);
-/* Tries to tell what could not be told. True: nothing is left, so news of now are in order. */
-bool wf_group_ends_told(struct wf_groups *all, const struct wf_group_voice *v);
-/* Its last watcher is gone. */
-void wf_group_ends_forget(struct wf_groups *all, const struct wf_group *g);
-/* Who is there, for a new watch, in the order they joined. NULL with `*failed`: no memory. */
-weft_msg *wf_group_news_of_members(struct wf_worker *w, const struct wf_group *g, const struct wf_group_tie *watch,
-                                   bool *failed);
-
-/* ---- group_send.c ---------------------------------------------------------------------------------------------- */
 void wf_group_list_drop(struct wf_group_list *list); /* NULL is fine */
 /* Under the lock: the members have changed. */
 static inline void wf_group_changed(struct wf_group *g)

@@ -13,6 +13,7 @@
 #include "base.h"
 #include "copies.h"
 #include "list.h"
+#include "node.h"
 #include "text.h"
 
 #include <weft/pack.h>
@@ -37,6 +38,13 @@ static inline bool wf_name_wins(uint64_t stamp, uint64_t node, uint64_t other_st
 
 struct wf_names; /* opaque */
 struct wf_name;  /* opaque: one entry, the head of a chain */
+
+/* Those of a node. */
+enum { WF_NAMES_SLOT = 2 };
+static inline struct wf_names *wf_names_of(const weft_node *node)
+{
+    return node->slots[WF_NAMES_SLOT];
+}
 
 /* `secret`: of its hashes. WEFT_ENOMEM. */
 int wf_names_create(struct wf_names **out, uint64_t secret);

@@ -11,7 +11,7 @@
 
 static struct wf_names *names_of(const struct wf_actor *self)
 {
-    return wf_node_of(self->task.worker)->names;
+    return wf_names_of(wf_node_of(self->task.worker));
 }
 
 static int check(const struct wf_actor *self, const char *name)
@@ -44,7 +44,7 @@ int weft_register_global(const char *name)
     e.stamp = wf_tables_stamp(node);
     rc = wf_tables_room(node);
     if (rc == WEFT_OK)
-        rc = wf_names_add_global(node->names, e.key, wf_actor_pid(self), e.stamp, wf_tables_now(node),
+        rc = wf_names_add_global(wf_names_of(node), e.key, wf_actor_pid(self), e.stamp, wf_tables_now(node),
                                  &self->more->names);
     if (rc == WEFT_OK) wf_tables_tell(node, WF_TABLE_SET, &e);
     wf_tables_end(node);
@@ -174,12 +174,12 @@ static void name_of_id(weft_node *node, uint64_t id, char *out, size_t size)
     struct name_wanted n = {{.node = node->incarnation, .actor = id}, out, size, false};
     uint64_t at = 0;
     out[0] = '\0';
-    for (int i = 0; i < PARTS_MAX && !n.found && wf_names_some(node->names, &at, take_name, &n); i++) {}
+    for (int i = 0; i < PARTS_MAX && !n.found && wf_names_some(wf_names_of(node), &at, take_name, &n); i++) {}
 }
 
 static int find_name(weft_node *n, weft_text name, bool any, weft_pid *out)
 {
-    return any ? wf_names_find_any(n->names, name, out) : wf_names_find(n->names, name, out);
+    return any ? wf_names_find_any(wf_names_of(n), name, out) : wf_names_find(wf_names_of(n), name, out);
 }
 
 static const char *first_name(const struct wf_actor *a)
@@ -195,25 +195,27 @@ static void leave(struct wf_actor *a)
     const struct wf_keep_head *keep = (const struct wf_keep_head *)a->more->keep;
     bool global = wf_names_global(a->more->names);
     if (global) wf_tables_begin(node);
-    if (keep == NULL) wf_names_remove_all(node->names, &a->more->names);
-    else wf_names_remove_others(node->names, keep->name, &a->more->names);
+    if (keep == NULL) wf_names_remove_all(wf_names_of(node), &a->more->names);
+    else wf_names_remove_others(wf_names_of(node), keep->name, &a->more->names);
     if (global) wf_tables_end(node);
 }
 
 static int node_init(weft_node *n)
 {
     static const struct wf_naming naming = {.find = find_name, .first = first_name, .of_id = name_of_id};
-    int rc = wf_names_create(&n->names, n->secret);
+    struct wf_names *names = NULL;
+    int rc = wf_names_create(&names, n->secret);
     if (rc < 0) return rc;
-    wf_names_on_removal(n->names, removed, n);
+    n->slots[WF_NAMES_SLOT] = names;
+    wf_names_on_removal(names, removed, n);
     n->naming = &naming;
     return WEFT_OK;
 }
 
 static void node_finish(weft_node *n)
 {
-    wf_names_destroy(n->names);
+    wf_names_destroy(wf_names_of(n));
 }
 
 const struct wf_feature wf_names_feature = {
-    .name = "names", .node_init = node_init, .node_finish = node_finish, .actor_leave = leave};
+    .name = "names", .slot = WF_NAMES_SLOT, .node_init = node_init, .node_finish = node_finish, .actor_leave = leave};

@@ -2,8 +2,10 @@
 #include "tables.h"
 
 #include "actor.h"
+#include "group_copy.h"
+#include "group_table.h"
+#include "inbound.h"
 #include "names.h"
-#include "group.h"
 
 #include <weft/names.h>
 
@@ -82,13 +84,13 @@ void wf_tables_some(weft_node *node, struct wf_tables_part *part, void (*see)(co
     part->groups.own = true;
     switch (part->next) {
     case WF_PART_NAMES:
-        if (!wf_names_some(node->names, &part->names, see_name, &each)) part->next = WF_PART_GROUPS;
+        if (!wf_names_some(wf_names_of(node), &part->names, see_name, &each)) part->next = WF_PART_GROUPS;
         return;
     case WF_PART_GROUPS:
-        if (!wf_groups_some(node->groups, &part->groups, see_member, &each)) part->next = WF_PART_QUEUES;
+        if (!wf_groups_some(wf_groups_of(node), &part->groups, see_member, &each)) part->next = WF_PART_QUEUES;
         return;
     case WF_PART_QUEUES:
-        if (!node->queue_tables->some(node->topics, &part->queues, see_queue, &each)) part->next = WF_PART_NONE;
+        if (!node->queue_tables->some(node, &part->queues, see_queue, &each)) part->next = WF_PART_NONE;
         return;
     case WF_PART_NONE: return;
     }
@@ -136,7 +138,7 @@ static int put_name(weft_node *node, struct wf_inbound *in, struct wf_copies *fr
 {
     weft_pid claimant = {from->node, e->actor};
     struct wf_name_clash clash;
-    int rc = wf_names_put_copy(node->names, from, e->key, claimant, e->stamp, wf_tables_now(node), &clash);
+    int rc = wf_names_put_copy(wf_names_of(node), from, e->key, claimant, e->stamp, wf_tables_now(node), &clash);
     if (rc < 0) return rc;
     if (!weft_pid_is_nobody(clash.loser)) name_lost(node, in, e->key, clash.loser, claimant);
     if (!weft_pid_is_nobody(clash.defender)) name_kept(node, e->key, &clash, claimant);
@@ -148,8 +150,8 @@ static int apply_name(weft_node *node, struct wf_inbound *in, struct wf_copies *
 {
     weft_pid loser;
     if (op == WF_TABLE_SET) return put_name(node, in, from, e);
-    if (op == WF_TABLE_UNSET) return -wf_names_take_copy(node->names, from, e->key);
-    if (e->node != node->incarnation && wf_names_give_way(node->names, e->key, e->node, e->stamp, &loser))
+    if (op == WF_TABLE_UNSET) return -wf_names_take_copy(wf_names_of(node), from, e->key);
+    if (e->node != node->incarnation && wf_names_give_way(wf_names_of(node), e->key, e->node, e->stamp, &loser))
         name_lost(node, in, e->key, loser, (weft_pid){e->node, e->actor});
     return 0;
 }
@@ -168,8 +170,8 @@ int wf_tables_apply(weft_node *node, struct wf_inbound *in, struct wf_copies *fr
                  : -wf_groups_take_copy(node, in, from, e->key, e->actor, e->ended, e->reason);
         break;
     case WF_TABLE_QUEUES:
-        rc = set ? node->queue_tables->put(node->topics, from, e->key, e->queue)
-                 : -node->queue_tables->take(node->topics, from, e->key, e->queue);
+        rc = set ? node->queue_tables->put(node, from, e->key, e->queue)
+                 : -node->queue_tables->take(node, from, e->key, e->queue);
         break;
     }
     *more = set && rc < 0 ? 0 : rc; /* only setting takes memory: of the others -1 is one entry less */
@@ -179,8 +181,8 @@ int wf_tables_apply(weft_node *node, struct wf_inbound *in, struct wf_copies *fr
 bool wf_tables_clear(weft_node *node, struct wf_copies *from, uint32_t work)
 {
     struct wf_inbound in = {.here = wf_here != NULL && wf_node_of(wf_here) == node ? wf_here : NULL};
-    wf_names_clear_copies(node->names, from, &work);
+    wf_names_clear_copies(wf_names_of(node), from, &work);
     wf_groups_clear_copies(node, &in, from, &work);
-    node->queue_tables->clear(node->topics, from, &work);
+    node->queue_tables->clear(node, from, &work);
     return work == 0;
 }

@@ -16,17 +16,25 @@
 
 #include "copies.h"
 #include "node.h"
-#include "group.h"
 
 #include <weft/pack.h>
 
+struct wf_inbound;
+
+/* How far a walk through the groups has come: wf_groups_some. */
+struct wf_groups_part {
+    uint64_t at; /* wf_hash_part */
+    bool own;    /* only members of this node */
+    bool copies; /* those of this node have been seen */
+};
+
 /* Queue groups of topics in the tables: what topics/ registers, see queue_groups.h. */
 struct wf_queue_tables {
-    bool (*some)(struct wf_topics *t, uint64_t *at, bool (*see)(weft_text pattern, weft_text queue, void *arg),
+    bool (*some)(weft_node *node, uint64_t *at, bool (*see)(weft_text pattern, weft_text queue, void *arg),
                  void *arg);
-    int (*put)(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue);
-    bool (*take)(struct wf_topics *t, struct wf_copies *from, weft_text pattern, weft_text queue);
-    void (*clear)(struct wf_topics *t, struct wf_copies *from, uint32_t *work);
+    int (*put)(weft_node *node, struct wf_copies *from, weft_text pattern, weft_text queue);
+    bool (*take)(weft_node *node, struct wf_copies *from, weft_text pattern, weft_text queue);
+    void (*clear)(weft_node *node, struct wf_copies *from, uint32_t *work);
 };
 
 enum { WF_TABLE_ENTRIES_MAX = 1 << 20 }; /* of one node, in all tables */

@@ -2,6 +2,8 @@
 #include "pool_member.h"
 
 #include "actor.h"
+#include "deliver.h"
+#include "held.h"
 #include "local.h"
 #include "sanitizer.h"
 #include "worker_pool.h"

@@ -8,9 +8,13 @@
  *     look at while no member has room. */
 #include "worker_pool.h"
 
+#include "call.h"
+#include "deliver.h"
 #include "hash.h"
+#include "held.h"
 #include "mailbox.h"
 #include "pool_member.h"
+#include "send.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,9 @@
 /* actors/reload/reload.c -- see reload.h. */
 #include "reload.h"
 
+#include "actor_list.h"
+#include "call.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,6 +12,7 @@
 #define WF_RELOAD_H
 
 #include "actor.h"
+#include "actor_list.h"
 
 #include <weft/reload.h>
 

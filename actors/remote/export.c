@@ -1,5 +1,6 @@
 /* actors/remote/export.c -- what this process exports: a list that only grows. */
-#include "remote.h"
+#include "export.h"
+
 #include "names.h"
 
 #include <weft/log.h>

@@ -1,9 +1,10 @@
 /* actors/remote/remote_child.c -- a child, or a member of a pool, that lives on another node: an actor here stands
  * for it. To a supervisor or a pool that actor is like any other child. It passes on each message, and ends as the
  * remote actor ends. */
-#include "remote.h"
-
 #include "actor.h"
+#include "end.h"
+#include "export.h"
+#include "send.h"
 
 #include <stdlib.h>
 

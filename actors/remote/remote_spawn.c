@@ -1,8 +1,22 @@
-/* actors/remote/remote_spawn.c -- starting actors on other nodes, and for them: see remote.h. */
-#include "remote.h"
-
+/* actors/remote/remote_spawn.c -- starting actors on other nodes, and for them.
+ *
+ * Design notes.
+ * (1) A request to start an actor (WF_MSG_SPAWN) is a call: its answer (WF_MSG_SPAWNED) fills the place of an answer.
+ *     It is carried out on the worker the actor will live on, so what the actor says later goes the same way behind
+ *     the answer: nobody hears of an actor's end before its birth.
+ * (2) Monitor and link are made on both sides before the actor first runs: here the asker keeps them with an
+ *     incomplete pid (actor 0), which the arriving answer completes, on the asker's worker, before anything that
+ *     follows is delivered; there they are tied to the new actor before its worker turns to it.
+ * (3) An answer that nobody waits for kills its actor: whoever gave up, or ended, does not leave one behind.
+ * (4) Fields: SPAWN: `from` asks, `ref` as in a request, body [name, arguments, monitor, link]; SPAWNED: `from` is
+ *     the new actor, the tag 0 or an error code without its sign, the body a text that says why. */
 #include "actor.h"
+#include "call.h"
+#include "deliver.h"
+#include "end.h"
+#include "export.h"
 #include "monitors.h"
+#include "stopping.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,6 +30,8 @@ struct peer {
     uint64_t incarnation;
     uint32_t alive; /* never 0 */
 };
+
+enum { SLOT = 5 }; /* of a node: struct wf_far */
 
 struct wf_far {
     pf_mutex *lock;
@@ -128,9 +144,10 @@ static int carry_out(struct wf_worker *w, const weft_msg *m, weft_pid *out, stru
     if (!read_order(m, &o)) return fault(why, WEFT_EFORMAT, "malformed order");
     const struct weft_export *e = check(node, o.actor, o.args.data, o.args.size, why);
     if (e == NULL) return why->error;
-    int rc = count_one(node->far, m->from.node, &counted);
+    struct wf_far *far = node->slots[SLOT];
+    int rc = count_one(far, m->from.node, &counted);
     if (rc == WEFT_EFULL)
-        return fault(why, rc, "%u actors that it has started live on node %.40s", node->far->limit, node->name);
+        return fault(why, rc, "%u actors that it has started live on node %.40s", far->limit, node->name);
     if (rc < 0) return rc;
     weft_spawn_options options = e->options;
     options.worker = (int)w->index + 1;
@@ -347,13 +364,13 @@ static int node_init(weft_node *n)
         return rc;
     }
     f->limit = n->options.far_actors_max;
-    n->far = f;
+    n->slots[SLOT] = f;
     return WEFT_OK;
 }
 
 static void node_finish(weft_node *n)
 {
-    struct wf_far *f = n->far;
+    struct wf_far *f = n->slots[SLOT];
     if (f == NULL) return;
     for (struct peer *p; (p = f->peers) != NULL; free(p)) f->peers = p->next; /* of actors that never ended */
     pf_mutex_destroy(f->lock);
@@ -382,6 +399,7 @@ static const struct wf_message_row messages[] = {
     {.kind = WF_MSG_SPAWN, .deliver = deliver_spawn, .drop = drop_spawn},
     {.kind = WF_MSG_SPAWNED, .deliver = spawned_came, .drop = drop_spawned}};
 const struct wf_feature wf_remote_feature = {.name = "remote",
+                                             .slot = SLOT,
                                              .node_init = node_init,
                                              .node_finish = node_finish,
                                              .messages = messages,

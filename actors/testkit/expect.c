@@ -1,8 +1,13 @@
 /* actors/testkit/expect.c -- what a test's actors call: time, expectations, probes. All actors of a test live on one
  * worker, so one may look into another. */
+#include "expect.h"
+
+#include "deliver.h"
+#include "held.h"
 #include "mailbox.h"
-#include "testing.h"
 #include "names.h"
+#include "send.h"
+#include "test.h"
 
 #include <weft/monitor.h>
 
@@ -245,7 +250,7 @@ int weft_probe_open(weft_probe *out, const char *name)
     out->pid = p->pid;
     if (name == NULL) return WEFT_OK;
     struct wf_actor_more *more = wf_actor_more(wf_actor_find(w, p->pid.actor));
-    rc = more == NULL ? WEFT_ENOMEM : wf_names_add(t->node->names, weft_cstr(name), p->pid, &more->names);
+    rc = more == NULL ? WEFT_ENOMEM : wf_names_add(wf_names_of(t->node), weft_cstr(name), p->pid, &more->names);
     if (rc < 0) (void)weft_probe_exit(*out, WEFT_EXIT_NORMAL);
     return rc;
 }

@@ -10,9 +10,14 @@
  *     is at rest for good, or after CLEAN_UP, are killed. Services, probes among them, come last. As an actor that
  *     does not heed a stop may run on and on, time passes then, whether or not somebody can run: grace periods
  *     end. */
+#include "test.h"
+
+#include "all_features.h"
+#include "child.h"
+#include "expect.h"
 #include "offload.h"
+#include "stopping.h"
 #include "supervisor.h"
-#include "testing.h"
 
 #include <weft/monitor.h>
 

@@ -1,7 +1,10 @@
 /* actors/topics/inbound_topics.c -- what is published on other nodes, and has come here. */
+#include "inbound_topics.h"
+
 #include "actor.h"
 #include "publish_report.h"
 #include "subscription.h"
+#include "topic.h"
 
 #include <stdlib.h>
 #include <string.h>

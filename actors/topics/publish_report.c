@@ -1,6 +1,9 @@
 /* actors/topics/publish_report.c -- see publish_report.h. */
 #include "publish_report.h"
 
+#include "call.h"
+#include "deliver.h"
+#include "held.h"
 #include "mailbox.h"
 #include "sanitizer.h"
 

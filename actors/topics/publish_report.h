@@ -11,6 +11,7 @@
 #define WF_PUBLISH_REPORT_H
 
 #include "actor.h"
+#include "asking.h"
 
 #include <weft/topic.h>
 

@@ -5,11 +5,19 @@
 #define WF_QUEUE_GROUPS_H
 
 #include "copies.h"
+#include "node.h"
 #include "topic_retained.h"
 #include "topic_trie.h"
 
 struct wf_topics; /* of a node */
 struct wf_wide;   /* a queue group, or one such subscriber */
+
+/* Those of a node. */
+enum { WF_TOPICS_SLOT = 4 };
+static inline struct wf_topics *wf_topics_of(const weft_node *node)
+{
+    return node->slots[WF_TOPICS_SLOT];
+}
 
 enum { WF_QUEUE_MAX = 64 }; /* bytes of a queue's name */
 

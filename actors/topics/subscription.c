@@ -98,7 +98,7 @@ static weft_msg *news_new(struct wf_subscription *s, weft_text pattern)
 
 static weft_text pattern_of(const struct wf_subscription *s, char out[WF_TOPIC_MAX + 1])
 {
-    return is_wide(s) ? wf_wide_pattern(actors_of(s)->node->topics, &s->more->wide, out)
+    return is_wide(s) ? wf_wide_pattern(wf_topics_of(actors_of(s)->node), &s->more->wide, out)
                       : wf_trie_pattern(&s->subscriber, out);
 }
 
@@ -323,7 +323,7 @@ static int enter_queue(weft_node *node, struct wf_subscription *s, weft_text pat
 {
     wf_tables_begin(node);
     int rc = wf_tables_room(node);
-    if (rc == WEFT_OK) rc = wf_wide_add(node->topics, pattern, queue, 0, &s->more->wide);
+    if (rc == WEFT_OK) rc = wf_wide_add(wf_topics_of(node), pattern, queue, 0, &s->more->wide);
     if (rc == 1) tell_of_queue(node, WF_TABLE_SET, pattern, weft_cstr(queue));
     wf_tables_end(node);
     return rc < 0 ? rc : 1;
@@ -333,7 +333,7 @@ static void leave_queue(weft_node *node, struct wf_subscription *s, char pattern
 {
     char queue[WF_QUEUE_MAX + 1];
     wf_tables_begin(node);
-    if (wf_wide_remove(node->topics, &s->more->wide, pattern, queue))
+    if (wf_wide_remove(wf_topics_of(node), &s->more->wide, pattern, queue))
         tell_of_queue(node, WF_TABLE_UNSET, weft_cstr(pattern), weft_cstr(queue));
     wf_tables_end(node);
 }
@@ -342,7 +342,7 @@ static void leave_queue(weft_node *node, struct wf_subscription *s, char pattern
 static int enter(struct wf_actors *wa, struct wf_subscription *s, weft_text pattern, const weft_subscribe_options *o,
                  const struct wf_recall *recall)
 {
-    struct wf_topics *topics = wa->node->topics;
+    struct wf_topics *topics = wf_topics_of(wa->node);
     bool awaited = wf_is_awaited(s);
     WF_ASSERT(!awaited || o != NULL);
     if (awaited) s->more->wait = o->wait == 0 ? wa->node->options.send_timeout : o->wait;
@@ -369,7 +369,7 @@ static bool leave(struct wf_actors *wa, struct wf_subscription *s, char pattern[
         leave_queue(wa->node, s, pattern);
         return true;
     }
-    if (is_wide(s)) (void)wf_wide_remove(wa->node->topics, &s->more->wide, pattern, none);
+    if (is_wide(s)) (void)wf_wide_remove(wf_topics_of(wa->node), &s->more->wide, pattern, none);
     count_subscription(wa, s, -1);
     if (wa->node->route != NULL) (void)wf_trie_pattern(&s->subscriber, pattern);
     return wf_trie_remove(&wa->topics, &s->subscriber);

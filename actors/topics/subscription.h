@@ -56,20 +56,13 @@ void wf_subscriptions_missed(struct wf_actors *wa, weft_text pattern, uint64_t c
 /* After a match: those that are cut off end. */
 void wf_subscriptions_cut(struct wf_actors *wa);
 
-/* ---- topic_await.c: subscribers whose publishers wait for room ------------------------------------------------- */
-
-/* Before publishing: the running actor waits for those on other workers, if somebody is full there. False: in
- * vain. */
-bool wf_await_others(struct wf_actor *self, const char *topic);
-/* Those of this worker that a publication has found full. */
-struct wf_awaiting {
-    weft_msg *list; /* of their ids, as its body; NULL: none */
-    uint32_t count;
-    int64_t wait; /* the longest */
-};
-/* `most`: so many more may follow. False: no memory. */
-bool wf_awaiting_add(struct wf_awaiting *x, const struct wf_subscription *s, uint32_t most);
-/* After publishing: the running actor waits for them in turn. Takes over its reference. Returns how many got it. */
-uint32_t wf_awaiting_give(struct wf_actor *self, struct wf_awaiting *x, struct wf_body *body);
+/* Those of a worker, and of an actor at its end. */
+int wf_subscriptions_init(struct wf_actors *wa);
+void wf_subscriptions_finish(struct wf_actors *wa);
+void wf_topics_leave(struct wf_actor *a);
+/* A message that its subscription counts, or a retained one, leaves the mailbox. */
+void wf_subscription_uncount(struct wf_actors *wa, weft_msg *m);
+/* News of a subscription leave the system lane. */
+void wf_subscription_told(struct wf_actors *wa, const weft_msg *m);
 
 #endif

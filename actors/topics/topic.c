@@ -8,14 +8,18 @@
  * (2) Within a worker there is no atomic operation for each delivery: references of the body are taken for all of a
  *     list at once and dropped as wf_body_drop says.
  * (3) Queue groups are in the node's table: queue_groups.h. Publishers wait for slow subscribers in topic_await.c. */
-#include "published_block.h"
+#include "topic.h"
+
 #include "mailbox.h"
+#include "publish_report.h"
+#include "published_block.h"
+#include "queue_groups.h"
+#include "send.h"
 #include "subscription.h"
 #include "tables.h"
+#include "topic_await.h"
 #include "topic_match.h"
-#include "publish_report.h"
 #include "trace.h"
-#include "queue_groups.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -265,12 +269,12 @@ static void publisher_pass(uint64_t node, weft_text pattern, weft_text queue, vo
 static void choose(struct choice *c, struct wf_match *m)
 {
     weft_node *node = wf_node_of(c->self->task.worker);
-    uint32_t groups = wf_wide_any(node->topics);
+    uint32_t groups = wf_wide_any(wf_topics_of(node));
     if (WF_LIKELY(groups == 0 || (m != NULL && m->no_groups == groups))) return;
     c->route = node->route;
     struct wf_wide_ask ask = {publisher_room, publisher_take, c->route == NULL ? NULL : publisher_reaches,
                               publisher_pass, c};
-    if (wf_wide_choose(node->topics, weft_cstr(wf_body_topic(c->body)), &ask) == 0 && m != NULL)
+    if (wf_wide_choose(wf_topics_of(node), weft_cstr(wf_body_topic(c->body)), &ask) == 0 && m != NULL)
         m->no_groups = groups;
 }
 
@@ -316,7 +320,8 @@ void wf_topics_choose_inbound(weft_node *node, struct wf_inbound *in, struct wf_
 {
     struct arrival a = {.node = node, .in = in, .body = body};
     struct wf_wide_ask ask = {arrival_room, arrival_take, NULL, NULL, &a};
-    if (wf_wide_any(node->topics) != 0) wf_wide_choose(node->topics, weft_cstr(wf_body_topic(body)), &ask);
+    if (wf_wide_any(wf_topics_of(node)) != 0)
+        wf_wide_choose(wf_topics_of(node), weft_cstr(wf_body_topic(body)), &ask);
 }
 
 static bool arrival_reaches(uint64_t node, void *arg)
@@ -335,7 +340,7 @@ uint64_t wf_inbound_queue(weft_node *node, struct wf_inbound *in, struct wf_body
 {
     struct arrival a = {.node = node, .in = in, .body = body, .peer = peer};
     struct wf_wide_ask ask = {arrival_room, arrival_take, pass ? arrival_reaches : NULL, arrival_pass, &a};
-    wf_wide_choose_in(node->topics, pattern, queue, &ask);
+    wf_wide_choose_in(wf_topics_of(node), pattern, queue, &ask);
     *taken = a.taken;
     return a.next;
 }
@@ -362,8 +367,8 @@ static int retain_body(struct wf_worker *w, struct wf_body *body, bool instead)
     const struct wf_retained_now now = {.wall = wf_node_wall(node), .time = w->now};
     int rc = 0;
     wf_tables_begin(node);
-    if (!instead || wf_topics_keeps(node->topics, weft_cstr(wf_body_topic(body))))
-        rc = wf_topics_retain(node->topics, w, body, &now);
+    if (!instead || wf_topics_keeps(wf_topics_of(node), weft_cstr(wf_body_topic(body))))
+        rc = wf_topics_retain(wf_topics_of(node), w, body, &now);
     if (rc > 0 && node->route != NULL) node->route->retained(node, body->retained);
     wf_tables_end(node);
     return rc;
@@ -453,7 +458,7 @@ int weft_retained_clear(const char *topic)
     if (wf_topic_check(weft_cstr(topic)) < 0) return WEFT_EINVAL;
     struct wf_worker *w = self->task.worker;
     const weft_node *node = wf_node_of(w);
-    if (node->route == NULL) return wf_topics_take(node->topics, w, weft_cstr(topic));
+    if (node->route == NULL) return wf_topics_take(wf_topics_of(node), w, weft_cstr(topic));
     struct wf_body *empty = body_of(self, weft_cstr(topic), 0, NULL, 0);
     if (empty == NULL) return WEFT_ENOMEM;
     int rc = retain_body(w, empty, true);

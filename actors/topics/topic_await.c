@@ -10,9 +10,14 @@
  *     the mailbox filled up is still taken, as after weft_send. After a wait in vain the message says so, and those
  *     who are still full lose it.
  * (4) One waits for the last of those who are full: the others are likely to have room by then. */
+#include "topic_await.h"
+
+#include "held.h"
 #include "mailbox.h"
-#include "subscription.h"
+#include "published_block.h"
 #include "queue_groups.h"
+#include "send.h"
+#include "subscription.h"
 
 #include <string.h>
 
@@ -48,7 +53,7 @@ bool wf_await_others(struct wf_actor *self, const char *topic)
     if (WF_LIKELY(!somebody_may_be_blocked(w))) return true;
     int64_t start = weft_now(), longest = 0, wait;
     for (uint64_t actor;
-         (actor = wf_wide_blocked(wf_node_of(w)->topics, weft_cstr(topic), is_blocked, w, &wait)) != 0;) {
+         (actor = wf_wide_blocked(wf_topics_of(wf_node_of(w)), weft_cstr(topic), is_blocked, w, &wait)) != 0;) {
         longest = WF_MAX(longest, wait);
         weft_pid to = {wf_node_of(w)->incarnation, actor};
         int64_t deadline = longest > WEFT_FOREVER - start ? WEFT_FOREVER : start + longest;

@@ -1,8 +1,11 @@
 /* actors/topics/topics_feature.c -- what topics add to each node, worker and actor. */
 #include "actor.h"
+#include "deliver.h"
 #include "publish_report.h"
-#include "tables.h"
 #include "queue_groups.h"
+#include "subscription.h"
+#include "tables.h"
+#include "topic.h"
 
 #include <stdlib.h>
 
@@ -36,19 +39,41 @@ static void leave_signals(struct wf_actor *a, weft_msg *m)
     wf_subscription_told(wf_actors_of(a->task.worker), m);
 }
 
-static const struct wf_queue_tables queue_tables = {
-    .some = wf_wide_some, .put = wf_wide_put_copy, .take = wf_wide_take_copy, .clear = wf_wide_clear_copies};
+static bool some(weft_node *n, uint64_t *at, bool (*see)(weft_text pattern, weft_text queue, void *arg), void *arg)
+{
+    return wf_wide_some(wf_topics_of(n), at, see, arg);
+}
+
+static int put(weft_node *n, struct wf_copies *from, weft_text pattern, weft_text queue)
+{
+    return wf_wide_put_copy(wf_topics_of(n), from, pattern, queue);
+}
+
+static bool take(weft_node *n, struct wf_copies *from, weft_text pattern, weft_text queue)
+{
+    return wf_wide_take_copy(wf_topics_of(n), from, pattern, queue);
+}
+
+static void clear(weft_node *n, struct wf_copies *from, uint32_t *work)
+{
+    wf_wide_clear_copies(wf_topics_of(n), from, work);
+}
+
+static const struct wf_queue_tables queue_tables = {.some = some, .put = put, .take = take, .clear = clear};
 
 static int node_init(weft_node *n)
 {
     n->queue_tables = &queue_tables;
-    return wf_topics_create(&n->topics, n->secret, n->options.retained_max, n->options.retained_bytes_max,
-                            n->options.retained_keep);
+    struct wf_topics *topics = NULL;
+    int rc = wf_topics_create(&topics, n->secret, n->options.retained_max, n->options.retained_bytes_max,
+                              n->options.retained_keep);
+    n->slots[WF_TOPICS_SLOT] = topics;
+    return rc;
 }
 
 static void node_finish(weft_node *n)
 {
-    wf_topics_destroy(n->topics);
+    wf_topics_destroy(wf_topics_of(n));
 }
 
 static void worker_finish(struct wf_worker *w)
@@ -63,6 +88,7 @@ static const struct wf_message_row messages[] = {
     {.kind = WF_MSG_LOST, .drop = drop_lost},
     {.kind = WF_MSG_SYSTEM, .leave = leave_signals}};
 const struct wf_feature wf_topics_feature = {.name = "topics",
+                                             .slot = WF_TOPICS_SLOT,
                                              .node_init = node_init,
                                              .node_finish = node_finish,
                                              .worker_init = wf_subscriptions_init,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deliver.h"
 #include "local.h"
 #include "worker_query.h"
 #include "mailbox.h"
@@ -54,7 +55,7 @@ static bool lives_on(const weft_node *node, const struct wf_trace *t)
 static void look_again(struct wf_worker *w)
 {
     struct wf_actors *wa = wf_actors_of(w);
-    wa->tracing = wa->traced > 0 || wf_is_tapped(wa->node);
+    wa->tracing = wf_tracing_of(wa)->traced > 0 || wf_is_tapped(wa->node);
     w->unrecorded = wa->tracing || w->set->record_sends ? UINT32_MAX : w->index;
 }
 
@@ -62,7 +63,7 @@ static void leave(struct wf_actor *a)
 {
     if (!a->traced) return;
     a->traced = false;
-    wf_actors_of(a->task.worker)->traced--;
+    wf_tracing_of(wf_actors_of(a->task.worker))->traced--;
     look_again(a->task.worker);
 }
 
@@ -85,7 +86,7 @@ static int enter(struct wf_actor *a, const struct wf_trace *t)
     *mine = *t;
     if (a->traced) return WEFT_OK;
     a->traced = true;
-    wf_actors_of(a->task.worker)->traced++;
+    wf_tracing_of(wf_actors_of(a->task.worker))->traced++;
     look_again(a->task.worker);
     return WEFT_OK;
 }
@@ -139,9 +140,9 @@ int wf_tap_open(weft_node *node, struct wf_tap *tap)
 
 static void tap_closed(struct wf_worker *w, struct wf_call *c)
 {
-    struct wf_actors *wa = WF_CONTAINER(c, struct wf_actors, tap_closed);
+    struct wf_worker_tracing *t = WF_CONTAINER(c, struct wf_worker_tracing, tap_closed);
     /* Pairs with the exchange of who closes one: either we see that it is gone, or are called again. */
-    (void)atomic_exchange_explicit(&wa->tap_closing, false, memory_order_acq_rel);
+    (void)atomic_exchange_explicit(&t->tap_closing, false, memory_order_acq_rel);
     look_again(w);
 }
 
@@ -157,10 +158,11 @@ void wf_tap_close(weft_node *node, struct wf_tap *tap)
     }
     tap->first = tap->last = NULL;
     for (uint32_t i = 0; i < node->workers.count; i++) {
-        struct wf_actors *wa = wf_actors_of(node->workers.at[i]);
-        if (atomic_exchange_explicit(&wa->tap_closing, true, memory_order_acq_rel)) continue; /* it is on its way */
-        wa->tap_closed = (struct wf_call){.post.kind = WF_POST_CALL, .call = tap_closed};
-        wf_worker_post(wa->worker, &wa->tap_closed.post);
+        struct wf_worker *w = node->workers.at[i];
+        struct wf_worker_tracing *t = wf_tracing_of(wf_actors_of(w));
+        if (atomic_exchange_explicit(&t->tap_closing, true, memory_order_acq_rel)) continue; /* it is on its way */
+        t->tap_closed = (struct wf_call){.post.kind = WF_POST_CALL, .call = tap_closed};
+        wf_worker_post(w, &t->tap_closed.post);
     }
 }
 
@@ -405,4 +407,7 @@ static int node_init(weft_node *n)
     return WEFT_OK;
 }
 
-const struct wf_feature wf_tracing_feature = {.name = "tracing", .node_init = node_init};
+const struct wf_feature wf_tracing_feature = {.name = "tracing",
+                                              .slot = WF_TRACING_SLOT,
+                                              .worker_bytes = sizeof(struct wf_worker_tracing),
+                                              .node_init = node_init};

@@ -78,4 +78,16 @@ void wf_trace_arrived(struct wf_actor *a, const weft_msg *m);
  * have `*out`. */
 bool wf_trace_in_for_all(weft_node *node, weft_pid from, uint32_t tag, weft_text topic, struct wf_trace *out);
 
+/* Of a worker. */
+enum { WF_TRACING_SLOT = 9 };
+struct wf_worker_tracing {
+    uint32_t traced;           /* actors that are */
+    struct wf_call tap_closed; /* posted when a tap is closed, if it was not on its way: */
+    _Atomic bool tap_closing;
+};
+static inline struct wf_worker_tracing *wf_tracing_of(const struct wf_actors *wa)
+{
+    return wa->slots[WF_TRACING_SLOT];
+}
+
 #endif

@@ -1,4 +1,5 @@
 /* Nodes with more topic patterns, names and groups than go into one frame, one outbox, or one older node. */
+#include "group_table.h"
 #include "cluster.h"
 #include "transport_harness.h"
 
@@ -210,7 +211,7 @@ static bool knows(weft_node *n, int i)
 {
     char text[65];
     weft_pid pid;
-    return wf_names_find_any(n->names, long_name(text, "name", i), &pid) == WEFT_OK;
+    return wf_names_find_any(wf_names_of(n), long_name(text, "name", i), &pid) == WEFT_OK;
 }
 
 START_TEST(a_new_link_hears_of_all_names_and_groups_while_they_change)
@@ -229,7 +230,7 @@ START_TEST(a_new_link_hears_of_all_names_and_groups_while_they_change)
         UNTIL(knows(second, i) == stayed);
         UNTIL(stayed || knows(second, NAMES + i));
     }
-    UNTIL(wf_groups_count(second->groups) == GROUPS);
+    UNTIL(wf_groups_count(wf_groups_of(second)) == GROUPS);
     ck_assert_int_eq(heard("b down", 0), 0);
     node_down(second);
     node_down(first);

@@ -1,4 +1,7 @@
 /* Credit between nodes: senders on two nodes, a slow receiver on a third. Every message is accounted for. */
+#include "drops.h"
+#include "actor_list.h"
+#include "deliver.h"
 #include "node.h"
 #include "transport.h"
 #include "transport_harness.h"

@@ -1,5 +1,7 @@
 /* Mailboxes that another node fills: what does not fit is counted there, by each policy and either bound; nothing of
  * another node waits in front of a mailbox. */
+#include "drops.h"
+#include "actor_list.h"
 #include "node.h"
 #include "transport_harness.h"
 

@@ -1,6 +1,8 @@
 /* Who is not a node, or not one of ours, talks to a node's port: bytes written by hand over plain sockets. Also what
  * a program in another language would have to do to be a node, and what happens to a link whose other end does not
  * read, or is killed. */
+#include "drops.h"
+#include "actor_list.h"
 #include "by_hand.h"
 #include "carrier.h"
 

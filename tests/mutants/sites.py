@@ -10,9 +10,9 @@ SITES = [
         weft_msg *m = wf_mutant("mailbox_tells_no_room") ? NULL : wf_lane_take_after(waiting, NULL);
 '''),
     ("actors/core/mailbox.c", '''\
-            wf_credit_covers(a, m)) {
+            is_taken_past_bound(a, m)) {
 ''', '''\
-            (wf_credit_covers(a, m) && !wf_mutant("mailbox_drops_what_has_credit"))) {
+            (is_taken_past_bound(a, m) && !wf_mutant("mailbox_drops_what_has_credit"))) {
 '''),
     ("actors/lifecycle/supervisor.c", '''\
     bool in_order = !s->started || s->strategy != WEFT_ONE_FOR_ONE;

@@ -1,6 +1,9 @@
 /* transport/admin/answer.c -- what the answers of $node to the command line are made with. */
+#include "actor_list.h"
+#include "drops.h"
 #include "cluster.h"
 #include "control.h"
+#include "deliver.h"
 #include "snapshot.h"
 
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* transport/admin/control.c -- the actor $node answers the command line. */
+#include "actor_list.h"
 #include "control.h"
 #include "snapshot.h"
+#include "typed_tags.h"
 
 #include "cluster.h"
 #include "log_levels.h"

@@ -6,8 +6,9 @@
  * places. A page says where the next one begins; the node keeps nothing. */
 #include "control.h"
 
+#include "actor_list.h"
 #include "cluster.h"
-#include "group.h"
+#include "group_table.h"
 #include "names.h"
 
 #include <stdio.h>
@@ -191,14 +192,14 @@ static int look_at_actors(struct listing *l)
 
 static int look_at_names(struct listing *l)
 {
-    l->last = !wf_names_some(l->t->node->names, &l->at, add_name, l);
+    l->last = !wf_names_some(wf_names_of(l->t->node), &l->at, add_name, l);
     return WEFT_OK;
 }
 
 static int look_at_groups(struct listing *l)
 {
     struct wf_groups_part part = {.at = l->at, .copies = l->inner != 0};
-    l->last = !wf_groups_some(l->t->node->groups, &part, add_member, l);
+    l->last = !wf_groups_some(wf_groups_of(l->t->node), &part, add_member, l);
     l->at = part.at;
     l->inner = part.copies;
     return WEFT_OK;

@@ -2,9 +2,11 @@
 #include "control.h"
 
 #include "cluster.h"
+#include "deliver.h"
 #include "inspect_worker.h"
 #include "typed.h"
 #include "stuck.h"
+#include "typed_tags.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,6 +11,8 @@
 
 #include "actor.h"
 #include "cluster.h"
+#include "deliver.h"
+#include "send.h"
 
 #include <weft/topic.h>
 

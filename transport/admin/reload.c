@@ -7,7 +7,7 @@
 #include "reload.h"
 
 #include "transport.h"
-#include "remote.h"
+#include "export.h"
 
 #include <weft/local.h>
 #include <weft/offload.h>

@@ -11,6 +11,7 @@
 #include "control.h"
 
 #include "cluster.h"
+#include "deliver.h"
 #include "trace.h"
 
 #include <weft/local.h>

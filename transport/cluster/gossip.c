@@ -12,6 +12,7 @@
  *     was, and `settle` looks at them afterwards. */
 #include "cluster.h"
 
+#include "pack.h"
 #include "typed.h"
 #include "names.h"
 

@@ -3,6 +3,7 @@
 #include "cluster.h"
 
 #include "actor.h"
+#include "inbound.h"
 #include "queue_groups.h"
 #include "stuck.h"
 #include "typed.h"
@@ -523,7 +524,7 @@ static int64_t tick_broken(struct wf_cluster *c, struct wf_session *s, int64_t n
 
 int64_t wf_links_tick(struct wf_cluster *c, int64_t now)
 {
-    int64_t at = wf_topics_expire(c->t->node->topics, now);
+    int64_t at = wf_topics_expire(wf_topics_of(c->t->node), now);
     if (now >= c->tables_at) { /* each link has us come by that often, also one that needs no PING */
         c->tables_at = now + c->t->heartbeat;
         wf_tables_retry(c->t);

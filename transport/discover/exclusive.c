@@ -11,6 +11,7 @@
  *     node lives. It is conditional on the token, so it never takes what is somebody else's by then. */
 #include "actor.h"
 #include "etcd.h"
+#include "send.h"
 #include "text.h"
 
 #include <weft/exclusive.h>

@@ -1,5 +1,6 @@
 /* transport/link/channel.c -- one connection to another node, from its first byte to its last: what the carrier's
  * callbacks do. */
+#include "inbound.h"
 #include "transport.h"
 #include "sanitizer.h"
 #include "names.h"

@@ -1,5 +1,6 @@
 /* transport/link/receive.c -- what comes on a link: frames are read, messages for actors put together. */
-#include "group.h"
+#include "group_send.h"
+#include "inbound_topics.h"
 #include "rights.h"
 #include "trace.h"
 #include "transport.h"

@@ -184,7 +184,7 @@ static bool say_one(struct peer *p, const struct wf_kept *kept, uint64_t live)
 /* `live`: the number of what is published now. */
 static void say_retained(struct peer *p, uint64_t live)
 {
-    struct wf_topics *topics = p->session->t->node->topics;
+    struct wf_topics *topics = wf_topics_of(p->session->t->node);
     struct wf_kept kept[SOME];
     p->behind = wf_session_shares_topics(p->session);
     for (int k = 0; p->behind; k++) {
@@ -347,7 +347,7 @@ void wf_tables_finish(struct wf_transport *t)
 int wf_tables_open(struct wf_session *s)
 {
     if (!wf_session_shares_tables(s)) return WEFT_OK;
-    struct wf_topics *topics = s->t->node->topics;
+    struct wf_topics *topics = wf_topics_of(s->t->node);
     struct peer *p = calloc(1, sizeof *p);
     if (p == NULL || (wf_session_shares_topics(s) && wf_topics_linked(topics, s->incarnation, s->retained) < 0)) {
         free(p);
@@ -384,12 +384,12 @@ static struct peer *take_out(struct wf_session *s)
     if (p != NULL) {
         wf_unlink(&p->in_transport);
         wf_hash_table_remove(&s->t->table_nodes, &p->by_node);
-        wf_topics_unmark(node->topics, &p->told);
+        wf_topics_unmark(wf_topics_of(node), &p->told);
         p->copies.round++;
         has_heard(p, atomic_load_explicit(&s->last_heard, memory_order_relaxed));
         remember(s->t, p);
     }
-    wf_topics_unlinked(node->topics, s->retained, wf_transport_now(s->t));
+    wf_topics_unlinked(wf_topics_of(node), s->retained, wf_transport_now(s->t));
     wf_tables_end(node);
     return p;
 }
@@ -399,7 +399,7 @@ static bool close_some(weft_node *node, struct peer *p)
 {
     wf_tables_begin(node);
     bool more = p != NULL && wf_tables_clear(node, &p->copies, WF_TABLES_AT_ONCE);
-    if (!more) more = wf_topics_trim(node->topics);
+    if (!more) more = wf_topics_trim(wf_topics_of(node));
     wf_tables_end(node);
     return more;
 }
@@ -446,13 +446,13 @@ static void settle_leaves(struct peer *p, const struct wf_entry *set)
 {
     struct wf_transport *t = p->session->t;
     struct wf_name_claim claim;
-    if (!is_leaf(p) || wf_names_claims(t->node->names, set->key) < 2) return;
-    if (!wf_names_copy_of(t->node->names, set->key, p->session->incarnation, &claim)) return;
+    if (!is_leaf(p) || wf_names_claims(wf_names_of(t->node), set->key) < 2) return;
+    if (!wf_names_copy_of(wf_names_of(t->node), set->key, p->session->incarnation, &claim)) return;
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *other = WF_CONTAINER(k, struct peer, in_transport);
         struct wf_name_claim has;
         if (other == p || !is_leaf(other)) continue;
-        if (!wf_names_copy_of(t->node->names, set->key, other->session->incarnation, &has)) continue;
+        if (!wf_names_copy_of(wf_names_of(t->node), set->key, other->session->incarnation, &has)) continue;
         if (wf_claim_wins(&has, &claim))
             say_taken(p, set->key, has.pid, WF_MIN(has.stamp, WF_MAX(set->stamp - 1, 1)));
         else say_taken(other, set->key, claim.pid, WF_MIN(claim.stamp, WF_MAX(has.stamp - 1, 1)));

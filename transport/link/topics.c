@@ -7,7 +7,9 @@
  *     go, and a message that nobody has room for ends soon.
  * (2) Nodes that do not share the tables of topics say PUBLISH, and every node's queue groups then get it, as
  *     before. */
+#include "inbound_topics.h"
 #include "publish_report.h"
+#include "topic.h"
 #include "transport.h"
 #include "names.h"
 #include "queue_groups.h"
@@ -143,7 +145,7 @@ static int retain_copy(struct wf_channel *ch, const struct wf_frame *f, struct w
                                        .live = (f->flags & WF_PUBLISH_PLAIN) != 0,
                                        .gone = (int64_t)WF_MIN(f->ref, (uint64_t)(INT64_MAX / WEFT_MS(2))) *
                                                WEFT_MS(1)};
-    int rc = wf_topics_retain_copy(t->node->topics, &c, &now);
+    int rc = wf_topics_retain_copy(wf_topics_of(t->node), &c, &now);
     bool believed = wf_stamp_is_believed(c.stamp, now.wall);
     if (!believed) doubt(ch, c.stamp, now.wall);
     if (!believed && rc == 0) atomic_fetch_add_explicit(&t->dropped_unbelieved, 1, memory_order_relaxed);

@@ -23,6 +23,7 @@
 #include "carrier.h"
 #include "credit.h"
 #include "frame.h"
+#include "inbound.h"
 #include "peer_limits.h"
 #include "list.h"
 #include "node.h"

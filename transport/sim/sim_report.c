@@ -5,6 +5,7 @@
 #include "hash.h"
 #include "transport.h"
 #include "typed.h"
+#include "typed_tags.h"
 
 #include <weft/monitor.h>
 #include <weft/record.h>

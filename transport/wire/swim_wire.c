@@ -3,6 +3,7 @@
 
 #include "frame.h"
 #include "frame_read.h"
+#include "pack.h"
 #include "typed.h"
 
 #include <string.h>

@@ -3,10 +3,18 @@
 #ifndef WF_NODE_HARNESS_H
 #define WF_NODE_HARNESS_H
 
+#include "trace.h"
+#include "ties.h"
+#include "send_after.h"
+#include "connecting.h"
+#include "actor_list.h"
+#include "deliver.h"
+#include "all_features.h"
+#include "inbound.h"
 #include "../runtime/harness.h"
 #include "actor.h"
 #include "names.h"
-#include "group.h"
+#include "group_table.h"
 
 #include <weft.h>
 #include <weft/test.h>
@@ -39,26 +47,32 @@ __attribute__((unused)) static uint64_t drops(const weft_node *n, enum wf_drop w
     return all[why];
 }
 
+/* Of a feature whose slot begins with a slab: how much of it is in use. */
+__attribute__((unused)) static uint32_t slot_used(const struct wf_actors *wa, uint32_t slot)
+{
+    const struct wf_slab *s = wa->slots[slot];
+    return s == NULL ? 0 : s->used; /* NULL: the node has not got it */
+}
+
 /* Ends the workers, then looks: nothing that an actor may own has outlived it. */
 __attribute__((unused)) static void node_finish(weft_node *n)
 {
     wf_node_finish_actors(n);
-    want_int(wf_names_count(n->names), 0);
-    want_int(wf_names_waits(n->names), 0);
-    want_int(wf_groups_count(n->groups), 0);
+    want_int(wf_names_count(wf_names_of(n)), 0);
+    want_int(wf_names_waits(wf_names_of(n)), 0);
+    want_int(wf_groups_count(wf_groups_of(n)), 0);
     for (uint32_t i = 0; i < n->workers.count; i++) {
         struct wf_worker *w = n->workers.at[i];
         struct wf_actors *wa = wf_actors_of(w);
         want_int(wa->slab.used, 0);
         want_int(wa->subscription_slab.used, 0);
-        want_int(wa->monitors.used, 0);
-        want_int(wa->later_slab.used, 0);
-        want_int(wa->connecting.used, 0);
+        want_int(slot_used(wa, WF_TIES_SLOT), 0);
+        want_int(slot_used(wa, WF_SEND_AFTER_SLOT), 0);
+        want_int(slot_used(wa, WF_CONNECTING_SLOT), 0);
         want_int(wa->topics.subscribers, 0);
         want_int(atomic_load(&wa->subscriptions) + atomic_load(&wa->awaited) + atomic_load(&wa->full_awaited), 0);
-        want_int(wa->owes[0] | wa->owes[1] | wa->owes[2] | wa->owes[3], 0);
+        want_int(wa->owing.used[0] | wa->owing.used[1] | wa->owing.used[2] | wa->owing.used[3], 0);
         want_int(wa->mail_bytes, 0);
-        want_int(wa->traced, 0);
         want_int(wa->alive[0] + wa->alive[1], 0);
         want_int(w->events.used, 0);
         want_int(w->user_timers.used, 0);
@@ -67,6 +81,7 @@ __attribute__((unused)) static void node_finish(weft_node *n)
         want_int(w->datagrams.used, 0);
         want_int(w->tickets.used, 0);
         want(wf_heap_first(&w->timers) == NULL);
+        want(wf_tracing_of(wa) == NULL || wf_tracing_of(wa)->traced == 0);
     }
 }
 

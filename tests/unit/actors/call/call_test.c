@@ -1,4 +1,5 @@
 /* actors/call/call.c: deadlines that travel, requests nobody waits for, calls to many. */
+#include "asking.h"
 #include "calls.h"
 
 enum { MANY = 40 };

@@ -1,4 +1,5 @@
 /* actors/call/cycle.c: cycles of calls are found, and nothing else is taken for one. */
+#include "asking.h"
 #include "calls.h"
 
 /* ---- Cycles ---------------------------------------------------------------------------------------------------- */

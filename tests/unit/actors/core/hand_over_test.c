@@ -1,5 +1,6 @@
 /* actors/core/mailbox.h, wf_mailbox_hand_over: an actor that waits for mail holds a message of its worker at once. It
  * sees the same as if the message had lain in its mailbox. */
+#include "mailbox.h"
 #include "../node_harness.h"
 
 enum { A = 1, B, ASK, END };

@@ -1,5 +1,6 @@
 /* Mistakes that no result tells, or whose result nobody looks at: what the log says. Deadlines are in
  * misuse_time_test.c. */
+#include "held.h"
 #include "misuse_kit.h"
 #include "inspect_worker.h"
 

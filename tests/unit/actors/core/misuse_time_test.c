@@ -1,4 +1,5 @@
 /* Spans given for deadlines, and points in time given for spans, are said: of every function that takes one. */
+#include "all_features.h"
 #include "misuse_kit.h"
 
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* Out of memory in every allocation there is: each scenario runs with its first allocation failing, then its second,
  * and so on until it gets through; once with that one alone, once with all that follow. Whatever a call then returns
  * is documented, nothing leaks, and the node goes on. In virtual time and on one thread, so a failure repeats. */
+#include "actor_list.h"
 #include "oom.h"
 #include "../../../suite.h"
 

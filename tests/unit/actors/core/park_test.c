@@ -1,4 +1,4 @@
-/* actors/core/park.c and runtime/sched/park.c: actors that wait for long are parked, come back with all that was on
+/* actors/core/sweep.c and runtime/sched/park.c: actors that wait for long are parked, come back with all that was on
  * their stacks, and whoever looks for them stops looking. In virtual time, so that nothing here waits. */
 #include "../node_harness.h"
 #include "park.h"

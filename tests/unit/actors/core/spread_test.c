@@ -5,6 +5,7 @@
 
 #include <weft.h>
 
+#include "all_features.h"
 #include "actor.h"
 #include "node.h"
 #include "../../../suite.h"

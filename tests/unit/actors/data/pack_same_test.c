@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pack.h"
 #include "pack_reference.h"
 #include "../random.h"
 #include "typed.h"

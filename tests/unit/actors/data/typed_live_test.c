@@ -4,6 +4,7 @@
 
 #include <weft.h>
 
+#include "all_features.h"
 #include "node.h"
 #include "../../../suite.h"
 

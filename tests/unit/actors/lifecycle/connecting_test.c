@@ -1,4 +1,5 @@
 /* actors/lifecycle/connecting.c: connecting beside other things. */
+#include "connecting.h"
 #include "../node_harness.h"
 
 #ifndef _WIN32
@@ -166,22 +167,22 @@ static void waits_in_vain(const void *arg, size_t size)
     want_int(weft_connect_take(c, &s), WEFT_ECLOSED);
     want_int(weft_wait_any(&sources[1], 1, WEFT_FOREVER), 0);
     want_int(wf_here->streams.used, streams);
-    want_int(wf_actors_of(wf_here)->connecting.used, 0);
+    want_int(wf_connecting_of(wf_actors_of(wf_here))->used, 0);
     /* Given up before the actor that connects has run. */
     want_int(weft_connect_start(&own, q.address, WEFT_FOREVER), 0);
     want_int(weft_connect_drop(own), 0);
     const weft_wait dropped = weft_on_connect(own);
     want_int(weft_wait_any(&dropped, 1, WEFT_FOREVER), 0);
-    want_int(wf_actors_of(wf_here)->connecting.used, 0);
+    want_int(wf_connecting_of(wf_actors_of(wf_here))->used, 0);
     /* Who has started it is stopped, or killed. */
     for (int kill = 0; kill < 2; kill++) {
         want_int(weft_spawn(&pid, connect_for_ever, q.address, sizeof q.address, NULL), 0);
         want_int(weft_sleep(weft_after(WEFT_MS(20))), 0);
-        want_int(wf_actors_of(wf_here)->connecting.used, 1);
+        want_int(wf_connecting_of(wf_actors_of(wf_here))->used, 1);
         want_int(kill ? weft_kill(pid) : weft_stop(pid), 0);
         const weft_wait end = weft_on_end(pid);
         want_int(weft_wait_any(&end, 1, WEFT_FOREVER), 0);
-        while (wf_actors_of(wf_here)->connecting.used > 0) wf_task_yield();
+        while (wf_connecting_of(wf_actors_of(wf_here))->used > 0) wf_task_yield();
         want_int(wf_here->streams.used, streams);
     }
     close_silent(&q);

@@ -1,4 +1,5 @@
 /* actors/lifecycle/end_wait.c: waiting for other actors' ends beside other things. */
+#include "ties.h"
 #include "../node_harness.h"
 
 enum { GO = 2 };
@@ -35,7 +36,7 @@ static void beside_other_things(const void *arg, size_t size)
         want_int(weft_send(other, GO, NULL, 0), 0);
         want_int(weft_wait_all(&sources[2], 2, WEFT_FOREVER), 0);
         want_int(weft_recv(&m, WEFT_NOW), WEFT_ETIMEDOUT); /* the mailbox hears nothing of all this */
-        want_int(wf_actors_of(wf_here)->monitors.used, 0);
+        want_int(wf_ties_of(wf_here)->monitors.used, 0);
         want_int(weft_timer_close(never), 0);
     }
 }
@@ -66,11 +67,11 @@ static void ends_of_waits(const void *arg, size_t size)
         want_int(weft_spawn(&waiter[i], waits_for, &p, sizeof p, &(weft_spawn_options){.worker = 1}), 0);
         ends[i] = weft_on_end(waiter[i]);
     }
-    until(wf_actors_of(wf_here)->monitors.used == 2);
+    until(wf_ties_of(wf_here)->monitors.used == 2);
     want_int(weft_stop(waiter[0]), 0);
     want_int(weft_kill(waiter[1]), 0);
     want_int(weft_wait_all(ends, 2, WEFT_FOREVER), 0);
-    want_int(wf_actors_of(wf_here)->monitors.used, 0);
+    want_int(wf_ties_of(wf_here)->monitors.used, 0);
     want_int(weft_send(p, GO, NULL, 0), 0);
     want_int(weft_wait_any(&w, 1, WEFT_FOREVER), 0);
 }

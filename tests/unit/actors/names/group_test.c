@@ -1,9 +1,10 @@
 /* actors/names/group.c: members, sending to all, news: one for each change, in any race. */
+#include "group_copy.h"
 #include "../node_harness.h"
 
 #include "../random.h"
 #include "tables.h"
-#include "group.h"
+#include "group_table.h"
 
 enum { DATA = 1, GO = 2, DONE = 3 };
 
@@ -40,7 +41,7 @@ static void members_body(const void *arg, size_t size)
     got[1] = weft_nobody();
     want_int(weft_group_members("h", got, 1), 2);
     want(weft_pid_is_nobody(got[1]));
-    want_int(wf_groups_count(weft_here()->groups), 2);
+    want_int(wf_groups_count(wf_groups_of(weft_here())), 2);
     for (int i = 0; i < 2; i++) {
         want_int(say(kid[i], GO, i), 0);
         hear(GO);
@@ -55,7 +56,7 @@ static void members_body(const void *arg, size_t size)
     want_int(weft_group_members("h", NULL, 0), 0);
     want_int(weft_group_leave("g"), 0);
     want_int(weft_group_leave("g"), WEFT_ENOACTOR);
-    want_int(wf_groups_count(weft_here()->groups), 0);
+    want_int(wf_groups_count(wf_groups_of(weft_here())), 0);
     want_int(weft_group_join("g"), 0); /* its end leaves it */
 }
 
@@ -475,7 +476,7 @@ static void parts_body(const void *arg, size_t size)
     want_int(wf_groups_put_copy(node, &in, &from, weft_cstr("g"), 1), 0);
     for (uint64_t i = STEADY, more = 1; more != 0; i++) {
         p.left = 100;
-        more = wf_groups_some(node->groups, &part, see_one, &p);
+        more = wf_groups_some(wf_groups_of(node), &part, see_one, &p);
         if (i >= MANY) continue;
         want(wf_groups_take_copy(node, &in, &from, weft_cstr("g"), i + 1, true, 0)); /* some have been seen */
         want_int(wf_groups_put_copy(node, &in, &from, weft_cstr("g"), MANY + i + 1), 1);
@@ -491,7 +492,7 @@ static void parts_body(const void *arg, size_t size)
     want_int((int)rest, 1);
     wf_tables_end(node);
     want_int(weft_group_members("g", NULL, 0), 0);
-    want_int(wf_groups_count(node->groups), 0);
+    want_int(wf_groups_count(wf_groups_of(node)), 0);
 }
 
 START_TEST(members_of_one_group_are_seen_once_in_parts)

@@ -84,7 +84,7 @@ enum { WAITERS = 40 };
 static void await_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
-    struct wf_names *names = weft_here()->names;
+    struct wf_names *names = wf_names_of(weft_here());
     for (int64_t i = 0; i < WAITERS; i++) kid_on(1 + (int)(i / 2 % 2), awaits, i);
     until(wf_names_waits(names) == WAITERS);
     want_int(weft_register("neither"), 0);
@@ -162,7 +162,7 @@ static void awaits_in_vain(const void *arg, size_t size)
 static void ends_body(const void *arg, size_t size)
 {
     (void)arg, (void)size;
-    struct wf_names *names = weft_here()->names;
+    struct wf_names *names = wf_names_of(weft_here());
     for (int i = 0; i < 4; i++) {
         weft_pid kid = kid_on(1 + i % 2, awaits_in_vain, 0);
         until(wf_names_waits(names) == 1);
@@ -190,7 +190,7 @@ static void late_body(const void *arg, size_t size)
     want_int(weft_await_name("late", &p, now + WEFT_SEC(3)), WEFT_ETIMEDOUT);
     want_int(weft_now(), now + WEFT_SEC(3));
     want(weft_pid_is_nobody(p));
-    want_int(wf_names_waits(weft_here()->names), 0);
+    want_int(wf_names_waits(wf_names_of(weft_here())), 0);
 }
 
 START_TEST(a_wait_for_a_name_has_a_deadline)

@@ -1,4 +1,5 @@
 /* Actors that go on with other code: what stays theirs, what refuses, what is left. Modules are not needed for it. */
+#include "call.h"
 #include "../core/handlers.h"
 #include "reload.h"
 

@@ -1,4 +1,5 @@
 /* actors/topics/topic.c: who gets what is published, on one worker and across workers. */
+#include "mailbox.h"
 #include "../node_harness.h"
 
 enum { NEWS = 1, READY = 2, GO = 3 };

@@ -1,5 +1,7 @@
 /* A link, and what a peer may say on it, in its turn and out of it; who hears of it; and what of all that is still
  * under way when it ends. */
+#include "drops.h"
+#include "actor_list.h"
 #include "linked.h"
 
 /* ---- Who hears of nodes ---------------------------------------------------------------------------------------- */

@@ -86,18 +86,18 @@ START_TEST(nothing_of_it_outlives_the_link)
 {
     open_with(0, false);
     weft_pid who = run_on_node(stays);
-    const struct wf_actors *wa = wf_actors_of(home_of(who));
-    uint32_t before = wa->ties.count;
+    const struct wf_worker_ties *here = wf_ties_of(home_of(who));
+    uint32_t before = here->ties.count;
     (void)watch_many(peer, who, 10000);
     for (uint64_t from = 100; from < 200; from++) put(WF_MSG_LINK, who, from, from);
     speak(peer);
-    ck_assert_uint_gt(wa->ties.count, 10000);
+    ck_assert_uint_gt(here->ties.count, 10000);
     wf_put_bye(&out, "left");
     speak(peer);
     pass(WEFT_MS(50));
-    ck_assert_uint_eq(wa->ties.count, before);
-    ck_assert_uint_eq(wa->far_ties.count, 0);
-    ck_assert_uint_eq(wa->tied_nodes.count, 0);
+    ck_assert_uint_eq(here->ties.count, before);
+    ck_assert_uint_eq(here->far_ties.count, 0);
+    ck_assert_uint_eq(here->tied_nodes.count, 0);
     close_script();
 }
 END_TEST

@@ -1,6 +1,6 @@
-/* actors/testkit/testing.h -- between test.c, which runs a test, and expect.c, what a test's actors call. */
-#ifndef WF_TESTING_H
-#define WF_TESTING_H
+/* actors/testkit/test.h -- the test that runs in a thread; expect.c has what its actors call. */
+#ifndef WF_TEST_H
+#define WF_TEST_H
 
 #include "actor.h"
 #include "sim/sim.h"
@@ -38,6 +38,5 @@ struct wf_test {
 struct wf_test *wf_test_here(const char *caller);
 /* Only the first failure is kept. */
 void wf_test_fail(struct wf_test *t, const char *text);
-void wf_probes_free(struct wf_test *t);
 
 #endif

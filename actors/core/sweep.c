@@ -1,4 +1,4 @@
-/* actors/core/park.c -- who is parked: the hand that goes round over a worker's actors. How it is done is in
+/* actors/core/sweep.c -- who is parked: the hand that goes round over a worker's actors. How it is done is in
  * runtime/sched/park.h.
  *
  * Design notes.
@@ -14,7 +14,10 @@
  *     are 16,000 words to pass over, not a million cache lines.
  * (5) Actors of weft's own (wf_actor.service) are few and are left alone: the heartbeat of a link starts no
  *     rounds. */
+#include "sweep.h"
+
 #include "actor.h"
+#include "describe.h"
 #include "park.h"
 
 #include <stdlib.h>
@@ -59,6 +62,7 @@ void wf_sweep_wanted(struct wf_actors *wa)
 void wf_actor_stirs(struct wf_task *t)
 {
     struct wf_actor *a = wf_actor_of(t);
+    WF_ASSERT(a->listed && t->worker == wf_here);
     struct wf_actors *wa = wf_actors_of(t->worker);
     if (settled(&wa->sweep, a->slot.index))
         wa->sweep.settled[a->slot.index / PER_WORD] &= ~(UINT64_C(1) << a->slot.index % PER_WORD);
@@ -95,6 +99,7 @@ static bool look(struct wf_sweep *s, struct wf_actor *a)
 
 static void park(struct wf_actors *wa, struct wf_task *const *tasks, int count)
 {
+    WF_ASSERT(count > 0 && count <= PF_RANGES_MAX);
     wf_tasks_park(wa->worker, tasks, count);
     /* Those for which there was no memory, too: they are left alone until they have run again. */
     for (int i = 0; i < count; i++) settle(&wa->sweep, wf_actor_of(tasks[i])->slot.index);
@@ -142,6 +147,7 @@ static void sweep(struct wf_worker *w, struct wf_timer *t)
 
 void wf_sweep_init(struct wf_actors *wa, int64_t park_after)
 {
+    WF_ASSERT(park_after > 0);
     wa->sweep.timer.fire = sweep;
     wa->sweep.park_after = park_after;
     /* Where nothing is parked nobody has to ask for it. */

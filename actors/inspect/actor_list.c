@@ -1,6 +1,10 @@
-/* actors/inspect/inspect.c -- what a node tells about its actors. Each worker describes its own, on its own thread,
- * while the asking actor waits. */
+/* actors/inspect/actor_list.c -- what a node tells about its actors. Each worker describes its own, on its own
+ * thread, while the asking actor waits. */
+#include "actor_list.h"
+
 #include "actor.h"
+#include "actor_memory.h"
+#include "held.h"
 #include "inspect_worker.h"
 
 #include <stdio.h>
@@ -182,13 +186,4 @@ int wf_node_count_actors(weft_node *node, uint64_t *count, int64_t deadline)
         if (rc == WEFT_ETIMEDOUT && wf_stuck_at(&node->workers, i, NULL)) rc = WEFT_OK;
     }
     return rc;
-}
-
-void wf_node_drops(const weft_node *node, uint64_t out[WF_DROP_REASONS])
-{
-    for (int r = 0; r < WF_DROP_REASONS; r++) {
-        out[r] = 0;
-        for (uint32_t i = 0; i < node->workers.count; i++)
-            out[r] += atomic_load_explicit(&wf_actors_of(node->workers.at[i])->dropped[r], memory_order_relaxed);
-    }
 }

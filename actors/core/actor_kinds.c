@@ -1,4 +1,6 @@
-/* actors/core/kinds.c -- what a worker notes of each kind of its actors, living or ended. */
+/* actors/core/actor_kinds.c -- see actor_kinds.h. */
+#include "actor_kinds.h"
+
 #include "actor.h"
 
 #include <stdlib.h>
@@ -8,6 +10,7 @@ enum { KINDS_MAX = 4096 }; /* a program that makes more of them goes without */
 /* The place of that kind, or the free one where it belongs. */
 static struct wf_kind *place_of(const struct wf_kinds *k, const char *kind)
 {
+    WF_ASSERT(k->places > 0 && (k->places & (k->places - 1)) == 0);
     uint32_t i = (uint32_t)((uintptr_t)kind * UINT64_C(0x9e3779b97f4a7c15) >> 40);
     while (k->at[i & (k->places - 1)].kind != NULL && k->at[i & (k->places - 1)].kind != kind) i++;
     return &k->at[i & (k->places - 1)];
@@ -40,6 +43,7 @@ struct wf_kind *wf_kind_noted(struct wf_kinds *k, const char *kind)
     if (at != NULL && at->kind != NULL) return at;
     if (!make_place(k)) return NULL;
     at = place_of(k, kind);
+    WF_ASSERT(at->kind == NULL && k->count < k->places);
     at->kind = kind;
     k->count++;
     return at;

@@ -1,10 +1,11 @@
-/* actors/core/credit.c -- the receiving side of credit: what an actor tells the nodes that send to it.
+/* actors/credit/credit.c -- the receiving side of credit: what an actor tells the nodes that send to it.
  * transport/link/credit.h has the whole picture.
  *
  * A WANT (WF_MSG_WANT) says that a worker of another node has sent much to an actor, and wants to know how much more
  * it may send. It waits with the senders of this node if the mailbox is full, and becomes the GRANT that answers it,
  * so no memory is needed for that. Fields: `to_actor`: the actor; `from`: the worker there, as an id that no actor
  * has; tag and `ref` belong to the asker; the body is four bytes, little-endian, in a GRANT the units. */
+#include "deliver.h"
 #include "mailbox.h"
 
 enum {
@@ -14,6 +15,19 @@ enum {
     UNIT_BYTES = 64 + 1024,
 };
 #define RETRY WEFT_MS(20)
+
+/* Of a worker. */
+enum { SLOT = 1 };
+struct credit {
+    struct wf_worker *worker;
+    weft_msg *grants;      /* that found no memory */
+    struct wf_timer timer; /* to try them again */
+};
+
+static struct credit *credit_of(const struct wf_worker *w)
+{
+    return wf_actors_of(w)->slots[SLOT];
+}
 
 /* Consumes, unless there was no memory. */
 static bool try_grant(struct wf_worker *w, weft_msg *m)
@@ -29,43 +43,45 @@ static bool try_grant(struct wf_worker *w, weft_msg *m)
     return true;
 }
 
-static void try_later(struct wf_actors *wa, weft_msg *m)
+static void try_later(struct credit *c, weft_msg *m)
 {
-    m->post.next = wa->grants == NULL ? NULL : &wa->grants->post;
-    wa->grants = m;
-    if (!wf_timer_armed(&wa->grant_timer))
-        wf_timer_arm_reserved(wa->worker, &wa->grant_timer, wa->worker->now + RETRY);
+    m->post.next = c->grants == NULL ? NULL : &c->grants->post;
+    c->grants = m;
+    if (!wf_timer_armed(&c->timer)) wf_timer_arm_reserved(c->worker, &c->timer, c->worker->now + RETRY);
 }
 
 static void try_all(struct wf_worker *w, struct wf_timer *t)
 {
-    struct wf_actors *wa = WF_CONTAINER(t, struct wf_actors, grant_timer);
-    weft_msg *m = wa->grants, *next;
-    wa->grants = NULL;
+    struct credit *c = WF_CONTAINER(t, struct credit, timer);
+    weft_msg *m = c->grants, *next;
+    c->grants = NULL;
     for (; m != NULL; m = next) {
         next = (weft_msg *)m->post.next;
-        if (!try_grant(w, m)) try_later(wa, m);
+        if (!try_grant(w, m)) try_later(c, m);
     }
 }
 
-void wf_grant(struct wf_worker *w, weft_msg *m, uint32_t units)
+/* Answers a WANT; 0 units: the actor is gone. Consumes. */
+static void grant(struct wf_worker *w, weft_msg *m, uint32_t units)
 {
-    struct wf_actors *wa = wf_actors_of(w);
     m->post.flags = WF_MSG_GRANT;
     wf_put_u32(wf_msg_bytes(m), units);
-    if (!try_grant(w, m)) try_later(wa, m);
+    if (!try_grant(w, m)) try_later(credit_of(w), m);
 }
 
-uint32_t wf_grant_units(const struct wf_actor *a, size_t places, size_t bytes)
+/* How much to give of so much room. */
+static uint32_t units_of(const struct wf_actor *a, size_t places, size_t bytes)
 {
     size_t n = WF_MIN(places, (size_t)a->mailbox_max / 8);
     n = WF_MIN(WF_MIN(n, bytes / UNIT_BYTES), (size_t)UNITS_MAX);
     return (uint32_t)WF_MAX(n, 1);
 }
 
-size_t wf_grant_bytes(uint32_t units)
+static void grant_share(struct wf_actor *a, weft_msg *m, struct wf_room *room)
 {
-    return (size_t)units * UNIT_BYTES;
+    uint32_t units = room == NULL ? 0 : units_of(a, room->places, WF_MIN(room->bytes, room->budget));
+    if (room != NULL) wf_room_use(room, units, (size_t)units * UNIT_BYTES);
+    grant(a->task.worker, m, units);
 }
 
 /* A new WANT takes the place of an older one of the same asker. False: that peer has too many here. */
@@ -88,21 +104,28 @@ static bool take_place(struct wf_worker *w, struct wf_actor *a, const weft_msg *
     return parked < PARKED_MAX;
 }
 
-void wf_want_came(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+/* `a` NULL: for an actor that is not there. */
+static void deliver_want(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     bool good = m->size == 4 && m->shared == NULL && m->from.node != 0 && m->from.node != wf_node_of(w)->incarnation;
     if (!good || (a != NULL && !take_place(w, a, m))) {
         wf_msg_free(w, m);
     } else if (a == NULL) {
-        wf_grant(w, m, 0);
+        grant(w, m, 0);
     } else if (wf_actor_policy(a) != WEFT_FULL_SUSPEND) {
-        wf_grant(w, m, NO_LIMIT);
+        grant(w, m, NO_LIMIT);
     } else {
         wf_room_asked(w, a, m);
     }
 }
 
-void wf_grant_came(struct wf_worker *w, weft_msg *m)
+static void drop_want(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+{
+    (void)why;
+    deliver_want(w, NULL, m);
+}
+
+static void take_grant(struct wf_worker *w, weft_msg *m)
 {
     const struct wf_route *route = wf_node_of(w)->route;
     if (route != NULL && m->size == 4 && m->shared == NULL) {
@@ -111,7 +134,21 @@ void wf_grant_came(struct wf_worker *w, weft_msg *m)
     wf_msg_free(w, m);
 }
 
-bool wf_credit_covers(struct wf_actor *a, const weft_msg *m)
+/* It is for a worker, whichever actor it names. */
+static void deliver_grant(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+{
+    (void)a;
+    take_grant(w, m);
+}
+
+static void drop_grant(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+{
+    (void)why;
+    take_grant(w, m);
+}
+
+/* Whether it was sent on credit. */
+static bool takes_past_bound(struct wf_actor *a, const weft_msg *m)
 {
     if (m->shared != NULL) return false; /* of a group or a topic: it took no credit */
     struct wf_worker *w = a->task.worker;
@@ -127,7 +164,7 @@ bool wf_credit_covers(struct wf_actor *a, const weft_msg *m)
     return false;
 }
 
-void wf_credit_node_lost(struct wf_worker *w, struct wf_actor *a, uint64_t peer)
+static void forget_peer(struct wf_worker *w, struct wf_actor *a, uint64_t peer)
 {
     struct wf_lane *lane = a->more == NULL || a->more->backlog == NULL ? NULL : &a->more->backlog->room;
     weft_msg *previous = NULL, *next;
@@ -138,15 +175,45 @@ void wf_credit_node_lost(struct wf_worker *w, struct wf_actor *a, uint64_t peer)
     }
 }
 
-void wf_credit_init(struct wf_actors *wa)
+static void node_lost(struct wf_worker *w, uint64_t peer)
 {
-    wa->grant_timer.fire = try_all;
+    WF_ACTORS_EACH(a, wf_actors_of(w)) forget_peer(w, a, peer);
 }
 
-void wf_credit_finish(struct wf_actors *wa)
+/* ---- Of a worker ----------------------------------------------------------------------------------------------- */
+
+static int worker_init(struct wf_actors *wa)
 {
-    for (weft_msg *m; (m = wa->grants) != NULL;) {
-        wa->grants = (weft_msg *)m->post.next;
+    struct credit *c = wa->slots[SLOT];
+    c->worker = wa->worker;
+    c->timer.fire = try_all;
+    return wf_heap_set_aside(&wa->worker->timers, 1);
+}
+
+static void worker_stop(struct wf_worker *w)
+{
+    wf_timer_disarm(w, &credit_of(w)->timer);
+}
+
+static void worker_finish(struct wf_worker *w)
+{
+    struct credit *c = credit_of(w);
+    for (weft_msg *m; (m = c->grants) != NULL;) {
+        c->grants = (weft_msg *)m->post.next;
         wf_msg_free(NULL, m);
     }
 }
+
+static const struct wf_message_row messages[] = {
+    {.kind = WF_MSG_WANT, .deliver = deliver_want, .drop = drop_want, .room = grant_share},
+    {.kind = WF_MSG_GRANT, .deliver = deliver_grant, .drop = drop_grant}};
+const struct wf_feature wf_credit_feature = {.name = "credit",
+                                             .slot = SLOT,
+                                             .worker_bytes = sizeof(struct credit),
+                                             .worker_init = worker_init,
+                                             .worker_stop = worker_stop,
+                                             .worker_finish = worker_finish,
+                                             .takes_past_bound = takes_past_bound,
+                                             .node_lost = node_lost,
+                                             .messages = messages,
+                                             .message_count = WF_COUNT(messages)};

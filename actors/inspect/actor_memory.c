@@ -1,8 +1,11 @@
-/* actors/inspect/memory.c -- what memory one actor takes: its stack, and what the runtime keeps for it. Nothing of
- * it is counted while nobody asks, and no list is walked to its end. */
+/* actors/inspect/actor_memory.c -- what memory one actor takes: its stack, and what the runtime keeps for it.
+ * Nothing of it is counted while nobody asks, and no list is walked to its end. */
+#include "actor_memory.h"
+
 #include "actor.h"
-#include "local.h"
+#include "held.h"
 #include "inspect_worker.h"
+#include "local.h"
 #include "park.h"
 #include "subscription.h"
 

@@ -1,0 +1,14 @@
+/* actors/call/send_after.h -- messages that are sent later. */
+#ifndef WF_SEND_AFTER_H
+#define WF_SEND_AFTER_H
+
+#include "actor.h"
+
+/* Those of a worker: struct wf_later. */
+enum { WF_SEND_AFTER_SLOT = 6 };
+static inline struct wf_slab *wf_laters_of(const struct wf_actors *wa)
+{
+    return wa->slots[WF_SEND_AFTER_SLOT];
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* actors/core/body.c -- see body.h. */
+#include "body.h"
+
+#include "actor.h"
+#include "sanitizer.h"
+
+static struct wf_pool *pool_of(struct wf_worker *w)
+{
+    return w == NULL ? NULL : &w->pool;
+}
+
+struct wf_body *wf_trace_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
+                                  size_t size, const struct wf_trace *trace)
+{
+    size_t before = trace == NULL ? 0 : sizeof *trace;
+    size_t topic_size = topic_length == 0 ? 0 : (topic_length + 1 + 7) & ~(size_t)7;
+    WF_ASSERT(topic_size <= UINT16_MAX && (topic_length == 0 || topic != NULL));
+    size_t whole = sizeof(struct wf_body) + before + topic_size + size;
+    uint16_t class_ = wf_pool_class(whole);
+    struct wf_body *b = wf_pool_take(pool_of(w), class_, whole);
+    if (b == NULL) return NULL;
+    uint8_t *bytes = (uint8_t *)(b + 1) + before;
+    if (trace != NULL) memcpy(b + 1, trace, sizeof *trace);
+    atomic_init(&b->refs, 1);
+    b->block_class = class_;
+    b->topic_size = (uint16_t)topic_size;
+    b->data = bytes;
+    b->size = size;
+    b->retained = 0;
+    b->owed = 0;
+    b->traced = trace != NULL;
+    if (topic_size > 0) {
+        memset(bytes + topic_length, 0, topic_size - topic_length);
+        memcpy(bytes, topic, topic_length);
+    }
+    if (data != NULL && size > 0) memcpy(bytes + topic_size, data, size);
+    return b;
+}
+
+struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
+                            size_t size)
+{
+    return wf_trace_body_new(w, topic, topic_length, data, size, NULL);
+}
+
+/* In the block of the envelope, which is as large as what it becomes. */
+struct wf_body *wf_body_of(weft_msg *m)
+{
+    _Static_assert(sizeof(struct wf_body) == sizeof(weft_msg), "the bytes stay where they are");
+    WF_ASSERT(m->shared == NULL && m->post.block_class == WF_POOL_LARGE);
+    size_t size = m->size;
+    struct wf_body *b = (struct wf_body *)(void *)m;
+    memset(b, 0, sizeof *b);
+    atomic_init(&b->refs, 1);
+    b->block_class = WF_POOL_LARGE;
+    b->data = (const uint8_t *)(b + 1);
+    b->size = size;
+    return b;
+}
+
+void wf_body_keep(struct wf_body *b)
+{
+    atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed); /* the caller holds one already */
+}
+
+static void drop_many(struct wf_worker *w, struct wf_body *b, uint32_t count)
+{
+    /* Release: our reads come before the free of whoever is last; acquire: the others' reads come before ours. */
+    if (!WF_LAST_HOLDER(&b->refs, count)) return;
+    if (WF_UNLIKELY(w != NULL && w->pool.bypass)) memset(wf_body_bytes(b), WF_FREED, b->size);
+    wf_pool_give(pool_of(w), b->block_class, b);
+}
+
+void wf_body_drop(struct wf_worker *w, struct wf_body *b)
+{
+    if (b->owed == 0 || w == NULL || WF_UNLIKELY(w->pool.bypass)) {
+        drop_many(w, b, 1);
+        return;
+    }
+    struct wf_owing *owing = &wf_actors_of(w)->owing;
+    if (wf_owe(owing, b)) return;
+    struct wf_owed *o = &owing->of[b->owed];
+    if (o->body != NULL) drop_many(w, o->body, o->count);
+    *o = (struct wf_owed){b, 1};
+    owing->used[b->owed / 64] |= UINT64_C(1) << b->owed % 64;
+}
+
+void wf_owed_settle(struct wf_worker *w)
+{
+    struct wf_owing *owing = &wf_actors_of(w)->owing;
+    for (uint32_t i = 0; i < WF_COUNT(owing->used); i++) {
+        for (; owing->used[i] != 0; owing->used[i] &= owing->used[i] - 1) {
+            struct wf_owed *o = &owing->of[i * 64 + (uint32_t)__builtin_ctzll(owing->used[i])];
+            WF_ASSERT(o->body != NULL && o->count > 0);
+            drop_many(w, o->body, o->count);
+            o->body = NULL;
+        }
+    }
+}

@@ -1,0 +1,84 @@
+/* actors/core/body.h -- the body of messages that many envelopes point to. msg.h has the rules. */
+#ifndef WF_BODY_H
+#define WF_BODY_H
+
+#include "base.h"
+#include "pool.h"
+#include "task.h"
+
+#include <weft/message.h>
+#include <weft/trace.h>
+
+#include <string.h>
+
+/* A counted body; its bytes stand behind it. */
+struct wf_body {
+    _Atomic uint32_t refs; /* release on decrement, acquire by the one that frees */
+    uint16_t block_class;
+    uint16_t topic_size; /* bytes of the topic and its NUL at the beginning of data, padded to 8; 0: none */
+    const uint8_t *data; /* aligned to 8 */
+    size_t size;         /* after the topic */
+    uint64_t retained;   /* its number among the retained publications of this node; 0: it was none */
+    weft_pid from;       /* of what is published: by whom */
+    uint64_t head;       /* and what its envelopes have in wf_post, from `kind` on: one store, read by parts */
+    uint32_t tag;
+    uint8_t owed; /* wf_actors.owed: where workers gather references to drop; 0: nowhere */
+    bool traced;  /* a trace id stands before `data`: trace.h */
+};
+
+/* In front of the bytes, or the topic, of a body that is traced. */
+struct wf_trace {
+    weft_trace id;
+    uint64_t flags;
+};
+
+static inline const struct wf_trace *wf_trace_of(const struct wf_body *b)
+{
+    return (const struct wf_trace *)(const void *)(b + 1);
+}
+/* A body as wf_body_new makes it, with that id. */
+struct wf_body *wf_trace_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
+                                  size_t size, const struct wf_trace *trace);
+
+void wf_body_keep(struct wf_body *b);
+void wf_body_drop(struct wf_worker *w, struct wf_body *b);
+
+/* A body with one reference, holding topic and NUL (if topic_length > 0) and a copy of `size` bytes (data may be
+ * NULL: uninitialised). */
+struct wf_body *wf_body_new(struct wf_worker *w, const char *topic, size_t topic_length, const void *data,
+                            size_t size);
+/* The body of a large envelope that has it inside, with one reference. The envelope is gone. */
+struct wf_body *wf_body_of(weft_msg *m);
+static inline uint8_t *wf_body_bytes(struct wf_body *b)
+{
+    return (uint8_t *)(uintptr_t)b->data + b->topic_size;
+}
+static inline const char *wf_body_topic(const struct wf_body *b)
+{
+    return b->topic_size == 0 ? "" : (const char *)b->data;
+}
+
+/* References of one body that a worker is to drop. */
+struct wf_owed {
+    struct wf_body *body; /* NULL: none */
+    uint32_t count;
+};
+
+/* Those that it has gathered. */
+struct wf_owing {
+    uint64_t used[4];       /* which of `of` are in use; the others are zero */
+    struct wf_owed of[256]; /* by wf_body.owed, until the end of the turn */
+};
+/* One more reference of `b`, whose `owed` is not 0, to be dropped at the end of the turn. False: another body is in
+ * its place. */
+static inline bool wf_owe(struct wf_owing *owing, const struct wf_body *b)
+{
+    struct wf_owed *o = &owing->of[b->owed];
+    if (WF_UNLIKELY(o->body != b)) return false;
+    o->count++;
+    return true;
+}
+/* At the end of a turn: the references that the worker has gathered are dropped. */
+void wf_owed_settle(struct wf_worker *w);
+
+#endif

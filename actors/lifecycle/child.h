@@ -1,0 +1,24 @@
+/* actors/lifecycle/child.h -- an actor that a supervisor has started. */
+#ifndef WF_CHILD_H
+#define WF_CHILD_H
+
+#include "text.h"
+
+#include <weft/supervisor.h>
+
+/* What a child's actor is started with; the child's own argument follows. */
+struct wf_charge {
+    alignas(16) weft_pid supervisor;
+    weft_actor *body;
+    bool await_ready, unregistered;
+    char name[WF_NAME_MAX + 1];
+};
+_Static_assert(sizeof(struct wf_charge) % 16 == 0, "what follows is aligned for any type");
+
+void wf_child_main(const void *arg, size_t size); /* the body of every child's actor */
+/* Tells the supervisor of the calling actor, if it has one, and if it is the first time. */
+int wf_child_tell(uint32_t tag);
+/* WEFT_EINVAL, and the log says which field of which child is wrong. */
+int wf_child_check(const weft_child_spec *spec, const char *of);
+
+#endif

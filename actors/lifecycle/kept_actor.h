@@ -1,0 +1,20 @@
+/* actors/lifecycle/kept_actor.h -- an actor's slot, pid, mailbox and name, kept from one life to the next by its
+ * supervisor. */
+#ifndef WF_KEPT_ACTOR_H
+#define WF_KEPT_ACTOR_H
+
+#include "actor.h"
+
+struct wf_keep;
+/* By the supervisor, which owns it until it lets it go. NULL: no memory. */
+struct wf_keep *wf_keep_new(weft_pid supervisor, const char *name /* that stays, or "" */);
+/* The first life, and each other one after the news (a WEFT_TAG_EXIT message) that the one before has ended. As
+ * weft_spawn; a failure leaves everything as it was. */
+int wf_keep_start(struct wf_worker *w, struct wf_keep *k, weft_pid *out, weft_actor *body, const void *arg,
+                  size_t size, const weft_spawn_options *options);
+/* No further life; if one still runs it is asked to stop and nobody is told of its end. `k` is gone. */
+void wf_keep_let_go(struct wf_worker *w, struct wf_keep *k);
+/* On the actor's worker: the envelope for the news of this life's end, and who gets it. */
+weft_msg *wf_keep_take_news(struct wf_keep *k, weft_pid *to);
+
+#endif

@@ -1,0 +1,21 @@
+/* actors/topics/topic_await.h -- subscribers whose publishers wait for room. */
+#ifndef WF_TOPIC_AWAIT_H
+#define WF_TOPIC_AWAIT_H
+
+#include "subscription.h"
+
+/* Before publishing: the running actor waits for those on other workers, if somebody is full there. False: in
+ * vain. */
+bool wf_await_others(struct wf_actor *self, const char *topic);
+/* Those of this worker that a publication has found full. */
+struct wf_awaiting {
+    weft_msg *list; /* of their ids, as its body; NULL: none */
+    uint32_t count;
+    int64_t wait; /* the longest */
+};
+/* `most`: so many more may follow. False: no memory. */
+bool wf_awaiting_add(struct wf_awaiting *x, const struct wf_subscription *s, uint32_t most);
+/* After publishing: the running actor waits for them in turn. Takes over its reference. Returns how many got it. */
+uint32_t wf_awaiting_give(struct wf_actor *self, struct wf_awaiting *x, struct wf_body *body);
+
+#endif
