@@ -8,7 +8,7 @@
 
 #include "certs.h"
 #include "certs_show.h"
-#include "lacks.h"
+#include "compat.h"
 #include "tls.h"
 #include "values.h"
 #include "x509.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "config_file.h"
-#include "lacks.h"
+#include "compat.h"
 
 size_t cli_config_places(char out[CLI_CONFIG_PLACES][PATH_MAX])
 {

@@ -6,7 +6,7 @@
 #include "config_show.h"
 #include "config_file.h"
 #include "json.h"
-#include "lacks.h"
+#include "compat.h"
 
 /* ---- check ----------------------------------------------------------------------------------------------------- */
 

@@ -7,8 +7,9 @@
 #include "chain.h"
 #include "control.h"
 #include "json.h"
-#include "lacks.h"
+#include "compat.h"
 #include "record.h"
+#include "source_line.h"
 
 static int other_form(const struct cli_client *k)
 {

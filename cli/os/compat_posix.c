@@ -1,5 +1,5 @@
-/* cli/os/posix.c -- see lacks.h. */
-#include "lacks.h"
+/* cli/os/compat_posix.c -- see compat.h. */
+#include "compat.h"
 
 #include <limits.h>
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
-/* cli/os/windows.c -- what is different on Windows: nodes have no control sockets and are asked by their URL. */
+/* cli/os/compat_windows.c -- what is different on Windows: nodes have no control sockets and are asked by their
+ * URL. */
 #include <stdlib.h>
 #include <string.h>
 #include <winsock2.h>
@@ -9,8 +10,9 @@
 #include <ntsecapi.h>
 #include <ws2tcpip.h>
 
-#include "lacks.h"
+#include "compat.h"
 #include "sockets.h"
+#include "source_line.h"
 #include "values.h"
 
 /* What the last call that failed says. */
@@ -52,7 +54,7 @@ int cli_node_url(const struct cli *c, char out[PATH_MAX + 8])
     return CLI_OK;
 }
 
-/* ---- lacks.h --------------------------------------------------------------------------------------------------- */
+/* ---- compat.h -------------------------------------------------------------------------------------------------- */
 
 bool cli_random(void *data, size_t size)
 {

@@ -1,9 +1,8 @@
-/* cli/os/lacks.h -- what C libraries have under different names, or not at all: posix.c, windows.c. */
-#ifndef CLI_LACKS_H
-#define CLI_LACKS_H
+/* cli/os/compat.h -- what C libraries have under different names, or not at all: compat_posix.c, compat_windows.c. */
+#ifndef CLI_COMPAT_H
+#define CLI_COMPAT_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -28,9 +27,6 @@ bool cli_make_folders(const char *path, char *why, size_t size);
 /* All or nothing: what was there is replaced only when the new file is whole and on the disk. `secret`: for its owner
  * alone. False: `why`, of `size` bytes, says why not. */
 bool cli_replace_file(const char *path, const char *text, bool secret, char *why, size_t size);
-
-/* "function at file:line" of the code at that offset of a file, of `size` bytes. False: nobody here knows. */
-bool cli_source_line(const char *file, uint64_t offset, char *out, size_t size);
 
 /* The variables of the environment, NAME=VALUE, up to a NULL. */
 char **cli_environment(void);

@@ -1,4 +1,5 @@
-/* cli/module/module_elf.c -- what a file that is no module of ours is, where dlopen's own word would say less. */
+/* cli/module/module_file_elf.c -- what a file that is no module of ours is, where dlopen's own word would say
+ * less. */
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
