@@ -20,7 +20,7 @@ FILES = {
                         "transport/security/roles.c"],
     "msgpack, typed messages": ["actors/data/pack.c", "actors/data/typed.c", "actors/data/typed_json.c"],
     "topics": ["actors/data/topic_trie.c", "actors/topics/topic_match.c"],
-    "URLs, DNS, etcd": ["runtime/platform/address.c", "transport/carrier/url.c", "transport/discover/discover.c",
+    "URLs, DNS, etcd": ["runtime/platform/address.c", "transport/carrier/url.c", "transport/discover/source.c",
                         "transport/discover/discover_dns.c", "transport/discover/etcd_json.c",
                         "transport/discover/etcd_spec.c"],
     "command line": ["cli/options/options.c", "cli/config/config.c", "cli/options/values.c",
@@ -28,7 +28,7 @@ FILES = {
     "HTTP, WebSocket": ["examples/webchat_http.h"],
     "link": ["transport/link/channel.c", "transport/cluster/links.c", "transport/link/outbox.c",
              "transport/link/port.c", "transport/link/receive.c", "transport/link/session.c",
-             "transport/link/tables.c"],
+             "transport/link/table_sync.c"],
     "mailbox": ["actors/core/mailbox.c", "actors/core/msg.c", "actors/core/backpressure.c", "runtime/sched/post.c"],
 }
 

@@ -27,7 +27,7 @@ declare -A files=(
     [identity]='transport/security/identity.c transport/security/roles.c'
     [json]='cli/client/json.c'
     [link]='transport/link/channel.c transport/cluster/handshake.c transport/link/receive.c transport/link/session.c
-        transport/cluster/links.c transport/link/tables.c'
+        transport/cluster/links.c transport/link/table_sync.c'
     [pack]='actors/data/pack.c'
     [swim]='transport/cluster/swim.c transport/cluster/swim_table.c transport/wire/swim_wire.c'
     [topic]='actors/data/topic_trie.c'

@@ -1,9 +1,22 @@
 /* transport/start.c -- starts and stops a node with its network. */
 #include "actor.h"
+#include "channel.h"
 #include "cluster.h"
 #include "control.h"
+#include "control_certs.h"
 #include "discover.h"
-#include "world.h"
+#include "gossip.h"
+#include "members.h"
+#include "news.h"
+#include "partition.h"
+#include "peers.h"
+#include "port.h"
+#include "session.h"
+#include "table_sync.h"
+#include "tls.h"
+#include "transport.h"
+#include "url.h"
+#include "start.h"
 #include "ws.h"
 
 #include <stdio.h>

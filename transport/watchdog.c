@@ -1,13 +1,14 @@
 /* transport/watchdog.c -- the actor $watchdog: tells the service manager that all workers turn, as often as it wants
  * to hear it. A worker that is stuck is one that has not come round in half that time: then nothing is said, and the
  * manager starts the node anew. */
+#include "watchdog.h"
+
+#include "node_stats.h"
+
 #include <string.h>
 
 #include <weft/local.h>
-
-#include "main.h"
-#include "node_stats.h"
-#include "transport.h"
+#include <weft/log.h>
 
 struct watch {
     weft_node *node;

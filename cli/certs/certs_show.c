@@ -11,6 +11,7 @@
 #include "identity_tls.h"
 #include "json.h"
 #include "compat.h"
+#include "roles.h"
 #include "x509.h"
 
 enum { DAY = 86400, SOON_DAYS = 30 };

@@ -7,6 +7,7 @@
 #include "control.h"
 #include "sockets.h"
 #include "tls.h"
+#include "tls_folder.h"
 
 #define ANSWER_WITHIN WEFT_SEC(5)
 

@@ -1,6 +1,9 @@
 /* Any text as what etcd answers: JSON, numbers that are strings, base64, and what a node has said of itself. */
 #include "etcd.h"
+#include "etcd_json.h"
+#include "etcd_spec.h"
 #include "fuzz.h"
+#include "source.h"
 
 #include <jansson.h>
 

@@ -2,6 +2,7 @@
  * the table agrees with itself, and all that the member says is well-formed. */
 #include "fuzz.h"
 #include "swim.h"
+#include "swim_table.h"
 
 enum { ME = 1, OTHERS = 4, MEMBERS_CHECKED = 512 };
 

@@ -1,5 +1,8 @@
 /* Nodes with more topic patterns, names and groups than go into one frame, one outbox, or one older node. */
 #include "cluster.h"
+#include "peers.h"
+#include "session.h"
+#include "transport.h"
 #include "transport_harness.h"
 
 enum { MANY = 70000, TAG = 3 };

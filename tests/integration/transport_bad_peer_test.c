@@ -1,5 +1,6 @@
 /* A linked peer that breaks the protocol: whatever it does, its link ends with a reason that says what it did, and
  * another peer does not notice. */
+#include "frame_parts.h"
 #include "by_hand.h"
 
 static weft_node *good;

@@ -1,6 +1,6 @@
 /* Credit between nodes: senders on two nodes, a slow receiver on a third. Every message is accounted for. */
 #include "node.h"
-#include "transport.h"
+#include "port.h"
 #include "transport_harness.h"
 
 #include <stdatomic.h>

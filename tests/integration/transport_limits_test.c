@@ -1,6 +1,8 @@
 /* What a peer may send in a second: it is slowed, and loses nothing; far too much at once ends the link; spawns too
  * many are refused. And who may be whom, without certificates: an incarnation belongs to one name. */
 #include "cluster.h"
+#include "peers.h"
+#include "transport.h"
 #include "transport_harness.h"
 
 #include <stdatomic.h>

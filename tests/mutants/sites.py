@@ -165,19 +165,19 @@ SITES = [
 ''', '''\
         tell(e, WF_TELL_ACQUIRED, r->name, wf_mutant("token_of_lease") ? e->lease : revision);
 '''),
-    ("transport/discover/exclusive.c", '''\
+    ("transport/discover/exclusive_names.c", '''\
         if (c->state == HELD || c->state == LEAVING) lost(c);
 ''', '''\
         if ((c->state == HELD || c->state == LEAVING) && !wf_mutant("exclusive_forgets_lost")) lost(c);
 '''),
-    ("transport/discover/exclusive.c", '''\
+    ("transport/discover/exclusive_names.c", '''\
     c->freed = WF_MAX(c->freed, revision);
     if (c->state == TAKEN) settle(s, c);
 ''', '''\
     c->freed = WF_MAX(c->freed, revision);
     if (c->state == TAKEN && !wf_mutant("exclusive_misses_freed")) settle(s, c);
 '''),
-    ("transport/discover/exclusive.c", '''\
+    ("transport/discover/exclusive_names.c", '''\
         if (c->state == HELD && c->ref.id == down.ref.id) {
 ''', '''\
         if (c->state == HELD && c->ref.id == down.ref.id && !wf_mutant("name_not_given_back")) {
@@ -236,12 +236,12 @@ static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 ''', '''\
     if (++ch->at <= received) return wf_mutant("link_takes_twice");
 '''),
-    ("transport/link/tables.c", '''\
+    ("transport/link/table_sync.c", '''\
     WF_ASSERT(wf_copies_empty(&p->copies));
 ''', '''\
     WF_ASSERT(wf_copies_empty(&p->copies) || wf_mutant("group_keeps_the_dead"));
 '''),
-    ("transport/link/tables.c", '''\
+    ("transport/link/table_sync.c", '''\
     say_all(p);
     say_retained(p, 0);
 ''', '''\

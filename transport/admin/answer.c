@@ -1,7 +1,8 @@
 /* transport/admin/answer.c -- what the answers of $node to the command line are made with. */
-#include "cluster.h"
+#include "answer.h"
 #include "control.h"
 #include "snapshot.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>

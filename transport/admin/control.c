@@ -1,9 +1,22 @@
 /* transport/admin/control.c -- the actor $node answers the command line. */
 #include "control.h"
+#include "answer.h"
 #include "snapshot.h"
 
 #include "cluster.h"
+#include "control_certs.h"
+#include "control_inspect.h"
+#include "control_list.h"
+#include "control_reload.h"
+#include "control_top.h"
+#include "control_trace.h"
+#include "control_who.h"
 #include "log_levels.h"
+#include "members.h"
+#include "peers.h"
+#include "relay.h"
+#include "session.h"
+#include "transport.h"
 #include "typed.h"
 
 #include <weft/cluster.h>
@@ -259,7 +272,7 @@ static bool handle(struct wf_transport *t, weft_msg *ask)
     case WF_CONTROL_WHO: why = wf_who_begin(t, ask, &handed); break;
     case WF_CONTROL_INSPECT:
     case WF_CONTROL_WAITS:
-    case WF_CONTROL_DROPS: why = wf_control_look(t, ask); break;
+    case WF_CONTROL_DROPS: why = wf_control_inspect(t, ask); break;
     default: why = "unknown request"; break;
     }
     if (why != NULL) (void)weft_reply(ask, WF_CONTROL_ERROR, why, strlen(why));

@@ -4,9 +4,12 @@
  * It takes a while, and nodes ask each other, so an actor of its own answers in the place of $node. Another one goes
  * to each node, so that one that does not answer keeps nobody waiting for longer than its own time; in its place the
  * answer then says why. */
+#include "control_top.h"
+#include "answer.h"
 #include "control.h"
 
 #include "snapshot.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>

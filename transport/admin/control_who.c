@@ -4,11 +4,16 @@
  * Those of this node are looked at on their workers. For those of another node an actor goes there, as for TOP, so
  * that a node that does not answer keeps nobody waiting for longer than its own time. Each is asked for its own
  * actors only, so that two nodes never pass a question on and on. */
+#include "control_who.h"
+#include "answer.h"
 #include "control.h"
 
-#include "cluster.h"
 #include "inspect_worker.h"
+#include "links.h"
+#include "peers.h"
+#include "session.h"
 #include "text.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>

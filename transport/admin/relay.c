@@ -7,10 +7,11 @@
  *
  * The relay waits until the tool has room. What is published meanwhile waits in the relay's mailbox; what finds that
  * full is dropped and counted as for any slow subscriber, and the relay tells the tool how many those were. */
+#include "relay.h"
 #include "control.h"
 
 #include "actor.h"
-#include "cluster.h"
+#include "answer.h"
 
 #include <weft/topic.h>
 

@@ -5,8 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer.h"
 #include "inspect_worker.h"
+#include "peers.h"
+#include "port.h"
+#include "session.h"
 #include "stuck.h"
+#include "transport.h"
 
 #define LOOK_WITHIN WEFT_SEC(2)
 #define LOOK_AT_ALL_WITHIN WEFT_SEC(4)

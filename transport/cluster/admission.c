@@ -1,6 +1,14 @@
 /* transport/cluster/admission.c -- whether the other side of a connection may be who its HELLO says, and what it may
  * not do here. */
+#include "admission.h"
+#include "channel.h"
 #include "cluster.h"
+#include "identity.h"
+#include "links.h"
+#include "peers.h"
+#include "roles.h"
+#include "session.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <string.h>

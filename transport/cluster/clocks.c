@@ -3,7 +3,10 @@
  * Each node says its time in HELLO. Of all these, and its own, a node takes the middle one, of two middle ones the
  * earlier: less than half of the nodes that it is linked with cannot move it forward beyond a clock that is right,
  * and one that is moved back does no harm, as the node's own clock holds if that is later. */
+#include "clocks.h"
 #include "cluster.h"
+#include "session.h"
+#include "transport.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,18 @@
 /* transport/cluster/cluster.c -- the actor $cluster: one loop that hears what happened, looks at its timers, and
  * sleeps. A node without peers and seeds has no timers. */
 #include "actor.h"
+#include "channel.h"
+#include "fatal.h"
+#include "gossip.h"
+#include "handshake.h"
+#include "links.h"
+#include "news.h"
+#include "partition.h"
+#include "peers.h"
+#include "reachable.h"
+#include "session.h"
+#include "transport.h"
+#include "trim.h"
 #include "cluster.h"
 
 #include <stdio.h>

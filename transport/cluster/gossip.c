@@ -10,10 +10,21 @@
  *     healed that is the rule, when each side hears what the other one has thought.
  * (2) swim.c must not be called back from its callbacks, and ending a link calls it. So on_changed only lists who it
  *     was, and `settle` looks at them afterwards. */
+#include "gossip.h"
 #include "cluster.h"
+#include "links.h"
+#include "members.h"
 
 #include "typed.h"
 #include "names.h"
+#include "news.h"
+#include "outbox.h"
+#include "partition.h"
+#include "peers.h"
+#include "roles.h"
+#include "session.h"
+#include "swim_table.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <string.h>

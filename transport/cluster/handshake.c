@@ -1,7 +1,18 @@
 /* transport/cluster/handshake.c -- how a connection becomes the channel of a link, or goes on with one: HELLO,
  * WELCOME, REFUSED. The state machine is drawn in docs/wire.md. */
+#include "handshake.h"
+#include "admission.h"
+#include "channel.h"
+#include "clocks.h"
 #include "cluster.h"
+#include "fatal.h"
+#include "links.h"
+#include "news.h"
+#include "outbox.h"
+#include "peers.h"
 #include "requests.h"
+#include "session.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>

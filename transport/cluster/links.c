@@ -1,12 +1,24 @@
 /* transport/cluster/links.c -- the links of this node: which actors hear of them, what is sent when one comes up, and
  * how it is lost, resumed and ended. handshake.c says how one begins. */
+#include "links.h"
 #include "cluster.h"
 
 #include "actor.h"
+#include "channel.h"
+#include "clocks.h"
+#include "gossip.h"
+#include "news.h"
+#include "outbox.h"
+#include "peers.h"
+#include "port.h"
 #include "queue_groups.h"
 #include "stuck.h"
 #include "typed.h"
 #include "requests.h"
+#include "session.h"
+#include "table_sync.h"
+#include "transport.h"
+#include "trim.h"
 
 #include <stdio.h>
 #include <stdlib.h>

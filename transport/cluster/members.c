@@ -1,5 +1,9 @@
 /* transport/cluster/members.c -- what other nodes may know of the members: include/weft/cluster.h. */
+#include "members.h"
 #include "cluster.h"
+#include "news.h"
+#include "peers.h"
+#include "transport.h"
 #include "typed.h"
 
 #include <weft/cluster.h>

@@ -8,7 +8,11 @@
  *     broken until it has answered by way of others: the few should know before the many have given them up.
  * (3) A node whose link is up and not silent is there, whatever is said of it. When a cut has healed the few tell the
  *     many whom they have held for gone. Those refute it at once, and nobody is in a minority for that. */
+#include "partition.h"
 #include "cluster.h"
+#include "fatal.h"
+#include "links.h"
+#include "swim_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>

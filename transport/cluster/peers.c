@@ -1,6 +1,14 @@
 /* transport/cluster/peers.c -- which other nodes there are, how this node knows of them, and dialling them. */
+#include "peers.h"
 #include "cluster.h"
+#include "gossip.h"
+#include "links.h"
+#include "news.h"
+#include "outbox.h"
+#include "session.h"
+#include "transport.h"
 #include "typed.h"
+#include "url.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,13 @@
  * which it has reached a seed. A node that reaches the seed can reach this one there, and the rules for a listener of
  * --listen hold for it. A node that cannot listen, or must not, is a leaf: it dials others, and two leaves have no
  * link. */
+#include "reachable.h"
+#include "channel.h"
 #include "cluster.h"
+#include "gossip.h"
+#include "peers.h"
+#include "transport.h"
+#include "url.h"
 
 #include <stdio.h>
 #include <string.h>

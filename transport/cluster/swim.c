@@ -2,6 +2,7 @@
 #include "swim.h"
 
 #include "hash.h"
+#include "swim_table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* transport/cluster/swim_table.c -- the table of members: where they are found, in which order they are probed, and
  * what is to be sent about them. */
+#include "swim_table.h"
 #include "swim.h"
 
 #include "hash.h"

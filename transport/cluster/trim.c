@@ -3,7 +3,10 @@
  * A link's batches, tables and buffers are freed when it ends, but the C library keeps what lies between blocks that
  * are still in use: a node that has had thousands of links, or one link with a large table, would be as large ever
  * after. A few small links are not worth it, as what is given back has to be asked for again. */
+#include "trim.h"
 #include "cluster.h"
+#include "session.h"
+#include "transport.h"
 
 enum { LINKS = 64, A_LINK = 65536 }; /* so many links, or what brought as many times so many bytes */
 #define QUIET WEFT_SEC(1)            /* without another end; */

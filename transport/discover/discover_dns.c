@@ -8,8 +8,10 @@
  *     between.
  * (3) An answer that says "no such name" or "no such records" is an answer: nobody is listed. A server that does not
  *     answer, or says that it failed, leaves the list as it was. */
+#include "discover_dns.h"
 #include "actor.h"
 #include "discover.h"
+#include "source.h"
 
 #include <weft/wait.h>
 

@@ -1,7 +1,12 @@
 /* transport/discover/etcd.c -- the session with etcd, on a thread of its own. See etcd.h for the notes. */
 #include "etcd.h"
 #include "etcd_http.h"
+#include "etcd_json.h"
+#include "etcd_spec.h"
+#include "exclusive_names.h"
+#include "source.h"
 #include "text.h"
+#include "transport.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,10 @@
 /* transport/discover/etcd_json.c -- what this node sends to etcd's JSON gateway, and how it reads the answers. Keys
  * and values travel as base64, numbers of 64 bits as strings. */
+#include "etcd_json.h"
 #include "etcd.h"
+#include "source.h"
 #include "text.h"
+#include "transport.h"
 
 #include <inttypes.h>
 #include <jansson.h>

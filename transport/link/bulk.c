@@ -13,6 +13,13 @@
  * (4) Receiving: one message at a time comes in chunks on a link. Its envelope is made when the first one comes, and
  *     belongs to the session: the next chunk may come on another channel. Chunks are counted frames, so each comes
  *     once, in order. */
+#include "bulk.h"
+#include "frame_parts.h"
+#include "frame_tables.h"
+#include "held.h"
+#include "outbox.h"
+#include "port.h"
+#include "session.h"
 #include "transport.h"
 
 #include <stdlib.h>

@@ -1,8 +1,13 @@
 /* transport/link/channel.c -- one connection to another node, from its first byte to its last: what the carrier's
  * callbacks do. */
+#include "channel.h"
 #include "transport.h"
 #include "sanitizer.h"
 #include "names.h"
+#include "news.h"
+#include "outbox.h"
+#include "receive.h"
+#include "session.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,8 @@
 #include "credit.h"
 
 #include "hash.h"
-#include "transport.h"
+#include "port.h"
+#include "session.h"
 
 #include <weft/pool.h>
 

@@ -1,6 +1,9 @@
 /* transport/link/held.c -- what waits in an outbox behind a large message: bulk.c (1) and (2). All but the slots are
  * called with the outbox's lock held. */
+#include "held.h"
 #include "hash.h"
+#include "outbox.h"
+#include "session.h"
 #include "transport.h"
 
 uint16_t wf_order_slot(uint64_t actor)

@@ -1,5 +1,8 @@
 /* transport/link/news.c -- the queue of events from which $cluster learns what happened on other threads. */
+#include "news.h"
 #include "actor.h"
+#include "channel.h"
+#include "session.h"
 #include "transport.h"
 
 #include <stdlib.h>

@@ -13,6 +13,10 @@
  * (4) What is being sent belongs to the carrier until wf_session_sent, also when the channel is lost meanwhile: then
  *     the list is rewound afterwards, and only then the next channel begins.
  * (5) Before anything is taken, what goes in chunks adds its next one to the end of the list: bulk.c. */
+#include "outbox.h"
+#include "channel.h"
+#include "held.h"
+#include "session.h"
 #include "transport.h"
 
 #include <stdlib.h>

@@ -1,7 +1,9 @@
 /* transport/link/peer_limits.c -- see peer_limits.h. */
 #include "peer_limits.h"
 
+#include "channel.h"
 #include "rights.h"
+#include "session.h"
 #include "transport.h"
 
 #include <stdio.h>

@@ -1,7 +1,17 @@
 /* transport/link/port.c -- a worker's ways to the peers, and the functions the actor layer calls. Everything here but
  * the posting functions runs on the worker's thread. */
+#include "port.h"
+#include "bulk.h"
+#include "frame_parts.h"
+#include "frame_tables.h"
 #include "hash.h"
+#include "held.h"
+#include "news.h"
+#include "outbox.h"
 #include "publish_report.h"
+#include "session.h"
+#include "table_sync.h"
+#include "topics.h"
 #include "transport.h"
 
 #include <stdio.h>

@@ -1,6 +1,15 @@
 /* transport/link/receive.c -- what comes on a link: frames are read, messages for actors put together. */
+#include "receive.h"
+#include "channel.h"
+#include "frame_parts.h"
 #include "group.h"
+#include "news.h"
+#include "outbox.h"
+#include "port.h"
 #include "rights.h"
+#include "session.h"
+#include "table_sync.h"
+#include "topics.h"
 #include "trace.h"
 #include "transport.h"
 

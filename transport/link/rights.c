@@ -1,8 +1,11 @@
 /* transport/link/rights.c -- see rights.h. */
 #include "rights.h"
 
+#include "channel.h"
+#include "outbox.h"
 #include "transport.h"
 #include "requests.h"
+#include "roles.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,11 @@
 /* transport/link/session.c -- the link with another node, and the connections that carry it: how long they live, and
  * what others may ask of them. receive.c takes what comes on them. */
+#include "session.h"
+#include "channel.h"
+#include "frame_parts.h"
+#include "news.h"
+#include "outbox.h"
+#include "roles.h"
 #include "sanitizer.h"
 #include "trace.h"
 #include "transport.h"

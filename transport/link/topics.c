@@ -7,10 +7,17 @@
  *     go, and a message that nobody has room for ends soon.
  * (2) Nodes that do not share the tables of topics say PUBLISH, and every node's queue groups then get it, as
  *     before. */
+#include "topics.h"
+#include "channel.h"
+#include "frame_tables.h"
 #include "publish_report.h"
 #include "transport.h"
 #include "names.h"
+#include "news.h"
+#include "outbox.h"
 #include "queue_groups.h"
+#include "session.h"
+#include "table_sync.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "metrics_text.h"
 #include "page.h"
 #include "web.h"
 #include "node_stats.h"

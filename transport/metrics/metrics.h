@@ -13,11 +13,4 @@ int wf_metrics_start(struct wf_metrics **out, weft_node *node, const char *addre
 /* The node's actors have ended. NULL is fine. */
 void wf_metrics_stop(struct wf_metrics *m);
 
-/* The text of /metrics, for tests too. `answers`: after how long workers came to what they were asked. `*out` is
- * malloc'ed and ends with a NUL. WEFT_ENOMEM. */
-struct wf_tally;
-struct wf_histogram;
-int wf_metrics_text(const struct wf_transport *t, const struct wf_tally *tally, const struct wf_histogram *answers,
-                    char **out);
-
 #endif

@@ -1,5 +1,7 @@
 /* transport/metrics/metrics_text.c -- the text that Prometheus reads. Labels are bounded: workers, reasons, states,
  * 64 kinds of actors, 100 peers. */
+#include "metrics_text.h"
+#include "answer.h"
 #include "metrics.h"
 
 #include <inttypes.h>
@@ -8,8 +10,10 @@
 #include <string.h>
 
 #include "out.h"
+#include "peers.h"
 #include "snapshot.h"
 #include "stuck.h"
+#include "transport.h"
 
 enum { LABEL = 80 };
 /* Of histograms, powers of two in nanoseconds: 131 us to 4.3 s, and 1 us to 17 s. */

@@ -7,6 +7,7 @@
  *     while the owner is at work, and close, send, resume and dial only arm timers.
  * (3) References: one from birth to on_down or on_dial_failed, one for the owner since on_up, one while a send is
  *     under way. */
+#include "carrier_memory.h"
 #include "sim_world.h"
 
 #include "task.h"

@@ -2,6 +2,7 @@
 #include "frame.h"
 
 #include "frame_read.h"
+#include "frame_tables.h"
 #include "swim_wire.h"
 
 #include <stdio.h>

@@ -4,9 +4,12 @@
 #define SCRIPT_H
 
 #include "../../suite.h"
+#include "carrier_memory.h"
 
 #include "cluster.h"
+#include "links.h"
 #include "sim_world.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Who thinks to be in a minority, and when: members whose states the test sets by hand. */
-#include "cluster.h"
 #include "../../../suite.h"
+#include "partition.h"
+#include "swim_table.h"
 
 static struct wf_swim *s;
 static struct wf_partition p;

@@ -1,6 +1,8 @@
 /* A link is not taken for silent because this node has not read it: links.c, wf_links_heard_until. */
 #include "../../../suite.h"
-#include "cluster.h"
+#include "channel.h"
+#include "links.h"
+#include "session.h"
 #include "stuck.h"
 
 static struct wf_workers workers = {.count = 2, .users = 1}; /* one is of weft's own actors, which judge */

@@ -1,4 +1,5 @@
 /* One member and what it does, rule by rule: who is probed, suspected and held for gone. */
+#include "swim_table.h"
 #include "swim_one.h"
 #include "../../../suite.h"
 

@@ -5,7 +5,11 @@
 #include "../../alloc_faults.h"
 
 #include "discover.h"
+#include "discover_dns.h"
+#include "news.h"
 #include "node.h"
+#include "source.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,7 +178,8 @@ START_TEST(the_log_hears_of_changes)
     ck_assert_str_eq(report(0, 1, false), ""); /* what is wrong is said after it */
     ck_assert_int_eq(posted, 7);
     begin();
-    source.kind = &wf_source_url;
+    static const struct wf_source_kind plain = {.prefix = ""};
+    source.kind = &plain;
     ck_assert_str_eq(report(0, 1, true), "");
     begin(); /* nothing is left of it */
 }

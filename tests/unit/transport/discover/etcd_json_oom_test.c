@@ -8,6 +8,8 @@
 
 #include "../../../suite.h"
 #include "../../alloc_faults.h"
+#include "etcd_json.h"
+#include "transport.h"
 
 static char *put(void)
 {

@@ -7,6 +7,8 @@
 
 #include "etcd.h"
 #include "../../../suite.h"
+#include "etcd_json.h"
+#include "source.h"
 
 START_TEST(base64_there_and_back)
 {

@@ -3,7 +3,7 @@
 #include "../../alloc_faults.h"
 
 #include "credit.h"
-#include "transport.h"
+#include "port.h"
 
 enum { KEYS = 40 };
 

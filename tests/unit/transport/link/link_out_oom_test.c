@@ -1,5 +1,8 @@
 /* What actors send to another node when there is no memory for it: each call says so, or it has gone; what has no
  * answer is counted as lost; and the link stays. */
+#include "links.h"
+#include "outbox.h"
+#include "session.h"
 #include "linked.h"
 
 #include "../../alloc_faults.h"

@@ -1,5 +1,7 @@
 /* What goes out on a link: to whom, as far as the peer knows of such things, and what becomes of it when the peer
  * takes nothing. */
+#include "frame_tables.h"
+#include "links.h"
 #include "linked.h"
 
 /* ---- A full link ----------------------------------------------------------------------------------------------- */

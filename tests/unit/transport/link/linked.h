@@ -2,6 +2,9 @@
 #ifndef LINKED_H
 #define LINKED_H
 
+#include "frame_tables.h"
+#include "links.h"
+#include "session.h"
 #include "../script.h"
 
 enum { PLENTY = 1024 * 1024 };

@@ -1,4 +1,7 @@
 /* Numbers that a peer says and this node goes by: the highest there are, and those that nobody has asked for. */
+#include "frame_tables.h"
+#include "links.h"
+#include "session.h"
 #include "linked.h"
 #include "control.h"
 #include "names.h"

@@ -1,5 +1,14 @@
 /* A link, and what a peer may say on it, in its turn and out of it; who hears of it; and what of all that is still
  * under way when it ends. */
+#include "channel.h"
+#include "frame_parts.h"
+#include "frame_tables.h"
+#include "links.h"
+#include "peers.h"
+#include "port.h"
+#include "session.h"
+#include "table_sync.h"
+#include "transport.h"
 #include "linked.h"
 
 /* ---- Who hears of nodes ---------------------------------------------------------------------------------------- */

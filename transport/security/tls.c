@@ -1,4 +1,4 @@
-/* transport/security/tls_files.c -- reads a node's certificates, and finds at the start what else would be found at
+/* transport/security/tls.c -- reads a node's certificates, and finds at the start what else would be found at
  * the first handshake. */
 #include "base.h"
 #include "identity_tls.h"

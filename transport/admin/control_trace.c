@@ -1,4 +1,4 @@
-/* transport/admin/trace.c -- messages as they pass, for tools, on all nodes.
+/* transport/admin/control_trace.c -- messages as they pass, for tools, on all nodes.
  *
  * Design notes.
  * (1) On each node an actor $trace has a tap (actors/trace/trace.h), is woken when something comes into it, and
@@ -8,9 +8,12 @@
  *     from it. Errands are linked with the $trace that has started them; each ends with its node.
  * (3) A tap has what it was asked for, and all else that has an id. Which of that follows from what was asked for the
  *     tool finds out: it alone sees what all nodes say. */
+#include "control_trace.h"
+#include "answer.h"
 #include "control.h"
+#include "frame.h"
+#include "relay.h"
 
-#include "cluster.h"
 #include "trace.h"
 
 #include <weft/local.h>

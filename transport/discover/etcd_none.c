@@ -1,5 +1,6 @@
-/* transport/discover/no_etcd.c -- a build without libcurl. */
+/* transport/discover/etcd_none.c -- a build without libcurl. */
 #include "etcd.h"
+#include "source.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,10 @@
-/* transport/admin/reload.c -- $node is asked to replace the module it runs: loads the new one on a thread for what
- * may block, asks the actors that want it to go on with its code, and says which do. actors/reload/reload.h has what
- * happens in them.
+/* transport/admin/control_reload.c -- $node is asked to replace the module it runs: loads the new one on a thread for
+ * what may block, asks the actors that want it to go on with its code, and says which do. actors/reload/reload.h has
+ * what happens in them.
  *
  * What has been loaded stays, also if nobody goes on with it: its hook has run, and may have left pointers. */
+#include "control_reload.h"
+#include "answer.h"
 #include "control.h"
 #include "reload.h"
 

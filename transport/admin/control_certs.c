@@ -1,5 +1,11 @@
-/* transport/admin/certs.c -- the certificates of a node: loaded when it starts, and loaded anew while it runs. */
+/* transport/admin/control_certs.c -- the certificates of a node: loaded when it starts, and loaded anew while it
+ * runs. */
+#include "control_certs.h"
+#include "answer.h"
 #include "control.h"
+#include "roles.h"
+#include "tls.h"
+#include "tls_folder.h"
 #include "transport.h"
 
 #include <weft/local.h>

@@ -1,10 +1,13 @@
-/* transport/admin/control_look.c -- what $node says of one actor, of all calls under way, and of what was dropped. */
+/* transport/admin/control_inspect.c -- what $node says of one actor, of all calls under way, and of what was
+ * dropped. */
+#include "control_inspect.h"
+#include "answer.h"
 #include "control.h"
 
-#include "cluster.h"
 #include "inspect_worker.h"
 #include "typed.h"
 #include "stuck.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -232,7 +235,7 @@ static void put_drops(weft_writer *w, const struct wf_transport *t, const void *
     }
 }
 
-const char *wf_control_look(const struct wf_transport *t, const weft_msg *ask)
+const char *wf_control_inspect(const struct wf_transport *t, const weft_msg *ask)
 {
     const char *why = NULL;
     if (weft_tag(ask) == WF_CONTROL_INSPECT) return inspect(t, ask);

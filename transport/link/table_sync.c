@@ -1,5 +1,5 @@
-/* transport/link/tables.c -- the links' side of actors/names/tables.h: who gets snapshots and changes, and what comes
- * from them.
+/* transport/link/table_sync.c -- the links' side of actors/names/tables.h: who gets snapshots and changes, and what
+ * comes from them.
  *
  * Design notes.
  * (1) Peers are on the list from just before the workers learn of the link (so that no message overtakes the
@@ -24,10 +24,15 @@
  * (7) A node may not claim a name that it knew to be taken (actors/names/names.c (6)). It knew all that was here
  *     WF_TABLE_KNOWN before this node heard it last, if it was linked by then and has been sent the snapshot. That
  *     time is kept under the node's name when its link ends, for the last PAST_MAX such nodes. */
-#include "tables.h"
+#include "table_sync.h"
 
+#include "channel.h"
+#include "frame_tables.h"
 #include "hash.h"
+#include "news.h"
+#include "outbox.h"
 #include "queue_groups.h"
+#include "session.h"
 #include "transport.h"
 
 #include <stdlib.h>

@@ -1,5 +1,7 @@
-/* transport/discover/discover_no_dns.c -- a build without c-ares. */
+/* transport/discover/discover_dns_none.c -- a build without c-ares. */
 #include "discover.h"
+#include "discover_dns.h"
+#include "source.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
-/* transport/world.h -- what a node stands on: this machine, or a simulated one (sim_world.h). */
-#ifndef WF_WORLD_H
-#define WF_WORLD_H
+/* transport/start.h -- a node starts, on this machine or in a simulated world (sim_world.h). */
+#ifndef WF_START_H
+#define WF_START_H
 
 #include "carrier.h"
 

@@ -1,5 +1,5 @@
-/* transport/discover/exclusive.c -- exclusive names: the actor $exclusive, which asks etcd (etcd.h) on behalf of all
- * actors of its node.
+/* transport/discover/exclusive_names.c -- exclusive names: the actor $exclusive, which asks etcd (etcd.h) on behalf
+ * of all actors of its node.
  *
  * Design notes.
  * (1) Of each name at most one question is under way, so answers need no numbers.
@@ -9,9 +9,11 @@
  *     and that news come on different connections: both say a revision, and the higher one is right.
  * (4) Giving back is asked for again until it is done: a key of which the holder is gone would stay as long as this
  *     node lives. It is conditional on the token, so it never takes what is somebody else's by then. */
+#include "exclusive_names.h"
 #include "actor.h"
 #include "etcd.h"
 #include "text.h"
+#include "transport.h"
 
 #include <weft/exclusive.h>
 #include <weft/monitor.h>
