@@ -14,7 +14,7 @@ import sys
 ASSERTIONS = r".*(WF_ASSERT|_Static_assert)\b.*"
 FOLDERS = ["runtime/platform", "runtime", "actors", "transport", "cli"]
 FILES = {
-    "frames, framing": ["transport/wire/frame.c", "transport/wire/frame_parts.c", "transport/wire/frame_read.h",
+    "frames, framing": ["transport/wire/frame.c", "transport/wire/frame_chunks.c", "transport/wire/frame_read.h",
                         "transport/wire/frame_tables.c", "transport/wire/sp.c", "transport/wire/swim_wire.c"],
     "HELLO, identity": ["transport/cluster/handshake.c", "transport/security/identity.c",
                         "transport/security/roles.c"],
@@ -26,8 +26,8 @@ FILES = {
     "command line": ["cli/options/options.c", "cli/config/config.c", "cli/options/values.c",
                      "cli/client/json.c"],
     "HTTP, WebSocket": ["examples/webchat_http.h"],
-    "link": ["transport/link/channel.c", "transport/cluster/links.c", "transport/link/outbox.c",
-             "transport/link/port.c", "transport/link/receive.c", "transport/link/session.c",
+    "link": ["transport/link/channel.c", "transport/cluster/links.c", "transport/link/send_queue.c",
+             "transport/link/link_writer.c", "transport/link/receive.c", "transport/link/peer_link.c",
              "transport/link/table_sync.c"],
     "mailbox": ["actors/core/mailbox.c", "actors/core/msg.c", "actors/core/backpressure.c", "runtime/sched/post.c"],
 }

@@ -15,7 +15,7 @@ struct watch {
     int64_t span;
 };
 
-static void say_who_is_stuck(const struct wf_tally *t, int64_t span)
+static void log_who_is_stuck(const struct wf_tally *t, int64_t span)
 {
     for (uint32_t i = 0; i < t->workers; i++) {
         if (!t->worker[i].counted)
@@ -36,7 +36,7 @@ static void watchdog_main(const void *arg, size_t size)
     for (;;) {
         int rc = wf_node_tally(w.node, false, tally, weft_after(w.span / 2));
         if (rc == WEFT_OK) pf_manager_notify("WATCHDOG=1");
-        else if (rc == WEFT_ETIMEDOUT) say_who_is_stuck(tally, w.span);
+        else if (rc == WEFT_ETIMEDOUT) log_who_is_stuck(tally, w.span);
         else if (rc == WEFT_ECANCELED) return;
         if (weft_sleep(weft_after(w.span / 3)) == WEFT_ECANCELED) return;
     }

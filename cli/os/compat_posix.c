@@ -90,7 +90,7 @@ bool cli_replace_file(const char *path, const char *text, bool secret, char *why
     return false;
 }
 
-/* ---- Environment, addresses and times ------------------------------------------------------------------------ */
+/* ---- Environment, addresses and times -------------------------------------------------------------------------- */
 
 extern char **environ;
 

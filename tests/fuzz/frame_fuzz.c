@@ -2,7 +2,7 @@
  * message that is written again is the same. */
 #include "fuzz.h"
 #include "frame.h"
-#include "frame_parts.h"
+#include "frame_chunks.h"
 #include "frame_tables.h"
 #include "names.h"
 #include "swim_wire.h"

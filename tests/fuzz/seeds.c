@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "frame_parts.h"
+#include "frame_chunks.h"
 #include "frame_tables.h"
 #include "link_world.h"
 #include "sp.h"

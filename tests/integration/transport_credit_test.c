@@ -1,6 +1,6 @@
 /* Credit between nodes: senders on two nodes, a slow receiver on a third. Every message is accounted for. */
 #include "node.h"
-#include "port.h"
+#include "link_writer.h"
 #include "transport_harness.h"
 
 #include <stdatomic.h>
@@ -336,9 +336,9 @@ static void counts(const void *arg, size_t size)
 enum { MANY = 2000 };
 static weft_pid many[MANY];
 
-static struct wf_port *port_here(void)
+static struct wf_link_writer *port_here(void)
 {
-    return wf_port_find(wf_here, weft_node_incarnation(nodes[2]));
+    return wf_link_writer_find(wf_here, weft_node_incarnation(nodes[2]));
 }
 
 static void counts_one(const void *arg, size_t size)
@@ -379,7 +379,7 @@ static void lies(const void *arg, size_t size)
     (void)size;
     weft_pid to;
     memcpy(&to, arg, sizeof to);
-    struct wf_port *p = port_here();
+    struct wf_link_writer *p = port_here();
     wf_credits_finish(&p->credits);
     p->credits.on = false;
     int rc = WEFT_OK;

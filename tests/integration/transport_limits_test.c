@@ -36,9 +36,9 @@ static void usage(int64_t *slowed, uint64_t *refused)
     pf_mutex_lock(t->lock);
     WF_LIST_EACH(k, &t->cluster->peers) {
         struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-        if (p->session == NULL) continue;
-        *slowed += atomic_load(&p->session->usage.slowed);
-        *refused += atomic_load(&p->session->refused);
+        if (p->link == NULL) continue;
+        *slowed += atomic_load(&p->link->usage.slowed);
+        *refused += atomic_load(&p->link->refused);
     }
     pf_mutex_unlock(t->lock);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails where a header declares what the file of its own name does not define: `outbox.h` is for `outbox.c`, so that
+"""Fails where a header declares what the file of its own name does not define: `credit.h` is for `credit.c`, so that
 a reader of a call knows which file to open. It reads the text, not the build: the files of all systems count.
 usage: nouns.py SOURCE_FOLDER"""
 import collections

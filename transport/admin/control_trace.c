@@ -1,13 +1,4 @@
-/* transport/admin/control_trace.c -- messages as they pass, for tools, on all nodes.
- *
- * Design notes.
- * (1) On each node an actor $trace has a tap (actors/trace/trace.h), is woken when something comes into it, and
- *     sends what is there to the tool, at most every LOOK_EVERY; its guard (relay.c) ends it when the tool is gone.
- * (2) The tool is linked with one node only. That node's $trace starts an errand for each other node, now and when
- *     one comes up later: it asks $node there for the same, is the tool to the $trace there, and hands on what comes
- *     from it. Errands are linked with the $trace that has started them; each ends with its node.
- * (3) A tap has what it was asked for, and all else that has an id. Which of that follows from what was asked for the
- *     tool finds out: it alone sees what all nodes say. */
+/* transport/admin/control_trace.c -- messages as they pass, for tools, on all nodes. */
 #include "control_trace.h"
 #include "answer.h"
 #include "control.h"
@@ -209,7 +200,7 @@ static void close_tap(void *arg)
     wf_tap_close(t->node, &t->tap);
 }
 
-static int say_begun(const struct tracer *t)
+static int send_begun(const struct tracer *t)
 {
     uint8_t body[WF_NODE_NAME_MAX + 16];
     weft_writer w = weft_writer_on(body, sizeof body);
@@ -227,7 +218,7 @@ static int begin(struct tracer *t)
     if (rc == WEFT_OK) rc = wf_tap_open(t->node, &t->tap);
     if (rc == WEFT_OK) rc = weft_defer(close_tap, t);
     if (rc == WEFT_OK) rc = wf_guard_begin(t->tool);
-    if (rc == WEFT_OK) rc = say_begun(t);
+    if (rc == WEFT_OK) rc = send_begun(t);
     if (rc == WEFT_OK && t->asked.everywhere) rc = weft_watch_nodes();
     return rc;
 }

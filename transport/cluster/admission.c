@@ -7,7 +7,7 @@
 #include "links.h"
 #include "peers.h"
 #include "roles.h"
-#include "session.h"
+#include "peer_link.h"
 #include "transport.h"
 
 #include <stdio.h>
@@ -16,8 +16,8 @@
 /* An incarnation is one node's for ever. Pids hold it, so nobody else may take it over. */
 static const char *owner_of(struct wf_cluster *c, uint64_t incarnation)
 {
-    const struct wf_session *s = wf_links_find(c, incarnation);
-    if (s != NULL) return s->name;
+    const struct wf_link *l = wf_links_find(c, incarnation);
+    if (l != NULL) return l->name;
     const struct wf_peer *p = wf_peers_find(c, incarnation);
     return p == NULL ? NULL : p->name;
 }

@@ -7,7 +7,7 @@
 struct wf_channel;
 struct wf_cluster;
 
-/* Whether the session may be who its HELLO says. False: `why` (WF_REASON_TEXT bytes) is for both sides' logs. Without
+/* Whether the link may be who its HELLO says. False: `why` (WF_REASON_TEXT bytes) is for both sides' logs. Without
  * TLS it may do everything, as all that get here are of this machine; but over ws:// nobody controls the node. */
 bool wf_rights_admit(struct wf_cluster *c, struct wf_channel *ch, char *why);
 

@@ -1,4 +1,4 @@
-/* transport/cluster/cluster.h -- what the actor $cluster keeps: sessions, peers, dialers, watchers. Only its
+/* transport/cluster/cluster.h -- what the actor $cluster keeps: links, peers, dialers, watchers. Only its
  * coroutine changes any of it; `peers` and what hangs on them change under wf_transport.lock, so that others may
  * look. */
 #ifndef WF_CLUSTER_H
@@ -44,13 +44,13 @@ struct wf_watcher {
 
 struct wf_cluster {
     struct wf_transport *t;
-    struct wf_list channels; /* wf_channel.in_all; a reference each */
-    struct wf_list sessions; /* wf_session.in_all; a reference each */
-    struct wf_list dialers;  /* wf_dialer.in_cluster */
-    struct wf_list peers;    /* wf_peer.in_cluster */
-    struct wf_list gone;     /* wf_peer.in_gone; the one that has been gone for longest first */
+    struct wf_list channels;   /* wf_channel.in_all; a reference each */
+    struct wf_list live_links; /* wf_link.in_all; a reference each */
+    struct wf_list dialers;    /* wf_dialer.in_cluster */
+    struct wf_list peers;      /* wf_peer.in_cluster */
+    struct wf_list gone;       /* wf_peer.in_gone; the one that has been gone for longest first */
     uint32_t peer_count, gone_count;
-    /* Sessions, dialers and peers by incarnation; sessions with nodes by name. Hashes have the node's secret. */
+    /* Links, dialers and peers by incarnation; links with nodes by name. Hashes have the node's secret. */
     struct wf_hash_table links, dialed, known, link_names;
     struct wf_watcher *watchers;
     uint32_t watcher_count, watcher_capacity;

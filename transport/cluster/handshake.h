@@ -7,10 +7,10 @@
 
 struct wf_channel;
 struct wf_cluster;
-struct wf_news;
+struct wf_cluster_event;
 
 void wf_handshakes_message(struct wf_cluster *c, struct wf_channel *ch, const uint8_t *data, size_t size);
-void wf_handshakes_down(struct wf_cluster *c, struct wf_news *n);
+void wf_handshakes_down(struct wf_cluster *c, struct wf_cluster_event *e);
 int64_t wf_handshakes_tick(struct wf_cluster *c, int64_t now); /* returns when it has to look again */
 void wf_handshakes_end(struct wf_cluster *c);                  /* closes those that carry no link yet */
 

@@ -1,4 +1,13 @@
-/* transport/cluster/partition.h -- whether this node is in a minority. */
+/* transport/cluster/partition.h -- whether this node is in a minority.
+ *
+ * Design notes.
+ * (1) `base` is who there should be: every member that was ever there, less those that have left, and less those that
+ *     went down while this node was on the side of the many, and all was quiet for longer than any suspicion lasts.
+ *     So the side of the few can never come to think that it is all there is, however long the cut lasts.
+ * (2) To be on the safe side with what is exclusive, suspects count as gone here, and so does a node whose link is
+ *     broken until it has answered by way of others: the few should know before the many have given them up.
+ * (3) A node whose link is up and not silent is there, whatever is said of it. When a cut has healed the few tell the
+ *     many whom they have held for gone. Those refute it at once, and nobody is in a minority for that. */
 #ifndef WF_PARTITION_H
 #define WF_PARTITION_H
 
@@ -22,8 +31,8 @@ struct wf_partition {
     bool was_many;               /* it has ever been in none: a cluster that is not whole yet does not end */
     char text[64];               /* under wf_transport.lock: then "in a minority: 2 of 5 nodes are there", else "" */
     uint32_t there;              /* of them, at the last look */
-    int64_t quiet_since;         /* nobody of `base` has been suspect or doubted, and we are many */
-    struct wf_base_member *base; /* who there should be: see partition.c */
+    int64_t quiet_since;         /* nobody of `base` has been suspect or recheck, and we are many */
+    struct wf_base_member *base; /* who there should be: see above */
     uint32_t count, capacity;
 };
 

@@ -4,7 +4,7 @@
 
 #include "channel.h"
 #include "hash_table.h"
-#include "session.h"
+#include "peer_link.h"
 #include "swim_wire.h"
 
 struct wf_cluster;
@@ -16,7 +16,7 @@ struct wf_dialer {
     struct wf_list_node in_cluster;  /* wf_cluster.dialers */
     struct wf_hashed by_incarnation; /* wf_cluster.dialed, if that is known */
     bool in_table;
-    bool seed, self, busy; /* busy: a dial or its session is under way */
+    bool seed, self, busy; /* busy: a dial or its link is under way */
     bool proven;           /* its node has been linked with: the addresses are its own */
     uint32_t source;       /* of discover.h, which lists it at the moment: then it is a seed; 0: none */
     char (*url)[WF_URL_TEXT];
@@ -42,8 +42,8 @@ struct wf_peer {
     char name[WF_NODE_NAME_MAX + 1];
     enum wf_peer_state state;
     char reason[WF_REASON_TEXT]; /* DOWN, SUSPECT: why */
-    struct wf_session *session;  /* UP, SUSPECT */
-    struct wf_session *ended;    /* the last one that is over, a reference: it still counts what it has lost; NULL */
+    struct wf_link *link;        /* UP, SUSPECT */
+    struct wf_link *ended;       /* the last one that is over, a reference: it still counts what it has lost; NULL */
     uint64_t frames_lost;        /* on links before that one */
     uint64_t last_number;        /* of the last link with it */
     char (*url)[WF_URL_TEXT];
@@ -72,21 +72,21 @@ static inline struct wf_swim_record wf_peer_record(const struct wf_peer *p)
 }
 
 struct wf_peer *wf_peers_find(const struct wf_cluster *c, uint64_t incarnation);
-void wf_peers_up(struct wf_cluster *c, struct wf_session *s);
+void wf_peers_up(struct wf_cluster *c, struct wf_link *l);
 /* The link has lost its connection, and is to be dialled. */
-void wf_peers_broken(struct wf_cluster *c, struct wf_session *s, const char *reason);
+void wf_peers_broken(struct wf_cluster *c, struct wf_link *l, const char *reason);
 /* Whether its node is suspect may have changed: because the link is broken, or has another connection, or because of
  * what members say. Watchers are told. */
-void wf_peers_review(struct wf_cluster *c, struct wf_session *s, const char *reason);
+void wf_peers_review(struct wf_cluster *c, struct wf_link *l, const char *reason);
 /* Of a member that is there: knows it, what it says of itself, and dials it if there is no link. NULL: no memory. */
 struct wf_peer *wf_peers_member(struct wf_cluster *c, const struct wf_swim_member *m);
 /* A node without a link is down, or has left. */
 void wf_peers_gone(struct wf_cluster *c, struct wf_peer *p, const char *reason, bool left);
 void wf_dialers_finish(struct wf_cluster *c); /* once the carrier is gone */
-void wf_peers_down(struct wf_cluster *c, struct wf_session *s, const char *reason, bool left);
-void wf_peers_heard_of(struct wf_cluster *c, const struct wf_session *from, const struct wf_frame_peer *p);
-/* Tells `s` of all other nodes, and all other nodes of `s`. */
-void wf_peers_introduce(struct wf_cluster *c, struct wf_session *s);
+void wf_peers_down(struct wf_cluster *c, struct wf_link *l, const char *reason, bool left);
+void wf_peers_heard_of(struct wf_cluster *c, const struct wf_link *from, const struct wf_frame_peer *p);
+/* Tells `l` of all other nodes, and all other nodes of `l`. */
+void wf_peers_introduce(struct wf_cluster *c, struct wf_link *l);
 int wf_dialers_add_seed(struct wf_cluster *c, const char *url);
 /* What a source lists now, instead of what it listed before: URLs, each with its NUL. */
 void wf_dialers_listed(struct wf_cluster *c, uint32_t source, const char *urls, size_t size);

@@ -59,5 +59,5 @@ void wf_reachable_dialled(struct wf_cluster *c, struct wf_channel *ch)
 {
     bool wanted = atomic_load_explicit(&c->t->listens_by_seed, memory_order_relaxed);
     if (wanted && !c->leaving && ch->dialer->seed) be_reachable(c, wf_dialers_url(ch->dialer), ch->conn->local);
-    wf_channel_greet(ch);
+    wf_channel_send_hello(ch);
 }

@@ -61,22 +61,22 @@ struct wf_swim_options {
 struct wf_swim_member {
     uint64_t node, number;
     enum wf_swim_state state;
-    bool doubted;  /* there is reason to look at it soon; good until it has answered */
+    bool recheck;  /* there is reason to look at it soon; good until it has answered */
     uint8_t sends; /* how often its entry has been told */
     uint8_t accuser_count;
-    uint32_t place;                 /* index in wf_swim.at */
-    int64_t since;                  /* in this state */
-    int64_t due;                    /* SUSPECT: then it is down */
-    uint64_t by[WF_SWIM_ACCUSERS];  /* SUSPECT: who says so, the first one first; DOWN: [0], who found it so */
-    struct wf_list_node in_news;    /* wf_swim.news[sends] */
-    struct wf_list_node in_state;   /* wf_swim.suspects or wf_swim.gone, oldest first */
-    struct wf_list_node in_doubts;  /* wf_swim.doubts */
-    struct wf_list_node in_changed; /* the user's, who is not told when the member is forgotten */
-    struct wf_hashed by_node;       /* wf_swim.nodes */
-    struct wf_hashed by_name;       /* wf_swim.names */
-    bool newest;                    /* of its name: it is there */
-    weft_text name;                 /* in `record` */
-    weft_text record;               /* malloc'ed */
+    uint32_t place;                  /* index in wf_swim.at */
+    int64_t since;                   /* in this state */
+    int64_t due;                     /* SUSPECT: then it is down */
+    uint64_t by[WF_SWIM_ACCUSERS];   /* SUSPECT: who says so, the first one first; DOWN: [0], who found it so */
+    struct wf_list_node in_news;     /* wf_swim.news[sends] */
+    struct wf_list_node in_state;    /* wf_swim.suspects or wf_swim.gone, oldest first */
+    struct wf_list_node in_rechecks; /* wf_swim.rechecks */
+    struct wf_list_node in_changed;  /* the user's, who is not told when the member is forgotten */
+    struct wf_hashed by_node;        /* wf_swim.nodes */
+    struct wf_hashed by_name;        /* wf_swim.names */
+    bool newest;                     /* of its name: it is there */
+    weft_text name;                  /* in `record` */
+    weft_text record;                /* malloc'ed */
 };
 
 struct wf_swim;
@@ -85,8 +85,8 @@ struct wf_swim_user {
     bool (*send)(void *arg, uint64_t to, const void *frame, size_t size);
     /* A member is new (`before` is its state), in another state or has another record. Must not call back. */
     void (*changed)(void *arg, const struct wf_swim_member *m, enum wf_swim_state before);
-    /* Whether something has come from that one lately: then it lives, whatever is said of it. wf_swim_doubt is called
-     * when that is no longer so. NULL: nobody is heard. */
+    /* Whether something has come from that one lately: then it lives, whatever is said of it. When that is no
+     * longer so wf_swim_recheck is called. NULL: nobody is heard. */
     bool (*heard)(void *arg, uint64_t node);
     /* The highest number of a member that can be true now. NULL: all that fit. */
     uint64_t (*number_max)(void *arg);
@@ -115,7 +115,7 @@ struct wf_swim {
     uint64_t digest;
     struct wf_list news[WF_SWIM_SENDS_MAX + 1];
     uint32_t news_count;
-    struct wf_list suspects, gone, doubts;
+    struct wf_list suspects, gone, rechecks;
     /* The probe of this period. */
     struct wf_swim_member *target; /* NULL: none, or it has answered */
     uint64_t sequence, probe_sequence;
@@ -144,7 +144,7 @@ int64_t wf_swim_tick(struct wf_swim *s, int64_t now);
 /* There is a new way to that one, which may not be a member yet; or it lives, and is to hear what is said of it. */
 void wf_swim_greet(struct wf_swim *s, uint64_t node);
 /* The way to it is broken, or nothing has come over it for a while: it is probed next. */
-void wf_swim_doubt(struct wf_swim *s, uint64_t node, int64_t now);
+void wf_swim_recheck(struct wf_swim *s, uint64_t node, int64_t now);
 /* There was never a way to it, and none was found in time: this member suspects it. */
 void wf_swim_accuse(struct wf_swim *s, uint64_t node, int64_t now);
 /* It is known from elsewhere: DOWN, or LEFT. */

@@ -23,18 +23,18 @@ struct wf_etcd;
 extern const struct wf_source_kind wf_source_etcd;
 
 enum wf_ask_kind { WF_ASK_ACQUIRE, WF_ASK_RELEASE };
-enum wf_tell_kind {
-    WF_TELL_ACQUIRED, /* name, number: the token, lease */
-    WF_TELL_TAKEN,    /* name, number: the revision at which somebody else had it */
-    WF_TELL_RELEASED, /* name */
-    WF_TELL_FAILED,   /* name: nobody knows; ask again after AGAIN */
-    WF_TELL_FREED,    /* name, number: the revision at which its holder let go */
-    WF_TELL_AGAIN,    /* the session is whole again: what was FREED before may have been missed */
-    WF_TELL_LOST,     /* the lease is over, and with it all names */
+enum wf_etcd_event_kind {
+    WF_ETCD_ACQUIRED, /* name, number: the token, lease */
+    WF_ETCD_TAKEN,    /* name, number: the revision at which somebody else had it */
+    WF_ETCD_RELEASED, /* name */
+    WF_ETCD_FAILED,   /* name: nobody knows; ask again after AGAIN */
+    WF_ETCD_FREED,    /* name, number: the revision at which its holder let go */
+    WF_ETCD_AGAIN,    /* the session is whole again: what was FREED before may have been missed */
+    WF_ETCD_LOST,     /* the lease is over, and with it all names */
 };
-struct wf_tell {
+struct wf_etcd_event {
     struct wf_list_node in_queue;
-    enum wf_tell_kind kind;
+    enum wf_etcd_event_kind kind;
     char name[WF_NAME_MAX + 1];
     int64_t number, lease;
 };
@@ -44,8 +44,8 @@ struct wf_tell {
 int wf_etcd_ask(struct wf_etcd *e, enum wf_ask_kind kind, const char *name, int64_t token);
 /* The actor that is told: `wake` is set for each. */
 void wf_etcd_listen(struct wf_etcd *e, weft_event wake);
-struct wf_tell *wf_etcd_told(struct wf_etcd *e); /* NULL: nothing; free() it */
+struct wf_etcd_event *wf_etcd_take_event(struct wf_etcd *e); /* NULL: nothing; free() it */
 /* Any thread: until when names held under that lease are surely this node's; WEFT_NOW: they are not. */
-int64_t wf_etcd_sure_until(const struct wf_etcd *e, int64_t lease);
+int64_t wf_etcd_valid_until(const struct wf_etcd *e, int64_t lease);
 
 #endif

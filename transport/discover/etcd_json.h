@@ -10,13 +10,13 @@ struct json_t;
 char *wf_etcd_base64(const char *text);
 /* At most `size` bytes with the NUL. False: malformed, too long, or with NULs. */
 bool wf_etcd_unbase64(const char *text, char *out, size_t size);
-char *wf_etcd_say_put(const char *key, const char *value, int64_t lease);
-char *wf_etcd_say_range(const char *prefix);
-char *wf_etcd_say_watch(const char *prefix, int64_t from);
-char *wf_etcd_say_acquire(const char *key, const char *value, int64_t lease);
-char *wf_etcd_say_release(const char *key, int64_t token);
-char *wf_etcd_say_number(const char *name, int64_t number);
-char *wf_etcd_say_sign_on(const char *user, const char *password);
+char *wf_etcd_json_put(const char *key, const char *value, int64_t lease);
+char *wf_etcd_json_range(const char *prefix);
+char *wf_etcd_json_watch(const char *prefix, int64_t from);
+char *wf_etcd_json_acquire(const char *key, const char *value, int64_t lease);
+char *wf_etcd_json_release(const char *key, int64_t token);
+char *wf_etcd_json_number(const char *name, int64_t number);
+char *wf_etcd_json_sign_on(const char *user, const char *password);
 char *wf_etcd_node_text(const struct wf_transport *t); /* what a node says of itself */
 /* Adds the URLs in what a node says of itself. False: malformed. */
 bool wf_etcd_node_urls(const char *text, struct wf_url_list *out);

@@ -26,13 +26,13 @@ void wf_etcd_listen(struct wf_etcd *e, weft_event wake)
     (void)e, (void)wake;
 }
 
-struct wf_tell *wf_etcd_told(struct wf_etcd *e)
+struct wf_etcd_event *wf_etcd_take_event(struct wf_etcd *e)
 {
     (void)e;
     return NULL;
 }
 
-int64_t wf_etcd_sure_until(const struct wf_etcd *e, int64_t lease)
+int64_t wf_etcd_valid_until(const struct wf_etcd *e, int64_t lease)
 {
     (void)e, (void)lease;
     return WEFT_NOW;

@@ -1,14 +1,5 @@
 /* transport/discover/exclusive_names.c -- exclusive names: the actor $exclusive, which asks etcd (etcd.h) on behalf
- * of all actors of its node.
- *
- * Design notes.
- * (1) Of each name at most one question is under way, so answers need no numbers.
- * (2) Who waits has sent a request, which is kept until there is an answer. Waiters and holders are monitored. A
- *     caller that gives up says so (GIVE_UP), behind its request: if the answer was on its way, the name goes back.
- * (3) A name that somebody else has is asked for again when etcd's watch says that its key is gone. The answer TAKEN
- *     and that news come on different connections: both say a revision, and the higher one is right.
- * (4) Giving back is asked for again until it is done: a key of which the holder is gone would stay as long as this
- *     node lives. It is conditional on the token, so it never takes what is somebody else's by then. */
+ * of all actors of its node. */
 #include "exclusive_names.h"
 #include "actor.h"
 #include "etcd.h"
@@ -120,7 +111,7 @@ static void waiter_end(struct service *s, struct waiter *w)
     free(w);
 }
 
-static void tell_lost(const struct claim *c)
+static void notify_lost(const struct claim *c)
 {
     struct weft_exclusive_lost lost = {.token = c->held.token};
     snprintf(lost.name, sizeof lost.name, "%s", c->name);
@@ -142,14 +133,14 @@ static void lost(struct claim *c)
     if (c->state == HELD) {
         weft_log(WEFT_WARN, "the exclusive name %s is lost", c->name);
         (void)weft_demonitor(c->ref);
-        tell_lost(c);
+        notify_lost(c);
     }
     c->state = TAKEN; /* until there is a lease again */
 }
 
 /* ---- What etcd says -------------------------------------------------------------------------------------------- */
 
-static void on_acquired(struct service *s, struct claim *c, const struct wf_tell *t)
+static void on_acquired(struct service *s, struct claim *c, const struct wf_etcd_event *t)
 {
     c->held = (weft_exclusive){(uint64_t)t->number, (uint64_t)t->lease};
     for (struct wf_list_node *k; (k = wf_list_first(&c->waiters)) != NULL;) {
@@ -196,31 +187,31 @@ static void on_freed(struct service *s, struct claim *c, int64_t revision)
     }
 }
 
-static void on_tell(struct service *s, const struct wf_tell *t)
+static void on_tell(struct service *s, const struct wf_etcd_event *t)
 {
-    if (t->kind == WF_TELL_AGAIN) on_again(s);
-    if (t->kind == WF_TELL_LOST) on_lost(s);
+    if (t->kind == WF_ETCD_AGAIN) on_again(s);
+    if (t->kind == WF_ETCD_LOST) on_lost(s);
     struct claim *c = t->name[0] == '\0' ? NULL : find(s, t->name);
-    if (c == NULL && t->kind == WF_TELL_ACQUIRED) /* nobody wants it any more */
+    if (c == NULL && t->kind == WF_ETCD_ACQUIRED) /* nobody wants it any more */
         (void)wf_etcd_ask(s->t->etcd, WF_ASK_RELEASE, t->name, t->number);
     if (c == NULL) return;
     switch (t->kind) {
-    case WF_TELL_ACQUIRED:
+    case WF_ETCD_ACQUIRED:
         if (c->state == ASKING || c->state == TAKEN) on_acquired(s, c, t);
         break;
-    case WF_TELL_TAKEN:
+    case WF_ETCD_TAKEN:
         if (c->state != ASKING) break;
         c->state = TAKEN;
         if (c->freed > t->number || wf_list_empty(&c->waiters)) settle(s, c);
         break;
-    case WF_TELL_RELEASED:
+    case WF_ETCD_RELEASED:
         if (c->state == LEAVING) settle(s, c);
         break;
-    case WF_TELL_FAILED:
+    case WF_ETCD_FAILED:
         if (c->state == ASKING) c->state = TAKEN;
         else c->unsure = true;
         break;
-    case WF_TELL_FREED: on_freed(s, c, t->number); break;
+    case WF_ETCD_FREED: on_freed(s, c, t->number); break;
     default: break;
     }
 }
@@ -351,7 +342,7 @@ static void exclusive_main(const void *arg, size_t size)
         int rc = weft_wait_any(what, 2, WEFT_FOREVER);
         if (rc < 0) return;
         (void)weft_event_take(s->wake);
-        for (struct wf_tell *told; (told = wf_etcd_told(t->etcd)) != NULL; free(told)) on_tell(s, told);
+        for (struct wf_etcd_event *told; (told = wf_etcd_take_event(t->etcd)) != NULL; free(told)) on_tell(s, told);
         while (weft_recv(&m, WEFT_NOW) == WEFT_OK)
             if (!on_message(s, m)) weft_msg_free(m);
     }
@@ -430,7 +421,7 @@ int64_t weft_exclusive_until(weft_exclusive held)
     const weft_node *node = weft_here();
     const struct wf_transport *t = node == NULL ? NULL : node->transport;
     if (t == NULL || t->etcd == NULL || held.lease == 0) return WEFT_NOW;
-    int64_t until = wf_etcd_sure_until(t->etcd, (int64_t)held.lease);
+    int64_t until = wf_etcd_valid_until(t->etcd, (int64_t)held.lease);
     return until > wf_transport_now(t) ? until : WEFT_NOW;
 }
 

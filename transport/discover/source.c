@@ -1,7 +1,7 @@
 /* transport/discover/source.c -- what kinds of sources call: options and hosts of their specs, the list that they
  * report, and when the log hears of it. */
 #include "source.h"
-#include "news.h"
+#include "cluster_event.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -117,14 +117,14 @@ void wf_source_found(struct wf_source *s, struct wf_url_list *list, bool fine)
     if (packed == NULL) return; /* the next report brings it */
     for (size_t i = 0, at = 0; i < list->count; i++) at += (size_t)sprintf(packed + at, "%s", list->url[i]) + 1;
     bool same = s->reported && size == s->listed_size && (size == 0 || memcmp(packed, s->listed, size) == 0);
-    struct wf_news *n = same ? NULL : wf_news_new(WF_NEWS_LISTED, NULL, packed, size);
-    if (!same && n != NULL) {
+    struct wf_cluster_event *e = same ? NULL : wf_cluster_event_new(WF_CLUSTER_EVENT_LISTED, NULL, packed, size);
+    if (!same && e != NULL) {
         free(s->listed);
         s->listed = packed;
         s->listed_size = size;
         s->reported = true;
-        n->number = s->number;
-        wf_news_post(s->t, n);
+        e->number = s->number;
+        wf_cluster_event_post(s->t, e);
     } else {
         free(packed);
     }

@@ -12,8 +12,8 @@
 
 struct wf_batch;
 struct wf_dialer;
-struct wf_news;
-struct wf_session;
+struct wf_cluster_event;
+struct wf_link;
 
 /* What a channel has been through. Written by $cluster while the receiving side is paused, read by the receiving
  * side. */
@@ -28,7 +28,7 @@ enum wf_phase {
 
 /* What a channel knows of a dial; a wf_dialer begins with it, and is the tag of its dials. */
 struct wf_dial {
-    struct wf_news *over; /* for the end of a dial, which needs no memory then */
+    struct wf_cluster_event *over; /* for the end of a dial, which needs no memory then */
 };
 
 struct wf_channel {
@@ -36,10 +36,10 @@ struct wf_channel {
     struct wf_transport *t;
     struct wf_conn *conn;
     _Atomic uint32_t refs;
-    struct wf_dialer *dialer;   /* NULL: accepted */
-    struct wf_news *over;       /* made with it, so that its end is told without memory, too */
-    _Atomic int phase;          /* release by $cluster, acquire by the receiving side */
-    struct wf_session *session; /* a reference; under t->lock until it is PENDING or UP, then fixed */
+    struct wf_dialer *dialer;      /* NULL: accepted */
+    struct wf_cluster_event *over; /* made with it, so that its end is told without memory, too */
+    _Atomic int phase;             /* release by $cluster, acquire by the receiving side */
+    struct wf_link *link;          /* a reference; under t->lock until it is PENDING or UP, then fixed */
     /* What its HELLO said. */
     uint64_t incarnation;
     char name[WF_NODE_NAME_MAX + 1];
@@ -52,17 +52,17 @@ struct wf_channel {
     int64_t heartbeat;
     int64_t clock_ahead; /* of its clock, before this node's monotonic one; WF_CLOCK_UNKNOWN */
     int64_t handshake_by;
-    /* Under t->lock: what is said before it carries a session: HELLO, and WELCOME or REFUSED, so that one waits at
-     * most. `saying` is true while something of it is being sent: release when it ends, acquire by who sends for a
-     * session. */
+    /* Under t->lock: what is said before it carries a link: HELLO, and WELCOME or REFUSED, so that one waits at
+     * most. `sending` is true while something of it is being sent: release when it ends, acquire by who sends for a
+     * link. */
     struct wf_batch *next, *flight;
-    _Atomic bool saying;
+    _Atomic bool sending;
     /* The receiving side. */
     struct wf_inbound in;
     struct wf_call read_on;  /* posted while no more is read */
     _Atomic int64_t held_at; /* relaxed: since when no more is read, until `read_on`; 0: it is */
-    uint64_t at; /* counted frames of the session that have come, with those that came on channels before */
-    bool placed; /* `at` is known */
+    uint64_t at;             /* counted frames of the link that have come, with those that came on channels before */
+    bool placed;             /* `at` is known */
     /* Bytes at the beginning of the message that is handed over next: the handshake has had them. Written by $cluster
      * while the connection is paused. */
     size_t skip;
@@ -77,9 +77,9 @@ struct wf_channel {
 
 extern const struct wf_carrier_user wf_channel_carrier_user; /* owner: the transport */
 /* Says HELLO, once, before anything else. */
-void wf_channel_greet(struct wf_channel *ch);
+void wf_channel_send_hello(struct wf_channel *ch);
 /* Says one small frame of the handshake. False: no memory, the channel was closed. */
-bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size);
+bool wf_channel_send(struct wf_channel *ch, const uint8_t *frame, size_t size);
 enum { WF_COPIES_AT_ONCE = 4096 }; /* messages made for members of groups in one turn */
 /* Whether another frame may be received in this turn. */
 static inline bool wf_channel_may_go_on(const struct wf_channel *ch)

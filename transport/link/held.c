@@ -1,9 +1,9 @@
-/* transport/link/held.c -- what waits in an outbox behind a large message: bulk.c (1) and (2). All but the slots are
- * called with the outbox's lock held. */
+/* transport/link/held.c -- what waits in a send queue behind a large message: large_message.h (1) and (2). All but
+ * the slots are called with the send queue's lock held. */
 #include "held.h"
 #include "hash.h"
-#include "outbox.h"
-#include "session.h"
+#include "send_queue.h"
+#include "peer_link.h"
 #include "transport.h"
 
 uint16_t wf_order_slot(uint64_t actor)
@@ -17,50 +17,50 @@ uint16_t wf_order_slot_to(uint64_t key)
     return wf_mix(~key) % WF_HELD_SLOTS;
 }
 
-static void count_held(struct wf_session *s, const struct wf_batch *b, uint32_t one)
+static void count_held(struct wf_link *l, const struct wf_batch *b, uint32_t one)
 {
-    uint32_t count = atomic_load_explicit(&s->held_count, memory_order_relaxed);
-    atomic_store_explicit(&s->held_count, count + one, memory_order_relaxed);
+    uint32_t count = atomic_load_explicit(&l->held_count, memory_order_relaxed);
+    atomic_store_explicit(&l->held_count, count + one, memory_order_relaxed);
     if (b->order != WF_ORDER_ACTOR) {
-        s->held_all += one;
+        l->held_all += one;
     } else {
-        s->held_by[b->slot] += one;
-        s->held_by[b->other_slot] += one;
+        l->held_by[b->slot] += one;
+        l->held_by[b->other_slot] += one;
     }
 }
 
-static bool must_wait(const struct wf_session *s, const struct wf_batch *b)
+static bool must_wait(const struct wf_link *l, const struct wf_batch *b)
 {
-    if (s->held == NULL) return b->chunk;
-    return b->chunk || s->held_all > 0 || b->order == WF_ORDER_ALL ||
-           (b->order == WF_ORDER_ACTOR && s->held_by[b->slot] > 0);
+    if (l->held == NULL) return b->chunk;
+    return b->chunk || l->held_all > 0 || b->order == WF_ORDER_ALL ||
+           (b->order == WF_ORDER_ACTOR && l->held_by[b->slot] > 0);
 }
 
-bool wf_bulk_hold(struct wf_session *s, struct wf_batch *b)
+bool wf_held_put(struct wf_link *l, struct wf_batch *b)
 {
-    if (!must_wait(s, b)) return false;
-    count_held(s, b, 1);
-    if (s->held == NULL) s->held = b;
-    else s->held_last->next = b;
-    s->held_last = b;
+    if (!must_wait(l, b)) return false;
+    count_held(l, b, 1);
+    if (l->held == NULL) l->held = b;
+    else l->held_last->next = b;
+    l->held_last = b;
     return true;
 }
 
-struct wf_batch *wf_bulk_next(struct wf_session *s)
+struct wf_batch *wf_held_next(struct wf_link *l)
 {
-    struct wf_batch *b = s->chunk == NULL ? s->held : NULL;
+    struct wf_batch *b = l->chunk == NULL ? l->held : NULL;
     if (b == NULL) return NULL;
-    s->held = b->next;
-    count_held(s, b, UINT32_MAX);
-    if (b->chunk) s->chunk = b;
+    l->held = b->next;
+    count_held(l, b, UINT32_MAX);
+    if (b->chunk) l->chunk = b;
     return b;
 }
 
 /* Without the lock. */
-bool wf_session_holds_slot(struct wf_session *s, uint16_t slot)
+bool wf_link_holds_slot(struct wf_link *l, uint16_t slot)
 {
-    pf_mutex_lock(s->lock);
-    bool holds = s->held_by[slot] > 0;
-    pf_mutex_unlock(s->lock);
+    pf_mutex_lock(l->lock);
+    bool holds = l->held_by[slot] > 0;
+    pf_mutex_unlock(l->lock);
     return holds;
 }

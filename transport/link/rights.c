@@ -2,7 +2,7 @@
 #include "rights.h"
 
 #include "channel.h"
-#include "outbox.h"
+#include "send_queue.h"
 #include "transport.h"
 #include "requests.h"
 #include "roles.h"
@@ -119,7 +119,7 @@ static void answer(struct wf_channel *ch, const struct wf_frame *f, int error)
                                 "certificate that grants it";
     const char *text = ch->conn->plain_ws ? by_ws : ch->conn->who == NULL ? by_way : by_role;
     bool call = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL;
-    struct wf_batch *b = wf_batch_new(ch->session, WF_FRAME_SPARE + strlen(text));
+    struct wf_batch *b = wf_batch_new(ch->link, WF_FRAME_SPARE + strlen(text));
     if (b == NULL) return;
     weft_writer w = wf_batch_writer(b);
     if (call && is_for_control(ch, f)) {
@@ -133,14 +133,14 @@ static void answer(struct wf_channel *ch, const struct wf_frame *f, int error)
     } else {
         wf_put_to_actor(&w, WF_MSG_FAILED, f->from, f->to, (uint32_t)-error, f->ref, NULL, 0, WF_FRAME_NO_DEADLINE);
     }
-    wf_session_say(ch->session, b, &w);
+    wf_link_send(ch->link, b, &w);
 }
 
 void wf_rights_refuse(struct wf_channel *ch, const struct wf_frame *f, int error)
 {
     bool asks = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL || f->kind == LINK ||
                 f->kind == WATCH || f->kind == SPAWN;
-    uint64_t before = atomic_fetch_add_explicit(&ch->session->refused, 1, memory_order_relaxed);
+    uint64_t before = atomic_fetch_add_explicit(&ch->link->refused, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&ch->t->dropped_refused, 1, memory_order_relaxed);
     if (before == 0)
         wf_peer_log(&ch->t->bursts, wf_transport_now(ch->t), WEFT_WARN,

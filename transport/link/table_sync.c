@@ -1,38 +1,14 @@
 /* transport/link/table_sync.c -- the links' side of actors/names/tables.h: who gets snapshots and changes, and what
- * comes from them.
- *
- * Design notes.
- * (1) Peers are on the list from just before the workers learn of the link (so that no message overtakes the
- *     snapshot) until just before they learn of its end (so that nobody hears of that sooner than its names vanish).
- *     All of it under the node's tables_lock.
- *     A snapshot that is more than one turn should say, or that has no room in the outbox, goes on in parts; changes
- *     are told meanwhile. What is set twice is set, and what is taken back before it was set is not there: so in the
- *     end the copy is right.
- * (2) What cannot be written down for want of memory makes the peer stale: it gets a new snapshot with the next
- *     change or heartbeat.
- * (3) What is retained is the same on all nodes (actors/topics/topic_retained.h), and may be large. A peer is told
- *     of all that stands behind its mark in the list of that, as long as there is room in its outbox; then it goes on
- *     when there is. Each node tells of what was published on it, and of what was published on nodes that are not
- *     linked with it: they may be gone, and then everybody has to.
- * (4) Two leaves, which listen nowhere, have no link, and so do not hear of each other's names. A node that both are
- *     linked with tells the one whose name is the younger that it is taken (WF_TABLE_TAKEN). Groups and topics do
- *     not pass between leaves.
- * (5) What a peer has told of before its link ended, or before it began anew, is taken out in parts, in turns of
- *     their own. A link has not ended for anybody before all of it is gone.
- * (6) A worker may find a peer's entry before it has learned of the link; then it opens its port at once
- *     (wf_tables_session).
- * (7) A node may not claim a name that it knew to be taken (actors/names/names.c (6)). It knew all that was here
- *     WF_TABLE_KNOWN before this node heard it last, if it was linked by then and has been sent the snapshot. That
- *     time is kept under the node's name when its link ends, for the last PAST_MAX such nodes. */
+ * comes from them. */
 #include "table_sync.h"
 
 #include "channel.h"
 #include "frame_tables.h"
 #include "hash.h"
-#include "news.h"
-#include "outbox.h"
+#include "cluster_event.h"
+#include "send_queue.h"
 #include "queue_groups.h"
-#include "session.h"
+#include "peer_link.h"
 #include "transport.h"
 
 #include <stdlib.h>
@@ -42,7 +18,7 @@
 struct peer {
     struct wf_list_node in_transport; /* wf_transport.table_peers */
     struct wf_hashed by_node;         /* wf_transport.table_nodes */
-    struct wf_session *session;       /* a reference */
+    struct wf_link *link;             /* a reference */
     struct wf_copies copies;          /* of what it has told us of */
     uint32_t entries;                 /* of them that are not over */
     bool clearing;                    /* some may be over */
@@ -62,9 +38,9 @@ enum {
     CLEARED_AT_ONCE = 2, /* with each entry that a peer tells: fewer are left over than it can tell of */
 };
 
-static bool hears_of(const struct wf_session *s, const struct wf_entry *e)
+static bool hears_of(const struct wf_link *l, const struct wf_entry *e)
 {
-    return e->table != WF_TABLE_QUEUES || wf_session_shares_topics(s);
+    return e->table != WF_TABLE_QUEUES || wf_link_shares_topics(l);
 }
 
 static uint32_t node_hash(const struct wf_transport *t, uint64_t incarnation)
@@ -82,26 +58,26 @@ static struct peer *find_node(struct wf_transport *t, uint64_t incarnation)
     return NULL;
 }
 
-static struct peer *find(struct wf_transport *t, const struct wf_session *s)
+static struct peer *find(struct wf_transport *t, const struct wf_link *l)
 {
-    struct peer *p = find_node(t, s->incarnation);
-    return p != NULL && p->session == s ? p : NULL;
+    struct peer *p = find_node(t, l->incarnation);
+    return p != NULL && p->link == l ? p : NULL;
 }
 
 /* ---- What we say ----------------------------------------------------------------------------------------------- */
 
-static bool say(struct wf_session *s, enum wf_table_op op, const struct wf_entry *e)
+static bool send_entry(struct wf_link *l, enum wf_table_op op, const struct wf_entry *e)
 {
-    struct wf_batch *b = wf_batch_new(s, ENTRY_MAX);
+    struct wf_batch *b = wf_batch_new(l, ENTRY_MAX);
     if (b == NULL) return false;
     weft_writer w = wf_batch_writer(b);
     wf_put_entry(&w, op, e);
-    wf_session_say_in_order(s, b, &w);
+    wf_link_send_in_order(l, b, &w);
     return true;
 }
 
 struct snapshot {
-    struct wf_session *session;
+    struct wf_link *link;
     struct wf_batch *first, *last; /* of the part */
     bool failed;
 };
@@ -110,7 +86,7 @@ static struct wf_batch *snapshot_room(struct snapshot *shot)
 {
     struct wf_batch *b = shot->last;
     if (b != NULL && b->capacity - b->size >= ENTRY_MAX) return b;
-    b = wf_batch_new(shot->session, WF_BATCH_BYTES);
+    b = wf_batch_new(shot->link, WF_BATCH_BYTES);
     if (b == NULL) return NULL;
     b->order = WF_ORDER_ALL;
     if (shot->last == NULL) shot->first = b;
@@ -121,7 +97,7 @@ static struct wf_batch *snapshot_room(struct snapshot *shot)
 static void add_to_snapshot(const struct wf_entry *e, void *arg)
 {
     struct snapshot *shot = arg;
-    if (e != NULL && !hears_of(shot->session, e)) return;
+    if (e != NULL && !hears_of(shot->link, e)) return;
     struct wf_batch *b = shot->failed ? NULL : snapshot_room(shot);
     if (b == NULL) {
         shot->failed = true;
@@ -137,29 +113,29 @@ static void add_to_snapshot(const struct wf_entry *e, void *arg)
 static bool push_part(struct snapshot *shot)
 {
     if (shot->failed) wf_batch_free(shot->first);
-    else if (shot->first != NULL) wf_session_push(shot->session, shot->first);
+    else if (shot->first != NULL) wf_link_push(shot->link, shot->first);
     return !shot->failed;
 }
 
 /* As far as there is room; then wf_tables_go_on. A turn does not say more than some thousand entries. */
-static void say_parts(struct peer *p)
+static void send_parts(struct peer *p)
 {
     for (int i = 0; !p->stale && p->part.next != WF_PART_NONE; i++) {
-        if (i == PARTS_AT_ONCE) wf_session_make_turn(p->session, 0);
-        if (i == PARTS_AT_ONCE || !wf_session_has_room(p->session, 0)) return;
-        struct snapshot shot = {.session = p->session};
-        wf_tables_some(p->session->t->node, &p->part, add_to_snapshot, &shot);
+        if (i == PARTS_AT_ONCE) wf_link_make_turn(p->link, 0);
+        if (i == PARTS_AT_ONCE || !wf_link_has_space(p->link, 0)) return;
+        struct snapshot shot = {.link = p->link};
+        wf_tables_some(p->link->t->node, &p->part, add_to_snapshot, &shot);
         p->stale = !push_part(&shot);
     }
 }
 
-static void say_all(struct peer *p)
+static void send_all(struct peer *p)
 {
-    struct snapshot shot = {.session = p->session};
+    struct snapshot shot = {.link = p->link};
     add_to_snapshot(NULL, &shot);
     p->part = (struct wf_tables_part){.names = 0};
     p->stale = !push_part(&shot);
-    say_parts(p);
+    send_parts(p);
 }
 
 /* ---- What is retained ------------------------------------------------------------------------------------------ */
@@ -167,41 +143,41 @@ static void say_all(struct peer *p)
 static bool is_linked(struct wf_transport *t, uint64_t node)
 {
     const struct peer *p = find_node(t, node);
-    return p != NULL && wf_session_shares_topics(p->session);
+    return p != NULL && wf_link_shares_topics(p->link);
 }
 
 /* False: no memory. */
-static bool say_one(struct peer *p, const struct wf_kept *kept, uint64_t live)
+static bool send_one(struct peer *p, const struct wf_kept *kept, uint64_t live)
 {
-    struct wf_session *s = p->session;
+    struct wf_link *l = p->link;
     struct wf_body *body = kept->body;
     uint64_t node = body->from.node;
-    if (node == s->incarnation || is_linked(s->t, node)) return true;
-    struct wf_batch *b = wf_batch_new(s, WF_FRAME_SPARE + strlen(wf_body_topic(body)) + body->size);
+    if (node == l->incarnation || is_linked(l->t, node)) return true;
+    struct wf_batch *b = wf_batch_new(l, WF_FRAME_SPARE + strlen(wf_body_topic(body)) + body->size);
     if (b == NULL) return false;
     weft_writer w = wf_batch_writer(b);
-    int64_t gone = kept->gone_at == WEFT_FOREVER ? 0 : wf_transport_now(s->t) - kept->gone_at;
+    int64_t gone = kept->gone_at == WEFT_FOREVER ? 0 : wf_transport_now(l->t) - kept->gone_at;
     wf_put_retained(&w, body, kept->stamp, body->retained == live, (uint64_t)WF_MAX(gone, 0) / WEFT_MS(1));
-    wf_session_say_of(s, b, &w, node == s->t->node->incarnation ? body->from.actor : 0);
+    wf_link_send_of(l, b, &w, node == l->t->node->incarnation ? body->from.actor : 0);
     return true;
 }
 
 /* `live`: the number of what is published now. */
-static void say_retained(struct peer *p, uint64_t live)
+static void send_retained(struct peer *p, uint64_t live)
 {
-    struct wf_topics *topics = p->session->t->node->topics;
+    struct wf_topics *topics = p->link->t->node->topics;
     struct wf_kept kept[SOME];
-    p->behind = wf_session_shares_topics(p->session);
+    p->behind = wf_link_shares_topics(p->link);
     for (int k = 0; p->behind; k++) {
         if (k == SOMES_AT_ONCE) {
-            wf_session_make_turn(p->session, 0);
+            wf_link_make_turn(p->link, 0);
             return;
         }
         size_t count = wf_topics_after(topics, &p->told, kept, SOME);
         uint64_t told = 0;
         bool ok = true;
         for (size_t i = 0; i < count; i++) {
-            ok = ok && wf_session_has_room(p->session, 0) && say_one(p, &kept[i], live);
+            ok = ok && wf_link_has_space(p->link, 0) && send_one(p, &kept[i], live);
             if (ok) told = kept[i].body->retained;
             wf_body_drop(NULL, kept[i].body);
         }
@@ -227,7 +203,7 @@ void wf_tables_retained(weft_node *node, uint64_t number)
     if (!begin_to_tell(node)) return;
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
-        if (!p->behind) say_retained(p, number);
+        if (!p->behind) send_retained(p, number);
     }
 }
 
@@ -235,19 +211,19 @@ void wf_tables_retained(weft_node *node, uint64_t number)
 static void clear_some(struct peer *p, uint32_t most)
 {
     if (!p->clearing) return;
-    p->clearing = wf_tables_clear(p->session->t->node, &p->copies, most);
-    if (p->clearing) wf_session_make_turn(p->session, 0);
+    p->clearing = wf_tables_clear(p->link->t->node, &p->copies, most);
+    if (p->clearing) wf_link_make_turn(p->link, 0);
 }
 
-void wf_tables_go_on(struct wf_session *s)
+void wf_tables_go_on(struct wf_link *l)
 {
-    if (!wf_session_shares_tables(s)) return;
-    wf_tables_begin(s->t->node);
-    struct peer *p = find(s->t, s);
+    if (!wf_link_shares_tables(l)) return;
+    wf_tables_begin(l->t->node);
+    struct peer *p = find(l->t, l);
     if (p != NULL) clear_some(p, WF_TABLES_AT_ONCE);
-    if (p != NULL) say_parts(p);
-    if (p != NULL && p->behind) say_retained(p, 0);
-    wf_tables_end(s->t->node);
+    if (p != NULL) send_parts(p);
+    if (p != NULL && p->behind) send_retained(p, 0);
+    wf_tables_end(l->t->node);
 }
 
 /* ---- Changes --------------------------------------------------------------------------------------------------- */
@@ -258,9 +234,9 @@ void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e)
     if (!begin_to_tell(node)) return;
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
-        if (!hears_of(p->session, e)) continue;
-        if (p->stale) say_all(p); /* the change is in there */
-        else p->stale = !say(p->session, (enum wf_table_op)op, e);
+        if (!hears_of(p->link, e)) continue;
+        if (p->stale) send_all(p); /* the change is in there */
+        else p->stale = !send_entry(p->link, (enum wf_table_op)op, e);
     }
 }
 
@@ -269,9 +245,9 @@ void wf_tables_retry(struct wf_transport *t)
     wf_tables_begin(t->node);
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
-        if (p->stale) say_all(p);
-        say_parts(p);
-        if (p->behind) say_retained(p, 0);
+        if (p->stale) send_all(p);
+        send_parts(p);
+        if (p->behind) send_retained(p, 0);
     }
     wf_tables_end(t->node);
 }
@@ -320,7 +296,7 @@ static void forget(struct wf_transport *t, struct acquaintance *a)
 static void remember(struct wf_transport *t, const struct peer *p)
 {
     if (p->copies.known == INT64_MIN) return;
-    struct acquaintance *a = find_past(t, p->session->name);
+    struct acquaintance *a = find_past(t, p->link->name);
     if (a != NULL) {
         wf_unlink(&a->in_order);
         a->known = WF_MAX(a->known, p->copies.known);
@@ -329,7 +305,7 @@ static void remember(struct wf_transport *t, const struct peer *p)
             forget(t, WF_CONTAINER(wf_list_first(&t->table_past), struct acquaintance, in_order));
         a = calloc(1, sizeof *a);
         if (a == NULL) return;
-        memcpy(a->name, p->session->name, sizeof a->name);
+        memcpy(a->name, p->link->name, sizeof a->name);
         a->known = p->copies.known;
         if (!wf_hash_table_add(&t->table_past_names, &a->by_name, name_hash(t, a->name))) {
             free(a);
@@ -349,52 +325,52 @@ void wf_tables_finish(struct wf_transport *t)
 
 /* ---- Links come and go ----------------------------------------------------------------------------------------- */
 
-int wf_tables_open(struct wf_session *s)
+int wf_tables_open(struct wf_link *l)
 {
-    if (!wf_session_shares_tables(s)) return WEFT_OK;
-    struct wf_topics *topics = s->t->node->topics;
+    if (!wf_link_shares_tables(l)) return WEFT_OK;
+    struct wf_topics *topics = l->t->node->topics;
     struct peer *p = calloc(1, sizeof *p);
-    if (p == NULL || (wf_session_shares_topics(s) && wf_topics_linked(topics, s->incarnation, s->retained) < 0)) {
+    if (p == NULL || (wf_link_shares_topics(l) && wf_topics_linked(topics, l->incarnation, l->retained) < 0)) {
         free(p);
         return WEFT_ENOMEM;
     }
-    p->session = s;
-    wf_session_keep(s);
-    p->since = wf_transport_now(s->t);
-    wf_copies_init(&p->copies, s->incarnation);
-    p->copies.guest = s->guest && !atomic_load_explicit(&s->t->guest, memory_order_relaxed);
-    wf_tables_begin(s->t->node);
-    const struct acquaintance *before = find_past(s->t, s->name);
+    p->link = l;
+    wf_link_keep(l);
+    p->since = wf_transport_now(l->t);
+    wf_copies_init(&p->copies, l->incarnation);
+    p->copies.guest = l->guest && !atomic_load_explicit(&l->t->guest, memory_order_relaxed);
+    wf_tables_begin(l->t->node);
+    const struct acquaintance *before = find_past(l->t, l->name);
     if (before != NULL) p->copies.known = before->known;
-    if (!wf_hash_table_add(&s->t->table_nodes, &p->by_node, node_hash(s->t, s->incarnation))) {
-        wf_tables_end(s->t->node);
-        wf_session_release(s);
+    if (!wf_hash_table_add(&l->t->table_nodes, &p->by_node, node_hash(l->t, l->incarnation))) {
+        wf_tables_end(l->t->node);
+        wf_link_release(l);
         free(p);
         return WEFT_ENOMEM; /* wf_tables_close ends what was begun */
     }
     wf_topics_mark(topics, &p->told);
-    say_all(p);
-    say_retained(p, 0);
-    wf_list_push(&s->t->table_peers, &p->in_transport);
-    wf_tables_end(s->t->node);
+    send_all(p);
+    send_retained(p, 0);
+    wf_list_push(&l->t->table_peers, &p->in_transport);
+    wf_tables_end(l->t->node);
     return WEFT_OK;
 }
 
 /* Nobody finds it any more. */
-static struct peer *take_out(struct wf_session *s)
+static struct peer *take_out(struct wf_link *l)
 {
-    weft_node *node = s->t->node;
+    weft_node *node = l->t->node;
     wf_tables_begin(node);
-    struct peer *p = find(s->t, s);
+    struct peer *p = find(l->t, l);
     if (p != NULL) {
         wf_unlink(&p->in_transport);
-        wf_hash_table_remove(&s->t->table_nodes, &p->by_node);
+        wf_hash_table_remove(&l->t->table_nodes, &p->by_node);
         wf_topics_unmark(node->topics, &p->told);
         p->copies.round++;
-        has_heard(p, atomic_load_explicit(&s->last_heard, memory_order_relaxed));
-        remember(s->t, p);
+        has_heard(p, atomic_load_explicit(&l->last_heard, memory_order_relaxed));
+        remember(l->t, p);
     }
-    wf_topics_unlinked(node->topics, s->retained, wf_transport_now(s->t));
+    wf_topics_unlinked(node->topics, l->retained, wf_transport_now(l->t));
     wf_tables_end(node);
     return p;
 }
@@ -409,25 +385,25 @@ static bool close_some(weft_node *node, struct peer *p)
     return more;
 }
 
-void wf_tables_close(struct wf_session *s)
+void wf_tables_close(struct wf_link *l)
 {
-    if (!wf_session_shares_tables(s)) return;
-    struct peer *p = take_out(s);
-    while (close_some(s->t->node, p)) {
+    if (!wf_link_shares_tables(l)) return;
+    struct peer *p = take_out(l);
+    while (close_some(l->t->node, p)) {
         wf_cluster_pause();
     }
     if (p == NULL) return;
     WF_ASSERT(wf_copies_empty(&p->copies));
-    wf_session_release(s);
+    wf_link_release(l);
     free(p);
 }
 
-struct wf_session *wf_tables_session(struct wf_transport *t, uint64_t incarnation)
+struct wf_link *wf_tables_link(struct wf_transport *t, uint64_t incarnation)
 {
     wf_tables_begin(t->node);
     struct peer *p = find_node(t, incarnation);
-    struct wf_session *found = p == NULL ? NULL : p->session;
-    if (found != NULL) wf_session_keep(found);
+    struct wf_link *found = p == NULL ? NULL : p->link;
+    if (found != NULL) wf_link_keep(found);
     wf_tables_end(t->node);
     return found;
 }
@@ -436,31 +412,31 @@ struct wf_session *wf_tables_session(struct wf_transport *t, uint64_t incarnatio
 
 static bool is_leaf(const struct peer *p)
 {
-    return p->session->url_count == 0;
+    return p->link->url_count == 0;
 }
 
-static void say_taken(struct peer *to, weft_text name, weft_pid by, uint64_t stamp)
+static void send_taken(struct peer *to, weft_text name, weft_pid by, uint64_t stamp)
 {
     struct wf_entry e = {.table = WF_TABLE_NAMES, .key = name, .actor = by.actor, .stamp = stamp, .node = by.node};
-    if (!say(to->session, WF_TABLE_TAKEN, &e))
-        wf_session_fail(to->session, "out of memory"); /* then it says all anew */
+    if (!send_entry(to->link, WF_TABLE_TAKEN, &e))
+        wf_link_fail(to->link, "out of memory"); /* then it says all anew */
 }
 
 /* The leaf has set a name that other leaves may have: note (4). */
 static void settle_leaves(struct peer *p, const struct wf_entry *set)
 {
-    struct wf_transport *t = p->session->t;
+    struct wf_transport *t = p->link->t;
     struct wf_name_claim claim;
     if (!is_leaf(p) || wf_names_claims(t->node->names, set->key) < 2) return;
-    if (!wf_names_copy_of(t->node->names, set->key, p->session->incarnation, &claim)) return;
+    if (!wf_names_copy_of(t->node->names, set->key, p->link->incarnation, &claim)) return;
     WF_LIST_EACH(k, &t->table_peers) {
         struct peer *other = WF_CONTAINER(k, struct peer, in_transport);
         struct wf_name_claim has;
         if (other == p || !is_leaf(other)) continue;
-        if (!wf_names_copy_of(t->node->names, set->key, other->session->incarnation, &has)) continue;
+        if (!wf_names_copy_of(t->node->names, set->key, other->link->incarnation, &has)) continue;
         if (wf_claim_wins(&has, &claim))
-            say_taken(p, set->key, has.pid, WF_MIN(has.stamp, WF_MAX(set->stamp - 1, 1)));
-        else say_taken(other, set->key, claim.pid, WF_MIN(claim.stamp, WF_MAX(has.stamp - 1, 1)));
+            send_taken(p, set->key, has.pid, WF_MIN(has.stamp, WF_MAX(set->stamp - 1, 1)));
+        else send_taken(other, set->key, claim.pid, WF_MIN(claim.stamp, WF_MAX(has.stamp - 1, 1)));
     }
 }
 
@@ -490,14 +466,14 @@ static int apply(struct wf_channel *ch, struct peer *p, const struct wf_frame *f
 
 bool wf_tables_receive(struct wf_channel *ch, const struct wf_frame *f)
 {
-    struct wf_session *s = ch->session;
-    if (!wf_session_shares_tables(s) || f->number == WF_TABLE_NONE) return true;
+    struct wf_link *l = ch->link;
+    if (!wf_link_shares_tables(l) || f->number == WF_TABLE_NONE) return true;
     wf_channel_post(ch); /* what was sent before comes before news of the change */
-    wf_tables_begin(s->t->node);
-    struct peer *p = find(s->t, s);
+    wf_tables_begin(l->t->node);
+    struct peer *p = find(l->t, l);
     int rc = p == NULL ? WEFT_OK : apply(ch, p, f); /* NULL: the link has just ended */
-    wf_tables_end(s->t->node);
+    wf_tables_end(l->t->node);
     if (rc == WEFT_OK) return true;
-    wf_session_fail(s, rc == WEFT_EFULL ? "too many names, members of groups and queue groups" : "out of memory");
+    wf_link_fail(l, rc == WEFT_EFULL ? "too many names, members of groups and queue groups" : "out of memory");
     return false;
 }

@@ -1,21 +1,21 @@
 /* transport/link/transport.h -- all of a node that talks to others: what the files of this folder share.
  *
  * Design notes.
- * (1) A channel is one connection to another node, from on_up to on_down. A session is the link between two nodes,
+ * (1) A channel is one connection to another node, from on_up to on_down. A link is between two nodes,
  *     that is between two incarnations: it outlives its channels. A new channel begins with the handshake, which ends
- *     with "up": then it carries a session, a new one or one whose channel was lost. Each worker has a port to a
- *     session.
- * (2) Three kinds of threads meet here. Workers encode into the batch of a port, which is theirs alone. The carrier's
- *     threads decode what comes and take batches from the outbox. The actor $cluster decides everything: handshakes,
- *     dialling, heartbeats, who is told. It hands its decisions to the workers as posted calls (port opened, port
- *     closed, interest changed), so that no worker ever takes a lock to find a peer.
+ *     with "up": then it carries a link, a new one or one whose channel was lost. Each worker has a writer to a
+ *     link.
+ * (2) Three kinds of threads meet here. Workers encode into the batch of a writer, which is theirs alone. The
+ *     carrier's threads decode what comes and take batches from the send queue. The actor $cluster decides
+ *     everything: handshakes, dialling, heartbeats, who is told. It hands its decisions to the workers as posted
+ *     calls (writer opened, writer closed, interest changed), so that no worker ever takes a lock to find a peer.
  * (3) Both say HELLO, then the node with the higher incarnation says WELCOME if it agrees, then the other one: its
  *     WELCOME makes the channel the link's, and it refuses others. So two that dial each other at once agree without
  *     a race, and no message is ever sent on a connection that is then dropped as a duplicate.
- * (4) Receiving goes on in one channel of a session at a time: the next one is attached when on_down of the one
+ * (4) Receiving goes on in one channel of a link at a time: the next one is attached when on_down of the one
  *     before it has come.
- * (5) Locks: wf_transport.lock (events, tables, what a channel says in its handshake; short) and wf_session.lock
- *     (outbox), in this order if both. No call into the carrier under either. */
+ * (5) Locks: wf_transport.lock (events, tables, what a channel says in its handshake; short) and wf_link.lock
+ *     (send queue), in this order if both. No call into the carrier under either. */
 #ifndef WF_TRANSPORT_H
 #define WF_TRANSPORT_H
 
@@ -36,10 +36,11 @@
 enum {
     /* What is read is decoded and received while the core's cache still holds it: docs/performance.md */
     WF_BATCH_BYTES = 32 * 1024,
-    WF_SEND_BYTES = 64 * 1024,          /* of one carrier message, unless one batch is larger */
-    WF_OUTBOX_MAX = 16 * 1024 * 1024,   /* then WEFT_EFULL */
-    WF_OUTBOX_LOW = WF_OUTBOX_MAX / 2,  /* here those who wait for room are woken */
-    WF_OUTBOX_HARD = 4 * WF_OUTBOX_MAX, /* replies and signals may go beyond, up to here; then the link is cut */
+    WF_SEND_BYTES = 64 * 1024,                 /* of one carrier message, unless one batch is larger */
+    WF_SEND_QUEUE_MAX = 16 * 1024 * 1024,      /* then WEFT_EFULL */
+    WF_SEND_QUEUE_LOW = WF_SEND_QUEUE_MAX / 2, /* here those who wait for room are woken */
+    WF_SEND_QUEUE_HARD = 4 *
+                         WF_SEND_QUEUE_MAX, /* replies and signals may go beyond, up to here; then the link is cut */
     WF_BATCH_MAX = 256 * 1024 + WEFT_MESSAGE_MAX + 1024, /* of what a peer may send in one message */
     WF_SPARE_BATCHES = 4,                                /* kept by a quiet link */
     WF_SPARE_BATCHES_BUSY = 256, /* and by one that sends: given back by the heap they would be faulted in again */
@@ -74,7 +75,7 @@ struct wf_transport {
     struct wf_seal seal; /* of numbers of requests that stay in the node, as probes are told them */
     pf_mutex *lock;
     pf_cond *changed;        /* `finished`, `barrier`; of a client: what it is linked with, and dials that failed */
-    struct wf_list news;     /* wf_news.in_queue */
+    struct wf_list events;   /* wf_cluster_event.in_queue */
     weft_event wake;         /* of $cluster; good once `listening` */
     bool listening;          /* $cluster has opened `wake` */
     bool stopping, finished; /* asked for by weft_node_stop; done by $cluster */

@@ -112,7 +112,7 @@ enum {
 };
 
 /* What a WELCOME says of the link that it names. */
-enum wf_link_state { WF_LINK_OVER = 0, WF_LINK_BROKEN = 1, WF_LINK_UP = 2 };
+enum wf_welcome_state { WF_LINK_OVER = 0, WF_LINK_BROKEN = 1, WF_LINK_UP = 2 };
 
 enum wf_interest_op { WF_INTEREST_ADD = 1, WF_INTEREST_REMOVE = 2 };
 
@@ -145,8 +145,8 @@ struct wf_frame {
     weft_text trace; /* WF_FRAME_TRACE bytes of a message that carries a trace id: wf_frame_trace; else empty */
     /* CALL, CALL_NAME: microseconds left, WF_FRAME_NO_DEADLINE; PING, PONG: the time; REFUSED: wf_refusal; INTEREST:
      * wf_interest_op; ACK, START: counted frames; MISSED: publications; WELCOME: number of the last link, its `ref`
-     * of frames received, its `tag` wf_link_state; PUBLISH_TO: how often it was passed on; CHUNK: bytes of the body
-     * that begins, 0: `body` is the next part of the one before */
+     * of frames received, its `tag` wf_welcome_state; PUBLISH_TO: how often it was passed on; CHUNK: bytes of the
+     * body that begins, 0: `body` is the next part of the one before */
     uint64_t number;
     uint32_t flags; /* PUBLISH_TO, RETAINED: wf_publish_flag */
     uint32_t count; /* PEERS, INTEREST, PUBLISH_TO: of items */
@@ -171,7 +171,7 @@ void wf_frame_fault(const weft_reader *r, const struct wf_frame *f, char *out, s
 void wf_put_hello(weft_writer *w, const struct wf_hello *h);
 void wf_put_welcome(weft_writer *w);
 /* To who can resume a link. */
-void wf_put_welcome_link(weft_writer *w, uint64_t number, uint64_t received, enum wf_link_state state);
+void wf_put_welcome_link(weft_writer *w, uint64_t number, uint64_t received, enum wf_welcome_state state);
 void wf_put_refused(weft_writer *w, enum wf_refusal code, const char *reason);
 void wf_put_bye(weft_writer *w, const char *reason);
 void wf_put_number(weft_writer *w, uint32_t kind /* PING, PONG, ACK, START */, uint64_t number);

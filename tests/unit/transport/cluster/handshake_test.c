@@ -2,7 +2,7 @@
  * here. */
 #include "cluster.h"
 #include "links.h"
-#include "session.h"
+#include "peer_link.h"
 #include "transport.h"
 #include "../script.h"
 

@@ -181,9 +181,9 @@ END_TEST
 START_TEST(who_is_doubted_does_not_count)
 {
     start(WEFT_PARTITION_MAJORITY, 0, 3, 3);
-    wf_swim_doubt(s, 1, now);
+    wf_swim_recheck(s, 1, now);
     ck_assert(!few());
-    wf_swim_doubt(s, 2, now);
+    wf_swim_recheck(s, 2, now);
     ck_assert(few());
 }
 END_TEST

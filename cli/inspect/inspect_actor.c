@@ -1,9 +1,9 @@
-/* cli/inspect/look.c -- weft inspect PID, weft inspect: what an actor does, and who waits for whom. */
+/* cli/inspect/inspect_actor.c -- weft inspect PID, weft inspect: what an actor does, and who waits for whom. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "look.h"
+#include "inspect_actor.h"
 #include "chain.h"
 #include "control.h"
 #include "json.h"
@@ -305,7 +305,7 @@ int cli_inspect_actor(struct cli_client *k)
 
 /* ---- Who waits for whom ---------------------------------------------------------------------------------------- */
 
-void cli_say_cut(const weft_msg *m, uint32_t columns, const char *what)
+void cli_print_cut(const weft_msg *m, uint32_t columns, const char *what)
 {
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     if (weft_get_array(&r) == 0 || weft_get_array(&r) <= columns) return; /* none, or an older node */
@@ -396,9 +396,9 @@ int cli_inspect_waits(struct cli_client *k)
     if (rc == CLI_OK) rc = cli_who_ask(k, &whos);
     if (rc == CLI_OK && whos.count == 0 && !k->c->json) puts("nobody waits for an answer");
     if (rc == CLI_OK) each_wait(r, print_wait, &asking);
-    if (rc == CLI_OK) cli_say_cut(m, 3, "other calls");
+    if (rc == CLI_OK) cli_print_cut(m, 3, "other calls");
     cli_who_free(&whos);
     weft_msg_free(m);
-    if (rc == CLI_OK) cli_tell_stuck(k, "its other actors are not shown");
+    if (rc == CLI_OK) cli_print_stuck(k, "its other actors are not shown");
     return rc;
 }

@@ -1,6 +1,6 @@
-/* transport/wire/frame_parts.c -- frames of messages whose bodies are sent from where they are: what goes before a
+/* transport/wire/frame_chunks.c -- frames of messages whose bodies are sent from where they are: what goes before a
  * body, or a part of it, and what goes behind. */
-#include "frame_parts.h"
+#include "frame_chunks.h"
 #include "frame.h"
 #include "trace.h"
 

@@ -1,5 +1,5 @@
-/* transport/metrics/out.c -- see out.h. */
-#include "out.h"
+/* transport/metrics/text_buffer.c -- see text_buffer.h. */
+#include "text_buffer.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "text.h"
 
 /* For so many bytes and a NUL. */
-static bool make_room(struct wf_out *o, size_t size)
+static bool make_room(struct wf_text_buffer *o, size_t size)
 {
     if (o->failed) return false;
     if (o->room - o->size > size) return true;
@@ -24,7 +24,7 @@ static bool make_room(struct wf_out *o, size_t size)
     return true;
 }
 
-void wf_out_put(struct wf_out *o, const char *format, ...)
+void wf_text_buffer_put(struct wf_text_buffer *o, const char *format, ...)
 {
     va_list args, again;
     va_start(args, format);
@@ -38,7 +38,7 @@ void wf_out_put(struct wf_out *o, const char *format, ...)
     va_end(args);
 }
 
-static void put_bytes(struct wf_out *o, const char *bytes, size_t size)
+static void put_bytes(struct wf_text_buffer *o, const char *bytes, size_t size)
 {
     if (size == 0 || !make_room(o, size)) return;
     memcpy(o->data + o->size, bytes, size);
@@ -47,21 +47,21 @@ static void put_bytes(struct wf_out *o, const char *bytes, size_t size)
 }
 
 /* What is no UTF-8 becomes U+FFFD. '<' is written as a number, so that nothing in a name ends a script. */
-static void put_string(struct wf_out *o, weft_text t)
+static void put_string(struct wf_text_buffer *o, weft_text t)
 {
     put_bytes(o, "\"", 1);
     for (size_t i = 0, n; i < t.size; i += n) {
         size_t whole = wf_utf8_size((const uint8_t *)t.data + i, t.size - i);
         unsigned char c = (unsigned char)t.data[i];
         n = whole == 0 ? 1 : whole;
-        if (whole == 0) wf_out_put(o, "\\ufffd");
-        else if (c < ' ' || c == '"' || c == '\\' || c == '<') wf_out_put(o, "\\u%04x", c);
+        if (whole == 0) wf_text_buffer_put(o, "\\ufffd");
+        else if (c < ' ' || c == '"' || c == '\\' || c == '<') wf_text_buffer_put(o, "\\u%04x", c);
         else put_bytes(o, t.data + i, n);
     }
     put_bytes(o, "\"", 1);
 }
 
-static void put_list(struct wf_out *o, weft_reader *r, bool map)
+static void put_list(struct wf_text_buffer *o, weft_reader *r, bool map)
 {
     uint32_t count = map ? weft_get_map(r) : weft_get_array(r);
     put_bytes(o, map ? "{" : "[", 1);
@@ -69,28 +69,28 @@ static void put_list(struct wf_out *o, weft_reader *r, bool map)
         if (i > 0) put_bytes(o, ",", 1);
         if (map) put_string(o, weft_get_str(r));
         if (map) put_bytes(o, ":", 1);
-        wf_out_json(o, r);
+        wf_text_buffer_json(o, r);
     }
     put_bytes(o, map ? "}" : "]", 1);
 }
 
-static void put_real(struct wf_out *o, double value)
+static void put_real(struct wf_text_buffer *o, double value)
 {
-    if (isfinite(value)) wf_out_put(o, "%.17g", value);
-    else wf_out_put(o, "null");
+    if (isfinite(value)) wf_text_buffer_put(o, "%.17g", value);
+    else wf_text_buffer_put(o, "null");
 }
 
 /* Recursion is bounded: what was checked nests WEFT_NEST_MAX deep at most. */
-void wf_out_json(struct wf_out *o, weft_reader *r)
+void wf_text_buffer_json(struct wf_text_buffer *o, weft_reader *r)
 {
     switch (weft_peek_type(r)) {
-    case WEFT_BOOL: wf_out_put(o, "%s", weft_get_bool(r) ? "true" : "false"); break;
-    case WEFT_INT: wf_out_put(o, "%" PRId64, weft_get_int(r)); break;
-    case WEFT_UINT: wf_out_put(o, "%" PRIu64, weft_get_uint(r)); break;
+    case WEFT_BOOL: wf_text_buffer_put(o, "%s", weft_get_bool(r) ? "true" : "false"); break;
+    case WEFT_INT: wf_text_buffer_put(o, "%" PRId64, weft_get_int(r)); break;
+    case WEFT_UINT: wf_text_buffer_put(o, "%" PRIu64, weft_get_uint(r)); break;
     case WEFT_REAL: put_real(o, weft_get_real(r)); break;
     case WEFT_TEXT: put_string(o, weft_get_str(r)); break;
     case WEFT_ARRAY: put_list(o, r, false); break;
     case WEFT_MAP: put_list(o, r, true); break;
-    default: weft_skip(r); wf_out_put(o, "null");
+    default: weft_skip(r); wf_text_buffer_put(o, "null");
     }
 }

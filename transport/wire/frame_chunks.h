@@ -1,6 +1,6 @@
-/* transport/wire/frame_parts.h -- messages whose body stays where it is, or is traced. */
-#ifndef WF_FRAME_PARTS_H
-#define WF_FRAME_PARTS_H
+/* transport/wire/frame_chunks.h -- messages whose body stays where it is, or is traced. */
+#ifndef WF_FRAME_CHUNKS_H
+#define WF_FRAME_CHUNKS_H
 
 #include "frame.h"
 
