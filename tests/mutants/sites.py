@@ -183,9 +183,9 @@ SITES = [
         if (c->state == HELD && c->ref.id == down.ref.id && !wf_mutant("name_not_given_back")) {
 '''),
     ("transport/link/credit.c", '''\
-    if (e == NULL || e->number != number) return;
+    if (e == NULL || number == 0 || e->number != number) return; /* 0: nobody has asked */
 ''', '''\
-    if (e == NULL || e->number != number || wf_mutant("credit_forgets_grant")) return;
+    if (e == NULL || number == 0 || e->number != number || wf_mutant("credit_forgets_grant")) return;
 '''),
     ("transport/link/held.c", '''\
            (b->order == WF_ORDER_ACTOR && l->held_by[b->slot] > 0);

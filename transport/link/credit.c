@@ -168,7 +168,7 @@ void wf_credit_granted(struct wf_link_writers *all, struct wf_link_writer *write
                        uint32_t units)
 {
     struct wf_credit *e = wf_credit_known(&writer->credits, key);
-    if (e == NULL || e->number != number) return;
+    if (e == NULL || number == 0 || e->number != number) return; /* 0: nobody has asked */
     if (units == 0 && e->name != NULL) { /* somebody may take the name one day */
         drop(&writer->credits, e);
         return;
