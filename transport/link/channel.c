@@ -28,6 +28,7 @@ static void read_on(struct wf_worker *w, struct wf_call *c)
 
 static struct wf_channel *channel_new(struct wf_transport *t, struct wf_conn *conn)
 {
+    WF_ASSERT(conn->user == NULL);
     struct wf_channel *ch = calloc(1, sizeof *ch);
     if (ch == NULL) return NULL;
     ch->over = wf_cluster_event_new(WF_CLUSTER_EVENT_DOWN, NULL, NULL, WF_REASON_TEXT);
@@ -51,6 +52,7 @@ int wf_channel_phase(const struct wf_channel *ch)
 /* Release: what was written about the channel before is there for the receiving side, which acquires. */
 void wf_channel_enter(struct wf_channel *ch, enum wf_phase phase)
 {
+    WF_ASSERT(phase != WF_PHASE_NEW);
     atomic_store_explicit(&ch->phase, phase, memory_order_release);
 }
 
@@ -80,6 +82,7 @@ static void send_on(struct wf_channel *ch)
     while (r != WF_SEND_LATER) {
         pf_mutex_lock(t->lock);
         struct wf_batch *done = ch->flight, *b = take(ch);
+        WF_ASSERT(done != NULL); /* what is sent has an end, once */
         struct wf_link *l = ch->link;
         pf_mutex_unlock(t->lock);
         free(done);
@@ -95,6 +98,7 @@ static void send_on(struct wf_channel *ch)
 
 bool wf_channel_send(struct wf_channel *ch, const uint8_t *frame, size_t size)
 {
+    WF_ASSERT(size > 0 && size <= WF_STRANGER_MESSAGE_MAX); /* the other side takes no more yet */
     struct wf_batch *b = malloc(sizeof *b + size);
     if (b == NULL) {
         wf_conn_close(ch->conn, "out of memory");
@@ -165,6 +169,7 @@ static void acknowledge(struct wf_link *l)
 static void read_on_later(struct wf_channel *ch, struct wf_worker *congested)
 {
     struct wf_worker *w = ch->conn->worker;
+    WF_ASSERT(atomic_load_explicit(&ch->held_at, memory_order_relaxed) == 0); /* one pause at a time */
     wf_channel_keep(ch);
     atomic_store_explicit(&ch->held_at, wf_transport_now(ch->t), memory_order_relaxed);
     if (congested != NULL) wf_worker_when_room(congested, &ch->read_on);
@@ -176,6 +181,7 @@ static void read_on_later(struct wf_channel *ch, struct wf_worker *congested)
  * entries of tables are not counted. */
 static enum wf_receive receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left)
 {
+    WF_ASSERT(ch->link != NULL);
     ch->in.here = ch->conn->worker;
     ch->in.copies = 0;
     ch->work = ch->in.here == NULL ? UINT32_MAX : WORK_AT_ONCE;
@@ -251,8 +257,12 @@ static void on_sent(void *owner, struct wf_conn *conn, bool ok)
     (void)owner;
     struct wf_channel *ch = conn->user;
     /* Acquire: pairs with the end of the handshake's sending; a link sends only after it. */
-    if (atomic_load_explicit(&ch->sending, memory_order_acquire)) send_on(ch);
-    else wf_link_on_sent(ch->link, ch, ok);
+    if (atomic_load_explicit(&ch->sending, memory_order_acquire)) {
+        send_on(ch);
+    } else {
+        WF_ASSERT(ch->link != NULL);
+        wf_link_on_sent(ch->link, ch, ok);
+    }
 }
 
 static void notify_down(struct wf_transport *t, struct wf_cluster_event *e, struct wf_channel *ch, void *dialer,
@@ -271,6 +281,7 @@ static void notify_down(struct wf_transport *t, struct wf_cluster_event *e, stru
 static struct wf_cluster_event *over_of(struct wf_dial *d, enum wf_cluster_event_kind kind)
 {
     struct wf_cluster_event *e = d->over;
+    WF_ASSERT(e != NULL); /* a dial ends once */
     d->over = NULL;
     e->kind = kind;
     return e;
@@ -287,6 +298,7 @@ static void on_down(void *owner, struct wf_conn *conn, const char *reason)
                       : wf_cluster_event_new(WF_CLUSTER_EVENT_DOWN, NULL, NULL, WF_REASON_TEXT);
     } else {
         e = ch->over;
+        WF_ASSERT(e != NULL); /* and so does a channel */
         ch->over = NULL;
         wf_channel_post(ch);
         pf_mutex_lock(t->lock);

@@ -23,6 +23,7 @@ struct wf_cluster_event *wf_cluster_event_new(enum wf_cluster_event_kind kind, s
 
 void wf_cluster_event_free(struct wf_cluster_event *e)
 {
+    WF_ASSERT(!wf_linked(&e->in_queue));
     if (e->channel != NULL) wf_channel_release(e->channel);
     free(e);
 }
@@ -58,6 +59,12 @@ struct wf_cluster_event *wf_cluster_event_take(struct wf_transport *t)
     struct wf_list_node *k = wf_list_pop(&t->events);
     pf_mutex_unlock(t->lock);
     return k == NULL ? NULL : WF_CONTAINER(k, struct wf_cluster_event, in_queue);
+}
+
+bool wf_is_cluster(const struct wf_transport *t)
+{
+    const struct wf_actor *self = wf_actor_self();
+    return self != NULL && self->id == t->service.actor;
 }
 
 void wf_cluster_pause(void)

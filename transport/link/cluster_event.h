@@ -40,6 +40,7 @@ void wf_cluster_wake(struct wf_transport *t);
 /* Puts it into the queue and wakes $cluster. NULL is fine (no memory: the link is closed by its time limits). */
 void wf_cluster_event_post(struct wf_transport *t, struct wf_cluster_event *e);
 struct wf_cluster_event *wf_cluster_event_take(struct wf_transport *t);
+bool wf_is_cluster(const struct wf_transport *t); /* the caller is $cluster: for assertions */
 /* By $cluster, in the middle of long work: the worker's other actors have their turn. */
 void wf_cluster_pause(void);
 

@@ -61,6 +61,7 @@ static void wake_all(struct wf_credit *e)
 
 static void drop(struct wf_credits *c, struct wf_credit *e)
 {
+    WF_ASSERT(e != &c->spill);
     wake_all(e);
     if (c->last == e) c->last = NULL;
     wf_hash_table_remove(&c->table, &e->in_table);
@@ -96,6 +97,7 @@ static void set_low(struct wf_credit *e)
 /* False: no memory, the next who comes tries again. */
 static bool ask(struct wf_link_writers *all, struct wf_link_writer *writer, struct wf_credit *e)
 {
+    WF_ASSERT(e->number == 0); /* one request at a time: note (3) */
     uint32_t number = ++writer->credits.last_number & INT32_MAX;
     if (number == 0) number = writer->credits.last_number = 1;
     if (!wf_link_writer_request_credit(all, writer, e->key, e->name, number)) return false;
@@ -169,7 +171,8 @@ void wf_credit_granted(struct wf_link_writers *all, struct wf_link_writer *write
 {
     struct wf_credit *e = wf_credit_known(&writer->credits, key);
     if (e == NULL || number == 0 || e->number != number) return; /* 0: nobody has asked */
-    if (units == 0 && e->name != NULL) { /* somebody may take the name one day */
+    WF_ASSERT(e->left <= e->asked_at);                           /* it was only taken from */
+    if (units == 0 && e->name != NULL) {                         /* somebody may take the name one day */
         drop(&writer->credits, e);
         return;
     }
@@ -200,6 +203,7 @@ static struct wf_credit *again(struct wf_worker *w, uint64_t peer, const struct 
 int wf_credit_wait(struct wf_worker *w, struct wf_link_writer *writer, struct wf_credit *e, int64_t deadline)
 {
     const uint64_t peer = writer->incarnation, key = e->key;
+    WF_ASSERT(w == wf_here && w->current != NULL);
     const struct wf_link *link = writer->link;
     struct wf_waiter waiter = {.task = w->current};
     int rc = WEFT_OK;

@@ -20,6 +20,7 @@ uint16_t wf_order_slot_to(uint64_t key)
 static void count_held(struct wf_link *l, const struct wf_batch *b, uint32_t one)
 {
     uint32_t count = atomic_load_explicit(&l->held_count, memory_order_relaxed);
+    WF_ASSERT(one == 1 || count > 0);
     atomic_store_explicit(&l->held_count, count + one, memory_order_relaxed);
     if (b->order != WF_ORDER_ACTOR) {
         l->held_all += one;
@@ -39,6 +40,7 @@ static bool must_wait(const struct wf_link *l, const struct wf_batch *b)
 bool wf_held_put(struct wf_link *l, struct wf_batch *b)
 {
     if (!must_wait(l, b)) return false;
+    WF_ASSERT(b->next == NULL && b->slot < WF_HELD_SLOTS && b->other_slot < WF_HELD_SLOTS);
     count_held(l, b, 1);
     if (l->held == NULL) l->held = b;
     else l->held_last->next = b;
@@ -51,6 +53,7 @@ struct wf_batch *wf_held_next(struct wf_link *l)
     struct wf_batch *b = l->chunk == NULL ? l->held : NULL;
     if (b == NULL) return NULL;
     l->held = b->next;
+    WF_ASSERT(l->held != NULL || l->held_last == b);
     count_held(l, b, UINT32_MAX);
     if (b->chunk) l->chunk = b;
     return b;
@@ -59,6 +62,7 @@ struct wf_batch *wf_held_next(struct wf_link *l)
 /* Without the lock. */
 bool wf_link_holds_slot(struct wf_link *l, uint16_t slot)
 {
+    WF_ASSERT(slot < WF_HELD_SLOTS);
     pf_mutex_lock(l->lock);
     bool holds = l->held_by[slot] > 0;
     pf_mutex_unlock(l->lock);

@@ -24,6 +24,7 @@ static struct wf_batch *batch(size_t room)
 static struct wf_batch *first_batch(const struct wf_frame *f, const void *body, size_t size, bool stays, bool chunk)
 {
     size_t part = chunk ? WF_CHUNK_BYTES : size;
+    WF_ASSERT(!chunk || (stays && size > WF_CHUNK_BYTES));
     struct wf_batch *b = batch(CHUNK_HEAD + WF_FRAME_SPARE + f->name.size + (stays ? 0 : size));
     if (b == NULL) return NULL;
     weft_writer w = wf_batch_writer(b);
@@ -45,6 +46,7 @@ static struct wf_batch *first_batch(const struct wf_frame *f, const void *body, 
 
 static struct wf_batch *next_batch(const uint8_t *part, size_t size)
 {
+    WF_ASSERT(size > 0 && size <= WF_CHUNK_BYTES);
     struct wf_batch *b = batch(CHUNK_HEAD);
     if (b == NULL) return NULL;
     weft_writer w = wf_batch_writer(b);
@@ -87,6 +89,7 @@ static bool is_full_of_chunks(const struct wf_link_writer *writer)
 /* `body`: a reference for the first of them; NULL: it is in there. */
 static void push_pieces(struct wf_link_writer *writer, struct wf_batch *b, struct wf_body *body)
 {
+    WF_ASSERT(body != NULL || (b->next == NULL && b->piece.size == 0));
     for (struct wf_batch *k = b; k != NULL && body != NULL; k = k->next) {
         k->body = body;
         if (k != b) wf_body_keep(body);
@@ -150,6 +153,7 @@ bool wf_large_message_publish_to(struct wf_link_writer *writer, const struct wf_
 bool wf_large_message_request_credit(struct wf_link_writer *writer, const struct wf_frame *f)
 {
     static const uint8_t none[4];
+    WF_ASSERT(f->from != 0); /* of a worker: link_writer.c */
     wf_link_writer_push(writer);
     struct wf_batch *b = chain_of(writer->link, f, f->ref, none, sizeof none, false);
     if (b == NULL) return false;

@@ -96,6 +96,7 @@ static void go_on_applying(struct wf_worker *w, struct wf_timer *t);
 
 static void writer_free(struct wf_link_writer *writer)
 {
+    WF_ASSERT(!wf_linked(&writer->in_writers) && wf_list_empty(&writer->waiting));
     for (struct wf_list_node *k; (k = wf_list_pop(&writer->changes)) != NULL;)
         change_free(WF_CONTAINER(k, struct change, in_writer));
     wf_credits_finish(&writer->credits);
@@ -124,6 +125,7 @@ static struct wf_link_writer *writer_new(struct wf_link *l)
 static bool add_writer(struct wf_link_writers *all, struct wf_link_writer *writer)
 {
     const struct wf_link *l = writer->link;
+    WF_ASSERT(writer_of(all, l) == NULL);
     if (!wf_hash_table_add(&all->nodes, &writer->by_incarnation, node_hash(all, writer->incarnation))) return false;
     if (!l->client && !wf_hash_table_add(&all->names, &writer->by_name, name_hash(all, l->name, strlen(l->name)))) {
         wf_hash_table_remove(&all->nodes, &writer->by_incarnation);
@@ -136,6 +138,7 @@ static bool add_writer(struct wf_link_writers *all, struct wf_link_writer *write
 /* Nobody finds it any more. */
 static void remove_writer(struct wf_link_writers *all, struct wf_link_writer *writer)
 {
+    WF_ASSERT(wf_linked(&writer->in_writers));
     if (all->last == writer) all->last = NULL;
     wf_hash_table_remove(&all->nodes, &writer->by_incarnation);
     if (!writer->link->client) wf_hash_table_remove(&all->names, &writer->by_name);
@@ -380,6 +383,7 @@ static bool publish_to(struct wf_worker *w, struct wf_link_writer *writer, struc
     for (to->count = WF_PUBLISH_QUEUES; to->count == WF_PUBLISH_QUEUES;
          to->skip += to->count, to->flags = 0, to->ref = 0) {
         size_t size = wf_publish_to_size(to);
+        WF_ASSERT(to->count <= WF_PUBLISH_QUEUES);
         if (to->count == 0 && to->flags == 0) break;
         if (is_full(writer)) return lose_some(all, writer, to);
         if (wf_goes_apart(writer, to->from.actor, size, NULL)) {
@@ -485,6 +489,7 @@ static void route_flush(struct wf_worker *w)
     struct wf_link_writers *all = writers_of(w);
     while (all->dirty != NULL) {
         struct wf_link_writer *writer = all->dirty;
+        WF_ASSERT(writer->dirty);
         all->dirty = writer->next_dirty;
         writer->dirty = false;
         wf_link_writer_push(writer);
@@ -562,6 +567,7 @@ static void wake_all(struct wf_link_writer *writer)
 
 void wf_link_writers_on_space(struct wf_worker *w, struct wf_call *c)
 {
+    WF_ASSERT(w == wf_here);
     struct wf_link *l = WF_CONTAINER(c, struct wf_link_calls, space)->link;
     wf_link_space_taken(l, w->index);
     struct wf_link_writer *writer = find(writers_of(w), l->incarnation);
@@ -578,6 +584,7 @@ static void apply_open(struct wf_worker *w, struct wf_call *call)
 {
     struct change *c = WF_CONTAINER(call, struct change, call);
     struct wf_link_writers *all = writers_of(w);
+    WF_ASSERT(w == wf_here && c->writer->link == c->link);
     if (writer_of(all, c->link) != NULL) { /* open_early */
         writer_free(c->writer);
     } else if (!add_writer(all, c->writer)) {
@@ -590,6 +597,7 @@ static void apply_open(struct wf_worker *w, struct wf_call *call)
 /* A closed writer's patterns go as they came, some in each turn; so does what is known of its actors. */
 static void free_some(struct wf_worker *w, struct wf_link_writer *writer)
 {
+    WF_ASSERT(writer->batch == NULL && wf_list_empty(&writer->waiting)); /* nobody finds it any more */
     bool all = wf_credits_clear(&writer->credits, CREDITS_AT_ONCE);
     all = wf_interest_clear(&writer->interest, PATTERNS_AT_ONCE) && all;
     if (!all && wf_timer_arm(w, &writer->more, w->now) >= 0) return;
@@ -605,6 +613,7 @@ static void go_on_freeing(struct wf_worker *w, struct wf_timer *t)
 static void apply_close(struct wf_worker *w, struct wf_call *call)
 {
     struct wf_link *l = WF_CONTAINER(call, struct wf_link_calls, close)->link;
+    WF_ASSERT(w == wf_here);
     struct wf_link_writers *all = writers_of(w);
     struct wf_link_writer *writer = writer_of(all, l);
     if (writer != NULL) {
@@ -654,6 +663,7 @@ static void apply_some(struct wf_worker *w, struct wf_link_writer *writer)
     uint32_t left = PATTERNS_AT_ONCE;
     for (struct wf_list_node *k; left > 0 && (k = wf_list_first(&writer->changes)) != NULL;) {
         struct change *c = WF_CONTAINER(k, struct change, in_writer);
+        WF_ASSERT(c->at <= c->size);
         weft_reader r = weft_reader_on(c->data + c->at, c->size - c->at);
         for (; left > 0 && c->count > 0; left--) {
             c->count--;
@@ -682,6 +692,7 @@ static void take_interest(struct wf_worker *w, struct wf_call *call)
         change_free(c);
         return;
     }
+    WF_ASSERT(w == wf_here && c->writer == NULL);
     bool first = wf_list_empty(&writer->changes);
     wf_list_push(&writer->changes, &c->in_writer);
     if (first) apply_some(w, writer);
@@ -705,6 +716,7 @@ static struct wf_worker *worker_at(const struct wf_link *l, uint32_t i)
 
 int wf_link_writers_open(struct wf_link *l)
 {
+    WF_ASSERT(wf_is_cluster(l->t));
     uint32_t count = l->t->node->workers.count;
     for (uint32_t i = 0; i < count; i++) {
         struct change *c = change_new(l, apply_open, 0);
@@ -720,6 +732,7 @@ int wf_link_writers_open(struct wf_link *l)
 
 void wf_link_writers_close(struct wf_link *l)
 {
+    WF_ASSERT(wf_is_cluster(l->t));
     for (uint32_t i = 0; i < l->t->node->workers.count; i++) {
         wf_link_keep(l);
         l->calls[i].close = (struct wf_call){.post.kind = WF_POST_CALL, .call = apply_close};
@@ -729,6 +742,7 @@ void wf_link_writers_close(struct wf_link *l)
 
 int wf_link_writers_interest(struct wf_link *l, struct wf_frame *f)
 {
+    WF_ASSERT(f->kind == WF_FRAME_INTEREST);
     const uint8_t *data = f->items.at;
     weft_reader r = f->items;
     for (uint32_t i = 0; i < f->count; i++) weft_skip(&r);
@@ -751,6 +765,7 @@ int wf_link_writers_create(struct wf_transport *t)
         if (all == NULL) return WEFT_ENOMEM;
         all->t = t;
         all->worker = i;
+        WF_ASSERT(t->node->workers.at[i]->transport == NULL);
         wf_list_init(&all->writers);
         wf_list_init(&all->closed);
         t->node->workers.at[i]->transport = all;

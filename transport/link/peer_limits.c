@@ -38,6 +38,7 @@ static int64_t account(struct wf_link *s, int64_t now)
     uint64_t bytes = atomic_load_explicit(&s->bytes_in, memory_order_relaxed);
     int64_t by_frames = charge(&u->frames_at, now, frames - u->frames, l->frames);
     int64_t by_bytes = charge(&u->bytes_at, now, bytes - u->bytes, l->bytes);
+    WF_ASSERT(frames >= u->frames && bytes >= u->bytes);
     u->frames = frames;
     u->bytes = bytes;
     if (by_frames > HARD) drop(s, "frames", l->frames);
@@ -72,6 +73,7 @@ bool wf_limits_pause(struct wf_channel *ch)
     int64_t now = wf_transport_now(ch->t), wait = account(ch->link, now);
     if (wait <= 0) return false;
     struct wf_workers *all = &ch->t->node->workers;
+    WF_ASSERT(slow->paused_at <= now);
     slow->paused_at = now;
     slow->resume_at = now + WF_MIN(wait, LOOK);
     slow->timer.fire = go_on;

@@ -18,7 +18,8 @@
 
 void wf_channel_keep(struct wf_channel *ch)
 {
-    atomic_fetch_add_explicit(&ch->refs, 1, memory_order_relaxed);
+    uint32_t holders = atomic_fetch_add_explicit(&ch->refs, 1, memory_order_relaxed);
+    WF_ASSERT(holders > 0); /* only who has a reference gives another one */
 }
 
 /* Releases what this holder did; the last one acquires all of it. One operation: a fence is unknown to TSan. */
@@ -34,7 +35,8 @@ void wf_channel_release(struct wf_channel *ch)
 
 void wf_link_keep(struct wf_link *l)
 {
-    atomic_fetch_add_explicit(&l->refs, 1, memory_order_relaxed);
+    uint32_t holders = atomic_fetch_add_explicit(&l->refs, 1, memory_order_relaxed);
+    WF_ASSERT(holders > 0);
 }
 
 static void drop_arrival(struct wf_link *l)
@@ -47,6 +49,7 @@ static void drop_arrival(struct wf_link *l)
 
 void wf_link_end_receiving(struct wf_link *l)
 {
+    WF_ASSERT(atomic_load_explicit(&l->receivers, memory_order_relaxed) > 0);
     if (WF_LAST_HOLDER(&l->receivers, 1)) drop_arrival(l);
 }
 
@@ -55,6 +58,7 @@ void wf_link_release(struct wf_link *l)
     if (!WF_LAST_HOLDER(&l->refs, 1)) return;
     wf_link_discard(l);
     WF_ASSERT(l->first == NULL && l->channel == NULL && l->pending == NULL);
+    WF_ASSERT(!l->sending && l->held == NULL && l->urgent == NULL);
     drop_arrival(l);
     pf_mutex_destroy(l->lock);
     free(l->calls);
@@ -86,6 +90,7 @@ struct wf_link *wf_link_new(struct wf_channel *ch, uint64_t number, wf_on_space 
 {
     struct wf_transport *t = ch->t;
     uint32_t workers = t->node->workers.count;
+    WF_ASSERT(ch->link == NULL && workers <= WF_WORKERS_MAX); /* a bit for each in space_wanted */
     struct wf_link *l = calloc(1, sizeof *l);
     if (l == NULL) return NULL;
     l->calls = calloc(workers, sizeof *l->calls);
@@ -113,6 +118,7 @@ struct wf_link *wf_link_new(struct wf_channel *ch, uint64_t number, wf_on_space 
 
 void wf_link_fail(struct wf_link *l, const char *reason)
 {
+    WF_ASSERT(reason[0] != '\0');
     pf_mutex_lock(l->lock);
     if (!atomic_load_explicit(&l->failed, memory_order_relaxed)) {
         snprintf(l->why_failed, sizeof l->why_failed, "%s", reason);

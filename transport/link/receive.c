@@ -102,6 +102,7 @@ static void arrived(struct wf_channel *ch, struct wf_arrival *a)
 {
     weft_node *node = ch->t->node;
     struct wf_inbound *in = &ch->in;
+    WF_ASSERT((a->m == NULL) != (a->body == NULL));
     if (a->kind == WF_FRAME_PUBLISH) wf_topics_published(ch, a->tag, a->from, a->body);
     else if (a->body != NULL) wf_groups_arrived(node, in, weft_cstr(a->name), a->tag, a->from, a->body);
     else if (a->name[0] == '\0') wf_inbound_add(node, in, a->m);
@@ -127,6 +128,7 @@ static bool receive_message(struct wf_channel *ch, const struct wf_frame *f)
 static void take_part(struct wf_channel *ch, weft_text part)
 {
     struct wf_link *l = ch->link;
+    WF_ASSERT(part.size <= l->arrival_left); /* begin and receive_chunk have refused what is longer */
     bool kept = l->arrival.m != NULL || l->arrival.body != NULL;
     if (kept && part.size > 0) {
         memcpy(l->arrival_at, part.data, part.size);
@@ -212,6 +214,7 @@ static bool is_gossip(uint32_t kind)
 
 static bool hand_to_cluster(struct wf_channel *ch, uint32_t kind, const uint8_t *start, const uint8_t *end)
 {
+    WF_ASSERT(start < end);
     struct wf_cluster_event *e = wf_cluster_event_new(WF_CLUSTER_EVENT_FRAME, ch, start, (size_t)(end - start));
     if (e != NULL) e->number = kind;
     wf_cluster_event_post(ch->t, e);
@@ -325,6 +328,7 @@ bool wf_link_receive(struct wf_channel *ch, const uint8_t *data, size_t size, si
         }
     }
     atomic_fetch_add_explicit(&l->frames_in, count, memory_order_relaxed);
+    WF_ASSERT(r.at >= data && r.at <= r.end);
     *left = (size_t)(r.end - r.at);
     atomic_fetch_add_explicit(&l->bytes_in, (uint64_t)(r.at - data), memory_order_relaxed);
     return ok;

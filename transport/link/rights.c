@@ -138,6 +138,7 @@ static void answer(struct wf_channel *ch, const struct wf_frame *f, int error)
 
 void wf_rights_refuse(struct wf_channel *ch, const struct wf_frame *f, int error)
 {
+    WF_ASSERT(error < 0);
     bool asks = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL || f->kind == LINK ||
                 f->kind == WATCH || f->kind == SPAWN;
     uint64_t before = atomic_fetch_add_explicit(&ch->link->refused, 1, memory_order_relaxed);
@@ -155,6 +156,7 @@ void wf_rights_refuse(struct wf_channel *ch, const struct wf_frame *f, int error
 
 bool wf_rights_allow(struct wf_channel *ch, const struct wf_frame *f)
 {
+    WF_ASSERT(ch->guarded && ch->link != NULL);
     if ((ch->denied & right_for(ch, f)) == 0) return f->kind != SPAWN || wf_limits_spawn(ch, f);
     if (f->kind != PROBE) wf_rights_refuse(ch, f, WEFT_EACCESS); /* a tool's own calls send some, too */
     return false;

@@ -2,6 +2,7 @@
  * completion takes the next. */
 #include "send_queue.h"
 #include "channel.h"
+#include "cluster_event.h"
 #include "held.h"
 #include "peer_link.h"
 #include "transport.h"
@@ -22,6 +23,7 @@ struct wf_batch *wf_batch_new(struct wf_link *l, size_t at_least)
             l->spares--;
         }
         pf_mutex_unlock(l->lock);
+        WF_ASSERT(b == NULL || (b->size == 0 && b->frames == 0 && b->body == NULL));
         if (b != NULL) return b;
     }
     struct wf_batch *b = malloc(sizeof *b + capacity);
@@ -57,6 +59,7 @@ static void recycle(struct wf_link *l, struct wf_batch *b)
         free_one(b);
         return;
     }
+    WF_ASSERT(b->body == NULL); /* its batches are smaller */
     b->size = b->frames = 0;
     b->order = WF_ORDER_ANY;
     b->next = l->spare;
@@ -96,6 +99,7 @@ static void count_lost(struct wf_link *l, uint64_t frames)
 static struct wf_batch *pop(struct wf_link *l)
 {
     struct wf_batch *b = l->first;
+    WF_ASSERT(b != NULL);
     l->first = b->next;
     if (l->first == NULL) l->last = NULL;
     if (l->landed == b) l->landed = NULL;
@@ -121,6 +125,7 @@ static void trim(struct wf_link *l)
 /* A small batch joins the last one, so that memory stays near what is queued however short the turns are. */
 static void append(struct wf_link *l, struct wf_batch *b)
 {
+    WF_ASSERT(b->size > 0 && (l->first == NULL) == (l->last == NULL));
     if (l->unsent != NULL && b->body == NULL && l->last->size + b->size <= l->last->capacity) {
         memcpy(l->last->data + l->last->size, b->data, b->size);
         l->last->size += b->size;
@@ -166,6 +171,7 @@ static void insert_urgent(struct wf_link *l)
 
 static void rewind_all(struct wf_link *l)
 {
+    WF_ASSERT(!l->sending); /* else the carrier has batches that would be sent again */
     l->unsent = l->first;
     l->landed = NULL;
     l->chunk = NULL;
@@ -183,6 +189,7 @@ static void land(struct wf_link *l)
     size_t bytes = 0;
     uint64_t frames = 0;
     struct wf_batch *before = l->landed, *b = before == NULL ? l->first : before->next;
+    WF_ASSERT(!l->sending);
     while (b != l->unsent) {
         struct wf_batch *next = b->next;
         bytes += size_of(b);
@@ -239,6 +246,7 @@ static void discard(struct wf_link *l)
     l->base = l->acked;
     count_lost(l, frames);
     drop_spares(l, 0);
+    WF_ASSERT(l->held == NULL && l->urgent == NULL && l->spare == NULL);
 }
 
 void wf_link_discard(struct wf_link *l)
@@ -305,6 +313,7 @@ static bool take(struct wf_link *l, struct flight *f)
     /* Acquire: pairs with the end of the handshake's sending. */
     if (l->sending || l->stuck || l->closed || ch == NULL || atomic_load_explicit(&ch->sending, memory_order_acquire))
         return false;
+    WF_ASSERT(l->base <= l->taken && l->taken <= l->most_taken);
     if (l->taken >= l->most_taken) insert_urgent(l);
     let_go(l);
     size_t total = put_head(l);
@@ -350,6 +359,7 @@ static void post_space(struct wf_link *l, uint64_t mask)
 {
     for (; mask != 0; mask &= mask - 1) {
         uint32_t i = (uint32_t)__builtin_ctzll(mask);
+        WF_ASSERT(i < l->t->node->workers.count);
         wf_link_keep(l);
         wf_worker_post(l->t->node->workers.at[i], &l->calls[i].space.post);
     }
@@ -359,6 +369,7 @@ static void post_space(struct wf_link *l, uint64_t mask)
 static bool next_flight(struct wf_link *l, const struct wf_channel *ch, bool ok, struct flight *f)
 {
     pf_mutex_lock(l->lock);
+    WF_ASSERT(l->sending); /* one thing at a time, and its end is told once */
     l->sending = false;
     if (l->closed || (!ok && !can_resume(l))) {
         discard(l);
@@ -382,6 +393,7 @@ static void send_on(struct wf_link *l, struct flight *f)
     bool more = true;
     while (more) {
         struct wf_channel *ch = f->channel;
+        WF_ASSERT(f->count > 0 && f->count <= WF_CARRIER_SLICES);
         atomic_store_explicit(&l->last_sent, wf_transport_now(l->t), memory_order_relaxed);
         enum wf_send r = wf_conn_send(ch->conn, f->slices, f->count);
         if (r == WF_SEND_LATER) return;
@@ -425,6 +437,7 @@ void wf_link_on_sent(struct wf_link *l, struct wf_channel *ch, bool ok)
 
 static void put_urgent(struct wf_link *l, struct wf_batch *b)
 {
+    WF_ASSERT(b->body == NULL && !b->chunk);
     struct wf_batch **end = &l->urgent;
     while (*end != NULL) end = &(*end)->next;
     b->next = NULL;
@@ -453,13 +466,14 @@ static void push(struct wf_link *l, struct wf_batch *b, void (*put)(struct wf_li
 
 void wf_link_push(struct wf_link *l, struct wf_batch *b)
 {
+    WF_ASSERT(b != NULL);
     push(l, b, put_in);
 }
 
 /* `b` with the frame that has been written into it. */
 static struct wf_batch *with_frame(struct wf_batch *b, const weft_writer *w, enum wf_order order)
 {
-    WF_ASSERT(w->error == 0);
+    WF_ASSERT(w->error == 0 && w->size > 0 && b->size + w->size <= b->capacity);
     b->size += w->size;
     b->frames++;
     b->order = order;
@@ -489,6 +503,7 @@ void wf_link_send_first(struct wf_link *l, struct wf_batch *b, const weft_writer
 
 void wf_link_ping(struct wf_link *l, uint64_t number)
 {
+    WF_ASSERT(number != 0);
     pf_mutex_lock(l->lock);
     l->send_ping = number;
     unlock_and_send(l);
@@ -518,6 +533,7 @@ bool wf_link_on_ack(struct wf_link *l, uint64_t count)
         l->acked = count;
         trim(l);
     }
+    WF_ASSERT(l->acked <= l->most_taken);
     uint64_t calls = take_space_waiters(l);
     pf_mutex_unlock(l->lock);
     post_space(l, calls);
@@ -540,6 +556,7 @@ bool wf_link_on_pong(struct wf_link *l, uint64_t number)
 
 void wf_link_attach(struct wf_link *l, struct wf_channel *ch, uint64_t count)
 {
+    WF_ASSERT(wf_is_cluster(l->t) && ch->link == l);
     wf_channel_keep(ch);
     pf_mutex_lock(l->lock);
     WF_ASSERT(l->channel == NULL);
@@ -561,6 +578,7 @@ void wf_link_attach(struct wf_link *l, struct wf_channel *ch, uint64_t count)
 
 void wf_link_detach(struct wf_link *l)
 {
+    WF_ASSERT(wf_is_cluster(l->t));
     pf_mutex_lock(l->lock);
     struct wf_channel *ch = l->channel;
     WF_ASSERT(ch != NULL);
@@ -571,6 +589,7 @@ void wf_link_detach(struct wf_link *l)
 
 bool wf_link_has_space(struct wf_link *l, uint32_t worker)
 {
+    WF_ASSERT(worker < l->t->node->workers.count);
     pf_mutex_lock(l->lock);
     bool space = has_space(l);
     if (!space) l->space_wanted |= UINT64_C(1) << worker;
@@ -581,6 +600,7 @@ bool wf_link_has_space(struct wf_link *l, uint32_t worker)
 void wf_link_space_taken(struct wf_link *l, uint32_t worker)
 {
     pf_mutex_lock(l->lock);
+    WF_ASSERT((l->space_posted >> worker & 1) != 0); /* it is told once for each post */
     l->space_posted &= ~(UINT64_C(1) << worker);
     pf_mutex_unlock(l->lock);
 }
@@ -588,6 +608,7 @@ void wf_link_space_taken(struct wf_link *l, uint32_t worker)
 void wf_link_make_turn(struct wf_link *l, uint32_t worker)
 {
     uint64_t mask = UINT64_C(1) << worker;
+    WF_ASSERT(worker < l->t->node->workers.count);
     pf_mutex_lock(l->lock);
     bool posted = (l->space_posted & mask) != 0;
     l->space_posted |= mask;

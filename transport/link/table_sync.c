@@ -106,6 +106,7 @@ static void add_to_snapshot(const struct wf_entry *e, void *arg)
     weft_writer w = wf_batch_writer(b);
     if (e == NULL) wf_put_table_begin(&w);
     else wf_put_entry(&w, WF_TABLE_SET, e);
+    WF_ASSERT(w.error == 0);
     b->size += w.size;
     b->frames++;
 }
@@ -287,6 +288,7 @@ static struct acquaintance *find_past(const struct wf_transport *t, const char *
 
 static void forget(struct wf_transport *t, struct acquaintance *a)
 {
+    WF_ASSERT(wf_linked(&a->in_order));
     wf_unlink(&a->in_order);
     wf_hash_table_remove(&t->table_past_names, &a->by_name);
     free(a);
@@ -317,6 +319,7 @@ static void remember(struct wf_transport *t, const struct peer *p)
 
 void wf_tables_finish(struct wf_transport *t)
 {
+    WF_ASSERT(wf_list_empty(&t->table_peers));
     for (struct wf_list_node *k; (k = wf_list_first(&t->table_past)) != NULL;)
         forget(t, WF_CONTAINER(k, struct acquaintance, in_order));
     wf_hash_table_finish(&t->table_nodes);
@@ -327,6 +330,7 @@ void wf_tables_finish(struct wf_transport *t)
 
 int wf_tables_open(struct wf_link *l)
 {
+    WF_ASSERT(wf_is_cluster(l->t));
     if (!wf_link_shares_tables(l)) return WEFT_OK;
     struct wf_topics *topics = l->t->node->topics;
     struct peer *p = calloc(1, sizeof *p);
@@ -340,6 +344,7 @@ int wf_tables_open(struct wf_link *l)
     wf_copies_init(&p->copies, l->incarnation);
     p->copies.guest = l->guest && !atomic_load_explicit(&l->t->guest, memory_order_relaxed);
     wf_tables_begin(l->t->node);
+    WF_ASSERT(find(l->t, l) == NULL);
     const struct acquaintance *before = find_past(l->t, l->name);
     if (before != NULL) p->copies.known = before->known;
     if (!wf_hash_table_add(&l->t->table_nodes, &p->by_node, node_hash(l->t, l->incarnation))) {
@@ -379,6 +384,7 @@ static struct peer *take_out(struct wf_link *l)
 static bool close_some(weft_node *node, struct peer *p)
 {
     wf_tables_begin(node);
+    WF_ASSERT(p == NULL || !wf_linked(&p->in_transport));
     bool more = p != NULL && wf_tables_clear(node, &p->copies, WF_TABLES_AT_ONCE);
     if (!more) more = wf_topics_trim(node->topics);
     wf_tables_end(node);
@@ -387,6 +393,7 @@ static bool close_some(weft_node *node, struct peer *p)
 
 void wf_tables_close(struct wf_link *l)
 {
+    WF_ASSERT(wf_is_cluster(l->t));
     if (!wf_link_shares_tables(l)) return;
     struct peer *p = take_out(l);
     while (close_some(l->t->node, p)) {
@@ -443,6 +450,7 @@ static void settle_leaves(struct peer *p, const struct wf_entry *set)
 /* Under tables_lock. */
 static int apply(struct wf_channel *ch, struct peer *p, const struct wf_frame *f)
 {
+    WF_ASSERT(p->link == ch->link); /* of others it may say nothing */
     weft_node *node = ch->t->node;
     if (f->number == WF_TABLE_BEGIN) {
         p->clearing = p->clearing || p->entries > 0;

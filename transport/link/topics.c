@@ -99,6 +99,7 @@ static uint32_t receive_queues(struct wf_channel *ch, struct wf_frame *f, struct
 /* By whoever counts last, if that is the receiving side. */
 static void answer(struct wf_channel *ch, struct wf_reach_count *t)
 {
+    WF_ASSERT(t->to.node == ch->incarnation);
     uint8_t body[4];
     wf_put_u32(body, atomic_load_explicit(&t->count, memory_order_relaxed));
     struct wf_batch *b = wf_batch_new(ch->link, WF_FRAME_SPARE + sizeof body);
@@ -172,6 +173,7 @@ static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, st
 
 void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, struct wf_body *body)
 {
+    WF_ASSERT(body != NULL);
     wf_inbound_sign(&ch->in, tag, from, body);
     wf_inbound_publish(ch->t->node, &ch->in, body, !wf_link_shares_topics(ch->link), NULL);
     wf_body_drop(NULL, body);
@@ -179,6 +181,7 @@ void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, str
 
 void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f)
 {
+    WF_ASSERT(f->kind == WF_FRAME_PUBLISH_TO || f->kind == WF_FRAME_RETAINED);
     struct wf_body *body = wf_link_body(ch, f, f->name, f->body.size);
     if (body != NULL) memcpy(wf_body_bytes(body), f->body.data, f->body.size);
     if (body == NULL) {
