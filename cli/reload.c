@@ -7,7 +7,7 @@
 #include "json.h"
 #include "compile.h"
 #include "control.h"
-#include "lacks.h"
+#include "compat.h"
 
 /* Whether that actor goes on with the new code. */
 static bool print_actor(const struct cli *c, weft_reader *r)

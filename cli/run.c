@@ -7,7 +7,7 @@
 #include "run.h"
 #include "client.h"
 #include "compile.h"
-#include "lacks.h"
+#include "compat.h"
 #include "main.h"
 #include "module.h"
 #include "sockets.h"

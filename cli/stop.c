@@ -39,7 +39,7 @@ static int stop(struct cli_client *k)
     weft_put_int(&w, drain / WEFT_MS(1));
     int rc = weft_watch_nodes();
     if (rc < 0) return cli_fail_with(k->c, rc, k->node);
-    cli_tell_stuck(k, "the stop waits for it");
+    cli_print_stuck(k, "the stop waits for it");
     weft_msg *m;
     char name[80];
     snprintf(name, sizeof name, "$node@%s", k->node);

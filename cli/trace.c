@@ -10,7 +10,7 @@
 #include "trace.h"
 #include "control.h"
 #include "json.h"
-#include "lacks.h"
+#include "compat.h"
 #include "talk.h"
 
 enum { IDS = 4096, WAITING = 4096, NODES = 1024 };

@@ -1,8 +1,8 @@
 /* models/link.pml -- a link that goes on after its connections are lost: each frame arrives once and in order,
  * however often and whenever a connection ends, and whatever of it was on the way.
  *
- * Stands for: one direction of a link: wf_session_push, take, land, trim, rewind_all, wf_session_attach,
- * wf_session_acked (transport/link/outbox.c), is_new, receive_start, wf_session_receive (transport/link/receive.c),
+ * Stands for: one direction of a link: wf_link_push, take, land, trim, rewind_all, wf_link_attach,
+ * wf_link_on_ack (transport/link/send_queue.c), is_new, receive_start, wf_link_receive (transport/link/receive.c),
  * wf_links_resume, break_off, take_pending (transport/cluster/links.c). The other direction is the same with the sides
  * exchanged; its acknowledgements are here.
  *
@@ -157,7 +157,7 @@ end_network:
         told = received; /* the WELCOME is written */
         atomic { up[c] = true; conns++ };
         if
-        :: atomic { /* the sender hears it: wf_session_attach */
+        :: atomic { /* the sender hears it: wf_link_attach */
             s_conn = c;
             s_started = false;
             s_acked = (told > s_acked -> told : s_acked);

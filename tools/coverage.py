@@ -14,21 +14,21 @@ import sys
 ASSERTIONS = r".*(WF_ASSERT|_Static_assert)\b.*"
 FOLDERS = ["runtime/platform", "runtime", "actors", "transport", "cli"]
 FILES = {
-    "frames, framing": ["transport/wire/frame.c", "transport/wire/frame_parts.c", "transport/wire/frame_read.h",
+    "frames, framing": ["transport/wire/frame.c", "transport/wire/frame_chunks.c", "transport/wire/frame_read.h",
                         "transport/wire/frame_tables.c", "transport/wire/sp.c", "transport/wire/swim_wire.c"],
     "HELLO, identity": ["transport/cluster/handshake.c", "transport/security/identity.c",
                         "transport/security/roles.c"],
     "msgpack, typed messages": ["actors/data/pack.c", "actors/data/typed.c", "actors/data/typed_json.c"],
     "topics": ["actors/data/topic_trie.c", "actors/topics/topic_match.c"],
-    "URLs, DNS, etcd": ["runtime/platform/address.c", "transport/carrier/url.c", "transport/discover/discover.c",
+    "URLs, DNS, etcd": ["runtime/platform/address.c", "transport/carrier/url.c", "transport/discover/source.c",
                         "transport/discover/discover_dns.c", "transport/discover/etcd_json.c",
                         "transport/discover/etcd_spec.c"],
     "command line": ["cli/options/options.c", "cli/config/config.c", "cli/options/values.c",
                      "cli/client/json.c"],
     "HTTP, WebSocket": ["examples/webchat_http.h"],
-    "link": ["transport/link/channel.c", "transport/cluster/links.c", "transport/link/outbox.c",
-             "transport/link/port.c", "transport/link/receive.c", "transport/link/session.c",
-             "transport/link/tables.c"],
+    "link": ["transport/link/channel.c", "transport/cluster/links.c", "transport/link/send_queue.c",
+             "transport/link/link_writer.c", "transport/link/receive.c", "transport/link/peer_link.c",
+             "transport/link/table_sync.c"],
     "mailbox": ["actors/core/mailbox.c", "actors/core/deliver.c", "actors/core/held.c", "actors/core/msg.c",
                 "actors/core/body.c", "actors/core/backpressure.c", "runtime/sched/post.c"],
 }

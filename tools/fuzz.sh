@@ -22,12 +22,12 @@ declare -A files=(
     [config]='cli/config/config.c'
     [dns]='transport/discover/discover_dns.c'
     [etcd]='transport/discover/etcd_json.c transport/discover/etcd_spec.c'
-    [frame]='transport/wire/frame.c transport/wire/frame_tables.c transport/wire/frame_parts.c'
+    [frame]='transport/wire/frame.c transport/wire/frame_tables.c transport/wire/frame_chunks.c'
     [framing]='transport/wire/sp.c'
     [identity]='transport/security/identity.c transport/security/roles.c'
     [json]='cli/client/json.c'
-    [link]='transport/link/channel.c transport/cluster/handshake.c transport/link/receive.c transport/link/session.c
-        transport/cluster/links.c transport/link/tables.c'
+    [link]='transport/link/channel.c transport/cluster/handshake.c transport/link/receive.c transport/link/peer_link.c
+        transport/cluster/links.c transport/link/table_sync.c'
     [pack]='actors/data/pack.c'
     [swim]='transport/cluster/swim.c transport/cluster/swim_table.c transport/wire/swim_wire.c'
     [topic]='actors/data/topic_trie.c'

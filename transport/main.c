@@ -13,13 +13,14 @@
 
 #include "actor.h"
 #include "control.h"
+#include "control_certs.h"
 #include "log.h"
 #include "log_file.h"
 #include "main.h"
 #include "metrics.h"
 #include "signals.h"
 #include "stuck.h"
-#include "transport.h"
+#include "watchdog.h"
 
 enum { DRAIN_DEFAULT = 10 }; /* seconds */
 

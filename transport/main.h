@@ -6,8 +6,6 @@
 #include <weft/reload.h>
 WEFT_BEGIN
 
-void wf_watchdog_start(weft_node *node); /* watchdog.c: if the service manager wants to be told that it lives */
-
 struct wf_main {
     const weft_node_options *options; /* NULL: defaults */
     weft_actor *first;

@@ -1,22 +1,35 @@
 /* transport/start.c -- starts and stops a node with its network. */
 #include "actor.h"
+#include "channel.h"
 #include "all_features.h"
 #include "cluster.h"
 #include "control.h"
+#include "control_certs.h"
 #include "discover.h"
-#include "world.h"
+#include "gossip.h"
+#include "members.h"
+#include "cluster_event.h"
+#include "partition.h"
+#include "peers.h"
+#include "link_writer.h"
+#include "peer_link.h"
+#include "table_sync.h"
+#include "tls.h"
+#include "transport.h"
+#include "url.h"
+#include "start.h"
 #include "ws.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAVE_TIME WEFT_SEC(2) /* for the outboxes and the good-byes */
+#define LEAVE_TIME WEFT_SEC(2) /* for the send queues and the good-byes */
 
 static void transport_free(struct wf_transport *t)
 {
     if (t == NULL) return;
-    wf_ports_destroy(t);
+    wf_link_writers_destroy(t);
     wf_discover_destroy(t);
     if (t->cluster != NULL) {
         wf_dialers_finish(t->cluster);
@@ -39,9 +52,9 @@ static void transport_free(struct wf_transport *t)
     free(t);
 }
 
-static void free_news(struct wf_transport *t)
+static void free_events(struct wf_transport *t)
 {
-    for (struct wf_news *n; (n = wf_news_take(t)) != NULL;) wf_news_free(n);
+    for (struct wf_cluster_event *e; (e = wf_cluster_event_take(t)) != NULL;) wf_cluster_event_free(e);
 }
 
 static int copy_seeds(struct wf_transport *t, const weft_node_options *o)
@@ -103,7 +116,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     t->wire_version = node->options.wire_version == 0 ? WF_WIRE_NEWEST : (uint64_t)node->options.wire_version;
     t->capabilities = t->wire_version < 2 ? 0 : WF_CAPABILITIES;
     if (t->client) t->capabilities &= ~(uint64_t)WF_CAN_GOSSIP;
-    wf_list_init(&t->news);
+    wf_list_init(&t->events);
     for (int i = 0; i < 2; i++) wf_patterns_init(&t->patterns[i], node->secret);
     t->patterns_max = node->options.patterns_max;
     wf_list_init(&t->table_peers);
@@ -113,7 +126,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     if (t->cluster != NULL) {
         t->cluster->t = t;
         wf_list_init(&t->cluster->channels);
-        wf_list_init(&t->cluster->sessions);
+        wf_list_init(&t->cluster->live_links);
         wf_list_init(&t->cluster->changed);
         wf_list_init(&t->cluster->dialers);
         wf_list_init(&t->cluster->peers);
@@ -131,7 +144,7 @@ static int transport_new(struct wf_transport **out, weft_node *node, const weft_
     t->socket_mode = o->socket_mode == 0 ? (int)WF_PRIVATE_SOCKET : (int)(o->socket_mode & 0777);
     t->limits = (struct wf_limits){o->peer_frames, o->peer_bytes, o->peer_spawns};
     if (rc == WEFT_OK) rc = wf_certs_load(t, o);
-    if (rc == WEFT_OK) rc = wf_ports_create(t);
+    if (rc == WEFT_OK) rc = wf_link_writers_create(t);
     struct wf_carrier_options co = {.env = node->workers.env,
                                     .workers = &node->workers,
                                     .user = &wf_channel_carrier_user,
@@ -303,11 +316,11 @@ static void leave(struct wf_transport *t, int64_t deadline, bool undrained)
     while (begun && !t->finished) (void)env->cond_wait(env, t->changed, t->lock, WEFT_FOREVER);
     t->finished = true;
     pf_mutex_unlock(t->lock);
-    free_news(t);
-    wait_for_workers(t); /* the workers have let go of all sessions */
+    free_events(t);
+    wait_for_workers(t); /* the workers have let go of all links */
     t->carrier->ops->destroy(t->carrier);
     wait_for_workers(t);
-    free_news(t);
+    free_events(t);
 }
 
 int weft_node_stop(weft_node *node, int64_t deadline)

@@ -1,20 +1,21 @@
 /* transport/watchdog.c -- the actor $watchdog: tells the service manager that all workers turn, as often as it wants
  * to hear it. A worker that is stuck is one that has not come round in half that time: then nothing is said, and the
  * manager starts the node anew. */
+#include "watchdog.h"
+
+#include "node_stats.h"
+
 #include <string.h>
 
 #include <weft/local.h>
-
-#include "main.h"
-#include "node_stats.h"
-#include "transport.h"
+#include <weft/log.h>
 
 struct watch {
     weft_node *node;
     int64_t span;
 };
 
-static void say_who_is_stuck(const struct wf_tally *t, int64_t span)
+static void log_who_is_stuck(const struct wf_tally *t, int64_t span)
 {
     for (uint32_t i = 0; i < t->workers; i++) {
         if (!t->worker[i].counted)
@@ -35,7 +36,7 @@ static void watchdog_main(const void *arg, size_t size)
     for (;;) {
         int rc = wf_node_tally(w.node, false, tally, weft_after(w.span / 2));
         if (rc == WEFT_OK) pf_manager_notify("WATCHDOG=1");
-        else if (rc == WEFT_ETIMEDOUT) say_who_is_stuck(tally, w.span);
+        else if (rc == WEFT_ETIMEDOUT) log_who_is_stuck(tally, w.span);
         else if (rc == WEFT_ECANCELED) return;
         if (weft_sleep(weft_after(w.span / 3)) == WEFT_ECANCELED) return;
     }

@@ -8,8 +8,10 @@
 
 #include "certs.h"
 #include "certs_show.h"
-#include "lacks.h"
+#include "compat.h"
+#include "roles.h"
 #include "tls.h"
+#include "tls_folder.h"
 #include "values.h"
 #include "x509.h"
 

@@ -10,7 +10,8 @@
 #include "certs.h"
 #include "identity_tls.h"
 #include "json.h"
-#include "lacks.h"
+#include "compat.h"
+#include "roles.h"
 #include "x509.h"
 
 enum { DAY = 86400, SOON_DAYS = 30 };

@@ -2,7 +2,7 @@
  * library.
  */
 #include "x509.h"
-#include "lacks.h"
+#include "compat.h"
 
 #include <mbedtls/asn1write.h>
 #include <mbedtls/ecp.h>

@@ -7,6 +7,7 @@
 #include "control.h"
 #include "sockets.h"
 #include "tls.h"
+#include "tls_folder.h"
 
 #define ANSWER_WITHIN WEFT_SEC(5)
 
@@ -203,7 +204,7 @@ int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m)
 
 /* ---- Who holds workers up -------------------------------------------------------------------------------------- */
 
-static void tell_one(const struct cli *c, weft_reader *r, const char *consequence)
+static void print_one(const struct cli *c, weft_reader *r, const char *consequence)
 {
     weft_text pid = {"", 0}, kind = pid, name = pid, where = pid;
     uint64_t worker = 0, ns = 0;
@@ -227,13 +228,13 @@ static void tell_one(const struct cli *c, weft_reader *r, const char *consequenc
                    where.size == 0 ? "" : ", in ", WEFT_STR(where), consequence);
 }
 
-void cli_tell_stuck(struct cli_client *k, const char *consequence)
+void cli_print_stuck(struct cli_client *k, const char *consequence)
 {
     weft_msg *m;
     if (cli_control_or_error(k, WF_CONTROL_STUCK, NULL, 0, &m) != CLI_OK) return;
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
     if (weft_tag(m) == WF_CONTROL_STUCK) /* an older node does not know */
-        for (uint32_t left = weft_get_array(&r); left > 0 && r.error == 0; left--) tell_one(k->c, &r, consequence);
+        for (uint32_t left = weft_get_array(&r); left > 0 && r.error == 0; left--) print_one(k->c, &r, consequence);
     weft_msg_free(m);
 }
 

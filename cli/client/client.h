@@ -43,7 +43,7 @@ struct cli_pages {
  * after a message. */
 int cli_page(struct cli_client *k, struct cli_pages *p, weft_msg **m);
 /* [A] Says on standard error which actors hold workers of the node up, and what follows from that. */
-void cli_tell_stuck(struct cli_client *k, const char *consequence);
+void cli_print_stuck(struct cli_client *k, const char *consequence);
 /* [A] A message about an error of the runtime; the exit code it means. */
 int cli_fail_with(const struct cli *c, int error, const char *what);
 

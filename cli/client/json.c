@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "json.h"
-#include "lacks.h"
+#include "compat.h"
 
 /* ---- JSON to msgpack ------------------------------------------------------------------------------------------- */
 

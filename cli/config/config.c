@@ -8,7 +8,7 @@
 
 struct reader {
     struct cli_config *f;
-    cli_config_tell *tell;
+    cli_config_report *report;
     void *arg;
     int number, section, mistakes;
     bool section_is_known; /* what stands under one that is not is passed over */
@@ -23,7 +23,7 @@ static void mistake(struct reader *r, const char *key, const char *format, ...)
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
     r->mistakes++;
-    r->tell(r->arg, r->number, key, why);
+    r->report(r->arg, r->number, key, why);
 }
 
 /* ---- What may be a key ----------------------------------------------------------------------------------------- */
@@ -188,9 +188,9 @@ static void read_line(struct reader *r, char *at)
     else if (read_value(r, at, &value)) add(r, at, value);
 }
 
-int cli_config_parse(struct cli_config *f, char *text, size_t size, cli_config_tell *tell, void *arg)
+int cli_config_parse(struct cli_config *f, char *text, size_t size, cli_config_report *report, void *arg)
 {
-    struct reader r = {f, tell, arg, 0, CLI_CONFIG_EVERY, 0, true};
+    struct reader r = {f, report, arg, 0, CLI_CONFIG_EVERY, 0, true};
     char *at = text, *end = text + size;
     f->count = 0;
     if (strncmp(at, "\xEF\xBB\xBF", 3) == 0) at += 3; /* what some editors put in front of UTF-8 */
@@ -212,7 +212,7 @@ int cli_config_parse(struct cli_config *f, char *text, size_t size, cli_config_t
 
 /* ---- Values ---------------------------------------------------------------------------------------------------- */
 
-int cli_config_try(const struct cli_config *f, cli_config_tell *tell, void *arg)
+int cli_config_try(const struct cli_config *f, cli_config_report *report, void *arg)
 {
     int wrong = 0;
     for (size_t i = 0; i < f->count; i++) {
@@ -222,7 +222,7 @@ int cli_config_try(const struct cli_config *f, cli_config_tell *tell, void *arg)
         const char *key = cli_option(l->id)->name;
         if (cli_set_text(&c, l->id, (struct cli_origin){CLI_BY_FILE, l->number}, key, l->value) == CLI_OK) continue;
         size_t n = strlen(key);
-        tell(arg, l->number, key, strncmp(why, key, n) == 0 && why[n] == ':' ? why + n + 2 : why);
+        report(arg, l->number, key, strncmp(why, key, n) == 0 && why[n] == ':' ? why + n + 2 : why);
         wrong++;
     }
     return wrong;

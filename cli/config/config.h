@@ -13,13 +13,13 @@
 #include <limits.h>
 
 /* What is wrong with a line; `key` is "" where there is none. */
-typedef void cli_config_tell(void *arg, int line, const char *key, const char *why);
+typedef void cli_config_report(void *arg, int line, const char *key, const char *why);
 /* Reads `text`, which is `size` bytes and a NUL, in place. How many mistakes it has; each is told. Values are not
  * looked at. */
-int cli_config_parse(struct cli_config *f, char *text, size_t size, cli_config_tell *tell, void *arg);
+int cli_config_parse(struct cli_config *f, char *text, size_t size, cli_config_report *report, void *arg);
 /* Tries every value on a verb that takes it. How many are wrong; each is told. Values that are lists are taken apart
  * by it: after that the file is of no more use. */
-int cli_config_try(const struct cli_config *f, cli_config_tell *tell, void *arg);
+int cli_config_try(const struct cli_config *f, cli_config_report *report, void *arg);
 /* Sets the options of the verb that no flag and no variable has set. CLI_OK or an exit code after a message. */
 int cli_config_apply(struct cli *c);
 /* Whether such an option may stand in a file. */

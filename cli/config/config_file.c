@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "config_file.h"
-#include "lacks.h"
+#include "compat.h"
 
 size_t cli_config_places(char out[CLI_CONFIG_PLACES][PATH_MAX])
 {
@@ -64,7 +64,7 @@ bool cli_config_load(const struct cli *c, const char *asked, struct cli_config *
 
 /* ---- For a verb ------------------------------------------------------------------------------------------------ */
 
-static void say(void *arg, int line, const char *key, const char *why)
+static void print_problem(void *arg, int line, const char *key, const char *why)
 {
     const struct cli *c = arg;
     cli_fail(c, 0, "%s:%d: %s%s%s", c->file->path, line, key, key[0] == '\0' ? "" : ": ", why);
@@ -79,6 +79,6 @@ int cli_configure(struct cli *c)
     c->file = f;
     if (!cli_config_load(c, c->config, f, &size)) return CLI_USAGE;
     if (f->text == NULL) return CLI_OK;
-    if (cli_config_parse(f, f->text, size, say, c) > 0) return CLI_USAGE;
+    if (cli_config_parse(f, f->text, size, print_problem, c) > 0) return CLI_USAGE;
     return cli_config_apply(c);
 }

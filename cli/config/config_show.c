@@ -6,7 +6,7 @@
 #include "config_show.h"
 #include "config_file.h"
 #include "json.h"
-#include "lacks.h"
+#include "compat.h"
 
 /* ---- check ----------------------------------------------------------------------------------------------------- */
 
@@ -15,7 +15,7 @@ struct check {
     struct cli_config file;
 };
 
-static void tell(void *arg, int line, const char *key, const char *why)
+static void print_problem(void *arg, int line, const char *key, const char *why)
 {
     const struct check *k = arg;
     if (!k->c->json) {
@@ -85,8 +85,8 @@ int cli_config_check(const struct cli *c)
     } else if (k->file.text == NULL) {
         print_places(c);
     } else {
-        mistakes = cli_config_parse(&k->file, k->file.text, size, tell, k);
-        mistakes += cli_config_try(&k->file, tell, k);
+        mistakes = cli_config_parse(&k->file, k->file.text, size, print_problem, k);
+        mistakes += cli_config_try(&k->file, print_problem, k);
         if (mistakes == 0) print_result(k);
         else rc = CLI_FAILED;
         free(k->file.text);

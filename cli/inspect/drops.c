@@ -152,7 +152,7 @@ static int show_drops(struct cli_client *k)
     rc = print_drops(k, &r);
     if (rc == CLI_OK && r.error != 0) rc = cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
     weft_msg_free(m);
-    if (rc == CLI_OK) cli_tell_stuck(k, "its other actors are not shown");
+    if (rc == CLI_OK) cli_print_stuck(k, "its other actors are not shown");
     return rc;
 }
 

@@ -202,7 +202,7 @@ static int each_row(struct cli_client *k, const struct list *l,
         if (bad) return other_form(k);
         fflush(stdout);
     }
-    if (l->verb == WF_CONTROL_PS) cli_tell_stuck(k, "its other actors are not shown");
+    if (l->verb == WF_CONTROL_PS) cli_print_stuck(k, "its other actors are not shown");
     return CLI_OK;
 }
 

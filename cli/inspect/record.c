@@ -6,7 +6,7 @@
 
 #include "record.h"
 #include "control.h"
-#include "look.h"
+#include "inspect_actor.h"
 #include "record_trace.h"
 #include "who.h"
 
@@ -142,7 +142,7 @@ static int show_record(struct cli_client *k)
     rc = k->c->trace ? print_trace(k, &r) : print_all(k->c, &r);
     if (rc == WEFT_ENOMEM) rc = cli_fail(k->c, CLI_FAILED, "out of memory");
     else if (rc < 0) rc = cli_fail(k->c, CLI_FAILED, "%s: an answer of another form", k->node);
-    else cli_say_cut(m, 9, "older events");
+    else cli_print_cut(m, 9, "older events");
     weft_msg_free(m);
     return rc;
 }

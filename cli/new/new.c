@@ -1,7 +1,7 @@
 /* cli/new/new.c -- weft new: a project that builds, runs and has a test. */
 #include "new.h"
 #include "json.h"
-#include "lacks.h"
+#include "compat.h"
 #include "values.h"
 
 #include <limits.h>

@@ -146,7 +146,7 @@ enum cli_option_id {
 
 enum cli_option_kind { CLI_FLAG, CLI_WORD, CLI_LIST, CLI_NUMBER, CLI_SECONDS };
 
-/* ---- The configuration file: config.h reads it ------------------------------------------------------------ */
+/* ---- The configuration file: config.h reads it ----------------------------------------------------------------- */
 enum { CLI_CONFIG_BYTES = 65536, CLI_CONFIG_LINES = 256 };
 enum { CLI_CONFIG_EVERY = -1 }; /* a section: in front of all of them */
 

@@ -1,13 +1,10 @@
-/* cli/os/child.c -- see child.h; and what only another program knows: lines of sources. */
+/* cli/os/child.c -- see child.h. */
 #include "child.h"
-#include "lacks.h"
+#include "compat.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <spawn.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,22 +44,4 @@ int cli_child_end(struct cli_child *k)
     if (k->out != NULL) fclose(k->out);
     while (waitpid(k->pid, &status, 0) < 0 && errno == EINTR) {}
     return status;
-}
-
-bool cli_source_line(const char *file, uint64_t offset, char *out, size_t size)
-{
-    char program[] = "addr2line", names[] = "-f", plain[] = "-C", of[] = "-e", path[PATH_MAX], at[32];
-    char function[256], line[PATH_MAX];
-    struct cli_child k;
-    snprintf(path, sizeof path, "%s", file);
-    snprintf(at, sizeof at, "0x%" PRIx64, offset);
-    if (cli_child_start(&k, (char *[]){program, names, plain, of, path, at, NULL}, true, true) != 0) return false;
-    bool read = fgets(function, sizeof function, k.out) != NULL && fgets(line, sizeof line, k.out) != NULL;
-    (void)cli_child_end(&k);
-    if (!read || line[0] == '?') return false;
-    function[strcspn(function, "\n")] = line[strcspn(line, "\n")] = '\0';
-    char *number = strrchr(line, ':');
-    if (number != NULL && number[1] == '?') *number = '\0'; /* built without line numbers */
-    snprintf(out, size, "%s at %s", function, line);
-    return true;
 }

@@ -1,6 +1,9 @@
 /* Any text as what etcd answers: JSON, numbers that are strings, base64, and what a node has said of itself. */
 #include "etcd.h"
+#include "etcd_json.h"
+#include "etcd_spec.h"
 #include "fuzz.h"
+#include "source.h"
 
 #include <jansson.h>
 
@@ -35,9 +38,9 @@ static void check_base64(const char *text)
 /* As a key it comes back from what is said with it; text that is no UTF-8 cannot be said in JSON. */
 static void check_said(const char *text)
 {
-    char *const said[] = {wf_etcd_say_put(text, "value", 1), wf_etcd_say_watch("/weft/", 2),
-                          wf_etcd_say_acquire(text, "value", 3), wf_etcd_say_release(text, 4),
-                          wf_etcd_say_sign_on(text, text)};
+    char *const said[] = {wf_etcd_json_put(text, "value", 1), wf_etcd_json_watch("/weft/", 2),
+                          wf_etcd_json_acquire(text, "value", 3), wf_etcd_json_release(text, 4),
+                          wf_etcd_json_sign_on(text, text)};
     for (size_t i = 0; i < WF_COUNT(said); i++) {
         json_t *j = said[i] == NULL ? NULL : json_loads(said[i], 0, NULL);
         MUST(j != NULL || (said[i] == NULL && i == 4));

@@ -2,6 +2,8 @@
  * message that is written again is the same. */
 #include "fuzz.h"
 #include "frame.h"
+#include "frame_chunks.h"
+#include "frame_tables.h"
 #include "names.h"
 #include "swim_wire.h"
 #include "topic_trie.h"

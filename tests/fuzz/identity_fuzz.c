@@ -1,6 +1,7 @@
 /* Any bytes as a certificate: who it is for, if it is one. */
 #include "fuzz.h"
 #include "identity.h"
+#include "roles.h"
 
 int fuzz_one_input(const uint8_t *data, size_t size)
 {

@@ -1,5 +1,6 @@
 /* A peer's side of the handshake and of a link: a byte that says how it begins (link_world.h), then messages, each
  * with its size before it. The node lives on, and is still there for another peer. */
+#include "transport.h"
 #include "link_world.h"
 
 int fuzz_one_input(const uint8_t *data, size_t size)

@@ -2,6 +2,7 @@
 #ifndef WF_LINK_WORLD_H
 #define WF_LINK_WORLD_H
 
+#include "carrier_memory.h"
 #include "fuzz.h"
 #include "sim_world.h"
 #include "transport.h"

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "frame_chunks.h"
+#include "frame_tables.h"
 #include "link_world.h"
 #include "sp.h"
 #include "swim_wire.h"

@@ -2,6 +2,7 @@
  * the table agrees with itself, and all that the member says is well-formed. */
 #include "fuzz.h"
 #include "swim.h"
+#include "swim_table.h"
 
 enum { ME = 1, OTHERS = 4, MEMBERS_CHECKED = 512 };
 
@@ -79,7 +80,7 @@ int fuzz_one_input(const uint8_t *data, size_t size)
             free(frame);
         } else if (operation < 160) now += WEFT_MS(10) * (who + 1);
         else if (operation < 176) wf_swim_greet(s, node);
-        else if (operation < 192) wf_swim_doubt(s, node, now);
+        else if (operation < 192) wf_swim_recheck(s, node, now);
         else if (operation < 208 && node != ME)
             wf_swim_declare(s, node, operation % 2 == 0 ? WF_SWIM_DOWN : WF_SWIM_LEFT, now);
         else if (operation < 224) MUST(wf_swim_describe(s, record_of("me", bytes), now) == 0);

@@ -3,6 +3,9 @@
 #include "carrier_tcp.h"
 #include "discover.h"
 #include "fuzz.h"
+#include "source.h"
+#include "transport.h"
+#include "url.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,6 +1,9 @@
 /* Nodes with more topic patterns, names and groups than go into one frame, one outbox, or one older node. */
 #include "group_table.h"
 #include "cluster.h"
+#include "peers.h"
+#include "peer_link.h"
+#include "transport.h"
 #include "transport_harness.h"
 
 enum { MANY = 70000, TAG = 3 };
@@ -60,15 +63,15 @@ static void subscribe_on(weft_node *n, int from, int count)
     HEAR("subscribed");
 }
 
-/* The session with the one node that is linked; its outbox may be looked at. */
-static struct wf_session *link_of(weft_node *n)
+/* The link with the one node that is linked; its outbox may be looked at. */
+static struct wf_link *link_of(weft_node *n)
 {
-    struct wf_session *found = NULL;
+    struct wf_link *found = NULL;
     struct wf_transport *t = n->transport;
     pf_mutex_lock(t->lock);
     WF_LIST_EACH(k, &t->cluster->peers) {
         struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-        if (p->session != NULL) found = p->session;
+        if (p->link != NULL) found = p->link;
     }
     pf_mutex_unlock(t->lock);
     return found;

@@ -1,5 +1,6 @@
 /* A linked peer that breaks the protocol: whatever it does, its link ends with a reason that says what it did, and
  * another peer does not notice. */
+#include "frame_chunks.h"
 #include "by_hand.h"
 
 static weft_node *good;
@@ -41,7 +42,7 @@ static void expect_dropped(const char *reason)
 static uint64_t lowest; /* each link is of another incarnation, all lower than those that nodes make up */
 
 /* A link that can be resumed, with that number. */
-static int link_again(uint64_t incarnation, uint64_t number, uint64_t received, enum wf_link_state state)
+static int link_again(uint64_t incarnation, uint64_t number, uint64_t received, enum wf_welcome_state state)
 {
     struct wf_hello h = hello("bad", incarnation);
     uint8_t out[64];
@@ -334,7 +335,7 @@ static void stops(const void *arg, size_t size)
     (void)weft_offload(stop_it, &leaver, size, WEFT_FOREVER);
 }
 
-static void say_state(int fd, uint64_t number, enum wf_link_state state)
+static void say_state(int fd, uint64_t number, enum wf_welcome_state state)
 {
     uint8_t out[64];
     weft_writer w = weft_writer_on(out, sizeof out);

@@ -1,5 +1,6 @@
 /* Large messages: in chunks that others go between, whole and in order however often the connection breaks, and what
  * a node says to a peer whose chunks make no sense. */
+#include "frame_chunks.h"
 #include "by_hand.h"
 #include "proxy.h"
 

@@ -3,7 +3,7 @@
 #include "actor_list.h"
 #include "deliver.h"
 #include "node.h"
-#include "transport.h"
+#include "link_writer.h"
 #include "transport_harness.h"
 
 #include <stdatomic.h>
@@ -339,9 +339,9 @@ static void counts(const void *arg, size_t size)
 enum { MANY = 2000 };
 static weft_pid many[MANY];
 
-static struct wf_port *port_here(void)
+static struct wf_link_writer *port_here(void)
 {
-    return wf_port_find(wf_here, weft_node_incarnation(nodes[2]));
+    return wf_link_writer_find(wf_here, weft_node_incarnation(nodes[2]));
 }
 
 static void counts_one(const void *arg, size_t size)
@@ -382,7 +382,7 @@ static void lies(const void *arg, size_t size)
     (void)size;
     weft_pid to;
     memcpy(&to, arg, sizeof to);
-    struct wf_port *p = port_here();
+    struct wf_link_writer *p = port_here();
     wf_credits_finish(&p->credits);
     p->credits.on = false;
     int rc = WEFT_OK;

@@ -1,6 +1,8 @@
 /* What a peer may send in a second: it is slowed, and loses nothing; far too much at once ends the link; spawns too
  * many are refused. And who may be whom, without certificates: an incarnation belongs to one name. */
 #include "cluster.h"
+#include "peers.h"
+#include "transport.h"
 #include "transport_harness.h"
 
 #include <stdatomic.h>
@@ -34,9 +36,9 @@ static void usage(int64_t *slowed, uint64_t *refused)
     pf_mutex_lock(t->lock);
     WF_LIST_EACH(k, &t->cluster->peers) {
         struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-        if (p->session == NULL) continue;
-        *slowed += atomic_load(&p->session->usage.slowed);
-        *refused += atomic_load(&p->session->refused);
+        if (p->link == NULL) continue;
+        *slowed += atomic_load(&p->link->usage.slowed);
+        *refused += atomic_load(&p->link->refused);
     }
     pf_mutex_unlock(t->lock);
 }

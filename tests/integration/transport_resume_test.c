@@ -1,8 +1,8 @@
 /* Links whose connections break: everything arrives once and in order, and what cannot go on ends with its reason. */
+#include "answer.h"
 #include "control.h"
 #include "proxy.h"
 #include "snapshot.h"
-#include "transport.h"
 #include "transport_harness.h"
 
 static struct proxy proxy;

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""tests/lint/knots.py finds knots, and upward.py finds rooms in disorder, in small examples."""
+"""tests/lint/knots.py finds knots, upward.py finds rooms in disorder, nouns.py headers of several files, in small
+examples."""
 import pathlib
 import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import knots  # noqa: E402
+import nouns  # noqa: E402
 import upward  # noqa: E402
 
 
@@ -30,6 +32,20 @@ class Knots(unittest.TestCase):
         self.assertEqual(upward.order_faults(rooms, fine), [])
         self.assertEqual(len(upward.order_faults(rooms, {**fine, "runtime/memory": {"runtime/sched"}})), 1)
         self.assertEqual(len(upward.order_faults(rooms, {**fine, "runtime/memory": {"actors"}})), 2)
+
+    def test_nouns(self):
+        def found(header, **files):
+            texts = {pathlib.Path(f"l/{name}.c"): text for name, text in files.items()}
+            texts[pathlib.Path("l/a.h")] = header
+            return [(str(h), str(c), names) for h, c, names in nouns.offenders(texts)]
+        header = "struct s { int f(void); };\nstatic inline int g(void)\n{\n    return f();\n}\n" \
+                 "/* int h(void); */\nint f(int (*with)(int)) WF_PRINTF(1, 2);\nextern const int v[2], w;\n"
+        f, v = "int f(int (*with)(int))\n{\n}\nstatic int h(void)\n{\n}\n", "const int v[2] = {1, 2};\n"
+        self.assertEqual(found(header, a=f + v), [])
+        self.assertEqual(found(header, a=f, b=v), [("l/a.h", "l/b.c", ["v"])])
+        self.assertEqual(found(header, b=f, c=v), [("l/a.h", "l/b.c", ["f"]), ("l/a.h", "l/c.c", ["v"])])
+        self.assertEqual(found(header, a_x=f + v, a_y=f + v), [])
+        self.assertEqual(len(found(header, a_x=f, a_y=v)), 2)
 
 
 if __name__ == "__main__":

@@ -90,14 +90,14 @@ SITES = [
         for (uint32_t i = least + 1; i < end - wf_mutant("timers_lose_order"); i++)
 '''),
     ("transport/cluster/gossip.c", '''\
-    return m != NULL && m->state == WF_SWIM_SUSPECT && !is_heard(s);
+    return m != NULL && m->state == WF_SWIM_SUSPECT && !is_heard(l);
 ''', '''\
-    return m != NULL && m->state == WF_SWIM_SUSPECT && (!is_heard(s) || wf_mutant("gossip_believes_all"));
+    return m != NULL && m->state == WF_SWIM_SUSPECT && (!is_heard(l) || wf_mutant("gossip_believes_all"));
 '''),
     ("transport/cluster/handshake.c", '''\
-    if (s != NULL) wf_links_end(c, s, given_up);
+    if (l != NULL) wf_links_end(c, l, given_up);
 ''', '''\
-    if (s != NULL && !wf_mutant("leaving_waits_in_vain")) wf_links_end(c, s, given_up);
+    if (l != NULL && !wf_mutant("leaving_waits_in_vain")) wf_links_end(c, l, given_up);
 '''),
     ("transport/cluster/links.c", '''\
         b->frames++;
@@ -161,93 +161,93 @@ SITES = [
     e->lost_at = sent_at + e->granted - margin;
 '''),
     ("transport/discover/etcd.c", '''\
-        tell(e, WF_TELL_ACQUIRED, r->name, revision);
+        post_event(e, WF_ETCD_ACQUIRED, r->name, revision);
 ''', '''\
-        tell(e, WF_TELL_ACQUIRED, r->name, wf_mutant("token_of_lease") ? e->lease : revision);
+        post_event(e, WF_ETCD_ACQUIRED, r->name, wf_mutant("token_of_lease") ? e->lease : revision);
 '''),
-    ("transport/discover/exclusive.c", '''\
+    ("transport/discover/exclusive_names.c", '''\
         if (c->state == HELD || c->state == LEAVING) lost(c);
 ''', '''\
         if ((c->state == HELD || c->state == LEAVING) && !wf_mutant("exclusive_forgets_lost")) lost(c);
 '''),
-    ("transport/discover/exclusive.c", '''\
+    ("transport/discover/exclusive_names.c", '''\
     c->freed = WF_MAX(c->freed, revision);
     if (c->state == TAKEN) settle(s, c);
 ''', '''\
     c->freed = WF_MAX(c->freed, revision);
     if (c->state == TAKEN && !wf_mutant("exclusive_misses_freed")) settle(s, c);
 '''),
-    ("transport/discover/exclusive.c", '''\
+    ("transport/discover/exclusive_names.c", '''\
         if (c->state == HELD && c->ref.id == down.ref.id) {
 ''', '''\
         if (c->state == HELD && c->ref.id == down.ref.id && !wf_mutant("name_not_given_back")) {
 '''),
     ("transport/link/credit.c", '''\
-    if (e == NULL || e->number != number) return;
+    if (e == NULL || number == 0 || e->number != number) return; /* 0: nobody has asked */
 ''', '''\
-    if (e == NULL || e->number != number || wf_mutant("credit_forgets_grant")) return;
+    if (e == NULL || number == 0 || e->number != number || wf_mutant("credit_forgets_grant")) return;
 '''),
-    ("transport/link/held.c", '''\
-           (b->order == WF_ORDER_ACTOR && s->held_by[b->slot] > 0);
+    ("transport/link/held_batches.c", '''\
+           (b->order == WF_ORDER_ACTOR && l->held_by[b->slot] > 0);
 ''', '''\
-           (b->order == WF_ORDER_ACTOR && s->held_by[b->slot] > 0 && !wf_mutant("link_lets_overtake"));
+           (b->order == WF_ORDER_ACTOR && l->held_by[b->slot] > 0 && !wf_mutant("link_lets_overtake"));
 '''),
-    ("transport/link/outbox.c", '''\
-static void rewind_all(struct wf_session *s)
+    ("transport/link/send_queue.c", '''\
+static void rewind_all(struct wf_link *l)
 {
 ''', '''\
-static void rewind_all(struct wf_session *s)
+static void rewind_all(struct wf_link *l)
 {
-    while (wf_mutant("link_forgets_flight") && s->first != s->unsent) s->base -= s->first->frames, free_one(pop(s));
+    while (wf_mutant("link_forgets_flight") && l->first != l->unsent) l->base -= l->first->frames, free_one(pop(l));
 '''),
-    ("transport/link/outbox.c", '''\
-    if (WF_LIKELY(mask == 0) || !has_room(s)) return 0;
+    ("transport/link/send_queue.c", '''\
+    if (WF_LIKELY(mask == 0) || !has_space(l)) return 0;
 ''', '''\
-    if (WF_LIKELY(mask == 0) || !has_room(s) || wf_mutant("link_forgets_room")) return 0;
+    if (WF_LIKELY(mask == 0) || !has_space(l) || wf_mutant("link_forgets_room")) return 0;
 '''),
-    ("transport/link/outbox.c", '''\
-        add_bytes(s, b, false);
+    ("transport/link/send_queue.c", '''\
+        add_bytes(l, b, false);
 ''', '''\
-        add_bytes(s, b, false);
+        add_bytes(l, b, false);
         if (wf_mutant("link_keeps_lost_bodies")) b->body = NULL;
 '''),
-    ("transport/link/outbox.c", '''\
-    if (s->taken >= s->most_taken) insert_urgent(s);
+    ("transport/link/send_queue.c", '''\
+    if (l->taken >= l->most_taken) insert_urgent(l);
 ''', '''\
-    if (s->taken >= s->most_taken || wf_mutant("link_renumbers")) insert_urgent(s);
+    if (l->taken >= l->most_taken || wf_mutant("link_renumbers")) insert_urgent(l);
 '''),
-    ("transport/link/outbox.c", '''\
-    if (!can_resume(s)) s->acked = s->taken;
+    ("transport/link/send_queue.c", '''\
+    if (!can_resume(l)) l->acked = l->taken;
 ''', '''\
-    if (!can_resume(s) || wf_mutant("link_takes_sent_for_acked")) s->acked = s->taken;
+    if (!can_resume(l) || wf_mutant("link_takes_sent_for_acked")) l->acked = l->taken;
 '''),
     ("transport/link/receive.c", '''\
 static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 {
-    struct wf_session *s = ch->session;
+    struct wf_link *l = ch->link;
 ''', '''\
 static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 {
-    struct wf_session *s = ch->session;
-    if (wf_mutant("link_believes_start")) atomic_store_explicit(&s->received, f->number, memory_order_relaxed);
+    struct wf_link *l = ch->link;
+    if (wf_mutant("link_believes_start")) atomic_store_explicit(&l->received, f->number, memory_order_relaxed);
 '''),
     ("transport/link/receive.c", '''\
     if (++ch->at <= received) return false;
 ''', '''\
     if (++ch->at <= received) return wf_mutant("link_takes_twice");
 '''),
-    ("transport/link/tables.c", '''\
+    ("transport/link/table_sync.c", '''\
     WF_ASSERT(wf_copies_empty(&p->copies));
 ''', '''\
     WF_ASSERT(wf_copies_empty(&p->copies) || wf_mutant("group_keeps_the_dead"));
 '''),
-    ("transport/link/tables.c", '''\
-    say_all(p);
-    say_retained(p, 0);
+    ("transport/link/table_sync.c", '''\
+    send_all(p);
+    send_retained(p, 0);
 ''', '''\
-    if (!wf_mutant("tables_no_snapshot")) say_all(p);
+    if (!wf_mutant("tables_no_snapshot")) send_all(p);
     else p->part.next = WF_PART_NONE;
-    if (!wf_mutant("retained_no_snapshot")) say_retained(p, 0);
+    if (!wf_mutant("retained_no_snapshot")) send_retained(p, 0);
 '''),
     ("transport/link/topics.c", '''\
     bool replaces = rc > 0;

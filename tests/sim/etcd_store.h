@@ -11,6 +11,7 @@
 #include "sim_world.h"
 
 #include "../unit/actors/random.h"
+#include "etcd_json.h"
 
 #include <jansson.h>
 #include <stdio.h>

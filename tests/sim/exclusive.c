@@ -9,8 +9,6 @@
 #include "etcd_store.h"
 #include "seeds.h"
 
-#include "transport.h"
-
 #include <weft/exclusive.h>
 
 enum { HOSTS = 4, NAMES = 2, EACH = 2 /* contenders for a name on a node */ };

@@ -9,6 +9,7 @@
  * anybody for suspect or gone. */
 #include "cluster.h"
 #include "sim_world.h"
+#include "swim.h"
 #include "transport.h"
 
 #include "../sim/seeds.h"

@@ -1,10 +1,11 @@
 /* transport/admin/answer.c -- what the answers of $node to the command line are made with. */
+#include "answer.h"
 #include "actor_list.h"
 #include "drops.h"
-#include "cluster.h"
 #include "control.h"
 #include "deliver.h"
 #include "snapshot.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,24 @@
 /* transport/admin/control.c -- the actor $node answers the command line. */
 #include "actor_list.h"
 #include "control.h"
+#include "answer.h"
 #include "snapshot.h"
 #include "typed_tags.h"
 
 #include "cluster.h"
+#include "control_certs.h"
+#include "control_inspect.h"
+#include "control_list.h"
+#include "control_reload.h"
+#include "control_top.h"
+#include "control_trace.h"
+#include "control_who.h"
 #include "log_levels.h"
+#include "members.h"
+#include "peers.h"
+#include "relay.h"
+#include "peer_link.h"
+#include "transport.h"
 #include "typed.h"
 
 #include <weft/cluster.h>
@@ -73,33 +86,33 @@ static void put_meta(weft_writer *w, struct wf_swim_record r)
 static uint64_t frames_lost(const struct wf_peer *p)
 {
     uint64_t n = p->frames_lost;
-    if (p->session != NULL) n += atomic_load_explicit(&p->session->frames_lost, memory_order_relaxed);
+    if (p->link != NULL) n += atomic_load_explicit(&p->link->frames_lost, memory_order_relaxed);
     if (p->ended != NULL) n += atomic_load_explicit(&p->ended->frames_lost, memory_order_relaxed);
     return n;
 }
 
 static void put_peer(weft_writer *w, const struct wf_peer *p, int64_t now)
 {
-    const struct wf_session *s = p->session;
+    const struct wf_link *l = p->link;
     weft_put_array(w, 18);
     wf_put_text(w, p->name);
     weft_put_uint(w, p->incarnation);
     wf_put_text(w, wf_peer_state_text(p));
     wf_put_text(w, p->reason);
     put_urls(w, (const char(*)[WF_URL_TEXT])p->url, p->url_count);
-    weft_put_int(w, s == NULL ? 0 : atomic_load_explicit(&s->rtt, memory_order_relaxed));
-    put_counter(w, s == NULL ? NULL : &s->bytes_in);
-    put_counter(w, s == NULL ? NULL : &s->bytes_out);
-    put_counter(w, s == NULL ? NULL : &s->frames_in);
-    put_counter(w, s == NULL ? NULL : &s->frames_out);
+    weft_put_int(w, l == NULL ? 0 : atomic_load_explicit(&l->rtt, memory_order_relaxed));
+    put_counter(w, l == NULL ? NULL : &l->bytes_in);
+    put_counter(w, l == NULL ? NULL : &l->bytes_out);
+    put_counter(w, l == NULL ? NULL : &l->frames_in);
+    put_counter(w, l == NULL ? NULL : &l->frames_out);
     weft_put_uint(w, frames_lost(p));
     weft_put_int(w, (now - p->since) / WEFT_SEC(1));
-    weft_put_int(w, s == NULL ? 0 : atomic_load_explicit(&s->usage.slowed, memory_order_relaxed));
-    put_counter(w, s == NULL ? NULL : &s->refused);
-    put_counter(w, s == NULL ? NULL : &s->resumes);
-    weft_put_uint(w, s == NULL ? 0 : wf_session_unacked(p->session));
+    weft_put_int(w, l == NULL ? 0 : atomic_load_explicit(&l->usage.slowed, memory_order_relaxed));
+    put_counter(w, l == NULL ? NULL : &l->refused);
+    put_counter(w, l == NULL ? NULL : &l->resumes);
+    weft_put_uint(w, l == NULL ? 0 : wf_link_unacked(p->link));
     put_meta(w, wf_peer_record(p));
-    wf_put_text(w, s == NULL ? "" : wf_session_carrier(p->session));
+    wf_put_text(w, l == NULL ? "" : wf_link_carrier(p->link));
 }
 
 static void put_nodes(weft_writer *w, const struct wf_transport *t, const void *data)
@@ -137,7 +150,7 @@ static void put_info(weft_writer *w, const struct wf_transport *t, const void *d
 
 /* ---- Requests -------------------------------------------------------------------------------------------------- */
 
-static void say_nothing(const weft_msg *ask)
+static void send_nothing(const weft_msg *ask)
 {
     uint8_t nil[1];
     weft_writer w = weft_writer_on(nil, sizeof nil);
@@ -158,7 +171,7 @@ static const char *on_stop(struct wf_transport *t, const weft_msg *ask)
     void *arg = t->notify_arg;
     pf_mutex_unlock(t->lock);
     if (notify == NULL) return "this node cannot be stopped from outside";
-    say_nothing(ask);
+    send_nothing(ask);
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)ms);
     notify(arg, WF_NOTIFY_STOP, text);
@@ -168,7 +181,7 @@ static const char *on_stop(struct wf_transport *t, const weft_msg *ask)
 /* News will come, unless there is a reason why not. */
 static const char *on_subscribe(const weft_msg *ask, const char *why)
 {
-    if (why == NULL) say_nothing(ask);
+    if (why == NULL) send_nothing(ask);
     return why;
 }
 
@@ -202,7 +215,7 @@ static const char *on_drain(struct wf_transport *t, const weft_msg *ask)
     bool on = weft_get_bool(&r);
     int rc = r.error < 0 ? WEFT_EFORMAT : weft_drain(t->node, on);
     if (rc < 0) return weft_strerror(rc);
-    say_nothing(ask);
+    send_nothing(ask);
     return NULL;
 }
 
@@ -261,7 +274,7 @@ static bool handle(struct wf_transport *t, weft_msg *ask)
     case WF_CONTROL_WHO: why = wf_who_begin(t, ask, &handed); break;
     case WF_CONTROL_INSPECT:
     case WF_CONTROL_WAITS:
-    case WF_CONTROL_DROPS: why = wf_control_look(t, ask); break;
+    case WF_CONTROL_DROPS: why = wf_control_inspect(t, ask); break;
     default: why = "unknown request"; break;
     }
     if (why != NULL) (void)weft_reply(ask, WF_CONTROL_ERROR, why, strlen(why));

@@ -4,12 +4,16 @@
  * Each page is one message, and the work for it is bounded, so neither the node nor its other tools notice how much
  * there is: a worker looks at some thousand places of its actors in a turn, and a table is locked for as many of its
  * places. A page says where the next one begins; the node keeps nothing. */
+#include "control_list.h"
+#include "answer.h"
+#include "cluster.h"
 #include "control.h"
 
 #include "actor_list.h"
-#include "cluster.h"
 #include "group_table.h"
 #include "names.h"
+#include "peers.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,9 +4,12 @@
  * It takes a while, and nodes ask each other, so an actor of its own answers in the place of $node. Another one goes
  * to each node, so that one that does not answer keeps nobody waiting for longer than its own time; in its place the
  * answer then says why. */
+#include "control_top.h"
+#include "answer.h"
 #include "control.h"
 
 #include "snapshot.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +65,7 @@ struct errand {
     uint8_t request[REQUEST_MAX];
 };
 
-static void say_why_not(const struct errand *e, weft_text why)
+static void send_why_not(const struct errand *e, weft_text why)
 {
     uint8_t body[512];
     weft_writer w = weft_writer_on(body, sizeof body);
@@ -99,13 +102,13 @@ static void errand_main(const void *arg, size_t size)
     snprintf(name, sizeof name, "$node@%s", e.node);
     int rc = weft_call_name(name, WF_CONTROL_TOP, e.request, e.size, &answer, weft_after(ANSWER_WITHIN));
     if (rc < 0) {
-        say_why_not(&e, weft_cstr(weft_strerror(rc)));
+        send_why_not(&e, weft_cstr(weft_strerror(rc)));
         return;
     }
     /* If it cannot be sent the node is shown as one that is silent. */
     if (map_of(answer, &map)) weft_ignore(weft_send(e.sender, WF_CONTROL_TOP, map.data, map.size));
-    else if (weft_tag(answer) == WF_CONTROL_ERROR) say_why_not(&e, weft_str(weft_data(answer), weft_size(answer)));
-    else say_why_not(&e, weft_cstr("an answer that cannot be read"));
+    else if (weft_tag(answer) == WF_CONTROL_ERROR) send_why_not(&e, weft_str(weft_data(answer), weft_size(answer)));
+    else send_why_not(&e, weft_cstr("an answer that cannot be read"));
     weft_msg_free(answer);
 }
 

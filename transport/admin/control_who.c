@@ -4,11 +4,16 @@
  * Those of this node are looked at on their workers. For those of another node an actor goes there, as for TOP, so
  * that a node that does not answer keeps nobody waiting for longer than its own time. Each is asked for its own
  * actors only, so that two nodes never pass a question on and on. */
+#include "control_who.h"
+#include "answer.h"
 #include "control.h"
 
-#include "cluster.h"
 #include "inspect_worker.h"
+#include "links.h"
+#include "peers.h"
+#include "peer_link.h"
 #include "text.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,10 +108,10 @@ static void name_of_node(const struct wf_transport *t, struct asked *a)
 {
     pf_mutex_lock(t->lock);
     const struct wf_peer *p = wf_peers_find(t->cluster, a->pid.node);
-    const struct wf_session *s = p == NULL ? wf_links_find(t->cluster, a->pid.node) : NULL;
-    snprintf(a->node, sizeof a->node, "%s", p != NULL ? p->name : s != NULL && s->client ? no_tool : no_node);
+    const struct wf_link *l = p == NULL ? wf_links_find(t->cluster, a->pid.node) : NULL;
+    snprintf(a->node, sizeof a->node, "%s", p != NULL ? p->name : l != NULL && l->client ? no_tool : no_node);
     if (p == NULL) a->why = "";
-    else if (p->session == NULL) a->why = "its node is not linked";
+    else if (p->link == NULL) a->why = "its node is not linked";
     pf_mutex_unlock(t->lock);
 }
 
@@ -218,7 +223,7 @@ static bool rows_of(const weft_msg *answer, uint32_t most, uint32_t *count, weft
     return r.error == 0 && r.at == end;
 }
 
-static void say_silent(const struct errand *e, const char *why, uint8_t *body, size_t room)
+static void send_silent(const struct errand *e, const char *why, uint8_t *body, size_t room)
 {
     weft_writer w = weft_writer_on(body, room);
     weft_put_array(&w, e->count);
@@ -247,12 +252,12 @@ static void errand_main(const void *arg, size_t size)
     int rc = w.error;
     if (rc == 0) rc = weft_call_name(name, WF_CONTROL_WHO, body, w.size, &answer, weft_after(ANSWER_WITHIN));
     if (rc != 0) {
-        say_silent(e, rc == WEFT_ENONODE ? "its node is not linked" : "its node does not answer", body, room);
+        send_silent(e, rc == WEFT_ENONODE ? "its node is not linked" : "its node does not answer", body, room);
         return;
     }
     if (rows_of(answer, e->count, &count, &rows))
         weft_ignore(weft_send(e->sender, WF_CONTROL_WHO, weft_data(answer), weft_size(answer)));
-    else say_silent(e, "its node is of a version that does not say", body, room);
+    else send_silent(e, "its node is of a version that does not say", body, room);
     weft_msg_free(answer);
 }
 

@@ -7,10 +7,11 @@
  *
  * The relay waits until the tool has room. What is published meanwhile waits in the relay's mailbox; what finds that
  * full is dropped and counted as for any slow subscriber, and the relay tells the tool how many those were. */
+#include "relay.h"
 #include "control.h"
 
 #include "actor.h"
-#include "cluster.h"
+#include "answer.h"
 #include "deliver.h"
 #include "send.h"
 
@@ -77,7 +78,7 @@ static weft_msg *news_of(const weft_msg *m)
 }
 
 /* Without memory the tool is told with the next loss. False: the tool is gone. */
-static bool tell_missed(weft_pid tool, uint64_t *missed)
+static bool notify_missed(weft_pid tool, uint64_t *missed)
 {
     uint8_t body[16];
     weft_writer w = weft_writer_on(body, sizeof body);
@@ -100,7 +101,7 @@ static bool hand_on(weft_pid tool, const weft_msg *m, uint64_t *missed)
         if (news != NULL) return wf_tool_send(tool, news);
         ++*missed;
     }
-    return tell_missed(tool, missed);
+    return notify_missed(tool, missed);
 }
 
 static void relay_main(const void *arg, size_t size)

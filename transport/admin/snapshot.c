@@ -5,8 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer.h"
 #include "inspect_worker.h"
+#include "peers.h"
+#include "link_writer.h"
+#include "peer_link.h"
 #include "stuck.h"
+#include "transport.h"
 
 #define LOOK_WITHIN WEFT_SEC(2)
 #define LOOK_AT_ALL_WITHIN WEFT_SEC(4)
@@ -20,7 +25,7 @@ static uint64_t count(const _Atomic uint64_t *counter)
 
 static void describe(struct wf_link_seen *l, const struct wf_peer *p)
 {
-    struct wf_session *s = p->session;
+    struct wf_link *s = p->link;
     *l = (struct wf_link_seen){.incarnation = p->incarnation, .linked = s != NULL};
     l->state = wf_peer_state_text(p);
     snprintf(l->peer, sizeof l->peer, "%s", p->name);
@@ -33,8 +38,8 @@ static void describe(struct wf_link_seen *l, const struct wf_peer *p)
     l->resumes = count(&s->resumes);
     l->refused = count(&s->refused);
     l->backlog = atomic_load_explicit(&s->bytes, memory_order_relaxed) +
-                 atomic_load_explicit(&s->bulk, memory_order_relaxed);
-    l->unacked = wf_session_unacked(s);
+                 atomic_load_explicit(&s->chunk_bytes, memory_order_relaxed);
+    l->unacked = wf_link_unacked(s);
 }
 
 uint32_t wf_links_seen(const struct wf_transport *t, struct wf_link_seen *links, uint64_t states[WF_PEER_STATES])
@@ -85,14 +90,14 @@ static void look_at_credits(struct way *way, const struct wf_credits *c)
 static void look_at_ways(struct wf_worker *w, void *data)
 {
     struct wf_ways *all = data;
-    const struct wf_ports *p = w->transport;
-    WF_LIST_EACH(k, &p->ports) {
-        const struct wf_port *port = WF_CONTAINER(k, struct wf_port, in_ports);
+    const struct wf_link_writers *p = w->transport;
+    WF_LIST_EACH(k, &p->writers) {
+        const struct wf_link_writer *writer = WF_CONTAINER(k, struct wf_link_writer, in_writers);
         if (all->count == WF_LINKS_SHOWN) return;
         struct way *way = &all->way[all->count++];
-        way->incarnation = port->incarnation;
-        way->waiting = length(&port->waiting);
-        look_at_credits(way, &port->credits);
+        way->incarnation = writer->incarnation;
+        way->waiting = length(&writer->waiting);
+        look_at_credits(way, &writer->credits);
     }
 }
 

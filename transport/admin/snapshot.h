@@ -6,6 +6,7 @@
 
 #include "cluster.h"
 #include "node_stats.h"
+#include "peers.h"
 
 enum { WF_LINKS_SHOWN = 100 };
 
@@ -23,14 +24,6 @@ struct wf_link_seen {
 
 /* Other nodes, at most WF_LINKS_SHOWN, without the last three; `states`: how many there are, by wf_peer_state. */
 uint32_t wf_links_seen(const struct wf_transport *t, struct wf_link_seen *links, uint64_t states[WF_PEER_STATES]);
-
-/* What did not reach an actor, by reason: messages, and frames of links. */
-enum { WF_ALL_DROPS = WF_DROP_REASONS + 5 };
-struct wf_drop_count {
-    const char *reason; /* static */
-    uint64_t count;
-};
-void wf_transport_drops(const struct wf_transport *t, struct wf_drop_count all[WF_ALL_DROPS]);
 
 struct wf_snapshot {
     struct wf_transport *t;

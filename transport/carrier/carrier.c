@@ -3,6 +3,8 @@
  * numeric address (or localhost). A connection names its own carrier, so everything but listening and dialling goes
  * straight there. */
 #include "carrier.h"
+#include "carrier_tcp.h"
+#include "url.h"
 
 #include <stdlib.h>
 

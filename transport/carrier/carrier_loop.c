@@ -1,20 +1,5 @@
 /* transport/carrier/carrier_loop.c -- connections on the workers' own loops, whatever makes and moves them (struct
- * wf_loop_io): no thread of their own and no hop between the socket and the actors of its worker.
- *
- * Design notes.
- * (1) Each connection belongs to one worker from birth to end, in turn. That worker's thread alone reads from it and
- *     runs its callbacks, in step 5 of its turn (or 2, for what did not fit into the one before). A worker that an
- *     actor holds up gets no new one; if all are, the worker of weft's own actors does, which has those of the
- *     control socket anyway: so a node answers while its users' actors do not wait.
- * (2) Any thread sends: it writes there and then. What the kernel does not take waits in `left`, and the worker
- *     writes it when the poller says so. `tx` says who has `left`: IDLE nobody, WRITING (or NUDGED) the thread in
- *     write_left, BLOCKED the first thread with news of the socket. News that comes during a write makes it NUDGED:
- *     that thread looks once more before it lets go.
- * (3) Everything else reaches the worker as a posted call: start, resume, end. Closing from any thread breaks the
- *     connection at once, which fails all reads and writes; its descriptor is closed by the last reference, so no
- *     thread ever uses a number that belongs to another socket by then.
- * (4) References: one for the receiving side from birth to on_down, one for the owner since on_up, one for each call
- *     under way, one while `left` holds something. */
+ * wf_loop_io): no thread of their own and no hop between the socket and the actors of its worker. */
 #include "carrier_loop.h"
 #include "sanitizer.h"
 #include "stuck.h"
@@ -443,7 +428,7 @@ int wf_loop_conn_new(struct wf_loop *k, const struct wf_loop_made *made)
     return WEFT_ECLOSED;
 }
 
-/* ---- All of them ---------------------------------------------------------------------------------------------- */
+/* ---- All of them ----------------------------------------------------------------------------------------------- */
 
 /* A connection that is not being freed already; the caller gets a reference. NULL: there is none. Lock held. */
 static struct wf_loop_conn *any_open(struct wf_loop *k)

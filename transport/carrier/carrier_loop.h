@@ -1,5 +1,20 @@
 /* transport/carrier/carrier_loop.h -- connections on the workers' own loops: what the carrier of plain sockets
- * (carrier_tcp.c) and NNG's streams (carrier_nng_loop.c) have in common. The design notes are in carrier_loop.c. */
+ * (carrier_tcp.c) and NNG's streams (carrier_nng_loop.c) have in common. The design notes are in carrier_loop.c.
+ *
+ * Design notes.
+ * (1) Each connection belongs to one worker from birth to end, in turn. That worker's thread alone reads from it and
+ *     runs its callbacks, in step 5 of its turn (or 2, for what did not fit into the one before). A worker that an
+ *     actor holds up gets no new one; if all are, the worker of weft's own actors does, which has those of the
+ *     control socket anyway: so a node answers while its users' actors do not wait.
+ * (2) Any thread sends: it writes there and then. What the kernel does not take waits in `left`, and the worker
+ *     writes it when the poller says so. `tx` says who has `left`: IDLE nobody, WRITING (or NUDGED) the thread in
+ *     write_left, BLOCKED the first thread with news of the socket. News that comes during a write makes it NUDGED:
+ *     that thread looks once more before it lets go.
+ * (3) Everything else reaches the worker as a posted call: start, resume, end. Closing from any thread breaks the
+ *     connection at once, which fails all reads and writes; its descriptor is closed by the last reference, so no
+ *     thread ever uses a number that belongs to another socket by then.
+ * (4) References: one for the receiving side from birth to on_down, one for the owner since on_up, one for each call
+ *     under way, one while `left` holds something. */
 #ifndef WF_CARRIER_LOOP_H
 #define WF_CARRIER_LOOP_H
 

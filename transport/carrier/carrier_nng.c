@@ -14,7 +14,11 @@
  *     (opened before it stopped) or CLOSED.
  * (5) NNG must not be used in a forked child. Nothing here is initialised before the first carrier is made. */
 #include "carrier_nng.h"
+#include "carrier_nng_ends.h"
+#include "carrier_nng_loop.h"
+#include "carrier_nng_ws.h"
 #include "sanitizer.h"
+#include "url.h"
 
 #include <stdio.h>
 #include <stdlib.h>

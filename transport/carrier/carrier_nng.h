@@ -99,34 +99,4 @@ void wf_nng_describe(nng_stream *s, const char *which, char *out, size_t size);
 void wf_nng_conn_close(struct wf_conn *base, const char *reason);
 void wf_nng_conn_release(struct wf_conn *base);
 
-/* Of an operation without a callback that has been begun: how many bytes it has moved; PF_AGAIN: none, and it is
- * over; or an error of weft's, `*nng_error` is NNG's. */
-int64_t wf_nng_outcome(nng_aio *aio, int *nng_error);
-/* carrier_nng_loop.c. Takes the stream over, as a connection on a worker's loop. PF_AGAIN: it is still the caller's,
- * as only callbacks can carry it; other errors: it was refused and freed. */
-int wf_nng_loop_start(struct nng_carrier *k, nng_stream *s, const struct stream_end *from);
-int wf_nng_loop_init(struct nng_carrier *k); /* as wf_loop_init */
-
-/* carrier_nng_ws.c. What the connection's URL becomes for NNG, which has the stream under the WebSocket: WF_URL_TEXT
- * bytes. False: `url` is of another kind. */
-bool wf_nng_ws_url(const char *url, char *out);
-/* NULL: out of memory. */
-struct ws_side *wf_nng_ws_new(const char *url);
-/* `size` bytes were read to the end of the connection's buffer. True: they count, as far as they are not the
- * WebSocket's own. False: the request is answered, the bytes to send are in c->iov; or `*more` of it has to come. */
-bool wf_nng_ws_received(struct stream_conn *c, size_t size, bool *more);
-/* The next slices of what is being sent; how many. */
-unsigned wf_nng_ws_slices(struct stream_conn *c, nng_iov out[WF_NNG_SLICES]);
-/* So many bytes of them are gone; how many of those were of the message. */
-size_t wf_nng_ws_sent(struct stream_conn *c, size_t count);
-
-void wf_nng_free(struct nng_carrier *k); /* nothing is under way any more */
-/* As in wf_carrier_ops. */
-int wf_nng_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why);
-void wf_nng_accept(struct wf_carrier *base);
-int wf_nng_dial(struct wf_carrier *base, const char *url, void *tag, char *why);
-void wf_nng_unlisten(struct wf_carrier *base);
-void wf_nng_destroy(struct wf_carrier *base);
-int wf_nng_renew_tls(struct wf_carrier *base, const struct wf_tls *tls);
-
 #endif

@@ -1,5 +1,9 @@
 /* transport/carrier/carrier_nng_ends.c -- listens and dials with NNG, and ends the carrier. */
+#include "carrier_nng_ends.h"
 #include "carrier_nng.h"
+#include "carrier_nng_ws.h"
+#include "carrier_tcp.h"
+#include "url.h"
 
 #include <nng/transport/ws/websocket.h>
 

@@ -16,6 +16,7 @@
  *     that poller.
  * (5) NNG finishes nothing that was begun on a closed stream; as all that waits is cancelled at once, nobody notices.
  * (6) NNG has one mutex for both directions of a stream. */
+#include "carrier_nng_loop.h"
 #include "carrier_nng.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* transport/carrier/carrier_nng_ws.c -- the listening end of ws:// and wss:// on NNG's streams of TCP and TLS: ws.h
  * around the bytes of a connection. Dialling is NNG's own. */
+#include "carrier_nng_ws.h"
 #include "carrier_nng.h"
 
 #include "http.h"

@@ -2,6 +2,7 @@
  * sockets that a service manager hands over. It looks up no names, which would block: carrier.c gives such URLs to
  * NNG. */
 #include "carrier_tcp.h"
+#include "listener_tcp.h"
 
 #include <weft/resolve.h>
 

@@ -1,5 +1,4 @@
-/* transport/carrier/carrier_tcp.h -- between the two halves of the carrier on plain sockets: dialling (carrier_tcp.c)
- * and listening (listener_tcp.c). */
+/* transport/carrier/carrier_tcp.h -- the carrier on plain sockets: its connections. listener_tcp.c listens. */
 #ifndef WF_CARRIER_TCP_H
 #define WF_CARRIER_TCP_H
 
@@ -15,9 +14,8 @@ bool wf_tcp_parse(const char *url, struct pf_address *out);
 /* Takes the handle over; `tag` and `to` are NULL for one that was accepted. As wf_loop_conn_new. */
 int wf_tcp_conn_new(struct tcp_carrier *k, pf_handle h, void *tag, const struct pf_address *to, bool connecting);
 
-/* As in wf_carrier_ops. */
-int wf_tcp_listen(struct wf_carrier *base, const char *url, int mode, char *bound, char *why);
-void wf_tcp_accept(struct wf_carrier *base);
-void wf_tcp_unlisten(struct wf_carrier *base);
+/* tcp:// with numeric addresses, and inherited://. NULL: out of memory. */
+struct wf_carrier *wf_carrier_tcp(const struct wf_carrier_options *options);
+bool wf_carrier_tcp_knows(const char *url); /* whether it can listen there and dial it: nothing is looked up */
 
 #endif

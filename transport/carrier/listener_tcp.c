@@ -1,7 +1,9 @@
 /* transport/carrier/listener_tcp.c -- listening for the carrier on plain TCP. Each listener belongs to one worker,
  * which accepts in its turns, also a listener that the service manager handed over: at the end only our descriptor of
  * it is closed, and connections wait in it for the next process. */
+#include "listener_tcp.h"
 #include "carrier_tcp.h"
+#include "url.h"
 
 #include <weft/log.h>
 #include <weft/resolve.h>

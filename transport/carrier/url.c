@@ -1,5 +1,6 @@
 /* transport/carrier/url.c -- what a URL of a node may be: which ones one can listen on and dial, and what a plain one
  * is refused for. */
+#include "url.h"
 #include "carrier.h"
 
 #include <stdio.h>

@@ -1,6 +1,14 @@
 /* transport/cluster/admission.c -- whether the other side of a connection may be who its HELLO says, and what it may
  * not do here. */
+#include "admission.h"
+#include "channel.h"
 #include "cluster.h"
+#include "identity.h"
+#include "links.h"
+#include "peers.h"
+#include "roles.h"
+#include "peer_link.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +16,8 @@
 /* An incarnation is one node's for ever. Pids hold it, so nobody else may take it over. */
 static const char *owner_of(struct wf_cluster *c, uint64_t incarnation)
 {
-    const struct wf_session *s = wf_links_find(c, incarnation);
-    if (s != NULL) return s->name;
+    const struct wf_link *l = wf_links_find(c, incarnation);
+    if (l != NULL) return l->name;
     const struct wf_peer *p = wf_peers_find(c, incarnation);
     return p == NULL ? NULL : p->name;
 }

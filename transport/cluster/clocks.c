@@ -3,7 +3,10 @@
  * Each node says its time in HELLO. Of all these, and its own, a node takes the middle one, of two middle ones the
  * earlier: less than half of the nodes that it is linked with cannot move it forward beyond a clock that is right,
  * and one that is moved back does no harm, as the node's own clock holds if that is later. */
+#include "clocks.h"
 #include "cluster.h"
+#include "peer_link.h"
+#include "transport.h"
 
 #include <stdlib.h>
 
@@ -26,14 +29,14 @@ void wf_clocks_review(struct wf_cluster *c)
 {
     struct pf_env *env = c->t->node->workers.env;
     size_t count = 1;
-    WF_LIST_EACH(k, &c->sessions) count++;
+    WF_LIST_EACH(k, &c->live_links) count++;
     int64_t *ahead = calloc(count, sizeof *ahead);
     if (ahead == NULL) return; /* the next link comes to it */
     count = 0;
     ahead[count++] = env->wall(env) - env->now(env);
-    WF_LIST_EACH(k, &c->sessions) {
-        const struct wf_session *s = WF_CONTAINER(k, struct wf_session, in_all);
-        if (!s->client && s->clock_ahead != WF_CLOCK_UNKNOWN) ahead[count++] = s->clock_ahead;
+    WF_LIST_EACH(k, &c->live_links) {
+        const struct wf_link *l = WF_CONTAINER(k, struct wf_link, in_all);
+        if (!l->client && l->clock_ahead != WF_CLOCK_UNKNOWN) ahead[count++] = l->clock_ahead;
     }
     qsort(ahead, count, sizeof *ahead, by_value);
     atomic_store_explicit(&c->t->node->clock_ahead, ahead[(count - 1) / 2], memory_order_relaxed);

@@ -1,25 +1,37 @@
 /* transport/cluster/cluster.c -- the actor $cluster: one loop that hears what happened, looks at its timers, and
  * sleeps. A node without peers and seeds has no timers. */
 #include "actor.h"
+#include "channel.h"
+#include "fatal.h"
+#include "gossip.h"
+#include "handshake.h"
+#include "links.h"
+#include "cluster_event.h"
+#include "partition.h"
+#include "peers.h"
+#include "reachable.h"
+#include "peer_link.h"
+#include "transport.h"
+#include "trim.h"
 #include "cluster.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void handle(struct wf_cluster *c, struct wf_news *n)
+static void handle(struct wf_cluster *c, struct wf_cluster_event *e)
 {
-    struct wf_channel *ch = n->channel;
-    switch (n->kind) {
-    case WF_NEWS_MESSAGE: wf_handshakes_message(c, ch, n->data, n->size); break;
-    case WF_NEWS_FRAME: wf_links_frame(c, ch, n); break;
-    case WF_NEWS_DOWN: wf_handshakes_down(c, n); break;
-    case WF_NEWS_DIAL_FAILED: wf_dialers_failed(c, n->dialer, (const char *)n->data); break;
-    case WF_NEWS_WATCH: wf_links_watch(c, n->pid, n->number != 0); break;
-    case WF_NEWS_DRAIN: wf_links_drain(c); break;
-    case WF_NEWS_LISTED: wf_dialers_listed(c, n->number, (const char *)n->data, n->size); break;
-    case WF_NEWS_META: wf_gossip_describe(c); break;
-    case WF_NEWS_DIALLED: wf_reachable_dialled(c, ch); break;
+    struct wf_channel *ch = e->channel;
+    switch (e->kind) {
+    case WF_CLUSTER_EVENT_MESSAGE: wf_handshakes_message(c, ch, e->data, e->size); break;
+    case WF_CLUSTER_EVENT_FRAME: wf_links_frame(c, ch, e); break;
+    case WF_CLUSTER_EVENT_DOWN: wf_handshakes_down(c, e); break;
+    case WF_CLUSTER_EVENT_DIAL_FAILED: wf_dialers_failed(c, e->dialer, (const char *)e->data); break;
+    case WF_CLUSTER_EVENT_WATCH: wf_links_watch(c, e->pid, e->number != 0); break;
+    case WF_CLUSTER_EVENT_DRAIN: wf_links_drain(c); break;
+    case WF_CLUSTER_EVENT_LISTED: wf_dialers_listed(c, e->number, (const char *)e->data, e->size); break;
+    case WF_CLUSTER_EVENT_META: wf_gossip_describe(c); break;
+    case WF_CLUSTER_EVENT_DIALLED: wf_reachable_dialled(c, ch); break;
     }
     if (ch == NULL) return;
     pf_mutex_lock(c->t->lock);
@@ -33,10 +45,10 @@ static void handle(struct wf_cluster *c, struct wf_news *n)
 static void handle_all(struct wf_cluster *c)
 {
     enum { AT_ONCE = 8 };
-    struct wf_news *n;
-    for (uint32_t i = 1; (n = wf_news_take(c->t)) != NULL; i++) {
-        handle(c, n);
-        wf_news_free(n);
+    struct wf_cluster_event *e;
+    for (uint32_t i = 1; (e = wf_cluster_event_take(c->t)) != NULL; i++) {
+        handle(c, e);
+        wf_cluster_event_free(e);
         if (i % AT_ONCE == 0) wf_cluster_pause();
     }
     for (weft_msg *m; weft_recv(&m, WEFT_NOW) == WEFT_OK;) weft_msg_free(m); /* nobody has anything to say to us */
@@ -58,14 +70,14 @@ static void leave(struct wf_cluster *c)
     c->t->carrier->ops->unlisten(c->t->carrier);
     wf_handshakes_end(c);
     wf_gossip_leave(c);
-    WF_LIST_EACH(k, &c->sessions) wf_links_say_bye(WF_CONTAINER(k, struct wf_session, in_all));
+    WF_LIST_EACH(k, &c->live_links) wf_links_send_bye(WF_CONTAINER(k, struct wf_link, in_all));
 }
 
 static void end_all(struct wf_cluster *c)
 {
     wf_handshakes_end(c);
-    for (struct wf_list_node *k; (k = wf_list_first(&c->sessions)) != NULL;)
-        wf_links_end(c, WF_CONTAINER(k, struct wf_session, in_all), "this node stops");
+    for (struct wf_list_node *k; (k = wf_list_first(&c->live_links)) != NULL;)
+        wf_links_end(c, WF_CONTAINER(k, struct wf_link, in_all), "this node stops");
     for (struct wf_list_node *k; (k = wf_list_pop(&c->channels)) != NULL;)
         wf_channel_release(WF_CONTAINER(k, struct wf_channel, in_all));
     wf_peers_finish(c);
@@ -80,11 +92,11 @@ static void run(struct wf_cluster *c)
     struct wf_transport *t = c->t;
     for (;;) {
         handle_all(c);
-        bool more = wf_links_say_patterns(c);
+        bool more = wf_links_send_patterns(c);
         int64_t stop_by, now = wf_transport_now(t);
         bool stopping = is_stopping(t, &stop_by);
         if (stopping && !c->leaving) leave(c);
-        if (stopping && (wf_list_empty(&c->sessions) || now >= stop_by)) return;
+        if (stopping && (wf_list_empty(&c->live_links) || now >= stop_by)) return;
         int64_t at = wf_handshakes_tick(c, now), links = wf_links_tick(c, now), gossip = wf_gossip_tick(c, now),
                 dials = wf_dialers_tick(c, now);
         at = WF_MIN(WF_MIN(WF_MIN(at, links), gossip), WF_MIN(dials, wf_partition_tick(c, now)));

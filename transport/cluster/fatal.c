@@ -1,6 +1,7 @@
 /* transport/cluster/fatal.c -- this node cannot be part of the cluster. */
-#include "cluster.h"
+#include "fatal.h"
 #include "requests.h"
+#include "transport.h"
 
 #include <stdio.h>
 

@@ -1,29 +1,30 @@
 /* transport/cluster/gossip.c -- membership in a node: what swim.c sends goes over links, and what it learns decides
- * which nodes are dialled, which links are given up and which nodes count as suspect.
- *
- * Design notes.
- * (1) Links watch connections, swim.c watches nodes. While all links are heard of, swim.c hardly has to look. A link
- *     that is broken, or silent for two heartbeats, is a reason to probe its node next, no more: the node is suspect
- *     to us, and goes on if the link is resumed. A node that is down ends a broken link at once, and one that has
- *     been quiet. A node from which something is heard lives, whatever others say: its link is not ended, nor is it
- *     suspect to us. It is told at once what is said of it, and will refute it. After a network was cut and has
- *     healed that is the rule, when each side hears what the other one has thought.
- * (2) swim.c must not be called back from its callbacks, and ending a link calls it. So on_changed only lists who it
- *     was, and `settle` looks at them afterwards. */
+ * which nodes are dialled, which links are given up and which nodes count as suspect. */
+#include "gossip.h"
 #include "cluster.h"
+#include "links.h"
+#include "members.h"
 
 #include "pack.h"
 #include "typed.h"
 #include "names.h"
+#include "cluster_event.h"
+#include "send_queue.h"
+#include "partition.h"
+#include "peers.h"
+#include "roles.h"
+#include "peer_link.h"
+#include "swim_table.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { REVIEWS_AT_ONCE = 64 };
 
-static bool can_gossip(const struct wf_cluster *c, const struct wf_session *s)
+static bool can_gossip(const struct wf_cluster *c, const struct wf_link *l)
 {
-    return c->swim != NULL && !s->client && wf_session_can(s, WF_CAN_GOSSIP);
+    return c->swim != NULL && !l->client && wf_link_can(l, WF_CAN_GOSSIP);
 }
 
 /* ---- What swim.c says ------------------------------------------------------------------------------------------ */
@@ -31,13 +32,13 @@ static bool can_gossip(const struct wf_cluster *c, const struct wf_session *s)
 static bool on_send(void *arg, uint64_t to, const void *frame, size_t size)
 {
     struct wf_cluster *c = arg;
-    struct wf_session *s = wf_links_find(c, to);
-    if (s == NULL || s->state != WF_STATE_UP || !can_gossip(c, s)) return false;
-    struct wf_batch *b = wf_batch_new(s, size);
+    struct wf_link *l = wf_links_find(c, to);
+    if (l == NULL || l->state != WF_STATE_UP || !can_gossip(c, l)) return false;
+    struct wf_batch *b = wf_batch_new(l, size);
     if (b == NULL) return false;
     weft_writer w = wf_batch_writer(b);
     wf_pack_raw(&w, frame, size);
-    wf_session_say_first(s, b, &w);
+    wf_link_send_first(l, b, &w);
     return true;
 }
 
@@ -49,22 +50,22 @@ static void on_changed(void *arg, const struct wf_swim_member *m, enum wf_swim_s
     if (!wf_linked(k)) wf_list_push(&c->changed, k);
 }
 
-static bool is_heard(const struct wf_session *s)
+static bool is_heard(const struct wf_link *l)
 {
-    int64_t heard = atomic_load_explicit(&s->last_heard, memory_order_relaxed);
-    return s->state == WF_STATE_UP &&
-           wf_links_heard_until(s, wf_transport_now(s->t)) - heard <= WF_QUIET_BEATS * s->heartbeat;
+    int64_t heard = atomic_load_explicit(&l->last_heard, memory_order_relaxed);
+    return l->state == WF_STATE_UP &&
+           wf_links_heard_until(l, wf_transport_now(l->t)) - heard <= WF_QUIET_BEATS * l->heartbeat;
 }
 
 static bool on_heard(void *arg, uint64_t node)
 {
-    const struct wf_session *s = wf_links_find(arg, node);
-    return s != NULL && is_heard(s);
+    const struct wf_link *l = wf_links_find(arg, node);
+    return l != NULL && is_heard(l);
 }
 
-bool wf_gossip_may_introduce(struct wf_cluster *c, const struct wf_session *s)
+bool wf_gossip_may_introduce(struct wf_cluster *c, const struct wf_link *l)
 {
-    if (s == NULL || s->channel == NULL || (s->channel->denied & WF_RIGHT_STOP) == 0) return true;
+    if (l == NULL || l->channel == NULL || (l->channel->denied & WF_RIGHT_STOP) == 0) return true;
     int64_t now = wf_transport_now(c->t);
     if (c->guests_until - now > WF_GUEST_BURST * WF_GUEST_EACH) return false;
     c->guests_until = WF_MAX(c->guests_until, now) + WF_GUEST_EACH;
@@ -102,24 +103,24 @@ static void explain(const struct wf_cluster *c, const struct wf_swim_member *m, 
     snprintf(out, WF_REASON_TEXT, "%s%.*s", what[m->state], WEFT_STR(name));
 }
 
-bool wf_gossip_accused(const struct wf_cluster *c, const struct wf_session *s)
+bool wf_gossip_accused(const struct wf_cluster *c, const struct wf_link *l)
 {
-    const struct wf_swim_member *m = wf_gossip_member(c, s->incarnation);
-    return m != NULL && m->state == WF_SWIM_SUSPECT && !is_heard(s);
+    const struct wf_swim_member *m = wf_gossip_member(c, l->incarnation);
+    return m != NULL && m->state == WF_SWIM_SUSPECT && !is_heard(l);
 }
 
 static void review_gone(struct wf_cluster *c, const struct wf_swim_member *m, struct wf_peer *p, const char *why)
 {
-    struct wf_session *s = p->session;
+    struct wf_link *l = p->link;
     bool left = m->state == WF_SWIM_LEFT;
-    if (s == NULL) {
+    if (l == NULL) {
         wf_peers_gone(c, p, why, left);
     } else if (left) {
-        if (s->state == WF_STATE_BROKEN) wf_links_end(c, s, why); /* else its BYE comes behind all it has to say */
-    } else if (is_heard(s)) {
+        if (l->state == WF_STATE_BROKEN) wf_links_end(c, l, why); /* else its BYE comes behind all it has to say */
+    } else if (is_heard(l)) {
         wf_swim_greet(c->swim, m->node);
     } else {
-        wf_links_end(c, s, why);
+        wf_links_end(c, l, why);
     }
 }
 
@@ -133,9 +134,9 @@ static void review(struct wf_cluster *c, const struct wf_swim_member *m)
     if (p == NULL) return;
     if (!wf_swim_present(m)) {
         review_gone(c, m, p, why);
-    } else if (p->session != NULL) {
-        if (m->state == WF_SWIM_SUSPECT && is_heard(p->session)) wf_swim_greet(c->swim, m->node);
-        wf_peers_review(c, p->session, why);
+    } else if (p->link != NULL) {
+        if (m->state == WF_SWIM_SUSPECT && is_heard(p->link)) wf_swim_greet(c->swim, m->node);
+        wf_peers_review(c, p->link, why);
     }
 }
 
@@ -149,31 +150,31 @@ static void settle(struct wf_cluster *c)
     }
 }
 
-void wf_gossip_look(struct wf_cluster *c, const struct wf_session *s)
+void wf_gossip_look(struct wf_cluster *c, const struct wf_link *l)
 {
-    const struct wf_swim_member *m = can_gossip(c, s) ? wf_swim_find(c->swim, s->incarnation) : NULL;
+    const struct wf_swim_member *m = can_gossip(c, l) ? wf_swim_find(c->swim, l->incarnation) : NULL;
     if (m != NULL && m->state == WF_SWIM_SUSPECT) review(c, m);
 }
 
 /* ---- What links say to it -------------------------------------------------------------------------------------- */
 
-void wf_gossip_linked(struct wf_cluster *c, struct wf_session *s)
+void wf_gossip_linked(struct wf_cluster *c, struct wf_link *l)
 {
-    if (!can_gossip(c, s)) return;
-    wf_swim_greet(c->swim, s->incarnation);
+    if (!can_gossip(c, l)) return;
+    wf_swim_greet(c->swim, l->incarnation);
     settle(c);
 }
 
-void wf_gossip_silent(struct wf_cluster *c, const struct wf_session *s)
+void wf_gossip_silent(struct wf_cluster *c, const struct wf_link *l)
 {
-    if (can_gossip(c, s)) wf_swim_doubt(c->swim, s->incarnation, wf_transport_now(c->t));
+    if (can_gossip(c, l)) wf_swim_recheck(c->swim, l->incarnation, wf_transport_now(c->t));
 }
 
-void wf_gossip_broken(struct wf_cluster *c, const struct wf_session *s)
+void wf_gossip_broken(struct wf_cluster *c, const struct wf_link *l)
 {
-    const struct wf_swim_member *m = can_gossip(c, s) ? wf_swim_find(c->swim, s->incarnation) : NULL;
+    const struct wf_swim_member *m = can_gossip(c, l) ? wf_swim_find(c->swim, l->incarnation) : NULL;
     if (m == NULL) return;
-    if (wf_swim_present(m)) wf_swim_doubt(c->swim, m->node, wf_transport_now(c->t));
+    if (wf_swim_present(m)) wf_swim_recheck(c->swim, m->node, wf_transport_now(c->t));
     else on_changed(c, m, m->state); /* only what was heard of it has kept the link */
 }
 
@@ -182,20 +183,20 @@ void wf_gossip_unreached(struct wf_cluster *c, uint64_t incarnation)
     if (c->swim != NULL) wf_swim_accuse(c->swim, incarnation, wf_transport_now(c->t));
 }
 
-void wf_gossip_ended(struct wf_cluster *c, const struct wf_session *s, bool left)
+void wf_gossip_ended(struct wf_cluster *c, const struct wf_link *l, bool left)
 {
-    const struct wf_swim_member *m = can_gossip(c, s) && !c->leaving ? wf_swim_find(c->swim, s->incarnation) : NULL;
+    const struct wf_swim_member *m = can_gossip(c, l) && !c->leaving ? wf_swim_find(c->swim, l->incarnation) : NULL;
     if (m == NULL) return;
     int64_t now = wf_transport_now(c->t);
     if (left) wf_swim_declare(c->swim, m->node, WF_SWIM_LEFT, now);
-    else wf_swim_doubt(c->swim, m->node, now);
+    else wf_swim_recheck(c->swim, m->node, now);
     on_changed(c, m, m->state); /* it may be a member without a link. Settling is for the tick: we may be within it */
 }
 
-void wf_gossip_frame(struct wf_cluster *c, struct wf_session *s, const void *data, size_t size)
+void wf_gossip_frame(struct wf_cluster *c, struct wf_link *l, const void *data, size_t size)
 {
-    if (!can_gossip(c, s)) return;
-    (void)wf_swim_receive(c->swim, s->incarnation, data, size, wf_transport_now(c->t)); /* it was checked before */
+    if (!can_gossip(c, l)) return;
+    (void)wf_swim_receive(c->swim, l->incarnation, data, size, wf_transport_now(c->t)); /* it was checked before */
     settle(c);
 }
 

@@ -1,7 +1,18 @@
 /* transport/cluster/handshake.c -- how a connection becomes the channel of a link, or goes on with one: HELLO,
  * WELCOME, REFUSED. The state machine is drawn in docs/wire.md. */
+#include "handshake.h"
+#include "admission.h"
+#include "channel.h"
+#include "clocks.h"
 #include "cluster.h"
+#include "fatal.h"
+#include "links.h"
+#include "cluster_event.h"
+#include "send_queue.h"
+#include "peers.h"
 #include "requests.h"
+#include "peer_link.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +71,7 @@ static void refuse(struct wf_cluster *c, struct wf_channel *ch, enum wf_refusal 
     }
     wf_put_refused(&w, code, reason);
     WF_ASSERT(w.error == 0);
-    (void)wf_channel_say(ch, frame, w.size);
+    (void)wf_channel_send(ch, frame, w.size);
     /* The other side closes: if we did, with something of its unread, it might never see why. */
 }
 
@@ -70,7 +81,7 @@ static bool name_clashes(struct wf_cluster *c, struct wf_channel *ch)
     struct wf_transport *t = c->t;
     if (ch->client) return false;
     if (!t->client && strcmp(ch->name, t->node->name) == 0) return true;
-    struct wf_session *old = wf_links_named(c, weft_cstr(ch->name));
+    struct wf_link *old = wf_links_named(c, weft_cstr(ch->name));
     if (old == NULL || old->incarnation == ch->incarnation) return false;
     if (old->state == WF_STATE_BROKEN) {
         wf_links_end(c, old, "connection lost, and another node has its name now");
@@ -79,7 +90,7 @@ static bool name_clashes(struct wf_cluster *c, struct wf_channel *ch)
     if (old->suspect_at == 0) {
         old->suspect_from = wf_transport_now(t);
         old->suspect_at = old->suspect_from + WF_SUSPECT_TIME;
-        wf_session_ping(old, (uint64_t)old->suspect_from);
+        wf_link_ping(old, (uint64_t)old->suspect_from);
     }
     return true;
 }
@@ -89,24 +100,24 @@ static bool resumable(const struct wf_channel *ch)
     return (ch->capabilities & WF_CAN_RESUME) != 0;
 }
 
-static void say_welcome(struct wf_channel *ch, uint64_t number, uint64_t received, enum wf_link_state state)
+static void send_welcome(struct wf_channel *ch, uint64_t number, uint64_t received, enum wf_welcome_state state)
 {
     uint8_t frame[WF_FRAME_SPARE];
     weft_writer w = weft_writer_on(frame, sizeof frame);
     if (resumable(ch)) wf_put_welcome_link(&w, number, received, state);
     else wf_put_welcome(&w);
-    if (!wf_channel_say(ch, frame, w.size)) wf_channel_enter(ch, WF_PHASE_OVER);
+    if (!wf_channel_send(ch, frame, w.size)) wf_channel_enter(ch, WF_PHASE_OVER);
 }
 
 /* The last link with that node, as far as we know. */
-static void say_welcome_first(struct wf_cluster *c, struct wf_channel *ch)
+static void send_welcome_first(struct wf_cluster *c, struct wf_channel *ch)
 {
-    const struct wf_session *s = wf_links_find(c, ch->incarnation);
+    const struct wf_link *l = wf_links_find(c, ch->incarnation);
     const struct wf_peer *p = wf_peers_find(c, ch->incarnation);
-    if (s != NULL)
-        say_welcome(ch, s->number, atomic_load_explicit(&s->received, memory_order_relaxed),
-                    s->state == WF_STATE_UP ? WF_LINK_UP : WF_LINK_BROKEN);
-    else say_welcome(ch, p == NULL ? 0 : p->last_number, 0, WF_LINK_OVER);
+    if (l != NULL)
+        send_welcome(ch, l->number, atomic_load_explicit(&l->received, memory_order_relaxed),
+                     l->state == WF_STATE_UP ? WF_LINK_UP : WF_LINK_BROKEN);
+    else send_welcome(ch, p == NULL ? 0 : p->last_number, 0, WF_LINK_OVER);
 }
 
 static void keep_hello(struct wf_channel *ch, const struct wf_hello *h)
@@ -179,7 +190,7 @@ static void on_hello(struct wf_cluster *c, struct wf_channel *ch, const struct w
     } else {
         wf_conn_trust(ch->conn, WF_BATCH_MAX);
         wf_channel_enter(ch, WF_PHASE_HEARD);
-        if (t->node->incarnation > h->incarnation) say_welcome_first(c, ch);
+        if (t->node->incarnation > h->incarnation) send_welcome_first(c, ch);
     }
 }
 
@@ -198,60 +209,60 @@ static const char given_up[] = "the other side has given the link up";
 /* A new link; an old one between the two is over then. */
 static void bring_up(struct wf_cluster *c, struct wf_channel *ch, uint64_t number)
 {
-    struct wf_session *old = wf_links_find(c, ch->incarnation);
+    struct wf_link *old = wf_links_find(c, ch->incarnation);
     if (old != NULL) wf_links_end(c, old, old->number == 0 ? "replaced by a new connection" : given_up);
     if (ch->dialer != NULL) wf_dialers_linked(c, ch->dialer, ch->incarnation);
     wf_links_bring_up(c, ch, number);
 }
 
 /* This node leaves and makes no new link, and the other side has given the old one up: nothing to wait for. */
-static void give_up(struct wf_cluster *c, struct wf_session *s)
+static void give_up(struct wf_cluster *c, struct wf_link *l)
 {
-    if (s != NULL) wf_links_end(c, s, given_up);
+    if (l != NULL) wf_links_end(c, l, given_up);
 }
 
-static void go_on(struct wf_cluster *c, struct wf_channel *ch, struct wf_session *s, uint64_t heard)
+static void go_on(struct wf_cluster *c, struct wf_channel *ch, struct wf_link *l, uint64_t heard)
 {
     if (ch->dialer != NULL) wf_dialers_linked(c, ch->dialer, ch->incarnation);
-    wf_links_resume(s, ch, heard);
+    wf_links_resume(l, ch, heard);
 }
 
 /* The node with the higher incarnation hears what the other one has decided. */
 static void on_decision(struct wf_cluster *c, struct wf_channel *ch, const struct wf_frame *f)
 {
-    struct wf_session *s = wf_links_find(c, ch->incarnation);
+    struct wf_link *l = wf_links_find(c, ch->incarnation);
     const struct wf_peer *p = wf_peers_find(c, ch->incarnation);
     uint64_t number = resumable(ch) ? f->number : 0;
-    if (number != 0 && s != NULL && s->number == number) go_on(c, ch, s, f->ref);
+    if (number != 0 && l != NULL && l->number == number) go_on(c, ch, l, f->ref);
     else if (number != 0 && p != NULL && p->last_number == number)
         wf_channel_end(ch, "the link was given up meanwhile");
     else if (name_clashes(c, ch) || has_left(c, ch))
         wf_channel_end(ch, "the name was taken, or the node left, meanwhile");
     else if (c->leaving) {
         wf_channel_end(ch, "this node stops");
-        give_up(c, s);
+        give_up(c, l);
     } else bring_up(c, ch, number);
 }
 
 enum decision { REFUSE, RESUME, ANEW };
 
 /* What the node with the lower incarnation makes of the first WELCOME. */
-static enum decision decide(struct wf_session *s, const struct wf_channel *ch, const struct wf_frame *f)
+static enum decision decide(struct wf_link *l, const struct wf_channel *ch, const struct wf_frame *f)
 {
-    if (s == NULL) return ANEW;
-    if (!resumable(ch) || s->number == 0) return REFUSE;
-    if (f->number == s->number && f->tag == WF_LINK_OVER) return ANEW;
-    if (s->state == WF_STATE_UP && s->pending != NULL) return REFUSE;
-    if (f->number == s->number) return s->state == WF_STATE_UP && f->tag == WF_LINK_UP ? REFUSE : RESUME;
+    if (l == NULL) return ANEW;
+    if (!resumable(ch) || l->number == 0) return REFUSE;
+    if (f->number == l->number && f->tag == WF_LINK_OVER) return ANEW;
+    if (l->state == WF_STATE_UP && l->pending != NULL) return REFUSE;
+    if (f->number == l->number) return l->state == WF_STATE_UP && f->tag == WF_LINK_UP ? REFUSE : RESUME;
     /* It does not know of the link: our WELCOME has been lost, or is on its way. */
-    if (s->state == WF_STATE_UP) return REFUSE;
-    return wf_session_confirmed(s) ? ANEW : RESUME;
+    if (l->state == WF_STATE_UP) return REFUSE;
+    return wf_link_confirmed(l) ? ANEW : RESUME;
 }
 
 static void on_offer(struct wf_cluster *c, struct wf_channel *ch, const struct wf_frame *f)
 {
-    struct wf_session *s = wf_links_find(c, ch->incarnation);
-    enum decision d = decide(s, ch, f);
+    struct wf_link *l = wf_links_find(c, ch->incarnation);
+    enum decision d = decide(l, ch, f);
     if (d == REFUSE) {
         refuse(c, ch, WF_REFUSED_DUPLICATE, "these nodes are linked already");
     } else if (has_left(c, ch)) {
@@ -259,14 +270,14 @@ static void on_offer(struct wf_cluster *c, struct wf_channel *ch, const struct w
     } else if (name_clashes(c, ch)) {
         refuse(c, ch, WF_REFUSED_NAME_TAKEN, "the name was taken meanwhile");
     } else if (d == RESUME) {
-        say_welcome(ch, s->number, atomic_load_explicit(&s->received, memory_order_relaxed), WF_LINK_BROKEN);
-        if (wf_channel_phase(ch) == WF_PHASE_HEARD) go_on(c, ch, s, f->number == s->number ? f->ref : 0);
+        send_welcome(ch, l->number, atomic_load_explicit(&l->received, memory_order_relaxed), WF_LINK_BROKEN);
+        if (wf_channel_phase(ch) == WF_PHASE_HEARD) go_on(c, ch, l, f->number == l->number ? f->ref : 0);
     } else if (c->leaving) {
         refuse(c, ch, WF_REFUSED_STOPPING, "the node is stopping");
-        give_up(c, s);
+        give_up(c, l);
     } else {
         uint64_t number = resumable(ch) ? ++c->t->last_number : 0;
-        say_welcome(ch, number, 0, WF_LINK_OVER);
+        send_welcome(ch, number, 0, WF_LINK_OVER);
         if (wf_channel_phase(ch) == WF_PHASE_HEARD) bring_up(c, ch, number);
     }
 }
@@ -306,10 +317,10 @@ static void on_refused(struct wf_cluster *c, struct wf_channel *ch, const struct
         wf_burst_warn(&c->t->bursts, wf_transport_now(c->t), "refused by node", "%s", why);
     wf_channel_enter(ch, WF_PHASE_REFUSED);
     wf_conn_close(ch->conn, why);
-    struct wf_session *s = wf_links_find(c, ch->incarnation);
-    if (s == NULL || s->state != WF_STATE_BROKEN) return;
-    if (f->number == WF_REFUSED_STOPPING) wf_links_end(c, s, WF_LEFT);
-    if (f->number == WF_REFUSED_FAULT) wf_links_end(c, s, why);
+    struct wf_link *l = wf_links_find(c, ch->incarnation);
+    if (l == NULL || l->state != WF_STATE_BROKEN) return;
+    if (f->number == WF_REFUSED_STOPPING) wf_links_end(c, l, WF_LEFT);
+    if (f->number == WF_REFUSED_FAULT) wf_links_end(c, l, why);
 }
 
 /* ---- What $cluster hears of channels --------------------------------------------------------------------------- */
@@ -355,32 +366,32 @@ void wf_handshakes_message(struct wf_cluster *c, struct wf_channel *ch, const ui
         }
     }
     ch->skip = (size_t)(r.at - data); /* what is behind it comes when the channel is up */
-    if (wf_channel_phase(ch) == WF_PHASE_PENDING) wf_links_go_on(c, ch->session); /* reads on, now or later */
+    if (wf_channel_phase(ch) == WF_PHASE_PENDING) wf_links_go_on(c, ch->link); /* reads on, now or later */
     else wf_conn_resume(ch->conn);
 }
 
-void wf_handshakes_down(struct wf_cluster *c, struct wf_news *n)
+void wf_handshakes_down(struct wf_cluster *c, struct wf_cluster_event *e)
 {
-    struct wf_channel *ch = n->channel;
-    const char *reason = (const char *)n->data;
+    struct wf_channel *ch = e->channel;
+    const char *reason = (const char *)e->data;
     int phase = ch == NULL ? WF_PHASE_NEW : wf_channel_phase(ch);
-    struct wf_session *s = ch == NULL ? NULL : ch->session;
+    struct wf_link *l = ch == NULL ? NULL : ch->link;
     if (ch != NULL && phase != WF_PHASE_REFUSED) wf_channel_enter(ch, WF_PHASE_OVER);
-    if (s != NULL && s->pending == ch) {
-        s->pending = NULL;
+    if (l != NULL && l->pending == ch) {
+        l->pending = NULL;
         wf_channel_release(ch);
-    } else if (s != NULL && s->channel == ch) {
-        wf_links_lost(c, s, reason);
+    } else if (l != NULL && l->channel == ch) {
+        wf_links_lost(c, l, reason);
     }
-    if (n->dialer != NULL) {
-        if (s != NULL) wf_dialers_free_again(c, n->dialer);
+    if (e->dialer != NULL) {
+        if (l != NULL) wf_dialers_free_again(c, e->dialer);
         else
-            wf_dialers_failed(c, n->dialer,
-                              phase == WF_PHASE_REFUSED && n->dialer->last[0] != '\0' ? n->dialer->last : reason);
-    } else if (s == NULL && phase == WF_PHASE_NEW && wf_remote_is_local(n->remote)) {
+            wf_dialers_failed(c, e->dialer,
+                              phase == WF_PHASE_REFUSED && e->dialer->last[0] != '\0' ? e->dialer->last : reason);
+    } else if (l == NULL && phase == WF_PHASE_NEW && wf_remote_is_local(e->remote)) {
         weft_log(WEFT_DEBUG, "a local connection ended without a word: %s", reason); /* somebody looks who is there */
-    } else if (s == NULL && phase != WF_PHASE_REFUSED && !c->leaving) {
-        log_reject(c, n->remote, reason, reason, WEFT_SEC(1));
+    } else if (l == NULL && phase != WF_PHASE_REFUSED && !c->leaving) {
+        log_reject(c, e->remote, reason, reason, WEFT_SEC(1));
     }
     if (ch == NULL || !wf_linked(&ch->in_all)) return;
     wf_unlink(&ch->in_all);

@@ -4,6 +4,7 @@
 #include "carrier.h"
 #include "hash.h"
 #include "platform.h"
+#include "url.h"
 
 #include <weft/error.h>
 #include <weft/log.h>

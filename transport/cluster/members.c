@@ -1,5 +1,9 @@
 /* transport/cluster/members.c -- what other nodes may know of the members: include/weft/cluster.h. */
+#include "members.h"
 #include "cluster.h"
+#include "cluster_event.h"
+#include "peers.h"
+#include "transport.h"
 #include "typed.h"
 
 #include <weft/cluster.h>
@@ -69,13 +73,13 @@ int weft_set_meta(weft_node *node, const char *key, const char *value)
 {
     if (node == NULL || node->transport == NULL || key == NULL) return WEFT_EINVAL;
     struct wf_transport *t = node->transport;
-    struct wf_news *n = wf_news_new(WF_NEWS_META, NULL, NULL, 0);
-    if (n == NULL) return WEFT_ENOMEM;
+    struct wf_cluster_event *e = wf_cluster_event_new(WF_CLUSTER_EVENT_META, NULL, NULL, 0);
+    if (e == NULL) return WEFT_ENOMEM;
     pf_mutex_lock(t->lock);
     int rc = set(&t->meta, weft_cstr(key), value);
     pf_mutex_unlock(t->lock);
-    if (rc == WEFT_OK) wf_news_post(t, n);
-    else wf_news_free(n);
+    if (rc == WEFT_OK) wf_cluster_event_post(t, e);
+    else wf_cluster_event_free(e);
     return rc;
 }
 
@@ -85,15 +89,15 @@ int weft_drain(weft_node *node, bool on)
 {
     if (node == NULL || node->transport == NULL) return WEFT_EINVAL;
     struct wf_transport *t = node->transport;
-    struct wf_news *n = wf_news_new(WF_NEWS_DRAIN, NULL, NULL, 0);
-    if (n == NULL) return WEFT_ENOMEM;
+    struct wf_cluster_event *e = wf_cluster_event_new(WF_CLUSTER_EVENT_DRAIN, NULL, NULL, 0);
+    if (e == NULL) return WEFT_ENOMEM;
     pf_mutex_lock(t->lock);
     int rc = set(&t->meta, weft_cstr(WEFT_META_DRAINING), on ? "true" : NULL);
     /* Relaxed: who reads it a little late did so a little earlier. */
     if (rc == WEFT_OK) atomic_store_explicit(&node->draining, on, memory_order_relaxed);
     pf_mutex_unlock(t->lock);
-    if (rc == WEFT_OK) wf_news_post(t, n);
-    else wf_news_free(n);
+    if (rc == WEFT_OK) wf_cluster_event_post(t, e);
+    else wf_cluster_event_free(e);
     return rc;
 }
 

@@ -1,14 +1,10 @@
-/* transport/cluster/partition.c -- what a node does when it can reach only a part of its cluster: docs/membership.md.
- *
- * Design notes.
- * (1) `base` is who there should be: every member that was ever there, less those that have left, and less those that
- *     went down while this node was on the side of the many, and all was quiet for longer than any suspicion lasts.
- *     So the side of the few can never come to think that it is all there is, however long the cut lasts.
- * (2) To be on the safe side with what is exclusive, suspects count as gone here, and so does a node whose link is
- *     broken until it has answered by way of others: the few should know before the many have given them up.
- * (3) A node whose link is up and not silent is there, whatever is said of it. When a cut has healed the few tell the
- *     many whom they have held for gone. Those refute it at once, and nobody is in a minority for that. */
+/* transport/cluster/partition.c -- what a node does when it can reach only a part of its cluster:
+ * docs/membership.md. */
+#include "partition.h"
 #include "cluster.h"
+#include "fatal.h"
+#include "links.h"
+#include "swim_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,7 +70,7 @@ static bool counts(const struct wf_swim *s, uint64_t node, bool strict)
 {
     const struct wf_swim_member *m = wf_swim_find(s, node);
     if (m == NULL) return false;
-    bool there = strict ? m->state == WF_SWIM_ALIVE && !m->doubted : wf_swim_present(m);
+    bool there = strict ? m->state == WF_SWIM_ALIVE && !m->recheck : wf_swim_present(m);
     return there || m == s->self || (m->state != WF_SWIM_LEFT && is_heard(s, node));
 }
 
@@ -148,12 +144,12 @@ static void note(struct wf_cluster *c)
     atomic_store_explicit(&c->t->node->minority, p->few, memory_order_relaxed);
 }
 
-static void tell(struct wf_cluster *c)
+static void notify(struct wf_cluster *c)
 {
     const struct wf_partition *p = &c->partition;
     if (p->few) weft_log(WEFT_WARN, "this node is %s", p->text);
     else weft_log(WEFT_INFO, "this node is in a minority no more");
-    wf_links_tell_self(c, p->few ? WEFT_TAG_MINORITY : WEFT_TAG_MAJORITY, p->text);
+    wf_links_notify_self(c, p->few ? WEFT_TAG_MINORITY : WEFT_TAG_MAJORITY, p->text);
 }
 
 static void end_node(struct wf_cluster *c)
@@ -171,7 +167,7 @@ int64_t wf_partition_tick(struct wf_cluster *c, int64_t now)
     uint32_t before = p->there;
     bool changed = wf_partition_look(p, c->swim, now, &again);
     if (changed || p->there != before) note(c);
-    if (changed) tell(c);
+    if (changed) notify(c);
     if (p->few && p->ends && p->was_many && wf_partition_is_final(p, c->swim)) end_node(c);
     return again;
 }

@@ -1,6 +1,14 @@
 /* transport/cluster/peers.c -- which other nodes there are, how this node knows of them, and dialling them. */
+#include "peers.h"
 #include "cluster.h"
+#include "gossip.h"
+#include "links.h"
+#include "cluster_event.h"
+#include "send_queue.h"
+#include "peer_link.h"
+#include "transport.h"
 #include "typed.h"
+#include "url.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +84,7 @@ static void dialer_free(struct wf_cluster *c, struct wf_dialer *d)
 {
     wf_dialers_know(c, d, 0);
     wf_unlink(&d->in_cluster);
-    if (d->dial.over != NULL) wf_news_free(d->dial.over);
+    if (d->dial.over != NULL) wf_cluster_event_free(d->dial.over);
     free(d->url);
     free(d);
 }
@@ -147,7 +155,7 @@ const char *wf_dialers_url(const struct wf_dialer *d)
 }
 
 /* Of those who fail alike, as all seeds do that are still to start, one line stands for many. */
-static void say_no_link(struct wf_cluster *c, const struct wf_dialer *d, const char *reason)
+static void log_no_link(struct wf_cluster *c, const struct wf_dialer *d, const char *reason)
 {
     char kind[32];
     snprintf(kind, sizeof kind, "no link: %.16s", reason);
@@ -177,7 +185,7 @@ void wf_dialers_failed(struct wf_cluster *c, struct wf_dialer *d, const char *re
     dial_later(c, d, d->attempts++);
     if (strcmp(d->last, reason) != 0) {
         snprintf(d->last, sizeof d->last, "%s", reason);
-        if (!d->self && !c->leaving) say_no_link(c, d, reason);
+        if (!d->self && !c->leaving) log_no_link(c, d, reason);
     }
     pf_mutex_lock(c->t->lock);
     c->t->dials_failed++;
@@ -241,7 +249,7 @@ static const char *next_url(struct wf_cluster *c, struct wf_dialer *d)
     d->next_at = again;
     if (ours || strcmp(d->last, why) == 0) return NULL;
     snprintf(d->last, sizeof d->last, "%s", why);
-    say_no_link(c, d, why);
+    log_no_link(c, d, why);
     return NULL;
 }
 
@@ -251,7 +259,8 @@ static void dial(struct wf_cluster *c, struct wf_dialer *d)
     const char *url = next_url(c, d);
     if (url == NULL) return;
     d->busy = true;
-    if (d->dial.over == NULL) d->dial.over = wf_news_new(WF_NEWS_DIAL_FAILED, NULL, NULL, WF_REASON_TEXT);
+    if (d->dial.over == NULL)
+        d->dial.over = wf_cluster_event_new(WF_CLUSTER_EVENT_DIAL_FAILED, NULL, NULL, WF_REASON_TEXT);
     int rc = d->dial.over == NULL ? WEFT_ENOMEM : wf_url_check_dial(url, c->t->has_tls, c->t->insecure, why);
     if (rc == WEFT_OK) rc = c->t->carrier->ops->dial(c->t->carrier, url, d, why);
     if (rc < 0) wf_dialers_failed(c, d, why);
@@ -273,7 +282,7 @@ static void given_up(struct wf_cluster *c, struct wf_dialer *d, int64_t now)
         if (p != NULL && p->linked_at == 0) wf_gossip_unreached(c, d->incarnation);
         return;
     }
-    if (p != NULL && p->state == WF_PEER_CONNECTING && p->session == NULL) {
+    if (p != NULL && p->state == WF_PEER_CONNECTING && p->link == NULL) {
         char why[WF_REASON_TEXT];
         snprintf(why, sizeof why, "not reached: %.100s", d->last);
         wf_peers_gone(c, p, why, false);
@@ -322,7 +331,7 @@ static void forget(struct wf_cluster *c, struct wf_peer *p)
     c->gone_count -= wf_linked(&p->in_gone);
     wf_unlink(&p->in_gone);
     c->peer_count--;
-    if (p->ended != NULL) wf_session_release(p->ended);
+    if (p->ended != NULL) wf_link_release(p->ended);
     free(p->url);
     free((char *)p->record.data);
     free(p);
@@ -358,17 +367,17 @@ static struct wf_peer *peer_add(struct wf_cluster *c, weft_text name, uint64_t i
     return p;
 }
 
-void wf_peers_up(struct wf_cluster *c, struct wf_session *s)
+void wf_peers_up(struct wf_cluster *c, struct wf_link *l)
 {
     weft_text urls[WF_FRAME_URLS];
-    for (uint32_t i = 0; i < s->url_count; i++) urls[i] = weft_cstr(s->url[i]);
-    struct wf_peer *p = wf_peers_find(c, s->incarnation);
-    if (p == NULL) p = peer_add(c, weft_cstr(s->name), s->incarnation, urls, s->url_count);
+    for (uint32_t i = 0; i < l->url_count; i++) urls[i] = weft_cstr(l->url[i]);
+    struct wf_peer *p = wf_peers_find(c, l->incarnation);
+    if (p == NULL) p = peer_add(c, weft_cstr(l->name), l->incarnation, urls, l->url_count);
     if (p == NULL) return;
     pf_mutex_lock(c->t->lock);
     p->state = WF_PEER_UP;
-    p->session = s;
-    p->last_number = s->number;
+    p->link = l;
+    p->last_number = l->number;
     p->reason[0] = '\0';
     p->since = p->linked_at = wf_transport_now(c->t);
     pf_cond_broadcast(c->t->changed);
@@ -379,7 +388,7 @@ void wf_peers_up(struct wf_cluster *c, struct wf_session *s)
 static void dial_peer(struct wf_cluster *c, const struct wf_peer *p)
 {
     const struct wf_transport *t = c->t;
-    if (p->url_count == 0 || t->client || (c->leaving && p->session == NULL)) return;
+    if (p->url_count == 0 || t->client || (c->leaving && p->link == NULL)) return;
     weft_text urls[WF_FRAME_URLS];
     for (uint32_t i = 0; i < p->url_count; i++) urls[i] = weft_cstr(p->url[i]);
     struct wf_dialer *d = dialer_of(c, p->incarnation);
@@ -393,31 +402,31 @@ static void dial_peer(struct wf_cluster *c, const struct wf_peer *p)
     d->give_up_at = now + patience_with(c, p);
 }
 
-void wf_peers_broken(struct wf_cluster *c, struct wf_session *s, const char *reason)
+void wf_peers_broken(struct wf_cluster *c, struct wf_link *l, const char *reason)
 {
-    struct wf_peer *p = wf_peers_find(c, s->incarnation);
+    struct wf_peer *p = wf_peers_find(c, l->incarnation);
     if (p == NULL) return;
-    wf_gossip_broken(c, s);
-    wf_peers_review(c, s, reason);
+    wf_gossip_broken(c, l);
+    wf_peers_review(c, l, reason);
     dial_peer(c, p);
 }
 
-void wf_peers_review(struct wf_cluster *c, struct wf_session *s, const char *reason)
+void wf_peers_review(struct wf_cluster *c, struct wf_link *l, const char *reason)
 {
-    struct wf_peer *p = wf_peers_find(c, s->incarnation);
-    enum wf_peer_state state = wf_gossip_accused(c, s) || s->state == WF_STATE_BROKEN ? WF_PEER_SUSPECT : WF_PEER_UP;
-    if (p == NULL || p->state == state || p->session != s) return;
+    struct wf_peer *p = wf_peers_find(c, l->incarnation);
+    enum wf_peer_state state = wf_gossip_accused(c, l) || l->state == WF_STATE_BROKEN ? WF_PEER_SUSPECT : WF_PEER_UP;
+    if (p == NULL || p->state == state || p->link != l) return;
     pf_mutex_lock(c->t->lock);
     p->state = state;
     p->since = wf_transport_now(c->t);
     snprintf(p->reason, sizeof p->reason, "%s", state == WF_PEER_UP ? "" : reason);
     pf_mutex_unlock(c->t->lock);
-    wf_links_tell(c, state == WF_PEER_UP ? WEFT_TAG_NODE_UP : WEFT_TAG_NODE_SUSPECT, s, p->reason);
+    wf_links_notify(c, state == WF_PEER_UP ? WEFT_TAG_NODE_UP : WEFT_TAG_NODE_SUSPECT, l, p->reason);
 }
 
 void wf_peers_gone(struct wf_cluster *c, struct wf_peer *p, const char *reason, bool left)
 {
-    WF_ASSERT(p->session == NULL);
+    WF_ASSERT(p->link == NULL);
     if (p->state == WF_PEER_DOWN && p->left == left) return;
     pf_mutex_lock(c->t->lock);
     p->state = WF_PEER_DOWN;
@@ -446,20 +455,20 @@ static void count_fault(struct wf_cluster *c, struct wf_peer *p, const char *rea
                 reason, (double)hold / 1e9);
 }
 
-void wf_peers_down(struct wf_cluster *c, struct wf_session *s, const char *reason, bool left)
+void wf_peers_down(struct wf_cluster *c, struct wf_link *l, const char *reason, bool left)
 {
-    struct wf_peer *p = wf_peers_find(c, s->incarnation);
+    struct wf_peer *p = wf_peers_find(c, l->incarnation);
     if (p == NULL) return;
-    if (!left && wf_session_at_fault(s)) count_fault(c, p, reason);
+    if (!left && wf_link_at_fault(l)) count_fault(c, p, reason);
     pf_mutex_lock(c->t->lock);
     p->state = WF_PEER_DOWN;
     if (p->ended != NULL) {
         p->frames_lost += atomic_load_explicit(&p->ended->frames_lost, memory_order_relaxed);
-        wf_session_release(p->ended);
+        wf_link_release(p->ended);
     }
-    wf_session_keep(s);
-    p->ended = s;
-    p->session = NULL;
+    wf_link_keep(l);
+    p->ended = l;
+    p->link = NULL;
     p->left = left;
     p->since = wf_transport_now(c->t);
     snprintf(p->reason, sizeof p->reason, "%s", reason);
@@ -498,7 +507,7 @@ struct wf_peer *wf_peers_member(struct wf_cluster *c, const struct wf_swim_membe
         if (p == NULL) return NULL;
     }
     keep_record(c, p, m->record);
-    if (p->session != NULL) return p;
+    if (p->link != NULL) return p;
     pf_mutex_lock(c->t->lock);
     if (p->state != WF_PEER_CONNECTING) p->since = wf_transport_now(c->t);
     p->state = WF_PEER_CONNECTING;
@@ -509,11 +518,11 @@ struct wf_peer *wf_peers_member(struct wf_cluster *c, const struct wf_swim_membe
     return p;
 }
 
-void wf_peers_heard_of(struct wf_cluster *c, const struct wf_session *from, const struct wf_frame_peer *heard)
+void wf_peers_heard_of(struct wf_cluster *c, const struct wf_link *from, const struct wf_frame_peer *heard)
 {
     if (heard->incarnation == c->t->node->incarnation || wf_links_named(c, heard->name) != NULL) return;
     struct wf_peer *p = wf_peers_find(c, heard->incarnation);
-    if (p != NULL && (p->session != NULL || p->left || dialer_of(c, p->incarnation) != NULL)) return;
+    if (p != NULL && (p->link != NULL || p->left || dialer_of(c, p->incarnation) != NULL)) return;
     if (p == NULL && (c->peer_count >= WF_PEERS_MAX || !wf_gossip_may_introduce(c, from))) return;
     if (p == NULL) p = peer_add(c, heard->name, heard->incarnation, heard->url, heard->url_count);
     if (p == NULL) return;
@@ -532,13 +541,13 @@ static void put_one(weft_writer *w, const struct wf_peer *p)
 }
 
 /* PEERS is for nodes that do not know of membership, and of them: the others hear of each other by gossip. */
-static bool needs_peers(const struct wf_cluster *c, const struct wf_session *a, const struct wf_session *b)
+static bool needs_peers(const struct wf_cluster *c, const struct wf_link *a, const struct wf_link *b)
 {
-    return c->swim == NULL || !wf_session_can(a, WF_CAN_GOSSIP) || !wf_session_can(b, WF_CAN_GOSSIP);
+    return c->swim == NULL || !wf_link_can(a, WF_CAN_GOSSIP) || !wf_link_can(b, WF_CAN_GOSSIP);
 }
 
 /* Says PEERS with all that are up but `but`, or with `only`. */
-static void say_peers(struct wf_cluster *c, struct wf_session *s, const struct wf_peer *only, uint64_t but)
+static void send_peers(struct wf_cluster *c, struct wf_link *l, const struct wf_peer *only, uint64_t but)
 {
     struct wf_batch *b = NULL;
     weft_writer w = weft_writer_on(NULL, 0);
@@ -546,7 +555,7 @@ static void say_peers(struct wf_cluster *c, struct wf_session *s, const struct w
     if (only == NULL)
         WF_LIST_EACH(k, &c->peers) {
             struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-            count += p->state == WF_PEER_UP && p->incarnation != but && needs_peers(c, s, p->session);
+            count += p->state == WF_PEER_UP && p->incarnation != but && needs_peers(c, l, p->link);
         }
     if (count == 0) return;
     for (int pass = 0; pass < 2; pass++) {
@@ -555,23 +564,23 @@ static void say_peers(struct wf_cluster *c, struct wf_session *s, const struct w
         WF_LIST_EACH(k, &c->peers) {
             struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
             bool meant = only == NULL && p->state == WF_PEER_UP && p->incarnation != but;
-            if (meant && needs_peers(c, s, p->session)) put_one(&w, p);
+            if (meant && needs_peers(c, l, p->link)) put_one(&w, p);
         }
         if (pass == 1) break;
-        if ((b = wf_batch_new(s, w.size)) == NULL) return;
+        if ((b = wf_batch_new(l, w.size)) == NULL) return;
         w = wf_batch_writer(b);
     }
-    wf_session_say(s, b, &w);
+    wf_link_send(l, b, &w);
 }
 
-void wf_peers_introduce(struct wf_cluster *c, struct wf_session *s)
+void wf_peers_introduce(struct wf_cluster *c, struct wf_link *l)
 {
-    struct wf_peer *self = wf_peers_find(c, s->incarnation);
-    if (c->t->client || s->client || self == NULL) return;
-    say_peers(c, s, NULL, s->incarnation);
+    struct wf_peer *self = wf_peers_find(c, l->incarnation);
+    if (c->t->client || l->client || self == NULL) return;
+    send_peers(c, l, NULL, l->incarnation);
     WF_LIST_EACH(k, &c->peers) {
         struct wf_peer *p = WF_CONTAINER(k, struct wf_peer, in_cluster);
-        if (p->session != NULL && p != self && needs_peers(c, s, p->session)) say_peers(c, p->session, self, 0);
+        if (p->link != NULL && p != self && needs_peers(c, l, p->link)) send_peers(c, p->link, self, 0);
     }
 }
 

@@ -2,7 +2,13 @@
  * which it has reached a seed. A node that reaches the seed can reach this one there, and the rules for a listener of
  * --listen hold for it. A node that cannot listen, or must not, is a leaf: it dials others, and two leaves have no
  * link. */
+#include "reachable.h"
+#include "channel.h"
 #include "cluster.h"
+#include "gossip.h"
+#include "peers.h"
+#include "transport.h"
+#include "url.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -53,5 +59,5 @@ void wf_reachable_dialled(struct wf_cluster *c, struct wf_channel *ch)
 {
     bool wanted = atomic_load_explicit(&c->t->listens_by_seed, memory_order_relaxed);
     if (wanted && !c->leaving && ch->dialer->seed) be_reachable(c, wf_dialers_url(ch->dialer), ch->conn->local);
-    wf_channel_greet(ch);
+    wf_channel_send_hello(ch);
 }

@@ -2,6 +2,7 @@
 #include "swim.h"
 
 #include "hash.h"
+#include "swim_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static bool send_frame(struct wf_swim *s, uint64_t to, const weft_writer *w)
 }
 
 /* With the news that have been told least; `first` goes along in any case. */
-static bool say(struct wf_swim *s, uint64_t to, struct wf_swim_message *m, struct wf_swim_member *first)
+static bool send_message(struct wf_swim *s, uint64_t to, struct wf_swim_message *m, struct wf_swim_member *first)
 {
     struct wf_swim_member *about[WF_SWIM_UPDATES];
     m->count = wf_swim_pick(s, first, about, sizeof s->frame - 64);
@@ -38,22 +39,22 @@ static struct wf_swim_member *to_be_told(struct wf_swim_member *m)
     return m != NULL && m->state != WF_SWIM_ALIVE ? m : NULL;
 }
 
-static bool say_ping(struct wf_swim *s, uint64_t to, uint64_t sequence)
+static bool send_ping(struct wf_swim *s, uint64_t to, uint64_t sequence)
 {
     struct wf_swim_message m = {.kind = WF_SWIM_PING, .sequence = sequence, .digest = s->digest};
     s->pings++;
-    return say(s, to, &m, to_be_told(wf_swim_find(s, to)));
+    return send_message(s, to, &m, to_be_told(wf_swim_find(s, to)));
 }
 
-static void say_ack(struct wf_swim *s, uint64_t to, uint64_t sequence, bool there)
+static void send_ack(struct wf_swim *s, uint64_t to, uint64_t sequence, bool there)
 {
     struct wf_swim_message m = {.kind = WF_SWIM_ACK, .sequence = sequence, .digest = s->digest, .flags = there};
     s->acks++;
-    (void)say(s, to, &m, to_be_told(wf_swim_find(s, to)));
+    (void)send_message(s, to, &m, to_be_told(wf_swim_find(s, to)));
 }
 
 /* The whole table, in as many frames as it takes. */
-static void say_sync(struct wf_swim *s, uint64_t to, uint64_t flags)
+static void send_sync(struct wf_swim *s, uint64_t to, uint64_t flags)
 {
     uint32_t next = 0;
     s->syncs++;
@@ -83,7 +84,7 @@ void wf_swim_greet(struct wf_swim *s, uint64_t node)
     m.sequence = probed ? s->probe_sequence : ++s->sequence;
     struct wf_swim_member *first = to_be_told(wf_swim_find(s, node));
     s->pings++;
-    (void)say(s, node, &m, first != NULL ? first : s->self);
+    (void)send_message(s, node, &m, first != NULL ? first : s->self);
 }
 
 /* ---- Suspicion ------------------------------------------------------------------------------------------------- */
@@ -185,7 +186,7 @@ static void succeed(struct wf_swim *s, struct wf_swim_member *old, int64_t now)
 {
     if (old == NULL || old == s->self) return;
     if (old->state == WF_SWIM_SUSPECT) declare_down(s, old, old->number, s->self->node, now);
-    else if (old->state == WF_SWIM_ALIVE) wf_swim_doubt(s, old->node, now);
+    else if (old->state == WF_SWIM_ALIVE) wf_swim_recheck(s, old->node, now);
 }
 
 static void hear_of_present(struct wf_swim *s, struct wf_swim_member *m, const struct wf_swim_update *u, int64_t now)
@@ -236,8 +237,8 @@ void wf_swim_learn(struct wf_swim *s, const struct wf_swim_update *u, int64_t no
 static struct wf_swim_member *next_target(struct wf_swim *s)
 {
     struct wf_list_node *k;
-    while ((k = wf_list_pop(&s->doubts)) != NULL) {
-        struct wf_swim_member *m = WF_CONTAINER(k, struct wf_swim_member, in_doubts);
+    while ((k = wf_list_pop(&s->rechecks)) != NULL) {
+        struct wf_swim_member *m = WF_CONTAINER(k, struct wf_swim_member, in_rechecks);
         if (wf_swim_present(m)) return m;
     }
     for (uint32_t tries = 0; tries < 2 * s->count; tries++) {
@@ -259,7 +260,7 @@ static void ask_others(struct wf_swim *s)
         struct wf_swim_member *other = s->at[wf_swim_below(s, s->count)];
         bool again = other == s->self || other == s->target || other->state != WF_SWIM_ALIVE;
         for (uint32_t i = 0; i < s->asked; i++) again = again || s->asked_of[i] == other->node;
-        if (again || !say(s, other->node, &m, NULL)) continue;
+        if (again || !send_message(s, other->node, &m, NULL)) continue;
         s->asks++;
         s->asked_of[s->asked++] = other->node;
     }
@@ -288,10 +289,10 @@ static bool is_quiet(const struct wf_swim *s)
 
 static void probe_answered(struct wf_swim *s, int64_t now)
 {
-    s->target->doubted = false;
+    s->target->recheck = false;
     s->target = NULL;
     if (s->health > 0) s->health--;
-    if (!wf_list_empty(&s->doubts)) s->period_end = now;
+    if (!wf_list_empty(&s->rechecks)) s->period_end = now;
     else if (is_quiet(s)) s->period_end = s->ordinary_end + (WF_SWIM_QUIET - 1) * s->o.period;
 }
 
@@ -303,20 +304,20 @@ static void probe_next(struct wf_swim *s, int64_t now)
     s->asked = s->heard_no = 0;
     if (s->target == NULL) return;
     s->probe_sequence = ++s->sequence;
-    bool sent = say_ping(s, s->target->node, s->probe_sequence);
+    bool sent = send_ping(s, s->target->node, s->probe_sequence);
     s->ask_at = sent ? now + s->o.patience * slow : now;
 }
 
-void wf_swim_doubt(struct wf_swim *s, uint64_t node, int64_t now)
+void wf_swim_recheck(struct wf_swim *s, uint64_t node, int64_t now)
 {
     struct wf_swim_member *m = wf_swim_find(s, node);
-    if (m == NULL || m == s->self || m->state != WF_SWIM_ALIVE || m->doubted || s->leaving) return;
-    m->doubted = true;
+    if (m == NULL || m == s->self || m->state != WF_SWIM_ALIVE || m->recheck || s->leaving) return;
+    m->recheck = true;
     if (m == s->target) {
         if (s->asked == 0) s->ask_at = WF_MIN(s->ask_at, now);
         return;
     }
-    wf_list_push(&s->doubts, &m->in_doubts);
+    wf_list_push(&s->rechecks, &m->in_rechecks);
     if (s->target == NULL) s->period_end = WF_MIN(s->period_end, now);
 }
 
@@ -324,16 +325,16 @@ void wf_swim_doubt(struct wf_swim *s, uint64_t node, int64_t now)
 
 static void on_ping(struct wf_swim *s, uint64_t from, const struct wf_swim_message *m, int64_t now)
 {
-    say_ack(s, from, m->sequence, true);
+    send_ack(s, from, m->sequence, true);
     if (m->digest == s->digest) return;
     if (m->flags & WF_SWIM_GREETING) {
-        say_sync(s, from, 0); /* it greets us as well, so it says the same */
+        send_sync(s, from, 0); /* it greets us as well, so it says the same */
         return;
     }
     bool quiet = m->count == 0 && s->news_count == 0;
     if ((!quiet && s->news_count < BACKLOG) || now < s->sync_at) return;
     s->sync_at = now + s->o.period;
-    say_sync(s, from, WF_SWIM_ANSWER);
+    send_sync(s, from, WF_SWIM_ANSWER);
 }
 
 /* Whether `from` was asked to probe the target, and has not said no yet. */
@@ -368,7 +369,7 @@ static void on_ack(struct wf_swim *s, uint64_t from, const struct wf_swim_messag
         if (r->sequence == 0 || r->sequence != m->sequence || r->node != from) continue;
         r->sequence = 0;
         s->relay_count--;
-        say_ack(s, r->asker, r->asked, true);
+        send_ack(s, r->asker, r->asked, true);
         return;
     }
 }
@@ -389,18 +390,18 @@ static struct wf_swim_relay *relay_place(struct wf_swim *s, uint64_t asker)
 static void on_ask(struct wf_swim *s, uint64_t from, const struct wf_swim_message *m, int64_t now)
 {
     if (m->node == s->self->node) {
-        say_ack(s, from, m->sequence, true);
+        send_ack(s, from, m->sequence, true);
         return;
     }
     struct wf_swim_relay *r = relay_place(s, from);
     if (r == NULL) return;
     *r = (struct wf_swim_relay){from, m->sequence, ++s->sequence, m->node, now + s->o.patience};
-    if (say_ping(s, m->node, r->sequence)) {
+    if (send_ping(s, m->node, r->sequence)) {
         s->relay_count++;
         return;
     }
     r->sequence = 0;
-    say_ack(s, from, m->sequence, false);
+    send_ack(s, from, m->sequence, false);
 }
 
 int wf_swim_receive(struct wf_swim *s, uint64_t from, const void *frame, size_t size, int64_t now)
@@ -420,7 +421,7 @@ int wf_swim_receive(struct wf_swim *s, uint64_t from, const void *frame, size_t 
     case WF_SWIM_ACK: on_ack(s, from, &m, now); break;
     case WF_SWIM_ASK: on_ask(s, from, &m, now); break;
     default:
-        if (m.flags & WF_SWIM_ANSWER) say_sync(s, from, 0);
+        if (m.flags & WF_SWIM_ANSWER) send_sync(s, from, 0);
     }
     return WEFT_OK;
 }
@@ -466,7 +467,7 @@ static int64_t tick_relays(struct wf_swim *s, int64_t now)
         }
         r->sequence = 0;
         s->relay_count--;
-        say_ack(s, r->asker, r->asked, false);
+        send_ack(s, r->asker, r->asked, false);
     }
     return at;
 }
@@ -538,7 +539,7 @@ void wf_swim_leave(struct wf_swim *s, int64_t now)
     wf_swim_shuffle(s);
     for (uint32_t i = 0; i < s->count && told < wanted; i++) {
         struct wf_swim_message m = {.kind = WF_SWIM_SYNC};
-        if (s->at[i] != s->self && wf_swim_present(s->at[i]) && say(s, s->at[i]->node, &m, s->self)) told++;
+        if (s->at[i] != s->self && wf_swim_present(s->at[i]) && send_message(s, s->at[i]->node, &m, s->self)) told++;
     }
 }
 

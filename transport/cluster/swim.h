@@ -61,22 +61,22 @@ struct wf_swim_options {
 struct wf_swim_member {
     uint64_t node, number;
     enum wf_swim_state state;
-    bool doubted;  /* there is reason to look at it soon; good until it has answered */
+    bool recheck;  /* there is reason to look at it soon; good until it has answered */
     uint8_t sends; /* how often its entry has been told */
     uint8_t accuser_count;
-    uint32_t place;                 /* index in wf_swim.at */
-    int64_t since;                  /* in this state */
-    int64_t due;                    /* SUSPECT: then it is down */
-    uint64_t by[WF_SWIM_ACCUSERS];  /* SUSPECT: who says so, the first one first; DOWN: [0], who found it so */
-    struct wf_list_node in_news;    /* wf_swim.news[sends] */
-    struct wf_list_node in_state;   /* wf_swim.suspects or wf_swim.gone, oldest first */
-    struct wf_list_node in_doubts;  /* wf_swim.doubts */
-    struct wf_list_node in_changed; /* the user's, who is not told when the member is forgotten */
-    struct wf_hashed by_node;       /* wf_swim.nodes */
-    struct wf_hashed by_name;       /* wf_swim.names */
-    bool newest;                    /* of its name: it is there */
-    weft_text name;                 /* in `record` */
-    weft_text record;               /* malloc'ed */
+    uint32_t place;                  /* index in wf_swim.at */
+    int64_t since;                   /* in this state */
+    int64_t due;                     /* SUSPECT: then it is down */
+    uint64_t by[WF_SWIM_ACCUSERS];   /* SUSPECT: who says so, the first one first; DOWN: [0], who found it so */
+    struct wf_list_node in_news;     /* wf_swim.news[sends] */
+    struct wf_list_node in_state;    /* wf_swim.suspects or wf_swim.gone, oldest first */
+    struct wf_list_node in_rechecks; /* wf_swim.rechecks */
+    struct wf_list_node in_changed;  /* the user's, who is not told when the member is forgotten */
+    struct wf_hashed by_node;        /* wf_swim.nodes */
+    struct wf_hashed by_name;        /* wf_swim.names */
+    bool newest;                     /* of its name: it is there */
+    weft_text name;                  /* in `record` */
+    weft_text record;                /* malloc'ed */
 };
 
 struct wf_swim;
@@ -85,8 +85,8 @@ struct wf_swim_user {
     bool (*send)(void *arg, uint64_t to, const void *frame, size_t size);
     /* A member is new (`before` is its state), in another state or has another record. Must not call back. */
     void (*changed)(void *arg, const struct wf_swim_member *m, enum wf_swim_state before);
-    /* Whether something has come from that one lately: then it lives, whatever is said of it. wf_swim_doubt is called
-     * when that is no longer so. NULL: nobody is heard. */
+    /* Whether something has come from that one lately: then it lives, whatever is said of it. When that is no
+     * longer so wf_swim_recheck is called. NULL: nobody is heard. */
     bool (*heard)(void *arg, uint64_t node);
     /* The highest number of a member that can be true now. NULL: all that fit. */
     uint64_t (*number_max)(void *arg);
@@ -115,7 +115,7 @@ struct wf_swim {
     uint64_t digest;
     struct wf_list news[WF_SWIM_SENDS_MAX + 1];
     uint32_t news_count;
-    struct wf_list suspects, gone, doubts;
+    struct wf_list suspects, gone, rechecks;
     /* The probe of this period. */
     struct wf_swim_member *target; /* NULL: none, or it has answered */
     uint64_t sequence, probe_sequence;
@@ -144,7 +144,7 @@ int64_t wf_swim_tick(struct wf_swim *s, int64_t now);
 /* There is a new way to that one, which may not be a member yet; or it lives, and is to hear what is said of it. */
 void wf_swim_greet(struct wf_swim *s, uint64_t node);
 /* The way to it is broken, or nothing has come over it for a while: it is probed next. */
-void wf_swim_doubt(struct wf_swim *s, uint64_t node, int64_t now);
+void wf_swim_recheck(struct wf_swim *s, uint64_t node, int64_t now);
 /* There was never a way to it, and none was found in time: this member suspects it. */
 void wf_swim_accuse(struct wf_swim *s, uint64_t node, int64_t now);
 /* It is known from elsewhere: DOWN, or LEFT. */
@@ -154,38 +154,11 @@ int wf_swim_describe(struct wf_swim *s, weft_text record, int64_t now);
 /* Tells some others, who tell the others, that this member leaves; it says nothing more afterwards. */
 void wf_swim_leave(struct wf_swim *s, int64_t now);
 int64_t wf_swim_longest(const struct wf_swim *s); /* how long a suspicion may last */
-struct wf_swim_member *wf_swim_find(const struct wf_swim *s, uint64_t node);
 /* What is told a member of itself or of others by hand: for tests and for tables that start full. */
 void wf_swim_learn(struct wf_swim *s, const struct wf_swim_update *u, int64_t now);
 static inline bool wf_swim_present(const struct wf_swim_member *m)
 {
     return m->state <= WF_SWIM_SUSPECT;
 }
-
-/* ---- swim_table.c, for swim.c ---------------------------------------------------------------------------------- */
-bool wf_swim_table_init(struct wf_swim *s);
-void wf_swim_table_finish(struct wf_swim *s);
-uint64_t wf_swim_random(struct wf_swim *s);
-uint32_t wf_swim_below(struct wf_swim *s, uint32_t bound); /* bound > 0 */
-/* ALIVE, number and record as given; at a random place of the order. NULL: no memory, or too many. */
-struct wf_swim_member *wf_swim_add(struct wf_swim *s, uint64_t node, uint64_t number, weft_text record, int64_t now);
-/* WEFT_ENOMEM; WEFT_EINVAL: it has another name. */
-int wf_swim_set_record(struct wf_swim_member *m, weft_text record);
-/* Puts it on the lists of its new state and tells the user. */
-void wf_swim_enter(struct wf_swim *s, struct wf_swim_member *m, enum wf_swim_state state, uint64_t number,
-                   int64_t now);
-void wf_swim_forget_old(struct wf_swim *s, int64_t now);
-void wf_swim_shuffle(struct wf_swim *s);
-/* Of the present members of that name the one that was learnt of last; NULL. */
-struct wf_swim_member *wf_swim_named(const struct wf_swim *s, weft_text name);
-uint32_t wf_swim_logarithm(uint32_t n); /* ln(n) rounded up, at least 1 */
-/* Its entry is news, and has not been told yet. */
-void wf_swim_news(struct wf_swim *s, struct wf_swim_member *m);
-/* Chooses what goes with one message: `first` (may be NULL) and the least told. Returns how many; they count as told
- * once more. */
-uint32_t wf_swim_pick(struct wf_swim *s, struct wf_swim_member *first, struct wf_swim_member **out, size_t room);
-/* What there is to be told of it: its record too, if it is present. */
-struct wf_swim_update wf_swim_entry(const struct wf_swim_member *m);
-size_t wf_swim_entry_size(const struct wf_swim_member *m);
 
 #endif

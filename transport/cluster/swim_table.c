@@ -1,5 +1,6 @@
 /* transport/cluster/swim_table.c -- the table of members: where they are found, in which order they are probed, and
  * what is to be sent about them. */
+#include "swim_table.h"
 #include "swim.h"
 
 #include "hash.h"
@@ -163,7 +164,7 @@ static void forget(struct wf_swim *s, struct wf_swim_member *m)
     if (wf_linked(&m->in_news)) s->news_count--;
     wf_unlink(&m->in_news);
     wf_unlink(&m->in_state);
-    wf_unlink(&m->in_doubts);
+    wf_unlink(&m->in_rechecks);
     if (wf_swim_present(m)) s->present--;
     wf_unlink(&m->in_changed);
     wf_hash_table_remove(&s->nodes, &m->by_node);
@@ -199,8 +200,8 @@ void wf_swim_enter(struct wf_swim *s, struct wf_swim_member *m, enum wf_swim_sta
         if (state >= WF_SWIM_DOWN && m != s->self) wf_list_push(&s->gone, &m->in_state);
     }
     if (state == WF_SWIM_ALIVE) m->accuser_count = 0;
-    if (state != WF_SWIM_SUSPECT) wf_unlink(&m->in_doubts);
-    if (state != WF_SWIM_SUSPECT) m->doubted = false;
+    if (state != WF_SWIM_SUSPECT) wf_unlink(&m->in_rechecks);
+    if (state != WF_SWIM_SUSPECT) m->recheck = false;
     if (state >= WF_SWIM_DOWN && s->target == m) s->target = NULL;
     s->digest ^= digest_of(m);
     s->user->changed(s->arg, m, before);
@@ -236,7 +237,7 @@ size_t wf_swim_entry_size(const struct wf_swim_member *m)
     return 32 + m->record.size;
 }
 
-static void told(struct wf_swim *s, struct wf_swim_member *m, uint32_t limit)
+static void was_sent(struct wf_swim *s, struct wf_swim_member *m, uint32_t limit)
 {
     if (!wf_linked(&m->in_news)) return;
     wf_unlink(&m->in_news);
@@ -262,7 +263,7 @@ uint32_t wf_swim_pick(struct wf_swim *s, struct wf_swim_member *first, struct wf
         }
     }
 full:
-    for (uint32_t i = 0; i < count; i++) told(s, out[i], limit);
+    for (uint32_t i = 0; i < count; i++) was_sent(s, out[i], limit);
     return count;
 }
 
@@ -273,7 +274,7 @@ bool wf_swim_table_init(struct wf_swim *s)
     for (size_t i = 0; i < WF_COUNT(s->news); i++) wf_list_init(&s->news[i]);
     wf_list_init(&s->suspects);
     wf_list_init(&s->gone);
-    wf_list_init(&s->doubts);
+    wf_list_init(&s->rechecks);
     return make_room(s);
 }
 

@@ -3,16 +3,19 @@
  * A link's batches, tables and buffers are freed when it ends, but the C library keeps what lies between blocks that
  * are still in use: a node that has had thousands of links, or one link with a large table, would be as large ever
  * after. A few small links are not worth it, as what is given back has to be asked for again. */
+#include "trim.h"
 #include "cluster.h"
+#include "peer_link.h"
+#include "transport.h"
 
 enum { LINKS = 64, A_LINK = 65536 }; /* so many links, or what brought as many times so many bytes */
 #define QUIET WEFT_SEC(1)            /* without another end; */
 #define MOST WEFT_SEC(10)            /* but no longer than that after the first one */
 
-void wf_trim_ended(struct wf_cluster *c, const struct wf_session *s)
+void wf_trim_ended(struct wf_cluster *c, const struct wf_link *l)
 {
     int64_t now = wf_transport_now(c->t);
-    uint64_t brought = atomic_load_explicit(&s->bytes_in, memory_order_relaxed) / A_LINK;
+    uint64_t brought = atomic_load_explicit(&l->bytes_in, memory_order_relaxed) / A_LINK;
     if (c->trim.ended == 0) c->trim.first_at = now;
     c->trim.ended += 1 + (uint32_t)WF_MIN(brought, (uint64_t)LINKS);
     c->trim.last_at = now;

@@ -1,15 +1,9 @@
 /* transport/discover/discover_dns.c -- dns:HOST:PORT and dns-srv:NAME: nodes found by their DNS records, looked up
- * with c-ares.
- *
- * Design notes.
- * (1) Each source is an actor: it looks up, reports, sleeps until the records have outlived their TTL. It waits for
- *     c-ares's sockets as for any other descriptor, so no worker is ever blocked and there is no thread.
- * (2) A channel lives for one look-up: what changed in /etc/resolv.conf counts the next time, and nothing is open in
- *     between.
- * (3) An answer that says "no such name" or "no such records" is an answer: nobody is listed. A server that does not
- *     answer, or says that it failed, leaves the list as it was. */
+ * with c-ares. */
+#include "discover_dns.h"
 #include "actor.h"
 #include "discover.h"
+#include "source.h"
 
 #include <weft/wait.h>
 
@@ -219,7 +213,7 @@ static int look_up(struct lookup *l)
 
 /* ---- The actor ------------------------------------------------------------------------------------------------- */
 
-static void say_failed(const struct lookup *l, int64_t wait)
+static void report_failed(const struct lookup *l, int64_t wait)
 {
     const char *server = l->dns->server[0] != '\0' ? l->dns->server : "the servers of /etc/resolv.conf";
     const char *what = l->dns->port[0] == '\0' ? "SRV records" : "A or AAAA records";
@@ -252,7 +246,7 @@ static int64_t report(struct lookup *l, uint32_t *failures)
         return wf_source_jitter(s, l->ttl == 0 ? TTL_NONE : WF_MIN(l->ttl, TTL_MAX));
     }
     int64_t wait = wf_source_backoff(s, (*failures)++);
-    if (l->silent != 0 || l->status != 0) say_failed(l, wait);
+    if (l->silent != 0 || l->status != 0) report_failed(l, wait);
     return wait;
 }
 

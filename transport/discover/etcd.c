@@ -1,7 +1,12 @@
 /* transport/discover/etcd.c -- the session with etcd, on a thread of its own. See etcd.h for the notes. */
 #include "etcd.h"
 #include "etcd_http.h"
+#include "etcd_json.h"
+#include "etcd_spec.h"
+#include "exclusive_names.h"
+#include "source.h"
 #include "text.h"
+#include "transport.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,7 +39,7 @@ struct wf_etcd {
     pf_thread *thread;
     pf_mutex *lock;
     /* Under lock. */
-    struct wf_list asks, tells; /* ask.in_queue, wf_tell.in_queue */
+    struct wf_list asks, tells; /* ask.in_queue, wf_etcd_event.in_queue */
     weft_event wake;
     bool listening, stop;
     int64_t stop_by;
@@ -61,9 +66,9 @@ static void done(void *arg, struct wf_request *r);
 
 /* ---- Telling --------------------------------------------------------------------------------------------------- */
 
-static void tell(struct wf_etcd *e, enum wf_tell_kind kind, const char *name, int64_t number)
+static void post_event(struct wf_etcd *e, enum wf_etcd_event_kind kind, const char *name, int64_t number)
 {
-    struct wf_tell *t = calloc(1, sizeof *t);
+    struct wf_etcd_event *t = calloc(1, sizeof *t);
     if (t == NULL) {
         weft_log(WEFT_ERROR, "etcd: out of memory for news of an exclusive name");
         return;
@@ -89,7 +94,7 @@ static void set_sure(struct wf_etcd *e, int64_t lease, int64_t until)
     atomic_store_explicit(&e->sure_until, until, memory_order_release);
 }
 
-int64_t wf_etcd_sure_until(const struct wf_etcd *e, int64_t lease)
+int64_t wf_etcd_valid_until(const struct wf_etcd *e, int64_t lease)
 {
     int64_t until = atomic_load_explicit(&e->sure_until, memory_order_acquire);
     return atomic_load_explicit(&e->sure_lease, memory_order_acquire) == lease ? until : WEFT_NOW;
@@ -112,7 +117,7 @@ static void request(struct wf_etcd *e, enum wf_request_kind kind, char *body, co
 
 static void revoke(struct wf_etcd *e, int64_t lease)
 {
-    request(e, WF_REQUEST_REVOKE, wf_etcd_say_number("ID", lease), NULL);
+    request(e, WF_REQUEST_REVOKE, wf_etcd_json_number("ID", lease), NULL);
 }
 
 /* It is good for its time from when it was asked for. */
@@ -129,7 +134,7 @@ static void lose(struct wf_etcd *e, const char *why)
     if (e->lease == 0) return;
     set_sure(e, 0, WEFT_NOW);
     weft_log(WEFT_WARN, "etcd: the lease of this node is over: %s; the exclusive names it had are lost", why);
-    tell(e, WF_TELL_LOST, "", 0);
+    post_event(e, WF_ETCD_LOST, "", 0);
     e->stale = e->lease;
     e->lease = 0;
     e->phase = PHASE_GRANT;
@@ -205,7 +210,7 @@ static void on_key(struct wf_etcd *e, const struct json_t *kv, bool gone, int64_
         else if (wf_etcd_unbase64(wf_etcd_text(kv, "value"), value, sizeof value)) keep_node(e, id, value);
         if (strcmp(id, e->self) == 0) e->here = !gone;
     } else if (strncmp(key + n, "exclusive/", 10) == 0 && gone) {
-        if (strlen(key + n + 10) <= WF_NAME_MAX) tell(e, WF_TELL_FREED, key + n + 10, revision);
+        if (strlen(key + n + 10) <= WF_NAME_MAX) post_event(e, WF_ETCD_FREED, key + n + 10, revision);
     }
 }
 
@@ -246,19 +251,19 @@ static void start_phase(struct wf_etcd *e)
     e->busy = true;
     switch (e->phase) {
     case PHASE_SIGN_ON:
-        request(e, WF_REQUEST_SIGN_ON, wf_etcd_say_sign_on(e->spec.user, e->spec.password), NULL);
+        request(e, WF_REQUEST_SIGN_ON, wf_etcd_json_sign_on(e->spec.user, e->spec.password), NULL);
         break;
     case PHASE_GRANT:
         if (e->stale != 0) revoke(e, e->stale);
-        request(e, WF_REQUEST_GRANT, wf_etcd_say_number("TTL", e->spec.ttl / WEFT_SEC(1)), NULL);
+        request(e, WF_REQUEST_GRANT, wf_etcd_json_number("TTL", e->spec.ttl / WEFT_SEC(1)), NULL);
         break;
     case PHASE_REGISTER:
         snprintf(key, sizeof key, "%snodes/%s", e->spec.prefix, e->self);
         text = wf_etcd_node_text(e->source->t);
-        request(e, WF_REQUEST_REGISTER, text == NULL ? NULL : wf_etcd_say_put(key, text, e->lease), NULL);
+        request(e, WF_REQUEST_REGISTER, text == NULL ? NULL : wf_etcd_json_put(key, text, e->lease), NULL);
         free(text);
         break;
-    case PHASE_LIST: request(e, WF_REQUEST_LIST, wf_etcd_say_range(e->spec.prefix), NULL); break;
+    case PHASE_LIST: request(e, WF_REQUEST_LIST, wf_etcd_json_range(e->spec.prefix), NULL); break;
     case PHASE_READY: e->busy = false; break;
     }
 }
@@ -270,8 +275,8 @@ static void next_phase(struct wf_etcd *e)
     if (e->phase != PHASE_READY) return;
     e->failures = 0;
     e->relist = false;
-    request(e, WF_REQUEST_WATCH, wf_etcd_say_watch(e->spec.prefix, e->revision + 1), NULL);
-    tell(e, WF_TELL_AGAIN, "", 0);
+    request(e, WF_REQUEST_WATCH, wf_etcd_json_watch(e->spec.prefix, e->revision + 1), NULL);
+    post_event(e, WF_ETCD_AGAIN, "", 0);
 }
 
 static void on_granted(struct wf_etcd *e, const struct wf_request *r)
@@ -339,7 +344,7 @@ static void on_phase_done(struct wf_etcd *e, struct wf_request *r)
 /* Nobody knows whether it was done. */
 static void ask_failed(struct wf_etcd *e, const struct wf_request *r)
 {
-    tell(e, WF_TELL_FAILED, r->name, 0);
+    post_event(e, WF_ETCD_FAILED, r->name, 0);
     int64_t wait = wf_source_backoff(e->source, e->ask_failures++);
     e->again_at = weft_after(WF_MIN(wait, e->spec.ttl));
     if (r->error == NULL || strcmp(r->error, e->ask_reason) == 0) return;
@@ -363,15 +368,15 @@ static void on_acquired(struct wf_etcd *e, const struct wf_request *r)
     }
     ask_went_well(e);
     if (wf_etcd_true(r->answer, "succeeded")) {
-        tell(e, WF_TELL_ACQUIRED, r->name, revision);
+        post_event(e, WF_ETCD_ACQUIRED, r->name, revision);
     } else {
         /* Ours, if the answer to an earlier request was lost. */
         const struct json_t *kvs = wf_etcd_member(wf_etcd_member(wf_etcd_item(responses, 0), "response_range"),
                                                   "kvs");
         const struct json_t *kv = wf_etcd_item(kvs, 0);
         bool ours = kv != NULL && wf_etcd_number(kv, "lease") == e->lease;
-        if (ours) tell(e, WF_TELL_ACQUIRED, r->name, wf_etcd_number(kv, "create_revision"));
-        else tell(e, WF_TELL_TAKEN, r->name, revision);
+        if (ours) post_event(e, WF_ETCD_ACQUIRED, r->name, wf_etcd_number(kv, "create_revision"));
+        else post_event(e, WF_ETCD_TAKEN, r->name, revision);
     }
 }
 
@@ -385,10 +390,10 @@ static void take_asks(struct wf_etcd *e)
         struct ask *a = WF_CONTAINER(k, struct ask, in_queue);
         char key[WF_URL_TEXT];
         snprintf(key, sizeof key, "%sexclusive/%s", e->spec.prefix, a->name);
-        if (e->lease == 0 || e->phase != PHASE_READY) tell(e, WF_TELL_FAILED, a->name, 0);
+        if (e->lease == 0 || e->phase != PHASE_READY) post_event(e, WF_ETCD_FAILED, a->name, 0);
         else if (a->kind == WF_ASK_ACQUIRE)
-            request(e, WF_REQUEST_ACQUIRE, wf_etcd_say_acquire(key, e->source->t->node->name, e->lease), a);
-        else request(e, WF_REQUEST_RELEASE, wf_etcd_say_release(key, a->token), a);
+            request(e, WF_REQUEST_ACQUIRE, wf_etcd_json_acquire(key, e->source->t->node->name, e->lease), a);
+        else request(e, WF_REQUEST_RELEASE, wf_etcd_json_release(key, a->token), a);
         free(a);
     }
 }
@@ -417,7 +422,7 @@ static void done(void *arg, struct wf_request *r)
         break;
     case WF_REQUEST_ACQUIRE: on_acquired(e, r); break;
     case WF_REQUEST_RELEASE:
-        if (r->error == NULL) tell(e, WF_TELL_RELEASED, r->name, 0);
+        if (r->error == NULL) post_event(e, WF_ETCD_RELEASED, r->name, 0);
         else ask_failed(e, r);
         break;
     default: on_phase_done(e, r); break;
@@ -448,7 +453,7 @@ static int64_t step(struct wf_etcd *e)
     if (e->lease != 0 && now >= e->lost_at) lose(e, "etcd did not answer in time");
     if (e->lease != 0 && !e->keeping && now >= e->keep_at) {
         e->keeping = true;
-        request(e, WF_REQUEST_KEEP, wf_etcd_say_number("ID", e->lease), NULL);
+        request(e, WF_REQUEST_KEEP, wf_etcd_json_number("ID", e->lease), NULL);
     }
     /* Somebody has deleted what says that we are here; without URLs nothing does. */
     bool deleted = !e->here && e->lease != 0 && wf_transport_urls(e->source->t) > 0;
@@ -462,7 +467,7 @@ static int64_t step(struct wf_etcd *e)
     take_asks(e);
     if (e->again_at != 0 && now >= e->again_at) {
         e->again_at = 0;
-        tell(e, WF_TELL_AGAIN, "", 0);
+        post_event(e, WF_ETCD_AGAIN, "", 0);
     }
     int64_t at = e->phase != PHASE_READY && !e->busy ? e->retry_at : WEFT_FOREVER;
     if (e->lease != 0) at = WF_MIN(at, e->keeping ? e->lost_at : WF_MIN(e->lost_at, e->keep_at));
@@ -506,12 +511,12 @@ void wf_etcd_listen(struct wf_etcd *e, weft_event wake)
     weft_event_set(wake);
 }
 
-struct wf_tell *wf_etcd_told(struct wf_etcd *e)
+struct wf_etcd_event *wf_etcd_take_event(struct wf_etcd *e)
 {
     pf_mutex_lock(e->lock);
     struct wf_list_node *k = wf_list_pop(&e->tells);
     pf_mutex_unlock(e->lock);
-    return k == NULL ? NULL : WF_CONTAINER(k, struct wf_tell, in_queue);
+    return k == NULL ? NULL : WF_CONTAINER(k, struct wf_etcd_event, in_queue);
 }
 
 static void etcd_close(struct wf_source *s)
@@ -522,7 +527,7 @@ static void etcd_close(struct wf_source *s)
     forget_all(e);
     for (struct wf_list_node *k; (k = wf_list_pop(&e->asks)) != NULL;) free(WF_CONTAINER(k, struct ask, in_queue));
     for (struct wf_list_node *k; (k = wf_list_pop(&e->tells)) != NULL;)
-        free(WF_CONTAINER(k, struct wf_tell, in_queue));
+        free(WF_CONTAINER(k, struct wf_etcd_event, in_queue));
     wf_http_destroy(e->http);
     pf_mutex_destroy(e->lock);
     memset(e->spec.password, 0, sizeof e->spec.password);

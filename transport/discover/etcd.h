@@ -13,24 +13,28 @@
 #ifndef WF_ETCD_H
 #define WF_ETCD_H
 
-#include "discover.h"
+#include "list.h"
+#include "names.h"
+#include "source.h"
 #include "text.h"
 
 struct wf_etcd;
 
+extern const struct wf_source_kind wf_source_etcd;
+
 enum wf_ask_kind { WF_ASK_ACQUIRE, WF_ASK_RELEASE };
-enum wf_tell_kind {
-    WF_TELL_ACQUIRED, /* name, number: the token, lease */
-    WF_TELL_TAKEN,    /* name, number: the revision at which somebody else had it */
-    WF_TELL_RELEASED, /* name */
-    WF_TELL_FAILED,   /* name: nobody knows; ask again after AGAIN */
-    WF_TELL_FREED,    /* name, number: the revision at which its holder let go */
-    WF_TELL_AGAIN,    /* the session is whole again: what was FREED before may have been missed */
-    WF_TELL_LOST,     /* the lease is over, and with it all names */
+enum wf_etcd_event_kind {
+    WF_ETCD_ACQUIRED, /* name, number: the token, lease */
+    WF_ETCD_TAKEN,    /* name, number: the revision at which somebody else had it */
+    WF_ETCD_RELEASED, /* name */
+    WF_ETCD_FAILED,   /* name: nobody knows; ask again after AGAIN */
+    WF_ETCD_FREED,    /* name, number: the revision at which its holder let go */
+    WF_ETCD_AGAIN,    /* the session is whole again: what was FREED before may have been missed */
+    WF_ETCD_LOST,     /* the lease is over, and with it all names */
 };
-struct wf_tell {
+struct wf_etcd_event {
     struct wf_list_node in_queue;
-    enum wf_tell_kind kind;
+    enum wf_etcd_event_kind kind;
     char name[WF_NAME_MAX + 1];
     int64_t number, lease;
 };
@@ -40,47 +44,8 @@ struct wf_tell {
 int wf_etcd_ask(struct wf_etcd *e, enum wf_ask_kind kind, const char *name, int64_t token);
 /* The actor that is told: `wake` is set for each. */
 void wf_etcd_listen(struct wf_etcd *e, weft_event wake);
-struct wf_tell *wf_etcd_told(struct wf_etcd *e); /* NULL: nothing; free() it */
+struct wf_etcd_event *wf_etcd_take_event(struct wf_etcd *e); /* NULL: nothing; free() it */
 /* Any thread: until when names held under that lease are surely this node's; WEFT_NOW: they are not. */
-int64_t wf_etcd_sure_until(const struct wf_etcd *e, int64_t lease);
-
-/* ---- etcd_spec.c ----------------------------------------------------------------------------------------------- */
-/* What a spec says. */
-struct wf_etcd_spec {
-    char base[256];   /* "http://host:port" */
-    char prefix[112]; /* of the keys, "/weft/" */
-    char user[64], password[128];
-    char ca[WF_URL_TEXT], cert[WF_URL_TEXT], key[WF_URL_TEXT];
-    int64_t ttl;
-};
-/* WEFT_EADDRESS, WEFT_EACCESS, and why. */
-int wf_etcd_spec_read(struct wf_etcd_spec *out, const struct wf_source *s, const char *rest, char *why);
-
-/* ---- etcd_json.c: what is said, and what comes back ------------------------------------------------------------ */
-struct json_t;
-/* All malloc'ed; NULL: out of memory. */
-char *wf_etcd_base64(const char *text);
-/* At most `size` bytes with the NUL. False: malformed, too long, or with NULs. */
-bool wf_etcd_unbase64(const char *text, char *out, size_t size);
-char *wf_etcd_say_put(const char *key, const char *value, int64_t lease);
-char *wf_etcd_say_range(const char *prefix);
-char *wf_etcd_say_watch(const char *prefix, int64_t from);
-char *wf_etcd_say_acquire(const char *key, const char *value, int64_t lease);
-char *wf_etcd_say_release(const char *key, int64_t token);
-char *wf_etcd_say_number(const char *name, int64_t number);
-char *wf_etcd_say_sign_on(const char *user, const char *password);
-char *wf_etcd_node_text(const struct wf_transport *t); /* what a node says of itself */
-/* Adds the URLs in what a node says of itself. False: malformed. */
-bool wf_etcd_node_urls(const char *text, struct wf_url_list *out);
-/* A number of the gateway: a string of digits, or a number; 0 if it is neither. */
-int64_t wf_etcd_number(const struct json_t *object, const char *name);
-const struct json_t *wf_etcd_member(const struct json_t *object, const char *name); /* an object, array or NULL */
-const char *wf_etcd_text(const struct json_t *object, const char *name);            /* "" if there is none */
-bool wf_etcd_true(const struct json_t *object, const char *name);
-size_t wf_etcd_count(const struct json_t *array);
-const struct json_t *wf_etcd_item(const struct json_t *array, size_t i); /* NULL past the end */
-
-/* ---- exclusive.c ----------------------------------------------------------------------------------------------- */
-int wf_exclusive_start(struct wf_transport *t); /* the actor $exclusive */
+int64_t wf_etcd_valid_until(const struct wf_etcd *e, int64_t lease);
 
 #endif

@@ -1,7 +1,10 @@
 /* transport/discover/etcd_json.c -- what this node sends to etcd's JSON gateway, and how it reads the answers. Keys
  * and values travel as base64, numbers of 64 bits as strings. */
+#include "etcd_json.h"
 #include "etcd.h"
+#include "source.h"
 #include "text.h"
+#include "transport.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -86,42 +89,42 @@ static json_t *put(const char *key, const char *value, int64_t lease)
     return json_pack("{s:o, s:o, s:o}", "key", in_base64(key), "value", in_base64(value), "lease", number(lease));
 }
 
-char *wf_etcd_say_put(const char *key, const char *value, int64_t lease)
+char *wf_etcd_json_put(const char *key, const char *value, int64_t lease)
 {
     return dump(put(key, value, lease));
 }
 
-char *wf_etcd_say_range(const char *prefix)
+char *wf_etcd_json_range(const char *prefix)
 {
     return dump(json_pack("{s:o, s:o}", "key", in_base64(prefix), "range_end", end_of(prefix)));
 }
 
-char *wf_etcd_say_watch(const char *prefix, int64_t from)
+char *wf_etcd_json_watch(const char *prefix, int64_t from)
 {
     return dump(json_pack("{s:{s:o, s:o, s:o}}", "create_request", "key", in_base64(prefix), "range_end",
                           end_of(prefix), "start_revision", number(from)));
 }
 
-char *wf_etcd_say_acquire(const char *key, const char *value, int64_t lease)
+char *wf_etcd_json_acquire(const char *key, const char *value, int64_t lease)
 {
     return dump(json_pack("{s:[{s:o, s:s, s:s, s:s}], s:[{s:o}], s:[{s:{s:o}}]}", "compare", "key", in_base64(key),
                           "target", "CREATE", "result", "EQUAL", "create_revision", "0", "success", "request_put",
                           put(key, value, lease), "failure", "request_range", "key", in_base64(key)));
 }
 
-char *wf_etcd_say_release(const char *key, int64_t token)
+char *wf_etcd_json_release(const char *key, int64_t token)
 {
     return dump(json_pack("{s:[{s:o, s:s, s:s, s:o}], s:[{s:{s:o}}]}", "compare", "key", in_base64(key), "target",
                           "CREATE", "result", "EQUAL", "create_revision", number(token), "success",
                           "request_delete_range", "key", in_base64(key)));
 }
 
-char *wf_etcd_say_number(const char *name, int64_t n)
+char *wf_etcd_json_number(const char *name, int64_t n)
 {
     return dump(json_pack("{s:o}", name, number(n)));
 }
 
-char *wf_etcd_say_sign_on(const char *user, const char *password)
+char *wf_etcd_json_sign_on(const char *user, const char *password)
 {
     return dump(json_pack("{s:s, s:s}", "name", user, "password", password));
 }

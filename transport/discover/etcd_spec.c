@@ -1,5 +1,7 @@
 /* transport/discover/etcd_spec.c -- reads an etcd: spec. */
+#include "etcd_spec.h"
 #include "etcd.h"
+#include "source.h"
 
 #include <stdio.h>
 #include <stdlib.h>

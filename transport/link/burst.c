@@ -43,7 +43,7 @@ void wf_peer_log(struct wf_bursts *all, int64_t now, weft_log_level level, const
     weft_log(level, "%s", text);
 }
 
-static void tell_held(struct wf_bucket *b, const char *what, int rate)
+static void log_held(struct wf_bucket *b, const char *what, int rate)
 {
     uint64_t held = atomic_exchange_explicit(&b->held, 0, memory_order_relaxed);
     if (held > 0)
@@ -52,16 +52,16 @@ static void tell_held(struct wf_bucket *b, const char *what, int rate)
 }
 
 /* Returns when there is something to tell; WEFT_FOREVER: there is nothing. */
-static int64_t tell_all_held(struct wf_bursts *all, int64_t now)
+static int64_t log_all_held(struct wf_bursts *all, int64_t now)
 {
     bool any = atomic_load_explicit(&all->warnings.held, memory_order_relaxed) > 0 ||
                atomic_load_explicit(&all->lines.held, memory_order_relaxed) > 0;
     if (!any) return WEFT_FOREVER;
-    if (all->tell_at == 0) all->tell_at = now + WF_MIN(WF_PEER_LINES_TOLD, WEFT_FOREVER - now);
-    if (now < all->tell_at) return all->tell_at;
-    all->tell_at = 0;
-    tell_held(&all->warnings, "warnings", WF_PEER_WARNINGS_RATE);
-    tell_held(&all->lines, "lines", WF_PEER_LINES_RATE);
+    if (all->report_at == 0) all->report_at = now + WF_MIN(WF_PEER_LINES_TOLD, WEFT_FOREVER - now);
+    if (now < all->report_at) return all->report_at;
+    all->report_at = 0;
+    log_held(&all->warnings, "warnings", WF_PEER_WARNINGS_RATE);
+    log_held(&all->lines, "lines", WF_PEER_LINES_RATE);
     return WEFT_FOREVER;
 }
 
@@ -83,7 +83,7 @@ int64_t wf_bursts_tick(struct wf_bursts *all, int64_t now)
         if (now >= b->until) end(all, now, b);
         else if (b->held > 0) at = WF_MIN(at, b->until);
     }
-    return WF_MIN(at, tell_all_held(all, now));
+    return WF_MIN(at, log_all_held(all, now));
 }
 
 /* The burst of that kind, or one that begins. */

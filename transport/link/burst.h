@@ -32,7 +32,7 @@ struct wf_bursts {
         _Atomic uint64_t held;   /* relaxed: lines that were not written and not told of yet */
     } warnings, lines;
     /* $cluster only: */
-    int64_t tell_at; /* when it is said how many were held back; 0: none, as far as is known */
+    int64_t report_at; /* when it is said how many were held back; 0: none, as far as is known */
     struct wf_burst {
         int64_t until; /* 0: there is none */
         uint32_t lines, held;

@@ -1,9 +1,14 @@
 /* transport/link/channel.c -- one connection to another node, from its first byte to its last: what the carrier's
  * callbacks do. */
+#include "channel.h"
 #include "inbound.h"
 #include "transport.h"
 #include "sanitizer.h"
 #include "names.h"
+#include "cluster_event.h"
+#include "send_queue.h"
+#include "receive.h"
+#include "peer_link.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +29,10 @@ static void read_on(struct wf_worker *w, struct wf_call *c)
 
 static struct wf_channel *channel_new(struct wf_transport *t, struct wf_conn *conn)
 {
+    WF_ASSERT(conn->user == NULL);
     struct wf_channel *ch = calloc(1, sizeof *ch);
     if (ch == NULL) return NULL;
-    ch->over = wf_news_new(WF_NEWS_DOWN, NULL, NULL, WF_REASON_TEXT);
+    ch->over = wf_cluster_event_new(WF_CLUSTER_EVENT_DOWN, NULL, NULL, WF_REASON_TEXT);
     if (ch->over == NULL) {
         free(ch);
         return NULL;
@@ -47,6 +53,7 @@ int wf_channel_phase(const struct wf_channel *ch)
 /* Release: what was written about the channel before is there for the receiving side, which acquires. */
 void wf_channel_enter(struct wf_channel *ch, enum wf_phase phase)
 {
+    WF_ASSERT(phase != WF_PHASE_NEW);
     atomic_store_explicit(&ch->phase, phase, memory_order_release);
 }
 
@@ -63,7 +70,7 @@ static struct wf_batch *take(struct wf_channel *ch)
 {
     struct wf_batch *b = ch->flight = ch->next;
     ch->next = NULL;
-    atomic_store_explicit(&ch->saying, b != NULL, memory_order_release);
+    atomic_store_explicit(&ch->sending, b != NULL, memory_order_release);
     return b;
 }
 
@@ -76,21 +83,23 @@ static void send_on(struct wf_channel *ch)
     while (r != WF_SEND_LATER) {
         pf_mutex_lock(t->lock);
         struct wf_batch *done = ch->flight, *b = take(ch);
-        struct wf_session *s = ch->session;
+        WF_ASSERT(done != NULL); /* what is sent has an end, once */
+        struct wf_link *l = ch->link;
         pf_mutex_unlock(t->lock);
         free(done);
         if (b != NULL) {
             r = wf_conn_send(ch->conn, &(struct pf_slice){b->data, b->size}, 1);
             continue;
         }
-        if (s != NULL) wf_session_kick(s); /* it may have waited for this */
+        if (l != NULL) wf_link_kick(l); /* it may have waited for this */
         wf_channel_release(ch);
         return;
     }
 }
 
-bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size)
+bool wf_channel_send(struct wf_channel *ch, const uint8_t *frame, size_t size)
 {
+    WF_ASSERT(size > 0 && size <= WF_STRANGER_MESSAGE_MAX); /* the other side takes no more yet */
     struct wf_batch *b = malloc(sizeof *b + size);
     if (b == NULL) {
         wf_conn_close(ch->conn, "out of memory");
@@ -111,7 +120,7 @@ bool wf_channel_say(struct wf_channel *ch, const uint8_t *frame, size_t size)
     return true;
 }
 
-void wf_channel_greet(struct wf_channel *ch)
+void wf_channel_send_hello(struct wf_channel *ch)
 {
     const struct wf_transport *t = ch->t;
     struct pf_env *env = t->node->workers.env;
@@ -130,7 +139,7 @@ void wf_channel_greet(struct wf_channel *ch)
     for (uint32_t i = 0; i < h.url_count; i++) h.url[i] = weft_cstr(t->url[i]);
     wf_put_hello(&w, &h);
     WF_ASSERT(w.error == 0);
-    (void)wf_channel_say(ch, frame, w.size);
+    (void)wf_channel_send(ch, frame, w.size);
 }
 
 /* ---- The carrier's callbacks ----------------------------------------------------------------------------------- */
@@ -145,22 +154,23 @@ static void on_up(void *owner, struct wf_conn *conn)
     }
     conn->user = ch;
     bool first = ch->dialer != NULL && atomic_load_explicit(&ch->t->listens_by_seed, memory_order_relaxed);
-    struct wf_news *n = first ? wf_news_new(WF_NEWS_DIALLED, ch, NULL, 0) : NULL;
-    if (n != NULL) wf_news_post(ch->t, n); /* HELLO is to say where this node listens */
-    else wf_channel_greet(ch);
+    struct wf_cluster_event *e = first ? wf_cluster_event_new(WF_CLUSTER_EVENT_DIALLED, ch, NULL, 0) : NULL;
+    if (e != NULL) wf_cluster_event_post(ch->t, e); /* HELLO is to say where this node listens */
+    else wf_channel_send_hello(ch);
 }
 
 /* What is owed to the other side for what this read has brought. */
-static void acknowledge(struct wf_session *s)
+static void acknowledge(struct wf_link *l)
 {
-    uint64_t in = atomic_load_explicit(&s->bytes_in, memory_order_relaxed);
-    if (in - atomic_load_explicit(&s->acked_bytes, memory_order_relaxed) >= WF_ACK_BYTES) wf_session_acknowledge(s);
+    uint64_t in = atomic_load_explicit(&l->bytes_in, memory_order_relaxed);
+    if (in - atomic_load_explicit(&l->acked_bytes, memory_order_relaxed) >= WF_ACK_BYTES) wf_link_acknowledge(l);
 }
 
 /* Until that worker has room (NULL: until the next turn) no more is read. */
 static void read_on_later(struct wf_channel *ch, struct wf_worker *congested)
 {
     struct wf_worker *w = ch->conn->worker;
+    WF_ASSERT(atomic_load_explicit(&ch->held_at, memory_order_relaxed) == 0); /* one pause at a time */
     wf_channel_keep(ch);
     atomic_store_explicit(&ch->held_at, wf_transport_now(ch->t), memory_order_relaxed);
     if (congested != NULL) wf_worker_when_room(congested, &ch->read_on);
@@ -172,13 +182,14 @@ static void read_on_later(struct wf_channel *ch, struct wf_worker *congested)
  * entries of tables are not counted. */
 static enum wf_receive receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left)
 {
+    WF_ASSERT(ch->link != NULL);
     ch->in.here = ch->conn->worker;
     ch->in.copies = 0;
     ch->work = ch->in.here == NULL ? UINT32_MAX : WORK_AT_ONCE;
-    if (!wf_session_receive(ch, data, size, left)) return WF_RECEIVE_END;
+    if (!wf_link_receive(ch, data, size, left)) return WF_RECEIVE_END;
     if (*left == 0) return WF_RECEIVE_ON;
-    atomic_store_explicit(&ch->session->last_heard, wf_transport_now(ch->t), memory_order_relaxed);
-    acknowledge(ch->session);
+    atomic_store_explicit(&ch->link->last_heard, wf_transport_now(ch->t), memory_order_relaxed);
+    acknowledge(ch->link);
     wf_channel_post(ch);
     read_on_later(ch, wf_inbound_congested(ch->t->node));
     return WF_RECEIVE_PAUSE;
@@ -199,13 +210,13 @@ static enum wf_receive on_message(void *owner, struct wf_conn *conn, const uint8
     case WF_PHASE_UP: return receive(ch, data, size, left);
     case WF_PHASE_NEW:
     case WF_PHASE_HEARD: {
-        struct wf_news *n = wf_news_new(WF_NEWS_MESSAGE, ch, data, size);
-        if (n == NULL) {
+        struct wf_cluster_event *e = wf_cluster_event_new(WF_CLUSTER_EVENT_MESSAGE, ch, data, size);
+        if (e == NULL) {
             wf_conn_close(conn, "out of memory");
             return WF_RECEIVE_END;
         }
         *left = size; /* $cluster says in `skip` how much of it belongs to the handshake */
-        wf_news_post(owner, n);
+        wf_cluster_event_post(owner, e);
         return WF_RECEIVE_PAUSE;
     }
     default: return WF_RECEIVE_ON;
@@ -231,8 +242,8 @@ static enum wf_receive on_chunk(void *owner, struct wf_conn *conn)
     if (ch == NULL) return WF_RECEIVE_END;
     bool up = atomic_load_explicit(&ch->phase, memory_order_acquire) == WF_PHASE_UP;
     if (up) {
-        atomic_store_explicit(&ch->session->last_heard, wf_transport_now(t), memory_order_relaxed);
-        acknowledge(ch->session);
+        atomic_store_explicit(&ch->link->last_heard, wf_transport_now(t), memory_order_relaxed);
+        acknowledge(ch->link);
     }
     wf_channel_post(ch);
     if (wait_for_cluster(ch) || (up && wf_limits_pause(ch))) return WF_RECEIVE_PAUSE;
@@ -246,30 +257,35 @@ static void on_sent(void *owner, struct wf_conn *conn, bool ok)
 {
     (void)owner;
     struct wf_channel *ch = conn->user;
-    /* Acquire: pairs with the end of the handshake's sending; a session sends only after it. */
-    if (atomic_load_explicit(&ch->saying, memory_order_acquire)) send_on(ch);
-    else wf_session_sent(ch->session, ch, ok);
+    /* Acquire: pairs with the end of the handshake's sending; a link sends only after it. */
+    if (atomic_load_explicit(&ch->sending, memory_order_acquire)) {
+        send_on(ch);
+    } else {
+        WF_ASSERT(ch->link != NULL);
+        wf_link_on_sent(ch->link, ch, ok);
+    }
 }
 
-static void tell_down(struct wf_transport *t, struct wf_news *n, struct wf_channel *ch, void *dialer,
-                      const char *remote, const char *reason)
+static void notify_down(struct wf_transport *t, struct wf_cluster_event *e, struct wf_channel *ch, void *dialer,
+                        const char *remote, const char *reason)
 {
-    if (n == NULL) return; /* of one who came and is no channel yet, for want of memory: nobody waits for it */
-    n->channel = ch;
+    if (e == NULL) return; /* of one who came and is no channel yet, for want of memory: nobody waits for it */
+    e->channel = ch;
     if (ch != NULL) wf_channel_keep(ch);
-    n->dialer = dialer;
-    snprintf((char *)n->data, WF_REASON_TEXT, "%s", reason);
-    snprintf(n->remote, sizeof n->remote, "%.63s", remote); /* the path of a socket may be longer */
-    wf_news_post(t, n);
+    e->dialer = dialer;
+    snprintf((char *)e->data, WF_REASON_TEXT, "%s", reason);
+    snprintf(e->remote, sizeof e->remote, "%.63s", remote); /* the path of a socket may be longer */
+    wf_cluster_event_post(t, e);
 }
 
 /* Of the dial that is under way. */
-static struct wf_news *over_of(struct wf_dial *d, enum wf_news_kind kind)
+static struct wf_cluster_event *over_of(struct wf_dial *d, enum wf_cluster_event_kind kind)
 {
-    struct wf_news *n = d->over;
+    struct wf_cluster_event *e = d->over;
+    WF_ASSERT(e != NULL); /* a dial ends once */
     d->over = NULL;
-    n->kind = kind;
-    return n;
+    e->kind = kind;
+    return e;
 }
 
 static void on_down(void *owner, struct wf_conn *conn, const char *reason)
@@ -277,26 +293,28 @@ static void on_down(void *owner, struct wf_conn *conn, const char *reason)
     struct wf_transport *t = owner;
     struct wf_channel *ch = conn->user;
     struct wf_dial *d = conn->dial_tag;
-    struct wf_news *n;
+    struct wf_cluster_event *e;
     if (ch == NULL) {
-        n = d != NULL ? over_of(d, WF_NEWS_DOWN) : wf_news_new(WF_NEWS_DOWN, NULL, NULL, WF_REASON_TEXT);
+        e = d != NULL ? over_of(d, WF_CLUSTER_EVENT_DOWN)
+                      : wf_cluster_event_new(WF_CLUSTER_EVENT_DOWN, NULL, NULL, WF_REASON_TEXT);
     } else {
-        n = ch->over;
+        e = ch->over;
+        WF_ASSERT(e != NULL); /* and so does a channel */
         ch->over = NULL;
         wf_channel_post(ch);
         pf_mutex_lock(t->lock);
-        struct wf_session *s = ch->session;
+        struct wf_link *l = ch->link;
         pf_mutex_unlock(t->lock);
-        if (s != NULL && s->number == 0) wf_session_discard(s);
-        if (s != NULL) wf_session_receives_no_more(s);
+        if (l != NULL && l->number == 0) wf_link_discard(l);
+        if (l != NULL) wf_link_end_receiving(l);
     }
-    tell_down(t, n, ch, d, conn->remote, reason);
+    notify_down(t, e, ch, d, conn->remote, reason);
     if (ch != NULL) wf_channel_release(ch);
 }
 
 static void on_dial_failed(void *owner, void *dial_tag, const char *reason)
 {
-    tell_down(owner, over_of(dial_tag, WF_NEWS_DIAL_FAILED), NULL, dial_tag, "", reason);
+    notify_down(owner, over_of(dial_tag, WF_CLUSTER_EVENT_DIAL_FAILED), NULL, dial_tag, "", reason);
 }
 
 const struct wf_carrier_user wf_channel_carrier_user = {.on_up = on_up,

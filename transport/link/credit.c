@@ -2,7 +2,8 @@
 #include "credit.h"
 
 #include "hash.h"
-#include "transport.h"
+#include "link_writer.h"
+#include "peer_link.h"
 
 #include <weft/pool.h>
 
@@ -60,6 +61,7 @@ static void wake_all(struct wf_credit *e)
 
 static void drop(struct wf_credits *c, struct wf_credit *e)
 {
+    WF_ASSERT(e != &c->spill);
     wake_all(e);
     if (c->last == e) c->last = NULL;
     wf_hash_table_remove(&c->table, &e->in_table);
@@ -93,34 +95,35 @@ static void set_low(struct wf_credit *e)
 }
 
 /* False: no memory, the next who comes tries again. */
-static bool ask(struct wf_ports *p, struct wf_port *port, struct wf_credit *e)
+static bool ask(struct wf_link_writers *all, struct wf_link_writer *writer, struct wf_credit *e)
 {
-    uint32_t number = ++port->credits.last_number & INT32_MAX;
-    if (number == 0) number = port->credits.last_number = 1;
-    if (!wf_port_say_want(p, port, e->key, e->name, number)) return false;
+    WF_ASSERT(e->number == 0); /* one request at a time: note (3) */
+    uint32_t number = ++writer->credits.last_number & INT32_MAX;
+    if (number == 0) number = writer->credits.last_number = 1;
+    if (!wf_link_writer_request_credit(all, writer, e->key, e->name, number)) return false;
     e->number = number;
     e->asked_at = e->left;
     return true;
 }
 
 /* What has nothing spent goes; the others ask, so that they can go next time unless they are used meanwhile. */
-static void look_at(struct wf_ports *p, struct wf_port *port, struct wf_credit *e)
+static void look_at(struct wf_link_writers *all, struct wf_link_writer *writer, struct wf_credit *e)
 {
     if (e->number != 0 || !wf_list_empty(&e->waiting)) return;
-    if (e->left == e->given) drop(&port->credits, e);
-    else if (ask(p, port, e)) set_low(e);
+    if (e->left == e->given) drop(&writer->credits, e);
+    else if (ask(all, writer, e)) set_low(e);
 }
 
 /* Note (5). */
-static void go_round(struct wf_ports *p, struct wf_port *port)
+static void go_round(struct wf_link_writers *all, struct wf_link_writer *writer)
 {
-    struct wf_credits *c = &port->credits;
+    struct wf_credits *c = &writer->credits;
     int entries = 0;
     for (int i = 0; i < BUCKETS_AT_ONCE && entries < ENTRIES_AT_ONCE && c->table.count > ENTRIES_FEW;
          i++, c->hand++) {
         WF_HASHED_IN(e, &c->table, c->hand & (c->table.bucket_count - 1))
         {
-            look_at(p, port, credit_of(e));
+            look_at(all, writer, credit_of(e));
             entries++;
         }
     }
@@ -133,12 +136,13 @@ static struct wf_credit *spill(struct wf_credits *c)
     return &c->spill;
 }
 
-struct wf_credit *wf_credit_find(struct wf_ports *p, struct wf_port *port, uint64_t key, const char *name)
+struct wf_credit *wf_credit_find(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key,
+                                 const char *name)
 {
-    struct wf_credits *c = &port->credits;
+    struct wf_credits *c = &writer->credits;
     struct wf_credit *e = wf_credit_known(c, key);
     if (e != NULL) return c->last = e;
-    go_round(p, port);
+    go_round(all, writer);
     if (c->table.count >= WF_CREDIT_ENTRIES_MAX || (e = calloc(1, sizeof *e)) == NULL) return spill(c);
     bool named = name == NULL || (e->name = strdup(name)) != NULL;
     if (!named || !wf_hash_table_add(&c->table, &e->in_table, hash_of(c, key))) {
@@ -155,57 +159,60 @@ struct wf_credit *wf_credit_find(struct wf_ports *p, struct wf_port *port, uint6
 
 /* ---- Spending and getting -------------------------------------------------------------------------------------- */
 
-void wf_credit_stir(struct wf_ports *p, struct wf_port *port, struct wf_credit *e)
+void wf_credit_review(struct wf_link_writers *all, struct wf_link_writer *writer, struct wf_credit *e)
 {
-    if (e->number == 0 && e->left <= e->given / 2) (void)ask(p, port, e);
+    if (e->number == 0 && e->left <= e->given / 2) (void)ask(all, writer, e);
     if (e->left > 0) wake_first(e);
     set_low(e);
 }
 
-void wf_credit_granted(struct wf_ports *p, struct wf_port *port, uint64_t key, uint32_t number, uint32_t units)
+void wf_credit_granted(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key, uint32_t number,
+                       uint32_t units)
 {
-    struct wf_credit *e = wf_credit_known(&port->credits, key);
-    if (e == NULL || e->number != number) return;
-    if (units == 0 && e->name != NULL) { /* somebody may take the name one day */
-        drop(&port->credits, e);
+    struct wf_credit *e = wf_credit_known(&writer->credits, key);
+    if (e == NULL || number == 0 || e->number != number) return; /* 0: nobody has asked */
+    WF_ASSERT(e->left <= e->asked_at);                           /* it was only taken from */
+    if (units == 0 && e->name != NULL) {                         /* somebody may take the name one day */
+        drop(&writer->credits, e);
         return;
     }
     if (units == 0) units = WF_CREDIT_UNITS_MAX; /* gone for ever: what is sent is dropped there, and counted */
     e->given = (int32_t)WF_MIN(units, (uint32_t)WF_CREDIT_UNITS_MAX);
     e->left = e->given - (e->asked_at - e->left);
     e->number = 0;
-    wf_credit_stir(p, port, e);
+    wf_credit_review(all, writer, e);
 }
 
 void wf_credit_pass_on(struct wf_worker *w, uint64_t peer, uint64_t key)
 {
-    struct wf_port *port = wf_port_find(w, peer);
-    struct wf_credit *e = port == NULL ? NULL : wf_credit_known(&port->credits, key);
+    struct wf_link_writer *writer = wf_link_writer_find(w, peer);
+    struct wf_credit *e = writer == NULL ? NULL : wf_credit_known(&writer->credits, key);
     if (e == NULL || e->left <= 0) return;
     wake_first(e);
     set_low(e);
 }
 
 /* The entry as it is after a wait; NULL: it, or its link, is gone. */
-static struct wf_credit *again(struct wf_worker *w, uint64_t peer, const struct wf_session *s, uint64_t key,
-                               struct wf_port **port)
+static struct wf_credit *again(struct wf_worker *w, uint64_t peer, const struct wf_link *l, uint64_t key,
+                               struct wf_link_writer **writer)
 {
-    *port = wf_port_find(w, peer);
-    return *port == NULL || (*port)->session != s ? NULL : wf_credit_known(&(*port)->credits, key);
+    *writer = wf_link_writer_find(w, peer);
+    return *writer == NULL || (*writer)->link != l ? NULL : wf_credit_known(&(*writer)->credits, key);
 }
 
-int wf_credit_wait(struct wf_worker *w, struct wf_port *port, struct wf_credit *e, int64_t deadline)
+int wf_credit_wait(struct wf_worker *w, struct wf_link_writer *writer, struct wf_credit *e, int64_t deadline)
 {
-    const uint64_t peer = port->incarnation, key = e->key;
-    const struct wf_session *session = port->session;
+    const uint64_t peer = writer->incarnation, key = e->key;
+    WF_ASSERT(w == wf_here && w->current != NULL);
+    const struct wf_link *link = writer->link;
     struct wf_waiter waiter = {.task = w->current};
     int rc = WEFT_OK;
-    if (e->number == 0 && !ask(w->transport, port, e)) return WEFT_ENOMEM;
+    if (e->number == 0 && !ask(w->transport, writer, e)) return WEFT_ENOMEM;
     wf_list_push(&e->waiting, &waiter.on_source);
     for (;;) {
         set_low(e);
         rc = wf_task_wait(deadline, "room in a mailbox");
-        e = again(w, peer, session, key, &port);
+        e = again(w, peer, link, key, &writer);
         if (rc < 0 || waiter.task->killed || e == NULL || e->left > 0) break;
         /* What it was woken for another has taken: it stays the first. */
         if (!wf_linked(&waiter.on_source)) wf_list_push_front(&e->waiting, &waiter.on_source);
@@ -223,18 +230,18 @@ int wf_credit_wait(struct wf_worker *w, struct wf_port *port, struct wf_credit *
 
 void wf_credit_route_granted(struct wf_worker *w, uint64_t peer, uint64_t key, uint32_t number, uint32_t units)
 {
-    struct wf_port *port = wf_port_find(w, peer);
-    if (port != NULL) wf_credit_granted((struct wf_ports *)w->transport, port, key, number, units);
+    struct wf_link_writer *writer = wf_link_writer_find(w, peer);
+    if (writer != NULL) wf_credit_granted((struct wf_link_writers *)w->transport, writer, key, number, units);
 }
 
 uint32_t wf_credit_route_grants(struct wf_worker *w, uint64_t peer)
 {
-    const struct wf_port *port = wf_port_find(w, peer);
-    return port == NULL || !port->credits.on ? 0 : ((struct wf_ports *)w->transport)->nodes.count;
+    const struct wf_link_writer *writer = wf_link_writer_find(w, peer);
+    return writer == NULL || !writer->credits.on ? 0 : ((struct wf_link_writers *)w->transport)->nodes.count;
 }
 
 void wf_credit_route_fault(struct wf_worker *w, uint64_t peer, const char *why)
 {
-    const struct wf_port *port = wf_port_find(w, peer);
-    if (port != NULL) wf_session_fail(port->session, why);
+    const struct wf_link_writer *writer = wf_link_writer_find(w, peer);
+    if (writer != NULL) wf_link_fail(writer->link, why);
 }

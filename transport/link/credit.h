@@ -34,22 +34,22 @@ enum {
     WF_CREDIT_UNITS_MAX = 1 << 20,   /* of one grant */
 };
 
-struct wf_ports;
-struct wf_port;
+struct wf_link_writers;
+struct wf_link_writer;
 
 struct wf_credit {
     struct wf_hashed in_table;
     uint64_t key;           /* the actor, or wf_credit_name */
     char *name;             /* the name that is sent to; NULL: an actor */
     int32_t left;           /* units; a large message may make it negative */
-    int32_t low;            /* from here down wf_credit_stir has something to do */
+    int32_t low;            /* from here down wf_credit_review has something to do */
     int32_t given;          /* by the last grant */
     int32_t asked_at;       /* `left` when the WANT was sent */
     uint32_t number;        /* of the WANT under way; 0: there is none */
     struct wf_list waiting; /* wf_waiter.on_source */
 };
 
-/* Of a port. */
+/* Of a writer. */
 struct wf_credits {
     bool on;                    /* the peer grants */
     struct wf_credit *last;     /* found last; NULL */
@@ -68,24 +68,27 @@ bool wf_credits_clear(struct wf_credits *c, uint32_t most);
 
 /* A key for a name. */
 uint64_t wf_credit_name(const char *name);
-struct wf_credit *wf_credit_find(struct wf_ports *p, struct wf_port *port, uint64_t key, const char *name);
+struct wf_credit *wf_credit_find(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key,
+                                 const char *name);
 /* After a take, or a grant: what is to be done at `low`. */
-void wf_credit_stir(struct wf_ports *p, struct wf_port *port, struct wf_credit *c);
+void wf_credit_review(struct wf_link_writers *all, struct wf_link_writer *writer, struct wf_credit *c);
 
-static inline void wf_credit_take(struct wf_ports *p, struct wf_port *port, struct wf_credit *c, size_t size)
+static inline void wf_credit_take(struct wf_link_writers *all, struct wf_link_writer *writer, struct wf_credit *c,
+                                  size_t size)
 {
     c->left -= 1 + (int32_t)(size >> WF_CREDIT_KIB);
-    if (WF_UNLIKELY(c->left <= c->low)) wf_credit_stir(p, port, c);
+    if (WF_UNLIKELY(c->left <= c->low)) wf_credit_review(all, writer, c);
 }
 
 /* The running task waits until there may be something left. As wf_task_wait. */
-int wf_credit_wait(struct wf_worker *w, struct wf_port *port, struct wf_credit *c, int64_t deadline);
+int wf_credit_wait(struct wf_worker *w, struct wf_link_writer *writer, struct wf_credit *c, int64_t deadline);
 /* NULL: there is no such entry. */
 struct wf_credit *wf_credit_known(const struct wf_credits *c, uint64_t key);
 /* Who was to use it does not: the next one is woken. */
 void wf_credit_pass_on(struct wf_worker *w, uint64_t peer, uint64_t key);
 /* A GRANT: `units` 0: the actor is gone. */
-void wf_credit_granted(struct wf_ports *p, struct wf_port *port, uint64_t key, uint32_t number, uint32_t units);
+void wf_credit_granted(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key, uint32_t number,
+                       uint32_t units);
 
 /* Of wf_route: granted, grants, fault. */
 void wf_credit_route_granted(struct wf_worker *w, uint64_t peer, uint64_t key, uint32_t number, uint32_t units);

@@ -92,6 +92,7 @@ static void drop(struct wf_pattern *e)
 bool wf_patterns_remove(struct wf_patterns *p, weft_text pattern)
 {
     struct wf_pattern *e = find(p, pattern, wf_hash(pattern.data, pattern.size, p->secret));
+    WF_ASSERT(e == NULL || e->count > 0);
     if (e == NULL || --e->count > 0) return false;
     wf_hash_table_remove(&p->table, &e->in_table);
     if (wf_list_empty(&p->marks) || e->place.number > p->most_told) {
@@ -150,6 +151,7 @@ bool wf_patterns_behind(const struct wf_patterns *p, const struct wf_pattern_mar
 
 static void pass(struct wf_patterns *p, struct wf_pattern_mark *m, struct wf_pattern *e)
 {
+    WF_ASSERT(m->told < e->place.number); /* a mark goes one way */
     m->told = e->place.number;
     p->most_told = WF_MAX(p->most_told, m->told);
     wf_unlink(&m->place.on_list);

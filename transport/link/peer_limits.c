@@ -1,13 +1,15 @@
 /* transport/link/peer_limits.c -- see peer_limits.h. */
 #include "peer_limits.h"
 
+#include "channel.h"
 #include "rights.h"
+#include "peer_link.h"
 #include "transport.h"
 
 #include <stdio.h>
 
 #define BURST WEFT_SEC(1) /* may come at once */
-#define HARD WEFT_SEC(30) /* more at once than this at the rate allowed ends the session */
+#define HARD WEFT_SEC(30) /* more at once than this at the rate allowed ends the link */
 #define LOOK WEFT_MS(100) /* of one pause at most: a node that stops waits for it */
 
 /* Adds `n` at `rate` a second to `*at`; returns how far that is ahead of now. */
@@ -19,16 +21,16 @@ static int64_t charge(int64_t *at, int64_t now, uint64_t n, uint64_t rate)
     return *at - now;
 }
 
-static void drop(struct wf_session *s, const char *what, uint64_t rate)
+static void drop(struct wf_link *l, const char *what, uint64_t rate)
 {
     char why[WF_REASON_TEXT];
     snprintf(why, sizeof why, "over %lld times the limit of %llu %s a second", (long long)(HARD / WEFT_SEC(1)),
              (unsigned long long)rate, what);
-    wf_session_fail(s, why);
+    wf_link_fail(l, why);
 }
 
-/* How long nothing should be read; the session may have been closed. */
-static int64_t account(struct wf_session *s, int64_t now)
+/* How long nothing should be read; the link may have been closed. */
+static int64_t account(struct wf_link *s, int64_t now)
 {
     const struct wf_limits *l = &s->t->limits;
     struct wf_usage *u = &s->usage;
@@ -36,6 +38,7 @@ static int64_t account(struct wf_session *s, int64_t now)
     uint64_t bytes = atomic_load_explicit(&s->bytes_in, memory_order_relaxed);
     int64_t by_frames = charge(&u->frames_at, now, frames - u->frames, l->frames);
     int64_t by_bytes = charge(&u->bytes_at, now, bytes - u->bytes, l->bytes);
+    WF_ASSERT(frames >= u->frames && bytes >= u->bytes);
     u->frames = frames;
     u->bytes = bytes;
     if (by_frames > HARD) drop(s, "frames", l->frames);
@@ -49,9 +52,9 @@ static void go_on(struct wf_worker *w, struct wf_timer *t)
     struct wf_slowing *slow = WF_CONTAINER(t, struct wf_slowing, timer);
     struct wf_channel *ch = WF_CONTAINER(slow, struct wf_channel, slowing);
     int64_t now = wf_transport_now(ch->t);
-    atomic_fetch_add_explicit(&ch->session->usage.slowed, now - slow->paused_at, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ch->link->usage.slowed, now - slow->paused_at, memory_order_relaxed);
     /* What it says meanwhile is not read: that is no silence of its. */
-    atomic_store_explicit(&ch->session->last_heard, now, memory_order_relaxed);
+    atomic_store_explicit(&ch->link->last_heard, now, memory_order_relaxed);
     wf_conn_resume(ch->conn);
     wf_channel_release(ch);
 }
@@ -67,9 +70,10 @@ bool wf_limits_pause(struct wf_channel *ch)
     const struct wf_limits *l = &ch->t->limits;
     if (WF_LIKELY(l->frames == 0 && l->bytes == 0)) return false;
     struct wf_slowing *slow = &ch->slowing;
-    int64_t now = wf_transport_now(ch->t), wait = account(ch->session, now);
+    int64_t now = wf_transport_now(ch->t), wait = account(ch->link, now);
     if (wait <= 0) return false;
     struct wf_workers *all = &ch->t->node->workers;
+    WF_ASSERT(slow->paused_at <= now);
     slow->paused_at = now;
     slow->resume_at = now + WF_MIN(wait, LOOK);
     slow->timer.fire = go_on;
@@ -83,9 +87,9 @@ bool wf_limits_pause(struct wf_channel *ch)
 bool wf_limits_spawn(struct wf_channel *ch, const struct wf_frame *f)
 {
     uint64_t rate = ch->t->limits.spawns;
-    int64_t ahead = charge(&ch->session->usage.spawns_at, wf_transport_now(ch->t), 1, rate);
+    int64_t ahead = charge(&ch->link->usage.spawns_at, wf_transport_now(ch->t), 1, rate);
     if (ahead <= BURST) return true;
-    if (ahead > HARD) drop(ch->session, "spawns", rate);
+    if (ahead > HARD) drop(ch->link, "spawns", rate);
     else wf_rights_refuse(ch, f, WEFT_EFULL);
     return false;
 }

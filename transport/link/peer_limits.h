@@ -16,10 +16,10 @@ struct wf_limits {
     uint64_t frames, bytes, spawns;
 };
 
-/* What one session has used up: of each, the time by which all that has come would have come at the rate allowed. */
+/* What one link has used up: of each, the time by which all that has come would have come at the rate allowed. */
 struct wf_usage {
     int64_t frames_at, bytes_at, spawns_at;
-    uint64_t frames, bytes; /* of the session's counters, that have been accounted for */
+    uint64_t frames, bytes; /* of the link's counters, that have been accounted for */
     _Atomic int64_t slowed; /* ns in all; relaxed, for `weft nodes` */
 };
 
@@ -30,10 +30,10 @@ struct wf_slowing {
     int64_t paused_at, resume_at;
 };
 
-/* All that one read brought has been handled. True: receiving pauses; it goes on by itself, unless the session was
+/* All that one read brought has been handled. True: receiving pauses; it goes on by itself, unless the link was
  * closed. */
 bool wf_limits_pause(struct wf_channel *ch);
-/* Whether one more actor may be started. False: it was answered, counted, or the session was closed. */
+/* Whether one more actor may be started. False: it was answered, counted, or the link was closed. */
 bool wf_limits_spawn(struct wf_channel *ch, const struct wf_frame *f);
 
 #endif

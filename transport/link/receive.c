@@ -1,7 +1,16 @@
 /* transport/link/receive.c -- what comes on a link: frames are read, messages for actors put together. */
+#include "receive.h"
+#include "channel.h"
+#include "frame_chunks.h"
+#include "cluster_event.h"
+#include "send_queue.h"
+#include "link_writer.h"
 #include "group_send.h"
 #include "inbound_topics.h"
 #include "rights.h"
+#include "peer_link.h"
+#include "table_sync.h"
+#include "topics.h"
 #include "trace.h"
 #include "transport.h"
 
@@ -42,7 +51,7 @@ static __attribute__((noinline)) weft_msg *traced_envelope(struct wf_channel *ch
 static inline uint64_t ref_of(const struct wf_channel *ch, const struct wf_frame *f, unsigned kind)
 {
     bool answers = kind == WF_MSG_REPLY || kind == WF_MSG_FAILED || kind == WF_MSG_SPAWNED || kind == WF_MSG_PROBE;
-    return answers ? wf_unseal(&ch->session->seal, f->ref) : f->ref;
+    return answers ? wf_unseal(&ch->link->seal, f->ref) : f->ref;
 }
 
 static inline weft_msg *envelope(struct wf_channel *ch, const struct wf_frame *f, unsigned kind, size_t size)
@@ -80,12 +89,12 @@ static uint8_t *arrival(struct wf_channel *ch, const struct wf_frame *f, size_t 
     a->body = NULL;
     a->name[0] = '\0';
     if (topic || f->kind == WF_FRAME_GROUP_SEND)
-        a->body = wf_session_body(ch, f, weft_str(f->name.data, topic ? f->name.size : 0), size);
+        a->body = wf_link_body(ch, f, weft_str(f->name.data, topic ? f->name.size : 0), size);
     else a->m = kind >= 0 ? envelope(ch, f, (unsigned)kind, size) : named_envelope(ch, f, size);
     if (kind < 0 && !topic) snprintf(a->name, sizeof a->name, "%.*s", WEFT_STR(f->name));
     if (a->m != NULL) return wf_msg_bytes(a->m);
     if (a->body != NULL) return wf_body_bytes(a->body);
-    wf_session_lost(ch);
+    wf_link_lost(ch);
     return NULL;
 }
 
@@ -94,6 +103,7 @@ static void arrived(struct wf_channel *ch, struct wf_arrival *a)
 {
     weft_node *node = ch->t->node;
     struct wf_inbound *in = &ch->in;
+    WF_ASSERT((a->m == NULL) != (a->body == NULL));
     if (a->kind == WF_FRAME_PUBLISH) wf_topics_published(ch, a->tag, a->from, a->body);
     else if (a->body != NULL) wf_groups_arrived(node, in, weft_cstr(a->name), a->tag, a->from, a->body);
     else if (a->name[0] == '\0') wf_inbound_add(node, in, a->m);
@@ -114,47 +124,48 @@ static bool receive_message(struct wf_channel *ch, const struct wf_frame *f)
     return true;
 }
 
-/* ---- Large messages: bulk.c (4) -------------------------------------------------------------------------------- */
+/* ---- Large messages: large_message.h (4) ----------------------------------------------------------------------- */
 
 static void take_part(struct wf_channel *ch, weft_text part)
 {
-    struct wf_session *s = ch->session;
-    bool kept = s->arrival.m != NULL || s->arrival.body != NULL;
+    struct wf_link *l = ch->link;
+    WF_ASSERT(part.size <= l->arrival_left); /* begin and receive_chunk have refused what is longer */
+    bool kept = l->arrival.m != NULL || l->arrival.body != NULL;
     if (kept && part.size > 0) {
-        memcpy(s->arrival_at, part.data, part.size);
-        s->arrival_at += part.size;
+        memcpy(l->arrival_at, part.data, part.size);
+        l->arrival_at += part.size;
     }
-    s->arrival_left -= part.size;
-    if (s->arrival_left == 0 && kept) arrived(ch, &s->arrival);
+    l->arrival_left -= part.size;
+    if (l->arrival_left == 0 && kept) arrived(ch, &l->arrival);
 }
 
 static bool begin(struct wf_channel *ch, struct wf_frame *chunk)
 {
-    struct wf_session *s = ch->session;
+    struct wf_link *l = ch->link;
     struct wf_frame f;
     size_t whole = (size_t)chunk->number;
-    if (s->arrival_left > 0) {
-        wf_session_fail(s, "a message in chunks begins before the end of the one before");
+    if (l->arrival_left > 0) {
+        wf_link_fail(l, "a message in chunks begins before the end of the one before");
         return false;
     }
     if (wf_frame_next(&chunk->items, &f) != 1 || !wf_frame_has_body(f.kind) || f.body.size > whole ||
         whole > wf_frame_body_max(f.kind)) {
-        wf_session_fail(s, "malformed message in the first of its chunks");
+        wf_link_fail(l, "malformed message in the first of its chunks");
         return false;
     }
-    s->arrival_left = whole;
-    if (WF_LIKELY(!ch->guarded) || wf_rights_allow(ch, &f)) s->arrival_at = arrival(ch, &f, whole, &s->arrival);
-    else s->arrival.m = NULL, s->arrival.body = NULL;
+    l->arrival_left = whole;
+    if (WF_LIKELY(!ch->guarded) || wf_rights_allow(ch, &f)) l->arrival_at = arrival(ch, &f, whole, &l->arrival);
+    else l->arrival.m = NULL, l->arrival.body = NULL;
     take_part(ch, f.body);
     return true;
 }
 
 static bool receive_chunk(struct wf_channel *ch, struct wf_frame *f)
 {
-    struct wf_session *s = ch->session;
+    struct wf_link *l = ch->link;
     if (f->number > 0) return begin(ch, f);
-    if (f->body.size == 0 || f->body.size > s->arrival_left) {
-        wf_session_fail(s, s->arrival_left == 0 ? "a chunk of no message" : "a chunk that does not fit its message");
+    if (f->body.size == 0 || f->body.size > l->arrival_left) {
+        wf_link_fail(l, l->arrival_left == 0 ? "a chunk of no message" : "a chunk that does not fit its message");
         return false;
     }
     take_part(ch, f->body);
@@ -163,37 +174,37 @@ static bool receive_chunk(struct wf_channel *ch, struct wf_frame *f)
 
 /* ---- Frames of the link itself --------------------------------------------------------------------------------- */
 
-static bool receive_pong(struct wf_session *s, const struct wf_frame *f)
+static bool receive_pong(struct wf_link *l, const struct wf_frame *f)
 {
-    if (wf_session_ponged(s, f->number)) return true;
-    wf_session_fail(s, "does not acknowledge what it gets");
+    if (wf_link_on_pong(l, f->number)) return true;
+    wf_link_fail(l, "does not acknowledge what it gets");
     return false;
 }
 
-static bool receive_ack(struct wf_session *s, const struct wf_frame *f)
+static bool receive_ack(struct wf_link *l, const struct wf_frame *f)
 {
-    if (wf_session_acked(s, f->number)) return true;
-    wf_session_fail(s, "acknowledges what was never sent");
+    if (wf_link_on_ack(l, f->number)) return true;
+    wf_link_fail(l, "acknowledges what was never sent");
     return false;
 }
 
 /* Where what comes on this channel goes on: perhaps with frames that came on the one before, too. */
 static bool receive_start(struct wf_channel *ch, const struct wf_frame *f)
 {
-    struct wf_session *s = ch->session;
-    if (f->number <= atomic_load_explicit(&s->received, memory_order_relaxed) && !ch->placed) {
+    struct wf_link *l = ch->link;
+    if (f->number <= atomic_load_explicit(&l->received, memory_order_relaxed) && !ch->placed) {
         ch->at = f->number;
         ch->placed = true;
         return true;
     }
-    wf_session_fail(s, ch->placed ? "START in the midst of a connection" : "frames are missing");
+    wf_link_fail(l, ch->placed ? "START in the midst of a connection" : "frames are missing");
     return false;
 }
 
 static bool receive_interest(struct wf_channel *ch, struct wf_frame *f)
 {
-    if (wf_ports_interest(ch->session, f) == 0) return true;
-    wf_session_fail(ch->session, "out of memory");
+    if (wf_link_writers_interest(ch->link, f) == 0) return true;
+    wf_link_fail(ch->link, "out of memory");
     return false;
 }
 
@@ -204,11 +215,12 @@ static bool is_gossip(uint32_t kind)
 
 static bool hand_to_cluster(struct wf_channel *ch, uint32_t kind, const uint8_t *start, const uint8_t *end)
 {
-    struct wf_news *n = wf_news_new(WF_NEWS_FRAME, ch, start, (size_t)(end - start));
-    if (n != NULL) n->number = kind;
-    wf_news_post(ch->t, n);
-    if (n != NULL || is_gossip(kind)) return true; /* gossip may be lost */
-    wf_session_fail(ch->session, "out of memory");
+    WF_ASSERT(start < end);
+    struct wf_cluster_event *e = wf_cluster_event_new(WF_CLUSTER_EVENT_FRAME, ch, start, (size_t)(end - start));
+    if (e != NULL) e->number = kind;
+    wf_cluster_event_post(ch->t, e);
+    if (e != NULL || is_gossip(kind)) return true; /* gossip may be lost */
+    wf_link_fail(ch->link, "out of memory");
     return false;
 }
 
@@ -224,8 +236,8 @@ static bool lose(struct wf_channel *ch, int kind)
     case WF_MSG_UNLINK:
     case WF_MSG_EXIT:
     case WF_MSG_WANT:
-    case WF_MSG_GRANT: wf_session_fail(ch->session, "out of memory"); return false;
-    default: wf_session_lost(ch); return true;
+    case WF_MSG_GRANT: wf_link_fail(ch->link, "out of memory"); return false;
+    default: wf_link_lost(ch); return true;
     }
 }
 
@@ -235,11 +247,11 @@ static void takes_work(struct wf_channel *ch)
     if (ch->work > 0) ch->work--;
 }
 
-/* False: the session was ended. */
+/* False: the link was ended. */
 static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8_t *start, const uint8_t *end)
 {
     if (WF_UNLIKELY(ch->guarded) && !wf_rights_allow(ch, f)) return true;
-    struct wf_session *s = ch->session;
+    struct wf_link *l = ch->link;
     int kind = wf_frame_message(f->kind);
     if (WF_LIKELY(kind >= 0)) {
         weft_msg *m = envelope(ch, f, (unsigned)kind, f->body.size);
@@ -256,7 +268,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
         return true;
     case WF_FRAME_MISSED:
         takes_work(ch);
-        if (wf_session_shares_topics(s)) wf_inbound_missed(ch->t->node, &ch->in, f->name, f->number);
+        if (wf_link_shares_topics(l)) wf_inbound_missed(ch->t->node, &ch->in, f->name, f->number);
         return true;
     case WF_FRAME_PUBLISH:
     case WF_FRAME_SEND_NAME:
@@ -264,9 +276,9 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     case WF_FRAME_CALL_NAME: (void)receive_message(ch, f); return true;
     case WF_FRAME_WANT_NAME: return receive_message(ch, f) || lose(ch, WF_MSG_WANT);
     case WF_FRAME_CHUNK: return receive_chunk(ch, f);
-    case WF_FRAME_PING: wf_session_pong(s, f->number); return true;
-    case WF_FRAME_PONG: return receive_pong(s, f);
-    case WF_FRAME_ACK: return receive_ack(s, f);
+    case WF_FRAME_PING: wf_link_pong(l, f->number); return true;
+    case WF_FRAME_PONG: return receive_pong(l, f);
+    case WF_FRAME_ACK: return receive_ack(l, f);
     case WF_FRAME_START: return receive_start(ch, f);
     case WF_FRAME_INTEREST: takes_work(ch); return receive_interest(ch, f);
     case WF_FRAME_BYE:
@@ -279,22 +291,22 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     case WF_FRAME_PEERS: return hand_to_cluster(ch, f->kind, start, end);
     case WF_FRAME_TABLE: takes_work(ch); return wf_tables_receive(ch, f);
     case WF_FRAME_UNKNOWN: return true;
-    default: wf_session_fail(s, "a handshake frame on an established link"); return false;
+    default: wf_link_fail(l, "a handshake frame on an established link"); return false;
     }
 }
 
 /* Counts a frame. False: it has come already, on a channel before this one. */
-static bool is_new(struct wf_channel *ch, struct wf_session *s)
+static bool is_new(struct wf_channel *ch, struct wf_link *l)
 {
-    uint64_t received = atomic_load_explicit(&s->received, memory_order_relaxed);
+    uint64_t received = atomic_load_explicit(&l->received, memory_order_relaxed);
     if (++ch->at <= received) return false;
-    atomic_store_explicit(&s->received, ch->at, memory_order_relaxed);
+    atomic_store_explicit(&l->received, ch->at, memory_order_relaxed);
     return true;
 }
 
-bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left)
+bool wf_link_receive(struct wf_channel *ch, const uint8_t *data, size_t size, size_t *left)
 {
-    struct wf_session *s = ch->session;
+    struct wf_link *l = ch->link;
     weft_reader r = weft_reader_on(data, size);
     struct wf_frame f;
     uint64_t count = 0;
@@ -306,18 +318,19 @@ bool wf_session_receive(struct wf_channel *ch, const uint8_t *data, size_t size,
         if (got < 0) {
             char why[WF_REASON_TEXT];
             wf_frame_fault(&r, &f, why, sizeof why);
-            wf_session_fail(s, why);
+            wf_link_fail(l, why);
             ok = false;
         } else if (WF_UNLIKELY(f.counted && !ch->placed)) {
-            wf_session_fail(s, "no START on a connection that goes on with a link");
+            wf_link_fail(l, "no START on a connection that goes on with a link");
             ok = false;
-        } else if (!f.counted || is_new(ch, s)) {
+        } else if (!f.counted || is_new(ch, l)) {
             ok = receive_frame(ch, &f, start, r.at);
             count++;
         }
     }
-    atomic_fetch_add_explicit(&s->frames_in, count, memory_order_relaxed);
+    atomic_fetch_add_explicit(&l->frames_in, count, memory_order_relaxed);
+    WF_ASSERT(r.at >= data && r.at <= r.end);
     *left = (size_t)(r.end - r.at);
-    atomic_fetch_add_explicit(&s->bytes_in, (uint64_t)(r.at - data), memory_order_relaxed);
+    atomic_fetch_add_explicit(&l->bytes_in, (uint64_t)(r.at - data), memory_order_relaxed);
     return ok;
 }

@@ -1,8 +1,11 @@
 /* transport/link/rights.c -- see rights.h. */
 #include "rights.h"
 
+#include "channel.h"
+#include "send_queue.h"
 #include "transport.h"
 #include "requests.h"
+#include "roles.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -116,7 +119,7 @@ static void answer(struct wf_channel *ch, const struct wf_frame *f, int error)
                                 "certificate that grants it";
     const char *text = ch->conn->plain_ws ? by_ws : ch->conn->who == NULL ? by_way : by_role;
     bool call = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL;
-    struct wf_batch *b = wf_batch_new(ch->session, WF_FRAME_SPARE + strlen(text));
+    struct wf_batch *b = wf_batch_new(ch->link, WF_FRAME_SPARE + strlen(text));
     if (b == NULL) return;
     weft_writer w = wf_batch_writer(b);
     if (call && is_for_control(ch, f)) {
@@ -130,14 +133,15 @@ static void answer(struct wf_channel *ch, const struct wf_frame *f, int error)
     } else {
         wf_put_to_actor(&w, WF_MSG_FAILED, f->from, f->to, (uint32_t)-error, f->ref, NULL, 0, WF_FRAME_NO_DEADLINE);
     }
-    wf_session_say(ch->session, b, &w);
+    wf_link_send(ch->link, b, &w);
 }
 
 void wf_rights_refuse(struct wf_channel *ch, const struct wf_frame *f, int error)
 {
+    WF_ASSERT(error < 0);
     bool asks = f->kind == WF_FRAME_CALL_NAME || f->kind == WF_FRAME_TO_ACTOR + WF_MSG_CALL || f->kind == LINK ||
                 f->kind == WATCH || f->kind == SPAWN;
-    uint64_t before = atomic_fetch_add_explicit(&ch->session->refused, 1, memory_order_relaxed);
+    uint64_t before = atomic_fetch_add_explicit(&ch->link->refused, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&ch->t->dropped_refused, 1, memory_order_relaxed);
     if (before == 0)
         wf_peer_log(&ch->t->bursts, wf_transport_now(ch->t), WEFT_WARN,
@@ -152,6 +156,7 @@ void wf_rights_refuse(struct wf_channel *ch, const struct wf_frame *f, int error
 
 bool wf_rights_allow(struct wf_channel *ch, const struct wf_frame *f)
 {
+    WF_ASSERT(ch->guarded && ch->link != NULL);
     if ((ch->denied & right_for(ch, f)) == 0) return f->kind != SPAWN || wf_limits_spawn(ch, f);
     if (f->kind != PROBE) wf_rights_refuse(ch, f, WEFT_EACCESS); /* a tool's own calls send some, too */
     return false;

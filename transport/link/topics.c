@@ -1,18 +1,17 @@
-/* transport/link/topics.c -- which publications this node wants from others, and what becomes of them.
- *
- * Design notes.
- * (1) The publisher's node has chosen a node for each queue group (actors/topics/queue_groups.h). If nobody here has
- *     room any more, or the last member has gone meanwhile, it is passed on to another node that has members: at most
- *     WF_PUBLISH_PASSED_MAX times, and not to where it comes from. So a group loses nothing because members come and
- *     go, and a message that nobody has room for ends soon.
- * (2) Nodes that do not share the tables of topics say PUBLISH, and every node's queue groups then get it, as
- *     before. */
+/* transport/link/topics.c -- which publications this node wants from others, and what becomes of them. */
+#include "topics.h"
+#include "channel.h"
+#include "frame_tables.h"
 #include "inbound_topics.h"
 #include "publish_report.h"
 #include "topic.h"
 #include "transport.h"
 #include "names.h"
+#include "cluster_event.h"
+#include "send_queue.h"
 #include "queue_groups.h"
+#include "peer_link.h"
+#include "table_sync.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +44,7 @@ int wf_topics_interest(struct wf_worker *w, const char *pattern, bool add, bool 
     int rc = add ? add_pattern(t, text, queue) : (int)remove_pattern(t, text, queue);
     bool told = !wf_list_empty(&t->patterns[0].marks) || !wf_list_empty(&t->patterns[1].marks);
     pf_mutex_unlock(t->lock);
-    if (rc > 0 && told) wf_news_wake(t);
+    if (rc > 0 && told) wf_cluster_wake(t);
     return rc < 0 ? rc : WEFT_OK;
 }
 
@@ -60,7 +59,7 @@ static weft_pid publisher(const struct wf_channel *ch, const struct wf_frame *f)
 static void pass_on(struct wf_channel *ch, const struct wf_frame *f, uint64_t node, weft_text pattern,
                     weft_text queue)
 {
-    struct wf_session *s = wf_tables_session(ch->t, node);
+    struct wf_link *l = wf_tables_link(ch->t, node);
     struct wf_chosen chosen = {NULL, node, pattern, queue};
     struct wf_publish_to to = {.topic = f->name,
                                .from = publisher(ch, f),
@@ -72,16 +71,16 @@ static void pass_on(struct wf_channel *ch, const struct wf_frame *f, uint64_t no
                                .size = f->body.size,
                                .trace = f->trace};
     size_t size = wf_publish_to_size(&to);
-    bool room = s != NULL && atomic_load_explicit(&s->bytes, memory_order_relaxed) < WF_OUTBOX_MAX;
-    struct wf_batch *b = room ? wf_batch_new(s, size) : NULL;
+    bool room = l != NULL && atomic_load_explicit(&l->bytes, memory_order_relaxed) < WF_SEND_QUEUE_MAX;
+    struct wf_batch *b = room ? wf_batch_new(l, size) : NULL;
     if (b != NULL) {
         weft_writer w = wf_batch_writer(b);
         wf_put_publish_to(&w, &to);
-        wf_session_say(s, b, &w);
+        wf_link_send(l, b, &w);
     } else {
-        wf_session_lost(ch);
+        wf_link_lost(ch);
     }
-    if (s != NULL) wf_session_release(s);
+    if (l != NULL) wf_link_release(l);
 }
 
 /* How many members get it. */
@@ -102,13 +101,14 @@ static uint32_t receive_queues(struct wf_channel *ch, struct wf_frame *f, struct
 /* By whoever counts last, if that is the receiving side. */
 static void answer(struct wf_channel *ch, struct wf_reach_count *t)
 {
+    WF_ASSERT(t->to.node == ch->incarnation);
     uint8_t body[4];
     wf_put_u32(body, atomic_load_explicit(&t->count, memory_order_relaxed));
-    struct wf_batch *b = wf_batch_new(ch->session, WF_FRAME_SPARE + sizeof body);
+    struct wf_batch *b = wf_batch_new(ch->link, WF_FRAME_SPARE + sizeof body);
     if (b != NULL) {
         weft_writer w = wf_batch_writer(b);
         wf_put_to_actor(&w, WF_MSG_REPLY, t->to.actor, 0, 0, t->ref, body, sizeof body, 0);
-        wf_session_say(ch->session, b, &w);
+        wf_link_send(ch->link, b, &w);
     }
     free(t);
 }
@@ -125,13 +125,13 @@ static void receive_to(struct wf_channel *ch, struct wf_frame *f, struct wf_body
 /* Its stamp is of a time to come. */
 static void doubt(struct wf_channel *ch, uint64_t stamp, int64_t wall)
 {
-    if (!ch->session->warned_of_stamp)
+    if (!ch->link->warned_of_stamp)
         wf_peer_log(
             &ch->t->bursts, wf_transport_now(ch->t), WEFT_WARN,
             "node %s says it has published at a time that is %.0f s ahead of this node's clock: one of the two "
             "clocks is wrong, and its retained messages may not be kept; counted as unbelieved from now on",
             ch->name, (double)(stamp - WF_MIN(stamp, wf_stamp_of(wall))) / 1e6);
-    ch->session->warned_of_stamp = true;
+    ch->link->warned_of_stamp = true;
 }
 
 /* As wf_topics_retain_copy. */
@@ -141,7 +141,7 @@ static int retain_copy(struct wf_channel *ch, const struct wf_frame *f, struct w
     const struct wf_retained_now now = {.wall = wf_node_wall(t->node), .time = wf_transport_now(t)};
     const struct wf_retained_copy c = {.body = body,
                                        .stamp = f->number,
-                                       .by = f->to == ch->incarnation ? ch->session->retained : NULL,
+                                       .by = f->to == ch->incarnation ? ch->link->retained : NULL,
                                        .live = (f->flags & WF_PUBLISH_PLAIN) != 0,
                                        .gone = (int64_t)WF_MIN(f->ref, (uint64_t)(INT64_MAX / WEFT_MS(2))) *
                                                WEFT_MS(1)};
@@ -165,7 +165,7 @@ static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, st
     int rc = retain_copy(ch, f, body);
     bool live = (f->flags & WF_PUBLISH_PLAIN) != 0;
     if (rc == WEFT_ENOMEM) { /* the next link says it again */
-        wf_session_fail(ch->session, "out of memory");
+        wf_link_fail(ch->link, "out of memory");
         return;
     }
     bool replaces = rc > 0;
@@ -175,18 +175,20 @@ static void receive_retained(struct wf_channel *ch, const struct wf_frame *f, st
 
 void wf_topics_published(struct wf_channel *ch, uint32_t tag, weft_pid from, struct wf_body *body)
 {
+    WF_ASSERT(body != NULL);
     wf_inbound_sign(&ch->in, tag, from, body);
-    wf_inbound_publish(ch->t->node, &ch->in, body, !wf_session_shares_topics(ch->session), NULL);
+    wf_inbound_publish(ch->t->node, &ch->in, body, !wf_link_shares_topics(ch->link), NULL);
     wf_body_drop(NULL, body);
 }
 
 void wf_topics_receive(struct wf_channel *ch, struct wf_frame *f)
 {
-    struct wf_body *body = wf_session_body(ch, f, f->name, f->body.size);
+    WF_ASSERT(f->kind == WF_FRAME_PUBLISH_TO || f->kind == WF_FRAME_RETAINED);
+    struct wf_body *body = wf_link_body(ch, f, f->name, f->body.size);
     if (body != NULL) memcpy(wf_body_bytes(body), f->body.data, f->body.size);
     if (body == NULL) {
-        if (f->kind == WF_FRAME_RETAINED) wf_session_fail(ch->session, "out of memory");
-        wf_session_lost(ch);
+        if (f->kind == WF_FRAME_RETAINED) wf_link_fail(ch->link, "out of memory");
+        wf_link_lost(ch);
         return;
     }
     wf_inbound_sign(&ch->in, f->tag, publisher(ch, f), body);

@@ -1,19 +1,11 @@
-/* transport/metrics/metrics.c -- the actor $metrics, which answers what comes over HTTP.
- *
- * Design notes.
- * (1) Requests come on workers: they go to a queue, and $metrics is woken by an event. It asks the workers
- *     (node_stats.h) and writes the text; nothing is counted for its sake. Idle, it costs nothing.
- * (2) What comes before $metrics has begun waits for it. The queue is bounded: what comes while $metrics is behind is
- *     refused at once. If its own worker is stuck nobody answers, which is what a probe with a time limit takes for
- *     sick.
- * (3) $metrics is a service: it answers until all actors of users have ended, and says that it is not ready by then.
- *     Its last deed is to answer what is queued; what comes after it is refused. */
+/* transport/metrics/metrics.c -- the actor $metrics, which answers what comes over HTTP. */
 #include "metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "metrics_text.h"
 #include "page.h"
 #include "web.h"
 #include "node_stats.h"
@@ -37,7 +29,7 @@ struct wf_metrics {
     uint64_t received[WF_WORKERS_MAX]; /* the most that was told: a counter does not go back */
 };
 
-static void say(struct wf_web_ask *ask, int status, const char *text)
+static void send_text(struct wf_web_ask *ask, int status, const char *text)
 {
     wf_web_answer(ask, status, "text/plain; charset=utf-8", text, strlen(text));
 }
@@ -54,7 +46,7 @@ static void on_ask(void *arg, struct wf_web_ask *ask)
         if (m->state == AWAKE) (void)weft_event_set(m->wake);
     }
     pf_mutex_unlock(m->lock);
-    if (!taken) say(ask, 503, "the node ends or is far behind\n");
+    if (!taken) send_text(ask, 503, "the node ends or is far behind\n");
 }
 
 static struct wf_web_ask *take(struct wf_metrics *m)
@@ -83,18 +75,18 @@ static int tally(struct wf_metrics *m, bool kinds)
     return rc;
 }
 
-static void say_metrics(struct wf_metrics *m, struct wf_web_ask *ask)
+static void send_metrics(struct wf_metrics *m, struct wf_web_ask *ask)
 {
     char *text = NULL;
     int rc = tally(m, true);
     if (rc == WEFT_OK || rc == WEFT_ETIMEDOUT)
         rc = wf_metrics_text(m->node->transport, &m->tally, &m->answers, &text);
-    if (text == NULL) say(ask, 503, rc == WEFT_ECANCELED ? "the node ends\n" : "out of memory\n");
+    if (text == NULL) send_text(ask, 503, rc == WEFT_ECANCELED ? "the node ends\n" : "out of memory\n");
     else wf_web_answer(ask, 200, "text/plain; version=0.0.4; charset=utf-8", text, strlen(text));
     free(text);
 }
 
-static void say_health(struct wf_metrics *m, struct wf_web_ask *ask)
+static void send_health(struct wf_metrics *m, struct wf_web_ask *ask)
 {
     char text[64] = "ok\n";
     int rc = tally(m, false);
@@ -105,17 +97,17 @@ static void say_health(struct wf_metrics *m, struct wf_web_ask *ask)
         snprintf(text, sizeof text, "worker %u does not turn\n", (unsigned)i);
     }
     if (rc < 0 && rc != WEFT_ETIMEDOUT) snprintf(text, sizeof text, "%s\n", weft_strerror(rc));
-    say(ask, all ? 200 : 503, text);
+    send_text(ask, all ? 200 : 503, text);
 }
 
-static void say_ready(const struct wf_metrics *m, struct wf_web_ask *ask)
+static void send_ready(const struct wf_metrics *m, struct wf_web_ask *ask)
 {
     bool drains = wf_node_is_draining(m->node) || atomic_load_explicit(&m->node->stopping, memory_order_relaxed);
     bool minority = wf_node_in_minority(m->node);
-    say(ask, drains || minority ? 503 : 200, drains ? "draining\n" : minority ? "in a minority\n" : "ready\n");
+    send_text(ask, drains || minority ? 503 : 200, drains ? "draining\n" : minority ? "in a minority\n" : "ready\n");
 }
 
-static void say_page(struct wf_web_ask *ask)
+static void send_page(struct wf_web_ask *ask)
 {
     ask->policy = wf_page_policy;
     wf_web_answer(ask, 200, "text/html; charset=utf-8", wf_page, wf_page_size);
@@ -124,13 +116,13 @@ static void say_page(struct wf_web_ask *ask)
 static void answer(struct wf_metrics *m, struct wf_web_ask *ask)
 {
     switch ((enum path)ask->path) {
-    case PAGE: say_page(ask); break;
+    case PAGE: send_page(ask); break;
     case NODES:
-        if (!wf_pages_take(&m->pages, ask)) say(ask, 503, "the node ends, or is asked too often\n");
+        if (!wf_pages_take(&m->pages, ask)) send_text(ask, 503, "the node ends, or is asked too often\n");
         break;
-    case METRICS: say_metrics(m, ask); break;
-    case HEALTHZ: say_health(m, ask); break;
-    case READYZ: say_ready(m, ask); break;
+    case METRICS: send_metrics(m, ask); break;
+    case HEALTHZ: send_health(m, ask); break;
+    case READYZ: send_ready(m, ask); break;
     case PATHS: break;
     }
 }
@@ -142,7 +134,7 @@ static void close_queue(void *arg)
     pf_mutex_lock(m->lock);
     m->state = CLOSED;
     pf_mutex_unlock(m->lock);
-    for (struct wf_web_ask *ask; (ask = take(m)) != NULL;) say(ask, 503, "the node has ended\n");
+    for (struct wf_web_ask *ask; (ask = take(m)) != NULL;) send_text(ask, 503, "the node has ended\n");
 }
 
 static void metrics_main(const void *arg, size_t size)

@@ -1,5 +1,14 @@
 /* transport/metrics/metrics.h -- what a node says over HTTP: /metrics for Prometheus, /healthz, /readyz, a page
- * at /. */
+ * at /.
+ *
+ * Design notes.
+ * (1) Requests come on workers: they go to a queue, and $metrics is woken by an event. It asks the workers
+ *     (node_stats.h) and writes the text; nothing is counted for its sake. Idle, it costs nothing.
+ * (2) What comes before $metrics has begun waits for it. The queue is bounded: what comes while $metrics is behind is
+ *     refused at once. If its own worker is stuck nobody answers, which is what a probe with a time limit takes for
+ *     sick.
+ * (3) $metrics is a service: it answers until all actors of users have ended, and says that it is not ready by then.
+ *     Its last deed is to answer what is queued; what comes after it is refused. */
 #ifndef WF_METRICS_H
 #define WF_METRICS_H
 
@@ -12,12 +21,5 @@ struct wf_metrics;
 int wf_metrics_start(struct wf_metrics **out, weft_node *node, const char *address, char bound[64]);
 /* The node's actors have ended. NULL is fine. */
 void wf_metrics_stop(struct wf_metrics *m);
-
-/* The text of /metrics, for tests too. `answers`: after how long workers came to what they were asked. `*out` is
- * malloc'ed and ends with a NUL. WEFT_ENOMEM. */
-struct wf_tally;
-struct wf_histogram;
-int wf_metrics_text(const struct wf_transport *t, const struct wf_tally *tally, const struct wf_histogram *answers,
-                    char **out);
 
 #endif

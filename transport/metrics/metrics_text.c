@@ -1,5 +1,7 @@
 /* transport/metrics/metrics_text.c -- the text that Prometheus reads. Labels are bounded: workers, reasons, states,
  * 64 kinds of actors, 100 peers. */
+#include "metrics_text.h"
+#include "answer.h"
 #include "metrics.h"
 
 #include <inttypes.h>
@@ -7,23 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "out.h"
+#include "text_buffer.h"
+#include "peers.h"
 #include "snapshot.h"
 #include "stuck.h"
+#include "transport.h"
 
 enum { LABEL = 80 };
 /* Of histograms, powers of two in nanoseconds: 131 us to 4.3 s, and 1 us to 17 s. */
 enum { ANSWER_BITS_MIN = 17, ANSWER_BITS_MAX = 32, MAIL_BITS_MIN = 10, MAIL_BITS_MAX = 34 };
 
-static void head(struct wf_out *t, const char *name, const char *type, const char *help)
+static void head(struct wf_text_buffer *t, const char *name, const char *type, const char *help)
 {
-    wf_out_put(t, "# HELP weft_%s %s\n# TYPE weft_%s %s\n", name, help, name, type);
+    wf_text_buffer_put(t, "# HELP weft_%s %s\n# TYPE weft_%s %s\n", name, help, name, type);
 }
 
-static void single(struct wf_out *t, const char *name, const char *type, const char *help, uint64_t value)
+static void single(struct wf_text_buffer *t, const char *name, const char *type, const char *help, uint64_t value)
 {
     head(t, name, type, help);
-    wf_out_put(t, "weft_%s %" PRIu64 "\n", name, value);
+    wf_text_buffer_put(t, "weft_%s %" PRIu64 "\n", name, value);
 }
 
 /* Names come from users and from other nodes: what might end a label, or is no ASCII, becomes '_'. */
@@ -45,18 +49,18 @@ static double seconds(int64_t ns)
 }
 
 /* `labels`: "", or of the form 'kind="a",'. */
-static void put_histogram(struct wf_out *t, const char *name, const char *labels, const struct wf_histogram *h,
-                          int bits_min, int bits_max)
+static void put_histogram(struct wf_text_buffer *t, const char *name, const char *labels,
+                          const struct wf_histogram *h, int bits_min, int bits_max)
 {
     int only = WF_MAX((int)strlen(labels) - 1, 0); /* without the comma */
     uint64_t all = wf_histogram_count(h);
     for (int bits = bits_min; bits <= bits_max; bits++)
-        wf_out_put(t, "weft_%s_bucket{%sle=\"%g\"} %" PRIu64 "\n", name, labels, seconds(INT64_C(1) << bits),
-                   wf_histogram_below(h, bits));
-    wf_out_put(t, "weft_%s_bucket{%sle=\"+Inf\"} %" PRIu64 "\n", name, labels, all);
+        wf_text_buffer_put(t, "weft_%s_bucket{%sle=\"%g\"} %" PRIu64 "\n", name, labels, seconds(INT64_C(1) << bits),
+                           wf_histogram_below(h, bits));
+    wf_text_buffer_put(t, "weft_%s_bucket{%sle=\"+Inf\"} %" PRIu64 "\n", name, labels, all);
     const char *open = only > 0 ? "{" : "", *close = only > 0 ? "}" : "";
-    wf_out_put(t, "weft_%s_sum%s%.*s%s %.9f\n", name, open, only, labels, close, h->sum / 1e9);
-    wf_out_put(t, "weft_%s_count%s%.*s%s %" PRIu64 "\n", name, open, only, labels, close, all);
+    wf_text_buffer_put(t, "weft_%s_sum%s%.*s%s %.9f\n", name, open, only, labels, close, h->sum / 1e9);
+    wf_text_buffer_put(t, "weft_%s_count%s%.*s%s %" PRIu64 "\n", name, open, only, labels, close, all);
 }
 
 /* ---- Workers --------------------------------------------------------------------------------------------------- */
@@ -69,7 +73,7 @@ static const char *worker_label(char out[LABEL], const struct wf_workers *set, u
     return out;
 }
 
-static void put_each_worker(struct wf_out *t, const struct wf_workers *set, const struct wf_tally *tally,
+static void put_each_worker(struct wf_text_buffer *t, const struct wf_workers *set, const struct wf_tally *tally,
                             const char *name, const char *type, const char *help, size_t field)
 {
     head(t, name, type, help);
@@ -79,12 +83,12 @@ static void put_each_worker(struct wf_out *t, const struct wf_workers *set, cons
         char worker[LABEL];
         uint64_t value;
         memcpy(&value, (const char *)w + field, sizeof value);
-        wf_out_put(t, "weft_%s{worker=\"%s\"} %" PRIu64 "\n", name, worker_label(worker, set, i), value);
+        wf_text_buffer_put(t, "weft_%s{worker=\"%s\"} %" PRIu64 "\n", name, worker_label(worker, set, i), value);
     }
 }
 
 /* Of all workers, whether they answer or not. */
-static void put_turns(struct wf_out *t, const struct wf_workers *set)
+static void put_turns(struct wf_text_buffer *t, const struct wf_workers *set)
 {
     head(t, "worker_turn_seconds", "histogram", "Turns of the worker's loop, in which nothing else runs there.");
     for (uint32_t i = 0; i < set->count; i++) {
@@ -95,24 +99,25 @@ static void put_turns(struct wf_out *t, const struct wf_workers *set)
         for (int bits = WF_TURN_BITS_MIN; bits <= WF_TURN_BITS_MAX + 1; bits++) {
             below += atomic_load_explicit(&p->turns[bits - WF_TURN_BITS_MIN], memory_order_relaxed);
             if (bits > WF_TURN_BITS_MAX) break;
-            wf_out_put(t, "weft_worker_turn_seconds_bucket{worker=\"%s\",le=\"%g\"} %" PRIu64 "\n", worker,
-                       seconds(INT64_C(1) << bits), below);
+            wf_text_buffer_put(t, "weft_worker_turn_seconds_bucket{worker=\"%s\",le=\"%g\"} %" PRIu64 "\n", worker,
+                               seconds(INT64_C(1) << bits), below);
         }
-        wf_out_put(t, "weft_worker_turn_seconds_bucket{worker=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", worker, below);
-        wf_out_put(t, "weft_worker_turn_seconds_sum{worker=\"%s\"} %.9f\n", worker,
-                   seconds(atomic_load_explicit(&p->busy, memory_order_relaxed)));
-        wf_out_put(t, "weft_worker_turn_seconds_count{worker=\"%s\"} %" PRIu64 "\n", worker, below);
+        wf_text_buffer_put(t, "weft_worker_turn_seconds_bucket{worker=\"%s\",le=\"+Inf\"} %" PRIu64 "\n", worker,
+                           below);
+        wf_text_buffer_put(t, "weft_worker_turn_seconds_sum{worker=\"%s\"} %.9f\n", worker,
+                           seconds(atomic_load_explicit(&p->busy, memory_order_relaxed)));
+        wf_text_buffer_put(t, "weft_worker_turn_seconds_count{worker=\"%s\"} %" PRIu64 "\n", worker, below);
     }
     head(t, "worker_held_up_seconds", "gauge",
          "For how long an actor holds the worker up that does not wait; 0: none.");
     for (uint32_t i = 0; i < set->users; i++) {
         struct wf_stuck s;
         int64_t ns = wf_stuck_at((struct wf_workers *)(uintptr_t)set, i, &s) ? s.now - s.began : 0;
-        wf_out_put(t, "weft_worker_held_up_seconds{worker=\"%u\"} %.3f\n", (unsigned)i, seconds(ns));
+        wf_text_buffer_put(t, "weft_worker_held_up_seconds{worker=\"%u\"} %.3f\n", (unsigned)i, seconds(ns));
     }
 }
 
-static void put_workers(struct wf_out *t, const struct wf_workers *set, const struct wf_tally *tally)
+static void put_workers(struct wf_text_buffer *t, const struct wf_workers *set, const struct wf_tally *tally)
 {
     uint64_t received = 0, bytes = 0;
     for (uint32_t i = 0; i < tally->workers; i++) {
@@ -168,18 +173,18 @@ static uint64_t heap_bytes(const struct wf_tally_kind *k)
     return k->memory.heap;
 }
 
-static void put_each_kind(struct wf_out *t, const struct wf_tally *tally, const char *name, const char *help,
+static void put_each_kind(struct wf_text_buffer *t, const struct wf_tally *tally, const char *name, const char *help,
                           uint64_t (*value)(const struct wf_tally_kind *k))
 {
     char kind[LABEL];
     head(t, name, "gauge", help);
     for (uint32_t i = 0; i < tally->kinds; i++) {
         const struct wf_tally_kind *k = &tally->kind[i];
-        wf_out_put(t, "weft_%s{kind=\"%s\"} %" PRIu64 "\n", name, label(kind, k->kind), value(k));
+        wf_text_buffer_put(t, "weft_%s{kind=\"%s\"} %" PRIu64 "\n", name, label(kind, k->kind), value(k));
     }
 }
 
-static void put_mail_times(struct wf_out *t, const struct wf_tally *tally)
+static void put_mail_times(struct wf_text_buffer *t, const struct wf_tally *tally)
 {
     char kind[LABEL], labels[LABEL + 16];
     head(t, "mailbox_seconds", "histogram", "How long messages lay in mailboxes, estimated from some of them.");
@@ -191,7 +196,7 @@ static void put_mail_times(struct wf_out *t, const struct wf_tally *tally)
     }
 }
 
-static void put_actors(struct wf_out *t, const struct wf_tally *tally)
+static void put_actors(struct wf_text_buffer *t, const struct wf_tally *tally)
 {
     put_each_kind(t, tally, "actors", "Actors that are alive.", actors);
     put_each_kind(t, tally, "mailbox_messages", "Messages in the mailboxes of all actors of a kind.", waiting);
@@ -207,18 +212,19 @@ static void put_actors(struct wf_out *t, const struct wf_tally *tally)
     put_mail_times(t, tally);
 }
 
-static void put_drops(struct wf_out *t, const struct wf_transport *tr)
+static void put_drops(struct wf_text_buffer *t, const struct wf_transport *tr)
 {
     struct wf_drop_count drops[WF_ALL_DROPS];
     wf_transport_drops(tr, drops);
     head(t, "messages_dropped_total", "counter", "Messages and frames that did not reach an actor.");
     for (int i = 0; i < WF_ALL_DROPS; i++)
-        wf_out_put(t, "weft_messages_dropped_total{reason=\"%s\"} %" PRIu64 "\n", drops[i].reason, drops[i].count);
+        wf_text_buffer_put(t, "weft_messages_dropped_total{reason=\"%s\"} %" PRIu64 "\n", drops[i].reason,
+                           drops[i].count);
 }
 
 /* ---- Links ----------------------------------------------------------------------------------------------------- */
 
-static void put_each_link(struct wf_out *t, const struct wf_link_seen *links, uint32_t n, const char *name,
+static void put_each_link(struct wf_text_buffer *t, const struct wf_link_seen *links, uint32_t n, const char *name,
                           const char *type, const char *help, size_t field)
 {
     head(t, name, type, help);
@@ -227,11 +233,11 @@ static void put_each_link(struct wf_out *t, const struct wf_link_seen *links, ui
         char peer[LABEL];
         if (!links[i].linked) continue;
         memcpy(&value, (const char *)&links[i] + field, sizeof value);
-        wf_out_put(t, "weft_%s{peer=\"%s\"} %" PRIu64 "\n", name, label(peer, links[i].peer), value);
+        wf_text_buffer_put(t, "weft_%s{peer=\"%s\"} %" PRIu64 "\n", name, label(peer, links[i].peer), value);
     }
 }
 
-static void put_links(struct wf_out *t, const struct wf_transport *tr)
+static void put_links(struct wf_text_buffer *t, const struct wf_transport *tr)
 {
     uint64_t states[WF_PEER_STATES];
     char peer[LABEL];
@@ -241,12 +247,12 @@ static void put_links(struct wf_out *t, const struct wf_transport *tr)
     uint32_t n = wf_links_seen(tr, links, states);
     head(t, "peers", "gauge", "Other nodes that this one knows.");
     for (int i = 0; i < WF_PEER_STATES; i++)
-        wf_out_put(t, "weft_peers{state=\"%s\"} %" PRIu64 "\n", wf_peer_state_names[i], states[i]);
+        wf_text_buffer_put(t, "weft_peers{state=\"%s\"} %" PRIu64 "\n", wf_peer_state_names[i], states[i]);
     head(t, "link_round_trip_seconds", "gauge", "Round trip of the last heartbeat.");
     for (uint32_t i = 0; i < n; i++) {
         if (!links[i].linked) continue;
-        wf_out_put(t, "weft_link_round_trip_seconds{peer=\"%s\"} %.9f\n", label(peer, links[i].peer),
-                   seconds(links[i].round_trip));
+        wf_text_buffer_put(t, "weft_link_round_trip_seconds{peer=\"%s\"} %.9f\n", label(peer, links[i].peer),
+                           seconds(links[i].round_trip));
     }
 #define EACH(name, type, help, field) \
     put_each_link(t, links, n, name, type, help, offsetof(struct wf_link_seen, field))
@@ -265,32 +271,32 @@ static void put_links(struct wf_out *t, const struct wf_transport *tr)
 
 /* ---- The node -------------------------------------------------------------------------------------------------- */
 
-static void put_node(struct wf_out *t, const struct wf_transport *tr)
+static void put_node(struct wf_text_buffer *t, const struct wf_transport *tr)
 {
     char name[LABEL], cluster[LABEL];
     struct pf_usage used;
     head(t, "node_info", "gauge", "Which node this is; always 1.");
-    wf_out_put(t, "weft_node_info{node=\"%s\",cluster=\"%s\",incarnation=\"%016" PRIx64 "\"} 1\n",
-               label(name, tr->node->name), label(cluster, tr->node->cluster), tr->node->incarnation);
+    wf_text_buffer_put(t, "weft_node_info{node=\"%s\",cluster=\"%s\",incarnation=\"%016" PRIx64 "\"} 1\n",
+                       label(name, tr->node->name), label(cluster, tr->node->cluster), tr->node->incarnation);
     single(t, "in_minority", "gauge", "Whether the node is in the smaller part of a cluster that is cut in two.",
            wf_node_in_minority(tr->node));
     pf_usage(&used);
-    wf_out_put(
+    wf_text_buffer_put(
         t,
         "# HELP process_cpu_seconds_total Processor time of the process.\n# TYPE process_cpu_seconds_total counter\n"
         "process_cpu_seconds_total %.6f\n",
         seconds(used.processor));
     if (used.resident > 0)
-        wf_out_put(t,
-                   "# HELP process_resident_memory_bytes Memory of the process.\n"
-                   "# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes %" PRIu64 "\n",
-                   used.resident);
+        wf_text_buffer_put(t,
+                           "# HELP process_resident_memory_bytes Memory of the process.\n"
+                           "# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes %" PRIu64 "\n",
+                           used.resident);
 }
 
 int wf_metrics_text(const struct wf_transport *tr, const struct wf_tally *tally, const struct wf_histogram *answers,
                     char **out)
 {
-    struct wf_out t = {.data = NULL};
+    struct wf_text_buffer t = {.data = NULL};
     put_node(&t, tr);
     put_workers(&t, &tr->node->workers, tally);
     put_turns(&t, &tr->node->workers);

@@ -10,7 +10,7 @@
 #include <weft/message.h>
 
 #include "control.h"
-#include "out.h"
+#include "text_buffer.h"
 #include "web.h"
 
 #define ANSWER_WITHIN WEFT_SEC(8)
@@ -21,7 +21,7 @@ struct page {
     struct wf_list_node in_asked;
     struct wf_pages *all;
     struct wf_web_ask *ask; /* NULL: it has been answered */
-    struct wf_out json;
+    struct wf_text_buffer json;
 };
 
 int wf_pages_init(struct wf_pages *p)
@@ -86,7 +86,7 @@ static void page_main(const void *arg, size_t size)
         return;
     }
     weft_reader r = weft_reader_on(weft_data(m), weft_size(m));
-    if (weft_tag(m) == WF_CONTROL_TOP) wf_out_json(&p->json, &r);
+    if (weft_tag(m) == WF_CONTROL_TOP) wf_text_buffer_json(&p->json, &r);
     bool whole = weft_tag(m) == WF_CONTROL_TOP && !p->json.failed && r.error == 0;
     weft_msg_free(m);
     if (whole) answer(p, 200, "application/json", p->json.data, p->json.size);

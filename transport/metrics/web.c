@@ -1,10 +1,4 @@
-/* transport/metrics/web.c -- see web.h.
- *
- * Design notes.
- * (1) The actor $http accepts; each connection is an actor of its own on the same worker, with one request: it has
- *     HEAD_TIME to come whole, PLACES connections are there at a time, SHARE of them from one source.
- * (2) A request belongs to its connection and to whoever answers: the second one to let go frees it. A connection
- *     that was ended while it waits is `gone`, and the answer goes nowhere. */
+/* transport/metrics/web.c -- see web.h. */
 #include "web.h"
 
 #include "http.h"
@@ -190,7 +184,7 @@ static void visit_main(const void *arg, size_t size)
 
 /* ---- The server ------------------------------------------------------------------------------------------------ */
 
-static void told(struct wf_web *h, int error, const char *bound)
+static void answer_start(struct wf_web *h, int error, const char *bound)
 {
     pf_mutex_lock(h->lock);
     snprintf(h->bound, 64, "%.63s", bound);
@@ -211,7 +205,7 @@ static void http_main(const void *arg, size_t size)
     if (rc == WEFT_OK) rc = weft_listener_defer_close(l);
     if (rc == WEFT_OK) rc = weft_listener_places(l, PLACES, SHARE);
     if (rc == WEFT_OK) rc = weft_listener_address(l, bound, sizeof bound);
-    told(v.web, WF_MIN(rc, 0), bound);
+    answer_start(v.web, WF_MIN(rc, 0), bound);
     if (rc < 0) return;
     /* WEFT_EFULL: out of descriptors; weft_accept has waited a little. */
     while ((rc = weft_accept(l, &v.stream, WEFT_FOREVER)) == WEFT_OK || rc == WEFT_EFULL || rc == WEFT_ENOMEM)

@@ -1,5 +1,11 @@
 /* transport/metrics/web.h -- a small HTTP server. It hands each request to its user, who may answer it at any later
- * time. */
+ * time.
+ *
+ * Design notes.
+ * (1) The actor $http accepts; each connection is an actor of its own on the same worker, with one request: it has
+ *     HEAD_TIME to come whole, PLACES connections are there at a time, SHARE of them from one source.
+ * (2) A request belongs to its connection and to whoever answers: the second one to let go frees it. A connection
+ *     that was ended while it waits is `gone`, and the answer goes nowhere. */
 #ifndef WF_WEB_H
 #define WF_WEB_H
 

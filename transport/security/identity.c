@@ -1,8 +1,10 @@
 /* transport/security/identity.c -- reads the name and the roles out of a certificate, with mbed TLS. */
+#include "identity.h"
 #include "identity_tls.h"
 
 #include "base.h"
 #include "names.h"
+#include "roles.h"
 
 #include <mbedtls/oid.h>
 #include <stdio.h>

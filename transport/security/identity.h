@@ -5,6 +5,8 @@
 #ifndef WF_IDENTITY_H
 #define WF_IDENTITY_H
 
+#include "roles.h"
+
 #include <weft/api.h>
 
 #include <stdbool.h>
@@ -12,25 +14,7 @@
 #include <stdint.h>
 WEFT_BEGIN
 
-/* What the other side of a connection may ask of this node. Without TLS it may ask everything. */
-enum wf_right {
-    WF_RIGHT_JOIN = 1,    /* be a node of the cluster */
-    WF_RIGHT_TALK = 2,    /* messages, calls, names, topics */
-    WF_RIGHT_OBSERVE = 4, /* list actors and nodes, read topics through $node */
-    WF_RIGHT_STOP = 8,    /* stop, kill and link with actors */
-    WF_RIGHT_SPAWN = 16,  /* spawn actors here */
-    WF_RIGHT_ADMIN = 32,  /* end the node */
-    WF_RIGHT_ALL = 63
-};
-
-enum { WF_ROLES = 4, WF_ROLE_TEXT = 64, WF_IDENTITY_NAME = 65 };
-/* In the order of a mask's bits: node, guest, observe, admin. */
-WEFT_API const char *wf_role_name(unsigned role);
-/* The bit of a role, 0: there is no such role. */
-WEFT_API uint32_t wf_role_find(const char *name, size_t size);
-WEFT_API uint32_t wf_role_rights(uint32_t roles);
-/* "node, admin"; "none". */
-WEFT_API const char *wf_roles_text(uint32_t roles, char out[WF_ROLE_TEXT]);
+enum { WF_IDENTITY_NAME = 65 };
 
 struct wf_identity {
     char name[WF_IDENTITY_NAME];
@@ -42,9 +26,6 @@ struct wf_identity {
  * (`why_size` bytes) says what is wrong with it. Says nothing about whether the certificate can be trusted. */
 WEFT_API bool wf_identity_read(struct wf_identity *out, const void *certificate, size_t size, char *why,
                                size_t why_size);
-
-/* A node says the name of its certificate; a tool may put "-" and more behind it, as several may run at once. */
-bool wf_identity_may_be(const struct wf_identity *i, const char *name, bool client);
 
 WEFT_END
 #endif

@@ -1,4 +1,5 @@
 /* transport/security/roles.c -- what each role may do; see identity.h. */
+#include "roles.h"
 #include "identity.h"
 
 #include "base.h"

@@ -12,7 +12,6 @@
  * (3) Reader and writer are tasks of one worker and nothing here suspends: the context is used by one at a time.
  * (4) The end of the connection is only the end of the stream if the other side has said so by a close_notify.
  * (5) A layer stays in its stream after a failed handshake, so that nothing is ever sent plainly by mistake. */
-#include "stream_tls.h"
 
 #include <mbedtls/error.h>
 #include <stdio.h>
@@ -20,6 +19,8 @@
 #include <string.h>
 
 #include "stream.h"
+#include "stream_tls.h"
+#include "stream_tls_config.h"
 
 enum {
     AHEAD = 4096,

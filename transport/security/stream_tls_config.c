@@ -1,4 +1,6 @@
 /* transport/security/stream_tls_config.c -- configurations of TLS for users' streams. */
+#include "stream_tls_config.h"
+
 #include <mbedtls/error.h>
 #include <mbedtls/pem.h>
 #include <stdarg.h>
@@ -7,8 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "stream_tls.h"
 #include "sanitizer.h"
+#include "stream_tls.h"
 #include "tls_suites.h"
 
 #include <weft/error.h>

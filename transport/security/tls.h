@@ -1,6 +1,6 @@
 /* transport/security/tls.h -- a node's certificates, and who is at the other end of a connection under TLS.
  *
- * tls_files.c reads them, carrier_nng_tls.c uses them; without mbed TLS they are tls_none.c and
+ * tls.c reads them, carrier_nng_tls.c uses them; without mbed TLS they are tls_none.c and
  * carrier_nng_tls_none.c. */
 #ifndef WF_TLS_H
 #define WF_TLS_H
@@ -8,10 +8,6 @@
 #include "identity.h"
 
 WEFT_BEGIN
-
-/* Where certificates are: `given`, or for "auto" $WEFT_CERTS, else $XDG_CONFIG_HOME/weft/certs, else
- * ~/.config/weft/certs, else %APPDATA%/weft/certs (Windows). False: no room, or none of these is set. */
-WEFT_API bool wf_tls_folder(const char *given, char *out, size_t size);
 
 enum { WF_TLS_PATH = 4096, WF_TLS_WHY = 4400 };
 

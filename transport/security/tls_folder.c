@@ -1,4 +1,5 @@
 /* transport/security/tls_folder.c -- finds the folder of certificates that a node uses. */
+#include "tls_folder.h"
 #include "tls.h"
 
 #include <stdio.h>

@@ -1,12 +1,5 @@
-/* transport/sim/carrier_memory.c -- the carrier of a simulated world: see sim_world.h.
- *
- * Design notes.
- * (1) A connection has two ends, each a wf_conn of its carrier. What one sends waits at the other, in order, each
- *     with the time of its arrival; `arrive` is the timer of the first of them.
- * (2) Every callback runs as an event of the world, with the worker of its host as the current one. So none comes
- *     while the owner is at work, and close, send, resume and dial only arm timers.
- * (3) References: one from birth to on_down or on_dial_failed, one for the owner since on_up, one while a send is
- *     under way. */
+/* transport/sim/carrier_memory.c -- the carrier of a simulated world: see sim_world.h. */
+#include "carrier_memory.h"
 #include "sim_world.h"
 
 #include "task.h"

@@ -3,7 +3,6 @@
 
 #include "actor.h"
 #include "hash.h"
-#include "transport.h"
 #include "typed.h"
 #include "typed_tags.h"
 

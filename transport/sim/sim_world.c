@@ -2,9 +2,10 @@
 #include "sim_world.h"
 
 #include "actor.h"
+#include "carrier_memory.h"
 #include "hash.h"
 #include "sim_run.h"
-#include "transport.h"
+#include "start.h"
 #include "task.h"
 
 #include <stdio.h>

@@ -26,7 +26,7 @@
 
 #include "heap.h"
 #include "sim/sim.h"
-#include "world.h"
+#include "start.h"
 
 enum { WF_SIM_HOSTS = 16, WF_SIM_LIVES = 400 };
 
@@ -108,7 +108,4 @@ void wf_sim_leave(struct wf_sim_world *w, unsigned host);
 void wf_sim_note(struct wf_sim_world *w, uint64_t what, uint64_t size); /* for the trace */
 int64_t wf_sim_now(const struct wf_sim_world *w);
 int64_t wf_sim_delay(struct wf_sim_world *w);
-struct wf_carrier *wf_carrier_memory(struct wf_sim_world *w, unsigned host, const struct wf_carrier_options *options);
-void wf_carrier_memory_reset(struct wf_memory_carrier *k, unsigned peer); /* WF_SIM_HOSTS: of all */
-
 #endif

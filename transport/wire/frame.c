@@ -2,6 +2,7 @@
 #include "frame.h"
 
 #include "frame_read.h"
+#include "frame_tables.h"
 #include "swim_wire.h"
 
 #include <stdio.h>
@@ -365,7 +366,7 @@ void wf_put_welcome(weft_writer *w)
     put_kind(w, 0, WF_FRAME_WELCOME);
 }
 
-void wf_put_welcome_link(weft_writer *w, uint64_t number, uint64_t received, enum wf_link_state state)
+void wf_put_welcome_link(weft_writer *w, uint64_t number, uint64_t received, enum wf_welcome_state state)
 {
     put_kind(w, 3, WF_FRAME_WELCOME);
     weft_put_uint(w, number);

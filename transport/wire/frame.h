@@ -112,7 +112,7 @@ enum {
 };
 
 /* What a WELCOME says of the link that it names. */
-enum wf_link_state { WF_LINK_OVER = 0, WF_LINK_BROKEN = 1, WF_LINK_UP = 2 };
+enum wf_welcome_state { WF_LINK_OVER = 0, WF_LINK_BROKEN = 1, WF_LINK_UP = 2 };
 
 enum wf_interest_op { WF_INTEREST_ADD = 1, WF_INTEREST_REMOVE = 2 };
 
@@ -145,8 +145,8 @@ struct wf_frame {
     weft_text trace; /* WF_FRAME_TRACE bytes of a message that carries a trace id: wf_frame_trace; else empty */
     /* CALL, CALL_NAME: microseconds left, WF_FRAME_NO_DEADLINE; PING, PONG: the time; REFUSED: wf_refusal; INTEREST:
      * wf_interest_op; ACK, START: counted frames; MISSED: publications; WELCOME: number of the last link, its `ref`
-     * of frames received, its `tag` wf_link_state; PUBLISH_TO: how often it was passed on; CHUNK: bytes of the body
-     * that begins, 0: `body` is the next part of the one before */
+     * of frames received, its `tag` wf_welcome_state; PUBLISH_TO: how often it was passed on; CHUNK: bytes of the
+     * body that begins, 0: `body` is the next part of the one before */
     uint64_t number;
     uint32_t flags; /* PUBLISH_TO, RETAINED: wf_publish_flag */
     uint32_t count; /* PEERS, INTEREST, PUBLISH_TO: of items */
@@ -161,49 +161,17 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f);
 void wf_frame_next_peer(struct wf_frame *f, struct wf_frame_peer *out);
 weft_text wf_frame_next_pattern(struct wf_frame *f);
 const char *wf_frame_name(uint32_t kind);
+/* Bytes of its body at most: little where the receiver may keep the message for as long as an actor lives. */
+size_t wf_frame_body_max(uint32_t kind);
+/* Whether messages of that kind carry trace ids. */
+bool wf_frame_may_trace(uint32_t kind);
 /* "malformed SEND frame at offset 17" */
 void wf_frame_fault(const weft_reader *r, const struct wf_frame *f, char *out, size_t size);
 
-/* ---- frame_tables.c: kinds 54 to 59 ---------------------------------------------------------------------------- */
-/* Of a frame with so many values behind its kind; returns how many it has read. TABLE: `number` is a wf_table_op
- * (or WF_TABLE_NONE: skip it), the rest is wf_frame_entry (of TAKEN `to` is the node). GROUP_SEND: `name` is the
- * group. PUBLISH_TO: `to` is the node of `from`, 0: the one that sends the frame. RETAINED: the same, but never 0;
- * `number` is the stamp, `ref` for how many milliseconds that node has been gone. */
-uint32_t wf_get_tables_frame(weft_reader *r, uint32_t values, struct wf_frame *f);
-struct wf_entry wf_frame_entry(const struct wf_frame *f);
-/* At most WF_FRAME_SPARE bytes and the key. */
-void wf_put_entry(weft_writer *w, enum wf_table_op op, const struct wf_entry *e);
-void wf_put_table_begin(weft_writer *w);
-
-enum wf_publish_flag { WF_PUBLISH_PLAIN = 1 /* for subscribers without a queue, whatever is retained */ };
-enum { WF_PUBLISH_QUEUES = 32, /* in one frame */ WF_PUBLISH_PASSED_MAX = 2 };
-/* A publication for one member of each of some queue groups. */
-struct wf_publish_to {
-    weft_text topic;
-    weft_pid from; /* .node 0: of the node that sends it */
-    uint32_t tag, flags, passed;
-    uint64_t ref; /* of who wants to know how many it has reached; 0: nobody */
-    const struct wf_chosen *chosen;
-    uint64_t node;  /* of the chosen that are meant */
-    uint32_t skip;  /* so many of them are in other frames */
-    uint32_t count; /* of those in this one: by wf_publish_to_size */
-    const void *body;
-    size_t size;
-    weft_text trace; /* as wf_frame.trace */
-};
-/* How many bytes it takes at most; comes first. */
-size_t wf_publish_to_size(struct wf_publish_to *p);
-void wf_put_publish_to(weft_writer *w, const struct wf_publish_to *p);
-weft_text wf_frame_next_queue(struct wf_frame *f, weft_text *pattern);
-/* What is retained; `live`: it is published now; `gone`: for so many milliseconds its publisher's node has been gone.
- * At most WF_FRAME_SPARE bytes, the topic and the body. */
-void wf_put_retained(weft_writer *w, struct wf_body *body, uint64_t stamp, bool live, uint64_t gone);
-
-/* ---- All others ------------------------------------------------------------------------------------------------ */
 void wf_put_hello(weft_writer *w, const struct wf_hello *h);
 void wf_put_welcome(weft_writer *w);
 /* To who can resume a link. */
-void wf_put_welcome_link(weft_writer *w, uint64_t number, uint64_t received, enum wf_link_state state);
+void wf_put_welcome_link(weft_writer *w, uint64_t number, uint64_t received, enum wf_welcome_state state);
 void wf_put_refused(weft_writer *w, enum wf_refusal code, const char *reason);
 void wf_put_bye(weft_writer *w, const char *reason);
 void wf_put_number(weft_writer *w, uint32_t kind /* PING, PONG, ACK, START */, uint64_t number);
@@ -222,41 +190,8 @@ void wf_put_to_name(weft_writer *w, bool call, weft_text name, uint64_t from, ui
                     const void *body, size_t size, uint64_t left);
 /* A WANT to a name. */
 void wf_put_want_name(weft_writer *w, weft_text name, uint64_t from, uint32_t number, uint64_t key);
-/* MISSED: so many publications for that pattern were not sent. At most WF_FRAME_SPARE and the pattern. */
-void wf_put_missed(weft_writer *w, weft_text pattern, uint64_t count);
 /* PUBLISH and GROUP_SEND: to a topic or a group. At most WF_FRAME_SPARE + name.size + size bytes. */
 void wf_put_to_all(weft_writer *w, enum wf_frame_kind kind, weft_text name, uint64_t from, uint32_t tag,
                    const void *body, size_t size);
-
-/* ---- frame_parts.c: messages whose body stays where it is, or is traced ---------------------------------------- */
-struct wf_trace;
-/* The trace of a body as a frame has it, in `out`; empty if it has none. */
-weft_text wf_frame_trace_of(const struct wf_body *b, uint8_t out[WF_FRAME_TRACE]);
-/* And back. False: the frame has none. */
-bool wf_frame_trace(const struct wf_frame *f, struct wf_trace *out);
-/* What all of them have. */
-static inline void wf_frame_describe(struct wf_frame *f, uint32_t kind, weft_text name, uint32_t tag, uint64_t from)
-{
-    f->kind = kind;
-    f->name = name;
-    f->tag = tag;
-    f->from = from;
-    f->number = 0;
-    f->trace.size = 0;
-}
-/* Whether it is a message with a body: what may come in chunks. */
-bool wf_frame_has_body(uint32_t kind);
-/* Bytes of its body at most: little where the receiver may keep the message for as long as an actor lives. */
-size_t wf_frame_body_max(uint32_t kind);
-/* Whether messages of that kind carry trace ids. */
-bool wf_frame_may_trace(uint32_t kind);
-/* What goes before `size` bytes of the body of `f`, all fields of which are set but `body`, and what goes behind. At
- * most WF_FRAME_SPARE and the name, together. */
-void wf_put_before_body(weft_writer *w, const struct wf_frame *f, size_t size);
-void wf_put_behind_body(weft_writer *w, const struct wf_frame *f);
-/* The head of the first CHUNK of a body of `whole` bytes: a frame with its first part follows. At most 16 bytes. */
-void wf_put_first_chunk(weft_writer *w, size_t whole);
-/* Of another one: `size` bytes of the body follow. At most 16 bytes. */
-void wf_put_next_chunk(weft_writer *w, size_t size);
 
 #endif

@@ -1,4 +1,5 @@
 /* transport/wire/frame_tables.c -- the frames of what all nodes know of each other: see actors/names/tables.h. */
+#include "frame_tables.h"
 #include "frame.h"
 
 #include "frame_read.h"

@@ -4,9 +4,12 @@
 #define SCRIPT_H
 
 #include "../../suite.h"
+#include "carrier_memory.h"
 
 #include "cluster.h"
+#include "links.h"
 #include "sim_world.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -229,7 +232,7 @@ static uint64_t link_number; /* of the last link of `link_up` */
 
 /* Its WELCOME: of a link of that number, which has got so far. */
 __attribute__((unused)) static void say_welcome(struct line *l, const struct wf_hello *h, uint64_t number,
-                                                uint64_t received, enum wf_link_state state)
+                                                uint64_t received, enum wf_welcome_state state)
 {
     if ((h->capabilities & WF_CAN_RESUME) != 0 && (h->flags & WF_HELLO_CLIENT) == 0)
         wf_put_welcome_link(&out, number, received, state);

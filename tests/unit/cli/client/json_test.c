@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "json.h"
-#include "lacks.h"
+#include "compat.h"
 
 #include "../../../capture.h"
 #include "../../../suite.h"

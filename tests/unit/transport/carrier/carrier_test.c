@@ -8,6 +8,7 @@
 #include "../../../sockets.h"
 #include "seen.h"
 #include "../../../suite.h"
+#include "carrier_tcp.h"
 #ifndef _WIN32
 #include <sys/resource.h>
 #endif

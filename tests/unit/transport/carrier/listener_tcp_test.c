@@ -1,6 +1,6 @@
 /* A listener on a system that has no descriptor or no memory for a while: who dialled meanwhile is accepted in the
  * end. The linker puts the test's word before the calls. */
-#include "carrier.h"
+#include "carrier_tcp.h"
 #include "fd.h"
 #include "sp.h"
 #include "parts.h"

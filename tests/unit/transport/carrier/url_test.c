@@ -1,6 +1,7 @@
 /* Where a node may listen, and whom it may dial, with and without certificates. */
 #include "carrier.h"
 #include "../../../suite.h"
+#include "url.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -1,5 +1,9 @@
 /* Every turn a handshake can take, right ones and wrong ones: a node, and a peer of which each word is written
  * here. */
+#include "cluster.h"
+#include "links.h"
+#include "peer_link.h"
+#include "transport.h"
 #include "../script.h"
 
 /* ---- HELLO ----------------------------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #define SWIM_NET_H
 
 #include "swim.h"
+#include "swim_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "frame.h"
 #include "swim_one.h"
 #include "../../../suite.h"
+#include "swim_table.h"
 
 /* ---- News ------------------------------------------------------------------------------------------------------ */
 
@@ -96,7 +97,7 @@ START_TEST(a_successor_of_the_same_name_ends_a_suspect)
     forget_sent();
     told(3, again);
     ck_assert_int_eq(state_of(4), WF_SWIM_ALIVE); /* it is only asked next */
-    ck_assert(wf_swim_find(s, 4)->doubted || s->target == wf_swim_find(s, 4));
+    ck_assert(wf_swim_find(s, 4)->recheck || s->target == wf_swim_find(s, 4));
     run_until(4, WF_SWIM_DOWN, WEFT_SEC(5));
     ck_assert_int_eq(state_of(4), WF_SWIM_DOWN); /* as soon as it does not answer */
 }

@@ -3,6 +3,7 @@
 #define SWIM_ONE_H
 
 #include "swim.h"
+#include "swim_table.h"
 
 #include <check.h>
 #include <stdio.h>

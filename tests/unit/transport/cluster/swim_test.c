@@ -1,4 +1,5 @@
 /* One member and what it does, rule by rule: who is probed, suspected and held for gone. */
+#include "swim_table.h"
 #include "swim_one.h"
 #include "../../../suite.h"
 
@@ -120,8 +121,8 @@ START_TEST(who_is_heard_of_anyway_is_seldom_probed)
     silent = 99; /* none of the members */
     (void)probes_in(s->o.period);
     ck_assert_uint_le(probes_in(100 * s->o.period), 100 / WF_SWIM_QUIET + 1);
-    /* Whoever is doubted is probed at once, and what is new is told as ever. */
-    wf_swim_doubt(s, 5, now);
+    /* Whoever is recheck is probed at once, and what is new is told as ever. */
+    wf_swim_recheck(s, 5, now);
     tick();
     ck_assert_uint_eq(sent[find_sent(WF_SWIM_PING, 0)].to, 5);
     answer_pings(0);
@@ -140,7 +141,7 @@ START_TEST(a_quiet_member_that_dies_is_found)
     silent = 99;
     (void)probes_in(100 * s->o.period);
     silent = 4;
-    wf_swim_doubt(s, 4, now); /* its link has been silent for two heartbeats */
+    wf_swim_recheck(s, 4, now); /* its link has been silent for two heartbeats */
     ck_assert_int_le(run_until(4, WF_SWIM_SUSPECT, WEFT_SEC(60)), s->o.period);
     ck_assert_int_le(run_until(4, WF_SWIM_DOWN, WEFT_SEC(60)), wf_swim_longest(s));
 }
@@ -178,7 +179,7 @@ START_TEST(whoever_was_asked_is_not_asked_again_when_the_target_is_doubted)
     tick();
     ck_assert_uint_eq(s->asked, 2);
     forget_sent();
-    wf_swim_doubt(s, target, now);
+    wf_swim_recheck(s, target, now);
     tick();
     ck_assert_int_lt(find_sent(WF_SWIM_ASK, 0), 0);
     ck_assert_uint_eq(s->asked, 2);
@@ -249,12 +250,12 @@ START_TEST(doubt_brings_a_member_to_the_front)
 {
     let_pass(WEFT_MS(999));
     answer_pings(0);
-    wf_swim_doubt(s, 5, now);
+    wf_swim_recheck(s, 5, now);
     tick();
     ck_assert_uint_eq(sent[find_sent(WF_SWIM_PING, 0)].to, 5);
-    ck_assert(wf_swim_find(s, 5)->doubted);
+    ck_assert(wf_swim_find(s, 5)->recheck);
     answer_pings(0);
-    ck_assert(!wf_swim_find(s, 5)->doubted);
+    ck_assert(!wf_swim_find(s, 5)->recheck);
 }
 END_TEST
 

@@ -58,6 +58,8 @@ static void *fake_calloc(size_t count, size_t size);
 #define calloc fake_calloc
 extern const struct wf_source_kind wf_source_dns, wf_source_dns_srv;
 #include "../../../../transport/discover/discover_dns.c"
+#include "discover_dns.h"
+#include "source.h"
 #undef calloc
 
 /* ---- The other side -------------------------------------------------------------------------------------------- */

@@ -5,7 +5,11 @@
 #include "../../alloc_faults.h"
 
 #include "discover.h"
+#include "discover_dns.h"
+#include "cluster_event.h"
 #include "node.h"
+#include "source.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,19 +18,19 @@
 static int posted;
 static char listed[512]; /* the last: URLs, each with a blank */
 
-void __wrap_wf_news_post(struct wf_transport *t, struct wf_news *n);
-void __wrap_wf_news_post(struct wf_transport *t, struct wf_news *n)
+void __wrap_wf_cluster_event_post(struct wf_transport *t, struct wf_cluster_event *e);
+void __wrap_wf_cluster_event_post(struct wf_transport *t, struct wf_cluster_event *e)
 {
     (void)t;
     posted++;
-    ck_assert_int_eq(n->kind, WF_NEWS_LISTED);
-    ck_assert_uint_eq(n->number, 1);
+    ck_assert_int_eq(e->kind, WF_CLUSTER_EVENT_LISTED);
+    ck_assert_uint_eq(e->number, 1);
     listed[0] = '\0';
-    for (size_t at = 0; at < n->size; at += strlen((const char *)n->data + at) + 1) {
-        strcat(listed, (const char *)n->data + at);
+    for (size_t at = 0; at < e->size; at += strlen((const char *)e->data + at) + 1) {
+        strcat(listed, (const char *)e->data + at);
         strcat(listed, " ");
     }
-    free(n);
+    free(e);
 }
 
 static struct weft_node node;
@@ -174,7 +178,8 @@ START_TEST(the_log_hears_of_changes)
     ck_assert_str_eq(report(0, 1, false), ""); /* what is wrong is said after it */
     ck_assert_int_eq(posted, 7);
     begin();
-    source.kind = &wf_source_url;
+    static const struct wf_source_kind plain = {.prefix = ""};
+    source.kind = &plain;
     ck_assert_str_eq(report(0, 1, true), "");
     begin(); /* nothing is left of it */
 }

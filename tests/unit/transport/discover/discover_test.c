@@ -6,6 +6,7 @@
 
 #include "discover.h"
 #include "../../../suite.h"
+#include "source.h"
 
 START_TEST(host_names)
 {

@@ -8,34 +8,36 @@
 
 #include "../../../suite.h"
 #include "../../alloc_faults.h"
+#include "etcd_json.h"
+#include "transport.h"
 
 static char *put(void)
 {
-    return wf_etcd_say_put("k", "v", 1);
+    return wf_etcd_json_put("k", "v", 1);
 }
 static char *range(void)
 {
-    return wf_etcd_say_range("/w/");
+    return wf_etcd_json_range("/w/");
 }
 static char *watch(void)
 {
-    return wf_etcd_say_watch("/w/", 2);
+    return wf_etcd_json_watch("/w/", 2);
 }
 static char *acquire(void)
 {
-    return wf_etcd_say_acquire("k", "v", 3);
+    return wf_etcd_json_acquire("k", "v", 3);
 }
 static char *release(void)
 {
-    return wf_etcd_say_release("k", 4);
+    return wf_etcd_json_release("k", 4);
 }
 static char *number(void)
 {
-    return wf_etcd_say_number("ID", 5);
+    return wf_etcd_json_number("ID", 5);
 }
 static char *sign_on(void)
 {
-    return wf_etcd_say_sign_on("u", "p");
+    return wf_etcd_json_sign_on("u", "p");
 }
 static char *node(void)
 {
@@ -70,7 +72,7 @@ END_TEST
 
 START_TEST(what_is_no_text)
 {
-    ck_assert_ptr_null(wf_etcd_say_sign_on("\xff", "p")); /* JSON is UTF-8 */
+    ck_assert_ptr_null(wf_etcd_json_sign_on("\xff", "p")); /* JSON is UTF-8 */
 }
 END_TEST
 

@@ -7,6 +7,8 @@
 
 #include "etcd.h"
 #include "../../../suite.h"
+#include "etcd_json.h"
+#include "source.h"
 
 START_TEST(base64_there_and_back)
 {
@@ -40,17 +42,17 @@ END_TEST
 
 START_TEST(requests)
 {
-    char *text = wf_etcd_say_range("/w/");
+    char *text = wf_etcd_json_range("/w/");
     ck_assert_str_eq(text, "{\"key\":\"L3cv\",\"range_end\":\"L3cw\"}"); /* up to "/w0" */
     free(text);
-    text = wf_etcd_say_number("ID", INT64_MAX);
+    text = wf_etcd_json_number("ID", INT64_MAX);
     ck_assert_str_eq(text, "{\"ID\":\"9223372036854775807\"}"); /* a JSON number would lose the last digits */
     free(text);
-    text = wf_etcd_say_release("k", 7);
+    text = wf_etcd_json_release("k", 7);
     ck_assert_ptr_nonnull(strstr(text, "\"create_revision\":\"7\""));
     ck_assert_ptr_nonnull(strstr(text, "request_delete_range"));
     free(text);
-    text = wf_etcd_say_acquire("k", "v", 9);
+    text = wf_etcd_json_acquire("k", "v", 9);
     ck_assert_ptr_nonnull(strstr(text, "\"create_revision\":\"0\""));
     ck_assert_ptr_nonnull(strstr(text, "\"lease\":\"9\""));
     free(text);

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "../../../suite.h"
+#include "etcd_spec.h"
+#include "source.h"
 
 static struct wf_etcd_spec spec;
 static char why[WF_REASON_TEXT];

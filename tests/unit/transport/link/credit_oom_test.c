@@ -3,7 +3,7 @@
 #include "../../alloc_faults.h"
 
 #include "credit.h"
-#include "transport.h"
+#include "link_writer.h"
 
 enum { KEYS = 40 };
 
@@ -11,15 +11,15 @@ enum { KEYS = 40 };
 START_TEST(nth_fails)
 {
     const struct wf_credit *found[KEYS];
-    struct wf_port port = {0};
-    wf_credits_init(&port.credits, true, 7);
+    struct wf_link_writer writer = {0};
+    wf_credits_init(&writer.credits, true, 7);
     faults_arm(_i, false);
-    for (uint64_t i = 0; i < KEYS; i++) found[i] = wf_credit_find(NULL, &port, i + 1, i % 2 == 0 ? "name" : NULL);
+    for (uint64_t i = 0; i < KEYS; i++) found[i] = wf_credit_find(NULL, &writer, i + 1, i % 2 == 0 ? "name" : NULL);
     long failed = faults_disarm();
     ck_assert_int_eq(failed, 1);
-    for (uint64_t i = 0; i < KEYS; i++) ck_assert(found[i] == &port.credits.spill || found[i]->key == i + 1);
-    for (uint64_t i = 0; i < KEYS; i++) ck_assert_uint_eq(wf_credit_find(NULL, &port, i + 1, NULL)->key, i + 1);
-    wf_credits_finish(&port.credits);
+    for (uint64_t i = 0; i < KEYS; i++) ck_assert(found[i] == &writer.credits.spill || found[i]->key == i + 1);
+    for (uint64_t i = 0; i < KEYS; i++) ck_assert_uint_eq(wf_credit_find(NULL, &writer, i + 1, NULL)->key, i + 1);
+    wf_credits_finish(&writer.credits);
 }
 END_TEST
 

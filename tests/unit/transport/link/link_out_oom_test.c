@@ -1,5 +1,8 @@
 /* What actors send to another node when there is no memory for it: each call says so, or it has gone; what has no
  * answer is counted as lost; and the link stays. */
+#include "links.h"
+#include "send_queue.h"
+#include "peer_link.h"
 #include "linked.h"
 
 #include "../../alloc_faults.h"
@@ -14,8 +17,8 @@ static bool of_the_node(void)
 /* What the outbox has kept for later goes, so that each batch is an allocation. */
 static void drop_spares(void)
 {
-    struct wf_session *s = wf_links_find(cluster(), there.node);
-    while (s->spares > 0) wf_batch_free(wf_batch_new(s, 1));
+    struct wf_link *l = wf_links_find(cluster(), there.node);
+    while (l->spares > 0) wf_batch_free(wf_batch_new(l, 1));
 }
 
 static int says(int how)

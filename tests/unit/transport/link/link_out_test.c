@@ -1,5 +1,7 @@
 /* What goes out on a link: to whom, as far as the peer knows of such things, and what becomes of it when the peer
  * takes nothing. */
+#include "frame_tables.h"
+#include "links.h"
 #include "linked.h"
 
 /* ---- A full link ----------------------------------------------------------------------------------------------- */
@@ -213,6 +215,30 @@ START_TEST(credit_of_any_size_is_taken)
     ck_assert_uint_eq(sends_heard, BEYOND);
     if (!mean) ck_assert_uint_eq(wants_heard, 1); /* there is plenty */
     ck_assert(!is_over(peer));
+    close_script();
+}
+END_TEST
+
+static void sends_one(const void *arg, size_t size)
+{
+    (void)arg, (void)size;
+    result[0] = weft_send(there, 1, "x", 1);
+    over = true;
+}
+
+/* A request has a number that is not 0, so an answer to 0 is none, also while nothing is asked for. */
+START_TEST(credit_that_nobody_has_asked_for_is_none)
+{
+    open_with(0, false);
+    sends_heard = wants_heard = 0;
+    peer->hears = counts_sends;
+    (void)run_on_node(sends_one);
+    ck_assert_uint_eq(wants_heard, 0);
+    last_want = (struct heard){.from = 1, .ref = there.actor};
+    for (int i = 0; i < 4096; i++) say_grant(0, UINT32_MAX);
+    (void)run_on_node(sends_much);
+    ck_assert_uint_eq(sends_heard, WF_CREDIT_FIRST);
+    ck_assert_uint_eq(wants_heard, 1);
     close_script();
 }
 END_TEST
@@ -510,6 +536,7 @@ int main(void)
     tcase_add_loop_test(t, what_is_retained_waits_for_room, 0, 2);
     tcase_add_loop_test(t, who_takes_no_replies_is_cut_off, 0, 4);
     tcase_add_loop_test(t, credit_of_any_size_is_taken, 0, 5);
+    tcase_add_test(t, credit_that_nobody_has_asked_for_is_none);
     tcase_add_test(t, a_node_without_links_knows_nobody);
     tcase_add_test(t, names_are_those_of_nodes);
     tcase_add_test(t, a_dozen_peers_are_found);

@@ -2,6 +2,9 @@
 #ifndef LINKED_H
 #define LINKED_H
 
+#include "frame_tables.h"
+#include "links.h"
+#include "peer_link.h"
 #include "../script.h"
 
 enum { PLENTY = 1024 * 1024 };
@@ -32,7 +35,7 @@ __attribute__((unused)) static void say_entry(struct line *l, enum wf_table_op o
 
 __attribute__((unused)) static void acknowledge(struct line *l)
 {
-    struct wf_session *s = wf_links_find(cluster(), there.node);
+    struct wf_link *s = wf_links_find(cluster(), there.node);
     ck_assert_ptr_nonnull(s);
     say_number(l, WF_FRAME_ACK, s->most_taken);
 }

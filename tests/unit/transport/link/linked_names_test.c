@@ -1,5 +1,6 @@
 /* Who has a global name keeps it, whatever stamp another node says: of nodes that knew of it nobody can have had it
  * first. */
+#include "transport.h"
 #include "linked.h"
 
 static weft_pid found;

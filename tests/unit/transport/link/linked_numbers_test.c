@@ -1,13 +1,16 @@
 /* Numbers that a peer says and this node goes by: the highest there are, and those that nobody has asked for. */
+#include "frame_tables.h"
+#include "links.h"
+#include "peer_link.h"
 #include "linked.h"
 #include "control.h"
 #include "names.h"
 
-static struct wf_session *session(void)
+static struct wf_link *link(void)
 {
-    struct wf_session *s = wf_links_find(cluster(), there.node);
-    ck_assert_ptr_nonnull(s);
-    return s;
+    struct wf_link *l = wf_links_find(cluster(), there.node);
+    ck_assert_ptr_nonnull(l);
+    return l;
 }
 
 /* ---- PING and PONG --------------------------------------------------------------------------------------------- */
@@ -21,15 +24,15 @@ START_TEST(a_pong_to_no_ping_says_nothing)
     uint64_t asked = heard(peer, WF_FRAME_PING)->number;
     say_number(peer, WF_FRAME_PONG, pongs[_i]);
     say_number(peer, WF_FRAME_PONG, asked - 1);
-    ck_assert_int_eq(atomic_load(&session()->rtt), 0);
+    ck_assert_int_eq(atomic_load(&link()->rtt), 0);
     acknowledge(peer);
     pass(WEFT_MS(100));
     say_number(peer, WF_FRAME_PONG, asked);
-    int64_t took = atomic_load(&session()->rtt);
+    int64_t took = atomic_load(&link()->rtt);
     ck_assert_int_gt(took, 0);
     pass(WEFT_MS(100));
     say_number(peer, WF_FRAME_PONG, asked); /* once */
-    ck_assert_int_eq(atomic_load(&session()->rtt), took);
+    ck_assert_int_eq(atomic_load(&link()->rtt), took);
     ck_assert(!is_over(peer));
     close_script();
 }
@@ -46,7 +49,7 @@ START_TEST(a_heartbeat_is_at_most_a_minute)
     open_plainly();
     peer = link_up(&h);
     there.node = h.incarnation;
-    ck_assert_int_eq(session()->heartbeat, WEFT_SEC(60));
+    ck_assert_int_eq(link()->heartbeat, WEFT_SEC(60));
     pass(WEFT_SEC(290));
     ck_assert(!is_over(peer));
     pass(WEFT_SEC(20));

@@ -1,4 +1,6 @@
 /* What other nodes say is retained: who tells of it, and that no subscriber hears of it twice. */
+#include "answer.h"
+#include "frame_tables.h"
 #include "linked.h"
 #include "snapshot.h"
 

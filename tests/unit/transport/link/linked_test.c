@@ -1,5 +1,14 @@
 /* A link, and what a peer may say on it, in its turn and out of it; who hears of it; and what of all that is still
  * under way when it ends. */
+#include "channel.h"
+#include "frame_chunks.h"
+#include "frame_tables.h"
+#include "links.h"
+#include "peers.h"
+#include "link_writer.h"
+#include "peer_link.h"
+#include "table_sync.h"
+#include "transport.h"
 #include "drops.h"
 #include "actor_list.h"
 #include "linked.h"
@@ -340,19 +349,19 @@ static int send_to_group(struct wf_worker *w)
 static void between_turns(struct wf_sim_world *w)
 {
     struct wf_worker *worker = w->host[NODE].worker;
-    struct wf_session *s = wf_tables_session(cluster()->t, between.peer);
-    const struct wf_port *port = wf_port_find(worker, between.peer);
+    struct wf_link *l = wf_tables_link(cluster()->t, between.peer);
+    const struct wf_link_writer *writer = wf_link_writer_find(worker, between.peer);
     wf_sim_enter(w, NODE);
-    if (s != NULL && port == NULL && !between.early) {
+    if (l != NULL && writer == NULL && !between.early) {
         between.early = true;
         between.reached_early = node->route->reaches(worker, between.peer);
         between.sent_early = send_to_group(worker);
-    } else if (s == NULL && port != NULL && !between.late) {
+    } else if (l == NULL && writer != NULL && !between.late) {
         between.late = true;
         between.reached_late = node->route->reaches(worker, between.peer);
         between.sent_late = send_to_group(worker);
     }
-    if (s != NULL) wf_session_release(s);
+    if (l != NULL) wf_link_release(l);
     wf_sim_leave(w, NODE);
 }
 

@@ -1,5 +1,7 @@
 /* No turn of a worker is long because of what a peer says, or leaves behind: work is counted in blocks of memory that
  * are taken or given back in one turn, which each entry of a table needs some of. */
+#include "channel.h"
+#include "frame_tables.h"
 #include "linked.h"
 
 #include "../../alloc_faults.h"

@@ -1,5 +1,5 @@
 /* Text of a node's HTTP server: what JSON is made of msgpack, and memory that is not there. */
-#include "out.h"
+#include "text_buffer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 
 static void check(const void *pack, size_t size, const char *json)
 {
-    struct wf_out o = {.data = NULL};
+    struct wf_text_buffer o = {.data = NULL};
     weft_reader r = weft_reader_on(pack, size);
-    wf_out_json(&o, &r);
+    wf_text_buffer_json(&o, &r);
     ck_assert_int_eq(r.error, 0);
     ck_assert_ptr_nonnull(o.data);
     ck_assert_str_eq(o.data, json);
@@ -45,15 +45,15 @@ END_TEST
 
 START_TEST(it_grows_or_says_that_it_could_not)
 {
-    struct wf_out o = {.data = NULL};
-    for (int i = 0; i < 10000; i++) wf_out_put(&o, "%d,", i % 10);
+    struct wf_text_buffer o = {.data = NULL};
+    for (int i = 0; i < 10000; i++) wf_text_buffer_put(&o, "%d,", i % 10);
     ck_assert_uint_eq(o.size, 20000);
     ck_assert_uint_eq(strlen(o.data), 20000);
     free(o.data);
-    o = (struct wf_out){.data = NULL};
+    o = (struct wf_text_buffer){.data = NULL};
     faults_arm(0, true);
     weft_reader r = weft_reader_on("\x91\xa1x", 3);
-    wf_out_json(&o, &r);
+    wf_text_buffer_json(&o, &r);
     ck_assert_int_gt(faults_disarm(), 0);
     ck_assert(o.failed && o.data == NULL && r.error == 0);
 }

@@ -5,6 +5,7 @@
 
 #include "certificates.h"
 #include "identity_tls.h"
+#include "roles.h"
 
 static struct signer authority;
 

@@ -1,6 +1,7 @@
 /* What a role may do, and which names a certificate is good for. */
 #include "identity.h"
 #include "../../../suite.h"
+#include "roles.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* Tests of transport/wire/frame_tables.c. */
+#include "frame_tables.h"
 #include "frames.h"
 #include "names.h"
 

@@ -1,4 +1,6 @@
 /* Frames: what is written is read; what is cut, flipped or a bomb is refused without reading past the end. */
+#include "frame_chunks.h"
+#include "frame_tables.h"
 #include "frames.h"
 #include "trace.h"
 

@@ -4,6 +4,7 @@
 
 #include "../../../suite.h"
 #include "frame.h"
+#include "frame_tables.h"
 
 #include <string.h>
 

@@ -1,9 +1,0 @@
-/* cli/module/module_any.c -- where modules are no ELF files: dlopen says what is wrong with one. */
-#include "module_file.h"
-
-bool cli_looks_loadable(const struct cli *c, const char *path)
-{
-    (void)c;
-    (void)path;
-    return true;
-}

@@ -1,0 +1,39 @@
+/* transport/admin/answer.h -- what answers of $node have in common. */
+#ifndef WF_ANSWER_H
+#define WF_ANSWER_H
+
+#include "msg.h"
+
+#include <weft/actor.h>
+#include <weft/pack.h>
+
+struct wf_transport;
+
+/* Answers with what `put` makes of `data`; tables may grow between measuring and writing: then once more. NULL, or
+ * the text of an error. */
+const char *wf_control_answer(const weft_msg *ask,
+                              void (*put)(weft_writer *w, const struct wf_transport *t, const void *data),
+                              const struct wf_transport *t, const void *data);
+static inline void wf_put_text(weft_writer *w, const char *text)
+{
+    weft_put_str(w, weft_cstr(text));
+}
+/* "0.17.1@..."; nobody is "". */
+void wf_put_pid(weft_writer *w, weft_pid pid);
+/* What was dropped, as INFO and DROPS say it: [reason, count]. */
+void wf_put_drops(weft_writer *w, const struct wf_transport *t);
+/* Who takes long has an actor of its own, which gets `ask` as its first message, and answers it: `*handed`. */
+WEFT_CHECKED const char *wf_hand_to(weft_actor *body, const char *kind, const void *arg, size_t size, weft_msg *ask,
+                                    bool *handed);
+/* [A] Who that is: a pid, "0.17.1@NODE" or, of this node, "0.17.1", or a registered name. False: nobody. */
+bool wf_read_actor(weft_text who, weft_pid *out);
+
+/* What did not reach an actor, by reason: messages, and frames of links. */
+enum { WF_ALL_DROPS = WF_DROP_REASONS + 5 };
+struct wf_drop_count {
+    const char *reason; /* static */
+    uint64_t count;
+};
+void wf_transport_drops(const struct wf_transport *t, struct wf_drop_count all[WF_ALL_DROPS]);
+
+#endif

@@ -1,0 +1,22 @@
+/* transport/link/held_batches.h -- batches that wait behind a large message, to keep in order with it. */
+#ifndef WF_HELD_BATCHES_H
+#define WF_HELD_BATCHES_H
+
+#include "peer_link.h"
+
+struct wf_batch;
+
+uint16_t wf_order_slot(uint64_t actor);  /* of what an actor says */
+uint16_t wf_order_slot_to(uint64_t key); /* of what is for an actor, or a name: see wf_credit.key */
+/* With the link's lock held: false: it can be sent. Else it waits until wf_held_next gives it back; NULL: nothing
+ * can go on now. */
+bool wf_held_put(struct wf_link *l, struct wf_batch *b);
+struct wf_batch *wf_held_next(struct wf_link *l);
+/* Whether something waits that a frame with this slot has to go behind: then it needs a batch of its own. */
+bool wf_link_holds_slot(struct wf_link *l, uint16_t slot);
+static inline bool wf_link_holds(struct wf_link *l, uint16_t slot)
+{
+    return WF_UNLIKELY(atomic_load_explicit(&l->held_count, memory_order_relaxed) > 0) && wf_link_holds_slot(l, slot);
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* transport/link/large_message.h -- messages that have batches of their own: large ones, traced ones, and what must
+ * stay behind them.
+ *
+ * Design notes.
+ * (1) A message that goes in chunks is a chain of batches, and waits in `held`. One chunk at a time goes from there
+ *     to the end of what is to be sent, so what others send meanwhile goes between two. All batches are made before
+ *     the first one is sent, so that want of memory is the sender's error and nobody else's.
+ * (2) What has to stay behind it waits in `held`, too: all that its sender says (a slot is a hash of the sender), the
+ *     requests for credit of whom it is for (the other slot), and what keeps its place among all (ALL: tables, BYE).
+ *     While one of those is there, or a batch of a worker that had to go behind one, everything goes behind it. A
+ *     collision of slots costs a wait, nothing else.
+ * (3) Bodies are not copied: batches have references to them, until they are acknowledged.
+ * (4) Receiving: one message at a time comes in chunks on a link. Its envelope is made when the first one comes, and
+ *     belongs to the link: the next chunk may come on another channel. Chunks are counted frames, so each comes
+ *     once, in order. */
+#ifndef WF_LARGE_MESSAGE_H
+#define WF_LARGE_MESSAGE_H
+
+#include "frame_tables.h"
+#include "held_batches.h"
+#include "send_queue.h"
+#include "link_writer.h"
+
+/* What is large, traced, or from somebody whose last message is still waiting, has batches of its own. */
+static inline bool wf_goes_apart(const struct wf_link_writer *writer, uint64_t from, size_t size,
+                                 const struct wf_body *shared)
+{
+    return WF_UNLIKELY(size >= WF_APART_BYTES || (shared != NULL && shared->traced)) ||
+           wf_link_holds(writer->link, wf_order_slot(from));
+}
+/* On a worker: a message to an actor (`key`), or a name (`key`: wf_credit_name), with batches of its own. 0;
+ * WF_ROUTE_KEPT; WEFT_EFULL: too much waits; WEFT_ENOMEM. */
+int wf_large_message_send(struct wf_link_writer *writer, uint32_t kind, weft_text name, uint64_t key, uint64_t from,
+                          weft_msg *m);
+/* The same of a body for a topic or a group: wf_frame_describe(f). */
+int wf_large_message_send_body(struct wf_link_writer *writer, struct wf_frame *f, struct wf_body *body);
+/* In a batch of its own, of `size` bytes at most. False: no memory. */
+bool wf_large_message_publish_to(struct wf_link_writer *writer, const struct wf_publish_to *to, size_t size);
+/* A WANT behind large messages to whom it is for. False: no memory. */
+bool wf_large_message_request_credit(struct wf_link_writer *writer, const struct wf_frame *f);
+
+#endif

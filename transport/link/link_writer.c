@@ -1,0 +1,789 @@
+/* transport/link/link_writer.c -- a worker's ways to the peers, and the functions the actor layer calls. Everything
+ * here but the posting functions runs on the worker's thread. */
+#include "link_writer.h"
+#include "large_message.h"
+#include "frame_chunks.h"
+#include "frame_tables.h"
+#include "hash.h"
+#include "held_batches.h"
+#include "cluster_event.h"
+#include "send_queue.h"
+#include "publish_report.h"
+#include "peer_link.h"
+#include "table_sync.h"
+#include "topics.h"
+#include "transport.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATTERNS_AT_ONCE = 512, CREDITS_AT_ONCE = 1024 };
+
+/* ---- Finding a writer ------------------------------------------------------------------------------------------ */
+
+static struct wf_link_writers *writers_of(struct wf_worker *w)
+{
+    return w->transport;
+}
+
+static uint32_t node_hash(const struct wf_link_writers *all, uint64_t incarnation)
+{
+    return (uint32_t)wf_mix(incarnation ^ all->t->node->secret);
+}
+
+static struct wf_link_writer *find(struct wf_link_writers *all, uint64_t incarnation)
+{
+    if (all->last != NULL && all->last->incarnation == incarnation) return all->last;
+    WF_HASHED_WITH(e, &all->nodes, node_hash(all, incarnation))
+    {
+        struct wf_link_writer *writer = WF_CONTAINER(e, struct wf_link_writer, by_incarnation);
+        if (writer->incarnation == incarnation) return all->last = writer;
+    }
+    return NULL;
+}
+
+static struct wf_link_writer *writer_of(struct wf_link_writers *all, const struct wf_link *l)
+{
+    WF_HASHED_WITH(e, &all->nodes, node_hash(all, l->incarnation))
+    {
+        struct wf_link_writer *writer = WF_CONTAINER(e, struct wf_link_writer, by_incarnation);
+        if (writer->link == l) return writer;
+    }
+    return NULL;
+}
+
+static uint32_t name_hash(const struct wf_link_writers *all, const char *name, size_t size)
+{
+    return wf_hash(name, size, all->t->node->secret);
+}
+
+static struct wf_link_writer *find_name(struct wf_link_writers *all, const char *name, size_t size)
+{
+    WF_HASHED_WITH(e, &all->names, name_hash(all, name, size))
+    {
+        struct wf_link_writer *writer = WF_CONTAINER(e, struct wf_link_writer, by_name);
+        const char *other = writer->link->name;
+        if (strlen(other) == size && memcmp(other, name, size) == 0) return writer;
+    }
+    return NULL;
+}
+
+/* No more can be sent, though $cluster has not said so yet. */
+static bool is_gone(const struct wf_link_writer *writer)
+{
+    return writer == NULL || atomic_load_explicit(&writer->link->closed, memory_order_relaxed);
+}
+
+/* A posted change of one worker's writers. */
+struct change {
+    struct wf_call call;
+    struct wf_link *link;
+    struct wf_link_writer *writer; /* of an opening */
+    struct wf_list_node in_writer; /* wf_link_writer.changes */
+    uint32_t op, count;            /* of a change of interest: which are still to be made, from `at` on */
+    size_t size, at;
+    uint8_t data[];
+};
+
+static void change_free(struct change *c)
+{
+    wf_link_release(c->link);
+    free(c);
+}
+
+static void go_on_applying(struct wf_worker *w, struct wf_timer *t);
+
+static void writer_free(struct wf_link_writer *writer)
+{
+    WF_ASSERT(!wf_linked(&writer->in_writers) && wf_list_empty(&writer->waiting));
+    for (struct wf_list_node *k; (k = wf_list_pop(&writer->changes)) != NULL;)
+        change_free(WF_CONTAINER(k, struct change, in_writer));
+    wf_credits_finish(&writer->credits);
+    wf_interest_finish(&writer->interest);
+    wf_link_release(writer->link);
+    free(writer->batch);
+    free(writer);
+}
+
+static struct wf_link_writer *writer_new(struct wf_link *l)
+{
+    struct wf_link_writer *writer = calloc(1, sizeof *writer);
+    if (writer == NULL) return NULL;
+    writer->link = l;
+    writer->incarnation = l->incarnation;
+    wf_interest_init(&writer->interest, l->t->node->secret);
+    wf_list_init(&writer->changes);
+    writer->more.fire = go_on_applying;
+    wf_list_init(&writer->waiting);
+    wf_credits_init(&writer->credits, wf_link_can(l, WF_CAN_CREDIT), l->t->node->secret);
+    wf_link_keep(l);
+    return writer;
+}
+
+/* False: no memory; nothing has changed. */
+static bool add_writer(struct wf_link_writers *all, struct wf_link_writer *writer)
+{
+    const struct wf_link *l = writer->link;
+    WF_ASSERT(writer_of(all, l) == NULL);
+    if (!wf_hash_table_add(&all->nodes, &writer->by_incarnation, node_hash(all, writer->incarnation))) return false;
+    if (!l->client && !wf_hash_table_add(&all->names, &writer->by_name, name_hash(all, l->name, strlen(l->name)))) {
+        wf_hash_table_remove(&all->nodes, &writer->by_incarnation);
+        return false;
+    }
+    wf_list_push(&all->writers, &writer->in_writers);
+    return true;
+}
+
+/* Nobody finds it any more. */
+static void remove_writer(struct wf_link_writers *all, struct wf_link_writer *writer)
+{
+    WF_ASSERT(wf_linked(&writer->in_writers));
+    if (all->last == writer) all->last = NULL;
+    wf_hash_table_remove(&all->nodes, &writer->by_incarnation);
+    if (!writer->link->client) wf_hash_table_remove(&all->names, &writer->by_name);
+    wf_unlink(&writer->in_writers);
+}
+
+/* The worker has not been told of the link yet, though an actor here has found somebody there: see table_sync.h. */
+static struct wf_link_writer *open_early(struct wf_link_writers *all, uint64_t incarnation)
+{
+    struct wf_link *l = wf_tables_link(all->t, incarnation);
+    if (l == NULL) return NULL;
+    struct wf_link_writer *writer = writer_new(l);
+    if (writer != NULL && !add_writer(all, writer)) {
+        writer_free(writer);
+        writer = NULL;
+    }
+    wf_link_release(l);
+    return writer;
+}
+
+static inline struct wf_link_writer *writer_to(struct wf_link_writers *all, uint64_t incarnation)
+{
+    struct wf_link_writer *writer = find(all, incarnation);
+    return WF_LIKELY(writer != NULL) ? writer : open_early(all, incarnation);
+}
+
+/* ---- Writing --------------------------------------------------------------------------------------------------- */
+
+static bool is_full(const struct wf_link_writer *writer)
+{
+    size_t here = writer->batch == NULL ? 0 : writer->batch->size;
+    return here + atomic_load_explicit(&writer->link->bytes, memory_order_relaxed) >= WF_SEND_QUEUE_MAX;
+}
+
+void wf_link_writer_push(struct wf_link_writer *writer)
+{
+    struct wf_batch *b = writer->batch;
+    writer->batch = NULL;
+    if (b != NULL) wf_link_push(writer->link, b);
+}
+
+/* Room for a frame of `size` bytes in the writer's batch. */
+static bool reserve(struct wf_link_writer *writer, size_t size)
+{
+    if (writer->batch != NULL && writer->batch->capacity - writer->batch->size < size) wf_link_writer_push(writer);
+    if (writer->batch == NULL) writer->batch = wf_batch_new(writer->link, size);
+    return writer->batch != NULL;
+}
+
+static void commit(struct wf_link_writers *all, struct wf_link_writer *writer, const weft_writer *w)
+{
+    WF_ASSERT(w->error == 0);
+    writer->batch->size += w->size;
+    writer->batch->frames++;
+    if (!writer->dirty) {
+        writer->dirty = true;
+        writer->next_dirty = all->dirty;
+        all->dirty = writer;
+    }
+    if (writer->batch->size >= WF_BATCH_BYTES - WF_BATCH_BYTES / 8) wf_link_writer_push(writer);
+}
+
+struct wf_link_writer *wf_link_writer_find(struct wf_worker *w, uint64_t peer)
+{
+    return find(writers_of(w), peer);
+}
+
+bool wf_link_writer_request_credit(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key,
+                                   const char *name, uint32_t number)
+{
+    static const uint8_t none[4];
+    weft_text to = weft_cstr(name);
+    uint64_t here = (uint64_t)all->worker << 24 | 1; /* no actor's id, of this worker */
+    if (wf_link_holds(writer->link, wf_order_slot_to(key))) {
+        struct wf_frame f;
+        wf_frame_describe(&f, name != NULL ? (uint32_t)WF_FRAME_WANT_NAME : wf_frame_of(WF_MSG_WANT), to, number,
+                          here);
+        f.to = f.ref = key;
+        return wf_large_message_request_credit(writer, &f);
+    }
+    if (!reserve(writer, WF_FRAME_SPARE + to.size)) return false;
+    weft_writer out = wf_batch_writer(writer->batch);
+    if (name != NULL) wf_put_want_name(&out, to, here, number, key);
+    else wf_put_to_actor(&out, WF_MSG_WANT, key, here, number, key, none, sizeof none, 0);
+    commit(all, writer, &out);
+    return true;
+}
+
+static uint64_t from_of(const struct wf_worker *w, weft_pid from)
+{
+    return from.node == wf_node_of(w)->incarnation ? from.actor : 0;
+}
+
+/* What may be sent to that actor, or name; NULL: that is not counted. */
+static inline struct wf_credit *credit_of(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key,
+                                          const char *name)
+{
+    struct wf_credits *c = &writer->credits;
+    if (WF_UNLIKELY(!c->on)) return NULL;
+    return WF_LIKELY(c->last != NULL && c->last->key == key) ? c->last : wf_credit_find(all, writer, key, name);
+}
+
+static int route_send(struct wf_worker *w, weft_pid to, weft_msg *m)
+{
+    struct wf_link_writers *all = writers_of(w);
+    struct wf_link_writer *writer = writer_to(all, to.node);
+    if (is_gone(writer)) return WEFT_ENONODE;
+    unsigned kind = m->post.flags;
+    bool system = kind != WF_MSG_SEND && kind != WF_MSG_CALL && kind != WF_MSG_SPAWN;
+    if (!system && is_full(writer)) return WEFT_EFULL;
+    struct wf_credit *c = system || kind == WF_MSG_SPAWN ? NULL : credit_of(all, writer, to.actor, NULL);
+    if (c != NULL && c->left <= 0) return WEFT_EFULL;
+    uint32_t size = m->size;
+    uint64_t from = from_of(w, m->from);
+    int rc = WEFT_OK;
+    if (wf_goes_apart(writer, from, size, m->shared) && kind != WF_MSG_GRANT) {
+        rc = wf_large_message_send(writer, wf_frame_of((enum wf_msg_kind)kind), weft_str("", 0), to.actor, from, m);
+        if (rc < 0) return rc;
+    } else {
+        if (!reserve(writer, WF_FRAME_SPARE + size)) return WEFT_ENOMEM;
+        weft_writer out = wf_batch_writer(writer->batch);
+        wf_put_to_actor(&out, kind, to.actor, from, m->post.word, wf_link_ref(writer->link, m), wf_msg_bytes(m), size,
+                        wf_time_left(m));
+        commit(all, writer, &out);
+    }
+    if (c != NULL) wf_credit_take(all, writer, c, size);
+    return rc;
+}
+
+static int route_send_name(struct wf_worker *w, const char *node, size_t node_size, const char *name, weft_msg *m,
+                           uint64_t *peer)
+{
+    struct wf_link_writers *all = writers_of(w);
+    struct wf_link_writer *writer = find_name(all, node, node_size);
+    if (is_gone(writer)) return WEFT_ENONODE;
+    *peer = writer->incarnation;
+    if (is_full(writer)) return WEFT_EFULL;
+    struct wf_credit *c = writer->credits.on ? credit_of(all, writer, wf_credit_name(name), name) : NULL;
+    if (c != NULL && c->left <= 0) return WEFT_EFULL;
+    weft_text to = weft_cstr(name);
+    uint32_t size = m->size;
+    uint64_t from = from_of(w, m->from);
+    bool call = m->post.flags == WF_MSG_CALL;
+    int rc = WEFT_OK;
+    if (wf_goes_apart(writer, from, size, m->shared)) {
+        rc = wf_large_message_send(writer, call ? WF_FRAME_CALL_NAME : WF_FRAME_SEND_NAME, to, wf_credit_name(name),
+                                   from, m);
+        if (rc < 0) return rc;
+    } else {
+        if (!reserve(writer, WF_FRAME_SPARE + to.size + size)) return WEFT_ENOMEM;
+        weft_writer out = wf_batch_writer(writer->batch);
+        wf_put_to_name(&out, call, to, from, m->post.word, wf_link_ref(writer->link, m), wf_msg_bytes(m), size,
+                       wf_time_left(m));
+        commit(all, writer, &out);
+    }
+    if (c != NULL) wf_credit_take(all, writer, c, size);
+    return rc;
+}
+
+static uint64_t route_find(struct wf_worker *w, const char *name, size_t size, bool *spawns)
+{
+    const struct wf_link_writer *writer = find_name(writers_of(w), name, size);
+    if (is_gone(writer)) return 0;
+    *spawns = wf_link_can(writer->link, WF_CAN_SPAWN);
+    return writer->incarnation;
+}
+
+static bool lose(struct wf_link_writers *all)
+{
+    atomic_fetch_add_explicit(&all->t->dropped_full, 1, memory_order_relaxed);
+    return false;
+}
+
+static int send_body(struct wf_link_writers *all, struct wf_link_writer *writer, struct wf_frame *f,
+                     struct wf_body *body)
+{
+    if (is_full(writer)) return WEFT_EFULL;
+    if (wf_goes_apart(writer, f->from, body->size, body)) return wf_large_message_send_body(writer, f, body);
+    if (!reserve(writer, WF_FRAME_SPARE + f->name.size + body->size)) return WEFT_ENOMEM;
+    weft_writer out = wf_batch_writer(writer->batch);
+    wf_put_to_all(&out, (enum wf_frame_kind)f->kind, f->name, f->from, f->tag, wf_body_bytes(body), body->size);
+    commit(all, writer, &out);
+    return WEFT_OK;
+}
+
+struct missing {
+    struct wf_link_writers *all;
+    struct wf_link_writer *writer;
+};
+
+static bool send_one_missed(weft_text pattern, uint64_t lost, void *arg)
+{
+    struct wf_link_writers *all = ((struct missing *)arg)->all;
+    struct wf_link_writer *writer = ((struct missing *)arg)->writer;
+    if (is_full(writer) || !reserve(writer, WF_FRAME_SPARE + pattern.size)) return false;
+    weft_writer out = wf_batch_writer(writer->batch);
+    wf_put_missed(&out, pattern, lost);
+    commit(all, writer, &out);
+    return true;
+}
+
+/* Behind what has been published before, as soon as there is room: here, or in wf_link_writers_on_space. */
+static void send_missed(struct wf_link_writers *all, struct wf_link_writer *writer)
+{
+    struct missing missing = {all, writer};
+    if (!wf_interest_has_lost(&writer->interest) || !wf_link_has_space(writer->link, all->worker)) return;
+    if (!wf_interest_take_lost(&writer->interest, send_one_missed, &missing))
+        (void)wf_link_has_space(writer->link, all->worker);
+}
+
+/* A publication for all who are interested there is lost: they will hear how many were. */
+static bool lose_plain(struct wf_link_writers *all, struct wf_link_writer *writer, weft_text topic)
+{
+    if (wf_link_shares_topics(writer->link)) {
+        wf_interest_lose(&writer->interest, topic);
+        send_missed(all, writer); /* there may be room: there was no memory */
+    }
+    return lose(all);
+}
+
+/* For everybody who is interested there. */
+static bool publish_plain(struct wf_worker *w, struct wf_link_writer *writer, weft_text topic, struct wf_body *body)
+{
+    struct wf_frame f;
+    wf_frame_describe(&f, WF_FRAME_PUBLISH, topic, body->tag, from_of(w, body->from));
+    return send_body(writers_of(w), writer, &f, body) == WEFT_OK || lose_plain(writers_of(w), writer, topic);
+}
+
+/* The first frame of several is that for plain subscriptions. */
+static bool lose_some(struct wf_link_writers *all, struct wf_link_writer *writer, const struct wf_publish_to *to)
+{
+    return (to->flags & WF_PUBLISH_PLAIN) != 0 ? lose_plain(all, writer, to->topic) : lose(all);
+}
+
+/* For queue groups that have chosen that peer, and if `plain` for all others as well. */
+static bool publish_to(struct wf_worker *w, struct wf_link_writer *writer, struct wf_publish_to *to, bool plain)
+{
+    struct wf_link_writers *all = writers_of(w);
+    to->node = writer->incarnation;
+    to->skip = 0;
+    to->flags = plain ? WF_PUBLISH_PLAIN : 0;
+    for (to->count = WF_PUBLISH_QUEUES; to->count == WF_PUBLISH_QUEUES;
+         to->skip += to->count, to->flags = 0, to->ref = 0) {
+        size_t size = wf_publish_to_size(to);
+        WF_ASSERT(to->count <= WF_PUBLISH_QUEUES);
+        if (to->count == 0 && to->flags == 0) break;
+        if (is_full(writer)) return lose_some(all, writer, to);
+        if (wf_goes_apart(writer, to->from.actor, size, NULL)) {
+            if (!wf_large_message_publish_to(writer, to, size)) return lose_some(all, writer, to);
+            continue;
+        }
+        if (!reserve(writer, size)) return lose_some(all, writer, to);
+        weft_writer out = wf_batch_writer(writer->batch);
+        wf_put_publish_to(&out, to);
+        commit(all, writer, &out);
+    }
+    return true;
+}
+
+static bool is_chosen(const struct wf_chosen *c, uint64_t node)
+{
+    while (c != NULL && c->node != node) c = c->next;
+    return c != NULL;
+}
+
+static int route_publish(struct wf_worker *w, struct wf_body *body, const struct wf_chosen *chosen,
+                         struct wf_reach *reach)
+{
+    struct wf_link_writers *all = writers_of(w);
+    weft_text topic = weft_cstr(wf_body_topic(body));
+    uint8_t trace[WF_FRAME_TRACE];
+    int sent = 0;
+    struct wf_publish_to to = {.topic = topic,
+                               .from = {0, from_of(w, body->from)},
+                               .tag = body->tag,
+                               .chosen = chosen,
+                               .body = wf_body_bytes(body),
+                               .size = body->size,
+                               .trace = wf_frame_trace_of(body, trace)};
+    for (const struct wf_chosen *c = chosen; c != NULL; c = c->next)
+        if (writer_to(all, c->node) == NULL) (void)lose(all);
+    WF_LIST_EACH(k, &all->writers) {
+        struct wf_link_writer *writer = WF_CONTAINER(k, struct wf_link_writer, in_writers);
+        bool plain = writer->interest.count > 0 && wf_interest_matches(&writer->interest, topic);
+        if (WF_UNLIKELY(body->retained != 0) && wf_link_shares_topics(writer->link)) {
+            sent += plain; /* it has it already */
+            plain = false;
+        }
+        bool asks = reach != NULL && wf_link_shares_topics(writer->link);
+        if ((chosen != NULL && is_chosen(chosen, writer->incarnation)) || (plain && asks)) {
+            uint64_t ref = asks ? wf_reach_ask(reach, writer->incarnation) : 0;
+            to.ref = ref == 0 ? 0 : wf_seal(&writer->link->seal, ref);
+            bool ok = publish_to(w, writer, &to, plain);
+            if (!ok) wf_reach_lost(reach, ref);
+            sent += ok;
+        } else if (plain) {
+            sent += publish_plain(w, writer, topic, body);
+            if (reach != NULL) reach->unasked++;
+        }
+    }
+    return sent;
+}
+
+static const struct wf_seal *seal_for(struct wf_worker *w, uint64_t node)
+{
+    const struct wf_link_writer *writer = find(writers_of(w), node);
+    if (node == wf_node_of(w)->incarnation) return &writers_of(w)->t->seal;
+    return writer == NULL ? NULL : &writer->link->seal;
+}
+
+static uint64_t route_seal(struct wf_worker *w, uint64_t node, uint64_t ref)
+{
+    const struct wf_seal *s = seal_for(w, node);
+    return s == NULL ? 0 : wf_seal(s, ref);
+}
+
+static uint64_t route_unseal(struct wf_worker *w, uint64_t node, uint64_t ref)
+{
+    const struct wf_seal *s = seal_for(w, node);
+    return s == NULL ? 0 : wf_unseal(s, ref);
+}
+
+static uint32_t route_peers(struct wf_worker *w)
+{
+    return writers_of(w)->nodes.count;
+}
+
+static bool route_reaches(struct wf_worker *w, uint64_t node)
+{
+    const struct wf_link_writer *writer = find(writers_of(w), node);
+    /* NULL: the worker has not been told of the link yet */
+    return writer == NULL || (!is_gone(writer) && !is_full(writer));
+}
+
+static int route_send_group(struct wf_worker *w, uint64_t node, weft_text group, uint32_t tag, weft_pid from,
+                            struct wf_body *body)
+{
+    struct wf_link_writers *all = writers_of(w);
+    struct wf_link_writer *writer = writer_to(all, node);
+    if (is_gone(writer)) return WEFT_ENONODE;
+    struct wf_frame f;
+    wf_frame_describe(&f, WF_FRAME_GROUP_SEND, group, tag, from_of(w, from));
+    return send_body(all, writer, &f, body);
+}
+
+static void route_flush(struct wf_worker *w)
+{
+    struct wf_link_writers *all = writers_of(w);
+    while (all->dirty != NULL) {
+        struct wf_link_writer *writer = all->dirty;
+        WF_ASSERT(writer->dirty);
+        all->dirty = writer->next_dirty;
+        writer->dirty = false;
+        wf_link_writer_push(writer);
+    }
+}
+
+static int route_wait_room(struct wf_worker *w, weft_pid to, const char *name, int64_t deadline)
+{
+    struct wf_link_writer *writer = find(writers_of(w), to.node);
+    WF_ASSERT(writer != NULL); /* it has just refused a message, and nothing has run since */
+    struct wf_link *l = writer->link;
+    uint64_t key = name == NULL ? to.actor : wf_credit_name(name);
+    struct wf_credit *c = wf_credit_known(&writer->credits, key);
+    if (c != NULL && c->left <= 0) return wf_credit_wait(w, writer, c, deadline);
+    if (wf_link_has_space(l, w->index)) return WEFT_OK;
+    wf_link_writer_push(writer);
+    struct wf_waiter waiter = {.task = wf_task_self()};
+    wf_list_push(&writer->waiting, &waiter.on_source);
+    int r = wf_task_wait(deadline, "outbox");
+    wf_unlink(&waiter.on_source);
+    if (r < 0) wf_credit_pass_on(w, to.node, key); /* others may have waited for it to use its credit */
+    return (int)wf_task_finish_wait(r);
+}
+
+static int route_watch_nodes(struct wf_worker *w, weft_pid who, bool all)
+{
+    struct wf_cluster_event *e = wf_cluster_event_new(WF_CLUSTER_EVENT_WATCH, NULL, NULL, 0);
+    if (e == NULL) return WEFT_ENOMEM;
+    e->pid = who;
+    e->number = all;
+    wf_cluster_event_post(wf_transport_of(w), e);
+    return WEFT_OK;
+}
+
+/* When it was $cluster, weft_node_stop goes on. */
+static void route_service_ended(weft_node *node, uint64_t actor)
+{
+    struct wf_transport *t = node->transport;
+    pf_mutex_lock(t->lock);
+    if (actor == t->service.actor) {
+        t->finished = true;
+        t->listening = false;
+        pf_cond_broadcast(t->changed);
+    }
+    pf_mutex_unlock(t->lock);
+}
+
+const struct wf_route wf_transport_route = {.service_ended = route_service_ended,
+                                            .send = route_send,
+                                            .send_name = route_send_name,
+                                            .find = route_find,
+                                            .publish = route_publish,
+                                            .seal = route_seal,
+                                            .unseal = route_unseal,
+                                            .retained = wf_tables_retained,
+                                            .reaches = route_reaches,
+                                            .peers = route_peers,
+                                            .interest = wf_topics_interest,
+                                            .wait_room = route_wait_room,
+                                            .granted = wf_credit_route_granted,
+                                            .grants = wf_credit_route_grants,
+                                            .fault = wf_credit_route_fault,
+                                            .flush = route_flush,
+                                            .send_group = route_send_group,
+                                            .tell = wf_tables_route_tell,
+                                            .watch_nodes = route_watch_nodes};
+
+/* ---- What $cluster and the carrier tell the workers ------------------------------------------------------------ */
+
+static void wake_all(struct wf_link_writer *writer)
+{
+    for (struct wf_list_node *k; (k = wf_list_pop(&writer->waiting)) != NULL;)
+        wf_task_wake(WF_CONTAINER(k, struct wf_waiter, on_source)->task);
+}
+
+void wf_link_writers_on_space(struct wf_worker *w, struct wf_call *c)
+{
+    WF_ASSERT(w == wf_here);
+    struct wf_link *l = WF_CONTAINER(c, struct wf_link_calls, space)->link;
+    wf_link_space_taken(l, w->index);
+    struct wf_link_writer *writer = find(writers_of(w), l->incarnation);
+    if (writer != NULL && writer->link == l) {
+        wake_all(writer);
+        send_missed(writers_of(w), writer);
+    }
+    wf_tables_go_on(l);
+    wf_cluster_wake(l->t); /* $cluster may have patterns to say */
+    wf_link_release(l);
+}
+
+static void apply_open(struct wf_worker *w, struct wf_call *call)
+{
+    struct change *c = WF_CONTAINER(call, struct change, call);
+    struct wf_link_writers *all = writers_of(w);
+    WF_ASSERT(w == wf_here && c->writer->link == c->link);
+    if (writer_of(all, c->link) != NULL) { /* open_early */
+        writer_free(c->writer);
+    } else if (!add_writer(all, c->writer)) {
+        writer_free(c->writer);
+        wf_link_fail(c->link, "out of memory");
+    }
+    change_free(c);
+}
+
+/* A closed writer's patterns go as they came, some in each turn; so does what is known of its actors. */
+static void free_some(struct wf_worker *w, struct wf_link_writer *writer)
+{
+    WF_ASSERT(writer->batch == NULL && wf_list_empty(&writer->waiting)); /* nobody finds it any more */
+    bool all = wf_credits_clear(&writer->credits, CREDITS_AT_ONCE);
+    all = wf_interest_clear(&writer->interest, PATTERNS_AT_ONCE) && all;
+    if (!all && wf_timer_arm(w, &writer->more, w->now) >= 0) return;
+    wf_unlink(&writer->in_writers);
+    writer_free(writer);
+}
+
+static void go_on_freeing(struct wf_worker *w, struct wf_timer *t)
+{
+    free_some(w, WF_CONTAINER(t, struct wf_link_writer, more));
+}
+
+static void apply_close(struct wf_worker *w, struct wf_call *call)
+{
+    struct wf_link *l = WF_CONTAINER(call, struct wf_link_calls, close)->link;
+    WF_ASSERT(w == wf_here);
+    struct wf_link_writers *all = writers_of(w);
+    struct wf_link_writer *writer = writer_of(all, l);
+    if (writer != NULL) {
+        struct wf_link_writer **at = &all->dirty;
+        while (*at != NULL && *at != writer) at = &(*at)->next_dirty;
+        if (writer->dirty) *at = writer->next_dirty;
+        wf_link_writer_push(writer); /* counts them as lost */
+        wf_timer_disarm(w, &writer->more);
+        remove_writer(all, writer);
+        wake_all(writer);
+        wf_list_push(&all->closed, &writer->in_writers);
+        writer->more.fire = go_on_freeing;
+        free_some(w, writer);
+    }
+    wf_link_release(l);
+}
+
+/* Whether the peer may have one pattern more. */
+static bool has_place(const struct wf_link_writer *writer)
+{
+    struct wf_link *l = writer->link;
+    if (writer->interest.count < l->t->patterns_max) return true;
+    char why[WF_REASON_TEXT];
+    snprintf(why, sizeof why, "too many topic patterns, more than --max-patterns %u of node %s", l->t->patterns_max,
+             l->t->node->name);
+    wf_link_fail(l, why);
+    return false;
+}
+
+/* False: nothing more of the change is to be made. */
+static bool apply_pattern(struct wf_link_writer *writer, const struct change *c, weft_text pattern)
+{
+    if (c->op == WF_INTEREST_REMOVE) {
+        wf_interest_remove(&writer->interest, pattern);
+        return true;
+    }
+    if (wf_trie_find(&writer->interest.trie, pattern) != NULL) return true;
+    if (!has_place(writer)) return false;
+    if (wf_interest_add(&writer->interest, pattern) >= 0) return true;
+    wf_link_fail(c->link, "out of memory");
+    return false;
+}
+
+/* Some of the first change's patterns: a turn of the worker is not to take long, however many are told at once. */
+static void apply_some(struct wf_worker *w, struct wf_link_writer *writer)
+{
+    uint32_t left = PATTERNS_AT_ONCE;
+    for (struct wf_list_node *k; left > 0 && (k = wf_list_first(&writer->changes)) != NULL;) {
+        struct change *c = WF_CONTAINER(k, struct change, in_writer);
+        WF_ASSERT(c->at <= c->size);
+        weft_reader r = weft_reader_on(c->data + c->at, c->size - c->at);
+        for (; left > 0 && c->count > 0; left--) {
+            c->count--;
+            if (!apply_pattern(writer, c, weft_get_str(&r))) c->count = 0;
+        }
+        c->at = c->size - (size_t)(r.end - r.at);
+        if (c->count > 0) break;
+        wf_unlink(k);
+        change_free(c);
+    }
+    bool more = !wf_list_empty(&writer->changes);
+    if (more && wf_timer_arm(w, &writer->more, w->now) < 0) wf_link_fail(writer->link, "out of memory");
+}
+
+static void go_on_applying(struct wf_worker *w, struct wf_timer *t)
+{
+    apply_some(w, WF_CONTAINER(t, struct wf_link_writer, more));
+}
+
+/* Changes are made one after the other. */
+static void take_interest(struct wf_worker *w, struct wf_call *call)
+{
+    struct change *c = WF_CONTAINER(call, struct change, call);
+    struct wf_link_writer *writer = writer_of(writers_of(w), c->link);
+    if (writer == NULL) { /* it was closed meanwhile */
+        change_free(c);
+        return;
+    }
+    WF_ASSERT(w == wf_here && c->writer == NULL);
+    bool first = wf_list_empty(&writer->changes);
+    wf_list_push(&writer->changes, &c->in_writer);
+    if (first) apply_some(w, writer);
+}
+
+static struct change *change_new(struct wf_link *l, void (*apply)(struct wf_worker *, struct wf_call *), size_t size)
+{
+    struct change *c = calloc(1, sizeof *c + size);
+    if (c == NULL) return NULL;
+    c->call = (struct wf_call){.post.kind = WF_POST_CALL, .call = apply};
+    c->link = l;
+    c->size = size;
+    wf_link_keep(l);
+    return c;
+}
+
+static struct wf_worker *worker_at(const struct wf_link *l, uint32_t i)
+{
+    return l->t->node->workers.at[i];
+}
+
+int wf_link_writers_open(struct wf_link *l)
+{
+    WF_ASSERT(wf_is_cluster(l->t));
+    uint32_t count = l->t->node->workers.count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct change *c = change_new(l, apply_open, 0);
+        if (c != NULL && (c->writer = writer_new(l)) == NULL) {
+            change_free(c);
+            c = NULL;
+        }
+        if (c == NULL) return WEFT_ENOMEM;
+        wf_worker_post(worker_at(l, i), &c->call.post);
+    }
+    return WEFT_OK;
+}
+
+void wf_link_writers_close(struct wf_link *l)
+{
+    WF_ASSERT(wf_is_cluster(l->t));
+    for (uint32_t i = 0; i < l->t->node->workers.count; i++) {
+        wf_link_keep(l);
+        l->calls[i].close = (struct wf_call){.post.kind = WF_POST_CALL, .call = apply_close};
+        wf_worker_post(worker_at(l, i), &l->calls[i].close.post);
+    }
+}
+
+int wf_link_writers_interest(struct wf_link *l, struct wf_frame *f)
+{
+    WF_ASSERT(f->kind == WF_FRAME_INTEREST);
+    const uint8_t *data = f->items.at;
+    weft_reader r = f->items;
+    for (uint32_t i = 0; i < f->count; i++) weft_skip(&r);
+    size_t size = (size_t)(r.at - data);
+    for (uint32_t i = 0; i < l->t->node->workers.count; i++) {
+        struct change *c = change_new(l, take_interest, size);
+        if (c == NULL) return WEFT_ENOMEM;
+        c->op = (uint32_t)f->number;
+        c->count = f->count;
+        memcpy(c->data, data, size);
+        wf_worker_post(worker_at(l, i), &c->call.post);
+    }
+    return WEFT_OK;
+}
+
+int wf_link_writers_create(struct wf_transport *t)
+{
+    for (uint32_t i = 0; i < t->node->workers.count; i++) {
+        struct wf_link_writers *all = calloc(1, sizeof *all);
+        if (all == NULL) return WEFT_ENOMEM;
+        all->t = t;
+        all->worker = i;
+        WF_ASSERT(t->node->workers.at[i]->transport == NULL);
+        wf_list_init(&all->writers);
+        wf_list_init(&all->closed);
+        t->node->workers.at[i]->transport = all;
+    }
+    return WEFT_OK;
+}
+
+void wf_link_writers_destroy(struct wf_transport *t)
+{
+    for (uint32_t i = 0; i < t->node->workers.count; i++) {
+        struct wf_link_writers *all = t->node->workers.at[i]->transport;
+        t->node->workers.at[i]->transport = NULL;
+        if (all == NULL) continue;
+        for (struct wf_list_node *k;
+             (k = wf_list_pop(&all->writers)) != NULL || (k = wf_list_pop(&all->closed)) != NULL;)
+            writer_free(WF_CONTAINER(k, struct wf_link_writer, in_writers));
+        wf_hash_table_finish(&all->nodes);
+        wf_hash_table_finish(&all->names);
+        free(all);
+    }
+}

@@ -1,0 +1,52 @@
+/* transport/link/link_writer.h -- one worker's way to one peer (the worker's thread only), and the route out of the
+ * node. */
+#ifndef WF_LINK_WRITER_H
+#define WF_LINK_WRITER_H
+
+#include "credit.h"
+#include "peer_link.h"
+#include "topic_trie.h"
+
+struct wf_link_writer {
+    struct wf_list_node in_writers; /* wf_link_writers.writers, or `closed` */
+    struct wf_hashed by_incarnation,
+        by_name; /* of wf_link_writers; no tool is in names, none that is closed in any */
+    struct wf_link *link;
+    uint64_t incarnation;
+    struct wf_batch *batch; /* NULL: nothing to flush, and no buffer */
+    bool dirty;             /* on wf_link_writers.dirty */
+    struct wf_link_writer *next_dirty;
+    struct wf_interest interest; /* of the peer */
+    struct wf_list changes;      /* of `interest` that are to be made: `more` is armed while there are any */
+    struct wf_timer more;
+    struct wf_list waiting; /* wf_waiter.on_source: tasks that wait for room */
+    struct wf_credits credits;
+};
+
+struct wf_link_writers {
+    struct wf_transport *t;
+    struct wf_list writers;      /* wf_link_writer.in_writers */
+    struct wf_list closed;       /* the same, of writers whose patterns are still being freed: `more` is armed */
+    struct wf_link_writer *last; /* found last; NULL */
+    struct wf_link_writer *dirty;
+    struct wf_hash_table nodes, names; /* by incarnation, and by name */
+    uint32_t worker;                   /* its index */
+};
+
+extern const struct wf_route wf_transport_route;
+int wf_link_writers_create(struct wf_transport *t); /* for each worker; before they run */
+void wf_link_writers_destroy(struct wf_transport *t);
+/* On the worker: its writer to that peer; NULL. */
+struct wf_link_writer *wf_link_writer_find(struct wf_worker *w, uint64_t peer);
+void wf_link_writer_push(struct wf_link_writer *writer); /* what has been written goes into the send queue */
+/* A WANT behind what has been sent. False: no memory. */
+bool wf_link_writer_request_credit(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key,
+                                   const char *name, uint32_t number);
+/* By $cluster: tells every worker. */
+int wf_link_writers_open(struct wf_link *l);
+void wf_link_writers_close(struct wf_link *l);
+wf_on_space wf_link_writers_on_space;
+/* Any thread: every worker's interest of that peer changes as the INTEREST frame says. */
+int wf_link_writers_interest(struct wf_link *l, struct wf_frame *f);
+
+#endif

@@ -1,0 +1,617 @@
+/* transport/link/send_queue.c -- the sending half of a link: batches queue up, one carrier message is in flight, its
+ * completion takes the next. */
+#include "send_queue.h"
+#include "channel.h"
+#include "cluster_event.h"
+#include "held_batches.h"
+#include "peer_link.h"
+#include "transport.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct wf_batch *wf_batch_new(struct wf_link *l, size_t at_least)
+{
+    size_t capacity = at_least;
+    if (at_least <= WF_BATCH_BYTES) {
+        capacity = WF_BATCH_BYTES;
+        pf_mutex_lock(l->lock);
+        struct wf_batch *b = l->spare;
+        if (b != NULL) {
+            l->spare = b->next;
+            b->next = NULL;
+            l->spares--;
+        }
+        pf_mutex_unlock(l->lock);
+        WF_ASSERT(b == NULL || (b->size == 0 && b->frames == 0 && b->body == NULL));
+        if (b != NULL) return b;
+    }
+    struct wf_batch *b = malloc(sizeof *b + capacity);
+    if (b == NULL) return NULL;
+    *b = (struct wf_batch){.capacity = capacity};
+    return b;
+}
+
+static void free_one(struct wf_batch *b)
+{
+    if (b->body != NULL) wf_body_drop(NULL, b->body);
+    free(b);
+}
+
+void wf_batch_free(struct wf_batch *b)
+{
+    for (struct wf_batch *next; b != NULL; b = next) {
+        next = b->next;
+        free_one(b);
+    }
+}
+
+/* ---- The list: all with the lock held -------------------------------------------------------------------------- */
+
+static bool can_resume(const struct wf_link *l)
+{
+    return l->number != 0;
+}
+
+static void recycle(struct wf_link *l, struct wf_batch *b)
+{
+    if (b->capacity != WF_BATCH_BYTES || l->spares >= WF_SPARE_BATCHES_BUSY || l->closed) {
+        free_one(b);
+        return;
+    }
+    WF_ASSERT(b->body == NULL); /* its batches are smaller */
+    b->size = b->frames = 0;
+    b->order = WF_ORDER_ANY;
+    b->next = l->spare;
+    l->spare = b;
+    l->spares++;
+}
+
+static void drop_spares(struct wf_link *l, uint32_t most)
+{
+    while (l->spares > most) {
+        struct wf_batch *b = l->spare;
+        l->spare = b->next;
+        l->spares--;
+        free(b);
+    }
+}
+
+static size_t size_of(const struct wf_batch *b)
+{
+    return b->size + b->piece.size;
+}
+
+static void add_bytes(struct wf_link *l, const struct wf_batch *b, bool more)
+{
+    _Atomic size_t *sum = b->chunk ? &l->chunk_bytes : &l->bytes;
+    size_t size = more ? size_of(b) : 0 - size_of(b);
+    atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + size, memory_order_relaxed);
+}
+
+static void count_lost(struct wf_link *l, uint64_t frames)
+{
+    atomic_fetch_add_explicit(&l->frames_lost, frames, memory_order_relaxed);
+    atomic_fetch_add_explicit(&l->t->dropped_lost, frames, memory_order_relaxed);
+}
+
+/* Takes the first batch out of the list. */
+static struct wf_batch *pop(struct wf_link *l)
+{
+    struct wf_batch *b = l->first;
+    WF_ASSERT(b != NULL);
+    l->first = b->next;
+    if (l->first == NULL) l->last = NULL;
+    if (l->landed == b) l->landed = NULL;
+    if (l->chunk == b) l->chunk = NULL;
+    if (l->unsent == b) {
+        l->unsent = b->next;
+        l->taken += b->frames;
+    }
+    l->base += b->frames;
+    add_bytes(l, b, false);
+    return b;
+}
+
+/* Frees what has been acknowledged. What is being sent stays, and so does what START has said is to come again: the
+ * receiver counts it. */
+static void trim(struct wf_link *l)
+{
+    while (l->first != NULL && (l->landed != NULL || (l->send_start && !l->sending && l->first == l->unsent)) &&
+           l->base + l->first->frames <= l->acked)
+        recycle(l, pop(l));
+}
+
+/* A small batch joins the last one, so that memory stays near what is queued however short the turns are. */
+static void append(struct wf_link *l, struct wf_batch *b)
+{
+    WF_ASSERT(b->size > 0 && (l->first == NULL) == (l->last == NULL));
+    if (l->unsent != NULL && b->body == NULL && l->last->size + b->size <= l->last->capacity) {
+        memcpy(l->last->data + l->last->size, b->data, b->size);
+        l->last->size += b->size;
+        l->last->frames += b->frames;
+        recycle(l, b);
+        return;
+    }
+    b->next = NULL;
+    if (l->last == NULL) l->first = b;
+    else l->last->next = b;
+    l->last = b;
+    if (l->unsent == NULL) l->unsent = b;
+}
+
+/* Into the list, or among what is held. */
+static void put_in(struct wf_link *l, struct wf_batch *b)
+{
+    add_bytes(l, b, true);
+    b->next = NULL;
+    if (!wf_held_put(l, b)) append(l, b);
+}
+
+static void let_go(struct wf_link *l)
+{
+    for (struct wf_batch *b; (b = wf_held_next(l)) != NULL;) append(l, b);
+}
+
+/* What overtakes goes before what is still to be sent; not before what is to be sent again, whose numbers are
+ * fixed. */
+static void insert_urgent(struct wf_link *l)
+{
+    struct wf_batch *last = l->urgent, *before = NULL;
+    if (last == NULL) return;
+    while (last->next != NULL) last = last->next;
+    for (struct wf_batch *b = l->landed != NULL ? l->landed : l->first; b != l->unsent; b = b->next) before = b;
+    last->next = l->unsent;
+    if (before == NULL) l->first = l->urgent;
+    else before->next = l->urgent;
+    if (l->unsent == NULL) l->last = last;
+    l->unsent = l->urgent;
+    l->urgent = NULL;
+}
+
+static void rewind_all(struct wf_link *l)
+{
+    WF_ASSERT(!l->sending); /* else the carrier has batches that would be sent again */
+    l->unsent = l->first;
+    l->landed = NULL;
+    l->chunk = NULL;
+    for (struct wf_batch *b = l->first; b != NULL; b = b->next)
+        if (b->chunk) l->chunk = b;
+    l->taken = l->base;
+    l->rewind = false;
+    l->send_start = true;
+    trim(l);
+}
+
+/* What has been sent; small batches join the one before. */
+static void land(struct wf_link *l)
+{
+    size_t bytes = 0;
+    uint64_t frames = 0;
+    struct wf_batch *before = l->landed, *b = before == NULL ? l->first : before->next;
+    WF_ASSERT(!l->sending);
+    while (b != l->unsent) {
+        struct wf_batch *next = b->next;
+        bytes += size_of(b);
+        frames += b->frames;
+        if (before != NULL && can_resume(l) && before->body == NULL && b->body == NULL &&
+            b->size <= WF_BATCH_BYTES / 2 && before->size + b->size <= before->capacity) {
+            memcpy(before->data + before->size, b->data, b->size);
+            before->size += b->size;
+            before->frames += b->frames;
+            before->next = next;
+            if (l->last == b) l->last = before;
+            recycle(l, b);
+        } else {
+            before = b;
+        }
+        b = next;
+    }
+    l->landed = before;
+    atomic_fetch_add_explicit(&l->frames_out, frames, memory_order_relaxed);
+    atomic_fetch_add_explicit(&l->bytes_out, bytes, memory_order_relaxed);
+    if (!can_resume(l)) l->acked = l->taken;
+    trim(l);
+}
+
+static void discard(struct wf_link *l)
+{
+    l->closed = true;
+    insert_urgent(l);
+    while (l->held != NULL) {
+        l->chunk = NULL;
+        let_go(l);
+    }
+    l->chunk = NULL;
+    struct wf_batch *end = l->sending ? l->unsent : NULL, *kept = NULL;
+    struct wf_batch *flight = !l->sending ? NULL : l->landed != NULL ? l->landed->next : l->first;
+    uint64_t frames = 0;
+    for (struct wf_batch *b = l->first, *next; b != NULL; b = next) {
+        next = b->next;
+        if (b == flight && flight != end) {
+            while (b->next != end) b = b->next; /* the carrier has these; wf_link_on_sent frees them */
+            next = b->next;
+            kept = b;
+            continue;
+        }
+        frames += b->frames;
+        add_bytes(l, b, false);
+        free_one(b);
+    }
+    l->first = kept == NULL ? NULL : flight;
+    l->last = kept;
+    if (kept != NULL) kept->next = NULL;
+    l->landed = l->unsent = NULL;
+    if (l->acked > l->base) frames -= WF_MIN(l->acked - l->base, frames);
+    l->base = l->acked;
+    count_lost(l, frames);
+    drop_spares(l, 0);
+    WF_ASSERT(l->held == NULL && l->urgent == NULL && l->spare == NULL);
+}
+
+void wf_link_discard(struct wf_link *l)
+{
+    pf_mutex_lock(l->lock);
+    if (!l->closed || !l->sending) discard(l);
+    pf_mutex_unlock(l->lock);
+}
+
+/* ---- What goes next: with the lock held ------------------------------------------------------------------------ */
+
+/* START, ACK, PONG and PING overtake everything. Returns their bytes. */
+static size_t put_head(struct wf_link *l)
+{
+    weft_writer w = weft_writer_on(l->head, sizeof l->head);
+    if (can_resume(l)) {
+        if (l->send_start) wf_put_number(&w, WF_FRAME_START, l->base);
+        uint64_t received = atomic_load_explicit(&l->received, memory_order_relaxed);
+        uint64_t bytes = atomic_load_explicit(&l->bytes_in, memory_order_relaxed);
+        uint64_t told = atomic_load_explicit(&l->acked_bytes, memory_order_relaxed);
+        if (received != l->acked_frames &&
+            (l->send_ack || l->send_ping != 0 || l->send_pong != 0 || bytes - told >= WF_ACK_ALONG)) {
+            wf_put_number(&w, WF_FRAME_ACK, received);
+            l->acked_frames = received;
+            atomic_store_explicit(&l->acked_bytes, bytes, memory_order_relaxed);
+        }
+    }
+    if (l->send_pong != 0) wf_put_number(&w, WF_FRAME_PONG, l->send_pong);
+    if (l->send_ping != 0) {
+        wf_put_number(&w, WF_FRAME_PING, l->send_ping);
+        l->ping = l->send_ping;
+        l->ping_mark = l->taken;
+    }
+    l->send_start = l->send_ack = false;
+    l->send_ping = l->send_pong = 0;
+    WF_ASSERT(w.error == 0);
+    return w.size;
+}
+
+static unsigned slices_of(const struct wf_batch *b)
+{
+    return b->body == NULL ? 1 : b->cut < b->size ? 3 : 2;
+}
+
+static void put_slices(const struct wf_batch *b, struct pf_slice *out)
+{
+    size_t before = b->body == NULL ? b->size : b->cut;
+    *out++ = (struct pf_slice){b->data, before};
+    if (b->body != NULL) *out++ = b->piece;
+    if (before < b->size) *out = (struct pf_slice){b->data + before, b->size - before};
+}
+
+struct flight {
+    struct pf_slice slices[WF_CARRIER_SLICES];
+    unsigned count;
+    struct wf_channel *channel; /* a reference */
+};
+
+/* Takes what goes into the next carrier message. False: nothing, or not now. */
+static bool take(struct wf_link *l, struct flight *f)
+{
+    struct wf_channel *ch = l->channel;
+    f->count = 0;
+    /* Acquire: pairs with the end of the handshake's sending. */
+    if (l->sending || l->stuck || l->closed || ch == NULL || atomic_load_explicit(&ch->sending, memory_order_acquire))
+        return false;
+    WF_ASSERT(l->base <= l->taken && l->taken <= l->most_taken);
+    if (l->taken >= l->most_taken) insert_urgent(l);
+    let_go(l);
+    size_t total = put_head(l);
+    if (total > 0) f->slices[f->count++] = (struct pf_slice){l->head, total};
+    for (total = 0; l->unsent != NULL; l->unsent = l->unsent->next) {
+        const struct wf_batch *b = l->unsent;
+        if (total > 0 && total + size_of(b) > WF_SEND_BYTES) break;
+        if (f->count + slices_of(b) > WF_CARRIER_SLICES) break;
+        put_slices(b, f->slices + f->count);
+        f->count += slices_of(b);
+        total += size_of(b);
+        l->taken += b->frames;
+        if (l->chunk == b) l->chunk = NULL;
+    }
+    l->most_taken = WF_MAX(l->most_taken, l->taken);
+    l->sending = f->count > 0;
+    if (!l->sending) return false;
+    f->channel = ch;
+    wf_channel_keep(ch);
+    return true;
+}
+
+static bool has_space(const struct wf_link *l)
+{
+    size_t bytes = atomic_load_explicit(&l->bytes, memory_order_relaxed);
+    size_t chunk_bytes = atomic_load_explicit(&l->chunk_bytes, memory_order_relaxed);
+    return l->closed || (bytes <= WF_SEND_QUEUE_LOW && chunk_bytes < WF_SEND_QUEUE_MAX);
+}
+
+/* Those who wait for space, and have not been told; they are posted without the lock. */
+static uint64_t take_space_waiters(struct wf_link *l)
+{
+    uint64_t mask = l->space_wanted & ~l->space_posted;
+    if (WF_LIKELY(mask == 0) || !has_space(l)) return 0;
+    l->space_wanted &= ~mask;
+    l->space_posted |= mask;
+    return mask;
+}
+
+/* ---- Sending --------------------------------------------------------------------------------------------------- */
+
+static void post_space(struct wf_link *l, uint64_t mask)
+{
+    for (; mask != 0; mask &= mask - 1) {
+        uint32_t i = (uint32_t)__builtin_ctzll(mask);
+        WF_ASSERT(i < l->t->node->workers.count);
+        wf_link_keep(l);
+        wf_worker_post(l->t->node->workers.at[i], &l->calls[i].space.post);
+    }
+}
+
+/* What was in flight on `ch` is gone, or back. Whether something goes next. */
+static bool next_flight(struct wf_link *l, const struct wf_channel *ch, bool ok, struct flight *f)
+{
+    pf_mutex_lock(l->lock);
+    WF_ASSERT(l->sending); /* one thing at a time, and its end is told once */
+    l->sending = false;
+    if (l->closed || (!ok && !can_resume(l))) {
+        discard(l);
+    } else if (l->rewind || (!ok && l->channel != ch)) {
+        rewind_all(l);
+    } else if (ok) {
+        land(l);
+    } else {
+        l->stuck = true; /* until $cluster has seen its end */
+    }
+    bool more = take(l, f);
+    uint64_t calls = take_space_waiters(l);
+    pf_mutex_unlock(l->lock);
+    post_space(l, calls);
+    return more;
+}
+
+/* Sends until nothing is left or something is under way. Consumes the reference of what is in flight. */
+static void send_on(struct wf_link *l, struct flight *f)
+{
+    bool more = true;
+    while (more) {
+        struct wf_channel *ch = f->channel;
+        WF_ASSERT(f->count > 0 && f->count <= WF_CARRIER_SLICES);
+        atomic_store_explicit(&l->last_sent, wf_transport_now(l->t), memory_order_relaxed);
+        enum wf_send r = wf_conn_send(ch->conn, f->slices, f->count);
+        if (r == WF_SEND_LATER) return;
+        more = next_flight(l, ch, r == WF_SEND_DONE, f);
+        wf_channel_release(ch);
+    }
+    wf_link_release(l);
+}
+
+void wf_link_rest(struct wf_link *l)
+{
+    pf_mutex_lock(l->lock);
+    if (atomic_load_explicit(&l->bytes, memory_order_relaxed) < WF_SEND_BYTES) drop_spares(l, WF_SPARE_BATCHES);
+    pf_mutex_unlock(l->lock);
+}
+
+/* With the lock, which it gives back. */
+static void unlock_and_send(struct wf_link *l)
+{
+    struct flight f;
+    bool more = take(l, &f);
+    if (more) wf_link_keep(l);
+    pf_mutex_unlock(l->lock);
+    if (more) send_on(l, &f);
+}
+
+void wf_link_kick(struct wf_link *l)
+{
+    pf_mutex_lock(l->lock);
+    unlock_and_send(l);
+}
+
+void wf_link_on_sent(struct wf_link *l, struct wf_channel *ch, bool ok)
+{
+    struct flight f;
+    bool more = next_flight(l, ch, ok, &f);
+    if (more) send_on(l, &f);
+    else wf_link_release(l);
+    wf_channel_release(ch);
+}
+
+static void put_urgent(struct wf_link *l, struct wf_batch *b)
+{
+    WF_ASSERT(b->body == NULL && !b->chunk);
+    struct wf_batch **end = &l->urgent;
+    while (*end != NULL) end = &(*end)->next;
+    b->next = NULL;
+    *end = b;
+    add_bytes(l, b, true);
+}
+
+/* Takes a chain over. */
+static void push(struct wf_link *l, struct wf_batch *b, void (*put)(struct wf_link *, struct wf_batch *))
+{
+    pf_mutex_lock(l->lock);
+    bool overflow = atomic_load_explicit(&l->bytes, memory_order_relaxed) > WF_SEND_QUEUE_HARD ||
+                    atomic_load_explicit(&l->chunk_bytes, memory_order_relaxed) > WF_SEND_QUEUE_HARD;
+    for (struct wf_batch *next; b != NULL; b = next) {
+        next = b->next;
+        if (!l->closed && !overflow) {
+            put(l, b);
+            continue;
+        }
+        count_lost(l, b->frames);
+        free_one(b);
+    }
+    unlock_and_send(l);
+    if (overflow) wf_link_fail(l, "the other side does not read: outbox over its hard bound");
+}
+
+void wf_link_push(struct wf_link *l, struct wf_batch *b)
+{
+    WF_ASSERT(b != NULL);
+    push(l, b, put_in);
+}
+
+/* `b` with the frame that has been written into it. */
+static struct wf_batch *with_frame(struct wf_batch *b, const weft_writer *w, enum wf_order order)
+{
+    WF_ASSERT(w->error == 0 && w->size > 0 && b->size + w->size <= b->capacity);
+    b->size += w->size;
+    b->frames++;
+    b->order = order;
+    return b;
+}
+
+void wf_link_send(struct wf_link *l, struct wf_batch *b, const weft_writer *w)
+{
+    push(l, with_frame(b, w, WF_ORDER_ANY), put_in);
+}
+
+void wf_link_send_of(struct wf_link *l, struct wf_batch *b, const weft_writer *w, uint64_t actor)
+{
+    b->slot = b->other_slot = wf_order_slot(actor);
+    push(l, with_frame(b, w, WF_ORDER_ACTOR), put_in);
+}
+
+void wf_link_send_in_order(struct wf_link *l, struct wf_batch *b, const weft_writer *w)
+{
+    push(l, with_frame(b, w, WF_ORDER_ALL), put_in);
+}
+
+void wf_link_send_first(struct wf_link *l, struct wf_batch *b, const weft_writer *w)
+{
+    push(l, with_frame(b, w, WF_ORDER_ANY), put_urgent);
+}
+
+void wf_link_ping(struct wf_link *l, uint64_t number)
+{
+    WF_ASSERT(number != 0);
+    pf_mutex_lock(l->lock);
+    l->send_ping = number;
+    unlock_and_send(l);
+}
+
+void wf_link_pong(struct wf_link *l, uint64_t number)
+{
+    pf_mutex_lock(l->lock);
+    l->send_pong = number;
+    unlock_and_send(l);
+}
+
+void wf_link_acknowledge(struct wf_link *l)
+{
+    pf_mutex_lock(l->lock);
+    l->send_ack = can_resume(l);
+    unlock_and_send(l);
+}
+
+/* ---- What the other side has ----------------------------------------------------------------------------------- */
+
+bool wf_link_on_ack(struct wf_link *l, uint64_t count)
+{
+    pf_mutex_lock(l->lock);
+    bool ok = count <= l->most_taken;
+    if (ok && count > l->acked) {
+        l->acked = count;
+        trim(l);
+    }
+    WF_ASSERT(l->acked <= l->most_taken);
+    uint64_t calls = take_space_waiters(l);
+    pf_mutex_unlock(l->lock);
+    post_space(l, calls);
+    return ok;
+}
+
+bool wf_link_on_pong(struct wf_link *l, uint64_t number)
+{
+    pf_mutex_lock(l->lock);
+    bool answers = number != 0 && number == l->ping;
+    bool ok = !answers || !can_resume(l) || l->acked >= l->ping_mark;
+    if (answers) {
+        l->ping = 0;                                             /* it is answered once */
+        int64_t took = wf_transport_now(l->t) - (int64_t)number; /* it is a time of this node's */
+        atomic_store_explicit(&l->rtt, WF_MAX(took, 0), memory_order_relaxed);
+    }
+    pf_mutex_unlock(l->lock);
+    return ok;
+}
+
+void wf_link_attach(struct wf_link *l, struct wf_channel *ch, uint64_t count)
+{
+    WF_ASSERT(wf_is_cluster(l->t) && ch->link == l);
+    wf_channel_keep(ch);
+    pf_mutex_lock(l->lock);
+    WF_ASSERT(l->channel == NULL);
+    l->channel = ch;
+    bool lies = count > l->most_taken;
+    l->stuck = false;
+    l->acked = WF_MAX(l->acked, WF_MIN(count, l->most_taken));
+    l->send_ping = l->send_pong = l->ping = 0;
+    /* What we have acknowledged on the connection before may be lost, and is more than what the handshake said. */
+    l->acked_frames = 0;
+    l->send_ack = can_resume(l);
+    if (l->sending) l->rewind = true;
+    else rewind_all(l);
+    uint64_t calls = take_space_waiters(l);
+    unlock_and_send(l);
+    post_space(l, calls);
+    if (lies) wf_link_fail(l, "acknowledges what was never sent");
+}
+
+void wf_link_detach(struct wf_link *l)
+{
+    WF_ASSERT(wf_is_cluster(l->t));
+    pf_mutex_lock(l->lock);
+    struct wf_channel *ch = l->channel;
+    WF_ASSERT(ch != NULL);
+    l->channel = NULL;
+    pf_mutex_unlock(l->lock);
+    wf_channel_release(ch);
+}
+
+bool wf_link_has_space(struct wf_link *l, uint32_t worker)
+{
+    WF_ASSERT(worker < l->t->node->workers.count);
+    pf_mutex_lock(l->lock);
+    bool space = has_space(l);
+    if (!space) l->space_wanted |= UINT64_C(1) << worker;
+    pf_mutex_unlock(l->lock);
+    return space;
+}
+
+void wf_link_space_taken(struct wf_link *l, uint32_t worker)
+{
+    pf_mutex_lock(l->lock);
+    WF_ASSERT((l->space_posted >> worker & 1) != 0); /* it is told once for each post */
+    l->space_posted &= ~(UINT64_C(1) << worker);
+    pf_mutex_unlock(l->lock);
+}
+
+void wf_link_make_turn(struct wf_link *l, uint32_t worker)
+{
+    uint64_t mask = UINT64_C(1) << worker;
+    WF_ASSERT(worker < l->t->node->workers.count);
+    pf_mutex_lock(l->lock);
+    bool posted = (l->space_posted & mask) != 0;
+    l->space_posted |= mask;
+    pf_mutex_unlock(l->lock);
+    if (!posted) post_space(l, mask);
+}

@@ -1,0 +1,487 @@
+/* transport/link/table_sync.c -- the links' side of actors/names/tables.h: who gets snapshots and changes, and what
+ * comes from them. */
+#include "table_sync.h"
+
+#include "channel.h"
+#include "frame_tables.h"
+#include "hash.h"
+#include "cluster_event.h"
+#include "send_queue.h"
+#include "queue_groups.h"
+#include "peer_link.h"
+#include "transport.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A link whose other side keeps a copy. */
+struct peer {
+    struct wf_list_node in_transport; /* wf_transport.table_peers */
+    struct wf_hashed by_node;         /* wf_transport.table_nodes */
+    struct wf_link *link;             /* a reference */
+    struct wf_copies copies;          /* of what it has told us of */
+    uint32_t entries;                 /* of them that are not over */
+    bool clearing;                    /* some may be over */
+    int64_t since;                    /* when it was linked */
+    bool stale;                       /* note (2) */
+    struct wf_tables_part part;       /* of the snapshot: the next one to be told */
+    bool behind;                      /* it has not been told of all that is retained */
+    struct wf_retained told;          /* note (3): a mark behind what it has been told of */
+};
+
+enum {
+    ENTRY_MAX = WF_FRAME_SPARE + WF_TOPIC_MAX + WF_QUEUE_MAX,
+    PARTS_AT_ONCE = 4,   /* of a snapshot, in one turn */
+    SOME = 32,           /* retained messages at a time */
+    SOMES_AT_ONCE = 128, /* in one turn */
+    PAST_MAX = 1024,     /* nodes that were linked */
+    CLEARED_AT_ONCE = 2, /* with each entry that a peer tells: fewer are left over than it can tell of */
+};
+
+static bool hears_of(const struct wf_link *l, const struct wf_entry *e)
+{
+    return e->table != WF_TABLE_QUEUES || wf_link_shares_topics(l);
+}
+
+static uint32_t node_hash(const struct wf_transport *t, uint64_t incarnation)
+{
+    return (uint32_t)wf_mix(incarnation ^ t->node->secret);
+}
+
+static struct peer *find_node(struct wf_transport *t, uint64_t incarnation)
+{
+    WF_HASHED_WITH(e, &t->table_nodes, node_hash(t, incarnation))
+    {
+        struct peer *p = WF_CONTAINER(e, struct peer, by_node);
+        if (p->copies.node == incarnation) return p;
+    }
+    return NULL;
+}
+
+static struct peer *find(struct wf_transport *t, const struct wf_link *l)
+{
+    struct peer *p = find_node(t, l->incarnation);
+    return p != NULL && p->link == l ? p : NULL;
+}
+
+/* ---- What we say ----------------------------------------------------------------------------------------------- */
+
+static bool send_entry(struct wf_link *l, enum wf_table_op op, const struct wf_entry *e)
+{
+    struct wf_batch *b = wf_batch_new(l, ENTRY_MAX);
+    if (b == NULL) return false;
+    weft_writer w = wf_batch_writer(b);
+    wf_put_entry(&w, op, e);
+    wf_link_send_in_order(l, b, &w);
+    return true;
+}
+
+struct snapshot {
+    struct wf_link *link;
+    struct wf_batch *first, *last; /* of the part */
+    bool failed;
+};
+
+static struct wf_batch *snapshot_room(struct snapshot *shot)
+{
+    struct wf_batch *b = shot->last;
+    if (b != NULL && b->capacity - b->size >= ENTRY_MAX) return b;
+    b = wf_batch_new(shot->link, WF_BATCH_BYTES);
+    if (b == NULL) return NULL;
+    b->order = WF_ORDER_ALL;
+    if (shot->last == NULL) shot->first = b;
+    else shot->last->next = b;
+    return shot->last = b;
+}
+
+static void add_to_snapshot(const struct wf_entry *e, void *arg)
+{
+    struct snapshot *shot = arg;
+    if (e != NULL && !hears_of(shot->link, e)) return;
+    struct wf_batch *b = shot->failed ? NULL : snapshot_room(shot);
+    if (b == NULL) {
+        shot->failed = true;
+        return;
+    }
+    weft_writer w = wf_batch_writer(b);
+    if (e == NULL) wf_put_table_begin(&w);
+    else wf_put_entry(&w, WF_TABLE_SET, e);
+    WF_ASSERT(w.error == 0);
+    b->size += w.size;
+    b->frames++;
+}
+
+static bool push_part(struct snapshot *shot)
+{
+    if (shot->failed) wf_batch_free(shot->first);
+    else if (shot->first != NULL) wf_link_push(shot->link, shot->first);
+    return !shot->failed;
+}
+
+/* As far as there is room; then wf_tables_go_on. A turn does not say more than some thousand entries. */
+static void send_parts(struct peer *p)
+{
+    for (int i = 0; !p->stale && p->part.next != WF_PART_NONE; i++) {
+        if (i == PARTS_AT_ONCE) wf_link_make_turn(p->link, 0);
+        if (i == PARTS_AT_ONCE || !wf_link_has_space(p->link, 0)) return;
+        struct snapshot shot = {.link = p->link};
+        wf_tables_some(p->link->t->node, &p->part, add_to_snapshot, &shot);
+        p->stale = !push_part(&shot);
+    }
+}
+
+static void send_all(struct peer *p)
+{
+    struct snapshot shot = {.link = p->link};
+    add_to_snapshot(NULL, &shot);
+    p->part = (struct wf_tables_part){.names = 0};
+    p->stale = !push_part(&shot);
+    send_parts(p);
+}
+
+/* ---- What is retained ------------------------------------------------------------------------------------------ */
+
+static bool is_linked(struct wf_transport *t, uint64_t node)
+{
+    const struct peer *p = find_node(t, node);
+    return p != NULL && wf_link_shares_topics(p->link);
+}
+
+/* False: no memory. */
+static bool send_one(struct peer *p, const struct wf_kept *kept, uint64_t live)
+{
+    struct wf_link *l = p->link;
+    struct wf_body *body = kept->body;
+    uint64_t node = body->from.node;
+    if (node == l->incarnation || is_linked(l->t, node)) return true;
+    struct wf_batch *b = wf_batch_new(l, WF_FRAME_SPARE + strlen(wf_body_topic(body)) + body->size);
+    if (b == NULL) return false;
+    weft_writer w = wf_batch_writer(b);
+    int64_t gone = kept->gone_at == WEFT_FOREVER ? 0 : wf_transport_now(l->t) - kept->gone_at;
+    wf_put_retained(&w, body, kept->stamp, body->retained == live, (uint64_t)WF_MAX(gone, 0) / WEFT_MS(1));
+    wf_link_send_of(l, b, &w, node == l->t->node->incarnation ? body->from.actor : 0);
+    return true;
+}
+
+/* `live`: the number of what is published now. */
+static void send_retained(struct peer *p, uint64_t live)
+{
+    struct wf_topics *topics = wf_topics_of(p->link->t->node);
+    struct wf_kept kept[SOME];
+    p->behind = wf_link_shares_topics(p->link);
+    for (int k = 0; p->behind; k++) {
+        if (k == SOMES_AT_ONCE) {
+            wf_link_make_turn(p->link, 0);
+            return;
+        }
+        size_t count = wf_topics_after(topics, &p->told, kept, SOME);
+        uint64_t told = 0;
+        bool ok = true;
+        for (size_t i = 0; i < count; i++) {
+            ok = ok && wf_link_has_space(p->link, 0) && send_one(p, &kept[i], live);
+            if (ok) told = kept[i].body->retained;
+            wf_body_drop(NULL, kept[i].body);
+        }
+        if (told > 0) wf_topics_pass(topics, &p->told, told);
+        if (!ok) return;
+        p->behind = count > 0;
+    }
+}
+
+/* Whether there are any to tell. What this worker has sent before comes first. */
+static bool begin_to_tell(weft_node *node)
+{
+    const struct wf_transport *t = node->transport;
+    if (t == NULL || wf_list_empty(&t->table_peers)) return false;
+    struct wf_worker *w = wf_here;
+    if (w != NULL && wf_node_of(w) == node) node->route->flush(w);
+    return true;
+}
+
+void wf_tables_retained(weft_node *node, uint64_t number)
+{
+    struct wf_transport *t = node->transport;
+    if (!begin_to_tell(node)) return;
+    WF_LIST_EACH(k, &t->table_peers) {
+        struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
+        if (!p->behind) send_retained(p, number);
+    }
+}
+
+/* Of what is over; the rest has other turns. */
+static void clear_some(struct peer *p, uint32_t most)
+{
+    if (!p->clearing) return;
+    p->clearing = wf_tables_clear(p->link->t->node, &p->copies, most);
+    if (p->clearing) wf_link_make_turn(p->link, 0);
+}
+
+void wf_tables_go_on(struct wf_link *l)
+{
+    if (!wf_link_shares_tables(l)) return;
+    wf_tables_begin(l->t->node);
+    struct peer *p = find(l->t, l);
+    if (p != NULL) clear_some(p, WF_TABLES_AT_ONCE);
+    if (p != NULL) send_parts(p);
+    if (p != NULL && p->behind) send_retained(p, 0);
+    wf_tables_end(l->t->node);
+}
+
+/* ---- Changes --------------------------------------------------------------------------------------------------- */
+
+void wf_tables_route_tell(weft_node *node, int op, const struct wf_entry *e)
+{
+    struct wf_transport *t = node->transport;
+    if (!begin_to_tell(node)) return;
+    WF_LIST_EACH(k, &t->table_peers) {
+        struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
+        if (!hears_of(p->link, e)) continue;
+        if (p->stale) send_all(p); /* the change is in there */
+        else p->stale = !send_entry(p->link, (enum wf_table_op)op, e);
+    }
+}
+
+void wf_tables_retry(struct wf_transport *t)
+{
+    wf_tables_begin(t->node);
+    WF_LIST_EACH(k, &t->table_peers) {
+        struct peer *p = WF_CONTAINER(k, struct peer, in_transport);
+        if (p->stale) send_all(p);
+        send_parts(p);
+        if (p->behind) send_retained(p, 0);
+    }
+    wf_tables_end(t->node);
+}
+
+/* ---- What a node knows: note (7) ------------------------------------------------------------------------------- */
+
+/* Something has come from it, so it has received what was sent WF_TABLE_KNOWN ago. */
+static void has_heard(struct peer *p, int64_t now)
+{
+    int64_t known = now - WF_TABLE_KNOWN;
+    if (p->stale || p->part.next != WF_PART_NONE || known < p->since) return;
+    p->copies.known = WF_MAX(p->copies.known, known);
+}
+
+/* A node that was linked. */
+struct acquaintance {
+    struct wf_list_node in_order; /* wf_transport.table_past, who was linked last behind */
+    struct wf_hashed by_name;     /* wf_transport.table_past_names */
+    int64_t known;                /* wf_copies.known */
+    char name[WF_NODE_NAME_MAX + 1];
+};
+
+static uint32_t name_hash(const struct wf_transport *t, const char *name)
+{
+    return wf_hash(name, strlen(name), t->node->secret);
+}
+
+static struct acquaintance *find_past(const struct wf_transport *t, const char *name)
+{
+    WF_HASHED_WITH(e, &t->table_past_names, name_hash(t, name))
+    {
+        struct acquaintance *a = WF_CONTAINER(e, struct acquaintance, by_name);
+        if (strcmp(a->name, name) == 0) return a;
+    }
+    return NULL;
+}
+
+static void forget(struct wf_transport *t, struct acquaintance *a)
+{
+    WF_ASSERT(wf_linked(&a->in_order));
+    wf_unlink(&a->in_order);
+    wf_hash_table_remove(&t->table_past_names, &a->by_name);
+    free(a);
+}
+
+/* Without memory the node counts as one that was never linked. */
+static void remember(struct wf_transport *t, const struct peer *p)
+{
+    if (p->copies.known == INT64_MIN) return;
+    struct acquaintance *a = find_past(t, p->link->name);
+    if (a != NULL) {
+        wf_unlink(&a->in_order);
+        a->known = WF_MAX(a->known, p->copies.known);
+    } else {
+        if (t->table_past_names.count == PAST_MAX)
+            forget(t, WF_CONTAINER(wf_list_first(&t->table_past), struct acquaintance, in_order));
+        a = calloc(1, sizeof *a);
+        if (a == NULL) return;
+        memcpy(a->name, p->link->name, sizeof a->name);
+        a->known = p->copies.known;
+        if (!wf_hash_table_add(&t->table_past_names, &a->by_name, name_hash(t, a->name))) {
+            free(a);
+            return;
+        }
+    }
+    wf_list_push(&t->table_past, &a->in_order);
+}
+
+void wf_tables_finish(struct wf_transport *t)
+{
+    WF_ASSERT(wf_list_empty(&t->table_peers));
+    for (struct wf_list_node *k; (k = wf_list_first(&t->table_past)) != NULL;)
+        forget(t, WF_CONTAINER(k, struct acquaintance, in_order));
+    wf_hash_table_finish(&t->table_nodes);
+    wf_hash_table_finish(&t->table_past_names);
+}
+
+/* ---- Links come and go ----------------------------------------------------------------------------------------- */
+
+int wf_tables_open(struct wf_link *l)
+{
+    WF_ASSERT(wf_is_cluster(l->t));
+    if (!wf_link_shares_tables(l)) return WEFT_OK;
+    struct wf_topics *topics = wf_topics_of(l->t->node);
+    struct peer *p = calloc(1, sizeof *p);
+    if (p == NULL || (wf_link_shares_topics(l) && wf_topics_linked(topics, l->incarnation, l->retained) < 0)) {
+        free(p);
+        return WEFT_ENOMEM;
+    }
+    p->link = l;
+    wf_link_keep(l);
+    p->since = wf_transport_now(l->t);
+    wf_copies_init(&p->copies, l->incarnation);
+    p->copies.guest = l->guest && !atomic_load_explicit(&l->t->guest, memory_order_relaxed);
+    wf_tables_begin(l->t->node);
+    WF_ASSERT(find(l->t, l) == NULL);
+    const struct acquaintance *before = find_past(l->t, l->name);
+    if (before != NULL) p->copies.known = before->known;
+    if (!wf_hash_table_add(&l->t->table_nodes, &p->by_node, node_hash(l->t, l->incarnation))) {
+        wf_tables_end(l->t->node);
+        wf_link_release(l);
+        free(p);
+        return WEFT_ENOMEM; /* wf_tables_close ends what was begun */
+    }
+    wf_topics_mark(topics, &p->told);
+    send_all(p);
+    send_retained(p, 0);
+    wf_list_push(&l->t->table_peers, &p->in_transport);
+    wf_tables_end(l->t->node);
+    return WEFT_OK;
+}
+
+/* Nobody finds it any more. */
+static struct peer *take_out(struct wf_link *l)
+{
+    weft_node *node = l->t->node;
+    wf_tables_begin(node);
+    struct peer *p = find(l->t, l);
+    if (p != NULL) {
+        wf_unlink(&p->in_transport);
+        wf_hash_table_remove(&l->t->table_nodes, &p->by_node);
+        wf_topics_unmark(wf_topics_of(node), &p->told);
+        p->copies.round++;
+        has_heard(p, atomic_load_explicit(&l->last_heard, memory_order_relaxed));
+        remember(l->t, p);
+    }
+    wf_topics_unlinked(wf_topics_of(node), l->retained, wf_transport_now(l->t));
+    wf_tables_end(node);
+    return p;
+}
+
+/* A part of what is left of it, NULL: of what it has retained. False: that was the last one. */
+static bool close_some(weft_node *node, struct peer *p)
+{
+    wf_tables_begin(node);
+    WF_ASSERT(p == NULL || !wf_linked(&p->in_transport));
+    bool more = p != NULL && wf_tables_clear(node, &p->copies, WF_TABLES_AT_ONCE);
+    if (!more) more = wf_topics_trim(wf_topics_of(node));
+    wf_tables_end(node);
+    return more;
+}
+
+void wf_tables_close(struct wf_link *l)
+{
+    WF_ASSERT(wf_is_cluster(l->t));
+    if (!wf_link_shares_tables(l)) return;
+    struct peer *p = take_out(l);
+    while (close_some(l->t->node, p)) {
+        wf_cluster_pause();
+    }
+    if (p == NULL) return;
+    WF_ASSERT(wf_copies_empty(&p->copies));
+    wf_link_release(l);
+    free(p);
+}
+
+struct wf_link *wf_tables_link(struct wf_transport *t, uint64_t incarnation)
+{
+    wf_tables_begin(t->node);
+    struct peer *p = find_node(t, incarnation);
+    struct wf_link *found = p == NULL ? NULL : p->link;
+    if (found != NULL) wf_link_keep(found);
+    wf_tables_end(t->node);
+    return found;
+}
+
+/* ---- What they say --------------------------------------------------------------------------------------------- */
+
+static bool is_leaf(const struct peer *p)
+{
+    return p->link->url_count == 0;
+}
+
+static void send_taken(struct peer *to, weft_text name, weft_pid by, uint64_t stamp)
+{
+    struct wf_entry e = {.table = WF_TABLE_NAMES, .key = name, .actor = by.actor, .stamp = stamp, .node = by.node};
+    if (!send_entry(to->link, WF_TABLE_TAKEN, &e))
+        wf_link_fail(to->link, "out of memory"); /* then it says all anew */
+}
+
+/* The leaf has set a name that other leaves may have: note (4). */
+static void settle_leaves(struct peer *p, const struct wf_entry *set)
+{
+    struct wf_transport *t = p->link->t;
+    struct wf_name_claim claim;
+    if (!is_leaf(p) || wf_names_claims(wf_names_of(t->node), set->key) < 2) return;
+    if (!wf_names_copy_of(wf_names_of(t->node), set->key, p->link->incarnation, &claim)) return;
+    WF_LIST_EACH(k, &t->table_peers) {
+        struct peer *other = WF_CONTAINER(k, struct peer, in_transport);
+        struct wf_name_claim has;
+        if (other == p || !is_leaf(other)) continue;
+        if (!wf_names_copy_of(wf_names_of(t->node), set->key, other->link->incarnation, &has)) continue;
+        if (wf_claim_wins(&has, &claim))
+            send_taken(p, set->key, has.pid, WF_MIN(has.stamp, WF_MAX(set->stamp - 1, 1)));
+        else send_taken(other, set->key, claim.pid, WF_MIN(claim.stamp, WF_MAX(has.stamp - 1, 1)));
+    }
+}
+
+/* Under tables_lock. */
+static int apply(struct wf_channel *ch, struct peer *p, const struct wf_frame *f)
+{
+    WF_ASSERT(p->link == ch->link); /* of others it may say nothing */
+    weft_node *node = ch->t->node;
+    if (f->number == WF_TABLE_BEGIN) {
+        p->clearing = p->clearing || p->entries > 0;
+        p->copies.round++;
+        p->entries = 0;
+        clear_some(p, WF_TABLES_AT_ONCE);
+        return WEFT_OK;
+    }
+    clear_some(p, CLEARED_AT_ONCE);
+    struct wf_entry e = wf_frame_entry(f);
+    /* That one says it itself; and a node that listens has links with all others. */
+    if (f->number == WF_TABLE_TAKEN && (find_node(ch->t, e.node) != NULL || wf_transport_urls(ch->t) > 0))
+        return WEFT_OK;
+    if (f->number == WF_TABLE_SET && e.table == WF_TABLE_NAMES) has_heard(p, wf_transport_now(ch->t));
+    int more, rc = wf_tables_apply(node, &ch->in, &p->copies, (enum wf_table_op)f->number, &e, &more);
+    if (rc < 0) return rc;
+    p->entries += (uint32_t)more;
+    if (f->number == WF_TABLE_SET && e.table == WF_TABLE_NAMES) settle_leaves(p, &e);
+    return p->entries > WF_TABLE_ENTRIES_MAX ? WEFT_EFULL : WEFT_OK;
+}
+
+bool wf_tables_receive(struct wf_channel *ch, const struct wf_frame *f)
+{
+    struct wf_link *l = ch->link;
+    if (!wf_link_shares_tables(l) || f->number == WF_TABLE_NONE) return true;
+    wf_channel_post(ch); /* what was sent before comes before news of the change */
+    wf_tables_begin(l->t->node);
+    struct peer *p = find(l->t, l);
+    int rc = p == NULL ? WEFT_OK : apply(ch, p, f); /* NULL: the link has just ended */
+    wf_tables_end(l->t->node);
+    if (rc == WEFT_OK) return true;
+    wf_link_fail(l, rc == WEFT_EFULL ? "too many names, members of groups and queue groups" : "out of memory");
+    return false;
+}

@@ -1,0 +1,14 @@
+/* transport/metrics/metrics_text.h -- the text of /metrics. */
+#ifndef WF_METRICS_TEXT_H
+#define WF_METRICS_TEXT_H
+
+struct wf_histogram;
+struct wf_tally;
+struct wf_transport;
+
+/* The text of /metrics, for tests too. `answers`: after how long workers came to what they were asked. `*out` is
+ * malloc'ed and ends with a NUL. WEFT_ENOMEM. */
+int wf_metrics_text(const struct wf_transport *t, const struct wf_tally *tally, const struct wf_histogram *answers,
+                    char **out);
+
+#endif
