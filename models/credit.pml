@@ -2,16 +2,16 @@
  * and the mailbox holds never more than its bound or, before the first answer, what may be sent without one.
  *
  * Stands for: wf_credit_take (transport/link/credit.h); wf_credit_review, wf_credit_wait, wf_credit_granted, ask
- * (transport/link/credit.c); deliver_want, grant_share (actors/credit/credit.c); tell_one, wf_room_tell_all
- * (actors/core/backpressure.c). A message is one unit.
+ * (transport/link/credit.c); deliver_credit_request, grant_share (actors/credit/credit.c); tell_one,
+ * wf_room_tell_all (actors/core/backpressure.c). A message is one unit.
  *
  * The link loses and reorders nothing. What a worker does between two waits of its tasks is one step, as is all that it
  * does with one arrival. A sender that is killed gives up.
  *
  * -DBUG=1: who has sent does not wake the next one.  -DBUG=2: who gives up after it was woken does not pass that on.
- * -DBUG=3: a grant that is spent already is not followed by another WANT.  -DBUG=4: the end of the actor does not
- * answer the WANT that waits there.  -DBUG=5: a WANT that finds a full mailbox is not kept.  -DBUG=6: a grant counts
- * from its arrival, not from its WANT. */
+ * -DBUG=3: a grant that is spent already is not followed by another CREDIT_REQUEST.  -DBUG=4: the end of the actor
+ * does not answer the CREDIT_REQUEST that waits there.  -DBUG=5: a CREDIT_REQUEST that finds a full mailbox is not
+ * kept.  -DBUG=6: a grant counts from its arrival, not from its CREDIT_REQUEST. */
 #ifndef SENDERS
 #define SENDERS 3
 #endif
@@ -31,7 +31,7 @@
 #define BUG 0
 #endif
 
-mtype = { DATA, WANT };
+mtype = { DATA, CREDIT_REQUEST };
 chan there = [20] of { mtype };
 chan here = [4] of { byte }; /* units; 0: the actor is gone */
 chan line = [SENDERS] of { byte };
@@ -52,7 +52,7 @@ inline wake_first()
 inline ask()
 {
     if
-    :: !asked && left <= given / 2 -> there!WANT; asked = true; asked_at = left
+    :: !asked && left <= given / 2 -> there!CREDIT_REQUEST; asked = true; asked_at = left
     :: else
     fi
 }
@@ -133,7 +133,7 @@ proctype sender(byte me)
     ended++
 }
 
-/* Of the senders' worker: a GRANT comes. */
+/* Of the senders' worker: a CREDIT comes. */
 active proctype grants()
 {
     byte n, next;
@@ -180,9 +180,9 @@ end_idle:
                 count++;
                 assert(count <= (MAX > FIRST -> MAX : FIRST))
             :: kind == DATA && !alive
-            :: kind == WANT && !alive -> here!0
-            :: kind == WANT && alive && count < MAX -> grant()
-            :: kind == WANT && alive && count >= MAX ->
+            :: kind == CREDIT_REQUEST && !alive -> here!0
+            :: kind == CREDIT_REQUEST && alive && count < MAX -> grant()
+            :: kind == CREDIT_REQUEST && alive && count >= MAX ->
 #if BUG != 5
                 parked = true
 #endif

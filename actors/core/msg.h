@@ -46,8 +46,8 @@ enum wf_msg_kind {
     WF_MSG_CONTROL = 15,
     WF_MSG_PROBE = 16, /* looks for cycles of calls: actors/call/cycle.c */
     /* credit between nodes: actors/credit. To a mailbox; and back, to a worker */
-    WF_MSG_WANT = 17,
-    WF_MSG_GRANT = 18,
+    WF_MSG_CREDIT_REQUEST = 17,
+    WF_MSG_CREDIT = 18,
     WF_MSG_SPAWN = 19, /* actors that other nodes start: actors/remote/remote_spawn.c */
     WF_MSG_SPAWNED = 20,
     /* Of this node's topics, see subscription.h; they never leave the node. `ref` of these, and of SYSTEM, is the

@@ -25,7 +25,7 @@ struct wf_chosen {
     weft_text pattern, queue; /* behind it */
 };
 
-enum { WF_CREDIT_FIRST = 256 }; /* units that may be sent to an actor of another node before its first GRANT */
+enum { WF_CREDIT_FIRST = 256 }; /* units that may be sent to an actor of another node before its first CREDIT */
 /* It has been sent, and the route has kept the message: it is the caller's no more. Only of SEND, CALL and REPLY.
  * */
 enum { WF_ROUTE_KEPT = 1 };
@@ -67,7 +67,7 @@ struct wf_route {
     /* Suspends the running task until the outbox of that peer may have room again, and the actor there, or the one
      * of that name, may have given credit. As wf_task_wait. */
     int (*wait_room)(struct wf_worker *w, weft_pid to, const char *name, int64_t deadline);
-    /* The next three belong to actors/credit. A GRANT has come. */
+    /* The next three belong to actors/credit. A CREDIT has come. */
     void (*granted)(struct wf_worker *w, uint64_t peer, uint64_t key, uint32_t number, uint32_t units);
     /* How many peers there are if that one sends on credit, else 0. */
     uint32_t (*grants)(struct wf_worker *w, uint64_t peer);

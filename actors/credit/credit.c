@@ -1,10 +1,11 @@
 /* actors/credit/credit.c -- the receiving side of credit: what an actor tells the nodes that send to it.
  * transport/link/credit.h has the whole picture.
  *
- * A WANT (WF_MSG_WANT) says that a worker of another node has sent much to an actor, and wants to know how much more
- * it may send. It waits with the senders of this node if the mailbox is full, and becomes the GRANT that answers it,
- * so no memory is needed for that. Fields: `to_actor`: the actor; `from`: the worker there, as an id that no actor
- * has; tag and `ref` belong to the asker; the body is four bytes, little-endian, in a GRANT the units. */
+ * A CREDIT_REQUEST (WF_MSG_CREDIT_REQUEST) says that a worker of another node has sent much to an actor, and wants to
+ * know how much more it may send. It waits with the senders of this node if the mailbox is full, and becomes the
+ * CREDIT that answers it, so no memory is needed for that. Fields: `to_actor`: the actor; `from`: the worker there,
+ * as an id that no actor has; tag and `ref` belong to the asker; the body is four bytes, little-endian, in a CREDIT
+ * the units. */
 #include "deliver.h"
 #include "mailbox.h"
 
@@ -61,10 +62,10 @@ static void try_all(struct wf_worker *w, struct wf_timer *t)
     }
 }
 
-/* Answers a WANT; 0 units: the actor is gone. Consumes. */
+/* Answers a CREDIT_REQUEST; 0 units: the actor is gone. Consumes. */
 static void grant(struct wf_worker *w, weft_msg *m, uint32_t units)
 {
-    m->post.flags = WF_MSG_GRANT;
+    m->post.flags = WF_MSG_CREDIT;
     wf_put_u32(wf_msg_bytes(m), units);
     if (!try_grant(w, m)) try_later(credit_of(w), m);
 }
@@ -84,7 +85,7 @@ static void grant_share(struct wf_actor *a, weft_msg *m, struct wf_room *room)
     grant(a->task.worker, m, units);
 }
 
-/* A new WANT takes the place of an older one of the same asker. False: that peer has too many here. */
+/* A new CREDIT_REQUEST takes the place of an older one of the same asker. False: that peer has too many here. */
 static bool take_place(struct wf_worker *w, struct wf_actor *a, const weft_msg *m)
 {
     uint32_t parked = 0, looked_at = 0;
@@ -93,11 +94,11 @@ static bool take_place(struct wf_worker *w, struct wf_actor *a, const weft_msg *
     for (weft_msg *r = lane == NULL ? NULL : lane->first; r != NULL; r = next) {
         next = (weft_msg *)r->post.next;
         looked_at++;
-        if (r->post.flags == WF_MSG_WANT && r->ref == m->ref && weft_pid_equal(r->from, m->from)) {
+        if (r->post.flags == WF_MSG_CREDIT_REQUEST && r->ref == m->ref && weft_pid_equal(r->from, m->from)) {
             wf_msg_free(w, wf_lane_take_after(lane, previous));
             continue;
         }
-        parked += r->post.flags == WF_MSG_WANT && r->from.node == m->from.node;
+        parked += r->post.flags == WF_MSG_CREDIT_REQUEST && r->from.node == m->from.node;
         previous = r;
     }
     wf_worker_charge(w, looked_at); /* many peers may have many here */
@@ -105,7 +106,7 @@ static bool take_place(struct wf_worker *w, struct wf_actor *a, const weft_msg *
 }
 
 /* `a` NULL: for an actor that is not there. */
-static void deliver_want(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+static void deliver_credit_request(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     bool good = m->size == 4 && m->shared == NULL && m->from.node != 0 && m->from.node != wf_node_of(w)->incarnation;
     if (!good || (a != NULL && !take_place(w, a, m))) {
@@ -119,10 +120,10 @@ static void deliver_want(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
     }
 }
 
-static void drop_want(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+static void drop_credit_request(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     (void)why;
-    deliver_want(w, NULL, m);
+    deliver_credit_request(w, NULL, m);
 }
 
 static void take_grant(struct wf_worker *w, weft_msg *m)
@@ -135,13 +136,13 @@ static void take_grant(struct wf_worker *w, weft_msg *m)
 }
 
 /* It is for a worker, whichever actor it names. */
-static void deliver_grant(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
+static void deliver_credit(struct wf_worker *w, struct wf_actor *a, weft_msg *m)
 {
     (void)a;
     take_grant(w, m);
 }
 
-static void drop_grant(struct wf_worker *w, weft_msg *m, enum wf_drop why)
+static void drop_credit(struct wf_worker *w, weft_msg *m, enum wf_drop why)
 {
     (void)why;
     take_grant(w, m);
@@ -170,7 +171,8 @@ static void forget_peer(struct wf_worker *w, struct wf_actor *a, uint64_t peer)
     weft_msg *previous = NULL, *next;
     for (weft_msg *r = lane == NULL ? NULL : lane->first; r != NULL; r = next) {
         next = (weft_msg *)r->post.next;
-        if (r->post.flags == WF_MSG_WANT && r->from.node == peer) wf_msg_free(w, wf_lane_take_after(lane, previous));
+        if (r->post.flags == WF_MSG_CREDIT_REQUEST && r->from.node == peer)
+            wf_msg_free(w, wf_lane_take_after(lane, previous));
         else previous = r;
     }
 }
@@ -205,8 +207,11 @@ static void worker_finish(struct wf_worker *w)
 }
 
 static const struct wf_message_row messages[] = {
-    {.kind = WF_MSG_WANT, .deliver = deliver_want, .drop = drop_want, .room = grant_share},
-    {.kind = WF_MSG_GRANT, .deliver = deliver_grant, .drop = drop_grant}};
+    {.kind = WF_MSG_CREDIT_REQUEST,
+     .deliver = deliver_credit_request,
+     .drop = drop_credit_request,
+     .room = grant_share},
+    {.kind = WF_MSG_CREDIT, .deliver = deliver_credit, .drop = drop_credit}};
 const struct wf_feature wf_credit_feature = {.name = "credit",
                                              .slot = SLOT,
                                              .worker_bytes = sizeof(struct credit),

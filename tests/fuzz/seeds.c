@@ -99,9 +99,9 @@ static void put_traced(weft_writer *w, uint64_t to)
 {
     static const char id[WF_FRAME_TRACE] = "0123456789abcdef";
     struct wf_frame f = {.to = to, .from = 5, .tag = 1, .ref = 7, .number = 1500, .trace = {id, sizeof id}};
-    for (f.kind = WF_FRAME_TO_ACTOR; f.kind <= WF_FRAME_WANT_NAME; f.kind++) {
+    for (f.kind = WF_FRAME_TO_ACTOR; f.kind <= WF_FRAME_CREDIT_REQUEST_NAME; f.kind++) {
         bool ends = f.kind == wf_frame_of(WF_MSG_STOP) || f.kind == wf_frame_of(WF_MSG_KILL);
-        bool to_name = f.kind == WF_FRAME_WANT_NAME;
+        bool to_name = f.kind == WF_FRAME_CREDIT_REQUEST_NAME;
         f.name = weft_cstr(f.kind == WF_FRAME_PUBLISH ? "room.a" : f.kind == WF_FRAME_GROUP_SEND ? "group" : "echo");
         if (!ends && (to_name || wf_frame_has_body(f.kind))) put_whole(w, &f, "fuzz", 4);
     }
@@ -113,7 +113,7 @@ static void put_names(weft_writer *w)
     wf_put_to_name(w, false, echo, 1, 2, 0, "x", 1, 0);
     wf_put_to_name(w, true, echo, 1, 2, 3, "y", 1, WF_FRAME_NO_DEADLINE);
     wf_put_to_name(w, true, echo, 1, 2, 4, NULL, 0, 1500);
-    wf_put_want_name(w, echo, 1, 256, 5);
+    wf_put_credit_request_name(w, echo, 1, 256, 5);
     wf_put_to_all(w, WF_FRAME_PUBLISH, weft_cstr("room.a"), 4, 5, "hello", 5);
     wf_put_to_all(w, WF_FRAME_GROUP_SEND, weft_cstr("group"), 4, 5, "hello", 5);
 }

@@ -105,7 +105,7 @@ static const uint8_t kinds[] = {
     61,
     62,
     63,
-    WF_FRAME_WANT_NAME,
+    WF_FRAME_CREDIT_REQUEST_NAME,
 };
 
 enum { TRUNCATED, SHORTENED, EMPTY_VALUES, OVERSIZED, WAYS };

@@ -78,7 +78,7 @@ static void put_order(weft_writer *w, uint64_t from, uint64_t ref, const char *a
 
 static void put_want(weft_writer *w, uint64_t to, uint32_t number, size_t size)
 {
-    wf_put_to_actor(w, WF_MSG_WANT, to, 1, number, 99, "\0\0\0\0\0", size, WF_FRAME_NO_DEADLINE);
+    wf_put_to_actor(w, WF_MSG_CREDIT_REQUEST, to, 1, number, 99, "\0\0\0\0\0", size, WF_FRAME_NO_DEADLINE);
 }
 
 START_TEST(odd_orders_and_credit_are_answered_or_ignored)
@@ -89,8 +89,8 @@ START_TEST(odd_orders_and_credit_are_answered_or_ignored)
     HEAR("echo ready");
     int fd = link_by_hand("hand");
     weft_writer w = weft_writer_on(out, sizeof out);
-    wf_put_to_actor(&w, WF_MSG_GRANT, 1, 7, 5, 99, "\377\377\377\377", 4, 0); /* nobody has asked */
-    wf_put_to_actor(&w, WF_MSG_GRANT, 1, 7, 5, 99, NULL, 0, 0);
+    wf_put_to_actor(&w, WF_MSG_CREDIT, 1, 7, 5, 99, "\377\377\377\377", 4, 0); /* nobody has asked */
+    wf_put_to_actor(&w, WF_MSG_CREDIT, 1, 7, 5, 99, NULL, 0, 0);
     wf_put_to_actor(&w, WF_MSG_SPAWNED, 12345, 0, 1, 1, "no", 2, 0); /* nor for this */
     wf_put_to_actor(&w, WF_MSG_SPAWN, 0, 5, 0, 1, "garbage", 7, 0);
     wf_put_to_actor(&w, WF_MSG_SPAWN, 0, 5, 0, 2, NULL, 0, 0);
@@ -98,8 +98,8 @@ START_TEST(odd_orders_and_credit_are_answered_or_ignored)
     put_order(&w, 0, 4, "stranger.ends", 0); /* of nobody: ignored */
     put_want(&w, 12345, 1, 5);               /* too long: ignored */
     put_want(&w, 12345, 2, 4);
-    wf_put_want_name(&w, weft_cstr("echo"), 1, 3, 98);
-    wf_put_want_name(&w, weft_cstr("nobody"), 1, 4, 98);
+    wf_put_credit_request_name(&w, weft_cstr("echo"), 1, 3, 98);
+    wf_put_credit_request_name(&w, weft_cstr("nobody"), 1, 4, 98);
     put_order(&w, 5, 5, "stranger.ends", 77);
     ck_assert_int_eq(w.error, 0);
     put_batch(fd, &w, out);
@@ -107,13 +107,13 @@ START_TEST(odd_orders_and_credit_are_answered_or_ignored)
     uint64_t child = 0;
     while (seen < 8 && get_frame(fd, &f)) {
         uint32_t units = f.body.size == 4 ? (uint8_t)f.body.data[0] | (uint32_t)(uint8_t)f.body.data[1] << 8 : 0;
-        seen += f.kind >= WF_FRAME_FAR && f.kind < WF_FRAME_WANT_NAME;
-        if (f.kind == WF_FRAME_FAR + WF_MSG_SPAWNED - WF_MSG_WANT) {
+        seen += f.kind >= WF_FRAME_REMOTE && f.kind < WF_FRAME_CREDIT_REQUEST_NAME;
+        if (f.kind == WF_FRAME_REMOTE + WF_MSG_SPAWNED - WF_MSG_CREDIT_REQUEST) {
             ck_assert_uint_eq(f.to, 5);
             ck_assert_uint_eq(f.tag, f.ref <= 2 ? 9 : f.ref == 3 ? 6 : 0);
             ck_assert(f.ref == 5 ? f.from != 0 : f.from == 0);
             if (f.ref == 5) child = f.from;
-        } else if (f.kind == WF_FRAME_FAR + WF_MSG_GRANT - WF_MSG_WANT) {
+        } else if (f.kind == WF_FRAME_REMOTE + WF_MSG_CREDIT - WF_MSG_CREDIT_REQUEST) {
             ck_assert_uint_eq(f.to, 1);
             ck_assert(f.tag >= 2 && f.ref == (f.tag == 2 ? 99 : 98));
             ck_assert_uint_eq(units, f.tag == 3 ? 8192 : 0);

@@ -4,19 +4,21 @@
  * Design notes.
  * (1) A message takes units: one, and one more for each KiB of its body. For each actor that this worker sends to
  *     there is an entry with the units that are left. A new one begins with WF_CREDIT_FIRST. When half is spent a
- *     WANT goes behind the last message; the answer, a GRANT, says how much may be sent after that WANT. An actor
- *     with a full mailbox answers when there is room again, in turn with the senders of its own node
+ *     CREDIT_REQUEST goes behind the last message; the answer, a CREDIT, says how much may be sent after that
+ *     CREDIT_REQUEST. An actor with a full mailbox answers when there is room again, in turn with the senders of its
+ *     own node
  *     (actors/core/backpressure.c). So the normal path counts on this side only, and the other side keeps nothing but
- *     WANTs it has not answered.
+ *     CREDIT_REQUESTs it has not answered.
  * (2) With nothing left a sender waits, first come, first served: one is woken, and each that has sent wakes the
  *     next.
- * (3) No grant is lost: WANT and GRANT are frames of a link that loses and reorders nothing. WANT travels behind the
- *     messages it counts, so when it is answered they are in the mailbox. There is at most one for an entry; whoever
- *     finds nothing left finds one under way, or sends it. The other side answers each: at once, when room comes,
- *     when the actor ends (with 0 units), and when there is no such actor. A WANT that finds
- *     no memory here is tried again by the next sender, a GRANT there by a timer. models/credit.pml
- * (4) When the link ends so do all entries. A WANT that the old link left parked is thrown away there; a GRANT with
- *     another number than that of the last WANT is not for us.
+ * (3) No grant is lost: CREDIT_REQUEST and CREDIT are frames of a link that loses and reorders nothing.
+ *     CREDIT_REQUEST travels behind the messages it counts, so when it is answered they are in the mailbox. There is
+ *     at most one for an entry; whoever finds nothing left finds one under way, or sends it. The other side answers
+ *     each: at once, when room comes, when the actor ends (with 0 units), and when there is no such actor. A
+ *     CREDIT_REQUEST that finds no memory here is tried again by the next sender, a CREDIT there by a timer.
+ *     models/credit.pml
+ * (4) When the link ends so do all entries. A CREDIT_REQUEST that the old link left parked is thrown away there; a
+ *     CREDIT with another number than that of the last CREDIT_REQUEST is not for us.
  * (5) An entry is forgotten when nothing of it is spent. With each new entry a hand moves on over a few entries of
  *     the table. An entry of which something is spent then asks for credit, so that it can go when the hand comes
  *     again, unless it is used meanwhile. */
@@ -44,8 +46,8 @@ struct wf_credit {
     int32_t left;           /* units; a large message may make it negative */
     int32_t low;            /* from here down wf_credit_review has something to do */
     int32_t given;          /* by the last grant */
-    int32_t asked_at;       /* `left` when the WANT was sent */
-    uint32_t number;        /* of the WANT under way; 0: there is none */
+    int32_t asked_at;       /* `left` when the CREDIT_REQUEST was sent */
+    uint32_t number;        /* of the CREDIT_REQUEST under way; 0: there is none */
     struct wf_list waiting; /* wf_waiter.on_source */
 };
 
@@ -86,7 +88,7 @@ int wf_credit_wait(struct wf_worker *w, struct wf_link_writer *writer, struct wf
 struct wf_credit *wf_credit_known(const struct wf_credits *c, uint64_t key);
 /* Who was to use it does not: the next one is woken. */
 void wf_credit_pass_on(struct wf_worker *w, uint64_t peer, uint64_t key);
-/* A GRANT: `units` 0: the actor is gone. */
+/* A CREDIT: `units` 0: the actor is gone. */
 void wf_credit_granted(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key, uint32_t number,
                        uint32_t units);
 

@@ -1,5 +1,6 @@
 /* transport/link/large_message.c -- large messages, and those that are traced: they are sent from where they are, in
- * chunks that other messages may go between (held_batches.c), and are put together in their final place (receive.c). */
+ * chunks that other messages may go between (held_batches.c), and are put together in their final place
+ * (receive.c). */
 #include "large_message.h"
 #include "frame_chunks.h"
 #include "frame_tables.h"

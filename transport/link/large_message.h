@@ -36,7 +36,7 @@ int wf_large_message_send(struct wf_link_writer *writer, uint32_t kind, weft_tex
 int wf_large_message_send_body(struct wf_link_writer *writer, struct wf_frame *f, struct wf_body *body);
 /* In a batch of its own, of `size` bytes at most. False: no memory. */
 bool wf_large_message_publish_to(struct wf_link_writer *writer, const struct wf_publish_to *to, size_t size);
-/* A WANT behind large messages to whom it is for. False: no memory. */
+/* A CREDIT_REQUEST behind large messages to whom it is for. False: no memory. */
 bool wf_large_message_request_credit(struct wf_link_writer *writer, const struct wf_frame *f);
 
 #endif

@@ -214,15 +214,16 @@ bool wf_link_writer_request_credit(struct wf_link_writers *all, struct wf_link_w
     uint64_t here = (uint64_t)all->worker << 24 | 1; /* no actor's id, of this worker */
     if (wf_link_holds(writer->link, wf_order_slot_to(key))) {
         struct wf_frame f;
-        wf_frame_describe(&f, name != NULL ? (uint32_t)WF_FRAME_WANT_NAME : wf_frame_of(WF_MSG_WANT), to, number,
-                          here);
+        wf_frame_describe(&f,
+                          name != NULL ? (uint32_t)WF_FRAME_CREDIT_REQUEST_NAME : wf_frame_of(WF_MSG_CREDIT_REQUEST),
+                          to, number, here);
         f.to = f.ref = key;
         return wf_large_message_request_credit(writer, &f);
     }
     if (!reserve(writer, WF_FRAME_SPARE + to.size)) return false;
     weft_writer out = wf_batch_writer(writer->batch);
-    if (name != NULL) wf_put_want_name(&out, to, here, number, key);
-    else wf_put_to_actor(&out, WF_MSG_WANT, key, here, number, key, none, sizeof none, 0);
+    if (name != NULL) wf_put_credit_request_name(&out, to, here, number, key);
+    else wf_put_to_actor(&out, WF_MSG_CREDIT_REQUEST, key, here, number, key, none, sizeof none, 0);
     commit(all, writer, &out);
     return true;
 }
@@ -254,7 +255,7 @@ static int route_send(struct wf_worker *w, weft_pid to, weft_msg *m)
     uint32_t size = m->size;
     uint64_t from = from_of(w, m->from);
     int rc = WEFT_OK;
-    if (wf_goes_apart(writer, from, size, m->shared) && kind != WF_MSG_GRANT) {
+    if (wf_goes_apart(writer, from, size, m->shared) && kind != WF_MSG_CREDIT) {
         rc = wf_large_message_send(writer, wf_frame_of((enum wf_msg_kind)kind), weft_str("", 0), to.actor, from, m);
         if (rc < 0) return rc;
     } else {

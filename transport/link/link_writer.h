@@ -39,7 +39,7 @@ void wf_link_writers_destroy(struct wf_transport *t);
 /* On the worker: its writer to that peer; NULL. */
 struct wf_link_writer *wf_link_writer_find(struct wf_worker *w, uint64_t peer);
 void wf_link_writer_push(struct wf_link_writer *writer); /* what has been written goes into the send queue */
-/* A WANT behind what has been sent. False: no memory. */
+/* A CREDIT_REQUEST behind what has been sent. False: no memory. */
 bool wf_link_writer_request_credit(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key,
                                    const char *name, uint32_t number);
 /* By $cluster: tells every worker. */

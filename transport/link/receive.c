@@ -71,7 +71,9 @@ static inline weft_msg *envelope(struct wf_channel *ch, const struct wf_frame *f
 static weft_msg *named_envelope(struct wf_channel *ch, const struct wf_frame *f, size_t size)
 {
     bool call = f->kind == WF_FRAME_CALL_NAME;
-    unsigned kind = call ? WF_MSG_CALL : f->kind == WF_FRAME_WANT_NAME ? WF_MSG_WANT : WF_MSG_SEND;
+    unsigned kind = call                                      ? WF_MSG_CALL
+                    : f->kind == WF_FRAME_CREDIT_REQUEST_NAME ? WF_MSG_CREDIT_REQUEST
+                                                              : WF_MSG_SEND;
     weft_msg *m = envelope(ch, f, kind, size); /* its receiver is looked up when it goes there */
     if (m != NULL && call) wf_terms(m)->moved_on = 1;
     return m;
@@ -235,8 +237,8 @@ static bool lose(struct wf_channel *ch, int kind)
     case WF_MSG_LINK:
     case WF_MSG_UNLINK:
     case WF_MSG_EXIT:
-    case WF_MSG_WANT:
-    case WF_MSG_GRANT: wf_link_fail(ch->link, "out of memory"); return false;
+    case WF_MSG_CREDIT_REQUEST:
+    case WF_MSG_CREDIT: wf_link_fail(ch->link, "out of memory"); return false;
     default: wf_link_lost(ch); return true;
     }
 }
@@ -274,7 +276,7 @@ static bool receive_frame(struct wf_channel *ch, struct wf_frame *f, const uint8
     case WF_FRAME_SEND_NAME:
     case WF_FRAME_GROUP_SEND:
     case WF_FRAME_CALL_NAME: (void)receive_message(ch, f); return true;
-    case WF_FRAME_WANT_NAME: return receive_message(ch, f) || lose(ch, WF_MSG_WANT);
+    case WF_FRAME_CREDIT_REQUEST_NAME: return receive_message(ch, f) || lose(ch, WF_MSG_CREDIT_REQUEST);
     case WF_FRAME_CHUNK: return receive_chunk(ch, f);
     case WF_FRAME_PING: wf_link_pong(l, f->number); return true;
     case WF_FRAME_PONG: return receive_pong(l, f);

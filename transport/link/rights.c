@@ -19,10 +19,10 @@ enum {
     EXIT = WF_FRAME_TIES + WF_MSG_EXIT - WF_MSG_WATCH,
     KILL = WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH,
     PROBE = WF_FRAME_TIES + WF_MSG_PROBE - WF_MSG_WATCH,
-    WANT = WF_FRAME_FAR,
-    GRANT = WF_FRAME_FAR + WF_MSG_GRANT - WF_MSG_WANT,
-    SPAWN = WF_FRAME_FAR + WF_MSG_SPAWN - WF_MSG_WANT,
-    SPAWNED = WF_FRAME_FAR + WF_MSG_SPAWNED - WF_MSG_WANT,
+    CREDIT_REQUEST = WF_FRAME_REMOTE,
+    CREDIT = WF_FRAME_REMOTE + WF_MSG_CREDIT - WF_MSG_CREDIT_REQUEST,
+    SPAWN = WF_FRAME_REMOTE + WF_MSG_SPAWN - WF_MSG_CREDIT_REQUEST,
+    SPAWNED = WF_FRAME_REMOTE + WF_MSG_SPAWNED - WF_MSG_CREDIT_REQUEST,
 };
 
 static uint32_t right_of_verb(uint32_t verb)
@@ -66,8 +66,8 @@ static uint32_t right_for(const struct wf_channel *ch, const struct wf_frame *f)
     case WF_FRAME_PUBLISH:
     case PROBE:
     case WATCH:
-    case WANT:
-    case WF_FRAME_WANT_NAME: return WF_RIGHT_TALK;
+    case CREDIT_REQUEST:
+    case WF_FRAME_CREDIT_REQUEST_NAME: return WF_RIGHT_TALK;
     case WF_FRAME_GROUP_SEND:
     case WF_FRAME_PUBLISH_TO:
     case WF_FRAME_RETAINED: return WF_RIGHT_JOIN | WF_RIGHT_TALK;
@@ -86,7 +86,7 @@ static uint32_t right_for(const struct wf_channel *ch, const struct wf_frame *f)
     case WF_FRAME_TO_ACTOR + WF_MSG_REPLY:
     case WF_FRAME_TO_ACTOR + WF_MSG_FAILED:
     case SPAWNED:
-    case GRANT:
+    case CREDIT:
     case DOWN:
     case EXIT:
     /* They take back what the same actor has asked for. */

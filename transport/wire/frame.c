@@ -97,12 +97,12 @@ size_t wf_frame_body_max(uint32_t kind)
     case WF_FRAME_TIES + WF_MSG_UNLINK - WF_MSG_WATCH:
     case WF_FRAME_TIES + WF_MSG_EXIT - WF_MSG_WATCH:
     case WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH:
-    case WF_FRAME_FAR + WF_MSG_WANT - WF_MSG_WANT:
-    case WF_FRAME_FAR + WF_MSG_GRANT - WF_MSG_WANT:
-    case WF_FRAME_WANT_NAME: return WF_FRAME_REASON_MAX;
+    case WF_FRAME_REMOTE + WF_MSG_CREDIT_REQUEST - WF_MSG_CREDIT_REQUEST:
+    case WF_FRAME_REMOTE + WF_MSG_CREDIT - WF_MSG_CREDIT_REQUEST:
+    case WF_FRAME_CREDIT_REQUEST_NAME: return WF_FRAME_REASON_MAX;
     case WF_FRAME_TIES + WF_MSG_PROBE - WF_MSG_WATCH: return WF_FRAME_PROBE_MAX;
-    case WF_FRAME_FAR + WF_MSG_SPAWN - WF_MSG_WANT: return WF_FRAME_SPAWN_MAX;
-    case WF_FRAME_FAR + WF_MSG_SPAWNED - WF_MSG_WANT: return WF_FRAME_SPAWNED_MAX;
+    case WF_FRAME_REMOTE + WF_MSG_SPAWN - WF_MSG_CREDIT_REQUEST: return WF_FRAME_SPAWN_MAX;
+    case WF_FRAME_REMOTE + WF_MSG_SPAWNED - WF_MSG_CREDIT_REQUEST: return WF_FRAME_SPAWNED_MAX;
     default: return WEFT_MESSAGE_MAX;
     }
 }
@@ -240,7 +240,7 @@ int wf_frame_next(weft_reader *r, struct wf_frame *f)
     if (wf_frame_message(kind) >= 0) {
         get_message(r, f, false);
         read = get_left(r, f, count - 1);
-    } else if (kind == WF_FRAME_SEND_NAME || kind == WF_FRAME_CALL_NAME || kind == WF_FRAME_WANT_NAME) {
+    } else if (kind == WF_FRAME_SEND_NAME || kind == WF_FRAME_CALL_NAME || kind == WF_FRAME_CREDIT_REQUEST_NAME) {
         get_message(r, f, true);
         read = get_left(r, f, count - 1);
     } else if (kind == WF_FRAME_PUBLISH) {
@@ -313,11 +313,11 @@ const char *wf_frame_name(uint32_t kind)
         {WF_FRAME_TIES + WF_MSG_EXIT - WF_MSG_WATCH, "EXIT"},
         {WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH, "KILL"},
         {WF_FRAME_TIES + WF_MSG_PROBE - WF_MSG_WATCH, "PROBE"},
-        {WF_FRAME_FAR, "WANT"},
-        {WF_FRAME_FAR + WF_MSG_GRANT - WF_MSG_WANT, "GRANT"},
-        {WF_FRAME_FAR + WF_MSG_SPAWN - WF_MSG_WANT, "SPAWN"},
-        {WF_FRAME_FAR + WF_MSG_SPAWNED - WF_MSG_WANT, "SPAWNED"},
-        {WF_FRAME_WANT_NAME, "WANT_NAME"},
+        {WF_FRAME_REMOTE, "CREDIT_REQUEST"},
+        {WF_FRAME_REMOTE + WF_MSG_CREDIT - WF_MSG_CREDIT_REQUEST, "CREDIT"},
+        {WF_FRAME_REMOTE + WF_MSG_SPAWN - WF_MSG_CREDIT_REQUEST, "SPAWN"},
+        {WF_FRAME_REMOTE + WF_MSG_SPAWNED - WF_MSG_CREDIT_REQUEST, "SPAWNED"},
+        {WF_FRAME_CREDIT_REQUEST_NAME, "CREDIT_REQUEST_NAME"},
     };
     for (size_t i = 0; i < WF_COUNT(names); i++)
         if (names[i].kind == kind) return names[i].name;
@@ -440,10 +440,10 @@ void wf_put_to_name(weft_writer *w, bool call, weft_text name, uint64_t from, ui
     if (timed) weft_put_uint(w, left);
 }
 
-void wf_put_want_name(weft_writer *w, weft_text name, uint64_t from, uint32_t number, uint64_t key)
+void wf_put_credit_request_name(weft_writer *w, weft_text name, uint64_t from, uint32_t number, uint64_t key)
 {
     static const uint8_t none[4];
-    put_kind(w, 5, WF_FRAME_WANT_NAME);
+    put_kind(w, 5, WF_FRAME_CREDIT_REQUEST_NAME);
     weft_put_str(w, name);
     weft_put_uint(w, from);
     weft_put_uint(w, number);

@@ -56,15 +56,15 @@ enum wf_frame_kind {
     WF_FRAME_RETAINED = 57,
     WF_FRAME_MISSED = 58,
     WF_FRAME_GOSSIP_LAST = 59,
-    WF_FRAME_FAR = 60, /* + wf_msg_kind - WF_MSG_WANT: WANT, GRANT, SPAWN, SPAWNED */
-    WF_FRAME_WANT_NAME = 64,
+    WF_FRAME_REMOTE = 60, /* + wf_msg_kind - WF_MSG_CREDIT_REQUEST: CREDIT_REQUEST, CREDIT, SPAWN, SPAWNED */
+    WF_FRAME_CREDIT_REQUEST_NAME = 64,
 };
 
 /* A message to an actor: its frame, and back. -1: some other frame. */
 static inline uint32_t wf_frame_of(enum wf_msg_kind kind)
 {
     if (kind <= WF_MSG_STOP) return WF_FRAME_TO_ACTOR + (uint32_t)kind;
-    if (kind >= WF_MSG_WANT) return WF_FRAME_FAR + (uint32_t)kind - WF_MSG_WANT;
+    if (kind >= WF_MSG_CREDIT_REQUEST) return WF_FRAME_REMOTE + (uint32_t)kind - WF_MSG_CREDIT_REQUEST;
     return WF_FRAME_TIES + (uint32_t)kind - WF_MSG_WATCH;
 }
 static inline int wf_frame_message(uint64_t frame)
@@ -74,8 +74,8 @@ static inline int wf_frame_message(uint64_t frame)
     if (frame >= WF_FRAME_TIES && frame <= WF_FRAME_TIES + WF_MSG_KILL - WF_MSG_WATCH)
         return (int)(frame - WF_FRAME_TIES) + WF_MSG_WATCH;
     if (frame == WF_FRAME_TIES + WF_MSG_PROBE - WF_MSG_WATCH) return WF_MSG_PROBE;
-    if (frame >= WF_FRAME_FAR && frame <= WF_FRAME_FAR + WF_MSG_SPAWNED - WF_MSG_WANT)
-        return (int)(frame - WF_FRAME_FAR) + WF_MSG_WANT;
+    if (frame >= WF_FRAME_REMOTE && frame <= WF_FRAME_REMOTE + WF_MSG_SPAWNED - WF_MSG_CREDIT_REQUEST)
+        return (int)(frame - WF_FRAME_REMOTE) + WF_MSG_CREDIT_REQUEST;
     return -1;
 }
 
@@ -100,7 +100,7 @@ enum wf_capability {
     WF_CAN_CHUNKS = 1 << 1,
     WF_CAN_GOSSIP = 1 << 2, /* the frames of swim_wire.h */
     WF_CAN_TABLES = 1 << 3,
-    WF_CAN_CREDIT = 1 << 4,   /* WANT, GRANT */
+    WF_CAN_CREDIT = 1 << 4,   /* CREDIT_REQUEST, CREDIT */
     WF_CAN_SPAWN = 1 << 5,    /* SPAWN, SPAWNED */
     WF_CAN_TOPICS = 1 << 6,   /* tables of topics: queue groups and what is retained */
     WF_CAN_PATTERNS = 1 << 7, /* takes more than 65,536 patterns */
@@ -188,8 +188,8 @@ void wf_put_to_actor(weft_writer *w, unsigned kind /* wf_msg_kind */, uint64_t t
 /* At most WF_FRAME_SPARE + name.size + size bytes. */
 void wf_put_to_name(weft_writer *w, bool call, weft_text name, uint64_t from, uint32_t tag, uint64_t ref,
                     const void *body, size_t size, uint64_t left);
-/* A WANT to a name. */
-void wf_put_want_name(weft_writer *w, weft_text name, uint64_t from, uint32_t number, uint64_t key);
+/* A CREDIT_REQUEST to a name. */
+void wf_put_credit_request_name(weft_writer *w, weft_text name, uint64_t from, uint32_t number, uint64_t key);
 /* PUBLISH and GROUP_SEND: to a topic or a group. At most WF_FRAME_SPARE + name.size + size bytes. */
 void wf_put_to_all(weft_writer *w, enum wf_frame_kind kind, weft_text name, uint64_t from, uint32_t tag,
                    const void *body, size_t size);

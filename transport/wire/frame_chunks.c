@@ -35,7 +35,7 @@ void wf_put_before_body(weft_writer *w, const struct wf_frame *f, size_t size)
 {
     bool topic = f->kind == WF_FRAME_PUBLISH || f->kind == WF_FRAME_GROUP_SEND;
     bool named = topic || f->kind == WF_FRAME_SEND_NAME || f->kind == WF_FRAME_CALL_NAME ||
-                 f->kind == WF_FRAME_WANT_NAME;
+                 f->kind == WF_FRAME_CREDIT_REQUEST_NAME;
     weft_put_array(w, (topic ? 5U : is_timed(f) ? 7U : 6U) + (f->trace.size > 0));
     weft_put_uint(w, f->kind);
     if (named) weft_put_str(w, f->name);

@@ -172,7 +172,7 @@ static void counts_sends(struct line *l, const struct heard *h)
 {
     (void)l;
     sends_heard += h->kind == WF_FRAME_TO_ACTOR + WF_MSG_SEND;
-    if (h->kind != WF_FRAME_FAR + WF_MSG_WANT - WF_MSG_WANT) return;
+    if (h->kind != WF_FRAME_REMOTE + WF_MSG_CREDIT_REQUEST - WF_MSG_CREDIT_REQUEST) return;
     wants_heard++;
     last_want = *h;
 }
@@ -190,7 +190,7 @@ static void say_grant(uint32_t number, uint32_t units)
 {
     uint8_t body[4];
     wf_put_u32(body, units);
-    wf_put_to_actor(&out, WF_MSG_GRANT, last_want.from, there.actor, number, last_want.ref, body, sizeof body, 0);
+    wf_put_to_actor(&out, WF_MSG_CREDIT, last_want.from, there.actor, number, last_want.ref, body, sizeof body, 0);
     speak(peer);
 }
 

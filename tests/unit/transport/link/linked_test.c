@@ -506,12 +506,12 @@ START_TEST(credit_does_not_wait_behind_large_messages)
     open_with(0, false);
     peer->deaf = true;
     (void)run_on_node(sends_large_ones);
-    wf_put_want_name(&out, weft_cstr("busy"), 1 << 24 | 1, 3, 98);
+    wf_put_credit_request_name(&out, weft_cstr("busy"), 1 << 24 | 1, 3, 98);
     speak(peer);
     peer->deaf = false;
     wf_conn_resume(peer->conn);
     for (int i = 0; i < 40; i++) pass(WEFT_MS(5));
-    const struct heard *grant = heard(peer, WF_FRAME_FAR + WF_MSG_GRANT - WF_MSG_WANT);
+    const struct heard *grant = heard(peer, WF_FRAME_REMOTE + WF_MSG_CREDIT - WF_MSG_CREDIT_REQUEST);
     ck_assert_ptr_nonnull(grant);
     ck_assert_uint_eq(grant->tag, 3);
     close_script();

@@ -199,7 +199,7 @@ START_TEST(no_turn_is_long_for_requests_of_credit)
     speak(peer);
     begin_to_hear();
     for (uint32_t i = 0; i < ASKED; i++) {
-        wf_put_want_name(&out, weft_cstr("full"), 1 << 24 | 1, i + 1, i);
+        wf_put_credit_request_name(&out, weft_cstr("full"), 1 << 24 | 1, i + 1, i);
         wf_put_to_actor(&out, WF_MSG_SEND, listener.actor, 5, 1, 0, "x", 1, 0);
     }
     speak(peer);

@@ -138,7 +138,7 @@ START_TEST(a_body_may_be_written_apart)
                                      WF_FRAME_CALL_NAME,
                                      WF_FRAME_PUBLISH,
                                      WF_FRAME_GROUP_SEND,
-                                     WF_FRAME_WANT_NAME};
+                                     WF_FRAME_CREDIT_REQUEST_NAME};
     for (size_t i = 0; i < 2 * WF_COUNT(kinds); i++) {
         struct wf_frame f = call;
         f.kind = kinds[i / 2];
@@ -367,7 +367,7 @@ static weft_writer small_frame(uint32_t kind, size_t size, bool traced)
 {
     static const char bytes[WF_FRAME_SPAWN_MAX + 1];
     weft_writer w = writer();
-    bool named = kind == WF_FRAME_WANT_NAME || kind == WF_FRAME_SEND_NAME || kind == WF_FRAME_CALL_NAME;
+    bool named = kind == WF_FRAME_CREDIT_REQUEST_NAME || kind == WF_FRAME_SEND_NAME || kind == WF_FRAME_CALL_NAME;
     weft_put_array(&w, traced ? 7 : 6);
     weft_put_uint(&w, kind);
     if (named) weft_put_str(&w, weft_cstr("echo"));
@@ -381,8 +381,8 @@ static weft_writer small_frame(uint32_t kind, size_t size, bool traced)
 /* The list of docs/wire.md. A CALL has its time in between, see above. */
 START_TEST(only_what_a_program_says_has_a_trace_id)
 {
-    for (uint32_t kind = WF_FRAME_TO_ACTOR; kind <= WF_FRAME_WANT_NAME; kind++) {
-        bool named = kind == WF_FRAME_WANT_NAME || kind == WF_FRAME_SEND_NAME;
+    for (uint32_t kind = WF_FRAME_TO_ACTOR; kind <= WF_FRAME_CREDIT_REQUEST_NAME; kind++) {
+        bool named = kind == WF_FRAME_CREDIT_REQUEST_NAME || kind == WF_FRAME_SEND_NAME;
         bool timed = kind == wf_frame_of(WF_MSG_CALL);
         if ((wf_frame_message(kind) < 0 && !named) || timed) continue;
         weft_writer w = small_frame(kind, 4, true);
