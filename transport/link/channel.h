@@ -78,7 +78,7 @@ struct wf_channel {
 extern const struct wf_carrier_user wf_channel_carrier_user; /* owner: the transport */
 /* Says HELLO, once, before anything else. */
 void wf_channel_send_hello(struct wf_channel *ch);
-/* Says one small frame of the handshake. False: no memory, the channel was closed. */
+/* Sends one small frame of the handshake. False: no memory, and the channel was closed. */
 bool wf_channel_send(struct wf_channel *ch, const uint8_t *frame, size_t size);
 enum { WF_COPIES_AT_ONCE = 4096 }; /* messages made for members of groups in one turn */
 /* Whether another frame may be received in this turn. */
@@ -87,14 +87,14 @@ static inline bool wf_channel_may_go_on(const struct wf_channel *ch)
     const struct wf_worker *w = ch->in.here;
     return ch->work > 0 && ch->in.copies < WF_COPIES_AT_ONCE && (w == NULL || !wf_worker_is_spent(w));
 }
-/* Hands over what has been received so far, if it is not on its way already. */
+/* Posts to the workers what has been received so far. */
 static inline void wf_channel_post(struct wf_channel *ch)
 {
     wf_inbound_post(ch->t->node, &ch->in);
 }
 int wf_channel_phase(const struct wf_channel *ch);
 void wf_channel_enter(struct wf_channel *ch, enum wf_phase phase);
-/* It is over, and closed; one that was refused stays so. */
+/* Closes the channel. Its phase is OVER then, or stays REFUSED. */
 void wf_channel_end(struct wf_channel *ch, const char *reason);
 
 #endif

@@ -6,13 +6,13 @@
 
 struct wf_batch;
 
-uint16_t wf_order_slot(uint64_t actor);  /* of what an actor says */
-uint16_t wf_order_slot_to(uint64_t key); /* of what is for an actor, or a name: see wf_credit.key */
-/* With the link's lock held: false: it can be sent. Else it waits until wf_held_next gives it back; NULL: nothing
- * can go on now. */
+uint16_t wf_order_slot(uint64_t actor);  /* of what this actor sends */
+uint16_t wf_order_slot_to(uint64_t key); /* of what is sent to an actor, or a name: see wf_credit.key */
+/* With the link's lock held. True: the batch has to wait, and wf_held_next will return it. False: it can be sent. */
 bool wf_held_put(struct wf_link *l, struct wf_batch *b);
+/* With the link's lock held: the next batch that can be sent; NULL: there is none now. */
 struct wf_batch *wf_held_next(struct wf_link *l);
-/* Whether something waits that a frame with this slot has to go behind: then it needs a batch of its own. */
+/* Whether a batch waits that a frame with this slot has to stay behind. Then the frame needs a batch of its own. */
 bool wf_link_holds_slot(struct wf_link *l, uint16_t slot);
 static inline bool wf_link_holds(struct wf_link *l, uint16_t slot)
 {

@@ -21,22 +21,22 @@
 #include "send_queue.h"
 #include "link_writer.h"
 
-/* What is large, traced, or from somebody whose last message is still waiting, has batches of its own. */
+/* Whether a message has batches of its own: it is large, or traced, or the last one of its sender still waits. */
 static inline bool wf_goes_apart(const struct wf_link_writer *writer, uint64_t from, size_t size,
                                  const struct wf_body *shared)
 {
     return WF_UNLIKELY(size >= WF_APART_BYTES || (shared != NULL && shared->traced)) ||
            wf_link_holds(writer->link, wf_order_slot(from));
 }
-/* On a worker: a message to an actor (`key`), or a name (`key`: wf_credit_name), with batches of its own. 0;
- * WF_ROUTE_KEPT; WEFT_EFULL: too much waits; WEFT_ENOMEM. */
+/* On a worker: sends a message to an actor (`key`), or to a name (`key`: wf_credit_name), in batches of its own.
+ * Returns 0; WF_ROUTE_KEPT; WEFT_EFULL: too many bytes wait already; WEFT_ENOMEM. */
 int wf_large_message_send(struct wf_link_writer *writer, uint32_t kind, weft_text name, uint64_t key, uint64_t from,
                           weft_msg *m);
-/* The same of a body for a topic or a group: wf_frame_describe(f). */
+/* The same for a body that goes to a topic or a group. wf_frame_describe has filled in `f`. */
 int wf_large_message_send_body(struct wf_link_writer *writer, struct wf_frame *f, struct wf_body *body);
-/* In a batch of its own, of `size` bytes at most. False: no memory. */
+/* The same for a PUBLISH_TO of `size` bytes at most, in one batch. False: no memory. */
 bool wf_large_message_publish_to(struct wf_link_writer *writer, const struct wf_publish_to *to, size_t size);
-/* A CREDIT_REQUEST behind large messages to whom it is for. False: no memory. */
+/* Sends a CREDIT_REQUEST behind the large messages to the same receiver. False: no memory. */
 bool wf_large_message_request_credit(struct wf_link_writer *writer, const struct wf_frame *f);
 
 #endif

@@ -19,7 +19,7 @@ struct wf_link_writer {
     struct wf_interest interest; /* of the peer */
     struct wf_list changes;      /* of `interest` that are to be made: `more` is armed while there are any */
     struct wf_timer more;
-    struct wf_list waiting; /* wf_waiter.on_source: tasks that wait for room */
+    struct wf_list waiting; /* wf_waiter.on_source: tasks that wait for space in the send queue */
     struct wf_credits credits;
 };
 
@@ -34,19 +34,19 @@ struct wf_link_writers {
 };
 
 extern const struct wf_route wf_transport_route;
-int wf_link_writers_create(struct wf_transport *t); /* for each worker; before they run */
+int wf_link_writers_create(struct wf_transport *t); /* for each worker, before the workers run */
 void wf_link_writers_destroy(struct wf_transport *t);
-/* On the worker: its writer to that peer; NULL. */
+/* On the worker: its writer to that peer; NULL: it has none. */
 struct wf_link_writer *wf_link_writer_find(struct wf_worker *w, uint64_t peer);
-void wf_link_writer_push(struct wf_link_writer *writer); /* what has been written goes into the send queue */
-/* A CREDIT_REQUEST behind what has been sent. False: no memory. */
+void wf_link_writer_push(struct wf_link_writer *writer); /* moves what has been written into the send queue */
+/* Writes a CREDIT_REQUEST behind the messages that it is about. False: no memory. */
 bool wf_link_writer_request_credit(struct wf_link_writers *all, struct wf_link_writer *writer, uint64_t key,
                                    const char *name, uint32_t number);
-/* By $cluster: tells every worker. */
+/* $cluster tells every worker that the link begins, or that it has ended. */
 int wf_link_writers_open(struct wf_link *l);
 void wf_link_writers_close(struct wf_link *l);
 wf_on_space wf_link_writers_on_space;
-/* Any thread: every worker's interest of that peer changes as the INTEREST frame says. */
+/* Any thread: tells every worker which patterns the peer wants, or no longer wants: an INTEREST frame. */
 int wf_link_writers_interest(struct wf_link *l, struct wf_frame *f);
 
 #endif

@@ -131,19 +131,19 @@ typedef void wf_on_space(struct wf_worker *w, struct wf_call *c); /* of a wf_lin
 struct wf_link *wf_link_new(struct wf_channel *ch, uint64_t number, wf_on_space *on_space);
 void wf_link_keep(struct wf_link *l);
 void wf_link_release(struct wf_link *l);
-/* Any thread: ends the link, whether or not it could be resumed; $cluster takes it down. */
+/* Any thread: ends the link, also one that could be resumed. $cluster takes it down. */
 void wf_link_fail(struct wf_link *l, const char *reason);
-/* Whether it was ended so, for what the other side has said: not for want of memory here. */
+/* Whether wf_link_fail has ended it for a fault of the peer, and not because this node has no memory. */
 bool wf_link_at_fault(struct wf_link *l);
-void wf_link_lost(struct wf_channel *ch);      /* a message, for want of memory or room: it is counted */
-void wf_link_end_receiving(struct wf_link *l); /* one of wf_link.receivers */
-/* The body of what is for many: `topic` is empty for a group. NULL: out of memory. */
+void wf_link_lost(struct wf_channel *ch);      /* counts a message that there was no memory or space for */
+void wf_link_end_receiving(struct wf_link *l); /* gives back one of wf_link.receivers */
+/* A body for a message to many actors; `topic` is empty for a group. NULL: out of memory. */
 struct wf_body *wf_link_body(struct wf_channel *ch, const struct wf_frame *f, weft_text topic, size_t size);
 bool wf_link_drained(struct wf_link *l); /* everything has been acknowledged */
-/* What carries it now, as wf_conn.form; "": nothing does. */
+/* wf_conn.form of the connection that carries it now; "": there is none. */
 const char *wf_link_carrier(struct wf_link *l);
 size_t wf_link_unacked(struct wf_link *l); /* frames */
-bool wf_link_confirmed(struct wf_link *l); /* the other side has sent a sign that it has the link */
+bool wf_link_confirmed(struct wf_link *l); /* something has come over it, so the peer has the link, too */
 static inline bool wf_link_can(const struct wf_link *l, uint64_t capability)
 {
     return (l->capabilities & capability) != 0;
@@ -159,15 +159,15 @@ static inline bool wf_link_shares_topics(const struct wf_link *l)
     return wf_link_shares_tables(l) && wf_link_can(l, WF_CAN_TOPICS);
 }
 
-/* With a new random key. */
+/* Makes a seal with a new random key. */
 void wf_transport_seal(struct wf_transport *t, struct wf_seal *s);
-/* The number of a message, as the other side is told it: of a request it is sealed. */
+/* The number of a message as the peer sees it: that of a request is sealed. */
 static inline uint64_t wf_link_ref(const struct wf_link *l, const weft_msg *m)
 {
     return m->post.flags == WF_MSG_CALL || m->post.flags == WF_MSG_SPAWN ? wf_seal(&l->seal, m->ref) : m->ref;
 }
 
-/* The patterns that a link is told of. */
+/* The patterns that this node sends over the link. */
 static inline struct wf_patterns *wf_link_patterns(const struct wf_link *l)
 {
     return &l->t->patterns[wf_link_shares_topics(l) ? WF_INTEREST_PLAIN : WF_INTEREST_ALL];

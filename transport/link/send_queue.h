@@ -35,42 +35,42 @@ struct wf_batch {
 
 struct wf_batch *wf_batch_new(struct wf_link *l, size_t at_least);
 void wf_batch_free(struct wf_batch *b); /* a chain; NULL is fine */
-/* Takes a chain of batches over; sends it now if nothing is in flight. Any thread. */
+/* Any thread. Consumes a chain of batches, and sends it now if nothing is in flight. */
 void wf_link_push(struct wf_link *l, struct wf_batch *b);
-/* `b` with one frame written by `w` = wf_batch_writer(b): push. */
+/* Pushes `b`, into which `w` = wf_batch_writer(b) has written one frame. */
 void wf_link_send(struct wf_link *l, struct wf_batch *b, const weft_writer *w);
-/* The same, behind what that actor has sent before. */
+/* The same, and the frame stays behind what that actor has sent before. */
 void wf_link_send_of(struct wf_link *l, struct wf_batch *b, const weft_writer *w, uint64_t actor);
-/* The same, behind all that was sent before, and all that comes goes behind it: also what goes in chunks. */
+/* The same, and the frame keeps its place among all others, also among messages that go in chunks. */
 void wf_link_send_in_order(struct wf_link *l, struct wf_batch *b, const weft_writer *w);
-/* The same, but it overtakes all that has not been sent yet, except what has overtaken before. For frames of the
- * cluster itself that need no order with messages. */
+/* The same, but the frame overtakes all that has not been sent yet, except frames that overtake, too. It is for
+ * frames of the cluster itself, which need no order with messages. */
 void wf_link_send_first(struct wf_link *l, struct wf_batch *b, const weft_writer *w);
 /* Any thread. PING and PONG overtake everything; `number` is not 0. */
 void wf_link_ping(struct wf_link *l, uint64_t number);
 void wf_link_pong(struct wf_link *l, uint64_t number);
-/* Says now what has been received. */
+/* Sends an acknowledgement now. */
 void wf_link_acknowledge(struct wf_link *l);
-/* The other side has said that it has `count` frames. False: so many were never sent. */
+/* The peer acknowledges `count` frames. False: this node has never sent so many. */
 bool wf_link_on_ack(struct wf_link *l, uint64_t count);
-/* PONG has come: if it answers the last PING that was sent, this is the round trip, else it says nothing. False:
- * frames that were sent before that PING have not been acknowledged. */
+/* A PONG has come. If it answers the last PING, it gives the round trip; else it is ignored. False: the peer has not
+ * acknowledged frames that were sent before that PING. */
 bool wf_link_on_pong(struct wf_link *l, uint64_t number);
-/* The carrier has done with what was in flight on `ch`. */
+/* The carrier has sent what was in flight on `ch`, or has failed to. */
 void wf_link_on_sent(struct wf_link *l, struct wf_channel *ch, bool ok);
-/* Gives back the memory that a burst has left. */
+/* Frees buffers that a burst has left. */
 void wf_link_rest(struct wf_link *l);
 /* Sends if there is something to send and nothing is in flight. */
 void wf_link_kick(struct wf_link *l);
-/* By $cluster: from now on `ch` carries it; the other side has `count` frames. */
+/* $cluster: from now on `ch` carries the link. The peer has `count` frames. */
 void wf_link_attach(struct wf_link *l, struct wf_channel *ch, uint64_t count);
 void wf_link_detach(struct wf_link *l);
-/* No more is sent; what was not acknowledged is counted as lost. */
+/* Ends sending. Frames that were not acknowledged are counted as lost. */
 void wf_link_discard(struct wf_link *l);
-/* Whether there is space; if not, that worker is told when there is: wf_link_calls.space. */
+/* Whether there is space. If not, wf_link_calls.space is posted to that worker when there is. */
 bool wf_link_has_space(struct wf_link *l, uint32_t worker);
-void wf_link_space_taken(struct wf_link *l, uint32_t worker);
-/* That worker is told now, whether there is space or not: it goes on in another turn. */
+void wf_link_space_taken(struct wf_link *l, uint32_t worker); /* that worker has handled the call */
+/* Posts the call now, whether there is space or not, so that the worker goes on in another turn. */
 void wf_link_make_turn(struct wf_link *l, uint32_t worker);
 static inline weft_writer wf_batch_writer(struct wf_batch *b)
 {
